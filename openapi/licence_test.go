@@ -18,7 +18,9 @@ func TestLicenceIsAnSPDXIdentifierWhereItIsOne(t *testing.T) {
 		{"Norge digitalt", "https://example.org/vilkår", "Norge digitalt"},
 		{"Our own", "https://creativecommons.org.example.org/licenses/by/4.0/", "Our own"},
 	} {
-		b, err := openapi.Build(openapi.Input{BaseURL: "http://localhost", Licence: openapi.Licence{Name: tt.name, URL: tt.url}})
+		b, err := openapi.Build(
+			openapi.Input{BaseURL: "http://localhost", Licence: openapi.Licence{Name: tt.name, URL: tt.url}},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,5 +1,5 @@
-// Package openapi builds the definition of the API, an OpenAPI 3.0 document, from what the server says of its routes and from the
-// fragments embedded here. The document is self-contained: no reference leads out of it.
+// Package openapi builds the definition of the API, an OpenAPI 3.0 document, from what the server says of its routes
+// and from the fragments embedded here. The document is self-contained: no reference leads out of it.
 package openapi
 
 import (
@@ -58,7 +58,8 @@ type Operation struct {
 	Empty       bool     // there may be nothing to give: 204
 	Lookup      bool     // the path names something that may not exist: 404
 	Resumes     bool     // answers parts by the header Range, of a state that may be gone: 206, 410, 412 and 416
-	Asks        bool     // POST asks the same, with a filter in CQL2 JSON as its body instead of the parameters filter and filter-lang
+	// POST asks the same, with a filter in CQL2 JSON as its body instead of the parameters filter and filter-lang
+	Asks bool
 }
 
 // Parameter is a parameter of an operation. Those with the same Shared name stand once, among the components.
@@ -149,7 +150,16 @@ func Build(in Input) ([]byte, error) {
 	for _, t := range in.Tags {
 		tags = append(tags, filled(m{"name": t.Name, "description": t.Description}))
 	}
-	return json.Marshal(m{"openapi": "3.0.3", "info": info, "servers": []any{m{"url": in.BaseURL}}, "tags": tags, "paths": paths, "components": comp})
+	return json.Marshal(
+		m{
+			"openapi":    "3.0.3",
+			"info":       info,
+			"servers":    []any{m{"url": in.BaseURL}},
+			"tags":       tags,
+			"paths":      paths,
+			"components": comp,
+		},
+	)
 }
 
 // filled drops members that are "".
@@ -172,7 +182,8 @@ func operation(op Operation, keyed bool, params m) (m, error) {
 			continue
 		}
 		if other, ok := params[p.Shared]; ok && !reflect.DeepEqual(other, def) {
-			return nil, fmt.Errorf("openapi: several parameters are called %s; that of operation %s needs another name", p.Shared, op.ID)
+			return nil, fmt.Errorf("openapi: several parameters are called %s; that of operation %s needs another name",
+				p.Shared, op.ID)
 		}
 		params[p.Shared] = def
 		list = append(list, ref("parameters", p.Shared))
@@ -189,7 +200,11 @@ func operation(op Operation, keyed bool, params m) (m, error) {
 		content[a.Media] = m{"schema": schema}
 	}
 	responses := m{
-		"200": m{"description": "The resource", "headers": m{"Link": ref("headers", "Link"), "ETag": ref("headers", "ETag")}, "content": content},
+		"200": m{
+			"description": "The resource",
+			"headers":     m{"Link": ref("headers", "Link"), "ETag": ref("headers", "ETag")},
+			"content":     content,
+		},
 		"304": ref("responses", "NotModified"),
 		"400": ref("responses", "Invalid"),
 		"406": ref("responses", "NotAcceptable"),
@@ -205,10 +220,19 @@ func operation(op Operation, keyed bool, params m) (m, error) {
 		responses["206"] = m{"description": "The part that the header Range asks for", "headers": m{"ETag": ref("headers", "ETag")}, "content": content}
 		responses["410"], responses["412"], responses["416"] = ref("responses", "Gone"), ref("responses", "Precondition"), ref("responses", "Range")
 	}
-	get := m{"operationId": op.ID, "summary": op.Summary, "description": op.Description, "tags": []any{op.Tag}, "parameters": list, "responses": responses, "security": []any{}}
+	get := m{
+		"operationId": op.ID,
+		"summary":     op.Summary,
+		"description": op.Description,
+		"tags":        []any{op.Tag},
+		"parameters":  list,
+		"responses":   responses,
+		"security":    []any{},
+	}
 	if op.Keyed {
 		responses["429"], responses["503"] = ref("responses", "TooMany"), ref("responses", "Unavailable")
-		maps.Copy(responses["200"].(m)["headers"].(m), m{"RateLimit": ref("headers", "RateLimit"), "RateLimit-Policy": ref("headers", "RateLimitPolicy")})
+		maps.Copy(responses["200"].(m)["headers"].(m),
+			m{"RateLimit": ref("headers", "RateLimit"), "RateLimit-Policy": ref("headers", "RateLimitPolicy")})
 		if keyed {
 			responses["401"] = ref("responses", "Unauthorized")
 			get["security"] = []any{m{"ApiKeyHeader": []any{}}, m{"ApiKeyBearer": []any{}}, m{"ApiKeyBasic": []any{}}}
@@ -235,7 +259,11 @@ func post(op Operation, get m) m {
 	p["operationId"], p["parameters"], p["responses"] = op.ID+"ByFilter", list, responses
 	p["summary"] = op.Summary + ", by a filter in the body"
 	p["description"] = op.Description + " The filter stands in the body, as CQL2 JSON, and may be long; it changes nothing. Links in the answer repeat it in their address."
-	p["requestBody"] = m{"description": "A filter in CQL2 JSON (OGC 21-065r2)", "required": true, "content": m{"application/json": body, "application/cql2+json": body}}
+	p["requestBody"] = m{
+		"description": "A filter in CQL2 JSON (OGC 21-065r2)",
+		"required":    true,
+		"content":     m{"application/json": body, "application/cql2+json": body},
+	}
 	return p
 }
 
@@ -258,7 +286,10 @@ func changing(op Operation, get m) m {
 	if op.Body == "" {
 		return get
 	}
-	responses["201"] = m{"description": "A job was made, as Prefer: respond-async asks", "content": m{"application/json": m{"schema": ref("schemas", "statusInfo")}}}
+	responses["201"] = m{
+		"description": "A job was made, as Prefer: respond-async asks",
+		"content":     m{"application/json": m{"schema": ref("schemas", "statusInfo")}},
+	}
 	responses["200"].(m)["content"].(m)["*/*"] = m{"schema": m{"type": "string", "format": "binary"}}
 	responses["204"] = m{"description": "No output is wanted by value; those by reference are in the header Link"}
 	responses["413"], responses["415"] = ref("responses", "TooLarge"), ref("responses", "MediaType")
@@ -266,8 +297,8 @@ func changing(op Operation, get m) m {
 	return get
 }
 
-// formSchema describes the form for a file: parameters may be fields, the file is the last one. They are told in words, since generators of Java clients import a
-// class for the fields of one of several bodies, and make none.
+// formSchema describes the form for a file: parameters may be fields, the file is the last one. They are told in
+// words, since generators of Java clients import a class for the fields of one of several bodies, and make none.
 func formSchema(op Operation) m {
 	var names []string
 	for _, p := range op.Parameters {
@@ -321,11 +352,18 @@ func featureSchema(c Collection) m {
 	if c.Geometry {
 		geometry = ref("schemas", "geometry")
 	} else {
-		geometry = m{"nullable": true, "type": "object", "maxProperties": 0, "description": "Always null."} // an enum of null alone is no code in Java
+		// an enum of null alone is no code in Java
+		geometry = m{"nullable": true, "type": "object", "maxProperties": 0, "description": "Always null."}
 	}
 	return m{"type": "object", "required": []any{"type", "id", "geometry", "properties"}, "properties": m{
-		"type": m{"type": "string", "enum": []any{"Feature"}}, "id": m{"type": "string"}, "geometry": geometry, "properties": properties,
-		"links": m{"type": "array", "items": ref("schemas", "link")}, "prev": m{"type": "string"}, "next": m{"type": "string"}}}
+		"type": m{
+			"type": "string",
+			"enum": []any{"Feature"},
+		}, "id": m{"type": "string"}, "geometry": geometry, "properties": properties,
+		"links": m{
+			"type":  "array",
+			"items": ref("schemas", "link"),
+		}, "prev": m{"type": "string"}, "next": m{"type": "string"}}}
 }
 
 // fileSchema is that of a file with all features, which knows no counts and links.
@@ -336,10 +374,21 @@ func fileSchema(c Collection) m {
 }
 
 func pageSchema(c Collection) m {
-	return m{"type": "object", "required": []any{"type", "features", "numberReturned", "links", "timeStamp"}, "properties": m{
-		"type":           m{"type": "string", "enum": []any{"FeatureCollection"}},
-		"features":       m{"type": "array", "items": ref("schemas", SchemaOf(c.ID, true))},
-		"numberReturned": m{"type": "integer", "minimum": 0},
-		"numberMatched":  m{"type": "integer", "minimum": 0, "description": "Left out where counting takes long; resulttype=hits always counts."},
-		"links":          m{"type": "array", "items": ref("schemas", "link")}, "timeStamp": m{"type": "string", "format": "date-time"}}}
+	return m{
+		"type":     "object",
+		"required": []any{"type", "features", "numberReturned", "links", "timeStamp"},
+		"properties": m{
+			"type":           m{"type": "string", "enum": []any{"FeatureCollection"}},
+			"features":       m{"type": "array", "items": ref("schemas", SchemaOf(c.ID, true))},
+			"numberReturned": m{"type": "integer", "minimum": 0},
+			"numberMatched": m{
+				"type":        "integer",
+				"minimum":     0,
+				"description": "Left out where counting takes long; resulttype=hits always counts.",
+			},
+			"links": m{
+				"type":  "array",
+				"items": ref("schemas", "link"),
+			}, "timeStamp": m{"type": "string", "format": "date-time"}},
+	}
 }

@@ -28,8 +28,8 @@ func luminance(t *testing.T, hex string) float64 {
 	return 0.2126*linear(16) + 0.7152*linear(8) + 0.0722*linear(0)
 }
 
-// TestTheMapShowsBordersAndWhatIsChosen reads the colours of the map of tiles, light and dark: borders stand out from ground and sea, and the outline of
-// what is chosen from its area and its neighbours (WCAG 2.2, 1.4.11).
+// TestTheMapShowsBordersAndWhatIsChosen reads the colours of the map of tiles, light and dark: borders stand out from
+// ground and sea, and the outline of what is chosen from its area and its neighbours (WCAG 2.2, 1.4.11).
 func TestTheMapShowsBordersAndWhatIsChosen(t *testing.T) {
 	t.Parallel()
 	script, err := os.ReadFile("static/map.js")

@@ -1,8 +1,8 @@
-// Package web holds what people see: the templates of the pages, the style sheet and the icon, and the texts in Bokmål, Nynorsk and
-// English, all embedded. It uses the standard library only and imports nothing of ours.
+// Package web holds what people see: the templates of the pages, the style sheet and the icon, and the texts in
+// Bokmål, Nynorsk and English, all embedded. It uses the standard library only and imports nothing of ours.
 //
-// The templates assume the view of package server as dot; the pages they make load nothing from elsewhere and hold no inline style
-// or script, so that a strict Content-Security-Policy (CSP Level 3) can be sent with them.
+// The templates assume the view of package server as dot; the pages they make load nothing from elsewhere and hold no
+// inline style or script, so that a strict Content-Security-Policy (CSP Level 3) can be sent with them.
 package web
 
 import (
@@ -17,7 +17,8 @@ import (
 	"sync"
 )
 
-// Templates holds templates/*.html. Each page is a template of its own name; "head" and "foot" are the layout around it.
+// Templates holds templates/*.html. Each page is a template of its own name; "head" and "foot" are the layout around
+// it.
 //
 //go:embed templates/*.html
 var Templates embed.FS
@@ -59,8 +60,9 @@ var files = sync.OnceValues(func() ([]File, map[string]string) {
 	return all, hashed
 })
 
-// What packed takes away. In style sheets space means something between words only; in scripts, whose only text of several lines is a style sheet, it means nothing
-// where a line begins, and what begins with two slashes is a comment.
+// What packed takes away. In style sheets space means something between words only; in scripts, whose only text of
+// several lines is a style sheet, it means nothing where a line begins, and what begins with two slashes is a
+// comment.
 var (
 	styleComments = regexp.MustCompile(`(?s)/\*.*?\*/`)
 	styleSpace    = regexp.MustCompile(`\s*([{};,>])\s*|(:)\s+|\s+`)
@@ -91,8 +93,8 @@ var mediaTypes = map[string]string{
 	".png": "image/png",
 }
 
-// HashedName puts the first 8 digits of the SHA-256 of data before the extension of name: the name under which a file may be cached
-// for ever.
+// HashedName puts the first 8 digits of the SHA-256 of data before the extension of name: the name under which a file
+// may be cached for ever.
 func HashedName(name string, data []byte) string {
 	sum := sha256.Sum256(data)
 	ext := path.Ext(name)
@@ -105,8 +107,8 @@ func Files() []File {
 	return all
 }
 
-// Hashed gives the name under which a file is served, for links that may be cached for ever: "site.css" -> "site.3f2a1c9b.css".
-// A name that no file has comes back as it is.
+// Hashed gives the name under which a file is served, for links that may be cached for ever: "site.css" ->
+// "site.3f2a1c9b.css". A name that no file has comes back as it is.
 func Hashed(name string) string {
 	_, hashed := files()
 	if h, ok := hashed[name]; ok {
@@ -146,8 +148,8 @@ var catalogues = sync.OnceValue(func() map[string]map[string]string {
 	return all
 })
 
-// Text gives a text of the catalogues: in the language asked, else in Bokmål, else in English, else the name itself. A text may hold
-// verbs of package fmt; each use passes the same arguments in every language.
+// Text gives a text of the catalogues: in the language asked, else in Bokmål, else in English, else the name itself.
+// A text may hold verbs of package fmt; each use passes the same arguments in every language.
 func Text(lang, name string) string {
 	all := catalogues()
 	for _, l := range [...]string{lang, "nb", "en"} {

@@ -58,7 +58,8 @@ func TestCataloguesHoldTheSameNamesAndVerbs(t *testing.T) {
 	}
 }
 
-// TestEveryLanguageHasItsNameAndLocale: the templates "language" and "locale" of the layout tell each language but English, which is their else.
+// TestEveryLanguageHasItsNameAndLocale: the templates "language" and "locale" of the layout tell each language but
+// English, which is their else.
 func TestEveryLanguageHasItsNameAndLocale(t *testing.T) {
 	t.Parallel()
 	layout := sources(t, "templates/layout.html")["templates/layout.html"]
@@ -122,11 +123,14 @@ func TestEveryTextThatIsUsedExistsAndEveryTextIsUsed(t *testing.T) {
 	}
 	look(sources(t, "templates/*.html"), usedInTemplate, builtInPage)
 	look(sources(t, "../internal/server/*.go"), usedInGo, builtInGo)
-	for _, name := range []string{"schema.title", "queryables.title", "sortables.title"} { // schemaAnswer puts them together
+	// schemaAnswer puts them together
+	for _, name := range []string{"schema.title", "queryables.title", "sortables.title"} {
 		used[name] = true
 	}
 	for name := range nb {
-		if used[name] || slices.ContainsFunc(built, func(b [2]string) bool { return strings.HasPrefix(name, b[0]) && strings.HasSuffix(name, b[1]) }) {
+		if used[name] ||
+			slices.ContainsFunc(built,
+				func(b [2]string) bool { return strings.HasPrefix(name, b[0]) && strings.HasSuffix(name, b[1]) }) {
 			continue
 		}
 		t.Errorf("nothing uses %q", name)
@@ -181,7 +185,8 @@ func TestNamesThatAreBuiltAtRunTimeExist(t *testing.T) {
 		}
 	}
 	for name := range nb {
-		if part, _, _ := strings.Cut(name, "."); slices.Contains([]string{"status", "tag", "type"}, part) && !slices.Contains(want, name) {
+		if part, _, _ := strings.Cut(name, "."); slices.Contains([]string{"status", "tag", "type"}, part) &&
+			!slices.Contains(want, name) {
 			t.Errorf("nothing builds %q", name)
 		}
 	}
@@ -229,7 +234,8 @@ func TestStaticFilesAreFoundByBothNames(t *testing.T) {
 	}
 }
 
-// TestStylesAndScriptsAreSentWithoutCommentsAndMargins: what people read in them takes a tenth of their weight. Nothing else is lost, and no text within quotes.
+// TestStylesAndScriptsAreSentWithoutCommentsAndMargins: what people read in them takes a tenth of their weight.
+// Nothing else is lost, and no text within quotes.
 func TestStylesAndScriptsAreSentWithoutCommentsAndMargins(t *testing.T) {
 	t.Parallel()
 	lines := regexp.MustCompile(`(?m)^\s*//.*`)
@@ -244,7 +250,10 @@ func TestStylesAndScriptsAreSentWithoutCommentsAndMargins(t *testing.T) {
 		f, _ := web.Static(name)
 		if strings.HasSuffix(name, ".css") {
 			source = blocks.ReplaceAll(source, nil)
-			if got, want := quoted.FindAllString(string(f.Data), -1), quoted.FindAllString(string(source), -1); !slices.Equal(got, want) {
+			if got, want := quoted.FindAllString(string(f.Data), -1), quoted.FindAllString(string(source), -1); !slices.Equal(
+				got,
+				want,
+			) {
 				t.Errorf("%s: texts %q, in the file %q", name, got, want)
 			}
 			if blocks.Match(f.Data) || strings.ContainsAny(string(f.Data), "\n\t") || strings.Contains(string(f.Data), "  ") {
@@ -341,7 +350,9 @@ func TestColoursHaveContrast(t *testing.T) {
 func TestTemplatesHoldNothingInlineAndNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
 	bad := regexp.MustCompile(`(?i)\sstyle=|<style|\son[a-z]+=|javascript:|https?://|<iframe`)
-	script := regexp.MustCompile(`<script src="\{\{\.Static "[a-z.-]+"\}\}" defer></script>|<script type="application/ld\+json">\{\{\.\}\}</script>`)
+	script := regexp.MustCompile(
+		`<script src="\{\{\.Static "[a-z.-]+"\}\}" defer></script>|<script type="application/ld\+json">\{\{\.\}\}</script>`,
+	)
 	for file, text := range sources(t, "templates/*.html") {
 		for _, m := range bad.FindAllString(text, -1) {
 			t.Errorf("%s has %q", file, m)
@@ -386,7 +397,8 @@ func values(m map[string]string) (out []string) {
 	return out
 }
 
-// TestTranslatedAnswersAreThoseOfTheSources: a form that no source has translates nothing, and a place beyond its values is shown as a fault.
+// TestTranslatedAnswersAreThoseOfTheSources: a form that no source has translates nothing, and a place beyond its
+// values is shown as a fault.
 func TestTranslatedAnswersAreThoseOfTheSources(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder

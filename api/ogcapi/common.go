@@ -1,5 +1,5 @@
-// Package ogcapi holds the JSON documents of the OGC API standards that Grense serves. Each type names its clause; members are
-// written in the order of the fields. It uses the standard library only and imports nothing of ours.
+// Package ogcapi holds the JSON documents of the OGC API standards that Grense serves. Each type names its clause;
+// members are written in the order of the fields. It uses the standard library only and imports nothing of ours.
 package ogcapi
 
 // Link points to another resource (OGC 19-072, 7.4; RFC 8288). Href is absolute.
@@ -86,7 +86,8 @@ type TemporalExtent struct {
 	TRS      string       `json:"trs"`
 }
 
-// Problem is an error document, application/problem+json (RFC 9457). Code and Description repeat it for clients of older servers.
+// Problem is an error document, application/problem+json (RFC 9457). Code and Description repeat it for clients of
+// older servers.
 type Problem struct {
 	Type        string  `json:"type"` // a URI; "about:blank" when the status says it all
 	Title       string  `json:"title"`

@@ -8,8 +8,8 @@ import (
 // SchemaDialect is the JSON Schema dialect of every schema that we write (OGC 23-058r2).
 const SchemaDialect = "https://json-schema.org/draft/2020-12/schema"
 
-// Schema is a logical schema of features, application/schema+json: of queryables (OGC 19-079r2, 6.2) or of what is returned
-// (OGC 23-058r2). Properties keep their order.
+// Schema is a logical schema of features, application/schema+json: of queryables (OGC 19-079r2, 6.2) or of what is
+// returned (OGC 23-058r2). Properties keep their order.
 type Schema struct {
 	Schema               string           `json:"$schema"`
 	ID                   string           `json:"$id"`

@@ -13,7 +13,8 @@ type TileSets struct {
 	Links    []Link        `json:"links"`
 }
 
-// TileSetItem is a tileset in TileSets (OGC 17-083r4, TileSet metadata, the members of a list; the limits besides, as clients look for them).
+// TileSetItem is a tileset in TileSets (OGC 17-083r4, TileSet metadata, the members of a list; the limits besides, as
+// clients look for them).
 type TileSetItem struct {
 	Title               string             `json:"title,omitempty"`
 	DataType            string             `json:"dataType"` // "vector"
@@ -24,8 +25,8 @@ type TileSetItem struct {
 	Links               []Link             `json:"links"`
 }
 
-// TileSet describes a tileset (OGC 17-083r4, 8). MinZoom and MaxZoom repeat the first and last matrix of the limits for clients that count
-// levels.
+// TileSet describes a tileset (OGC 17-083r4, 8). MinZoom and MaxZoom repeat the first and last matrix of the limits
+// for clients that count levels.
 type TileSet struct {
 	Title               string             `json:"title,omitempty"`
 	Description         string             `json:"description,omitempty"`

@@ -2,11 +2,12 @@ package ogcapi
 
 // TileMatrixSet is the definition of a tiling scheme in the JSON encoding of OGC 17-083r4 (TMS 2.0).
 type TileMatrixSet struct {
-	Title             string       `json:"title"`
-	CRS               string       `json:"crs"` // URI
-	ID                string       `json:"id"`
-	URI               string       `json:"uri"`
-	OrderedAxes       []string     `json:"orderedAxes"` // as the CRS's authority orders them; so are all coordinates of the document
+	Title string `json:"title"`
+	CRS   string `json:"crs"` // URI
+	ID    string `json:"id"`
+	URI   string `json:"uri"`
+	// as the CRS's authority orders them; so are all coordinates of the document
+	OrderedAxes       []string     `json:"orderedAxes"`
 	WellKnownScaleSet string       `json:"wellKnownScaleSet,omitempty"`
 	BoundingBox       *BoundingBox `json:"boundingBox,omitempty"`
 	TileMatrices      []TileMatrix `json:"tileMatrices"`

@@ -1,9 +1,10 @@
-// Package placename holds the messages of the place-name search service, a SOAP service described by WSDL 1.1 (document/literal
-// wrapped): search objects, hits, requests, faults as Go types, and their XML.
+// Package placename holds the messages of the place-name search service, a SOAP service described by WSDL 1.1
+// (document/literal wrapped): search objects, hits, requests, faults as Go types, and their XML.
 //
-// One table (table.go) states the contract: schemas, types, fields, operations. The XSDs, the WSDL, the decoder, the encoder of requests and
-// the tests are made from it; the Go structs are bound to it by name when the program starts. Hits are written by a function for each type
-// (hit_append.go). Names in Go are the contract's with an upper-case first letter. Ids and codes, which the contract wraps in objects with a value, are strings in Go.
+// One table (table.go) states the contract: schemas, types, fields, operations. The XSDs, the WSDL, the decoder, the
+// encoder of requests and the tests are made from it; the Go structs are bound to it by name when the program starts.
+// Hits are written by a function for each type (hit_append.go). Names in Go are the contract's with an upper-case
+// first letter. Ids and codes, which the contract wraps in objects with a value, are strings in Go.
 package placename
 
 import (
@@ -41,9 +42,10 @@ type Type struct {
 
 // Field is one element of a type's sequence.
 type Field struct {
-	Name     string
-	Type     string // built in (string, int, long, boolean, dateTime, date) or the name of a Type; names are unique in the contract
-	Optional bool   // minOccurs 0
+	Name string
+	// built in (string, int, long, boolean, dateTime, date) or the name of a Type; names are unique in the contract
+	Type     string
+	Optional bool // minOccurs 0
 	Nillable bool
 	List     bool // 0 to unbounded
 }
@@ -63,8 +65,8 @@ type Contract struct {
 	files      map[string]*Schema
 }
 
-// Type returns the type with that name; nil when it is built in or unknown. The wrappers of an operation are types too: "findSteder",
-// "findStederResponse".
+// Type returns the type with that name; nil when it is built in or unknown. The wrappers of an operation are types
+// too: "findSteder", "findStederResponse".
 func (c *Contract) Type(name string) *Type { return c.types[name] }
 
 // Operation returns the operation with that name.
@@ -107,8 +109,8 @@ func (c *Contract) subtypes(t *Type) []*Type {
 	return out
 }
 
-// link gives every type its schema and base, and adds the wrappers of the operations to the service's schema. It panics when the
-// table contradicts itself.
+// link gives every type its schema and base, and adds the wrappers of the operations to the service's schema. It
+// panics when the table contradicts itself.
 func link(schemas []*Schema, operations []operation) *Contract {
 	c := &Contract{Schemas: schemas, types: map[string]*Type{}, files: map[string]*Schema{}}
 	bases := map[*Type]string{}
@@ -146,8 +148,8 @@ func link(schemas []*Schema, operations []operation) *Contract {
 	return c
 }
 
-// fields reads the notation of the table: "name:Type" separated by white space; after the name "?" is optional, "*" is a list, after
-// these "!" is nillable.
+// fields reads the notation of the table: "name:Type" separated by white space; after the name "?" is optional, "*"
+// is a list, after these "!" is nillable.
 func fields(notation string) []Field {
 	var out []Field
 	for _, word := range strings.Fields(notation) {

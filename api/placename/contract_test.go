@@ -63,7 +63,13 @@ func field(f placename.Field) string {
 
 func TestContractIsTheCommittedOne(t *testing.T) {
 	t.Parallel()
-	golden(t, "contract.txt", []byte("# Decided by the contract of Kartverket's service; README.md says more.\n"+strings.Join(listing(), "\n")+"\n"))
+	golden(
+		t,
+		"contract.txt",
+		[]byte(
+			"# Decided by the contract of Kartverket's service; README.md says more.\n"+strings.Join(listing(), "\n")+"\n",
+		),
+	)
 }
 
 func TestContractHasTheStatedNumbers(t *testing.T) {
@@ -75,7 +81,8 @@ func TestContractHasTheStatedNumbers(t *testing.T) {
 	for _, s := range c.Schemas {
 		for _, x := range s.Types {
 			all++
-			if s.Path == "/service/servicetyper" && !slices.Contains(nested, x.Name) && (strings.HasSuffix(x.Name, "Soek") || strings.HasSuffix(x.Name, "Treff")) {
+			if s.Path == "/service/servicetyper" && !slices.Contains(nested, x.Name) &&
+				(strings.HasSuffix(x.Name, "Soek") || strings.HasSuffix(x.Name, "Treff")) {
 				tableTypes++
 				tableFields += len(x.Fields)
 			}
@@ -202,8 +209,8 @@ func TestContractIsTheDescribedOne(t *testing.T) {
 	}
 }
 
-// TestGoStructsAndTableHaveTheSameFields walks from the requests and hits; the other direction, that each field of the table has one
-// of Go, is checked when the plans are made, which the call of AppendRequest does.
+// TestGoStructsAndTableHaveTheSameFields walks from the requests and hits; the other direction, that each field of
+// the table has one of Go, is checked when the plans are made, which the call of AppendRequest does.
 func TestGoStructsAndTableHaveTheSameFields(t *testing.T) {
 	t.Parallel()
 	c := placename.TheContract()

@@ -21,7 +21,8 @@ type Element struct {
 // Attribute is an attribute of an Element, its name resolved.
 type Attribute struct{ Space, Name, Value string }
 
-// Base returns the namespace base that e is in, one of bases; false when it is in none of the service's own namespace under any base.
+// Base returns the namespace base that e is in, one of bases; false when it is in none of the service's own namespace
+// under any base.
 func (e *Element) Base(bases []string) (string, bool) {
 	for _, base := range bases {
 		if e.Space == base+servicePath {
@@ -57,9 +58,10 @@ const (
 	IgnoreUnknown
 )
 
-// Decode reads e, the child of a message's body. Each element's namespace may be under any of bases. Children are read by name, in any
-// order. Decode refuses an element that differs from one of the contract by case, namespace or a letter, and names the right one. It refuses
-// other unknown elements unless unknown is IgnoreUnknown. It returns all faults of the caller in one *Refusal; an unknown operation alone.
+// Decode reads e, the child of a message's body. Each element's namespace may be under any of bases. Children are
+// read by name, in any order. Decode refuses an element that differs from one of the contract by case, namespace or a
+// letter, and names the right one. It refuses other unknown elements unless unknown is IgnoreUnknown. It returns all
+// faults of the caller in one *Refusal; an unknown operation alone.
 func Decode(e *Element, bases []string, unknown Unknown) (Request, error) {
 	r, ok := bound().requests[e.Name]
 	base, ours := e.Base(bases)
@@ -210,8 +212,8 @@ func (d *decoder) set(s *step, c *Element, f reflect.Value) {
 	}
 }
 
-// list reads the items of element c into the slice f and ignores nil items. It refuses a list of nil items or of unknown elements alone, which
-// would pass for an empty list, and an empty list does not restrict.
+// list reads the items of element c into the slice f and ignores nil items. It refuses a list of nil items or of
+// unknown elements alone, which would pass for an empty list, and an empty list does not restrict.
 func (d *decoder) list(s *step, c *Element, f reflect.Value) {
 	known := []element{*s.item}
 	d.text(c, known)
@@ -246,8 +248,8 @@ func (d *decoder) add(s *step, c *Element, f reflect.Value) {
 	}
 }
 
-// absent reports whether element c is nil. It refuses attributes that the contract does not have, and a nil element that is not empty
-// (XML Schema Part 1, cvc-elt 3.1 and 3.2.1, cvc-complex-type 3).
+// absent reports whether element c is nil. It refuses attributes that the contract does not have, and a nil element
+// that is not empty (XML Schema Part 1, cvc-elt 3.1 and 3.2.1, cvc-complex-type 3).
 func (d *decoder) absent(c *Element) (absent bool) {
 	for _, a := range c.Attributes {
 		switch {
@@ -270,8 +272,8 @@ func (d *decoder) absent(c *Element) (absent bool) {
 	return absent
 }
 
-// foreignAttributes are those that any element may have and that hold no value, by namespace: XML Schema Part 1, 2.6 (besides nil), XML 1.0, 2.10 and 2.12,
-// SOAP 1.1, 4.1.1, SOAP 1.2 Part 2, 5.1.1.
+// foreignAttributes are those that any element may have and that hold no value, by namespace: XML Schema Part 1, 2.6
+// (besides nil), XML 1.0, 2.10 and 2.12, SOAP 1.1, 4.1.1, SOAP 1.2 Part 2, 5.1.1.
 var foreignAttributes = map[string][]string{
 	xsiNS:                                  {"type", "schemaLocation", "noNamespaceSchemaLocation"},
 	"http://www.w3.org/XML/1998/namespace": {"lang", "space", "base", "id"},

@@ -26,7 +26,8 @@ func TestRequestsComeBackAsTheyWereWritten(t *testing.T) {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			if !reflect.DeepEqual(got, want) {
-				t.Fatalf("seed %d:\n%s\nwant\n%s", seed, placename.AppendRequest(nil, got, base), placename.AppendRequest(nil, want, base))
+				t.Fatalf("seed %d:\n%s\nwant\n%s", seed, placename.AppendRequest(nil, got, base),
+					placename.AppendRequest(nil, want, base))
 			}
 		}
 	}
@@ -158,7 +159,8 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
-// TestUnknownElementsAreRefusedWithTheRightName: a criterion that is misspelt and ignored would answer another question.
+// TestUnknownElementsAreRefusedWithTheRightName: a criterion that is misspelt and ignored would answer another
+// question.
 func TestUnknownElementsAreRefusedWithTheRightName(t *testing.T) {
 	t.Parallel()
 	const ns = base + "/service/servicetyper"
@@ -240,7 +242,8 @@ func TestContextMayLackItsChildren(t *testing.T) {
 
 func TestManyFaultsAreCut(t *testing.T) {
 	t.Parallel()
-	_, err := decode(t, "findSteder", flags+`<q:stedSoek><t:kommunerIds>`+strings.Repeat(`<ko:item/>`, 5000)+`</t:kommunerIds></q:stedSoek>`)
+	_, err := decode(t, "findSteder",
+		flags+`<q:stedSoek><t:kommunerIds>`+strings.Repeat(`<ko:item/>`, 5000)+`</t:kommunerIds></q:stedSoek>`)
 	refusal := (*placename.Refusal)(nil)
 	if !errors.As(err, &refusal) || len(refusal.Faults) != 20 {
 		t.Errorf("%v", err)

@@ -9,8 +9,8 @@ import (
 
 const xsiNS = "http://www.w3.org/2001/XMLSchema-instance"
 
-// AppendResponseStart appends the start tags of an operation's response, up to the hits. It declares all prefixes that hits use, with
-// namespaces under base. An unknown operation panics.
+// AppendResponseStart appends the start tags of an operation's response, up to the hits. It declares all prefixes
+// that hits use, with namespaces under base. An unknown operation panics.
 func AppendResponseStart(b []byte, operation, base string) []byte {
 	r := bound().mustRequest(operation)
 	b = append(b, "<q:"...)
@@ -32,7 +32,8 @@ type NilTypes uint8
 
 const (
 	PlainNil NilTypes = iota // xsi:nil alone, as the contract has it
-	TypedNil                 // with the xsi:type of a concrete type, without which it is not valid (XML Schema Part 1, cvc-type 2)
+	// with the xsi:type of a concrete type, without which it is not valid (XML Schema Part 1, cvc-type 2)
+	TypedNil
 )
 
 // AppendHits appends hits as the items of the response of operation. It allocates nothing but the growth of b.

@@ -63,7 +63,11 @@ func TestHitsAreWrittenAsTheSlowEncoderDoes(t *testing.T) {
 			o, _ := c.Operation(op)
 			want := tree(parse(t, got), "")
 			slow := &placename.Element{Space: base + "/service/soek", Name: op + "Response", Children: []*placename.Element{
-				{Space: base + "/service/soek", Name: "return", Children: slowList(o.Result.Fields[0], o.Result, reflect.ValueOf(hits))},
+				{
+					Space:    base + "/service/soek",
+					Name:     "return",
+					Children: slowList(o.Result.Fields[0], o.Result, reflect.ValueOf(hits)),
+				},
 			}}
 			if s := tree(slow, ""); s != want {
 				t.Fatalf("%s, seed %d:\n%s\nthe slow encoder gives\n%s", op, seed, want, s)
@@ -191,16 +195,24 @@ func TestMessagesAreValid(t *testing.T) {
 		}
 	}
 	file := "Main.java"
-	f := &placename.ServiceFaultInfo{Category: "VALIDATION", StackTraceText: "id", ExceptionDetail: placename.ExceptionDetail{
-		ClassName: "ValidationException", Message: "<>", Cause: &placename.ExceptionDetail{},
-		StackTraceElements: []placename.StackTraceElement{{DeclaringClass: "a", MethodName: "b"}, {FileName: &file, LineNumber: 3}},
-	}}
+	f := &placename.ServiceFaultInfo{
+		Category:       "VALIDATION",
+		StackTraceText: "id",
+		ExceptionDetail: placename.ExceptionDetail{
+			ClassName: "ValidationException", Message: "<>", Cause: &placename.ExceptionDetail{},
+			StackTraceElements: []placename.StackTraceElement{
+				{DeclaringClass: "a", MethodName: "b"},
+				{FileName: &file, LineNumber: 3},
+			},
+		},
+	}
 	documents["fault"] = placename.AppendServiceException(nil, f, base)
 	validate(t, documents)
 }
 
-// An element that is nil and whose type is abstract is not valid without xsi:type (XML Schema Part 1, cvc-type 2). With xsi:type, though,
-// clients make an empty object of it; the contract states the plain form, which all of them read as nothing.
+// An element that is nil and whose type is abstract is not valid without xsi:type (XML Schema Part 1, cvc-type 2).
+// With xsi:type, though, clients make an empty object of it; the contract states the plain form, which all of them
+// read as nothing.
 func TestDecisionOfNobodyIsNil(t *testing.T) {
 	t.Parallel()
 	for want, by := range map[string]placename.UtoevendeMyndighet{
@@ -208,7 +220,10 @@ func TestDecisionOfNobodyIsNil(t *testing.T) {
 		`<t:vedtattAv xsi:type="ob:UtoevendeMyndighetKommune"><ob:kommuneId><d:value>5636</d:value></ob:kommuneId></t:vedtattAv>`: {KommuneId: "5636"},
 		`<t:vedtattAv xsi:type="ob:UtoevendeMyndighetFylke"><ob:fylkeId><d:value>56</d:value></ob:fylkeId></t:vedtattAv>`:         {FylkeId: "56"},
 	} {
-		if b := placename.PlainNil.AppendHits(nil, "findVedtak", placename.VedtakTreffList{{VedtattAv: by}}); !strings.Contains(string(b), want) {
+		if b := placename.PlainNil.AppendHits(nil, "findVedtak", placename.VedtakTreffList{{VedtattAv: by}}); !strings.Contains(
+			string(b),
+			want,
+		) {
 			t.Errorf("%+v: no %s in %s", by, want, b)
 		}
 	}
@@ -219,7 +234,8 @@ func TestDecisionOfNobodyNamesAConcreteTypeWhereAsked(t *testing.T) {
 	b := placename.AppendResponseStart(nil, "findVedtak", base)
 	b = placename.TypedNil.AppendHits(b, "findVedtak", placename.VedtakTreffList{{}})
 	b = placename.AppendResponseEnd(b, "findVedtak")
-	if want := `<t:vedtattAv xsi:type="ob:UtoevendeMyndighetKommune" xsi:nil="true"/>`; !strings.Contains(string(b), want) {
+	if want := `<t:vedtattAv xsi:type="ob:UtoevendeMyndighetKommune" xsi:nil="true"/>`; !strings.Contains(string(b),
+		want) {
 		t.Errorf("no %s in %s", want, b)
 	}
 	validate(t, map[string][]byte{"nobody": b})
@@ -229,7 +245,8 @@ func TestAnswersAreInTheBaseAsked(t *testing.T) {
 	t.Parallel()
 	const other = "urn:x&y"
 	b := placename.AppendResponseStart(nil, "findVedtak", other)
-	b = placename.PlainNil.AppendHits(b, "findVedtak", placename.VedtakTreffList{{VedtattAv: placename.UtoevendeMyndighet{FylkeId: "03"}}})
+	b = placename.PlainNil.AppendHits(b, "findVedtak",
+		placename.VedtakTreffList{{VedtattAv: placename.UtoevendeMyndighet{FylkeId: "03"}}})
 	b = placename.AppendResponseEnd(b, "findVedtak")
 	if e := parse(t, b); e.Space != other+"/service/soek" || strings.Contains(string(b), base) {
 		t.Errorf("%s", b)

@@ -8,8 +8,8 @@ const (
 	Envelope12 = "http://www.w3.org/2003/05/soap-envelope"
 )
 
-// ExampleRequest returns a whole request of an operation, with namespaces under base: a SOAP 1.1 envelope, or one of 1.2.
-// Nil when there is no such operation.
+// ExampleRequest returns a whole request of an operation, with namespaces under base: a SOAP 1.1 envelope, or one of
+// 1.2. Nil when there is no such operation.
 func ExampleRequest(operation string, soap12 bool, base string) []byte {
 	envelope := Envelope11
 	if soap12 {
@@ -27,7 +27,9 @@ func ExampleRequest(operation string, soap12 bool, base string) []byte {
 func (e Example) Message(base string) []byte { return enveloped(e.Request, Envelope11, base) }
 
 func enveloped(r Request, envelope, base string) []byte {
-	b := append([]byte(nil), `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<S:Envelope xmlns:S="`+envelope+`"><S:Body>`...)
+	b := append(
+		[]byte(nil),
+		`<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<S:Envelope xmlns:S="`+envelope+`"><S:Body>`...)
 	b = AppendRequest(b, r, base)
 	return append(b, "</S:Body></S:Envelope>\n"...)
 }
@@ -48,7 +50,14 @@ func Examples() []Example {
 	spelling := func(s string) SkrivemaateSoek { return SkrivemaateSoek{Stedsnavn: &s, AvansertSoek: &yes} }
 	who, both, oslo := exampleContext(), Flags{BeregnVisningsnavn: true, InkluderGeometri: true}, []string{"0301"}
 	return []Example{
-		{"bridges", &FindSteder{who, StedSoek{KommunerIds: []string{"4649"}, NavneobjekttyperIds: []string{"bru"}, OppdatertEtter: &may}, both}},
+		{
+			"bridges",
+			&FindSteder{
+				who,
+				StedSoek{KommunerIds: []string{"4649"}, NavneobjekttyperIds: []string{"bru"}, OppdatertEtter: &may},
+				both,
+			},
+		},
 		{"decision", &FindVedtak{who, VedtakSoek{Skrivemaate: text("Oslo")}}},
 		{"hyphen", &FindSteder{who, StedSoek{Stedsnavn: text("nord  fron")}, both}},
 		{"stop", &FindSteder{who, StedSoek{Stedsnavn: text("Nes.")}, both}},
@@ -64,11 +73,21 @@ func Examples() []Example {
 		{"character", &FindSteder{who, StedSoek{Stedsnavn: text("B??"), KommunerIds: oslo}, both}},
 		{"sami", &FindStedsnavn{who, StedsnavnSoek{SpraakIds: []string{"sme"}, KommunerIds: []string{"5610"}}, both}},
 		{"cases", &FindNavnesaker{who, NavnesakSoek{KommunerIds: oslo, Avsluttet: &no}}},
-		{"farm", &FindStederForMatrikkelenhetreferanse{who, StedMatrikkelenhetreferanseSoek{Kommunenummer: "0301", Gaardsnummer: "1-50"}, both}},
+		{
+			"farm",
+			&FindStederForMatrikkelenhetreferanse{
+				who,
+				StedMatrikkelenhetreferanseSoek{Kommunenummer: "0301", Gaardsnummer: "1-50"},
+				both,
+			},
+		},
 		{"combined", &FindSamlevedtak{who, SamlevedtakSoek{RegistrertEtter: &year}}},
 		{"book", &FindBoeker{who, "Norske gardsnavn: i ny ordning"}},
 		{"map", &FindKartprodukter{StedsnavnContext: who, Kartblad: text("1")}},
-		{"documented", &FindSkrivemaater{who, SkrivemaateSoek{BokSoek: &BokSoek{Tittel: text("bygdebok")}, KommunerIds: oslo}, both}},
+		{
+			"documented",
+			&FindSkrivemaater{who, SkrivemaateSoek{BokSoek: &BokSoek{Tittel: text("bygdebok")}, KommunerIds: oslo}, both},
+		},
 	}
 }
 

@@ -7,7 +7,17 @@ import (
 )
 
 func ExampleNilTypes_AppendHits() {
-	hits := placename.BokTreffList{{Id: "7", Tittel: "Norske Gaardnavne", Isbn: "", Utgave: "1", Forfatter: "Rygh", Utgiver: "Fabritius", Utgivelsesaar: 1897}}
+	hits := placename.BokTreffList{
+		{
+			Id:            "7",
+			Tittel:        "Norske Gaardnavne",
+			Isbn:          "",
+			Utgave:        "1",
+			Forfatter:     "Rygh",
+			Utgiver:       "Fabritius",
+			Utgivelsesaar: 1897,
+		},
+	}
 	fmt.Printf("%s\n", placename.PlainNil.AppendHits(nil, "findBoeker", hits))
 	// Output: <t:item><t:id><d:value>7</d:value></t:id><t:tittel>Norske Gaardnavne</t:tittel><t:isbn></t:isbn><t:utgave>1</t:utgave><t:forfatter>Rygh</t:forfatter><t:utgiver>Fabritius</t:utgiver><t:utgivelsesaar>1897</t:utgivelsesaar></t:item>
 }

@@ -2,9 +2,10 @@ package placename
 
 import "time"
 
-// The hits. A field has the contract's name with an upper-case first letter. Required fields are written always, a required list also
-// when it is empty. Optional fields are left out when they are the empty string, a nil slice or a nil pointer. Dates (LocalDate) are
-// written as the day of the time in its own location, timestamps with the zone of the time. No field may hold a year outside 1 to 9999.
+// The hits. A field has the contract's name with an upper-case first letter. Required fields are written always, a
+// required list also when it is empty. Optional fields are left out when they are the empty string, a nil slice or a
+// nil pointer. Dates (LocalDate) are written as the day of the time in its own location, timestamps with the zone of
+// the time. No field may hold a year outside 1 to 9999.
 
 // StedIdent names a place.
 type StedIdent struct {
@@ -39,9 +40,9 @@ type Matrikkelnummer struct {
 	Seksjonsnummer int32
 }
 
-// UtoevendeMyndighet is who made a decision: a municipality or a county by its number, at most one of the two.
-// The zero value is nobody and is written as nil: without xsi:type, which strict validators ask for where the type is abstract, but
-// which makes clients see an authority.
+// UtoevendeMyndighet is who made a decision: a municipality or a county by its number, at most one of the two. The
+// zero value is nobody and is written as nil: without xsi:type, which strict validators ask for where the type is
+// abstract, but which makes clients see an authority.
 type UtoevendeMyndighet struct {
 	KommuneId string
 	FylkeId   string

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// One function for each type of hit, in the order and with the prefixes of the contract's table. AppendResponseStart declares the prefixes.
+// One function for each type of hit, in the order and with the prefixes of the contract's table. AppendResponseStart
+// declares the prefixes.
 
 func (l NavnesakTreffList) appendItem(b []byte, i int, _ NilTypes) []byte {
 	h := &l[i]

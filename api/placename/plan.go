@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// plan binds a type of the contract to a Go struct. Requests and faults are read and written by plans, which do not change once built.
+// plan binds a type of the contract to a Go struct. Requests and faults are read and written by plans, which do not
+// change once built.
 type plan struct {
 	typ   *Type
 	steps []step // in the order in which elements are written
@@ -84,11 +85,15 @@ type request struct {
 	namespaces namespaces   // of the response
 }
 
-// bound returns the plans of the contract. The first call builds them; it panics if the Go structs differ from the table.
+// bound returns the plans of the contract. The first call builds them; it panics if the Go structs differ from the
+// table.
 var bound = sync.OnceValue(func() *bindings {
 	c := contract()
 	m := &binder{c: c, memo: map[key]*plan{}}
-	b := &bindings{requests: map[string]request{}, faults: m.plan(c.Type("ServiceFaultInfo"), reflect.TypeFor[ServiceFaultInfo]())}
+	b := &bindings{
+		requests: map[string]request{},
+		faults:   m.plan(c.Type("ServiceFaultInfo"), reflect.TypeFor[ServiceFaultInfo]()),
+	}
 	for _, x := range []struct {
 		in   Request
 		hits Hits

@@ -132,50 +132,139 @@ const (
 	UnknownAttribute               // an attribute that no element of the contract has
 	NilContent                     // xsi:nil is true, and the element has content
 	UnknownCode                    // a code that its list does not have; Right names the nearest ones
-	UnknownCodeOf                  // a code that its list does not have, and that resembles none; Right is where the list is
-	ShortWords                     // no word of the text has N letters or digits
-	AllNil                         // a list whose items, called Right, are all nil
-	Attachment                     // a reference to a part of a multipart message
-	BadValue                       // any other
+	// a code that its list does not have, and that resembles none; Right is where the list is
+	UnknownCodeOf
+	ShortWords // no word of the text has N letters or digits
+	AllNil     // a list whose items, called Right, are all nil
+	Attachment // a reference to a part of a multipart message
+	BadValue   // any other
 	reasonCount
 )
 
 var reasons = [reasonCount][3]string{
-	Missing:        {"elementet er påkrevd", "elementet er påkravd", "the element is required"},
-	Repeated:       {"elementet kan bare stå én gang", "elementet kan berre stå éin gong", "the element may stand only once"},
-	NotBoolean:     {"må være true, false, 1 eller 0", "må vere true, false, 1 eller 0", "must be true, false, 1 or 0"},
-	NotInt:         {"må være et heltall fra -2147483648 til 2147483647", "må vere eit heiltal frå -2147483648 til 2147483647", "must be a whole number from -2147483648 to 2147483647"},
-	NotLong:        {"må være et heltall på høyst 64 bit", "må vere eit heiltal på høgst 64 bit", "must be a whole number of at most 64 bits"},
-	NotTimestamp:   {"må være et tidspunkt som 2024-01-31T12:00:00+01:00, i årene 0001 til 9999", "må vere eit tidspunkt som 2024-01-31T12:00:00+01:00, i åra 0001 til 9999", "must be a time such as 2024-01-31T12:00:00+01:00, in the years 0001 to 9999"},
-	NotDate:        {"må være en dato som 2024-01-31, i årene 0001 til 9999", "må vere ein dato som 2024-01-31, i åra 0001 til 9999", "must be a date such as 2024-01-31, in the years 0001 to 9999"},
-	EmptyValue:     {"value kan ikke være tom", "value kan ikkje vere tom", "value must not be empty"},
-	LongID:         {"må ha høyst 64 tegn", "må ha høgst 64 teikn", "must have at most 64 characters"},
-	UnknownOp:      {"tjenesten har ingen slik operasjon", "tenesta har ingen slik operasjon", "the service has no such operation"},
-	Attachment:     {"vedlegg blir ikke lest; skriv verdien i elementet", "vedlegg blir ikkje lesne; skriv verdien i elementet", "attachments are not read; write the value in the element"},
-	HasChildren:    {"må være tekst, ikke elementer", "må vere tekst, ikkje element", "must be text, not elements"},
-	Blank:          {"kan ikke være tom", "kan ikkje vere tom", "must not be blank"},
-	LongText:       {"må ha høyst %d tegn", "må ha høgst %d teikn", "must have at most %d characters"},
-	LongList:       {"må ha høyst %d verdier", "må ha høgst %d verdiar", "must have at most %d items"},
-	FewLiterals:    {"et mønster må ha minst %d tegn som ikke er * eller ?", "eit mønster må ha minst %d teikn som ikkje er * eller ?", "a pattern needs at least %d characters other than * and ?"},
-	BadExpression:  {"uttrykket har en feil ved tegn %d", "uttrykket har ein feil ved teikn %d", "the expression has a fault at character %d"},
-	BadKommune:     {"må være et kommunenummer på 4 sifre", "må vere eit kommunenummer på 4 siffer", "must be a municipality number of 4 digits"},
-	BadNumberList:  {"må være tall, med komma og bindestrek mellom dem, som 1-5,7", "må vere tal, med komma og bindestrek mellom dei, som 1-5,7", "must be numbers, with commas and hyphens between them, such as 1-5,7"},
-	NotNumber:      {"må være et tall", "må vere eit tal", "must be a number"},
-	OldSnapshot:    {"tjenesten har ingen historikk; oppgi et tidspunkt etter datauttrekket, for eksempel 9999-01-01T00:00:00+01:00", "tenesta har ingen historikk; oppgje eit tidspunkt etter datauttrekket, til dømes 9999-01-01T00:00:00+01:00", "the service holds no history; give a time after the data extract, such as 9999-01-01T00:00:00+01:00"},
-	TooManyHits:    {"søket gir flere enn %d treff; avgrens det, for eksempel med kommune eller oppdatertEtter og oppdatertFoer", "søket gjev fleire enn %d treff; avgrens det, til dømes med kommune eller oppdatertEtter og oppdatertFoer", "the search gives more than %d hits; narrow it, for instance by municipality or by oppdatertEtter and oppdatertFoer"},
-	Misspelt:       {"det er ikke noe slikt element; riktig er %s", "det finst ikkje noko slikt element; rett er %s", "there is no such element; the right one is %s"},
-	WrongNamespace: {"elementet må stå i navnerommet %s", "elementet må stå i namnerommet %s", "the element must be in the namespace %s"},
-	UnknownElement: {"det er ikke noe slikt element; her kan stå %s", "det finst ikkje noko slikt element; her kan stå %s", "there is no such element; there may be %s"},
-	HasText:        {"må ha elementer (%s), ikke tekst", "må ha element (%s), ikkje tekst", "must hold elements (%s), not text"},
-	UnknownAttribute: {"det er ikke noe slikt attributt; verdier står inne i elementene", "det finst ikkje noko slikt attributt; verdiar står inne i elementa",
-		"there is no such attribute; values stand inside the elements"},
-	NilContent: {"et element med xsi:nil=\"true\" må være tomt; fjern xsi:nil eller innholdet", "eit element med xsi:nil=\"true\" må vere tomt; fjern xsi:nil eller innhaldet",
-		"an element with xsi:nil=\"true\" must be empty; remove xsi:nil or the content"},
-	UnknownCode:   {"det er ingen slik kode; nærmest: %s", "det finst ingen slik kode; nærast: %s", "there is no such code; nearest: %s"},
-	UnknownCodeOf: {"det er ingen slik kode; kodene står på %s", "det finst ingen slik kode; kodane står på %s", "there is no such code; the codes are at %s"},
-	ShortWords: {"minst ett ord må ha %d bokstaver eller sifre; skilletegn ses bort fra", "minst eitt ord må ha %d bokstavar eller siffer; skiljeteikn ser ein bort frå",
-		"at least one word needs %d letters or digits; punctuation is ignored"},
-	AllNil: {"minst én %s må ha en verdi; utelat lista for ikke å begrense søket", "minst éin %s må ha ein verdi; utelat lista for ikkje å avgrense søket",
-		"at least one %s must have a value; leave the list out not to restrict the search"},
+	Missing: {"elementet er påkrevd", "elementet er påkravd", "the element is required"},
+	Repeated: {
+		"elementet kan bare stå én gang",
+		"elementet kan berre stå éin gong",
+		"the element may stand only once",
+	},
+	NotBoolean: {"må være true, false, 1 eller 0", "må vere true, false, 1 eller 0", "must be true, false, 1 or 0"},
+	NotInt: {
+		"må være et heltall fra -2147483648 til 2147483647",
+		"må vere eit heiltal frå -2147483648 til 2147483647",
+		"must be a whole number from -2147483648 to 2147483647",
+	},
+	NotLong: {
+		"må være et heltall på høyst 64 bit",
+		"må vere eit heiltal på høgst 64 bit",
+		"must be a whole number of at most 64 bits",
+	},
+	NotTimestamp: {
+		"må være et tidspunkt som 2024-01-31T12:00:00+01:00, i årene 0001 til 9999",
+		"må vere eit tidspunkt som 2024-01-31T12:00:00+01:00, i åra 0001 til 9999",
+		"must be a time such as 2024-01-31T12:00:00+01:00, in the years 0001 to 9999",
+	},
+	NotDate: {
+		"må være en dato som 2024-01-31, i årene 0001 til 9999",
+		"må vere ein dato som 2024-01-31, i åra 0001 til 9999",
+		"must be a date such as 2024-01-31, in the years 0001 to 9999",
+	},
+	EmptyValue: {"value kan ikke være tom", "value kan ikkje vere tom", "value must not be empty"},
+	LongID:     {"må ha høyst 64 tegn", "må ha høgst 64 teikn", "must have at most 64 characters"},
+	UnknownOp: {
+		"tjenesten har ingen slik operasjon",
+		"tenesta har ingen slik operasjon",
+		"the service has no such operation",
+	},
+	Attachment: {
+		"vedlegg blir ikke lest; skriv verdien i elementet",
+		"vedlegg blir ikkje lesne; skriv verdien i elementet",
+		"attachments are not read; write the value in the element",
+	},
+	HasChildren: {"må være tekst, ikke elementer", "må vere tekst, ikkje element", "must be text, not elements"},
+	Blank:       {"kan ikke være tom", "kan ikkje vere tom", "must not be blank"},
+	LongText:    {"må ha høyst %d tegn", "må ha høgst %d teikn", "must have at most %d characters"},
+	LongList:    {"må ha høyst %d verdier", "må ha høgst %d verdiar", "must have at most %d items"},
+	FewLiterals: {
+		"et mønster må ha minst %d tegn som ikke er * eller ?",
+		"eit mønster må ha minst %d teikn som ikkje er * eller ?",
+		"a pattern needs at least %d characters other than * and ?",
+	},
+	BadExpression: {
+		"uttrykket har en feil ved tegn %d",
+		"uttrykket har ein feil ved teikn %d",
+		"the expression has a fault at character %d",
+	},
+	BadKommune: {
+		"må være et kommunenummer på 4 sifre",
+		"må vere eit kommunenummer på 4 siffer",
+		"must be a municipality number of 4 digits",
+	},
+	BadNumberList: {
+		"må være tall, med komma og bindestrek mellom dem, som 1-5,7",
+		"må vere tal, med komma og bindestrek mellom dei, som 1-5,7",
+		"must be numbers, with commas and hyphens between them, such as 1-5,7",
+	},
+	NotNumber: {"må være et tall", "må vere eit tal", "must be a number"},
+	OldSnapshot: {
+		"tjenesten har ingen historikk; oppgi et tidspunkt etter datauttrekket, for eksempel 9999-01-01T00:00:00+01:00",
+		"tenesta har ingen historikk; oppgje eit tidspunkt etter datauttrekket, til dømes 9999-01-01T00:00:00+01:00",
+		"the service holds no history; give a time after the data extract, such as 9999-01-01T00:00:00+01:00",
+	},
+	TooManyHits: {
+		"søket gir flere enn %d treff; avgrens det, for eksempel med kommune eller oppdatertEtter og oppdatertFoer",
+		"søket gjev fleire enn %d treff; avgrens det, til dømes med kommune eller oppdatertEtter og oppdatertFoer",
+		"the search gives more than %d hits; narrow it, for instance by municipality or by oppdatertEtter and oppdatertFoer",
+	},
+	Misspelt: {
+		"det er ikke noe slikt element; riktig er %s",
+		"det finst ikkje noko slikt element; rett er %s",
+		"there is no such element; the right one is %s",
+	},
+	WrongNamespace: {
+		"elementet må stå i navnerommet %s",
+		"elementet må stå i namnerommet %s",
+		"the element must be in the namespace %s",
+	},
+	UnknownElement: {
+		"det er ikke noe slikt element; her kan stå %s",
+		"det finst ikkje noko slikt element; her kan stå %s",
+		"there is no such element; there may be %s",
+	},
+	HasText: {
+		"må ha elementer (%s), ikke tekst",
+		"må ha element (%s), ikkje tekst",
+		"must hold elements (%s), not text",
+	},
+	UnknownAttribute: {
+		"det er ikke noe slikt attributt; verdier står inne i elementene",
+		"det finst ikkje noko slikt attributt; verdiar står inne i elementa",
+		"there is no such attribute; values stand inside the elements",
+	},
+	NilContent: {
+		"et element med xsi:nil=\"true\" må være tomt; fjern xsi:nil eller innholdet",
+		"eit element med xsi:nil=\"true\" må vere tomt; fjern xsi:nil eller innhaldet",
+		"an element with xsi:nil=\"true\" must be empty; remove xsi:nil or the content",
+	},
+	UnknownCode: {
+		"det er ingen slik kode; nærmest: %s",
+		"det finst ingen slik kode; nærast: %s",
+		"there is no such code; nearest: %s",
+	},
+	UnknownCodeOf: {
+		"det er ingen slik kode; kodene står på %s",
+		"det finst ingen slik kode; kodane står på %s",
+		"there is no such code; the codes are at %s",
+	},
+	ShortWords: {
+		"minst ett ord må ha %d bokstaver eller sifre; skilletegn ses bort fra",
+		"minst eitt ord må ha %d bokstavar eller siffer; skiljeteikn ser ein bort frå",
+		"at least one word needs %d letters or digits; punctuation is ignored",
+	},
+	AllNil: {
+		"minst én %s må ha en verdi; utelat lista for ikke å begrense søket",
+		"minst éin %s må ha ein verdi; utelat lista for ikkje å avgrense søket",
+		"at least one %s must have a value; leave the list out not to restrict the search",
+	},
 	BadValue: {"verdien er ikke gyldig", "verdien er ikkje gyldig", "the value is not valid"},
 }

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// Request is one of the eleven requests. The list is closed: *FindNavnesaker, *FindSteder, *FindStederForMatrikkelenhetreferanse,
-// *FindStedsnavn, *FindStedsnavnForMatrikkelenhetreferanse, *FindSkrivemaater, *FindSkrivemaaterForMatrikkelenhetreferanse,
-// *FindVedtak, *FindSamlevedtak, *FindBoeker, *FindKartprodukter. Fields have the contract's names with an upper-case first letter.
+// Request is one of the eleven requests. The list is closed: *FindNavnesaker, *FindSteder,
+// *FindStederForMatrikkelenhetreferanse, *FindStedsnavn, *FindStedsnavnForMatrikkelenhetreferanse, *FindSkrivemaater,
+// *FindSkrivemaaterForMatrikkelenhetreferanse, *FindVedtak, *FindSamlevedtak, *FindBoeker, *FindKartprodukter. Fields
+// have the contract's names with an upper-case first letter.
 type Request interface {
 	// Operation returns the name in the contract: "findSteder".
 	Operation() string
@@ -112,8 +113,9 @@ func (*FindKartprodukter) Operation() string { return "findKartprodukter" }
 // Searcher answers requests. It is safe for concurrent use.
 type Searcher interface {
 	// Search runs the search that r asks for. The answer's hits are of the list type that belongs to r's operation.
-	// What the caller did wrong comes back as *Refusal, which the protocol tells in the caller's language; other errors may
-	// have a class of their own. All that can be refused is refused here, so that Next fails for internal reasons only.
+	// What the caller did wrong comes back as *Refusal, which the protocol tells in the caller's language; other
+	// errors may have a class of their own. All that can be refused is refused here, so that Next fails for internal
+	// reasons only.
 	Search(ctx context.Context, r Request) (Answer, error)
 }
 
@@ -124,10 +126,10 @@ var ErrChanged = errors.New("placename: the data have changed meanwhile")
 type Answer struct {
 	// Count is the number of all hits.
 	Count int
-	// Next returns the next batch of hits, in the order of the answer; nil when there are no more. Batches hold 1 to some
-	// thousand hits; the batch and all it points to are valid until the next call of Next. Not safe for concurrent use. All batches are of
-	// one state of the data; where that is gone, Next and Search give an error that is ErrChanged.
-	// Nil when Count is 0.
+	// Next returns the next batch of hits, in the order of the answer; nil when there are no more. Batches hold 1 to
+	// some thousand hits; the batch and all it points to are valid until the next call of Next. Not safe for
+	// concurrent use. All batches are of one state of the data; where that is gone, Next and Search give an error
+	// that is ErrChanged. Nil when Count is 0.
 	Next func(ctx context.Context) (Hits, error)
 }
 

@@ -20,8 +20,8 @@ type Description struct {
 	CRS     string // name of the reference system of geometries; defaults to EPSG:4258
 }
 
-// XSD returns the schema file with that name; false when there is none. Others are imported by their bare file names. The same arguments
-// give the same bytes.
+// XSD returns the schema file with that name; false when there is none. Others are imported by their bare file names.
+// The same arguments give the same bytes.
 func (c *Contract) XSD(file string, d Description) ([]byte, bool) {
 	s, ok := c.files[file]
 	if !ok {
@@ -147,8 +147,8 @@ type xmlWriter struct {
 	inLine bool // the element opened last holds text
 }
 
-// annotation documents the element opened last, in Norwegian and in English. Both stand in one documentation, since generators for Java take
-// one of several only.
+// annotation documents the element opened last, in Norwegian and in English. Both stand in one documentation, since
+// generators for Java take one of several only.
 func (w *xmlWriter) annotation(d doc) {
 	w.open("xs:annotation")
 	w.open("xs:documentation")

@@ -31,7 +31,9 @@ func TestSchemaSetCompiles(t *testing.T) {
 		t.Skip("SKIPPED: xmllint is not installed (apt install libxml2-utils)")
 	}
 	cmd := exec.Command("xmllint", "--noout", "--nonet", "--schema", schemas(t), "-")
-	cmd.Stdin = strings.NewReader(`<q:findBoekerResponse xmlns:q="` + base + `/service/soek"><q:return/></q:findBoekerResponse>`)
+	cmd.Stdin = strings.NewReader(
+		`<q:findBoekerResponse xmlns:q="` + base + `/service/soek"><q:return/></q:findBoekerResponse>`,
+	)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -80,7 +82,8 @@ func TestEverythingIsDocumented(t *testing.T) {
 	if len(single) > 500_000 {
 		t.Errorf("the description with its schemas has %d bytes", len(single))
 	}
-	if bytes.Contains(single, []byte("schemaLocation")) || bytes.Contains(single, []byte("{crs}")) || !bytes.Contains(single, []byte("WKT in EPSG:25833")) {
+	if bytes.Contains(single, []byte("schemaLocation")) || bytes.Contains(single, []byte("{crs}")) ||
+		!bytes.Contains(single, []byte("WKT in EPSG:25833")) {
 		t.Error("the description with its schemas refers to files, or does not name the reference system")
 	}
 	var kinds = map[string]int{}
@@ -165,7 +168,9 @@ func TestTheDescriptionWithItsSchemasCompiles(t *testing.T) {
 		t.Skip("SKIPPED: xmllint is not installed (apt install libxml2-utils)")
 	}
 	cmd := exec.Command("xmllint", "--noout", "-")
-	cmd.Stdin = bytes.NewReader(placename.TheContract().WSDL(placename.Description{Base: base, Address: address, Single: true}))
+	cmd.Stdin = bytes.NewReader(
+		placename.TheContract().WSDL(placename.Description{Base: base, Address: address, Single: true}),
+	)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

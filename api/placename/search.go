@@ -2,10 +2,10 @@ package placename
 
 import "time"
 
-// The search objects. A field has the contract's name with an upper-case first letter. Nil means no restriction; a list restricts to
-// the union of its values, different fields all restrict. Lists are never empty and never hold nil items: an empty list of a
-// request is nil here. A blank optional string is nil, others are as sent, not trimmed. Ids and codes are trimmed, 1 to 64 characters.
-// Dates (LocalDate) are midnight UTC of the day, timestamps are instants.
+// The search objects. A field has the contract's name with an upper-case first letter. Nil means no restriction; a
+// list restricts to the union of its values, different fields all restrict. Lists are never empty and never hold nil
+// items: an empty list of a request is nil here. A blank optional string is nil, others are as sent, not trimmed. Ids
+// and codes are trimmed, 1 to 64 characters. Dates (LocalDate) are midnight UTC of the day, timestamps are instants.
 
 // StedSoek is the search object of findSteder.
 type StedSoek struct {

@@ -17,11 +17,23 @@ func operations() []operation {
 	return []operation{
 		{"findNavnesaker", "navnesakSoek:NavnesakSoek", "NavnesakTreffList"},
 		{"findSteder", "stedSoek:StedSoek" + flagParams, "StedTreffList"},
-		{"findStederForMatrikkelenhetreferanse", "soek:StedMatrikkelenhetreferanseSoek" + flagParams, "StedMatrikkelenhetreferanseTreffList"},
+		{
+			"findStederForMatrikkelenhetreferanse",
+			"soek:StedMatrikkelenhetreferanseSoek" + flagParams,
+			"StedMatrikkelenhetreferanseTreffList",
+		},
 		{"findStedsnavn", "stedsnavnSoek:StedsnavnSoek" + flagParams, "StedsnavnTreffList"},
-		{"findStedsnavnForMatrikkelenhetreferanse", "soek:StedsnavnMatrikkelenhetreferanseSoek" + flagParams, "StedsnavnMatrikkelenhetreferanseTreffList"},
+		{
+			"findStedsnavnForMatrikkelenhetreferanse",
+			"soek:StedsnavnMatrikkelenhetreferanseSoek" + flagParams,
+			"StedsnavnMatrikkelenhetreferanseTreffList",
+		},
 		{"findSkrivemaater", "skrivemaateSoek:SkrivemaateSoek" + flagParams, "SkrivemaateTreffList"},
-		{"findSkrivemaaterForMatrikkelenhetreferanse", "soek:SkrivemaateMatrikkelenhetreferanseSoek" + flagParams, "SkrivemaateMatrikkelenhetreferanseTreffList"},
+		{
+			"findSkrivemaaterForMatrikkelenhetreferanse",
+			"soek:SkrivemaateMatrikkelenhetreferanseSoek" + flagParams,
+			"SkrivemaateMatrikkelenhetreferanseTreffList",
+		},
 		{"findVedtak", "vedtakSoek:VedtakSoek", "VedtakTreffList"},
 		{"findSamlevedtak", "samlevedtakSoek:SamlevedtakSoek", "SamlevedtakTreffList"},
 		{"findBoeker", "soeketekst:string", "BokTreffList"},
@@ -37,12 +49,16 @@ const (
 // schemas states all types but the wrappers of the operations.
 func schemas() []*Schema {
 	return []*Schema{
-		schema(domainPath, "basistyper.xsd", "d",
+		schema(
+			domainPath,
+			"basistyper.xsd",
+			"d",
 			object("Timestamp", "timestamp:dateTime"),
 			object("LocalDate", "date:date"),
 			abstract(object(anyID, "value:string")),
 			abstract(extends(anyID, historyID, "")),
-			object("StedsnavnContext", "systemVersion:string clientIdentification:string locale:string snapshotVersion:Timestamp"),
+			object("StedsnavnContext",
+				"systemVersion:string clientIdentification:string locale:string snapshotVersion:Timestamp"),
 			lists("StringList StedsnavnBubbleObjectIdList"),
 		),
 		schema("/domain/kodeliste", "kodeliste.xsd", "kl",
@@ -61,19 +77,33 @@ func schemas() []*Schema {
 			object("Sortering", "sortering1KodeId:Sortering1KodeId sortering2KodeId:Sortering2KodeId"),
 			empty(historyID, "StedId"),
 		),
-		schema("/domain/sted/koder", "sted_koder.xsd", "sk",
-			empty("KodeId", `NavneobjekttypeKodeId NavneobjektgruppeKodeId NavneobjekthovedgruppeKodeId StedstatusKodeId SpraakprioriteringKodeId
-				ForvaltningsomraadeKodeId Sortering1KodeId Sortering2KodeId StedMerknadstypeKodeId StedTilleggsopplysningstypeKodeId`),
-			lists(`NavneobjekttypeKodeIdList StedstatusKodeIdList SpraakprioriteringKodeIdList StedTilleggsopplysningstypeKodeIdList
-				StedMerknadstypeKodeIdList`),
+		schema(
+			"/domain/sted/koder",
+			"sted_koder.xsd",
+			"sk",
+			empty(
+				"KodeId",
+				`NavneobjekttypeKodeId NavneobjektgruppeKodeId NavneobjekthovedgruppeKodeId StedstatusKodeId SpraakprioriteringKodeId
+				ForvaltningsomraadeKodeId Sortering1KodeId Sortering2KodeId StedMerknadstypeKodeId StedTilleggsopplysningstypeKodeId`,
+			),
+			lists(
+				`NavneobjekttypeKodeIdList StedstatusKodeIdList SpraakprioriteringKodeIdList StedTilleggsopplysningstypeKodeIdList
+				StedMerknadstypeKodeIdList`,
+			),
 		),
 		schema("/domain/stedsnavn", "stedsnavn.xsd", "n",
 			object("StedsnavnIdent", "stedsnummer:long stedsnavnnummer:int"),
 			empty(historyID, "StedsnavnId"),
 		),
-		schema("/domain/stedsnavn/koder", "stedsnavn_koder.xsd", "nk",
-			empty("KodeId", "NavnestatusKodeId NavnesakstatusKodeId StedsnavnMerknadstypeKodeId StedsnavnTilleggsopplysningstypeKodeId"),
-			lists("NavnesakstatusKodeIdList NavnestatusKodeIdList StedsnavnTilleggsopplysningstypeKodeIdList StedsnavnMerknadstypeKodeIdList"),
+		schema(
+			"/domain/stedsnavn/koder",
+			"stedsnavn_koder.xsd",
+			"nk",
+			empty("KodeId",
+				"NavnestatusKodeId NavnesakstatusKodeId StedsnavnMerknadstypeKodeId StedsnavnTilleggsopplysningstypeKodeId"),
+			lists(
+				"NavnesakstatusKodeIdList NavnestatusKodeIdList StedsnavnTilleggsopplysningstypeKodeIdList StedsnavnMerknadstypeKodeIdList",
+			),
 		),
 		schema("/domain/skrivemaate", "skrivemaate.xsd", "m",
 			object("SkrivemaateIdent", "stedsnummer:long stedsnavnnummer:int skrivemaatenummer:int"),
@@ -101,14 +131,19 @@ func schemas() []*Schema {
 		schema("/domain/endringslogg", "endringslogg.xsd", "e",
 			empty(anyID, "EndringId"),
 		),
-		schema(exceptionPath, "exception.xsd", "ex",
+		schema(
+			exceptionPath,
+			"exception.xsd",
+			"ex",
 			object("ServiceFaultInfo", "category:string stackTraceText:string exceptionDetail:ExceptionDetail"),
-			object("ExceptionDetail", "className:string message:string cause!:ExceptionDetail stackTraceElements:StackTraceElementList"),
+			object("ExceptionDetail",
+				"className:string message:string cause!:ExceptionDetail stackTraceElements:StackTraceElementList"),
 			object("StackTraceElement", "declaringClass:string methodName:string fileName!:string lineNumber:int"),
 			extends("ServiceFaultInfo", "AttemptDeleteFaultInfo", "bubbleId:StedsnavnBubbleObjectId"),
 			object("LockKey", "discriminator:string keyValue:string"),
 			object("LockNotAquired", "lockKey:LockKey owner:string expires:Timestamp"),
-			extends("ServiceFaultInfo", "LockedFaultInfo", "locksNotAquired:LockNotAquiredList owner:string exceptionTime:Timestamp"),
+			extends("ServiceFaultInfo", "LockedFaultInfo",
+				"locksNotAquired:LockNotAquiredList owner:string exceptionTime:Timestamp"),
 			extends("ServiceFaultInfo", "ObjectsNotFoundFaultInfo", "idsNotFound:StedsnavnBubbleObjectIdList"),
 			lists("StackTraceElementList LockNotAquiredList"),
 		),

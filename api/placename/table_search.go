@@ -23,8 +23,10 @@ func searchAndHitTypes() [][]*Type {
 		object("KartforekomstSoek", "produktId?:KarttypeKodeId kartblad?:string"),
 		object("OpplysningSoek", "informant?:string"),
 		object("LokaleInnsamlingerSoek", "innsamler?:string"),
-		object("DokumentertVedtakSoek", "aar?:int saksnummer?:int arkivloepenummer?:int arkivreferanse?:string beskrivelse?:string"),
-		object("DokumentertSamlevedtakSoek", "aar?:int saksnummer?:int arkivloepenummer?:int arkivreferanse?:string beskrivelse?:string"),
+		object("DokumentertVedtakSoek",
+			"aar?:int saksnummer?:int arkivloepenummer?:int arkivreferanse?:string beskrivelse?:string"),
+		object("DokumentertSamlevedtakSoek",
+			"aar?:int saksnummer?:int arkivloepenummer?:int arkivreferanse?:string beskrivelse?:string"),
 		object("DokumentertKlageSoek", "aar?:int saksnummer?:int arkivreferanse?:string beskrivelse?:string"),
 		object("DokumentSoekEntry", "key:DokumenttypeKodeId value:string"),
 		object("DokumentSoek", "entry*!:DokumentSoekEntry"),
@@ -100,8 +102,11 @@ func searchAndHitTypes() [][]*Type {
 		object("SamlevedtakTreff", `
 			samlevedtakId:SamlevedtakId aar:int saksnummer:int beskrivelse:string arkivreferanse:string stedsnavn:StringList
 			registreringsdato:Timestamp oppdateringsdato:Timestamp vedtaksdato?:LocalDate`),
-		object("BokTreff", "id:BokId tittel:string isbn:string utgave:string forfatter:string utgiver:string utgivelsesaar:int"),
+		object("BokTreff",
+			"id:BokId tittel:string isbn:string utgave:string forfatter:string utgiver:string utgivelsesaar:int"),
 		object("KartproduktTreff", "id:KartproduktId kartblad:string produktkodeId:KarttypeKodeId utgivelsesaar:int"),
-		lists(`NavnesakTreffList StedTreffList StedMatrikkelenhetreferanseTreffList StedsnavnTreffList StedsnavnMatrikkelenhetreferanseTreffList SkrivemaateTreffList SkrivemaateMatrikkelenhetreferanseTreffList VedtakTreffList SamlevedtakTreffList BokTreffList KartproduktTreffList`),
+		lists(
+			`NavnesakTreffList StedTreffList StedMatrikkelenhetreferanseTreffList StedsnavnTreffList StedsnavnMatrikkelenhetreferanseTreffList SkrivemaateTreffList SkrivemaateMatrikkelenhetreferanseTreffList VedtakTreffList SamlevedtakTreffList BokTreffList KartproduktTreffList`,
+		),
 	}
 }

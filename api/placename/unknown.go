@@ -34,7 +34,8 @@ func (d *decoder) stray(c *Element, known []element) {
 	}
 }
 
-// attachment refuses element c if it stands for a part of a multipart message (XML-binary Optimized Packaging, 2.1), and reports whether it does.
+// attachment refuses element c if it stands for a part of a multipart message (XML-binary Optimized Packaging, 2.1),
+// and reports whether it does.
 func (d *decoder) attachment(c *Element) bool {
 	if c.Space != "http://www.w3.org/2004/08/xop/include" {
 		return false
@@ -83,7 +84,8 @@ func shortened(name string) string {
 	return name
 }
 
-// nearly reports whether two names, case aside, differ by one letter: changed, left out, added, or two neighbours swapped.
+// nearly reports whether two names, case aside, differ by one letter: changed, left out, added, or two neighbours
+// swapped.
 func nearly(sent, name string) bool {
 	a, b := []rune(sent), []rune(name)
 	if len(a) > len(b) {
@@ -100,7 +102,8 @@ func nearly(sent, name string) bool {
 		return sameAll(a[i:], b[i+1:])
 	}
 	a, b = a[i:], b[i:]
-	return len(a) == 0 || sameAll(a[1:], b[1:]) || len(a) > 1 && same(a[0], b[1]) && same(a[1], b[0]) && sameAll(a[2:], b[2:])
+	return len(a) == 0 || sameAll(a[1:], b[1:]) ||
+		len(a) > 1 && same(a[0], b[1]) && same(a[1], b[0]) && sameAll(a[2:], b[2:])
 }
 
 func same(a, b rune) bool { return unicode.ToLower(a) == unicode.ToLower(b) }

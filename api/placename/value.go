@@ -19,7 +19,8 @@ var oslo = sync.OnceValue(func() *time.Location {
 
 const space = " \t\r\n" // white space of XML
 
-// ParseTimestamp reads an xs:dateTime of the years 1 to 9999, white space around it allowed. Without a zone it is a time of Europe/Oslo.
+// ParseTimestamp reads an xs:dateTime of the years 1 to 9999, white space around it allowed. Without a zone it is a
+// time of Europe/Oslo.
 func ParseTimestamp(s string) (time.Time, bool) {
 	s = strings.Trim(s, space)
 	day, rest, ok := cutDay(s)
@@ -46,7 +47,8 @@ func ParseTimestamp(s string) (time.Time, bool) {
 		nanos, _ = digits(frac)
 		rest = rest[n:]
 	}
-	if h == 24 && (m != 0 || sec != 0 || nanos != 0) { // XML Schema Part 2, 3.2.7.1: 24:00:00 is the first instant of the next day
+	// XML Schema Part 2, 3.2.7.1: 24:00:00 is the first instant of the next day
+	if h == 24 && (m != 0 || sec != 0 || nanos != 0) {
 		return time.Time{}, false
 	}
 	zone, ok := parseZone(rest)
@@ -59,7 +61,8 @@ func ParseTimestamp(s string) (time.Time, bool) {
 	return time.Date(day.Year(), day.Month(), day.Day(), h, m, sec, nanos, zone), true
 }
 
-// ParseDate reads an xs:date of the years 1 to 9999 as midnight UTC of the day, white space around it allowed. Its zone is ignored.
+// ParseDate reads an xs:date of the years 1 to 9999 as midnight UTC of the day, white space around it allowed. Its
+// zone is ignored.
 func ParseDate(s string) (time.Time, bool) {
 	day, rest, ok := cutDay(strings.Trim(s, space))
 	if !ok {
@@ -118,8 +121,8 @@ func digits(s string) (int, bool) {
 	return n, true
 }
 
-// AppendText appends s as character data that may stand in element content or in a quoted attribute. What XML 1.0 does not allow
-// (clause 2.2), and what is not UTF-8, becomes U+FFFD.
+// AppendText appends s as character data that may stand in element content or in a quoted attribute. What XML 1.0
+// does not allow (clause 2.2), and what is not UTF-8, becomes U+FFFD.
 func AppendText(b []byte, s string) []byte {
 	n := 0
 	for n < len(s) && classes[s[n]] == plain {
@@ -158,7 +161,8 @@ func appendEscaped(b []byte, s string, n int) []byte {
 	return append(b, s[last:]...)
 }
 
-// Classes of bytes: what stands for itself, what starts a character of several bytes, and what is written in another way.
+// Classes of bytes: what stands for itself, what starts a character of several bytes, and what is written in another
+// way.
 const (
 	plain = iota
 	wide
@@ -172,8 +176,17 @@ const (
 	carriage
 )
 
-var escapes = [...]string{wide: "\uFFFD", control: "\uFFFD", less: "&lt;", greater: "&gt;", ampersand: "&amp;", quotation: "&#34;",
-	tab: "&#9;", newline: "&#10;", carriage: "&#13;"}
+var escapes = [...]string{
+	wide:      "\uFFFD",
+	control:   "\uFFFD",
+	less:      "&lt;",
+	greater:   "&gt;",
+	ampersand: "&amp;",
+	quotation: "&#34;",
+	tab:       "&#9;",
+	newline:   "&#10;",
+	carriage:  "&#13;",
+}
 
 // classes has the class of each byte.
 var classes = func() (c [256]uint8) {

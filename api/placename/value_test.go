@@ -89,7 +89,8 @@ func FuzzParseTimestamp(f *testing.F) {
 	})
 }
 
-// FuzzAppendText reads back what was written: text that XML can hold comes back as it was, all else with U+FFFD in its places.
+// FuzzAppendText reads back what was written: text that XML can hold comes back as it was, all else with U+FFFD in
+// its places.
 func FuzzAppendText(f *testing.F) {
 	for _, s := range texts {
 		f.Add(s)
@@ -126,7 +127,8 @@ func TestEveryReasonIsToldInEveryLanguage(t *testing.T) {
 		for _, l := range []placename.Lang{placename.Bokmaal, placename.Nynorsk, placename.English} {
 			f := placename.Fault{Path: "a/b", Value: "v", Reason: r, N: 7}
 			got := f.Text(l)
-			if !strings.HasPrefix(got, `a/b = "v": `) || len(got) < 20 || strings.Contains(got, "%") || !strings.HasSuffix(got, ".") {
+			if !strings.HasPrefix(got, `a/b = "v": `) || len(got) < 20 || strings.Contains(got, "%") ||
+				!strings.HasSuffix(got, ".") {
 				t.Errorf("reason %d in %s: %s", r, l.Tag(), got)
 			}
 			if l == placename.English && seen[got] {
@@ -150,12 +152,17 @@ func TestLanguageOfLocale(t *testing.T) {
 
 func TestValuesInRefusalsAreShortAndVisible(t *testing.T) {
 	t.Parallel()
-	f := &placename.Refusal{Faults: []placename.Fault{{Path: "findBoeker/soeketekst", Value: strings.Repeat("æ", 1000) + "\n", Reason: placename.Blank}}}
+	f := &placename.Refusal{
+		Faults: []placename.Fault{
+			{Path: "findBoeker/soeketekst", Value: strings.Repeat("æ", 1000) + "\n", Reason: placename.Blank},
+		},
+	}
 	want := fmt.Sprintf("findBoeker/soeketekst = %q: must not be blank.", strings.Repeat("æ", 64)+"…")
 	if got := f.Text(placename.English); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if f.Limit() || !(&placename.Refusal{Faults: []placename.Fault{{Path: "findBoeker", Reason: placename.TooManyHits, N: 5000}}}).Limit() {
+	if f.Limit() ||
+		!(&placename.Refusal{Faults: []placename.Fault{{Path: "findBoeker", Reason: placename.TooManyHits, N: 5000}}}).Limit() {
 		t.Error("Limit")
 	}
 }

@@ -9,13 +9,14 @@ const (
 	httpBind = "http://schemas.xmlsoap.org/soap/http"
 )
 
-// WSDL returns the description of the service. Schemas are imported by their bare file names, unless they are inside. The same arguments
-// give the same bytes.
+// WSDL returns the description of the service. Schemas are imported by their bare file names, unless they are inside.
+// The same arguments give the same bytes.
 func (c *Contract) WSDL(d Description) []byte {
 	w, base, address, both := &xmlWriter{}, d.Base, d.Address, d.SOAP12
 	ns := base + servicePath
 	w.head()
-	w.open("wsdl:definitions", "xmlns:wsdl", wsdlNS, "xmlns:xs", "http://www.w3.org/2001/XMLSchema", "xmlns:soap", soap11NS)
+	w.open("wsdl:definitions", "xmlns:wsdl", wsdlNS, "xmlns:xs", "http://www.w3.org/2001/XMLSchema", "xmlns:soap",
+		soap11NS)
 	if both {
 		w.attr("xmlns:soap12", soap12NS)
 	}
@@ -81,7 +82,8 @@ func (c *Contract) portType(w *xmlWriter, base string) {
 		w.documentation(operationDocs[o.Name])
 		w.leaf("wsdl:input", "wsam:Action", action+"Request", "message", "tns:"+o.Name)
 		w.leaf("wsdl:output", "wsam:Action", action+"Response", "message", "tns:"+o.Name+"Response")
-		w.leaf("wsdl:fault", "name", "ServiceException", "wsam:Action", action+"/Fault/ServiceException", "message", "tns:ServiceException")
+		w.leaf("wsdl:fault", "name", "ServiceException", "wsam:Action", action+"/Fault/ServiceException", "message",
+			"tns:ServiceException")
 		w.close()
 	}
 	w.close()

@@ -1,7 +1,9 @@
-// Package archive keeps tiles in one file: PMTiles, version 3, and MBTiles 1.3. It knows addresses and bytes, and nothing of what is in a tile.
+// Package archive keeps tiles in one file: PMTiles, version 3, and MBTiles 1.3. It knows addresses and bytes, and
+// nothing of what is in a tile.
 //
-// Tiles are those of WebMercatorQuad, gzipped vector tiles, with rows counted from the top. Those that are equal are kept once. A file is made
-// beside its place, as FILE.part, can be gone on with after any end of the program, and is put into its place when it is whole.
+// Tiles are those of WebMercatorQuad, gzipped vector tiles, with rows counted from the top. Those that are equal are
+// kept once. A file is made beside its place, as FILE.part, can be gone on with after any end of the program, and is
+// put into its place when it is whole.
 package archive
 
 import (
@@ -33,7 +35,8 @@ func (m *Metadata) center() (lon, lat float64, z int) {
 	return (m.Bounds[0] + m.Bounds[2]) / 2, (m.Bounds[1] + m.Bounds[3]) / 2, m.First
 }
 
-// ID is the number of a tile: by level, and along a Hilbert curve on each (PMTiles 3, 4.1). The numbers of the four tiles within one follow each other.
+// ID is the number of a tile: by level, and along a Hilbert curve on each (PMTiles 3, 4.1). The numbers of the four
+// tiles within one follow each other.
 func ID(z, row, col int) uint64 {
 	id := (uint64(1)<<(2*z) - 1) / 3
 	x, y := uint64(col), uint64(row)

@@ -81,7 +81,14 @@ func write(t *testing.T, path string, from, to int) *archive.Writer {
 	return w
 }
 
-var meta = archive.Metadata{Name: "Å", Attribution: "<b>", First: 7, Last: 7, Bounds: [4]float64{4.5, 57.25, 31.125, 71.5}, Layers: []byte(`{"vector_layers":[],"own":1}`)}
+var meta = archive.Metadata{
+	Name:        "Å",
+	Attribution: "<b>",
+	First:       7,
+	Last:        7,
+	Bounds:      [4]float64{4.5, 57.25, 31.125, 71.5},
+	Layers:      []byte(`{"vector_layers":[],"own":1}`),
+}
 
 // TestFilesGiveBackWhatWasPut, after they were left and gone on with; what came after the last Save is put again.
 func TestFilesGiveBackWhatWasPut(t *testing.T) {

@@ -41,10 +41,14 @@ func openMB(path string, m *Metadata) (*mbFile, error) {
 		return nil, err
 	}
 	values := map[string]string{}
-	err = sqlitex.Execute(c, "SELECT name, value FROM metadata", &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-		values[s.ColumnText(0)] = s.ColumnText(1)
-		return nil
-	}})
+	err = sqlitex.Execute(
+		c,
+		"SELECT name, value FROM metadata",
+		&sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+			values[s.ColumnText(0)] = s.ColumnText(1)
+			return nil
+		}},
+	)
 	ok := err == nil && values["format"] == "pbf"
 	for name, to := range map[string]*int{"minzoom": &m.First, "maxzoom": &m.Last} {
 		var err error
@@ -67,13 +71,17 @@ func openMB(path string, m *Metadata) (*mbFile, error) {
 func (f *mbFile) tile(z, row, col int) (data []byte, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	err = sqlitex.Execute(f.c, "SELECT tile_data FROM tiles WHERE zoom_level=? AND tile_column=? AND tile_row=?", &sqlitex.ExecOptions{
-		Args: []any{z, col, 1<<z - 1 - row},
-		ResultFunc: func(s *sqlite.Stmt) error {
-			data = make([]byte, s.ColumnLen(0))
-			s.ColumnBytes(0, data)
-			return nil
-		}})
+	err = sqlitex.Execute(
+		f.c,
+		"SELECT tile_data FROM tiles WHERE zoom_level=? AND tile_column=? AND tile_row=?",
+		&sqlitex.ExecOptions{
+			Args: []any{z, col, 1<<z - 1 - row},
+			ResultFunc: func(s *sqlite.Stmt) error {
+				data = make([]byte, s.ColumnLen(0))
+				s.ColumnBytes(0, data)
+				return nil
+			}},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}

@@ -20,7 +20,8 @@ var ErrBusy = errors.New("archive: another program is making this file")
 // ErrPart reports that what lies beside the file is not a file that was begun here.
 var ErrPart = errors.New("archive: not a file that was begun")
 
-// Writer makes a file. What it has so far is an MBTiles file beside it, in one transaction after another. It is for one goroutine.
+// Writer makes a file. What it has so far is an MBTiles file beside it, in one transaction after another. It is for
+// one goroutine.
 type Writer struct {
 	path string
 	c    *sqlite.Conn
@@ -34,8 +35,8 @@ const (
 	mbID   = 0x4d504258
 )
 
-// Begin begins a file of the kind that the ending of its name says (IsPath), or goes on with one that was begun for the same state: what is exported, of
-// which data.
+// Begin begins a file of the kind that the ending of its name says (IsPath), or goes on with one that was begun for
+// the same state: what is exported, of which data.
 func Begin(path, state string) (*Writer, error) {
 	w := &Writer{path: path}
 	c, err := database(w.part(), true)
@@ -193,8 +194,15 @@ func (w *Writer) finishMB(m *Metadata) error {
 			return err
 		}
 	}
-	err := sqlitex.ExecuteScript(w.c, fmt.Sprint("DROP TABLE part; CREATE UNIQUE INDEX name ON metadata (name); CREATE UNIQUE INDEX map_index ON map (zoom_level, tile_column, tile_row);",
-		"CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM map JOIN images USING (tile_id);PRAGMA application_id=", mbID), nil)
+	err := sqlitex.ExecuteScript(
+		w.c,
+		fmt.Sprint(
+			"DROP TABLE part; CREATE UNIQUE INDEX name ON metadata (name); CREATE UNIQUE INDEX map_index ON map (zoom_level, tile_column, tile_row);",
+			"CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM map JOIN images USING (tile_id);PRAGMA application_id=",
+			mbID,
+		),
+		nil,
+	)
 	if err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
@@ -213,29 +221,37 @@ func (w *Writer) finishMB(m *Metadata) error {
 func (w *Writer) entries() (s pmTiles, err error) {
 	var offsets []uint64
 	var lengths []uint32
-	err = sqlitex.Execute(w.c, "SELECT number, length(tile_data) FROM images ORDER BY number", &sqlitex.ExecOptions{ResultFunc: func(st *sqlite.Stmt) error {
-		if int(st.ColumnInt64(0)) != len(offsets)+1 {
-			return errors.New("archive: numbers do not follow each other")
-		}
-		offsets, lengths = append(offsets, s.size), append(lengths, uint32(st.ColumnInt64(1)))
-		s.size += uint64(st.ColumnInt64(1))
-		return nil
-	}})
+	err = sqlitex.Execute(
+		w.c,
+		"SELECT number, length(tile_data) FROM images ORDER BY number",
+		&sqlitex.ExecOptions{ResultFunc: func(st *sqlite.Stmt) error {
+			if int(st.ColumnInt64(0)) != len(offsets)+1 {
+				return errors.New("archive: numbers do not follow each other")
+			}
+			offsets, lengths = append(offsets, s.size), append(lengths, uint32(st.ColumnInt64(1)))
+			s.size += uint64(st.ColumnInt64(1))
+			return nil
+		}},
+	)
 	if err != nil {
 		return s, err
 	}
 	s.contents = len(offsets)
-	err = sqlitex.Execute(w.c, "SELECT zoom_level, tile_row, tile_column, number FROM map JOIN images USING (tile_id) ORDER BY map.rowid", &sqlitex.ExecOptions{ResultFunc: func(st *sqlite.Stmt) error {
-		z, n := st.ColumnInt(0), st.ColumnInt64(3)-1
-		id := ID(z, 1<<z-1-st.ColumnInt(1), st.ColumnInt(2))
-		s.addressed++
-		if k := len(s.list) - 1; k >= 0 && s.list[k].offset == offsets[n] && s.list[k].id+uint64(s.list[k].run) == id {
-			s.list[k].run++
+	err = sqlitex.Execute(
+		w.c,
+		"SELECT zoom_level, tile_row, tile_column, number FROM map JOIN images USING (tile_id) ORDER BY map.rowid",
+		&sqlitex.ExecOptions{ResultFunc: func(st *sqlite.Stmt) error {
+			z, n := st.ColumnInt(0), st.ColumnInt64(3)-1
+			id := ID(z, 1<<z-1-st.ColumnInt(1), st.ColumnInt(2))
+			s.addressed++
+			if k := len(s.list) - 1; k >= 0 && s.list[k].offset == offsets[n] && s.list[k].id+uint64(s.list[k].run) == id {
+				s.list[k].run++
+				return nil
+			}
+			s.list = append(s.list, entry{id: id, run: 1, offset: offsets[n], length: lengths[n]})
 			return nil
-		}
-		s.list = append(s.list, entry{id: id, run: 1, offset: offsets[n], length: lengths[n]})
-		return nil
-	}})
+		}},
+	)
 	return s, err
 }
 
@@ -269,15 +285,19 @@ func (w *Writer) finishPM(m *Metadata) error {
 // images writes the tiles in the order of their numbers.
 func (w *Writer) images(out io.Writer) error {
 	var buf []byte
-	return sqlitex.Execute(w.c, "SELECT tile_data FROM images ORDER BY number", &sqlitex.ExecOptions{ResultFunc: func(st *sqlite.Stmt) error {
-		n := st.ColumnLen(0)
-		if cap(buf) < n {
-			buf = make([]byte, 2*n)
-		}
-		st.ColumnBytes(0, buf[:n])
-		_, err := out.Write(buf[:n])
-		return err
-	}})
+	return sqlitex.Execute(
+		w.c,
+		"SELECT tile_data FROM images ORDER BY number",
+		&sqlitex.ExecOptions{ResultFunc: func(st *sqlite.Stmt) error {
+			n := st.ColumnLen(0)
+			if cap(buf) < n {
+				buf = make([]byte, 2*n)
+			}
+			st.ColumnBytes(0, buf[:n])
+			_, err := out.Write(buf[:n])
+			return err
+		}},
+	)
 }
 
 // place moves a whole file to where it belongs, after its bytes are on the disk.

@@ -1,7 +1,7 @@
 package demo
 
-// Cell is the area of a municipality in integers: centimetres of EPSG:25833, x before y. It is nearly convex: more than a third of its bounds belongs
-// to it, so points drawn from the bounds soon hit it. It is immutable.
+// Cell is the area of a municipality in integers: centimetres of EPSG:25833, x before y. It is nearly convex: more
+// than a third of its bounds belongs to it, so points drawn from the bounds soon hit it. It is immutable.
 type Cell struct {
 	MinX, MinY, MaxX, MaxY int64 // bounds, centimetres
 

@@ -12,7 +12,8 @@ const (
 	KommunerID = "kommuner"
 )
 
-// Collections describes the demo; made anew at each call, so the caller may change it. Count and Extent are left to the store.
+// Collections describes the demo; made anew at each call, so the caller may change it. Count and Extent are left to
+// the store.
 func Collections() []*store.Collection {
 	return []*store.Collection{
 		{
@@ -61,7 +62,17 @@ func describe(nb, nn, en string) store.Text {
 }
 
 func keywords(nb, en string) []string {
-	return []string{nb, en, "administrative enheter", "administrative units", "Norge", "Noreg", "Norway", "skjematisk", "schematic"}
+	return []string{
+		nb,
+		en,
+		"administrative enheter",
+		"administrative units",
+		"Norge",
+		"Noreg",
+		"Norway",
+		"skjematisk",
+		"schematic",
+	}
 }
 
 func geometry() *store.Geom {

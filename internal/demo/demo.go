@@ -1,16 +1,19 @@
-// Package demo holds the dataset that Grense serves when it is given none: the 15 counties and 357 municipalities of Norway in force since
-// 1 January 2024, with their real numbers and areas, official names, and schematic borders of our own making.
+// Package demo holds the dataset that Grense serves when it is given none: the 15 counties and 357 municipalities of
+// Norway in force since 1 January 2024, with their real numbers and areas, official names, and schematic borders of
+// our own making.
 //
-// The borders follow from three facts of each municipality: a point inside it, its area and its county. It has its part of the power diagram
-// (Laguerre diagram) of the points, weighted by area, as far as that lies within a coarse outline of the country; where the outline misses its
-// point, an island as well. A county is the union of its municipalities. Weights are lowered where a part would not hold its point. So the
-// picture looks like Norway, neighbours share their borders vertex by vertex, nothing overlaps, and no border in it is the true one.
+// The borders follow from three facts of each municipality: a point inside it, its area and its county. It has its
+// part of the power diagram (Laguerre diagram) of the points, weighted by area, as far as that lies within a coarse
+// outline of the country; where the outline misses its point, an island as well. A county is the union of its
+// municipalities. Weights are lowered where a part would not hold its point. So the picture looks like Norway,
+// neighbours share their borders vertex by vertex, nothing overlaps, and no border in it is the true one.
 //
-// The register's generator puts places into cells: the same parts, but cut by discs of 1.6 times the radius that has the area, with vertices within
-// 100 m made one. A place may so lie off the outline.
+// The register's generator puts places into cells: the same parts, but cut by discs of 1.6 times the radius that has
+// the area, with vertices within 100 m made one. A place may so lie off the outline.
 //
-// Coordinates are whole metres of EPSG:25833, x (east) before y (north). All of Norway is drawn in this one zone. The result is the same on
-// every machine: what is rounded differently by different processors is rounded to whole metres before it decides anything.
+// Coordinates are whole metres of EPSG:25833, x (east) before y (north). All of Norway is drawn in this one zone. The
+// result is the same on every machine: what is rounded differently by different processors is rounded to whole metres
+// before it decides anything.
 package demo
 
 import (
@@ -22,8 +25,8 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// Version names the content of the demo. It changes whenever a feature or the description of a collection does, so that a copy of the demo
-// that bears another version is rebuilt.
+// Version names the content of the demo. It changes whenever a feature or the description of a collection does, so
+// that a copy of the demo that bears another version is rebuilt.
 const Version = "1c2e00347734"
 
 // The licence of the demo.
@@ -62,7 +65,8 @@ type Kommune struct {
 // Cell returns the area that places are put into.
 func (k *Kommune) Cell() Cell { return k.cell }
 
-// Facts returns the divisions with their numbers, names and real areas, without points and geometries, which take a hundred times as long. The caller keeps the Set.
+// Facts returns the divisions with their numbers, names and real areas, without points and geometries, which take a
+// hundred times as long. The caller keeps the Set.
 func Facts() (*Set, error) {
 	fylker, kommuner, err := readFacts()
 	if err != nil {

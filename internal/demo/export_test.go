@@ -7,7 +7,8 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// Site is a point of the power diagram with its weight before and after settling, square metres, and the lengths in metres.
+// Site is a point of the power diagram with its weight before and after settling, square metres, and the lengths in
+// metres.
 type Site struct {
 	X, Y, Area, Weight, Reach, Room int64
 }
@@ -67,8 +68,8 @@ func NewCell(r orb.Ring) Cell {
 	return newCell(o)
 }
 
-// Locate returns the municipality whose cell holds the point x, y (EPSG:25833, metres, rounded to centimetres); of several that share a border,
-// the first. It is false in the sea and abroad.
+// Locate returns the municipality whose cell holds the point x, y (EPSG:25833, metres, rounded to centimetres); of
+// several that share a border, the first. It is false in the sea and abroad.
 func (s *Set) Locate(x, y float64) (*Kommune, bool) {
 	p := vertex{int64(math.Round(100 * x)), int64(math.Round(100 * y))}
 	i := slices.IndexFunc(s.Kommuner, func(k Kommune) bool { return k.cell.place(p) != outside })

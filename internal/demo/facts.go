@@ -7,7 +7,8 @@ import (
 	"strconv"
 )
 
-// The facts are numbers, names, rounded positions and rounded areas, ordered by number, and a coarse outline (Natural Earth, public domain).
+// The facts are numbers, names, rounded positions and rounded areas, ordered by number, and a coarse outline (Natural
+// Earth, public domain).
 //
 //go:embed facts/fylker-2024.csv facts/kommuner-2024.csv facts/norge-omriss.csv
 var facts embed.FS

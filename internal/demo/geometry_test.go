@@ -228,8 +228,8 @@ func TestCellsAreThePowerDiagramCutByDiscs(t *testing.T) {
 	}
 }
 
-// leastPower returns the index of the site to which a place belongs, -1 for none. It is not sure within 100 m of a border, by which the
-// vertices may be moved, and where the polygon differs from the circle.
+// leastPower returns the index of the site to which a place belongs, -1 for none. It is not sure within 100 m of a
+// border, by which the vertices may be moved, and where the polygon differs from the circle.
 func leastPower(sites []demo.Site, x, y int64) (index int, sure bool) {
 	const moved = 100
 	power := func(s demo.Site) int64 { return (x-s.X)*(x-s.X) + (y-s.Y)*(y-s.Y) - s.Weight }
@@ -319,9 +319,17 @@ func TestUnionKeepsPolygonsThatTouchApart(t *testing.T) {
 		{"a hole that touches the outside", []string{".##", "#.#", "###"}, []int{2}},
 		{"a hole between two that touch twice", []string{".##", "#.#", "##."}, []int{1, 1}},
 		{"an island in a hole", []string{"#####", "#...#", "#.#.#", "#...#", "#####"}, []int{2, 1}},
-		{"a hole in an island in a hole", []string{"#######", "#.....#", "#.###.#", "#.#.#.#", "#.###.#", "#.....#", "#######"}, []int{2, 2}},
+		{
+			"a hole in an island in a hole",
+			[]string{"#######", "#.....#", "#.###.#", "#.#.#.#", "#.###.#", "#.....#", "#######"},
+			[]int{2, 2},
+		},
 		{"an island that touches its hole", []string{"####", "#..#", "##.#", "####"}, []int{2}},
-		{"an island that touches its hole twice", []string{"#####", "#...#", "#..##", "#.#.#", "##..#", "#####"}, []int{2, 1}},
+		{
+			"an island that touches its hole twice",
+			[]string{"#####", "#...#", "#..##", "#.#.#", "##..#", "#####"},
+			[]int{2, 1},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -460,7 +468,8 @@ func TestCellsFillAThirdOfTheirBounds(t *testing.T) {
 	for _, k := range load(t).Kommuner {
 		c := k.Cell()
 		b := k.Ring().Bound()
-		if c.MinX != int64(100*b.Min[0]) || c.MinY != int64(100*b.Min[1]) || c.MaxX != int64(100*b.Max[0]) || c.MaxY != int64(100*b.Max[1]) {
+		if c.MinX != int64(100*b.Min[0]) || c.MinY != int64(100*b.Min[1]) || c.MaxX != int64(100*b.Max[0]) ||
+			c.MaxY != int64(100*b.Max[1]) {
 			t.Errorf("%s: bounds %+v of %v", k.Nr, c, b)
 		}
 		if fill := float64(twiceArea(k.Ring())) * 5000 / (float64(c.MaxX-c.MinX) * float64(c.MaxY-c.MinY)); fill < 1.0/3 {

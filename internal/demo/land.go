@@ -12,8 +12,8 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// A shore is a coarse outline of the country: rings that neither cross nor hold each other, counter-clockwise. Sides of a ring are numbered
-// from shoreSide downwards, through all rings.
+// A shore is a coarse outline of the country: rings that neither cross nor hold each other, counter-clockwise. Sides
+// of a ring are numbered from shoreSide downwards, through all rings.
 type shore struct {
 	rings [][]corner
 	edges []edge
@@ -84,8 +84,8 @@ func (s *shore) add(ring []vertex) {
 	s.rings = append(s.rings, corners)
 }
 
-// land is what lies within the shore and nearest to site i in the power diagram, as rings without holes. Corners are computed as those of
-// cells are: from what meets there, so that neighbours have the same bits.
+// land is what lies within the shore and nearest to site i in the power diagram, as rings without holes. Corners are
+// computed as those of cells are: from what meets there, so that neighbours have the same bits.
 func (s *shore) land(sites []site, i int) [][]corner {
 	others := make([]int, 0, len(sites))
 	for j := range sites {
@@ -117,8 +117,8 @@ func (s *shore) land(sites []site, i int) [][]corner {
 	return rings
 }
 
-// part is what of a ring lies left of the line, in as many rings as it falls into. The new sides get the number side; meet gives the place where the
-// line crosses a side.
+// part is what of a ring lies left of the line, in as many rings as it falls into. The new sides get the number side;
+// meet gives the place where the line crosses a side.
 func (b bisector) part(ring []corner, side int, meet func(side int) (x, y float64)) [][]corner {
 	inside := make([]bool, len(ring))
 	first := -1 // corner inside, after one outside
@@ -195,8 +195,8 @@ func (b bisector) join(runs [][]corner) [][]corner {
 	return out
 }
 
-// landRings draws what is shown of all municipalities: open rings of whole metres, counter-clockwise. Neighbours have the same vertices. A
-// municipality whose point lies off the shore has a disc about it as an island of its own.
+// landRings draws what is shown of all municipalities: open rings of whole metres, counter-clockwise. Neighbours have
+// the same vertices. A municipality whose point lies off the shore has a disc about it as an island of its own.
 func landRings(sites []site, s *shore) [][][]vertex {
 	out := make([][][]vertex, len(sites))
 	for i, at := range sites {

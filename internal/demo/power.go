@@ -15,7 +15,8 @@ func (a vertex) cross(b vertex) int64     { return a.x*b.y - a.y*b.x }
 func (a vertex) compare(b vertex) int     { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.y, b.y)) }
 func orient(a, b, c vertex) (twice int64) { return b.sub(a).cross(c.sub(a)) } // > 0: c lies left of a-b
 
-// site is a point of the power diagram. The power of a place q is |q - at|² - weight; each place belongs to the site of least power.
+// site is a point of the power diagram. The power of a place q is |q - at|² - weight; each place belongs to the site
+// of least power.
 type site struct {
 	at     vertex
 	weight int64 // square metres
@@ -40,11 +41,12 @@ func newSite(at vertex, km2 int) site {
 	}
 }
 
-// settleWeights lowers weights until each cell holds its point. A heavy neighbour so near that its side of the power diagram comes closer to
-// the point than room, or beyond it, is made lighter.
+// settleWeights lowers weights until each cell holds its point. A heavy neighbour so near that its side of the power
+// diagram comes closer to the point than room, or beyond it, is made lighter.
 //
-// The side between i and j lies (d² + w_i - w_j) / 2d from point i, so point i asks that w_j <= w_i + d² - 2d·room_i. With room_i <= d/2 these
-// bounds are a shortest-path problem with lengths that are not negative: there is one greatest solution, whatever the order of the steps.
+// The side between i and j lies (d² + w_i - w_j) / 2d from point i, so point i asks that w_j <= w_i + d² - 2d·room_i.
+// With room_i <= d/2 these bounds are a shortest-path problem with lengths that are not negative: there is one
+// greatest solution, whatever the order of the steps.
 func settleWeights(sites []site) {
 	for changed := true; changed; {
 		changed = false
@@ -66,8 +68,23 @@ func settleWeights(sites []site) {
 	}
 }
 
-// circle holds a quarter of the directions of a polygon of 48 corners: cosines of multiples of 7.5 degrees, in millionths.
-var circle = [...]int64{1000000, 991445, 965926, 923880, 866025, 793353, 707107, 608761, 500000, 382683, 258819, 130526, 0}
+// circle holds a quarter of the directions of a polygon of 48 corners: cosines of multiples of 7.5 degrees, in
+// millionths.
+var circle = [...]int64{
+	1000000,
+	991445,
+	965926,
+	923880,
+	866025,
+	793353,
+	707107,
+	608761,
+	500000,
+	382683,
+	258819,
+	130526,
+	0,
+}
 
 const corners = 4 * (len(circle) - 1)
 
@@ -99,8 +116,9 @@ const discSide = -1
 
 // cell cuts the disc of site i by the power diagram. The corners go counter-clockwise; none when nothing is left.
 //
-// A corner is computed from the sites whose lines meet there, in the order of their numbers, never from other corners: so two cells that share
-// it have the same bits. Conversions to float64 keep a processor from fusing multiplication and addition.
+// A corner is computed from the sites whose lines meet there, in the order of their numbers, never from other
+// corners: so two cells that share it have the same bits. Conversions to float64 keep a processor from fusing
+// multiplication and addition.
 func cell(sites []site, i int) []corner {
 	s := sites[i]
 	round := s.disc()
@@ -129,7 +147,8 @@ func cell(sites []site, i int) []corner {
 	return ring
 }
 
-// cut keeps the part of a convex ring where left is not negative. The new side gets the number side; meet gives the place where it crosses a side.
+// cut keeps the part of a convex ring where left is not negative. The new side gets the number side; meet gives the
+// place where it crosses a side.
 func cut(ring []corner, left func(corner) float64, side int, meet func(side int) (x, y float64)) []corner {
 	var kept []corner
 	for k, a := range ring {

@@ -9,8 +9,8 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// cellRings draws all cells: open rings of whole metres, counter-clockwise. Where two cells meet, both have the same vertices, also those that
-// are a corner of one of them only.
+// cellRings draws all cells: open rings of whole metres, counter-clockwise. Where two cells meet, both have the same
+// vertices, also those that are a corner of one of them only.
 func cellRings(sites []site) [][]vertex {
 	cells := make([][]corner, len(sites))
 	for i := range sites {
@@ -33,8 +33,8 @@ func cellRings(sites []site) [][]vertex {
 // grain is the least distance between two vertices, metres. It is less than a side of the smallest disc.
 const grain = 100
 
-// merge makes one vertex of vertices that are nearer to each other than grain, the same in all rings, so that no cell has a sliver of an edge
-// and hardly any gap between cells is one.
+// merge makes one vertex of vertices that are nearer to each other than grain, the same in all rings, so that no cell
+// has a sliver of an edge and hardly any gap between cells is one.
 func merge(rings [][]vertex) {
 	all := slices.Concat(rings...)
 	slices.SortFunc(all, vertex.compare)
@@ -72,7 +72,8 @@ func sideOf(ring []corner, neighbour int) []corner {
 	return []corner{ring[k], ring[(k+1)%len(ring)]}
 }
 
-// between returns those of the corners of the neighbour's side that lie inside the side a-b, rounded, in the order from a to b.
+// between returns those of the corners of the neighbour's side that lie inside the side a-b, rounded, in the order
+// from a to b.
 func between(a, b corner, corners []corner) []vertex {
 	dx, dy := b.x-a.x, b.y-a.y
 	along := func(c corner) float64 { return float64((c.x-a.x)*dx) + float64((c.y-a.y)*dy) }
@@ -92,8 +93,8 @@ var errNoDivision = errors.New("rings are not a division of an area")
 // edge is a piece of a border; what it bounds lies to its left.
 type edge struct{ from, to vertex }
 
-// union joins areas that do not overlap and share their borders vertex by vertex: edges that two of them have in opposite directions vanish,
-// the others are chained to rings.
+// union joins areas that do not overlap and share their borders vertex by vertex: edges that two of them have in
+// opposite directions vanish, the others are chained to rings.
 func union(rings [][]vertex) (orb.MultiPolygon, error) {
 	edges := map[edge]bool{}
 	for _, ring := range rings {
@@ -116,7 +117,8 @@ func union(rings [][]vertex) (orb.MultiPolygon, error) {
 	return polygons(chained)
 }
 
-// chain makes rings of edges. No ring passes a vertex twice; a ring starts at its least vertex, and the rings are ordered by it.
+// chain makes rings of edges. No ring passes a vertex twice; a ring starts at its least vertex, and the rings are
+// ordered by it.
 func chain(edges map[edge]bool) ([][]vertex, error) {
 	out := map[vertex][]vertex{}
 	var starts []edge
@@ -155,7 +157,8 @@ func chain(edges map[edge]bool) ([][]vertex, error) {
 	return rings, nil
 }
 
-// turn chooses where to go on at a vertex where several rings touch: the sharpest turn to the left, which keeps to the same area.
+// turn chooses where to go on at a vertex where several rings touch: the sharpest turn to the left, which keeps to
+// the same area.
 func turn(in edge, choices []vertex) (vertex, bool) {
 	if len(choices) == 0 {
 		return vertex{}, false

@@ -10,7 +10,8 @@ import (
 	"grense/internal/store"
 )
 
-// Write defines both collections, in place of any that are there, and fills them in the order of their numbers. Commit is left to the caller.
+// Write defines both collections, in place of any that are there, and fills them in the order of their numbers.
+// Commit is left to the caller.
 func Write(ctx context.Context, w store.Writer) error {
 	set, err := Divisions()
 	if err != nil {

@@ -125,8 +125,8 @@ func TestWriteEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// The version is the start of a hash of all that Write writes, so a copy made by another version is never taken for this one. It also holds
-// the geometry to the last bit, on every machine.
+// The version is the start of a hash of all that Write writes, so a copy made by another version is never taken for
+// this one. It also holds the geometry to the last bit, on every machine.
 func TestVersionIsTheHashOfTheContent(t *testing.T) {
 	t.Parallel()
 	w := &tape{}
@@ -141,7 +141,8 @@ func TestVersionIsTheHashOfTheContent(t *testing.T) {
 		}
 	}
 	for _, c := range w.defined {
-		write(c.ID, c.Table, c.Title, c.Description, c.Keywords, c.TitleProperty, c.Key.Column, c.Geometry.Column, c.Geometry.Type, c.StorageCRS())
+		write(c.ID, c.Table, c.Title, c.Description, c.Keywords, c.TitleProperty, c.Key.Column, c.Geometry.Column,
+			c.Geometry.Type, c.StorageCRS())
 		for _, p := range c.Properties {
 			write(p.Name, p.Column, p.Type, p.Title, p.Description, p.Unit, p.Ref)
 		}
@@ -197,7 +198,8 @@ func TestCollectionsAreDescribed(t *testing.T) {
 			if c.ID != tt.id || !slices.Equal(c.Names(), tt.names) {
 				t.Fatalf("%s has %v, want %s with %v", c.ID, c.Names(), tt.id, tt.names)
 			}
-			if !c.Public || c.StorageCRS() != crs.UTM33 || c.TitleProperty != "navn" || c.DefaultSort != nil || len(c.Keywords) == 0 {
+			if !c.Public || c.StorageCRS() != crs.UTM33 || c.TitleProperty != "navn" || c.DefaultSort != nil ||
+				len(c.Keywords) == 0 {
 				t.Errorf("%+v", c)
 			}
 			if c.Key != (store.FeatureKey{Column: "nr", Type: cql2.TypeText, Property: "nr"}) {

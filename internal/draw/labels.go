@@ -14,7 +14,8 @@ import (
 	"github.com/paulmach/orb/simplify"
 )
 
-// crowd is how many features a map may have before names wider than their features are left out, but for those of the largest ones.
+// crowd is how many features a map may have before names wider than their features are left out, but for those of the
+// largest ones.
 const (
 	crowd    = 20
 	overMost = 30 // names that are wider than their features, in a crowd
@@ -36,7 +37,8 @@ type label struct {
 	first  bool // see Mark
 }
 
-// labelsOf returns the names of the features of a map, after those that come first those of large ones, and of its surroundings, where they are asked for.
+// labelsOf returns the names of the features of a map, after those that come first those of large ones, and of its
+// surroundings, where they are asked for.
 func (d *drawing) labelsOf(p *Picture) (all []*label) {
 	for _, m := range p.Marks {
 		if m.Near && !p.Around || m.Title == "" || m.Empty() {
@@ -54,7 +56,10 @@ func (d *drawing) labelsOf(p *Picture) (all []*label) {
 				}
 			}
 			b := px.Bound()
-			l.at, l.ring, l.room, l.tall, l.area = inside(px, nil), px, b.Max[0]-b.Min[0], b.Max[1]-b.Min[1], math.Abs(planar.Area(px))
+			l.at, l.ring, l.room, l.tall, l.area = inside(
+				px,
+				nil,
+			), px, b.Max[0]-b.Min[0], b.Max[1]-b.Min[1], math.Abs(planar.Area(px))
 		} else if len(m.points) > 0 {
 			l.at, l.beside = d.points(moved(orb.Ring(m.points[:1]), d.shift))[0], true
 		} else if l0 := m.lines[0]; len(l0) > 0 {
@@ -77,9 +82,10 @@ func (d *drawing) labelsOf(p *Picture) (all []*label) {
 	return all
 }
 
-// labels writes the names of features, size units high, where they cover neither each other nor leave the picture: those that come first, then those of large
-// features. In a crowd names that are wider than their features keep away from others; elsewhere one that has no room beside its feature stands apart, with a line to it,
-// and one that finds no place at all comes before some others.
+// labels writes the names of features, size units high, where they cover neither each other nor leave the picture:
+// those that come first, then those of large features. In a crowd names that are wider than their features keep away
+// from others; elsewhere one that has no room beside its feature stands apart, with a line to it, and one that finds
+// no place at all comes before some others.
 func (d *drawing) labels(p *Picture, size float64, class string) {
 	if d.names == nil {
 		d.names = d.labelsOf(p)
@@ -109,7 +115,8 @@ func (d *drawing) labels(p *Picture, size float64, class string) {
 	d.b = append(append(d.b[:from], best...), "</g>"...)
 }
 
-// place writes names in their order, as labels says, and returns those of features, not of surroundings, that find no place.
+// place writes names in their order, as labels says, and returns those of features, not of surroundings, that find no
+// place.
 func (d *drawing) place(names []*label, size float64) (missed []*label) {
 	q, wides := &placer{drawing: d, size: size, few: len(names) <= crowd}, 0
 	for _, one := range names {
@@ -185,7 +192,10 @@ func (d *drawing) landOf(p *Picture) (out []orb.Ring) {
 }
 
 func (q *placer) box(at orb.Point, w float64) orb.Bound {
-	return orb.Bound{Min: orb.Point{at[0] - w/2 - q.size/4, at[1] - q.size/2 - 2}, Max: orb.Point{at[0] + w/2 + q.size/4, at[1] + q.size/2 + 2}}
+	return orb.Bound{
+		Min: orb.Point{at[0] - w/2 - q.size/4, at[1] - q.size/2 - 2},
+		Max: orb.Point{at[0] + w/2 + q.size/4, at[1] + q.size/2 + 2},
+	}
 }
 
 // free reports whether a name of width w fits, so far apart from others.
@@ -209,7 +219,8 @@ func (q *placer) lead(a, b orb.Point) {
 	const pieces = 12
 	q.lines = append(q.lines, [2]orb.Point{a, b})
 	for i := range pieces {
-		q.along = append(q.along, orb.MultiPoint{between(a, b, i, pieces), between(a, b, i+1, pieces)}.Bound().Pad(leastLeader/2))
+		q.along = append(q.along,
+			orb.MultiPoint{between(a, b, i, pieces), between(a, b, i+1, pieces)}.Bound().Pad(leastLeader/2))
 	}
 }
 
@@ -276,7 +287,8 @@ func (q *placer) within(at orb.Point, w float64) orb.Point {
 	return orb.Point{min(max(at[0], edge), float64(q.width)-edge), at[1]}
 }
 
-// apart is a place for a name that cannot lie over its feature: over no area, else beside the feature, else over others. The line to it begins where no name covers the feature.
+// apart is a place for a name that cannot lie over its feature: over no area, else beside the feature, else over
+// others. The line to it begins where no name covers the feature.
 func (q *placer) apart(l *label, w float64) (at orb.Point, free bool) {
 	covered := func(b orb.Bound) bool { return b.Contains(l.at) }
 	if slices.ContainsFunc(q.taken, covered) {
@@ -296,7 +308,8 @@ func (q *placer) away(l *label, w float64, outside bool) (orb.Point, bool) {
 		for turn := range 24 {
 			sin, cos := math.Sincos(float64(turn) * math.Pi / 12)
 			at := q.within(orb.Point{l.at[0] + (far*q.size+w/2)*cos, l.at[1] + far*q.size*sin}, w)
-			if q.free(at, w, 4) && !q.covers(l.at, at) && !q.crosses(l.at, nearest(q.box(at, w), l.at)) && !(outside && q.overLand(at, w)) {
+			if q.free(at, w, 4) && !q.covers(l.at, at) && !q.crosses(l.at, nearest(q.box(at, w), l.at)) &&
+				!(outside && q.overLand(at, w)) {
 				return at, true
 			}
 		}
@@ -334,7 +347,8 @@ func (q *placer) overLand(at orb.Point, w float64) bool {
 	return false
 }
 
-// around are the places of a name besides the middle of its feature: aside in parts of the wider of the two, down in heights of the name. Those before over lie over the feature.
+// around are the places of a name besides the middle of its feature: aside in parts of the wider of the two, down in
+// heights of the name. Those before over lie over the feature.
 var around = []orb.Point{{0, 0}, {0, -.6}, {0, .6}, {-.2, 0}, {.2, 0}, {0, -1.2}, {0, 1.2}, {-.2, -.6}, {.2, -.6}, {-.2, .6}, {.2, .6}, {-.4, 0}, {.4, 0}, {-.4, -.6}, {.4, -.6}, {-.4, .6}, {.4, .6},
 	{-.7, 0}, {.7, 0}, {-.5, -.3}, {-.5, .3}, {-.5, -.9}, {-.5, .9}, {-.7, .6}, {.7, .6}, {-.7, -.6}, {.7, -.6}}
 
@@ -349,8 +363,9 @@ func shortName(s string) string {
 	return s
 }
 
-// inside is a position in a ring with room to both sides, in none of some boxes if there is such a one: the middle of the longest piece of a few level lines that lies in the ring,
-// or where that is in a box, a place nearer to an end of a piece.
+// inside is a position in a ring with room to both sides, in none of some boxes if there is such a one: the middle of
+// the longest piece of a few level lines that lies in the ring, or where that is in a box, a place nearer to an end
+// of a piece.
 func inside(r orb.Ring, taken []orb.Bound) orb.Point {
 	b := r.Bound()
 	at, most := b.Center(), -1.0

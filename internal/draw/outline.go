@@ -1,7 +1,9 @@
-// Package draw makes pictures of features: maps as SVG, without script or style, and a picture as PNG of the area that a service covers.
+// Package draw makes pictures of features: maps as SVG, without script or style, and a picture as PNG of the area
+// that a service covers.
 //
-// It asks no store and knows no HTTP. Positions come as outlines in the plane of the map, x (east) before y (north): metres of a
-// projection, or degrees. Positions that are no numbers are left out, never drawn as zero. Maps stay within a budget of bytes by drawing coarser.
+// It asks no store and knows no HTTP. Positions come as outlines in the plane of the map, x (east) before y (north):
+// metres of a projection, or degrees. Positions that are no numbers are left out, never drawn as zero. Maps stay
+// within a budget of bytes by drawing coarser.
 package draw
 
 import (
@@ -12,8 +14,8 @@ import (
 	"github.com/paulmach/orb/simplify"
 )
 
-// Outline is what maps keep of a feature: its lines in the plane of the map, simplified far below a pixel of any map that shows it
-// whole. It is not changed once it is drawn.
+// Outline is what maps keep of a feature: its lines in the plane of the map, simplified far below a pixel of any map
+// that shows it whole. It is not changed once it is drawn.
 type Outline struct {
 	ID    string // of the feature
 	Title string
@@ -28,7 +30,8 @@ type Outline struct {
 	shared bool        // neighbours have the same positions along their borders: whatever is left out is left out of both
 }
 
-// NewShared takes areas in the plane, which are simplified for the map together with their neighbours; nil is an outline without any.
+// NewShared takes areas in the plane, which are simplified for the map together with their neighbours; nil is an
+// outline without any.
 func NewShared(title, lang string, g orb.MultiPolygon) *Outline {
 	o := &Outline{Title: title, Lang: lang, bound: emptyBound, shared: true}
 	o.add(g, func(x, y float64) (float64, float64) { return x, y })
@@ -53,8 +56,8 @@ func boxArea(b orb.Bound) float64 { return (b.Max[0] - b.Min[0]) * (b.Max[1] - b
 // fineness is how many times finer than the size of its largest part the outline of a feature is.
 const fineness = 1500
 
-// NewOutline takes the outline of a geometry, which may be nil; project takes positions to the plane. Positions that are no numbers
-// afterwards are left out.
+// NewOutline takes the outline of a geometry, which may be nil; project takes positions to the plane. Positions that
+// are no numbers afterwards are left out.
 func NewOutline(title string, g orb.Geometry, project func(x, y float64) (float64, float64)) *Outline {
 	o := &Outline{Title: title, bound: emptyBound}
 	o.add(g, project)
@@ -149,7 +152,8 @@ func (o *Outline) add(g orb.Geometry, project func(x, y float64) (float64, float
 	}
 }
 
-// Union is what areas with shared borders cover together, without the borders between them; nil where one has borders of its own.
+// Union is what areas with shared borders cover together, without the borders between them; nil where one has borders
+// of its own.
 func Union(all []*Outline) *Outline {
 	type edge [2]orb.Point
 	var order []edge
@@ -183,7 +187,8 @@ func Union(all []*Outline) *Outline {
 	for _, e := range order {
 		for start := e[0]; len(ends[start]) > 0; {
 			r := orb.Ring{start}
-			for at := start; len(r) == 1 || at != start; r = append(r, at) { // each position has an even number of ends, so that the way leads back
+			// each position has an even number of ends, so that the way leads back
+			for at := start; len(r) == 1 || at != start; r = append(r, at) {
 				next := ends[at][0]
 				ends[at] = ends[at][1:]
 				i := slices.Index(ends[next], at)

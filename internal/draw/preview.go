@@ -28,8 +28,8 @@ var (
 	previewAccent = color.RGBA{0x0f, 0x5f, 0x59, 0xff}
 )
 
-// PreviewPNG paints the picture that stands beside a link: an extent in CRS84 over a grid of degrees, with the marks, whose coordinates
-// are of the plane; without any the extent itself. Without an extent it is an empty ground.
+// PreviewPNG paints the picture that stands beside a link: an extent in CRS84 over a grid of degrees, with the marks,
+// whose coordinates are of the plane; without any the extent itself. Without an extent it is an empty ground.
 func PreviewPNG(extent *orb.Bound, plane crs.ID, marks []Mark) ([]byte, error) {
 	p := newPreview()
 	if extent != nil {
@@ -62,8 +62,8 @@ func newPreview() *preview {
 	return p
 }
 
-// area paints an extent in CRS84 with a grid of degrees around it, and the marks, whose coordinates are of the plane; without any
-// the extent itself.
+// area paints an extent in CRS84 with a grid of degrees around it, and the marks, whose coordinates are of the plane;
+// without any the extent itself.
 func (p *preview) area(extent orb.Bound, plane crs.ID, marks []Mark) error {
 	project, err := crs.Between(crs.CRS84, plane)
 	if err != nil {
@@ -71,7 +71,8 @@ func (p *preview) area(extent orb.Bound, plane crs.ID, marks []Mark) error {
 	}
 	line := func(from, to orb.Point) orb.Ring { return straight(project, from, to) }
 	a, b := extent.Min, extent.Max
-	box := slices.Concat(line(a, orb.Point{b[0], a[1]}), line(orb.Point{b[0], a[1]}, b), line(b, orb.Point{a[0], b[1]}), line(orb.Point{a[0], b[1]}, a))
+	box := slices.Concat(line(a, orb.Point{b[0], a[1]}), line(orb.Point{b[0], a[1]}, b), line(b, orb.Point{a[0], b[1]}),
+		line(orb.Point{a[0], b[1]}, a))
 	view := emptyBound
 	for _, m := range marks {
 		view = view.Union(m.bound)
@@ -159,12 +160,15 @@ func (p *preview) stroke(ps orb.Ring, width float64, col color.RGBA) {
 			continue
 		}
 		nx, ny := -dy/l*width/2, dx/l*width/2
-		p.fill([]orb.Ring{{{a[0] + nx, a[1] + ny}, {b[0] + nx, b[1] + ny}, {b[0] - nx, b[1] - ny}, {a[0] - nx, a[1] - ny}}}, col)
+		p.fill(
+			[]orb.Ring{{{a[0] + nx, a[1] + ny}, {b[0] + nx, b[1] + ny}, {b[0] - nx, b[1] - ny}, {a[0] - nx, a[1] - ny}}},
+			col,
+		)
 	}
 }
 
-// fill paints what lies in rings, by the even-odd rule, in pixels from the upper left corner. A pixel on the edge is blended: its rows are cut
-// into four, along each the cover is exact.
+// fill paints what lies in rings, by the even-odd rule, in pixels from the upper left corner. A pixel on the edge is
+// blended: its rows are cut into four, along each the cover is exact.
 func (p *preview) fill(rings []orb.Ring, col color.RGBA) {
 	const parts = 4
 	low, high := math.Inf(1), math.Inf(-1)

@@ -30,7 +30,8 @@ func Bound(marks []Mark) orb.Bound {
 	return b
 }
 
-// Picture is a map before it is drawn. Coordinates are degrees (longitude, latitude) or metres of a projection (east, north).
+// Picture is a map before it is drawn. Coordinates are degrees (longitude, latitude) or metres of a projection (east,
+// north).
 type Picture struct {
 	Degrees bool
 	Text    string // the text equivalent
@@ -65,8 +66,8 @@ const (
 	scaleMost  = 260 // length of the bar of the scale, at most
 )
 
-// SVG draws the map in at most Budget bytes; "" when there is nothing to show. It needs no script and no style: classes are those of
-// the style sheet.
+// SVG draws the map in at most Budget bytes; "" when there is nothing to show. It needs no script and no style:
+// classes are those of the style sheet.
 func (p *Picture) SVG() template.HTML {
 	d, ok := p.plan()
 	if !ok {
@@ -131,7 +132,8 @@ func (p *Picture) plan() (*drawing, bool) {
 		grow = max(grow*12, least)
 	}
 	switch {
-	case p.Box == nil && size < least && !p.any(false, func(m Mark) bool { return len(m.rings)+len(m.lines) > 0 }): // a place
+	// a place
+	case p.Box == nil && size < least && !p.any(false, func(m Mark) bool { return len(m.rings)+len(m.lines) > 0 }):
 		grow = max(grow, (least-size)/2)
 		if p.any(true, func(m Mark) bool { return len(m.rings) > 0 }) {
 			grow *= 8 // of the areas around it something shall be seen
@@ -173,8 +175,8 @@ func (p *Picture) extend(d *drawing, o *Outline) {
 	}
 }
 
-// cut finds where a map that crosses the antimeridian starts: the end of the widest range of longitudes that nothing lies in. NaN
-// when the usual start is as good: the features shall fit into half of the width then.
+// cut finds where a map that crosses the antimeridian starts: the end of the widest range of longitudes that nothing
+// lies in. NaN when the usual start is as good: the features shall fit into half of the width then.
 func (p *Picture) cut() float64 {
 	type span struct{ from, to float64 }
 	var spans []span
@@ -312,7 +314,8 @@ func (d *drawing) grid(tiles []Tile) {
 		a, c := d.xy(orb.Point{t.Bound.Min[0], t.Bound.Max[1]}), d.xy(orb.Point{t.Bound.Max[0], t.Bound.Min[1]})
 		d.b = append(d.b, `<path class="tile" d="`...)
 		d.path(orb.Ring{a, {c[0], a[1]}, c, {a[0], c[1]}, a}, true)
-		x, y := (max(a[0], 0)+min(c[0], float64(d.width)))/2, (max(a[1], 0)+min(c[1], float64(d.height)))/2 // of what is seen of it
+		// of what is seen of it
+		x, y := (max(a[0], 0)+min(c[0], float64(d.width)))/2, (max(a[1], 0)+min(c[1], float64(d.height)))/2
 		d.b = append(d.b, `"/>`...)
 		if min(c[0], float64(d.width))-max(a[0], 0) < 3*labelSize || min(c[1], float64(d.height))-max(a[1], 0) < 2*labelSize {
 			continue

@@ -70,7 +70,12 @@ func TestMapsOfAnyGeometryAreDrawn(t *testing.T) {
 		"tiny beside huge": {orb.MultiPolygon{{square(0, 0, 40)}, {square(50, 0, 1e-9)}}, `<path d="M[^M]+z"`},
 	} {
 		for _, degrees := range []bool{true, false} {
-			p := Picture{Degrees: degrees, Text: `a "map" of <x>`, Labels: true, Marks: []Mark{{Outline: NewOutline("A & B", tt.g, same), Href: "/x?a=1&b=<"}}}
+			p := Picture{
+				Degrees: degrees,
+				Text:    `a "map" of <x>`,
+				Labels:  true,
+				Marks:   []Mark{{Outline: NewOutline("A & B", tt.g, same), Href: "/x?a=1&b=<"}},
+			}
 			svg := string(p.SVG())
 			if tt.want == "" {
 				if svg != "" {
@@ -79,7 +84,8 @@ func TestMapsOfAnyGeometryAreDrawn(t *testing.T) {
 				continue
 			}
 			wellFormed(t, name, svg)
-			if !regexp.MustCompile(tt.want).MatchString(svg) || !strings.Contains(svg, `<a href="/x?a=1&amp;b=&lt;"><title>A &amp; B</title>`) {
+			if !regexp.MustCompile(tt.want).MatchString(svg) ||
+				!strings.Contains(svg, `<a href="/x?a=1&amp;b=&lt;"><title>A &amp; B</title>`) {
 				t.Errorf("%s (degrees %t): %s", name, degrees, svg)
 			}
 		}
@@ -112,7 +118,8 @@ func TestMapsStayWithinTheirBudget(t *testing.T) {
 			if tt.positions > 0 {
 				g = orb.Polygon{star(r, r.Float64()*1e6, r.Float64()*1e6, 3e4, tt.positions)}
 			}
-			p.Marks = append(p.Marks, Mark{Outline: NewOutline(strings.Repeat("n", 200), g, same), Href: fmt.Sprintf("/collections/some/items/%d", i)})
+			p.Marks = append(p.Marks,
+				Mark{Outline: NewOutline(strings.Repeat("n", 200), g, same), Href: fmt.Sprintf("/collections/some/items/%d", i)})
 		}
 		svg := string(p.SVG())
 		wellFormed(t, name, svg)
@@ -191,7 +198,10 @@ func TestMapsCrossTheAntimeridian(t *testing.T) {
 	if n := NewOutline("", orb.MultiPolygon{{star(rand.New(rand.NewPCG(9, 9)), 178, -17, 1, 200)}, area(-180, -18, -178, -16)}, same); len(n.rings[0]) < 150 {
 		t.Errorf("an outline at the antimeridian keeps %d positions of 200", len(n.rings[0]))
 	}
-	world := Picture{Degrees: true, Marks: []Mark{{Outline: NewOutline("", fiji, same)}, {Outline: NewOutline("", area(-120, 0, 150, 60), same)}}}
+	world := Picture{
+		Degrees: true,
+		Marks:   []Mark{{Outline: NewOutline("", fiji, same)}, {Outline: NewOutline("", area(-120, 0, 150, 60), same)}},
+	}
 	if d, _ = world.plan(); d.view.Min[0] > -179 || d.view.Max[0] > 200 {
 		t.Errorf("the view of the world is %v", d.view)
 	}
@@ -202,7 +212,8 @@ func TestLabelsDoNotOverlap(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	p := Picture{Labels: true}
 	for range 200 {
-		p.Marks = append(p.Marks, Mark{Outline: NewOutline("Somewhere - Elsewhere", orb.Point{r.Float64() * 1e5, r.Float64() * 1e5}, same)})
+		p.Marks = append(p.Marks,
+			Mark{Outline: NewOutline("Somewhere - Elsewhere", orb.Point{r.Float64() * 1e5, r.Float64() * 1e5}, same)})
 	}
 	sets := regexp.MustCompile(`<g class="names[^>]*>(.*?)</g>`).FindAllSubmatch([]byte(p.SVG()), -1)
 	if len(sets) != 2 {
@@ -236,7 +247,12 @@ func TestMapsOfManyNameTheLargestFirst(t *testing.T) {
 		if i%10 == 2 && i/10%2 == 0 {
 			title, size = "Large place "+strconv.Itoa(i), 6e3
 		}
-		p.Marks = append(p.Marks, Mark{Outline: NewOutline(title, orb.Polygon{{{x, y}, {x + size, y}, {x + size, y + size}, {x, y + size}, {x, y}}}, same)})
+		p.Marks = append(
+			p.Marks,
+			Mark{
+				Outline: NewOutline(title, orb.Polygon{{{x, y}, {x + size, y}, {x + size, y + size}, {x, y + size}, {x, y}}}, same),
+			},
+		)
 	}
 	for _, set := range regexp.MustCompile(`<g class="names[^>]*>(.*?)</g>`).FindAllSubmatch([]byte(p.SVG()), -1) {
 		large, all := bytes.Count(set[1], []byte(">Large")), bytes.Count(set[1], []byte("<text"))
@@ -246,14 +262,24 @@ func TestMapsOfManyNameTheLargestFirst(t *testing.T) {
 	}
 }
 
-// TestNamesOfFewAreThere draws a small area that larger ones enclose: its name has no room there, and stands apart with a line to it.
+// TestNamesOfFewAreThere draws a small area that larger ones enclose: its name has no room there, and stands apart
+// with a line to it.
 func TestNamesOfFewAreThere(t *testing.T) {
 	t.Parallel()
 	box := func(title string, x, y, w, h float64) Mark {
 		return Mark{Outline: NewOutline(title, orb.Polygon{{{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}, {x, y}}}, same)}
 	}
-	p := Picture{Labels: true, Marks: []Mark{box("Northern county of the country", 0, 60e3, 100e3, 100e3), box("Southern county of the country", 0, -50e3, 100e3, 100e3), box("Western county", 0, 50e3, 45e3, 10e3),
-		box("Eastern county", 55e3, 50e3, 45e3, 10e3), box("The capital of all", 45e3, 50e3, 10e3, 10e3), box("Far island", 400e3, 0, 10e3, 10e3)}}
+	p := Picture{
+		Labels: true,
+		Marks: []Mark{
+			box("Northern county of the country", 0, 60e3, 100e3, 100e3),
+			box("Southern county of the country", 0, -50e3, 100e3, 100e3),
+			box("Western county", 0, 50e3, 45e3, 10e3),
+			box("Eastern county", 55e3, 50e3, 45e3, 10e3),
+			box("The capital of all", 45e3, 50e3, 10e3, 10e3),
+			box("Far island", 400e3, 0, 10e3, 10e3),
+		},
+	}
 	for _, set := range regexp.MustCompile(`<g class="names[^>]*>(.*?)</g>`).FindAllSubmatch([]byte(p.SVG()), -1) {
 		if bytes.Count(set[1], []byte("<text")) != len(p.Marks) || !bytes.Contains(set[1], []byte(`<path class="leader"`)) {
 			t.Errorf("names: %s", set[1])
@@ -297,16 +323,25 @@ func TestLabelsLieInTheirArea(t *testing.T) {
 	if p := inside(orb.Ring{{5, 5}}, nil); p != (orb.Point{5, 5}) {
 		t.Errorf("a point gives %v", p)
 	}
-	if p := inside(orb.Ring{{0, 0}, {30, 0}, {30, 30}, {0, 30}, {0, 0}}, []orb.Bound{{Min: orb.Point{5, 5}, Max: orb.Point{25, 40}}}); p[0] > 5 && p[0] < 25 && p[1] > 5 {
+	if p := inside(orb.Ring{{0, 0}, {30, 0}, {30, 30}, {0, 30}, {0, 0}}, []orb.Bound{{Min: orb.Point{5, 5}, Max: orb.Point{25, 40}}}); p[0] > 5 &&
+		p[0] < 25 &&
+		p[1] > 5 {
 		t.Errorf("%v is covered", p)
 	}
 }
 
-// TestNothingCoversAPoint draws a point in the corner of a map, where the buttons are on screens of 360 px, and a small island, which its own name would cover.
+// TestNothingCoversAPoint draws a point in the corner of a map, where the buttons are on screens of 360 px, and a
+// small island, which its own name would cover.
 func TestNothingCoversAPoint(t *testing.T) {
 	t.Parallel()
 	islet := orb.Polygon{{{100e3, 0}, {101e3, 0}, {101e3, 1e3}, {100e3, 1e3}, {100e3, 0}}}
-	p := Picture{Labels: true, Marks: []Mark{{Outline: NewOutline("Far islet", islet, same)}, {Outline: NewOutline("Here", orb.Point{0, 60e3}, same)}}}
+	p := Picture{
+		Labels: true,
+		Marks: []Mark{
+			{Outline: NewOutline("Far islet", islet, same)},
+			{Outline: NewOutline("Here", orb.Point{0, 60e3}, same)},
+		},
+	}
 	d, _ := p.plan()
 	if at, corner := d.xy(orb.Point{0, 60e3}), 44.0*mapWidth/328; at[0] < corner-4 && at[1] < corner-4 {
 		t.Errorf("the point is at %v", at)
@@ -324,7 +359,8 @@ func TestExtentIsDrawnWithoutFeatures(t *testing.T) {
 	p := Picture{Degrees: true, Text: "x", Box: &orb.Bound{Min: orb.Point{5, 58}, Max: orb.Point{11, 63}}}
 	svg := string(p.SVG())
 	wellFormed(t, "box", svg)
-	if !strings.Contains(svg, `class="box"`) || !strings.Contains(svg, `role="img" aria-label="x"`) || !regexp.MustCompile(`>\d+ km<`).MatchString(svg) {
+	if !strings.Contains(svg, `class="box"`) || !strings.Contains(svg, `role="img" aria-label="x"`) ||
+		!regexp.MustCompile(`>\d+ km<`).MatchString(svg) {
 		t.Errorf("%s", svg)
 	}
 }
@@ -335,7 +371,13 @@ func BenchmarkMap(b *testing.B) {
 	var p Picture
 	p.Labels = true
 	for i := range 100 {
-		p.Marks = append(p.Marks, Mark{Outline: NewOutline("Somewhere", orb.Polygon{star(r, r.Float64()*1e6, r.Float64()*1e6, 3e4, 60)}, same), Href: fmt.Sprintf("/collections/some/items/%d", i)})
+		p.Marks = append(
+			p.Marks,
+			Mark{
+				Outline: NewOutline("Somewhere", orb.Polygon{star(r, r.Float64()*1e6, r.Float64()*1e6, 3e4, 60)}, same),
+				Href:    fmt.Sprintf("/collections/some/items/%d", i),
+			},
+		)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -369,7 +411,8 @@ func TestExtentsLieOverAGridOfDegrees(t *testing.T) {
 	}
 }
 
-// TestNeighboursKeepTheirBorderWhateverIsLeftOut draws a wavy border between two areas so fine that the picture has no room for it.
+// TestNeighboursKeepTheirBorderWhateverIsLeftOut draws a wavy border between two areas so fine that the picture has
+// no room for it.
 func TestNeighboursKeepTheirBorderWhateverIsLeftOut(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(3, 4))
@@ -382,7 +425,12 @@ func TestNeighboursKeepTheirBorderWhateverIsLeftOut(t *testing.T) {
 	}
 	west = append(west, orb.Point{0, 900_000}, orb.Point{0, 0}, west[0])
 	east = append(east, orb.Point{1_000_000, 0}, orb.Point{1_000_000, 900_000}, east[0])
-	p := Picture{Marks: []Mark{{Outline: NewShared("west", "", orb.MultiPolygon{{west}})}, {Outline: NewShared("east", "", orb.MultiPolygon{{east}})}}}
+	p := Picture{
+		Marks: []Mark{
+			{Outline: NewShared("west", "", orb.MultiPolygon{{west}})},
+			{Outline: NewShared("east", "", orb.MultiPolygon{{east}})},
+		},
+	}
 	svg := string(p.SVG())
 	wellFormed(t, "two areas", svg)
 	steps := map[[4]int]int{}
@@ -409,7 +457,8 @@ func TestNeighboursKeepTheirBorderWhateverIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestNamesBesideTheirFeaturesHaveNoLine: a name that stands right beside what it names needs no line, which would be a dot.
+// TestNamesBesideTheirFeaturesHaveNoLine: a name that stands right beside what it names needs no line, which would be
+// a dot.
 func TestNamesBesideTheirFeaturesHaveNoLine(t *testing.T) {
 	t.Parallel()
 	rng, lines := rand.New(rand.NewPCG(51, 52)), 0
@@ -417,7 +466,13 @@ func TestNamesBesideTheirFeaturesHaveNoLine(t *testing.T) {
 		p := Picture{Labels: true, Around: true}
 		for i, title := range []string{"Oslo", "Bærum", "Nittedal", "Nannestad", "Hole", "Rælingen", "Enebakk"} {
 			x, y, w, h := 60e3*rng.Float64(), 60e3*rng.Float64(), 10e3*rng.Float64(), 10e3*rng.Float64()
-			p.Marks = append(p.Marks, Mark{Near: i > 3, Outline: NewOutline(title, orb.Polygon{{{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}, {x, y}}}, same)})
+			p.Marks = append(
+				p.Marks,
+				Mark{
+					Near:    i > 3,
+					Outline: NewOutline(title, orb.Polygon{{{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}, {x, y}}}, same),
+				},
+			)
 		}
 		for _, m := range regexp.MustCompile(`class="leader" d="M-?\d+ ?-?\d+l(-?\d+) ?(-?\d+)"`).FindAllStringSubmatch(string(p.SVG()), -1) {
 			lines++
@@ -439,9 +494,18 @@ func TestLinesToNamesDoNotCross(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	leader, lines := regexp.MustCompile(`class="leader" d="([^"]*)"`), 0
 	for n := range 200 {
-		p := Picture{Labels: true, Marks: []Mark{{Outline: NewOutline("Far island", orb.Polygon{star(r, 4e5, 0, 1e4, 20)}, same)}}}
+		p := Picture{
+			Labels: true,
+			Marks:  []Mark{{Outline: NewOutline("Far island", orb.Polygon{star(r, 4e5, 0, 1e4, 20)}, same)}},
+		}
 		for i := range 3 + n%12 {
-			p.Marks = append(p.Marks, Mark{Outline: NewOutline("County number "+strconv.Itoa(i), orb.Polygon{star(r, r.Float64()*1e5, r.Float64()*1e5, 1e4, 20)}, same)})
+			p.Marks = append(
+				p.Marks,
+				Mark{
+					Outline: NewOutline("County number "+strconv.Itoa(i),
+						orb.Polygon{star(r, r.Float64()*1e5, r.Float64()*1e5, 1e4, 20)}, same),
+				},
+			)
 		}
 		for _, set := range regexp.MustCompile(`<g class="names[^>]*>(.*?)</g>`).FindAllSubmatch([]byte(p.SVG()), -1) {
 			var seen [][]orb.Point

@@ -1,8 +1,10 @@
-// Package enrich adds columns to tables of points or codes, row by row, as they come: what stands in a row goes out as it came in, in the order in which
-// it came, with the divisions of its point or code behind it. It holds one piece of the table at a time.
+// Package enrich adds columns to tables of points or codes, row by row, as they come: what stands in a row goes out
+// as it came in, in the order in which it came, with the divisions of its point or code behind it. It holds one piece
+// of the table at a time.
 //
-// Tables are CSV (RFC 4180, with a header) or a JSON object a line. Of CSV the delimiter (comma, semicolon, tab, bar), a byte order mark, decimal commas and texts in
-// Windows-1252 are told from the text itself; what goes out is UTF-8. A row that cannot be read keeps its place and says why in the last column.
+// Tables are CSV (RFC 4180, with a header) or a JSON object a line. Of CSV the delimiter (comma, semicolon, tab,
+// bar), a byte order mark, decimal commas and texts in Windows-1252 are told from the text itself; what goes out is
+// UTF-8. A row that cannot be read keeps its place and says why in the last column.
 package enrich
 
 import (
@@ -27,16 +29,20 @@ const MaxRow = 1 << 20
 // ErrorColumn is the last of the columns that are added, where nothing else is asked for.
 const ErrorColumn = "enrich_error"
 
-// A Finder tells what is added to a row: a value for each of Columns, "" for none, appended to dst. It is called for one row after the other.
+// A Finder tells what is added to a row: a value for each of Columns, "" for none, appended to dst. It is called for
+// one row after the other.
 type Finder interface {
 	Columns() []string
-	// At is asked for a position, x before y, in the coordinate system of the table. A fault is about the row, in words for people.
+	// At is asked for a position, x before y, in the coordinate system of the table. A fault is about the row, in
+	// words for people.
 	At(dst []string, x, y float64) (values []string, fault string, err error)
-	// Code is asked for a code. Restored tells that it had lost zeros at its beginning, and matches one division with them. A *Fault is about the row.
+	// Code is asked for a code. Restored tells that it had lost zeros at its beginning, and matches one division with
+	// them. A *Fault is about the row.
 	Code(dst []string, code string) (values []string, restored bool, err error)
 }
 
-// Options say where points or codes stand. Names that are empty are looked for: lon and lat, or such names as many tables have; without them code and the like.
+// Options say where points or codes stand. Names that are empty are looked for: lon and lat, or such names as many
+// tables have; without them code and the like.
 type Options struct {
 	X, Y, Code string
 	Error      string // the last of the columns that are added; "": ErrorColumn
@@ -60,15 +66,25 @@ func fault(format string, a ...any) error { return &Fault{problem.Sayf(format, a
 
 // names of columns with coordinates and codes, in lower case, best first.
 var (
-	pairNames = [][2]string{{"lon", "lat"}, {"lng", "lat"}, {"long", "lat"}, {"longitude", "latitude"}, {"lengdegrad", "breddegrad"}, {"x", "y"},
-		{"easting", "northing"}, {"øst", "nord"}, {"ost", "nord"}}
+	pairNames = [][2]string{
+		{"lon", "lat"},
+		{"lng", "lat"},
+		{"long", "lat"},
+		{"longitude", "latitude"},
+		{"lengdegrad", "breddegrad"},
+		{"x", "y"},
+		{"easting", "northing"},
+		{"øst", "nord"},
+		{"ost", "nord"},
+	}
 	codeNames = []string{"code", "kode", "kommunenummer", "kommunenr", "komnr", "fylkesnummer", "fylkesnr", "region", "id"}
 )
 
 // Table enriches one table. Make it by NewCSV or NewLines. It is not safe for concurrent use.
 type Table struct {
 	Report Report
-	// Around, where it is not nil, is called by Run with the work on each piece, which it does; between these Run reads and writes. Its error ends Run.
+	// Around, where it is not nil, is called by Run with the work on each piece, which it does; between these Run
+	// reads and writes. Its error ends Run.
 	Around func(work func() error) error
 
 	find    Finder
@@ -107,8 +123,9 @@ func IsLines(head []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \t\r\n"), []byte("{"))
 }
 
-// Append enriches the whole rows at the beginning of in, and appends them to dst; rest is what is left of in, the beginning of a row. With last, in ends the table. A
-// Fault says that the table cannot be read on; other errors are those of the Finder.
+// Append enriches the whole rows at the beginning of in, and appends them to dst; rest is what is left of in, the
+// beginning of a row. With last, in ends the table. A Fault says that the table cannot be read on; other errors are
+// those of the Finder.
 func (t *Table) Append(dst, in []byte, last bool) (out, rest []byte, err error) {
 	if !t.begun && len(in) < 3 && !last {
 		return dst, in, nil
@@ -141,8 +158,8 @@ func (t *Table) Append(dst, in []byte, last bool) (out, rest []byte, err error) 
 // leastRead is for how many bytes a read of Run has room at least.
 const leastRead = 16 << 10
 
-// Run enriches all that r gives and writes it to w, a piece at a time; read, where it is not nil, is told how many bytes have come so far. Errors are those of
-// Append, of r and of w.
+// Run enriches all that r gives and writes it to w, a piece at a time; read, where it is not nil, is told how many
+// bytes have come so far. Errors are those of Append, of r and of w.
 func (t *Table) Run(w io.Writer, r io.Reader, read func(bytes int)) error {
 	in, out, done := make([]byte, 0, 64<<10), make([]byte, 0, 64<<10), 0
 	around := t.Around
@@ -175,7 +192,8 @@ func (t *Table) Run(w io.Writer, r io.Reader, read func(bytes int)) error {
 	return nil
 }
 
-// row finds the end of the first row: its length without and with the end of line; -1 when it is not whole. What it has seen of that it does not read again.
+// row finds the end of the first row: its length without and with the end of line; -1 when it is not whole. What it
+// has seen of that it does not read again.
 func (t *Table) row(in []byte, last bool) (n, size int) {
 	if !t.begun { // what parts cells is told by the whole header
 		t.seen, t.q = 0, begins
@@ -328,7 +346,8 @@ func (t *Table) choose(names []string) error {
 			return nil
 		}
 	}
-	return fault("no columns with points (lon and lat) or codes (code) were found; name them: the table has %s", clipped(names))
+	return fault("no columns with points (lon and lat) or codes (code) were found; name them: the table has %s",
+		clipped(names))
 }
 
 func clipped(names []string) string {

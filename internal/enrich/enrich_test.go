@@ -62,7 +62,8 @@ func TestNoRowIsTakenForAnother(t *testing.T) {
 		tt.want = strings.ReplaceAll(tt.want, "\""+closed+"\"", closed)
 		for _, size := range []int{1, 7, len(tt.in)} {
 			var out bytes.Buffer
-			if err := enrich.NewCSV(quarters{}, enrich.Options{}).Run(&out, &inPieces{tt.in, size}, nil); err != nil || out.String() != tt.want {
+			if err := enrich.NewCSV(quarters{}, enrich.Options{}).Run(&out, &inPieces{tt.in, size}, nil); err != nil ||
+				out.String() != tt.want {
 				t.Errorf("%s, in pieces of %d bytes: %v, %q, want %q", tt.name, size, err, out.String(), tt.want)
 			}
 		}
@@ -107,7 +108,8 @@ func TestTablesThatCannotBeReadAreTold(t *testing.T) {
 // TestNoMemberStandsTwice: a line that has a member of the name that would be added keeps its own, and says so.
 func TestNoMemberStandsTwice(t *testing.T) {
 	t.Parallel()
-	out, _, err := enrich.NewLines(quarters{}, enrich.Options{}).Append(nil, []byte("{\"x\":1,\"y\":2,\"quarter\":\"mine\"}\n{\"x\":1,\"y\":2}\n"), true)
+	out, _, err := enrich.NewLines(quarters{}, enrich.Options{}).
+		Append(nil, []byte("{\"x\":1,\"y\":2,\"quarter\":\"mine\"}\n{\"x\":1,\"y\":2}\n"), true)
 	want := `{"x":1,"y":2,"quarter":"mine","enrich_error":"the line has a member quarter already, which would be added; rename it"}` + "\n" + `{"x":1,"y":2,"quarter":"north","enrich_error":null}` + "\n"
 	if err != nil || string(out) != want {
 		t.Errorf("%v, %s, want %s", err, out, want)

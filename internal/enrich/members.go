@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// RepeatedMember returns the JSON pointer (RFC 6901) of the first member of an object in a JSON text that has the name of a member
-// before it. It reads the text up to its first syntax error.
+// RepeatedMember returns the JSON pointer (RFC 6901) of the first member of an object in a JSON text that has the
+// name of a member before it. It reads the text up to its first syntax error.
 func RepeatedMember(text []byte) (pointer string, found bool) {
 	type level struct {
 		object bool

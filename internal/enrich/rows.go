@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Rows reads a CSV table, in the dialects that Table knows, and calls fn for each row but empty ones. Names and cells are texts, as many of one as of the other, and are the caller's to
-// keep. decimals is what numbers have before their fractions: a comma where semicolons or tabs part cells, else a point. A Fault says that the table cannot be read.
+// Rows reads a CSV table, in the dialects that Table knows, and calls fn for each row but empty ones. Names and cells
+// are texts, as many of one as of the other, and are the caller's to keep. decimals is what numbers have before their
+// fractions: a comma where semicolons or tabs part cells, else a point. A Fault says that the table cannot be read.
 func Rows(r io.Reader, fn func(names, cells []string, decimals byte) error) error {
 	t := NewCSV(nil, Options{})
 	var names []string
@@ -37,7 +38,8 @@ func Rows(r io.Reader, fn func(names, cells []string, decimals byte) error) erro
 	return t.Run(io.Discard, r, nil)
 }
 
-// CodeColumn is the place of the column of codes among names: the one that is wanted, else such as code, kode or kommunenummer.
+// CodeColumn is the place of the column of codes among names: the one that is wanted, else such as code, kode or
+// kommunenummer.
 func CodeColumn(names []string, want string) (int, error) {
 	for _, name := range append([]string{want}, codeNames...) {
 		if i := slices.IndexFunc(names, func(s string) bool { return name != "" && strings.EqualFold(s, name) }); i >= 0 {

@@ -17,7 +17,10 @@ func TestTablesAreTranslatedWithWordsForWhatIsSeveralOrUnknown(t *testing.T) {
 	}
 	const table = "nr,n\n1507,1\n1534,2\n9998,3\n301,4\n"
 	translation := func(choice history.Choice) *enrich.Translation {
-		return &enrich.Translation{Codes: h.Scheme(history.Kommune).NewTranslator(20230101, 20240101, choice), Added: [2]string{"now", "name"}}
+		return &enrich.Translation{
+			Codes: h.Scheme(history.Kommune).NewTranslator(20230101, 20240101, choice),
+			Added: [2]string{"now", "name"},
+		}
 	}
 	var out strings.Builder
 	f := translation(history.ChooseList)

@@ -27,7 +27,8 @@ type Key struct {
 	Kind       Kind
 }
 
-// Stats counts what a Cache did since it was made, Deflated the forms that Deflate made; Bytes and Fragments are what it holds now.
+// Stats counts what a Cache did since it was made, Deflated the forms that Deflate made; Bytes and Fragments are what
+// it holds now.
 type Stats struct {
 	Hits, Misses, Evictions uint64
 	Deflated                uint64
@@ -35,8 +36,8 @@ type Stats struct {
 	Fragments               int64
 }
 
-// Cache holds fragments, up to a number of bytes. It is safe for concurrent use. Fragments are immutable and stay valid after they were
-// evicted.
+// Cache holds fragments, up to a number of bytes. It is safe for concurrent use. Fragments are immutable and stay
+// valid after they were evicted.
 type Cache struct {
 	fragments *cache.Cache[Key, *Fragment]
 	deflated  atomic.Uint64
@@ -45,10 +46,13 @@ type Cache struct {
 // shards is in how many parts the cache is divided; pages put many fragments at once.
 const shards = 16
 
-// NewCache returns a cache of at most limit bytes, with what holding them costs; one of 0 or less holds nothing. A fragment of more
-// than a sixteenth of it is not held. The cache joins g, which may be nil, under the name "fragments".
+// NewCache returns a cache of at most limit bytes, with what holding them costs; one of 0 or less holds nothing. A
+// fragment of more than a sixteenth of it is not held. The cache joins g, which may be nil, under the name
+// "fragments".
 func NewCache(limit int64, g *cache.Group) *Cache {
-	return &Cache{fragments: cache.New[Key, *Fragment](cache.Options{Name: "fragments", Bytes: limit, Shards: shards, Group: g})}
+	return &Cache{
+		fragments: cache.New[Key, *Fragment](cache.Options{Name: "fragments", Bytes: limit, Shards: shards, Group: g}),
+	}
 }
 
 // Get returns a fragment; false when it is not held.
@@ -59,7 +63,8 @@ func (c *Cache) GetAll(n int, key func(i int) Key, found func(i int, f *Fragment
 	c.fragments.GetAll(n, key, found)
 }
 
-// Put holds an encoded feature, in place of one of the same key, and returns the fragment. The fragment owns json from now on.
+// Put holds an encoded feature, in place of one of the same key, and returns the fragment. The fragment owns json
+// from now on.
 func (c *Cache) Put(k Key, json []byte) *Fragment {
 	f := &Fragment{JSON: json, key: k}
 	c.fragments.Put(k, f, int64(len(json)+len(k.ID)+fragmentSize))
@@ -80,10 +85,10 @@ func (c *Cache) Make() (ended func()) { return c.fragments.Make() }
 // fragmentSize is about how many bytes a Fragment takes without its text.
 const fragmentSize = 128
 
-// Deflate gives fragments of a page that Get returned, nil where it returned none, their deflated forms when they are large enough on
-// average; where there is one, or another call is making it, nothing is done. Of a very large page it does a part. Only what is found again is worth that: it costs three
-// to four times what compressing the text into one answer does, so that it has paid at the fifth use, and an answer that is asked
-// once pays nothing.
+// Deflate gives fragments of a page that Get returned, nil where it returned none, their deflated forms when they are
+// large enough on average; where there is one, or another call is making it, nothing is done. Of a very large page it
+// does a part. Only what is found again is worth that: it costs three to four times what compressing the text into
+// one answer does, so that it has paid at the fifth use, and an answer that is asked once pays nothing.
 func (c *Cache) Deflate(page []*Fragment) {
 	n, size := 0, 0
 	for _, f := range page {
@@ -114,5 +119,12 @@ func (c *Cache) deflate(f *Fragment) {
 // Stats returns the counters.
 func (c *Cache) Stats() Stats {
 	s := c.fragments.Stats()
-	return Stats{Hits: s.Hits, Misses: s.Misses, Evictions: s.Evictions, Deflated: c.deflated.Load(), Bytes: s.Bytes, Fragments: s.Entries}
+	return Stats{
+		Hits:      s.Hits,
+		Misses:    s.Misses,
+		Evictions: s.Evictions,
+		Deflated:  c.deflated.Load(),
+		Bytes:     s.Bytes,
+		Fragments: s.Entries,
+	}
 }

@@ -11,13 +11,13 @@ import (
 	"grense/internal/store"
 )
 
-// CSV writes features of one collection as comma-separated values (RFC 4180): UTF-8 without byte order mark, lines end in CRLF, a
-// header line first. The columns are id, the properties, and lon and lat in degrees where some
-// feature may be a point; those of other geometries are empty. Null is an empty field. Values are
-// left as they are, also those that a spreadsheet may take for formulas. Make one with NewCSV; it is safe for concurrent use.
+// CSV writes features of one collection as comma-separated values (RFC 4180): UTF-8 without byte order mark, lines
+// end in CRLF, a header line first. The columns are id, the properties, and lon and lat in degrees where some feature
+// may be a point; those of other geometries are empty. Null is an empty field. Values are left as they are, also
+// those that a spreadsheet may take for formulas. Make one with NewCSV; it is safe for concurrent use.
 //
-// In the dialect of spreadsheets a byte order mark comes first, fields end with semicolons, numbers have a decimal comma, and a text that a
-// spreadsheet would take for a formula begins with an apostrophe.
+// In the dialect of spreadsheets a byte order mark comes first, fields end with semicolons, numbers have a decimal
+// comma, and a text that a spreadsheet would take for a formula begins with an apostrophe.
 type CSV struct {
 	coll   *store.Collection
 	header []byte
@@ -44,7 +44,14 @@ func NewCSV(c *store.Collection, o CSVOptions) (*CSV, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &CSV{coll: c, skip: -1, values: len(names), points: !o.SkipGeometry && c.Geometry.MayBePoint(), excel: o.Excel, end: ','}
+	e := &CSV{
+		coll:   c,
+		skip:   -1,
+		values: len(names),
+		points: !o.SkipGeometry && c.Geometry.MayBePoint(),
+		excel:  o.Excel,
+		end:    ',',
+	}
 	e.want = store.Want{Properties: o.Properties, NoGeometry: !e.points}
 	if o.Excel {
 		e.end = ';'

@@ -27,7 +27,8 @@ const (
 	// runLevel compresses what stands between fragments, and pages of small ones, for each answer.
 	runLevel = flate.BestSpeed
 
-	// mostStored is the length in bytes up to which a run is stored: the comma between two fragments, the head of an answer.
+	// mostStored is the length in bytes up to which a run is stored: the comma between two fragments, the head of an
+	// answer.
 	mostStored = 64
 )
 
@@ -56,15 +57,20 @@ type deflated struct {
 func newDeflated(text []byte) *deflated {
 	d := fragmentDeflaters.Get().(*deflater)
 	d.out = d.run(d.out[:0], text)
-	z := &deflated{blocks: slices.Clone(d.out), crc: crc32.ChecksumIEEE(text), shift: crcShift(uint64(len(text))), size: uint32(len(text))}
+	z := &deflated{
+		blocks: slices.Clone(d.out),
+		crc:    crc32.ChecksumIEEE(text),
+		shift:  crcShift(uint64(len(text))),
+		size:   uint32(len(text)),
+	}
 	fragmentDeflaters.Put(d)
 	return z
 }
 
-// A Member writes one gzip member (RFC 1952) from plain text and from fragments, of which those with a compressed form are
-// copied. Readers exist that stop after the first member, so that members are never written one after the other. The zero
-// value begins a member. It appends to buffers of the caller, which may be sent and emptied between the calls; it is not
-// safe for concurrent use. A copy goes on from where the member was copied.
+// A Member writes one gzip member (RFC 1952) from plain text and from fragments, of which those with a compressed
+// form are copied. Readers exist that stop after the first member, so that members are never written one after the
+// other. The zero value begins a member. It appends to buffers of the caller, which may be sent and emptied between
+// the calls; it is not safe for concurrent use. A copy goes on from where the member was copied.
 type Member struct {
 	begun     bool
 	crc, size uint32
@@ -141,7 +147,8 @@ func (d *deflater) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// aTurn is after how many bytes of text, a millisecond or less, deflating makes way for other goroutines: the scheduler alone lets each run for 10 ms.
+// aTurn is after how many bytes of text, a millisecond or less, deflating makes way for other goroutines: the
+// scheduler alone lets each run for 10 ms.
 const aTurn = 64 << 10
 
 // run appends text as blocks that refer to nothing before them and end on a byte boundary.
@@ -172,7 +179,8 @@ func crcMul(a, b uint32) (p uint32) {
 	return p
 }
 
-// crcShift returns x^(8n) modulo the polynomial. The CRC of A followed by B of n bytes is crcMul(crcShift(n), crc(A)) ^ crc(B).
+// crcShift returns x^(8n) modulo the polynomial. The CRC of A followed by B of n bytes is crcMul(crcShift(n), crc(A))
+// ^ crc(B).
 func crcShift(n uint64) uint32 {
 	p, square := uint32(1)<<31, uint32(1)<<23 // 1, x^8
 	for ; n != 0; n >>= 1 {

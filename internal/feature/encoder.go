@@ -1,9 +1,9 @@
 // Package feature writes features: GeoJSON (RFC 7946), JSON-LD, CSV (RFC 4180) and well-known text.
 //
-// Encoders append to a buffer of the caller, straight from the stored bytes and from the schema, without maps, reflection or
-// allocation. Numbers are fixed point: 7 decimals for degrees, 2 for metres and heights unless Options say otherwise, no exponent, no
-// trailing zeros. An encoder
-// is made once for a collection and its options; it is immutable and safe for concurrent use. After an error the buffer is as it was.
+// Encoders append to a buffer of the caller, straight from the stored bytes and from the schema, without maps,
+// reflection or allocation. Numbers are fixed point: 7 decimals for degrees, 2 for metres and heights unless Options
+// say otherwise, no exponent, no trailing zeros. An encoder is made once for a collection and its options; it is
+// immutable and safe for concurrent use. After an error the buffer is as it was.
 //
 // A geometry that crosses the antimeridian is not cut.
 package feature
@@ -98,8 +98,9 @@ func (e *Encoder) AppendGeoJSON(dst []byte, f *store.Feature) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// AppendMembers writes the members type, properties, id and geometry, in this order, without braces, so that the caller may add
-// others after a comma. Every property is there, null where the feature has no value; so is a geometry that has no place in the CRS asked.
+// AppendMembers writes the members type, properties, id and geometry, in this order, without braces, so that the
+// caller may add others after a comma. Every property is there, null where the feature has no value; so is a geometry
+// that has no place in the CRS asked.
 func (e *Encoder) AppendMembers(dst []byte, f *store.Feature) ([]byte, error) {
 	start := len(dst)
 	dst, err := e.AppendProperties(append(dst, `"type":"Feature",`...), f)

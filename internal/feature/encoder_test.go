@@ -24,7 +24,10 @@ func places(geometry string) *store.Collection {
 		Geometry: &store.Geom{Name: "geometry", Column: "geom", Type: geometry, CRS: crs.CRS84},
 		Properties: []store.Property{
 			{Name: "nr", Type: cql2.TypeText}, {Name: "navn", Type: cql2.TypeText}, {Name: "areal", Type: cql2.TypeNumber},
-			{Name: "innbyggere", Type: cql2.TypeInteger}, {Name: "navn_norm", Type: cql2.TypeText, Hidden: true}, {Name: "by", Type: cql2.TypeBool},
+			{
+				Name: "innbyggere",
+				Type: cql2.TypeInteger,
+			}, {Name: "navn_norm", Type: cql2.TypeText, Hidden: true}, {Name: "by", Type: cql2.TypeBool},
 			{Name: `år "x"`, Type: cql2.TypeDate}, {Name: "koder", Type: cql2.TypeJSON},
 		},
 	}
@@ -33,7 +36,15 @@ func places(geometry string) *store.Collection {
 func oslo() *store.Feature {
 	return &store.Feature{ID: "0301", Rev: 1,
 		Geometry: store.Geometry{WKB: little.wkb(tree{kind: 1, pts: [][4]float64{{10.75, 59.91}}})},
-		Values:   []any{"0301", "Oslo \"by\", fylke", 454.12, int64(9007199254740993), true, nil, store.JSON(`[1,{"a":"b"}]`)}}
+		Values: []any{
+			"0301",
+			"Oslo \"by\", fylke",
+			454.12,
+			int64(9007199254740993),
+			true,
+			nil,
+			store.JSON(`[1,{"a":"b"}]`),
+		}}
 }
 
 func encoder(t testing.TB, c *store.Collection, o feature.Options) *feature.Encoder {
@@ -117,7 +128,8 @@ func TestErrorsNameTheFeatureAndLeaveTheBuffer(t *testing.T) {
 	for name, f := range map[string]*store.Feature{"2 values": few, "type struct": strange} {
 		for i, fn := range []func([]byte, *store.Feature) ([]byte, error){e.AppendGeoJSON, e.AppendMembers, ld, csv.Append} {
 			got, err := fn([]byte("x"), f)
-			if err == nil || !strings.Contains(err.Error(), `places "0301"`) || !strings.Contains(err.Error(), name) || string(got) != "x" {
+			if err == nil || !strings.Contains(err.Error(), `places "0301"`) || !strings.Contains(err.Error(), name) ||
+				string(got) != "x" {
 				t.Errorf("%d, %s: %q, %v", i, name, got, err)
 			}
 		}
@@ -171,7 +183,18 @@ func TestFeaturesAgreeWithEncodingJSON(t *testing.T) {
 			}
 			return string(s)
 		}
-		f := &store.Feature{ID: text(), Values: []any{text(), text(), r.NormFloat64() * 1e3, r.Int64() - r.Int64(), r.IntN(2) == 0, nil, store.JSON(`{"a":[1]}`)}}
+		f := &store.Feature{
+			ID: text(),
+			Values: []any{
+				text(),
+				text(),
+				r.NormFloat64() * 1e3,
+				r.Int64() - r.Int64(),
+				r.IntN(2) == 0,
+				nil,
+				store.JSON(`{"a":[1]}`),
+			},
+		}
 		got, err := e.AppendGeoJSON(nil, f)
 		if err != nil {
 			t.Fatal(err)
@@ -222,7 +245,11 @@ func withPolygon(n int) *store.Feature {
 }
 
 func TestEncodersDoNotAllocate(t *testing.T) {
-	plain, utm := encoder(t, places("Polygon"), feature.Options{}), encoder(t, places("Polygon"), feature.Options{CRS: crs.UTM33})
+	plain, utm := encoder(
+		t,
+		places("Polygon"),
+		feature.Options{},
+	), encoder(t, places("Polygon"), feature.Options{CRS: crs.UTM33})
 	csv, err := feature.NewCSV(places("Point"), feature.CSVOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +257,11 @@ func TestEncodersDoNotAllocate(t *testing.T) {
 	wkt := geometry(t, crs.CRS84, crs.ETRS89)
 	area, point := withPolygon(500), oslo()
 	mixed := oslo()
-	mixed.Geometry.WKB = coding{order: binary.BigEndian, ewkb: true, z: true}.wkb(tree{kind: 7, parts: []tree{polygon(9), {kind: 4, parts: []tree{{kind: 1}}}}})
+	mixed.Geometry.WKB = coding{
+		order: binary.BigEndian,
+		ewkb:  true,
+		z:     true,
+	}.wkb(tree{kind: 7, parts: []tree{polygon(9), {kind: 4, parts: []tree{{kind: 1}}}}})
 	buf := make([]byte, 0, 1<<20)
 	for name, fn := range map[string]func() ([]byte, error){
 		"GeoJSON":            func() ([]byte, error) { return plain.AppendGeoJSON(buf, area) },
@@ -251,7 +282,8 @@ func TestEncodersDoNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkAppendGeoJSON: 60 ns a position without and 300 ns with reprojection to UTM, on two shared cores; no allocation.
+// BenchmarkAppendGeoJSON: 60 ns a position without and 300 ns with reprojection to UTM, on two shared cores; no
+// allocation.
 func BenchmarkAppendGeoJSON(b *testing.B) {
 	for _, to := range []crs.ID{crs.CRS84, crs.UTM33} {
 		e := encoder(b, places("Polygon"), feature.Options{CRS: to})

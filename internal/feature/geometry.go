@@ -10,8 +10,8 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Geometry writes stored geometries in another CRS: straight from well-known binary, without decoding and without allocation.
-// It is immutable and safe for concurrent use. The zero Geometry is not usable; NewGeometry makes one.
+// Geometry writes stored geometries in another CRS: straight from well-known binary, without decoding and without
+// allocation. It is immutable and safe for concurrent use. The zero Geometry is not usable; NewGeometry makes one.
 type Geometry struct {
 	transform crs.Func // nil: coordinates as stored
 	decimals  int
@@ -42,9 +42,10 @@ func (g *Geometry) setPrecision(decimals *int) {
 	}
 }
 
-// AppendGeoJSON writes a GeoJSON geometry (RFC 7946, 3.1): axes in the order of the CRS's authority, Z kept where it is a number, M
-// dropped, empty parts left out; null when nothing is left. What is no geometry (package wkb), or has a position without a place in
-// the CRS of g, is an error, and features have null instead. In CRS84 exterior rings run counter-clockwise and holes clockwise.
+// AppendGeoJSON writes a GeoJSON geometry (RFC 7946, 3.1): axes in the order of the CRS's authority, Z kept where it
+// is a number, M dropped, empty parts left out; null when nothing is left. What is no geometry (package wkb), or has
+// a position without a place in the CRS of g, is an error, and features have null instead. In CRS84 exterior rings
+// run counter-clockwise and holes clockwise.
 func (g *Geometry) AppendGeoJSON(dst, geometry []byte) ([]byte, error) {
 	return g.append(dst, geometry, writer{quote: `"`, open: '[', close: ']', swap: g.swap, orient: g.orient})
 }
@@ -54,8 +55,8 @@ func (g *Geometry) appendQuoted(dst, geometry []byte) ([]byte, error) {
 	return g.append(dst, geometry, writer{quote: `\"`, open: '[', close: ']', swap: g.swap, orient: g.orient})
 }
 
-// AppendWKT writes well-known text (OGC 06-103r4, 7) in two dimensions, always x before y, rings as they are stored; "POINT EMPTY"
-// and the like when nothing is left.
+// AppendWKT writes well-known text (OGC 06-103r4, 7) in two dimensions, always x before y, rings as they are stored;
+// "POINT EMPTY" and the like when nothing is left.
 func (g *Geometry) AppendWKT(dst, geometry []byte) ([]byte, error) {
 	return g.append(dst, geometry, writer{wkt: true, open: '(', close: ')'})
 }
@@ -77,10 +78,19 @@ func (g *Geometry) append(dst, geometry []byte, w writer) ([]byte, error) {
 	return append(out[:start], "null"...), nil
 }
 
-var wktNames = [...]string{"", "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION"}
+var wktNames = [...]string{
+	"",
+	"POINT",
+	"LINESTRING",
+	"POLYGON",
+	"MULTIPOINT",
+	"MULTILINESTRING",
+	"MULTIPOLYGON",
+	"GEOMETRYCOLLECTION",
+}
 
-// writer is one pass over one geometry. Its methods append a part and report whether the part holds any position; when it does not,
-// what was appended is garbage for the caller to cut off.
+// writer is one pass over one geometry. Its methods append a part and report whether the part holds any position;
+// when it does not, what was appended is garbage for the caller to cut off.
 type writer struct {
 	r            wkb.Reader
 	g            *Geometry
@@ -247,7 +257,8 @@ func (w *writer) position(dst []byte, run *wkb.Run, i int) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
-// location returns where a point is, x before y; false for what is no point, an empty one, or one without a place in the CRS of g.
+// location returns where a point is, x before y; false for what is no point, an empty one, or one without a place in
+// the CRS of g.
 func (g *Geometry) location(geometry []byte) (orb.Point, bool) {
 	r := wkb.NewReader(geometry)
 	if kind, err := r.Header(); err != nil || kind != wkb.Point {

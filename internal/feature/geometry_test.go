@@ -201,7 +201,16 @@ func (s slow) body(t tree, wkt bool) string {
 	return "[" + strings.Join(parts, ",") + "]"
 }
 
-var kinds = []string{"", "Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon", "GeometryCollection"}
+var kinds = []string{
+	"",
+	"Point",
+	"LineString",
+	"Polygon",
+	"MultiPoint",
+	"MultiLineString",
+	"MultiPolygon",
+	"GeometryCollection",
+}
 
 func (s slow) geometry(t tree, wkt bool) string {
 	b := s.body(t, wkt)
@@ -336,7 +345,8 @@ func TestHeights(t *testing.T) {
 	if want := `{"type":"LineString","coordinates":[[1,2,3.14],[4,5],[6,7,0]]}`; err != nil || string(got) != want {
 		t.Errorf("%s, %v; want %s", got, err, want)
 	}
-	if got, err := g.AppendGeoJSON(nil, c.wkb(tree{kind: 1, pts: [][4]float64{{1, 2, math.Inf(1)}}})); err != nil || string(got) != `{"type":"Point","coordinates":[1,2]}` {
+	if got, err := g.AppendGeoJSON(nil, c.wkb(tree{kind: 1, pts: [][4]float64{{1, 2, math.Inf(1)}}})); err != nil ||
+		string(got) != `{"type":"Point","coordinates":[1,2]}` {
 		t.Errorf("infinite height: %s, %v", got, err)
 	}
 }

@@ -17,9 +17,10 @@ var JSONFGClasses = []string{
 	"http://www.opengis.net/spec/json-fg-1/1.0/conf/profiles",
 }
 
-// JSONFG writes features as JSON-FG (OGC 21-045r1): GeoJSON with time, place and a feature type. In CRS84 the geometry is that of
-// GeoJSON, and place is null. In another system place has the geometry in that system, axes in the order of its authority, and geometry
-// is null, or in the profile jsonfg-plus the same in CRS84. It is immutable and safe for concurrent use.
+// JSONFG writes features as JSON-FG (OGC 21-045r1): GeoJSON with time, place and a feature type. In CRS84 the
+// geometry is that of GeoJSON, and place is null. In another system place has the geometry in that system, axes in
+// the order of its authority, and geometry is null, or in the profile jsonfg-plus the same in CRS84. It is immutable
+// and safe for concurrent use.
 type JSONFG struct {
 	enc   *Encoder // writes the members of GeoJSON
 	place *Geometry
@@ -109,7 +110,8 @@ func (j *JSONFG) AppendFeature(dst []byte, f *store.Feature) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// appendTime writes when a feature is (OGC 21-045r1, 7.3): a date, a timestamp in UTC, an interval with ".." for an open end, or null.
+// appendTime writes when a feature is (OGC 21-045r1, 7.3): a date, a timestamp in UTC, an interval with ".." for an
+// open end, or null.
 func (j *JSONFG) appendTime(dst []byte, f *store.Feature) []byte {
 	if text, date := j.moment(f, 0); text != "" {
 		if date {
@@ -150,8 +152,8 @@ func (j *JSONFG) moment(f *store.Feature, i int) (text string, date bool) {
 	return t.Format(time.RFC3339Nano), false
 }
 
-// AppendRoot writes the members that a document has besides its features or those of its one feature: what it conforms to, the type of
-// the features and their schema, and the reference system of place; without braces.
+// AppendRoot writes the members that a document has besides its features or those of its one feature: what it
+// conforms to, the type of the features and their schema, and the reference system of place; without braces.
 func (j *JSONFG) AppendRoot(dst []byte, schema string, id crs.ID) []byte {
 	dst = append(dst, `"conformsTo":["`...)
 	dst = append(append(dst, strings.Join(JSONFGClasses, `","`)...), `"],"featureType":`...)

@@ -22,22 +22,24 @@ type linked struct {
 	keys    [][]byte // by property; nil: said by another member
 }
 
-// taken are the terms that documents in JSON-LD use themselves, in items and in the lists around them: a property of the same name would
-// hide a member, or give it another meaning, since the terms of a context count for all nodes below it.
+// taken are the terms that documents in JSON-LD use themselves, in items and in the lists around them: a property of
+// the same name would hide a member, or give it another meaning, since the terms of a context count for all nodes
+// below it.
 var taken = map[string]bool{
-	"name": true, "identifier": true, "geo": true, "latitude": true, "longitude": true, "numberOfItems": true, "itemListElement": true, // members
+	// members
+	"name": true, "identifier": true, "geo": true, "latitude": true, "longitude": true, "numberOfItems": true, "itemListElement": true,
 	"Place": true, "GeoCoordinates": true, "ItemList": true, // types
 	"gsp": true,
 }
 
-// unfit reports whether a property's name cannot be its term: one is not empty, and looks neither like a keyword nor like an IRI, which must
-// not be given another meaning (JSON-LD 1.1 API, 4.2.2, steps 2, 5 and 14).
+// unfit reports whether a property's name cannot be its term: one is not empty, and looks neither like a keyword nor
+// like an IRI, which must not be given another meaning (JSON-LD 1.1 API, 4.2.2, steps 2, 5 and 14).
 func unfit(name string) bool {
 	return name == "" || name[0] == '@' || strings.ContainsAny(name, ":/") || taken[name]
 }
 
-// madeTerms are the terms of the properties whose names are unfit, by name: ":" and "/" become "_", and "_" is added until nothing else is
-// called so. They are the same whichever properties are asked for; nil when there are none.
+// madeTerms are the terms of the properties whose names are unfit, by name: ":" and "/" become "_", and "_" is added
+// until nothing else is called so. They are the same whichever properties are asked for; nil when there are none.
 func madeTerms(c *store.Collection) map[string]string {
 	var made map[string]string
 	var used map[string]bool
@@ -66,7 +68,8 @@ const (
 	geoSPARQL = "http://www.opengis.net/ont/geosparql#"
 )
 
-// Context is the @context of every document in JSON-LD: schema.org as vocabulary and GeoSPARQL as gsp. The caller owns it.
+// Context is the @context of every document in JSON-LD: schema.org as vocabulary and GeoSPARQL as gsp. The caller
+// owns it.
 func Context() map[string]string {
 	return map[string]string{"@vocab": schemaOrg, "gsp": geoSPARQL}
 }
@@ -158,9 +161,13 @@ func (e *Encoder) appendNode(dst []byte, f *store.Feature, address string) ([]by
 // appendGeometry writes the member gsp:hasGeometry; nothing where the geometry has no place.
 func (l *linked) appendGeometry(dst, geometry []byte) []byte {
 	start := len(dst)
-	dst, err := l.geom.AppendWKT(append(dst, `,"gsp:hasGeometry":{"@type":"gsp:Geometry","gsp:asWKT":{"@type":"gsp:wktLiteral","@value":"`...), geometry)
+	dst, err := l.geom.AppendWKT(
+		append(dst, `,"gsp:hasGeometry":{"@type":"gsp:Geometry","gsp:asWKT":{"@type":"gsp:wktLiteral","@value":"`...),
+		geometry,
+	)
 	if err == nil {
-		dst, err = l.geom.appendQuoted(append(dst, `"},"gsp:asGeoJSON":{"@type":"gsp:geoJSONLiteral","@value":"`...), geometry)
+		dst, err = l.geom.appendQuoted(append(dst, `"},"gsp:asGeoJSON":{"@type":"gsp:geoJSONLiteral","@value":"`...),
+			geometry)
 	}
 	if err != nil {
 		return dst[:start]
@@ -168,8 +175,8 @@ func (l *linked) appendGeometry(dst, geometry []byte) []byte {
 	return append(dst, `"}}`...)
 }
 
-// AppendJSONLDItem writes a feature as a member of a list in a document with Context: its address, id and name, for a point also
-// where it is.
+// AppendJSONLDItem writes a feature as a member of a list in a document with Context: its address, id and name, for a
+// point also where it is.
 func (e *Encoder) AppendJSONLDItem(dst []byte, f *store.Feature, address string) ([]byte, error) {
 	start := len(dst)
 	if err := checkValues(f, len(e.props)); err != nil {

@@ -88,7 +88,11 @@ func TestJSONLDLiteralsAreWhatTheySay(t *testing.T) {
 
 func TestJSONLDNamesThatClash(t *testing.T) {
 	t.Parallel()
-	c := &store.Collection{ID: "c", TitleProperty: "name", Properties: []store.Property{{Name: "name"}, {Name: "geo"}, {Name: "@id"}, {Name: "identifier"}}}
+	c := &store.Collection{
+		ID:            "c",
+		TitleProperty: "name",
+		Properties:    []store.Property{{Name: "name"}, {Name: "geo"}, {Name: "@id"}, {Name: "identifier"}},
+	}
 	f := &store.Feature{ID: "1", Values: []any{"A", "B", "C", nil}}
 	got, err := encoder(t, c, feature.Options{}).AppendJSONLD(nil, f, "u")
 	want := `{"@context":{"@vocab":"https://schema.org/","gsp":"http://www.opengis.net/ont/geosparql#"},"@type":["Place","gsp:Feature"],` +
@@ -98,8 +102,9 @@ func TestJSONLDNamesThatClash(t *testing.T) {
 	}
 }
 
-// TestPropertiesChangeNothingThatJSONLDSaysItself: whatever they are called, members and types of a document mean what they mean without
-// them, no processor refuses it, and each property has the identifier that the schema gives it.
+// TestPropertiesChangeNothingThatJSONLDSaysItself: whatever they are called, members and types of a document mean
+// what they mean without them, no processor refuses it, and each property has the identifier that the schema gives
+// it.
 func TestPropertiesChangeNothingThatJSONLDSaysItself(t *testing.T) {
 	t.Parallel()
 	point := func(names ...string) (any, map[string]string) {
@@ -138,8 +143,8 @@ func TestPropertiesChangeNothingThatJSONLDSaysItself(t *testing.T) {
 	}
 }
 
-// expanded is a document with its terms and types as IRIs, as JSON-LD 1.1 API, 4.2.2 and 5.2.2, make them of a context that maps terms to
-// IRIs, and the terms that stand in it.
+// expanded is a document with its terms and types as IRIs, as JSON-LD 1.1 API, 4.2.2 and 5.2.2, make them of a
+// context that maps terms to IRIs, and the terms that stand in it.
 func expanded(t *testing.T, doc []byte) (any, map[string]string) {
 	t.Helper()
 	noDuplicates(t, doc)

@@ -73,8 +73,8 @@ func appendDecimals(dst []byte, v float64, d int) []byte {
 	return dst
 }
 
-// appendFloat writes the shortest number that reads back as v, in the form of encoding/json. JSON has no NaN and no infinity: they
-// are null.
+// appendFloat writes the shortest number that reads back as v, in the form of encoding/json. JSON has no NaN and no
+// infinity: they are null.
 func appendFloat(dst []byte, v float64) []byte {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return append(dst, "null"...)

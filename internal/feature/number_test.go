@@ -48,7 +48,8 @@ func TestFixedPointAgreesWithStrconv(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 20000 {
 		d := r.IntN(8)
-		v := (r.Float64() - 0.5) * math.Pow(10, float64(r.IntN(11-d))) // a tie of larger numbers is within their own precision
+		// a tie of larger numbers is within their own precision
+		v := (r.Float64() - 0.5) * math.Pow(10, float64(r.IntN(11-d)))
 		if got, want := string(feature.AppendFixed(nil, v, d)), slowFixed(v, d); got != want {
 			t.Fatalf("%v with %d decimals: %s, want %s", v, d, got, want)
 		}

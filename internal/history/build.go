@@ -24,8 +24,9 @@ type VersionRow struct {
 	Recorded                         string
 }
 
-// EdgeRow is an edge in a table. It leads from the version of the code From that ends on Date to the one of the code To that begins then; a
-// transfer leads between versions that hold before and after it. Of are codes that were merged into From earlier and that To is made of.
+// EdgeRow is an edge in a table. It leads from the version of the code From that ends on Date to the one of the code
+// To that begins then; a transfer leads between versions that hold before and after it. Of are codes that were merged
+// into From earlier and that To is made of.
 type EdgeRow struct {
 	Line             int
 	Date             Date
@@ -70,7 +71,8 @@ func (f *Faults) add(line int, format string, args ...any) {
 	*f = append(*f, Fault{line, fmt.Sprintf(format, args...)})
 }
 
-// New builds a history of the rows of one or more schemes and checks that they fit together. An error is Faults with all that does not:
+// New builds a history of the rows of one or more schemes and checks that they fit together. An error is Faults with
+// all that does not:
 //   - a version begins before it ends, and no two of a code hold on the same day;
 //   - an edge leads from a version that ends on its day to one that begins on it; a transfer between two that hold around its day;
 //   - every version that ends is left by an edge, and every one that begins after the scheme does is reached by one;
@@ -123,10 +125,20 @@ type builder struct {
 
 func (b *builder) versions(rows []VersionRow) {
 	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(x, y VersionRow) int { return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.From, y.From)) })
+	slices.SortStableFunc(rows,
+		func(x, y VersionRow) int { return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.From, y.From)) })
 	s := b.s
 	for i, r := range rows {
-		v := Version{Scheme: s.ID, Code: r.Code, Name: r.Name, ParentScheme: r.ParentScheme, Parent: r.Parent, From: r.From, To: r.To, Recorded: r.Recorded}
+		v := Version{
+			Scheme:       s.ID,
+			Code:         r.Code,
+			Name:         r.Name,
+			ParentScheme: r.ParentScheme,
+			Parent:       r.Parent,
+			From:         r.From,
+			To:           r.To,
+			Recorded:     r.Recorded,
+		}
 		switch {
 		case r.Code == "":
 			b.faults.add(r.Line, "a version has no code")
@@ -254,7 +266,9 @@ func (b *builder) check(r *Rows) {
 		}
 		for _, known := range [...]int{people, area} {
 			if known != 0 && known != len(v.out) {
-				b.faults.add(r.Edges[v.out[0]].Line, "of the %d changes that end %s on %s, %d have numbers; give them for all or none", len(v.out), v.Code, v.To, known)
+				b.faults.add(r.Edges[v.out[0]].Line,
+					"of the %d changes that end %s on %s, %d have numbers; give them for all or none", len(v.out),
+					v.Code, v.To, known)
 			}
 		}
 	}
@@ -512,8 +526,8 @@ func (b *builder) events(rows []EdgeRow) {
 	}
 }
 
-// stays returns the edge by which a version that ends or begins on a day goes on unchanged; -1 if there is none. Such an
-// edge says how many people, or how much area, a transfer left.
+// stays returns the edge by which a version that ends or begins on a day goes on unchanged; -1 if there is none. Such
+// an edge says how many people, or how much area, a transfer left.
 func (s *Scheme) stays(v int32, d Date) int32 {
 	x := &s.Versions[v]
 	edges := x.in
@@ -529,7 +543,8 @@ func (s *Scheme) stays(v int32, d Date) int32 {
 // unchanged reports whether the edge is the only one of both its ends, and they differ in their days only.
 func (e *Edge) unchanged() bool {
 	a, b := e.From, e.To
-	return a != nil && b != nil && a.Code == b.Code && a.Name == b.Name && a.Parent == b.Parent && len(a.out) == 1 && len(b.in) == 1
+	return a != nil && b != nil && a.Code == b.Code && a.Name == b.Name && a.Parent == b.Parent && len(a.out) == 1 &&
+		len(b.in) == 1
 }
 
 // firstCode is the least code before the event, else after it.
@@ -585,7 +600,8 @@ func (e *Event) EdgeKinds() []Kind {
 		}
 	}
 	moves := func(x *Edge) bool {
-		return x.transfer || x.From != nil && x.To != nil && x.From.Code != x.To.Code && after[x.From.Code] && before[x.To.Code]
+		return x.transfer ||
+			x.From != nil && x.To != nil && x.From.Code != x.To.Code && after[x.From.Code] && before[x.To.Code]
 	}
 	out, in := map[*Version]int{}, map[*Version]int{}
 	for _, x := range e.Edges {

@@ -180,7 +180,8 @@ func (c *check) day(day []ChangeRow) {
 		case ok && !u.in:
 			c.differ(x.row.Date, x.row.Line, false, code, "%s %s, but is not in use %s: %s", code, stops, before, u.why)
 		case ok && u.name != "" && x.name != "" && u.name != x.name && !u.list:
-			c.differ(x.row.Date, x.row.Line, false, code, "%s is %q %s by this change, but %q by the others: %s", code, x.name, before, u.name, u.why)
+			c.differ(x.row.Date, x.row.Line, false, code, "%s is %q %s by this change, but %q by the others: %s", code,
+				x.name, before, u.name, u.why)
 		}
 		if !stays {
 			fresh[code] = usage{why: ended + " on " + x.row.Date.String()}
@@ -222,7 +223,8 @@ func (c *check) list(l *List) {
 		case ok && !u.in:
 			c.differ(l.At, x.Line, true, x.Code, "%s is in the list, but not in use: %s", x.Code, u.why)
 		case ok && u.name != "" && x.Name != "" && u.name != x.Name:
-			c.differ(l.At, x.Line, true, x.Code, "%s is %q in the list, and %q by the changes: %s", x.Code, x.Name, u.name, u.why)
+			c.differ(l.At, x.Line, true, x.Code, "%s is %q in the list, and %q by the changes: %s", x.Code, x.Name,
+				u.name, u.why)
 		}
 		if _, known := c.use[x.Code]; !known || u.list {
 			next[x.Code] = usage{true, x.Name, "it is in the list of " + l.At.String(), true}
@@ -266,7 +268,8 @@ func (r *Rows) Replayable() (changes []ChangeRow, first, last *List) {
 	}
 	for _, e := range r.Edges {
 		e.Line = 0
-		changes = append(changes, ChangeRow{EdgeRow: e, FromName: ends[end{e.From, e.Date}], ToName: begins[end{e.To, e.Date}]})
+		changes = append(changes,
+			ChangeRow{EdgeRow: e, FromName: ends[end{e.From, e.Date}], ToName: begins[end{e.To, e.Date}]})
 	}
 	return changes, first, last
 }

@@ -103,8 +103,13 @@ func Collections() []*store.Collection {
 		versionsCollection(),
 		{
 			ID: edgesID, Table: "lineage_edge", Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
-			Properties: append(append(append(plain(cql2.TypeText, "scheme", "event", "code_before", "code_after", "made_of"), plain(cql2.TypeDate, "date")...),
-				plain(cql2.TypeBool, "transfer")...), plain(cql2.TypeInteger, "people", "area", "units")...),
+			Properties: append(
+				append(
+					append(
+						plain(cql2.TypeText, "scheme", "event", "code_before", "code_after", "made_of"),
+						plain(cql2.TypeDate, "date")...),
+					plain(cql2.TypeBool, "transfer")...),
+				plain(cql2.TypeInteger, "people", "area", "units")...),
 			Instant: "date",
 		},
 	}
@@ -114,7 +119,11 @@ func Collections() []*store.Collection {
 func versionsCollection() *store.Collection {
 	return &store.Collection{
 		ID: VersionsID, Table: "lineage_version", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
-		Title: store.Text{"nb": "Inndelinger gjennom tidene", "nn": "Inndelingar gjennom tidene", "en": "Divisions through time"},
+		Title: store.Text{
+			"nb": "Inndelinger gjennom tidene",
+			"nn": "Inndelingar gjennom tidene",
+			"en": "Divisions through time",
+		},
 		Description: store.Text{
 			"nb": "Kommuner og andre inndelinger som de var: nummer, navn og hva de hørte til, med en versjon for hver tid. Parameteren datetime velger versjonene som gjaldt da. Gyldig fra 0001-01-01 betyr at starten er ukjent. Grenser er ikke med.",
 			"nn": "Kommunar og andre inndelingar som dei var: nummer, namn og kva dei høyrde til, med ein versjon for kvar tid. Parameteren datetime vel versjonane som gjaldt då. Gyldig frå 0001-01-01 betyr at starten er ukjend. Grenser er ikkje med.",
@@ -132,7 +141,11 @@ func versionsCollection() *store.Collection {
 			property(cql2.TypeDate, "valid_to", "Gyldig til", "Gyldig til", "Valid until before"),
 			property(cql2.TypeText, "recorded", "Registrert", "Registrert", "Recorded"),
 		},
-		Versions: &store.Versions{ID: "entity", Start: "valid_from", End: "valid_to"}, IntervalStart: "valid_from", IntervalEnd: "valid_to",
+		Versions: &store.Versions{
+			ID:    "entity",
+			Start: "valid_from",
+			End:   "valid_to",
+		}, IntervalStart: "valid_from", IntervalEnd: "valid_to",
 		DefaultSort: []store.Sort{{Property: "entity"}, {Property: "valid_from"}}, TitleProperty: "name",
 	}
 }
@@ -185,7 +198,8 @@ func (e *Event) Title() string {
 	return side(e.Before()) + " → " + side(e.After())
 }
 
-// Write defines the collections of a history, in place of one that is there, and fills them. Commit is left to the caller.
+// Write defines the collections of a history, in place of one that is there, and fills them. Commit is left to the
+// caller.
 func Write(ctx context.Context, w store.Writer, h *History) error {
 	for _, c := range Collections() {
 		if err := w.Define(ctx, c, true); err != nil {
@@ -202,7 +216,8 @@ func Write(ctx context.Context, w store.Writer, h *History) error {
 }
 
 func writeVersions(ctx context.Context, w store.Writer, h *History) error {
-	insert, err := w.Insert(ctx, "lineage_version", []string{"id", "scheme", "code", "name", "parent_scheme", "parent", "valid_from", "valid_to", "entity", "recorded"})
+	insert, err := w.Insert(ctx, "lineage_version",
+		[]string{"id", "scheme", "code", "name", "parent_scheme", "parent", "valid_from", "valid_to", "entity", "recorded"})
 	if err != nil {
 		return fmt.Errorf("history: %w", err)
 	}
@@ -342,10 +357,25 @@ func LoadRows(ctx context.Context, st store.Store) ([]*Rows, error) {
 		return d
 	}
 	in := reading{ctx, st}
-	err := in.each(VersionsID, []string{"scheme", "code", "name", "parent_scheme", "parent", "valid_from", "valid_to", "recorded"}, func(v []any) {
-		r := of(text(v[0]))
-		r.Versions = append(r.Versions, VersionRow{Code: text(v[1]), Name: text(v[2]), ParentScheme: text(v[3]), Parent: text(v[4]), From: day(v[5]), To: day(v[6]), Recorded: text(v[7])})
-	})
+	err := in.each(
+		VersionsID,
+		[]string{"scheme", "code", "name", "parent_scheme", "parent", "valid_from", "valid_to", "recorded"},
+		func(v []any) {
+			r := of(text(v[0]))
+			r.Versions = append(
+				r.Versions,
+				VersionRow{
+					Code:         text(v[1]),
+					Name:         text(v[2]),
+					ParentScheme: text(v[3]),
+					Parent:       text(v[4]),
+					From:         day(v[5]),
+					To:           day(v[6]),
+					Recorded:     text(v[7]),
+				},
+			)
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -362,13 +392,20 @@ func LoadRows(ctx context.Context, st store.Store) ([]*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = in.each(edgesID, []string{"scheme", "event", "date", "code_before", "code_after", "made_of", "transfer", "people", "area", "units"}, func(v []any) {
-		r, e := of(text(v[0])), events[text(v[1])]
-		transfer, _ := v[6].(bool)
-		number := func(x any) Count { n, known := x.(int64); return Count{n, known} }
-		r.Edges = append(r.Edges, EdgeRow{Date: day(v[2]), From: text(v[3]), To: text(v[4]), Of: strings.Fields(text(v[5])), Transfer: transfer,
-			People: number(v[7]), Area: number(v[8]), Units: number(v[9]).N, Source: e.source, Recorded: e.recorded})
-	})
+	err = in.each(
+		edgesID,
+		[]string{"scheme", "event", "date", "code_before", "code_after", "made_of", "transfer", "people", "area", "units"},
+		func(v []any) {
+			r, e := of(text(v[0])), events[text(v[1])]
+			transfer, _ := v[6].(bool)
+			number := func(x any) Count { n, known := x.(int64); return Count{n, known} }
+			r.Edges = append(
+				r.Edges,
+				EdgeRow{Date: day(v[2]), From: text(v[3]), To: text(v[4]), Of: strings.Fields(text(v[5])), Transfer: transfer,
+					People: number(v[7]), Area: number(v[8]), Units: number(v[9]).N, Source: e.source, Recorded: e.recorded},
+			)
+		},
+	)
 	if err == nil && faults != nil {
 		err = faults
 	}
@@ -384,7 +421,8 @@ type reading struct {
 	st  store.Store
 }
 
-// each calls fn with the values of each feature of a collection, in the order by id. A property "id" that the collection lacks is the feature id.
+// each calls fn with the values of each feature of a collection, in the order by id. A property "id" that the
+// collection lacks is the feature id.
 func (r reading) each(id string, properties []string, fn func(values []any)) error {
 	ctx, st := r.ctx, r.st
 	want := store.Want{Properties: properties, NoGeometry: true}

@@ -88,8 +88,8 @@ func rounded(r *big.Rat, scale int) (d decimal) {
 	return d
 }
 
-// parted shares a number by weights that sum to 1, in its own digits: what rounding leaves goes to those with the largest remainder, of equal ones to the
-// first, so that the parts sum to the number.
+// parted shares a number by weights that sum to 1, in its own digits: what rounding leaves goes to those with the
+// largest remainder, of equal ones to the first, so that the parts sum to the number.
 func parted(v decimal, to []int32, weights []*big.Rat) map[int32]decimal {
 	type part struct {
 		i         int

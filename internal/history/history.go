@@ -1,15 +1,17 @@
-// Package history knows divisions through time: which codes were valid when and what they were called, which events ended them, and what became
-// of them. It translates codes from one day to another.
+// Package history knows divisions through time: which codes were valid when and what they were called, which events
+// ended them, and what became of them. It translates codes from one day to another.
 //
-// A scheme is a set of codes, such as those of municipalities. A version is a division in a time in which its code, name and parent stay; it holds
-// from its first day to the day before its end (half-open). An entity is what lives on through renamings, renumberings, and mergers after which its
-// code stays. An event happens at the beginning of a day and leads by edges from versions to versions. Shares are known or unknown, never guessed.
+// A scheme is a set of codes, such as those of municipalities. A version is a division in a time in which its code,
+// name and parent stay; it holds from its first day to the day before its end (half-open). An entity is what lives on
+// through renamings, renumberings, and mergers after which its code stays. An event happens at the beginning of a day
+// and leads by edges from versions to versions. Shares are known or unknown, never guessed.
 //
-// Where a merger is undone, the parts are those that were merged: an edge may say which earlier versions it carries (Of), and whoever came
-// through another of them does not take it. Schemes of larger divisions are translated through the smaller ones that name them as parent, since a
-// county that was undone was not always what it had been.
+// Where a merger is undone, the parts are those that were merged: an edge may say which earlier versions it carries
+// (Of), and whoever came through another of them does not take it. Schemes of larger divisions are translated through
+// the smaller ones that name them as parent, since a county that was undone was not always what it had been.
 //
-// Days are those of the calendar of the country; a History has no notion of hours or zones. Everything here is immutable and safe for concurrent use.
+// Days are those of the calendar of the country; a History has no notion of hours or zones. Everything here is
+// immutable and safe for concurrent use.
 package history
 
 import (
@@ -123,7 +125,8 @@ func (c Count) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, c.N, 10), nil
 }
 
-// Edge leads from what was before an event to what is after it. From is nil for what comes from none, To for what nothing follows.
+// Edge leads from what was before an event to what is after it. From is nil for what comes from none, To for what
+// nothing follows.
 type Edge struct {
 	From, To *Version
 	Event    *Event
@@ -149,8 +152,8 @@ type Event struct {
 	Source   string // who says so
 	Recorded string // when it became known, RFC 3339; "" when that is not known
 	Edges    []*Edge
-	// Seq numbers the events of a history in the order in which they were recorded. It stays for as long as the event does, and a corrected event has one behind all
-	// others.
+	// Seq numbers the events of a history in the order in which they were recorded. It stays for as long as the event
+	// does, and a corrected event has one behind all others.
 	Seq int64
 }
 
@@ -191,8 +194,8 @@ func (h *History) number(last int64) {
 	}
 }
 
-// Follow numbers the events of a history that was just built as one that takes the place of old: those that say the same keep their numbers, the others come behind
-// all that old had.
+// Follow numbers the events of a history that was just built as one that takes the place of old: those that say the
+// same keep their numbers, the others come behind all that old had.
 func (h *History) Follow(old *History) {
 	last := int64(0)
 	known := map[string]*Event{}
@@ -385,7 +388,8 @@ func (s *Scheme) On(d Date) (out []*Version) {
 // Event returns the event with that id; nil when there is none.
 func (s *Scheme) Event(id string) *Event { return s.byID[id] }
 
-// Out lists the edges that lead on from a version of this scheme, In those that led to it, Moves the transfers from it and to it while it holds.
+// Out lists the edges that lead on from a version of this scheme, In those that led to it, Moves the transfers from
+// it and to it while it holds.
 func (s *Scheme) Out(v *Version) []*Edge   { return s.edges(v.out) }
 func (s *Scheme) In(v *Version) []*Edge    { return s.edges(v.in) }
 func (s *Scheme) Moves(v *Version) []*Edge { return s.edges(v.moves) }
@@ -398,8 +402,8 @@ func (s *Scheme) edges(numbers []int32) []*Edge {
 	return out
 }
 
-// Fate says what became of a version that has ended: Split when parts of it went to several, Merge when it went into one with others, else
-// Renumber or Rename; End when nothing follows. "" for one that still holds.
+// Fate says what became of a version that has ended: Split when parts of it went to several, Merge when it went into
+// one with others, else Renumber or Rename; End when nothing follows. "" for one that still holds.
 func (s *Scheme) Fate(v *Version) Kind {
 	switch {
 	case v.To == 0:

@@ -223,11 +223,25 @@ func TestWhatGoesOnIsOneEntity(t *testing.T) {
 	}
 }
 
-// TestTranslationKeepsItsWord asks all codes of some days: there and back contains the start, and the direct way is within that over a day between.
+// TestTranslationKeepsItsWord asks all codes of some days: there and back contains the start, and the direct way is
+// within that over a day between.
 func TestTranslationKeepsItsWord(t *testing.T) {
 	t.Parallel()
 	kommune, fylke := norwayOf(t)
-	days := []history.Date{18380601, 19000101, 19600101, 19650601, 19760101, 19770101, 19920101, 20010101, 20170101, 20190101, 20200101, 20240101}
+	days := []history.Date{
+		18380601,
+		19000101,
+		19600101,
+		19650601,
+		19760101,
+		19770101,
+		19920101,
+		20010101,
+		20170101,
+		20190101,
+		20200101,
+		20240101,
+	}
 	for _, s := range []*history.Scheme{kommune, fylke} {
 		for _, a := range days {
 			if s == fylke && a < 19720101 {
@@ -313,13 +327,16 @@ func TestKnownSharesSumToOneAndOthersAreNotInvented(t *testing.T) {
 		}
 	}
 	got, err := kommune.Matches("1507", 20230101, 20240101)
-	if err != nil || len(got) != 2 || got[0].Share.Cmp(big.NewRat(58509, 67866)) != 0 || got[1].Share.Cmp(big.NewRat(9357, 67866)) != 0 {
+	if err != nil || len(got) != 2 || got[0].Share.Cmp(big.NewRat(58509, 67866)) != 0 ||
+		got[1].Share.Cmp(big.NewRat(9357, 67866)) != 0 {
 		t.Errorf("1507: %v %v", got, err)
 	}
-	if got, err = kommune.Matches("0720", 20160101, 20170101); err != nil || len(got) != 2 || got[0].Share != nil || got[1].Share != nil {
+	if got, err = kommune.Matches("0720", 20160101, 20170101); err != nil || len(got) != 2 || got[0].Share != nil ||
+		got[1].Share != nil {
 		t.Errorf("0720 was split by %v, %v", got, err)
 	}
-	if got, err = kommune.Matches("1534", 20190101, 20240101); err != nil || len(got) != 1 || got[0].Share.Cmp(big.NewRat(1, 1)) != 0 {
+	if got, err = kommune.Matches("1534", 20190101, 20240101); err != nil || len(got) != 1 ||
+		got[0].Share.Cmp(big.NewRat(1, 1)) != 0 {
 		t.Errorf("1534: %v %v", got, err)
 	}
 }
@@ -367,7 +384,8 @@ func TestTranslationOfOneCodeAllocatesItsAnswerOnly(t *testing.T) {
 	}
 }
 
-// BenchmarkTranslate: one code 1 to 2 µs, over whatever time; a code of a table 30 ns, so 30 million a second on one core.
+// BenchmarkTranslate: one code 1 to 2 µs, over whatever time; a code of a table 30 ns, so 30 million a second on one
+// core.
 func BenchmarkTranslate(b *testing.B) {
 	kommune, _ := norwayOf(b)
 	for name, from := range map[string]history.Date{"years=5": 20190101, "years=60": 19631231, "years=186": 18380101} {

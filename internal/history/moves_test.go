@@ -89,7 +89,8 @@ func TestMovesBetweenMunicipalitiesOfNorway(t *testing.T) {
 			}
 		}
 	}
-	if len(got) != 9 || got["2021-01-01 1539 Rauma → 1535 Vestnes"] != 1 || got["2024-01-01 1108 Sandnes, 1130 Strand → 1108 Sandnes, 1130 Strand"] != 2 {
+	if len(got) != 9 || got["2021-01-01 1539 Rauma → 1535 Vestnes"] != 1 ||
+		got["2024-01-01 1108 Sandnes, 1130 Strand → 1108 Sandnes, 1130 Strand"] != 2 {
 		t.Errorf("%v", got)
 	}
 	if got, _ := valuesOf(t, kommune, "1539,2019,7\n1535,2019,6\n0301,2019,5\n", history.SeriesOptions{To: 20240101}); got != "0301 5 exact, 1535 missing, 1539 missing" {

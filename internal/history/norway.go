@@ -21,7 +21,8 @@ const (
 //go:embed norway/*.csv
 var norway embed.FS
 
-// Norway returns the history of the municipalities since 1838 and the counties since 1972. It is read once; some tens of milliseconds.
+// Norway returns the history of the municipalities since 1838 and the counties since 1972. It is read once; some tens
+// of milliseconds.
 var Norway = sync.OnceValues(func() (*History, error) {
 	rows, err := NorwayRows()
 	if err != nil {
@@ -101,7 +102,8 @@ func norwayDetails() ([]ChangeRow, error) {
 	return r.Changes, nil
 }
 
-// LargerEdges derives the edges of larger divisions from those of the smaller ones: where a smaller one goes from one larger division to another.
+// LargerEdges derives the edges of larger divisions from those of the smaller ones: where a smaller one goes from one
+// larger division to another.
 func LargerEdges(smaller, larger *Rows) (out []EdgeRow) {
 	parent := map[string]map[Date]string{} // by code and first day; and by the last, as a key of its own
 	ends := map[string]map[Date]string{}

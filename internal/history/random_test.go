@@ -177,7 +177,8 @@ func holdsTogether(t *testing.T, r *rand.Rand, s *history.Scheme, days []history
 // endsOrBegins reports whether the lineage of a version has an end without a successor, or a beginning without a
 // predecessor, before a day.
 func endsOrBegins(s *history.Scheme, v *history.Version, from, to history.Date) bool {
-	return slices.ContainsFunc(s.Lineage(v, from, to), func(e *history.Edge) bool { return e.From == nil || e.To == nil }) ||
+	return slices.ContainsFunc(s.Lineage(v, from, to),
+		func(e *history.Edge) bool { return e.From == nil || e.To == nil }) ||
 		slices.ContainsFunc(s.Events, func(e history.Event) bool { return e.Kind == history.Create || e.Kind == history.End })
 }
 
@@ -227,7 +228,10 @@ func conservesTotals(t *testing.T, r *rand.Rand, s *history.Scheme, from, to his
 		total += n
 		fmt.Fprintf(&rows, "%s,%s,%d.%02d\n", v.Code, from, n/100, n%100)
 	}
-	o := history.SeriesOptions{To: to, Weights: []history.Weights{history.RefuseWeights, history.PopulationWeights}[r.IntN(2)]}
+	o := history.SeriesOptions{
+		To:      to,
+		Weights: []history.Weights{history.RefuseWeights, history.PopulationWeights}[r.IntN(2)],
+	}
 	got, report := valuesOf(t, s, rows.String(), o)
 	if want := fmt.Sprintf("%d.%02d", total/100, total%100); report.Total != want {
 		t.Fatalf("total %s, want %s; %s", report.Total, want, of)
@@ -277,7 +281,8 @@ func isTouched(t *testing.T, s *history.Scheme, code string, from, to history.Da
 	}
 	for i := range s.Edges {
 		e := &s.Edges[i]
-		if e.Event.Kind != history.Transfer || !e.Part || e.From == nil || e.To == nil || e.Event.Date <= min(from, to) || e.Event.Date > max(from, to) {
+		if e.Event.Kind != history.Transfer || !e.Part || e.From == nil || e.To == nil || e.Event.Date <= min(from, to) ||
+			e.Event.Date > max(from, to) {
 			continue
 		}
 		eve := history.DateOf(e.Event.Date.Time(time.UTC).AddDate(0, 0, -1))

@@ -28,7 +28,8 @@ const (
 	ONS       Form = "ons"        // Changes.csv or ChangeHistory.csv of the Code History Database of ONS
 	Destatis  Form = "destatis"   // territorial changes of Destatis
 	CBS       Form = "cbs"        // changes of municipalities of the Netherlands
-	Plain     Form = "plain"      // our own: date, from, to, from_name, to_name, made_of, transfer, people, area, source, recorded
+	// our own: date, from, to, from_name, to_name, made_of, transfer, people, area, source, recorded
+	Plain Form = "plain"
 )
 
 // Register is what a table of changes says.
@@ -141,21 +142,26 @@ func (t *table) register() (*Register, error) {
 		}
 		known = append(known, f.name+": "+strings.Join(f.columns, ", "))
 	}
-	known = append(known, "Destatis: Regionaleinheit, (AGS), Name, Änderungsart, Fläche, Einwohner, (AGS), Name, juristisch")
-	return nil, fmt.Errorf("the table is of no known form. Its first line has to name the columns of one of these:\n  %s", strings.Join(known, "\n  "))
+	known = append(known,
+		"Destatis: Regionaleinheit, (AGS), Name, Änderungsart, Fläche, Einwohner, (AGS), Name, juristisch")
+	return nil, fmt.Errorf(
+		"the table is of no known form. Its first line has to name the columns of one of these:\n  %s",
+		strings.Join(known, "\n  "),
+	)
 }
 
 // oneOf adds a fault unless a value is among those that a column can have, separated by blanks.
 func (t *table) oneOf(f *Faults, i int, column, known string) string {
 	v := t.value(i, column)
 	if all := strings.Fields(known); v != "" && !slices.Contains(all, v) {
-		f.add(t.lines[i], "%s is %q, which is not known; correct it to one of %s, or leave the line out", column, v, strings.Join(all, ", "))
+		f.add(t.lines[i], "%s is %q, which is not known; correct it to one of %s, or leave the line out", column, v,
+			strings.Join(all, ", "))
 	}
 	return v
 }
 
-// date reads the day in a column: 2020-01-31, 31.01.2020, or as other layouts write it; also with a time of day. It adds
-// a fault if there is none.
+// date reads the day in a column: 2020-01-31, 31.01.2020, or as other layouts write it; also with a time of day. It
+// adds a fault if there is none.
 func (t *table) date(f *Faults, i int, column string, others ...string) Date {
 	v := t.value(i, column)
 	day, _, _ := strings.Cut(strings.ReplaceAll(v, "T", " "), " ")
@@ -204,7 +210,14 @@ func (f *Faults) klass(out []ChangeRow, line int, v [5]string) []ChangeRow {
 	if err != nil {
 		f.add(line, "%v", err)
 	}
-	return append(out, ChangeRow{EdgeRow: EdgeRow{Line: line, Date: d, From: v[0], To: v[2]}, FromName: withoutLabel(v[1]), ToName: withoutLabel(v[3])})
+	return append(
+		out,
+		ChangeRow{
+			EdgeRow:  EdgeRow{Line: line, Date: d, From: v[0], To: v[2]},
+			FromName: withoutLabel(v[1]),
+			ToName:   withoutLabel(v[3]),
+		},
+	)
 }
 
 // withoutLabel takes off what KLASS puts behind a name to tell it from the same name elsewhere: Våler (Østfold).
@@ -305,7 +318,17 @@ func (t *table) klass() (*Register, error) {
 	var faults Faults
 	var out []ChangeRow
 	for i := range t.rows {
-		out = faults.klass(out, t.lines[i], [5]string{t.value(i, "oldcode"), t.value(i, "oldname"), t.value(i, "newcode"), t.value(i, "newname"), t.value(i, "changeoccurred")})
+		out = faults.klass(
+			out,
+			t.lines[i],
+			[5]string{
+				t.value(i, "oldcode"),
+				t.value(i, "oldname"),
+				t.value(i, "newcode"),
+				t.value(i, "newname"),
+				t.value(i, "changeoccurred"),
+			},
+		)
 	}
 	return &Register{Form: KlassCSV, Changes: out}, faults.orNil()
 }
@@ -337,8 +360,18 @@ func (t *table) plain() (*Register, error) {
 	out := []ChangeRow{}
 	for i := range t.rows {
 		line := t.lines[i]
-		c := ChangeRow{EdgeRow: EdgeRow{Line: line, From: t.value(i, "from"), To: t.value(i, "to"), Of: strings.Fields(t.value(i, "made_of")), Source: t.value(i, "source"), Recorded: t.value(i, "recorded")},
-			FromName: t.value(i, "from_name"), ToName: t.value(i, "to_name")}
+		c := ChangeRow{
+			EdgeRow: EdgeRow{
+				Line:     line,
+				From:     t.value(i, "from"),
+				To:       t.value(i, "to"),
+				Of:       strings.Fields(t.value(i, "made_of")),
+				Source:   t.value(i, "source"),
+				Recorded: t.value(i, "recorded"),
+			},
+			FromName: t.value(i, "from_name"),
+			ToName:   t.value(i, "to_name"),
+		}
 		c.Date = t.date(&faults, i, "date")
 		if c.From == "" && c.To == "" {
 			faults.add(line, "a change names no code")
@@ -368,8 +401,9 @@ func (t *table) plain() (*Register, error) {
 	return &Register{Form: Plain, Changes: out}, faults.orNil()
 }
 
-// ReadList reads the codes that are in use on a day: CSV with the columns code and name, also as INSEE (COM and LIBELLE) and KLASS have them. Where the changes are
-// of KLASS, 9999, for what is not stated, is left out, and so is what stands behind names to tell them apart.
+// ReadList reads the codes that are in use on a day: CSV with the columns code and name, also as INSEE (COM and
+// LIBELLE) and KLASS have them. Where the changes are of KLASS, 9999, for what is not stated, is left out, and so is
+// what stands behind names to tell them apart.
 func ReadList(r io.Reader, at Date, form Form) (*List, error) {
 	t, err := tableOf(r)
 	if err != nil {

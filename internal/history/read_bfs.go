@@ -58,7 +58,8 @@ func (t *table) bfsMode(f *Faults, i int, column string) string {
 			return v
 		}
 	}
-	f.add(t.lines[i], "%s is %q, which is no mode of BFS; write its number, such as 21 for a creation", column, t.value(i, column))
+	f.add(t.lines[i], "%s is %q, which is no mode of BFS; write its number, such as 21 for a creation", column,
+		t.value(i, column))
 	return ""
 }
 
@@ -138,7 +139,8 @@ func bfsMutation(f *Faults, number string, before, after []bfsState, area bool) 
 			date = next
 		}
 		if s.date != date && next != date {
-			f.add(s.line, "mAbolitionDate is %s, but what comes of mutation %s begins on %s; correct one of the dates", s.date, number, date)
+			f.add(s.line, "mAbolitionDate is %s, but what comes of mutation %s begins on %s; correct one of the dates",
+				s.date, number, date)
 		}
 	}
 	is := func(mode string) func(bfsState) bool { return func(s bfsState) bool { return s.mode == mode } }
@@ -195,7 +197,8 @@ func bfsMutation(f *Faults, number string, before, after []bfsState, area bool) 
 	return out
 }
 
-// bfsPairs joins each state that goes on with what it is afterwards: by code, or else by name, or the two that are left.
+// bfsPairs joins each state that goes on with what it is afterwards: by code, or else by name, or the two that are
+// left.
 func bfsPairs(f *Faults, number string, before, after []bfsState) (out [][2]bfsState) {
 	pair := func(same func(a, b bfsState) bool) {
 		before = rest(before, func(a bfsState) bool {
@@ -213,10 +216,14 @@ func bfsPairs(f *Faults, number string, before, after []bfsState) (out [][2]bfsS
 		pair(func(a, b bfsState) bool { return true })
 	}
 	for _, s := range before {
-		f.add(s.line, "mAbolitionMode of %s is %q, but mutation %s does not say what it is afterwards; add its line, or write 29 where it ends", s.code, s.mode, number)
+		f.add(s.line,
+			"mAbolitionMode of %s is %q, but mutation %s does not say what it is afterwards; add its line, or write 29 where it ends",
+			s.code, s.mode, number)
 	}
 	for _, s := range after {
-		f.add(s.line, "mAdmissionMode of %s is %q, but mutation %s does not say what it was before; add its line, or write 21 where it begins", s.code, s.mode, number)
+		f.add(s.line,
+			"mAdmissionMode of %s is %q, but mutation %s does not say what it was before; add its line, or write 21 where it begins",
+			s.code, s.mode, number)
 	}
 	return out
 }
@@ -256,7 +263,8 @@ func (t *table) bfsMutations() (*Register, error) {
 		}
 		c := ChangeRow{EdgeRow: EdgeRow{Line: t.lines[i], Date: t.date(&faults, i, "MutationDate"), From: from, To: to,
 			Source: "BFS, mutation " + number}, FromName: t.value(i, "InitialName"), ToName: t.value(i, "TerminalName")}
-		c.Transfer = from != to && ended == bfsChanged && begun == bfsChanged && stays[side{number, from}] && stays[side{number, to}]
+		c.Transfer = from != to && ended == bfsChanged && begun == bfsChanged && stays[side{number, from}] &&
+			stays[side{number, to}]
 		r.Changes = append(r.Changes, c)
 	}
 	return r, faults.orNil()

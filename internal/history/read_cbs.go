@@ -11,7 +11,8 @@ import (
 var cbsColumns = []string{"ingangsdatum", "soort", "oude_gemeentecode", "nieuwe_gemeentecode"}
 
 // cbsKnown are all its columns.
-var cbsKnown = append(slices.Clone(cbsColumns), "oude_gemeentenaam", "nieuwe_gemeentenaam", "inwoners", "oppervlakte_land_ha", "bron")
+var cbsKnown = append(slices.Clone(cbsColumns), "oude_gemeentenaam", "nieuwe_gemeentenaam", "inwoners",
+	"oppervlakte_land_ha", "bron")
 
 // cbsKinds are kinds of changes: a name and with it a code, mergers, parts, beginnings and ends, and border moves.
 const cbsKinds = "naamswijziging codewijziging samenvoeging toevoeging splitsing instelling opheffing grenscorrectie"
@@ -46,17 +47,30 @@ func (t *table) cbs() (*Register, error) {
 			}
 			return Count{int64(n*unit + 0.5), v != ""}
 		}
-		c := ChangeRow{EdgeRow: EdgeRow{Line: line, Date: t.date(&faults, i, "ingangsdatum"), From: code("oude_gemeentecode"), To: code("nieuwe_gemeentecode"),
-			People: number("inwoners", 1), Area: number("oppervlakte_land_ha", 10_000), Source: t.value(i, "bron"), Transfer: kind == "grenscorrectie"},
-			FromName: t.value(i, "oude_gemeentenaam"), ToName: t.value(i, "nieuwe_gemeentenaam")}
+		c := ChangeRow{
+			EdgeRow: EdgeRow{
+				Line:     line,
+				Date:     t.date(&faults, i, "ingangsdatum"),
+				From:     code("oude_gemeentecode"),
+				To:       code("nieuwe_gemeentecode"),
+				People:   number("inwoners", 1),
+				Area:     number("oppervlakte_land_ha", 10_000),
+				Source:   t.value(i, "bron"),
+				Transfer: kind == "grenscorrectie",
+			},
+			FromName: t.value(i, "oude_gemeentenaam"),
+			ToName:   t.value(i, "nieuwe_gemeentenaam"),
+		}
 		if c.Source == "" {
 			c.Source = "CBS"
 		}
 		switch {
 		case kind == "instelling" && c.From != "" || kind != "instelling" && kind != "" && c.From == "":
-			faults.add(line, "oude_gemeentecode is %q; soort instelling has none, every other has one", t.value(i, "oude_gemeentecode"))
+			faults.add(line, "oude_gemeentecode is %q; soort instelling has none, every other has one",
+				t.value(i, "oude_gemeentecode"))
 		case kind == "opheffing" && c.To != "" || kind != "opheffing" && kind != "" && c.To == "":
-			faults.add(line, "nieuwe_gemeentecode is %q; soort opheffing has none, every other has one", t.value(i, "nieuwe_gemeentecode"))
+			faults.add(line, "nieuwe_gemeentecode is %q; soort opheffing has none, every other has one",
+				t.value(i, "nieuwe_gemeentecode"))
 		}
 		c.Joins = kind == "toevoeging" && c.From != c.To
 		r.Changes = append(r.Changes, c)

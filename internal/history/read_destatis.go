@@ -30,8 +30,17 @@ func destatisHeading(rows [][]string) (d destatis, lines int) {
 			}
 			return -1
 		}
-		d = destatis{find("regionaleinheit", 1), find("(ags)", 1), find("name", 1), find("änderungsart", 1), find("fläche", 1),
-			find("einwohner", 1), find("(ags)", 2), find("name", 2), find("juristisch", 1)}
+		d = destatis{
+			find("regionaleinheit", 1),
+			find("(ags)", 1),
+			find("name", 1),
+			find("änderungsart", 1),
+			find("fläche", 1),
+			find("einwohner", 1),
+			find("(ags)", 2),
+			find("name", 2),
+			find("juristisch", 1),
+		}
 		if !slices.Contains([]int{d.unit, d.from, d.fromName, d.kind, d.area, d.people, d.to, d.toName, d.date}, -1) {
 			return d, h + 1
 		}
@@ -84,9 +93,23 @@ func (d destatis) read(t *table) (*Register, error) {
 			}
 			return Count{max(n, 0), v != ""}
 		}
-		c := ChangeRow{EdgeRow: EdgeRow{Line: line, From: code("AGS (abgebende Gemeinde)", d.from), To: code("AGS (aufnehmende Gemeinde)", d.to),
-			Area: number("Fläche", d.area), People: number("Einwohner", d.people), Source: "Destatis"}, FromName: cell(d.fromName), ToName: cell(d.toName)}
-		day := &table{columns: []string{"wirksamkeitsdatum (juristisch)"}, rows: [][]string{{cell(d.date)}}, lines: []int{line}}
+		c := ChangeRow{
+			EdgeRow: EdgeRow{
+				Line:   line,
+				From:   code("AGS (abgebende Gemeinde)", d.from),
+				To:     code("AGS (aufnehmende Gemeinde)", d.to),
+				Area:   number("Fläche", d.area),
+				People: number("Einwohner", d.people),
+				Source: "Destatis",
+			},
+			FromName: cell(d.fromName),
+			ToName:   cell(d.toName),
+		}
+		day := &table{
+			columns: []string{"wirksamkeitsdatum (juristisch)"},
+			rows:    [][]string{{cell(d.date)}},
+			lines:   []int{line},
+		}
 		c.Date = day.date(&faults, 0, "Wirksamkeitsdatum (juristisch)")
 		for kind := range strings.SplitSeq(cell(d.kind), ",") {
 			switch kind = strings.TrimSpace(kind); {
@@ -94,7 +117,9 @@ func (d destatis) read(t *table) (*Register, error) {
 				c.Joins, c.Part = true, kind == destatisParts
 			case kind == destatisParts || kind == destatisCode || kind == destatisName:
 			default:
-				faults.add(line, "Änderungsart is %q; write 1 (Auflösung), 2 (Teilausgliederung), 3 (Schlüsseländerung) or 4 (Namensänderung)", kind)
+				faults.add(line,
+					"Änderungsart is %q; write 1 (Auflösung), 2 (Teilausgliederung), 3 (Schlüsseländerung) or 4 (Namensänderung)",
+					kind)
 			}
 		}
 		r.Changes = append(r.Changes, c)

@@ -27,8 +27,11 @@ func (t *table) insee() (*Register, error) {
 		if before != "COM" && before != "" || after != "COM" && after != "" || before == after && before == "" {
 			continue
 		}
-		r.Changes = append(r.Changes, ChangeRow{EdgeRow: EdgeRow{Line: t.lines[i], Date: d, From: from, To: to, Source: "INSEE"},
-			FromName: t.value(i, "LIBELLE_AV"), ToName: t.value(i, "LIBELLE_AP")})
+		r.Changes = append(
+			r.Changes,
+			ChangeRow{EdgeRow: EdgeRow{Line: t.lines[i], Date: d, From: from, To: to, Source: "INSEE"},
+				FromName: t.value(i, "LIBELLE_AV"), ToName: t.value(i, "LIBELLE_AP")},
+		)
 	}
 	for i := range r.Changes {
 		if c := &r.Changes[i]; c.From != c.To && again[restored{c.Date, c.To}] {

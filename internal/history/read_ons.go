@@ -22,8 +22,12 @@ func (t *table) onsChanges() (*Register, error) {
 	var faults Faults
 	r := &Register{Form: ONS}
 	for i := range t.rows {
-		c := ChangeRow{EdgeRow: EdgeRow{Line: t.lines[i], Date: t.date(&faults, i, "OPER_DATE", onsDate), From: t.value(i, "GEOGCD_P"),
-			To: t.value(i, "GEOGCD"), Source: t.value(i, "SI_TITLE")}, FromName: t.value(i, "GEOGNM_P"), ToName: t.value(i, "GEOGNM")}
+		c := ChangeRow{
+			EdgeRow: EdgeRow{Line: t.lines[i], Date: t.date(&faults, i, "OPER_DATE", onsDate), From: t.value(i, "GEOGCD_P"),
+				To: t.value(i, "GEOGCD"), Source: t.value(i, "SI_TITLE")},
+			FromName: t.value(i, "GEOGNM_P"),
+			ToName:   t.value(i, "GEOGNM"),
+		}
 		c.Source = cmp.Or(c.Source, onsSource)
 		if c.To == "" {
 			faults.add(c.Line, "GEOGCD is empty; write the code that begins, or leave the line out")
@@ -38,7 +42,12 @@ func (t *table) onsHistory() (*Register, error) {
 	var faults Faults
 	var all []state
 	for i := range t.rows {
-		s := state{line: t.lines[i], code: t.value(i, "GEOGCD"), name: t.value(i, "GEOGNM"), from: t.date(&faults, i, "OPER_DATE", onsDate)}
+		s := state{
+			line: t.lines[i],
+			code: t.value(i, "GEOGCD"),
+			name: t.value(i, "GEOGNM"),
+			from: t.date(&faults, i, "OPER_DATE", onsDate),
+		}
 		status := t.oneOf(&faults, i, "STATUS", "live Live terminated Terminated")
 		switch ended := strings.EqualFold(status, "terminated"); {
 		case t.value(i, "TERM_DATE") != "":
@@ -61,11 +70,12 @@ type state struct {
 	old        bool // its start is not known
 }
 
-// statesRegister makes a register of states. What the table does not say is left to others: its changes are weak. States
-// of the first day of the table have no known start.
+// statesRegister makes a register of states. What the table does not say is left to others: its changes are weak.
+// States of the first day of the table have no known start.
 func statesRegister(f *Faults, form Form, source string, all []state) *Register {
 	r := &Register{Form: form, List: &List{}}
-	slices.SortStableFunc(all, func(a, b state) int { return cmp.Or(cmp.Compare(a.code, b.code), cmp.Compare(a.from, b.from)) })
+	slices.SortStableFunc(all,
+		func(a, b state) int { return cmp.Or(cmp.Compare(a.code, b.code), cmp.Compare(a.from, b.from)) })
 	first := Date(0)
 	for _, s := range all {
 		if r.List.At = max(r.List.At, s.from, s.to); first == 0 || s.from < first {
@@ -82,7 +92,8 @@ func statesRegister(f *Faults, form Form, source string, all []state) *Register 
 		case s.to != 0 && s.to <= s.from:
 			f.add(s.line, "%s begins on %s and has ended by %s; correct one of the days", s.code, s.from, s.to)
 		case again && (all[i-1].to == 0 || all[i-1].to > s.from):
-			f.add(s.line, "%s begins on %s, but is in use then by line %d; correct one of the days", s.code, s.from, all[i-1].line)
+			f.add(s.line, "%s begins on %s, but is in use then by line %d; correct one of the days", s.code, s.from,
+				all[i-1].line)
 		case again && all[i-1].to == s.from:
 			change(s.line, s.from, s.code, all[i-1].name, s.code, s.name)
 		case again || !s.old && s.from != first:

@@ -39,7 +39,14 @@ func replayed(t *testing.T, scheme string, changes []byte, list *history.List) *
 		t.Fatal(err)
 	}
 	if scheme == "kommune" { // the one that stayed and took up a part of another without a line of its own
-		rows = append(rows, history.ChangeRow{EdgeRow: history.EdgeRow{Date: 19920101, From: "0128", To: "0128"}, FromName: "Rakkestad", ToName: "Rakkestad"})
+		rows = append(
+			rows,
+			history.ChangeRow{
+				EdgeRow:  history.EdgeRow{Date: 19920101, From: "0128", To: "0128"},
+				FromName: "Rakkestad",
+				ToName:   "Rakkestad",
+			},
+		)
 	}
 	r, err := history.Replay(scheme, rows, list)
 	if err != nil {
@@ -86,8 +93,10 @@ func TestChangesOfKlassGiveEveryList(t *testing.T) {
 		w.Write([]string{r.From, r.FromName, "", r.To, r.ToName, "", r.Date.String()})
 	}
 	w.Flush()
-	if c := replayed(t, "kommune", b.Bytes(), newest); len(c.Versions) != len(s.Versions) || len(c.Events) != len(s.Events) {
-		t.Errorf("CSV: %d versions and %d events, JSON: %d and %d", len(c.Versions), len(c.Events), len(s.Versions), len(s.Events))
+	if c := replayed(t, "kommune", b.Bytes(), newest); len(c.Versions) != len(s.Versions) ||
+		len(c.Events) != len(s.Events) {
+		t.Errorf("CSV: %d versions and %d events, JSON: %d and %d", len(c.Versions), len(c.Events), len(s.Versions),
+			len(s.Events))
 	}
 }
 
@@ -95,7 +104,8 @@ func TestChangesOfKlassGiveEveryList(t *testing.T) {
 func TestMovementsOfInseeGiveTheCommunesOfEachYear(t *testing.T) {
 	t.Parallel()
 	moves := sharedFile(t, "lineage/fr-mouvements-communes-cog2026.csv.gz")
-	list, err := history.ReadList(bytes.NewReader(sharedFile(t, "lineage/fr-communes-2026-com.csv.gz")), 20260101, history.Insee)
+	list, err := history.ReadList(bytes.NewReader(sharedFile(t, "lineage/fr-communes-2026-com.csv.gz")), 20260101,
+		history.Insee)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +216,8 @@ func TestLinesMayEndWithCarriageReturns(t *testing.T) {
 	}
 }
 
-// TestNumbersThroughACodeOfOneDay: what comes to a code that begins and ends on one day and goes on from it is known only where one is alone on a side.
+// TestNumbersThroughACodeOfOneDay: what comes to a code that begins and ends on one day and goes on from it is known
+// only where one is alone on a side.
 func TestNumbersThroughACodeOfOneDay(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, table, after, want string }{
@@ -220,7 +231,14 @@ func TestNumbersThroughACodeOfOneDay(t *testing.T) {
 		for _, code := range tt.after {
 			list.Codes = append(list.Codes, history.Listed{Code: string(code)})
 		}
-		s := replayed(t, "ward", []byte("date,from,to,people\n2020-01-01,"+strings.ReplaceAll(strings.TrimSpace(tt.table), "\n", "\n2020-01-01,")+"\n"), list)
+		s := replayed(
+			t,
+			"ward",
+			[]byte(
+				"date,from,to,people\n2020-01-01,"+strings.ReplaceAll(strings.TrimSpace(tt.table), "\n", "\n2020-01-01,")+"\n",
+			),
+			list,
+		)
 		var got []string
 		for i := range s.Edges {
 			e := &s.Edges[i]
@@ -232,8 +250,8 @@ func TestNumbersThroughACodeOfOneDay(t *testing.T) {
 	}
 }
 
-// TestStepsOfOneDayAreOne: a table may list what takes up others and what becomes of it on the same day, in any order of
-// lines. A list of a later day says that the code between them is gone.
+// TestStepsOfOneDayAreOne: a table may list what takes up others and what becomes of it on the same day, in any order
+// of lines. A list of a later day says that the code between them is gone.
 func TestStepsOfOneDayAreOne(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, lines, list, want string }{
@@ -254,7 +272,8 @@ func TestStepsOfOneDayAreOne(t *testing.T) {
 					list.Codes = append(list.Codes, history.Listed{Code: code})
 				}
 			}
-			s := replayed(t, "ward", []byte("date,from,from_name,to,to_name\n2020-01-01,"+strings.Join(lines, "\n2020-01-01,")+"\n"), list)
+			s := replayed(t, "ward",
+				[]byte("date,from,from_name,to,to_name\n2020-01-01,"+strings.Join(lines, "\n2020-01-01,")+"\n"), list)
 			var got []string
 			for _, day := range []history.Date{20191231, 20200101} {
 				var on []string
@@ -271,12 +290,19 @@ func TestStepsOfOneDayAreOne(t *testing.T) {
 	}
 }
 
-// TestSharesAreFollowedOverManyWays: a code that is parted and merged again and again, which makes two ways of each turn.
+// TestSharesAreFollowedOverManyWays: a code that is parted and merged again and again, which makes two ways of each
+// turn.
 func TestSharesAreFollowedOverManyWays(t *testing.T) {
 	t.Parallel()
 	table := "date,from,to,people\n"
 	for i := range 60 {
-		table += fmt.Sprintf("%d-01-01,A%d,B%d,1\n%[1]d-01-01,A%[2]d,C%[2]d,2\n%[1]d-07-01,B%[2]d,A%[4]d,\n%[1]d-07-01,C%[2]d,A%[4]d,\n", 1900+i, i, i, i+1)
+		table += fmt.Sprintf(
+			"%d-01-01,A%d,B%d,1\n%[1]d-01-01,A%[2]d,C%[2]d,2\n%[1]d-07-01,B%[2]d,A%[4]d,\n%[1]d-07-01,C%[2]d,A%[4]d,\n",
+			1900+i,
+			i,
+			i,
+			i+1,
+		)
 	}
 	s := replayed(t, "ward", []byte(table), nil)
 	for day, want := range map[history.Date]string{19600101: "A60 1", 19590201: "B59 1/3 C59 2/3"} {
@@ -297,7 +323,9 @@ func TestSharesAreFollowedOverManyWays(t *testing.T) {
 // TestNumbersThatAreTooLargeAreRefused, since their sums would not fit.
 func TestNumbersThatAreTooLargeAreRefused(t *testing.T) {
 	t.Parallel()
-	rows, _, err := readChanges(strings.NewReader("date,from,to,people\n2020-01-01,A,B,9223372036854775807\n2020-01-01,A,C,9223372036854775807\n"))
+	rows, _, err := readChanges(
+		strings.NewReader("date,from,to,people\n2020-01-01,A,B,9223372036854775807\n2020-01-01,A,C,9223372036854775807\n"),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +333,8 @@ func TestNumbersThatAreTooLargeAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = history.New(r); err == nil || !strings.HasPrefix(err.Error(), "line 2: people and area are numbers from 0 to 1000000000000000") {
+	if _, err = history.New(r); err == nil ||
+		!strings.HasPrefix(err.Error(), "line 2: people and area are numbers from 0 to 1000000000000000") {
 		t.Error(err)
 	}
 }
@@ -372,7 +401,9 @@ func TestNumbersOfEventsStayAndCorrectionsComeLast(t *testing.T) {
 	if got, want := numbers(first), "ward-2020-01-01-A=1 ward-2022-01-01-B=2 ward-2024-01-01-C=3"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	second := build("2020-01-01,A,B,\n2021-01-01,X,Y,\n2022-01-01,B,C,\n2024-01-01,C,D,8\n2024-01-01,C,E,2\n2025-01-01,E,F,\n")
+	second := build(
+		"2020-01-01,A,B,\n2021-01-01,X,Y,\n2022-01-01,B,C,\n2024-01-01,C,D,8\n2024-01-01,C,E,2\n2025-01-01,E,F,\n",
+	)
 	second.Follow(first)
 	if got, want := numbers(second), "ward-2020-01-01-A=1 ward-2021-01-01-X=4 ward-2022-01-01-B=2 ward-2024-01-01-C=5 ward-2025-01-01-E=6"; got != want {
 		t.Errorf("%s, want %s", got, want)

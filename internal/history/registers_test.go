@@ -26,12 +26,14 @@ type register struct {
 	wrong   map[string]string // lines behind those of the first table, and what is wrong with them
 }
 
-// bfsTable is a table of municipalities of BFS of lines with code, name, kind, and number, mode and date of admission and
-// abolition.
+// bfsTable is a table of municipalities of BFS of lines with code, name, kind, and number, mode and date of admission
+// and abolition.
 func bfsTable(lines string) string {
 	var b strings.Builder
-	b.WriteString("mHistId,dHistId,cAbbreviation,mId,mLongName,mShortName,mEntryMode,mStatus,mAdmissionNumber,mAdmissionMode," +
-		"mAdmissionDate,mAbolitionNumber,mAbolitionMode,mAbolitionDate,mDateOfChange\n")
+	b.WriteString(
+		"mHistId,dHistId,cAbbreviation,mId,mLongName,mShortName,mEntryMode,mStatus,mAdmissionNumber,mAdmissionMode," +
+			"mAdmissionDate,mAbolitionNumber,mAbolitionMode,mAbolitionDate,mDateOfChange\n",
+	)
 	for line := range strings.Lines(lines) {
 		b.WriteString(bfsLine(strings.TrimSpace(line)) + "\n")
 	}
@@ -127,13 +129,20 @@ var registers = map[string]register{
 	},
 	// What the service of BFS answers. Ask ends in Birch, Cedar and Dogwood exchange territory.
 	"BFS mutations": {
-		tables: []string{"MutationNumber,MutationDate,InitialHistoricalCode,InitialCode,InitialName,InitialStep,TerminalHistoricalCode," +
-			"TerminalCode,TerminalName,TerminalStep\n101,01.01.2000,1,1,Ask,29,5,2,Birch,26\n101,01.01.2000,2,2,Birch,26,5,2,Birch,26\n" +
-			"102,01.01.2001,3,3,Cedar,26,6,3,Cedar,26\n102,01.01.2001,3,3,Cedar,26,7,4,Dogwood,26\n102,01.01.2001,4,4,Dogwood,26,7,4,Dogwood,26\n"},
+		tables: []string{
+			"MutationNumber,MutationDate,InitialHistoricalCode,InitialCode,InitialName,InitialStep,TerminalHistoricalCode," +
+				"TerminalCode,TerminalName,TerminalStep\n101,01.01.2000,1,1,Ask,29,5,2,Birch,26\n101,01.01.2000,2,2,Birch,26,5,2,Birch,26\n" +
+				"102,01.01.2001,3,3,Cedar,26,6,3,Cedar,26\n102,01.01.2001,3,3,Cedar,26,7,4,Dogwood,26\n102,01.01.2001,4,4,Dogwood,26,7,4,Dogwood,26\n",
+		},
 		events: "2000 absorb, 2001 transfer",
-		on:     map[string]string{"1999-12-31": "1 Ask, 2 Birch, 3 Cedar, 4 Dogwood", "2001-01-01": "2 Birch, 3 Cedar, 4 Dogwood"},
+		on: map[string]string{
+			"1999-12-31": "1 Ask, 2 Birch, 3 Cedar, 4 Dogwood",
+			"2001-01-01": "2 Birch, 3 Cedar, 4 Dogwood",
+		},
 		became: "1 1999 2001: 2; 3 1999 2001: 3",
-		wrong:  map[string]string{"103,01.01.2002,1,2,Birch,31,1,9,Ivy,21": `line 7: InitialStep is "31", which is no mode of BFS; write its number, such as 21 for a creation`},
+		wrong: map[string]string{
+			"103,01.01.2002,1,2,Birch,31,1,9,Ivy,21": `line 7: InitialStep is "31", which is no mode of BFS; write its number, such as 21 for a creation`,
+		},
 	},
 	// Ask and Birch merge; Cedar loses a few houses to Dogwood, and both get new codes; Elm is renamed, with a row and
 	// without; Fir is parted; Gorse begins and ends, and its code is used again; Hazel always was.
@@ -210,9 +219,25 @@ Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / N
 6;Gemeinde;010010011011;01001011;Kapok;3, 4;;;010020011011;01001011;Kapok, Stadt;01.01.2025;01.01.2025
 7;Gemeinde;010010012012;01001012;Larch;3;;;010020012012;01001012;Larch;01.01.2025;01.01.2025
 `},
-		list: &history.List{At: 20200101, Codes: []history.Listed{{Code: "01001001", Name: "Ask"}, {Code: "01001002", Name: "Birch"}, {Code: "01001003", Name: "Cedar"},
-			{Code: "01001004", Name: "Dogwood"}, {Code: "01001006", Name: "Fir"}, {Code: "01001007", Name: "Gorse"}, {Code: "01001008", Name: "Hazel"}, {Code: "01001009", Name: "Ivy"},
-			{Code: "01001010", Name: "Juniper"}, {Code: "01001011", Name: "Kapok"}, {Code: "01001012", Name: "Larch"}}},
+		list: &history.List{
+			At: 20200101,
+			Codes: []history.Listed{
+				{Code: "01001001", Name: "Ask"},
+				{Code: "01001002", Name: "Birch"},
+				{Code: "01001003", Name: "Cedar"},
+				{
+					Code: "01001004",
+					Name: "Dogwood",
+				},
+				{Code: "01001006", Name: "Fir"},
+				{Code: "01001007", Name: "Gorse"},
+				{Code: "01001008", Name: "Hazel"},
+				{Code: "01001009", Name: "Ivy"},
+				{Code: "01001010", Name: "Juniper"},
+				{Code: "01001011", Name: "Kapok"},
+				{Code: "01001012", Name: "Larch"},
+			},
+		},
 		events: "2021 absorb, 2022 merge, 2023 absorb, 2024 transfer, 2025 renumber, 2025 rename",
 		on: map[string]string{
 			"2020-06-01": "01001001 Ask, 01001002 Birch, 01001003 Cedar, 01001004 Dogwood, 01001006 Fir, 01001007 Gorse, 01001008 Hazel, 01001009 Ivy, 01001010 Juniper, 01001011 Kapok, 01001012 Larch",
@@ -230,7 +255,8 @@ Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / N
 	// Ask and Birch merge into Cedar; Dogwood joins Elm, which stays; Fir, with a new code, is called Great Fir; Gorse is
 	// parted between Elm and Hazel, which is new; Ivy gives land to Hazel; Juniper begins, Kapok ends.
 	"CBS": {
-		tables: []string{`ingangsdatum;soort;oude_gemeentecode;oude_gemeentenaam;nieuwe_gemeentecode;nieuwe_gemeentenaam;inwoners;oppervlakte_land_ha;bron
+		tables: []string{
+			`ingangsdatum;soort;oude_gemeentecode;oude_gemeentenaam;nieuwe_gemeentecode;nieuwe_gemeentenaam;inwoners;oppervlakte_land_ha;bron
 2017-01-01;samenvoeging;GM0001;Ask;GM0003;Cedar;1200;3,5;
 2017-01-01;samenvoeging;2;Birch;0003;Cedar;800;2;Wet
 2018-01-01;toevoeging;0004;Dogwood;0005;Elm;;;
@@ -241,7 +267,8 @@ Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / N
 2021-01-01;grenscorrectie;0009;Ivy;0008;Hazel;20;1;
 2022-01-01;instelling;;;0010;Juniper;;;
 2022-01-01;opheffing;0011;Kapok;;;;;
-`},
+`,
+		},
 		events: "2017 merge, 2018 absorb, 2019 renumber, 2020 transfer, 2021 transfer, 2022 end, 2022 create",
 		on: map[string]string{
 			"2016-12-31": "0001 Ask, 0002 Birch, 0004 Dogwood, 0005 Elm, 0006 Fir, 0007 Gorse, 0009 Ivy, 0011 Kapok",
@@ -294,7 +321,10 @@ Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / N
 10,2017-01-01,COM,02003,Cedar,COM,02003,Great Cedar
 `},
 		events: "1972 absorb, 1987 split, 1997 renumber, 2017 rename",
-		on:     map[string]string{"1971-12-31": "01001 Ask, 01002 Birch, 01003 Cedar", "2018-01-01": "01001 Ask, 01002 Birch, 02003 Great Cedar"},
+		on: map[string]string{
+			"1971-12-31": "01001 Ask, 01002 Birch, 01003 Cedar",
+			"2018-01-01": "01001 Ask, 01002 Birch, 02003 Great Cedar",
+		},
 		became: "01002 1970 2018: 01002; 01001 1970 2018: 01001; 01002 1970 1980: 01001; 01003 1970 2018: 02003",
 		wrong: map[string]string{
 			"99,2018-01-01,COM,01001,Ask,COM,01009,Elm":   `line 10: MOD is "99", which is not known; correct it to one of 10, 20, 21, 30, 31, 32, 33, 34, 35, 41, 50, 70, 71, 72, or leave the line out`,
@@ -377,8 +407,8 @@ func TestRegistersOfOtherCountries(t *testing.T) {
 	}
 }
 
-// TestTranslationsOverRegistersHoldTogether: at random, none lost or invented, symmetric, and A to C within A to B to C;
-// totals of series are conserved.
+// TestTranslationsOverRegistersHoldTogether: at random, none lost or invented, symmetric, and A to C within A to B to
+// C; totals of series are conserved.
 func TestTranslationsOverRegistersHoldTogether(t *testing.T) {
 	t.Parallel()
 	times := sharedtest.Rounds(t, 2000)
@@ -410,11 +440,13 @@ func TestTranslationsOverRegistersHoldTogether(t *testing.T) {
 // TestMovementsOfInseeAgreeWithTheListOf2026 checks the published list forwards and backwards, by code.
 func TestMovementsOfInseeAgreeWithTheListOf2026(t *testing.T) {
 	t.Parallel()
-	reg, err := history.ReadRegister(bytes.NewReader(sharedFile(t, "lineage/fr-mouvements-communes-cog2026.csv.gz")), history.ReadOptions{})
+	reg, err := history.ReadRegister(bytes.NewReader(sharedFile(t, "lineage/fr-mouvements-communes-cog2026.csv.gz")),
+		history.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := history.ReadList(bytes.NewReader(sharedFile(t, "lineage/fr-communes-2026-com.csv.gz")), 20260101, history.Insee)
+	list, err := history.ReadList(bytes.NewReader(sharedFile(t, "lineage/fr-communes-2026-com.csv.gz")), 20260101,
+		history.Insee)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -423,8 +455,8 @@ func TestMovementsOfInseeAgreeWithTheListOf2026(t *testing.T) {
 	}
 }
 
-// TestRegistersAgreeWithListsOfTheirDays checks each register forwards and backwards against lists of codes and names; a
-// code that is added to a list differs in both directions.
+// TestRegistersAgreeWithListsOfTheirDays checks each register forwards and backwards against lists of codes and
+// names; a code that is added to a list differs in both directions.
 func TestRegistersAgreeWithListsOfTheirDays(t *testing.T) {
 	t.Parallel()
 	for name, r := range registers {

@@ -9,8 +9,9 @@ import (
 	"unicode"
 )
 
-// ChangeRow is one line of a table of changes: what of From went to To at the beginning of a day. A code that stays while others join it, or leave it, has a
-// line of its own with the same code on both sides. Without From it begins, without To it ends.
+// ChangeRow is one line of a table of changes: what of From went to To at the beginning of a day. A code that stays
+// while others join it, or leave it, has a line of its own with the same code on both sides. Without From it begins,
+// without To it ends.
 type ChangeRow struct {
 	EdgeRow
 	FromName, ToName string
@@ -33,9 +34,9 @@ type List struct {
 	Codes []Listed
 }
 
-// Replay makes versions and edges of a table of changes, by replaying it. A list, where there is one, gives the codes that no change names; it is replayed
-// backwards first. Versions that no change begins have no known start. Lines that change neither code nor name are
-// passed over. An error is Faults.
+// Replay makes versions and edges of a table of changes, by replaying it. A list, where there is one, gives the codes
+// that no change names; it is replayed backwards first. Versions that no change begins have no known start. Lines
+// that change neither code nor name are passed over. An error is Faults.
 func Replay(scheme string, changes []ChangeRow, list *List) (*Rows, error) {
 	p := &replay{rows: &Rows{Scheme: scheme}, live: map[string]VersionRow{}}
 	if len(changes) == 0 && list == nil {
@@ -64,7 +65,8 @@ func Replay(scheme string, changes []ChangeRow, list *List) (*Rows, error) {
 	for _, v := range p.live {
 		p.rows.Versions = append(p.rows.Versions, v)
 	}
-	slices.SortFunc(p.rows.Versions, func(a, b VersionRow) int { return cmp.Or(cmp.Compare(a.Code, b.Code), cmp.Compare(a.From, b.From)) })
+	slices.SortFunc(p.rows.Versions,
+		func(a, b VersionRow) int { return cmp.Or(cmp.Compare(a.Code, b.Code), cmp.Compare(a.From, b.From)) })
 	if p.faults != nil {
 		return nil, p.faults
 	}
@@ -182,7 +184,8 @@ func (p *replay) settle(changes []ChangeRow, list *List) (out []ChangeRow) {
 				continue
 			}
 			was, known := use[c.To]
-			if !known && !whole && !before[c.To] && !own[c.To] && (joins[c.To] > 1 || leaves[c.From] > 1) { // one whole code alone would be a new number
+			// one whole code alone would be a new number
+			if !known && !whole && !before[c.To] && !own[c.To] && (joins[c.To] > 1 || leaves[c.From] > 1) {
 				p.rows.Assumed = append(p.rows.Assumed, fmt.Sprintf("%s on %s", c.To, c.Date))
 			}
 			was = was || before[c.To] || !known && !whole && !own[c.To]
@@ -212,7 +215,8 @@ func (p *replay) settle(changes []ChangeRow, list *List) (out []ChangeRow) {
 	return out
 }
 
-// joinInto appends a change to those of a day. Where it is there already both are one, with the numbers of both, where both are known.
+// joinInto appends a change to those of a day. Where it is there already both are one, with the numbers of both,
+// where both are known.
 func joinInto(day []ChangeRow, c ChangeRow) []ChangeRow {
 	i := slices.IndexFunc(day, func(x ChangeRow) bool { return !x.Transfer && x.From == c.From && x.To == c.To })
 	if i < 0 {
@@ -228,7 +232,8 @@ func joinInto(day []ChangeRow, c ChangeRow) []ChangeRow {
 	return day
 }
 
-// through is change a to a code and change b on from it as one. Of several that come to the code and go on from it nobody knows how many of which went where.
+// through is change a to a code and change b on from it as one. Of several that come to the code and go on from it
+// nobody knows how many of which went where.
 func through(a, b ChangeRow, one, other bool) ChangeRow {
 	a.To, a.ToName, a.Line = b.To, b.ToName, b.Line
 	if len(b.Of) > 0 {
@@ -258,8 +263,8 @@ func groupByDay(changes []ChangeRow) (days [][]ChangeRow) {
 	return days
 }
 
-// renamed joins what the rows of a day say in steps of a code that gets a new name: others join it under the old one, and
-// it goes on in another code under the new one.
+// renamed joins what the rows of a day say in steps of a code that gets a new name: others join it under the old one,
+// and it goes on in another code under the new one.
 func renamed(day []ChangeRow) []ChangeRow {
 	names, passed := map[string][2]string{}, map[string]bool{}
 	for _, c := range day {
@@ -296,7 +301,8 @@ func material(day []ChangeRow) (out []ChangeRow) {
 	}
 	for _, c := range day {
 		stayed := moved[c.From] && (c.People.Known || c.Area.Known)
-		if c.Transfer || c.From == "" || c.From != c.To || c.FromName != c.ToName || from[c.From] > 1 || to[c.To] > 1 || stayed {
+		if c.Transfer || c.From == "" || c.From != c.To || c.FromName != c.ToName || from[c.From] > 1 || to[c.To] > 1 ||
+			stayed {
 			out = append(out, c)
 		}
 	}
@@ -381,7 +387,8 @@ func (p *replay) first(days [][]ChangeRow) {
 				seen[c.From] = true
 				p.live[c.From] = VersionRow{Line: c.Line, Code: c.From, Name: c.FromName}
 			}
-			if c.Transfer && !seen[c.To] && !slices.ContainsFunc(day, func(x ChangeRow) bool { return !x.Transfer && x.To == c.To }) {
+			if c.Transfer && !seen[c.To] &&
+				!slices.ContainsFunc(day, func(x ChangeRow) bool { return !x.Transfer && x.To == c.To }) {
 				seen[c.To] = true
 				p.live[c.To] = VersionRow{Line: c.Line, Code: c.To, Name: c.ToName}
 			}
@@ -422,7 +429,9 @@ func (p *replay) forward(day []ChangeRow) {
 			continue
 		}
 		if _, taken := p.live[c.To]; taken {
-			p.faults.add(c.Line, "%s begins on %s, but is in use already; where it stays and takes up others, add a line with %s on both sides", c.To, c.Date, c.To)
+			p.faults.add(c.Line,
+				"%s begins on %s, but is in use already; where it stays and takes up others, add a line with %s on both sides",
+				c.To, c.Date, c.To)
 			continue
 		}
 		begun[c.To] = true
@@ -456,7 +465,8 @@ func (r *Rows) Since(d Date) {
 	}
 }
 
-// SetParents names the parents of versions that have none by the first characters of their codes; rule is a scheme and how many: fylke:2.
+// SetParents names the parents of versions that have none by the first characters of their codes; rule is a scheme
+// and how many: fylke:2.
 func (r *Rows) SetParents(rule string) error {
 	scheme, digits, _ := strings.Cut(rule, ":")
 	n, err := strconv.Atoi(digits)
@@ -471,7 +481,8 @@ func (r *Rows) SetParents(rule string) error {
 	return nil
 }
 
-// Record sets when changes became known: as earlier rows of the scheme have it, where they have the same change, else to now.
+// Record sets when changes became known: as earlier rows of the scheme have it, where they have the same change, else
+// to now.
 func (r *Rows) Record(earlier []*Rows, now string) {
 	type key struct {
 		date     Date

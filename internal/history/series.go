@@ -49,8 +49,9 @@ type SeriesOptions struct {
 	Pause func() error
 }
 
-// SuppliedWeight is a weight of the caller. With To, it is how much of Code goes there, compared with the other weights of Code; without, how much
-// Code counts in a mean. Of one without a Date, Date is 0; it holds on every day for which there is none with that day.
+// SuppliedWeight is a weight of the caller. With To, it is how much of Code goes there, compared with the other
+// weights of Code; without, how much Code counts in a mean. Of one without a Date, Date is 0; it holds on every day
+// for which there is none with that day.
 type SuppliedWeight struct {
 	Code   string
 	Date   Date
@@ -79,9 +80,10 @@ type SeriesReport struct {
 	Exact     int    `json:"exact"`
 	Estimated int    `json:"estimated"`
 	Missing   int    `json:"missing"`
-	Total     string `json:"total,omitempty"`   // of all values; not of ratios
-	Placed    string `json:"placed,omitempty"`  // of those in cells
-	LeftOut   string `json:"leftOut,omitempty"` // of those that no cell has: Total is Placed and LeftOut, to the last digit
+	Total     string `json:"total,omitempty"`  // of all values; not of ratios
+	Placed    string `json:"placed,omitempty"` // of those in cells
+	// of those that no cell has: Total is Placed and LeftOut, to the last digit
+	LeftOut string `json:"leftOut,omitempty"`
 	// Faults are the first of the rows that could not be read.
 	Faults []SkippedRow `json:"faults,omitempty"`
 }
@@ -95,9 +97,10 @@ type SkippedRow struct {
 // ErrTooMany reports a series with more cells than are kept.
 var ErrTooMany = errors.New("history: the series has too many cells")
 
-// Series takes the values of divisions of many days to the divisions of one. Undone mergers are followed as Translate does. Numbers are decimal and
-// exact: what is shared by weights is rounded to the digits of the value so that the parts sum to it. It holds the
-// values, not the rows, in memory, with SeriesOptions.Spill those of one day. It is for one goroutine. Close it.
+// Series takes the values of divisions of many days to the divisions of one. Undone mergers are followed as Translate
+// does. Numbers are decimal and exact: what is shared by weights is rounded to the digits of the value so that the
+// parts sum to it. It holds the values, not the rows, in memory, with SeriesOptions.Spill those of one day. It is for
+// one goroutine. Close it.
 type Series struct {
 	s      *Scheme
 	o      SeriesOptions
@@ -235,9 +238,11 @@ func (x *Series) block(k blockKey) (int32, error) {
 	x.texts += len(k.by)
 	switch most := x.o.MaxKeys; {
 	case len(x.blocks) == most:
-		return 0, fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("more than %d days and texts of columns; harmonise it in parts", most))
+		return 0, fmt.Errorf("%w: %w", ErrTooMany,
+			problem.Sayf("more than %d days and texts of columns; harmonise it in parts", most))
 	case x.texts > textPerKey*most:
-		return 0, fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("the texts of columns have more than %d bytes; harmonise it in parts", textPerKey*most))
+		return 0, fmt.Errorf("%w: %w", ErrTooMany,
+			problem.Sayf("the texts of columns have more than %d bytes; harmonise it in parts", textPerKey*most))
 	}
 	k.by = strings.Clone(k.by) // of a whole row
 	n := int32(len(x.blocks))
@@ -314,8 +319,8 @@ func (x *Series) day(d Date) *seriesDay {
 	return day
 }
 
-// Cells calls fn for each division that the values lead to, on each day, in the order of days, then of what else the values are of, then of codes. A division
-// that has a cell on one day has one on each.
+// Cells calls fn for each division that the values lead to, on each day, in the order of days, then of what else the
+// values are of, then of codes. A division that has a cell on one day has one on each.
 func (x *Series) Cells(fn func(Cell) error) (SeriesReport, error) {
 	order := make([]int32, len(x.blocks)) // of blocks, by day and by what else they are of
 	for i := range order {
@@ -334,7 +339,8 @@ func (x *Series) Cells(fn func(Cell) error) (SeriesReport, error) {
 		return x.report, err
 	}
 	if x.o.Spill == "" && len(targets)*len(order) > x.o.MaxCells {
-		return x.report, fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("%d divisions on %d days; harmonise it in parts", len(targets), len(order)))
+		return x.report, fmt.Errorf("%w: %w", ErrTooMany,
+			problem.Sayf("%d divisions on %d days; harmonise it in parts", len(targets), len(order)))
 	}
 	r, placed := x.report, decimal{}
 	for len(order) > 0 {
@@ -348,7 +354,14 @@ func (x *Series) Cells(fn func(Cell) error) (SeriesReport, error) {
 				return r, err
 			}
 			by := x.blocks[order[0]].by
-			b := &seriesBlock{x: x, day: x.day(d), date: d, number: order[0], values: values, shared: map[int32]map[int32]decimal{}}
+			b := &seriesBlock{
+				x:      x,
+				day:    x.day(d),
+				date:   d,
+				number: order[0],
+				values: values,
+				shared: map[int32]map[int32]decimal{},
+			}
 			for _, n := range targets {
 				c, v := b.cell(n)
 				c.Date, c.By = d, by
@@ -612,8 +625,8 @@ func find(m map[weightKey]*big.Rat, k weightKey) *big.Rat {
 // ratioDigits is how many digits a mean has more than the value with most.
 const ratioDigits = 2
 
-// ratio is the mean of what a division is made of. Parts that all have the same value need no weights; of a division that became several each part
-// has its value, as an estimate.
+// ratio is the mean of what a division is made of. Parts that all have the same value need no weights; of a division
+// that became several each part has its value, as an estimate.
 func (b *seriesBlock) ratio(c Cell, n int32, parts []int32) (Cell, decimal) {
 	same := true
 	scale := 0

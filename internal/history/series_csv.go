@@ -40,7 +40,8 @@ func (f *SeriesFault) Said() problem.Saying {
 	return problem.Sayf("row %d: %s", f.Row, f.Reason)
 }
 
-// SayingOf is what an error says of a table, for people; where pages have it in no other language, it is a saying without a translation.
+// SayingOf is what an error says of a table, for people; where pages have it in no other language, it is a saying
+// without a translation.
 func SayingOf(err error) problem.Saying {
 	fault, ofRow := errors.AsType[*SeriesFault](err)
 	switch s, said := errors.AsType[problem.Saying](err); {
@@ -109,7 +110,10 @@ var seriesNames = []string{"code", "name", "date", "value", "low", "high", "mark
 func (x *Series) Read(r io.Reader, cols SeriesColumns, told func(SeriesFault)) error {
 	for _, name := range cols.By {
 		if slices.Contains(seriesNames, name) {
-			return &SeriesFault{0, problem.Sayf("the answer has a column %q of its own; rename that of the table, or leave it out", name)}
+			return &SeriesFault{
+				0,
+				problem.Sayf("the answer has a column %q of its own; rename that of the table, or leave it out", name),
+			}
 		}
 	}
 	next, err := x.rows(r, cols)
@@ -198,7 +202,8 @@ func seriesDate(s string) (Date, error) {
 	}
 	length := months[rest[0]]
 	n, err := strconv.Atoi(rest[1:])
-	if length == 0 || err != nil || n < 1 || n > 12/length || length == 1 && len(rest) != 3 || length > 1 && len(rest) != 2 {
+	if length == 0 || err != nil || n < 1 || n > 12/length || length == 1 && len(rest) != 3 ||
+		length > 1 && len(rest) != 2 {
 		return ParseDate(s)
 	}
 	return ParseDate(fmt.Sprintf("%s-%02d-01", year, (n-1)*length+1))
@@ -213,8 +218,9 @@ func isNone(s string) bool {
 	return strings.EqualFold(s, "NA") || strings.EqualFold(s, "N/A") || strings.EqualFold(s, "NaN")
 }
 
-// parseValue reads a number as tables write it: with a point or a comma before decimals, with blanks between thousands,
-// and with a hyphen or the sign of Norwegian spreadsheets for minus. Where commas part cells, a comma before three digits could part thousands and is refused.
+// parseValue reads a number as tables write it: with a point or a comma before decimals, with blanks between
+// thousands, and with a hyphen or the sign of Norwegian spreadsheets for minus. Where commas part cells, a comma
+// before three digits could part thousands and is refused.
 func parseValue(s string, separator rune) (d decimal, comma bool, err error) {
 	plain := s
 	if rest, minus := strings.CutPrefix(s, "\u2212"); minus {
@@ -231,7 +237,10 @@ func parseValue(s string, separator rune) (d decimal, comma bool, err error) {
 	}
 	if i := strings.IndexByte(plain, ','); i >= 0 && strings.Count(plain, ",") == 1 && !strings.Contains(plain, ".") {
 		if separator == ',' && len(plain)-i-1 == 3 {
-			return d, false, problem.Sayf("%q may be thousands or decimals; write decimals with a point, and nothing between thousands", s)
+			return d, false, problem.Sayf(
+				"%q may be thousands or decimals; write decimals with a point, and nothing between thousands",
+				s,
+			)
 		}
 		plain, comma = plain[:i]+"."+plain[i+1:], true
 	}
@@ -244,7 +253,8 @@ func parseValue(s string, separator rune) (d decimal, comma bool, err error) {
 // bareCode is a code without what tables write with it: a prefix of letters, as K-0301, and a name, as 0301 Oslo.
 func bareCode(s string) string {
 	s, _, _ = strings.Cut(s, " ")
-	if prefix, rest, ok := strings.Cut(s, "-"); ok && prefix != "" && strings.IndexFunc(prefix, func(r rune) bool { return !unicode.IsLetter(r) }) < 0 {
+	if prefix, rest, ok := strings.Cut(s, "-"); ok && prefix != "" &&
+		strings.IndexFunc(prefix, func(r rune) bool { return !unicode.IsLetter(r) }) < 0 {
 		return rest
 	}
 	return s
@@ -277,7 +287,8 @@ func wrongCSV(reason string) error {
 	return errors.New(reason)
 }
 
-// ReadWeights reads a table of weights with the columns code and weight, and perhaps date and to. What is wrong with a row is a *SeriesFault.
+// ReadWeights reads a table of weights with the columns code and weight, and perhaps date and to. What is wrong with
+// a row is a *SeriesFault.
 func ReadWeights(r io.Reader) (out []SuppliedWeight, err error) {
 	t, err := tableOf(r)
 	if f, ok := errors.AsType[Faults](err); ok && len(f) == 1 && f[0].Line > 0 {

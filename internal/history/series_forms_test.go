@@ -39,7 +39,8 @@ func TestTablesAreReadAsPeopleWriteThem(t *testing.T) {
 		"code,Date,DATE,value\n":                 `heading: the column "date" stands twice; name each once`,
 		"code,date,value\n0301,2019K5,1\n":       `row 1: "2019K5" is no day; write it as 2020-01-01`,
 	} {
-		if _, _, err := harmonise(t, &strings.Builder{}, table, history.SeriesColumns{}, history.SeriesOptions{To: 20240101}); err == nil || err.Error() != want {
+		if _, _, err := harmonise(t, &strings.Builder{}, table, history.SeriesColumns{}, history.SeriesOptions{To: 20240101}); err == nil ||
+			err.Error() != want {
 			t.Errorf("%q: %v, want %s", table, err, want)
 		}
 	}
@@ -109,7 +110,8 @@ func TestALongSeriesIsHeldInAFile(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
-	_, _, err := harmonise(t, &strings.Builder{}, table.String(), history.SeriesColumns{By: []string{"sex"}}, history.SeriesOptions{To: 20240101, MaxCells: 3, Spill: dir})
+	_, _, err := harmonise(t, &strings.Builder{}, table.String(), history.SeriesColumns{By: []string{"sex"}},
+		history.SeriesOptions{To: 20240101, MaxCells: 3, Spill: dir})
 	if err == nil || !strings.Contains(err.Error(), "more than 3 values on 1984-01-01; harmonise it in parts") {
 		t.Error(err)
 	}

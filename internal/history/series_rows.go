@@ -19,7 +19,8 @@ const maxRow = 1 << 20
 var errLongRow = errors.New("history: a row is too long")
 
 func longRow() error {
-	return fmt.Errorf("%w: %w", errLongRow, problem.Sayf("it is longer than %d bytes; is a quotation mark never closed?", maxRow))
+	return fmt.Errorf("%w: %w", errLongRow,
+		problem.Sayf("it is longer than %d bytes; is a quotation mark never closed?", maxRow))
 }
 
 // skipMark passes over a byte order mark.
@@ -32,7 +33,9 @@ func skipMark(b *bufio.Reader) {
 // rows reads what the table says of its columns. next returns the cells of a row that are asked for: code, day and
 // value, then those of By. They are valid until the next call.
 func (x *Series) rows(r io.Reader, cols SeriesColumns) (next func() ([]string, error), err error) {
-	names := append([]string{orElse(cols.Code, "code"), orElse(cols.Date, "date"), orElse(cols.Value, "value")}, cols.By...)
+	names := append(
+		[]string{orElse(cols.Code, "code"), orElse(cols.Date, "date"), orElse(cols.Value, "value")},
+		cols.By...)
 	if cols.Lines {
 		return lineRows(r, names), nil
 	}
@@ -79,7 +82,10 @@ func findColumns(head, names []string) ([]int, error) {
 	at := make([]int, len(names))
 	for i, name := range names {
 		if slices.ContainsFunc(head, func(s string) bool { return strings.ContainsRune(s, '\r') }) {
-			return nil, &SeriesFault{0, problem.Sayf("the lines end with carriage returns alone; save the table with line feeds")}
+			return nil, &SeriesFault{
+				0,
+				problem.Sayf("the lines end with carriage returns alone; save the table with line feeds"),
+			}
 		}
 		is := func(s string) bool { return s == name }
 		if !slices.Contains(head, name) {

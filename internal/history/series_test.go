@@ -13,7 +13,13 @@ import (
 )
 
 // harmonise reads a table and writes the other.
-func harmonise(t *testing.T, out *strings.Builder, table string, cols history.SeriesColumns, o history.SeriesOptions) (told []string, r history.SeriesReport, err error) {
+func harmonise(
+	t *testing.T,
+	out *strings.Builder,
+	table string,
+	cols history.SeriesColumns,
+	o history.SeriesOptions,
+) (told []string, r history.SeriesReport, err error) {
 	t.Helper()
 	kommune, _ := norwayOf(t)
 	x, err := kommune.NewSeries(o)
@@ -93,7 +99,10 @@ func TestTotalsOfASeriesAreConserved(t *testing.T) {
 	kommune, _ := norwayOf(t)
 	r := rand.New(rand.NewPCG(rand.Uint64(), 1))
 	for range 20 {
-		o := history.SeriesOptions{To: 20240101, Weights: []history.Weights{history.RefuseWeights, history.PopulationWeights, history.SuppliedWeights}[r.IntN(3)]}
+		o := history.SeriesOptions{
+			To:      20240101,
+			Weights: []history.Weights{history.RefuseWeights, history.PopulationWeights, history.SuppliedWeights}[r.IntN(3)],
+		}
 		d := history.Date(19720101 + 10000*r.IntN(52))
 		var table strings.Builder
 		table.WriteString("code,date,value\n")
@@ -112,7 +121,8 @@ func TestTotalsOfASeriesAreConserved(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, x := range to {
-					o.Supplied = append(o.Supplied, history.SuppliedWeight{Code: v.Code, To: x.Code, Weight: fmt.Sprint(1 + r.IntN(7))})
+					o.Supplied = append(o.Supplied,
+						history.SuppliedWeight{Code: v.Code, To: x.Code, Weight: fmt.Sprint(1 + r.IntN(7))})
 				}
 			}
 		}
@@ -127,7 +137,8 @@ func TestTotalsOfASeriesAreConserved(t *testing.T) {
 			}
 		}
 		rat := func(s string) *big.Rat { x, _ := new(big.Rat).SetString(s); return x }
-		if rat(report.Total).Cmp(total) != 0 || rat(report.Placed).Cmp(placed) != 0 || new(big.Rat).Add(placed, rat(report.LeftOut)).Cmp(total) != 0 {
+		if rat(report.Total).Cmp(total) != 0 || rat(report.Placed).Cmp(placed) != 0 ||
+			new(big.Rat).Add(placed, rat(report.LeftOut)).Cmp(total) != 0 {
 			t.Errorf("%s of %s: %+v, want %s and %s", o.Weights, d, report, total.FloatString(6), placed.FloatString(6))
 		}
 		if o.Weights == history.SuppliedWeights && (report.Missing > 0 || rat(report.LeftOut).Sign() != 0) {
@@ -156,11 +167,17 @@ func TestASeriesThatIsWrongIsRefusedByRow(t *testing.T) {
 			t.Errorf("%q: %v, want %s", table, err, want)
 		}
 	}
-	told, r, err := harmonise(t, &strings.Builder{}, "code,date,value\n9999,2024,5\n1507,2024,2\n0301,2024,1\n", history.SeriesColumns{}, history.SeriesOptions{To: 20240101})
-	if want := []string{"row 1: 9999 was not in use on 2024-01-01", "row 2: 1507 was not in use on 2024-01-01"}; err != nil || !slices.Equal(told, want) || r.Unknown != 2 || r.LeftOut != "7" || r.Placed != "1" {
+	told, r, err := harmonise(t, &strings.Builder{}, "code,date,value\n9999,2024,5\n1507,2024,2\n0301,2024,1\n",
+		history.SeriesColumns{}, history.SeriesOptions{To: 20240101})
+	if want := []string{"row 1: 9999 was not in use on 2024-01-01", "row 2: 1507 was not in use on 2024-01-01"}; err != nil ||
+		!slices.Equal(told, want) ||
+		r.Unknown != 2 ||
+		r.LeftOut != "7" ||
+		r.Placed != "1" {
 		t.Errorf("%v %+v %v", told, r, err)
 	}
-	_, _, err = harmonise(t, &strings.Builder{}, "code,date,value\n0301,2024,5\n0301,2023,5\n", history.SeriesColumns{}, history.SeriesOptions{To: 20240101, MaxCells: 1})
+	_, _, err = harmonise(t, &strings.Builder{}, "code,date,value\n0301,2024,5\n0301,2023,5\n", history.SeriesColumns{},
+		history.SeriesOptions{To: 20240101, MaxCells: 1})
 	if err == nil || !strings.Contains(err.Error(), "harmonise it in parts") {
 		t.Errorf("too many: %v", err)
 	}

@@ -145,10 +145,12 @@ func (x *Series) load(d Date) (map[seriesKey]decimal, error) {
 	all := map[seriesKey]decimal{}
 	add := func(at seriesKey, v decimal) error {
 		if _, twice := all[at]; twice {
-			return problem.Sayf("%s on %s stands twice; name the columns that tell the rows apart", x.s.Versions[at.version].Code, d)
+			return problem.Sayf("%s on %s stands twice; name the columns that tell the rows apart",
+				x.s.Versions[at.version].Code, d)
 		}
 		if len(all) == x.o.MaxCells {
-			return fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("more than %d values on %s; harmonise it in parts", x.o.MaxCells, d))
+			return fmt.Errorf("%w: %w", ErrTooMany,
+				problem.Sayf("more than %d values on %s; harmonise it in parts", x.o.MaxCells, d))
 		}
 		all[at] = v
 		return nil

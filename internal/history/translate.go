@@ -110,8 +110,8 @@ type Match struct {
 	Unsure bool     // a merger was undone on the way, and the source does not say which part came back to this one
 }
 
-// Translate tells what a code of day from stands for on day to, which may be before it, by code. Nothing is left of what ended and was
-// before what began. The error is that of At on day from.
+// Translate tells what a code of day from stands for on day to, which may be before it, by code. Nothing is left of
+// what ended and was before what began. The error is that of At on day from.
 func (s *Scheme) Translate(code string, from, to Date) ([]*Version, error) {
 	v, err := s.at(code, from)
 	if err != nil {
@@ -150,7 +150,8 @@ func (s *Scheme) reach(v int32, from, to Date, dst []int32) []int32 {
 // part is a version and how many divisions of the smaller scheme lead to it.
 type part struct{ v, units int32 }
 
-// throughSmaller translates a larger division by the smaller ones that belong to it; false when they name none on either day.
+// throughSmaller translates a larger division by the smaller ones that belong to it; false when they name none on
+// either day.
 func (s *Scheme) throughSmaller(v int32, from, to Date) (out []part, ok bool) {
 	code := s.Versions[v].Code
 	for i := range s.smaller.Versions {
@@ -255,8 +256,8 @@ func (w *walker) hasMet(edges []int32) bool {
 	return true
 }
 
-// sharesBy follows the people, or the area, of a version forward to a day; of tells them of an edge. Versions whose share
-// is not known are left out. Paths that meet go on together, so that the work grows with the versions.
+// sharesBy follows the people, or the area, of a version forward to a day; of tells them of an edge. Versions whose
+// share is not known are left out. Paths that meet go on together, so that the work grows with the versions.
 func (s *Scheme) sharesBy(v int32, to Date, of func(*Edge) Count) map[int32]*big.Rat {
 	w := &walker{s: s, steps: []step{{v, -1, -1, 0}}}
 	w.steps[0].sign = w.mark(0, v)
@@ -384,8 +385,9 @@ func (t *Table) Translate(code string) ([]string, error) {
 	return nil, err
 }
 
-// Lineage lists the edges by which a version that holds on day from goes on to day until, or goes back to it, with the transfers that touched what it
-// was on the way, by day. Of divisions that are translated through smaller ones it leaves out what they have no part in.
+// Lineage lists the edges by which a version that holds on day from goes on to day until, or goes back to it, with
+// the transfers that touched what it was on the way, by day. Of divisions that are translated through smaller ones it
+// leaves out what they have no part in.
 func (s *Scheme) Lineage(v *Version, from, until Date) (out []*Edge) {
 	i, back := s.number(v), until < from
 	take := func(n int32) {

@@ -11,10 +11,11 @@ type Choice string
 
 // The choices.
 const (
-	ChooseList    Choice = "list"    // all of them, with blanks between
-	ChooseNull    Choice = "null"    // nothing
-	ChooseLargest Choice = "largest" // the one with most people of what was asked for, where all shares are known and one is the largest
-	ChooseError   Choice = "error"   // ErrAmbiguous
+	ChooseList Choice = "list" // all of them, with blanks between
+	ChooseNull Choice = "null" // nothing
+	// the one with most people of what was asked for, where all shares are known and one is the largest
+	ChooseLargest Choice = "largest"
+	ChooseError   Choice = "error" // ErrAmbiguous
 )
 
 // ErrAmbiguous reports a code that stands for several where ChooseError was made.
@@ -28,8 +29,8 @@ type Translated struct {
 	Restored   bool   // it was matched with the zeros at its beginning that it had lost
 }
 
-// Translator translates codes of one day to another as tables have them. Codes that it has met take a look into a map; it keeps those
-// of the scheme alone, so that its memory is bounded. It is for one goroutine.
+// Translator translates codes of one day to another as tables have them. Codes that it has met take a look into a
+// map; it keeps those of the scheme alone, so that its memory is bounded. It is for one goroutine.
 type Translator struct {
 	scheme   *Scheme
 	from, to Date
@@ -47,8 +48,8 @@ func (s *Scheme) NewTranslator(from, to Date, choice Choice) *Translator {
 	return t
 }
 
-// Translate tells what a code is on the other day. A code of digits that the scheme never had is matched with zeros before it, when one code
-// alone is in use then. The error is ErrAmbiguous, beside all codes, or none.
+// Translate tells what a code is on the other day. A code of digits that the scheme never had is matched with zeros
+// before it, when one code alone is in use then. The error is ErrAmbiguous, beside all codes, or none.
 func (t *Translator) Translate(code string) (Translated, error) {
 	if r, ok := t.met[code]; ok {
 		return r, nil
@@ -85,7 +86,8 @@ func (t *Translator) Translate(code string) (Translated, error) {
 	return r, nil
 }
 
-// restore finds the one version in use that a code is but for zeros at its beginning; nil when there is none, or several.
+// restore finds the one version in use that a code is but for zeros at its beginning; nil when there is none, or
+// several.
 func (t *Translator) restore(code string) (only *Version) {
 	if code == "" || len(code) >= t.widest || strings.Trim(code, "0123456789") != "" {
 		return nil

@@ -41,7 +41,8 @@ func TestTablesAreTranslatedCodeByCode(t *testing.T) {
 		tr := tt.scheme.NewTranslator(day(t, tt.from), day(t, tt.to), tt.choice)
 		for range 2 { // anew, and as it was met
 			r, err := tr.Translate(tt.code)
-			if got := r.Code + "|" + r.Name + "|" + r.Fault; err != nil || got != tt.want || r.Ambiguous != tt.ambiguous || r.Restored != tt.mending {
+			if got := r.Code + "|" + r.Name + "|" + r.Fault; err != nil || got != tt.want || r.Ambiguous != tt.ambiguous ||
+				r.Restored != tt.mending {
 				t.Errorf("%s of %s on %s, %s: %+v, %v; want %s", tt.code, tt.from, tt.to, tt.choice, r, err, tt.want)
 			}
 		}
@@ -56,7 +57,11 @@ func TestTablesAreTranslatedCodeByCode(t *testing.T) {
 func TestZerosAreNotGuessed(t *testing.T) {
 	t.Parallel()
 	h, err := history.New(&history.Rows{Scheme: "ward", Versions: []history.VersionRow{
-		{Code: "01", Name: "Ask", From: 20000101}, {Code: "001", Name: "Elm", From: 20000101}, {Code: "02", Name: "Fir", From: 20000101}}})
+		{
+			Code: "01",
+			Name: "Ask",
+			From: 20000101,
+		}, {Code: "001", Name: "Elm", From: 20000101}, {Code: "02", Name: "Fir", From: 20000101}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,8 @@ func TestAMergerIsNotUndoneByGuessing(t *testing.T) {
 	}
 	const more = "date,from,to,made_of,people\n2024-01-01,M,P,A,70\n2024-01-01,M,Q,B,30\n"
 	s = replayOf(t, nil, merger, more)
-	if a, b := became(t, s, "A", 20190101, 20250101), became(t, s, "Q", 20250101, 20190101); a != "P" || b != "B" || s.Unsure() != nil {
+	if a, b := became(t, s, "A", 20190101, 20250101), became(t, s, "Q", 20250101, 20190101); a != "P" || b != "B" ||
+		s.Unsure() != nil {
 		t.Errorf("A is %s, Q was %s", a, b)
 	}
 	if got, err := s.Matches("M", 20230101, 20250101); err != nil || got[0].Share.RatString() != "7/10" {
@@ -114,7 +115,8 @@ func TestAMergerIsNotUndoneByGuessing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = history.Replay("x", rows, nil); err == nil || err.Error() != "line 3: M to P on 2024-01-01 stands twice, with other codes in made_of" {
+	if _, err = history.Replay("x", rows, nil); err == nil ||
+		err.Error() != "line 3: M to P on 2024-01-01 stands twice, with other codes in made_of" {
 		t.Error(err)
 	}
 }
@@ -123,7 +125,8 @@ func TestAMergerIsNotUndoneByGuessing(t *testing.T) {
 // in 1960.
 func TestReestablishedCommunesOfFranceAreThemselves(t *testing.T) {
 	t.Parallel()
-	list, err := history.ReadList(bytes.NewReader(sharedFile(t, "lineage/fr-communes-2026-com.csv.gz")), 20260101, history.Insee)
+	list, err := history.ReadList(bytes.NewReader(sharedFile(t, "lineage/fr-communes-2026-com.csv.gz")), 20260101,
+		history.Insee)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +186,8 @@ func TestAnUnknownStartIsOpenAndABoundOneIsNotKnownBefore(t *testing.T) {
 		t.Errorf("%v, %v", v, err)
 	}
 	for _, to := range []history.Date{20200101, 20100101} {
-		got, err := s.NewTranslator(map[bool]history.Date{true: 20100101, false: 20200101}[to == 20200101], to, history.ChooseList).Translate("B")
+		got, err := s.NewTranslator(map[bool]history.Date{true: 20100101, false: 20200101}[to == 20200101], to, history.ChooseList).
+			Translate("B")
 		if err != nil || got.Fault != "nothing is known before 2016-01-01" {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -195,7 +199,11 @@ func TestAnUnknownStartIsOpenAndABoundOneIsNotKnownBefore(t *testing.T) {
 func TestWhatComesBackMayBeMadeOfWhatIsForgotten(t *testing.T) {
 	t.Parallel()
 	for of, want := range map[string]string{"A": "A2 B2", "X": "line 4: X was never part of C, so A2 is not made of it"} {
-		changes, _, err := readChanges(strings.NewReader("date,from,to,made_of\n2000-01-01,A,C,\n2000-01-01,B,C,\n2010-01-01,C,A2," + of + "\n2010-01-01,C,B2,\n"))
+		changes, _, err := readChanges(
+			strings.NewReader(
+				"date,from,to,made_of\n2000-01-01,A,C,\n2000-01-01,B,C,\n2010-01-01,C,A2," + of + "\n2010-01-01,C,B2,\n",
+			),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +240,8 @@ func TestUnknownColumnsAreErrorsWithTheNearestName(t *testing.T) {
 			t.Errorf("%s: %v, want %s", head, err, want)
 		}
 	}
-	if _, err := history.ReadWeights(strings.NewReader("code,weight,too\n")); err == nil || !strings.Contains(err.Error(), `there is no column "too"; write to`) {
+	if _, err := history.ReadWeights(strings.NewReader("code,weight,too\n")); err == nil ||
+		!strings.Contains(err.Error(), `there is no column "too"; write to`) {
 		t.Error(err)
 	}
 }

@@ -96,7 +96,8 @@ func TestGeometryIsWellKnownTextWithLongitudeFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if batch, err = a.Next(t.Context()); err != nil || reflect.ValueOf(batch).Index(0).FieldByName("Geometri").String() != "" {
+		if batch, err = a.Next(t.Context()); err != nil ||
+			reflect.ValueOf(batch).Index(0).FieldByName("Geometri").String() != "" {
 			t.Errorf("%s: a geometry that was not asked for, %v", op, err)
 		}
 	}
@@ -111,7 +112,8 @@ func TestGeometryComesInTheConfiguredSystem(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	s := placename.New(f.store, placename.Options{CRS: register.StorageCRS})
-	got := hits[api.StedTreff, api.StedTreffList](t, s, &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("Oslo")}, Flags: api.Flags{InkluderGeometri: true}})
+	got := hits[api.StedTreff, api.StedTreffList](t, s,
+		&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("Oslo")}, Flags: api.Flags{InkluderGeometri: true}})
 	id, _ := strconv.ParseInt(got[0].StedId, 10, 64)
 	g, err := f.one("sted", id)["geom"].(store.Geometry).Orb()
 	if err != nil {
@@ -136,7 +138,13 @@ func (c *counting) Page(ctx context.Context, q store.Query) (*store.Page, error)
 	return c.Store.Page(ctx, q)
 }
 
-func (c *counting) Fetch(ctx context.Context, collection string, rows []store.Row, w store.Want, fn func(*store.Feature) error) error {
+func (c *counting) Fetch(
+	ctx context.Context,
+	collection string,
+	rows []store.Row,
+	w store.Want,
+	fn func(*store.Feature) error,
+) error {
 	c.fetches.Add(1)
 	c.ids.Add(int64(len(rows)))
 	return c.Store.Fetch(ctx, collection, rows, w, fn)
@@ -195,8 +203,18 @@ func TestHitsTakeOneQuestionForEachBatch(t *testing.T) {
 func TestStoresAreAskedForMomentsOfFourDigitYears(t *testing.T) {
 	t.Parallel()
 	st := &counting{Store: setup(t).store}
-	late, early := time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -3600*5)), time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600*5))
-	_, err := placename.New(st, placename.Options{}).Search(t.Context(), &api.FindSteder{StedSoek: api.StedSoek{OppdatertEtter: &late, OppdatertFoer: &early}})
+	late, early := time.Date(
+		9999,
+		12,
+		31,
+		23,
+		0,
+		0,
+		0,
+		time.FixedZone("", -3600*5),
+	), time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600*5))
+	_, err := placename.New(st, placename.Options{}).
+		Search(t.Context(), &api.FindSteder{StedSoek: api.StedSoek{OppdatertEtter: &late, OppdatertFoer: &early}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +245,11 @@ func TestLongNamesOfLanguagesAndCountriesAreAccepted(t *testing.T) {
 			var byName, byCode api.Request
 			switch list.ID {
 			case "land":
-				byName, byCode = &api.FindSteder{StedSoek: api.StedSoek{LandId: ptr(c.Value)}}, &api.FindSteder{StedSoek: api.StedSoek{LandId: ptr(c.ID)}}
+				byName, byCode = &api.FindSteder{
+					StedSoek: api.StedSoek{LandId: ptr(c.Value)},
+				}, &api.FindSteder{
+					StedSoek: api.StedSoek{LandId: ptr(c.ID)},
+				}
 			case "spraak":
 				byName = &api.FindStedsnavn{StedsnavnSoek: api.StedsnavnSoek{SpraakIds: []string{c.Value}}}
 				byCode = &api.FindStedsnavn{StedsnavnSoek: api.StedsnavnSoek{SpraakIds: []string{c.ID}}}
@@ -253,19 +275,23 @@ func TestLongNamesOfLanguagesAndCountriesAreAccepted(t *testing.T) {
 	}
 }
 
-// A client that may not have more than a few hits at a time still reaches every place: each municipality, in windows of time that it
-// halves until they fit.
+// A client that may not have more than a few hits at a time still reaches every place: each municipality, in windows
+// of time that it halves until they fit.
 func TestSlicesReachEveryPlaceOnce(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	s := placename.New(f.store, placename.Options{MaxHits: 7})
 	half := 500 * time.Millisecond
-	first, last := time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC).Add(half), time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).Add(half)
+	first, last := time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC).
+		Add(half),
+		time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).
+			Add(half)
 	questions := 0
 	var harvest func(kommuner []string, from, to time.Time, into map[string]int)
 	harvest = func(kommuner []string, from, to time.Time, into map[string]int) {
 		questions++
-		a, err := s.Search(t.Context(), &api.FindSteder{StedSoek: api.StedSoek{KommunerIds: kommuner, OppdatertEtter: &from, OppdatertFoer: &to}})
+		a, err := s.Search(t.Context(),
+			&api.FindSteder{StedSoek: api.StedSoek{KommunerIds: kommuner, OppdatertEtter: &from, OppdatertFoer: &to}})
 		if r, ok := err.(*api.Refusal); ok && r.Limit() {
 			middle := from.Add(to.Sub(from) / 2).Truncate(time.Second).Add(half)
 			if !middle.After(from) || !middle.Before(to) {
@@ -348,7 +374,8 @@ func TestTheFirstHitsAreThoseOfTheOrder(t *testing.T) {
 	f := setup(t)
 	got := hits[api.StedTreff, api.StedTreffList](t, f.service(), &api.FindSteder{})
 	if !slices.IsSortedFunc(got, func(a, b api.StedTreff) int {
-		return strings.Compare(b.Sortering.Sortering1KodeId+b.Sortering.Sortering2KodeId, a.Sortering.Sortering1KodeId+a.Sortering.Sortering2KodeId)
+		return strings.Compare(b.Sortering.Sortering1KodeId+b.Sortering.Sortering2KodeId,
+			a.Sortering.Sortering1KodeId+a.Sortering.Sortering2KodeId)
 	}) {
 		t.Error("a less important place comes before a more important one")
 	}

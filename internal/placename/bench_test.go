@@ -25,12 +25,27 @@ func BenchmarkSearch(b *testing.B) {
 	defer st.Close()
 	s := placename.New(st, placename.Options{})
 	var late time.Time // after which some 4,900 places were updated
-	page, err := st.Page(b.Context(), store.Query{Collection: "sted", SortBy: []store.Sort{{Property: "oppdatert", Desc: true}}, Limit: 1, Offset: 4900, Count: store.CountNone})
+	page, err := st.Page(
+		b.Context(),
+		store.Query{
+			Collection: "sted",
+			SortBy:     []store.Sort{{Property: "oppdatert", Desc: true}},
+			Limit:      1,
+			Offset:     4900,
+			Count:      store.CountNone,
+		},
+	)
 	if err == nil {
-		err = st.Fetch(b.Context(), "sted", store.Current(page.Rows[0].ID), store.Want{Properties: []string{"oppdatert"}, NoGeometry: true}, func(f *store.Feature) (err error) {
-			late, err = time.Parse(time.RFC3339, f.Values[0].(string))
-			return err
-		})
+		err = st.Fetch(
+			b.Context(),
+			"sted",
+			store.Current(page.Rows[0].ID),
+			store.Want{Properties: []string{"oppdatert"}, NoGeometry: true},
+			func(f *store.Feature) (err error) {
+				late, err = time.Parse(time.RFC3339, f.Values[0].(string))
+				return err
+			},
+		)
 	}
 	if err != nil {
 		b.Fatal(err)

@@ -75,7 +75,15 @@ func (s *Service) readCodeLists(ctx context.Context) (*codeLists, error) {
 		return lists, nil
 	}
 	const most = 100_000
-	page, err := s.store.Page(ctx, store.Query{Collection: codeCollection, Limit: most, SortBy: []store.Sort{{Property: "rekkefoelge"}}, Count: store.CountNone})
+	page, err := s.store.Page(
+		ctx,
+		store.Query{
+			Collection: codeCollection,
+			Limit:      most,
+			SortBy:     []store.Sort{{Property: "rekkefoelge"}},
+			Count:      store.CountNone,
+		},
+	)
 	if err != nil {
 		return nil, classify(err)
 	}
@@ -101,7 +109,8 @@ func (s *Service) readCodeLists(ctx context.Context) (*codeLists, error) {
 	return lists, nil
 }
 
-// stored returns what records hold for a code of a list, or records a fault. Where unknown codes match nothing, such a code comes back as it is.
+// stored returns what records hold for a code of a list, or records a fault. Where unknown codes match nothing, such
+// a code comes back as it is.
 func (c *criteria) stored(field, list, code string) string {
 	if c.lists == nil {
 		c.unknown = true
@@ -135,7 +144,8 @@ func (c *criteria) faultRight(field, value string, reason api.Reason, right stri
 	c.faults[len(c.faults)-1].Right = right
 }
 
-// criteriaOf makes the criteria of a request by build, with cached lists. Where these lack a code, they are read anew: the register may have got it.
+// criteriaOf makes the criteria of a request by build, with cached lists. Where these lack a code, they are read
+// anew: the register may have got it.
 func (s *Service) criteriaOf(ctx context.Context, build func(*codeLists) *criteria) (*criteria, error) {
 	lists := s.codes.Load()
 	if lists != nil && lists.catalog != s.store.Catalog() {

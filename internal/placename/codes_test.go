@@ -21,7 +21,10 @@ func TestUnknownCodesAreRefusedWithTheNearest(t *testing.T) {
 }
 
 func unknownCodesAreRefused(t *testing.T, f *fixture) {
-	refuses, matchesNothing := placename.New(f.store, placename.Options{}), placename.New(f.store, placename.Options{MaxHits: 1_000_000, UnknownCodes: placename.NoMatch})
+	refuses, matchesNothing := placename.New(
+		f.store,
+		placename.Options{},
+	), placename.New(f.store, placename.Options{MaxHits: 1_000_000, UnknownCodes: placename.NoMatch})
 	for _, c := range []struct {
 		op, field string
 		value     any

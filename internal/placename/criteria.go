@@ -13,7 +13,8 @@ import (
 // maxFaults bounds what one refusal tells; a request may hold thousands of bad values.
 const maxFaults = 20
 
-// criteria collects what a request asks for and what is wrong with it. A field that is bad gives a fault and no condition.
+// criteria collects what a request asks for and what is wrong with it. A field that is bad gives a fault and no
+// condition.
 type criteria struct {
 	s       *Service
 	lists   *codeLists
@@ -205,8 +206,8 @@ func (c *criteria) kommuner(list []string, also conditions) conditions {
 	return some("kommuner", c.oneOf(field, "kommunenummer", list, func(number string) string { return number }), also)
 }
 
-// typesIn is a type of named feature in a list, and a municipality in a list. Municipalities repeat the type of their places, so that
-// one index serves both.
+// typesIn is a type of named feature in a list, and a municipality in a list. Municipalities repeat the type of their
+// places, so that one index serves both.
 func (c *criteria) typesIn(types, kommuner []string) conditions {
 	list := c.codes("navneobjekttyperIds", "navneobjekttype", types)
 	if len(kommuner) > 0 {
@@ -216,7 +217,8 @@ func (c *criteria) typesIn(types, kommuner []string) conditions {
 	return list
 }
 
-// given reports whether there is a text that is not blank and fits. Blanks other than those of XML are a text, which is nothing when folded.
+// given reports whether there is a text that is not blank and fits. Blanks other than those of XML are a text, which
+// is nothing when folded.
 func (c *criteria) given(field string, v *string, most int) bool {
 	return v != nil && strings.Trim(*v, " \t\r\n") != "" && c.fits(field, *v, most)
 }

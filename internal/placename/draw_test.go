@@ -210,7 +210,8 @@ func freeText(d *drawing, text string) string {
 	if utf8.RuneCountInString(d.f.fold(text)) < 2 {
 		return ""
 	}
-	words := slices.DeleteFunc(strings.Fields(text), func(w string) bool { return utf8.RuneCountInString(d.f.fold(w)) < 3 })
+	words := slices.DeleteFunc(strings.Fields(text),
+		func(w string) bool { return utf8.RuneCountInString(d.f.fold(w)) < 3 })
 	if d.IntN(2) == 0 && len(words) > 0 {
 		return pick(d, words)
 	}
@@ -224,7 +225,13 @@ func freeText(d *drawing, text string) string {
 func numbers(column string) draw {
 	return func(d *drawing, r row) []setting {
 		n := r.number(column)
-		return d.one(fmt.Sprintf(pick(d, []string{"%[1]d", "00%[1]d", "%[1]d-%[2]d", " 9999, %[1]d", "5-7 , %[1]d - %[2]d,8888"}), n, n+1))
+		return d.one(
+			fmt.Sprintf(
+				pick(d, []string{"%[1]d", "00%[1]d", "%[1]d-%[2]d", " 9999, %[1]d", "5-7 , %[1]d - %[2]d,8888"}),
+				n,
+				n+1,
+			),
+		)
 	}
 }
 

@@ -2,7 +2,8 @@ package placename
 
 import "grense/internal/cql2"
 
-// ParseExpression gives the fuzz test the parser of expressions: the terms of each alternative, written out with their signs.
+// ParseExpression gives the fuzz test the parser of expressions: the terms of each alternative, written out with
+// their signs.
 func ParseExpression(s string) (alternatives [][]string, pos int) {
 	e, pos := parseExpression(s)
 	for _, list := range e {

@@ -13,7 +13,8 @@ import (
 //	all        = 1*( [ "-" ] term )            ; blanks between terms
 //	term       = [ "=" / "~" ] ( word / DQUOTE words DQUOTE )
 //
-// A word runs to the next blank, bar or quotation mark. Signs have a meaning at the beginning of a term only: Nord-Fron is a word.
+// A word runs to the next blank, bar or quotation mark. Signs have a meaning at the beginning of a term only:
+// Nord-Fron is a word.
 type expression [][]*term
 
 // term is one test of a text.
@@ -55,7 +56,8 @@ func (e expression) compile(test func(*term) (textTest, error)) (cql2.Expr, erro
 	return either, nil
 }
 
-// parseExpression reads an expression. When it breaks the syntax, pos is the character at which it does, counted from 1; else 0.
+// parseExpression reads an expression. When it breaks the syntax, pos is the character at which it does, counted from
+// 1; else 0.
 func parseExpression(s string) (e expression, pos int) {
 	p := parser{text: []rune(s)}
 	for {

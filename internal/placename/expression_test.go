@@ -72,7 +72,9 @@ func FuzzParseExpression(f *testing.F) {
 			t.Fatalf("%q: %d alternatives, fault at %d", s, len(e), pos)
 		}
 		for _, list := range e {
-			if len(list) == 0 || slices.ContainsFunc(list, func(x string) bool { return slices.Contains([]string{"", "=", "~", `""`}, strings.TrimPrefix(x, "-")) }) {
+			if len(list) == 0 ||
+				slices.ContainsFunc(list,
+					func(x string) bool { return slices.Contains([]string{"", "=", "~", `""`}, strings.TrimPrefix(x, "-")) }) {
 				t.Fatalf("%q: an empty term in %q", s, list)
 			}
 		}
@@ -184,7 +186,8 @@ func TestSimilarNamesAreLookedUpWhereTheSearchIs(t *testing.T) {
 	whole, in := "~kristiansand", []string{"4204", "1505"}
 	want := f.sorted("sted", func(r row) bool {
 		return f.inKommuner(in, r["id"]) && r.text("navneobjekttype") == "by" &&
-			slices.ContainsFunc(f.where("skrivemaate", "sted_id", r["id"]), func(s row) bool { return similar(f, whole[1:])(s.text("langnavn")) })
+			slices.ContainsFunc(f.where("skrivemaate", "sted_id", r["id"]),
+				func(s row) bool { return similar(f, whole[1:])(s.text("langnavn")) })
 	})
 	got := hits[api.StedTreff, api.StedTreffList](t, f.service(), &api.FindSteder{StedSoek: api.StedSoek{
 		Stedsnavn: &whole, AvansertSoek: ptr(true), KommunerIds: in, NavneobjekttyperIds: []string{"by"}}})
@@ -211,7 +214,9 @@ func TestEveryTextThatIsSimilarEnoughIsACandidate(t *testing.T) {
 			}
 		}
 		last = next
-		texts = append(texts, slices.DeleteFunc(slices.Clone(next), func(s string) bool { return cql2.Norm(s) != s || s == "" })...)
+		texts = append(
+			texts,
+			slices.DeleteFunc(slices.Clone(next), func(s string) bool { return cql2.Norm(s) != s || s == "" })...)
 	}
 	similar, left := 0, 0
 	for _, own := range texts {
@@ -270,7 +275,8 @@ func similarTexts(f *fixture, to string) map[string]bool {
 	return texts
 }
 
-// similar counts trigrams with maps: of each word with two blanks before and one after it, each once; common ones by all, 0.4 or more.
+// similar counts trigrams with maps: of each word with two blanks before and one after it, each once; common ones by
+// all, 0.4 or more.
 func similar(f *fixture, to string) func(string) bool {
 	grams := func(s string) map[string]bool {
 		m := map[string]bool{}
@@ -301,7 +307,13 @@ type leaving struct {
 	read  int
 }
 
-func (l *leaving) Fetch(_ context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (l *leaving) Fetch(
+	_ context.Context,
+	collection string,
+	rows []store.Row,
+	want store.Want,
+	fn func(*store.Feature) error,
+) error {
 	l.leave()
 	return l.Store.Fetch(context.Background(), collection, rows, want, func(f *store.Feature) error {
 		l.read++
@@ -313,7 +325,8 @@ func TestSimilarNamesStopWhenTheCallerLeaves(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	st := &leaving{Store: setup(t).store, leave: cancel}
-	_, err := placename.New(st, placename.Options{}).Search(ctx, &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("~Kristiansand"), AvansertSoek: ptr(true)}})
+	_, err := placename.New(st, placename.Options{}).
+		Search(ctx, &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("~Kristiansand"), AvansertSoek: ptr(true)}})
 	if !errors.Is(err, context.Canceled) || st.read != 1 {
 		t.Errorf("%v after %d spellings", err, st.read)
 	}

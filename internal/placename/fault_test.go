@@ -201,7 +201,9 @@ func TestNumberListsAreReadOrRefused(t *testing.T) {
 		"1": true, "01": true, "1,2": true, " 1 - 5 , 7 ": true, "3-3": true, "0": true, "999999999999": true,
 		"1,": false, ",1": false, "1--5": false, "-5": false, "5-1": false, "1.5": false, "a": false, "1-5-7": false, "+1": false, "١": false, "99999999999999999999": false,
 	} {
-		r := &api.FindStederForMatrikkelenhetreferanse{Soek: api.StedMatrikkelenhetreferanseSoek{Kommunenummer: "0301", Gaardsnummer: in}}
+		r := &api.FindStederForMatrikkelenhetreferanse{
+			Soek: api.StedMatrikkelenhetreferanseSoek{Kommunenummer: "0301", Gaardsnummer: in},
+		}
 		if !fine {
 			if got := refusal(t, f.service(), r); got[0].Reason != api.BadNumberList {
 				t.Errorf("%q: %+v", in, got)
@@ -232,7 +234,8 @@ func TestASearchIsRefusedWhenItFindsMoreThanTheLimit(t *testing.T) {
 	if got := refusal(t, placename.New(f.store, placename.Options{MaxHits: n - 1}), r); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if text := (&api.Refusal{Faults: want}).Text(api.English); !strings.Contains(text, fmt.Sprint(n-1)) || !(&api.Refusal{Faults: want}).Limit() {
+	if text := (&api.Refusal{Faults: want}).Text(api.English); !strings.Contains(text, fmt.Sprint(n-1)) ||
+		!(&api.Refusal{Faults: want}).Limit() {
 		t.Errorf("the text does not name the limit: %s", text)
 	}
 }
@@ -293,12 +296,15 @@ func TestTheLargestLegalRequestsAreAnswered(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	lists := api.SkrivemaateSoek{
-		SkrivemaatestatuserIds: many(1000), NavneobjekttyperIds: many(1000), VedtaksmyndigheterIds: many(1000), KommunerIds: many(1000), SpraakIds: many(1000),
+		SkrivemaatestatuserIds: many(
+			1000,
+		), NavneobjekttyperIds: many(1000), VedtaksmyndigheterIds: many(1000), KommunerIds: many(1000), SpraakIds: many(1000),
 		NavnesakstatuserIds: many(1000), MerknadstyperIds: many(1000), DokumentSoek: &api.DokumentSoek{},
 		Stedsnavn: ptr(strings.Repeat("ab|", 66) + "cd"), AvansertSoek: ptr(true),
 	}
 	for range 100 {
-		lists.DokumentSoek.Entry = append(lists.DokumentSoek.Entry, api.DokumentSoekEntry{Key: "brev", Value: strings.Repeat("*b", 500)})
+		lists.DokumentSoek.Entry = append(lists.DokumentSoek.Entry,
+			api.DokumentSoekEntry{Key: "brev", Value: strings.Repeat("*b", 500)})
 	}
 	for name, r := range map[string]api.Request{
 		"lists": &api.FindSkrivemaater{SkrivemaateSoek: lists},
@@ -339,7 +345,13 @@ func (b broken) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	return b.Store.Page(ctx, q)
 }
 
-func (b broken) Fetch(ctx context.Context, c string, rows []store.Row, w store.Want, fn func(*store.Feature) error) error {
+func (b broken) Fetch(
+	ctx context.Context,
+	c string,
+	rows []store.Row,
+	w store.Want,
+	fn func(*store.Feature) error,
+) error {
 	if b.fetch != nil {
 		return b.fetch
 	}
@@ -396,7 +408,13 @@ type mistaken struct {
 	value    any
 }
 
-func (m mistaken) Fetch(ctx context.Context, c string, rows []store.Row, w store.Want, fn func(*store.Feature) error) error {
+func (m mistaken) Fetch(
+	ctx context.Context,
+	c string,
+	rows []store.Row,
+	w store.Want,
+	fn func(*store.Feature) error,
+) error {
 	return m.Store.Fetch(ctx, c, rows, w, func(f *store.Feature) error {
 		if i := slices.Index(w.Properties, m.property); i >= 0 {
 			f.Values[i] = m.value
@@ -425,7 +443,8 @@ func TestAValueOfTheWrongTypeIsAnErrorThatNamesIt(t *testing.T) {
 		}
 		_, err = a.Next(t.Context())
 		p, ok := errors.AsType[*problem.Error](err)
-		if c.fine != (err == nil) || !c.fine && (!ok || p.Kind != problem.Internal || !strings.Contains(err.Error(), c.property)) {
+		if c.fine != (err == nil) ||
+			!c.fine && (!ok || p.Kind != problem.Internal || !strings.Contains(err.Error(), c.property)) {
 			t.Errorf("%s = %v: %v", c.property, c.value, err)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 	"grense/internal/store"
 )
 
-// field binds a property to a part of a hit: *string, *int64, *int32, *bool, *time.Time, **time.Time, *[]string or func(int64).
+// field binds a property to a part of a hit: *string, *int64, *int32, *bool, *time.Time, **time.Time, *[]string or
+// func(int64).
 type field struct {
 	property string
 	to       any
@@ -91,7 +92,8 @@ func assign(to, v any) error {
 	return nil
 }
 
-// plainTexts reads a JSON array of texts without escapes, as most are; false for any other form, which may be sound or not.
+// plainTexts reads a JSON array of texts without escapes, as most are; false for any other form, which may be sound
+// or not.
 func plainTexts(s string) (list []string, ok bool) {
 	rest, ok := strings.CutPrefix(s, `["`)
 	if !ok || strings.ContainsFunc(s, func(r rune) bool { return r == '\\' || r < ' ' || r == utf8.RuneError }) {

@@ -19,11 +19,12 @@ type kind[H any] struct {
 	order      []store.Sort
 	// id returns where the id of the record goes; nil: it is not part of the hit.
 	id func(*H) *string
-	// fields binds properties to the parts of a hit that is empty as yet. It gives the same properties in the same order for
-	// every hit.
+	// fields binds properties to the parts of a hit that is empty as yet. It gives the same properties in the same
+	// order for every hit.
 	fields func(*H, api.Flags) []field
 	apart  bool // fields makes parts that stand apart from the hit, for each of its own
-	// place returns the id of the place, once the fields are filled, and where its geometry goes; nil: hits have no geometry.
+	// place returns the id of the place, once the fields are filled, and where its geometry goes; nil: hits have no
+	// geometry.
 	place func(*H) (id string, wkt *string)
 	list  func([]H) api.Hits
 }
@@ -32,7 +33,13 @@ type kind[H any] struct {
 const batch = 1000
 
 // find runs a search whose criteria build makes.
-func find[H any](ctx context.Context, s *Service, k *kind[H], build func(*codeLists) *criteria, f api.Flags) (api.Answer, error) {
+func find[H any](
+	ctx context.Context,
+	s *Service,
+	k *kind[H],
+	build func(*codeLists) *criteria,
+	f api.Flags,
+) (api.Answer, error) {
 	c, err := s.criteriaOf(ctx, build)
 	if err != nil {
 		return api.Answer{}, err
@@ -84,7 +91,13 @@ func (s *Service) still(state *store.Catalog) error {
 
 // rows returns the records of all hits in their order; a refusal when there are too many.
 func (s *Service) rows(ctx context.Context, collection string, order []store.Sort, c *criteria) ([]store.Row, error) {
-	q := store.Query{Collection: collection, SortBy: order, Limit: s.options.MaxHits, Count: store.CountNone, AllOrNothing: true}
+	q := store.Query{
+		Collection:   collection,
+		SortBy:       order,
+		Limit:        s.options.MaxHits,
+		Count:        store.CountNone,
+		AllOrNothing: true,
+	}
 	var err error
 	if q.Filter, err = s.check(collection, c.where); err != nil {
 		return nil, err
@@ -108,7 +121,8 @@ func (s *Service) rows(ctx context.Context, collection string, order []store.Sor
 func (s *Service) collection(id string) (*store.Collection, error) {
 	c, ok := s.store.Catalog().Collection(id)
 	if !ok {
-		return nil, problem.New(problem.Unavailable, fmt.Errorf("placename: no collection %q", id), "the data hold no register of place names")
+		return nil, problem.New(problem.Unavailable, fmt.Errorf("placename: no collection %q", id),
+			"the data hold no register of place names")
 	}
 	return c, nil
 }
@@ -233,12 +247,18 @@ func (r *reader[H]) places(ctx context.Context) error {
 			ids = append(ids, id)
 		}
 	}
-	err := r.s.store.Fetch(ctx, "sted", store.Current(ids...), store.Want{Properties: []string{}}, func(f *store.Feature) error {
-		var text string
-		r.write(&text, f.Geometry)
-		texts[f.ID] = text
-		return nil
-	})
+	err := r.s.store.Fetch(
+		ctx,
+		"sted",
+		store.Current(ids...),
+		store.Want{Properties: []string{}},
+		func(f *store.Feature) error {
+			var text string
+			r.write(&text, f.Geometry)
+			texts[f.ID] = text
+			return nil
+		},
+	)
 	if err != nil {
 		return err
 	}

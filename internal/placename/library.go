@@ -9,8 +9,8 @@ import (
 	"grense/internal/store"
 )
 
-// boeker asks for books in which every word occurs; punctuation is no part of a word. A word may be a single letter beside a longer one; an
-// ISBN may have hyphens.
+// boeker asks for books in which every word occurs; punctuation is no part of a word. A word may be a single letter
+// beside a longer one; an ISBN may have hyphens.
 func (s *Service) boeker(l *codeLists, r *api.FindBoeker) *criteria {
 	const field = "soeketekst"
 	c := s.criteria(l, r, "")
@@ -37,10 +37,12 @@ func (s *Service) boeker(l *codeLists, r *api.FindBoeker) *criteria {
 	return c
 }
 
-// separates reports whether a character of a text separates words: what is neither letter, digit, mark nor wildcard. Hyphens do not, since
-// names and ISBNs have them, and apostrophes are no part of the folded text.
+// separates reports whether a character of a text separates words: what is neither letter, digit, mark nor wildcard.
+// Hyphens do not, since names and ISBNs have them, and apostrophes are no part of the folded text.
 func separates(r rune) bool {
-	return unicode.IsSpace(r) || !unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Pd) && !strings.ContainsRune(wildcards, r) && cql2.Norm(string(r)) != ""
+	return unicode.IsSpace(r) ||
+		!unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Pd) && !strings.ContainsRune(wildcards, r) &&
+			cql2.Norm(string(r)) != ""
 }
 
 // isISBN reports whether s may be an ISBN or the beginning of one, without hyphens: digits, the last of ten may be X.
@@ -50,7 +52,8 @@ func isISBN(s string) bool {
 
 func (s *Service) kartprodukter(l *codeLists, r *api.FindKartprodukter) *criteria {
 	c := s.criteria(l, r, "")
-	c.add(c.code("produktkodeId", "karttype", r.ProduktkodeId), c.contains("kartblad", "kartblad", r.Kartblad), number("utgivelsesaar", r.Utgivelsesaar))
+	c.add(c.code("produktkodeId", "karttype", r.ProduktkodeId), c.contains("kartblad", "kartblad", r.Kartblad),
+		number("utgivelsesaar", r.Utgivelsesaar))
 	return c
 }
 

@@ -10,7 +10,13 @@ import (
 )
 
 // byEnhet orders what is referred to cadastral units: as byRang, then by unit.
-var byEnhet = []store.Sort{{Property: "rang"}, {Property: "gaardsnummer"}, {Property: "bruksnummer"}, {Property: "festenummer"}, {Property: "seksjonsnummer"}}
+var byEnhet = []store.Sort{
+	{Property: "rang"},
+	{Property: "gaardsnummer"},
+	{Property: "bruksnummer"},
+	{Property: "festenummer"},
+	{Property: "seksjonsnummer"},
+}
 
 // matrikkel is the search object of all three cadastral searches.
 func (s *Service) matrikkel(l *codeLists, r api.Request, q api.StedMatrikkelenhetreferanseSoek) *criteria {
@@ -19,7 +25,8 @@ func (s *Service) matrikkel(l *codeLists, r api.Request, q api.StedMatrikkelenhe
 	if len(kommune) != 4 || !isDigits(kommune) {
 		c.fault("kommunenummer", q.Kommunenummer, api.BadKommune, 0)
 	}
-	c.add(equal("kommunenummer", cql2.Text(kommune)), c.numbers("gaardsnummer", &q.Gaardsnummer), c.numbers("bruksnummer", q.Bruksnummer))
+	c.add(equal("kommunenummer", cql2.Text(kommune)), c.numbers("gaardsnummer", &q.Gaardsnummer),
+		c.numbers("bruksnummer", q.Bruksnummer))
 	c.add(
 		number("festenummer", q.Festenummer),
 		number("seksjonsnummer", q.Seksjonsnummer),
@@ -104,10 +111,12 @@ var matrikkelStedTreff = kind[api.StedMatrikkelenhetreferanseTreff]{
 	},
 	fields: func(h *api.StedMatrikkelenhetreferanseTreff, f api.Flags) []field {
 		h.Matrikkelnummer, h.AvAllmennInteresse = new(api.Matrikkelnummer), new(bool)
-		return append(enhet(h.Matrikkelnummer, &h.KommuneId, &h.Tilleggsopplysning, &h.NavneobjekttypeId, h.AvAllmennInteresse),
+		return append(
+			enhet(h.Matrikkelnummer, &h.KommuneId, &h.Tilleggsopplysning, &h.NavneobjekttypeId, h.AvAllmennInteresse),
 			field{"sted_id", &h.StedId},
 			field{"stedsnummer", &h.Ident.Stedsnummer},
-			field{shown(f), &h.Stedsnavn})
+			field{shown(f), &h.Stedsnavn},
+		)
 	},
 }
 
@@ -119,17 +128,21 @@ var matrikkelStedsnavnTreff = kind[api.StedsnavnMatrikkelenhetreferanseTreff]{
 	},
 	fields: func(h *api.StedsnavnMatrikkelenhetreferanseTreff, f api.Flags) []field {
 		h.Matrikkelnummer, h.AvAllmennInteresse = new(api.Matrikkelnummer), new(bool)
-		return withDisplay(append(enhet(h.Matrikkelnummer, &h.KommuneId, &h.Tilleggsopplysning, &h.NavneobjekttypeId, h.AvAllmennInteresse),
-			field{"sted_id", &h.StedId},
-			field{"stedsnavn_id", &h.StedsnavnId},
-			field{"stedsnummer", &h.Ident.Stedsnummer},
-			field{"stedsnavnnummer", &h.Ident.Stedsnavnnummer},
-			field{"stedsnavn", &h.Stedsnavn},
-			field{"skrivemaatestatus", &h.SkrivemaatestatusId},
-			field{"skrivemaatestatusdato", &h.Skrivemaatestatusdato},
-			field{"navnesakstatus", &h.NavnesakstatusId},
-			field{"navnestatus", &h.NavnestatusId},
-			field{"spraak", &h.SpraakId}), f, &h.VisningsnavnForSted)
+		return withDisplay(
+			append(enhet(h.Matrikkelnummer, &h.KommuneId, &h.Tilleggsopplysning, &h.NavneobjekttypeId, h.AvAllmennInteresse),
+				field{"sted_id", &h.StedId},
+				field{"stedsnavn_id", &h.StedsnavnId},
+				field{"stedsnummer", &h.Ident.Stedsnummer},
+				field{"stedsnavnnummer", &h.Ident.Stedsnavnnummer},
+				field{"stedsnavn", &h.Stedsnavn},
+				field{"skrivemaatestatus", &h.SkrivemaatestatusId},
+				field{"skrivemaatestatusdato", &h.Skrivemaatestatusdato},
+				field{"navnesakstatus", &h.NavnesakstatusId},
+				field{"navnestatus", &h.NavnestatusId},
+				field{"spraak", &h.SpraakId}),
+			f,
+			&h.VisningsnavnForSted,
+		)
 	},
 }
 
@@ -141,17 +154,21 @@ var matrikkelSkrivemaateTreff = kind[api.SkrivemaateMatrikkelenhetreferanseTreff
 	},
 	fields: func(h *api.SkrivemaateMatrikkelenhetreferanseTreff, f api.Flags) []field {
 		h.Matrikkelnummer, h.AvAllmennInteresse = new(api.Matrikkelnummer), new(bool)
-		return withDisplay(append(enhet(h.Matrikkelnummer, &h.KommuneId, &h.Tilleggsopplysning, &h.NavneobjekttypeId, h.AvAllmennInteresse),
-			field{"sted_id", &h.StedId},
-			field{"stedsnavn_id", &h.StedsnavnId},
-			field{"skrivemaate_id", &h.SkrivemaateId},
-			field{"stedsnummer", &h.Ident.Stedsnummer},
-			field{"stedsnavnnummer", &h.Ident.Stedsnavnnummer},
-			field{"skrivemaatenummer", &h.Ident.Skrivemaatenummer},
-			field{"langnavn", &h.Skrivemaate},
-			field{"skrivemaatestatus", &h.SkrivemaatestatusId},
-			field{"skrivemaatestatusdato", &h.Skrivemaatestatusdato},
-			field{"navnesakstatus", &h.NavnesakstatusId},
-			field{"navnestatus", &h.NavnestatusId}), f, &h.VisningsnavnForSted)
+		return withDisplay(
+			append(enhet(h.Matrikkelnummer, &h.KommuneId, &h.Tilleggsopplysning, &h.NavneobjekttypeId, h.AvAllmennInteresse),
+				field{"sted_id", &h.StedId},
+				field{"stedsnavn_id", &h.StedsnavnId},
+				field{"skrivemaate_id", &h.SkrivemaateId},
+				field{"stedsnummer", &h.Ident.Stedsnummer},
+				field{"stedsnavnnummer", &h.Ident.Stedsnavnnummer},
+				field{"skrivemaatenummer", &h.Ident.Skrivemaatenummer},
+				field{"langnavn", &h.Skrivemaate},
+				field{"skrivemaatestatus", &h.SkrivemaatestatusId},
+				field{"skrivemaatestatusdato", &h.Skrivemaatestatusdato},
+				field{"navnesakstatus", &h.NavnesakstatusId},
+				field{"navnestatus", &h.NavnestatusId}),
+			f,
+			&h.VisningsnavnForSted,
+		)
 	},
 }

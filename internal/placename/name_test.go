@@ -69,7 +69,8 @@ func TestEqualSpellingsComeBeforeThoseThatAreEqualWhenFolded(t *testing.T) {
 				s.compare(t, f, f.service(), r)
 				if op == "findSkrivemaater" {
 					plain := f.sorted("skrivemaate", func(r row) bool { return f.fold(r.text("langnavn")) == f.fold(text) })
-					if !slices.EqualFunc(plain, f.skrivemaater(&api.SkrivemaateSoek{Stedsnavn: &text}), func(a, b row) bool { return a.id() == b.id() }) {
+					if !slices.EqualFunc(plain, f.skrivemaater(&api.SkrivemaateSoek{Stedsnavn: &text}),
+						func(a, b row) bool { return a.id() == b.id() }) {
 						reordered++
 					}
 				}
@@ -138,8 +139,10 @@ func TestShortPatternsAreComparedWithWhatOtherCriteriaLeave(t *testing.T) {
 	f := setup(t)
 	s, found := searches["findSteder"], 0
 	for _, text := range []string{"Å*", "*n", "?", "*", "S*", "*e*"} {
-		found += s.compare(t, f, f.service(), &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: &text, KommunerIds: []string{"0301", "1103", "5001"}}})
-		s.compare(t, f, f.service(), &api.FindSteder{StedSoek: api.StedSoek{Merknadstekst: &text, NavneobjekttyperIds: []string{"by", "gard"}}})
+		found += s.compare(t, f, f.service(),
+			&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: &text, KommunerIds: []string{"0301", "1103", "5001"}}})
+		s.compare(t, f, f.service(),
+			&api.FindSteder{StedSoek: api.StedSoek{Merknadstekst: &text, NavneobjekttyperIds: []string{"by", "gard"}}})
 		s.compare(t, f, f.service(), &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("N*s"), Merknadstekst: &text}})
 	}
 	if found == 0 {
@@ -157,7 +160,8 @@ func TestAQuestionMarkIsACharacterOfTheFoldedText(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	i := slices.IndexFunc(f.rows["skrivemaate"], func(r row) bool {
-		return strings.Count(r.text("langnavn"), "æ") == 1 && utf8.RuneCountInString(cql2.Norm(r.text("langnavn"))) == utf8.RuneCountInString(r.text("langnavn"))+1
+		return strings.Count(r.text("langnavn"), "æ") == 1 &&
+			utf8.RuneCountInString(cql2.Norm(r.text("langnavn"))) == utf8.RuneCountInString(r.text("langnavn"))+1
 	})
 	if i < 0 {
 		t.Fatal("the register has no spelling with æ")

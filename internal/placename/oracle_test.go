@@ -18,8 +18,8 @@ import (
 	"grense/internal/cql2"
 )
 
-// The oracle answers the searches from the rows as the generator wrote them, with loops and no index. It knows the fold of texts, which
-// has tests of its own, and nothing of filters, stores or ranks.
+// The oracle answers the searches from the rows as the generator wrote them, with loops and no index. It knows the
+// fold of texts, which has tests of its own, and nothing of filters, stores or ranks.
 
 // row is one row as it was written, by column.
 type row map[string]any
@@ -57,8 +57,11 @@ func newOracle(rows map[string][]row) *oracle {
 	order := norwegian()
 	sorted := slices.SortedFunc(slices.Values(rows["sted"]), func(a, b row) int {
 		return cmp.Or(
-			cmp.Compare(b.text("sortering1"), a.text("sortering1")), cmp.Compare(b.text("sortering2"), a.text("sortering2")),
-			order.CompareString(a.text("visningsnavn"), b.text("visningsnavn")), cmp.Compare(a.number("stedsnummer"), b.number("stedsnummer")))
+			cmp.Compare(b.text("sortering1"), a.text("sortering1")),
+			cmp.Compare(b.text("sortering2"), a.text("sortering2")),
+			order.CompareString(a.text("visningsnavn"), b.text("visningsnavn")),
+			cmp.Compare(a.number("stedsnummer"), b.number("stedsnummer")),
+		)
 	})
 	for i, r := range sorted {
 		o.place[r.number("id")] = i
@@ -126,7 +129,8 @@ func (o *oracle) name(v *string, advanced *bool, spellings []row) bool {
 	})
 }
 
-// names returns a name, the names on both sides of its slashes and of its dashes between blanks, and all of them without full stops at the end.
+// names returns a name, the names on both sides of its slashes and of its dashes between blanks, and all of them
+// without full stops at the end.
 func (o *oracle) names(v string) []string {
 	list := []string{v}
 	for _, name := range strings.Split(strings.NewReplacer("/", "\n", " - ", "\n", " – ", "\n").Replace(v), "\n") {
@@ -198,8 +202,10 @@ func (o *oracle) steder(q *api.StedSoek) []row {
 		return between(q.RegistrertEtter, q.RegistrertFoer, r.time("registrert")) && between(q.OppdatertEtter, q.OppdatertFoer, r.time("oppdatert")) &&
 			number(q.Stedsnummer, r.number("stedsnummer")) && o.name(q.Stedsnavn, q.AvansertSoek, spellings(r)) &&
 			oneOf(q.NavneobjekttyperIds, r.text("navneobjekttype")) && oneOf(q.StedstatuserIds, r.text("stedstatus")) &&
-			same(q.LandId, r.text("land")) && o.inKommuner(q.KommunerIds, r["id"]) &&
-			oneOf(q.SpraakprioriteringerIds, r.text("spraakprioritering")) && oneOf(q.VedtaksmyndigheterIds, r.text("vedtaksmyndighet")) &&
+			same(q.LandId, r.text("land")) &&
+			o.inKommuner(q.KommunerIds, r["id"]) &&
+			oneOf(q.SpraakprioriteringerIds, r.text("spraakprioritering")) &&
+			oneOf(q.VedtaksmyndigheterIds, r.text("vedtaksmyndighet")) &&
 			o.remarks("sted_tilleggsopplysning", "sted_id", r["id"], "tilleggsopplysningstype", q.TilleggsopplysningstyperIds, q.Tilleggsopplysningtekst) &&
 			o.remarks("sted_merknad", "sted_id", r["id"], "merknadstype", q.MerknadstyperIds, q.Merknadstekst) &&
 			same(q.AvAllmennInteresse, r.flag("av_allmenn_interesse"))
@@ -214,8 +220,10 @@ func (o *oracle) stedsnavn(q *api.StedsnavnSoek) []row {
 			number(q.Stedsnummer, sted.number("stedsnummer")) && number(q.Stedsnavnnummer, r.number("stedsnavnnummer")) &&
 			o.name(q.Stedsnavn, q.AvansertSoek, spellings(r)) &&
 			oneOf(q.NavneobjekttyperIds, sted.text("navneobjekttype")) && oneOf(q.VedtaksmyndigheterIds, sted.text("vedtaksmyndighet")) &&
-			same(q.LandId, sted.text("land")) && o.inKommuner(q.KommunerIds, r["sted_id"]) && oneOf(q.SpraakIds, r.text("spraak")) &&
-			oneOf(q.NavnesakstatuserIds, r.text("navnesakstatus")) && oneOf(q.NavnestatuserIds, r.text("navnestatus")) &&
+			same(q.LandId, sted.text("land")) && o.inKommuner(q.KommunerIds, r["sted_id"]) &&
+			oneOf(q.SpraakIds, r.text("spraak")) &&
+			oneOf(q.NavnesakstatuserIds, r.text("navnesakstatus")) &&
+			oneOf(q.NavnestatuserIds, r.text("navnestatus")) &&
 			same(q.HarPrimaerfunksjon, r["primaerfunksjon_id"] != nil) &&
 			o.remarks("stedsnavn_tilleggsopplysning", "stedsnavn_id", r["id"], "tilleggsopplysningstype", q.TilleggsopplysningstyperIds, q.Tilleggsopplysningtekst) &&
 			o.remarks("stedsnavn_merknad", "stedsnavn_id", r["id"], "merknadstype", q.MerknadstyperIds, q.Merknadstekst) &&
@@ -233,8 +241,10 @@ func (o *oracle) skrivemaater(q *api.SkrivemaateSoek) []row {
 			oneOf(q.SkrivemaatestatuserIds, r.text("skrivemaatestatus")) && same(q.Prioritert, r.flag("prioritert")) &&
 			betweenDays(q.SkrivemaatestatusdatoEtter, q.SkrivemaatestatusdatoFoer, r, "skrivemaatestatusdato") &&
 			oneOf(q.NavneobjekttyperIds, sted.text("navneobjekttype")) && oneOf(q.VedtaksmyndigheterIds, sted.text("vedtaksmyndighet")) &&
-			same(q.LandId, sted.text("land")) && o.inKommuner(q.KommunerIds, r["sted_id"]) && oneOf(q.SpraakIds, navn.text("spraak")) &&
-			oneOf(q.NavnesakstatuserIds, navn.text("navnesakstatus")) && o.documented(q, r) &&
+			same(q.LandId, sted.text("land")) && o.inKommuner(q.KommunerIds, r["sted_id"]) &&
+			oneOf(q.SpraakIds, navn.text("spraak")) &&
+			oneOf(q.NavnesakstatuserIds, navn.text("navnesakstatus")) &&
+			o.documented(q, r) &&
 			o.remarks("skrivemaate_merknad", "skrivemaate_id", r["id"], "merknadstype", q.MerknadstyperIds, q.Merknadstekst) &&
 			same(q.AvAllmennInteresse, sted.flag("av_allmenn_interesse"))
 	}))
@@ -252,7 +262,8 @@ func (o *oracle) documented(q *api.SkrivemaateSoek, r row) bool {
 	kart := func(k *api.KartforekomstSoek, public bool) bool {
 		return k == nil || some(func(d row) bool {
 			x := o.one("kartprodukt", d["kartprodukt_id"])
-			return d.flag("offentlig") == public && len(x) > 0 && same(k.ProduktId, x.text("karttype")) && o.free(k.Kartblad, x, "kartblad")
+			return d.flag("offentlig") == public && len(x) > 0 && same(k.ProduktId, x.text("karttype")) &&
+				o.free(k.Kartblad, x, "kartblad")
 		})
 	}
 	return (q.DokumentasjonsdatoEtter == nil && q.DokumentasjonsdatoFoer == nil ||
@@ -296,7 +307,9 @@ func (o *oracle) navnesaker(q *api.NavnesakSoek) []row {
 			number(q.Aar, r.number("aar")) && number(q.Saksnummer, r.number("saksnummer")) && same(q.Klagesak, r["klage_id"] != nil) &&
 			same(q.Avsluttet, r["sluttdato"] != nil) && o.free(q.Beskrivelse, r, "beskrivelse") &&
 			same(q.VedtaksmyndighetId, r.text("vedtaksmyndighet")) && same(q.OmraadeId, r.text("omraade")) &&
-			o.free(q.Arkivreferanse, r, "arkivreferanse") && o.name(q.Stedsnavn, nil, spellings) && o.caseIn(q.KommunerIds, r["id"])
+			o.free(q.Arkivreferanse, r, "arkivreferanse") &&
+			o.name(q.Stedsnavn, nil, spellings) &&
+			o.caseIn(q.KommunerIds, r["id"])
 	})
 }
 
@@ -315,7 +328,9 @@ func (o *oracle) vedtak(q *api.VedtakSoek) []row {
 		}
 		return number(q.Aar, r.number("aar")) && number(q.Saksnummer, r.number("saksnummer")) && number(q.Arkivloepenummer, r.number("arkivloepenummer")) &&
 			betweenDays(q.VedtattEtter, q.VedtattFoer, r, "vedtaksdato") && o.name(q.Skrivemaate, nil, spellings) &&
-			same(q.VedtaksmyndighetId, r.text("vedtaksmyndighet")) && same(q.OmraadeId, r.text("omraade")) && o.caseIn(q.KommunerIds, r["navnesak_id"])
+			same(q.VedtaksmyndighetId, r.text("vedtaksmyndighet")) &&
+			same(q.OmraadeId, r.text("omraade")) &&
+			o.caseIn(q.KommunerIds, r["navnesak_id"])
 	})
 }
 
@@ -325,11 +340,14 @@ func (o *oracle) samlevedtak(q *api.SamlevedtakSoek) []row {
 		part := q.Stedsnummer == nil && q.Stedsnavnnummer == nil
 		for _, p := range o.where("del_av_samlevedtak", "samlevedtak_id", r["id"]) {
 			spellings = append(spellings, o.where("skrivemaate", "stedsnavn_id", p["stedsnavn_id"])...)
-			part = part || number(q.Stedsnummer, p.number("stedsnummer")) && number(q.Stedsnavnnummer, p.number("stedsnavnnummer"))
+			part = part ||
+				number(q.Stedsnummer, p.number("stedsnummer")) && number(q.Stedsnavnnummer, p.number("stedsnavnnummer"))
 		}
 		return between(q.RegistrertEtter, q.RegistrertFoer, r.time("registrert")) && between(q.OppdatertEtter, q.OppdatertFoer, r.time("oppdatert")) &&
 			number(q.Aar, r.number("aar")) && number(q.Saksnummer, r.number("saksnummer")) && o.free(q.Beskrivelse, r, "beskrivelse") &&
-			o.free(q.Arkivreferanse, r, "arkivreferanse") && o.name(q.Stedsnavn, nil, spellings) && part
+			o.free(q.Arkivreferanse, r, "arkivreferanse") &&
+			o.name(q.Stedsnavn, nil, spellings) &&
+			part
 	})
 }
 
@@ -343,8 +361,10 @@ func (o *oracle) matrikkel(table, column string, q *api.StedMatrikkelenhetrefera
 	}
 	return o.exactFirst(q.Stedsnavn, nil, spellings, o.sorted(table, func(r row) bool {
 		return r.text("kommunenummer") == q.Kommunenummer && listed(&q.Gaardsnummer, r.number("gaardsnummer")) && listed(q.Bruksnummer, r.number("bruksnummer")) &&
-			number(q.Festenummer, r.number("festenummer")) && number(q.Seksjonsnummer, r.number("seksjonsnummer")) &&
-			o.free(q.Tilleggsopplysningtekst, r, "tilleggsopplysning") && o.name(q.Stedsnavn, nil, spellings(r)) &&
+			number(q.Festenummer, r.number("festenummer")) &&
+			number(q.Seksjonsnummer, r.number("seksjonsnummer")) &&
+			o.free(q.Tilleggsopplysningtekst, r, "tilleggsopplysning") &&
+			o.name(q.Stedsnavn, nil, spellings(r)) &&
 			oneOf(q.NavneobjekttypeIds, o.one("sted", r["sted_id"]).text("navneobjekttype"))
 	}))
 }
@@ -379,7 +399,8 @@ func (o *oracle) boeker(soeketekst string) []row {
 
 func (o *oracle) kartprodukter(q *api.FindKartprodukter) []row {
 	return o.sorted("kartprodukt", func(r row) bool {
-		return same(q.ProduktkodeId, r.text("karttype")) && o.free(q.Kartblad, r, "kartblad") && number(q.Utgivelsesaar, r.number("utgivelsesaar"))
+		return same(q.ProduktkodeId, r.text("karttype")) && o.free(q.Kartblad, r, "kartblad") &&
+			number(q.Utgivelsesaar, r.number("utgivelsesaar"))
 	})
 }
 
@@ -422,7 +443,8 @@ func (o *oracle) sorted(table string, match func(row) bool) []row {
 			return cmp.Or(title.CompareString(a.text("tittel"), b.text("tittel")), numbers("utgivelsesaar id")(a, b))
 		},
 		"kartprodukt": func(a, b row) int {
-			return cmp.Or(cmp.Compare(a.text("karttype"), b.text("karttype")), cmp.Compare(a.text("kartblad"), b.text("kartblad")), numbers("utgivelsesaar id")(a, b))
+			return cmp.Or(cmp.Compare(a.text("karttype"), b.text("karttype")),
+				cmp.Compare(a.text("kartblad"), b.text("kartblad")), numbers("utgivelsesaar id")(a, b))
 		},
 	}
 	if orders[table] == nil {
@@ -440,7 +462,8 @@ func (o *oracle) exactFirst(name *string, advanced *bool, spellings func(row) []
 	var first, rest []row
 	for _, r := range list {
 		if slices.ContainsFunc(spellings(r), func(s row) bool {
-			return slices.ContainsFunc(o.names(*name), func(name string) bool { return strings.EqualFold(s.text("langnavn"), strings.TrimSpace(name)) })
+			return slices.ContainsFunc(o.names(*name),
+				func(name string) bool { return strings.EqualFold(s.text("langnavn"), strings.TrimSpace(name)) })
 		}) {
 			first = append(first, r)
 		} else {

@@ -1,20 +1,23 @@
-// Package placename answers the eleven place-name searches: it turns a search object into one store.Query over the record kind that
-// is searched, and the records into hits. It knows neither XML nor SQL.
+// Package placename answers the eleven place-name searches: it turns a search object into one store.Query over the
+// record kind that is searched, and the records into hits. It knows neither XML nor SQL.
 //
-// The rules of matching. Different fields all restrict, the values of one list are alternatives, absent fields do not restrict. Texts are
-// compared folded (cql2.Norm): a name is equal as a whole, with * for any run and ? for one character of the folded text. Full stops at its end do not
-// count; a slash, or a dash between blanks, separates several names, of which one must match. A free
-// text (description, remark, title ...) is contained, or with a wildcard equal as a whole; one of a single character is equal. A pattern
-// needs two characters other than wildcards and blanks, unless another criterion than a flag narrows the search. Fields that describe one related record, such as type and text of a remark, hold for
-// the same record. Etter is strictly later, Foer strictly earlier; both hold for the same moment.
+// The rules of matching. Different fields all restrict, the values of one list are alternatives, absent fields do not
+// restrict. Texts are compared folded (cql2.Norm): a name is equal as a whole, with * for any run and ? for one
+// character of the folded text. Full stops at its end do not count; a slash, or a dash between blanks, separates
+// several names, of which one must match. A free text (description, remark, title ...) is contained, or with a
+// wildcard equal as a whole; one of a single character is equal. A pattern needs two characters other than wildcards
+// and blanks, unless another criterion than a flag narrows the search. Fields that describe one related record, such
+// as type and text of a remark, hold for the same record. Etter is strictly later, Foer strictly earlier; both hold
+// for the same moment.
 //
-// Hits come by importance of the place (the register's rang), then by number; cases and decisions latest first; books and map
-// products by title, sheet and year. For a name without wildcard those that are equal but for case come before those that are equal
-// only when folded: Bø before Bo.
+// Hits come by importance of the place (the register's rang), then by number; cases and decisions latest first; books
+// and map products by title, sheet and year. For a name without wildcard those that are equal but for case come
+// before those that are equal only when folded: Bø before Bo.
 //
-// A search with more hits than Options.MaxHits is refused, never cut. All hits are reached by slices: by municipality, and by
-// windows of oppdatertEtter and oppdatertFoer that meet between two whole seconds (Etter 11:59:59.5, Foer 12:00:59.5, and so on),
-// since register times are whole seconds and a moment on an edge belongs to neither window.
+// A search with more hits than Options.MaxHits is refused, never cut. All hits are reached by slices: by
+// municipality, and by windows of oppdatertEtter and oppdatertFoer that meet between two whole seconds (Etter
+// 11:59:59.5, Foer 12:00:59.5, and so on), since register times are whole seconds and a moment on an edge belongs to
+// neither window.
 package placename
 
 import (
@@ -81,8 +84,8 @@ func New(st store.Store, o Options) *Service {
 	return &Service{store: st, options: o.withDefaults(), candidates: maxCandidates, similar: maxSimilar}
 }
 
-// Search runs the search that r asks for. What the caller did wrong comes back as *api.Refusal, all of it; other errors are
-// *problem.Error or the context's. The ids of the hits are known when Search returns; Next reads the hits.
+// Search runs the search that r asks for. What the caller did wrong comes back as *api.Refusal, all of it; other
+// errors are *problem.Error or the context's. The ids of the hits are known when Search returns; Next reads the hits.
 func (s *Service) Search(ctx context.Context, r api.Request) (api.Answer, error) {
 	switch r := r.(type) {
 	case *api.FindSteder:
@@ -113,14 +116,17 @@ func (s *Service) Search(ctx context.Context, r api.Request) (api.Answer, error)
 
 // classify gives an error of the store a class. Errors of the context stay as they are.
 func classify(err error) error {
-	if _, known := errors.AsType[*problem.Error](err); known { // of a store that is shared with others, such as that it is busy
+	// of a store that is shared with others, such as that it is busy
+	if _, known := errors.AsType[*problem.Error](err); known {
 		return err
 	}
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case errors.Is(err, store.ErrChanged), errors.Is(err, store.ErrNotFound): // the data were swapped between two questions
-		return problem.New(problem.Unavailable, fmt.Errorf("%w: %w", api.ErrChanged, err), "the data have just changed; try again")
+	// the data were swapped between two questions
+	case errors.Is(err, store.ErrChanged), errors.Is(err, store.ErrNotFound):
+		return problem.New(problem.Unavailable, fmt.Errorf("%w: %w", api.ErrChanged, err),
+			"the data have just changed; try again")
 	case errors.Is(err, store.ErrUnavailable):
 		return problem.New(problem.Unavailable, err, "the data cannot be reached now; try again")
 	}

@@ -44,10 +44,12 @@ func comparison[H any, L interface {
 			case i >= len(want):
 				t.Errorf("%s: %d hits, want %d; one too many is %s", describe(r), len(got), len(want), show(got[i]))
 			case i >= len(got):
-				t.Errorf("%s: %d hits, want %d; missing is %s", describe(r), len(got), len(want), show(hit(f.oracle, want[i], flagsOf(r))))
+				t.Errorf("%s: %d hits, want %d; missing is %s", describe(r), len(got), len(want),
+					show(hit(f.oracle, want[i], flagsOf(r))))
 			default:
 				if w := hit(f.oracle, want[i], flagsOf(r)); !reflect.DeepEqual(got[i], w) {
-					t.Errorf("%s: hit %d of %d (want %d):\n got %s\nwant %s", describe(r), i+1, len(got), len(want), show(got[i]), show(w))
+					t.Errorf("%s: hit %d of %d (want %d):\n got %s\nwant %s", describe(r), i+1, len(got), len(want),
+						show(got[i]), show(w))
 				} else {
 					continue
 				}
@@ -130,10 +132,16 @@ var searches = map[string]*search{
 		compare: comparison[api.StedTreff, api.StedTreffList](
 			func(o *oracle, r *api.FindSteder) []row { return o.steder(&r.StedSoek) }, (*oracle).stedTreff),
 		draws: map[string]draw{
-			"RegistrertEtter": moment("registrert", -1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
-			"OppdatertFoer": moment("oppdatert", 1), "Stedsnummer": number64("stedsnummer"), "Stedsnavn": placeName("Stedsnavn", spellingsOf("sted_id", "id")),
-			"AvansertSoek": word(spellingsOf("sted_id", "id")), "NavneobjekttyperIds": codes("navneobjekttype"), "StedstatuserIds": codes("stedstatus"),
-			"LandId": code("land"), "KommunerIds": column("sted_kommune", "sted_id", "id", codes("kommunenummer")), "SpraakprioriteringerIds": codes("spraakprioritering"),
+			"RegistrertEtter": moment("registrert",
+				-1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
+			"OppdatertFoer": moment("oppdatert",
+				1), "Stedsnummer": number64("stedsnummer"), "Stedsnavn": placeName("Stedsnavn", spellingsOf("sted_id", "id")),
+			"AvansertSoek": word(
+				spellingsOf("sted_id", "id"),
+			), "NavneobjekttyperIds": codes("navneobjekttype"), "StedstatuserIds": codes("stedstatus"),
+			"LandId": code(
+				"land",
+			), "KommunerIds": column("sted_kommune", "sted_id", "id", codes("kommunenummer")), "SpraakprioriteringerIds": codes("spraakprioritering"),
 			"VedtaksmyndigheterIds":       codes("vedtaksmyndighet"),
 			"TilleggsopplysningstyperIds": column("sted_tilleggsopplysning", "sted_id", "id", codes("tilleggsopplysningstype")),
 			"Tilleggsopplysningtekst":     column("sted_tilleggsopplysning", "sted_id", "id", free("tekst")),
@@ -147,30 +155,48 @@ var searches = map[string]*search{
 		compare: comparison[api.StedsnavnTreff, api.StedsnavnTreffList](
 			func(o *oracle, r *api.FindStedsnavn) []row { return o.stedsnavn(&r.StedsnavnSoek) }, (*oracle).stedsnavnTreff),
 		draws: map[string]draw{
-			"RegistrertEtter": moment("registrert", -1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
-			"OppdatertFoer": moment("oppdatert", 1), "Stedsnummer": number64("stedsnummer"), "Stedsnavnnummer": number32("stedsnavnnummer"),
-			"Stedsnavn":    placeName("Stedsnavn", spellingsOf("stedsnavn_id", "id")),
-			"AvansertSoek": word(spellingsOf("stedsnavn_id", "id")), "NavneobjekttyperIds": codes("navneobjekttype"), "VedtaksmyndigheterIds": codes("vedtaksmyndighet"),
-			"LandId": code("land"), "KommunerIds": column("sted_kommune", "sted_id", "sted_id", codes("kommunenummer")), "SpraakIds": codes("spraak"),
-			"NavnesakstatuserIds": codes("navnesakstatus"), "NavnestatuserIds": codes("navnestatus"), "HarPrimaerfunksjon": flag("har_primaerfunksjon"),
-			"TilleggsopplysningstyperIds": column("stedsnavn_tilleggsopplysning", "stedsnavn_id", "id", codes("tilleggsopplysningstype")),
-			"Tilleggsopplysningtekst":     column("stedsnavn_tilleggsopplysning", "stedsnavn_id", "id", free("tekst")),
-			"MerknadstyperIds":            column("stedsnavn_merknad", "stedsnavn_id", "id", codes("merknadstype")),
-			"Merknadstekst":               column("stedsnavn_merknad", "stedsnavn_id", "id", free("tekst")),
-			"AvAllmennInteresse":          flag("av_allmenn_interesse"),
+			"RegistrertEtter": moment("registrert",
+				-1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
+			"OppdatertFoer": moment("oppdatert",
+				1), "Stedsnummer": number64("stedsnummer"), "Stedsnavnnummer": number32("stedsnavnnummer"),
+			"Stedsnavn": placeName("Stedsnavn", spellingsOf("stedsnavn_id", "id")),
+			"AvansertSoek": word(
+				spellingsOf("stedsnavn_id", "id"),
+			), "NavneobjekttyperIds": codes("navneobjekttype"), "VedtaksmyndigheterIds": codes("vedtaksmyndighet"),
+			"LandId": code(
+				"land",
+			), "KommunerIds": column("sted_kommune", "sted_id", "sted_id", codes("kommunenummer")), "SpraakIds": codes("spraak"),
+			"NavnesakstatuserIds": codes(
+				"navnesakstatus",
+			), "NavnestatuserIds": codes("navnestatus"), "HarPrimaerfunksjon": flag("har_primaerfunksjon"),
+			"TilleggsopplysningstyperIds": column("stedsnavn_tilleggsopplysning", "stedsnavn_id", "id",
+				codes("tilleggsopplysningstype")),
+			"Tilleggsopplysningtekst": column("stedsnavn_tilleggsopplysning", "stedsnavn_id", "id", free("tekst")),
+			"MerknadstyperIds":        column("stedsnavn_merknad", "stedsnavn_id", "id", codes("merknadstype")),
+			"Merknadstekst":           column("stedsnavn_merknad", "stedsnavn_id", "id", free("tekst")),
+			"AvAllmennInteresse":      flag("av_allmenn_interesse"),
 		},
 	},
 	"findSkrivemaater": {
 		table: "skrivemaate", object: "SkrivemaateSoek", request: func() api.Request { return new(api.FindSkrivemaater) },
 		compare: comparison[api.SkrivemaateTreff, api.SkrivemaateTreffList](
-			func(o *oracle, r *api.FindSkrivemaater) []row { return o.skrivemaater(&r.SkrivemaateSoek) }, (*oracle).skrivemaateTreff),
+			func(o *oracle, r *api.FindSkrivemaater) []row { return o.skrivemaater(&r.SkrivemaateSoek) },
+			(*oracle).skrivemaateTreff,
+		),
 		draws: map[string]draw{
-			"RegistrertEtter": moment("registrert", -1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
-			"OppdatertFoer": moment("oppdatert", 1), "Stedsnummer": number64("stedsnummer"), "Stedsnavnnummer": number32("stedsnavnnummer"),
-			"Skrivemaatenummer": number32("skrivemaatenummer"), "Stedsnavn": placeName("Stedsnavn", itself), "AvansertSoek": word(itself),
+			"RegistrertEtter": moment("registrert",
+				-1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
+			"OppdatertFoer": moment("oppdatert",
+				1), "Stedsnummer": number64("stedsnummer"), "Stedsnavnnummer": number32("stedsnavnnummer"),
+			"Skrivemaatenummer": number32(
+				"skrivemaatenummer",
+			), "Stedsnavn": placeName("Stedsnavn", itself), "AvansertSoek": word(itself),
 			"SkrivemaatestatuserIds": codes("skrivemaatestatus"), "Prioritert": flag("prioritert"),
-			"SkrivemaatestatusdatoEtter": day("skrivemaatestatusdato", -1), "SkrivemaatestatusdatoFoer": day("skrivemaatestatusdato", 1),
-			"NavneobjekttyperIds": codes("navneobjekttype"), "VedtaksmyndigheterIds": codes("vedtaksmyndighet"), "LandId": code("land"),
+			"SkrivemaatestatusdatoEtter": day("skrivemaatestatusdato",
+				-1), "SkrivemaatestatusdatoFoer": day("skrivemaatestatusdato", 1),
+			"NavneobjekttyperIds": codes(
+				"navneobjekttype",
+			), "VedtaksmyndigheterIds": codes("vedtaksmyndighet"), "LandId": code("land"),
 			"KommunerIds": column("sted_kommune", "sted_id", "sted_id", codes("kommunenummer")), "SpraakIds": codes("spraak"),
 			"NavnesakstatuserIds":                  codes("navnesakstatus"),
 			"DokumentasjonsdatoEtter":              documented("", day("dato", -1)),
@@ -209,11 +235,18 @@ var searches = map[string]*search{
 		compare: comparison[api.NavnesakTreff, api.NavnesakTreffList](
 			func(o *oracle, r *api.FindNavnesaker) []row { return o.navnesaker(&r.NavnesakSoek) }, (*oracle).navnesakTreff),
 		draws: map[string]draw{
-			"RegistrertEtter": moment("registrert", -1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
-			"OppdatertFoer": moment("oppdatert", 1), "Aar": number32("aar"), "Saksnummer": number32("saksnummer"), "Klagesak": flag("klagesak"),
-			"Avsluttet": flag("avsluttet"), "Beskrivelse": free("beskrivelse"), "VedtaksmyndighetId": code("vedtaksmyndighet"), "OmraadeId": code("omraade"),
-			"Arkivreferanse": free("arkivreferanse"), "KommunerIds": column("navnesak_kommune", "navnesak_id", "id", codes("kommunenummer")),
-			"Stedsnavn": column("navnesak_stedsnavn", "navnesak_id", "id", placeName("Stedsnavn", spellingsOf("stedsnavn_id", "stedsnavn_id"))),
+			"RegistrertEtter": moment("registrert",
+				-1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
+			"OppdatertFoer": moment("oppdatert",
+				1), "Aar": number32("aar"), "Saksnummer": number32("saksnummer"), "Klagesak": flag("klagesak"),
+			"Avsluttet": flag(
+				"avsluttet",
+			), "Beskrivelse": free("beskrivelse"), "VedtaksmyndighetId": code("vedtaksmyndighet"), "OmraadeId": code("omraade"),
+			"Arkivreferanse": free(
+				"arkivreferanse",
+			), "KommunerIds": column("navnesak_kommune", "navnesak_id", "id", codes("kommunenummer")),
+			"Stedsnavn": column("navnesak_stedsnavn", "navnesak_id", "id",
+				placeName("Stedsnavn", spellingsOf("stedsnavn_id", "stedsnavn_id"))),
 		},
 	},
 	"findVedtak": {
@@ -221,22 +254,31 @@ var searches = map[string]*search{
 		compare: comparison[api.VedtakTreff, api.VedtakTreffList](
 			func(o *oracle, r *api.FindVedtak) []row { return o.vedtak(&r.VedtakSoek) }, (*oracle).vedtakTreff),
 		draws: map[string]draw{
-			"Aar": number32("aar"), "Saksnummer": number32("saksnummer"), "Arkivloepenummer": number32("arkivloepenummer"), "VedtattEtter": day("vedtaksdato", -1),
+			"Aar": number32(
+				"aar",
+			), "Saksnummer": number32("saksnummer"), "Arkivloepenummer": number32("arkivloepenummer"), "VedtattEtter": day("vedtaksdato", -1),
 			"VedtattFoer": day("vedtaksdato", 1), "VedtaksmyndighetId": code("vedtaksmyndighet"), "OmraadeId": code("omraade"),
 			"KommunerIds": column("navnesak_kommune", "navnesak_id", "navnesak_id", codes("kommunenummer")),
-			"Skrivemaate": column("vedtak_skrivemaate", "vedtak_id", "id", placeName("Skrivemaate", spellingsOf("id", "skrivemaate_id"))),
+			"Skrivemaate": column("vedtak_skrivemaate", "vedtak_id", "id",
+				placeName("Skrivemaate", spellingsOf("id", "skrivemaate_id"))),
 		},
 	},
 	"findSamlevedtak": {
 		table: "samlevedtak", object: "SamlevedtakSoek", request: func() api.Request { return new(api.FindSamlevedtak) },
 		compare: comparison[api.SamlevedtakTreff, api.SamlevedtakTreffList](
-			func(o *oracle, r *api.FindSamlevedtak) []row { return o.samlevedtak(&r.SamlevedtakSoek) }, (*oracle).samlevedtakTreff),
+			func(o *oracle, r *api.FindSamlevedtak) []row { return o.samlevedtak(&r.SamlevedtakSoek) },
+			(*oracle).samlevedtakTreff,
+		),
 		draws: map[string]draw{
-			"RegistrertEtter": moment("registrert", -1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
-			"OppdatertFoer": moment("oppdatert", 1), "Aar": number32("aar"), "Saksnummer": number32("saksnummer"), "Beskrivelse": free("beskrivelse"),
+			"RegistrertEtter": moment("registrert",
+				-1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
+			"OppdatertFoer": moment("oppdatert",
+				1), "Aar": number32("aar"), "Saksnummer": number32("saksnummer"), "Beskrivelse": free("beskrivelse"),
 			"Arkivreferanse": free("arkivreferanse"),
-			"Stedsnummer":    column("del_av_samlevedtak", "samlevedtak_id", "id", number64("stedsnummer")), "Stedsnavnnummer": column("del_av_samlevedtak", "samlevedtak_id", "id", rarer("stedsnavnnummer")),
-			"Stedsnavn": column("del_av_samlevedtak", "samlevedtak_id", "id", placeName("Stedsnavn", spellingsOf("stedsnavn_id", "stedsnavn_id"))),
+			"Stedsnummer": column("del_av_samlevedtak", "samlevedtak_id", "id",
+				number64("stedsnummer")), "Stedsnavnnummer": column("del_av_samlevedtak", "samlevedtak_id", "id", rarer("stedsnavnnummer")),
+			"Stedsnavn": column("del_av_samlevedtak", "samlevedtak_id", "id",
+				placeName("Stedsnavn", spellingsOf("stedsnavn_id", "stedsnavn_id"))),
 		},
 	},
 	"findStederForMatrikkelenhetreferanse": cadastral("matrikkel_sted", "sted_id",
@@ -268,12 +310,20 @@ var searches = map[string]*search{
 		table: "kartprodukt", request: func() api.Request { return new(api.FindKartprodukter) },
 		compare: comparison[api.KartproduktTreff, api.KartproduktTreffList](
 			func(o *oracle, r *api.FindKartprodukter) []row { return o.kartprodukter(r) }, (*oracle).kartproduktTreff),
-		draws: map[string]draw{"ProduktkodeId": code("karttype"), "Kartblad": free("kartblad"), "Utgivelsesaar": number32("utgivelsesaar")},
+		draws: map[string]draw{
+			"ProduktkodeId": code("karttype"),
+			"Kartblad":      free("kartblad"),
+			"Utgivelsesaar": number32("utgivelsesaar"),
+		},
 	},
 }
 
 // cadastral is a search by cadastral unit: the municipality of the record with any farm, unless a draw says which.
-func cadastral(table, owner string, request func() api.Request, compare func(testing.TB, *fixture, api.Searcher, api.Request) int) *search {
+func cadastral(
+	table, owner string,
+	request func() api.Request,
+	compare func(testing.TB, *fixture, api.Searcher, api.Request) int,
+) *search {
 	spellings := spellingsOf(owner, owner)
 	if owner == "skrivemaate_id" {
 		spellings = spellingsOf("id", owner)
@@ -282,8 +332,12 @@ func cadastral(table, owner string, request func() api.Request, compare func(tes
 		table: table, object: "Soek", request: request, compare: compare,
 		always: map[string]draw{"Kommunenummer": code("kommunenummer"), "Gaardsnummer": anyFarm},
 		draws: map[string]draw{
-			"Kommunenummer": code("kommunenummer"), "Gaardsnummer": numbers("gaardsnummer"), "Bruksnummer": numbers("bruksnummer"),
-			"Festenummer": number32("festenummer"), "Seksjonsnummer": number32("seksjonsnummer"), "Tilleggsopplysningtekst": free("tilleggsopplysning"),
+			"Kommunenummer": code(
+				"kommunenummer",
+			), "Gaardsnummer": numbers("gaardsnummer"), "Bruksnummer": numbers("bruksnummer"),
+			"Festenummer": number32(
+				"festenummer",
+			), "Seksjonsnummer": number32("seksjonsnummer"), "Tilleggsopplysningtekst": free("tilleggsopplysning"),
 			"Stedsnavn": placeName("Stedsnavn", spellings), "NavneobjekttypeIds": codes("navneobjekttype"),
 		},
 	}

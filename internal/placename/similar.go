@@ -17,8 +17,9 @@ const (
 	maxSimilar    = 5_000  // folded texts that are similar to the terms of one search; each is an argument of the question
 )
 
-// similar resolves a term of similarity: it looks up the spellings that share trigrams with v, in the municipalities and of the types
-// that are asked for, and is equality with one of the folded texts that are similar enough. Too many of either are refused as too many hits.
+// similar resolves a term of similarity: it looks up the spellings that share trigrams with v, in the municipalities
+// and of the types that are asked for, and is equality with one of the folded texts that are similar enough. Too many
+// of either are refused as too many hits.
 func (c *criteria) similar(ctx context.Context, field, whole, v string) (textTest, error) {
 	v = cql2.Norm(v)
 	texts, err := c.s.vocabulary(ctx, v, c.scope, c.s.similar-c.alike)
@@ -26,7 +27,11 @@ func (c *criteria) similar(ctx context.Context, field, whole, v string) (textTes
 		return nil, err
 	}
 	if texts == nil {
-		return nil, &api.Refusal{Faults: []api.Fault{{Path: c.path + "/" + field, Value: whole, Reason: api.TooManyHits, N: int64(c.s.options.MaxHits)}}}
+		return nil, &api.Refusal{
+			Faults: []api.Fault{
+				{Path: c.path + "/" + field, Value: whole, Reason: api.TooManyHits, N: int64(c.s.options.MaxHits)},
+			},
+		}
 	}
 	c.alike += len(texts)
 	return func(property string) cql2.Expr {
@@ -37,15 +42,22 @@ func (c *criteria) similar(ctx context.Context, field, whole, v string) (textTes
 	}, nil
 }
 
-// vocabulary returns the folded texts of spellings in scope that are similar to v, which is folded; nil when there are more
-// than most or too many to look at.
+// vocabulary returns the folded texts of spellings in scope that are similar to v, which is folded; nil when there
+// are more than most or too many to look at.
 func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And, most int) ([]cql2.Expr, error) {
 	own := trigrams(v)
 	filter, err := s.check("skrivemaate", append(scope[:len(scope):len(scope)], candidates(own)))
 	if err != nil {
 		return nil, err
 	}
-	q := store.Query{Collection: "skrivemaate", Filter: filter, Limit: s.candidates, Count: store.CountNone, AllOrNothing: true, Texts: "langnavn"}
+	q := store.Query{
+		Collection:   "skrivemaate",
+		Filter:       filter,
+		Limit:        s.candidates,
+		Count:        store.CountNone,
+		AllOrNothing: true,
+		Texts:        "langnavn",
+	}
 	page, err := s.store.Page(ctx, q)
 	if err != nil {
 		return nil, classify(err)
@@ -77,14 +89,20 @@ func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And, most
 // texts returns the folded texts of spellings, each once.
 func (s *Service) texts(ctx context.Context, rows []store.Row) (texts []string, err error) {
 	seen := map[string]bool{}
-	err = s.store.Fetch(ctx, "skrivemaate", rows, store.Want{Properties: []string{"langnavn"}, NoGeometry: true}, func(f *store.Feature) error {
-		text, _ := f.Values[0].(string)
-		if text = cql2.Norm(text); !seen[text] {
-			seen[text] = true
-			texts = append(texts, text)
-		}
-		return ctx.Err()
-	})
+	err = s.store.Fetch(
+		ctx,
+		"skrivemaate",
+		rows,
+		store.Want{Properties: []string{"langnavn"}, NoGeometry: true},
+		func(f *store.Feature) error {
+			text, _ := f.Values[0].(string)
+			if text = cql2.Norm(text); !seen[text] {
+				seen[text] = true
+				texts = append(texts, text)
+			}
+			return ctx.Err()
+		},
+	)
 	return texts, err
 }
 
@@ -97,7 +115,8 @@ func (g trigram) String() string {
 	return string([]rune{rune(g >> 42), rune(g >> 21 & mask), rune(g & mask)})
 }
 
-// appendTrigrams appends the runs of three characters of each word, with two blanks before and one after the word, each once.
+// appendTrigrams appends the runs of three characters of each word, with two blanks before and one after the word,
+// each once.
 func appendTrigrams(list []trigram, s string) []trigram {
 	const blanks, mask = ' '<<21 | ' ', 1<<42 - 1
 	last, inside := trigram(blanks), false
@@ -135,8 +154,9 @@ func similarity(a, b []trigram) float64 {
 	return float64(common) / float64(max(len(a)+len(b)-common, 1))
 }
 
-// candidates holds for every text that is similar enough to one with these trigrams. Such a text has at least the share minSimilarity
-// of them, so that of any n-k+1 of them it has one; those inside a word are taken first, because an index serves them.
+// candidates holds for every text that is similar enough to one with these trigrams. Such a text has at least the
+// share minSimilarity of them, so that of any n-k+1 of them it has one; those inside a word are taken first, because
+// an index serves them.
 func candidates(own []trigram) cql2.Expr {
 	needed := 1
 	for float64(needed) < minSimilarity*float64(len(own)) {
@@ -159,8 +179,8 @@ func candidates(own []trigram) cql2.Expr {
 	return either
 }
 
-// trigramPatterns returns the patterns of texts with a trigram: one inside a word may stand anywhere, one with blanks at an edge of
-// the text or beside a blank.
+// trigramPatterns returns the patterns of texts with a trigram: one inside a word may stand anywhere, one with blanks
+// at an edge of the text or beside a blank.
 func trigramPatterns(g string) []string {
 	word := escape(strings.TrimSpace(g))
 	starts, ends := strings.HasPrefix(g, " "), strings.HasSuffix(g, " ")

@@ -7,7 +7,8 @@ import (
 	"grense/internal/cql2"
 )
 
-// maxDocuments is the number of entries of a search for documents; each is a condition of its own. No real list is as long.
+// maxDocuments is the number of entries of a search for documents; each is a condition of its own. No real list is as
+// long.
 const maxDocuments = 100
 
 func (s *Service) skrivemaater(l *codeLists, r *api.FindSkrivemaater) *criteria {
@@ -42,8 +43,12 @@ func (s *Service) skrivemaater(l *codeLists, r *api.FindSkrivemaater) *criteria 
 // documentation adds the nested searches. Each asks for one row of documentation for which all its fields hold.
 func (c *criteria) documentation(q *api.SkrivemaateSoek) {
 	if b := q.BokSoek; b != nil {
-		c.add(some("dokumentasjon", some("bok",
-			c.contains("bokSoek/tittel", "tittel", b.Tittel), c.contains("bokSoek/utgave", "utgave", b.Utgave), c.contains("bokSoek/utgiver", "utgiver", b.Utgiver))))
+		c.add(some("dokumentasjon", some(
+			"bok",
+			c.contains("bokSoek/tittel", "tittel", b.Tittel),
+			c.contains("bokSoek/utgave", "utgave", b.Utgave),
+			c.contains("bokSoek/utgiver", "utgiver", b.Utgiver),
+		)))
 	}
 	c.kartforekomst("offentligKartforekomstSoek", q.OffentligKartforekomstSoek, true)
 	c.kartforekomst("annenKartforekomstSoek", q.AnnenKartforekomstSoek, false)
@@ -76,7 +81,8 @@ func (c *criteria) kartforekomst(object string, k *api.KartforekomstSoek, public
 	if k == nil {
 		return
 	}
-	product := some("kartprodukt", c.code(object+"/produktId", "karttype", k.ProduktId), c.contains(object+"/kartblad", "kartblad", k.Kartblad))
+	product := some("kartprodukt", c.code(object+"/produktId", "karttype", k.ProduktId),
+		c.contains(object+"/kartblad", "kartblad", k.Kartblad))
 	if product != nil {
 		c.add(some("dokumentasjon", boolean("offentlig", &public), product))
 	}
@@ -105,7 +111,10 @@ func (c *criteria) documents(list []api.DokumentSoekEntry) {
 	}
 	for i, e := range list {
 		text := c.contains(fmt.Sprintf("dokumentSoek/entry[%d]/value", i+1), "tekst", &e.Value)
-		c.add(some("dokumentasjon", equal("art", cql2.Text("dokument")), c.code(fmt.Sprintf("dokumentSoek/entry[%d]/key", i+1), "dokumenttype", &e.Key), text))
+		c.add(
+			some("dokumentasjon", equal("art", cql2.Text("dokument")),
+				c.code(fmt.Sprintf("dokumentSoek/entry[%d]/key", i+1), "dokumenttype", &e.Key), text),
+		)
 	}
 }
 

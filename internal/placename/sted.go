@@ -63,16 +63,21 @@ func (s *Service) stedsnavn(l *codeLists, r *api.FindStedsnavn) *criteria {
 }
 
 func (c *criteria) tilleggsopplysninger(types []string, text *string) conditions {
-	return some("tilleggsopplysninger",
-		c.codes("tilleggsopplysningstyperIds", "tilleggsopplysningstype", types), c.contains("tilleggsopplysningtekst", "tekst", text))
+	return some(
+		"tilleggsopplysninger",
+		c.codes("tilleggsopplysningstyperIds", "tilleggsopplysningstype", types),
+		c.contains("tilleggsopplysningtekst", "tekst", text),
+	)
 }
 
 // merknader asks for a remark whose type is of a list.
 func (c *criteria) merknader(list string, types []string, text *string) conditions {
-	return some("merknader", c.codesOf(list, "merknadstyperIds", "merknadstype", types), c.contains("merknadstekst", "tekst", text))
+	return some("merknader", c.codesOf(list, "merknadstyperIds", "merknadstype", types),
+		c.contains("merknadstekst", "tekst", text))
 }
 
-// shown returns the property of the name by which a place is shown: its display name when that is asked for, else its best spelling.
+// shown returns the property of the name by which a place is shown: its display name when that is asked for, else its
+// best spelling.
 func shown(f api.Flags) string {
 	if f.BeregnVisningsnavn {
 		return "visningsnavn"

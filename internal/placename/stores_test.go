@@ -10,8 +10,8 @@ import (
 	"grense/internal/placename"
 )
 
-// TestBothStoresFindTheSameHits draws searches of all kinds and runs them over the same register in a GeoPackage and in PostGIS: the hits,
-// their order and what stands in them are the same.
+// TestBothStoresFindTheSameHits draws searches of all kinds and runs them over the same register in a GeoPackage and
+// in PostGIS: the hits, their order and what stands in them are the same.
 func TestBothStoresFindTheSameHits(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

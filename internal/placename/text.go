@@ -13,8 +13,8 @@ import (
 	"grense/internal/cql2"
 )
 
-// minLiterals is the number of characters other than wildcards and blanks that a pattern needs where nothing else narrows the search; fewer
-// would read most of the register.
+// minLiterals is the number of characters other than wildcards and blanks that a pattern needs where nothing else
+// narrows the search; fewer would read most of the register.
 const minLiterals = 2
 
 const wildcards = "*?"
@@ -27,8 +27,9 @@ func folded(function, property string) cql2.Expr {
 // textTest makes the condition on one text property.
 type textTest func(property string) cql2.Expr
 
-// name is a place name: plain, or an expression when advanced is true. through puts the condition on a spelling, whose text is
-// langnavn, where it belongs among the relations of what is searched. For a text without wildcard it also says what comes first.
+// name is a place name: plain, or an expression when advanced is true. through puts the condition on a spelling,
+// whose text is langnavn, where it belongs among the relations of what is searched. For a text without wildcard it
+// also says what comes first.
 func (c *criteria) name(field string, v *string, advanced *bool, through func(cql2.Expr) cql2.Expr) {
 	if !c.given(field, v, c.s.options.MaxName) {
 		return
@@ -71,8 +72,8 @@ func (c *criteria) plain(field, v string) (textTest, bool) {
 	})
 }
 
-// alternatives returns the names that a name is compared with: itself, without the full stops at its end; and where it holds several names,
-// which a slash or a dash between blanks separates, each of them.
+// alternatives returns the names that a name is compared with: itself, without the full stops at its end; and where
+// it holds several names, which a slash or a dash between blanks separates, each of them.
 func alternatives(v string) []string {
 	v = strings.TrimSpace(v)
 	names := []string{v}
@@ -137,8 +138,8 @@ func (c *criteria) contains(field, property string, v *string) conditions {
 // around is a pattern of texts that contain v, which has no wildcards.
 func around(v string) string { return "*" + strings.TrimSpace(v) + "*" }
 
-// pattern is a pattern of the whole property, folded by a function of cql2; "" for none. One with few literals is refused later unless
-// something else narrows the search, one that folding leaves nothing of at once.
+// pattern is a pattern of the whole property, folded by a function of cql2; "" for none. One with few literals is
+// refused later unless something else narrows the search, one that folding leaves nothing of at once.
 func (c *criteria) pattern(field, whole, v, function string) (textTest, bool) {
 	p, n := foldPattern(function, likePattern(v))
 	switch few := (api.Fault{Path: c.path + "/" + field, Value: whole, Reason: api.FewLiterals, N: minLiterals}); {
@@ -153,8 +154,8 @@ func (c *criteria) pattern(field, whole, v, function string) (textTest, bool) {
 	return like(function, p), true
 }
 
-// foldPattern folds a pattern of LIKE; function "" leaves it as it is. n is the number of its characters other than wildcards and blanks,
-// before folding; foldedAway when there were some and folding leaves none.
+// foldPattern folds a pattern of LIKE; function "" leaves it as it is. n is the number of its characters other than
+// wildcards and blanks, before folding; foldedAway when there were some and folding leaves none.
 func foldPattern(function, p string) (folded string, n int) {
 	n = literals(p)
 	if function == "" {
@@ -168,7 +169,8 @@ func foldPattern(function, p string) (folded string, n int) {
 
 const foldedAway = -1
 
-// narrows reports whether a condition leaves so little of a register that a pattern with few literals may be compared with the rest.
+// narrows reports whether a condition leaves so little of a register that a pattern with few literals may be compared
+// with the rest.
 func narrows(x cql2.Expr) bool {
 	switch x := x.(type) {
 	case cql2.And:
@@ -221,7 +223,8 @@ func like(function, pattern string) textTest {
 	}
 }
 
-// likePattern turns a text with * and ? into a pattern of LIKE. Runs of wildcards become the shortest run that means the same.
+// likePattern turns a text with * and ? into a pattern of LIKE. Runs of wildcards become the shortest run that means
+// the same.
 func likePattern(v string) string {
 	var b strings.Builder
 	single, run := 0, false
@@ -334,16 +337,19 @@ func (c *criteria) term(field, whole string, t *term) (test textTest) {
 	return test
 }
 
-// wordAlternatives returns the alternatives of a word of an expression; only the word where one of them is too short to be looked for inside a name.
+// wordAlternatives returns the alternatives of a word of an expression; only the word where one of them is too short
+// to be looked for inside a name.
 func wordAlternatives(word string) []string {
 	words := alternatives(word)
-	if slices.ContainsFunc(words[1:], func(w string) bool { return !strings.ContainsAny(w, wildcards) && literals(escape(w)) < minLiterals }) {
+	if slices.ContainsFunc(words[1:],
+		func(w string) bool { return !strings.ContainsAny(w, wildcards) && literals(escape(w)) < minLiterals }) {
 		return words[:1]
 	}
 	return words
 }
 
-// phrase is words beside each other: the folded text is the phrase, or begins or ends with it, or has it inside, between blanks.
+// phrase is words beside each other: the folded text is the phrase, or begins or ends with it, or has it inside,
+// between blanks.
 func (c *criteria) phrase(field, whole, v string) textTest {
 	if _, ok := c.pattern(field, whole, v, "norm"); !ok {
 		return nil

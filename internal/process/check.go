@@ -17,7 +17,10 @@ import (
 
 // Fault is an error about an input of an execution. at are the name of the input and what leads into it.
 func Fault(value any, cure problem.Saying, at ...string) error {
-	return &problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{faultAt(pointer(append([]string{"inputs"}, at...)...), value, cure)}}
+	return &problem.Error{
+		Kind:   problem.Invalid,
+		Faults: []problem.Fault{faultAt(pointer(append([]string{"inputs"}, at...)...), value, cure)},
+	}
 }
 
 // missing is the value of an input that was not sent.
@@ -32,8 +35,9 @@ func faultAt(at string, value any, cure problem.Saying) problem.Fault {
 	return problem.Fault{In: "body", Param: at, Value: text, Cure: cure.String(), Said: cure}
 }
 
-// checker checks values against the part of JSON Schema that descriptions use: type, enum, const, bounds of numbers, texts, lists and members, format,
-// items, properties, required, additionalProperties false, oneOf, anyOf, allOf. Schemas and values are as JSON decodes to, with json.Number.
+// checker checks values against the part of JSON Schema that descriptions use: type, enum, const, bounds of numbers,
+// texts, lists and members, format, items, properties, required, additionalProperties false, oneOf, anyOf, allOf.
+// Schemas and values are as JSON decodes to, with json.Number.
 type checker struct{ faults []problem.Fault }
 
 func (c *checker) fail(at string, v any, cure string, a ...any) {
@@ -258,7 +262,8 @@ func (c *checker) checkObject(s, v map[string]any, at string) {
 	}
 }
 
-// checkChoices checks oneOf, anyOf and allOf. What fits none is told by what is wrong with the choice that comes nearest.
+// checkChoices checks oneOf, anyOf and allOf. What fits none is told by what is wrong with the choice that comes
+// nearest.
 func (c *checker) checkChoices(s map[string]any, v any, at string) {
 	for _, name := range [...]string{"oneOf", "anyOf", "allOf"} {
 		list, ok := s[name].([]any)

@@ -17,7 +17,8 @@ import (
 	"grense/internal/store"
 )
 
-// export gives collections as a file: the processes that other servers of administrative divisions have, with their ids, inputs and outputs.
+// export gives collections as a file: the processes that other servers of administrative divisions have, with their
+// ids, inputs and outputs.
 type export struct {
 	id         string
 	all        bool   // several collections, a layer for each
@@ -42,9 +43,18 @@ func exports() []Process {
 			nn: [2]string{"Last ned eit område", "Objekta i eit område, som eit fylke eller ein kommune, som GeoPackage."},
 			en: [2]string{"Download an area", "The features in an area, such as a county or a municipality, as GeoPackage."}},
 		export{id: "export-collection-csv", file: "csv", area: true,
-			nb: [2]string{"Last ned en tabell", "Et datasett som CSV, hele eller et område av det. Punkter har lengde og bredde i CRS84."},
-			nn: [2]string{"Last ned ein tabell", "Eit datasett som CSV, heile eller i eit område. Punkt har lengd og breidd i CRS84."},
-			en: [2]string{"Download a table", "A collection as CSV, whole or in an area. Points have longitude and latitude in CRS84."}},
+			nb: [2]string{
+				"Last ned en tabell",
+				"Et datasett som CSV, hele eller et område av det. Punkter har lengde og bredde i CRS84.",
+			},
+			nn: [2]string{
+				"Last ned ein tabell",
+				"Eit datasett som CSV, heile eller i eit område. Punkt har lengd og breidd i CRS84.",
+			},
+			en: [2]string{
+				"Download a table",
+				"A collection as CSV, whole or in an area. Points have longitude and latitude in CRS84.",
+			}},
 	}
 }
 
@@ -58,8 +68,17 @@ func (x export) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 		text = x.en
 	}
 	f := format.Find(x.file)
-	d := ogcapi.Process{ProcessSummary: ogcapi.ProcessSummary{Version: "1.0.0", ID: x.id, Title: text[0], Description: text[1], Keywords: []string{"export", x.file},
-		JobControlOptions: []string{Sync}, OutputTransmission: []string{"value"}}}
+	d := ogcapi.Process{
+		ProcessSummary: ogcapi.ProcessSummary{
+			Version:            "1.0.0",
+			ID:                 x.id,
+			Title:              text[0],
+			Description:        text[1],
+			Keywords:           []string{"export", x.file},
+			JobControlOptions:  []string{Sync},
+			OutputTransmission: []string{"value"},
+		},
+	}
 	input := func(id string, least int, schema m, title string) {
 		d.Inputs = append(d.Inputs, ogcapi.ProcessInput{ID: id, Title: title, Schema: schema, MinOccurs: least, MaxOccurs: 1})
 	}
@@ -70,7 +89,13 @@ func (x export) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	}
 	example := m{"collection_id": first}
 	if x.all {
-		input("collection_ids", 0, m{"type": "string", "minLength": 1}, in("Datasett, med komma mellom; alle uten", "Datasett, med komma mellom; alle utan", "Collections, separated by commas; all without"))
+		input(
+			"collection_ids",
+			0,
+			m{"type": "string", "minLength": 1},
+			in("Datasett, med komma mellom; alle uten", "Datasett, med komma mellom; alle utan",
+				"Collections, separated by commas; all without"),
+		)
 		example = m{"collection_ids": first}
 	} else {
 		input("collection_id", 1, m{"type": "string", "enum": orNone(ids)}, in("Datasett", "Datasett", "Collection"))
@@ -81,21 +106,45 @@ func (x export) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 			least = 1
 			example = m{"collection_id": first, "area_type": "fylke", "area_name": "Oslo"}
 		}
-		input("area_type", least, m{"type": "string", "enum": orNone(areaTypes(cat))}, in("Slags område", "Slags område", "Kind of area"))
-		input("area_name", 0, m{"type": "string", "minLength": 1}, in("Navn på området", "Namn på området", "Name of the area"))
-		input("area_id", 0, m{"type": "string", "minLength": 1}, in("Nummer på området, i stedet for navnet", "Nummer på området, i staden for namnet", "Id of the area, instead of its name"))
-		input("area_name_field", 0, m{"type": "string", "minLength": 1}, in("Egenskap med navnet", "Eigenskap med namnet", "Property that holds the name"))
-		input("predicate", 0, m{"type": "string", "enum": []string{"code", "within", "intersects"}, "default": "code"},
-			in("Hva som er i området: etter nummer, helt innenfor, eller berørt", "Kva som er i området: etter nummer, heilt innanfor, eller rørt", "What is in the area: by its code, wholly within it, or touched by it"))
+		input("area_type", least, m{"type": "string", "enum": orNone(areaTypes(cat))},
+			in("Slags område", "Slags område", "Kind of area"))
+		input("area_name", 0, m{"type": "string", "minLength": 1},
+			in("Navn på området", "Namn på området", "Name of the area"))
+		input(
+			"area_id",
+			0,
+			m{"type": "string", "minLength": 1},
+			in("Nummer på området, i stedet for navnet", "Nummer på området, i staden for namnet",
+				"Id of the area, instead of its name"),
+		)
+		input("area_name_field", 0, m{"type": "string", "minLength": 1},
+			in("Egenskap med navnet", "Eigenskap med namnet", "Property that holds the name"))
+		input(
+			"predicate",
+			0,
+			m{"type": "string", "enum": []string{"code", "within", "intersects"}, "default": "code"},
+			in("Hva som er i området: etter nummer, helt innenfor, eller berørt",
+				"Kva som er i området: etter nummer, heilt innanfor, eller rørt",
+				"What is in the area: by its code, wholly within it, or touched by it"),
+		)
 	}
 	if !f.Lon {
-		input("crs", 0, m{"type": "string", "format": "uri"}, in("Koordinatsystem", "Koordinatsystem", "Coordinate reference system"))
+		input("crs", 0, m{"type": "string", "format": "uri"},
+			in("Koordinatsystem", "Koordinatsystem", "Coordinate reference system"))
 	}
 	d.Inputs = append(d.Inputs, datetimeInput(cat, lang)...)
 	if !x.all {
-		input("properties", 0, m{"type": "string", "minLength": 1}, in("Egenskaper, med komma mellom; alle uten", "Eigenskapar, med komma mellom; alle utan", "Properties, separated by commas; all without"))
+		input(
+			"properties",
+			0,
+			m{"type": "string", "minLength": 1},
+			in("Egenskaper, med komma mellom; alle uten", "Eigenskapar, med komma mellom; alle utan",
+				"Properties, separated by commas; all without"),
+		)
 	}
-	d.Outputs = ogcapi.ProcessOutputs{{ID: "result", Title: f.Title, Schema: m{"type": "string", "contentMediaType": f.Media}}}
+	d.Outputs = ogcapi.ProcessOutputs{
+		{ID: "result", Title: f.Title, Schema: m{"type": "string", "contentMediaType": f.Media}},
+	}
 	if x.file == "gpkg" {
 		d.Outputs[0].Schema = m{"type": "string", "contentEncoding": "binary", "contentMediaType": f.Media}
 	}
@@ -148,16 +197,28 @@ func (x export) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, erro
 	if err != nil {
 		return nil, err
 	}
-	return Outputs{"result": {Media: f.Media, Name: name + f.Ext, Losses: f.LossesIn(layers[0].Options), Write: func(ctx context.Context, w io.Writer) error {
-		if f.NeedsWriter {
-			return format.GeoPackage(ctx, w, snap, layers)
-		}
-		return f.Produce(ctx, w, layers[0].Options, format.Source{Snapshot: snap, Query: layers[0].Query})
-	}}}, nil
+	return Outputs{
+		"result": {
+			Media:  f.Media,
+			Name:   name + f.Ext,
+			Losses: f.LossesIn(layers[0].Options),
+			Write: func(ctx context.Context, w io.Writer) error {
+				if f.NeedsWriter {
+					return format.GeoPackage(ctx, w, snap, layers)
+				}
+				return f.Produce(ctx, w, layers[0].Options, format.Source{Snapshot: snap, Query: layers[0].Query})
+			},
+		},
+	}, nil
 }
 
 // layers are what is exported, and the name of the file without its ending.
-func (x export) layers(ctx context.Context, env *Env, in Inputs, snap store.Snapshot) (layers []format.Layer, name string, err error) {
+func (x export) layers(
+	ctx context.Context,
+	env *Env,
+	in Inputs,
+	snap store.Snapshot,
+) (layers []format.Layer, name string, err error) {
 	cat := snap.Catalog()
 	ids := []string{in.Text("collection_id")}
 	name = ids[0]
@@ -171,9 +232,19 @@ func (x export) layers(ctx context.Context, env *Env, in Inputs, snap store.Snap
 		id = strings.TrimSpace(id)
 		coll, ok := cat.Collection(id)
 		if !ok || !coll.Public || slices.Contains(ids[:i], id) {
-			return nil, "", Fault(id, problem.Sayf("name each collection once, of %s", strings.Join(publicIDs(cat, false), ", ")), map[bool]string{true: "collection_ids", false: "collection_id"}[x.all])
+			return nil, "", Fault(id,
+				problem.Sayf("name each collection once, of %s", strings.Join(publicIDs(cat, false), ", ")),
+				map[bool]string{true: "collection_ids", false: "collection_id"}[x.all])
 		}
-		o := format.Options{Collection: coll, Count: -1, Address: env.Base + "/collections/" + id, Title: coll.Title.In("nb"), Dated: cat.Modified, Temp: env.Temp, GeoPackage: env.GeoPackage}
+		o := format.Options{
+			Collection: coll,
+			Count:      -1,
+			Address:    env.Base + "/collections/" + id,
+			Title:      coll.Title.In("nb"),
+			Dated:      cat.Modified,
+			Temp:       env.Temp,
+			GeoPackage: env.GeoPackage,
+		}
 		if coll.Geometry != nil {
 			o.CRS = coll.Geometry.CRS
 		}
@@ -227,7 +298,8 @@ func fileName(name string) string {
 func options(o *format.Options, in Inputs) error {
 	if text := in.Text("crs"); text != "" {
 		id, ok := crs.Parse(text)
-		if offered := o.Collection.Geometry == nil || id == o.Collection.Geometry.CRS || slices.Contains(crs.Served(), id); !ok || !offered {
+		if offered := o.Collection.Geometry == nil || id == o.Collection.Geometry.CRS || slices.Contains(crs.Served(), id); !ok ||
+			!offered {
 			return Fault(text, problem.Sayf("use one of the coordinate systems that the collection lists"), "crs")
 		}
 		o.CRS = id
@@ -244,7 +316,8 @@ func options(o *format.Options, in Inputs) error {
 		}
 		p, ok := o.Collection.Find(name)
 		if !ok || p.Hidden || slices.Contains(o.Properties, name) {
-			return Fault(text, problem.Sayf("name each property once, of %s", strings.Join(o.Collection.Shown(), ", ")), "properties")
+			return Fault(text, problem.Sayf("name each property once, of %s", strings.Join(o.Collection.Shown(), ", ")),
+				"properties")
 		}
 		o.Properties = append(o.Properties, name)
 	}
@@ -292,15 +365,21 @@ func (a *foundArea) find(ctx context.Context, snap store.Snapshot, in Inputs, at
 	if err != nil {
 		return err
 	}
-	err = snap.Fetch(ctx, a.coll.ID, rows, store.Want{Properties: []string{}, SkipMissing: true}, func(f *store.Feature) error {
-		found = true
-		if f.Geometry.IsNull() {
-			return nil
-		}
-		g, err := wkb.Decode(f.Geometry.WKB)
-		a.geometry = cql2.Geom{G: g, CRS: a.coll.Geometry.CRS}
-		return err
-	})
+	err = snap.Fetch(
+		ctx,
+		a.coll.ID,
+		rows,
+		store.Want{Properties: []string{}, SkipMissing: true},
+		func(f *store.Feature) error {
+			found = true
+			if f.Geometry.IsNull() {
+				return nil
+			}
+			g, err := wkb.Decode(f.Geometry.WKB)
+			a.geometry = cql2.Geom{G: g, CRS: a.coll.Geometry.CRS}
+			return err
+		},
+	)
 	if err == nil && !found {
 		err = Fault(a.id, problem.Sayf("there is no such %s", a.kind), "area_id")
 	}
@@ -319,7 +398,8 @@ func (a *foundArea) byName(ctx context.Context, snap store.Snapshot, in Inputs, 
 		}
 	}
 	if !visible(a.coll, field) {
-		return Fault(field, problem.Sayf("name a property of %s: %s", a.coll.ID, strings.Join(a.coll.Shown(), ", ")), "area_name_field")
+		return Fault(field, problem.Sayf("name a property of %s: %s", a.coll.ID, strings.Join(a.coll.Shown(), ", ")),
+			"area_name_field")
 	}
 	e, err := cql2.Check(cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: field}, R: cql2.Text(name)}, a.coll)
 	if err != nil {
@@ -330,15 +410,23 @@ func (a *foundArea) byName(ctx context.Context, snap store.Snapshot, in Inputs, 
 	case err != nil:
 		return err
 	case len(p.Rows) == 0:
-		return Fault(name, problem.Sayf("there is no %s with this %s; write the name as in %s, or use area_id", a.kind, field, a.coll.ID), "area_name")
+		return Fault(name,
+			problem.Sayf("there is no %s with this %s; write the name as in %s, or use area_id", a.kind, field, a.coll.ID),
+			"area_name")
 	case len(p.Rows) > 1:
 		return Fault(name, problem.Sayf("several areas have this name; use area_id"), "area_name")
 	}
 	a.label = name
-	return snap.Fetch(ctx, a.coll.ID, p.Rows, store.Want{Properties: []string{}, NoGeometry: true}, func(f *store.Feature) error {
-		a.id = f.Public()
-		return nil
-	})
+	return snap.Fetch(
+		ctx,
+		a.coll.ID,
+		p.Rows,
+		store.Want{Properties: []string{}, NoGeometry: true},
+		func(f *store.Feature) error {
+			a.id = f.Public()
+			return nil
+		},
+	)
 }
 
 func visible(c *store.Collection, name string) bool {
@@ -357,7 +445,9 @@ func (a *foundArea) filter(coll *store.Collection, predicate string) (cql2.Expr,
 		e = cql2.Spatial{Op: cql2.SpatialOp("s_" + predicate), L: cql2.Prop{Name: coll.Geometry.Name}, R: a.geometry}
 	default:
 		if e = a.byCode(coll); e == nil {
-			return nil, Fault(predicate, problem.Sayf("nothing in %s tells the %s of a feature; use within or intersects", coll.ID, a.kind), "predicate")
+			return nil, Fault(predicate,
+				problem.Sayf("nothing in %s tells the %s of a feature; use within or intersects", coll.ID, a.kind),
+				"predicate")
 		}
 	}
 	return cql2.Check(e, coll)
@@ -366,8 +456,8 @@ func (a *foundArea) filter(coll *store.Collection, predicate string) (cql2.Expr,
 // codeNames are what properties are called that hold the code of an area, less its kind.
 var codeNames = []string{"nummer", "snummer", "_nr", "nr", "_id", "_kode", "kode", "_code", "code"}
 
-// byCode compares codes: the property of a collection that holds that of the area, else the beginning of its own ids where they are texts, as a
-// municipality's number begins with that of its county. Nil: there are neither.
+// byCode compares codes: the property of a collection that holds that of the area, else the beginning of its own ids
+// where they are texts, as a municipality's number begins with that of its county. Nil: there are neither.
 func (a *foundArea) byCode(coll *store.Collection) cql2.Expr {
 	if coll.ID == a.coll.ID {
 		return a.begins(coll)
@@ -376,7 +466,8 @@ func (a *foundArea) byCode(coll *store.Collection) cql2.Expr {
 		if p.Hidden || p.Type != cql2.TypeText {
 			continue
 		}
-		if p.Ref == a.coll.ID || slices.ContainsFunc(codeNames, func(end string) bool { return strings.EqualFold(p.Name, a.kind+end) }) {
+		if p.Ref == a.coll.ID ||
+			slices.ContainsFunc(codeNames, func(end string) bool { return strings.EqualFold(p.Name, a.kind+end) }) {
 			return cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: p.Name}, R: cql2.Text(a.id)}
 		}
 	}
@@ -404,15 +495,40 @@ func (distinct) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	type m = map[string]any
 	in := func(nb, nn, en string) string { return told(lang, nb, nn, en) }
 	return ogcapi.Process{
-		ProcessSummary: ogcapi.ProcessSummary{Version: "1.0.0", ID: "get-distinct-values", Title: in("Verdier av en egenskap", "Verdiar av ein eigenskap", "Values of a property"), Keywords: []string{"values"},
-			Description: in("De verdiene som en egenskap har, hver én gang og i rekkefølge.", "Dei verdiane som ein eigenskap har, kvar éin gong og i rekkjefølgje.",
+		ProcessSummary: ogcapi.ProcessSummary{
+			Version:  "1.0.0",
+			ID:       "get-distinct-values",
+			Title:    in("Verdier av en egenskap", "Verdiar av ein eigenskap", "Values of a property"),
+			Keywords: []string{"values"},
+			Description: in("De verdiene som en egenskap har, hver én gang og i rekkefølge.",
+				"Dei verdiane som ein eigenskap har, kvar éin gong og i rekkjefølgje.",
 				"The values that a property has, each once and in order."),
-			JobControlOptions: []string{Sync}, OutputTransmission: []string{"value"}},
+			JobControlOptions:  []string{Sync},
+			OutputTransmission: []string{"value"},
+		},
 		Inputs: append(ogcapi.ProcessInputs{
-			{ID: "resource_name", Title: in("Datasett", "Datasett", "Collection"), Schema: m{"type": "string", "enum": orNone(publicIDs(cat, false))}, MinOccurs: 1, MaxOccurs: 1},
-			{ID: "queryable", Title: in("Egenskap", "Eigenskap", "Property"), Schema: m{"type": "string", "minLength": 1}, MinOccurs: 1, MaxOccurs: 1}}, datetimeInput(cat, lang)...),
-		Outputs: ogcapi.ProcessOutputs{{ID: "values", Title: in("Verdier", "Verdiar", "Values"), Schema: m{"type": "object", "contentMediaType": "application/json",
-			"required": []string{"id", "value"}, "properties": m{"id": m{"type": "string"}, "value": m{"type": "array"}}}}},
+			{
+				ID:        "resource_name",
+				Title:     in("Datasett", "Datasett", "Collection"),
+				Schema:    m{"type": "string", "enum": orNone(publicIDs(cat, false))},
+				MinOccurs: 1,
+				MaxOccurs: 1,
+			},
+			{
+				ID:        "queryable",
+				Title:     in("Egenskap", "Eigenskap", "Property"),
+				Schema:    m{"type": "string", "minLength": 1},
+				MinOccurs: 1,
+				MaxOccurs: 1,
+			}}, datetimeInput(cat, lang)...),
+		Outputs: ogcapi.ProcessOutputs{
+			{
+				ID:    "values",
+				Title: in("Verdier", "Verdiar", "Values"),
+				Schema: m{"type": "object", "contentMediaType": "application/json",
+					"required": []string{"id", "value"}, "properties": m{"id": m{"type": "string"}, "value": m{"type": "array"}}},
+			},
+		},
 		Example: m{"inputs": m{"resource_name": "kommuner", "queryable": "navn"}},
 	}
 }
@@ -436,7 +552,8 @@ func (distinct) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, erro
 	}
 	coll, ok := snap.Catalog().Collection(in.Text("resource_name"))
 	if !ok || !coll.Public {
-		return nil, Fault(in.Text("resource_name"), problem.Sayf("use one of %s", strings.Join(publicIDs(snap.Catalog(), false), ", ")), "resource_name")
+		return nil, Fault(in.Text("resource_name"),
+			problem.Sayf("use one of %s", strings.Join(publicIDs(snap.Catalog(), false), ", ")), "resource_name")
 	}
 	name := in.Text("queryable")
 	p, ok := coll.Find(name)
@@ -454,24 +571,36 @@ func (distinct) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, erro
 		return nil, err
 	}
 	values, seen := []any{}, map[any]bool{}
-	q := store.Query{Collection: coll.ID, SortBy: []store.Sort{{Property: name}}, Limit: 5000, Count: store.CountNone, AsOf: at}
+	q := store.Query{
+		Collection: coll.ID,
+		SortBy:     []store.Sort{{Property: name}},
+		Limit:      5000,
+		Count:      store.CountNone,
+		AsOf:       at,
+	}
 	for {
 		page, err := snap.Page(ctx, q)
 		if err != nil {
 			return nil, err
 		}
-		err = snap.Fetch(ctx, coll.ID, page.Rows, store.Want{Properties: []string{name}, NoGeometry: true}, func(f *store.Feature) error {
-			v := f.Values[0]
-			if v == nil || seen[v] {
+		err = snap.Fetch(
+			ctx,
+			coll.ID,
+			page.Rows,
+			store.Want{Properties: []string{name}, NoGeometry: true},
+			func(f *store.Feature) error {
+				v := f.Values[0]
+				if v == nil || seen[v] {
+					return nil
+				}
+				if len(values) == maxDistinct {
+					return errMany
+				}
+				seen[v] = true
+				values = append(values, v)
 				return nil
-			}
-			if len(values) == maxDistinct {
-				return errMany
-			}
-			seen[v] = true
-			values = append(values, v)
-			return nil
-		})
+			},
+		)
 		if err == errMany {
 			return nil, Fault(name, problem.Sayf("it has more than %d values; choose another one", maxDistinct), "queryable")
 		}

@@ -29,11 +29,20 @@ func (harmoniseSeries) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 	table := m{"type": "string", "minLength": 1, "contentMediaType": mediaCSV}
 	option := m{"type": "boolean", "default": false}
 	return ogcapi.Process{
-		ProcessSummary: ogcapi.ProcessSummary{Version: "1.0.0", ID: "harmonise-series", Title: in("Tidsserie på inndelingen for én dag", "Tidsserie på inndelinga for éin dag", "Series by the divisions of one day"), Keywords: []string{"codes", "history", "table", "series"},
-			Description: in("Verdier for inndelingene fra mange år på inndelingen for én dag. Hver celle er eksakt, anslått eller mangler; uten vekter gjettes ingenting.",
+		ProcessSummary: ogcapi.ProcessSummary{
+			Version: "1.0.0",
+			ID:      "harmonise-series",
+			Title: in("Tidsserie på inndelingen for én dag", "Tidsserie på inndelinga for éin dag",
+				"Series by the divisions of one day"),
+			Keywords: []string{"codes", "history", "table", "series"},
+			Description: in(
+				"Verdier for inndelingene fra mange år på inndelingen for én dag. Hver celle er eksakt, anslått eller mangler; uten vekter gjettes ingenting.",
 				"Verdiar for inndelingane frå mange år på inndelinga for éin dag. Kvar celle er eksakt, rekna ut eller manglar; utan vekter blir ingenting gjetta.",
-				"Values of the divisions of many years by the divisions of one day. Each cell is exact, estimated or missing; without weights nothing is guessed."),
-			JobControlOptions: []string{Sync, Async, Dismiss}, OutputTransmission: []string{"value", "reference"}},
+				"Values of the divisions of many years by the divisions of one day. Each cell is exact, estimated or missing; without weights nothing is guessed.",
+			),
+			JobControlOptions:  []string{Sync, Async, Dismiss},
+			OutputTransmission: []string{"value", "reference"},
+		},
 		Inputs: ogcapi.ProcessInputs{
 			{ID: "table", Title: in("Tabell med nummer, dato og verdi: CSV, eller et JSON-objekt per linje", "Tabell med nummer, dato og verdi: CSV, eller eit JSON-objekt per linje", "Table with code, date and value: CSV, or a JSON object a line"),
 				Schema: tableSchema, MinOccurs: 1, MaxOccurs: 1},
@@ -49,9 +58,26 @@ func (harmoniseSeries) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 			{ID: "skip", Title: in("Hopp over rader som ikke kan leses", "Hopp over rader som ikkje kan lesast", "Pass over rows that cannot be read"), Schema: option, MaxOccurs: 1},
 			{ID: "interval", Title: in("Kolonnene low og high: hva verdien ligger mellom", "Kolonnane low og high: kva verdien ligg mellom", "Columns low and high: between which the value is"), Schema: option, MaxOccurs: 1}},
 		Outputs: ogcapi.ProcessOutputs{
-			{ID: "table", Title: in("Tabell med verdi, merke og grunn", "Tabell med verdi, merke og grunn", "Table with value, mark and reason"), Schema: tableOutput},
-			{ID: "report", Title: in("Hvor mange celler av hvert slag, og hva som ikke er med", "Kor mange celler av kvart slag, og kva som ikkje er med", "How many cells of each kind, and what is in none"), Schema: m{"type": "object"}}},
-		Example: m{"inputs": m{"table": "code,date,value\n1504,2019,48000\n1523,2019,2300\n1529,2019,4700\n1546,2019,1200\n1534,2019,9300\n", "to": "2024-01-01"}, "outputs": m{"table": m{}}},
+			{
+				ID: "table",
+				Title: in("Tabell med verdi, merke og grunn", "Tabell med verdi, merke og grunn",
+					"Table with value, mark and reason"),
+				Schema: tableOutput,
+			},
+			{
+				ID: "report",
+				Title: in("Hvor mange celler av hvert slag, og hva som ikke er med",
+					"Kor mange celler av kvart slag, og kva som ikkje er med",
+					"How many cells of each kind, and what is in none"),
+				Schema: m{"type": "object"},
+			}},
+		Example: m{
+			"inputs": m{
+				"table": "code,date,value\n1504,2019,48000\n1523,2019,2300\n1529,2019,4700\n1546,2019,1200\n1534,2019,9300\n",
+				"to":    "2024-01-01",
+			},
+			"outputs": m{"table": m{}},
+		},
 	}
 }
 
@@ -61,7 +87,12 @@ func (harmoniseSeries) Execute(ctx context.Context, env *Env, in Inputs) (Output
 	if err != nil {
 		return nil, err
 	}
-	cols := history.SeriesColumns{Code: in.Text("code"), Date: in.Text("date"), Value: in.Text("value"), Skip: in["skip"] == true}
+	cols := history.SeriesColumns{
+		Code:  in.Text("code"),
+		Date:  in.Text("date"),
+		Value: in.Text("value"),
+		Skip:  in["skip"] == true,
+	}
 	if by := in.Text("by"); by != "" {
 		for c := range strings.SplitSeq(by, ",") {
 			cols.By = append(cols.By, strings.TrimSpace(c))
@@ -122,7 +153,12 @@ func newSeries(ctx context.Context, env *Env, in Inputs) (*history.Series, error
 	if err != nil {
 		return nil, err
 	}
-	o := history.SeriesOptions{Ratio: in.Text("kind") == "ratio", Weights: history.Weights(in.Text("weights")), Interval: in["interval"] == true, Pause: ctx.Err}
+	o := history.SeriesOptions{
+		Ratio:    in.Text("kind") == "ratio",
+		Weights:  history.Weights(in.Text("weights")),
+		Interval: in["interval"] == true,
+		Pause:    ctx.Err,
+	}
 	if o.To, err = history.ParseDate(in.Text("to")); err != nil {
 		return nil, Fault(in.Text("to"), problem.Sayf("send a day, as 2024-01-31"), "to")
 	}
@@ -145,7 +181,9 @@ func schemeOf(ctx context.Context, env *Env, in Inputs) (*history.Scheme, error)
 		return nil, err
 	}
 	if h == nil {
-		return nil, problem.NotFoundf("the data served here have no history of divisions; the operator adds one with --history norway, or with grense lineage import")
+		return nil, problem.NotFoundf(
+			"the data served here have no history of divisions; the operator adds one with --history norway, or with grense lineage import",
+		)
 	}
 	s := h.Scheme(in.Text("scheme"))
 	if s == nil {

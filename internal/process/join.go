@@ -19,7 +19,8 @@ import (
 	"grense/internal/store"
 )
 
-// joinTable joins the columns of a table to the features of a collection by code. Its report has the members of the draft of OGC API Joins.
+// joinTable joins the columns of a table to the features of a collection by code. Its report has the members of the
+// draft of OGC API Joins.
 type joinTable struct{}
 
 func (joinTable) ID() string { return "join-table" }
@@ -27,7 +28,8 @@ func (joinTable) ID() string { return "join-table" }
 // Refers tells that a table is read as it comes.
 func (joinTable) Refers(input string) bool { return input == "table" }
 
-// How much is joined: features of the collection and rows of the table, which are held in memory, and codes that the report lists.
+// How much is joined: features of the collection and rows of the table, which are held in memory, and codes that the
+// report lists.
 const (
 	maxJoined = 200_000
 	maxTold   = 1000
@@ -51,27 +53,102 @@ func (joinTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	for _, name := range []string{"numberOfMatchedCollectionKeys", "numberOfUnmatchedCollectionKeys", "numberOfAdditionalAttributeKeys", "restoredCodes"} {
 		numbers[name] = m{"type": "integer"}
 	}
-	numbers["unmatchedCollectionKeys"], numbers["additionalAttributeKeys"] = m{"type": "array", "items": m{"type": "string"}}, m{"type": "array", "items": m{"type": "string"}}
+	numbers["unmatchedCollectionKeys"], numbers["additionalAttributeKeys"] = m{
+		"type":  "array",
+		"items": m{"type": "string"},
+	}, m{
+		"type":  "array",
+		"items": m{"type": "string"},
+	}
 	numbers["columns"] = m{"type": "object"}
 	return ogcapi.Process{
-		ProcessSummary: ogcapi.ProcessSummary{Version: "1.0.0", ID: "join-table", Title: in("Koble en tabell til et datasett", "Kople ein tabell til eit datasett", "Join a table to a collection"), Keywords: []string{"table", "csv", "join"},
-			Description: in("Kolonnene i en tabell med ett nummer per rad, som statistikk, blir egenskaper ved objektene med samme nummer. En rapport sier hva som mangler på begge sider.",
+		ProcessSummary: ogcapi.ProcessSummary{
+			Version:  "1.0.0",
+			ID:       "join-table",
+			Title:    in("Koble en tabell til et datasett", "Kople ein tabell til eit datasett", "Join a table to a collection"),
+			Keywords: []string{"table", "csv", "join"},
+			Description: in(
+				"Kolonnene i en tabell med ett nummer per rad, som statistikk, blir egenskaper ved objektene med samme nummer. En rapport sier hva som mangler på begge sider.",
 				"Kolonnane i ein tabell med eitt nummer per rad, som statistikk, blir eigenskapar ved objekta med same nummer. Ein rapport seier kva som manglar på begge sider.",
-				"The columns of a table with a code in each row, such as statistics, become properties of the features with the same code. A report tells what has no match on either side."),
-			JobControlOptions: []string{Sync, Async, Dismiss}, OutputTransmission: []string{"value", "reference"}},
+				"The columns of a table with a code in each row, such as statistics, become properties of the features with the same code. A report tells what has no match on either side.",
+			),
+			JobControlOptions:  []string{Sync, Async, Dismiss},
+			OutputTransmission: []string{"value", "reference"},
+		},
 		Inputs: append(ogcapi.ProcessInputs{
-			{ID: "collection_id", Title: in("Datasett", "Datasett", "Collection"), Schema: m{"type": "string", "enum": orNone(ids)}, MinOccurs: 1, MaxOccurs: 1},
-			{ID: "table", Title: in("Tabell: CSV med overskrifter", "Tabell: CSV med overskrifter", "Table: CSV with a header"), Schema: m{"anyOf": []any{m{"type": "string", "minLength": 1, "contentMediaType": mediaCSV}}}, MinOccurs: 1, MaxOccurs: 1},
-			{ID: "code", Title: in("Kolonne med numrene", "Kolonne med numra", "Column with the codes"), Schema: text, MaxOccurs: 1},
-			{ID: "columns", Title: in("Kolonner som kobles til, med komma mellom; alle uten", "Kolonnar som blir kopla til, med komma mellom; alle utan", "Columns to join, separated by commas; all without"), Schema: text, MaxOccurs: 1},
-			{ID: "key", Title: in("Egenskap med numrene; id-en uten", "Eigenskap med numra; id-en utan", "Property with the codes; the id without"), Schema: text, MaxOccurs: 1},
-			{ID: "unmatched", Title: in("Objekter uten rad: behold eller utelat", "Objekt utan rad: hald på eller lat ute", "Features without a row: keep or drop"), Schema: m{"type": "string", "enum": []string{"keep", "drop"}, "default": "keep"}, MaxOccurs: 1},
-			{ID: "format", Title: in("Format", "Format", "Format"), Schema: m{"type": "string", "enum": names, "default": "json"}, MaxOccurs: 1},
-			{ID: "crs", Title: in("Koordinatsystem", "Koordinatsystem", "Coordinate reference system"), Schema: m{"type": "string", "format": "uri"}, MaxOccurs: 1}}, datetimeInput(cat, lang)...),
+			{
+				ID:        "collection_id",
+				Title:     in("Datasett", "Datasett", "Collection"),
+				Schema:    m{"type": "string", "enum": orNone(ids)},
+				MinOccurs: 1,
+				MaxOccurs: 1,
+			},
+			{
+				ID:        "table",
+				Title:     in("Tabell: CSV med overskrifter", "Tabell: CSV med overskrifter", "Table: CSV with a header"),
+				Schema:    m{"anyOf": []any{m{"type": "string", "minLength": 1, "contentMediaType": mediaCSV}}},
+				MinOccurs: 1,
+				MaxOccurs: 1,
+			},
+			{
+				ID:        "code",
+				Title:     in("Kolonne med numrene", "Kolonne med numra", "Column with the codes"),
+				Schema:    text,
+				MaxOccurs: 1,
+			},
+			{
+				ID: "columns",
+				Title: in("Kolonner som kobles til, med komma mellom; alle uten",
+					"Kolonnar som blir kopla til, med komma mellom; alle utan",
+					"Columns to join, separated by commas; all without"),
+				Schema:    text,
+				MaxOccurs: 1,
+			},
+			{
+				ID: "key",
+				Title: in("Egenskap med numrene; id-en uten", "Eigenskap med numra; id-en utan",
+					"Property with the codes; the id without"),
+				Schema:    text,
+				MaxOccurs: 1,
+			},
+			{
+				ID: "unmatched",
+				Title: in("Objekter uten rad: behold eller utelat", "Objekt utan rad: hald på eller lat ute",
+					"Features without a row: keep or drop"),
+				Schema:    m{"type": "string", "enum": []string{"keep", "drop"}, "default": "keep"},
+				MaxOccurs: 1,
+			},
+			{
+				ID:        "format",
+				Title:     in("Format", "Format", "Format"),
+				Schema:    m{"type": "string", "enum": names, "default": "json"},
+				MaxOccurs: 1,
+			},
+			{
+				ID:        "crs",
+				Title:     in("Koordinatsystem", "Koordinatsystem", "Coordinate reference system"),
+				Schema:    m{"type": "string", "format": "uri"},
+				MaxOccurs: 1,
+			}}, datetimeInput(cat, lang)...),
 		Outputs: ogcapi.ProcessOutputs{
-			{ID: "joined", Title: in("Datasettet med tabellen", "Datasettet med tabellen", "The collection with the table"), Schema: m{"oneOf": media}},
-			{ID: "report", Title: in("Hva som passer sammen", "Kva som passar saman", "What matches"), Schema: m{"type": "object", "contentMediaType": "application/json", "properties": m{"joinInformation": m{"type": "object", "properties": numbers}}}}},
-		Example: m{"inputs": m{"collection_id": first, "table": "code;value\n0301;10,5\n4601;7\n"}, "outputs": m{"joined": m{}}},
+			{
+				ID:     "joined",
+				Title:  in("Datasettet med tabellen", "Datasettet med tabellen", "The collection with the table"),
+				Schema: m{"oneOf": media},
+			},
+			{
+				ID:    "report",
+				Title: in("Hva som passer sammen", "Kva som passar saman", "What matches"),
+				Schema: m{
+					"type":             "object",
+					"contentMediaType": "application/json",
+					"properties":       m{"joinInformation": m{"type": "object", "properties": numbers}},
+				},
+			}},
+		Example: m{
+			"inputs":  m{"collection_id": first, "table": "code;value\n0301;10,5\n4601;7\n"},
+			"outputs": m{"joined": m{}},
+		},
 	}
 }
 
@@ -84,9 +161,17 @@ func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, err
 	}
 	coll, ok := snap.Catalog().Collection(in.Text("collection_id"))
 	if !ok || !coll.Public {
-		return nil, Fault(in.Text("collection_id"), problem.Sayf("use one of %s", strings.Join(publicIDs(snap.Catalog(), false), ", ")), "collection_id")
+		return nil, Fault(in.Text("collection_id"),
+			problem.Sayf("use one of %s", strings.Join(publicIDs(snap.Catalog(), false), ", ")), "collection_id")
 	}
-	o := format.Options{Count: -1, Address: env.Base + "/collections/" + coll.ID, Title: coll.Title.In(env.Lang), Dated: snap.Catalog().Modified, Temp: env.Temp, GeoPackage: env.GeoPackage}
+	o := format.Options{
+		Count:      -1,
+		Address:    env.Base + "/collections/" + coll.ID,
+		Title:      coll.Title.In(env.Lang),
+		Dated:      snap.Catalog().Modified,
+		Temp:       env.Temp,
+		GeoPackage: env.GeoPackage,
+	}
 	o.Collection = coll
 	if coll.Geometry != nil && !f.Lon {
 		o.CRS = crs.CRS84 // as GeoJSON has it, unless another is asked for
@@ -96,7 +181,8 @@ func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, err
 	}
 	j := &joined{Snapshot: snap, coll: coll, key: in.Text("key"), drop: in.Text("unmatched") == "drop"}
 	if j.key != "" && !visible(coll, j.key) {
-		return nil, Fault(j.key, problem.Sayf("name a property of the collection: %s", strings.Join(coll.Shown(), ", ")), "key")
+		return nil, Fault(j.key,
+			problem.Sayf("name a property of the collection: %s", strings.Join(coll.Shown(), ", ")), "key")
 	}
 	if j.at, err = env.moment(in, coll); err != nil {
 		return nil, err
@@ -112,9 +198,14 @@ func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, err
 	}
 	o.Collection = j.widened()
 	out := Outputs{"report": {Value: map[string]any{"joinInformation": j.report()}}}
-	out["joined"] = Output{Media: f.Media, Name: coll.ID + f.Ext, Losses: f.LossesIn(o), Write: func(ctx context.Context, w io.Writer) error {
-		return f.Produce(ctx, w, o, format.Source{Snapshot: j, Query: store.Query{Collection: coll.ID, AsOf: j.at}})
-	}}
+	out["joined"] = Output{
+		Media:  f.Media,
+		Name:   coll.ID + f.Ext,
+		Losses: f.LossesIn(o),
+		Write: func(ctx context.Context, w io.Writer) error {
+			return f.Produce(ctx, w, o, format.Source{Snapshot: j, Query: store.Query{Collection: coll.ID, AsOf: j.at}})
+		},
+	}
 	return out, nil
 }
 
@@ -199,7 +290,8 @@ func (j *joined) choose(names []string, in Inputs) (code int, chosen []int, err 
 		for name := range strings.SplitSeq(list, ",") {
 			i := slices.Index(names, strings.TrimSpace(name))
 			if i < 0 || slices.Contains(chosen, i) {
-				return code, nil, Fault(list, problem.Sayf("name each column once, of %s", clipped(strings.Join(names, ", "))), "columns")
+				return code, nil, Fault(list,
+					problem.Sayf("name each column once, of %s", clipped(strings.Join(names, ", "))), "columns")
 			}
 			chosen = append(chosen, i)
 		}
@@ -216,7 +308,8 @@ func (j *joined) choose(names []string, in Inputs) (code int, chosen []int, err 
 	return code, chosen, nil
 }
 
-// settle makes numbers of columns that hold nothing else. Digits behind a zero are a code, as are more than a double holds.
+// settle makes numbers of columns that hold nothing else. Digits behind a zero are a code, as are more than a double
+// holds.
 func (j *joined) settle(decimals byte) {
 	number := func(s string) string {
 		if decimals == ',' && !strings.Contains(s, ".") {
@@ -391,8 +484,15 @@ func (j *joined) report() map[string]any {
 	for _, c := range j.columns {
 		columns[c.name] = c.property
 	}
-	return map[string]any{"numberOfMatchedCollectionKeys": len(j.features), "numberOfUnmatchedCollectionKeys": j.absent, "numberOfAdditionalAttributeKeys": len(additional),
-		"unmatchedCollectionKeys": orNone(j.missing), "additionalAttributeKeys": additional[:min(len(additional), maxTold)], "restoredCodes": j.restored, "columns": columns}
+	return map[string]any{
+		"numberOfMatchedCollectionKeys":   len(j.features),
+		"numberOfUnmatchedCollectionKeys": j.absent,
+		"numberOfAdditionalAttributeKeys": len(additional),
+		"unmatchedCollectionKeys":         orNone(j.missing),
+		"additionalAttributeKeys":         additional[:min(len(additional), maxTold)],
+		"restoredCodes":                   j.restored,
+		"columns":                         columns,
+	}
 }
 
 // Page leaves out features without a row, where these are dropped.
@@ -412,7 +512,13 @@ func (j *joined) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 }
 
 // Fetch gives features with their columns.
-func (j *joined) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (j *joined) Fetch(
+	ctx context.Context,
+	collection string,
+	rows []store.Row,
+	want store.Want,
+	fn func(*store.Feature) error,
+) error {
 	inner := want
 	inner.Properties = []string{}
 	if want.Properties == nil {

@@ -16,10 +16,13 @@ func datetimeInput(cat *store.Catalog, lang string) ogcapi.ProcessInputs {
 		return nil
 	}
 	return ogcapi.ProcessInputs{{ID: "datetime", Schema: map[string]any{"type": "string", "minLength": 1}, MaxOccurs: 1,
-		Title: told(lang, "Dag eller tidspunkt som versjonene gjaldt; nå uten", "Dag eller tidspunkt som versjonane galdt; no utan", "Day or moment at which versions were valid; now without")}}
+		Title: told(lang, "Dag eller tidspunkt som versjonene gjaldt; nå uten",
+			"Dag eller tidspunkt som versjonane galdt; no utan",
+			"Day or moment at which versions were valid; now without")}}
 }
 
-// moment is that of which versions are asked: what datetime names, of a day its beginning, else now. One of the collections has versions.
+// moment is that of which versions are asked: what datetime names, of a day its beginning, else now. One of the
+// collections has versions.
 func (env *Env) moment(in Inputs, of ...*store.Collection) (time.Time, error) {
 	text := in.Text("datetime")
 	if text == "" {
@@ -28,9 +31,11 @@ func (env *Env) moment(in Inputs, of ...*store.Collection) (time.Time, error) {
 	at, ok := cql2.ParseInstant(text, env.Now.Location())
 	switch {
 	case !ok:
-		return time.Time{}, Fault(text, problem.Sayf("use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z"), "datetime")
+		return time.Time{}, Fault(text, problem.Sayf("use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z"),
+			"datetime")
 	case !slices.ContainsFunc(of, func(c *store.Collection) bool { return c.Versions != nil }):
-		return time.Time{}, Fault(text, problem.Sayf("leave it out: features of these collections have no versions"), "datetime")
+		return time.Time{}, Fault(text, problem.Sayf("leave it out: features of these collections have no versions"),
+			"datetime")
 	}
 	return store.Asked(at), nil
 }

@@ -46,18 +46,51 @@ func (neighbours) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 		first = ids[0]
 	}
 	return ogcapi.Process{
-		ProcessSummary: ogcapi.ProcessSummary{Version: "1.0.0", ID: "neighbours", Title: in("Naboer med felles grense", "Naboar med felles grense", "Neighbours with a shared border"), Keywords: []string{"neighbours", "border"},
-			Description: in("Inndelingene som grenser til en annen, den med lengst felles grense først. Lengder er meter på ellipsoiden; der grensene ikke passer sammen, er det bare sagt hvem som berører.",
+		ProcessSummary: ogcapi.ProcessSummary{
+			Version:  "1.0.0",
+			ID:       "neighbours",
+			Title:    in("Naboer med felles grense", "Naboar med felles grense", "Neighbours with a shared border"),
+			Keywords: []string{"neighbours", "border"},
+			Description: in(
+				"Inndelingene som grenser til en annen, den med lengst felles grense først. Lengder er meter på ellipsoiden; der grensene ikke passer sammen, er det bare sagt hvem som berører.",
 				"Inndelingane som grensar til ei anna, den med lengst felles grense først. Lengder er meter på ellipsoiden; der grensene ikkje passar saman, er det berre sagt kven som rører ved.",
-				"The divisions beside another one, those with the longest shared border first. Lengths are metres on the ellipsoid; where borders do not match it only tells who touches."),
-			JobControlOptions: []string{Sync, Async, Dismiss}, OutputTransmission: []string{"value", "reference"}},
+				"The divisions beside another one, those with the longest shared border first. Lengths are metres on the ellipsoid; where borders do not match it only tells who touches.",
+			),
+			JobControlOptions:  []string{Sync, Async, Dismiss},
+			OutputTransmission: []string{"value", "reference"},
+		},
 		Inputs: append(ogcapi.ProcessInputs{
-			{ID: "collection_id", Title: in("Datasett", "Datasett", "Collection"), Schema: m{"type": "string", "enum": ids}, MinOccurs: 1, MaxOccurs: 1},
-			{ID: "id", Title: in("Nummer på inndelingen", "Nummer på inndelinga", "Id of the division"), Schema: m{"type": "string", "minLength": 1}, MinOccurs: 1, MaxOccurs: 1}}, datetimeInput(cat, lang)...),
-		Outputs: ogcapi.ProcessOutputs{{ID: "neighbours", Title: in("Naboene", "Naboane", "The neighbours"), Schema: m{"type": "object", "contentMediaType": "application/json", "required": []string{"id", "method", "neighbours"}, "properties": m{
-			"id": m{"type": "string"}, "method": m{"type": "string", "enum": []string{methodBorders, methodTouches}},
-			"neighbours": m{"type": "array", "items": m{"type": "object", "required": []string{"id"}, "properties": m{
-				"id": m{"type": "string"}, "title": m{"type": "string"}, "length": m{"type": "number", "x-ogc-unit": "m"}, "href": m{"type": "string"}}}}}}}},
+			{
+				ID:        "collection_id",
+				Title:     in("Datasett", "Datasett", "Collection"),
+				Schema:    m{"type": "string", "enum": ids},
+				MinOccurs: 1,
+				MaxOccurs: 1,
+			},
+			{
+				ID:        "id",
+				Title:     in("Nummer på inndelingen", "Nummer på inndelinga", "Id of the division"),
+				Schema:    m{"type": "string", "minLength": 1},
+				MinOccurs: 1,
+				MaxOccurs: 1,
+			}}, datetimeInput(cat, lang)...),
+		Outputs: ogcapi.ProcessOutputs{
+			{
+				ID:    "neighbours",
+				Title: in("Naboene", "Naboane", "The neighbours"),
+				Schema: m{
+					"type":             "object",
+					"contentMediaType": "application/json",
+					"required":         []string{"id", "method", "neighbours"},
+					"properties": m{
+						"id": m{"type": "string"}, "method": m{"type": "string", "enum": []string{methodBorders, methodTouches}},
+						"neighbours": m{"type": "array", "items": m{"type": "object", "required": []string{"id"}, "properties": m{
+							"id": m{
+								"type": "string",
+							}, "title": m{"type": "string"}, "length": m{"type": "number", "x-ogc-unit": "m"}, "href": m{"type": "string"}}}}},
+				},
+			},
+		},
 		Example: m{"inputs": m{"collection_id": first, "id": "0301"}},
 	}
 }
@@ -88,7 +121,8 @@ type neighbourDoc struct {
 func (neighbours) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error) {
 	coll, ok := env.Store.Catalog().Collection(in.Text("collection_id"))
 	if !ok || !coll.Public || coll.Geometry == nil {
-		return nil, Fault(in.Text("collection_id"), problem.Sayf("use one of %s", strings.Join(drawnAreas(env.Catalog), ", ")), "collection_id")
+		return nil, Fault(in.Text("collection_id"),
+			problem.Sayf("use one of %s", strings.Join(drawnAreas(env.Catalog), ", ")), "collection_id")
 	}
 	id := in.Text("id")
 	doc := neighboursDoc{Collection: coll.ID, ID: id, Method: methodBorders, Neighbours: []neighbourDoc{}}
@@ -155,10 +189,16 @@ func (x *beside) valid(ctx context.Context, list []Neighbour) ([]Neighbour, erro
 	for i, n := range list {
 		all[i] = n.ID
 	}
-	err := x.env.Store.Fetch(ctx, x.coll.ID, store.Current(all...), store.Want{Properties: []string{}, NoGeometry: true, SkipMissing: true}, func(f *store.Feature) error {
-		ids = append(ids, strings.Clone(f.Public()))
-		return nil
-	})
+	err := x.env.Store.Fetch(
+		ctx,
+		x.coll.ID,
+		store.Current(all...),
+		store.Want{Properties: []string{}, NoGeometry: true, SkipMissing: true},
+		func(f *store.Feature) error {
+			ids = append(ids, strings.Clone(f.Public()))
+			return nil
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -201,14 +241,24 @@ func (x *beside) name(ctx context.Context, list []neighbourDoc) error {
 func (x *beside) touching(ctx context.Context, row store.Row) ([]Neighbour, error) {
 	coll := x.coll
 	var where cql2.Expr
-	err := x.env.Store.Fetch(ctx, coll.ID, []store.Row{row}, store.Want{Properties: []string{}}, func(f *store.Feature) error {
-		if f.Geometry.IsNull() {
-			return nil
-		}
-		g, err := wkb.Decode(f.Geometry.WKB)
-		where = cql2.Spatial{Op: cql2.STouches, L: cql2.Prop{Name: coll.Geometry.Name}, R: cql2.Geom{G: g, CRS: coll.Geometry.CRS}}
-		return err
-	})
+	err := x.env.Store.Fetch(
+		ctx,
+		coll.ID,
+		[]store.Row{row},
+		store.Want{Properties: []string{}},
+		func(f *store.Feature) error {
+			if f.Geometry.IsNull() {
+				return nil
+			}
+			g, err := wkb.Decode(f.Geometry.WKB)
+			where = cql2.Spatial{
+				Op: cql2.STouches,
+				L:  cql2.Prop{Name: coll.Geometry.Name},
+				R:  cql2.Geom{G: g, CRS: coll.Geometry.CRS},
+			}
+			return err
+		},
+	)
 	if err != nil || where == nil {
 		return nil, err
 	}

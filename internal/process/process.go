@@ -1,8 +1,10 @@
-// Package process holds the processes of the service (OGC 18-062r2): what each takes and gives, the check of what it is given, and its work.
+// Package process holds the processes of the service (OGC 18-062r2): what each takes and gives, the check of what it
+// is given, and its work.
 //
-// A Process describes itself and executes. What it is given was checked against its description before, so that Execute sees values of the
-// described types only; what it gives are values, or files that it writes while it works. A process knows neither HTTP nor jobs: who runs
-// it tells by an Env where data come from and where progress goes, and ends its context when nobody wants the outputs any more.
+// A Process describes itself and executes. What it is given was checked against its description before, so that
+// Execute sees values of the described types only; what it gives are values, or files that it writes while it works.
+// A process knows neither HTTP nor jobs: who runs it tells by an Env where data come from and where progress goes,
+// and ends its context when nobody wants the outputs any more.
 package process
 
 import (
@@ -24,10 +26,12 @@ import (
 // Process is one process. It is safe for concurrent use.
 type Process interface {
 	ID() string
-	// Describe tells inputs and outputs, without links, in the language asked: nb, nn or en. Schemas are of JSON Schema what check knows.
+	// Describe tells inputs and outputs, without links, in the language asked: nb, nn or en. Schemas are of JSON
+	// Schema what check knows.
 	Describe(cat *store.Catalog, lang string) ogcapi.Process
-	// Execute does the work. Inputs have every default filled in. An error of kind problem.Invalid has faults with In "body" and the JSON
-	// pointer of the input as Param; see Fault. Files among the outputs are written after it has returned, by the same caller.
+	// Execute does the work. Inputs have every default filled in. An error of kind problem.Invalid has faults with In
+	// "body" and the JSON pointer of the input as Param; see Fault. Files among the outputs are written after it has
+	// returned, by the same caller.
 	Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error)
 }
 
@@ -44,31 +48,36 @@ type Env struct {
 	Store   store.Store // its questions wait for the turns of the caller
 	// Snapshot holds one state of the data until the execution has ended, its files included.
 	Snapshot func(context.Context) (store.Snapshot, error)
-	// Open reads what an input refers to (OGC 18-062r2, 7.11.2.4): a collection of this service, or an address of the allow-list.
+	// Open reads what an input refers to (OGC 18-062r2, 7.11.2.4): a collection of this service, or an address of the
+	// allow-list.
 	Open func(ctx context.Context, href string) (io.ReadCloser, string, error)
 	// GeoPackage begins a new GeoPackage at a path. Nil: none can be written.
 	GeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 	Temp       string // folder for temporary files; "" for that of the system
 	Base       string // absolute URL of the mount, without a slash at its end
 	Lang       string // nb, nn or en
-	// Now is the moment of the execution in the time zone of the service: of features with versions those of then are asked.
+	// Now is the moment of the execution in the time zone of the service: of features with versions those of then are
+	// asked.
 	Now time.Time
 	// History is what is known of divisions through time; nil when nothing is.
 	History func(context.Context) (*history.History, error)
-	// Lookup answers which divisions are at a point, as GET /lookup does for the same parameters. What is wrong with these is told of inputs of the same names.
+	// Lookup answers which divisions are at a point, as GET /lookup does for the same parameters. What is wrong with
+	// these is told of inputs of the same names.
 	Lookup func(ctx context.Context, parameters url.Values) (json.RawMessage, error)
-	// Divisions finds divisions for a table, of the collections that a list with commas names ("": all of areas); of those with versions the ones that were valid on a day or
-	// at a moment ("": now). Points are in a CRS, x before y. What is wrong with the words is told of the inputs collections and datetime.
+	// Divisions finds divisions for a table, of the collections that a list with commas names ("": all of areas); of
+	// those with versions the ones that were valid on a day or at a moment ("": now). Points are in a CRS, x before
+	// y. What is wrong with the words is told of the inputs collections and datetime.
 	Divisions func(ctx context.Context, collections, datetime string, points crs.ID) (enrich.Finder, error)
-	// Neighbours lists the rows of features that share a border with one, of all times, the longest first. Not covered: the collection is no coverage, so that borders cannot be told.
+	// Neighbours lists the rows of features that share a border with one, of all times, the longest first. Not
+	// covered: the collection is no coverage, so that borders cannot be told.
 	Neighbours func(ctx context.Context, collection, row string) (list []Neighbour, covered bool, err error)
 	Waiting    bool // a client waits for the outputs
 	// Progress tells how far the work is, in percent, with a short text that may be empty. It returns at once.
 	Progress func(percent int, message string)
 }
 
-// Inputs are checked values by name, as JSON decodes to: string, bool, json.Number, []any, map[string]any, nil. An input that may occur several
-// times is a []any. An input of a Referrer that came by reference is a Ref.
+// Inputs are checked values by name, as JSON decodes to: string, bool, json.Number, []any, map[string]any, nil. An
+// input that may occur several times is a []any. An input of a Referrer that came by reference is a Ref.
 type Inputs map[string]any
 
 // Ref is an input by reference that the process opens by itself, with Env.Open.
@@ -138,7 +147,18 @@ func (r *Registry) Find(id string) (Process, bool) {
 
 // Standard lists the processes that need nothing but an Env.
 func Standard() []Process {
-	return append([]Process{echo{}, distinct{}, locatePoint{}, enrichTable{}, joinTable{}, neighbours{}, translateCodes{}, harmoniseSeries{}}, exports()...)
+	return append(
+		[]Process{
+			echo{},
+			distinct{},
+			locatePoint{},
+			enrichTable{},
+			joinTable{},
+			neighbours{},
+			translateCodes{},
+			harmoniseSeries{},
+		},
+		exports()...)
 }
 
 // told picks a text by language.

@@ -11,7 +11,8 @@ import (
 	"grense/internal/store"
 )
 
-// TestProcessesDescribeThemselves: under the id by which they are found, with texts in each language, and with inputs and outputs that have a type.
+// TestProcessesDescribeThemselves: under the id by which they are found, with texts in each language, and with inputs
+// and outputs that have a type.
 func TestProcessesDescribeThemselves(t *testing.T) {
 	t.Parallel()
 	r := process.NewRegistry(process.Standard()...)
@@ -28,7 +29,8 @@ func TestProcessesDescribeThemselves(t *testing.T) {
 				t.Errorf("%s describes itself as %s", id, d.ID)
 			}
 			if d.Title == "" || d.Description == "" || told[d.Description] != "" {
-				t.Errorf("%s: title %q and description %q in %s; in %s it has the same", id, d.Title, d.Description, lang, told[d.Description])
+				t.Errorf("%s: title %q and description %q in %s; in %s it has the same", id, d.Title, d.Description,
+					lang, told[d.Description])
 			}
 			told[d.Description] = lang
 			for _, in := range d.Inputs {
@@ -86,7 +88,9 @@ func TestFaultyExecutionsNameTheInputByAJSONPointer(t *testing.T) {
 	} {
 		_, err := process.Read([]byte(body), p, d)
 		e := problem.Of(err)
-		if err == nil || e.Kind != problem.Invalid || len(e.Faults) == 0 || e.Faults[0].Param != want || e.Faults[0].In != "body" || e.Faults[0].Cure == "" {
+		if err == nil || e.Kind != problem.Invalid || len(e.Faults) == 0 || e.Faults[0].Param != want ||
+			e.Faults[0].In != "body" ||
+			e.Faults[0].Cure == "" {
 			t.Errorf("%s: %v, want %s", body, err, want)
 		}
 	}
@@ -104,8 +108,12 @@ func TestFaultyExecutionsNameTheInputByAJSONPointer(t *testing.T) {
 func TestInputsAreTheirValues(t *testing.T) {
 	t.Parallel()
 	p, d := echo(t)
-	r, err := process.Read([]byte(`{"inputs":{"string":"Å","number":{"value":1.50},"object":{"value":{"a":1}},"array":[1,2],"boolean":false,
-		"bbox":{"crs":"urn:ogc:def:crs:EPSG:6.6:4326","bbox":[345345345,345345354,345345355,345345365]}},"outputs":{"string":{},"number":{"transmissionMode":"value"}},"response":"document"}`), p, d)
+	r, err := process.Read(
+		[]byte(`{"inputs":{"string":"Å","number":{"value":1.50},"object":{"value":{"a":1}},"array":[1,2],"boolean":false,
+		"bbox":{"crs":"urn:ogc:def:crs:EPSG:6.6:4326","bbox":[345345345,345345354,345345355,345345365]}},"outputs":{"string":{},"number":{"transmissionMode":"value"}},"response":"document"}`),
+		p,
+		d,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +125,8 @@ func TestInputsAreTheirValues(t *testing.T) {
 	if string(b) != want || strings.Join(r.Outputs, " ") != "number string" || !r.Document {
 		t.Errorf("%s\n%v %v", b, r.Outputs, r.Document)
 	}
-	if r, err = process.Read([]byte(`{"id":"echo","mode":"sync"}`), p, d); err != nil || len(r.Outputs) != 6 || r.Document {
+	if r, err = process.Read([]byte(`{"id":"echo","mode":"sync"}`), p, d); err != nil || len(r.Outputs) != 6 ||
+		r.Document {
 		t.Errorf("nothing asked: %+v, %v", r, err)
 	}
 }

@@ -18,7 +18,8 @@ import (
 	"grense/internal/problem"
 )
 
-// Request is an execution that was asked for (OGC 18-062r2, 7.11), read and checked but for what stands elsewhere: inputs by reference.
+// Request is an execution that was asked for (OGC 18-062r2, 7.11), read and checked but for what stands elsewhere:
+// inputs by reference.
 type Request struct {
 	Inputs     Inputs
 	Outputs    []string           // wanted, sorted
@@ -29,7 +30,8 @@ type Request struct {
 	refs map[string]int // how many references stand in an input
 }
 
-// Read reads the body of an execution and checks it against the description d. All that is wrong is told at once, by JSON pointers.
+// Read reads the body of an execution and checks it against the description d. All that is wrong is told at once, by
+// JSON pointers.
 func Read(body []byte, p Process, d ogcapi.Process) (*Request, error) {
 	var x ogcapi.Execute
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -44,7 +46,10 @@ func Read(body []byte, p Process, d ogcapi.Process) (*Request, error) {
 		return nil, badJSON(err)
 	}
 	if at, twice := enrich.RepeatedMember(body); twice {
-		return nil, &problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{{In: "body", Param: at, Cure: "the member is written twice; write it once"}}}
+		return nil, &problem.Error{
+			Kind:   problem.Invalid,
+			Faults: []problem.Fault{{In: "body", Param: at, Cure: "the member is written twice; write it once"}},
+		}
 	}
 	r := &Request{Inputs: Inputs{}, Reference: map[string]bool{}, refs: map[string]int{}}
 	var c checker
@@ -67,7 +72,8 @@ func Read(body []byte, p Process, d ogcapi.Process) (*Request, error) {
 	return r, nil
 }
 
-// members checks that the body is an object whose members are those of an execution. Those that drafts of the standard had are passed over.
+// members checks that the body is an object whose members are those of an execution. Those that drafts of the
+// standard had are passed over.
 func (c *checker) members(body []byte) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil || members == nil {
@@ -75,7 +81,8 @@ func (c *checker) members(body []byte) error {
 	}
 	for _, name := range sortedKeys(members) {
 		if !slices.Contains([]string{"inputs", "outputs", "response", "subscriber", "id", "mode"}, name) {
-			c.fail(pointer(name), missing{}, "there is no such member; an execution has inputs, outputs, response and subscriber")
+			c.fail(pointer(name), missing{},
+				"there is no such member; an execution has inputs, outputs, response and subscriber")
 		} else if string(members[name]) == "null" && name == "inputs" {
 			c.fail(pointer(name), nil, "send an object with the inputs, or leave it out")
 		}
@@ -158,7 +165,8 @@ func typeIsRef(v any) bool {
 	return ok
 }
 
-// unwrap takes a qualified value apart (OGC 18-062r2, 7.11.2.3), and makes a Ref of a link. An object of another form is the value itself.
+// unwrap takes a qualified value apart (OGC 18-062r2, 7.11.2.3), and makes a Ref of a link. An object of another form
+// is the value itself.
 func (c *checker) unwrap(schema map[string]any, v any, at string) any {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -180,7 +188,8 @@ func (c *checker) unwrap(schema map[string]any, v any, at string) any {
 	if !ok || !only("value", "mediaType", "encoding", "schema") {
 		return v
 	}
-	if _, object := value.(map[string]any); !object && len(m) == 1 && schema["type"] == "object" { // an object with a member of that name
+	// an object with a member of that name
+	if _, object := value.(map[string]any); !object && len(m) == 1 && schema["type"] == "object" {
 		return v
 	}
 	want, _ := schema["contentMediaType"].(string)
@@ -205,7 +214,9 @@ func (r *Request) readOutputs(c *checker, out map[string]ogcapi.ExecuteOutput, d
 			continue
 		}
 		want, _ := normal(spec.Schema)["contentMediaType"].(string)
-		if f := out[name].Format.MediaType; f != "" && !strings.EqualFold(f, want) && (want != "" || !strings.EqualFold(f, "application/json")) && f != "text/plain" {
+		if f := out[name].Format.MediaType; f != "" && !strings.EqualFold(f, want) &&
+			(want != "" || !strings.EqualFold(f, "application/json")) &&
+			f != "text/plain" {
 			c.fail(at+"/format/mediaType", f, "the output is %s", orJSON(want))
 		}
 		switch out[name].TransmissionMode {
@@ -308,7 +319,11 @@ func (r *Request) Resolve(ctx context.Context, env *Env, d ogcapi.Process) error
 // atHref tells what is wrong with a reference by the JSON pointer of it; at is that of the input.
 func atHref(err error, ref Ref, at string) error {
 	if e := problem.Of(err); e.Kind == problem.Invalid && len(e.Faults) == 0 {
-		return &problem.Error{Kind: problem.Invalid, Err: e.Err, Faults: []problem.Fault{faultAt(at+"/href", ref.Href, problem.Sayf("%s", e.Detail))}}
+		return &problem.Error{
+			Kind:   problem.Invalid,
+			Err:    e.Err,
+			Faults: []problem.Fault{faultAt(at+"/href", ref.Href, problem.Sayf("%s", e.Detail))},
+		}
 	}
 	return err
 }
@@ -322,10 +337,17 @@ func referred(ctx context.Context, env *Env, ref Ref, at string) ([]byte, error)
 	defer in.Close()
 	b, err := io.ReadAll(io.LimitReader(in, maxReferred+1))
 	if err != nil {
-		return nil, &problem.Error{Kind: problem.Invalid, Err: err, Faults: []problem.Fault{faultAt(at+"/href", ref.Href, problem.Sayf("what is there breaks off; try again"))}}
+		return nil, &problem.Error{
+			Kind:   problem.Invalid,
+			Err:    err,
+			Faults: []problem.Fault{faultAt(at+"/href", ref.Href, problem.Sayf("what is there breaks off; try again"))},
+		}
 	}
 	if len(b) > maxReferred {
-		return nil, &problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{faultAt(at+"/href", ref.Href, problem.Sayf("refer to at most %d bytes", maxReferred))}}
+		return nil, &problem.Error{
+			Kind:   problem.Invalid,
+			Faults: []problem.Fault{faultAt(at+"/href", ref.Href, problem.Sayf("refer to at most %d bytes", maxReferred))},
+		}
 	}
 	return b, nil
 }

@@ -42,7 +42,8 @@ type tableIn struct {
 	lines bool // JSON objects, one a line
 }
 
-// openTable begins to read the input table, a value or what a reference leads to. Which format it has, its first byte tells.
+// openTable begins to read the input table, a value or what a reference leads to. Which format it has, its first byte
+// tells.
 func openTable(ctx context.Context, env *Env, in Inputs) (*tableIn, error) {
 	t := &tableIn{close: func() error { return nil }}
 	if ref, ok := in["table"].(Ref); ok {
@@ -51,9 +52,15 @@ func openTable(ctx context.Context, env *Env, in Inputs) (*tableIn, error) {
 			return nil, atHref(err, ref, pointer("inputs", "table"))
 		}
 		media, _, _ = strings.Cut(media, ";")
-		if media != "" && !slices.Contains([]string{mediaCSV, mediaLines, "application/jsonl", "text/plain", "application/octet-stream"}, strings.TrimSpace(media)) {
+		if media != "" &&
+			!slices.Contains(
+				[]string{mediaCSV, mediaLines, "application/jsonl", "text/plain", "application/octet-stream"},
+				strings.TrimSpace(media),
+			) {
 			r.Close()
-			return nil, Fault(ref.Href, problem.Sayf("what is there is %s; refer to CSV, such as items with f=csv, or to JSON lines", media), "table", "href")
+			return nil, Fault(ref.Href,
+				problem.Sayf("what is there is %s; refer to CSV, such as items with f=csv, or to JSON lines", media),
+				"table", "href")
 		}
 		t.close, t.Reader = r.Close, bufio.NewReaderSize(r, 64<<10)
 		if env.Waiting {
@@ -81,7 +88,9 @@ type shortReader struct {
 func (s *shortReader) Read(b []byte) (int, error) {
 	n, err := s.Reader.Read(b)
 	if s.left -= n; s.left < 0 {
-		return n, Fault(s.href, problem.Sayf("the table has more than %d bytes; ask for a job, with Prefer: respond-async", maxWaiting), "table", "href")
+		return n, Fault(s.href,
+			problem.Sayf("the table has more than %d bytes; ask for a job, with Prefer: respond-async", maxWaiting),
+			"table", "href")
 	}
 	return n, err
 }
@@ -116,7 +125,10 @@ func newDivided(ctx context.Context, env *Env, in Inputs) (*divided, error) {
 
 // outputs are the table, and the counts of its rows.
 func (d *divided) outputs() Outputs {
-	return Outputs{"table": {Media: d.media, Name: d.name, Write: d.write}, "report": {Media: "application/json", Write: d.report}}
+	return Outputs{
+		"table":  {Media: d.media, Name: d.name, Write: d.write},
+		"report": {Media: "application/json", Write: d.report},
+	}
 }
 
 func (d *divided) write(ctx context.Context, w io.Writer) error {
@@ -186,18 +198,64 @@ func (enrichTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	in := func(nb, nn, en string) string { return told(lang, nb, nn, en) }
 	text := m{"type": "string", "minLength": 1}
 	return ogcapi.Process{
-		ProcessSummary: ogcapi.ProcessSummary{Version: "1.0.0", ID: "enrich-table", Title: in("Legg inndelinger til en tabell", "Legg inndelingar til ein tabell", "Add divisions to a table"), Keywords: []string{"table", "csv"},
-			Description: in("Legger nummer og navn på inndelingene til hver rad av en tabell med punkter eller nummer, i samme rekkefølge. Store tabeller kommer ved referanse og kjøres som jobb.",
+		ProcessSummary: ogcapi.ProcessSummary{
+			Version:  "1.0.0",
+			ID:       "enrich-table",
+			Title:    in("Legg inndelinger til en tabell", "Legg inndelingar til ein tabell", "Add divisions to a table"),
+			Keywords: []string{"table", "csv"},
+			Description: in(
+				"Legger nummer og navn på inndelingene til hver rad av en tabell med punkter eller nummer, i samme rekkefølge. Store tabeller kommer ved referanse og kjøres som jobb.",
 				"Legg nummer og namn på inndelingane til kvar rad av ein tabell med punkt eller nummer, i same rekkjefølgje. Store tabellar kjem ved referanse og blir køyrde som jobb.",
-				"Adds ids and names of divisions to each row of a table of points or codes, in the same order. Large tables come by reference and run as a job."),
-			JobControlOptions: []string{Sync, Async, Dismiss}, OutputTransmission: []string{"value", "reference"}},
+				"Adds ids and names of divisions to each row of a table of points or codes, in the same order. Large tables come by reference and run as a job.",
+			),
+			JobControlOptions:  []string{Sync, Async, Dismiss},
+			OutputTransmission: []string{"value", "reference"},
+		},
 		Inputs: append(ogcapi.ProcessInputs{
-			{ID: "table", Title: in("Tabell: CSV med overskrifter, eller et JSON-objekt per linje", "Tabell: CSV med overskrifter, eller eit JSON-objekt per linje", "Table: CSV with a header, or a JSON object a line"), Schema: tableSchema, MinOccurs: 1, MaxOccurs: 1},
-			{ID: "x", Title: in("Kolonne med lengdegrad eller øst", "Kolonne med lengdegrad eller aust", "Column with the longitude or easting"), Schema: text, MaxOccurs: 1},
-			{ID: "y", Title: in("Kolonne med breddegrad eller nord", "Kolonne med breiddegrad eller nord", "Column with the latitude or northing"), Schema: text, MaxOccurs: 1},
-			{ID: "code", Title: in("Kolonne med nummer, i stedet for punkter", "Kolonne med nummer, i staden for punkt", "Column with codes, instead of points"), Schema: text, MaxOccurs: 1},
-			{ID: "crs", Title: in("Koordinatsystem for punktene", "Koordinatsystem for punkta", "Coordinate reference system of the points"), Schema: m{"type": "string", "format": "uri"}, MaxOccurs: 1},
-			{ID: "collections", Title: in("Datasett, med komma mellom; alle uten", "Datasett, med komma mellom; alle utan", "Collections, separated by commas; all without"), Schema: text, MaxOccurs: 1}}, datetimeInput(cat, lang)...),
+			{
+				ID: "table",
+				Title: in("Tabell: CSV med overskrifter, eller et JSON-objekt per linje",
+					"Tabell: CSV med overskrifter, eller eit JSON-objekt per linje",
+					"Table: CSV with a header, or a JSON object a line"),
+				Schema:    tableSchema,
+				MinOccurs: 1,
+				MaxOccurs: 1,
+			},
+			{
+				ID: "x",
+				Title: in("Kolonne med lengdegrad eller øst", "Kolonne med lengdegrad eller aust",
+					"Column with the longitude or easting"),
+				Schema:    text,
+				MaxOccurs: 1,
+			},
+			{
+				ID: "y",
+				Title: in("Kolonne med breddegrad eller nord", "Kolonne med breiddegrad eller nord",
+					"Column with the latitude or northing"),
+				Schema:    text,
+				MaxOccurs: 1,
+			},
+			{
+				ID: "code",
+				Title: in("Kolonne med nummer, i stedet for punkter", "Kolonne med nummer, i staden for punkt",
+					"Column with codes, instead of points"),
+				Schema:    text,
+				MaxOccurs: 1,
+			},
+			{
+				ID: "crs",
+				Title: in("Koordinatsystem for punktene", "Koordinatsystem for punkta",
+					"Coordinate reference system of the points"),
+				Schema:    m{"type": "string", "format": "uri"},
+				MaxOccurs: 1,
+			},
+			{
+				ID: "collections",
+				Title: in("Datasett, med komma mellom; alle uten", "Datasett, med komma mellom; alle utan",
+					"Collections, separated by commas; all without"),
+				Schema:    text,
+				MaxOccurs: 1,
+			}}, datetimeInput(cat, lang)...),
 		Outputs: tableOutputs(in),
 		Example: m{"inputs": m{"table": "name,lon,lat\nOslo,10.75,59.91\n"}, "outputs": m{"table": m{}}},
 	}
@@ -207,9 +265,20 @@ func (enrichTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 func tableOutputs(in func(nb, nn, en string) string) ogcapi.ProcessOutputs {
 	type m = map[string]any
 	return ogcapi.ProcessOutputs{
-		{ID: "table", Title: in("Tabellen med de nye kolonnene", "Tabellen med dei nye kolonnane", "The table with the new columns"), Schema: tableOutput},
-		{ID: "report", Title: in("Hvor mange rader det ble funnet noe for", "Kor mange rader det vart funne noko for", "How many rows something was found for"), Schema: m{"type": "object", "contentMediaType": "application/json", "properties": m{
-			"rows": m{"type": "integer"}, "matched": m{"type": "integer"}, "unmatched": m{"type": "integer"}, "errors": m{"type": "integer"}, "restoredCodes": m{"type": "integer"}}}}}
+		{
+			ID:     "table",
+			Title:  in("Tabellen med de nye kolonnene", "Tabellen med dei nye kolonnane", "The table with the new columns"),
+			Schema: tableOutput,
+		},
+		{
+			ID: "report",
+			Title: in("Hvor mange rader det ble funnet noe for", "Kor mange rader det vart funne noko for",
+				"How many rows something was found for"),
+			Schema: m{"type": "object", "contentMediaType": "application/json", "properties": m{
+				"rows": m{
+					"type": "integer",
+				}, "matched": m{"type": "integer"}, "unmatched": m{"type": "integer"}, "errors": m{"type": "integer"}, "restoredCodes": m{"type": "integer"}}},
+		}}
 }
 
 // Execute finds the columns; rows are read while they are written.

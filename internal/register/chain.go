@@ -15,8 +15,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// draws is the number of values that a record draws from its own chain. The first six make its name; each of the others starts a
-// chain for one part of the record, so that a part that draws more does not move the next one.
+// draws is the number of values that a record draws from its own chain. The first six make its name; each of the
+// others starts a chain for one part of the record, so that a part that draws more does not move the next one.
 const draws = 18
 
 // The parts of a record, by the place of their value in the chain.
@@ -48,8 +48,8 @@ func newChain(seed, i uint64) (c chain) {
 	return c
 }
 
-// part returns the source of one part of the record. It starts from the complement of the part's value: from the value itself it
-// would give the values of the parts that follow.
+// part returns the source of one part of the record. It starts from the complement of the part's value: from the
+// value itself it would give the values of the parts that follow.
 func (c *chain) part(k int) source { return source{^c[k]} }
 
 // source is a chain of pseudo-random numbers.
@@ -61,7 +61,8 @@ func (s *source) next() uint64 {
 	return s.x
 }
 
-// under returns a number from 0 to n-1; n is at least 1. The bias is that of a remainder, below 2^-40 for all n used here.
+// under returns a number from 0 to n-1; n is at least 1. The bias is that of a remainder, below 2^-40 for all n used
+// here.
 func (s *source) under(n int) int { return int(s.next() % uint64(n)) }
 
 // between returns a number from lo to hi, both possible.
@@ -95,14 +96,15 @@ func choose(s *source, list []weighted) string {
 	panic("register: weights do not add up")
 }
 
-// numberBits is the width of a stedsnummer; both halves of the permutation have half as many bits, rounded up, and values
-// outside are permuted again until they fall inside.
+// numberBits is the width of a stedsnummer; both halves of the permutation have half as many bits, rounded up, and
+// values outside are permuted again until they fall inside.
 const numberBits = 21
 
 // MaxPlaces is the largest register that can be generated: there is one stedsnummer for each number of 21 bits.
 const MaxPlaces = 1 << numberBits
 
-// permute maps 0 to MaxPlaces-1 onto itself: four rounds of a Feistel network on 22 bits, walked until the value is in range.
+// permute maps 0 to MaxPlaces-1 onto itself: four rounds of a Feistel network on 22 bits, walked until the value is
+// in range.
 func permute(seed, i uint64) uint64 {
 	const half, mask = (numberBits + 1) / 2, 1<<((numberBits+1)/2) - 1
 	for {

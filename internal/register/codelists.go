@@ -11,8 +11,9 @@ import (
 	"grense/internal/store"
 )
 
-// The values of the public lists are facts of the SSR 5.0 product specification (Kartverket). The lists omraade, stedMerknadstype,
-// stedsnavnMerknadstype, skrivemaateMerknadstype and forvaltningsomraade are not published; their values are a default set of ours.
+// The values of the public lists are facts of the SSR 5.0 product specification (Kartverket). The lists omraade,
+// stedMerknadstype, stedsnavnMerknadstype, skrivemaateMerknadstype and forvaltningsomraade are not published; their
+// values are a default set of ours.
 //
 //go:embed codelists.csv
 var codeListText string
@@ -53,22 +54,37 @@ var listTitles = []struct {
 	{"vedtaksmyndighet", "Vedtaksmyndighet", "Vedtaksmyndigheit", "Deciding authority"},
 	{"kasustype", "Kasustype", "Kasustype", "Grammatical case"},
 	{"rekkefoelge", "Rekkefølge", "Rekkjefølgje", "Order of the parts of a name"},
-	{"sortering1", "Sortering 1 (N er viktigst)", "Sortering 1 (N er viktigast)", "Importance, letter (N is the most important)"},
-	{"sortering2", "Sortering 2 (99 er viktigst)", "Sortering 2 (99 er viktigast)", "Importance, number (99 is the most important)"},
+	{
+		"sortering1",
+		"Sortering 1 (N er viktigst)",
+		"Sortering 1 (N er viktigast)",
+		"Importance, letter (N is the most important)",
+	},
+	{
+		"sortering2",
+		"Sortering 2 (99 er viktigst)",
+		"Sortering 2 (99 er viktigast)",
+		"Importance, number (99 is the most important)",
+	},
 	{"tilleggsopplysningstype", "Type tilleggsopplysning", "Type tilleggsopplysning", "Type of additional information"},
 	{"karttype", "Karttype", "Karttype", "Type of map product"},
 	{"dokumenttype", "Dokumenttype", "Dokumenttype", "Type of document"},
 	{"omraade", "Område for navnesaker", "Område for namnesaker", "Area of name cases"},
 	{"stedMerknadstype", "Type merknad til sted", "Type merknad til stad", "Type of remark on a place"},
 	{"stedsnavnMerknadstype", "Type merknad til stedsnavn", "Type merknad til stadnamn", "Type of remark on a name"},
-	{"skrivemaateMerknadstype", "Type merknad til skrivemåte", "Type merknad til skrivemåte", "Type of remark on a spelling"},
+	{
+		"skrivemaateMerknadstype",
+		"Type merknad til skrivemåte",
+		"Type merknad til skrivemåte",
+		"Type of remark on a spelling",
+	},
 	{"forvaltningsomraade", "Forvaltningsområde", "Forvaltningsområde", "Administrative area"},
 	{"fylke", "Fylke", "Fylke", "County"},
 	{"kommune", "Kommune", "Kommune", "Municipality"},
 }
 
-// CodeLists returns all code lists: those of the place-name register, and the counties and municipalities in force since
-// 1 January 2024. The caller owns the result.
+// CodeLists returns all code lists: those of the place-name register, and the counties and municipalities in force
+// since 1 January 2024. The caller owns the result.
 func CodeLists() ([]CodeList, error) {
 	set, err := demo.Facts()
 	if err != nil {
@@ -106,11 +122,13 @@ func codeLists(set *demo.Set) ([]CodeList, error) {
 		list.Codes = append(list.Codes, code)
 	}
 	for i, f := range set.Fylker {
-		at["fylke"].Codes = append(at["fylke"].Codes, Code{Value: f.Nr, ID: f.Nr, Order: i + 1, Name: store.Text{"nb": f.Navn}})
+		at["fylke"].Codes = append(at["fylke"].Codes,
+			Code{Value: f.Nr, ID: f.Nr, Order: i + 1, Name: store.Text{"nb": f.Navn}})
 	}
 	for i := range set.Kommuner {
 		k := &set.Kommuner[i]
-		at["kommune"].Codes = append(at["kommune"].Codes, Code{Value: k.Nr, ID: k.Nr, Parent: k.FylkeNr, Order: i + 1, Name: store.Text{"nb": k.Navn}})
+		at["kommune"].Codes = append(at["kommune"].Codes,
+			Code{Value: k.Nr, ID: k.Nr, Parent: k.FylkeNr, Order: i + 1, Name: store.Text{"nb": k.Navn}})
 	}
 	return lists, nil
 }

@@ -15,7 +15,9 @@ func TestTheContractTellsTheCodesThatTheRegisterHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	types := map[string][]string{"tilleggsopplysningstype": {"StedTilleggsopplysningstypeKodeId", "StedsnavnTilleggsopplysningstypeKodeId"}}
+	types := map[string][]string{
+		"tilleggsopplysningstype": {"StedTilleggsopplysningstypeKodeId", "StedsnavnTilleggsopplysningstypeKodeId"},
+	}
 	for _, l := range lists {
 		switch l.ID {
 		case "land", "spraak", "sortering1", "sortering2", "kommune", "fylke":

@@ -61,7 +61,11 @@ func TestCodesHaveNamesAndParents(t *testing.T) {
 			t.Errorf("list %s has %d codes, want %d", id, got, n)
 		}
 	}
-	above := map[string]string{"navneobjekttype": "navneobjektgruppe", "navneobjektgruppe": "navneobjekthovedgruppe", "kommune": "fylke"}
+	above := map[string]string{
+		"navneobjekttype":   "navneobjektgruppe",
+		"navneobjektgruppe": "navneobjekthovedgruppe",
+		"kommune":           "fylke",
+	}
 	for id, l := range ours {
 		if len(l.Codes) == 0 {
 			t.Errorf("list %s is empty", id)

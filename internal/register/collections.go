@@ -12,19 +12,50 @@ import (
 // StorageCRS is the system of the stored positions; they are whole centimetres.
 const StorageCRS = crs.UTM33
 
-// Collections returns the record kinds of the register and the codes. sted and stedsnavn are public, the others are for the searches; a
-// service may show those with a title as well. Each call
-// makes them anew; the caller owns them.
+// Collections returns the record kinds of the register and the codes. sted and stedsnavn are public, the others are
+// for the searches; a service may show those with a title as well. Each call makes them anew; the caller owns them.
 func Collections() []*store.Collection {
 	return []*store.Collection{
 		sted(), stedsnavn(),
-		named(skrivemaate(), [3]string{"Skrivemåter", "Skrivemåtar", "Spellings"}, [3]string{"Skrivemåtene av navnene, med status.", "Skrivemåtane av namna, med status.", "The spellings of the names, with their status."}, "langnavn"),
+		named(
+			skrivemaate(),
+			[3]string{"Skrivemåter", "Skrivemåtar", "Spellings"},
+			[3]string{
+				"Skrivemåtene av navnene, med status.",
+				"Skrivemåtane av namna, med status.",
+				"The spellings of the names, with their status.",
+			},
+			"langnavn",
+		),
 		matrikkelSted(), matrikkelStedsnavn(), matrikkelSkrivemaate(),
-		named(navnesak(), [3]string{"Navnesaker", "Namnesaker", "Name cases"}, [3]string{"Saker om skrivemåten av navn.", "Saker om skrivemåten av namn.", "Cases about the spelling of names."}, "beskrivelse"),
-		named(vedtak(), [3]string{"Vedtak", "Vedtak", "Decisions"}, [3]string{"Vedtak om skrivemåter.", "Vedtak om skrivemåtar.", "Decisions on spellings."}, "skrivemaater"),
-		named(samlevedtak(), [3]string{"Samlevedtak", "Samlevedtak", "Combined decisions"}, [3]string{"Vedtak om mange navn samtidig.", "Vedtak om mange namn samstundes.", "Decisions on many names at once."}, "beskrivelse"),
-		named(bok(), [3]string{"Bøker", "Bøker", "Books"}, [3]string{"Bøker som dokumenterer skrivemåter.", "Bøker som dokumenterer skrivemåtar.", "Books that document spellings."}, "tittel"),
-		named(kartprodukt(), [3]string{"Kartprodukter", "Kartprodukt", "Map products"}, [3]string{"Kart som dokumenterer skrivemåter.", "Kart som dokumenterer skrivemåtar.", "Maps that document spellings."}, "kartblad"),
+		named(navnesak(), [3]string{"Navnesaker", "Namnesaker", "Name cases"},
+			[3]string{"Saker om skrivemåten av navn.", "Saker om skrivemåten av namn.", "Cases about the spelling of names."},
+			"beskrivelse"),
+		named(vedtak(), [3]string{"Vedtak", "Vedtak", "Decisions"},
+			[3]string{"Vedtak om skrivemåter.", "Vedtak om skrivemåtar.", "Decisions on spellings."}, "skrivemaater"),
+		named(samlevedtak(), [3]string{"Samlevedtak", "Samlevedtak", "Combined decisions"},
+			[3]string{"Vedtak om mange navn samtidig.", "Vedtak om mange namn samstundes.", "Decisions on many names at once."},
+			"beskrivelse"),
+		named(
+			bok(),
+			[3]string{"Bøker", "Bøker", "Books"},
+			[3]string{
+				"Bøker som dokumenterer skrivemåter.",
+				"Bøker som dokumenterer skrivemåtar.",
+				"Books that document spellings.",
+			},
+			"tittel",
+		),
+		named(
+			kartprodukt(),
+			[3]string{"Kartprodukter", "Kartprodukt", "Map products"},
+			[3]string{
+				"Kart som dokumenterer skrivemåter.",
+				"Kart som dokumenterer skrivemåtar.",
+				"Maps that document spellings.",
+			},
+			"kartblad",
+		),
 		kode(),
 	}
 }
@@ -83,15 +114,23 @@ func hidden(fs ...field) []store.Property {
 
 // internal makes a collection for the searches only.
 func internal(table string, fs ...field) *store.Collection {
-	return &store.Collection{ID: table, Table: table, Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger}, Properties: properties(fs...)}
+	return &store.Collection{
+		ID:         table,
+		Table:      table,
+		Key:        store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
+		Properties: properties(fs...),
+	}
 }
 
 // langnavn is the text of a spelling with its search columns.
 func langnavn() field {
-	return text("langnavn").folded(store.Search{Exact: "eksakt", Norm: "norm", Rev: "rev", Gram: "skrivemaate_fts", Texts: "skrivemaate_tekst"})
+	return text(
+		"langnavn",
+	).folded(store.Search{Exact: "eksakt", Norm: "norm", Rev: "rev", Gram: "skrivemaate_fts", Texts: "skrivemaate_tekst"})
 }
 
-// relation makes a relation to rows of table whose column owner refers to the column key of the owner's table; key "" is its id.
+// relation makes a relation to rows of table whose column owner refers to the column key of the owner's table; key ""
+// is its id.
 func relation(name, table, owner, key string, fs []store.Property, nested ...store.Relation) store.Relation {
 	return store.Relation{Name: name, Table: table, Owner: owner, Key: key, Columns: fs, Relations: nested}
 }
@@ -102,14 +141,22 @@ func kommuner(key string) store.Relation {
 	if key == "rang" {
 		owner = key
 	}
-	return relation("kommuner", "sted_kommune", owner, key, properties(text("kommunenummer"), text("navneobjekttype"), integer("rang")))
+	return relation("kommuner", "sted_kommune", owner, key,
+		properties(text("kommunenummer"), text("navneobjekttype"), integer("rang")))
 }
 
 // skrivemaater relates to spellings. Those of a place or a name stand in its order.
 func skrivemaater(name, owner, key string) store.Relation {
 	r := relation(name, "skrivemaate", owner, key, properties(
-		langnavn(), integer("skrivemaatenummer"), text("skrivemaatestatus"), date("skrivemaatestatusdato"), boolean("prioritert"),
-		text("spraak"), text("navnestatus"), text("navnesakstatus")))
+		langnavn(),
+		integer("skrivemaatenummer"),
+		text("skrivemaatestatus"),
+		date("skrivemaatestatusdato"),
+		boolean("prioritert"),
+		text("spraak"),
+		text("navnestatus"),
+		text("navnesakstatus"),
+	))
 	if key == "" {
 		r.Order = "rang"
 	}
@@ -117,7 +164,8 @@ func skrivemaater(name, owner, key string) store.Relation {
 }
 
 func tilleggsopplysninger(table, owner string) store.Relation {
-	return relation("tilleggsopplysninger", table, owner, "", properties(text("tilleggsopplysningstype"), text("tekst").norm()))
+	return relation("tilleggsopplysninger", table, owner, "",
+		properties(text("tilleggsopplysningstype"), text("tekst").norm()))
 }
 
 // historikk relates to the values that were in force before.
@@ -126,7 +174,8 @@ func historikk(of string) store.Relation {
 }
 
 func merknader(table, owner string) store.Relation {
-	return relation("merknader", table, owner, "", properties(text("merknadstype"), text("tekst").norm(), boolean("fellesarkiv")))
+	return relation("merknader", table, owner, "",
+		properties(text("merknadstype"), text("tekst").norm(), boolean("fellesarkiv")))
 }
 
 // matrikkelreferanser relates places to the cadastral units that they are referred to.
@@ -137,7 +186,9 @@ func matrikkelreferanser(key string) store.Relation {
 // enhet are the columns of a cadastral unit; 0 where the unit has no such number.
 func enhet() []field {
 	return []field{
-		text("kommunenummer"), integer("gaardsnummer"), integer("bruksnummer"), integer("festenummer"), integer("seksjonsnummer"),
+		text(
+			"kommunenummer",
+		), integer("gaardsnummer"), integer("bruksnummer"), integer("festenummer"), integer("seksjonsnummer"),
 		text("tilleggsopplysning").norm(),
 	}
 }

@@ -21,7 +21,8 @@ func placeID() field {
 }
 
 func navneobjekttype() field {
-	return text("navneobjekttype").titled("Navneobjekttype", "Namneobjekttype", "Type of named feature").code("navneobjekttype")
+	return text("navneobjekttype").titled("Navneobjekttype", "Namneobjekttype", "Type of named feature").
+		code("navneobjekttype")
 }
 
 func kommunenummer() field {
@@ -59,31 +60,44 @@ func sted() *store.Collection {
 			text("visningsnavn").titled("Visningsnavn", "Visingsnamn", "Display name").norm(),
 			text("stedsnavn").titled("Stedsnavn", "Stadnamn", "Place name"),
 			navneobjekttype(),
-			text("navneobjektgruppe").titled("Navneobjektgruppe", "Namneobjektgruppe", "Group of named features").code("navneobjektgruppe"),
-			text("navneobjekthovedgruppe").titled("Navneobjekthovedgruppe", "Namneobjekthovudgruppe", "Main group of named features").
+			text("navneobjektgruppe").titled("Navneobjektgruppe", "Namneobjektgruppe", "Group of named features").
+				code("navneobjektgruppe"),
+			text(
+				"navneobjekthovedgruppe",
+			).titled("Navneobjekthovedgruppe", "Namneobjekthovudgruppe", "Main group of named features").
 				code("navneobjekthovedgruppe"),
 			text("stedstatus").titled("Stedstatus", "Stadstatus", "Status of the place").code("stedstatus"),
-			kommunenummer(), alleKommuner(), fylkesnummer(),
+			kommunenummer(),
+			alleKommuner(),
+			fylkesnummer(),
 			text("land").titled("Land", "Land", "Country").code("land"),
-			text("spraakprioritering").titled("Språkprioritering", "Språkprioritering", "Order of languages").code("spraakprioritering"),
-			text("vedtaksmyndighet").titled("Vedtaksmyndighet", "Vedtaksmyndigheit", "Deciding authority").code("vedtaksmyndighet"),
+			text("spraakprioritering").titled("Språkprioritering", "Språkprioritering", "Order of languages").
+				code("spraakprioritering"),
+			text("vedtaksmyndighet").titled("Vedtaksmyndighet", "Vedtaksmyndigheit", "Deciding authority").
+				code("vedtaksmyndighet"),
 			text("sortering1").titled("Sortering 1", "Sortering 1", "Importance, letter").code("sortering1"),
 			text("sortering2").titled("Sortering 2", "Sortering 2", "Importance, number").code("sortering2"),
 			text("lokal_id").titled("Lokal id", "Lokal id", "Local id"),
-			registrert(), oppdatert(),
+			registrert(),
+			oppdatert(),
 			date("sluttdato").titled("Sluttdato", "Sluttdato", "End date"),
 		),
 		Relations: []store.Relation{
 			kommuner("rang"), skrivemaater("skrivemaater", "sted_id", ""),
 			relation("stedsnavn", "stedsnavn", "sted_id", "",
 				properties(integer("stedsnavnnummer"), text("spraak"), text("navnestatus"), text("navnesakstatus"))),
-			tilleggsopplysninger("sted_tilleggsopplysning", "sted_id"), merknader("sted_merknad", "sted_id"), matrikkelreferanser(""),
+			tilleggsopplysninger("sted_tilleggsopplysning",
+				"sted_id"), merknader("sted_merknad", "sted_id"), matrikkelreferanser(""),
 			relation("vegreferanser", "vegreferanse", "sted_id", "", properties(text("kommunenummer"), integer("adressekode"))),
 			historikk("sted"),
 		},
 	}
 	c.Properties = append(c.Properties, hidden(
-		boolean("av_allmenn_interesse"), integer("antall_tilleggsopplysninger"), integer("antall_merknader"), integer("rang"))...)
+		boolean("av_allmenn_interesse"),
+		integer("antall_tilleggsopplysninger"),
+		integer("antall_merknader"),
+		integer("rang"),
+	)...)
 	return c
 }
 
@@ -110,11 +124,17 @@ func stedsnavn() *store.Collection {
 			text("opphavsspraak").titled("Opphavsspråk", "Opphavsspråk", "Language of origin").code("spraak"),
 			boolean("eksonym").titled("Eksonym", "Eksonym", "Exonym"),
 			boolean("har_primaerfunksjon").titled("Har primærfunksjon", "Har primærfunksjon", "Has a primary function"),
-			text("skrivemaatestatus").titled("Skrivemåtestatus", "Skrivemåtestatus", "Status of the spelling").code("skrivemaatestatus"),
+			text("skrivemaatestatus").titled("Skrivemåtestatus", "Skrivemåtestatus", "Status of the spelling").
+				code("skrivemaatestatus"),
 			date("skrivemaatestatusdato").titled("Skrivemåtestatus fra", "Skrivemåtestatus frå", "Status of the spelling since"),
 			integer("antall_skrivemaater").titled("Antall skrivemåter", "Talet på skrivemåtar", "Number of spellings"),
 			text("visningsnavn").titled("Stedets visningsnavn", "Visingsnamnet til staden", "Display name of the place"),
-			navneobjekttype(), kommunenummer(), alleKommuner(), fylkesnummer(), registrert(), oppdatert(),
+			navneobjekttype(),
+			kommunenummer(),
+			alleKommuner(),
+			fylkesnummer(),
+			registrert(),
+			oppdatert(),
 		),
 		Relations: []store.Relation{
 			kommuner("sted_id"), skrivemaater("skrivemaater", "stedsnavn_id", ""),
@@ -123,23 +143,54 @@ func stedsnavn() *store.Collection {
 		},
 	}
 	c.Properties = append(c.Properties, hidden(
-		text("skrivemaater"), integer("antall_beste_skrivemaater"), integer("beste_skrivemaate_id"), integer("primaerfunksjon_id"),
-		text("vedtaksmyndighet"), text("land"), boolean("av_allmenn_interesse"),
-		integer("antall_tilleggsopplysninger"), integer("antall_merknader"), integer("rang"))...)
+		text("skrivemaater"),
+		integer("antall_beste_skrivemaater"),
+		integer("beste_skrivemaate_id"),
+		integer("primaerfunksjon_id"),
+		text("vedtaksmyndighet"),
+		text("land"),
+		boolean("av_allmenn_interesse"),
+		integer("antall_tilleggsopplysninger"),
+		integer("antall_merknader"),
+		integer("rang"),
+	)...)
 	return c
 }
 
 func skrivemaate() *store.Collection {
-	c := internal("skrivemaate",
-		integer("sted_id"), integer("stedsnavn_id"), integer("stedsnummer"), integer("stedsnavnnummer"), integer("skrivemaatenummer"),
-		langnavn(), text("kortnavn"), text("rekkefoelge"), text("kasustype"),
-		text("skrivemaatestatus"), date("skrivemaatestatusdato"), boolean("prioritert"), integer("normert_fra_id"),
-		text("spraak"), text("navnestatus"), text("navnesakstatus"), text("visningsnavn"),
-		text("navneobjekttype"), text("vedtaksmyndighet"), text("land"), jsonText("kommuner"), boolean("av_allmenn_interesse"),
-		timestamp("registrert"), timestamp("oppdatert"), integer("antall_merknader"), integer("rang"),
+	c := internal(
+		"skrivemaate",
+		integer("sted_id"),
+		integer("stedsnavn_id"),
+		integer("stedsnummer"),
+		integer("stedsnavnnummer"),
+		integer("skrivemaatenummer"),
+		langnavn(),
+		text("kortnavn"),
+		text("rekkefoelge"),
+		text("kasustype"),
+		text("skrivemaatestatus"),
+		date("skrivemaatestatusdato"),
+		boolean("prioritert"),
+		integer("normert_fra_id"),
+		text("spraak"),
+		text("navnestatus"),
+		text("navnesakstatus"),
+		text("visningsnavn"),
+		text("navneobjekttype"),
+		text("vedtaksmyndighet"),
+		text("land"),
+		jsonText("kommuner"),
+		boolean("av_allmenn_interesse"),
+		timestamp("registrert"),
+		timestamp("oppdatert"),
+		integer("antall_merknader"),
+		integer("rang"),
 	)
 	c.Relations = []store.Relation{
-		kommuner("sted_id"), merknader("skrivemaate_merknad", "skrivemaate_id"), dokumentasjon(), matrikkelreferanser("sted_id"), historikk("skrivemaate"),
+		kommuner(
+			"sted_id",
+		), merknader("skrivemaate_merknad", "skrivemaate_id"), dokumentasjon(), matrikkelreferanser("sted_id"), historikk("skrivemaate"),
 		relation("kasus", "kasus", "skrivemaate_id", "",
 			properties(text("kasustype"), text("variasjonstillegg"), text("kjernenavn"), text("funksjonstillegg"))),
 	}
@@ -150,14 +201,29 @@ func skrivemaate() *store.Collection {
 func dokumentasjon() store.Relation {
 	sak := []store.Property{store.Property(integer("aar")), store.Property(integer("saksnummer")),
 		store.Property(text("arkivreferanse").norm()), store.Property(text("beskrivelse").norm())}
-	return relation("dokumentasjon", "dokumentasjon", "skrivemaate_id", "",
-		properties(text("art"), boolean("offentlig"), date("dato"), text("dokumenttype"), text("person").norm(), text("tekst").norm(), text("side")),
-		relation("bok", "bok", "id", "bok_id", properties(text("tittel").norm(), text("utgave").norm(), text("utgiver").norm(), integer("utgivelsesaar"))),
-		relation("kartprodukt", "kartprodukt", "id", "kartprodukt_id", properties(text("karttype"), text("kartblad").norm(), integer("utgivelsesaar"))),
-		relation("vedtak", "vedtak", "id", "vedtak_id", properties(integer("aar"), integer("saksnummer"), integer("arkivloepenummer"), date("vedtaksdato")),
+	return relation(
+		"dokumentasjon",
+		"dokumentasjon",
+		"skrivemaate_id",
+		"",
+		properties(text("art"), boolean("offentlig"), date("dato"), text("dokumenttype"), text("person").norm(),
+			text("tekst").norm(), text("side")),
+		relation("bok", "bok", "id", "bok_id",
+			properties(text("tittel").norm(), text("utgave").norm(), text("utgiver").norm(), integer("utgivelsesaar"))),
+		relation("kartprodukt", "kartprodukt", "id", "kartprodukt_id",
+			properties(text("karttype"), text("kartblad").norm(), integer("utgivelsesaar"))),
+		relation("vedtak", "vedtak", "id", "vedtak_id",
+			properties(integer("aar"), integer("saksnummer"), integer("arkivloepenummer"), date("vedtaksdato")),
 			relation("navnesak", "navnesak", "id", "navnesak_id", sak)),
-		relation("del_av_samlevedtak", "del_av_samlevedtak", "id", "del_av_samlevedtak_id", properties(integer("arkivloepenummer")),
-			relation("samlevedtak", "samlevedtak", "id", "samlevedtak_id", append(slices.Clone(sak), store.Property(date("vedtaksdato"))))),
+		relation(
+			"del_av_samlevedtak",
+			"del_av_samlevedtak",
+			"id",
+			"del_av_samlevedtak_id",
+			properties(integer("arkivloepenummer")),
+			relation("samlevedtak", "samlevedtak", "id", "samlevedtak_id",
+				append(slices.Clone(sak), store.Property(date("vedtaksdato")))),
+		),
 		relation("klage", "klage", "id", "klage_id", append(slices.Clone(sak), store.Property(date("klagedato")))),
 	)
 }

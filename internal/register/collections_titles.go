@@ -6,8 +6,8 @@ import (
 	"grense/internal/store"
 )
 
-// named describes a collection that is for the searches, so that it can be served as well: titles, code lists and references of its
-// properties by their names, and what is of no use to others hidden.
+// named describes a collection that is for the searches, so that it can be served as well: titles, code lists and
+// references of its properties by their names, and what is of no use to others hidden.
 func named(c *store.Collection, title, description [3]string, titleProperty string) *store.Collection {
 	c.Title, c.Description, c.TitleProperty = threefold(title), threefold(description), titleProperty
 	c.Keywords = []string{"stedsnavn", "place names", "SSR"}
@@ -39,7 +39,12 @@ var propertyLists = map[string]string{
 	"kommuner": "kommune", "utoever_kommunenummer": "kommune", "utoever_fylkesnummer": "fylke",
 }
 
-var propertyRefs = map[string]string{"sted_id": "sted", "stedsnavn_id": "stedsnavn", "navnesak_id": "navnesak", "normert_fra_id": "skrivemaate"}
+var propertyRefs = map[string]string{
+	"sted_id":        "sted",
+	"stedsnavn_id":   "stedsnavn",
+	"navnesak_id":    "navnesak",
+	"normert_fra_id": "skrivemaate",
+}
 
 var propertyTitles = map[string][3]string{
 	"aar":                   {"År", "År", "Year"},

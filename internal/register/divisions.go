@@ -136,7 +136,11 @@ func newCountry(set *demo.Set) *country {
 	}
 	total := uint64(0)
 	for i := range set.Kommuner {
-		k := kommune{Kommune: &set.Kommuner[i], fylke: at[set.Kommuner[i].FylkeNr], names: splitOfficial(set.Kommuner[i].Navn)}
+		k := kommune{
+			Kommune: &set.Kommuner[i],
+			fylke:   at[set.Kommuner[i].FylkeNr],
+			names:   splitOfficial(set.Kommuner[i].Navn),
+		}
 		k.priority, k.omraade = priorityOf(k.names, k.FylkeNr)
 		k.kven = k.FylkeNr == countyTroms || k.FylkeNr == countyFinnmark
 		if k.kven {
@@ -176,8 +180,8 @@ func (c *country) nearest(i int) int {
 	return best
 }
 
-// areaWeight returns ten times area^0.6, rounded down, in integers only: the largest w with w^5 <= 10^5 area^3. area is below
-// 30,000 km².
+// areaWeight returns ten times area^0.6, rounded down, in integers only: the largest w with w^5 <= 10^5 area^3. area
+// is below 30,000 km².
 func areaWeight(area uint64) uint64 {
 	target := 100_000 * area * area * area
 	w := uint64(1)

@@ -1,15 +1,18 @@
-// Package register holds the data model of the place-name register as collections of a store, its code lists, and a generator
-// that fills a register of any size with invented places. The import of the official products is package official.
+// Package register holds the data model of the place-name register as collections of a store, its code lists, and a
+// generator that fills a register of any size with invented places. The import of the official products is package
+// official.
 //
-// The public SSR 5.0 product specification gives the entities: a place (sted) has names (stedsnavn), a name has spellings
-// (skrivemaate); name cases (navnesak), decisions (vedtak), combined decisions (samlevedtak), books (bok) and map products
-// (kartprodukt) document spellings. Names of tables, collections, properties and relations are the domain's, with ae, oe and aa for
-// æ, ø and å. Codes are stored as their public values, languages and countries as ISO codes; CodeLists says what they mean.
+// The public SSR 5.0 product specification gives the entities: a place (sted) has names (stedsnavn), a name has
+// spellings (skrivemaate); name cases (navnesak), decisions (vedtak), combined decisions (samlevedtak), books (bok)
+// and map products (kartprodukt) document spellings. Names of tables, collections, properties and relations are the
+// domain's, with ae, oe and aa for æ, ø and å. Codes are stored as their public values, languages and countries as
+// ISO codes; CodeLists says what they mean.
 //
 // # Searching
 //
-// Every field of every search is an expression over one collection. EXISTS r(x) below is cql2.Related{r, x}; TEXT is the matching of
-// a name on langnavn, whose search columns are exact, norm, reversed norm and trigrams; LIKE is matching on norm.
+// Every field of every search is an expression over one collection. EXISTS r(x) below is cql2.Related{r, x}; TEXT is
+// the matching of a name on langnavn, whose search columns are exact, norm, reversed norm and trigrams; LIKE is
+// matching on norm.
 //
 //	fields of                expression
 //	StedSoek                 on sted
@@ -72,19 +75,19 @@
 //	findBoeker               on bok: each word, soeketekst LIKE
 //	findKartprodukter        on kartprodukt: karttype, kartblad LIKE, utgivelsesaar
 //
-// Orders: rang is the order of places, names, spellings and books; the cadastral collections hold the rang of their place, name or
-// spelling, and one rang may have several units. Cases and decisions sort by aar and saksnummer, descending, then arkivloepenummer;
-// map products by karttype, kartblad, utgivelsesaar.
+// Orders: rang is the order of places, names, spellings and books; the cadastral collections hold the rang of their
+// place, name or spelling, and one rang may have several units. Cases and decisions sort by aar and saksnummer,
+// descending, then arkivloepenummer; map products by karttype, kartblad, utgivelsesaar.
 //
 // A hit is read from the values of its row. Lists of municipalities (kommuner) and of names (navnesak.stedsnavn,
-// samlevedtak.stedsnavn) are JSON arrays of strings; stedsnavn.skrivemaater are the spellings of the best status joined by ", ", and
-// antall_beste_skrivemaater says how many. Geometry is on sted and stedsnavn; the others name their place in sted_id. The collection
-// kode has the codes of all lists, and in the list "kodeliste" the lists.
+// samlevedtak.stedsnavn) are JSON arrays of strings; stedsnavn.skrivemaater are the spellings of the best status
+// joined by ", ", and antall_beste_skrivemaater says how many. Geometry is on sted and stedsnavn; the others name
+// their place in sted_id. The collection kode has the codes of all lists, and in the list "kodeliste" the lists.
 //
 // # Generating
 //
-// Generate makes each record from the seed and the record's number alone, with integers only, so the same seed gives the same rows on
-// every machine, and a small register is the beginning of a large one but for rang. All names, texts, people and books in it are
-// invented, except the official names of counties and municipalities and a few well-known former names. The shares of statuses are a
-// guess.
+// Generate makes each record from the seed and the record's number alone, with integers only, so the same seed gives
+// the same rows on every machine, and a small register is the beginning of a large one but for rang. All names,
+// texts, people and books in it are invented, except the official names of counties and municipalities and a few
+// well-known former names. The shares of statuses are a guess.
 package register

@@ -17,8 +17,8 @@ import (
 	"grense/internal/store"
 )
 
-// Version names what Generate makes: it changes whenever one row of a register of 3,000 places does, the fold of its texts, or the
-// description of its collections.
+// Version names what Generate makes: it changes whenever one row of a register of 3,000 places does, the fold of its
+// texts, or the description of its collections.
 const Version = rowsVersion + "-" + cql2.NormVersion + "-" + described
 
 // described changes with the description of the collections.
@@ -29,8 +29,10 @@ const rowsVersion = "3c56740a"
 
 // Options says what register to generate.
 type Options struct {
-	Places   int                   // places in all, from 1 to MaxPlaces; the first 729 are counties, municipalities and towns
-	Seed     uint64                // the same seed gives the same register; a smaller register is the beginning of a larger one
+	// places in all, from 1 to MaxPlaces; the first 729 are counties, municipalities and towns
+	Places int
+	// the same seed gives the same register; a smaller register is the beginning of a larger one
+	Seed     uint64
 	Progress func(done, total int) // called now and then with steps done and steps in all; nil: not called
 }
 
@@ -40,8 +42,9 @@ const progressStep = 5_000
 // Date is what a generated register says of its age: the first day of the division that it holds.
 func Date() time.Time { return time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// Generate defines the collections of the register in w, with replacement, and fills all its tables. The rows depend on o.Places and
-// o.Seed only, and come in a fixed order. It needs about 150 bytes of memory for each place. Commit is the caller's.
+// Generate defines the collections of the register in w, with replacement, and fills all its tables. The rows depend
+// on o.Places and o.Seed only, and come in a fixed order. It needs about 150 bytes of memory for each place. Commit
+// is the caller's.
 func Generate(ctx context.Context, w store.Writer, o Options) error {
 	if o.Places < 1 || o.Places > MaxPlaces {
 		return fmt.Errorf("register: %d places: must be from 1 to %d", o.Places, MaxPlaces)
@@ -128,7 +131,8 @@ func (g *generator) list(id string) []Code {
 // rank holds the place of a record among all, and of its first name and spelling; from 1.
 type rank struct{ sted, stedsnavn, skrivemaate uint32 }
 
-// rank makes all records once and puts them in order: by importance, most important first, display name by Norwegian rules, number.
+// rank makes all records once and puts them in order: by importance, most important first, display name by Norwegian
+// rules, number.
 func (g *generator) rank(ctx context.Context, o Options) ([]rank, error) {
 	type key struct {
 		importance       uint16
@@ -149,7 +153,13 @@ func (g *generator) rank(ctx context.Context, o Options) ([]rank, error) {
 		p := g.place(k)
 		keys = append(keys, order.KeyFromString(&buf, p.display)...)
 		buf.Reset()
-		sort[k] = key{uint16(p.letter)<<8 | uint16(p.number), uint8(len(p.names)), uint8(p.spellings), uint32(p.stedsnummer), uint32(len(keys))}
+		sort[k] = key{
+			uint16(p.letter)<<8 | uint16(p.number),
+			uint8(len(p.names)),
+			uint8(p.spellings),
+			uint32(p.stedsnummer),
+			uint32(len(keys)),
+		}
 	}
 	collation := func(k int32) []byte {
 		if k == 0 {
@@ -176,8 +186,8 @@ func (g *generator) rank(ctx context.Context, o Options) ([]rank, error) {
 	return ranks, nil
 }
 
-// NorwegianOrder is the order æ, ø, å after z, with aa as å. The tables of package collate have it for Nynorsk; for Bokmål they
-// fall back to the order without a language.
+// NorwegianOrder is the order æ, ø, å after z, with aa as å. The tables of package collate have it for Nynorsk; for
+// Bokmål they fall back to the order without a language.
 func NorwegianOrder() *collate.Collator { return collate.New(language.MustParse("nn")) }
 
 // codes writes the code lists and their titles.
@@ -194,8 +204,8 @@ func (r *recorder) codes() {
 func (r *recorder) library() {
 	for _, b := range r.books() {
 		all := b.tittel + " " + b.forfatter + " " + b.utgiver + " " + isbnDigits(b.isbn)
-		r.Put("bok", b.id, b.tittel, cql2.Norm(b.tittel), b.isbn, b.utgave, cql2.Norm(b.utgave), b.forfatter, b.utgiver, cql2.Norm(b.utgiver),
-			int64(b.aar), b.offentlig, all, cql2.Norm(all), b.rang)
+		r.Put("bok", b.id, b.tittel, cql2.Norm(b.tittel), b.isbn, b.utgave, cql2.Norm(b.utgave), b.forfatter, b.utgiver,
+			cql2.Norm(b.utgiver), int64(b.aar), b.offentlig, all, cql2.Norm(all), b.rang)
 		r.bookYears = append(r.bookYears, b.aar)
 		r.bookPublic = append(r.bookPublic, b.offentlig)
 	}

@@ -15,7 +15,13 @@ type givenPlace struct {
 
 // givenPlaces come before the drawn places.
 var givenPlaces = []givenPlace{
-	{name: "Stadbrua", types: "bru", kommune: "4649", state: "ubehandlet", updated: time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)},
+	{
+		name:    "Stadbrua",
+		types:   "bru",
+		kommune: "4649",
+		state:   "ubehandlet",
+		updated: time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC),
+	},
 	{name: "Å", types: "grend", kommune: "1874", state: "iverksattVedtak"},
 	{name: "Breivik", types: "vik", kommune: "4601", state: "ubehandlet"},
 	{name: "Bru", types: "gard", kommune: "0301", state: "navnesakReist", book: true},
@@ -33,7 +39,14 @@ func (g *generator) given(p *place, x *givenPlace, src source) *place {
 	}
 	raised := p.chain.part(drawCase)
 	p.schedule(&raised)
-	p.names = []Name{{Language: "nor", Status: "hovednavn", state: p.state, Spellings: []Spelling{{Core: x.name, kasus: "nevneform", Preferred: true}}}}
+	p.names = []Name{
+		{
+			Language:  "nor",
+			Status:    "hovednavn",
+			state:     p.state,
+			Spellings: []Spelling{{Core: x.name, kasus: "nevneform", Preferred: true}},
+		},
+	}
 	g.drawStatuses(p)
 	return p
 }

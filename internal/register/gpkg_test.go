@@ -34,7 +34,11 @@ func like(name, pattern string) cql2.Expr {
 }
 
 func isText(name, text string) cql2.Expr {
-	return cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: "norm", Args: []cql2.Expr{prop(name)}}, R: cql2.Text(cql2.Norm(text))}
+	return cql2.Compare{
+		Op: cql2.Eq,
+		L:  cql2.Func{Name: "norm", Args: []cql2.Expr{prop(name)}},
+		R:  cql2.Text(cql2.Norm(text)),
+	}
 }
 
 func in(name string, codes ...string) cql2.Expr {
@@ -297,7 +301,8 @@ func TestRegistersOfAnOlderFoldAreRefused(t *testing.T) {
 	write(t, path, 50)
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err == nil {
-		err = sqlitex.Execute(conn, `UPDATE grense_collection SET definition = replace(definition, ',"Fold":"`+cql2.NormVersion+`"', '')`, nil)
+		err = sqlitex.Execute(conn,
+			`UPDATE grense_collection SET definition = replace(definition, ',"Fold":"`+cql2.NormVersion+`"', '')`, nil)
 		err = errors.Join(err, conn.Close())
 	}
 	if err != nil {

@@ -45,7 +45,13 @@ func (g *generator) books() []book {
 	add := func(title string) {
 		id := int64(len(out)) + 1
 		src := source{mix(g.seed ^ uint64(id)<<32)}
-		b := book{id: id, tittel: title, forfatter: src.person(), utgiver: pick(&src, publishers), aar: src.between(1898, 2024)}
+		b := book{
+			id:        id,
+			tittel:    title,
+			forfatter: src.person(),
+			utgiver:   pick(&src, publishers),
+			aar:       src.between(1898, 2024),
+		}
 		b.utgave = fmt.Sprintf("%d. utgave", 1+src.under(3))
 		if b.aar >= 1970 {
 			b.isbn = isbn(int(id))
@@ -132,7 +138,13 @@ func (g *generator) charts() []chart {
 		for n := range sheetsPerType {
 			id := int64(len(out)) + 1
 			src := source{mix(g.seed ^ uint64(id)<<40)}
-			c := chart{id: id, karttype: types.ID, aar: src.between(lo, hi), utgiver: "Kartverket", blad: sheet(&src, types.ID, n, g)}
+			c := chart{
+				id:       id,
+				karttype: types.ID,
+				aar:      src.between(lo, hi),
+				utgiver:  "Kartverket",
+				blad:     sheet(&src, types.ID, n, g),
+			}
 			if n == 0 && hi == 2020 {
 				c.aar = 1990
 			}

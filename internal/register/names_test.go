@@ -34,8 +34,18 @@ func TestNamesAreThoseOfTheRecipe(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"Ljåvannet", "Handelshytta", "Ringfjellset", "Laksragnhildmosen", "Øksbø", "Røyskatttjernet", "Øvre Harvfusmosen",
-		"Ragnarbotnhytta", "Ytre Svahjortheim", "Kjerringbø"}
+	want := []string{
+		"Ljåvannet",
+		"Handelshytta",
+		"Ringfjellset",
+		"Laksragnhildmosen",
+		"Øksbø",
+		"Røyskatttjernet",
+		"Øvre Harvfusmosen",
+		"Ragnarbotnhytta",
+		"Ytre Svahjortheim",
+		"Kjerringbø",
+	}
 	if got := slices.Collect(register.Names(seed, 10)); !slices.Equal(got, want) {
 		t.Errorf("first names are %q, want %q", got, want)
 	}

@@ -42,10 +42,13 @@ func norwegian(names []officialName) string {
 }
 
 // towns are the municipalities whose name is that of a town.
-var towns = strings.Split("Oslo,Bergen,Trondheim,Stavanger,Drammen,Fredrikstad,Kristiansand,Sandnes,Tromsø,Sarpsborg,Skien,Ålesund,Sandefjord,"+
-	"Haugesund,Tønsberg,Moss,Bodø,Arendal,Hamar,Larvik,Halden,Lillehammer,Harstad,Molde,Kongsberg,Gjøvik,Horten,Alta,Narvik,Kristiansund,"+
-	"Steinkjer,Namsos,Levanger,Hammerfest,Vadsø,Vardø,Grimstad,Risør,Tvedestrand,Lillesand,Flekkefjord,Farsund,Porsgrunn,Notodden,"+
-	"Kongsvinger,Elverum,Florø,Holmestrand,Ringerike,Stjørdal,Verdal,Sortland,Brønnøy,Rana,Fauske,Røros", ",")
+var towns = strings.Split(
+	"Oslo,Bergen,Trondheim,Stavanger,Drammen,Fredrikstad,Kristiansand,Sandnes,Tromsø,Sarpsborg,Skien,Ålesund,Sandefjord,"+
+		"Haugesund,Tønsberg,Moss,Bodø,Arendal,Hamar,Larvik,Halden,Lillehammer,Harstad,Molde,Kongsberg,Gjøvik,Horten,Alta,Narvik,Kristiansund,"+
+		"Steinkjer,Namsos,Levanger,Hammerfest,Vadsø,Vardø,Grimstad,Risør,Tvedestrand,Lillesand,Flekkefjord,Farsund,Porsgrunn,Notodden,"+
+		"Kongsvinger,Elverum,Florø,Holmestrand,Ringerike,Stjørdal,Verdal,Sortland,Brønnøy,Rana,Fauske,Røros",
+	",",
+)
 
 // formerName is a name that a town had before, or has in another language, with other spellings of it.
 type formerName struct {
@@ -67,7 +70,11 @@ const frontChain = 1 << 40
 // official makes the k-th official place. Its spellings are the official names themselves.
 func (g *generator) official(k int) *place {
 	f := g.front[k]
-	p := &place{chain: newChain(g.seed, frontChain+uint64(k)), stedsnummer: int64(permute(g.seed, MaxPlaces-1-uint64(k))), types: f.types}
+	p := &place{
+		chain:       newChain(g.seed, frontChain+uint64(k)),
+		stedsnummer: int64(permute(g.seed, MaxPlaces-1-uint64(k))),
+		types:       f.types,
+	}
 	kommune := &g.country.kommuner[f.kommune]
 	p.kind, p.kommuner, p.fylkesnr, p.priority = kindGard, []int{f.kommune}, kommune.FylkeNr, kommune.priority
 	src := p.chain.part(drawSted)
@@ -91,7 +98,8 @@ func (g *generator) official(k int) *place {
 		p.samling = townDecision(kommune.fylke)
 	}
 	for _, n := range names {
-		p.names = append(p.names, Name{Language: n.spraak, Status: "hovednavn", state: p.state, Spellings: []Spelling{fixed(n.text, n.spraak)}})
+		p.names = append(p.names,
+			Name{Language: n.spraak, Status: "hovednavn", state: p.state, Spellings: []Spelling{fixed(n.text, n.spraak)}})
 	}
 	if f.types == "by" {
 		for _, former := range formerNames[norwegian(names)] {
@@ -112,7 +120,13 @@ func fixed(text, spraak string) Spelling {
 }
 
 func (f formerName) name(state string) Name {
-	n := Name{Language: f.spraak, Status: f.status, state: state, origin: f.spraak, Spellings: []Spelling{fixed(f.text, f.spraak)}}
+	n := Name{
+		Language:  f.spraak,
+		Status:    f.status,
+		state:     state,
+		origin:    f.spraak,
+		Spellings: []Spelling{fixed(f.text, f.spraak)},
+	}
 	if f.spraak != "nor" {
 		n.exonym, n.state = true, "skalIkkeBehandlesEtterLoven"
 	}

@@ -51,7 +51,8 @@ const (
 	shapeArea
 )
 
-// Name is one name of a place. Its number is its place in the list, from 1. The exported fields are what the display name is made of.
+// Name is one name of a place. Its number is its place in the list, from 1. The exported fields are what the display
+// name is made of.
 type Name struct {
 	Language   string // spraak, ISO 639-3
 	Status     string // navnestatus
@@ -102,8 +103,8 @@ func (s *Spelling) rekkefoelge() string {
 	return "variasjon-Kjerne"
 }
 
-// Ids are made from the place's, so that any record knows those of the others: a place has at most nine names, a name at most
-// nine spellings, a case at most nine decisions.
+// Ids are made from the place's, so that any record knows those of the others: a place has at most nine names, a name
+// at most nine spellings, a case at most nine decisions.
 
 func nameID(place int64, n int) int64        { return place*10 + int64(n) }
 func spellingID(name int64, n int) int64     { return name*10 + int64(n) }
@@ -209,7 +210,9 @@ var stedstatuser = []weighted{{"aktiv", 950}, {"relikt", 30}, {"planlagt", 10}, 
 
 // abroad has the country behind the border of some counties.
 var abroad = map[string][]string{
-	"31": {"SE"}, "34": {"SE"}, countyTrondelag: {"SE"}, countyNordland: {"SE"}, countyTroms: {"SE", "FI"}, countyFinnmark: {"FI", "RU"},
+	"31": {
+		"SE",
+	}, "34": {"SE"}, countyTrondelag: {"SE"}, countyNordland: {"SE"}, countyTroms: {"SE", "FI"}, countyFinnmark: {"FI", "RU"},
 }
 
 // describe draws what a place is.
@@ -259,8 +262,8 @@ func (g *generator) authority(src *source, k kind) string {
 	return "Statens_kartverk"
 }
 
-// primary returns the id of the first name of the nearest record before i, at most 400 back, that has the same stem; 0 when there
-// is none.
+// primary returns the id of the first name of the nearest record before i, at most 400 back, that has the same stem;
+// 0 when there is none.
 func (g *generator) primary(i uint64, stem int) int64 {
 	for j := i; j > uint64(len(givenPlaces)) && i-j < 400; {
 		j--
@@ -272,7 +275,13 @@ func (g *generator) primary(i uint64, stem int) int64 {
 }
 
 // extraStatus are the statuses of a second Norwegian name, in permille of such names.
-var extraStatus = []weighted{{"sidenavn", 400}, {"undernavn", 250}, {"historisk", 200}, {"avslåttNavnevalg", 90}, {"feilført", 60}}
+var extraStatus = []weighted{
+	{"sidenavn", 400},
+	{"undernavn", 250},
+	{"historisk", 200},
+	{"avslåttNavnevalg", 90},
+	{"feilført", 60},
+}
 
 // moreNames adds Sami and Kven names where they occur, and to one place in twenty a second Norwegian name.
 func (g *generator) moreNames(p *place, b built) {
@@ -326,8 +335,19 @@ func (g *generator) respellings(p *place) {
 }
 
 // SpellingOrder ranks the statuses of spellings, best first.
-var SpellingOrder = []string{"vedtatt", "vedtattNavneledd", "godkjent", "privat", "internasjonal", "foreslått", "uvurdert", "historisk",
-	"avslått", "avslåttNavneledd", "feilført"}
+var SpellingOrder = []string{
+	"vedtatt",
+	"vedtattNavneledd",
+	"godkjent",
+	"privat",
+	"internasjonal",
+	"foreslått",
+	"uvurdert",
+	"historisk",
+	"avslått",
+	"avslåttNavneledd",
+	"feilført",
+}
 
 // NameOrder ranks the statuses of names, best first; those after historisk are never displayed.
 var NameOrder = []string{"hovednavn", "sidenavn", "undernavn", "historisk", "avslåttNavnevalg", "feilført"}
@@ -337,9 +357,10 @@ var languageCodes = map[string]string{
 	"norsk": "nor", "nordsamisk": "sme", "lulesamisk": "smj", "sørsamisk": "sma", "skoltesamisk": "sms", "kvensk": "fkv",
 }
 
-// DisplayName is the name by which a place is shown: in the order of languages given, the best name of each language in its
-// prioritised spelling, joined by an en dash; names of equal status in one language are joined by a slash. Historical names
-// stand only where there is no other in any language, rejected and mistaken ones only where there is nothing else.
+// DisplayName is the name by which a place is shown: in the order of languages given, the best name of each language
+// in its prioritised spelling, joined by an en dash; names of equal status in one language are joined by a slash.
+// Historical names stand only where there is no other in any language, rejected and mistaken ones only where there is
+// nothing else.
 func DisplayName(names []Name, priority string) string {
 	var parts []string
 	eachShown(names, priority, func(list []*Name) {
@@ -362,8 +383,8 @@ func FirstName(names []Name, priority string) (first *Name) {
 	return first
 }
 
-// eachShown calls fn with the names to show in each language, in the order of languages; at least once when there is a name.
-// Languages that are not in the order come last, and only where there is no other.
+// eachShown calls fn with the names to show in each language, in the order of languages; at least once when there is
+// a name. Languages that are not in the order come last, and only where there is no other.
 func eachShown(names []Name, priority string, fn func([]*Name)) {
 	for _, worst := range [...]int{2, 3, len(NameOrder) - 1} {
 		found := false
@@ -385,7 +406,8 @@ func eachShown(names []Name, priority string, fn func([]*Name)) {
 	}
 }
 
-// shown returns the names of one language with the best status of all in it; nil when all are worse than worst in NameOrder.
+// shown returns the names of one language with the best status of all in it; nil when all are worse than worst in
+// NameOrder.
 func shown(names []Name, language string, worst int) []*Name {
 	var list []*Name
 	for i := range names {

@@ -9,8 +9,8 @@ import (
 // point is a position in centimetres of StorageCRS, x before y.
 type point struct{ x, y int64 }
 
-// tries bounds the draws of a position; cells fill at least half of their bounds, so that the municipality's own point is never
-// needed in practice.
+// tries bounds the draws of a position; cells fill at least half of their bounds, so that the municipality's own
+// point is never needed in practice.
 const tries = 200
 
 // inside draws a position inside the cell of a municipality.
@@ -34,8 +34,9 @@ func (p point) step(direction int, r int64) point {
 	return point{p.x + d.x*r/1000, p.y + d.y*r/1000}
 }
 
-// geometry draws the position of a place: a point in its municipality, two to six points up to 500 m from it, a line of two to
-// eight points, or an area about it of 50 to 400 m. Official places lie at the municipality's own point, towns near it.
+// geometry draws the position of a place: a point in its municipality, two to six points up to 500 m from it, a line
+// of two to eight points, or an area about it of 50 to 400 m. Official places lie at the municipality's own point,
+// towns near it.
 func (g *generator) geometry(p *place) store.Geometry {
 	src := p.chain.part(drawPosition)
 	k := g.country.kommuner[p.kommuner[0]].Kommune

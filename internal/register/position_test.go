@@ -13,7 +13,8 @@ import (
 	"grense/internal/store"
 )
 
-// Each place lies in its municipality: the point, or the first point of the others, of which no part is farther than some hundred metres.
+// Each place lies in its municipality: the point, or the first point of the others, of which no part is farther than
+// some hundred metres.
 func TestPositionsLieInTheirMunicipality(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -74,9 +74,9 @@ func (r *recorder) sted(e *entry) {
 	group := r.typeGroups[p.types]
 	first := FirstName(p.names, p.priority).Best().langnavn()
 	r.Put("sted", p.id, e.geometry, p.stedsnummer, p.display, first, p.types, group[0], group[1], p.status, p.land,
-		e.kommune.Nr, e.numbers, p.fylkesnr, p.priority, p.authority, "viktighet"+string(rune(p.letter)), fmt.Sprintf("viktighet%02d", p.number),
-		p.general, localID(p.stedsnummer), p.registered, p.updated, OrNull(p.sluttdato), int64(len(tillegg)), int64(len(merknader)),
-		cql2.Norm(p.display), int64(e.rank.sted))
+		e.kommune.Nr, e.numbers, p.fylkesnr, p.priority, p.authority, "viktighet"+string(rune(p.letter)),
+		fmt.Sprintf("viktighet%02d", p.number), p.general, localID(p.stedsnummer), p.registered, p.updated,
+		OrNull(p.sluttdato), int64(len(tillegg)), int64(len(merknader)), cql2.Norm(p.display), int64(e.rank.sted))
 	r.putTillegg("sted_tilleggsopplysning", p.id, tillegg)
 	r.putMerknader("sted_merknad", p.id, merknader)
 }
@@ -101,13 +101,15 @@ func (r *recorder) units(e *entry) {
 	}
 	e.drawUnits()
 	for _, u := range e.units {
-		r.Put("matrikkel_sted", r.unit("matrikkel_sted", u, e.id, e.stedsnummer, FirstName(e.names, e.priority).Best().langnavn(), e.display, e.types,
-			e.general, int64(e.rank.sted))...)
+		r.Put(
+			"matrikkel_sted",
+			r.unit("matrikkel_sted", u, e.id, e.stedsnummer, FirstName(e.names, e.priority).Best().langnavn(),
+				e.display, e.types, e.general, int64(e.rank.sted))...)
 	}
 }
 
-// drawUnits draws the cadastral units of a place: farms and cabins often have some, other places seldom, counties and municipalities
-// none. A town has the first unit of its municipality.
+// drawUnits draws the cadastral units of a place: farms and cabins often have some, other places seldom, counties and
+// municipalities none. A town has the first unit of its municipality.
 func (e *entry) drawUnits() {
 	permille := 40
 	switch e.types {
@@ -135,7 +137,8 @@ func (e *entry) drawUnits() {
 
 // addUnit adds a unit that the place does not have yet, one in seven with a remark.
 func (e *entry) addUnit(u unit) {
-	if slices.ContainsFunc(e.units, func(o unit) bool { return o.gnr == u.gnr && o.bnr == u.bnr && o.fnr == u.fnr && o.snr == u.snr }) {
+	if slices.ContainsFunc(e.units,
+		func(o unit) bool { return o.gnr == u.gnr && o.bnr == u.bnr && o.fnr == u.fnr && o.snr == u.snr }) {
 		return
 	}
 	u.kommune = e.kommune.Nr
@@ -169,11 +172,42 @@ func (r *recorder) stedsnavn(e *entry, i int) {
 		primary = n.primary
 	}
 	rang := int64(e.rank.stedsnavn) + int64(i)
-	r.Put("stedsnavn", id, e.geometry, e.id, e.stedsnummer, int64(i+1), best.langnavn(), n.Status, n.state, n.Language, OrNull(n.origin), n.exonym,
-		n.primary != 0, primary, shown, int64(len(n.Spellings)), int64(len(leading)), leading[0].Status, leading[0].date,
-		spellingID(id, slices.IndexFunc(n.Spellings, func(s Spelling) bool { return s == *best })+1), e.display, e.types, e.authority, e.land,
-		e.kommune.Nr, e.numbers, e.fylkesnr, e.general, n.registered, n.updated, int64(len(tillegg)), int64(len(merknader)),
-		cql2.Norm(best.langnavn()), rang)
+	r.Put(
+		"stedsnavn",
+		id,
+		e.geometry,
+		e.id,
+		e.stedsnummer,
+		int64(i+1),
+		best.langnavn(),
+		n.Status,
+		n.state,
+		n.Language,
+		OrNull(n.origin),
+		n.exonym,
+		n.primary != 0,
+		primary,
+		shown,
+		int64(len(n.Spellings)),
+		int64(len(leading)),
+		leading[0].Status,
+		leading[0].date,
+		spellingID(id, slices.IndexFunc(n.Spellings, func(s Spelling) bool { return s == *best })+1),
+		e.display,
+		e.types,
+		e.authority,
+		e.land,
+		e.kommune.Nr,
+		e.numbers,
+		e.fylkesnr,
+		e.general,
+		n.registered,
+		n.updated,
+		int64(len(tillegg)),
+		int64(len(merknader)),
+		cql2.Norm(best.langnavn()),
+		rang,
+	)
 	r.putTillegg("stedsnavn_tilleggsopplysning", id, tillegg)
 	r.putMerknader("stedsnavn_merknad", id, merknader)
 	for _, u := range e.units {
@@ -201,19 +235,23 @@ func (r *recorder) skrivemaate(e *entry, n *Name, stedsnavn int64, nameNumber, n
 	}
 	rang := int64(e.rank.skrivemaate) + int64(e.written)
 	e.written++
-	r.Put("skrivemaate", id, e.id, stedsnavn, e.stedsnummer, int64(nameNumber), int64(number), langnavn, s.kortnavn(), s.rekkefoelge(), s.kasus,
-		s.Status, s.date, s.Preferred, from, n.Language, n.Status, n.state, e.display, e.types, e.authority, e.land, e.numbers, e.general,
-		s.registered, s.updated, int64(len(merknader)), cql2.CaseI(langnavn), norm, Reverse(norm), rang)
+	r.Put("skrivemaate", id, e.id, stedsnavn, e.stedsnummer, int64(nameNumber), int64(number), langnavn, s.kortnavn(),
+		s.rekkefoelge(), s.kasus, s.Status, s.date, s.Preferred, from, n.Language, n.Status, n.state, e.display,
+		e.types, e.authority, e.land, e.numbers, e.general, s.registered, s.updated, int64(len(merknader)),
+		cql2.CaseI(langnavn), norm, Reverse(norm), rang)
 	r.putMerknader("skrivemaate_merknad", id, merknader)
 	for _, u := range e.units {
-		r.Put("matrikkel_skrivemaate", r.unit("matrikkel_skrivemaate", u, e.id, stedsnavn, id, e.stedsnummer, int64(nameNumber), int64(number), langnavn,
-			e.display, s.Status, s.date, n.state, n.Status, e.types, e.general, rang)...)
+		r.Put(
+			"matrikkel_skrivemaate",
+			r.unit("matrikkel_skrivemaate", u, e.id, stedsnavn, id, e.stedsnummer, int64(nameNumber), int64(number), langnavn,
+				e.display, s.Status, s.date, n.state, n.Status, e.types, e.general, rang)...)
 	}
 	r.kasus(id, s)
 	r.document(e, n, s, stedsnavn, id)
 }
 
-// kasus writes the parts of a spelling that has several, and the forms of Northern Sami names whose inflection is known.
+// kasus writes the parts of a spelling that has several, and the forms of Northern Sami names whose inflection is
+// known.
 func (r *recorder) kasus(id int64, s *Spelling) {
 	forms, inflected := inflections[s.ending]
 	if s.modifier != "" || inflected {

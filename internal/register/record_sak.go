@@ -42,8 +42,8 @@ func (r *recorder) cases(e *entry) {
 		return
 	}
 	text, archive := "Klage på vedtaket om "+navn+" fra "+e.src.person(), archiveNumber(e.complaint, complaintCaseID(e.id))
-	r.Put("klage", first.id, decisionID(first.id, 1), int64(e.complaint.Year()), complaintCaseID(e.id), e.complaint.Format(dayLayout),
-		archive, cql2.Norm(archive), text, cql2.Norm(text))
+	r.Put("klage", first.id, decisionID(first.id, 1), int64(e.complaint.Year()), complaintCaseID(e.id),
+		e.complaint.Format(dayLayout), archive, cql2.Norm(archive), text, cql2.Norm(text))
 	if e.state != "klageIverksattVedtakIkkeTrukketTilbake" {
 		r.sak(e, sak{id: complaintCaseID(e.id), raised: e.complaint, decided: e.appealed, closed: e.appealed, klage: first.id,
 			authority: appeals, valid: true,
@@ -79,8 +79,9 @@ func (r *recorder) sak(e *entry, s sak) {
 	if !s.closed.IsZero() {
 		closed = s.closed.Format(dayLayout)
 	}
-	r.Put("navnesak", s.id, aar, s.id, s.klage != nil, s.klage, closed != nil, s.raised.Format(dayLayout), closed, s.text, cql2.Norm(s.text),
-		archive, cql2.Norm(archive), s.authority, e.kommune.omraade, JSONList(texts), registered, updated)
+	r.Put("navnesak", s.id, aar, s.id, s.klage != nil, s.klage, closed != nil, s.raised.Format(dayLayout), closed,
+		s.text, cql2.Norm(s.text), archive, cql2.Norm(archive), s.authority, e.kommune.omraade, JSONList(texts),
+		registered, updated)
 	if s.decided.IsZero() {
 		return
 	}
@@ -109,8 +110,9 @@ func (r *recorder) vedtak(e *entry, s sak, n, number int) {
 		}
 	}
 	made := s.decided.Add(10 * time.Hour)
-	r.Put("vedtak", id, s.id, int64(s.raised.Year()), s.id, int64(n), s.decided.Format(dayLayout), s.valid, strings.Join(texts, ", "), s.authority,
-		e.kommune.omraade, utoeverKommune, utoeverFylke, made, made.Add(time.Duration(e.src.under(1000))*time.Hour))
+	r.Put("vedtak", id, s.id, int64(s.raised.Year()), s.id, int64(n), s.decided.Format(dayLayout), s.valid,
+		strings.Join(texts, ", "), s.authority, e.kommune.omraade, utoeverKommune, utoeverFylke, made,
+		made.Add(time.Duration(e.src.under(1000))*time.Hour))
 	if g := r.groups[r.samling(e.place)]; g != nil && g.basis == nil {
 		g.basis = id
 	}
@@ -152,13 +154,15 @@ func (r *recorder) flush() {
 		}
 		archive := archiveNumber(when, int64(id))
 		made := when.Add(11 * time.Hour)
-		r.Put("samlevedtak", int64(id), int64(when.Year()), int64(id), when.Format(dayLayout), text, cql2.Norm(text), archive, cql2.Norm(archive),
-			id%31 == 0, g.basis, int64(g.fylke)+1, JSONList(g.names), made, made.AddDate(0, int(id%24), 0))
+		r.Put("samlevedtak", int64(id), int64(when.Year()), int64(id), when.Format(dayLayout), text, cql2.Norm(text),
+			archive, cql2.Norm(archive), id%31 == 0, g.basis, int64(g.fylke)+1, JSONList(g.names), made,
+			made.AddDate(0, int(id%24), 0))
 	}
 	clear(r.groups)
 }
 
-// document writes what documents a spelling: the decisions on it, and for one in three a book, map, document or informant.
+// document writes what documents a spelling: the decisions on it, and for one in three a book, map, document or
+// informant.
 func (r *recorder) document(e *entry, n *Name, s *Spelling, stedsnavn, id int64) {
 	d := document{skrivemaate: id, offentlig: true}
 	number := int(stedsnavn - e.id*10)
@@ -172,13 +176,26 @@ func (r *recorder) document(e *entry, n *Name, s *Spelling, stedsnavn, id int64)
 		}
 	}
 	if inCombined(n.state) {
-		d := document{skrivemaate: id, offentlig: true, art: "delAvSamlevedtak", dato: r.samlevedtakTime(e.samling).Format(dayLayout), del: stedsnavn}
+		d := document{
+			skrivemaate: id,
+			offentlig:   true,
+			art:         "delAvSamlevedtak",
+			dato:        r.samlevedtakTime(e.samling).Format(dayLayout),
+			del:         stedsnavn,
+		}
 		r.Put("dokumentasjon", d.values(r)...)
 	}
 	switch {
 	case e.book:
 		bok := localHistory(e.place)
-		d := document{skrivemaate: id, art: "bok", offentlig: r.bookPublic[bok-1], dato: yearDay(r.bookYears[bok-1]), bok: bok, side: "12"}
+		d := document{
+			skrivemaate: id,
+			art:         "bok",
+			offentlig:   r.bookPublic[bok-1],
+			dato:        yearDay(r.bookYears[bok-1]),
+			bok:         bok,
+			side:        "12",
+		}
 		r.Put("dokumentasjon", d.values(r)...)
 	case e.src.chance(350):
 		d := r.other(e, id)
@@ -217,17 +234,44 @@ func (d *document) values(r *recorder) []any {
 	if d.text != "" {
 		textNorm = cql2.Norm(d.text)
 	}
-	return []any{r.Next("dokumentasjon"), d.skrivemaate, d.art, d.offentlig, d.dato, d.bok, d.kart, d.vedtak, d.del, d.klage, d.types,
-		OrNull(d.person), personNorm, OrNull(d.text), textNorm, d.side}
+	return []any{
+		r.Next("dokumentasjon"),
+		d.skrivemaate,
+		d.art,
+		d.offentlig,
+		d.dato,
+		d.bok,
+		d.kart,
+		d.vedtak,
+		d.del,
+		d.klage,
+		d.types,
+		OrNull(d.person),
+		personNorm,
+		OrNull(d.text),
+		textNorm,
+		d.side,
+	}
 }
 
 // arts are the kinds of documentation that are not decisions, in permille.
-var arts = []weighted{{"bok", 280}, {"kartforekomst", 380}, {"opplysning", 130}, {"lokalInnsamling", 90}, {"dokument", 120}}
+var arts = []weighted{
+	{"bok", 280},
+	{"kartforekomst", 380},
+	{"opplysning", 130},
+	{"lokalInnsamling", 90},
+	{"dokument", 120},
+}
 
 // other draws a document that is no decision.
 func (r *recorder) other(e *entry, id int64) document {
 	src := &e.src
-	d := document{skrivemaate: id, art: choose(src, arts), offentlig: src.chance(600), dato: src.moment(firstMoment, lastMoment).Format(dayLayout)}
+	d := document{
+		skrivemaate: id,
+		art:         choose(src, arts),
+		offentlig:   src.chance(600),
+		dato:        src.moment(firstMoment, lastMoment).Format(dayLayout),
+	}
 	switch d.art {
 	case "bok":
 		bok := r.bookOf(src, e.place)

@@ -30,7 +30,8 @@ func TestSameSeedGivesSameRows(t *testing.T) {
 		all := uint32(0)
 		for _, table := range slices.Sorted(maps.Keys(r.Columns)) {
 			all = crc32.Update(all, crc32.IEEETable, []byte(table))
-			all = crc32.Update(all, crc32.IEEETable, []byte{byte(r.Sums[table]), byte(r.Sums[table] >> 8), byte(r.Sums[table] >> 16), byte(r.Sums[table] >> 24)})
+			all = crc32.Update(all, crc32.IEEETable,
+				[]byte{byte(r.Sums[table]), byte(r.Sums[table] >> 8), byte(r.Sums[table] >> 16), byte(r.Sums[table] >> 24)})
 		}
 		return all
 	}
@@ -99,7 +100,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// Every code in the data stands in its list, and the lists that a search names are used to the full where the shares allow.
+// Every code in the data stands in its list, and the lists that a search names are used to the full where the shares
+// allow.
 func TestCodesAreInTheirLists(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -175,7 +177,8 @@ func TestSharesAreSane(t *testing.T) {
 			letters[l]++
 		}
 		var numbers []string
-		if err := json.Unmarshal([]byte(get("kommuner").(string)), &numbers); err != nil || len(numbers) == 0 || numbers[0] != get("kommunenummer") {
+		if err := json.Unmarshal([]byte(get("kommuner").(string)), &numbers); err != nil || len(numbers) == 0 ||
+			numbers[0] != get("kommunenummer") {
 			t.Errorf("kommuner %v of a place in %v: %v", get("kommuner"), get("kommunenummer"), err)
 		}
 		if len(numbers) > 1 {
@@ -256,8 +259,21 @@ func TestTimesAreInOrder(t *testing.T) {
 			t.Errorf("%s: nothing was updated", table)
 		}
 	}
-	dates := map[string][]string{"sted": {"sluttdato"}, "stedsnavn": {"skrivemaatestatusdato"}, "skrivemaate": {"skrivemaatestatusdato"}, "sted_historikk": {"fra_dato"}, "skrivemaate_historikk": {"fra_dato"},
-		"navnesak": {"reist", "sluttdato"}, "vedtak": {"vedtaksdato"}, "samlevedtak": {"vedtaksdato"}, "klage": {"klagedato"}, "dokumentasjon": {"dato"}}
+	dates := map[string][]string{
+		"sted":                  {"sluttdato"},
+		"stedsnavn":             {"skrivemaatestatusdato"},
+		"skrivemaate":           {"skrivemaatestatusdato"},
+		"sted_historikk":        {"fra_dato"},
+		"skrivemaate_historikk": {"fra_dato"},
+		"navnesak": {
+			"reist",
+			"sluttdato",
+		},
+		"vedtak":        {"vedtaksdato"},
+		"samlevedtak":   {"vedtaksdato"},
+		"klage":         {"klagedato"},
+		"dokumentasjon": {"dato"},
+	}
 	for table, columns := range dates {
 		r.Each(t, table, func(get func(string) any) {
 			for _, c := range columns {
@@ -305,17 +321,22 @@ func TestFoldedColumnsAreTheFoldsOfTheirTexts(t *testing.T) {
 func TestGenerateTellsProgressAndCanBeStopped(t *testing.T) {
 	t.Parallel()
 	var last, total int
-	err := register.Generate(t.Context(), registertest.New(false), register.Options{Places: 12_000, Seed: 1, Progress: func(d, of int) {
-		if d < last || d > of {
-			t.Errorf("progress goes from %d to %d of %d", last, d, of)
-		}
-		last, total = d, of
-	}})
+	err := register.Generate(
+		t.Context(),
+		registertest.New(false),
+		register.Options{Places: 12_000, Seed: 1, Progress: func(d, of int) {
+			if d < last || d > of {
+				t.Errorf("progress goes from %d to %d of %d", last, d, of)
+			}
+			last, total = d, of
+		}},
+	)
 	if err != nil || last != total || total == 0 {
 		t.Errorf("ended at %d of %d: %v", last, total, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	err = register.Generate(ctx, registertest.New(false), register.Options{Places: 12_000, Seed: 1, Progress: func(int, int) { cancel() }})
+	err = register.Generate(ctx, registertest.New(false),
+		register.Options{Places: 12_000, Seed: 1, Progress: func(int, int) { cancel() }})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped generation gives %v", err)
 	}

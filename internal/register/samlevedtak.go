@@ -4,9 +4,9 @@ import (
 	"time"
 )
 
-// samling is the id of a combined decision; 0 for none. The first ones are those on the names of towns, one in each county. Each
-// of the others takes the names of one kind and one county from blockSize places that follow each other, so that one block at a
-// time is held.
+// samling is the id of a combined decision; 0 for none. The first ones are those on the names of towns, one in each
+// county. Each of the others takes the names of one kind and one county from blockSize places that follow each other,
+// so that one block at a time is held.
 type samling int64
 
 const blockSize = 20_000

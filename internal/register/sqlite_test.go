@@ -33,7 +33,13 @@ func database(t testing.TB) *sqlite.Conn {
 }
 
 // apart are migrations whose tables the generator does not fill: definitions, indexes that the Writer fills, lineage.
-var apart = []string{"0001_collection.sql", "0003_search.sql", "0004_order.sql", "0005_lineage.sql", "0006_event_kinds.sql"}
+var apart = []string{
+	"0001_collection.sql",
+	"0003_search.sql",
+	"0004_order.sql",
+	"0005_lineage.sql",
+	"0006_event_kinds.sql",
+}
 
 // migrated makes the tables that migrations make for the generator.
 func migrated(conn *sqlite.Conn) error {
@@ -126,10 +132,14 @@ func load(conn *sqlite.Conn, r *registertest.Recording) (err error) {
 func tableColumns(t testing.TB, conn *sqlite.Conn, table string) []string {
 	t.Helper()
 	var out []string
-	err := sqlitex.Execute(conn, "SELECT name FROM pragma_table_info(?)", &sqlitex.ExecOptions{Args: []any{table}, ResultFunc: func(stmt *sqlite.Stmt) error {
-		out = append(out, stmt.ColumnText(0))
-		return nil
-	}})
+	err := sqlitex.Execute(
+		conn,
+		"SELECT name FROM pragma_table_info(?)",
+		&sqlitex.ExecOptions{Args: []any{table}, ResultFunc: func(stmt *sqlite.Stmt) error {
+			out = append(out, stmt.ColumnText(0))
+			return nil
+		}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,8 +152,12 @@ func TestGeneratorFillsEveryColumnOfTheMigration(t *testing.T) {
 	conn := database(t)
 	r := generated(t, 1, 0, false)
 	var names []string
-	err := sqlitex.Execute(conn, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%\\_fts%' ESCAPE '\\'", &sqlitex.ExecOptions{
-		ResultFunc: func(stmt *sqlite.Stmt) error { names = append(names, stmt.ColumnText(0)); return nil }})
+	err := sqlitex.Execute(
+		conn,
+		"SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%\\_fts%' ESCAPE '\\'",
+		&sqlitex.ExecOptions{
+			ResultFunc: func(stmt *sqlite.Stmt) error { names = append(names, stmt.ColumnText(0)); return nil }},
+	)
 	if err != nil || len(names) < 25 {
 		t.Fatalf("%d tables: %v", len(names), err)
 	}
@@ -240,9 +254,15 @@ func inThreeLanguages(t *testing.T, c *store.Collection) {
 func leads(t testing.TB, conn *sqlite.Conn, table string, columns ...string) bool {
 	t.Helper()
 	found := false
-	err := sqlitex.Execute(conn, `SELECT 1 WHERE ?2 = (SELECT group_concat(name) FROM (SELECT name FROM pragma_table_info(?1) WHERE pk BETWEEN 1 AND ?3 ORDER BY pk))
+	err := sqlitex.Execute(
+		conn,
+		`SELECT 1 WHERE ?2 = (SELECT group_concat(name) FROM (SELECT name FROM pragma_table_info(?1) WHERE pk BETWEEN 1 AND ?3 ORDER BY pk))
 		UNION ALL SELECT 1 FROM pragma_index_list(?1) l WHERE ?2 = (SELECT group_concat(name) FROM (SELECT name FROM pragma_index_info(l.name) WHERE seqno < ?3 ORDER BY seqno))`,
-		&sqlitex.ExecOptions{Args: []any{table, strings.Join(columns, ","), len(columns)}, ResultFunc: func(*sqlite.Stmt) error { found = true; return nil }})
+		&sqlitex.ExecOptions{
+			Args:       []any{table, strings.Join(columns, ","), len(columns)},
+			ResultFunc: func(*sqlite.Stmt) error { found = true; return nil },
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +371,10 @@ func TestRepeatedValuesAgree(t *testing.T) {
 func TestRangIsTheOrderOfHits(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"sted", "stedsnavn", "skrivemaate", "bok"} {
-		if rows := ask(t, "SELECT min(rang), max(rang) - count(*), count(DISTINCT rang) - count(*) FROM "+table); !slices.Equal(rows[0], []string{"1", "0", "0"}) {
+		if rows := ask(t, "SELECT min(rang), max(rang) - count(*), count(DISTINCT rang) - count(*) FROM "+table); !slices.Equal(
+			rows[0],
+			[]string{"1", "0", "0"},
+		) {
 			t.Errorf("%s: rang is not dense: %v", table, rows)
 		}
 	}

@@ -6,9 +6,15 @@ import (
 
 // states are the shares of navnesakstatus, in permille of places. They are a guess: the true shares are not published.
 var states = []weighted{
-	{"ubehandlet", 610}, {"navnesakReist", 50}, {"vedtakIverksettingUtsatt", 10}, {"iverksattVedtak", 120}, {"forenkletVedtak", 60},
+	{
+		"ubehandlet",
+		610,
+	}, {"navnesakReist", 50}, {"vedtakIverksettingUtsatt", 10}, {"iverksattVedtak", 120}, {"forenkletVedtak", 60},
 	{"klageIverksattVedtakIkkeTrukketTilbake", 12}, {"klageVedtakTrukketTilbake", 8}, {"klagenemda", 10},
-	{"samlevedtak", 55}, {"samlevedtakTrukketTilbake", 7}, {"navnBestemtAvNavnemyndighet", 20}, {"skalIkkeBehandlesEtterLoven", 38},
+	{
+		"samlevedtak",
+		55,
+	}, {"samlevedtakTrukketTilbake", 7}, {"navnBestemtAvNavnemyndighet", 20}, {"skalIkkeBehandlesEtterLoven", 38},
 }
 
 // hasCase tells the states that come from a name case; the last three of them from a complaint too.
@@ -83,7 +89,14 @@ var firstStatus = map[string][]weighted{
 }
 
 // laterStatus are the statuses of other spellings, in permille.
-var laterStatus = []weighted{{"historisk", 330}, {"avslått", 230}, {"avslåttNavneledd", 60}, {"feilført", 80}, {"uvurdert", 150}, {"godkjent", 150}}
+var laterStatus = []weighted{
+	{"historisk", 330},
+	{"avslått", 230},
+	{"avslåttNavneledd", 60},
+	{"feilført", 80},
+	{"uvurdert", 150},
+	{"godkjent", 150},
+}
 
 // drawStatuses draws the statuses of spellings and all times below the place.
 func (g *generator) drawStatuses(p *place) {

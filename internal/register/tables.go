@@ -13,34 +13,58 @@ import (
 // tables are the tables of the register and the columns that are written, in this order.
 var tables = []struct{ name, columns string }{
 	{"kode", "id liste verdi kort forelder rekkefoelge navn_nb navn_nn navn_en navn_se"},
-	{"sted", "id geom stedsnummer visningsnavn stedsnavn navneobjekttype navneobjektgruppe navneobjekthovedgruppe stedstatus land kommunenummer " +
-		"kommuner fylkesnummer spraakprioritering vedtaksmyndighet sortering1 sortering2 av_allmenn_interesse lokal_id registrert oppdatert " +
-		"sluttdato antall_tilleggsopplysninger antall_merknader visningsnavn_norm rang"},
+	{
+		"sted",
+		"id geom stedsnummer visningsnavn stedsnavn navneobjekttype navneobjektgruppe navneobjekthovedgruppe stedstatus land kommunenummer " +
+			"kommuner fylkesnummer spraakprioritering vedtaksmyndighet sortering1 sortering2 av_allmenn_interesse lokal_id registrert oppdatert " +
+			"sluttdato antall_tilleggsopplysninger antall_merknader visningsnavn_norm rang",
+	},
 	{"sted_kommune", "kommunenummer rang sted_id navneobjekttype"},
-	{"stedsnavn", "id geom sted_id stedsnummer stedsnavnnummer stedsnavn navnestatus navnesakstatus spraak opphavsspraak eksonym " +
-		"har_primaerfunksjon primaerfunksjon_id skrivemaater antall_skrivemaater antall_beste_skrivemaater skrivemaatestatus " +
-		"skrivemaatestatusdato beste_skrivemaate_id visningsnavn navneobjekttype vedtaksmyndighet land kommunenummer kommuner fylkesnummer " +
-		"av_allmenn_interesse registrert oppdatert antall_tilleggsopplysninger antall_merknader stedsnavn_norm rang"},
-	{"skrivemaate", "id sted_id stedsnavn_id stedsnummer stedsnavnnummer skrivemaatenummer langnavn kortnavn rekkefoelge kasustype " +
-		"skrivemaatestatus skrivemaatestatusdato prioritert normert_fra_id spraak navnestatus navnesakstatus visningsnavn navneobjekttype " +
-		"vedtaksmyndighet land kommuner av_allmenn_interesse registrert oppdatert antall_merknader eksakt norm rev rang"},
+	{
+		"stedsnavn",
+		"id geom sted_id stedsnummer stedsnavnnummer stedsnavn navnestatus navnesakstatus spraak opphavsspraak eksonym " +
+			"har_primaerfunksjon primaerfunksjon_id skrivemaater antall_skrivemaater antall_beste_skrivemaater skrivemaatestatus " +
+			"skrivemaatestatusdato beste_skrivemaate_id visningsnavn navneobjekttype vedtaksmyndighet land kommunenummer kommuner fylkesnummer " +
+			"av_allmenn_interesse registrert oppdatert antall_tilleggsopplysninger antall_merknader stedsnavn_norm rang",
+	},
+	{
+		"skrivemaate",
+		"id sted_id stedsnavn_id stedsnummer stedsnavnnummer skrivemaatenummer langnavn kortnavn rekkefoelge kasustype " +
+			"skrivemaatestatus skrivemaatestatusdato prioritert normert_fra_id spraak navnestatus navnesakstatus visningsnavn navneobjekttype " +
+			"vedtaksmyndighet land kommuner av_allmenn_interesse registrert oppdatert antall_merknader eksakt norm rev rang",
+	},
 	{"kasus", "skrivemaate_id kasustype variasjonstillegg kjernenavn funksjonstillegg"},
 	{"sted_historikk", "sted_id art fra_dato kode"},
 	{"stedsnavn_historikk", "stedsnavn_id art fra_dato kode"},
 	{"skrivemaate_historikk", "skrivemaate_id art fra_dato kode"},
 	{"sted_tilleggsopplysning", "id sted_id tilleggsopplysningstype tekst tekst_norm lenke registrert oppdatert"},
-	{"stedsnavn_tilleggsopplysning", "id stedsnavn_id tilleggsopplysningstype tekst tekst_norm lenke registrert oppdatert"},
+	{
+		"stedsnavn_tilleggsopplysning",
+		"id stedsnavn_id tilleggsopplysningstype tekst tekst_norm lenke registrert oppdatert",
+	},
 	{"sted_merknad", "id sted_id merknadstype tekst tekst_norm fellesarkiv"},
 	{"stedsnavn_merknad", "id stedsnavn_id merknadstype tekst tekst_norm fellesarkiv"},
 	{"skrivemaate_merknad", "id skrivemaate_id merknadstype tekst tekst_norm fellesarkiv"},
 	{"vegreferanse", "id sted_id kommunenummer adressekode"},
-	{"matrikkel_sted", unitColumns + "sted_id stedsnummer stedsnavn visningsnavn navneobjekttype av_allmenn_interesse rang"},
-	{"matrikkel_stedsnavn", unitColumns + "sted_id stedsnavn_id stedsnummer stedsnavnnummer stedsnavn visningsnavn skrivemaatestatus " +
-		"skrivemaatestatusdato navnesakstatus navnestatus spraak navneobjekttype av_allmenn_interesse rang"},
-	{"matrikkel_skrivemaate", unitColumns + "sted_id stedsnavn_id skrivemaate_id stedsnummer stedsnavnnummer skrivemaatenummer langnavn " +
-		"visningsnavn skrivemaatestatus skrivemaatestatusdato navnesakstatus navnestatus navneobjekttype av_allmenn_interesse rang"},
-	{"navnesak", "id aar saksnummer klagesak klage_id avsluttet reist sluttdato beskrivelse beskrivelse_norm arkivreferanse " +
-		"arkivreferanse_norm vedtaksmyndighet omraade stedsnavn registrert oppdatert"},
+	{
+		"matrikkel_sted",
+		unitColumns + "sted_id stedsnummer stedsnavn visningsnavn navneobjekttype av_allmenn_interesse rang",
+	},
+	{
+		"matrikkel_stedsnavn",
+		unitColumns + "sted_id stedsnavn_id stedsnummer stedsnavnnummer stedsnavn visningsnavn skrivemaatestatus " +
+			"skrivemaatestatusdato navnesakstatus navnestatus spraak navneobjekttype av_allmenn_interesse rang",
+	},
+	{
+		"matrikkel_skrivemaate",
+		unitColumns + "sted_id stedsnavn_id skrivemaate_id stedsnummer stedsnavnnummer skrivemaatenummer langnavn " +
+			"visningsnavn skrivemaatestatus skrivemaatestatusdato navnesakstatus navnestatus navneobjekttype av_allmenn_interesse rang",
+	},
+	{
+		"navnesak",
+		"id aar saksnummer klagesak klage_id avsluttet reist sluttdato beskrivelse beskrivelse_norm arkivreferanse " +
+			"arkivreferanse_norm vedtaksmyndighet omraade stedsnavn registrert oppdatert",
+	},
 	{"navnesak_stedsnavn", "navnesak_id stedsnavn_id"},
 	{"navnesak_kommune", "kommunenummer navnesak_id"},
 	{"vedtak", "id navnesak_id aar saksnummer arkivloepenummer vedtaksdato gyldig skrivemaater vedtaksmyndighet omraade " +
@@ -48,20 +72,30 @@ var tables = []struct{ name, columns string }{
 	{"vedtak_skrivemaate", "vedtak_id skrivemaate_id"},
 	{"klage", "id vedtak_id aar saksnummer klagedato arkivreferanse arkivreferanse_norm beskrivelse beskrivelse_norm"},
 	{"vedtaksomraade", "id navn fylkesnummer"},
-	{"samlevedtak", "id aar saksnummer vedtaksdato beskrivelse beskrivelse_norm arkivreferanse arkivreferanse_norm utgaatt " +
-		"grunnlag_vedtak_id vedtaksomraade_id stedsnavn registrert oppdatert"},
+	{
+		"samlevedtak",
+		"id aar saksnummer vedtaksdato beskrivelse beskrivelse_norm arkivreferanse arkivreferanse_norm utgaatt " +
+			"grunnlag_vedtak_id vedtaksomraade_id stedsnavn registrert oppdatert",
+	},
 	{"del_av_samlevedtak", "id samlevedtak_id arkivloepenummer stedsnavn_id stedsnummer stedsnavnnummer"},
 	{"samlevedtak_unntak", "samlevedtak_id skrivemaate_id"},
-	{"bok", "id tittel tittel_norm isbn utgave utgave_norm forfatter utgiver utgiver_norm utgivelsesaar offentlig_bruk soeketekst " +
-		"soeketekst_norm rang"},
+	{
+		"bok",
+		"id tittel tittel_norm isbn utgave utgave_norm forfatter utgiver utgiver_norm utgivelsesaar offentlig_bruk soeketekst " +
+			"soeketekst_norm rang",
+	},
 	{"kartprodukt", "id karttype kartblad kartblad_norm utgivelsesaar utgiver skann"},
-	{"dokumentasjon", "id skrivemaate_id art offentlig dato bok_id kartprodukt_id vedtak_id del_av_samlevedtak_id klage_id dokumenttype " +
-		"person person_norm tekst tekst_norm side"},
+	{
+		"dokumentasjon",
+		"id skrivemaate_id art offentlig dato bok_id kartprodukt_id vedtak_id del_av_samlevedtak_id klage_id dokumenttype " +
+			"person person_norm tekst tekst_norm side",
+	},
 }
 
 const unitColumns = "id kommunenummer gaardsnummer bruksnummer festenummer seksjonsnummer tilleggsopplysning tilleggsopplysning_norm "
 
-// Output writes the rows of a register, table by table. The first error is kept in Err, and nothing is written after it. Make one with NewOutput.
+// Output writes the rows of a register, table by table. The first error is kept in Err, and nothing is written after
+// it. Make one with NewOutput.
 type Output struct {
 	Err    error
 	tables map[string]func(...any) error
@@ -100,7 +134,8 @@ const listOfLists = "kodeliste"
 
 // PutList writes a code list with its codes; at is its place among the lists, from 0.
 func (o *Output) PutList(at int, l *CodeList) {
-	o.Put("kode", o.Next("kode"), listOfLists, l.ID, nil, nil, int64(at+1), l.Title["nb"], l.Title["nn"], l.Title["en"], nil)
+	o.Put("kode", o.Next("kode"), listOfLists, l.ID, nil, nil, int64(at+1), l.Title["nb"], l.Title["nn"], l.Title["en"],
+		nil)
 	for _, c := range l.Codes {
 		o.Put("kode", o.Next("kode"), l.ID, c.Value, OrNull(c.Short), OrNull(c.Parent), int64(c.Order),
 			c.Name["nb"], OrNull(c.Name["nn"]), OrNull(c.Name["en"]), OrNull(c.Name["se"]))

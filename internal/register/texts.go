@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Texts of additional information and remarks. NAVN stands for a name of the place, KOMMUNE for its municipality, PERSON for someone.
+// Texts of additional information and remarks. NAVN stands for a name of the place, KOMMUNE for its municipality,
+// PERSON for someone.
 var (
 	stedTillegg = map[string][]string{
 		"historisk": {"Omtalt i skjøte fra 1789 som NAVN.", "Stedet ble ryddet på 1600-tallet.",
@@ -14,8 +15,12 @@ var (
 			"Ligger ved setervegen i KOMMUNE."},
 		"matrikkelnummerFraSSR":    {"Gnr 12 bnr 3", "Gnr 7 bnr 1", "Gnr 104 bnr 22"},
 		"adresseinformasjonFraSSR": {"Adresseparsell KOMMUNE", "Adresse tildelt 2005."},
-		"merknadFraSSR":            {"Plassert etter eldre kart.", "Posisjonen er usikker.", "Flere steder med navnet NAVN i KOMMUNE."},
-		"adressekode":              {"Adressekode 1010", "Adressekode 2250"},
+		"merknadFraSSR": {
+			"Plassert etter eldre kart.",
+			"Posisjonen er usikker.",
+			"Flere steder med navnet NAVN i KOMMUNE.",
+		},
+		"adressekode": {"Adressekode 1010", "Adressekode 2250"},
 	}
 	stedsnavnTillegg = map[string][]string{
 		"språkfaglig": {"Første ledd er trolig et mannsnavn.", "Uttalen er med tostavingstonelag.",
@@ -57,7 +62,8 @@ func (g *generator) fill(src *source, p *place, s string) string {
 		return s
 	}
 	return strings.NewReplacer("NAVN", p.names[0].Best().langnavn(), "KOMMUNE", norwegian(g.country.kommuner[p.kommuner[0]].names),
-		"PERSON", src.person()).Replace(s)
+		"PERSON", src.person()).
+		Replace(s)
 }
 
 // remark is a text of a type, additional information or an internal remark.
@@ -68,8 +74,8 @@ type remark struct {
 	registered, updated time.Time
 }
 
-// remarks draws none with most records, else one or two; permille is the chance of one. types are the types in the order of
-// their list.
+// remarks draws none with most records, else one or two; permille is the chance of one. types are the types in the
+// order of their list.
 func (g *generator) remarks(src *source, p *place, permille int, types []string, texts map[string][]string) []remark {
 	var out []remark
 	for range 2 {

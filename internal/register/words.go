@@ -31,28 +31,56 @@ const (
 	kinds
 )
 
-// kindTable has the share of each kind in percent and its endings, in the order in which they are drawn. types are the name types
-// that an ending stands for; a "gard" may be any of several.
+// kindTable has the share of each kind in percent and its endings, in the order in which they are drawn. types are
+// the name types that an ending stands for; a "gard" may be any of several.
 var kindTable = [kinds]struct {
 	percent int
 	endings []ending
 }{
-	kindVann: {13, []ending{{"vatnet", []string{"vann", "innsjø"}}, {"tjønna", []string{"tjern"}}, {"tjernet", []string{"tjern"}},
-		{"vannet", []string{"vann", "innsjø"}}}},
+	kindVann: {
+		13,
+		[]ending{{"vatnet", []string{"vann", "innsjø"}}, {"tjønna", []string{"tjern"}}, {"tjernet", []string{"tjern"}},
+			{"vannet", []string{"vann", "innsjø"}}},
+	},
 	kindElv: {9, []ending{{"elva", []string{"elv"}}, {"åa", []string{"elv", "bekk"}}, {"bekken", []string{"bekk"}}}},
 	kindFjell: {18, []ending{{"fjellet", []string{"fjell"}}, {"nuten", []string{"topp"}}, {"tinden", []string{"topp"}},
-		{"høgda", []string{"høyde"}}, {"berget", []string{"berg"}}, {"haugen", []string{"haug"}}, {"toppen", []string{"topp"}},
+		{
+			"høgda",
+			[]string{"høyde"},
+		}, {"berget", []string{"berg"}}, {"haugen", []string{"haug"}}, {"toppen", []string{"topp"}},
 		{"åsen", []string{"ås"}}}},
 	kindDal: {6, []ending{{"dalen", []string{"dal", "dalføre"}}}},
 	kindOy: {9, []ending{{"øya", []string{"øyISjø", "øy"}}, {"holmen", []string{"holmeISjø", "holme"}},
 		{"skjeret", []string{"skjærISjø", "skjær"}}}},
-	kindVik: {14, []ending{{"vika", []string{"vikISjø", "vik"}}, {"bukta", []string{"vikISjø", "vik"}}, {"sundet", []string{"sundISjø", "sund"}},
-		{"fjorden", []string{"fjord"}}, {"neset", []string{"nesISjø", "nes"}}, {"odden", []string{"nesISjø", "nes"}}}},
-	kindGard: {17, []ending{{"gard", garder}, {"stad", garder}, {"heim", garder}, {"land", garder}, {"vik", garder}, {"moen", garder},
-		{"rud", garder}, {"set", garder}, {"bø", garder}, {"lia", garder}}},
-	kindMyr:   {5, []ending{{"myra", []string{"myr"}}, {"mosen", []string{"myr"}}}},
-	kindHytte: {4, []ending{{"hytta", []string{"fritidsbolig", "turisthytte"}}, {"bu", []string{"fritidsbolig"}}, {"setra", []string{"seterStøl"}}}},
-	kindVeg:   {5, []ending{{"vegen", []string{"adressenavn"}}, {"veien", []string{"adressenavn"}}, {"gata", []string{"adressenavn"}}}},
+	kindVik: {
+		14,
+		[]ending{
+			{"vika", []string{"vikISjø", "vik"}},
+			{"bukta", []string{"vikISjø", "vik"}},
+			{"sundet", []string{"sundISjø", "sund"}},
+			{"fjorden", []string{"fjord"}},
+			{"neset", []string{"nesISjø", "nes"}},
+			{"odden", []string{"nesISjø", "nes"}},
+		},
+	},
+	kindGard: {
+		17,
+		[]ending{{"gard", garder}, {"stad", garder}, {"heim", garder}, {"land", garder}, {"vik", garder}, {"moen", garder},
+			{"rud", garder}, {"set", garder}, {"bø", garder}, {"lia", garder}},
+	},
+	kindMyr: {5, []ending{{"myra", []string{"myr"}}, {"mosen", []string{"myr"}}}},
+	kindHytte: {
+		4,
+		[]ending{
+			{"hytta", []string{"fritidsbolig", "turisthytte"}},
+			{"bu", []string{"fritidsbolig"}},
+			{"setra", []string{"seterStøl"}},
+		},
+	},
+	kindVeg: {
+		5,
+		[]ending{{"vegen", []string{"adressenavn"}}, {"veien", []string{"adressenavn"}}, {"gata", []string{"adressenavn"}}},
+	},
 }
 
 var garder = []string{"gard", "bruk", "bruk", "navnegard", "grend"}
@@ -64,7 +92,20 @@ type ending struct {
 }
 
 // modifiers stand before one name in nine, as a word of their own.
-var modifiers = [12]string{"Store", "Litle", "Nordre", "Søre", "Øvre", "Nedre", "Indre", "Ytre", "Gamle", "Vesle", "Austre", "Vestre"}
+var modifiers = [12]string{
+	"Store",
+	"Litle",
+	"Nordre",
+	"Søre",
+	"Øvre",
+	"Nedre",
+	"Indre",
+	"Ytre",
+	"Gamle",
+	"Vesle",
+	"Austre",
+	"Vestre",
+}
 
 // words holds the first parts of names.
 type words struct {
@@ -140,7 +181,8 @@ var samiEndings = map[string][]struct {
 	"fkv": {{"järvi", kindVann}, {"vaara", kindFjell}, {"joki", kindElv}},
 }
 
-// samiName makes a name in one of the languages of samiEndings, for a place of that kind where the language has an ending for it.
+// samiName makes a name in one of the languages of samiEndings, for a place of that kind where the language has an
+// ending for it.
 func (w *words) samiName(s *source, language string, k kind) (stem, end string) {
 	all := samiEndings[language]
 	var fit []string
@@ -167,14 +209,29 @@ var inflections = map[string][3]string{
 
 // respellings are the rules by which other spellings arise: what stands last in a name is replaced.
 var respellings = [...][2]string{
-	{"vatnet", "vannet"}, {"vannet", "vatnet"}, {"tjønna", "tjenna"}, {"tjernet", "tjennet"}, {"øya", "øyi"}, {"skjeret", "skjæret"},
+	{
+		"vatnet",
+		"vannet",
+	}, {"vannet", "vatnet"}, {"tjønna", "tjenna"}, {"tjernet", "tjennet"}, {"øya", "øyi"}, {"skjeret", "skjæret"},
 	{"høgda", "høyda"}, {"vegen", "veien"}, {"veien", "vegen"}, {"hytta", "hytten"}, {"elva", "elven"}, {"vika", "viken"},
 	{"bukta", "bukten"}, {"setra", "sætra"}, {"lia", "lien"}, {"åa", "åen"}, {"fjellet", "fjeldet"}, {"dalen", "dal’n"},
-	{"haugen", "hougen"}, {"neset", "nesset"}, {"sundet", "sunnet"}, {"mosen", "mossen"}, {"heim", "hjem"}, {"stad", "sta"},
+	{
+		"haugen",
+		"hougen",
+	}, {"neset", "nesset"}, {"sundet", "sunnet"}, {"mosen", "mossen"}, {"heim", "hjem"}, {"stad", "sta"},
 	{"moen", "moan"}, {"tinden", "tinnen"}, {"myra", "myren"}, {"nuten", "nutten"}, {"gata", "gaten"}, {"gard", "gård"},
-	{"jávri", "jaure"}, {"várri", "varre"}, {"johka", "jokka"}, {"čohkka", "cokka"}, {"oaivi", "oaive"}, {"jåvrre", "jaure"},
-	{"várre", "varre"}, {"jaevrie", "jaevrje"}, {"vaerie", "varie"}, {"järvi", "jærvi"}, {"vaara", "vara"}, {"joki", "jokki"},
-	{"å", "aa"}, {"Å", "Aa"}, {"aa", "å"}, {"tt", "t"}, {"nn", "n"}, {"ll", "l"}, {"ss", "s"}, {"mm", "m"}, {"kk", "k"}, {"pp", "p"},
+	{
+		"jávri",
+		"jaure",
+	}, {"várri", "varre"}, {"johka", "jokka"}, {"čohkka", "cokka"}, {"oaivi", "oaive"}, {"jåvrre", "jaure"},
+	{
+		"várre",
+		"varre",
+	}, {"jaevrie", "jaevrje"}, {"vaerie", "varie"}, {"järvi", "jærvi"}, {"vaara", "vara"}, {"joki", "jokki"},
+	{
+		"å",
+		"aa",
+	}, {"Å", "Aa"}, {"aa", "å"}, {"tt", "t"}, {"nn", "n"}, {"ll", "l"}, {"ss", "s"}, {"mm", "m"}, {"kk", "k"}, {"pp", "p"},
 	{"s", "ss"}, {"m", "mm"}, {"l", "ll"},
 }
 

@@ -104,21 +104,22 @@ func TestAttacksAreRefused(t *testing.T) {
 		"unbound prefix":              {strings.ReplaceAll(env, "q:soeketekst", "nope:soeketekst"), detailed},
 		"unbound attribute":           {strings.Replace(env, "<q:soeketekst", `<q:soeketekst nope:a="1"`, 1), detailed},
 		"prefix out of scope":         {steder(`<x xmlns:in="urn:x"/><in:x/>`), detailed},
-		"namespace as prefix":         {strings.ReplaceAll(strings.Replace(env, ` xmlns:q="`+base+`/service/soek"`, "", 1), "q:", ""), detailed}, // no operation without a namespace
-		"prefix undone":               {strings.Replace(env, "<q:soeketekst", `<q:soeketekst xmlns:y=""`, 1), detailed},
-		"xml bound elsewhere":         {strings.Replace(env, "<q:soeketekst", `<q:soeketekst xmlns:xml="urn:y"`, 1), detailed},
-		"xmlns bound":                 {strings.Replace(env, "<q:soeketekst", `<q:soeketekst xmlns:xmlns="urn:y"`, 1), detailed},
-		"no local name":               {strings.ReplaceAll(env, "q:soeketekst", "q:"), detailed},
-		"two colons":                  {strings.ReplaceAll(env, "q:soeketekst", "q:a:b"), detailed},
-		"wrong end tag":               {strings.Replace(env, "</q:soeketekst>", "</t:soeketekst>", 1), detailed},
-		"cut":                         {env[:len(env)-20], detailed},
-		"cut in the head":             {env[:60], bare},
-		"unknown operation":           {envelope11(`<q:dropTable/>`), detailed},
-		"operation in no namespace":   {envelope11(`<findBoeker/>`), detailed},
-		"operation in another":        {envelope11(`<t:findBoeker/>`), detailed},
-		"huge number":                 {steder(`<t:stedsnummer>` + strings.Repeat("9", 10_000) + `</t:stedsnummer>`), detailed},
-		"year 0":                      {steder(`<t:oppdatertEtter><d:timestamp>0000-01-01T00:00:00Z</d:timestamp></t:oppdatertEtter>`), detailed},
-		"year 10000":                  {steder(`<t:oppdatertEtter><d:timestamp>10000-01-01T00:00:00Z</d:timestamp></t:oppdatertEtter>`), detailed},
+		// no operation without a namespace
+		"namespace as prefix":       {strings.ReplaceAll(strings.Replace(env, ` xmlns:q="`+base+`/service/soek"`, "", 1), "q:", ""), detailed},
+		"prefix undone":             {strings.Replace(env, "<q:soeketekst", `<q:soeketekst xmlns:y=""`, 1), detailed},
+		"xml bound elsewhere":       {strings.Replace(env, "<q:soeketekst", `<q:soeketekst xmlns:xml="urn:y"`, 1), detailed},
+		"xmlns bound":               {strings.Replace(env, "<q:soeketekst", `<q:soeketekst xmlns:xmlns="urn:y"`, 1), detailed},
+		"no local name":             {strings.ReplaceAll(env, "q:soeketekst", "q:"), detailed},
+		"two colons":                {strings.ReplaceAll(env, "q:soeketekst", "q:a:b"), detailed},
+		"wrong end tag":             {strings.Replace(env, "</q:soeketekst>", "</t:soeketekst>", 1), detailed},
+		"cut":                       {env[:len(env)-20], detailed},
+		"cut in the head":           {env[:60], bare},
+		"unknown operation":         {envelope11(`<q:dropTable/>`), detailed},
+		"operation in no namespace": {envelope11(`<findBoeker/>`), detailed},
+		"operation in another":      {envelope11(`<t:findBoeker/>`), detailed},
+		"huge number":               {steder(`<t:stedsnummer>` + strings.Repeat("9", 10_000) + `</t:stedsnummer>`), detailed},
+		"year 0":                    {steder(`<t:oppdatertEtter><d:timestamp>0000-01-01T00:00:00Z</d:timestamp></t:oppdatertEtter>`), detailed},
+		"year 10000":                {steder(`<t:oppdatertEtter><d:timestamp>10000-01-01T00:00:00Z</d:timestamp></t:oppdatertEtter>`), detailed},
 	} {
 		s := service(func(context.Context, placename.Request) (placename.Answer, error) {
 			t.Errorf("%s: reached the search", name)
@@ -206,14 +207,17 @@ func TestNotUnderstoodBlocksAreNamed(t *testing.T) {
 	if a := read(t, w); a.String() != "500 MustUnderstand " {
 		t.Errorf("%s", a)
 	}
-	validate(t, map[string][]byte{"12": w.Body.Bytes(), "mismatch12": post(service(nil), ct12, envelope11(good)).Body.Bytes()})
+	validate(t,
+		map[string][]byte{"12": w.Body.Bytes(), "mismatch12": post(service(nil), ct12, envelope11(good)).Body.Bytes()})
 }
 
 func TestAddressingIsUnderstoodWhenDemanded(t *testing.T) {
 	t.Parallel()
 	const wsa = `xmlns:w="http://www.w3.org/2005/08/addressing"`
-	demanded := withHead(`<w:To ` + wsa + ` S:mustUnderstand="1">https://example.org/</w:To><w:MessageID ` + wsa + `>urn:uuid:1&amp;2</w:MessageID>` +
-		`<w:ReplyTo ` + wsa + ` S:mustUnderstand="1"><w:Address>http://www.w3.org/2005/08/addressing/anonymous</w:Address></w:ReplyTo>`)
+	demanded := withHead(
+		`<w:To ` + wsa + ` S:mustUnderstand="1">https://example.org/</w:To><w:MessageID ` + wsa + `>urn:uuid:1&amp;2</w:MessageID>` +
+			`<w:ReplyTo ` + wsa + ` S:mustUnderstand="1"><w:Address>http://www.w3.org/2005/08/addressing/anonymous</w:Address></w:ReplyTo>`,
+	)
 	w := post(service(nil), ct11, demanded)
 	for _, want := range []string{`/service/soek/SoekService/findBoekerResponse</wsa:Action>`, `>urn:uuid:1&amp;2</wsa:RelatesTo>`} {
 		if !strings.Contains(w.Body.String(), want) {
@@ -224,7 +228,10 @@ func TestAddressingIsUnderstoodWhenDemanded(t *testing.T) {
 	if !strings.Contains(refused.Body.String(), `/findBoeker/Fault/ServiceException</wsa:Action>`) {
 		t.Errorf("%s", refused.Body)
 	}
-	if plain := post(service(nil), ct11, strings.ReplaceAll(demanded, ` S:mustUnderstand="1"`, "")); strings.Contains(plain.Body.String(), "wsa:") {
+	if plain := post(service(nil), ct11, strings.ReplaceAll(demanded, ` S:mustUnderstand="1"`, "")); strings.Contains(
+		plain.Body.String(),
+		"wsa:",
+	) {
 		t.Errorf("not demanded: %s", plain.Body)
 	}
 	validate(t, map[string][]byte{"result": w.Body.Bytes(), "fault": refused.Body.Bytes()})
@@ -313,10 +320,18 @@ func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 func TestLogHoldsNoLinesOfOthers(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	s := soap.New(soap.Config{Searcher: search(sample), Address: func(*http.Request) string { return "" }, Logger: textLogger(&b)})
+	s := soap.New(
+		soap.Config{Searcher: search(sample), Address: func(*http.Request) string { return "" }, Logger: textLogger(&b)},
+	)
 	evil := "x&#10;level=ERROR msg=forged&#8238;" + strings.Repeat("y", 1000)
-	post(s, ct11, strings.Replace(envelope11(good), "<d:locale>", "<d:clientIdentification>"+evil+"</d:clientIdentification><d:locale>", 1))
-	if lines := strings.Count(b.String(), "\n"); lines != 1 || strings.Contains(b.String(), strings.Repeat("y", 201)) || strings.Contains(b.String(), "\u202e") {
+	post(
+		s,
+		ct11,
+		strings.Replace(envelope11(good), "<d:locale>",
+			"<d:clientIdentification>"+evil+"</d:clientIdentification><d:locale>", 1),
+	)
+	if lines := strings.Count(b.String(), "\n"); lines != 1 || strings.Contains(b.String(), strings.Repeat("y", 201)) ||
+		strings.Contains(b.String(), "\u202e") {
 		t.Errorf("%d lines: %s", lines, b.String())
 	}
 }

@@ -29,8 +29,8 @@ const (
 	contentType12 = "application/soap+xml; charset=utf-8"
 )
 
-// charsets lists the encodings of requests. nil stands for UTF-8, US-ASCII (a subset of it), and UTF-16, which needs a byte order mark
-// (XML 1.0, 4.3.3).
+// charsets lists the encodings of requests. nil stands for UTF-8, US-ASCII (a subset of it), and UTF-16, which needs
+// a byte order mark (XML 1.0, 4.3.3).
 var charsets = map[string]encoding.Encoding{
 	"utf-8":        nil,
 	"utf-16":       nil,
@@ -41,8 +41,18 @@ var charsets = map[string]encoding.Encoding{
 }
 
 // charsetNames maps other names that clients write to those of charsets.
-var charsetNames = map[string]string{"utf8": "utf-8", "utf16": "utf-16", "ascii": "us-ascii", "latin1": "iso-8859-1", "latin-1": "iso-8859-1", "iso8859-1": "iso-8859-1",
-	"latin9": "iso-8859-15", "latin-9": "iso-8859-15", "iso8859-15": "iso-8859-15", "cp1252": "windows-1252"}
+var charsetNames = map[string]string{
+	"utf8":       "utf-8",
+	"utf16":      "utf-16",
+	"ascii":      "us-ascii",
+	"latin1":     "iso-8859-1",
+	"latin-1":    "iso-8859-1",
+	"iso8859-1":  "iso-8859-1",
+	"latin9":     "iso-8859-15",
+	"latin-9":    "iso-8859-15",
+	"iso8859-15": "iso-8859-15",
+	"cp1252":     "windows-1252",
+}
 
 // charsetOf returns the name in charsets of a charset, which may stand in quotation marks of either kind.
 func charsetOf(written string) string {
@@ -62,13 +72,15 @@ type mediaType struct {
 
 // versionOf returns the SOAP version for the fault about a request that cannot be read.
 func versionOf(r *http.Request) version {
-	if t, _, err := mime.ParseMediaType(quotedAction(r.Header.Get("Content-Type"))); err == nil && t == "application/soap+xml" {
+	if t, _, err := mime.ParseMediaType(quotedAction(r.Header.Get("Content-Type"))); err == nil &&
+		t == "application/soap+xml" {
 		return soap12
 	}
 	return soap11
 }
 
-// unquotedAction is the parameter action of SOAP 1.2 without quotation marks, which its slashes and colons need (RFC 3902), or without a value.
+// unquotedAction is the parameter action of SOAP 1.2 without quotation marks, which its slashes and colons need (RFC
+// 3902), or without a value.
 var unquotedAction = regexp.MustCompile(`(?i)(;\s*action\s*=\s*)([^\s";][^\s;]*|)(\s*(?:;|$))`)
 
 // quotedAction adds the quotation marks around action that some clients leave out.
@@ -130,8 +142,9 @@ func (s *Service) tooLarge(w http.ResponseWriter) *failure {
 	return f
 }
 
-// toUTF8 converts b. A byte order mark wins over the header, the header over the XML declaration (RFC 7303, 3); without any it is UTF-8.
-// A declaration of an encoding that is not in charsets is refused even where it does not count.
+// toUTF8 converts b. A byte order mark wins over the header, the header over the XML declaration (RFC 7303, 3);
+// without any it is UTF-8. A declaration of an encoding that is not in charsets is refused even where it does not
+// count.
 func toUTF8(b []byte, charset string) ([]byte, *failure) {
 	var order binary.ByteOrder
 	if rest, ok := bytes.CutPrefix(b, []byte("\xEF\xBB\xBF")); ok {
@@ -176,7 +189,8 @@ func byteOrder(b []byte) binary.ByteOrder {
 	return nil
 }
 
-// fromUTF16 converts b, without its mark, to UTF-8, which is at most half as long again. It returns false if b is not UTF-16.
+// fromUTF16 converts b, without its mark, to UTF-8, which is at most half as long again. It returns false if b is not
+// UTF-16.
 func fromUTF16(b []byte, order binary.ByteOrder) ([]byte, bool) {
 	out := make([]byte, 0, len(b))
 	for ; len(b) > 1; b = b[2:] {
@@ -195,7 +209,8 @@ func fromUTF16(b []byte, order binary.ByteOrder) ([]byte, bool) {
 	return out, len(b) == 0
 }
 
-// declared returns the encoding that the XML declaration names, in lower case; "utf-8" when it names none, "" when it cannot be read.
+// declared returns the encoding that the XML declaration names, in lower case; "utf-8" when it names none, "" when it
+// cannot be read.
 func declared(b []byte) string {
 	rest, ok := bytes.CutPrefix(b, []byte("<?xml"))
 	if !ok {

@@ -17,7 +17,8 @@ import (
 // buffered is the size, in bytes, up to which an answer is built in memory before its first byte is sent.
 const buffered = 8 << 20
 
-// maxPooled is the size, in bytes, above which a buffer is not used for another answer: that of the room which hits makes, and of what it is rounded up to.
+// maxPooled is the size, in bytes, above which a buffer is not used for another answer: that of the room which hits
+// makes, and of what it is rounded up to.
 const maxPooled = buffered + buffered/2
 
 // Call answers a posted envelope. A failure before the first byte is a fault; after it the connection is aborted.
@@ -75,7 +76,8 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, re
 // tries is how often an answer is begun when the data change while it is read.
 const tries = 5
 
-// reply is an answer on its way. Up to buffered it is sent at once; more goes out in parts, and a failure between two of them aborts.
+// reply is an answer on its way. Up to buffered it is sent at once; more goes out in parts, and a failure between two
+// of them aborts.
 type reply struct {
 	s         *Service
 	w         http.ResponseWriter
@@ -220,7 +222,11 @@ func (s *Service) logFault(r *http.Request, f *failure, id string, status int, o
 	case f.code == codeServer:
 		level = slog.LevelError
 	}
-	attrs := []slog.Attr{slog.String("request", id), slog.Int("status", status), slog.String("category", string(f.category))}
+	attrs := []slog.Attr{
+		slog.String("request", id),
+		slog.Int("status", status),
+		slog.String("category", string(f.category)),
+	}
 	if operation != "" {
 		attrs = append(attrs, slog.String("operation", operation))
 	}

@@ -21,7 +21,14 @@ import (
 func TestEveryOperationAnswersInBothVersionsAndBases(t *testing.T) {
 	t.Parallel()
 	documents := map[string][]byte{}
-	s := soap.New(soap.Config{Searcher: search(sample), NamespaceBase: "urn:example:ssr", Address: func(*http.Request) string { return "" }, Logger: textLogger(io.Discard)})
+	s := soap.New(
+		soap.Config{
+			Searcher:      search(sample),
+			NamespaceBase: "urn:example:ssr",
+			Address:       func(*http.Request) string { return "" },
+			Logger:        textLogger(io.Discard),
+		},
+	)
 	for _, o := range placename.TheContract().Operations {
 		for _, v := range []struct {
 			soap12      bool
@@ -59,9 +66,17 @@ func TestSearcherGetsTheRequest(t *testing.T) {
 		got = r
 		return placename.Answer{}, nil
 	})
-	post(s, ct11, steder(`<t:stedsnavn>Kárášjohka</t:stedsnavn><t:kommunerIds><ko:item><d:value>5610</d:value></ko:item></t:kommunerIds>`))
+	post(
+		s,
+		ct11,
+		steder(
+			`<t:stedsnavn>Kárášjohka</t:stedsnavn><t:kommunerIds><ko:item><d:value>5610</d:value></ko:item></t:kommunerIds>`,
+		),
+	)
 	r, ok := got.(*placename.FindSteder)
-	if !ok || *r.StedSoek.Stedsnavn != "Kárášjohka" || r.StedSoek.KommunerIds[0] != "5610" || !r.BeregnVisningsnavn || r.InkluderGeometri || r.Locale != "en" {
+	if !ok || *r.StedSoek.Stedsnavn != "Kárášjohka" || r.StedSoek.KommunerIds[0] != "5610" || !r.BeregnVisningsnavn ||
+		r.InkluderGeometri ||
+		r.Locale != "en" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -85,7 +100,8 @@ func TestErrorsOfSearchesBecomeFaults(t *testing.T) {
 		"too many":    {problem.New(problem.TooMany, secret, ""), "429 Client LIMIT_EXCEEDED", "429 Sender LIMIT_EXCEEDED", "Too many requests", "LimitExceededException"},
 		"gone":        {problem.New(problem.Gone, secret, "it was split"), "500 Client VALIDATION", "400 Sender VALIDATION", "it was split", "ValidationException"},
 		"internal":    {secret, "500 Server INTERNAL", "500 Receiver INTERNAL", "internal error", "InternalException"},
-		"canceled":    {context.Canceled, "500 Server INTERNAL", "500 Receiver INTERNAL", "internal error", "InternalException"}, // not by the client
+		// not by the client
+		"canceled": {context.Canceled, "500 Server INTERNAL", "500 Receiver INTERNAL", "internal error", "InternalException"},
 	} {
 		for _, next := range []bool{false, true} { // the search fails, or its first batch
 			s := service(func(context.Context, placename.Request) (placename.Answer, error) {
@@ -98,7 +114,9 @@ func TestErrorsOfSearchesBecomeFaults(t *testing.T) {
 			w12 := post(s, ct12, strings.Replace(steder(""), placename.Envelope11, placename.Envelope12, 1))
 			for want, w := range map[string]*httptest.ResponseRecorder{c.want11: w11, c.want12: w12} {
 				a := read(t, w)
-				if a.String() != want || !strings.Contains(a.message, c.message) || a.message != a.reason || a.class != c.inclass || a.trace != "id-1" || a.lang != "en" {
+				if a.String() != want || !strings.Contains(a.message, c.message) || a.message != a.reason || a.class != c.inclass ||
+					a.trace != "id-1" ||
+					a.lang != "en" {
 					t.Errorf("%s: %s %+v, want %s", name, a, a, want)
 				}
 				if strings.Contains(w.Body.String(), "secret") {
@@ -137,9 +155,11 @@ func TestDetailInEnglishIsToldWhereItHelps(t *testing.T) {
 func TestMessagesAreInTheLanguageOfTheContext(t *testing.T) {
 	t.Parallel()
 	for locale, want := range map[string]string{"no_NO": "nb må være", "nn": "nn må vere", "en_US": "en must be", "xx": "nb må være", "": "nb må være"} {
-		w := post(service(nil), ct11, strings.Replace(steder(`<t:avansertSoek>ja</t:avansertSoek>`), "<d:locale>en", "<d:locale>"+locale, 1))
+		w := post(service(nil), ct11,
+			strings.Replace(steder(`<t:avansertSoek>ja</t:avansertSoek>`), "<d:locale>en", "<d:locale>"+locale, 1))
 		lang, text, _ := strings.Cut(want, " ")
-		if a := read(t, w); a.lang != lang || !strings.Contains(a.message, "findSteder/stedSoek/avansertSoek = ") || !strings.Contains(a.message, text) {
+		if a := read(t, w); a.lang != lang || !strings.Contains(a.message, "findSteder/stedSoek/avansertSoek = ") ||
+			!strings.Contains(a.message, text) {
 			t.Errorf("%s: %+v", locale, a)
 		}
 	}
@@ -172,13 +192,15 @@ func TestSmallAnswersHaveALengthAndLargeOnesGoInParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a := read(t, w); a.fault || strings.Count(w.Body.String(), "<t:item>") != c.batches*1000 || (length > 0) != c.whole {
+		if a := read(t, w); a.fault || strings.Count(w.Body.String(), "<t:item>") != c.batches*1000 ||
+			(length > 0) != c.whole {
 			t.Errorf("%s: length %d of %d, %+v", name, length, w.Body.Len(), a)
 		}
 	}
 }
 
-// TestNoBufferWaitsWithASearch: an answer whose first hits wait for their turn holds no buffer, which may be that of a large answer before.
+// TestNoBufferWaitsWithASearch: an answer whose first hits wait for their turn holds no buffer, which may be that of
+// a large answer before.
 func TestNoBufferWaitsWithASearch(t *testing.T) {
 	t.Parallel()
 	held := false
@@ -202,12 +224,15 @@ func TestNoBufferWaitsWithASearch(t *testing.T) {
 		},
 		Logger: slog.New(slog.DiscardHandler),
 	})
-	if w := post(s, ct11, steder(`<t:stedsnavn>Oslo</t:stedsnavn>`)); w.Code != http.StatusOK || strings.Count(w.Body.String(), "<q:return>") != 1 || !held {
+	if w := post(s, ct11, steder(`<t:stedsnavn>Oslo</t:stedsnavn>`)); w.Code != http.StatusOK ||
+		strings.Count(w.Body.String(), "<q:return>") != 1 ||
+		!held {
 		t.Errorf("%d, %t, %s", w.Code, held, w.Body)
 	}
 }
 
-// TestMemoryOfAnAnswerIsUsedAgain: the next large answer takes the memory of the one before, up to the size that is sent at once.
+// TestMemoryOfAnAnswerIsUsedAgain: the next large answer takes the memory of the one before, up to the size that is
+// sent at once.
 func TestMemoryOfAnAnswerIsUsedAgain(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which empties what is used again
 	batches := 1
@@ -240,7 +265,8 @@ func (nowhere) Header() http.Header         { return http.Header{} }
 func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
 func (nowhere) WriteHeader(int)             {}
 
-// overHTTP asks a service for all places over a connection: what came, its Content-Length, and how the reading of it failed.
+// overHTTP asks a service for all places over a connection: what came, its Content-Length, and how the reading of it
+// failed.
 func overHTTP(t *testing.T, s http.Handler) (*httptest.ResponseRecorder, int64, error) {
 	t.Helper()
 	server := httptest.NewServer(s)
@@ -266,7 +292,8 @@ func TestLateFailureAbortsTheConnection(t *testing.T) {
 	}
 }
 
-// TestSearchIsBegunAnewWhenTheDataChange: nothing of the state that is gone is in the answer; data that never rest are a fault.
+// TestSearchIsBegunAnewWhenTheDataChange: nothing of the state that is gone is in the answer; data that never rest
+// are a fault.
 func TestSearchIsBegunAnewWhenTheDataChange(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ searches, status int }{"once": {2, http.StatusOK}, "always": {1000, http.StatusServiceUnavailable}} {

@@ -61,7 +61,10 @@ func transport(status int, t text) *failure {
 
 // limit is a message over a limit n.
 func limit(t text, n int64) *failure {
-	return &failure{category: placename.LimitExceeded, text: func(l placename.Lang) string { return fmt.Sprintf(t.in(l), n) }}
+	return &failure{
+		category: placename.LimitExceeded,
+		text:     func(l placename.Lang) string { return fmt.Sprintf(t.in(l), n) },
+	}
 }
 
 // versionMismatch tells the envelopes that are read: SOAP 1.2 Part 1, 5.4.7 and appendix A.
@@ -78,8 +81,8 @@ func versionMismatch() *failure {
 	return f
 }
 
-// mustUnderstand names the blocks that are not understood: SOAP 1.2 Part 1, 5.4.8. SOAP 1.1 has no place for them but the text.
-// Of many blocks it names the first ten.
+// mustUnderstand names the blocks that are not understood: SOAP 1.2 Part 1, 5.4.8. SOAP 1.1 has no place for them but
+// the text. Of many blocks it names the first ten.
 func mustUnderstand(names []xml.Name) *failure {
 	names = names[:min(len(names), 10)]
 	f := &failure{code: codeUnderstand, category: placename.Validation}
@@ -121,8 +124,8 @@ func failureOf(err error) *failure {
 	return failureOfProblem(problem.Of(err))
 }
 
-// failureOfProblem classifies a problem. Its detail and faults are in English: callers of other languages are told them only where
-// they say what is wrong with the request.
+// failureOfProblem classifies a problem. Its detail and faults are in English: callers of other languages are told
+// them only where they say what is wrong with the request.
 func failureOfProblem(e *problem.Error) *failure {
 	f := &failure{detail: true, cause: e}
 	var t text
@@ -185,10 +188,10 @@ var transportStatus = map[problem.Kind]int{
 	problem.Range:        http.StatusRequestedRangeNotSatisfiable,
 }
 
-// WriteFault writes what the server found before the message was read, as a fault: a missing key (401; the caller sets
-// WWW-Authenticate), overload (503) or a rate (429; the caller sets Retry-After, else it is one second), a method (405; the caller sets Allow).
-// The version is that of the request's Content-Type. The language is that of the context's locale, which is read for a missing key only, else of
-// Accept-Language.
+// WriteFault writes what the server found before the message was read, as a fault: a missing key (401; the caller
+// sets WWW-Authenticate), overload (503) or a rate (429; the caller sets Retry-After, else it is one second), a
+// method (405; the caller sets Allow). The version is that of the request's Content-Type. The language is that of the
+// context's locale, which is read for a missing key only, else of Accept-Language.
 func (s *Service) WriteFault(w http.ResponseWriter, r *http.Request, e *problem.Error) {
 	f := failureOfProblem(e)
 	f.status = transportStatus[e.Kind]
@@ -259,7 +262,8 @@ func (s *Service) fail(w http.ResponseWriter, r *http.Request, e *envelope, f *f
 			operation = op.Name
 		}
 	}
-	if (f.status == http.StatusServiceUnavailable || f.status == http.StatusTooManyRequests) && w.Header().Get("Retry-After") == "" {
+	if (f.status == http.StatusServiceUnavailable || f.status == http.StatusTooManyRequests) &&
+		w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
 	s.logFault(r, f, id, status, operation)

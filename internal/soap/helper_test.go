@@ -63,23 +63,100 @@ func sample(_ context.Context, r placename.Request) (placename.Answer, error) {
 var (
 	day       = time.Date(2020, 2, 29, 0, 0, 0, 0, time.UTC)
 	unit      = &placename.Matrikkelnummer{Kommunenummer: "0301", Gaardsnummer: 1}
-	stedTreff = placename.StedTreff{StedId: "1", Stedsnavn: "Oslo", NavneobjekttypeId: "by", StedstatusId: "aktiv", KommunerIds: []string{"0301"}, LandId: "NO", SpraakprioriteringId: "norsk",
-		Sortering: placename.Sortering{Sortering1KodeId: "viktighetN", Sortering2KodeId: "viktighet99"}, Geometri: "POINT(10.75 59.91)"}
+	stedTreff = placename.StedTreff{
+		StedId:               "1",
+		Stedsnavn:            "Oslo",
+		NavneobjekttypeId:    "by",
+		StedstatusId:         "aktiv",
+		KommunerIds:          []string{"0301"},
+		LandId:               "NO",
+		SpraakprioriteringId: "norsk",
+		Sortering: placename.Sortering{
+			Sortering1KodeId: "viktighetN",
+			Sortering2KodeId: "viktighet99",
+		},
+		Geometri: "POINT(10.75 59.91)",
+	}
 	hits = map[string]placename.Hits{
-		"findNavnesaker": placename.NavnesakTreffList{{NavnesakId: "1", Aar: 2020, Saksnummer: 1, VedtaksmyndighetId: "kommune", OmraadeId: "a", Stedsnavn: []string{"Oslo", "Åslo"}, Registreringsdato: day, Oppdateringsdato: day}},
-		"findStedsnavn": placename.StedsnavnTreffList{{StedId: "1", StedsnavnId: "2", VisningsnavnForSted: "Oslo", Ident: placename.StedsnavnIdent{Stedsnummer: 1, Stedsnavnnummer: 1},
-			AntallSkrivemaater: 1, SpraakId: "nor", NavnestatusId: "hovednavn", NavneobjekttypeId: "by", NavnesakstatusId: "a", SkrivemaatestatusId: "vedtatt", Skrivemaatestatusdato: day}},
-		"findSkrivemaater": placename.SkrivemaateTreffList{{StedId: "1", StedsnavnId: "2", SkrivemaateId: "3", Skrivemaate: "Oslo", SkrivemaatestatusId: "vedtatt", Skrivemaatestatusdato: day,
-			SpraakId: "nor", KasustypeId: "a", NavneobjekttypeId: "by", NavnesakstatusId: "a", VedtaksmyndighetId: "a", Registreringsdato: day, Oppdateringsdato: day}},
-		"findStederForMatrikkelenhetreferanse": placename.StedMatrikkelenhetreferanseTreffList{{StedId: "1", NavneobjekttypeId: "by", KommuneId: "0301", Matrikkelnummer: unit}},
-		"findStedsnavnForMatrikkelenhetreferanse": placename.StedsnavnMatrikkelenhetreferanseTreffList{{StedId: "1", StedsnavnId: "2", Stedsnavn: "Oslo", SkrivemaatestatusId: "vedtatt",
-			Skrivemaatestatusdato: day, NavnesakstatusId: "a", NavnestatusId: "a", SpraakId: "nor", NavneobjekttypeId: "by", KommuneId: "0301", Matrikkelnummer: unit}},
-		"findSkrivemaaterForMatrikkelenhetreferanse": placename.SkrivemaateMatrikkelenhetreferanseTreffList{{StedId: "1", StedsnavnId: "2", SkrivemaateId: "3", Skrivemaate: "Oslo",
-			SkrivemaatestatusId: "vedtatt", Skrivemaatestatusdato: day, NavnesakstatusId: "a", NavnestatusId: "a", NavneobjekttypeId: "by", KommuneId: "0301", Matrikkelnummer: unit}},
+		"findNavnesaker": placename.NavnesakTreffList{
+			{
+				NavnesakId:         "1",
+				Aar:                2020,
+				Saksnummer:         1,
+				VedtaksmyndighetId: "kommune",
+				OmraadeId:          "a",
+				Stedsnavn:          []string{"Oslo", "Åslo"},
+				Registreringsdato:  day,
+				Oppdateringsdato:   day,
+			},
+		},
+		"findStedsnavn": placename.StedsnavnTreffList{
+			{
+				StedId:                "1",
+				StedsnavnId:           "2",
+				VisningsnavnForSted:   "Oslo",
+				Ident:                 placename.StedsnavnIdent{Stedsnummer: 1, Stedsnavnnummer: 1},
+				AntallSkrivemaater:    1,
+				SpraakId:              "nor",
+				NavnestatusId:         "hovednavn",
+				NavneobjekttypeId:     "by",
+				NavnesakstatusId:      "a",
+				SkrivemaatestatusId:   "vedtatt",
+				Skrivemaatestatusdato: day,
+			},
+		},
+		"findSkrivemaater": placename.SkrivemaateTreffList{
+			{
+				StedId:                "1",
+				StedsnavnId:           "2",
+				SkrivemaateId:         "3",
+				Skrivemaate:           "Oslo",
+				SkrivemaatestatusId:   "vedtatt",
+				Skrivemaatestatusdato: day,
+				SpraakId:              "nor",
+				KasustypeId:           "a",
+				NavneobjekttypeId:     "by",
+				NavnesakstatusId:      "a",
+				VedtaksmyndighetId:    "a",
+				Registreringsdato:     day,
+				Oppdateringsdato:      day,
+			},
+		},
+		"findStederForMatrikkelenhetreferanse": placename.StedMatrikkelenhetreferanseTreffList{
+			{StedId: "1", NavneobjekttypeId: "by", KommuneId: "0301", Matrikkelnummer: unit},
+		},
+		"findStedsnavnForMatrikkelenhetreferanse": placename.StedsnavnMatrikkelenhetreferanseTreffList{
+			{StedId: "1", StedsnavnId: "2", Stedsnavn: "Oslo", SkrivemaatestatusId: "vedtatt",
+				Skrivemaatestatusdato: day, NavnesakstatusId: "a", NavnestatusId: "a", SpraakId: "nor", NavneobjekttypeId: "by", KommuneId: "0301", Matrikkelnummer: unit},
+		},
+		"findSkrivemaaterForMatrikkelenhetreferanse": placename.SkrivemaateMatrikkelenhetreferanseTreffList{
+			{StedId: "1", StedsnavnId: "2", SkrivemaateId: "3", Skrivemaate: "Oslo",
+				SkrivemaatestatusId: "vedtatt", Skrivemaatestatusdato: day, NavnesakstatusId: "a", NavnestatusId: "a", NavneobjekttypeId: "by", KommuneId: "0301", Matrikkelnummer: unit},
+		},
 		"findVedtak": placename.VedtakTreffList{
-			{VedtakId: "1", Aar: 2020, Vedtaksdato: day, VedtaksmyndighetId: "a", OmraadeId: "a", VedtattAv: placename.UtoevendeMyndighet{KommuneId: "0301"}, Registreringsdato: day, Oppdateringsdato: day},
-			{VedtakId: "2", Aar: 2020, Vedtaksdato: day, VedtaksmyndighetId: "a", OmraadeId: "a", VedtattAv: placename.UtoevendeMyndighet{FylkeId: "03"}, Registreringsdato: day, Oppdateringsdato: day}},
-		"findSamlevedtak":   placename.SamlevedtakTreffList{{SamlevedtakId: "1", Aar: 2020, Registreringsdato: day, Oppdateringsdato: day, Vedtaksdato: &day}},
+			{
+				VedtakId:           "1",
+				Aar:                2020,
+				Vedtaksdato:        day,
+				VedtaksmyndighetId: "a",
+				OmraadeId:          "a",
+				VedtattAv:          placename.UtoevendeMyndighet{KommuneId: "0301"},
+				Registreringsdato:  day,
+				Oppdateringsdato:   day,
+			},
+			{
+				VedtakId:           "2",
+				Aar:                2020,
+				Vedtaksdato:        day,
+				VedtaksmyndighetId: "a",
+				OmraadeId:          "a",
+				VedtattAv:          placename.UtoevendeMyndighet{FylkeId: "03"},
+				Registreringsdato:  day,
+				Oppdateringsdato:   day,
+			}},
+		"findSamlevedtak": placename.SamlevedtakTreffList{
+			{SamlevedtakId: "1", Aar: 2020, Registreringsdato: day, Oppdateringsdato: day, Vedtaksdato: &day},
+		},
 		"findBoeker":        placename.BokTreffList{{Id: "1", Tittel: "Norske <navn> & \"sted\"", Utgivelsesaar: 1990}},
 		"findKartprodukter": placename.KartproduktTreffList{{Id: "1", ProduktkodeId: "n50", Utgivelsesaar: 1990}},
 	}
@@ -121,8 +198,10 @@ const context11 = `<q:stedsnavnContext><d:locale>en</d:locale></q:stedsnavnConte
 
 // steder is a request of findSteder with the content of its search object.
 func steder(search string) string {
-	return envelope11(`<q:findSteder>` + context11 + `<q:stedSoek>` + search + `</q:stedSoek><q:beregnVisningsnavn>true</q:beregnVisningsnavn>` +
-		`<q:inkluderGeometri>false</q:inkluderGeometri></q:findSteder>`)
+	return envelope11(
+		`<q:findSteder>` + context11 + `<q:stedSoek>` + search + `</q:stedSoek><q:beregnVisningsnavn>true</q:beregnVisningsnavn>` +
+			`<q:inkluderGeometri>false</q:inkluderGeometri></q:findSteder>`,
+	)
 }
 
 // answer is a fault as far as tests look at it, or a result.
@@ -245,7 +324,13 @@ func textLogger(b io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(
 
 // clientService is a service whose description names the server that it runs on.
 func clientService(url string) *soap.Service {
-	return soap.New(soap.Config{Searcher: search(sample), Address: func(*http.Request) string { return url + path }, Logger: textLogger(io.Discard)})
+	return soap.New(
+		soap.Config{
+			Searcher: search(sample),
+			Address:  func(*http.Request) string { return url + path },
+			Logger:   textLogger(io.Discard),
+		},
+	)
 }
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -266,7 +351,9 @@ func golden(t *testing.T, name, got string) {
 
 // refusal is one of one fault; path is relative to the wrapper of the operation.
 func refusal(r placename.Request, path, value string, reason placename.Reason, n int64) *placename.Refusal {
-	return &placename.Refusal{Faults: []placename.Fault{{Path: r.Operation() + "/" + path, Value: value, Reason: reason, N: n}}}
+	return &placename.Refusal{
+		Faults: []placename.Fault{{Path: r.Operation() + "/" + path, Value: value, Reason: reason, N: n}},
+	}
 }
 
 // allAtOnce is an answer with all hits in one batch.

@@ -72,7 +72,8 @@ func TestMethods(t *testing.T) {
 			t.Errorf("%s: %d", request, w.Code)
 		}
 		status, allow, _ := strings.Cut(want, " ")
-		if a := w.Header().Get("Allow"); http.StatusText(w.Code) == "" || status != strings.Fields(w.Result().Status)[0] || a != allow {
+		if a := w.Header().Get("Allow"); http.StatusText(w.Code) == "" || status != strings.Fields(w.Result().Status)[0] ||
+			a != allow {
 			t.Errorf("%s: %d, Allow %q; want %s", request, w.Code, a, want)
 		}
 		if w.Code/100 != 2 && !read(t, w).fault {

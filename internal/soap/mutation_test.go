@@ -32,7 +32,12 @@ func valid() [][]string {
 	for _, o := range placename.TheContract().Operations {
 		for _, soap12 := range []bool{false, true} {
 			s := string(placename.ExampleRequest(o.Name, soap12, base))
-			s = strings.Replace(s, "<S:Envelope", `<S:Envelope xmlns:t="`+base+`/service/servicetyper" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:sk="`+base+`/domain/sted/koder"`, 1)
+			s = strings.Replace(
+				s,
+				"<S:Envelope",
+				`<S:Envelope xmlns:t="`+base+`/service/servicetyper" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:sk="`+base+`/domain/sted/koder"`,
+				1,
+			)
 			out = append(out, requestTokens.FindAllString(object.ReplaceAllString(s, "${1}"+searches[o.Name]), -1))
 		}
 	}
@@ -192,5 +197,6 @@ func TestFaultsAreTheCommittedOnes(t *testing.T) {
 		head, _ := json.Marshal(w.Header()) // keys in order
 		fmt.Fprintf(&b, "%d %s\n%s\n", w.Code, head, w.Body)
 	}
-	golden(t, "faults.txt", "# Decided by SOAP 1.1, SOAP 1.2 and the contract; the wording is ours. README.md says more.\n"+b.String())
+	golden(t, "faults.txt",
+		"# Decided by SOAP 1.1, SOAP 1.2 and the contract; the wording is ours. README.md says more.\n"+b.String())
 }

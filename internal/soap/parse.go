@@ -24,7 +24,8 @@ type node struct {
 	marks   int // length of scope.order before its declarations
 }
 
-// parser reads one document into a message. It holds the tree of the envelope only as far as the envelope's rules need it.
+// parser reads one document into a message. It holds the tree of the envelope only as far as the envelope's rules
+// need it.
 type parser struct {
 	limits Limits
 	raw    []byte
@@ -39,10 +40,12 @@ type parser struct {
 // parse reads a message. The envelope tells what was reached even when there is a failure.
 func parse(b []byte, v version, limits Limits) (*envelope, *failure) {
 	p := &parser{limits: limits, raw: b, xml: xml.NewDecoder(bytes.NewReader(b)), env: envelope{version: v}}
-	p.xml.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // b is UTF-8 whatever it declares
+	// b is UTF-8 whatever it declares
+	p.xml.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
 	p.scope.uris = map[string][]string{}
 	if f := p.run(); f != nil {
-		f.detail = p.env.child != nil && f.code != codeUnderstand // SOAP 1.1, 4.4: no detail for what is wrong with the header
+		// SOAP 1.1, 4.4: no detail for what is wrong with the header
+		f.detail = p.env.child != nil && f.code != codeUnderstand
 		return &p.env, f
 	}
 	return &p.env, nil
@@ -97,8 +100,8 @@ func (p *parser) run() *failure {
 	return p.env.finish()
 }
 
-// surrogate reports whether a tag or text, as written, refers to half of a surrogate pair, which is no character (XML 1.0, 2.2 and 4.1).
-// encoding/xml makes U+FFFD of it.
+// surrogate reports whether a tag or text, as written, refers to half of a surrogate pair, which is no character (XML
+// 1.0, 2.2 and 4.1). encoding/xml makes U+FFFD of it.
 func surrogate(raw []byte) bool {
 	if bytes.HasPrefix(raw, []byte("<![CDATA[")) {
 		return false
@@ -244,7 +247,8 @@ func value(attrs []xml.Attr, space, local string) string {
 	return ""
 }
 
-// scope holds the namespaces declared at one place of the document. Looking up and leaving take no longer the more there are.
+// scope holds the namespaces declared at one place of the document. Looking up and leaving take no longer the more
+// there are.
 type scope struct {
 	uris  map[string][]string // of each prefix, innermost last
 	order []string            // prefixes in the order of their declaration
@@ -253,7 +257,11 @@ type scope struct {
 // declare binds prefix until leave; false when Namespaces in XML 1.0 forbids it (clauses 3 and 5).
 func (s *scope) declare(prefix, uri string) bool {
 	switch {
-	case prefix == "xmlns", uri == xmlnsNS, (prefix == "xml") != (uri == xmlNS), prefix != "" && uri == "", strings.Contains(prefix, ":"):
+	case prefix == "xmlns",
+		uri == xmlnsNS,
+		(prefix == "xml") != (uri == xmlNS),
+		prefix != "" && uri == "",
+		strings.Contains(prefix, ":"):
 		return false
 	}
 	s.uris[prefix] = append(s.uris[prefix], uri)

@@ -40,7 +40,9 @@ func TestRefusalsTellTheTrueReason(t *testing.T) {
 func TestMissingKeysAreToldInTheLanguageOfTheCaller(t *testing.T) {
 	t.Parallel()
 	message := func(locale string) string {
-		return envelope11(`<q:findSteder><q:stedsnavnContext><d:locale>` + locale + `</d:locale></q:stedsnavnContext></q:findSteder>`)
+		return envelope11(
+			`<q:findSteder><q:stedsnavnContext><d:locale>` + locale + `</d:locale></q:stedsnavnContext></q:findSteder>`,
+		)
 	}
 	for _, c := range []struct{ accept, body, want string }{
 		{"", "", "nb"}, {"en-GB,en;q=0.8", "", "en"}, {"de, nn;q=0.5", "", "nn"}, {"", message("nn_NO"), "nn"}, {"en", message("nn_NO"), "nn"}, {"en", message("x"), "en"},

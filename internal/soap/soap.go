@@ -1,9 +1,9 @@
-// Package soap serves the place-name searches by SOAP 1.1 (W3C Note of 8 May 2000) and SOAP 1.2 (second edition), document/literal
-// wrapped, over HTTP: envelopes, dispatch, faults, and the WSDL with its schemas.
+// Package soap serves the place-name searches by SOAP 1.1 (W3C Note of 8 May 2000) and SOAP 1.2 (second edition),
+// document/literal wrapped, over HTTP: envelopes, dispatch, faults, and the WSDL with its schemas.
 //
-// It knows no keys and runs no search: the server wraps it, a placename.Searcher answers. Refused are document types, processing
-// instructions, unbound prefixes, duplicate attributes, encodings other than those of the table in body.go, and references to attachments.
-// SOAPAction is not read; the operation is the name of the body's child.
+// It knows no keys and runs no search: the server wraps it, a placename.Searcher answers. Refused are document types,
+// processing instructions, unbound prefixes, duplicate attributes, encodings other than those of the table in
+// body.go, and references to attachments. SOAPAction is not read; the operation is the name of the body's child.
 package soap
 
 import (
@@ -28,10 +28,11 @@ const Endpoint = "SoekServiceWS"
 type Config struct {
 	// Searcher answers the searches. Required.
 	Searcher placename.Searcher
-	// Address returns the absolute URL of the endpoint, for the WSDL. It must not be built from the request's Host. Required.
+	// Address returns the absolute URL of the endpoint, for the WSDL. It must not be built from the request's Host.
+	// Required.
 	Address func(*http.Request) string
-	// NamespaceBase is the base of the namespaces of the WSDL. Defaults to placename.DefaultBase. Requests may use either; answers
-	// use that of the request.
+	// NamespaceBase is the base of the namespaces of the WSDL. Defaults to placename.DefaultBase. Requests may use
+	// either; answers use that of the request.
 	NamespaceBase string
 	// RequestID returns the id that faults tell and the log holds. Nil: faults tell none.
 	RequestID func(*http.Request) string
@@ -40,19 +41,20 @@ type Config struct {
 	Unknown placename.Unknown
 	// NilTypes says how decisions that nobody made are written.
 	NilTypes placename.NilTypes
-	// FaultsBySOAP tells faults by the statuses of SOAP alone; else a missing key is 401, a body that is too large 413, and so on.
+	// FaultsBySOAP tells faults by the statuses of SOAP alone; else a missing key is 401, a body that is too large
+	// 413, and so on.
 	FaultsBySOAP bool
 	// CRS is the name of the system of geometries, for the descriptions. Defaults to EPSG:4258.
 	CRS string
-	// Hold is told by how many bytes what an answer holds has changed, and returns how many may gather before they are sent; an error refuses
-	// an answer of which nothing was sent. Nil: all of it up to 8 MB.
+	// Hold is told by how many bytes what an answer holds has changed, and returns how many may gather before they
+	// are sent; an error refuses an answer of which nothing was sent. Nil: all of it up to 8 MB.
 	Hold func(change, held int) (most int, err error)
 	// Called is told the operation of a call once it is known. May be nil.
 	Called func(r *http.Request, operation string)
 	// Failed is told what a fault says, in each language, and why; the cause may be nil. May be nil.
 	Failed func(r *http.Request, text func(placename.Lang) string, cause error)
-	// Keep answers a question by made, or as the same question was answered before. A question is all that an answer depends on besides the data.
-	// Nil: by made.
+	// Keep answers a question by made, or as the same question was answered before. A question is all that an answer
+	// depends on besides the data. Nil: by made.
 	Keep func(w http.ResponseWriter, r *http.Request, question []byte, made func() error) error
 	// Whole sends an answer that is whole, whose Content-Type is set. Nil: it is written with its length.
 	Whole func(w http.ResponseWriter, r *http.Request, answer []byte) error
@@ -122,8 +124,8 @@ func New(c Config) *Service {
 // Files returns the names of the schema files that Describe serves beside Endpoint.
 func (s *Service) Files() []string { return placename.TheContract().Files() }
 
-// ServeHTTP serves all paths of the service by their last segment: Describe for GET and HEAD, Call for POST, Allowed for OPTIONS. Errors are
-// faults.
+// ServeHTTP serves all paths of the service by their last segment: Describe for GET and HEAD, Call for POST, Allowed
+// for OPTIONS. Errors are faults.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost && lastSegment(r) == Endpoint {
 		s.Call(w, r)
@@ -151,9 +153,10 @@ func (s *Service) Describe(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Document returns what GET and HEAD ask for: Endpoint?wsdl, Endpoint?wsdl=1.2 (with a port for SOAP 1.2), either as singleWsdl (with the
-// schemas inside) or a schema file. It sets the Content-Type in h. Other methods, and the endpoint without wsdl, give an error of kind
-// Method with Allow set in h, unknown files one of kind NotFound. The bytes must not be changed.
+// Document returns what GET and HEAD ask for: Endpoint?wsdl, Endpoint?wsdl=1.2 (with a port for SOAP 1.2), either as
+// singleWsdl (with the schemas inside) or a schema file. It sets the Content-Type in h. Other methods, and the
+// endpoint without wsdl, give an error of kind Method with Allow set in h, unknown files one of kind NotFound. The
+// bytes must not be changed.
 func (s *Service) Document(h http.Header, r *http.Request) ([]byte, error) {
 	read := r.Method == http.MethodGet || r.Method == http.MethodHead
 	name := lastSegment(r)
@@ -164,13 +167,16 @@ func (s *Service) Document(h http.Header, r *http.Request) ([]byte, error) {
 		version, single, asked := wsdlVersion(r.URL)
 		if !read || !asked {
 			h.Set("Allow", s.Allowed(r))
-			return nil, problem.New(problem.Method, nil, "%s takes POST with a SOAP envelope, and GET with the parameter wsdl", Endpoint)
+			return nil, problem.New(problem.Method, nil,
+				"%s takes POST with a SOAP envelope, and GET with the parameter wsdl", Endpoint)
 		}
 		if version != "" && version != "1" && version != "1.1" && version != "1.2" {
 			return nil, problem.NotFoundf("there is no such description; ask for ?wsdl or ?wsdl=1.2")
 		}
 		h.Set("Content-Type", contentType11)
-		return placename.TheContract().WSDL(placename.Description{Base: s.config.NamespaceBase, Address: s.config.Address(r), SOAP12: version == "1.2", Single: single, CRS: s.config.CRS}), nil
+		return placename.TheContract().
+				WSDL(placename.Description{Base: s.config.NamespaceBase, Address: s.config.Address(r), SOAP12: version == "1.2", Single: single, CRS: s.config.CRS}),
+			nil
 	}
 	b, ok := s.files[name]
 	if !ok {
@@ -213,7 +219,8 @@ func wsdlVersion(u *url.URL) (version string, single, asked bool) {
 	return version, false, asked
 }
 
-// schemaFile returns the file that the parameter xsd names, as other servers have it: by its name, or 1 for that of the service.
+// schemaFile returns the file that the parameter xsd names, as other servers have it: by its name, or 1 for that of
+// the service.
 func schemaFile(u *url.URL) (file string, asked bool) {
 	for name, values := range u.Query() {
 		if strings.EqualFold(name, "xsd") {

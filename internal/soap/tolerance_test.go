@@ -43,7 +43,8 @@ func TestWhatIsAcceptedOnInput(t *testing.T) {
 	const plain = "text/xml"
 	search := func(s string) string { return steder(s) }
 	oslo := search(`<t:stedsnavn>Oslo</t:stedsnavn>`)
-	contextLast := strings.Replace(strings.Replace(oslo, context11, "", 1), "</q:findSteder>", context11+"</q:findSteder>", 1)
+	contextLast := strings.Replace(strings.Replace(oslo, context11, "", 1), "</q:findSteder>",
+		context11+"</q:findSteder>", 1)
 	siblings := strings.ReplaceAll(oslo, "q:", "")
 	siblings = strings.Replace(siblings, "<findSteder>", `<findSteder xmlns="`+base+`/service/soek">`, 1)
 	for name, c := range map[string]struct{ contentType, body, want string }{
@@ -109,7 +110,14 @@ func TestWhatIsAcceptedOnInput(t *testing.T) {
 // TestOldClientsMaySendMoreWhereThatIsConfigured: what is ignored then resembles nothing that the contract has.
 func TestOldClientsMaySendMoreWhereThatIsConfigured(t *testing.T) {
 	t.Parallel()
-	s := soap.New(soap.Config{Searcher: search(sample), Address: func(*http.Request) string { return path }, Logger: textLogger(io.Discard), Unknown: placename.IgnoreUnknown})
+	s := soap.New(
+		soap.Config{
+			Searcher: search(sample),
+			Address:  func(*http.Request) string { return path },
+			Logger:   textLogger(io.Discard),
+			Unknown:  placename.IgnoreUnknown,
+		},
+	)
 	for body, fault := range map[string]bool{
 		steder(`<t:nytt><t:stedsnavn>Bø</t:stedsnavn></t:nytt><t:stedsnavn>Oslo</t:stedsnavn>`): false,
 		steder(`<t:Stedsnavn>Oslo</t:Stedsnavn>`):                                               true,

@@ -11,8 +11,9 @@ import (
 // Tile is the address of a tile in a Set: the number of its level, its row from the top and its column from the left.
 type Tile struct{ Z, Row, Col int }
 
-// Parse reads an address from the parts of a path. A part that is no decimal number gives an error of kind problem.Invalid, with all
-// such faults, an address outside the set one of kind problem.NotFound (OGC 20-057, /req/core/tc-error).
+// Parse reads an address from the parts of a path. A part that is no decimal number gives an error of kind
+// problem.Invalid, with all such faults, an address outside the set one of kind problem.NotFound (OGC 20-057,
+// /req/core/tc-error).
 func (s *Set) Parse(matrix, row, col string) (Tile, error) {
 	var t Tile
 	var faults []problem.Fault
@@ -22,7 +23,8 @@ func (s *Set) Parse(matrix, row, col string) (Tile, error) {
 		name, value string
 	}{{&t.Z, "tileMatrix", matrix}, {&t.Row, "tileRow", row}, {&t.Col, "tileCol", col}} {
 		if !isNumber(part.value) {
-			faults = append(faults, problem.Fault{In: "path", Param: part.name, Value: part.value, Cure: "give a whole number of at least 0"})
+			faults = append(faults,
+				problem.Fault{In: "path", Param: part.name, Value: part.value, Cure: "give a whole number of at least 0"})
 			continue
 		}
 		n, err := strconv.Atoi(part.value)
@@ -33,7 +35,8 @@ func (s *Set) Parse(matrix, row, col string) (Tile, error) {
 		return Tile{}, &problem.Error{Kind: problem.Invalid, Faults: faults}
 	}
 	if outside || !s.Contains(t) {
-		return Tile{}, problem.NotFoundf("%s has no tile in matrix %s, row %s, column %s; it has levels %d to %d", s.ID, matrix, row, col, s.first, s.last)
+		return Tile{}, problem.NotFoundf("%s has no tile in matrix %s, row %s, column %s; it has levels %d to %d", s.ID,
+			matrix, row, col, s.first, s.last)
 	}
 	return t, nil
 }
@@ -47,7 +50,8 @@ func (s *Set) Contains(t Tile) bool {
 	return t.Col >= 0 && t.Col < w && t.Row >= 0 && t.Row < h
 }
 
-// Bound returns where a tile lies, in the set's CRS, x before y. For a tile that the set does not contain it extends the grid.
+// Bound returns where a tile lies, in the set's CRS, x before y. For a tile that the set does not contain it extends
+// the grid.
 func (s *Set) Bound(t Tile) orb.Bound {
 	side := s.cell * Cells / s.pow(t.Z)
 	return orb.Bound{

@@ -89,8 +89,9 @@ func (a *Archive) Close() error { return a.r.Close() }
 // Zooms are the first and the last level that are in the file.
 func (a *Archive) Zooms() (first, last int) { return a.r.First, a.r.Last }
 
-// Fits reports what keeps an archive from holding tiles of the collections of a catalog: each of its layers is a collection with as many features and
-// the same properties. Whether they have the same values, a Maker looks when it is asked for tiles.
+// Fits reports what keeps an archive from holding tiles of the collections of a catalog: each of its layers is a
+// collection with as many features and the same properties. Whether they have the same values, a Maker looks when it
+// is asked for tiles.
 func (a *Archive) Fits(cat *store.Catalog) error {
 	var errs []error
 	for _, id := range a.Layers() {
@@ -102,7 +103,11 @@ func (a *Archive) Fits(cat *store.Catalog) error {
 		case c.Count != l.Features:
 			errs = append(errs, fmt.Errorf("it has tiles of %d features of %s, and the source has %d", l.Features, id, c.Count))
 		case !slices.Equal(l.Properties, newTagger(c, nil).kept()):
-			errs = append(errs, fmt.Errorf("its tiles of %s have the properties %s, and the source has %s", id, strings.Join(l.Properties, ", "), strings.Join(newTagger(c, nil).kept(), ", ")))
+			errs = append(
+				errs,
+				fmt.Errorf("its tiles of %s have the properties %s, and the source has %s", id,
+					strings.Join(l.Properties, ", "), strings.Join(newTagger(c, nil).kept(), ", ")),
+			)
 		}
 	}
 	return errors.Join(errs...)
@@ -180,8 +185,9 @@ type fit struct {
 	rest    time.Duration // after checked, before which due does not have them compared again
 }
 
-// archived returns the layer of the archive for a collection; nil when there is none, or it is of other data. Data are compared in the background when they are asked for
-// first and after each change; what Fits is taken for the same until then, what has changed is not.
+// archived returns the layer of the archive for a collection; nil when there is none, or it is of other data. Data
+// are compared in the background when they are asked for first and after each change; what Fits is taken for the same
+// until then, what has changed is not.
 func (m *Maker) archived(ctx context.Context, st store.Store, set *Set, c *store.Collection) *archivedLayer {
 	a := m.o.Archive
 	if a == nil || set.ID != archivedSet || a.layers[c.ID] == nil {
@@ -264,7 +270,8 @@ func (m *Maker) contentNow(f *fit, st store.Store, collection string) (content, 
 	return content, version, sum, err
 }
 
-// comparedWith is the version of the rows that an archive was compared with last; "" before. Changed says that they have another one now.
+// comparedWith is the version of the rows that an archive was compared with last; "" before. Changed says that they
+// have another one now.
 func (m *Maker) comparedWith(collection string, changed bool) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -289,7 +296,8 @@ func snapshotOf(ctx context.Context, st store.Store) (in reading, end func(), er
 	return snap, func() { snap.Close() }, nil
 }
 
-// contentOf names what is in tiles of a collection, whichever store it is in: ids, values and geometries. The sum is that of rowSum.
+// contentOf names what is in tiles of a collection, whichever store it is in: ids, values and geometries. The sum is
+// that of rowSum.
 func contentOf(ctx context.Context, st reading, c *store.Collection) (name string, sum uint64, err error) {
 	m := maker{st: st, c: c, tags: newTagger(c, nil)}
 	h := sha256.New()

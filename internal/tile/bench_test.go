@@ -10,7 +10,8 @@ import (
 	"grense/internal/tile"
 )
 
-// BenchmarkTile makes tiles of the 357 municipalities of Norway from their levels, with their properties and without compression.
+// BenchmarkTile makes tiles of the 357 municipalities of Norway from their levels, with their properties and without
+// compression.
 func BenchmarkTile(b *testing.B) {
 	st := layer(b, "norway/robhop-2024/Kommuner-M.geojson.gz", "kommunenavn")
 	m := tile.NewMaker(tile.Options{})
@@ -20,7 +21,8 @@ func BenchmarkTile(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				made, err := m.Tile(b.Context(), st, tile.Ask{Set: find(b, "WebMercatorQuad"), Tile: at, Layers: []tile.Query{{Collection: "areas"}}})
+				made, err := m.Tile(b.Context(), st,
+					tile.Ask{Set: find(b, "WebMercatorQuad"), Tile: at, Layers: []tile.Query{{Collection: "areas"}}})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -30,7 +32,8 @@ func BenchmarkTile(b *testing.B) {
 	}
 }
 
-// BenchmarkAllLevels makes all levels of a layer from its store into a side file, and reads them again. Heap is the most that was in use.
+// BenchmarkAllLevels makes all levels of a layer from its store into a side file, and reads them again. Heap is the
+// most that was in use.
 func BenchmarkAllLevels(b *testing.B) {
 	for _, x := range [][3]string{{"Norway", "norway/robhop-2024/Kommuner-M.geojson.gz", "kommunenavn"}, {"France", "france/france-communes-2018.geojsonl.gz", "code"}} {
 		b.Run(x[0], func(b *testing.B) {

@@ -70,8 +70,8 @@ func corner(t Tile) coverage.Point {
 	return coverage.Point{X: int32(t.Col * Extent), Y: int32(-t.Row * Extent)}
 }
 
-// makeLevels fills the side files of makers in one set, but for their revisions. Areas are one coverage, with a layer for each maker. Those of more edges than
-// coarse have coarse levels first, of which publish hears.
+// makeLevels fills the side files of makers in one set, but for their revisions. Areas are one coverage, with a layer
+// for each maker. Those of more edges than coarse have coarse levels first, of which publish hears.
 func makeLevels(ctx context.Context, makers []*maker, coarse int, publish func() error) error {
 	var build *coverage.Builder
 	for i, m := range makers {
@@ -93,7 +93,8 @@ func makeLevels(ctx context.Context, makers []*maker, coarse int, publish func()
 		}
 		m.offsets = nil
 	}
-	if build.Edges() > coarse && !slices.ContainsFunc(makers, func(m *maker) bool { return m.whole || m.lines.Count() > 0 || m.points.features > 0 }) {
+	if build.Edges() > coarse &&
+		!slices.ContainsFunc(makers, func(m *maker) bool { return m.whole || m.lines.Count() > 0 || m.points.features > 0 }) {
 		if err := coarseLevels(ctx, makers, build.Coarse(coarseSkip(makers, build, coarse))); err == nil {
 			if err := publish(); err != nil {
 				return err
@@ -121,10 +122,12 @@ func makeLevels(ctx context.Context, makers []*maker, coarse int, publish func()
 	return nil
 }
 
-// coarseWidth is how many cells half of the areas of a layer are wide at least on the finest of coarse levels, unless they have too many edges there.
+// coarseWidth is how many cells half of the areas of a layer are wide at least on the finest of coarse levels, unless
+// they have too many edges there.
 const coarseWidth = 16
 
-// coarseSkip is how many of the finest levels coarse ones leave out. Edges are about one in two cells of their length, on both sides.
+// coarseSkip is how many of the finest levels coarse ones leave out. Edges are about one in two cells of their
+// length, on both sides.
 func coarseSkip(makers []*maker, build *coverage.Builder, most int) int {
 	skip := math.Log2(float64(build.Length()) / 2 / float64(most))
 	for _, m := range makers {
@@ -279,7 +282,8 @@ func (m *maker) add(i int, f *store.Feature, bound *orb.Bound) error {
 // enough is the area in cells that half of the features have from the first level on.
 const enough = 8
 
-// firstOf is the first level on which half of some sizes, in cells of level z, are enough; by is how many times larger they are on it than on the one before.
+// firstOf is the first level on which half of some sizes, in cells of level z, are enough; by is how many times
+// larger they are on it than on the one before.
 func (m *maker) firstOf(sizes []float64, z int, by float64) int {
 	if len(sizes) == 0 {
 		return m.set.finest() + 1
@@ -349,7 +353,8 @@ func (m *maker) level(i int, l *coverage.Level, first bool) (more bool, err erro
 	if err != nil {
 		return false, err
 	}
-	m.told(50 + 50*(i+1)/max(1, m.set.finest()-m.firstLevel+1)) // the first level is beyond the last where all areas are smaller than a cell
+	// the first level is beyond the last where all areas are smaller than a cell
+	m.told(50 + 50*(i+1)/max(1, m.set.finest()-m.firstLevel+1))
 	return z > m.firstLevel, m.out.put(secArea(z), b)
 }
 
@@ -491,7 +496,8 @@ func (t *tagger) kept() []string {
 // betweenIDs stands between the id of a row and that of the feature that it is a version of.
 const betweenIDs = "\x00"
 
-// record appends the record of a feature: messages of its id and of its values, each after its length, which is 0 for null.
+// record appends the record of a feature: messages of its id and of its values, each after its length, which is 0 for
+// null.
 func (t *tagger) record(dst []byte, f *store.Feature) ([]byte, error) {
 	var value []byte
 	put := func(v any) (err error) {

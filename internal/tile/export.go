@@ -64,8 +64,8 @@ type exportedLayer struct {
 	points *shown
 }
 
-// Export writes the tiles of collections in WebMercatorQuad, the same that Tile makes, into an archive, which is put into its place when it is whole. One that
-// was broken off for the same data is gone on with.
+// Export writes the tiles of collections in WebMercatorQuad, the same that Tile makes, into an archive, which is put
+// into its place when it is whole. One that was broken off for the same data is gone on with.
 func (m *Maker) Export(ctx context.Context, st store.Store, e Export) (*Exported, error) {
 	set, _ := Find(archivedSet)
 	x := &exporter{Export: e, m: m, st: st, cat: st.Catalog(), set: set}
@@ -133,7 +133,8 @@ func (x *exporter) prepare(ctx context.Context) error {
 	}
 	x.First, x.Last = max(x.First, first), min(x.Last, last)
 	if x.First > x.Last {
-		return problem.New(problem.Invalid, nil, "The collections have tiles on levels %d to %d of %s only.", first, last, x.set.ID)
+		return problem.New(problem.Invalid, nil, "The collections have tiles on levels %d to %d of %s only.", first,
+			last, x.set.ID)
 	}
 	for _, l := range x.doc.Grense.Layers {
 		c, _ := x.cat.Collection(l.ID)
@@ -166,7 +167,15 @@ func (x *exporter) describe(ctx context.Context, c *store.Collection, l *levels)
 	if now != s.Rev {
 		return d, fmt.Errorf("tile: %w", store.ErrChanged)
 	}
-	return archivedLayer{ID: c.ID, First: s.First, Last: s.Last, Bound: s.Bound, Features: s.Features, Properties: newTagger(c, nil).kept(), Content: content}, nil
+	return archivedLayer{
+		ID:         c.ID,
+		First:      s.First,
+		Last:       s.Last,
+		Bound:      s.Bound,
+		Features:   s.Features,
+		Properties: newTagger(c, nil).kept(),
+		Content:    content,
+	}, nil
 }
 
 // VectorLayerOf describes the layer of a collection but for its levels.
@@ -199,7 +208,12 @@ func (x *exporter) metadata() (archive.Metadata, error) {
 	for _, id := range x.Collections {
 		if c, _ := x.cat.Collection(id); c.Extent != nil {
 			b := c.Extent
-			whole = [4]float64{min(whole[0], b.Min[0]), max(min(whole[1], b.Min[1]), -north), max(whole[2], b.Max[0]), min(max(whole[3], b.Max[1]), north)}
+			whole = [4]float64{
+				min(whole[0], b.Min[0]),
+				max(min(whole[1], b.Min[1]), -north),
+				max(whole[2], b.Max[0]),
+				min(max(whole[3], b.Max[1]), north),
+			}
 		}
 	}
 	if m.Bounds = whole; whole[0] > whole[2] {
@@ -327,7 +341,8 @@ func (x *exporter) walk(ctx context.Context, z int, fn func(Tile) error) error {
 		for i := range four {
 			four[i] = Tile{Z: t.Z + 1, Row: 2*t.Row + i/2, Col: 2*t.Col + i%2}
 		}
-		slices.SortFunc(four[:], func(a, b Tile) int { return cmp.Compare(archive.ID(a.Z, a.Row, a.Col), archive.ID(b.Z, b.Row, b.Col)) })
+		slices.SortFunc(four[:],
+			func(a, b Tile) int { return cmp.Compare(archive.ID(a.Z, a.Row, a.Col), archive.ID(b.Z, b.Row, b.Col)) })
 		for _, t := range four {
 			if err := down(t); err != nil {
 				return err
@@ -350,7 +365,8 @@ func (l *exportedLayer) load(z int) (err error) {
 	return err
 }
 
-// touches reports whether the box of a feature, on level z, touches a tile of that or a coarser level with the buffers of the tiles within.
+// touches reports whether the box of a feature, on level z, touches a tile of that or a coarser level with the
+// buffers of the tiles within.
 func (l *exportedLayer) touches(t Tile, z int) bool {
 	shift := uint(z - t.Z)
 	at := corner(t)
@@ -363,5 +379,6 @@ func (l *exportedLayer) touches(t Tile, z int) bool {
 		return false
 	}
 	finer := uint(l.points.last - z)
-	return l.points.any(z, t.Z, coverage.Point{X: low.X << finer, Y: low.Y << finer}, coverage.Point{X: high.X << finer, Y: high.Y << finer})
+	return l.points.any(z, t.Z, coverage.Point{X: low.X << finer, Y: low.Y << finer},
+		coverage.Point{X: high.X << finer, Y: high.Y << finer})
 }

@@ -128,7 +128,20 @@ func TestBothStoresGiveTheSameArchive(t *testing.T) {
 	for _, st := range []store.Store{demoStore(t), pg} {
 		m := tile.NewMaker(tile.Options{})
 		defer m.Close()
-		files = append(files, exported(t, m, st, tile.Export{Path: filepath.Join(t.TempDir(), "x.pmtiles"), Collections: []string{"kommuner", "fylker"}, First: 2, Last: 7}))
+		files = append(
+			files,
+			exported(
+				t,
+				m,
+				st,
+				tile.Export{
+					Path:        filepath.Join(t.TempDir(), "x.pmtiles"),
+					Collections: []string{"kommuner", "fylker"},
+					First:       2,
+					Last:        7,
+				},
+			),
+		)
 	}
 	if !bytes.Equal(files[0], files[1]) {
 		t.Errorf("%d and %d bytes", len(files[0]), len(files[1]))
@@ -164,7 +177,8 @@ func TestArchiveServesItsDataAlone(t *testing.T) {
 					t.Fatal(err)
 				}
 				read, err := n.Tile(t.Context(), st, ask)
-				if err != nil || !read.Keep || !bytes.Equal(read.Data, live.Data) || read.Empty != live.Empty || read.Rev != n.Rev(st, set, layers...) {
+				if err != nil || !read.Keep || !bytes.Equal(read.Data, live.Data) || read.Empty != live.Empty ||
+					read.Rev != n.Rev(st, set, layers...) {
 					t.Errorf("%s %v of %v: %d and %d bytes, %v", ending, at, layers, len(read.Data), len(live.Data), err)
 				}
 			}

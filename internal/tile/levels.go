@@ -20,8 +20,8 @@ import (
 	"grense/internal/store"
 )
 
-// levels are what tiles of one collection in one set are made from. They are immutable, and safe for concurrent use; the file is closed by nobody
-// who may still be read from, but with the last reference.
+// levels are what tiles of one collection in one set are made from. They are immutable, and safe for concurrent use;
+// the file is closed by nobody who may still be read from, but with the last reference.
 type levels struct {
 	n       int64 // differs for all levels of a Maker
 	set     *Set
@@ -310,7 +310,8 @@ const mostChosen = 200_000
 // errOtherRows reports rows that are not those of the levels any more.
 var errOtherRows = errors.New("tile: rows have changed since the levels were made")
 
-// same returns the number of the feature of a row; errOtherRows where levels do not know the row in that revision, and store.ErrChanged where they should.
+// same returns the number of the feature of a row; errOtherRows where levels do not know the row in that revision,
+// and store.ErrChanged where they should.
 func (l *levels) same(r *records, row store.Row) (int, error) {
 	f, ok, err := l.find(r, row.ID)
 	switch {
@@ -324,7 +325,8 @@ func (l *levels) same(r *records, row store.Row) (int, error) {
 	return f, nil
 }
 
-// choose finds the features in the tile for which the filter holds, and those of them that have changed since the levels were made.
+// choose finds the features in the tile for which the filter holds, and those of them that have changed since the
+// levels were made.
 func (d *drawing) choose(ctx context.Context, in reading) error {
 	s := slow{m: d.m, st: in, set: d.set, tile: d.tile, c: d.c}
 	rows, err := s.rows(ctx, d.q, mostChosen)
@@ -346,7 +348,8 @@ func (d *drawing) choose(ctx context.Context, in reading) error {
 	return nil
 }
 
-// hidden reports whether the outline of a feature is not shown: the filter, or else its lack of importance at this level, leaves it out.
+// hidden reports whether the outline of a feature is not shown: the filter, or else its lack of importance at this
+// level, leaves it out.
 func (d *drawing) hidden(f int32) bool {
 	if d.chosen != nil {
 		return !d.chosen[f]
@@ -411,7 +414,8 @@ func (d *drawing) lines(ctx context.Context) error {
 	return nil
 }
 
-// unlined leaves out the points of outlines that the level has; an outline that is too small for it is shown as its point.
+// unlined leaves out the points of outlines that the level has; an outline that is too small for it is shown as its
+// point.
 func (d *drawing) unlined(list []shownPoint) ([]shownPoint, error) {
 	if d.shown.outlines == nil {
 		return list, nil
@@ -516,7 +520,8 @@ func (m *Maker) bound(l *Layer) error {
 	if int64(len(l.features)) <= m.o.Largest {
 		return nil
 	}
-	return problem.New(problem.TooLarge, nil, "The layer %s has more than %s MB in this tile. Zoom in, choose fewer properties with properties=, or features with filter=.",
+	return problem.New(problem.TooLarge, nil,
+		"The layer %s has more than %s MB in this tile. Zoom in, choose fewer properties with properties=, or features with filter=.",
 		l.name, strconv.FormatInt(m.o.Largest>>20, 10))
 }
 
@@ -531,7 +536,13 @@ func (l *levels) within(t Tile) (string, error) {
 	}
 	low, high := box(corner(t))
 	shift := uint(last - t.Z)
-	low, high = coverage.Point{X: low.X << shift, Y: low.Y << shift}, coverage.Point{X: high.X << shift, Y: high.Y << shift}
+	low, high = coverage.Point{
+		X: low.X << shift,
+		Y: low.Y << shift,
+	}, coverage.Point{
+		X: high.X << shift,
+		Y: high.Y << shift,
+	}
 	p, err := l.points()
 	if err != nil || p != nil && p.any(last, t.Z, low, high) {
 		return "", err

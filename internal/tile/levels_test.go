@@ -66,7 +66,11 @@ func sideFiles(t *testing.T, dir string) []string {
 func TestSideFileServesAgainAndIsMadeAnewWhenDamaged(t *testing.T) {
 	t.Parallel()
 	st, dir := demoStore(t), t.TempDir()
-	ask := tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: 2, Row: 1, Col: 1}, Layers: []tile.Query{{Collection: "kommuner"}}}
+	ask := tile.Ask{
+		Set:    find(t, "utm33n"),
+		Tile:   tile.Tile{Z: 2, Row: 1, Col: 1},
+		Layers: []tile.Query{{Collection: "kommuner"}},
+	}
 	var first *tile.Made
 	serve := func() {
 		t.Helper()
@@ -119,8 +123,13 @@ func TestLevelsFollowTheData(t *testing.T) {
 	fill := func(n int) {
 		t.Helper()
 		storetest.Write(t, func(w store.Writer) {
-			c := &store.Collection{ID: "areas", Table: "areas", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
-				Geometry: &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}}
+			c := &store.Collection{
+				ID:       "areas",
+				Table:    "areas",
+				Public:   true,
+				Key:      store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+				Geometry: &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33},
+			}
 			if err := w.Define(t.Context(), c, true); err != nil {
 				t.Fatal(err)
 			}
@@ -140,7 +149,11 @@ func TestLevelsFollowTheData(t *testing.T) {
 	m := tile.NewMaker(tile.Options{Dir: t.TempDir()})
 	defer m.Close()
 	ready(t, m, st, "utm33n", "areas")
-	ask := tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: 8, Row: 117, Col: 115}, Layers: []tile.Query{{Collection: "areas"}}}
+	ask := tile.Ask{
+		Set:    find(t, "utm33n"),
+		Tile:   tile.Tile{Z: 8, Row: 117, Col: 115},
+		Layers: []tile.Query{{Collection: "areas"}},
+	}
 	if l := decoded(t, m, st, ask); l == nil || len(l.Features) != 2 {
 		t.Fatalf("%+v", l)
 	}
@@ -171,7 +184,11 @@ func TestFilterOnLevelsHasTheSameBorders(t *testing.T) {
 	m := tile.NewMaker(tile.Options{})
 	defer m.Close()
 	ready(t, m, st, "WebMercatorQuad", "kommuner")
-	ask := tile.Ask{Set: find(t, "WebMercatorQuad"), Tile: tile.Tile{Z: 4, Row: 4, Col: 8}, Layers: []tile.Query{{Collection: "kommuner"}}}
+	ask := tile.Ask{
+		Set:    find(t, "WebMercatorQuad"),
+		Tile:   tile.Tile{Z: 4, Row: 4, Col: 8},
+		Layers: []tile.Query{{Collection: "kommuner"}},
+	}
 	all := map[any]orb.Geometry{}
 	for _, f := range decoded(t, m, st, ask).Features {
 		all[f.Properties["id"]] = f.Geometry
@@ -202,7 +219,8 @@ func TestHintsHoldForAllFinerTiles(t *testing.T) {
 	for _, l := range []tile.Limits{r.Limits[2], r.Limits[5], r.Limits[8]} {
 		for row := l.MinRow; row <= l.MaxRow; row += 1 + l.Z/2 {
 			for col := l.MinCol; col <= l.MaxCol; col += 1 + l.Z/4 {
-				made, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Tile: tile.Tile{Z: l.Z, Row: row, Col: col}, Layers: []tile.Query{{Collection: "fylker"}}})
+				made, err := m.Tile(t.Context(), st,
+					tile.Ask{Set: set, Tile: tile.Tile{Z: l.Z, Row: row, Col: col}, Layers: []tile.Query{{Collection: "fylker"}}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -225,7 +243,8 @@ func TestHintsHoldForAllFinerTiles(t *testing.T) {
 	}
 }
 
-// TestPointsAreThinnedByImportance: few in a tile, the important ones on all levels, and no cell with points that shows none.
+// TestPointsAreThinnedByImportance: few in a tile, the important ones on all levels, and no cell with points that
+// shows none.
 func TestPointsAreThinnedByImportance(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -234,8 +253,18 @@ func TestPointsAreThinnedByImportance(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	const n, side = 20_000, 142
 	storetest.Write(t, func(w store.Writer) {
-		c := &store.Collection{ID: "steder", Table: "steder", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
-			Geometry: &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, Properties: []store.Property{{Name: "folketall", Column: "folketall", Type: cql2.TypeInteger}}}
+		c := &store.Collection{
+			ID:     "steder",
+			Table:  "steder",
+			Public: true,
+			Key:    store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+			Geometry: &store.Geom{
+				Name:   "geom",
+				Column: "geom",
+				CRS:    crs.UTM33,
+			},
+			Properties: []store.Property{{Name: "folketall", Column: "folketall", Type: cql2.TypeInteger}},
+		}
 		if err := w.Define(t.Context(), c, false); err != nil {
 			t.Fatal(err)
 		}
@@ -260,7 +289,8 @@ func TestPointsAreThinnedByImportance(t *testing.T) {
 		shown, most := map[any]bool{}, 0
 		for row := l.MinRow; row <= l.MaxRow; row++ {
 			for col := l.MinCol; col <= l.MaxCol; col++ {
-				layer := decoded(t, m, st, tile.Ask{Set: set, Tile: tile.Tile{Z: l.Z, Row: row, Col: col}, Layers: []tile.Query{{Collection: "steder"}}})
+				layer := decoded(t, m, st,
+					tile.Ask{Set: set, Tile: tile.Tile{Z: l.Z, Row: row, Col: col}, Layers: []tile.Query{{Collection: "steder"}}})
 				if layer == nil {
 					continue
 				}
@@ -323,7 +353,11 @@ func TestBothStoresGiveTheSameTiles(t *testing.T) {
 			full := 0
 			for col := range 64 {
 				l := r.Limits[3]
-				ask := tile.Ask{Set: find(t, set), Tile: tile.Tile{Z: l.Z, Row: col / 8, Col: col % 8}, Layers: []tile.Query{{Collection: collection}}}
+				ask := tile.Ask{
+					Set:    find(t, set),
+					Tile:   tile.Tile{Z: l.Z, Row: col / 8, Col: col % 8},
+					Layers: []tile.Query{{Collection: collection}},
+				}
 				a, err := m.Tile(t.Context(), file, ask)
 				if err != nil {
 					t.Fatal(err)
@@ -386,7 +420,8 @@ func copied(t *testing.T, from store.Store, collection string) store.Store {
 	return storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{}))
 }
 
-// TestSoakBothStoresGiveTheSameTiles: a file and a copy of it in a database make the same archive, byte by byte, and the same tiles in a grid of the country.
+// TestSoakBothStoresGiveTheSameTiles: a file and a copy of it in a database make the same archive, byte by byte, and
+// the same tiles in a grid of the country.
 func TestSoakBothStoresGiveTheSameTiles(t *testing.T) {
 	if sharedtest.Soak(t) == 0 {
 		t.Skip("part of make soak")
@@ -406,7 +441,11 @@ func TestSoakBothStoresGiveTheSameTiles(t *testing.T) {
 			for _, st := range []store.Store{file, copied(t, file, x.collection)} {
 				m := tile.NewMaker(tile.Options{Dir: t.TempDir()})
 				defer m.Close()
-				archives = append(archives, exported(t, m, st, tile.Export{Path: filepath.Join(t.TempDir(), "x.pmtiles"), Collections: []string{x.collection}, Last: x.last}))
+				archives = append(
+					archives,
+					exported(t, m, st,
+						tile.Export{Path: filepath.Join(t.TempDir(), "x.pmtiles"), Collections: []string{x.collection}, Last: x.last}),
+				)
 				tiles = append(tiles, allTo(t, m, st, x.set, x.collection, 7))
 			}
 			if len(archives[0]) < 1<<20 || !bytes.Equal(archives[0], archives[1]) {
@@ -435,7 +474,15 @@ func allTo(t *testing.T, m *tile.Maker, st store.Store, set, collection string, 
 	for _, l := range ready(t, m, st, set, collection).Limits {
 		for row := l.MinRow; row <= l.MaxRow && l.Z <= last; row++ {
 			for col := l.MinCol; col <= l.MaxCol; col++ {
-				made, err := m.Tile(t.Context(), st, tile.Ask{Set: find(t, set), Tile: tile.Tile{Z: l.Z, Row: row, Col: col}, Layers: []tile.Query{{Collection: collection}}})
+				made, err := m.Tile(
+					t.Context(),
+					st,
+					tile.Ask{
+						Set:    find(t, set),
+						Tile:   tile.Tile{Z: l.Z, Row: row, Col: col},
+						Layers: []tile.Query{{Collection: collection}},
+					},
+				)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -455,7 +502,15 @@ func TestManyAskWhileLevelsAreMade(t *testing.T) {
 	for i := range 8 {
 		go func() {
 			for k := range 10 {
-				made, err := m.Tile(t.Context(), st, tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: 1, Row: 0, Col: i % 2}, Layers: []tile.Query{{Collection: "fylker"}}})
+				made, err := m.Tile(
+					t.Context(),
+					st,
+					tile.Ask{
+						Set:    find(t, "utm33n"),
+						Tile:   tile.Tile{Z: 1, Row: 0, Col: i % 2},
+						Layers: []tile.Query{{Collection: "fylker"}},
+					},
+				)
 				if err == nil && made.Keep && made.Rev == "" {
 					err = fmt.Errorf("%d: %+v", k, made)
 				}
@@ -492,7 +547,8 @@ func small(t testing.TB, n int, east float64) store.Store {
 	return open(t, path)
 }
 
-// TestTilesBelowTheFirstLevelHaveMoreBelowThem: features that are too small for a tile do not make it empty all the way down.
+// TestTilesBelowTheFirstLevelHaveMoreBelowThem: features that are too small for a tile do not make it empty all the
+// way down.
 func TestTilesBelowTheFirstLevelHaveMoreBelowThem(t *testing.T) {
 	t.Parallel()
 	st := small(t, 2, 0)
@@ -536,7 +592,16 @@ func TestLayersThatAreNoCoverageAreSimplifiedAlone(t *testing.T) {
 	var log strings.Builder
 	m := tile.NewMaker(tile.Options{Log: logger(&log)})
 	r := ready(t, m, st, "utm33n", "areas")
-	l := decoded(t, m, st, tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: r.First, Row: r.Limits[0].MinRow, Col: r.Limits[0].MinCol}, Layers: []tile.Query{{Collection: "areas"}}})
+	l := decoded(
+		t,
+		m,
+		st,
+		tile.Ask{
+			Set:    find(t, "utm33n"),
+			Tile:   tile.Tile{Z: r.First, Row: r.Limits[0].MinRow, Col: r.Limits[0].MinCol},
+			Layers: []tile.Query{{Collection: "areas"}},
+		},
+	)
 	if err := m.Close(); err != nil || l == nil || len(l.Features) < 60 {
 		t.Errorf("%+v, %v", l, err)
 	}
@@ -594,7 +659,8 @@ func TestQueueOfLevelsIsBounded(t *testing.T) {
 	}
 }
 
-// TestLinesAreThinnedAlone: their ends stay, what is too short for a level is not on it, and coarser levels have fewer positions.
+// TestLinesAreThinnedAlone: their ends stay, what is too short for a level is not on it, and coarser levels have
+// fewer positions.
 func TestLinesAreThinnedAlone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.gpkg")
@@ -627,7 +693,8 @@ func TestLinesAreThinnedAlone(t *testing.T) {
 		for _, l := range r.Limits {
 			for row := l.MinRow; l.Z == z && z <= 9 && row <= l.MaxRow; row++ {
 				for col := l.MinCol; col <= l.MaxCol; col++ {
-					layer := decoded(t, m, st, tile.Ask{Set: set, Tile: tile.Tile{Z: z, Row: row, Col: col}, Layers: []tile.Query{{Collection: "areas"}}})
+					layer := decoded(t, m, st,
+						tile.Ask{Set: set, Tile: tile.Tile{Z: z, Row: row, Col: col}, Layers: []tile.Query{{Collection: "areas"}}})
 					if layer == nil {
 						continue
 					}
@@ -667,7 +734,15 @@ func TestLinesAreThinnedAlone(t *testing.T) {
 	if shown["elv"] != r.First || shown["to"] != r.First || shown["bekk"] <= r.First {
 		t.Errorf("from level %d on: %v", r.First, shown)
 	}
-	made, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Tile: tile.Tile{Z: r.First, Row: r.Limits[0].MinRow, Col: r.Limits[0].MinCol}, Layers: []tile.Query{{Collection: "areas", Filter: checked(t, st, "areas", "navn = 'to'")}}})
+	made, err := m.Tile(
+		t.Context(),
+		st,
+		tile.Ask{
+			Set:    set,
+			Tile:   tile.Tile{Z: r.First, Row: r.Limits[0].MinRow, Col: r.Limits[0].MinCol},
+			Layers: []tile.Query{{Collection: "areas", Filter: checked(t, st, "areas", "navn = 'to'")}},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -676,7 +751,8 @@ func TestLinesAreThinnedAlone(t *testing.T) {
 	}
 }
 
-// rowsOfDatabase opens the table grense.areas of a new database, with squares of a kilometre in a row, each with its number as id and name.
+// rowsOfDatabase opens the table grense.areas of a new database, with squares of a kilometre in a row, each with its
+// number as id and name.
 func rowsOfDatabase(t *testing.T, n int) (url string, st store.Store) {
 	t.Helper()
 	url = cluster.Database(t)
@@ -695,8 +771,8 @@ func rowsOfDatabase(t *testing.T, n int) (url string, st store.Store) {
 	return url, storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{}))
 }
 
-// TestTilesOfRowsThatChangeAreOfOneState: what a filter chooses in a database is drawn as the filter saw it, never as it was when the levels were made, and
-// has them made anew.
+// TestTilesOfRowsThatChangeAreOfOneState: what a filter chooses in a database is drawn as the filter saw it, never as
+// it was when the levels were made, and has them made anew.
 func TestTilesOfRowsThatChangeAreOfOneState(t *testing.T) {
 	t.Parallel()
 	url, st := rowsOfDatabase(t, 4)
@@ -729,7 +805,8 @@ func TestTilesOfRowsThatChangeAreOfOneState(t *testing.T) {
 		}
 		return nil
 	}
-	if page, err := st.Page(t.Context(), store.Query{Collection: "areas", Filter: checked(t, st, "areas", "navn = '2'"), Limit: 2}); err != nil || len(page.Rows) != 1 {
+	if page, err := st.Page(t.Context(), store.Query{Collection: "areas", Filter: checked(t, st, "areas", "navn = '2'"), Limit: 2}); err != nil ||
+		len(page.Rows) != 1 {
 		t.Error(page, err)
 	} else if err := st.Fetch(t.Context(), "areas", page.Rows, store.Want{}, moved); err != nil {
 		t.Error(err)
@@ -741,7 +818,8 @@ func TestTilesOfRowsThatChangeAreOfOneState(t *testing.T) {
 		}
 		for row := l.MinRow - 1; row <= l.MaxRow; row++ {
 			for col := l.MinCol; col <= l.MaxCol; col++ {
-				made, err := m.Tile(t.Context(), st, tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: l.Z, Row: row, Col: col}, Layers: []tile.Query{q}})
+				made, err := m.Tile(t.Context(), st,
+					tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: l.Z, Row: row, Col: col}, Layers: []tile.Query{q}})
 				if err != nil {
 					t.Fatalf("%s: %v", filter, err)
 				}
@@ -772,7 +850,8 @@ func TestTilesOfRowsThatChangeAreOfOneState(t *testing.T) {
 	}
 }
 
-// TestRowsOfADatabaseAreSeen: a row that somebody changes is in the tiles after Options.Check, and an archive from before is left aside.
+// TestRowsOfADatabaseAreSeen: a row that somebody changes is in the tiles after Options.Check, and an archive from
+// before is left aside.
 func TestRowsOfADatabaseAreSeen(t *testing.T) {
 	t.Parallel()
 	url, st := rowsOfDatabase(t, 2)
@@ -806,7 +885,8 @@ func TestRowsOfADatabaseAreSeen(t *testing.T) {
 		slices.Sort(list)
 		return slices.Compact(list)
 	}
-	if !slices.Equal(names(m), []string{"0", "1"}) || !slices.Equal(names(n), []string{"0", "1"}) || len(n.Progress()) > 0 {
+	if !slices.Equal(names(m), []string{"0", "1"}) || !slices.Equal(names(n), []string{"0", "1"}) ||
+		len(n.Progress()) > 0 {
 		t.Fatal(names(m), names(n), n.Progress())
 	}
 	conn, err := pgx.Connect(t.Context(), url)

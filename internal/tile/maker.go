@@ -24,21 +24,26 @@ type Options struct {
 	Dir   string       // takes side files with levels, in a folder of its own; "": levels are held in memory only
 	Bytes int64        // of levels in memory, besides those that are being made. Defaults to 128 MB
 	Cache *cache.Group // counts the levels in memory; nil: none
-	// Memory is how many bytes the making of levels may take, about; 0: no bound. Where a layer takes more, tiles of its finest levels are made of the features
-	// themselves, as they are asked for; where it takes more on the first level already, or has too many points or lines, all are.
+	// Memory is how many bytes the making of levels may take, about; 0: no bound. Where a layer takes more, tiles of
+	// its finest levels are made of the features themselves, as they are asked for; where it takes more on the first
+	// level already, or has too many points or lines, all are.
 	Memory int64
-	// Most is how many points of a layer a tile shows; beyond, the least important are left out and counted. While levels are being made, a tile with more
-	// features than that is refused. Defaults to 20,000.
+	// Most is how many points of a layer a tile shows; beyond, the least important are left out and counted. While
+	// levels are being made, a tile with more features than that is refused. Defaults to 20,000.
 	Most    int
-	Largest int64         // bytes of a layer in a tile, beyond which it is refused. Defaults to 16 MB
-	Check   time.Duration // how often a store that cannot name the state of its data (store.Stated) is looked through for changes. Defaults to 5 minutes
-	// Coarse is how many edges a layer may have without coarse levels, of about so many, which stand in for the others until these are made. Defaults to 500,000, of
-	// which levels are made within seconds.
+	Largest int64 // bytes of a layer in a tile, beyond which it is refused. Defaults to 16 MB
+	// how often a store that cannot name the state of its data (store.Stated) is looked through for changes. Defaults
+	// to 5 minutes
+	Check time.Duration
+	// Coarse is how many edges a layer may have without coarse levels, of about so many, which stand in for the
+	// others until these are made. Defaults to 500,000, of which levels are made within seconds.
 	Coarse int
-	// Queue bounds how many levels, each of a collection in a set, are made or wait for that at once; those beyond are begun by later questions. Defaults to 32.
-	Queue   int
-	Log     *slog.Logger // nil: none
-	Archive *Archive     // has tiles of data that it fits (Archive.Fits), which the caller closes after the Maker; nil: none
+	// Queue bounds how many levels, each of a collection in a set, are made or wait for that at once; those beyond
+	// are begun by later questions. Defaults to 32.
+	Queue int
+	Log   *slog.Logger // nil: none
+	// has tiles of data that it fits (Archive.Fits), which the caller closes after the Maker; nil: none
+	Archive *Archive
 }
 
 // Maker makes vector tiles (Mapbox Vector Tile 2.1) of the collections of a store. It is safe for concurrent use.
@@ -83,7 +88,13 @@ func NewMaker(o Options) *Maker {
 	if o.Check == 0 {
 		o.Check = 5 * time.Minute
 	}
-	m := &Maker{o: o, turn: make(chan struct{}, 1), works: map[workKey]*work{}, fits: map[string]*fit{}, groups: map[mateKey][]string{}}
+	m := &Maker{
+		o:      o,
+		turn:   make(chan struct{}, 1),
+		works:  map[workKey]*work{},
+		fits:   map[string]*fit{},
+		groups: map[mateKey][]string{},
+	}
 	m.cache = cache.New[sectionKey, any](cache.Options{Name: "tile levels", Bytes: o.Bytes, Group: o.Cache})
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	return m
@@ -109,7 +120,8 @@ type Query struct {
 // chooses reports whether the tile has not all features of the collection.
 func (q *Query) chooses() bool { return q.Filter != nil || !q.AsOf.IsZero() }
 
-// IDKey, "id", is the property of each feature of a tile (MVT) that holds its id as text. A property of the collection that bears that name repeats the id, and is not written.
+// IDKey, "id", is the property of each feature of a tile (MVT) that holds its id as text. A property of the
+// collection that bears that name repeats the id, and is not written.
 const IDKey = "id"
 
 // Made is a tile. It is immutable.
@@ -117,15 +129,17 @@ type Made struct {
 	Data []byte // without compression; none when Empty
 	// Empty says that no layer has a feature in the tile (OGC 20-057, /per/core/empty-tile: 204).
 	Empty bool
-	// Hint is what the header OATiles-hint tells of the tile and all finer ones within (OGC 20-057, /rec/core/tc-hint): "empty", "full" where they
-	// lie within one feature, or "" where that is not known.
+	// Hint is what the header OATiles-hint tells of the tile and all finer ones within (OGC 20-057,
+	// /rec/core/tc-hint): "empty", "full" where they lie within one feature, or "" where that is not known.
 	Hint string
-	// Rev names the state of the levels that the tile was made from: the same question with the same Rev has the same Data. "" without Keep.
+	// Rev names the state of the levels that the tile was made from: the same question with the same Rev has the same
+	// Data. "" without Keep.
 	Rev string
-	// Keep says that the tile was made from levels, so that it may be kept for as long as Maker.Rev gives its Rev. Tiles that were made while levels
-	// are being built may not.
+	// Keep says that the tile was made from levels, so that it may be kept for as long as Maker.Rev gives its Rev.
+	// Tiles that were made while levels are being built may not.
 	Keep bool
-	// LeftOut counts the features that lie in the tile and are not in it, since they are too many, or lack importance at its scale.
+	// LeftOut counts the features that lie in the tile and are not in it, since they are too many, or lack importance
+	// at its scale.
 	LeftOut int
 
 	read bool // features were read in the state of levels
@@ -135,8 +149,9 @@ type Made struct {
 type Range struct {
 	First, Last int       // levels
 	Bound       orb.Bound // in the CRS of the set; what holds the extent of the collection
-	Limits      []Limits  // of each level from First on, of Bound; nil when the collection has no features with geometries there
-	Settled     bool      // First and Last follow from the features; else they are those of the set, until levels are made
+	// of each level from First on, of Bound; nil when the collection has no features with geometries there
+	Limits  []Limits
+	Settled bool // First and Last follow from the features; else they are those of the set, until levels are made
 }
 
 // Limits are the first and the last row and column of a level that have features.
@@ -149,8 +164,9 @@ func (r Range) Contains(t Tile) bool {
 	})
 }
 
-// Range tells where a collection has tiles, by its levels if there are some: only a question for a tile begins to make them. A collection that is not in the catalog gives store.ErrNotFound, one whose coordinates have no
-// way to the CRS of the set an error of kind problem.NotFound.
+// Range tells where a collection has tiles, by its levels if there are some: only a question for a tile begins to
+// make them. A collection that is not in the catalog gives store.ErrNotFound, one whose coordinates have no way to
+// the CRS of the set an error of kind problem.NotFound.
 func (m *Maker) Range(ctx context.Context, st store.Store, set *Set, collection string) (Range, error) {
 	c, _, err := layerOf(st.Catalog(), set, collection)
 	if err != nil {
@@ -183,7 +199,8 @@ func zoomed(r Range, c *store.Collection) Range {
 	return r
 }
 
-// Estimate tells where a collection has tiles as Range does before there are levels: all that Range tells of later lie within. For errors see Range.
+// Estimate tells where a collection has tiles as Range does before there are levels: all that Range tells of later
+// lie within. For errors see Range.
 func (m *Maker) Estimate(st store.Store, set *Set, collection string) (Range, error) {
 	c, _, err := layerOf(st.Catalog(), set, collection)
 	if err != nil {
@@ -193,7 +210,8 @@ func (m *Maker) Estimate(st store.Store, set *Set, collection string) (Range, er
 	return zoomed(r, c), err
 }
 
-// layerOf finds a collection, and the way from its coordinates to those of a set; no way, and no error, where it has no geometry.
+// layerOf finds a collection, and the way from its coordinates to those of a set; no way, and no error, where it has
+// no geometry.
 func layerOf(cat *store.Catalog, set *Set, id string) (*store.Collection, crs.Func, error) {
 	c, ok := cat.Collection(id)
 	if !ok {
@@ -216,8 +234,8 @@ func layerOf(cat *store.Catalog, set *Set, id string) (*store.Collection, crs.Fu
 // beyond is the latitude that stands for those further from the equator in Web Mercator. It lies outside of all tiles.
 const beyond = 89
 
-// Takes reports whether a set shows a collection: its CRS is that of the geometries, or sound over all of them. WebMercatorQuad ends before the poles, as maps of the world do; of what is
-// stored in degrees it shows the rest.
+// Takes reports whether a set shows a collection: its CRS is that of the geometries, or sound over all of them.
+// WebMercatorQuad ends before the poles, as maps of the world do; of what is stored in degrees it shows the rest.
 func (s *Set) Takes(c *store.Collection) bool {
 	if s.Holds(c) {
 		return true
@@ -238,7 +256,8 @@ func (s *Set) Holds(c *store.Collection) bool {
 	return s.CRS == c.Geometry.CRS || c.Extent == nil || area.Contains(c.Extent.Min) && area.Contains(c.Extent.Max)
 }
 
-// within keeps what move gives within the reach of the set's first level and as much around it, where the projection goes to infinity.
+// within keeps what move gives within the reach of the set's first level and as much around it, where the projection
+// goes to infinity.
 func (s *Set) within(move crs.Func) crs.Func {
 	b := s.World()
 	w, h := b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]
@@ -254,7 +273,8 @@ func (s *Set) World() orb.Bound {
 	return s.Bound(Tile{Z: s.first}).Union(s.Bound(Tile{Z: s.first, Row: h - 1, Col: w - 1}))
 }
 
-// finest is the last level that tiles are made for: the first whose cells, 4096 to a tile, are at most 60 cm wide. Readers enlarge its tiles.
+// finest is the last level that tiles are made for: the first whose cells, 4096 to a tile, are at most 60 cm wide.
+// Readers enlarge its tiles.
 func (s *Set) finest() int {
 	metre := 1.0
 	if s.CRS.Geographic() {
@@ -271,7 +291,8 @@ func (s *Set) finest() int {
 // unit is the width of a cell of Extent to a tile, in units of the CRS.
 func (s *Set) unit(z int) float64 { return s.cell * Cells / Extent / s.pow(z) }
 
-// estimate tells the range from the catalog alone. It reaches a little further than the extent, which is rounded and of other edges than its image.
+// estimate tells the range from the catalog alone. It reaches a little further than the extent, which is rounded and
+// of other edges than its image.
 func (s *Set) estimate(c *store.Collection) (Range, error) {
 	r := Range{First: s.first, Last: s.finest()}
 	if c.Geometry == nil || c.Extent == nil || c.Count == 0 {
@@ -288,7 +309,10 @@ func (s *Set) estimate(c *store.Collection) (Range, error) {
 // limit fills bound and limits.
 func (s *Set) limit(r *Range, b orb.Bound) {
 	world := s.World()
-	r.Bound = orb.Bound{Min: orb.Point{max(b.Min[0], world.Min[0]), max(b.Min[1], world.Min[1])}, Max: orb.Point{min(b.Max[0], world.Max[0]), min(b.Max[1], world.Max[1])}}
+	r.Bound = orb.Bound{
+		Min: orb.Point{max(b.Min[0], world.Min[0]), max(b.Min[1], world.Min[1])},
+		Max: orb.Point{min(b.Max[0], world.Max[0]), min(b.Max[1], world.Max[1])},
+	}
 	r.Limits = nil
 	if r.Bound.IsEmpty() {
 		return
@@ -303,8 +327,9 @@ func (s *Set) limit(r *Range, b orb.Bound) {
 	}
 }
 
-// Tile makes a tile, all of whose layers are of one state of the data. A collection that is not in the catalog gives store.ErrNotFound. Data that change meanwhile give
-// store.ErrChanged: asking again helps. The tile may lie outside of Range, and is empty then.
+// Tile makes a tile, all of whose layers are of one state of the data. A collection that is not in the catalog gives
+// store.ErrNotFound. Data that change meanwhile give store.ErrChanged: asking again helps. The tile may lie outside
+// of Range, and is empty then.
 func (m *Maker) Tile(ctx context.Context, st store.Store, a Ask) (*Made, error) {
 	cat := st.Catalog()
 	a.Layers = slices.DeleteFunc(slices.Clone(a.Layers), func(l Query) bool {
@@ -319,7 +344,8 @@ func (m *Maker) Tile(ctx context.Context, st store.Store, a Ask) (*Made, error) 
 		made, err = m.tile(ctx, st, a, nil)
 	}
 	if errors.Is(err, errArchive) {
-		m.o.Log.Warn("a tile of the archive cannot be read and is made anew", "archive", m.o.Archive.path, "tile", a.Tile, "error", err)
+		m.o.Log.Warn("a tile of the archive cannot be read and is made anew", "archive", m.o.Archive.path, "tile",
+			a.Tile, "error", err)
 		made, err = m.tile(ctx, st, a, nil)
 	}
 	return made, err

@@ -54,12 +54,21 @@ func TestTileOfTheDemo(t *testing.T) {
 		if err != nil || !r.Contains(c.at) || r.Settled {
 			t.Errorf("%s: %+v, %v", c.set, r, err)
 		}
-		made, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Tile: c.at, Layers: []tile.Query{{Collection: "fylker"}, {Collection: "kommuner", Properties: []string{"navn"}}}})
+		made, err := m.Tile(
+			t.Context(),
+			st,
+			tile.Ask{
+				Set:    set,
+				Tile:   c.at,
+				Layers: []tile.Query{{Collection: "fylker"}, {Collection: "kommuner", Properties: []string{"navn"}}},
+			},
+		)
 		if err != nil {
 			t.Fatal(c.set, err)
 		}
 		layers, err := mvt.Unmarshal(made.Data)
-		if err != nil || len(layers) != 2 || layers[0].Name != "fylker" || len(layers[0].Features) != 15 || len(layers[1].Features) < c.n*7/10 {
+		if err != nil || len(layers) != 2 || layers[0].Name != "fylker" || len(layers[0].Features) != 15 ||
+			len(layers[1].Features) < c.n*7/10 {
 			t.Fatalf("%s: %v, %d layers", c.set, err, len(layers))
 		}
 		for _, f := range layers[1].Features {
@@ -70,7 +79,8 @@ func TestTileOfTheDemo(t *testing.T) {
 	}
 }
 
-// TestLevelsAreBegunByTilesAlone: a question where there are tiles makes none, and what it tells holds when they are there.
+// TestLevelsAreBegunByTilesAlone: a question where there are tiles makes none, and what it tells holds when they are
+// there.
 func TestLevelsAreBegunByTilesAlone(t *testing.T) {
 	t.Parallel()
 	st := demoStore(t)
@@ -91,7 +101,8 @@ func TestLevelsAreBegunByTilesAlone(t *testing.T) {
 	for _, set := range tile.All() {
 		for _, l := range ready(t, m, st, set.ID, "fylker").Limits {
 			r := before[set.ID]
-			if !r.Contains(tile.Tile{Z: l.Z, Row: l.MinRow, Col: l.MinCol}) || !r.Contains(tile.Tile{Z: l.Z, Row: l.MaxRow, Col: l.MaxCol}) {
+			if !r.Contains(tile.Tile{Z: l.Z, Row: l.MinRow, Col: l.MinCol}) ||
+				!r.Contains(tile.Tile{Z: l.Z, Row: l.MaxRow, Col: l.MaxCol}) {
 				t.Errorf("%s: %+v was not within %+v", set.ID, l, r.Limits[l.Z-r.First])
 			}
 		}
@@ -115,7 +126,8 @@ func TestFilterChoosesFeaturesOfATile(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := tile.Query{Collection: "kommuner", Filter: e}
-	made, err := m.Tile(t.Context(), st, tile.Ask{Set: find(t, "WebMercatorQuad"), Tile: tile.Tile{Z: 4, Row: 4, Col: 8}, Layers: []tile.Query{q}})
+	made, err := m.Tile(t.Context(), st,
+		tile.Ask{Set: find(t, "WebMercatorQuad"), Tile: tile.Tile{Z: 4, Row: 4, Col: 8}, Layers: []tile.Query{q}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +135,8 @@ func TestFilterChoosesFeaturesOfATile(t *testing.T) {
 	if err != nil || len(layers) != 1 || len(layers[0].Features) != 1 || layers[0].Features[0].Properties["id"] != "0301" {
 		t.Errorf("%v, %v", layers, err)
 	}
-	made, err = m.Tile(t.Context(), st, tile.Ask{Set: find(t, "WebMercatorQuad"), Tile: tile.Tile{Z: 4, Row: 12, Col: 8}, Layers: []tile.Query{q}})
+	made, err = m.Tile(t.Context(), st,
+		tile.Ask{Set: find(t, "WebMercatorQuad"), Tile: tile.Tile{Z: 4, Row: 12, Col: 8}, Layers: []tile.Query{q}})
 	if err != nil || !made.Empty || len(made.Data) > 0 {
 		t.Errorf("%v, %v", made, err)
 	}

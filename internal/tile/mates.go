@@ -11,16 +11,18 @@ import (
 )
 
 const (
-	mostMates   = 32 // collections that are compared for shared borders, at most
-	mateSample  = 8  // features of the collection with fewer of them whose borders are looked for in the other, and edges of each
-	matesShared = 4  // one in so many of these edges makes borders shared
+	mostMates = 32 // collections that are compared for shared borders, at most
+	// features of the collection with fewer of them whose borders are looked for in the other, and edges of each
+	mateSample  = 8
+	matesShared = 4 // one in so many of these edges makes borders shared
 )
 
 // mateKey names collections whose borders are compared.
 type mateKey struct{ version, set, collection string }
 
-// mates lists the collections of a set whose areas share borders with those of c, and c itself. Two share borders where edges of some features of the one
-// with fewer are edges of the other, in the same CRS; and so do those that share borders with a third one.
+// mates lists the collections of a set whose areas share borders with those of c, and c itself. Two share borders
+// where edges of some features of the one with fewer are edges of the other, in the same CRS; and so do those that
+// share borders with a third one.
 func (m *Maker) mates(ctx context.Context, in reading, set *Set, c *store.Collection) ([]string, error) {
 	key := mateKey{in.Catalog().Version, set.ID, c.ID}
 	m.mu.Lock()

@@ -68,7 +68,15 @@ func TestBordersOfLayersCoincideAtEveryZoom(t *testing.T) {
 			counties, missing := 0, 0
 			for row := l.MinRow; row <= l.MaxRow; row++ {
 				for col := l.MinCol; col <= l.MaxCol; col++ {
-					made, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Tile: tile.Tile{Z: l.Z, Row: row, Col: col}, Layers: []tile.Query{{Collection: "fylker"}, {Collection: "kommuner"}}})
+					made, err := m.Tile(
+						t.Context(),
+						st,
+						tile.Ask{
+							Set:    set,
+							Tile:   tile.Tile{Z: l.Z, Row: row, Col: col},
+							Layers: []tile.Query{{Collection: "fylker"}, {Collection: "kommuner"}},
+						},
+					)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -107,11 +115,17 @@ func (s stopped) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestCoarseLevelsComeFirst: while the levels of a layer that is too large for tiles of its features are made, tiles of all levels are drawn from coarse ones.
+// TestCoarseLevelsComeFirst: while the levels of a layer that is too large for tiles of its features are made, tiles
+// of all levels are drawn from coarse ones.
 func TestCoarseLevelsComeFirst(t *testing.T) {
 	t.Parallel()
 	st, set := demoStore(t), find(t, "WebMercatorQuad")
-	log := stopped{Handler: slog.NewTextHandler(io.Discard, nil), at: "tiles are drawn from coarse levels", there: make(chan struct{}, 9), goOn: make(chan struct{})}
+	log := stopped{
+		Handler: slog.NewTextHandler(io.Discard, nil),
+		at:      "tiles are drawn from coarse levels",
+		there:   make(chan struct{}, 9),
+		goOn:    make(chan struct{}),
+	}
 	for _, dir := range []string{"", t.TempDir()} {
 		log.goOn = make(chan struct{})
 		m := tile.NewMaker(tile.Options{Dir: dir, Coarse: 3000, Most: 5, Log: slog.New(log)})
@@ -157,7 +171,8 @@ func tileNames(t *testing.T, m *tile.Maker, st store.Store, collection, filter s
 	if filter != "" {
 		q.Filter = checked(t, st, collection, filter)
 	}
-	made, err := m.Tile(t.Context(), st, tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: 8, Row: 117, Col: 115}, Layers: []tile.Query{q}})
+	made, err := m.Tile(t.Context(), st,
+		tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: 8, Row: 117, Col: 115}, Layers: []tile.Query{q}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +187,8 @@ func tileNames(t *testing.T, m *tile.Maker, st store.Store, collection, filter s
 	return slices.Compact(names), made.Keep
 }
 
-// TestTilesFollowTheRowsOfADatabaseAtOnce: also of views and with row security, whose versions cannot be told; their tiles may not be kept.
+// TestTilesFollowTheRowsOfADatabaseAtOnce: also of views and with row security, whose versions cannot be told; their
+// tiles may not be kept.
 func TestTilesFollowTheRowsOfADatabaseAtOnce(t *testing.T) {
 	t.Parallel()
 	url := cluster.Database(t)
@@ -209,8 +225,10 @@ func TestTilesFollowTheRowsOfADatabaseAtOnce(t *testing.T) {
 	}
 	set := find(t, "utm33n")
 	before := m.Rev(st, set, "tabell")
-	exec("DELETE FROM tabell WHERE fid = 5; UPDATE tabell SET navn = 'ny' WHERE fid = 4; INSERT INTO tabell VALUES (7, 'til', ST_MakeEnvelope(5000, 6500000, 6000, 6501000, 25833)); " +
-		"UPDATE tabell SET geom = ST_MakeEnvelope(9000000, 6500000, 9001000, 6501000, 25833) WHERE fid = 3; DROP POLICY synlig ON hemmelig; CREATE POLICY smalere ON hemmelig USING (fid < 2)")
+	exec(
+		"DELETE FROM tabell WHERE fid = 5; UPDATE tabell SET navn = 'ny' WHERE fid = 4; INSERT INTO tabell VALUES (7, 'til', ST_MakeEnvelope(5000, 6500000, 6000, 6501000, 25833)); " +
+			"UPDATE tabell SET geom = ST_MakeEnvelope(9000000, 6500000, 9001000, 6501000, 25833) WHERE fid = 3; DROP POLICY synlig ON hemmelig; CREATE POLICY smalere ON hemmelig USING (fid < 2)",
+	)
 	if m.Rev(st, set, "tabell") == before {
 		t.Error("the rows have changed, and the name of their state has not")
 	}
@@ -222,7 +240,8 @@ func TestTilesFollowTheRowsOfADatabaseAtOnce(t *testing.T) {
 		}
 	}
 	for until := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if names, keep := tileNames(t, m, st, "tabell", ""); keep && slices.Equal(names, []string{"0", "1", "2", "ny", "til"}) {
+		if names, keep := tileNames(t, m, st, "tabell", ""); keep &&
+			slices.Equal(names, []string{"0", "1", "2", "ny", "til"}) {
 			break
 		}
 		if time.Now().After(until) {

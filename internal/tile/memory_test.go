@@ -51,7 +51,9 @@ func TestLittleMemoryHasTheFinestTilesMadeOfFeatures(t *testing.T) {
 	t.Parallel()
 	st, dir := demoStore(t), t.TempDir()
 	var log strings.Builder
-	whole, some := tile.NewMaker(tile.Options{}), tile.NewMaker(tile.Options{Memory: 300 << 10, Dir: dir, Log: logger(&log)})
+	whole, some := tile.NewMaker(
+		tile.Options{},
+	), tile.NewMaker(tile.Options{Memory: 300 << 10, Dir: dir, Log: logger(&log)})
 	defer whole.Close()
 	a, b := ready(t, whole, st, "WebMercatorQuad", "kommuner"), ready(t, some, st, "WebMercatorQuad", "kommuner")
 	if a.Last != b.Last || !b.Settled || len(b.Limits) != b.Last-b.First+1 {
@@ -98,20 +100,23 @@ func TestLevelsThatTakeTooMuchMemoryAreNotMade(t *testing.T) {
 	}
 	ask := tile.Ask{Set: set, Layers: []tile.Query{{Collection: "kommuner"}}}
 	var p *problem.Error
-	if made, err := m.Tile(t.Context(), st, ask); !errors.As(err, &p) || p.Kind != problem.TooLarge || !strings.Contains(err.Error(), "more than 100 features of kommuner") {
+	if made, err := m.Tile(t.Context(), st, ask); !errors.As(err, &p) || p.Kind != problem.TooLarge ||
+		!strings.Contains(err.Error(), "more than 100 features of kommuner") {
 		t.Errorf("a tile of all: %+v, %v", made, err)
 	}
 	ask.Tile = tile.Tile{Z: 11, Row: 590, Col: 1054}
 	if made, err := m.Tile(t.Context(), st, ask); err != nil || made.Empty || made.Keep {
 		t.Errorf("a tile of few: %+v, %v", made, err)
 	}
-	if o, err := m.Outlines(t.Context(), st, tile.Scale{Set: set, Collection: "kommuner", Cell: 1000}); o != nil || err != nil {
+	if o, err := m.Outlines(t.Context(), st, tile.Scale{Set: set, Collection: "kommuner", Cell: 1000}); o != nil ||
+		err != nil {
 		t.Errorf("outlines: %v, %v", o, err)
 	}
 	if _, err := m.Topology(t.Context(), st, "kommuner"); !errors.As(err, &p) || p.Kind != problem.TooLarge {
 		t.Errorf("arcs in full: %v", err)
 	}
-	if err := m.Close(); err != nil || strings.Count(log.String(), "level=WARN") != 4 || !strings.Contains(log.String(), "limits.memory") {
+	if err := m.Close(); err != nil || strings.Count(log.String(), "level=WARN") != 4 ||
+		!strings.Contains(log.String(), "limits.memory") {
 		t.Error(err, log.String())
 	}
 }
@@ -122,7 +127,8 @@ func comb(x, y, side float64, n int, upright bool) orb.Ring {
 	ring := orb.Ring{{x - step, y - step}}
 	for i := range n {
 		at := 2 * float64(i) * step
-		ring = append(ring, orb.Point{x + at, y - step}, orb.Point{x + at, y + side}, orb.Point{x + at + step, y + side}, orb.Point{x + at + step, y - step})
+		ring = append(ring, orb.Point{x + at, y - step}, orb.Point{x + at, y + side},
+			orb.Point{x + at + step, y + side}, orb.Point{x + at + step, y - step})
 	}
 	ring = append(ring, orb.Point{x + side, y - 2*step}, orb.Point{x - step, y - 2*step}, ring[0])
 	if upright {
@@ -135,7 +141,8 @@ func comb(x, y, side float64, n int, upright bool) orb.Ring {
 	return ring
 }
 
-// TestLittleMemoryKeepsFeaturesThatAreSimplifiedAloneInPlace: areas that cross often, and one whose edges alone take more than the memory.
+// TestLittleMemoryKeepsFeaturesThatAreSimplifiedAloneInPlace: areas that cross often, and one whose edges alone take
+// more than the memory.
 func TestLittleMemoryKeepsFeaturesThatAreSimplifiedAloneInPlace(t *testing.T) {
 	t.Parallel()
 	circle := make(orb.Ring, 20001)
@@ -172,7 +179,13 @@ func TestLittleMemoryKeepsFeaturesThatAreSimplifiedAloneInPlace(t *testing.T) {
 					}
 					for _, f := range layer.Features {
 						id, b := f.Properties["id"].(string), f.Geometry.Bound()
-						low, high := orb.Point{b.Min[0] + 4096*float64(col), b.Min[1] + 4096*float64(row)}, orb.Point{b.Max[0] + 4096*float64(col), b.Max[1] + 4096*float64(row)}
+						low, high := orb.Point{
+							b.Min[0] + 4096*float64(col),
+							b.Min[1] + 4096*float64(row),
+						}, orb.Point{
+							b.Max[0] + 4096*float64(col),
+							b.Max[1] + 4096*float64(row),
+						}
 						b = orb.Bound{Min: low, Max: high}
 						if have, seen := of[id]; seen {
 							b = b.Union(have)

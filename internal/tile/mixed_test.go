@@ -26,8 +26,18 @@ func rankedLayer(t testing.TB, list []ranked) store.Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	storetest.Write(t, func(w store.Writer) {
-		c := &store.Collection{ID: "areas", Table: "areas", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
-			Geometry: &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, Properties: []store.Property{{Name: "rang", Column: "rang", Type: cql2.TypeInteger}}}
+		c := &store.Collection{
+			ID:     "areas",
+			Table:  "areas",
+			Public: true,
+			Key:    store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+			Geometry: &store.Geom{
+				Name:   "geom",
+				Column: "geom",
+				CRS:    crs.UTM33,
+			},
+			Properties: []store.Property{{Name: "rang", Column: "rang", Type: cql2.TypeInteger}},
+		}
 		if err := w.Define(t.Context(), c, false); err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +60,16 @@ func shownIn(t *testing.T, m *tile.Maker, st store.Store, l tile.Limits) (shown 
 	shown = map[int]orb.Geometry{}
 	for row := l.MinRow; row <= l.MaxRow; row++ {
 		for col := l.MinCol; col <= l.MaxCol; col++ {
-			layer := decoded(t, m, st, tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: l.Z, Row: row, Col: col}, Layers: []tile.Query{{Collection: "areas"}}})
+			layer := decoded(
+				t,
+				m,
+				st,
+				tile.Ask{
+					Set:    find(t, "utm33n"),
+					Tile:   tile.Tile{Z: l.Z, Row: row, Col: col},
+					Layers: []tile.Query{{Collection: "areas"}},
+				},
+			)
 			if layer == nil {
 				continue
 			}
@@ -63,10 +82,12 @@ func shownIn(t *testing.T, m *tile.Maker, st store.Store, l tile.Limits) (shown 
 	return shown, most
 }
 
-// names is a layer of 3,000 points and so many outlines: areas that share borders or, where they stand apart by some metres, two of three of them lines.
+// names is a layer of 3,000 points and so many outlines: areas that share borders or, where they stand apart by some
+// metres, two of three of them lines.
 func names(outlines int, apart float64) (list []ranked) {
 	for i := range 3000 {
-		list = append(list, ranked{int64(i * 7919 % 9000), orb.Point{100 + float64(i%60)*2500, 6_500_100 + float64(i/60)*2500}})
+		list = append(list,
+			ranked{int64(i * 7919 % 9000), orb.Point{100 + float64(i%60)*2500, 6_500_100 + float64(i/60)*2500}})
 	}
 	for i := range outlines {
 		x, y := float64(i%50)*1000, 6_700_000+float64(i/50)*1000
@@ -79,7 +100,8 @@ func names(outlines int, apart float64) (list []ranked) {
 	return list
 }
 
-// TestLinesAndAreasAmongNamesAreThinnedWithThem: few in a tile, the most important of each cell, whatever its geometry, and what a level shows on all finer ones.
+// TestLinesAndAreasAmongNamesAreThinnedWithThem: few in a tile, the most important of each cell, whatever its
+// geometry, and what a level shows on all finer ones.
 func TestLinesAndAreasAmongNamesAreThinnedWithThem(t *testing.T) {
 	t.Parallel()
 	list := names(2500, 100)
@@ -131,7 +153,8 @@ func TestLinesAndAreasAmongNamesAreThinnedWithThem(t *testing.T) {
 		t.Errorf("the last of the levels shows %v of %d", kinds, len(list))
 	}
 	q := tile.Query{Collection: "areas", Filter: checked(t, st, "areas", "rang = 7919")}
-	if l := decoded(t, m, st, tile.Ask{Set: set, Layers: []tile.Query{q}}); l == nil || len(l.Features) != 1 || l.Features[0].ID != 2.0 {
+	if l := decoded(t, m, st, tile.Ask{Set: set, Layers: []tile.Query{q}}); l == nil || len(l.Features) != 1 ||
+		l.Features[0].ID != 2.0 {
 		t.Errorf("what a filter leaves is not on the first level: %+v", l)
 	}
 }
@@ -146,8 +169,9 @@ func areasOf(list []ranked, shown map[int]orb.Geometry) (n int) {
 	return n
 }
 
-// TestDivisionsAmongPointsAreNeverThinned: neither where they are few among points, nor where points are few among outlines. Where they are about as wide as four cells, which
-// is what an outline must have, some may have it and others not.
+// TestDivisionsAmongPointsAreNeverThinned: neither where they are few among points, nor where points are few among
+// outlines. Where they are about as wide as four cells, which is what an outline must have, some may have it and
+// others not.
 func TestDivisionsAmongPointsAreNeverThinned(t *testing.T) {
 	t.Parallel()
 	for name, list := range map[string][]ranked{

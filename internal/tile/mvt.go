@@ -10,13 +10,15 @@ import (
 	"grense/internal/geo/coverage"
 )
 
-// Extent and Buffer of a tile (Mapbox Vector Tile 2.1, 4.1): cells along a side, and how far geometries reach beyond it.
+// Extent and Buffer of a tile (Mapbox Vector Tile 2.1, 4.1): cells along a side, and how far geometries reach beyond
+// it.
 const (
 	Extent = 4096
 	Buffer = 64
 )
 
-// Layer is a layer of a vector tile while it is made (Mapbox Vector Tile 2.1, 4.1). Features are written in the order in which they come.
+// Layer is a layer of a vector tile while it is made (Mapbox Vector Tile 2.1, 4.1). Features are written in the order
+// in which they come.
 type Layer struct {
 	name     string
 	features []byte
@@ -48,8 +50,8 @@ type Tag struct {
 	raw   []byte // message of the value, in its place
 }
 
-// NumericID returns the number of a feature id: the id itself where it is a whole number of the same digits below 2^52, else a hash between 2^52
-// and 2^53, so that scripts can hold it exactly. It depends on the id alone.
+// NumericID returns the number of a feature id: the id itself where it is a whole number of the same digits below
+// 2^52, else a hash between 2^52 and 2^53, so that scripts can hold it exactly. It depends on the id alone.
 func NumericID(id string) uint64 {
 	if n, err := strconv.ParseUint(id, 10, 64); err == nil && n < 1<<52 && strconv.FormatUint(n, 10) == id {
 		return n
@@ -59,9 +61,17 @@ func NumericID(id string) uint64 {
 	return 1<<52 | h.Sum64()>>12
 }
 
-// Polygons adds a feature of level l that lies in the tile, with what reaches into its buffer; false, and nothing added, when it does not. origin is
-// the upper left corner of the tile on the grid of the level, of which a cell is one of the tile.
-func (l *Layer) Polygons(c *coverage.Clipper, level *coverage.Level, feature int, origin coverage.Point, id uint64, tags []Tag) (bool, error) {
+// Polygons adds a feature of level l that lies in the tile, with what reaches into its buffer; false, and nothing
+// added, when it does not. origin is the upper left corner of the tile on the grid of the level, of which a cell is
+// one of the tile.
+func (l *Layer) Polygons(
+	c *coverage.Clipper,
+	level *coverage.Level,
+	feature int,
+	origin coverage.Point,
+	id uint64,
+	tags []Tag,
+) (bool, error) {
 	l.geometry, l.x, l.y = l.geometry[:0], 0, 0
 	low, high := box(origin)
 	c.Feature(level, feature, low, high, func(rings [][]coverage.Point) {
@@ -87,7 +97,8 @@ func (l *Layer) Points(points []coverage.Point, origin coverage.Point, id uint64
 	return l.add(id, point, tags)
 }
 
-// Lines adds a feature that is lines, each of two positions or more, on the grid of a level; origin is the upper left corner of the tile.
+// Lines adds a feature that is lines, each of two positions or more, on the grid of a level; origin is the upper left
+// corner of the tile.
 func (l *Layer) Lines(lines [][]coverage.Point, origin coverage.Point, id uint64, tags []Tag) error {
 	l.geometry, l.x, l.y = l.geometry[:0], 0, 0
 	for _, line := range lines {
@@ -119,7 +130,8 @@ func (l *Layer) to(x, y int32) {
 	l.x, l.y = x, y
 }
 
-// ring adds a ring, backwards: the order in which the outer one has a positive area with y down (Mapbox Vector Tile 2.1, 4.3.4.4).
+// ring adds a ring, backwards: the order in which the outer one has a positive area with y down (Mapbox Vector Tile
+// 2.1, 4.3.4.4).
 func (l *Layer) ring(r []coverage.Point, origin coverage.Point) {
 	last := len(r) - 1
 	l.command(moveTo, 1)
@@ -186,7 +198,8 @@ func (l *Layer) add(id uint64, kind int, tags []Tag) error {
 	return nil
 }
 
-// Append appends the layer as part of a tile; nothing when it has no features, since a layer has at least one (Mapbox Vector Tile 2.1, 4.1).
+// Append appends the layer as part of a tile; nothing when it has no features, since a layer has at least one (Mapbox
+// Vector Tile 2.1, 4.1).
 func (l *Layer) Append(dst []byte) []byte {
 	if l.count == 0 {
 		return dst

@@ -27,8 +27,8 @@ func norway(b *testing.B, n int) []*coverage.Level {
 	return levels
 }
 
-// BenchmarkColdTile makes tiles of 357 municipalities from their levels, without compression: 0.3 ms of CPU for the whole country on matrix 3, 1.5 ms for
-// its south on matrix 6 (17,000 vertices).
+// BenchmarkColdTile makes tiles of 357 municipalities from their levels, without compression: 0.3 ms of CPU for the
+// whole country on matrix 3, 1.5 ms for its south on matrix 6 (17,000 vertices).
 func BenchmarkColdTile(b *testing.B) {
 	levels := norway(b, 12)
 	for name, x := range map[string]struct {

@@ -38,16 +38,21 @@ func square(x, y, w, h float64) orb.Ring {
 	return orb.Ring{{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}, {x, y}}
 }
 
-// example is a tile of two neighbours, the one with a hole and across the side of the tile, a point, and a feature that lies elsewhere.
+// example is a tile of two neighbours, the one with a hole and across the side of the tile, a point, and a feature
+// that lies elsewhere.
 func example(t testing.TB) []byte {
 	t.Helper()
-	l := level(t, orb.Polygon{square(-500, 100, 1500, 1000), square(200, 300, 100, 100)}, orb.Polygon{square(1000, 100, 500, 1000)}, orb.Polygon{square(9000, 9000, 100, 100)})
+	l := level(t, orb.Polygon{square(-500, 100, 1500, 1000), square(200, 300, 100, 100)},
+		orb.Polygon{square(1000, 100, 500, 1000)}, orb.Polygon{square(9000, 9000, 100, 100)})
 	origin := coverage.Point{X: 0, Y: tile.Extent}
 	var c coverage.Clipper
 	kommuner, steder, tom := tile.NewLayer("kommuner"), tile.NewLayer("steder"), tile.NewLayer("tom")
 	for f, id := range []string{"0301", "1103", "5001"} {
 		in, err := kommuner.Polygons(&c, l, f, origin, tile.NumericID(id), []tile.Tag{
-			{Key: "id", Value: id}, {Key: "areal", Value: 1.5}, {Key: "tomt", Value: nil}, {Key: "antall", Value: int64(-7)}, {Key: "kyst", Value: f == 0}, {Key: "nan", Value: math.NaN()},
+			{
+				Key:   "id",
+				Value: id,
+			}, {Key: "areal", Value: 1.5}, {Key: "tomt", Value: nil}, {Key: "antall", Value: int64(-7)}, {Key: "kyst", Value: f == 0}, {Key: "nan", Value: math.NaN()},
 		})
 		if err != nil || in != (f < 2) {
 			t.Fatalf("feature %d: %v, %v", f, in, err)
@@ -59,7 +64,8 @@ func example(t testing.TB) []byte {
 	return tom.Append(steder.Append(kommuner.Append(nil)))
 }
 
-// read is a tile as the format's document has it (Mapbox Vector Tile 2.1, 4): by layer and field number, with values and geometries decoded.
+// read is a tile as the format's document has it (Mapbox Vector Tile 2.1, 4): by layer and field number, with values
+// and geometries decoded.
 type read struct {
 	name            string
 	version, extent uint64
@@ -181,7 +187,8 @@ func (l *read) feature(t *testing.T, raw []byte) readFeature {
 func TestTileHoldsWhatWasAdded(t *testing.T) {
 	t.Parallel()
 	layers := readTile(t, example(t))
-	if len(layers) != 2 || layers[0].name != "kommuner" || layers[0].version != 2 || layers[0].extent != tile.Extent || len(layers[0].features) != 2 {
+	if len(layers) != 2 || layers[0].name != "kommuner" || layers[0].version != 2 || layers[0].extent != tile.Extent ||
+		len(layers[0].features) != 2 {
 		t.Fatalf("%+v", layers)
 	}
 	first := layers[0].features[0]
@@ -189,7 +196,8 @@ func TestTileHoldsWhatWasAdded(t *testing.T) {
 		{{-64, 2996}, {1000, 2996}, {1000, 3996}, {-64, 3996}, {-64, 2996}}, // y down, the buffer 64 wide
 		{{200, 3696}, {200, 3796}, {300, 3796}, {300, 3696}, {200, 3696}},
 	}
-	if first.kind != 3 || len(first.parts) != 2 || !sameRing(first.parts[0], want[0]) || !sameRing(first.parts[1], want[1]) {
+	if first.kind != 3 || len(first.parts) != 2 || !sameRing(first.parts[0], want[0]) ||
+		!sameRing(first.parts[1], want[1]) {
 		t.Fatalf("%v, want %v", first.parts, want)
 	}
 	if wkb.RingArea(first.parts[0]) <= 0 || wkb.RingArea(first.parts[1]) >= 0 {
@@ -243,7 +251,9 @@ func TestTileIsReadByGDAL(t *testing.T) {
 			Geometry   struct{ Type string }
 		}
 	}
-	if err := json.Unmarshal(out, &c); err != nil || len(c.Features) != 2 || !strings.HasSuffix(c.Features[0].Geometry.Type, "Polygon") || c.Features[1].Properties["id"] != "1103" {
+	if err := json.Unmarshal(out, &c); err != nil || len(c.Features) != 2 ||
+		!strings.HasSuffix(c.Features[0].Geometry.Type, "Polygon") ||
+		c.Features[1].Properties["id"] != "1103" {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"grense/internal/store"
 )
 
-// Outlines are the geometries of a collection as a level of a set has them: simplified for maps of its scale, with the borders that neighbours share.
-// They are of one state of the data, and for one goroutine.
+// Outlines are the geometries of a collection as a level of a set has them: simplified for maps of its scale, with
+// the borders that neighbours share. They are of one state of the data, and for one goroutine.
 type Outlines struct {
 	l     *levels
 	r     *records
@@ -24,15 +24,17 @@ type Outlines struct {
 	other func() // is called where rows have changed since the levels were made
 }
 
-// Scale says which geometries are wanted: those of a collection for maps in the CRS of a set on which a pixel is as wide as Cell, in units of that CRS.
+// Scale says which geometries are wanted: those of a collection for maps in the CRS of a set on which a pixel is as
+// wide as Cell, in units of that CRS.
 type Scale struct {
 	Set        *Set
 	Collection string
 	Cell       float64
 }
 
-// Outlines returns the geometries of the level whose tiles have as many pixels on such a map as map libraries give them, 512; nil where nothing is
-// simplified for it: all levels are coarser, or there are points only, or levels take too much memory. While levels are being made, which this begins, the error is of kind problem.Busy; for other
+// Outlines returns the geometries of the level whose tiles have as many pixels on such a map as map libraries give
+// them, 512; nil where nothing is simplified for it: all levels are coarser, or there are points only, or levels take
+// too much memory. While levels are being made, which this begins, the error is of kind problem.Busy; for other
 // errors see Range.
 func (m *Maker) Outlines(ctx context.Context, st store.Store, of Scale) (*Outlines, error) {
 	set := of.Set
@@ -53,7 +55,12 @@ func (m *Maker) Outlines(ctx context.Context, st store.Store, of Scale) (*Outlin
 		return nil, nil
 	}
 	if l == nil {
-		return nil, problem.New(problem.Busy, nil, "The geometries of %s are being simplified for the first time. Try again after the seconds in Retry-After, or leave zoom-level out.", c.ID)
+		return nil, problem.New(
+			problem.Busy,
+			nil,
+			"The geometries of %s are being simplified for the first time. Try again after the seconds in Retry-After, or leave zoom-level out.",
+			c.ID,
+		)
 	}
 	o := &Outlines{l: l, z: max(z, l.side.sum.First), other: func() { m.due(st, set, c) }}
 	if o.move, err = crs.Between(c.Geometry.CRS, set.CRS); err == nil {
@@ -73,9 +80,10 @@ func (s *Set) levelOf(cell float64) int {
 // Rev names the level and the state of the data that the geometries are of.
 func (o *Outlines) Rev() string { return o.l.rev + string(rune('0'+o.z)) }
 
-// Geometry returns the geometry of a feature as well-known binary in the CRS of the set; x has the one that the store has, whose kind it keeps. A feature
-// that has no outline on the level, since it is too small there, has that of the next finer one where it has. What levels do not hold is only
-// moved: points, collections of geometries, and features that they do not know, or not in the revision of x.
+// Geometry returns the geometry of a feature as well-known binary in the CRS of the set; x has the one that the store
+// has, whose kind it keeps. A feature that has no outline on the level, since it is too small there, has that of the
+// next finer one where it has. What levels do not hold is only moved: points, collections of geometries, and features
+// that they do not know, or not in the revision of x.
 func (o *Outlines) Geometry(x *store.Feature) ([]byte, error) {
 	stored := x.Geometry.WKB
 	r := wkb.NewReader(stored)

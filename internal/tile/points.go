@@ -36,7 +36,8 @@ type place struct {
 	order   uint32 // by importance
 }
 
-// Names of properties that tell importance, in lower case: those of which the smallest number is the most important, and those of which the largest is.
+// Names of properties that tell importance, in lower case: those of which the smallest number is the most important,
+// and those of which the largest is.
 var (
 	ranks   = []string{"rang", "rank", "scalerank", "labelrank", "min_zoom"}
 	weights = []string{"importance", "population", "folketall", "innbyggere", "innbyggertall", "pop_max", "pop"}
@@ -81,7 +82,8 @@ func (p *points) place(at coverage.Point, feature int32, id string, value any) p
 	return place{at: at, feature: feature, rank: rank, hash: uint32(h ^ h>>32)}
 }
 
-// middle finds the point by which the outline of a feature is thinned: the middle of the box of its areas, or else the position in the middle of its first line.
+// middle finds the point by which the outline of a feature is thinned: the middle of the box of its areas, or else
+// the position in the middle of its first line.
 type middle struct {
 	low, high, on coverage.Point
 	area, line    bool
@@ -93,7 +95,13 @@ func (m *middle) add(r *wkb.Run, k int, p coverage.Point) {
 	case r.Kind == wkb.Polygon && !m.area:
 		m.area, m.low, m.high = true, p, p
 	case r.Kind == wkb.Polygon:
-		m.low, m.high = coverage.Point{X: min(m.low.X, p.X), Y: min(m.low.Y, p.Y)}, coverage.Point{X: max(m.high.X, p.X), Y: max(m.high.Y, p.Y)}
+		m.low, m.high = coverage.Point{
+			X: min(m.low.X, p.X),
+			Y: min(m.low.Y, p.Y),
+		}, coverage.Point{
+			X: max(m.high.X, p.X),
+			Y: max(m.high.Y, p.Y),
+		}
 	case r.Kind == wkb.LineString && !m.line && k == r.Len()/2:
 		m.line, m.on = true, p
 	}
@@ -110,8 +118,8 @@ func (p *points) outline(m *middle, feature int, id string, value any) {
 	}
 }
 
-// mix has the outlines of a layer thinned with its points where most of its features are points, as of names. Areas that share
-// borders divide the land, and are not thinned.
+// mix has the outlines of a layer thinned with its points where most of its features are points, as of names. Areas
+// that share borders divide the land, and are not thinned.
 func (p *points) mix(divided bool) {
 	if p.features > len(p.areas)+len(p.lines) {
 		p.at = append(p.at, p.lines...)
@@ -122,7 +130,8 @@ func (p *points) mix(divided bool) {
 	p.areas, p.lines = nil, nil
 }
 
-// cellBits is the width of a cell of thinning in bits of the grid of a level: 32 by 32 cells to a tile, each of which shows its most important point.
+// cellBits is the width of a cell of thinning in bits of the grid of a level: 32 by 32 cells to a tile, each of which
+// shows its most important point.
 const cellBits = 7
 
 // thin is the last level whose points are thinned: beyond, a tile is less than 40 km wide.
@@ -138,9 +147,10 @@ func (s *Set) thin() int {
 	return z
 }
 
-// thinned settles from which level on each point is shown, and returns the section: how many points belong to each level, and the points, in the order
-// of Morton in each. A point that is the best in its cell is the best in the smaller cells within; so what is shown on a level is shown on all finer ones,
-// and a cell with points shows one. Those of outlines are thinned as they are.
+// thinned settles from which level on each point is shown, and returns the section: how many points belong to each
+// level, and the points, in the order of Morton in each. A point that is the best in its cell is the best in the
+// smaller cells within; so what is shown on a level is shown on all finer ones, and a cell with points shows one.
+// Those of outlines are thinned as they are.
 func (p *points) thinned() []byte {
 	slices.SortFunc(p.at, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.hash, b.hash), cmp.Compare(a.feature, b.feature))
@@ -240,12 +250,14 @@ func readPoints(b []byte, first, last, features int) (*shown, error) {
 	return s, nil
 }
 
-// hides reports whether level z does not show the outline of a feature, since others near it are more important; a nil s hides none.
+// hides reports whether level z does not show the outline of a feature, since others near it are more important; a
+// nil s hides none.
 func (s *shown) hides(feature int32, z int) bool {
 	return s != nil && s.outlines != nil && int(s.outlines[feature]) > z-s.first
 }
 
-// search appends the points that are shown on the first level and lie in a box of the finest grid, which covers about one tile of the second.
+// search appends the points that are shown on the first level and lie in a box of the finest grid, which covers about
+// one tile of the second.
 func (s *shown) search(dst []shownPoint, levels [2]int, low, high coverage.Point) []shownPoint {
 	s.each(levels, low, high, func(p shownPoint) bool {
 		dst = append(dst, p)
@@ -263,7 +275,8 @@ func (s *shown) any(z, as int, low, high coverage.Point) (found bool) {
 	return found
 }
 
-// each calls fn with the points that are shown on the first level and lie in a box, until it returns false. The box covers about one tile of the second.
+// each calls fn with the points that are shown on the first level and lie in a box, until it returns false. The box
+// covers about one tile of the second.
 func (s *shown) each(levels [2]int, low, high coverage.Point, fn func(shownPoint) bool) {
 	z, size := levels[0], uint(s.last-levels[1])+12 // bits
 	for x := low.X >> size; x <= high.X>>size; x++ {
@@ -272,7 +285,8 @@ func (s *shown) each(levels [2]int, low, high coverage.Point, fn func(shownPoint
 			to := from + 1<<(2*size) - 1
 			for class := range min(z-s.first+1, len(s.starts)-1) {
 				list := s.points[s.starts[class]:s.starts[class+1]]
-				i, _ := slices.BinarySearchFunc(list, from, func(p shownPoint, m uint64) int { return cmp.Compare(coverage.Morton(p.at), m) })
+				i, _ := slices.BinarySearchFunc(list, from,
+					func(p shownPoint, m uint64) int { return cmp.Compare(coverage.Morton(p.at), m) })
 				for ; i < len(list) && coverage.Morton(list[i].at) <= to; i++ {
 					if p := list[i]; p.at.X >= low.X && p.at.X <= high.X && p.at.Y >= low.Y && p.at.Y <= high.Y && !fn(p) {
 						return

@@ -15,7 +15,8 @@ import (
 	"grense/internal/tile"
 )
 
-// TestWebMercatorShowsAreasThatReachThePoles to where it ends: neighbours along a meridian fill their parts of each tile, from the features themselves and from levels.
+// TestWebMercatorShowsAreasThatReachThePoles to where it ends: neighbours along a meridian fill their parts of each
+// tile, from the features themselves and from levels.
 func TestWebMercatorShowsAreasThatReachThePoles(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.gpkg")
@@ -57,7 +58,8 @@ func TestWebMercatorShowsAreasThatReachThePoles(t *testing.T) {
 	}
 }
 
-// TestAreasThatAreSmallerThanACell are no reason to fail: a layer of nothing else has tiles, which are empty, and another one in the same tile is there.
+// TestAreasThatAreSmallerThanACell are no reason to fail: a layer of nothing else has tiles, which are empty, and
+// another one in the same tile is there.
 func TestAreasThatAreSmallerThanACell(t *testing.T) {
 	t.Parallel()
 	var list []orb.Geometry
@@ -70,7 +72,15 @@ func TestAreasThatAreSmallerThanACell(t *testing.T) {
 		m := tile.NewMaker(tile.Options{})
 		r := ready(t, m, st, "utm33n", "areas")
 		l := r.Limits[len(r.Limits)-1]
-		made, err := m.Tile(t.Context(), st, tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: l.Z, Row: l.MinRow, Col: l.MinCol}, Layers: []tile.Query{{Collection: "areas"}}})
+		made, err := m.Tile(
+			t.Context(),
+			st,
+			tile.Ask{
+				Set:    find(t, "utm33n"),
+				Tile:   tile.Tile{Z: l.Z, Row: l.MinRow, Col: l.MinCol},
+				Layers: []tile.Query{{Collection: "areas"}},
+			},
+		)
 		if err != nil || !made.Empty || !made.Keep {
 			t.Errorf("%s: %+v, %v", name, made, err)
 		}

@@ -1,8 +1,9 @@
 // Package tile knows the tile matrix sets of OGC 17-083r4 that Grense serves and where their tiles lie.
 //
-// Registered sets keep their identifiers, levels and URIs; the others are ours and have their URI under the server's own root.
-// Every set is a quad tree with square cells and tiles of 256 by 256 cells, counted from the top left corner. Coordinates are
-// x before y in the set's CRS, but in documents, where they follow the axes of the CRS's authority.
+// Registered sets keep their identifiers, levels and URIs; the others are ours and have their URI under the server's
+// own root. Every set is a quad tree with square cells and tiles of 256 by 256 cells, counted from the top left
+// corner. Coordinates are x before y in the set's CRS, but in documents, where they follow the axes of the CRS's
+// authority.
 package tile
 
 import (
@@ -44,13 +45,51 @@ type Set struct {
 // sets is the table of all sets; it never changes.
 var sets = [...]Set{
 	{ID: "EPSG3575Quad", Title: "North Pole LAEA Europe, quad tree", CRS: crs.LAEANorthPole, ours: true, axes: xy,
-		origin: orb.Point{-4889334.802954878, 4889334.802954878}, last: 12, width: 1, height: 1, cell: 2 * 4889334.802954878 / Cells, scale: 136421171.957446},
-	{ID: "WebMercatorQuad", Title: "Google Maps Compatible for the World", CRS: crs.WebMercator, axes: xy, scaleSet: "GoogleMapsCompatible",
-		origin: orb.Point{-20037508.3427892, 20037508.3427892}, last: 24, width: 1, height: 1, cell: 156543.033928041, scale: 559082264.028717},
-	{ID: "WorldCRS84Quad", Title: "CRS84 for the World", CRS: crs.CRS84, axes: []string{"Lon", "Lat"}, scaleSet: "GoogleCRS84Quad",
-		origin: orb.Point{-180, 90}, last: 23, width: 2, height: 1, cell: 0.703125, scale: 279541132.014358},
-	{ID: "EuropeanETRS89_LAEAQuad", Title: "Lambert Azimuthal Equal Area ETRS89 for Europe", CRS: crs.LAEAEurope, axes: []string{"Y", "X"},
-		origin: orb.Point{2000000, 5500000}, last: 15, width: 1, height: 1, cell: 17578.125, scale: 62779017.8571428},
+		origin: orb.Point{
+			-4889334.802954878,
+			4889334.802954878,
+		}, last: 12, width: 1, height: 1, cell: 2 * 4889334.802954878 / Cells, scale: 136421171.957446},
+	{
+		ID:       "WebMercatorQuad",
+		Title:    "Google Maps Compatible for the World",
+		CRS:      crs.WebMercator,
+		axes:     xy,
+		scaleSet: "GoogleMapsCompatible",
+		origin: orb.Point{
+			-20037508.3427892,
+			20037508.3427892,
+		},
+		last:   24,
+		width:  1,
+		height: 1,
+		cell:   156543.033928041,
+		scale:  559082264.028717,
+	},
+	{
+		ID:       "WorldCRS84Quad",
+		Title:    "CRS84 for the World",
+		CRS:      crs.CRS84,
+		axes:     []string{"Lon", "Lat"},
+		scaleSet: "GoogleCRS84Quad",
+		origin:   orb.Point{-180, 90},
+		last:     23,
+		width:    2,
+		height:   1,
+		cell:     0.703125,
+		scale:    279541132.014358,
+	},
+	{
+		ID:     "EuropeanETRS89_LAEAQuad",
+		Title:  "Lambert Azimuthal Equal Area ETRS89 for Europe",
+		CRS:    crs.LAEAEurope,
+		axes:   []string{"Y", "X"},
+		origin: orb.Point{2000000, 5500000},
+		last:   15,
+		width:  1,
+		height: 1,
+		cell:   17578.125,
+		scale:  62779017.8571428,
+	},
 	utmWGS84("UTM32WGS84Quad", "32", crs.WGS84UTM32),
 	utmWGS84("UTM33WGS84Quad", "33", crs.WGS84UTM33),
 	utmWGS84("UTM35WGS84Quad", "35", crs.WGS84UTM35),
@@ -67,7 +106,10 @@ var (
 // utmWGS84 is a registered set; it has no level 0.
 func utmWGS84(id, zone string, c crs.ID) Set {
 	return Set{ID: id, Title: "Universal Transverse Mercator Zone " + zone + " WGS84 Quad", CRS: c, axes: eastingFirst,
-		origin: orb.Point{-9501965.72931276, 20003931.4586255}, first: 1, last: 24, width: 1, height: 2, cell: 78140.3572602559, scale: 279072704.500914}
+		origin: orb.Point{
+			-9501965.72931276,
+			20003931.4586255,
+		}, first: 1, last: 24, width: 1, height: 2, cell: 78140.3572602559, scale: 279072704.500914}
 }
 
 // utmETRS89 is the grid of the Norwegian base maps in a zone.
@@ -95,7 +137,8 @@ func Find(id string) (*Set, bool) {
 	return nil, false
 }
 
-// Sets returns the documents of all sets; rootBase is the absolute address of the root mount, without a slash at its end.
+// Sets returns the documents of all sets; rootBase is the absolute address of the root mount, without a slash at its
+// end.
 func Sets(rootBase string) []ogcapi.TileMatrixSet {
 	docs := make([]ogcapi.TileMatrixSet, len(sets))
 	for i := range sets {
@@ -123,7 +166,12 @@ func (s *Set) Document(rootBase string) ogcapi.TileMatrixSet {
 	}
 	if s.ours { // the register gives none, and ours are those of the first level
 		b := s.Bound(Tile{Z: s.first})
-		d.BoundingBox = &ogcapi.BoundingBox{LowerLeft: s.ordered(b.Min), UpperRight: s.ordered(b.Max), CRS: d.CRS, OrderedAxes: s.axes}
+		d.BoundingBox = &ogcapi.BoundingBox{
+			LowerLeft:   s.ordered(b.Min),
+			UpperRight:  s.ordered(b.Max),
+			CRS:         d.CRS,
+			OrderedAxes: s.axes,
+		}
 	}
 	for z := s.first; z <= s.last; z++ {
 		w, h := s.size(z)

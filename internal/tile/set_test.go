@@ -48,7 +48,8 @@ func TestRegisteredSetsAreAsInTheRegister(t *testing.T) {
 		}
 		got := find(t, id).Document(root)
 		if got.ID != want.ID || got.Title != want.Title || got.URI != want.URI || got.CRS != want.CRS || got.WellKnownScaleSet != want.WellKnownScaleSet ||
-			!reflect.DeepEqual(got.OrderedAxes, want.OrderedAxes) || !reflect.DeepEqual(got.BoundingBox, want.BoundingBox) {
+			!reflect.DeepEqual(got.OrderedAxes, want.OrderedAxes) ||
+			!reflect.DeepEqual(got.BoundingBox, want.BoundingBox) {
 			t.Errorf("%s: head is %+v, want %+v", id, got, want)
 		}
 		if len(got.TileMatrices) != len(want.TileMatrices) {
@@ -58,7 +59,8 @@ func TestRegisteredSetsAreAsInTheRegister(t *testing.T) {
 			g := got.TileMatrices[i]
 			if g.ID != w.ID || g.TileWidth != w.TileWidth || g.TileHeight != w.TileHeight || g.MatrixWidth != w.MatrixWidth || g.MatrixHeight != w.MatrixHeight ||
 				!near(g.CellSize, w.CellSize) || !near(g.ScaleDenominator, w.ScaleDenominator) ||
-				!near(g.PointOfOrigin[0], w.PointOfOrigin[0]) || !near(g.PointOfOrigin[1], w.PointOfOrigin[1]) || g.CornerOfOrigin != "topLeft" {
+				!near(g.PointOfOrigin[0], w.PointOfOrigin[0]) || !near(g.PointOfOrigin[1], w.PointOfOrigin[1]) ||
+				g.CornerOfOrigin != "topLeft" {
 				t.Errorf("%s: level %+v, want %+v", id, g, w)
 			}
 		}
@@ -80,16 +82,23 @@ func TestSetsOfOurOwn(t *testing.T) {
 		{"EPSG3575Quad", crs.LAEANorthPole, [4]float64{-4889334.802954878, -4889334.802954878, 4889334.802954878, 4889334.802954878}, 136421171.957, 13},
 	} {
 		d := find(t, c.id).Document(root)
-		if d.URI != root+"/TileMatrixSets/"+c.id || d.CRS != c.crs.URI() || len(d.TileMatrices) != c.levels || d.TileMatrices[0].ID != "0" {
+		if d.URI != root+"/TileMatrixSets/"+c.id || d.CRS != c.crs.URI() || len(d.TileMatrices) != c.levels ||
+			d.TileMatrices[0].ID != "0" {
 			t.Errorf("%s: %+v", c.id, d)
 		}
-		box := [4]float64{d.BoundingBox.LowerLeft[0], d.BoundingBox.LowerLeft[1], d.BoundingBox.UpperRight[0], d.BoundingBox.UpperRight[1]}
+		box := [4]float64{
+			d.BoundingBox.LowerLeft[0],
+			d.BoundingBox.LowerLeft[1],
+			d.BoundingBox.UpperRight[0],
+			d.BoundingBox.UpperRight[1],
+		}
 		for i := range box {
 			if math.Abs(box[i]-c.extent[i]) > 1e-6 {
 				t.Errorf("%s: bounding box %v, want %v", c.id, box, c.extent)
 			}
 		}
-		if math.Abs(d.TileMatrices[0].ScaleDenominator-c.scale) > 0.001 || d.TileMatrices[0].PointOfOrigin != [2]float64{c.extent[0], c.extent[3]} {
+		if math.Abs(d.TileMatrices[0].ScaleDenominator-c.scale) > 0.001 ||
+			d.TileMatrices[0].PointOfOrigin != [2]float64{c.extent[0], c.extent[3]} {
 			t.Errorf("%s: level 0 is %+v", c.id, d.TileMatrices[0])
 		}
 	}

@@ -34,9 +34,11 @@ type summary struct {
 	Features    int
 	Unplaced    int // features that have no place on the grid
 	Coverage    bool
-	Live        int   // so many of the last levels have no areas, for lack of memory: their tiles are made of the features as they are asked for
-	Memory      int64 // that the making could take (Options)
-	Sections    map[string]section
+	// so many of the last levels have no areas, for lack of memory: their tiles are made of the features as they are
+	// asked for
+	Live     int
+	Memory   int64 // that the making could take (Options)
+	Sections map[string]section
 }
 
 // drawn is the last level that tiles are made from.
@@ -134,7 +136,8 @@ func (s *sideWriter) finish() (*side, error) {
 	return &side{sum: s.sum, r: f, f: f}, nil
 }
 
-// coarse reads what was written so far, with its coarse levels for the levels of areas; these are not told of in the end.
+// coarse reads what was written so far, with its coarse levels for the levels of areas; these are not told of in the
+// end.
 func (s *sideWriter) coarse() (*side, error) {
 	sum := s.sum
 	sum.Sections = map[string]section{}
@@ -212,7 +215,8 @@ func (s *side) read() error {
 	buf := make([]byte, 1<<18)
 	for _, x := range s.sum.Sections {
 		h := crc32.New(castagnoli)
-		if n, err := io.CopyBuffer(h, io.NewSectionReader(s.r, x.At, x.Size), buf); err != nil || n != x.Size || h.Sum32() != x.CRC {
+		if n, err := io.CopyBuffer(h, io.NewSectionReader(s.r, x.At, x.Size), buf); err != nil || n != x.Size ||
+			h.Sum32() != x.CRC {
 			return errSide
 		}
 	}

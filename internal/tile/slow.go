@@ -17,10 +17,12 @@ import (
 	"grense/internal/store"
 )
 
-// ErrPreparing reports a tile of too many features to be made without levels, which are being made: Await waits for coarse ones.
+// ErrPreparing reports a tile of too many features to be made without levels, which are being made: Await waits for
+// coarse ones.
 var ErrPreparing = errors.New("tile: levels are being made")
 
-// slow makes a layer of a tile from the features themselves. Borders are shared by what it finds in the box of the tile; across tiles they may differ.
+// slow makes a layer of a tile from the features themselves. Borders are shared by what it finds in the box of the
+// tile; across tiles they may differ.
 type slow struct {
 	m     *Maker
 	st    reading
@@ -76,7 +78,10 @@ func (s *slow) rows(ctx context.Context, q Query, most int) ([]store.Row, error)
 	filter := q.Filter
 	b := s.set.Bound(s.tile).Pad(Buffer * s.set.unit(s.tile.Z))
 	d := s.set.CRS.Domain()
-	b = orb.Bound{Min: orb.Point{max(b.Min[0], d.Min[0]), max(b.Min[1], d.Min[1])}, Max: orb.Point{min(b.Max[0], d.Max[0]), min(b.Max[1], d.Max[1])}}
+	b = orb.Bound{
+		Min: orb.Point{max(b.Min[0], d.Min[0]), max(b.Min[1], d.Min[1])},
+		Max: orb.Point{min(b.Max[0], d.Max[0]), min(b.Max[1], d.Max[1])},
+	}
 	if b.IsEmpty() {
 		return nil, nil
 	}
@@ -87,7 +92,8 @@ func (s *slow) rows(ctx context.Context, q Query, most int) ([]store.Row, error)
 	if filter != nil {
 		box = cql2.And{filter, box}
 	}
-	page, err := s.st.Page(ctx, store.Query{Collection: s.c.ID, Filter: box, Limit: most + 1, Count: store.CountNone, AsOf: q.AsOf})
+	page, err := s.st.Page(ctx,
+		store.Query{Collection: s.c.ID, Filter: box, Limit: most + 1, Count: store.CountNone, AsOf: q.AsOf})
 	if err != nil {
 		return nil, err
 	}
@@ -110,11 +116,20 @@ func (m *Maker) mostBytes() int64 {
 func (s *slow) refused(q Query, much string) error {
 	switch {
 	case q.Filter != nil:
-		return problem.New(problem.TooLarge, nil, "The filter chooses more than %s of %s in this tile. Choose fewer, or zoom in.", much, s.c.ID)
+		return problem.New(problem.TooLarge, nil,
+			"The filter chooses more than %s of %s in this tile. Choose fewer, or zoom in.", much, s.c.ID)
 	case s.never:
-		return problem.New(problem.TooLarge, nil, "This tile has more than %s of %s, which take more memory than this server may use to simplify them. Zoom in, or choose fewer with filter=.", much, s.c.ID)
+		return problem.New(
+			problem.TooLarge,
+			nil,
+			"This tile has more than %s of %s, which take more memory than this server may use to simplify them. Zoom in, or choose fewer with filter=.",
+			much,
+			s.c.ID,
+		)
 	}
-	return problem.New(problem.Busy, ErrPreparing, "The tiles of %s are being prepared, and this one has more than %s. Try again after the seconds in Retry-After, or zoom in.", s.c.ID, much)
+	return problem.New(problem.Busy, ErrPreparing,
+		"The tiles of %s are being prepared, and this one has more than %s. Try again after the seconds in Retry-After, or zoom in.",
+		s.c.ID, much)
 }
 
 // draw adds all features to the layer. Positions are counted from the upper left corner of the tile.
@@ -227,7 +242,13 @@ func (s *slow) other(r record, id uint64, grid coverage.Grid) error {
 
 // box returns the corners of a tile with its buffer, whose upper left corner is origin.
 func box(origin coverage.Point) (low, high coverage.Point) {
-	return coverage.Point{X: origin.X - Buffer, Y: origin.Y - Extent - Buffer}, coverage.Point{X: origin.X + Extent + Buffer, Y: origin.Y + Buffer}
+	return coverage.Point{
+			X: origin.X - Buffer,
+			Y: origin.Y - Extent - Buffer,
+		}, coverage.Point{
+			X: origin.X + Extent + Buffer,
+			Y: origin.Y + Buffer,
+		}
 }
 
 // tagger makes tags of features of a collection.
@@ -256,8 +277,8 @@ func newTagger(c *store.Collection, properties []string) *tagger {
 	return t
 }
 
-// plain returns the value of property i of want that is JSON: a double for a number of more digits, so that all numbers of a field are of
-// one type, else the text.
+// plain returns the value of property i of want that is JSON: a double for a number of more digits, so that all
+// numbers of a field are of one type, else the text.
 func (t *tagger) plain(i int, j store.JSON) any {
 	if t.number[i] {
 		if f, err := strconv.ParseFloat(string(j), 64); err == nil {

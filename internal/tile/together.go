@@ -13,10 +13,11 @@ import (
 
 // source is what the layers of a tile are read from.
 type source struct {
-	st      store.Store // its levels are taken
-	in      reading     // its rows
-	old     []string    // collections that have other rows than the archive was compared with
-	version string      // of the rows of all layers in a snapshot of rows that may change at any moment; "": it cannot be told
+	st  store.Store // its levels are taken
+	in  reading     // its rows
+	old []string    // collections that have other rows than the archive was compared with
+	// of the rows of all layers in a snapshot of rows that may change at any moment; "": it cannot be told
+	version string
 }
 
 // layered is a layer that a tile is asked for, with what it is drawn from.
@@ -27,8 +28,8 @@ type layered struct {
 	archived *archivedLayer // nil: not from the archive
 	l        *levels        // nil: there are none yet
 	version  string         // of the rows that the levels, or the archive, were seen to be of
-	// exact says that levels may be of another version than the rows. A feature of theirs is drawn only where its row has the same revision, and what
-	// they do not have is drawn of its row.
+	// exact says that levels may be of another version than the rows. A feature of theirs is drawn only where its row
+	// has the same revision, and what they do not have is drawn of its row.
 	exact bool
 }
 
@@ -44,8 +45,8 @@ var (
 	errOldArchive = errors.New("tile: the archive may be of other rows")
 )
 
-// layers finds what a tile is asked for, and has levels begun. Collections without geometry have no move. The archive, whose tiles are of one state, is taken for
-// all layers or for none.
+// layers finds what a tile is asked for, and has levels begun. Collections without geometry have no move. The
+// archive, whose tiles are of one state, is taken for all layers or for none.
 func (m *Maker) layers(ctx context.Context, st store.Store, a Ask, from *Archive) ([]layered, error) {
 	cat, list := st.Catalog(), make([]layered, len(a.Layers))
 	archived := from != nil && from.holds(a.Set, a.Tile.Z)
@@ -101,7 +102,8 @@ func (m *Maker) take(ctx context.Context, st store.Store, set *Set, list []layer
 	return nil
 }
 
-// Await waits until tiles of collections in a set can be drawn from levels, coarse ones at least, or none are being made. It returns false where ctx ends before.
+// Await waits until tiles of collections in a set can be drawn from levels, coarse ones at least, or none are being
+// made. It returns false where ctx ends before.
 func (m *Maker) Await(ctx context.Context, st store.Store, set *Set, collections ...string) bool {
 	for {
 		now, _, err := stamp(ctx, st)
@@ -128,7 +130,8 @@ func (m *Maker) Await(ctx context.Context, st store.Store, set *Set, collections
 	}
 }
 
-// Prepare has levels in WebMercatorQuad made of collections of so many features that their coarse tiles cannot be made without. It returns at once.
+// Prepare has levels in WebMercatorQuad made of collections of so many features that their coarse tiles cannot be
+// made without. It returns at once.
 func (m *Maker) Prepare(st store.Store) {
 	set, _ := Find(archivedSet)
 	for _, c := range st.Catalog().Collections {
@@ -246,7 +249,18 @@ func (m *Maker) drawAll(ctx context.Context, from source, a Ask, list []layered)
 	for _, x := range list {
 		hint := "empty"
 		if x.move != nil {
-			d := drawing{m: m, c: x.c, set: a.Set, l: x.l, exact: x.exact, move: x.move, q: x.q, tile: a.Tile, layer: NewLayer(x.c.ID), made: made}
+			d := drawing{
+				m:     m,
+				c:     x.c,
+				set:   a.Set,
+				l:     x.l,
+				exact: x.exact,
+				move:  x.move,
+				q:     x.q,
+				tile:  a.Tile,
+				layer: NewLayer(x.c.ID),
+				made:  made,
+			}
 			var err error
 			if hint, err = m.layer(ctx, from, d, x); err != nil {
 				return nil, err
@@ -255,7 +269,8 @@ func (m *Maker) drawAll(ctx context.Context, from source, a Ask, list []layered)
 		hints = append(hints, hint)
 	}
 	if int64(len(made.Data)) > 4*m.o.Largest {
-		return nil, problem.New(problem.TooLarge, nil, "The tile has more than %d MB. Zoom in, or choose fewer collections with collections=.", 4*m.o.Largest>>20)
+		return nil, problem.New(problem.TooLarge, nil,
+			"The tile has more than %d MB. Zoom in, or choose fewer collections with collections=.", 4*m.o.Largest>>20)
 	}
 	if !made.Keep {
 		made.Rev = ""

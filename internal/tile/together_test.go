@@ -37,7 +37,13 @@ func (w written) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	return w.Store.Page(ctx, q)
 }
 
-func (w written) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (w written) Fetch(
+	ctx context.Context,
+	collection string,
+	rows []store.Row,
+	want store.Want,
+	fn func(*store.Feature) error,
+) error {
 	w.asked()
 	return w.Store.Fetch(ctx, collection, rows, want, fn)
 }
@@ -58,7 +64,13 @@ func (w writtenSnapshot) Page(ctx context.Context, q store.Query) (*store.Page, 
 	return w.Snapshot.Page(ctx, q)
 }
 
-func (w writtenSnapshot) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (w writtenSnapshot) Fetch(
+	ctx context.Context,
+	collection string,
+	rows []store.Row,
+	want store.Want,
+	fn func(*store.Feature) error,
+) error {
 	w.asked()
 	return w.Snapshot.Fetch(ctx, collection, rows, want, fn)
 }
@@ -82,8 +94,14 @@ func (w writtenDatabase) Mark(ctx context.Context, collections ...string) (strin
 func twoTables(t *testing.T, w store.Writer) {
 	t.Helper()
 	for _, id := range []string{"a", "b"} {
-		c := &store.Collection{ID: id, Table: id, Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, Geometry: &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33},
-			Properties: []store.Property{{Name: "tall", Column: "tall", Type: cql2.TypeInteger}}}
+		c := &store.Collection{
+			ID:         id,
+			Table:      id,
+			Public:     true,
+			Key:        store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+			Geometry:   &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33},
+			Properties: []store.Property{{Name: "tall", Column: "tall", Type: cql2.TypeInteger}},
+		}
 		if err := w.Define(t.Context(), c, false); err != nil {
 			t.Fatal(err)
 		}
@@ -101,9 +119,10 @@ func twoTables(t *testing.T, w store.Writer) {
 
 // changing is a store of two tables, whose numbers next makes one larger in one transaction.
 type changing struct {
-	st    store.Store
-	next  func()
-	asked *atomic.Pointer[func()] // is called before each question to the store, which several may ask at once; nil: nothing is
+	st   store.Store
+	next func()
+	// is called before each question to the store, which several may ask at once; nil: nothing is
+	asked *atomic.Pointer[func()]
 }
 
 // before returns a function that calls what asked has.
@@ -125,11 +144,14 @@ func changingFile(t *testing.T) changing {
 		if err == nil {
 			defer conn.Close()
 			conn.SetBusyTimeout(10 * time.Second)
-			for _, name := range []string{"ST_MinX", "ST_MaxX", "ST_MinY", "ST_MaxY", "ST_IsEmpty"} { // which the triggers of the index call
+			// which the triggers of the index call
+			for _, name := range []string{"ST_MinX", "ST_MaxX", "ST_MinY", "ST_MaxY", "ST_IsEmpty"} {
 				f := func(sqlite.Context, []sqlite.Value) (sqlite.Value, error) { return sqlite.IntegerValue(0), nil }
 				err = errors.Join(err, conn.CreateFunction(name, &sqlite.FunctionImpl{NArgs: 1, AllowIndirect: true, Scalar: f}))
 			}
-			err = errors.Join(err, sqlitex.ExecuteScript(conn, "UPDATE a SET tall = tall + 1; UPDATE b SET tall = tall + 1", nil)) // a script is one transaction
+			// a script is one transaction
+			err = errors.Join(err,
+				sqlitex.ExecuteScript(conn, "UPDATE a SET tall = tall + 1; UPDATE b SET tall = tall + 1", nil))
 		}
 		if err != nil {
 			t.Error(err)
@@ -142,7 +164,9 @@ func changingDatabase(t *testing.T) changing {
 	url := cluster.Database(t)
 	storetest.Write(t, func(w store.Writer) { twoTables(t, w) })(postgis.Create(t.Context(), url))
 	c := changing{asked: new(atomic.Pointer[func()])}
-	c.st = writtenDatabase{written{storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{})), before(c.asked)}}
+	c.st = writtenDatabase{
+		written{storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{})), before(c.asked)},
+	}
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +201,8 @@ func numbersIn(t *testing.T, m *tile.Maker, st store.Store, a tile.Ask) (list []
 	return slices.Compact(list)
 }
 
-// TestLayersOfATileAreOfOneState: whatever is written between which questions, with levels of some layers or of all, and whichever of them a filter chooses from.
+// TestLayersOfATileAreOfOneState: whatever is written between which questions, with levels of some layers or of all,
+// and whichever of them a filter chooses from.
 func TestLayersOfATileAreOfOneState(t *testing.T) {
 	t.Parallel()
 	for name, made := range map[string]func(*testing.T) changing{"file": changingFile, "database": changingDatabase} {
@@ -225,7 +250,8 @@ func TestLayersOfATileAreOfOneState(t *testing.T) {
 	}
 }
 
-// TestLayersOfATileBelowTheLevelsThatAreMadeAreOfOneState: where memory was too little for its level, a tile of a database comes from rows.
+// TestLayersOfATileBelowTheLevelsThatAreMadeAreOfOneState: where memory was too little for its level, a tile of a
+// database comes from rows.
 func TestLayersOfATileBelowTheLevelsThatAreMadeAreOfOneState(t *testing.T) {
 	t.Parallel()
 	c := changingDatabase(t)
@@ -241,7 +267,16 @@ func TestLayersOfATileBelowTheLevelsThatAreMadeAreOfOneState(t *testing.T) {
 			}
 		}
 		c.asked.Store(&write)
-		got := numbersIn(t, m, c.st, tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: 8, Row: 117, Col: 115}, Layers: []tile.Query{{Collection: "a"}, {Collection: "b"}}})
+		got := numbersIn(
+			t,
+			m,
+			c.st,
+			tile.Ask{
+				Set:    find(t, "utm33n"),
+				Tile:   tile.Tile{Z: 8, Row: 117, Col: 115},
+				Layers: []tile.Query{{Collection: "a"}, {Collection: "b"}},
+			},
+		)
 		c.asked.Store(nil)
 		if len(got) != 1 {
 			t.Errorf("written before question %d: numbers %v", n, got)
@@ -255,7 +290,8 @@ func TestLayersOfATileBelowTheLevelsThatAreMadeAreOfOneState(t *testing.T) {
 	}
 }
 
-// TestLevelsOfSeveralLayersFollowTogether: while rows of a database change again and again, and with them the levels, a tile never has one layer of before and another of after.
+// TestLevelsOfSeveralLayersFollowTogether: while rows of a database change again and again, and with them the levels,
+// a tile never has one layer of before and another of after.
 func TestLevelsOfSeveralLayersFollowTogether(t *testing.T) {
 	t.Parallel()
 	c := changingDatabase(t)
@@ -263,7 +299,11 @@ func TestLevelsOfSeveralLayersFollowTogether(t *testing.T) {
 	defer m.Close()
 	ready(t, m, c.st, "utm33n", "a")
 	ready(t, m, c.st, "utm33n", "b")
-	ask := tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: 8, Row: 117, Col: 115}, Layers: []tile.Query{{Collection: "a"}, {Collection: "b"}}}
+	ask := tile.Ask{
+		Set:    find(t, "utm33n"),
+		Tile:   tile.Tile{Z: 8, Row: 117, Col: 115},
+		Layers: []tile.Query{{Collection: "a"}, {Collection: "b"}},
+	}
 	for i := range 20 {
 		c.next()
 		for until := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {

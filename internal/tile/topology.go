@@ -17,8 +17,8 @@ import (
 // wholeID names, in works and side files, levels that are one: that of the areas as they are stored.
 const wholeID = "arcs"
 
-// wholeOf is a grid over a collection in the CRS of its geometries, on which nothing is left out that it can show: of a millimetre, or as fine as there are
-// positions for its extent.
+// wholeOf is a grid over a collection in the CRS of its geometries, on which nothing is left out that it can show: of
+// a millimetre, or as fine as there are positions for its extent.
 func wholeOf(c *store.Collection) (*Set, error) {
 	id := c.Geometry.CRS
 	b, least := id.Domain(), .001
@@ -36,11 +36,13 @@ func wholeOf(c *store.Collection) (*Set, error) {
 	return &Set{ID: wholeID, CRS: id, origin: b.Center(), width: 1, height: 1, cell: unit * Extent / Cells}, nil
 }
 
-// Topology is the areas of a collection as arcs, each of which is there once for the features on both of its sides. It is of one state of the data, and for
-// one goroutine. Features are numbered from 0 in the order of their ids in the store. Positions are in CRS, x before y.
+// Topology is the areas of a collection as arcs, each of which is there once for the features on both of its sides.
+// It is of one state of the data, and for one goroutine. Features are numbered from 0 in the order of their ids in
+// the store. Positions are in CRS, x before y.
 type Topology struct {
 	CRS crs.ID
-	// Coverage says that features which lie beside each other share their arcs; else their edges cross so often that each has arcs of its own.
+	// Coverage says that features which lie beside each other share their arcs; else their edges cross so often that
+	// each has arcs of its own.
 	Coverage bool
 
 	l       *levels
@@ -51,9 +53,10 @@ type Topology struct {
 	points  []coverage.Point
 }
 
-// Topology returns the areas of a collection in full, in the CRS of its geometries, to a millimetre or what some 200 million positions across its extent allow. It waits, for as long as ctx lets
-// it, while they are made for the first time for this state of the data. A collection without areas gives a Topology without arcs, one that is not in the catalog
-// store.ErrNotFound, and one without geometries an error of kind problem.NotFound.
+// Topology returns the areas of a collection in full, in the CRS of its geometries, to a millimetre or what some 200
+// million positions across its extent allow. It waits, for as long as ctx lets it, while they are made for the first
+// time for this state of the data. A collection without areas gives a Topology without arcs, one that is not in the
+// catalog store.ErrNotFound, and one without geometries an error of kind problem.NotFound.
 func (m *Maker) Topology(ctx context.Context, st store.Store, collection string) (*Topology, error) {
 	c, ok := st.Catalog().Collection(collection)
 	switch {
@@ -118,8 +121,9 @@ func (t *Topology) Arc(dst []orb.Point, arc int) []orb.Point {
 	return dst
 }
 
-// Polygons calls fn with the rings of each polygon of a feature, the outer one first, counter-clockwise with y up, holes clockwise. A ring is the arcs that it runs through, ^n for arc n
-// backwards, as those of TopoJSON; their last position is that of the first. Rings belong to fn only until it returns.
+// Polygons calls fn with the rings of each polygon of a feature, the outer one first, counter-clockwise with y up,
+// holes clockwise. A ring is the arcs that it runs through, ^n for arc n backwards, as those of TopoJSON; their last
+// position is that of the first. Rings belong to fn only until it returns.
 func (t *Topology) Polygons(feature int, fn func(rings [][]int32) error) error {
 	var rings [][]int32
 	for i := range t.level.Polygons(feature) {
@@ -141,8 +145,9 @@ type Neighbour struct {
 	Length float64 // of the border that the two share, on the ellipsoid, in metres
 }
 
-// Neighbours returns the features that share a border with one, those with the longest first; of a collection of versions, those of all times. Features that meet in single points have none, nor have those
-// whose edges do not match. Where there is no feature with that id, store.ErrNotFound.
+// Neighbours returns the features that share a border with one, those with the longest first; of a collection of
+// versions, those of all times. Features that meet in single points have none, nor have those whose edges do not
+// match. Where there is no feature with that id, store.ErrNotFound.
 func (t *Topology) Neighbours(id string) ([]Neighbour, error) {
 	f, ok, err := t.Find(id)
 	if err != nil {

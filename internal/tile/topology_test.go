@@ -19,7 +19,8 @@ import (
 	"grense/internal/tile"
 )
 
-// TestNeighboursAreThoseOfPostGIS: the features beside one and the length of the border with each are what PostGIS finds, and the same from a file.
+// TestNeighboursAreThoseOfPostGIS: the features beside one and the length of the border with each are what PostGIS
+// finds, and the same from a file.
 func TestNeighboursAreThoseOfPostGIS(t *testing.T) {
 	t.Parallel()
 	url, pg := demoDatabase(t)
@@ -34,8 +35,13 @@ func TestNeighboursAreThoseOfPostGIS(t *testing.T) {
 	defer db.Close(t.Context())
 	for _, collection := range []string{"fylker", "kommuner"} {
 		c, _ := pg.Catalog().Collection(collection)
-		sql := fmt.Sprintf(`select a.%[1]s::text, b.%[1]s::text, sum(st_length(st_transform(x.g, 4258)::geography)) from grense.%[2]s a join grense.%[2]s b on a.%[1]s <> b.%[1]s and a.%[3]s && b.%[3]s,
-			lateral (select (st_dump(st_intersection(st_boundary(a.%[3]s), st_boundary(b.%[3]s)))).geom g) x where st_dimension(x.g) = 1 and a.%[1]s::text < '32' group by 1, 2`, c.Key.Column, c.Table, c.Geometry.Column)
+		sql := fmt.Sprintf(
+			`select a.%[1]s::text, b.%[1]s::text, sum(st_length(st_transform(x.g, 4258)::geography)) from grense.%[2]s a join grense.%[2]s b on a.%[1]s <> b.%[1]s and a.%[3]s && b.%[3]s,
+			lateral (select (st_dump(st_intersection(st_boundary(a.%[3]s), st_boundary(b.%[3]s)))).geom g) x where st_dimension(x.g) = 1 and a.%[1]s::text < '32' group by 1, 2`,
+			c.Key.Column,
+			c.Table,
+			c.Geometry.Column,
+		)
 		rows, err := db.Query(t.Context(), sql)
 		if err != nil {
 			t.Fatal(err)
@@ -114,7 +120,9 @@ func TestNeighboursShareABorder(t *testing.T) {
 	if _, err := m.Topology(t.Context(), st, "nothing"); !errors.Is(err, store.ErrNotFound) {
 		t.Error(err)
 	}
-	if _, err := m.Topology(t.Context(), demoStore(t), "hendelser"); err != nil && problem.Of(err).Kind != problem.NotFound && !errors.Is(err, store.ErrNotFound) {
+	if _, err := m.Topology(t.Context(), demoStore(t), "hendelser"); err != nil &&
+		problem.Of(err).Kind != problem.NotFound &&
+		!errors.Is(err, store.ErrNotFound) {
 		t.Error(err)
 	}
 }
@@ -167,7 +175,8 @@ func TestTopologyIsTheAreas(t *testing.T) {
 			return nil
 		})
 		a, b := measured(made), measured(whole)
-		if moved := top.Unit() / math.Sqrt2; math.Abs(a[0]-b[0]) > moved*b[1] || math.Abs(a[1]-b[1]) > 1e-5*b[1] { // positions have moved as far at most
+		// positions have moved as far at most
+		if moved := top.Unit() / math.Sqrt2; math.Abs(a[0]-b[0]) > moved*b[1] || math.Abs(a[1]-b[1]) > 1e-5*b[1] {
 			t.Errorf("%s: area and length are %v, want %v", f.ID, a, b)
 		}
 		return err

@@ -24,8 +24,9 @@ type workKey struct{ collection, set string }
 
 // work is the making of levels, and what came of it. All is guarded by the Maker's mutex.
 type work struct {
-	levels  *levels // nil: there are none yet
-	version string  // of the collection's rows that the levels were seen to be of last (store.Snapshot.Revision); "": it cannot be told
+	levels *levels // nil: there are none yet
+	// of the collection's rows that the levels were seen to be of last (store.Snapshot.Revision); "": it cannot be told
+	version string
 	rough   rough
 	stamp   string // of the data that levels were made of or last compared with
 	checked time.Time
@@ -60,7 +61,8 @@ const retryAfter = time.Minute
 // retryLarge is the same where levels took too much memory, as they will again unless rows become fewer.
 const retryLarge = time.Hour
 
-// restAfter is how many times as long as comparing levels with their rows, and making them anew, has taken is rested where rows go on to change.
+// restAfter is how many times as long as comparing levels with their rows, and making them anew, has taken is rested
+// where rows go on to change.
 const restAfter = 10
 
 // Progress tells of all levels that were asked for.
@@ -69,13 +71,15 @@ func (m *Maker) Progress() []Progress {
 	defer m.mu.Unlock()
 	list := make([]Progress, 0, len(m.works))
 	for k, w := range m.works {
-		list = append(list, Progress{Collection: k.collection, Set: k.set, Ready: w.levels != nil, Busy: w.busy, Done: w.done, Err: w.err})
+		list = append(list,
+			Progress{Collection: k.collection, Set: k.set, Ready: w.levels != nil, Busy: w.busy, Done: w.done, Err: w.err})
 	}
 	return list
 }
 
-// Rev names the state that tiles of these collections in a set are made from now, as Made.Rev does; while levels are being made it is that of the data.
-// It asks the store for no more than the version of its data, and begins no levels that nobody has asked for a tile of.
+// Rev names the state that tiles of these collections in a set are made from now, as Made.Rev does; while levels are
+// being made it is that of the data. It asks the store for no more than the version of its data, and begins no levels
+// that nobody has asked for a tile of.
 func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
 	cat := st.Catalog()
 	var list []*store.Collection
@@ -188,11 +192,13 @@ func (m *Maker) want(set *Set, c *store.Collection) {
 	}
 }
 
-// levels returns those of a collection; nil while they are being made, which is begun here where they are wanted, and while nobody wants any.
+// levels returns those of a collection; nil while they are being made, which is begun here where they are wanted, and
+// while nobody wants any.
 //
-// Whoever asks, levels are made once for each collection, set and state of the data, one after another, and after a failure again in retryAfter. Where as many
-// as Options.Queue are made or wait for that, another question begins them later. Where rows may change at any moment, all levels of a set that there are
-// are made or compared with their rows in one go, so that they are of one state.
+// Whoever asks, levels are made once for each collection, set and state of the data, one after another, and after a
+// failure again in retryAfter. Where as many as Options.Queue are made or wait for that, another question begins them
+// later. Where rows may change at any moment, all levels of a set that there are are made or compared with their rows
+// in one go, so that they are of one state.
 func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.Collection) (*levels, error) {
 	if c.Geometry == nil {
 		return nil, nil
@@ -277,8 +283,8 @@ func (m *Maker) work(j *job) {
 	}
 }
 
-// join adds the collections to a job whose areas share borders with those of its first one: their levels are made together. Those that another job is for are
-// made here already; that job then finds them.
+// join adds the collections to a job whose areas share borders with those of its first one: their levels are made
+// together. Those that another job is for are made here already; that job then finds them.
 func (j *job) join(ctx context.Context, st reading) error {
 	first := j.parts[0].k
 	set, c, _, err := layerIn(st.Catalog(), first)
@@ -330,19 +336,28 @@ func (m *Maker) settle(j *job, p *part) {
 		return
 	case errors.Is(p.err, coverage.ErrTooLarge):
 		w.failed, w.at = j.now, time.Now()
-		m.o.Log.Warn("the levels for tiles take more memory than they may: tiles are made of features as they are asked for, and those of too many are refused; raise limits.memory, or serve an archive (grense tiles)",
-			"collection", p.k.collection, "set", p.k.set, "most_bytes", m.o.Memory)
+		m.o.Log.Warn(
+			"the levels for tiles take more memory than they may: tiles are made of features as they are asked for, and those of too many are refused; raise limits.memory, or serve an archive (grense tiles)",
+			"collection",
+			p.k.collection,
+			"set",
+			p.k.set,
+			"most_bytes",
+			m.o.Memory,
+		)
 		return
 	case p.err != nil:
 		w.failed, w.at = j.now, time.Now()
-		m.o.Log.Warn("the levels for tiles could not be made", "collection", p.k.collection, "set", p.k.set, "error", p.err, "again_after", retryAfter)
+		m.o.Log.Warn("the levels for tiles could not be made", "collection", p.k.collection, "set", p.k.set, "error",
+			p.err, "again_after", retryAfter)
 		return
 	}
 	w.levels, w.version, w.stamp, w.checked, w.failed = p.l, p.version, j.now, time.Now(), ""
 	if p.made {
 		sum := &p.l.side.sum
-		m.o.Log.Info("the levels for tiles are ready", "collection", p.k.collection, "set", p.k.set, "features", sum.Features, "first", sum.First, "last", sum.Last,
-			"made_when_asked", sum.Live, "coverage", sum.Coverage, "left_out", sum.Unplaced, "took", p.took.Round(time.Millisecond))
+		m.o.Log.Info("the levels for tiles are ready", "collection", p.k.collection, "set", p.k.set, "features",
+			sum.Features, "first", sum.First, "last", sum.Last, "made_when_asked", sum.Live, "coverage", sum.Coverage,
+			"left_out", sum.Unplaced, "took", p.took.Round(time.Millisecond))
 	}
 }
 
@@ -385,7 +400,9 @@ func (m *Maker) await(ctx context.Context, a awaited) (*levels, error) {
 		busy, done, ended, err := w.busy, w.done, w.ended, w.err
 		m.mu.Unlock()
 		if !busy && errors.Is(err, coverage.ErrTooLarge) {
-			err = problem.New(problem.TooLarge, err, "The shared borders of %s take more memory than this server may use for them. Its operator can raise limits.memory.", a.c.ID)
+			err = problem.New(problem.TooLarge, err,
+				"The shared borders of %s take more memory than this server may use for them. Its operator can raise limits.memory.",
+				a.c.ID)
 		}
 		if !busy && err != nil {
 			return nil, err
@@ -460,8 +477,15 @@ func (j *job) run(ctx context.Context, st reading) (err error) {
 		return nil
 	}
 	err = j.make(ctx, st, j.parts)
-	if len(j.parts) > 1 && (errors.Is(err, coverage.ErrApart) || errors.Is(err, coverage.ErrPlanar) || errors.Is(err, coverage.ErrTooLarge)) {
-		j.m.o.Log.Warn("layers for tiles are simplified each by itself, since their borders cross too often or take too much memory together", "set", j.parts[0].k.set, "error", err)
+	if len(j.parts) > 1 &&
+		(errors.Is(err, coverage.ErrApart) || errors.Is(err, coverage.ErrPlanar) || errors.Is(err, coverage.ErrTooLarge)) {
+		j.m.o.Log.Warn(
+			"layers for tiles are simplified each by itself, since their borders cross too often or take too much memory together",
+			"set",
+			j.parts[0].k.set,
+			"error",
+			err,
+		)
 		for _, p := range j.parts {
 			p.err = j.make(ctx, st, []*part{p})
 		}
@@ -544,7 +568,8 @@ func (j *job) read(path string, p *part, set *Set, collection string) (*levels, 
 		}
 		return nil, nil
 	}
-	if s.sum.Rev != p.rev || s.sum.With != p.with || s.sum.Live > 0 && (j.m.o.Memory == 0 || j.m.o.Memory > s.sum.Memory) { // with more memory, more levels are made
+	// with more memory, more levels are made
+	if s.sum.Rev != p.rev || s.sum.With != p.with || s.sum.Live > 0 && (j.m.o.Memory == 0 || j.m.o.Memory > s.sum.Memory) {
 		return nil, s.close()
 	}
 	l, err := j.m.newLevels(set, collection, s, j.live)
@@ -630,7 +655,8 @@ func (j *job) publish(parts []*part, makers []*maker) error {
 		j.m.mu.Lock()
 		p.w.rough = rough{levels: l, version: p.version, stamp: j.now}
 		j.m.mu.Unlock()
-		j.m.o.Log.Info("tiles are drawn from coarse levels until all are ready", "collection", b.c.ID, "set", b.set.ID, "last", s.sum.drawn())
+		j.m.o.Log.Info("tiles are drawn from coarse levels until all are ready", "collection", b.c.ID, "set", b.set.ID,
+			"last", s.sum.drawn())
 	}
 	return nil
 }

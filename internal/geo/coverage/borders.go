@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Border is what two features of a level have in common: the arcs that have one on the one side and the other on the other.
+// Border is what two features of a level have in common: the arcs that have one on the one side and the other on the
+// other.
 type Border struct {
 	Feature int     // the other one
 	Arcs    []int32 // in rising order
@@ -16,8 +17,8 @@ func (l *Level) Arc(dst []Point, arc int) []Point {
 	return append(dst, l.points[l.arcs[arc]:l.arcs[arc+1]]...)
 }
 
-// RingArcs returns the arcs of a ring of a polygon of a feature in the order in which it runs through them, which is that of AppendRing; ^n is arc n
-// backwards. Nobody may change them. It returns false when there is no such ring.
+// RingArcs returns the arcs of a ring of a polygon of a feature in the order in which it runs through them, which is
+// that of AppendRing; ^n is arc n backwards. Nobody may change them. It returns false when there is no such ring.
 func (l *Level) RingArcs(feature, i, ring int) ([]int32, bool) {
 	p := &l.polygons[int(l.first[feature])+i]
 	if ring < 0 || ring >= len(p.rings)-1 {
@@ -32,8 +33,8 @@ type sides struct {
 	of    []int32 // the feature on the left of the arc, ^f for one on its right
 }
 
-// Borders returns what a feature has in common with others, in the order of their numbers. Features that lie on the same side of an arc overlap, as
-// versions of one do, and have no border there.
+// Borders returns what a feature has in common with others, in the order of their numbers. Features that lie on the
+// same side of an arc overlap, as versions of one do, and have no border there.
 func (l *Level) Borders(feature int) []Border {
 	l.sidesOnce.Do(l.findSides)
 	type common struct{ feature, arc int32 }
@@ -46,7 +47,8 @@ func (l *Level) Borders(feature int) []Border {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b common) int { return cmp.Or(cmp.Compare(a.feature, b.feature), cmp.Compare(a.arc, b.arc)) })
+	slices.SortFunc(list,
+		func(a, b common) int { return cmp.Or(cmp.Compare(a.feature, b.feature), cmp.Compare(a.arc, b.arc)) })
 	var borders []Border
 	for _, c := range slices.Compact(list) {
 		if n := len(borders); n == 0 || borders[n-1].Feature != int(c.feature) {

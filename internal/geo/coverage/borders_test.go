@@ -9,7 +9,8 @@ import (
 	"grense/internal/geo/coverage"
 )
 
-// TestBordersAreTheEdgesThatTwoFeaturesHave: the arcs of the border of two features are the edges that run one way in the one and the other way in the other.
+// TestBordersAreTheEdgesThatTwoFeaturesHave: the arcs of the border of two features are the edges that run one way in
+// the one and the other way in the other.
 func TestBordersAreTheEdgesThatTwoFeaturesHave(t *testing.T) {
 	t.Parallel()
 	for _, o := range []coverage.Options{coverage.Whole, {}} {

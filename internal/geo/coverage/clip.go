@@ -14,9 +14,9 @@ type Clipper struct {
 	points  []Point
 }
 
-// Feature calls fn with each polygon of a feature that lies in a box, whose sides count as inside: rings as of AppendRing, the outer one first,
-// valid until fn returns. What is cut has the sides of the box as edges; where an edge is cut, it ends on the grid, which moves it by less than
-// a unit. Polygons that are not cut are as they are.
+// Feature calls fn with each polygon of a feature that lies in a box, whose sides count as inside: rings as of
+// AppendRing, the outer one first, valid until fn returns. What is cut has the sides of the box as edges; where an
+// edge is cut, it ends on the grid, which moves it by less than a unit. Polygons that are not cut are as they are.
 func (c *Clipper) Feature(l *Level, feature int, low, high Point, fn func(rings [][]Point)) {
 	for i := range l.Polygons(feature) {
 		a, b := l.Box(feature, i)
@@ -51,8 +51,9 @@ func (c *Clipper) read(l *Level, feature, i int) {
 	}
 }
 
-// cut cuts rings at each side of the box in turn (Sutherland and Hodgman 1974), which leaves edges on its sides that run forth and back where
-// there were several parts. As edges that lie on each other are summed up, these fall away, and faces make rings of the rest.
+// cut cuts rings at each side of the box in turn (Sutherland and Hodgman 1974), which leaves edges on its sides that
+// run forth and back where there were several parts. As edges that lie on each other are summed up, these fall away,
+// and faces make rings of the rest.
 func (c *Clipper) cut(low, high Point, fn func(rings [][]Point)) {
 	var left [][]Point
 	for _, r := range c.rings {
@@ -172,8 +173,8 @@ func (f frame) place(p Point) int64 {
 	return 2*w + h + int64(f.high.Y-p.Y)
 }
 
-// plain reports whether a ring that was cut is surely valid as it is: each time that it runs along the sides it does so counter-clockwise, nowhere
-// twice, and the edges that were cut meet no other.
+// plain reports whether a ring that was cut is surely valid as it is: each time that it runs along the sides it does
+// so counter-clockwise, nowhere twice, and the edges that were cut meet no other.
 func plain(r []Point, f frame) bool {
 	n := len(r)
 	start := slices.IndexFunc(r, func(p Point) bool { return !f.on(p) })
@@ -229,7 +230,8 @@ func apart(r []Point, i int) bool {
 
 // touch reports whether two edges have a position in common.
 func touch(a, b, c, d Point) bool {
-	if max(a.X, b.X) < min(c.X, d.X) || max(c.X, d.X) < min(a.X, b.X) || max(a.Y, b.Y) < min(c.Y, d.Y) || max(c.Y, d.Y) < min(a.Y, b.Y) {
+	if max(a.X, b.X) < min(c.X, d.X) || max(c.X, d.X) < min(a.X, b.X) || max(a.Y, b.Y) < min(c.Y, d.Y) ||
+		max(c.Y, d.Y) < min(a.Y, b.Y) {
 		return false
 	}
 	p, q, r, s := cross(a, b, c), cross(a, b, d), cross(c, d, a), cross(c, d, b)

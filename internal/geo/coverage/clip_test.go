@@ -29,8 +29,8 @@ func clipped(c *coverage.Clipper, l *coverage.Level, f int, low, high coverage.P
 	return m
 }
 
-// TestClippedPolygonsAreValidAndCoverTheSame compares with the intersection of another library: each polygon is valid, wound as promised and
-// within the box, and has the same area but for the places where edges are cut.
+// TestClippedPolygonsAreValidAndCoverTheSame compares with the intersection of another library: each polygon is
+// valid, wound as promised and within the box, and has the same area but for the places where edges are cut.
 func TestClippedPolygonsAreValidAndCoverTheSame(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(8, 15))
@@ -59,7 +59,8 @@ func TestClippedPolygonsAreValidAndCoverTheSame(t *testing.T) {
 	}
 }
 
-// intersection returns the area of m within a box, and how much rounding may change it: half the length of edges that reach its sides.
+// intersection returns the area of m within a box, and how much rounding may change it: half the length of edges that
+// reach its sides.
 func intersection(t *testing.T, m orb.MultiPolygon, box orb.Bound) (size, limit float64) {
 	t.Helper()
 	a, err := geom.UnmarshalWKB(wkb.Append(nil, m), geom.NoValidate{})
@@ -94,14 +95,16 @@ func sound(t *testing.T, m orb.MultiPolygon, box orb.Bound) {
 			t.Fatalf("%v: %v", p, err)
 		}
 		for k, r := range p {
-			if a := wkb.RingArea(r); a == 0 || (a > 0) != (k == 0) || !box.Contains(r.Bound().Min) || !box.Contains(r.Bound().Max) {
+			if a := wkb.RingArea(r); a == 0 || (a > 0) != (k == 0) || !box.Contains(r.Bound().Min) ||
+				!box.Contains(r.Bound().Max) {
 				t.Fatalf("ring %d of %v", k, p)
 			}
 		}
 	}
 }
 
-// TestClippedNeighboursStillMatch: edges that are not on the sides of the box run both ways, but for the outline of all.
+// TestClippedNeighboursStillMatch: edges that are not on the sides of the box run both ways, but for the outline of
+// all.
 func TestClippedNeighboursStillMatch(t *testing.T) {
 	t.Parallel()
 	var c coverage.Clipper
@@ -138,7 +141,8 @@ func TestClipWithSeveralPartsAndHoles(t *testing.T) {
 	comb := orb.Polygon{{{0, 0}, {100, 0}, {100, 90}, {80, 90}, {80, 20}, {60, 20}, {60, 90}, {40, 90}, {40, 20}, {20, 20}, {20, 90}, {0, 90}, {0, 0}}}
 	frame := orb.Polygon{square(0, 0, 100, 100), {{30, 30}, {30, 70}, {70, 70}, {70, 30}, {30, 30}}}
 	l := build(t, 1, coverage.Options{Tolerance: 0.001}, 1, comb)[0]
-	if m := clipped(&c, l, 0, coverage.Point{X: -10, Y: 50}, coverage.Point{X: 110, Y: 110}); len(m) != 3 || area(m) != 3*20*40 {
+	if m := clipped(&c, l, 0, coverage.Point{X: -10, Y: 50}, coverage.Point{X: 110, Y: 110}); len(m) != 3 ||
+		area(m) != 3*20*40 {
 		t.Errorf("teeth: %v", m)
 	}
 	l = build(t, 1, coverage.Options{Tolerance: 0.001}, 1, frame)[0]
@@ -148,21 +152,35 @@ func TestClipWithSeveralPartsAndHoles(t *testing.T) {
 	if m := clipped(&c, l, 0, coverage.Point{X: 10, Y: 10}, coverage.Point{X: 20, Y: 20}); len(m) != 1 || area(m) != 100 {
 		t.Errorf("within the frame: %v", m)
 	}
-	if m := clipped(&c, l, 0, coverage.Point{X: 50, Y: -10}, coverage.Point{X: 110, Y: 110}); len(m) != 1 || len(m[0]) != 1 || area(m) != 5000-20*40 {
+	if m := clipped(&c, l, 0, coverage.Point{X: 50, Y: -10}, coverage.Point{X: 110, Y: 110}); len(m) != 1 ||
+		len(m[0]) != 1 ||
+		area(m) != 5000-20*40 {
 		t.Errorf("half the frame: %v", m)
 	}
-	if m := clipped(&c, l, 0, coverage.Point{X: -5, Y: 40}, coverage.Point{X: 105, Y: 60}); len(m) != 2 || area(m) != 2*30*20 {
+	if m := clipped(&c, l, 0, coverage.Point{X: -5, Y: 40}, coverage.Point{X: 105, Y: 60}); len(m) != 2 ||
+		area(m) != 2*30*20 {
 		t.Errorf("a band across the frame: %v", m)
 	}
 }
 
-// TestClipOfAnAreaThatLeavesTheBoxThreeTimesOverItself: along a side of the box the outline runs forth once and back twice, on whichever side that is, and however
-// many corners there are elsewhere.
+// TestClipOfAnAreaThatLeavesTheBoxThreeTimesOverItself: along a side of the box the outline runs forth once and back
+// twice, on whichever side that is, and however many corners there are elsewhere.
 func TestClipOfAnAreaThatLeavesTheBoxThreeTimesOverItself(t *testing.T) {
 	t.Parallel()
 	var c coverage.Clipper
 	for teeth := range 25 {
-		ring := orb.Ring{{10, 20}, {30, 20}, {30, 150}, {60, 150}, {60, 100}, {62, 80}, {50, 100}, {50, 120}, {40, 120}, {40, 50}}
+		ring := orb.Ring{
+			{10, 20},
+			{30, 20},
+			{30, 150},
+			{60, 150},
+			{60, 100},
+			{62, 80},
+			{50, 100},
+			{50, 120},
+			{40, 120},
+			{40, 50},
+		}
 		for i := range teeth {
 			ring = append(ring, orb.Point{float64(41 + 2*i), 49}, orb.Point{float64(42 + 2*i), 50})
 		}

@@ -11,7 +11,8 @@ import (
 	"grense/internal/geo/coverage"
 )
 
-// TestDamagedLinesDoNoHarm reads whole and damaged bytes of lines, with a feature of many lines at the end, and one of none.
+// TestDamagedLinesDoNoHarm reads whole and damaged bytes of lines, with a feature of many lines at the end, and one
+// of none.
 func TestDamagedLinesDoNoHarm(t *testing.T) {
 	t.Parallel()
 	g := coverage.Grid{Unit: 1}
@@ -45,7 +46,10 @@ func TestDamagedLinesDoNoHarm(t *testing.T) {
 		t.Errorf("%d features, %d lines", again.Features(), again.Count())
 	}
 	for f := range 3 {
-		if got, want := again.Clip(nil, f, whole[0], whole[1]), l.Clip(nil, f, whole[0], whole[1]); !reflect.DeepEqual(got, want) {
+		if got, want := again.Clip(nil, f, whole[0], whole[1]), l.Clip(nil, f, whole[0], whole[1]); !reflect.DeepEqual(
+			got,
+			want,
+		) {
 			t.Errorf("feature %d differs", f)
 		}
 	}

@@ -1,17 +1,20 @@
-// Package coverage keeps shared borders shared. The polygons of a layer are cut on an integer grid into arcs that neighbours have in common; arcs are
-// simplified, once for each level, and rings are made of them. On every level, therefore, neighbours have the same vertices along their border,
-// nothing gaps, overlaps or crosses, and rings are valid.
+// Package coverage keeps shared borders shared. The polygons of a layer are cut on an integer grid into arcs that
+// neighbours have in common; arcs are simplified, once for each level, and rings are made of them. On every level,
+// therefore, neighbours have the same vertices along their border, nothing gaps, overlaps or crosses, and rings are
+// valid.
 //
-// A Builder takes several layers (NextLayer). Borders that coincide in the source then coincide on every level. What is decided by neighbours, as the
-// owner of a small face, is decided within each layer, the one with the fewest features first; the others follow its borders.
+// A Builder takes several layers (NextLayer). Borders that coincide in the source then coincide on every level. What
+// is decided by neighbours, as the owner of a small face, is decided within each layer, the one with the fewest
+// features first; the others follow its borders.
 //
-// The grid of a level is twice as coarse as that of the one before; a level is made from the finer one. Moving vertices to a grid may make edges
-// touch and cross: they are cut there until no two have more than an end in common (planar). What lies on both sides of edges that
-// come to lie on each other is summed up, so that a face that has become a line is gone and what was on its sides are neighbours.
+// The grid of a level is twice as coarse as that of the one before; a level is made from the finer one. Moving
+// vertices to a grid may make edges touch and cross: they are cut there until no two have more than an end in common
+// (planar). What lies on both sides of edges that come to lie on each other is summed up, so that a face that has
+// become a line is gone and what was on its sides are neighbours.
 //
-// Borders that do not match are arcs of their own: what gaps or overlaps before does so after. Rings that cross themselves become valid ones, which
-// may lack a part of them; an import mends such rings (package ingest). Features are known by their number,
-// in the order of Add. A Builder is for one goroutine; levels are immutable.
+// Borders that do not match are arcs of their own: what gaps or overlaps before does so after. Rings that cross
+// themselves become valid ones, which may lack a part of them; an import mends such rings (package ingest). Features
+// are known by their number, in the order of Add. A Builder is for one goroutine; levels are immutable.
 package coverage
 
 import (
@@ -40,11 +43,15 @@ const MaxPosition = 1<<28 - 1
 
 // Options say how levels are made. Areas and lengths are in units of the grid of the level.
 type Options struct {
-	Tolerance float64 // area of the triangles by which vertices are removed; weighted: sharp bends go first, and so do those that give areas their size back. Defaults to 16
-	Island    float64 // area below which a ring without junctions is left out, but for the largest of its feature. Defaults to 16
-	Span      int32   // features less wide and high are left out. Defaults to 4
-	// Memory is how many bytes edges and what is on their sides may take while levels are made, about; 0: no bound. Where they take more, the finest
-	// levels are left out, at most Skip of them, and with more than that Add and Each end with ErrTooLarge.
+	// area of the triangles by which vertices are removed; weighted: sharp bends go first, and so do those that give
+	// areas their size back. Defaults to 16
+	Tolerance float64
+	// area below which a ring without junctions is left out, but for the largest of its feature. Defaults to 16
+	Island float64
+	Span   int32 // features less wide and high are left out. Defaults to 4
+	// Memory is how many bytes edges and what is on their sides may take while levels are made, about; 0: no bound.
+	// Where they take more, the finest levels are left out, at most Skip of them, and with more than that Add and
+	// Each end with ErrTooLarge.
 	Memory int64
 	Skip   int
 }
@@ -58,8 +65,10 @@ type Builder struct {
 	o      Options
 	labels *labels
 	segs   []seg
-	skip   int     // finest levels that are left out
-	whole  []int64 // twice the area of each feature before anything is simplified, in cells of the finest level, with what it is heir of (drop)
+	skip   int // finest levels that are left out
+	// twice the area of each feature before anything is simplified, in cells of the finest level, with what it is
+	// heir of (drop)
+	whole  []int64
 	n      int32
 	ringed int // features with edges
 }
@@ -85,8 +94,9 @@ func (o Options) orDefault() Options {
 // ErrOutside reports a position that has no place on the grid.
 var ErrOutside = errors.New("arc: a position outside of the grid")
 
-// Add adds a feature: the polygons of a geometry, its rings oriented in any way, in a coordinate system that move brings to that of the grid;
-// nil leaves it. A geometry without polygons, nil too, is a feature without rings. After an error the Builder is as it was, but for ErrTooLarge, which ends it.
+// Add adds a feature: the polygons of a geometry, its rings oriented in any way, in a coordinate system that move
+// brings to that of the grid; nil leaves it. A geometry without polygons, nil too, is a feature without rings. After
+// an error the Builder is as it was, but for ErrTooLarge, which ends it.
 func (b *Builder) Add(geometry []byte, move crs.Func) error {
 	start := len(b.segs)
 	outside := false
@@ -134,8 +144,9 @@ func (b *Builder) Length() (sum int64) {
 	return sum
 }
 
-// Coarse returns a Builder of the same features without so many of the finest levels, beside those that b leaves out; as many as Options.Skip allows. It shares
-// memory with b: it is to be used before b is used again, and not afterwards.
+// Coarse returns a Builder of the same features without so many of the finest levels, beside those that b leaves out;
+// as many as Options.Skip allows. It shares memory with b: it is to be used before b is used again, and not
+// afterwards.
 func (b *Builder) Coarse(skip int) *Builder {
 	const chunk = 1 << 20
 	c := &Builder{grid: b.grid, o: b.o, labels: b.labels, skip: min(b.skip+skip, b.o.Skip), n: b.n, ringed: b.ringed}
@@ -160,8 +171,9 @@ const edgeBytes = 72
 // bytes is what making a level of the edges takes, about.
 func (b *Builder) bytes() int64 { return int64(len(b.segs))*edgeBytes + b.labels.bytes() }
 
-// shrink joins edges that lie on each other, and takes all to coarser grids until a quarter of the memory is free. Levels of edges that are taken there as they are
-// differ little from those of simplified ones: what was removed from these is less than a few cells.
+// shrink joins edges that lie on each other, and takes all to coarser grids until a quarter of the memory is free.
+// Levels of edges that are taken there as they are differ little from those of simplified ones: what was removed from
+// these is less than a few cells.
 func (b *Builder) shrink() error {
 	for {
 		b.segs = b.join(b.segs)
@@ -225,8 +237,8 @@ const (
 	oftenMoved = 4
 )
 
-// Each makes levels, the finest first, and drops what was added. It calls fn with each and its number, which begins with Skipped, until fn returns false; levels are fn's to keep. ErrApart comes
-// before the first one.
+// Each makes levels, the finest first, and drops what was added. It calls fn with each and its number, which begins
+// with Skipped, until fn returns false; levels are fn's to keep. ErrApart comes before the first one.
 func (b *Builder) Each(ctx context.Context, fn func(i int, l *Level) (more bool, err error)) error {
 	segs := b.segs
 	b.segs = nil
@@ -319,7 +331,8 @@ func (b *Builder) halve(segs []seg) {
 	}
 }
 
-// half is the position on a grid that is half as fine; of two that are as near the even one, so that nothing drifts to one side from level to level.
+// half is the position on a grid that is half as fine; of two that are as near the even one, so that nothing drifts
+// to one side from level to level.
 func (p Point) half() Point { return Point{(p.X + p.X>>1&1) >> 1, (p.Y + p.Y>>1&1) >> 1} }
 
 // seg is an edge from a to b, which is greater by less. The label says what is on its sides, as seen from a to b.
@@ -339,8 +352,8 @@ func (l *labels) segment(a, b Point, label int32) seg {
 	return seg{a, b, label, true}
 }
 
-// labels numbers what can be on the sides of edges: features on the left as their number plus 1, those on the right negative; as many times as they are there.
-// Label 0 is nothing.
+// labels numbers what can be on the sides of edges: features on the left as their number plus 1, those on the right
+// negative; as many times as they are there. Label 0 is nothing.
 type labels struct {
 	all     []int32 // of each label, sorted by feature, one behind the other
 	starts  []int32 // of each label in all, and the end
@@ -356,7 +369,8 @@ type labels struct {
 	masks    []uint64 // of each label, the layers that it has features of
 }
 
-// layer returns the number of the layer that a feature belongs to, which is given as its number plus 1, negative or not.
+// layer returns the number of the layer that a feature belongs to, which is given as its number plus 1, negative or
+// not.
 func (l *labels) layer(f int32) int {
 	n := 0
 	for n < len(l.layers) && abs(f) > l.layers[n] {
@@ -381,7 +395,8 @@ func (l *labels) on(label int32, layer int) bool {
 	return len(l.layers) == 0 || l.masks[label]>>layer&1 != 0
 }
 
-// elsewhere is by how much an edge counts less for a layer if it is on a border of another one too: borders go where others are.
+// elsewhere is by how much an edge counts less for a layer if it is on a border of another one too: borders go where
+// others are.
 const elsewhere = 1e-6
 
 // weight is by how much the length of an edge with a label counts for a layer.
@@ -475,7 +490,8 @@ func (l *labels) keyOf(list []int32) []byte {
 	return l.key
 }
 
-// sum returns the label of two edges that lie on each other, and on which no third one lies. A feature on both sides is on none.
+// sum returns the label of two edges that lie on each other, and on which no third one lies. A feature on both sides
+// is on none.
 func (l *labels) sum(a, b int32) int32 { return l.once(l.add(a, b)) }
 
 // once returns the label with each feature one time.
@@ -489,7 +505,8 @@ func (l *labels) once(label int32) int32 {
 	return label
 }
 
-// add returns the label of two edges that lie on each other, where more may: what is on one side twice and on the other once is on the first.
+// add returns the label of two edges that lie on each other, where more may: what is on one side twice and on the
+// other once is on the first.
 func (l *labels) add(a, b int32) int32 {
 	if a == 0 || b == 0 {
 		return a + b

@@ -96,7 +96,8 @@ func valid(t testing.TB, l *coverage.Level) {
 		m := feature(l, f)
 		for i, p := range m {
 			low, high := l.Box(f, i)
-			if b := p.Bound(); b.Min != (orb.Point{float64(low.X), float64(low.Y)}) || b.Max != (orb.Point{float64(high.X), float64(high.Y)}) {
+			if b := p.Bound(); b.Min != (orb.Point{float64(low.X), float64(low.Y)}) ||
+				b.Max != (orb.Point{float64(high.X), float64(high.Y)}) {
 				t.Errorf("feature %d: box %v %v of %v", f, low, high, b)
 			}
 			if _, err := geom.UnmarshalWKB(wkb.Append(nil, p)); err != nil {
@@ -111,8 +112,8 @@ func valid(t testing.TB, l *coverage.Level) {
 	}
 }
 
-// covered fails unless features neither overlap nor gap: no two edges cross, no edge runs twice in one direction, and all
-// that do not run both ways are the rings of the outline, which has the area of all features together.
+// covered fails unless features neither overlap nor gap: no two edges cross, no edge runs twice in one direction, and
+// all that do not run both ways are the rings of the outline, which has the area of all features together.
 func covered(t testing.TB, l *coverage.Level) (outline float64) {
 	t.Helper()
 	all, left := edges(l)
@@ -162,8 +163,8 @@ func meet(e, f edge) bool {
 	return side(e[0], e[1], f[0])*side(e[0], e[1], f[1]) < 0 && side(f[0], f[1], e[0])*side(f[0], f[1], e[1]) < 0
 }
 
-// patchwork is a coverage of n times n faces with ragged borders; a face in three has a hole with another feature in it, one in five is an
-// island's neighbour of nothing.
+// patchwork is a coverage of n times n faces with ragged borders; a face in three has a hole with another feature in
+// it, one in five is an island's neighbour of nothing.
 func patchwork(seed uint64, n int, size float64) []orb.Geometry {
 	r := rand.New(rand.NewPCG(seed, 1))
 	node := make([][]orb.Point, n+1)
@@ -178,7 +179,8 @@ func patchwork(seed uint64, n int, size float64) []orb.Geometry {
 		for s := 1; s < 12; s++ {
 			f := float64(s) / 12
 			noise := 0.16 * size * f * (1 - f) // so little that no border crosses itself or another
-			out = append(out, orb.Point{a[0] + f*(b[0]-a[0]) + noise*(r.Float64()-0.5), a[1] + f*(b[1]-a[1]) + noise*(r.Float64()-0.5)})
+			out = append(out,
+				orb.Point{a[0] + f*(b[0]-a[0]) + noise*(r.Float64()-0.5), a[1] + f*(b[1]-a[1]) + noise*(r.Float64()-0.5)})
 		}
 		return out
 	}
@@ -212,7 +214,13 @@ func patchwork(seed uint64, n int, size float64) []orb.Geometry {
 			p := orb.Polygon{ring}
 			if (i+k)%3 == 0 {
 				c, s := orb.Point{(float64(i) + 0.75) * size, (float64(k) + 0.75) * size}, 0.1*size*r.Float64()
-				hole := orb.Ring{{c[0] - s, c[1] - s}, {c[0] - s, c[1] + s}, {c[0] + s, c[1] + s}, {c[0] + s, c[1] - s}, {c[0] - s, c[1] - s}}
+				hole := orb.Ring{
+					{c[0] - s, c[1] - s},
+					{c[0] - s, c[1] + s},
+					{c[0] + s, c[1] + s},
+					{c[0] + s, c[1] - s},
+					{c[0] - s, c[1] - s},
+				}
 				p = append(p, hole)
 				out = append(out, orb.Polygon{hole})
 			}
@@ -250,7 +258,8 @@ func square(x, y, w, h float64) orb.Ring {
 func TestFaceThatCollapsesLeavesNoGap(t *testing.T) {
 	t.Parallel()
 	// A strip of a width of 3 between two squares: from a unit of 8 on it is a line or less than four units.
-	levels := build(t, 1, coverage.Options{}, 6, orb.Polygon{square(0, 0, 128, 130)}, orb.Polygon{square(128, 0, 3, 130)}, orb.Polygon{square(131, 0, 129, 130)})
+	levels := build(t, 1, coverage.Options{}, 6, orb.Polygon{square(0, 0, 128, 130)},
+		orb.Polygon{square(128, 0, 3, 130)}, orb.Polygon{square(131, 0, 129, 130)})
 	for i, l := range levels {
 		valid(t, l)
 		covered(t, l)
@@ -263,7 +272,8 @@ func TestFaceThatCollapsesLeavesNoGap(t *testing.T) {
 	}
 }
 
-// TestAreasKeepTheirSize: what is lost of an area at one place of its border is won at another, also from level to level.
+// TestAreasKeepTheirSize: what is lost of an area at one place of its border is won at another, also from level to
+// level.
 func TestAreasKeepTheirSize(t *testing.T) {
 	t.Parallel()
 	features := patchwork(3, 10, 100)
@@ -280,7 +290,8 @@ func TestAreasKeepTheirSize(t *testing.T) {
 	}
 }
 
-// TestNothingMovesToOneSide: positions are as often moved to the left and down as to the right and up, on all levels together.
+// TestNothingMovesToOneSide: positions are as often moved to the left and down as to the right and up, on all levels
+// together.
 func TestNothingMovesToOneSide(t *testing.T) {
 	t.Parallel()
 	var features []orb.Geometry
@@ -320,7 +331,9 @@ func TestFeatureKeepsItsLargestRing(t *testing.T) {
 	if got := feature(l, 0); len(got) != 1 || area(got) != 36 || l.LeftOut != 0 {
 		t.Errorf("%v, %d left out", got, l.LeftOut)
 	}
-	if l := build(t, 1, coverage.Options{}, 1, orb.Polygon{square(0, 0, 3, 3)}, nil, orb.LineString{{0, 0}, {9, 9}})[0]; l.LeftOut != 1 || l.Features() != 3 || l.Polygons(0)+l.Polygons(1)+l.Polygons(2) != 0 {
+	if l := build(t, 1, coverage.Options{}, 1, orb.Polygon{square(0, 0, 3, 3)}, nil, orb.LineString{{0, 0}, {9, 9}})[0]; l.LeftOut != 1 ||
+		l.Features() != 3 ||
+		l.Polygons(0)+l.Polygons(1)+l.Polygons(2) != 0 {
 		t.Errorf("%d left out of %d", l.LeftOut, l.Features())
 	}
 }
@@ -439,7 +452,8 @@ func TestLevelsOfNorway(t *testing.T) {
 	}
 }
 
-// TestRingsThatCrossThemselvesKeepTheirArea: a small loop the wrong way at a corner does not cost the rest of the ring, whichever way the loop lies.
+// TestRingsThatCrossThemselvesKeepTheirArea: a small loop the wrong way at a corner does not cost the rest of the
+// ring, whichever way the loop lies.
 func TestRingsThatCrossThemselvesKeepTheirArea(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]orb.Ring{

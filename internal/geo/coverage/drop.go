@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// drop leaves out features that have become too small: what they covered goes to the neighbour with the longest common border, to nothing only
-// where there is no neighbour.
+// drop leaves out features that have become too small: what they covered goes to the neighbour with the longest
+// common border, to nothing only where there is no neighbour.
 func (b *Builder) drop(segs []seg) []seg {
 	box := make([][2]Point, b.n) // lower and upper corner
 	seen := make([]bool, b.n)
@@ -23,7 +23,8 @@ func (b *Builder) drop(segs []seg) []seg {
 			hi.X, hi.Y = max(hi.X, s.b.X), max(hi.Y, s.a.Y, s.b.Y)
 		}
 	}
-	small := make([]map[int32]map[int32]float64, len(b.labels.layers)+1) // by layer, of each, the length along each neighbour
+	// by layer, of each, the length along each neighbour
+	small := make([]map[int32]map[int32]float64, len(b.labels.layers)+1)
 	for f := range b.n {
 		if seen[f] && max(box[f][1].X-box[f][0].X, box[f][1].Y-box[f][0].Y) < b.o.Span {
 			layer := b.labels.layer(f + 1)
@@ -41,8 +42,8 @@ func (b *Builder) drop(segs []seg) []seg {
 	return segs
 }
 
-// dropOf leaves out small features of a layer. None goes to a neighbour beyond a border of another layer: where all are small on this side of it, the
-// largest stays.
+// dropOf leaves out small features of a layer. None goes to a neighbour beyond a border of another layer: where all
+// are small on this side of it, the largest stays.
 func (b *Builder) dropOf(segs []seg, layer int, small map[int32]map[int32]float64) []seg {
 	bordered := map[int32]bool{}
 	for i := range segs {
@@ -87,7 +88,8 @@ func (b *Builder) dropOf(segs []seg, layer int, small map[int32]map[int32]float6
 	return slices.DeleteFunc(segs, func(s seg) bool { return s.label == 0 })
 }
 
-// largest has small features without an heir, of which some lie at a border of another layer, go to the largest of them, which is small no more.
+// largest has small features without an heir, of which some lie at a border of another layer, go to the largest of
+// them, which is small no more.
 func (b *Builder) largest(small map[int32]map[int32]float64, into map[int32]int32, bordered map[int32]bool) {
 	done := map[int32]bool{}
 	for _, start := range slices.Sorted(maps.Keys(bordered)) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// graph is planar edges by their ends. A vertex is known by the place of its key in keys, which are sorted by strips of equal width and from
-// bottom to top in each.
+// graph is planar edges by their ends. A vertex is known by the place of its key in keys, which are sorted by strips
+// of equal width and from bottom to top in each.
 type graph struct {
 	labels *labels
 	keys   []uint64
@@ -130,7 +130,8 @@ func (g *graph) segments(dst []seg) []seg {
 	return dst
 }
 
-// holdsOther reports whether a triangle holds a vertex besides its own, within or on its border. One without area is the line of its corners.
+// holdsOther reports whether a triangle holds a vertex besides its own, within or on its border. One without area is
+// the line of its corners.
 func (g *graph) holdsOther(a, v, b int32) bool {
 	p, q, r := g.point(a), g.point(v), g.point(b)
 	turn := cross(p, q, r)

@@ -50,8 +50,8 @@ func (l *Level) Box(feature, i int) (low, high Point) {
 	return p.min, p.max
 }
 
-// AppendRing appends a ring of a polygon of a feature, without the first position again at the end; ring 0 is the outer one, counter-clockwise
-// with Y up, holes run clockwise. It returns false when there is no such ring.
+// AppendRing appends a ring of a polygon of a feature, without the first position again at the end; ring 0 is the
+// outer one, counter-clockwise with Y up, holes run clockwise. It returns false when there is no such ring.
 func (l *Level) AppendRing(dst []Point, feature, i, ring int) ([]Point, bool) {
 	p := &l.polygons[int(l.first[feature])+i]
 	if ring >= len(p.rings)-1 {
@@ -175,7 +175,8 @@ type loop struct {
 	holes     []int
 }
 
-// addFeature makes polygons of arcs that have the feature on their left. Where a ring crosses itself some have it on their right, and are turned.
+// addFeature makes polygons of arcs that have the feature on their left. Where a ring crosses itself some have it on
+// their right, and are turned.
 func (l *Level) addFeature(refs []int32) {
 	loops, whole := l.loops(refs)
 	if l.sortLoops(loops) || !whole {
@@ -242,8 +243,8 @@ func (l *Level) sharpest(list []int32, at, p Point) int32 {
 	return best
 }
 
-// clockwise reports whether, turning clockwise about c from the direction of p, that of a comes before that of b. The direction of p itself
-// comes last.
+// clockwise reports whether, turning clockwise about c from the direction of p, that of a comes before that of b. The
+// direction of p itself comes last.
 func clockwise(c, p, a, b Point) bool {
 	half := func(q Point) int {
 		switch t := cross(c, p, q); {
@@ -304,8 +305,8 @@ func (l *Level) area(refs []int32) (twice int64) {
 	return twice
 }
 
-// sortLoops tells which loops are holes, and of which. They do not cross: what lies in an even number of others is an outer ring, else a hole of the
-// smallest of them. Reports whether one ran the other way; it is turned.
+// sortLoops tells which loops are holes, and of which. They do not cross: what lies in an even number of others is an
+// outer ring, else a hole of the smallest of them. Reports whether one ran the other way; it is turned.
 func (l *Level) sortLoops(loops []loop) (turned bool) {
 	slices.SortStableFunc(loops, func(a, b loop) int { return cmp.Compare(abs64(b.twice), abs64(a.twice)) })
 	for i := range loops {
@@ -316,7 +317,8 @@ func (l *Level) sortLoops(loops []loop) (turned bool) {
 		x.low, x.high = corners(x.ring)
 		for k := i - 1; k >= 0; k-- {
 			y := &loops[k]
-			if y.low.X > x.low.X || y.low.Y > x.low.Y || y.high.X < x.high.X || y.high.Y < x.high.Y || !encloses(y.ring, x.ring) {
+			if y.low.X > x.low.X || y.low.Y > x.low.Y || y.high.X < x.high.X || y.high.Y < x.high.Y ||
+				!encloses(y.ring, x.ring) {
 				continue
 			}
 			if x.hole = !y.hole; x.hole {
@@ -399,7 +401,8 @@ func holds(ring []Point, p Point, scale int32) (in, on bool) {
 	return in, false
 }
 
-// Layer returns a level of the features from one number to before another, which are numbered from 0 then. It does not count LeftOut.
+// Layer returns a level of the features from one number to before another, which are numbered from 0 then. It does
+// not count LeftOut.
 func (l *Level) Layer(from, to int) *Level {
 	out := &Level{Unit: l.Unit, arcs: []int32{0}, first: make([]int32, 1, to-from+1)}
 	number := make(map[int32]int32)

@@ -2,8 +2,8 @@ package coverage
 
 import "math"
 
-// ClipLine appends the parts of a line that lie in a box, whose sides count as inside. Where an edge is cut, it ends on the grid. A line of one position
-// has no parts.
+// ClipLine appends the parts of a line that lie in a box, whose sides count as inside. Where an edge is cut, it ends
+// on the grid. A line of one position has no parts.
 func ClipLine(dst [][]Point, line []Point, low, high Point) [][]Point {
 	var part []Point
 	end := func() {

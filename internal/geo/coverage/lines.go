@@ -22,8 +22,8 @@ type Lines struct {
 // NewLines returns no lines on a grid.
 func NewLines(g Grid) *Lines { return &Lines{Unit: g.Unit, starts: []int32{0}, first: []int32{0}} }
 
-// Add adds a feature: the lines of a geometry, in a coordinate system that move brings to that of the grid g, as it is given to NewLines. A geometry
-// without lines, nil too, is a feature without any. After an error l is as it was.
+// Add adds a feature: the lines of a geometry, in a coordinate system that move brings to that of the grid g, as it
+// is given to NewLines. A geometry without lines, nil too, is a feature without any. After an error l is as it was.
 func (l *Lines) Add(g Grid, geometry []byte, move crs.Func) error {
 	starts, points := len(l.starts), len(l.points)
 	outside := false
@@ -93,7 +93,8 @@ func (l *Lines) end(from int) {
 	l.starts = append(l.starts, int32(len(l.points)))
 }
 
-// Coarser returns the lines on a grid that is shift times half as fine, simplified. Lines that are less wide and high than the span are left out.
+// Coarser returns the lines on a grid that is shift times half as fine, simplified. Lines that are less wide and high
+// than the span are left out.
 func (l *Lines) Coarser(shift uint, o Options) *Lines {
 	o = o.orDefault()
 	out := &Lines{Unit: l.Unit * float64(int64(1)<<shift), starts: []int32{0}, first: []int32{0}}

@@ -23,7 +23,8 @@ func TestLinesAreReadAsTheyWereWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back coverage.Lines
-	if err := back.UnmarshalBinary(b); err != nil || back.Features() != 3 || back.Count() != 4 || len(back.Clip(nil, 2, coverage.Point{X: -9, Y: -9}, coverage.Point{X: 9, Y: 9})) != 3 {
+	if err := back.UnmarshalBinary(b); err != nil || back.Features() != 3 || back.Count() != 4 ||
+		len(back.Clip(nil, 2, coverage.Point{X: -9, Y: -9}, coverage.Point{X: 9, Y: 9})) != 3 {
 		t.Errorf("%d features, %d lines: %v", back.Features(), back.Count(), err)
 	}
 	for n := range b {

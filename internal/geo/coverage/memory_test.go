@@ -64,7 +64,8 @@ func TestLittleMemoryLeavesOutTheFinestLevels(t *testing.T) {
 			covered(t, x.l)
 			full := all[x.i].l
 			if x.l.Unit != full.Unit || x.l.Features() != full.Features() {
-				t.Errorf("%s: level %d has cells of %v and %d features, not %v and %d", c.name, x.i, x.l.Unit, x.l.Features(), full.Unit, full.Features())
+				t.Errorf("%s: level %d has cells of %v and %d features, not %v and %d", c.name, x.i, x.l.Unit,
+					x.l.Features(), full.Unit, full.Features())
 			}
 			for f := range full.Features() {
 				a, b := area(feature(full, f)), area(feature(x.l, f))

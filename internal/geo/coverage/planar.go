@@ -14,9 +14,9 @@ const maxPasses = 200
 // ErrPlanar reports edges that do not come apart on a grid. None are known.
 var ErrPlanar = errors.New("edges do not come apart")
 
-// planar cuts edges where they meet, until no two have more than an end in common, and joins those that lie on each other. The result is
-// sorted. A place where edges cross is moved to the grid, which moves the parts by less than a unit and may make them meet others. Where the edges are
-// those of the source, they may be ErrApart.
+// planar cuts edges where they meet, until no two have more than an end in common, and joins those that lie on each
+// other. The result is sorted. A place where edges cross is moved to the grid, which moves the parts by less than a
+// unit and may make them meet others. Where the edges are those of the source, they may be ErrApart.
 func (b *Builder) planar(ctx context.Context, segs []seg, source bool) ([]seg, error) {
 	segs = b.join(segs)
 	for i := range maxPasses {
@@ -62,7 +62,8 @@ func (s *seg) compare(t *seg) int {
 	return cmp.Compare(s.b.Y, t.b.Y)
 }
 
-// join sorts edges and leaves one of those that lie on each other, and none without length or with nothing on its sides.
+// join sorts edges and leaves one of those that lie on each other, and none without length or with nothing on its
+// sides.
 func (b *Builder) join(segs []seg) []seg {
 	slices.SortFunc(segs, func(s, t seg) int { return s.compare(&t) })
 	out := segs[:0]
@@ -119,8 +120,8 @@ func (b *Builder) cut(segs []seg, cuts []cutAt) []seg {
 	return b.join(out)
 }
 
-// meetings sweeps over sorted edges from left to right and returns where those that are fresh meet others, but for common ends.
-// It counts the places where edges cross.
+// meetings sweeps over sorted edges from left to right and returns where those that are fresh meet others, but for
+// common ends. It counts the places where edges cross.
 func meetings(segs []seg) (cuts []cutAt, crossings int) {
 	if len(segs) == 0 {
 		return nil, 0

@@ -79,7 +79,8 @@ func (x *Index) Any(low, high Point) bool {
 	walk = func(tier, from, to int) bool {
 		for i := from; i < min(to, len(x.tiers[tier])); i++ {
 			s := &x.tiers[tier][i]
-			if s.low.X <= high.X && s.high.X >= low.X && s.low.Y <= high.Y && s.high.Y >= low.Y && (tier == 0 || walk(tier-1, i*fan, (i+1)*fan)) {
+			if s.low.X <= high.X && s.high.X >= low.X && s.low.Y <= high.Y && s.high.Y >= low.Y &&
+				(tier == 0 || walk(tier-1, i*fan, (i+1)*fan)) {
 				return true
 			}
 		}
@@ -88,7 +89,8 @@ func (x *Index) Any(low, high Point) bool {
 	return walk(len(x.tiers)-1, 0, math.MaxInt)
 }
 
-// Morton is the place of a position in an order in which the tiles of a quad tree are runs: the bits of x and y in turn.
+// Morton is the place of a position in an order in which the tiles of a quad tree are runs: the bits of x and y in
+// turn.
 func Morton(p Point) uint64 {
 	return spread(uint32(p.X)^1<<31) | spread(uint32(p.Y)^1<<31)<<1
 }

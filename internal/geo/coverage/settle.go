@@ -5,16 +5,17 @@ import (
 	"slices"
 )
 
-// longestSliver bounds the edges of a face that settle looks at. No longer ones of real divisions need it: more edges give the same levels, in three times the time; eight give
-// others.
+// longestSliver bounds the edges of a face that settle looks at. No longer ones of real divisions need it: more edges
+// give the same levels, in three times the time; eight give others.
 const longestSliver = 32
 
 // smallFace is the area in cells up to which a face may come from moving vertices, whatever its width.
 const smallFace = 16
 
-// settle gives small faces between features one owner each. Where vertices move to a grid a face may turn inside out: then two features lie on it, or
-// none. It goes to the one with the longest border there. This is of one layer, for which the edges of others are not there. Reports whether labels have changed; an edge may
-// then have nothing on its sides.
+// settle gives small faces between features one owner each. Where vertices move to a grid a face may turn inside out:
+// then two features lie on it, or none. It goes to the one with the longest border there. This is of one layer, for
+// which the edges of others are not there. Reports whether labels have changed; an edge may then have nothing on its
+// sides.
 func (g *graph) settle(layer int) (changed bool) {
 	var walk []int32
 	for v := range int32(len(g.keys)) {
@@ -34,8 +35,8 @@ func (g *graph) settle(layer int) (changed bool) {
 	return changed
 }
 
-// sliver walks around the face on the left of the k-th edge, which begins at v, and returns the numbers of the edges, each followed by that of its reverse.
-// False when the face is not small.
+// sliver walks around the face on the left of the k-th edge, which begins at v, and returns the numbers of the edges,
+// each followed by that of its reverse. False when the face is not small.
 func (g *graph) sliver(walk []int32, v, k int32, layer int) ([]int32, bool) {
 	from, first := v, k
 	origin := g.point(v)
@@ -70,7 +71,8 @@ func (g *graph) turn(v, back int32, layer int) int32 {
 	center, p := g.point(v), g.point(g.to[back])
 	best := back
 	for k := from; k < to; k++ {
-		if k != back && g.labels.on(g.along[k], layer) && (best == back || clockwise(center, p, g.point(g.to[k]), g.point(g.to[best]))) {
+		if k != back && g.labels.on(g.along[k], layer) &&
+			(best == back || clockwise(center, p, g.point(g.to[k]), g.point(g.to[best]))) {
 			best = k
 		}
 	}
@@ -79,8 +81,9 @@ func (g *graph) turn(v, back int32, layer int) int32 {
 
 // settleFace settles a face with edges as of sliver; false when there was nothing to do.
 func (g *graph) settleFace(walk []int32, layer int) bool {
-	on, beside := map[int32]float64{}, map[int32]float64{} // features on the face where an edge says so, and on the other side; with lengths
-	open := false                                          // there is nothing on the other side of some edge
+	// features on the face where an edge says so, and on the other side; with lengths
+	on, beside := map[int32]float64{}, map[int32]float64{}
+	open := false // there is nothing on the other side of some edge
 	all := 0.0
 	for i := 0; i < len(walk); i += 2 {
 		a, b := g.point(g.to[walk[i+1]]), g.point(g.to[walk[i]])
@@ -112,8 +115,8 @@ func (g *graph) settleFace(walk []int32, layer int) bool {
 	return false
 }
 
-// settleInverted mends a face with an owner where a feature lies beyond every edge, beyond some together with the owner: so it says of one that lies on the face
-// less than not at all, since it has turned inside out there.
+// settleInverted mends a face with an owner where a feature lies beyond every edge, beyond some together with the
+// owner: so it says of one that lies on the face less than not at all, since it has turned inside out there.
 func (g *graph) settleInverted(walk []int32, beside map[int32]float64, layer int) bool {
 	for f := range beside {
 		everywhere, alone := true, false
@@ -130,8 +133,8 @@ func (g *graph) settleInverted(walk []int32, beside map[int32]float64, layer int
 	return false
 }
 
-// settleOverlap leaves one of the features on a face, the one that goes on beyond most of the border, and those that have the same border there, as versions
-// of a feature have.
+// settleOverlap leaves one of the features on a face, the one that goes on beyond most of the border, and those that
+// have the same border there, as versions of a feature have.
 func (g *graph) settleOverlap(walk []int32, on map[int32]float64, all float64) bool {
 	beyond := make(map[int32]float64, len(on))
 	for f, long := range on {

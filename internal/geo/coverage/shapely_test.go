@@ -14,8 +14,8 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// judge reads a geometry in hexadecimal WKB a line, and prints how many there are, how many are invalid, and how many have edges that do not
-// match those of their neighbours.
+// judge reads a geometry in hexadecimal WKB a line, and prints how many there are, how many are invalid, and how many
+// have edges that do not match those of their neighbours.
 const judge = `
 import sys, shapely
 g = shapely.from_wkb([l.strip() for l in sys.stdin])
@@ -40,14 +40,15 @@ func python(t *testing.T) string {
 	return ""
 }
 
-// TestLevelsAreCoveragesByShapely: GEOS finds no gap, no overlap and no invalid polygon on the levels of a made coverage.
+// TestLevelsAreCoveragesByShapely: GEOS finds no gap, no overlap and no invalid polygon on the levels of a made
+// coverage.
 func TestLevelsAreCoveragesByShapely(t *testing.T) {
 	t.Parallel()
 	ask(t, python(t), build(t, 0.3, coverage.Options{}, 9, patchwork(11, 8, 100)...), 0)
 }
 
-// TestAcceptLevelsByShapely: GEOS finds no invalid polygon on any level, and no gap or overlap but the one between Haugesund and Sveio,
-// whose borders differ by hundreds of metres in the source.
+// TestAcceptLevelsByShapely: GEOS finds no invalid polygon on any level, and no gap or overlap but the one between
+// Haugesund and Sveio, whose borders differ by hundreds of metres in the source.
 func TestAcceptLevelsByShapely(t *testing.T) {
 	if os.Getenv("GRENSE_ACCEPT") == "" {
 		t.Skip("long: make accept")

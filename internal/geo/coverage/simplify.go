@@ -5,7 +5,8 @@ import "math"
 // sharp is how much less sharp bends weigh, and flat ones more.
 const sharp = 0.7
 
-// weight returns the area of the triangle of a vertex and its neighbours, less for a sharp bend and more for a flat one.
+// weight returns the area of the triangle of a vertex and its neighbours, less for a sharp bend and more for a flat
+// one.
 func weight(a, v, b Point) float64 {
 	area := float64(abs64(cross(a, v, b))) / 2
 	ax, ay, bx, by := float64(a.X-v.X), float64(a.Y-v.Y), float64(b.X-v.X), float64(b.Y-v.Y)
@@ -64,9 +65,10 @@ func (q *queue) pop() candidate {
 	return top
 }
 
-// simplify removes plain vertices by the area of their triangles, the smallest first (Visvalingam and Whyatt 1993, weighted), up to a limit, which is
-// higher where features come nearer to their size (allowed); drift is by how much they are off, and is kept up. A vertex stays while its triangle holds another one or
-// its neighbours are joined already: so edges never cross or fall together.
+// simplify removes plain vertices by the area of their triangles, the smallest first (Visvalingam and Whyatt 1993,
+// weighted), up to a limit, which is higher where features come nearer to their size (allowed); drift is by how much
+// they are off, and is kept up. A vertex stays while its triangle holds another one or its neighbours are joined
+// already: so edges never cross or fall together.
 func (g *graph) simplify(limit float64, drift []int64) {
 	var q queue
 	now := make([]float32, len(g.keys))

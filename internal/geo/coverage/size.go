@@ -1,7 +1,8 @@
 package coverage
 
-// A vertex may go up to these multiples of the limit: the first where both neighbours come nearer to the size that they had before anything was
-// simplified, the second where both get further away from it, between them where one gains what the other loses.
+// A vertex may go up to these multiples of the limit: the first where both neighbours come nearer to the size that
+// they had before anything was simplified, the second where both get further away from it, between them where one
+// gains what the other loses.
 const (
 	healing = 2.1
 	harming = 0.7
@@ -33,7 +34,8 @@ func (b *Builder) drift(segs []seg, i int) []int64 {
 	return out
 }
 
-// allowed is the limit for the removal of a plain vertex, whose triangle has an area, twice, that is positive on its right.
+// allowed is the limit for the removal of a plain vertex, whose triangle has an area, twice, that is positive on its
+// right.
 func (g *graph) allowed(limit float64, v int32, twice int64, drift []int64) float64 {
 	set := g.labels.set(g.along[g.start[v]+1])
 	if twice == 0 || len(set) == 0 {

@@ -1,11 +1,13 @@
 package coverage
 
-// faces are the faces between the arcs of a feature, while rings that cross themselves are read even-odd. Each arc counts both ways.
+// faces are the faces between the arcs of a feature, while rings that cross themselves are read even-odd. Each arc
+// counts both ways.
 type faces struct {
 	l    *Level
 	refs []int32         // both ways
 	next map[int32]int32 // the arc that follows, with the same face on the left
-	odd  map[int32]bool  // whether the face on the left of an arc lies within an odd number of them; of those that were reached
+	// whether the face on the left of an arc lies within an odd number of them; of those that were reached
+	odd map[int32]bool
 }
 
 // turned returns arcs with what lies within an odd number of them on their left.
@@ -63,7 +65,8 @@ func (f *faces) spread(start int32) {
 	}
 }
 
-// inverted reports whether what was taken for even is odd: what lies around the part is on the left of a walk that runs clockwise.
+// inverted reports whether what was taken for even is odd: what lies around the part is on the left of a walk that
+// runs clockwise.
 func (f *faces) inverted(part []int32) bool {
 	in, done := map[int32]bool{}, map[int32]bool{}
 	for _, r := range part {

@@ -16,7 +16,8 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// TestAcceptCoordinatesAgreeWithPROJ compares random points of each area of use with cs2cs (PROJ). It runs with the real clients.
+// TestAcceptCoordinatesAgreeWithPROJ compares random points of each area of use with cs2cs (PROJ). It runs with the
+// real clients.
 func TestAcceptCoordinatesAgreeWithPROJ(t *testing.T) {
 	if os.Getenv("GRENSE_ACCEPT") == "" {
 		t.Skip("make accept compares with cs2cs")
@@ -41,7 +42,10 @@ func TestAcceptCoordinatesAgreeWithPROJ(t *testing.T) {
 		var in bytes.Buffer
 		points := make([][2]float64, n)
 		for i := range points {
-			points[i] = [2]float64{box.Min[0] + (box.Max[0]-box.Min[0])*rng.Float64(), box.Min[1] + (box.Max[1]-box.Min[1])*rng.Float64()}
+			points[i] = [2]float64{
+				box.Min[0] + (box.Max[0]-box.Min[0])*rng.Float64(),
+				box.Min[1] + (box.Max[1]-box.Min[1])*rng.Float64(),
+			}
 			fmt.Fprintf(&in, "%.12f %.12f\n", points[i][1], points[i][0]) // EPSG order: latitude first
 		}
 		cmd := exec.Command(cs2cs, "-f", "%.9f", id.Base().String(), id.String())

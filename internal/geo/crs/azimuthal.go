@@ -3,8 +3,8 @@ package crs
 import "math"
 
 // azimuthal is the Lambert azimuthal equal-area projection of the ellipsoid (EPSG method 9820), oblique or on a pole,
-// through the authalic latitude: series in the third flattening to order 6 (Karney 2024, On auxiliary latitudes). The series keep
-// full accuracy at the poles, where the closed formula loses half of the digits.
+// through the authalic latitude: series in the third flattening to order 6 (Karney 2024, On auxiliary latitudes). The
+// series keep full accuracy at the poles, where the closed formula loses half of the digits.
 type azimuthal struct {
 	lon0, fe, fn float64    // radians, metres, metres
 	lat0         float64    // degrees

@@ -11,8 +11,8 @@ type conic struct {
 	e            float64 // first eccentricity
 }
 
-// newConic takes degrees and metres: the longitude and latitude of the origin, the two standard parallels, which may be one, the scale there,
-// and easting and northing at the origin.
+// newConic takes degrees and metres: the longitude and latitude of the origin, the two standard parallels, which may
+// be one, the scale there, and easting and northing at the origin.
 func newConic(el ellipsoid, lon0, lat0, lat1, lat2, scale, fe, fn float64) *conic {
 	c := &conic{lon0: lon0 * radian, fe: fe, fn: fn, e: math.Sqrt(el.eccentricity2())}
 	m := func(lat float64) float64 { // radius of the parallel, in semi-major axes
@@ -40,7 +40,8 @@ func (c *conic) radius(lat float64) float64 {
 	return c.scale * math.Exp(-c.n*c.isometric(lat))
 }
 
-// forward gives numbers for every longitude; they are cut opposite the central meridian. The other pole is at about 1e20 m.
+// forward gives numbers for every longitude; they are cut opposite the central meridian. The other pole is at about
+// 1e20 m.
 func (c *conic) forward(lon, lat float64) (x, y float64) {
 	sin, cos := math.Sincos(c.n * math.Remainder(lon*radian-c.lon0, 2*math.Pi))
 	r := c.radius(lat)

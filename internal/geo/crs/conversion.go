@@ -77,8 +77,8 @@ func (c conversion) legal() bool {
 	return false
 }
 
-// extents returns Domain and Area. The domain of transverse Mercator is that of the registered tile matrix sets of UTM; that of the azimuthal
-// systems is the square that fits into the disc of the whole earth.
+// extents returns Domain and Area. The domain of transverse Mercator is that of the registered tile matrix sets of
+// UTM; that of the azimuthal systems is the square that fits into the disc of the whole earth.
 func (c conversion) extents(p projection) (domain, area orb.Bound) {
 	around := func(lon, south, north float64) orb.Bound {
 		return orb.Bound{Min: orb.Point{math.Max(c.lon0-lon, -180), south}, Max: orb.Point{math.Min(c.lon0+lon, 180), north}}
@@ -121,9 +121,13 @@ func (c conversion) text() (name string, params []param) {
 	case methodLCC1:
 		return "Lambert_Conformal_Conic_1SP", append(append(origin, scale), offset...)
 	case methodLCC:
-		return "Lambert_Conformal_Conic_2SP", append(append(origin, param{"standard_parallel_1", c.parallels[0]}, param{"standard_parallel_2", c.parallels[1]}), offset...)
+		return "Lambert_Conformal_Conic_2SP", append(
+			append(origin, param{"standard_parallel_1", c.parallels[0]}, param{"standard_parallel_2", c.parallels[1]}),
+			offset...)
 	case methodLAEA:
-		return "Lambert_Azimuthal_Equal_Area", append([]param{{"latitude_of_center", c.lat0}, {"longitude_of_center", c.lon0}}, offset...)
+		return "Lambert_Azimuthal_Equal_Area", append(
+			[]param{{"latitude_of_center", c.lat0}, {"longitude_of_center", c.lon0}},
+			offset...)
 	case methodPolar: // the latitude of origin is the one of true scale
 		if c.scale == 0 {
 			origin[0].value, scale.value = c.parallels[0], 1

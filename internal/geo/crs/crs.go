@@ -1,4 +1,5 @@
-// Package crs names the coordinate reference systems that Grense serves, knows their axis order and transforms among them.
+// Package crs names the coordinate reference systems that Grense serves, knows their axis order and transforms among
+// them.
 //
 // Inside this program coordinates are always x, y: east or longitude first, in the unit of the CRS (degrees or metres).
 // Only the edge (parsers and encoders) swaps axes, for a CRS whose authority says so.
@@ -13,8 +14,8 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// ID is an EPSG code, or CRS84, the one system of another authority, or the ID of a system without a code (see Own), which FromText gives. The
-// zero ID means "none".
+// ID is an EPSG code, or CRS84, the one system of another authority, or the ID of a system without a code (see Own),
+// which FromText gives. The zero ID means "none".
 type ID int
 
 const (
@@ -55,7 +56,8 @@ func (id ID) Decimals() int {
 	return 2
 }
 
-// Name is the authority's name for people, or that in the text of a system without a code; that of an ID that is not served is its String.
+// Name is the authority's name for people, or that in the text of a system without a code; that of an ID that is not
+// served is its String.
 func (id ID) Name() string {
 	if s := id.find(); s != nil {
 		return s.name
@@ -63,8 +65,8 @@ func (id ID) Name() string {
 	return id.String()
 }
 
-// Domain returns the coordinates that are legal, x before y: for every point inside, transforms give numbers. It is far wider than
-// the area of use. The domain of an ID that is not served is empty.
+// Domain returns the coordinates that are legal, x before y: for every point inside, transforms give numbers. It is
+// far wider than the area of use. The domain of an ID that is not served is empty.
 func (id ID) Domain() orb.Bound {
 	if s := id.find(); s != nil {
 		return s.domain

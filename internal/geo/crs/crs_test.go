@@ -49,11 +49,13 @@ func TestFactsOfEverySystem(t *testing.T) {
 			decimals = 7
 		}
 		if id != w.id || id.URI() != w.uri || id.String() != w.str || id.NorthFirst() != w.northFirst || id.Geographic() != w.degree ||
-			id.Decimals() != decimals || id.Name() == "" || id.Domain().IsEmpty() || !id.Valid() {
+			id.Decimals() != decimals || id.Name() == "" || id.Domain().IsEmpty() ||
+			!id.Valid() {
 			t.Errorf("%v (%s, %s): not as in the register", id, id.URI(), id.Name())
 		}
 	}
-	if none := crs.ID(0); none.URI() != "" || none.String() != "none" || none.Valid() || none.Geographic() || !none.Domain().IsEmpty() {
+	if none := crs.ID(0); none.URI() != "" || none.String() != "none" || none.Valid() || none.Geographic() ||
+		!none.Domain().IsEmpty() {
 		t.Errorf("the zero ID is not none: %q %v", none.URI(), none)
 	}
 	if id := crs.ID(3395); id.Valid() || id.Name() != "EPSG:3395" || id.NorthFirst() {

@@ -57,8 +57,13 @@ func (id ID) ESRI() (string, error) {
 		return s
 	}
 	d := s.datum
-	geo := fmt.Sprintf(`GEOGCS["GCS_%s",DATUM["D_%[1]s",SPHEROID["%s",%s,%s]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]]`,
-		d.esriName(), underscored(strings.ReplaceAll(d.ellipsoid, "WGS 84", "WGS_1984")), num(d.el.a), num(d.el.invf))
+	geo := fmt.Sprintf(
+		`GEOGCS["GCS_%s",DATUM["D_%[1]s",SPHEROID["%s",%s,%s]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]]`,
+		d.esriName(),
+		underscored(strings.ReplaceAll(d.ellipsoid, "WGS 84", "WGS_1984")),
+		num(d.el.a),
+		num(d.el.invf),
+	)
 	if s.proj == nil {
 		return geo, nil
 	}
@@ -87,7 +92,11 @@ func (c conversion) esri() (name string, params []param) {
 	case methodLAEA:
 		return "Lambert_Azimuthal_Equal_Area", []param{origin}
 	case methodLCC:
-		return "Lambert_Conformal_Conic", []param{{"Standard_Parallel_1", c.parallels[0]}, {"Standard_Parallel_2", c.parallels[1]}, origin}
+		return "Lambert_Conformal_Conic", []param{
+			{"Standard_Parallel_1", c.parallels[0]},
+			{"Standard_Parallel_2", c.parallels[1]},
+			origin,
+		}
 	case methodLCC1:
 		return "Lambert_Conformal_Conic", []param{{"Standard_Parallel_1", c.lat0}, scale, origin}
 	case methodOblique:
@@ -106,8 +115,8 @@ func (c conversion) esri() (name string, params []param) {
 	return "Mercator_Auxiliary_Sphere", []param{{"Standard_Parallel_1", 0}, {"Auxiliary_Sphere_Type", 0}}
 }
 
-// PROJJSON returns the system as PROJ's JSON (schema 0.7), with the axes in the order of the authority: readers that put x first do so
-// whatever it says (GeoParquet 1.1.0, Coordinate axis order).
+// PROJJSON returns the system as PROJ's JSON (schema 0.7), with the axes in the order of the authority: readers that
+// put x first do so whatever it says (GeoParquet 1.1.0, Coordinate axis order).
 func (id ID) PROJJSON() ([]byte, error) {
 	id = horizontal(id)
 	s := id.find()
@@ -164,8 +173,14 @@ func (id ID) PROJJSON() ([]byte, error) {
 	if code != 0 {
 		how["id"] = authority("EPSG", code)
 	}
-	out := object{"$schema": schema, "type": "ProjectedCRS", "name": id.Name(), "base_crs": geo, "conversion": object{"name": id.Name(), "method": how, "parameters": params},
-		"coordinate_system": object{"subtype": "Cartesian", "axis": axes}}
+	out := object{
+		"$schema":           schema,
+		"type":              "ProjectedCRS",
+		"name":              id.Name(),
+		"base_crs":          geo,
+		"conversion":        object{"name": id.Name(), "method": how, "parameters": params},
+		"coordinate_system": object{"subtype": "Cartesian", "axis": axes},
+	}
 	if !id.Own() {
 		out["id"] = authority("EPSG", int(id))
 	}
@@ -179,9 +194,13 @@ type epsgParam struct {
 	value      float64
 }
 
-// epsg returns the name, the code and the parameters of the method in the EPSG dataset; the code is 0 where that has no such method.
+// epsg returns the name, the code and the parameters of the method in the EPSG dataset; the code is 0 where that has
+// no such method.
 func (c conversion) epsg() (name string, code int, params []epsgParam) {
-	natural := []epsgParam{{"Latitude of natural origin", "degree", 8801, c.lat0}, {"Longitude of natural origin", "degree", 8802, c.lon0}}
+	natural := []epsgParam{
+		{"Latitude of natural origin", "degree", 8801, c.lat0},
+		{"Longitude of natural origin", "degree", 8802, c.lon0},
+	}
 	scale := epsgParam{"Scale factor at natural origin", "unity", 8805, c.scale}
 	offset := []epsgParam{{"False easting", "metre", 8806, c.fe}, {"False northing", "metre", 8807, c.fn}}
 	switch c.method {
@@ -190,9 +209,19 @@ func (c conversion) epsg() (name string, code int, params []epsgParam) {
 	case methodLCC1:
 		return "Lambert Conic Conformal (1SP)", 9801, append(append(natural, scale), offset...)
 	case methodLCC:
-		return "Lambert Conic Conformal (2SP)", 9802, []epsgParam{{"Latitude of false origin", "degree", 8821, c.lat0}, {"Longitude of false origin", "degree", 8822, c.lon0},
-			{"Latitude of 1st standard parallel", "degree", 8823, c.parallels[0]}, {"Latitude of 2nd standard parallel", "degree", 8824, c.parallels[1]},
-			{"Easting at false origin", "metre", 8826, c.fe}, {"Northing at false origin", "metre", 8827, c.fn}}
+		return "Lambert Conic Conformal (2SP)", 9802, []epsgParam{
+			{"Latitude of false origin", "degree", 8821, c.lat0},
+			{"Longitude of false origin", "degree", 8822, c.lon0},
+			{
+				"Latitude of 1st standard parallel",
+				"degree",
+				8823,
+				c.parallels[0],
+			},
+			{"Latitude of 2nd standard parallel", "degree", 8824, c.parallels[1]},
+			{"Easting at false origin", "metre", 8826, c.fe},
+			{"Northing at false origin", "metre", 8827, c.fn},
+		}
 	case methodLAEA:
 		return "Lambert Azimuthal Equal Area", 9820, append(natural, offset...)
 	case methodOblique:
@@ -203,7 +232,12 @@ func (c conversion) epsg() (name string, code int, params []epsgParam) {
 		if c.scale != 0 {
 			return "Polar Stereographic (variant A)", 9810, append(append(natural, scale), offset...)
 		}
-		return "Polar Stereographic (variant B)", 9829, append([]epsgParam{{"Latitude of standard parallel", "degree", 8832, c.parallels[0]}, {"Longitude of origin", "degree", 8833, c.lon0}}, offset...)
+		return "Polar Stereographic (variant B)", 9829, append(
+			[]epsgParam{
+				{"Latitude of standard parallel", "degree", 8832, c.parallels[0]},
+				{"Longitude of origin", "degree", 8833, c.lon0},
+			},
+			offset...)
 	}
 	return "Popular Visualisation Pseudo Mercator", 1024, append(natural, offset...)
 }

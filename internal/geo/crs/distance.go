@@ -6,9 +6,9 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// Distance is the length of the shortest line on GRS 80 between two positions in CRS84 degrees, in metres: by Vincenty's inverse formula, within
-// a millimetre. Positions almost opposite each other, for which it does not converge, are measured on a sphere, within 0.6 %. NaN for what is
-// no position.
+// Distance is the length of the shortest line on GRS 80 between two positions in CRS84 degrees, in metres: by
+// Vincenty's inverse formula, within a millimetre. Positions almost opposite each other, for which it does not
+// converge, are measured on a sphere, within 0.6 %. NaN for what is no position.
 func Distance(from, to orb.Point) float64 {
 	const rad = math.Pi / 180
 	a, f := grs80.a, 1/grs80.invf

@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	edgePoints  = 64 // points on each edge of a box
-	fewPoints   = 8  // of one of smallEdge degrees at most, which bends so little that the margin stays some tens of metres
+	edgePoints = 64 // points on each edge of a box
+	// of one of smallEdge degrees at most, which bends so little that the margin stays some tens of metres
+	fewPoints   = 8
 	smallEdge   = 2
 	meridianGap = 80 // degrees from the central meridian up to which transverse Mercator is taken as regular
 )
@@ -16,10 +17,10 @@ const (
 // everywhere is larger than the image of the earth in any projection, in metres.
 var everywhere = orb.Bound{Min: orb.Point{-1e9, -1e9}, Max: orb.Point{1e9, 1e9}}
 
-// EnvelopeOf returns a box in the CRS to that covers every point of b, a box in the CRS from: its densified edges with a margin for
-// what lies between their points, and a pole or the antimeridian inside. It may be larger than needed, up to everything, and is
-// never smaller. Both are x before y; an empty b stays empty. In degrees the answer is within [-180, 180] and [-90, 90], and a box
-// across the antimeridian gives all longitudes.
+// EnvelopeOf returns a box in the CRS to that covers every point of b, a box in the CRS from: its densified edges
+// with a margin for what lies between their points, and a pole or the antimeridian inside. It may be larger than
+// needed, up to everything, and is never smaller. Both are x before y; an empty b stays empty. In degrees the answer
+// is within [-180, 180] and [-90, 90], and a box across the antimeridian gives all longitudes.
 func EnvelopeOf(b orb.Bound, from, to ID) (orb.Bound, error) {
 	f, err := Between(from, to)
 	if err != nil {
@@ -42,8 +43,9 @@ func EnvelopeOf(b orb.Bound, from, to ID) (orb.Bound, error) {
 	return projected(b, deg, f, to), nil
 }
 
-// projected returns the envelope of f over b, where f ends in the projected CRS to and deg covers b in degrees. A projection maps
-// inner points to inner points except at its singular points; where one may be near, the answer is everywhere.
+// projected returns the envelope of f over b, where f ends in the projected CRS to and deg covers b in degrees. A
+// projection maps inner points to inner points except at its singular points; where one may be near, the answer is
+// everywhere.
 func projected(b, deg orb.Bound, f Func, to ID) orb.Bound {
 	switch p := to.find().proj.(type) {
 	case *transverseMercator:
@@ -144,8 +146,8 @@ func (e *outline) edge(from, to orb.Point, f Func, points int) {
 	}
 }
 
-// bound returns the envelope with a margin: a smooth curve leaves the box of its points by at most an eighth of the second
-// difference; a whole one is taken, and what rounding may cost.
+// bound returns the envelope with a margin: a smooth curve leaves the box of its points by at most an eighth of the
+// second difference; a whole one is taken, and what rounding may cost.
 func (e *outline) bound() orb.Bound {
 	var b orb.Bound
 	for k := range b.Min {

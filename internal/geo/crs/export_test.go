@@ -7,7 +7,8 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// Known lists every system of this package that has a code, those of Served first. Collections that are stored in one are served, also in it.
+// Known lists every system of this package that has a code, those of Served first. Collections that are stored in one
+// are served, also in it.
 func Known() []ID {
 	ids := Served()
 	for _, id := range slices.Sorted(maps.Keys(registered().lines)) {
@@ -18,7 +19,8 @@ func Known() []ID {
 	return ids
 }
 
-// Sampled lists the systems of Known that are offered everywhere, those of projections that are rare, and some of the others.
+// Sampled lists the systems of Known that are offered everywhere, those of projections that are rare, and some of the
+// others.
 func Sampled() []ID {
 	var ids []ID
 	for i, id := range Known() {

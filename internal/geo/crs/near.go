@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// nearWGS84 are geographic systems besides those of datums.txt whose coordinates differ from WGS 84 by less than the two metres or so that most
-// data of theirs are good for, by EPSG code.
+// nearWGS84 are geographic systems besides those of datums.txt whose coordinates differ from WGS 84 by less than the
+// two metres or so that most data of theirs are good for, by EPSG code.
 var nearWGS84 = map[int]string{4019: "GRS 1980", 4937: "ETRS89 (3D)", 9000: "ITRF2014", 9067: "ETRF2000"}
 
 // nearName is the name of a geographic system that is taken as CRS84; "" when it is none.
@@ -33,14 +33,15 @@ var shifted = map[int]string{
 	7415: "Amersfoort / RD New with heights", 21781: "CH1903 / LV03", 27700: "OSGB36 / British National Grid", 28992: "Amersfoort / RD New", 31370: "BD72 / Belgian Lambert 72",
 }
 
-// Near returns the served system as which coordinates in a system of EPSG that is not served itself can be taken, and a note that tells
-// what that means; false when there is none.
+// Near returns the served system as which coordinates in a system of EPSG that is not served itself can be taken, and
+// a note that tells what that means; false when there is none.
 func Near(epsg int) (id ID, note string, ok bool) {
 	if epsg == 4979 {
 		return CRS84, "EPSG:4979 (WGS 84 with heights) is taken as CRS84; heights are passed on as they are", true
 	}
 	if name := nearName(epsg); name != "" {
-		return CRS84, fmt.Sprintf("EPSG:%d (%s) is taken as CRS84; positions may be off by up to two metres", epsg, name), true
+		return CRS84, fmt.Sprintf("EPSG:%d (%s) is taken as CRS84; positions may be off by up to two metres", epsg,
+			name), true
 	}
 	if slices.Contains(googleCodes, epsg) {
 		return WebMercator, fmt.Sprintf("the code %d is taken as %v", epsg, WebMercator), true
@@ -51,8 +52,8 @@ func Near(epsg int) (id ID, note string, ok bool) {
 	return 0, "", false
 }
 
-// NorthFirst reports whether EPSG puts latitude or northing before longitude or easting in a system of its own; known is false for one that
-// is neither served nor taken as one that is (see Near).
+// NorthFirst reports whether EPSG puts latitude or northing before longitude or easting in a system of its own; known
+// is false for one that is neither served nor taken as one that is (see Near).
 func NorthFirst(epsg int) (north, known bool) {
 	if epsg == 4979 || nearName(epsg) != "" { // all of degrees have latitude first
 		return true, true
@@ -69,13 +70,14 @@ func NorthFirst(epsg int) (north, known bool) {
 // nearNote tells of a system on a datum that is WGS 84 or ETRS89 only within some metres; "" for others.
 func (id ID) nearNote() string {
 	if s := id.find(); s != nil && s.datum.off > 0.5 {
-		return fmt.Sprintf("%v is on %s, which is taken as WGS 84; positions may be off by up to two metres", id, s.datum.name)
+		return fmt.Sprintf("%v is on %s, which is taken as WGS 84; positions may be off by up to two metres", id,
+			s.datum.name)
 	}
 	return ""
 }
 
-// FromEPSG returns the system as which coordinates in a system of EPSG are served. note tells what is not quite so; wrong, why they are not
-// served, with the cure for a file.
+// FromEPSG returns the system as which coordinates in a system of EPSG are served. note tells what is not quite so;
+// wrong, why they are not served, with the cure for a file.
 func FromEPSG(code int) (id ID, note, wrong string) {
 	if id := ID(code); id != CRS84 && !id.Own() && id.Valid() {
 		return id, id.nearNote(), ""
@@ -91,10 +93,15 @@ func FromEPSG(code int) (id ID, note, wrong string) {
 	return 0, "", fmt.Sprintf("%s; transform the data, for example with %s -t_srs %v", why, how, to)
 }
 
-// Unserved tells why coordinates in a system of EPSG are not served, and the geographic system to which they are best transformed.
+// Unserved tells why coordinates in a system of EPSG are not served, and the geographic system to which they are best
+// transformed.
 func Unserved(code int) (why string, to ID) {
 	if name := shifted[code]; name != "" {
-		return fmt.Sprintf("the reference system EPSG:%d is not served (%s: a datum of its own, from which a shift by grid leads to ETRS89)", code, name), ETRS89
+		return fmt.Sprintf(
+			"the reference system EPSG:%d is not served (%s: a datum of its own, from which a shift by grid leads to ETRS89)",
+			code,
+			name,
+		), ETRS89
 	}
 	return fmt.Sprintf("the reference system EPSG:%d is not served", code), WGS84
 }

@@ -41,7 +41,8 @@ func TestNorthFirstOfEPSG(t *testing.T) {
 	}
 }
 
-// TestAcceptAxesAgreeWithPROJ compares all systems that are served, or taken as one that is, with projinfo. It runs with the real clients.
+// TestAcceptAxesAgreeWithPROJ compares all systems that are served, or taken as one that is, with projinfo. It runs
+// with the real clients.
 func TestAcceptAxesAgreeWithPROJ(t *testing.T) {
 	if os.Getenv("GRENSE_ACCEPT") == "" {
 		t.Skip("make accept compares with projinfo")
@@ -68,7 +69,9 @@ func TestAcceptAxesAgreeWithPROJ(t *testing.T) {
 		axis, _, _ = strings.Cut(rest, ",")
 		_, second, _ := strings.Cut(rest, `AXIS["`)
 		_, second, _ = strings.Cut(second, `",`)
-		if want := axis == "north" && strings.HasPrefix(second, "east") || strings.HasPrefix(name, "northing"); want != north || axis == "" { // at a pole both lead north, or south
+		// at a pole both lead north, or south
+		if want := axis == "north" && strings.HasPrefix(second, "east") || strings.HasPrefix(name, "northing"); want != north ||
+			axis == "" {
 			t.Errorf("%d: the first axis is %q, north first is %v", code, axis, north)
 		}
 		n++

@@ -6,8 +6,8 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// Nearest looks for the position nearest to another one, on vertices and edges. Edges are straight in their own system. Make it by NewNearest. It is not safe for
-// concurrent use.
+// Nearest looks for the position nearest to another one, on vertices and edges. Edges are straight in their own
+// system. Make it by NewNearest. It is not safe for concurrent use.
 type Nearest struct {
 	Least float64   // distance so far, on a sphere of radius 1; what is not nearer does not count
 	Best  orb.Point // that position, in the system of the vertices; none while nothing was nearer
@@ -24,7 +24,8 @@ func NewNearest(at orb.Point, back Func) Nearest {
 	return n
 }
 
-// Vertex is a position as it is stored, in CRS84, and on a plane around the one looked from, on which distances and directions from there are those of a sphere of radius 1.
+// Vertex is a position as it is stored, in CRS84, and on a plane around the one looked from, on which distances and
+// directions from there are those of a sphere of radius 1.
 type Vertex struct{ stored, degrees, plane orb.Point }
 
 // Vertex places a position.
@@ -50,7 +51,8 @@ func (n *Nearest) Known(p, degrees orb.Point) Vertex {
 // long is the length of (x, y), of numbers that are neither huge nor tiny, if not 0: math.Hypot takes thrice as long.
 func long(x, y float64) float64 { return math.Sqrt(x*x + y*y) }
 
-// ahead is an angle by its sine, that is not 0: how many times it is its sine. Small ones are found by the first members of their series.
+// ahead is an angle by its sine, that is not 0: how many times it is its sine. Small ones are found by the first
+// members of their series.
 func ahead(sin, cos float64) float64 {
 	if s := sin * sin; s < 1e-3 && cos > 0 {
 		return 1 + s*(1./6+s*(3./40+s*(15./336+s*(105./3456+s*945./42240))))
@@ -59,19 +61,22 @@ func ahead(sin, cos float64) float64 {
 }
 
 const (
-	// straight is by how much an edge may bend on the plane and be taken as straight: some centimetres, by which one of a kilometre bends.
+	// straight is by how much an edge may bend on the plane and be taken as straight: some centimetres, by which one
+	// of a kilometre bends.
 	straight = 1.5e-4 * 1.5e-4
-	// gentle is the length, and mild the distance from the position looked from, up to which how an edge bends tells how its halves do: some 600 km and 6,000 km.
+	// gentle is the length, and mild the distance from the position looked from, up to which how an edge bends tells
+	// how its halves do: some 600 km and 6,000 km.
 	gentle, mild = 0.1, 1
 	// polar is the latitude from which parallels bend more than lines on other maps.
 	polar = 80
 )
 
-// Edge measures an edge. Where it may be the nearest it is halved until it bends too little to matter, while there is a number between its ends: opposite the position that is looked
-// from, the plane has no end.
+// Edge measures an edge. Where it may be the nearest it is halved until it bends too little to matter, while there is
+// a number between its ends: opposite the position that is looked from, the plane has no end.
 func (n *Nearest) Edge(a, b Vertex) { n.edge(a, b, math.Inf(1)) }
 
-// mostBend is by how much an edge may bend: its length squared, and around a pole, or more than half around the world, by as much of its way as it turns.
+// mostBend is by how much an edge may bend: its length squared, and around a pole, or more than half around the
+// world, by as much of its way as it turns.
 func mostBend(a, b Vertex, length float64) float64 {
 	bend := length * length
 	from, to := math.Abs(a.degrees[1]), math.Abs(b.degrees[1])
@@ -100,7 +105,8 @@ func (n *Nearest) edge(a, b Vertex, bend float64) {
 			m := n.Vertex(middle)
 			half := math.Inf(1)
 			if length < gentle && d < mild {
-				// Halves of an arc that turns by less than two bend by little more than a quarter of what it does; what is not an arc about it, by less than its length to the third.
+				// Halves of an arc that turns by less than two bend by little more than a quarter of what it does;
+				// what is not an arc about it, by less than its length to the third.
 				if s := long(m.plane[0]-(a.plane[0]+b.plane[0])/2, m.plane[1]-(a.plane[1]+b.plane[1])/2); s < length/4 {
 					half = s/2 + length*length*length
 				}
@@ -123,8 +129,8 @@ func (n *Nearest) Metres() float64 {
 	return Distance(n.at, orb.Point{x, y})
 }
 
-// A distance along the ellipsoid is at least and at most so many metres for each radian on the sphere that has the same longitudes and latitudes: the smallest
-// and the largest radius of curvature of GRS 80.
+// A distance along the ellipsoid is at least and at most so many metres for each radian on the sphere that has the
+// same longitudes and latitudes: the smallest and the largest radius of curvature of GRS 80.
 const (
 	LeastRadius = 6335439.0
 	MostRadius  = 6399594.0

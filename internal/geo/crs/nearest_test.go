@@ -10,7 +10,8 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// TestEdgesAreMeasuredWhereTheyAreNearest holds single edges, short and long, in degrees and in metres, up to the poles, against many positions on each.
+// TestEdgesAreMeasuredWhereTheyAreNearest holds single edges, short and long, in degrees and in metres, up to the
+// poles, against many positions on each.
 func TestEdgesAreMeasuredWhereTheyAreNearest(t *testing.T) {
 	t.Parallel()
 	utm, err := crs.Between(crs.UTM33, crs.CRS84)
@@ -67,7 +68,8 @@ func TestEdgesAreMeasuredWhereTheyAreNearest(t *testing.T) {
 			n.Edge(n.Vertex(a), n.Vertex(b))
 			// Between two positions may lie one that is nearer, half a step from both.
 			if got := n.Least; got > least+within || got < math.Sqrt(max(0, least*least-step*step/4))-within {
-				t.Fatalf("%s %d: from %v to the edge %v %v it is %v, of %d positions on it the nearest is at %v", tt.name, i, at, a, b, got, parts, least)
+				t.Fatalf("%s %d: from %v to the edge %v %v it is %v, of %d positions on it the nearest is at %v",
+					tt.name, i, at, a, b, got, parts, least)
 			}
 		}
 	}

@@ -16,7 +16,14 @@ func ownText(method, parameters string) string {
 }
 
 func parameters(lat0, lon0, scale, fe, fn float64) string {
-	return fmt.Sprintf(`PARAMETER["Latitude_Of_Origin",%v],PARAMETER["Central_Meridian",%v],PARAMETER["Scale_Factor",%v],PARAMETER["False_Easting",%v],PARAMETER["False_Northing",%v]`, lat0, lon0, scale, fe, fn)
+	return fmt.Sprintf(
+		`PARAMETER["Latitude_Of_Origin",%v],PARAMETER["Central_Meridian",%v],PARAMETER["Scale_Factor",%v],PARAMETER["False_Easting",%v],PARAMETER["False_Northing",%v]`,
+		lat0,
+		lon0,
+		scale,
+		fe,
+		fn,
+	)
 }
 
 // TestSystemsWithoutACodeAreServedFromTheirParameters compares with cs2cs (PROJ 9.1.1).
@@ -31,7 +38,9 @@ func TestSystemsWithoutACodeAreServedFromTheirParameters(t *testing.T) {
 		"stereographic, far":  {ownText("Stereographic", parameters(46.5, 25.1, 0.9998, 500000, 400000)), -3, 60, -1060261.693510219, 2224017.262218395},
 	} {
 		id, note, wrong := crs.FromText(c.text)
-		if !id.Own() || !id.Valid() || note != "" || wrong != "" || id.URI() != "" || id.String() != `"Local grid"` || id.NorthFirst() || id.Geographic() {
+		if !id.Own() || !id.Valid() || note != "" || wrong != "" || id.URI() != "" || id.String() != `"Local grid"` ||
+			id.NorthFirst() ||
+			id.Geographic() {
 			t.Errorf("%s: %v, %q, %q", name, id, note, wrong)
 			continue
 		}

@@ -8,8 +8,10 @@ import (
 
 const uriPrefix = "http://www.opengis.net/def/crs/"
 
-// Parse reads the name of a CRS that is served: its URI with http or https (http://www.opengis.net/def/crs/EPSG/0/25833), a safe
-// CURIE ([EPSG:25833], also without brackets) or a URN (urn:ogc:def:crs:EPSG::25833). EPSG:900913, EPSG:3785, ESRI:102100 and ESRI:102113 are EPSG:3857. False for everything else.
+// Parse reads the name of a CRS that is served: its URI with http or https
+// (http://www.opengis.net/def/crs/EPSG/0/25833), a safe CURIE ([EPSG:25833], also without brackets) or a URN
+// (urn:ogc:def:crs:EPSG::25833). EPSG:900913, EPSG:3785, ESRI:102100 and ESRI:102113 are EPSG:3857. False for
+// everything else.
 func Parse(s string) (ID, bool) {
 	authority, version, code, ok := split(s)
 	if !ok || !isVersion(version) {

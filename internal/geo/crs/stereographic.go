@@ -11,7 +11,13 @@ type polarStereographic struct {
 }
 
 func newPolar(el ellipsoid, c conversion) *polarStereographic {
-	p := &polarStereographic{lon0: c.lon0 * radian, fe: c.fe, fn: c.fn, north: math.Copysign(1, c.lat0), e: math.Sqrt(el.eccentricity2())}
+	p := &polarStereographic{
+		lon0:  c.lon0 * radian,
+		fe:    c.fe,
+		fn:    c.fn,
+		north: math.Copysign(1, c.lat0),
+		e:     math.Sqrt(el.eccentricity2()),
+	}
 	if c.scale != 0 {
 		p.radius = 2 * el.a * c.scale / math.Sqrt(math.Pow(1+p.e, 1+p.e)*math.Pow(1-p.e, 1-p.e))
 		return p
@@ -41,8 +47,9 @@ func (p *polarStereographic) inverse(x, y float64) (lon, lat float64) {
 	return wrap((p.lon0 + math.Atan2(x, y)) * degree), lat * p.north
 }
 
-// stereographic is the oblique or equatorial stereographic projection of the ellipsoid by way of a sphere: the conformal one of Gauss (EPSG
-// method 9809), or that of the conformal latitude (Snyder 1987, Map Projections: A Working Manual, 21-24 to 21-40).
+// stereographic is the oblique or equatorial stereographic projection of the ellipsoid by way of a sphere: the
+// conformal one of Gauss (EPSG method 9809), or that of the conformal latitude (Snyder 1987, Map Projections: A
+// Working Manual, 21-24 to 21-40).
 type stereographic struct {
 	lon0, lat0, fe, fn float64 // degrees, degrees, metres, metres
 	diameter           float64 // of the sphere times the scale, metres

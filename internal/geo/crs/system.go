@@ -38,7 +38,8 @@ type datum struct {
 	off       float64 // accuracy of the transformation to WGS 84 or ETRS89, in metres
 }
 
-// The systems of the EPSG dataset that conversion can express, on datums without a shift to WGS 84 or ETRS89, and those datums.
+// The systems of the EPSG dataset that conversion can express, on datums without a shift to WGS 84 or ETRS89, and
+// those datums.
 var (
 	//go:embed systems.txt
 	systemLines string
@@ -56,8 +57,17 @@ var registered = sync.OnceValue(func() *register {
 	r := &register{datums: map[int]*datum{}, lines: map[ID][]string{}}
 	for line := range strings.Lines(datumLines) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		r.datums[int(number(f[0]))] = &datum{code: int(number(f[0])), name: f[1], authority: int(number(f[2])), long: f[3], esri: f[4], ellipsoid: f[5], shape: int(number(f[6])),
-			el: ellipsoid{number(f[7]), number(f[8])}, off: number(f[9])}
+		r.datums[int(number(f[0]))] = &datum{
+			code:      int(number(f[0])),
+			name:      f[1],
+			authority: int(number(f[2])),
+			long:      f[3],
+			esri:      f[4],
+			ellipsoid: f[5],
+			shape:     int(number(f[6])),
+			el:        ellipsoid{number(f[7]), number(f[8])},
+			off:       number(f[9]),
+		}
 	}
 	for line := range strings.Lines(systemLines) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
@@ -78,10 +88,19 @@ func number(s string) float64 {
 // conversionOf reads the parameters of a line.
 func conversionOf(line []string) conversion {
 	v := func(i int) float64 { return number(line[4+i]) }
-	return conversion{method: method(line[3]), lat0: v(0), lon0: v(1), scale: v(2), parallels: [2]float64{v(3), v(4)}, fe: v(5), fn: v(6)}
+	return conversion{
+		method:    method(line[3]),
+		lat0:      v(0),
+		lon0:      v(1),
+		scale:     v(2),
+		parallels: [2]float64{v(3), v(4)},
+		fe:        v(5),
+		fn:        v(6),
+	}
 }
 
-// built caches systems by ID, and the IDs of systems without a code by their datum and conversion. Entries never change.
+// built caches systems by ID, and the IDs of systems without a code by their datum and conversion. Entries never
+// change.
 type built struct {
 	byID sync.Map // ID to *system
 	mu   sync.Mutex
@@ -114,8 +133,15 @@ func (r *register) build(id ID) *system {
 	case WGS84, ETRS89:
 		return geographic(r.datums[int(id)].name, true, int(id))
 	case WebMercator:
-		return &system{id: id, name: "WGS 84 / Pseudo-Mercator", datum: r.datums[int(WGS84)], domain: mercator, area: orb.Bound{Min: orb.Point{-180, -85.06}, Max: orb.Point{180, 85.06}},
-			conversion: conversion{method: methodMercator, scale: 1}, proj: sphericalMercator{}}
+		return &system{
+			id:         id,
+			name:       "WGS 84 / Pseudo-Mercator",
+			datum:      r.datums[int(WGS84)],
+			domain:     mercator,
+			area:       orb.Bound{Min: orb.Point{-180, -85.06}, Max: orb.Point{180, 85.06}},
+			conversion: conversion{method: methodMercator, scale: 1},
+			proj:       sphericalMercator{},
+		}
 	}
 	line := r.lines[id]
 	if line == nil {
@@ -135,7 +161,8 @@ func newSystem(id ID, name string, d *datum, c conversion) *system {
 // firstOwn is where the IDs of systems without a code begin. GeoPackages have them as srs_id, which has 32 bits.
 const firstOwn ID = 1 << 30
 
-// Own reports whether id is of a system without a code. It has no URI: coordinates are stored in it, but nobody can ask for them.
+// Own reports whether id is of a system without a code. It has no URI: coordinates are stored in it, but nobody can
+// ask for them.
 func (id ID) Own() bool { return id >= firstOwn }
 
 // own returns the ID of a system by its parameters: the same ones always give the same ID.
@@ -180,12 +207,27 @@ func square(x, y, half float64) orb.Bound {
 	return orb.Bound{Min: orb.Point{x - half, y - half}, Max: orb.Point{x + half, y + half}}
 }
 
-// Served lists the systems that any collection is offered in where its features lie in their Area, CRS84 first. The caller owns the slice.
+// Served lists the systems that any collection is offered in where its features lie in their Area, CRS84 first. The
+// caller owns the slice.
 func Served() []ID {
-	return []ID{CRS84, WGS84, ETRS89, WebMercator, UTM32, UTM33, UTM35, WGS84UTM32, WGS84UTM33, WGS84UTM35, LAEAEurope, LAEANorthPole}
+	return []ID{
+		CRS84,
+		WGS84,
+		ETRS89,
+		WebMercator,
+		UTM32,
+		UTM33,
+		UTM35,
+		WGS84UTM32,
+		WGS84UTM33,
+		WGS84UTM35,
+		LAEAEurope,
+		LAEANorthPole,
+	}
 }
 
-// Text returns the definition as well-known text (OGC 01-009), as a GeoPackage has it; "undefined" for an ID that is not known.
+// Text returns the definition as well-known text (OGC 01-009), as a GeoPackage has it; "undefined" for an ID that is
+// not known.
 func (id ID) Text() string {
 	s := id.find()
 	if s == nil {
@@ -204,7 +246,9 @@ func (id ID) Text() string {
 	b.WriteString(`,UNIT["metre",1,AUTHORITY["EPSG","9001"]]`)
 	switch {
 	case id == WebMercator: // the sphere, which this form cannot say
-		b.WriteString(`,EXTENSION["PROJ4","+proj=merc +a=6378137 +b=6378137 +lat_ts=0 +lon_0=0 +x_0=0 +y_0=0 +k=1 +units=m +nadgrids=@null +wktext +no_defs"]`)
+		b.WriteString(
+			`,EXTENSION["PROJ4","+proj=merc +a=6378137 +b=6378137 +lat_ts=0 +lon_0=0 +x_0=0 +y_0=0 +k=1 +units=m +nadgrids=@null +wktext +no_defs"]`,
+		)
 	case id.Own():
 		return b.String() + "]"
 	}
@@ -228,16 +272,29 @@ func underscored(s string) string {
 }
 
 func (d *datum) text() string {
-	return fmt.Sprintf(`GEOGCS["%s",DATUM["%s",SPHEROID["%s",%s,%s,AUTHORITY["EPSG","%d"]],AUTHORITY["EPSG","%d"]],PRIMEM["Greenwich",0,AUTHORITY["EPSG","8901"]],`+
-		`UNIT["degree",0.0174532925199433,AUTHORITY["EPSG","9122"]],AXIS["Latitude",NORTH],AXIS["Longitude",EAST],AUTHORITY["EPSG","%d"]]`,
-		d.name, d.wkt(), d.ellipsoid, strconv.FormatFloat(d.el.a, 'f', -1, 64), strconv.FormatFloat(d.el.invf, 'f', -1, 64), d.shape, d.authority, d.code)
+	return fmt.Sprintf(
+		`GEOGCS["%s",DATUM["%s",SPHEROID["%s",%s,%s,AUTHORITY["EPSG","%d"]],AUTHORITY["EPSG","%d"]],PRIMEM["Greenwich",0,AUTHORITY["EPSG","8901"]],`+
+			`UNIT["degree",0.0174532925199433,AUTHORITY["EPSG","9122"]],AXIS["Latitude",NORTH],AXIS["Longitude",EAST],AUTHORITY["EPSG","%d"]]`,
+		d.name,
+		d.wkt(),
+		d.ellipsoid,
+		strconv.FormatFloat(d.el.a, 'f', -1, 64),
+		strconv.FormatFloat(d.el.invf, 'f', -1, 64),
+		d.shape,
+		d.authority,
+		d.code,
+	)
 }
 
-// near reports whether two conversions are the same but for rounding in texts, whichever standard parallel stands first.
+// near reports whether two conversions are the same but for rounding in texts, whichever standard parallel stands
+// first.
 func (c conversion) near(o conversion) bool {
 	same := func(a, b, slack float64) bool { return math.Abs(a-b) <= slack }
 	const angle, length = 1e-9, 1e-6 // degrees, metres
 	swapped := same(c.parallels[0], o.parallels[1], angle) && same(c.parallels[1], o.parallels[0], angle)
-	return c.method == o.method && same(c.lat0, o.lat0, angle) && same(c.lon0, o.lon0, angle) && same(c.scale, o.scale, 1e-12) && same(c.fe, o.fe, length) && same(c.fn, o.fn, length) &&
+	return c.method == o.method && same(c.lat0, o.lat0, angle) && same(c.lon0, o.lon0, angle) &&
+		same(c.scale, o.scale, 1e-12) &&
+		same(c.fe, o.fe, length) &&
+		same(c.fn, o.fn, length) &&
 		(swapped || same(c.parallels[0], o.parallels[0], angle) && same(c.parallels[1], o.parallels[1], angle))
 }

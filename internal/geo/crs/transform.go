@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Func transforms one point, x before y. For input that no point of the earth has it returns NaN or Inf. It is pure, allocates
-// nothing and is safe for concurrent use.
+// Func transforms one point, x before y. For input that no point of the earth has it returns NaN or Inf. It is pure,
+// allocates nothing and is safe for concurrent use.
 type Func func(x, y float64) (float64, float64)
 
 // Same reports whether coordinates of the two systems are equal, but for their axis order at the edge.
@@ -91,8 +91,8 @@ func (e ellipsoid) eccentricity2() float64 {
 	return f * (2 - f)
 }
 
-// sphericalMercator is the projection of EPSG method 1024 (Popular Visualisation Pseudo-Mercator). The poles, which it sends to
-// infinity, come out at about 2.4e8 m, as in PROJ.
+// sphericalMercator is the projection of EPSG method 1024 (Popular Visualisation Pseudo-Mercator). The poles, which
+// it sends to infinity, come out at about 2.4e8 m, as in PROJ.
 type sphericalMercator struct{}
 
 func (sphericalMercator) forward(lon, lat float64) (x, y float64) {

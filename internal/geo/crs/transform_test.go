@@ -1,7 +1,7 @@
 package crs_test
 
-// testdata/cs2cs.txt holds results of PROJ 9.1.1, one point a line: EPSG code, lon, lat (degrees), x, y (metres). It was made by
-// this script:
+// testdata/cs2cs.txt holds results of PROJ 9.1.1, one point a line: EPSG code, lon, lat (degrees), x, y (metres). It
+// was made by this script:
 //
 //	points() { # west south east north: 40 points of a low-discrepancy sequence
 //		awk -v w=$1 -v s=$2 -v e=$3 -v n=$4 'BEGIN { for (i = 1; i <= 40; i++) {
@@ -38,8 +38,8 @@ package crs_test
 //		IFS=: read code swap base w e <<< "$c"; points $w -80 $e 10 | of $code $swap $base
 //	done
 //
-// The inverse of PROJ is no reference for the azimuthal systems: before 9.5 its authalic latitude is a series of order 3, off by a
-// millimetre. There the results forward are tested in both directions.
+// The inverse of PROJ is no reference for the azimuthal systems: before 9.5 its authalic latitude is a series of
+// order 3, off by a millimetre. There the results forward are tested in both directions.
 
 import (
 	"bufio"
@@ -231,7 +231,8 @@ func TestIllegalInputNeverPanics(t *testing.T) {
 	}
 }
 
-// BenchmarkBetween: forward 200 ns and inverse 270 ns in UTM, 60 and 135 ns in LAEA, 40 and 30 ns in Mercator, no allocation.
+// BenchmarkBetween: forward 200 ns and inverse 270 ns in UTM, 60 and 135 ns in LAEA, 40 and 30 ns in Mercator, no
+// allocation.
 func BenchmarkBetween(b *testing.B) {
 	for _, id := range []crs.ID{crs.WebMercator, crs.UTM33, crs.LAEAEurope} {
 		for _, dir := range [][2]crs.ID{{crs.CRS84, id}, {id, crs.CRS84}} {

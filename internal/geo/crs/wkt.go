@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// FromText identifies a system by its well-known text, as a .prj or a GeoPackage has it: by its code, or where it states none by its datum, method
-// and parameters. Axes are taken as x before y. note tells what is not quite so; wrong, why it is not served, with the cure.
+// FromText identifies a system by its well-known text, as a .prj or a GeoPackage has it: by its code, or where it
+// states none by its datum, method and parameters. Axes are taken as x before y. note tells what is not quite so;
+// wrong, why it is not served, with the cure.
 func FromText(text string) (id ID, note, wrong string) {
 	w, ok := parseWKT(text)
 	if !ok {
@@ -34,7 +35,8 @@ func (w wkt) identify() (id ID, note, wrong string) {
 			return id, "", ""
 		}
 	}
-	if a, ok := w.find("AUTHORITY", "ID"); ok && len(a.texts) >= 2 && strings.EqualFold(a.texts[0], "OGC") && a.texts[1] == "CRS84" {
+	if a, ok := w.find("AUTHORITY", "ID"); ok && len(a.texts) >= 2 && strings.EqualFold(a.texts[0], "OGC") &&
+		a.texts[1] == "CRS84" {
 		return CRS84, "", ""
 	}
 	switch w.word {
@@ -74,7 +76,8 @@ func shorten(s string) string {
 	return s
 }
 
-// datumNames are names of datums in well-known text besides those that datums.txt tells, by the code of the geographic system.
+// datumNames are names of datums in well-known text besides those that datums.txt tells, by the code of the
+// geographic system.
 var datumNames = map[string]int{
 	"WGS84": 4326, "WORLD_GEODETIC_SYSTEM_1984": 4326, "RESEAU_GEODESIQUE_FRANCAIS_1993": 4171, "ETRF2000_PL": 9702,
 }
@@ -85,7 +88,8 @@ func (w wkt) base() wkt {
 	return base
 }
 
-// datum finds the datum of a geographic system by its name; nil when it is none of those without a shift to WGS 84 or ETRS89.
+// datum finds the datum of a geographic system by its name; nil when it is none of those without a shift to WGS 84 or
+// ETRS89.
 func (w wkt) datum() *datum {
 	d, _ := w.find("DATUM", "ENSEMBLE")
 	if pm, ok := w.find("PRIMEM"); ok && len(pm.texts) == 2 {
@@ -123,8 +127,8 @@ func (w wkt) unit(perUnit float64) bool {
 	return err == nil && math.Abs(f-perUnit) < 1e-9*perUnit
 }
 
-// projected identifies a projected system by its datum, method and parameters, as one with a code where there is one; 0 when it cannot be
-// transformed.
+// projected identifies a projected system by its datum, method and parameters, as one with a code where there is one;
+// 0 when it cannot be transformed.
 func (w wkt) projected() (id ID, note string) {
 	d := w.base().datum()
 	c, ok := w.conversion()
@@ -144,7 +148,8 @@ func (w wkt) projected() (id ID, note string) {
 	return id, id.nearNote()
 }
 
-// best chooses among systems that differ in their names or axes only: by the name, then those of Served, then x before y.
+// best chooses among systems that differ in their names or axes only: by the name, then those of Served, then x
+// before y.
 func (w wkt) best(ids []ID) (best ID) {
 	rank := func(id ID) int {
 		s, name := id.find(), strings.ToUpper(underscored(w.name()))
@@ -178,7 +183,8 @@ var methods = map[string]method{
 	"mercator_1sp": methodMercator, "mercator_auxiliary_sphere": methodMercator, "popular_visualisation_pseudo_mercator": methodMercator,
 }
 
-// conversion reads the projection of a projected system; false when it is none that can be computed, or not in degrees and metres.
+// conversion reads the projection of a projected system; false when it is none that can be computed, or not in
+// degrees and metres.
 func (w wkt) conversion() (c conversion, ok bool) {
 	from, how := w, "PROJECTION"
 	_, stated := w.find("UNIT")
@@ -194,11 +200,18 @@ func (w wkt) conversion() (c conversion, ok bool) {
 	if c.method, ok = methods[name]; !ok {
 		return c, false
 	}
-	c.lat0, c.lon0 = from.first(0, "latitude_of_origin", "latitude_of_center", "latitude_of_natural_origin", "latitude_of_false_origin"),
-		from.first(0, "central_meridian", "longitude_of_center", "longitude_of_origin", "longitude_of_natural_origin", "longitude_of_false_origin")
-	c.fe, c.fn = from.first(0, "false_easting", "easting_at_false_origin"), from.first(0, "false_northing", "northing_at_false_origin")
+	c.lat0, c.lon0 = from.first(0, "latitude_of_origin", "latitude_of_center", "latitude_of_natural_origin",
+		"latitude_of_false_origin"),
+		from.first(0, "central_meridian", "longitude_of_center", "longitude_of_origin", "longitude_of_natural_origin",
+			"longitude_of_false_origin")
+	c.fe, c.fn = from.first(
+		0,
+		"false_easting",
+		"easting_at_false_origin",
+	), from.first(0, "false_northing", "northing_at_false_origin")
 	c.scale = from.first(1, "scale_factor", "scale_factor_at_natural_origin")
-	parallel := from.first(math.NaN(), "standard_parallel_1", "latitude_of_1st_standard_parallel", "latitude_of_standard_parallel")
+	parallel := from.first(math.NaN(), "standard_parallel_1", "latitude_of_1st_standard_parallel",
+		"latitude_of_standard_parallel")
 	second := from.first(math.NaN(), "standard_parallel_2", "latitude_of_2nd_standard_parallel")
 	switch c.method {
 	case methodMercator:

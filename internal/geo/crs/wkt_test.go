@@ -53,7 +53,10 @@ func TestFromText(t *testing.T) {
 		"no text":       {text: "EPSG:4326", wrong: "not the text of a reference system"},
 	} {
 		id, note, wrong := crs.FromText(c.text)
-		if id != c.want || (note == "") != (c.note == "") || !strings.Contains(note, c.note) || (wrong == "") != (c.wrong == "") || !strings.Contains(wrong, c.wrong) || c.not != "" && strings.Contains(wrong, c.not) {
+		if id != c.want || (note == "") != (c.note == "") || !strings.Contains(note, c.note) ||
+			(wrong == "") != (c.wrong == "") ||
+			!strings.Contains(wrong, c.wrong) ||
+			c.not != "" && strings.Contains(wrong, c.not) {
 			t.Errorf("%s: %v, %q, %q", name, id, note, wrong)
 		}
 	}

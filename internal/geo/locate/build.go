@@ -21,14 +21,14 @@ type Builder struct {
 	ring    []uint32 // first vertices of the edges of the part at hand
 }
 
-// NewBuilder returns a Builder of an index of at most so many bytes, of a layer that back brings to CRS84. What it needs beside the index while it builds is a
-// fraction of that.
+// NewBuilder returns a Builder of an index of at most so many bytes, of a layer that back brings to CRS84. What it
+// needs beside the index while it builds is a fraction of that.
 func NewBuilder(limit int64, back crs.Func) *Builder {
 	return &Builder{x: Index{bound: wkb.EmptyBound(), back: back}, limit: limit}
 }
 
-// Add adds the next area: its geometry in WKB, whole and valid as stores hand it out. One without positions, or nil, holds nothing. ErrTooLarge
-// and ErrNoArea end the making.
+// Add adds the next area: its geometry in WKB, whole and valid as stores hand it out. One without positions, or nil,
+// holds nothing. ErrTooLarge and ErrNoArea end the making.
 func (b *Builder) Add(geometry []byte) error {
 	defer func() { b.feature++ }()
 	if len(geometry) == 0 {
@@ -188,7 +188,8 @@ func (b *Builder) Index(ctx context.Context) (*Index, error) {
 	return x, nil
 }
 
-// grid fills the cells. Until it is finished a cell is the number of a node, whose list is that of its parent and an entry more; 0 is the empty list.
+// grid fills the cells. Until it is finished a cell is the number of a node, whose list is that of its parent and an
+// entry more; 0 is the empty list.
 type grid struct {
 	x          *Index
 	nodes      []node
@@ -274,7 +275,8 @@ func (g *grid) put(s span, entry uint32) {
 	}
 }
 
-// child is the node of a list with one entry more. An area that a list is certain of gets no other entry, and one that it becomes certain of loses those that it has.
+// child is the node of a list with one entry more. An area that a list is certain of gets no other entry, and one
+// that it becomes certain of loses those that it has.
 func (g *grid) child(parent, entry uint32) uint32 {
 	f := g.featureOf(entry)
 	if e := g.nodes[parent].entry; parent != 0 && g.featureOf(e) == f {

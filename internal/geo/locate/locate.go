@@ -1,11 +1,14 @@
-// Package locate answers in memory which areas of a layer hold a position: exactly those that S_INTERSECTS finds, borders and vertices included.
+// Package locate answers in memory which areas of a layer hold a position: exactly those that S_INTERSECTS finds,
+// borders and vertices included.
 //
-// A grid lies over the layer. A cell that no border touches knows its areas; of any other a cell knows which polygons to ask, and a polygon finds
-// the few edges above and below a position in columns of equal width. A position lies in a polygon by the rule of even and odd over all its rings, and
-// in an area when it lies in one of its polygons or on an edge; signs of turns are exact. Coordinates are x before y, in the units of the layer, in which edges are
+// A grid lies over the layer. A cell that no border touches knows its areas; of any other a cell knows which polygons
+// to ask, and a polygon finds the few edges above and below a position in columns of equal width. A position lies in
+// a polygon by the rule of even and odd over all its rings, and in an area when it lies in one of its polygons or on
+// an edge; signs of turns are exact. Coordinates are x before y, in the units of the layer, in which edges are
 // straight. It takes polygons with closed rings alone: a layer with anything else is the store's to answer for.
 //
-// Outside of all it finds the nearest area: balls on the sphere hold runs of edges, and balls these, so that few edges are measured.
+// Outside of all it finds the nearest area: balls on the sphere hold runs of edges, and balls these, so that few
+// edges are measured.
 package locate
 
 import (
@@ -53,12 +56,12 @@ type part struct {
 	feature int32
 }
 
-// A cell is 0, certain with the number of the one area that covers it, or the place of its list. An entry of a list is certain with the number of an area, or
-// the number of a part to ask; those of an area follow each other.
+// A cell is 0, certain with the number of the one area that covers it, or the place of its list. An entry of a list
+// is certain with the number of an area, or the number of a part to ask; those of an area follow each other.
 const certain = 1 << 31
 
-// Append appends the numbers of the areas that hold a position to dst, in ascending order. Areas are numbered as they were added, from 0. A position that is
-// not finite lies nowhere.
+// Append appends the numbers of the areas that hold a position to dst, in ascending order. Areas are numbered as they
+// were added, from 0. A position that is not finite lies nowhere.
 func (x *Index) Append(dst []int32, px, py float64) []int32 {
 	b := &x.bound
 	if !(px >= b.Min[0] && px <= b.Max[0] && py >= b.Min[1] && py <= b.Max[1]) {
@@ -87,8 +90,8 @@ func (x *Index) Append(dst []int32, px, py float64) []int32 {
 	return dst
 }
 
-// cellOf is the number of the cell, or column, of a distance from the first. It rounds the same way for edges and for positions, and never descends as
-// the distance grows.
+// cellOf is the number of the cell, or column, of a distance from the first. It rounds the same way for edges and for
+// positions, and never descends as the distance grows.
 func cellOf(distance, scale float64, n int) int {
 	return min(max(int(distance*scale), 0), n-1)
 }

@@ -55,7 +55,9 @@ func (r record) Rows(string) ([]cql2.Record, error) { return nil, nil }
 // filtered are the numbers of the areas that S_INTERSECTS finds.
 func filtered(t testing.TB, areas [][]byte, p orb.Point) (out []int32) {
 	t.Helper()
-	m := cql2.NewMatcher(cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: "geometry"}, R: cql2.Geom{G: p, CRS: crs.CRS84}})
+	m := cql2.NewMatcher(
+		cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: "geometry"}, R: cql2.Geom{G: p, CRS: crs.CRS84}},
+	)
 	for i, a := range areas {
 		hit, err := m.Eval(record(a))
 		if err != nil {
@@ -76,8 +78,8 @@ func encoded(areas []orb.Geometry) [][]byte {
 	return out
 }
 
-// TestIndexFindsWhatTheFilterFinds compares areas of all shapes, with rings that cross themselves and each other, on a small lattice, whose points lie on many
-// vertices and edges.
+// TestIndexFindsWhatTheFilterFinds compares areas of all shapes, with rings that cross themselves and each other, on
+// a small lattice, whose points lie on many vertices and edges.
 func TestIndexFindsWhatTheFilterFinds(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -153,7 +155,8 @@ func onBorders(areas []orb.Geometry, r *rand.Rand, n int) (out []orb.Point) {
 		i := r.IntN(len(ring) - 1)
 		a, b := ring[i], ring[i+1]
 		middle := orb.Point{(a[0] + b[0]) / 2, (a[1] + b[1]) / 2}
-		out = append(out, a, middle, orb.Point{math.Nextafter(a[0], 200), a[1]}, orb.Point{middle[0], math.Nextafter(middle[1], -200)})
+		out = append(out, a, middle, orb.Point{math.Nextafter(a[0], 200), a[1]},
+			orb.Point{middle[0], math.Nextafter(middle[1], -200)})
 	}
 	return out
 }
@@ -255,7 +258,8 @@ func scattered(areas []orb.Geometry, r *rand.Rand, n int) []orb.Point {
 	return out
 }
 
-// BenchmarkAppend looks up random places in the boxes of municipalities. 357 of Norway (Kommuner-M, 84,349 positions): see CONTRIBUTING.md.
+// BenchmarkAppend looks up random places in the boxes of municipalities. 357 of Norway (Kommuner-M, 84,349
+// positions): see CONTRIBUTING.md.
 func BenchmarkAppend(b *testing.B) {
 	for _, name := range []string{"norway/robhop-2024/Kommuner-M.geojson.gz", "france/france-communes-2018.geojsonl.gz"} {
 		b.Run(strings.TrimSuffix(filepath.Base(name), ".gz"), func(b *testing.B) {

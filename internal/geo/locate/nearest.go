@@ -38,18 +38,27 @@ const (
 
 // Near is an area and its distance.
 type Near struct {
-	Area   int32
-	Metres float64 // along the ellipsoid, from a position outside of the area to its border; as store.Geometry.Distance has it
+	Area int32
+	// along the ellipsoid, from a position outside of the area to its border; as store.Geometry.Distance has it
+	Metres float64
 }
 
-// AppendNear appends the area that is nearest to a position in CRS84 to dst, with others that are hardly farther, in the order in which they were added; nothing where
-// no area has a position, and nothing or some where all are farther than so many metres. It is false, and dst is of no use, where more would have to be measured than it bounds.
+// AppendNear appends the area that is nearest to a position in CRS84 to dst, with others that are hardly farther, in
+// the order in which they were added; nothing where no area has a position, and nothing or some where all are farther
+// than so many metres. It is false, and dst is of no use, where more would have to be measured than it bounds.
 func (x *Index) AppendNear(dst []Near, at orb.Point, within float64) ([]Near, bool) {
 	if len(x.runs) == 0 {
 		return dst, true
 	}
 	var room [4]reached
-	s := nearSearch{x: x, near: crs.NewNearest(at, x.back), from: onSphere(at), least: math.Inf(1), reach: math.Inf(1), found: room[:0]}
+	s := nearSearch{
+		x:     x,
+		near:  crs.NewNearest(at, x.back),
+		from:  onSphere(at),
+		least: math.Inf(1),
+		reach: math.Inf(1),
+		found: room[:0],
+	}
 	if within < math.Pi*crs.LeastRadius {
 		s.come(within / crs.LeastRadius)
 	}
@@ -175,9 +184,15 @@ func (x *Index) tiers(ctx context.Context) error {
 	place := func(r run) uint64 {
 		p := x.vertices[r.first+r.edges/2]
 		const cells = 1 << 30
-		return coverage.Morton(coverage.Point{X: int32(finite(cells/width) * (p[0] - x.bound.Min[0])), Y: int32(finite(cells/height) * (p[1] - x.bound.Min[1]))})
+		return coverage.Morton(
+			coverage.Point{
+				X: int32(finite(cells/width) * (p[0] - x.bound.Min[0])),
+				Y: int32(finite(cells/height) * (p[1] - x.bound.Min[1])),
+			},
+		)
 	}
-	slices.SortFunc(x.runs, func(a, b run) int { return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.first, b.first)) })
+	slices.SortFunc(x.runs,
+		func(a, b run) int { return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.first, b.first)) })
 	tier := make([]ball, len(x.runs))
 	var points [][3]float64
 	for i, r := range x.runs {
@@ -225,7 +240,8 @@ func (x *Index) corner(p orb.Point) corner {
 	return corner{p, onSphere(orb.Point{lon, lat}), lon, math.Abs(math.Tan(lat * math.Pi / 180))}
 }
 
-// positions appends those of a run on the sphere, with some of its long edges, and tells how far from these the edges may lead.
+// positions appends those of a run on the sphere, with some of its long edges, and tells how far from these the edges
+// may lead.
 func (x *Index) positions(dst [][3]float64, r run) (out [][3]float64, pad float64) {
 	const long = 1e-2
 	var edge func(a, b corner, depth int)
@@ -238,7 +254,8 @@ func (x *Index) positions(dst [][3]float64, r run) (out [][3]float64, pad float6
 			return
 		}
 		dst = append(dst, b.at)
-		// Straight lines in degrees bend most along parallels, by the tangent of the latitude; those of projections less. None is longer than half a circle.
+		// Straight lines in degrees bend most along parallels, by the tangent of the latitude; those of projections
+		// less. None is longer than half a circle.
 		pad = max(pad, min(length/2, length*length*(1+max(a.slope, b.slope))/4))
 	}
 	last := x.corner(x.vertices[r.first])

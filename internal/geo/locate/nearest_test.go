@@ -67,7 +67,8 @@ func nearAgrees(t *testing.T, x *locate.Index, areas [][]byte, at orb.Point, bac
 	}
 }
 
-// TestNearestAreasAreThoseOfAllMeasuredOneByOne looks from places near and far, also from those that are as near to several.
+// TestNearestAreasAreThoseOfAllMeasuredOneByOne looks from places near and far, also from those that are as near to
+// several.
 func TestNearestAreasAreThoseOfAllMeasuredOneByOne(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -96,7 +97,8 @@ func TestNearestAreasAreThoseOfAllMeasuredOneByOne(t *testing.T) {
 	}
 }
 
-// TestNearestOfAwkwardLayers has areas at the poles, beyond the antimeridian, with long edges, without positions, and of one position.
+// TestNearestOfAwkwardLayers has areas at the poles, beyond the antimeridian, with long edges, without positions, and
+// of one position.
 func TestNearestOfAwkwardLayers(t *testing.T) {
 	t.Parallel()
 	square := func(x, y, side float64) orb.Polygon {
@@ -146,9 +148,21 @@ func TestNearestOfAwkwardLayers(t *testing.T) {
 			}
 			all := append(encoded(tt.areas), wkb.Append(nil, orb.Polygon{}))
 			r := rand.New(rand.NewPCG(25, 26))
-			points := []orb.Point{{180, 0.5}, {-180, 0.5}, {-179.5, -1}, {0, 90}, {180, -90}, {-170, 75}, {5.5, 60.5}, {6, 60.5}, {5, 59.9}, {-169, -60}}
+			points := []orb.Point{
+				{180, 0.5},
+				{-180, 0.5},
+				{-179.5, -1},
+				{0, 90},
+				{180, -90},
+				{-170, 75},
+				{5.5, 60.5},
+				{6, 60.5},
+				{5, 59.9},
+				{-169, -60},
+			}
 			for range 30 {
-				points = append(points, orb.Point{360*r.Float64() - 180, 180*r.Float64() - 90}, orb.Point{20 * r.Float64(), 55 + 20*r.Float64()})
+				points = append(points, orb.Point{360*r.Float64() - 180, 180*r.Float64() - 90},
+					orb.Point{20 * r.Float64(), 55 + 20*r.Float64()})
 			}
 			for _, p := range points {
 				nearAgrees(t, x, all, p, tt.back)
@@ -169,7 +183,8 @@ func TestLookingForTheNearestIsBounded(t *testing.T) {
 	if got, ok := x.AppendNear(nil, orb.Point{10, 0}, math.Inf(1)); ok {
 		t.Errorf("%v", got)
 	}
-	if got, ok := x.AppendNear(nil, orb.Point{12, 0}, math.Inf(1)); !ok || len(got) != 1 || math.Abs(got[0].Metres-111319.5) > 1 {
+	if got, ok := x.AppendNear(nil, orb.Point{12, 0}, math.Inf(1)); !ok || len(got) != 1 ||
+		math.Abs(got[0].Metres-111319.5) > 1 {
 		t.Errorf("from outside: %v %v", got, ok)
 	}
 }

@@ -55,8 +55,9 @@ func pairs(x *locate.Index, points []orb.Point) (out []pair) {
 	return out
 }
 
-// agree compares what was found with what another program (GEOS, PostGIS) says, in any order. Of areas that cross themselves, others leave out places that are vertices
-// of them: where they differ, exact arithmetic has to say that the place is on the border.
+// agree compares what was found with what another program (GEOS, PostGIS) says, in any order. Of areas that cross
+// themselves, others leave out places that are vertices of them: where they differ, exact arithmetic has to say that
+// the place is on the border.
 func agree(t *testing.T, areas []orb.Geometry, points []orb.Point, got, want []pair) {
 	t.Helper()
 	order := func(a, b pair) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.area, b.area)) }
@@ -143,11 +144,17 @@ func TestPostGISFindsTheSameAreas(t *testing.T) {
 		for i, p := range points {
 			xs[i], ys[i] = p[0], p[1]
 		}
-		rows, err := c.Query(ctx, "SELECT (p.ord-1)::int, area.i FROM unnest($1::float8[], $2::float8[]) WITH ORDINALITY p(x, y, ord) JOIN area ON ST_Intersects(area.g, ST_Point(p.x, p.y))", xs, ys)
+		rows, err := c.Query(
+			ctx,
+			"SELECT (p.ord-1)::int, area.i FROM unnest($1::float8[], $2::float8[]) WITH ORDINALITY p(x, y, ord) JOIN area ON ST_Intersects(area.g, ST_Point(p.x, p.y))",
+			xs,
+			ys,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (p pair, err error) { return p, r.Scan(&p.place, &p.area) })
+		want, err := pgx.CollectRows(rows,
+			func(r pgx.CollectableRow) (p pair, err error) { return p, r.Scan(&p.place, &p.area) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,8 +162,8 @@ func TestPostGISFindsTheSameAreas(t *testing.T) {
 	}
 }
 
-// geosOracle reads areas in hexadecimal WKB, a line each, from the file of its first argument and places as pairs of float64 from its input, and writes pairs of int32: the
-// places in the areas.
+// geosOracle reads areas in hexadecimal WKB, a line each, from the file of its first argument and places as pairs of
+// float64 from its input, and writes pairs of int32: the places in the areas.
 const geosOracle = `
 import sys, shapely, numpy
 areas = shapely.from_wkb(open(sys.argv[1]).read().split("\n"))

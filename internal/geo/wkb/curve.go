@@ -14,10 +14,11 @@ const (
 // maxArcPositions bounds the positions of a geometry whose arcs become lines.
 const maxArcPositions = 1 << 20
 
-// Straighten appends as ISO WKB the geometry that stands for one with arcs or of faces: arcs become lines that lie at most chord away, in the
-// unit of the positions; CircularString and CompoundCurve become LineString, CurvePolygon and Triangle Polygon, MultiCurve MultiLineString,
-// MultiSurface, PolyhedralSurface and TIN MultiPolygon (SQL/MM, 4.2; OGC 06-103r4, 6.1.12). Stored positions stay what they are; heights
-// are interpolated, measures left out. A circle is a CircularString of three positions whose last is the first: the middle one lies opposite.
+// Straighten appends as ISO WKB the geometry that stands for one with arcs or of faces: arcs become lines that lie at
+// most chord away, in the unit of the positions; CircularString and CompoundCurve become LineString, CurvePolygon and
+// Triangle Polygon, MultiCurve MultiLineString, MultiSurface, PolyhedralSurface and TIN MultiPolygon (SQL/MM, 4.2;
+// OGC 06-103r4, 6.1.12). Stored positions stay what they are; heights are interpolated, measures left out. A circle
+// is a CircularString of three positions whose last is the first: the middle one lies opposite.
 func Straighten(dst, b []byte, chord float64) ([]byte, error) {
 	s := straightener{r: NewReader(b), dst: dst, chord: chord, left: maxArcPositions}
 	k, err := s.r.Header()
@@ -27,7 +28,8 @@ func Straighten(dst, b []byte, chord float64) ([]byte, error) {
 	return s.dst, err
 }
 
-// Lines is Check of the geometry that is served for b: b itself, or where GeoJSON lacks its type what Straighten makes of it.
+// Lines is Check of the geometry that is served for b: b itself, or where GeoJSON lacks its type what Straighten
+// makes of it.
 func Lines(b []byte, chord float64) ([]byte, Info, error) {
 	in, err := Check(b)
 	if _, other := errors.AsType[*KindError](err); !other {
@@ -40,7 +42,8 @@ func Lines(b []byte, chord float64) ([]byte, Info, error) {
 	return b, in, err
 }
 
-// First returns the first position of a geometry of any type; false where there is none before something that cannot be read.
+// First returns the first position of a geometry of any type; false where there is none before something that cannot
+// be read.
 func First(b []byte) (x, y float64, ok bool) {
 	r := NewReader(b)
 	for range MaxDepth {
@@ -209,7 +212,8 @@ func (s *straightener) flush(z bool) error {
 	return nil
 }
 
-// curve reads a LineString, CircularString or CompoundCurve after its header, and adds its positions to the line, a common one once.
+// curve reads a LineString, CircularString or CompoundCurve after its header, and adds its positions to the line, a
+// common one once.
 func (s *straightener) curve(k Kind) error {
 	if k == CompoundCurve {
 		n, err := s.r.count(9)

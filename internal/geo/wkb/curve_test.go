@@ -153,7 +153,10 @@ func TestStraightenInterpolatesHeights(t *testing.T) {
 }
 
 func FuzzStraighten(f *testing.F) {
-	f.Add(group(wkb.CurvePolygon, group(wkb.CompoundCurve, curve(wkb.CircularString, 0, 0, 1, 1, 2, 0), curve(wkb.LineString, 2, 0, 0, 0))))
+	f.Add(
+		group(wkb.CurvePolygon,
+			group(wkb.CompoundCurve, curve(wkb.CircularString, 0, 0, 1, 1, 2, 0), curve(wkb.LineString, 2, 0, 0, 0))),
+	)
 	f.Add(group(wkb.TIN))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		out, err := wkb.Straighten(nil, b, 1e-3)

@@ -7,8 +7,9 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// Reader reads a geometry from its front: Header, and then by its type Point, Line (a LineString), Parts rings (each a Line), or Parts
-// members (each begun by Member). After an error it is of no further use. Its copies are independent.
+// Reader reads a geometry from its front: Header, and then by its type Point, Line (a LineString), Parts rings (each
+// a Line), or Parts members (each begun by Member). After an error it is of no further use. Its copies are
+// independent.
 type Reader struct {
 	b      []byte
 	stride int // bytes of a position
@@ -130,7 +131,8 @@ func (r *Reader) uint32(b []byte) uint32 {
 	return binary.LittleEndian.Uint32(b)
 }
 
-// Run is the positions of a point, a line or a ring, in order, which share memory with the bytes that were read. The zero Run has none.
+// Run is the positions of a point, a line or a ring, in order, which share memory with the bytes that were read. The
+// zero Run has none.
 type Run struct {
 	Kind Kind // Point, LineString or Polygon: what the positions are of
 	Ring int  // of a Polygon: 0 for the outer ring
@@ -196,8 +198,9 @@ func (p *Run) valid() bool {
 	return true
 }
 
-// Walk calls fn with each run of a geometry in the order of storage, until fn returns false, which is no error. A point, line or polygon
-// without positions gives at most runs of none. Faults are found as far as it goes; numbers are not looked at.
+// Walk calls fn with each run of a geometry in the order of storage, until fn returns false, which is no error. A
+// point, line or polygon without positions gives at most runs of none. Faults are found as far as it goes; numbers
+// are not looked at.
 func Walk(b []byte, fn func(Run) bool) error {
 	r := Reader{b: b}
 	k, err := r.Header()
@@ -250,7 +253,8 @@ type Info struct {
 	Bound     orb.Bound // EmptyBound without positions
 }
 
-// Check reads all of b and tells whether it is a geometry: the one answer that counts. It allocates nothing but its error.
+// Check reads all of b and tells whether it is a geometry: the one answer that counts. It allocates nothing but its
+// error.
 func Check(b []byte) (Info, error) {
 	r := Reader{b: b}
 	k, err := r.Header()
@@ -282,8 +286,8 @@ func Check(b []byte) (Info, error) {
 	return in, nil
 }
 
-// Decode reads a geometry, heights left out. Points without coordinates are left out of collections; alone, one gives an empty
-// MultiPoint. It fails exactly when Check does. The caller owns the result.
+// Decode reads a geometry, heights left out. Points without coordinates are left out of collections; alone, one gives
+// an empty MultiPoint. It fails exactly when Check does. The caller owns the result.
 func Decode(b []byte) (orb.Geometry, error) {
 	r := Reader{b: b}
 	k, err := r.Header()

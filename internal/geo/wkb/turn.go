@@ -7,8 +7,9 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// Turn returns the sign of the turn a, b, c: +1 to the left, -1 to the right, 0 when they lie on a line. It is exact: where rounding
-// could change the sign (error bound of Shewchuk, Adaptive precision floating-point arithmetic, 1997), it counts with rationals.
+// Turn returns the sign of the turn a, b, c: +1 to the left, -1 to the right, 0 when they lie on a line. It is exact:
+// where rounding could change the sign (error bound of Shewchuk, Adaptive precision floating-point arithmetic, 1997),
+// it counts with rationals.
 func Turn(a, b, c orb.Point) int {
 	l, r := (a[0]-c[0])*(b[1]-c[1]), (a[1]-c[1])*(b[0]-c[0])
 	det := l - r

@@ -1,13 +1,15 @@
-// Package wkb reads and writes well-known binary: ISO (OGC 06-103r4, 8.2) and extended (PostGIS), of either byte order, with or without
-// heights, measures and a reference system, x before y. It is the one place that knows these bytes.
+// Package wkb reads and writes well-known binary: ISO (OGC 06-103r4, 8.2) and extended (PostGIS), of either byte
+// order, with or without heights, measures and a reference system, x before y. It is the one place that knows these
+// bytes.
 //
-// A geometry is one of the seven types of GeoJSON (RFC 7946, 3.1.1), whole within its bytes, with members of the types that its own allows,
-// nested at most MaxDepth deep, whose ordinates x and y are numbers of at most MaxOrdinate. A point whose x and y are both NaN is
-// empty. Heights that are no such numbers are no heights; measures are not looked at. Bytes after the geometry are ignored. All else
-// is ErrInvalid: no geometry, which is served as null and found by no spatial predicate. Check tells.
+// A geometry is one of the seven types of GeoJSON (RFC 7946, 3.1.1), whole within its bytes, with members of the
+// types that its own allows, nested at most MaxDepth deep, whose ordinates x and y are numbers of at most
+// MaxOrdinate. A point whose x and y are both NaN is empty. Heights that are no such numbers are no heights; measures
+// are not looked at. Bytes after the geometry are ignored. All else is ErrInvalid: no geometry, which is served as
+// null and found by no spatial predicate. Check tells.
 //
-// Readers of stored bytes walk them by Walk or, where the structure matters, by a Reader. Both find every fault of structure on their way;
-// neither looks at numbers, which Check has done where the bytes came in.
+// Readers of stored bytes walk them by Walk or, where the structure matters, by a Reader. Both find every fault of
+// structure on their way; neither looks at numbers, which Check has done where the bytes came in.
 package wkb
 
 import (
@@ -24,7 +26,8 @@ var ErrInvalid = errors.New("not a geometry that can be read")
 // MaxDepth is how deep collections may lie in collections.
 const MaxDepth = 16
 
-// MaxOrdinate is beyond every coordinate of a place on Earth, in degrees or metres; up to it numbers with 7 decimals fit into 64 bits.
+// MaxOrdinate is beyond every coordinate of a place on Earth, in degrees or metres; up to it numbers with 7 decimals
+// fit into 64 bits.
 const MaxOrdinate = 9e11
 
 // KindError is ErrInvalid for a type that is known by name only.
@@ -54,8 +57,8 @@ const (
 	Collection
 )
 
-// Types that are known by name only: a header of theirs is read, what follows is a KindError. Kind.Curved and Kind.Straight tell for which of
-// them lines can stand.
+// Types that are known by name only: a header of theirs is read, what follows is a KindError. Kind.Curved and
+// Kind.Straight tell for which of them lines can stand.
 const (
 	CircularString Kind = 8 + iota
 	CompoundCurve
@@ -69,8 +72,26 @@ const (
 	Triangle
 )
 
-var names = [...]string{"", "Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon", "GeometryCollection",
-	"CircularString", "CompoundCurve", "CurvePolygon", "MultiCurve", "MultiSurface", "Curve", "Surface", "PolyhedralSurface", "TIN", "Triangle"}
+var names = [...]string{
+	"",
+	"Point",
+	"LineString",
+	"Polygon",
+	"MultiPoint",
+	"MultiLineString",
+	"MultiPolygon",
+	"GeometryCollection",
+	"CircularString",
+	"CompoundCurve",
+	"CurvePolygon",
+	"MultiCurve",
+	"MultiSurface",
+	"Curve",
+	"Surface",
+	"PolyhedralSurface",
+	"TIN",
+	"Triangle",
+}
 
 // String returns the name, as GeoJSON has it.
 func (k Kind) String() string {
@@ -121,8 +142,9 @@ func Extend(b *orb.Bound, x, y float64) {
 	b.Min[1], b.Max[1] = min(b.Min[1], y), max(b.Max[1], y)
 }
 
-// Area sums twice the signed area of a ring whose positions are added in order. Whether the last one repeats the first makes no
-// difference. It counts from the first position, so that small rings far from the origin keep their digits. The zero Area is ready.
+// Area sums twice the signed area of a ring whose positions are added in order. Whether the last one repeats the
+// first makes no difference. It counts from the first position, so that small rings far from the origin keep their
+// digits. The zero Area is ready.
 type Area struct {
 	x0, y0, px, py float64
 	some           bool
@@ -140,7 +162,8 @@ func (a *Area) Add(x, y float64) {
 	a.px, a.py = x, y
 }
 
-// Signed returns the area in the square of the unit of the positions, positive when the ring runs counter-clockwise (x to the right, y up).
+// Signed returns the area in the square of the unit of the positions, positive when the ring runs counter-clockwise
+// (x to the right, y up).
 func (a *Area) Signed() float64 { return a.twice / 2 }
 
 // RingArea returns the signed area of a ring: see Area.

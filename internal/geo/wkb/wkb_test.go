@@ -25,12 +25,21 @@ var shapes = map[string]orb.Geometry{
 	"LINESTRING EMPTY":               orb.LineString{},
 	"LINESTRING ZM(1 2 3 4,5 6 7 8)": orb.LineString{{1, 2}, {5, 6}},
 	"POLYGON EMPTY":                  orb.Polygon{},
-	"POLYGON((0 0,4 0,4 4,0 0),(1 0.5,2 0.5,2 1,1 0.5))":                     orb.Polygon{{{0, 0}, {4, 0}, {4, 4}, {0, 0}}, {{1, 0.5}, {2, 0.5}, {2, 1}, {1, 0.5}}},
-	"MULTIPOINT((1 2),EMPTY,(3 4))":                                          orb.MultiPoint{{1, 2}, {3, 4}},
-	"MULTILINESTRING Z((1 2 0,3 4 0),EMPTY)":                                 orb.MultiLineString{{{1, 2}, {3, 4}}, {}},
-	"MULTIPOLYGON(((0 0,1 0,1 1,0 0)),((5 5,6 5,6 6,5 5)))":                  orb.MultiPolygon{{{{0, 0}, {1, 0}, {1, 1}, {0, 0}}}, {{{5, 5}, {6, 5}, {6, 6}, {5, 5}}}},
-	"GEOMETRYCOLLECTION(POINT(1 2),GEOMETRYCOLLECTION(LINESTRING(1 2,3 4)))": orb.Collection{orb.Point{1, 2}, orb.Collection{orb.LineString{{1, 2}, {3, 4}}}},
-	"GEOMETRYCOLLECTION EMPTY":                                               orb.Collection{},
+	"POLYGON((0 0,4 0,4 4,0 0),(1 0.5,2 0.5,2 1,1 0.5))": orb.Polygon{
+		{{0, 0}, {4, 0}, {4, 4}, {0, 0}},
+		{{1, 0.5}, {2, 0.5}, {2, 1}, {1, 0.5}},
+	},
+	"MULTIPOINT((1 2),EMPTY,(3 4))":          orb.MultiPoint{{1, 2}, {3, 4}},
+	"MULTILINESTRING Z((1 2 0,3 4 0),EMPTY)": orb.MultiLineString{{{1, 2}, {3, 4}}, {}},
+	"MULTIPOLYGON(((0 0,1 0,1 1,0 0)),((5 5,6 5,6 6,5 5)))": orb.MultiPolygon{
+		{{{0, 0}, {1, 0}, {1, 1}, {0, 0}}},
+		{{{5, 5}, {6, 5}, {6, 6}, {5, 5}}},
+	},
+	"GEOMETRYCOLLECTION(POINT(1 2),GEOMETRYCOLLECTION(LINESTRING(1 2,3 4)))": orb.Collection{
+		orb.Point{1, 2},
+		orb.Collection{orb.LineString{{1, 2}, {3, 4}}},
+	},
+	"GEOMETRYCOLLECTION EMPTY": orb.Collection{},
 }
 
 func unhex(t *testing.T, s string) []byte {
@@ -57,7 +66,8 @@ func TestGeometryOfAnotherLibrary(t *testing.T) {
 			}
 			in, err := wkb.Check(g.AsBinary())
 			low, high, exists := g.Envelope().MinMaxXYs()
-			if err != nil || (in.Positions > 0) != exists || exists && (in.Bound.Min != orb.Point{low.X, low.Y} || in.Bound.Max != orb.Point{high.X, high.Y}) {
+			if err != nil || (in.Positions > 0) != exists ||
+				exists && (in.Bound.Min != orb.Point{low.X, low.Y} || in.Bound.Max != orb.Point{high.X, high.Y}) {
 				t.Errorf("%v, %v; want %v %v", in, err, low, high)
 			}
 			if in.HasZ != g.CoordinatesType().Is3D() || in.Kind.String() != g.Type().String() {
@@ -128,7 +138,8 @@ func TestWhatIsAGeometry(t *testing.T) {
 			if (err == nil) != tt.fine || err != nil && !errors.Is(err, wkb.ErrInvalid) {
 				t.Errorf("Check: %v", err)
 			}
-			if g, err := wkb.Decode(b); (err == nil) != tt.fine || (g == nil) == tt.fine || err != nil && !errors.Is(err, wkb.ErrInvalid) {
+			if g, err := wkb.Decode(b); (err == nil) != tt.fine || (g == nil) == tt.fine ||
+				err != nil && !errors.Is(err, wkb.ErrInvalid) {
 				t.Errorf("Decode: %v, %v", g, err)
 			}
 		})
@@ -137,7 +148,10 @@ func TestWhatIsAGeometry(t *testing.T) {
 
 func TestWalkGivesEachPartItsRuns(t *testing.T) {
 	t.Parallel()
-	g, err := geom.UnmarshalWKT("GEOMETRYCOLLECTION Z(POINT Z(1 2 7),MULTIPOLYGON Z(((0 0 1,1 0 1,1 1 1,0 0 1),EMPTY),((5 5 2,6 5 2,6 6 2,5 5 2))),LINESTRING Z(8 8 3,9 9 3))", geom.NoValidate{})
+	g, err := geom.UnmarshalWKT(
+		"GEOMETRYCOLLECTION Z(POINT Z(1 2 7),MULTIPOLYGON Z(((0 0 1,1 0 1,1 1 1,0 0 1),EMPTY),((5 5 2,6 5 2,6 6 2,5 5 2))),LINESTRING Z(8 8 3,9 9 3))",
+		geom.NoValidate{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +162,13 @@ func TestWalkGivesEachPartItsRuns(t *testing.T) {
 		n      int
 		height float64
 	}
-	want := []run{{wkb.Point, 0, true, 1, 7}, {wkb.Polygon, 0, false, 4, 1}, {wkb.Polygon, 1, true, 0, 0}, {wkb.Polygon, 0, true, 4, 2}, {wkb.LineString, 0, true, 2, 3}}
+	want := []run{
+		{wkb.Point, 0, true, 1, 7},
+		{wkb.Polygon, 0, false, 4, 1},
+		{wkb.Polygon, 1, true, 0, 0},
+		{wkb.Polygon, 0, true, 4, 2},
+		{wkb.LineString, 0, true, 2, 3},
+	}
 	i := 0
 	err = wkb.Walk(g.AsBinary(), func(r wkb.Run) bool {
 		got := run{r.Kind, r.Ring, r.Last, r.Len(), 0}
@@ -234,7 +254,9 @@ func TestCheckAndWalkAllocateNothing(t *testing.T) {
 
 func TestAppendPlaneMovesEachPosition(t *testing.T) {
 	t.Parallel()
-	g, err := geom.UnmarshalWKT("GEOMETRYCOLLECTION ZM(POINT ZM(1 2 3 4),POINT ZM EMPTY,MULTILINESTRING ZM((1 2 0 0,3 4 0 0)),POLYGON ZM((0 0 1 1,1 0 1 1,1 1 1 1,0 0 1 1)))")
+	g, err := geom.UnmarshalWKT(
+		"GEOMETRYCOLLECTION ZM(POINT ZM(1 2 3 4),POINT ZM EMPTY,MULTILINESTRING ZM((1 2 0 0,3 4 0 0)),POLYGON ZM((0 0 1 1,1 0 1 1,1 1 1 1,0 0 1 1)))",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +265,8 @@ func TestAppendPlaneMovesEachPosition(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := geom.UnmarshalWKB(b)
-	if want := "GEOMETRYCOLLECTION(POINT(11 -2),POINT EMPTY,MULTILINESTRING((11 -2,13 -4)),POLYGON((10 -0,11 -0,11 -1,10 -0)))"; err != nil || got.AsText() != want {
+	if want := "GEOMETRYCOLLECTION(POINT(11 -2),POINT EMPTY,MULTILINESTRING((11 -2,13 -4)),POLYGON((10 -0,11 -0,11 -1,10 -0)))"; err != nil ||
+		got.AsText() != want {
 		t.Errorf("%v, %v", got.AsText(), err)
 	}
 }
@@ -261,8 +284,9 @@ func TestAppendExtended(t *testing.T) {
 	}
 }
 
-// FuzzCheck holds the reader and the writer to two other libraries: simplefeatures takes the same bytes, but for the extended form and
-// for numbers and depths that are out of bounds, and reads the same from them; orb reads the same from what is written.
+// FuzzCheck holds the reader and the writer to two other libraries: simplefeatures takes the same bytes, but for the
+// extended form and for numbers and depths that are out of bounds, and reads the same from them; orb reads the same
+// from what is written.
 func FuzzCheck(f *testing.F) {
 	for text := range shapes {
 		g, err := geom.UnmarshalWKT(text)
@@ -303,7 +327,8 @@ func FuzzCheck(f *testing.F) {
 		if errOther == nil && !geom.ExactEquals(same, other.Force2D()) {
 			t.Fatalf("%v, and %v by another library", same.AsText(), other.AsText())
 		}
-		all, bound := same.DumpCoordinates(), wkb.EmptyBound() // its Envelope leaves holes out, also those of a polygon without an outer ring
+		// its Envelope leaves holes out, also those of a polygon without an outer ring
+		all, bound := same.DumpCoordinates(), wkb.EmptyBound()
 		for i := range all.Length() {
 			wkb.Extend(&bound, all.GetXY(i).X, all.GetXY(i).Y)
 		}
@@ -332,7 +357,8 @@ func inBounds(g geom.Geometry, depth int) bool {
 		}
 		return true
 	}
-	multi := g.IsMultiPoint() && g.MustAsMultiPoint().NumPoints() > 0 || g.IsMultiLineString() && g.MustAsMultiLineString().NumLineStrings() > 0 ||
+	multi := g.IsMultiPoint() && g.MustAsMultiPoint().NumPoints() > 0 ||
+		g.IsMultiLineString() && g.MustAsMultiLineString().NumLineStrings() > 0 ||
 		g.IsMultiPolygon() && g.MustAsMultiPolygon().NumPolygons() > 0
 	if multi && depth == wkb.MaxDepth {
 		return false

@@ -77,9 +77,9 @@ func appendAll[G orb.Geometry](dst []byte, k Kind, list []G) []byte {
 	return dst
 }
 
-// AppendPlane appends the geometry that b holds, without heights and measures, each position as move gives it; nil leaves them as they are.
-// Positions are not checked, neither before nor after; empty points stay empty, and move does not see them. The dst of an error is to be
-// thrown away.
+// AppendPlane appends the geometry that b holds, without heights and measures, each position as move gives it; nil
+// leaves them as they are. Positions are not checked, neither before nor after; empty points stay empty, and move
+// does not see them. The dst of an error is to be thrown away.
 func AppendPlane(dst, b []byte, move func(x, y float64) (float64, float64)) ([]byte, error) {
 	r := Reader{b: b}
 	k, err := r.Header()
@@ -130,7 +130,8 @@ func (p *Run) appendPlane(dst []byte, move func(x, y float64) (float64, float64)
 	return dst
 }
 
-// AppendExtended appends b, which Check takes, with the reference system in its outer header, as PostGIS has it. Its byte order stays.
+// AppendExtended appends b, which Check takes, with the reference system in its outer header, as PostGIS has it. Its
+// byte order stays.
 func AppendExtended(dst, b []byte, srid uint32) []byte {
 	const hasSRID = 0x20000000
 	r := Reader{big: b[0] == 0}

@@ -19,8 +19,9 @@ const (
 	mergedRuns = 64
 )
 
-// externalSort puts any number of records in the order of their keys, with a bounded amount of memory: what does not fit goes to files in dir,
-// sorted, and is merged. Records of equal keys come in any order. It is not safe for concurrent use.
+// externalSort puts any number of records in the order of their keys, with a bounded amount of memory: what does not
+// fit goes to files in dir, sorted, and is merged. Records of equal keys come in any order. It is not safe for
+// concurrent use.
 type externalSort struct {
 	dir    string
 	memory int // bytes; defaults to sortMemory
@@ -50,7 +51,8 @@ func (s *externalSort) add(key, value []byte) error {
 }
 
 func (s *externalSort) sort() {
-	slices.SortFunc(s.items, func(a, b sortRecord) int { return bytes.Compare(s.data[a.from:a.key], s.data[b.from:b.key]) })
+	slices.SortFunc(s.items,
+		func(a, b sortRecord) int { return bytes.Compare(s.data[a.from:a.key], s.data[b.from:b.key]) })
 }
 
 // spill moves what is in memory to a file.

@@ -33,8 +33,8 @@ type gmlNode struct {
 	last           int // child
 }
 
-// gmlReader reads places from the GML of the product StedsnavnForVanligBruk, or of the complete register: every element Sted of such a
-// namespace, however it is packed.
+// gmlReader reads places from the GML of the product StedsnavnForVanligBruk, or of the complete register: every
+// element Sted of such a namespace, however it is packed.
 type gmlReader struct {
 	xml   *ingest.GMLDecoder
 	names map[string]string // folded names of elements
@@ -94,7 +94,10 @@ func (g *gmlReader) read(ctx context.Context, in io.Reader) error {
 }
 
 func (g *gmlReader) declaration() error {
-	return ingest.Refuse("line %d: a document type (DOCTYPE) or another declaration; none is read, for safety: remove it", g.xml.Line())
+	return ingest.Refuse(
+		"line %d: a document type (DOCTYPE) or another declaration; none is read, for safety: remove it",
+		g.xml.Line(),
+	)
 }
 
 // check refuses an element that no place has; depth is how many are open around it.
@@ -220,7 +223,8 @@ func (g *gmlReader) folded(local string) string {
 	return f
 }
 
-// foldName brings names of elements, columns and properties to one form: lower case, æ ø å as ae oe aa, letters and digits only.
+// foldName brings names of elements, columns and properties to one form: lower case, æ ø å as ae oe aa, letters and
+// digits only.
 func foldName(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(s) {
@@ -266,7 +270,8 @@ func (g *gmlReader) value(at int, names ...string) string {
 	return ""
 }
 
-// inside returns the elements of a type within the properties of a node of that name: of <skrivemåte><Skrivemåte>, the inner ones.
+// inside returns the elements of a type within the properties of a node of that name: of <skrivemåte><Skrivemåte>,
+// the inner ones.
 func (g *gmlReader) inside(at int, property string) (list []int) {
 	for c := g.nodes[at].child; c != 0; c = g.nodes[c].sibling {
 		if g.nodes[c].name != property {
@@ -297,7 +302,8 @@ func (g *gmlReader) convert() (*place, *refusal) {
 	p.Sort2 = b.code("sortering2", g.value(1, "sortering2", "sortering2kode"), false)
 	p.General = b.boolean("avAllmennInteresse", g.value(1, "avallmenninteresse"))
 	for _, k := range g.inside(1, "kommune") {
-		b.kommune(g.value(k, "kommunenummer"), g.value(k, "kommunenavn"), g.value(k, "fylkesnummer"), g.value(k, "fylkesnavn"))
+		b.kommune(g.value(k, "kommunenummer"), g.value(k, "kommunenavn"), g.value(k, "fylkesnummer"),
+			g.value(k, "fylkesnavn"))
 	}
 	for _, n := range g.inside(1, "stedsnavn") {
 		g.name(b, n)
@@ -346,12 +352,28 @@ func (g *gmlReader) unit(b *builder, at int) {
 			inner = m
 		}
 	}
-	b.unit(g.value(inner, "kommunenummer", "matrikkelkommune", "kommune"), g.value(inner, "gaardsnummer", "gardsnummer", "gnr"),
-		g.value(inner, "bruksnummer", "bnr"), g.value(inner, "festenummer", "fnr"), g.value(inner, "seksjonsnummer", "snr"), g.value(at, "tilleggsopplysning"))
+	b.unit(
+		g.value(inner, "kommunenummer", "matrikkelkommune", "kommune"),
+		g.value(inner, "gaardsnummer", "gardsnummer", "gnr"),
+		g.value(inner, "bruksnummer", "bnr"),
+		g.value(inner, "festenummer", "fnr"),
+		g.value(inner, "seksjonsnummer", "snr"),
+		g.value(at, "tilleggsopplysning"),
+	)
 }
 
 // positions are the properties that hold geometry, the one that tells most first. A place has one of them.
-var positions = [...]string{"omraade", "multiomraade", "flate", "senterlinje", "multikurve", "kurve", "multipunkt", "posisjon", "representasjonspunkt"}
+var positions = [...]string{
+	"omraade",
+	"multiomraade",
+	"flate",
+	"senterlinje",
+	"multikurve",
+	"kurve",
+	"multipunkt",
+	"posisjon",
+	"representasjonspunkt",
+}
 
 // position takes the first geometry of those that there are.
 func (g *gmlReader) position(b *builder) {
@@ -371,7 +393,8 @@ func (g *gmlReader) position(b *builder) {
 	}
 }
 
-// plane returns the reference system of a geometry, and its well-known binary without heights; nil where it is empty. wrong says why it is refused.
+// plane returns the reference system of a geometry, and its well-known binary without heights; nil where it is empty.
+// wrong says why it is refused.
 func plane(g ingest.GMLGeometry, wrong string) (crs.ID, []byte, string) {
 	switch {
 	case wrong != "":

@@ -28,9 +28,13 @@ func TestFaultsOfXMLHaveTheirLine(t *testing.T) {
 		{"<a>\n" + strings.Repeat("<b>", 70), "in each other", 2}, {"<a>\n<b " + strings.Repeat(" c=''", 70) + "/></a>", "attributes", 2},
 		{"<a xmlns='x:/StedsnavnForVanligBruk/'>\n<Sted>\n" + strings.Repeat("<b>", 70), "in each other", 3}, {"<a xmlns='x:/StedsnavnForVanligBruk/'>\n<Sted><!DOCTYPE x>", "DOCTYPE", 2},
 	} {
-		g := &gmlReader{found: func(int, *place) error { return nil }, refused: func(int, string, *refusal) error { return nil }}
+		g := &gmlReader{
+			found:   func(int, *place) error { return nil },
+			refused: func(int, string, *refusal) error { return nil },
+		}
 		err := g.read(t.Context(), strings.NewReader(c.text))
-		if !errors.Is(err, ingest.ErrRefused) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), fmt.Sprintf("line %d", c.line)) {
+		if !errors.Is(err, ingest.ErrRefused) || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), fmt.Sprintf("line %d", c.line)) {
 			t.Errorf("%q: %v, want %q at line %d", c.text, err, c.want, c.line)
 		}
 	}
@@ -41,12 +45,14 @@ func FuzzGML(f *testing.F) {
 	for _, s := range xmlSeeds {
 		f.Add(s)
 	}
-	f.Add(`<gml:FeatureCollection xmlns:app="/StedsnavnForVanligBruk/1" xmlns:gml="http://www.opengis.net/gml/3.2"><gml:featureMember><app:Sted>` +
-		`<app:oppdateringsdato>2020-01-01</app:oppdateringsdato><app:posisjon><gml:Polygon srsName="EPSG:4258"><gml:exterior><gml:LinearRing><gml:posList>5 60 6 60 6 61 5 60</gml:posList>` +
-		`</gml:LinearRing></gml:exterior></gml:Polygon></app:posisjon><app:stedsnavn><app:Stedsnavn><app:navnestatus>hovednavn</app:navnestatus><app:språk>norsk</app:språk>` +
-		`<app:stedsnavnnummer>1</app:stedsnavnnummer><app:skrivemåte><app:Skrivemåte><app:komplettskrivemåte>Å</app:komplettskrivemåte><app:skrivemåtestatus>godkjent</app:skrivemåtestatus>` +
-		`<app:skrivemåtenummer>1</app:skrivemåtenummer></app:Skrivemåte></app:skrivemåte></app:Stedsnavn></app:stedsnavn><app:navneobjekttype>fjell</app:navneobjekttype>` +
-		`<app:stedsnummer>1</app:stedsnummer></app:Sted></gml:featureMember></gml:FeatureCollection>`)
+	f.Add(
+		`<gml:FeatureCollection xmlns:app="/StedsnavnForVanligBruk/1" xmlns:gml="http://www.opengis.net/gml/3.2"><gml:featureMember><app:Sted>` +
+			`<app:oppdateringsdato>2020-01-01</app:oppdateringsdato><app:posisjon><gml:Polygon srsName="EPSG:4258"><gml:exterior><gml:LinearRing><gml:posList>5 60 6 60 6 61 5 60</gml:posList>` +
+			`</gml:LinearRing></gml:exterior></gml:Polygon></app:posisjon><app:stedsnavn><app:Stedsnavn><app:navnestatus>hovednavn</app:navnestatus><app:språk>norsk</app:språk>` +
+			`<app:stedsnavnnummer>1</app:stedsnavnnummer><app:skrivemåte><app:Skrivemåte><app:komplettskrivemåte>Å</app:komplettskrivemåte><app:skrivemåtestatus>godkjent</app:skrivemåtestatus>` +
+			`<app:skrivemåtenummer>1</app:skrivemåtenummer></app:Skrivemåte></app:skrivemåte></app:Stedsnavn></app:stedsnavn><app:navneobjekttype>fjell</app:navneobjekttype>` +
+			`<app:stedsnummer>1</app:stedsnummer></app:Sted></gml:featureMember></gml:FeatureCollection>`,
+	)
 	f.Fuzz(func(t *testing.T, text string) {
 		g := &gmlReader{
 			found: func(_ int, p *place) error {

@@ -1,16 +1,19 @@
-// Package official imports the official products of place names (SSR, "Stedsnavn for vanlig bruk") into the register: GML as it is published,
-// and rows of CSV, GeoJSON or a GeoPackage.
-// Faults belong to single places and are reported, never passed over in silence.
+// Package official imports the official products of place names (SSR, "Stedsnavn for vanlig bruk") into the register:
+// GML as it is published, and rows of CSV, GeoJSON or a GeoPackage. Faults belong to single places and are reported,
+// never passed over in silence.
 //
-// Read reads the product StedsnavnForVanligBruk as GML, or rows with one spelling each. The files are read once; places go through sorters that
-// keep a bounded part in memory (by number, to take each place once; by importance and name, to rank it; by number again, to write it), so that memory
-// does not grow with the files and their order makes no difference. A place has its stedsnummer as its id, a name that and three digits of its number, a
-// spelling three more.
+// Read reads the product StedsnavnForVanligBruk as GML, or rows with one spelling each. The files are read once;
+// places go through sorters that keep a bounded part in memory (by number, to take each place once; by importance and
+// name, to rank it; by number again, to write it), so that memory does not grow with the files and their order makes
+// no difference. A place has its stedsnummer as its id, a name that and three digits of its number, a spelling three
+// more.
 //
-// The product has no cases, decisions, documents, remarks or additional information, no history but the dates of statuses, and no deciding authority
-// (vedtaksmyndighet is ""), second sorting (viktighet01, the lowest) or time of registration (that of the update). It says of a name whether it is in
-// public use (offentligBruk), which is not whether a place is of general interest, and is not kept; nor is the date of navnesakstatus, which the model lacks.
-// Places at sea may have no municipality (kommunenummer is ""). Codes that no list has are kept and added to their list.
+// The product has no cases, decisions, documents, remarks or additional information, no history but the dates of
+// statuses, and no deciding authority (vedtaksmyndighet is ""), second sorting (viktighet01, the lowest) or time of
+// registration (that of the update). It says of a name whether it is in public use (offentligBruk), which is not
+// whether a place is of general interest, and is not kept; nor is the date of navnesakstatus, which the model lacks.
+// Places at sea may have no municipality (kommunenummer is ""). Codes that no list has are kept and added to their
+// list.
 package official
 
 import (
@@ -38,10 +41,12 @@ import (
 
 // Options says how official products are read. The zero value is right for the products as they are published.
 type Options struct {
-	CRS         crs.ID // of CSV and of other rows that do not state theirs; GML always does
-	Limits      ingest.Limits
-	TempDir     string                                                      // for what does not fit in memory, some 2 KB a place; "": the system's
-	SkipRefused bool                                                        // take what can be taken; else one refusal refuses all
+	CRS    crs.ID // of CSV and of other rows that do not state theirs; GML always does
+	Limits ingest.Limits
+	// for what does not fit in memory, some 2 KB a place; "": the system's
+	TempDir string
+	// take what can be taken; else one refusal refuses all
+	SkipRefused bool
 	Open        func(ctx context.Context, path string) (store.Store, error) // opens a GeoPackage; nil: none is read
 	Fault       func(ingest.Fault)                                          // each fault, as it is found; nil: not called
 	Progress    func(done, total int64)                                     // bytes read; nil: not called
@@ -50,9 +55,10 @@ type Options struct {
 
 // Report counts what became of the places of an import.
 type Report struct {
-	Read                     int           // places found, or rows where the form has one a spelling
-	Refused                  int           // of them, and faults that are in none
-	Twice                    int           // places that occurred again, in the same or in another file, and were taken once
+	Read    int // places found, or rows where the form has one a spelling
+	Refused int // of them, and faults that are in none
+	// places that occurred again, in the same or in another file, and were taken once
+	Twice                    int
 	NoPlace                  int           // places without a position
 	Places, Names, Spellings int           // imported
 	Extracted                time.Time     // when the newest place was taken from the register; zero: not stated
@@ -94,14 +100,15 @@ type Import struct {
 	updated       time.Time // of the newest place
 }
 
-// Read reads files of the official products: GML, and rows in CSV, GeoJSON or a GeoPackage; each also packed with gzip or in a zip archive.
-// What is wrong with single places is reported, not returned; where it refuses all, the error is ingest.ErrRefused and the report tells why.
-// Memory does not grow with the files but for different unknown codes. The order of the files makes no difference to what is written.
-// The import is never nil, and must be closed.
+// Read reads files of the official products: GML, and rows in CSV, GeoJSON or a GeoPackage; each also packed with
+// gzip or in a zip archive. What is wrong with single places is reported, not returned; where it refuses all, the
+// error is ingest.ErrRefused and the report tells why. Memory does not grow with the files but for different unknown
+// codes. The order of the files makes no difference to what is written. The import is never nil, and must be closed.
 func Read(ctx context.Context, files []string, o Options) (*Import, error) {
 	im := &Import{options: o, files: files, groups: map[string]int{}}
 	err := im.read(ctx)
-	slices.SortFunc(im.Report.Codes, func(a, b UnknownCode) int { return cmp.Or(cmp.Compare(a.List, b.List), cmp.Compare(a.Value, b.Value)) })
+	slices.SortFunc(im.Report.Codes,
+		func(a, b UnknownCode) int { return cmp.Or(cmp.Compare(a.List, b.List), cmp.Compare(a.Value, b.Value)) })
 	if err == nil && im.Report.Refused > 0 && !o.SkipRefused {
 		first := im.Report.Groups[slices.IndexFunc(im.Report.Groups, func(g FaultGroup) bool { return g.Action == ingest.Refused })].First[0]
 		err = ingest.Refuse("%s refused, the first: %s", counted(im.Report.Refused, "place was", "places were"), first)
@@ -145,7 +152,8 @@ func (im *Import) read(ctx context.Context) (err error) {
 	return im.order(ctx)
 }
 
-// Dated is how old the contents are: when the newest place was taken from the register, or else when it was updated last.
+// Dated is how old the contents are: when the newest place was taken from the register, or else when it was updated
+// last.
 func (im *Import) Dated() time.Time {
 	if !im.Report.Extracted.IsZero() {
 		return im.Report.Extracted
@@ -190,7 +198,8 @@ func (im *Import) file(ctx context.Context, at int, name string) (err error) {
 	if len(list) > 0 {
 		return nil
 	}
-	src, err := ingest.Open(ctx, name, ingest.Options{CRS: im.options.CRS, Limits: im.options.Limits, OpenGeoPackage: im.options.Open, TempDir: im.dir})
+	src, err := ingest.Open(ctx, name,
+		ingest.Options{CRS: im.options.CRS, Limits: im.options.Limits, OpenGeoPackage: im.options.Open, TempDir: im.dir})
 	if err != nil {
 		return err
 	}
@@ -259,7 +268,8 @@ func (im *Import) gml(ctx context.Context, at int, t *ingest.Text) (err error) {
 		},
 		refused: func(line int, id string, r *refusal) error {
 			next()
-			im.fault(r.what, ingest.Fault{File: t.Path, Line: line, Feature: n, ID: id, Action: ingest.Refused, Reason: r.String()})
+			im.fault(r.what,
+				ingest.Fault{File: t.Path, Line: line, Feature: n, ID: id, Action: ingest.Refused, Reason: r.String()})
 			return nil
 		},
 	}
@@ -291,7 +301,8 @@ func (im *Import) rows(ctx context.Context, at int, l *ingest.Layer) error {
 		return r.read(f, func(p *place, no *refusal, id string) error {
 			im.Report.Read++
 			if no != nil {
-				im.fault(no.what, ingest.Fault{File: l.File, Line: f.Line, Feature: f.Number, ID: id, Action: ingest.Refused, Reason: no.String()})
+				im.fault(no.what,
+					ingest.Fault{File: l.File, Line: f.Line, Feature: f.Number, ID: id, Action: ingest.Refused, Reason: no.String()})
 				return nil
 			}
 			line := f.Line
@@ -313,7 +324,14 @@ func (im *Import) rows(ctx context.Context, at int, l *ingest.Layer) error {
 	}
 	for _, key := range r.missing {
 		what := "a column is missing; a default is taken"
-		im.fault(what, ingest.Fault{File: l.File, Action: ingest.Warning, Reason: fmt.Sprintf("%s: %s, %q", what, rowNames[key][0], rowDefaults[key])})
+		im.fault(
+			what,
+			ingest.Fault{
+				File:   l.File,
+				Action: ingest.Warning,
+				Reason: fmt.Sprintf("%s: %s, %q", what, rowNames[key][0], rowDefaults[key]),
+			},
+		)
 	}
 	return nil
 }
@@ -368,7 +386,8 @@ const (
 	maxRowBytes = 256 << 20
 )
 
-// order takes each place once and ranks them: by importance, most important first, display name by Norwegian rules, number.
+// order takes each place once and ranks them: by importance, most important first, display name by Norwegian rules,
+// number.
 func (im *Import) order(ctx context.Context) error {
 	f, err := os.CreateTemp(im.dir, "places-*")
 	if err != nil {
@@ -476,13 +495,18 @@ func (o *ordering) take(parts []part) error {
 		if !bytes.Equal(x.json, best.json) {
 			what = "of a place that occurs again, the last update is taken"
 		}
-		o.fault(what, ingest.Fault{File: o.files[x.at.file], Line: x.at.line, ID: strconv.FormatInt(x.Number, 10), Action: ingest.Warning,
-			Reason: fmt.Sprintf("%s: the one of %s, line %d, updated %s", what, o.files[best.at.file], best.at.line, best.Updated.Format(time.RFC3339))})
+		o.fault(
+			what,
+			ingest.Fault{File: o.files[x.at.file], Line: x.at.line, ID: strconv.FormatInt(x.Number, 10), Action: ingest.Warning,
+				Reason: fmt.Sprintf("%s: the one of %s, line %d, updated %s", what, o.files[best.at.file], best.at.line,
+					best.Updated.Format(time.RFC3339))},
+		)
 	}
 	return o.keepPlace(best.place, best.at)
 }
 
-// merged makes a place of the rows that parts begins with, all those of one file; n is how many they are. Rows that make none are refused.
+// merged makes a place of the rows that parts begins with, all those of one file; n is how many they are. Rows that
+// make none are refused.
 func (o *ordering) merged(parts []part) (p *place, n int, err error) {
 	at := parts[0]
 	var rows []*place
@@ -494,7 +518,8 @@ func (o *ordering) merged(parts []part) (p *place, n int, err error) {
 		rows = append(rows, x)
 	}
 	slices.SortStableFunc(rows, func(a, b *place) int {
-		return cmp.Or(cmp.Compare(a.Names[0].Number, b.Names[0].Number), cmp.Compare(a.Names[0].Spellings[0].Number, b.Names[0].Spellings[0].Number))
+		return cmp.Or(cmp.Compare(a.Names[0].Number, b.Names[0].Number),
+			cmp.Compare(a.Names[0].Spellings[0].Number, b.Names[0].Spellings[0].Number))
 	})
 	p, bad := mergeRows(rows)
 	if bad != nil {
@@ -505,7 +530,16 @@ func (o *ordering) merged(parts []part) (p *place, n int, err error) {
 }
 
 func (o *ordering) refuse(at part, number int64, bad *refusal) {
-	o.fault(bad.what, ingest.Fault{File: o.files[at.file], Line: at.line, ID: strconv.FormatInt(number, 10), Action: ingest.Refused, Reason: bad.String()})
+	o.fault(
+		bad.what,
+		ingest.Fault{
+			File:   o.files[at.file],
+			Line:   at.line,
+			ID:     strconv.FormatInt(number, 10),
+			Action: ingest.Refused,
+			Reason: bad.String(),
+		},
+	)
 }
 
 // keepPlace writes a place that is taken to the file of places, and enters it in the order.
@@ -575,13 +609,15 @@ func (p *place) shown() []register.Name {
 			if !slices.Contains(register.SpellingOrder, status) {
 				status = "uvurdert"
 			}
-			list[i].Spellings = append(list[i].Spellings, register.Spelling{Core: s.Text, Status: status, Preferred: s.Preferred})
+			list[i].Spellings = append(list[i].Spellings,
+				register.Spelling{Core: s.Text, Status: status, Preferred: s.Preferred})
 		}
 	}
 	return list
 }
 
-// Write fills the tables of w, which Define made, with the places in the order of their numbers. It may be called once. Commit is the caller's.
+// Write fills the tables of w, which Define made, with the places in the order of their numbers. It may be called
+// once. Commit is the caller's.
 func (im *Import) Write(ctx context.Context, w store.Writer) error {
 	out, err := register.NewOutput(ctx, w)
 	if err != nil {

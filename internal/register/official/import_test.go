@@ -93,7 +93,8 @@ func TestImportKeepsWhatTheProductSays(t *testing.T) {
 			t.Errorf("%s (%s):\n%s\nwant\n%s", c.table, c.columns, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
 	}
-	if report.Read != 5 || report.Places != 5 || report.Names != 7 || report.Spellings != 8 || report.NoPlace != 1 || len(report.Groups)+len(report.Codes)+report.Refused+report.Twice != 0 {
+	if report.Read != 5 || report.Places != 5 || report.Names != 7 || report.Spellings != 8 || report.NoPlace != 1 ||
+		len(report.Groups)+len(report.Codes)+report.Refused+report.Twice != 0 {
 		t.Errorf("report %+v", report)
 	}
 	if s := report.Extracted.Format("2006-01-02T15:04:05Z"); s != "2026-02-01T04:30:56Z" {
@@ -160,7 +161,10 @@ func TestImportReadsGeometries(t *testing.T) {
 		12:   orb.Point{8.312477, 61.636440},
 		4711: orb.MultiPoint{{6.25, 59.5}, {6.5, 59.75}},
 		900:  orb.MultiLineString{{{4.8, 60.5}, {4.9, 60.6}}, {{4.9, 60.6}, {4.9, 60.7}, {5, 60.7}}},
-		77:   orb.Polygon{{{5, 60}, {6, 60}, {6, 61}, {5, 61}, {5, 60}}, {{5.2, 60.2}, {5.4, 60.4}, {5.4, 60.2}, {5.2, 60.2}}},
+		77: orb.Polygon{
+			{{5, 60}, {6, 60}, {6, 61}, {5, 61}, {5, 60}},
+			{{5.2, 60.2}, {5.4, 60.4}, {5.4, 60.2}, {5.2, 60.2}},
+		},
 	}
 	r, _ := imported(t, official.Options{}, put(t, t.TempDir(), "a.gml", gmlFile(invented()...)))
 	for id, g := range positionsOf(t, r) {
@@ -201,25 +205,49 @@ func TestImportTakesEverySystem(t *testing.T) {
 			code = "urn:ogc:def:crs:OGC:1.3:CRS84"
 		}
 		try(id.String(), fmt.Sprintf(`<gml:Point srsName="%s"><gml:pos>%.9f %.9f</gml:pos></gml:Point>`, code, a, b), want)
-		try(id.String()+" by URI", fmt.Sprintf(`<gml:Point srsName="%s"><gml:pos>%.9f %.9f</gml:pos></gml:Point>`, id.URI(), a, b), want)
+		try(id.String()+" by URI",
+			fmt.Sprintf(`<gml:Point srsName="%s"><gml:pos>%.9f %.9f</gml:pos></gml:Point>`, id.URI(), a, b), want)
 	}
 	try("short code", `<gml:Point srsName="EPSG:4258"><gml:pos>10.75 59.91</gml:pos></gml:Point>`, want)
-	try("short code of GML 2", `<gml:Point srsName="http://www.opengis.net/gml/srs/epsg.xml#4258"><gml:coordinates>10.75,59.91</gml:coordinates></gml:Point>`, want)
-	try("taken as CRS84", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4937" srsDimension="3"><gml:pos>59.91 10.75 120.5</gml:pos></gml:Point>`, want)
+	try("short code of GML 2",
+		`<gml:Point srsName="http://www.opengis.net/gml/srs/epsg.xml#4258"><gml:coordinates>10.75,59.91</gml:coordinates></gml:Point>`,
+		want)
+	try("taken as CRS84",
+		`<gml:Point srsName="urn:ogc:def:crs:EPSG::4937" srsDimension="3"><gml:pos>59.91 10.75 120.5</gml:pos></gml:Point>`,
+		want)
 	try("coordinates", `<gml:Point srsName="EPSG:4258"><gml:coordinates>10.75,59.91</gml:coordinates></gml:Point>`, want)
-	try("height", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="3"><gml:pos>59.91 10.75 120.5</gml:pos></gml:Point>`, want)
-	try("heights of a line", `<gml:LineString srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="3"><gml:posList>59.91 10.75 1 59.92 10.76 2</gml:posList></gml:LineString>`,
+	try("height",
+		`<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="3"><gml:pos>59.91 10.75 120.5</gml:pos></gml:Point>`,
+		want)
+	try(
+		"heights of a line",
+		`<gml:LineString srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="3"><gml:posList>59.91 10.75 1 59.92 10.76 2</gml:posList></gml:LineString>`,
+		to33(t, orb.LineString{{10.75, 59.91}, {10.76, 59.92}}),
+	)
+	try("old line",
+		`<gml:LineString srsName="EPSG:4258"><gml:coordinates>10.75,59.91 10.76,59.92</gml:coordinates></gml:LineString>`,
 		to33(t, orb.LineString{{10.75, 59.91}, {10.76, 59.92}}))
-	try("old line", `<gml:LineString srsName="EPSG:4258"><gml:coordinates>10.75,59.91 10.76,59.92</gml:coordinates></gml:LineString>`, to33(t, orb.LineString{{10.75, 59.91}, {10.76, 59.92}}))
-	try("system of the members", `<gml:MultiPoint><gml:pointMember><gml:Point srsName="urn:ogc:def:crs:EPSG::4258"><gml:pos>59.91 10.75</gml:pos></gml:Point></gml:pointMember></gml:MultiPoint>`,
-		to33(t, orb.MultiPoint{{10.75, 59.91}}))
-	try("curve of one segment", `<gml:Curve srsName="EPSG:25833"><gml:segments><gml:LineStringSegment><gml:posList>250000 6650000 250000 6650100</gml:posList></gml:LineStringSegment></gml:segments></gml:Curve>`,
-		orb.LineString{{250000, 6650000}, {250000, 6650100}})
-	try("ring of parts", `<gml:Polygon srsName="EPSG:4258"><gml:exterior><gml:Ring><gml:curveMember><gml:LineString><gml:posList>5 60 5 61 6 61</gml:posList></gml:LineString></gml:curveMember>`+
-		`<gml:curveMember><gml:LineString><gml:posList>6 61 6 60 5 60</gml:posList></gml:LineString></gml:curveMember></gml:Ring></gml:exterior></gml:Polygon>`,
-		to33(t, orb.Polygon{{{5, 60}, {6, 60}, {6, 61}, {5, 61}, {5, 60}}}))
-	try("multi-surface", `<gml:MultiSurface srsName="EPSG:4258"><gml:surfaceMember><gml:Polygon><gml:exterior><gml:LinearRing><gml:posList>5 60 6 60 6 61 5 60</gml:posList></gml:LinearRing></gml:exterior></gml:Polygon></gml:surfaceMember></gml:MultiSurface>`,
-		to33(t, orb.MultiPolygon{{{{5, 60}, {6, 60}, {6, 61}, {5, 60}}}}))
+	try(
+		"system of the members",
+		`<gml:MultiPoint><gml:pointMember><gml:Point srsName="urn:ogc:def:crs:EPSG::4258"><gml:pos>59.91 10.75</gml:pos></gml:Point></gml:pointMember></gml:MultiPoint>`,
+		to33(t, orb.MultiPoint{{10.75, 59.91}}),
+	)
+	try(
+		"curve of one segment",
+		`<gml:Curve srsName="EPSG:25833"><gml:segments><gml:LineStringSegment><gml:posList>250000 6650000 250000 6650100</gml:posList></gml:LineStringSegment></gml:segments></gml:Curve>`,
+		orb.LineString{{250000, 6650000}, {250000, 6650100}},
+	)
+	try(
+		"ring of parts",
+		`<gml:Polygon srsName="EPSG:4258"><gml:exterior><gml:Ring><gml:curveMember><gml:LineString><gml:posList>5 60 5 61 6 61</gml:posList></gml:LineString></gml:curveMember>`+
+			`<gml:curveMember><gml:LineString><gml:posList>6 61 6 60 5 60</gml:posList></gml:LineString></gml:curveMember></gml:Ring></gml:exterior></gml:Polygon>`,
+		to33(t, orb.Polygon{{{5, 60}, {6, 60}, {6, 61}, {5, 61}, {5, 60}}}),
+	)
+	try(
+		"multi-surface",
+		`<gml:MultiSurface srsName="EPSG:4258"><gml:surfaceMember><gml:Polygon><gml:exterior><gml:LinearRing><gml:posList>5 60 6 60 6 61 5 60</gml:posList></gml:LinearRing></gml:exterior></gml:Polygon></gml:surfaceMember></gml:MultiSurface>`,
+		to33(t, orb.MultiPolygon{{{{5, 60}, {6, 60}, {6, 61}, {5, 60}}}}),
+	)
 }
 
 // The same places as GML, as rows of CSV and as GeoJSON give the same register.
@@ -245,21 +273,40 @@ func TestEveryFormGivesTheSameRegister(t *testing.T) {
 	}
 	var rows strings.Builder
 	var features []feature
-	rows.WriteString("lokalId;oppdateringsdato;datauttaksdato;språk;navnestatus;navnesakstatus;stedsnavnnummer;komplettskrivemåte;skrivemåtestatus;statusdato;skrivemåtenummer;prioritert;land;" +
-		"navneobjekttype;sortering;språkprioritering;kommunenummer;kommunenavn;fylkesnummer;fylkesnavn;stedsnummer;lon;lat\n")
+	rows.WriteString(
+		"lokalId;oppdateringsdato;datauttaksdato;språk;navnestatus;navnesakstatus;stedsnavnnummer;komplettskrivemåte;skrivemåtestatus;statusdato;skrivemåtenummer;prioritert;land;" +
+			"navneobjekttype;sortering;språkprioritering;kommunenummer;kommunenavn;fylkesnummer;fylkesnavn;stedsnummer;lon;lat\n",
+	)
 	for _, p := range places {
 		var lat, lon float64
 		if _, err := fmt.Sscanf(p.position[strings.Index(p.position, "<gml:pos>")+9:], "%f %f", &lat, &lon); err != nil {
 			t.Fatal(err)
 		}
-		all := feature{"Feature", map[string]any{"lokalId": fmt.Sprintf("L%d", p.number), "oppdateringsdato": p.updated, "datauttaksdato": "2026-02-01T06:30:56.496516+02:00",
-			"land": "Norge", "navneobjekttype": p.kind, "sortering": p.sorting, "språkprioritering": p.priority, "kommunenummer": p.kommuner[0][0], "kommunenavn": p.kommuner[0][1],
-			"fylkesnummer": p.kommuner[0][2], "fylkesnavn": p.kommuner[0][3], "stedsnummer": p.number}, map[string]any{"type": "Point", "coordinates": []float64{lon, lat}}}
+		all := feature{
+			"Feature",
+			map[string]any{
+				"lokalId":           fmt.Sprintf("L%d", p.number),
+				"oppdateringsdato":  p.updated,
+				"datauttaksdato":    "2026-02-01T06:30:56.496516+02:00",
+				"land":              "Norge",
+				"navneobjekttype":   p.kind,
+				"sortering":         p.sorting,
+				"språkprioritering": p.priority,
+				"kommunenummer":     p.kommuner[0][0],
+				"kommunenavn":       p.kommuner[0][1],
+				"fylkesnummer":      p.kommuner[0][2],
+				"fylkesnavn":        p.kommuner[0][3],
+				"stedsnummer":       p.number,
+			},
+			map[string]any{"type": "Point", "coordinates": []float64{lon, lat}},
+		}
 		lists := map[string][]any{}
 		for _, n := range p.names {
 			for _, s := range n.spellings {
-				fmt.Fprintf(&rows, "L%d;%s;2026-02-01T06:30:56.496516+02:00;%s;%s;%s;%d;%s;%s;1999-07-01;%d;%t;Norge;%s;%s;%s;%s;%d;%v;%v\n", p.number, p.updated, n.language, n.status, n.state, n.number,
-					s.text, s.status, s.number, !s.other, p.kind, p.sorting, p.priority, strings.Join(p.kommuner[0][:], ";"), p.number, lon, lat)
+				fmt.Fprintf(&rows,
+					"L%d;%s;2026-02-01T06:30:56.496516+02:00;%s;%s;%s;%d;%s;%s;1999-07-01;%d;%t;Norge;%s;%s;%s;%s;%d;%v;%v\n",
+					p.number, p.updated, n.language, n.status, n.state, n.number, s.text, s.status, s.number, !s.other,
+					p.kind, p.sorting, p.priority, strings.Join(p.kommuner[0][:], ";"), p.number, lon, lat)
 				for k, v := range map[string]any{"språk": n.language, "navnestatus": n.status, "navnesakstatus": n.state, "stedsnavnnummer": n.number, "komplettskrivemåte": s.text,
 					"skrivemåtestatus": s.status, "statusdato": "1999-07-01", "skrivemåtenummer": s.number, "prioritert": !s.other} {
 					lists[k] = append(lists[k], v)
@@ -336,7 +383,8 @@ func TestImportReadsPackedFiles(t *testing.T) {
 	}
 }
 
-// The files of counties, in any order, give the register of the country, to the byte; a place of two files is taken once.
+// The files of counties, in any order, give the register of the country, to the byte; a place of two files is taken
+// once.
 func TestOrderOfFilesMakesNoDifference(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -435,7 +483,8 @@ func TestImportRefusesPlacesOneByOne(t *testing.T) {
 				t.Fatal("too much was changed")
 			}
 			bad = strings.Replace(bad, `gml:id="id12"`, `gml:id="ille"`, 1)
-			file := put(t, t.TempDir(), "a.gml", gmlHead+invented()[0].String()+bad+invented()[2].String()+"</gml:FeatureCollection>")
+			file := put(t, t.TempDir(), "a.gml",
+				gmlHead+invented()[0].String()+bad+invented()[2].String()+"</gml:FeatureCollection>")
 			faults, err := refusals(t, official.Options{}, file)
 			if !errors.Is(err, ingest.ErrRefused) || len(faults) != 1 {
 				t.Fatalf("error %v, faults %v", err, faults)
@@ -445,7 +494,9 @@ func TestImportRefusesPlacesOneByOne(t *testing.T) {
 				t.Errorf("%+v; want %q in line %d", f, c.want, lines+2)
 			}
 			r, report := imported(t, official.Options{SkipRefused: true}, file)
-			if ids := texts(t, r, "sted", "id"); !slices.Equal(ids, []string{"900", "4711"}) || report.Refused != 1 || report.Read != 3 || report.Places != 2 {
+			if ids := texts(t, r, "sted", "id"); !slices.Equal(ids, []string{"900", "4711"}) || report.Refused != 1 ||
+				report.Read != 3 ||
+				report.Places != 2 {
 				t.Errorf("without it: %v, report %+v", ids, report)
 			}
 		})
@@ -490,7 +541,11 @@ func TestImportFaultsArePrintable(t *testing.T) {
 	z := zip.NewWriter(&b)
 	w, err := z.Create("../\x1b[31m.csv")
 	if err == nil {
-		_, err = fmt.Fprintf(w, "stedsnummer,komplettskrivemåte,navneobjekttype,oppdateringsdato,lon,lat\n\"1\n\x1b[31m\",Prøve,fjell,2020-01-01,5,60\n%s,Prøve,fjell,2020-01-01,5,60\n", strings.Repeat("7", 1000))
+		_, err = fmt.Fprintf(
+			w,
+			"stedsnummer,komplettskrivemåte,navneobjekttype,oppdateringsdato,lon,lat\n\"1\n\x1b[31m\",Prøve,fjell,2020-01-01,5,60\n%s,Prøve,fjell,2020-01-01,5,60\n",
+			strings.Repeat("7", 1000),
+		)
 	}
 	if err := errors.Join(err, z.Close(), os.WriteFile(file, b.Bytes(), 0o600)); err != nil {
 		t.Fatal(err)
@@ -525,7 +580,13 @@ func TestImportListsUnknownCodes(t *testing.T) {
 	for _, c := range report.Codes {
 		got = append(got, fmt.Sprintf("%s %s %d %s %s", c.List, c.Value, c.Count, c.Near, c.First.ID))
 	}
-	want := []string{"fylke 07 1  77", "kommune 0716 1  77", "navneobjekttype Topp 1 topp 12", "navneobjekttype heisveg 1  900", "skrivemaatestatus omstridt 1  5"}
+	want := []string{
+		"fylke 07 1  77",
+		"kommune 0716 1  77",
+		"navneobjekttype Topp 1 topp 12",
+		"navneobjekttype heisveg 1  900",
+		"skrivemaatestatus omstridt 1  5",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -9,7 +9,8 @@ import (
 	"grense/internal/register/official"
 )
 
-// TestImportedSpellingsStandInTheOrderOfTheirPlacesAndNames is what the relations of Collections promise by their Order.
+// TestImportedSpellingsStandInTheOrderOfTheirPlacesAndNames is what the relations of Collections promise by their
+// Order.
 func TestImportedSpellingsStandInTheOrderOfTheirPlacesAndNames(t *testing.T) {
 	t.Parallel()
 	r, _ := imported(t, official.Options{}, put(t, t.TempDir(), "a.gml", gmlFile(invented()...)))
@@ -36,8 +37,10 @@ func TestImportedSpellingsStandInTheOrderOfTheirPlacesAndNames(t *testing.T) {
 				rows = append(rows, pair{get(rel.Order).(int64), owner})
 			})
 			slices.SortFunc(rows, func(a, b pair) int { return cmp.Compare(a.rank, b.rank) })
-			if len(rows) <= len(owners) || !slices.IsSortedFunc(rows, func(a, b pair) int { return cmp.Compare(a.owner, b.owner) }) {
-				t.Errorf("%d rows of %s by %s are not in the order of the %d of %s: %v", len(rows), rel.Table, rel.Order, len(owners), c.Table, rows)
+			if len(rows) <= len(owners) ||
+				!slices.IsSortedFunc(rows, func(a, b pair) int { return cmp.Compare(a.owner, b.owner) }) {
+				t.Errorf("%d rows of %s by %s are not in the order of the %d of %s: %v", len(rows), rel.Table,
+					rel.Order, len(owners), c.Table, rows)
 			}
 		}
 	}

@@ -75,7 +75,8 @@ type placeRoad struct {
 	Code    int64
 }
 
-// Numbers of names and spellings are parts of their ids, which are exact in a JSON number (RFC 8259, 6) for every legal stedsnummer.
+// Numbers of names and spellings are parts of their ids, which are exact in a JSON number (RFC 8259, 6) for every
+// legal stedsnummer.
 const (
 	maxPart   = 999
 	maxNumber = 9_007_199_253
@@ -241,13 +242,27 @@ func (b *builder) boolean(what, s string) bool {
 }
 
 // layouts of moments and days.
-var layouts = [...]string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999",
-	time.DateOnly, "2006-01-02Z07:00", "2006/01/02 15:04:05.999999999Z07", "2006/01/02 15:04:05.999999999", "2006/01/02", "02.01.2006", "20060102150405", "20060102"}
+var layouts = [...]string{
+	time.RFC3339Nano,
+	"2006-01-02T15:04:05.999999999",
+	"2006-01-02 15:04:05.999999999Z07:00",
+	"2006-01-02 15:04:05.999999999",
+	time.DateOnly,
+	"2006-01-02Z07:00",
+	"2006/01/02 15:04:05.999999999Z07",
+	"2006/01/02 15:04:05.999999999",
+	"2006/01/02",
+	"02.01.2006",
+	"20060102150405",
+	"20060102",
+}
 
-// parseTime reads a moment or a day of the years 1 to 9999, which JSON can keep; without a zone it is one of Europe/Oslo.
+// parseTime reads a moment or a day of the years 1 to 9999, which JSON can keep; without a zone it is one of
+// Europe/Oslo.
 func parseTime(s string) (time.Time, bool) {
 	for _, l := range layouts {
-		if t, err := time.ParseInLocation(l, s, oslo()); err == nil && t.Year() > 0 && t.UTC().Year() > 0 && t.UTC().Year() < 10000 {
+		if t, err := time.ParseInLocation(l, s, oslo()); err == nil && t.Year() > 0 && t.UTC().Year() > 0 &&
+			t.UTC().Year() < 10000 {
 			return t, true
 		}
 	}
@@ -322,7 +337,8 @@ func (b *builder) kommune(nr, navn, fylkeNr, fylkeNavn string) {
 		return
 	}
 	if !slices.ContainsFunc(b.place.Kommuner, func(k placeKommune) bool { return k.Nr == nr }) {
-		b.place.Kommuner = append(b.place.Kommuner, placeKommune{nr, b.text("kommunenavn", navn, false), fylkeNr, b.text("fylkesnavn", fylkeNavn, false)})
+		b.place.Kommuner = append(b.place.Kommuner,
+			placeKommune{nr, b.text("kommunenavn", navn, false), fylkeNr, b.text("fylkesnavn", fylkeNavn, false)})
 	}
 }
 
@@ -336,8 +352,14 @@ func (b *builder) unit(kommune, gnr, bnr, fnr, snr, remark string) {
 		}
 		return b.integer(what, s, 0, math.MaxInt32)
 	}
-	u := placeUnit{Kommune: kommune, Gnr: b.integer("gårdsnummer", gnr, 0, math.MaxInt32), Bnr: optional("bruksnummer", bnr), Fnr: optional("festenummer", fnr),
-		Snr: optional("seksjonsnummer", snr), Remark: b.text("tilleggsopplysning", remark, false)}
+	u := placeUnit{
+		Kommune: kommune,
+		Gnr:     b.integer("gårdsnummer", gnr, 0, math.MaxInt32),
+		Bnr:     optional("bruksnummer", bnr),
+		Fnr:     optional("festenummer", fnr),
+		Snr:     optional("seksjonsnummer", snr),
+		Remark:  b.text("tilleggsopplysning", remark, false),
+	}
 	if u.Kommune == "" && len(b.place.Kommuner) > 0 {
 		u.Kommune = b.place.Kommuner[0].Nr
 	}

@@ -11,8 +11,9 @@ import (
 	"grense/internal/ingest"
 )
 
-// A row is a feature that has one spelling of one name of a place, with the properties of the product by their names, as CSV, GeoJSON and
-// GeoPackages made of the GML have them. Names are folded (foldName); of a name with dots or bars the last part counts.
+// A row is a feature that has one spelling of one name of a place, with the properties of the product by their names,
+// as CSV, GeoJSON and GeoPackages made of the GML have them. Names are folded (foldName); of a name with dots or bars
+// the last part counts.
 type row map[string]string
 
 // rowNames are names by which a property is found, best first; the key is the one of the product.
@@ -110,13 +111,17 @@ func (r *rowReader) rows(f *ingest.Feature) ([]row, *refusal) {
 	one, lists, n := row{}, map[string][]string{}, 1
 	for _, p := range f.Properties {
 		if folded := foldName(p.Name); folded == "enhssrid" || folded == "enhsnavn" {
-			return nil, &refusal{refusedForm, "it is of the register as it was before 2015, whose numbers and codes are others; import the current product, StedsnavnForVanligBruk"}
+			return nil, &refusal{
+				refusedForm,
+				"it is of the register as it was before 2015, whose numbers and codes are others; import the current product, StedsnavnForVanligBruk",
+			}
 		}
 		key := r.seen(p.Name)
 		if key == "" || p.Text == "" {
 			continue
 		}
-		if at := slices.Index(rowNames[key], foldName(p.Name[strings.LastIndexAny(p.Name, ".|:/")+1:])); lists[key] != nil || one[key] != "" {
+		if at := slices.Index(rowNames[key], foldName(p.Name[strings.LastIndexAny(p.Name, ".|:/")+1:])); lists[key] != nil ||
+			one[key] != "" {
 			if at >= rank[key] {
 				continue
 			}
@@ -140,7 +145,10 @@ func (r *rowReader) rows(f *ingest.Feature) ([]row, *refusal) {
 		lists[key] = list
 		if len(list) > 1 {
 			if n > 1 && n != len(list) {
-				return nil, &refusal{refusedForm, fmt.Sprintf("the property %q has %d values, another one %d", p.Name, len(list), n)}
+				return nil, &refusal{
+					refusedForm,
+					fmt.Sprintf("the property %q has %d values, another one %d", p.Name, len(list), n),
+				}
 			}
 			n = len(list)
 		}
@@ -203,9 +211,17 @@ func (r *rowReader) place(x row, f *ingest.Feature) (*place, *refusal) {
 	p.LocalID = b.text("lokalId", x["lokalid"], false)
 	b.times(x["oppdateringsdato"], x["datauttaksdato"], x["registreringsdato"])
 	p.Type = b.code("navneobjekttype", x["navneobjekttype"], true)
-	p.Group, p.MainGroup = b.code("navneobjektgruppe", x["navneobjektgruppe"], false), b.code("navneobjekthovedgruppe", x["navneobjekthovedgruppe"], false)
+	p.Group, p.MainGroup = b.code(
+		"navneobjektgruppe",
+		x["navneobjektgruppe"],
+		false,
+	), b.code("navneobjekthovedgruppe", x["navneobjekthovedgruppe"], false)
 	p.Status, p.Land = b.code("stedstatus", x["stedstatus"], false), b.code("land", x["land"], false)
-	p.Priority, p.Authority = b.code("spraakprioritering", x["spraakprioritering"], false), b.code("vedtaksmyndighet", x["vedtaksmyndighet"], false)
+	p.Priority, p.Authority = b.code(
+		"spraakprioritering",
+		x["spraakprioritering"],
+		false,
+	), b.code("vedtaksmyndighet", x["vedtaksmyndighet"], false)
 	p.Sort1, p.Sort2 = b.code("sortering1", x["sortering1"], false), b.code("sortering2", x["sortering2"], false)
 	p.General = b.boolean("avAllmennInteresse", x["avallmenninteresse"])
 	if x["kommunenummer"] != "" {
@@ -220,7 +236,8 @@ func (r *rowReader) place(x row, f *ingest.Feature) (*place, *refusal) {
 	b.add(placeName{
 		Number: int(b.integer("stedsnavnnummer", cmp.Or(x["stedsnavnnummer"], "1"), 1, maxPart)),
 		Status: r.code(b, x, "navnestatus"), State: b.code("navnesakstatus", x["navnesakstatus"], false),
-		Language: r.code(b, x, "spraak"), Origin: b.code("spraak", x["opphavsspraak"], false), Exonym: b.boolean("eksonym", x["eksonym"]),
+		Language: r.code(b, x,
+			"spraak"), Origin: b.code("spraak", x["opphavsspraak"], false), Exonym: b.boolean("eksonym", x["eksonym"]),
 		Spellings: []placeSpelling{{
 			Number: int(b.integer("skrivemåtenummer", cmp.Or(x["skrivemaatenummer"], "1"), 1, maxPart)),
 			Text:   b.name("komplettskrivemåte", x["komplettskrivemaate"]), Status: r.code(b, x, "skrivemaatestatus"),
@@ -233,8 +250,8 @@ func (r *rowReader) place(x row, f *ingest.Feature) (*place, *refusal) {
 	return b.done()
 }
 
-// mergeRows makes one place of the rows of a file: names and spellings are put together, of all else the first row counts that has it, and
-// of the times the last.
+// mergeRows makes one place of the rows of a file: names and spellings are put together, of all else the first row
+// counts that has it, and of the times the last.
 func mergeRows(rows []*place) (*place, *refusal) {
 	b := &builder{place: rows[0]}
 	p := b.place

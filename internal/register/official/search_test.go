@@ -101,23 +101,32 @@ func TestSearchesAnswerFromTheOfficialSample(t *testing.T) {
 	for _, part := range parts {
 		number := value(part, "stedsnummer")
 		for _, m := range spellings.FindAllStringSubmatch(part, -1) {
-			steder := search[api.StedTreffList](t, s, &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(m[1])}, Flags: api.Flags{InkluderGeometri: true}})
+			steder := search[api.StedTreffList](t, s,
+				&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(m[1])}, Flags: api.Flags{InkluderGeometri: true}})
 			if len(steder) != 1 {
 				t.Errorf("%s: %d places", m[1], len(steder))
 				continue
 			}
 			h := steder[0]
-			if fmt.Sprint(h.Ident.Stedsnummer) != number || h.StedId != number || h.NavneobjekttypeId != value(part, "navneobjekttype") || h.LandId != "NO" ||
-				h.SpraakprioriteringId != value(part, "språkprioritering") || h.Sortering.Sortering1KodeId != value(part, "sortering") ||
+			if fmt.Sprint(h.Ident.Stedsnummer) != number || h.StedId != number ||
+				h.NavneobjekttypeId != value(part, "navneobjekttype") ||
+				h.LandId != "NO" ||
+				h.SpraakprioriteringId != value(part, "språkprioritering") ||
+				h.Sortering.Sortering1KodeId != value(part, "sortering") ||
 				!slices.Equal(h.KommunerIds, []string{value(part, "kommunenummer")}) {
 				t.Errorf("%s: %+v", m[1], h)
 			}
 			pos := regexp.MustCompile("<gml:pos(?:List)?>([0-9.]+)0* ([0-9.]+)0*").FindStringSubmatch(part)
-			if want := strings.TrimRight(pos[2], "0") + " " + strings.TrimRight(pos[1], "0"); !strings.Contains(h.Geometri, want) {
+			if want := strings.TrimRight(pos[2], "0") + " " + strings.TrimRight(pos[1], "0"); !strings.Contains(
+				h.Geometri,
+				want,
+			) {
 				t.Errorf("%s: %s lacks %s", m[1], h.Geometri, want)
 			}
-			names := search[api.StedsnavnTreffList](t, s, &api.FindStedsnavn{StedsnavnSoek: api.StedsnavnSoek{Stedsnavn: ptr(m[1])}})
-			if len(names) != 1 || languages[value(part[:strings.Index(part, m[0])][strings.LastIndex(part[:strings.Index(part, m[0])], "<app:Stedsnavn>"):], "språk")] != names[0].SpraakId {
+			names := search[api.StedsnavnTreffList](t, s,
+				&api.FindStedsnavn{StedsnavnSoek: api.StedsnavnSoek{Stedsnavn: ptr(m[1])}})
+			if len(names) != 1 ||
+				languages[value(part[:strings.Index(part, m[0])][strings.LastIndex(part[:strings.Index(part, m[0])], "<app:Stedsnavn>"):], "språk")] != names[0].SpraakId {
 				t.Errorf("%s: names %+v", m[1], names)
 			}
 		}
@@ -133,18 +142,26 @@ func TestSearchesAnswerFromAnImportedRegister(t *testing.T) {
 		t.Errorf("places of a cadastral unit: %+v", h)
 	}
 	names := &api.FindStedsnavnForMatrikkelenhetreferanse{Soek: api.StedsnavnMatrikkelenhetreferanseSoek(unit)}
-	if h := search[api.StedsnavnMatrikkelenhetreferanseTreffList](t, s, names); len(h) != 1 || h[0].StedsnavnId != "77001" {
+	if h := search[api.StedsnavnMatrikkelenhetreferanseTreffList](t, s, names); len(h) != 1 ||
+		h[0].StedsnavnId != "77001" {
 		t.Errorf("names of a cadastral unit: %+v", h)
 	}
 	spellings := &api.FindSkrivemaaterForMatrikkelenhetreferanse{Soek: api.SkrivemaateMatrikkelenhetreferanseSoek(unit)}
-	if h := search[api.SkrivemaateMatrikkelenhetreferanseTreffList](t, s, spellings); len(h) != 1 || h[0].SkrivemaateId != "77001001" {
+	if h := search[api.SkrivemaateMatrikkelenhetreferanseTreffList](t, s, spellings); len(h) != 1 ||
+		h[0].SkrivemaateId != "77001001" {
 		t.Errorf("spellings of a cadastral unit: %+v", h)
 	}
-	found := search[api.SkrivemaateTreffList](t, s, &api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{Stedsnavn: ptr("Store Krålenuten")}})
+	found := search[api.SkrivemaateTreffList](t, s,
+		&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{Stedsnavn: ptr("Store Krålenuten")}})
 	if len(found) != 2 || found[0].SkrivemaateId != "4711001001" || found[1].SkrivemaateId != "4711001002" {
 		t.Errorf("spellings that are equal when folded: %+v", found)
 	}
-	later := &api.FindSteder{StedSoek: api.StedSoek{OppdatertEtter: ptr(time.Date(2021, 6, 8, 16, 47, 50, 0, time.UTC)), KommunerIds: []string{"1135"}}}
+	later := &api.FindSteder{
+		StedSoek: api.StedSoek{
+			OppdatertEtter: ptr(time.Date(2021, 6, 8, 16, 47, 50, 0, time.UTC)),
+			KommunerIds:    []string{"1135"},
+		},
+	}
 	if h := search[api.StedTreffList](t, s, later); len(h) != 2 || h[0].StedId != "4711" || h[1].StedId != "77" {
 		t.Errorf("places of a municipality, by importance: %+v", h)
 	}

@@ -13,8 +13,8 @@ import (
 	"grense/internal/store"
 )
 
-// What the products leave out, and the tables demand. A place of the product is in use. Its deciding authority and its second sorting are not
-// published: no authority, and the lowest sorting.
+// What the products leave out, and the tables demand. A place of the product is in use. Its deciding authority and
+// its second sorting are not published: no authority, and the lowest sorting.
 const (
 	defaultStatus   = "aktiv"
 	defaultSort1    = "viktighetA"
@@ -38,7 +38,12 @@ type extraCode struct {
 }
 
 func newCodeBook(lists []register.CodeList) *codeBook {
-	b := &codeBook{lists: lists, byList: map[string]map[string]*register.Code{}, byName: map[string]map[string]string{}, extra: map[string]map[string]*extraCode{}}
+	b := &codeBook{
+		lists:  lists,
+		byList: map[string]map[string]*register.Code{},
+		byName: map[string]map[string]string{},
+		extra:  map[string]map[string]*extraCode{},
+	}
 	for i := range lists {
 		l := &lists[i]
 		b.byList[l.ID], b.byName[l.ID] = map[string]*register.Code{}, map[string]string{}
@@ -54,7 +59,8 @@ func newCodeBook(lists []register.CodeList) *codeBook {
 // maxExtraCodes bounds what is kept of codes that no list has.
 const maxExtraCodes = 10_000
 
-// code returns what records hold for a code, and notes one that the list lacks. name and parent are of a new code; "" where not known.
+// code returns what records hold for a code, and notes one that the list lacks. name and parent are of a new code; ""
+// where not known.
 func (b *codeBook) code(list, value, name, parent string, at ingest.Fault) string {
 	if value == "" {
 		return ""
@@ -176,7 +182,8 @@ func (b *codeBook) write(out *register.Output) {
 			if l.ID == "spraak" || l.ID == "land" {
 				short = v
 			}
-			out.Put("kode", out.Next("kode"), l.ID, v, short, register.OrNull(x.parent), int64(last), cmp.Or(x.name, v), nil, nil, nil)
+			out.Put("kode", out.Next("kode"), l.ID, v, short, register.OrNull(x.parent), int64(last), cmp.Or(x.name, v),
+				nil, nil, nil)
 		}
 	}
 }
@@ -197,14 +204,17 @@ func (p *place) write(out *register.Output, at rank) {
 	display := register.DisplayName(names, p.Priority)
 	first := register.FirstName(names, p.Priority).Best().Core
 	geom := store.Geometry{WKB: p.Position}
-	out.Put("sted", p.Number, geom, p.Number, display, first, p.Type, p.Group, p.MainGroup, p.Status, p.Land, kommune, kommuner, fylke,
-		p.Priority, p.Authority, p.Sort1, p.Sort2, p.General, cmp.Or(p.LocalID, strconv.FormatInt(p.Number, 10)), p.Registered, p.Updated, nil,
-		int64(0), int64(0), cql2.Norm(display), int64(at.sted))
+	out.Put("sted", p.Number, geom, p.Number, display, first, p.Type, p.Group, p.MainGroup, p.Status, p.Land, kommune,
+		kommuner, fylke, p.Priority, p.Authority, p.Sort1, p.Sort2, p.General,
+		cmp.Or(p.LocalID, strconv.FormatInt(p.Number, 10)), p.Registered, p.Updated, nil, int64(0), int64(0),
+		cql2.Norm(display), int64(at.sted))
 	for _, r := range p.Roads {
 		out.Put("vegreferanse", out.Next("vegreferanse"), p.Number, r.Kommune, r.Code)
 	}
 	for _, u := range p.Units {
-		out.Put("matrikkel_sted", u.values(out, "matrikkel_sted", p.Number, p.Number, first, display, p.Type, p.General, int64(at.sted))...)
+		out.Put(
+			"matrikkel_sted",
+			u.values(out, "matrikkel_sted", p.Number, p.Number, first, display, p.Type, p.General, int64(at.sted))...)
 	}
 	spellings := int64(at.skrivemaate)
 	for i := range p.Names {
@@ -219,8 +229,10 @@ func (p *place) write(out *register.Output, at rank) {
 			int64(len(n.Spellings)), int64(len(leading)), head.Status, head.Date, spellingID(id, n.Spellings[bestAt].Number), display, p.Type, p.Authority, p.Land,
 			kommune, kommuner, fylke, p.General, p.Registered, p.Updated, int64(0), int64(0), cql2.Norm(best.Core), rang)
 		for _, u := range p.Units {
-			out.Put("matrikkel_stedsnavn", u.values(out, "matrikkel_stedsnavn", p.Number, id, p.Number, int64(n.Number), together, display,
-				head.Status, head.Date, n.State, n.Status, n.Language, p.Type, p.General, rang)...)
+			out.Put(
+				"matrikkel_stedsnavn",
+				u.values(out, "matrikkel_stedsnavn", p.Number, id, p.Number, int64(n.Number), together, display,
+					head.Status, head.Date, n.State, n.Status, n.Language, p.Type, p.General, rang)...)
 		}
 		kasus := "nevneform"
 		if n.Language != "nor" {
@@ -229,12 +241,16 @@ func (p *place) write(out *register.Output, at rank) {
 		for k := range n.Spellings {
 			s := &n.Spellings[k]
 			sid, norm := spellingID(id, s.Number), cql2.Norm(s.Text)
-			out.Put("skrivemaate", sid, p.Number, id, p.Number, int64(n.Number), int64(s.Number), s.Text, nil, "kjerne", kasus, s.Status, s.Date, s.Preferred, nil,
-				n.Language, n.Status, n.State, display, p.Type, p.Authority, p.Land, kommuner, p.General, p.Registered, p.Updated, int64(0),
-				cql2.CaseI(s.Text), norm, register.Reverse(norm), spellings)
+			out.Put("skrivemaate", sid, p.Number, id, p.Number, int64(n.Number), int64(s.Number), s.Text, nil, "kjerne",
+				kasus, s.Status, s.Date, s.Preferred, nil, n.Language, n.Status, n.State, display, p.Type, p.Authority,
+				p.Land, kommuner, p.General, p.Registered, p.Updated, int64(0), cql2.CaseI(s.Text), norm,
+				register.Reverse(norm), spellings)
 			for _, u := range p.Units {
-				out.Put("matrikkel_skrivemaate", u.values(out, "matrikkel_skrivemaate", p.Number, id, sid, p.Number, int64(n.Number), int64(s.Number), s.Text, display,
-					s.Status, s.Date, n.State, n.Status, p.Type, p.General, spellings)...)
+				out.Put(
+					"matrikkel_skrivemaate",
+					u.values(out, "matrikkel_skrivemaate", p.Number, id, sid, p.Number, int64(n.Number),
+						int64(s.Number), s.Text, display, s.Status, s.Date, n.State, n.Status, p.Type, p.General,
+						spellings)...)
 			}
 			spellings++
 		}

@@ -1,4 +1,5 @@
-// Package registertest has what the tests of the register and of its imports share: a store.Writer that keeps what is written.
+// Package registertest has what the tests of the register and of its imports share: a store.Writer that keeps what is
+// written.
 package registertest
 
 import (
@@ -118,8 +119,8 @@ func (r *Recording) Each(t testing.TB, table string, fn func(get func(column str
 	}
 }
 
-// Large returns the path of a large register, the file that GRENSE_ACCEPT_REGISTER names, and a folder beside it for its side files, so that the next run has
-// them. Where none is named it skips.
+// Large returns the path of a large register, the file that GRENSE_ACCEPT_REGISTER names, and a folder beside it for
+// its side files, so that the next run has them. Where none is named it skips.
 func Large(tb testing.TB) (path, dir string) {
 	tb.Helper()
 	path = os.Getenv("GRENSE_ACCEPT_REGISTER")
