@@ -12,6 +12,7 @@ import (
 	"grense/internal/enrich"
 	"grense/internal/geo/crs"
 	"grense/internal/server"
+	"grense/internal/server/surface"
 	"grense/internal/source"
 )
 
@@ -117,7 +118,7 @@ func (c *enrichCmd) finder(ctx context.Context, p *process, points crs.ID) (enri
 		return nil, nil, err
 	}
 	cfg.Auth, cfg.BaseURL = "open", "http://localhost"
-	srv, err := server.New(server.Options{Config: cfg, Store: st, Logger: slog.New(slog.DiscardHandler), Version: programVersion()})
+	srv, err := surface.New(server.Options{Config: cfg, Store: st, Logger: slog.New(slog.DiscardHandler), Version: programVersion()})
 	if err != nil {
 		st.Close()
 		return nil, nil, err

@@ -19,6 +19,7 @@ import (
 	"grense/internal/demo"
 	"grense/internal/history"
 	"grense/internal/server"
+	"grense/internal/server/surface"
 	"grense/internal/source"
 	"grense/internal/state"
 	"grense/internal/store"
@@ -130,7 +131,7 @@ type service struct {
 	shared  bool // state is in the database that is served
 	keys    *apikey.Checker
 	codes   *apikey.Codes
-	server  *server.Server
+	server  *surface.Server
 	tiles   *tile.Maker
 	archive *tile.Archive // nil: none
 	cert    *certificate  // nil: plain HTTP
@@ -212,7 +213,7 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 		return err
 	}
 	s.tiles.Prepare(s.store)
-	s.server, err = server.New(server.Options{Shore: shore, Config: s.cfg, Past: past, NewGeoPackage: gpkg.CreateBare, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches,
+	s.server, err = surface.New(server.Options{Shore: shore, Config: s.cfg, Past: past, NewGeoPackage: gpkg.CreateBare, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches,
 		Tiles: s.tiles, Jobs: s.jobs(ctx), Changes: s.changes(ctx, src), CursorKey: s.cursorKey(ctx, src)})
 	if err != nil {
 		return err

@@ -86,7 +86,7 @@ func (a *answers) again(hash uint64) bool { return again(a.asked[:], hash) }
 func again(late []atomic.Uint64, h uint64) bool { return late[h%uint64(len(late))].Swap(h) == h }
 
 // stream answers a route whose answers are kept: with a kept one, or with a new one, which may be kept then.
-func (s *Server) stream(c *call, w http.ResponseWriter) error {
+func (s *Kit) stream(c *Call, w http.ResponseWriter) error {
 	if s.answers == nil || !c.rt.Kept || c.r.Method == http.MethodPost || c.rw == nil {
 		return c.rt.Stream(c, w)
 	}
@@ -95,7 +95,7 @@ func (s *Server) stream(c *call, w http.ResponseWriter) error {
 }
 
 // keptOr answers with what is kept for a key, with what another request makes that is under way, or by made, whose answer may be kept then.
-func (c *call) keptOr(w http.ResponseWriter, k answerKey, made func() error) error {
+func (c *Call) keptOr(w http.ResponseWriter, k answerKey, made func() error) error {
 	all := c.s.answers
 	hash := all.hash(k)
 	old, ok := all.Peek(k)
@@ -128,6 +128,15 @@ func (c *call) keptOr(w http.ResponseWriter, k answerKey, made func() error) err
 	return c.make(m, made)
 }
 
+// searched answers a search that came in the body of a request below path: with what is kept for it, or by made.
+func (c *Call) searched(path, body, media string, made func() error) error {
+	if c.s.answers == nil {
+		return made()
+	}
+	k := answerKey{root: c.root, mount: c.mount, path: path, query: body, media: media, gzip: acceptsGzip(c.r)}
+	return c.anew(func() error { return c.keptOr(c.rw, k, made) })
+}
+
 // of reports whether the answer is that of a state of the data and of a day; a nil one is of none.
 func (a *keptAnswer) of(state, day string) bool {
 	return a != nil && a.state == state && a.day == day
@@ -135,7 +144,7 @@ func (a *keptAnswer) of(state, day string) bool {
 
 // stateOfAll returns the version of all data that are served. Where one collection has none, as a view, it is the version of those that the
 // response depends on; "" if these have none.
-func (c *call) stateOfAll() (state string, err error) {
+func (c *Call) stateOfAll() (state string, err error) {
 	if state, err = c.stateOf(c.served()); err != nil {
 		return "", err
 	}
@@ -151,7 +160,7 @@ func (c *call) stateOfAll() (state string, err error) {
 // dependencies returns the ids of the collections that a response depends on; nil if these are not known. A response
 // about c.coll depends on it, on those that it refers to or that refer to it, and on a page on the one under the map; a
 // lookup, but for its page, on those that it looks into and those that they refer to.
-func (c *call) dependencies() (ids []string) {
+func (c *Call) dependencies() (ids []string) {
 	add := func(coll *store.Collection) {
 		if coll != nil && !slices.Contains(ids, coll.ID) {
 			ids = append(ids, coll.ID)
@@ -187,7 +196,7 @@ func (c *call) dependencies() (ids []string) {
 }
 
 // stateOf names the state of the data of collections; "" where that cannot be told.
-func (c *call) stateOf(collections []string) (state string, err error) {
+func (c *Call) stateOf(collections []string) (state string, err error) {
 	if state = c.s.points.glance(c.cat); state != "" && c.s.store.Catalog() == c.cat {
 		return state, nil
 	}
@@ -204,7 +213,7 @@ func (c *call) stateOf(collections []string) (state string, err error) {
 }
 
 // stateAside is stateOf where the store tells it beside the questions, without a turn; known is false where it does not. A call whose owner has used up the rate is refused before.
-func (c *call) stateAside(collections ...string) (state string, known bool, err error) {
+func (c *Call) stateAside(collections ...string) (state string, known bool, err error) {
 	if c.s.points.marked == nil {
 		return "", false, nil
 	}
@@ -227,7 +236,7 @@ type served struct {
 }
 
 // served are the ids of the collections that any answer may tell of.
-func (c *call) served() []string {
+func (c *Call) served() []string {
 	if of := c.s.servedOf.Load(); of != nil && of.cat == c.cat {
 		return of.ids
 	}
@@ -240,20 +249,20 @@ func (c *call) served() []string {
 }
 
 // day is today's date where the data are of.
-func (c *call) day() string { return time.Now().In(c.zone()).Format(time.DateOnly) }
+func (c *Call) day() string { return time.Now().In(c.zone()).Format(time.DateOnly) }
 
 // lasts reports whether the answer stays the same for as long as the data and the day do.
-func (c *call) lasts(h http.Header) bool {
+func (c *Call) lasts(h http.Header) bool {
 	return !c.roughly && c.sharable(h)
 }
 
 // sharable reports whether the answer is as good for another who asks the same now.
-func (c *call) sharable(h http.Header) bool {
+func (c *Call) sharable(h http.Header) bool {
 	return c.simple == nil && h["Set-Cookie"] == nil && c.daily()
 }
 
 // daily reports whether what is valid changes between days only.
-func (c *call) daily() bool {
+func (c *Call) daily() bool {
 	for _, coll := range c.cat.Collections {
 		if coll.Versions == nil {
 			continue
@@ -269,7 +278,7 @@ func (c *call) daily() bool {
 var ownFields = [...]string{"X-Request-Id", "Connection", "Strict-Transport-Security", "Ratelimit", "Ratelimit-Policy", "Content-Length", "Content-Encoding", "Date"}
 
 // keepAnswer hands an answer that is about to be sent with status 200 to those who wait for it, and keeps it when it is to be kept and was made of one state of the data.
-func (c *call) keepAnswer(h http.Header, body []byte, coding string) {
+func (c *Call) keepAnswer(h http.Header, body []byte, coding string) {
 	k := c.wanted()
 	if k == nil {
 		return
@@ -288,7 +297,7 @@ func (c *call) keepAnswer(h http.Header, body []byte, coding string) {
 }
 
 // stays reports whether the data, the day and the files are those that an answer was begun with.
-func (c *call) stays(k *keeping) bool {
+func (c *Call) stays(k *keeping) bool {
 	state, err := c.stateOfAll()
 	return err == nil && state == k.state && c.day() == k.day && c.filesTold() == k.key.files
 }
@@ -311,7 +320,7 @@ func (k *keeping) answer(h http.Header, body []byte, coding string) (*keptAnswer
 }
 
 // sendKept sends a kept answer as the one to this request.
-func (c *call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
+func (c *Call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	if err := c.pay(c.continues); err != nil {
 		return err
 	}

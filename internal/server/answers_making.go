@@ -36,7 +36,7 @@ func (a *answers) saw(cat *store.Catalog, state string) {
 }
 
 // seen is the state of all data that was last seen, which costs no question; "" where none was.
-func (c *call) seen() string {
+func (c *Call) seen() string {
 	a := c.s.answers
 	if l := a.last.Load(); l != nil && l.cat == c.cat {
 		return l.state
@@ -49,7 +49,7 @@ func (c *call) seen() string {
 }
 
 // first begins an answer that was not asked for of late; nil where no state of the data was seen, by which others could tell whether it is new enough. It is busy when the same is under way.
-func (a *answers) first(c *call, k answerKey, hash uint64) (m *making, busy bool) {
+func (a *answers) first(c *Call, k answerKey, hash uint64) (m *making, busy bool) {
 	state := c.seen()
 	if state == "" {
 		return nil, false
@@ -106,7 +106,7 @@ func (m *making) end(answer *keptAnswer, left bool) {
 }
 
 // join begins an answer, or waits for that of another request, for as long as questions of one may take: other is what that made, m what was begun. Neither: the call is to make its own, for itself.
-func (c *call) join(n *making) (other *keptAnswer, m *making, err error) {
+func (c *Call) join(n *making) (other *keptAnswer, m *making, err error) {
 	var late *time.Timer
 	for {
 		m := n.all.begin(n)
@@ -131,7 +131,7 @@ func (c *call) join(n *making) (other *keptAnswer, m *making, err error) {
 }
 
 // make makes an answer, for those too who wait for m; nil: nobody can.
-func (c *call) make(m *making, made func() error) error {
+func (c *Call) make(m *making, made func() error) error {
 	c.s.answers.Count(false)
 	if m == nil {
 		return made()
@@ -147,7 +147,7 @@ func (c *call) make(m *making, made func() error) error {
 }
 
 // leads is the answer that others may wait for; nil: there is none.
-func (c *call) leads() *making {
+func (c *Call) leads() *making {
 	if c.rw == nil {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (c *call) leads() *making {
 }
 
 // hand gives an answer to those who wait for it; nil: there is none for them.
-func (c *call) hand(a *keptAnswer) {
+func (c *Call) hand(a *keptAnswer) {
 	if m := c.leads(); m != nil {
 		c.rw.lead = nil
 		m.end(a, false)
@@ -163,7 +163,7 @@ func (c *call) hand(a *keptAnswer) {
 }
 
 // wanted is what is known of an answer that is to be kept, or that others wait for; nil: it is neither. Nobody begins to wait for one that is not to be kept from then on.
-func (c *call) wanted() *keeping {
+func (c *Call) wanted() *keeping {
 	m := c.leads()
 	if c.keep != nil || m == nil {
 		return c.keep

@@ -13,13 +13,13 @@ import (
 )
 
 // apiDefinition is the OpenAPI document of the mount (OGC 19-072, 7.3 and 9). Without f it is the 3.0 JSON, whatever Accept says.
-func (s *Server) apiDefinition(c *call) (*answer, error) {
+func (s *Kit) apiDefinition(c *Call) (*Answer, error) {
 	in := c.definition()
 	doc, err := openapi.Build(in)
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{JSON: doc, Links: []ogcapi.Link{
+	a := &Answer{JSON: doc, Links: []ogcapi.Link{
 		{Rel: "self", Type: asOpenAPI.Media, Href: c.base() + "/openapi"},
 		{Rel: "alternate", Type: "text/html", Href: c.base() + "/openapi?f=html"}},
 		Page: &page.Page{Name: "api", Title: c.text("api.title"), Data: apiView{Input: in, Swagger: c.params.(*apiParams).swagger}}}
@@ -80,7 +80,7 @@ var anyCollection = &store.Collection{ID: "collection", Title: store.Text{"": "a
 
 // definition derives the API definition from the table of routes and the catalog: literal paths for each collection, since clients
 // look for them, or templated ones where there are more than mostLiteral.
-func (c *call) definition() openapi.Input {
+func (c *Call) definition() openapi.Input {
 	svc := &c.s.cfg.Service
 	in := openapi.Input{BaseURL: c.base(), Title: svc.Title.In(c.lang), Description: svc.Description.In(c.lang), Version: c.s.version, Terms: svc.Terms,
 		Contact: openapi.Contact{Name: svc.Contact.Name, URL: svc.Contact.URL, Email: svc.Contact.Email},
@@ -133,7 +133,7 @@ func (c *call) definition() openapi.Input {
 }
 
 // templated is the operation of a route for many collections, which are all that there are or some.
-func (c *call) templated(rt *route, of []*store.Collection, all bool) openapi.Operation {
+func (c *Call) templated(rt *Route, of []*store.Collection, all bool) openapi.Operation {
 	op := c.operation(rt, anyCollection)
 	op.Path = rt.Path
 	id := openapi.Parameter{Shared: "collectionId", Name: "collectionId", In: "path", Description: "Id of the collection; /collections lists all",
@@ -165,7 +165,7 @@ var tagDescriptions = map[string]string{
 }
 
 // operations are the methods of a route below no collection.
-func (c *call) operations(rt *route) []openapi.Operation {
+func (c *Call) operations(rt *Route) []openapi.Operation {
 	op := c.operation(rt, nil)
 	if !rt.gets() {
 		op.Method, op.Body = "post", rt.Body
@@ -179,7 +179,7 @@ func (c *call) operations(rt *route) []openapi.Operation {
 	return list
 }
 
-func (c *call) operation(rt *route, coll *store.Collection) openapi.Operation {
+func (c *Call) operation(rt *Route, coll *store.Collection) openapi.Operation {
 	op := openapi.Operation{Path: rt.Path, ID: rt.Op, Kind: rt.Op, Tag: rt.Tag, Summary: rt.Summary, Description: rt.Description, Keyed: rt.Data, Asks: rt.Asks, Lookup: strings.Contains(rt.Path, "{"),
 		Resumes: slices.Contains(rt.Params, paramRevision)}
 	if op.Path == "" {
@@ -202,7 +202,7 @@ func (c *call) operation(rt *route, coll *store.Collection) openapi.Operation {
 }
 
 // answerSchema names the schema of an answer of a route; "" for what is no JSON.
-func answerSchema(rt *route, r rep, coll *store.Collection) string {
+func answerSchema(rt *Route, r Format, coll *store.Collection) string {
 	switch r.F {
 	case asJSONLD.F:
 		return "linkedData"
@@ -217,7 +217,7 @@ func answerSchema(rt *route, r rep, coll *store.Collection) string {
 }
 
 // definedParams describes the variables of the path, f and lang, the parameters of the table and the queryables.
-func (c *call) definedParams() []openapi.Parameter {
+func (c *Call) definedParams() []openapi.Parameter {
 	var out []openapi.Parameter
 	for _, v := range pathVariables {
 		if strings.Contains(c.rt.Path, "{"+v.Name+"}") {
@@ -283,7 +283,7 @@ func nameInCode(name string) string {
 }
 
 // definedParam describes a parameter of the table as it is for the collection.
-func (c *call) definedParam(p *param) openapi.Parameter {
+func (c *Call) definedParam(p *Param) openapi.Parameter {
 	d := openapi.Parameter{Shared: p.Name, Name: p.Name, In: "query", Description: p.Description, Schema: p.Schema}
 	switch p {
 	case paramCodesLimit, paramCodesOffset, paramSearch, paramLookupCRS, paramLookupCollections, paramLookupTime, paramAt, paramUntil, paramDirection, paramAfter, paramChangesLimit, paramLatestLimit, paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime, paramEnrichCollections,

@@ -18,22 +18,22 @@ import (
 	"grense/internal/store"
 )
 
-// A call is one request on its way through the server: what was asked, resolved step by step. It lives as long as the request.
-type call struct {
+// A Call is one request on its way through the server: what was asked, resolved step by step. It lives as long as the request.
+type Call struct {
 	state      uint64 // of the data when a page in HTML first asked for them
 	stateKnown bool
 	glanced    string // state of the data for look-ups by position; "": not known without a question
 
-	s     *Server
+	s     *Kit
 	r     *http.Request
 	rw    *response // what the handler writes to, below what compresses
-	rt    *route
+	rt    *Route
 	id    string // of the request, as in the log and in problem documents
 	mount string // "" or "/v1"
 	root  string // absolute URL that links start with, without mount and without a slash at its end
 	cat   *store.Catalog
 	coll  *store.Collection // of a route below a collection
-	rep   rep               // negotiated
+	rep   Format            // negotiated
 	asked bool              // f was given
 	lang  string            // nb, nn or en
 	keyID string            // "" when no key was needed or given
@@ -61,8 +61,7 @@ type call struct {
 	keep   *keeping // nil: the answer is not kept
 	cached bool     // the answer was kept before
 
-	soapOperation string // of the contract, once the message was read
-	soapFailure   soapFailure
+	called string // operation of the protocol that the route speaks, once it is known: for the log and the metrics
 
 	began time.Time // see call.now; zero: nobody has asked
 }
@@ -77,16 +76,38 @@ type keptState struct {
 type callKey struct{}
 
 // callOf returns the call that the middleware made for a request.
-func callOf(r *http.Request) *call {
-	c, _ := r.Context().Value(callKey{}).(*call)
+func callOf(r *http.Request) *Call {
+	c, _ := r.Context().Value(callKey{}).(*Call)
 	return c
 }
 
+// callIn returns the call of a request's context; false where there is none.
+func callIn(ctx context.Context) (*Call, bool) {
+	c, ok := ctx.Value(callKey{}).(*Call)
+	return c, ok
+}
+
+// enter says that the call has reached a route at a mount.
+func (c *Call) enter(r *http.Request, rt *Route, mount string) {
+	c.r, c.rt, c.mount, c.cat = r, rt, mount, c.s.store.Catalog()
+}
+
+// Writer is what the answer is written to; nil for a call without a client.
+func (c *Call) Writer() http.ResponseWriter {
+	if c.rw == nil {
+		return nil
+	}
+	return c.rw
+}
+
+// begun reports whether the first byte of the answer is out.
+func (c *Call) begun() bool { return c.rw != nil && c.rw.status != 0 }
+
 // base is the absolute URL of the mount, without a slash at its end.
-func (c *call) base() string { return c.root + c.mount }
+func (c *Call) base() string { return c.root + c.mount }
 
 // pathParam returns a variable of the path, unescaped; "" when the escape is broken.
-func (c *call) pathParam(name string) string {
+func (c *Call) pathParam(name string) string {
 	v, err := url.PathUnescape(chi.URLParam(c.r, name))
 	if err != nil {
 		return ""
@@ -96,7 +117,7 @@ func (c *call) pathParam(name string) string {
 
 // resolve runs the steps between the router and the handler: collection (404), key (401), parameters (400), representation (400,
 // 406). The key of a data route is checked before anything inside the collection is told.
-func (c *call) resolve() error {
+func (c *Call) resolve() error {
 	if id := chi.URLParam(c.r, "collectionId"); id != "" {
 		coll, ok := c.cat.Collection(c.pathParam("collectionId"))
 		if !ok || !coll.Public {
@@ -143,7 +164,7 @@ func (c *call) resolve() error {
 
 // ask runs questions to the store: each waits for its turn, and their time is bounded. Nothing may be written to the client inside, since a
 // slow reader must not hold a turn. An answer of another version of the catalog than the call's is store.ErrChanged, so that all that a call hears is of one state.
-func (c *call) ask(fn func(context.Context) error) error {
+func (c *Call) ask(fn func(context.Context) error) error {
 	c.rw.resting() // the question has a turn of its own
 	if c.rep.F == asHTML.F && !c.stateKnown {
 		var err error
@@ -162,7 +183,7 @@ func (c *call) ask(fn func(context.Context) error) error {
 }
 
 // anew calls fn, and again with the data of now while these change before the first byte of the answer.
-func (c *call) anew(fn func() error) error {
+func (c *Call) anew(fn func() error) error {
 	for n := 1; ; n++ {
 		err := fn()
 		if !errors.Is(err, store.ErrChanged) || n == tries || c.rw != nil && c.rw.status != 0 {
@@ -174,7 +195,7 @@ func (c *call) anew(fn func() error) error {
 
 // still reports whether the data are those that the first question of a page in HTML met. Such a page asks for features of which it knows no
 // revision: those that it names.
-func (c *call) still() error {
+func (c *Call) still() error {
 	if !c.stateKnown {
 		return nil
 	}
@@ -186,7 +207,7 @@ func (c *call) still() error {
 }
 
 // asking returns ctx with the request's right to ask the store.
-func (c *call) asking(ctx context.Context) context.Context {
+func (c *Call) asking(ctx context.Context) context.Context {
 	if c.right == nil {
 		c.right = c.ticket(c.continues) // a page that follows another is part of a download
 		if p, ok := c.params.(selectsFeatures); ok && p.selection().hits {
@@ -197,7 +218,7 @@ func (c *call) asking(ctx context.Context) context.Context {
 }
 
 // owner is whose share of the server a request takes: that of its key, else of its address.
-func (c *call) owner() string {
+func (c *Call) owner() string {
 	if c.keyID != "" {
 		return c.keyID
 	}
@@ -205,7 +226,7 @@ func (c *call) owner() string {
 }
 
 // caller is who breaks off what it asks for: one address of an owner, since programs at many addresses may have one key.
-func (c *call) caller() string { return c.owner() + " " + shareOf(c.addr) }
+func (c *Call) caller() string { return c.owner() + " " + shareOf(c.addr) }
 
 func first(v []string) string {
 	if len(v) == 0 {

@@ -16,7 +16,7 @@ import (
 )
 
 // checkSubscriber says what is wrong with the addresses that want to be told of a job (OGC 18-062r2, 9); they are called only where the operator allows it.
-func (c *call) checkSubscriber(sub *ogcapi.Subscriber, job bool) error {
+func (c *Call) checkSubscriber(sub *ogcapi.Subscriber, job bool) error {
 	if sub == nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func callWait(tries int) (wait time.Duration, more bool) {
 }
 
 // subscriber is where a job tells of its state; "" for nowhere. The operator's list may have changed since the job was made.
-func (s *Server) subscriber(j *state.Job) (address string) {
+func (s *Kit) subscriber(j *state.Job) (address string) {
 	var r jobRequest
 	var x struct{ Subscriber ogcapi.Subscriber }
 	if !s.cfg.Processes.Callbacks || json.Unmarshal(j.Request, &r) != nil || json.Unmarshal(r.Body, &x) != nil {
@@ -81,7 +81,7 @@ func (s *Server) subscriber(j *state.Job) (address string) {
 }
 
 // tellBegin tells the state of a job that begins, in the background while the server lives: who takes the job over tells it anew.
-func (s *Server) tellBegin(ctx context.Context, j state.Job) {
+func (s *Kit) tellBegin(ctx context.Context, j state.Job) {
 	address := s.subscriber(&j)
 	if address == "" {
 		return
@@ -110,13 +110,13 @@ func (s *Server) tellBegin(ctx context.Context, j state.Job) {
 	})
 }
 
-func (s *Server) notTaken(ctx context.Context, j *state.Job, address string, err error) {
+func (s *Kit) notTaken(ctx context.Context, j *state.Job, address string, err error) {
 	u, _ := url.Parse(address) // subscriber has read it
 	s.log.WarnContext(ctx, "a callback was not taken", "job", j.ID, "to", u.Host, "err", redact(err.Error()))
 }
 
 // callOf is what a job that has ended is still to tell; nil for nothing.
-func (s *Server) callOf(j *state.Job) *state.Call {
+func (s *Kit) callOf(j *state.Job) *state.Call {
 	if s.subscriber(j) == "" {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (s *Server) callOf(j *state.Job) *state.Call {
 
 // tellSubscribers calls back for jobs that have ended, those of other processes and of before a restart too, until ctx ends. Each is told at least once: who dies while it tells
 // is followed by another after callLease.
-func (s *Server) tellSubscribers(ctx context.Context) {
+func (s *Kit) tellSubscribers(ctx context.Context) {
 	turns := make(chan struct{}, callsAtOnce)
 	for ctx.Err() == nil {
 		list, err := s.jobs.kept.JobList(ctx)
@@ -152,7 +152,7 @@ func (s *Server) tellSubscribers(ctx context.Context) {
 }
 
 // tellEnd tries once to tell how a job ended: its results as a document when it has succeeded, its failure else.
-func (s *Server) tellEnd(ctx context.Context, id string, was state.Call) {
+func (s *Kit) tellEnd(ctx context.Context, id string, was state.Call) {
 	mine := state.Call{After: time.Now().Add(callLease).UnixNano(), Tries: was.Tries + 1}
 	j, err := s.jobs.kept.SwapCall(ctx, id, was, &mine)
 	if err != nil { // another tells it, or the job is gone
@@ -182,7 +182,7 @@ func (s *Server) tellEnd(ctx context.Context, id string, was state.Call) {
 	}
 }
 
-func (s *Server) postEnd(ctx context.Context, address string, j *state.Job) error {
+func (s *Kit) postEnd(ctx context.Context, address string, j *state.Job) error {
 	body := io.NopCloser(bytes.NewReader(j.Failure))
 	if j.Status == state.JobSuccessful {
 		x, err := s.executionOf(j)
@@ -209,7 +209,7 @@ func (x *execution) resultsOf(ctx context.Context, j *state.Job) io.ReadCloser {
 }
 
 // dismissClasses are the conformance classes of one job; callbacks are declared where they are configured.
-func (s *Server) dismissClasses() []string {
+func (s *Kit) dismissClasses() []string {
 	classes := []string{processes1 + "dismiss"}
 	if s.cfg.Processes.Callbacks {
 		classes = append(classes, processes1+"callback")

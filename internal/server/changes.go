@@ -21,7 +21,7 @@ import (
 )
 
 // newRecorder returns what finds changes of the data; nil where none can be kept, or the store has no snapshots.
-func (s *Server) newRecorder(kept *state.DB, from store.Store) *feed.Recorder {
+func (s *Kit) newRecorder(kept *state.DB, from store.Store) *feed.Recorder {
 	snaps, ok := from.(store.Snapshotter)
 	if kept == nil || !ok {
 		return nil
@@ -30,14 +30,14 @@ func (s *Server) newRecorder(kept *state.DB, from store.Store) *feed.Recorder {
 }
 
 // RunChanges records changes of the data until ctx ends. It returns at once where none can be kept.
-func (s *Server) RunChanges(ctx context.Context) {
+func (s *Kit) RunChanges(ctx context.Context) {
 	if s.recorder != nil {
 		s.recorder.Run(ctx)
 	}
 }
 
 // RecordChanges records what has changed in the data until now.
-func (s *Server) RecordChanges(ctx context.Context) error {
+func (s *Kit) RecordChanges(ctx context.Context) error {
 	if s.recorder == nil {
 		return errNoChanges()
 	}
@@ -54,8 +54,8 @@ const (
 
 // Representations of feeds (RFC 4287; JSON Feed 1.1).
 var (
-	asAtom     = rep{F: "atom", Media: "application/atom+xml", Charset: true}
-	asJSONFeed = rep{F: "jsonfeed", Media: "application/feed+json"}
+	asAtom     = Format{F: "atom", Media: "application/atom+xml", Charset: true}
+	asJSONFeed = Format{F: "jsonfeed", Media: "application/feed+json"}
 )
 
 // The documents of the feed.
@@ -86,7 +86,7 @@ func errNoChanges() error {
 }
 
 // changes lists changes onwards from a number.
-func (s *Server) changes(c *call, w http.ResponseWriter) error {
+func (s *Kit) changes(c *Call, w http.ResponseWriter) error {
 	p := c.params.(*changesParams)
 	var list []state.Change
 	err := c.askChanges(func(ctx context.Context, kept *state.DB) (err error) {
@@ -116,7 +116,7 @@ func (s *Server) changes(c *call, w http.ResponseWriter) error {
 }
 
 // latestChanges lists the last changes, the last first.
-func (s *Server) latestChanges(c *call, w http.ResponseWriter) error {
+func (s *Kit) latestChanges(c *Call, w http.ResponseWriter) error {
 	p := c.params.(*changesParams)
 	var list []state.Change
 	err := c.askChanges(func(ctx context.Context, kept *state.DB) (err error) {
@@ -136,7 +136,7 @@ func (s *Server) latestChanges(c *call, w http.ResponseWriter) error {
 }
 
 // askChanges reads the log, in turn.
-func (c *call) askChanges(fn func(context.Context, *state.DB) error) error {
+func (c *Call) askChanges(fn func(context.Context, *state.DB) error) error {
 	if c.s.recorder == nil {
 		return errNoChanges()
 	}
@@ -148,21 +148,21 @@ func (c *call) askChanges(fn func(context.Context, *state.DB) error) error {
 	})
 }
 
-func (c *call) limitQuery() string {
+func (c *Call) limitQuery() string {
 	if v := first(c.values["limit"]); v != "" {
 		return "&limit=" + queryEscape(v)
 	}
 	return ""
 }
 
-func (c *call) addLink(doc *changesDoc, rel, title, path string) {
+func (c *Call) addLink(doc *changesDoc, rel, title, path string) {
 	if l := first(c.values["lang"]); l != "" {
 		path += "&lang=" + queryEscape(l)
 	}
 	doc.Links = append(doc.Links, ogcapi.Link{Rel: rel, Type: c.rep.Media, Title: title, Href: c.base() + path})
 }
 
-func (c *call) changesDoc(path string, list []state.Change) changesDoc {
+func (c *Call) changesDoc(path string, list []state.Change) changesDoc {
 	doc := changesDoc{Changes: make([]changeDoc, len(list)), Links: c.selfLinks(path)}
 	for i, x := range list {
 		items := c.base() + "/collections/" + x.Collection + "/items"
@@ -181,8 +181,8 @@ func (c *call) changesDoc(path string, list []state.Change) changesDoc {
 	return doc
 }
 
-func (c *call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
-	a := &answer{JSON: doc, Links: doc.Links}
+func (c *Call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
+	a := &Answer{JSON: doc, Links: doc.Links}
 	var err error
 	switch c.rep.F {
 	case asAtom.F:
@@ -201,7 +201,7 @@ func (c *call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
 }
 
 // changeTitle says in words what happened: "Oslo (kommuner 0301): new".
-func (c *call) changeTitle(d *changeDoc) string {
+func (c *Call) changeTitle(d *changeDoc) string {
 	what := d.Collection
 	if coll, ok := c.cat.Collection(d.Collection); ok && coll.Public {
 		what = c.titleOf(coll)
@@ -219,7 +219,7 @@ func (c *call) changeTitle(d *changeDoc) string {
 }
 
 // changeID names an entry for ever, at whatever mount and in whatever form it was read (RFC 4287, 4.2.6).
-func (c *call) changeID(d *changeDoc) string {
+func (c *Call) changeID(d *changeDoc) string {
 	return c.root + "/changes?after=" + strconv.FormatInt(d.Seq-1, 10) + "&limit=1"
 }
 
@@ -256,7 +256,7 @@ type (
 	}
 )
 
-func (c *call) atom(doc *changesDoc) ([]byte, error) {
+func (c *Call) atom(doc *changesDoc) ([]byte, error) {
 	svc := &c.s.cfg.Service
 	f := atomFeed{Lang: page.LanguageTag(c.lang), ID: c.root + "/changes", Title: svc.Title.In(c.lang) + ": " + doc.title, Author: cmp.Or(svc.Publisher.Name, svc.Title.In(c.lang)), Generator: "Grense", Updated: time.Unix(0, 0).UTC().Format(time.RFC3339)}
 	for _, l := range doc.Links {
@@ -301,7 +301,7 @@ type (
 	}
 )
 
-func (c *call) jsonFeed(doc *changesDoc) jsonFeedDoc {
+func (c *Call) jsonFeed(doc *changesDoc) jsonFeedDoc {
 	svc := &c.s.cfg.Service
 	f := jsonFeedDoc{Version: "https://jsonfeed.org/version/1.1", Title: svc.Title.In(c.lang) + ": " + doc.title, HomePage: c.base() + "/changes/latest?f=html", Language: page.LanguageTag(c.lang),
 		Authors: []jsonAuthor{{cmp.Or(svc.Publisher.Name, svc.Title.In(c.lang))}}, Items: []jsonFeedItem{}}
@@ -335,7 +335,7 @@ type changeRow struct {
 	Many                   string // count of features; "" for none
 }
 
-func (c *call) changesView(doc *changesDoc) changesView {
+func (c *Call) changesView(doc *changesDoc) changesView {
 	v := changesView{Other: page.Crumb{Title: c.text("changes.latest-title"), Href: c.htmlHref("/changes/latest")}}
 	if doc.newest {
 		v.Other = page.Crumb{Title: c.text("changes.title"), Href: c.htmlHref("/changes")}

@@ -47,12 +47,12 @@ type codeDoc struct {
 }
 
 // errNoCodes answers the code lists of a source that has none.
-func (c *call) errNoCodes() error {
+func (c *Call) errNoCodes() error {
 	return problem.NotFoundf("the data served here have no code lists; those of a place-name register have")
 }
 
 // codes reads the codes of one list in their order.
-func (c *call) codes(list string) ([]codeDoc, error) {
+func (c *Call) codes(list string) ([]codeDoc, error) {
 	if _, ok := c.cat.Collection(codeCollection); !ok {
 		return nil, c.errNoCodes()
 	}
@@ -87,7 +87,7 @@ func (c *call) codes(list string) ([]codeDoc, error) {
 func (d codeDoc) nameIn(lang string) string { return store.Text(d.Name).In(lang) }
 
 // codeLists lists the code lists.
-func (s *Server) codeLists(c *call) (*answer, error) {
+func (s *Kit) codeLists(c *Call) (*Answer, error) {
 	lists, err := c.codes(listOfLists)
 	if err != nil {
 		return nil, err
@@ -108,12 +108,12 @@ func (s *Server) codeLists(c *call) (*answer, error) {
 			{Rel: "item", Type: asHTML.Media, Href: here + "?f=html", Title: l.nameIn(c.lang), Hreflang: hreflang}}})
 		v.Lists = append(v.Lists, codeListRow{Title: l.nameIn(c.lang), ID: l.Code, Count: sizes[l.Code], Href: c.htmlHref("/codelists/" + pathEscape(l.Code))})
 	}
-	a := &answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "codelists", Title: c.text("codelists.title"), Data: v}}
+	a := &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "codelists", Title: c.text("codelists.title"), Data: v}}
 	return a, c.addCSV(a, lists)
 }
 
 // codeListSizes counts the codes of every list.
-func (c *call) codeListSizes() (map[string]int, error) {
+func (c *Call) codeListSizes() (map[string]int, error) {
 	sizes := map[string]int{}
 	q := store.Query{Collection: codeCollection, Limit: MaxLimit, Count: store.CountNone}
 	for {
@@ -136,7 +136,7 @@ func (c *call) codeListSizes() (map[string]int, error) {
 }
 
 // addCSV gives an answer its form as CSV, when that is the one asked for.
-func (c *call) addCSV(a *answer, codes []codeDoc) error {
+func (c *Call) addCSV(a *Answer, codes []codeDoc) error {
 	if c.rep.F != asCSV.F {
 		return nil
 	}
@@ -154,7 +154,7 @@ type codeListRow struct {
 }
 
 // codeList writes one code list.
-func (s *Server) codeList(c *call) (*answer, error) {
+func (s *Kit) codeList(c *Call) (*Answer, error) {
 	id := c.pathParam("codeListId")
 	lists, err := c.codes(listOfLists)
 	if err != nil {
@@ -174,7 +174,7 @@ func (s *Server) codeList(c *call) (*answer, error) {
 		return nil, err
 	}
 	doc := codeListDoc{ID: id, Title: title, Codes: codes, Links: c.selfLinks("/codelists/" + pathEscape(id))}
-	a := &answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "codelist", Title: title, Crumbs: c.crumbs("codelists"), Data: c.codeListView(id, codes)}}
+	a := &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "codelist", Title: title, Crumbs: c.crumbs("codelists"), Data: c.codeListView(id, codes)}}
 	return a, c.addCSV(a, codes)
 }
 
@@ -189,7 +189,7 @@ type codeRow struct{ Code, NB, NN, EN, SE, Parent, ParentHref string }
 // parentLists are the lists that the parents of codes stand in.
 var parentLists = map[string]string{"navneobjekttype": "navneobjektgruppe", "navneobjektgruppe": "navneobjekthovedgruppe", "kommune": "fylke"}
 
-func (c *call) codeListView(id string, codes []codeDoc) codeListView {
+func (c *Call) codeListView(id string, codes []codeDoc) codeListView {
 	v := codeListView{ID: id}
 	for _, d := range codes {
 		row := codeRow{Code: d.Code, NB: d.Name["nb"], NN: store.Text(d.Name).In("nn"), EN: d.Name["en"], SE: d.Name["se"], Parent: d.Parent}

@@ -57,7 +57,7 @@ type codesView struct {
 }
 
 // schemes lists the schemes of the history.
-func (s *Server) schemes(c *call) (*answer, error) {
+func (s *Kit) schemes(c *Call) (*Answer, error) {
 	h, err := c.history()
 	if err != nil {
 		return nil, err
@@ -78,14 +78,14 @@ func (s *Server) schemes(c *call) (*answer, error) {
 		rows = append(rows, []string{e.ID, strconv.Itoa(e.Codes), e.KnownFrom})
 		links = append(links, page.Crumb{Title: fmt.Sprintf("%s (%d)", x.ID, e.Codes), Href: c.htmlHref(path)})
 	}
-	a := &answer{JSON: doc, Links: doc.Links, Page: &page.Page{
+	a := &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{
 		Name: "schemes", Title: c.text("codes.title"), Crumbs: c.crumbs(""), Data: struct{ Schemes []page.Crumb }{links},
 	}}
 	return a, c.addRows(a, rows)
 }
 
 // addRows gives an answer its form as CSV (RFC 4180), when that is the one asked for.
-func (c *call) addRows(a *answer, rows [][]string) error {
+func (c *Call) addRows(a *Answer, rows [][]string) error {
 	if c.rep.F != asCSV.F {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (c *call) addRows(a *answer, rows [][]string) error {
 }
 
 // codesOf lists the codes of a scheme that are in use on a day, a page at a time.
-func (s *Server) codesOf(c *call) (*answer, error) {
+func (s *Kit) codesOf(c *Call) (*Answer, error) {
 	p := c.params.(*historyParams)
 	h, err := c.history()
 	if err != nil {
@@ -149,14 +149,14 @@ func (s *Server) codesOf(c *call) (*answer, error) {
 		v.Rows = append(v.Rows, e)
 	}
 	v.codesDoc = doc
-	a := &answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page.Page{
+	a := &Answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page.Page{
 		Name: "codes", Title: c.text("codes.scheme", scheme.ID), Crumbs: c.crumbs("codes"), Data: v,
 	}}
 	return a, c.addRows(a, rows)
 }
 
 // codesLike are the codes that a search asks for, of all schemes.
-func (c *call) codesLike(asked string) ([]codeRef, error) {
+func (c *Call) codesLike(asked string) ([]codeRef, error) {
 	if asked == "" || len(asked) > 20 || strings.ContainsAny(asked, " /") || !c.hasHistory() {
 		return nil, nil
 	}
@@ -183,7 +183,7 @@ func (c *call) codesLike(asked string) ([]codeRef, error) {
 }
 
 // codeHref is the address of what a code stood for.
-func (c *call) codeHref(scheme, code string) string {
+func (c *Call) codeHref(scheme, code string) string {
 	return c.base() + "/codes/" + pathEscape(scheme) + "/" + pathEscape(code)
 }
 
@@ -197,7 +197,7 @@ type eventChange struct {
 }
 
 // eventChanges are the changes of an event, for its page; nil for other features.
-func (c *call) eventChanges(id string) (out []eventChange, err error) {
+func (c *Call) eventChanges(id string) (out []eventChange, err error) {
 	if c.coll.ID != history.EventsID {
 		return nil, nil
 	}
@@ -226,7 +226,7 @@ func (c *call) eventChanges(id string) (out []eventChange, err error) {
 
 // versionsElsewhere is the address of the versions of features that have none themselves, but whose ids are codes of a
 // history; "" where the request names no time, or where there is no such history. Code is that of one feature, or "".
-func (c *call) versionsElsewhere(code string) string {
+func (c *Call) versionsElsewhere(code string) string {
 	at := first(c.values["datetime"])
 	if at == "" || c.coll == nil || isVersioned(c.coll) || !c.tellsTime(c.coll) {
 		return ""
@@ -246,7 +246,7 @@ func (c *call) versionsElsewhere(code string) string {
 }
 
 // versionsLink is the link to versionsElsewhere; none where there are none.
-func (c *call) versionsLink(code string) []ogcapi.Link {
+func (c *Call) versionsLink(code string) []ogcapi.Link {
 	href := c.versionsElsewhere(code)
 	if href == "" {
 		return nil

@@ -17,7 +17,7 @@ import (
 )
 
 // collections lists the public collections (OGC 17-069r4, 7.13), a page of those that are sought (OGC API - Common Part 2, draft).
-func (s *Server) collections(c *call) (*answer, error) {
+func (s *Kit) collections(c *Call) (*Answer, error) {
 	p := c.params.(*collectionsParams)
 	found := slices.DeleteFunc(c.publicCollections(), func(coll *store.Collection) bool { return !p.wants(coll) })
 	links := append(c.selfLinks("/collections"), c.listPages("/collections", p.offset, p.limit, len(found))...)
@@ -38,7 +38,7 @@ func (s *Server) collections(c *call) (*answer, error) {
 	}
 	view := collectionsView{Collections: doc.Collections, Query: p.query, Searched: len(found) > searchedFrom || c.values.Has("q")}
 	view.Prev, view.Next = pagesBeside(links)
-	return &answer{JSON: doc, LD: ld, Links: links, Fleeting: c.files.asked, Endless: len(c.r.URL.RawQuery) > 0,
+	return &Answer{JSON: doc, LD: ld, Links: links, Fleeting: c.files.asked, Endless: len(c.r.URL.RawQuery) > 0,
 		Page: &page.Page{Name: "collections", Title: c.text("collections.title"), Data: view}}, nil
 }
 
@@ -102,7 +102,7 @@ func meets(box, extent orb.Bound) bool {
 }
 
 // collection describes one collection (OGC 17-069r4, 7.14).
-func (s *Server) collection(c *call) (*answer, error) {
+func (s *Kit) collection(c *Call) (*Answer, error) {
 	doc := c.collectionDoc(c.coll)
 	ld := func() any {
 		m := datasetLD(&doc)
@@ -118,7 +118,7 @@ func (s *Server) collection(c *call) (*answer, error) {
 	if at := c.coll.Modified; !at.IsZero() {
 		view.Updated = at.UTC().Format(time.RFC3339)
 	}
-	a := &answer{JSON: doc, LD: ld, Links: doc.Links, Fleeting: c.files.asked}
+	a := &Answer{JSON: doc, LD: ld, Links: doc.Links, Fleeting: c.files.asked}
 	if c.rep.F != asHTML.F {
 		return a, nil
 	}
@@ -160,7 +160,7 @@ func (v collectionView) CRSName(uri string) string {
 }
 
 // collectionDocs describes collections in their order; never nil.
-func (c *call) collectionDocs(list []*store.Collection) []ogcapi.Collection {
+func (c *Call) collectionDocs(list []*store.Collection) []ogcapi.Collection {
 	out := make([]ogcapi.Collection, len(list))
 	for i, coll := range list {
 		out[i] = c.collectionDoc(coll)
@@ -169,13 +169,13 @@ func (c *call) collectionDocs(list []*store.Collection) []ogcapi.Collection {
 }
 
 // publicCollections returns the public collections in catalog order.
-func (c *call) publicCollections() []*store.Collection {
+func (c *Call) publicCollections() []*store.Collection {
 	return slices.DeleteFunc(slices.Clone(c.cat.Collections), func(coll *store.Collection) bool { return !coll.Public })
 }
 
 // collectionDoc is the same in the list and at its own address, whatever representation was asked for: links self and alternate
 // name the document itself.
-func (c *call) collectionDoc(coll *store.Collection) ogcapi.Collection {
+func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	root, here := c.base(), c.base()+"/collections/"+coll.ID
 	title := c.titleOf(coll)
 	var links []ogcapi.Link
@@ -232,7 +232,7 @@ func (c *call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	return doc
 }
 
-func (c *call) titleOf(coll *store.Collection) string {
+func (c *Call) titleOf(coll *store.Collection) string {
 	if t := coll.Title.In(c.lang); t != "" {
 		return t
 	}

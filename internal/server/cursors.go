@@ -34,7 +34,7 @@ func newCursorKey() []byte {
 }
 
 // sign returns the signature of a cursor of the query of the call.
-func (c *call) sign(cur store.Cursor) string {
+func (c *Call) sign(cur store.Cursor) string {
 	values := maps.Clone(c.values)
 	for _, name := range unsigned {
 		delete(values, name)
@@ -48,7 +48,7 @@ func (c *call) sign(cur store.Cursor) string {
 }
 
 // signCursors returns a page whose cursors are signed, as clients see them.
-func (c *call) signCursors(p *store.Page) *store.Page {
+func (c *Call) signCursors(p *store.Page) *store.Page {
 	if p.Next == "" && p.Prev == "" {
 		return p
 	}
@@ -62,7 +62,7 @@ func (c *call) signCursors(p *store.Page) *store.Page {
 }
 
 // verifyCursor returns the cursor of the store in one of a client. A forged one is an error of kind Invalid, and is charged as a page.
-func (c *call) verifyCursor(text string) (store.Cursor, error) {
+func (c *Call) verifyCursor(text string) (store.Cursor, error) {
 	if len(text) > signatureLength {
 		cur := store.Cursor(text[signatureLength:])
 		if _, err := cur.Place(); err == nil && subtle.ConstantTimeCompare([]byte(c.sign(cur)), []byte(text[:signatureLength])) == 1 {

@@ -28,13 +28,13 @@ import (
 )
 
 // downloadReps are the representations of a download: every format that can be written here, as its own media type.
-func (s *Server) downloadReps() []rep {
-	var reps []rep
+func (s *Kit) downloadReps() []Format {
+	var reps []Format
 	for _, f := range format.All() {
 		if f.NeedsWriter && s.newGeoPackage == nil {
 			continue
 		}
-		r := rep{F: f.Name, Media: f.Media, Charset: f.Charset}
+		r := Format{F: f.Name, Media: f.Media, Charset: f.Charset}
 		if f.Name == asGeoJSON.F {
 			r.Also, r.Alias = asGeoJSON.Also, asGeoJSON.Alias
 		}
@@ -45,7 +45,7 @@ func (s *Server) downloadReps() []rep {
 
 // download writes all features of a selection as one file. The whole collection, nothing else asked, is made once for each state of the data and
 // cached, and read in parts.
-func (s *Server) download(c *call, w http.ResponseWriter) error {
+func (s *Kit) download(c *Call, w http.ResponseWriter) error {
 	f := format.Find(c.rep.F)
 	if err := c.checkDownload(f); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (s *Server) download(c *call, w http.ResponseWriter) error {
 }
 
 // checkDownload refuses what does not go together.
-func (c *call) checkDownload(f *format.Format) error {
+func (c *Call) checkDownload(f *format.Format) error {
 	switch {
 	case c.file().revision != "" && !c.everything():
 		return problem.Invalidf("revision", c.file().revision, "it names the whole collection; leave out what selects from it, or leave out revision")
@@ -98,7 +98,7 @@ func (c *call) checkDownload(f *format.Format) error {
 }
 
 // checkPrecision refuses the parameter precision for a representation whose numbers it does not change.
-func (c *call) checkPrecision() error {
+func (c *Call) checkPrecision() error {
 	f := format.Find(c.rep.F)
 	if c.output().precision == nil || f != nil && f.Precise || c.rep.F == asGeoJSONLD.F {
 		return nil
@@ -107,7 +107,7 @@ func (c *call) checkPrecision() error {
 }
 
 // checkMost counts before a file is begun that cannot hold any number of features. Where counting takes too long, the file itself tells it.
-func (c *call) checkMost(f *format.Format) error {
+func (c *Call) checkMost(f *format.Format) error {
 	if f.Most == 0 {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (c *call) checkMost(f *format.Format) error {
 }
 
 // selection is what a file's name says of what was selected.
-func (c *call) selection() string {
+func (c *Call) selection() string {
 	for name := range c.values {
 		switch name {
 		case "f", "lang", "revision", "dialect", "profile", "crs":
@@ -143,7 +143,7 @@ func (c *call) selection() string {
 }
 
 // everything reports whether nothing but the format is asked.
-func (c *call) everything() bool {
+func (c *Call) everything() bool {
 	if isVersioned(c.coll) { // what is valid now changes with time
 		return false
 	}
@@ -156,7 +156,7 @@ func (c *call) everything() bool {
 }
 
 // snapshot holds the present state of the data. Those that keep a connection are few at a time.
-func (c *call) snapshot() (store.Snapshot, error) {
+func (c *Call) snapshot() (store.Snapshot, error) {
 	snap, err := c.s.snapshotFor(c.r.Context(), c.owner(), false)
 	if err == nil && snap.Catalog().Version != c.cat.Version {
 		snap.Close()
@@ -166,7 +166,7 @@ func (c *call) snapshot() (store.Snapshot, error) {
 }
 
 // snapshotFor holds the present state of the data for questions in the turns of an owner. With begun they are part of work that is not refused.
-func (s *Server) snapshotFor(ctx context.Context, owner string, begun bool) (store.Snapshot, error) {
+func (s *Kit) snapshotFor(ctx context.Context, owner string, begun bool) (store.Snapshot, error) {
 	if s.snapshots == nil {
 		return nil, problem.New(problem.Unavailable, errors.New("the store has no snapshots"), "")
 	}
@@ -189,7 +189,7 @@ func (s *Server) snapshotFor(ctx context.Context, owner string, begun bool) (sto
 // fairSnapshot is a snapshot whose questions wait for their turns. Each has the time of a request, since a download is as many of them.
 type fairSnapshot struct {
 	store.Snapshot
-	s     *Server
+	s     *Kit
 	ctx   context.Context // of whom it is made for
 	owner string
 	begun bool
@@ -226,13 +226,13 @@ func (s *fairSnapshot) Close() error {
 }
 
 // fileOptions is how the file is written.
-func (c *call) fileOptions() format.Options {
+func (c *Call) fileOptions() format.Options {
 	return format.Options{Collection: c.written(), CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry, Count: -1, Address: c.base() + "/collections/" + c.coll.ID,
 		Title: c.coll.Title.In("nb"), Dated: c.cat.Modified, Excel: c.output().dialect == "excel", Precision: c.output().precision, Profile: c.output().profile, GeoPackage: c.s.newGeoPackage}
 }
 
 // makeFile writes the file to out, with a place for that; what is written does not wait for a reader.
-func (c *call) makeFile(out io.Writer, f *format.Format, snap store.Snapshot) error {
+func (c *Call) makeFile(out io.Writer, f *format.Format, snap store.Snapshot) error {
 	t, k := c.s.turns, c.largeTicket()
 	if err := t.Enter(c.r.Context(), limit.CostFileMaking, k); err != nil {
 		return err
@@ -242,7 +242,7 @@ func (c *call) makeFile(out io.Writer, f *format.Format, snap store.Snapshot) er
 }
 
 // deliver writes the file to the client. Where the disk of the cached files is full, that of the system's temporary files is used.
-func (c *call) deliver(w http.ResponseWriter, f *format.Format, snap store.Snapshot) error {
+func (c *Call) deliver(w http.ResponseWriter, f *format.Format, snap store.Snapshot) error {
 	out := &begun{ResponseWriter: w}
 	err := c.stream(out, f, snap, c.s.downloads.temp())
 	if noRoom(err) && !out.yes {
@@ -268,7 +268,7 @@ func (b *begun) Write(p []byte) (int, error) {
 func (b *begun) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
 // stream writes the file: while it reads, where the snapshot costs nobody anything; else by way of a temporary file.
-func (c *call) stream(w http.ResponseWriter, f *format.Format, snap store.Snapshot, temp string) error {
+func (c *Call) stream(w http.ResponseWriter, f *format.Format, snap store.Snapshot, temp string) error {
 	if snap.Holds() {
 		return c.streamFile(w, f, snap, temp)
 	}
@@ -297,7 +297,7 @@ func (p *prompt) Write(b []byte) (n int, err error) {
 }
 
 // head answers HEAD with what is known before the file is made.
-func (c *call) head(w http.ResponseWriter, f *format.Format) error {
+func (c *Call) head(w http.ResponseWriter, f *format.Format) error {
 	if c.s.ofFile() && c.zips(f) {
 		w.Header().Set("Content-Encoding", "gzip")
 	}
@@ -306,7 +306,7 @@ func (c *call) head(w http.ResponseWriter, f *format.Format) error {
 }
 
 // zips reports whether a file that is written while it is read is compressed.
-func (c *call) zips(f *format.Format) bool { return textual(f) && acceptsGzip(c.r) }
+func (c *Call) zips(f *format.Format) bool { return textual(f) && acceptsGzip(c.r) }
 
 // textual reports whether a format is worth compressing.
 func textual(f *format.Format) bool {
@@ -314,7 +314,7 @@ func textual(f *format.Format) bool {
 }
 
 // produce writes the file to out; temp is the folder for what has to wait.
-func (c *call) produce(out io.Writer, f *format.Format, snap store.Snapshot, temp string) error {
+func (c *Call) produce(out io.Writer, f *format.Format, snap store.Snapshot, temp string) error {
 	o := c.fileOptions()
 	o.Temp = temp
 	if c.simple != nil {
@@ -327,14 +327,14 @@ func (c *call) produce(out io.Writer, f *format.Format, snap store.Snapshot, tem
 }
 
 // revisionOf names a state of the data as addresses do. It changes with the program too, since another version may write other bytes.
-func (c *call) revisionOf(state string) string {
+func (c *Call) revisionOf(state string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{state, c.s.version, c.base()}, "\x00")))
 	return hex.EncodeToString(sum[:8])
 }
 
 // wholeDownload sends the file of the whole collection, or the part that Range asks for: at the address that names its state that file, else the
 // present one. A part, and the length that HEAD tells, are of a file that is kept, so that it is made first.
-func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format) error {
+func (s *Kit) wholeDownload(c *Call, w http.ResponseWriter, f *format.Format) error {
 	snap, err := c.snapshot()
 	if err != nil {
 		return err
@@ -395,7 +395,7 @@ func (s *Server) wholeDownload(c *call, w http.ResponseWriter, f *format.Format)
 }
 
 // unnamedDownload is wholeDownload of data whose state cannot be told: such a file is never kept, and has no address of its own.
-func (s *Server) unnamedDownload(c *call, w http.ResponseWriter, f *format.Format, snap store.Snapshot) error {
+func (s *Kit) unnamedDownload(c *Call, w http.ResponseWriter, f *format.Format, snap store.Snapshot) error {
 	if err := c.pay(false); err != nil {
 		return err
 	}
@@ -412,12 +412,12 @@ func (s *Server) unnamedDownload(c *call, w http.ResponseWriter, f *format.Forma
 	return c.deliver(w, f, snap)
 }
 
-func (c *call) fileGone(f *format.Format) error {
+func (c *Call) fileGone(f *format.Format) error {
 	return problem.New(problem.Gone, nil, "The file of this state of the data is gone. Begin anew at %s/collections/%s/download?f=%s", c.base(), c.coll.ID, f.Name)
 }
 
 // sendFile sends a cached file, or a part of it, under a strong validator (RFC 9110, 13.1.5, 14.2).
-func (c *call) sendFile(w http.ResponseWriter, file *os.File, revision string, f *format.Format) error {
+func (c *Call) sendFile(w http.ResponseWriter, file *os.File, revision string, f *format.Format) error {
 	h := w.Header()
 	c.fileFields(h, revision, f)
 	c.rw.fromDisk()
@@ -428,7 +428,7 @@ func (c *call) sendFile(w http.ResponseWriter, file *os.File, revision string, f
 }
 
 // fileFields are those of the header that name the file of a whole collection in a state.
-func (c *call) fileFields(h http.Header, revision string, f *format.Format) {
+func (c *Call) fileFields(h http.Header, revision string, f *format.Format) {
 	h.Set("ETag", fileTag(revision, f))
 	h.Set("Content-Location", c.base()+"/collections/"+c.coll.ID+"/download?f="+f.Name+"&revision="+revision)
 	h.Set("Accept-Ranges", "bytes")
@@ -437,13 +437,13 @@ func (c *call) fileFields(h http.Header, revision string, f *format.Format) {
 func fileTag(revision string, f *format.Format) string { return `"` + revision + "-" + f.Name + `"` }
 
 // hasFile reports whether the client has the file of that state already.
-func (c *call) hasFile(revision string, f *format.Format) bool {
+func (c *Call) hasFile(revision string, f *format.Format) bool {
 	return matches(c.r.Header.Values("If-None-Match"), fileTag(revision, f))
 }
 
 // downloadLinks are the links to the files of a collection (RFC 8288, rel enclosure), with their length where they are made. In a database, where any
 // transaction makes another state, only files that are made are named by it.
-func (c *call) downloadLinks(coll *store.Collection) []ogcapi.Link {
+func (c *Call) downloadLinks(coll *store.Collection) []ogcapi.Link {
 	var links []ogcapi.Link
 	revision, lasts := "", false
 	if isPlain(coll) {
@@ -465,7 +465,7 @@ func (c *call) downloadLinks(coll *store.Collection) []ogcapi.Link {
 
 // fileState names the present state of the data as addresses of files do; lasts says that it is so until the catalog is another. Of a database, which has to be
 // asked for it, it is "" where no file of the collection is kept; then, where it does not answer at once, and of a file that somebody has written into, links lead to the present state, whatever it is.
-func (c *call) fileState(coll *store.Collection) (revision string, lasts bool) {
+func (c *Call) fileState(coll *store.Collection) (revision string, lasts bool) {
 	x, ok := c.s.snapshots.(store.Revised)
 	lasts = c.s.ofFile()
 	if !ok || !lasts && !c.s.downloads.has(coll.ID) || lasts && c.s.moves() {
@@ -492,10 +492,10 @@ func (c *call) fileState(coll *store.Collection) (revision string, lasts bool) {
 }
 
 // filesListed changes whenever files of a collection, or of any for "", come or go whose length downloadLinks may tell.
-func (s *Server) filesListed(collection string) uint64 { return s.downloads.changes.count(collection) }
+func (s *Kit) filesListed(collection string) uint64 { return s.downloads.changes.count(collection) }
 
 // filesTold is filesListed for what the answer to a call may tell: pages do, of their collection.
-func (c *call) filesTold() uint64 {
+func (c *Call) filesTold() uint64 {
 	if c.rep.F != asHTML.F || c.coll == nil {
 		return 0
 	}
@@ -503,7 +503,7 @@ func (c *call) filesTold() uint64 {
 }
 
 // ofFile reports whether the data are those of a file, so that snapshots cost nobody anything.
-func (s *Server) ofFile() bool {
+func (s *Kit) ofFile() bool {
 	_, ok := s.snapshots.(store.Stated)
 	return ok
 }
@@ -530,7 +530,7 @@ func (l downloadLink) HTML() template.HTML {
 
 // pageDownloads are the links of the files of the collection, or of what the page selects from it: matched features, -1 where
 // that is not known. The size of a file is told where it is made.
-func (c *call) pageDownloads(selection []string, matched int) (out []downloadLink) {
+func (c *Call) pageDownloads(selection []string, matched int) (out []downloadLink) {
 	reps := c.s.downloadReps()
 	for i, l := range c.downloadLinks(c.coll) {
 		f := format.Find(reps[i].F)
@@ -562,7 +562,7 @@ func withoutRevision(href string) string {
 }
 
 // size writes a number of bytes for people, in decimal units.
-func (c *call) size(n int64) string {
+func (c *Call) size(n int64) string {
 	v, unit := float64(n), "B"
 	for _, u := range [...]string{"kB", "MB", "GB"} {
 		if v < 1000 {

@@ -88,7 +88,7 @@ type following struct {
 }
 
 // follow sends the file to the client once followFrom of it is written; begin sets the header before. It returns nil where the file cannot be followed. The caller must call join.
-func (c *call) follow(w http.ResponseWriter, d *diskWriter, begin func()) *following {
+func (c *Call) follow(w http.ResponseWriter, d *diskWriter, begin func()) *following {
 	if c.rw == nil || c.r.Method == http.MethodHead {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (x *following) join() (began bool, err error) {
 }
 
 // makeWhole makes the file of a whole collection in the state that a snapshot has, which is kept, or waits for who makes it. Where it was sent as it grew nothing is left to be sent.
-func (c *call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Snapshot, state string) (file *os.File, sent bool, err error) {
+func (c *Call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Snapshot, state string) (file *os.File, sent bool, err error) {
 	revision := c.revisionOf(state)
 	var sending *following
 	defer func() { sending.join() }()
@@ -156,7 +156,7 @@ func (c *call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Sna
 }
 
 // load opens the file of a whole collection in the state that a snapshot has; where it is not kept it is made, after begun was called.
-func (c *call) load(f *format.Format, snap store.Snapshot, state string, begun func(*diskWriter)) (*os.File, error) {
+func (c *Call) load(f *format.Format, snap store.Snapshot, state string, begun func(*diskWriter)) (*os.File, error) {
 	return c.s.downloads.load(c.r.Context(), downloadName(c.coll.ID, c.revisionOf(state), f), func(out *diskWriter) error {
 		begun(out)
 		return c.makeFile(out, f, snap)
@@ -164,7 +164,7 @@ func (c *call) load(f *format.Format, snap store.Snapshot, state string, begun f
 }
 
 // streamFile writes a temporary file, which the client reads as it grows. The snapshot and the place of a large answer are given back when it is written.
-func (c *call) streamFile(w http.ResponseWriter, f *format.Format, snap store.Snapshot, temp string) error {
+func (c *Call) streamFile(w http.ResponseWriter, f *format.Format, snap store.Snapshot, temp string) error {
 	tmp, err := os.CreateTemp(temp, "file-*")
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoRoom, err)

@@ -12,23 +12,23 @@ import (
 // connection until its features are read, so only a few pages at a time are; the others are made whole, as small ones are.
 
 // moves reports whether rows may change at any moment.
-func (s *Server) moves() bool { return s.live || s.holding != nil && s.holding.Moving() }
+func (s *Kit) moves() bool { return s.live || s.holding != nil && s.holding.Moving() }
 
 // noticeChanges asks a store how its data may change, and what holds a state of them.
-func (s *Server) noticeChanges(of store.Store) {
+func (s *Kit) noticeChanges(of store.Store) {
 	_, s.live = of.(store.Marked)
 	s.holding, _ = of.(store.Holding)
 	s.snapshots, _ = of.(store.Snapshotter)
 }
 
 // mayBeginEarly reports whether the answer is of a kind that begins with its first features, and does not wait for its reader with them.
-func (c *call) mayBeginEarly() bool {
+func (c *Call) mayBeginEarly() bool {
 	file := c.pageFormat()
 	return c.s.moves() && c.rw != nil && c.rep.F != asHTML.F && (file == nil || file.Streams) && limit.NewSpool(c.s.makers) != nil
 }
 
 // page asks for the page that q selects, and holds the state of the data where the answer may begin early, or has met two states of a file before.
-func (c *call) page(ctx context.Context, q store.Query) (*store.Page, error) {
+func (c *Call) page(ctx context.Context, q store.Query) (*store.Page, error) {
 	fair, ok := c.s.store.(interface {
 		Hold(context.Context, store.Query) (*store.Page, *limit.Snapshot, error)
 	})
@@ -47,7 +47,7 @@ func (c *call) page(ctx context.Context, q store.Query) (*store.Page, error) {
 }
 
 // letGo ends what page holds, once nothing more is read from it.
-func (c *call) letGo() {
+func (c *Call) letGo() {
 	if c.early != nil {
 		c.early.Close()
 		c.early = nil
@@ -55,7 +55,7 @@ func (c *call) letGo() {
 }
 
 // fetchHeld reads features from the state that page holds. One that is lost before the first byte is done without: the store asks again where a connection breaks.
-func (c *call) fetchHeld(ctx context.Context, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (c *Call) fetchHeld(ctx context.Context, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	n := 0
 	err := c.early.Fetch(ctx, c.coll.ID, rows, want, func(f *store.Feature) error {
 		n++

@@ -25,7 +25,7 @@ import (
 const enrichReport = "Enrich-Report"
 
 // enrich adds divisions to the table in the body. Reading and writing go on at the same time, each under deadlines that move.
-func (s *Server) enrich(c *call, w http.ResponseWriter) error {
+func (s *Kit) enrich(c *Call, w http.ResponseWriter) error {
 	if err := c.resolve(); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (e *enriching) turn(work func() error) error {
 
 // divider finds the divisions of points and codes, in one state of the data. It implements enrich.Finder.
 type divider struct {
-	s       *Server
+	s       *Kit
 	ctx     context.Context // of the piece at hand
 	layers  []dividedLayer
 	columns []string
@@ -138,7 +138,7 @@ const ambiguous = -1
 const maxDivided = 200_000
 
 // newDivider reads what a divider needs, of one state of the data: when they change meanwhile, it begins anew.
-func (c *call) newDivider(p *enrichParams) (d *divider, err error) {
+func (c *Call) newDivider(p *enrichParams) (d *divider, err error) {
 	err = c.anew(func() error {
 		d, err = c.readDivider(p)
 		return err
@@ -146,7 +146,7 @@ func (c *call) newDivider(p *enrichParams) (d *divider, err error) {
 	return d, err
 }
 
-func (c *call) readDivider(p *enrichParams) (*divider, error) {
+func (c *Call) readDivider(p *enrichParams) (*divider, error) {
 	d := &divider{s: c.s, in: p.crs}
 	at, err := c.momentOf(p)
 	if err != nil {
@@ -179,7 +179,7 @@ func (c *call) readDivider(p *enrichParams) (*divider, error) {
 }
 
 // momentOf is that of which divisions with versions are; zero: now.
-func (c *call) momentOf(p *enrichParams) (time.Time, error) {
+func (c *Call) momentOf(p *enrichParams) (time.Time, error) {
 	if p.datetime == "" {
 		return time.Time{}, nil
 	}
@@ -194,7 +194,7 @@ func (c *call) momentOf(p *enrichParams) (time.Time, error) {
 }
 
 // fillLayer reads ids and titles of the divisions in the state that the index has, which is waited for while it is made.
-func (c *call) fillLayer(l *dividedLayer) (err error) {
+func (c *Call) fillLayer(l *dividedLayer) (err error) {
 	if l.asOf.IsZero() { // of now, as indexes are
 		if l.index, err = c.awaitIndex(l.coll); err != nil {
 			return err
@@ -217,7 +217,7 @@ func (c *call) fillLayer(l *dividedLayer) (err error) {
 }
 
 // awaitIndex is the index of a collection; nil when there can be none.
-func (c *call) awaitIndex(coll *store.Collection) (*pointIndex, error) {
+func (c *Call) awaitIndex(coll *store.Collection) (*pointIndex, error) {
 	for range tries {
 		i, err := c.pointIndex(coll)
 		if i != nil || err != nil {
@@ -236,7 +236,7 @@ func (c *call) awaitIndex(coll *store.Collection) (*pointIndex, error) {
 	return nil, nil
 }
 
-func (c *call) readTitles(l *dividedLayer) error {
+func (c *Call) readTitles(l *dividedLayer) error {
 	l.ids, l.titles = nil, nil
 	var rows []store.Row
 	if l.index != nil {

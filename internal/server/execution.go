@@ -24,7 +24,7 @@ const maxExecute = 4 << 20
 
 // execution is one execution of a process on its way, whether somebody waits for it or it is a job.
 type execution struct {
-	s    *Server
+	s    *Kit
 	p    process.Process
 	desc ogcapi.Process
 	req  *process.Request
@@ -39,7 +39,7 @@ type execution struct {
 }
 
 // execute runs a process (OGC 18-062r2, 7.11).
-func (s *Server) execute(c *call, w http.ResponseWriter) error {
+func (s *Kit) execute(c *Call, w http.ResponseWriter) error {
 	if err := c.resolve(); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Server) execute(c *call, w http.ResponseWriter) error {
 }
 
 // asksForJob reports whether the client prefers not to wait (RFC 7240, 4.1; OGC 18-062r2, 7.11.2.2).
-func (c *call) asksForJob() bool {
+func (c *Call) asksForJob() bool {
 	if c.form {
 		return c.r.PostForm.Get("run") == "job"
 	}
@@ -90,7 +90,7 @@ func (c *call) asksForJob() bool {
 }
 
 // executeNow runs a process while the client waits (OGC 18-062r2, 7.11.2.2).
-func (s *Server) executeNow(c *call, w http.ResponseWriter, x *execution) error {
+func (s *Kit) executeNow(c *Call, w http.ResponseWriter, x *execution) error {
 	ticket := s.turns.NewTicket(x.owner, false)
 	if err := s.turns.Enter(c.r.Context(), limit.CostExecuting, ticket); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (s *Server) executeNow(c *call, w http.ResponseWriter, x *execution) error 
 
 // executeKept runs a process as a job while the client waits, since outputs by reference are those of a job (OGC 18-062r2, 7.11.2.2).
 // If the client leaves, the job is dismissed.
-func (s *Server) executeKept(c *call, w http.ResponseWriter, x *execution, body []byte) error {
+func (s *Kit) executeKept(c *Call, w http.ResponseWriter, x *execution, body []byte) error {
 	j, err := s.makeJob(c, x, body)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s *Server) executeKept(c *call, w http.ResponseWriter, x *execution, body 
 const syncTime = 10 * time.Minute
 
 // readExecution reads the body of an execution.
-func (c *call) readExecution(d ogcapi.Process) ([]byte, error) {
+func (c *Call) readExecution(d ogcapi.Process) ([]byte, error) {
 	media, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if media == "application/x-www-form-urlencoded" {
 		return c.readProcessForm(d)

@@ -18,9 +18,9 @@ import (
 )
 
 // call is a request that an execution makes of the server's own parts. Its turns are those of the execution.
-func (x *execution) call(ctx context.Context) *call {
+func (x *execution) call(ctx context.Context) *Call {
 	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, x.root+x.mount+"/", nil) // our own address
-	return &call{s: x.s, r: r, mount: x.mount, root: x.root, cat: x.s.store.Catalog(), lang: x.lang, keyID: x.keyID, addr: x.owner, right: x.ticket()}
+	return &Call{s: x.s, r: r, mount: x.mount, root: x.root, cat: x.s.store.Catalog(), lang: x.lang, keyID: x.keyID, addr: x.owner, right: x.ticket()}
 }
 
 // ticket is the right to ask the store; a job may ask for as long as it may take.
@@ -115,6 +115,6 @@ func (x *execution) neighbours(ctx context.Context, collection, row string) ([]p
 
 // Divisions finds the divisions of points and codes for a table, of the collections that a list with commas names ("": all of areas), of those with versions the ones
 // that were valid on a day or at a moment ("": now). Points are in a CRS, x before y. The Finder is for one goroutine, and good until ctx ends.
-func (s *Server) Divisions(ctx context.Context, collections, datetime string, points crs.ID) (enrich.Finder, error) {
+func (s *Kit) Divisions(ctx context.Context, collections, datetime string, points crs.ID) (enrich.Finder, error) {
 	return (&execution{s: s, root: s.root, lang: "en", begun: true}).divisions(ctx, collections, datetime, points)
 }

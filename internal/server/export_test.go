@@ -9,17 +9,17 @@ import (
 )
 
 // DialAnywhere lets the server ask addresses that are not public, such as those of tests.
-func (s *Server) DialAnywhere() { s.outgoing.public = func(netip.Addr) bool { return true } }
+func (s *Kit) DialAnywhere() { s.outgoing.public = func(netip.Addr) bool { return true } }
 
 // ForgetTiles empties the cache of tiles.
-func (s *Server) ForgetTiles() { s.tileCache.Clear() }
+func (s *Kit) ForgetTiles() { s.tileCache.Clear() }
 
 // IsPublic is isPublic.
 var IsPublic = isPublic
 
 // Meter lets the server charge what is asked from this machine without ever refusing it, and returns what was charged since
 // it was last asked.
-func (s *Server) Meter() (charged func() float64) {
+func (s *Kit) Meter() (charged func() float64) {
 	last := float64(1 << 40)
 	b := limit.NewBuckets(1e-12, last)
 	s.turns.Rates = b
@@ -31,10 +31,10 @@ func (s *Server) Meter() (charged func() float64) {
 }
 
 // HTMLRoutes are the paths of the routes that answer with a page.
-func (s *Server) HTMLRoutes() []string {
+func (s *Kit) HTMLRoutes() []string {
 	var out []string
-	for _, rt := range s.table() {
-		if slices.ContainsFunc(rt.Formats, func(r rep) bool { return r.F == "html" }) {
+	for _, rt := range s.routes {
+		if slices.ContainsFunc(rt.Formats, func(r Format) bool { return r.F == "html" }) {
 			out = append(out, rt.Path)
 		}
 	}
@@ -42,7 +42,7 @@ func (s *Server) HTMLRoutes() []string {
 }
 
 // Documents is how many written documents are cached.
-func (s *Server) Documents() int {
+func (s *Kit) Documents() int {
 	return int(s.docs.Stats().Entries)
 }
 
@@ -53,8 +53,8 @@ type JSONRoute struct {
 }
 
 // JSONRoutes are the routes of the API definition that answer with JSON, and the paths of those that lack a schema.
-func (s *Server) JSONRoutes() (out []JSONRoute, bare []string) {
-	for _, rt := range s.table() {
+func (s *Kit) JSONRoutes() (out []JSONRoute, bare []string) {
+	for _, rt := range s.routes {
 		j := JSONRoute{Path: rt.Path, Op: rt.Op}
 		for _, r := range rt.Formats {
 			if !rt.Hidden && rt.gets() && (r.F == asJSON.F || r.F == asJSONLD.F) {
@@ -80,8 +80,8 @@ type KeyedRoute struct {
 }
 
 // KeyedRoutes are all routes, aliases too.
-func (s *Server) KeyedRoutes() (out []KeyedRoute) {
-	for _, rt := range s.table() {
+func (s *Kit) KeyedRoutes() (out []KeyedRoute) {
+	for _, rt := range s.routes {
 		for _, path := range []string{rt.Path, rt.Alias} {
 			if path == "" && rt.Path != "" {
 				continue
@@ -100,7 +100,7 @@ func (s *Server) KeyedRoutes() (out []KeyedRoute) {
 }
 
 // TilesReady reports whether tiles of everything that was asked for come from levels, so that their limits are settled.
-func (s *Server) TilesReady() bool {
+func (s *Kit) TilesReady() bool {
 	for _, p := range s.tiles.Progress() {
 		if !p.Ready {
 			return false

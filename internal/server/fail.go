@@ -95,7 +95,7 @@ func classify(err error) *problem.Error {
 const mostFaults = 50
 
 // problemOf turns an error into the document that the client gets. Keys are blotted out of what the client sent.
-func (c *call) problemOf(e *problem.Error) ogcapi.Problem {
+func (c *Call) problemOf(e *problem.Error) ogcapi.Problem {
 	st := status[e.Kind]
 	p := ogcapi.Problem{Type: "about:blank", Title: http.StatusText(st), Status: st, Code: codes[e.Kind], Instance: "urn:grense:request:" + c.id}
 	if e.Type != "" {
@@ -136,7 +136,7 @@ func (c *call) problemOf(e *problem.Error) ogcapi.Problem {
 }
 
 // fail writes an error as a problem document or, for people, as a page (RFC 9457; OGC 17-069r4, 7.5.1). Nothing was written before.
-func (c *call) fail(w http.ResponseWriter, err error) {
+func (c *Call) fail(w http.ResponseWriter, err error) {
 	e := classify(err)
 	if e.Kind == problem.Internal || diskFull(err) {
 		c.s.log.ErrorContext(c.r.Context(), "request failed", "request", c.id, "path", redact(c.r.URL.Path), "err", redact(e.Error()))

@@ -15,7 +15,7 @@ import (
 )
 
 // finishQuery makes the question to the store of all parameters that were read.
-func (c *call) finishQuery(p *itemsParams) error {
+func (c *Call) finishQuery(p *itemsParams) error {
 	if p.norwegian {
 		p.query.SortBy = slices.Clone(p.query.SortBy) // it may be the catalog's
 		for i := range p.query.SortBy {
@@ -26,7 +26,7 @@ func (c *call) finishQuery(p *itemsParams) error {
 }
 
 // buildFilter turns bbox, datetime, name=value, q and filter into one expression over the collection; all must hold.
-func (c *call) buildFilter(asked *itemsParams) error {
+func (c *Call) buildFilter(asked *itemsParams) error {
 	and, faults := c.plainFilters(asked)
 	if asked.terms != nil {
 		s := cql2.Search{Props: c.coll.SearchNames(), Terms: asked.terms}
@@ -71,7 +71,7 @@ func (c *call) buildFilter(asked *itemsParams) error {
 }
 
 // plainFilters are bbox, datetime and name=value, with what is wrong with them.
-func (c *call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.Fault) {
+func (c *Call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.Fault) {
 	if asked.hasBBox {
 		b, err := cql2.ParseBBox(asked.bbox, asked.bboxCRS)
 		if err != nil {
@@ -111,7 +111,7 @@ func (c *call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 
 // equals builds the filter of a parameter of a property. Of events, kind=split finds those that are a split among
 // other things.
-func (c *call) equals(p *store.Property, v string) (cql2.Expr, error) {
+func (c *Call) equals(p *store.Property, v string) (cql2.Expr, error) {
 	e, err := equals(p, v, c.zone())
 	if err != nil || c.coll.ID != history.EventsID || p.Name != "kind" {
 		return e, err
@@ -191,7 +191,7 @@ func element(p *store.Property, v string) (cql2.Expr, error) {
 }
 
 // parseFilter reads filter, after all other parameters, since its meaning depends on filter-lang and filter-crs.
-func (c *call) parseFilter(p *itemsParams) (cql2.Expr, error) {
+func (c *Call) parseFilter(p *itemsParams) (cql2.Expr, error) {
 	as := cql2.Reading{CRS: p.filterCRS, Zone: c.zone()}
 	var e cql2.Expr
 	var err error
@@ -219,9 +219,9 @@ type public struct {
 func (p public) Zone() *time.Location { return p.zone }
 
 // zone is the time zone of the service: the one that is set, else that of the registers of Norway where there is one, else UTC.
-func (c *call) zone() *time.Location { return c.s.zoneOf(c.cat) }
+func (c *Call) zone() *time.Location { return c.s.zoneOf(c.cat) }
 
-func (s *Server) zoneOf(cat *store.Catalog) *time.Location {
+func (s *Kit) zoneOf(cat *store.Catalog) *time.Location {
 	switch {
 	case s.zone != nil:
 		return s.zone
@@ -239,7 +239,7 @@ func (p public) Property(name string) (cql2.Type, bool) {
 }
 
 // sortables describes what features can be sorted by (OGC API – Features Part 8, draft; OGC 23-058r2).
-func (s *Server) sortables(c *call) (*answer, error) { return c.schemaAnswer("sortables") }
+func (s *Kit) sortables(c *Call) (*Answer, error) { return c.schemaAnswer("sortables") }
 
 // functionsDoc lists the functions that filters may call (OGC 19-079r2, 6.4).
 type functionsDoc struct {
@@ -260,7 +260,7 @@ type argumentDoc struct {
 var functionTypes = map[cql2.Type]string{cql2.TypeText: "string", cql2.TypeInteger: "integer", cql2.TypeNumber: "number", cql2.TypeBool: "boolean", cql2.TypeDate: "date", cql2.TypeTimestamp: "datetime", cql2.TypeGeometry: "geometry"}
 
 // functions lists the functions besides those of the standard's own classes.
-func (s *Server) functions(c *call) (*answer, error) {
+func (s *Kit) functions(c *Call) (*Answer, error) {
 	doc := functionsDoc{}
 	for _, f := range cql2.Functions {
 		d := functionDoc{Name: f.Name, Description: c.text(fmt.Sprintf("functions.about.%s", f.Name)), Returns: []string{functionTypes[f.Returns]}}
@@ -270,5 +270,5 @@ func (s *Server) functions(c *call) (*answer, error) {
 		doc.Functions = append(doc.Functions, d)
 	}
 	links := append(c.selfLinks("/functions"), ogcapi.Link{Rel: "describedby", Type: "text/html", Href: "https://docs.ogc.org/is/21-065r2/21-065r2.html", Title: "Common Query Language (CQL2)", Hreflang: "en"})
-	return &answer{JSON: doc, Links: links, Page: &page.Page{Name: "functions", Title: c.text("functions.title"), Data: doc}}, nil
+	return &Answer{JSON: doc, Links: links, Page: &page.Page{Name: "functions", Title: c.text("functions.title"), Data: doc}}, nil
 }

@@ -34,7 +34,7 @@ func endings(p *store.Property) []string {
 }
 
 // forgiving returns the property and the ending of a query parameter that forgives; nil when there is none of that name.
-func (c *call) forgiving(name string) (p *store.Property, ending string) {
+func (c *Call) forgiving(name string) (p *store.Property, ending string) {
 	i := strings.LastIndexByte(name, '.')
 	if i < 0 || c.field(name) != nil {
 		return nil, ""
@@ -46,7 +46,7 @@ func (c *call) forgiving(name string) (p *store.Property, ending string) {
 }
 
 // asksOf are the query parameters of a property that have a value, the exact one first.
-func (c *call) asksOf(p *store.Property) (names []string) {
+func (c *Call) asksOf(p *store.Property) (names []string) {
 	if first(c.values[p.Name]) != "" {
 		names = append(names, p.Name)
 	}
@@ -107,7 +107,7 @@ var groupedNumber = regexp.MustCompile(`^\s*[-\x{2212}]?[1-9]\d{0,2}(,\d{3})+(\.
 
 // ungrouped is the address of a page in English with its numbers as programs write them, so that its links say the same in every language; false where none was typed
 // with a comma between thousands.
-func (c *call) ungrouped() (href string, ok bool) {
+func (c *Call) ungrouped() (href string, ok bool) {
 	if c.lang != "en" {
 		return "", false
 	}
@@ -122,7 +122,7 @@ func (c *call) ungrouped() (href string, ok bool) {
 }
 
 // definedForgiving describes the parameters of a property that forgive.
-func (c *call) definedForgiving(p *store.Property) (out []openapi.Parameter) {
+func (c *Call) definedForgiving(p *store.Property) (out []openapi.Parameter) {
 	if elements(p) {
 		return nil
 	}

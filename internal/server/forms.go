@@ -11,7 +11,7 @@ import (
 )
 
 // formPage is the form that a request was made by, with what was typed and what is wrong with it; nil where there is none or it cannot be made.
-func (c *call) formPage(e *problem.Error, p ogcapi.Problem) *page.Page {
+func (c *Call) formPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 	if c.rt == nil || c.rt.Form == nil || c.params == nil && !c.form {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (c *call) formPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 }
 
 // fieldFaults tells what is wrong in the language of the page: the faults of an error, as they are sent.
-func (c *call) fieldFaults(e *problem.Error, faults []ogcapi.Fault) (out []page.FieldFault) {
+func (c *Call) fieldFaults(e *problem.Error, faults []ogcapi.Fault) (out []page.FieldFault) {
 	for i, f := range faults {
 		x := page.FieldFault{Name: f.Name, Title: f.Name, Value: f.Value}
 		said := c.said(e.Faults[i].Said)
@@ -62,7 +62,7 @@ func (c *call) fieldFaults(e *problem.Error, faults []ogcapi.Fault) (out []page.
 }
 
 // said is a sentence of the filter language, or of the server, in the language of the page; "" where it is there in English only.
-func (c *call) said(s problem.Saying) string {
+func (c *Call) said(s problem.Saying) string {
 	text, ok := s.In(func(form string) (string, bool) {
 		if text := c.text(fmt.Sprintf("cql2.%s", form)); text != "cql2."+form {
 			return text, true
@@ -80,7 +80,7 @@ func (c *call) said(s problem.Saying) string {
 }
 
 // told is what a saying says in the language of the page, else the English, marked as such.
-func (c *call) told(s problem.Saying, english string) page.Value {
+func (c *Call) told(s problem.Saying, english string) page.Value {
 	if said := c.said(s); said != "" {
 		return page.Value{Text: said}
 	}
@@ -95,7 +95,7 @@ var formFields = map[string][3]string{
 }
 
 // fieldOf completes a fault by the field that it is of; false where there is none.
-func (c *call) fieldOf(x *page.FieldFault) bool {
+func (c *Call) fieldOf(x *page.FieldFault) bool {
 	if m, ok := formFields[x.Name]; ok {
 		x.Target, x.Title, x.Text = m[0], c.text(m[1]), c.text(fmt.Sprintf("fault.%s", m[2]))
 		return true
@@ -123,7 +123,7 @@ func (c *call) fieldOf(x *page.FieldFault) bool {
 }
 
 // itemsForm is the page of features without features.
-func (s *Server) itemsForm(c *call, f page.Faulty) (*page.Page, error) {
+func (s *Kit) itemsForm(c *Call, f page.Faulty) (*page.Page, error) {
 	v := itemsView{Faulty: f, Limit: c.pageDefault(), Most: mostOnPage, BBox: c.coll.Geometry != nil}
 	_, v.Datetime = c.coll.During()
 	if err := c.fillForm(&v); err != nil {
@@ -133,7 +133,7 @@ func (s *Server) itemsForm(c *call, f page.Faulty) (*page.Page, error) {
 }
 
 // lookupForm is the page of a point without divisions.
-func (s *Server) lookupForm(c *call, f page.Faulty) (*page.Page, error) {
+func (s *Kit) lookupForm(c *Call, f page.Faulty) (*page.Page, error) {
 	v := c.lookupView()
 	v.Faulty = f
 	return &page.Page{Name: "lookup", Title: c.text("lookup.title"), Crumbs: c.crumbs(""), Data: &v}, nil

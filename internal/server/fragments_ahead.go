@@ -66,7 +66,7 @@ func (x *fragmentsWanted) add(w wantedFragments, n int) {
 
 // RunFragments encodes features of collections that are asked for, until ctx ends: a few at a time, with rests, and while there is room for them. Of a database there are
 // none to make: its features may be others each time.
-func (s *Server) RunFragments(ctx context.Context) {
+func (s *Kit) RunFragments(ctx context.Context) {
 	if !s.ofFile() {
 		return
 	}
@@ -81,7 +81,7 @@ func (s *Server) RunFragments(ctx context.Context) {
 }
 
 // fragmentsAhead encodes all features of a collection that fit together into what is free, until the catalog is another.
-func (s *Server) fragmentsAhead(ctx context.Context, w wantedFragments) {
+func (s *Kit) fragmentsAhead(ctx context.Context, w wantedFragments) {
 	defer s.fragments.Make()()
 	defer func() {
 		if p := recover(); p != nil { // no request is there to fail
@@ -115,7 +115,7 @@ func (s *Server) fragmentsAhead(ctx context.Context, w wantedFragments) {
 }
 
 // encodeAhead encodes a page of features, which have n bytes.
-func (s *Server) encodeAhead(ctx context.Context, w wantedFragments, enc *feature.Encoder, q store.Query) (next store.Cursor, n int64, err error) {
+func (s *Kit) encodeAhead(ctx context.Context, w wantedFragments, enc *feature.Encoder, q store.Query) (next store.Cursor, n int64, err error) {
 	ctx = s.turns.NewTicket("", true).With(ctx)
 	p, err := s.store.Page(ctx, q)
 	if err != nil {

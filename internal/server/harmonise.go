@@ -33,7 +33,7 @@ type harmoniseParams struct {
 	columns history.SeriesColumns
 }
 
-func newHarmoniseParams(*call) any {
+func newHarmoniseParams(*Call) any {
 	return &harmoniseParams{
 		scheme:  history.Kommune,
 		options: history.SeriesOptions{Weights: history.RefuseWeights, MaxCells: seriesCells, MaxKeys: seriesCells},
@@ -42,7 +42,7 @@ func newHarmoniseParams(*call) any {
 
 // harmonise takes the values in the body to the divisions of one day. The answer begins when the table has ended, since
 // a division may have values anywhere in it.
-func (s *Server) harmonise(c *call, w http.ResponseWriter) error {
+func (s *Kit) harmonise(c *Call, w http.ResponseWriter) error {
 	if err := c.resolve(); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (s *Server) harmonise(c *call, w http.ResponseWriter) error {
 }
 
 // newSeries checks what was asked for besides the table.
-func (c *call) newSeries(p *harmoniseParams) (*history.Series, error) {
+func (c *Call) newSeries(p *harmoniseParams) (*history.Series, error) {
 	h, err := c.history()
 	if err != nil {
 		return nil, err

@@ -8,14 +8,14 @@ import (
 )
 
 // healthz says that the process answers.
-func (s *Server) healthz(w http.ResponseWriter, r *http.Request) { s.state(w, r, http.StatusOK, "ok") }
+func (s *Kit) healthz(w http.ResponseWriter, r *http.Request) { s.state(w, r, http.StatusOK, "ok") }
 
 // readyTimeout bounds the question to the store.
 const readyTimeout = 2 * time.Second
 
 // readyz says whether requests for data will be answered: not while the server drains, nor while the store is away. A reload that
 // failed is told, and changes nothing: the old data are still served.
-func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+func (s *Kit) readyz(w http.ResponseWriter, r *http.Request) {
 	status := http.StatusOK
 	ok, text := s.answersRequests(r.Context())
 	if !ok {
@@ -25,7 +25,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 }
 
 // answersRequests reports whether requests for data will be answered, and what is to be said of it. It waits for the store at most readyTimeout.
-func (s *Server) answersRequests(ctx context.Context) (ok bool, text string) {
+func (s *Kit) answersRequests(ctx context.Context) (ok bool, text string) {
 	if !s.ready.Load() {
 		return false, "draining"
 	}
@@ -41,7 +41,7 @@ func (s *Server) answersRequests(ctx context.Context) (ok bool, text string) {
 	return true, "ok"
 }
 
-func (s *Server) state(w http.ResponseWriter, r *http.Request, status int, text string) {
+func (s *Kit) state(w http.ResponseWriter, r *http.Request, status int, text string) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {

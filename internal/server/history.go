@@ -33,7 +33,7 @@ type readTimes struct {
 func newTimes() times { return times{turn: make(chan struct{}, 1)} }
 
 // history returns what the data know of divisions through time; nil when they know nothing.
-func (c *call) history() (*history.History, error) {
+func (c *Call) history() (*history.History, error) {
 	if !history.Has(c.cat) {
 		return c.s.past, nil
 	}
@@ -77,15 +77,15 @@ func schemeID(coll *store.Collection) string {
 }
 
 // hasHistory reports whether anything is known of divisions through time.
-func (c *call) hasHistory() bool { return history.Has(c.cat) || c.s.past != nil }
+func (c *Call) hasHistory() bool { return history.Has(c.cat) || c.s.past != nil }
 
 // tellsTime reports whether the ids of a collection may be codes of a history.
-func (c *call) tellsTime(coll *store.Collection) bool {
+func (c *Call) tellsTime(coll *store.Collection) bool {
 	return c.hasHistory() && (coll.Codes != "" || usualSchemes[coll.ID] != "")
 }
 
 // scheme is that of the codes that the ids of the collection are; nil when they are none.
-func (c *call) scheme() (*history.Scheme, error) {
+func (c *Call) scheme() (*history.Scheme, error) {
 	if !c.tellsTime(c.coll) {
 		return nil, nil
 	}
@@ -97,7 +97,7 @@ func (c *call) scheme() (*history.Scheme, error) {
 }
 
 // collectionOf is the public collection whose ids are codes of a scheme; nil when there is none.
-func (c *call) collectionOf(scheme string) *store.Collection {
+func (c *Call) collectionOf(scheme string) *store.Collection {
 	for _, coll := range c.cat.Collections {
 		if coll.Public && c.tellsTime(coll) && schemeID(coll) == scheme {
 			return coll
@@ -107,7 +107,7 @@ func (c *call) collectionOf(scheme string) *store.Collection {
 }
 
 // today is the day that it is where the data are from.
-func (c *call) today() history.Date { return history.DateOf(time.Now().In(c.zone())) }
+func (c *Call) today() history.Date { return history.DateOf(time.Now().In(c.zone())) }
 
 // The documents about codes through time.
 type (
@@ -187,7 +187,7 @@ func errNoHistory() error {
 }
 
 // errNoScheme answers where the ids of the collection are no codes of a history.
-func (c *call) errNoScheme() error {
+func (c *Call) errNoScheme() error {
 	h, err := c.history()
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func schemeIDs(h *history.History) (ids []string) {
 }
 
 // code tells what a code stood for (on a day, or ever).
-func (s *Server) code(c *call) (*answer, error) {
+func (s *Kit) code(c *Call) (*Answer, error) {
 	p := c.params.(*historyParams)
 	h, err := c.history()
 	if err != nil {
@@ -242,12 +242,12 @@ func (s *Server) code(c *call) (*answer, error) {
 		doc.Links = append(doc.Links, ogcapi.Link{Rel: "item", Type: asGeoJSON.Media, Title: last.Name, Href: c.base() + "/collections/" + coll.ID + "/items/" + pathEscape(code)})
 	}
 	title := page.Capital(c.text("code.title", scheme.ID, code))
-	return &answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page.Page{Name: "code", Title: title, Crumbs: c.crumbs(""), Data: c.codeView(doc)}}, nil
+	return &Answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page.Page{Name: "code", Title: title, Crumbs: c.crumbs(""), Data: c.codeView(doc)}}, nil
 }
 
 // notInUse is the error of a code that its scheme has, but not on a day: 410, with the successors of what it stood for
 // before, or 404 on a day of which the scheme knows nothing.
-func (c *call) notInUse(s *history.Scheme, code string, at history.Date) error {
+func (c *Call) notInUse(s *history.Scheme, code string, at history.Date) error {
 	if _, err := s.At(code, at); errors.Is(err, history.ErrNotKnown) {
 		return problem.NotFoundf("%s %s is not known before %s; ask for that day or a later one", s.ID, code, s.Begin())
 	}
@@ -270,7 +270,7 @@ func (c *call) notInUse(s *history.Scheme, code string, at history.Date) error {
 	return e
 }
 
-func (c *call) divisionDoc(s *history.Scheme, v *history.Version) divisionDoc {
+func (c *Call) divisionDoc(s *history.Scheme, v *history.Version) divisionDoc {
 	d := divisionDoc{Scheme: s.ID, Code: v.Code, Name: v.Name, ValidFrom: v.From.String(), ValidTo: v.To.String(), Entity: v.Entity, Ended: s.Fate(v)}
 	if v.Parent != "" {
 		d.Parent = &parentCode{Scheme: v.ParentScheme, Code: v.Parent, Name: c.parentName(v)}
@@ -292,7 +292,7 @@ func (c *call) divisionDoc(s *history.Scheme, v *history.Version) divisionDoc {
 }
 
 // versionHref is the address of the feature of a version that holds, else of what is known of its code.
-func (c *call) versionHref(scheme string, v *history.Version) string {
+func (c *Call) versionHref(scheme string, v *history.Version) string {
 	if href := c.featureOf(scheme, v.Code); v.To == 0 && href != "" {
 		return href
 	}
@@ -300,7 +300,7 @@ func (c *call) versionHref(scheme string, v *history.Version) string {
 }
 
 // parentName is the name that the parent of a version has, at the beginning of the version or else when it begins itself; "" when it is not known.
-func (c *call) parentName(v *history.Version) string {
+func (c *Call) parentName(v *history.Version) string {
 	h, err := c.history()
 	if err != nil || h == nil || h.Scheme(v.ParentScheme) == nil {
 		return ""
@@ -314,7 +314,7 @@ func (c *call) parentName(v *history.Version) string {
 }
 
 // featureOf is the address of the feature with a code; "" when no collection has the codes of the scheme.
-func (c *call) featureOf(scheme, code string) string {
+func (c *Call) featureOf(scheme, code string) string {
 	coll := c.collectionOf(scheme)
 	if coll == nil {
 		return ""
@@ -323,7 +323,7 @@ func (c *call) featureOf(scheme, code string) string {
 }
 
 // codeRef is one end of an edge.
-func (c *call) codeRef(s *history.Scheme, v *history.Version, e *history.Edge) codeRef {
+func (c *Call) codeRef(s *history.Scheme, v *history.Version, e *history.Edge) codeRef {
 	r := codeRef{Code: v.Code, Name: v.Name, Date: e.Event.Date.String(), Event: e.Event.ID, Part: e.Part, Units: e.Units, Href: c.versionHref(s.ID, v)}
 	if e.Part && e.People.Known {
 		total := int64(0)
@@ -346,7 +346,7 @@ func shareOfWhole(r *big.Rat) *float64 {
 }
 
 // lineage writes what a feature was made of and what became of it.
-func (s *Server) lineage(c *call, w http.ResponseWriter) error {
+func (s *Kit) lineage(c *Call, w http.ResponseWriter) error {
 	scheme, err := c.scheme()
 	if err != nil {
 		return err
@@ -392,11 +392,11 @@ func (s *Server) lineage(c *call, w http.ResponseWriter) error {
 		doc.Links = append(doc.Links, ogcapi.Link{Rel: "original", Type: asGeoJSON.Media, Title: v.Name, Href: doc.Division.Href})
 	}
 	title := c.text("lineage.title", v.Code, v.Name)
-	return c.dataAnswer(w, &answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "lineage", Title: title, Crumbs: c.crumbs("items"), Data: c.lineageView(&doc)}})
+	return c.dataAnswer(w, &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "lineage", Title: title, Crumbs: c.crumbs("items"), Data: c.lineageView(&doc)}})
 }
 
 // meant is what a code stands for on a day, or, where none is given, today, else when it last stood for something; and a day of that time.
-func (c *call) meant(s *history.Scheme, code string, at history.Date) (*history.Version, history.Date, error) {
+func (c *Call) meant(s *history.Scheme, code string, at history.Date) (*history.Version, history.Date, error) {
 	all := s.Meanings(s.Whole(code))
 	if len(all) == 0 {
 		return nil, 0, problem.NotFoundf("%s has no code %q and never had", s.ID, clip(code))
@@ -417,7 +417,7 @@ func (c *call) meant(s *history.Scheme, code string, at history.Date) (*history.
 	return v, v.SomeDay(), nil
 }
 
-func (c *call) eventDocs(edges []*history.Edge) []eventDoc {
+func (c *Call) eventDocs(edges []*history.Edge) []eventDoc {
 	out := []eventDoc{}
 	for _, e := range edges {
 		if n := len(out); n == 0 || out[n-1].ID != e.Event.ID {
@@ -438,7 +438,7 @@ func (c *call) eventDocs(edges []*history.Edge) []eventDoc {
 }
 
 // dataAnswer writes a document that depends on the data.
-func (c *call) dataAnswer(w http.ResponseWriter, a *answer) error {
+func (c *Call) dataAnswer(w http.ResponseWriter, a *Answer) error {
 	if err := c.still(); err != nil {
 		return err
 	}
@@ -476,7 +476,7 @@ type retiredDoc struct {
 }
 
 // missing is the error of a feature that is not there: 410 with its successors for a code that was retired, else 404.
-func (c *call) missing(id string) error {
+func (c *Call) missing(id string) error {
 	plain := notFoundFeature(c, id)
 	s, err := c.scheme()
 	if err != nil {
@@ -510,7 +510,7 @@ func (c *call) missing(id string) error {
 }
 
 // retired tells what became of a version that has ended.
-func (c *call) retired(s *history.Scheme, v *history.Version) (*retired, error) {
+func (c *Call) retired(s *history.Scheme, v *history.Version) (*retired, error) {
 	today, id := c.today(), v.Code
 	e := &retired{more: retiredDoc{Date: v.To.String(), Successors: []codeRef{}, Current: []codeRef{}}}
 	e.more.Type = string(s.Fate(v))
@@ -553,7 +553,7 @@ type codeHistoryRow struct {
 	From  []page.Crumb // to what it was
 }
 
-func (c *call) codeView(doc codeHistoryDoc) codeView {
+func (c *Call) codeView(doc codeHistoryDoc) codeView {
 	v := codeView{codeHistoryDoc: doc}
 	for _, m := range doc.Meanings {
 		row := codeHistoryRow{divisionDoc: m, Leads: c.refCrumbs(m.Became), From: c.refCrumbs(m.Was)}
@@ -568,13 +568,13 @@ func (c *call) codeView(doc codeHistoryDoc) codeView {
 	return v
 }
 
-func (c *call) kindText(k history.Kind) string { return c.text(fmt.Sprintf("kind.%s", k)) }
+func (c *Call) kindText(k history.Kind) string { return c.text(fmt.Sprintf("kind.%s", k)) }
 
 // asPage is the page of an address of this mount.
-func (c *call) asPage(href string) string { return c.htmlHref(strings.TrimPrefix(href, c.base())) }
+func (c *Call) asPage(href string) string { return c.htmlHref(strings.TrimPrefix(href, c.base())) }
 
 // refCrumbs are links to pages of codes.
-func (c *call) refCrumbs(refs []codeRef) []page.Crumb {
+func (c *Call) refCrumbs(refs []codeRef) []page.Crumb {
 	out := make([]page.Crumb, len(refs))
 	for i, r := range refs {
 		out[i] = page.Crumb{Title: r.Code + " " + r.Name, Href: c.asPage(r.Href)}
@@ -596,7 +596,7 @@ type lineageView struct {
 	Feature  string       // page of the feature; "" for none
 }
 
-func (c *call) lineageView(doc *lineageDoc) *lineageView {
+func (c *Call) lineageView(doc *lineageDoc) *lineageView {
 	v := &lineageView{lineageDoc: doc, Timeline: c.timeline(doc.Division.Scheme, append(slices.Clone(doc.Predecessors), doc.Successors...))}
 	if doc.Until != nil {
 		v.Now = c.refCrumbs(doc.Until.Codes)
@@ -608,7 +608,7 @@ func (c *call) lineageView(doc *lineageDoc) *lineageView {
 }
 
 // timeline is events as rows of a page.
-func (c *call) timeline(scheme string, events []eventDoc) (out []timelineRow) {
+func (c *Call) timeline(scheme string, events []eventDoc) (out []timelineRow) {
 	for _, e := range events {
 		row := timelineRow{Date: e.Date, Kind: c.kindText(e.Kind)}
 		add := func(to *[]page.Crumb, code, name string) {

@@ -26,7 +26,7 @@ type historyEvent struct {
 const historyMost = 8
 
 // itemHistory tells how a feature came to be; nil when nothing is known.
-func (c *call) itemHistory(id string) (*itemHistory, error) {
+func (c *Call) itemHistory(id string) (*itemHistory, error) {
 	s, err := c.scheme()
 	if err != nil || s == nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (c *call) itemHistory(id string) (*itemHistory, error) {
 const beginning = history.Date(10101)
 
 // addEnd adds one end of an edge, once.
-func (c *call) addEnd(list []page.Crumb, s *history.Scheme, v *history.Version) []page.Crumb {
+func (c *Call) addEnd(list []page.Crumb, s *history.Scheme, v *history.Version) []page.Crumb {
 	if v == nil {
 		return list
 	}

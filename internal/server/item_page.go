@@ -10,7 +10,7 @@ import (
 )
 
 // itemPage writes a feature as a page.
-func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
+func (c *Call) itemPage(w http.ResponseWriter, at neighbours) error {
 	v, linked, err := c.readItem(at)
 	if err != nil {
 		return err
@@ -19,7 +19,7 @@ func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 }
 
 // readItem finds what the page of a feature shows. The feature is fetched once for all of it.
-func (c *call) readItem(at neighbours) (v *itemView, linked []byte, err error) {
+func (c *Call) readItem(at neighbours) (v *itemView, linked []byte, err error) {
 	read, err := c.reading(nil)
 	if err != nil {
 		return nil, nil, err
@@ -64,7 +64,7 @@ func (c *call) readItem(at neighbours) (v *itemView, linked []byte, err error) {
 }
 
 // itemDoc is the page of a feature, whose id on the map of tiles is drawn.
-func (c *call) itemDoc(v *itemView, linked []byte, drawn string) *page.Page {
+func (c *Call) itemDoc(v *itemView, linked []byte, drawn string) *page.Page {
 	path := "/collections/" + c.coll.ID + "/items/" + pathEscape(v.ID)
 	if href := c.versionsElsewhere(v.ID); href != "" {
 		v.Elsewhere = c.asPage(href)

@@ -25,7 +25,7 @@ import (
 const mostOnPage = 250
 
 // items writes a page of features (OGC 17-069r4, 7.15, 7.16).
-func (s *Server) items(c *call, w http.ResponseWriter) error {
+func (s *Kit) items(c *Call, w http.ResponseWriter) error {
 	if err := c.checkPrecision(); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Server) items(c *call, w http.ResponseWriter) error {
 }
 
 // foundPage asks for the page of the call.
-func (c *call) foundPage() (p *store.Page, err error) {
+func (c *Call) foundPage() (p *store.Page, err error) {
 	q := c.items().query
 	err = c.ask(func(ctx context.Context) (err error) {
 		p, err = c.page(ctx, q)
@@ -100,7 +100,7 @@ func (c *call) foundPage() (p *store.Page, err error) {
 }
 
 // seeOther leads to an address of this mount: without the host, which may be another name of this server.
-func (c *call) seeOther(w http.ResponseWriter, to string) {
+func (c *Call) seeOther(w http.ResponseWriter, to string) {
 	w.Header().Set("Location", page.LocalPath(c.base())+strings.TrimPrefix(to, c.base()))
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusSeeOther)
@@ -120,7 +120,7 @@ var (
 )
 
 // dataHeaders are those of every answer with data.
-func (c *call) dataHeaders(w http.ResponseWriter) {
+func (c *Call) dataHeaders(w http.ResponseWriter) {
 	c.s.tellRates(w, c.owner())
 	h := w.Header()
 	if c.s.cfg.Auth == "open" {
@@ -137,7 +137,7 @@ var (
 )
 
 // pageTag is the weak validator of a page: it changes with the features, their order, the count and the request.
-func (c *call) pageTag(p *store.Page) string {
+func (c *Call) pageTag(p *store.Page) string {
 	b := takeBuffer()
 	put := func(s string) { b = append(append(b, s...), 0) }
 	put(c.base())
@@ -167,7 +167,7 @@ func digest(b []byte) string {
 
 // unchanged sets the weak validator of an answer and evaluates the conditions of the request (RFC 9110, 13.2.2). It answers 304 and
 // reports true if the client has the version already; the error is that of ifMatch.
-func (c *call) unchanged(w http.ResponseWriter, tag string) (same bool, err error) {
+func (c *Call) unchanged(w http.ResponseWriter, tag string) (same bool, err error) {
 	etag := `W/"` + tag + `"`
 	setHeader(w, "Etag", etag)
 	if c.r.Method == http.MethodPost { // 304 is for GET and HEAD (RFC 9110, 13.1.2)
@@ -183,7 +183,7 @@ func (c *call) unchanged(w http.ResponseWriter, tag string) (same bool, err erro
 }
 
 // itemsJSON writes GeoJSON (RFC 7946): members in the order type, features, counts, links, timeStamp.
-func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Link) error {
+func (c *Call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Link) error {
 	out := newSink(c, w)
 	var err error
 	if out.buf, err = c.appendRoot(append(out.buf, `{"type":"FeatureCollection",`...)); err != nil {
@@ -238,13 +238,13 @@ func appendCRS(dst []byte, id crs.ID) []byte {
 }
 
 // encoder writes features as the request wants them.
-func (c *call) encoder(skipGeometry bool) (*feature.Encoder, error) {
+func (c *Call) encoder(skipGeometry bool) (*feature.Encoder, error) {
 	return feature.NewEncoder(c.written(), feature.Options{CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: skipGeometry, Precision: c.output().precision,
 		Vocabulary: c.base() + "/collections/" + c.coll.ID + "/schema#"})
 }
 
 // parts names what of a feature is wanted; 0 when everything is.
-func (c *call) parts() uint64 {
+func (c *Call) parts() uint64 {
 	if c.output().properties == nil && !c.output().skipGeometry && c.simple == nil && !c.output().versionIDs && c.output().precision == nil {
 		return 0
 	}
@@ -292,7 +292,7 @@ var errPiece = errors.New("server: enough for now")
 // fragments returns the members of the first features of rows, at least one, without the braces around them, in order: from the cache, the others
 // from the store, until pieceBytes of these are read. gz says that the client takes gzip: on a page of large features those
 // found in the cache then have their compressed form.
-func (c *call) fragments(rows []store.Row, gz bool) (frags []*feature.Fragment, err error) {
+func (c *Call) fragments(rows []store.Row, gz bool) (frags []*feature.Fragment, err error) {
 	many := len(rows) >= limit.ManyFeatures
 	if many {
 		if err = c.writing(); err != nil {
@@ -307,7 +307,7 @@ func (c *call) fragments(rows []store.Row, gz bool) (frags []*feature.Fragment, 
 }
 
 // findFragments is fragments without a turn.
-func (c *call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, error) {
+func (c *Call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, error) {
 	m := missing{c: c, frags: make([]*feature.Fragment, len(rows)), key: c.fragmentKey()}
 	key, held := m.key, 0
 	c.s.fragments.GetAll(len(rows), func(i int) feature.Key {
@@ -335,13 +335,13 @@ func (c *call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, er
 }
 
 // fragmentKey is what the fragments of the call's features have in common.
-func (c *call) fragmentKey() feature.Key {
+func (c *Call) fragmentKey() feature.Key {
 	return feature.Key{Collection: c.coll.ID, CRS: c.output().crs, Properties: c.parts(), Kind: c.membersKind()}
 }
 
 // missing are rows whose fragments are not kept, and where they belong.
 type missing struct {
-	c     *call
+	c     *Call
 	frags []*feature.Fragment
 	key   feature.Key
 	rows  []store.Row
@@ -391,7 +391,7 @@ func (m *missing) put(f *store.Feature, buf []byte) ([]byte, error) {
 }
 
 // item writes one feature (OGC 17-069r4, 7.17), with the ids of its neighbours in the order by id.
-func (s *Server) item(c *call, w http.ResponseWriter) error {
+func (s *Kit) item(c *Call, w http.ResponseWriter) error {
 	if err := c.checkPrecision(); err != nil {
 		return err
 	}
@@ -434,7 +434,7 @@ func (s *Server) item(c *call, w http.ResponseWriter) error {
 }
 
 // soughtItem finds the feature that an address names, with those beside it; of a collection of versions its version.
-func (c *call) soughtItem(id string) (at neighbours, v *versionAsked, err error) {
+func (c *Call) soughtItem(id string) (at neighbours, v *versionAsked, err error) {
 	if isVersioned(c.coll) {
 		if v, err = c.soughtVersion(id); err != nil {
 			return at, nil, err
@@ -471,7 +471,7 @@ type neighbours struct {
 
 // itemJSON writes a feature as GeoJSON. The members prev and next stay at the ends, with the feature's own id, since front ends draw
 // both buttons always; the links of those relations do not.
-func (c *call) itemJSON(w http.ResponseWriter, at neighbours, links []ogcapi.Link) error {
+func (c *Call) itemJSON(w http.ResponseWriter, at neighbours, links []ogcapi.Link) error {
 	out := newSink(c, w)
 	frags, err := c.fragments([]store.Row{at.row}, out.gzip)
 	if err != nil {
@@ -488,7 +488,7 @@ func (c *call) itemJSON(w http.ResponseWriter, at neighbours, links []ogcapi.Lin
 }
 
 // itemLD writes a feature as JSON-LD.
-func (c *call) itemLD(w http.ResponseWriter, row store.Row) error {
+func (c *Call) itemLD(w http.ResponseWriter, row store.Row) error {
 	doc, err := c.itemLinked(row)
 	if err != nil {
 		return err
@@ -497,7 +497,7 @@ func (c *call) itemLD(w http.ResponseWriter, row store.Row) error {
 }
 
 // itemLinked is a feature as JSON-LD.
-func (c *call) itemLinked(row store.Row) (doc []byte, err error) {
+func (c *Call) itemLinked(row store.Row) (doc []byte, err error) {
 	enc, err := c.encoder(c.output().skipGeometry)
 	if err != nil {
 		return nil, err
@@ -513,7 +513,7 @@ func (c *call) itemLinked(row store.Row) (doc []byte, err error) {
 const linkedMost = 64 << 10
 
 // linkedOnPage is a feature as JSON-LD for its page: without its geometry where that is long.
-func (c *call) linkedOnPage(f *store.Feature) (doc []byte, err error) {
+func (c *Call) linkedOnPage(f *store.Feature) (doc []byte, err error) {
 	for _, skip := range []bool{c.output().skipGeometry, true} {
 		enc, err := c.encoder(skip)
 		if err != nil {
@@ -527,7 +527,7 @@ func (c *call) linkedOnPage(f *store.Feature) (doc []byte, err error) {
 }
 
 // itemAddress is the address of a feature of the collection, which is its id in linked data.
-func (c *call) itemAddress(id string) string {
+func (c *Call) itemAddress(id string) string {
 	return c.base() + "/collections/" + c.coll.ID + "/items/" + pathEscape(id)
 }
 
@@ -541,7 +541,7 @@ type pageReading struct {
 
 // reading is that of a page of the collection: every property that is not hidden, in the order of the schema, and the geometry. Where
 // shown is not nil it is those and what outlines need; asked names nothing then.
-func (c *call) reading(shown []*store.Property) (r *pageReading, err error) {
+func (c *Call) reading(shown []*store.Property) (r *pageReading, err error) {
 	r = &pageReading{want: store.Want{Properties: []string{}}}
 	if c.coll.Geometry != nil && !c.output().skipGeometry {
 		if r.outlines, err = c.outliner(c.coll, c.scaleOfAll(c.coll, mapCRS(c.coll))); err != nil {
@@ -607,7 +607,7 @@ func (r *pageReading) outline(f *store.Feature) (err error) {
 }
 
 // one fetches one feature in the revision that row names.
-func (c *call) one(row store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (c *Call) one(row store.Row, want store.Want, fn func(*store.Feature) error) error {
 	return c.ask(func(ctx context.Context) error {
 		return c.fetch(ctx, []store.Row{row}, want, fn)
 	})
@@ -621,7 +621,7 @@ func orSelf(id, self string) string {
 }
 
 // itemLinks are the links of a feature, in the order that clients know.
-func (c *call) itemLinks(id, prev, next string) []ogcapi.Link {
+func (c *Call) itemLinks(id, prev, next string) []ogcapi.Link {
 	items := "/collections/" + c.coll.ID + "/items/"
 	links := append(make([]ogcapi.Link, 0, 2+len(c.rt.Formats)+moreLinks),
 		ogcapi.Link{Rel: "root", Type: "application/json", Title: "The landing page of this server as JSON", Href: c.base() + "?f=json"},
@@ -643,7 +643,7 @@ func (c *call) itemLinks(id, prev, next string) []ogcapi.Link {
 }
 
 // eachBatch reads the features of a page batch by batch; fn appends one feature to dst. Between batches the answer may spill.
-func (c *call) eachBatch(out *sink, rows []store.Row, want store.Want, fn func(dst []byte, f *store.Feature) ([]byte, error)) error {
+func (c *Call) eachBatch(out *sink, rows []store.Row, want store.Want, fn func(dst []byte, f *store.Feature) ([]byte, error)) error {
 	for all := len(rows); len(rows) > 0; {
 		n, most, start := 0, nextBatch(len(rows), all), len(out.buf)
 		err := c.ask(func(ctx context.Context) error {

@@ -69,7 +69,7 @@ type hiddenValue struct{ Name, Value string }
 var shownParams = []string{"limit", "offset", "cursor", "bbox", "datetime", "datetime_", "q", "filter", "sortby", "resulttype"}
 
 // fillForm sets what the form over the features shows: the fields with what was asked, and what is sent on unseen.
-func (c *call) fillForm(v *itemsView) error {
+func (c *Call) fillForm(v *itemsView) error {
 	v.Action = "/collections/" + c.coll.ID + "/items"
 	v.BoxValue, v.TimeValue, v.FilterValue, v.SearchValue = first(c.values["bbox"]), first(c.values["datetime"]), first(c.values["filter"]), first(c.values["q"])
 	v.LimitValue = cmp.Or(first(c.values["limit"]), strconv.Itoa(v.Limit))
@@ -108,7 +108,7 @@ func (c *call) fillForm(v *itemsView) error {
 }
 
 // soughtWords says what words asked for features, beginning with a blank; "" for none.
-func (c *call) soughtWords() string {
+func (c *Call) soughtWords() string {
 	if words := first(c.values["q"]); words != "" {
 		return " " + c.text("items.for", words)
 	}
@@ -121,7 +121,7 @@ func (c *call) soughtWords() string {
 }
 
 // found says how many features there are, of what.
-func (c *call) found(matched int, chosen bool) string {
+func (c *Call) found(matched int, chosen bool) string {
 	n := page.InDigits(strconv.Itoa(matched), c.lang)
 	switch {
 	case !chosen && matched == 1:
@@ -171,7 +171,7 @@ func filterName(s string) string {
 
 // addInputs gives a field its inputs, unless it is a choice: bounds of numbers, days and moments, words of a text. What was asked for exactly stands in
 // them, too; then what is sent asks for that and what is like it.
-func (v *itemsView) addInputs(c *call, p *store.Property, f *filterField) {
+func (v *itemsView) addInputs(c *Call, p *store.Property, f *filterField) {
 	if f.Options != nil || f.Type == "boolean" {
 		return
 	}
@@ -212,7 +212,7 @@ func isDay(s string) bool {
 }
 
 // endingText is what the input of a parameter is called beside its property; "" for nothing.
-func (c *call) endingText(ending string) string {
+func (c *Call) endingText(ending string) string {
 	switch ending {
 	case endingFrom:
 		return c.text("items.from")
@@ -226,7 +226,7 @@ func (c *call) endingText(ending string) string {
 type chip struct{ Title, Value, Href string }
 
 // chips are the conditions of a page of features.
-func (c *call) chips(v *itemsView) (out []chip) {
+func (c *Call) chips(v *itemsView) (out []chip) {
 	add := func(name, title, value string) {
 		if value == "" {
 			return
@@ -260,7 +260,7 @@ func (c *call) chips(v *itemsView) (out []chip) {
 }
 
 // chipText writes what was asked of a property for people.
-func (c *call) chipText(p *store.Property, asked string) string {
+func (c *Call) chipText(p *store.Property, asked string) string {
 	if p.Type == cql2.TypeDate || p.Type == cql2.TypeTimestamp {
 		asked, _ = c.dateText(asked)
 	}
@@ -272,7 +272,7 @@ const optionsMost = 500
 
 // options are the values that a property may have, with asked as the one selected: those that the source declares, the codes of its
 // list, or the features that it refers to. nil when any value may be, or there are too many.
-func (c *call) options(p *store.Property, asked string) (out choices, err error) {
+func (c *Call) options(p *store.Property, asked string) (out choices, err error) {
 	for _, x := range p.Enum {
 		title := x
 		if tellsKind(c.coll, p) {
@@ -324,7 +324,7 @@ type offeredList struct {
 }
 
 // optionsFrom are the features of a small collection, by id. The caller owns them.
-func (c *call) optionsFrom(coll *store.Collection) (choices, error) {
+func (c *Call) optionsFrom(coll *store.Collection) (choices, error) {
 	key := optionsKey{c.cat.Version, coll.ID, c.lang}
 	if l, ok := c.s.offered.Get(key); ok && l.choices != nil && time.Since(l.made) < optionsFresh && c.fits(l) {
 		return slices.Clone(l.choices), nil
@@ -342,7 +342,7 @@ func (c *call) optionsFrom(coll *store.Collection) (choices, error) {
 }
 
 // keptState is the state of the data that an answer that is to be kept is made of; "" for any other.
-func (c *call) keptState() string {
+func (c *Call) keptState() string {
 	if c.keep == nil {
 		return ""
 	}
@@ -350,10 +350,10 @@ func (c *call) keptState() string {
 }
 
 // fits reports whether a list may stand in the answer: in one that is to be kept only a list of the same state of the data.
-func (c *call) fits(l offeredList) bool { return c.keep == nil || l.state == c.keep.state }
+func (c *Call) fits(l offeredList) bool { return c.keep == nil || l.state == c.keep.state }
 
 // readOptions asks the store for the features of a small collection.
-func (c *call) readOptions(coll *store.Collection) (out choices, err error) {
+func (c *Call) readOptions(coll *store.Collection) (out choices, err error) {
 	var pg *store.Page
 	err = c.ask(func(ctx context.Context) (err error) {
 		pg, err = c.s.store.Page(ctx, c.current(coll, store.Query{Limit: optionsMost, Count: store.CountNone}))
@@ -377,7 +377,7 @@ func (c *call) readOptions(coll *store.Collection) (out choices, err error) {
 
 // sortChoices are the orders that the form offers: the usual one, each property in both directions, and the one that was asked when
 // it is none of these.
-func (c *call) sortChoices() choices {
+func (c *Call) sortChoices() choices {
 	asked := first(c.values["sortby"])
 	out := choices{{Title: c.text("items.sort-usual"), Selected: asked == ""}}
 	names := sortableNames(c.coll)

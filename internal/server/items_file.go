@@ -13,11 +13,11 @@ import (
 )
 
 // itemsReps are the representations of a page of features: those of its own, and the formats of files.
-func (s *Server) itemsReps() []rep {
-	own := []rep{asGeoJSON, asGeoJSONLD, asHTML, asCSV}
+func (s *Kit) itemsReps() []Format {
+	own := []Format{asGeoJSON, asGeoJSONLD, asHTML, asCSV}
 	reps := slices.Clone(own)
 	for _, r := range s.downloadReps() {
-		if !slices.ContainsFunc(own, func(x rep) bool { return x.F == r.F }) {
+		if !slices.ContainsFunc(own, func(x Format) bool { return x.F == r.F }) {
 			reps = append(reps, r)
 		}
 	}
@@ -25,7 +25,7 @@ func (s *Server) itemsReps() []rep {
 }
 
 // pageFormat is the format of a page of features that is a file; nil for representations of its own.
-func (c *call) pageFormat() *format.Format {
+func (c *Call) pageFormat() *format.Format {
 	if c.rep.F == asGeoJSON.F {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (c *call) pageFormat() *format.Format {
 }
 
 // fileHeaders are those of features that are a file: its losses and its reference system.
-func (c *call) fileHeaders(h http.Header, f *format.Format) {
+func (c *Call) fileHeaders(h http.Header, f *format.Format) {
 	id, name := c.output().crs, c.coll.ID+f.Ext
 	if f.Lon {
 		id = crs.CRS84
@@ -44,7 +44,7 @@ func (c *call) fileHeaders(h http.Header, f *format.Format) {
 
 // tellLosses tells what the answer does not give: what its format cannot hold, and a profile that was asked for and is none of it, which is no error (OGC 23-058r2,
 // 13, profile-negotiation). Of representations that are no files f is nil.
-func (c *call) tellLosses(h http.Header, f *format.Format) {
+func (c *Call) tellLosses(h http.Header, f *format.Format) {
 	var losses []string
 	if f != nil {
 		losses = slices.Clip(f.LossesIn(c.fileOptions()))
@@ -61,7 +61,7 @@ func (c *call) tellLosses(h http.Header, f *format.Format) {
 }
 
 // itemsFile writes the features of a page as a file of their own. What comes before and behind is in the header Link.
-func (c *call) itemsFile(w http.ResponseWriter, p *store.Page, f *format.Format) error {
+func (c *Call) itemsFile(w http.ResponseWriter, p *store.Page, f *format.Format) error {
 	out := &begun{ResponseWriter: w}
 	err := c.writeItemsFile(out, p, f, c.s.downloads.temp())
 	if noRoom(err) && !out.yes {
@@ -73,7 +73,7 @@ func (c *call) itemsFile(w http.ResponseWriter, p *store.Page, f *format.Format)
 	return err
 }
 
-func (c *call) writeItemsFile(w http.ResponseWriter, p *store.Page, f *format.Format, temp string) error {
+func (c *Call) writeItemsFile(w http.ResponseWriter, p *store.Page, f *format.Format, temp string) error {
 	out := newSink(c, w)
 	out.gzip = out.gzip && textual(f)
 	to := &sinkWriter{sink: out}
@@ -115,7 +115,7 @@ func (s *sinkWriter) Write(b []byte) (int, error) {
 }
 
 // selected is the collection with the properties that are wanted only.
-func (c *call) selected() *store.Collection {
+func (c *Call) selected() *store.Collection {
 	if c.output().properties == nil {
 		return c.coll
 	}

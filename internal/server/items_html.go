@@ -89,7 +89,7 @@ func (r itemRow) append(dst []byte) []byte {
 }
 
 // itemsPage writes the page of features: a table without geometry.
-func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
+func (c *Call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 	read, err := c.readRows(p, c.tableOrder())
 	if err != nil {
 		return err
@@ -115,10 +115,10 @@ func (c *call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 var ofThePage = []string{"f", "lang", "limit", "offset", "cursor", "resulttype"}
 
 // chosenBy is what a page of features is chosen by, and how they are written.
-func (c *call) chosenBy() []string { return c.replay(ofThePage...) }
+func (c *Call) chosenBy() []string { return c.replay(ofThePage...) }
 
 // itemsDoc is the page of features.
-func (c *call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*page.Page, error) {
+func (c *Call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*page.Page, error) {
 	path := "/collections/" + c.coll.ID + "/items"
 	near, err := c.nearItems(p)
 	if err != nil {
@@ -160,7 +160,7 @@ func (c *call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*pag
 }
 
 // nearItems is the page of the name that is most like the one that alone was asked for, and that nothing has; nil where none is near.
-func (c *call) nearItems(p *store.Page) (*page.Crumb, error) {
+func (c *Call) nearItems(p *store.Page) (*page.Crumb, error) {
 	n, name := 0, "q"
 	c.eachReplayed(func(string, string) { n++ }, append([]string{"sortby"}, ofThePage...)...)
 	if p.Matched != 0 || n != 1 {
@@ -184,7 +184,7 @@ func (c *call) nearItems(p *store.Page) (*page.Crumb, error) {
 }
 
 // tellItems says which features a page has, of how many; and what files with all of them are called. chosen says that not all of the collection are asked for.
-func (c *call) tellItems(p *store.Page, chosen bool) (lead, whole string) {
+func (c *Call) tellItems(p *store.Page, chosen bool) (lead, whole string) {
 	count := func(n int) string { return page.InDigits(strconv.Itoa(n), c.lang) }
 	first, last := 0, 0 // numbers of the first and the last row; a cursor does not tell them
 	if q := &c.items().query; q.Cursor == "" {
@@ -217,7 +217,7 @@ const mostColumns = 40
 const tableColumns = 6
 
 // visible are the properties of the call's collection that people may see, or those of them that were chosen.
-func (c *call) visible() (out []*store.Property) {
+func (c *Call) visible() (out []*store.Property) {
 	coll := c.selected()
 	for i := range coll.Properties {
 		if p := &coll.Properties[i]; !p.Hidden {
@@ -229,7 +229,7 @@ func (c *call) visible() (out []*store.Property) {
 
 // tableOrder are the properties that a table shows, in the order chosen, or with those first that tell what was found. The first of them is the
 // title, else the id; nil stands for an id that is no property.
-func (c *call) tableOrder() []*store.Property {
+func (c *Call) tableOrder() []*store.Property {
 	all := c.visible()
 	title, id := c.coll.TitleProperty, c.coll.Key.Property
 	has := func(name string) bool {
@@ -269,7 +269,7 @@ func (c *call) tableOrder() []*store.Property {
 }
 
 // sortedBy reports whether it was asked to sort by a property.
-func (c *call) sortedBy(name string) bool {
+func (c *Call) sortedBy(name string) bool {
 	return first(c.values["sortby"]) != "" && slices.ContainsFunc(c.items().query.SortBy, func(s store.Sort) bool { return s.Property == name })
 }
 
@@ -311,7 +311,7 @@ type propertyView struct {
 	Value page.Value
 }
 
-func (c *call) itemView(f *store.Feature) (*itemView, error) {
+func (c *Call) itemView(f *store.Feature) (*itemView, error) {
 	v := &itemView{ID: f.Public(), Title: c.titleOf(c.coll) + " " + f.Public()} // its name, where it has one
 	i := 0
 	for j := range c.coll.Properties {
@@ -341,7 +341,7 @@ func (c *call) itemView(f *store.Feature) (*itemView, error) {
 }
 
 // nameItem puts names in the place of codes and ids on the page of a feature, and on the links to those before and after it.
-func (c *call) nameItem(v *itemView) error {
+func (c *Call) nameItem(v *itemView) error {
 	var props []*store.Property
 	values := []page.Value{}
 	for i := range v.Properties {
@@ -391,7 +391,7 @@ func (v *itemView) belong(kind string, s page.Value) {
 }
 
 // oneOf is what one feature of a collection is called; the title of the collection where no catalogue knows it.
-func (c *call) oneOf(coll *store.Collection) string {
+func (c *Call) oneOf(coll *store.Collection) string {
 	switch coll.ID {
 	case "fylker":
 		return c.text("one.fylker")
@@ -402,7 +402,7 @@ func (c *call) oneOf(coll *store.Collection) string {
 }
 
 // partsOf links to the features of other collections that refer to a feature of this one, with their number.
-func (c *call) partsOf(v *itemView) (out []page.Crumb, err error) {
+func (c *Call) partsOf(v *itemView) (out []page.Crumb, err error) {
 	name := v.ID
 	if v.named {
 		name = v.Title
@@ -438,7 +438,7 @@ func (c *call) partsOf(v *itemView) (out []page.Crumb, err error) {
 }
 
 // countOf is how many features of a collection have that value; -1 where counting would take long.
-func (c *call) countOf(coll *store.Collection, p *store.Property, value string) (n int, err error) {
+func (c *Call) countOf(coll *store.Collection, p *store.Property, value string) (n int, err error) {
 	e, err := equals(p, value, c.zone())
 	if err == nil {
 		e, err = cql2.Check(e, coll)
@@ -458,14 +458,14 @@ func (c *call) countOf(coll *store.Collection, p *store.Property, value string) 
 }
 
 // itemHref is the page of a feature of the collection; "" for no id.
-func (c *call) itemHref(id string) string {
+func (c *Call) itemHref(id string) string {
 	if id == "" {
 		return ""
 	}
 	return c.htmlHref("/collections/" + c.coll.ID + "/items/" + pathEscape(id) + c.datedQuery())
 }
 
-func (c *call) columnOf(p *store.Property) column {
+func (c *Call) columnOf(p *store.Property) column {
 	t := p.Title.In(c.lang)
 	if t == "" {
 		t = p.Name
@@ -474,7 +474,7 @@ func (c *call) columnOf(p *store.Property) column {
 }
 
 // sortable is a column of a table that can be sorted by it: once up, then down.
-func (c *call) sortable(p *store.Property) column {
+func (c *Call) sortable(p *store.Property) column {
 	col := c.columnOf(p)
 	if !simple(p.Type) {
 		return col
@@ -513,7 +513,7 @@ func inputType(p *store.Property) string {
 	return "text"
 }
 
-func notFoundFeature(c *call, id string) error {
+func notFoundFeature(c *Call, id string) error {
 	return problem.NotFoundf("%s has no feature %q; %s/collections/%s/items lists all", c.coll.ID, clip(id), c.base(), c.coll.ID)
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // itemsLD writes the page as a schema.org ItemList of places.
-func (c *call) itemsLD(w http.ResponseWriter, p *store.Page) error {
+func (c *Call) itemsLD(w http.ResponseWriter, p *store.Page) error {
 	l, err := c.itemList(p, true)
 	if err != nil {
 		return err
@@ -25,14 +25,14 @@ func (c *call) itemsLD(w http.ResponseWriter, p *store.Page) error {
 
 // itemList writes the features of a page as the members of a schema.org ItemList.
 type itemList struct {
-	c     *call
+	c     *Call
 	enc   *feature.Encoder
 	head  []byte
 	full  bool // with properties and geometry; else with name and, for points, place
 	begun bool
 }
 
-func (c *call) itemList(p *store.Page, full bool) (*itemList, error) {
+func (c *Call) itemList(p *store.Page, full bool) (*itemList, error) {
 	points := c.coll.Geometry != nil && c.coll.Geometry.Type == "Point" // of other geometries a short list shows nothing
 	enc, err := c.encoder(c.output().skipGeometry || !points && !full)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // dataFields are the header fields of answers with features: dataHeaders, what they are written in, and their links.
-func (c *call) dataFields(w http.ResponseWriter, links []ogcapi.Link) {
+func (c *Call) dataFields(w http.ResponseWriter, links []ogcapi.Link) {
 	setHeader(w, "Content-Type", c.rep.contentType())
 	setHeader(w, "Content-Language", page.LanguageTag(c.lang))
 	c.dataHeaders(w)
@@ -17,7 +17,7 @@ func (c *call) dataFields(w http.ResponseWriter, links []ogcapi.Link) {
 }
 
 // itemsLinks are the links of a page of features, in the order that clients know.
-func (c *call) itemsLinks(p *store.Page) []ogcapi.Link {
+func (c *Call) itemsLinks(p *store.Page) []ogcapi.Link {
 	path := "/collections/" + c.coll.ID + "/items"
 	links := c.appendSelfLinks(make([]ogcapi.Link, 0, len(c.rt.Formats)+moreLinks), path, c.others())
 	page := func(rel, title string, cur store.Cursor) {
@@ -32,7 +32,7 @@ func (c *call) itemsLinks(p *store.Page) []ogcapi.Link {
 }
 
 // pageHref replays the request from another place.
-func (c *call) pageHref(path string, cur store.Cursor) string {
+func (c *Call) pageHref(path string, cur store.Cursor) string {
 	query := "?"
 	if f := first(c.values["f"]); f != "" {
 		query = "?f=" + queryEscape(f) + "&"

@@ -17,10 +17,10 @@ var filterMedia = []string{"application/json", "application/cql2+json"}
 
 // bringsFilter reports whether the request asks with a filter in its body. It asks what GET with the parameter filter asks: the answer, its links, its
 // limits and its key are the same. A body has no upper bound in proxies that is as low as that of an address.
-func (c *call) bringsFilter() bool { return c.r.Method == http.MethodPost && c.rt.Asks }
+func (c *Call) bringsFilter() bool { return c.r.Method == http.MethodPost && c.rt.Asks }
 
 // readFilter reads the filter in the body, once.
-func (c *call) readFilter() error {
+func (c *Call) readFilter() error {
 	if c.body != "" {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (c *call) readFilter() error {
 }
 
 // takeFilter puts the filter of the body among the parameters of the address, so that links that are made of these ask the same by GET.
-func (c *call) takeFilter(values url.Values) (faults []problem.Fault) {
+func (c *Call) takeFilter(values url.Values) (faults []problem.Fault) {
 	for _, name := range [...]string{paramFilter.Name, paramFilterLang.Name} {
 		if v, ok := values[name]; ok && (name == paramFilter.Name || len(v) != 1 || v[0] != "cql2-json") {
 			faults = append(faults, problem.Fault{In: "query", Param: name, Value: clip(first(v)), Cure: fmt.Sprintf("leave %s out of the address; the filter stands in the body, as CQL2 JSON", name)})

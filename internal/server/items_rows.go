@@ -17,7 +17,7 @@ type rowsRead struct {
 }
 
 // readRows fetches the rows of a page once: for the table, for the map, whose outlines it keeps, and for linked data.
-func (c *call) readRows(p *store.Page, order []*store.Property) (out rowsRead, err error) {
+func (c *Call) readRows(p *store.Page, order []*store.Property) (out rowsRead, err error) {
 	some := []*store.Property(nil)
 	if len(c.visible()) > mostColumns || len(p.Rows) > batch {
 		some = slices.DeleteFunc(slices.Clone(order), func(p *store.Property) bool { return p == nil })
@@ -88,7 +88,7 @@ func (r *pageReading) places(order []*store.Property) []int {
 }
 
 // writePage writes a page with its layout.
-func (c *call) writePage(w http.ResponseWriter, pg *page.Page) error {
+func (c *Call) writePage(w http.ResponseWriter, pg *page.Page) error {
 	plain, err := c.renderPage(pg)
 	if err != nil {
 		return err

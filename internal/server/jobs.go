@@ -59,7 +59,7 @@ type jobRequest struct {
 }
 
 // submit stores an execution as a job, and answers with its state (OGC 18-062r2, 7.11.3).
-func (s *Server) submit(c *call, w http.ResponseWriter, x *execution, body []byte) error {
+func (s *Kit) submit(c *Call, w http.ResponseWriter, x *execution, body []byte) error {
 	j, err := s.makeJob(c, x, body)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (s *Server) submit(c *call, w http.ResponseWriter, x *execution, body []byt
 }
 
 // makeJob stores an execution as a job that waits for a worker. It refuses callers who have too many jobs.
-func (s *Server) makeJob(c *call, x *execution, body []byte) (j state.Job, err error) {
+func (s *Kit) makeJob(c *Call, x *execution, body []byte) (j state.Job, err error) {
 	ctx := c.r.Context()
 	list, err := s.jobs.kept.JobList(ctx)
 	if err != nil {
@@ -150,7 +150,7 @@ func newJobID() string {
 }
 
 // jobOwner is whose jobs a caller sees: those of its key; where no keys are asked for they have no owner.
-func (c *call) jobOwner() string {
+func (c *Call) jobOwner() string {
 	if c.s.cfg.Auth == "open" {
 		return ""
 	}
@@ -191,7 +191,7 @@ func rest(ctx context.Context, told <-chan struct{}) {
 }
 
 // RunJobs works on jobs until ctx ends; then it gives back what it has not finished. It returns at once where no jobs are kept.
-func (s *Server) RunJobs(ctx context.Context) {
+func (s *Kit) RunJobs(ctx context.Context) {
 	if s.jobs.kept == nil {
 		return
 	}
@@ -208,7 +208,7 @@ func (s *Server) RunJobs(ctx context.Context) {
 }
 
 // workOnJobs takes one job after the other.
-func (s *Server) workOnJobs(ctx context.Context) {
+func (s *Kit) workOnJobs(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now().UTC()
 		j, ok, err := s.jobs.kept.ClaimJob(ctx, s.jobs.worker, now, now.Add(-jobStale))
@@ -225,7 +225,7 @@ func (s *Server) workOnJobs(ctx context.Context) {
 }
 
 // work executes one job and writes how it ended.
-func (s *Server) work(ctx context.Context, j state.Job) {
+func (s *Kit) work(ctx context.Context, j state.Job) {
 	run, cancel := context.WithTimeout(ctx, s.cfg.Processes.Time)
 	defer cancel()
 	s.jobs.mu.Lock()
@@ -274,12 +274,12 @@ func (s *Server) work(ctx context.Context, j state.Job) {
 }
 
 // fails makes a job one that failed.
-func (s *Server) fails(ctx context.Context, j *state.Job, err error) {
+func (s *Kit) fails(ctx context.Context, j *state.Job, err error) {
 	e := classify(err)
 	if e.Kind == problem.Internal || diskFull(err) {
 		s.log.ErrorContext(ctx, "job failed", "job", j.ID, "err", redact(err.Error()))
 	}
-	p := (&call{s: s, id: j.ID}).problemOf(e)
+	p := (&Call{s: s, id: j.ID}).problemOf(e)
 	p.Instance = "urn:grense:job:" + j.ID
 	b, _ := marshal(p) // strings and numbers only
 	j.Status, j.Finished, j.Failure, j.Message = state.JobFailed, j.Updated, b, p.Detail
@@ -297,7 +297,7 @@ func (p *progress) tell(percent int, message string) {
 }
 
 // beat tells progress, and ends the work when the job was dismissed or is another's.
-func (s *Server) beat(ctx context.Context, j state.Job, told *progress, cancel context.CancelFunc) {
+func (s *Kit) beat(ctx context.Context, j state.Job, told *progress, cancel context.CancelFunc) {
 	tick := time.NewTicker(jobBeat)
 	defer tick.Stop()
 	last := time.Now()
@@ -324,7 +324,7 @@ func (s *Server) beat(ctx context.Context, j state.Job, told *progress, cancel c
 }
 
 // perform executes a job. Its outputs go into the store of jobs.
-func (s *Server) perform(ctx context.Context, j *state.Job, told *progress) (results json.RawMessage, size int64, err error) {
+func (s *Kit) perform(ctx context.Context, j *state.Job, told *progress) (results json.RawMessage, size int64, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.ErrorContext(ctx, "panic", "job", j.ID, "panic", p, "stack", string(debug.Stack()))
@@ -353,12 +353,12 @@ func (s *Server) perform(ctx context.Context, j *state.Job, told *progress) (res
 }
 
 // executionOf makes the execution of a job, as it was asked for.
-func (s *Server) executionOf(j *state.Job) (*execution, error) {
+func (s *Kit) executionOf(j *state.Job) (*execution, error) {
 	var r jobRequest
 	if err := json.Unmarshal(j.Request, &r); err != nil {
 		return nil, err
 	}
-	c := &call{s: s, lang: r.Lang, root: r.Root, mount: r.Mount, cat: s.store.Catalog()}
+	c := &Call{s: s, lang: r.Lang, root: r.Root, mount: r.Mount, cat: s.store.Catalog()}
 	p, ok := s.processList.Find(j.Process)
 	if !ok {
 		return nil, problem.NotFoundf("the process %s is gone", j.Process)
@@ -380,7 +380,7 @@ type keptResult struct {
 
 // jobShelf keeps outputs in pieces.
 type jobShelf struct {
-	s    *Server
+	s    *Kit
 	ctx  context.Context
 	job  *state.Job
 	size int64 // of all
@@ -435,7 +435,7 @@ func (p *pieceWriter) flush() error {
 
 // pieceReader reads an output.
 type pieceReader struct {
-	s     *Server
+	s     *Kit
 	ctx   context.Context
 	piece state.Piece
 	read  bool
@@ -461,7 +461,7 @@ func (p *pieceReader) ReadAt(b []byte, at int64) (n int, err error) {
 }
 
 // tidyJobs removes jobs that have expired, and the oldest of whom has most where there are too many.
-func (s *Server) tidyJobs(ctx context.Context) {
+func (s *Kit) tidyJobs(ctx context.Context) {
 	for {
 		if err := s.tidy(ctx); ctx.Err() == nil {
 			s.jobs.warn(s.log, "old jobs are not removed", err)
@@ -475,7 +475,7 @@ func (s *Server) tidyJobs(ctx context.Context) {
 }
 
 // tidy removes what has finished longer ago than processes.keep, and outputs beyond processes.jobs_bytes.
-func (s *Server) tidy(ctx context.Context) error {
+func (s *Kit) tidy(ctx context.Context) error {
 	list, err := s.jobs.kept.JobList(ctx)
 	if err != nil {
 		return err
@@ -518,7 +518,7 @@ func (s *Server) tidy(ctx context.Context) error {
 }
 
 // findJob is the job that the path names, where it is one of the caller's (OGC 18-062r2, 7.12.3).
-func (c *call) findJob() (*state.Job, error) {
+func (c *Call) findJob() (*state.Job, error) {
 	id := c.pathParam("jobId")
 	missing := problem.Of(problem.NotFoundf("there is no job %q; %s/jobs lists yours", clip(id), c.base()))
 	missing.Type, missing.Code = noSuchJob, "NoSuchJob"
@@ -533,7 +533,7 @@ func (c *call) findJob() (*state.Job, error) {
 }
 
 // statusOf is the state of a job (OGC 18-062r2, 7.12).
-func (c *call) statusOf(j *state.Job) ogcapi.StatusInfo {
+func (c *Call) statusOf(j *state.Job) ogcapi.StatusInfo {
 	at := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
@@ -551,7 +551,7 @@ func (c *call) statusOf(j *state.Job) ogcapi.StatusInfo {
 	return info
 }
 
-func (c *call) writeStatus(w http.ResponseWriter, status int, j *state.Job) error {
+func (c *Call) writeStatus(w http.ResponseWriter, status int, j *state.Job) error {
 	b, err := marshal(c.statusOf(j))
 	if err != nil {
 		return err

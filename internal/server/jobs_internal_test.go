@@ -56,7 +56,7 @@ func TestFinishedJobsAreRemovedAfterProcessesKeep(t *testing.T) {
 		{ID: "modest", Owner: "b", Status: state.JobSuccessful, Finished: ago(55 * time.Minute), Bytes: 4},
 		{ID: "expired", Owner: "b", Status: state.JobFailed, Finished: ago(61 * time.Minute), Bytes: 1},
 	}}
-	s := &Server{jobs: newJobs(l)}
+	s := &Kit{jobs: newJobs(l)}
 	s.cfg.Processes = config.Processes{Keep: time.Hour, JobsBytes: 10}
 	if err := s.tidy(t.Context()); err != nil || !slices.Equal(l.dropped, []string{"expired", "largest"}) {
 		t.Errorf("dropped %q, %v", l.dropped, err)

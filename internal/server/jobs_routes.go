@@ -18,7 +18,7 @@ import (
 )
 
 // jobList lists the jobs of the caller, the newest first (OGC 18-062r2, 11.2).
-func (s *Server) jobList(c *call, w http.ResponseWriter) error {
+func (s *Kit) jobList(c *Call, w http.ResponseWriter) error {
 	doc := ogcapi.Jobs{Jobs: []ogcapi.StatusInfo{}, Links: c.selfLinks("/jobs")}
 	view := jobsView{Titles: map[string]string{}}
 	if s.jobs.kept != nil {
@@ -40,7 +40,7 @@ func (s *Server) jobList(c *call, w http.ResponseWriter) error {
 	if l := linkHeader(doc.Links); l != "" {
 		w.Header().Set("Link", l)
 	}
-	return c.writeFresh(w, &answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "jobs", Title: c.text("jobs.title"), Crumbs: c.crumbs("processes"), Data: view, Refresh: slices.ContainsFunc(doc.Jobs, func(j ogcapi.StatusInfo) bool { return j.Status == state.JobAccepted || j.Status == state.JobRunning })}})
+	return c.writeFresh(w, &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "jobs", Title: c.text("jobs.title"), Crumbs: c.crumbs("processes"), Data: view, Refresh: slices.ContainsFunc(doc.Jobs, func(j ogcapi.StatusInfo) bool { return j.Status == state.JobAccepted || j.Status == state.JobRunning })}})
 }
 
 // jobsView is what the page of jobs shows.
@@ -52,7 +52,7 @@ type jobsView struct {
 }
 
 // processTitle is what people call a process; its id where there is none any more.
-func (c *call) processTitle(id string) string {
+func (c *Call) processTitle(id string) string {
 	if p, ok := c.s.processList.Find(id); ok {
 		return p.Describe(c.cat, c.lang).Title
 	}
@@ -82,7 +82,7 @@ func (p *jobsParams) wants(j *state.Job, now time.Time) bool {
 }
 
 // writeFresh writes a document that is made anew each time.
-func (c *call) writeFresh(w http.ResponseWriter, a *answer) error {
+func (c *Call) writeFresh(w http.ResponseWriter, a *Answer) error {
 	b, err := c.render(a)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (c *call) writeFresh(w http.ResponseWriter, a *answer) error {
 }
 
 // job tells the state of a job (OGC 18-062r2, 7.12).
-func (s *Server) job(c *call, w http.ResponseWriter) error {
+func (s *Kit) job(c *Call, w http.ResponseWriter) error {
 	j, err := c.findJob()
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (s *Server) job(c *call, w http.ResponseWriter) error {
 			view.Results = append(view.Results, downloadLink{Title: k.ID, Href: c.base() + "/jobs/" + j.ID + "/results/" + k.ID, Media: k.Media, Ext: k.Media, Size: c.size(k.Size)})
 		}
 	}
-	return c.writeFresh(w, &answer{JSON: info, Page: &page.Page{Name: "job", Title: c.text("job.title"), Crumbs: c.crumbs("jobs"), Data: view, Refresh: !view.Done}})
+	return c.writeFresh(w, &Answer{JSON: info, Page: &page.Page{Name: "job", Title: c.text("job.title"), Crumbs: c.crumbs("jobs"), Data: view, Refresh: !view.Done}})
 }
 
 // jobView is what the page of a job shows.
@@ -119,7 +119,7 @@ type jobView struct {
 }
 
 // dismiss ends a job, or removes one that has finished (OGC 18-062r2, 12).
-func (s *Server) dismiss(c *call, w http.ResponseWriter) error {
+func (s *Kit) dismiss(c *Call, w http.ResponseWriter) error {
 	if err := c.resolve(); err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (s *Server) dismiss(c *call, w http.ResponseWriter) error {
 }
 
 // dismissed ends or removes the job that is asked for.
-func (s *Server) dismissed(c *call) (*state.Job, error) {
+func (s *Kit) dismissed(c *Call) (*state.Job, error) {
 	j, err := c.findJob()
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (s *Server) dismissed(c *call) (*state.Job, error) {
 	return j, s.dismissJob(c.r.Context(), j)
 }
 
-func (s *Server) dismissJob(ctx context.Context, j *state.Job) error {
+func (s *Kit) dismissJob(ctx context.Context, j *state.Job) error {
 	now := time.Now().UTC()
 	if j.Done() {
 		return s.jobs.kept.DropJob(ctx, j.ID)
@@ -163,7 +163,7 @@ func (s *Server) dismissJob(ctx context.Context, j *state.Job) error {
 }
 
 // jobForm dismisses a job from its page.
-func (s *Server) jobForm(c *call, w http.ResponseWriter) error {
+func (s *Kit) jobForm(c *Call, w http.ResponseWriter) error {
 	if err := c.resolve(); err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func mediaOfResults(j *state.Job) string {
 }
 
 // finishedJob is a job whose results can be asked for; a failed one is its failure (OGC 18-062r2, 7.13).
-func (c *call) finishedJob() (*state.Job, error) {
+func (c *Call) finishedJob() (*state.Job, error) {
 	j, err := c.findJob()
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (c *call) finishedJob() (*state.Job, error) {
 }
 
 // succeeded returns nil if the results of a job can be asked for, and else why not.
-func (c *call) succeeded(j *state.Job) error {
+func (c *Call) succeeded(j *state.Job) error {
 	switch j.Status {
 	case state.JobSuccessful:
 		return nil
@@ -231,7 +231,7 @@ func (c *call) succeeded(j *state.Job) error {
 }
 
 // jobOutputs returns the outputs of a job as its execution asked for them.
-func (c *call) jobOutputs(j *state.Job, req *process.Request) ([]result, error) {
+func (c *Call) jobOutputs(j *state.Job, req *process.Request) ([]result, error) {
 	if err := c.succeeded(j); err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ type failedJob struct{ p ogcapi.Problem }
 func (f *failedJob) Error() string { return f.p.Detail }
 
 // writeFailure answers with the failure of a job: its status, type and faults.
-func (c *call) writeFailure(w http.ResponseWriter, f *failedJob) error {
+func (c *Call) writeFailure(w http.ResponseWriter, f *failedJob) error {
 	b, err := marshal(f.p)
 	if err != nil {
 		return err
@@ -258,7 +258,7 @@ func (c *call) writeFailure(w http.ResponseWriter, f *failedJob) error {
 }
 
 // results gives the outputs of a job, as its execution asked for them.
-func (s *Server) results(c *call, w http.ResponseWriter) error {
+func (s *Kit) results(c *Call, w http.ResponseWriter) error {
 	j, err := c.finishedJob()
 	if f, ok := err.(*failedJob); ok {
 		return c.writeFailure(w, f)
@@ -291,7 +291,7 @@ func requestOf(j *state.Job) (*process.Request, error) {
 }
 
 // keptOutputs are the outputs of a job.
-func (c *call) keptOutputs(j *state.Job, req *process.Request) ([]result, error) {
+func (c *Call) keptOutputs(j *state.Job, req *process.Request) ([]result, error) {
 	kept, err := keptResults(j)
 	if err != nil {
 		return nil, err
@@ -306,7 +306,7 @@ func (c *call) keptOutputs(j *state.Job, req *process.Request) ([]result, error)
 }
 
 // output gives one output of a job.
-func (s *Server) output(c *call, w http.ResponseWriter) error {
+func (s *Kit) output(c *Call, w http.ResponseWriter) error {
 	j, err := c.finishedJob()
 	if f, ok := err.(*failedJob); ok {
 		return c.writeFailure(w, f)

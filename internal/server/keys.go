@@ -14,7 +14,7 @@ import (
 )
 
 // authorize checks the key of a request for data. Missing, unknown, revoked, expired, or two that disagree: the same answer.
-func (s *Server) authorize(c *call) error {
+func (s *Kit) authorize(c *Call) error {
 	if x, ok := c.r.Context().Value(insideKey{}).(*execution); ok { // asked by the server itself, for who was checked
 		c.keyID, c.addr = x.keyID, x.owner
 		return nil
@@ -41,7 +41,7 @@ func (s *Server) authorize(c *call) error {
 }
 
 // countWrongKey counts a wrong key of an address, and refuses the request if there were too many. Valid keys are never counted.
-func (s *Server) countWrongKey(c *call) error {
+func (s *Kit) countWrongKey(c *Call) error {
 	if n, wait := s.wrongKeys.Left(shareOf(c.addr), time.Now()); n < 1 {
 		return limit.TooMany(wait, "Too many wrong API keys came from your address. Wait for the seconds in Retry-After, and send a valid key in the header X-API-Key; see %s/openapi", c.base())
 	}
@@ -73,7 +73,7 @@ type keyDoc struct {
 }
 
 // writeDoc writes a JSON document that is not cached.
-func (c *call) writeDoc(w http.ResponseWriter, doc any) error {
+func (c *Call) writeDoc(w http.ResponseWriter, doc any) error {
 	b, err := marshal(doc)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (c *call) writeDoc(w http.ResponseWriter, doc any) error {
 }
 
 // writeUncached writes an answer in the chosen representation that is for the key it was asked with, and made anew each time.
-func (c *call) writeUncached(w http.ResponseWriter, b []byte) error {
+func (c *Call) writeUncached(w http.ResponseWriter, b []byte) error {
 	h := w.Header()
 	h.Set("Content-Type", c.rep.contentType())
 	h.Set("Content-Language", page.LanguageTag(c.lang))
@@ -95,7 +95,7 @@ func (c *call) writeUncached(w http.ResponseWriter, b []byte) error {
 const maxForm = 4 << 10
 
 // keyForm shows the form for the key, or takes a one-time code and puts its key into the cookie.
-func (s *Server) keyForm(c *call, w http.ResponseWriter) error {
+func (s *Kit) keyForm(c *Call, w http.ResponseWriter) error {
 	if c.rep.F == "json" {
 		return c.writeDoc(w, keyDoc{Title: c.text("key.title"), Description: "Send the key in the header X-API-Key, as Authorization: Bearer, or as the password of Basic. " +
 			"The form of the page keeps it in a cookie.", KeyAccepted: s.authorize(c) == nil, Links: c.selfLinks("/key")})
@@ -116,7 +116,7 @@ func (s *Server) keyForm(c *call, w http.ResponseWriter) error {
 }
 
 // keyPost takes a key from the form. An empty key removes the cookie.
-func (s *Server) keyPost(c *call, w http.ResponseWriter) error {
+func (s *Kit) keyPost(c *Call, w http.ResponseWriter) error {
 	if err := c.readForm(maxForm); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s *Server) keyPost(c *call, w http.ResponseWriter) error {
 }
 
 // readForm reads the body of a form of ours, of at most size bytes. Forms of other sites are refused.
-func (c *call) readForm(size int64) error {
+func (c *Call) readForm(size int64) error {
 	if err := c.checkOrigin(); err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (c *call) readForm(size int64) error {
 }
 
 // checkOrigin refuses forms of other sites, which would be sent with the cookie of a visitor.
-func (c *call) checkOrigin() error {
+func (c *Call) checkOrigin() error {
 	site, origin := c.r.Header.Get("Sec-Fetch-Site"), c.r.Header.Get("Origin") // the latter from browsers that do not tell the site
 	if site != "" && site != "same-origin" && site != "none" || origin != "" && !c.ownOrigin(origin) {
 		return problem.New(problem.Invalid, nil, "send the form from this site's own page")
@@ -163,7 +163,7 @@ func (c *call) checkOrigin() error {
 }
 
 // ownOrigin reports whether an origin (RFC 6454) is that of our pages: as links have it, or as the browser has asked.
-func (c *call) ownOrigin(origin string) bool {
+func (c *Call) ownOrigin(origin string) bool {
 	o, err := url.Parse(origin)
 	if err != nil || o.Host == "" { // "null" among them
 		return false
@@ -175,18 +175,18 @@ func (c *call) ownOrigin(origin string) bool {
 // cookieAge is how long a browser keeps the key, in seconds: 180 days.
 const cookieAge = 180 * 24 * 3600
 
-func (c *call) welcome(w http.ResponseWriter, key string) error {
+func (c *Call) welcome(w http.ResponseWriter, key string) error {
 	c.setCookie(w, key, cookieAge)
 	return c.redirect(w)
 }
 
-func (c *call) setCookie(w http.ResponseWriter, value string, age int) {
+func (c *Call) setCookie(w http.ResponseWriter, value string, age int) {
 	u, _ := url.Parse(c.root)
 	http.SetCookie(w, &http.Cookie{Name: apikey.Cookie, Value: value, Path: u.EscapedPath() + "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: u.Scheme == "https"})
 }
 
 // redirect goes to the page that the form came from, if that is one of ours, else to the collections.
-func (c *call) redirect(w http.ResponseWriter) error {
+func (c *Call) redirect(w http.ResponseWriter) error {
 	to := c.base() + "/collections"
 	if c.r.URL.Query().Has("lang") {
 		to += "?lang=" + c.lang
@@ -212,7 +212,7 @@ func ours(address, root string) bool {
 }
 
 // keyPage writes the page with the form. message is the name of a text that says what went wrong; "" for none.
-func (c *call) keyPage(w http.ResponseWriter, status int, message string) error {
+func (c *Call) keyPage(w http.ResponseWriter, status int, message string) error {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", varyKeyed)

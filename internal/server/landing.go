@@ -15,7 +15,7 @@ import (
 
 // landing is the start of the API (OGC 19-072, 7.2). The first eleven links are what clients of the service were written for: order,
 // relation, type, address and title are fixed, and they are the same in each machine representation. Further links come after them.
-func (s *Server) landing(c *call) (*answer, error) {
+func (s *Kit) landing(c *Call) (*Answer, error) {
 	b, svc := c.base(), &s.cfg.Service
 	title, description := svc.Title.In(c.lang), c.described()
 	links := []ogcapi.Link{
@@ -55,7 +55,7 @@ func (s *Server) landing(c *call) (*answer, error) {
 	}
 	doc := ogcapi.Landing{Links: links, Title: title, Description: description}
 	view := landingView{Landing: doc, Collections: c.collectionDocs(c.publicCollections()), Publisher: publisher(svc), Keyed: s.cfg.Auth != "open", Divisions: len(c.divisions()) > 0, Changes: s.recorder != nil}
-	a := &answer{JSON: doc, LD: func() any { return c.catalogLD(links) }, Links: links}
+	a := &Answer{JSON: doc, LD: func() any { return c.catalogLD(links) }, Links: links}
 	if whole := c.wholeMap(); whole != nil {
 		view.Map, a.Fleeting = c.overview(whole, c.text("map.landing", c.titleOf(whole), whole.Count))
 	}
@@ -65,7 +65,7 @@ func (s *Server) landing(c *call) (*answer, error) {
 }
 
 // wholeMap is the collection that the landing page draws: the country, else the first that can be drawn whole; nil when there is none.
-func (c *call) wholeMap() *store.Collection {
+func (c *Call) wholeMap() *store.Collection {
 	if country := c.country(); country != nil {
 		return country
 	}
@@ -84,7 +84,7 @@ const searchesMost = 4
 const findsMost = 4
 
 // finds tells what there is: the largest kinds of features that people search by name, those of areas first.
-func (c *call) finds() string {
+func (c *Call) finds() string {
 	var parts []string
 	for _, coll := range c.searchOrder() {
 		if coll.Geometry != nil && coll.Count > 0 && len(parts) < findsMost {
@@ -102,7 +102,7 @@ func (c *call) finds() string {
 }
 
 // searches are the first of the collections that are searched.
-func (c *call) searches() (out []searched) {
+func (c *Call) searches() (out []searched) {
 	order := c.searchOrder()
 	for _, coll := range order[:min(len(order), searchesMost)] {
 		x := searched{ID: coll.ID, Title: c.titleOf(coll), Property: coll.TitleProperty}
@@ -134,7 +134,7 @@ type landingView struct {
 }
 
 // catalogLD is the service as a schema.org DataCatalog. Members that are not configured are left out.
-func (c *call) catalogLD(links []ogcapi.Link) map[string]any {
+func (c *Call) catalogLD(links []ogcapi.Link) map[string]any {
 	svc := &c.s.cfg.Service
 	ld := map[string]any{
 		"@context":    "https://schema.org/docs/jsonldcontext.jsonld",
@@ -180,14 +180,14 @@ func (c *call) catalogLD(links []ogcapi.Link) map[string]any {
 }
 
 // conformance lists the classes of all routes (OGC 19-072, 7.5).
-func (s *Server) conformance(c *call) (*answer, error) {
+func (s *Kit) conformance(c *Call) (*Answer, error) {
 	var uris []string
 	for _, rt := range s.routes {
 		uris = append(uris, rt.Classes...)
 	}
 	slices.Sort(uris)
 	doc := ogcapi.Conformance{ConformsTo: slices.Compact(uris)}
-	return &answer{JSON: doc, Links: c.selfLinks("/conformance"),
+	return &Answer{JSON: doc, Links: c.selfLinks("/conformance"),
 		Page: &page.Page{Name: "conformance", Title: c.text("conformance.title"), Data: c.classViews(doc.ConformsTo)}}, nil
 }
 
@@ -197,7 +197,7 @@ type classView struct {
 	Known     bool   // the catalogues have a sentence for it
 }
 
-func (c *call) classViews(uris []string) []classView {
+func (c *Call) classViews(uris []string) []classView {
 	out := make([]classView, len(uris))
 	for i, uri := range uris {
 		_, name, _ := strings.Cut(uri, "/spec/")
@@ -218,7 +218,7 @@ func publisher(svc *config.Service) string {
 }
 
 // described is what the service says of itself, and of the demo that it shows.
-func (c *call) described() string {
+func (c *Call) described() string {
 	d := c.s.cfg.Service.Description.In(c.lang)
 	if c.invented() {
 		d += " " + c.text("demo.text")
@@ -227,7 +227,7 @@ func (c *call) described() string {
 }
 
 // invented reports whether the collection of the call, or without one some public collection, is made up.
-func (c *call) invented() bool {
+func (c *Call) invented() bool {
 	if c.coll != nil {
 		return c.coll.Invented
 	}

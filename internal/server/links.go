@@ -20,7 +20,7 @@ var formTitles = map[string]string{"json": "This document as JSON", "jsonld": "T
 
 // selfLinks are the links self and alternate of a document: the representation that was asked for is self, the others alternate;
 // without f, the first is self. Every parameter of the request is kept. There is room for some others behind them.
-func (c *call) selfLinks(path string) []ogcapi.Link {
+func (c *Call) selfLinks(path string) []ogcapi.Link {
 	return c.appendSelfLinks(make([]ogcapi.Link, 0, len(c.rt.Formats)+moreLinks), path, c.others())
 }
 
@@ -28,7 +28,7 @@ func (c *call) selfLinks(path string) []ogcapi.Link {
 const moreLinks = 7
 
 // appendSelfLinks appends selfLinks, where rest are the others.
-func (c *call) appendSelfLinks(links []ogcapi.Link, path, rest string) []ogcapi.Link {
+func (c *Call) appendSelfLinks(links []ogcapi.Link, path, rest string) []ogcapi.Link {
 	reps := c.rt.Formats
 	self := reps[0].F
 	if c.asked {
@@ -58,7 +58,7 @@ func (c *call) appendSelfLinks(links []ogcapi.Link, path, rest string) []ogcapi.
 }
 
 // titleOfForm is the title of a link to a document in that representation.
-func titleOfForm(r *rep) string {
+func titleOfForm(r *Format) string {
 	if r.F == "json" && r.Media == asGeoJSON.Media {
 		return "This document as GeoJSON"
 	}
@@ -76,7 +76,7 @@ var allTitles = func() map[string]string {
 }()
 
 // listPages returns the links prev and next of a page of a list that is paged by offset and limit; n is the length of the whole list.
-func (c *call) listPages(path string, offset, limit, n int) (links []ogcapi.Link) {
+func (c *Call) listPages(path string, offset, limit, n int) (links []ogcapi.Link) {
 	page := func(rel string, offset int) {
 		q := "?"
 		if f := first(c.values["f"]); f != "" {
@@ -99,15 +99,15 @@ func (c *call) listPages(path string, offset, limit, n int) (links []ogcapi.Link
 }
 
 // with is the absolute address of a path of this mount in representation f, with the parameters of this request.
-func (c *call) with(path, f string) string {
+func (c *Call) with(path, f string) string {
 	return c.base() + path + "?f=" + f + c.others()
 }
 
 // others are the parameters of this request but f, each after an ampersand.
-func (c *call) others() string { return c.replayed("f") }
+func (c *Call) others() string { return c.replayed("f") }
 
 // replayed are the parameters of replay, each after an ampersand.
-func (c *call) replayed(without ...string) string {
+func (c *Call) replayed(without ...string) string {
 	var b strings.Builder
 	b.Grow(len(c.r.URL.RawQuery) + 16)
 	c.eachReplayed(func(name, value string) {
@@ -121,13 +121,13 @@ func (c *call) replayed(without ...string) string {
 
 // replay gives the parameters of the request as they came, decoded and written again, in the order of the table, without those
 // that are left out. Commas and other characters that are safe in a query stay readable.
-func (c *call) replay(without ...string) (out []string) {
+func (c *Call) replay(without ...string) (out []string) {
 	c.eachReplayed(func(name, value string) { out = append(out, queryEscape(name)+"="+queryEscape(value)) }, without...)
 	return out
 }
 
 // eachReplayed gives the parameters of replay, decoded.
-func (c *call) eachReplayed(each func(name, value string), without ...string) {
+func (c *Call) eachReplayed(each func(name, value string), without ...string) {
 	left := len(c.values) // names that are not looked at yet
 	add := func(name string) {
 		values, ok := c.values[name]

@@ -27,7 +27,7 @@ import (
 var aPoint = regexp.MustCompile(`(?i)^([+-]?\d{1,3}\.\d+)\s*°?\s*([NS]?)\s*[,;\s]\s*([+-]?\d{1,3}\.\d+)\s*°?\s*([EØWV]?)$`)
 
 // soughtPoint is the page of the point that words searched for name; false when they name none. Longitude may stand first where only that lies in the data.
-func (c *call) soughtPoint() (href string, ok bool) {
+func (c *Call) soughtPoint() (href string, ok bool) {
 	m := aPoint.FindStringSubmatch(strings.TrimSpace(first(c.values["q"])))
 	all := c.divisions()
 	if m == nil || len(all) == 0 {
@@ -53,7 +53,7 @@ func (c *call) soughtPoint() (href string, ok bool) {
 }
 
 // divisions are the public collections of areas, those with the fewest features first: counties before municipalities.
-func (c *call) divisions() (out []*store.Collection) {
+func (c *Call) divisions() (out []*store.Collection) {
 	for _, coll := range c.cat.Collections {
 		if g := coll.Geometry; coll.Public && g != nil && (g.Type == "Polygon" || g.Type == "MultiPolygon") {
 			out = append(out, coll)
@@ -84,7 +84,7 @@ type parent struct {
 }
 
 // lookup tells which divisions cover a point, the largest kind first; outside of all, which is the nearest.
-func (s *Server) lookup(c *call, w http.ResponseWriter) error {
+func (s *Kit) lookup(c *Call, w http.ResponseWriter) error {
 	p := c.params.(*lookupParams)
 	if c.rep.F == asHTML.F && p.lon == nil && p.lat == nil {
 		return c.lookupPage(w, nil, nil)
@@ -156,7 +156,7 @@ func (p *lookupParams) place() (orb.Point, error) {
 }
 
 // dividing returns the filter for features of a collection that match a spatial condition at the time asked for.
-func (c *call) dividing(coll *store.Collection, where cql2.Expr) (cql2.Expr, error) {
+func (c *Call) dividing(coll *store.Collection, where cql2.Expr) (cql2.Expr, error) {
 	p := c.params.(*lookupParams)
 	and := cql2.And{where}
 	if e, ok := coll.IsDuring(p.from, p.to); ok && p.hasTime && (isPlain(coll) || p.interval) {
@@ -166,7 +166,7 @@ func (c *call) dividing(coll *store.Collection, where cql2.Expr) (cql2.Expr, err
 }
 
 // dated is a question for features of a collection at the time asked for.
-func (c *call) dated(coll *store.Collection, q store.Query) store.Query {
+func (c *Call) dated(coll *store.Collection, q store.Query) store.Query {
 	p := c.params.(*lookupParams)
 	q = c.current(coll, q)
 	switch {
@@ -180,7 +180,7 @@ func (c *call) dated(coll *store.Collection, q store.Query) store.Query {
 }
 
 // pointIndexes are the indexes of the collections asked for; nil for one while there is none that knows the time asked for.
-func (c *call) pointIndexes() ([]*pointIndex, error) {
+func (c *Call) pointIndexes() ([]*pointIndex, error) {
 	p := c.params.(*lookupParams)
 	out := make([]*pointIndex, len(p.collections))
 	for i, coll := range p.collections {
@@ -196,7 +196,7 @@ func (c *call) pointIndexes() ([]*pointIndex, error) {
 }
 
 // covering are the divisions that the point lies in or on the border of: exactly those that S_INTERSECTS finds, in the order of the collections and then by id.
-func (c *call) covering(indexes []*pointIndex) ([]*division, error) {
+func (c *Call) covering(indexes []*pointIndex) ([]*division, error) {
 	p := c.params.(*lookupParams)
 	var out []*division
 	for n, coll := range p.collections {
@@ -214,7 +214,7 @@ func (c *call) covering(indexes []*pointIndex) ([]*division, error) {
 }
 
 // rowsAt are the features of a collection that the point lies in, by its index, or by the store where that is nil.
-func (c *call) rowsAt(coll *store.Collection, i *pointIndex) (rows []store.Row, err error) {
+func (c *Call) rowsAt(coll *store.Collection, i *pointIndex) (rows []store.Row, err error) {
 	p := c.params.(*lookupParams)
 	if i != nil {
 		move, err := crs.Between(p.crs, coll.Geometry.CRS)
@@ -260,7 +260,7 @@ func newDivisionCache(g *cache.Group) *divisionCache {
 }
 
 // describe reads features, without their geometries. What it returns is shared: nobody changes it.
-func (c *call) describe(coll *store.Collection, rows []store.Row) ([]*division, error) {
+func (c *Call) describe(coll *store.Collection, rows []store.Row) ([]*division, error) {
 	out := make([]*division, len(rows))
 	var missing []store.Row
 	var at []int
@@ -286,7 +286,7 @@ func (c *call) describe(coll *store.Collection, rows []store.Row) ([]*division, 
 	return out, nil
 }
 
-func (c *call) readDivisions(coll *store.Collection, rows []store.Row) ([]*division, error) {
+func (c *Call) readDivisions(coll *store.Collection, rows []store.Row) ([]*division, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -336,7 +336,7 @@ func startOf(coll *store.Collection, values []any) string {
 }
 
 // nameDivision takes title and parents of a division from its values, those of all properties that are not hidden.
-func (c *call) nameDivision(d *division, values []any) {
+func (c *Call) nameDivision(d *division, values []any) {
 	lp := languageProperty(d.coll)
 	i := -1
 	for j := range d.coll.Properties {
@@ -361,13 +361,13 @@ func (c *call) nameDivision(d *division, values []any) {
 	}
 }
 
-func (c *call) lookupHeaders(w http.ResponseWriter, links []ogcapi.Link) {
+func (c *Call) lookupHeaders(w http.ResponseWriter, links []ogcapi.Link) {
 	c.dataFields(w, links)
 	c.tellLosses(w.Header(), nil)
 }
 
 // lookupTag is the weak validator of the answer.
-func (c *call) lookupTag(covering []*division, near *division) string {
+func (c *Call) lookupTag(covering []*division, near *division) string {
 	b := takeBuffer()
 	put := func(s string) { b = append(append(b, s...), 0) }
 	put(c.base())
@@ -386,7 +386,7 @@ func (c *call) lookupTag(covering []*division, near *division) string {
 }
 
 // appendLookup appends a FeatureCollection (RFC 7946) of the divisions, without their geometries; further members say what they are.
-func (c *call) appendLookup(b []byte, covering []*division, near *division, links []ogcapi.Link) []byte {
+func (c *Call) appendLookup(b []byte, covering []*division, near *division, links []ogcapi.Link) []byte {
 	p := c.params.(*lookupParams)
 	b = append(b, `{"type":"FeatureCollection",`...)
 	if p.jsonFG() { // each feature tells its type
@@ -421,7 +421,7 @@ func (c *call) appendLookup(b []byte, covering []*division, near *division, link
 }
 
 // encode writes a division as it stands in the answer.
-func (c *call) encode(d *division) {
+func (c *Call) encode(d *division) {
 	var b []byte
 	text := func(s string) {
 		t, _ := json.Marshal(s) // texts do not fail

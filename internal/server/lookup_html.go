@@ -35,12 +35,12 @@ type divisionView struct {
 }
 
 // lookupView is the form with what was asked.
-func (c *call) lookupView() lookupView {
+func (c *Call) lookupView() lookupView {
 	get := func(name string) string { return first(c.values[name]) }
 	return lookupView{Lon: get("lon"), Lat: get("lat"), CRS: get("crs"), Collections: get("collections"), Datetime: get("datetime")}
 }
 
-func (c *call) lookupPage(w http.ResponseWriter, covering, nearest []*division) error {
+func (c *Call) lookupPage(w http.ResponseWriter, covering, nearest []*division) error {
 	v := c.lookupView()
 	v.Asked = v.Lon != ""
 	for _, d := range covering {
@@ -74,7 +74,7 @@ func (c *call) lookupPage(w http.ResponseWriter, covering, nearest []*division) 
 	return c.writeOnce(w, doc)
 }
 
-func (c *call) divisionView(d *division) divisionView {
+func (c *Call) divisionView(d *division) divisionView {
 	v := divisionView{Kind: c.titleOf(d.coll), KindHref: c.htmlHref("/collections/" + d.coll.ID), ID: d.id, Title: d.title}
 	v.Title.Href = c.htmlHref(d.path)
 	if d.coll.Key.Property == "" {
@@ -90,7 +90,7 @@ func (c *call) divisionView(d *division) divisionView {
 }
 
 // lookupMap draws the point on the smallest of the divisions, which cover it or are the nearest ones.
-func (c *call) lookupMap(found []*division) (template.HTML, error) {
+func (c *Call) lookupMap(found []*division) (template.HTML, error) {
 	if len(found) == 0 {
 		return "", nil
 	}

@@ -71,7 +71,7 @@ func scaleOf(plane crs.ID, area orb.Bound) mapScale {
 }
 
 // scaleOfAll is that of a map of all of a collection of the call's catalog.
-func (c *call) scaleOfAll(coll *store.Collection, plane crs.ID) mapScale {
+func (c *Call) scaleOfAll(coll *store.Collection, plane crs.ID) mapScale {
 	all := c.s.scales.Load()
 	if all == nil || all.cat != c.cat {
 		all = &mapScales{cat: c.cat}
@@ -115,7 +115,7 @@ const finestUnit = 6.0
 
 // shared are the outlines of the areas of a collection for a map, in which neighbours have the same border; nil where there are none: then each
 // feature has its own. Pending says that there will be some.
-func (c *call) shared(coll *store.Collection, at mapScale) (o *tile.Outlines, pending bool, err error) {
+func (c *Call) shared(coll *store.Collection, at mapScale) (o *tile.Outlines, pending bool, err error) {
 	set := ladder(coll, at.plane)
 	if set == nil || set.CRS != at.plane || !(at.unit > 0) || dimensions[coll.Geometry.Type] != 2 {
 		return nil, false, nil
@@ -136,7 +136,7 @@ func (c *call) shared(coll *store.Collection, at mapScale) (o *tile.Outlines, pe
 }
 
 // outlinesOf gives the outlines of the features that rows name, in order, in the revisions that they name.
-func (c *call) outlinesOf(coll *store.Collection, at mapScale, rows []store.Row) ([]*draw.Outline, error) {
+func (c *Call) outlinesOf(coll *store.Collection, at mapScale, rows []store.Row) ([]*draw.Outline, error) {
 	o, err := c.outliner(coll, at)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (c *call) outlinesOf(coll *store.Collection, at mapScale, rows []store.Row)
 }
 
 // outlinesBy is the same by an outliner, which may have made them.
-func (c *call) outlinesBy(o *outliner, rows []store.Row) ([]*draw.Outline, error) {
+func (c *Call) outlinesBy(o *outliner, rows []store.Row) ([]*draw.Outline, error) {
 	out := make([]*draw.Outline, len(rows))
 	var missing []store.Row
 	place := map[string]int{}
@@ -178,7 +178,7 @@ var errHeavy = errors.New("server: the geometries are too large for a map")
 
 // lightOutlines is outlinesBy for features that may be left out: nil from the one on with which their geometries are too large; whole is false then. A page does
 // not wait for large neighbours.
-func (c *call) lightOutlines(o *outliner, rows []store.Row) (out []*draw.Outline, whole bool, err error) {
+func (c *Call) lightOutlines(o *outliner, rows []store.Row) (out []*draw.Outline, whole bool, err error) {
 	if o.shared != nil {
 		out, err = c.outlinesBy(o, rows)
 		return out, true, err
@@ -217,7 +217,7 @@ func (c *call) lightOutlines(o *outliner, rows []store.Row) (out []*draw.Outline
 }
 
 // refine changes outlines of features of a collection for another scale, where they have shared borders.
-func (c *call) refine(coll *store.Collection, at mapScale, rows []store.Row, outs []*draw.Outline) error {
+func (c *Call) refine(coll *store.Collection, at mapScale, rows []store.Row, outs []*draw.Outline) error {
 	o, err := c.outliner(coll, at)
 	if err != nil || o.shared == nil {
 		return err
@@ -240,14 +240,14 @@ func (c *call) refine(coll *store.Collection, at mapScale, rows []store.Row, out
 
 // outliner makes the outlines of features of a collection, and caches them.
 type outliner struct {
-	server     *Server
+	server     *Kit
 	key        outlineKey // but for the feature
 	project    func(x, y float64) (float64, float64)
 	properties []string       // of the title and of its language, as far as there are; never nil
 	shared     *tile.Outlines // nil: each feature has an outline of its own
 }
 
-func (c *call) outliner(coll *store.Collection, at mapScale) (*outliner, error) {
+func (c *Call) outliner(coll *store.Collection, at mapScale) (*outliner, error) {
 	f, err := crs.Between(coll.Geometry.CRS, at.plane)
 	if err != nil {
 		return nil, err
@@ -313,7 +313,7 @@ func (o *outliner) outline(x *store.Feature, values []any) (*draw.Outline, error
 }
 
 // marks makes marks of features; the parameter lang is kept in their links.
-func (c *call) marks(coll *store.Collection, outs []*draw.Outline, near bool) []draw.Mark {
+func (c *Call) marks(coll *store.Collection, outs []*draw.Outline, near bool) []draw.Mark {
 	tail := ""
 	if l := first(c.values["lang"]); l != "" {
 		tail = "?lang=" + queryEscape(l)
@@ -330,7 +330,7 @@ func (c *call) marks(coll *store.Collection, outs []*draw.Outline, near bool) []
 }
 
 // itemsMap draws the features of a page; "" without an outliner.
-func (c *call) itemsMap(o *outliner, rows []store.Row) (template.HTML, error) {
+func (c *Call) itemsMap(o *outliner, rows []store.Row) (template.HTML, error) {
 	if o == nil {
 		return "", nil
 	}
@@ -368,7 +368,7 @@ func (c *call) itemsMap(o *outliner, rows []store.Row) (template.HTML, error) {
 }
 
 // itemMap draws a feature and, in grey, what of its collection lies around it.
-func (c *call) itemMap(o *outliner, row store.Row, b orb.Bound, title string) (template.HTML, error) {
+func (c *Call) itemMap(o *outliner, row store.Row, b orb.Bound, title string) (template.HTML, error) {
 	plane := mapCRS(c.coll)
 	area, err := crs.EnvelopeOf(b, c.coll.Geometry.CRS, plane)
 	if err != nil {
@@ -406,7 +406,7 @@ func (c *call) itemMap(o *outliner, row store.Row, b orb.Bound, title string) (t
 const groundMost = 60
 
 // ground is the country in grey, under features of another collection; nil when there is none in that plane.
-func (c *call) ground(at mapScale) ([]draw.Mark, error) {
+func (c *Call) ground(at mapScale) ([]draw.Mark, error) {
 	under := c.country()
 	if under == nil && c.s.shore != nil && at.plane == crs.UTM33 {
 		return []draw.Mark{{Outline: c.s.shore, Near: true}}, nil
@@ -418,7 +418,7 @@ func (c *call) ground(at mapScale) ([]draw.Mark, error) {
 }
 
 // groundOf is what a collection of areas covers, in grey; nil where that is no more than so many areas, which are shown.
-func (c *call) groundOf(under *store.Collection, at mapScale, shown int) ([]draw.Mark, error) {
+func (c *Call) groundOf(under *store.Collection, at mapScale, shown int) ([]draw.Mark, error) {
 	o, err := c.outliner(under, at.of(under.Count))
 	if err != nil {
 		return nil, err
@@ -454,7 +454,7 @@ func (c *call) groundOf(under *store.Collection, at mapScale, shown int) ([]draw
 
 // setPages makes the pages, with an outline of the country for maps without areas: those drawn here, and those of tiles, which fetch it as a list of
 // rings of whole metres.
-func (s *Server) setPages(rings []orb.Ring) {
+func (s *Kit) setPages(rings []orb.Ring) {
 	s.pages, s.assets = page.NewRenderer(hashedName), newAssets()
 	if rings == nil {
 		return
@@ -474,7 +474,7 @@ func (s *Server) setPages(rings []orb.Ring) {
 }
 
 // surroundings are the other features of the collection that touch a box in its storage CRS, widened by a fifth.
-func (c *call) surroundings(at mapScale, id string, b orb.Bound) ([]draw.Mark, error) {
+func (c *Call) surroundings(at mapScale, id string, b orb.Bound) ([]draw.Mark, error) {
 	g := c.coll.Geometry
 	least := 10000.0
 	if g.CRS.Geographic() {
@@ -508,7 +508,7 @@ func (c *call) surroundings(at mapScale, id string, b orb.Bound) ([]draw.Mark, e
 }
 
 // country is the first public collection of areas that can be drawn whole; nil when there is none.
-func (c *call) country() *store.Collection {
+func (c *Call) country() *store.Collection {
 	for _, coll := range c.cat.Collections {
 		if coll.Public && coll.Geometry != nil && (coll.Geometry.Type == "Polygon" || coll.Geometry.Type == "MultiPolygon") && coll.Count > 0 && coll.Count <= countryMost {
 			return coll
@@ -518,12 +518,12 @@ func (c *call) country() *store.Collection {
 }
 
 // mayDraw reports whether a page about data may show features: none where they need a key and the visitor has none.
-func (c *call) mayDraw() bool { return c.s.cfg.Auth == "open" || c.holds }
+func (c *Call) mayDraw() bool { return c.s.cfg.Auth == "open" || c.holds }
 
 // overview draws all features of a collection, or where it is large its extent over the country. For visitors who lack a key it draws none of them:
 // on the page of the collection its extent over a grid of degrees, elsewhere nothing. A store that does not answer costs the page its map only: then fleeting is set, and the page
 // must not be cached.
-func (c *call) overview(coll *store.Collection, text string) (svg template.HTML, fleeting bool) {
+func (c *Call) overview(coll *store.Collection, text string) (svg template.HTML, fleeting bool) {
 	if c.rep.F != "html" || coll == nil || coll.Geometry == nil || coll.Extent == nil {
 		return "", false
 	}
@@ -568,7 +568,7 @@ func (c *call) overview(coll *store.Collection, text string) (svg template.HTML,
 
 // setMap draws the tiles of a set that lie over the country, at the first level that cuts it into several; "" where the set does not
 // cover it. Such a map has neither names nor links; where data need a key it has no outlines either. For fleeting see overview.
-func (c *call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
+func (c *Call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 	coll := c.country()
 	if c.rep.F != "html" || coll == nil || coll.Extent == nil || !covers(set.CRS, *coll.Extent) {
 		return "", false
@@ -620,7 +620,7 @@ func gridOver(set *tile.Set, area orb.Bound) (z int, out []draw.Tile) {
 }
 
 // allMarks is every feature of a collection that is small enough to be drawn whole.
-func (c *call) allMarks(coll *store.Collection, at mapScale) ([]draw.Mark, error) {
+func (c *Call) allMarks(coll *store.Collection, at mapScale) ([]draw.Mark, error) {
 	o, err := c.outliner(coll, at)
 	if err != nil {
 		return nil, err
@@ -629,7 +629,7 @@ func (c *call) allMarks(coll *store.Collection, at mapScale) ([]draw.Mark, error
 }
 
 // allMarksBy is the same by an outliner of the collection.
-func (c *call) allMarksBy(o *outliner, coll *store.Collection) ([]draw.Mark, error) {
+func (c *Call) allMarksBy(o *outliner, coll *store.Collection) ([]draw.Mark, error) {
 	rows, err := c.allRows(coll)
 	if err != nil {
 		return nil, err
@@ -639,7 +639,7 @@ func (c *call) allMarksBy(o *outliner, coll *store.Collection) ([]draw.Mark, err
 }
 
 // allRows are the features of a collection that is small enough to be drawn whole.
-func (c *call) allRows(coll *store.Collection) ([]store.Row, error) {
+func (c *Call) allRows(coll *store.Collection) ([]store.Row, error) {
 	var page *store.Page
 	err := c.ask(func(ctx context.Context) (err error) {
 		page, err = c.s.store.Page(ctx, c.current(coll, store.Query{Limit: countryMost, Count: store.CountNone}))

@@ -37,7 +37,7 @@ type series struct {
 	seconds         prometheus.Observer
 }
 
-func newMetrics(s *Server) *metrics {
+func newMetrics(s *Kit) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(), known: map[seriesKey]*series{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "grense_requests_total", Help: "Requests by operation and status."}, []string{"operation", "status"}),

@@ -44,7 +44,7 @@ const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data
 const TransportSecurity = "max-age=31536000"
 
 // tellRates sets the header fields that tell an owner its rate limit.
-func (s *Server) tellRates(w http.ResponseWriter, owner string) {
+func (s *Kit) tellRates(w http.ResponseWriter, owner string) {
 	if policy, left := s.turns.Rates.Headers(owner); policy != "" {
 		setHeader(w, "Ratelimit-Policy", policy)
 		setHeader(w, "Ratelimit", left)
@@ -114,7 +114,7 @@ func isDocument(media string) bool {
 // passage is what the chain makes for a request, in one piece: its context, which knows the call and the router's part.
 type passage struct {
 	context.Context
-	call     call
+	call     Call
 	response response
 	route    chi.Context
 	id       [1]string    // as a field of the header
@@ -133,7 +133,7 @@ func (p *passage) Value(key any) any {
 }
 
 // pass begins the way of a request through the chain.
-func (s *Server) pass(w http.ResponseWriter, r *http.Request) *passage {
+func (s *Kit) pass(w http.ResponseWriter, r *http.Request) *passage {
 	p := &passage{Context: r.Context()}
 	c := &p.call
 	c.s, c.id, c.lang = s, newID(), language(askedLanguage(r.URL), r.Header["Accept-Language"])
@@ -152,7 +152,7 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request) *passage {
 }
 
 // chain wraps the router: request id, recovery, log, metrics, address, headers for other origins.
-func (s *Server) chain(router *router) http.Handler {
+func (s *Kit) chain(router *router) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		way := s.pass(w, r)
@@ -214,15 +214,15 @@ func askedLanguage(u *url.URL) string {
 }
 
 // record writes the log line and the metrics of one request that came at start.
-func (s *Server) record(c *call, rw *response, r *http.Request, start time.Time) {
+func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 	now := time.Now()
 	took := now.Sub(start)
 	name := "none"
 	if c.rt != nil {
 		name = c.rt.Op
 	}
-	if c.soapOperation != "" {
-		name += "." + c.soapOperation
+	if c.called != "" {
+		name += "." + c.called
 	}
 	s.metrics.observe(name, rw.status, rw.bytes, took)
 	if r.Context().Err() != nil {
@@ -242,8 +242,8 @@ func (s *Server) record(c *call, rw *response, r *http.Request, start time.Time)
 	line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // nobody looks for the place in the code, which costs a look at the stack
 	line.AddAttrs(slog.String("request", c.id), slog.String("method", clip(r.Method)), slog.String("path", redact(clip(r.URL.Path))), slog.String("query", query),
 		slog.Int("status", rw.status), slog.Int64("bytes", rw.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("key", c.keyID), slog.String("client", c.addr), slog.String("agent", redact(clip(r.UserAgent()))))
-	if c.soapOperation != "" {
-		line.AddAttrs(slog.String("operation", c.soapOperation))
+	if c.called != "" {
+		line.AddAttrs(slog.String("operation", c.called))
 	}
 	if c.cached {
 		line.AddAttrs(slog.Bool("cached", true))
@@ -253,7 +253,7 @@ func (s *Server) record(c *call, rw *response, r *http.Request, start time.Time)
 
 // routePath is the path below the base URL, escaped as it came, without a slash at its end. A proxy may have cut the path of the
 // base URL off, or not.
-func (s *Server) routePath(u *url.URL) string {
+func (s *Kit) routePath(u *url.URL) string {
 	p := u.EscapedPath()
 	if s.prefix != "" {
 		if rest, ok := strings.CutPrefix(p, s.prefix); ok && (rest == "" || rest[0] == '/') {
@@ -268,7 +268,7 @@ func (s *Server) routePath(u *url.URL) string {
 
 // address is the URL that links of the answer start with, and the address of the client: the configured URL and the peer, or, from a trusted
 // proxy, what it names. The Host header of a client never counts.
-func (s *Server) address(r *http.Request) (root, client string) {
+func (s *Kit) address(r *http.Request) (root, client string) {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return s.root, ""
@@ -288,7 +288,7 @@ func (s *Server) address(r *http.Request) (root, client string) {
 	return s.forwarded(r.Header), s.client(peer, r.Header).String()
 }
 
-func (s *Server) trusts(peer netip.Addr) bool {
+func (s *Kit) trusts(peer netip.Addr) bool {
 	return slices.ContainsFunc(s.cfg.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(peer) })
 }
 
@@ -297,7 +297,7 @@ const mostHops = 16
 
 // client is the nearest address that is not of a trusted proxy, as Forwarded (RFC 7239) or X-Forwarded-For tells from right to left. What
 // is malformed or hidden ends the look: the last address known counts.
-func (s *Server) client(peer netip.Addr, h http.Header) netip.Addr {
+func (s *Kit) client(peer netip.Addr, h http.Header) netip.Addr {
 	hops := h.Values("X-Forwarded-For")
 	if f := h.Values("Forwarded"); len(f) > 0 {
 		hops = nil
@@ -352,7 +352,7 @@ var hostPattern = regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Z
 var prefixPattern = regexp.MustCompile(`^(?:/[A-Za-z0-9._~-]{1,64}){1,8}/?$`)
 
 // forwarded reads Forwarded (RFC 7239) or X-Forwarded-*, of the nearest proxy. What is missing or malformed is taken from the base URL.
-func (s *Server) forwarded(h http.Header) string {
+func (s *Kit) forwarded(h http.Header) string {
 	base, _ := url.Parse(s.root)
 	proto, host, prefix := base.Scheme, base.Host, s.prefix
 	set := func(p, ho string) {

@@ -14,7 +14,7 @@ import (
 )
 
 // show writes a value of a property.
-func (c *call) show(p *store.Property, v any) page.Value {
+func (c *Call) show(p *store.Property, v any) page.Value {
 	text := cell(v)
 	if b, ok := v.(bool); ok {
 		if text = c.text("items.no"); b {
@@ -104,7 +104,7 @@ const nameMost = 1000
 
 // nameAll puts names in the place of codes and ids: rows hold the values of props, which belong to one collection; nil is the id. The language of
 // titles is set where a property tells it. It asks the store once for each collection that properties refer to.
-func (c *call) nameAll(coll *store.Collection, props []*store.Property, rows [][]page.Value) error {
+func (c *Call) nameAll(coll *store.Collection, props []*store.Property, rows [][]page.Value) error {
 	title, language := -1, -1
 	lp := languageProperty(coll)
 	for j, p := range props {
@@ -167,7 +167,7 @@ var divisionLists = map[string]string{"kommune": "kommuner", "fylke": "fylker"}
 
 // refersTo is the public collection whose features the values of a property name, by their ids or by codes that are their ids; nil when there
 // is none.
-func (c *call) refersTo(p *store.Property) *store.Collection {
+func (c *Call) refersTo(p *store.Property) *store.Collection {
 	id := p.Ref
 	if list, ours := strings.CutPrefix(p.CodeList, "/codelists/"); id == "" && ours {
 		id = divisionLists[list]
@@ -196,7 +196,7 @@ func values(rows [][]page.Value, j int) iter.Seq[*page.Value] {
 }
 
 // nameReferences gives ids of features of another collection, in some columns of rows, their titles, each with a link; what is no such id stays.
-func (c *call) nameReferences(other *store.Collection, columns []int, rows [][]page.Value) error {
+func (c *Call) nameReferences(other *store.Collection, columns []int, rows [][]page.Value) error {
 	var ids []string
 	seen := map[string]bool{}
 	for _, j := range columns {
@@ -223,7 +223,7 @@ func (c *call) nameReferences(other *store.Collection, columns []int, rows [][]p
 }
 
 // nameCodes gives codes of one of our lists the names they have there, each with a link to its line. What has a link keeps it.
-func (c *call) nameCodes(list string, j int, rows [][]page.Value) error {
+func (c *Call) nameCodes(list string, j int, rows [][]page.Value) error {
 	names, err := c.codeNames(list)
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func (c *call) nameCodes(list string, j int, rows [][]page.Value) error {
 }
 
 // inLanguage is a text in the language of the page, or the one nearest to it; Lang is set when it is another.
-func (c *call) inLanguage(t store.Text) page.Value {
+func (c *Call) inLanguage(t store.Text) page.Value {
 	for _, l := range [...]string{c.lang, "nb", "nn", "en"} {
 		if s := t[l]; s != "" {
 			if l == c.lang {
@@ -250,7 +250,7 @@ func (c *call) inLanguage(t store.Text) page.Value {
 }
 
 // titles are the titles of features by id. Ids that name none are left out; without a property for titles they are the ids.
-func (c *call) titles(coll *store.Collection, ids []string) (map[string]page.Value, error) {
+func (c *Call) titles(coll *store.Collection, ids []string) (map[string]page.Value, error) {
 	out := map[string]page.Value{}
 	if len(ids) == 0 {
 		return out, nil
@@ -298,7 +298,7 @@ type nameList struct {
 }
 
 // codeNames gives the names of the codes of one of our lists; an empty list where there is none.
-func (c *call) codeNames(list string) (*nameList, error) {
+func (c *Call) codeNames(list string) (*nameList, error) {
 	key := listKey{c.cat.Version, list}
 	if l, ok := c.s.codeNames.Get(key); ok {
 		return l, nil
@@ -325,13 +325,13 @@ func (c *call) codeNames(list string) (*nameList, error) {
 }
 
 // dateText writes a day or a moment for people in the language of the page.
-func (c *call) dateText(s string) (string, bool) { return page.DateText(s, c.lang, c.zone()) }
+func (c *Call) dateText(s string) (string, bool) { return page.DateText(s, c.lang, c.zone()) }
 
 // timeElement is a day or a moment as an element that programs read, too.
-func (c *call) timeElement(s string) template.HTML { return page.TimeElement(s, c.lang, c.zone()) }
+func (c *Call) timeElement(s string) template.HTML { return page.TimeElement(s, c.lang, c.zone()) }
 
 // periodText writes a day, a moment or an interval of them, as datetime takes them, for people; an open end is left out.
-func (c *call) periodText(s string) string {
+func (c *Call) periodText(s string) string {
 	from, to, isInterval := strings.Cut(s, "/")
 	from, _ = c.dateText(from)
 	if !isInterval {

@@ -40,7 +40,7 @@ func nearestOf(all []candidate) *candidate {
 
 // nearest is the division nearest to a point that none covers; nil when there is none at all. What has no index, or would be too much to measure in it, is asked of
 // the store.
-func (c *call) nearest(at orb.Point, indexes []*pointIndex) (*division, error) {
+func (c *Call) nearest(at orb.Point, indexes []*pointIndex) (*division, error) {
 	p := c.params.(*lookupParams)
 	var space [8]candidate
 	all := space[:0]
@@ -90,7 +90,7 @@ func (c *call) nearest(at orb.Point, indexes []*pointIndex) (*division, error) {
 const besideNearest = 1000.0
 
 // nearestOfEach is near, the nearest division, and those of the other collections that are nearly as near, in the order of the collections.
-func (c *call) nearestOfEach(at orb.Point, indexes []*pointIndex, near *division) (out []*division, err error) {
+func (c *Call) nearestOfEach(at orb.Point, indexes []*pointIndex, near *division) (out []*division, err error) {
 	within := near.distance + besideNearest
 	for n, coll := range c.params.(*lookupParams).collections {
 		if coll == near.coll {
@@ -136,7 +136,7 @@ const (
 
 // nearStored are the features of collections among which the nearest to a point is, unless known is nearer. A box holds all that is nearer than half its side, and the
 // first thing found in one tells how large the box must be.
-func (c *call) nearStored(at orb.Point, collections []*store.Collection, known *candidate) ([]candidate, error) {
+func (c *Call) nearStored(at orb.Point, collections []*store.Collection, known *candidate) ([]candidate, error) {
 	last := nearLast
 	if known != nil {
 		last = min(known.metres+sameDistance, nearLast)
@@ -157,7 +157,7 @@ func (c *call) nearStored(at orb.Point, collections []*store.Collection, known *
 }
 
 // within finds the features of a collection that touch a box around a point, with half sides of r metres.
-func (c *call) within(at orb.Point, r float64, coll *store.Collection) (rows []store.Row, err error) {
+func (c *Call) within(at orb.Point, r float64, coll *store.Collection) (rows []store.Row, err error) {
 	const degree = 110500.0 // metres in a degree of latitude, at least
 	dy := r / degree
 	dx := 180.0
@@ -194,7 +194,7 @@ func (c *call) within(at orb.Point, r float64, coll *store.Collection) (rows []s
 }
 
 // closest are the nearest features of collections among those within r metres or not much more, in order, with others before them that were the nearest so far.
-func (c *call) closest(at orb.Point, r float64, collections []*store.Collection) (out []candidate, err error) {
+func (c *Call) closest(at orb.Point, r float64, collections []*store.Collection) (out []candidate, err error) {
 	least := math.Inf(1)
 	for _, coll := range collections {
 		found, err := c.within(at, r, coll)

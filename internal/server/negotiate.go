@@ -9,7 +9,7 @@ import (
 )
 
 // rep is one representation of a resource.
-type rep struct {
+type Format struct {
 	F       string   // value of the parameter f
 	Alias   string   // another value of f
 	Media   string   // media type that is written
@@ -18,7 +18,7 @@ type rep struct {
 }
 
 // contentType is the value of the header Content-Type.
-func (r rep) contentType() string {
+func (r Format) contentType() string {
 	if r.Charset {
 		return r.Media + "; charset=utf-8"
 	}
@@ -27,7 +27,7 @@ func (r rep) contentType() string {
 
 // negotiate chooses a representation: f beats Accept; no Accept, or */*, gives the first (OGC 19-072, 7.6; RFC 9110, 12.5.1).
 // hasF says that f was given. Nothing acceptable is an error of kind NotAcceptable, an unknown f of kind Invalid.
-func negotiate(f string, hasF bool, accept []string, reps []rep) (r rep, err error) {
+func negotiate(f string, hasF bool, accept []string, reps []Format) (r Format, err error) {
 	if hasF {
 		for _, r := range reps {
 			if strings.EqualFold(f, r.F) || r.Alias != "" && strings.EqualFold(f, r.Alias) {
@@ -92,7 +92,7 @@ func parseAccept(values []string) []mediaRange {
 }
 
 // quality returns the weight of r in thousandths, by the most specific range that fits, and the position of that range.
-func quality(r rep, ranges []mediaRange) (q, rank int) {
+func quality(r Format, ranges []mediaRange) (q, rank int) {
 	specific := -1
 	for i, m := range ranges {
 		s := -1
@@ -114,7 +114,7 @@ func quality(r rep, ranges []mediaRange) (q, rank int) {
 }
 
 // is reports whether media, without parameters, names this representation.
-func (r rep) is(media string) bool {
+func (r Format) is(media string) bool {
 	own, _, _ := strings.Cut(r.Media, ";")
 	if media == own {
 		return true
@@ -127,7 +127,7 @@ func (r rep) is(media string) bool {
 	return false
 }
 
-func formatNames(reps []rep) string {
+func formatNames(reps []Format) string {
 	names := make([]string, len(reps))
 	for i, r := range reps {
 		names[i] = r.F
@@ -135,7 +135,7 @@ func formatNames(reps []rep) string {
 	return strings.Join(names, ", ")
 }
 
-func mediaNames(reps []rep) string {
+func mediaNames(reps []Format) string {
 	names := make([]string, len(reps))
 	for i, r := range reps {
 		names[i] = r.Media
@@ -152,7 +152,7 @@ func wantsPage(f string, accept []string) bool {
 	case asJSON.F, asJSONLD.F, asCSV.F, asYAML.F, asGeoJSON.Alias, asYAML.Alias, asAtom.F, asJSONFeed.F:
 		return false
 	}
-	r, err := negotiate("", false, accept, []rep{asJSON, asHTML})
+	r, err := negotiate("", false, accept, []Format{asJSON, asHTML})
 	return err == nil && r.F == "html"
 }
 

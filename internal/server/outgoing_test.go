@@ -18,6 +18,7 @@ import (
 
 	"grense/internal/config"
 	"grense/internal/server"
+	"grense/internal/server/surface"
 	"grense/internal/state"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
@@ -235,7 +236,7 @@ func serveCalling(t *testing.T, jobs state.Jobs, l *listener) *api {
 	t.Helper()
 	return serveOptions(t, openTest(t, demoPath(t)), func(c *config.Config) {
 		c.Processes.Allow, c.Processes.Callbacks = []string{l.URL}, true
-	}, func(o *server.Options) { o.Jobs = jobs }, (*server.Server).DialAnywhere)
+	}, func(o *server.Options) { o.Jobs = jobs }, (*surface.Server).DialAnywhere)
 }
 
 func (l *listener) subscribe(a *api, in string) (job string) {

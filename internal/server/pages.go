@@ -14,7 +14,7 @@ import (
 )
 
 // copies are the address of data of the page without its language, and how to fetch it.
-func (c *call) copies(path string) []page.Copied {
+func (c *Call) copies(path string) []page.Copied {
 	address := c.base() + path
 	key := ""
 	if c.s.cfg.Auth != "open" {
@@ -26,15 +26,15 @@ func (c *call) copies(path string) []page.Copied {
 }
 
 // text is a text of the catalogue in the language of the call.
-func (c *call) text(name string, args ...any) string { return page.Text(c.lang, name, args...) }
+func (c *Call) text(name string, args ...any) string { return page.Text(c.lang, name, args...) }
 
 // htmlHref is the address of a page below the mount.
-func (c *call) htmlHref(path string) string {
+func (c *Call) htmlHref(path string) string {
 	return page.LinkTo(c.base(), path, first(c.values["lang"]))
 }
 
 // renderPage writes a page with its layout.
-func (c *call) renderPage(p *page.Page) ([]byte, error) {
+func (c *Call) renderPage(p *page.Page) ([]byte, error) {
 	if c.cat == nil { // the request failed before its route was found
 		c.cat = c.s.store.Catalog()
 	}
@@ -72,7 +72,7 @@ func (c *call) renderPage(p *page.Page) ([]byte, error) {
 }
 
 // mapCaption is what the usual map shows, by the kind of its geometries.
-func (c *call) mapCaption() string {
+func (c *Call) mapCaption() string {
 	if c.coll == nil || c.coll.Geometry == nil {
 		return c.text("map.caption")
 	}
@@ -88,7 +88,7 @@ func (c *call) mapCaption() string {
 }
 
 // crumbs is the path to a page whose parent is the named page.
-func (c *call) crumbs(parent string) []page.Crumb {
+func (c *Call) crumbs(parent string) []page.Crumb {
 	home := page.Crumb{Title: c.text("home"), Href: c.htmlHref("")}
 	switch parent {
 	case "collections":
@@ -115,7 +115,7 @@ func (c *call) crumbs(parent string) []page.Crumb {
 
 // problemPage shows a problem to people; with the key form when a key is what is missing, and what the collection is,
 // but no data.
-func (c *call) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
+func (c *Call) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 	v := problemView{Problem: p, Heading: c.text(fmt.Sprintf("status.%d", p.Status))}
 	pg := &page.Page{Name: "problem", Title: v.Heading, Data: &v}
 	if c.coll != nil {
@@ -141,7 +141,7 @@ func (c *call) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 }
 
 // tellProblem puts what is wrong into the language of the page, as far as it is there.
-func (c *call) tellProblem(v *problemView, e *problem.Error) {
+func (c *Call) tellProblem(v *problemView, e *problem.Error) {
 	for i, f := range v.Faults {
 		v.Told = append(v.Told, toldFault{f.Name, f.Value, c.told(e.Faults[i].Said, f.Cure)})
 	}
@@ -157,7 +157,7 @@ func (c *call) tellProblem(v *problemView, e *problem.Error) {
 }
 
 // waysOn are the pages to go on from where there is nothing: the home page, and the list that the address lies below.
-func (c *call) waysOn() []page.Crumb {
+func (c *Call) waysOn() []page.Crumb {
 	list := "collections"
 	if c.rt != nil {
 		if first, _, _ := strings.Cut(strings.TrimPrefix(c.rt.Path, "/"),
@@ -198,7 +198,7 @@ const forever = "public, max-age=31536000, immutable"
 const briefly = "public, max-age=3600"
 
 // static serves the embedded files by their hashed names.
-func (s *Server) static(w http.ResponseWriter, r *http.Request) {
+func (s *Kit) static(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

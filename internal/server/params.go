@@ -17,8 +17,8 @@ import (
 	"grense/internal/store"
 )
 
-// A param is a query parameter, declared once for the check of requests and for the API definition.
-type param struct {
+// A Param is a query parameter, declared once for the check of requests and for the API definition.
+type Param struct {
 	Name        string
 	Description string
 	Schema      map[string]any               // OpenAPI 3.0 schema
@@ -26,17 +26,17 @@ type param struct {
 	Only        func(*store.Collection) bool // which collections it is for; nil: all
 	// parse reads the values into the struct of the route's parameters; what it returns is an error of kind Invalid. It runs for every
 	// parameter of the route that the request names, in the order of the table. Made by into; nil: the values are read elsewhere.
-	parse func(c *call, params any, values []string) error
+	parse func(c *Call, params any, values []string) error
 }
 
 // into makes a parse of a function that fills T: a pointer to the struct of a route's parameters, or an interface of several such.
-func into[T any](parse func(c *call, to T, values []string) error) func(*call, any, []string) error {
-	return func(c *call, params any, values []string) error {
+func into[T any](parse func(c *Call, to T, values []string) error) func(*Call, any, []string) error {
+	return func(c *Call, params any, values []string) error {
 		if to, ok := params.(T); ok {
 			return parse(c, to, values)
 		}
 		if p, ok := params.(*tileParams); ok { // what chooses features does so in each layer
-			return p.each(func(at *call) error { return parse(at, any(at.params).(T), values) })
+			return p.each(func(at *Call) error { return parse(at, any(at.params).(T), values) })
 		}
 		return parse(c, any(params.(selectsFeatures).selection()).(T), values)
 	}
@@ -101,23 +101,23 @@ type downloadParams struct {
 	revision string // "": the present one
 }
 
-func newDownloadParams(c *call) any {
+func newDownloadParams(c *Call) any {
 	return &downloadParams{itemsParams: *newItemsParams(c).(*itemsParams)}
 }
 
 // file are the parameters of a call of the route of downloads.
-func (c *call) file() *downloadParams { return c.params.(*downloadParams) }
+func (c *Call) file() *downloadParams { return c.params.(*downloadParams) }
 
-func newItemsParams(c *call) any {
+func newItemsParams(c *Call) any {
 	return &itemsParams{outputParams: newOutputParams(), bboxCRS: crs.CRS84,
 		query: store.Query{Collection: c.coll.ID, Limit: c.pageDefault(), SortBy: c.coll.DefaultSort}}
 }
 
 // items are the parameters of a call of a route that selects features.
-func (c *call) items() *itemsParams { return c.params.(selectsFeatures).selection() }
+func (c *Call) items() *itemsParams { return c.params.(selectsFeatures).selection() }
 
 // output are the parameters of a call of a route that writes features.
-func (c *call) output() *outputParams { return c.params.(writesFeatures).output() }
+func (c *Call) output() *outputParams { return c.params.(writesFeatures).output() }
 
 // itemParams are those of one feature.
 type itemParams struct {
@@ -125,12 +125,12 @@ type itemParams struct {
 	at *time.Time // nil: now
 }
 
-func newItemParams(*call) any { return &itemParams{outputParams: newOutputParams()} }
+func newItemParams(*Call) any { return &itemParams{outputParams: newOutputParams()} }
 
 // processesParams are those of the list of processes.
 type processesParams struct{ limit, offset int }
 
-func newProcessesParams(c *call) any { return &processesParams{limit: c.s.cfg.Limits.PageDefault} }
+func newProcessesParams(c *Call) any { return &processesParams{limit: c.s.cfg.Limits.PageDefault} }
 
 // collectionsParams are those of the list of collections.
 type collectionsParams struct {
@@ -145,12 +145,12 @@ type collectionsParams struct {
 // collectionsDefault is how many collections a page lists without limit. Most clients read the first page only.
 const collectionsDefault = 1000
 
-func newCollectionsParams(*call) any { return &collectionsParams{limit: collectionsDefault} }
+func newCollectionsParams(*Call) any { return &collectionsParams{limit: collectionsDefault} }
 
 // apiParams are those of the API definition.
 type apiParams struct{ swagger bool }
 
-func newAPIParams(*call) any { return &apiParams{} }
+func newAPIParams(*Call) any { return &apiParams{} }
 
 // soapParams are those of the page of the place-name service.
 type soapParams struct {
@@ -158,12 +158,12 @@ type soapParams struct {
 	programs  bool   // what programs need to know, instead of the form
 }
 
-func newSOAPParams(*call) any { return &soapParams{} }
+func newSOAPParams(*Call) any { return &soapParams{} }
 
 // keyParams are those of the form for the key.
 type keyParams struct{ code, next string } // "": none
 
-func newKeyParams(*call) any { return &keyParams{} }
+func newKeyParams(*Call) any { return &keyParams{} }
 
 // lookupParams are those of the divisions at a point.
 type lookupParams struct {
@@ -178,7 +178,7 @@ type lookupParams struct {
 
 func (p *lookupParams) toldProfile() *string { return &p.profile }
 
-func newLookupParams(c *call) any { return &lookupParams{crs: crs.CRS84, collections: c.divisions()} }
+func newLookupParams(c *Call) any { return &lookupParams{crs: crs.CRS84, collections: c.divisions()} }
 
 // enrichParams are those of a table that divisions are added to.
 type enrichParams struct {
@@ -188,7 +188,7 @@ type enrichParams struct {
 	datetime    string // "": now
 }
 
-func newEnrichParams(c *call) any { return &enrichParams{crs: crs.CRS84, collections: c.divisions()} }
+func newEnrichParams(c *Call) any { return &enrichParams{crs: crs.CRS84, collections: c.divisions()} }
 
 // historyParams are those of the answers about codes through time.
 type historyParams struct {
@@ -199,7 +199,7 @@ type historyParams struct {
 	limit, offset int // of a list of codes
 }
 
-func newHistoryParams(*call) any { return &historyParams{direction: "both", limit: DefaultLimit} }
+func newHistoryParams(*Call) any { return &historyParams{direction: "both", limit: DefaultLimit} }
 
 // changesParams are those of the feed.
 type changesParams struct {
@@ -207,8 +207,8 @@ type changesParams struct {
 	limit int
 }
 
-func newChangesParams(*call) any { return &changesParams{limit: changesDefault} }
-func newLatestParams(*call) any  { return &changesParams{limit: latestDefault} }
+func newChangesParams(*Call) any { return &changesParams{limit: changesDefault} }
+func newLatestParams(*Call) any  { return &changesParams{limit: latestDefault} }
 
 // jobsParams are those of the list of jobs (OGC 18-062r2, 11.2).
 type jobsParams struct {
@@ -219,7 +219,7 @@ type jobsParams struct {
 	hasShort, hasLongest bool
 }
 
-func newJobsParams(c *call) any { return &jobsParams{limit: c.s.cfg.Limits.PageDefault} }
+func newJobsParams(c *Call) any { return &jobsParams{limit: c.s.cfg.Limits.PageDefault} }
 
 // jobStates are the values of the parameter status.
 var jobStates = []string{state.JobAccepted, state.JobRunning, state.JobSuccessful, state.JobFailed, state.JobDismissed}
@@ -242,7 +242,7 @@ func truth(name, value string) (bool, error) {
 }
 
 // pageMax is the largest page of features of the collection.
-func (c *call) pageMax() int {
+func (c *Call) pageMax() int {
 	if c.coll != nil && c.coll.PageMax > 0 {
 		return c.coll.PageMax
 	}
@@ -250,7 +250,7 @@ func (c *call) pageMax() int {
 }
 
 // pageDefault is how many features of the collection a page has without limit.
-func (c *call) pageDefault() int {
+func (c *Call) pageDefault() int {
 	n := c.s.cfg.Limits.PageDefault
 	if c.coll != nil && c.coll.PageDefault > 0 {
 		n = c.coll.PageDefault
@@ -266,54 +266,54 @@ const (
 )
 
 var (
-	paramF = &param{Name: "f", Description: "Representation; goes before the header Accept", Schema: schemaString}
+	paramF = &Param{Name: "f", Description: "Representation; goes before the header Accept", Schema: schemaString}
 
-	paramLang = &param{Name: "lang", Description: "Language of texts: nb, nn or en; goes before Accept-Language, anything else gives nb", Schema: schemaString}
+	paramLang = &Param{Name: "lang", Description: "Language of texts: nb, nn or en; goes before Accept-Language, anything else gives nb", Schema: schemaString}
 
-	paramLimit = &param{Name: "limit", Description: "Features in one page, at most. A larger number is read as the maximum; pages in HTML show 250 at most",
+	paramLimit = &Param{Name: "limit", Description: "Features in one page, at most. A larger number is read as the maximum; pages in HTML show 250 at most",
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
-		parse: into(func(c *call, p *itemsParams, v []string) (err error) {
+		parse: into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.query.Limit, err = positive("limit", v[0], 1)
 			p.query.Limit = min(p.query.Limit, c.pageMax())
 			return err
 		})}
 
-	paramOffset = &param{Name: "offset", Description: "Features to skip. To walk through all, follow the links next instead",
+	paramOffset = &Param{Name: "offset", Description: "Features to skip. To walk through all, follow the links next instead",
 		Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		parse: into(func(_ *call, p *itemsParams, v []string) (err error) {
+		parse: into(func(_ *Call, p *itemsParams, v []string) (err error) {
 			p.query.Offset, err = positive("offset", v[0], 0)
 			return err
 		})}
 
-	paramCursor = &param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no meaning of its own", Schema: schemaFilled,
-		parse: into(func(c *call, p *itemsParams, v []string) (err error) {
+	paramCursor = &Param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no meaning of its own", Schema: schemaFilled,
+		parse: into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.query.Cursor, err = c.verifyCursor(v[0])
 			c.continues = err == nil
 			return err
 		})}
 
-	paramBBox = &param{Name: "bbox", Description: "Only features that touch this box: west, south, east, north (with heights: six numbers), in the axis order of bbox-crs. West greater than east crosses the antimeridian. Features without geometry are always in",
+	paramBBox = &Param{Name: "bbox", Description: "Only features that touch this box: west, south, east, north (with heights: six numbers), in the axis order of bbox-crs. West greater than east crosses the antimeridian. Features without geometry are always in",
 		Schema: map[string]any{"type": "array", "minItems": 4, "maxItems": 6, "items": map[string]any{"type": "number"}},
-		parse:  into(func(_ *call, p *itemsParams, v []string) error { p.bbox, p.hasBBox = v[0], true; return nil })}
+		parse:  into(func(_ *Call, p *itemsParams, v []string) error { p.bbox, p.hasBBox = v[0], true; return nil })}
 
-	paramBBoxCRS = &param{Name: "bbox-crs", Description: "CRS of bbox: one of the collection's crs; default CRS84", Schema: schemaURI,
-		parse: into(func(c *call, p *itemsParams, v []string) (err error) {
+	paramBBoxCRS = &Param{Name: "bbox-crs", Description: "CRS of bbox: one of the collection's crs; default CRS84", Schema: schemaURI,
+		parse: into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.bboxCRS, _, err = c.parseCRS("bbox-crs", v[0])
 			return err
 		})}
 
-	paramCRS = &param{Name: "crs", Description: "CRS of the coordinates in the answer: one of the collection's crs; default CRS84", Schema: schemaURI,
-		parse: into(func(c *call, to writesFeatures, v []string) (err error) {
+	paramCRS = &Param{Name: "crs", Description: "CRS of the coordinates in the answer: one of the collection's crs; default CRS84", Schema: schemaURI,
+		parse: into(func(c *Call, to writesFeatures, v []string) (err error) {
 			p := to.output()
 			p.crs, p.crsURI, err = c.parseCRS("crs", v[0])
 			return err
 		})}
 
-	paramDatetime = &param{Name: "datetime", Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in. Where no property has the role of the time, all days and moments of a feature count",
-		Schema: schemaFilled, parse: into(func(c *call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0], c.zone()) })}
+	paramDatetime = &Param{Name: "datetime", Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in. Where no property has the role of the time, all days and moments of a feature count",
+		Schema: schemaFilled, parse: into(func(c *Call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0], c.zone()) })}
 
-	paramVersion = &param{Name: "datetime", Description: "A moment, or a day: the version of the feature that was valid then. Without it, the one of now", Schema: schemaFilled, Only: hasTimes,
-		parse: into(func(c *call, p *itemParams, v []string) (err error) {
+	paramVersion = &Param{Name: "datetime", Description: "A moment, or a day: the version of the feature that was valid then. Without it, the one of now", Schema: schemaFilled, Only: hasTimes,
+		parse: into(func(c *Call, p *itemParams, v []string) (err error) {
 			if isPlain(c.coll) && !c.hasHistory() {
 				return problem.Invalidf("datetime", v[0], "features of %s have no versions; leave datetime out", c.coll.ID)
 			}
@@ -321,18 +321,18 @@ var (
 			return err
 		})}
 
-	paramDatetimeAlias = &param{Name: "datetime_", Description: "The same as datetime, for clients that cannot write that name",
-		Schema: schemaFilled, parse: into(func(c *call, p *itemsParams, v []string) error { return p.parseDatetime("datetime_", v[0], c.zone()) })}
+	paramDatetimeAlias = &Param{Name: "datetime_", Description: "The same as datetime, for clients that cannot write that name",
+		Schema: schemaFilled, parse: into(func(c *Call, p *itemsParams, v []string) error { return p.parseDatetime("datetime_", v[0], c.zone()) })}
 
-	paramSortBy = &param{Name: "sortby", Description: "Order: properties, separated by commas, each with + (ascending) or - (descending) before it. Features without a value come last",
+	paramSortBy = &Param{Name: "sortby", Description: "Order: properties, separated by commas, each with + (ascending) or - (descending) before it. Features without a value come last",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}}, Repeat: true,
-		parse: into(func(c *call, p *itemsParams, v []string) (err error) {
+		parse: into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.query.SortBy, err = c.parseSortBy(v)
 			return err
 		})}
 
-	paramUI = &param{Name: "ui", Description: "Page of the API definition: plain, the default, reads without JavaScript; swagger tries requests out", Schema: map[string]any{"type": "string", "enum": []string{"swagger", "plain"}},
-		parse: into(func(_ *call, p *apiParams, v []string) error {
+	paramUI = &Param{Name: "ui", Description: "Page of the API definition: plain, the default, reads without JavaScript; swagger tries requests out", Schema: map[string]any{"type": "string", "enum": []string{"swagger", "plain"}},
+		parse: into(func(_ *Call, p *apiParams, v []string) error {
 			if v[0] != "swagger" && v[0] != "plain" {
 				return problem.Invalidf("ui", v[0], "use swagger or plain")
 			}
@@ -340,67 +340,67 @@ var (
 			return nil
 		})}
 
-	paramProcessLimit = &param{Name: "limit", Description: "Processes in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
-		parse: into(func(_ *call, p *processesParams, v []string) (err error) {
+	paramProcessLimit = &Param{Name: "limit", Description: "Processes in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
+		parse: into(func(_ *Call, p *processesParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
 			p.limit = min(p.limit, MaxLimit)
 			return err
 		})}
 
-	paramProcessOffset = &param{Name: "offset", Description: "Processes to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		parse: into(func(_ *call, p *processesParams, v []string) (err error) {
+	paramProcessOffset = &Param{Name: "offset", Description: "Processes to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
+		parse: into(func(_ *Call, p *processesParams, v []string) (err error) {
 			p.offset, err = positive("offset", v[0], 0)
 			return err
 		})}
 
-	paramCollectionsLimit = &param{Name: "limit", Description: "Collections in one page, at most. A larger number is read as the maximum",
+	paramCollectionsLimit = &Param{Name: "limit", Description: "Collections in one page, at most. A larger number is read as the maximum",
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": collectionsDefault},
-		parse: into(func(_ *call, p *collectionsParams, v []string) (err error) {
+		parse: into(func(_ *Call, p *collectionsParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
 			p.limit = min(p.limit, MaxLimit)
 			return err
 		})}
-	paramCollectionsOffset = &param{Name: "offset", Description: "Collections to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		parse: into(func(_ *call, p *collectionsParams, v []string) (err error) {
+	paramCollectionsOffset = &Param{Name: "offset", Description: "Collections to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
+		parse: into(func(_ *Call, p *collectionsParams, v []string) (err error) {
 			p.offset, err = positive("offset", v[0], 0)
 			return err
 		})}
-	paramCollectionsQ = &param{Name: "q", Description: "Only collections with these words in id, title, description or keywords: the beginning of a word is enough, a comma separates alternatives",
+	paramCollectionsQ = &Param{Name: "q", Description: "Only collections with these words in id, title, description or keywords: the beginning of a word is enough, a comma separates alternatives",
 		Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200},
-		parse: into(func(_ *call, p *collectionsParams, v []string) (err error) {
+		parse: into(func(_ *Call, p *collectionsParams, v []string) (err error) {
 			p.query = v[0]
 			p.terms, err = cql2.ParseSearch(v[0])
 			return err
 		})}
-	paramCollectionsBBox = &param{Name: "bbox", Description: "Only collections whose extent touches this box in CRS84: west, south, east, north (with heights: six numbers). Collections without an extent are always in",
+	paramCollectionsBBox = &Param{Name: "bbox", Description: "Only collections whose extent touches this box in CRS84: west, south, east, north (with heights: six numbers). Collections without an extent are always in",
 		Schema: map[string]any{"type": "array", "minItems": 4, "maxItems": 6, "items": map[string]any{"type": "number"}},
-		parse: into(func(_ *call, p *collectionsParams, v []string) error {
+		parse: into(func(_ *Call, p *collectionsParams, v []string) error {
 			b, err := cql2.ParseBBox(v[0], crs.CRS84)
 			p.bbox = &b
 			return err
 		})}
-	paramCollectionsTime = &param{Name: "datetime", Description: "Only collections whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Collections without time are always in", Schema: schemaFilled,
-		parse: into(func(c *call, p *collectionsParams, v []string) (err error) {
+	paramCollectionsTime = &Param{Name: "datetime", Description: "Only collections whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Collections without time are always in", Schema: schemaFilled,
+		parse: into(func(c *Call, p *collectionsParams, v []string) (err error) {
 			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
 			p.hasTime = true
 			return err
 		})}
 
-	paramSearch = &param{Name: "q", Description: "Words, as q of a collection takes them, of which one may name a kind of divisions", Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200}, parse: into(parseSearched)}
+	paramSearch = &Param{Name: "q", Description: "Words, as q of a collection takes them, of which one may name a kind of divisions", Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200}, parse: into(parseSearched)}
 
-	paramFilter = &param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: schemaFilled,
-		parse: into(func(_ *call, p *itemsParams, v []string) error { p.filter, p.hasFilter = v[0], true; return nil })}
+	paramFilter = &Param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: schemaFilled,
+		parse: into(func(_ *Call, p *itemsParams, v []string) error { p.filter, p.hasFilter = v[0], true; return nil })}
 
-	paramQ = &param{Name: "q", Description: "Only features with these words in a text: the beginning of a word is enough; case, accents and letters such as ø and o count as equal. " +
+	paramQ = &Param{Name: "q", Description: "Only features with these words in a text: the beginning of a word is enough; case, accents and letters such as ø and o count as equal. " +
 		"Words separated by blanks stand in that order, a comma separates alternatives. Without sortby the best matches come first",
 		Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200},
-		parse: into(func(_ *call, p *itemsParams, v []string) (err error) {
+		parse: into(func(_ *Call, p *itemsParams, v []string) (err error) {
 			p.terms, err = cql2.ParseSearch(v[0])
 			return err
 		})}
 
-	paramFilterLang = &param{Name: "filter-lang", Description: "Encoding of filter", Schema: map[string]any{"type": "string", "enum": filterLangs, "default": filterLangs[0]},
-		parse: into(func(_ *call, p *itemsParams, v []string) error {
+	paramFilterLang = &Param{Name: "filter-lang", Description: "Encoding of filter", Schema: map[string]any{"type": "string", "enum": filterLangs, "default": filterLangs[0]},
+		parse: into(func(_ *Call, p *itemsParams, v []string) error {
 			for _, l := range filterLangs {
 				if v[0] == l {
 					p.filterJSON = l == "cql2-json"
@@ -410,33 +410,33 @@ var (
 			return problem.Invalidf("filter-lang", v[0], "use one of %s", strings.Join(filterLangs, ", "))
 		})}
 
-	paramFilterCRS = &param{Name: "filter-crs", Description: "CRS of the geometries in filter: one of the collection's crs; default CRS84", Schema: schemaURI,
-		parse: into(func(c *call, p *itemsParams, v []string) (err error) {
+	paramFilterCRS = &Param{Name: "filter-crs", Description: "CRS of the geometries in filter: one of the collection's crs; default CRS84", Schema: schemaURI,
+		parse: into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.filterCRS, _, err = c.parseCRS("filter-crs", v[0])
 			return err
 		})}
 
-	paramProperties = &param{Name: "properties", Description: "Properties to return, separated by commas; id and links always stay, the geometry only when it is named",
+	paramProperties = &Param{Name: "properties", Description: "Properties to return, separated by commas; id and links always stay, the geometry only when it is named",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
-		parse:  into(func(c *call, to writesFeatures, v []string) error { return c.parseProperties(to.output(), v[0]) })}
+		parse:  into(func(c *Call, to writesFeatures, v []string) error { return c.parseProperties(to.output(), v[0]) })}
 
-	paramSkipGeometry = &param{Name: "skipGeometry", Description: "Leave the geometry out", Schema: map[string]any{"type": "boolean", "default": false},
-		parse: into(func(_ *call, to writesFeatures, v []string) (err error) {
+	paramSkipGeometry = &Param{Name: "skipGeometry", Description: "Leave the geometry out", Schema: map[string]any{"type": "boolean", "default": false},
+		parse: into(func(_ *Call, to writesFeatures, v []string) (err error) {
 			to.output().skipGeometry, err = truth("skipGeometry", v[0])
 			return err
 		})}
 
-	paramZoomLevel = &param{Name: "zoom-level", Description: "Zoom level of the map that shall show the geometries, in WebMercatorQuad with tiles of 256 pixels: they are simplified for it, and neighbours keep the borders that they share. " +
+	paramZoomLevel = &Param{Name: "zoom-level", Description: "Zoom level of the map that shall show the geometries, in WebMercatorQuad with tiles of 256 pixels: they are simplified for it, and neighbours keep the borders that they share. " +
 		"What is too small for it keeps a finer outline; points stay as they are. The first request for a collection and CRS may answer 503 with Retry-After",
 		Schema: map[string]any{"type": "number", "minimum": 0},
-		parse: into(func(_ *call, to writesFeatures, v []string) (err error) {
+		parse: into(func(_ *Call, to writesFeatures, v []string) (err error) {
 			to.output().zoom, err = parseZoom(v[0])
 			return err
 		})}
 
-	paramCollation = &param{Name: "collation", Description: "Order of texts in sortby: codepoint, or nb for the Norwegian alphabet with æ, ø, å after z",
+	paramCollation = &Param{Name: "collation", Description: "Order of texts in sortby: codepoint, or nb for the Norwegian alphabet with æ, ø, å after z",
 		Schema: map[string]any{"type": "string", "enum": []string{"codepoint", "nb"}, "default": "codepoint"},
-		parse: into(func(_ *call, p *itemsParams, v []string) error {
+		parse: into(func(_ *Call, p *itemsParams, v []string) error {
 			switch v[0] {
 			case "nb":
 				p.norwegian = true
@@ -447,8 +447,8 @@ var (
 			return nil
 		})}
 
-	paramResultType = &param{Name: "resulttype", Description: "hits counts the features and returns none; a number that a page leaves out is counted here", Schema: map[string]any{"type": "string", "enum": []string{"results", "hits"}, "default": "results"},
-		parse: into(func(_ *call, p *itemsParams, v []string) error {
+	paramResultType = &Param{Name: "resulttype", Description: "hits counts the features and returns none; a number that a page leaves out is counted here", Schema: map[string]any{"type": "string", "enum": []string{"results", "hits"}, "default": "results"},
+		parse: into(func(_ *Call, p *itemsParams, v []string) error {
 			switch v[0] {
 			case "hits":
 				p.hits = true
@@ -459,27 +459,27 @@ var (
 			return nil
 		})}
 
-	paramRevision = &param{Name: "revision", Description: "State of the data that the file is of, as Content-Location and links of the collection name it. Such a file can be resumed; one of a state that is gone answers 410",
+	paramRevision = &Param{Name: "revision", Description: "State of the data that the file is of, as Content-Location and links of the collection name it. Such a file can be resumed; one of a state that is gone answers 410",
 		Schema: map[string]any{"type": "string", "pattern": "^[0-9a-f]+$"},
-		parse: into(func(_ *call, p *downloadParams, v []string) error {
+		parse: into(func(_ *Call, p *downloadParams, v []string) error {
 			if p.revision = v[0]; v[0] == "" || strings.Trim(v[0], "0123456789abcdef") != "" {
 				return problem.Invalidf("revision", v[0], "take it from a link of the collection, or leave it out")
 			}
 			return nil
 		})}
 
-	paramDialect = &param{Name: "dialect", Description: "Of CSV: excel writes what spreadsheets open by themselves: a byte order mark, semicolons, decimal commas, no text that is taken for a formula",
+	paramDialect = &Param{Name: "dialect", Description: "Of CSV: excel writes what spreadsheets open by themselves: a byte order mark, semicolons, decimal commas, no text that is taken for a formula",
 		Schema: map[string]any{"type": "string", "enum": []string{"rfc4180", "excel"}, "default": "rfc4180"},
-		parse: into(func(_ *call, to writesFeatures, v []string) error {
+		parse: into(func(_ *Call, to writesFeatures, v []string) error {
 			if to.output().dialect = v[0]; v[0] != "rfc4180" && v[0] != "excel" {
 				return problem.Invalidf("dialect", v[0], "use rfc4180 or excel")
 			}
 			return nil
 		})}
 
-	paramPrecision = &param{Name: "precision", Description: "Decimals of coordinates in GeoJSON and CSV, at most: without it 7 of degrees and 2 of metres. Heights have 2",
+	paramPrecision = &Param{Name: "precision", Description: "Decimals of coordinates in GeoJSON and CSV, at most: without it 7 of degrees and 2 of metres. Heights have 2",
 		Schema: map[string]any{"type": "integer", "minimum": 0, "maximum": feature.MaxPrecision},
-		parse: into(func(_ *call, to writesFeatures, v []string) error {
+		parse: into(func(_ *Call, to writesFeatures, v []string) error {
 			n, err := positive("precision", v[0], 0)
 			if err == nil && n > feature.MaxPrecision {
 				err = problem.Invalidf("precision", v[0], "use a number from 0 to %d", feature.MaxPrecision)
@@ -488,9 +488,9 @@ var (
 			return err
 		})}
 
-	paramProfile = &param{Name: "profile", Description: "Of GeoJSON: rfc7946, the default, or JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS. Of several the first is written. Other representations have none, and tell so in the header Format-Losses",
+	paramProfile = &Param{Name: "profile", Description: "Of GeoJSON: rfc7946, the default, or JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS. Of several the first is written. Other representations have none, and tell so in the header Format-Losses",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": profiles}},
-		parse: into(func(c *call, to profiled, v []string) error {
+		parse: into(func(c *Call, to profiled, v []string) error {
 			told := false
 			for name := range strings.SplitSeq(v[0], ",") {
 				name = profileName(name)
@@ -511,16 +511,16 @@ var (
 		})}
 
 	// tileFilters are the parameters that say what is in a tile.
-	tileFilters = []*param{paramDatetime, paramDatetimeAlias, paramFilter, paramFilterLang, paramFilterCRS, paramProperties}
+	tileFilters = []*Param{paramDatetime, paramDatetimeAlias, paramFilter, paramFilterLang, paramFilterCRS, paramProperties}
 
-	paramCollections = &param{Name: "collections", Description: "Collections, a layer of the tiles for each, in this order: ids or addresses, with commas between them. Without it all are in",
+	paramCollections = &Param{Name: "collections", Description: "Collections, a layer of the tiles for each, in this order: ids or addresses, with commas between them. Without it all are in",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
-		parse:  into(func(c *call, p *tileParams, v []string) error { return p.choose(c, v[0]) })}
+		parse:  into(func(c *Call, p *tileParams, v []string) error { return p.choose(c, v[0]) })}
 
-	paramOperation = &param{Name: "operation", Description: "Operation of the place-name service", Schema: schemaString, parse: into(func(_ *call, p *soapParams, v []string) error { p.operation = v[0]; return nil })}
+	paramOperation = &Param{Name: "operation", Description: "Operation of the place-name service", Schema: schemaString, parse: into(func(_ *Call, p *soapParams, v []string) error { p.operation = v[0]; return nil })}
 
-	paramPart = &param{Name: "part", Description: "Part of the page: search, the default, is the form; programs has addresses, rules and examples", Schema: map[string]any{"type": "string", "enum": []string{"search", "programs"}},
-		parse: into(func(_ *call, p *soapParams, v []string) error {
+	paramPart = &Param{Name: "part", Description: "Part of the page: search, the default, is the form; programs has addresses, rules and examples", Schema: map[string]any{"type": "string", "enum": []string{"search", "programs"}},
+		parse: into(func(_ *Call, p *soapParams, v []string) error {
 			if v[0] != "search" && v[0] != "programs" {
 				return problem.Invalidf("part", v[0], "use search or programs")
 			}
@@ -528,89 +528,89 @@ var (
 			return nil
 		})}
 
-	paramCode     = &param{Name: "code", Description: "One-time code", Schema: schemaString, parse: into(func(_ *call, p *keyParams, v []string) error { p.code = v[0]; return nil })}
-	paramNextPage = &param{Name: "next", Description: "Page to open afterwards", Schema: schemaString, parse: into(func(_ *call, p *keyParams, v []string) error { p.next = v[0]; return nil })}
+	paramCode     = &Param{Name: "code", Description: "One-time code", Schema: schemaString, parse: into(func(_ *Call, p *keyParams, v []string) error { p.code = v[0]; return nil })}
+	paramNextPage = &Param{Name: "next", Description: "Page to open afterwards", Schema: schemaString, parse: into(func(_ *Call, p *keyParams, v []string) error { p.next = v[0]; return nil })}
 
-	paramLon = &param{Name: "lon", Description: "Longitude in degrees, or the easting where crs is projected. Must be given; the page asks for it", Schema: schemaNumber,
-		parse: into(func(c *call, p *lookupParams, v []string) (err error) {
+	paramLon = &Param{Name: "lon", Description: "Longitude in degrees, or the easting where crs is projected. Must be given; the page asks for it", Schema: schemaNumber,
+		parse: into(func(c *Call, p *lookupParams, v []string) (err error) {
 			p.lon, err = c.coordinate("lon", v[0])
 			return err
 		})}
 
-	paramLat = &param{Name: "lat", Description: "Latitude in degrees, or the northing where crs is projected. Must be given; the page asks for it", Schema: schemaNumber,
-		parse: into(func(c *call, p *lookupParams, v []string) (err error) {
+	paramLat = &Param{Name: "lat", Description: "Latitude in degrees, or the northing where crs is projected. Must be given; the page asks for it", Schema: schemaNumber,
+		parse: into(func(c *Call, p *lookupParams, v []string) (err error) {
 			p.lat, err = c.coordinate("lat", v[0])
 			return err
 		})}
 
-	paramLookupCRS = &param{Name: "crs", Description: "CRS of lon and lat, whatever its axis order; default CRS84", Schema: schemaURI,
-		parse: into(func(_ *call, p *lookupParams, v []string) (err error) {
+	paramLookupCRS = &Param{Name: "crs", Description: "CRS of lon and lat, whatever its axis order; default CRS84", Schema: schemaURI,
+		parse: into(func(_ *Call, p *lookupParams, v []string) (err error) {
 			p.crs, err = crsOfPoints(v[0])
 			return err
 		})}
 
-	paramLookupCollections = &param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
-		parse: into(func(_ *call, p *lookupParams, v []string) error {
+	paramLookupCollections = &Param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
+		parse: into(func(_ *Call, p *lookupParams, v []string) error {
 			return pickDivisions(&p.collections, v[0])
 		})}
 
-	paramLookupTime = &param{Name: "datetime", Description: "Only divisions whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Divisions without time are always in", Schema: schemaFilled,
-		parse: into(func(c *call, p *lookupParams, v []string) (err error) {
+	paramLookupTime = &Param{Name: "datetime", Description: "Only divisions whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Divisions without time are always in", Schema: schemaFilled,
+		parse: into(func(c *Call, p *lookupParams, v []string) (err error) {
 			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
 			p.hasTime, p.interval = true, strings.Contains(v[0], "/")
 			return err
 		})}
 
-	paramEnrichX = &param{Name: "x", Description: "Column with the longitude, or the easting; default: lon, lng, longitude, x and the like", Schema: schemaFilled,
-		parse: into(func(_ *call, p *enrichParams, v []string) error { p.columns.X = v[0]; return nil })}
+	paramEnrichX = &Param{Name: "x", Description: "Column with the longitude, or the easting; default: lon, lng, longitude, x and the like", Schema: schemaFilled,
+		parse: into(func(_ *Call, p *enrichParams, v []string) error { p.columns.X = v[0]; return nil })}
 
-	paramEnrichY = &param{Name: "y", Description: "Column with the latitude, or the northing; default: lat, latitude, y and the like", Schema: schemaFilled,
-		parse: into(func(_ *call, p *enrichParams, v []string) error { p.columns.Y = v[0]; return nil })}
+	paramEnrichY = &Param{Name: "y", Description: "Column with the latitude, or the northing; default: lat, latitude, y and the like", Schema: schemaFilled,
+		parse: into(func(_ *Call, p *enrichParams, v []string) error { p.columns.Y = v[0]; return nil })}
 
-	paramEnrichCode = &param{Name: "code", Description: "Column with codes of divisions, their ids; goes before columns with points. Default, where there are none: code, kode, kommunenummer, id and the like", Schema: schemaFilled,
-		parse: into(func(_ *call, p *enrichParams, v []string) error { p.columns.Code = v[0]; return nil })}
+	paramEnrichCode = &Param{Name: "code", Description: "Column with codes of divisions, their ids; goes before columns with points. Default, where there are none: code, kode, kommunenummer, id and the like", Schema: schemaFilled,
+		parse: into(func(_ *Call, p *enrichParams, v []string) error { p.columns.Code = v[0]; return nil })}
 
-	paramEnrichCRS = &param{Name: "crs", Description: "CRS of the points, whatever its axis order; default CRS84", Schema: schemaURI,
-		parse: into(func(_ *call, p *enrichParams, v []string) (err error) {
+	paramEnrichCRS = &Param{Name: "crs", Description: "CRS of the points, whatever its axis order; default CRS84", Schema: schemaURI,
+		parse: into(func(_ *Call, p *enrichParams, v []string) (err error) {
 			p.crs, err = crsOfPoints(v[0])
 			return err
 		})}
 
-	paramEnrichTime = &param{Name: "datetime", Description: "A day or a moment: of divisions with versions those that were valid then. Default: now", Schema: schemaFilled,
-		parse: into(func(_ *call, p *enrichParams, v []string) error { p.datetime = v[0]; return nil })}
+	paramEnrichTime = &Param{Name: "datetime", Description: "A day or a moment: of divisions with versions those that were valid then. Default: now", Schema: schemaFilled,
+		parse: into(func(_ *Call, p *enrichParams, v []string) error { p.datetime = v[0]; return nil })}
 
-	paramEnrichCollections = &param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: paramLookupCollections.Schema,
-		parse: into(func(_ *call, p *enrichParams, v []string) error { return pickDivisions(&p.collections, v[0]) })}
+	paramEnrichCollections = &Param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: paramLookupCollections.Schema,
+		parse: into(func(_ *Call, p *enrichParams, v []string) error { return pickDivisions(&p.collections, v[0]) })}
 
-	paramHarmoniseTo = &param{
+	paramHarmoniseTo = &Param{
 		Name: "to", Description: "Day whose divisions are wanted, such as 2024-01-01. Required", Schema: map[string]any{"type": "string", "format": "date"},
-		parse: into(func(_ *call, p *harmoniseParams, v []string) (err error) {
+		parse: into(func(_ *Call, p *harmoniseParams, v []string) (err error) {
 			if p.options.To, err = history.ParseDate(v[0]); err != nil {
 				return problem.Invalidf("to", v[0], "send a day, as 2024-01-31")
 			}
 			return nil
 		}),
 	}
-	paramHarmoniseScheme = &param{
+	paramHarmoniseScheme = &Param{
 		Name: "scheme", Description: "What the codes are of: an id of /codes", Schema: map[string]any{"type": "string", "minLength": 1, "default": history.Kommune},
-		parse: into(func(_ *call, p *harmoniseParams, v []string) error { p.scheme = v[0]; return nil }),
+		parse: into(func(_ *Call, p *harmoniseParams, v []string) error { p.scheme = v[0]; return nil }),
 	}
-	paramHarmoniseCode = &param{
+	paramHarmoniseCode = &Param{
 		Name: "code", Description: "Column with the codes", Schema: map[string]any{"type": "string", "minLength": 1, "default": "code"},
-		parse: into(func(_ *call, p *harmoniseParams, v []string) error { p.columns.Code = v[0]; return nil }),
+		parse: into(func(_ *Call, p *harmoniseParams, v []string) error { p.columns.Code = v[0]; return nil }),
 	}
-	paramHarmoniseDate = &param{
+	paramHarmoniseDate = &Param{
 		Name: "date", Description: "Column with days, as 2019-01-01, or years, months, quarters and half-years, which are their first days: 2019, 2019M01, 2019-01, 2019K1, 2019H1",
 		Schema: map[string]any{"type": "string", "minLength": 1, "default": "date"},
-		parse:  into(func(_ *call, p *harmoniseParams, v []string) error { p.columns.Date = v[0]; return nil }),
+		parse:  into(func(_ *Call, p *harmoniseParams, v []string) error { p.columns.Date = v[0]; return nil }),
 	}
-	paramHarmoniseValue = &param{
+	paramHarmoniseValue = &Param{
 		Name: "value", Description: "Column with the values: digits, with a point or a comma before decimals", Schema: map[string]any{"type": "string", "minLength": 1, "default": "value"},
-		parse: into(func(_ *call, p *harmoniseParams, v []string) error { p.columns.Value = v[0]; return nil }),
+		parse: into(func(_ *Call, p *harmoniseParams, v []string) error { p.columns.Value = v[0]; return nil }),
 	}
-	paramHarmoniseBy = &param{
+	paramHarmoniseBy = &Param{
 		Name: "by", Description: "Further columns that tell values apart, such as sex and age, separated by commas. They are in the answer", Schema: schemaFilled,
-		parse: into(func(_ *call, p *harmoniseParams, v []string) error {
+		parse: into(func(_ *Call, p *harmoniseParams, v []string) error {
 			p.columns.By = strings.Split(v[0], ",")
 			for i, name := range p.columns.By {
 				if p.columns.By[i] = strings.TrimSpace(name); p.columns.By[i] == "" {
@@ -620,9 +620,9 @@ var (
 			return nil
 		}),
 	}
-	paramHarmoniseKind = &param{
+	paramHarmoniseKind = &Param{
 		Name: "kind", Description: "Whether values are added, or averaged", Schema: map[string]any{"type": "string", "enum": []string{"additive", "ratio"}, "default": "additive"},
-		parse: into(func(_ *call, p *harmoniseParams, v []string) error {
+		parse: into(func(_ *Call, p *harmoniseParams, v []string) error {
 			if v[0] != "additive" && v[0] != "ratio" {
 				return problem.Invalidf("kind", v[0], "use additive or ratio")
 			}
@@ -630,10 +630,10 @@ var (
 			return nil
 		}),
 	}
-	paramHarmoniseWeights = &param{
+	paramHarmoniseWeights = &Param{
 		Name: "weights", Description: "By what a value is shared where a division became several: the people or the area that went along, as far as it is known. Your own weights go with the process harmonise-series",
 		Schema: map[string]any{"type": "string", "enum": []string{string(history.RefuseWeights), string(history.PopulationWeights), string(history.AreaWeights)}, "default": string(history.RefuseWeights)},
-		parse: into(func(_ *call, p *harmoniseParams, v []string) error {
+		parse: into(func(_ *Call, p *harmoniseParams, v []string) error {
 			switch p.options.Weights = history.Weights(v[0]); p.options.Weights {
 			case history.RefuseWeights, history.PopulationWeights, history.AreaWeights:
 				return nil
@@ -643,53 +643,53 @@ var (
 			return problem.Invalidf("weights", v[0], "use refuse, population or area")
 		}),
 	}
-	paramHarmoniseSkip = &param{
+	paramHarmoniseSkip = &Param{
 		Name: "skip", Description: "Pass over rows that cannot be read, and report them", Schema: map[string]any{"type": "boolean", "default": false},
-		parse: into(func(_ *call, p *harmoniseParams, v []string) (err error) {
+		parse: into(func(_ *Call, p *harmoniseParams, v []string) (err error) {
 			p.columns.Skip, err = truth("skip", v[0])
 			return err
 		}),
 	}
-	paramHarmoniseInterval = &param{
+	paramHarmoniseInterval = &Param{
 		Name: "interval", Description: "Add the columns low and high: between which the value is, also where it is missing because parts are not known", Schema: map[string]any{"type": "boolean", "default": false},
-		parse: into(func(_ *call, p *harmoniseParams, v []string) (err error) {
+		parse: into(func(_ *Call, p *harmoniseParams, v []string) (err error) {
 			p.options.Interval, err = truth("interval", v[0])
 			return err
 		}),
 	}
 
-	paramCodesLimit = &param{
+	paramCodesLimit = &Param{
 		Name: "limit", Description: "Codes on a page, at most",
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
-		parse: into(func(_ *call, p *historyParams, v []string) (err error) {
+		parse: into(func(_ *Call, p *historyParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
 			p.limit = min(p.limit, MaxLimit)
 			return err
 		}),
 	}
-	paramCodesOffset = &param{
+	paramCodesOffset = &Param{
 		Name: "offset", Description: "Codes to skip. To walk through all, follow the links next instead",
 		Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		parse: into(func(_ *call, p *historyParams, v []string) (err error) {
+		parse: into(func(_ *Call, p *historyParams, v []string) (err error) {
 			p.offset, err = positive("offset", v[0], 0)
 			return err
 		}),
 	}
 
-	paramAt = &param{Name: "datetime", Description: "A day, or a moment of it, by RFC 3339: what the code stood for then", Schema: schemaFilled,
-		parse: into(func(c *call, p *historyParams, v []string) (err error) {
+	paramAt = &Param{Name: "datetime", Description: "A day, or a moment of it, by RFC 3339: what the code stood for then", Schema: schemaFilled,
+		parse: into(func(c *Call, p *historyParams, v []string) (err error) {
 			p.at, err = dayOf("datetime", v[0], c.zone())
 			return err
 		})}
 
-	paramUntil = &param{Name: "until", Description: "How far to follow: a day, which may be before the feature or after it. Default: to the beginning and to the end of what is known", Schema: schemaFilled,
-		parse: into(func(c *call, p *historyParams, v []string) (err error) {
+	paramUntil = &Param{Name: "until", Description: "How far to follow: a day, which may be before the feature or after it. Default: to the beginning and to the end of what is known", Schema: schemaFilled,
+		parse: into(func(c *Call, p *historyParams, v []string) (err error) {
 			p.until, err = dayOf("until", v[0], c.zone())
 			return err
 		})}
 
-	paramDirection = &param{Name: "direction", Description: "What to follow: what the feature was made of, what became of it, or both", Schema: map[string]any{"type": "string", "enum": directions, "default": "both"},
-		parse: into(func(_ *call, p *historyParams, v []string) error {
+	paramDirection = &Param{Name: "direction", Description: "What to follow: what the feature was made of, what became of it, or both", Schema: map[string]any{"type": "string", "enum": directions, "default": "both"},
+		parse: into(func(_ *Call, p *historyParams, v []string) error {
 			if !slices.Contains(directions, v[0]) {
 				return problem.Invalidf("direction", v[0], "use %s", strings.Join(directions, ", "))
 			}
@@ -697,8 +697,8 @@ var (
 			return nil
 		})}
 
-	paramAfter = &param{Name: "after", Description: "Only changes with larger numbers: the last number that you have. Default: all, from the first", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		parse: into(func(_ *call, p *changesParams, v []string) error {
+	paramAfter = &Param{Name: "after", Description: "Only changes with larger numbers: the last number that you have. Default: all, from the first", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
+		parse: into(func(_ *Call, p *changesParams, v []string) error {
 			n, err := strconv.ParseUint(v[0], 10, 63)
 			if err != nil {
 				return problem.Invalidf("after", v[0], "use a whole number from 0")
@@ -709,24 +709,24 @@ var (
 	paramChangesLimit = changesLimit(changesDefault)
 	paramLatestLimit  = changesLimit(latestDefault)
 
-	paramJobLimit = &param{Name: "limit", Description: "Jobs in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
-		parse: into(func(_ *call, p *jobsParams, v []string) (err error) {
+	paramJobLimit = &Param{Name: "limit", Description: "Jobs in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
+		parse: into(func(_ *Call, p *jobsParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
 			p.limit = min(p.limit, MaxLimit)
 			return err
 		})}
-	paramJobOffset = &param{Name: "offset", Description: "Jobs to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		parse: into(func(_ *call, p *jobsParams, v []string) (err error) {
+	paramJobOffset = &Param{Name: "offset", Description: "Jobs to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
+		parse: into(func(_ *Call, p *jobsParams, v []string) (err error) {
 			p.offset, err = positive("offset", v[0], 0)
 			return err
 		})}
-	paramJobType = &param{Name: "type", Description: "Kinds of jobs: process, the only one there is", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": []string{"process"}}},
-		parse: into(func(_ *call, _ *jobsParams, v []string) error {
+	paramJobType = &Param{Name: "type", Description: "Kinds of jobs: process, the only one there is", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": []string{"process"}}},
+		parse: into(func(_ *Call, _ *jobsParams, v []string) error {
 			_, err := oneOf("type", v[0], []string{"process"})
 			return err
 		})}
-	paramJobProcess = &param{Name: "processID", Description: "Ids of processes, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
-		parse: into(func(c *call, p *jobsParams, v []string) (err error) {
+	paramJobProcess = &Param{Name: "processID", Description: "Ids of processes, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
+		parse: into(func(c *Call, p *jobsParams, v []string) (err error) {
 			var ids []string
 			for _, x := range c.s.processList.All() {
 				ids = append(ids, x.ID())
@@ -734,24 +734,24 @@ var (
 			p.process, err = oneOf("processID", v[0], ids)
 			return err
 		})}
-	paramJobStatus = &param{Name: "status", Description: "States of jobs, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": jobStates}},
-		parse: into(func(_ *call, p *jobsParams, v []string) (err error) {
+	paramJobStatus = &Param{Name: "status", Description: "States of jobs, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": jobStates}},
+		parse: into(func(_ *Call, p *jobsParams, v []string) (err error) {
 			p.status, err = oneOf("status", v[0], jobStates)
 			return err
 		})}
-	paramJobTime = &param{Name: "datetime", Description: "Only jobs that were made at this time: a moment, or an interval with / between its ends and .. for an open one", Schema: schemaFilled,
-		parse: into(func(c *call, p *jobsParams, v []string) (err error) {
+	paramJobTime = &Param{Name: "datetime", Description: "Only jobs that were made at this time: a moment, or an interval with / between its ends and .. for an open one", Schema: schemaFilled,
+		parse: into(func(c *Call, p *jobsParams, v []string) (err error) {
 			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
 			return err
 		})}
-	paramJobShortest = &param{Name: "minDuration", Description: "Only jobs that have run for at least so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
-		parse: into(func(_ *call, p *jobsParams, v []string) error {
+	paramJobShortest = &Param{Name: "minDuration", Description: "Only jobs that have run for at least so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
+		parse: into(func(_ *Call, p *jobsParams, v []string) error {
 			n, err := positive("minDuration", v[0], 0)
 			p.shortest, p.hasShort = float64(n), true
 			return err
 		})}
-	paramJobLongest = &param{Name: "maxDuration", Description: "Only jobs that have run for at most so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
-		parse: into(func(_ *call, p *jobsParams, v []string) error {
+	paramJobLongest = &Param{Name: "maxDuration", Description: "Only jobs that have run for at most so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
+		parse: into(func(_ *Call, p *jobsParams, v []string) error {
 			n, err := positive("maxDuration", v[0], 0)
 			p.longest, p.hasLongest = float64(n), true
 			return err
@@ -787,7 +787,7 @@ func positive(name, v string, low int) (int, error) {
 
 // parseQuery reads the query of the request by the table: unknown parameters, repeated ones and bad values are all reported at
 // once (OGC 17-069r4, 7.8 and 7.9).
-func (c *call) parseQuery(rt *route) error {
+func (c *Call) parseQuery(rt *Route) error {
 	values, err := url.ParseQuery(c.r.URL.RawQuery)
 	var faults []problem.Fault
 	var whole error // one without single faults
@@ -826,7 +826,7 @@ func (c *call) parseQuery(rt *route) error {
 	case selectsFeatures:
 		add(c.finishQuery(p.selection()))
 	case *tileParams:
-		add(p.each(func(at *call) error { return at.finishQuery(at.items()) }))
+		add(p.each(func(at *Call) error { return at.finishQuery(at.items()) }))
 	}
 	if len(faults) > 0 {
 		sortFaults(faults)
@@ -836,7 +836,7 @@ func (c *call) parseQuery(rt *route) error {
 }
 
 // checkName tells what is wrong with a parameter of the query besides its value. Fields that a form sends empty are taken out.
-func (c *call) checkName(rt *route, name string, v []string) error {
+func (c *Call) checkName(rt *Route, name string, v []string) error {
 	p := c.paramNamed(rt, name)
 	form := rt.Fields && strings.EqualFold(c.values.Get("f"), asHTML.F)
 	field := p == nil && rt.Fields && c.field(name) != nil
@@ -863,16 +863,16 @@ func (c *call) checkName(rt *route, name string, v []string) error {
 }
 
 // paramsOf are the parameters of a route, at the collection of the call.
-func (c *call) paramsOf(rt *route) []*param {
-	if !slices.ContainsFunc(rt.Params, func(p *param) bool { return p.Only != nil }) {
+func (c *Call) paramsOf(rt *Route) []*Param {
+	if !slices.ContainsFunc(rt.Params, func(p *Param) bool { return p.Only != nil }) {
 		return rt.Params
 	}
-	return slices.DeleteFunc(slices.Clone(rt.Params), func(p *param) bool { return p.Only != nil && !p.Only(c.coll) })
+	return slices.DeleteFunc(slices.Clone(rt.Params), func(p *Param) bool { return p.Only != nil && !p.Only(c.coll) })
 }
 
 // paramNamed is the parameter of a route with that name; nil when there is none.
-func (c *call) paramNamed(rt *route, name string) *param {
-	for _, p := range [...]*param{paramF, paramLang} {
+func (c *Call) paramNamed(rt *Route, name string) *Param {
+	for _, p := range [...]*Param{paramF, paramLang} {
 		if p.Name == name {
 			return p
 		}
@@ -889,7 +889,7 @@ func (c *call) paramNamed(rt *route, name string) *param {
 func holdsKey(s string) bool { return redact(s) != s }
 
 // parameterNames lists what a route takes, for the cure of an unknown parameter.
-func (c *call) parameterNames(rt *route) problem.Saying {
+func (c *Call) parameterNames(rt *Route) problem.Saying {
 	names := []string{"f", "lang"}
 	for _, p := range c.paramsOf(rt) {
 		if p != paramDatetimeAlias {
@@ -908,7 +908,7 @@ func (c *call) parameterNames(rt *route) problem.Saying {
 }
 
 // field returns the property that a query parameter of that name filters by; nil when there is none.
-func (c *call) field(name string) *store.Property {
+func (c *Call) field(name string) *store.Property {
 	p, ok := c.coll.Queryable(name)
 	if !ok || p.Hidden || reserved[name] || !simple(p.Type) && !elements(p) {
 		return nil
@@ -925,7 +925,7 @@ func elements(p *store.Property) bool {
 func simple(t cql2.Type) bool { return t != cql2.TypeGeometry && t != cql2.TypeJSON }
 
 // parseCRS reads a CRS that the collection offers (OGC 18-058r1, 6.2, 6.3). uri is what Content-Crs shall say.
-func (c *call) parseCRS(name, v string) (id crs.ID, uri string, err error) {
+func (c *Call) parseCRS(name, v string) (id crs.ID, uri string, err error) {
 	id, ok := crs.Parse(v)
 	if ok {
 		for _, x := range offeredCRS(c.coll) {
@@ -955,7 +955,7 @@ func (p *itemsParams) parseDatetime(name, v string, zone *time.Location) error {
 }
 
 // parseMoment reads a moment, or a day, of which it is the beginning.
-func (c *call) parseMoment(v string) (*time.Time, error) {
+func (c *Call) parseMoment(v string) (*time.Time, error) {
 	at, ok := cql2.ParseInstant(v, c.zone())
 	if !ok {
 		return nil, problem.Invalidf("datetime", v, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z; %s/versions lists those of a feature", strings.TrimSuffix(c.r.URL.Path, "/"))
@@ -965,7 +965,7 @@ func (c *call) parseMoment(v string) (*time.Time, error) {
 
 // parseSortBy reads sortby. An unencoded + arrives as a space. In a repeated parameter, a bare asc or desc sets the direction of
 // the key before it, unless a property has that name.
-func (c *call) parseSortBy(values []string) (keys []store.Sort, err error) {
+func (c *Call) parseSortBy(values []string) (keys []store.Sort, err error) {
 	seen := map[string]bool{}
 	for i, v := range values {
 		if i > 0 && len(keys) > 0 && (v == "asc" || v == "desc") {
@@ -1013,7 +1013,7 @@ func sortableNames(coll *store.Collection) []string {
 func sortable(p *store.Property) bool { return !p.Hidden && simple(p.Type) && p.Path == nil }
 
 // parseProperties reads the list of properties to return (OGC API – Features Part 6, draft).
-func (c *call) parseProperties(p *outputParams, v string) error {
+func (c *Call) parseProperties(p *outputParams, v string) error {
 	p.properties, p.skipGeometry = []string{}, true
 	seen := map[string]bool{}
 	for name := range strings.SplitSeq(v, ",") {
@@ -1060,7 +1060,7 @@ func crsOfPoints(v string) (crs.ID, error) {
 }
 
 // coordinate reads a number; of the form of a page as people write it.
-func (c *call) coordinate(name, v string) (*float64, error) {
+func (c *Call) coordinate(name, v string) (*float64, error) {
 	if c.values.Get("f") == asHTML.F {
 		v = typedNumber.Replace(v)
 	}
@@ -1086,9 +1086,9 @@ func dayOf(name, v string, zone *time.Location) (history.Date, error) {
 	return history.DateOf(from.In(zone)), nil
 }
 
-func changesLimit(usual int) *param {
-	return &param{Name: "limit", Description: "Changes in the answer, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": changesMost, "default": usual},
-		parse: into(func(_ *call, p *changesParams, v []string) (err error) {
+func changesLimit(usual int) *Param {
+	return &Param{Name: "limit", Description: "Changes in the answer, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": changesMost, "default": usual},
+		parse: into(func(_ *Call, p *changesParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
 			p.limit = min(p.limit, changesMost)
 			return err

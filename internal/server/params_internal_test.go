@@ -51,10 +51,10 @@ func TestTextsOfTheConfigurationMayBeInEveryLanguageOfTheCatalogues(t *testing.T
 // TestParametersFitTheStructOfTheirRoute reads every parameter of every route into the struct that the route makes.
 func TestParametersFitTheStructOfTheirRoute(t *testing.T) {
 	t.Parallel()
-	s, n := &Server{processList: process.NewRegistry(), turns: &limit.Turns{}}, 0
+	s, n := &Kit{processList: process.NewRegistry(), turns: &limit.Turns{}}, 0
 	some := &store.Collection{ID: "some", Public: true, Geometry: &store.Geom{CRS: crs.CRS84}}
 	for _, rt := range s.table() {
-		c := &call{s: s, r: httptest.NewRequest("GET", "/", nil), rt: rt, cat: &store.Catalog{Collections: []*store.Collection{some}}, coll: some}
+		c := &Call{s: s, r: httptest.NewRequest("GET", "/", nil), rt: rt, cat: &store.Catalog{Collections: []*store.Collection{some}}, coll: some}
 		if !strings.Contains(rt.Path, "{collectionId}") {
 			c.coll = nil
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // hold tells flight that the answer to c holds so many bytes more; what is left when the request ends is given back.
-func (c *call) hold(change int) {
+func (c *Call) hold(change int) {
 	c.held += change
 	c.s.flight.Held.Add(int64(change))
 }
@@ -22,12 +22,12 @@ const largeAnswer = 500
 // large takes a place for an answer that may be large, before its features are asked for. The place is held until the
 // answer is made, or its reader proves slow. Memory is given out in turns: where that takes too long, the answer is
 // refused.
-func (c *call) large() error { return c.makeLarge(limit.CostDirect, limit.CostMaking) }
+func (c *Call) large() error { return c.makeLarge(limit.CostDirect, limit.CostMaking) }
 
 // largeFile is large for a file that is made for one reader.
-func (c *call) largeFile() error { return c.makeLarge(limit.CostFileDirect, limit.CostFileMaking) }
+func (c *Call) largeFile() error { return c.makeLarge(limit.CostFileDirect, limit.CostFileMaking) }
 
-func (c *call) makeLarge(direct, making store.Cost) error {
+func (c *Call) makeLarge(direct, making store.Cost) error {
 	m, w := c.s.makers, c.rw
 	if w == nil || w.leave != nil || w.status != 0 {
 		return nil
@@ -129,7 +129,7 @@ func (w *response) drain() error {
 
 // writing takes a place to write many features, until the answer goes out or the store is asked again. Of a request
 // that is broken off meanwhile nothing is written.
-func (c *call) writing() error {
+func (c *Call) writing() error {
 	w := c.rw
 	// who holds a connection must not wait for those who wait for one
 	if w == nil || w.rest != nil || w.status != 0 || c.early != nil {
@@ -155,14 +155,14 @@ func (w *response) resting() {
 }
 
 // ticket returns one of the call. With begun, its work goes on with what was answered before.
-func (c *call) ticket(begun bool) *limit.Ticket {
+func (c *Call) ticket(begun bool) *limit.Ticket {
 	k := c.s.turns.NewTicket(c.owner(), begun)
 	k.Caller = c.caller()
 	return k
 }
 
 // brokenOff counts a request whose client did not wait for its answer, and as a page what it would have asked.
-func (c *call) brokenOff() {
+func (c *Call) brokenOff() {
 	t, now := c.s.turns, time.Now()
 	t.Resets.Charge(c.caller(), 1, now)
 	if c.right == nil && !c.paid && t.Rates != nil {
@@ -172,7 +172,7 @@ func (c *call) brokenOff() {
 
 // pay refuses a call whose owner has used up the rate, unless it goes on with what was begun, and charges it as a
 // page: for what is answered without a question to the store.
-func (c *call) pay(begun bool) error {
+func (c *Call) pay(begun bool) error {
 	t := c.s.turns
 	if !begun {
 		if err := t.Admit(c.owner(), c.caller()); err != nil {
@@ -186,7 +186,7 @@ func (c *call) pay(begun bool) error {
 }
 
 // askBeside sets what the store can say at once of a feature, of its versions and of what is beside it.
-func (s *Server) askBeside(st store.Store) {
+func (s *Kit) askBeside(st store.Store) {
 	if at, ok := st.(store.Dated); ok {
 		s.dated = limit.NewDated(at, s.turns)
 	}
@@ -194,6 +194,6 @@ func (s *Server) askBeside(st store.Store) {
 }
 
 // largeTicket returns a ticket of the call for a place of a large answer.
-func (c *call) largeTicket() *limit.Ticket {
+func (c *Call) largeTicket() *limit.Ticket {
 	return c.s.makers.Ticket(c.owner(), c.caller(), c.continues)
 }

@@ -23,8 +23,8 @@ func someTurns() *limit.Turns {
 }
 
 // writer is a request of a key that writes many features.
-func writer(ctx context.Context, t *limit.Turns, key string) *call {
-	return &call{s: &Server{turns: t}, r: httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil), keyID: key,
+func writer(ctx context.Context, t *limit.Turns, key string) *Call {
+	return &Call{s: &Kit{turns: t}, r: httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil), keyID: key,
 		rw: &response{ResponseWriter: httptest.NewRecorder(), deadline: time.Minute}}
 }
 
@@ -43,7 +43,7 @@ func isClosed(done chan struct{}) bool {
 func TestManyFeaturesAreWrittenInTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := someTurns()
-		var own []*call
+		var own []*Call
 		for range runtime.GOMAXPROCS(0) {
 			own = append(own, writer(t.Context(), x, "greedy"))
 			if err := own[len(own)-1].writing(); err != nil {

@@ -243,7 +243,7 @@ func (i *pointIndex) read(ctx context.Context, snap store.Snapshot, collection s
 }
 
 // pointIndex is the index of a collection as the data are now; nil: the store has to answer.
-func (c *call) pointIndex(coll *store.Collection) (*pointIndex, error) {
+func (c *Call) pointIndex(coll *store.Collection) (*pointIndex, error) {
 	if isVersioned(coll) { // an index is of all rows
 		return nil, nil
 	}

@@ -18,10 +18,10 @@ type previewDoc struct {
 
 // preview is the picture of the service for previews of links (The Open Graph protocol, og:image): the area that it covers over a
 // grid of degrees, with the outlines of the first collection of areas where data need no key.
-func (s *Server) preview(c *call) (*answer, error) {
+func (s *Kit) preview(c *Call) (*Answer, error) {
 	svc := &s.cfg.Service
 	doc := previewDoc{svc.Title.In(c.lang), svc.Description.In(c.lang), c.selfLinks("/preview.png")}
-	a := &answer{JSON: doc, Links: doc.Links}
+	a := &Answer{JSON: doc, Links: doc.Links}
 	if c.rep.F != asPNG.F {
 		return a, nil
 	}
@@ -35,7 +35,7 @@ func (s *Server) preview(c *call) (*answer, error) {
 
 // previewPNG is the picture. It is painted once for each catalog, and again when there are levels whose borders neighbours share, since that takes longer than
 // most answers, and anyone may ask. It is fleeting until then, and when the outlines were out of reach.
-func (c *call) previewPNG() (data []byte, fleeting bool, err error) {
+func (c *Call) previewPNG() (data []byte, fleeting bool, err error) {
 	v := c.previewView()
 	o, err := c.previewOutliner(v)
 	key := c.cat.Version
@@ -69,7 +69,7 @@ type previewView struct {
 	plane  crs.ID
 }
 
-func (c *call) previewView() (v previewView) {
+func (c *Call) previewView() (v previewView) {
 	v.whole = c.country()
 	for _, coll := range c.cat.Collections {
 		if v.whole == nil && coll.Public && coll.Extent != nil {
@@ -83,7 +83,7 @@ func (c *call) previewView() (v previewView) {
 }
 
 // previewOutliner makes the outlines of the picture; nil where it shows an extent alone.
-func (c *call) previewOutliner(v previewView) (*outliner, error) {
+func (c *Call) previewOutliner(v previewView) (*outliner, error) {
 	if v.extent == nil || c.s.cfg.Auth != "open" || v.whole != c.country() {
 		return nil, nil
 	}

@@ -53,9 +53,9 @@ func (f *processField) fill(value string) {
 }
 
 // processPage makes the form of a process from its description.
-func (c *call) processPage(d ogcapi.Process) processView {
+func (c *Call) processPage(d ogcapi.Process) processView {
 	v := processView{Process: d, Upload: uploads[d.ID]}
-	upload := slices.IndexFunc(c.s.routes, func(rt *route) bool { return v.Upload != "" && rt.Path == v.Upload })
+	upload := slices.IndexFunc(c.s.routes, func(rt *Route) bool { return v.Upload != "" && rt.Path == v.Upload })
 	for _, o := range d.JobControlOptions {
 		v.Async = v.Async || o == process.Async
 	}
@@ -98,7 +98,7 @@ func (c *call) processPage(d ogcapi.Process) processView {
 }
 
 // offer puts a field into the form for a file, where that has a parameter of its name.
-func (c *call) offer(f *processField, p *param) {
+func (c *Call) offer(f *processField, p *Param) {
 	if p == nil {
 		return
 	}
@@ -111,7 +111,7 @@ func (c *call) offer(f *processField, p *param) {
 }
 
 // inputChoices are the values that an input can have, in words where there are any: those of the catalogues, the titles of collections and of formats.
-func (c *call) inputChoices(input string, values []string) (out choices) {
+func (c *Call) inputChoices(input string, values []string) (out choices) {
 	for _, v := range values {
 		x := choice{Value: v, Title: v}
 		name := input + "." + v
@@ -132,7 +132,7 @@ func (c *call) inputChoices(input string, values []string) (out choices) {
 }
 
 // processForm is the page of a process with what was typed.
-func (s *Server) processForm(c *call, f page.Faulty) (*page.Page, error) {
+func (s *Kit) processForm(c *Call, f page.Faulty) (*page.Page, error) {
 	if !c.form {
 		return nil, nil
 	}
@@ -170,7 +170,7 @@ func isTable(schema map[string]any) bool {
 }
 
 // readProcessForm makes the body of an execution of the fields of the form. Fields that are empty are not sent.
-func (c *call) readProcessForm(d ogcapi.Process) ([]byte, error) {
+func (c *Call) readProcessForm(d ogcapi.Process) ([]byte, error) {
 	if err := c.readForm(maxExecute); err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ const (
 )
 
 // processes lists the processes (OGC 18-062r2, 7.9).
-func (s *Server) processes(c *call) (*answer, error) {
+func (s *Kit) processes(c *Call) (*Answer, error) {
 	all := s.processList.All()
 	asked := c.params.(*processesParams)
 	doc := ogcapi.Processes{Processes: []ogcapi.ProcessSummary{}, Links: append(c.selfLinks("/processes"), c.listPages("/processes", asked.offset, asked.limit, len(all))...)}
@@ -37,7 +37,7 @@ func (s *Server) processes(c *call) (*answer, error) {
 	}
 	view := processesView{Processes: doc.Processes}
 	view.Prev, view.Next = pagesBeside(doc.Links)
-	return &answer{JSON: doc, LD: ld, Links: doc.Links, Page: &page.Page{Name: "processes", Title: c.text("processes.title"), Data: view},
+	return &Answer{JSON: doc, LD: ld, Links: doc.Links, Page: &page.Page{Name: "processes", Title: c.text("processes.title"), Data: view},
 		Fleeting: c.values.Has("limit") || c.values.Has("offset")}, nil // there is a document for each number, and nobody asks for it again
 }
 
@@ -48,18 +48,18 @@ type processesView struct {
 }
 
 // process describes one process (OGC 18-062r2, 7.10).
-func (s *Server) process(c *call) (*answer, error) {
+func (s *Kit) process(c *Call) (*Answer, error) {
 	p, err := c.findProcess()
 	if err != nil {
 		return nil, err
 	}
 	d := c.describeProcess(p)
 	view := c.processPage(d)
-	return &answer{JSON: d, Links: d.Links, Page: &page.Page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &view}}, nil
+	return &Answer{JSON: d, Links: d.Links, Page: &page.Page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &view}}, nil
 }
 
 // findProcess is the process that the path names (OGC 18-062r2, 7.10.3).
-func (c *call) findProcess() (process.Process, error) {
+func (c *Call) findProcess() (process.Process, error) {
 	p, ok := c.s.processList.Find(c.pathParam("processId"))
 	if !ok {
 		e := problem.Of(problem.NotFoundf("there is no process %q; %s/processes lists all", clip(c.pathParam("processId")), c.base()))
@@ -70,7 +70,7 @@ func (c *call) findProcess() (process.Process, error) {
 }
 
 // describeProcess is the description of a process as the service offers it, with links.
-func (c *call) describeProcess(p process.Process) ogcapi.Process {
+func (c *Call) describeProcess(p process.Process) ogcapi.Process {
 	d := p.Describe(c.cat, c.lang)
 	if c.s.jobs.kept == nil {
 		d.JobControlOptions = slices.DeleteFunc(slices.Clone(d.JobControlOptions), func(o string) bool { return o != process.Sync })

@@ -24,7 +24,7 @@ func profileName(id string) string {
 }
 
 // profileLinks tell the profile of an answer in GeoJSON. Other representations have none.
-func (c *call) profileLinks() []ogcapi.Link {
+func (c *Call) profileLinks() []ogcapi.Link {
 	p, ok := c.params.(profiled)
 	if c.rep.F != asGeoJSON.F || !ok {
 		return nil
@@ -41,7 +41,7 @@ func (c *call) profileLinks() []ogcapi.Link {
 }
 
 // profileNames are the profiles that the call's collection has.
-func (c *call) profileNames() []string {
+func (c *Call) profileNames() []string {
 	if isVersioned(c.coll) {
 		return append(slices.Clip(profiles), versionProfiles...)
 	}
@@ -49,7 +49,7 @@ func (c *call) profileNames() []string {
 }
 
 // links that a document in GeoJSON repeats: those of its header, with its profile where one was asked for.
-func (c *call) withProfile(links []ogcapi.Link) []ogcapi.Link {
+func (c *Call) withProfile(links []ogcapi.Link) []ogcapi.Link {
 	if len(c.values["profile"]) == 0 {
 		return links
 	}
@@ -57,7 +57,7 @@ func (c *call) withProfile(links []ogcapi.Link) []ogcapi.Link {
 }
 
 // jsonFG reports whether GeoJSON is written as JSON-FG, and whether with geometries in CRS84 beside places in another system.
-func (c *call) jsonFG() (is, plus bool) {
+func (c *Call) jsonFG() (is, plus bool) {
 	switch c.output().profile {
 	case "jsonfg":
 		return true, false
@@ -74,7 +74,7 @@ type membersEncoder interface {
 }
 
 // members gives the encoder of the features of an answer in GeoJSON.
-func (c *call) members() (membersEncoder, error) {
+func (c *Call) members() (membersEncoder, error) {
 	if is, plus := c.jsonFG(); is {
 		return c.jsonFGEncoder(plus)
 	}
@@ -82,7 +82,7 @@ func (c *call) members() (membersEncoder, error) {
 }
 
 // membersKind is the kind of the fragments that members makes.
-func (c *call) membersKind() feature.Kind {
+func (c *Call) membersKind() feature.Kind {
 	switch is, plus := c.jsonFG(); {
 	case plus:
 		return feature.KindJSONFGPlus
@@ -92,12 +92,12 @@ func (c *call) membersKind() feature.Kind {
 	return feature.KindMembers
 }
 
-func (c *call) jsonFGEncoder(plus bool) (*feature.JSONFG, error) {
+func (c *Call) jsonFGEncoder(plus bool) (*feature.JSONFG, error) {
 	return feature.NewJSONFG(c.written(), feature.Options{CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry, Precision: c.output().precision}, plus)
 }
 
 // appendRoot appends what a document in GeoJSON says besides its features or those of its one feature, each with a comma behind it.
-func (c *call) appendRoot(dst []byte) ([]byte, error) {
+func (c *Call) appendRoot(dst []byte) ([]byte, error) {
 	is, plus := c.jsonFG()
 	if !is {
 		return appendCRS(dst, c.output().crs), nil

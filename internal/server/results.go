@@ -18,7 +18,7 @@ import (
 
 // sendResults answers with the outputs of an execution: raw, one as it is and several as multipart/related, or as one document (OGC 18-062r2, 7.11.4).
 // Outputs that are wanted by reference are links, in a raw answer in the header Link.
-func (c *call) sendResults(w http.ResponseWriter, results []result, req *process.Request) error {
+func (c *Call) sendResults(w http.ResponseWriter, results []result, req *process.Request) error {
 	h := w.Header()
 	h.Set("Vary", varyKeyed)
 	h.Set("Cache-Control", "private, no-store")
@@ -49,7 +49,7 @@ func (c *call) sendResults(w http.ResponseWriter, results []result, req *process
 }
 
 // sendResult answers with one output, as it is; parts of it by the header Range.
-func (c *call) sendResult(w http.ResponseWriter, r result) error {
+func (c *Call) sendResult(w http.ResponseWriter, r result) error {
 	h := w.Header()
 	h.Set("Content-Type", charsetOf(r.media))
 	if r.name != "" {
@@ -75,7 +75,7 @@ func charsetOf(media string) string {
 }
 
 // sendParts answers with several outputs, each a part with its name as Content-ID (RFC 2387).
-func (c *call) sendParts(w http.ResponseWriter, results []result) error {
+func (c *Call) sendParts(w http.ResponseWriter, results []result) error {
 	m := multipart.NewWriter(w)
 	w.Header().Set("Content-Type", mime.FormatMediaType("multipart/related", map[string]string{"boundary": m.Boundary(), "type": results[0].media}))
 	w.WriteHeader(http.StatusOK)
@@ -100,7 +100,7 @@ func (c *call) sendParts(w http.ResponseWriter, results []result) error {
 
 // sendDocument answers with a JSON object of the outputs by name (OGC 18-062r2, 7.11.4.1): numbers, texts, lists and boxes as they are, other objects
 // and files as qualified values, what is wanted by reference as a link.
-func (c *call) sendDocument(w http.ResponseWriter, results []result) error {
+func (c *Call) sendDocument(w http.ResponseWriter, results []result) error {
 	w.Header().Set("Content-Type", "application/json")
 	if c.r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)

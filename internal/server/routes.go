@@ -11,29 +11,30 @@ import (
 	"grense/openapi"
 )
 
-// A route is one resource of the service. This table drives everything that the surface promises: the router, the check for
+// A Route is one resource of the service. This table drives everything that the surface promises: the router, the check for
 // unknown parameters, negotiation, the OpenAPI document, conformsTo, the key check and the headers for other origins. A route that
 // speaks another protocol than this API has Serve.
-type route struct {
+type Route struct {
 	Path        string          // below the mount, as chi writes it; "" is the landing page. Its variables are those of pathVariables
 	Alias       string          // another spelling, served but not documented
 	Root        bool            // at the root of the server only, not at each mount
 	Op          string          // operationId of the GET; the name of the route in logs and metrics
+	After       string          // Op of the route that it follows in the API definition; "": the last one
 	Tag         string          // group in the API definition
 	Summary     string          // in the API definition
 	Description string          // the same; what is not Hidden has one
-	Params      []*param        // query parameters besides f and lang
-	New         func(*call) any // makes the struct that Params are read into, with its defaults; nil where Params is
-	Formats     []rep           // representations; the first answers */*
+	Params      []*Param        // query parameters besides f and lang
+	New         func(*Call) any // makes the struct that Params are read into, with its defaults; nil where Params is
+	Formats     []Format        // representations; the first answers */*
 	Schema      schemaOf        // of the answer in JSON; every route of the API definition that has such an answer has one
 	Data        bool            // needs a key
 	Fields      bool            // queryables of the collection are query parameters too
 	Classes     []string        // conformance classes whose tests are green
-	Get         func(*call) (*answer, error)
-	Stream      func(*call, http.ResponseWriter) error // instead of Get: writes the answer by itself
-	Post        func(*call, http.ResponseWriter) error
-	Delete      func(*call, http.ResponseWriter) error
-	Form        func(*call, page.Faulty) (*page.Page, error) // the form that people ask by, when what they asked is wrong; nil: a page that tells so
+	Get         func(*Call) (*Answer, error)
+	Stream      func(*Call, http.ResponseWriter) error // instead of Get: writes the answer by itself
+	Post        func(*Call, http.ResponseWriter) error
+	Delete      func(*Call, http.ResponseWriter) error
+	Form        func(*Call, page.Faulty) (*page.Page, error) // the form that people ask by, when what they asked is wrong; nil: a page that tells so
 	Body        string                                       // schema of the body of Post, in the API definition
 	Asks        bool                                         // POST asks the same as GET, with a filter in CQL2 JSON as its body
 	NoAccept    bool                                         // the first representation answers whatever Accept says, when f is not given
@@ -46,7 +47,7 @@ type route struct {
 	Lineage     bool                                         // only for data with a history of divisions; below a collection: only where its ids are codes of one
 	Versions    bool                                         // of a collection: only where features have versions
 
-	Serve func(rt *route, mount string) http.Handler // instead of all others: answers every method by itself
+	Serve func(rt *Route, mount string) http.Handler // instead of all others: answers every method by itself
 }
 
 // schemaOf gives the name of a schema in the API definition; coll is that of the path, nil for routes that are below none.
@@ -65,14 +66,14 @@ func featureSchema(coll *store.Collection) string { return openapi.SchemaOf(coll
 type pathVariable struct {
 	Name        string
 	Description string
-	Values      func(c *call) []string // all that there are; nil: not listed in the API definition
+	Values      func(c *Call) []string // all that there are; nil: not listed in the API definition
 	Schema      map[string]any         // in the API definition; nil: a text
 }
 
 // pathVariables are those of all routes, but for the collection: the API definition has literal paths for each.
 var pathVariables = []pathVariable{
 	{Name: "featureId", Description: "Id of the feature"},
-	{Name: "tileMatrixSetId", Description: "Id of the tile matrix set", Values: func(c *call) (ids []string) {
+	{Name: "tileMatrixSetId", Description: "Id of the tile matrix set", Values: func(c *Call) (ids []string) {
 		sets := tile.All()
 		if strings.Contains(c.rt.Path, "/tiles/") {
 			sets = c.here()
@@ -90,7 +91,7 @@ var pathVariables = []pathVariable{
 	{Name: "code", Description: "The code"},
 	{Name: "jobId", Description: "Id of the job"},
 	{Name: "outputId", Description: "Id of the output"},
-	{Name: "processId", Description: "Id of the process", Values: func(c *call) (ids []string) {
+	{Name: "processId", Description: "Id of the process", Values: func(c *Call) (ids []string) {
 		for _, p := range c.s.processList.All() {
 			ids = append(ids, p.ID())
 		}
@@ -130,45 +131,45 @@ func cql2Classes() []string {
 }
 
 // always is a handler that is the same at each mount.
-func always(h http.HandlerFunc) func(*route, string) http.Handler {
-	return func(*route, string) http.Handler { return h }
+func always(h http.HandlerFunc) func(*Route, string) http.Handler {
+	return func(*Route, string) http.Handler { return h }
 }
 
 // table is the whole surface: the API in the order of its definition, its pages besides, and what speaks other protocols.
 // Besides there are only /metrics, on a listener of its own (metrics.go), and what answers until the data are open (cmd/grense/opening.go).
-func (s *Server) table() []*route {
-	return []*route{
+func (s *Kit) table() []*Route {
+	return []*Route{
 		{Path: "", Op: "getLandingPage", Tag: "Capabilities", Summary: "Landing page",
 			Description: "Title, description and links to all parts of the service. Start here.",
-			Formats:     []rep{asJSON, asJSONLD, asHTML}, Schema: schema("landingPage"), Get: s.landing, Draws: true,
+			Formats:     []Format{asJSON, asJSONLD, asHTML}, Schema: schema("landingPage"), Get: s.landing, Draws: true,
 			Classes: []string{common1 + "core", common1 + "landing-page", common1 + "json", common1 + "html", features1 + "core", features1 + "html"}},
 		{Path: "/openapi", Alias: "/api", Op: "getApiDefinition", Tag: "Capabilities", Summary: "This document",
 			Description: "The definition of the API as OpenAPI 3.0, in JSON, YAML or as a page.",
-			Formats:     []rep{asOpenAPI, asYAML, asHTML}, Schema: schema("openapi"), NoAccept: true, Get: s.apiDefinition, Params: []*param{paramUI}, New: newAPIParams,
+			Formats:     []Format{asOpenAPI, asYAML, asHTML}, Schema: schema("openapi"), NoAccept: true, Get: s.apiDefinition, Params: []*Param{paramUI}, New: newAPIParams,
 			Classes: []string{common1 + "oas30", features1 + "oas30"}},
 		{Path: "/conformance", Op: "getConformance", Tag: "Capabilities", Summary: "Conformance classes",
 			Description: "The conformance classes of OGC standards that the service passes.",
-			Formats:     []rep{asJSON, asHTML}, Schema: schema("conformance"), Get: s.conformance},
+			Formats:     []Format{asJSON, asHTML}, Schema: schema("conformance"), Get: s.conformance},
 		{Path: "/collections", Op: "getCollections", Tag: "Collections", Summary: "All collections",
 			Description: "The collections with their extents, coordinate systems and links, those that are sought page by page.",
-			Params:      []*param{paramCollectionsLimit, paramCollectionsOffset, paramCollectionsQ, paramCollectionsBBox, paramCollectionsTime}, New: newCollectionsParams,
-			Formats: []rep{asJSON, asJSONLD, asHTML}, Schema: schema("collections"), Get: s.collections,
+			Params:      []*Param{paramCollectionsLimit, paramCollectionsOffset, paramCollectionsQ, paramCollectionsBBox, paramCollectionsTime}, New: newCollectionsParams,
+			Formats: []Format{asJSON, asJSONLD, asHTML}, Schema: schema("collections"), Get: s.collections,
 			Classes: []string{common2 + "collections", common2s + "collections", common2 + "json", common2s + "json", common2 + "html", common2s + "html"}},
 		{Path: "/collections/{collectionId}", Op: "getCollection", Tag: "Collections", Summary: "One collection",
 			Description: "Extent, coordinate systems, number of features and links of a collection.",
-			Formats:     []rep{asJSON, asJSONLD, asHTML}, Schema: schema("collection"), Get: s.collection, Draws: true},
+			Formats:     []Format{asJSON, asJSONLD, asHTML}, Schema: schema("collection"), Get: s.collection, Draws: true},
 		{Path: "/collections/{collectionId}/schema", Op: "getSchema", Tag: "Collections", Summary: "Schema of the features",
 			Description: "The properties of the features as JSON Schema, with their roles and formats (OGC 23-058r2).",
-			Formats:     []rep{asSchema, asHTML, asXSD}, Schema: schema("jsonSchema"), Get: s.schema,
+			Formats:     []Format{asSchema, asHTML, asXSD}, Schema: schema("jsonSchema"), Get: s.schema,
 			Classes: []string{common3 + "schemas", common3 + "returnables-and-receivables", common3 + "advanced-property-roles", common3 + "references", features5 + "schemas"}},
 		{Path: "/collections/{collectionId}/queryables", Op: "getQueryables", Tag: "Collections", Summary: "Properties to filter by",
 			Description: "The properties that can be used in filters and as query parameters, as JSON Schema (OGC 19-079r2).",
-			Formats:     []rep{asSchema, asHTML}, Schema: schema("jsonSchema"), Get: s.queryables,
+			Formats:     []Format{asSchema, asHTML}, Schema: schema("jsonSchema"), Get: s.queryables,
 			Classes: []string{features3 + "queryables", features3 + "queryables-query-parameters", common3 + "queryables"}},
 		{Path: "/collections/{collectionId}/items", Op: "getFeatures", Tag: "Data", Summary: "Features",
 			Description: "A page of features that match all conditions asked for, with the number of all matches and links to the pages beside it.",
 			Data:        true, Fields: true,
-			Params: []*param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
+			Params: []*Param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
 				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramZoomLevel, paramResultType, paramProfile, paramDialect, paramPrecision}, New: newItemsParams,
 			Formats: s.itemsReps(), Schema: featuresSchema, Stream: s.items, Asks: true, Kept: true, Form: s.itemsForm,
 			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+"features-filter",
@@ -177,136 +178,136 @@ func (s *Server) table() []*route {
 		{Path: "/collections/{collectionId}/download", Op: "getDownload", Tag: "Data", Summary: "All features as a file",
 			Description: "All features that match all conditions asked for, as one file. Where the answer names a state of the data in Content-Location, the file can be resumed under that address.",
 			Data:        true, Fields: true,
-			Params: []*param{paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
+			Params: []*Param{paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
 				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramZoomLevel, paramProfile, paramDialect, paramPrecision, paramRevision}, New: newDownloadParams,
 			Formats: s.downloadReps(), Schema: fileSchema, Stream: s.download},
 		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature",
 			Description: "One feature by its id.",
 			Data:        true,
-			Params:      []*param{paramCRS, paramProperties, paramSkipGeometry, paramZoomLevel, paramProfile, paramPrecision, paramVersion}, New: newItemParams, Formats: []rep{asGeoJSON, asGeoJSONLD, asHTML}, Schema: featureSchema, Stream: s.item, Kept: true},
+			Params:      []*Param{paramCRS, paramProperties, paramSkipGeometry, paramZoomLevel, paramProfile, paramPrecision, paramVersion}, New: newItemParams, Formats: []Format{asGeoJSON, asGeoJSONLD, asHTML}, Schema: featureSchema, Stream: s.item, Kept: true},
 		{Path: "/collections/{collectionId}/items/{featureId}/versions", Op: "getVersions", Tag: "Data", Summary: "All versions of a feature",
 			Description: "The time map of a feature (RFC 7089): a link to each of its versions, with the moment from which it is valid.",
-			Data:        true, Versions: true, Formats: []rep{asJSON, asHTML, asLinkFormat}, Schema: schema("timeMap"), Stream: s.versions, Kept: true},
+			Data:        true, Versions: true, Formats: []Format{asJSON, asHTML, asLinkFormat}, Schema: schema("timeMap"), Stream: s.versions, Kept: true},
 		{Path: "/collections/{collectionId}/items/{featureId}/lineage", Op: "getLineage", Tag: "History", Summary: "Lineage of a feature",
 			Description: "What a division was made of and what became of it, event by event: renamings, renumberings, mergers, splits. Of a code that was given up as well. With until also what it is, or was, on that day. Shares are told where they are known, and never guessed.",
-			Data:        true, Lineage: true, Params: []*param{paramDirection, paramUntil, paramAt}, New: newHistoryParams, Formats: []rep{asJSON, asHTML}, Schema: schema("lineage"), Stream: s.lineage},
+			Data:        true, Lineage: true, Params: []*Param{paramDirection, paramUntil, paramAt}, New: newHistoryParams, Formats: []Format{asJSON, asHTML}, Schema: schema("lineage"), Stream: s.lineage},
 		{Path: "/collections/{collectionId}/sortables", Op: "getSortables", Tag: "Collections", Summary: "Properties to sort by",
 			Description: "The properties that sortby takes, as JSON Schema.",
-			Formats:     []rep{asSchema, asHTML}, Schema: schema("jsonSchema"), Get: s.sortables, Classes: []string{common3 + "sortables", features8 + "sortables"}},
+			Formats:     []Format{asSchema, asHTML}, Schema: schema("jsonSchema"), Get: s.sortables, Classes: []string{common3 + "sortables", features8 + "sortables"}},
 		{Path: "/collections/{collectionId}/tiles", Op: "collection.vector.getTileSetsList", Tag: "Tiles", Summary: "Tilesets of a collection",
 			Description: "The tile matrix sets in which there are vector tiles of the collection, with the limits of each (OGC 20-057).",
-			Formats:     []rep{asJSON, asHTML}, Schema: schema("tileSets"), Get: s.tilesets, Draws: true, Drawn: true,
+			Formats:     []Format{asJSON, asHTML}, Schema: schema("tileSets"), Get: s.tilesets, Draws: true, Drawn: true,
 			Classes: []string{tiles1 + "core", tiles1 + "tilesets-list", tiles1 + "geodata-tilesets", tiles1 + "oas30"}},
 		{Path: "/collections/{collectionId}/tiles/{tileMatrixSetId}", Alias: "/collections/{collectionId}/tiles/{tileMatrixSetId}/metadata", Op: "collection.vector.getTileSet",
 			Tag: "Tiles", Summary: "One tileset of a collection",
 			Description: "The layer, limits and address of the tiles of a collection in a tile matrix set. TileJSON, for map libraries, is of WebMercatorQuad only.",
-			Formats:     []rep{asJSON, asHTML, asTileJSON}, Schema: schema("tileSet"), New: newTileParams, Get: s.tileset, Draws: true, Drawn: true,
+			Formats:     []Format{asJSON, asHTML, asTileJSON}, Schema: schema("tileSet"), New: newTileParams, Get: s.tileset, Draws: true, Drawn: true,
 			Classes: []string{tiles1 + "tileset", tms2 + "json-tilesetmetadata", tms2 + "tilesetmetadata", tms2 + "json-tilematrixsetlimits", tms2 + "tilematrixsetlimits"}},
 		{Path: "/collections/{collectionId}/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}", Op: "collection.vector.getTile", Tag: "Tiles", Summary: "One tile of a collection",
 			Description: "The features in a tile as Mapbox Vector Tile. The layer has the id of the collection; 204 says that there is nothing in the tile.",
-			Data:        true, Drawn: true, Params: tileFilters, New: newTileParams, Formats: []rep{asMVT}, Stream: s.tile, Classes: []string{tiles1 + "mvt"}},
+			Data:        true, Drawn: true, Params: tileFilters, New: newTileParams, Formats: []Format{asMVT}, Stream: s.tile, Classes: []string{tiles1 + "mvt"}},
 		{Path: "/collections/{collectionId}/style", Op: "getStyle", Tag: "Tiles", Summary: "Style of a collection",
 			Description: "How the collection may look in a map library: a style of MapLibre (Mapbox style specification, version 8) over the tiles in WebMercatorQuad.",
-			Formats:     []rep{asStyle}, Schema: schema("mapStyle"), New: newStyleParams, Get: s.style, Drawn: true},
+			Formats:     []Format{asStyle}, Schema: schema("mapStyle"), New: newStyleParams, Get: s.style, Drawn: true},
 		{Path: "/tiles", Op: "dataset.vector.getTileSetsList", Tag: "Tiles", Summary: "Tilesets of all data",
 			Description: "The tile matrix sets in which there are vector tiles of all collections together, a layer for each (OGC 20-057).",
-			Formats:     []rep{asJSON, asHTML}, Schema: schema("tileSets"), Get: s.tilesets, Draws: true, Classes: []string{tiles1 + "dataset-tilesets"}},
+			Formats:     []Format{asJSON, asHTML}, Schema: schema("tileSets"), Get: s.tilesets, Draws: true, Classes: []string{tiles1 + "dataset-tilesets"}},
 		{Path: "/tiles/{tileMatrixSetId}", Alias: "/tiles/{tileMatrixSetId}/metadata", Op: "dataset.vector.getTileSet", Tag: "Tiles", Summary: "One tileset of all data",
 			Description: "The layers, limits and address of tiles in a tile matrix set. TileJSON, for map libraries, is of WebMercatorQuad only.",
-			Params:      []*param{paramCollections}, New: newTileParams, Formats: []rep{asJSON, asHTML, asTileJSON}, Schema: schema("tileSet"), Get: s.tileset, Draws: true,
+			Params:      []*Param{paramCollections}, New: newTileParams, Formats: []Format{asJSON, asHTML, asTileJSON}, Schema: schema("tileSet"), Get: s.tileset, Draws: true,
 			Classes: []string{tiles1 + "collections-selection"}},
 		{Path: "/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}", Op: "dataset.vector.getTile", Tag: "Tiles", Summary: "One tile of all data",
 			Description: "The features of several collections in a tile as Mapbox Vector Tile, a layer for each; 204 says that there is nothing in the tile. Filters hold for each layer.",
-			Data:        true, Params: append([]*param{paramCollections}, tileFilters...), New: newTileParams, Formats: []rep{asMVT}, Stream: s.tile},
+			Data:        true, Params: append([]*Param{paramCollections}, tileFilters...), New: newTileParams, Formats: []Format{asMVT}, Stream: s.tile},
 		{Path: "/style", Op: "getDatasetStyle", Tag: "Tiles", Summary: "Style of all data",
 			Description: "How the data may look in a map library: a style of MapLibre (Mapbox style specification, version 8) over the tiles in WebMercatorQuad.",
-			Params:      []*param{paramCollections}, New: newStyleParams, Formats: []rep{asStyle}, Schema: schema("mapStyle"), Get: s.style},
+			Params:      []*Param{paramCollections}, New: newStyleParams, Formats: []Format{asStyle}, Schema: schema("mapStyle"), Get: s.style},
 		{Path: "/functions", Op: "getFunctions", Tag: "Capabilities", Summary: "Functions that filters may call",
 			Description: "The functions that filters may call, with the types of their arguments.",
-			Formats:     []rep{asJSON, asHTML}, Schema: schema("functions"), Get: s.functions},
+			Formats:     []Format{asJSON, asHTML}, Schema: schema("functions"), Get: s.functions},
 		{Path: "/TileMatrixSets", Alias: "/tileMatrixSets", Op: "getTileMatrixSetsList", Tag: "Tiling schemes", Summary: "All tile matrix sets",
 			Description: "The tile matrix sets that the service knows.",
-			Formats:     []rep{asJSON, asHTML}, Schema: schema("tileMatrixSets"), Get: s.tileMatrixSets,
+			Formats:     []Format{asJSON, asHTML}, Schema: schema("tileMatrixSets"), Get: s.tileMatrixSets,
 			Classes: []string{tms2 + "tilematrixset", tms2 + "json-tilematrixset"}},
 		{Path: "/TileMatrixSets/{tileMatrixSetId}", Alias: "/tileMatrixSets/{tileMatrixSetId}", Op: "getTileMatrixSet", Tag: "Tiling schemes",
 			Summary:     "One tile matrix set",
 			Description: "Coordinate system, origin and levels of a tile matrix set (OGC 17-083r4).",
-			Formats:     []rep{asJSON, asHTML}, Schema: schema("tileMatrixSet"), Get: s.tileMatrixSet},
+			Formats:     []Format{asJSON, asHTML}, Schema: schema("tileMatrixSet"), Get: s.tileMatrixSet},
 		{Path: "/lookup", Op: "lookup", Tag: "Data", Summary: "The divisions at a point",
 			Description: "Codes, names and properties of every division that covers a point or has it on its border, the largest kind first, in one answer. Outside of all: an empty answer with the nearest division and its distance.",
-			Data:        true, Params: []*param{paramLon, paramLat, paramLookupCRS, paramLookupCollections, paramLookupTime, paramProfile}, New: newLookupParams,
-			Formats: []rep{asGeoJSON, asHTML}, Schema: schema("lookup"), Stream: s.lookup, Kept: true, Form: s.lookupForm},
+			Data:        true, Params: []*Param{paramLon, paramLat, paramLookupCRS, paramLookupCollections, paramLookupTime, paramProfile}, New: newLookupParams,
+			Formats: []Format{asGeoJSON, asHTML}, Schema: schema("lookup"), Stream: s.lookup, Kept: true, Form: s.lookupForm},
 		{Path: "/search", Op: "search", Tag: "Data", Summary: "Search in all collections",
 			Description: "The best hits of each collection, divisions first, with what kind they are and where they lie. A word of type (kommune, fylke, county and the like) chooses the collection, one of the types of places (by, farm) those of that type. The page of a position leads to /lookup.",
-			Data:        true, Params: []*param{paramSearch}, New: newSearchParams, Formats: []rep{asJSON, asHTML}, Schema: schema("search"), Stream: s.search, Form: s.searchForm},
+			Data:        true, Params: []*Param{paramSearch}, New: newSearchParams, Formats: []Format{asJSON, asHTML}, Schema: schema("search"), Stream: s.search, Form: s.searchForm},
 		{Path: "/codes", Op: "getCodeSchemes", Tag: "History", Summary: "Schemes of codes",
 			Description: "The schemes of codes whose history is known, such as those of municipalities and counties.",
-			Lineage:     true, Formats: []rep{asJSON, asCSV, asHTML}, Schema: schema("codeSchemes"), Get: s.schemes},
+			Lineage:     true, Formats: []Format{asJSON, asCSV, asHTML}, Schema: schema("codeSchemes"), Get: s.schemes},
 		{Path: "/codes/{schemeId}", Op: "getCodes", Tag: "History", Summary: "The codes of a scheme",
 			Description: "The codes of a scheme that are in use on a day, with their names, in the order of codes; without datetime those of today.",
-			Lineage:     true, Params: []*param{paramCodesLimit, paramCodesOffset, paramAt}, New: newHistoryParams,
-			Formats: []rep{asJSON, asCSV, asHTML}, Schema: schema("codesOfScheme"), Get: s.codesOf},
+			Lineage:     true, Params: []*Param{paramCodesLimit, paramCodesOffset, paramAt}, New: newHistoryParams,
+			Formats: []Format{asJSON, asCSV, asHTML}, Schema: schema("codesOfScheme"), Get: s.codesOf},
 		{Path: "/codes/{schemeId}/{code}", Op: "getCode", Tag: "History", Summary: "What a code stands for, or stood for",
 			Description: "The divisions that a code stood for, each with its time, its parent and what it became; with datetime the one of that day. Codes are used again, so that there may be several.",
-			Lineage:     true, Params: []*param{paramAt}, New: newHistoryParams, Formats: []rep{asJSON, asHTML}, Schema: schema("codeHistory"), Get: s.code},
+			Lineage:     true, Params: []*Param{paramAt}, New: newHistoryParams, Formats: []Format{asJSON, asHTML}, Schema: schema("codeHistory"), Get: s.code},
 		{Path: "/changes", Op: "getChanges", Tag: "History", Summary: "What has changed in the data",
 			Description: "The log of changes, onwards from a number: numbers have no gaps, and nothing in the log is ever another. add, update and remove are of one feature, which is read at href; load says that a collection is new or has another schema, and is to be taken whole; drop, that it is gone or no longer recorded. A copy that does this, and goes on with after= the last number, ends equal to the data. What lies between two looks at the data is one change.",
-			Data:        true, Feed: true, Params: []*param{paramAfter, paramChangesLimit}, New: newChangesParams, Formats: []rep{asJSON, asAtom, asJSONFeed, asHTML}, Schema: schema("changes"), Stream: s.changes},
+			Data:        true, Feed: true, Params: []*Param{paramAfter, paramChangesLimit}, New: newChangesParams, Formats: []Format{asJSON, asAtom, asJSONFeed, asHTML}, Schema: schema("changes"), Stream: s.changes},
 		{Path: "/changes/latest", Op: "getLatestChanges", Tag: "History", Summary: "The latest changes of the data",
 			Description: "The last changes, the last first, and the number of the last one: where a copy that is taken now goes on.",
-			Data:        true, Feed: true, Params: []*param{paramLatestLimit}, New: newLatestParams, Formats: []rep{asJSON, asAtom, asJSONFeed, asHTML}, Schema: schema("changes"), Stream: s.latestChanges},
+			Data:        true, Feed: true, Params: []*Param{paramLatestLimit}, New: newLatestParams, Formats: []Format{asJSON, asAtom, asJSONFeed, asHTML}, Schema: schema("changes"), Stream: s.latestChanges},
 		{Path: "/enrich", Op: "enrich", Tag: "Data", Summary: "Add divisions to a table",
 			Description: "Takes a table of points or codes, CSV with a header or a JSON object a line, and answers with the same rows in the same order, as they come in, with the id and title of the division of each collection behind them (of several at a point the first by id), and why in enrich_error where a row could not be read. The trailer Enrich-Report counts rows as JSON, codes that matched with zeros that they had lost among them.",
-			Data:        true, Params: []*param{paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime, paramEnrichCollections}, New: newEnrichParams,
-			Formats: []rep{asCSV, asLines}, NoAccept: true, Form: s.tableAgain, Post: s.enrich},
+			Data:        true, Params: []*Param{paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime, paramEnrichCollections}, New: newEnrichParams,
+			Formats: []Format{asCSV, asLines}, NoAccept: true, Form: s.tableAgain, Post: s.enrich},
 		{
 			Path: "/harmonise", Op: "harmonise", Tag: "History", Summary: "Harmonise a series",
 			Description: "Takes a table of codes, days and values, CSV with a header or a JSON object a line, to the divisions of one day: code, name, date, value, mark (exact, estimated or missing) and why. " +
 				"Nothing is guessed. The answer begins when the table has ended. The trailer Harmonise-Report counts rows and cells as JSON, with the totals and the first rows that were skipped.",
-			Data: true, Lineage: true, New: newHarmoniseParams, Formats: []rep{asCSV, asLines}, NoAccept: true, Form: s.tableAgain, Post: s.harmonise,
-			Params: []*param{paramHarmoniseTo, paramHarmoniseScheme, paramHarmoniseCode, paramHarmoniseDate, paramHarmoniseValue, paramHarmoniseBy,
+			Data: true, Lineage: true, New: newHarmoniseParams, Formats: []Format{asCSV, asLines}, NoAccept: true, Form: s.tableAgain, Post: s.harmonise,
+			Params: []*Param{paramHarmoniseTo, paramHarmoniseScheme, paramHarmoniseCode, paramHarmoniseDate, paramHarmoniseValue, paramHarmoniseBy,
 				paramHarmoniseKind, paramHarmoniseWeights, paramHarmoniseSkip, paramHarmoniseInterval},
 		},
 		{Path: "/processes", Op: "getProcesses", Tag: "Processes", Summary: "All processes",
 			Description: "The processes that the service offers.",
-			Params:      []*param{paramProcessLimit, paramProcessOffset}, New: newProcessesParams,
-			Formats: []rep{asJSON, asJSONLD, asHTML}, Schema: schema("processes"), Get: s.processes,
+			Params:      []*Param{paramProcessLimit, paramProcessOffset}, New: newProcessesParams,
+			Formats: []Format{asJSON, asJSONLD, asHTML}, Schema: schema("processes"), Get: s.processes,
 			Classes: []string{processes1 + "core", processes1 + "json", processes1 + "html", processes1 + "oas30"}},
 		{Path: "/processes/{processId}", Op: "getProcessDescription", Tag: "Processes", Summary: "One process",
 			Description: "Inputs and outputs of a process (OGC 18-062r2).",
-			Formats:     []rep{asJSON, asHTML}, Schema: schema("process"), Get: s.process,
+			Formats:     []Format{asJSON, asHTML}, Schema: schema("process"), Get: s.process,
 			Classes: []string{processes1 + "ogc-process-description"}},
 		{Path: "/processes/{processId}/execution", Op: "execute", Tag: "Processes", Summary: "Execute a process",
 			Description: "Runs a process on the inputs in the body and answers with its outputs (OGC 18-062r2, 7.11).",
-			Data:        true, Formats: []rep{asJSON}, Schema: schema("results"), NoAccept: true, Body: "execution", Post: s.execute, Form: s.processForm},
+			Data:        true, Formats: []Format{asJSON}, Schema: schema("results"), NoAccept: true, Body: "execution", Post: s.execute, Form: s.processForm},
 		{Path: "/jobs", Op: "getJobs", Tag: "Processes", Summary: "Your jobs",
 			Description: "The jobs that were made with the same key, the newest first; where no key is asked for, all (OGC 18-062r2, 11).",
-			Data:        true, Params: []*param{paramJobLimit, paramJobOffset, paramJobType, paramJobProcess, paramJobStatus, paramJobTime, paramJobShortest, paramJobLongest}, New: newJobsParams,
-			Formats: []rep{asJSON, asHTML}, Schema: schema("jobList"), Stream: s.jobList, Classes: []string{processes1 + "job-list"}},
+			Data:        true, Params: []*Param{paramJobLimit, paramJobOffset, paramJobType, paramJobProcess, paramJobStatus, paramJobTime, paramJobShortest, paramJobLongest}, New: newJobsParams,
+			Formats: []Format{asJSON, asHTML}, Schema: schema("jobList"), Stream: s.jobList, Classes: []string{processes1 + "job-list"}},
 		{Path: "/jobs/{jobId}", Op: "getStatus", Tag: "Processes", Summary: "One job",
 			Description: "How far a job is. DELETE ends it, or removes it when it has finished (OGC 18-062r2, 7.12 and 12).",
-			Data:        true, Formats: []rep{asJSON, asHTML}, Schema: schema("statusInfo"), Stream: s.job, Post: s.jobForm, Delete: s.dismiss, Classes: s.dismissClasses()},
+			Data:        true, Formats: []Format{asJSON, asHTML}, Schema: schema("statusInfo"), Stream: s.job, Post: s.jobForm, Delete: s.dismiss, Classes: s.dismissClasses()},
 		{Path: "/jobs/{jobId}/results", Op: "getResult", Tag: "Processes", Summary: "The outputs of a job",
 			Description: "The outputs of a job in the form that its execution asked for; of a job that failed its failure (OGC 18-062r2, 7.13).",
-			Data:        true, Formats: []rep{asJSON}, NoAccept: true, Schema: schema("results"), Stream: s.results},
+			Data:        true, Formats: []Format{asJSON}, NoAccept: true, Schema: schema("results"), Stream: s.results},
 		{Path: "/jobs/{jobId}/results/{outputId}", Op: "getOutput", Tag: "Processes", Summary: "One output of a job",
 			Description: "One output of a job as it is; it can be asked for in parts by the header Range.",
-			Data:        true, Formats: []rep{asJSON}, NoAccept: true, Schema: schema("results"), Stream: s.output},
+			Data:        true, Formats: []Format{asJSON}, NoAccept: true, Schema: schema("results"), Stream: s.output},
 		{Path: "/codelists", Op: "getCodeLists", Tag: "Code lists", Summary: "All code lists",
 			Description: "The code lists of the place-name register.",
-			Formats:     []rep{asJSON, asCSV, asHTML}, Schema: schema("codeLists"), Get: s.codeLists, Register: true},
+			Formats:     []Format{asJSON, asCSV, asHTML}, Schema: schema("codeLists"), Get: s.codeLists, Register: true},
 		{Path: "/codelists/{codeListId}", Op: "getCodeList", Tag: "Code lists", Summary: "One code list",
 			Description: "The codes of a list with their names in the languages that are known.",
-			Formats:     []rep{asJSON, asCSV, asHTML}, Schema: schema("codeList"), Get: s.codeList, Register: true},
-		{Path: "/preview.png", Op: "getPreview", Summary: "Picture of the service", Formats: []rep{asPNG, asJSON}, NoAccept: true, Hidden: true, Get: s.preview},
-		{Path: "/about", Op: "getAbout", Summary: "About the service", Formats: []rep{asHTML, asJSON}, Hidden: true, Get: s.about},
-		{Path: "/accessibility", Op: "getAccessibility", Summary: "Accessibility statement", Formats: []rep{asHTML, asJSON}, Hidden: true, Get: s.accessibility},
-		{Path: soapPath, Op: "getSoapPage", Summary: "Page of the place-name service", Params: []*param{paramOperation, paramPart}, New: newSOAPParams, Formats: []rep{asHTML, asJSON}, Hidden: true,
+			Formats:     []Format{asJSON, asCSV, asHTML}, Schema: schema("codeList"), Get: s.codeList, Register: true},
+		{Path: "/preview.png", Op: "getPreview", Summary: "Picture of the service", Formats: []Format{asPNG, asJSON}, NoAccept: true, Hidden: true, Get: s.preview},
+		{Path: "/about", Op: "getAbout", Summary: "About the service", Formats: []Format{asHTML, asJSON}, Hidden: true, Get: s.about},
+		{Path: "/accessibility", Op: "getAccessibility", Summary: "Accessibility statement", Formats: []Format{asHTML, asJSON}, Hidden: true, Get: s.accessibility},
+		{Path: soapPath, Op: "getSoapPage", Summary: "Page of the place-name service", Params: []*Param{paramOperation, paramPart}, New: newSOAPParams, Formats: []Format{asHTML, asJSON}, Hidden: true,
 			Stream: s.soapPage, Post: s.soapTry},
-		{Path: "/key", Op: "getKeyForm", Summary: "Form for the API key", Params: []*param{paramCode, paramNextPage}, New: newKeyParams, Formats: []rep{asHTML, asJSON}, Hidden: true,
+		{Path: "/key", Op: "getKeyForm", Summary: "Form for the API key", Params: []*Param{paramCode, paramNextPage}, New: newKeyParams, Formats: []Format{asHTML, asJSON}, Hidden: true,
 			Stream: s.keyForm, Post: s.keyPost},
 
-		{Path: soapPath + "/{file}", Op: "soap", Data: true, Formats: []rep{asJSON}, Hidden: true, Serve: s.soapFile},
+		{Path: soapPath + "/{file}", Op: "soap", Data: true, Formats: []Format{asJSON}, Hidden: true, Serve: s.soapFile},
 		{Path: "/healthz", Op: "health", Root: true, Hidden: true, Serve: always(s.healthz)},
 		{Path: "/readyz", Op: "ready", Root: true, Hidden: true, Serve: always(s.readyz)},
 		{Path: "/static/*", Alias: "/favicon.ico", Op: "static", Root: true, Hidden: true, Serve: always(s.static)},
@@ -317,26 +318,26 @@ func (s *Server) table() []*route {
 
 // Representations. The media types of the first column are written, the others are understood in Accept as well.
 var (
-	asJSON       = rep{F: "json", Media: "application/json"}
-	asJSONLD     = rep{F: "jsonld", Media: "application/ld+json"}
-	asHTML       = rep{F: "html", Media: "text/html", Charset: true}
-	asGeoJSON    = rep{F: "json", Media: "application/geo+json", Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
-	asGeoJSONLD  = rep{F: "jsonld", Media: "application/ld+json"}
-	asCSV        = rep{F: "csv", Media: "text/csv", Charset: true}
-	asLines      = rep{F: "ndjson", Media: "application/x-ndjson"}
-	asPNG        = rep{F: "png", Media: "image/png"}
-	asSchema     = rep{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
-	asMVT        = rep{F: "mvt", Media: "application/vnd.mapbox-vector-tile", Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf"}
-	asLinkFormat = rep{F: "linkformat", Media: "application/link-format"}
-	asTileJSON   = rep{F: "tilejson", Media: "application/vnd.mapbox.tile+json"}
-	asStyle      = rep{F: "json", Media: "application/vnd.mapbox.style+json", Also: []string{"application/json"}, Alias: "mapbox"}
-	asXSD        = rep{F: "xsd", Media: "application/xml", Also: []string{"text/xml"}} // of the features as GML
-	asOpenAPI    = rep{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0", Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
-	asYAML       = rep{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0", Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}
+	asJSON       = Format{F: "json", Media: "application/json"}
+	asJSONLD     = Format{F: "jsonld", Media: "application/ld+json"}
+	asHTML       = Format{F: "html", Media: "text/html", Charset: true}
+	asGeoJSON    = Format{F: "json", Media: "application/geo+json", Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
+	asGeoJSONLD  = Format{F: "jsonld", Media: "application/ld+json"}
+	asCSV        = Format{F: "csv", Media: "text/csv", Charset: true}
+	asLines      = Format{F: "ndjson", Media: "application/x-ndjson"}
+	asPNG        = Format{F: "png", Media: "image/png"}
+	asSchema     = Format{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
+	asMVT        = Format{F: "mvt", Media: "application/vnd.mapbox-vector-tile", Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf"}
+	asLinkFormat = Format{F: "linkformat", Media: "application/link-format"}
+	asTileJSON   = Format{F: "tilejson", Media: "application/vnd.mapbox.tile+json"}
+	asStyle      = Format{F: "json", Media: "application/vnd.mapbox.style+json", Also: []string{"application/json"}, Alias: "mapbox"}
+	asXSD        = Format{F: "xsd", Media: "application/xml", Also: []string{"text/xml"}} // of the features as GML
+	asOpenAPI    = Format{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0", Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
+	asYAML       = Format{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0", Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}
 )
 
-// An answer is a document in all its representations, before one is written.
-type answer struct {
+// An Answer is a document in all its representations, before one is written.
+type Answer struct {
 	JSON  any               // the JSON document, or []byte that is JSON already
 	LD    func() any        // the document as JSON-LD; nil when the route has none
 	Raw   map[string][]byte // representations that are bytes already, by f

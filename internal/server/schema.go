@@ -12,12 +12,12 @@ import (
 )
 
 // schema describes what features of a collection hold (OGC 23-058r2).
-func (s *Server) schema(c *call) (*answer, error) { return c.schemaAnswer("schema") }
+func (s *Kit) schema(c *Call) (*Answer, error) { return c.schemaAnswer("schema") }
 
 // queryables describes what features can be filtered by (OGC 19-079r2, 6.2).
-func (s *Server) queryables(c *call) (*answer, error) { return c.schemaAnswer("queryables") }
+func (s *Kit) queryables(c *Call) (*Answer, error) { return c.schemaAnswer("queryables") }
 
-func (c *call) schemaAnswer(kind string) (*answer, error) {
+func (c *Call) schemaAnswer(kind string) (*Answer, error) {
 	doc := schemaDoc(c, kind)
 	var derived ogcapi.SchemaProperties
 	for i := range c.coll.Derived {
@@ -33,9 +33,9 @@ func (c *call) schemaAnswer(kind string) (*answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &answer{Raw: map[string][]byte{asXSD.F: text}, Links: c.selfLinks("/collections/" + c.coll.ID + "/" + kind)}, nil
+		return &Answer{Raw: map[string][]byte{asXSD.F: text}, Links: c.selfLinks("/collections/" + c.coll.ID + "/" + kind)}, nil
 	}
-	return &answer{JSON: doc, Links: c.selfLinks("/collections/" + c.coll.ID + "/" + kind),
+	return &Answer{JSON: doc, Links: c.selfLinks("/collections/" + c.coll.ID + "/" + kind),
 		Page: &page.Page{Name: "schema", Title: c.text(kind + ".title"), Crumbs: c.crumbs("collection"), Data: schemaView{Schema: doc, Kind: kind}}}, nil
 }
 
@@ -47,7 +47,7 @@ type schemaView struct {
 
 // schemaDoc builds the schema of properties of kind "schema"; "queryables" leave out what cannot be filtered by,
 // "sortables" what has no order.
-func schemaDoc(c *call, kind string) ogcapi.Schema {
+func schemaDoc(c *Call, kind string) ogcapi.Schema {
 	coll := c.coll
 	doc := ogcapi.Schema{Schema: ogcapi.SchemaDialect, ID: c.base() + "/collections/" + coll.ID + "/" + kind, Type: "object", Title: c.titleOf(coll),
 		Description: coll.Description.In(c.lang), Properties: ogcapi.SchemaProperties{}}
@@ -67,7 +67,7 @@ func schemaDoc(c *call, kind string) ogcapi.Schema {
 
 // derivedID describes the feature id. As the member id of a feature it is a text (OGC 23-058r2, 10); filters and
 // orders compare whole numbers as such.
-func (c *call) derivedID(p *store.Property, kind string) ogcapi.SchemaProperty {
+func (c *Call) derivedID(p *store.Property, kind string) ogcapi.SchemaProperty {
 	out := ogcapi.SchemaProperty{Name: p.Name, Title: p.Name, Type: ogcapi.Types{"string"}, Role: "id"}
 	if kind != "schema" {
 		typ, _ := jsonType(p.Type)
@@ -77,7 +77,7 @@ func (c *call) derivedID(p *store.Property, kind string) ogcapi.SchemaProperty {
 }
 
 // schemaProperty describes a property; in a schema of kind "schema" so that every value of every feature is valid, null where one may be null.
-func (c *call) schemaProperty(p *store.Property, kind string) ogcapi.SchemaProperty {
+func (c *Call) schemaProperty(p *store.Property, kind string) ogcapi.SchemaProperty {
 	title := p.Title.In(c.lang)
 	if title == "" {
 		title = p.Name
@@ -135,7 +135,7 @@ func enumValue(v string, t cql2.Type) any {
 }
 
 // role is the x-ogc-role of a property (OGC 23-058r2).
-func (c *call) role(p *store.Property) string {
+func (c *Call) role(p *store.Property) string {
 	switch p.Name {
 	case c.coll.Key.Property:
 		return "id"

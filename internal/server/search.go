@@ -27,7 +27,7 @@ type searchParams struct {
 	kind  string // id of the collection that a word of type names; "": all
 }
 
-func newSearchParams(*call) any { return &searchParams{} }
+func newSearchParams(*Call) any { return &searchParams{} }
 
 // typeWords are words for kinds of divisions, with the ids of their collections.
 var typeWords = map[string]string{
@@ -36,7 +36,7 @@ var typeWords = map[string]string{
 }
 
 // parseSearched reads what is searched: words, of which one may name a kind.
-func parseSearched(c *call, p *searchParams, v []string) (err error) {
+func parseSearched(c *Call, p *searchParams, v []string) (err error) {
 	p.asked = v[0]
 	var words []string
 	for _, w := range strings.Fields(v[0]) {
@@ -82,7 +82,7 @@ type searchHit struct {
 }
 
 // search finds features of all collections by words; a position leads to the divisions there.
-func (s *Server) search(c *call, w http.ResponseWriter) error {
+func (s *Kit) search(c *Call, w http.ResponseWriter) error {
 	p := c.params.(*searchParams)
 	h := w.Header()
 	h.Set("Content-Type", c.rep.contentType())
@@ -138,7 +138,7 @@ func (s *Server) search(c *call, w http.ResponseWriter) error {
 }
 
 // searchPage writes what was found as a page.
-func (c *call) searchPage(w http.ResponseWriter, doc searchDoc) (err error) {
+func (c *Call) searchPage(w http.ResponseWriter, doc searchDoc) (err error) {
 	view := searchView{searchDoc: doc, Searches: c.searches(), Keyed: c.s.cfg.Auth != "open"}
 	view.Ways = c.refCrumbs(doc.Codes)
 	if len(doc.Groups) == 0 && doc.Codes == nil {
@@ -167,7 +167,7 @@ type searchView struct {
 }
 
 // nearName is the name of a division of these collections that is most like what was asked; "" where none is near.
-func (c *call) nearName(asked string, of []*store.Collection) (string, error) {
+func (c *Call) nearName(asked string, of []*store.Collection) (string, error) {
 	var names []string
 	for _, coll := range of {
 		if coll.Geometry == nil || dimensions[coll.Geometry.Type] != 2 || coll.Count > optionsMost {
@@ -185,7 +185,7 @@ func (c *call) nearName(asked string, of []*store.Collection) (string, error) {
 }
 
 // searchForm is the page of a search without hits.
-func (s *Server) searchForm(c *call, f page.Faulty) (*page.Page, error) {
+func (s *Kit) searchForm(c *Call, f page.Faulty) (*page.Page, error) {
 	for i := range f.Faults {
 		if x := &f.Faults[i]; x.Name == "q" {
 			x.Target, x.Title = "search", c.text("search.label")
@@ -196,7 +196,7 @@ func (s *Server) searchForm(c *call, f page.Faulty) (*page.Page, error) {
 }
 
 // searchOrder are the collections that are searched: divisions first, then the smallest ones.
-func (c *call) searchOrder() []*store.Collection {
+func (c *Call) searchOrder() []*store.Collection {
 	var out []*store.Collection
 	for _, coll := range c.cat.Collections {
 		if p, ok := coll.Find(coll.TitleProperty); coll.Public && ok && !p.Hidden && len(coll.SearchNames()) > 0 {
@@ -221,7 +221,7 @@ var settlements = []string{"by", "byen", "tettsted", "tettstad", "bygd", "town",
 
 // placeTypes are the types of places that the first or the last word of what is asked names, as in "oslo by", and the terms without it; nil for none.
 // Of data that have no types there are terms only.
-func (c *call) placeTypes(asked string) (codes []cql2.Expr, rest []string, err error) {
+func (c *Call) placeTypes(asked string) (codes []cql2.Expr, rest []string, err error) {
 	words := strings.Fields(asked)
 	names, err := c.codeNames("navneobjekttype")
 	if err != nil || len(words) < 2 {
@@ -273,7 +273,7 @@ func typedBy(coll *store.Collection) *store.Property {
 }
 
 // searchIn finds the best features of a collection that fulfil also, which may be nil; without terms the first ones. No hit looks like one of those before, which alike keeps.
-func (c *call) searchIn(coll *store.Collection, terms []string, alike map[[2]string]bool, also cql2.Expr) (g searchGroup, err error) {
+func (c *Call) searchIn(coll *store.Collection, terms []string, alike map[[2]string]bool, also cql2.Expr) (g searchGroup, err error) {
 	g = searchGroup{ID: coll.ID, Title: c.titleOf(coll), one: c.oneOf(coll), Href: c.htmlHref("/collections/" + coll.ID + "/items")}
 	q := store.Query{Limit: searchHits + 1, Count: store.CountNone}
 	if terms != nil {
@@ -375,7 +375,7 @@ func languageName(coll *store.Collection) string {
 }
 
 // searchProperties are those that tell a feature: its title, what kind it is, the division that it lies in, and the scheme of a version.
-func (c *call) searchProperties(coll *store.Collection) []*store.Property {
+func (c *Call) searchProperties(coll *store.Collection) []*store.Property {
 	title, _ := coll.Find(coll.TitleProperty)
 	out := []*store.Property{title}
 	if p := languageProperty(coll); p != nil {
@@ -395,7 +395,7 @@ func (c *call) searchProperties(coll *store.Collection) []*store.Property {
 }
 
 // holdsData reports whether a position lies within the extent of divisions.
-func (c *call) holdsData(lat, lon float64) bool {
+func (c *Call) holdsData(lat, lon float64) bool {
 	return slices.ContainsFunc(c.cat.Collections, func(x *store.Collection) bool {
 		return x.Public && dimensions[geometryType(x)] == 2 && x.Extent != nil && x.Extent.Contains(orb.Point{lon, lat})
 	})

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -70,8 +71,8 @@ type Options struct {
 	Caches *cache.Group
 }
 
-// Server answers requests. Make one with New. It is safe for concurrent use.
-type Server struct {
+// Kit is what the surfaces share, and the handler of all their routes. Make one with New. It is safe for concurrent use.
+type Kit struct {
 	zone *time.Location // of days and of date-times without one; nil: that of the data, see call.zone
 	oslo *time.Location // the zone of Norway's registers
 
@@ -94,7 +95,8 @@ type Server struct {
 
 	root      string // configured base URL
 	prefix    string // its path, "" or "/geo"
-	routes    []*route
+	surfaces  []Surface
+	routes    []*Route // of the kit and all surfaces, in the order of the API definition
 	soap      *soap.Service
 	handler   http.Handler
 	docs      *docCache
@@ -138,8 +140,11 @@ type Server struct {
 	reloadErr   atomic.Pointer[error] // of the last reload; nil when it went well
 }
 
-// New returns a Server that is ready. It panics when Options lack what they must have.
-func New(o Options) (*Server, error) {
+// A Surface returns the routes of a standard or a protocol, in the order of the API definition.
+type Surface func(*Kit) []Route
+
+// New returns a Kit that answers the routes of surfaces. It panics if Options lack what they must have.
+func New(o Options, surfaces ...Surface) (*Kit, error) {
 	if o.Store == nil || o.Config.BaseURL == "" || o.Keys == nil && o.Config.Auth != "open" {
 		panic("server: New needs a Store, a BaseURL, and Keys unless auth is open")
 	}
@@ -157,7 +162,7 @@ func New(o Options) (*Server, error) {
 		o.CursorKey = newCursorKey()
 	}
 	o.Config.Limits = o.Config.Limits.WithMemory()
-	s := &Server{cursorKey: o.CursorKey, cfg: o.Config, store: o.Store, keys: o.Keys, oneTime: o.Codes, log: o.Logger, version: o.Version,
+	s := &Kit{cursorKey: o.CursorKey, cfg: o.Config, store: o.Store, keys: o.Keys, oneTime: o.Codes, log: o.Logger, version: o.Version,
 		root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
 		caches: o.Caches, fragments: feature.NewCache(fragmentBytes, o.Caches), wanted: newFragmentsWanted(),
 		docs: cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: keptOf(o.Config.Limits, docBytes), Group: o.Caches}), endless: documentsAsked{seed: maphash.MakeSeed()},
@@ -193,10 +198,26 @@ func New(o Options) (*Server, error) {
 	s.setPages(o.Shore)
 	s.recorder = s.newRecorder(o.Changes, o.Store)
 	s.processList, s.jobs, s.metrics, s.soap = process.NewRegistry(process.Standard()...), newJobs(o.Jobs), newMetrics(s), s.newSOAP()
-	s.outgoing, s.routes = newOutgoing(o.Config.Processes.Allow), s.table()
+	s.outgoing, s.surfaces = newOutgoing(o.Config.Processes.Allow), surfaces
+	s.routes = s.join()
 	s.handler = s.chain(s.router())
 	s.ready.Store(true)
 	return s, nil
+}
+
+// join returns the routes of the kit and its surfaces, in the order of the API definition.
+func (s *Kit) join() []*Route {
+	all := s.table()
+	for _, surface := range s.surfaces {
+		for _, rt := range surface(s) {
+			at := len(all)
+			if i := slices.IndexFunc(all, func(x *Route) bool { return x.Op == rt.After }); i >= 0 {
+				at = i + 1
+			}
+			all = slices.Insert(all, at, &rt)
+		}
+	}
+	return all
 }
 
 // keptOf is how many bytes of finished answers of a kind are kept to be sent again, where there is room for so many: none when limits.answers is 0.
@@ -208,7 +229,7 @@ func keptOf(l config.Limits, bytes int64) int64 {
 }
 
 // setZone finds the time zones.
-func (s *Server) setZone() (err error) {
+func (s *Kit) setZone() (err error) {
 	if s.oslo, err = time.LoadLocation("Europe/Oslo"); err != nil {
 		return fmt.Errorf("server: %w", err)
 	}
@@ -227,21 +248,21 @@ const fragmentBytes = 256 << 20
 var mounts = []string{"", "/v1"}
 
 // Handler returns the handler of the whole service, health checks included.
-func (s *Server) Handler() http.Handler { return s.handler }
+func (s *Kit) Handler() http.Handler { return s.handler }
 
 // MetricsHandler returns the Prometheus metrics; it belongs on a listener of its own.
-func (s *Server) MetricsHandler() http.Handler { return s.metrics.handler() }
+func (s *Kit) MetricsHandler() http.Handler { return s.metrics.handler() }
 
 // Close ends what the Server does in the background, and waits for it. Requests under way are not its concern.
-func (s *Server) Close() {
+func (s *Kit) Close() {
 	s.points.close()
 }
 
 // SetReady says what /readyz shall answer: false while the server drains.
-func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }
+func (s *Kit) SetReady(ready bool) { s.ready.Store(ready) }
 
 // Reload opens the data anew. On an error the server goes on with what it has; /readyz tells the error in its detail.
-func (s *Server) Reload(ctx context.Context) error {
+func (s *Kit) Reload(ctx context.Context) error {
 	before := s.store.Catalog()
 	err := s.store.Reload(ctx)
 	if err != nil {
@@ -259,7 +280,7 @@ func (s *Server) Reload(ctx context.Context) error {
 }
 
 // warnOfLost logs each collection that a reload has lost, with the reason if its layer was refused.
-func (s *Server) warnOfLost(before, now *store.Catalog) {
+func (s *Kit) warnOfLost(before, now *store.Catalog) {
 	for _, c := range before.Collections {
 		if _, ok := now.Collection(c.ID); ok {
 			continue
@@ -290,7 +311,7 @@ func (m *router) find(x *chi.Context) http.Handler {
 }
 
 // router makes the router of the routes.
-func (s *Server) router() *router {
+func (s *Kit) router() *router {
 	m := &router{chi.NewRouter(), map[string]http.Handler{"": http.HandlerFunc(s.notFound)}}
 	handle := func(pattern string, h http.Handler) {
 		m.tree.Handle(pattern, h)
@@ -318,7 +339,7 @@ func orRoot(path string) string {
 	return path
 }
 
-func (s *Server) handlerOf(mount string, rt *route) http.Handler {
+func (s *Kit) handlerOf(mount string, rt *Route) http.Handler {
 	if rt.Serve != nil {
 		return rt.Serve(rt, mount)
 	}
@@ -326,11 +347,11 @@ func (s *Server) handlerOf(mount string, rt *route) http.Handler {
 }
 
 // serve runs one route.
-func (s *Server) serve(mount string, rt *route) http.Handler {
+func (s *Kit) serve(mount string, rt *Route) http.Handler {
 	allow := rt.allow()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r)
-		c.r, c.rt, c.mount, c.cat = r, rt, mount, s.store.Catalog()
+		c.enter(r, rt, mount)
 		h := w.Header()
 		var err error
 		switch {
@@ -358,10 +379,10 @@ func (s *Server) serve(mount string, rt *route) http.Handler {
 }
 
 // gets reports whether the route answers GET and HEAD.
-func (rt *route) gets() bool { return rt.Get != nil || rt.Stream != nil }
+func (rt *Route) gets() bool { return rt.Get != nil || rt.Stream != nil }
 
 // allow lists the methods of the route (RFC 9110, 10.2.1).
-func (rt *route) allow() string {
+func (rt *Route) allow() string {
 	var methods []string
 	if rt.gets() {
 		methods = append(methods, http.MethodGet, http.MethodHead)
@@ -379,7 +400,7 @@ func (rt *route) allow() string {
 const tries = 5
 
 // get answers GET and HEAD, and POST where that only asks. An answer is of one state of the data: when they change before the first byte, it is begun anew.
-func (s *Server) get(c *call, w http.ResponseWriter) error {
+func (s *Kit) get(c *Call, w http.ResponseWriter) error {
 	asked := *c
 	for n := 1; ; n++ {
 		err := s.getOnce(c, w)
@@ -393,7 +414,7 @@ func (s *Server) get(c *call, w http.ResponseWriter) error {
 	}
 }
 
-func (s *Server) getOnce(c *call, w http.ResponseWriter) error {
+func (s *Kit) getOnce(c *Call, w http.ResponseWriter) error {
 	if err := c.resolve(); err != nil {
 		return err
 	}
@@ -405,7 +426,7 @@ func (s *Server) getOnce(c *call, w http.ResponseWriter) error {
 
 // end finishes a request that failed: with a problem before the first byte, else by aborting the connection. When the client has
 // left, nothing is written, and the failure that this caused is none to report.
-func (s *Server) end(c *call, w http.ResponseWriter, err error) {
+func (s *Kit) end(c *Call, w http.ResponseWriter, err error) {
 	rw, ok := w.(*response)
 	if begun := ok && rw.status != 0; begun || c.r.Context().Err() != nil {
 		if begun && !rw.gone && c.r.Context().Err() == nil {
@@ -417,7 +438,7 @@ func (s *Server) end(c *call, w http.ResponseWriter, err error) {
 }
 
 // notFound answers paths that no route has.
-func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
+func (s *Kit) notFound(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r)
 	c.r, c.cat = r, s.store.Catalog()
 	if strings.HasPrefix(s.routePath(r.URL)+"/", "/v1/") {

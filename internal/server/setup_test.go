@@ -19,6 +19,7 @@ import (
 	"grense/internal/config"
 	"grense/internal/demo"
 	"grense/internal/server"
+	"grense/internal/server/surface"
 	"grense/internal/sharedtest"
 	"grense/internal/state"
 	"grense/internal/store"
@@ -92,7 +93,7 @@ type api struct {
 	t     testing.TB
 	key   string // "" when open
 	store store.Store
-	srv   *server.Server
+	srv   *surface.Server
 	state *state.DB // of keys, where they are required
 	keys  *apikey.Checker
 	logs  *lockedBuffer
@@ -149,7 +150,7 @@ func serveWithout(t testing.TB) *api {
 }
 
 // serveOptions starts a server; before sees it before it works on jobs.
-func serveOptions(t testing.TB, st store.Store, change func(*config.Config), more func(*server.Options), before ...func(*server.Server)) *api {
+func serveOptions(t testing.TB, st store.Store, change func(*config.Config), more func(*server.Options), before ...func(*surface.Server)) *api {
 	t.Helper()
 	a := &api{t: t, store: st, logs: &lockedBuffer{}}
 	var h http.Handler
@@ -197,7 +198,7 @@ func serveOptions(t testing.TB, st store.Store, change func(*config.Config), mor
 	if more != nil {
 		more(&o)
 	}
-	srv, err := server.New(o)
+	srv, err := surface.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

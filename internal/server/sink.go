@@ -16,7 +16,7 @@ import (
 // there on it is streamed, in small pieces. One of many features begins as soon as the first of them tell that it will be long (spillAt). Callers append to buf, or add
 // fragments, and call spill between pieces, and finish at the end. A compressed answer is one gzip member, whole or streamed.
 type sink struct {
-	c      *call
+	c      *Call
 	w      http.ResponseWriter // nil: buf is part of another answer, and nothing is sent
 	buf    []byte              // plain, not sent
 	gzip   bool                // the client takes it
@@ -34,7 +34,7 @@ var bufPool = sync.Pool{New: func() any { b := make([]byte, 0, 64<<10); return &
 // pooled is the capacity of the largest buffer that is kept, in bytes.
 const pooled = 8 << 20
 
-func newSink(c *call, w http.ResponseWriter) *sink {
+func newSink(c *Call, w http.ResponseWriter) *sink {
 	s := &sink{c: c, w: w, buf: c.buffer(), gzip: acceptsGzip(c.r)}
 	if s.gzip {
 		s.packed = c.buffer()
@@ -210,7 +210,7 @@ func (s *sink) release() {
 }
 
 // buffer is takeBuffer, but for a large one where memory is short.
-func (c *call) buffer() []byte {
+func (c *Call) buffer() []byte {
 	b := takeBuffer()
 	if cap(b) > 4*limit.SmallPiece && c.s.flight.Short() {
 		giveBuffer(b)
@@ -228,7 +228,7 @@ func giveBuffer(b []byte) {
 }
 
 // writeOnce writes a whole answer that is not cached, compressed when the client takes it and it is long enough.
-func (c *call) writeOnce(w http.ResponseWriter, plain []byte) error {
+func (c *Call) writeOnce(w http.ResponseWriter, plain []byte) error {
 	if len(plain) < worthwhile || !acceptsGzip(c.r) {
 		return c.send(w, plain, "")
 	}
@@ -238,7 +238,7 @@ func (c *call) writeOnce(w http.ResponseWriter, plain []byte) error {
 }
 
 // send writes a whole answer with its length.
-func (c *call) send(w http.ResponseWriter, body []byte, coding string) error {
+func (c *Call) send(w http.ResponseWriter, body []byte, coding string) error {
 	h := w.Header()
 	if h["Etag"] == nil {
 		if err := c.ifMatch(""); err != nil {

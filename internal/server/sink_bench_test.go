@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/config"
 	"grense/internal/server"
+	"grense/internal/server/surface"
 	"grense/internal/store/gpkg"
 )
 
@@ -73,7 +74,7 @@ func benchmarkItems(b *testing.B, source, collection string, n int, coding strin
 }
 
 // benched serves a GeoPackage to a benchmark, open and without a log.
-func benched(b *testing.B, source string) *server.Server {
+func benched(b *testing.B, source string) *surface.Server {
 	b.Helper()
 	st, err := gpkg.Open(b.Context(), source, gpkg.Options{DataDir: b.TempDir(), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -82,7 +83,7 @@ func benched(b *testing.B, source string) *server.Server {
 	b.Cleanup(func() { st.Close() })
 	cfg := config.Default()
 	cfg.Auth, cfg.BaseURL = "open", "http://localhost:8080"
-	srv, err := server.New(server.Options{Config: cfg, Store: st, Logger: slog.New(slog.DiscardHandler), Version: "test"})
+	srv, err := surface.New(server.Options{Config: cfg, Store: st, Logger: slog.New(slog.DiscardHandler), Version: "test"})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // robots tells crawlers what to leave alone, and where the site map is (RFC 9309). Only the root of a host is asked for it.
-func (s *Server) robots(w http.ResponseWriter, r *http.Request) {
+func (s *Kit) robots(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r)
 	root := page.LocalPath(c.root)
 	text := "User-agent: *\n"
@@ -48,7 +48,7 @@ type siteAlternate struct {
 }
 
 // siteMap lists the pages at the mount / that need no key; with open data, the features of each collection too.
-func (s *Server) siteMap(w http.ResponseWriter, r *http.Request) {
+func (s *Kit) siteMap(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r)
 	cat := s.store.Catalog()
 	c.cat = cat
@@ -64,7 +64,7 @@ func (s *Server) siteMap(w http.ResponseWriter, r *http.Request) {
 		doc.Pages = append(doc.Pages, p)
 	}
 	for _, rt := range s.routes {
-		if !strings.Contains(rt.Path, "{") && rt.Get != nil && slices.ContainsFunc(rt.Formats, func(r rep) bool { return r.F == asHTML.F }) && (!rt.Register || c.hasRegister()) && (rt.Path != "/codes" || c.hasHistory()) {
+		if !strings.Contains(rt.Path, "{") && rt.Get != nil && slices.ContainsFunc(rt.Formats, func(r Format) bool { return r.F == asHTML.F }) && (!rt.Register || c.hasRegister()) && (rt.Path != "/codes" || c.hasHistory()) {
 			add(rt.Path)
 		}
 	}
@@ -93,7 +93,7 @@ func (s *Server) siteMap(w http.ResponseWriter, r *http.Request) {
 }
 
 // plain writes a file that is made on the spot.
-func (s *Server) plain(w http.ResponseWriter, r *http.Request, media string, data []byte) {
+func (s *Kit) plain(w http.ResponseWriter, r *http.Request, media string, data []byte) {
 	h := w.Header()
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
@@ -109,7 +109,7 @@ func (s *Server) plain(w http.ResponseWriter, r *http.Request, media string, dat
 }
 
 // about tells what the service is, who runs it, and what of its data is made up.
-func (s *Server) about(c *call) (*answer, error) {
+func (s *Kit) about(c *Call) (*Answer, error) {
 	doc := statement{Title: c.text("about.title"), Description: c.described(), Links: c.selfLinks("/about")}
 	v := aboutView{statement: doc, Service: &s.cfg.Service}
 	for _, coll := range c.cat.Collections {
@@ -117,7 +117,7 @@ func (s *Server) about(c *call) (*answer, error) {
 			v.Invented = append(v.Invented, page.Crumb{Title: c.titleOf(coll), Href: c.htmlHref("/collections/" + coll.ID)})
 		}
 	}
-	return &answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "about", Title: doc.Title, Data: v}}, nil
+	return &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "about", Title: doc.Title, Data: v}}, nil
 }
 
 // aboutView is what the page about the service shows.
@@ -127,7 +127,7 @@ type aboutView struct {
 	Invented []page.Crumb // collections that are made up
 }
 
-func (s *Server) feedback() page.Address {
+func (s *Kit) feedback() page.Address {
 	to := strings.TrimPrefix(s.cfg.Service.Feedback, "mailto:")
 	if strings.Contains(to, "://") {
 		return page.Address{URL: to}
@@ -136,9 +136,9 @@ func (s *Server) feedback() page.Address {
 }
 
 // accessibility says how accessible the pages are, and where they are not.
-func (s *Server) accessibility(c *call) (*answer, error) {
+func (s *Kit) accessibility(c *Call) (*Answer, error) {
 	doc := statement{Title: c.text("accessibility.title"), Description: c.text("accessibility.lead"), Links: c.selfLinks("/accessibility")}
-	return &answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "accessibility", Title: doc.Title, Data: doc}}, nil
+	return &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "accessibility", Title: doc.Title, Data: doc}}, nil
 }
 
 // statement is a page for programs: what it is, and where to read it.

@@ -27,7 +27,7 @@ import (
 const soapPath = "/soap/stedsnavn/v1"
 
 // newSOAP makes the SOAP service over the same store.
-func (s *Server) newSOAP() *soap.Service {
+func (s *Kit) newSOAP() *soap.Service {
 	l, nilTypes := s.cfg.Limits, contract.PlainNil
 	unknownCodes := placename.RefuseCodes
 	if s.cfg.SOAP.UnknownCodes == "no_match" {
@@ -51,9 +51,11 @@ func (s *Server) newSOAP() *soap.Service {
 			s.flight.Held.Add(int64(change)) // the last call gives all back
 			return s.flight.Piece(wholeSOAP), s.flight.Admit(held)
 		},
-		Called: func(r *http.Request, operation string) { callOf(r).soapOperation = operation },
+		Called: func(r *http.Request, operation string) { callOf(r).called = operation },
 		Failed: func(r *http.Request, text func(contract.Lang) string, cause error) {
-			callOf(r).soapFailure = soapFailure{text, cause}
+			if f, ok := r.Context().Value(failureKey{}).(*soapFailure); ok {
+				*f = soapFailure{text, cause}
+			}
 		},
 		Keep:  s.keepSOAP,
 		Whole: sendSOAP,
@@ -61,20 +63,19 @@ func (s *Server) newSOAP() *soap.Service {
 }
 
 // keepSOAP answers a search with what is kept for it, or by made. What the form asks for is made each time.
-func (s *Server) keepSOAP(w http.ResponseWriter, r *http.Request, question []byte, made func() error) error {
+func (s *Kit) keepSOAP(w http.ResponseWriter, r *http.Request, question []byte, made func() error) error {
 	c := callOf(r)
-	if s.answers == nil || !c.posted(w) {
+	if !c.posted(w) {
 		return made()
 	}
-	k := answerKey{root: c.root, mount: c.mount, path: soapPath, query: string(question), media: w.Header().Get("Content-Type"), gzip: acceptsGzip(r)}
 	var failed error // of the search, which has a kind already
 	search := func() error {
 		failed = made()
 		return failed
 	}
-	err := c.anew(func() error { return c.keptOr(c.rw, k, search) })
+	err := c.searched(soapPath, string(question), w.Header().Get("Content-Type"), search)
 	switch {
-	case err != nil && c.rw.status != 0:
+	case err != nil && c.begun():
 		panic(http.ErrAbortHandler) // a part of it is out
 	case err == nil || failed != nil:
 		return err
@@ -89,13 +90,13 @@ func sendSOAP(w http.ResponseWriter, r *http.Request, b []byte) error {
 		_, err := w.Write(b)
 		return err
 	}
-	return c.writeOnce(c.rw, b)
+	return c.writeOnce(c.Writer(), b)
 }
 
 // posted reports whether w takes the answer to the call itself, and not one that a page shows.
-func (c *call) posted(w http.ResponseWriter) bool {
+func (c *Call) posted(w http.ResponseWriter) bool {
 	_, shown := w.(*recorder)
-	return !shown && c.rw != nil
+	return !shown && c.Writer() != nil
 }
 
 // wholeSOAP is the size, in bytes, up to which an answer of SOAP is made whole.
@@ -115,7 +116,7 @@ func unknownElements(setting string) contract.Unknown {
 type gatedSearcher struct{ next contract.Searcher }
 
 func (g gatedSearcher) Search(ctx context.Context, r contract.Request) (a contract.Answer, err error) {
-	c, ok := ctx.Value(callKey{}).(*call)
+	c, ok := callIn(ctx)
 	if !ok {
 		return g.next.Search(ctx, r)
 	}
@@ -137,7 +138,7 @@ func (g gatedSearcher) Search(ctx context.Context, r contract.Request) (a contra
 }
 
 // soapFile serves the endpoint, the WSDL and its schemas at a mount. Requests need a key, descriptions do not.
-func (s *Server) soapFile(rt *route, mount string) http.Handler {
+func (s *Kit) soapFile(rt *Route, mount string) http.Handler {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r)
 		if r.Method == http.MethodPost && chi.URLParam(r, "file") == soap.Endpoint {
@@ -165,7 +166,7 @@ func (s *Server) soapFile(rt *route, mount string) http.Handler {
 	zipped := wrap(h) // leaves alone what is compressed already
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r)
-		c.r, c.rt, c.mount, c.cat = r, rt, mount, s.store.Catalog()
+		c.enter(r, rt, mount)
 		if !c.hasRegister() {
 			c.fail(w, errNoRegister)
 			return
@@ -181,7 +182,7 @@ func (s *Server) soapFile(rt *route, mount string) http.Handler {
 }
 
 // soapDocument writes the WSDL or a schema, which need no key.
-func (c *call) soapDocument(w http.ResponseWriter) error {
+func (c *Call) soapDocument(w http.ResponseWriter) error {
 	h := w.Header()
 	b, err := c.s.soap.Document(h, c.r)
 	if err != nil {
@@ -196,7 +197,7 @@ func (c *call) soapDocument(w http.ResponseWriter) error {
 var errNoRegister = problem.NotFoundf("the data served here hold no place-name register; serve the demo, or a file made by grense register; grense check tells why a register is refused")
 
 // hasRegister reports whether the catalog holds the record kinds of a place-name register.
-func (c *call) hasRegister() bool { return holdsRegister(c.cat) }
+func (c *Call) hasRegister() bool { return holdsRegister(c.cat) }
 
 func holdsRegister(cat *store.Catalog) bool {
 	coll, ok := cat.Collection("skrivemaate")
@@ -246,7 +247,7 @@ type soapDoc struct {
 }
 
 // soapPage explains the place-name service and shows an example request of the operation asked.
-func (s *Server) soapPage(c *call, w http.ResponseWriter) error {
+func (s *Kit) soapPage(c *Call, w http.ResponseWriter) error {
 	if !c.hasRegister() {
 		return errNoRegister
 	}
@@ -274,7 +275,7 @@ func (s *Server) soapPage(c *call, w http.ResponseWriter) error {
 }
 
 // soapTry sends the envelope of the form to the service and shows request and answer.
-func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
+func (s *Kit) soapTry(c *Call, w http.ResponseWriter) error {
 	if !c.hasRegister() {
 		return errNoRegister
 	}
@@ -292,7 +293,7 @@ func (s *Server) soapTry(c *call, w http.ResponseWriter) error {
 }
 
 // searchByForm is soapTry once the form is read.
-func (s *Server) searchByForm(c *call, w http.ResponseWriter) error {
+func (s *Kit) searchByForm(c *Call, w http.ResponseWriter) error {
 	op := c.r.PostForm.Get("operation")
 	if _, ok := contract.TheContract().Operation(op); !ok {
 		op = "findSteder"
@@ -325,7 +326,8 @@ func (s *Server) searchByForm(c *call, w http.ResponseWriter) error {
 		}
 		v.Request = s.envelope(r)
 	}
-	req, err := http.NewRequestWithContext(c.r.Context(), http.MethodPost, v.Endpoint, strings.NewReader(v.Request))
+	var failed soapFailure
+	req, err := http.NewRequestWithContext(context.WithValue(c.r.Context(), failureKey{}, &failed), http.MethodPost, v.Endpoint, strings.NewReader(v.Request))
 	if err != nil {
 		return err
 	}
@@ -334,11 +336,11 @@ func (s *Server) searchByForm(c *call, w http.ResponseWriter) error {
 	s.soap.Call(res, req)
 	v.Status, v.Response = res.status, res.text()
 	v.Hits = c.hitsOf(v.Response)
-	v.tellFailure(c)
+	v.tellFailure(c, failed)
 	return c.writeSOAPForm(w, v)
 }
 
-func (c *call) soapViewOf(op string) soapView {
+func (c *Call) soapViewOf(op string) soapView {
 	at := c.base() + soapPath + "/"
 	v := soapView{Endpoint: at + soap.Endpoint, WSDL: at + soap.Endpoint + "?wsdl", Single: at + soap.Endpoint + "?singleWsdl", CodeLists: c.htmlHref("/codelists"), Programs: c.htmlHref(soapPath + "?part=programs"), Action: c.base() + soapPath, Operations: operationNames(), Selected: op,
 		Keyed: c.s.cfg.Auth != "open", NeedsKey: c.s.cfg.Auth != "open" && cookieKey(c.r) == ""}
@@ -349,7 +351,7 @@ func (c *call) soapViewOf(op string) soapView {
 }
 
 // tellPrograms adds the rules and the examples, in the language of the page.
-func (v *soapView) tellPrograms(c *call) {
+func (v *soapView) tellPrograms(c *Call) {
 	filled := map[string]any{"limit": c.s.cfg.SOAP.MaxHits, "geometry": "EPSG:" + strconv.Itoa(c.s.cfg.SOAP.CRS)}
 	for _, name := range soapRules {
 		text := c.text(fmt.Sprintf("soap.rule.%s-text", name))
@@ -372,11 +374,11 @@ func operationNames() []string {
 }
 
 // writeSOAPForm writes the page with the form.
-func (c *call) writeSOAPForm(w http.ResponseWriter, v soapView) error {
+func (c *Call) writeSOAPForm(w http.ResponseWriter, v soapView) error {
 	return c.writeSOAPPage(w, &page.Page{Name: "soap", Title: c.text("soap.title"), Description: c.text("soap.description"), Crumbs: c.crumbs(""), Data: &v, Refused: v.Refused(), Instance: "urn:grense:request:" + c.id})
 }
 
-func (c *call) writeSOAPPage(w http.ResponseWriter, pg *page.Page) error {
+func (c *Call) writeSOAPPage(w http.ResponseWriter, pg *page.Page) error {
 	h := w.Header()
 	plain, err := c.renderPage(pg)
 	if err != nil {

@@ -73,7 +73,7 @@ func searchValues(r contract.Request) map[string]reflect.Value {
 }
 
 // soapForm is the form of a search, filled with what was typed.
-func (c *call) soapForm(operation string, typed url.Values) (fields []soapField, err error) {
+func (c *Call) soapForm(operation string, typed url.Values) (fields []soapField, err error) {
 	values := searchValues(soapRequests[operation]())
 	for _, x := range soapFields {
 		v, ok := values[x.field]
@@ -108,7 +108,7 @@ func (c *call) soapForm(operation string, typed url.Values) (fields []soapField,
 
 // listChoices are the codes of a list by name, and the code of what was typed; nil where there are none. A name that only one code has is its value,
 // which makes the page a sixth lighter. What was typed is among them.
-func (c *call) listChoices(list, typed string) (out choices, code string, err error) {
+func (c *Call) listChoices(list, typed string) (out choices, code string, err error) {
 	names, err := c.codeNames(list)
 	if err != nil || len(names.codes) == 0 {
 		return nil, typed, err
@@ -137,7 +137,7 @@ func (c *call) listChoices(list, typed string) (out choices, code string, err er
 }
 
 // codeOf is the code that was typed, or whose name was, however it is written; where there is none of it, what to say.
-func (c *call) codeOf(list, typed string) (code, fault string, err error) {
+func (c *Call) codeOf(list, typed string) (code, fault string, err error) {
 	names, err := c.codeNames(list)
 	if err != nil || len(names.codes) == 0 || names.of[typed] != nil {
 		return typed, "", err
@@ -176,7 +176,7 @@ func withoutTypes(typed string) string {
 }
 
 // writeRequest makes the request of the fields. Fields that cannot be read have a fault afterwards; then ok is false.
-func (c *call) writeRequest(operation string, fields []soapField) (r contract.Request, ok bool, err error) {
+func (c *Call) writeRequest(operation string, fields []soapField) (r contract.Request, ok bool, err error) {
 	r, ok = soapRequests[operation](), true
 	*r.Context() = contract.StedsnavnContext{SystemVersion: "1", ClientIdentification: "page", Locale: map[string]string{"nb": "nb_NO", "nn": "nn_NO", "en": "en_GB"}[c.lang],
 		SnapshotVersion: time.Date(9999, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))}
@@ -242,7 +242,7 @@ func setField(v reflect.Value, name, text string, oslo *time.Location) string {
 }
 
 // envelope is a request as SOAP 1.1.
-func (s *Server) envelope(r contract.Request) string {
+func (s *Kit) envelope(r contract.Request) string {
 	return string(contract.Example{Request: r}.Message(s.cfg.SOAP.NamespaceBase))
 }
 
@@ -258,7 +258,7 @@ var xmlFaults = []struct {
 }
 
 // brokenXML tells where a message is no XML; "" where it is.
-func (c *call) brokenXML(message string) string {
+func (c *Call) brokenXML(message string) string {
 	d := xml.NewDecoder(strings.NewReader(strings.TrimSpace(message)))
 	for {
 		_, err := d.Token()
@@ -289,23 +289,26 @@ type soapFailure struct {
 	cause error
 }
 
+// failureKey is that of a *soapFailure in the context of a search by the form.
+type failureKey struct{}
+
 // ofMessage is what is wrong with a message that was written as XML.
-func (c *call) ofMessage(said string) []page.FieldFault {
+func (c *Call) ofMessage(said string) []page.FieldFault {
 	return []page.FieldFault{{Name: "request", Title: c.text("soap.xml"), Text: said, Target: "request"}}
 }
 
 // tellFailure tells what the service found wrong, beside the fields that it is of.
-func (v *soapView) tellFailure(c *call) {
-	if c.soapFailure.text == nil {
+func (v *soapView) tellFailure(c *Call, failed soapFailure) {
+	if failed.text == nil {
 		return
 	}
 	lang := contract.LangOf(c.lang)
-	refusal, _ := errors.AsType[*contract.Refusal](c.soapFailure.cause)
+	refusal, _ := errors.AsType[*contract.Refusal](failed.cause)
 	switch {
 	case v.Written:
-		v.Faults = c.ofMessage(c.soapFailure.text(lang))
+		v.Faults = c.ofMessage(failed.text(lang))
 	case refusal == nil:
-		v.Trouble.Text = c.soapFailure.text(lang)
+		v.Trouble.Text = failed.text(lang)
 	default:
 		for _, x := range refusal.Faults {
 			v.tellFault(c, x, lang)
@@ -314,7 +317,7 @@ func (v *soapView) tellFailure(c *call) {
 }
 
 // tellFault tells one fault, beside the field that it is of, where the form has one.
-func (v *soapView) tellFault(c *call, x contract.Fault, lang contract.Lang) {
+func (v *soapView) tellFault(c *Call, x contract.Fault, lang contract.Lang) {
 	path := strings.Split(x.Path, "/")
 	i := slices.IndexFunc(v.Fields, func(f soapField) bool {
 		return slices.ContainsFunc(path, func(name string) bool { return strings.EqualFold(name, f.Name) })

@@ -39,7 +39,7 @@ var hitProperties = map[string]string{"registreringsdato": "registrert", "oppdat
 var hitRecords = []string{"sted", "stedsnavn", "skrivemaate", "navnesak", "vedtak", "samlevedtak", "bok", "kartprodukt"}
 
 // hitProperty is the property that an element of a hit tells, as omraade for omraadeId; nil for none.
-func (c *call) hitProperty(element string) *store.Property {
+func (c *Call) hitProperty(element string) *store.Property {
 	for _, name := range []string{hitProperties[element], snake(element), snake(strings.TrimSuffix(element, "Id"))} {
 		for _, id := range hitRecords {
 			if coll, ok := c.cat.Collection(id); ok {
@@ -65,7 +65,7 @@ func snake(name string) string {
 }
 
 // hitTitle is what a column of hits is called.
-func (c *call) hitTitle(element string) string {
+func (c *Call) hitTitle(element string) string {
 	if text := hitTitles[element]; text != "" {
 		return c.text(fmt.Sprintf("soap.field.%s", text))
 	}
@@ -76,7 +76,7 @@ func (c *call) hitTitle(element string) string {
 }
 
 // hitText is the text of an element that tells a property, or nil: codes by their names, and what is true or a time as people write it.
-func (c *call) hitText(f *xmlNode, p *store.Property) string {
+func (c *Call) hitText(f *xmlNode, p *store.Property) string {
 	text, list := f.leaves(), hitLists[f.XMLName.Local]
 	if list == "" && len(f.Children) == 1 { // who decided: a municipality or a county
 		list = hitLists[f.Children[0].XMLName.Local]
@@ -153,7 +153,7 @@ type xmlNode struct {
 }
 
 // hitsOf reads the first hits of an answer, which may be cut; nil when it has none.
-func (c *call) hitsOf(answer string) *hitTable {
+func (c *Call) hitsOf(answer string) *hitTable {
 	operation, hits := firstHits(answer)
 	if len(hits) == 0 {
 		return nil
@@ -231,7 +231,7 @@ func firstHits(answer string) (operation string, hits []xmlNode) {
 }
 
 // recordHref is the page of the record that an id names; "" where there is none.
-func (c *call) recordHref(operation, field, id string) string {
+func (c *Call) recordHref(operation, field, id string) string {
 	name, ok := recordOf[field]
 	if !ok {
 		name = recordOf[operation+"."+field]

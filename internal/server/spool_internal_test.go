@@ -15,10 +15,10 @@ import (
 )
 
 // slowCall is the call of a reader who has kept an answer waiting for too long already.
-func slowCall(t *testing.T, m *limit.Makers) (*call, *httptest.ResponseRecorder) {
+func slowCall(t *testing.T, m *limit.Makers) (*Call, *httptest.ResponseRecorder) {
 	t.Helper()
 	rec := httptest.NewRecorder()
-	c := &call{s: &Server{makers: m, turns: m.Turns}, keyID: "a", r: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}
+	c := &Call{s: &Kit{makers: m, turns: m.Turns}, keyID: "a", r: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}
 	c.rw = &response{ResponseWriter: rec, deadline: time.Minute, makers: m, blocked: 2 * limit.TooSlow}
 	return c, rec
 }
@@ -71,11 +71,11 @@ func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
 
 // TestLargeAnswersAreMadeAFewAtATime: the first few go to their readers, the others to files, and one owner does not have all places.
 func TestLargeAnswersAreMadeAFewAtATime(t *testing.T) {
-	for name, take := range map[string]func(*call) error{"pages": (*call).large, "files": (*call).largeFile} {
+	for name, take := range map[string]func(*Call) error{"pages": (*Call).large, "files": (*Call).largeFile} {
 		t.Run(name, func(t *testing.T) {
 			m := limit.NewMakers(t.TempDir(), 1<<20, someTurns())
 			m.Wait = 0
-			var calls []*call
+			var calls []*Call
 			for {
 				c, _ := slowCall(t, m)
 				err := take(c)

@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/config"
 	"grense/internal/server"
+	"grense/internal/server/surface"
 	"grense/internal/source"
 )
 
@@ -45,7 +46,7 @@ func TestAServerIsReadyBeforeItsPagesAre(t *testing.T) {
 	defer st.Close()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	srv, err := server.New(server.Options{Config: cfg, Store: st})
+	srv, err := surface.New(server.Options{Config: cfg, Store: st})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ const maxField = 1 << 10
 
 // tableStream is a table that a client sends, and the answer to it, each under deadlines that move.
 type tableStream struct {
-	c      *call
+	c      *Call
 	w      http.ResponseWriter
 	rc     *http.ResponseController
 	body   io.Reader
@@ -39,7 +39,7 @@ type tableStream struct {
 }
 
 // openTable begins to read a table: the body, or the last field of a form, whose other fields are the parameters.
-func (c *call) openTable(w http.ResponseWriter, report string) (*tableStream, error) {
+func (c *Call) openTable(w http.ResponseWriter, report string) (*tableStream, error) {
 	t := &tableStream{c: c, w: w, rc: http.NewResponseController(w), body: c.r.Body, report: report}
 	media, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if media == "multipart/form-data" {
@@ -161,7 +161,7 @@ func (t *tableStream) finish(report any) error {
 }
 
 // readTableFields takes the fields before the table as parameters. Those that are empty were not filled in.
-func (c *call) readTableFields(parts *multipart.Reader) (table *multipart.Part, err error) {
+func (c *Call) readTableFields(parts *multipart.Reader) (table *multipart.Part, err error) {
 	var faults []problem.Fault
 	c.form, c.r.PostForm = true, url.Values{}
 	for {
@@ -204,7 +204,7 @@ func (c *call) readTableFields(parts *multipart.Reader) (table *multipart.Part, 
 var uploads = map[string]string{"enrich-table": "/enrich", "harmonise-series": "/harmonise"}
 
 // tableAgain is the page of the form for a file with what was typed; nil where the table came without one. Browsers fill in no files, so that the file is chosen anew.
-func (s *Server) tableAgain(c *call, f page.Faulty) (*page.Page, error) {
+func (s *Kit) tableAgain(c *Call, f page.Faulty) (*page.Page, error) {
 	if !c.form {
 		return nil, nil
 	}

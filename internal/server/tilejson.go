@@ -28,7 +28,7 @@ type tileJSONDoc struct {
 const mercatorLat = 85.0511287
 
 // tileJSON describes the tileset of the call.
-func (c *call) tileJSON(x tileExtent) tileJSONDoc {
+func (c *Call) tileJSON(x tileExtent) tileJSONDoc {
 	set, _ := tile.Find(webMercator)
 	t := c.tilesetDoc(set, x)
 	d := tileJSONDoc{TileJSON: "3.0.0", Name: t.Title, Description: t.Description, Attribution: attribution(t), Scheme: "xyz",
@@ -82,7 +82,7 @@ type styleSource struct {
 	PromoteID map[string]string `json:"promoteId"`
 }
 
-func newStyleParams(c *call) any {
+func newStyleParams(c *Call) any {
 	set, _ := tile.Find(webMercator)
 	return newTileParamsOf(c, set)
 }
@@ -91,7 +91,7 @@ func newStyleParams(c *call) any {
 const sourceName = "grense"
 
 // style is how a collection or the dataset may look in a map library (OGC 20-009, draft).
-func (s *Server) style(c *call) (*answer, error) {
+func (s *Kit) style(c *Call) (*Answer, error) {
 	if _, err := c.grid(); err != nil {
 		return nil, err
 	}
@@ -112,11 +112,11 @@ func (s *Server) style(c *call) (*answer, error) {
 		source.PromoteID[id] = tile.IDKey
 	}
 	d.Sources = map[string]styleSource{sourceName: source}
-	return &answer{JSON: d, Fleeting: !x.settled}, nil
+	return &Answer{JSON: d, Fleeting: !x.settled}, nil
 }
 
 // collectionsRest repeats the parameter collections in an address.
-func (c *call) collectionsRest() string {
+func (c *Call) collectionsRest() string {
 	if !c.tiles().chosen {
 		return ""
 	}
@@ -127,7 +127,7 @@ func (c *call) collectionsRest() string {
 var quiet = [...][3]string{{"#dfe5da", "#7d8a78", "#3f4a3c"}, {"#dde3ea", "#75879a", "#38465a"}, {"#ece2d8", "#9a836c", "#57442f"}, {"#e6dfea", "#877a94", "#473c54"}}
 
 // styleLayers draws areas below lines below points below names, each in the order of the layers.
-func styleLayers(layers []*call) (out []map[string]any) {
+func styleLayers(layers []*Call) (out []map[string]any) {
 	for i, at := range layers {
 		if at.draws(2) {
 			out = append(out, at.styled("area", "fill", "Polygon", map[string]any{"fill-color": quiet[i%len(quiet)][0], "fill-opacity": 0.6}))
@@ -154,13 +154,13 @@ func styleLayers(layers []*call) (out []map[string]any) {
 }
 
 // draws reports whether the collection may have geometries of a dimension.
-func (c *call) draws(dimension int) bool {
+func (c *Call) draws(dimension int) bool {
 	d, ok := dimensions[c.coll.Geometry.Type]
 	return !ok || d == dimension
 }
 
 // styled is a layer of a style over the layer of the collection; kind is a type of geometry, "" for all.
-func (c *call) styled(part, as, kind string, paint map[string]any) map[string]any {
+func (c *Call) styled(part, as, kind string, paint map[string]any) map[string]any {
 	l := map[string]any{"id": c.coll.ID + "-" + part, "type": as, "source": sourceName, "source-layer": c.coll.ID, "paint": paint}
 	if kind != "" {
 		l["filter"] = []any{"==", []any{"geometry-type"}, kind}
@@ -169,7 +169,7 @@ func (c *call) styled(part, as, kind string, paint map[string]any) map[string]an
 }
 
 // nameLayout writes what the data call a feature, in the language of the place.
-func (c *call) nameLayout(property string) map[string]any {
+func (c *Call) nameLayout(property string) map[string]any {
 	l := map[string]any{"text-field": []any{"to-string", []any{"get", property}}, "text-size": byZoom(10, 14), "text-max-width": 8, "text-padding": 4}
 	switch {
 	case c.draws(2):

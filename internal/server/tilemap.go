@@ -25,7 +25,7 @@ type mapLayer struct {
 }
 
 // tileMap is a map of collections in a set. What is no area lies on the country, where that has tiles in the set.
-func (c *call) tileMap(set *tile.Set, colls ...*store.Collection) *page.TileMap {
+func (c *Call) tileMap(set *tile.Set, colls ...*store.Collection) *page.TileMap {
 	layers, path, rest, shown := map[string]mapLayer{}, c.tilesPath(), "", colls
 	if under := c.country(); c.coll != nil && dimensions[c.coll.Geometry.Type] != 2 && under != nil && under != c.coll && slices.Contains(tileSets(under), set) {
 		layers[under.ID] = mapLayer{Ground: true}
@@ -115,7 +115,7 @@ const nearest = 4000
 const nearestPlace = 60000
 
 // itemTiles is the map of a feature, whose box is in the CRS that it is stored in; nil where there is none.
-func (c *call) itemTiles(id string, box orb.Bound) *page.TileMap {
+func (c *Call) itemTiles(id string, box orb.Bound) *page.TileMap {
 	set := mapGrid(c.coll)
 	if set == nil {
 		return nil

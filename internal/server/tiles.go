@@ -22,16 +22,16 @@ import (
 // tileParams are those of tiles and of what describes them: of a collection, or of the dataset with a layer for each of several.
 type tileParams struct {
 	set    *tile.Set // nil: none in the path, or none that there is
-	layers []*call   // the call as if it asked for the features of each layer's collection, in the order of the layers
+	layers []*Call   // the call as if it asked for the features of each layer's collection, in the order of the layers
 	chosen bool      // by the parameter collections
 }
 
-func newTileParams(c *call) any {
+func newTileParams(c *Call) any {
 	return newTileParamsOf(c, tileSet(c.pathParam("tileMatrixSetId")))
 }
 
 // newTileParamsOf are those of tiles in a set; nil: none is named, or none that there is.
-func newTileParamsOf(c *call, set *tile.Set) *tileParams {
+func newTileParamsOf(c *Call, set *tile.Set) *tileParams {
 	p := &tileParams{set: set}
 	colls := []*store.Collection{c.coll}
 	if c.coll == nil {
@@ -41,8 +41,8 @@ func newTileParamsOf(c *call, set *tile.Set) *tileParams {
 	return p
 }
 
-func (p *tileParams) setLayers(c *call, colls []*store.Collection) {
-	p.layers = make([]*call, len(colls))
+func (p *tileParams) setLayers(c *Call, colls []*store.Collection) {
+	p.layers = make([]*Call, len(colls))
 	for i, coll := range colls {
 		at := *c
 		at.coll, at.values = coll, nil
@@ -61,7 +61,7 @@ func (p *tileParams) collections() []*store.Collection {
 }
 
 // each calls fn for each layer. Faults that not all of several layers have are told with the collections that have them.
-func (p *tileParams) each(fn func(*call) error) error {
+func (p *tileParams) each(fn func(*Call) error) error {
 	var faults []problem.Fault
 	in := map[[4]string][]string{}
 	told := func(f *problem.Fault) [4]string { return [4]string{f.In, f.Param, f.Value, f.Cure} }
@@ -94,10 +94,10 @@ func (p *tileParams) each(fn func(*call) error) error {
 }
 
 // tiles are the parameters of a call of a route of tiles.
-func (c *call) tiles() *tileParams { return c.params.(*tileParams) }
+func (c *Call) tiles() *tileParams { return c.params.(*tileParams) }
 
 // choose reads the parameter collections: ids or addresses of collections, in the order of the layers (OGC 20-057, /req/collections-selection).
-func (p *tileParams) choose(c *call, v string) error {
+func (p *tileParams) choose(c *Call, v string) error {
 	var colls []*store.Collection
 	all := c.tiled(p.set)
 	for name := range strings.SplitSeq(v, ",") {
@@ -147,7 +147,7 @@ func tileSets(coll *store.Collection) (sets []*tile.Set) {
 }
 
 // tiled are the public collections with tiles in a set; nil for any.
-func (c *call) tiled(set *tile.Set) (colls []*store.Collection) {
+func (c *Call) tiled(set *tile.Set) (colls []*store.Collection) {
 	for _, coll := range c.cat.Collections {
 		if coll.Public && (set == nil && tileSets(coll) != nil || set != nil && set.Takes(coll)) {
 			colls = append(colls, coll)
@@ -157,7 +157,7 @@ func (c *call) tiled(set *tile.Set) (colls []*store.Collection) {
 }
 
 // here are the tile matrix sets of the route: those of its collection, or of any of the dataset.
-func (c *call) here() (sets []*tile.Set) {
+func (c *Call) here() (sets []*tile.Set) {
 	if c.coll != nil {
 		return tileSets(c.coll)
 	}
@@ -170,7 +170,7 @@ func (c *call) here() (sets []*tile.Set) {
 }
 
 // tilesPath is where the tiles of the route are, below the mount.
-func (c *call) tilesPath() string {
+func (c *Call) tilesPath() string {
 	if c.coll != nil {
 		return "/collections/" + c.coll.ID + "/tiles"
 	}
@@ -178,7 +178,7 @@ func (c *call) tilesPath() string {
 }
 
 // tilesOf names what the tiles of the route are of, for the API definition; no collection has the name of the dataset.
-func (c *call) tilesOf() string {
+func (c *Call) tilesOf() string {
 	if c.coll != nil {
 		return c.coll.ID
 	}
@@ -186,7 +186,7 @@ func (c *call) tilesOf() string {
 }
 
 // tilesTitle is what the tiles of the route are of.
-func (c *call) tilesTitle() string {
+func (c *Call) tilesTitle() string {
 	if c.coll != nil {
 		return c.titleOf(c.coll)
 	}
@@ -194,7 +194,7 @@ func (c *call) tilesTitle() string {
 }
 
 // grid is the tile matrix set that the path names, as far as there are tiles in it here.
-func (c *call) grid() (*tile.Set, error) {
+func (c *Call) grid() (*tile.Set, error) {
 	set := c.tiles().set
 	if set != nil && (c.coll != nil && set.Takes(c.coll) || c.coll == nil && c.tiled(set) != nil) {
 		return set, nil
@@ -215,7 +215,7 @@ type tileExtent struct {
 
 // mayHold reports whether a layer may have features in a tile.
 // A level that is finer than all that are made is not found (OGC 20-057, /req/core/tc-error).
-func (c *call) mayHold(set *tile.Set, at tile.Tile) (bool, error) {
+func (c *Call) mayHold(set *tile.Set, at tile.Tile) (bool, error) {
 	last := -1
 	for _, coll := range c.tiles().collections() {
 		r, err := c.s.tiles.Estimate(c.s.store, set, coll.ID)
@@ -232,7 +232,7 @@ func (c *call) mayHold(set *tile.Set, at tile.Tile) (bool, error) {
 
 // tileExtent tells where the layers have tiles. Limits are whole matrices: clients that reproject tiles also ask for
 // those beside the data, and drop what they draw if one is missing. Empty tiles within are 204.
-func (c *call) tileExtent(set *tile.Set, colls []*store.Collection) (x tileExtent, err error) {
+func (c *Call) tileExtent(set *tile.Set, colls []*store.Collection) (x tileExtent, err error) {
 	x.settled, x.limits = true, []ogcapi.TileMatrixLimits{}
 	first, last := math.MaxInt, -1
 	for _, coll := range colls {
@@ -265,13 +265,13 @@ func (x tileExtent) zooms() (first, last int, ok bool) {
 }
 
 // tilesets lists the tilesets of a collection or of the dataset (OGC 20-057, 9).
-func (s *Server) tilesets(c *call) (*answer, error) {
+func (s *Kit) tilesets(c *Call) (*Answer, error) {
 	here := c.base() + c.tilesPath()
 	doc := ogcapi.TileSets{Title: c.tilesTitle(), Tilesets: []ogcapi.TileSetItem{}, Links: append(c.selfLinks(c.tilesPath()),
 		ogcapi.Link{Rel: "self", Type: asJSON.Media, Title: "Tileset in a tile matrix set", Href: here + "/{tileMatrixSetId}?f=json", Templated: true},
 		ogcapi.Link{Rel: "item", Type: asMVT.Media, Title: "Tiles", Href: here + "/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}?f=mvt", Templated: true},
 		ogcapi.Link{Rel: "describedby", Type: asJSON.Media, Title: "Tileset in a tile matrix set", Href: here + "/{tileMatrixSetId}/metadata?f=json", Templated: true})}
-	a := &answer{}
+	a := &Answer{}
 	for _, set := range c.here() {
 		colls := []*store.Collection{c.coll}
 		if c.coll == nil {
@@ -306,14 +306,14 @@ func (v tilesetsView) Levels(t ogcapi.TileSetItem) string {
 }
 
 // styleAddress is where the style of the route's collection, or of the dataset, is; "" where none of it is in Web Mercator.
-func (c *call) styleAddress() string {
+func (c *Call) styleAddress() string {
 	if set, _ := tile.Find(webMercator); !slices.Contains(c.here(), set) {
 		return ""
 	}
 	return c.base() + strings.TrimSuffix(c.tilesPath(), "/tiles") + "/style"
 }
 
-func (c *call) tileCrumbs() []page.Crumb {
+func (c *Call) tileCrumbs() []page.Crumb {
 	if c.coll != nil {
 		return c.crumbs("collection")
 	}
@@ -321,7 +321,7 @@ func (c *call) tileCrumbs() []page.Crumb {
 }
 
 // tilesetLinks are those of a tileset, of its document and of its entry in the list; rest is what follows f in its addresses.
-func (c *call) tilesetLinks(set *tile.Set, rest string) []ogcapi.Link {
+func (c *Call) tilesetLinks(set *tile.Set, rest string) []ogcapi.Link {
 	here := c.base() + c.tilesPath() + "/" + set.ID
 	links := []ogcapi.Link{
 		{Rel: "self", Type: asJSON.Media, Title: formTitles["json"], Href: here + "?f=json" + rest},
@@ -339,7 +339,7 @@ func (c *call) tilesetLinks(set *tile.Set, rest string) []ogcapi.Link {
 const webMercator = "WebMercatorQuad"
 
 // tileset describes a tileset (OGC 20-057, 8; OGC 17-083r4, 8).
-func (s *Server) tileset(c *call) (*answer, error) {
+func (s *Kit) tileset(c *Call) (*Answer, error) {
 	set, err := c.grid()
 	if err != nil {
 		return nil, err
@@ -352,7 +352,7 @@ func (s *Server) tileset(c *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{Fleeting: !x.settled}
+	a := &Answer{Fleeting: !x.settled}
 	if c.rep.F == asTileJSON.F {
 		text, err := marshal(c.tileJSON(x))
 		a.Raw = map[string][]byte{asTileJSON.F: text}
@@ -389,7 +389,7 @@ func find(links []ogcapi.Link, rel string) (ogcapi.Link, bool) {
 	return links[i], true
 }
 
-func (c *call) tilesetDoc(set *tile.Set, x tileExtent) ogcapi.TileSet {
+func (c *Call) tilesetDoc(set *tile.Set, x tileExtent) ogcapi.TileSet {
 	p := c.tiles()
 	doc := ogcapi.TileSet{Title: c.tilesTitle(), AccessConstraints: "unclassified", DataType: "vector", CRS: set.CRS.URI(), TileMatrixSetURI: set.URI(c.root), TileMatrixSetID: set.ID,
 		TileMatrixSetLimits: x.limits, MediaTypes: []string{asMVT.Media}, Layers: []ogcapi.TileLayer{}, Links: c.tilesetLinks(set, c.collectionsRest())}
@@ -439,7 +439,7 @@ func degreeBox(b *orb.Bound) *ogcapi.BoundingBox {
 var dimensions = map[string]int{"Point": 0, "MultiPoint": 0, "LineString": 1, "MultiLineString": 1, "Polygon": 2, "MultiPolygon": 2}
 
 // tileLayer describes the layer of the call's collection.
-func (c *call) tileLayer(r tile.Range) ogcapi.TileLayer {
+func (c *Call) tileLayer(r tile.Range) ogcapi.TileLayer {
 	l := ogcapi.TileLayer{ID: c.coll.ID, Title: c.titleOf(c.coll), Description: c.coll.Description.In(c.lang), DataType: "vector", BoundingBox: degreeBox(c.coll.Extent),
 		PropertiesSchema: ogcapi.LayerSchema{Type: "object", Properties: map[string]ogcapi.LayerProperty{}},
 		Links:            []ogcapi.Link{{Rel: "collection", Type: asJSON.Media, Title: c.titleOf(c.coll), Href: c.base() + "/collections/" + c.coll.ID + "?f=json"}}}

@@ -101,7 +101,7 @@ func (tc *tileCache) get(ctx context.Context, k tileKey, fresh func() (*madeTile
 }
 
 // tile gives a tile of a collection or of the dataset (OGC 20-057, 7).
-func (s *Server) tile(c *call, w http.ResponseWriter) error {
+func (s *Kit) tile(c *Call, w http.ResponseWriter) error {
 	set, err := c.grid()
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func newTemplates(g *cache.Group) *cache.Cache[templatesKey, string] {
 }
 
 // tileTemplates is the header Link-Template of a tile (RFC 9652; OGC 20-057, /rec/core/tc-link-template).
-func (c *call) tileTemplates(set *tile.Set) string {
+func (c *Call) tileTemplates(set *tile.Set) string {
 	rest := c.others()
 	if rest != "" {
 		return linkTemplates(c.tilesetLinks(set, rest))
@@ -167,7 +167,7 @@ func (c *call) tileTemplates(set *tile.Set) string {
 }
 
 // layerIDs are the collections of the layers.
-func (c *call) layerIDs() []string {
+func (c *Call) layerIDs() []string {
 	ids := make([]string, len(c.tiles().layers))
 	for i, at := range c.tiles().layers {
 		ids[i] = at.coll.ID
@@ -176,7 +176,7 @@ func (c *call) layerIDs() []string {
 }
 
 // tileAsked is what is asked besides set and address: two requests with the same text have the same tile.
-func (c *call) tileAsked() string {
+func (c *Call) tileAsked() string {
 	ids := strings.Join(c.layerIDs(), ",")
 	for _, l := range c.tiles().layers {
 		if at := l.coll.Moment(l.items().query.AsOf); !at.IsZero() { // of now, too
@@ -191,7 +191,7 @@ func (c *call) tileAsked() string {
 }
 
 // makeTile makes a tile of a set. Where there are no data it is empty, and so it is on levels before the first one.
-func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
+func (c *Call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 	ask := tile.Ask{Set: set, Tile: at}
 	for _, l := range c.tiles().layers {
 		ask.Layers = append(ask.Layers, tile.Query{Collection: l.coll.ID, Filter: l.items().query.Filter, AsOf: l.coll.Moment(l.items().query.AsOf), Properties: l.items().properties})
@@ -219,7 +219,7 @@ func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 }
 
 // drawTile makes a tile when it is its turn.
-func (c *call) drawTile(ask tile.Ask) (made *tile.Made, err error) {
+func (c *Call) drawTile(ask tile.Ask) (made *tile.Made, err error) {
 	turn := c.ticket(false)
 	if err := c.s.turns.Enter(c.r.Context(), limit.CostTile, turn); err != nil {
 		return nil, err
@@ -236,7 +236,7 @@ func (c *call) drawTile(ask tile.Ask) (made *tile.Made, err error) {
 const levelsWait = 20 * time.Second
 
 // awaitLevels waits, without a turn, until the layers have levels, coarse ones at least; false when that takes too long.
-func (c *call) awaitLevels(set *tile.Set) bool {
+func (c *Call) awaitLevels(set *tile.Set) bool {
 	ctx, cancel := context.WithTimeout(c.r.Context(), levelsWait)
 	defer cancel()
 	return c.s.tiles.Await(ctx, c.s.store, set, c.layerIDs()...)

@@ -13,21 +13,21 @@ import (
 )
 
 // tileMatrixSets lists the tile matrix sets (OGC 17-083r4; OGC 20-057, Annex A).
-func (s *Server) tileMatrixSets(c *call) (*answer, error) {
+func (s *Kit) tileMatrixSets(c *Call) (*Answer, error) {
 	doc := ogcapi.TileMatrixSets{Links: c.selfLinks("/TileMatrixSets"), TileMatrixSets: []ogcapi.TileMatrixSetItem{}}
 	for _, set := range tile.Sets(c.root) {
 		doc.TileMatrixSets = append(doc.TileMatrixSets, ogcapi.TileMatrixSetItem{ID: set.ID, Title: set.Title, URI: set.URI, CRS: set.CRS, Links: c.tilingLinks(set.ID)})
 	}
-	return &answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "tilematrixsets", Title: c.text("tilematrixsets.title"), Data: doc}}, nil
+	return &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "tilematrixsets", Title: c.text("tilematrixsets.title"), Data: doc}}, nil
 }
 
 // tileMatrixSet writes one tile matrix set in full.
-func (s *Server) tileMatrixSet(c *call) (*answer, error) {
+func (s *Kit) tileMatrixSet(c *Call) (*Answer, error) {
 	id := c.pathParam("tileMatrixSetId")
 	for _, set := range tile.Sets(c.root) {
 		if set.ID == id || strings.EqualFold(set.ID, id) {
 			set.Links = c.tilingLinks(set.ID)
-			a := &answer{JSON: set, Links: set.Links}
+			a := &Answer{JSON: set, Links: set.Links}
 			v := tileSetView{TileMatrixSet: set, Unit: "m"}
 			if id, ok := crs.Parse(set.CRS); ok && id.Geographic() {
 				v.Unit = "°"
@@ -43,7 +43,7 @@ func (s *Server) tileMatrixSet(c *call) (*answer, error) {
 }
 
 // gridName is what a tile matrix set is called in the language of the page.
-func (c *call) gridName(id string) string { return c.text(fmt.Sprintf("grid.%s", id)) }
+func (c *Call) gridName(id string) string { return c.text(fmt.Sprintf("grid.%s", id)) }
 
 // tileSetView is what the page of a tile matrix set shows.
 type tileSetView struct {
@@ -52,7 +52,7 @@ type tileSetView struct {
 	Unit string        // of cell sizes and origins
 }
 
-func (c *call) tilingLinks(id string) []ogcapi.Link {
+func (c *Call) tilingLinks(id string) []ogcapi.Link {
 	here := c.base() + "/TileMatrixSets/" + id
 	return []ogcapi.Link{
 		{Rel: "self", Type: "application/json", Title: formTitles["json"], Href: here + "?f=json"},

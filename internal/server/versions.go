@@ -44,7 +44,7 @@ func hasTimes(coll *store.Collection) bool {
 func isPlain(coll *store.Collection) bool { return !isVersioned(coll) }
 
 // now is the moment of the request, to the second, in the time zone of the service.
-func (c *call) now() time.Time {
+func (c *Call) now() time.Time {
 	if c.began.IsZero() {
 		c.began = time.Now().Truncate(time.Second).In(c.zone())
 	}
@@ -52,7 +52,7 @@ func (c *call) now() time.Time {
 }
 
 // current is the question for features of a collection as they are now.
-func (c *call) current(coll *store.Collection, q store.Query) store.Query {
+func (c *Call) current(coll *store.Collection, q store.Query) store.Query {
 	q.Collection = coll.ID
 	if isVersioned(coll) {
 		q.AsOf = c.now()
@@ -65,7 +65,7 @@ const everyVersion = "?datetime=0001-01-01/.."
 
 // selectVersions makes the parameter datetime the selector of versions: without it those of now, with a moment or the beginning of a day those of then.
 // With an interval all that touch it are features of their own; false then, and for collections without versions, where datetime is a condition.
-func (c *call) selectVersions(p *itemsParams) (selected bool) {
+func (c *Call) selectVersions(p *itemsParams) (selected bool) {
 	if isPlain(c.coll) {
 		return false
 	}
@@ -88,7 +88,7 @@ func (c *call) selectVersions(p *itemsParams) (selected bool) {
 }
 
 // datedQuery asks another feature for its version of the moment that this request names; "" where it names none.
-func (c *call) datedQuery() string {
+func (c *Call) datedQuery() string {
 	v := first(c.values["datetime"])
 	out, ok := c.params.(writesFeatures)
 	if v == "" || isPlain(c.coll) || !ok || out.output().versionIDs || strings.Contains(v, "/") {
@@ -98,12 +98,12 @@ func (c *call) datedQuery() string {
 }
 
 // rowsOf are the rows of features by their ids, of versions those of the moment.
-func (c *call) rowsOf(ctx context.Context, coll *store.Collection, ids []string) ([]store.Row, error) {
+func (c *Call) rowsOf(ctx context.Context, coll *store.Collection, ids []string) ([]store.Row, error) {
 	return coll.RowsOf(ctx, c.s.store, ids, c.now())
 }
 
 // publicIDs are the ids of features by their rows.
-func (c *call) publicIDs(coll *store.Collection, rows []store.Row) ([]string, error) {
+func (c *Call) publicIDs(coll *store.Collection, rows []store.Row) ([]string, error) {
 	ids := make([]string, 0, len(rows))
 	if isPlain(coll) {
 		for _, r := range rows {
@@ -139,7 +139,7 @@ type versionList struct {
 }
 
 // lifeOf is versionsOf with the features beside it at a moment, where the store can tell all of it at once.
-func (c *call) lifeOf(id string, at time.Time) (*versionList, error) {
+func (c *Call) lifeOf(id string, at time.Time) (*versionList, error) {
 	q := store.LifeQuery{Collection: c.coll.ID, ID: id, At: at, Limit: c.s.cfg.Limits.PageMax}
 	life, err := c.lifeAtHand(q)
 	if d := c.s.dated; life == nil && err == nil && d != nil {
@@ -167,7 +167,7 @@ func (c *call) lifeOf(id string, at time.Time) (*versionList, error) {
 }
 
 // lifeAtHand is what the store knows without a question, which is paid as one; nil where it does not.
-func (c *call) lifeAtHand(q store.LifeQuery) (*store.Life, error) {
+func (c *Call) lifeAtHand(q store.LifeQuery) (*store.Life, error) {
 	if c.s.atHand == nil {
 		return nil, nil
 	}
@@ -181,7 +181,7 @@ func (c *call) lifeAtHand(q store.LifeQuery) (*store.Life, error) {
 }
 
 // versionsOf reads the versions of a feature; nil when it never was.
-func (c *call) versionsOf(id string) (*versionList, error) {
+func (c *Call) versionsOf(id string) (*versionList, error) {
 	l := &versionList{id: id, coll: c.coll, zone: c.zone()}
 	e, ok := c.coll.IsFeature(id)
 	if !ok {
@@ -260,7 +260,7 @@ func (l *versionList) memento(n int) string {
 }
 
 // href is the address of a version, which stays its own: the feature with the start as datetime. f is the representation; "": the one that is negotiated.
-func (c *call) mementoHref(l *versionList, n int, f string) string {
+func (c *Call) mementoHref(l *versionList, n int, f string) string {
 	href := c.itemAddress(l.id) + "?datetime=" + queryEscape(l.all[n].start)
 	if f != "" {
 		href += "&f=" + f
@@ -268,7 +268,7 @@ func (c *call) mementoHref(l *versionList, n int, f string) string {
 	return href
 }
 
-func (c *call) timeMapHref(id string) string { return c.itemAddress(id) + "/versions" }
+func (c *Call) timeMapHref(id string) string { return c.itemAddress(id) + "/versions" }
 
 // versionAsked is one version that a request names.
 type versionAsked struct {
@@ -282,7 +282,7 @@ type versionAsked struct {
 
 // soughtVersion finds the version that an item's address names: by datetime, else the one of now, or by an id of the profile with unique ids. The error
 // is 410 for a feature that was or will be, else 404.
-func (c *call) soughtVersion(id string) (*versionAsked, error) {
+func (c *Call) soughtVersion(id string) (*versionAsked, error) {
 	p, at := c.params.(*itemParams), c.now()
 	if p.at != nil {
 		at = *p.at
@@ -320,7 +320,7 @@ func (c *call) soughtVersion(id string) (*versionAsked, error) {
 }
 
 // goneVersion is the error of a feature that is not there at the moment asked for: 410, with what it was, and where a history tells what became of it, that too.
-func (c *call) goneVersion(l *versionList, at *time.Time) error {
+func (c *Call) goneVersion(l *versionList, at *time.Time) error {
 	e, err := c.endedEntity(l.id)
 	if err != nil {
 		return err
@@ -355,7 +355,7 @@ func (c *call) goneVersion(l *versionList, at *time.Time) error {
 }
 
 // endedEntity tells what became of a feature that has ended, by the history of its codes; nil where that says nothing.
-func (c *call) endedEntity(id string) (*retired, error) {
+func (c *Call) endedEntity(id string) (*retired, error) {
 	if c.coll.ID != history.VersionsID {
 		e, _ := c.missing(id).(*retired)
 		return e, nil
@@ -371,7 +371,7 @@ func (c *call) endedEntity(id string) (*retired, error) {
 	return c.retired(s, v)
 }
 
-func (c *call) timeMapLinks(id string) []ogcapi.Link {
+func (c *Call) timeMapLinks(id string) []ogcapi.Link {
 	return []ogcapi.Link{
 		{Rel: "timemap", Type: asLinkFormat.Media, Title: "All versions, for programs", Href: c.timeMapHref(id) + "?f=" + asLinkFormat.F},
 		{Rel: "timemap", Type: asJSON.Media, Title: "All versions as JSON", Href: c.timeMapHref(id)},
@@ -380,7 +380,7 @@ func (c *call) timeMapLinks(id string) []ogcapi.Link {
 }
 
 // versionLinks are those of an answer with one version.
-func (c *call) versionLinks(v *versionAsked) []ogcapi.Link {
+func (c *Call) versionLinks(v *versionAsked) []ogcapi.Link {
 	links := []ogcapi.Link{
 		{Rel: "canonical", Type: asGeoJSON.Media, Title: "This version", Href: c.mementoHref(v.versionList, v.n, "")},
 		{Rel: "original", Type: asGeoJSON.Media, Title: "The feature, as it is now", Href: c.itemAddress(v.versionList.id)},
@@ -396,7 +396,7 @@ func (c *call) versionLinks(v *versionAsked) []ogcapi.Link {
 }
 
 // versionHeaders tell which version an answer holds, and how long it stays. What has ended before the settled day of the collection never changes.
-func (c *call) versionHeaders(h http.Header, v *versionAsked) {
+func (c *Call) versionHeaders(h http.Header, v *versionAsked) {
 	h.Set("Memento-Datetime", v.memento(v.n))
 	settled, isSettled := v.time(c.coll.Settled)
 	end, closed := v.ended(v.all[v.n])
@@ -406,7 +406,7 @@ func (c *call) versionHeaders(h http.Header, v *versionAsked) {
 }
 
 // beside finds the ids of the features before and after one, of those that are valid at its moment.
-func (c *call) beside(ctx context.Context, v *versionAsked) (prev, next string, err error) {
+func (c *Call) beside(ctx context.Context, v *versionAsked) (prev, next string, err error) {
 	p, _ := c.coll.Find(c.coll.Versions.ID)
 	for _, x := range [...]struct {
 		op   cql2.CompareOp
@@ -466,7 +466,7 @@ func (v *timeMapView) name(id string) string {
 }
 
 // versions writes the time map of a feature (RFC 7089, 5).
-func (s *Server) versions(c *call, w http.ResponseWriter) error {
+func (s *Kit) versions(c *Call, w http.ResponseWriter) error {
 	id := c.pathParam("featureId")
 	if isPlain(c.coll) {
 		return problem.NotFoundf("features of %s have no versions; roles valid_from and valid_to in the configuration make rows versions", c.coll.ID)
@@ -479,7 +479,7 @@ func (s *Server) versions(c *call, w http.ResponseWriter) error {
 		return c.missing(id)
 	}
 	doc := c.timeMap(l)
-	a := &answer{JSON: doc}
+	a := &Answer{JSON: doc}
 	for _, x := range doc.Links {
 		if x.Rel != "memento" && x.Rel != "first" && x.Rel != "last" {
 			a.Links = append(a.Links, x.Link)
@@ -498,7 +498,7 @@ func (s *Server) versions(c *call, w http.ResponseWriter) error {
 	return c.dataAnswer(w, a)
 }
 
-func (c *call) timeMap(l *versionList) timeMapDoc {
+func (c *Call) timeMap(l *versionList) timeMapDoc {
 	var doc timeMapDoc
 	add := func(datetime string, x ogcapi.Link) { doc.Links = append(doc.Links, mementoLink{x, datetime}) }
 	for _, x := range c.selfLinks("/collections/" + c.coll.ID + "/items/" + pathEscape(l.id) + "/versions") {
@@ -541,7 +541,7 @@ func linkFormat(links []mementoLink) []byte {
 	return []byte(b.String())
 }
 
-func (c *call) timeMapView(l *versionList) (*timeMapView, error) {
+func (c *Call) timeMapView(l *versionList) (*timeMapView, error) {
 	v := &timeMapView{ID: l.id, Href: c.asPage(c.itemAddress(l.id))}
 	rows := make([]store.Row, len(l.all))
 	want := store.Want{Properties: []string{}, NoGeometry: true}

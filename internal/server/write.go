@@ -105,7 +105,7 @@ func acceptsGzip(r *http.Request) bool {
 }
 
 // writeBody writes a complete answer with its validators (RFC 9110, 8.8.3, 13.1.2).
-func (c *call) writeBody(w http.ResponseWriter, status int, b *body) {
+func (c *Call) writeBody(w http.ResponseWriter, status int, b *body) {
 	h := w.Header()
 	plain, etag := b.plain, `"`+b.etag+`"`
 	if b.gz != nil && acceptsGzip(c.r) {
@@ -148,7 +148,7 @@ var gzipped = []string{"gzip"}
 
 // ifMatch returns an error of kind Precondition if the request has If-Match and it names another version than etag, compared strongly:
 // a weak validator matches nothing (RFC 9110, 13.1.1). "" is a representation without a validator. Only GET and HEAD are conditional.
-func (c *call) ifMatch(etag string) error {
+func (c *Call) ifMatch(etag string) error {
 	values, asked := c.r.Header["If-Match"]
 	if !asked || c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
 		return nil
@@ -193,7 +193,7 @@ func marshal(v any) ([]byte, error) {
 
 // document answers a route whose answer depends on nothing but the catalog, the mount, the representation, the language, the
 // parameters and, for pages, whether the visitor has a valid key. The bytes are made once and cached.
-func (c *call) document(w http.ResponseWriter) error {
+func (c *Call) document(w http.ResponseWriter) error {
 	vary, cached := varyOpen, "no-cache"
 	if c.rt.Draws && c.rep.F == "html" && c.s.cfg.Auth != "open" {
 		if vary = varyKeyed; hasKey(c.r) && c.s.authorize(c) == nil { // a key that is wrong is none here
@@ -231,7 +231,7 @@ func (c *call) document(w http.ResponseWriter) error {
 	return nil
 }
 
-func (c *call) newDoc(b *body, links []ogcapi.Link, vary, cached string) *doc {
+func (c *Call) newDoc(b *body, links []ogcapi.Link, vary, cached string) *doc {
 	d := &doc{body: b}
 	d.header.add("Content-Type", c.rep.contentType())
 	d.header.add("Content-Language", page.LanguageTag(c.lang))
@@ -247,7 +247,7 @@ func (c *call) newDoc(b *body, links []ogcapi.Link, vary, cached string) *doc {
 }
 
 // render writes the chosen representation of an answer.
-func (c *call) render(a *answer) ([]byte, error) {
+func (c *Call) render(a *Answer) ([]byte, error) {
 	if b, ok := a.Raw[c.rep.F]; ok {
 		return b, nil
 	}
@@ -270,7 +270,7 @@ func (c *call) render(a *answer) ([]byte, error) {
 
 // canonical is the query with the parameters in a fixed order, once it is read; two requests with the same text ask the same. Of f it has what the answer depends on: nothing where that names
 // the first representation, whose links are the same without it, but for pages, whose links to others repeat it as it came.
-func (c *call) canonical() string {
+func (c *Call) canonical() string {
 	if c.encoded == "" {
 		values, f := c.values, c.values["f"]
 		first := c.rep.F == c.rt.Formats[0].F

@@ -62,7 +62,7 @@ func cellAt(coll *store.Collection, id crs.ID, zoom float64) float64 {
 const metresPerDegree = 111319.49
 
 // simplify finds the geometries that the request asks for: those of the features where no zoom-level is asked for, or its answer has none.
-func (c *call) simplify() error {
+func (c *Call) simplify() error {
 	p := c.output()
 	if p.zoom == nil || c.coll.Geometry == nil || p.skipGeometry || c.rep.F == "html" || c.rep.F == "csv" {
 		return nil
@@ -92,7 +92,7 @@ func (c *call) simplify() error {
 }
 
 // written is the call's collection as its features are written: with the CRS that their geometries come in.
-func (c *call) written() *store.Collection {
+func (c *Call) written() *store.Collection {
 	if c.simple != nil {
 		return c.simple.coll
 	}
@@ -100,7 +100,7 @@ func (c *call) written() *store.Collection {
 }
 
 // fetch reads features of the call's collection, with the geometries that it asks for.
-func (c *call) fetch(ctx context.Context, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (c *Call) fetch(ctx context.Context, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	if isVersioned(c.coll) {
 		want.VersionIDs = c.output().versionIDs
 	}
