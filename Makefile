@@ -27,12 +27,16 @@ build: ## build bin/grense, one static binary
 	go build -trimpath -ldflags "-s -w -X main.linked=$(VERSION)" -o bin/grense ./cmd/grense
 
 lint: ## vet, staticcheck, deadcode, formatting, go.mod
-	@test -z "$$(gofmt -l THIRD_PARTY api cmd internal migrations openapi web)" || { echo "not formatted:"; gofmt -l THIRD_PARTY api cmd internal migrations openapi web; exit 1; }
+	@test -z "$$(gofmt -l THIRD_PARTY api cmd internal migrations openapi ops web)" || { echo "not formatted:"; gofmt -l THIRD_PARTY api cmd internal migrations openapi ops web; exit 1; }
 	go vet ./...
 	go tool staticcheck ./...
 	GRENSE_DEADCODE=1 go test -count=1 -run '^TestEveryFunctionIsReached$$' ./internal
 	go mod tidy -diff
 	go test -run '^TestLicencesOfLinkedModulesAreInThirdParty$$' ./internal
+
+.PHONY: release
+release: ## programs, packages (deb, rpm), image, SBOM and checksums of this commit (dist)
+	cd ops/release && GOFLAGS=-trimpath go run . -root ../.. -out ../../dist
 
 .PHONY: licences
 licences: ## rewrite THIRD_PARTY, the licence texts of the linked libraries

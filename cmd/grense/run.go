@@ -51,20 +51,22 @@ func (p *process) heed(signals <-chan os.Signal, end func()) os.Signal {
 
 // cli is the command line. The order is that of the help.
 type cli struct {
-	Serve     serveCmd     `cmd:"" help:"Serve files, or the built-in demo, over HTTP."`
-	Import    importCmd    `cmd:"" help:"Read files into a collection of a GeoPackage or of a PostGIS database."`
-	Key       keyCmd       `cmd:"" help:"Make, list and revoke API keys."`
-	Check     checkCmd     `cmd:"" help:"Tell what of a source would be served, and what is wrong with it."`
-	Tiles     tilesCmd     `cmd:"" help:"Write vector tiles into a file."`
-	Register  registerCmd  `cmd:"" help:"Make a register of place names."`
-	Lineage   lineageCmd   `cmd:"" help:"Import what became of divisions."`
-	Enrich    enrichCmd    `cmd:"" help:"Add divisions to a table of points or codes."`
-	Translate translateCmd `cmd:"" help:"Add the codes of another day to a table of codes."`
-	Harmonise harmoniseCmd `cmd:"" help:"Take a table of values of many days to the divisions of one."`
-	Config    configCmd    `cmd:"" help:"Check or print the configuration."`
-	Health    healthCmd    `cmd:"" help:"Ask a running server whether it is healthy."`
-	Version   versionCmd   `cmd:"" help:"Print the version."`
-	Licences  licencesCmd  `cmd:"" help:"Print the licences of the libraries in the program."`
+	Serve      serveCmd      `cmd:"" help:"Serve files, or the built-in demo, over HTTP."`
+	Import     importCmd     `cmd:"" help:"Read files into a collection of a GeoPackage or of a PostGIS database."`
+	Key        keyCmd        `cmd:"" help:"Make, list and revoke API keys."`
+	Check      checkCmd      `cmd:"" help:"Tell what of a source would be served, and what is wrong with it."`
+	Tiles      tilesCmd      `cmd:"" help:"Write vector tiles into a file."`
+	Register   registerCmd   `cmd:"" help:"Make a register of place names."`
+	Lineage    lineageCmd    `cmd:"" help:"Import what became of divisions."`
+	Enrich     enrichCmd     `cmd:"" help:"Add divisions to a table of points or codes."`
+	Translate  translateCmd  `cmd:"" help:"Add the codes of another day to a table of codes."`
+	Harmonise  harmoniseCmd  `cmd:"" help:"Take a table of values of many days to the divisions of one."`
+	Config     configCmd     `cmd:"" help:"Check or print the configuration."`
+	Health     healthCmd     `cmd:"" help:"Ask a running server whether it is healthy."`
+	Completion completionCmd `cmd:"" help:"Print a script that completes commands in a shell."`
+	Man        manCmd        `cmd:"" hidden:"" help:"Print the manual page."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Licences   licencesCmd   `cmd:"" help:"Print the licences of the libraries in the program."`
 }
 
 const about = `Grense serves administrative divisions as an OGC API, and place names as a SOAP service as well.
