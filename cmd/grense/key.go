@@ -2,9 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -14,12 +19,13 @@ import (
 )
 
 type keyCmd struct {
-	Create keyCreateCmd `cmd:"" help:"Make a key and print it, once."`
-
+	Create   keyCreateCmd   `cmd:"" help:"Create a key and print it, once."`
+	List     keyListCmd     `cmd:"" help:"List the keys by their ids; the keys themselves are not stored."`
+	Rotate   keyRotateCmd   `cmd:"" help:"Create a key in place of another one, which stays valid for a while."`
+	Revoke   keyRevokeCmd   `cmd:"" help:"Make a key invalid for ever."`
 	Generate keyGenerateCmd `cmd:"" help:"Print a new key without storing it."`
-
-	List   keyListCmd   `cmd:"" help:"List the keys by their ids; the keys themselves are not kept."`
-	Revoke keyRevokeCmd `cmd:"" help:"Make a key invalid for ever."`
+	Export   keyExportCmd   `cmd:"" help:"Print all keys as JSON, by their hashes, for import elsewhere."`
+	Import   keyImportCmd   `cmd:"" help:"Add the keys that export printed."`
 }
 
 // Help teaches; kong prints it below the flags' list.
@@ -29,6 +35,7 @@ func (keyCmd) Help() string {
 Examples:
   grense key create --name "Map on the front page" --expires 90d
   grense key list
+  grense key rotate 4fZk01Qd --overlap 14d
   grense key revoke 4fZk01Qd
   grense key list --source postgres://grense@db.example.org/divisions`
 }
@@ -44,11 +51,12 @@ func openStateIn(ctx context.Context, dir string) (*state.DB, error) {
 type keyCreateCmd struct {
 	Name    string `required:"" placeholder:"NAME" help:"Who or what will use the key."`
 	Expires string `placeholder:"WHEN" help:"A day, 2027-01-01 (UTC), or a number of days, 90d. Default: never."`
+	JSON    bool   `name:"json" help:"Print an object with key, id, name and times instead of the key alone."`
 	keyFlags
 }
 
 func (keyCreateCmd) Help() string {
-	return `Prints the key, and nothing else, on standard output. Only its hash is kept.
+	return `Prints the key, and nothing else, on standard output. Only its hash is stored.
 
 Examples:
   grense key create --name "Map on the front page"
@@ -73,8 +81,195 @@ func (c *keyCreateCmd) Run(ctx context.Context, p *process) error {
 	if err := st.PutKey(ctx, rec); err != nil {
 		return fmt.Errorf("cannot store the key: %w", err)
 	}
+	return p.printKey(key, rec, c.JSON)
+}
+
+// printKey prints a new key, which nobody can print again.
+func (p *process) printKey(key string, rec state.Key, asJSON bool) error {
+	if asJSON {
+		o := keyObjectOf(rec)
+		o.Key = key
+		return p.printJSON(o)
+	}
 	fmt.Fprintf(p.Stderr, "Key %s for %s. It is shown only now; send it in the header X-API-Key.\n", rec.ID, rec.Name)
-	_, err = fmt.Fprintln(p.Stdout, key)
+	_, err := fmt.Fprintln(p.Stdout, key)
+	return err
+}
+
+// keyObject is a key in JSON.
+type keyObject struct {
+	Key      string     `json:"key,omitempty"` // of create and rotate
+	ID       string     `json:"id"`
+	Name     string     `json:"name"`
+	Status   string     `json:"status,omitempty"` // not of export
+	Created  time.Time  `json:"created"`
+	LastUsed *time.Time `json:"last_used,omitempty"` // a day
+	Expires  *time.Time `json:"expires,omitempty"`
+	Revoked  *time.Time `json:"revoked,omitempty"`
+	Hash     string     `json:"sha256,omitempty"` // hexadecimal, of export
+}
+
+func keyObjectOf(k state.Key) keyObject {
+	o := keyObject{ID: k.ID, Name: k.Name, Status: apikey.Status(k, time.Now()), Created: k.Created.UTC()}
+	for to, t := range map[**time.Time]time.Time{&o.LastUsed: k.LastUsed, &o.Expires: k.Expires, &o.Revoked: k.Revoked} {
+		if !t.IsZero() {
+			utc := t.UTC()
+			*to = &utc
+		}
+	}
+	return o
+}
+
+// record returns what is stored of an exported key.
+func (o keyObject) record() (k state.Key, err error) {
+	hash, err := hex.DecodeString(o.Hash)
+	if err != nil || len(hash) != len(k.Hash) || len(o.ID) != 8 || o.Name == "" || o.Created.IsZero() {
+		return k, fmt.Errorf("the key %q lacks a member or its sha256 is wrong; import what grense key export printed", o.ID)
+	}
+	k = state.Key{ID: o.ID, Name: o.Name, Created: o.Created}
+	copy(k.Hash[:], hash)
+	for from, to := range map[*time.Time]*time.Time{o.LastUsed: &k.LastUsed, o.Expires: &k.Expires, o.Revoked: &k.Revoked} {
+		if from != nil {
+			*to = *from
+		}
+	}
+	return k, nil
+}
+
+func (p *process) printJSON(v any) error {
+	enc := json.NewEncoder(p.Stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+type keyRotateCmd struct {
+	ID      string `arg:"" help:"Id of the key that is replaced, as listed."`
+	Overlap string `default:"14d" placeholder:"DAYS" help:"How long the old key stays valid. Defaults to 14d; 0d ends it at once."`
+	Expires string `placeholder:"WHEN" help:"When the new key ends: a day, 2027-01-01 (UTC), or a number of days, 90d. Default: never."`
+	JSON    bool   `name:"json" help:"Print an object with key, id, name and times instead of the key alone."`
+	keyFlags
+}
+
+func (keyRotateCmd) Help() string {
+	return `The new key has the name of the old one. Both are valid until the overlap ends, so that clients can be moved one by one.
+
+Examples:
+  grense key rotate 4fZk01Qd
+  grense key rotate 4fZk01Qd --overlap 30d --expires 365d`
+}
+
+func (c *keyRotateCmd) Run(ctx context.Context, p *process) error {
+	now := time.Now()
+	until, err := overlapEnd(c.Overlap, now)
+	if err != nil {
+		return err
+	}
+	expires, err := apikey.ParseExpiry(c.Expires, now)
+	if err != nil {
+		return err
+	}
+	st, err := c.openState(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	keys, err := st.Keys(ctx)
+	if err != nil {
+		return fmt.Errorf("cannot read the keys: %w", err)
+	}
+	at := slices.IndexFunc(keys, func(k state.Key) bool { return k.ID == c.ID })
+	if at < 0 || apikey.Status(keys[at], now) != "active" {
+		return fmt.Errorf("no active key has the id %s; see grense key list", c.ID)
+	}
+	key, rec, err := apikey.New(keys[at].Name, expires, now)
+	if err != nil {
+		return err
+	}
+	if err := st.RotateKey(ctx, c.ID, until, rec); err != nil {
+		return fmt.Errorf("cannot store the key: %w", err)
+	}
+	fmt.Fprintf(p.Stderr, "Key %s is valid until %s.\n", c.ID, until.UTC().Format(time.DateTime+" UTC"))
+	return p.printKey(key, rec, c.JSON)
+}
+
+// overlapEnd returns when an overlap of days, 14d, ends.
+func overlapEnd(days string, now time.Time) (time.Time, error) {
+	if days == "0d" {
+		return now, nil
+	}
+	until, err := apikey.ParseExpiry(days, now)
+	if err != nil || until.IsZero() || !strings.HasSuffix(days, "d") {
+		return until, fmt.Errorf("--overlap: %q is not a number of days; write for example 14d", days)
+	}
+	return until, nil
+}
+
+type keyExportCmd struct{ keyFlags }
+
+func (keyExportCmd) Help() string {
+	return `Prints the records of all keys. They hold hashes and no keys, so that clients go on with the keys that they have.
+
+Examples:
+  grense key export > keys.json
+  grense key export --source postgres://grense@db.example.org/divisions | grense key import --data-dir new`
+}
+
+func (c *keyExportCmd) Run(ctx context.Context, p *process) error {
+	st, err := c.openState(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	keys, err := st.Keys(ctx)
+	if err != nil {
+		return fmt.Errorf("cannot read the keys: %w", err)
+	}
+	list := []keyObject{}
+	for _, k := range keys {
+		o := keyObjectOf(k)
+		o.Status, o.Hash = "", hex.EncodeToString(k.Hash[:])
+		list = append(list, o)
+	}
+	return p.printJSON(list)
+}
+
+type keyImportCmd struct{ keyFlags }
+
+func (keyImportCmd) Help() string {
+	return `Reads from standard input. Keys whose ids exist stay as they are. All are added, or none.
+
+Examples:
+  grense key import < keys.json
+  grense key import --source postgres://grense@db.example.org/divisions < keys.json`
+}
+
+// maxKeysFile bounds what import reads, in bytes.
+const maxKeysFile = 64 << 20
+
+func (c *keyImportCmd) Run(ctx context.Context, p *process) error {
+	var list []keyObject
+	if err := json.NewDecoder(io.LimitReader(p.Stdin, maxKeysFile)).Decode(&list); err != nil {
+		return fmt.Errorf("cannot read the keys: %w; import what grense key export printed", err)
+	}
+	keys := make([]state.Key, len(list))
+	for i, o := range list {
+		k, err := o.record()
+		if err != nil {
+			return err
+		}
+		keys[i] = k
+	}
+	st, err := c.openState(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	added, err := st.ImportKeys(ctx, keys)
+	if err != nil {
+		return fmt.Errorf("cannot store the keys: %w", err)
+	}
+	_, err = fmt.Fprintf(p.Stdout, "%s added, %d existed\n", count(added, "key"), len(keys)-added)
 	return err
 }
 
@@ -93,7 +288,16 @@ func (keyGenerateCmd) Run(p *process) error {
 	return err
 }
 
-type keyListCmd struct{ keyFlags }
+type keyListCmd struct {
+	JSON bool `name:"json" help:"Print a list of objects."`
+	keyFlags
+}
+
+func (keyListCmd) Help() string {
+	return `Examples:
+  grense key list
+  grense key list --json`
+}
 
 func (c *keyListCmd) Run(ctx context.Context, p *process) error {
 	st, err := c.openState(ctx, p)
@@ -104,6 +308,13 @@ func (c *keyListCmd) Run(ctx context.Context, p *process) error {
 	keys, err := st.Keys(ctx)
 	if err != nil {
 		return fmt.Errorf("cannot read the keys: %w", err)
+	}
+	if c.JSON {
+		list := []keyObject{}
+		for _, k := range keys {
+			list = append(list, keyObjectOf(k))
+		}
+		return p.printJSON(list)
 	}
 	if len(keys) == 0 {
 		fmt.Fprintln(p.Stderr, "There are no keys; make one with: grense key create --name NAME")
@@ -126,8 +337,17 @@ func day(t time.Time) string {
 }
 
 type keyRevokeCmd struct {
-	ID string `arg:"" help:"Id of the key, as listed."`
+	ID   string `arg:"" help:"Id of the key, as listed."`
+	JSON bool   `name:"json" help:"Print an object."`
 	keyFlags
+}
+
+func (keyRevokeCmd) Help() string {
+	return `Running servers refuse the key within 5 seconds. To replace a key without an interruption, use grense key rotate.
+
+Examples:
+  grense key revoke 4fZk01Qd
+  grense key revoke 4fZk01Qd --source postgres://grense@db.example.org/divisions`
 }
 
 func (c *keyRevokeCmd) Run(ctx context.Context, p *process) error {
@@ -145,6 +365,9 @@ func (c *keyRevokeCmd) Run(ctx context.Context, p *process) error {
 		return fmt.Errorf("no key has the id %s; see grense key list", id)
 	case err != nil:
 		return fmt.Errorf("cannot revoke the key: %w", err)
+	}
+	if c.JSON {
+		return p.printJSON(map[string]string{"id": id, "status": "revoked"})
 	}
 	_, err = fmt.Fprintf(p.Stdout, "Key %s is revoked; running servers refuse it within 5 seconds.\n", id)
 	return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -99,6 +100,58 @@ func TestKeyFaults(t *testing.T) {
 		code, stdout, stderr := command(t, dir, append([]string{"key"}, c.args...)...)
 		if code == 0 || !strings.Contains(stderr, c.want) || strings.Contains(stdout+stderr, secret) {
 			t.Errorf("%s: status %d\n%s%s", name, code, stdout, stderr)
+		}
+	}
+}
+
+// TestARotatedKeyStaysValidForTheOverlap and its successor has its name.
+func TestARotatedKeyStaysValidForTheOverlap(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, old := createKey(t, dir, "--name", "kart")
+	code, stdout, stderr := command(t, dir, "key", "rotate", old, "--overlap", "14d", "--json")
+	var made struct{ Key, ID, Name, Status string }
+	if err := json.Unmarshal([]byte(stdout), &made); code != 0 || err != nil || made.Name != "kart" || made.Status != "active" || !strings.Contains(made.Key, made.ID) {
+		t.Fatalf("status %d, %v: %s%s", code, err, stdout, stderr)
+	}
+	today, end := time.Now().UTC().Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, 14).Format(time.DateOnly)
+	if got, want := line(t, dir, old), old+" kart active "+today+" - "+end; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if code, _, stderr := command(t, dir, "key", "rotate", old, "--overlap", "0d"); code != 0 || strings.Contains(line(t, dir, old), "active") {
+		t.Errorf("status %d: %s", code, stderr)
+	}
+	for name, args := range map[string][]string{"no active key": {old}, "not a number of days": {made.ID, "--overlap", "soon"}, "no active": {"unknown1"}} {
+		if code, _, stderr := command(t, dir, append([]string{"key", "rotate"}, args...)...); code != exitFailed || !strings.Contains(stderr, name) {
+			t.Errorf("%v: status %d: %s", args, code, stderr)
+		}
+	}
+}
+
+// TestKeysMoveByExportAndImport with their states, and without the keys themselves.
+func TestKeysMoveByExportAndImport(t *testing.T) {
+	t.Parallel()
+	from, to := t.TempDir(), t.TempDir()
+	key, a := createKey(t, from, "--name", "kart", "--expires", "2999-01-01")
+	_, b := createKey(t, from, "--name", "etat")
+	command(t, from, "key", "revoke", b)
+	_, exported, _ := command(t, from, "key", "export")
+	if strings.Contains(exported, key) || !strings.Contains(exported, "sha256") {
+		t.Fatal(exported)
+	}
+	for _, want := range []string{"2 keys added, 0 existed\n", "0 keys added, 2 existed\n"} {
+		if code, stdout, stderr := piped(t, to, strings.NewReader(exported), "key", "import"); code != 0 || stdout != want {
+			t.Errorf("status %d, %q: %s", code, stdout, stderr)
+		}
+	}
+	for _, id := range []string{a, b} {
+		if got, want := line(t, to, id), line(t, from, id); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for _, bad := range []string{"", "{}", `[{"id":"abcdefgh","name":"x","created":"2026-01-01T00:00:00Z","sha256":"00"}]`} {
+		if code, _, stderr := piped(t, to, strings.NewReader(bad), "key", "import"); code != exitFailed || !strings.Contains(stderr, "key export") {
+			t.Errorf("%q: status %d: %s", bad, code, stderr)
 		}
 	}
 }

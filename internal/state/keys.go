@@ -71,6 +71,36 @@ func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time) error {
 	})
 }
 
+// RotateKey adds k in place of the key with the id old, which stays valid until then at most. ErrNotFound if there is no such key, or if it is
+// revoked.
+func (db *DB) RotateKey(ctx context.Context, old string, until time.Time, k Key) error {
+	return db.d.Do(ctx, Write, func(tx Tx) error {
+		err := must(tx, fmt.Errorf("state: key %s: %w", old, store.ErrNotFound),
+			"UPDATE grense.api_key SET expires = CASE WHEN expires < $1 THEN expires ELSE $1 END WHERE id = $2 AND revoked IS NULL", until, old)
+		if err != nil {
+			return err
+		}
+		return must(tx, fmt.Errorf("state: key %s exists already", k.ID),
+			"INSERT INTO grense.api_key ("+keyColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING", k.values()...)
+	})
+}
+
+// ImportKeys adds the keys that are not there yet, by their ids, and returns how many.
+func (db *DB) ImportKeys(ctx context.Context, keys []Key) (added int, err error) {
+	err = db.d.Do(ctx, Write, func(tx Tx) error {
+		added = 0
+		for _, k := range keys {
+			n, err := tx.Exec("INSERT INTO grense.api_key ("+keyColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING", k.values()...)
+			if err != nil {
+				return err
+			}
+			added += int(n)
+		}
+		return nil
+	})
+	return added, err
+}
+
 // TouchKeys records the day on which keys were last used. It never goes back.
 func (db *DB) TouchKeys(ctx context.Context, day time.Time, ids []string) error {
 	day = day.UTC().Truncate(24 * time.Hour)

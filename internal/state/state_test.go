@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -89,6 +90,21 @@ func TestKeys(t *testing.T) {
 		keys, err := a.Keys(ctx)
 		if err != nil || len(keys) != 2 || keys[0] != k || keys[1] != later {
 			t.Errorf("keys %+v, %v; want %+v", keys, err, k)
+		}
+		next := state.Key{ID: "nextnext", Name: "x", Created: at.Add(time.Hour)}
+		if err := a.RotateKey(ctx, later.ID, at.Add(48*time.Hour), next); err != nil {
+			t.Error(err)
+		}
+		if err := a.RotateKey(ctx, k.ID, at, next); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("a revoked key was rotated: %v", err)
+		}
+		more := state.Key{ID: "moremore", Name: "y", Created: at.Add(2 * time.Hour)}
+		if n, err := b.ImportKeys(ctx, []state.Key{next, more}); n != 1 || err != nil {
+			t.Errorf("%d keys were added, %v", n, err)
+		}
+		later.Expires = at.Add(48 * time.Hour)
+		if keys, err := a.Keys(ctx); err != nil || !slices.Equal(keys, []state.Key{k, later, next, more}) {
+			t.Errorf("keys %+v, %v", keys, err)
 		}
 		if err := a.Close(); err != nil {
 			t.Error(err)
