@@ -25,27 +25,24 @@ import (
 )
 
 type checkCmd struct {
-	Source     string  `arg:"" help:"What serve takes: a file, a folder of files, or a database."`
-	Migrate    bool    `help:"First apply the migrations that the schema grense of a database lacks; the role has to own it."`
+	Source     string  `arg:"" help:"Source as for serve: a file, a folder of files, or a database."`
+	Migrate    bool    `help:"First apply the migrations that the schema grense of a database lacks. The role must own it."`
 	Collection string  `placeholder:"ID" help:"Collection of --explain."`
-	Explain    *string `placeholder:"FILTER" help:"Tell which way a question takes, what it costs and what indexes it uses: a filter in CQL2, '' for all features."`
+	Explain    *string `placeholder:"FILTER" help:"Print the query plan of a filter in CQL2, its cost and its indexes. An empty filter selects all features."`
 	dataFlags
 }
 
 func (checkCmd) Help() string {
-	return `Prints each layer with the collection id that it would be served under, and what is wrong; the API definition is
-validated as well. Of a database, it also tells which migrations of the schema grense are missing, and which rights the
-role lacks. The exit status is 1 if a layer is refused, a setting fits nothing or the database lacks something; 0 if all is
-served, also where a note tells what to know about it.
+	return `Prints each layer with the collection id that it gets, and what is wrong. The API definition is validated too. For a database, it
+lists the migrations that the schema grense lacks, and the rights that the role lacks. The exit status is 1 if a layer is
+refused, a setting fits nothing, or the database lacks something. Notes do not change it.
 
-With --explain, it also answers a question as an items page does and tells the way: whether an index, a table in memory or a
-scan of all rows answers, and the class of its cost: page, indexed, scan or geometry.
+With --explain, it runs a query as an items page does and prints the plan: an index, a table in memory or a scan of all rows; and
+the class of cost: page, indexed, scan or geometry.
 
 Examples:
-  grense check kommuner.gpkg
   grense check kommuner.gpkg --collection kommuner --explain "navn LIKE 'Os%'"
-  grense check kommuner.gpkg --config grense.yaml
-  grense check postgres://reader@db.example.org/divisions`
+  grense check postgres://reader@db.example.org/divisions --config grense.yaml`
 }
 
 func (c *checkCmd) Run(ctx context.Context, p *process) error {
@@ -59,7 +56,8 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 		}
 	}
 	cfg.AllowEmpty = true // each refused layer is listed
-	st, err := source.Open(ctx, c.Source, source.Options{DataDir: dir, Config: cfg, Logger: p.logger(cfg), Version: programVersion()})
+	st, err := source.Open(ctx, c.Source,
+		source.Options{DataDir: dir, Config: cfg, Logger: p.logger(cfg), Version: programVersion()})
 	if err != nil {
 		return err
 	}
@@ -145,7 +143,15 @@ func printUnknownSchemes(ctx context.Context, w io.Writer, st store.Store) (wron
 // checkDefinition builds the API definition of a source as it would be served and validates it.
 func checkDefinition(ctx context.Context, cfg config.Config, st store.Store) error {
 	cfg.Auth, cfg.BaseURL = "open", cmp.Or(cfg.BaseURL, "http://localhost:8080")
-	srv, err := server.New(server.Options{Config: cfg, NewGeoPackage: gpkg.CreateBare, Store: st, Logger: slog.New(slog.DiscardHandler), Version: programVersion()})
+	srv, err := server.New(
+		server.Options{
+			Config:        cfg,
+			NewGeoPackage: gpkg.CreateBare,
+			Store:         st,
+			Logger:        slog.New(slog.DiscardHandler),
+			Version:       programVersion(),
+		},
+	)
 	if err != nil {
 		return err
 	}
@@ -199,7 +205,8 @@ func printLayers(w io.Writer, cat *store.Catalog) error {
 		if n := notesOf(cat, c.Table); n > 0 {
 			note = "served, see below"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Table, c.ID, system, strconv.Itoa(c.Count), geometry, idColumn(c), note)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Table, c.ID, system, strconv.Itoa(c.Count), geometry,
+			idColumn(c), note)
 	}
 	var refused []string
 	for _, n := range cat.Notes {
@@ -211,18 +218,23 @@ func printLayers(w io.Writer, cat *store.Catalog) error {
 	return t.Flush()
 }
 
-// printUnrecorded tells of which collections changes are not recorded because of their size.
+// printUnrecorded describes which collections changes are not recorded because of their size.
 func printUnrecorded(w io.Writer, cfg config.Config, cat *store.Catalog) {
 	o := feed.Options{Most: cfg.Limits.Changes}
 	for _, c := range cat.Collections {
 		if c.Public && c.Changes == nil && !o.Records(c) {
-			fmt.Fprintf(w, "\n%s: changes are not recorded for /changes, since it has more than limits.changes, %d features; changes: true of the collection records them, with some 100 bytes of memory for each feature\n",
-				c.ID, o.Most)
+			fmt.Fprintf(
+				w,
+				"\n%s: changes are not recorded for /changes, since it has more than limits.changes, %d features; changes: true of the collection records them, with some 100 bytes of memory for each feature\n",
+				c.ID,
+				o.Most,
+			)
 		}
 	}
 }
 
-// printUnmarked tells which collections keep a server from sending answers again, since it cannot tell whether their rows have changed; where one does, none is sent again, of any collection.
+// printUnmarked lists the collections whose responses are not cached, since the server does not know whether their
+// rows have changed; where one does, none is sent again, of any collection.
 func printUnmarked(ctx context.Context, w io.Writer, st store.Store) error {
 	m, ok := st.(store.Marked)
 	if !ok {
@@ -242,10 +254,17 @@ func printUnmarked(ctx context.Context, w io.Writer, st store.Store) error {
 	switch {
 	case len(unknown) == 0:
 	case len(unknown) == len(cat.Collections):
-		fmt.Fprintf(w, "\nNo answer is kept to be sent again: whether rows have changed cannot be told on a replica, with Citus, and of views, foreign and partitioned tables, and tables with policies for the role. A primary tells it of plain tables and materialised views\n")
+		fmt.Fprintf(
+			w,
+			"\nNo answer is kept to be sent again: whether rows have changed cannot be told on a replica, with Citus, and of views, foreign and partitioned tables, and tables with policies for the role. A primary tells it of plain tables and materialised views\n",
+		)
 	default:
-		fmt.Fprintf(w, "\n%s: whether rows have changed cannot be told of views, foreign and partitioned tables, and tables with policies for the role, so that their answers, and those that tell of all collections, are not cached. "+
-			"Serve a table or a materialised view instead: CREATE MATERIALIZED VIEW name AS SELECT * FROM view, with a unique index, which REFRESH MATERIALIZED VIEW CONCURRENTLY name brings up to date, and let the role not read the view\n", strings.Join(unknown, ", "))
+		fmt.Fprintf(
+			w,
+			"\n%s: whether rows have changed cannot be told of views, foreign and partitioned tables, and tables with policies for the role, so that their answers, and those that tell of all collections, are not cached. "+
+				"Serve a table or a materialised view instead: CREATE MATERIALIZED VIEW name AS SELECT * FROM view, with a unique index, which REFRESH MATERIALIZED VIEW CONCURRENTLY name brings up to date, and let the role not read the view\n",
+			strings.Join(unknown, ", "),
+		)
 	}
 	return nil
 }
@@ -267,7 +286,8 @@ func notesOf(cat *store.Catalog, layer string) (n int) {
 	return n
 }
 
-// printNotes prints what is to know, each reason once, and returns how many faults there are: layers that are refused, and settings that fit nothing.
+// printNotes prints what is to know, each reason once, and returns how many faults there are: layers that are
+// refused, and settings that fit nothing.
 func printNotes(w io.Writer, cat *store.Catalog, strangers []string) int {
 	if len(cat.Notes)+len(cat.Bookkeeping)+len(strangers) > 0 {
 		fmt.Fprintln(w)
@@ -276,7 +296,9 @@ func printNotes(w io.Writer, cat *store.Catalog, strangers []string) int {
 		fmt.Fprintln(w, line)
 	}
 	if len(cat.Bookkeeping) > 0 {
-		fmt.Fprintf(w, "not served: %s: programs keep these tables for themselves; name them under collections to serve them\n", strings.Join(cat.Bookkeeping, ", "))
+		fmt.Fprintf(w,
+			"not served: %s: programs keep these tables for themselves; name them under collections to serve them\n",
+			strings.Join(cat.Bookkeeping, ", "))
 	}
 	for _, s := range strangers {
 		fmt.Fprintf(w, "%s, configured: no layer and no collection of the source has this name\n", s)

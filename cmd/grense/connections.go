@@ -17,8 +17,9 @@ import (
 	"grense/internal/config"
 )
 
-// limitedListener bounds the connections at once, in all and of one address, of which it lets in at most half; trusted proxies bring many
-// clients. A connection too many is closed at once, plain HTTP with a word: it costs no goroutine.
+// limitedListener bounds the connections at once, in all and of one address, of which it lets in at most half;
+// trusted proxies bring many clients. A connection too many is closed at once, plain HTTP with a word: it costs no
+// goroutine.
 type limitedListener struct {
 	net.Listener
 	most    int
@@ -36,7 +37,13 @@ const tooManyConnections = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r
 	"The server is busy: it has too many connections. Try again after some seconds.\n"
 
 func limitConnections(l net.Listener, cfg config.Config) *limitedListener {
-	return &limitedListener{Listener: l, most: cfg.Limits.Connections, trusted: cfg.TrustedProxies, plain: !cfg.TLS.Enabled(), by: map[netip.Addr]int{}}
+	return &limitedListener{
+		Listener: l,
+		most:     cfg.Limits.Connections,
+		trusted:  cfg.TrustedProxies,
+		plain:    !cfg.TLS.Enabled(),
+		by:       map[netip.Addr]int{},
+	}
 }
 
 // Accept waits for a connection within the limits.
@@ -52,7 +59,8 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			return &limitedConn{Conn: c, fresh: true, leave: sync.OnceFunc(func() { l.leave(peer) })}, nil
 		}
 		if l.plain {
-			c.Write([]byte(tooManyConnections)) // it fits into the empty buffer of the kernel; nobody waits for a client that is gone
+			// it fits into the empty buffer of the kernel; nobody waits for a client that is gone
+			c.Write([]byte(tooManyConnections))
 		}
 		c.Close()
 	}
@@ -72,7 +80,8 @@ func (l *limitedListener) follow(c net.Conn, state http.ConnState) {
 	}
 }
 
-// awaitAnswers waits until no connection waits for its first answer, but not longer than http.Server.Shutdown waits for a request.
+// awaitAnswers waits until no connection waits for its first answer, but not longer than http.Server.Shutdown waits
+// for a request.
 func (l *limitedListener) awaitAnswers(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -26,17 +26,19 @@ func createTarget(ctx context.Context, target string) (store.Writer, error) {
 	return gpkg.Create(ctx, target)
 }
 
-// How long a start waits for a server that takes changes where the table of keys has to be made, and for keys at all where none is asked for.
+// How long a start waits for a server that takes changes where the table of keys has to be made, and for keys at all
+// where none is requested.
 const (
 	primaryWait = 10 * time.Second
 	openWait    = 3 * time.Second
 )
 
-// markText is what the mark tells who finds it.
+// markText is the text in the mark file.
 const markText = "The keys of a database are in " + stateFile + ", since no server took changes. Without this file, those of the database are used.\n"
 
-// openState opens the keys for a source: in the database where that is the source and the role may write there, else in dir. A database that
-// is away is tried again. Keys that were made in dir because no server took changes stay there.
+// openState opens the keys for a source: in the database where that is the source and the role may write there, else
+// in dir. A database that is away is tried again. Keys that were made in dir because no server took changes stay
+// there.
 func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, error) {
 	if !source.IsDatabase(src) {
 		return openStateIn(ctx, dir)
@@ -48,8 +50,12 @@ func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, er
 			err = os.Remove(mark)
 		}
 		if n > 0 {
-			s.log.Warn("the keys are in the data directory, for this machine only, where they were made while no server of the database took changes; "+
-				"to use those of the database instead, remove the file", "file", mark)
+			s.log.Warn(
+				"the keys are in the data directory, for this machine only, where they were made while no server of the database took changes; "+
+					"to use those of the database instead, remove the file",
+				"file",
+				mark,
+			)
 			return openStateIn(ctx, dir)
 		}
 		if err != nil {
@@ -59,15 +65,31 @@ func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, er
 	st, err := s.awaitState(ctx, src, open)
 	switch {
 	case errors.Is(err, postgis.ErrReadOnly):
-		s.log.Warn("the role may not write into the database, so the keys are in the data directory, for this machine only; to share them, let a role "+
-			"that owns the database run grense key list --source postgres://... and grant the right to select, insert and update grense.api_key", "dir", dir)
+		s.log.Warn(
+			"the role may not write into the database, so the keys are in the data directory, for this machine only; to share them, let a role "+
+				"that owns the database run grense key list --source postgres://... and grant the right to select, insert and update grense.api_key",
+			"dir",
+			dir,
+		)
 		return openStateIn(ctx, dir)
 	case open && (errors.Is(err, postgis.ErrNoPrimary) || errors.Is(err, store.ErrUnavailable)):
-		s.log.Warn("what would be kept in the database is in the data directory until the next start, since it cannot be kept there now", "dir", dir, "err", err)
+		s.log.Warn(
+			"what would be kept in the database is in the data directory until the next start, since it cannot be kept there now",
+			"dir",
+			dir,
+			"err",
+			err,
+		)
 		return openStateIn(ctx, dir)
 	case errors.Is(err, postgis.ErrNoPrimary):
-		s.log.Warn("no server of the database takes changes, and none has a table of keys, so the keys are in the data directory, for this machine only, "+
-			"and stay there as long as one is valid", "dir", dir, "err", err)
+		s.log.Warn(
+			"no server of the database takes changes, and none has a table of keys, so the keys are in the data directory, for this machine only, "+
+				"and stay there as long as one is valid",
+			"dir",
+			dir,
+			"err",
+			err,
+		)
 		if err := os.WriteFile(mark, []byte(markText), 0o600); err != nil {
 			return nil, fmt.Errorf("cannot keep the keys in %s: %w", dir, err)
 		}
@@ -83,12 +105,14 @@ func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, er
 	return st, nil
 }
 
-// awaitState opens the keys in a database, and tries again while that may help: not for long where they are not asked for, or where none can be kept.
+// awaitState opens the keys in a database, and tries again while that may help: not for long where no keys are needed
+// for, or where none can be kept.
 func (s *service) awaitState(ctx context.Context, src string, open bool) (*state.DB, error) {
 	begun := time.Now()
 	st, err := postgis.OpenState(ctx, src)
 	for errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil {
-		if waited := time.Since(begun); open && waited > openWait || errors.Is(err, postgis.ErrNoPrimary) && waited > primaryWait {
+		if waited := time.Since(begun); open && waited > openWait ||
+			errors.Is(err, postgis.ErrNoPrimary) && waited > primaryWait {
 			break
 		}
 		s.log.Warn("the keys cannot be read; trying again", "err", err)
@@ -134,7 +158,9 @@ func (f keyFlags) openState(ctx context.Context, p *process) (*state.DB, error) 
 	}
 	src := f.Source
 	if src != "" && !source.IsDatabase(src) {
-		return nil, errors.New("--source takes the address of a PostGIS database, postgres://user@host/database; keys of other sources are in --data-dir")
+		return nil, errors.New(
+			"--source takes the address of a PostGIS database, postgres://user@host/database; keys of other sources are in --data-dir",
+		)
 	}
 	if src == "" && source.IsDatabase(cfg.Source) {
 		if _, err := os.Stat(filepath.Join(dir, stateMark)); errors.Is(err, fs.ErrNotExist) {
@@ -160,7 +186,9 @@ func (f keyFlags) openState(ctx context.Context, p *process) (*state.DB, error) 
 // migrateDatabase applies missing migrations.
 func migrateDatabase(ctx context.Context, src string) error {
 	if !source.IsDatabase(src) {
-		return errors.New("--migrate is for databases, postgres://user@host/database; a GeoPackage is migrated when something is imported into it")
+		return errors.New(
+			"--migrate is for databases, postgres://user@host/database; a GeoPackage is migrated when something is imported into it",
+		)
 	}
 	if err := postgis.Migrate(ctx, src); err != nil {
 		return fmt.Errorf("cannot migrate %s: %w", source.Shown(src), err)
@@ -168,7 +196,7 @@ func migrateDatabase(ctx context.Context, src string) error {
 	return nil
 }
 
-// printAdvice tells what a database lacks besides its tables, and returns how much of it is wrong; 0 for other sources.
+// printAdvice describes what a database lacks besides its tables, and returns how much of it is wrong; 0 for other sources.
 func printAdvice(ctx context.Context, w io.Writer, src string) (wrong int, err error) {
 	if !source.IsDatabase(src) {
 		return 0, nil

@@ -18,32 +18,28 @@ import (
 
 type enrichCmd struct {
 	tableFlags
-	With        string `placeholder:"SOURCE" help:"Divisions: what serve takes, a file, a folder or a database. Defaults to the built-in demo, whose borders are schematic."`
+	With        string `placeholder:"SOURCE" help:"Divisions, a source as for serve. Defaults to the demo, whose borders are schematic."`
 	X           string `placeholder:"NAME" help:"Column with the longitude or easting. Defaults to lon, lng, longitude, x and the like."`
 	Y           string `placeholder:"NAME" help:"Column with the latitude or northing. Defaults to lat, latitude, y and the like."`
-	Code        string `placeholder:"NAME" help:"Column with codes, the ids of divisions, instead of points. Defaults, where there are no points, to code, kode, kommunenummer, id and the like."`
-	CRS         string `name:"crs" default:"OGC:CRS84" placeholder:"CRS" help:"System of the points, such as EPSG:25833; x before y whatever its axis order. Defaults to OGC:CRS84, degrees."`
-	Collections string `placeholder:"IDS" help:"Only divisions of these collections, with commas between them. Defaults to all collections of areas."`
-	Datetime    string `placeholder:"DAY" help:"A day or a moment: of divisions with versions those that were valid then. Defaults to now."`
+	Code        string `placeholder:"NAME" help:"Column with codes, the ids of divisions, instead of points. Defaults to code, kode, kommunenummer, id and the like if there are no points."`
+	CRS         string `name:"crs" default:"OGC:CRS84" placeholder:"CRS" help:"Coordinate system of the points, such as EPSG:25833; always x before y. Defaults to OGC:CRS84, degrees."`
+	Collections string `placeholder:"IDS" help:"Collections, separated by commas. Defaults to all collections of areas."`
+	Datetime    string `placeholder:"DAY" help:"Day or timestamp that selects versions of divisions. Defaults to now."`
 	dataFlags
 }
 
 func (enrichCmd) Help() string {
-	return `Adds, for each collection of areas, the id and the title of the division that a row's point lies in, or that its code names, and a last
-column enrich_error, which says why where a row could not be read. Rows keep their order and their text. The table is CSV with a
-header, or a JSON object a line. A summary goes to standard error, and progress too, unless the table goes to a terminal.
+	return `Adds the id and the title of the division for each collection of areas: the division that contains the row's point, or that its code
+names. The last column, enrich_error, says why a row could not be read. Rows keep their order and their text. The table is CSV with a
+header, or a JSON object a line. A summary goes to standard error.
 
-A point on a border has the first of its divisions by id. Codes that a spreadsheet took for numbers (301) are matched with their
-zeros (0301) where one division alone can be meant, and counted. Commas, semicolons, tabs and bars, byte order marks, decimal
-commas and Windows-1252 are told from the table. What is written is UTF-8. Tables may be of any length: they are not held in
-memory. A server does the same with POST /enrich.
+A point on a border gets the first of its divisions by id. A code that a spreadsheet turned into a number (301) is matched with its
+zeros (0301) if that is unambiguous, and counted. Separators, byte order marks, decimal commas and Windows-1252 are detected. The
+output is UTF-8. Tables may have any length. POST /enrich of a server does the same.
 
 Examples:
   grense enrich places.csv --with kommuner.gpkg --out places2.csv
-  cat places.csv | grense enrich --with kommuner.gpkg > places2.csv
-  grense enrich measured.csv.gz --x EAST --y NORTH --crs EPSG:25833 --with kommuner.gpkg --collections kommuner
-  grense enrich people.csv --code komnr --with postgres://reader@db/maps
-  grense enrich points.jsonl --with kommuner.gpkg`
+  grense enrich measured.csv.gz --x EAST --y NORTH --crs EPSG:25833 --with kommuner.gpkg --collections kommuner`
 }
 
 func (c *enrichCmd) Run(ctx context.Context, p *process) error {
@@ -90,7 +86,7 @@ func (c *enrichCmd) Run(ctx context.Context, p *process) error {
 	return err
 }
 
-// enrich writes the table; its first byte that is no blank tells whether it is JSON lines.
+// enrich writes the table; its first byte that is no blank reports whether it is JSON lines.
 func (c *enrichCmd) enrich(w io.Writer, r io.Reader, find enrich.Finder, read func(bytes int)) (enrich.Report, error) {
 	head := make([]byte, 512)
 	n, err := io.ReadAtLeast(r, head, 1)
@@ -113,12 +109,15 @@ func (c *enrichCmd) finder(ctx context.Context, p *process, points crs.ID) (enri
 	if err != nil {
 		return nil, nil, err
 	}
-	st, err := source.Open(ctx, c.With, source.Options{DataDir: dir, Config: cfg, Logger: p.logger(cfg), Version: programVersion()})
+	st, err := source.Open(ctx, c.With,
+		source.Options{DataDir: dir, Config: cfg, Logger: p.logger(cfg), Version: programVersion()})
 	if err != nil {
 		return nil, nil, err
 	}
 	cfg.Auth, cfg.BaseURL = "open", "http://localhost"
-	srv, err := surface.New(server.Options{Config: cfg, Store: st, Logger: slog.New(slog.DiscardHandler), Version: programVersion()})
+	srv, err := surface.New(
+		server.Options{Config: cfg, Store: st, Logger: slog.New(slog.DiscardHandler), Version: programVersion()},
+	)
 	if err != nil {
 		st.Close()
 		return nil, nil, err
@@ -132,7 +131,7 @@ func (c *enrichCmd) finder(ctx context.Context, p *process, points crs.ID) (enri
 	return find, done, nil
 }
 
-// enrichSummary tells what became of the rows.
+// enrichSummary describes what became of the rows.
 func enrichSummary(r enrich.Report) string {
 	s := fmt.Sprintf("%s: %d with a division", count(r.Rows, "row"), r.Matched)
 	if r.Unmatched > 0 {

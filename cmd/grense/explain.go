@@ -11,10 +11,10 @@ import (
 	"grense/internal/store"
 )
 
-// explained is what `check --explain` is asked: a filter in CQL2, as text or as JSON; "" selects all.
+// explained is the query of `check --explain`: a filter in CQL2, as text or as JSON; "" selects all.
 type explained struct{ collection, filter string }
 
-// print answers the question as the items page does, ten features and their number, and tells how.
+// print runs the query as the items page does, ten features and their number, and prints the plan.
 func (e explained) print(ctx context.Context, w io.Writer, st store.Store) error {
 	if e.collection == "" {
 		return errors.New("--explain needs --collection with the id of a collection; they are listed above")

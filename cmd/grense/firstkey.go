@@ -19,13 +19,15 @@ import (
 // firstKeyName is the name of the key that serve makes when there is none.
 const firstKeyName = "first key, made by serve"
 
-// firstKeyFile is the file in the data directory that holds the first key until it was used, where no terminal shows it.
+// firstKeyFile is the file in the data directory that holds the first key until it was used, where no terminal shows
+// it.
 const firstKeyFile = "first-key"
 
 // keysNeeded is announced where keys exist.
 const keysNeeded = "Data need an API key: grense key create --name NAME\n"
 
-// firstKey makes a key when there is none and data need one. It returns the text that is announced, which holds the key only on a terminal.
+// firstKey makes a key when there is none and data need one. It returns the text that is announced, which holds the
+// key only on a terminal.
 func (s *service) firstKey(ctx context.Context, terminal bool) (string, error) {
 	if s.cfg.Auth != "required" {
 		return "Data are open: no API key is asked for.\n", nil
@@ -56,11 +58,21 @@ func (s *service) firstKey(ctx context.Context, terminal bool) (string, error) {
 		path := filepath.Join(s.dir, firstKeyFile)
 		s.forgetFirstKey()
 		s.log.Info("the first API key is in a file, which is removed once the key was used", "file", path)
-		return fmt.Sprintf("\nData need an API key. The first one is in a file, which is removed once the key was used:\n  %s\nTry it:\n  curl -H \"X-API-Key: $(cat '%s')\" '%s'\n",
-			path, path, url), nil
+		return fmt.Sprintf(
+			"\nData need an API key. The first one is in a file, which is removed once the key was used:\n  %s\nTry it:\n  curl -H \"X-API-Key: $(cat '%s')\" '%s'\n",
+			path,
+			path,
+			url,
+		), nil
 	}
-	return fmt.Sprintf("\nData need an API key. Here is the first one; it is shown only now:\n  %s\nTry it:\n  curl -H 'X-API-Key: %s' '%s'\nOr in a browser, once within 10 minutes:\n  %s/key?code=%s\n",
-		key, key, url, s.cfg.BaseURL, s.codes.Issue(key, time.Now())), nil
+	return fmt.Sprintf(
+		"\nData need an API key. Here is the first one; it is shown only now:\n  %s\nTry it:\n  curl -H 'X-API-Key: %s' '%s'\nOr in a browser, once within 10 minutes:\n  %s/key?code=%s\n",
+		key,
+		key,
+		url,
+		s.cfg.BaseURL,
+		s.codes.Issue(key, time.Now()),
+	), nil
 }
 
 // chooseFirstKey returns the key of the configured file, or a new one.
@@ -79,7 +91,8 @@ func (s *service) chooseFirstKey() (string, error) {
 	return key, nil
 }
 
-// storeFirstKey stores a key when there is none. Unless it is known elsewhere, it is on disk before it is valid, so that it is never lost.
+// storeFirstKey stores a key when there is none. Unless it is known elsewhere, it is on disk before it is valid, so
+// that it is never lost.
 func (s *service) storeFirstKey(ctx context.Context, key string, known bool) (made bool, err error) {
 	rec, err := apikey.Record(key, firstKeyName, time.Time{}, time.Now())
 	if err != nil {
@@ -116,8 +129,12 @@ func (s *service) putFirstKey(ctx context.Context, rec state.Key) (made bool, er
 		if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, postgis.ErrNoPrimary) {
 			break
 		}
-		s.log.Warn("the first API key cannot be stored while no server of the database takes changes; trying again. To serve without keys, start with --auth open; "+
-			"for keys of this machine, run grense key create without --source", "err", err)
+		s.log.Warn(
+			"the first API key cannot be stored while no server of the database takes changes; trying again. To serve without keys, start with --auth open; "+
+				"for keys of this machine, run grense key create without --source",
+			"err",
+			err,
+		)
 		select {
 		case <-ctx.Done():
 			return false, ctx.Err()
@@ -130,7 +147,8 @@ func (s *service) putFirstKey(ctx context.Context, rec state.Key) (made bool, er
 	return made, err
 }
 
-// forgetFirstKey removes the file of the first key once that was used; a file of a key that does not exist any more at once.
+// forgetFirstKey removes the file of the first key once that was used; a file of a key that does not exist any more
+// at once.
 func (s *service) forgetFirstKey() {
 	path := filepath.Join(s.dir, firstKeyFile)
 	b, err := os.ReadFile(path)

@@ -12,9 +12,10 @@ import (
 // handshakeTime is how long the last packet of a handshake may take that began before refuseHandshakes.
 const handshakeTime = 300 * time.Millisecond
 
-// refuseHandshakes lets the kernel drop the first packets (SYN) of new connections to l, and waits until those that clients have already
-// opened are accepted: the kernel resets what is not when l is closed. A client whose packet was dropped tries again after a second. It waits
-// until ctx ends at most, and not at all if the system has no such filter.
+// refuseHandshakes lets the kernel drop the first packets (SYN) of new connections to l, and waits until those that
+// clients have already opened are accepted: the kernel resets what is not when l is closed. A client whose packet was
+// dropped tries again after a second. It waits until ctx ends at most, and not at all if the system has no such
+// filter.
 func refuseHandshakes(ctx context.Context, l net.Listener) {
 	c, ok := l.(syscall.Conn)
 	if !ok {

@@ -14,45 +14,42 @@ import (
 
 type harmoniseCmd struct {
 	tableFlags
-	To          string   `required:"" placeholder:"DAY" help:"Day whose divisions are wanted, such as 2024-01-01."`
+	To          string   `required:"" placeholder:"DAY" help:"Day of the divisions, such as 2024-01-01."`
 	Code        string   `default:"code" placeholder:"NAME" help:"Column with the codes. Defaults to code."`
-	Date        string   `default:"date" placeholder:"NAME" help:"Column with the days, as 2019-01-01, or years, months, quarters and half-years, which are their first days: 2019, 2019M01, 2019-01, 2019K1, 2019H1. Defaults to date."`
+	Date        string   `default:"date" placeholder:"NAME" help:"Column with days, as 2019-01-01, or with periods that count as their first day: 2019, 2019M01, 2019-01, 2019K1, 2019H1. Defaults to date."`
 	Value       string   `default:"value" placeholder:"NAME" help:"Column with the values: digits, with a point or a comma before decimals. Defaults to value."`
-	By          []string `placeholder:"NAME,..." help:"Further columns that tell values apart, such as sex and age. They are in the answer."`
+	By          []string `placeholder:"NAME,..." help:"Further columns that distinguish values, such as sex and age. They are in the output."`
 	Kind        string   `default:"additive" enum:"additive,ratio" placeholder:"additive|ratio" help:"Whether values are added, or averaged. Defaults to additive."`
-	Weights     string   `default:"refuse" enum:"refuse,population,area,supplied" placeholder:"CHOICE" help:"By what a value is shared where a division became several: refuse (default), population, area or supplied, as told above."`
-	WeightsFile string   `name:"weights-file" placeholder:"FILE" help:"Your own weights, for --weights supplied: CSV with the columns code and weight, and perhaps date and to."`
-	Skip        bool     `help:"Pass over rows that cannot be read, and report them. Without it, the first one ends the command."`
-	Interval    bool     `help:"Add the columns low and high: between which the value is, also where it is missing because parts are not known."`
-	Scheme      string   `default:"kommune" placeholder:"ID" help:"What the codes are of: kommune (since 1838), fylke (since 1972), or a scheme of --history. Defaults to kommune."`
-	History     string   `placeholder:"SOURCE" help:"A GeoPackage or a PostGIS database with an imported history (grense lineage import). Defaults to that of Norway, which is built in."`
+	Weights     string   `default:"refuse" enum:"refuse,population,area,supplied" placeholder:"CHOICE" help:"Weights for a division that was split: refuse (default), population, area or supplied; see above."`
+	WeightsFile string   `name:"weights-file" placeholder:"FILE" help:"CSV for --weights supplied: the columns code and weight, and optionally date and to."`
+	Skip        bool     `help:"Skip rows that cannot be read, and report them. Otherwise the first one ends the command."`
+	Interval    bool     `help:"Add the columns low and high, the bounds of a value whose parts are unknown."`
+	Scheme      string   `default:"kommune" placeholder:"ID" help:"Scheme of the codes: kommune (since 1838), fylke (since 1972), or one of --history. Defaults to kommune."`
+	History     string   `placeholder:"SOURCE" help:"GeoPackage or PostGIS database with an imported history (grense lineage import). Defaults to the built-in one of Norway."`
 }
 
 func (harmoniseCmd) Help() string {
-	return `Reads rows of code, date and value, and writes the values of the divisions of one day: code, name, date, value, mark and why. Mergers are
-added up, mergers that were undone followed as what they were, new numbers as the same division. The mark is
-  exact      the value is made of whole divisions, all of which have a value
-  estimated  some of it came by weights
-  missing    a part has no value, or became several and the weights do not tell how much is where
-Nothing is guessed: by default (--weights refuse) what became several is missing.
-  population, area   what the history knows of the people or square metres that went along; often nothing
-  supplied           your own weights: how much of code went to "to", and, without "to", how much code counts in a mean
-Shared values have as many digits as before, and their parts sum to them: in all, no digit is lost. The summary on standard error tells how
-much no cell has. Means of ratios have two digits more.
+	return `Reads rows of code, date and value, and writes the values of the divisions of one day: code, name, date, value, mark and why. Mergers
+are added up, mergers that were undone are followed, and a new number is the same division. The mark is
+  exact      the value consists of whole divisions that all have a value
+  estimated  a part of it was computed by weights
+  missing    a part has no value, or was split and the weights do not say how
+--weights decides about a division that was split:
+  refuse     the value is missing, the default
+  population, area   the people or square metres that moved, where the history knows them
+  supplied   your own weights: how much of code went to "to"; without "to", how much code counts in a mean
+Shared values keep their digits, and the parts sum to the whole. Means of ratios have two digits more.
 
-Codes may have a prefix or a name with them (K-0301, 0301 Oslo), and lack zeros at the beginning (301). An empty value, NA, ".", "..", ":"
-and "-" are no value. With --interval, a value of which the parts are not known lies between low and high instead of being blank.
-Territory that moved between two municipalities makes values across its day estimated by the people who moved, with --weights population
-and values that are numbers of people, or else missing.
+Codes may have a prefix or a name (K-0301, 0301 Oslo), and lack leading zeros (301). An empty value, NA, ".", "..", ":" and "-" are no
+value. Territory that moved between two municipalities makes values across its day estimated with --weights population, else
+missing.
 
-The table is CSV with a header, or a JSON object a line; the answer is the same. Tables may be of any length. A million values are held in
-memory, at most 600 MB, and more in a temporary file. One day may have a million values. The table may have a million different days and
-texts of --by, of 100 MB in all, and rows of 1 MB. A server does the same with POST /harmonise.
+The table is CSV with a header, or a JSON object a line. It may have any length: a million values are held in memory, at most
+600 MB, and more in a temporary file. It may have a million days and texts of --by, and rows of 1 MB. POST /harmonise of a server
+does the same.
 
 Examples:
-  grense harmonise people.csv --to 2024-01-01 --out people2024.csv
   grense harmonise people.csv --to 2024-01-01 --code region --date year --value people --by sex,age
-  grense harmonise births.csv --to 2024-01-01 --weights population
   grense harmonise turnout.csv --to 2020-01-01 --kind ratio --weights supplied --weights-file voters.csv`
 }
 
@@ -98,7 +95,14 @@ func (c *harmoniseCmd) harmonise(ctx context.Context, p *process, x *history.Ser
 	what := c.table()
 	table := bufio.NewReader(in)
 	head, _ := table.Peek(64) // the next read returns the error
-	cols := history.SeriesColumns{Code: c.Code, Date: c.Date, Value: c.Value, By: c.By, Skip: c.Skip, Lines: enrich.IsLines(head)}
+	cols := history.SeriesColumns{
+		Code:  c.Code,
+		Date:  c.Date,
+		Value: c.Value,
+		By:    c.By,
+		Skip:  c.Skip,
+		Lines: enrich.IsLines(head),
+	}
 	var report history.SeriesReport
 	write := func(w io.Writer) (err error) {
 		if err = x.Read(table, cols, func(f history.SeriesFault) { fmt.Fprintf(p.Stderr, "%s, %v\n", what, &f) }); err == nil {
@@ -113,9 +117,11 @@ func (c *harmoniseCmd) harmonise(ctx context.Context, p *process, x *history.Ser
 	case err != nil:
 		return fmt.Errorf("cannot harmonise %s: %w", what, err)
 	}
-	fmt.Fprintf(p.Stderr, "%s: %d exact, %d estimated, %d missing", count(report.Rows, "row"), report.Exact, report.Estimated, report.Missing)
+	fmt.Fprintf(p.Stderr, "%s: %d exact, %d estimated, %d missing", count(report.Rows, "row"), report.Exact,
+		report.Estimated, report.Missing)
 	if report.Total != "" {
-		fmt.Fprintf(p.Stderr, "; of the total %s, %s are in cells and %s in none", report.Total, report.Placed, report.LeftOut)
+		fmt.Fprintf(p.Stderr, "; of the total %s, %s are in cells and %s in none", report.Total, report.Placed,
+			report.LeftOut)
 	}
 	if report.Skipped > 0 {
 		fmt.Fprintf(p.Stderr, "; %d could not be read and were passed over", report.Skipped)

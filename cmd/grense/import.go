@@ -24,33 +24,31 @@ import (
 )
 
 type importCmd struct {
-	Files      []string `arg:"" name:"file" help:"GeoJSON, GeoJSONSeq, TopoJSON, GeoPackage, Shapefile, FlatGeobuf, GeoParquet, GML, CSV or XLSX; also as .gz or in a .zip. Or a PostGIS database (postgres://...)."`
-	Into       string   `required:"" placeholder:"TARGET.gpkg" help:"The GeoPackage to write to, or a PostGIS database (postgres://...), where the tables are made in the schema grense. Its other collections stay. It changes when the import is complete, not before."`
+	Files      []string `arg:"" name:"file" help:"Files of one of the formats above, or a PostGIS database."`
+	Into       string   `required:"" placeholder:"TARGET.gpkg" help:"GeoPackage to write to, or PostGIS database, whose schema grense gets the tables. Other collections stay."`
 	Collection string   `required:"" placeholder:"ID" help:"Id of the collection: lower-case letters, digits, - and _."`
-	Layer      string   `placeholder:"NAME" help:"The layer to import, where a file has several; of a database the table, or schema.table outside of public."`
-	IDField    string   `name:"id-field" placeholder:"NAME" help:"Property with the feature ids. Default: the id of the format, else the property id if it is unique, else the number of the feature."`
+	Layer      string   `placeholder:"NAME" help:"Layer to import, if there are several; of a database, the table, or schema.table."`
+	IDField    string   `name:"id-field" placeholder:"NAME" help:"Property with the feature ids. Default: the id of the format, else the property id if unique, else a number."`
 	TitleField string   `placeholder:"NAME" help:"Property that names a feature to people."`
 	Columns    []string `placeholder:"NAME,..." help:"Import these properties only, with those of --id-field and --title-field. Default: all."`
-	CRS        string   `name:"crs" placeholder:"EPSG:n" help:"Reference system of the coordinates, for files that state none or a wrong one."`
+	CRS        string   `name:"crs" placeholder:"EPSG:n" help:"Coordinate system, for files that state none or a wrong one."`
 	Replace    bool     `help:"Replace the collection if it exists."`
-	Strict     bool     `help:"Refuse the import when a polygon is invalid and cannot be repaired, instead of writing it as it is; and when a ring or line has too few positions, instead of leaving it out."`
-	FeatureMB  int64    `name:"feature-memory" default:"1024" placeholder:"MB" help:"Memory that one feature may take while it is checked; a larger one is refused. About 4000 positions take 1 MB."`
-	Report     string   `placeholder:"FILE" help:"Write each fault as a line of JSON."`
+	Strict     bool     `help:"Refuse the import if a polygon cannot be repaired, or a ring or line has too few positions."`
+	FeatureMB  int64    `name:"feature-memory" default:"1024" placeholder:"MB" help:"Memory for checking one feature; a larger one is refused. About 4000 positions take 1 MB."`
+	Report     string   `placeholder:"FILE" help:"File for the faults, one JSON object a line."`
 }
 
 func (importCmd) Help() string {
-	return `Reads the files twice: once to learn types and ids and to find faults, and once to write. If a single feature must be
-refused, nothing is written, and the target stays as it was. An invalid polygon is repaired if all readings of its rings agree but for a
-millionth of the area. Others are written as they are, and listed. Rings of fewer than four positions are left out, and listed. With
---strict both refuse the import. The summary has the area of all polygons as it was read and as it was written.
+	return `Formats: GeoJSON, GeoJSONSeq, TopoJSON, GeoPackage, Shapefile, FlatGeobuf, GeoParquet, GML, CSV and XLSX, also as .gz or in a .zip.
+A PostGIS database (postgres://...) is read and written too.
+
+The files are read twice: once to find types, ids and faults, and once to write. If a single feature is refused, nothing is
+written. A broken polygon is repaired if it is clear what it covers. Others are written as they are, and listed. Rings of fewer
+than four positions are left out, and listed. With --strict, both refuse the import.
 
 Examples:
   grense import kommuner.geojson --into data.gpkg --collection kommuner --id-field kommunenummer --title-field navn
-  grense import Basisdata.zip --into data.gpkg --collection fylker --layer Fylke --id-field fylkesnummer
-  grense import bydeler.shp --into data.gpkg --collection bydeler --replace --report faults.jsonl
-  grense import points.csv --into data.gpkg --collection points --crs EPSG:25833 --columns nr,navn
-  grense import points.csv --into postgres://writer@db.example.org/divisions --collection points --crs EPSG:25833
-  grense import postgres://reader@db.example.org/divisions --layer points --into data.gpkg --collection points`
+  grense import points.csv --into postgres://writer@db.example.org/maps --collection points --crs EPSG:25833`
 }
 
 // shownFaults is how many faults of one kind are shown; the report has all.
@@ -76,8 +74,15 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	bar := newMeter(p.Stderr, noun)
 	in := importing{
 		files: c.Files, into: c.Into, layer: c.Layer, options: ingest.Options{CRS: id, Limits: ingest.Limits{Feature: c.FeatureMB << 20}},
-		target: ingest.Target{Collection: c.Collection, IDField: c.IDField, TitleField: c.TitleField, Columns: c.Columns, Replace: c.Replace, Strict: c.Strict},
-		watch:  ingest.Watch{Fault: report.add, Progress: func(done, total int64) { bar.show(int(done), int(total)) }},
+		target: ingest.Target{
+			Collection: c.Collection,
+			IDField:    c.IDField,
+			TitleField: c.TitleField,
+			Columns:    c.Columns,
+			Replace:    c.Replace,
+			Strict:     c.Strict,
+		},
+		watch: ingest.Watch{Fault: report.add, Progress: func(done, total int64) { bar.show(int(done), int(total)) }},
 	}
 	start := time.Now()
 	plan, err := in.run(ctx, func() { bar.end("making indexes") })
@@ -90,8 +95,17 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	r := plan.Report
-	_, err = fmt.Fprintf(p.Stdout, "%s: %s in collection %s (%s), imported in %s.\n%s\nServe it with: grense serve %s\n", source.Shown(c.Into), count(r.Written, "feature"), c.Collection,
-		describeCollection(plan.Collection), time.Since(start).Round(10*time.Millisecond), countFaults(r), source.Shown(c.Into))
+	_, err = fmt.Fprintf(
+		p.Stdout,
+		"%s: %s in collection %s (%s), imported in %s.\n%s\nServe it with: grense serve %s\n",
+		source.Shown(c.Into),
+		count(r.Written, "feature"),
+		c.Collection,
+		describeCollection(plan.Collection),
+		time.Since(start).Round(10*time.Millisecond),
+		countFaults(r),
+		source.Shown(c.Into),
+	)
 	return err
 }
 
@@ -116,7 +130,10 @@ func parseCRS(s string) (crs.ID, error) {
 	} else if _, ok := strings.CutPrefix(strings.ToUpper(s), "EPSG:"); ok {
 		return 0, fmt.Errorf("--crs %s: %s", s, wrong)
 	}
-	return 0, fmt.Errorf("--crs %s is not the name of a reference system that is served; give its code, for example --crs EPSG:25833", s)
+	return 0, fmt.Errorf(
+		"--crs %s is not the name of a reference system that is served; give its code, for example --crs EPSG:25833",
+		s,
+	)
 }
 
 func describeCollection(c *store.Collection) string {
@@ -138,7 +155,8 @@ func countFaults(r ingest.Report) string {
 		s += fmt.Sprintf("\nRings or lines of too few positions were left out of %s.", count(r.Dropped, "feature"))
 	}
 	if a := r.Area; a.Read > 0 {
-		s += fmt.Sprintf("\nArea of the polygons: %s km² read, %s km² written; repairs moved %.2g km².", km2(a.Read), km2(a.Written), a.Moved/1e6)
+		s += fmt.Sprintf("\nArea of the polygons: %s km² read, %s km² written; repairs moved %.2g km².", km2(a.Read),
+			km2(a.Written), a.Moved/1e6)
 	}
 	return s
 }
@@ -251,7 +269,8 @@ type importing struct {
 	watch   ingest.Watch
 }
 
-// run surveys the files, writes them, and calls writing before the indexes are made. The plan is nil when no file could be opened.
+// run surveys the files, writes them, and calls writing before the indexes are made. The plan is nil when no file
+// could be opened.
 func (in *importing) run(ctx context.Context, indexing func()) (*ingest.Plan, error) {
 	temp, done, err := tempfile.Folder("grense-import-")
 	if err != nil {
@@ -316,7 +335,8 @@ func (in *importing) open(ctx context.Context, name string) (*ingest.Source, fun
 
 func (in *importing) explain(err error) error {
 	if errors.Is(err, store.ErrExists) {
-		return fmt.Errorf("%s has a collection %s already; replace it with --replace, or choose another id", source.Shown(in.into), in.target.Collection)
+		return fmt.Errorf("%s has a collection %s already; replace it with --replace, or choose another id",
+			source.Shown(in.into), in.target.Collection)
 	}
 	return err
 }
@@ -341,7 +361,8 @@ func chooseLayer(src *ingest.Source, name string) (*ingest.Layer, error) {
 	case len(names) == 0:
 		return nil, fmt.Errorf("%s has no layer with features", src.Path)
 	case name == "":
-		return nil, fmt.Errorf("%s has %s (%s); choose one with --layer", filepath.Base(src.Path), count(len(names), "layer"), strings.Join(names, ", "))
+		return nil, fmt.Errorf("%s has %s (%s); choose one with --layer", filepath.Base(src.Path),
+			count(len(names), "layer"), strings.Join(names, ", "))
 	}
 	return nil, fmt.Errorf("%s has no layer %s, but %s", filepath.Base(src.Path), name, strings.Join(names, ", "))
 }

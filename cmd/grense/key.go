@@ -19,25 +19,23 @@ import (
 )
 
 type keyCmd struct {
-	Create   keyCreateCmd   `cmd:"" help:"Create a key and print it, once."`
-	List     keyListCmd     `cmd:"" help:"List the keys by their ids; the keys themselves are not stored."`
+	Create   keyCreateCmd   `cmd:"" help:"Create a key and print it once."`
+	List     keyListCmd     `cmd:"" help:"List the keys by their ids."`
 	Rotate   keyRotateCmd   `cmd:"" help:"Create a key in place of another one, which stays valid for a while."`
-	Revoke   keyRevokeCmd   `cmd:"" help:"Make a key invalid for ever."`
+	Revoke   keyRevokeCmd   `cmd:"" help:"Revoke a key for good."`
 	Generate keyGenerateCmd `cmd:"" help:"Print a new key without storing it."`
 	Export   keyExportCmd   `cmd:"" help:"Print all keys as JSON, by their hashes, for import elsewhere."`
 	Import   keyImportCmd   `cmd:"" help:"Add the keys that export printed."`
 }
 
-// Help teaches; kong prints it below the flags' list.
+// Help returns the details of grense key --help.
 func (keyCmd) Help() string {
-	return `Running servers with the same data directory, or the same database, see a change within 5 seconds.
+	return `Running servers with the same data directory, or the same database, see a change within 5 seconds. To replace a
+key without an interruption, use grense key rotate.
 
 Examples:
   grense key create --name "Map on the front page" --expires 90d
-  grense key list
-  grense key rotate 4fZk01Qd --overlap 14d
-  grense key revoke 4fZk01Qd
-  grense key list --source postgres://grense@db.example.org/divisions`
+  grense key rotate 4fZk01Qd --overlap 14d`
 }
 
 func openStateIn(ctx context.Context, dir string) (*state.DB, error) {
@@ -56,7 +54,7 @@ type keyCreateCmd struct {
 }
 
 func (keyCreateCmd) Help() string {
-	return `Prints the key, and nothing else, on standard output. Only its hash is stored.
+	return `Standard output gets the key and nothing else. Only its hash is stored.
 
 Examples:
   grense key create --name "Map on the front page"
@@ -276,7 +274,7 @@ func (c *keyImportCmd) Run(ctx context.Context, p *process) error {
 type keyGenerateCmd struct{}
 
 func (keyGenerateCmd) Help() string {
-	return `Print a new key without storing it, for the setting first_key_file.
+	return `The setting first_key_file names a file with such a key. serve stores it if there is no key yet.
 
 Examples:
   grense key generate > first-key
@@ -294,9 +292,11 @@ type keyListCmd struct {
 }
 
 func (keyListCmd) Help() string {
-	return `Examples:
-  grense key list
-  grense key list --json`
+	return `Keys themselves are not stored, and cannot be listed.
+
+Examples:
+  grense key list --json
+  grense key list --source postgres://grense@db.example.org/divisions`
 }
 
 func (c *keyListCmd) Run(ctx context.Context, p *process) error {
@@ -317,13 +317,14 @@ func (c *keyListCmd) Run(ctx context.Context, p *process) error {
 		return p.printJSON(list)
 	}
 	if len(keys) == 0 {
-		fmt.Fprintln(p.Stderr, "There are no keys; make one with: grense key create --name NAME")
+		fmt.Fprintln(p.Stderr, "There are no keys. Create one: grense key create --name NAME")
 		return nil
 	}
 	t := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "ID\tNAME\tSTATUS\tCREATED\tLAST USED\tEXPIRES")
 	for _, k := range keys {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, apikey.Status(k, time.Now()), day(k.Created), day(k.LastUsed), day(k.Expires))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, apikey.Status(k, time.Now()), day(k.Created),
+			day(k.LastUsed), day(k.Expires))
 	}
 	return t.Flush()
 }

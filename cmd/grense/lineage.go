@@ -23,36 +23,34 @@ import (
 )
 
 type lineageCmd struct {
-	Import lineageImportCmd `cmd:"" help:"Import the history of divisions from a table of changes."`
+	Import lineageImportCmd `cmd:"" help:"Import the history of divisions from tables of changes."`
 	Check  lineageCheckCmd  `cmd:"" help:"Compare changes with lists of codes that are valid on a day."`
 }
 
 func (lineageCmd) Help() string {
-	return `A history tells which codes were in use when, what happened to them, and what became of them.
+	return `A history holds the codes that were in use on each day, what happened to them, and what replaced them.
 
 Examples:
   grense lineage import norway --into kommuner.gpkg
-  grense lineage import changes.json --scheme kommune --codes codes.csv --at 2024-01-01 --into kommuner.gpkg
   grense lineage check kommuner.gpkg --scheme kommune --codes codes.csv --at 2024-01-01`
 }
 
 type lineageImportCmd struct {
-	Files   []string `arg:"" name:"file" help:"Tables of changes: of a register that is listed below, or a CSV of your own; also as .gz. Several files are read as one. Or norway: the municipalities since 1838 and the counties since 1972, which are built in."`
-	Into    string   `required:"" placeholder:"TARGET" help:"The GeoPackage to write to, new or not, or a PostGIS database (postgres://...). Its other collections and schemes stay. It changes when the import is complete, not before."`
-	Scheme  string   `placeholder:"ID" help:"What the codes are of, such as kommune; needed but for norway."`
-	Codes   string   `placeholder:"FILE" help:"CSV with the columns code and name (also COM and LIBELLE): the codes in use on the day of --at. Without it only codes that some change names are known."`
-	At      string   `placeholder:"DAY" help:"Day of the list of --codes, its own changes made."`
-	Since   string   `placeholder:"DAY" help:"Forget all before this day. Without it, codes that no change begins have no known start and count as in use on every day before."`
-	Only    []string `placeholder:"PREFIX" help:"Read only codes that begin with one of these, separated by commas, such as E06,E07 of ONS. Changes that name another code are left out."`
-	With    []string `enum:"areas,lakes" placeholder:"KIND" help:"Of the register of BFS, read these as divisions of their own: areas (of no municipality), lakes, or both, separated by a comma."`
-	Parent  string   `placeholder:"SCHEME:N" help:"The first N characters of a code are the code of SCHEME that it belongs to, such as fylke:2."`
-	Replace bool     `help:"Replace the scheme that the target holds. Changes that it has already keep the time when they were recorded."`
+	Files   []string `arg:"" name:"file" help:"Tables of changes, of a register above or a CSV of your own, also as .gz; several are read as one. Or norway, which is built in."`
+	Into    string   `required:"" placeholder:"TARGET" help:"GeoPackage to write to, or PostGIS database (postgres://...). Other collections and schemes stay."`
+	Scheme  string   `placeholder:"ID" help:"Scheme of the codes, such as kommune. Required except for norway."`
+	Codes   string   `placeholder:"FILE" help:"CSV with the columns code and name (also COM and LIBELLE): the codes in use on the day of --at. Default: only codes in changes are known."`
+	At      string   `placeholder:"DAY" help:"Day of the list of --codes, after the changes of that day."`
+	Since   string   `placeholder:"DAY" help:"Leave out everything before this day. Default: codes that no change begins count as in use on every day before."`
+	Only    []string `placeholder:"PREFIX" help:"Read only codes that begin with one of these, separated by commas, such as E06,E07 of ONS."`
+	With    []string `enum:"areas,lakes" placeholder:"KIND" help:"Read these of the register of BFS as divisions of their own: areas (of no municipality), lakes, or both, separated by a comma."`
+	Parent  string   `placeholder:"SCHEME:N" help:"Scheme of the parents, and how many first characters of a code are that of its parent, such as fylke:2."`
+	Replace bool     `help:"Replace the scheme in the target. Changes that it already has keep the time when they were recorded."`
 }
 
 func (lineageImportCmd) Help() string {
-	return `Checks that the changes fit together, and imports all or nothing: a code that ends was in use, one that begins was not, nothing
-begins or ends unexplained, and the numbers of people or square metres of a split are known for all its parts or for none.
-What does not fit is told with its line (of KLASS in JSON: its entry) and the reason.
+	return `All changes are imported, or none. A code that ends must be in use, one that begins must not be. The people or square metres
+of a split are known for all its parts or for none. A fault is printed with its line (for KLASS in JSON, its entry) and the reason.
 
 Registers are recognized by their columns:
   KLASS (Norway)       what /changes answers, JSON or CSV
@@ -63,16 +61,16 @@ Registers are recognized by their columns:
   CBS (Netherlands)    columns ingangsdatum, soort, oude_gemeentecode and nieuwe_gemeentecode (see the documentation)
 
 ONS: ChangeHistory.csv is the list of --codes. Codes of the recoding of 2009 have no known start.
-BFS: municipalities by their official names; --with areas,lakes adds areas of no municipality and lakes. Its own list is that
-of --codes. Its first entries, of 1960, have no known start; bound it with --since 1960-01-01.
-Destatis: municipalities by AGS and the legal day (juristisch). The table does not say whether who takes up others was
-there before; give the codes of a day before the first change.
+BFS: municipalities by their official names; --with areas,lakes adds areas of no municipality and lakes. It needs no --codes.
+Its first entries, of 1960, have no known start; use --since 1960-01-01.
+Destatis: municipalities by AGS and the legal day (juristisch). The table does not say whether a municipality that absorbs others
+existed before; give the codes of a day before the first change.
 
 A CSV of your own has the columns date, from and to, and may have from_name, to_name, made_of, transfer, people, area, source
 and recorded. A code that stays while others join it, or leave it, has a line of its own with the code on both sides. Without
-from, a code begins; without to, it ends. made_of names codes that were merged into from earlier and that to is made of,
-with blanks between them. transfer=true moves area between two that stay. people and area (square metres) came along; 0 is
-none, and empty is not known.
+from, a code begins; without to, it ends. made_of names codes, separated by blanks, that were merged into from
+earlier and that to consists of. transfer=true moves area between two codes that stay. people and area (square metres) moved
+along; 0 is none, and empty is unknown.
 Any other column is an error. A row of a second file completes one of the first with the same date, from and to.
 The table of KLASS lacks one line: 1992-01-01,0128,0128. Give it in a second file.
 
@@ -81,12 +79,7 @@ the import warns, and codes from before the merger are translated to all parts, 
 
 Examples:
   grense lineage import norway --into kommuner.gpkg
-  grense lineage import klass-131.json more.csv --scheme kommune --codes 2024.csv --at 2024-01-01 --parent fylke:2 --into kommuner.gpkg
-  grense lineage import municipality_mutations.csv --scheme gemeinde --since 1960-01-01 --into schweiz.gpkg
-  grense lineage import Changes.csv ChangeHistory.csv --scheme lad --only E06,E07,E08,E09,W06 --into uk.gpkg
-  grense lineage import 2023.xlsx 2024.xlsx --scheme gemeinde --codes gv-2022.csv --at 2022-12-31 --into de.gpkg
-  grense lineage import v_mvt_commune.csv --scheme commune --codes v_commune.csv --at 2026-01-01 --since 2016-01-01 --into communes.gpkg
-  grense lineage import own.csv --scheme ward --into postgres://writer@db.example.org/divisions --replace`
+  grense lineage import own.csv --scheme ward --codes wards.csv --at 2024-01-01 --into wards.gpkg`
 }
 
 func (c *lineageImportCmd) Run(ctx context.Context, p *process) error {
@@ -151,8 +144,13 @@ func warnAssumed(w io.Writer, all []string) {
 	if n := len(all) - mostWarnings; n > 0 {
 		more, all = fmt.Sprintf(" and %d more", n), all[:mostWarnings]
 	}
-	fmt.Fprintf(w, "warning: these codes took up others, and nothing says whether they were in use before; they count as if they were: %s%s. "+
-		"Give the codes of a day before the first change with --codes and --at.\n", strings.Join(all, ", "), more)
+	fmt.Fprintf(
+		w,
+		"warning: these codes took up others, and nothing says whether they were in use before; they count as if they were: %s%s. "+
+			"Give the codes of a day before the first change with --codes and --at.\n",
+		strings.Join(all, ", "),
+		more,
+	)
 }
 
 // warnUnsure lists the splits that may undo a merger without a word on what came back to what.
@@ -179,7 +177,9 @@ func warnUnsure(w io.Writer, s *history.Scheme) {
 func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 	if len(c.Files) == 1 && c.Files[0] == "norway" {
 		if c.Scheme+c.Codes+c.At+c.Since+c.Parent != "" || c.Only != nil || c.With != nil {
-			return nil, errors.New("norway is built in, and takes no --scheme, --codes, --at, --since, --only, --with or --parent")
+			return nil, errors.New(
+				"norway is built in, and takes no --scheme, --codes, --at, --since, --only, --with or --parent",
+			)
 		}
 		return history.NorwayRows()
 	}
@@ -367,7 +367,9 @@ func (c *lineageImportCmd) explain(err error) error {
 	for i, f := range faults {
 		told[i] = f
 		if k := f.Line >> fileShift; f.Line > 0 && k < len(c.Files) {
-			told[i] = history.Fault{Reason: fmt.Sprintf("%s, line %d: %s", filepath.Base(c.Files[k]), f.Line&(1<<fileShift-1), f.Reason)}
+			told[i] = history.Fault{
+				Reason: fmt.Sprintf("%s, line %d: %s", filepath.Base(c.Files[k]), f.Line&(1<<fileShift-1), f.Reason),
+			}
 		}
 	}
 	return told

@@ -16,30 +16,27 @@ import (
 )
 
 type lineageCheckCmd struct {
-	Files  []string `arg:"" name:"file" help:"Tables of changes, as grense lineage import reads them. Or one GeoPackage or database (postgres://...) with an imported history, or norway."`
+	Files  []string `arg:"" name:"file" help:"Tables of changes as for lineage import; or a GeoPackage or database with an imported history; or norway."`
 	Codes  []string `required:"" sep:"none" placeholder:"FILE" help:"CSV with the columns code and name (also COM and LIBELLE): the codes in use on the day of --at. May be repeated, each with its --at."`
-	At     []string `required:"" sep:"none" placeholder:"DAY" help:"Day of the list of --codes, its own changes made. The first is of the first list, and so on."`
-	Scheme string   `placeholder:"ID" help:"The scheme of an imported history to check, such as kommune. Not needed if there is one only."`
+	At     []string `required:"" sep:"none" placeholder:"DAY" help:"Day of the list of --codes, after the changes of that day. The first is that of the first list, and so on."`
+	Scheme string   `placeholder:"ID" help:"Scheme of an imported history, such as kommune. Default: the only one."`
 	Since  string   `placeholder:"DAY" help:"Leave out the changes before this day."`
 	Only   []string `placeholder:"PREFIX" help:"Read only codes that begin with one of these, separated by commas."`
-	With   []string `enum:"areas,lakes" placeholder:"KIND" help:"Of the register of BFS, read these, too: areas (of no municipality), lakes, or both, separated by a comma."`
-	Names  bool     `default:"true" negatable:"" help:"Compare names, too."`
+	With   []string `enum:"areas,lakes" placeholder:"KIND" help:"Read these of the register of BFS too: areas (of no municipality), lakes, or both, separated by a comma."`
+	Names  bool     `default:"true" negatable:"" help:"Compare names too."`
 }
 
 func (lineageCheckCmd) Help() string {
-	return `Replays the changes forwards, from the first to the last, and backwards, and compares them with each list. It writes a CSV of all
-differences: the direction, the day of the list or change, its file and line, the code, and what differs. The exit status is 1
-if there are differences, and 0 if there are none.
+	return `Replays the changes forwards and backwards, and compares them with each list. Writes a CSV of all differences: the direction, the day of the
+list or change, its file and line, the code, and what differs. The exit status is 1 if there are differences.
 
-Forwards, a code is in use once a change begins it, until one ends it. Backwards, it is in use before a change that ends it,
-back to one that begins it. So a change that is missing, wrong or out of place shows in one of both, or in both. Of codes that
-no change names, a list says that they are in use; a second list must then have them, too.
+Forwards, a code is in use from the change that begins it to the one that ends it. Backwards, it is in use before the change that ends
+it. So a change that is missing, wrong or out of place shows in at least one direction. A code that no change names must be in
+all lists or in none.
 
 Examples:
-  grense lineage check v_mvt_commune.csv --since 2016-01-02 --codes v_commune_2026.csv --at 2026-01-01
-  grense lineage check changes.csv --codes 2018.csv --at 2018-01-01 --codes 2024.csv --at 2024-01-01
   grense lineage check kommuner.gpkg --scheme kommune --codes 2024.csv --at 2024-01-01
-  grense lineage check municipality_mutations.csv --with areas --codes gemeinden.csv --at 2022-01-01`
+  grense lineage check changes.csv --codes 2018.csv --at 2018-01-01 --codes 2024.csv --at 2024-01-01`
 }
 
 func (c *lineageCheckCmd) Run(ctx context.Context, p *process) error {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// gathered writes lines some at a time: what came within gatherTime, or gatherBytes of it. It is safe for concurrent use.
+// gathered writes lines some at a time: what came within gatherTime, or gatherBytes of it. It is safe for concurrent
+// use.
 type gathered struct {
 	w io.Writer
 
@@ -42,7 +43,7 @@ func (g *gathered) Flush() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.soon = false
-	g.flush() //nolint:errcheck // there is nobody to tell
+	g.flush() //nolint:errcheck // nobody can be notified
 }
 
 func (g *gathered) flush() error {
@@ -57,11 +58,11 @@ func (g *gathered) flush() error {
 // repeatWindow is for how long warnings and errors of one text are counted instead of written, after the first.
 const repeatWindow = 10 * time.Second
 
-// maxRepeats is how many texts are told apart at once; what is beyond is written.
+// maxRepeats is how many different texts are counted at once; others are written.
 const maxRepeats = 1000
 
-// counting writes the first of equal warnings and errors, and how many more there were when the window has passed: a fault that every request
-// runs into must not fill the disk. What is below a warning is written as it comes.
+// counting writes the first of equal warnings and errors, and how many more there were when the window has passed: a
+// fault that every request runs into must not fill the disk. What is below a warning is written as it comes.
 type counting struct {
 	slog.Handler
 	seen *repeats
@@ -129,7 +130,7 @@ func (c counting) tell(key string, r slog.Record) {
 			}
 			return true
 		})
-		c.Handler.Handle(context.Background(), again) //nolint:errcheck // there is nobody to tell
+		c.Handler.Handle(context.Background(), again) //nolint:errcheck // nobody can be notified
 		c.flush()
 	}
 }

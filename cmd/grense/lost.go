@@ -28,14 +28,18 @@ func (s *service) watchDir(ctx context.Context) {
 		}
 		now, err := os.Stat(filepath.Join(s.dir, ownerFile))
 		if os.IsNotExist(err) || err == nil && !os.SameFile(held, now) {
-			s.log.Error("the data directory was deleted or replaced: jobs are refused and new keys are not seen; restart the server", "data_dir", s.dir)
+			s.log.Error(
+				"the data directory was deleted or replaced: jobs are refused and new keys are not seen; restart the server",
+				"data_dir",
+				s.dir,
+			)
 			return
 		}
 	}
 }
 
-// lostBy is an error if a server of this machine uses a data directory that was deleted: it would not see what is written into a new one of
-// that name. Only Linux tells, and only of the processes that the caller may look into.
+// lostBy is an error if a server of this machine uses a data directory that was deleted: it would not see what is
+// written into a new one of that name. Only Linux reports it, and only for processes that the caller may inspect.
 func lostBy(dir string) error {
 	parent, err := filepath.EvalSymlinks(filepath.Dir(dir))
 	if err != nil {
@@ -46,7 +50,11 @@ func lostBy(dir string) error {
 	for _, f := range files {
 		if target, err := os.Readlink(f); err == nil && target == deleted {
 			pid := strings.Split(f, "/")[2]
-			return fmt.Errorf("the data directory %s was deleted while a server uses it (process %s), which would not see the keys; restart that server first", dir, pid)
+			return fmt.Errorf(
+				"the data directory %s was deleted while a server uses it (process %s), which would not see the keys; restart that server first",
+				dir,
+				pid,
+			)
 		}
 	}
 	return nil

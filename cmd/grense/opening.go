@@ -12,7 +12,8 @@ import (
 	"grense/internal/server"
 )
 
-// front answers from the first moment on: while data are opened that the process lives and why it is not ready, then with the service.
+// front answers from the first moment on: while data are opened that the process lives and why it is not ready, then
+// with the service.
 type front struct {
 	service atomic.Pointer[http.Handler] // nil: not yet
 	reason  atomic.Pointer[string]
@@ -29,7 +30,7 @@ func (f *front) because(reason string) { f.reason.Store(&reason) }
 // open hands all further requests to h.
 func (f *front) open(h http.Handler) { f.service.Store(&h) }
 
-// openingRetry is told to clients while data are opened, in seconds.
+// openingRetry is the Retry-After while data are opened, in seconds.
 const openingRetry = "5"
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -59,11 +60,13 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Retry-After", openingRetry)
 	w.WriteHeader(http.StatusServiceUnavailable)
 	const detail = "The service is starting and opens its data; try again in a moment."
-	json.NewEncoder(w).Encode(ogcapi.Problem{Type: "about:blank", Title: http.StatusText(http.StatusServiceUnavailable), Status: http.StatusServiceUnavailable,
-		Detail: detail, Code: "ServiceUnavailable", Description: detail})
+	json.NewEncoder(w).
+		Encode(ogcapi.Problem{Type: "about:blank", Title: http.StatusText(http.StatusServiceUnavailable), Status: http.StatusServiceUnavailable,
+			Detail: detail, Code: "ServiceUnavailable", Description: detail})
 }
 
-// telling is a logger's handler that also gives the front the reason why it is not ready: the last message, without what it is about.
+// telling is a logger's handler that also gives the front the reason why it is not ready: the last message, without
+// what it is about.
 type telling struct {
 	slog.Handler
 	f *front

@@ -14,11 +14,12 @@ import (
 // ownerFile is the file in the data directory that names the source whose servers use it.
 const ownerFile = "source"
 
-// errShared reports that other processes hold the lock that was asked for alone.
+// errShared reports that other processes hold the lock that was requested alone.
 var errShared = errors.New("the lock is held by others")
 
-// own takes a data directory for the servers of one source, until the file is closed. It holds keys, jobs and the log of changes: a server of
-// another source would take those jobs, and would record that all collections are gone. Processes of one source share it.
+// own takes a data directory for the servers of one source, until the file is closed. It holds keys, jobs and the log
+// of changes: a server of another source would take those jobs, and would record that all collections are gone.
+// Processes of one source share it.
 func own(dir, src string) (_ *os.File, err error) {
 	name, err := ownerName(src)
 	if err != nil {
@@ -53,12 +54,17 @@ func own(dir, src string) (_ *os.File, err error) {
 		case owner == name:
 			return f, nil
 		case owner != "": // between two locks another process can have come in
-			return nil, fmt.Errorf("the data directory %s is in use by a server of %s; name another one with --data-dir, or stop that server", dir, strings.TrimSpace(owner))
+			return nil, fmt.Errorf(
+				"the data directory %s is in use by a server of %s; name another one with --data-dir, or stop that server",
+				dir,
+				strings.TrimSpace(owner),
+			)
 		}
 	}
 }
 
-// ownerName is the line by which a source is known: an absolute path, or the address of a database without its password.
+// ownerName is the line by which a source is known: an absolute path, or the address of a database without its
+// password.
 func ownerName(src string) (string, error) {
 	switch {
 	case src == "":

@@ -20,25 +20,32 @@ import (
 )
 
 type registerCmd struct {
-	Import   registerImportCmd   `cmd:"" help:"Make a register of the official place names."`
-	Generate registerGenerateCmd `cmd:"" help:"Make a register of invented places, of any size."`
-	Upgrade  registerUpgradeCmd  `cmd:"" help:"Bring a register of an older Grense up to date."`
+	Import   registerImportCmd   `cmd:"" help:"Import the official place names into a register."`
+	Generate registerGenerateCmd `cmd:"" help:"Generate a register of invented places."`
+	Upgrade  registerUpgradeCmd  `cmd:"" help:"Upgrade a register of an older Grense."`
 }
 
 func (registerCmd) Help() string {
-	return `A register holds places, names, spellings, cases, decisions, books and maps: what the SOAP searches answer from.
+	return `A register holds places, names, spellings, cases, decisions, books and maps. The SOAP searches read it.
 
 Examples:
   grense register import Basisdata_0000_Norge_4258_Stedsnavn_GML.zip --into register.gpkg
-  grense register generate --places 100000 --seed 1 --out register.gpkg
-  grense serve register.gpkg`
+  grense register generate --places 100000 --seed 1 --out register.gpkg`
 }
 
 type registerGenerateCmd struct {
-	Places int    `default:"3000" placeholder:"N" help:"Places in all. Defaults to 3000."`
-	Seed   uint64 `default:"20260101" placeholder:"S" help:"The same seed gives the same bytes; a smaller register is the start of a larger one. Defaults to 20260101."`
-	Out    string `required:"" placeholder:"TARGET" help:"The GeoPackage to write, which appears when it is complete, or a PostGIS database (postgres://...), whose other collections stay."`
+	Places int    `default:"3000" placeholder:"N" help:"Number of places. Defaults to 3000."`
+	Seed   uint64 `default:"20260101" placeholder:"S" help:"Seed. The same seed gives the same bytes. Defaults to 20260101."`
+	Out    string `required:"" placeholder:"TARGET" help:"GeoPackage to write, or PostGIS database (postgres://...), whose other collections stay."`
 	Force  bool   `help:"Replace the file if it exists, or the register of the database."`
+}
+
+func (registerGenerateCmd) Help() string {
+	return `The places are invented, the municipalities are those of the demo. A smaller register is the beginning of a larger one.
+
+Examples:
+  grense register generate --places 100000 --out register.gpkg
+  grense register generate --places 1000 --seed 1 --out postgres://writer@db.example.org/names`
 }
 
 func (c *registerGenerateCmd) Run(ctx context.Context, p *process) error {
@@ -63,18 +70,26 @@ func (c *registerGenerateCmd) Run(ctx context.Context, p *process) error {
 	if err := w.Commit(ctx); err != nil {
 		return fmt.Errorf("cannot write the register: %w", err)
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%s holds %s (seed %d), made in %s.\nServe it with: grense serve %s\n",
-		source.Shown(c.Out), count(c.Places, "place"), c.Seed, time.Since(start).Round(100*time.Millisecond), source.Shown(c.Out))
+	_, err = fmt.Fprintf(
+		p.Stdout,
+		"%s holds %s (seed %d), made in %s.\nServe it with: grense serve %s\n",
+		source.Shown(c.Out),
+		count(c.Places, "place"),
+		c.Seed,
+		time.Since(start).Round(100*time.Millisecond),
+		source.Shown(c.Out),
+	)
 	return err
 }
 
-// free tells why the target cannot be written; nil when it can.
+// free returns why the target cannot be written; nil when it can.
 func (c *registerGenerateCmd) free(ctx context.Context) error {
 	if source.IsDatabase(c.Out) {
 		if has, err := hasRegister(ctx, c.Out); err != nil || c.Force || !has {
 			return err
 		}
-		return fmt.Errorf("%s holds a register already; choose another database, or replace it with --force", source.Shown(c.Out))
+		return fmt.Errorf("%s holds a register already; choose another database, or replace it with --force",
+			source.Shown(c.Out))
 	}
 	if _, err := os.Stat(c.Out); err == nil && !c.Force {
 		return fmt.Errorf("%s exists; choose another file, or replace it with --force", c.Out)
@@ -116,7 +131,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// show tells steps done of all, with rate and time left; total is 0 where it is not known.
+// show prints the steps done of all, with rate and time left; total is 0 where it is not known.
 func (m *meter) show(done, total int) {
 	if !m.on || time.Since(m.last) < time.Second/2 || done == 0 {
 		return
@@ -128,7 +143,8 @@ func (m *meter) show(done, total int) {
 		return
 	}
 	left := time.Duration(float64(took) / float64(done) * float64(total-done))
-	fmt.Fprintf(m.w, "\r%3d %% of %s, %.0f a second, %s left   ", 100*done/total, m.noun, float64(done)/took.Seconds(), left.Round(time.Second))
+	fmt.Fprintf(m.w, "\r%3d %% of %s, %.0f a second, %s left   ", 100*done/total, m.noun, float64(done)/took.Seconds(),
+		left.Round(time.Second))
 }
 
 // end clears the line and says what comes next.

@@ -21,32 +21,27 @@ import (
 )
 
 type registerImportCmd struct {
-	Files       []string `arg:"" name:"file" help:"Official place names: GML (.gml), or CSV, GeoJSON or a GeoPackage with one spelling a row; also as .gz or in a .zip. Several files make one register."`
-	Into        string   `required:"" placeholder:"TARGET" help:"The GeoPackage to write to, new or not, or a PostGIS database (postgres://...). Its other collections stay. It changes when the import is complete, not before."`
-	Replace     bool     `help:"Replace the register that the target holds."`
-	SkipRefused bool     `help:"Import what can be imported. Without it, one place that must be refused refuses all."`
-	CRS         string   `name:"crs" placeholder:"EPSG:n" help:"Reference system of CSV and GeoJSON that state none or a wrong one. GML states its own."`
-	Report      string   `placeholder:"FILE" help:"Write each fault, and each code that no list has, as a line of JSON."`
+	Files       []string `arg:"" name:"file" help:"GML, or CSV, GeoJSON or a GeoPackage with one spelling a row; also as .gz or in a .zip. Several files become one register."`
+	Into        string   `required:"" placeholder:"TARGET" help:"GeoPackage to write to, or PostGIS database (postgres://...). Other collections stay."`
+	Replace     bool     `help:"Replace the register in the target."`
+	SkipRefused bool     `help:"Import the other places if some are refused. Otherwise one refused place refuses all."`
+	CRS         string   `name:"crs" placeholder:"EPSG:n" help:"Coordinate system of CSV and GeoJSON that state none or a wrong one."`
+	Report      string   `placeholder:"FILE" help:"File for the faults and the unknown codes, one JSON object a line."`
 }
 
 func (registerImportCmd) Help() string {
-	return `Reads the product "Stedsnavn" as Kartverket publishes it on Geonorge (StedsnavnForVanligBruk), for the country or by county, and makes the
-register that the SOAP searches, the collections sted and stedsnavn and the code lists answer from. The same files give the same
-register, in whatever order they are named. A place that is in several files is taken once, as it was updated last. Codes that no
-list has are kept, added to their list, and shown. Cases, decisions, books and maps are not in the product.
+	return `Reads the product "Stedsnavn" as Kartverket publishes it on Geonorge (StedsnavnForVanligBruk), for the country or by county. The same
+files give the same register in any order. A place that is in several files is imported once, in its latest version. Codes that no
+list has are added to their list, and printed. Cases, decisions, books and maps are not in the product.
 
-A place keeps its stedsnummer as its id. Memory does not grow with the files; the folder for temporary files (TMPDIR) needs about
-2 KB a place.
+A place keeps its stedsnummer as its id. The folder for temporary files (TMPDIR) needs about 2 KB a place.
 
-CSV and GeoJSON need columns named as in the product: stedsnummer, komplettskrivemåte, navneobjekttype and oppdateringsdato, and
-where there are several names or spellings stedsnavnnummer and skrivemåtenummer.
+CSV and GeoJSON need columns named as in the product: stedsnummer, komplettskrivemåte, navneobjekttype and oppdateringsdato; with
+several names or spellings also stedsnavnnummer and skrivemåtenummer.
 
 Examples:
   grense register import Basisdata_0000_Norge_4258_Stedsnavn_GML.zip --into register.gpkg
-  grense register import Basisdata_03_Oslo.gml Basisdata_32_Akershus.gml --into register.gpkg --replace --report faults.jsonl
-  grense register import Basisdata_0000_Norge.gml.gz --into postgres://writer@db.example.org/names --skip-refused
-  grense register import stedsnavn.csv --into register.gpkg --crs EPSG:25833
-  grense serve register.gpkg`
+  grense register import stedsnavn.csv --into register.gpkg --crs EPSG:25833 --replace --report faults.jsonl`
 }
 
 // shownCodes is how many unknown codes are shown; the report has all.
@@ -80,9 +75,21 @@ func (c *registerImportCmd) Run(ctx context.Context, p *process) (err error) {
 		report.refuse(c.Files[0], err)
 		return err
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%s holds %s, %s, %s, imported in %s.\nRead %d, refused %d, occurred again %d, without a position %d; %s.\nServe it with: grense serve %s\n",
-		source.Shown(c.Into), count(im.Places, "place"), count(im.Names, "name"), count(im.Spellings, "spelling"), time.Since(start).Round(100*time.Millisecond),
-		im.Read, im.Refused, im.Twice, im.NoPlace, count(len(im.Codes), "unknown code"), source.Shown(c.Into))
+	_, err = fmt.Fprintf(
+		p.Stdout,
+		"%s holds %s, %s, %s, imported in %s.\nRead %d, refused %d, occurred again %d, without a position %d; %s.\nServe it with: grense serve %s\n",
+		source.Shown(c.Into),
+		count(im.Places, "place"),
+		count(im.Names, "name"),
+		count(im.Spellings, "spelling"),
+		time.Since(start).Round(100*time.Millisecond),
+		im.Read,
+		im.Refused,
+		im.Twice,
+		im.NoPlace,
+		count(len(im.Codes), "unknown code"),
+		source.Shown(c.Into),
+	)
 	return err
 }
 
@@ -133,7 +140,8 @@ func (c *registerImportCmd) run(ctx context.Context, p *process, o official.Opti
 	return &im.Report, nil
 }
 
-// begin looks whether the target takes a register, before the files are read. Of a GeoPackage that exists it returns the writer.
+// begin looks whether the target takes a register, before the files are read. Of a GeoPackage that exists it returns
+// the writer.
 func (c *registerImportCmd) begin(ctx context.Context) (store.Writer, error) {
 	if source.IsDatabase(c.Into) {
 		if c.Replace {
@@ -160,7 +168,8 @@ func (c *registerImportCmd) begin(ctx context.Context) (store.Writer, error) {
 	return w, nil
 }
 
-// create begins a target that begin did not. A new GeoPackage is dated by its contents, so that the same files give the same bytes.
+// create begins a target that begin did not. A new GeoPackage is dated by its contents, so that the same files give
+// the same bytes.
 func (c *registerImportCmd) create(ctx context.Context, dated time.Time) (store.Writer, error) {
 	if source.IsDatabase(c.Into) {
 		return postgis.Create(ctx, c.Into)
@@ -170,7 +179,8 @@ func (c *registerImportCmd) create(ctx context.Context, dated time.Time) (store.
 
 func (c *registerImportCmd) explain(err error) error {
 	if errors.Is(err, store.ErrExists) {
-		return fmt.Errorf("%s holds a register already; replace it with --replace, or choose another target", source.Shown(c.Into))
+		return fmt.Errorf("%s holds a register already; replace it with --replace, or choose another target",
+			source.Shown(c.Into))
 	}
 	return fmt.Errorf("cannot write %s: %w", source.Shown(c.Into), err)
 }
@@ -192,7 +202,11 @@ func tellImport(w io.Writer, r *official.Report, file string) {
 	}
 	show(false)
 	if n := len(r.Codes); n > 0 {
-		fmt.Fprintf(w, "%s that no list has; each is kept and added to its list, and searches find it. If one is a slip, correct the file; if it is new, all is well.\n", count(n, "code"))
+		fmt.Fprintf(
+			w,
+			"%s that no list has; each is kept and added to its list, and searches find it. If one is a slip, correct the file; if it is new, all is well.\n",
+			count(n, "code"),
+		)
 	}
 	for i, c := range r.Codes {
 		if i == shownCodes {
@@ -203,7 +217,8 @@ func tellImport(w io.Writer, r *official.Report, file string) {
 		if c.Near != "" {
 			near = fmt.Sprintf("; is %s meant?", c.Near)
 		}
-		fmt.Fprintf(w, "  %s %s, %s, first %s%s\n", c.List, c.Value, count(c.Count, "place"), strings.TrimSuffix(placeOf(c.First), ": "), near)
+		fmt.Fprintf(w, "  %s %s, %s, first %s%s\n", c.List, c.Value, count(c.Count, "place"),
+			strings.TrimSuffix(placeOf(c.First), ": "), near)
 	}
 	show(true)
 	if more {
@@ -215,7 +230,7 @@ func tellImport(w io.Writer, r *official.Report, file string) {
 	}
 }
 
-// placeOf tells where a fault is: file, line, id.
+// placeOf returns where a fault is: file, line, id.
 func placeOf(f ingest.Fault) string {
 	s := f.File
 	if f.Line > 0 {

@@ -11,12 +11,12 @@ import (
 )
 
 type registerUpgradeCmd struct {
-	File string `arg:"" help:"The GeoPackage with the register. It is replaced when the new one is complete."`
+	File string `arg:"" help:"GeoPackage with the register. It is replaced when the new one is complete."`
 }
 
 func (registerUpgradeCmd) Help() string {
-	return `Derive the columns for searching anew, by the rules of this program. Everything else stays, other collections too.
-A server goes on with the old file until SIGHUP.
+	return `Computes the columns for searching again, by the rules of this version. Everything else stays, other collections too. Send SIGHUP
+to a server of the file afterwards.
 
 Examples:
   grense check register.gpkg
@@ -51,6 +51,7 @@ func (c *registerUpgradeCmd) Run(ctx context.Context, p *process) error {
 	if err := w.Commit(ctx); err != nil {
 		return fmt.Errorf("cannot write the register: %w", err)
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%s is up to date, after %s. Send SIGHUP to a server that serves it.\n", c.File, time.Since(start).Round(100*time.Millisecond))
+	_, err = fmt.Fprintf(p.Stdout, "%s is up to date, after %s. Send SIGHUP to a server that serves it.\n", c.File,
+		time.Since(start).Round(100*time.Millisecond))
 	return err
 }

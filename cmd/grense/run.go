@@ -25,15 +25,16 @@ type process struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Terminal       bool             // Stdout is one: a person reads it, and no file keeps it
-	Reload         <-chan os.Signal // a value asks serve to open its data anew; may be nil
+	Reload         <-chan os.Signal // a value makes serve reload its data; may be nil
 
 	last atomic.Pointer[func()] // what heed does last; nil: nothing
 }
 
-// lastWait is how long a program that is to end at once takes at most to write what it has to tell.
+// lastWait is how long a program that is to end at once takes at most to write its last messages.
 const lastWait = time.Second
 
-// heed ends the work in order at the first signal. It returns the second, at which the program is to end at once, when what was to be told is written, or cannot be within lastWait.
+// heed ends the work in order at the first signal. It returns the second, at which the program is to end at once,
+// when the last messages are written, or after lastWait.
 func (p *process) heed(signals <-chan os.Signal, end func()) os.Signal {
 	<-signals
 	end()
@@ -52,15 +53,15 @@ func (p *process) heed(signals <-chan os.Signal, end func()) os.Signal {
 // cli is the command line. The order is that of the help.
 type cli struct {
 	Serve      serveCmd      `cmd:"" help:"Serve files, or the built-in demo, over HTTP."`
-	Import     importCmd     `cmd:"" help:"Read files into a collection of a GeoPackage or of a PostGIS database."`
-	Key        keyCmd        `cmd:"" help:"Make, list and revoke API keys."`
-	Check      checkCmd      `cmd:"" help:"Tell what of a source would be served, and what is wrong with it."`
+	Import     importCmd     `cmd:"" help:"Import files into a collection of a GeoPackage or a PostGIS database."`
+	Key        keyCmd        `cmd:"" help:"Create, list, rotate and revoke API keys."`
+	Check      checkCmd      `cmd:"" help:"Validate a source, and print what would be served."`
 	Tiles      tilesCmd      `cmd:"" help:"Write vector tiles into a file."`
-	Register   registerCmd   `cmd:"" help:"Make a register of place names."`
-	Lineage    lineageCmd    `cmd:"" help:"Import what became of divisions."`
+	Register   registerCmd   `cmd:"" help:"Create a register of place names."`
+	Lineage    lineageCmd    `cmd:"" help:"Import the history of divisions, or check it."`
 	Enrich     enrichCmd     `cmd:"" help:"Add divisions to a table of points or codes."`
 	Translate  translateCmd  `cmd:"" help:"Add the codes of another day to a table of codes."`
-	Harmonise  harmoniseCmd  `cmd:"" help:"Take a table of values of many days to the divisions of one."`
+	Harmonise  harmoniseCmd  `cmd:"" help:"Convert a time series to the divisions of one date."`
 	Config     configCmd     `cmd:"" help:"Check or print the configuration."`
 	Health     healthCmd     `cmd:"" help:"Ask a running server whether it is healthy."`
 	Completion completionCmd `cmd:"" help:"Print a script that completes commands in a shell."`
@@ -69,23 +70,15 @@ type cli struct {
 	Licences   licencesCmd   `cmd:"" help:"Print the licences of the libraries in the program."`
 }
 
-const about = `Grense serves administrative divisions as an OGC API, and place names as a SOAP service as well.
+const about = `Serve administrative divisions as an OGC API, and place names as a SOAP service.
+
+Each command explains itself: grense COMMAND --help.
 
 Examples:
-  grense serve                               the built-in demo on http://localhost:8080
-  grense serve kommuner.gpkg                 your own GeoPackage
-  grense serve kommuner.gpkg --auth open     without API keys
-  grense serve postgres://reader@db/maps     a PostGIS database
-  grense import kommuner.geojson --into data.gpkg --collection kommuner
-  grense tiles export kommuner.gpkg --out kommuner.pmtiles
-  grense enrich places.csv --with kommuner.gpkg --out places2.csv
-  grense translate people.csv --column kommunenr --from 2019-01-01 --to 2024-01-01 --out people2024.csv
-  grense key create --name "Kari's QGIS"     one more key; it works within seconds
-  grense check kommuner.gpkg                 ids, counts and faults, before you publish
+  grense serve                    the built-in demo on http://localhost:8080
+  grense check kommuner.gpkg      ids, counts and faults, before you publish`
 
-"grense serve --help" tells the rest, configuration included.`
-
-// Exit statuses: what failed, and what was asked for wrongly.
+// Exit statuses: what failed, and what was used wrongly.
 const (
 	exitFailed = 1
 	exitUsage  = 2
@@ -95,8 +88,9 @@ const (
 func run(ctx context.Context, p *process) int {
 	helped := false
 	parser, err := kong.New(&cli{}, kong.Name("grense"), kong.Description(about), kong.Writers(p.Stdout, p.Stderr),
-		kong.Exit(func(int) { helped = true }), // kong asks for it after --help only; Parse then goes on, and its error does not count
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}))
+		// kong calls it after --help only; Parse then goes on, and its error does not count
+		kong.Exit(func(int) { helped = true }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}), kong.Help(printHelp))
 	if err != nil {
 		panic("grense: the command line is declared wrongly: " + err.Error()) // a mistake in our own code
 	}
@@ -121,16 +115,33 @@ func run(ctx context.Context, p *process) int {
 	return 0
 }
 
+// printHelp prints the help of a command with its examples last, where a person looks first.
+func printHelp(o kong.HelpOptions, ctx *kong.Context) error {
+	text := &ctx.Model.Help
+	if selected := ctx.Selected(); selected != nil {
+		text = &selected.Detail
+	}
+	body, examples, _ := strings.Cut(*text, "Examples:\n")
+	*text = strings.TrimSpace(body)
+	if err := kong.DefaultHelpPrinter(o, ctx); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(ctx.Stdout, "\nExamples:\n%s\n", examples)
+	return err
+}
+
 // complain prints an error for a person; what looks like a key is hidden.
 func (p *process) complain(err error) {
 	text := diskFull(err)
 	if faults, ok := errors.AsType[config.Faults](err); ok {
-		text = fmt.Sprintf("the configuration has %s:\n  %s", count(len(faults), "fault"), strings.ReplaceAll(faults.Error(), "\n", "\n  "))
+		text = fmt.Sprintf("the configuration has %s:\n  %s", count(len(faults), "fault"),
+			strings.ReplaceAll(faults.Error(), "\n", "\n  "))
 	}
 	fmt.Fprintln(p.Stderr, "grense:", apikey.Redact(text))
 }
 
-// diskFull is the text of an error; where the disk is full, it tells what was under way and the cure, and not how that came about.
+// diskFull returns the text of an error; if the disk is full, it says what was in progress and the cure, and not how
+// that came about.
 func diskFull(err error) string {
 	text := err.Error()
 	if errors.Is(err, store.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {

@@ -8,22 +8,6 @@ import (
 	"testing"
 )
 
-func TestHelpTeaches(t *testing.T) {
-	t.Parallel()
-	for _, args := range [][]string{{}, {"--help"}, {"-h"}, {"serve", "--help"}, {"key", "--help"}, {"key", "create", "--help"}, {"check", "--help"}} {
-		code, stdout, stderr := command(t, t.TempDir(), args...)
-		if code != 0 || !strings.Contains(stdout, "Examples:") || !strings.Contains(stdout, "grense ") || stderr != "" {
-			t.Errorf("%v: status %d\n%s%s", args, code, stdout, stderr)
-		}
-	}
-	_, stdout, _ := command(t, t.TempDir(), "serve", "--help")
-	for _, flag := range []string{"--addr", "--base-url", "--data-dir", "--config", "--auth", "--metrics-addr", "--tls-cert", "--tls-key", "--log-format"} {
-		if !strings.Contains(stdout, flag+"=") {
-			t.Errorf("serve --help does not tell %s", flag)
-		}
-	}
-}
-
 func TestUsageFaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -29,41 +29,41 @@ import (
 )
 
 type serveCmd struct {
-	Source      string  `arg:"" optional:"" help:"A GeoPackage (.gpkg), another file that import reads (GeoJSON, Shapefile, FlatGeobuf, GeoParquet, GML, CSV, XLSX), also .gz or .zip, or a folder of them; or a PostGIS database (postgres://...). Defaults to the setting source, else the built-in demo."`
-	Addr        *string `placeholder:"HOST:PORT" help:"Listen here. Port 0 takes a free one. Defaults to 127.0.0.1:8080."`
+	Source      string  `arg:"" optional:"" help:"A GeoPackage, another file that import reads, a folder of them, or a PostGIS database (postgres://...). Defaults to the setting source, else the demo."`
+	Addr        *string `placeholder:"HOST:PORT" help:"Address to listen on. Port 0 takes a free one. Defaults to 127.0.0.1:8080."`
 	BaseURL     *string `name:"base-url" placeholder:"URL" help:"Address that clients use; every link begins with it. Defaults to http://localhost:PORT."`
 	Auth        *string `placeholder:"required|open" help:"Whether data need an API key. Defaults to required."`
-	Tiles       *string `placeholder:"FILE" help:"Read tiles in Web Mercator from this file, which grense tiles export made of the source."`
-	MetricsAddr *string `placeholder:"HOST:PORT" help:"Serve Prometheus metrics here, at /metrics. Default: nowhere."`
+	Tiles       *string `placeholder:"FILE" help:"File of grense tiles export to read tiles in Web Mercator from."`
+	MetricsAddr *string `placeholder:"HOST:PORT" help:"Address for Prometheus metrics, at /metrics. Default: none."`
 	TLSCert     *string `name:"tls-cert" placeholder:"FILE" help:"Certificate chain (PEM); with --tls-key, serve https."`
 	TLSKey      *string `name:"tls-key" placeholder:"FILE" help:"Private key (PEM) of the certificate."`
-	History     *string `placeholder:"norway" help:"Tell of codes through time for data that bring no history: norway is built in. Default: none."`
-	LogFormat   *string `placeholder:"text|json" help:"Form of the log on standard error. Defaults to text."`
+	History     *string `placeholder:"norway" help:"Built-in history for data that bring none. Default: none."`
+	LogFormat   *string `placeholder:"text|json" help:"Format of the log on standard error. Defaults to text."`
 	dataFlags
 }
 
 func (serveCmd) Help() string {
-	return `Examples:
-  grense serve
-  grense serve kommuner.geojson.gz
-  grense serve kommuner.gpkg --addr :8080 --base-url https://example.org/divisions
-  grense serve kommuner.gpkg --config grense.yaml --metrics-addr 127.0.0.1:9090
-  grense serve kommuner.gpkg --tiles kommuner.pmtiles
-  grense serve postgres://reader@db.example.org/divisions
+	return `A GeoPackage is served as it is. Other files are imported into the data directory, and again after they have changed.
+The setting unchanging: true promises that nobody writes into a GeoPackage, which is then read without locks.
 
-A GeoPackage is served as it is. Other files are imported into the data directory first, and again when they have changed.
-With unchanging: true in the configuration, which promises that nobody writes into a GeoPackage, it is read without locks.
-
-Settings come from the file, over it the environment, over it the flags. A setting of the file such as
+Settings come from the configuration file, over it the environment, over it the flags. A setting of the file such as
   limits: {query_timeout: 20s}
 is GRENSE_LIMITS_QUERY_TIMEOUT in the environment.
 
-Signals: SIGHUP opens the data and the certificate anew; SIGTERM and SIGINT finish the answers under way and exit.`
+SIGHUP opens data, certificate and keys again. SIGTERM and SIGINT finish the requests in flight, then exit.
+
+Examples:
+  grense serve kommuner.gpkg --base-url https://example.org/divisions
+  grense serve postgres://reader@db.example.org/divisions --config grense.yaml`
 }
 
 func (c *serveCmd) Run(ctx context.Context, p *process) error {
-	cfg, err := c.load(p, c.Source, map[string]*string{"addr": c.Addr, "base_url": c.BaseURL, "auth": c.Auth, "metrics_addr": c.MetricsAddr,
-		"tls.cert": c.TLSCert, "tls.key": c.TLSKey, "log_format": c.LogFormat, "history": c.History, "tiles": c.Tiles})
+	cfg, err := c.load(
+		p,
+		c.Source,
+		map[string]*string{"addr": c.Addr, "base_url": c.BaseURL, "auth": c.Auth, "metrics_addr": c.MetricsAddr,
+			"tls.cert": c.TLSCert, "tls.key": c.TLSKey, "log_format": c.LogFormat, "history": c.History, "tiles": c.Tiles},
+	)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,8 @@ type service struct {
 	stopKeys func() // ends the checker and waits for it
 }
 
-// occupy takes the listeners, so that a port in use is told before data are read. With socket, the API is served on that.
+// occupy takes the listeners, so that a port in use is reported before data are read. With socket, the API is served on
+// that.
 func occupy(ctx context.Context, cfg config.Config, log *slog.Logger, socket net.Listener) (_ *service, err error) {
 	s := &service{codes: &apikey.Codes{}, front: newFront()}
 	s.log = slog.New(telling{log.Handler(), s.front})
@@ -201,7 +202,15 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	if s.archive, err = openTiles(tiles, s.store.Catalog()); err != nil {
 		return err
 	}
-	s.tiles = tile.NewMaker(tile.Options{Dir: filepath.Join(dir, "tiles"), Cache: caches, Memory: s.cfg.Limits.ForLevels(), Log: s.log, Archive: s.archive})
+	s.tiles = tile.NewMaker(
+		tile.Options{
+			Dir:     filepath.Join(dir, "tiles"),
+			Cache:   caches,
+			Memory:  s.cfg.Limits.ForLevels(),
+			Log:     s.log,
+			Archive: s.archive,
+		},
+	)
 	var past *history.History
 	if s.cfg.History != "" {
 		if past, err = history.Norway(); err != nil {
@@ -213,8 +222,24 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 		return err
 	}
 	s.tiles.Prepare(s.store)
-	s.server, err = surface.New(server.Options{Shore: shore, Config: s.cfg, Past: past, NewGeoPackage: gpkg.CreateBare, Store: s.store, Keys: s.keys, Codes: s.codes, Logger: s.log, Version: programVersion(), Caches: caches,
-		Tiles: s.tiles, Jobs: s.jobs(ctx), Changes: s.changes(ctx, src), CursorKey: s.cursorKey(ctx, src)})
+	s.server, err = surface.New(
+		server.Options{
+			Shore:         shore,
+			Config:        s.cfg,
+			Past:          past,
+			NewGeoPackage: gpkg.CreateBare,
+			Store:         s.store,
+			Keys:          s.keys,
+			Codes:         s.codes,
+			Logger:        s.log,
+			Version:       programVersion(),
+			Caches:        caches,
+			Tiles:         s.tiles,
+			Jobs:          s.jobs(ctx),
+			Changes:       s.changes(ctx, src),
+			CursorKey:     s.cursorKey(ctx, src),
+		},
+	)
 	if err != nil {
 		return err
 	}
@@ -238,8 +263,9 @@ func (s *service) jobs(ctx context.Context) state.Jobs {
 	return s.state
 }
 
-// cursorKey returns the key of cursors that all processes of the source share: the secret of the state. Where a database cannot hold it, the
-// key follows from the password of its address. Nil, with a line in the log: there is none.
+// cursorKey returns the key of cursors that all processes of the source share: the secret of the state. Where a
+// database cannot hold it, the key follows from the password of its address. Nil, with a line in the log: there is
+// none.
 func (s *service) cursorKey(ctx context.Context, src string) []byte {
 	if !s.shared && source.IsDatabase(src) {
 		if key := postgis.PasswordKey(src); key != nil {
@@ -254,7 +280,11 @@ func (s *service) cursorKey(ctx context.Context, src string) []byte {
 		key = postgis.PasswordKey(src)
 	}
 	if key == nil {
-		s.log.Warn("links to the next page are valid at this process only, and until it ends, since their key cannot be stored", "err", err)
+		s.log.Warn(
+			"links to the next page are valid at this process only, and until it ends, since their key cannot be stored",
+			"err",
+			err,
+		)
 	}
 	return key
 }
@@ -316,7 +346,11 @@ func listen(ctx context.Context, addr, flag string) (net.Listener, error) {
 	l, err := how.Listen(ctx, "tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s is in use by another program; stop that one, or choose another port with %s (port 0 takes a free one)", addr, flag)
+		return nil, fmt.Errorf(
+			"%s is in use by another program; stop that one, or choose another port with %s (port 0 takes a free one)",
+			addr,
+			flag,
+		)
 	case errors.Is(err, syscall.EACCES):
 		return nil, fmt.Errorf("no permission to listen on %s; choose a port above 1023 with %s", addr, flag)
 	case err != nil:
@@ -328,7 +362,7 @@ func listen(ctx context.Context, addr, flag string) (net.Listener, error) {
 	return l, nil
 }
 
-// answer begins to answer; failed tells when a listener does not any more.
+// answer begins to serve; failed receives the error of a listener.
 func (s *service) answer() (api *http.Server, failed chan error) {
 	api, failed = s.httpServer(s.front), make(chan error, 2)
 	s.limited = limitConnections(s.api, s.cfg)
@@ -369,16 +403,24 @@ func (s *service) serve(ctx context.Context, p *process, api *http.Server, faile
 	}
 }
 
-// httpServer returns a server with the configured bounds. The deadline for writing moves with each write and is the handler's.
+// httpServer returns a server with the configured bounds. The deadline for writing moves with each write and is the
+// handler's.
 func (s *service) httpServer(h http.Handler) *http.Server {
 	l := s.cfg.Limits
-	return &http.Server{Handler: h, ReadHeaderTimeout: l.ReadHeaderTimeout, ReadTimeout: l.ReadTimeout, IdleTimeout: l.IdleTimeout,
-		MaxHeaderBytes: int(l.MaxHeader), ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn), ConnContext: connected,
-		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100}} // what RFC 9113, 6.5.2, recommends at least
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: l.ReadHeaderTimeout,
+		ReadTimeout:       l.ReadTimeout,
+		IdleTimeout:       l.IdleTimeout,
+		MaxHeaderBytes:    int(l.MaxHeader),
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ConnContext:       connected,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100},
+	} // what RFC 9113, 6.5.2, recommends at least
 }
 
-// sendBuffer bounds what the kernel keeps of an answer, in bytes. With a large buffer the writer is woken only after long, and a
-// reader that is slow but steady would be taken for one that stands still.
+// sendBuffer bounds what the kernel keeps of an answer, in bytes. With a large buffer the writer is woken only after
+// long, and a reader that is slow but steady would be taken for one that stands still.
 const sendBuffer = 128 << 10
 
 // connected sets the send buffer of a new connection, and lets answers gather in it.
@@ -399,7 +441,7 @@ func connected(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// reload opens data, certificate and keys anew. What fails stays as it was.
+// reload opens data, certificate and keys again. What fails stays as it was.
 func (s *service) reload(ctx context.Context) {
 	err := s.server.Reload(ctx)
 	if ctx.Err() != nil { // the server ends
@@ -420,11 +462,12 @@ func (s *service) reload(ctx context.Context) {
 	}
 }
 
-// drain fails readiness, waits for balancers to see it, answers every connection that clients have opened, stops accepting, and lets the
-// answers under way finish.
+// drain fails readiness, waits for balancers to see it, answers every connection that clients have opened, stops
+// accepting, and lets the answers in progress finish.
 func (s *service) drain(ctx context.Context, api *http.Server) {
 	s.server.SetReady(false)
-	s.log.Info("draining; a second signal stops at once", "wait", s.cfg.Limits.DrainWait, "timeout", s.cfg.Limits.DrainTimeout)
+	s.log.Info("draining; a second signal stops at once", "wait", s.cfg.Limits.DrainWait, "timeout",
+		s.cfg.Limits.DrainTimeout)
 	time.Sleep(s.cfg.Limits.DrainWait)
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.DrainTimeout)
 	defer cancel()

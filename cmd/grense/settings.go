@@ -15,12 +15,12 @@ import (
 
 // dataFlags are the flags of every command that reads the configuration. A flag that is not given is nil.
 type dataFlags struct {
-	Config  string  `placeholder:"FILE" help:"YAML file with the configuration. Environment: GRENSE_CONFIG."`
-	DataDir *string `placeholder:"DIR" help:"Folder for keys and working files, the only one that is written to. Defaults to $$XDG_DATA_HOME/grense, else ~/.local/share/grense."`
+	Config  string  `placeholder:"FILE" help:"Configuration file, YAML. Environment: GRENSE_CONFIG."`
+	DataDir *string `placeholder:"DIR" help:"Folder for keys and side files, the only one that is written to. Defaults to $$XDG_DATA_HOME/grense, else ~/.local/share/grense."`
 }
 
-// load reads the configuration; served is the source that the command line names, if any. Further flags are given by the path of their
-// setting, nil for those that are not set.
+// load reads the configuration; served is the source that the command line names, if any. Further flags are given by
+// the path of their setting, nil for those that are not set.
 func (f dataFlags) load(p *process, served string, further map[string]*string) (config.Config, error) {
 	return config.Load(f.sources(p, served, further))
 }
@@ -65,10 +65,19 @@ func makeDataDir(cfg config.Config) (string, error) {
 }
 
 // ours are the names of the files and folders that we make in the data directory, as patterns.
-var ours = []string{stateFile + "*", firstKeyFile, ownerFile, "*.side", "demo-*", "*-????????????????-????????????????.gpkg", "imports", "imports/*"}
+var ours = []string{
+	stateFile + "*",
+	firstKeyFile,
+	ownerFile,
+	"*.side",
+	"demo-*",
+	"*-????????????????-????????????????.gpkg",
+	"imports",
+	"imports/*",
+}
 
-// keepPrivate takes the data directory, and what we made there, from everybody but the owner: keys and keyed data lie in it, and others may
-// have made the folder. A folder that is not ours alone, such as /tmp, is left as it is.
+// keepPrivate takes the data directory, and what we made there, from everybody but the owner: keys and keyed data lie
+// in it, and others may have made the folder. A folder that is not ours alone, such as /tmp, is left as it is.
 func keepPrivate(dir string) error {
 	const othersMay = 0o077
 	tighten := func(path string) error {
@@ -80,7 +89,11 @@ func keepPrivate(dir string) error {
 			return err
 		}
 		if err := os.Chmod(path, info.Mode().Perm()&^othersMay); err != nil {
-			return fmt.Errorf("others can read %s, and that cannot be changed: %w; own the data directory, or name another one with --data-dir", path, err)
+			return fmt.Errorf(
+				"others can read %s, and that cannot be changed: %w; own the data directory, or name another one with --data-dir",
+				path,
+				err,
+			)
 		}
 		return nil
 	}
@@ -88,7 +101,8 @@ func keepPrivate(dir string) error {
 		return err
 	}
 	for _, pattern := range ours {
-		names, _ := filepath.Glob(filepath.Join(source.EscapeGlob(dir), filepath.FromSlash(pattern))) // the patterns are sound
+		// the patterns are sound
+		names, _ := filepath.Glob(filepath.Join(source.EscapeGlob(dir), filepath.FromSlash(pattern)))
 		for _, name := range names {
 			if err := tighten(name); err != nil {
 				return err
@@ -101,7 +115,8 @@ func keepPrivate(dir string) error {
 // stateFile holds the keys, in the data directory.
 const stateFile = "state.db"
 
-// stateMark is there where the keys of a database are in stateFile, because no server took changes when they were opened.
+// stateMark is there where the keys of a database are in stateFile, because no server took changes when they were
+// opened.
 const stateMark = stateFile + ".instead"
 
 // logger writes to standard error, line by line.

@@ -22,13 +22,14 @@ func (p *process) getenv(name string) string {
 	return ""
 }
 
-// notify sends states to the service manager, as sd_notify(3) does. It does nothing where no manager asked for it.
+// notify sends states to the service manager, as sd_notify(3) does. It does nothing without a service manager.
 func (p *process) notify(states ...string) {
 	path := p.getenv("NOTIFY_SOCKET")
 	if path == "" {
 		return
 	}
-	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"}) // net reads @ as the abstract namespace
+	// net reads @ as the abstract namespace
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
 		return
 	}
@@ -36,7 +37,7 @@ func (p *process) notify(states ...string) {
 	conn.Write([]byte(strings.Join(states, "\n"))) // a manager that does not read ends the service by its own time-out
 }
 
-// keepAlive tells the service manager that h answers, twice in each period of its watchdog, until ctx ends.
+// keepAlive returns the service manager that h answers, twice in each period of its watchdog, until ctx ends.
 func (p *process) keepAlive(ctx context.Context, h http.Handler) {
 	usec, err := strconv.ParseInt(p.getenv("WATCHDOG_USEC"), 10, 64)
 	if pid := p.getenv("WATCHDOG_PID"); err != nil || usec <= 0 || pid != "" && pid != strconv.Itoa(os.Getpid()) {

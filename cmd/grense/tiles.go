@@ -25,7 +25,7 @@ type tilesCmd struct {
 }
 
 func (tilesCmd) Help() string {
-	return `A file of tiles can be put on any web server, opened in QGIS, or given to "grense serve --tiles".
+	return `Put the file on any web server, open it in QGIS, or give it to "grense serve --tiles".
 
 Examples:
   grense tiles export kommuner.gpkg --out kommuner.pmtiles
@@ -33,35 +33,27 @@ Examples:
 }
 
 type tilesExportCmd struct {
-	Source      string   `arg:"" help:"What serve takes: a file, a folder of files, or a database."`
-	Out         string   `required:"" placeholder:"FILE" help:"The file to write, which appears when it is complete: PMTiles (.pmtiles) or MBTiles (.mbtiles)."`
-	Collections []string `placeholder:"ID,..." help:"Collections with a layer each, in this order. Defaults to all with geometries."`
-	MinZoom     int      `name:"min-zoom" default:"0" placeholder:"Z" help:"First level. Levels on which the features are too small for tiles are left out. Defaults to 0."`
-	MaxZoom     int      `name:"max-zoom" default:"12" placeholder:"Z" help:"Last level, at most 14; readers enlarge its tiles. Defaults to 12."`
-	Datetime    string   `placeholder:"DAY" help:"A day or a moment: of features with versions those that were valid then. Defaults to now."`
+	Source      string   `arg:"" help:"Source as for serve: a file, a folder of files, or a database."`
+	Out         string   `required:"" placeholder:"FILE" help:"File to write, PMTiles (.pmtiles) or MBTiles (.mbtiles). It appears when it is complete."`
+	Collections []string `placeholder:"ID,..." help:"Collections, one layer each, in this order. Defaults to all with geometries."`
+	MinZoom     int      `name:"min-zoom" default:"0" placeholder:"Z" help:"First level. Levels whose features are too small are left out. Defaults to 0."`
+	MaxZoom     int      `name:"max-zoom" default:"12" placeholder:"Z" help:"Last level, at most 14. Map libraries enlarge its tiles. Defaults to 12."`
+	Datetime    string   `placeholder:"DAY" help:"Day or timestamp that selects versions of features. Defaults to now."`
 	Force       bool     `help:"Replace the file if it exists."`
 	dataFlags
 }
 
 func (tilesExportCmd) Help() string {
-	return `Writes the same tiles that the server gives, in Web Mercator (WebMercatorQuad), with all properties. Neighbours have the same
-border on every level.
+	return `Writes the tiles that the server gives, in Web Mercator (WebMercatorQuad), with all properties.
 
-An export that was broken off, by a signal, a crash or a power cut, goes on where it was when the same command is given
-again: what there is so far is FILE.part beside the file. It begins anew where data or flags have changed. To give it up,
-delete FILE.part.
+An export that was interrupted continues when the same command is run again. Its progress is in FILE.part; delete that to
+give it up. If data or flags have changed, it starts from the beginning.
 
-Each level has about four times the tiles of the one before. Level 12 shows borders to some two metres; a coarser last level
-makes a smaller file, a finer one a larger file.
+Each level has about four times the tiles of the previous one. Level 12 shows borders to some two metres.
 
 Examples:
   grense tiles export kommuner.gpkg --out kommuner.pmtiles
-  grense tiles export norge.gpkg --out kart.mbtiles --collections fylker,kommuner --min-zoom 3 --max-zoom 10
-  grense tiles export norge.gpkg --out 2019.pmtiles --datetime 2019-12-31
-  grense tiles export postgres://reader@db.example.org/divisions --out divisions.pmtiles
-
-Then:
-  grense serve kommuner.gpkg --tiles kommuner.pmtiles     the server reads its tiles from the file`
+  grense tiles export norge.gpkg --out map.mbtiles --collections fylker,kommuner --min-zoom 3 --max-zoom 10`
 }
 
 func (c *tilesExportCmd) Run(ctx context.Context, p *process) error {
@@ -73,7 +65,8 @@ func (c *tilesExportCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	log := p.logger(cfg)
-	st, err := source.Open(ctx, c.Source, source.Options{DataDir: dir, Config: cfg, Logger: log, Version: programVersion()})
+	st, err := source.Open(ctx, c.Source,
+		source.Options{DataDir: dir, Config: cfg, Logger: log, Version: programVersion()})
 	if err != nil {
 		return err
 	}
@@ -87,11 +80,25 @@ func (c *tilesExportCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	// Levels stay as they are while they are exported, also of a database that others write into.
-	maker := tile.NewMaker(tile.Options{Dir: filepath.Join(dir, "tiles"), Bytes: exportBytes, Check: 1000 * time.Hour, Log: log})
+	maker := tile.NewMaker(
+		tile.Options{Dir: filepath.Join(dir, "tiles"), Bytes: exportBytes, Check: 1000 * time.Hour, Log: log},
+	)
 	defer maker.Close()
 	start := time.Now()
-	made, err := maker.Export(ctx, st, tile.Export{AsOf: at, Path: c.Out, Collections: names, First: c.MinZoom, Last: c.MaxZoom, Name: cfg.Service.Title.In("nb"),
-		Attribution: attribution(cfg.Service.Licence), Told: newTeller(p)})
+	made, err := maker.Export(
+		ctx,
+		st,
+		tile.Export{
+			AsOf:        at,
+			Path:        c.Out,
+			Collections: names,
+			First:       c.MinZoom,
+			Last:        c.MaxZoom,
+			Name:        cfg.Service.Title.In("nb"),
+			Attribution: attribution(cfg.Service.Licence),
+			Told:        newTeller(p),
+		},
+	)
 	if err != nil {
 		return c.explained(err)
 	}
@@ -103,22 +110,25 @@ func (c *tilesExportCmd) Run(ctx context.Context, p *process) error {
 	if made.Resumed {
 		how = "gone on with and finished"
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%s holds %s (%d different) of levels %d to %d, %.1f MB, %s in %s.\nServe it with: grense serve %s --tiles %s\n",
-		c.Out, count(made.Tiles, "tile"), made.Different, made.First, made.Last, float64(info.Size())/1e6, how, time.Since(start).Round(100*time.Millisecond), source.Shown(c.Source), c.Out)
+	_, err = fmt.Fprintf(p.Stdout,
+		"%s holds %s (%d different) of levels %d to %d, %.1f MB, %s in %s.\nServe it with: grense serve %s --tiles %s\n",
+		c.Out, count(made.Tiles, "tile"), made.Different, made.First, made.Last, float64(info.Size())/1e6, how,
+		time.Since(start).Round(100*time.Millisecond), source.Shown(c.Source), c.Out)
 	return err
 }
 
 // exportBytes bounds the levels that an export holds in memory.
 const exportBytes = 256 << 20
 
-// check tells what is wrong with the flags.
+// check describes what is wrong with the flags.
 func (c *tilesExportCmd) check() error {
 	const deepest = 14
 	switch {
 	case !archive.IsPath(c.Out):
 		return fmt.Errorf("--out %s: the ending of the name says the format; let it be .pmtiles or .mbtiles", c.Out)
 	case c.MinZoom < 0 || c.MaxZoom > deepest || c.MinZoom > c.MaxZoom:
-		return fmt.Errorf("--min-zoom %d and --max-zoom %d: levels are 0 to %d, the first one not above the last", c.MinZoom, c.MaxZoom, deepest)
+		return fmt.Errorf("--min-zoom %d and --max-zoom %d: levels are 0 to %d, the first one not above the last",
+			c.MinZoom, c.MaxZoom, deepest)
 	}
 	if _, err := os.Stat(c.Out); err == nil && !c.Force {
 		return fmt.Errorf("%s exists; choose another file, or replace it with --force", c.Out)
@@ -149,7 +159,8 @@ func (c *tilesExportCmd) chosen(cat *store.Catalog) ([]string, error) {
 	seen := map[string]bool{}
 	for _, id := range c.Collections {
 		if !slices.Contains(all, id) || seen[id] {
-			return nil, fmt.Errorf("--collections %s: name each once, of %s", strings.Join(c.Collections, ","), strings.Join(all, ", "))
+			return nil, fmt.Errorf("--collections %s: name each once, of %s", strings.Join(c.Collections, ","),
+				strings.Join(all, ", "))
 		}
 		seen[id] = true
 	}
@@ -167,7 +178,8 @@ func (c *tilesExportCmd) moment(zone string, cat *store.Catalog, names []string)
 		return at, fmt.Errorf("--datetime %s: write a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z", c.Datetime)
 	}
 	if !slices.ContainsFunc(names, func(id string) bool { coll, _ := cat.Collection(id); return coll.Versions != nil }) {
-		return at, fmt.Errorf("--datetime %s: leave it out; features of %s have no versions", c.Datetime, strings.Join(names, ", "))
+		return at, fmt.Errorf("--datetime %s: leave it out; features of %s have no versions", c.Datetime,
+			strings.Join(names, ", "))
 	}
 	return at, nil
 }
@@ -180,7 +192,7 @@ func (c *tilesExportCmd) explained(err error) error {
 	case errors.Is(err, archive.ErrPart):
 		return fmt.Errorf("%s.part is in the way, and no export that was begun; delete or rename it", c.Out)
 	case errors.Is(err, store.ErrChanged):
-		return fmt.Errorf("the data changed meanwhile; give the command again")
+		return fmt.Errorf("the data changed during the export; run the command again")
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("the export was broken off; give the command again to go on with it")
 	}
@@ -195,7 +207,7 @@ func attribution(l config.Licence) string {
 	return `<a href="` + html.EscapeString(l.URL) + `">` + html.EscapeString(l.Name) + "</a>"
 }
 
-// newTeller tells on a terminal how far an export is.
+// newTeller prints the progress of an export on a terminal.
 func newTeller(p *process) func(collection string, done, total int) {
 	bar, of := newMeter(p.Stderr, ""), "?"
 	return func(collection string, done, total int) {
@@ -219,7 +231,7 @@ func openTiles(path string, cat *store.Catalog) (*tile.Archive, error) {
 	if path == "" {
 		return nil, nil
 	}
-	const cure = "make it anew with: grense tiles export SOURCE --out FILE"
+	const cure = "create it again: grense tiles export SOURCE --out FILE"
 	a, err := tile.OpenArchive(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -229,7 +241,8 @@ func openTiles(path string, cat *store.Catalog) (*tile.Archive, error) {
 	}
 	if err := a.Fits(cat); err != nil {
 		a.Close()
-		return nil, fmt.Errorf("--tiles %s does not fit the source: %s; %s", path, strings.ReplaceAll(err.Error(), "\n", "; "), cure)
+		return nil, fmt.Errorf("--tiles %s does not fit the source: %s; %s", path,
+			strings.ReplaceAll(err.Error(), "\n", "; "), cure)
 	}
 	return a, nil
 }

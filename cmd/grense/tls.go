@@ -8,7 +8,7 @@ import (
 	"grense/internal/config"
 )
 
-// certificate is a certificate that can be read anew while it is in use.
+// certificate is a certificate that can be reloaded while it is in use.
 type certificate struct {
 	files   config.TLS
 	current atomic.Pointer[tls.Certificate]
@@ -34,5 +34,8 @@ func (c *certificate) reload() error {
 
 // config returns what a listener needs to use the certificate, always the newest.
 func (c *certificate) config() *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil }}
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil },
+	}
 }

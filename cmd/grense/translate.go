@@ -17,8 +17,8 @@ import (
 
 // tableFlags say which table is read and where it goes.
 type tableFlags struct {
-	File  string `arg:"" optional:"" help:"Table in CSV with a header, also as .gz. Without it, or as -, standard input."`
-	Out   string `placeholder:"FILE" help:"File to write, which appears when it is complete. Defaults to standard output."`
+	File  string `arg:"" optional:"" help:"CSV with a header, also as .gz. Default, and -: standard input."`
+	Out   string `placeholder:"FILE" help:"File to write. It appears when it is complete. Defaults to standard output."`
 	Force bool   `help:"Replace the file if it exists."`
 }
 
@@ -26,33 +26,29 @@ type translateCmd struct {
 	tableFlags
 	Column      string `required:"" placeholder:"NAME" help:"Column with the codes."`
 	From        string `required:"" placeholder:"DAY" help:"Day on which the codes were in use, such as 2019-01-01."`
-	To          string `required:"" placeholder:"DAY" help:"Day whose codes are wanted. It may be before --from."`
-	Scheme      string `default:"kommune" placeholder:"ID" help:"What the codes are of: kommune (since 1838), fylke (since 1972), or a scheme of --history. Defaults to kommune."`
-	History     string `placeholder:"SOURCE" help:"A GeoPackage or a PostGIS database with an imported history (grense lineage import). Defaults to that of Norway, which is built in."`
-	OnAmbiguous string `name:"on-ambiguous" default:"list" enum:"list,null,largest,error" placeholder:"CHOICE" help:"What to do with a code that is several on the other day: list (default), null, largest or error, as told above."`
-	As          string `default:"translated" placeholder:"NAME" help:"Name of the column that is added, and beginning of those that go with it: NAME_name and NAME_error. Defaults to translated."`
+	To          string `required:"" placeholder:"DAY" help:"Day whose codes are added. It may be before --from."`
+	Scheme      string `default:"kommune" placeholder:"ID" help:"Scheme of the codes: kommune (since 1838), fylke (since 1972), or one of --history. Defaults to kommune."`
+	History     string `placeholder:"SOURCE" help:"GeoPackage or PostGIS database with an imported history (grense lineage import). Defaults to the built-in one of Norway."`
+	OnAmbiguous string `name:"on-ambiguous" default:"list" enum:"list,null,largest,error" placeholder:"CHOICE" help:"Treatment of a code that is several on the other day: list (default), null, largest or error; see above."`
+	As          string `default:"translated" placeholder:"NAME" help:"Name of the new column; NAME_name and NAME_error follow it. Defaults to translated."`
 }
 
 func (translateCmd) Help() string {
-	return `Adds three columns to a table: the code of another day, its name, and what is wrong. Rows keep their order and their text; a row whose
-code is unknown, or was not in use on the day of --from, keeps its place and says so in the last column. A summary goes to standard error.
+	return `Adds three columns to a table: the code of another day, its name, and an error. Rows keep their order and their text. A row whose
+code is unknown, or was not in use on the day of --from, has an error. A summary goes to standard error.
 
-Mergers that were undone are followed as what they were: 1534 (Haram) of 2019 is 1580 in 2024, and 1504 (Ålesund) is 1508, though
-both were 1507 in between. A code that is several on the other day is
-  list      all of them, with blanks between: 1507 of 2020 is "1508 1580" in 2024
-  null      left empty
-  largest   the one in which most of its people lived, where that is known of all of them; else the row has an error
-  error     the end: the command fails at the first such row
+Mergers that were undone are followed: 1534 (Haram) of 2019 is 1580 in 2024, and 1504 (Ålesund) is 1508, though both were 1507 in
+between. --on-ambiguous decides about a code that is several on the other day:
+  list      all of them, separated by blanks: 1507 of 2020 is "1508 1580" in 2024
+  null      nothing
+  largest   the one in which most of its people lived, if that is known of all of them; else the row has an error
+  error     the command fails at the first such row
 
-Codes that a spreadsheet took for numbers (301) are matched with their zeros (0301) where one code alone can be meant, and counted.
-Commas, semicolons, tabs and bars, byte order marks and Windows-1252 are told from the table. What is written is UTF-8. Tables may be
-of any length: they are not held in memory.
+A code that a spreadsheet turned into a number (301) is matched with its zeros (0301) if that is unambiguous, and counted. Separators,
+byte order marks and Windows-1252 are detected. The output is UTF-8. Tables may have any length.
 
 Examples:
-  grense translate people.csv --column kommunenr --from 2019-01-01 --to 2024-01-01 --out people2024.csv
-  cat people.csv | grense translate --column kommunenr --from 2019-01-01 --to 2024-01-01 > people2024.csv
-  grense translate votes.csv --column fylke --scheme fylke --from 2017-09-11 --to 2024-01-01 --on-ambiguous null
-  grense translate old.csv --column komnr --from 1960-01-01 --to 2024-01-01 --as komnr2024
+  grense translate people.csv --column kommunenr --from 2017-01-01 --to 2024-01-01 --out people2024.csv
   grense translate communes.csv --column COM --from 2018-01-01 --to 2025-01-01 --scheme commune --history communes.gpkg`
 }
 
@@ -66,7 +62,11 @@ func (c *translateCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	defer in.Close()
-	t := &translating{Translation: enrich.Translation{Codes: codes, Added: [2]string{c.As, c.As + "_name"}}, from: c.From, to: c.To}
+	t := &translating{
+		Translation: enrich.Translation{Codes: codes, Added: [2]string{c.As, c.As + "_name"}},
+		from:        c.From,
+		to:          c.To,
+	}
 	t.table = enrich.NewCSV(t, enrich.Options{Code: c.Column, Error: c.As + "_error"})
 	if c.Out != "" || !isTerminal(p.Stdout) {
 		t.meter = newMeter(p.Stderr, "bytes")
@@ -78,7 +78,7 @@ func (c *translateCmd) Run(ctx context.Context, p *process) error {
 	return err
 }
 
-// translator checks what was asked for, and reads the history.
+// translator checks what was requested, and reads the history.
 func (c *translateCmd) translator(ctx context.Context) (*history.Translator, error) {
 	from, err := history.ParseDate(c.From)
 	if err != nil {
@@ -194,7 +194,8 @@ func (c *translateCmd) explained(ctx context.Context, t *translating, err error)
 	case ctx.Err() != nil:
 		return errors.New("interrupted; the table was not translated to its end")
 	case errors.Is(err, history.ErrAmbiguous):
-		return fmt.Errorf("%s, row %d: %s of %s is %s on %s; choose --on-ambiguous list, null or largest", what, t.table.Report.Rows, t.Asked, t.from, strings.ReplaceAll(t.Several, " ", " and "), t.to)
+		return fmt.Errorf("%s, row %d: %s of %s is %s on %s; choose --on-ambiguous list, null or largest", what,
+			t.table.Report.Rows, t.Asked, t.from, strings.ReplaceAll(t.Several, " ", " and "), t.to)
 	}
 	return fmt.Errorf("cannot translate %s: %w", what, err)
 }
@@ -229,7 +230,7 @@ func (t *translating) run(w io.Writer, r io.Reader, size int64) error {
 	return nil
 }
 
-// summary tells what became of the rows.
+// summary describes what became of the rows.
 func (t *translating) summary(faults string) string {
 	r := t.table.Report
 	s := fmt.Sprintf("%s: %d translated", count(r.Rows, "row"), r.Matched)

@@ -11,8 +11,17 @@ var linked string
 
 type versionCmd struct{}
 
+func (versionCmd) Help() string {
+	return `Prints one line, with the version of Go and the platform.
+
+Examples:
+  grense version
+  grense version | cut -d" " -f2`
+}
+
 func (versionCmd) Run(p *process) error {
-	_, err := fmt.Fprintf(p.Stdout, "grense %s (%s, %s/%s)\n", programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(p.Stdout, "grense %s (%s, %s/%s)\n", programVersion(), runtime.Version(), runtime.GOOS,
+		runtime.GOARCH)
 	return err
 }
 

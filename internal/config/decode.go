@@ -34,7 +34,8 @@ const maxNesting = 100
 func (d *decoder) file(c *Config, name string, b []byte) {
 	d.name = name
 	if line := nestedTooDeep(b); line > 0 {
-		d.faults = append(d.faults, Fault{Where: d.name, Line: line, Cure: fmt.Sprintf("brackets nest deeper than %d levels", maxNesting)})
+		d.faults = append(d.faults,
+			Fault{Where: d.name, Line: line, Cure: fmt.Sprintf("brackets nest deeper than %d levels", maxNesting)})
 		return
 	}
 	f, err := parser.ParseBytes(b, 0, parser.AllowDuplicateMapKey())
@@ -66,8 +67,8 @@ func (d *decoder) syntax(err error) {
 	d.faults = append(d.faults, f)
 }
 
-// nestedTooDeep returns the first line on which brackets of the flow style, quoted or not, nest deeper than maxNesting; 0 when there
-// is none. The parser recurses, and this keeps it from a hostile depth.
+// nestedTooDeep returns the first line on which brackets of the flow style, quoted or not, nest deeper than
+// maxNesting; 0 when there is none. The parser recurses, and this keeps it from a hostile depth.
 func nestedTooDeep(b []byte) int {
 	depth, line := 0, 1
 	for _, c := range b {
@@ -112,9 +113,10 @@ func (d *decoder) fault(n ast.Node, path, format string, a ...any) {
 	d.faults = append(d.faults, Fault{d.name, line(n), path, fmt.Sprintf(format, a...)})
 }
 
-// told reports whether a fault of the same setting at the same place is known.
-func (d *decoder) told(f Fault) bool {
-	return slices.ContainsFunc(d.faults, func(g Fault) bool { return g.Setting == f.Setting && g.Where == f.Where && g.Line == f.Line })
+// known reports whether a fault of the same setting at the same place is known.
+func (d *decoder) known(f Fault) bool {
+	return slices.ContainsFunc(d.faults,
+		func(g Fault) bool { return g.Setting == f.Setting && g.Where == f.Where && g.Line == f.Line })
 }
 
 // origin returns where a setting was given; for one that was not, where the nearest part around it was.

@@ -57,8 +57,8 @@ func (f Faults) Error() string {
 // maxFile is the size of the largest file that is read, in bytes.
 const maxFile = 256 << 10
 
-// Load reads file, environment and flags, the later ones over the earlier ones, and checks the result. An error about the content
-// is of type Faults and holds all of them, those of the file first, by line.
+// Load reads file, environment and flags, the later ones over the earlier ones, and checks the result. An error about
+// the content is of type Faults and holds all of them, those of the file first, by line.
 func Load(src Sources) (Config, error) {
 	c, _, err := load(src)
 	return c, err
@@ -91,12 +91,18 @@ func load(src Sources) (Config, map[string]place, error) {
 
 	faults := c.validate()
 	if c.Unchanging && src.IsDatabase != nil && src.IsDatabase(c.Source) {
-		faults = append(faults, Fault{Setting: "unchanging", Cure: "is for a GeoPackage, and what is served is a database, whose rows are live; remove it"})
+		faults = append(
+			faults,
+			Fault{
+				Setting: "unchanging",
+				Cure:    "is for a GeoPackage, and what is served is a database, whose rows are live; remove it",
+			},
+		)
 	}
 	for _, f := range faults {
 		at := d.origin(f.Setting)
 		f.Where, f.Line = at.name, at.line
-		if !d.told(f) { // a value that could not be read
+		if !d.known(f) { // a value that could not be read
 			d.faults = append(d.faults, f)
 		}
 	}
@@ -136,7 +142,11 @@ func readFile(name string) ([]byte, error) {
 		if pe := (*os.PathError)(nil); errors.As(err, &pe) {
 			err = pe.Err
 		}
-		return nil, fmt.Errorf("config: cannot read %s: %w; give the path of a YAML file with --config, or leave it out", name, err)
+		return nil, fmt.Errorf(
+			"config: cannot read %s: %w; give the path of a YAML file with --config, or leave it out",
+			name,
+			err,
+		)
 	}
 	if len(b) > maxFile {
 		return nil, fmt.Errorf("config: %s has %d bytes; a configuration has at most %d", name, len(b), maxFile)
@@ -181,13 +191,16 @@ func variable(path string) string {
 }
 
 // kubernetes matches the variables that Kubernetes makes for services whose names begin with grense.
-var kubernetes = regexp.MustCompile(`^GRENSE_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[A-Z0-9_]+)?)$`)
+var kubernetes = regexp.MustCompile(
+	`^GRENSE_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[A-Z0-9_]+)?)$`,
+)
 
-// UnknownVariables returns the names of variables in environ that begin with GRENSE_ and that nothing reads, and the names that are read.
-// Variables of Kubernetes services are left out.
+// UnknownVariables returns the names of variables in environ that begin with GRENSE_ and that nothing reads, and the
+// names that are read. Variables of Kubernetes services are left out.
 func UnknownVariables(environ []string) (unknown, known []string) {
 	known = []string{"GRENSE_CONFIG", "GRENSE_SOURCE_FILE"}
-	leaves("", reflect.ValueOf(new(Config)).Elem(), func(path string, _ reflect.Value) { known = append(known, variable(path)) })
+	leaves("", reflect.ValueOf(new(Config)).Elem(),
+		func(path string, _ reflect.Value) { known = append(known, variable(path)) })
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
 		if strings.HasPrefix(name, "GRENSE_") && !slices.Contains(known, name) && !kubernetes.MatchString(name) {

@@ -105,33 +105,85 @@ func TestEverySettingIsRead(t *testing.T) {
 	want := config.Config{
 		Source: "/srv/kart.gpkg", Tiles: "/srv/kart.pmtiles",
 		Addr: "0.0.0.0:80", BaseURL: "https://example.org/geo", DataDir: "/srv/grense", Auth: "open", MetricsAddr: "127.0.0.1:9090", LogFormat: "json", History: "norway", Unchanging: true,
-		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8::/32")},
-		TLS:            config.TLS{Cert: "cert.pem", Key: "key.pem"},
+		TrustedProxies: []netip.Prefix{
+			netip.MustParsePrefix("10.0.0.0/8"),
+			netip.MustParsePrefix("192.0.2.7/32"),
+			netip.MustParsePrefix("2001:db8::/32"),
+		},
+		TLS: config.TLS{Cert: "cert.pem", Key: "key.pem"},
 		Service: config.Service{
 			Title:       config.Text{"nb": "Inndelinger", "en": "Divisions"},
 			Description: config.Text{"": "Two lines\nof text.\n"},
 			Keywords:    config.Words{"nb": {"fylker", "kommuner"}, "en": {"counties"}},
 			Publisher:   config.Publisher{Name: "Etat", URL: "https://example.org/", Address: "Postboks 1, 3507 Hønefoss"},
 			Feedback:    "post@example.org",
-			Contact:     config.Contact{Name: "Kari", Email: "kari@example.org", Phone: "+47 12 34 56 78", URL: "https://example.org/kari"},
-			Licence:     config.Licence{Name: "NLOD", URL: "https://data.norge.no/nlod"},
-			Terms:       "https://example.org/terms",
+			Contact: config.Contact{
+				Name:  "Kari",
+				Email: "kari@example.org",
+				Phone: "+47 12 34 56 78",
+				URL:   "https://example.org/kari",
+			},
+			Licence: config.Licence{Name: "NLOD", URL: "https://data.norge.no/nlod"},
+			Terms:   "https://example.org/terms",
 		},
 		Collections: map[string]config.Collection{
-			"n1000.fylke": {ID: "fylker", Title: config.Text{"": "Fylker"}, Description: config.Text{"nn": "Alle fylka"}, Keywords: []string{"fylke"}, IDColumns: []string{"nr"}, Codes: "fylke", Changes: "true",
-				Roles: config.Roles{Title: "navn", IntervalStart: "fra", IntervalEnd: "til"},
-				Links: []config.Link{{Href: "https://example.org/k", Rel: "related", Type: "text/html", Title: "Katalog", Hreflang: "nb-NO"}}},
-			"0301": {Hidden: true, Roles: config.Roles{Instant: "tid"}, IDColumns: []string{"a", "b"}, GeometryColumn: "geom", HiddenColumns: []string{"c"},
-				MinZoom: new(0), MaxZoom: new(12), PageDefault: 20, PageMax: 50, StorageCRS: "EPSG:25833"},
-			"grunnkrets": {IDColumns: []string{"nr"}, ValidTo: "inclusive", Roles: config.Roles{ValidFrom: "gyldig_fra", ValidTo: "gyldig_til"}},
+			"n1000.fylke": {
+				ID:          "fylker",
+				Title:       config.Text{"": "Fylker"},
+				Description: config.Text{"nn": "Alle fylka"},
+				Keywords:    []string{"fylke"},
+				IDColumns:   []string{"nr"},
+				Codes:       "fylke",
+				Changes:     "true",
+				Roles:       config.Roles{Title: "navn", IntervalStart: "fra", IntervalEnd: "til"},
+				Links: []config.Link{
+					{Href: "https://example.org/k", Rel: "related", Type: "text/html", Title: "Katalog", Hreflang: "nb-NO"},
+				},
+			},
+			"0301": {
+				Hidden:         true,
+				Roles:          config.Roles{Instant: "tid"},
+				IDColumns:      []string{"a", "b"},
+				GeometryColumn: "geom",
+				HiddenColumns:  []string{"c"},
+				MinZoom:        new(0),
+				MaxZoom:        new(12),
+				PageDefault:    20,
+				PageMax:        50,
+				StorageCRS:     "EPSG:25833",
+			},
+			"grunnkrets": {
+				IDColumns: []string{"nr"},
+				ValidTo:   "inclusive",
+				Roles:     config.Roles{ValidFrom: "gyldig_fra", ValidTo: "gyldig_til"},
+			},
 		},
 		Limits: config.Limits{
 			ReadHeaderTimeout: 1 * time.Second, ReadTimeout: 2 * time.Second, IdleTimeout: 3 * time.Second, WriteTimeout: 4 * time.Second, MaxHeader: 8 << 10,
 			PageDefault: 6, PageMax: 7, Buffer: 8, Downloads: 11, Answers: 15, Changes: 14, Query: 9 * time.Second, Count: 19 * time.Second, ViewTimeout: 10 * time.Second, Memory: 200 << 20, Slowest: 11, Connections: 12, Rate: 13, TypeAhead: 10, Concurrent: 16,
 			Queue: 18 * time.Millisecond, SOAPBody: 21e6, SOAPDepth: 22, SOAPAttributes: 23, DrainWait: 0, DrainTimeout: time.Minute,
 		},
-		SOAP:      config.SOAP{NamespaceBase: "http://example.org/ssr/v1", MaxHits: 24, UnknownElements: "ignore", UnknownCodes: "no_match", NilTypes: "typed", HTTPStatus: 500, CRS: 25833, Collections: "public"},
-		Processes: config.Processes{Allow: []string{"https://example.org/data/"}, Callbacks: true, Workers: 31, Jobs: 32, Waiting: 33, JobBytes: 34, JobsBytes: 35, Time: 36 * time.Second, Keep: 37 * time.Second},
+		SOAP: config.SOAP{
+			NamespaceBase:   "http://example.org/ssr/v1",
+			MaxHits:         24,
+			UnknownElements: "ignore",
+			UnknownCodes:    "no_match",
+			NilTypes:        "typed",
+			HTTPStatus:      500,
+			CRS:             25833,
+			Collections:     "public",
+		},
+		Processes: config.Processes{
+			Allow:     []string{"https://example.org/data/"},
+			Callbacks: true,
+			Workers:   31,
+			Jobs:      32,
+			Waiting:   33,
+			JobBytes:  34,
+			JobsBytes: 35,
+			Time:      36 * time.Second,
+			Keep:      37 * time.Second,
+		},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -148,22 +200,31 @@ func TestAFileThatNobodyWritesIntoIsNoDatabase(t *testing.T) {
 		t.Error("the setting is not read")
 	}
 	_, err := config.Load(config.Sources{File: file, Environ: home, IsDatabase: func(string) bool { return true }})
-	if want := filepath.Base(file) + ":2: unchanging: is for a GeoPackage"; err == nil || !strings.HasPrefix(err.Error(), want) {
+	if want := filepath.Base(file) + ":2: unchanging: is for a GeoPackage"; err == nil ||
+		!strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
 
 func TestEnvironmentReachesEveryPlainSetting(t *testing.T) {
 	t.Parallel()
-	c := load(t, config.Sources{Environ: append(slices.Clone(home), "GRENSE_TLS_CERT=c", "GRENSE_TLS_KEY=k", "GRENSE_TRUSTED_PROXIES=10.1.2.3/8, 192.0.2.7", "GRENSE_SERVICE_TITLE=Kart",
-		"GRENSE_SERVICE_PUBLISHER_URL=https://example.org/", "GRENSE_SERVICE_KEYWORDS=a, b", "GRENSE_LIMITS_QUERY_TIMEOUT=3s", "GRENSE_LIMITS_SOAP_BODY=2MiB", "GRENSE_SOAP_MAX_HITS=7", "GRENSE_SHARED=/x")})
-	got := fmt.Sprintln(c.TLS, c.TrustedProxies, c.Service.Title, c.Service.Publisher.URL, c.Service.Keywords, c.Limits.Query, c.Limits.SOAPBody, c.SOAP.MaxHits)
+	c := load(
+		t,
+		config.Sources{Environ: append(slices.Clone(home), "GRENSE_TLS_CERT=c", "GRENSE_TLS_KEY=k",
+			"GRENSE_TRUSTED_PROXIES=10.1.2.3/8, 192.0.2.7", "GRENSE_SERVICE_TITLE=Kart",
+			"GRENSE_SERVICE_PUBLISHER_URL=https://example.org/", "GRENSE_SERVICE_KEYWORDS=a, b",
+			"GRENSE_LIMITS_QUERY_TIMEOUT=3s", "GRENSE_LIMITS_SOAP_BODY=2MiB", "GRENSE_SOAP_MAX_HITS=7",
+			"GRENSE_SHARED=/x")},
+	)
+	got := fmt.Sprintln(c.TLS, c.TrustedProxies, c.Service.Title, c.Service.Publisher.URL, c.Service.Keywords,
+		c.Limits.Query, c.Limits.SOAPBody, c.SOAP.MaxHits)
 	if want := "{c k} [10.0.0.0/8 192.0.2.7/32] map[:Kart] https://example.org/ map[:[a b]] 3s 2097152 7\n"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
-// TestAllFaultsAtOnce compares the faults, unknown settings among them, of each testdata/faults-*.yaml with its golden file.
+// TestAllFaultsAtOnce compares the faults, unknown settings among them, of each testdata/faults-*.yaml with its
+// golden file.
 func TestAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/faults-*.yaml")
@@ -171,7 +232,13 @@ func TestAllFaultsAtOnce(t *testing.T) {
 		t.Fatal("no files", err)
 	}
 	for _, file := range files {
-		_, err := config.Load(config.Sources{File: file, Environ: append(slices.Clone(home), "GRENSE_LIMITS_BUFFER=lots"), Flags: map[string]string{"tls.cert": "c.pem"}})
+		_, err := config.Load(
+			config.Sources{
+				File:    file,
+				Environ: append(slices.Clone(home), "GRENSE_LIMITS_BUFFER=lots"),
+				Flags:   map[string]string{"tls.cert": "c.pem"},
+			},
+		)
 		var f config.Faults
 		if !errors.As(err, &f) {
 			t.Errorf("%s: %v", file, err)
@@ -225,7 +292,8 @@ func TestUnreadableFileTellsTheCure(t *testing.T) {
 		}
 	}
 	big := write(t, strings.Repeat("# a comment\n", 30000))
-	if _, err := config.Load(config.Sources{File: big, Environ: home}); err == nil || !strings.Contains(err.Error(), "at most") {
+	if _, err := config.Load(config.Sources{File: big, Environ: home}); err == nil ||
+		!strings.Contains(err.Error(), "at most") {
 		t.Errorf("360 kB: %v", err)
 	}
 }
@@ -278,7 +346,10 @@ func TestWarnings(t *testing.T) {
 // TestEffectiveTellsValuesAndWhereTheyComeFrom of a file, the environment, flags and defaults, without passwords.
 func TestEffectiveTellsValuesAndWhereTheyComeFrom(t *testing.T) {
 	t.Parallel()
-	file := write(t, "auth: open\nlimits:\n  memory: 512MiB\nservice:\n  title: {nb: Kart}\ncollections:\n  kommuner: {hidden: true}\ntrusted_proxies: [10.0.0.0/8]\n")
+	file := write(
+		t,
+		"auth: open\nlimits:\n  memory: 512MiB\nservice:\n  title: {nb: Kart}\ncollections:\n  kommuner: {hidden: true}\ntrusted_proxies: [10.0.0.0/8]\n",
+	)
 	secret := write(t, "postgres://reader:tiger@db/maps?password=tiger\n")
 	list, err := config.Effective(config.Sources{File: file, Flags: map[string]string{"addr": ":80"},
 		Environ: append(slices.Clone(home), "GRENSE_SOURCE_FILE="+secret, "GRENSE_LIMITS_QUERY_TIMEOUT=90s")})
@@ -314,7 +385,8 @@ func TestASecretIsReadFromAFileOrAVariableAndNotFromBoth(t *testing.T) {
 		"are both set": {"GRENSE_SOURCE_FILE=" + file, "GRENSE_SOURCE=x"},
 		"cannot read":  {"GRENSE_SOURCE_FILE=" + file + "x"},
 	} {
-		if _, err := config.Load(config.Sources{Environ: append(env, home...)}); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := config.Load(config.Sources{Environ: append(env, home...)}); err == nil ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%v: %v", env, err)
 		}
 	}
@@ -322,8 +394,21 @@ func TestASecretIsReadFromAFileOrAVariableAndNotFromBoth(t *testing.T) {
 
 func TestUnknownVariablesAreFoundAndThoseOfKubernetesAreNot(t *testing.T) {
 	t.Parallel()
-	got, known := config.UnknownVariables([]string{"GRENSE_ADR=x", "GRENSE_ADDR=:80", "GRENSE_CONFIG=f", "HOME=/", "GRENSE_SERVICE_HOST=10.0.0.1", "GRENSE_SERVICE_PORT=80", "GRENSE_SERVICE_PORT_HTTP=80",
-		"GRENSE_PORT=tcp://10.0.0.1:80", "GRENSE_PORT_80_TCP_ADDR=10.0.0.1", "GRENSE_DB_SERVICE_HOST=10.0.0.2", "GRENSE_LIMITS_MEMROY=1GiB"})
+	got, known := config.UnknownVariables(
+		[]string{
+			"GRENSE_ADR=x",
+			"GRENSE_ADDR=:80",
+			"GRENSE_CONFIG=f",
+			"HOME=/",
+			"GRENSE_SERVICE_HOST=10.0.0.1",
+			"GRENSE_SERVICE_PORT=80",
+			"GRENSE_SERVICE_PORT_HTTP=80",
+			"GRENSE_PORT=tcp://10.0.0.1:80",
+			"GRENSE_PORT_80_TCP_ADDR=10.0.0.1",
+			"GRENSE_DB_SERVICE_HOST=10.0.0.2",
+			"GRENSE_LIMITS_MEMROY=1GiB",
+		},
+	)
 	if want := []string{"GRENSE_ADR", "GRENSE_LIMITS_MEMROY"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -11,7 +11,7 @@ import (
 // LeastMemory is the smallest limits.memory that the program can work in.
 const LeastMemory Size = 128 << 20
 
-// assumedMemory is what a machine is taken to have that does not tell.
+// assumedMemory is the memory of a machine that does not report it.
 const assumedMemory = 2 << 30
 
 // WithMemory returns l with Memory filled in: 60 % of what the machine or the control group has.
@@ -22,15 +22,15 @@ func (l Limits) WithMemory() Limits {
 	return l
 }
 
-// ForLevels is how much of Memory, in bytes, the making of levels for tiles may take: two fifths of what the program itself, about 96 MB, leaves of it. It is
-// taken for seconds or minutes, when data are new, and given back.
+// ForLevels is how much of Memory, in bytes, the making of levels for tiles may take: two fifths of what the program
+// itself, about 96 MB, leaves of it. It is taken for seconds or minutes, when data are new, and given back.
 func (l Limits) ForLevels() int64 {
 	const program = 96 << 20
 	return max(12<<20, (int64(l.Memory)-program)/5*2)
 }
 
-// memoryOf is the memory that this process can have, in bytes: the least of the machine's and of what its control groups allow (cgroup version 2,
-// memory.max, and version 1), those above its own included.
+// memoryOf is the memory that this process can have, in bytes: the least of the machine's and of what its control
+// groups allow (cgroup version 2, memory.max, and version 1), those above its own included.
 func memoryOf(read func(string) ([]byte, error)) int64 {
 	most := int64(assumedMemory)
 	if b, err := read("/proc/meminfo"); err == nil {

@@ -5,7 +5,7 @@ import "strings"
 // Text is a text by language: "nb", "nn", "en". The key "" is the text of no stated language.
 type Text map[string]string
 
-// In returns the text in the language asked, else in nb, en, of no stated language, nn; "" when there is none.
+// In returns the text in the requested language, else in nb, en, of no stated language, nn; "" when there is none.
 func (t Text) In(lang string) string {
 	for _, l := range fallback(lang) {
 		if s, ok := t[l]; ok {
@@ -18,7 +18,7 @@ func (t Text) In(lang string) string {
 // Words is a list of words by language, as Text is of texts.
 type Words map[string][]string
 
-// In returns the words in the language asked, with the same fall-back as Text.In. The caller does not change them.
+// In returns the words in the requested language, with the same fall-back as Text.In. The caller does not change them.
 func (w Words) In(lang string) []string {
 	for _, l := range fallback(lang) {
 		if s, ok := w[l]; ok {
@@ -40,7 +40,11 @@ func (c *Config) fillTexts() {
 		s.Feedback = s.Contact.URL
 	}
 	if len(s.Title) == 0 {
-		s.Title = Text{"nb": "Administrative inndelinger", "nn": "Administrative inndelingar", "en": "Administrative divisions"}
+		s.Title = Text{
+			"nb": "Administrative inndelinger",
+			"nn": "Administrative inndelingar",
+			"en": "Administrative divisions",
+		}
 	}
 	if len(s.Keywords) == 0 {
 		s.Keywords = Words{
@@ -80,7 +84,11 @@ func (c *Config) description() Text {
 	}
 	if c.Service.Feedback != "" {
 		a := strings.TrimPrefix(c.Service.Feedback, "mailto:")
-		to = Text{"nb": "Send tilbakemeldinger til " + a + ".", "nn": "Send tilbakemeldingar til " + a + ".", "en": "Please send feedback to " + a + "."}
+		to = Text{
+			"nb": "Send tilbakemeldinger til " + a + ".",
+			"nn": "Send tilbakemeldingar til " + a + ".",
+			"en": "Please send feedback to " + a + ".",
+		}
 	}
 	d := Text{}
 	for lang := range testing {

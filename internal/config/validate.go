@@ -45,12 +45,18 @@ func (c Config) validate() Faults {
 	k.check(!strings.HasSuffix(c.SOAP.NamespaceBase, "/"), "soap.namespace_base", "must not end with a slash")
 	k.check(c.SOAP.NamespaceBase != "", "soap.namespace_base", "must not be empty")
 	k.check(c.SOAP.MaxHits > 0, "soap.max_hits", "must be at least 1")
-	k.check(c.SOAP.UnknownElements == "refuse" || c.SOAP.UnknownElements == "ignore", "soap.unknown_elements", "%q is not a way; write refuse or ignore", c.SOAP.UnknownElements)
-	k.check(c.SOAP.UnknownCodes == "refuse" || c.SOAP.UnknownCodes == "no_match", "soap.unknown_codes", "%q is not offered; write refuse or no_match", c.SOAP.UnknownCodes)
-	k.check(c.SOAP.NilTypes == "plain" || c.SOAP.NilTypes == "typed", "soap.nil_types", "%q is not offered; write plain or typed", c.SOAP.NilTypes)
-	k.check(c.SOAP.HTTPStatus == 0 || c.SOAP.HTTPStatus == 500, "soap.http_status", "%d is not offered; write 500, or leave it out", c.SOAP.HTTPStatus)
-	k.check(slices.Contains([]int{4258, 25832, 25833, 25835}, c.SOAP.CRS), "soap.crs", "%d is not offered; write 4258, 25832, 25833 or 25835", c.SOAP.CRS)
-	k.check(c.SOAP.Collections == "public" || c.SOAP.Collections == "hidden", "soap.collections", "%q is not a way; write public or hidden", c.SOAP.Collections)
+	k.check(c.SOAP.UnknownElements == "refuse" || c.SOAP.UnknownElements == "ignore", "soap.unknown_elements",
+		"%q is not a way; write refuse or ignore", c.SOAP.UnknownElements)
+	k.check(c.SOAP.UnknownCodes == "refuse" || c.SOAP.UnknownCodes == "no_match", "soap.unknown_codes",
+		"%q is not offered; write refuse or no_match", c.SOAP.UnknownCodes)
+	k.check(c.SOAP.NilTypes == "plain" || c.SOAP.NilTypes == "typed", "soap.nil_types",
+		"%q is not offered; write plain or typed", c.SOAP.NilTypes)
+	k.check(c.SOAP.HTTPStatus == 0 || c.SOAP.HTTPStatus == 500, "soap.http_status",
+		"%d is not offered; write 500, or leave it out", c.SOAP.HTTPStatus)
+	k.check(slices.Contains([]int{4258, 25832, 25833, 25835}, c.SOAP.CRS), "soap.crs",
+		"%d is not offered; write 4258, 25832, 25833 or 25835", c.SOAP.CRS)
+	k.check(c.SOAP.Collections == "public" || c.SOAP.Collections == "hidden", "soap.collections",
+		"%q is not a way; write public or hidden", c.SOAP.Collections)
 	return k.faults
 }
 
@@ -65,10 +71,13 @@ func (k *checker) listening(c Config) {
 	if c.BaseURL != "" {
 		k.baseURL(c.BaseURL)
 	}
-	k.check(c.DataDir != "", "data_dir", "has no default here, because neither XDG_DATA_HOME nor HOME is set; name a folder with --data-dir")
+	k.check(c.DataDir != "", "data_dir",
+		"has no default here, because neither XDG_DATA_HOME nor HOME is set; name a folder with --data-dir")
 	k.check(c.Auth == "required" || c.Auth == "open", "auth", "%q is not a mode; write required or open", c.Auth)
-	k.check(c.History == "" || c.History == "norway", "history", "%q is no history that is built in; write norway, or leave it out", c.History)
-	k.check(c.LogFormat == "text" || c.LogFormat == "json", "log_format", "%q is not a format; write text or json", c.LogFormat)
+	k.check(c.History == "" || c.History == "norway", "history",
+		"%q is no history that is built in; write norway, or leave it out", c.History)
+	k.check(c.LogFormat == "text" || c.LogFormat == "json", "log_format", "%q is not a format; write text or json",
+		c.LogFormat)
 	k.check(c.TLS.Key != "" || c.TLS.Cert == "", "tls.cert", "needs tls.key (--tls-key) too")
 	k.check(c.TLS.Cert != "" || c.TLS.Key == "", "tls.key", "needs tls.cert (--tls-cert) too")
 }
@@ -89,7 +98,8 @@ func (k *checker) baseURL(s string) {
 
 // plainPath reports whether nothing in the URL needs escaping in HTML, JSON or a header.
 func plainPath(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"'<>\\^`{|}%,;", r) })
+	return !strings.ContainsFunc(s,
+		func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"'<>\\^`{|}%,;", r) })
 }
 
 func (k *checker) service(s Service) {
@@ -100,19 +110,29 @@ func (k *checker) service(s Service) {
 	k.url("service.contact.url", s.Contact.URL)
 	k.url("service.licence.url", s.Licence.URL)
 	k.url("service.terms", s.Terms)
-	k.check(s.Contact.Email == "" || isEmail(s.Contact.Email), "service.contact.email", "%q is not an e-mail address", s.Contact.Email)
+	k.check(s.Contact.Email == "" || isEmail(s.Contact.Email), "service.contact.email", "%q is not an e-mail address",
+		s.Contact.Email)
 	_, err := time.LoadLocation(s.TimeZone)
-	k.check(err == nil && s.TimeZone != "Local", "service.time_zone", "%q is no time zone; write a name of the IANA time zone database, for example Europe/Oslo or UTC", s.TimeZone)
-	k.check(s.Glyphs == "" || isURL(strings.NewReplacer("{fontstack}", "x", "{range}", "x").Replace(s.Glyphs)) && strings.Contains(s.Glyphs, "{fontstack}") && strings.Contains(s.Glyphs, "{range}"),
-		"service.glyphs_url", "%q is no address of fonts; write for example https://example.org/fonts/{fontstack}/{range}.pbf", s.Glyphs)
+	k.check(err == nil && s.TimeZone != "Local", "service.time_zone",
+		"%q is no time zone; write a name of the IANA time zone database, for example Europe/Oslo or UTC", s.TimeZone)
+	k.check(
+		s.Glyphs == "" ||
+			isURL(strings.NewReplacer("{fontstack}", "x", "{range}", "x").Replace(s.Glyphs)) && strings.Contains(s.Glyphs, "{fontstack}") &&
+				strings.Contains(s.Glyphs, "{range}"),
+		"service.glyphs_url",
+		"%q is no address of fonts; write for example https://example.org/fonts/{fontstack}/{range}.pbf",
+		s.Glyphs,
+	)
 	f := strings.TrimPrefix(s.Feedback, "mailto:")
-	k.check(f == "" || isEmail(f) || isURL(f), "service.feedback", "%q is neither an e-mail address nor an absolute URL", s.Feedback)
+	k.check(f == "" || isEmail(f) || isURL(f), "service.feedback",
+		"%q is neither an e-mail address nor an absolute URL", s.Feedback)
 }
 
 func (k *checker) text(path string, t Text) {
 	for lang := range sorted(t) {
 		k.check(slices.Contains(languages, lang), join(path, lang), "unknown language; write nb, nn or en")
-		k.check(strings.TrimSpace(t[lang]) != "", strings.TrimSuffix(join(path, lang), "."), "must not be empty; remove it to have the default")
+		k.check(strings.TrimSpace(t[lang]) != "", strings.TrimSuffix(join(path, lang), "."),
+			"must not be empty; remove it to have the default")
 	}
 }
 
@@ -128,7 +148,8 @@ func (k *checker) url(path, s string) {
 
 func isURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f })
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
 func isEmail(s string) bool {
@@ -148,21 +169,28 @@ func (k *checker) collections(m map[string]Collection) {
 		k.text(join(path, "title"), c.Title)
 		k.text(join(path, "description"), c.Description)
 		r := c.Roles
-		k.check(r.Instant == "" || r.IntervalStart == "" && r.IntervalEnd == "", join(path, "roles.instant"), "excludes interval_start and interval_end")
-		k.check(c.Changes == "" || c.Changes == "true" || c.Changes == "false", join(path, "changes"), "%q is neither true nor false", c.Changes)
+		k.check(r.Instant == "" || r.IntervalStart == "" && r.IntervalEnd == "", join(path, "roles.instant"),
+			"excludes interval_start and interval_end")
+		k.check(c.Changes == "" || c.Changes == "true" || c.Changes == "false", join(path, "changes"),
+			"%q is neither true nor false", c.Changes)
 		k.check(r.IntervalEnd == "" || r.IntervalStart != "", join(path, "roles.interval_end"), "needs interval_start too")
 		k.check((r.ValidFrom == "") == (r.ValidTo == ""), join(path, "roles.valid_from"), "and valid_to need each other")
-		k.check(r.ValidFrom == "" || r.Instant == "" && r.IntervalStart == "", join(path, "roles.valid_from"), "excludes instant and interval_start")
-		k.check(r.ValidFrom == "" || len(c.IDColumns) == 1, join(path, "roles.valid_from"), "needs id_column, the one column whose value the versions of a feature share")
-		k.check(c.ValidTo == "" || c.ValidTo == "inclusive" || c.ValidTo == "exclusive", join(path, "valid_to"), "is inclusive or exclusive, not %q", c.ValidTo)
+		k.check(r.ValidFrom == "" || r.Instant == "" && r.IntervalStart == "", join(path, "roles.valid_from"),
+			"excludes instant and interval_start")
+		k.check(r.ValidFrom == "" || len(c.IDColumns) == 1, join(path, "roles.valid_from"),
+			"needs id_column, the one column whose value the versions of a feature share")
+		k.check(c.ValidTo == "" || c.ValidTo == "inclusive" || c.ValidTo == "exclusive", join(path, "valid_to"),
+			"is inclusive or exclusive, not %q", c.ValidTo)
 		low, high := c.Zooms()
 		k.check(low >= 0 && high <= MaxZoom, join(path, "min_zoom"), "and max_zoom are levels from 0 to %d", MaxZoom)
 		k.check(low <= high, join(path, "min_zoom"), "%d is above max_zoom, %d", low, high)
 		k.check(c.PageDefault >= 0, join(path, "page_default"), "must be above 0")
 		k.check(c.PageMax >= 0, join(path, "page_max"), "must be above 0")
-		k.check(c.PageMax == 0 || c.PageDefault <= c.PageMax, join(path, "page_default"), "must not be above page_max, %d", c.PageMax)
+		k.check(c.PageMax == 0 || c.PageDefault <= c.PageMax, join(path, "page_default"),
+			"must not be above page_max, %d", c.PageMax)
 		_, coded := c.StorageCode()
-		k.check(c.StorageCRS == "" || coded, join(path, "storage_crs"), "%q is no code of EPSG; write for example EPSG:25833", c.StorageCRS)
+		k.check(c.StorageCRS == "" || coded, join(path, "storage_crs"),
+			"%q is no code of EPSG; write for example EPSG:25833", c.StorageCRS)
 		_, err := time.Parse(time.DateOnly, c.Settled)
 		k.check(c.Settled == "" || err == nil, join(path, "settled"), "is a day, as 2024-01-31, not %q", c.Settled)
 		for i, l := range c.Links {
@@ -180,7 +208,13 @@ func (k *checker) limits(l Limits) {
 	for i := range v.NumField() {
 		path, n := "limits."+v.Type().Field(i).Tag.Get("yaml"), v.Field(i).Int()
 		switch path {
-		case "limits.drain_wait", "limits.type_ahead", "limits.rate", "limits.memory", "limits.changes", "limits.answers", "limits.downloads":
+		case "limits.drain_wait",
+			"limits.type_ahead",
+			"limits.rate",
+			"limits.memory",
+			"limits.changes",
+			"limits.answers",
+			"limits.downloads":
 			k.check(n >= 0, path, "must not be negative")
 			continue
 		}
@@ -196,9 +230,12 @@ func (k *checker) limits(l Limits) {
 func (k *checker) processes(p Processes) {
 	for i, a := range p.Allow {
 		u, err := url.Parse(a)
-		k.check(err == nil && isURL(a) && u.User == nil && u.RawQuery == "" && u.Fragment == "", fmt.Sprintf("processes.allow[%d]", i), "%q is not the beginning of an address; write for example https://example.org/data/", a)
+		k.check(err == nil && isURL(a) && u.User == nil && u.RawQuery == "" && u.Fragment == "",
+			fmt.Sprintf("processes.allow[%d]", i),
+			"%q is not the beginning of an address; write for example https://example.org/data/", a)
 	}
-	k.check(!p.Callbacks || len(p.Allow) > 0, "processes.callbacks", "needs addresses that may be called; list them in processes.allow")
+	k.check(!p.Callbacks || len(p.Allow) > 0, "processes.callbacks",
+		"needs addresses that may be called; list them in processes.allow")
 	v := reflect.ValueOf(p)
 	for i := range v.NumField() {
 		if f := v.Field(i); f.CanInt() {

@@ -180,7 +180,12 @@ func TestDescriptionSaysThreeThings(t *testing.T) {
 	if d := config.Default().Service.Description.In("en"); !strings.Contains(d, "feedback to the operator") {
 		t.Errorf("without an address: %q", d)
 	}
-	c = load(t, config.Sources{Environ: append(slices.Clone(home), "GRENSE_SERVICE_CONTACT_EMAIL=kari@example.org", "GRENSE_AUTH=open")})
+	c = load(
+		t,
+		config.Sources{
+			Environ: append(slices.Clone(home), "GRENSE_SERVICE_CONTACT_EMAIL=kari@example.org", "GRENSE_AUTH=open"),
+		},
+	)
 	if d := c.Service.Description.In("en"); !strings.Contains(d, "kari@example.org") || !strings.Contains(d, "open") {
 		t.Errorf("open, with a contact: %q", d)
 	}
