@@ -8,6 +8,8 @@ import (
 	"go/types"
 	"io/fs"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -25,7 +27,7 @@ func parsed(t *testing.T, fn func(path string, set *token.FileSet, f *ast.File))
 			return nil
 		}
 		set := token.NewFileSet()
-		f, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err == nil {
 			fn(strings.TrimPrefix(filepath.ToSlash(path), "../"), set, f)
 		}
@@ -109,4 +111,34 @@ func TestOnlyTestsAskWhetherTheRunIsShort(t *testing.T) {
 			})
 		}
 	})
+}
+
+// dialect matches words that the glossary replaces, in comments, where nothing else can be meant.
+var dialect = regexp.MustCompile(`(?i)\b(told|tells?|anew|meanwhile|under way|at hand|of late|as ever|dear|glanced?|` +
+	`(who|whoever|what) (asks|is asked)|(is|are|was|were) asked for)\b`)
+
+// moving are the packages whose comments are not checked yet, because their code is being moved.
+var moving = []string{"internal/store", "internal/server", "internal/ingest", "internal/format", "internal/apikey",
+	"internal/cql2", "internal/cache", "internal/feed", "internal/problem", "internal/source", "internal/state",
+	"internal/tempfile", "internal/sharedtest", "internal/migrate", "internal/geo/relate", "cmd/grense", "THIRD_PARTY"}
+
+// TestCommentsUseTheGlossary looks for words of docs/develop/glossary.md that are not to be used.
+func TestCommentsUseTheGlossary(t *testing.T) {
+	t.Parallel()
+	parsed(t, func(path string, set *token.FileSet, f *ast.File) {
+		if path == "internal/words_test.go" || isMoving(path) {
+			return
+		}
+		for _, group := range f.Comments {
+			for _, c := range group.List {
+				if m := dialect.FindString(c.Text); m != "" {
+					t.Errorf("%s:%d: %q; docs/develop/glossary.md has the word", path, set.Position(c.Pos()).Line, m)
+				}
+			}
+		}
+	})
+}
+
+func isMoving(path string) bool {
+	return slices.ContainsFunc(moving, func(folder string) bool { return strings.HasPrefix(path, folder+"/") })
 }

@@ -17,7 +17,7 @@ import (
 //go:embed components.json
 var components []byte
 
-// Input is what the definition tells of one running service at one mount.
+// Input is what the definition needs of one running service at one mount.
 type Input struct {
 	BaseURL     string // absolute, without a slash at its end; the one server of the document
 	Title       string
@@ -58,7 +58,7 @@ type Operation struct {
 	Empty       bool     // there may be nothing to give: 204
 	Lookup      bool     // the path names something that may not exist: 404
 	Resumes     bool     // answers parts by the header Range, of a state that may be gone: 206, 410, 412 and 416
-	// POST asks the same, with a filter in CQL2 JSON as its body instead of the parameters filter and filter-lang
+	// POST does the same, with a filter in CQL2 JSON as its body instead of the parameters filter and filter-lang
 	Asks bool
 }
 
@@ -244,7 +244,7 @@ func operation(op Operation, keyed bool, params m) (m, error) {
 	return get, nil
 }
 
-// post describes the POST that asks what the GET asks, with a filter as its body.
+// post describes the POST that does what the GET does, with a filter as its body.
 func post(op Operation, get m) m {
 	p, responses := maps.Clone(get), maps.Clone(get["responses"].(m))
 	var list []any
@@ -297,7 +297,7 @@ func changing(op Operation, get m) m {
 	return get
 }
 
-// formSchema describes the form for a file: parameters may be fields, the file is the last one. They are told in
+// formSchema describes the form for a file: parameters may be fields, the file is the last one. They are described in
 // words, since generators of Java clients import a class for the fields of one of several bodies, and make none.
 func formSchema(op Operation) m {
 	var names []string

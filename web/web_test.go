@@ -58,7 +58,7 @@ func TestCataloguesHoldTheSameNamesAndVerbs(t *testing.T) {
 	}
 }
 
-// TestEveryLanguageHasItsNameAndLocale: the templates "language" and "locale" of the layout tell each language but
+// TestEveryLanguageHasItsNameAndLocale: the templates "language" and "locale" of the layout have each language but
 // English, which is their else.
 func TestEveryLanguageHasItsNameAndLocale(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ type Collection struct {
 	Versioning *Versioning `json:"versioning,omitempty"` // nil: features have no versions
 }
 
-// Versioning tells what the time of the versions of features is (draft Versioned Features, collection metadata).
+// Versioning describes what the time of the versions of features is (draft Versioned Features, collection metadata).
 type Versioning struct {
 	TimeAxis string `json:"timeAxis"` // "validity-time" or "transaction-time"
 }

@@ -122,7 +122,7 @@ type OutputFormat struct {
 	Schema    any    `json:"schema,omitempty"`
 }
 
-// Subscriber names addresses that are told of a job (OGC 18-062r2, 9).
+// Subscriber names addresses that are notified of a job (OGC 18-062r2, 9).
 type Subscriber struct {
 	SuccessURI    string `json:"successUri"`
 	InProgressURI string `json:"inProgressUri,omitempty"`

@@ -160,7 +160,7 @@ func TestTolerance(t *testing.T) {
 }
 
 // TestUnknownElementsAreRefusedWithTheRightName: a criterion that is misspelt and ignored would answer another
-// question.
+// search.
 func TestUnknownElementsAreRefusedWithTheRightName(t *testing.T) {
 	t.Parallel()
 	const ns = base + "/service/servicetyper"

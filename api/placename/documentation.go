@@ -87,7 +87,7 @@ func (c *Contract) docWithFields(t *Type, x Description) doc {
 	return d
 }
 
-// lettersEN tells where the codes of a list stand with all their letters, which some tools leave out of comments.
+// lettersEN returns where the codes of a list stand with all their letters, which some tools leave out of comments.
 func lettersEN(list string) string {
 	if strings.ContainsFunc(list, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return " Some tools leave letters beyond a to z out of comments: /codelists has the codes whole."

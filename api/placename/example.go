@@ -34,13 +34,13 @@ func enveloped(r Request, envelope, base string) []byte {
 	return append(b, "</S:Body></S:Envelope>\n"...)
 }
 
-// Example is a question of a user's, with the request that asks it.
+// Example is a task of a user, with the request that solves it.
 type Example struct {
-	Name    string // "bridges"; pages and tests tell by it what is asked
+	Name    string // "bridges"; pages and tests identify it by this
 	Request Request
 }
 
-// Examples returns the questions that the documentation answers, those of the texts of the schemas among them.
+// Examples returns the examples of the documentation, those of the texts of the schemas among them.
 func Examples() []Example {
 	may := time.Date(2024, 5, 1, 0, 0, 0, 0, oslo())
 	year := time.Date(2010, 1, 1, 0, 0, 0, 0, oslo())
@@ -91,7 +91,7 @@ func Examples() []Example {
 	}
 }
 
-// exampleContext says who asks in an example.
+// exampleContext names the caller in an example.
 func exampleContext() StedsnavnContext {
 	return StedsnavnContext{SystemVersion: "1", ClientIdentification: "example", Locale: "nb_NO",
 		SnapshotVersion: time.Date(9999, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))}

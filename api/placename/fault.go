@@ -7,7 +7,7 @@ type ServiceFaultInfo struct {
 	ExceptionDetail ExceptionDetail
 }
 
-// ExceptionDetail tells what went wrong.
+// ExceptionDetail describes what went wrong.
 type ExceptionDetail struct {
 	ClassName          string
 	Message            string

@@ -52,7 +52,7 @@ type UtoevendeMyndighet struct {
 type StedTreff struct {
 	StedId                     string
 	Ident                      StedIdent
-	Stedsnavn                  string // optional; the display name when asked for
+	Stedsnavn                  string // optional; the display name when requested
 	NavneobjekttypeId          string
 	StedstatusId               string
 	KommunerIds                []string
@@ -113,7 +113,7 @@ type SkrivemaateTreff struct {
 type StedMatrikkelenhetreferanseTreff struct {
 	StedId             string
 	Ident              StedIdent
-	Stedsnavn          string // optional; the display name when asked for
+	Stedsnavn          string // optional; the display name when requested
 	NavneobjekttypeId  string
 	KommuneId          string
 	Tilleggsopplysning string           // optional

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// Refusal is what the caller did wrong, all of it, free of any language: the protocol tells it in the caller's.
+// Refusal is what the caller did wrong, all of it, free of any language: the protocol writes it in the caller's.
 type Refusal struct {
 	Faults []Fault // at least one
 }
@@ -26,7 +26,7 @@ func (e *Refusal) Error() string { return "placename: " + e.Text(English) }
 // Limit reports whether a limit of the service was met, and not a rule broken.
 func (e *Refusal) Limit() bool { return e.Faults[0].Reason == TooManyHits }
 
-// Text tells all faults in language l, one sentence for each.
+// Text returns all faults in language l, one sentence for each.
 func (e *Refusal) Text(l Lang) string {
 	var b strings.Builder
 	for i, f := range e.Faults {
@@ -38,7 +38,7 @@ func (e *Refusal) Text(l Lang) string {
 	return b.String()
 }
 
-// Cure tells what would be right in language l, without a full stop.
+// Cure describes what would be right in language l, without a full stop.
 func (f Fault) Cure(l Lang) string {
 	cure := reasons[f.Reason][l]
 	if strings.Contains(cure, "%d") {
@@ -49,7 +49,7 @@ func (f Fault) Cure(l Lang) string {
 	return cure
 }
 
-// Text tells the fault in language l: path, value shortened to 64 characters, cure.
+// Text returns the fault in language l: path, value shortened to 64 characters, cure.
 func (f Fault) Text(l Lang) string {
 	cure := f.Cure(l)
 	if f.Value == "" {
@@ -75,7 +75,7 @@ func quote(s string) string {
 	return b.String() + `"`
 }
 
-// Lang is a language that faults are told in.
+// Lang is a language of faults.
 type Lang uint8
 
 const (

@@ -18,7 +18,7 @@ type Request interface {
 	request()
 }
 
-// StedsnavnContext says who asks. Children that the request lacks are empty.
+// StedsnavnContext names the caller. Children that the request lacks are empty.
 type StedsnavnContext struct {
 	SystemVersion        string
 	ClientIdentification string
@@ -112,8 +112,8 @@ func (*FindKartprodukter) Operation() string { return "findKartprodukter" }
 
 // Searcher answers requests. It is safe for concurrent use.
 type Searcher interface {
-	// Search runs the search that r asks for. The answer's hits are of the list type that belongs to r's operation.
-	// What the caller did wrong comes back as *Refusal, which the protocol tells in the caller's language; other
+	// Search runs the search of r. The answer's hits are of the list type that belongs to r's operation.
+	// What the caller did wrong comes back as *Refusal, which the protocol writes in the caller's language; other
 	// errors may have a class of their own. All that can be refused is refused here, so that Next fails for internal
 	// reasons only.
 	Search(ctx context.Context, r Request) (Answer, error)

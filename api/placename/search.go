@@ -54,30 +54,30 @@ type StedsnavnSoek struct {
 	AvAllmennInteresse          *bool
 }
 
-// BokSoek asks for documentation in a book.
+// BokSoek selects documentation in a book.
 type BokSoek struct {
 	Tittel  *string
 	Utgave  *string
 	Utgiver *string
 }
 
-// KartforekomstSoek asks for documentation on a map.
+// KartforekomstSoek selects documentation on a map.
 type KartforekomstSoek struct {
 	ProduktId *string
 	Kartblad  *string
 }
 
-// OpplysningSoek asks for documentation by an informant.
+// OpplysningSoek selects documentation by an informant.
 type OpplysningSoek struct {
 	Informant *string
 }
 
-// LokaleInnsamlingerSoek asks for documentation by a local collection.
+// LokaleInnsamlingerSoek selects documentation by a local collection.
 type LokaleInnsamlingerSoek struct {
 	Innsamler *string
 }
 
-// DokumentertVedtakSoek asks for documentation by a decision.
+// DokumentertVedtakSoek selects documentation by a decision.
 type DokumentertVedtakSoek struct {
 	Aar              *int32
 	Saksnummer       *int32
@@ -86,7 +86,7 @@ type DokumentertVedtakSoek struct {
 	Beskrivelse      *string
 }
 
-// DokumentertSamlevedtakSoek asks for documentation by a combined decision.
+// DokumentertSamlevedtakSoek selects documentation by a combined decision.
 type DokumentertSamlevedtakSoek struct {
 	Aar              *int32
 	Saksnummer       *int32
@@ -95,7 +95,7 @@ type DokumentertSamlevedtakSoek struct {
 	Beskrivelse      *string
 }
 
-// DokumentertKlageSoek asks for documentation by a complaint.
+// DokumentertKlageSoek selects documentation by a complaint.
 type DokumentertKlageSoek struct {
 	Aar            *int32
 	Saksnummer     *int32
@@ -103,13 +103,13 @@ type DokumentertKlageSoek struct {
 	Beskrivelse    *string
 }
 
-// DokumentSoekEntry asks for a document of type Key whose description matches Value.
+// DokumentSoekEntry selects a document of type Key whose description matches Value.
 type DokumentSoekEntry struct {
 	Key   string
 	Value string
 }
 
-// DokumentSoek asks for documents; all entries must hold.
+// DokumentSoek selects documents; all entries must hold.
 type DokumentSoek struct {
 	Entry []DokumentSoekEntry
 }

@@ -96,7 +96,7 @@ func (c *tilesExportCmd) Run(ctx context.Context, p *process) error {
 			Last:        c.MaxZoom,
 			Name:        cfg.Service.Title.In("nb"),
 			Attribution: attribution(cfg.Service.Licence),
-			Told:        newTeller(p),
+			Report:      newTeller(p),
 		},
 	)
 	if err != nil {

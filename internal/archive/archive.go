@@ -21,7 +21,7 @@ const MaxZoom = 31
 // ErrFormat reports a file that is no archive of vector tiles that this package reads, or is damaged.
 var ErrFormat = errors.New("archive: not a PMTiles 3 or MBTiles file of gzipped vector tiles")
 
-// Metadata is what a file tells of its tiles. Coordinates are degrees, longitude before latitude.
+// Metadata is what a file says about its tiles. Coordinates are degrees, longitude before latitude.
 type Metadata struct {
 	Name, Attribution string
 	First, Last       int        // levels
@@ -68,7 +68,7 @@ type Reader struct {
 	}
 }
 
-// Open opens a file, which is told by its first bytes.
+// Open opens a file, whose format its first bytes show.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -100,7 +100,7 @@ func (r *Reader) Tile(z, row, col int) ([]byte, error) {
 	return r.tiles.tile(z, row, col)
 }
 
-// Close closes the file. No Tile may be under way.
+// Close closes the file. No Tile may be in progress.
 func (r *Reader) Close() error { return r.tiles.Close() }
 
 // IsPath reports whether a name says which kind of file it is.

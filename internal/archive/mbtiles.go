@@ -20,7 +20,7 @@ type mbFile struct {
 	c  *sqlite.Conn
 }
 
-// database opens an SQLite file; one that is only read must not be written by anybody meanwhile.
+// database opens an SQLite file; one that is only read must not change while it is open.
 func database(path string, write bool) (*sqlite.Conn, error) {
 	u := url.URL{Path: filepath.ToSlash(path)}
 	flags, params := sqlite.OpenReadOnly, "?mode=ro&immutable=1"

@@ -159,7 +159,7 @@ func (w *Writer) Save(next uint64) error {
 	return w.exec("COMMIT")
 }
 
-// Counts tells how many tiles there are, and how many different ones.
+// Counts returns how many tiles there are, and how many different ones.
 func (w *Writer) Counts() (tiles, different int, err error) {
 	a, err := w.number("SELECT count(*) FROM map")
 	if err != nil {

@@ -12,7 +12,7 @@ const (
 	KommunerID = "kommuner"
 )
 
-// Collections describes the demo; made anew at each call, so the caller may change it. Count and Extent are left to
+// Collections describes the demo; a new one at each call, so the caller may change it. Count and Extent are left to
 // the store.
 func Collections() []*store.Collection {
 	return []*store.Collection{

@@ -31,7 +31,7 @@ const Version = "1c2e00347734"
 
 // The licence of the demo.
 const (
-	TimeZone    = "Europe/Oslo" // of days in questions
+	TimeZone    = "Europe/Oslo" // of days in requests
 	LicenceName = "CC BY 4.0"
 	LicenceURL  = "https://creativecommons.org/licenses/by/4.0/"
 )
@@ -84,7 +84,7 @@ func Facts() (*Set, error) {
 	return set, nil
 }
 
-// Divisions draws the divisions anew; some tens of milliseconds. The caller keeps the Set.
+// Divisions draws the divisions; some tens of milliseconds. The caller keeps the Set.
 func Divisions() (*Set, error) {
 	fylker, kommuner, err := readFacts()
 	if err != nil {

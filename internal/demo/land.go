@@ -103,7 +103,7 @@ func (s *shore) land(sites []site, i int) [][]corner {
 				return radicalCentre(sites, i, j, side)
 			}
 			e := s.edges[shoreSide-side]
-			if i < j { // whichever of the two asks
+			if i < j { // in whichever order
 				return line.crossing(e.from, e.to)
 			}
 			return newBisector(sites[j], sites[i]).crossing(e.from, e.to)

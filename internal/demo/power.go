@@ -44,7 +44,7 @@ func newSite(at vertex, km2 int) site {
 // settleWeights lowers weights until each cell holds its point. A heavy neighbour so near that its side of the power
 // diagram comes closer to the point than room, or beyond it, is made lighter.
 //
-// The side between i and j lies (d² + w_i - w_j) / 2d from point i, so point i asks that w_j <= w_i + d² - 2d·room_i.
+// The side between i and j lies (d² + w_i - w_j) / 2d from point i, so point i requires w_j <= w_i + d² - 2d·room_i.
 // With room_i <= d/2 these bounds are a shortest-path problem with lengths that are not negative: there is one
 // greatest solution, whatever the order of the steps.
 func settleWeights(sites []site) {

@@ -38,7 +38,7 @@ type label struct {
 }
 
 // labelsOf returns the names of the features of a map, after those that come first those of large ones, and of its
-// surroundings, where they are asked for.
+// surroundings, where they are requested.
 func (d *drawing) labelsOf(p *Picture) (all []*label) {
 	for _, m := range p.Marks {
 		if m.Near && !p.Around || m.Title == "" || m.Empty() {

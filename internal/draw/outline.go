@@ -1,7 +1,7 @@
 // Package draw makes pictures of features: maps as SVG, without script or style, and a picture as PNG of the area
 // that a service covers.
 //
-// It asks no store and knows no HTTP. Positions come as outlines in the plane of the map, x (east) before y (north):
+// It uses no store and no HTTP. Positions come as outlines in the plane of the map, x (east) before y (north):
 // metres of a projection, or degrees. Positions that are no numbers are left out, never drawn as zero. Maps stay
 // within a budget of bytes by drawing coarser.
 package draw
@@ -38,7 +38,7 @@ func NewShared(title, lang string, g orb.MultiPolygon) *Outline {
 	return o.measured()
 }
 
-// measured is the outline, whose rings stay as they are, with what is asked of them for each map.
+// measured is the outline, whose rings stay as they are, with what each map needs of them.
 func (o *Outline) measured() *Outline {
 	o.boxes, o.top = make([]orb.Bound, len(o.rings)), -1
 	most := -1.0

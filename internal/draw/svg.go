@@ -94,7 +94,7 @@ type drawing struct {
 	stop          bool // a link that is a stop of the keyboard is written
 	b             []byte
 	px            orb.Ring // what areas are drawn with
-	names         []*label // in their order, once they were asked for
+	names         []*label // in their order, once they were requested
 	land          []orb.Ring
 }
 

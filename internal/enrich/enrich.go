@@ -3,7 +3,7 @@
 // of the table at a time.
 //
 // Tables are CSV (RFC 4180, with a header) or a JSON object a line. Of CSV the delimiter (comma, semicolon, tab,
-// bar), a byte order mark, decimal commas and texts in Windows-1252 are told from the text itself; what goes out is
+// bar), a byte order mark, decimal commas and texts in Windows-1252 are detected in the text itself; what goes out is
 // UTF-8. A row that cannot be read keeps its place and says why in the last column.
 package enrich
 
@@ -26,17 +26,17 @@ import (
 // MaxRow bounds the bytes of one row.
 const MaxRow = 1 << 20
 
-// ErrorColumn is the last of the columns that are added, where nothing else is asked for.
+// ErrorColumn is the last of the columns that are added, where nothing else is requested.
 const ErrorColumn = "enrich_error"
 
-// A Finder tells what is added to a row: a value for each of Columns, "" for none, appended to dst. It is called for
+// A Finder returns what is added to a row: a value for each of Columns, "" for none, appended to dst. It is called for
 // one row after the other.
 type Finder interface {
 	Columns() []string
-	// At is asked for a position, x before y, in the coordinate system of the table. A fault is about the row, in
+	// At is called with a position, x before y, in the coordinate system of the table. A fault is about the row, in
 	// words for people.
 	At(dst []string, x, y float64) (values []string, fault string, err error)
-	// Code is asked for a code. Restored tells that it had lost zeros at its beginning, and matches one division with
+	// Code is called with a code. Restored reports that it had lost zeros at its beginning, and matches one division with
 	// them. A *Fault is about the row.
 	Code(dst []string, code string) (values []string, restored bool, err error)
 }
@@ -158,7 +158,7 @@ func (t *Table) Append(dst, in []byte, last bool) (out, rest []byte, err error) 
 // leastRead is for how many bytes a read of Run has room at least.
 const leastRead = 16 << 10
 
-// Run enriches all that r gives and writes it to w, a piece at a time; read, where it is not nil, is told how many
+// Run enriches all that r gives and writes it to w, a piece at a time; read, where it is not nil, gets how many
 // bytes have come so far. Errors are those of Append, of r and of w.
 func (t *Table) Run(w io.Writer, r io.Reader, read func(bytes int)) error {
 	in, out, done := make([]byte, 0, 64<<10), make([]byte, 0, 64<<10), 0
@@ -195,7 +195,7 @@ func (t *Table) Run(w io.Writer, r io.Reader, read func(bytes int)) error {
 // row finds the end of the first row: its length without and with the end of line; -1 when it is not whole. What it
 // has seen of that it does not read again.
 func (t *Table) row(in []byte, last bool) (n, size int) {
-	if !t.begun { // what parts cells is told by the whole header
+	if !t.begun { // the whole header shows the separator
 		t.seen, t.q = 0, begins
 	}
 	for {

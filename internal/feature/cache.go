@@ -23,7 +23,7 @@ type Key struct {
 	ID         string
 	Rev        uint64
 	CRS        crs.ID
-	Properties uint64 // hash of the asked properties; 0: all
+	Properties uint64 // hash of the requested properties; 0: all
 	Kind       Kind
 }
 
@@ -88,7 +88,7 @@ const fragmentSize = 128
 // Deflate gives fragments of a page that Get returned, nil where it returned none, their deflated forms when they are
 // large enough on average; where there is one, or another call is making it, nothing is done. Of a very large page it
 // does a part. Only what is found again is worth that: it costs three to four times what compressing the text into
-// one answer does, so that it has paid at the fifth use, and an answer that is asked once pays nothing.
+// one answer does, so that it has paid at the fifth use, and an answer that is requested once pays nothing.
 func (c *Cache) Deflate(page []*Fragment) {
 	n, size := 0, 0
 	for _, f := range page {

@@ -92,7 +92,7 @@ func TestMemberHoldsTheSameBytes(t *testing.T) {
 func TestMemberOfNothing(t *testing.T) {
 	t.Parallel()
 	var m feature.Member
-	for range 2 { // after its end a member begins anew
+	for range 2 { // after its end a new member begins
 		if got := gunzip(t, m.AppendEnd(nil)); len(got) != 0 {
 			t.Errorf("%q", got)
 		}
@@ -232,7 +232,7 @@ func TestDeflatedFormsEvictOthers(t *testing.T) {
 			t.Fatalf("%+v", s)
 		}
 		if !f.Deflated() {
-			t.Fatal("not deflated") // what was evicted meanwhile is still good for this answer
+			t.Fatal("not deflated") // what was evicted is still good for this answer
 		}
 	}
 	if s := c.Stats(); s.Evictions == 0 || s.Fragments+int64(s.Evictions) != 400 {

@@ -30,7 +30,7 @@ type Encoder struct {
 	coll  *store.Collection
 	want  store.Want
 	props []property
-	geom  Geometry // as asked
+	geom  Geometry // as requested
 	ld    linked
 }
 
@@ -66,7 +66,7 @@ func NewEncoder(c *store.Collection, o Options) (*Encoder, error) {
 	return e, err
 }
 
-// propertyNames returns the names asked, or all that are not hidden.
+// propertyNames returns the requested names, or all that are not hidden.
 func propertyNames(c *store.Collection, asked []string) ([]string, error) {
 	if asked == nil {
 		names := make([]string, 0, len(c.Properties))
@@ -100,7 +100,7 @@ func (e *Encoder) AppendGeoJSON(dst []byte, f *store.Feature) ([]byte, error) {
 
 // AppendMembers writes the members type, properties, id and geometry, in this order, without braces, so that the
 // caller may add others after a comma. Every property is there, null where the feature has no value; so is a geometry
-// that has no place in the CRS asked.
+// that has no place in the requested CRS.
 func (e *Encoder) AppendMembers(dst []byte, f *store.Feature) ([]byte, error) {
 	start := len(dst)
 	dst, err := e.AppendProperties(append(dst, `"type":"Feature",`...), f)

@@ -213,7 +213,7 @@ func (w *writer) line(dst []byte, orient, hole bool) ([]byte, bool, error) {
 	}
 	at, step := 0, 1
 	if orient {
-		// Transforms keep the sense of rotation, so that stored coordinates tell it.
+		// Transforms keep the sense of rotation, so that stored coordinates show it.
 		if a := p.Area(); a < 0 && !hole || a > 0 && hole {
 			at, step = n-1, -1
 		}

@@ -303,7 +303,7 @@ func TestRightHandRule(t *testing.T) {
 	if want := `{"type":"Polygon","coordinates":[[[0,0],[0,9],[9,9],[9,0],[0,0]]]}`; err != nil || string(got) != want {
 		t.Errorf("metres: %s, %v", got, err)
 	}
-	// Stored in metres, asked in degrees: stored order tells.
+	// Stored in metres, requested in degrees: the stored order counts.
 	g = geometry(t, crs.UTM33, crs.CRS84)
 	a, err := g.AppendGeoJSON(nil, little.wkb(tree{kind: 3, parts: []tree{square(true, 6e5, 1e5)}}))
 	if err != nil {

@@ -45,7 +45,7 @@ func NewJSONFG(c *store.Collection, o Options, plus bool) (*JSONFG, error) {
 		}
 		g.setPrecision(o.Precision)
 		j.place = &g
-		inner.Precision = nil // of the CRS asked
+		inner.Precision = nil // of the requested CRS
 		inner.SkipGeometry = !plus
 	}
 	var err error

@@ -16,7 +16,7 @@ import (
 //
 // geo is there for points only. Properties without a value are left out, since JSON-LD drops null.
 type linked struct {
-	geom    Geometry // CRS84, whatever the asked CRS: GeoSPARQL's literals have it as their default
+	geom    Geometry // CRS84, whatever CRS is requested: GeoSPARQL's literals have it as their default
 	context []byte   // member @context of an item
 	title   int      // index of the property that names a feature; -1: none
 	keys    [][]byte // by property; nil: said by another member
@@ -39,7 +39,7 @@ func unfit(name string) bool {
 }
 
 // madeTerms are the terms of the properties whose names are unfit, by name: ":" and "/" become "_", and "_" is added
-// until nothing else is called so. They are the same whichever properties are asked for; nil when there are none.
+// until nothing else is called so. They are the same whichever properties are requested; nil when there are none.
 func madeTerms(c *store.Collection) map[string]string {
 	var made map[string]string
 	var used map[string]bool

@@ -204,7 +204,7 @@ func expanded(t *testing.T, doc []byte) (any, map[string]string) {
 	return walk(in, ""), terms
 }
 
-// noDuplicates tells of members that stand twice in an object.
+// noDuplicates describes members that stand twice in an object.
 func noDuplicates(t *testing.T, doc []byte) {
 	t.Helper()
 	if err := jsontext.NewDecoder(bytes.NewReader(doc)).SkipValue(); err != nil { // which refuses them

@@ -555,7 +555,7 @@ func (e *Event) firstCode() string {
 	return "new-" + e.After()[0].Code
 }
 
-// kindOf tells the kind of an event by what is before and after it.
+// kindOf returns the kind of an event by what is before and after it.
 func kindOf(e *Event, transfer bool) Kind {
 	before, after := e.Before(), e.After()
 	stay := 0

@@ -24,7 +24,7 @@ const (
 // needs a day of its own.
 const openStart = "0001-01-01"
 
-// layout is part of NorwayVersion, so that copies of older layouts are made anew.
+// layout is part of NorwayVersion, so that copies of older layouts are rebuilt.
 const layout = "3"
 
 // NorwayVersion names what Norway holds; another content or layout has another one.
@@ -62,7 +62,7 @@ func plain(t cql2.Type, names ...string) (out []store.Property) {
 	return out
 }
 
-// Collections describes what holds a history; made anew at each call.
+// Collections describes what holds a history; a new one at each call.
 func Collections() []*store.Collection {
 	kinds := make([]string, len(Kinds))
 	for i, k := range Kinds {

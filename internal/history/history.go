@@ -286,7 +286,7 @@ func (h *History) Entity(id string) (last *Scheme, v *Version) {
 var (
 	// ErrUnknown reports a code that its scheme never had.
 	ErrUnknown = errors.New("history: the code was never in use")
-	// ErrNotThen reports a code that was not in use on the day asked for, but on others.
+	// ErrNotThen reports a code that was not in use on the requested day, but on others.
 	ErrNotThen = errors.New("history: the code was not in use on that day")
 	// ErrNotKnown reports a day before the first one that a scheme knows.
 	ErrNotKnown = errors.New("history: nothing is known of that day")

@@ -32,7 +32,7 @@ func sharedTable(t *testing.T, name string) [][]string {
 	return rows[1:]
 }
 
-// label is what is put behind a name to tell it from the same name elsewhere.
+// label is what is put behind a name to distinguish it from the same name elsewhere.
 var label = regexp.MustCompile(` \([^()]*\)$`)
 
 func day(t testing.TB, s string) history.Date {
@@ -223,7 +223,7 @@ func TestWhatGoesOnIsOneEntity(t *testing.T) {
 	}
 }
 
-// TestTranslationKeepsItsWord asks all codes of some days: there and back contains the start, and the direct way is
+// TestTranslationKeepsItsWord translates all codes of some days: there and back contains the start, and the direct way is
 // within that over a day between.
 func TestTranslationKeepsItsWord(t *testing.T) {
 	t.Parallel()

@@ -220,7 +220,7 @@ func (f *Faults) klass(out []ChangeRow, line int, v [5]string) []ChangeRow {
 	)
 }
 
-// withoutLabel takes off what KLASS puts behind a name to tell it from the same name elsewhere: Våler (Østfold).
+// withoutLabel takes off what KLASS puts behind a name to distinguish it from the same name elsewhere: Våler (Østfold).
 func withoutLabel(name string) string {
 	if i := strings.LastIndex(name, " ("); i > 0 && strings.HasSuffix(name, ")") {
 		return name[:i]
@@ -403,7 +403,7 @@ func (t *table) plain() (*Register, error) {
 
 // ReadList reads the codes that are in use on a day: CSV with the columns code and name, also as INSEE (COM and
 // LIBELLE) and KLASS have them. Where the changes are of KLASS, 9999, for what is not stated, is left out, and so is
-// what stands behind names to tell them apart.
+// what stands behind names to distinguish them.
 func ReadList(r io.Reader, at Date, form Form) (*List, error) {
 	t, err := tableOf(r)
 	if err != nil {

@@ -339,7 +339,7 @@ func TestNumbersThatAreTooLargeAreRefused(t *testing.T) {
 	}
 }
 
-// TestListsAreReadAsTheirChangesAre: names of KLASS lose what tells them apart there, those of others nothing.
+// TestListsAreReadAsTheirChangesAre: names of KLASS lose what distinguishes them there, those of others nothing.
 func TestListsAreReadAsTheirChangesAre(t *testing.T) {
 	t.Parallel()
 	for form, want := range map[history.Form]string{history.KlassCSV: "1 Ask", history.Plain: "1 Ask (old), 9999 Elm"} {

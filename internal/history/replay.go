@@ -344,7 +344,7 @@ func (p *replay) back(days [][]ChangeRow, list *List) {
 	}
 }
 
-// throughDay joins changes over a code that is not in use after a day, or not before it, which is tells for a change: A
+// throughDay joins changes over a code that is not in use after a day, or not before it, which is determines for a change: A
 // to B and B to C is A to C. The line of B itself counts if there are others or if it has a new name.
 func throughDay(day []ChangeRow, is func(ChangeRow) (code string, passes bool)) []ChangeRow {
 	for i := 0; i < len(day); i++ {

@@ -59,7 +59,7 @@ type SuppliedWeight struct {
 	Weight string // a number that is not negative
 }
 
-// Cell is a value of a division on the day asked for.
+// Cell is a value of a division on the requested day.
 type Cell struct {
 	Code, Name string
 	Date       Date // of the series

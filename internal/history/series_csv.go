@@ -19,7 +19,7 @@ import (
 // SeriesColumns name the columns of a table of values.
 type SeriesColumns struct {
 	Code, Date, Value string   // defaults: code, date, value
-	By                []string // other columns that tell values apart; they are in the answer
+	By                []string // other columns that distinguish values; they are in the answer
 	Skip              bool     // rows that cannot be read are passed over and reported
 	Lines             bool     // the table is a JSON object a line, and so is the answer; else CSV with a heading
 }
@@ -57,7 +57,7 @@ func SayingOf(err error) problem.Saying {
 	return problem.Sayf("%s", err.Error())
 }
 
-// mostFaults is how many codes that were not in use are told one by one.
+// mostFaults is how many codes that were not in use are listed one by one.
 const mostFaults = 20
 
 // Write writes all cells: code, name, date, the columns of By, value, with SeriesOptions.Interval low and high, mark
@@ -104,10 +104,10 @@ func (x *Series) Write(w io.Writer, cols SeriesColumns) (SeriesReport, error) {
 var seriesNames = []string{"code", "name", "date", "value", "low", "high", "mark", "why"}
 
 // Read adds all rows of a table. Days are as 2020-01-01, or the first day of a year, a month, a quarter or a half-
-// year: 2020, 2020-02, 2020M02, 2020K1, 2020Q1, 2020H1. told, unless it is nil, gets the first rows whose code was not
+// year: 2020, 2020-02, 2020M02, 2020K1, 2020Q1, 2020H1. report, unless it is nil, gets the first rows whose code was not
 // in use on their day, and those that SeriesColumns.Skip passes over. An error is a *SeriesFault where it is of the
 // table, else one of r.
-func (x *Series) Read(r io.Reader, cols SeriesColumns, told func(SeriesFault)) error {
+func (x *Series) Read(r io.Reader, cols SeriesColumns, report func(SeriesFault)) error {
 	for _, name := range cols.By {
 		if slices.Contains(seriesNames, name) {
 			return &SeriesFault{
@@ -122,7 +122,7 @@ func (x *Series) Read(r io.Reader, cols SeriesColumns, told func(SeriesFault)) e
 	}
 	unknown := 0
 	for n := 1; ; n++ {
-		row, err := next() // code, day, value, and what else tells values apart
+		row, err := next() // code, day, value, and what else distinguishes values
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -144,20 +144,20 @@ func (x *Series) Read(r io.Reader, cols SeriesColumns, told func(SeriesFault)) e
 		switch {
 		case err == nil:
 		case NotUsed(err):
-			if unknown++; unknown <= mostFaults && told != nil {
+			if unknown++; unknown <= mostFaults && report != nil {
 				reason := problem.Sayf("%s was not in use on %s", strings.TrimSpace(row[0]), day)
 				if errors.Is(err, ErrNotKnown) {
 					reason = problem.Sayf("%s on %s: nothing is known before %s", strings.TrimSpace(row[0]), day, x.s.begin)
 				}
-				told(SeriesFault{n, reason})
+				report(SeriesFault{n, reason})
 			}
 		case cols.Skip && isOfRow(err):
 			x.report.Rows++
 			if x.report.Skipped++; x.report.Skipped <= mostFaults {
 				reason := SayingOf(err)
 				x.report.Faults = append(x.report.Faults, SkippedRow{n, reason.String()})
-				if told != nil {
-					told(SeriesFault{n, reason})
+				if report != nil {
+					report(SeriesFault{n, reason})
 				}
 			}
 		case isOfTable(err):
@@ -260,7 +260,7 @@ func bareCode(s string) string {
 	return s
 }
 
-// openCSV tells the separator by the heading, and passes over a byte order mark.
+// openCSV returns the separator by the heading, and passes over a byte order mark.
 func openCSV(r io.Reader) (*csv.Reader, rune) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	skipMark(b)

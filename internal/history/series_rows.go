@@ -30,7 +30,7 @@ func skipMark(b *bufio.Reader) {
 	}
 }
 
-// rows reads what the table says of its columns. next returns the cells of a row that are asked for: code, day and
+// rows reads what the table says of its columns. next returns the cells of a row that are requested: code, day and
 // value, then those of By. They are valid until the next call.
 func (x *Series) rows(r io.Reader, cols SeriesColumns) (next func() ([]string, error), err error) {
 	names := append(

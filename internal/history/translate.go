@@ -110,7 +110,7 @@ type Match struct {
 	Unsure bool     // a merger was undone on the way, and the source does not say which part came back to this one
 }
 
-// Translate tells what a code of day from stands for on day to, which may be before it, by code. Nothing is left of
+// Translate describes what a code of day from stands for on day to, which may be before it, by code. Nothing is left of
 // what ended and was before what began. The error is that of At on day from.
 func (s *Scheme) Translate(code string, from, to Date) ([]*Version, error) {
 	v, err := s.at(code, from)
@@ -203,7 +203,7 @@ func (s *Scheme) Matches(code string, from, to Date) ([]Match, error) {
 }
 
 // unsureAt lists the versions at which a path from v arrives on a day over an undone merger whose parts the source
-// does not tell apart: v, or the version at the end, was only one of those merged.
+// does not distinguish: v, or the version at the end, was only one of those merged.
 func (s *Scheme) unsureAt(v int32, d Date) (out []int32) {
 	if !s.unsure || s.smaller != nil {
 		return nil
@@ -256,7 +256,7 @@ func (w *walker) hasMet(edges []int32) bool {
 	return true
 }
 
-// sharesBy follows the people, or the area, of a version forward to a day; of tells them of an edge. Versions whose
+// sharesBy follows the people, or the area, of a version forward to a day; of returns them of an edge. Versions whose
 // share is not known are left out. Paths that meet go on together, so that the work grows with the versions.
 func (s *Scheme) sharesBy(v int32, to Date, of func(*Edge) Count) map[int32]*big.Rat {
 	w := &walker{s: s, steps: []step{{v, -1, -1, 0}}}

@@ -13,7 +13,7 @@ type Choice string
 const (
 	ChooseList Choice = "list" // all of them, with blanks between
 	ChooseNull Choice = "null" // nothing
-	// the one with most people of what was asked for, where all shares are known and one is the largest
+	// the one with most people of what was requested, where all shares are known and one is the largest
 	ChooseLargest Choice = "largest"
 	ChooseError   Choice = "error" // ErrAmbiguous
 )
@@ -48,7 +48,7 @@ func (s *Scheme) NewTranslator(from, to Date, choice Choice) *Translator {
 	return t
 }
 
-// Translate tells what a code is on the other day. A code of digits that the scheme never had is matched with zeros
+// Translate describes what a code is on the other day. A code of digits that the scheme never had is matched with zeros
 // before it, when one code alone is in use then. The error is ErrAmbiguous, beside all codes, or none.
 func (t *Translator) Translate(code string) (Translated, error) {
 	if r, ok := t.met[code]; ok {
@@ -163,7 +163,7 @@ func (t *Translator) choose(found []Match) (Translated, error) {
 	panic("history: no choice " + string(t.choice))
 }
 
-// largest is the match with the largest share; nil, and why, when shares do not tell.
+// largest is the match with the largest share; nil, and why, when shares are unknown.
 func largest(found []Match) (best *Match, fault string) {
 	var most *big.Rat
 	for i := range found {

@@ -39,7 +39,7 @@ func TestTablesAreTranslatedCodeByCode(t *testing.T) {
 		{fylke, "3", "2019-01-01", "2024-01-01", "null", "03|Oslo|", false, true},
 	} {
 		tr := tt.scheme.NewTranslator(day(t, tt.from), day(t, tt.to), tt.choice)
-		for range 2 { // anew, and as it was met
+		for range 2 { // the first time, and again
 			r, err := tr.Translate(tt.code)
 			if got := r.Code + "|" + r.Name + "|" + r.Fault; err != nil || got != tt.want || r.Ambiguous != tt.ambiguous ||
 				r.Restored != tt.mending {

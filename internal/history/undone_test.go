@@ -121,7 +121,7 @@ func TestAMergerIsNotUndoneByGuessing(t *testing.T) {
 	}
 }
 
-// TestReestablishedCommunesOfFranceAreThemselves asks for every commune of MOD 21 that stays until 2017 and was there
+// TestReestablishedCommunesOfFranceAreThemselves looks up every commune of MOD 21 that stays until 2017 and was there
 // in 1960.
 func TestReestablishedCommunesOfFranceAreThemselves(t *testing.T) {
 	t.Parallel()

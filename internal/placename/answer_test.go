@@ -125,7 +125,7 @@ func TestGeometryComesInTheConfiguredSystem(t *testing.T) {
 	}
 }
 
-// counting counts the questions to a store, and keeps the last filter.
+// counting counts the queries to a store, and stores the last filter.
 type counting struct {
 	store.Store
 	pages, fetches, ids atomic.Int64
@@ -333,7 +333,7 @@ func TestSlicesReachEveryPlaceOnce(t *testing.T) {
 	}
 }
 
-// The questions that a first visitor asks.
+// Searches of a first visitor.
 func TestEverySearchFindsSomethingAboutTheCapital(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -68,7 +68,7 @@ func (l *codeList) nearest(code string) string {
 	return strings.Join(near, ", ")
 }
 
-// readCodeLists reads the lists of the register and caches them until the data are opened anew.
+// readCodeLists reads the lists of the register and caches them until the data are opened again.
 func (s *Service) readCodeLists(ctx context.Context) (*codeLists, error) {
 	lists := &codeLists{s.store.Catalog(), map[string]*codeList{}}
 	if _, ok := lists.catalog.Collection(codeCollection); !ok {
@@ -144,8 +144,8 @@ func (c *criteria) faultRight(field, value string, reason api.Reason, right stri
 	c.faults[len(c.faults)-1].Right = right
 }
 
-// criteriaOf makes the criteria of a request by build, with cached lists. Where these lack a code, they are read
-// anew: the register may have got it.
+// criteriaOf makes the criteria of a request by build, with cached lists. If these lack a code, they are read
+// again: the register may have got it.
 func (s *Service) criteriaOf(ctx context.Context, build func(*codeLists) *criteria) (*criteria, error) {
 	lists := s.codes.Load()
 	if lists != nil && lists.catalog != s.store.Catalog() {

@@ -10,10 +10,10 @@ import (
 	"grense/internal/cql2"
 )
 
-// maxFaults bounds what one refusal tells; a request may hold thousands of bad values.
+// maxFaults bounds the faults of one refusal; a request may hold thousands of bad values.
 const maxFaults = 20
 
-// criteria collects what a request asks for and what is wrong with it. A field that is bad gives a fault and no
+// criteria collects what a request selects and what is wrong with it. A field that is bad gives a fault and no
 // condition.
 type criteria struct {
 	s       *Service

@@ -44,7 +44,7 @@ func (f *filler[H]) bind(k *kind[H], flags api.Flags) {
 	f.empty = f.hit
 }
 
-// fill makes the hit of the values of the properties; with an error it tells the property whose value it is.
+// fill makes the hit of the values of the properties; with an error it returns the property whose value it is.
 func (f *filler[H]) fill(values []any) (property string, err error) {
 	f.hit = f.empty
 	for i, x := range f.fields {

@@ -211,7 +211,7 @@ func TestPlaceAndNumberNameOnePartOfACombinedDecision(t *testing.T) {
 	}
 }
 
-// offered tells whether the record has a value for a field.
+// offered reports whether the record has a value for a field.
 func offered(s *search, d *drawing, r row, name string) bool {
 	_, ok := s.fill(d, r, []string{name})
 	return ok

@@ -152,7 +152,7 @@ type reader[H any] struct {
 	hits   []H         // the batch; reused for the next one
 	filler filler[H]
 
-	wkt    *feature.Geometry // nil: no geometry is asked for
+	wkt    *feature.Geometry // nil: no geometry is requested
 	own    bool              // the records have the geometry themselves; else the place has
 	buffer []byte
 }

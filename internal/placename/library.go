@@ -9,7 +9,7 @@ import (
 	"grense/internal/store"
 )
 
-// boeker asks for books in which every word occurs; punctuation is no part of a word. A word may be a single letter
+// boeker selects books in which every word occurs; punctuation is no part of a word. A word may be a single letter
 // beside a longer one; an ISBN may have hyphens.
 func (s *Service) boeker(l *codeLists, r *api.FindBoeker) *criteria {
 	const field = "soeketekst"

@@ -34,7 +34,7 @@ func (o *oracle) count(table, owner string, id any) int32 {
 	return int32(len(o.where(table, owner, id)))
 }
 
-// display returns the display name of a place, when it is asked for.
+// display returns the display name of a place, when it is requested.
 func (o *oracle) display(r row, f api.Flags) string {
 	if !f.BeregnVisningsnavn {
 		return ""

@@ -369,7 +369,7 @@ func (o *oracle) matrikkel(table, column string, q *api.StedMatrikkelenhetrefera
 	}))
 }
 
-// listed tells whether a list such as "1-5,7" has a number.
+// listed reports whether a list such as "1-5,7" has a number.
 func listed(list *string, n int64) bool {
 	return list == nil || slices.ContainsFunc(strings.Split(*list, ","), func(part string) bool {
 		from, to, isRange := strings.Cut(part, "-")

@@ -84,7 +84,7 @@ func New(st store.Store, o Options) *Service {
 	return &Service{store: st, options: o.withDefaults(), candidates: maxCandidates, similar: maxSimilar}
 }
 
-// Search runs the search that r asks for. What the caller did wrong comes back as *api.Refusal, all of it; other
+// Search runs the search of r. What the caller did wrong comes back as *api.Refusal, all of it; other
 // errors are *problem.Error or the context's. The ids of the hits are known when Search returns; Next reads the hits.
 func (s *Service) Search(ctx context.Context, r api.Request) (api.Answer, error) {
 	switch r := r.(type) {
@@ -123,7 +123,7 @@ func classify(err error) error {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	// the data were swapped between two questions
+	// the data were swapped between two queries
 	case errors.Is(err, store.ErrChanged), errors.Is(err, store.ErrNotFound):
 		return problem.New(problem.Unavailable, fmt.Errorf("%w: %w", api.ErrChanged, err),
 			"the data have just changed; try again")

@@ -30,7 +30,7 @@ type setting struct {
 	value any
 }
 
-// comparison asks the service and the oracle, and reports the first difference. The result is the number of hits.
+// comparison queries the service and the oracle, and reports the first difference. The result is the number of hits.
 func comparison[H any, L interface {
 	~[]H
 	api.Hits

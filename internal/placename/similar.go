@@ -14,11 +14,11 @@ import (
 const (
 	minSimilarity = 0.4
 	maxCandidates = 50_000 // spellings that are looked at for one term
-	maxSimilar    = 5_000  // folded texts that are similar to the terms of one search; each is an argument of the question
+	maxSimilar    = 5_000  // folded texts that are similar to the terms of one search; each is an argument of the query
 )
 
 // similar resolves a term of similarity: it looks up the spellings that share trigrams with v, in the municipalities
-// and of the types that are asked for, and is equality with one of the folded texts that are similar enough. Too many
+// and of the types that are requested, and is equality with one of the folded texts that are similar enough. Too many
 // of either are refused as too many hits.
 func (c *criteria) similar(ctx context.Context, field, whole, v string) (textTest, error) {
 	v = cql2.Norm(v)

@@ -40,7 +40,7 @@ func (s *Service) skrivemaater(l *codeLists, r *api.FindSkrivemaater) *criteria 
 	return c
 }
 
-// documentation adds the nested searches. Each asks for one row of documentation for which all its fields hold.
+// documentation adds the nested searches. Each selects one row of documentation for which all its fields hold.
 func (c *criteria) documentation(q *api.SkrivemaateSoek) {
 	if b := q.BokSoek; b != nil {
 		c.add(some("dokumentasjon", some(
@@ -76,7 +76,7 @@ func (c *criteria) documentation(q *api.SkrivemaateSoek) {
 	}
 }
 
-// kartforekomst asks for a map in public use, or as a source.
+// kartforekomst selects a map in public use, or as a source.
 func (c *criteria) kartforekomst(object string, k *api.KartforekomstSoek, public bool) {
 	if k == nil {
 		return
@@ -88,7 +88,7 @@ func (c *criteria) kartforekomst(object string, k *api.KartforekomstSoek, public
 	}
 }
 
-// person asks for documentation of a kind by a person.
+// person selects documentation of a kind by a person.
 func (c *criteria) person(art string, name conditions) {
 	if name != nil {
 		c.add(some("dokumentasjon", equal("art", cql2.Text(art)), name))
@@ -103,7 +103,7 @@ func (c *criteria) sak(object string, aar, saksnummer *int32, arkivreferanse, be
 	return append(all, c.contains(object+"beskrivelse", "beskrivelse", beskrivelse)...)
 }
 
-// documents asks for a document for each entry. An entry without a description asks for the type only.
+// documents selects a document for each entry. An entry without a description selects by the type only.
 func (c *criteria) documents(list []api.DokumentSoekEntry) {
 	if most := min(c.s.options.MaxItems, maxDocuments); len(list) > most {
 		c.fault("dokumentSoek", "", api.LongList, int64(most))

@@ -70,13 +70,13 @@ func (c *criteria) tilleggsopplysninger(types []string, text *string) conditions
 	)
 }
 
-// merknader asks for a remark whose type is of a list.
+// merknader selects by a remark whose type is of a list.
 func (c *criteria) merknader(list string, types []string, text *string) conditions {
 	return some("merknader", c.codesOf(list, "merknadstyperIds", "merknadstype", types),
 		c.contains("merknadstekst", "tekst", text))
 }
 
-// shown returns the property of the name by which a place is shown: its display name when that is asked for, else its
+// shown returns the property of the name by which a place is shown: its display name when that is requested, else its
 // best spelling.
 func shown(f api.Flags) string {
 	if f.BeregnVisningsnavn {
@@ -85,7 +85,7 @@ func shown(f api.Flags) string {
 	return "stedsnavn"
 }
 
-// withDisplay adds the display name of the place when it is asked for.
+// withDisplay adds the display name of the place when it is requested.
 func withDisplay(fields []field, f api.Flags, to *string) []field {
 	if f.BeregnVisningsnavn {
 		fields = append(fields, field{"visningsnavn", to})

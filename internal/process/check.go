@@ -231,7 +231,7 @@ func (c *checker) checkList(s map[string]any, v []any, at string) {
 	}
 }
 
-// maxFaults bounds what is told of one request.
+// maxFaults bounds the faults that are reported for one request.
 const maxFaults = 20
 
 func (c *checker) checkObject(s, v map[string]any, at string) {
@@ -262,7 +262,7 @@ func (c *checker) checkObject(s, v map[string]any, at string) {
 	}
 }
 
-// checkChoices checks oneOf, anyOf and allOf. What fits none is told by what is wrong with the choice that comes
+// checkChoices checks oneOf, anyOf and allOf. A value that fits none is described by what is wrong with the choice that comes
 // nearest.
 func (c *checker) checkChoices(s map[string]any, v any, at string) {
 	for _, name := range [...]string{"oneOf", "anyOf", "allOf"} {

@@ -15,7 +15,7 @@ func (echo) ID() string { return "echo" }
 
 func (echo) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 	type m = map[string]any
-	in := func(nb, nn, en string) string { return told(lang, nb, nn, en) }
+	in := func(nb, nn, en string) string { return localized(lang, nb, nn, en) }
 	bbox := m{"type": "object", "required": []string{"bbox"}, "format": "ogc-bbox", "properties": m{
 		"bbox": m{
 			"type":  "array",

@@ -62,7 +62,7 @@ func (x export) ID() string { return x.id }
 
 func (x export) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	type m = map[string]any
-	in := func(nb, nn, en string) string { return told(lang, nb, nn, en) }
+	in := func(nb, nn, en string) string { return localized(lang, nb, nn, en) }
 	text := map[string][2]string{"nb": x.nb, "nn": x.nn}[lang]
 	if text[0] == "" {
 		text = x.en
@@ -477,7 +477,7 @@ func (a *foundArea) byCode(coll *store.Collection) cql2.Expr {
 	return nil
 }
 
-// begins asks for ids that begin with that of the area.
+// begins selects ids that begin with that of the area.
 func (a *foundArea) begins(coll *store.Collection) cql2.Expr {
 	if coll.Key.Type != cql2.TypeText || coll.Key.Property == "" {
 		return nil
@@ -493,7 +493,7 @@ func (distinct) ID() string { return "get-distinct-values" }
 
 func (distinct) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	type m = map[string]any
-	in := func(nb, nn, en string) string { return told(lang, nb, nn, en) }
+	in := func(nb, nn, en string) string { return localized(lang, nb, nn, en) }
 	return ogcapi.Process{
 		ProcessSummary: ogcapi.ProcessSummary{
 			Version:  "1.0.0",
@@ -539,7 +539,7 @@ const maxDistinct = 100_000
 // errMany ends a search for values that are too many.
 var errMany = fmt.Errorf("process: there are more than %d values", maxDistinct)
 
-// hasDistinct reports whether the values of a property can be told one by one: it is no list and no geometry.
+// hasDistinct reports whether the values of a property can be distinguished: it is no list and no geometry.
 func hasDistinct(p store.Property) bool {
 	return !p.Hidden && p.Type != cql2.TypeJSON && p.Type != cql2.TypeGeometry
 }

@@ -18,12 +18,12 @@ type harmoniseSeries struct{}
 
 func (harmoniseSeries) ID() string { return "harmonise-series" }
 
-// Refers tells that a table is read as it comes.
+// Refers reports that a table is read as it comes.
 func (harmoniseSeries) Refers(input string) bool { return input == "table" }
 
 func (harmoniseSeries) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 	type m = map[string]any
-	in := func(nb, nn, en string) string { return told(lang, nb, nn, en) }
+	in := func(nb, nn, en string) string { return localized(lang, nb, nn, en) }
 	text := m{"type": "string", "minLength": 1}
 	column := func(usual string) m { return m{"type": "string", "minLength": 1, "default": usual} }
 	table := m{"type": "string", "minLength": 1, "contentMediaType": mediaCSV}
@@ -81,7 +81,7 @@ func (harmoniseSeries) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 	}
 }
 
-// Execute reads the table, so that what is wrong with it is told before the first byte.
+// Execute reads the table, so that what is wrong with it is reported before the first byte.
 func (harmoniseSeries) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error) {
 	x, err := newSeries(ctx, env, in)
 	if err != nil {
@@ -147,7 +147,7 @@ func (a *attentive) Read(b []byte) (int, error) {
 	return a.Reader.Read(b)
 }
 
-// newSeries checks what was asked for besides the table.
+// newSeries checks what was requested besides the table.
 func newSeries(ctx context.Context, env *Env, in Inputs) (*history.Series, error) {
 	s, err := schemeOf(ctx, env, in)
 	if err != nil {
@@ -174,7 +174,7 @@ func newSeries(ctx context.Context, env *Env, in Inputs) (*history.Series, error
 	return s.NewSeries(o)
 }
 
-// schemeOf is the scheme that an execution asks for.
+// schemeOf is the scheme that an execution names.
 func schemeOf(ctx context.Context, env *Env, in Inputs) (*history.Scheme, error) {
 	h, err := env.History(ctx)
 	if err != nil {

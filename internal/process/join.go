@@ -25,7 +25,7 @@ type joinTable struct{}
 
 func (joinTable) ID() string { return "join-table" }
 
-// Refers tells that a table is read as it comes.
+// Refers reports that a table is read as it comes.
 func (joinTable) Refers(input string) bool { return input == "table" }
 
 // How much is joined: features of the collection and rows of the table, which are held in memory, and codes that the
@@ -37,7 +37,7 @@ const (
 
 func (joinTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	type m = map[string]any
-	in := func(nb, nn, en string) string { return told(lang, nb, nn, en) }
+	in := func(nb, nn, en string) string { return localized(lang, nb, nn, en) }
 	text := m{"type": "string", "minLength": 1}
 	ids := publicIDs(cat, false)
 	first := "kommuner"
@@ -174,7 +174,7 @@ func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, err
 	}
 	o.Collection = coll
 	if coll.Geometry != nil && !f.Lon {
-		o.CRS = crs.CRS84 // as GeoJSON has it, unless another is asked for
+		o.CRS = crs.CRS84 // as GeoJSON has it, unless another is requested
 	}
 	if err := options(&o, Inputs{"crs": in["crs"]}); err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ type joined struct {
 
 	columns  []joinedColumn
 	rows     map[string][]any // by code: a value for each column
-	rowOf    map[string]int   // rows of the table, by code, for what is told
+	rowOf    map[string]int   // rows of the table, by code, for the report
 	matched  map[string]bool  // codes of the table that features have
 	features map[string]bool  // rows of the collection that one of the table has
 	missing  []string         // keys of features without one
@@ -233,7 +233,7 @@ type joinedColumn struct {
 	kind           cql2.Type
 }
 
-// readTable reads the table whole; what numbers are is told from all values of a column.
+// readTable reads the table whole; what numbers are is derived from all values of a column.
 func (j *joined) readTable(ctx context.Context, env *Env, in Inputs) error {
 	t, err := openTable(ctx, env, in)
 	if err != nil {
@@ -471,7 +471,7 @@ func (j *joined) widened() *store.Collection {
 	return &c
 }
 
-// report tells what has a match, in the words of the draft of OGC API Joins; lists are of the first of many.
+// report describes what has a match, in the words of the draft of OGC API Joins; lists are of the first of many.
 func (j *joined) report() map[string]any {
 	additional := []string{}
 	for code := range j.rowOf {

@@ -9,14 +9,14 @@ import (
 	"grense/internal/store"
 )
 
-// locatePoint tells which divisions are at a point, as /lookup does.
+// locatePoint returns which divisions are at a point, as /lookup does.
 type locatePoint struct{}
 
 func (locatePoint) ID() string { return "locate-point" }
 
 func (locatePoint) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 	type m = map[string]any
-	in := func(nb, nn, en string) string { return told(lang, nb, nn, en) }
+	in := func(nb, nn, en string) string { return localized(lang, nb, nn, en) }
 	number, text := m{"type": "number"}, m{"type": "string", "minLength": 1}
 	return ogcapi.Process{
 		ProcessSummary: ogcapi.ProcessSummary{
@@ -78,7 +78,7 @@ func (locatePoint) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 	}
 }
 
-// Execute asks for the point.
+// Execute looks up the point.
 func (locatePoint) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error) {
 	q := url.Values{}
 	for name, v := range in {

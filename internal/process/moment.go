@@ -16,12 +16,12 @@ func datetimeInput(cat *store.Catalog, lang string) ogcapi.ProcessInputs {
 		return nil
 	}
 	return ogcapi.ProcessInputs{{ID: "datetime", Schema: map[string]any{"type": "string", "minLength": 1}, MaxOccurs: 1,
-		Title: told(lang, "Dag eller tidspunkt som versjonene gjaldt; nå uten",
+		Title: localized(lang, "Dag eller tidspunkt som versjonene gjaldt; nå uten",
 			"Dag eller tidspunkt som versjonane galdt; no utan",
 			"Day or moment at which versions were valid; now without")}}
 }
 
-// moment is that of which versions are asked: what datetime names, of a day its beginning, else now. One of the
+// moment selects versions: what datetime names, of a day its beginning, else now. One of the
 // collections has versions.
 func (env *Env) moment(in Inputs, of ...*store.Collection) (time.Time, error) {
 	text := in.Text("datetime")

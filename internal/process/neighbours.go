@@ -39,7 +39,7 @@ func drawnAreas(cat *store.Catalog) (ids []string) {
 
 func (neighbours) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	type m = map[string]any
-	in := func(nb, nn, en string) string { return told(lang, nb, nn, en) }
+	in := func(nb, nn, en string) string { return localized(lang, nb, nn, en) }
 	ids := orNone(drawnAreas(cat))
 	first := "kommuner"
 	if len(ids) > 0 && !slices.Contains(ids, first) {
@@ -237,7 +237,7 @@ func (x *beside) name(ctx context.Context, list []neighbourDoc) error {
 	})
 }
 
-// touching asks the store.
+// touching queries the store.
 func (x *beside) touching(ctx context.Context, row store.Row) ([]Neighbour, error) {
 	coll := x.coll
 	var where cql2.Expr

@@ -3,7 +3,7 @@
 //
 // A Process describes itself and executes. What it is given was checked against its description before, so that
 // Execute sees values of the described types only; what it gives are values, or files that it writes while it works.
-// A process knows neither HTTP nor jobs: who runs it tells by an Env where data come from and where progress goes,
+// A process knows neither HTTP nor jobs: the caller passes in an Env where data come from and where progress goes,
 // and ends its context when nobody wants the outputs any more.
 package process
 
@@ -26,7 +26,7 @@ import (
 // Process is one process. It is safe for concurrent use.
 type Process interface {
 	ID() string
-	// Describe tells inputs and outputs, without links, in the language asked: nb, nn or en. Schemas are of JSON
+	// Describe returns inputs and outputs, without links, in one of the languages nb, nn, en. Schemas are of JSON
 	// Schema what check knows.
 	Describe(cat *store.Catalog, lang string) ogcapi.Process
 	// Execute does the work. Inputs have every default filled in. An error of kind problem.Invalid has faults with In
@@ -45,7 +45,7 @@ const (
 // Env is what an execution works with. Its functions end with their context.
 type Env struct {
 	Catalog *store.Catalog
-	Store   store.Store // its questions wait for the turns of the caller
+	Store   store.Store // its queries wait for the places of the caller
 	// Snapshot holds one state of the data until the execution has ended, its files included.
 	Snapshot func(context.Context) (store.Snapshot, error)
 	// Open reads what an input refers to (OGC 18-062r2, 7.11.2.4): a collection of this service, or an address of the
@@ -56,23 +56,22 @@ type Env struct {
 	Temp       string // folder for temporary files; "" for that of the system
 	Base       string // absolute URL of the mount, without a slash at its end
 	Lang       string // nb, nn or en
-	// Now is the moment of the execution in the time zone of the service: of features with versions those of then are
-	// asked.
+	// Now is the moment of the execution in the time zone of the service. It selects versions of features.
 	Now time.Time
 	// History is what is known of divisions through time; nil when nothing is.
 	History func(context.Context) (*history.History, error)
 	// Lookup answers which divisions are at a point, as GET /lookup does for the same parameters. What is wrong with
-	// these is told of inputs of the same names.
+	// these is reported for the inputs of the same names.
 	Lookup func(ctx context.Context, parameters url.Values) (json.RawMessage, error)
 	// Divisions finds divisions for a table, of the collections that a list with commas names ("": all of areas); of
 	// those with versions the ones that were valid on a day or at a moment ("": now). Points are in a CRS, x before
-	// y. What is wrong with the words is told of the inputs collections and datetime.
+	// y. What is wrong with the words is reported for the inputs collections and datetime.
 	Divisions func(ctx context.Context, collections, datetime string, points crs.ID) (enrich.Finder, error)
 	// Neighbours lists the rows of features that share a border with one, of all times, the longest first. Not
-	// covered: the collection is no coverage, so that borders cannot be told.
+	// covered: the collection is no coverage, so that borders are unknown.
 	Neighbours func(ctx context.Context, collection, row string) (list []Neighbour, covered bool, err error)
 	Waiting    bool // a client waits for the outputs
-	// Progress tells how far the work is, in percent, with a short text that may be empty. It returns at once.
+	// Progress returns how far the work is, in percent, with a short text that may be empty. It returns at once.
 	Progress func(percent int, message string)
 }
 
@@ -161,8 +160,8 @@ func Standard() []Process {
 		exports()...)
 }
 
-// told picks a text by language.
-func told(lang, nb, nn, en string) string {
+// localized returns the text in a language.
+func localized(lang, nb, nn, en string) string {
 	switch lang {
 	case "nb":
 		return nb

@@ -18,19 +18,19 @@ import (
 	"grense/internal/problem"
 )
 
-// Request is an execution that was asked for (OGC 18-062r2, 7.11), read and checked but for what stands elsewhere:
+// Request is an execution that was requested (OGC 18-062r2, 7.11), read and checked but for what stands elsewhere:
 // inputs by reference.
 type Request struct {
 	Inputs     Inputs
 	Outputs    []string           // wanted, sorted
 	Reference  map[string]bool    // outputs that are wanted by reference
-	Subscriber *ogcapi.Subscriber // who wants to be told, not checked; nil: nobody
+	Subscriber *ogcapi.Subscriber // who wants to be notified, not checked; nil: nobody
 	Document   bool               // the results as one document; else raw
 
 	refs map[string]int // how many references stand in an input
 }
 
-// Read reads the body of an execution and checks it against the description d. All that is wrong is told at once, by
+// Read reads the body of an execution and checks it against the description d. All faults are reported at once, by
 // JSON pointers.
 func Read(body []byte, p Process, d ogcapi.Process) (*Request, error) {
 	var x ogcapi.Execute
@@ -316,7 +316,7 @@ func (r *Request) Resolve(ctx context.Context, env *Env, d ogcapi.Process) error
 	return nil
 }
 
-// atHref tells what is wrong with a reference by the JSON pointer of it; at is that of the input.
+// atHref describes what is wrong with a reference by the JSON pointer of it; at is that of the input.
 func atHref(err error, ref Ref, at string) error {
 	if e := problem.Of(err); e.Kind == problem.Invalid && len(e.Faults) == 0 {
 		return &problem.Error{

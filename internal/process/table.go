@@ -42,8 +42,7 @@ type tableIn struct {
 	lines bool // JSON objects, one a line
 }
 
-// openTable begins to read the input table, a value or what a reference leads to. Which format it has, its first byte
-// tells.
+// openTable begins to read the input table, a value or what a reference leads to. Its first byte shows the format.
 func openTable(ctx context.Context, env *Env, in Inputs) (*tableIn, error) {
 	t := &tableIn{close: func() error { return nil }}
 	if ref, ok := in["table"].(Ref); ok {
@@ -103,13 +102,13 @@ type divided struct {
 	o     enrich.Options
 	media string
 	name  string                   // of the file
-	fails func(error) error        // tells an error of the Finder; nil: as it is
+	fails func(error) error        // describes an error of the Finder; nil: as it is
 	done  *enrich.Report           // once the table was written
 	first *tableIn                 // open already
 	table func() (*tableIn, error) //
 }
 
-// newDivided opens the table, so that what cannot be read is told before the first byte.
+// newDivided opens the table, so that what cannot be read is reported before the first byte.
 func newDivided(ctx context.Context, env *Env, in Inputs) (*divided, error) {
 	d := &divided{env: env, in: in, media: mediaCSV, name: "table.csv"}
 	d.table = func() (*tableIn, error) { return openTable(ctx, env, in) }
@@ -190,12 +189,12 @@ type enrichTable struct{}
 
 func (enrichTable) ID() string { return "enrich-table" }
 
-// Refers tells that a table is read as it comes.
+// Refers reports that a table is read as it comes.
 func (enrichTable) Refers(input string) bool { return input == "table" }
 
 func (enrichTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	type m = map[string]any
-	in := func(nb, nn, en string) string { return told(lang, nb, nn, en) }
+	in := func(nb, nn, en string) string { return localized(lang, nb, nn, en) }
 	text := m{"type": "string", "minLength": 1}
 	return ogcapi.Process{
 		ProcessSummary: ogcapi.ProcessSummary{

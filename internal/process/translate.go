@@ -13,12 +13,12 @@ import (
 	"grense/internal/store"
 )
 
-// translateCodes tells what codes of one day are on another.
+// translateCodes describes what codes of one day are on another.
 type translateCodes struct{}
 
 func (translateCodes) ID() string { return "translate-codes" }
 
-// Refers tells that a table is read as it comes.
+// Refers reports that a table is read as it comes.
 func (translateCodes) Refers(input string) bool { return input == "table" }
 
 // maxCodes bounds the codes of one list. A table may have any number.
@@ -26,7 +26,7 @@ const maxCodes = 100_000
 
 func (translateCodes) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 	type m = map[string]any
-	in := func(nb, nn, en string) string { return told(lang, nb, nn, en) }
+	in := func(nb, nn, en string) string { return localized(lang, nb, nn, en) }
 	text, day := m{"type": "string", "minLength": 1}, m{"type": "string", "format": "date"}
 	choices := []string{
 		string(history.ChooseList),

@@ -21,7 +21,7 @@ func TestTheContractTellsTheCodesThatTheRegisterHas(t *testing.T) {
 	for _, l := range lists {
 		switch l.ID {
 		case "land", "spraak", "sortering1", "sortering2", "kommune", "fylke":
-			continue // told in other words
+			continue // described in other words
 		}
 		values := make([]string, len(l.Codes))
 		for i, c := range l.Codes {

@@ -13,7 +13,7 @@ import (
 const StorageCRS = crs.UTM33
 
 // Collections returns the record kinds of the register and the codes. sted and stedsnavn are public, the others are
-// for the searches; a service may show those with a title as well. Each call makes them anew; the caller owns them.
+// for the searches; a service may show those with a title as well. Each call returns new ones; the caller owns them.
 func Collections() []*store.Collection {
 	return []*store.Collection{
 		sted(), stedsnavn(),

@@ -28,7 +28,7 @@ func KindShares(seed uint64, n int) (counts [kinds]int) {
 	return counts
 }
 
-// KindPercent is the share of each kind that the recipe asks for.
+// KindPercent is the share of each kind that the recipe requires.
 func KindPercent() (percent [kinds]int) {
 	for k := range kindTable {
 		percent[k] = kindTable[k].percent

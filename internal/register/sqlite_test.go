@@ -56,7 +56,7 @@ func migrated(conn *sqlite.Conn) error {
 	return err
 }
 
-// filled is a database with the small register, made once for all tests that only read. It is locked while one asks.
+// filled is a database with the small register, made once for all tests that only read. It is locked during a query.
 var filled = struct {
 	once sync.Once
 	sync.Mutex

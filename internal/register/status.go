@@ -17,7 +17,7 @@ var states = []weighted{
 	}, {"samlevedtakTrukketTilbake", 7}, {"navnBestemtAvNavnemyndighet", 20}, {"skalIkkeBehandlesEtterLoven", 38},
 }
 
-// hasCase tells the states that come from a name case; the last three of them from a complaint too.
+// hasCase returns the states that come from a name case; the last three of them from a complaint too.
 func hasCase(state string) bool {
 	switch state {
 	case "navnesakReist", "vedtakIverksettingUtsatt", "iverksattVedtak":

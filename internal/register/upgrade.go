@@ -23,7 +23,7 @@ type Stored interface {
 var ErrNoRegister = errors.New("register: the data hold no register of place names")
 
 // Upgrade writes a register of an older program into w, in place of the one that w may hold. Columns for searching
-// are derived anew; all other values stay. progress is called now and then with the number of rows; nil: never.
+// are derived again; all other values stay. progress is called now and then with the number of rows; nil: never.
 func Upgrade(ctx context.Context, from Stored, w store.Writer, progress func(rows int)) error {
 	if _, ok := from.Description("sted"); !ok {
 		return ErrNoRegister

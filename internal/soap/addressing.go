@@ -12,7 +12,7 @@ const (
 	wsaAnonymous = wsaNS + "/anonymous"
 )
 
-// addressing is what the answer must tell a caller who demanded WS-Addressing.
+// addressing is what the answer must contain for a caller who demanded WS-Addressing.
 type addressing struct {
 	messageID string // of the request; "" when it has none
 }

@@ -119,7 +119,7 @@ func (p *reply) write(a placename.Answer) error {
 		p.b = nil
 	}
 	defer func() {
-		p.hold(0) //nolint:errcheck // nothing is asked for
+		p.hold(0) //nolint:errcheck // nothing is requested
 		if cap(p.b) <= maxPooled {
 			*buffer = p.b
 			p.s.buffers.Put(buffer)
@@ -176,7 +176,7 @@ func (p *reply) hits(a placename.Answer, hits placename.Hits) error {
 	return nil
 }
 
-// hold asks for n bytes in place of those that are held, and returns how many may be.
+// hold requests n bytes in place of those that are held, and returns how many may be.
 func (p *reply) hold(n int) (int, error) {
 	if p.s.config.Hold == nil {
 		return buffered, nil
@@ -203,7 +203,7 @@ func (p *reply) abort(err error) {
 	panic(http.ErrAbortHandler)
 }
 
-// logCall logs who asks, as the caller says, which is not to be trusted.
+// logCall logs the caller as it names itself, which is not to be trusted.
 func (s *Service) logCall(r *http.Request, request placename.Request) {
 	c := request.Context()
 	s.config.Logger.LogAttrs(r.Context(), slog.LevelInfo, "soap call",

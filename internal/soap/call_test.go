@@ -265,7 +265,7 @@ func (nowhere) Header() http.Header         { return http.Header{} }
 func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
 func (nowhere) WriteHeader(int)             {}
 
-// overHTTP asks a service for all places over a connection: what came, its Content-Length, and how the reading of it
+// overHTTP requests all places over a connection: what came, its Content-Length, and how the reading of it
 // failed.
 func overHTTP(t *testing.T, s http.Handler) (*httptest.ResponseRecorder, int64, error) {
 	t.Helper()

@@ -79,7 +79,7 @@ func (e *envelope) enter(x *placename.Element, attrs []xml.Attr, depth int) *fai
 	return nil
 }
 
-// finish checks what can be told only at the end: the header's demands and that there is a body.
+// finish checks what is known only at the end: the header's demands and that there is a body.
 func (e *envelope) finish() *failure {
 	var not []xml.Name
 	for _, h := range e.headers {

@@ -15,7 +15,7 @@ import (
 	"grense/internal/problem"
 )
 
-// failure is why a call is refused, before it is told in a version of SOAP and a language.
+// failure is why a call is refused, before it is written in a version of SOAP and a language.
 type failure struct {
 	code     code
 	category placename.Category
@@ -67,7 +67,7 @@ func limit(t text, n int64) *failure {
 	}
 }
 
-// versionMismatch tells the envelopes that are read: SOAP 1.2 Part 1, 5.4.7 and appendix A.
+// versionMismatch returns the envelopes that are read: SOAP 1.2 Part 1, 5.4.7 and appendix A.
 func versionMismatch() *failure {
 	f := bare(textVersion)
 	f.code = codeVersion
@@ -124,7 +124,7 @@ func failureOf(err error) *failure {
 	return failureOfProblem(problem.Of(err))
 }
 
-// failureOfProblem classifies a problem. Its detail and faults are in English: callers of other languages are told
+// failureOfProblem classifies a problem. Its detail and faults are in English: callers of other languages get
 // them only where they say what is wrong with the request.
 func failureOfProblem(e *problem.Error) *failure {
 	f := &failure{detail: true, cause: e}
@@ -156,13 +156,13 @@ func failureOfProblem(e *problem.Error) *failure {
 		if f.category != placename.Validation && f.category != placename.LimitExceeded && l != placename.English {
 			return t.in(l)
 		}
-		return strings.TrimSpace(t.in(l) + " " + told(e))
+		return strings.TrimSpace(t.in(l) + " " + clientText(e))
 	}
 	return f
 }
 
-// told returns what a problem says to the client.
-func told(e *problem.Error) string {
+// clientText returns what a problem says to the client.
+func clientText(e *problem.Error) string {
 	parts := []string{}
 	if e.Detail != "" {
 		parts = append(parts, e.Detail)
@@ -218,7 +218,7 @@ func peekLocale(r *http.Request) string {
 	return ""
 }
 
-// acceptedLang returns the first language of Accept-Language that faults are told in; Bokmaal when there is none.
+// acceptedLang returns the first language of Accept-Language of faults; Bokmaal when there is none.
 func acceptedLang(r *http.Request) placename.Lang {
 	for tag := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
 		tag, _, _ = strings.Cut(strings.TrimSpace(tag), ";")
@@ -277,10 +277,10 @@ func (s *Service) fail(w http.ResponseWriter, r *http.Request, e *envelope, f *f
 	w.Header().Set("Content-Type", contentTypeOf(e.version))
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(status)
-	w.Write(b) //nolint:errcheck // nothing can be told to a client that left
+	w.Write(b) //nolint:errcheck // nothing can be sent to a client that left
 }
 
-// faultContext is how a fault is told.
+// faultContext is how a fault is written.
 type faultContext struct {
 	base string
 	lang placename.Lang

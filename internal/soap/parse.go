@@ -16,7 +16,7 @@ const (
 	xmlnsNS = "http://www.w3.org/2000/xmlns/"
 )
 
-// node is an element under way.
+// node is an open element.
 type node struct {
 	raw     xml.Name // prefix and local name, which the end tag must repeat
 	element *placename.Element
@@ -37,7 +37,7 @@ type parser struct {
 	env    envelope
 }
 
-// parse reads a message. The envelope tells what was reached even when there is a failure.
+// parse reads a message. The envelope holds what was reached even when there is a failure.
 func parse(b []byte, v version, limits Limits) (*envelope, *failure) {
 	p := &parser{limits: limits, raw: b, xml: xml.NewDecoder(bytes.NewReader(b)), env: envelope{version: v}}
 	// b is UTF-8 whatever it declares

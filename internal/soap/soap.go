@@ -34,26 +34,26 @@ type Config struct {
 	// NamespaceBase is the base of the namespaces of the WSDL. Defaults to placename.DefaultBase. Requests may use
 	// either; answers use that of the request.
 	NamespaceBase string
-	// RequestID returns the id that faults tell and the log holds. Nil: faults tell none.
+	// RequestID returns the id that faults and the log contain. Nil: faults contain none.
 	RequestID func(*http.Request) string
 	Limits    Limits
 	// Unknown says whether elements that the contract does not have are refused, the default.
 	Unknown placename.Unknown
 	// NilTypes says how decisions that nobody made are written.
 	NilTypes placename.NilTypes
-	// FaultsBySOAP tells faults by the statuses of SOAP alone; else a missing key is 401, a body that is too large
+	// FaultsBySOAP reports faults by the statuses of SOAP alone; else a missing key is 401, a body that is too large
 	// 413, and so on.
 	FaultsBySOAP bool
 	// CRS is the name of the system of geometries, for the descriptions. Defaults to EPSG:4258.
 	CRS string
-	// Hold is told by how many bytes what an answer holds has changed, and returns how many may gather before they
+	// Hold gets by how many bytes what an answer holds has changed, and returns how many may gather before they
 	// are sent; an error refuses an answer of which nothing was sent. Nil: all of it up to 8 MB.
 	Hold func(change, held int) (most int, err error)
-	// Called is told the operation of a call once it is known. May be nil.
+	// Called gets the operation of a call once it is known. May be nil.
 	Called func(r *http.Request, operation string)
-	// Failed is told what a fault says, in each language, and why; the cause may be nil. May be nil.
+	// Failed gets what a fault says, in each language, and why; the cause may be nil. May be nil.
 	Failed func(r *http.Request, text func(placename.Lang) string, cause error)
-	// Keep answers a question by made, or as the same question was answered before. A question is all that an answer
+	// Keep answers a search by made, or as the same search was answered before. The search is all that an answer
 	// depends on besides the data. Nil: by made.
 	Keep func(w http.ResponseWriter, r *http.Request, question []byte, made func() error) error
 	// Whole sends an answer that is whole, whose Content-Type is set. Nil: it is written with its length.
@@ -190,7 +190,7 @@ func (s *Service) Document(h http.Header, r *http.Request) ([]byte, error) {
 	return b, nil
 }
 
-// Allowed returns the methods of what r asks for, as the header Allow names them; "" when there is nothing there.
+// Allowed returns the methods of the resource of r, as the header Allow names them; "" when there is nothing there.
 func (s *Service) Allowed(r *http.Request) string {
 	name := lastSegment(r)
 	_, _, wsdl := wsdlVersion(r.URL)

@@ -24,10 +24,10 @@ import (
 // archivedSet is the set of the tiles of archives; other programs know no other.
 const archivedSet = "WebMercatorQuad"
 
-// archivedVersion is that of the document with which an archive tells of its layers.
+// archivedVersion is that of the document with which an archive says about its layers.
 const archivedVersion = 1
 
-// document is what an archive tells of its layers, to other programs and to us.
+// document is what an archive says about its layers, to other programs and to us.
 type document struct {
 	Vector []VectorLayer `json:"vector_layers"`
 	Grense struct {
@@ -45,7 +45,7 @@ type VectorLayer struct {
 	Fields      map[string]string `json:"fields"` // name and kind: String, Number or Boolean
 }
 
-// archivedLayer is what we tell of a layer.
+// archivedLayer is what we store about a layer.
 type archivedLayer struct {
 	ID         string     `json:"id"`
 	First      int        `json:"first"` // levels of the layer, whichever are in the archive
@@ -91,7 +91,7 @@ func (a *Archive) Zooms() (first, last int) { return a.r.First, a.r.Last }
 
 // Fits reports what keeps an archive from holding tiles of the collections of a catalog: each of its layers is a
 // collection with as many features and the same properties. Whether they have the same values, a Maker looks when it
-// is asked for tiles.
+// is requested tiles.
 func (a *Archive) Fits(cat *store.Catalog) error {
 	var errs []error
 	for _, id := range a.Layers() {
@@ -186,7 +186,7 @@ type fit struct {
 }
 
 // archived returns the layer of the archive for a collection; nil when there is none, or it is of other data. Data
-// are compared in the background when they are asked for first and after each change; what Fits is taken for the same
+// are compared in the background when they are requested first and after each change; what Fits is taken for the same
 // until then, what has changed is not.
 func (m *Maker) archived(ctx context.Context, st store.Store, set *Set, c *store.Collection) *archivedLayer {
 	a := m.o.Archive

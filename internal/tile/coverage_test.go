@@ -81,7 +81,7 @@ func ready(t testing.TB, m *tile.Maker, st store.Store, set, collection string) 
 	}
 }
 
-// begin asks for a tile.
+// begin requests a tile.
 func begin(t testing.TB, m *tile.Maker, st store.Store, set, collection string) {
 	t.Helper()
 	s := find(t, set)

@@ -31,11 +31,11 @@ type Export struct {
 	Attribution string // HTML
 	// AsOf is the moment of which features with versions are.
 	AsOf time.Time
-	// Told hears how far it is: collection while its levels are made, in hundredths, and "" while tiles are. May be nil.
-	Told func(collection string, done, total int)
+	// Report gets the progress: collection while its levels are made, in hundredths, and "" while tiles are. May be nil.
+	Report func(collection string, done, total int)
 }
 
-// Exported tells what an archive holds.
+// Exported describes what an archive holds.
 type Exported struct {
 	First, Last      int
 	Tiles, Different int
@@ -56,7 +56,7 @@ type exporter struct {
 	ask    []Query
 }
 
-// exportedLayer is a layer with what tells where it has features.
+// exportedLayer is a layer and where it has features.
 type exportedLayer struct {
 	l      *levels
 	area   *coverage.Level
@@ -69,8 +69,8 @@ type exportedLayer struct {
 func (m *Maker) Export(ctx context.Context, st store.Store, e Export) (*Exported, error) {
 	set, _ := Find(archivedSet)
 	x := &exporter{Export: e, m: m, st: st, cat: st.Catalog(), set: set}
-	if x.Told == nil {
-		x.Told = func(string, int, int) {}
+	if x.Report == nil {
+		x.Report = func(string, int, int) {}
 	}
 	if err := x.prepare(ctx); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (x *exporter) prepare(ctx context.Context) error {
 		if move == nil {
 			return problem.New(problem.Invalid, nil, "The collection %s has no geometries; leave it out.", id)
 		}
-		l, err := x.m.await(ctx, awaited{x.st, x.set, c, func(done int) { x.Told(id, done, 100) }})
+		l, err := x.m.await(ctx, awaited{x.st, x.set, c, func(done int) { x.Report(id, done, 100) }})
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (x *exporter) prepare(ctx context.Context) error {
 	return nil
 }
 
-// describe tells of a layer, and looks that its levels are of what the store has.
+// describe describes a layer, and checks that its levels are of what the store has.
 func (x *exporter) describe(ctx context.Context, c *store.Collection, l *levels) (d archivedLayer, err error) {
 	in, end, err := snapshotOf(ctx, x.st)
 	if err != nil {
@@ -248,7 +248,7 @@ func (x *exporter) tiles(ctx context.Context, w *archive.Writer) error {
 			}
 		}
 		done += len(list)
-		x.Told("", done, total)
+		x.Report("", done, total)
 		if len(list) > 0 {
 			t := list[len(list)-1]
 			whole = archive.ID(t.Z, t.Row, t.Col) + 1

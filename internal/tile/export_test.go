@@ -94,7 +94,7 @@ func TestExportsAreGoneOnWith(t *testing.T) {
 	for n := 1; ; n++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := -1
-		e.Told = func(collection string, done, total int) {
+		e.Report = func(collection string, done, total int) {
 			if collection == "" && began < 0 {
 				began = done
 			}

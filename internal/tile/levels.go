@@ -525,7 +525,7 @@ func (m *Maker) bound(l *Layer) error {
 		l.name, strconv.FormatInt(m.o.Largest>>20, 10))
 }
 
-// within tells what the tile and all finer ones within are, as far as one layer decides: "empty", "full", or "".
+// within describes what the tile and all finer ones within are, as far as one layer decides: "empty", "full", or "".
 func (l *levels) within(t Tile) (string, error) {
 	last := l.side.sum.Last
 	if t.Z > last {

@@ -493,7 +493,7 @@ func allTo(t *testing.T, m *tile.Maker, st store.Store, set, collection string, 
 	return list
 }
 
-// TestManyAsk: whoever asks while levels are made gets an answer of one kind or the other.
+// TestManyAsk: a request while levels are built gets an answer of one kind or the other.
 func TestManyAskWhileLevelsAreMade(t *testing.T) {
 	t.Parallel()
 	st := demoStore(t)
@@ -632,7 +632,7 @@ func (g gate) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestQueueOfLevelsIsBounded: what has no place in it is begun by a later question.
+// TestQueueOfLevelsIsBounded: what has no place in it is started by a later request.
 func TestQueueOfLevelsIsBounded(t *testing.T) {
 	t.Parallel()
 	st := demoStore(t)
@@ -772,7 +772,7 @@ func rowsOfDatabase(t *testing.T, n int) (url string, st store.Store) {
 }
 
 // TestTilesOfRowsThatChangeAreOfOneState: what a filter chooses in a database is drawn as the filter saw it, never as
-// it was when the levels were made, and has them made anew.
+// it was when the levels were made, and has them rebuilt.
 func TestTilesOfRowsThatChangeAreOfOneState(t *testing.T) {
 	t.Parallel()
 	url, st := rowsOfDatabase(t, 4)

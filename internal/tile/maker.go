@@ -25,7 +25,7 @@ type Options struct {
 	Bytes int64        // of levels in memory, besides those that are being made. Defaults to 128 MB
 	Cache *cache.Group // counts the levels in memory; nil: none
 	// Memory is how many bytes the making of levels may take, about; 0: no bound. Where a layer takes more, tiles of
-	// its finest levels are made of the features themselves, as they are asked for; where it takes more on the first
+	// its finest levels are made of the features themselves, as they are requested; where it takes more on the first
 	// level already, or has too many points or lines, all are.
 	Memory int64
 	// Most is how many points of a layer a tile shows; beyond, the least important are left out and counted. While
@@ -39,7 +39,7 @@ type Options struct {
 	// others until these are made. Defaults to 500,000, of which levels are made within seconds.
 	Coarse int
 	// Queue bounds how many levels, each of a collection in a set, are made or wait for that at once; those beyond
-	// are begun by later questions. Defaults to 32.
+	// are begun by later requests. Defaults to 32.
 	Queue int
 	Log   *slog.Logger // nil: none
 	// has tiles of data that it fits (Archive.Fits), which the caller closes after the Maker; nil: none
@@ -100,7 +100,7 @@ func NewMaker(o Options) *Maker {
 	return m
 }
 
-// Ask is a question for a tile.
+// Ask is a request for a tile.
 type Ask struct {
 	Set    *Set
 	Tile   Tile // of the set
@@ -129,10 +129,10 @@ type Made struct {
 	Data []byte // without compression; none when Empty
 	// Empty says that no layer has a feature in the tile (OGC 20-057, /per/core/empty-tile: 204).
 	Empty bool
-	// Hint is what the header OATiles-hint tells of the tile and all finer ones within (OGC 20-057,
+	// Hint is what the header OATiles-hint says about the tile and all finer ones within (OGC 20-057,
 	// /rec/core/tc-hint): "empty", "full" where they lie within one feature, or "" where that is not known.
 	Hint string
-	// Rev names the state of the levels that the tile was made from: the same question with the same Rev has the same
+	// Rev names the state of the levels that the tile was made from: the same query with the same Rev has the same
 	// Data. "" without Keep.
 	Rev string
 	// Keep says that the tile was made from levels, so that it may be kept for as long as Maker.Rev gives its Rev.
@@ -164,7 +164,7 @@ func (r Range) Contains(t Tile) bool {
 	})
 }
 
-// Range tells where a collection has tiles, by its levels if there are some: only a question for a tile begins to
+// Range returns where a collection has tiles, by its levels if there are some: only a request for a tile begins to
 // make them. A collection that is not in the catalog gives store.ErrNotFound, one whose coordinates have no way to
 // the CRS of the set an error of kind problem.NotFound.
 func (m *Maker) Range(ctx context.Context, st store.Store, set *Set, collection string) (Range, error) {
@@ -199,7 +199,7 @@ func zoomed(r Range, c *store.Collection) Range {
 	return r
 }
 
-// Estimate tells where a collection has tiles as Range does before there are levels: all that Range tells of later
+// Estimate returns where a collection has tiles as Range does before there are levels: all that Range returns later
 // lie within. For errors see Range.
 func (m *Maker) Estimate(st store.Store, set *Set, collection string) (Range, error) {
 	c, _, err := layerOf(st.Catalog(), set, collection)
@@ -291,7 +291,7 @@ func (s *Set) finest() int {
 // unit is the width of a cell of Extent to a tile, in units of the CRS.
 func (s *Set) unit(z int) float64 { return s.cell * Cells / Extent / s.pow(z) }
 
-// estimate tells the range from the catalog alone. It reaches a little further than the extent, which is rounded and
+// estimate returns the range from the catalog alone. It reaches a little further than the extent, which is rounded and
 // of other edges than its image.
 func (s *Set) estimate(c *store.Collection) (Range, error) {
 	r := Range{First: s.first, Last: s.finest()}
@@ -328,7 +328,7 @@ func (s *Set) limit(r *Range, b orb.Bound) {
 }
 
 // Tile makes a tile, all of whose layers are of one state of the data. A collection that is not in the catalog gives
-// store.ErrNotFound. Data that change meanwhile give store.ErrChanged: asking again helps. The tile may lie outside
+// store.ErrNotFound. Data that change during the call give store.ErrChanged: a retry helps. The tile may lie outside
 // of Range, and is empty then.
 func (m *Maker) Tile(ctx context.Context, st store.Store, a Ask) (*Made, error) {
 	cat := st.Catalog()

@@ -79,7 +79,7 @@ func TestTileOfTheDemo(t *testing.T) {
 	}
 }
 
-// TestLevelsAreBegunByTilesAlone: a question where there are tiles makes none, and what it tells holds when they are
+// TestLevelsAreBegunByTilesAlone: asking where there are tiles builds none, and the result holds when they are
 // there.
 func TestLevelsAreBegunByTilesAlone(t *testing.T) {
 	t.Parallel()

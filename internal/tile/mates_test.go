@@ -51,7 +51,7 @@ func inner(layers mvt.Layers, name string) map[orb.Point]bool {
 	return out
 }
 
-// TestBordersOfLayersCoincideAtEveryZoom: whichever layer is asked for first, by itself or with the other.
+// TestBordersOfLayersCoincideAtEveryZoom: whichever layer is requested first, by itself or with the other.
 func TestBordersOfLayersCoincideAtEveryZoom(t *testing.T) {
 	t.Parallel()
 	st, set := demoStore(t), find(t, "WebMercatorQuad")
@@ -187,7 +187,7 @@ func tileNames(t *testing.T, m *tile.Maker, st store.Store, collection, filter s
 	return slices.Compact(names), made.Keep
 }
 
-// TestTilesFollowTheRowsOfADatabaseAtOnce: also of views and with row security, whose versions cannot be told; their
+// TestTilesFollowTheRowsOfADatabaseAtOnce: also of views and with row security, whose versions is unknown; their
 // tiles may not be kept.
 func TestTilesFollowTheRowsOfADatabaseAtOnce(t *testing.T) {
 	t.Parallel()

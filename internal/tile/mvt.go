@@ -159,7 +159,7 @@ func appendBytes[T string | []byte](dst []byte, number int, v T) []byte {
 	return append(dst, v...)
 }
 
-// add writes a feature with the geometry at hand.
+// add writes a feature with the current geometry.
 func (l *Layer) add(id uint64, kind int, tags []Tag) error {
 	l.tags = l.tags[:0]
 	for _, t := range tags {

@@ -36,7 +36,7 @@ type place struct {
 	order   uint32 // by importance
 }
 
-// Names of properties that tell importance, in lower case: those of which the smallest number is the most important,
+// Names of properties that express importance, in lower case: those of which the smallest number is the most important,
 // and those of which the largest is.
 var (
 	ranks   = []string{"rang", "rank", "scalerank", "labelrank", "min_zoom"}

@@ -21,7 +21,7 @@ import (
 // sideMagic begins a side file; the number changes when what is in it means something else.
 const sideMagic = "grense levels 5\n"
 
-// errSide reports a side file that cannot be used, so that it is made anew.
+// errSide reports a side file that cannot be used, so that it is rebuilt.
 var errSide = errors.New("tile: not a side file of this version")
 
 // summary is the end of a side file: what it holds, and where.
@@ -34,8 +34,8 @@ type summary struct {
 	Features    int
 	Unplaced    int // features that have no place on the grid
 	Coverage    bool
-	// so many of the last levels have no areas, for lack of memory: their tiles are made of the features as they are
-	// asked for
+	// so many of the last levels have no areas, for lack of memory: their tiles are made of the features on
+	// request
 	Live     int
 	Memory   int64 // that the making could take (Options)
 	Sections map[string]section
@@ -63,7 +63,7 @@ type sideWriter struct {
 
 	rough summary // First and Live of coarse levels
 
-	name  string // of the section under way
+	name  string // of the current section
 	start int64
 	crc   uint32
 }
@@ -86,7 +86,7 @@ func newSideWriter(path string) (*sideWriter, error) {
 	return s, err
 }
 
-// Write appends to the section under way.
+// Write appends to the current section.
 func (s *sideWriter) Write(b []byte) (int, error) {
 	s.at += int64(len(b))
 	s.crc = crc32.Update(s.crc, castagnoli, b)
@@ -136,7 +136,7 @@ func (s *sideWriter) finish() (*side, error) {
 	return &side{sum: s.sum, r: f, f: f}, nil
 }
 
-// coarse reads what was written so far, with its coarse levels for the levels of areas; these are not told of in the
+// coarse reads what was written so far, with its coarse levels for the levels of areas; these are not listed in the
 // end.
 func (s *sideWriter) coarse() (*side, error) {
 	sum := s.sum

@@ -16,11 +16,11 @@ type source struct {
 	st  store.Store // its levels are taken
 	in  reading     // its rows
 	old []string    // collections that have other rows than the archive was compared with
-	// of the rows of all layers in a snapshot of rows that may change at any moment; "": it cannot be told
+	// of the rows of all layers in a snapshot of rows that may change at any moment; "": it is unknown
 	version string
 }
 
-// layered is a layer that a tile is asked for, with what it is drawn from.
+// layered is a layer that a tile is requested, with what it is drawn from.
 type layered struct {
 	q        Query
 	c        *store.Collection
@@ -45,7 +45,7 @@ var (
 	errOldArchive = errors.New("tile: the archive may be of other rows")
 )
 
-// layers finds what a tile is asked for, and has levels begun. Collections without geometry have no move. The
+// layers finds what a tile is requested, and has levels begun. Collections without geometry have no move. The
 // archive, whose tiles are of one state, is taken for all layers or for none.
 func (m *Maker) layers(ctx context.Context, st store.Store, a Ask, from *Archive) ([]layered, error) {
 	cat, list := st.Catalog(), make([]layered, len(a.Layers))
@@ -142,7 +142,7 @@ func (m *Maker) Prepare(st store.Store) {
 	}
 }
 
-// tile makes a tile; from is the archive, if that is asked.
+// tile makes a tile; from is the archive, if it has the tile.
 func (m *Maker) tile(ctx context.Context, st store.Store, a Ask, from *Archive) (*Made, error) {
 	before, live, err := stamp(ctx, st)
 	if err != nil {
@@ -282,7 +282,7 @@ func (m *Maker) drawAll(ctx context.Context, from source, a Ask, list []layered)
 // enlarged is by how many levels the last of coarse levels are enlarged before a tile is made of its features.
 const enlarged = 2
 
-// layer adds a layer of a tile, and tells its hint.
+// layer adds a layer of a tile, and sets its hint.
 func (m *Maker) layer(ctx context.Context, from source, d drawing, x layered) (hint string, err error) {
 	if x.archived != nil {
 		a := m.o.Archive

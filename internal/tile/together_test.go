@@ -26,7 +26,7 @@ import (
 	"grense/internal/tile"
 )
 
-// written is a store into which somebody writes between two questions.
+// written is a store into which somebody writes between two queries.
 type written struct {
 	store.Store
 	asked func()
@@ -75,14 +75,14 @@ func (w writtenSnapshot) Fetch(
 	return w.Snapshot.Fetch(ctx, collection, rows, want, fn)
 }
 
-// writtenFile tells the state of a file, as the file does.
+// writtenFile returns the state of a file, as the file does.
 type writtenFile struct{ written }
 
 func (w writtenFile) State(ctx context.Context) (uint64, error) {
 	return w.Store.(store.Stated).State(ctx)
 }
 
-// writtenDatabase tells the mark of a database, as the database does.
+// writtenDatabase returns the mark of a database, as the database does.
 type writtenDatabase struct{ written }
 
 func (w writtenDatabase) Mark(ctx context.Context, collections ...string) (string, error) {
@@ -121,11 +121,11 @@ func twoTables(t *testing.T, w store.Writer) {
 type changing struct {
 	st   store.Store
 	next func()
-	// is called before each question to the store, which several may ask at once; nil: nothing is
+	// is called before each query to the store, concurrently; nil: nothing is
 	asked *atomic.Pointer[func()]
 }
 
-// before returns a function that calls what asked has.
+// before returns a function that calls the hook.
 func before(asked *atomic.Pointer[func()]) func() {
 	return func() {
 		if f := asked.Load(); f != nil {
@@ -184,7 +184,7 @@ func changingDatabase(t *testing.T) changing {
 func numbersIn(t *testing.T, m *tile.Maker, st store.Store, a tile.Ask) (list []float64) {
 	t.Helper()
 	made, err := m.Tile(t.Context(), st, a)
-	for n := 0; isChanged(err) && n < 5; n++ { // as the server asks again
+	for n := 0; isChanged(err) && n < 5; n++ { // as the server retries
 		made, err = m.Tile(t.Context(), st, a)
 	}
 	if err != nil {
@@ -201,7 +201,7 @@ func numbersIn(t *testing.T, m *tile.Maker, st store.Store, a tile.Ask) (list []
 	return slices.Compact(list)
 }
 
-// TestLayersOfATileAreOfOneState: whatever is written between which questions, with levels of some layers or of all,
+// TestLayersOfATileAreOfOneState: whatever is written between which queries, with levels of some layers or of all,
 // and whichever of them a filter chooses from.
 func TestLayersOfATileAreOfOneState(t *testing.T) {
 	t.Parallel()
@@ -291,7 +291,7 @@ func TestLayersOfATileBelowTheLevelsThatAreMadeAreOfOneState(t *testing.T) {
 }
 
 // TestLevelsOfSeveralLayersFollowTogether: while rows of a database change again and again, and with them the levels,
-// a tile never has one layer of before and another of after.
+// a tile never has one layer of the old version and another of the new.
 func TestLevelsOfSeveralLayersFollowTogether(t *testing.T) {
 	t.Parallel()
 	c := changingDatabase(t)

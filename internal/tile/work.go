@@ -25,7 +25,7 @@ type workKey struct{ collection, set string }
 // work is the making of levels, and what came of it. All is guarded by the Maker's mutex.
 type work struct {
 	levels *levels // nil: there are none yet
-	// of the collection's rows that the levels were seen to be of last (store.Snapshot.Revision); "": it cannot be told
+	// of the collection's rows that the levels were seen to be of last (store.Snapshot.Revision); "": it is unknown
 	version string
 	rough   rough
 	stamp   string // of the data that levels were made of or last compared with
@@ -46,7 +46,7 @@ type rough struct {
 	version, stamp string
 }
 
-// Progress tells what a Maker does.
+// Progress describes what a Maker does.
 type Progress struct {
 	Collection, Set string
 	Ready           bool  // tiles are made from levels
@@ -61,11 +61,11 @@ const retryAfter = time.Minute
 // retryLarge is the same where levels took too much memory, as they will again unless rows become fewer.
 const retryLarge = time.Hour
 
-// restAfter is how many times as long as comparing levels with their rows, and making them anew, has taken is rested
+// restAfter is how many times as long as comparing levels with their rows, and rebuilding them, has taken is rested
 // where rows go on to change.
 const restAfter = 10
 
-// Progress tells of all levels that were asked for.
+// Progress describes all levels that were requested.
 func (m *Maker) Progress() []Progress {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,8 +78,8 @@ func (m *Maker) Progress() []Progress {
 }
 
 // Rev names the state that tiles of these collections in a set are made from now, as Made.Rev does; while levels are
-// being made it is that of the data. It asks the store for no more than the version of its data, and begins no levels
-// that nobody has asked for a tile of.
+// being made it is that of the data. It reads from the store only the version of its data, and begins no levels
+// that no tile was requested of.
 func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
 	cat := st.Catalog()
 	var list []*store.Collection
@@ -95,7 +95,7 @@ func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
 		if x, ok := st.(store.Marked); ok {
 			rev, err = x.Mark(m.ctx, ids...)
 		}
-		if rev == "" || err != nil { // it cannot be told, and the tile is not kept
+		if rev == "" || err != nil { // it is unknown, and the tile is not kept
 			return "made from " + now
 		}
 		rev = versionPrefix(now + " " + rev)
@@ -107,7 +107,7 @@ func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
 		}
 		l, err := m.levels(m.ctx, st, set, c)
 		if err != nil || l == nil {
-			return "made from " + now // "" where it cannot be told, as the tile cannot then
+			return "made from " + now // "" where it is unknown, as the tile cannot then
 		}
 		rev += l.rev
 	}
@@ -144,7 +144,7 @@ func hintOf(hints []string) string {
 	return ""
 }
 
-// drawn adds what lies in the tile, from levels, and tells its hint.
+// drawn adds what lies in the tile, from levels, and sets its hint.
 func (d *drawing) drawn(ctx context.Context, in reading) (string, error) {
 	err := d.draw(ctx, in)
 	switch {
@@ -165,7 +165,7 @@ func (m *Maker) due(st store.Store, set *Set, c *store.Collection) {
 		w.due = true
 	}
 	m.mu.Unlock()
-	_, _ = m.levels(m.ctx, st, set, c) // begins it; the next question is told of errors
+	_, _ = m.levels(m.ctx, st, set, c) // begins it; the next request gets the error
 }
 
 // stamp names the state of the data; live says that rows may change without another stamp.
@@ -183,7 +183,7 @@ func stamp(ctx context.Context, st store.Store) (name string, live bool, err err
 	return name, live, nil
 }
 
-// want has the next question for levels make them.
+// want has the next request for levels build them.
 func (m *Maker) want(set *Set, c *store.Collection) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -195,8 +195,8 @@ func (m *Maker) want(set *Set, c *store.Collection) {
 // levels returns those of a collection; nil while they are being made, which is begun here where they are wanted, and
 // while nobody wants any.
 //
-// Whoever asks, levels are made once for each collection, set and state of the data, one after another, and after a
-// failure again in retryAfter. Where as many as Options.Queue are made or wait for that, another question begins them
+// Levels are built once for each collection, set and state of the data, one after another, and after a
+// failure again in retryAfter. Where as many as Options.Queue are made or wait for that, another request starts them
 // later. Where rows may change at any moment, all levels of a set that there are are made or compared with their rows
 // in one go, so that they are of one state.
 func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.Collection) (*levels, error) {
@@ -520,7 +520,7 @@ func (j *job) name(ctx context.Context, st reading) error {
 	return nil
 }
 
-// versionIn is the version of the rows of a collection in a snapshot; "" where it cannot be told.
+// versionIn is the version of the rows of a collection in a snapshot; "" where it is unknown.
 func versionIn(ctx context.Context, in reading, collection ...string) (string, error) {
 	snap, ok := in.(store.Snapshot)
 	if !ok {

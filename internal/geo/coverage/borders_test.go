@@ -57,7 +57,7 @@ func TestBordersAreTheEdgesThatTwoFeaturesHave(t *testing.T) {
 	}
 }
 
-// TestRingsAreTheirArcs: arcs in the order and the direction that RingArcs tells are the ring.
+// TestRingsAreTheirArcs: arcs in the order and the direction that RingArcs returns are the ring.
 func TestRingsAreTheirArcs(t *testing.T) {
 	t.Parallel()
 	l := build(t, 0.3, coverage.Whole, 1, patchwork(5, 6, 100)...)[0]

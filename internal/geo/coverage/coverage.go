@@ -287,7 +287,7 @@ func (b *Builder) next(ctx context.Context, segs []seg, i int) (*Level, []seg, e
 // settlings bounds how often small faces are settled: what is changed may make another one.
 const settlings = 4
 
-// settled settles small faces, and makes the graph anew where that changes it. Segs is memory for edges.
+// settled settles small faces, and rebuilds the graph where that changes it. Segs is memory for edges.
 func (b *Builder) settled(g *graph, segs []seg) (*graph, []seg) {
 	passes := 0
 	for passes < settlings {

@@ -58,7 +58,7 @@ func merged(list []orb.Geometry) orb.MultiPolygon {
 	return out
 }
 
-// layered makes levels of two layers, each of which is told apart.
+// layered makes levels of two layers, which are distinguished.
 func layered(t *testing.T, unit float64, n int, layers ...[]orb.Geometry) (out [][]*coverage.Level) {
 	t.Helper()
 	b := coverage.NewBuilder(coverage.Grid{Unit: unit}, coverage.Options{})

@@ -305,7 +305,7 @@ func (l *Level) area(refs []int32) (twice int64) {
 	return twice
 }
 
-// sortLoops tells which loops are holes, and of which. They do not cross: what lies in an even number of others is an
+// sortLoops finds which loops are holes, and of which. They do not cross: what lies in an even number of others is an
 // outer ring, else a hole of the smallest of them. Reports whether one ran the other way; it is turned.
 func (l *Level) sortLoops(loops []loop) (turned bool) {
 	slices.SortStableFunc(loops, func(a, b loop) int { return cmp.Compare(abs64(b.twice), abs64(a.twice)) })

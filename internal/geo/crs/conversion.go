@@ -24,7 +24,7 @@ const (
 type conversion struct {
 	method     method
 	lat0, lon0 float64    // of the natural or the false origin; of Polar Stereographic lat0 is a pole
-	scale      float64    // at the origin; 0: the parallels tell it, or the method has none
+	scale      float64    // at the origin; 0: it follows from the parallels, or the method has none
 	parallels  [2]float64 // standard parallels; 0: none
 	fe, fn     float64    // easting and northing of the origin
 }

@@ -37,7 +37,7 @@ func EnvelopeOf(b orb.Bound, from, to ID) (orb.Bound, error) {
 	if to.Geographic() {
 		return deg, nil
 	}
-	if to == WebMercator { // cut at the antimeridian, so that edges alone do not tell; its axes follow those of deg
+	if to == WebMercator { // cut at the antimeridian, so that edges alone do not suffice; its axes follow those of deg
 		return projected(deg, deg, forward(to.find().proj), to), nil
 	}
 	return projected(b, deg, f, to), nil

@@ -34,7 +34,7 @@ var shifted = map[int]string{
 }
 
 // Near returns the served system as which coordinates in a system of EPSG that is not served itself can be taken, and
-// a note that tells what that means; false when there is none.
+// a note that says what that means; false when there is none.
 func Near(epsg int) (id ID, note string, ok bool) {
 	if epsg == 4979 {
 		return CRS84, "EPSG:4979 (WGS 84 with heights) is taken as CRS84; heights are passed on as they are", true
@@ -67,7 +67,7 @@ func NorthFirst(epsg int) (north, known bool) {
 	return id.NorthFirst(), id != CRS84 && !id.Own() && id.Valid()
 }
 
-// nearNote tells of a system on a datum that is WGS 84 or ETRS89 only within some metres; "" for others.
+// nearNote describes a system on a datum that is WGS 84 or ETRS89 only within some metres; "" for others.
 func (id ID) nearNote() string {
 	if s := id.find(); s != nil && s.datum.off > 0.5 {
 		return fmt.Sprintf("%v is on %s, which is taken as WGS 84; positions may be off by up to two metres", id,
@@ -76,7 +76,7 @@ func (id ID) nearNote() string {
 	return ""
 }
 
-// FromEPSG returns the system as which coordinates in a system of EPSG are served. note tells what is not quite so;
+// FromEPSG returns the system as which coordinates in a system of EPSG are served. note says what is not exact;
 // wrong, why they are not served, with the cure for a file.
 func FromEPSG(code int) (id ID, note, wrong string) {
 	if id := ID(code); id != CRS84 && !id.Own() && id.Valid() {
@@ -93,7 +93,7 @@ func FromEPSG(code int) (id ID, note, wrong string) {
 	return 0, "", fmt.Sprintf("%s; transform the data, for example with %s -t_srs %v", why, how, to)
 }
 
-// Unserved tells why coordinates in a system of EPSG are not served, and the geographic system to which they are best
+// Unserved returns why coordinates in a system of EPSG are not served, and the geographic system to which they are best
 // transformed.
 func Unserved(code int) (why string, to ID) {
 	if name := shifted[code]; name != "" {

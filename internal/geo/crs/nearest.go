@@ -64,7 +64,7 @@ const (
 	// straight is by how much an edge may bend on the plane and be taken as straight: some centimetres, by which one
 	// of a kilometre bends.
 	straight = 1.5e-4 * 1.5e-4
-	// gentle is the length, and mild the distance from the position looked from, up to which how an edge bends tells
+	// gentle is the length, and mild the distance from the position looked from, up to which the bend of an edge decides
 	// how its halves do: some 600 km and 6,000 km.
 	gentle, mild = 0.1, 1
 	// polar is the latitude from which parallels bend more than lines on other maps.

@@ -47,7 +47,7 @@ var (
 	datumLines string
 )
 
-// register holds the systems by their codes. Lines of systems are read when they are asked for.
+// register holds the systems by their codes. Lines of systems are read when they are requested.
 type register struct {
 	datums map[int]*datum
 	lines  map[ID][]string // code, e or n for the first axis, code of the datum, method, parameters, name

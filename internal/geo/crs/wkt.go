@@ -8,7 +8,7 @@ import (
 )
 
 // FromText identifies a system by its well-known text, as a .prj or a GeoPackage has it: by its code, or where it
-// states none by its datum, method and parameters. Axes are taken as x before y. note tells what is not quite so;
+// states none by its datum, method and parameters. Axes are taken as x before y. note says what is not exact;
 // wrong, why it is not served, with the cure.
 func FromText(text string) (id ID, note, wrong string) {
 	w, ok := parseWKT(text)
@@ -76,7 +76,7 @@ func shorten(s string) string {
 	return s
 }
 
-// datumNames are names of datums in well-known text besides those that datums.txt tells, by the code of the
+// datumNames are names of datums in well-known text besides those in datums.txt, by the code of the
 // geographic system.
 var datumNames = map[string]int{
 	"WGS84": 4326, "WORLD_GEODETIC_SYSTEM_1984": 4326, "RESEAU_GEODESIQUE_FRANCAIS_1993": 4171, "ETRF2000_PL": 9702,
@@ -114,7 +114,7 @@ func (w wkt) datum() *datum {
 	return found
 }
 
-// unit tells whether the unit is so many radians, or metres, or is not stated.
+// unit reports whether the unit is so many radians, or metres, or is not stated.
 func (w wkt) unit(perUnit float64) bool {
 	u, ok := w.find("UNIT", "ANGLEUNIT", "LENGTHUNIT")
 	if !ok {

@@ -18,7 +18,7 @@ type Builder struct {
 	x       Index
 	limit   int64
 	feature int32
-	ring    []uint32 // first vertices of the edges of the part at hand
+	ring    []uint32 // first vertices of the edges of the current part
 }
 
 // NewBuilder returns a Builder of an index of at most so many bytes, of a layer that back brings to CRS84. What it

@@ -123,7 +123,7 @@ func TestIndexFindsWhatTheFilterFinds(t *testing.T) {
 	}
 }
 
-// TestIndexOfRealLayersFindsWhatTheFilterFinds asks for vertices, middles of edges and places beside them.
+// TestIndexOfRealLayersFindsWhatTheFilterFinds looks up vertices, middles of edges and places beside them.
 func TestIndexOfRealLayersFindsWhatTheFilterFinds(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -259,7 +259,7 @@ func scattered(areas []orb.Geometry, r *rand.Rand, n int) []orb.Point {
 }
 
 // BenchmarkAppend looks up random places in the boxes of municipalities. 357 of Norway (Kommuner-M, 84,349
-// positions): see CONTRIBUTING.md.
+// positions): see docs/reference/performance.md.
 func BenchmarkAppend(b *testing.B) {
 	for _, name := range []string{"norway/robhop-2024/Kommuner-M.geojson.gz", "france/france-communes-2018.geojsonl.gz"} {
 		b.Run(strings.TrimSuffix(filepath.Base(name), ".gz"), func(b *testing.B) {

@@ -240,7 +240,7 @@ func (x *Index) corner(p orb.Point) corner {
 	return corner{p, onSphere(orb.Point{lon, lat}), lon, math.Abs(math.Tan(lat * math.Pi / 180))}
 }
 
-// positions appends those of a run on the sphere, with some of its long edges, and tells how far from these the edges
+// positions appends those of a run on the sphere, with some of its long edges, and returns how far from these the edges
 // may lead.
 func (x *Index) positions(dst [][3]float64, r run) (out [][3]float64, pad float64) {
 	const long = 1e-2

@@ -82,7 +82,7 @@ func agree(t *testing.T, areas []orb.Geometry, points []orb.Point, got, want []p
 	}
 }
 
-// onBorder tells by exact arithmetic whether a place is on the border of an area.
+// onBorder reports by exact arithmetic whether a place is on the border of an area.
 func onBorder(g orb.Geometry, p orb.Point) bool {
 	polygons, ok := g.(orb.MultiPolygon)
 	if one, single := g.(orb.Polygon); single {
@@ -111,7 +111,7 @@ func onBorder(g orb.Geometry, p orb.Point) bool {
 	return false
 }
 
-const atOnce = 1_000_000 // places that another program is asked for at once
+const atOnce = 1_000_000 // places that another program is requested at once
 
 func TestPostGISFindsTheSameAreas(t *testing.T) {
 	t.Parallel()

@@ -85,7 +85,7 @@ type straightener struct {
 	dst   []byte
 	chord float64
 	left  int
-	line  []float64 // x, y, z of the curve under way
+	line  []float64 // x, y, z of the current curve
 }
 
 // straight is the type that is written for k; 0 for one that has none.
@@ -203,7 +203,7 @@ func (s *straightener) position(x, y, h float64, z bool) {
 	}
 }
 
-// flush writes the curve under way.
+// flush writes the current curve.
 func (s *straightener) flush(z bool) error {
 	s.dst = AppendCount(s.dst, len(s.line)/3)
 	for i := 0; i < len(s.line); i += 3 {

@@ -17,7 +17,7 @@ type Reader struct {
 	z      bool
 }
 
-// NewReader reads b, which must not change meanwhile.
+// NewReader reads b, which must not change while the Reader is used.
 func NewReader(b []byte) Reader { return Reader{b: b} }
 
 // Header reads the start of a geometry. The type may be one that is known by name only.
@@ -245,7 +245,7 @@ func (r *Reader) walk(k Kind, depth int, fn func(Run) bool) (bool, error) {
 	return err == nil, err
 }
 
-// Info is what Check tells of a geometry.
+// Info is what Check finds in a geometry.
 type Info struct {
 	Kind      Kind
 	HasZ      bool // by the outer header
@@ -253,7 +253,7 @@ type Info struct {
 	Bound     orb.Bound // EmptyBound without positions
 }
 
-// Check reads all of b and tells whether it is a geometry: the one answer that counts. It allocates nothing but its
+// Check reads all of b and reports whether it is a geometry: the one answer that counts. It allocates nothing but its
 // error.
 func Check(b []byte) (Info, error) {
 	r := Reader{b: b}

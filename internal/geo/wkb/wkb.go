@@ -6,7 +6,7 @@
 // types that its own allows, nested at most MaxDepth deep, whose ordinates x and y are numbers of at most
 // MaxOrdinate. A point whose x and y are both NaN is empty. Heights that are no such numbers are no heights; measures
 // are not looked at. Bytes after the geometry are ignored. All else is ErrInvalid: no geometry, which is served as
-// null and found by no spatial predicate. Check tells.
+// null and found by no spatial predicate. Check decides.
 //
 // Readers of stored bytes walk them by Walk or, where the structure matters, by a Reader. Both find every fault of
 // structure on their way; neither looks at numbers, which Check has done where the bytes came in.
@@ -58,7 +58,7 @@ const (
 )
 
 // Types that are known by name only: a header of theirs is read, what follows is a KindError. Kind.Curved and
-// Kind.Straight tell for which of them lines can stand.
+// Kind.Straight report which of them lines can replace.
 const (
 	CircularString Kind = 8 + iota
 	CompoundCurve

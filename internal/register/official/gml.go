@@ -47,7 +47,7 @@ type gmlReader struct {
 	refused   func(line int, id string, r *refusal) error
 }
 
-// isPlaceSpace tells the namespaces of the products.
+// isPlaceSpace returns the namespaces of the products.
 func isPlaceSpace(uri string) bool {
 	return strings.Contains(uri, "/StedsnavnForVanligBruk/") || strings.Contains(uri, "/produktspesifikasjon/Stedsnavn/")
 }
@@ -362,7 +362,7 @@ func (g *gmlReader) unit(b *builder, at int) {
 	)
 }
 
-// positions are the properties that hold geometry, the one that tells most first. A place has one of them.
+// positions are the properties that hold geometry, the one that says most first. A place has one of them.
 var positions = [...]string{
 	"omraade",
 	"multiomraade",

@@ -102,7 +102,7 @@ type Import struct {
 
 // Read reads files of the official products: GML, and rows in CSV, GeoJSON or a GeoPackage; each also packed with
 // gzip or in a zip archive. What is wrong with single places is reported, not returned; where it refuses all, the
-// error is ingest.ErrRefused and the report tells why. Memory does not grow with the files but for different unknown
+// error is ingest.ErrRefused and the report says why. Memory does not grow with the files but for different unknown
 // codes. The order of the files makes no difference to what is written. The import is never nil, and must be closed.
 func Read(ctx context.Context, files []string, o Options) (*Import, error) {
 	im := &Import{options: o, files: files, groups: map[string]int{}}
@@ -212,7 +212,7 @@ func (im *Import) file(ctx context.Context, at int, name string) (err error) {
 	return nil
 }
 
-// progress tells how far a file is, done of size bytes of it.
+// progress returns how far a file is, done of size bytes of it.
 func (im *Import) progress(at int, done, size int64) {
 	if im.options.Progress == nil || size == 0 {
 		return
@@ -224,7 +224,7 @@ func (im *Import) progress(at int, done, size int64) {
 	im.options.Progress(im.before+int64(float64(done)/float64(size)*float64(whole)), im.total)
 }
 
-// fault counts a fault in its group and tells it.
+// fault counts a fault in its group and reports it.
 func (im *Import) fault(what string, f ingest.Fault) {
 	if f.Action == ingest.Refused {
 		im.Report.Refused++

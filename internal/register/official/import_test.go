@@ -116,7 +116,7 @@ func positionsOf(t *testing.T, r *registertest.Recording) map[int64]orb.Geometry
 	return out
 }
 
-// near tells whether two geometries are of one kind and equal to a millimetre.
+// near reports whether two geometries are of one kind and equal to a millimetre.
 func near(a, b orb.Geometry) bool {
 	var list [2][]orb.Point
 	for i, g := range []orb.Geometry{a, b} {
@@ -533,7 +533,7 @@ func TestImportRefusesFiles(t *testing.T) {
 	}
 }
 
-// What a message tells of a file is short, and steers no terminal.
+// What a message says about a file is short, and steers no terminal.
 func TestImportFaultsArePrintable(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a.zip")

@@ -191,7 +191,7 @@ func (b *builder) code(list, s string, required bool) string {
 	return s
 }
 
-// wellFormed tells whether a text can be a code.
+// wellFormed reports whether a text can be a code.
 func wellFormed(s string) bool {
 	for _, r := range s {
 		if r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {

@@ -65,7 +65,7 @@ type rowReader struct {
 	missing []string          // properties that the file lacks and that have a default
 }
 
-// seen tells what the file has; properties may differ from feature to feature.
+// seen describes what the file has; properties may differ from feature to feature.
 func (r *rowReader) seen(name string) string {
 	key, ok := r.columns[name]
 	if ok {
