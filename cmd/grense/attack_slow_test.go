@@ -103,24 +103,29 @@ func TestAttackSlowTiles(t *testing.T) {
 	}}.attack(t, s, "tiles")
 }
 
-// TestAttackSlowestReaders: readers slower than limits.slowest see the end of the connection within 16 seconds.
+// TestAttackSlowestReaders: readers who stand still, or are slower than limits.slowest, see the end of the connection soon.
 func TestAttackSlowestReaders(t *testing.T) {
 	attack(t)
 	s := serve(t, []string{"GRENSE_AUTH=open"}, layersFile(t, 1, 200_000, 1))
 	var all sync.WaitGroup
 	var mu sync.Mutex
-	worst := time.Duration(0)
-	for _, path := range []string{"/collections/lag_0/items?limit=10000", "/collections/lag_0/download?f=geojsonseq", "/collections/lag_0/items?limit=10000&f=csv"} {
-		for _, speed := range []int{1 << 10, 2 << 10, 3 << 10} {
+	worst := map[bool]time.Duration{}
+	for _, path := range []string{"/collections/lag_0/items?limit=10000", "/collections/lag_0/download?f=geojsonseq"} {
+		for _, speed := range []int{0, 1 << 10, 2 << 10, 3 << 10} {
 			all.Go(func() {
-				took, read, err := s.endOf(t, path, speed)
+				still := time.Duration(0)
+				if speed == 0 {
+					still = 15500 * time.Millisecond
+				}
+				took, read, err := s.endOf(t, path, speed, still)
 				t.Logf("%s at %d bytes a second: %d bytes, ended after %v, %v", path, speed, read, took, err)
 				mu.Lock()
 				defer mu.Unlock()
-				worst = max(worst, took)
+				worst[speed > 0] = max(worst[speed > 0], took)
 			})
 		}
 	}
 	all.Wait()
-	figure(t, "readers of 1, 2 and 3 KiB in a second of long answers: until they see the end", worst, 16*time.Second)
+	figure(t, "readers who stand still within long answers: until they see the end", worst[false], 16*time.Second)
+	figure(t, "readers of 1, 2 and 3 KiB in a second, until they see the end", worst[true], 40*time.Second)
 }

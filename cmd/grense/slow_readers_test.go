@@ -15,16 +15,16 @@ func TestReadersWhoStandStillSeeTheEnd(t *testing.T) {
 	t.Parallel()
 	s := serve(t, []string{"GRENSE_LIMITS_WRITE_TIMEOUT=500ms", "GRENSE_AUTH=open"}, layersFile(t, 1, 60_000, 1))
 	for _, path := range []string{"/collections/lag_0/items?limit=10000", "/collections/lag_0/download?f=geojsonseq"} {
-		took, read, err := s.endOf(t, path, 0)
+		took, read, err := s.endOf(t, path, 0, 2*time.Second)
 		if !errors.Is(err, syscall.ECONNRESET) || read > 256<<10 {
 			t.Errorf("%s: %d bytes after %v, %v", path, read, took, err)
 		}
 	}
 }
 
-// endOf reads an answer at so many bytes in a second, or nothing for two seconds where that is 0, until the connection ends. It returns how long
-// after the first byte that was, and what was read until then.
-func (s *serving) endOf(t *testing.T, path string, speed int) (took time.Duration, read int, err error) {
+// endOf reads the first byte of an answer, stands still, and reads on at so many bytes in a second, or as fast as they come where that is 0, until the
+// connection ends. It returns how long after the first byte that was, and what was read until then.
+func (s *serving) endOf(t *testing.T, path string, speed int, still time.Duration) (took time.Duration, read int, err error) {
 	t.Helper()
 	c, err := net.Dial("tcp", s.addr)
 	if err != nil {
@@ -37,9 +37,7 @@ func (s *serving) endOf(t *testing.T, path string, speed int) (took time.Duratio
 	b := make([]byte, 1<<10)
 	_, err = c.Read(b[:1])
 	start := time.Now()
-	if speed == 0 {
-		time.Sleep(2 * time.Second)
-	}
+	time.Sleep(still)
 	c.SetReadDeadline(start.Add(patience))
 	for err == nil {
 		var n int
