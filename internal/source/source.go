@@ -104,6 +104,10 @@ func progress(log *slog.Logger) func(layer string, done, total int) {
 			return
 		}
 		last = time.Now()
+		if layer == "" {
+			log.Info("reading the source for the first time", "layers", done, "total", total)
+			return
+		}
 		log.Info("reading the source for the first time", "layer", layer, "done", done, "total", total)
 	}
 }

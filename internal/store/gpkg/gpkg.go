@@ -30,10 +30,10 @@ import (
 
 // Options says how a file is opened. DataDir is needed; the rest may be zero.
 type Options struct {
-	DataDir  string                    // folder for side files; made where missing
-	Settings map[string]store.Settings // by layer name, or by the collection id that the name gives
-	Logger   *slog.Logger              // nil: none
-	Progress func(layer string, done, total int)
+	DataDir  string                              // folder for side files; made where missing
+	Settings map[string]store.Settings           // by layer name, or by the collection id that the name gives
+	Logger   *slog.Logger                        // nil: none
+	Progress func(layer string, done, total int) // of the rows of a layer, or of the layers where layer is empty; nil: nobody is told
 	// NarrowFrom is how large, in bytes, geometries must be on average for a copy of the other columns in the side file. Defaults to 256.
 	NarrowFrom int
 	Caches     *cache.Group // takes the caches of the store; nil: none
@@ -198,7 +198,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	}
 	defer r.release()
 	return r.explain(r.signs.use(ctx, func(c *conn) error {
-		_, err := c.one("SELECT count(*) FROM main.gpkg_contents")
+		_, err := c.one("PRAGMA main.schema_version")
 		return err
 	}))
 }

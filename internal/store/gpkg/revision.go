@@ -208,7 +208,7 @@ func (s *Store) loadOnce(ctx context.Context) (r *revision, err error) {
 		return nil, src.explain(err)
 	}
 	r, err = s.loadFrom(ctx, src, f)
-	if err = errors.Join(err, f.survey.close()); err != nil {
+	if err != nil {
 		if !src.named() {
 			err = fmt.Errorf("%w: %w", errReplaced, err) // SQLite may have met the journal of the other file
 		}
@@ -222,7 +222,7 @@ type openedFile struct {
 	path   string
 	mode   mode
 	stamp  fileStamp
-	survey *conn // reads the layers in
+	survey *conn // of the pool, reads the layers in
 	pool   *pool
 	signs  *pool
 }
@@ -237,14 +237,15 @@ func (s *Store) openFile(src source, path string, m mode) (_ *openedFile, err er
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, f.survey.close(), f.pool.close(), f.signs.close())
+			err = errors.Join(err, f.pool.close(), f.signs.close())
 		}
 	}()
-	open := func() (*conn, error) { return s.reader(path, m, f.survey.encoding) }
-	if f.pool, err = newPool(s.options.MaxConns, open); err != nil {
-		return nil, err
+	f.survey.first = s.limitPages
+	if f.pool, err = newPool(s.options.MaxConns-1, func() (*conn, error) { return s.reader(path, m, f.survey.encoding) }); err != nil {
+		return nil, errors.Join(err, f.survey.close())
 	}
-	if f.signs, err = newPool(1, open); err != nil {
+	f.pool.add(f.survey)
+	if f.signs, err = newPool(1, func() (*conn, error) { return openAnother(path, m, f.survey.encoding) }); err != nil {
 		return nil, err
 	}
 	if !src.named() {
@@ -279,6 +280,12 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 		return nil, fmt.Errorf("gpkg: %s is an SQLite file but not a GeoPackage: it has no table gpkg_contents; convert it, for example "+
 			"with ogr2ogr -f GPKG out.gpkg %s", s.path, filepath.Base(s.path))
 	}
+	schemaNow, err := c.schema()
+	if err != nil {
+		return nil, err
+	}
+	c.survey = schemaNow
+	defer func() { c.survey = nil; c.exec("PRAGMA shrink_memory") }()
 	drafts, unserved, err := s.drafts(c)
 	if err != nil {
 		return nil, err
@@ -321,8 +328,8 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 			return nil, fmt.Errorf("gpkg: %w", err)
 		}
 	}
-	for _, p := range [...]*pool{f.pool, f.signs} {
-		if err := p.attach(side); err != nil {
+	if f.pool.attach(side); len(schemaNow.tables) < manyTables {
+		if err := f.pool.prepare(); err != nil {
 			return nil, err
 		}
 	}
@@ -339,6 +346,10 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 	return r, nil
 }
 
+// manyTables are so many that connections read the schema when they are first used. SQLite takes 0.3 ms and 30 KB for a table with the index and
+// the triggers that GDAL makes. If the side file is deleted meanwhile, these connections fail until the next reload.
+const manyTables = 2500
+
 // noLayer is why a file without refused layers serves nothing.
 const noLayer = "gpkg_contents lists no table of features or attributes, or the configuration hides all; add a layer, or set allow_empty"
 
@@ -353,13 +364,17 @@ func (s *Store) reader(path string, m mode, encoding string) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := s.options.PageCache; n > 0 {
-		kib := max(512, min(16<<10, n>>10/int64(s.options.MaxConns+1)))
-		if err := c.exec("PRAGMA cache_size=-" + strconv.FormatInt(kib, 10)); err != nil {
-			return nil, errors.Join(err, c.close())
-		}
-	}
+	c.first = s.limitPages
 	return c, nil
+}
+
+// limitPages bounds the pages that a connection keeps.
+func (s *Store) limitPages(c *conn) error {
+	kib := pageCache
+	if n := s.options.PageCache; n > 0 {
+		kib = strconv.FormatInt(max(512, min(16<<10, n>>10/int64(s.options.MaxConns+1))), 10)
+	}
+	return c.exec("PRAGMA cache_size=-" + kib)
 }
 
 // unserved are layers that no draft is made of.
@@ -385,6 +400,10 @@ func (s *Store) drafts(c *conn) (served []*draft, not unserved, err error) {
 		def := own[name]
 		drafts = append(drafts, &draft{contents: contents{table: def.Table, kind: "attributes"}, at: inSide, settings: s.settingsOf(def.Table), own: def})
 	}
+	texts, textsErr := readColumnTexts(c)
+	if textsErr != nil && !faulty(textsErr) {
+		return nil, not, textsErr
+	}
 	served = drafts[:0]
 	for i, d := range drafts {
 		name := d.contents.table
@@ -397,7 +416,7 @@ func (s *Store) drafts(c *conn) (served []*draft, not unserved, err error) {
 			continue
 		}
 		d.n = i
-		if err := d.check(c); faulty(err) {
+		if err := d.check(c, texts, textsErr); faulty(err) {
 			d.refuse("%s", unreadable(err))
 		} else if err != nil {
 			return nil, not, err
@@ -422,8 +441,8 @@ func (s *Store) configures(layer string) bool {
 	return byName || byID
 }
 
-// check refuses what is no table of features or attributes.
-func (d *draft) check(c *conn) (err error) {
+// check refuses what is no table of features or attributes. texts are those of readColumnTexts, or textsErr says why they cannot be read.
+func (d *draft) check(c *conn, texts map[string]map[string]columnText, textsErr error) (err error) {
 	if d.own != nil && foldedOtherwise(d.own.Properties, d.own.Relations) {
 		d.refuse(store.OldFold)
 		return nil
@@ -451,9 +470,10 @@ func (d *draft) check(c *conn) (err error) {
 		return nil
 	}
 	d.chooseGeometry(slices.DeleteFunc(d.geometries, func(g geometryColumn) bool { return hidden(g.geometry) }))
-	if d.texts, err = readColumnTexts(c, d.table.name); err != nil {
-		return err
+	if textsErr != nil {
+		return textsErr
 	}
+	d.texts = texts[lowered(d.table.name)]
 	if d.geometry != "" && !d.refused() {
 		col, ok := d.table.column(d.geometry)
 		if !ok {
@@ -526,7 +546,10 @@ func (s *Store) makeSide(ctx context.Context, path string, c *conn, drafts []*dr
 	if err != nil {
 		return err
 	}
-	for _, d := range drafts {
+	for i, d := range drafts {
+		if s.options.Progress != nil {
+			s.options.Progress("", i, len(drafts))
+		}
 		if d.refused() {
 			continue
 		}

@@ -91,23 +91,20 @@ type sideIndex struct {
 	w      *sideWriter
 	name   string // of the R-tree that is to be used, quoted, with schema
 	insert string // "" when the source has an R-tree already
-	miss   string
+	miss   string // table of rows without geometry, which the first of them makes
+	missed bool   // it is made
 	verify string // question to the source's R-tree, through c
 	c      *conn
 	trust  bool // our Writer made the source's R-tree; only its size is verified
 }
 
-// index prepares the tables of a layer: always one of rows without geometry, and an R-tree unless the source's own is complete.
+// index prepares an R-tree of a layer, unless the source's own is complete.
 func (w *sideWriter) index(c *conn, d *draft) (*sideIndex, error) {
 	n := strconv.Itoa(d.n)
-	miss := w.prefix + "nogeom_" + n
-	if err := w.c.exec("DROP TABLE IF EXISTS " + miss); err != nil {
+	x := &sideIndex{w: w, miss: w.prefix + "nogeom_" + n}
+	if err := w.c.exec("DROP TABLE IF EXISTS " + x.miss); err != nil {
 		return nil, err
 	}
-	if err := w.c.exec("CREATE TABLE " + miss + " (id INTEGER PRIMARY KEY)"); err != nil {
-		return nil, err
-	}
-	x := &sideIndex{w: w, miss: "INSERT INTO " + miss + " VALUES (?)"}
 	own, err := sourceIndex(c, d)
 	if err != nil {
 		return nil, err
@@ -174,7 +171,13 @@ func (x *sideIndex) missing(id int64) error {
 	if x == nil {
 		return nil
 	}
-	return x.w.c.exec(x.miss, id)
+	if !x.missed {
+		x.missed = true
+		if err := x.w.c.exec("CREATE TABLE " + x.miss + " (id INTEGER PRIMARY KEY)"); err != nil {
+			return err
+		}
+	}
+	return x.w.c.exec("INSERT INTO "+x.miss+" VALUES (?)", id)
 }
 
 // attach makes a side file readable from a connection as schema side, without locks, since nobody writes to it. A nil file is none.
@@ -188,7 +191,7 @@ func (f *sideFile) attach(c *conn) error {
 	return nil
 }
 
-// noGeom returns the table of rows without geometry.
+// noGeom returns the table of rows without geometry; there is none where every row has one.
 func (d *draft) noGeom() string { return d.at + "nogeom_" + strconv.Itoa(d.n) }
 
 func surveyTable(prefix string) string {

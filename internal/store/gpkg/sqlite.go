@@ -37,12 +37,14 @@ type conn struct {
 	c        *sqlite.Conn
 	stmts    map[string]*statement
 	clock    int64
-	still    bool          // the main database is opened as immutable
-	encoding string        // of the texts in the main database, as SQLite names it
-	state    int64         // of the main database when it was opened; see unchanged
-	pinned   *uint64       // the revision of the transaction that is held; nil: none is
-	halt     chan struct{} // closed to break off what c does; nil: not made yet
-	known    *schemaList   // see schema; nil: not read
+	still    bool              // the main database is opened as immutable
+	encoding string            // of the texts in the main database, as SQLite names it
+	state    int64             // of the main database when it was opened; see unchanged
+	pinned   *uint64           // the revision of the transaction that is held; nil: none is
+	halt     chan struct{}     // closed to break off what c does; nil: not made yet
+	known    *schemaList       // see schema; nil: not read
+	first    func(*conn) error // makes c ready for its first use, which reads the schema; nil: it is
+	survey   *schemaList       // what readTable looks names up in while all layers are read, since SQLite goes through all tables for each; nil: SQLite is asked
 	likes    likes
 	nodes    [][]byte                     // of R-trees, to be used again
 	blob     []byte                       // of a geometry, the same
@@ -70,13 +72,20 @@ func openConn(path string, m mode) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.exec("PRAGMA cache_size=-" + pageCache); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
 	if err := c.query("PRAGMA main.encoding", nil, func(r row) error { c.encoding = r.Text(0); return nil }); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }
 
-// openAnother opens a database whose texts are known to have an encoding. The schema is read when the connection is first asked for something.
+// pageCache bounds the pages that a connection keeps, in KiB: the 2 MB of SQLite hold too little of a national register.
+const pageCache = "16384"
+
+// openAnother opens a database whose texts are known to have an encoding. The schema is read when the connection is first asked for something, which for
+// thousands of tables takes a second and tens of megabytes.
 func openAnother(path string, m mode, encoding string) (*conn, error) {
 	flags, params := sqlite.OpenReadOnly, "mode=ro"
 	switch m {
@@ -93,9 +102,6 @@ func openAnother(path string, m mode, encoding string) (*conn, error) {
 	cn := &conn{c: c, stmts: map[string]*statement{}, still: m == immutable, encoding: encoding}
 	cn.boundValues(maxValue)
 	err = cn.exec("PRAGMA mmap_size=0")
-	if err == nil { // 16 MB of pages, an upper bound: the 2 MB of SQLite hold too little of a national register
-		err = cn.exec("PRAGMA cache_size=-16384")
-	}
 	if err == nil {
 		err = registerFunctions(cn)
 	}
@@ -513,25 +519,51 @@ type pool struct {
 // newPool opens all connections at once, so that nothing depends on files that are removed or replaced later. The caller verifies that
 // the name has not gone to another file meanwhile.
 func newPool(size int, open func() (*conn, error)) (*pool, error) {
-	p := &pool{turns: make(chan struct{}, size)}
+	p := &pool{turns: make(chan struct{}, size+1)}
 	for range size {
 		c, err := open()
 		if err != nil {
 			return nil, errors.Join(err, p.close())
 		}
-		p.all = append(p.all, c)
-		p.put(c)
+		p.add(c)
 	}
 	return p, nil
 }
 
-// attach makes a side file readable from all connections, which nobody uses yet.
-func (p *pool) attach(f *sideFile) error {
+// add adds a connection, which is used before the others: one beyond the size of the pool.
+func (p *pool) add(c *conn) {
+	p.all = append(p.all, c)
+	p.put(c)
+}
+
+// attach makes a side file readable from all connections, which nobody uses yet, once they are prepared.
+func (p *pool) attach(f *sideFile) {
 	for _, c := range p.all {
-		if err := f.attach(c); err != nil {
+		if first := c.first; f != nil {
+			c.first = func(c *conn) error { return errors.Join(first(c), f.attach(c)) }
+		}
+	}
+}
+
+// prepare prepares all connections, which nobody uses yet, so that nothing depends on files that are removed later.
+func (p *pool) prepare() error {
+	for _, c := range p.all {
+		if err := c.prepareFirst(); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// prepareFirst prepares a connection that has not been used.
+func (c *conn) prepareFirst() error {
+	if c.first == nil {
+		return nil
+	}
+	if err := c.first(c); err != nil {
+		return err
+	}
+	c.first = nil
 	return nil
 }
 
@@ -551,10 +583,14 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	last := len(p.idle) - 1
 	c := p.idle[last]
 	p.idle = p.idle[:last]
+	p.mu.Unlock()
+	if err := c.prepareFirst(); err != nil {
+		p.put(c)
+		return nil, err
+	}
 	return c, nil
 }
 

@@ -29,15 +29,24 @@ type tableColumn struct {
 // readTable returns nil when there is no such table.
 func readTable(c *conn, name string) (*table, error) {
 	t := &table{}
-	withRowid := false
-	err := c.query(`SELECT name, type, wr FROM pragma_table_list(?) WHERE schema = 'main'`, []any{name}, func(r row) error {
-		t.name, t.view, withRowid = r.Text(0), r.Text(1) == "view", r.Text(1) == "table" && !r.Bool(2)
-		return nil
-	})
-	if err != nil || t.name == "" {
-		return nil, err
+	withRowid, sure := false, false
+	if c.survey != nil {
+		t.name, t.view, sure = c.survey.find(name)
+		withRowid = sure && !t.view
 	}
-	err = c.query(`SELECT name, type, pk, "notnull" FROM pragma_table_xinfo(?) WHERE hidden <> 1`, []any{t.name}, func(r row) error {
+	if !sure {
+		err := c.query(`SELECT name, type, wr FROM pragma_table_list(?) WHERE schema = 'main'`, []any{name}, func(r row) error {
+			t.name, t.view, withRowid = r.Text(0), r.Text(1) == "view", r.Text(1) == "table" && !r.Bool(2)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if t.name == "" {
+		return nil, nil
+	}
+	err := c.query(`SELECT name, type, pk, "notnull" FROM pragma_table_xinfo(?) WHERE hidden <> 1`, []any{t.name}, func(r row) error {
 		t.columns = append(t.columns, tableColumn{r.Text(0), r.Text(1), int(r.Int(2)), r.Bool(3)})
 		return nil
 	})
@@ -91,7 +100,7 @@ func quote(name string) string { return sqlq.SQLite{}.Quote(name) }
 var usualIDs = [...]string{"fid", "ogc_fid", "objectid", "id"}
 
 // surveyRules names what surveys of this program know that those of older ones do not; side files of other rules are not used.
-const surveyRules = "unique keys, JSON"
+const surveyRules = "unique keys, JSON, few rows"
 
 // rowNumber as a key stands for the row id.
 const rowNumber = ""
@@ -190,20 +199,18 @@ func readContents(c *conn) ([]contents, error) {
 	if t, err := readTable(c, "gpkg_geometry_columns"); err != nil || t == nil {
 		return list, err
 	}
+	geometries := map[string][]geometryColumn{} // by the lowered name of their table
+	err = c.query(`SELECT g.column_name, g.geometry_type_name, g.z, g.srs_id, s.srs_name, s.organization, s.organization_coordsys_id, s.definition, g.table_name
+		FROM gpkg_geometry_columns g LEFT JOIN gpkg_spatial_ref_sys s ON s.srs_id = g.srs_id`, nil, func(r row) error {
+		of := lowered(r.Text(8))
+		geometries[of] = append(geometries[of], geometryColumn{r.Text(0), r.Text(1), r.Int(2) == 1,
+			srs{id: r.Int(3), name: r.Text(4), organization: r.Text(5), code: r.Int(6), definition: r.Text(7)}})
+		return nil
+	})
 	for i := range list {
-		l := &list[i]
-		err := c.query(`SELECT g.column_name, g.geometry_type_name, g.z, g.srs_id, s.srs_name, s.organization, s.organization_coordsys_id, s.definition
-			FROM gpkg_geometry_columns g LEFT JOIN gpkg_spatial_ref_sys s ON s.srs_id = g.srs_id WHERE lower(g.table_name) = lower(?)`,
-			[]any{l.table}, func(r row) error {
-				l.geometries = append(l.geometries, geometryColumn{r.Text(0), r.Text(1), r.Int(2) == 1,
-					srs{id: r.Int(3), name: r.Text(4), organization: r.Text(5), code: r.Int(6), definition: r.Text(7)}})
-				return nil
-			})
-		if err != nil {
-			return nil, err
-		}
+		list[i].geometries = geometries[lowered(list[i].table)]
 	}
-	return list, nil
+	return list, err
 }
 
 // geometryTypes are the GeoJSON names of GeoPackage geometry types (OGC 12-128r18, annex G).
@@ -222,38 +229,43 @@ type columnText struct {
 // jsonType is the media type of JSON in gpkg_data_columns.
 const jsonType = "application/json"
 
-// readColumnTexts reads the extension Schema (OGC 12-128r18, F.9) where it is used.
-func readColumnTexts(c *conn, tableName string) (map[string]columnText, error) {
+// readColumnTexts reads the extension Schema (OGC 12-128r18, F.9) where it is used: by lowered name of the table, then of the column in lower case.
+func readColumnTexts(c *conn) (map[string]map[string]columnText, error) {
 	if t, err := readTable(c, "gpkg_data_columns"); err != nil || t == nil {
 		return nil, err
 	}
-	texts := map[string]columnText{}
-	constraint := map[string]string{}
-	err := c.query(`SELECT column_name, coalesce(title, name), description, constraint_name, mime_type FROM gpkg_data_columns WHERE lower(table_name) = lower(?)`,
-		[]any{tableName}, func(r row) error {
-			name := strings.ToLower(r.Text(0))
-			texts[name] = columnText{title: r.Text(1), description: r.Text(2), json: strings.EqualFold(r.Text(4), jsonType)}
-			if !r.Null(3) {
-				constraint[name] = r.Text(3)
-			}
-			return nil
-		})
+	type place struct{ table, column string }
+	texts := map[string]map[string]columnText{}
+	constraint := map[place]string{}
+	err := c.query(`SELECT table_name, column_name, coalesce(title, name), description, constraint_name, mime_type FROM gpkg_data_columns`, nil, func(r row) error {
+		at := place{lowered(r.Text(0)), strings.ToLower(r.Text(1))}
+		if texts[at.table] == nil {
+			texts[at.table] = map[string]columnText{}
+		}
+		texts[at.table][at.column] = columnText{title: r.Text(2), description: r.Text(3), json: strings.EqualFold(r.Text(5), jsonType)}
+		if !r.Null(4) {
+			constraint[at] = lowered(r.Text(4))
+		}
+		return nil
+	})
 	if err != nil || len(constraint) == 0 {
 		return texts, err
 	}
 	if t, err := readTable(c, "gpkg_data_column_constraints"); err != nil || t == nil {
 		return texts, err
 	}
-	for name, rule := range constraint {
-		x := texts[name]
-		err := c.query(`SELECT value FROM gpkg_data_column_constraints WHERE lower(constraint_name) = lower(?) AND constraint_type = 'enum' ORDER BY rowid`,
-			[]any{rule}, func(r row) error { x.enum = append(x.enum, r.Text(0)); return nil })
-		if err != nil {
-			return nil, err
-		}
-		texts[name] = x
+	enums := map[string][]string{}
+	err = c.query(`SELECT constraint_name, value FROM gpkg_data_column_constraints WHERE constraint_type = 'enum' ORDER BY rowid`, nil, func(r row) error {
+		name := lowered(r.Text(0))
+		enums[name] = append(enums[name], r.Text(1))
+		return nil
+	})
+	for at, name := range constraint {
+		x := texts[at.table][at.column]
+		x.enum = enums[name]
+		texts[at.table][at.column] = x
 	}
-	return texts, nil
+	return texts, err
 }
 
 func textOf(s string) store.Text {

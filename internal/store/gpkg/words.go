@@ -55,7 +55,7 @@ func (d *definition) wordColumns() []string {
 func (d *draft) indexWords(ctx context.Context, c *conn, side *sideWriter, sv *survey) error {
 	cols, id, n := d.wordColumns(sv), d.rowid(sv), strconv.Itoa(d.n)
 	text, words := side.prefix+"text_"+n, side.prefix+"words_"+n
-	if len(cols) == 0 || id == "" {
+	if len(cols) == 0 || id == "" || side.prefix == "" && sv.Count < fewRows {
 		return nil
 	}
 	cols = cols[:min(len(cols), store.MaxSearched)]
@@ -92,6 +92,10 @@ func (d *draft) indexWords(ctx context.Context, c *conn, side *sideWriter, sv *s
 		side.c.exec("CREATE VIRTUAL TABLE "+words+" USING fts5("+list+", content='"+text+"', content_rowid='id', columnsize=0, detail=none, tokenize='ascii', prefix='1 2 3')"),
 		side.c.exec("INSERT INTO "+words+"("+words+") VALUES ('rebuild')"))
 }
+
+// fewRows are so few that they are read as soon as an index of words would be, which takes seven tables. Files of thousands of small layers
+// would take seconds to open.
+const fewRows = 500
 
 // setWords lets the compiler use the index of words when it is over what q searches.
 func (d *draft) setWords(l *layer) {
