@@ -13,11 +13,11 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestAttackWholeDownloadsFromPostGIS downloads 300,000 places from a database in every format and tells memory above that of the idle server. A reader
+// TestAttackWholeDownloadsFromPostGIS downloads a large register from a database in every format and tells memory above that of the idle server. A reader
 // who stops holds no connection, and has what was there when it began.
 func TestAttackWholeDownloadsFromPostGIS(t *testing.T) {
 	attack(t)
-	file := generated(t, 300_000)
+	file := largeRegister(t)
 	var cluster storetest.Cluster
 	t.Cleanup(cluster.Stop)
 	address := cluster.Database(t)

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// TestAttackWholeDownloads downloads 300,000 places in every format and tells memory above that of the idle server, and for the formats that stream
+// TestAttackWholeDownloads downloads a large register in every format and tells memory above that of the idle server, and for the formats that stream
 // the features in a second of processor time.
 func TestAttackWholeDownloads(t *testing.T) {
 	attack(t)
-	file := generated(t, 300_000)
+	file := largeRegister(t)
 	for _, f := range []struct {
 		name    string
 		streams bool

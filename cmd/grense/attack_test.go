@@ -123,12 +123,18 @@ func (a *asker) beside(ctx context.Context, path string, pause time.Duration) (t
 // serveCommunes serves the communes of France.
 func serveCommunes(t *testing.T, settings ...string) *serving {
 	t.Helper()
+	return serve(t, settings, communesOfFrance(t))
+}
+
+// communesOfFrance is a file of the communes of France.
+func communesOfFrance(t *testing.T) string {
+	t.Helper()
 	source := sharedtest.Path(t, "data", "france", "france-communes-2018.geojsonl.gz")
-	return serve(t, settings, fixture(t, "communes.gpkg", func(path string) {
+	return fixture(t, "communes.gpkg", func(path string) {
 		if out, err := program(t, t.Context(), t.TempDir(), "import", source, "--collection", "communes", "--into", path).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %.500s", err, out)
 		}
-	}))
+	})
 }
 
 // generated is a register of so many places.
