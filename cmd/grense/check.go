@@ -236,18 +236,17 @@ func printUnrecorded(w io.Writer, cfg config.Config, cat *store.Catalog) {
 // printUnmarked lists the collections whose responses are not cached, since the server does not know whether their
 // rows have changed; where one does, none is sent again, of any collection.
 func printUnmarked(ctx context.Context, w io.Writer, st store.Store) error {
-	m, ok := st.(store.Marked)
-	if !ok {
+	cat := st.Catalog()
+	if !cat.Live {
 		return nil
 	}
-	cat := st.Catalog()
 	var unknown []string
 	for _, c := range cat.Collections {
-		mark, err := m.Mark(ctx, c.ID)
+		v, err := st.Version(ctx, c.ID)
 		if err != nil {
 			return err
 		}
-		if mark == "" {
+		if v == "" {
 			unknown = append(unknown, c.ID)
 		}
 	}

@@ -32,7 +32,7 @@ import (
 // Options are what a Recorder works with.
 type Options struct {
 	Store store.Store          // whose catalog says what is public, and, where it can, the state of the data
-	From  store.Snapshotter    // what is read
+	From  store.Store          // what is read
 	Kept  *state.DB            // prepared
 	Log   *slog.Logger         // nil: none
 	Most  int                  // features of a collection that is recorded without being asked for
@@ -149,19 +149,11 @@ func (r *Recorder) Look(ctx context.Context) (read bool, err error) {
 
 // state names the state of a collection: to this process, and to all that use the data, where it has such a name. "" for what cannot be told.
 func (r *Recorder) state(ctx context.Context, cat *store.Catalog, id string) (own, lasting string, err error) {
-	switch s := r.From.(type) {
-	case store.Stated:
-		n, err := s.State(ctx)
-		lasting = cat.Version + "/" + strconv.FormatUint(n, 36)
-		return lasting, lasting, err
-	case store.Marked:
-		mark, err := s.Mark(ctx, id)
-		if mark == "" {
-			return "", "", err
-		}
-		return cat.Version + "/" + mark, "", err
+	v, err := r.From.Version(ctx, id)
+	if own = string(v); cat.Live { // any transaction makes another one
+		return own, "", err
 	}
-	return "", "", nil
+	return own, own, err
 }
 
 // collection records one collection, and reports whether it was read.

@@ -51,10 +51,10 @@ func find[H any](
 		return api.Answer{}, &api.Refusal{Faults: c.faults}
 	}
 	state := s.store.Catalog()
-	var number uint64
-	if stated, ok := s.store.(store.Stated); ok && f.InkluderGeometri { // which may be of other records than the hits
+	var version store.Version // of a file, whose geometries may be of other records than the hits
+	if f.InkluderGeometri && !state.Live {
 		var err error
-		if number, err = stated.State(ctx); err != nil {
+		if version, err = s.store.Version(ctx); err != nil {
 			return api.Answer{}, classify(err)
 		}
 	}
@@ -72,7 +72,7 @@ func find[H any](
 	if err != nil || len(rows) == 0 {
 		return api.Answer{}, err
 	}
-	r := &reader[H]{s: s, state: state, number: number, kind: k, op: c.op, flags: f, rows: rows}
+	r := &reader[H]{s: s, state: state, version: version, kind: k, op: c.op, flags: f, rows: rows}
 	if f.InkluderGeometri && k.place != nil {
 		if err := r.geometries(); err != nil {
 			return api.Answer{}, err
@@ -142,15 +142,15 @@ func (s *Service) check(collection string, filter cql2.Expr) (cql2.Expr, error) 
 
 // reader reads the hits of one answer, batch by batch.
 type reader[H any] struct {
-	s      *Service
-	state  *store.Catalog // that rows were read from
-	number uint64         // of the state of the data then; 0: not known
-	kind   *kind[H]
-	op     string
-	flags  api.Flags
-	rows   []store.Row // of the hits to come
-	hits   []H         // the batch; reused for the next one
-	filler filler[H]
+	s       *Service
+	state   *store.Catalog // that rows were read from
+	version store.Version  // of the data then; "": not known
+	kind    *kind[H]
+	op      string
+	flags   api.Flags
+	rows    []store.Row // of the hits to come
+	hits    []H         // the batch; reused for the next one
+	filler  filler[H]
 
 	wkt    *feature.Geometry // nil: no geometry is requested
 	own    bool              // the records have the geometry themselves; else the place has
@@ -194,8 +194,8 @@ func (r *reader[H]) next(ctx context.Context) (api.Hits, error) {
 	if err := r.s.still(r.state); err != nil {
 		return nil, err
 	}
-	if r.number != 0 {
-		if now, err := r.s.store.(store.Stated).State(ctx); err != nil || now != r.number {
+	if r.version != "" {
+		if now, err := r.s.store.Version(ctx); err != nil || now != r.version {
 			return nil, classify(cmp.Or(err, fmt.Errorf("placename: the data were written to: %w", store.ErrChanged)))
 		}
 	}

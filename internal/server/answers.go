@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"hash/maphash"
 	"net/http"
 	"slices"
@@ -42,8 +41,8 @@ type answerKey struct {
 
 // keptAnswer is an answer as it goes out. It is immutable, but for its readers.
 type keptAnswer struct {
-	state  string // of all data
-	day    string // in the zone of the data
+	state  store.Version // of all data
+	day    string        // in the zone of the data
 	header fields
 	etag   string // "": none
 	body   []byte
@@ -56,12 +55,13 @@ type keptAnswer struct {
 
 // keeping is what a call knows of the answer that it makes, when that is to be kept.
 type keeping struct {
-	key        answerKey
-	state, day string
-	body       []byte // up to the time of the request, where stamped; else nil
-	stamped    bool
-	gz         feature.Member
-	once       bool // it is for those who wait, and not kept then
+	key     answerKey
+	state   store.Version
+	day     string
+	body    []byte // up to the time of the request, where stamped; else nil
+	stamped bool
+	gz      feature.Member
+	once    bool // it is for those who wait, and not kept then
 }
 
 // answerShards is into how many parts the cache is divided.
@@ -138,20 +138,20 @@ func (c *Call) searched(path, body, media string, made func() error) error {
 }
 
 // of reports whether the answer is that of a state of the data and of a day; a nil one is of none.
-func (a *keptAnswer) of(state, day string) bool {
+func (a *keptAnswer) of(state store.Version, day string) bool {
 	return a != nil && a.state == state && a.day == day
 }
 
 // stateOfAll returns the version of all data that are served. Where one collection has none, as a view, it is the version of those that the
 // response depends on; "" if these have none.
-func (c *Call) stateOfAll() (state string, err error) {
-	if state, err = c.stateOf(c.served()); err != nil {
+func (c *Call) stateOfAll() (state store.Version, err error) {
+	if state, err = c.dataVersion(); err != nil {
 		return "", err
 	}
 	c.s.answers.saw(c.cat, state)
 	if state == "" {
 		if ids := c.dependencies(); ids != nil {
-			return c.stateOf(ids)
+			return c.dataVersion(ids...)
 		}
 	}
 	return state, nil
@@ -195,57 +195,20 @@ func (c *Call) dependencies() (ids []string) {
 	return ids
 }
 
-// stateOf names the state of the data of collections; "" where that cannot be told.
-func (c *Call) stateOf(collections []string) (state string, err error) {
-	if state = c.s.points.glance(c.cat); state != "" && c.s.store.Catalog() == c.cat {
-		return state, nil
+// dataVersion returns the version of collections, of all without any; "" if it is unknown.
+func (c *Call) dataVersion(collections ...string) (v store.Version, err error) {
+	read := func(ctx context.Context) error {
+		v, err = c.s.store.Version(ctx, collections...)
+		return err
 	}
-	if state, known, err := c.stateAside(collections...); known || err != nil {
-		return state, err
+	if c.cat.Live {
+		err = c.ask(read)
+		return v, err
 	}
-	err = c.ask(func(ctx context.Context) error {
-		return c.s.turns.Run(ctx, store.CostPage, func(ctx context.Context) (err error) {
-			state, err = c.s.points.state(ctx, c.cat, collections...)
-			return err
-		})
-	})
-	return state, err
-}
-
-// stateAside is stateOf where the store tells it beside the questions, without a turn; known is false where it does not. A call whose owner has used up the rate is refused before.
-func (c *Call) stateAside(collections ...string) (state string, known bool, err error) {
-	if c.s.points.marked == nil {
-		return "", false, nil
+	if err = read(c.r.Context()); err == nil && c.s.store.Catalog().Version != c.cat.Version {
+		err = errReopened()
 	}
-	if c.right == nil && !c.paid && !c.continues {
-		if err := c.s.turns.Admit(c.owner(), c.caller()); err != nil {
-			return "", false, err
-		}
-	}
-	c.rw.resting() // it may take a while
-	if state, known = c.s.points.aside(c.r.Context(), c.cat, collections...); known && c.s.store.Catalog().Version != c.cat.Version {
-		err = fmt.Errorf("server: the data were opened anew: %w", store.ErrChanged)
-	}
-	return state, known, err
-}
-
-// served are the ids of the collections of a catalog. They are immutable.
-type served struct {
-	cat *store.Catalog
-	ids []string
-}
-
-// served are the ids of the collections that any answer may tell of.
-func (c *Call) served() []string {
-	if of := c.s.servedOf.Load(); of != nil && of.cat == c.cat {
-		return of.ids
-	}
-	ids := make([]string, len(c.cat.Collections))
-	for i, coll := range c.cat.Collections {
-		ids[i] = coll.ID
-	}
-	c.s.servedOf.Store(&served{c.cat, ids})
-	return ids
+	return v, err
 }
 
 // day is today's date where the data are of.

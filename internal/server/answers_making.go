@@ -11,8 +11,8 @@ type making struct {
 	all   *answers
 	hash  uint64
 	key   answerKey
-	state string    // of all data, when it was begun or before: what it is made of is no older
-	began time.Time // in the zone of the data
+	state store.Version // of all data, when it was begun or before: what it is made of is no older
+	began time.Time     // in the zone of the data
 
 	done   chan struct{} // closed at the end; nil: nobody waits
 	answer *keptAnswer   // nil: there is none for others
@@ -22,11 +22,11 @@ type making struct {
 // stateSeen is the state of all data of a catalog at some time.
 type stateSeen struct {
 	cat   *store.Catalog
-	state string
+	state store.Version
 }
 
 // saw notes a state of all data.
-func (a *answers) saw(cat *store.Catalog, state string) {
+func (a *answers) saw(cat *store.Catalog, state store.Version) {
 	if a == nil {
 		return
 	}
@@ -35,16 +35,20 @@ func (a *answers) saw(cat *store.Catalog, state string) {
 	}
 }
 
-// seen is the state of all data that was last seen, which costs no question; "" where none was.
-func (c *Call) seen() string {
+// seen is the version of all data that was last seen, of a file the present one; "" where none was.
+func (c *Call) seen() store.Version {
 	a := c.s.answers
 	if l := a.last.Load(); l != nil && l.cat == c.cat {
 		return l.state
 	}
-	state := c.s.points.glance(c.cat)
-	if state != "" && c.s.store.Catalog() == c.cat {
-		a.saw(c.cat, state)
+	if c.cat.Live {
+		return ""
 	}
+	state, err := c.dataVersion()
+	if err != nil {
+		return ""
+	}
+	a.saw(c.cat, state)
 	return state
 }
 

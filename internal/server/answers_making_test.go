@@ -34,20 +34,11 @@ func (g *gate) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	return g.Store.Page(ctx, q)
 }
 
-// gatedFile tells the state of a file.
-type gatedFile struct{ *gate }
-
-func (g gatedFile) State(ctx context.Context) (uint64, error) {
-	return g.Store.(store.Stated).State(ctx)
-}
-
-func (g gatedFile) Glance() (uint64, bool) { return g.Store.(store.Glanced).Glance() }
-
 // gated serves the demo, by a file whose state has been seen: that of a database changes with all that other tests write beside it.
 func gated(t *testing.T, change func(*config.Config)) (*api, *gate) {
 	t.Helper()
 	g := &gate{openGeoPackage(t, demoPath(t)), make(chan struct{}, 100), make(chan struct{})}
-	a := serveStore(t, gatedFile{g}, change)
+	a := serveStore(t, g, change)
 	a.cachedBefore("/collections/kommuner/items/0301")
 	return a, g
 }

@@ -33,14 +33,12 @@ type held struct {
 	free chan struct{}
 }
 
-func (s *held) State(ctx context.Context) (uint64, error) { return s.Store.(store.Stated).State(ctx) }
-
 func (s *held) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	select {
 	case <-s.free:
 	case <-ctx.Done():
 	}
-	return s.Store.(store.Snapshotter).Snapshot(ctx)
+	return s.Store.Snapshot(ctx)
 }
 
 // TestMetricsTellWhatIsMadeInTheBackground looks up a position, for which an index is made that takes a snapshot.

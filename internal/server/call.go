@@ -20,9 +20,7 @@ import (
 
 // A Call is one request on its way through the server: what was asked, resolved step by step. It lives as long as the request.
 type Call struct {
-	state      uint64 // of the data when a page in HTML first asked for them
-	stateKnown bool
-	glanced    string // state of the data for look-ups by position; "": not known without a question
+	state store.Version // of a file when a page in HTML first asked for its rows; "": it did not
 
 	s     *Kit
 	r     *http.Request
@@ -166,20 +164,23 @@ func (c *Call) resolve() error {
 // slow reader must not hold a turn. An answer of another version of the catalog than the call's is store.ErrChanged, so that all that a call hears is of one state.
 func (c *Call) ask(fn func(context.Context) error) error {
 	c.rw.resting() // the question has a turn of its own
-	if c.rep.F == asHTML.F && !c.stateKnown {
+	if c.rep.F == asHTML.F && c.state == "" && !c.cat.Live {
 		var err error
-		if c.state, err = c.s.stated.State(c.asking(c.r.Context())); err != nil {
+		if c.state, err = c.s.store.Version(c.asking(c.r.Context())); err != nil {
 			return err
 		}
-		c.stateKnown = true
 	}
 	if err := fn(c.asking(c.r.Context())); err != nil {
 		return err
 	}
 	if c.s.store.Catalog().Version != c.cat.Version {
-		return fmt.Errorf("server: the data were opened anew: %w", store.ErrChanged)
+		return errReopened()
 	}
 	return nil
+}
+
+func errReopened() error {
+	return fmt.Errorf("server: the data were opened anew: %w", store.ErrChanged)
 }
 
 // anew calls fn, and again with the data of now while these change before the first byte of the answer.
@@ -189,17 +190,17 @@ func (c *Call) anew(fn func() error) error {
 		if !errors.Is(err, store.ErrChanged) || n == tries || c.rw != nil && c.rw.status != 0 {
 			return err
 		}
-		c.cat, c.glanced, c.stateKnown, c.keep = c.s.store.Catalog(), "", false, nil
+		c.cat, c.state, c.keep = c.s.store.Catalog(), "", nil
 	}
 }
 
 // still reports whether the data are those that the first question of a page in HTML met. Such a page asks for features of which it knows no
 // revision: those that it names.
 func (c *Call) still() error {
-	if !c.stateKnown {
+	if c.state == "" {
 		return nil
 	}
-	now, err := c.s.stated.State(c.asking(c.r.Context()))
+	now, err := c.s.store.Version(c.asking(c.r.Context()))
 	if err == nil && now != c.state {
 		err = fmt.Errorf("server: the data were written to: %w", store.ErrChanged)
 	}

@@ -20,13 +20,12 @@ import (
 	"grense/internal/store"
 )
 
-// newRecorder returns what finds changes of the data; nil where none can be kept, or the store has no snapshots.
+// newRecorder returns what finds changes of the data; nil if they cannot be stored.
 func (s *Kit) newRecorder(kept *state.DB, from store.Store) *feed.Recorder {
-	snaps, ok := from.(store.Snapshotter)
-	if kept == nil || !ok {
+	if kept == nil {
 		return nil
 	}
-	return feed.New(feed.Options{Store: s.store, From: snaps, Kept: kept, Log: s.log, Most: s.cfg.Limits.Changes, Whole: func(id string) bool { return id != history.EventsID }})
+	return feed.New(feed.Options{Store: s.store, From: from, Kept: kept, Log: s.log, Most: s.cfg.Limits.Changes, Whole: func(id string) bool { return id != history.EventsID }})
 }
 
 // RunChanges records changes of the data until ctx ends. It returns at once where none can be kept.

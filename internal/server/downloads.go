@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"html/template"
 	"io"
 	"net/http"
@@ -160,21 +159,18 @@ func (c *Call) snapshot() (store.Snapshot, error) {
 	snap, err := c.s.snapshotFor(c.r.Context(), c.owner(), false)
 	if err == nil && snap.Catalog().Version != c.cat.Version {
 		snap.Close()
-		err = fmt.Errorf("server: the data were opened anew: %w", store.ErrChanged)
+		err = errReopened()
 	}
 	return snap, err
 }
 
 // snapshotFor holds the present state of the data for questions in the turns of an owner. With begun they are part of work that is not refused.
 func (s *Kit) snapshotFor(ctx context.Context, owner string, begun bool) (store.Snapshot, error) {
-	if s.snapshots == nil {
-		return nil, problem.New(problem.Unavailable, errors.New("the store has no snapshots"), "")
-	}
 	leave, err := s.downloads.enter(ctx, s.cfg.Limits.Queue)
 	if err != nil {
 		return nil, err
 	}
-	snap, err := s.snapshots.Snapshot(ctx)
+	snap, err := s.fair.Store.Snapshot(ctx)
 	if err != nil {
 		leave()
 		return nil, err
@@ -298,7 +294,7 @@ func (p *prompt) Write(b []byte) (n int, err error) {
 
 // head answers HEAD with what is known before the file is made.
 func (c *Call) head(w http.ResponseWriter, f *format.Format) error {
-	if c.s.ofFile() && c.zips(f) {
+	if !c.cat.Live && c.zips(f) {
 		w.Header().Set("Content-Encoding", "gzip")
 	}
 	w.WriteHeader(http.StatusOK)
@@ -320,15 +316,12 @@ func (c *Call) produce(out io.Writer, f *format.Format, snap store.Snapshot, tem
 	if c.simple != nil {
 		snap = simpleSnapshot{snap, c.simple}
 	}
-	if _, err := snap.Revision(c.r.Context(), c.coll.ID); err != nil { // so that it is of one state
-		return err
-	}
 	return f.Produce(c.r.Context(), out, o, format.Source{Snapshot: snap, Query: c.items().query, VersionIDs: c.output().versionIDs})
 }
 
 // revisionOf names a state of the data as addresses do. It changes with the program too, since another version may write other bytes.
-func (c *Call) revisionOf(state string) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{state, c.s.version, c.base()}, "\x00")))
+func (c *Call) revisionOf(state store.Version) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(state), c.s.version, c.base()}, "\x00")))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -340,7 +333,7 @@ func (s *Kit) wholeDownload(c *Call, w http.ResponseWriter, f *format.Format) er
 		return err
 	}
 	defer snap.Close()
-	state, err := snap.Revision(c.r.Context(), c.coll.ID)
+	state, err := snap.Version(c.r.Context(), c.coll.ID)
 	if err != nil {
 		return err
 	}
@@ -466,21 +459,20 @@ func (c *Call) downloadLinks(coll *store.Collection) []ogcapi.Link {
 // fileState names the present state of the data as addresses of files do; lasts says that it is so until the catalog is another. Of a database, which has to be
 // asked for it, it is "" where no file of the collection is kept; then, where it does not answer at once, and of a file that somebody has written into, links lead to the present state, whatever it is.
 func (c *Call) fileState(coll *store.Collection) (revision string, lasts bool) {
-	x, ok := c.s.snapshots.(store.Revised)
-	lasts = c.s.ofFile()
-	if !ok || !lasts && !c.s.downloads.has(coll.ID) || lasts && c.s.moves() {
+	lasts = !c.cat.Live
+	if !lasts && !c.s.downloads.has(coll.ID) {
 		return "", false
 	}
 	key := coll.ID
 	if lasts {
 		key = "" // it is that of all
 	}
-	if revision, ok = c.files.names[key]; ok {
+	if revision, ok := c.files.names[key]; ok {
 		return revision, lasts && revision != ""
 	}
 	ctx, end := context.WithTimeout(c.r.Context(), time.Second)
 	defer end()
-	if state, err := x.RevisionOf(ctx, coll.ID); err == nil && state != "" && !(lasts && c.s.moves()) {
+	if state, err := c.s.fair.Store.Version(ctx, coll.ID); err == nil && state != "" && (!lasts || string(state) == c.cat.Version) {
 		revision = c.revisionOf(state)
 	}
 	if c.files.names == nil {
@@ -500,12 +492,6 @@ func (c *Call) filesTold() uint64 {
 		return 0
 	}
 	return c.s.filesListed(c.coll.ID)
-}
-
-// ofFile reports whether the data are those of a file, so that snapshots cost nobody anything.
-func (s *Kit) ofFile() bool {
-	_, ok := s.snapshots.(store.Stated)
-	return ok
 }
 
 func downloadName(collection, revision string, f *format.Format) string {

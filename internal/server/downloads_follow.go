@@ -133,7 +133,7 @@ func (x *following) join() (began bool, err error) {
 }
 
 // makeWhole makes the file of a whole collection in the state that a snapshot has, which is kept, or waits for who makes it. Where it was sent as it grew nothing is left to be sent.
-func (c *Call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Snapshot, state string) (file *os.File, sent bool, err error) {
+func (c *Call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Snapshot, state store.Version) (file *os.File, sent bool, err error) {
 	revision := c.revisionOf(state)
 	var sending *following
 	defer func() { sending.join() }()
@@ -156,7 +156,7 @@ func (c *Call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Sna
 }
 
 // load opens the file of a whole collection in the state that a snapshot has; where it is not kept it is made, after begun was called.
-func (c *Call) load(f *format.Format, snap store.Snapshot, state string, begun func(*diskWriter)) (*os.File, error) {
+func (c *Call) load(f *format.Format, snap store.Snapshot, state store.Version, begun func(*diskWriter)) (*os.File, error) {
 	return c.s.downloads.load(c.r.Context(), downloadName(c.coll.ID, c.revisionOf(state), f), func(out *diskWriter) error {
 		begun(out)
 		return c.makeFile(out, f, snap)

@@ -32,7 +32,7 @@ func (s *crowded) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	if s.matched > format.MostRows {
 		s.t.Error("a file was begun that cannot be")
 	}
-	return s.Store.(store.Snapshotter).Snapshot(ctx)
+	return s.Store.Snapshot(ctx)
 }
 
 // TestTooManyRowsForASheetAreRefusedBeforeWork: by the number of matches, of all and of selections, with the cure.

@@ -265,9 +265,9 @@ func TestHeadOfADownloadTellsWhatGetDoes(t *testing.T) {
 // TestLeavingClientsLeaveNothingBehind hangs up in all stages of a download, and wants every connection and temporary file back.
 func TestLeavingClientsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
-	st := openPostGIS(t, demoPath(t)).(store.Snapshotter)
+	st := openPostGIS(t, demoPath(t))
 	dir := t.TempDir()
-	a := serveStore(t, st.(store.Store), func(c *config.Config) { c.DataDir = dir })
+	a := serveStore(t, st, func(c *config.Config) { c.DataDir = dir })
 	for i := range 40 {
 		ctx, hangUp := context.WithTimeout(t.Context(), time.Duration(i)*3*time.Millisecond)
 		f := format.All()[i%len(format.All())]

@@ -11,32 +11,29 @@ import (
 // Where rows change at any moment a large page is read from one state of the data, so that it may begin before it is made: nothing that is written meanwhile breaks it off. That takes a
 // connection until its features are read, so only a few pages at a time are; the others are made whole, as small ones are.
 
-// moves reports whether rows may change at any moment.
-func (s *Kit) moves() bool { return s.live || s.holding != nil && s.holding.Moving() }
-
-// noticeChanges asks a store how its data may change, and what holds a state of them.
-func (s *Kit) noticeChanges(of store.Store) {
-	_, s.live = of.(store.Marked)
-	s.holding, _ = of.(store.Holding)
-	s.snapshots, _ = of.(store.Snapshotter)
+// moves reports whether rows may change while the answer is made: in a database, and in a file that somebody has
+// written into since it was opened.
+func (c *Call) moves() bool {
+	if c.cat.Live {
+		return true
+	}
+	v, err := c.s.store.Version(c.r.Context())
+	return err != nil || string(v) != c.cat.Version
 }
 
 // mayBeginEarly reports whether the answer is of a kind that begins with its first features, and does not wait for its reader with them.
 func (c *Call) mayBeginEarly() bool {
 	file := c.pageFormat()
-	return c.s.moves() && c.rw != nil && c.rep.F != asHTML.F && (file == nil || file.Streams) && limit.NewSpool(c.s.makers) != nil
+	return c.rw != nil && c.rep.F != asHTML.F && (file == nil || file.Streams) && limit.NewSpool(c.s.makers) != nil && c.moves()
 }
 
 // page asks for the page that q selects, and holds the state of the data where the answer may begin early, or has met two states of a file before.
 func (c *Call) page(ctx context.Context, q store.Query) (*store.Page, error) {
-	fair, ok := c.s.store.(interface {
-		Hold(context.Context, store.Query) (*store.Page, *limit.Snapshot, error)
-	})
-	again := c.retries > 0 && c.s.holding != nil && c.rw != nil && c.rep.F != asHTML.F && q.Limit > 0 && limit.NewSpool(c.s.makers) != nil
-	if !ok || !again && (q.Limit < largeAnswer || !c.mayBeginEarly()) {
+	again := c.retries > 0 && !c.cat.Live && c.rw != nil && c.rep.F != asHTML.F && q.Limit > 0 && limit.NewSpool(c.s.makers) != nil
+	if !again && (q.Limit < largeAnswer || !c.mayBeginEarly()) {
 		return c.s.store.Page(ctx, q)
 	}
-	p, held, err := fair.Hold(ctx, q)
+	p, held, err := c.s.fair.PageHeld(ctx, q)
 	if held != nil {
 		c.early = held
 		if len(p.Rows) < largeAnswer && !again {

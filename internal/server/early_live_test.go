@@ -26,9 +26,24 @@ type liveRows struct {
 	page   func()       // is called before a snapshot gives a page; nil: nothing is
 	open   atomic.Int64 // snapshots
 	direct atomic.Int64 // features that were read without one
+
+	catalog atomic.Pointer[store.Catalog]
 }
 
-func (s *liveRows) Mark(context.Context, ...string) (string, error) { return "", nil }
+func (s *liveRows) Catalog() *store.Catalog {
+	of := s.Store.Catalog()
+	if c := s.catalog.Load(); c != nil && c.Version == of.Version {
+		return c
+	}
+	live := *of
+	live.Live = true
+	s.catalog.Store(&live)
+	return &live
+}
+
+func (s *liveRows) Version(context.Context, ...string) (store.Version, error) { return "", nil }
+
+func (s *liveRows) Hold(ctx context.Context) (store.Snapshot, error) { return s.Snapshot(ctx) }
 
 func (s *liveRows) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	s.direct.Add(int64(len(rows)))
@@ -36,7 +51,7 @@ func (s *liveRows) Fetch(ctx context.Context, coll string, rows []store.Row, wan
 }
 
 func (s *liveRows) Snapshot(ctx context.Context) (store.Snapshot, error) {
-	snap, err := s.Store.(store.Snapshotter).Snapshot(ctx)
+	snap, err := s.Store.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -23,10 +23,6 @@ type waiting struct {
 	stand chan struct{} // told when it waits; may be nil
 }
 
-func (s *waiting) State(ctx context.Context) (uint64, error) {
-	return s.Store.(store.Stated).State(ctx)
-}
-
 func (s *waiting) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	return s.Store.Fetch(ctx, coll, rows, want, s.waits(ctx, fn))
 }
@@ -88,7 +84,7 @@ type waitingFiles struct {
 }
 
 func (s *waitingFiles) Snapshot(ctx context.Context) (store.Snapshot, error) {
-	snap, err := s.Store.(store.Snapshotter).Snapshot(ctx)
+	snap, err := s.Store.Snapshot(ctx)
 	x := &waitingSnapshot{snap, &waiting{gone: s.gone}}
 	x.of.left.Store(s.most)
 	return x, err

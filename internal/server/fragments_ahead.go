@@ -67,7 +67,7 @@ func (x *fragmentsWanted) add(w wantedFragments, n int) {
 // RunFragments encodes features of collections that are asked for, until ctx ends: a few at a time, with rests, and while there is room for them. Of a database there are
 // none to make: its features may be others each time.
 func (s *Kit) RunFragments(ctx context.Context) {
-	if !s.ofFile() {
+	if s.store.Catalog().Live {
 		return
 	}
 	for {

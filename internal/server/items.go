@@ -441,7 +441,7 @@ func (c *Call) soughtItem(id string) (at neighbours, v *versionAsked, err error)
 		}
 		c.output().versionIDs, c.began = v.byID, v.moment
 		at.row, at.id, at.of = v.all[v.n].row, id, v.versionList.id
-		if v.told && !v.byID {
+		if !v.byID {
 			at.prev, at.next = v.prev, v.next
 			return at, v, nil
 		}

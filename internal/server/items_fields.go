@@ -319,8 +319,8 @@ type optionsKey struct{ version, collection, lang string }
 
 type offeredList struct {
 	made    time.Time
-	state   string  // of the data, where the answer that it was made for is kept; else ""
-	choices choices // immutable
+	state   store.Version // of the data, where the answer that it was made for is kept; else ""
+	choices choices       // immutable
 }
 
 // optionsFrom are the features of a small collection, by id. The caller owns them.
@@ -342,7 +342,7 @@ func (c *Call) optionsFrom(coll *store.Collection) (choices, error) {
 }
 
 // keptState is the state of the data that an answer that is to be kept is made of; "" for any other.
-func (c *Call) keptState() string {
+func (c *Call) keptState() store.Version {
 	if c.keep == nil {
 		return ""
 	}

@@ -24,14 +24,6 @@ type weighed struct {
 	bytes atomic.Int64
 }
 
-func (s *weighed) State(ctx context.Context) (uint64, error) {
-	return s.Store.(store.Stated).State(ctx)
-}
-
-func (s *weighed) Snapshot(ctx context.Context) (store.Snapshot, error) {
-	return s.Store.(store.Snapshotter).Snapshot(ctx)
-}
-
 func (s *weighed) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	return s.Store.Fetch(ctx, collection, rows, want, func(f *store.Feature) error {
 		s.bytes.Add(int64(len(f.Geometry.WKB)))

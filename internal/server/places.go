@@ -185,14 +185,6 @@ func (c *Call) pay(begun bool) error {
 	return nil
 }
 
-// askBeside sets what the store can say at once of a feature, of its versions and of what is beside it.
-func (s *Kit) askBeside(st store.Store) {
-	if at, ok := st.(store.Dated); ok {
-		s.dated = limit.NewDated(at, s.turns)
-	}
-	s.atHand, _ = st.(store.DatedAtHand)
-}
-
 // largeTicket returns a ticket of the call for a place of a large answer.
 func (c *Call) largeTicket() *limit.Ticket {
 	return c.s.makers.Ticket(c.owner(), c.caller(), c.continues)

@@ -3,9 +3,7 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"strconv"
 	"sync"
 	"time"
 
@@ -18,12 +16,11 @@ import (
 // pointIndexes are the indexes of collections for look-ups by position (package locate). Each is made in the background when it is first wanted, of one state of
 // the data, and answers for that state alone; whatever has no index is the store's to answer. It is safe for concurrent use.
 type pointIndexes struct {
-	store  store.Store
-	marked store.MarkedAside // store where it may tell its state beside the questions; else nil
-	log    *slog.Logger
-	held   *cache.Cache[string, *pointIndex] // by collection
-	ctx    context.Context
-	stop   context.CancelFunc
+	store store.Store
+	log   *slog.Logger
+	held  *cache.Cache[string, *pointIndex] // by collection
+	ctx   context.Context
+	stop  context.CancelFunc
 
 	mu    sync.Mutex
 	works map[string]*pointWork
@@ -35,14 +32,14 @@ type pointIndexes struct {
 type pointIndex struct {
 	*locate.Index
 	rows  []store.Row // in the order by id
-	state string      // of the data, as pointIndexes.state has it
-	size  int64       // bytes
+	state store.Version
+	size  int64 // bytes
 }
 
 // pointWork is the making of an index. The mutex of pointIndexes guards it.
 type pointWork struct {
 	busy  chan struct{} // closed when the making under way has ended; nil: none is
-	state string        // of the data that it was last tried for
+	state store.Version // that it was last tried for
 	again time.Time     // not before then for another state
 	err   error         // of that try
 }
@@ -57,7 +54,6 @@ const (
 func newPointIndexes(st store.Store, log *slog.Logger, g *cache.Group) *pointIndexes {
 	x := &pointIndexes{store: st, log: log, held: cache.New[string, *pointIndex](cache.Options{Name: "points", Bytes: pointBytes, Group: g}),
 		works: map[string]*pointWork{}, turn: make(chan struct{}, 1)}
-	x.marked, _ = st.(store.MarkedAside)
 	x.ctx, x.stop = context.WithCancel(context.Background()) // what is made serves later requests as well
 	return x
 }
@@ -68,47 +64,8 @@ func (x *pointIndexes) close() {
 	x.group.Wait()
 }
 
-// state names the state of the rows of collections; "" when that cannot be told, and no index would be sure.
-func (x *pointIndexes) state(ctx context.Context, cat *store.Catalog, collections ...string) (string, error) {
-	if s, ok := x.store.(store.Stated); ok {
-		n, err := s.State(ctx)
-		return stateName(cat, n), err
-	}
-	if s, ok := x.store.(store.Marked); ok {
-		mark, err := s.Mark(ctx, collections...)
-		if mark == "" {
-			return "", err
-		}
-		return cat.Version + "/" + mark, err
-	}
-	return "", nil
-}
-
-// aside is state where marked tells it; false: it does not. It is for stores that have it.
-func (x *pointIndexes) aside(ctx context.Context, cat *store.Catalog, collections ...string) (state string, ok bool) {
-	mark, ok := x.marked.MarkAside(ctx, collections...)
-	if mark == "" {
-		return "", ok
-	}
-	return cat.Version + "/" + mark, ok
-}
-
-// glance is state where the store knows it without a question to the data; else "".
-func (x *pointIndexes) glance(cat *store.Catalog) string {
-	if g, ok := x.store.(store.Glanced); ok {
-		if n, known := g.Glance(); known {
-			return stateName(cat, n)
-		}
-	}
-	return ""
-}
-
-func stateName(cat *store.Catalog, n uint64) string {
-	return cat.Version + "/" + strconv.FormatUint(n, 36)
-}
-
 // of is the index of a collection in a state of the data; nil while there is none, which is begun then.
-func (x *pointIndexes) of(collection, state string) *pointIndex {
+func (x *pointIndexes) of(collection string, state store.Version) *pointIndex {
 	if state == "" {
 		return nil
 	}
@@ -120,7 +77,7 @@ func (x *pointIndexes) of(collection, state string) *pointIndex {
 }
 
 // begin has an index made, unless that is under way or has failed for this state; of rows that change all the time not without a pause.
-func (x *pointIndexes) begin(collection, state string) {
+func (x *pointIndexes) begin(collection string, state store.Version) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	w := x.works[collection]
@@ -157,7 +114,7 @@ func (x *pointIndexes) work(collection string, w *pointWork) {
 	if w.err = err; errors.Is(err, store.ErrChanged) {
 		w.err = nil // the next question tries again
 	}
-	if _, live := x.store.(store.Marked); live {
+	if x.store.Catalog().Live {
 		w.again = time.Now().Add(pointPause * took)
 	}
 	close(w.busy)
@@ -173,20 +130,15 @@ func (x *pointIndexes) work(collection string, w *pointWork) {
 
 // make reads a collection as it is now.
 func (x *pointIndexes) make(ctx context.Context, collection string) (*pointIndex, error) {
-	s, ok := x.store.(store.Snapshotter)
-	if !ok {
-		return nil, errors.New("the store has no snapshots")
-	}
-	state, err := x.state(ctx, x.store.Catalog(), collection)
-	if err != nil {
-		return nil, err
-	}
-	snap, err := s.Snapshot(ctx)
+	snap, err := x.store.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer snap.Close()
-	i := &pointIndex{state: state}
+	i := &pointIndex{}
+	if i.state, err = snap.Version(ctx, collection); err != nil {
+		return nil, err
+	}
 	room := x.held.Stats()
 	coll, ok := snap.Catalog().Collection(collection)
 	if !ok {
@@ -203,12 +155,8 @@ func (x *pointIndexes) make(ctx context.Context, collection string) (*pointIndex
 	if i.Index, err = b.Index(ctx); err != nil {
 		return nil, err
 	}
-	after, err := x.state(ctx, x.store.Catalog(), collection)
-	if err == nil && after != state {
-		err = fmt.Errorf("server: %w", store.ErrChanged)
-	}
 	i.size += i.Bytes()
-	return i, err
+	return i, nil
 }
 
 // bytes is what the index of a collection holds, which a new one replaces.
@@ -247,32 +195,10 @@ func (c *Call) pointIndex(coll *store.Collection) (*pointIndex, error) {
 	if isVersioned(coll) { // an index is of all rows
 		return nil, nil
 	}
-	if c.glanced == "" {
-		c.glanced = c.s.points.glance(c.cat)
+	state, err := c.dataVersion(coll.ID)
+	if err == nil {
+		err = c.pay(c.right != nil || c.paid) // once it has asked anything it goes on
 	}
-	if c.glanced != "" && c.s.store.Catalog() == c.cat {
-		if err := c.pay(c.right != nil || c.paid); err != nil { // once it has asked anything it goes on
-			return nil, err
-		}
-		return c.s.points.of(coll.ID, c.glanced), nil
-	}
-	state, known, err := c.stateAside(coll.ID)
-	if err == nil && known {
-		err = c.pay(c.right != nil || c.paid)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if known {
-		return c.s.points.of(coll.ID, state), nil
-	}
-	err = c.ask(func(ctx context.Context) error {
-		return c.s.turns.Run(ctx, store.CostPage, func(ctx context.Context) (err error) {
-			c.s.turns.Charge(ctx, store.CostPage)
-			state, err = c.s.points.state(ctx, c.cat, coll.ID)
-			return err
-		})
-	})
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
@@ -95,6 +97,8 @@ func TestLookupFollowsAReload(t *testing.T) {
 
 // unsnapped is a store without snapshots, of which no index is made.
 type unsnapped struct{ store.Store }
+
+func (unsnapped) Snapshot(context.Context) (store.Snapshot, error) { return nil, errors.ErrUnsupported }
 
 // TestNearestFromMemoryIsThatOfTheStore compares points near and far.
 func TestNearestFromMemoryIsThatOfTheStore(t *testing.T) {

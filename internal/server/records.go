@@ -17,8 +17,6 @@ type withRecords struct {
 	last atomic.Pointer[shownCatalog]
 }
 
-var _ store.Stated = (*withRecords)(nil)
-
 // shownCatalog is a catalog of the store and what is shown of it.
 type shownCatalog struct{ of, shown *store.Catalog }
 

@@ -78,13 +78,7 @@ type Kit struct {
 
 	cfg   config.Config
 	store store.Store
-	// neighbourly is store where it can say at once what is beside a feature; else nil.
-	dated    store.Dated       // store where it can say at once which versions a feature has; else nil
-	atHand   store.DatedAtHand // store where it may know that without a question; else nil
-	stated   store.Stated      // names the state of store where that can; else 0
-	servedOf atomic.Pointer[served]
-	holding  store.Holding // store where others may write into it, which is noticed; else nil
-	live     bool          // rows may change at any moment, without a new catalog (store.Marked)
+	fair  limit.Store // of which store is made
 
 	cursorKey []byte
 
@@ -121,7 +115,6 @@ type Kit struct {
 	times         times
 	past          *history.History // where the data bring none; nil: none
 	newGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
-	snapshots     store.Snapshotter // nil where the store has none
 
 	codeNames *cache.Cache[listKey, *nameList]
 	offered   *cache.Cache[optionsKey, offeredList]
@@ -177,12 +170,10 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	parts := limit.SharesOf(int64(s.cfg.Limits.Memory))
 	s.caches.SetBudget(parts.Caches)
 	s.flight.Most = parts.Answers
-	fair := limit.NewStore(o.Store, s.turns)
-	s.store, s.stated = fair, fair
-	s.askBeside(o.Store)
-	s.noticeChanges(o.Store)
+	s.fair = limit.NewStore(o.Store, s.turns)
+	s.store = s.fair
 	if o.Config.SOAP.Collections == "public" {
-		s.store = &withRecords{Store: fair}
+		s.store = &withRecords{Store: s.fair}
 	}
 	s.past, s.newGeoPackage = o.Past, o.NewGeoPackage
 	dir := ""

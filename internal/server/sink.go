@@ -91,7 +91,8 @@ const (
 // spillAt is spill when done of all features are written. Many that will be longer together than a part of the configured size, as the first of them tell,
 // go out from then on: else their reader waits for bytes that are long made. Where rows change at any moment only what is read from one state of them does: else the answer would often be broken off.
 func (s *sink) spillAt(done, all int) error {
-	if n := len(s.buf) + s.plain; s.w != nil && !s.open && (!s.c.s.moves() || s.c.early != nil) && all >= largeAnswer && n >= earlyPiece && n*all/done > int(s.c.s.cfg.Limits.Buffer)/earlyPart {
+	if n := len(s.buf) + s.plain; s.w != nil && !s.open && all >= largeAnswer && n >= earlyPiece &&
+		n*all/done > int(s.c.s.cfg.Limits.Buffer)/earlyPart && (s.c.early != nil || !s.c.moves()) {
 		s.account()
 		return s.send(done, all)
 	}

@@ -133,79 +133,23 @@ type versionList struct {
 	coll *store.Collection
 	all  []version
 	zone *time.Location
-	// told says that prev and next are the features beside it at the moment of the question; "": there is none.
-	told       bool
+	// prev and next are the features before and after it at the moment asked; "": none.
 	prev, next string
 }
 
-// lifeOf is versionsOf with the features beside it at a moment, where the store can tell all of it at once.
-func (c *Call) lifeOf(id string, at time.Time) (*versionList, error) {
-	q := store.LifeQuery{Collection: c.coll.ID, ID: id, At: at, Limit: c.s.cfg.Limits.PageMax}
-	life, err := c.lifeAtHand(q)
-	if d := c.s.dated; life == nil && err == nil && d != nil {
-		err = c.ask(func(ctx context.Context) (err error) {
-			life, err = d.Life(ctx, q)
-			return err
-		})
-	}
-	if err != nil {
-		return nil, err
-	}
-	if life == nil {
-		return c.versionsOf(id)
-	}
-	l := &versionList{id: id, coll: c.coll, zone: c.zone(), told: true, prev: life.Prev, next: life.Next, all: make([]version, 0, len(life.Versions))}
-	for _, x := range life.Versions {
-		if x.Start != "" {
-			l.all = append(l.all, version{x.Row, x.Start, x.End})
-		}
-	}
-	if len(l.all) == 0 {
-		return nil, nil
-	}
-	return l, nil
-}
-
-// lifeAtHand is what the store knows without a question, which is paid as one; nil where it does not.
-func (c *Call) lifeAtHand(q store.LifeQuery) (*store.Life, error) {
-	if c.s.atHand == nil {
-		return nil, nil
-	}
-	life, ok := c.s.atHand.LifeAtHand(q)
-	if !ok || c.s.store.Catalog() != c.cat {
-		return nil, nil
-	}
-	err := c.pay(c.right != nil || c.paid)
-	c.continues = true
-	return life, err
-}
-
-// versionsOf reads the versions of a feature; nil when it never was.
-func (c *Call) versionsOf(id string) (*versionList, error) {
-	l := &versionList{id: id, coll: c.coll, zone: c.zone()}
-	e, ok := c.coll.IsFeature(id)
-	if !ok {
-		return nil, nil
-	}
-	v := c.coll.Versions
-	q := store.Query{Collection: c.coll.ID, Filter: e, SortBy: []store.Sort{{Property: v.Start}}, Limit: c.s.cfg.Limits.PageMax, Count: store.CountNone}
-	err := c.ask(func(ctx context.Context) error {
-		p, err := c.s.store.Page(ctx, q)
-		if err != nil {
-			return err
-		}
-		l.all = l.all[:0]
-		return c.s.store.Fetch(ctx, c.coll.ID, p.Rows, store.Want{Properties: []string{v.Start, v.End}, NoGeometry: true}, func(f *store.Feature) error {
-			x := version{row: p.Rows[len(l.all)]}
-			x.start, _ = f.Values[0].(string)
-			x.end, _ = f.Values[1].(string)
-			l.all = append(l.all, x)
-			return nil
-		})
+// versionsOf reads the versions of a feature, and the features before and after it at a moment; nil if there is none.
+func (c *Call) versionsOf(id string, at time.Time) (*versionList, error) {
+	var life *store.Life
+	err := c.ask(func(ctx context.Context) (err error) {
+		life, err = c.s.store.Life(ctx, store.LifeQuery{Collection: c.coll.ID, ID: id, At: at, Limit: c.s.cfg.Limits.PageMax})
+		return err
 	})
-	l.all = slices.DeleteFunc(l.all, func(x version) bool { return x.start == "" }) // of no time
-	if err != nil || len(l.all) == 0 {
+	if err != nil || len(life.Versions) == 0 {
 		return nil, err
+	}
+	l := &versionList{id: id, coll: c.coll, zone: c.zone(), prev: life.Prev, next: life.Next, all: make([]version, 0, len(life.Versions))}
+	for _, x := range life.Versions {
+		l.all = append(l.all, version{x.Row, x.Start, x.End})
 	}
 	return l, nil
 }
@@ -287,7 +231,7 @@ func (c *Call) soughtVersion(id string) (*versionAsked, error) {
 	if p.at != nil {
 		at = *p.at
 	}
-	l, err := c.lifeOf(id, at)
+	l, err := c.versionsOf(id, at)
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +240,7 @@ func (c *Call) soughtVersion(id string) (*versionAsked, error) {
 		if !ok {
 			return nil, c.missing(id)
 		}
-		if l, err = c.versionsOf(of); err != nil {
+		if l, err = c.versionsOf(of, at); err != nil {
 			return nil, err
 		}
 		n := -1
@@ -471,7 +415,7 @@ func (s *Kit) versions(c *Call, w http.ResponseWriter) error {
 	if isPlain(c.coll) {
 		return problem.NotFoundf("features of %s have no versions; roles valid_from and valid_to in the configuration make rows versions", c.coll.ID)
 	}
-	l, err := c.versionsOf(id)
+	l, err := c.versionsOf(id, c.now())
 	if err != nil {
 		return err
 	}

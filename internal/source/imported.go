@@ -297,30 +297,6 @@ func (s *importedStore) Catalog() *store.Catalog {
 	return s.with
 }
 
-// Snapshot is one of the copy.
-func (s *importedStore) Snapshot(ctx context.Context) (store.Snapshot, error) {
-	return s.Store.(store.Snapshotter).Snapshot(ctx)
-}
-
-var (
-	_ store.Stated  = (*importedStore)(nil)
-	_ store.Glanced = (*importedStore)(nil)
-	_ store.Revised = (*importedStore)(nil)
-)
-
-// State is that of the copy.
-func (s *importedStore) State(ctx context.Context) (uint64, error) {
-	return s.Store.(store.Stated).State(ctx)
-}
-
-// Glance is that of the copy.
-func (s *importedStore) Glance() (uint64, bool) { return s.Store.(store.Glanced).Glance() }
-
-// RevisionOf is that of the copy.
-func (s *importedStore) RevisionOf(ctx context.Context, collections ...string) (string, error) {
-	return s.Store.(store.Revised).RevisionOf(ctx, collections...)
-}
-
 // Reload imports files that have changed.
 func (s *importedStore) Reload(ctx context.Context) error {
 	st, err := s.copy.refresh(ctx)

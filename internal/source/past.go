@@ -34,10 +34,7 @@ func addPast(ctx context.Context, st store.Store, o Options) (store.Store, error
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot add the history: %w", err), st.Close())
 	}
-	if _, file := st.(store.Stated); file {
-		return pastOfFile{p}, nil
-	}
-	return pastOfDatabase{p}, nil
+	return p, nil
 }
 
 func openPast(ctx context.Context, st store.Store, o Options) (*withPast, error) {
@@ -155,29 +152,42 @@ func (s *withPast) Close() error { return errors.Join(s.Store.Close(), s.past.Cl
 
 // Snapshot is one of the data, with the history.
 func (s *withPast) Snapshot(ctx context.Context) (store.Snapshot, error) {
-	of, err := s.Store.(store.Snapshotter).Snapshot(ctx)
+	return s.pinned(s.Store.Snapshot(ctx))
+}
+
+// Hold is Snapshot of data that nobody else can change.
+func (s *withPast) Hold(ctx context.Context) (store.Snapshot, error) {
+	return s.pinned(s.Store.Hold(ctx))
+}
+
+func (s *withPast) pinned(of store.Snapshot, err error) (store.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
 	return &snapshotWithPast{of, s}, nil
 }
 
-// RevisionOf names the state of the data, and of the history.
-func (s *withPast) RevisionOf(ctx context.Context, collections ...string) (string, error) {
-	return s.revisionOf(collections, func(rest ...string) (string, error) { return s.Store.(store.Revised).RevisionOf(ctx, rest...) })
+// Version is that of the data and of the history.
+func (s *withPast) Version(ctx context.Context, collections ...string) (store.Version, error) {
+	return s.versionIn(ctx, s.Store, collections)
 }
 
-// revisionOf names the state of collections, where of names that of those that are not of the history; of no collection it is that of all.
-func (s *withPast) revisionOf(collections []string, of func(...string) (string, error)) (string, error) {
-	rest := s.present(collections)
-	if len(rest) == 0 && len(collections) > 0 {
-		return s.named(""), nil
+// versionIn is the version of collections, of which those that are in the history never change.
+func (s *withPast) versionIn(ctx context.Context, of store.Reader, collections []string) (store.Version, error) {
+	rest := make([]string, 0, len(collections))
+	for _, id := range collections {
+		if s.part(id) != s.past {
+			rest = append(rest, id)
+		}
 	}
-	name, err := of(rest...)
-	if name == "" {
+	if len(rest) == 0 && len(collections) > 0 {
+		return store.Version(s.named("")), nil
+	}
+	v, err := of.Version(ctx, rest...)
+	if v == "" {
 		return "", err
 	}
-	return s.named(name), err
+	return store.Version(s.named(string(v))), err
 }
 
 type snapshotWithPast struct {
@@ -187,8 +197,8 @@ type snapshotWithPast struct {
 
 func (x *snapshotWithPast) Catalog() *store.Catalog { return x.s.merged(x.Snapshot.Catalog()) }
 
-func (x *snapshotWithPast) Revision(ctx context.Context, collections ...string) (string, error) {
-	return x.s.revisionOf(collections, func(rest ...string) (string, error) { return x.Snapshot.Revision(ctx, rest...) })
+func (x *snapshotWithPast) Version(ctx context.Context, collections ...string) (store.Version, error) {
+	return x.s.versionIn(ctx, x.Snapshot, collections)
 }
 
 func (x *snapshotWithPast) Page(ctx context.Context, q store.Query) (*store.Page, error) {
@@ -213,86 +223,6 @@ func (x *snapshotWithPast) Fetch(ctx context.Context, collection string, rows []
 	return x.s.past.Fetch(ctx, collection, rows, want, fn)
 }
 
-// pastOfFile is withPast over a file, or over a copy in one.
-type pastOfFile struct{ *withPast }
-
-var (
-	_ store.Stated  = pastOfFile{}
-	_ store.Glanced = pastOfFile{}
-	_ store.Holding = pastOfFile{}
-)
-
-// State is that of the data.
-func (s pastOfFile) State(ctx context.Context) (uint64, error) {
-	return s.Store.(store.Stated).State(ctx)
-}
-
-// Glance is that of the data.
-func (s pastOfFile) Glance() (uint64, bool) { return s.Store.(store.Glanced).Glance() }
-
-// Moving is that of the data.
-func (s pastOfFile) Moving() bool {
-	h, ok := s.Store.(store.Holding)
-	return ok && h.Moving()
-}
-
-// Hold is Snapshot where the data are never written into.
-func (s pastOfFile) Hold(ctx context.Context) (store.Snapshot, error) {
-	h, ok := s.Store.(store.Holding)
-	if !ok {
-		return s.Snapshot(ctx)
-	}
-	of, err := h.Hold(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &snapshotWithPast{of, s.withPast}, nil
-}
-
-// pastOfDatabase is withPast over a database.
-type pastOfDatabase struct{ *withPast }
-
-var (
-	_ store.Marked      = pastOfDatabase{}
-	_ store.MarkedAside = pastOfDatabase{}
-	_ store.Dated       = (*withPast)(nil)
-	_ store.DatedAtHand = (*withPast)(nil)
-	_ store.Revised     = (*withPast)(nil)
-)
-
-// Mark is that of the data; rows of the history stay as they are.
-func (s pastOfDatabase) Mark(ctx context.Context, collections ...string) (string, error) {
-	rest := s.present(collections)
-	if len(rest) == 0 {
-		return s.version, nil
-	}
-	return s.Store.(store.Marked).Mark(ctx, rest...)
-}
-
-// MarkAside is Mark beside the questions.
-func (s pastOfDatabase) MarkAside(ctx context.Context, collections ...string) (mark string, ok bool) {
-	rest := s.present(collections)
-	if len(rest) == 0 {
-		return s.version, true
-	}
-	aside, ok := s.Store.(store.MarkedAside)
-	if !ok {
-		return "", false
-	}
-	return aside.MarkAside(ctx, rest...)
-}
-
-// present are those of collections that are not of the history.
-func (s *withPast) present(collections []string) []string {
-	rest := make([]string, 0, len(collections))
-	for _, id := range collections {
-		if s.part(id) != s.past {
-			rest = append(rest, id)
-		}
-	}
-	return rest
-}
-
 // Neighbours is that of the part that has the collection.
 func (s *withPast) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
 	return s.part(collection).Neighbours(ctx, collection, id)
@@ -300,16 +230,5 @@ func (s *withPast) Neighbours(ctx context.Context, collection, id string) (row s
 
 // Life is that of the part that has the collection.
 func (s *withPast) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error) {
-	if d, ok := s.part(q.Collection).(store.Dated); ok {
-		return d.Life(ctx, q)
-	}
-	return nil, nil
-}
-
-// LifeAtHand is that of the part that has the collection.
-func (s *withPast) LifeAtHand(q store.LifeQuery) (*store.Life, bool) {
-	if d, ok := s.part(q.Collection).(store.DatedAtHand); ok {
-		return d.LifeAtHand(q)
-	}
-	return nil, false
+	return s.part(q.Collection).Life(ctx, q)
 }

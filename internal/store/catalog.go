@@ -20,6 +20,7 @@ type Catalog struct {
 	Notes       []Note        // what was refused or served with a warning
 	Hidden      []string      // layers of the source that the settings hide
 	Bookkeeping []string      // layers that are not served since IsBookkeeping says so
+	Live        bool          // rows are those of a database: they may change at any moment, without another catalog
 }
 
 // Collection returns the collection with that id; false when there is none.

@@ -37,10 +37,19 @@ var (
 	ErrUnavailable = errors.New("store: unavailable")
 )
 
-// A Store answers questions about one dataset. It is safe for concurrent use.
-type Store interface {
+// Version names one state of rows and definitions: where it is the same, answers are the same. The zero Version is
+// unknown: nothing built from it may be cached.
+type Version string
+
+// A Reader reads one dataset.
+type Reader interface {
 	// Catalog returns the current catalog: immutable, swapped whole on reload. It never blocks and is never nil.
 	Catalog() *Catalog
+
+	// Version returns the version of the rows and definitions of collections, or of all without any. Of a file it is
+	// the Version of its Catalog until another program writes into the file. Of a database (Catalog.Live) any
+	// transaction may make another one.
+	Version(ctx context.Context, collections ...string) (Version, error)
 
 	// Page returns the ids that q selects, in q's order. It never reads geometry that it need not test. A collection that is not in
 	// the catalog gives ErrNotFound, a cursor of another question ErrCursor. The caller owns the Page.
@@ -51,9 +60,25 @@ type Store interface {
 	// has changed or gone gives ErrChanged. A row whose Rev is 0 takes the feature as it is; an id that does not exist gives ErrNotFound then.
 	// Either comes before fn was called for a later row. No connection is held while fn runs for longer than it takes to read one batch.
 	Fetch(ctx context.Context, collection string, rows []Row, want Want, fn func(*Feature) error) error
+}
+
+// A Store answers questions about one dataset. It is safe for concurrent use.
+type Store interface {
+	Reader
+
+	// Snapshot returns a reader of the present version, and waits for a connection as a query does (WithPatience).
+	// The caller must close it.
+	Snapshot(ctx context.Context) (Snapshot, error)
+
+	// Hold returns a Snapshot that no writer can end: it keeps a connection, and may keep others from writing. The
+	// caller must close it soon.
+	Hold(ctx context.Context) (Snapshot, error)
 
 	// Neighbours returns a feature and the ids beside it in the order by id; "" where there is none. ErrNotFound as Page and Fetch give it.
 	Neighbours(ctx context.Context, collection, id string) (row Row, prev, next string, err error)
+
+	// Life returns the versions of a feature of a collection that has them (Collection.Versions).
+	Life(ctx context.Context, q LifeQuery) (*Life, error)
 
 	// Room says how many questions of each class the store takes at once: of the dear ones as many as leave processors and
 	// connections free.
@@ -77,6 +102,16 @@ type Store interface {
 	Close() error
 }
 
+// Snapshot is a Reader that stays at one version: questions are answered from that, or give ErrChanged once it is
+// gone. They must not count exactly (CountExact). It is not safe for concurrent use.
+type Snapshot interface {
+	Reader
+	// Holds reports whether the snapshot keeps a connection or holds up others, so that nobody should wait for a slow
+	// reader with it.
+	Holds() bool
+	Close() error
+}
+
 type patienceKey struct{}
 
 // WithPatience bounds how long a question waits for a connection before it is refused with ErrBusy. Without, it waits for as long as ctx lasts.
@@ -88,30 +123,6 @@ func WithPatience(ctx context.Context, d time.Duration) context.Context {
 func Patience(ctx context.Context) (until time.Time, bounded bool) {
 	until, bounded = ctx.Value(patienceKey{}).(time.Time)
 	return until, bounded
-}
-
-// Stated is a Store that can name the state of all its data, where they may be changed without a new catalog.
-type Stated interface {
-	// State returns a number that differs between any two states of the data.
-	State(ctx context.Context) (uint64, error)
-}
-
-// Glanced is a Stated that mostly knows its state without a question to the data.
-type Glanced interface {
-	// Glance returns what State would return now; false where only State can tell.
-	Glance() (uint64, bool)
-}
-
-// Marked is a Store whose rows may change at any moment, without a new catalog, and that can tell cheaply whether any did.
-type Marked interface {
-	// Mark names the state of the rows of collections: the same text, that is not empty, means the same rows. Empty: it cannot be told.
-	Mark(ctx context.Context, collections ...string) (string, error)
-}
-
-// MarkedAside is a Marked that mostly tells its state beside the questions, so that nobody waits for a connection of theirs, or takes one.
-type MarkedAside interface {
-	// MarkAside returns what Mark would return now; false where only Mark can tell. It waits for at most some seconds, and for others who ask until ctx ends.
-	MarkAside(ctx context.Context, collections ...string) (mark string, ok bool)
 }
 
 // Query is a question. Its zero value with a Collection selects everything, ordered by id.

@@ -145,26 +145,14 @@ type LifeQuery struct {
 
 // Life is the versions of a feature, the earliest first; none where there is no such feature.
 type Life struct {
-	Versions   []Version
+	Versions   []FeatureVersion
 	Prev, Next string // features before and after it in the order by id, of those that are valid at the moment; "" where there is none
 }
 
-// Version is one version of a feature.
-type Version struct {
+// FeatureVersion is one version of a feature.
+type FeatureVersion struct {
 	Row        Row
 	Start, End string // as properties are served; "" where they have no value
-}
-
-// Dated is a Store that answers in one question what others need several pages for.
-type Dated interface {
-	// Life returns what was asked; nil where it has to be asked by pages.
-	Life(ctx context.Context, q LifeQuery) (*Life, error)
-}
-
-// DatedAtHand is a Store that may know the same without a question to the data.
-type DatedAtHand interface {
-	// LifeAtHand is Dated.Life; false where a question has to be asked, and where there is no such feature.
-	LifeAtHand(q LifeQuery) (*Life, bool)
 }
 
 // SetVersions makes a collection one of versions, by the names of columns. It returns why it cannot be one; "" when it is.

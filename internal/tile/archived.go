@@ -178,7 +178,7 @@ type fit struct {
 	content string
 	sum     uint64 // of ids and revisions
 	ok      bool
-	version string // of the rows that were compared (store.Snapshot.Revision)
+	version store.Version // of the rows that were compared
 	busy    bool
 	due     bool // rows have changed since
 	checked time.Time
@@ -245,7 +245,7 @@ func (m *Maker) compare(f *fit, st store.Store, collection, now string) {
 }
 
 // contentNow is contentOf of what a store has, with its version; what was found before where no row has changed.
-func (m *Maker) contentNow(f *fit, st store.Store, collection string) (content, version string, sum uint64, err error) {
+func (m *Maker) contentNow(f *fit, st store.Store, collection string) (content string, version store.Version, sum uint64, err error) {
 	in, end, err := snapshotOf(m.ctx, st)
 	if err != nil {
 		return "", "", 0, err
@@ -255,7 +255,7 @@ func (m *Maker) contentNow(f *fit, st store.Store, collection string) (content, 
 	if !ok {
 		return "", "", 0, nil
 	}
-	if version, err = versionIn(m.ctx, in, collection); err != nil {
+	if version, err = in.Version(m.ctx, collection); err != nil {
 		return "", "", 0, err
 	}
 	m.mu.Lock()
@@ -272,7 +272,7 @@ func (m *Maker) contentNow(f *fit, st store.Store, collection string) (content, 
 
 // comparedWith is the version of the rows that an archive was compared with last; "" before. Changed says that they
 // have another one now.
-func (m *Maker) comparedWith(collection string, changed bool) string {
+func (m *Maker) comparedWith(collection string, changed bool) store.Version {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f := m.fits[collection]
@@ -280,16 +280,9 @@ func (m *Maker) comparedWith(collection string, changed bool) string {
 	return f.version
 }
 
-// snapshotOf is what a store has now, as far as it can hold on to that; the caller calls end.
-func snapshotOf(ctx context.Context, st store.Store) (in reading, end func(), err error) {
-	s, ok := st.(store.Snapshotter)
-	if !ok {
-		return st, func() {}, nil
-	}
-	snap, err := s.Snapshot(ctx)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return st, func() {}, nil
-	}
+// snapshotOf is a snapshot of a store; the caller calls end.
+func snapshotOf(ctx context.Context, st store.Store) (in store.Reader, end func(), err error) {
+	snap, err := st.Snapshot(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -298,7 +291,7 @@ func snapshotOf(ctx context.Context, st store.Store) (in reading, end func(), er
 
 // contentOf names what is in tiles of a collection, whichever store it is in: ids, values and geometries. The sum is
 // that of rowSum.
-func contentOf(ctx context.Context, st reading, c *store.Collection) (name string, sum uint64, err error) {
+func contentOf(ctx context.Context, st store.Reader, c *store.Collection) (name string, sum uint64, err error) {
 	m := maker{st: st, c: c, tags: newTagger(c, nil)}
 	h := sha256.New()
 	fmt.Fprintln(h, c.Geometry.CRS, m.tags.kept())

@@ -16,16 +16,9 @@ import (
 	"grense/internal/store"
 )
 
-// reading is what of a store is needed to read a collection whole; a store.Snapshot is one, too.
-type reading interface {
-	Catalog() *store.Catalog
-	Page(ctx context.Context, q store.Query) (*store.Page, error)
-	Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error
-}
-
 // maker makes the levels of a collection in a set.
 type maker struct {
-	st   reading
+	st   store.Reader
 	c    *store.Collection
 	set  *Set
 	move crs.Func

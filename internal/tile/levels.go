@@ -274,7 +274,7 @@ type drawing struct {
 }
 
 // draw adds what lies in the tile.
-func (d *drawing) draw(ctx context.Context, in reading) (err error) {
+func (d *drawing) draw(ctx context.Context, in store.Reader) (err error) {
 	sum := &d.l.side.sum
 	if d.tile.Z > sum.Last {
 		return nil
@@ -327,7 +327,7 @@ func (l *levels) same(r *records, row store.Row) (int, error) {
 
 // choose finds the features in the tile for which the filter holds, and those of them that have changed since the
 // levels were made.
-func (d *drawing) choose(ctx context.Context, in reading) error {
+func (d *drawing) choose(ctx context.Context, in store.Reader) error {
 	s := slow{m: d.m, st: in, set: d.set, tile: d.tile, c: d.c}
 	rows, err := s.rows(ctx, d.q, mostChosen)
 	if err != nil {

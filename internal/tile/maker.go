@@ -32,8 +32,8 @@ type Options struct {
 	// levels are being made, a tile with more features than that is refused. Defaults to 20,000.
 	Most    int
 	Largest int64 // bytes of a layer in a tile, beyond which it is refused. Defaults to 16 MB
-	// how often a store that cannot name the state of its data (store.Stated) is looked through for changes. Defaults
-	// to 5 minutes
+	// how often a store whose rows may change at any moment (store.Catalog.Live) is looked through for changes.
+	// Defaults to 5 minutes
 	Check time.Duration
 	// Coarse is how many edges a layer may have without coarse levels, of about so many, which stand in for the
 	// others until these are made. Defaults to 500,000, of which levels are made within seconds.

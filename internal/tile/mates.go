@@ -23,7 +23,7 @@ type mateKey struct{ version, set, collection string }
 // mates lists the collections of a set whose areas share borders with those of c, and c itself. Two share borders
 // where edges of some features of the one with fewer are edges of the other, in the same CRS; and so do those that
 // share borders with a third one.
-func (m *Maker) mates(ctx context.Context, in reading, set *Set, c *store.Collection) ([]string, error) {
+func (m *Maker) mates(ctx context.Context, in store.Reader, set *Set, c *store.Collection) ([]string, error) {
 	key := mateKey{in.Catalog().Version, set.ID, c.ID}
 	m.mu.Lock()
 	found := m.groups[key]
@@ -89,7 +89,7 @@ func edgeOf(r *wkb.Run, i int) borderEdge {
 }
 
 // shareBorders looks for some edges of the collection with fewer features in the other.
-func shareBorders(ctx context.Context, in reading, a, b *store.Collection) (bool, error) {
+func shareBorders(ctx context.Context, in store.Reader, a, b *store.Collection) (bool, error) {
 	if a.Extent != nil && b.Extent != nil && !a.Extent.Intersects(*b.Extent) {
 		return false, nil
 	}
@@ -130,7 +130,7 @@ func shareBorders(ctx context.Context, in reading, a, b *store.Collection) (bool
 }
 
 // sampleEdges are edges of the longest rings of some features, by themselves.
-func sampleEdges(ctx context.Context, in reading, c *store.Collection) (map[borderEdge]bool, error) {
+func sampleEdges(ctx context.Context, in store.Reader, c *store.Collection) (map[borderEdge]bool, error) {
 	page, err := in.Page(ctx, store.Query{Collection: c.ID, Limit: mateSample, Count: store.CountNone})
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func sampleEdges(ctx context.Context, in reading, c *store.Collection) (map[bord
 }
 
 // eachRing calls fn with the rings of features.
-func eachRing(ctx context.Context, in reading, c *store.Collection, rows []store.Row, fn func(*wkb.Run)) error {
+func eachRing(ctx context.Context, in store.Reader, c *store.Collection, rows []store.Row, fn func(*wkb.Run)) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -175,7 +175,7 @@ func eachRing(ctx context.Context, in reading, c *store.Collection, rows []store
 }
 
 // touching finds features whose boxes may have an edge.
-func touching(ctx context.Context, in reading, c *store.Collection, e borderEdge) ([]store.Row, error) {
+func touching(ctx context.Context, in store.Reader, c *store.Collection, e borderEdge) ([]store.Row, error) {
 	b := orb.Bound{Min: e[0], Max: e[0]}.Extend(e[1])
 	box, err := cql2.Check(cql2.BBox{Prop: c.Geometry.Name, CRS: c.Geometry.CRS, Box: b}, c)
 	if err != nil {

@@ -25,7 +25,7 @@ var ErrPreparing = errors.New("tile: levels are being made")
 // tile; across tiles they may differ.
 type slow struct {
 	m     *Maker
-	st    reading
+	st    store.Reader
 	set   *Set
 	tile  Tile
 	c     *store.Collection

@@ -13,11 +13,11 @@ import (
 
 // source is what the layers of a tile are read from.
 type source struct {
-	st  store.Store // its levels are taken
-	in  reading     // its rows
-	old []string    // collections that have other rows than the archive was compared with
+	st  store.Store  // its levels are taken
+	in  store.Reader // its rows
+	old []string     // collections that have other rows than the archive was compared with
 	// of the rows of all layers in a snapshot of rows that may change at any moment; "": it is unknown
-	version string
+	version store.Version
 }
 
 // layered is a layer that a tile is requested, with what it is drawn from.
@@ -27,7 +27,7 @@ type layered struct {
 	move     crs.Func
 	archived *archivedLayer // nil: not from the archive
 	l        *levels        // nil: there are none yet
-	version  string         // of the rows that the levels, or the archive, were seen to be of
+	version  store.Version  // of the rows that the levels, or the archive, were seen to be of
 	// exact says that levels may be of another version than the rows. A feature of theirs is drawn only where its row
 	// has the same revision, and what they do not have is drawn of its row.
 	exact bool
@@ -198,7 +198,7 @@ func (s *source) hold(ctx context.Context, list []layered) (end func(), err erro
 		return fail(fmt.Errorf("tile: %w", store.ErrChanged))
 	}
 	ids := names(list)
-	if s.version, err = versionIn(ctx, s.in, ids...); err != nil {
+	if s.version, err = s.in.Version(ctx, ids...); err != nil {
 		return fail(err)
 	}
 	for i := range list {
@@ -208,7 +208,7 @@ func (s *source) hold(ctx context.Context, list []layered) (end func(), err erro
 		}
 		now := s.version
 		if len(ids) > 1 {
-			if now, err = versionIn(ctx, s.in, x.c.ID); err != nil {
+			if now, err = s.in.Version(ctx, x.c.ID); err != nil {
 				return fail(err)
 			}
 		}

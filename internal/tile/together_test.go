@@ -50,7 +50,7 @@ func (w written) Fetch(
 
 func (w written) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	w.asked()
-	snap, err := w.Store.(store.Snapshotter).Snapshot(ctx)
+	snap, err := w.Store.Snapshot(ctx)
 	return writtenSnapshot{snap, w.asked}, err
 }
 
@@ -75,19 +75,11 @@ func (w writtenSnapshot) Fetch(
 	return w.Snapshot.Fetch(ctx, collection, rows, want, fn)
 }
 
-// writtenFile returns the state of a file, as the file does.
-type writtenFile struct{ written }
-
-func (w writtenFile) State(ctx context.Context) (uint64, error) {
-	return w.Store.(store.Stated).State(ctx)
-}
-
-// writtenDatabase returns the mark of a database, as the database does.
-type writtenDatabase struct{ written }
-
-func (w writtenDatabase) Mark(ctx context.Context, collections ...string) (string, error) {
-	w.asked()
-	return w.Store.(store.Marked).Mark(ctx, collections...)
+func (w written) Version(ctx context.Context, collections ...string) (store.Version, error) {
+	if w.Catalog().Live {
+		w.asked()
+	}
+	return w.Store.Version(ctx, collections...)
 }
 
 // twoTables writes two collections, each of ten squares that bear the number 0.
@@ -138,7 +130,7 @@ func changingFile(t *testing.T) changing {
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	storetest.Write(t, func(w store.Writer) { twoTables(t, w) })(gpkg.Create(t.Context(), path))
 	c := changing{asked: new(atomic.Pointer[func()])}
-	c.st = writtenFile{written{open(t, path), before(c.asked)}}
+	c.st = written{open(t, path), before(c.asked)}
 	c.next = func() {
 		conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 		if err == nil {
@@ -164,9 +156,8 @@ func changingDatabase(t *testing.T) changing {
 	url := cluster.Database(t)
 	storetest.Write(t, func(w store.Writer) { twoTables(t, w) })(postgis.Create(t.Context(), url))
 	c := changing{asked: new(atomic.Pointer[func()])}
-	c.st = writtenDatabase{
-		written{storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{})), before(c.asked)},
-	}
+	st := storetest.Opened[*postgis.Store](t)(postgis.Open(t.Context(), url, postgis.Options{}))
+	c.st = written{st, before(c.asked)}
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)

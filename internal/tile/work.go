@@ -25,8 +25,8 @@ type workKey struct{ collection, set string }
 // work is the making of levels, and what came of it. All is guarded by the Maker's mutex.
 type work struct {
 	levels *levels // nil: there are none yet
-	// of the collection's rows that the levels were seen to be of last (store.Snapshot.Revision); "": it is unknown
-	version string
+	// of the collection's rows that the levels were seen to be of last in their snapshot; "": it is unknown
+	version store.Version
 	rough   rough
 	stamp   string // of the data that levels were made of or last compared with
 	checked time.Time
@@ -42,8 +42,9 @@ type work struct {
 
 // rough is coarse levels that stand in for others while these are made; its levels are nil when there are none.
 type rough struct {
-	levels         *levels
-	version, stamp string
+	levels  *levels
+	version store.Version
+	stamp   string
 }
 
 // Progress describes what a Maker does.
@@ -92,13 +93,11 @@ func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
 	now, live, err := stamp(m.ctx, st)
 	rev := ""
 	if live && err == nil && len(list) > 0 {
-		if x, ok := st.(store.Marked); ok {
-			rev, err = x.Mark(m.ctx, ids...)
-		}
-		if rev == "" || err != nil { // it is unknown, and the tile is not kept
+		v, err := st.Version(m.ctx, ids...)
+		if v == "" || err != nil { // it is unknown, and the tile is not kept
 			return "made from " + now
 		}
-		rev = versionPrefix(now + " " + rev)
+		rev = versionPrefix(v)
 	}
 	for _, c := range list {
 		if m.archived(m.ctx, st, set, c) != nil {
@@ -115,7 +114,7 @@ func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
 }
 
 // versionPrefix begins Made.Rev where rows may change at any moment: version is that of the rows of all layers.
-func versionPrefix(version string) string { return version + "|" }
+func versionPrefix(version store.Version) string { return string(version) + "|" }
 
 // revOf differs for any two levels of any data.
 func revOf(l *levels) string {
@@ -145,7 +144,7 @@ func hintOf(hints []string) string {
 }
 
 // drawn adds what lies in the tile, from levels, and sets its hint.
-func (d *drawing) drawn(ctx context.Context, in reading) (string, error) {
+func (d *drawing) drawn(ctx context.Context, in store.Reader) (string, error) {
 	err := d.draw(ctx, in)
 	switch {
 	case err != nil:
@@ -170,17 +169,12 @@ func (m *Maker) due(st store.Store, set *Set, c *store.Collection) {
 
 // stamp names the state of the data; live says that rows may change without another stamp.
 func stamp(ctx context.Context, st store.Store) (name string, live bool, err error) {
-	name, live = st.Catalog().Version, true
-	if s, ok := st.(store.Stated); ok {
-		n, err := s.State(ctx)
-		if err != nil {
-			return "", false, err
-		}
-		if n != 0 {
-			name, live = name+"/"+strconv.FormatUint(n, 16), false
-		}
+	cat := st.Catalog()
+	if cat.Live {
+		return cat.Version, true, nil
 	}
-	return name, live, nil
+	v, err := st.Version(ctx)
+	return string(v), false, err
 }
 
 // want has the next request for levels build them.
@@ -285,7 +279,7 @@ func (m *Maker) work(j *job) {
 
 // join adds the collections to a job whose areas share borders with those of its first one: their levels are made
 // together. Those that another job is for are made here already; that job then finds them.
-func (j *job) join(ctx context.Context, st reading) error {
+func (j *job) join(ctx context.Context, st store.Reader) error {
 	first := j.parts[0].k
 	set, c, _, err := layerIn(st.Catalog(), first)
 	if err != nil || set.ID == wholeID {
@@ -435,16 +429,16 @@ type part struct {
 	w       *work
 	owned   bool // the levels are busy for this job; else for another, or not at all
 	l       *levels
-	version string // of the rows, in the snapshot of the job
-	rev     string // see summary
-	with    string // see summary
+	version store.Version // of the rows, in the snapshot of the job
+	rev     string        // see summary
+	with    string        // see summary
 	made    bool
 	took    time.Duration
 	err     error
 }
 
 // open takes the state that all parts are of.
-func (j *job) open(ctx context.Context) (in reading, end func(), err error) {
+func (j *job) open(ctx context.Context) (in store.Reader, end func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -452,7 +446,7 @@ func (j *job) open(ctx context.Context) (in reading, end func(), err error) {
 }
 
 // run makes the levels of all parts, or finds them.
-func (j *job) run(ctx context.Context, st reading) (err error) {
+func (j *job) run(ctx context.Context, st store.Reader) (err error) {
 	defer func() {
 		if x := recover(); x != nil { // no request is there to fail
 			err = fmt.Errorf("tile: %v\n%s", x, debug.Stack())
@@ -495,11 +489,11 @@ func (j *job) run(ctx context.Context, st reading) (err error) {
 }
 
 // name sets the data version of each part, as the snapshot st has it, and the name of all parts together.
-func (j *job) name(ctx context.Context, st reading) error {
+func (j *job) name(ctx context.Context, st store.Reader) error {
 	all := ""
 	for _, p := range j.parts {
 		var err error
-		if p.version, err = versionIn(ctx, st, p.k.collection); err != nil {
+		if p.version, err = st.Version(ctx, p.k.collection); err != nil {
 			return err
 		}
 		p.rev = j.now
@@ -518,15 +512,6 @@ func (j *job) name(ctx context.Context, st reading) error {
 		}
 	}
 	return nil
-}
-
-// versionIn is the version of the rows of a collection in a snapshot; "" where it is unknown.
-func versionIn(ctx context.Context, in reading, collection ...string) (string, error) {
-	snap, ok := in.(store.Snapshot)
-	if !ok {
-		return "", nil
-	}
-	return snap.Revision(ctx, collection...)
 }
 
 // find returns the levels of a part that were made before; nil where there are none of the present rows.
@@ -581,7 +566,7 @@ func (j *job) read(path string, p *part, set *Set, collection string) (*levels, 
 }
 
 // make makes the levels of parts together, and writes a side file for each.
-func (j *job) make(ctx context.Context, st reading, parts []*part) error {
+func (j *job) make(ctx context.Context, st store.Reader, parts []*part) error {
 	start := time.Now()
 	makers := make([]*maker, len(parts))
 	for i, p := range parts {
@@ -662,7 +647,7 @@ func (j *job) publish(parts []*part, makers []*maker) error {
 }
 
 // rowSum adds up the ids and revisions of a collection.
-func rowSum(ctx context.Context, st reading, collection string) (sum uint64, err error) {
+func rowSum(ctx context.Context, st store.Reader, collection string) (sum uint64, err error) {
 	q := store.Query{Collection: collection, Limit: 10_000, Count: store.CountNone}
 	for {
 		page, err := st.Page(ctx, q)

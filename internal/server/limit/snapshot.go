@@ -9,15 +9,11 @@ import (
 )
 
 // Snapshot is one of the store, which has a turn until it is closed: it may hold a connection, and must not wait for
-// those who wait for one. It is errors.ErrUnsupported where the store has none.
+// those who wait for one.
 func (s Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
-	st, ok := s.Store.(store.Snapshotter)
-	if !ok {
-		return nil, errors.ErrUnsupported
-	}
 	k, ok := ticketOf(ctx)
 	if !ok {
-		return st.Snapshot(ctx)
+		return s.Store.Snapshot(ctx)
 	}
 	if err := s.turns.Enter(ctx, store.CostIndexed, k); err != nil {
 		return nil, err
@@ -25,7 +21,7 @@ func (s Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	if !k.Begun.Load() {
 		ctx = store.WithPatience(ctx, time.Duration(k.left.Load()))
 	}
-	snap, err := st.Snapshot(ctx)
+	snap, err := s.Store.Snapshot(ctx)
 	if err == nil {
 		return &Snapshot{Snapshot: snap, s: s, k: k, class: store.CostIndexed}, nil
 	}

@@ -50,22 +50,16 @@ func CostOfFetch(rows []store.Row) store.Cost {
 	return store.CostPage
 }
 
-// State is that of the store in turns; 0 always where the store cannot name it.
-func (s Store) State(ctx context.Context) (n uint64, err error) {
-	st, ok := s.Store.(store.Stated)
-	if !ok {
-		return 0, nil
-	}
-	if g, ok := st.(store.Glanced); ok {
-		if n, ok := g.Glance(); ok {
-			return n, nil
-		}
+// Version is that of the store, in turns where it takes a connection.
+func (s Store) Version(ctx context.Context, collections ...string) (v store.Version, err error) {
+	if !s.Store.Catalog().Live {
+		return s.Store.Version(ctx, collections...)
 	}
 	err = s.turns.Run(ctx, store.CostPage, func(ctx context.Context) error {
-		n, err = st.State(ctx)
+		v, err = s.Store.Version(ctx, collections...)
 		return err
 	})
-	return n, err
+	return v, err
 }
 
 // Neighbours is that of the store in turns.
@@ -78,43 +72,21 @@ func (s Store) Neighbours(ctx context.Context, collection, id string) (row store
 	return row, prev, next, err
 }
 
-// Dated is store.Dated in turns.
-type Dated struct {
-	store.Dated
-	turns *Turns
-}
-
-// NewDated returns a store.Dated whose queries wait for their turns.
-func NewDated(st store.Dated, t *Turns) Dated { return Dated{st, t} }
-
-func (s Dated) Life(ctx context.Context, q store.LifeQuery) (life *store.Life, err error) {
+// Life is that of the store in turns.
+func (s Store) Life(ctx context.Context, q store.LifeQuery) (life *store.Life, err error) {
 	err = s.turns.Run(ctx, store.CostPage, func(ctx context.Context) error {
 		s.turns.Charge(ctx, store.CostPage)
-		life, err = s.Dated.Life(ctx, q)
+		life, err = s.Store.Life(ctx, q)
 		return err
 	})
 	return life, err
 }
 
-// Mark is that of the store in turns; "" always where the store has none.
-func (s Store) Mark(ctx context.Context, collections ...string) (mark string, err error) {
-	st, ok := s.Store.(store.Marked)
-	if !ok {
-		return "", nil
-	}
-	err = s.turns.Run(ctx, store.CostPage, func(ctx context.Context) error {
-		mark, err = st.Mark(ctx, collections...)
-		return err
-	})
-	return mark, err
-}
-
-// Hold is Page with the state of the data that it is of, which the caller must close; nil where all places of such
+// PageHeld is Page with the state of the data that it is of, which the caller must close; nil where all places of such
 // are taken, or none can be had.
-func (s Store) Hold(ctx context.Context, q store.Query) (p *store.Page, held *Snapshot, err error) {
-	take, ok := s.holder()
+func (s Store) PageHeld(ctx context.Context, q store.Query) (p *store.Page, held *Snapshot, err error) {
 	k, asks := ticketOf(ctx)
-	if !ok || !asks || !s.turns.Try(costHeld, k) {
+	if !asks || !s.turns.Try(costHeld, k) {
 		p, err = s.Page(ctx, q)
 		return p, nil, err
 	}
@@ -131,7 +103,7 @@ func (s Store) Hold(ctx context.Context, q store.Query) (p *store.Page, held *Sn
 	err = s.turns.Run(ctx, cost, func(ctx context.Context) error {
 		s.turns.Charge(ctx, cost)
 		var err error
-		if snap, err = take(ctx); err == nil {
+		if snap, err = s.Store.Hold(ctx); err == nil {
 			if p, err = snap.Page(ctx, q); err == nil {
 				return nil
 			}
@@ -149,15 +121,4 @@ func (s Store) Hold(ctx context.Context, q store.Query) (p *store.Page, held *Sn
 		return p, nil, err
 	}
 	return p, &Snapshot{Snapshot: snap, s: s, k: k, class: costHeld}, err
-}
-
-// holder is what holds one state of rows; false where nothing does.
-func (s Store) holder() (func(context.Context) (store.Snapshot, error), bool) {
-	if h, ok := s.Store.(store.Holding); ok {
-		return h.Hold, true
-	}
-	if st, ok := s.Store.(store.Snapshotter); ok {
-		return st.Snapshot, true
-	}
-	return nil, false
 }

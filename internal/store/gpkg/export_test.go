@@ -10,6 +10,12 @@ import (
 // SettleAfter sets how long a file must have been left alone before its stamp is trusted.
 func (s *Store) SettleAfter(d time.Duration) { s.settled = d }
 
+// Stamped reports whether the stamp of the file shows its version.
+func (s *Store) Stamped() bool {
+	_, ok := s.current.Load().stamped()
+	return ok
+}
+
 // BrokenPromise looks at a file that nobody should write into.
 func (s *Store) BrokenPromise() bool { return s.current.Load().promise.broken() }
 

@@ -61,7 +61,7 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 // where they are not there. They are read in the background when they are first wanted.
 func (r *revision) besideInMemory(l *layer, id string) (at store.Row, prev, next string, ok bool) {
 	key, ok := l.id(id)
-	if rev, known := r.glance(); !ok || !known || rev != r.rev {
+	if rev, known := r.stamped(); !ok || !known || rev != r.rev {
 		return at, "", "", false
 	}
 	ids := r.ids(l)

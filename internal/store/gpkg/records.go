@@ -318,7 +318,7 @@ func (x *rowsReader) packed(ctx context.Context, rows []store.Row) (n int, missi
 	if err := ctx.Err(); err != nil {
 		return 0, false, false, err
 	}
-	rev, known := x.r.glance()
+	rev, known := x.r.stamped()
 	if !known {
 		if err := x.r.use(ctx, func(c *conn) (err error) { rev, err = x.r.revOf(ctx, c); return err }); err != nil {
 			return 0, false, false, err

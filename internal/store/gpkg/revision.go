@@ -36,8 +36,7 @@ type revision struct {
 	path   string    // of the file that is read
 	still  bool      // nobody writes into it
 	opened fileStamp // of the file when it was opened; the zero value where stamps are not to be trusted
-	known  atomic.Pointer[knownState]
-	moved  atomic.Bool // somebody wrote since it was opened
+	known  atomic.Pointer[fileVersion]
 
 	promise *promise // nil: none
 
@@ -112,7 +111,6 @@ func (r *revision) revNow(ctx context.Context, c *conn) (uint64, error) {
 	if err != nil || same {
 		return r.rev, err
 	}
-	r.moved.Store(true)
 	n, wal, err := c.header()
 	if err == nil && wal {
 		return r.revBeside(ctx, c)

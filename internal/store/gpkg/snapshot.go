@@ -4,25 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
-	"time"
 
 	"grense/internal/store"
 )
 
-var (
-	_ store.Snapshotter = (*Store)(nil)
-	_ store.Holding     = (*Store)(nil)
-	_ store.Revised     = (*Store)(nil)
-)
-
-// snapshot is a store that stays at one revision.
+// snapshot is a store that stays at one revision and one version of its file.
 type snapshot struct {
 	pinned  Store
 	r       *revision
 	release sync.Once
-	met     *uint64 // the state that Revision named, which all further questions have to meet; nil: they need not
+	met     uint64 // the revision of the features that all questions have to meet
 }
 
 // metKey is the key of snapshot.met among the values of a context.
@@ -36,27 +28,38 @@ func meet(ctx context.Context, rev uint64) error {
 	return nil
 }
 
-// meeting is a context for questions that have to meet the state that Revision named.
+// meeting is a context for questions that have to meet the version of the snapshot.
 func (x *snapshot) meeting(ctx context.Context) context.Context {
-	if x.met == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, metKey{}, x.met)
+	return context.WithValue(ctx, metKey{}, &x.met)
 }
 
 // Snapshot holds the current revision, which costs an open file and its caches until it is closed.
-func (s *Store) Snapshot(context.Context) (store.Snapshot, error) {
+func (s *Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	r, err := s.acquire()
 	if err != nil {
 		return nil, err
 	}
 	x := &snapshot{r: r}
-	x.pinned.path, x.pinned.options, x.pinned.settled = s.path, s.options, s.settled
-	x.pinned.current.Store(r)
+	s.pin(x)
+	if x.met, err = r.present(ctx, s.settled); err != nil {
+		x.Close()
+		return nil, err
+	}
 	return x, nil
 }
 
+// pin makes the store of a snapshot.
+func (s *Store) pin(x *snapshot) {
+	x.pinned.path, x.pinned.options, x.pinned.settled = s.path, s.options, s.settled
+	x.pinned.current.Store(x.r)
+}
+
 func (x *snapshot) Catalog() *store.Catalog { return x.r.catalog }
+
+// Version is that of the file when the snapshot began.
+func (x *snapshot) Version(context.Context, ...string) (store.Version, error) {
+	return x.r.version(x.met), nil
+}
 
 func (x *snapshot) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	return x.pinned.Page(x.meeting(ctx), q)
@@ -64,48 +67,6 @@ func (x *snapshot) Page(ctx context.Context, q store.Query) (*store.Page, error)
 
 func (x *snapshot) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	return x.pinned.Fetch(x.meeting(ctx), collection, rows, want, fn)
-}
-
-// RevisionOf names the state of the file.
-func (s *Store) RevisionOf(ctx context.Context, _ ...string) (string, error) {
-	r, err := s.acquire()
-	if err != nil {
-		return "", err
-	}
-	defer r.release()
-	now, err := r.present(ctx, s.settled)
-	if err != nil {
-		return "", err
-	}
-	return r.nameOf(now), nil
-}
-
-// Revision names the state that the file has when it is first called. Questions that meet another one from then on are store.ErrChanged.
-func (x *snapshot) Revision(ctx context.Context, _ ...string) (string, error) {
-	if x.met == nil {
-		now, err := x.r.present(ctx, x.pinned.settled)
-		if err != nil {
-			return "", err
-		}
-		x.met = &now
-	}
-	return x.r.nameOf(*x.met), nil
-}
-
-// present is the revision of the features that the file has now, at a glance where that tells it.
-func (r *revision) present(ctx context.Context, settled time.Duration) (rev uint64, err error) {
-	if rev, ok := r.glance(); ok {
-		return rev, nil
-	}
-	return r.state(ctx, settled)
-}
-
-// nameOf is the name of a state: the version of the catalog, unless somebody has written into the file since it was opened.
-func (r *revision) nameOf(rev uint64) string {
-	if rev == r.rev {
-		return r.catalog.Version
-	}
-	return r.catalog.Version + "/" + strconv.FormatUint(rev, 36)
 }
 
 func (x *snapshot) Holds() bool { return false }
@@ -125,16 +86,6 @@ type held struct {
 
 type heldKey struct{}
 
-// Moving reports whether a question has met another state of the file than the one that was opened.
-func (s *Store) Moving() bool {
-	r, err := s.acquire()
-	if err != nil {
-		return false
-	}
-	defer r.release()
-	return r.moved.Load()
-}
-
 // Hold takes a connection and begins a transaction. While it lasts nobody can commit to a file that is not in WAL mode.
 func (s *Store) Hold(ctx context.Context) (store.Snapshot, error) {
 	r, err := s.acquire()
@@ -142,8 +93,7 @@ func (s *Store) Hold(ctx context.Context) (store.Snapshot, error) {
 		return nil, err
 	}
 	x := &held{snapshot: snapshot{r: r}}
-	x.pinned.path, x.pinned.options, x.pinned.settled = s.path, s.options, s.settled
-	x.pinned.current.Store(r)
+	s.pin(&x.snapshot)
 	if x.c, err = r.pool.get(ctx); err != nil {
 		r.release()
 		return nil, r.explain(err)
@@ -161,14 +111,9 @@ func (x *held) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rev, err := x.r.revOf(ctx, x.c)
-	x.c.pinned = &rev
+	x.met, err = x.r.revOf(ctx, x.c)
+	x.c.pinned = &x.met
 	return err
-}
-
-// Revision names the state of the transaction.
-func (x *held) Revision(context.Context, ...string) (string, error) {
-	return x.r.nameOf(*x.c.pinned), nil
 }
 
 // use runs fn within the transaction.

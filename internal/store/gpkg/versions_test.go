@@ -66,34 +66,3 @@ func TestVersionsOfOtherFiles(t *testing.T) {
 		})
 	}
 }
-
-// TestVersionsOfAFeatureAreKnownInMemory, where nobody writes into the file and there is room.
-func TestVersionsOfAFeatureAreKnownInMemory(t *testing.T) {
-	t.Parallel()
-	path := build(t, `CREATE TABLE v (fid INTEGER PRIMARY KEY, nr TEXT NOT NULL, fra DATE NOT NULL, til DATE, UNIQUE (nr, fra)); INSERT INTO v VALUES (3, 'b', '2010-01-01', NULL),
-		(9, 'a', '1990-01-01', NULL), (2, 'b', '1990-01-01', '2010-01-01'), (5, 'c', '2010-01-01', NULL), (6, 'd', '1990-01-01', '2011-01-01');
-		INSERT INTO gpkg_contents (table_name, data_type) VALUES ('v', 'attributes')`)
-	versions := map[string]store.Settings{"v": {IDColumns: []string{"nr"}, ValidFrom: "fra", ValidTo: "til"}}
-	for name, x := range map[string]struct {
-		o     gpkg.Options
-		known bool
-	}{
-		"unchanging": {gpkg.Options{Unchanging: true, Columns: 1 << 20, Settings: versions}, true}, "without room": {gpkg.Options{Unchanging: true, Columns: -1, Settings: versions}, false},
-	} {
-		s := openStore(t, path, x.o)
-		s.ColumnsAtOnce(false)
-		q := store.LifeQuery{Collection: "v", ID: "b", At: time.Date(2005, 1, 1, 0, 0, 0, 0, time.UTC), Limit: 2}
-		life, ok := s.LifeAtHand(q)
-		if ok != x.known {
-			t.Errorf("%s: known %v", name, ok)
-		}
-		if ok && (len(life.Versions) != 2 || life.Versions[0].Row.ID != "2" || life.Versions[0].End != "2010-01-01" || life.Versions[1].Row.ID != "3" || life.Versions[1].End != "" || life.Prev != "a" || life.Next != "d") {
-			t.Errorf("%+v", life)
-		}
-		for _, q := range []store.LifeQuery{{Collection: "v", ID: "x", At: q.At, Limit: 2}, {Collection: "v", ID: "b", At: q.At, Limit: 1}, {Collection: "w", ID: "b", At: q.At, Limit: 2}} {
-			if life, ok := s.LifeAtHand(q); ok {
-				t.Errorf("%+v: %+v", q, life)
-			}
-		}
-	}
-}

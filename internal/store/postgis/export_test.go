@@ -1,8 +1,6 @@
 package postgis
 
 import (
-	"time"
-
 	"context"
 	"strings"
 
@@ -39,40 +37,6 @@ func Ways() (names []string) {
 		names = append(names, w.name)
 	}
 	return names
-}
-
-// TellsAside reports whether marks are asked for over a connection that is for them.
-func (s *Store) TellsAside() bool {
-	if s.marker == nil {
-		return false
-	}
-	s.marker.mu.Lock()
-	defer s.marker.mu.Unlock()
-	return s.marker.lines > 0
-}
-
-// ForgetMarks makes the connections for marks that are free look as if nobody had asked over them for an hour, and tells how many there are.
-func (s *Store) ForgetMarks() int {
-	s.marker.mu.Lock()
-	defer s.marker.mu.Unlock()
-	for _, l := range s.marker.free {
-		l.asked = l.asked.Add(-time.Hour)
-	}
-	return s.marker.lines
-}
-
-// ConnectElsewhere makes the store take one of its connections for one to another server, until end is called.
-func (s *Store) ConnectElsewhere() (end func()) {
-	to := s.marker.servers
-	count := func(n int) {
-		to.mu.Lock()
-		defer to.mu.Unlock()
-		if to.live["elsewhere"] += n; to.live["elsewhere"] == 0 {
-			delete(to.live, "elsewhere")
-		}
-	}
-	count(1)
-	return func() { count(-1) }
 }
 
 // ForQuestions is how many connections of an address are for questions.

@@ -269,8 +269,8 @@ func (l *layer) revision(raw []byte) (uint64, error) {
 		return 0, l.changed("its columns are others")
 	}
 	state := l.rev
-	if l.servers != nil {
-		state ^= l.servers.run.Load()
+	if l.run != nil {
+		state ^= l.run.Load()
 	}
 	if l.xmin {
 		state ^= uint64(binary.BigEndian.Uint32(raw))

@@ -25,16 +25,16 @@ type layer struct {
 	*store.Collection
 	source    *sqlq.Source
 	table     *table
-	parts     []keyPart // what the feature id is made of
-	text      bool      // the feature id is text, as that of several parts always is
-	sure      bool      // an index tells that no two rows have the same id
-	srid      int       // of every geometry
-	stored    string    // column.stored of the geometry
-	anySystem bool      // the column of the geometry takes any reference system
-	stateExpr string    // expression for the revision of a row called alias
-	xmin      bool      // which is the system column
-	rev       uint64    // of the definition
-	servers   *servers  // whose run is in the revisions of rows; nil: none is
+	parts     []keyPart  // what the feature id is made of
+	text      bool       // the feature id is text, as that of several parts always is
+	sure      bool       // an index tells that no two rows have the same id
+	srid      int        // of every geometry
+	stored    string     // column.stored of the geometry
+	anySystem bool       // the column of the geometry takes any reference system
+	stateExpr string     // expression for the revision of a row called alias
+	xmin      bool       // which is the system column
+	rev       uint64     // of the definition
+	run       *serverRun // is in the revisions of rows; nil: none is
 	fields    []*sqlq.Field
 	visible   []int               // of Collection.Properties: those that are not hidden
 	unique    map[string]bool     // properties whose values differ from row to row, and are never null

@@ -48,20 +48,16 @@ func connect(ctx context.Context, url string, cfg *pgxpool.Config) (*pgxpool.Poo
 	return pool, nil
 }
 
-// poolConfig is the configuration of a pool, and what else may have a connection where it is toAsk.
-func poolConfig(url string, p purpose) (*pgxpool.Config, extra, error) {
-	cfg, err := pgxpool.ParseConfig(url)
+// poolConfig is the configuration of a pool, and whether another connection listens beside one that is toAsk.
+func poolConfig(url string, p purpose) (cfg *pgxpool.Config, listens bool, err error) {
+	cfg, err = pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, extra{}, fmt.Errorf("postgis: the address of the database cannot be read; write postgres://user@host:5432/database: %s", scrub(url, err.Error()))
+		return nil, false, fmt.Errorf("postgis: the address of the database cannot be read; write postgres://user@host:5432/database: %s", scrub(url, err.Error()))
 	}
-	e := extra{listens: cfg.ConnConfig.RuntimeParams[poolMode] != poolTransaction, // which gives no session to listen in
-		marks: mostToMark}
-	if !isOne(cfg.ConnConfig) {
-		e.marks = 0
-	}
+	listens = cfg.ConnConfig.RuntimeParams[poolMode] != poolTransaction // which gives no session to listen in
 	configure(cfg.ConnConfig, p)
 	if err := setPooling(cfg, p); err != nil {
-		return nil, extra{}, err
+		return nil, false, err
 	}
 	whole := strings.Contains(url, "pool_max_conns")
 	switch {
@@ -73,39 +69,30 @@ func poolConfig(url string, p purpose) (*pgxpool.Config, extra, error) {
 			cfg.MaxConns = 1
 		}
 	case whole:
-		cfg.MaxConns = max(cfg.MaxConns-e.within(cfg), 1)
+		others := othersWithin(cfg)
+		if listens = listens && cfg.MaxConns > others+leastToListen; listens {
+			others++
+		}
+		cfg.MaxConns = max(cfg.MaxConns-others, 1)
 		cfg.MinConns, cfg.MinIdleConns = min(cfg.MinConns, cfg.MaxConns), min(cfg.MinIdleConns, cfg.MaxConns)
 	default:
 		cfg.MaxConns = max(cfg.MaxConns, 16)
 	}
 	cfg.PingTimeout = time.Second // of a connection that was idle; one that is silent gives way to a new one
-	return cfg, e, nil
+	return cfg, listens, nil
 }
 
-// extra says what else than questions, signs of life and keys has connections of its own.
-type extra struct {
-	listens bool
-	marks   int // at most
-}
-
-// within leaves what there are enough connections for, and is how many of those that a process may have are not for questions: of the sign of life, of keys, and of extra.
-func (e *extra) within(cfg *pgxpool.Config) int32 {
-	n := int32(2)
+// othersWithin is how many of the connections that a process may have are not for questions: of the sign of life, and
+// of keys.
+func othersWithin(cfg *pgxpool.Config) int32 {
 	if isSeveral(cfg.ConnConfig) {
-		n++ // keys are read from one server, and written to another
+		return 3 // keys are read from one server, and written to another
 	}
-	if e.listens = e.listens && cfg.MaxConns > n+leastToListen; e.listens {
-		n++
-	}
-	e.marks = min(e.marks, max(int(cfg.MaxConns-n)/(1+leastToMark), 0))
-	return n + int32(e.marks)
+	return 2
 }
 
-// How many connections there have to be for questions before one listens, and for each that tells marks.
-const (
-	leastToListen = 2
-	leastToMark   = 3
-)
+// leastToListen is how many connections there have to be for questions before one listens.
+const leastToListen = 2
 
 // waitForLock is how long a query waits for a table that another session has locked.
 const waitForLock = 3 * time.Second

@@ -106,7 +106,7 @@ func TestQueueAtTheLimitOfARole(t *testing.T) {
 	askers.Wait()
 }
 
-// TestMostConnections: pool_max_conns is all that a process has, with keys, listening, marks and signs of life.
+// TestMostConnections: pool_max_conns is all that a process has, with keys, listening and signs of life.
 func TestMostConnections(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []struct{ connections, least int }{{4, 3}, {6, 3}, {9, 6}, {20, 8}} {
@@ -145,9 +145,9 @@ func askAll(t *testing.T, s *postgis.Store, state *state.DB) {
 		askers.Go(func() {
 			for range 5 {
 				_, page := s.Page(ctx, store.Query{Collection: "sted", Limit: 1})
-				_, mark := s.Mark(ctx, "sted")
+				_, version := s.Version(ctx, "sted")
 				_, keys := state.Keys(ctx)
-				if err := errors.Join(page, mark, keys, s.Ready(ctx)); err != nil {
+				if err := errors.Join(page, version, keys, s.Ready(ctx)); err != nil {
 					t.Error(err)
 					return
 				}

@@ -52,8 +52,6 @@ type Store struct {
 	options Options
 	caches  *caches
 	current atomic.Pointer[revision]
-	marks   atomic.Pointer[markings]
-	marker  *marker // nil: marks are asked for over the pool alone
 	reload  sync.Mutex
 	away    atomic.Bool // the database could not be reached at the last look
 	wake    chan struct{}
@@ -64,7 +62,8 @@ type Store struct {
 	looked    time.Time // the poller's: when a doubt last made it look
 	told      string    // the poller's: the fingerprint that was last told of
 
-	servers *servers // of the pool; nil: of a snapshot
+	versions atomic.Pointer[versionQueries]
+	run      *serverRun // of the pool; nil: of a snapshot
 
 	pinned *pgxpool.Conn // of a snapshot: answers every question, in its transaction; else nil
 
@@ -88,12 +87,14 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if o.Poll == 0 {
 		o.Poll = 3 * time.Second
 	}
-	cfg, more, err := poolConfig(url, toAsk)
+	cfg, listens, err := poolConfig(url, toAsk)
 	if err != nil {
 		return nil, err
 	}
-	to := &servers{one: isOne(cfg.ConnConfig), live: map[string]int{}}
-	to.watch(cfg)
+	run := &serverRun{}
+	if !isSeveral(cfg.ConnConfig) {
+		run.watch(cfg)
+	}
 	pool, err := connect(ctx, url, cfg)
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	s := &Store{pool: pool, signs: signs, options: o, caches: newCaches(o.Caches), users: 1, idle: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{}, 1), servers: to}
+	s := &Store{pool: pool, signs: signs, options: o, caches: newCaches(o.Caches), users: 1, idle: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{}, 1), run: run}
 	r, err := s.first(ctx)
 	if err != nil {
 		pool.Close()
@@ -114,13 +115,10 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	s.tell(nil, r)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // lives until Close
 	s.stop = stop
-	if more.marks > 0 {
-		s.marker = newMarker(background, pool, to, more.marks)
-	}
 	if !r.stored {
 		s.keep(ctx, r)
 	}
-	go s.poll(background, looks{verify: r.stored, listen: more.listens})
+	go s.poll(background, looks{verify: r.stored, listen: listens})
 	return s, nil
 }
 
@@ -313,7 +311,6 @@ func (s *Store) Close() error {
 	}
 	<-s.idle
 	if first {
-		s.marker.close()
 		s.pool.Close()
 		s.signs.Close()
 	}

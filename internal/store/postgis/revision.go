@@ -46,7 +46,7 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &revision{catalog: &store.Catalog{Modified: time.Now().UTC()}, layers: map[string]*layer{}, fingerprint: in.fingerprint,
+	r := &revision{catalog: &store.Catalog{Modified: time.Now().UTC(), Live: true}, layers: map[string]*layer{}, fingerprint: in.fingerprint,
 		surveys: map[string]*survey{}, measured: map[string]*survey{}, items: map[string]string{}, read: map[string]examined{}, tables: map[string]string{}, counts: s.caches.counts()}
 	if len(in.own) > 0 {
 		r.catalog.Modified = time.Time{}
@@ -74,7 +74,7 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	r.catalog.Version = fmt.Sprintf("%x", version.Sum(nil)[:8])
 	stamp := sha256.Sum256(append([]byte(r.fingerprint), settings...))
 	for _, l := range r.layers {
-		l.rev, l.servers = binary.BigEndian.Uint64(stamp[:]), s.servers
+		l.rev, l.run = binary.BigEndian.Uint64(stamp[:]), s.run
 		l.warn = func(column string) {
 			s.options.Logger.Warn("a value that is no number, infinite, or of a year beyond 1 to 9999 is given as null", "table", l.table.layer(), "column", column)
 		}

@@ -12,11 +12,6 @@ import (
 	"grense/internal/store"
 )
 
-var (
-	_ store.Snapshotter = (*Store)(nil)
-	_ store.Revised     = (*Store)(nil)
-)
-
 // snapshot is a store that asks everything in one transaction, on one connection.
 type snapshot struct {
 	of     *Store
@@ -38,6 +33,9 @@ func (s *Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	}
 	return x, nil
 }
+
+// Hold is Snapshot.
+func (s *Store) Hold(ctx context.Context) (store.Snapshot, error) { return s.Snapshot(ctx) }
 
 func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
 	c, err := acquire(ctx, s.pool)
@@ -84,10 +82,11 @@ func (x *snapshot) Page(ctx context.Context, q store.Query) (*store.Page, error)
 }
 
 // changedSQL asks whether a table has another file than the transaction sees in the catalog: it was emptied by TRUNCATE, or rewritten, before this
-// transaction had its lock, and looks empty to it (PostgreSQL, 13.6, Caveats).
+// transaction had its lock, and looks empty to it (PostgreSQL, 13.6, Caveats). So does one that got policies, which
+// hide rows from then on.
 const changedSQL = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't'
 	AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema' AND c.relfilenode <> 0 AND c.relfilenode IS DISTINCT FROM pg_relation_filenode(c.oid))
-	OR ` + renamedSQL
+	OR EXISTS (SELECT FROM pg_class WHERE oid = $1::oid AND NOT relrowsecurity AND row_security_active(oid)) OR ` + renamedSQL
 
 // renamedSQL asks whether a column of a table has another name now than the transaction sees: statements find columns by their present names.
 const renamedSQL = `EXISTS (SELECT FROM pg_attribute a CROSS JOIN quote_ident(a.attname) AS q
@@ -125,9 +124,9 @@ func (x *snapshot) Fetch(ctx context.Context, collection string, rows []store.Ro
 	return err
 }
 
-// Revision asks within the transaction.
-func (x *snapshot) Revision(ctx context.Context, collections ...string) (string, error) {
-	return x.pinned.RevisionOf(ctx, collections...)
+// Version asks within the transaction.
+func (x *snapshot) Version(ctx context.Context, collections ...string) (store.Version, error) {
+	return x.pinned.Version(ctx, collections...)
 }
 
 func (x *snapshot) Holds() bool { return true }

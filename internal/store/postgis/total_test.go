@@ -85,8 +85,9 @@ func TestTotalsFollowEveryTransaction(t *testing.T) {
 	matched(6)
 }
 
-// TestTheStateOfManyTablesIsAskedInFewBytes: what is asked with each answer that is kept is prepared, and tells a change all the same, also of a table that has another's name.
-func TestTheStateOfManyTablesIsAskedInFewBytes(t *testing.T) {
+// TestTheVersionOfManyTablesIsAskedInFewBytes: what is asked with each answer that is kept is prepared, and tells a
+// change all the same, also of a table that has another's name.
+func TestTheVersionOfManyTablesIsAskedInFewBytes(t *testing.T) {
 	t.Parallel()
 	var create, drop strings.Builder
 	var names []string
@@ -98,34 +99,33 @@ func TestTheStateOfManyTablesIsAskedInFewBytes(t *testing.T) {
 	url := base(t, create.String())
 	w := storetest.NewWire(t, url)
 	s := openStore(t, w.Address, postgis.Options{Poll: time.Hour})
-	mark := func() string {
+	version := func() store.Version {
 		t.Helper()
-		m, err := s.Mark(t.Context(), names...)
-		if err != nil || m == "" {
-			t.Fatalf("%q, %v", m, err)
+		v, err := s.Version(t.Context(), names...)
+		if err != nil || v == "" {
+			t.Fatalf("%q, %v", v, err)
 		}
-		return m
+		return v
 	}
-	first := mark()
-	eventually(t, "over a connection of their own", s.TellsAside)
-	mark()
+	version()
+	first := version()
 	bytes, trips := 1<<30, 1<<30
 	for range 5 { // another question may go over the wire meanwhile
 		asked, made := w.Asked(), w.Trips()
-		mark()
+		version()
 		bytes, trips = min(bytes, w.Asked()-asked), min(trips, w.Trips()-made)
 	}
 	if bytes > 200 || trips != 1 {
 		t.Errorf("%d bytes in %d round trips ask for the state of 20 tables", bytes, trips)
 	}
 	run(t, url, "INSERT INTO punkt7 VALUES (1)")
-	second := mark()
+	second := version()
 	run(t, url, drop.String()+create.String()+"CREATE TABLE arving () INHERITS (punkt3)")
 	if first == second {
 		t.Error("a row more is the same state")
 	}
-	if m, err := s.Mark(t.Context(), names...); err != nil || m != "" {
-		t.Errorf("%q, %v of a new table whose rows may be in others", m, err)
+	if v, err := s.Version(t.Context(), names...); err != nil || v != "" {
+		t.Errorf("%q, %v of a new table whose rows may be in others", v, err)
 	}
 }
 

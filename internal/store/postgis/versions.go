@@ -123,8 +123,6 @@ func (d *draft) readVersions(ctx context.Context, c *pgxpool.Conn, v *versionCol
 	return fault, err
 }
 
-var _ store.Dated = (*Store)(nil)
-
 // Life finds the versions of a feature and what is beside it in one statement.
 func (s *Store) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error) {
 	if err := s.enter(); err != nil {
@@ -132,11 +130,14 @@ func (s *Store) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error
 	}
 	defer s.leave()
 	l, err := s.current.Load().layer(q.Collection)
-	if err != nil || l.Versions == nil {
+	if err != nil {
 		return nil, err
 	}
-	is, ok := l.IsFeature(q.ID)
-	if !ok || !storable(q.ID) {
+	is, ok := cql2.Expr(nil), false
+	if l.Versions != nil && storable(q.ID) {
+		is, ok = l.IsFeature(q.ID)
+	}
+	if !ok {
 		return &store.Life{}, nil
 	}
 	st := l.lifeStatement(q, is.(cql2.Compare))
@@ -190,7 +191,7 @@ func (l *layer) addVersion(life *store.Life, raw [][]byte) error {
 	if err != nil {
 		return err
 	}
-	x := store.Version{Row: store.Row{ID: l.printed(raw[0]), Rev: rev}}
+	x := store.FeatureVersion{Row: store.Row{ID: l.printed(raw[0]), Rev: rev}}
 	x.Start, _ = text(2, v.Start).(string)
 	x.End, _ = text(3, v.End).(string)
 	life.Prev, life.Next = store.FeatureID(text(4, v.ID)), store.FeatureID(text(5, v.ID))

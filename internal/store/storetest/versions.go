@@ -254,7 +254,7 @@ func (s *versioned) counts(t *testing.T, st store.Store, q store.Query) {
 	}
 }
 
-// lives asks for the versions of each feature, and of some that are not there, and for what is beside it at a moment; also without a question to the data, where the store knows.
+// lives reads the versions of each feature, and of some that are not there, and its neighbours at a moment.
 func (s *versioned) lives(t *testing.T, st store.Store, at time.Time) {
 	t.Helper()
 	starts := map[string][]string{"77": nil, "a\x00": nil}
@@ -263,20 +263,11 @@ func (s *versioned) lives(t *testing.T, st store.Store, at time.Time) {
 	}
 	for id, want := range starts {
 		q := store.LifeQuery{Collection: s.c.ID, ID: id, At: at, Limit: 100}
-		if d, ok := st.(store.Dated); ok {
-			life, err := d.Life(context.Background(), q)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if life != nil {
-				s.isLife(t, life, q, want)
-			}
+		life, err := st.Life(context.Background(), q)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if h, ok := st.(store.DatedAtHand); ok {
-			if life, ok := h.LifeAtHand(q); ok {
-				s.isLife(t, life, q, want)
-			}
-		}
+		s.isLife(t, life, q, want)
 	}
 }
 

@@ -2,18 +2,14 @@ package gpkg
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"grense/internal/store"
 )
 
-var (
-	_ store.Stated  = (*Store)(nil)
-	_ store.Glanced = (*Store)(nil)
-)
-
-// knownState is the revision of the features of a file while the file bears a stamp.
-type knownState struct {
+// fileVersion pairs the revision of the features of a file with the file's stamp.
+type fileVersion struct {
 	stamp fileStamp
 	rev   uint64
 }
@@ -31,18 +27,47 @@ func (f fileStamp) same(g fileStamp) bool { return f.device == g.device && f.ino
 // settledAfter is how long a file must have been left alone before its stamp is trusted: longer than the steps of the times of any file system.
 const settledAfter = 3 * time.Second
 
-// Glance names the state of the file by its stamp, in a microsecond. Whoever commits to a file that is not in WAL mode has written its change counter into it before that
-// (SQLite file format, 1.3.7), so that a file with the stamp that it had before it was last read, and that was not new then, has the same content.
-func (s *Store) Glance() (uint64, bool) {
+// Version returns the version of the file, in a microsecond if its stamp shows it.
+func (s *Store) Version(ctx context.Context, _ ...string) (store.Version, error) {
 	r, err := s.acquire()
 	if err != nil {
-		return 0, false
+		return "", err
 	}
 	defer r.release()
-	return r.glance()
+	rev, err := r.present(ctx, s.settled)
+	if err != nil {
+		return "", err
+	}
+	return r.version(rev), nil
 }
 
-func (r *revision) glance() (uint64, bool) {
+// version is the version of the catalog, unless somebody has written into the file since it was opened.
+func (r *revision) version(rev uint64) store.Version {
+	if rev == r.rev {
+		return store.Version(r.catalog.Version)
+	}
+	return store.Version(r.catalog.Version + "/" + strconv.FormatUint(rev, 36))
+}
+
+// present is the revision of the features that the file has now.
+func (r *revision) present(ctx context.Context, settled time.Duration) (rev uint64, err error) {
+	if rev, ok := r.stamped(); ok {
+		return rev, nil
+	}
+	n := r.look(settled)
+	err = r.use(ctx, func(c *conn) (err error) {
+		if rev, err = r.revOf(ctx, c); err == nil {
+			err = n.see(c, rev)
+		}
+		return err
+	})
+	return rev, err
+}
+
+// stamped returns the revision of the features if the stamp of the file shows it. A program that commits to a file
+// that is not in WAL mode writes its change counter into it before that (SQLite file format, 1.3.7): a file with the
+// stamp that it had before it was last read, and that was not new then, has the same content.
+func (r *revision) stamped() (uint64, bool) {
 	if r.still {
 		return r.rev, true
 	}
@@ -52,28 +77,6 @@ func (r *revision) glance() (uint64, bool) {
 	}
 	now, ok := stampOf(r.path)
 	return k.rev, ok && now == k.stamp
-}
-
-// State names the state of the file, which others may write into.
-func (s *Store) State(ctx context.Context) (rev uint64, err error) {
-	r, err := s.acquire()
-	if err != nil {
-		return 0, err
-	}
-	defer r.release()
-	return r.state(ctx, s.settled)
-}
-
-// state is the revision of the features that the file has now, as its connections tell it.
-func (r *revision) state(ctx context.Context, settled time.Duration) (rev uint64, err error) {
-	n := r.look(settled)
-	err = r.use(ctx, func(c *conn) (err error) {
-		if rev, err = r.revOf(ctx, c); err == nil {
-			err = n.see(c, rev)
-		}
-		return err
-	})
-	return rev, err
 }
 
 // lookAt is what the file tells of itself before it is read.
@@ -92,9 +95,9 @@ func (r *revision) look(settled time.Duration) lookAt {
 	return lookAt{r, stamp, ok && stamp.same(r.opened) && time.Since(time.Unix(0, stamp.changed)) > settled}
 }
 
-// see notes that the transaction of c reads the revision rev, so that a glance tells it from here on.
+// see notes that the transaction of c reads the revision rev, which its stamp shows from now on.
 func (n lookAt) see(c *conn, rev uint64) error {
-	now := knownState{n.stamp, rev}
+	now := fileVersion{n.stamp, rev}
 	if k := n.r.known.Load(); !n.trusted || c.pinned != nil || k != nil && *k == now {
 		return nil
 	}

@@ -1,0 +1,113 @@
+package postgis
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/store"
+)
+
+// versionQuery is the statement that names the version of some collections of a revision.
+type versionQuery struct {
+	collections []string
+	layer       *layer // one of them
+	sql         string // "": their version is unknown
+}
+
+// versionQueries are the statements for the collections that a revision was last asked for. They are immutable.
+type versionQueries struct {
+	of   *revision
+	list []*versionQuery
+}
+
+// mostVersionQueries bounds them.
+const mostVersionQueries = 16
+
+// versionQuery returns the statement for collections, of all without any. Nearly all callers name all collections, or
+// one.
+func (s *Store) versionQuery(r *revision, collections []string) (*versionQuery, error) {
+	known := s.versions.Load()
+	if known == nil || known.of != r {
+		known = &versionQueries{of: r}
+	}
+	for _, q := range known.list {
+		if slices.Equal(q.collections, collections) {
+			return q, nil
+		}
+	}
+	q := &versionQuery{collections: slices.Clone(collections)}
+	var layers []*layer
+	for _, id := range collections {
+		l, err := r.layer(id)
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, l)
+	}
+	if len(collections) == 0 {
+		for _, c := range r.catalog.Collections {
+			layers = append(layers, r.layers[c.ID])
+		}
+	}
+	if len(layers) > 0 && !slices.ContainsFunc(layers, func(l *layer) bool { return !l.plain }) {
+		q.layer, q.sql = layers[0], "SELECT "+stateOf(layers)
+	}
+	last := known.list[:min(len(known.list), mostVersionQueries-1)]
+	s.versions.Store(&versionQueries{r, append([]*versionQuery{q}, last...)})
+	return q, nil
+}
+
+// Version returns the version of tables or materialised views in one round trip; that of views is unknown.
+func (s *Store) Version(ctx context.Context, collections ...string) (store.Version, error) {
+	if err := s.enter(); err != nil {
+		return "", err
+	}
+	defer s.leave()
+	r := s.current.Load()
+	q, err := s.versionQuery(r, collections)
+	if err != nil || q.sql == "" {
+		return "", err
+	}
+	state := ""
+	err = s.ask(ctx, q.layer, func(c *pgxpool.Conn) error {
+		rows, end, err := query(ctx, c, q.sql, nil)
+		if err != nil {
+			return err
+		}
+		defer end()
+		for rows.Next() {
+			state = string(rows.RawValues()[0])
+		}
+		return rows.Err()
+	})
+	if err != nil || state == "" {
+		return "", err
+	}
+	return store.Version(r.catalog.Version + " " + state), nil
+}
+
+// serverRun names the run of the one server of an address, as layer.revision has it: taken from the last connection.
+type serverRun struct{ atomic.Uint64 }
+
+// watch takes the run from each new connection of a pool.
+func (s *serverRun) watch(cfg *pgxpool.Config) {
+	after := cfg.AfterConnect
+	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		if after != nil {
+			if err := after(ctx, c); err != nil {
+				return err
+			}
+		}
+		if run, ok := c.PgConn().CustomData()[runName].(string); ok {
+			sum := sha256.Sum256([]byte(run))
+			s.Store(binary.BigEndian.Uint64(sum[:]))
+		}
+		return nil
+	}
+}
