@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestAcceptRecipesOfACollectionRun runs what the page of a collection tells users of curl, GDAL, Python, geopandas, pandas, DuckDB, R's sf, JavaScript, Observable and d3 with TopoJSON, as it stands there,
+// TestAcceptRecipesOfACollectionRun runs what the page of a collection shows users of curl, GDAL, Python, geopandas, pandas, DuckDB, R's sf, JavaScript, Observable and d3 with TopoJSON, as it stands there,
 // with a key and without.
 func TestAcceptRecipesOfACollectionRun(t *testing.T) {
 	wantsClients(t)

@@ -19,7 +19,7 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// What a national register must hold. A figure is told beside its bar; of making a register only one that is gross misses fails, since a machine may be busy; searches that miss theirs are measured again.
+// What a national register must hold. A figure is printed beside its bar; of making a register only one that is gross misses fails, since a machine may be busy; searches that miss theirs are measured again.
 const (
 	nationalPlaces = 1_100_000
 	generateCPU    = 5 * time.Minute // bar of the time, measured as CPU
@@ -211,7 +211,7 @@ func (s sampled) searches() []kindOfSearch {
 	}
 }
 
-// TestAcceptRegister generates a register of the whole country, searches it, and tells CPU of the server beside the bars.
+// TestAcceptRegister generates a register of the whole country, searches it, and prints CPU of the server beside the bars.
 func TestAcceptRegister(t *testing.T) {
 	if os.Getenv("GRENSE_ACCEPT") == "" {
 		t.Skip("a register of the whole country is measured in make accept")
@@ -320,7 +320,7 @@ func (s *serving) settle(t *testing.T, ask func(i int)) {
 }
 
 // searchTable measures kinds of searches one after the other, and returns their milliseconds beyond the bare handler. With admin, the address of a
-// database's superuser, what the database spends is added, the bars are those of a database, and inFile is told beside.
+// database's superuser, what the database spends is added, the bars are those of a database, and inFile is printed beside.
 func (s *serving) searchTable(t *testing.T, kinds []kindOfSearch, admin string, inFile map[string]float64) map[string]float64 {
 	t.Helper()
 	c := &soapClient{s: s}

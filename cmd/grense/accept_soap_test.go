@@ -59,7 +59,7 @@ func soapStacks() []soapStack {
 		classes := "{here}/java/" + lib + "/lib/*"
 		return soapStack{name: name, probe: []string{"javap", "-cp", classes, probe}, make: [][]string{
 			append([]string{"java", "-cp", classes}, append(generate, "{wsdl}")...),
-			// All files: a package-info, which tells the namespace of its classes, is referred to by none.
+			// All files: a package-info, which names the namespace of its classes, is referred to by none.
 			{"sh", "-c", `javac -nowarn -encoding UTF-8 -proc:none -cp "$1" -d "$0/classes" "$2" $(find "$0" -name '*.java')`, "{dir}", classes, "{here}/java/Client.java"},
 		}, ask: []string{"java", "-Dstdout.encoding=UTF-8", "-Dfile.encoding=UTF-8", "-cp", "{dir}/classes:" + classes, "Client", "{wsdl}", "{key}",
 			soapPackage + ".SoekService", soapPackage + ".SoekServiceWS"}}
@@ -154,7 +154,7 @@ func searchesIn(values string) int {
 }
 
 // TestAcceptSOAPStacks asks the same eleven questions with each stack and compares the values that they decode. A stack that the machine
-// lacks is told, as a test that was skipped.
+// lacks is reported, as a test that was skipped.
 func TestAcceptSOAPStacks(t *testing.T) {
 	accept(t)
 	t.Parallel()
@@ -234,7 +234,7 @@ func TestAcceptSOAPGenerators(t *testing.T) {
 		// Of letters beyond ASCII wsdl2h writes none: the English text must say the rules without.
 		{"gSOAP", []string{"wsdl2h", "-s", "-o", "service.h", at + "singleWsdl"}, "service.h", append(all, append(both, "a with a ring", "=Bo is exactly as written", "/codelists has the codes whole")...)},
 		// Of ?wsdl, whose schemas import each other, Mono's svcutil makes no classes: it loads a schema once for each import, and takes the second for a
-		// declaration anew.
+		// declaration again.
 		{"Mono svcutil", []string{"svcutil", "-out:Service.cs", at + "singleWsdl"}, "Service.cs", all},
 		{"Mono wsdl", []string{"wsdl", "-out:Service.cs", at + "wsdl"}, "Service.cs", all},
 		{"JAX-WS RI", java("jaxws", "com.sun.tools.ws.WsImport", "-keep", "-Xnocompile", "-s", ".", "-d", "."), search, both},

@@ -66,7 +66,7 @@ var sources = []source{
 	}},
 }
 
-// accept skips unless real clients are asked for, and fails where they are not installed: a check that did not run must not pass.
+// accept skips unless real clients are requested, and fails where they are not installed: a check that did not run must not pass.
 func accept(t *testing.T) {
 	t.Helper()
 	wantsClients(t)

@@ -15,7 +15,7 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestLayersAcrossTheAntimeridian: check tells the true cure, and what import makes of them is found by boxes on both sides, and nowhere else.
+// TestLayersAcrossTheAntimeridian: check prints the true cure, and what import makes of them is found by boxes on both sides, and nowhere else.
 func TestLayersAcrossTheAntimeridian(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -88,7 +88,7 @@ func bothSides(t *testing.T, s *running, layer string) {
 	}
 }
 
-// TestGeographyAcrossTheAntimeridian: a rectangle of geodesic edges is cut by import, and has the area that PostGIS tells.
+// TestGeographyAcrossTheAntimeridian: a rectangle of geodesic edges is cut by import, and has the area that PostGIS computes.
 func TestGeographyAcrossTheAntimeridian(t *testing.T) {
 	t.Parallel()
 	url, dir := cluster.Database(t), t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestAttackWholeDownloadsFromPostGIS downloads a large register from a database in every format and tells memory above that of the idle server. A reader
+// TestAttackWholeDownloadsFromPostGIS downloads a large register from a database in every format and reports memory above that of the idle server. A reader
 // who stops holds no connection, and has what was there when it began.
 func TestAttackWholeDownloadsFromPostGIS(t *testing.T) {
 	attack(t)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestAttackWholeDownloads downloads a large register in every format and tells memory above that of the idle server, and for the formats that stream
+// TestAttackWholeDownloads downloads a large register in every format and reports memory above that of the idle server, and for the formats that stream
 // the features in a second of processor time.
 func TestAttackWholeDownloads(t *testing.T) {
 	attack(t)

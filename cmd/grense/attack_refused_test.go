@@ -14,7 +14,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// TestAttackRefused: what is refused, whatever for, costs next to nothing, and its client is told why.
+// TestAttackRefused: what is refused, whatever for, costs next to nothing, and its client learns why.
 func TestAttackRefused(t *testing.T) {
 	attack(t)
 	file := generated(t, 500)

@@ -45,7 +45,7 @@ func stormOfReplacements(t *testing.T, rows, replacements int) {
 		}
 	}
 	put(1)
-	s := start(t, &serving{away: true}, []string{"GRENSE_LIMITS_RATE=0", "GRENSE_AUTH=open"}, live) // a reload may be told to come again
+	s := start(t, &serving{away: true}, []string{"GRENSE_LIMITS_RATE=0", "GRENSE_AUTH=open"}, live) // a reload may get 503
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var readers sync.WaitGroup

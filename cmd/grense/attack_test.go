@@ -325,7 +325,7 @@ func TestAttackSlowSOAP(t *testing.T) {
 	seen.report(t)
 }
 
-// sendAgain is sendSlowly by a client that asks again, a second later, when it is told that the server is busy. refused counts how often it was.
+// sendAgain is sendSlowly by a client that retries a second later if the server is busy. refused counts how often it was.
 func (s *serving) sendAgain(ctx context.Context, request string, refused *atomic.Int64) int {
 	for {
 		status := s.sendSlowly(ctx, request)
@@ -469,7 +469,7 @@ func TestAttackReloads(t *testing.T) {
 	figure(t, fmt.Sprintf("%d signals to reload under load: requests that failed", signals), bad.Load(), 0)
 }
 
-// TestAttackEndUnderLoad: a server that is told to end finishes what it was asked. As behind a balancer, new requests end some time after /readyz fails.
+// TestAttackEndUnderLoad: a server that receives SIGTERM finishes its requests. As behind a balancer, new requests end some time after /readyz fails.
 func TestAttackEndUnderLoad(t *testing.T) {
 	attack(t)
 	s := serve(t, []string{"GRENSE_LIMITS_DRAIN_WAIT=5s"})
@@ -569,8 +569,8 @@ func (s *serving) simplify(t *testing.T) {
 	}
 }
 
-// TestAttackGenerated sends what schemathesis makes of the API definition: no answer may be a failure of the server, or other than the definition
-// tells.
+// TestAttackGenerated sends what schemathesis makes of the API definition: no answer may be a failure of the server, or differ from the
+// definition.
 func TestAttackGenerated(t *testing.T) {
 	attack(t)
 	bin := os.Getenv("GRENSE_SCHEMATHESIS")

@@ -11,7 +11,7 @@ import (
 
 // TestBenchAgainst logs server CPU per request of bin/grense and of the program that GRENSE_BENCH_OLD names, with the same data, in interleaved rounds; GRENSE_BENCH_SOURCE and
 // GRENSE_BENCH_ONLY choose as in TestBenchTable. The ratio is the median over rounds of new to old. What the older program does not
-// answer with 200 is passed over. The ratio of what they send is told, since a page that says more costs more.
+// answer with 200 is passed over. The ratio of what they send is printed, since a page that says more costs more.
 func TestBenchAgainst(t *testing.T) {
 	old := os.Getenv("GRENSE_BENCH_OLD")
 	if old == "" {

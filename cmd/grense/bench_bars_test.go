@@ -13,7 +13,7 @@ type bar struct {
 	trip  float64 // microseconds of a round trip to a database, on top
 }
 
-// again is the bar of what is asked again on unchanged data.
+// again is the bar of repeated requests on unchanged data.
 var again = bar{times: 1.5, plus: 20}
 
 // bars are those of kinds of questions that nobody asked before, and that are asked again.
@@ -38,7 +38,7 @@ const mostTries = 3
 // most is what the bar allows where the bare handler takes so many microseconds.
 func (b bar) most(bare float64) float64 { return max(b.times*bare, bare+b.plus) + b.trip }
 
-// String tells the bar in a table.
+// String returns the bar in a table.
 func (b bar) String() string {
 	text := fmt.Sprintf("%.1f", b.times)
 	if b.plus > 0 {

@@ -30,7 +30,7 @@ const (
 	benchSample  = 200                    // answers of a changing request that the bare handler repeats
 )
 
-// question is a request that is measured. Paths are made anew for each request where next is not nil.
+// question is a request that is measured. Paths are rebuilt for each request where next is not nil.
 type question struct {
 	name string
 	kind string // of its bars; "": it has none

@@ -92,7 +92,7 @@ func nginxConf(answers []recorded, addr, dir string) (conf []byte, ok bool) {
 		for _, v := range values {
 			word, fits := nginxWord(v)
 			switch {
-			case name == "Content-Length" || !fits: // nginx tells the length itself
+			case name == "Content-Length" || !fits: // nginx returns the length itself
 			case name == "Content-Type":
 				fmt.Fprintf(&b, "\t\tdefault_type %s;\n", word)
 			default:

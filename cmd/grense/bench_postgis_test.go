@@ -242,7 +242,7 @@ func against(t *testing.T, table io.Writer, file, base *serving, admin string, q
 		if !q.asked() {
 			continue
 		}
-		record(t, file, q.paths(rng, 1)[0]) // tells when the answer is no page
+		record(t, file, q.paths(rng, 1)[0]) // fails when the answer is no page
 		record(t, base, q.paths(rng, 1)[0])
 		a.calibrate(t, q, rng)
 		b.calibrate(t, q, rng)

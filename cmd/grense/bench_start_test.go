@@ -75,7 +75,7 @@ func starts(t *testing.T, table io.Writer) {
 	idle(t, table)
 }
 
-// idle adds rows for the memory of servers of the demo that nobody asks anything: of the first, which has made the files of downloads, told without a bar, and of those that find them.
+// idle adds rows for the memory of servers of the demo without requests: of the first, which has made the files of downloads, reported without a bar, and of those that find them.
 func idle(t *testing.T, table io.Writer) {
 	t.Helper()
 	const name = "At rest with the demo"

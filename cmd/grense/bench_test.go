@@ -58,7 +58,7 @@ func freshPage(rng *rand.Rand) string {
 	return fmt.Sprintf("/collections/kommuner/items?f=html&limit=100&offset=%d&bbox=%.6f,57,32,72", rng.IntN(258), 3+rng.Float64())
 }
 
-// freshItem returns a function for pages in HTML of municipalities, each of which is asked for once in each language and system of coordinates.
+// freshItem returns a function for pages in HTML of municipalities, each of which is requested once in each language and system of coordinates.
 func freshItem(t *testing.T, s *serving) func(*rand.Rand) string {
 	t.Helper()
 	var all struct{ Features []struct{ ID string } }
@@ -237,7 +237,7 @@ func communeQuestions(t *testing.T, s *serving) []question {
 	}
 }
 
-// communes are 10,000 names of communes, and the id of one of them. That they are asked for has all names sorted in memory.
+// communes are 10,000 names of communes, and the id of one of them. That they are requested has all names sorted in memory.
 func communes(t *testing.T, s *serving) (names []string, id any) {
 	t.Helper()
 	const items = "/collections/france-communes-2018/items"
@@ -262,10 +262,10 @@ func communes(t *testing.T, s *serving) (names []string, id any) {
 // tellsMetrics is the setting of a server whose metrics rest reads.
 const tellsMetrics = "GRENSE_METRICS_ADDR=127.0.0.1:0"
 
-// keepsNone are the settings of a server that makes each answer as if it were asked for the first time.
+// keepsNone are the settings of a server that makes each answer as if it were requested for the first time.
 var keepsNone = []string{"GRENSE_LIMITS_ANSWERS=0", tellsMetrics}
 
-// rest waits until nothing is made in the background: levels for tiles, encoded features, indexes. Its metrics tell so three times in a row.
+// rest waits until nothing is made in the background: levels for tiles, encoded features, indexes. Its metrics say so three times in a row.
 func (s *serving) rest(t *testing.T) {
 	t.Helper()
 	if !slices.Contains(s.cmd.Env, tellsMetrics) {

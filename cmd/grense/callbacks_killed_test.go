@@ -48,10 +48,10 @@ func inOwnNetwork(t *testing.T) bool {
 	return false
 }
 
-// subscribed is a subscriber that refuses what it is told until it is willing.
+// subscribed is a subscriber that refuses notifications until it is willing.
 type subscribed struct {
 	address string
-	refused chan string // what it was told
+	refused chan string // what it received
 	taken   chan string
 	willing chan struct{} // closed when it is
 }
@@ -91,7 +91,7 @@ func told(t *testing.T, what string, by <-chan string) string {
 	}
 }
 
-// TestAcceptSubscribersAreToldWhenTheServerIsKilledBetweenTries: what a server that is killed had still to tell is told once, after its restart or by another server of the database.
+// TestAcceptSubscribersAreToldWhenTheServerIsKilledBetweenTries: what a killed server had not sent is sent once, after its restart or by another server of the database.
 func TestAcceptSubscribersAreToldWhenTheServerIsKilledBetweenTries(t *testing.T) {
 	wantsClients(t)
 	if !inOwnNetwork(t) {

@@ -135,7 +135,7 @@ func TestCheckOfAwkwardFiles(t *testing.T) {
 	}
 }
 
-// tellsTheWay asks which way a filter takes, and wants parts of what is told.
+// tellsTheWay explains a filter and wants parts of the output.
 func tellsTheWay(t *testing.T, dir string, of []string, filter string, want []string) {
 	t.Helper()
 	code, stdout, stderr := command(t, dir, append(append([]string{"check"}, of...), "--explain", filter)...)
@@ -149,7 +149,7 @@ func tellsTheWay(t *testing.T, dir string, of []string, filter string, want []st
 	}
 }
 
-// The way, the class of cost and what SQLite does are told for each kind of question.
+// The plan, the class of cost and what SQLite does are printed for each kind of query.
 func TestCheckExplainsAQuestion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -175,7 +175,7 @@ func TestCheckExplainsAQuestion(t *testing.T) {
 	}
 }
 
-// TestCheckExplainsAQuestionToADatabase: the way, the class of cost and what PostgreSQL does are told as they are of a file.
+// TestCheckExplainsAQuestionToADatabase: the plan, the class of cost and what PostgreSQL does are printed as for a file.
 func TestCheckExplainsAQuestionToADatabase(t *testing.T) {
 	t.Parallel()
 	db, dir := cluster.Database(t), t.TempDir()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestConnectionsHaveANumber: one address has at most half of them; one too many is told so, and when one ends there is room.
+// TestConnectionsHaveANumber: one address has at most half of them; one too many is refused, and when one ends there is room.
 func TestConnectionsHaveANumber(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

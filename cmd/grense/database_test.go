@@ -138,7 +138,7 @@ func sql(t *testing.T, db, text string) {
 	}
 }
 
-// timeMember is what differs between two servers of the same data; lengths of files are told as soon as each server knows them, and
+// timeMember is what differs between two servers of the same data; lengths of files are sent as soon as each server knows them, and
 // each signs its cursors.
 var timeMember = regexp.MustCompile(`"timeStamp":\s*"[^"]*"|&revision=[0-9a-f]+|,"length":[0-9]+|cursor=[A-Za-z0-9_-]+`)
 
@@ -194,7 +194,7 @@ func TestImportFromADatabase(t *testing.T) {
 	alike(t, database, last, paths...)
 }
 
-// TestImportOfForeignTables keeps types that no row tells, ids, reference systems, comments and empty tables.
+// TestImportOfForeignTables keeps types that no row shows, ids, reference systems, comments and empty tables.
 func TestImportOfForeignTables(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -291,7 +291,7 @@ func TestServeWaitsForTheDatabase(t *testing.T) {
 	}
 }
 
-// TestCheckOfADatabase tells what is missing, with the cure; what is cured is told no more.
+// TestCheckOfADatabase describes what is missing, with the cure; what is cured is no longer listed.
 func TestCheckOfADatabase(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestFullDiskSaysOneThing: whatever is being written, one line tells that the disk is full, and the cure.
+// TestFullDiskSaysOneThing: whatever is being written, one line says that the disk is full, and the cure.
 func TestFullDiskSaysOneThing(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -20,7 +20,7 @@ type worker struct {
 	cmd  *exec.Cmd
 }
 
-// startWorker starts one on a home, where no keys are asked for.
+// startWorker starts one on a home, where no keys are requested.
 func startWorker(t *testing.T, home string, args ...string) *worker {
 	t.Helper()
 	w := &worker{cmd: program(t, t.Context(), home, append([]string{"serve", "--addr", "127.0.0.1:0", "--auth", "open"}, args...)...)}

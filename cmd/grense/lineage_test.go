@@ -25,7 +25,7 @@ const oaks = `date,from,from_name,to,to_name,made_of,people,area,recorded
 2024-01-01,C,Cedar,E,Elm,B,300,,
 `
 
-// TestLineageIsImportedWholeOrNotAtAll imports into both stores, which answer alike; what does not fit is told with its line and leaves the target as it was.
+// TestLineageIsImportedWholeOrNotAtAll imports into both stores, which answer alike; a fault has its line and leaves the target as it was.
 func TestLineageIsImportedWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -148,7 +148,7 @@ func TestARoleThatReadsNoHistoryIsToldSo(t *testing.T) {
 	}
 }
 
-// events are those that a source tells, without what differs by the server.
+// events are those of a source, without what differs by the server.
 func events(t *testing.T, dir, source string) string {
 	t.Helper()
 	s := serve(t, dir, source, "--auth", "open", "--data-dir", t.TempDir())

@@ -105,7 +105,7 @@ func (c counting) Handle(ctx context.Context, r slog.Record) error {
 		c.seen.n[key] = n + 1
 	} else if len(c.seen.n) < maxRepeats {
 		c.seen.n[key] = 0
-		time.AfterFunc(repeatWindow, func() { c.tell(key, r.Clone()) })
+		time.AfterFunc(repeatWindow, func() { c.repeat(key, r.Clone()) })
 	}
 	c.seen.mu.Unlock()
 	if again {
@@ -115,8 +115,8 @@ func (c counting) Handle(ctx context.Context, r slog.Record) error {
 	return c.Handler.Handle(ctx, r)
 }
 
-// tell writes how often a record came again.
-func (c counting) tell(key string, r slog.Record) {
+// repeat writes how often a record came again.
+func (c counting) repeat(key string, r slog.Record) {
 	c.seen.mu.Lock()
 	n := c.seen.n[key]
 	delete(c.seen.n, key)

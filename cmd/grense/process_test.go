@@ -71,7 +71,7 @@ func createKey(t testing.TB, dir string) string {
 	return key
 }
 
-// serving is a grense serve under way.
+// serving is a grense serve in progress.
 type serving struct {
 	base, addr string // base is a URL without a slash at the end
 	key        string
@@ -80,8 +80,8 @@ type serving struct {
 	log        string // file with its log, JSON lines
 	ended      chan struct{}
 	bin        string      // another program than bin/grense
-	away       bool        // the test stops its database, so the log may tell failures
-	metrics    chan string // holds their address, once it is told
+	away       bool        // the test stops its database, so the log may have failures
+	metrics    chan string // holds their address, once it is known
 }
 
 // serve starts grense serve with a key of its own on a free port. When the test ends it must drain and leave a clean log.
@@ -172,7 +172,7 @@ type logLine struct {
 	Status                     int
 }
 
-// wrong tells whether a line speaks of a failure of the server. A SOAP fault has status 500 even when the client is to blame (SOAP 1.1, 6.2): its
+// wrong reports whether a line speaks of a failure of the server. A SOAP fault has status 500 even when the client is to blame (SOAP 1.1, 6.2): its
 // category decides.
 func (l logLine) wrong() bool {
 	switch {

@@ -258,7 +258,7 @@ func TestAnUnchangingFileIsSwappedWhole(t *testing.T) {
 	}
 }
 
-// TestDrainFinishesAnswersUnderWay holds one request open while the server is told to stop.
+// TestDrainFinishesAnswersUnderWay holds one request open while the server is stopped.
 func TestDrainFinishesAnswersUnderWay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -273,7 +273,7 @@ func TestDrainFinishesAnswersUnderWay(t *testing.T) {
 	in := bufio.NewReader(conn)
 	const form = "key="
 	fmt.Fprintf(conn, "POST /key HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(form))
-	if l, err := in.ReadString('\n'); err != nil || !strings.Contains(l, "100") { // sent when the handler reads the body, so it is under way
+	if l, err := in.ReadString('\n'); err != nil || !strings.Contains(l, "100") { // sent when the handler reads the body, so it is in progress
 		t.Fatalf("%q, %v", l, err)
 	}
 	in.ReadString('\n')

@@ -87,7 +87,7 @@ func piped(t *testing.T, dir string, in io.Reader, args ...string) (code int, st
 	return code, out.String(), errs.String()
 }
 
-// running is a grense serve under way.
+// running is a grense serve in progress.
 type running struct {
 	base   string // URL without a slash at the end
 	stdout *output

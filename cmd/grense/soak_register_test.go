@@ -27,7 +27,7 @@ const (
 	soakTime    = 10 * time.Second // for each round
 	soakClients = 4
 	soakSample  = 20       // one in so many answers is compared
-	soakMaxHits = 5000     // as the server is told
+	soakMaxHits = 5000     // as the server is configured
 	soakGrowth  = 64 << 20 // bytes by which resident memory may be larger at the end than after a fifth of the time
 )
 
@@ -85,7 +85,7 @@ func (n naive) answer(w wish) (ids []string, ok bool) {
 	folded, exact := "", ""
 	var pattern *regexp.Regexp
 	if strings.ContainsAny(w.name, "*?") {
-		pattern = regexp.MustCompile("^" + strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(cql2.CaseI(w.name))) + "$") // the names that are asked for are folded
+		pattern = regexp.MustCompile("^" + strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(cql2.CaseI(w.name))) + "$") // the names that are requested are folded
 	} else {
 		folded, exact = cql2.Norm(w.name), cql2.CaseI(w.name)
 	}

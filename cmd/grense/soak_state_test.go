@@ -66,7 +66,7 @@ func writeMarked(t *testing.T, base, path string, state int) {
 
 func mark(state int) string { return fmt.Sprintf("tilstand-%06d", state) }
 
-// Answers that hold marks, by how they are asked for: pages, whole or in several batches, features, files of the whole collection, and searches of SOAP for
+// Answers that hold marks, by how they are requested: pages, whole or in several batches, features, files of the whole collection, and searches of SOAP for
 // every spelling and, through a relation, for those that are documented.
 var (
 	largeAnswers = []string{"/items?limit=450", "/items?limit=450&f=csv", "/items?limit=450&f=jsonld", "/items?limit=250&f=html", "/items/7?f=html", "/download?f=csv", "/download?f=json",
@@ -167,7 +167,7 @@ func TestNoAnswerOfADatabaseIsOfTwoStates(t *testing.T) {
 }
 
 // readStates reads answers while change brings the data to one state after the other. Each answer is of one state. In make soak there are more
-// clients, and pauses between the changes: without a pause most answers are begun anew, and many are 503.
+// clients, and pauses between the changes: without a pause most responses are started again, and many are 503.
 func (s *serving) readStates(t *testing.T, change func(state int)) {
 	t.Helper()
 	changes, clients, pause := sharedtest.Rounds(t, 40), 2, 0

@@ -153,7 +153,7 @@ func load() string {
 	return "unknown"
 }
 
-// stepFolder makes bin/NAME anew, for outputs.
+// stepFolder empties bin/NAME, for outputs.
 func stepFolder(t *testing.T, name string) string {
 	t.Helper()
 	dir := rootPath(t, "bin", name)

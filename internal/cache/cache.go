@@ -2,7 +2,7 @@
 // because they may be asked for again.
 //
 // It evicts by SIEVE (Zhang et al., NSDI 2024): what was found since the hand last passed stays, the oldest of the rest goes. So a hit takes no
-// lock, and values that are asked for once do not displace those that are asked for often. A Group adds caches up for metrics, and
+// lock, and values that are requested once do not displace those that are requested often. A Group adds caches up for metrics, and
 // gives them their parts of one budget.
 package cache
 
@@ -29,7 +29,7 @@ type Cache[K comparable, V any] struct {
 	name     string
 	asked    int64 // Options.Bytes
 	fixed    bool
-	overhead int64 // bytes of an entry besides what Put is told
+	overhead int64 // bytes of an entry besides the size given to Put
 	seed     maphash.Seed
 	shards   []shard[K, V]
 	limit    atomic.Int64 // of all shards
@@ -151,7 +151,7 @@ func (c *Cache[K, V]) GetAll(n int, key func(i int) K, found func(i int, v V)) {
 	s.misses.Add(uint64(n - hits))
 }
 
-// found is the value of an entry that is asked for.
+// found is the value of an entry that is requested.
 func (e *entry[K, V]) found() V {
 	if !e.used.Load() {
 		e.used.Store(true)
@@ -321,7 +321,7 @@ func (s *shard[K, V]) remove(e *entry[K, V]) {
 	s.bytes -= e.size
 }
 
-// Stats tells what the cache holds, and what it did since it was made.
+// Stats describes what the cache holds, and what it did since it was made.
 func (c *Cache[K, V]) Stats() Stats {
 	if c == nil {
 		return Stats{}

@@ -280,7 +280,7 @@ func BenchmarkPutWithEviction(b *testing.B) {
 	}
 }
 
-// TestManyAreFoundAsOneByOne: what is asked for together is what is asked for alone, in order, and counts as much.
+// TestManyAreFoundAsOneByOne: what is requested together is what is requested alone, in order, and counts as much.
 func TestManyAreFoundAsOneByOne(t *testing.T) {
 	t.Parallel()
 	c := cache.New[int, string](cache.Options{Bytes: 1 << 20, Shards: 4})

@@ -1,4 +1,4 @@
-// Package feed finds what has changed in the data and keeps it in a log, so that a copy need not be taken anew.
+// Package feed finds what has changed in the data and keeps it in a log, so that a copy need not be fetched again.
 //
 // The data are compared as a whole with what was recorded of them last: a Recorder reads each public collection from one snapshot, makes a digest
 // of the public properties and the geometry of each feature, or of each version of one by its store.VersionID, and adds what differs to the log. It asks
@@ -6,7 +6,7 @@
 // change that was taken back not at all.
 //
 // A look takes about 100 bytes of memory for each feature of the largest collection, a few microseconds of CPU for each kilobyte that is read, and one
-// connection to the store. It rests half of its time, so that requests are answered beside it. Collections above a bound are left out, unless they are asked for.
+// connection to the store. It rests half of its time, so that requests are answered beside it. Collections above a bound are left out, unless they are requested.
 package feed
 
 import (
@@ -93,7 +93,7 @@ func (r *Recorder) Run(ctx context.Context) {
 	}
 }
 
-// Wake lets Run look soon, since the data were opened anew.
+// Wake lets Run look soon, since the data were opened again.
 func (r *Recorder) Wake() {
 	select {
 	case r.woke <- struct{}{}:
@@ -147,7 +147,7 @@ func (r *Recorder) Look(ctx context.Context) (read bool, err error) {
 	return read, err
 }
 
-// state names the state of a collection: to this process, and to all that use the data, where it has such a name. "" for what cannot be told.
+// state names the state of a collection: to this process, and to all that use the data, where it has such a name. "" for what is unknown.
 func (r *Recorder) state(ctx context.Context, cat *store.Catalog, id string) (own, lasting string, err error) {
 	v, err := r.From.Version(ctx, id)
 	if own = string(v); cat.Live { // any transaction makes another one

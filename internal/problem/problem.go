@@ -45,7 +45,7 @@ func (k Kind) String() string {
 // Error is an error with a class. Detail and Faults are sent to the client, Err is logged and never sent.
 type Error struct {
 	Kind   Kind
-	Detail string  // one sentence that tells the cure; may be empty when Faults say it
+	Detail string  // one sentence with the cure; may be empty when Faults say it
 	Said   Saying  // Detail, for pages in other languages; without a form there is English only
 	Faults []Fault // all that is wrong, not only the first
 	Err    error   // cause; may be nil

@@ -19,7 +19,7 @@ func (s Saying) String() string {
 	return text
 }
 
-// Error makes a saying the error that it tells.
+// Error turns a saying into an error.
 func (s Saying) Error() string { return s.String() }
 
 // In says it in the language into which of translates forms; false where a form has no translation.
@@ -28,7 +28,7 @@ func (s Saying) In(of func(form string) (string, bool)) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	if !strings.Contains(form, "%") { // a translation need not tell all that goes into it
+	if !strings.Contains(form, "%") { // a translation need not contain all values
 		return form, true
 	}
 	with := make([]any, len(s.With))

@@ -41,7 +41,7 @@ func (f Figure) Record(tb testing.TB) {
 	}
 }
 
-// Soak returns the factor of make soak, by which GRENSE_SOAK tells loops to be longer than in an ordinary run; 0 is an ordinary run.
+// Soak returns the factor of make soak, by which GRENSE_SOAK makes loops longer than in an ordinary run; 0 is an ordinary run.
 func Soak(tb testing.TB) int {
 	tb.Helper()
 	text := os.Getenv("GRENSE_SOAK")

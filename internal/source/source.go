@@ -1,7 +1,7 @@
 // Package source opens what a server or an import is given: a GeoPackage, a folder or a file of another format, the address of a PostGIS
 // database, or nothing, which is the demo. With the program it is the only place that names the stores.
 //
-// Nothing is written beside a source. Copies of other formats, the demo and side files are in the data directory, are made anew when the
+// Nothing is written beside a source. Copies of other formats, the demo and side files are in the data directory, are rebuilt when the
 // source or the program changes, and can be deleted at any time.
 package source
 
@@ -32,7 +32,7 @@ type Options struct {
 	DataDir string        // takes copies and side files
 	Config  config.Config // its collections, and limits of what is computed from the source
 	Logger  *slog.Logger
-	Version string       // of the program: copies of other versions are made anew
+	Version string       // of the program: copies of other versions are rebuilt
 	Wait    bool         // a database may be away for now
 	Caches  *cache.Group // takes the caches of the store; nil: none
 }
@@ -93,7 +93,7 @@ func viewRow(memory config.Size) int {
 	return n
 }
 
-// progress tells every few seconds how far the work on a large source is.
+// progress prints every few seconds how far the work on a large source is.
 func progress(log *slog.Logger) func(layer string, done, total int) {
 	var mu sync.Mutex
 	last := time.Now()
@@ -112,7 +112,7 @@ func progress(log *slog.Logger) func(layer string, done, total int) {
 	}
 }
 
-// readable tells in plain words why a file cannot be read; nil when it can.
+// readable says in plain words why a file cannot be read; nil when it can.
 func readable(path string) error {
 	f, err := os.Open(path)
 	switch {

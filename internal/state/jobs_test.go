@@ -135,7 +135,7 @@ func (s *jobSuite) takenOver() {
 	s.changed("a finished job is dismissed", s.jobs.DismissJob(ctx, "a", s.now))
 }
 
-// toldOnce: of many who want to tell the subscriber of a job one may, and again when it has given up.
+// toldOnce: of many processes one may notify the subscriber of a job, and again when it has given up.
 func (s *jobSuite) toldOnce() {
 	t, ctx := s.t, s.t.Context()
 	s.put("c", -time.Second) // the newest

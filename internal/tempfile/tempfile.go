@@ -16,7 +16,7 @@ const (
 	mark = "-grense-lock"
 )
 
-// abandoned is the age of a temporary file that nobody can still be writing, where locks do not tell.
+// abandoned is the age of a temporary file that nobody can still be writing, without locks.
 const abandoned = 24 * time.Hour
 
 // Begin returns a path in a folder that begins with prefix and ends with .tmp. Nothing is there yet. Call done when the
@@ -26,7 +26,7 @@ func Begin(dir, prefix string) (path string, done func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	_ = lock(f) // without one, age tells
+	_ = lock(f) // without one, age decides
 	done = func() {
 		os.Remove(f.Name())
 		f.Close()
