@@ -98,10 +98,21 @@ map-libraries:
 	@cd $(MAP_LIBRARIES) && if [ ! node_modules/.package-lock.json -nt package-lock.json ] && [ "$${GRENSE_TEST_INSTALL:-1}" != 0 ] && command -v npm >/dev/null; then \
 	  echo "installing map libraries for the acceptance run"; npm ci --ignore-scripts --no-audit --no-fund --loglevel=error || rm -rf node_modules; fi
 
-screenshots: chromium ## pictures of every page, light and dark, wide and narrow (bin/screenshots/index.html)
+screenshots: chromium build ## pictures of every page, light and dark, wide and narrow (bin/screenshots/index.html), and that of README
 	@{ $(CHROMIUM_FOUND); } || { echo "pictures need Chromium; install it"; exit 1; }
 	rm -rf bin/screenshots
 	GRENSE_SCREENSHOTS="$(abspath bin/screenshots)" go test -count=1 -timeout 20m -run '^TestGallery$$' ./internal/server
+	@$(MAKE) -s --no-print-directory picture
+
+.PHONY: picture
+# The picture in README: the municipalities of the demo in headless Chromium, once the shared borders of their map are built.
+PICTURE_AT := 127.0.0.1:18080
+PICTURE_OF := http://$(PICTURE_AT)/collections/kommuner/items?f=html&lang=en
+picture:
+	@bin/grense serve --auth open --addr $(PICTURE_AT) --data-dir bin/screenshots/data >/dev/null 2>&1 & server=$$!; trap "kill $$server" EXIT; \
+	  curl -s --noproxy '*' --retry 30 --retry-all-errors --retry-delay 1 -o /dev/null '$(PICTURE_OF)'; sleep 5; \
+	  "$$(command -v chromium || command -v chromium-browser || command -v google-chrome)" --headless --no-sandbox --disable-gpu --hide-scrollbars \
+	    --window-size=1000,720 --virtual-time-budget=4000 --screenshot=docs/demo.png '$(PICTURE_OF)' 2>/dev/null; ls -l docs/demo.png
 
 .PHONY: docs
 # MkDocs with the theme Material, pinned, from PyPI into a folder that git ignores. --strict fails at a dead link.

@@ -68,7 +68,7 @@ func TestEveryPageIsInTheNavigation(t *testing.T) {
 	}
 }
 
-// TestDocumentsAreShort bounds README, the lines of the changelog's newest version, and sentences.
+// TestDocumentsAreShort bounds README, the lines of the changelog, and sentences.
 func TestDocumentsAreShort(t *testing.T) {
 	t.Parallel()
 	const readmeLines, readmeBytes, changelogLine, sentenceWords = 150, 8 << 10, 160, 30
@@ -80,9 +80,7 @@ func TestDocumentsAreShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, newest, _ := strings.Cut(string(b), "\n## ")
-	newest, _, _ = strings.Cut(newest, "\n## ")
-	for line := range strings.Lines(newest) {
+	for line := range strings.Lines(string(b)) {
 		if n := len([]rune(strings.TrimSpace(line))); n > changelogLine {
 			t.Errorf("CHANGELOG.md: a line of %d characters: %.60s", n, line)
 		}
@@ -111,4 +109,23 @@ func sentences(text string) []string {
 		}
 	}
 	return regexp.MustCompile(`[.:;!?]\s`).Split(prose.String(), -1)
+}
+
+// TestDocumentsUseTheGlossary looks for words that docs/develop/glossary.md replaces, but in that page and in code.
+func TestDocumentsUseTheGlossary(t *testing.T) {
+	t.Parallel()
+	docs := documents(t)
+	b, err := os.ReadFile("../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs["CHANGELOG.md"] = string(b)
+	delete(docs, "docs/develop/glossary.md")
+	for path, text := range docs {
+		text = codeBlock.ReplaceAllString(text, "")
+		text = strings.NewReplacer("not told apart", "").Replace(text) // of a format's losses, which a header has
+		if m := dialect.FindString(text); m != "" {
+			t.Errorf("%s: %q; docs/develop/glossary.md has the word", path, m)
+		}
+	}
 }
