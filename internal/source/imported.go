@@ -26,7 +26,7 @@ import (
 // shownWarnings is how many warnings of one layer are logged.
 const shownWarnings = 10
 
-// copyVersion is part of the key of a copy, so that copies of older programs are made anew.
+// copyVersion is part of the key of a copy, so that copies of older programs are rebuilt.
 const copyVersion = "4"
 
 // importedCopy is the GeoPackage in the data directory that holds what was imported from a file or a folder.
@@ -44,7 +44,7 @@ type copyState struct {
 	Notes []store.Note // layers that were refused
 }
 
-// isImported tells whether a source is not served as it is: a folder, or a file of another format than GeoPackage.
+// isImported reports whether a source is not served as it is: a folder, or a file of another format than GeoPackage.
 func isImported(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && (st.IsDir() || ingest.IsData(path) && !strings.EqualFold(filepath.Ext(path), ".gpkg"))
@@ -123,7 +123,7 @@ func dataFiles(dir string) ([]string, error) {
 	return list, nil
 }
 
-// refresh makes the copy anew when the files are not those that it was made from, and returns its state.
+// refresh rebuilds the copy if the files are not those that it was made from, and returns its state.
 func (c *importedCopy) refresh(ctx context.Context) (*copyState, error) {
 	files, key, err := c.files()
 	if err != nil {
