@@ -105,6 +105,9 @@ func (a *api) etsJobs(t *testing.T, mount string) {
 	if !strings.HasPrefix(job, iut+"/jobs/") || status["status"] != "accepted" || status["type"] != "process" || status["jobID"] == "" || status["processID"] != "echo" || r.Header.Get("Preference-Applied") != "respond-async" {
 		t.Errorf("%v %s", r.Header, r.Body)
 	}
+	if monitor, ok := find(r.links(), "monitor", "application/json"); !ok || a.get(monitor.Href).wants(200).json()["jobID"] != status["jobID"] {
+		t.Errorf("a job under way has no link to follow: %s", r.Body)
+	}
 	if r := a.get(job + "/results").wants(404); r.json()["type"] != exceptions+"result-not-ready" || r.Header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("%s", r.Body)
 	}

@@ -545,8 +545,11 @@ func (c *Call) statusOf(j *state.Job) ogcapi.StatusInfo {
 		Updated: at(j.Updated), Progress: j.Progress, Links: []ogcapi.Link{
 			{Rel: "self", Type: "application/json", Title: "This document as JSON", Href: here + "?f=json"},
 			{Rel: "alternate", Type: "text/html", Title: "This document as HTML", Href: here + "?f=html", Hreflang: hreflang}}}
-	if j.Status == state.JobSuccessful || j.Status == state.JobFailed {
+	switch j.Status {
+	case state.JobSuccessful, state.JobFailed:
 		info.Links = append(info.Links, ogcapi.Link{Rel: ogcapi.RelResults, Type: mediaOfResults(j), Title: "Results", Href: here + "/results"})
+	case state.JobAccepted, state.JobRunning:
+		info.Links = append(info.Links, ogcapi.Link{Rel: "monitor", Type: "application/json", Title: "State of the job", Href: here + "?f=json"})
 	}
 	return info
 }
