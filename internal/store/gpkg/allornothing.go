@@ -23,7 +23,7 @@ func (qu *question) isAllOrNothing() bool {
 // reports false when SQL cannot say the filter.
 func (qu *question) allOrNothing(ctx context.Context, c *conn, p *store.Page) (bool, error) {
 	q := qu.q
-	sql, args, ids, err := qu.allStatement(c, q)
+	sql, args, err := qu.allStatement(c, q)
 	if err != nil || sql == "" {
 		return false, err
 	}
@@ -35,9 +35,6 @@ func (qu *question) allOrNothing(ctx context.Context, c *conn, p *store.Page) (b
 	var more bool
 	if qu.counts(q) {
 		numbers := func(fn func(numbered) error) error {
-			if ids != nil {
-				return read(func(r row) error { return ids.number(r, fn) })
-			}
 			return read(func(r row) error { return fn(numbered{r.Int(0), r.Int(1)}) })
 		}
 		more, err = qu.allNumbers(numbers, first, p)
@@ -309,24 +306,20 @@ func (s *idSet) has(id any) (ok bool) {
 	return ok
 }
 
-// allStatement selects the sort keys and the id of all matches, in any order and perhaps more than once; "" when SQL cannot say the filter. With ids it selects the places of the matches in the order alone.
-func (qu *question) allStatement(c *conn, q store.Query) (sql string, args []any, ids *orderedIDs, err error) {
+// allStatement selects the sort keys and the id of all matches, in any order and perhaps more than once; "" when SQL cannot say the filter.
+func (qu *question) allStatement(c *conn, q store.Query) (sql string, args []any, err error) {
 	paths := sqlq.AccessPaths(qu.l.source, alias, q.Filter)
 	if paths == nil {
-		return "", nil, nil, nil
+		return "", nil, nil
 	}
 	d, err := cheapest(c, paths)
 	if err != nil {
-		return "", nil, nil, err
+		return "", nil, err
 	}
 	b := sqlq.New(sqlq.Steady{}).Text("SELECT ")
 	if d.All && d.Order != "" && quote(d.Key) == qu.l.key && len(q.SortBy) == 1 && q.SortBy[0] == (store.Sort{Property: d.By}) {
 		sql, args = b.Text(d.Order, ", ", d.Owner).Add(d.Probe).SQL()
-		return sql, args, nil, nil
-	}
-	if ids = qu.ordered(d); ids != nil {
-		sql, args = b.Text(d.Owner).Add(d.Probe).SQL()
-		return sql, args, ids, nil
+		return sql, args, nil
 	}
 	for i, k := range qu.keys {
 		if i > 0 {
@@ -335,7 +328,7 @@ func (qu *question) allStatement(c *conn, q store.Query) (sql string, args []any
 		b.Add(k.Expr)
 	}
 	sql, args = b.Add(d.Join).SQL()
-	return sql, args, nil, nil
+	return sql, args, nil
 }
 
 // firstRows finds the ids of the rows for which Query.First holds, matches or not; nil: none do.

@@ -18,7 +18,7 @@ func (s *Store) AllOrNothingPlan(q store.Query) (plan []string, err error) {
 		return nil, err
 	}
 	err = r.use(context.Background(), func(c *conn) error {
-		sql, args, _, err := qu.allStatement(c, q)
+		sql, args, err := qu.allStatement(c, q)
 		if err != nil || sql == "" {
 			return err
 		}

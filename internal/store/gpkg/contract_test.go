@@ -30,20 +30,6 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// TestContractWithNarrowCopies is the contract where questions read copies without the geometry.
-func TestContractWithNarrowCopies(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("long: the run without the race detector has it")
-	}
-	storetest.Exercise(t, func(t *testing.T, fill func(store.Writer)) store.Store {
-		t.Helper()
-		path := filepath.Join(t.TempDir(), "data.gpkg")
-		create(t, path, fill)
-		return openStore(t, path, gpkg.Options{NarrowFrom: 1})
-	})
-}
-
 // TestContractOfAnUnchangingFile is what the contract says of answers where the file is read without locks.
 func TestContractOfAnUnchangingFile(t *testing.T) {
 	t.Parallel()
@@ -73,7 +59,7 @@ func TestContractWithColumnsInMemory(t *testing.T) {
 		s.ColumnsAtOnce(false)
 		return s
 	})
-	if n := s.Columns(); n < 20 {
+	if n := s.Indexed(); n < 20 {
 		t.Errorf("%d columns are in memory, no test", n)
 	}
 }

@@ -33,9 +33,7 @@ func (s *Store) Plan(q store.Query) (page, count []string, err error) {
 	qu.compile()
 	l := qu.l
 	err = r.use(context.Background(), func(c *conn) error {
-		if qu.table, err = l.table(c, q.Filter); err != nil {
-			return err
-		}
+		qu.table = l.source.Table
 		explain := func(sql string, args []any) (plan []string, err error) {
 			err = c.query("EXPLAIN QUERY PLAN "+sql, args, func(r row) error {
 				plan = append(plan, r.Text(3))
@@ -67,24 +65,23 @@ func Ways() (names []string) {
 func (s *Store) ColumnsAtOnce(few bool) {
 	s.limits.from, s.limits.records, s.limits.wait = 1, 1, true
 	if few {
-		s.limits.listed, s.limits.wide = 5, 9
+		s.limits.wide = 9
 	}
 	s.current.Load().columns.limits = s.limits
 }
 
-// KeepSpellings lets spellings be written into a file, however few there are.
-func (s *Store) KeepSpellings() {
-	s.limits.spelled = 1
-	s.current.Load().columns.limits = s.limits
+// Indexed returns how many tables the index file has.
+func (s *Store) Indexed() int {
+	if f := s.current.Load().indexes.file.Load(); f != nil {
+		return len(f.tables)
+	}
+	return 0
 }
 
 // Columns returns how many columns have their values in memory.
 func (s *Store) Columns() int {
 	return int(s.columns.Stats().Entries)
 }
-
-// ColumnsEvicted is how many tables made way for others.
-func (s *Store) ColumnsEvicted() int { return int(s.columns.Stats().Evictions) }
 
 // Shapes is how many geometries are kept.
 func (s *Store) Shapes() int64 { return s.shapes.Stats().Entries }

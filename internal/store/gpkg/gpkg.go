@@ -2,12 +2,13 @@
 //
 // Any GeoPackage is served as it is: its feature and attribute tables and views become collections. The file is opened read-only
 // and nothing is written beside it; what is expensive to learn (envelopes where there is no R-tree, extents, the types that values
-// really have, the words of texts, a copy of the columns beside large geometries) is kept in a side file in the data folder, which
-// belongs to one state of the file and can be deleted at any time. A register that our Writer made has all of this in itself, and no side
-// file as long as no other program has changed it.
+// really have, the words of texts) is kept in a side file in the data folder, which
+// belongs to one state of the file and can be deleted at any time. So can the index file
+// (index.go). A register that our Writer made has all of this in itself, and no side file as long as no other program has
+// changed it.
 //
 // A file that is changed in place while it is served is read as it is now, but counts, extents, revisions and side indexes stay
-// those of the last Reload; the copy is left unused then. Curves and other types that GeoJSON lacks are served as features without geometry, with a note.
+// those of the last Reload. Curves and other types that GeoJSON lacks are served as features without geometry, with a note.
 package gpkg
 
 import (
@@ -34,9 +35,7 @@ type Options struct {
 	Settings map[string]store.Settings           // by layer name, or by the collection id that the name gives
 	Logger   *slog.Logger                        // nil: none
 	Progress func(layer string, done, total int) // of the rows of a layer, or of the layers where layer is empty; nil: nobody is told
-	// NarrowFrom is how large, in bytes, geometries must be on average for a copy of the other columns in the side file. Defaults to 256.
-	NarrowFrom int
-	Caches     *cache.Group // takes the caches of the store; nil: none
+	Caches   *cache.Group                        // takes the caches of the store; nil: none
 	// Unchanging promises that nobody writes into the file: who changes it puts another in its place. It is read without locks then, and refused while a
 	// -wal or -journal lies beside it. Until the next Reload answers from a file that is written into after all may be wrong; the log tells of it.
 	Unchanging bool
@@ -52,9 +51,10 @@ type Options struct {
 	// PageCache is how many bytes of pages all connections keep together. Defaults to 16 MiB for each, which a national register needs.
 	PageCache int64
 	TypeAhead int // bytes that tables in memory for the parameter q and for parts of texts may take, together; negative: none. Defaults to 96 MiB, which a million names need.
-	// Columns is how many bytes the values of columns may take that are kept in memory in order, for conditions on columns without an index; negative: none. Defaults to
-	// half of TypeAhead.
+	// Columns is how many bytes ids, envelopes and records of large layers may take in memory; negative: none. Defaults to half of TypeAhead.
 	Columns int
+	// Index is how many bytes the file of column indexes in DataDir may take; negative: there is none. Defaults to 1 GiB.
+	Index int64
 	// AllowEmpty opens a file of which no layer can be served. Else that is an error, at Open and at Reload.
 	AllowEmpty bool
 	// Uncut opens layers that cross the antimeridian and would be refused, for an import that cuts them: their boxes and extents are wrong.
@@ -69,7 +69,6 @@ type Store struct {
 	reload  sync.Mutex
 	open    sync.WaitGroup // revisions that are not closed
 	closed  atomic.Bool
-	nodes   *nodeCache
 	shapes  *shapeCache
 	counts  *countCache
 	spelled *spelledCache
@@ -102,18 +101,17 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.ViewRow <= 0 || o.ViewRow > maxValue {
 		o.ViewRow = maxValue
 	}
-	if o.NarrowFrom == 0 {
-		o.NarrowFrom = narrowFrom
-	}
 	if o.TypeAhead == 0 {
 		o.TypeAhead = 96 << 20
+	}
+	if o.Index == 0 {
+		o.Index = 1 << 30
 	}
 	if o.Columns == 0 {
 		o.Columns = o.TypeAhead / 2
 	}
 	s := &Store{path: path, options: o, settled: settledAfter, limits: usualColumns,
-		nodes:   cache.New[nodeKey, []byte](cache.Options{Name: "rtree_nodes", Bytes: nodeBytes, Shards: 4, Group: o.Caches}),
-		shapes:  cache.New[nodeKey, *shape](cache.Options{Name: "geometries", Bytes: shapeBytes, Shards: 4, Group: o.Caches}),
+		shapes:  cache.New[shapeKey, *shape](cache.Options{Name: "geometries", Bytes: shapeBytes, Shards: 4, Group: o.Caches}),
 		counts:  cache.New[countKey, int](cache.Options{Name: "counts", Bytes: countBytes, Group: o.Caches}),
 		spelled: cache.New[tableKey, spelledRows](cache.Options{Name: "spellings", Bytes: spelledBytes, Group: o.Caches}),
 		tables:  cache.New[tableKey, any](cache.Options{Name: "type_ahead", Bytes: int64(o.TypeAhead), Group: o.Caches, Fixed: true}),
@@ -140,8 +138,7 @@ func (s *Store) install(r *revision) {
 		s.open.Done()
 	}
 	if old := s.current.Swap(r); old != nil {
-		s.nodes.Clear() // they are of layers that are going
-		s.shapes.Clear()
+		s.shapes.Clear() // they are of layers that are going
 		s.tables.Clear()
 		s.spelled.Clear()
 		s.columns.Clear()

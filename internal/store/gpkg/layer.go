@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/paulmach/orb"
-
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/store"
@@ -21,16 +19,14 @@ type layer struct {
 	parts   []keyPart     // columns of a feature id of several
 	text    bool          // the feature id is text, as that of several parts always is
 	fields  []*sqlq.Field // of Collection.Properties
-	narrow  string        // copy of the table without geometry; "" when there is none
-	native  orb.Bound     // of all geometries, in the storage CRS; with narrow
 	bytes   int64         // of all geometries
 	visible []int         // of Collection.Properties: those that are not hidden
-	nodes   string        // table with the nodes of the R-tree, whose entries are the rows with a geometry; "" when they are not read
-	cache   *nodeCache    // of them
+	boxes   string        // R-tree whose entries are the rows with a geometry, as in source; "": there is none
 	shapes  *shapeCache
-	view    bool // it is a view, which may give other rows each time
-	outside bool // some coordinates are not in Collection.Extent
-	keyed   bool // the feature id is the number by which the R-tree refers to a row
+	view    bool   // it is a view, which may give other rows each time
+	outside bool   // some coordinates are not in Collection.Extent
+	rowid   string // column by which SQLite tells rows apart, quoted; "" if there is none
+	keyed   bool   // the feature id is the number by which the R-tree refers to a row
 }
 
 // idExpr returns the feature id in SQL, of several parts as it is printed.
@@ -98,10 +94,8 @@ func (d *draft) open(c *conn) (*layer, error) {
 	}
 	d.setGeometry(l)
 	l.outside, l.view, l.bytes = sv.Outside, d.table.view, sv.Bytes
-	if sv.Index != "" && !sv.Outside {
-		if l.nodes, err = nodeTable(c, sv.Index); err != nil {
-			return nil, err
-		}
+	if !sv.Outside {
+		l.boxes = sv.Index
 	}
 	d.addProperties(l)
 	d.setRoles(l)
@@ -111,9 +105,6 @@ func (d *draft) open(c *conn) (*layer, error) {
 		return nil, err
 	}
 	d.setWords(l)
-	if sv.Narrow {
-		l.narrow, l.native = d.at+narrowTable(d.n), *sv.Native
-	}
 	if err := d.addRelations(c, l); err != nil {
 		return nil, err
 	}
@@ -123,6 +114,7 @@ func (d *draft) open(c *conn) (*layer, error) {
 
 func (d *draft) setKey(l *layer) {
 	sv := d.survey
+	l.rowid = d.rowid(sv)
 	if sv.Parts != nil {
 		l.parts, l.text = sv.Parts, true
 		l.Key = store.FeatureKey{Column: partNames(sv.Parts), Type: cql2.TypeText}

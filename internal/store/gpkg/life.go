@@ -34,9 +34,7 @@ func (s *Store) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error
 		if err != nil {
 			return err
 		}
-		if qu.table, err = qu.l.table(c, nil); err != nil {
-			return err
-		}
+		qu.table = qu.l.source.Table
 		sql, args := qu.lifeStatement(q, is.(cql2.Compare))
 		if err := c.query(sql, args, func(row row) error { qu.addVersion(life, row, rev); return nil }); err != nil {
 			return err

@@ -33,9 +33,7 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 		if err != nil {
 			return err
 		}
-		if qu.table, err = qu.l.table(c, nil); err != nil {
-			return err
-		}
+		qu.table = qu.l.source.Table
 		sql, args := qu.beside(key)
 		return c.query(sql, args, func(row row) error {
 			if row.Null(0) || qu.idText(row, 0) != id {

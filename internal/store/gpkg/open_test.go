@@ -173,24 +173,6 @@ func TestCollationOfTheSourceDoesNotCount(t *testing.T) {
 	}
 }
 
-// TestNarrowCopyIsLeftWhenTheFileChanges: what another program writes is seen.
-func TestNarrowCopyIsLeftWhenTheFileChanges(t *testing.T) {
-	t.Parallel()
-	path := planFile(t, 50, false)
-	for i := range 8 { // they call functions that SQLite itself lacks
-		run(t, path, "DROP TRIGGER IF EXISTS rtree_x_geom_update"+strconv.Itoa(i))
-	}
-	s := openStore(t, path, gpkg.Options{NarrowFrom: 1})
-	q := store.Query{Collection: "x", Filter: cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "fritt"}, R: cql2.Text("ny")}, Limit: 5}
-	if p := page(t, s, q); p.Matched != 0 {
-		t.Fatalf("matched %d", p.Matched)
-	}
-	run(t, path, "UPDATE x SET fritt = 'ny' WHERE fid = 7")
-	if p := page(t, s, q); len(p.Rows) != 1 || p.Rows[0].ID != "7" {
-		t.Errorf("rows %+v, want 7", p.Rows)
-	}
-}
-
 // TestFileThatIsWrittenInto: what a page named is not given in another state, with the same id and number of bytes.
 func TestFileThatIsWrittenInto(t *testing.T) {
 	t.Parallel()

@@ -35,11 +35,13 @@ type question struct {
 	countKey countKey // in revision.counts; zero: not made yet
 	total    *int     // where there is a residue, the count is made while the page is read; nil: it is not
 	hints    *hints
-	ahead    *aheadAnswer // where not nil, rows come from the table of type-ahead
-	among    *string      // where not nil, a JSON array of the ids among which all matches are
-	reach    orb.Bound    // with isByPlaces, what the envelope of every match touches
-	named    knownName    // see namedPart
-	passed   []string     // ways that take the question and could not answer it
+	ahead    *aheadAnswer    // where not nil, rows come from the table of type-ahead
+	among    []sqlq.Fragment // where not nil, each selects some of the row ids among which all matches are
+	exactly  bool            // with among: these are all matches
+	sorted   string          // condition on rows of table if that is one of the index file, in order; else ""
+
+	reach  orb.Bound // with isByPlaces, what the envelope of every match touches
+	passed []string  // ways that take the question and could not answer it
 }
 
 // Page returns the ids that q selects.
@@ -81,8 +83,8 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 func (qu *question) bySQL(ctx context.Context, c *conn, p *store.Page) (done bool, err error) {
 	q := qu.q
 	qu.compile()
-	if qu.table, err = qu.l.table(c, q.Filter); err != nil {
-		return false, err
+	if qu.sorted == "" {
+		qu.table = qu.l.source.Table
 	}
 	if q.Count == store.CountExact && q.Cursor == "" && qu.filter.Residue != nil && qu.counted() < 0 {
 		qu.total = new(int)
@@ -130,14 +132,25 @@ func (l *layer) withoutWholeBoxes(e cql2.Expr) cql2.Expr {
 
 func (qu *question) compile() {
 	source := qu.l.source
+	if qu.sorted != "" {
+		qu.filter = sqlq.Filter{Where: sqlq.Ident(qu.sorted)}
+		return
+	}
 	if qu.among != nil && source.Geometry != nil { // so few rows are tested one by one sooner than the R-tree is asked
 		few, place := *source, *source.Geometry
 		place.Index = ""
 		few.Geometry, source = &place, &few
 	}
-	qu.filter = sqlq.Compile(sqlq.SQLite{}, source, alias, qu.q.Filter)
+	if !qu.exactly {
+		qu.filter = sqlq.Compile(sqlq.SQLite{}, source, alias, qu.q.Filter)
+	}
 	if qu.among != nil {
-		qu.filter.Where = sqlq.Cat(sqlq.SQL(qu.l.idExpr(alias)+" IN (SELECT value FROM json_each(?)) AND (", *qu.among), qu.filter.Where, sqlq.Ident(")"))
+		ids := sqlq.Cat(sqlq.Ident(alias+"."+qu.l.rowid+" IN ("), sqlq.Join(" UNION ALL ", qu.among...), sqlq.Ident(")"))
+		if qu.exactly {
+			qu.filter.Where = ids
+		} else {
+			qu.filter.Where = sqlq.Cat(ids, sqlq.Ident(" AND ("), qu.filter.Where, sqlq.Ident(")"))
+		}
 	}
 	if !qu.q.AsOf.IsZero() {
 		qu.filter = qu.filter.AsOf(sqlq.SQLite{}, qu.l.source, alias, qu.q.AsOf)
@@ -292,7 +305,7 @@ func (qu *question) read(ctx context.Context, c *conn, back bool, limit, skip in
 		sorts := n - max(1, len(qu.l.parts))
 		x := found{id: qu.printedID(r, sorts)}
 		for i := range sorts {
-			x.keys = append(x.keys, r.Any(i))
+			x.keys = append(x.keys, qu.key(r.Any(i)))
 		}
 		rows = append(rows, x)
 		if len(rows) == limit && qu.total == nil {
@@ -326,7 +339,7 @@ func (qu *question) statement(back bool, limit, skip int) (string, []any) {
 	qu.residueColumns(b)
 	b.Text(" FROM ", qu.table, " AS ", alias, " WHERE (").Add(qu.filter.Where).Text(")")
 	if qu.place != nil {
-		b.Text(" AND (").Add(sqlq.After(sqlq.SQLite{}, qu.keys, qu.values, back)).Text(")")
+		b.Text(" AND (").Add(sqlq.After(sqlq.SQLite{}, qu.keys, qu.placeValues(), back)).Text(")")
 	}
 	b.Text(" ORDER BY ").Add(sqlq.Order(qu.keys, back))
 	if qu.filter.Residue == nil {
@@ -339,7 +352,7 @@ func (qu *question) statement(back bool, limit, skip int) (string, []any) {
 func (qu *question) residueColumns(b *sqlq.Builder) {
 	if qu.filter.Residue != nil {
 		row := "NULL"
-		if qu.l.nodes != "" {
+		if qu.l.boxes != "" {
 			row = alias + "." + qu.l.source.Geometry.RowID
 		}
 		b.Text(", ", qu.l.idExpr(alias), ", (").Add(qu.filter.Sure).Text(") IS TRUE, ", row)
@@ -355,7 +368,7 @@ func (qu *question) holds(ctx context.Context, c *conn, r row, n int) (bool, err
 		return false, err
 	}
 	if qu.matcher == nil {
-		qu.matcher, qu.hints = cql2.NewMatcher(qu.filter.Residue), newHints(qu.l, qu.filter.Residue)
+		qu.matcher, qu.hints = cql2.NewMatcher(qu.filter.Residue), newHints(qu.rev, qu.l, qu.filter.Residue)
 	}
 	if t, err := qu.hints.of(c, r, n+2); err != nil || t != cql2.Null {
 		return t == cql2.True, err
@@ -431,9 +444,6 @@ func (qu *question) cacheCount(n int) {
 func (qu *question) count(ctx context.Context, c *conn, q store.Query, p *store.Page) (int, error) {
 	if n := qu.counted(); n >= 0 {
 		return n, nil
-	}
-	if n, ok, err := qu.countSpans(ctx, c); err != nil || ok {
-		return n, err
 	}
 	rest, before := qu, 0
 	if q.Cursor == "" && len(p.Rows) > 0 && len(qu.keys) == 1 && qu.filter.Residue == nil && qu.calls() {

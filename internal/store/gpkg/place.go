@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 	"unsafe"
 
@@ -21,68 +20,19 @@ const maxCandidates = 1 << 20
 
 // candidates are the rows that may match a question, in the order by id. Only geometries that their envelopes do not decide are read.
 type candidates struct {
-	c       *conn
 	l       *layer
 	matcher *cql2.Matcher
 	rec     placeRecord
-	rows    []entry     // by id; Null is not tested yet
-	ids     *rowIDs     // where not nil, the ids of rows are their places here
-	places  *placeTable // with ids, of rows that are to be tested
-	near    []*shape    // of rows, while they are tested one after the other: geometries that are at hand
+	places  *placeTable
+	rows    []entry  // by place; Null is not tested yet
+	near    []*shape // of rows, while they are tested one after the other: geometries that are at hand
 	turn    time.Time
-}
-
-// isByPlace reports whether a question is about places alone, in the order by id, of a layer whose R-tree is read here.
-func (qu *question) isByPlace() bool {
-	l := qu.l
-	if l.nodes == "" || !l.keyed || len(qu.keys) > 1 || !l.isSpatial(qu.q.Filter) {
-		return false
-	}
-	_, ok := cql2.Extent(qu.q.Filter, l.source.Geometry.Name, l.source.Geometry.CRS)
-	return ok
-}
-
-// byPlace answers from the R-tree; false when somebody has changed the file, or envelopes tell nothing of the filter.
-func (qu *question) byPlace(ctx context.Context, c *conn, p *store.Page) (bool, error) {
-	l, g := qu.l, qu.l.source.Geometry
-	b := cql2.NewBounds(qu.q.Filter, g.Name, g.CRS, g.Pad)
-	if b == nil {
-		return false, nil
-	}
-	if same, err := c.unchanged(); err != nil || !same {
-		return false, err
-	}
-	rows, ok, err := c.entries(l, maxCandidates, b)
-	if err != nil || !ok {
-		return false, err
-	}
-	s := &candidates{c: c, l: l, matcher: cql2.NewMatcher(qu.q.Filter), rows: rows}
-	s.rec = newPlaceRecord(ctx, c, l)
-	if g.HasNull {
-		if err := s.addMissing(); err != nil {
-			return false, err
-		}
-	}
-	slices.SortFunc(s.rows, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
-	err = s.page(ctx, qu, p)
-	return err == nil, err
 }
 
 // takesMissing reports whether rows without geometry match.
 func (s *candidates) takesMissing() (bool, error) {
 	t, err := s.matcher.Eval(&placeRecord{ctx: context.Background(), l: s.l, read: true})
 	return t == cql2.True, err
-}
-
-// addMissing adds the rows without geometry where these match.
-func (s *candidates) addMissing() error {
-	if match, err := s.takesMissing(); err != nil || !match {
-		return err
-	}
-	return s.c.query("SELECT id FROM "+s.l.source.Geometry.NoGeom, nil, func(r row) error {
-		s.rows = append(s.rows, entry{r.Int(0), cql2.True})
-		return nil
-	})
 }
 
 // isSpatial reports whether a filter asks for nothing but the place of features.
@@ -121,7 +71,7 @@ func (s *candidates) matches(ctx context.Context, i int) (bool, error) {
 		if i%rowsATurn == 0 {
 			s.turn = makeWay(s.turn)
 		}
-		s.rec.id, s.rec.read = s.rowid(x.id), false
+		s.rec.id, s.rec.read = s.places.rowid(x.id), false
 		if i < len(s.near) && s.near[i] != nil {
 			s.rec.at, s.rec.read = *s.near[i], true
 		}
@@ -134,14 +84,6 @@ func (s *candidates) matches(ctx context.Context, i int) (bool, error) {
 		}
 	}
 	return x.t == cql2.True, nil
-}
-
-// rowid is the row id of what stands for a row in rows.
-func (s *candidates) rowid(n int64) int64 {
-	if s.places == nil {
-		return n
-	}
-	return s.places.rowid(n)
 }
 
 // gather takes the geometries of rows that are to be tested at once, where they are few.
@@ -163,7 +105,7 @@ func (s *candidates) gather() {
 		return
 	}
 	s.near = make([]*shape, at[n-1]+1)
-	s.l.shapes.GetAll(n, func(i int) nodeKey { return nodeKey{s.l, s.rowid(s.rows[at[i]].id)} }, func(i int, x *shape) { s.near[at[i]] = x })
+	s.l.shapes.GetAll(n, func(i int) shapeKey { return shapeKey{s.l, s.places.rowid(s.rows[at[i]].id)} }, func(i int, x *shape) { s.near[at[i]] = x })
 }
 
 // page fills a page and its count.
@@ -189,32 +131,15 @@ func (s *candidates) page(ctx context.Context, qu *question, p *store.Page) erro
 	}
 	at, step := 0, 1
 	if qu.place != nil {
-		n, is := s.number(qu.values[len(qu.values)-1])
+		place, is := s.places.ids.place(qu.values[len(qu.values)-1])
 		var on bool
-		if at, on = slices.BinarySearchFunc(s.rows, n, func(x entry, n int64) int { return cmp.Compare(x.id, n) }); qu.place.Back {
+		if at, on = slices.BinarySearchFunc(s.rows, int64(place), func(x entry, n int64) int { return cmp.Compare(x.id, n) }); qu.place.Back {
 			at, step = at-1, -1
 		} else if on && is {
 			at++
 		}
 	}
 	return s.fill(ctx, qu, cursor{at, step}, p)
-}
-
-// number returns what stands in rows for an id; not is: for the next greater one, since there is no such row.
-func (s *candidates) number(id any) (n int64, is bool) {
-	if s.ids == nil {
-		return id.(int64), true
-	}
-	at, is := s.ids.place(id)
-	return int64(at), is
-}
-
-// text returns the id of a row by what stands for it in rows.
-func (s *candidates) text(n int64) string {
-	if s.ids == nil {
-		return strconv.FormatInt(n, 10)
-	}
-	return s.ids.text(uint32(n))
 }
 
 // cursor is a row of candidates, and the direction of reading: 1 or -1.
@@ -239,7 +164,7 @@ func (s *candidates) fill(ctx context.Context, qu *question, from cursor, p *sto
 		if more = len(p.Rows) == q.Limit; more {
 			break
 		}
-		p.Rows = append(p.Rows, store.Row{ID: s.text(s.rows[at].id), Rev: qu.now})
+		p.Rows = append(p.Rows, store.Row{ID: s.places.ids.text(uint32(s.rows[at].id)), Rev: qu.now})
 	}
 	if len(p.Rows) == 0 {
 		return nil
@@ -270,9 +195,15 @@ type shape struct {
 	edges *cql2.Edges
 }
 
+// shapeKey names a row of a layer, which is that of one revision.
+type shapeKey struct {
+	l  *layer
+	id int64 // row id
+}
+
 // shapeCache holds geometries of rows that envelopes did not decide, immutable, by row id; they are those of the file as long as nobody has changed it. shapeBytes is how much
 // of them, those of 35,357 communes, and shapeMost how large one may be.
-type shapeCache = cache.Cache[nodeKey, *shape]
+type shapeCache = cache.Cache[shapeKey, *shape]
 
 const (
 	shapeBytes = 64 << 20
@@ -303,7 +234,7 @@ func (r *placeRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
 	if r.read {
 		return r.at.wkb, g.CRS, nil
 	}
-	kept, ok := r.l.shapes.Get(nodeKey{r.l, r.id})
+	kept, ok := r.l.shapes.Get(shapeKey{r.l, r.id})
 	if ok {
 		r.at, r.read = *kept, true
 		return r.at.wkb, g.CRS, nil
@@ -334,7 +265,7 @@ func (l *layer) keepShape(id int64, wkb []byte) *shape {
 	}
 	x := &shape{wkb: bytes.Clone(wkb)}
 	x.edges = cql2.NewEdges(x.wkb)
-	l.shapes.Put(nodeKey{l, id}, x, x.size())
+	l.shapes.Put(shapeKey{l, id}, x, x.size())
 	return x
 }
 
@@ -355,20 +286,21 @@ func (r *placeRecord) Rows(relation string) ([]cql2.Record, error) {
 	return nil, fmt.Errorf("gpkg: %q of a row that has a place only", relation)
 }
 
-// hints tell what envelopes know of rows that a statement gives.
+// hints tell what envelopes in memory know of rows that a statement gives.
 type hints struct {
+	rev    *revision
 	l      *layer
 	bounds *cql2.Bounds // nil: nothing
 	asked  int
-	sure   map[int64]cql2.Truth // of rows in the R-tree that may match
+	sure   map[int64]cql2.Truth // of rows with an envelope that may match
 }
 
-// hintsFrom is after how many rows the R-tree is read.
+// hintsFrom is after how many rows the envelopes are searched.
 const hintsFrom = 16
 
-func newHints(l *layer, residue cql2.Expr) *hints {
-	h := &hints{l: l}
-	if g := l.source.Geometry; l.nodes != "" {
+func newHints(rev *revision, l *layer, residue cql2.Expr) *hints {
+	h := &hints{rev: rev, l: l}
+	if g := l.source.Geometry; l.boxes != "" && !l.view && l.Count <= mostPlaces && rev.columns.tables.Limit() > 0 {
 		h.bounds = cql2.NewBounds(residue, g.Name, g.CRS, g.Pad)
 	}
 	return h
@@ -398,10 +330,14 @@ func (h *hints) read(c *conn) (bool, error) {
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
 	}
-	rows, ok, err := c.entries(h.l, maxCandidates, h.bounds)
+	t := h.rev.places(h.l)
+	if t == nil {
+		return false, nil
+	}
+	rows, ok := t.find(reachOf(nil, 0), maxCandidates, h.bounds)
 	h.sure = make(map[int64]cql2.Truth, len(rows))
 	for _, x := range rows {
-		h.sure[x.id] = x.t
+		h.sure[t.rowid(x.id)] = x.t
 	}
-	return ok, err
+	return ok, nil
 }

@@ -102,7 +102,7 @@ func randomPlace(r *rand.Rand, depth int) cql2.Expr {
 	return cql2.Spatial{Op: op, L: geom, R: literal}
 }
 
-// TestPagesOfPlacesAgreeWithThoseOfSQL: what the R-tree answers, what envelopes in memory answer and what statements answer are the same pages, counts and cursors.
+// TestPagesOfPlacesAgreeWithThoseOfSQL: envelopes in memory and statements give the same pages, counts and cursors.
 func TestPagesOfPlacesAgreeWithThoseOfSQL(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -111,25 +111,20 @@ func TestPagesOfPlacesAgreeWithThoseOfSQL(t *testing.T) {
 	names := store.FeatureKey{Column: "navn", Type: cql2.TypeText}
 	name := func(i int) any { return strconv.FormatInt(int64(7919*i%100003), 7) } // in another order than the rows
 	for what, x := range map[string]struct {
-		path   func(*testing.T) string
-		o      gpkg.Options
-		memory bool
+		path func(*testing.T) string
+		o    gpkg.Options
 	}{
-		"R-tree, degrees":        {func(t *testing.T) string { return spotFile(t, 1500, crs.CRS84) }, gpkg.Options{Columns: -1}, false},
-		"R-tree, metres":         {func(t *testing.T) string { return spotFile(t, 1500, crs.UTM33) }, gpkg.Options{Unchanging: true, Columns: -1}, false},
-		"memory, degrees":        {func(t *testing.T) string { return spotFile(t, 1500, crs.CRS84) }, gpkg.Options{}, true},
-		"memory, metres":         {func(t *testing.T) string { return spotFile(t, 1500, crs.UTM33) }, gpkg.Options{Unchanging: true}, true},
-		"memory, ids are texts":  {func(t *testing.T) string { return spotFileOf(t, 1500, crs.UTM33, names, name) }, gpkg.Options{}, true},
-		"memory, a few features": {func(t *testing.T) string { return spotFileOf(t, 60, crs.CRS84, names, name) }, gpkg.Options{}, true},
+		"degrees":        {func(t *testing.T) string { return spotFile(t, 1500, crs.CRS84) }, gpkg.Options{}},
+		"metres":         {func(t *testing.T) string { return spotFile(t, 1500, crs.UTM33) }, gpkg.Options{Unchanging: true}},
+		"ids are texts":  {func(t *testing.T) string { return spotFileOf(t, 1500, crs.UTM33, names, name) }, gpkg.Options{}},
+		"a few features": {func(t *testing.T) string { return spotFileOf(t, 60, crs.CRS84, names, name) }, gpkg.Options{}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			s := openStore(t, x.path(t), x.o)
-			if x.memory {
-				s.ColumnsAtOnce(false)
-			}
+			s.ColumnsAtOnce(false)
 			plan, err := s.Explain(t.Context(), store.Query{Collection: "x", Limit: 1, Filter: randomPlace(rand.New(rand.NewPCG(1, 1)), 0)})
-			if err != nil || (plan.Way == "places") != x.memory {
+			if err != nil || plan.Way != "places" {
 				t.Fatalf("%+v, %v", plan, err)
 			}
 			pagesOfPlaces(t, s)
@@ -179,7 +174,7 @@ func pagesOfPlaces(t *testing.T, s *gpkg.Store) {
 	}
 }
 
-// TestPlacesOfAFileThatIsEdited: when somebody has changed the file, the R-tree is no longer taken for the rows.
+// TestPlacesOfAFileThatIsEdited: when somebody has changed the file, envelopes are no longer taken for the rows.
 func TestPlacesOfAFileThatIsEdited(t *testing.T) {
 	t.Parallel()
 	path := spotFile(t, 500, crs.CRS84)

@@ -24,6 +24,15 @@ type placeTable struct {
 	slack  float64      // how far within each side of its box a row has a vertex; infinite: it is not known
 }
 
+// mostPlaces is of how many features at most the envelopes are in memory; of more, the R-tree serves.
+const mostPlaces = 1_000_000
+
+// entry is a row, with what its envelope tells of a predicate.
+type entry struct {
+	id int64 // its place
+	t  cql2.Truth
+}
+
 // placeFan is how many boxes a box lies around.
 const placeFan = 16
 
@@ -154,10 +163,13 @@ func (r *revision) makePlaces(l *layer) error {
 		}
 		var leaves []placeLeaf
 		lost := false
-		err = c.envelopes(l, func(id int64, box [4]float32) {
-			place, ok := at(id)
+		err = c.query("SELECT id, minx, miny, maxx, maxy FROM "+l.boxes, nil, func(row row) error {
+			place, ok := at(row.Int(0))
 			lost = lost || !ok
-			leaves = append(leaves, placeLeaf{box, place})
+			b := orb.Bound{Min: orb.Point{row.Float(1), row.Float(2)}, Max: orb.Point{row.Float(3), row.Float(4)}}
+			x := newPackCell(0, b)
+			leaves = append(leaves, placeLeaf{[4]float32{x.minX, x.minY, x.maxX, x.maxY}, place})
+			return nil
 		})
 		if err == nil && l.source.Geometry.HasNull {
 			err = c.query("SELECT id FROM "+l.source.Geometry.NoGeom, nil, func(row row) error {
@@ -267,9 +279,6 @@ func (r *revision) readShapes(l *layer, last int64, bounds *[]rowBound) (_ int64
 func (t *placeTable) readIDs(c *conn, l *layer) (at func(int64) (uint32, bool), err error) {
 	id, number := l.idExpr(alias), alias+"."+l.source.Geometry.RowID
 	table := l.source.Table
-	if l.narrow != "" && l.keyed {
-		table, number = l.narrow, id
-	}
 	var places map[int64]uint32
 	if !l.keyed {
 		places = make(map[int64]uint32, l.Count)
@@ -294,7 +303,7 @@ func (t *placeTable) readIDs(c *conn, l *layer) (at func(int64) (uint32, bool), 
 // isByPlaces reports whether a question is about places alone, in the order by id, of a layer whose envelopes may be in memory.
 func (qu *question) isByPlaces() bool {
 	l := qu.l
-	if l.nodes == "" || l.view || l.Count > mostIDs || len(qu.keys) > 1 || qu.q.AllOrNothing || qu.rev.columns.tables.Limit() == 0 || !l.isSpatial(qu.q.Filter) {
+	if l.boxes == "" || l.view || l.Count > mostPlaces || len(qu.keys) > 1 || qu.q.AllOrNothing || qu.rev.columns.tables.Limit() == 0 || !l.isSpatial(qu.q.Filter) {
 		return false
 	}
 	extent, ok := cql2.Extent(qu.q.Filter, l.source.Geometry.Name, l.source.Geometry.CRS)
@@ -343,7 +352,7 @@ func (qu *question) placed(t *placeTable, most int) (*candidates, error) {
 	if !ok {
 		return nil, nil
 	}
-	s := &candidates{l: qu.l, matcher: cql2.NewMatcher(qu.q.Filter), rows: rows, ids: t.ids, places: t}
+	s := &candidates{l: qu.l, matcher: cql2.NewMatcher(qu.q.Filter), rows: rows, places: t}
 	if len(t.none) > 0 {
 		if match, err := s.takesMissing(); err != nil {
 			return nil, err

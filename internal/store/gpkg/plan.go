@@ -26,14 +26,6 @@ type way struct {
 // ways are the ways of answering, in order: the first that takes a question and can answer it does. The last takes each.
 var ways = [...]way{
 	{
-		name: "names", does: "finds a name, or those that begin with a text, among the folded texts of a property, in order in memory",
-		takes: (*question).isNamed, answer: (*question).byNames,
-	},
-	{
-		name: "times", does: "finds what has a moment between two among the moments of a property, in order in memory",
-		takes: (*question).isTimed, answer: (*question).byTimes,
-	},
-	{
 		name: "spellings", does: "looks for patterns through the distinct folded texts of a property, in memory, and tests the rows with them by what else is asked",
 		takes: (*question).isSpelled, answer: (*question).bySpellings,
 	},
@@ -54,16 +46,12 @@ var ways = [...]way{
 		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isByPlaces() }, answer: (*question).byPlaces,
 	},
 	{
-		name: "R-tree", does: "walks the index of envelopes, and reads the geometries that envelopes do not decide",
-		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isByPlace() }, answer: (*question).byPlace,
+		name: "column index", does: "finds rows by the values of properties in the index file, and lets SQLite look among them",
+		takes: (*question).isByIndex, cost: (*question).indexCost, answer: (*question).byIndex,
 	},
 	{
-		name: "folded texts", does: "looks for the part through all texts of the property, case folded, in memory",
-		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isFoldedPart() }, cost: (*question).foldedCost, answer: (*question).byFoldedPart,
-	},
-	{
-		name: "columns", does: "finds the values of properties, in order in memory, and where there is more to ask lets SQLite look among their rows",
-		takes: (*question).isByColumns, cost: (*question).columnsCost, answer: (*question).byColumns,
+		name: "column order", does: "reads along the values of a property in the index file",
+		takes: (*question).isByOrder, cost: (*question).orderCost, answer: (*question).byOrder,
 	},
 	{
 		name: "ids", does: "takes a page from the ids of all rows, in memory",
@@ -123,14 +111,6 @@ func (qu *question) cost() store.Cost {
 		}
 	}
 	return sqlq.Cost(sqlq.SQLite{}, qu.l.source, qu.l.Key.Column, qu.q)
-}
-
-// foldedCost is that of an index once the texts are in memory.
-func (qu *question) foldedCost() store.Cost {
-	if qu.rev.hasFolded(qu.l, qu.foldedField()) {
-		return store.CostIndexed
-	}
-	return store.CostScan
 }
 
 // Explain answers a question and tells how.

@@ -35,7 +35,7 @@ func (w *Writer) learn(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s := &Store{path: w.path, options: Options{NarrowFrom: narrowFrom}}
+	s := &Store{path: w.path}
 	drafts, _, err := s.drafts(w.c)
 	if err != nil || !slices.ContainsFunc(drafts, func(d *draft) bool { return d.own != nil && !d.own.Public }) {
 		return false, err
@@ -101,7 +101,7 @@ func writeCounter(path string, counter uint32) error {
 
 // ready gives each draft its survey from the file itself; false when the file has none that hold.
 func (s *Store) ready(src source, c *conn, drafts []*draft) (bool, error) {
-	if s.options.NarrowFrom != narrowFrom || !plainSettings(s.options.Settings) {
+	if !plainSettings(s.options.Settings) {
 		return false, nil
 	}
 	if version, err := sealed(c, src); err != nil || version != sideVersion {

@@ -191,3 +191,6 @@ func timestamp(s string) any {
 	}
 	return t.UTC().Format(time.RFC3339Nano)
 }
+
+// exactInteger is beyond what doubles hold exactly.
+const exactInteger = 1 << 53

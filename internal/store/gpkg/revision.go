@@ -41,15 +41,13 @@ type revision struct {
 	promise *promise // nil: none
 
 	counts  *countCache   // of the store
-	nodes   *nodeCache    // of the store
 	shapes  *shapeCache   // of the store
 	spelled *spelledCache // of the store
 
-	typeAhead     typeAhead
-	columns       columns
-	records       recordsHome
-	spellingsHome *spellingsHome
-	spans         spansKept
+	typeAhead typeAhead
+	columns   columns
+	records   recordsHome
+	indexes   *indexes
 }
 
 func (r *revision) take() bool {
@@ -301,7 +299,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 		return nil, err
 	}
 	r := &revision{
-		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), fmt.Sprint(sideVersion, s.options.NarrowFrom)), Modified: lastChange(c, src.mtime),
+		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), strconv.Itoa(sideVersion)), Modified: lastChange(c, src.mtime),
 			Hidden: unserved.hidden, Bookkeeping: unserved.bookkeeping},
 		layers: map[string]*layer{},
 		served: map[string]string{},
@@ -309,7 +307,6 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 		pool: f.pool, signs: f.signs,
 		still:  f.mode == immutable,
 		counts: s.counts,
-		nodes:  s.nodes,
 		shapes: s.shapes,
 	}
 	if s.options.Unchanging {
@@ -336,7 +333,9 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 		r.pool.distrust() // somebody wrote while it was opened
 	}
 	r.signed, r.records, r.typeAhead.tables, r.spelled = rand.Uint64()|1, newRecordsHome(s.options.DataDir, src, r.catalog.Version), s.tables, s.spelled
-	r.columns.tables, r.columns.limits, r.spellingsHome = s.columns, s.limits, newSpellingsHome(s.options.DataDir, src, r.catalog.Version)
+	r.columns.tables, r.columns.limits = s.columns, s.limits
+	r.indexes = newIndexes(s.options.DataDir, src, r.catalog.Version, s.options.Index)
+	r.pool.ready = r.indexes.attach
 	if now, ok := stampOf(f.path); ok && now.same(f.stamp) && local(f.path) {
 		r.opened = f.stamp
 	}
@@ -390,7 +389,7 @@ func (s *Store) drafts(c *conn) (served []*draft, not unserved, err error) {
 	}
 	var drafts []*draft
 	for _, x := range list {
-		d := &draft{contents: x, at: inSide, narrowFrom: s.options.NarrowFrom, settings: s.settingsOf(x.table), own: own[strings.ToLower(x.table)], uncut: s.options.Uncut}
+		d := &draft{contents: x, at: inSide, settings: s.settingsOf(x.table), own: own[strings.ToLower(x.table)], uncut: s.options.Uncut}
 		delete(own, strings.ToLower(x.table))
 		drafts = append(drafts, d)
 	}
@@ -626,7 +625,7 @@ func (r *revision) add(d *draft, l *layer) {
 	}
 	own := store.CollectionID(cmp.Or(l.ID, d.table.name))
 	l.ID = store.Unique(store.CollectionID(id), func(s string) bool { return r.layers[s] != nil })
-	l.cache, l.shapes = r.nodes, r.shapes
+	l.shapes = r.shapes
 	r.layers[l.ID] = l
 	if l.Public {
 		r.served[own] = l.ID

@@ -30,8 +30,6 @@ type spellings struct {
 	base  int64     // the least id
 	high  []uint32  // of each row, higher bits of the id beyond the least; nil: none has any
 	grams *grams    // of the texts
-
-	mapped []byte // the file that all of this lies in; nil: none
 }
 
 // spelled is a row: what its id has beyond the least, the lower 32 bits, and its place in the order.

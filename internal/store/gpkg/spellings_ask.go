@@ -161,7 +161,7 @@ func (qu *question) isSpelled() bool {
 }
 
 // bySpellings answers from the texts in memory; false where there is no table of them, or the rest of the filter leaves fewer rows.
-func (qu *question) bySpellings(ctx context.Context, c *conn, p *store.Page) (done bool, err error) {
+func (qu *question) bySpellings(ctx context.Context, c *conn, p *store.Page) (bool, error) {
 	part, _ := qu.spelledPart()
 	t := qu.rev.spellings(qu.l, part)
 	if t == nil {
@@ -170,13 +170,7 @@ func (qu *question) bySpellings(ctx context.Context, c *conn, p *store.Page) (do
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
 	}
-	before := *p
-	if !t.whole(func() { done, err = qu.spelledPage(ctx, c, t, p) }) {
-		*p = before
-		qu.rev.typeAhead.tables.Delete(tableKey{qu.rev.rev, part.name()})
-		return false, nil
-	}
-	return done, err
+	return qu.spelledPage(ctx, c, t, p)
 }
 
 // spelledPage is bySpellings by a table.
@@ -345,15 +339,5 @@ func (r *revision) spellings(l *layer, part spelledPart) *spellings {
 	if l.Count < typeAheadFrom {
 		return nil
 	}
-	name := part.name()
-	if t := r.keptSpellings(name); t != nil {
-		return t
-	}
-	return begin(r, name, func(room int) (*spellings, error) {
-		t, err := r.makeSpellings(part, room)
-		if err == nil {
-			t = r.keepSpellings(name, t, room)
-		}
-		return t, err
-	})
+	return begin(r, part.name(), func(room int) (*spellings, error) { return r.makeSpellings(part, room) })
 }

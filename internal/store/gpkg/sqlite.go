@@ -45,8 +45,8 @@ type conn struct {
 	known    *schemaList       // see schema; nil: not read
 	first    func(*conn) error // makes c ready for its first use, which reads the schema; nil: it is
 	survey   *schemaList       // what readTable looks names up in while all layers are read, since SQLite goes through all tables for each; nil: SQLite is asked
+	index    *indexFile        // attached as schema idx; nil: none
 	likes    likes
-	nodes    [][]byte                     // of R-trees, to be used again
 	blob     []byte                       // of a geometry, the same
 	trace    func(sql string, args []any) // told of each statement that query runs; nil: nobody is
 }
@@ -511,6 +511,7 @@ func unreadable(err error) string {
 type pool struct {
 	turns chan struct{} // one for each that nobody uses
 	all   []*conn
+	ready func(*conn) error // is called with each connection that get returns; nil: nothing is
 
 	mu   sync.Mutex
 	idle []*conn // the one used last is taken first, since its pages are at hand
@@ -587,7 +588,11 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 	c := p.idle[last]
 	p.idle = p.idle[:last]
 	p.mu.Unlock()
-	if err := c.prepareFirst(); err != nil {
+	err := c.prepareFirst()
+	if err == nil && p.ready != nil {
+		err = p.ready(c)
+	}
+	if err != nil {
 		p.put(c)
 		return nil, err
 	}

@@ -13,8 +13,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/paulmach/orb"
-
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
@@ -31,15 +29,13 @@ type survey struct {
 	KeyFault   string    // why no column can be the id
 	KeyDoubt   string    // why the better column is not
 	store.Spread
-	Native      *orb.Bound // storage CRS
-	Missing     int        // features without a geometry that can be read
-	Broken      int        // of these, features with bytes that are no geometry
-	FirstBroken string     // id
+	Missing     int    // features without a geometry that can be read
+	Broken      int    // of these, features with bytes that are no geometry
+	FirstBroken string // id
 	Z           bool
 	Columns     map[string]*columnSurvey
 	Index       string         // R-tree, quoted, with schema; "" when there is none
 	Bytes       int64          // of all geometries
-	Narrow      bool           // there is a copy without geometry
 	Versions    *versionSurvey // nil: rows are features
 	Words       []string       // columns in the index of words, in its order; nil: there is none
 	Edges       bool           // Spread tells which edges cross the antimeridian, in degrees too
@@ -85,8 +81,7 @@ type draft struct {
 	survey   *survey
 	ownIndex bool // the source's R-tree is not to be used
 
-	narrowFrom int  // Options.NarrowFrom
-	uncut      bool // Options.Uncut
+	uncut bool // Options.Uncut
 
 	versions *versionSurvey // that of survey, which is not there yet while rows are read
 }
@@ -234,9 +229,7 @@ func (d *draft) examine(ctx context.Context, c *conn, side *sideWriter, progress
 		sv, err = d.read(ctx, c, side, progress)
 	}
 	if err == nil && sv.KeyFault == "" {
-		if err = d.indexWords(ctx, c, side, sv); err == nil {
-			err = d.copyNarrow(ctx, c, side, sv)
-		}
+		err = d.indexWords(ctx, c, side, sv)
 	}
 	return sv, err
 }
@@ -397,11 +390,6 @@ func (s *surveyor) geometry(r row) error {
 	sv.Bytes += int64(len(s.buf))
 	sv.Z = sv.Z || in.HasZ
 	sv.Add(geometry, s.d.crs, s.degree)
-	native := in.Bound
-	if sv.Native != nil {
-		native = native.Union(*sv.Native)
-	}
-	sv.Native = &native
 	return s.index.add(r.Int(0), in.Bound)
 }
 

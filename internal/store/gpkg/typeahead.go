@@ -35,10 +35,10 @@ type typeAhead struct {
 	making bool            // one of them
 }
 
-// tableCache holds tables of all revisions: *aheadTable and *foldedTexts. What does not fit beside the others is not made.
+// tableCache holds tables of all revisions: *aheadTable and *spellings. What does not fit beside the others is not made.
 type tableCache = cache.Cache[tableKey, any]
 
-// tableKey names a table of a revision: of type-ahead by its collection, of folded texts by collection and column.
+// tableKey names a table of a revision: of type-ahead by its collection.
 type tableKey struct {
 	rev  uint64
 	name string

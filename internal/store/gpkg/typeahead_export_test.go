@@ -9,12 +9,6 @@ func (s *Store) TypeAhead(collection string) (begun, ready bool) {
 	return r.typeAhead.begun[collection], ready
 }
 
-// Folded reports whether the folded texts of a column are there.
-func (s *Store) Folded(collection, column string) bool {
-	_, ok := s.tables.Get(tableKey{s.current.Load().rev, collection + "\x00" + column})
-	return ok
-}
-
 // Making returns how many tables are asked for and not there.
 func (s *Store) Making() (n int) {
 	r := s.current.Load()

@@ -56,7 +56,8 @@ func namesOf(t testing.TB, n int) string {
 // opened opens a GeoPackage with room for type-ahead; negative: none.
 func opened(t testing.TB, path string, room int) *gpkg.Store {
 	t.Helper()
-	return storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir(), TypeAhead: room}))
+	o := gpkg.Options{DataDir: t.TempDir(), TypeAhead: room, Index: min(int64(room), 0)}
+	return storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), path, o))
 }
 
 func typed(q string) store.Query {

@@ -26,22 +26,18 @@ func TestEachWayAnswersItsQuestions(t *testing.T) {
 	os := cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "navn", Type: cql2.TypeText}, R: cql2.Text("Os")}
 	register := manyNames(t)
 	spelled, unspelled := opened(t, register, 0), opened(t, register, -1)
-	unnamed := openStore(t, register, gpkg.Options{DataDir: t.TempDir(), Columns: -1})
 	tests := map[string]struct {
 		s, other *gpkg.Store
 		q        store.Query
 		without  string // way of other
 	}{
-		"names":          {spelled, unnamed, namedQuestion(t, spelled, "sted", "nes", true), "all or nothing"},
-		"times":          {spelled, unnamed, timedQuestion(t, spelled, "sted", []time.Time{time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC)}), "all or nothing"},
 		"all or nothing": {none, none, store.Query{Collection: "navn", Filter: os, Count: store.CountNone, AllOrNothing: true}, ""},
 		"spellings":      {spelled, unspelled, store.Query{Collection: "skrivemaate", SortBy: []store.Sort{{Property: "rang"}}, Filter: liked("%ne%"), Count: store.CountNone, AllOrNothing: true}, "all or nothing"},
 		"two questions":  {none, none, store.Query{Collection: "navn", Filter: cql2.IsNull{X: cql2.Prop{Name: "annet"}}, First: os, AllOrNothing: true}, ""},
 		"type-ahead":     {memory, none, store.Query{Collection: "navn", Filter: search, Rank: &search}, "SQL"},
-		"folded texts":   {memory, none, store.Query{Collection: "navn", Filter: partOf("%os%")}, "SQL"},
-		"places":         {place, tree, store.Query{Collection: "x", Filter: box}, "R-tree"},
-		"R-tree":         {tree, tree, store.Query{Collection: "x", Filter: box}, ""},
-		"columns":        {memory, none, store.Query{Collection: "navn", Filter: os}, "SQL"},
+		"places":         {place, tree, store.Query{Collection: "x", Filter: box}, "SQL"},
+		"column index":   {memory, none, store.Query{Collection: "navn", Filter: os}, "SQL"},
+		"column order":   {memory, none, store.Query{Collection: "navn", SortBy: []store.Sort{{Property: "navn"}}}, "SQL"},
 		"ids":            {memory, none, store.Query{Collection: "navn"}, "SQL"},
 		"SQL":            {none, none, store.Query{Collection: "navn", Filter: os}, ""},
 	}
@@ -72,23 +68,5 @@ func TestEachWayAnswersItsQuestions(t *testing.T) {
 		if err1 != nil || err2 != nil || !reflect.DeepEqual(got.Rows, want.Rows) {
 			t.Errorf("%s: %+v (%v), without it %+v (%v)", name, got, err1, want, err2)
 		}
-	}
-}
-
-// What an index in memory makes cheap is told as such once it is there.
-func TestCostFallsWhenTextsAreInMemory(t *testing.T) {
-	t.Parallel()
-	s := opened(t, namesOf(t, 2203), 0)
-	q := store.Query{Collection: "navn", Filter: partOf("%os%"), Limit: 1}
-	if c := s.Cost(q); c != store.CostScan || s.Making() != 0 {
-		t.Errorf("before: %v, and %d tables are begun by asking", c, s.Making())
-	}
-	for end := time.Now().Add(time.Minute); !s.Folded("navn", "navn"); time.Sleep(time.Millisecond) {
-		if _, err := s.Page(t.Context(), q); err != nil || time.Now().After(end) {
-			t.Fatal("no table: ", err)
-		}
-	}
-	if c := s.Cost(q); c != store.CostIndexed {
-		t.Errorf("after: %v", c)
 	}
 }

@@ -268,7 +268,7 @@ func (c *compiler) texts(e cql2.Like) (from, where Fragment, ok bool) {
 	where = Cat(like, Ident(" AND "+c.quoted(s.Norm)+" = "+norm))
 	if s.Gram != "" && utf8.RuneCountInString(p.Longest) >= 3 {
 		tables = c.d.Quote(s.Gram) + " AS g CROSS JOIN " + tables
-		where = Cat(SQL("g."+c.d.Quote(s.Gram)+" MATCH ? AND x.rowid = g.rowid AND ", trigrams(p.Longest)), where)
+		where = Cat(SQL("g."+c.d.Quote(s.Gram)+" MATCH ? AND x.rowid = g.rowid AND ", Trigrams(p.Longest)), where)
 	}
 	return Ident(tables), where, true
 }

@@ -180,15 +180,15 @@ func (d SQLite) Texts(alias string, s SearchColumns, pattern, literal string) (F
 	if !ok {
 		return Fragment{}, false
 	}
-	if grams := trigrams(literal); grams != "" && s.Gram != "" {
+	if grams := Trigrams(literal); grams != "" && s.Gram != "" {
 		name := d.Quote(s.Gram)
 		like = Cat(Ident("x.rowid IN (SELECT rowid FROM "+name+" WHERE "+name), SQL(" MATCH ?) AND ", grams), like)
 	}
 	return Cat(Ident(alias+"."+d.Quote(s.Norm)+" IN (SELECT "+norm+" FROM "+d.Quote(s.Texts)+" AS x WHERE "), like, Ident(")")), true
 }
 
-// trigrams returns the query for all trigrams of a text; "" when it has none.
-func trigrams(text string) string {
+// Trigrams returns the query of an FTS5 table with that tokenizer for all trigrams of a text; "" when it has none.
+func Trigrams(text string) string {
 	if strings.ContainsRune(text, 0) {
 		return ""
 	}

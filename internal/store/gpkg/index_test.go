@@ -3,8 +3,10 @@ package gpkg_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,15 +78,16 @@ func mixedFilter(r *rand.Rand, depth int) string {
 		return "aktiv = " + pick("TRUE", "FALSE")
 	case 4:
 		fold := pick("CASEI", "ACCENTI")
-		return fold + "(" + pick("navn", "nocase", "blandet") + ") " + pick("= ", ">= ", "LIKE ") + fold + "(" + word() + ")"
+		pattern := pick(word(), word(), "'%os%'", "'%SLO%'", "'%o_lo'", "'%kárá%'")
+		return fold + "(" + pick("navn", "nocase", "blandet") + ") " + pick("= ", ">= ", "LIKE ", "LIKE ") + fold + "(" + pattern + ")"
 	case 5:
-		return pick("navn", "nocase", "rtrim", "blandet", "fritt", "tallene") + " LIKE " + pick("'Os%'", "'o%'", "'O\\%%'", "'O\\\\%'", "'Os_%'", "'O%s%'", "'Å%'", "'𝔊%'", "'\uffff%'", "'1%'", "'Os'", "'-%'", "'Os%%'")
+		return pick("navn", "nocase", "rtrim", "blandet", "fritt", "tallene") + " LIKE " + pick("'Os%'", "'o%'", "'O\\%%'", "'O\\\\%'", "'Os_%'", "'O%s%'", "'Å%'", "'𝔊%'", "'\uffff%'", "'1%'", "'Os'", "'-%'", "'Os%%'", "'%slo%'", "'%O%slo'", "'%s%Osl%'", "'_slo%'", "'%\"os%'")
 	}
 	return of(pick("navn", "nocase", "rtrim", "blandet", "fritt", "tallene"), word)
 }
 
-// Rows found by values in memory are those that SQLite finds: rows, counts, cursors and orders, whatever stands in the columns.
-func TestColumnsInMemoryAnswerAsSQLite(t *testing.T) {
+// Rows found by the index file are those that SQLite finds: rows, counts, cursors and orders, whatever stands in the columns.
+func TestColumnIndexesAnswerAsSQLite(t *testing.T) {
 	t.Parallel()
 	n := 400
 	if testing.Short() {
@@ -93,7 +96,7 @@ func TestColumnsInMemoryAnswerAsSQLite(t *testing.T) {
 	for i, key := range []string{"fid INTEGER PRIMARY KEY", "kode TEXT PRIMARY KEY", "fid INTEGER PRIMARY KEY"} {
 		few := i == 2
 		path := mixedFile(t, key, 300)
-		sql, columns := openStore(t, path, gpkg.Options{Columns: -1}), openStore(t, path, gpkg.Options{})
+		sql, columns := openStore(t, path, gpkg.Options{Columns: -1, Index: -1}), openStore(t, path, gpkg.Options{})
 		columns.ColumnsAtOnce(few)
 		c, ok := sql.Catalog().Collection("x")
 		if !ok {
@@ -119,8 +122,11 @@ func TestColumnsInMemoryAnswerAsSQLite(t *testing.T) {
 				t.Fatalf("%s: %v", text, err)
 			}
 			q := store.Query{Collection: "x", Filter: e, Limit: 1 + r.IntN(20), Offset: r.IntN(3) * r.IntN(30)}
-			if r.IntN(6) == 0 { // all rows
+			if r.IntN(5) == 0 { // all rows
 				q.Filter, q.Limit, q.Offset = nil, 1+r.IntN(400), r.IntN(3)*r.IntN(400)
+				if r.IntN(2) == 0 {
+					q.Limit, q.SortBy = 1+r.IntN(40), []store.Sort{{Property: []string{"navn", "tall", "tid", "areal", "nocase", "aktiv", "dag"}[r.IntN(7)], Desc: r.IntN(2) == 0}}
+				}
 			} else if r.IntN(3) == 0 {
 				q.SortBy = []store.Sort{{Property: []string{"navn", "tall", "tid"}[r.IntN(3)], Desc: r.IntN(2) == 0}}
 			}
@@ -145,40 +151,89 @@ func TestColumnsInMemoryAnswerAsSQLite(t *testing.T) {
 			}
 			ways[plan.Way]++
 		}
-		if ways["columns"] < n/8 || ways["SQL"] == 0 || ways["ids"] == 0 {
+		if ways["column index"] < n/8 || ways["SQL"] == 0 || ways["column order"] == 0 || ways["ids"] == 0 {
 			t.Errorf("%s: ways %v: no test", key, ways)
 		}
 	}
 }
 
-// A question does not wait for values of columns that are made, and what does not fit is not made.
-func TestColumnsAreMadeBesideTheQuestion(t *testing.T) {
+// A query does not wait for tables that are being built, nor for those that do not fit; a later one, and the next process, finds them.
+func TestColumnIndexesAreBuiltBesideTheQueries(t *testing.T) {
 	t.Parallel()
-	path := mixedFile(t, "fid INTEGER PRIMARY KEY", 300)
+	path, dir := mixedFile(t, "fid INTEGER PRIMARY KEY", 300), t.TempDir()
 	q := store.Query{Collection: "x", Limit: 5, Filter: cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "navn", Type: cql2.TypeText}, R: cql2.Text("Os")}}
-	s := openStore(t, path, gpkg.Options{})
-	if c := s.Cost(q); c != store.CostScan || s.Columns() != 0 {
-		t.Errorf("before: %v, %d columns", c, s.Columns())
+	s := openStore(t, path, gpkg.Options{DataDir: dir})
+	if c := s.Cost(q); c != store.CostScan || s.Indexed() != 0 {
+		t.Errorf("before: %v, %d tables", c, s.Indexed())
 	}
 	plan, err := s.Explain(t.Context(), q)
-	if err != nil || plan.Way != "SQL" || len(plan.Passed) != 1 || plan.Passed[0] != "columns" {
+	if err != nil || plan.Way != "SQL" || len(plan.Passed) != 1 || plan.Passed[0] != "column index" {
 		t.Errorf("the first time: %+v (%v)", plan, err)
 	}
-	for end := time.Now().Add(time.Minute); s.Columns() < 2; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); s.Indexed() < 1; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("the values were not made")
+			t.Fatal("no table was built")
 		}
 	}
-	plan, err = s.Explain(t.Context(), q)
-	if err != nil || plan.Way != "columns" || plan.Cost != store.CostIndexed || len(plan.Steps) > 1 {
-		t.Errorf("again: %+v (%v)", plan, err)
+	again := openStore(t, path, gpkg.Options{DataDir: dir})
+	for _, s := range []*gpkg.Store{s, again} {
+		plan, err = s.Explain(t.Context(), q)
+		if err != nil || plan.Way != "column index" || plan.Cost != store.CostIndexed || slices.ContainsFunc(plan.Steps, func(s string) bool { return strings.HasPrefix(s, "SCAN t") }) {
+			t.Errorf("again: %+v (%v)", plan, err)
+		}
 	}
-	small := openStore(t, path, gpkg.Options{Columns: 600})
+	small := openStore(t, path, gpkg.Options{Index: 600})
 	small.ColumnsAtOnce(false)
 	for range 3 {
-		if plan, err = small.Explain(t.Context(), q); err != nil || plan.Way != "SQL" || plan.Rows == 0 || small.Columns() != 0 {
-			t.Errorf("without room: %+v (%v), %d columns", plan, err, small.Columns())
+		if plan, err = small.Explain(t.Context(), q); err != nil || plan.Way != "SQL" || plan.Rows == 0 || small.Indexed() != 0 {
+			t.Errorf("without room: %+v (%v), %d tables", plan, err, small.Indexed())
 		}
+	}
+}
+
+// An index file can be deleted at any time, and only that of the present data is left.
+func TestIndexFilesMayBeDeleted(t *testing.T) {
+	t.Parallel()
+	path, dir := mixedFile(t, "fid INTEGER PRIMARY KEY", 300), t.TempDir()
+	s := openStore(t, path, gpkg.Options{DataDir: dir})
+	s.ColumnsAtOnce(false)
+	q := store.Query{Collection: "x", Limit: 5, Filter: cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "navn", Type: cql2.TypeText}, R: cql2.Text("Os")}}
+	other := store.Query{Collection: "x", Limit: 5, SortBy: []store.Sort{{Property: "tall"}}}
+	answers := func(q store.Query, way string) {
+		t.Helper()
+		if plan, err := s.Explain(t.Context(), q); err != nil || plan.Rows != 5 || plan.Way != way {
+			t.Fatalf("%+v (%v), want %s", plan, err, way)
+		}
+	}
+	files := func() []string {
+		list, err := filepath.Glob(filepath.Join(dir, "*.index"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	for range 3 {
+		answers(q, "SQL")
+		answers(q, "column index")
+		for _, f := range files() {
+			if err := os.Remove(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		answers(other, "SQL")
+		answers(other, "column order")
+		run(t, path, "DELETE FROM x WHERE fid = (SELECT max(fid) FROM x)")
+		if err := s.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if list := files(); len(list) != 0 {
+			t.Errorf("after a change: %q", list)
+		}
+	}
+	answers(q, "SQL")
+	answers(other, "SQL")
+	if list := files(); len(list) != 1 {
+		t.Errorf("two tables, files %q", list)
 	}
 }
 
@@ -208,7 +263,7 @@ func TestIDsInMemoryAreOfOneStateOfTheFile(t *testing.T) {
 }
 
 // A file that another program writes into is read as it is now, and so is one that is opened anew.
-func TestColumnsInMemoryAreOfOneStateOfTheFile(t *testing.T) {
+func TestColumnIndexesAreOfOneStateOfTheFile(t *testing.T) {
 	t.Parallel()
 	path := mixedFile(t, "fid INTEGER PRIMARY KEY", 300)
 	s := openStore(t, path, gpkg.Options{})
@@ -225,7 +280,10 @@ func TestColumnsInMemoryAreOfOneStateOfTheFile(t *testing.T) {
 		if err := s.Reload(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if plan, err := s.Explain(t.Context(), q); err != nil || plan.Way != "columns" {
+		if _, err := s.Page(t.Context(), q); err != nil { // has the table built
+			t.Fatal(err)
+		}
+		if plan, err := s.Explain(t.Context(), q); err != nil || plan.Way != "column index" {
 			t.Fatalf("opened anew: %+v (%v)", plan, err)
 		}
 	}

@@ -1,0 +1,322 @@
+package gpkg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"grense/internal/store"
+	"grense/internal/store/sqlq"
+)
+
+// An index file holds values of columns in order: a side file with a table (v, id) for each column that filters or
+// sorts need and no index of the source serves. Tables are built in the background. A file belongs to one state of the
+// source and is never changed after it was written: a file with more tables replaces it. It can be deleted at any time.
+
+// indexVersion is raised when the content of index files changes its meaning; older ones are built anew.
+const indexVersion = "1"
+
+// Values that stand for null. Each comes after all others in the order of its table.
+const (
+	nullLast      = "x''"    // a blob comes after texts and numbers
+	nullLastFalls = "-9e999" // in falling order; no column of numbers holds it
+)
+
+// indexFile is a file whose tables are named by what they hold. It is immutable.
+type indexFile struct {
+	path   string
+	number int // of those of one state of the source
+	tables map[string]int
+}
+
+// table returns the table of a name, with its schema; "" if there is none. A nil file has none.
+func (f *indexFile) table(name string) string {
+	if f == nil || f.tables[name] == 0 {
+		return ""
+	}
+	return "idx." + indexTable(f.tables[name])
+}
+
+func indexTable(n int) string { return "i" + strconv.Itoa(n) }
+
+// readIndex returns an error if a file cannot be used.
+func readIndex(path string, number int) (*indexFile, error) {
+	c, err := openConn(path, immutable)
+	if err != nil {
+		return nil, err
+	}
+	f := &indexFile{path: path, number: number, tables: map[string]int{}}
+	err = c.query("SELECT n, name FROM tables", nil, func(r row) error { f.tables[r.Text(1)] = int(r.Int(0)); return nil })
+	return f, errors.Join(err, c.close())
+}
+
+// indexes builds the index files of a state of the source.
+type indexes struct {
+	dir, prefix, stem string
+	limit             int64 // bytes of a file; 0 or less: none is built
+	file              atomic.Pointer[indexFile]
+
+	mu       sync.Mutex
+	wanted   map[string]indexed
+	never    map[string]bool // what does not fit, or cannot be built
+	building chan struct{}   // closed when nothing is wanted any more; nil: nothing is built
+}
+
+// indexed is what a table of an index holds.
+type indexed struct {
+	l *layer
+	operand
+	falls bool // the table is in falling order, for sorting
+	grams bool // the table finds parts of texts
+}
+
+func (x indexed) name() string {
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%v\x00%v", x.l.ID, x.field.Column, x.folds, x.falls, x.grams)
+}
+
+// newIndexes opens the file of a state of the source whose catalog has a version, and removes those of other states.
+func newIndexes(dir string, src source, version string, limit int64) *indexes {
+	x := &indexes{dir: dir, limit: limit}
+	x.prefix, x.stem = src.sideName("index" + indexVersion + version)
+	paths, _ := filepath.Glob(filepath.Join(dir, x.stem+"-*.index")) // in order; the stem has no wildcards
+	keep := x.stem
+	if n := len(paths); n > 0 {
+		keep = strings.TrimSuffix(filepath.Base(paths[n-1]), ".index")
+		number, _, _ := strings.Cut(strings.TrimPrefix(keep, x.stem+"-"), "-")
+		if i, err := strconv.Atoi(number); err == nil {
+			if f, err := readIndex(paths[n-1], i); err == nil {
+				x.file.Store(f)
+			}
+		}
+	}
+	removeOthers(dir, x.prefix, keep, ".index")
+	removeOthers(dir, x.prefix, "\x00", ".spellings") // all, which older programs wrote
+	return x
+}
+
+// attach lets a connection that nobody uses read the present file. A file that is gone is forgotten.
+func (x *indexes) attach(c *conn) error {
+	f := x.file.Load()
+	if c.index == f {
+		return nil
+	}
+	if c.index != nil {
+		if err := c.exec("DETACH idx"); err != nil {
+			return err
+		}
+		c.index = nil
+	}
+	if f == nil {
+		return nil
+	}
+	if err := c.exec("ATTACH ? AS idx", fileURI(f.path, "mode=ro&immutable=1")); err != nil {
+		x.file.CompareAndSwap(f, nil)
+		return nil
+	}
+	c.index = f
+	return nil
+}
+
+// want has a table built in the background, for which r is kept open. The channel is closed when no table is being
+// built; nil if none is.
+func (x *indexes) want(r *revision, t indexed) <-chan struct{} {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if name := t.name(); x.limit > 0 && !x.never[name] && x.file.Load().table(name) == "" {
+		if x.wanted == nil {
+			x.wanted, x.never = map[string]indexed{}, map[string]bool{}
+		}
+		x.wanted[name] = t
+	}
+	if len(x.wanted) == 0 || x.building != nil || !r.take() {
+		return x.building
+	}
+	x.building = make(chan struct{})
+	go func() {
+		defer r.columns.tables.Make()()
+		defer r.release()
+		for work := x.next(); work != nil; work = x.next() {
+			x.build(r, work)
+		}
+	}()
+	return x.building
+}
+
+// next returns the tables that are wanted and not built; nil if there are none, and then want begins anew.
+func (x *indexes) next() map[string]indexed {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	work := map[string]indexed{}
+	for name, t := range x.wanted {
+		if !x.never[name] && x.file.Load().table(name) == "" {
+			work[name] = t
+		}
+	}
+	x.wanted = map[string]indexed{}
+	if len(work) == 0 {
+		close(x.building)
+		x.building = nil
+		return nil
+	}
+	return work
+}
+
+// build writes a file with more tables, and puts it in the place of the present one.
+func (x *indexes) build(r *revision, work map[string]indexed) {
+	old, number := x.file.Load(), 1
+	if old != nil {
+		number = old.number + 1
+	}
+	// At random, so that no other process gives the name to a file of other tables.
+	stem := fmt.Sprintf("%s-%06d-%016x", x.stem, number, rand.Uint64())
+	path := filepath.Join(x.dir, stem+".index")
+	never := map[string]bool{}
+	err := atomically(path, func(tmp string) error {
+		if old != nil {
+			if err := copyIndex(tmp, old.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err // of one that is gone nothing is copied
+			}
+		}
+		for name, t := range work {
+			if err := x.add(r, tmp, name, t); errors.Is(err, errNoRoom) {
+				never[name] = true
+			} else if err != nil {
+				return err
+			}
+		}
+		if len(never) == len(work) {
+			return errNoRoom
+		}
+		return nil
+	})
+	var f *indexFile
+	if err == nil {
+		f, err = readIndex(path, number)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	maps.Copy(x.never, never)
+	if err != nil {
+		for name := range work { // until the next reload, unless the source was away
+			x.never[name] = !errors.Is(err, store.ErrUnavailable)
+		}
+		return
+	}
+	x.file.Store(f)
+	removeOthers(x.dir, x.prefix, stem, ".index")
+}
+
+func copyIndex(dst, src string) error {
+	in, err := os.Open(src)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(dst, os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// add adds a table to a file; errNoRoom if it does not fit, or the values cannot be indexed.
+func (x *indexes) add(r *revision, path, name string, t indexed) error {
+	w, err := openConn(path, readWrite)
+	if err != nil {
+		return err
+	}
+	for _, sql := range [...]string{
+		"PRAGMA encoding='" + utf8Texts + "'", "PRAGMA journal_mode=MEMORY", "PRAGMA synchronous=OFF", "BEGIN",
+		"CREATE TABLE IF NOT EXISTS tables (n INTEGER PRIMARY KEY, name TEXT NOT NULL)",
+	} {
+		if err := w.exec(sql); err != nil {
+			return errors.Join(err, w.close())
+		}
+	}
+	err = r.use(context.Background(), func(c *conn) error {
+		if same, err := c.unchanged(); err != nil || !same || c.encoding != utf8Texts {
+			return errors.Join(err, errNoRoom)
+		}
+		return x.fill(r, c, w, name, t)
+	})
+	if err == nil {
+		err = w.exec("COMMIT")
+	}
+	return errors.Join(err, w.close())
+}
+
+// fill writes a table from the rows that c reads.
+func (x *indexes) fill(r *revision, c, w *conn, name string, t indexed) error {
+	if err := w.exec("INSERT INTO tables (name) VALUES (?)", name); err != nil {
+		return err
+	}
+	n, err := w.one("SELECT last_insert_rowid()")
+	if err != nil {
+		return err
+	}
+	create, insert, query := t.statements(indexTable(int(n)))
+	if err := w.exec(create); err != nil {
+		return err
+	}
+	rows := 0
+	err = c.query(query, nil, func(row row) error {
+		if rows++; rows&4095 == 0 {
+			if err := x.fits(r, w); err != nil {
+				return err
+			}
+		}
+		v := row.Any(0)
+		text, ok := v.(string)
+		if ok && (t.grams || t.folds != "") && (!utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0) {
+			return errNoRoom // SQLite reads such texts otherwise than functions in Go
+		}
+		return w.exec(insert, v, row.Int(1))
+	})
+	if err == nil {
+		err = x.fits(r, w)
+	}
+	return err
+}
+
+// statements returns those that create a table, that insert a value with its id, and that select both from the source.
+func (t indexed) statements(table string) (create, insert, query string) {
+	direction, null := "", nullLast
+	if t.falls {
+		direction, null = " DESC", nullLastFalls
+	}
+	value := sqlq.Column(sqlq.SQLite{}, alias, t.field)
+	for fold := range strings.FieldsSeq(t.folds) {
+		value = "grense_" + fold + "(" + value + ")"
+	}
+	from := ", " + alias + "." + t.l.rowid + " FROM " + t.l.source.Table + " AS " + alias
+	if t.grams {
+		return "CREATE VIRTUAL TABLE " + table +
+				" USING fts5(v, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 1')",
+			"INSERT INTO " + table + " (v, rowid) VALUES (?, ?)",
+			"SELECT " + value + from + " WHERE " + value + " IS NOT NULL ORDER BY 2"
+	}
+	return "CREATE TABLE " + table + " (v, id, PRIMARY KEY (v" + direction + ", id)) WITHOUT ROWID",
+		"INSERT INTO " + table + " (v, id) VALUES (?, ?)",
+		"SELECT coalesce(" + value + ", " + null + ")" + from + " ORDER BY 1" + direction + ", 2"
+}
+
+// fits returns errNoRoom if a file is larger than is allowed, or nobody wants it any more.
+func (x *indexes) fits(r *revision, w *conn) error {
+	pages, err := w.one("PRAGMA page_count")
+	size, err2 := w.one("PRAGMA page_size")
+	if err = errors.Join(err, err2); err == nil && (r.refs.Load() <= 1 || pages*size > x.limit) {
+		err = errNoRoom
+	}
+	return err
+}

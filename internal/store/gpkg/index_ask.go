@@ -1,0 +1,343 @@
+package gpkg
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"grense/internal/cql2"
+	"grense/internal/store"
+	"grense/internal/store/sqlq"
+)
+
+// probe selects ids of rows in an index file.
+type probe struct {
+	ids   []sqlq.Fragment // each selects some of them
+	count int             // how many they select at most; beyond indexSearch.most they are not counted
+	exact bool            // all these rows match; else all that match are among them
+}
+
+// indexSearch finds probes for the parts of a filter. Tables that are missing are built in the background.
+type indexSearch struct {
+	qu   *question
+	c    *conn
+	most int // how many rows a probe may select to be of use
+}
+
+// find returns the probe for a filter that selects the fewest rows; false if there is none.
+func (x *indexSearch) find(e cql2.Expr) (best probe, ok bool, err error) {
+	switch e := e.(type) {
+	case cql2.And:
+		for _, part := range e {
+			p, found, err := x.find(part)
+			if err != nil {
+				return best, false, err
+			}
+			if found && (!ok || p.count < best.count) {
+				best, ok = p, true
+			}
+		}
+		best.exact = best.exact && len(e) == 1
+		return best, ok, nil
+	case cql2.Or:
+		for i, part := range e {
+			p, found, err := x.find(part)
+			if err != nil || !found || i == maxParts {
+				return best, false, err
+			}
+			best.ids, best.count = append(best.ids, p.ids...), best.count+p.count
+		}
+		best.exact = false
+		return best, len(e) > 0, nil
+	}
+	return x.leaf(e)
+}
+
+// maxParts is how many parts of an OR are looked up one by one.
+const maxParts = 64
+
+// leaf returns the probe for one predicate.
+func (x *indexSearch) leaf(e cql2.Expr) (p probe, ok bool, err error) {
+	l := x.qu.l
+	t, is := l.indexedBy(e)
+	if !is {
+		return p, false, nil
+	}
+	table := x.qu.rev.indexTable(x.c, t)
+	if table == "" {
+		return p, false, nil
+	}
+	where, id, ok := t.where(table, e)
+	if !ok {
+		return p, false, nil
+	}
+	from := sqlq.Cat(sqlq.Ident(" FROM "+table+" AS x WHERE "), where)
+	p.ids, p.exact = []sqlq.Fragment{sqlq.Cat(sqlq.Ident("SELECT "+id), from)}, !t.grams
+	key := partKey(x.qu, e, x.most)
+	if p.count, ok = x.qu.rev.counts.Get(key); ok {
+		return p, true, nil
+	}
+	b := sqlq.New(sqlq.SQLite{}).Text("SELECT count(*) FROM (SELECT 1").Add(from)
+	sql, args := b.Text(" LIMIT ").Arg(int64(x.most + 1)).Text(")").SQL()
+	n, err := x.c.one(sql, args...)
+	p.count = int(n)
+	x.qu.rev.counts.Put(key, p.count, int64(len(key.where)))
+	return p, err == nil, err
+}
+
+// indexTable returns a table that c can read; "" if there is none yet, and then it is built in the background.
+func (r *revision) indexTable(c *conn, t indexed) string {
+	table := c.index.table(t.name())
+	if table == "" {
+		if ended := r.indexes.want(r, t); r.columns.limits.wait && ended != nil {
+			<-ended
+		}
+	}
+	return table
+}
+
+// indexedBy returns what a table has to hold that serves a predicate; false if none does, or an index of the source
+// does.
+func (l *layer) indexedBy(e cql2.Expr) (t indexed, ok bool) {
+	t.l = l
+	literal := func(e cql2.Expr) bool { _, ok := t.literal(e); return ok }
+	switch e := e.(type) {
+	case cql2.Compare:
+		left, right := e.L, e.R
+		if t.operand, ok = l.operandOf(left); !ok {
+			t.operand, ok = l.operandOf(right)
+			right = left
+		}
+		ok = ok && e.Op != cql2.Ne && literal(right)
+	case cql2.Between:
+		t.operand, ok = l.operandOf(e.X)
+		ok = ok && literal(e.Lo) && literal(e.Hi)
+	case cql2.In:
+		t.operand, ok = l.operandOf(e.X)
+		ok = ok && len(e.List) > 0 && !slices.ContainsFunc(e.List, func(e cql2.Expr) bool { return !literal(e) })
+	case cql2.Like:
+		if t.operand, ok = l.operandOf(e.X); ok {
+			p, whole := likePattern(e)
+			t.grams = p.Prefix == ""
+			ok = whole && t.field.Type == cql2.TypeText && (!t.grams || utf8.RuneCountInString(p.Longest) >= 3)
+		}
+	}
+	return t, ok && t.field.IsColumn() && l.plainCost(store.Query{Filter: e}) == store.CostScan
+}
+
+func likePattern(e cql2.Like) (sqlq.Pattern, bool) {
+	text, ok := sqlq.PatternText(e.Pattern)
+	if !ok {
+		return sqlq.Pattern{}, false
+	}
+	return sqlq.SplitPattern(text)
+}
+
+// where returns the condition for rows x of a table that a predicate of indexedBy selects, and the column of their ids;
+// false if SQL cannot say it.
+func (t indexed) where(table string, e cql2.Expr) (where sqlq.Fragment, id string, ok bool) {
+	if t.grams {
+		p, _ := likePattern(e.(cql2.Like))
+		all := sqlq.Trigrams(p.Longest)
+		return sqlq.SQL("x."+strings.TrimPrefix(table, "idx.")+" MATCH ?", all), "x.rowid", all != ""
+	}
+	column := *t.field
+	column.Column, column.Normal, column.Collated = "v", "", false
+	if column.Type == cql2.TypeTimestamp && column.Layout == "" {
+		column.Layout = sqlq.StampLayout // the normal form is in the table
+	}
+	v := cql2.Prop{Name: "v", Type: column.Type}
+	is := func(e cql2.Expr) bool { _, ok := t.l.operandOf(e); return ok }
+	switch x := e.(type) {
+	case cql2.Compare:
+		if is(x.L) {
+			x.L = v
+		} else {
+			x.R = v
+		}
+		e = x
+	case cql2.Between:
+		x.X = v
+		e = x
+	case cql2.In:
+		x.X = v
+		e = x
+	case cql2.Like:
+		x.X = v
+		e = x
+	}
+	f := sqlq.Compile(sqlq.SQLite{}, &sqlq.Source{Table: table, Fields: map[string]*sqlq.Field{"v": &column}}, "x", e)
+	return sqlq.Cat(sqlq.Ident("x.v < "+nullLast+" AND ("), f.Where, sqlq.Ident(")")), "x.id", f.Residue == nil
+}
+
+// plainCost is the cost of a query to the source alone.
+func (l *layer) plainCost(q store.Query) store.Cost {
+	return sqlq.Cost(sqlq.SQLite{}, l.source, l.Key.Column, q)
+}
+
+// isByIndex reports whether tables of the index file may serve a part of the filter.
+func (qu *question) isByIndex() bool {
+	q := &qu.q
+	return qu.isIndexed() && q.Filter != nil && qu.l.mayFind(q.Filter)
+}
+
+// isIndexed reports whether the index file may hold columns of the layer.
+func (qu *question) isIndexed() bool {
+	q := &qu.q
+	return q.Rank == nil && q.First == nil && !q.AllOrNothing && qu.l.Count >= qu.rev.columns.limits.from &&
+		!qu.l.view && qu.l.rowid != "" && qu.rev.indexes.limit > 0
+}
+
+// mayFind reports whether indexSearch.find would find a probe if all tables were there.
+func (l *layer) mayFind(e cql2.Expr) bool {
+	switch e := e.(type) {
+	case cql2.And:
+		return slices.ContainsFunc(e, l.mayFind)
+	case cql2.Or:
+		return len(e) > 0 && len(e) <= maxParts && !slices.ContainsFunc(e, func(e cql2.Expr) bool { return !l.mayFind(e) })
+	}
+	_, ok := l.indexedBy(e)
+	return ok
+}
+
+// most returns how many rows a probe may select to be of use: where more match, those in the order by id are found
+// sooner by reading along the ids.
+func (qu *question) most() int {
+	if wide := qu.rev.columns.limits.wide; !qu.l.keyed || len(qu.keys) > 1 {
+		return wide
+	}
+	return max(qu.rev.columns.limits.wide, qu.l.Count/8)
+}
+
+// byIndex lets a statement look among the rows that the index file selects; false if it selects too many, or somebody
+// has changed the source.
+func (qu *question) byIndex(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+	if same, err := c.unchanged(); err != nil || !same {
+		return false, err
+	}
+	x := &indexSearch{qu: qu, c: c, most: qu.most()}
+	found, ok, err := x.find(qu.q.Filter)
+	if err != nil || !ok {
+		return false, err
+	}
+	if found.count > x.most {
+		if found.exact && qu.q.AsOf.IsZero() && qu.q.Count == store.CountExact && qu.counted() < 0 {
+			sql, args := sqlq.New(sqlq.SQLite{}).Text("SELECT count(*) FROM (").Add(found.ids[0]).Text(")").SQL()
+			n, err := c.one(sql, args...)
+			if err != nil {
+				return false, err
+			}
+			qu.cacheCount(int(n))
+		}
+		return false, nil
+	}
+	if qu.among, qu.exactly = found.ids, found.exact; found.exact && qu.q.AsOf.IsZero() && qu.counted() < 0 {
+		qu.cacheCount(found.count)
+	}
+	return qu.bySQL(ctx, c, p)
+}
+
+// indexCost is that of an index once the tables are there that a filter needs.
+func (qu *question) indexCost() store.Cost {
+	cost := qu.l.plainCost(qu.q)
+	if cost == store.CostScan && qu.hasIndex(qu.q.Filter) {
+		return store.CostIndexed
+	}
+	return cost
+}
+
+// hasIndex reports whether tables select few rows for a filter, as far as is known.
+func (qu *question) hasIndex(e cql2.Expr) bool {
+	switch e := e.(type) {
+	case cql2.And:
+		return slices.ContainsFunc(e, qu.hasIndex)
+	case cql2.Or:
+		return len(e) > 0 && !slices.ContainsFunc(e, func(e cql2.Expr) bool { return !qu.hasIndex(e) })
+	}
+	t, ok := qu.l.indexedBy(e)
+	if !ok || qu.rev.indexes.file.Load().table(t.name()) == "" {
+		return false
+	}
+	most := qu.most()
+	n, known := qu.rev.counts.Get(partKey(qu, e, most))
+	_, several := only(qu.q.Filter).(cql2.And)
+	return !known || n <= most || !several && len(qu.keys) == 1
+}
+
+// partKey is that of how many rows a part of a filter selects, counted up to most.
+func partKey(qu *question, e cql2.Expr, most int) countKey {
+	return countKey{qu.rev.rev, qu.l.ID, "at most\x00" + canonical(e), int64(most)}
+}
+
+// orderOf returns the table that gives the order in which rows are asked for; false if no table does.
+func (qu *question) orderOf() (t indexed, ok bool) {
+	by := qu.q.SortBy
+	if len(by) != 1 || by[0].Norwegian {
+		return t, false
+	}
+	t.l, t.field, t.falls = qu.l, qu.l.source.Fields[by[0].Property], by[0].Desc
+	return t, t.field.IsColumn()
+}
+
+// isByOrder reports whether a table of the index file may give all rows in the order asked for.
+func (qu *question) isByOrder() bool {
+	q := &qu.q
+	if !qu.isIndexed() || q.Filter != nil || !q.AsOf.IsZero() || q.Limit <= 0 {
+		return false
+	}
+	_, ok := qu.orderOf()
+	return ok && qu.l.plainCost(store.Query{SortBy: q.SortBy}) == store.CostScan
+}
+
+func (qu *question) orderCost() store.Cost {
+	cost := qu.l.plainCost(qu.q)
+	if t, _ := qu.orderOf(); qu.q.Offset == 0 && qu.rev.indexes.file.Load().table(t.name()) != "" {
+		return store.CostIndexed
+	}
+	return cost
+}
+
+// byOrder reads along a table of the index file; false if there is none yet, or somebody has changed the source.
+func (qu *question) byOrder(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+	t, _ := qu.orderOf()
+	table := qu.rev.indexTable(c, t)
+	if table == "" {
+		return false, nil
+	}
+	if same, err := c.unchanged(); err != nil || !same {
+		return false, err
+	}
+	by := *qu
+	by.sorted, by.table = "1", table
+	by.keys = []sqlq.Key{{Expr: sqlq.Ident(alias + ".v"), Desc: t.falls}, {Expr: sqlq.Ident(alias + ".id")}}
+	if !qu.l.keyed {
+		by.sorted, by.table = alias+"."+qu.l.rowid+" = o.id", table+" AS o CROSS JOIN "+qu.l.source.Table
+		by.keys = append([]sqlq.Key{{Expr: sqlq.Ident("o.v"), Desc: t.falls}}, qu.keys[1:]...)
+	}
+	return by.bySQL(ctx, c, p)
+}
+
+// placeValues returns the values of keys at the place, with that which stands for null in the table of the order.
+func (qu *question) placeValues() []any {
+	if qu.sorted == "" || qu.values[0] != nil {
+		return qu.values
+	}
+	null := any([]byte{})
+	if qu.keys[0].Desc {
+		null = math.Inf(-1)
+	}
+	return append([]any{null}, qu.values[1:]...)
+}
+
+// key returns a value of the order as the source has it.
+func (qu *question) key(v any) any {
+	if qu.sorted == "" {
+		return v
+	}
+	if _, null := v.([]byte); null || v == any(math.Inf(-1)) {
+		return nil
+	}
+	return v
+}
