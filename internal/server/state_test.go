@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -130,6 +131,9 @@ func (b *between) Page(ctx context.Context, q store.Query) (*store.Page, error) 
 	}
 	return p, err
 }
+
+// Hold refuses, so that the data change within each try.
+func (b *between) Hold(context.Context) (store.Snapshot, error) { return nil, errors.ErrUnsupported }
 
 func (b *between) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	err := b.Store.Fetch(ctx, coll, rows, want, fn)
