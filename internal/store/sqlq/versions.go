@@ -49,27 +49,3 @@ func Interval(d Dialect, s *Source, alias string, at time.Time) (start, end stri
 	ended, same := c.moment(s.Fields[s.Versions.End], at)
 	return begun[0].sql, ended[0].sql, ok && same && len(begun[0].args)+len(ended[0].args) == 0
 }
-
-// Spans returns the validity of the rows called alias as two expressions, and the moment as a text that compares with them as bytes do;
-// false where these have no such form. A row whose end is null, and begins before or with the moment, is valid.
-func Spans(d Dialect, s *Source, alias string, at time.Time) (start, end, moment string, ok bool) {
-	v := s.Versions
-	if v == nil {
-		return "", "", "", false
-	}
-	c := &compiler{d: d, src: s, alias: alias, depth: new(int)}
-	begun, ok := c.moment(s.Fields[v.Start], at)
-	ended, same := c.moment(s.Fields[v.End], at)
-	if !ok || !same {
-		return "", "", "", false
-	}
-	start, _ = New(d).Add(begun[0]).SQL()
-	end, _ = New(d).Add(ended[0]).SQL()
-	_, one := New(d).Add(begun[1]).SQL()
-	_, other := New(d).Add(ended[1]).SQL()
-	if len(one) != 1 || len(other) != 1 || one[0] != other[0] {
-		return "", "", "", false
-	}
-	moment, ok = one[0].(string)
-	return start, end, moment, ok
-}
