@@ -213,7 +213,7 @@ type tileExtent struct {
 	settled bool // see tile.Range
 }
 
-// mayHold reports whether a layer may have features in a tile.
+// mayHold reports whether a layer may have features in a tile, by the extent in the catalog; rows that were added since may lie outside.
 // A level that is finer than all that are made is not found (OGC 20-057, /req/core/tc-error).
 func (c *Call) mayHold(set *tile.Set, at tile.Tile) (bool, error) {
 	last := -1

@@ -53,11 +53,12 @@ type tileCache struct {
 	made map[tileKey]*tileMaking
 }
 
-// tileMaking is a tile that is being made. made and err are set before done is closed.
+// tileMaking is a tile that is being built, or will be after another. made and err are set before done is closed.
 type tileMaking struct {
 	done chan struct{}
 	made *madeTile
 	err  error
+	next *tileMaking // the one after it, guarded by tileCache.mu; nil: nobody waits for that
 }
 
 // newTileCache makes a cache of so many bytes; of 0 it keeps nothing, and what several ask for at once is made once all the same.
@@ -65,15 +66,15 @@ func newTileCache(g *cache.Group, bytes int64) *tileCache {
 	return &tileCache{Cache: cache.New[tileKey, *madeTile](cache.Options{Name: "tiles", Bytes: bytes, Shards: 4, Group: g}), made: map[tileKey]*tileMaking{}}
 }
 
-// get returns a tile: a cached one, that of a request that is making it, or a new one. Where the other request fails, which may have reasons of its
-// own, fresh is called.
+// get returns a tile: a cached one, that of a request that is building it, or a new one. Without a rev a request never gets what was begun before it,
+// which may be of older data: all who come while a tile is built share the one that is built after it. Where the other request fails, which may have
+// reasons of its own, fresh is called.
 func (tc *tileCache) get(ctx context.Context, k tileKey, fresh func() (*madeTile, error)) (*madeTile, error) {
 	if t, ok := tc.Get(k); ok {
 		return t, nil
 	}
-	tc.mu.Lock()
-	if m := tc.made[k]; m != nil {
-		tc.mu.Unlock()
+	m, before, leads := tc.join(k)
+	if !leads {
 		select {
 		case <-m.done:
 			if m.err == nil {
@@ -84,20 +85,52 @@ func (tc *tileCache) get(ctx context.Context, k tileKey, fresh func() (*madeTile
 			return nil, ctx.Err()
 		}
 	}
-	m := &tileMaking{done: make(chan struct{}), err: context.Canceled} // a panic leaves the others to make it
-	tc.made[k] = m
-	tc.mu.Unlock()
-	defer func() {
-		tc.mu.Lock()
-		delete(tc.made, k)
-		tc.mu.Unlock()
-		close(m.done)
-	}()
+	defer tc.end(k, m, before)
+	if before != nil {
+		select {
+		case <-before.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	m.made, m.err = fresh()
-	if m.err == nil && m.made.keep {
+	if m.err == nil && m.made.keep && k.rev != "" {
 		tc.Put(k, m.made, m.made.size()+int64(len(k.asked)+len(k.rev)))
 	}
 	return m.made, m.err
+}
+
+// join returns what a request waits for, or leads. A leader first waits for before, if that is not nil.
+func (tc *tileCache) join(k tileKey) (m, before *tileMaking, leads bool) {
+	tc.mu.Lock()
+	defer tc.mu.Unlock()
+	fresh := &tileMaking{done: make(chan struct{}), err: context.Canceled} // a panic leaves the others to build it
+	switch m = tc.made[k]; {
+	case m == nil:
+		tc.made[k] = fresh
+		return fresh, nil, true
+	case k.rev != "":
+		return m, nil, false
+	case m.next == nil:
+		m.next = fresh
+		return fresh, m, true
+	}
+	return m.next, nil, false
+}
+
+// end lets others have what m became, and the next one begin.
+func (tc *tileCache) end(k tileKey, m, before *tileMaking) {
+	tc.mu.Lock()
+	if before != nil && before.next == m {
+		before.next = nil
+	}
+	if tc.made[k] == m {
+		if delete(tc.made, k); m.next != nil {
+			tc.made[k] = m.next
+		}
+	}
+	tc.mu.Unlock()
+	close(m.done)
 }
 
 // tile gives a tile of a collection or of the dataset (OGC 20-057, 7).
@@ -199,6 +232,15 @@ func (c *Call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 	ok, err := c.mayHold(set, at)
 	if err != nil {
 		return nil, err
+	}
+	if !ok {
+		err := c.ask(func(ctx context.Context) (err error) {
+			ok, err = c.s.tiles.Holds(ctx, c.s.store, ask)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	if !ok { // not cached, so that tiles beside the data leave the others their room
 		c.s.turns.Charge(c.asking(c.r.Context()), store.CostPage)

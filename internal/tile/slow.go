@@ -73,8 +73,36 @@ func (s *slow) some(ctx context.Context, q Query, rows []store.Row) error {
 	return s.draw(ctx, list)
 }
 
-// rows finds the features that touch the tile with its buffer.
+// Holds reports whether a layer of a tile has features now, of which the extent in the catalog may not know yet.
+func (m *Maker) Holds(ctx context.Context, st store.Store, a Ask) (bool, error) {
+	cat := st.Catalog()
+	for _, q := range a.Layers {
+		c, move, err := layerOf(cat, a.Set, q.Collection)
+		if err != nil || move == nil || !c.ShownAt(a.Tile.Z) {
+			if err != nil {
+				return false, err
+			}
+			continue
+		}
+		s := slow{m: m, st: st, set: a.Set, tile: a.Tile, c: c}
+		if rows, err := s.find(ctx, q, 1); err != nil || len(rows) > 0 {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// rows finds the features that touch the tile with its buffer, most of them at most.
 func (s *slow) rows(ctx context.Context, q Query, most int) ([]store.Row, error) {
+	rows, err := s.find(ctx, q, most+1)
+	if err == nil && len(rows) > most {
+		return nil, s.refused(q, fmt.Sprintf("%d features", most))
+	}
+	return rows, err
+}
+
+// find finds features that touch the tile with its buffer, limit of them at most.
+func (s *slow) find(ctx context.Context, q Query, limit int) ([]store.Row, error) {
 	filter := q.Filter
 	b := s.set.Bound(s.tile).Pad(Buffer * s.set.unit(s.tile.Z))
 	d := s.set.CRS.Domain()
@@ -93,12 +121,9 @@ func (s *slow) rows(ctx context.Context, q Query, most int) ([]store.Row, error)
 		box = cql2.And{filter, box}
 	}
 	page, err := s.st.Page(ctx,
-		store.Query{Collection: s.c.ID, Filter: box, Limit: most + 1, Count: store.CountNone, AsOf: q.AsOf})
+		store.Query{Collection: s.c.ID, Filter: box, Limit: limit, Count: store.CountNone, AsOf: q.AsOf})
 	if err != nil {
 		return nil, err
-	}
-	if len(page.Rows) > most {
-		return nil, s.refused(q, fmt.Sprintf("%d features", most))
 	}
 	return page.Rows, nil
 }

@@ -80,7 +80,7 @@ func (m *Maker) Progress() []Progress {
 
 // Rev names the state that tiles of these collections in a set are made from now, as Made.Rev does; while levels are
 // being made it is that of the data. It reads from the store only the version of its data, and begins no levels
-// that no tile was requested of.
+// that no tile was requested of. It is "" where the version of the data is unknown.
 func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
 	cat := st.Catalog()
 	var list []*store.Collection
@@ -91,11 +91,14 @@ func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
 		}
 	}
 	now, live, err := stamp(m.ctx, st)
+	if err != nil {
+		return ""
+	}
 	rev := ""
-	if live && err == nil && len(list) > 0 {
+	if live && len(list) > 0 {
 		v, err := st.Version(m.ctx, ids...)
-		if v == "" || err != nil { // it is unknown, and the tile is not kept
-			return "made from " + now
+		if v == "" || err != nil {
+			return ""
 		}
 		rev = versionPrefix(v)
 	}
@@ -106,7 +109,7 @@ func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
 		}
 		l, err := m.levels(m.ctx, st, set, c)
 		if err != nil || l == nil {
-			return "made from " + now // "" where it is unknown, as the tile cannot then
+			return rev + "made from " + now
 		}
 		rev += l.rev
 	}
