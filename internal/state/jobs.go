@@ -10,7 +10,8 @@ import (
 	"grense/internal/store"
 )
 
-// Jobs keeps executions for which no client waits. Times are those of the callers' clocks, which should agree to a second.
+// Jobs keeps executions for which no client waits. Times are those of the callers' clocks, which should agree to a
+// second.
 type Jobs interface {
 	// PrepareJobs creates what is missing to keep jobs. After an error none can be kept.
 	PrepareJobs(ctx context.Context) error
@@ -20,12 +21,15 @@ type Jobs interface {
 	Job(ctx context.Context, id string) (Job, error)
 	// JobList returns all jobs without their requests, the newest first.
 	JobList(ctx context.Context) ([]Job, error)
-	// ClaimJob assigns the oldest job that waits, or whose worker was last heard of before stale, to a worker. False if there is none.
+	// ClaimJob assigns the oldest job that waits, or whose worker was last heard of before stale, to a worker. False if
+	// there is none.
 	ClaimJob(ctx context.Context, worker string, now, stale time.Time) (Job, bool, error)
-	// KeepJob writes progress and at last status of a job. ErrChanged if the job was dismissed or belongs to another worker.
+	// KeepJob writes progress and at last status of a job. ErrChanged if the job was dismissed or belongs to another
+	// worker.
 	KeepJob(ctx context.Context, j Job) error
-	// SwapCall replaces was, the pending call of a job, by next (nil: none) and returns the job with its request. ErrChanged if the pending call is
-	// another one, so that one of many callers continues; ErrNotFound if there is no such job.
+	// SwapCall replaces was, the pending call of a job, by next (nil: none) and returns the job with its request.
+	// ErrChanged if the pending call is another one, so that one of many callers continues; ErrNotFound if there is no
+	// such job.
 	SwapCall(ctx context.Context, id string, was Call, next *Call) (Job, error)
 	// DismissJob ends a job that has not finished. ErrChanged if it has.
 	DismissJob(ctx context.Context, id string, at time.Time) error
@@ -89,7 +93,8 @@ type Job struct {
 
 // Call is a pending call of the subscriber of a job that has ended.
 type Call struct {
-	After int64 `json:"after"` // not before this time, in nanoseconds since 1970; until then, who changed it last may be calling
+	// After is when to call, in nanoseconds since 1970. Until then, who changed it last may be calling.
+	After int64 `json:"after"`
 	Tries int   `json:"tries"` // how often it was attempted
 }
 
@@ -97,10 +102,11 @@ type Call struct {
 func (j *Job) Done() bool { return j.Status != JobAccepted && j.Status != JobRunning }
 
 var jobTables = [...]table{
-	{"grense.job", `id TEXT COLLATE "C" PRIMARY KEY NOT NULL, process TEXT NOT NULL, owner TEXT NOT NULL, status TEXT NOT NULL, created BIGINT NOT NULL, started BIGINT NOT NULL,
-		finished BIGINT NOT NULL, updated BIGINT NOT NULL, worker TEXT NOT NULL, attempt INTEGER NOT NULL, body TEXT NOT NULL, request BYTEA NOT NULL`},
-	{"grense.job_piece", `job TEXT COLLATE "C" NOT NULL, attempt INTEGER NOT NULL, output TEXT NOT NULL, n INTEGER NOT NULL, data BYTEA NOT NULL,
-		PRIMARY KEY (job, attempt, output, n)`},
+	{"grense.job", `id TEXT COLLATE "C" PRIMARY KEY NOT NULL, process TEXT NOT NULL, owner TEXT NOT NULL,
+		status TEXT NOT NULL, created BIGINT NOT NULL, started BIGINT NOT NULL, finished BIGINT NOT NULL,
+		updated BIGINT NOT NULL, worker TEXT NOT NULL, attempt INTEGER NOT NULL, body TEXT NOT NULL, request BYTEA NOT NULL`},
+	{"grense.job_piece", `job TEXT COLLATE "C" NOT NULL, attempt INTEGER NOT NULL, output TEXT NOT NULL, n INTEGER NOT NULL,
+		data BYTEA NOT NULL, PRIMARY KEY (job, attempt, output, n)`},
 }
 
 const jobColumns = "id, process, owner, status, created, started, finished, updated, worker, attempt, body"
@@ -121,8 +127,10 @@ func (db *DB) PutJob(ctx context.Context, j Job) error {
 		return err
 	}
 	return db.d.Do(ctx, Accept, func(tx Tx) error {
-		_, err := tx.Exec("INSERT INTO grense.job ("+jobColumns+", request) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING",
-			j.ID, j.Process, j.Owner, j.Status, Nanos(j.Created), Nanos(j.Started), Nanos(j.Finished), Nanos(j.Updated), j.Worker, j.Attempt, string(body), j.Request)
+		_, err := tx.Exec("INSERT INTO grense.job ("+jobColumns+`, request)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`,
+			j.ID, j.Process, j.Owner, j.Status, Nanos(j.Created), Nanos(j.Started), Nanos(j.Finished), Nanos(j.Updated),
+			j.Worker, j.Attempt, string(body), j.Request)
 		return err
 	})
 }
@@ -133,11 +141,12 @@ func queryJobs(tx Tx, requests bool, rest string, args ...any) (list []Job, err 
 	if requests {
 		sql += ", request"
 	}
-	err = tx.Query(sql+" FROM grense.job "+rest, args, func(scan func(...any) error) error {
+	err = tx.Query(sql+" FROM grense.job "+rest, args, func(scan Scan) error {
 		var j Job
 		var body []byte
 		var at [4]int64
-		dest := []any{&j.ID, &j.Process, &j.Owner, &j.Status, &at[0], &at[1], &at[2], &at[3], &j.Worker, &j.Attempt, &body}
+		dest := []any{&j.ID, &j.Process, &j.Owner, &j.Status, &at[0], &at[1], &at[2], &at[3],
+			&j.Worker, &j.Attempt, &body}
 		if requests {
 			dest = append(dest, &j.Request)
 		}
@@ -154,7 +163,8 @@ func queryJobs(tx Tx, requests bool, rest string, args ...any) (list []Job, err 
 	return list, err
 }
 
-// jobs is queryJobs in a transaction of its own. Jobs are read from the server that takes changes, since one that follows it may be behind.
+// jobs is queryJobs in a transaction of its own. It reads from the server that takes changes, since one that follows it
+// may be behind.
 func (db *DB) jobs(ctx context.Context, rest string, args ...any) (list []Job, err error) {
 	err = db.d.Do(ctx, Write, func(tx Tx) (err error) {
 		list, err = queryJobs(tx, false, rest, args...)
@@ -180,7 +190,8 @@ func (db *DB) JobList(ctx context.Context) ([]Job, error) {
 
 func (db *DB) ClaimJob(ctx context.Context, worker string, now, stale time.Time) (j Job, ok bool, err error) {
 	err = db.d.Do(ctx, Finish, func(tx Tx) error {
-		list, err := queryJobs(tx, true, "WHERE status = $1 OR status = $2 AND updated < $3 ORDER BY created, id LIMIT 1 FOR UPDATE SKIP LOCKED", JobAccepted, JobRunning, Nanos(stale))
+		list, err := queryJobs(tx, true, `WHERE status = $1 OR status = $2 AND updated < $3
+			ORDER BY created, id LIMIT 1 FOR UPDATE SKIP LOCKED`, JobAccepted, JobRunning, Nanos(stale))
 		if ok = len(list) > 0; err != nil || !ok {
 			return err
 		}
@@ -190,11 +201,11 @@ func (db *DB) ClaimJob(ctx context.Context, worker string, now, stale time.Time)
 		}
 		j.Status, j.Worker, j.Updated = JobRunning, worker, now
 		j.Attempt++
-		if _, err := tx.Exec("DELETE FROM grense.job_piece WHERE job = $1", j.ID); err != nil { // of an earlier attempt
+		if err := dropPieces(tx, j.ID); err != nil { // of an earlier attempt
 			return err
 		}
-		_, err = tx.Exec("UPDATE grense.job SET status = $1, worker = $2, attempt = $3, started = $4, updated = $5 WHERE id = $6",
-			j.Status, j.Worker, j.Attempt, Nanos(j.Started), Nanos(j.Updated), j.ID)
+		_, err = tx.Exec(`UPDATE grense.job SET status = $1, worker = $2, attempt = $3, started = $4, updated = $5
+			WHERE id = $6`, j.Status, j.Worker, j.Attempt, Nanos(j.Started), Nanos(j.Updated), j.ID)
 		return err
 	})
 	return j, ok && err == nil, err
@@ -212,7 +223,8 @@ func (db *DB) KeepJob(ctx context.Context, j Job) error {
 	if err != nil {
 		return err
 	}
-	return db.changeJob(ctx, j.ID, "UPDATE grense.job SET status = $1, finished = $2, updated = $3, body = $4 WHERE id = $5 AND worker = $6 AND attempt = $7 AND status = $8",
+	return db.changeJob(ctx, j.ID, `UPDATE grense.job SET status = $1, finished = $2, updated = $3, body = $4
+		WHERE id = $5 AND worker = $6 AND attempt = $7 AND status = $8`,
 		j.Status, Nanos(j.Finished), Nanos(j.Updated), string(body), j.ID, j.Worker, j.Attempt, JobRunning)
 }
 
@@ -240,13 +252,18 @@ func (db *DB) SwapCall(ctx context.Context, id string, was Call, next *Call) (j 
 }
 
 func (db *DB) DismissJob(ctx context.Context, id string, at time.Time) error {
-	return db.changeJob(ctx, id, "UPDATE grense.job SET status = $1, finished = $2, updated = $2 WHERE id = $3 AND status IN ($4, $5)",
-		JobDismissed, Nanos(at), id, JobAccepted, JobRunning)
+	return db.changeJob(ctx, id, `UPDATE grense.job SET status = $1, finished = $2, updated = $2
+		WHERE id = $3 AND status IN ($4, $5)`, JobDismissed, Nanos(at), id, JobAccepted, JobRunning)
+}
+
+func dropPieces(tx Tx, job string) error {
+	_, err := tx.Exec("DELETE FROM grense.job_piece WHERE job = $1", job)
+	return err
 }
 
 func (db *DB) DropJob(ctx context.Context, id string) error {
 	return db.d.Do(ctx, Finish, func(tx Tx) error {
-		if _, err := tx.Exec("DELETE FROM grense.job_piece WHERE job = $1", id); err != nil {
+		if err := dropPieces(tx, id); err != nil {
 			return err
 		}
 		_, err := tx.Exec("DELETE FROM grense.job WHERE id = $1", id)
@@ -256,7 +273,8 @@ func (db *DB) DropJob(ctx context.Context, id string) error {
 
 func (db *DB) PutPiece(ctx context.Context, p Piece) error {
 	return db.d.Do(ctx, Write, func(tx Tx) error {
-		_, err := tx.Exec("INSERT INTO grense.job_piece (job, attempt, output, n, data) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING", p.Job, p.Attempt, p.Output, p.N, p.Data)
+		_, err := tx.Exec(`INSERT INTO grense.job_piece (job, attempt, output, n, data) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT DO NOTHING`, p.Job, p.Attempt, p.Output, p.N, p.Data)
 		return err
 	})
 }
@@ -264,8 +282,8 @@ func (db *DB) PutPiece(ctx context.Context, p Piece) error {
 func (db *DB) Piece(ctx context.Context, p Piece) (data []byte, err error) {
 	found := false
 	err = db.d.Do(ctx, Write, func(tx Tx) error {
-		return tx.Query("SELECT data FROM grense.job_piece WHERE job = $1 AND attempt = $2 AND output = $3 AND n = $4", []any{p.Job, p.Attempt, p.Output, p.N},
-			func(scan func(...any) error) error { found = true; return scan(&data) })
+		return tx.Query("SELECT data FROM grense.job_piece WHERE job = $1 AND attempt = $2 AND output = $3 AND n = $4",
+			[]any{p.Job, p.Attempt, p.Output, p.N}, func(scan Scan) error { found = true; return scan(&data) })
 	})
 	if err == nil && !found {
 		err = fmt.Errorf("state: a piece of job %s: %w", p.Job, store.ErrNotFound)

@@ -29,10 +29,11 @@ func (k *Key) values() []any {
 func (db *DB) Keys(ctx context.Context) (keys []Key, err error) {
 	err = db.d.Do(ctx, Read, func(tx Tx) error {
 		keys = nil
-		return tx.Query("SELECT "+keyColumns+" FROM grense.api_key ORDER BY created, id", nil, func(scan func(...any) error) error {
+		return tx.Query("SELECT "+keyColumns+" FROM grense.api_key ORDER BY created, id", nil, func(scan Scan) error {
 			k := Key{}
 			var hash []byte
-			if err := scan(&k.ID, &k.Name, &hash, moment{&k.Created}, moment{&k.Expires}, moment{&k.Revoked}, moment{&k.LastUsed}); err != nil {
+			err := scan(&k.ID, &k.Name, &hash, moment{&k.Created}, moment{&k.Expires}, moment{&k.Revoked}, moment{&k.LastUsed})
+			if err != nil {
 				return fmt.Errorf("state: key %s: %w", k.ID, err)
 			}
 			copy(k.Hash[:], hash)
@@ -47,7 +48,8 @@ func (db *DB) Keys(ctx context.Context) (keys []Key, err error) {
 func (db *DB) PutKey(ctx context.Context, k Key) error {
 	return db.d.Do(ctx, Write, func(tx Tx) error {
 		return must(tx, fmt.Errorf("state: key %s exists already", k.ID),
-			"INSERT INTO grense.api_key ("+keyColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING", k.values()...)
+			"INSERT INTO grense.api_key ("+keyColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+			k.values()...)
 	})
 }
 
@@ -57,7 +59,8 @@ func (db *DB) PutFirstKey(ctx context.Context, k Key) (added bool, err error) {
 		if err := tx.Lock("grense.api_key"); err != nil {
 			return err
 		}
-		n, err := tx.Exec("INSERT INTO grense.api_key ("+keyColumns+") SELECT $1, $2, $3, $4, $5, $6, $7 WHERE NOT EXISTS (SELECT 1 FROM grense.api_key)", k.values()...)
+		n, err := tx.Exec("INSERT INTO grense.api_key ("+keyColumns+`) SELECT $1, $2, $3, $4, $5, $6, $7
+			WHERE NOT EXISTS (SELECT 1 FROM grense.api_key)`, k.values()...)
 		added = n > 0
 		return err
 	})
@@ -67,7 +70,8 @@ func (db *DB) PutFirstKey(ctx context.Context, k Key) (added bool, err error) {
 // RevokeKey marks a key as revoked. The first time counts. ErrNotFound if there is no such key.
 func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time) error {
 	return db.d.Do(ctx, Finish, func(tx Tx) error {
-		return must(tx, fmt.Errorf("state: key %s: %w", id, store.ErrNotFound), "UPDATE grense.api_key SET revoked = coalesce(revoked, $1) WHERE id = $2", at, id)
+		return must(tx, fmt.Errorf("state: key %s: %w", id, store.ErrNotFound),
+			"UPDATE grense.api_key SET revoked = coalesce(revoked, $1) WHERE id = $2", at, id)
 	})
 }
 
@@ -105,16 +109,17 @@ func (db *DB) ImportKeys(ctx context.Context, keys []Key) (added int, err error)
 func (db *DB) TouchKeys(ctx context.Context, day time.Time, ids []string) error {
 	day = day.UTC().Truncate(24 * time.Hour)
 	return db.d.Do(ctx, Write, func(tx Tx) error {
-		return tx.Batch("UPDATE grense.api_key SET last_used = $1 WHERE id = $2 AND (last_used IS NULL OR last_used < $1)", len(ids),
-			func(i int) []any { return []any{day, ids[i]} })
+		return tx.Batch("UPDATE grense.api_key SET last_used = $1 WHERE id = $2 AND (last_used IS NULL OR last_used < $1)",
+			len(ids), func(i int) []any { return []any{day, ids[i]} })
 	})
 }
 
-// Secret returns SecretSize random bytes that are the same for all who use the DB. The first call that may write creates them.
+// Secret returns SecretSize random bytes that are the same for all who use the DB. The first call that may write creates
+// them.
 func (db *DB) Secret(ctx context.Context) (secret []byte, err error) {
 	const name = "grense.secret"
 	read := func(tx Tx) error {
-		return tx.Query("SELECT value FROM "+name, nil, func(scan func(...any) error) error { return scan(&secret) })
+		return tx.Query("SELECT value FROM "+name, nil, func(scan Scan) error { return scan(&secret) })
 	}
 	err = db.d.Do(ctx, Read, func(tx Tx) error {
 		secret = nil

@@ -54,25 +54,27 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	return New(f), nil
 }
 
-// fileVersion is the user_version of a file. Raise it with each change of the tables, together with a step of migrate that makes the change.
-// Files of version 0 are of programs that did not write it; their tables are those of version 1.
+// fileVersion is the user_version of a file. Raise it with each change of the tables, together with a step of migrate that
+// makes the change. Files of version 0 are of programs that did not write it; their tables are those of version 1.
 const fileVersion = 1
 
 // migrate refuses a file of a newer program, brings an older one up to date and creates the table of keys.
 func (f *file) migrate(tx Tx) error {
 	var v int
-	if err := tx.Query("PRAGMA user_version", nil, func(scan func(...any) error) error { return scan(&v) }); err != nil {
+	if err := tx.Query("PRAGMA user_version", nil, func(scan Scan) error { return scan(&v) }); err != nil {
 		return err
 	}
 	if v > fileVersion {
-		return fmt.Errorf("it was written by a newer version of Grense (state version %d, this program knows %d); start that version, or name another --data-dir", v, fileVersion)
+		return fmt.Errorf("it was written by a newer version of Grense (state version %d, this program knows %d); "+
+			"start that version, or name another --data-dir", v, fileVersion)
 	}
 	if v < fileVersion {
 		if _, err := tx.Exec(fmt.Sprintf("PRAGMA user_version=%d", fileVersion)); err != nil {
 			return err
 		}
 	}
-	return create(tx, table{"grense.api_key", "id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, hash BYTEA NOT NULL, created TEXT NOT NULL, expires TEXT, revoked TEXT, last_used TEXT"})
+	return create(tx, table{"grense.api_key", `id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, hash BYTEA NOT NULL,
+		created TEXT NOT NULL, expires TEXT, revoked TEXT, last_used TEXT`})
 }
 
 // Do runs fn between BEGIN IMMEDIATE and COMMIT. Transactions of other processes are waited for.
@@ -131,7 +133,8 @@ func (f *file) Close() error {
 	return err
 }
 
-// reserveBytes is the size of a file that reserves space on the disk, so that keys can be revoked, and accepted jobs finished, when it is full.
+// reserveBytes is the size of a file that reserves space on the disk, so that keys can be revoked, and accepted jobs
+// finished, when it is full.
 const reserveBytes = 64 << 10
 
 func (f *file) reservePath() string { return f.path + "-room" }
@@ -164,11 +167,13 @@ type fileTx struct{ c *sqlite.Conn }
 func (fileTx) Lock(string) error { return nil }
 
 // sqliteForm translates statements.
-var sqliteForm = strings.NewReplacer("grense.api_key", "grense_key", "grense.", "grense_", "$", "?", "BIGINT", "INTEGER", "BYTEA", "BLOB", ` COLLATE "C"`, "",
+var sqliteForm = strings.NewReplacer("grense.api_key", "grense_key", "grense.", "grense_", "$", "?",
+	"BIGINT", "INTEGER", "BYTEA", "BLOB", ` COLLATE "C"`, "",
 	" FOR UPDATE SKIP LOCKED", "", " FOR UPDATE", "")
 
 func (t fileTx) Has(table, _ string) (has bool, err error) {
-	err = t.Query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1", []any{sqliteForm.Replace(table)}, func(func(...any) error) error { has = true; return nil })
+	err = t.Query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1", []any{sqliteForm.Replace(table)},
+		func(Scan) error { has = true; return nil })
 	return has, err
 }
 
@@ -189,7 +194,7 @@ func (t fileTx) Batch(sql string, n int, args func(i int) []any) error {
 // timeForm is the stored form of a time.
 const timeForm = "2006-01-02T15:04:05.000000000Z"
 
-func (t fileTx) Query(sql string, args []any, fn func(func(...any) error) error) error {
+func (t fileTx) Query(sql string, args []any, fn func(Scan) error) error {
 	for i, a := range args {
 		switch a, is := a.(time.Time); {
 		case is && a.IsZero():

@@ -1,7 +1,7 @@
 // Package state keeps API keys, jobs and the log of changes: what is written by us and is not data.
 //
-// All statements are written once, for PostgreSQL. A Driver runs them: Open returns a DB in an SQLite file of the data folder, postgis.OpenState one in
-// the schema grense of a database. Several processes may use one DB at the same time.
+// All statements are written once, for PostgreSQL. A Driver runs them: Open returns a DB in an SQLite file of the data
+// folder, postgis.OpenState one in the schema grense of a database. Several processes may use one DB at the same time.
 package state
 
 import (
@@ -40,25 +40,29 @@ const (
 
 // Driver is a database in which a DB keeps its tables.
 type Driver interface {
-	// Do runs fn in a transaction, all or nothing. After a lost connection it may run fn once more, from the start. An error of fn comes back as it is.
+	// Do runs fn in a transaction, all or nothing. After a lost connection it may run fn once more, from the start.
+	// An error of fn comes back as it is.
 	Do(ctx context.Context, p Purpose, fn func(Tx) error) error
 	Close() error
 }
 
-// Tx is a transaction. Statements are those of PostgreSQL that SQLite has too, with arguments $1, $2, … and tables named grense.x.
-// Arguments are texts, bytes, integers and times; the zero time is null.
+// Tx is a transaction. Statements are those of PostgreSQL that SQLite has too, with arguments $1, $2, … and tables
+// named grense.x. Arguments are texts, bytes, integers and times; the zero time is null.
 type Tx interface {
 	// Exec runs a statement and returns how many rows it changed.
 	Exec(sql string, args ...any) (int64, error)
 	// Batch runs a statement once for each of n lists of arguments.
 	Batch(sql string, n int, args func(i int) []any) error
 	// Query calls fn for each row, whose columns scan copies into pointers.
-	Query(sql string, args []any, fn func(scan func(dest ...any) error) error) error
+	Query(sql string, args []any, fn func(scan Scan) error) error
 	// Has reports whether a table exists and may be used in a way: SELECT, INSERT, DELETE.
 	Has(table, privilege string) (bool, error)
 	// Lock waits until no other transaction writes to a table, and keeps others from it.
 	Lock(table string) error
 }
+
+// Scan copies the columns of a row into pointers to texts, bytes and integers, or into a sql.Scanner.
+type Scan = func(dest ...any) error
 
 // table is a table that is created when it is first needed.
 type table struct{ name, columns string }

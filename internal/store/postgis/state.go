@@ -24,13 +24,13 @@ var ErrReadOnly = errors.New("postgis: the role may not write keys into the sche
 // takes changes. It is store.ErrUnavailable as well where one that does not answer may.
 var ErrNoPrimary = errors.New("postgis: no server of the address takes changes, and the table of keys is not there")
 
-// stateDriver keeps a state.DB in the schema grense, for all processes that use the database. If the address names several servers, keys are
-// read from any of them. Everything else is read from and written to the one that takes changes.
+// stateDriver keeps a state.DB in the schema grense, for all processes that use the database. If the address names
+// several servers, keys are read from any of them. Everything else is read from and written to the one that takes changes.
 type stateDriver struct{ reads, writes *pgxpool.Pool }
 
-// OpenState opens the keys, jobs and changes in the database that url names, and creates the table of keys if the role may. ErrReadOnly if it may not
-// write, ErrNoPrimary if it may and no server takes changes, store.ErrUnavailable if the database cannot be reached, ErrRefused if it does not let
-// the user in.
+// OpenState opens the keys, jobs and changes in the database that url names, and creates the table of keys if the role
+// may. ErrReadOnly if it may not write, ErrNoPrimary if it may and no server takes changes, store.ErrUnavailable if the
+// database cannot be reached, ErrRefused if it does not let the user in.
 func OpenState(ctx context.Context, url string) (*state.DB, error) {
 	s := &stateDriver{}
 	var err error
@@ -156,14 +156,15 @@ func (s *stateDriver) Do(ctx context.Context, p state.Purpose, fn func(state.Tx)
 	})
 }
 
-func (s *stateDriver) do(ctx context.Context, pool *pgxpool.Pool, limit time.Duration, do func(context.Context, *pgxpool.Conn) error) error {
+func (s *stateDriver) do(ctx context.Context, pool *pgxpool.Pool, limit time.Duration,
+	do func(context.Context, *pgxpool.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	fn := func(c *pgxpool.Conn) error { return do(ctx, c) }
 	err := use(ctx, pool, fn)
 	pe, ok := errors.AsType[*pgconn.PgError](err)
-	if (errors.Is(err, errBroken) || ok && pe.Code == "25006") && ctx.Err() == nil { // the server is gone, or takes no changes any more
-		pool.Reset()
+	if (errors.Is(err, errBroken) || ok && pe.Code == "25006") && ctx.Err() == nil {
+		pool.Reset() // the server is gone, or takes no changes any more
 		err = use(ctx, pool, fn)
 	}
 	return explain(ctx, pool.Config().ConnConfig, err)
@@ -212,7 +213,7 @@ func (x *stateTx) Batch(sql string, n int, args func(i int) []any) error {
 	return nil
 }
 
-func (x *stateTx) Query(sql string, args []any, fn func(func(...any) error) error) error {
+func (x *stateTx) Query(sql string, args []any, fn func(state.Scan) error) error {
 	rows, err := x.tx.Query(x.ctx, sql, args...)
 	if err != nil {
 		return x.note(err)
