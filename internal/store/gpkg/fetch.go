@@ -23,16 +23,15 @@ const (
 
 // batch is what one use of a connection reads. Its memory is used again.
 type batch struct {
-	wkb     []byte
-	ends    []int    // of each feature in wkb
-	values  []any    // of all features, one after the other
-	ids     []string // of features whose rows are versions
-	blob    []byte
-	texts   []knownText // knownTexts of each column
-	text    [knownBytes + 1]byte
-	utf16   bool       // texts are stored as UTF-16
-	order   []recordAt // of what is read from records
-	touched byte       // of no use but to have been read
+	wkb    []byte
+	ends   []int    // of each feature in wkb
+	values []any    // of all features, one after the other
+	ids    []string // of features whose rows are versions
+	blob   []byte
+	texts  []knownText // knownTexts of each column
+	text   [knownBytes + 1]byte
+	utf16  bool       // texts are stored as UTF-16
+	order  []recordAt // of what is read from records
 }
 
 // knownTexts is how many texts of a column are known at a time (a power of two), and knownBytes how long they are at most.

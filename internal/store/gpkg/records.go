@@ -7,8 +7,6 @@ import (
 	"hash/crc32"
 	"math"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"sort"
 
@@ -49,7 +47,6 @@ const (
 type records struct {
 	name   string // in the cache
 	file   *os.File
-	mapped []byte  // its blocks; nil where they are read from file
 	values [][]any // by property, those that have a number
 	first  []int64 // ids that blocks begin with, ascending
 	starts []int64 // of blocks in the file, and where the last one ends
@@ -58,9 +55,9 @@ type records struct {
 
 var recordSums = crc32.MakeTable(crc32.Castagnoli)
 
-// recordSum is the sum of a row with an id, or of the head of a block that begins with it: one that was moved has another.
-func recordSum(id int64, part []byte) uint32 {
-	return crc32.Update(uint32(id)^uint32(id>>32), recordSums, part)
+// recordSum returns the sum of a block that begins with an id. A block that was moved has another one.
+func recordSum(first int64, block []byte) uint32 {
+	return crc32.Update(uint32(first)^uint32(first>>32), recordSums, block)
 }
 
 func (t *records) size() int { return t.bytes }
@@ -91,7 +88,7 @@ func (t *records) read(b *batch, asked []int, rev uint64, rows []store.Row) (n i
 		slices.SortFunc(b.order, byID)
 	}
 	b.values = slices.Grow(b.values, len(rows)*len(asked))[:len(rows)*len(asked)]
-	at, ok := t.sound(b, asked, len(rows))
+	at, ok := t.fill(b, asked, len(rows))
 	if !ok {
 		return 0, false, false
 	}
@@ -105,23 +102,6 @@ func (t *records) read(b *batch, asked []int, rev uint64, rows []store.Row) (n i
 	return len(rows), missing, true
 }
 
-// sound is fill, of a file that may have been cut since it was mapped.
-func (t *records) sound(b *batch, asked []int, n int) (least int, ok bool) {
-	if t.mapped != nil {
-		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-		defer func() {
-			p := recover()
-			if _, fault := p.(interface{ Addr() uintptr }); fault { // of runtime/debug.SetPanicOnFault
-				least, ok = 0, false
-			} else if p != nil {
-				panic(p)
-			}
-			runtime.KeepAlive(t)
-		}()
-	}
-	return t.fill(b, asked, n)
-}
-
 // fill puts the values of b.order where they were asked for; least is the first of those that do not exist, or n.
 func (t *records) fill(b *batch, asked []int, n int) (least int, ok bool) {
 	r := recordReader{t: t, b: b, to: make([]int, len(t.values))}
@@ -132,7 +112,7 @@ func (t *records) fill(b *batch, asked []int, n int) (least int, ok bool) {
 		r.to[p], r.last = i, max(r.last, p)
 	}
 	r.width, r.wanted = len(asked), len(asked) > 0
-	b.touched = t.find(b.order)
+	t.find(b.order)
 	least = n
 	for i := 0; i < len(b.order); {
 		from := b.order[i].block
@@ -158,20 +138,14 @@ func (t *records) fill(b *batch, asked []int, n int) (least int, ok bool) {
 	return least, true
 }
 
-// find finds the block of each of what is asked for, in order. The heads of all are touched meanwhile: the processor fetches them at the same time, and not each when it is read.
-func (t *records) find(order []recordAt) (touched byte) {
+// find finds the block of each of what is asked for, in order.
+func (t *records) find(order []recordAt) {
 	near := 0
 	for i := range order {
 		k := t.block(order[i].id, near)
 		order[i].block = k
-		if k < 0 {
-			continue
-		}
-		if near = k; t.mapped != nil {
-			touched ^= t.mapped[t.starts[k]] ^ t.mapped[min(t.starts[k]+64, t.starts[k+1]-1)]
-		}
+		near = max(near, k)
 	}
-	return touched
 }
 
 // block is the last one that begins with an id or before it, which is not before from; -1 where there is none. It takes the less time the nearer it is.
@@ -184,11 +158,8 @@ func (t *records) block(id int64, from int) int {
 	return from + sort.Search(len(near), func(i int) bool { return near[i] > id }) - 1
 }
 
-// data is a part of the file, which is not to be changed; false where it cannot be read.
+// data reads a part of the file; false if that fails.
 func (t *records) data(b *batch, start, end int64) ([]byte, bool) {
-	if t.mapped != nil {
-		return t.mapped[start:end], true
-	}
 	if cap(b.blob) < int(end-start) {
 		b.blob = make([]byte, max(int(end-start), 4<<10))
 	}
@@ -251,8 +222,6 @@ func (r *recordReader) rows(id int64, block []byte, asked []recordAt) (gone int,
 				gone = min(gone, to)
 			case at >= 0:
 				copy(r.b.values[to*r.width:(to+1)*r.width], r.b.values[at*r.width:])
-			case x.end > len(block) || recordSum(x.id, block[x.start:x.end]) != x.sum:
-				return 0, false
 			case r.wanted && !r.row(block[x.start:x.end], r.b.values[to*r.width:(to+1)*r.width]):
 				return 0, false
 			default:
@@ -270,12 +239,12 @@ func (r *recordReader) rows(id int64, block []byte, asked []recordAt) (gone int,
 type recordEntry struct {
 	id         int64
 	start, end int
-	sum        uint32
 }
 
-// head reads what is at the beginning of a block whose first row has an id: its sum, the number of rows, and for each the distance of its id to that before, its length and its sum.
+// head reads the head of a block whose first row has an id: the sum of all that follows it, the number of rows, and for each
+// the distance of its id to the one before and its length.
 func (r *recordReader) head(first int64, block []byte) (n int, ok bool) {
-	if len(block) < 5 || block[4] == 0 || block[4] > recordsABlock {
+	if len(block) < 5 || block[4] == 0 || block[4] > recordsABlock || recordSum(first, block[4:]) != binary.LittleEndian.Uint32(block) {
 		return 0, false
 	}
 	n = int(block[4])
@@ -283,18 +252,18 @@ func (r *recordReader) head(first int64, block []byte) (n int, ok bool) {
 	for i := range r.entries[:n] {
 		delta, a := binary.Uvarint(block[at:])
 		size, b := binary.Uvarint(block[at+max(a, 0):])
-		if at += a + b; a <= 0 || b <= 0 || at+4 > len(block) || size > uint64(len(block)) {
+		if at += a + b; a <= 0 || b <= 0 || size > uint64(len(block)) {
 			return 0, false
 		}
 		id += int64(delta)
-		r.entries[i] = recordEntry{id, end, end + int(size), binary.LittleEndian.Uint32(block[at:])}
-		at, end = at+4, end+int(size)
+		r.entries[i] = recordEntry{id, end, end + int(size)}
+		end += int(size)
 	}
 	for i := range r.entries[:n] {
 		r.entries[i].start += at
 		r.entries[i].end += at
 	}
-	return n, recordSum(first, block[4:at]) == binary.LittleEndian.Uint32(block)
+	return n, at+end == len(block)
 }
 
 // row reads the values of a row.

@@ -61,11 +61,7 @@ func TestRecordsOfManyValues(t *testing.T) {
 	for i := range all {
 		all[i] = width - 1 - i
 	}
-	for i := range 2 * rows {
-		if i == rows {
-			r.mapped = nil // as where the system maps no files
-		}
-		i %= rows
+	for i := range rows {
 		n, missing, ok := r.read(b, all, 1, []store.Row{{ID: strconv.FormatInt(id(i), 10)}})
 		want := value(i)
 		for p, at := range all {
@@ -91,12 +87,6 @@ func TestRecordsOfManyValues(t *testing.T) {
 // writtenRecords is an open file of the records of n rows with ids from 0, whose values are given.
 func writtenRecords(t *testing.T, n int, value func(int) any) (*records, string) {
 	t.Helper()
-	return recordsMapped(t, n, value, true)
-}
-
-// recordsMapped is writtenRecords, of a file that is mapped or not.
-func recordsMapped(t *testing.T, n int, value func(int) any, mapped bool) (*records, string) {
-	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.records")
 	f, err := os.Create(path)
 	if err != nil {
@@ -114,55 +104,48 @@ func recordsMapped(t *testing.T, n int, value func(int) any, mapped bool) (*reco
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.file.Close() })
-	if !mapped {
-		r.mapped = nil
-	}
 	return r, path
 }
 
 // TestRecordsThatAreCutWhileOpenAreNotRead: what was read before is not taken for what is not there any more.
 func TestRecordsThatAreCutWhileOpenAreNotRead(t *testing.T) {
 	t.Parallel()
-	for _, mapped := range []bool{true, false} {
-		r, path := recordsMapped(t, 9000, func(i int) any { return float64(i) }, mapped) // blocks of one length
-		b := new(batch)
-		if n, _, ok := r.read(b, []int{0}, 1, []store.Row{{ID: "17"}}); n != 1 || !ok || b.values[0] != 17.0 {
-			t.Fatal(n, ok, b.values)
+	r, path := writtenRecords(t, 9000, func(i int) any { return float64(i) }) // blocks of one length
+	b := new(batch)
+	if n, _, ok := r.read(b, []int{0}, 1, []store.Row{{ID: "17"}}); n != 1 || !ok || b.values[0] != 17.0 {
+		t.Fatal(n, ok, b.values)
+	}
+	if err := os.Truncate(path, r.starts[2]); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"33", "8999"} { // of the first block behind the cut, and of the last
+		if _, _, ok := r.read(b, []int{0}, 1, []store.Row{{ID: id}}); ok {
+			t.Errorf("a row that is cut off is read as %v", b.values)
 		}
-		if err := os.Truncate(path, r.starts[2]); err != nil {
-			t.Fatal(err)
-		}
-		for _, id := range []string{"33", "8999"} { // of the same page of memory, and of one that is gone
-			if _, _, ok := r.read(b, []int{0}, 1, []store.Row{{ID: id}}); ok {
-				t.Errorf("a row that is cut off is read as %v", b.values)
-			}
-		}
-		if n, _, ok := r.read(b, []int{0}, 1, []store.Row{{ID: "31"}}); n != 1 || !ok || b.values[0] != 31.0 {
-			t.Error("what is left is not read")
-		}
+	}
+	if n, _, ok := r.read(b, []int{0}, 1, []store.Row{{ID: "31"}}); n != 1 || !ok || b.values[0] != 31.0 {
+		t.Error("what is left is not read")
 	}
 }
 
 // TestRecordsThatAreMovedAreNotRead: a block in the place of another, which is as long, is not taken for it.
 func TestRecordsThatAreMovedAreNotRead(t *testing.T) {
 	t.Parallel()
-	for _, mapped := range []bool{true, false} {
-		r, path := recordsMapped(t, 100, func(i int) any { return float64(i) }, mapped)
-		data, err := os.ReadFile(path)
-		if err == nil {
-			copy(data[r.starts[2]:], data[r.starts[1]:r.starts[2]])
-			err = os.WriteFile(path, data, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := new(batch)
-		if _, _, ok := r.read(b, []int{0}, 1, store.Current("33")); ok {
-			t.Errorf("a row is read as %v", b.values)
-		}
-		if n, _, ok := r.read(b, []int{0}, 1, store.Current("50")); n != 1 || !ok || b.values[0] != 50.0 {
-			t.Error("the others are not read")
-		}
+	r, path := writtenRecords(t, 100, func(i int) any { return float64(i) })
+	data, err := os.ReadFile(path)
+	if err == nil {
+		copy(data[r.starts[2]:], data[r.starts[1]:r.starts[2]])
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := new(batch)
+	if _, _, ok := r.read(b, []int{0}, 1, store.Current("33")); ok {
+		t.Errorf("a row is read as %v", b.values)
+	}
+	if n, _, ok := r.read(b, []int{0}, 1, store.Current("50")); n != 1 || !ok || b.values[0] != 50.0 {
+		t.Error("the others are not read")
 	}
 }
 

@@ -12,14 +12,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 
 	"grense/internal/store"
 )
 
 // recordsVersion is raised when the content of files of records changes its meaning; older ones are made anew.
-const recordsVersion = "records3"
+const recordsVersion = "records4"
 
 const recordsMagic = "grense/2"
 
@@ -149,9 +148,6 @@ func openRecords(path string, l *layer) (t *records, err error) {
 	t = &records{name: recordsName(l), file: f}
 	if crc32.Checksum(tail, recordSums) != binary.LittleEndian.Uint32(foot[16:]) || !t.readTail(tail, l) {
 		return nil, fmt.Errorf("gpkg: %s is damaged", path)
-	}
-	if t.mapped = mapFile(f, t.starts[len(t.first)]); t.mapped != nil {
-		runtime.AddCleanup(t, unmapFile, t.mapped)
 	}
 	return t, nil
 }
@@ -295,7 +291,6 @@ func (w *recordsWriter) add(id int64, values []any) error {
 		}
 	}
 	w.head = binary.AppendUvarint(binary.AppendUvarint(w.head, delta), uint64(len(w.row)))
-	w.head = binary.LittleEndian.AppendUint32(w.head, recordSum(id, w.row))
 	w.block = append(w.block, w.row...)
 	w.last = id
 	w.rows++
@@ -328,15 +323,11 @@ func (w *recordsWriter) flush() error {
 	if w.in == 0 {
 		return nil
 	}
-	rows := append([]byte{byte(w.in)}, w.head...)
-	head := append(binary.LittleEndian.AppendUint32(nil, recordSum(w.first[len(w.first)-1], rows)), rows...)
-	size := int64(len(head) + len(w.block))
-	w.sizes = append(w.sizes, size)
-	w.done += size
-	_, err := w.w.Write(head)
-	if err == nil {
-		_, err = w.w.Write(w.block)
-	}
+	block := append(append([]byte{0, 0, 0, 0, byte(w.in)}, w.head...), w.block...)
+	binary.LittleEndian.PutUint32(block, recordSum(w.first[len(w.first)-1], block[4:]))
+	w.sizes = append(w.sizes, int64(len(block)))
+	w.done += int64(len(block))
+	_, err := w.w.Write(block)
 	w.head, w.block, w.in = w.head[:0], w.block[:0], 0
 	if err == nil && w.done > w.most {
 		return errNoRoom
