@@ -58,11 +58,6 @@ func NewCache(limit int64, g *cache.Group) *Cache {
 // Get returns a fragment; false when it is not held.
 func (c *Cache) Get(k Key) (*Fragment, bool) { return c.fragments.Get(k) }
 
-// GetAll is Get of the fragments of n keys; it calls found with those that are held, in order.
-func (c *Cache) GetAll(n int, key func(i int) Key, found func(i int, f *Fragment)) {
-	c.fragments.GetAll(n, key, found)
-}
-
 // Put holds an encoded feature, in place of one of the same key, and returns the fragment. The fragment owns json
 // from now on.
 func (c *Cache) Put(k Key, json []byte) *Fragment {

@@ -309,19 +309,13 @@ func (c *Call) fragments(rows []store.Row, gz bool) (frags []*feature.Fragment, 
 // findFragments is fragments without a turn.
 func (c *Call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, error) {
 	m := missing{c: c, frags: make([]*feature.Fragment, len(rows)), key: c.fragmentKey()}
-	key, held := m.key, 0
-	c.s.fragments.GetAll(len(rows), func(i int) feature.Key {
-		key.ID, key.Rev = rows[i].ID, rows[i].Rev
-		return key
-	}, func(i int, f *feature.Fragment) {
-		m.frags[i] = f
-		held++
-	})
-	if held < len(rows) {
-		for i, r := range rows {
-			if m.frags[i] == nil {
-				m.rows, m.at = append(m.rows, r), append(m.at, i)
-			}
+	key := m.key
+	for i, r := range rows {
+		key.ID, key.Rev = r.ID, r.Rev
+		if f, ok := c.s.fragments.Get(key); ok {
+			m.frags[i] = f
+		} else {
+			m.rows, m.at = append(m.rows, r), append(m.at, i)
 		}
 	}
 	if gz {

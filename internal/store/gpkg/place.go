@@ -24,8 +24,7 @@ type candidates struct {
 	matcher *cql2.Matcher
 	rec     placeRecord
 	places  *placeTable
-	rows    []entry  // by place; Null is not tested yet
-	near    []*shape // of rows, while they are tested one after the other: geometries that are at hand
+	rows    []entry // by place; Null is not tested yet
 	turn    time.Time
 }
 
@@ -72,9 +71,6 @@ func (s *candidates) matches(ctx context.Context, i int) (bool, error) {
 			s.turn = makeWay(s.turn)
 		}
 		s.rec.id, s.rec.read = s.places.rowid(x.id), false
-		if i < len(s.near) && s.near[i] != nil {
-			s.rec.at, s.rec.read = *s.near[i], true
-		}
 		t, err := s.matcher.Eval(&s.rec)
 		if err != nil {
 			return false, err
@@ -86,33 +82,10 @@ func (s *candidates) matches(ctx context.Context, i int) (bool, error) {
 	return x.t == cql2.True, nil
 }
 
-// gather takes the geometries of rows that are to be tested at once, where they are few.
-func (s *candidates) gather() {
-	const few = 128
-	var at [few]int
-	n := 0
-	for i := range s.rows {
-		if s.rows[i].t != cql2.Null {
-			continue
-		}
-		if n == few {
-			return
-		}
-		at[n] = i
-		n++
-	}
-	if n < 2 {
-		return
-	}
-	s.near = make([]*shape, at[n-1]+1)
-	s.l.shapes.GetAll(n, func(i int) shapeKey { return shapeKey{s.l, s.places.rowid(s.rows[at[i]].id)} }, func(i int, x *shape) { s.near[at[i]] = x })
-}
-
 // page fills a page and its count.
 func (s *candidates) page(ctx context.Context, qu *question, p *store.Page) error {
 	q := qu.q
 	if q.Count == store.CountExact {
-		s.gather()
 		n := 0
 		for i := range s.rows {
 			ok, err := s.matches(ctx, i)
@@ -124,7 +97,7 @@ func (s *candidates) page(ctx context.Context, qu *question, p *store.Page) erro
 				n++
 			}
 		}
-		s.rows, p.Matched, s.near = s.rows[:n], n, nil
+		s.rows, p.Matched = s.rows[:n], n
 	}
 	if q.Limit <= 0 {
 		return nil
