@@ -22,6 +22,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/geo/crs"
+	"grense/internal/geo/relate"
 )
 
 // Expr is a node of the tree: a predicate, or an operand that yields a value. The set is closed; AllExprs holds one of each.
@@ -75,17 +76,17 @@ func (op CompareOp) Holds(order int) bool {
 }
 
 // SpatialOp is a spatial comparison function, in lower case (7.6, 7.7, 7.8).
-type SpatialOp string
+type SpatialOp = relate.Op
 
 const (
-	SIntersects SpatialOp = "s_intersects"
-	SDisjoint   SpatialOp = "s_disjoint"
-	SEquals     SpatialOp = "s_equals"
-	STouches    SpatialOp = "s_touches"
-	SCrosses    SpatialOp = "s_crosses"
-	SOverlaps   SpatialOp = "s_overlaps"
-	SWithin     SpatialOp = "s_within"
-	SContains   SpatialOp = "s_contains"
+	SIntersects = relate.Intersects
+	SDisjoint   = relate.Disjoint
+	SEquals     = relate.Equals
+	STouches    = relate.Touches
+	SCrosses    = relate.Crosses
+	SOverlaps   = relate.Overlaps
+	SWithin     = relate.Within
+	SContains   = relate.Contains
 )
 
 // TemporalOp is a temporal comparison function, in lower case and without underscore between words, as in JSON ("t_finishedBy" in

@@ -6,6 +6,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/geo/crs"
+	"grense/internal/geo/relate"
 )
 
 // Bounds tells what is known of a predicate from the envelope of a geometry alone. It is not safe for concurrent use.
@@ -100,7 +101,7 @@ func boundsOfBox(e BBox, in crs.ID, pad float64) envelopeTest {
 		for _, box := range boxes {
 			switch {
 			case !box.Intersects(b):
-			case same && e.Z == nil && (covered(b, box) || coversSide(box, b, slack)):
+			case same && e.Z == nil && (relate.Covered(b, box) || coversSide(box, b, slack)):
 				return True
 			default:
 				t = Null
@@ -131,16 +132,21 @@ func boundsOfSpatial(op SpatialOp, literal Expr, in crs.ID) envelopeTest {
 	}
 	side := newSpatialSide(literal)
 	s, err := side.literal(&in)
-	if err != nil || s.bound.IsEmpty() {
+	if err != nil || s.Bound().IsEmpty() {
 		return nil
 	}
+	area := s.IsArea() && (op == SIntersects || op == SDisjoint)
 	return func(b orb.Bound, _ float64) Truth {
+		all, none := false, !s.Bound().Intersects(b)
+		if !none && area {
+			all, none = s.InBox(b)
+		}
 		t := Null
 		switch {
-		case !s.bound.Intersects(b):
+		case all:
+			t = True
+		case none:
 			t = False
-		case s.area != nil && (op == SIntersects || op == SDisjoint):
-			t = s.area.box(b)
 		}
 		if op == SDisjoint {
 			return -t

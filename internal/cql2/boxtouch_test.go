@@ -12,6 +12,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
+	"grense/internal/geo/relate"
 	"grense/internal/sharedtest"
 )
 
@@ -19,9 +20,12 @@ func box(west, south, east, north float64) cql2.BBox {
 	return cql2.BBox{Prop: "g", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{west, south}, Max: orb.Point{east, north}}}
 }
 
+// boxOf is the box that is tested.
+func boxOf(b cql2.BBox) relate.Box { return relate.Box{Bound: b.Box, Z: b.Z, CRS: b.CRS} }
+
 func touches(t testing.TB, g []byte, in crs.ID, b cql2.BBox) bool {
 	t.Helper()
-	hit, err := cql2.BoxTouches(g, in, b)
+	hit, err := boxOf(b).Touches(g, in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,16 +199,16 @@ func TestBrokenWKBIsAnError(t *testing.T) {
 	t.Parallel()
 	whole := wkb.MustMarshal(orb.MultiPolygon{{{{5, 5}, {6, 5}, {6, 6}, {5, 5}}}})
 	for n := range len(whole) {
-		if _, err := cql2.BoxTouches(whole[:n], crs.CRS84, box(0, 0, 1, 1)); err == nil {
+		if _, err := boxOf(box(0, 0, 1, 1)).Touches(whole[:n], crs.CRS84); err == nil {
 			t.Errorf("%d of %d bytes: no error", n, len(whole))
 		}
 	}
 	for _, b := range [][]byte{{2, 1, 0, 0, 0}, {1, 99, 0, 0, 0}, {1, 3, 0, 0, 0, 255, 255, 255, 255}, {1, 0x88, 0x13, 0, 0}} {
-		if _, err := cql2.BoxTouches(b, crs.CRS84, box(0, 0, 1, 1)); err == nil {
+		if _, err := boxOf(box(0, 0, 1, 1)).Touches(b, crs.CRS84); err == nil {
 			t.Errorf("%v: no error", b)
 		}
 	}
-	if _, err := cql2.BoxTouches(whole, crs.ID(1), box(0, 0, 1, 1)); err == nil {
+	if _, err := boxOf(box(0, 0, 1, 1)).Touches(whole, crs.ID(1)); err == nil {
 		t.Error("unknown CRS: no error")
 	}
 }
@@ -225,7 +229,7 @@ func FuzzBoxTouches(f *testing.F) {
 	f.Add(wkb.MustMarshal(orb.MultiPolygon{{{{5, 5}, {6, 5}, {6, 6}, {5, 5}}}}))
 	f.Add(floats(binary.LittleEndian, []byte{1, 0xE9, 3, 0, 0}, 1, 1, 50))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if _, err := cql2.BoxTouches(b, crs.CRS84, box(170, 0, -170, 1)); err == nil && len(b) > 0 && len(b) < 5 {
+		if _, err := boxOf(box(170, 0, -170, 1)).Touches(b, crs.CRS84); err == nil && len(b) > 0 && len(b) < 5 {
 			t.Error("too short for a geometry")
 		}
 	})

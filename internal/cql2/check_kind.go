@@ -5,6 +5,7 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/geo/relate"
 	"grense/internal/problem"
 )
 
@@ -120,49 +121,12 @@ func (c *checker) element(e Expr) Expr {
 // vertices refuses coordinates outside the CRS, one fault for each geometry.
 func (c *checker) vertices(g Geom) {
 	var wrong problem.Saying
-	eachPoint(g.G, func(p orb.Point) {
+	relate.EachPoint(g.G, func(p orb.Point) {
 		if wrong.Form == "" {
 			wrong = outside(p, g.CRS)
 		}
 	})
 	if wrong.Form != "" {
 		c.say(g, FormatText(g), wrong)
-	}
-}
-
-// eachPoint calls fn for every vertex.
-func eachPoint(g orb.Geometry, fn func(orb.Point)) {
-	switch g := g.(type) {
-	case orb.Point:
-		fn(g)
-	case orb.MultiPoint:
-		for _, p := range g {
-			fn(p)
-		}
-	case orb.LineString:
-		for _, p := range g {
-			fn(p)
-		}
-	case orb.Ring:
-		for _, p := range g {
-			fn(p)
-		}
-	case orb.Bound:
-		fn(g.Min)
-		fn(g.Max)
-	case orb.MultiLineString:
-		eachPart(g, fn)
-	case orb.Polygon:
-		eachPart(g, fn)
-	case orb.MultiPolygon:
-		eachPart(g, fn)
-	case orb.Collection:
-		eachPart(g, fn)
-	}
-}
-
-func eachPart[T orb.Geometry](parts []T, fn func(orb.Point)) {
-	for _, p := range parts {
-		eachPoint(p, fn)
 	}
 }

@@ -11,18 +11,19 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
+	"grense/internal/geo/relate"
 	"grense/internal/sharedtest"
 )
 
 // edged is a record whose geometry is made ready.
 type edged struct {
 	padded
-	edges *cql2.Edges
+	edges *relate.Edges
 }
 
-func (e edged) Edges() *cql2.Edges { return e.edges }
+func (e edged) Edges() *relate.Edges { return e.edges }
 
-func edgedOf(p padded) edged { return edged{p, cql2.NewEdges(p.wkb["g"])} }
+func edgedOf(p padded) edged { return edged{p, relate.NewEdges(p.wkb["g"])} }
 
 // TestGeometriesMadeReadyGiveTheSameAnswers: boxes and points that share corners and edges with a geometry, or lie in it and beside it, find it by its edges as by a walk.
 func TestGeometriesMadeReadyGiveTheSameAnswers(t *testing.T) {
@@ -81,11 +82,11 @@ func TestEdgesAreOfWholeGeometriesAlone(t *testing.T) {
 		"an empty outer ring":       orb.Polygon{{}, {{0, 0}, {1, 0}, {1, 1}, {0, 0}}},
 		"a collection with nothing": orb.Collection{},
 	} {
-		if cql2.NewEdges(wkb.MustMarshal(g)) != nil {
+		if relate.NewEdges(wkb.MustMarshal(g)) != nil {
 			t.Errorf("%s: there are edges", name)
 		}
 	}
-	if cql2.NewEdges(nil) != nil || cql2.NewEdges([]byte{1, 3, 0}) != nil {
+	if relate.NewEdges(nil) != nil || relate.NewEdges([]byte{1, 3, 0}) != nil {
 		t.Error("there are edges of bytes that are no geometry")
 	}
 }

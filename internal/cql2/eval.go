@@ -96,7 +96,7 @@ func compile(e Expr) predicate {
 	case Array:
 		return array(e)
 	case BBox:
-		return (&boxMatch{e: e}).eval
+		return touchesBox(e)
 	case Interval:
 		return func(r Record) (Truth, error) { return during(e, r) }
 	case Search:

@@ -6,7 +6,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/geo/crs"
-	"grense/internal/geo/wkb"
+	"grense/internal/geo/relate"
 )
 
 // maxBounds is how many bounds Extent returns at most; more are joined into one.
@@ -85,36 +85,13 @@ func union(parts []Expr, geom string, in crs.ID) ([]orb.Bound, bool) {
 	return all, len(all) > 0
 }
 
-// literalBounds returns the bounds of a geometry literal as it is tested (see bent); one for each half of a box that crosses the antimeridian.
+// literalBounds returns the bounds of a geometry literal; one for each half of a box that crosses the antimeridian.
 func literalBounds(e Expr, in crs.ID) ([]orb.Bound, bool) {
 	g, ok := e.(Geom)
 	if !ok {
 		return nil, false
 	}
-	f, err := crs.Between(g.CRS, in)
-	if err != nil {
-		return nil, false
-	}
-	shown := bent(g.G, g.CRS, in)
-	parts := []orb.Geometry{shown}
-	if m, ok := shown.(orb.MultiPolygon); ok && len(m) == 2 {
-		parts = []orb.Geometry{m[0], m[1]}
-	}
-	var all []orb.Bound
-	for _, part := range parts {
-		b := orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
-		eachPoint(part, func(p orb.Point) {
-			x, y := f(p[0], p[1])
-			ok = ok && wkb.Finite(x) && wkb.Finite(y)
-			b.Min = orb.Point{min(b.Min[0], x), min(b.Min[1], y)}
-			b.Max = orb.Point{max(b.Max[0], x), max(b.Max[1], y)}
-		})
-		if !ok || b.IsEmpty() {
-			return nil, false
-		}
-		all = append(all, b)
-	}
-	return all, true
+	return relate.Bounds(g.G, g.CRS, in)
 }
 
 // placed is the bounds of a box in a CRS; ok is false where none can be promised.
@@ -138,7 +115,7 @@ func boxBounds(e BBox, in crs.ID) ([]orb.Bound, bool) {
 		return e.placed.bounds, e.placed.ok
 	}
 	var all []orb.Bound
-	for _, h := range halves(e.Box) {
+	for _, h := range relate.Halves(e.Box) {
 		b, err := crs.EnvelopeOf(h, e.CRS, in)
 		if err != nil || b.IsEmpty() {
 			return nil, false

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/paulmach/orb"
+
+	"grense/internal/geo/relate"
 )
 
 // FormatText prints e as CQL2 text. ParseText reads it back into an equal tree, geometries in ParseTextIn's CRS. BBox, Interval,
@@ -262,7 +264,7 @@ func (p *textPrinter) geometry(e Geom) {
 		case orb.Ring:
 			shape(orb.Polygon{g})
 		case orb.Bound:
-			shape(boxGeometry(g))
+			shape(relate.BoxGeometry(g))
 		default:
 			panic(fmt.Sprintf("cql2: text of %T", g))
 		}

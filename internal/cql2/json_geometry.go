@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/paulmach/orb"
+
+	"grense/internal/geo/relate"
 )
 
 // geometry parses a GeoJSON geometry (RFC 7946, 3.1). Heights are read and dropped: the predicates are plane. A member "bbox" of the
@@ -129,5 +131,5 @@ func (p *jsonParser) box(v *jsonValue) Expr {
 		return p.fail(v, wrong.Form, wrong.With...)
 	}
 	p.vertices += 5
-	return Geom{boxGeometry(b), p.in}
+	return Geom{relate.BoxGeometry(b), p.in}
 }

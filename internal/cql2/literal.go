@@ -167,33 +167,3 @@ func coordinate(v float64) string {
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
-
-// halves splits a box that crosses the antimeridian in two.
-func halves(b orb.Bound) []orb.Bound {
-	if b.Min[0] <= b.Max[0] {
-		return []orb.Bound{b}
-	}
-	return []orb.Bound{
-		{Min: b.Min, Max: orb.Point{180, b.Max[1]}},
-		{Min: orb.Point{-180, b.Min[1]}, Max: b.Max},
-	}
-}
-
-// boxGeometry is the geometry of the literal BBOX: a polygon; two when the box crosses the antimeridian; a line or a point when the
-// box has no width or height.
-func boxGeometry(b orb.Bound) orb.Geometry {
-	if b.Min[0] > b.Max[0] {
-		h := halves(b)
-		if h[0].Min[0] < 180 && h[1].Max[0] > -180 && b.Min[1] < b.Max[1] {
-			return orb.MultiPolygon{h[0].ToPolygon(), h[1].ToPolygon()}
-		}
-		return orb.Collection{boxGeometry(h[0]), boxGeometry(h[1])}
-	}
-	switch {
-	case b.Min == b.Max:
-		return b.Min
-	case b.Min[0] == b.Max[0] || b.Min[1] == b.Max[1]:
-		return orb.LineString{b.Min, b.Max}
-	}
-	return b.ToPolygon()
-}

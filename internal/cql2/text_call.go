@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/paulmach/orb"
+
+	"grense/internal/geo/relate"
 )
 
 // spatialOps, temporalOps and arrayOps are the comparison functions by their name in lower case.
@@ -276,5 +278,5 @@ func (p *textParser) box(t token) Expr {
 		return nil
 	}
 	p.vertices += 5
-	return Geom{boxGeometry(b), p.in}
+	return Geom{relate.BoxGeometry(b), p.in}
 }

@@ -12,6 +12,7 @@ import (
 	"grense/internal/cache"
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
+	"grense/internal/geo/relate"
 	"grense/internal/store"
 )
 
@@ -165,7 +166,7 @@ func (s *candidates) fill(ctx context.Context, qu *question, from cursor, p *sto
 // shape is a geometry of a row, made ready.
 type shape struct {
 	wkb   []byte // nil: none
-	edges *cql2.Edges
+	edges *relate.Edges
 }
 
 // shapeKey names a row of a layer, which is that of one revision.
@@ -237,7 +238,7 @@ func (l *layer) keepShape(id int64, wkb []byte) *shape {
 		return nil
 	}
 	x := &shape{wkb: bytes.Clone(wkb)}
-	x.edges = cql2.NewEdges(x.wkb)
+	x.edges = relate.NewEdges(x.wkb)
 	l.shapes.Put(shapeKey{l, id}, x, x.size())
 	return x
 }
@@ -246,7 +247,7 @@ func (l *layer) keepShape(id int64, wkb []byte) *shape {
 func (x *shape) size() int64 { return int64(unsafe.Sizeof(*x)) + int64(cap(x.wkb)+x.edges.Bytes()) }
 
 // Edges is the geometry made ready.
-func (r *placeRecord) Edges() *cql2.Edges { return r.at.edges }
+func (r *placeRecord) Edges() *relate.Edges { return r.at.edges }
 
 // Pad is that of the layer.
 func (r *placeRecord) Pad() float64 { return r.l.source.Geometry.Pad }

@@ -1,4 +1,4 @@
-package cql2
+package relate
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ type flat struct {
 	bound orb.Bound
 }
 
-// errPlace reports a vertex that has no place in the CRS asked for.
-var errPlace = errors.New("cql2: a coordinate is not finite")
+// ErrPlace reports a vertex that has no place in the CRS asked for.
+var ErrPlace = errors.New("relate: a coordinate is not finite")
 
 // flatten copies a geometry as plane WKB, each vertex passed through f; nil leaves them as they are.
 func flatten(geometry []byte, f crs.Func) (flat, error) {
@@ -30,7 +30,7 @@ func flatten(geometry []byte, f crs.Func) (flat, error) {
 		return x, y
 	})
 	if err == nil && lost {
-		err = errPlace
+		err = ErrPlace
 	}
 	return flat{plane, bound}, err
 }

@@ -1,7 +1,6 @@
-package cql2
+package relate
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -11,13 +10,20 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// BoxTouches tells whether a geometry matches a box: whether they have a point in common, in the CRS of the box, edges straight between
+// Box is a box, and a range of heights (nil: any). Min[0] > Max[0] crosses the antimeridian.
+type Box struct {
+	Bound orb.Bound
+	Z     *[2]float64
+	CRS   crs.ID
+}
+
+// Touches reports whether a geometry matches a box: whether they have a point in common, in the CRS of the box, edges straight between
 // the vertices there (OGC 17-069r4, 7.15.3). The geometry is WKB (ISO or EWKB, either byte order) in the CRS in. None at all (nil) and
 // an empty one match. A polygon around the box matches, one with the box in a hole does not. When the box has heights and
 // the geometry too, the range of heights of the point, line or polygon that touches must meet that of the box.
 // Vertices that have no place in the CRS of the box touch nothing. The test is exact and allocates nothing unless an edge runs
 // within rounding of a corner.
-func BoxTouches(geometry []byte, in crs.ID, b BBox) (bool, error) {
+func (b Box) Touches(geometry []byte, in crs.ID) (bool, error) {
 	if geometry == nil {
 		return true, nil
 	}
@@ -25,26 +31,25 @@ func BoxTouches(geometry []byte, in crs.ID, b BBox) (bool, error) {
 	if !crs.Same(in, b.CRS) {
 		f, err := crs.Between(in, b.CRS)
 		if err != nil {
-			return false, fmt.Errorf("cql2: box: %w", err)
+			return false, fmt.Errorf("relate: box: %w", err)
 		}
 		t.f = f
 	}
-	t.boxes[0], t.n = b.Box, 1
-	if b.Box.Min[0] > b.Box.Max[0] {
-		h := halves(b.Box)
+	t.boxes[0], t.n = b.Bound, 1
+	if b.Bound.Min[0] > b.Bound.Max[0] {
+		h := Halves(b.Bound)
 		t.boxes[0], t.boxes[1], t.n = h[0], h[1], 2
 	}
 	hit, err := t.test(geometry)
 	return hit || err == nil && !t.any, err
 }
 
-// Padded is a Record that knows how far an edge of its geometry, straight in another CRS, may lie outside of the envelope of its ends, in
-// units of the CRS of the geometry; infinite when that is not known. Boxes in another CRS are then tested with few transformations.
-type Padded interface{ Pad() float64 }
+// BoxTest tests many geometries against a box. It is not safe for concurrent use.
+type BoxTest struct {
+	Box Box
+	// Bounds returns the bounds of the box in a CRS, one for each side of the antimeridian; false if none can be promised.
+	Bounds func(in crs.ID) ([]orb.Bound, bool)
 
-// boxMatch is a box with what was made of it for geometries in one CRS.
-type boxMatch struct {
-	e    BBox
 	in   crs.ID
 	pad  float64
 	f    crs.Func
@@ -52,59 +57,47 @@ type boxMatch struct {
 	at   orb.Point  // a point of the box in the CRS in
 }
 
-func (m *boxMatch) eval(r Record) (Truth, error) {
-	geometry, in, err := r.Geometry(m.e.Prop)
-	if err != nil {
-		return Null, err
-	}
-	t, err := m.test(r, geometry, in)
-	if errors.Is(err, wkb.ErrInvalid) { // no geometry, which matches every box
-		return True, nil
-	}
-	return t, err
-}
+// Plain reports whether Touches uses edges: the box has no heights and does not cross the antimeridian.
+func (m *BoxTest) Plain() bool { return m.Box.Z == nil && m.Box.Bound.Min[0] <= m.Box.Bound.Max[0] }
 
-func (m *boxMatch) test(r Record, geometry []byte, in crs.ID) (Truth, error) {
-	p, ok := r.(Padded)
-	plain := geometry != nil && m.e.Z == nil && m.e.Box.Min[0] <= m.e.Box.Max[0]
-	var edges *Edges
-	if plain {
-		edges = edgesOf(r)
-	}
-	switch same := crs.Same(in, m.e.CRS); {
+// Touches is Box.Touches. edges is the geometry made ready, or nil. pad is how far an edge of the geometry, straight in another CRS, may lie outside of the
+// envelope of its ends, in units of in; infinite or not a number if that is not known. With a pad, boxes in another CRS are tested with few transformations.
+func (m *BoxTest) Touches(geometry []byte, in crs.ID, edges *Edges, pad float64) (bool, error) {
+	known := !math.IsInf(pad, 0) && !math.IsNaN(pad)
+	switch same := crs.Same(in, m.Box.CRS); {
+	case geometry == nil || !m.Plain():
+		return m.Box.Touches(geometry, in)
 	case same && edges != nil:
-		return truth(edges.touches(&m.e.Box)), nil
-	case !plain || !ok || same:
-		hit, err := BoxTouches(geometry, in, m.e)
-		return truth(hit), err
+		return edges.touches(&m.Box.Bound), nil
+	case same || !known:
+		return m.Box.Touches(geometry, in)
 	}
-	if m.in != in || m.pad != p.Pad() {
-		m.prepare(in, p.Pad())
+	if m.in != in || m.pad != pad {
+		m.prepare(in, pad)
 	}
 	if m.near != nil {
 		t := boxTest{f: m.f, n: 1, near: m.near, at: m.at, pad: m.pad}
-		t.boxes[0] = m.e.Box
+		t.boxes[0] = m.Box.Bound
 		if edges != nil {
 			if hit, unsure := edges.near(&t); !unsure {
-				return truth(hit), nil
+				return hit, nil
 			}
 		} else if hit, err := t.test(geometry); err != nil || !t.unsure {
-			return truth(hit || err == nil && !t.any), err
+			return hit || err == nil && !t.any, err
 		}
 	}
-	hit, err := BoxTouches(geometry, in, m.e)
-	return truth(hit), err
+	return m.Box.Touches(geometry, in)
 }
 
-func (m *boxMatch) prepare(in crs.ID, pad float64) {
+func (m *BoxTest) prepare(in crs.ID, pad float64) {
 	m.in, m.pad, m.near = in, pad, nil
-	bounds, ok := boxBounds(m.e, in)
-	f, err := crs.Between(in, m.e.CRS)
-	back, err2 := crs.Between(m.e.CRS, in)
-	if !ok || len(bounds) != 1 || err != nil || err2 != nil || math.IsInf(pad, 0) || math.IsNaN(pad) {
+	bounds, ok := m.Bounds(in)
+	f, err := crs.Between(in, m.Box.CRS)
+	back, err2 := crs.Between(m.Box.CRS, in)
+	if !ok || len(bounds) != 1 || err != nil || err2 != nil {
 		return
 	}
-	x, y := back(m.e.Box.Min[0], m.e.Box.Min[1])
+	x, y := back(m.Box.Bound.Min[0], m.Box.Bound.Min[1])
 	if !wkb.Finite(x) || !wkb.Finite(y) {
 		return
 	}
@@ -121,7 +114,7 @@ type boxTest struct {
 	any   bool // some vertex was seen
 	lost  bool // some vertex has no place
 
-	near   *orb.Bound // of boxMatch; nil: every vertex is transformed
+	near   *orb.Bound // of BoxTest; nil: every vertex is transformed
 	at     orb.Point
 	pad    float64
 	unsure bool // an edge runs so near to at that the polygon may hold it or not
@@ -261,9 +254,9 @@ func edgeTouches(a, b orb.Point, box *orb.Bound) bool {
 	if holds(box, a) || holds(box, b) {
 		return true
 	}
-	side := turn(a, b, box.Min)
-	return side == 0 || turn(a, b, orb.Point{box.Max[0], box.Min[1]}) != side || turn(a, b, box.Max) != side ||
-		turn(a, b, orb.Point{box.Min[0], box.Max[1]}) != side
+	side := wkb.Turn(a, b, box.Min)
+	return side == 0 || wkb.Turn(a, b, orb.Point{box.Max[0], box.Min[1]}) != side || wkb.Turn(a, b, box.Max) != side ||
+		wkb.Turn(a, b, orb.Point{box.Min[0], box.Max[1]}) != side
 }
 
 // passesBelow reports whether the ray from c to the south crosses a segment. An end counts when it lies west of c and the other does not.
@@ -274,8 +267,35 @@ func passesBelow(a, b, c orb.Point) bool {
 	if a[0] > b[0] {
 		a, b = b, a
 	}
-	return turn(a, b, c) > 0
+	return wkb.Turn(a, b, c) > 0
 }
 
-// turn returns the sign of the turn a, b, c, exactly: see wkb.Turn.
-func turn(a, b, c orb.Point) int { return wkb.Turn(a, b, c) }
+// Halves splits a box that crosses the antimeridian in two.
+func Halves(b orb.Bound) []orb.Bound {
+	if b.Min[0] <= b.Max[0] {
+		return []orb.Bound{b}
+	}
+	return []orb.Bound{
+		{Min: b.Min, Max: orb.Point{180, b.Max[1]}},
+		{Min: orb.Point{-180, b.Min[1]}, Max: b.Max},
+	}
+}
+
+// BoxGeometry is the geometry of the literal BBOX: a polygon; two when the box crosses the antimeridian; a line or a point when the
+// box has no width or height.
+func BoxGeometry(b orb.Bound) orb.Geometry {
+	if b.Min[0] > b.Max[0] {
+		h := Halves(b)
+		if h[0].Min[0] < 180 && h[1].Max[0] > -180 && b.Min[1] < b.Max[1] {
+			return orb.MultiPolygon{h[0].ToPolygon(), h[1].ToPolygon()}
+		}
+		return orb.Collection{BoxGeometry(h[0]), BoxGeometry(h[1])}
+	}
+	switch {
+	case b.Min == b.Max:
+		return b.Min
+	case b.Min[0] == b.Max[0] || b.Min[1] == b.Max[1]:
+		return orb.LineString{b.Min, b.Max}
+	}
+	return b.ToPolygon()
+}

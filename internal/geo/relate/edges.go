@@ -1,4 +1,4 @@
-package cql2
+package relate
 
 import (
 	"slices"
@@ -77,16 +77,6 @@ func (g *Edges) Bound() orb.Bound {
 		b = b.Union(g.chain[i].bound)
 	}
 	return b
-}
-
-// Edged is a Record that may have its geometry as Edges; nil where it has not. Geometry is asked before.
-type Edged interface{ Edges() *Edges }
-
-func edgesOf(r Record) *Edges {
-	if e, ok := r.(Edged); ok {
-		return e.Edges()
-	}
-	return nil
 }
 
 // touches reports whether the geometry and a closed box have a point in common, edges straight in the CRS of the geometry, which is that of the box: what

@@ -1,4 +1,6 @@
-package cql2
+// Package relate compares geometries exactly: the spatial predicates of OGC 06-103r4, and boxes as OGC 17-069r4 has them. A comparison
+// ends with its context, which no library offers.
+package relate
 
 import (
 	"cmp"
@@ -8,6 +10,22 @@ import (
 	"slices"
 
 	"github.com/paulmach/orb"
+
+	"grense/internal/geo/wkb"
+)
+
+// Op is a spatial predicate, named as the function of CQL2 in lower case.
+type Op string
+
+const (
+	Intersects Op = "s_intersects"
+	Disjoint   Op = "s_disjoint"
+	Equals     Op = "s_equals"
+	Touches    Op = "s_touches"
+	Crosses    Op = "s_crosses"
+	Overlaps   Op = "s_overlaps"
+	Within     Op = "s_within"
+	Contains   Op = "s_contains"
 )
 
 // place is where a point lies in a geometry (OGC 06-103r4, 6.1.15.1).
@@ -43,7 +61,7 @@ type relation struct {
 }
 
 // holdsRelation computes a predicate of two geometries.
-func holdsRelation(ctx context.Context, op SpatialOp, a, b *topology) (bool, error) {
+func holdsRelation(ctx context.Context, op Op, a, b *topology) (bool, error) {
 	want := predicateOf(op, a.dim, b.dim)
 	if want.never {
 		return false, nil
@@ -61,7 +79,7 @@ type predicate9 struct {
 }
 
 // predicateOf names the patterns of a predicate (OGC 06-103r4, 6.1.15.3).
-func predicateOf(op SpatialOp, a, b int) predicate9 {
+func predicateOf(op Op, a, b int) predicate9 {
 	not := func(f func(*matrix) bool) func(*matrix) bool { return func(m *matrix) bool { return !f(m) } }
 	meets := func(m *matrix) bool {
 		return m.any(interior, interior) || m.any(interior, boundary) || m.any(boundary, interior) || m.any(boundary, boundary)
@@ -70,28 +88,28 @@ func predicateOf(op SpatialOp, a, b int) predicate9 {
 	lacks := func(m *matrix) bool { return m.any(exterior, interior) || m.any(exterior, boundary) }
 	inside := func(m *matrix) bool { return m.any(interior, interior) }
 	switch op {
-	case SIntersects:
+	case Intersects:
 		return predicate9{decided: meets, holds: meets}
-	case SDisjoint:
+	case Disjoint:
 		return predicate9{decided: meets, holds: not(meets)}
-	case STouches:
+	case Touches:
 		return predicate9{decided: inside, holds: func(m *matrix) bool { return !inside(m) && meets(m) }}
-	case SWithin:
+	case Within:
 		return predicate9{decided: sticksOut, holds: func(m *matrix) bool { return inside(m) && !sticksOut(m) }}
-	case SContains:
+	case Contains:
 		return predicate9{decided: lacks, holds: func(m *matrix) bool { return inside(m) && !lacks(m) }}
-	case SEquals:
+	case Equals:
 		differs := func(m *matrix) bool { return sticksOut(m) || lacks(m) }
 		return predicate9{decided: differs, holds: func(m *matrix) bool { return inside(m) && !differs(m) }}
-	case SOverlaps:
+	case Overlaps:
 		both := func(m *matrix) bool {
 			return int(m[interior][interior]) == a+1 && m.any(interior, exterior) && m.any(exterior, interior)
 		}
 		return predicate9{never: a != b, decided: both, holds: both}
-	case SCrosses:
+	case Crosses:
 		return crosses(a, b)
 	}
-	panic(fmt.Sprintf("cql2: spatial predicate %q", op))
+	panic(fmt.Sprintf("relate: spatial predicate %q", op))
 }
 
 func crosses(a, b int) predicate9 {
@@ -211,7 +229,7 @@ func (r *relation) locate(t *topology, p orb.Point) place {
 		if low[1] > high[1] {
 			low, high = high, low
 		}
-		side := turn(low, high, p)
+		side := wkb.Turn(low, high, p)
 		switch {
 		case side == 0 && t.edges[i].holds(p):
 			at = boundary
@@ -253,11 +271,11 @@ type edgePair struct {
 
 func (r *relation) pair(p edgePair) {
 	e, f := p.e, p.f
-	s1, s2 := turn(f.a, f.b, e.a), turn(f.a, f.b, e.b)
+	s1, s2 := wkb.Turn(f.a, f.b, e.a), wkb.Turn(f.a, f.b, e.b)
 	if s1*s2 > 0 {
 		return
 	}
-	s3, s4 := turn(e.a, e.b, f.a), turn(e.a, e.b, f.b)
+	s3, s4 := wkb.Turn(e.a, e.b, f.a), wkb.Turn(e.a, e.b, f.b)
 	if s3*s4 > 0 {
 		return
 	}
@@ -291,7 +309,7 @@ func (r *relation) vertexAt(p edgePair) bool {
 	for _, t := range [...]*topology{p.x, p.y} {
 		none := t.search(&box, func(i int) bool {
 			for _, v := range [...]orb.Point{t.edges[i].a, t.edges[i].b} {
-				if holds(&box, v) && turn(p.e.a, p.e.b, v) == 0 && turn(p.f.a, p.f.b, v) == 0 {
+				if holds(&box, v) && wkb.Turn(p.e.a, p.e.b, v) == 0 && wkb.Turn(p.f.a, p.f.b, v) == 0 {
 					return false
 				}
 			}
@@ -435,7 +453,7 @@ func direction(p, x, y orb.Point) int {
 	if c := cmp.Compare(half(x), half(y)); c != 0 {
 		return c
 	}
-	return -turn(p, x, y)
+	return -wkb.Turn(p, x, y)
 }
 
 // apart notes where the lines and rings of x lie that no vertex shares with y, and the ends of lines.

@@ -1,6 +1,7 @@
-package cql2
+package relate
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/paulmach/orb"
@@ -23,7 +24,7 @@ const (
 // CRS to. What lies where the projection has no answer, far from all data in it, is cut off.
 func bent(g orb.Geometry, from, to crs.ID) orb.Geometry {
 	if b, ok := g.(orb.Bound); ok {
-		g = boxGeometry(b)
+		g = BoxGeometry(b)
 	}
 	if crs.Same(from, to) || g.Dimensions() == 0 {
 		return g
@@ -32,13 +33,13 @@ func bent(g orb.Geometry, from, to crs.ID) orb.Geometry {
 	if err != nil {
 		return g
 	}
-	if regular := to.Regular(); from.Geographic() && !covered(g.Bound(), regular) {
+	if regular := to.Regular(); from.Geographic() && !Covered(g.Bound(), regular) {
 		if g = orbclip.Geometry(regular, orb.Clone(g)); g == nil {
 			return orb.MultiPoint{}
 		}
 	}
 	n := 0
-	eachPoint(g, func(orb.Point) { n++ })
+	EachPoint(g, func(orb.Point) { n++ })
 	x := bender{f: f, most: max(bits.Len(uint(min(mostPieces, mostPoints/max(n, 1))))-1, 2), long: longEdge, tolerance: metre}
 	if from.Geographic() {
 		x.long = longEdgeOf
@@ -115,3 +116,69 @@ func (x *bender) halve(out []orb.Point, edge, image [2]orb.Point, most int) []or
 
 // far is how far two points are apart on the axis on which it is more.
 func far(a, b orb.Point) float64 { return max(a[0]-b[0], b[0]-a[0], a[1]-b[1], b[1]-a[1]) }
+
+// EachPoint calls fn for every vertex.
+func EachPoint(g orb.Geometry, fn func(orb.Point)) {
+	switch g := g.(type) {
+	case orb.Point:
+		fn(g)
+	case orb.MultiPoint:
+		for _, p := range g {
+			fn(p)
+		}
+	case orb.LineString:
+		for _, p := range g {
+			fn(p)
+		}
+	case orb.Ring:
+		for _, p := range g {
+			fn(p)
+		}
+	case orb.Bound:
+		fn(g.Min)
+		fn(g.Max)
+	case orb.MultiLineString:
+		eachPart(g, fn)
+	case orb.Polygon:
+		eachPart(g, fn)
+	case orb.MultiPolygon:
+		eachPart(g, fn)
+	case orb.Collection:
+		eachPart(g, fn)
+	}
+}
+
+func eachPart[T orb.Geometry](parts []T, fn func(orb.Point)) {
+	for _, p := range parts {
+		EachPoint(p, fn)
+	}
+}
+
+// Bounds returns the bounds of a Literal in the CRS to; one for each half of a box that crosses the antimeridian. False if a vertex has no place there.
+func Bounds(g orb.Geometry, from, to crs.ID) ([]orb.Bound, bool) {
+	f, err := crs.Between(from, to)
+	if err != nil {
+		return nil, false
+	}
+	shown := bent(g, from, to)
+	parts := []orb.Geometry{shown}
+	if m, ok := shown.(orb.MultiPolygon); ok && len(m) == 2 {
+		parts = []orb.Geometry{m[0], m[1]}
+	}
+	var all []orb.Bound
+	ok := true
+	for _, part := range parts {
+		b := orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
+		EachPoint(part, func(p orb.Point) {
+			x, y := f(p[0], p[1])
+			ok = ok && wkb.Finite(x) && wkb.Finite(y)
+			b.Min = orb.Point{min(b.Min[0], x), min(b.Min[1], y)}
+			b.Max = orb.Point{max(b.Max[0], x), max(b.Max[1], y)}
+		})
+		if !ok || b.IsEmpty() {
+			return nil, false
+		}
+		all = append(all, b)
+	}
+	return all, true
+}

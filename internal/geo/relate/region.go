@@ -1,4 +1,4 @@
-package cql2
+package relate
 
 import (
 	"slices"
@@ -131,7 +131,7 @@ func (s *regionPart) covers(p orb.Point) bool {
 			}
 			continue
 		}
-		side := turn(low, high, p)
+		side := wkb.Turn(low, high, p)
 		if side == 0 { // on the line, and within the bound of the edge
 			return true
 		}
@@ -175,26 +175,26 @@ func segmentsTouch(a, b, c, d orb.Point) bool {
 		min(a[1], b[1]) > max(c[1], d[1]) || max(a[1], b[1]) < min(c[1], d[1]) {
 		return false
 	}
-	return turn(c, d, a)*turn(c, d, b) <= 0 && turn(a, b, c)*turn(a, b, d) <= 0
+	return wkb.Turn(c, d, a)*wkb.Turn(c, d, b) <= 0 && wkb.Turn(a, b, c)*wkb.Turn(a, b, d) <= 0
 }
 
-// box tells what is known of geometries in a box: True when all of them touch the area, False when none does, else Null.
-func (a *region) box(b orb.Bound) Truth {
-	t := False
+// box reports what holds for all geometries in a box: that they touch the area, or that none does.
+func (a *region) box(b orb.Bound) (all, none bool) {
+	none = true
 	for i := range a.parts {
 		p := &a.parts[i]
 		switch {
 		case !p.bound.Intersects(b):
 		case p.crosses(&b):
-			t = Null
+			none = false
 		case p.covers(b.Min):
-			return True
+			return true, false
 		}
 	}
-	return t
+	return false, none
 }
 
-// touches reports whether a geometry touches the area. Vertices behind one that does are not looked at; of others, errPlace reports those
+// touches reports whether a geometry touches the area. Vertices behind one that does are not looked at; of others, ErrPlace reports those
 // that are not finite.
 func (a *region) touches(geometry []byte) (bool, error) {
 	for _, edges := range [...]bool{false, true} { // most have a vertex in it, which is quick to see
@@ -220,7 +220,7 @@ type regionTest struct {
 
 func (w *regionTest) err() error {
 	if w.lost {
-		return errPlace
+		return ErrPlace
 	}
 	return nil
 }
@@ -289,7 +289,7 @@ func pointTouches(geometry []byte, p orb.Point) (bool, error) {
 	t.boxes[0] = orb.Bound{Min: p, Max: p}
 	hit, err := t.test(geometry)
 	if err == nil && !hit && t.lost {
-		err = errPlace
+		err = ErrPlace
 	}
 	return hit, err
 }

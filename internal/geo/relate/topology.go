@@ -1,4 +1,4 @@
-package cql2
+package relate
 
 import (
 	"slices"
@@ -102,7 +102,7 @@ func leftward(ring []segment) bool {
 			k = i
 		}
 	}
-	if side := turn(ring[(k+len(ring)-1)%len(ring)].a, ring[k].a, ring[k].b); side != 0 {
+	if side := wkb.Turn(ring[(k+len(ring)-1)%len(ring)].a, ring[k].a, ring[k].b); side != 0 {
 		return side > 0
 	}
 	var area wkb.Area
@@ -120,7 +120,7 @@ func (e *segment) bound() orb.Bound {
 // holds reports whether a point lies on the edge, ends included.
 func (e *segment) holds(p orb.Point) bool {
 	return p == e.a || p == e.b ||
-		p[0] >= min(e.a[0], e.b[0]) && p[0] <= max(e.a[0], e.b[0]) && p[1] >= min(e.a[1], e.b[1]) && p[1] <= max(e.a[1], e.b[1]) && turn(e.a, e.b, p) == 0
+		p[0] >= min(e.a[0], e.b[0]) && p[0] <= max(e.a[0], e.b[0]) && p[1] >= min(e.a[1], e.b[1]) && p[1] <= max(e.a[1], e.b[1]) && wkb.Turn(e.a, e.b, p) == 0
 }
 
 func (t *topology) index() {
