@@ -1,8 +1,9 @@
-// Package cache is the cache of the service: generic, bounded in bytes, counted, safe for concurrent use. Nothing else holds values only
-// because they may be asked for again.
+// Package cache is the cache of the service: generic, bounded in bytes, counted, safe for concurrent use. Nothing else
+// holds values only because they may be asked for again.
 //
-// It evicts by SIEVE (Zhang et al., NSDI 2024): what was found since the hand last passed stays, the oldest of the rest goes. So values that are read
-// once do not displace those that are read often. A Group adds caches up for metrics, and gives them their parts of one budget.
+// It evicts by SIEVE (Zhang et al., NSDI 2024): what was found since the hand last passed stays, the oldest of the rest
+// goes. So values that are read once do not displace those that are read often. A Group adds caches up for metrics, and
+// gives them their parts of one budget.
 package cache
 
 import (
@@ -16,8 +17,8 @@ import (
 type Options struct {
 	Name  string // in metrics; caches of one name are added up
 	Bytes int64  // most that it holds, with what holding costs; 0 or less: it holds nothing
-	// Shards is in how many parts with a lock each it is divided; no value may take more than one part. Defaults to 1; 16 suit a cache that
-	// each request writes into.
+	// Shards is in how many parts with a lock each it is divided; no value may take more than one part. Defaults to 1;
+	// 16 suit a cache that each request writes into.
 	Shards int
 	Group  *Group // nil: none
 	Fixed  bool   // Bytes are beside the budget of the group, which neither counts nor lowers them
@@ -59,8 +60,10 @@ type entry[K comparable, V any] struct {
 
 // New returns an empty cache.
 func New[K comparable, V any](o Options) *Cache[K, V] {
-	c := &Cache[K, V]{name: o.Name, asked: max(o.Bytes, 0), fixed: o.Fixed, seed: maphash.MakeSeed(), shards: make([]shard[K, V], max(o.Shards, 1))}
-	c.overhead = int64(reflect.TypeFor[entry[K, V]]().Size()) + 2*int64(reflect.TypeFor[K]().Size()+reflect.TypeFor[*V]().Size()) // a map is half full
+	c := &Cache[K, V]{name: o.Name, asked: max(o.Bytes, 0), fixed: o.Fixed, seed: maphash.MakeSeed(),
+		shards: make([]shard[K, V], max(o.Shards, 1))}
+	inMap := reflect.TypeFor[K]().Size() + reflect.TypeFor[*V]().Size()
+	c.overhead = int64(reflect.TypeFor[entry[K, V]]().Size() + 2*inMap) // a map is half full
 	for i := range c.shards {
 		c.shards[i].clear()
 	}
@@ -112,8 +115,9 @@ func (c *Cache[K, V]) Count(found bool) {
 	}
 }
 
-// Put holds a value, in place of one of the same key; size is the bytes that key and value take outside of themselves: texts, slices, what
-// pointers lead to. It reports false, and holds nothing for the key, when that is more than a shard may hold.
+// Put holds a value, in place of one of the same key; size is the bytes that key and value take outside of themselves:
+// texts, slices, what pointers lead to. It reports false, and holds nothing for the key, when that is more than a shard
+// may hold.
 func (c *Cache[K, V]) Put(k K, v V, size int64) bool {
 	if c == nil {
 		return false
@@ -132,7 +136,8 @@ func (c *Cache[K, V]) Put(k K, v V, size int64) bool {
 	return true
 }
 
-// Offer holds a value, of a size as Put takes it, where there is none of its key and no other has to make room for it; it reports whether it does.
+// Offer holds a value, of a size as Put takes it, where there is none of its key and no other has to make room for it;
+// it reports whether it does.
 func (c *Cache[K, V]) Offer(k K, v V, size int64) bool {
 	if c == nil {
 		return false
@@ -160,8 +165,9 @@ func (s *shard[K, V]) clear() {
 	s.ring.prev, s.ring.next, s.hand, s.bytes = &s.ring, &s.ring, &s.ring, 0
 }
 
-// Grow adds n bytes to the size of a value for which same holds, evicting others. It reports false, and changes nothing, when the value would
-// be larger than a shard may be; true as well when the cache does not hold it any more, so that its size is nobody's concern.
+// Grow adds n bytes to the size of a value for which same holds, evicting others. It reports false, and changes
+// nothing, when the value would be larger than a shard may be; true as well when the cache does not hold it any more,
+// so that its size is nobody's concern.
 func (c *Cache[K, V]) Grow(k K, n int64, same func(V) bool) bool {
 	if c == nil {
 		return true
@@ -274,7 +280,8 @@ func (c *Cache[K, V]) Stats() Stats {
 	return x
 }
 
-// Make is called where a value begins to be made that no request waits for; ended is called once, when it is held or will not be.
+// Make is called where a value begins to be made that no request waits for; ended is called once, when it is held or
+// will not be.
 func (c *Cache[K, V]) Make() (ended func()) {
 	if c == nil {
 		return func() {}
@@ -283,7 +290,8 @@ func (c *Cache[K, V]) Make() (ended func()) {
 	return func() { c.making.Add(-1) }
 }
 
-// Room is how many bytes of one more value fit without evicting another; below 0 when none does. With several shards it is that of all.
+// Room is how many bytes of one more value fit without evicting another; below 0 when none does. With several shards it
+// is that of all.
 func (c *Cache[K, V]) Room() int64 {
 	x := c.Stats()
 	return x.Limit - x.Bytes - c.overhead

@@ -12,8 +12,8 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// spatialTest is a prepared spatial predicate. It is computed in the CRS of the record's geometry, to which literals are transformed with
-// points on edges that bend.
+// spatialTest is a prepared spatial predicate. It is computed in the CRS of the record's geometry, to which literals
+// are transformed with points on edges that bend.
 type spatialTest struct {
 	op   SpatialOp
 	l, r spatialSide
@@ -50,7 +50,8 @@ func (t *spatialTest) eval(r Record) (Truth, error) {
 	switch {
 	case err == nil:
 		return truth(hit), nil
-	case errors.Is(err, errNoGeometry), errors.Is(err, wkb.ErrInvalid), errors.Is(err, relate.ErrPlace), errors.Is(err, relate.ErrUndefined):
+	case errors.Is(err, errNoGeometry), errors.Is(err, wkb.ErrInvalid),
+		errors.Is(err, relate.ErrPlace), errors.Is(err, relate.ErrUndefined):
 		return Null, nil
 	}
 	return Null, err
@@ -148,8 +149,9 @@ func edgesOf(r Record) *relate.Edges {
 	return nil
 }
 
-// Padded is a Record that knows how far an edge of its geometry, straight in another CRS, may lie outside of the envelope of its ends, in
-// units of the CRS of the geometry; infinite if that is not known. Boxes in another CRS are then tested with few transformations.
+// Padded is a Record that knows how far an edge of its geometry, straight in another CRS, may lie outside of the
+// envelope of its ends, in units of the CRS of the geometry; infinite if that is not known. Boxes in another CRS are
+// then tested with few transformations.
 type Padded interface{ Pad() float64 }
 
 // touchesBox returns the test of a box.

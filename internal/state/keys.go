@@ -32,7 +32,8 @@ func (db *DB) Keys(ctx context.Context) (keys []Key, err error) {
 		return tx.Query("SELECT "+keyColumns+" FROM grense.api_key ORDER BY created, id", nil, func(scan Scan) error {
 			k := Key{}
 			var hash []byte
-			err := scan(&k.ID, &k.Name, &hash, moment{&k.Created}, moment{&k.Expires}, moment{&k.Revoked}, moment{&k.LastUsed})
+			err := scan(&k.ID, &k.Name, &hash, moment{&k.Created}, moment{&k.Expires},
+				moment{&k.Revoked}, moment{&k.LastUsed})
 			if err != nil {
 				return fmt.Errorf("state: key %s: %w", k.ID, err)
 			}
@@ -53,7 +54,8 @@ func (db *DB) PutKey(ctx context.Context, k Key) error {
 	})
 }
 
-// PutFirstKey adds a key if there is none, and reports whether it did. Of several processes that call it at once one does.
+// PutFirstKey adds a key if there is none, and reports whether it did. Of several processes that call it at once one
+// does.
 func (db *DB) PutFirstKey(ctx context.Context, k Key) (added bool, err error) {
 	err = db.d.Do(ctx, Write, func(tx Tx) error {
 		if err := tx.Lock("grense.api_key"); err != nil {
@@ -75,8 +77,8 @@ func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time) error {
 	})
 }
 
-// RotateKey adds k in place of the key with the id old, which stays valid until then at most. ErrNotFound if there is no such key, or if it is
-// revoked.
+// RotateKey adds k in place of the key with the id old, which stays valid until then at most. ErrNotFound if there is
+// no such key, or if it is revoked.
 func (db *DB) RotateKey(ctx context.Context, old string, until time.Time, k Key) error {
 	return db.d.Do(ctx, Write, func(tx Tx) error {
 		err := must(tx, fmt.Errorf("state: key %s: %w", old, store.ErrNotFound),
@@ -114,8 +116,8 @@ func (db *DB) TouchKeys(ctx context.Context, day time.Time, ids []string) error 
 	})
 }
 
-// Secret returns SecretSize random bytes that are the same for all who use the DB. The first call that may write creates
-// them.
+// Secret returns SecretSize random bytes that are the same for all who use the DB. The first call that may write
+// creates them.
 func (db *DB) Secret(ctx context.Context) (secret []byte, err error) {
 	const name = "grense.secret"
 	read := func(tx Tx) error {

@@ -54,8 +54,8 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	return New(f), nil
 }
 
-// fileVersion is the user_version of a file. Raise it with each change of the tables, together with a step of migrate that
-// makes the change. Files of version 0 are of programs that did not write it; their tables are those of version 1.
+// fileVersion is the user_version of a file. Raise it with each change of the tables, together with a step of migrate
+// that makes the change. Files of version 0 are of programs that did not write it; their tables are those of version 1.
 const fileVersion = 1
 
 // migrate refuses a file of a newer program, brings an older one up to date and creates the table of keys.

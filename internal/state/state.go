@@ -30,7 +30,8 @@ const (
 	Read Purpose = iota
 	// Write changes something, or reads what must be the latest.
 	Write
-	// Accept writes what has to be finished later: it fails with store.ErrFull unless enough space is reserved for that.
+	// Accept writes what has to be finished later: it fails with store.ErrFull unless enough space is reserved for
+	// that.
 	Accept
 	// Finish writes what must be possible on a full disk. It may use the reserved space.
 	Finish

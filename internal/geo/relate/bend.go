@@ -20,8 +20,9 @@ const (
 	mostPoints = 20_000        // that are put into one geometry, about
 )
 
-// bent returns a literal ready for its vertices to be transformed: edges, which are straight in the CRS from, have points where they are not in the
-// CRS to. What lies where the projection has no answer, far from all data in it, is cut off.
+// bent returns a literal ready for its vertices to be transformed: edges, which are straight in the CRS from, have
+// points where they are not in the CRS to. What lies where the projection has no answer, far from all data in it, is
+// cut off.
 func bent(g orb.Geometry, from, to crs.ID) orb.Geometry {
 	if b, ok := g.(orb.Bound); ok {
 		g = BoxGeometry(b)
@@ -40,7 +41,8 @@ func bent(g orb.Geometry, from, to crs.ID) orb.Geometry {
 	}
 	n := 0
 	EachPoint(g, func(orb.Point) { n++ })
-	x := bender{f: f, most: max(bits.Len(uint(min(mostPieces, mostPoints/max(n, 1))))-1, 2), long: longEdge, tolerance: metre}
+	most := max(bits.Len(uint(min(mostPieces, mostPoints/max(n, 1))))-1, 2)
+	x := bender{f: f, most: most, long: longEdge, tolerance: metre}
 	if from.Geographic() {
 		x.long = longEdgeOf
 	}
@@ -107,7 +109,8 @@ func (x *bender) halve(out []orb.Point, edge, image [2]orb.Point, most int) []or
 	middle := func(e [2]orb.Point) orb.Point { return orb.Point{(e[0][0] + e[1][0]) / 2, (e[0][1] + e[1][1]) / 2} }
 	m, straight := middle(edge), middle(image)
 	at := x.image(m)
-	if most == 0 || !wkb.Finite(at[0]) || !wkb.Finite(at[1]) || far(edge[0], edge[1]) <= x.long && far(at, straight) <= x.tolerance {
+	if most == 0 || !wkb.Finite(at[0]) || !wkb.Finite(at[1]) ||
+		far(edge[0], edge[1]) <= x.long && far(at, straight) <= x.tolerance {
 		return out
 	}
 	out = append(x.halve(out, [2]orb.Point{edge[0], m}, [2]orb.Point{image[0], at}, most-1), m)
@@ -154,7 +157,8 @@ func eachPart[T orb.Geometry](parts []T, fn func(orb.Point)) {
 	}
 }
 
-// Bounds returns the bounds of a Literal in the CRS to; one for each half of a box that crosses the antimeridian. False if a vertex has no place there.
+// Bounds returns the bounds of a Literal in the CRS to; one for each half of a box that crosses the antimeridian. False
+// if a vertex has no place there.
 func Bounds(g orb.Geometry, from, to crs.ID) ([]orb.Bound, bool) {
 	f, err := crs.Between(from, to)
 	if err != nil {

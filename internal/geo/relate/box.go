@@ -17,12 +17,12 @@ type Box struct {
 	CRS   crs.ID
 }
 
-// Touches reports whether a geometry matches a box: whether they have a point in common, in the CRS of the box, edges straight between
-// the vertices there (OGC 17-069r4, 7.15.3). The geometry is WKB (ISO or EWKB, either byte order) in the CRS in. None at all (nil) and
-// an empty one match. A polygon around the box matches, one with the box in a hole does not. When the box has heights and
-// the geometry too, the range of heights of the point, line or polygon that touches must meet that of the box.
-// Vertices that have no place in the CRS of the box touch nothing. The test is exact and allocates nothing unless an edge runs
-// within rounding of a corner.
+// Touches reports whether a geometry matches a box: whether they have a point in common, in the CRS of the box, edges
+// straight between the vertices there (OGC 17-069r4, 7.15.3). The geometry is WKB (ISO or EWKB, either byte order) in
+// the CRS in. None at all (nil) and an empty one match. A polygon around the box matches, one with the box in a hole
+// does not. When the box has heights and the geometry too, the range of heights of the point, line or polygon that
+// touches must meet that of the box. Vertices that have no place in the CRS of the box touch nothing. The test is exact
+// and allocates nothing unless an edge runs within rounding of a corner.
 func (b Box) Touches(geometry []byte, in crs.ID) (bool, error) {
 	if geometry == nil {
 		return true, nil
@@ -47,7 +47,8 @@ func (b Box) Touches(geometry []byte, in crs.ID) (bool, error) {
 // BoxTest tests many geometries against a box. It is not safe for concurrent use.
 type BoxTest struct {
 	Box Box
-	// Bounds returns the bounds of the box in a CRS, one for each side of the antimeridian; false if none can be promised.
+	// Bounds returns the bounds of the box in a CRS, one for each side of the antimeridian; false if none can be
+	// promised.
 	Bounds func(in crs.ID) ([]orb.Bound, bool)
 
 	in   crs.ID
@@ -60,8 +61,9 @@ type BoxTest struct {
 // Plain reports whether Touches uses edges: the box has no heights and does not cross the antimeridian.
 func (m *BoxTest) Plain() bool { return m.Box.Z == nil && m.Box.Bound.Min[0] <= m.Box.Bound.Max[0] }
 
-// Touches is Box.Touches. edges is the geometry made ready, or nil. pad is how far an edge of the geometry, straight in another CRS, may lie outside of the
-// envelope of its ends, in units of in; infinite or not a number if that is not known. With a pad, boxes in another CRS are tested with few transformations.
+// Touches is Box.Touches. edges is the geometry made ready, or nil. pad is how far an edge of the geometry, straight in
+// another CRS, may lie outside of the envelope of its ends, in units of in; infinite or not a number if that is not
+// known. With a pad, boxes in another CRS are tested with few transformations.
 func (m *BoxTest) Touches(geometry []byte, in crs.ID, edges *Edges, pad float64) (bool, error) {
 	known := !math.IsInf(pad, 0) && !math.IsNaN(pad)
 	switch same := crs.Same(in, m.Box.CRS); {
@@ -172,8 +174,9 @@ func (t *boxTest) vertex(r *wkb.Run, i int) orb.Point {
 	return orb.Point{x, y}
 }
 
-// nearPath is path where few edges come near the box. A polygon none of whose edges touches the box holds all of it or nothing. Whether it
-// holds the point at is the same with edges straight in either CRS, unless at lies between both courses of an edge.
+// nearPath is path where few edges come near the box. A polygon none of whose edges touches the box holds all of it or
+// nothing. Whether it holds the point at is the same with edges straight in either CRS, unless at lies between both
+// courses of an edge.
 func (t *boxTest) nearPath(r *wkb.Run) {
 	box, ring := &t.boxes[0], r.Kind == wkb.Polygon
 	var last orb.Point
@@ -200,7 +203,8 @@ func (t *boxTest) nearPath(r *wkb.Run) {
 				before := orb.Point{}
 				before[0], before[1] = t.f(last[0], last[1])
 				t.hit = edgeTouches(before, q, box)
-				t.unsure = t.unsure || lo[0]-t.pad <= t.at[0] && t.at[0] <= hi[0]+t.pad && lo[1]-t.pad <= t.at[1] && t.at[1] <= hi[1]+t.pad
+				t.unsure = t.unsure || lo[0]-t.pad <= t.at[0] && t.at[0] <= hi[0]+t.pad &&
+					lo[1]-t.pad <= t.at[1] && t.at[1] <= hi[1]+t.pad
 			}
 			if t.hit {
 				t.unsure = false
@@ -244,8 +248,8 @@ func holds(box *orb.Bound, p orb.Point) bool {
 	return p[0] >= box.Min[0] && p[0] <= box.Max[0] && p[1] >= box.Min[1] && p[1] <= box.Max[1]
 }
 
-// edgeTouches reports whether a segment and a closed box have a point in common. A segment whose own bound meets the box misses it
-// only when all four corners lie strictly on one side of its line.
+// edgeTouches reports whether a segment and a closed box have a point in common. A segment whose own bound meets the
+// box misses it only when all four corners lie strictly on one side of its line.
 func edgeTouches(a, b orb.Point, box *orb.Bound) bool {
 	if !(min(a[0], b[0]) <= box.Max[0] && max(a[0], b[0]) >= box.Min[0] &&
 		min(a[1], b[1]) <= box.Max[1] && max(a[1], b[1]) >= box.Min[1]) {
@@ -259,7 +263,8 @@ func edgeTouches(a, b orb.Point, box *orb.Bound) bool {
 		wkb.Turn(a, b, orb.Point{box.Min[0], box.Max[1]}) != side
 }
 
-// passesBelow reports whether the ray from c to the south crosses a segment. An end counts when it lies west of c and the other does not.
+// passesBelow reports whether the ray from c to the south crosses a segment. An end counts when it lies west of c and
+// the other does not.
 func passesBelow(a, b, c orb.Point) bool {
 	if (a[0] < c[0]) == (b[0] < c[0]) {
 		return false
@@ -281,8 +286,8 @@ func Halves(b orb.Bound) []orb.Bound {
 	}
 }
 
-// BoxGeometry is the geometry of the literal BBOX: a polygon; two when the box crosses the antimeridian; a line or a point when the
-// box has no width or height.
+// BoxGeometry is the geometry of the literal BBOX: a polygon; two when the box crosses the antimeridian; a line or a
+// point when the box has no width or height.
 func BoxGeometry(b orb.Bound) orb.Geometry {
 	if b.Min[0] > b.Max[0] {
 		h := Halves(b)

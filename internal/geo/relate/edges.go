@@ -9,8 +9,9 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Edges is a geometry made ready for boxes and points: there is a bound around each few of its edges, so that few edges are looked at. It answers what the walk
-// over all of them does. It shares memory with the bytes that it was made of, is immutable and safe for concurrent use.
+// Edges is a geometry made ready for boxes and points: there is a bound around each few of its edges, so that few edges
+// are looked at. It answers what the walk over all of them does. It shares memory with the bytes that it was made of,
+// is immutable and safe for concurrent use.
 type Edges struct {
 	runs  []wkb.Run
 	chain []chain
@@ -26,7 +27,8 @@ type chain struct {
 // edgesInChain is how many edges have a bound of their own.
 const edgesInChain = 16
 
-// NewEdges reads a geometry in WKB; nil where it cannot be read, where it or a part of it has no position, and where one is not finite.
+// NewEdges reads a geometry in WKB; nil where it cannot be read, where it or a part of it has no position, and where
+// one is not finite.
 func NewEdges(geometry []byte) *Edges {
 	g := &Edges{}
 	plain := true
@@ -79,8 +81,8 @@ func (g *Edges) Bound() orb.Bound {
 	return b
 }
 
-// touches reports whether the geometry and a closed box have a point in common, edges straight in the CRS of the geometry, which is that of the box: what
-// boxTest finds without heights.
+// touches reports whether the geometry and a closed box have a point in common, edges straight in the CRS of the
+// geometry, which is that of the box: what boxTest finds without heights.
 func (g *Edges) touches(box *orb.Bound) bool {
 	for i := range g.chain {
 		if c := &g.chain[i]; c.bound.Intersects(*box) && g.chainTouches(c, box) {
@@ -180,12 +182,13 @@ func (g *Edges) chainNear(c *chain, t *boxTest) (hit, unsure bool) {
 	}
 	for i := c.first + 1; i <= c.last; i++ {
 		p := vertexOf(r, i)
-		edge := orb.Bound{Min: orb.Point{min(p[0], last[0]), min(p[1], last[1])}, Max: orb.Point{max(p[0], last[0]), max(p[1], last[1])}}
+		edge := (&segment{last, p}).bound()
 		if edge.Intersects(*t.near) {
 			if edgeTouches(to(last), to(p), box) {
 				return true, false
 			}
-			unsure = unsure || holds(&orb.Bound{Min: orb.Point{edge.Min[0] - t.pad, edge.Min[1] - t.pad}, Max: orb.Point{edge.Max[0] + t.pad, edge.Max[1] + t.pad}}, t.at)
+			wide := edge.Pad(t.pad)
+			unsure = unsure || holds(&wide, t.at)
 		}
 		last = p
 	}

@@ -8,8 +8,8 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// region is a polygon or several of them, made ready for tests against points, segments and boxes: all that its rings enclose by the rule
-// of even and odd, borders included. Every test is exact. It is immutable.
+// region is a polygon or several of them, made ready for tests against points, segments and boxes: all that its rings
+// enclose by the rule of even and odd, borders included. Every test is exact. It is immutable.
 type region struct {
 	bound orb.Bound
 	parts []regionPart
@@ -144,7 +144,8 @@ func (s *regionPart) covers(p orb.Point) bool {
 
 // meets reports whether a segment touches an edge.
 func (s *regionPart) meets(a, b orb.Point) bool {
-	if min(a[0], b[0]) > s.bound.Max[0] || max(a[0], b[0]) < s.bound.Min[0] || min(a[1], b[1]) > s.bound.Max[1] || max(a[1], b[1]) < s.bound.Min[1] {
+	if min(a[0], b[0]) > s.bound.Max[0] || max(a[0], b[0]) < s.bound.Min[0] ||
+		min(a[1], b[1]) > s.bound.Max[1] || max(a[1], b[1]) < s.bound.Min[1] {
 		return false
 	}
 	for k, last := s.bands(min(a[1], b[1]), max(a[1], b[1])); k <= last; k++ {
@@ -194,8 +195,8 @@ func (a *region) box(b orb.Bound) (all, none bool) {
 	return false, none
 }
 
-// touches reports whether a geometry touches the area. Vertices behind one that does are not looked at; of others, ErrPlace reports those
-// that are not finite.
+// touches reports whether a geometry touches the area. Vertices behind one that does are not looked at; of others,
+// ErrPlace reports those that are not finite.
 func (a *region) touches(geometry []byte) (bool, error) {
 	for _, edges := range [...]bool{false, true} { // most have a vertex in it, which is quick to see
 		w := regionTest{region: a, edges: edges}
@@ -210,7 +211,8 @@ func (a *region) touches(geometry []byte) (bool, error) {
 	return false, nil
 }
 
-// regionTest walks a geometry once, for vertices in the area or for edges that meet its edges and for polygons around it.
+// regionTest walks a geometry once, for vertices in the area or for edges that meet its edges and for polygons around
+// it.
 type regionTest struct {
 	*region
 	edges     bool

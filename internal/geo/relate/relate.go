@@ -1,5 +1,5 @@
-// Package relate compares geometries exactly: the spatial predicates of OGC 06-103r4, and boxes as OGC 17-069r4 has them. A comparison
-// ends with its context, which no library offers.
+// Package relate compares geometries exactly: the spatial predicates of OGC 06-103r4, and boxes as OGC 17-069r4 has
+// them. A comparison ends with its context, which no library offers.
 package relate
 
 import (
@@ -44,10 +44,11 @@ func (m *matrix) set(a, b place, dim int8) { m[a][b] = max(m[a][b], dim+1) }
 
 func (m *matrix) any(a, b place) bool { return m[a][b] > 0 }
 
-// relation computes the matrix of two geometries of one dimension each, as far as a predicate needs it. Every test is exact: where edges cross
-// within both, the four sides are known without the point; elsewhere they meet in a vertex. What two geometries have in common is seen
-// around these points, and for lines and rings without any by one of their vertices. Needed are the time and memory of searches, not of an
-// overlay, and its context is asked again and again. Polygons are taken for valid; of others any answer may come.
+// relation computes the matrix of two geometries of one dimension each, as far as a predicate needs it. Every test is
+// exact: where edges cross within both, the four sides are known without the point; elsewhere they meet in a vertex.
+// What two geometries have in common is seen around these points, and for lines and rings without any by one of their
+// vertices. Needed are the time and memory of searches, not of an overlay, and its context is asked again and again.
+// Polygons are taken for valid; of others any answer may come.
 type relation struct {
 	ctx     context.Context
 	a, b    *topology
@@ -66,7 +67,8 @@ func holdsRelation(ctx context.Context, op Op, a, b *topology) (bool, error) {
 	if want.never {
 		return false, nil
 	}
-	r := &relation{ctx: ctx, a: a, b: b, done: want.decided, met: [2][]bool{make([]bool, len(a.paths)-1), make([]bool, len(b.paths)-1)}}
+	r := &relation{ctx: ctx, a: a, b: b, done: want.decided}
+	r.met = [2][]bool{make([]bool, len(a.paths)-1), make([]bool, len(b.paths)-1)}
 	r.compute()
 	return want.holds(&r.m), r.err
 }
@@ -82,7 +84,8 @@ type predicate9 struct {
 func predicateOf(op Op, a, b int) predicate9 {
 	not := func(f func(*matrix) bool) func(*matrix) bool { return func(m *matrix) bool { return !f(m) } }
 	meets := func(m *matrix) bool {
-		return m.any(interior, interior) || m.any(interior, boundary) || m.any(boundary, interior) || m.any(boundary, boundary)
+		return m.any(interior, interior) || m.any(interior, boundary) ||
+			m.any(boundary, interior) || m.any(boundary, boundary)
 	}
 	sticksOut := func(m *matrix) bool { return m.any(interior, exterior) || m.any(boundary, exterior) }
 	lacks := func(m *matrix) bool { return m.any(exterior, interior) || m.any(exterior, boundary) }
@@ -114,7 +117,11 @@ func predicateOf(op Op, a, b int) predicate9 {
 
 func crosses(a, b int) predicate9 {
 	if a == b {
-		return predicate9{never: a != 1, decided: func(m *matrix) bool { return m[interior][interior] == 2 }, holds: func(m *matrix) bool { return m[interior][interior] == 1 }}
+		return predicate9{
+			never:   a != 1,
+			decided: func(m *matrix) bool { return m[interior][interior] == 2 },
+			holds:   func(m *matrix) bool { return m[interior][interior] == 1 },
+		}
 	}
 	holds := func(m *matrix) bool {
 		return m.any(interior, interior) && (a < b && m.any(interior, exterior) || a > b && m.any(exterior, interior))
@@ -305,7 +312,10 @@ func (r *relation) pair(p edgePair) {
 // vertexAt reports whether some vertex lies where two edges cross; node tells what is there.
 func (r *relation) vertexAt(p edgePair) bool {
 	box, other := p.e.bound(), p.f.bound()
-	box = orb.Bound{Min: orb.Point{max(box.Min[0], other.Min[0]), max(box.Min[1], other.Min[1])}, Max: orb.Point{min(box.Max[0], other.Max[0]), min(box.Max[1], other.Max[1])}}
+	box = orb.Bound{
+		Min: orb.Point{max(box.Min[0], other.Min[0]), max(box.Min[1], other.Min[1])},
+		Max: orb.Point{min(box.Max[0], other.Max[0]), min(box.Max[1], other.Max[1])},
+	}
 	for _, t := range [...]*topology{p.x, p.y} {
 		none := t.search(&box, func(i int) bool {
 			for _, v := range [...]orb.Point{t.edges[i].a, t.edges[i].b} {
@@ -322,7 +332,8 @@ func (r *relation) vertexAt(p edgePair) bool {
 	return false
 }
 
-// cross notes what is known where edges cross within both. Whether another edge runs along one of them, as lines may, is seen where it begins.
+// cross notes what is known where edges cross within both. Whether another edge runs along one of them, as lines may,
+// is seen where it begins.
 func (r *relation) cross(x, y int, swapped bool) {
 	r.crossed = true
 	set := func(a, b place, dim int8) { r.set(swapped, a, b, dim) }
@@ -394,7 +405,8 @@ func (r *relation) node(p orb.Point) {
 	}
 }
 
-// turnPast notes what lies along the i-th ray, and others in its direction, and what follows it. It returns the number of the next ray.
+// turnPast notes what lies along the i-th ray, and others in its direction, and what follows it. It returns the number
+// of the next ray.
 func (r *relation) turnPast(p orb.Point, i int, sides *[2]place) int {
 	along, k := *sides, i
 	for ; k < len(r.rays) && direction(p, r.rays[i].to, r.rays[k].to) == 0; k++ {

@@ -24,7 +24,8 @@ type Shape struct {
 	point *orb.Point // the same
 }
 
-// New returns a geometry in WKB (ISO or EWKB), with its vertices transformed from one CRS to another. ErrPlace if one has no place there.
+// New returns a geometry in WKB (ISO or EWKB), with its vertices transformed from one CRS to another. ErrPlace if one
+// has no place there.
 func New(geometry []byte, from, to crs.ID) (*Shape, error) {
 	var f crs.Func
 	if !crs.Same(from, to) {
@@ -58,8 +59,8 @@ func (s *Shape) IsArea() bool { return s.area != nil }
 // InBox reports what holds for all geometries in a box: that they intersect the area, or that none does.
 func (s *Shape) InBox(b orb.Bound) (all, none bool) { return s.area.box(b) }
 
-// Intersects reports whether a literal that is an area or a point intersects a geometry in WKB in its CRS. edges is the geometry made ready, or nil.
-// ok is false if the literal is something else.
+// Intersects reports whether a literal that is an area or a point intersects a geometry in WKB in its CRS. edges is the
+// geometry made ready, or nil. ok is false if the literal is something else.
 func (s *Shape) Intersects(geometry []byte, edges *Edges) (hit, ok bool, err error) {
 	switch {
 	case s.area != nil:
@@ -124,11 +125,12 @@ func Holds(ctx context.Context, op Op, a, b *Shape) (bool, error) {
 	return relateCollections(op, a, b)
 }
 
-// maxCollection bounds the bytes of two geometries of which one is a collection. Their comparison cannot be broken off, and takes about a second
-// of this size.
+// maxCollection bounds the bytes of two geometries of which one is a collection. Their comparison cannot be broken off,
+// and takes about a second of this size.
 const maxCollection = 20_000 * 16
 
-// maxMeetings bounds the pairs of edges whose boxes meet when a collection is compared, besides those that follow each other.
+// maxMeetings bounds the pairs of edges whose boxes meet when a collection is compared, besides those that follow each
+// other.
 const maxMeetings = 50_000
 
 // meetOften reports whether edges of two geometries, or of one of them, may meet more often than maxMeetings.
@@ -174,13 +176,16 @@ func meetOften(geometries ...flat) bool {
 	return false
 }
 
-// relateCollections computes the predicate where a geometry has parts of several dimensions, or none of the extent of its type.
+// relateCollections computes the predicate where a geometry has parts of several dimensions, or none of the extent of
+// its type.
 func relateCollections(op Op, a, b *Shape) (bool, error) {
 	if len(a.wkb)+len(b.wkb) > maxCollection {
-		return false, problem.New(problem.Invalid, nil, "%s compares a geometry collection, and both geometries have more than 20,000 positions together. Use bbox, or a filter that leaves such collections out.", op)
+		return false, problem.New(problem.Invalid, nil, "%s compares a geometry collection, and both geometries have more than "+
+			"20,000 positions together. Use bbox, or a filter that leaves such collections out.", op)
 	}
 	if meetOften(a.flat, b.flat) {
-		return false, problem.New(problem.Invalid, nil, "%s compares a geometry collection, and edges of both geometries meet more than 50,000 times. Use bbox, or a filter that leaves such collections out.", op)
+		return false, problem.New(problem.Invalid, nil, "%s compares a geometry collection, and edges of both geometries meet "+
+			"more than 50,000 times. Use bbox, or a filter that leaves such collections out.", op)
 	}
 	x, err1 := geom.UnmarshalWKB(a.wkb, geom.NoValidate{})
 	y, err2 := geom.UnmarshalWKB(b.wkb, geom.NoValidate{})
@@ -188,7 +193,8 @@ func relateCollections(op Op, a, b *Shape) (bool, error) {
 		return false, fmt.Errorf("%w: %w", wkb.ErrInvalid, err)
 	}
 	f := map[Op]func(a, b geom.Geometry) (bool, error){
-		Equals: geom.Equals, Touches: geom.Touches, Crosses: geom.Crosses, Overlaps: geom.Overlaps, Within: geom.Within, Contains: geom.Contains,
+		Equals: geom.Equals, Touches: geom.Touches, Crosses: geom.Crosses,
+		Overlaps: geom.Overlaps, Within: geom.Within, Contains: geom.Contains,
 		Intersects: func(a, b geom.Geometry) (bool, error) { return geom.Intersects(a, b), nil },
 		Disjoint:   func(a, b geom.Geometry) (bool, error) { return !geom.Intersects(a, b), nil },
 	}[op]

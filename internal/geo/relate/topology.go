@@ -13,16 +13,17 @@ type topology struct {
 	dim    int
 	bound  orb.Bound
 	points []orb.Point        // of dimension 0
-	edges  []segment          // of the others, path by path, none without length; the interior of areas lies to their left
+	edges  []segment          // of the others, path by path, none without length; areas lie to their left
 	paths  []int32            // first edge of each line or ring, and the end
-	odd    map[orb.Point]bool // ends of an odd number of lines, which are the boundary of lines (OGC 06-103r4, 6.1.8); of dimension 0, all points
+	odd    map[orb.Point]bool // ends of an odd number of lines: their boundary (OGC 06-103r4, 6.1.8); or all points
 	levels [][]orb.Bound      // of fanout entries of the level below, or of edges
 }
 
 // fanout is how many edges, or boxes of them, have a box in common. What is near in a path is near in the plane.
 const fanout = 8
 
-// newTopology reads a geometry that flatten has made. Nil when it is a collection, or when nothing of it has the extent that its type says.
+// newTopology reads a geometry that flatten has made. Nil when it is a collection, or when nothing of it has the extent
+// that its type says.
 func newTopology(f flat) *topology {
 	r := wkb.NewReader(f.wkb)
 	kind, err := r.Header()
@@ -114,13 +115,17 @@ func leftward(ring []segment) bool {
 }
 
 func (e *segment) bound() orb.Bound {
-	return orb.Bound{Min: orb.Point{min(e.a[0], e.b[0]), min(e.a[1], e.b[1])}, Max: orb.Point{max(e.a[0], e.b[0]), max(e.a[1], e.b[1])}}
+	return orb.Bound{
+		Min: orb.Point{min(e.a[0], e.b[0]), min(e.a[1], e.b[1])},
+		Max: orb.Point{max(e.a[0], e.b[0]), max(e.a[1], e.b[1])},
+	}
 }
 
 // holds reports whether a point lies on the edge, ends included.
 func (e *segment) holds(p orb.Point) bool {
 	return p == e.a || p == e.b ||
-		p[0] >= min(e.a[0], e.b[0]) && p[0] <= max(e.a[0], e.b[0]) && p[1] >= min(e.a[1], e.b[1]) && p[1] <= max(e.a[1], e.b[1]) && wkb.Turn(e.a, e.b, p) == 0
+		p[0] >= min(e.a[0], e.b[0]) && p[0] <= max(e.a[0], e.b[0]) &&
+			p[1] >= min(e.a[1], e.b[1]) && p[1] <= max(e.a[1], e.b[1]) && wkb.Turn(e.a, e.b, p) == 0
 }
 
 func (t *topology) index() {
@@ -143,7 +148,8 @@ func (t *topology) index() {
 	}
 }
 
-// search calls fn with the numbers of edges whose boxes may meet a box, until it returns false. It reports whether it came to the end.
+// search calls fn with the numbers of edges whose boxes may meet a box, until it returns false. It reports whether it
+// came to the end.
 func (t *topology) search(box *orb.Bound, fn func(i int) bool) bool {
 	top := len(t.levels) - 1
 	return t.descend(top, 0, len(t.levels[top]), box, fn)
@@ -151,7 +157,8 @@ func (t *topology) search(box *orb.Bound, fn func(i int) bool) bool {
 
 func (t *topology) descend(level, from, to int, box *orb.Bound, fn func(i int) bool) bool {
 	for i := from; i < to; i++ {
-		if b := &t.levels[level][i]; b.Min[0] > box.Max[0] || b.Max[0] < box.Min[0] || b.Min[1] > box.Max[1] || b.Max[1] < box.Min[1] {
+		if b := &t.levels[level][i]; b.Min[0] > box.Max[0] || b.Max[0] < box.Min[0] ||
+			b.Min[1] > box.Max[1] || b.Max[1] < box.Min[1] {
 			continue
 		}
 		if level > 0 {
@@ -180,5 +187,6 @@ func (t *topology) path(edge int) int {
 	return i - 1
 }
 
-// isLast reports whether an edge ends a line that is not followed from there: the others' ends are starts of their next.
+// isLast reports whether an edge ends a line that is not followed from there: the others' ends are starts of their
+// next.
 func (t *topology) isLast(i int) bool { return t.dim == 1 && int(t.paths[t.path(i)+1]) == i+1 }

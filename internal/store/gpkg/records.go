@@ -13,9 +13,11 @@ import (
 	"grense/internal/store"
 )
 
-// Hits of a register lie anywhere in its file, and SQLite reads a page of it for each. So the properties of all rows of a layer are packed into a file of their own in the data
-// folder, in the order of the ids, which is a fortieth of the pages: thousands of rows are read from it in the time of hundreds. It is made in the background once
-// enough rows were read (records_make.go), belongs to one state of the source, is never changed after it was made, and can be deleted at any time.
+// Hits of a register lie anywhere in its file, and SQLite reads a page of it for each. So the properties of all rows of
+// a layer are packed into a file of their own in the data folder, in the order of the ids, which is a fortieth of the
+// pages: thousands of rows are read from it in the time of hundreds. It is made in the background once enough rows were
+// read (records_make.go), belongs to one state of the source, is never changed after it was made, and can be deleted at
+// any time.
 
 // Sizes of a file of records.
 const (
@@ -69,8 +71,8 @@ type recordAt struct {
 	block int // that it is in, if it is there; -1: none
 }
 
-// read fills b with the values of the first n of rows: of the properties whose numbers are asked for. missing tells that the next one does not exist, or not in the revision
-// rev. It reports false where the file cannot be read.
+// read fills b with the values of the first n of rows: of the properties whose numbers are asked for. missing tells
+// that the next one does not exist, or not in the revision rev. It reports false where the file cannot be read.
 func (t *records) read(b *batch, asked []int, rev uint64, rows []store.Row) (n int, missing, ok bool) {
 	b.reset()
 	rows = rows[:min(len(rows), batchFeatures)]
@@ -148,7 +150,8 @@ func (t *records) find(order []recordAt) {
 	}
 }
 
-// block is the last one that begins with an id or before it, which is not before from; -1 where there is none. It takes the less time the nearer it is.
+// block is the last one that begins with an id or before it, which is not before from; -1 where there is none. It takes
+// the less time the nearer it is.
 func (t *records) block(id int64, from int) int {
 	step := 1
 	for from+step < len(t.first) && t.first[from+step] <= id {
@@ -180,7 +183,8 @@ type recordReader struct {
 	entries [recordsABlock]recordEntry // of a block
 }
 
-// blocks reads blocks from one to another, and of them the rows that are asked for, in order; gone is the least place of those that do not exist.
+// blocks reads blocks from one to another, and of them the rows that are asked for, in order; gone is the least place
+// of those that do not exist.
 func (r *recordReader) blocks(from, to int, asked []recordAt) (gone int, ok bool) {
 	t := r.t
 	start := t.starts[from]
@@ -241,10 +245,11 @@ type recordEntry struct {
 	start, end int
 }
 
-// head reads the head of a block whose first row has an id: the sum of all that follows it, the number of rows, and for each
-// the distance of its id to the one before and its length.
+// head reads the head of a block whose first row has an id: the sum of all that follows it, the number of rows, and for
+// each the distance of its id to the one before and its length.
 func (r *recordReader) head(first int64, block []byte) (n int, ok bool) {
-	if len(block) < 5 || block[4] == 0 || block[4] > recordsABlock || recordSum(first, block[4:]) != binary.LittleEndian.Uint32(block) {
+	if len(block) < 5 || block[4] == 0 || block[4] > recordsABlock ||
+		recordSum(first, block[4:]) != binary.LittleEndian.Uint32(block) {
 		return 0, false
 	}
 	n = int(block[4])
@@ -282,7 +287,8 @@ func (r *recordReader) row(data []byte, values []any) bool {
 	return true
 }
 
-// packed reads the first n of rows from records, if nobody has written into the source; it reports false where they are to be read from there.
+// packed reads the first n of rows from records, if nobody has written into the source; it reports false where they are
+// to be read from there.
 func (x *rowsReader) packed(ctx context.Context, rows []store.Row) (n int, missing, ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, false, false, err
@@ -302,7 +308,8 @@ func (x *rowsReader) packed(ctx context.Context, rows []store.Row) (n int, missi
 	return n, missing, ok, nil
 }
 
-// dropRecords forgets records that cannot be read any more, and lets nobody make them anew as long as the source is as it is.
+// dropRecords forgets records that cannot be read any more, and lets nobody make them anew as long as the source is as
+// it is.
 func (r *revision) dropRecords(t *records) {
 	r.typeAhead.mu.Lock()
 	if r.columns.never == nil { // a revision of the same state made them

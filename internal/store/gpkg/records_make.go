@@ -43,8 +43,8 @@ type recordsWanted struct {
 	looked bool // for a file that is there already
 }
 
-// recordsOf returns the records of a layer, with the numbers of the properties that a fetcher wants; nil where they do not have what is wanted, or are not at hand: they are
-// opened, or made when enough rows were wanted.
+// recordsOf returns the records of a layer, with the numbers of the properties that a fetcher wants; nil where they do
+// not have what is wanted, or are not at hand: they are opened, or made when enough rows were wanted.
 func (r *revision) recordsOf(f *fetcher, rows int) (*records, []int) {
 	l := f.l
 	if f.geometry || f.version != nil || l.text || l.view || l.source.Leads == nil || l.Count < r.columns.limits.records {
@@ -191,10 +191,12 @@ func (t *records) readTail(tail []byte, l *layer) bool {
 	return len(tail) == 0 && n > 0
 }
 
-// recordsChunk is how many rows are read in one transaction, so that who wants to write into the file need not wait for long.
+// recordsChunk is how many rows are read in one transaction, so that who wants to write into the file need not wait for
+// long.
 const recordsChunk = 4096
 
-// writeRecords writes the records of a layer into a file; an error where they cannot be had: the source was changed, or they take more than half of it.
+// writeRecords writes the records of a layer into a file; an error where they cannot be had: the source was changed, or
+// they take more than half of it.
 func (r *revision) writeRecords(l *layer, path string) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {

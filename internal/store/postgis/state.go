@@ -20,12 +20,13 @@ import (
 // ErrReadOnly reports a role that may not keep keys in the database.
 var ErrReadOnly = errors.New("postgis: the role may not write keys into the schema grense")
 
-// ErrNoPrimary reports that keys cannot be kept in the database now: their table is not there, the role may make it, and no server of the address
-// takes changes. It is store.ErrUnavailable as well where one that does not answer may.
+// ErrNoPrimary reports that keys cannot be kept in the database now: their table is not there, the role may make it,
+// and no server of the address takes changes. It is store.ErrUnavailable as well where one that does not answer may.
 var ErrNoPrimary = errors.New("postgis: no server of the address takes changes, and the table of keys is not there")
 
 // stateDriver keeps a state.DB in the schema grense, for all processes that use the database. If the address names
-// several servers, keys are read from any of them. Everything else is read from and written to the one that takes changes.
+// several servers, keys are read from any of them. Everything else is read from and written to the one that takes
+// changes.
 type stateDriver struct{ reads, writes *pgxpool.Pool }
 
 // OpenState opens the keys, jobs and changes in the database that url names, and creates the table of keys if the role
@@ -60,7 +61,8 @@ func OpenState(ctx context.Context, url string) (*state.DB, error) {
 	return state.New(s), nil
 }
 
-// prepare makes the table of keys on the server that takes changes. Where none can be reached, one that follows tells whether the role might.
+// prepare makes the table of keys on the server that takes changes. Where none can be reached, one that follows tells
+// whether the role might.
 func (s *stateDriver) prepare(ctx context.Context) error {
 	err := s.do(ctx, s.writes, stateTime, prepareState)
 	if s.writes == s.reads || !errors.Is(err, store.ErrUnavailable) || isFull(err) {
@@ -90,7 +92,8 @@ func stateThere(ctx context.Context, c *pgxpool.Conn) (bool, error) {
 	return true, err
 }
 
-// mayPrepare reports whether the role may make the table of keys, and whether the server follows another, so that it takes no changes.
+// mayPrepare reports whether the role may make the table of keys, and whether the server follows another, so that it
+// takes no changes.
 func mayPrepare(ctx context.Context, c *pgxpool.Conn) (may, follows bool, err error) {
 	err = c.QueryRow(ctx, `SELECT CASE WHEN n.oid IS NULL THEN has_database_privilege(current_database(), 'CREATE') ELSE has_schema_privilege(n.oid, 'CREATE') END,
 		pg_is_in_recovery() FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = 'grense'`).Scan(&may, &follows)
@@ -254,8 +257,8 @@ func (s *stateDriver) Close() error {
 	return nil
 }
 
-// PasswordKey returns 32 bytes that follow from the user, database and password of an address, and are the same for all processes that
-// connect with them; nil if there is no password.
+// PasswordKey returns 32 bytes that follow from the user, database and password of an address, and are the same for all
+// processes that connect with them; nil if there is no password.
 func PasswordKey(url string) []byte {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil || cfg.Password == "" {
