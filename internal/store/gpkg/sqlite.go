@@ -358,8 +358,6 @@ func (c *conn) snapshot(ctx context.Context, fn func(*conn) error) (err error) {
 	return fn(c)
 }
 
-func (c *conn) changes() int { return c.c.Changes() }
-
 func bind(s *sqlite.Stmt, i int, a any) error {
 	switch a := a.(type) {
 	case nil:
