@@ -87,11 +87,11 @@ func again(late []atomic.Uint64, h uint64) bool { return late[h%uint64(len(late)
 
 // stream answers a route whose answers are kept: with a kept one, or with a new one, which may be kept then.
 func (s *Kit) stream(c *Call, w http.ResponseWriter) error {
-	if s.answers == nil || !c.rt.Kept || c.r.Method == http.MethodPost || c.rw == nil {
-		return c.rt.Stream(c, w)
+	if s.answers == nil || !c.Route.Kept || c.Request.Method == http.MethodPost || c.Response == nil {
+		return c.Route.Stream(c, w)
 	}
-	k := answerKey{root: c.root, mount: c.mount, path: c.r.URL.EscapedPath(), query: c.canonical(), media: c.rep.Media, lang: c.lang, gzip: acceptsGzip(c.r), files: c.filesTold()}
-	return c.keptOr(w, k, func() error { return c.rt.Stream(c, w) })
+	k := answerKey{root: c.root, mount: c.mount, path: c.Request.URL.EscapedPath(), query: c.canonical(), media: c.Format.Media, lang: c.Lang, gzip: acceptsGzip(c.Request), files: c.filesTold()}
+	return c.keptOr(w, k, func() error { return c.Route.Stream(c, w) })
 }
 
 // keptOr answers with what is kept for a key, with what another request makes that is under way, or by made, whose answer may be kept then.
@@ -128,13 +128,13 @@ func (c *Call) keptOr(w http.ResponseWriter, k answerKey, made func() error) err
 	return c.make(m, made)
 }
 
-// searched answers a search that came in the body of a request below path: with what is kept for it, or by made.
-func (c *Call) searched(path, body, media string, made func() error) error {
+// Searched answers a search that came in the body of a request below path: with what is kept for it, or by made.
+func (c *Call) Searched(path, body, media string, made func() error) error {
 	if c.s.answers == nil {
 		return made()
 	}
-	k := answerKey{root: c.root, mount: c.mount, path: path, query: body, media: media, gzip: acceptsGzip(c.r)}
-	return c.anew(func() error { return c.keptOr(c.rw, k, made) })
+	k := answerKey{root: c.root, mount: c.mount, path: path, query: body, media: media, gzip: acceptsGzip(c.Request)}
+	return c.Anew(func() error { return c.keptOr(c.Response, k, made) })
 }
 
 // of reports whether the answer is that of a state of the data and of a day; a nil one is of none.
@@ -148,7 +148,7 @@ func (c *Call) stateOfAll() (state store.Version, err error) {
 	if state, err = c.dataVersion(); err != nil {
 		return "", err
 	}
-	c.s.answers.saw(c.cat, state)
+	c.s.answers.saw(c.Catalog, state)
 	if state == "" {
 		if ids := c.dependencies(); ids != nil {
 			return c.dataVersion(ids...)
@@ -158,7 +158,7 @@ func (c *Call) stateOfAll() (state store.Version, err error) {
 }
 
 // dependencies returns the ids of the collections that a response depends on; nil if these are not known. A response
-// about c.coll depends on it, on those that it refers to or that refer to it, and on a page on the one under the map; a
+// about c.Collection depends on it, on those that it refers to or that refer to it, and on a page on the one under the map; a
 // lookup, but for its page, on those that it looks into and those that they refer to.
 func (c *Call) dependencies() (ids []string) {
 	add := func(coll *store.Collection) {
@@ -166,7 +166,7 @@ func (c *Call) dependencies() (ids []string) {
 			ids = append(ids, coll.ID)
 		}
 	}
-	if p, ok := c.params.(*lookupParams); ok && c.rep.F != asHTML.F {
+	if p, ok := c.Params.(*lookupParams); ok && c.Format.F != AsHTML.F {
 		for _, coll := range p.collections {
 			add(coll)
 			for i := range coll.Properties {
@@ -175,21 +175,21 @@ func (c *Call) dependencies() (ids []string) {
 		}
 		return ids
 	}
-	if c.coll == nil {
+	if c.Collection == nil {
 		return nil
 	}
-	add(c.coll)
-	for _, coll := range c.cat.Collections {
+	add(c.Collection)
+	for _, coll := range c.Catalog.Collections {
 		for i := range coll.Properties {
 			switch other := c.refersTo(&coll.Properties[i]); {
-			case coll == c.coll:
+			case coll == c.Collection:
 				add(other)
-			case other == c.coll:
+			case other == c.Collection:
 				add(coll)
 			}
 		}
 	}
-	if c.rep.F == "html" {
+	if c.Format.F == "html" {
 		add(c.country())
 	}
 	return ids
@@ -198,14 +198,14 @@ func (c *Call) dependencies() (ids []string) {
 // dataVersion returns the version of collections, of all without any; "" if it is unknown.
 func (c *Call) dataVersion(collections ...string) (v store.Version, err error) {
 	read := func(ctx context.Context) error {
-		v, err = c.s.store.Version(ctx, collections...)
+		v, err = c.s.Store.Version(ctx, collections...)
 		return err
 	}
-	if c.cat.Live {
-		err = c.ask(read)
+	if c.Catalog.Live {
+		err = c.Ask(read)
 		return v, err
 	}
-	if err = read(c.r.Context()); err == nil && c.s.store.Catalog().Version != c.cat.Version {
+	if err = read(c.Request.Context()); err == nil && c.s.Store.Catalog().Version != c.Catalog.Version {
 		err = errReopened()
 	}
 	return v, err
@@ -226,7 +226,7 @@ func (c *Call) sharable(h http.Header) bool {
 
 // daily reports whether what is valid changes between days only.
 func (c *Call) daily() bool {
-	for _, coll := range c.cat.Collections {
+	for _, coll := range c.Catalog.Collections {
 		if coll.Versions == nil {
 			continue
 		}
@@ -295,7 +295,7 @@ func (c *Call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	if err := c.ifMatch(a.etag); err != nil {
 		return err
 	}
-	if a.etag != "" && matches(c.r.Header["If-None-Match"], a.etag) {
+	if a.etag != "" && matches(c.Request.Header["If-None-Match"], a.etag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -308,7 +308,7 @@ func (c *Call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 			end = gz.AppendEnd(gz.AppendText(room[:0], end))
 		}
 	}
-	done, err := a.readers.Begin(&c.s.flight, len(a.body))
+	done, err := a.readers.Begin(&c.s.Flight, len(a.body))
 	if err != nil {
 		return err
 	}
@@ -318,10 +318,10 @@ func (c *Call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	}
 	setHeader(w, "Content-Length", strconv.Itoa(len(a.body)+len(end)))
 	w.WriteHeader(http.StatusOK)
-	if c.r.Method == http.MethodHead {
+	if c.Request.Method == http.MethodHead {
 		return nil
 	}
-	return c.rw.whole(a.body, end)
+	return c.Response.whole(a.body, end)
 }
 
 // appendStamp writes the time of an answer and the end of the document.

@@ -38,17 +38,17 @@ func (a *answers) saw(cat *store.Catalog, state store.Version) {
 // seen is the version of all data that was last seen, of a file the present one; "" where none was.
 func (c *Call) seen() store.Version {
 	a := c.s.answers
-	if l := a.last.Load(); l != nil && l.cat == c.cat {
+	if l := a.last.Load(); l != nil && l.cat == c.Catalog {
 		return l.state
 	}
-	if c.cat.Live {
+	if c.Catalog.Live {
 		return ""
 	}
 	state, err := c.dataVersion()
 	if err != nil {
 		return ""
 	}
-	a.saw(c.cat, state)
+	a.saw(c.Catalog, state)
 	return state
 }
 
@@ -125,8 +125,8 @@ func (c *Call) join(n *making) (other *keptAnswer, m *making, err error) {
 		case <-m.done:
 		case <-late.C:
 			return nil, nil, nil
-		case <-c.r.Context().Done():
-			return nil, nil, c.r.Context().Err()
+		case <-c.Request.Context().Done():
+			return nil, nil, c.Request.Context().Err()
 		}
 		if m.answer != nil || !m.left {
 			return m.answer, nil, nil
@@ -140,11 +140,11 @@ func (c *Call) make(m *making, made func() error) error {
 	if m == nil {
 		return made()
 	}
-	c.rw.lead = m
+	c.Response.lead = m
 	defer func() {
-		if c.rw.lead == m { // nothing was sent
-			c.rw.lead = nil
-			m.end(nil, c.r.Context().Err() != nil)
+		if c.Response.lead == m { // nothing was sent
+			c.Response.lead = nil
+			m.end(nil, c.Request.Context().Err() != nil)
 		}
 	}()
 	return made()
@@ -152,16 +152,16 @@ func (c *Call) make(m *making, made func() error) error {
 
 // leads is the answer that others may wait for; nil: there is none.
 func (c *Call) leads() *making {
-	if c.rw == nil {
+	if c.Response == nil {
 		return nil
 	}
-	return c.rw.lead
+	return c.Response.lead
 }
 
 // hand gives an answer to those who wait for it; nil: there is none for them.
 func (c *Call) hand(a *keptAnswer) {
 	if m := c.leads(); m != nil {
-		c.rw.lead = nil
+		c.Response.lead = nil
 		m.end(a, false)
 	}
 }
@@ -173,7 +173,7 @@ func (c *Call) wanted() *keeping {
 		return c.keep
 	}
 	if !m.waited() {
-		c.rw.lead = nil
+		c.Response.lead = nil
 		return nil
 	}
 	return &keeping{key: m.key, state: m.state, day: m.began.Format(time.DateOnly), once: true}

@@ -20,10 +20,10 @@ func (s *Kit) apiDefinition(c *Call) (*Answer, error) {
 		return nil, err
 	}
 	a := &Answer{JSON: doc, Links: []ogcapi.Link{
-		{Rel: "self", Type: asOpenAPI.Media, Href: c.base() + "/openapi"},
-		{Rel: "alternate", Type: "text/html", Href: c.base() + "/openapi?f=html"}},
-		Page: &page.Page{Name: "api", Title: c.text("api.title"), Data: apiView{Input: in, Swagger: c.params.(*apiParams).swagger}}}
-	if c.rep.F == asYAML.F {
+		{Rel: "self", Type: asOpenAPI.Media, Href: c.Base() + "/openapi"},
+		{Rel: "alternate", Type: "text/html", Href: c.Base() + "/openapi?f=html"}},
+		Page: &page.Page{Name: "api", Title: c.Text("api.title"), Data: apiView{Input: in, Swagger: c.Params.(*apiParams).swagger}}}
+	if c.Format.F == asYAML.F {
 		text, err := yamlOf(doc)
 		if err != nil {
 			return nil, fmt.Errorf("server: API definition as YAML: %w", err)
@@ -63,7 +63,7 @@ func (apiView) Own(op openapi.Operation) (out []openapi.Parameter) {
 
 // Page is the path of the page of an operation; "" where it has none that can be opened without more.
 func (apiView) Page(op openapi.Operation) string {
-	if op.Method != "" || strings.Contains(op.Path, "{") || !slices.ContainsFunc(op.Answers, func(a openapi.Answer) bool { return a.Media == asHTML.Media }) {
+	if op.Method != "" || strings.Contains(op.Path, "{") || !slices.ContainsFunc(op.Answers, func(a openapi.Answer) bool { return a.Media == AsHTML.Media }) {
 		return ""
 	}
 	return strings.TrimSuffix(op.Path, "/")
@@ -81,21 +81,21 @@ var anyCollection = &store.Collection{ID: "collection", Title: store.Text{"": "a
 // definition derives the API definition from the table of routes and the catalog: literal paths for each collection, since clients
 // look for them, or templated ones where there are more than mostLiteral.
 func (c *Call) definition() openapi.Input {
-	svc := &c.s.cfg.Service
-	in := openapi.Input{BaseURL: c.base(), Title: svc.Title.In(c.lang), Description: svc.Description.In(c.lang), Version: c.s.version, Terms: svc.Terms,
+	svc := &c.s.Config.Service
+	in := openapi.Input{BaseURL: c.Base(), Title: svc.Title.In(c.Lang), Description: svc.Description.In(c.Lang), Version: c.s.version, Terms: svc.Terms,
 		Contact: openapi.Contact{Name: svc.Contact.Name, URL: svc.Contact.URL, Email: svc.Contact.Email},
-		Licence: openapi.Licence{Name: svc.Licence.Name, URL: svc.Licence.URL}, Keyed: c.s.cfg.Auth != "open"}
+		Licence: openapi.Licence{Name: svc.Licence.Name, URL: svc.Licence.URL}, Keyed: c.s.Config.Auth != "open"}
 	if in.Version == "" {
 		in.Version = "0"
 	}
 	var public []*store.Collection
-	for _, coll := range c.cat.Collections {
+	for _, coll := range c.Catalog.Collections {
 		if coll.Public {
 			public = append(public, coll)
 		}
 	}
 	for _, rt := range c.s.routes {
-		if rt.Hidden || rt.Register && !c.hasRegister() || rt.Lineage && !c.hasHistory() || rt.Feed && c.s.recorder == nil {
+		if rt.Hidden || rt.Register && !c.HasRegister() || rt.Lineage && !c.hasHistory() || rt.Feed && c.s.recorder == nil {
 			continue
 		}
 		if !slices.ContainsFunc(in.Tags, func(t openapi.Tag) bool { return t.Name == rt.Tag }) {
@@ -126,7 +126,7 @@ func (c *Call) definition() openapi.Input {
 	}
 	for _, coll := range public {
 		at := *c
-		at.coll = coll
+		at.Collection = coll
 		in.Collections = append(in.Collections, openapi.Collection{ID: coll.ID, Geometry: coll.Geometry != nil, Schema: schemaDoc(&at, "schema")})
 	}
 	return in
@@ -192,7 +192,7 @@ func (c *Call) operation(rt *Route, coll *store.Collection) openapi.Operation {
 		op.Summary = rt.Summary + ": " + op.Of
 	}
 	at := *c
-	at.coll, at.rt = coll, rt
+	at.Collection, at.Route = coll, rt
 	op.Parameters = at.definedParams()
 	for _, r := range rt.Formats {
 		op.Answers = append(op.Answers, openapi.Answer{Media: r.Media, Schema: answerSchema(rt, r, coll), Binary: r.F == asMVT.F})
@@ -210,7 +210,7 @@ func answerSchema(rt *Route, r Format, coll *store.Collection) string {
 		return "jsonFeed"
 	case asTileJSON.F:
 		return "tileJSON"
-	case asJSON.F:
+	case AsJSON.F:
 		return rt.Schema(coll)
 	}
 	return ""
@@ -220,7 +220,7 @@ func answerSchema(rt *Route, r Format, coll *store.Collection) string {
 func (c *Call) definedParams() []openapi.Parameter {
 	var out []openapi.Parameter
 	for _, v := range pathVariables {
-		if strings.Contains(c.rt.Path, "{"+v.Name+"}") {
+		if strings.Contains(c.Route.Path, "{"+v.Name+"}") {
 			schema := map[string]any{"type": "string"}
 			if v.Schema != nil {
 				schema = v.Schema
@@ -228,28 +228,28 @@ func (c *Call) definedParams() []openapi.Parameter {
 			shared := v.Name
 			if v.Values != nil {
 				schema["enum"] = v.Values(c)
-				if strings.Contains(c.rt.Path, "/tiles/") { // others than elsewhere
+				if strings.Contains(c.Route.Path, "/tiles/") { // others than elsewhere
 					shared = c.tilesOf() + "." + v.Name
 				}
 			}
 			out = append(out, openapi.Parameter{Shared: shared, Name: v.Name, In: "path", Description: v.Description, Schema: schema})
 		}
 	}
-	formats := make([]string, len(c.rt.Formats))
-	for i, r := range c.rt.Formats {
+	formats := make([]string, len(c.Route.Formats))
+	for i, r := range c.Route.Formats {
 		formats[i] = r.F
 	}
 	out = append(out, openapi.Parameter{Shared: "f-" + strings.Join(formats, "-"), Name: "f", In: "query", Description: paramF.Description, Schema: map[string]any{"type": "string", "enum": formats}},
 		openapi.Parameter{Shared: "lang", Name: "lang", In: "query", Description: paramLang.Description, Schema: paramLang.Schema})
-	for _, p := range c.paramsOf(c.rt) {
+	for _, p := range c.paramsOf(c.Route) {
 		if p != paramDatetimeAlias { // accepted, not told: generators make one name of both
 			out = append(out, c.definedParam(p))
 		}
 	}
-	if !c.rt.Fields {
+	if !c.Route.Fields {
 		return out
 	}
-	if c.coll == anyCollection {
+	if c.Collection == anyCollection {
 		return append(out, openapi.Parameter{Name: "queryables", In: "query", Explode: true,
 			Description: "Only features whose property has this value: NAME=VALUE, of the queryables of the collection",
 			Schema:      map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "string"}}})
@@ -258,7 +258,7 @@ func (c *Call) definedParams() []openapi.Parameter {
 	for _, p := range out {
 		seen[nameInCode(p.Name)] = true
 	}
-	for p := range c.coll.Queryables() {
+	for p := range c.Collection.Queryables() {
 		if c.field(p.Name) == nil {
 			continue
 		}
@@ -293,13 +293,13 @@ func (c *Call) definedParam(p *Param) openapi.Parameter {
 		d.Shared = "version"
 		d.Description += ". Days, and times without a zone, are those of " + c.zone().String()
 	case paramProfile:
-		if isVersioned(c.coll) {
+		if isVersioned(c.Collection) {
 			d.Shared = "profile-versions"
 			d.Schema = map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": c.profileNames()}}
 			d.Description += ". Of several versions of a feature: versions-as-features-unique-ids, the default of an interval, gives each an id of its own, versions-as-features that of the feature"
 		}
 	case paramDatetime:
-		if isVersioned(c.coll) {
+		if isVersioned(c.Collection) {
 			d.Shared = "datetime-versions"
 			d.Description = "Which versions of the features: those of a moment or of a day (RFC 3339), one of each; of an interval (a/b, ../b, a/..) all that touch it. Without it, those of now. All other conditions are on these versions"
 		}
@@ -312,7 +312,7 @@ func (c *Call) definedParam(p *Param) openapi.Parameter {
 		d.Shared = ""
 	case paramLimit:
 		d.Schema = map[string]any{"type": "integer", "minimum": 1, "maximum": c.pageMax(), "default": c.pageDefault()}
-		if c.coll != nil && c.coll.PageDefault+c.coll.PageMax > 0 {
+		if c.Collection != nil && c.Collection.PageDefault+c.Collection.PageMax > 0 {
 			d.Shared = ""
 		}
 	case paramCollections:
@@ -324,23 +324,23 @@ func (c *Call) definedParam(p *Param) openapi.Parameter {
 		d.Description += ": " + strings.Join(ids, ", ")
 	case paramCRS, paramBBoxCRS, paramFilterCRS:
 		d.Shared = ""
-		if c.coll == nil || c.coll == anyCollection {
+		if c.Collection == nil || c.Collection == anyCollection {
 			break
 		}
-		d.Schema = map[string]any{"type": "string", "enum": crsURIs(c.coll)} // no format: generators make types of it that have no constants
+		d.Schema = map[string]any{"type": "string", "enum": crsURIs(c.Collection)} // no format: generators make types of it that have no constants
 	case paramProperties:
 		d.Shared = ""
-		if c.coll == nil || c.coll == anyCollection {
+		if c.Collection == nil || c.Collection == anyCollection {
 			break
 		}
-		names := c.coll.Shown()
+		names := c.Collection.Shown()
 		if len(names) > 0 {
 			d.Schema = map[string]any{"type": "array", "minItems": 1, "uniqueItems": true, "items": map[string]any{"type": "string", "enum": names}}
 		}
 	case paramSortBy:
 		d.Shared = ""
-		if c.coll != anyCollection {
-			d.Description += ". Properties: " + strings.Join(sortableNames(c.coll), ", ")
+		if c.Collection != anyCollection {
+			d.Description += ". Properties: " + strings.Join(sortableNames(c.Collection), ", ")
 		}
 	}
 	return d

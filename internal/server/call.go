@@ -22,32 +22,32 @@ import (
 type Call struct {
 	state store.Version // of a file when a page in HTML first asked for its rows; "": it did not
 
-	s     *Kit
-	r     *http.Request
-	rw    *response // what the handler writes to, below what compresses
-	rt    *Route
-	id    string // of the request, as in the log and in problem documents
-	mount string // "" or "/v1"
-	root  string // absolute URL that links start with, without mount and without a slash at its end
-	cat   *store.Catalog
-	coll  *store.Collection // of a route below a collection
-	rep   Format            // negotiated
-	asked bool              // f was given
-	lang  string            // nb, nn or en
-	keyID string            // "" when no key was needed or given
-	holds bool              // a valid key came with a page about data, which then shows what others do not see
-	addr  string            // of the client, as the nearest proxy that is not trusted sees it
-	held  int               // bytes of the answer that flight knows of
-	right *limit.Ticket     // to ask the store; nil: not asked yet
-	paid  bool              // as a page, for what the store was not asked for
+	s          *Kit
+	Request    *http.Request
+	Response   *response // what the handler writes to, below what compresses
+	Route      *Route
+	ID         string // of the request, as in the log and in problem documents
+	mount      string // "" or "/v1"
+	root       string // absolute URL that links start with, without mount and without a slash at its end
+	Catalog    *store.Catalog
+	Collection *store.Collection // of a route below a collection
+	Format     Format            // negotiated
+	asked      bool              // f was given
+	Lang       string            // nb, nn or en
+	KeyID      string            // "" when no key was needed or given
+	holds      bool              // a valid key came with a page about data, which then shows what others do not see
+	Address    string            // of the client, as the nearest proxy that is not trusted sees it
+	held       int               // bytes of the answer that flight knows of
+	right      *limit.Ticket     // to ask the store; nil: not asked yet
+	paid       bool              // as a page, for what the store was not asked for
 
-	values  url.Values // all query parameters
+	Values  url.Values // all query parameters
 	encoded string     // see call.canonical; "": not known, or nothing
 	form    bool       // the body is that of a form of ours
 	body    string     // the filter that the body brings; "" for none
 
 	// params is what the query parameters say: the struct of the route's Params, as its New made it; nil when it has none.
-	params    any
+	Params    any
 	files     keptState      // that links to files were made of
 	simple    *simplified    // nil: geometries as they are stored
 	roughly   bool           // a map was drawn without shared borders, which are being made
@@ -59,7 +59,7 @@ type Call struct {
 	keep   *keeping // nil: the answer is not kept
 	cached bool     // the answer was kept before
 
-	called string // operation of the protocol that the route speaks, once it is known: for the log and the metrics
+	Operation string // operation of the protocol that the route speaks, once it is known: for the log and the metrics
 
 	began time.Time // see call.now; zero: nobody has asked
 }
@@ -73,40 +73,40 @@ type keptState struct {
 
 type callKey struct{}
 
-// callOf returns the call that the middleware made for a request.
-func callOf(r *http.Request) *Call {
+// CallOf returns the call that the middleware made for a request.
+func CallOf(r *http.Request) *Call {
 	c, _ := r.Context().Value(callKey{}).(*Call)
 	return c
 }
 
-// callIn returns the call of a request's context; false where there is none.
-func callIn(ctx context.Context) (*Call, bool) {
+// CallIn returns the call of a request's context; false where there is none.
+func CallIn(ctx context.Context) (*Call, bool) {
 	c, ok := ctx.Value(callKey{}).(*Call)
 	return c, ok
 }
 
-// enter says that the call has reached a route at a mount.
-func (c *Call) enter(r *http.Request, rt *Route, mount string) {
-	c.r, c.rt, c.mount, c.cat = r, rt, mount, c.s.store.Catalog()
+// Enter says that the call has reached a route at a mount.
+func (c *Call) Enter(r *http.Request, rt *Route, mount string) {
+	c.Request, c.Route, c.mount, c.Catalog = r, rt, mount, c.s.Store.Catalog()
 }
 
 // Writer is what the answer is written to; nil for a call without a client.
 func (c *Call) Writer() http.ResponseWriter {
-	if c.rw == nil {
+	if c.Response == nil {
 		return nil
 	}
-	return c.rw
+	return c.Response
 }
 
-// begun reports whether the first byte of the answer is out.
-func (c *Call) begun() bool { return c.rw != nil && c.rw.status != 0 }
+// Begun reports whether the first byte of the answer is out.
+func (c *Call) Begun() bool { return c.Response != nil && c.Response.status != 0 }
 
-// base is the absolute URL of the mount, without a slash at its end.
-func (c *Call) base() string { return c.root + c.mount }
+// Base is the absolute URL of the mount, without a slash at its end.
+func (c *Call) Base() string { return c.root + c.mount }
 
-// pathParam returns a variable of the path, unescaped; "" when the escape is broken.
-func (c *Call) pathParam(name string) string {
-	v, err := url.PathUnescape(chi.URLParam(c.r, name))
+// PathParam returns a variable of the path, unescaped; "" when the escape is broken.
+func (c *Call) PathParam(name string) string {
+	v, err := url.PathUnescape(chi.URLParam(c.Request, name))
 	if err != nil {
 		return ""
 	}
@@ -116,18 +116,18 @@ func (c *Call) pathParam(name string) string {
 // resolve runs the steps between the router and the handler: collection (404), key (401), parameters (400), representation (400,
 // 406). The key of a data route is checked before anything inside the collection is told.
 func (c *Call) resolve() error {
-	if id := chi.URLParam(c.r, "collectionId"); id != "" {
-		coll, ok := c.cat.Collection(c.pathParam("collectionId"))
+	if id := chi.URLParam(c.Request, "collectionId"); id != "" {
+		coll, ok := c.Catalog.Collection(c.PathParam("collectionId"))
 		if !ok || !coll.Public {
-			return problem.NotFoundf("there is no collection %q; %s/collections lists all", clip(c.pathParam("collectionId")), c.base())
+			return problem.NotFoundf("there is no collection %q; %s/collections lists all", Clip(c.PathParam("collectionId")), c.Base())
 		}
-		c.coll = coll
+		c.Collection = coll
 	}
-	if c.rt.Drawn && c.coll.Geometry == nil {
-		return problem.NotFoundf("the features of %s have no geometry, so there are no tiles of them", c.coll.ID)
+	if c.Route.Drawn && c.Collection.Geometry == nil {
+		return problem.NotFoundf("the features of %s have no geometry, so there are no tiles of them", c.Collection.ID)
 	}
-	if c.rt.Data {
-		if err := c.s.authorize(c); err != nil {
+	if c.Route.Data {
+		if err := c.s.Authorize(c); err != nil {
 			return err
 		}
 	}
@@ -136,18 +136,18 @@ func (c *Call) resolve() error {
 			return err
 		}
 	}
-	if c.rt.New != nil {
-		c.params = c.rt.New(c)
+	if c.Route.New != nil {
+		c.Params = c.Route.New(c)
 	}
-	perr := c.parseQuery(c.rt)
-	f, hasF := c.values["f"]
-	accept := c.r.Header["Accept"]
-	if c.rt.NoAccept {
+	perr := c.parseQuery(c.Route)
+	f, hasF := c.Values["f"]
+	accept := c.Request.Header["Accept"]
+	if c.Route.NoAccept {
 		accept = nil
 	}
 	var nerr error
 	c.asked = hasF
-	c.rep, nerr = negotiate(first(f), hasF, accept, c.rt.Formats)
+	c.Format, nerr = negotiate(first(f), hasF, accept, c.Route.Formats)
 	switch {
 	case perr == nil:
 		return nerr
@@ -160,20 +160,20 @@ func (c *Call) resolve() error {
 	return all
 }
 
-// ask runs questions to the store: each waits for its turn, and their time is bounded. Nothing may be written to the client inside, since a
+// Ask runs questions to the store: each waits for its turn, and their time is bounded. Nothing may be written to the client inside, since a
 // slow reader must not hold a turn. An answer of another version of the catalog than the call's is store.ErrChanged, so that all that a call hears is of one state.
-func (c *Call) ask(fn func(context.Context) error) error {
-	c.rw.resting() // the question has a turn of its own
-	if c.rep.F == asHTML.F && c.state == "" && !c.cat.Live {
+func (c *Call) Ask(fn func(context.Context) error) error {
+	c.Response.resting() // the question has a turn of its own
+	if c.Format.F == AsHTML.F && c.state == "" && !c.Catalog.Live {
 		var err error
-		if c.state, err = c.s.store.Version(c.asking(c.r.Context())); err != nil {
+		if c.state, err = c.s.Store.Version(c.Asking(c.Request.Context())); err != nil {
 			return err
 		}
 	}
-	if err := fn(c.asking(c.r.Context())); err != nil {
+	if err := fn(c.Asking(c.Request.Context())); err != nil {
 		return err
 	}
-	if c.s.store.Catalog().Version != c.cat.Version {
+	if c.s.Store.Catalog().Version != c.Catalog.Version {
 		return errReopened()
 	}
 	return nil
@@ -183,14 +183,14 @@ func errReopened() error {
 	return fmt.Errorf("server: the data were opened anew: %w", store.ErrChanged)
 }
 
-// anew calls fn, and again with the data of now while these change before the first byte of the answer.
-func (c *Call) anew(fn func() error) error {
+// Anew calls fn, and again with the data of now while these change before the first byte of the answer.
+func (c *Call) Anew(fn func() error) error {
 	for n := 1; ; n++ {
 		err := fn()
-		if !errors.Is(err, store.ErrChanged) || n == tries || c.rw != nil && c.rw.status != 0 {
+		if !errors.Is(err, store.ErrChanged) || n == tries || c.Response != nil && c.Response.status != 0 {
 			return err
 		}
-		c.cat, c.state, c.keep = c.s.store.Catalog(), "", nil
+		c.Catalog, c.state, c.keep = c.s.Store.Catalog(), "", nil
 	}
 }
 
@@ -200,19 +200,19 @@ func (c *Call) still() error {
 	if c.state == "" {
 		return nil
 	}
-	now, err := c.s.store.Version(c.asking(c.r.Context()))
+	now, err := c.s.Store.Version(c.Asking(c.Request.Context()))
 	if err == nil && now != c.state {
 		err = fmt.Errorf("server: the data were written to: %w", store.ErrChanged)
 	}
 	return err
 }
 
-// asking returns ctx with the request's right to ask the store.
-func (c *Call) asking(ctx context.Context) context.Context {
+// Asking returns ctx with the request's right to ask the store.
+func (c *Call) Asking(ctx context.Context) context.Context {
 	if c.right == nil {
 		c.right = c.ticket(c.continues) // a page that follows another is part of a download
-		if p, ok := c.params.(selectsFeatures); ok && p.selection().hits {
-			c.right.Work.Store(int64(max(c.s.cfg.Limits.Query, c.s.cfg.Limits.Count)))
+		if p, ok := c.Params.(selectsFeatures); ok && p.selection().hits {
+			c.right.Work.Store(int64(max(c.s.Config.Limits.Query, c.s.Config.Limits.Count)))
 		}
 	}
 	return c.right.With(ctx)
@@ -220,14 +220,14 @@ func (c *Call) asking(ctx context.Context) context.Context {
 
 // owner is whose share of the server a request takes: that of its key, else of its address.
 func (c *Call) owner() string {
-	if c.keyID != "" {
-		return c.keyID
+	if c.KeyID != "" {
+		return c.KeyID
 	}
-	return shareOf(c.addr)
+	return shareOf(c.Address)
 }
 
 // caller is who breaks off what it asks for: one address of an owner, since programs at many addresses may have one key.
-func (c *Call) caller() string { return c.owner() + " " + shareOf(c.addr) }
+func (c *Call) caller() string { return c.owner() + " " + shareOf(c.Address) }
 
 func first(v []string) string {
 	if len(v) == 0 {
@@ -236,8 +236,8 @@ func first(v []string) string {
 	return v[0]
 }
 
-// clip shortens a text of the client for a message.
-func clip(s string) string {
+// Clip shortens a text of the client for a message.
+func Clip(s string) string {
 	const most = 100
 	if len(s) <= most {
 		return s

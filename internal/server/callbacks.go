@@ -24,7 +24,7 @@ func (c *Call) checkSubscriber(sub *ogcapi.Subscriber, job bool) error {
 		return &problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{{In: "body", Param: name, Value: value, Cure: cure}}}
 	}
 	switch {
-	case !c.s.cfg.Processes.Callbacks:
+	case !c.s.Config.Processes.Callbacks:
 		return bad("/subscriber", sub.SuccessURI, "leave it out, callbacks are not offered; ask with Prefer: respond-async and then for the state of the job")
 	case !job:
 		return bad("/subscriber", sub.SuccessURI, "callbacks tell of jobs; ask with Prefer: respond-async")
@@ -39,7 +39,7 @@ func (c *Call) checkSubscriber(sub *ogcapi.Subscriber, job bool) error {
 		if err != nil || !c.s.outgoing.allowed(u) {
 			return bad("/subscriber/"+x[0], x[1], "use an address that the operator allows callbacks to")
 		}
-		if c.s.outgoing.private(c.r.Context(), u) {
+		if c.s.outgoing.private(c.Request.Context(), u) {
 			return bad("/subscriber/"+x[0], x[1], "use a host whose addresses are all public; others are never called")
 		}
 	}
@@ -63,7 +63,7 @@ func callWait(tries int) (wait time.Duration, more bool) {
 func (s *Kit) subscriber(j *state.Job) (address string) {
 	var r jobRequest
 	var x struct{ Subscriber ogcapi.Subscriber }
-	if !s.cfg.Processes.Callbacks || json.Unmarshal(j.Request, &r) != nil || json.Unmarshal(r.Body, &x) != nil {
+	if !s.Config.Processes.Callbacks || json.Unmarshal(j.Request, &r) != nil || json.Unmarshal(r.Body, &x) != nil {
 		return ""
 	}
 	switch j.Status {
@@ -112,7 +112,7 @@ func (s *Kit) tellBegin(ctx context.Context, j state.Job) {
 
 func (s *Kit) notTaken(ctx context.Context, j *state.Job, address string, err error) {
 	u, _ := url.Parse(address) // subscriber has read it
-	s.log.WarnContext(ctx, "a callback was not taken", "job", j.ID, "to", u.Host, "err", redact(err.Error()))
+	s.Log.WarnContext(ctx, "a callback was not taken", "job", j.ID, "to", u.Host, "err", redact(err.Error()))
 }
 
 // callOf is what a job that has ended is still to tell; nil for nothing.
@@ -130,7 +130,7 @@ func (s *Kit) tellSubscribers(ctx context.Context) {
 	for ctx.Err() == nil {
 		list, err := s.jobs.kept.JobList(ctx)
 		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "jobs cannot be read", "err", err)
+			s.Log.WarnContext(ctx, "jobs cannot be read", "err", err)
 		}
 		for i := range list {
 			j := &list[i]
@@ -157,7 +157,7 @@ func (s *Kit) tellEnd(ctx context.Context, id string, was state.Call) {
 	j, err := s.jobs.kept.SwapCall(ctx, id, was, &mine)
 	if err != nil { // another tells it, or the job is gone
 		if ctx.Err() == nil && !errors.Is(err, store.ErrChanged) && !errors.Is(err, store.ErrNotFound) {
-			s.log.WarnContext(ctx, "a callback is not begun", "job", id, "err", err)
+			s.Log.WarnContext(ctx, "a callback is not begun", "job", id, "err", err)
 		}
 		return
 	}
@@ -178,7 +178,7 @@ func (s *Kit) tellEnd(ctx context.Context, id string, was state.Call) {
 	keep, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer done()
 	if _, err := s.jobs.kept.SwapCall(keep, id, mine, next); err != nil && !errors.Is(err, store.ErrChanged) && !errors.Is(err, store.ErrNotFound) {
-		s.log.WarnContext(ctx, "the end of a callback is not kept", "job", id, "err", err)
+		s.Log.WarnContext(ctx, "the end of a callback is not kept", "job", id, "err", err)
 	}
 }
 
@@ -211,7 +211,7 @@ func (x *execution) resultsOf(ctx context.Context, j *state.Job) io.ReadCloser {
 // dismissClasses are the conformance classes of one job; callbacks are declared where they are configured.
 func (s *Kit) dismissClasses() []string {
 	classes := []string{processes1 + "dismiss"}
-	if s.cfg.Processes.Callbacks {
+	if s.Config.Processes.Callbacks {
 		classes = append(classes, processes1+"callback")
 	}
 	return classes

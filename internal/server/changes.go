@@ -25,7 +25,7 @@ func (s *Kit) newRecorder(kept *state.DB, from store.Store) *feed.Recorder {
 	if kept == nil {
 		return nil
 	}
-	return feed.New(feed.Options{Store: s.store, From: from, Kept: kept, Log: s.log, Most: s.cfg.Limits.Changes, Whole: func(id string) bool { return id != history.EventsID }})
+	return feed.New(feed.Options{Store: s.Store, From: from, Kept: kept, Log: s.Log, Most: s.Config.Limits.Changes, Whole: func(id string) bool { return id != history.EventsID }})
 }
 
 // RunChanges records changes of the data until ctx ends. It returns at once where none can be kept.
@@ -86,7 +86,7 @@ func errNoChanges() error {
 
 // changes lists changes onwards from a number.
 func (s *Kit) changes(c *Call, w http.ResponseWriter) error {
-	p := c.params.(*changesParams)
+	p := c.Params.(*changesParams)
 	var list []state.Change
 	err := c.askChanges(func(ctx context.Context, kept *state.DB) (err error) {
 		if list, err = kept.ChangesAfter(ctx, p.after, p.limit+1); err != nil || len(list) > 0 || p.after == 0 {
@@ -103,20 +103,20 @@ func (s *Kit) changes(c *Call, w http.ResponseWriter) error {
 	}
 	more := len(list) > p.limit
 	doc := c.changesDoc("/changes", list[:min(len(list), p.limit)])
-	doc.Last, doc.title = p.after, c.text("changes.title")
+	doc.Last, doc.title = p.after, c.Text("changes.title")
 	if n := len(doc.Changes); n > 0 {
 		doc.Last = doc.Changes[n-1].Seq
 	}
 	if more {
-		c.addLink(&doc, "next", "The changes after these", fmt.Sprintf("/changes?f=%s&after=%d%s", c.rep.F, doc.Last, c.limitQuery()))
+		c.addLink(&doc, "next", "The changes after these", fmt.Sprintf("/changes?f=%s&after=%d%s", c.Format.F, doc.Last, c.limitQuery()))
 	}
-	c.addLink(&doc, "current", "The latest changes", "/changes/latest?f="+c.rep.F)
+	c.addLink(&doc, "current", "The latest changes", "/changes/latest?f="+c.Format.F)
 	return c.writeChanges(w, &doc)
 }
 
 // latestChanges lists the last changes, the last first.
 func (s *Kit) latestChanges(c *Call, w http.ResponseWriter) error {
-	p := c.params.(*changesParams)
+	p := c.Params.(*changesParams)
 	var list []state.Change
 	err := c.askChanges(func(ctx context.Context, kept *state.DB) (err error) {
 		list, err = kept.LastChanges(ctx, p.limit)
@@ -126,11 +126,11 @@ func (s *Kit) latestChanges(c *Call, w http.ResponseWriter) error {
 		return err
 	}
 	doc := c.changesDoc("/changes/latest", list)
-	doc.newest, doc.title = true, c.text("changes.latest-title")
+	doc.newest, doc.title = true, c.Text("changes.latest-title")
 	if len(list) > 0 {
 		doc.Last = list[0].Seq
 	}
-	c.addLink(&doc, "start", "All changes from the first", "/changes?f="+c.rep.F)
+	c.addLink(&doc, "start", "All changes from the first", "/changes?f="+c.Format.F)
 	return c.writeChanges(w, &doc)
 }
 
@@ -139,7 +139,7 @@ func (c *Call) askChanges(fn func(context.Context, *state.DB) error) error {
 	if c.s.recorder == nil {
 		return errNoChanges()
 	}
-	return c.ask(func(ctx context.Context) error {
+	return c.Ask(func(ctx context.Context) error {
 		return c.s.turns.Run(ctx, store.CostPage, func(ctx context.Context) error {
 			c.s.turns.Charge(ctx, store.CostPage)
 			return fn(ctx, c.s.recorder.Kept)
@@ -148,32 +148,32 @@ func (c *Call) askChanges(fn func(context.Context, *state.DB) error) error {
 }
 
 func (c *Call) limitQuery() string {
-	if v := first(c.values["limit"]); v != "" {
+	if v := first(c.Values["limit"]); v != "" {
 		return "&limit=" + queryEscape(v)
 	}
 	return ""
 }
 
 func (c *Call) addLink(doc *changesDoc, rel, title, path string) {
-	if l := first(c.values["lang"]); l != "" {
+	if l := first(c.Values["lang"]); l != "" {
 		path += "&lang=" + queryEscape(l)
 	}
-	doc.Links = append(doc.Links, ogcapi.Link{Rel: rel, Type: c.rep.Media, Title: title, Href: c.base() + path})
+	doc.Links = append(doc.Links, ogcapi.Link{Rel: rel, Type: c.Format.Media, Title: title, Href: c.Base() + path})
 }
 
 func (c *Call) changesDoc(path string, list []state.Change) changesDoc {
-	doc := changesDoc{Changes: make([]changeDoc, len(list)), Links: c.selfLinks(path)}
+	doc := changesDoc{Changes: make([]changeDoc, len(list)), Links: c.SelfLinks(path)}
 	for i, x := range list {
-		items := c.base() + "/collections/" + x.Collection + "/items"
+		items := c.Base() + "/collections/" + x.Collection + "/items"
 		d := changeDoc{Seq: x.Seq, Recorded: x.At.Format("2006-01-02T15:04:05.000Z"), Op: x.Op, Collection: x.Collection, ID: x.ID, Title: x.Title}
 		switch x.Op {
 		case state.ChangeLoad:
 			d.Count, d.Href = &x.Count, items
-			if coll, ok := c.cat.Collection(x.Collection); ok && !isPlain(coll) {
+			if coll, ok := c.Catalog.Collection(x.Collection); ok && !isPlain(coll) {
 				d.Href += everyVersion
 			}
 		case state.ChangeAdd, state.ChangeUpdate:
-			d.Href = items + "/" + pathEscape(x.ID)
+			d.Href = items + "/" + PathEscape(x.ID)
 		}
 		doc.Changes[i] = d
 	}
@@ -183,7 +183,7 @@ func (c *Call) changesDoc(path string, list []state.Change) changesDoc {
 func (c *Call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
 	a := &Answer{JSON: doc, Links: doc.Links}
 	var err error
-	switch c.rep.F {
+	switch c.Format.F {
 	case asAtom.F:
 		a.Raw = map[string][]byte{asAtom.F: nil}
 		a.Raw[asAtom.F], err = c.atom(doc)
@@ -191,7 +191,7 @@ func (c *Call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
 		a.Raw = map[string][]byte{}
 		a.Raw[asJSONFeed.F], err = marshal(c.jsonFeed(doc))
 	default:
-		a.Page = &page.Page{Name: "changes", Title: doc.title, Crumbs: c.crumbs(""), Data: c.changesView(doc)}
+		a.Page = &page.Page{Name: "changes", Title: doc.title, Crumbs: c.Crumbs(""), Data: c.changesView(doc)}
 	}
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (c *Call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
 // changeTitle says in words what happened: "Oslo (kommuner 0301): new".
 func (c *Call) changeTitle(d *changeDoc) string {
 	what := d.Collection
-	if coll, ok := c.cat.Collection(d.Collection); ok && coll.Public {
+	if coll, ok := c.Catalog.Collection(d.Collection); ok && coll.Public {
 		what = c.titleOf(coll)
 	}
 	switch {
@@ -214,7 +214,7 @@ func (c *Call) changeTitle(d *changeDoc) string {
 	case d.ID != "":
 		what += ": " + d.ID
 	}
-	return what + " – " + c.text(fmt.Sprintf("change.%s", d.Op))
+	return what + " – " + c.Text(fmt.Sprintf("change.%s", d.Op))
 }
 
 // changeID names an entry for ever, at whatever mount and in whatever form it was read (RFC 4287, 4.2.6).
@@ -256,8 +256,8 @@ type (
 )
 
 func (c *Call) atom(doc *changesDoc) ([]byte, error) {
-	svc := &c.s.cfg.Service
-	f := atomFeed{Lang: page.LanguageTag(c.lang), ID: c.root + "/changes", Title: svc.Title.In(c.lang) + ": " + doc.title, Author: cmp.Or(svc.Publisher.Name, svc.Title.In(c.lang)), Generator: "Grense", Updated: time.Unix(0, 0).UTC().Format(time.RFC3339)}
+	svc := &c.s.Config.Service
+	f := atomFeed{Lang: page.LanguageTag(c.Lang), ID: c.root + "/changes", Title: svc.Title.In(c.Lang) + ": " + doc.title, Author: cmp.Or(svc.Publisher.Name, svc.Title.In(c.Lang)), Generator: "Grense", Updated: time.Unix(0, 0).UTC().Format(time.RFC3339)}
 	for _, l := range doc.Links {
 		f.Links = append(f.Links, atomLink{Rel: l.Rel, Type: l.Type, Href: l.Href})
 	}
@@ -301,9 +301,9 @@ type (
 )
 
 func (c *Call) jsonFeed(doc *changesDoc) jsonFeedDoc {
-	svc := &c.s.cfg.Service
-	f := jsonFeedDoc{Version: "https://jsonfeed.org/version/1.1", Title: svc.Title.In(c.lang) + ": " + doc.title, HomePage: c.base() + "/changes/latest?f=html", Language: page.LanguageTag(c.lang),
-		Authors: []jsonAuthor{{cmp.Or(svc.Publisher.Name, svc.Title.In(c.lang))}}, Items: []jsonFeedItem{}}
+	svc := &c.s.Config.Service
+	f := jsonFeedDoc{Version: "https://jsonfeed.org/version/1.1", Title: svc.Title.In(c.Lang) + ": " + doc.title, HomePage: c.Base() + "/changes/latest?f=html", Language: page.LanguageTag(c.Lang),
+		Authors: []jsonAuthor{{cmp.Or(svc.Publisher.Name, svc.Title.In(c.Lang))}}, Items: []jsonFeedItem{}}
 	for _, l := range doc.Links {
 		switch l.Rel {
 		case "self":
@@ -335,16 +335,16 @@ type changeRow struct {
 }
 
 func (c *Call) changesView(doc *changesDoc) changesView {
-	v := changesView{Other: page.Crumb{Title: c.text("changes.latest-title"), Href: c.htmlHref("/changes/latest")}}
+	v := changesView{Other: page.Crumb{Title: c.Text("changes.latest-title"), Href: c.HtmlHref("/changes/latest")}}
 	if doc.newest {
-		v.Other = page.Crumb{Title: c.text("changes.title"), Href: c.htmlHref("/changes")}
+		v.Other = page.Crumb{Title: c.Text("changes.title"), Href: c.HtmlHref("/changes")}
 	}
 	if i := slices.IndexFunc(doc.Links, func(l ogcapi.Link) bool { return l.Rel == "next" }); i >= 0 {
 		v.Next = doc.Links[i].Href
 	}
 	for _, d := range doc.Changes {
-		row := changeRow{changeDoc: d, When: d.Recorded, What: c.text(fmt.Sprintf("change.%s", d.Op)), Name: d.Title, Of: d.Collection}
-		if coll, ok := c.s.store.Catalog().Collection(d.Collection); ok {
+		row := changeRow{changeDoc: d, When: d.Recorded, What: c.Text(fmt.Sprintf("change.%s", d.Op)), Name: d.Title, Of: d.Collection}
+		if coll, ok := c.s.Store.Catalog().Collection(d.Collection); ok {
 			row.Of = c.titleOf(coll)
 		}
 		if d.ID != "" && d.ID != d.Title && !strings.Contains(d.Title, " → ") {
@@ -354,7 +354,7 @@ func (c *Call) changesView(doc *changesDoc) changesView {
 			row.Name = row.Of
 		}
 		if d.Count != nil {
-			row.Many = page.InDigits(strconv.FormatInt(*d.Count, 10), c.lang)
+			row.Many = page.InDigits(strconv.FormatInt(*d.Count, 10), c.Lang)
 		}
 		if d.Href != "" {
 			row.Page = c.asPage(d.Href)

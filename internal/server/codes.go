@@ -65,41 +65,41 @@ func (s *Kit) schemes(c *Call) (*Answer, error) {
 	if h == nil {
 		return nil, errNoHistory()
 	}
-	doc := codeSchemesDoc{Schemes: []codeScheme{}, Links: c.selfLinks("/codes")}
+	doc := codeSchemesDoc{Schemes: []codeScheme{}, Links: c.SelfLinks("/codes")}
 	rows := [][]string{{"scheme", "codes", "known_from"}}
 	var links []page.Crumb
 	for _, x := range h.Schemes() {
-		path := "/codes/" + pathEscape(x.ID)
+		path := "/codes/" + PathEscape(x.ID)
 		e := codeScheme{ID: x.ID, Codes: len(x.On(c.today())), KnownFrom: x.Begin().String(), Links: []ogcapi.Link{
-			{Rel: "item", Type: asJSON.Media, Title: x.ID, Href: c.base() + path},
-			{Rel: "item", Type: asCSV.Media, Title: x.ID, Href: c.base() + path + "?f=csv"},
-			{Rel: "item", Type: asHTML.Media, Title: x.ID, Href: c.base() + path + "?f=html", Hreflang: hreflang}}}
+			{Rel: "item", Type: AsJSON.Media, Title: x.ID, Href: c.Base() + path},
+			{Rel: "item", Type: AsCSV.Media, Title: x.ID, Href: c.Base() + path + "?f=csv"},
+			{Rel: "item", Type: AsHTML.Media, Title: x.ID, Href: c.Base() + path + "?f=html", Hreflang: Hreflang}}}
 		doc.Schemes = append(doc.Schemes, e)
 		rows = append(rows, []string{e.ID, strconv.Itoa(e.Codes), e.KnownFrom})
-		links = append(links, page.Crumb{Title: fmt.Sprintf("%s (%d)", x.ID, e.Codes), Href: c.htmlHref(path)})
+		links = append(links, page.Crumb{Title: fmt.Sprintf("%s (%d)", x.ID, e.Codes), Href: c.HtmlHref(path)})
 	}
 	a := &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{
-		Name: "schemes", Title: c.text("codes.title"), Crumbs: c.crumbs(""), Data: struct{ Schemes []page.Crumb }{links},
+		Name: "schemes", Title: c.Text("codes.title"), Crumbs: c.Crumbs(""), Data: struct{ Schemes []page.Crumb }{links},
 	}}
 	return a, c.addRows(a, rows)
 }
 
 // addRows gives an answer its form as CSV (RFC 4180), when that is the one asked for.
 func (c *Call) addRows(a *Answer, rows [][]string) error {
-	if c.rep.F != asCSV.F {
+	if c.Format.F != AsCSV.F {
 		return nil
 	}
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	w.UseCRLF = true
 	err := w.WriteAll(rows)
-	a.Raw = map[string][]byte{asCSV.F: b.Bytes()}
+	a.Raw = map[string][]byte{AsCSV.F: b.Bytes()}
 	return err
 }
 
 // codesOf lists the codes of a scheme that are in use on a day, a page at a time.
 func (s *Kit) codesOf(c *Call) (*Answer, error) {
-	p := c.params.(*historyParams)
+	p := c.Params.(*historyParams)
 	h, err := c.history()
 	if err != nil {
 		return nil, err
@@ -107,10 +107,10 @@ func (s *Kit) codesOf(c *Call) (*Answer, error) {
 	if h == nil {
 		return nil, errNoHistory()
 	}
-	id := c.pathParam("schemeId")
+	id := c.PathParam("schemeId")
 	scheme := h.Scheme(id)
 	if scheme == nil {
-		return nil, problem.NotFoundf("there is no scheme %q; there are %s", clip(id), strings.Join(schemeIDs(h), ", "))
+		return nil, problem.NotFoundf("there is no scheme %q; there are %s", Clip(id), strings.Join(schemeIDs(h), ", "))
 	}
 	at := p.at
 	if at == 0 {
@@ -121,17 +121,17 @@ func (s *Kit) codesOf(c *Call) (*Answer, error) {
 	}
 	all := scheme.On(at)
 	from, to := min(p.offset, len(all)), min(p.offset+p.limit, len(all))
-	path := "/codes/" + pathEscape(scheme.ID)
-	doc := codesDoc{Scheme: scheme.ID, Datetime: at.String(), NumberMatched: len(all), NumberReturned: to - from, Codes: []listedCode{}, Links: c.selfLinks(path)}
+	path := "/codes/" + PathEscape(scheme.ID)
+	doc := codesDoc{Scheme: scheme.ID, Datetime: at.String(), NumberMatched: len(all), NumberReturned: to - from, Codes: []listedCode{}, Links: c.SelfLinks(path)}
 	v := codesView{Path: path}
 	turn := func(rel string, offset int) string {
 		query := url.Values{"limit": {strconv.Itoa(p.limit)}, "offset": {strconv.Itoa(offset)}}
 		if p.at != 0 {
 			query.Set("datetime", p.at.String())
 		}
-		href := c.base() + path + "?f=" + c.rep.F + "&" + query.Encode()
-		doc.Links = append(doc.Links, ogcapi.Link{Rel: rel, Type: c.rep.Media, Href: href})
-		return c.htmlHref(path) + "&" + query.Encode()
+		href := c.Base() + path + "?f=" + c.Format.F + "&" + query.Encode()
+		doc.Links = append(doc.Links, ogcapi.Link{Rel: rel, Type: c.Format.Media, Href: href})
+		return c.HtmlHref(path) + "&" + query.Encode()
 	}
 	if from > 0 {
 		v.Prev = turn("prev", max(0, from-p.limit))
@@ -141,16 +141,16 @@ func (s *Kit) codesOf(c *Call) (*Answer, error) {
 	}
 	rows := [][]string{{"code", "name", "valid_from", "valid_to", "parent"}}
 	for _, x := range all[from:to] {
-		own := path + "/" + pathEscape(x.Code)
-		e := listedCode{x.Code, x.Name, x.From.String(), x.To.String(), x.Parent, c.base() + own}
+		own := path + "/" + PathEscape(x.Code)
+		e := listedCode{x.Code, x.Name, x.From.String(), x.To.String(), x.Parent, c.Base() + own}
 		doc.Codes = append(doc.Codes, e)
 		rows = append(rows, []string{e.Code, e.Name, e.ValidFrom, e.ValidTo, e.Parent})
-		e.Href = c.htmlHref(own)
+		e.Href = c.HtmlHref(own)
 		v.Rows = append(v.Rows, e)
 	}
 	v.codesDoc = doc
 	a := &Answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page.Page{
-		Name: "codes", Title: c.text("codes.scheme", scheme.ID), Crumbs: c.crumbs("codes"), Data: v,
+		Name: "codes", Title: c.Text("codes.scheme", scheme.ID), Crumbs: c.Crumbs("codes"), Data: v,
 	}}
 	return a, c.addRows(a, rows)
 }
@@ -184,7 +184,7 @@ func (c *Call) codesLike(asked string) ([]codeRef, error) {
 
 // codeHref is the address of what a code stood for.
 func (c *Call) codeHref(scheme, code string) string {
-	return c.base() + "/codes/" + pathEscape(scheme) + "/" + pathEscape(code)
+	return c.Base() + "/codes/" + PathEscape(scheme) + "/" + PathEscape(code)
 }
 
 // eventChange is a change of an event on a page.
@@ -198,7 +198,7 @@ type eventChange struct {
 
 // eventChanges are the changes of an event, for its page; nil for other features.
 func (c *Call) eventChanges(id string) (out []eventChange, err error) {
-	if c.coll.ID != history.EventsID {
+	if c.Collection.ID != history.EventsID {
 		return nil, nil
 	}
 	h, err := c.history()
@@ -227,14 +227,14 @@ func (c *Call) eventChanges(id string) (out []eventChange, err error) {
 // versionsElsewhere is the address of the versions of features that have none themselves, but whose ids are codes of a
 // history; "" where the request names no time, or where there is no such history. Code is that of one feature, or "".
 func (c *Call) versionsElsewhere(code string) string {
-	at := first(c.values["datetime"])
-	if at == "" || c.coll == nil || isVersioned(c.coll) || !c.tellsTime(c.coll) {
+	at := first(c.Values["datetime"])
+	if at == "" || c.Collection == nil || isVersioned(c.Collection) || !c.tellsTime(c.Collection) {
 		return ""
 	}
-	scheme := schemeID(c.coll)
+	scheme := schemeID(c.Collection)
 	switch {
-	case history.Has(c.cat):
-		href := c.base() + "/collections/" + history.VersionsID + "/items?scheme=" + queryEscape(scheme)
+	case history.Has(c.Catalog):
+		href := c.Base() + "/collections/" + history.VersionsID + "/items?scheme=" + queryEscape(scheme)
 		if code != "" {
 			href += "&code=" + queryEscape(code)
 		}
@@ -242,7 +242,7 @@ func (c *Call) versionsElsewhere(code string) string {
 	case code != "":
 		return c.codeHref(scheme, code)
 	}
-	return c.base() + "/codes/" + pathEscape(scheme)
+	return c.Base() + "/codes/" + PathEscape(scheme)
 }
 
 // versionsLink is the link to versionsElsewhere; none where there are none.
@@ -251,5 +251,5 @@ func (c *Call) versionsLink(code string) []ogcapi.Link {
 	if href == "" {
 		return nil
 	}
-	return []ogcapi.Link{{Rel: "version-history", Type: asJSON.Media, Title: "The divisions as they were, without borders", Href: href}}
+	return []ogcapi.Link{{Rel: "version-history", Type: AsJSON.Media, Title: "The divisions as they were, without borders", Href: href}}
 }

@@ -18,9 +18,9 @@ import (
 
 // collections lists the public collections (OGC 17-069r4, 7.13), a page of those that are sought (OGC API - Common Part 2, draft).
 func (s *Kit) collections(c *Call) (*Answer, error) {
-	p := c.params.(*collectionsParams)
+	p := c.Params.(*collectionsParams)
 	found := slices.DeleteFunc(c.publicCollections(), func(coll *store.Collection) bool { return !p.wants(coll) })
-	links := append(c.selfLinks("/collections"), c.listPages("/collections", p.offset, p.limit, len(found))...)
+	links := append(c.SelfLinks("/collections"), c.listPages("/collections", p.offset, p.limit, len(found))...)
 	shown := found[min(p.offset, len(found)):min(p.offset+p.limit, len(found))]
 	doc := ogcapi.Collections{Collections: c.collectionDocs(shown), Links: links, NumberMatched: len(found), NumberReturned: len(shown)}
 	ld := func() any {
@@ -28,7 +28,7 @@ func (s *Kit) collections(c *Call) (*Answer, error) {
 		var sets []any
 		for i := range doc.Collections {
 			set := datasetLD(&doc.Collections[i])
-			if c.rep.F == asHTML.F { // the page of each has the rest
+			if c.Format.F == AsHTML.F { // the page of each has the rest
 				set = named(set, "description")
 			}
 			sets = append(sets, set)
@@ -36,10 +36,10 @@ func (s *Kit) collections(c *Call) (*Answer, error) {
 		m["dataset"] = sets
 		return m
 	}
-	view := collectionsView{Collections: doc.Collections, Query: p.query, Searched: len(found) > searchedFrom || c.values.Has("q")}
+	view := collectionsView{Collections: doc.Collections, Query: p.query, Searched: len(found) > searchedFrom || c.Values.Has("q")}
 	view.Prev, view.Next = pagesBeside(links)
-	return &Answer{JSON: doc, LD: ld, Links: links, Fleeting: c.files.asked, Endless: len(c.r.URL.RawQuery) > 0,
-		Page: &page.Page{Name: "collections", Title: c.text("collections.title"), Data: view}}, nil
+	return &Answer{JSON: doc, LD: ld, Links: links, Fleeting: c.files.asked, Endless: len(c.Request.URL.RawQuery) > 0,
+		Page: &page.Page{Name: "collections", Title: c.Text("collections.title"), Data: view}}, nil
 }
 
 // searchedFrom is the number of collections above which their page has a form to search them.
@@ -103,38 +103,38 @@ func meets(box, extent orb.Bound) bool {
 
 // collection describes one collection (OGC 17-069r4, 7.14).
 func (s *Kit) collection(c *Call) (*Answer, error) {
-	doc := c.collectionDoc(c.coll)
+	doc := c.collectionDoc(c.Collection)
 	ld := func() any {
 		m := datasetLD(&doc)
 		m["@context"] = "https://schema.org/docs/jsonldcontext.jsonld"
 		m["includedInDataCatalog"] = c.catalogLD(nil)
-		if c.rep.F == asHTML.F {
+		if c.Format.F == AsHTML.F {
 			m["includedInDataCatalog"] = named(c.catalogLD(nil))
 		}
 		return m
 	}
-	view := collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.cfg.Auth != "open", Tiled: tileSets(c.coll) != nil,
-		Timed: c.coll.IntervalStart != "" || c.coll.Versions != nil}
-	if at := c.coll.Modified; !at.IsZero() {
+	view := collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.Config.Auth != "open", Tiled: tileSets(c.Collection) != nil,
+		Timed: c.Collection.IntervalStart != "" || c.Collection.Versions != nil}
+	if at := c.Collection.Modified; !at.IsZero() {
 		view.Updated = at.UTC().Format(time.RFC3339)
 	}
 	a := &Answer{JSON: doc, LD: ld, Links: doc.Links, Fleeting: c.files.asked}
-	if c.rep.F != asHTML.F {
+	if c.Format.F != AsHTML.F {
 		return a, nil
 	}
-	view.Files = c.pageDownloads(nil, c.coll.Count)
+	view.Files = c.pageDownloads(nil, c.Collection.Count)
 	fleeting := false
-	view.Map, fleeting = c.overview(c.coll, c.text("map.collection", doc.Title))
+	view.Map, fleeting = c.overview(c.Collection, c.Text("map.collection", doc.Title))
 	a.Fleeting = a.Fleeting || fleeting
-	a.Page = &page.Page{Name: "collection", Title: doc.Title, Description: doc.Description, Crumbs: c.crumbs("collections"), Data: view, Script: view.Map != ""}
-	if set := mapGrid(c.coll); set != nil && view.Map != "" {
-		a.Page.Tiles = c.tileMap(set, c.coll)
+	a.Page = &page.Page{Name: "collection", Title: doc.Title, Description: doc.Description, Crumbs: c.Crumbs("collections"), Data: view, Script: view.Map != ""}
+	if set := mapGrid(c.Collection); set != nil && view.Map != "" {
+		a.Page.Tiles = c.tileMap(set, c.Collection)
 	}
 	switch {
 	case !c.mayDraw():
-		a.Page.Caption = c.text("map.caption-extent")
-	case c.coll.Count > countryMost:
-		a.Page.Caption = c.text("map.caption-box")
+		a.Page.Caption = c.Text("map.caption-extent")
+	case c.Collection.Count > countryMost:
+		a.Page.Caption = c.Text("map.caption-box")
 	}
 	return a, nil
 }
@@ -170,19 +170,19 @@ func (c *Call) collectionDocs(list []*store.Collection) []ogcapi.Collection {
 
 // publicCollections returns the public collections in catalog order.
 func (c *Call) publicCollections() []*store.Collection {
-	return slices.DeleteFunc(slices.Clone(c.cat.Collections), func(coll *store.Collection) bool { return !coll.Public })
+	return slices.DeleteFunc(slices.Clone(c.Catalog.Collections), func(coll *store.Collection) bool { return !coll.Public })
 }
 
 // collectionDoc is the same in the list and at its own address, whatever representation was asked for: links self and alternate
 // name the document itself.
 func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
-	root, here := c.base(), c.base()+"/collections/"+coll.ID
+	root, here := c.Base(), c.Base()+"/collections/"+coll.ID
 	title := c.titleOf(coll)
 	var links []ogcapi.Link
 	add := func(rel, media, href, title string) {
 		l := ogcapi.Link{Rel: rel, Type: media, Title: title, Href: href}
 		if media == "text/html" {
-			l.Hreflang = hreflang
+			l.Hreflang = Hreflang
 		}
 		links = append(links, l)
 	}
@@ -201,21 +201,21 @@ func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	add("items", asGeoJSON.Media, here+"/items", "Items as GeoJSON, page by page")
 	add("items", "application/ld+json", here+"/items?f=jsonld", "Items as RDF (GeoJSON-LD), page by page")
 	add("items", "text/html", here+"/items?f=html", "Items as HTML, page by page")
-	add("items", asCSV.Media, here+"/items?f=csv", "Items as CSV, page by page")
+	add("items", AsCSV.Media, here+"/items?f=csv", "Items as CSV, page by page")
 	add(ogcapi.RelSortables, asSchema.Media, here+"/sortables?f=json", "Sortables for this collection as JSON")
 	add(ogcapi.RelSortables, "text/html", here+"/sortables?f=html", "Sortables for this collection as HTML")
 	if tileSets(coll) != nil {
-		add(ogcapi.RelTilesetsVector, asJSON.Media, here+"/tiles?f=json", "Vector tiles of this collection")
-		add(ogcapi.RelTilesetsVector, asHTML.Media, here+"/tiles?f=html", "Vector tiles of this collection as HTML")
+		add(ogcapi.RelTilesetsVector, AsJSON.Media, here+"/tiles?f=json", "Vector tiles of this collection")
+		add(ogcapi.RelTilesetsVector, AsHTML.Media, here+"/tiles?f=html", "Vector tiles of this collection as HTML")
 		if slices.Contains(offeredCRS(coll), crs.WebMercator) {
 			add("stylesheet", asStyle.Media, here+"/style?f=json", "Style of a map of this collection")
 		}
 	}
 	links = append(links, c.downloadLinks(coll)...)
-	if l := c.s.cfg.Service.Licence; l.URL != "" {
+	if l := c.s.Config.Service.Licence; l.URL != "" {
 		add("license", "text/html", l.URL, l.Name)
 	}
-	doc := ogcapi.Collection{ID: coll.ID, Links: links, Title: title, Description: coll.Description.In(c.lang), Keywords: coll.Keywords,
+	doc := ogcapi.Collection{ID: coll.ID, Links: links, Title: title, Description: coll.Description.In(c.Lang), Keywords: coll.Keywords,
 		Extent: extentOf(coll), ItemType: "feature", ItemCount: coll.Count, CRS: crsURIs(coll)}
 	if doc.Keywords == nil {
 		doc.Keywords = []string{}
@@ -233,7 +233,7 @@ func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 }
 
 func (c *Call) titleOf(coll *store.Collection) string {
-	if t := coll.Title.In(c.lang); t != "" {
+	if t := coll.Title.In(c.Lang); t != "" {
 		return t
 	}
 	return coll.ID

@@ -35,12 +35,12 @@ func newCursorKey() []byte {
 
 // sign returns the signature of a cursor of the query of the call.
 func (c *Call) sign(cur store.Cursor) string {
-	values := maps.Clone(c.values)
+	values := maps.Clone(c.Values)
 	for _, name := range unsigned {
 		delete(values, name)
 	}
 	m := hmac.New(sha256.New, c.s.cursorKey)
-	for _, part := range [...]string{c.coll.ID, values.Encode(), string(cur)} {
+	for _, part := range [...]string{c.Collection.ID, values.Encode(), string(cur)} {
 		m.Write([]byte(part))
 		m.Write([]byte{0})
 	}

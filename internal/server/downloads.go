@@ -45,28 +45,28 @@ func (s *Kit) downloadReps() []Format {
 // download writes all features of a selection as one file. The whole collection, nothing else asked, is made once for each state of the data and
 // cached, and read in parts.
 func (s *Kit) download(c *Call, w http.ResponseWriter) error {
-	f := format.Find(c.rep.F)
+	f := format.Find(c.Format.F)
 	if err := c.checkDownload(f); err != nil {
 		return err
 	}
 	h := w.Header()
-	h.Set("Content-Type", c.rep.contentType())
-	c.dataHeaders(w)
-	h.Set("Content-Disposition", `attachment; filename="`+f.FileName(c.coll.ID, c.selection(), c.output().crs)+`"`)
+	h.Set("Content-Type", c.Format.ContentType())
+	c.DataHeaders(w)
+	h.Set("Content-Disposition", `attachment; filename="`+f.FileName(c.Collection.ID, c.selection(), c.output().crs)+`"`)
 	c.tellLosses(h, f)
 	id := c.output().crs
 	if f.Lon {
 		id = crs.CRS84
 	}
 	h.Set("Content-Crs", "<"+id.URI()+">")
-	h.Set("Link", linkHeader(append(c.profileLinks(), ogcapi.Link{Rel: "collection", Type: "application/json", Href: c.base() + "/collections/" + c.coll.ID})))
+	h.Set("Link", linkHeader(append(c.profileLinks(), ogcapi.Link{Rel: "collection", Type: "application/json", Href: c.Base() + "/collections/" + c.Collection.ID})))
 	if err := c.checkMost(f); err != nil {
 		return err
 	}
 	if c.everything() {
 		return s.wholeDownload(c, w, f)
 	}
-	if c.r.Method == http.MethodHead {
+	if c.Request.Method == http.MethodHead {
 		return c.head(w, f)
 	}
 	if err := c.simplify(); err != nil {
@@ -91,18 +91,18 @@ func (c *Call) checkDownload(f *format.Format) error {
 	case c.output().dialect != "" && f.Name != "csv":
 		return problem.Invalidf("dialect", c.output().dialect, "it is of f=csv")
 	case f.Lon && c.output().crs != crs.CRS84:
-		return problem.Invalidf("crs", first(c.values["crs"]), "%s is in CRS84 always; leave out crs", f.Title)
+		return problem.Invalidf("crs", first(c.Values["crs"]), "%s is in CRS84 always; leave out crs", f.Title)
 	}
 	return c.checkPrecision()
 }
 
 // checkPrecision refuses the parameter precision for a representation whose numbers it does not change.
 func (c *Call) checkPrecision() error {
-	f := format.Find(c.rep.F)
-	if c.output().precision == nil || f != nil && f.Precise || c.rep.F == asGeoJSONLD.F {
+	f := format.Find(c.Format.F)
+	if c.output().precision == nil || f != nil && f.Precise || c.Format.F == asGeoJSONLD.F {
 		return nil
 	}
-	return problem.Invalidf("precision", first(c.values["precision"]), "f=%s has no such choice; use f=json, f=geojsonseq, f=ndjson or f=csv", c.rep.F)
+	return problem.Invalidf("precision", first(c.Values["precision"]), "f=%s has no such choice; use f=json, f=geojsonseq, f=ndjson or f=csv", c.Format.F)
 }
 
 // checkMost counts before a file is begun that cannot hold any number of features. Where counting takes too long, the file itself tells it.
@@ -113,15 +113,15 @@ func (c *Call) checkMost(f *format.Format) error {
 	q := c.items().query
 	q.Limit, q.Offset, q.Count, q.SortBy = 0, 0, store.CountExact, nil
 	n := 0
-	err := c.ask(func(ctx context.Context) error {
-		p, err := c.s.store.Page(ctx, q)
+	err := c.Ask(func(ctx context.Context) error {
+		p, err := c.s.Store.Page(ctx, q)
 		if err == nil {
 			n = p.Matched
 		}
 		return err
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return c.r.Context().Err()
+		return c.Request.Context().Err()
 	}
 	if err == nil && n > f.Most {
 		return f.TooMany()
@@ -131,7 +131,7 @@ func (c *Call) checkMost(f *format.Format) error {
 
 // selection is what a file's name says of what was selected.
 func (c *Call) selection() string {
-	for name := range c.values {
+	for name := range c.Values {
 		switch name {
 		case "f", "lang", "revision", "dialect", "profile", "crs":
 		default:
@@ -143,10 +143,10 @@ func (c *Call) selection() string {
 
 // everything reports whether nothing but the format is asked.
 func (c *Call) everything() bool {
-	if isVersioned(c.coll) { // what is valid now changes with time
+	if isVersioned(c.Collection) { // what is valid now changes with time
 		return false
 	}
-	for name := range c.values {
+	for name := range c.Values {
 		if name != "f" && name != "lang" && name != "revision" {
 			return false
 		}
@@ -156,8 +156,8 @@ func (c *Call) everything() bool {
 
 // snapshot holds the present state of the data. Those that keep a connection are few at a time.
 func (c *Call) snapshot() (store.Snapshot, error) {
-	snap, err := c.s.snapshotFor(c.r.Context(), c.owner(), false)
-	if err == nil && snap.Catalog().Version != c.cat.Version {
+	snap, err := c.s.snapshotFor(c.Request.Context(), c.owner(), false)
+	if err == nil && snap.Catalog().Version != c.Catalog.Version {
 		snap.Close()
 		err = errReopened()
 	}
@@ -166,7 +166,7 @@ func (c *Call) snapshot() (store.Snapshot, error) {
 
 // snapshotFor holds the present state of the data for questions in the turns of an owner. With begun they are part of work that is not refused.
 func (s *Kit) snapshotFor(ctx context.Context, owner string, begun bool) (store.Snapshot, error) {
-	leave, err := s.downloads.enter(ctx, s.cfg.Limits.Queue)
+	leave, err := s.downloads.enter(ctx, s.Config.Limits.Queue)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (s *fairSnapshot) turn(cost store.Cost, fn func(context.Context) error) err
 }
 
 func (s *fairSnapshot) Page(_ context.Context, q store.Query) (p *store.Page, err error) {
-	cost := s.s.store.Cost(q)
+	cost := s.s.Store.Cost(q)
 	err = s.turn(cost, func(ctx context.Context) error {
 		s.s.turns.Charge(ctx, cost)
 		p, err = s.Snapshot.Page(ctx, q)
@@ -223,14 +223,14 @@ func (s *fairSnapshot) Close() error {
 
 // fileOptions is how the file is written.
 func (c *Call) fileOptions() format.Options {
-	return format.Options{Collection: c.written(), CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry, Count: -1, Address: c.base() + "/collections/" + c.coll.ID,
-		Title: c.coll.Title.In("nb"), Dated: c.cat.Modified, Excel: c.output().dialect == "excel", Precision: c.output().precision, Profile: c.output().profile, GeoPackage: c.s.newGeoPackage}
+	return format.Options{Collection: c.written(), CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry, Count: -1, Address: c.Base() + "/collections/" + c.Collection.ID,
+		Title: c.Collection.Title.In("nb"), Dated: c.Catalog.Modified, Excel: c.output().dialect == "excel", Precision: c.output().precision, Profile: c.output().profile, GeoPackage: c.s.newGeoPackage}
 }
 
 // makeFile writes the file to out, with a place for that; what is written does not wait for a reader.
 func (c *Call) makeFile(out io.Writer, f *format.Format, snap store.Snapshot) error {
 	t, k := c.s.turns, c.largeTicket()
-	if err := t.Enter(c.r.Context(), limit.CostFileMaking, k); err != nil {
+	if err := t.Enter(c.Request.Context(), limit.CostFileMaking, k); err != nil {
 		return err
 	}
 	defer t.Leave(limit.CostFileMaking, k)
@@ -271,12 +271,12 @@ func (c *Call) stream(w http.ResponseWriter, f *format.Format, snap store.Snapsh
 	if c.zips(f) {
 		w.Header().Set("Content-Encoding", "gzip")
 		zip, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
-		if err := c.produce(&prompt{Writer: zip, push: func() error { return cmp.Or(zip.Flush(), c.rw.push()) }}, f, snap, temp); err != nil {
+		if err := c.produce(&prompt{Writer: zip, push: func() error { return cmp.Or(zip.Flush(), c.Response.push()) }}, f, snap, temp); err != nil {
 			return err
 		}
 		return zip.Close()
 	}
-	return c.produce(&prompt{Writer: w, push: c.rw.push}, f, snap, temp)
+	return c.produce(&prompt{Writer: w, push: c.Response.push}, f, snap, temp)
 }
 
 // prompt pushes the first of what is written on its way.
@@ -294,7 +294,7 @@ func (p *prompt) Write(b []byte) (n int, err error) {
 
 // head answers HEAD with what is known before the file is made.
 func (c *Call) head(w http.ResponseWriter, f *format.Format) error {
-	if !c.cat.Live && c.zips(f) {
+	if !c.Catalog.Live && c.zips(f) {
 		w.Header().Set("Content-Encoding", "gzip")
 	}
 	w.WriteHeader(http.StatusOK)
@@ -302,7 +302,7 @@ func (c *Call) head(w http.ResponseWriter, f *format.Format) error {
 }
 
 // zips reports whether a file that is written while it is read is compressed.
-func (c *Call) zips(f *format.Format) bool { return textual(f) && acceptsGzip(c.r) }
+func (c *Call) zips(f *format.Format) bool { return textual(f) && acceptsGzip(c.Request) }
 
 // textual reports whether a format is worth compressing.
 func textual(f *format.Format) bool {
@@ -316,12 +316,12 @@ func (c *Call) produce(out io.Writer, f *format.Format, snap store.Snapshot, tem
 	if c.simple != nil {
 		snap = simpleSnapshot{snap, c.simple}
 	}
-	return f.Produce(c.r.Context(), out, o, format.Source{Snapshot: snap, Query: c.items().query, VersionIDs: c.output().versionIDs})
+	return f.Produce(c.Request.Context(), out, o, format.Source{Snapshot: snap, Query: c.items().query, VersionIDs: c.output().versionIDs})
 }
 
 // revisionOf names a state of the data as addresses do. It changes with the program too, since another version may write other bytes.
 func (c *Call) revisionOf(state store.Version) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(state), c.s.version, c.base()}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(state), c.s.version, c.Base()}, "\x00")))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -333,7 +333,7 @@ func (s *Kit) wholeDownload(c *Call, w http.ResponseWriter, f *format.Format) er
 		return err
 	}
 	defer snap.Close()
-	state, err := snap.Version(c.r.Context(), c.coll.ID)
+	state, err := snap.Version(c.Request.Context(), c.Collection.ID)
 	if err != nil {
 		return err
 	}
@@ -345,9 +345,9 @@ func (s *Kit) wholeDownload(c *Call, w http.ResponseWriter, f *format.Format) er
 	if asked == "" {
 		asked = now
 	}
-	name := downloadName(c.coll.ID, asked, f)
+	name := downloadName(c.Collection.ID, asked, f)
 	file, err := s.downloads.open(name)
-	part := c.r.Header.Get("Range") != ""
+	part := c.Request.Header.Get("Range") != ""
 	resumed := err == nil && part
 	if perr := c.pay(resumed); perr != nil {
 		if err == nil {
@@ -359,9 +359,9 @@ func (s *Kit) wholeDownload(c *Call, w http.ResponseWriter, f *format.Format) er
 	case err == nil:
 	case asked != now:
 		return c.fileGone(f)
-	case c.r.Method == http.MethodHead && !s.downloads.keeps():
+	case c.Request.Method == http.MethodHead && !s.downloads.keeps():
 		return c.head(w, f)
-	case c.file().revision == "" && f.Streams && !part && c.r.Method != http.MethodHead && !snap.Holds() && s.downloads.alone(name): // who come while it streams share a file
+	case c.file().revision == "" && f.Streams && !part && c.Request.Method != http.MethodHead && !snap.Holds() && s.downloads.alone(name): // who come while it streams share a file
 		defer s.downloads.streamed(name)
 		if err := c.largeFile(); err != nil {
 			return err
@@ -396,7 +396,7 @@ func (s *Kit) unnamedDownload(c *Call, w http.ResponseWriter, f *format.Format, 
 		return c.fileGone(f)
 	}
 	w.Header().Set("Accept-Ranges", "none")
-	if c.r.Method == http.MethodHead {
+	if c.Request.Method == http.MethodHead {
 		return c.head(w, f)
 	}
 	if err := c.largeFile(); err != nil {
@@ -406,14 +406,14 @@ func (s *Kit) unnamedDownload(c *Call, w http.ResponseWriter, f *format.Format, 
 }
 
 func (c *Call) fileGone(f *format.Format) error {
-	return problem.New(problem.Gone, nil, "The file of this state of the data is gone. Begin anew at %s/collections/%s/download?f=%s", c.base(), c.coll.ID, f.Name)
+	return problem.New(problem.Gone, nil, "The file of this state of the data is gone. Begin anew at %s/collections/%s/download?f=%s", c.Base(), c.Collection.ID, f.Name)
 }
 
 // sendFile sends a cached file, or a part of it, under a strong validator (RFC 9110, 13.1.5, 14.2).
 func (c *Call) sendFile(w http.ResponseWriter, file *os.File, revision string, f *format.Format) error {
 	h := w.Header()
 	c.fileFields(h, revision, f)
-	c.rw.fromDisk()
+	c.Response.fromDisk()
 	if err := c.ifMatch(fileTag(revision, f)); err != nil {
 		return err
 	}
@@ -423,7 +423,7 @@ func (c *Call) sendFile(w http.ResponseWriter, file *os.File, revision string, f
 // fileFields are those of the header that name the file of a whole collection in a state.
 func (c *Call) fileFields(h http.Header, revision string, f *format.Format) {
 	h.Set("ETag", fileTag(revision, f))
-	h.Set("Content-Location", c.base()+"/collections/"+c.coll.ID+"/download?f="+f.Name+"&revision="+revision)
+	h.Set("Content-Location", c.Base()+"/collections/"+c.Collection.ID+"/download?f="+f.Name+"&revision="+revision)
 	h.Set("Accept-Ranges", "bytes")
 }
 
@@ -431,7 +431,7 @@ func fileTag(revision string, f *format.Format) string { return `"` + revision +
 
 // hasFile reports whether the client has the file of that state already.
 func (c *Call) hasFile(revision string, f *format.Format) bool {
-	return matches(c.r.Header.Values("If-None-Match"), fileTag(revision, f))
+	return matches(c.Request.Header.Values("If-None-Match"), fileTag(revision, f))
 }
 
 // downloadLinks are the links to the files of a collection (RFC 8288, rel enclosure), with their length where they are made. In a database, where any
@@ -444,7 +444,7 @@ func (c *Call) downloadLinks(coll *store.Collection) []ogcapi.Link {
 	}
 	for _, r := range c.s.downloadReps() {
 		f := format.Find(r.F)
-		l := ogcapi.Link{Rel: "enclosure", Type: r.Media, Title: "All features as " + f.Title, Href: c.base() + "/collections/" + coll.ID + "/download?f=" + f.Name}
+		l := ogcapi.Link{Rel: "enclosure", Type: r.Media, Title: "All features as " + f.Title, Href: c.Base() + "/collections/" + coll.ID + "/download?f=" + f.Name}
 		if revision != "" {
 			l.Length = c.s.downloads.length(downloadName(coll.ID, revision, f))
 		}
@@ -459,7 +459,7 @@ func (c *Call) downloadLinks(coll *store.Collection) []ogcapi.Link {
 // fileState names the present state of the data as addresses of files do; lasts says that it is so until the catalog is another. Of a database, which has to be
 // asked for it, it is "" where no file of the collection is kept; then, where it does not answer at once, and of a file that somebody has written into, links lead to the present state, whatever it is.
 func (c *Call) fileState(coll *store.Collection) (revision string, lasts bool) {
-	lasts = !c.cat.Live
+	lasts = !c.Catalog.Live
 	if !lasts && !c.s.downloads.has(coll.ID) {
 		return "", false
 	}
@@ -470,9 +470,9 @@ func (c *Call) fileState(coll *store.Collection) (revision string, lasts bool) {
 	if revision, ok := c.files.names[key]; ok {
 		return revision, lasts && revision != ""
 	}
-	ctx, end := context.WithTimeout(c.r.Context(), time.Second)
+	ctx, end := context.WithTimeout(c.Request.Context(), time.Second)
 	defer end()
-	if state, err := c.s.fair.Store.Version(ctx, coll.ID); err == nil && state != "" && (!lasts || string(state) == c.cat.Version) {
+	if state, err := c.s.fair.Store.Version(ctx, coll.ID); err == nil && state != "" && (!lasts || string(state) == c.Catalog.Version) {
 		revision = c.revisionOf(state)
 	}
 	if c.files.names == nil {
@@ -488,10 +488,10 @@ func (s *Kit) filesListed(collection string) uint64 { return s.downloads.changes
 
 // filesTold is filesListed for what the answer to a call may tell: pages do, of their collection.
 func (c *Call) filesTold() uint64 {
-	if c.rep.F != asHTML.F || c.coll == nil {
+	if c.Format.F != AsHTML.F || c.Collection == nil {
 		return 0
 	}
-	return c.s.filesListed(c.coll.ID)
+	return c.s.filesListed(c.Collection.ID)
 }
 
 func downloadName(collection, revision string, f *format.Format) string {
@@ -518,14 +518,14 @@ func (l downloadLink) HTML() template.HTML {
 // that is not known. The size of a file is told where it is made.
 func (c *Call) pageDownloads(selection []string, matched int) (out []downloadLink) {
 	reps := c.s.downloadReps()
-	for i, l := range c.downloadLinks(c.coll) {
+	for i, l := range c.downloadLinks(c.Collection) {
 		f := format.Find(reps[i].F)
 		d := downloadLink{Title: f.Title, Href: l.Href, Media: l.Type, Ext: f.Ext}
 		if f.Most > 0 && matched > f.Most {
-			d.Size = c.text("files.most", page.InDigits(strconv.Itoa(f.Most), c.lang))
+			d.Size = c.Text("files.most", page.InDigits(strconv.Itoa(f.Most), c.Lang))
 		}
 		if len(selection) > 0 {
-			d.Href = c.base() + "/collections/" + c.coll.ID + "/download?f=" + f.Name + "&" + strings.Join(selection, "&")
+			d.Href = c.Base() + "/collections/" + c.Collection.ID + "/download?f=" + f.Name + "&" + strings.Join(selection, "&")
 			if f.Lon && c.output().crs != crs.CRS84 {
 				continue
 			}
@@ -533,8 +533,8 @@ func (c *Call) pageDownloads(selection []string, matched int) (out []downloadLin
 			d.Size = c.size(l.Length)
 		}
 		out = append(out, d)
-		if f.Name == asCSV.F { // what spreadsheets open by themselves
-			d.Title, d.Href, d.Size = c.text("files.excel"), withoutRevision(d.Href)+"&dialect=excel", ""
+		if f.Name == AsCSV.F { // what spreadsheets open by themselves
+			d.Title, d.Href, d.Size = c.Text("files.excel"), withoutRevision(d.Href)+"&dialect=excel", ""
 			out = append(out, d)
 		}
 	}
@@ -560,5 +560,5 @@ func (c *Call) size(n int64) string {
 	if v < 10 && unit != "B" {
 		digits = 1
 	}
-	return page.InDigits(strconv.FormatFloat(v, 'f', digits, 64), c.lang) + "\u00a0" + unit
+	return page.InDigits(strconv.FormatFloat(v, 'f', digits, 64), c.Lang) + "\u00a0" + unit
 }

@@ -89,14 +89,14 @@ type following struct {
 
 // follow sends the file to the client once followFrom of it is written; begin sets the header before. It returns nil where the file cannot be followed. The caller must call join.
 func (c *Call) follow(w http.ResponseWriter, d *diskWriter, begin func()) *following {
-	if c.rw == nil || c.r.Method == http.MethodHead {
+	if c.Response == nil || c.Request.Method == http.MethodHead {
 		return nil
 	}
 	file, err := os.Open(d.f.Name())
 	if err != nil {
 		return nil
 	}
-	x, ctx := &following{d: d, done: make(chan struct{})}, c.r.Context()
+	x, ctx := &following{d: d, done: make(chan struct{})}, c.Request.Context()
 	go func() {
 		defer close(x.done)
 		defer file.Close()
@@ -105,7 +105,7 @@ func (c *Call) follow(w http.ResponseWriter, d *diskWriter, begin func()) *follo
 			return
 		}
 		begin()
-		c.rw.fromDisk()
+		c.Response.fromDisk()
 		x.began = true
 		w.WriteHeader(http.StatusOK)
 		for at := int64(0); x.err == nil; {
@@ -138,7 +138,7 @@ func (c *Call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Sna
 	var sending *following
 	defer func() { sending.join() }()
 	file, err = c.load(f, snap, state, func(out *diskWriter) {
-		if f.Streams && c.file().revision == "" && c.r.Header.Get("Range") == "" && !c.hasFile(revision, f) {
+		if f.Streams && c.file().revision == "" && c.Request.Header.Get("Range") == "" && !c.hasFile(revision, f) {
 			sending = c.follow(w, out, func() { c.fileFields(w.Header(), revision, f) })
 		}
 	})
@@ -157,7 +157,7 @@ func (c *Call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Sna
 
 // load opens the file of a whole collection in the state that a snapshot has; where it is not kept it is made, after begun was called.
 func (c *Call) load(f *format.Format, snap store.Snapshot, state store.Version, begun func(*diskWriter)) (*os.File, error) {
-	return c.s.downloads.load(c.r.Context(), downloadName(c.coll.ID, c.revisionOf(state), f), func(out *diskWriter) error {
+	return c.s.downloads.load(c.Request.Context(), downloadName(c.Collection.ID, c.revisionOf(state), f), func(out *diskWriter) error {
 		begun(out)
 		return c.makeFile(out, f, snap)
 	})
@@ -171,7 +171,7 @@ func (c *Call) streamFile(w http.ResponseWriter, f *format.Format, snap store.Sn
 	}
 	defer os.Remove(tmp.Name())
 	defer tmp.Close()
-	d, leave := &diskWriter{f: tmp}, c.rw.takePlace()
+	d, leave := &diskWriter{f: tmp}, c.Response.takePlace()
 	defer leave()
 	var sending *following
 	if f.Streams {
@@ -195,7 +195,7 @@ func (c *Call) streamFile(w http.ResponseWriter, f *format.Format, snap store.Sn
 		return err
 	}
 	w.Header().Set("Content-Length", strconv.FormatInt(d.size, 10))
-	c.rw.fromDisk()
+	c.Response.fromDisk()
 	_, err = io.Copy(w, tmp)
 	return err
 }

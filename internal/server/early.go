@@ -14,29 +14,29 @@ import (
 // moves reports whether rows may change while the answer is made: in a database, and in a file that somebody has
 // written into since it was opened.
 func (c *Call) moves() bool {
-	if c.cat.Live {
+	if c.Catalog.Live {
 		return true
 	}
-	v, err := c.s.store.Version(c.r.Context())
-	return err != nil || string(v) != c.cat.Version
+	v, err := c.s.Store.Version(c.Request.Context())
+	return err != nil || string(v) != c.Catalog.Version
 }
 
 // mayBeginEarly reports whether the answer is of a kind that begins with its first features, and does not wait for its reader with them.
 func (c *Call) mayBeginEarly() bool {
 	file := c.pageFormat()
-	return c.rw != nil && c.rep.F != asHTML.F && (file == nil || file.Streams) && limit.NewSpool(c.s.makers) != nil && c.moves()
+	return c.Response != nil && c.Format.F != AsHTML.F && (file == nil || file.Streams) && limit.NewSpool(c.s.makers) != nil && c.moves()
 }
 
 // page asks for the page that q selects, and holds the state of the data where the answer may begin early, or has met two states of a file before.
 func (c *Call) page(ctx context.Context, q store.Query) (*store.Page, error) {
-	again := c.retries > 0 && !c.cat.Live && c.rw != nil && c.rep.F != asHTML.F && q.Limit > 0 && limit.NewSpool(c.s.makers) != nil
-	if !again && (q.Limit < largeAnswer || !c.mayBeginEarly()) {
-		return c.s.store.Page(ctx, q)
+	again := c.retries > 0 && !c.Catalog.Live && c.Response != nil && c.Format.F != AsHTML.F && q.Limit > 0 && limit.NewSpool(c.s.makers) != nil
+	if !again && (q.Limit < LargeAnswer || !c.mayBeginEarly()) {
+		return c.s.Store.Page(ctx, q)
 	}
 	p, held, err := c.s.fair.PageHeld(ctx, q)
 	if held != nil {
 		c.early = held
-		if len(p.Rows) < largeAnswer && !again {
+		if len(p.Rows) < LargeAnswer && !again {
 			c.letGo()
 		}
 	}
@@ -54,13 +54,13 @@ func (c *Call) letGo() {
 // fetchHeld reads features from the state that page holds. One that is lost before the first byte is done without: the store asks again where a connection breaks.
 func (c *Call) fetchHeld(ctx context.Context, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	n := 0
-	err := c.early.Fetch(ctx, c.coll.ID, rows, want, func(f *store.Feature) error {
+	err := c.early.Fetch(ctx, c.Collection.ID, rows, want, func(f *store.Feature) error {
 		n++
 		return fn(f)
 	})
-	if !errors.Is(err, store.ErrUnavailable) || c.rw.status != 0 || want.SkipMissing {
+	if !errors.Is(err, store.ErrUnavailable) || c.Response.status != 0 || want.SkipMissing {
 		return err
 	}
 	c.letGo()
-	return c.s.store.Fetch(ctx, c.coll.ID, rows[n:], want, fn)
+	return c.s.Store.Fetch(ctx, c.Collection.ID, rows[n:], want, fn)
 }

@@ -33,7 +33,7 @@ func (s *Kit) enrich(c *Call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	p := c.params.(*enrichParams)
+	p := c.Params.(*enrichParams)
 	find, err := c.newDivider(p)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (e *enriching) runForm() error {
 	shelf := &tempShelf{dir: c.s.downloads.temp()}
 	defer shelf.close()
 	r, err := shelf.put(result{id: "table", media: e.media(), name: e.fileName("enriched")}, func(w io.Writer) error {
-		return e.through(&boundedWriter{Writer: w, left: int64(c.s.cfg.Processes.JobBytes)})
+		return e.through(&boundedWriter{Writer: w, left: int64(c.s.Config.Processes.JobBytes)})
 	})
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (e *enriching) runForm() error {
 func (e *enriching) turn(work func() error) error {
 	t := e.c.s.turns
 	k := t.NewTicket(e.c.owner(), e.begun)
-	ctx := e.c.r.Context()
+	ctx := e.c.Request.Context()
 	if err := t.Enter(ctx, limit.CostWriting, k); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ const maxDivided = 200_000
 
 // newDivider reads what a divider needs, of one state of the data: when they change meanwhile, it begins anew.
 func (c *Call) newDivider(p *enrichParams) (d *divider, err error) {
-	err = c.anew(func() error {
+	err = c.Anew(func() error {
 		d, err = c.readDivider(p)
 		return err
 	})
@@ -173,7 +173,7 @@ func (c *Call) readDivider(p *enrichParams) (*divider, error) {
 		d.layers = append(d.layers, l)
 	}
 	if d.layers == nil {
-		return nil, problem.NotFoundf("there are no collections of areas; %s/collections lists all", c.base())
+		return nil, problem.NotFoundf("there are no collections of areas; %s/collections lists all", c.Base())
 	}
 	return d, nil
 }
@@ -229,8 +229,8 @@ func (c *Call) awaitIndex(coll *store.Collection) (*pointIndex, error) {
 		}
 		select {
 		case <-made:
-		case <-c.r.Context().Done():
-			return nil, c.r.Context().Err()
+		case <-c.Request.Context().Done():
+			return nil, c.Request.Context().Err()
 		}
 	}
 	return nil, nil
@@ -251,9 +251,9 @@ func (c *Call) readTitles(l *dividedLayer) error {
 	if p, ok := l.coll.Find(l.coll.TitleProperty); ok && !p.Hidden {
 		want.Properties, l.titles = []string{p.Name}, []string{}
 	}
-	return c.ask(func(ctx context.Context) error {
+	return c.Ask(func(ctx context.Context) error {
 		if l.index == nil {
-			page, err := c.s.store.Page(ctx, q)
+			page, err := c.s.Store.Page(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -268,7 +268,7 @@ func (c *Call) readTitles(l *dividedLayer) error {
 		}
 		n := 0
 		l.titles, l.byRow = l.titles[:0], map[string]int32{}
-		return c.s.store.Fetch(ctx, l.coll.ID, rows, want, func(f *store.Feature) error {
+		return c.s.Store.Fetch(ctx, l.coll.ID, rows, want, func(f *store.Feature) error {
 			l.ids[n], l.byRow[f.ID] = f.Public(), int32(n)
 			n++
 			if len(f.Values) == 0 {
@@ -326,7 +326,7 @@ func (d *divider) find(l *dividedLayer, x, y float64) (int32, error) {
 	if err != nil {
 		return -1, err
 	}
-	page, err := d.s.store.Page(d.ctx, store.Query{Collection: l.coll.ID, Filter: e, Limit: 1, Count: store.CountNone, AsOf: l.asOf})
+	page, err := d.s.Store.Page(d.ctx, store.Query{Collection: l.coll.ID, Filter: e, Limit: 1, Count: store.CountNone, AsOf: l.asOf})
 	if err != nil || len(page.Rows) == 0 {
 		return -1, err
 	}

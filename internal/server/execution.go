@@ -63,7 +63,7 @@ func (s *Kit) execute(c *Call, w http.ResponseWriter) error {
 	if err := c.checkSubscriber(req.Subscriber, job); err != nil {
 		return err
 	}
-	x := &execution{s: s, p: p, desc: d, req: req, mount: c.mount, root: c.root, lang: c.lang, owner: c.owner(), keyID: c.keyID, progress: func(int, string) {}}
+	x := &execution{s: s, p: p, desc: d, req: req, mount: c.mount, root: c.root, lang: c.Lang, owner: c.owner(), keyID: c.KeyID, progress: func(int, string) {}}
 	if job {
 		return s.submit(c, w, x, body)
 	}
@@ -76,9 +76,9 @@ func (s *Kit) execute(c *Call, w http.ResponseWriter) error {
 // asksForJob reports whether the client prefers not to wait (RFC 7240, 4.1; OGC 18-062r2, 7.11.2.2).
 func (c *Call) asksForJob() bool {
 	if c.form {
-		return c.r.PostForm.Get("run") == "job"
+		return c.Request.PostForm.Get("run") == "job"
 	}
-	for _, v := range c.r.Header.Values("Prefer") {
+	for _, v := range c.Request.Header.Values("Prefer") {
 		for p := range strings.SplitSeq(v, ",") {
 			name, _, _ := strings.Cut(p, ";")
 			if strings.EqualFold(strings.TrimSpace(name), "respond-async") {
@@ -92,7 +92,7 @@ func (c *Call) asksForJob() bool {
 // executeNow runs a process while the client waits (OGC 18-062r2, 7.11.2.2).
 func (s *Kit) executeNow(c *Call, w http.ResponseWriter, x *execution) error {
 	ticket := s.turns.NewTicket(x.owner, false)
-	if err := s.turns.Enter(c.r.Context(), limit.CostExecuting, ticket); err != nil {
+	if err := s.turns.Enter(c.Request.Context(), limit.CostExecuting, ticket); err != nil {
 		return err
 	}
 	leave := func() { s.turns.Leave(limit.CostExecuting, ticket) }
@@ -100,14 +100,14 @@ func (s *Kit) executeNow(c *Call, w http.ResponseWriter, x *execution) error {
 	defer shelf.close()
 	results, err := func() ([]result, error) {
 		defer leave() // nobody waits for a reader
-		ctx, cancel := context.WithTimeout(c.r.Context(), syncTime)
+		ctx, cancel := context.WithTimeout(c.Request.Context(), syncTime)
 		defer cancel()
 		return x.run(ctx, shelf)
 	}()
 	if err != nil {
 		return err
 	}
-	if len(c.r.Header.Values("Prefer")) > 0 {
+	if len(c.Request.Header.Values("Prefer")) > 0 {
 		w.Header().Set("Preference-Applied", "wait")
 	}
 	x.req.Document = x.req.Document || c.form && len(results) > 1
@@ -122,7 +122,7 @@ func (s *Kit) executeKept(c *Call, w http.ResponseWriter, x *execution, body []b
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.r.Context(), syncTime)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), syncTime)
 	defer cancel()
 	for wait := 10 * time.Millisecond; !j.Done(); wait = min(2*wait, jobBeat) {
 		select {
@@ -143,7 +143,7 @@ func (s *Kit) executeKept(c *Call, w http.ResponseWriter, x *execution, body []b
 	if err != nil {
 		return err
 	}
-	if len(c.r.Header.Values("Prefer")) > 0 {
+	if len(c.Request.Header.Values("Prefer")) > 0 {
 		w.Header().Set("Preference-Applied", "wait")
 	}
 	s.tellRates(w, c.owner())
@@ -155,27 +155,27 @@ const syncTime = 10 * time.Minute
 
 // readExecution reads the body of an execution.
 func (c *Call) readExecution(d ogcapi.Process) ([]byte, error) {
-	media, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	media, params, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
 	if media == "application/x-www-form-urlencoded" {
 		return c.readProcessForm(d)
 	}
 	if charset := strings.ToLower(params["charset"]); err != nil || media != "application/json" || charset != "" && charset != "utf-8" {
 		return nil, problem.New(problem.MediaType, err, "send the inputs as JSON, with Content-Type application/json")
 	}
-	if e := c.r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+	if e := c.Request.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return nil, problem.New(problem.MediaType, nil, "send the inputs without Content-Encoding")
 	}
-	if err := c.s.flight.Admit(maxExecute); err != nil {
+	if err := c.s.Flight.Admit(maxExecute); err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(nil, c.r.Body, maxExecute))
+	body, err := io.ReadAll(http.MaxBytesReader(nil, c.Request.Body, maxExecute))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return nil, problem.New(problem.TooLarge, err, "the body of an execution has at most %d bytes; send large inputs by reference", maxExecute)
 	}
 	if err != nil {
 		return nil, problem.New(problem.Invalid, err, "the body ends before it is whole; send it again")
 	}
-	c.hold(8 * len(body)) // what JSON takes when it is read
+	c.Hold(8 * len(body)) // what JSON takes when it is read
 	return body, nil
 }
 
@@ -252,7 +252,7 @@ func isBox(schema any) bool {
 
 // env is what the process works with.
 func (x *execution) env() *process.Env {
-	return &process.Env{Catalog: x.s.store.Catalog(), Store: x.s.store, GeoPackage: x.s.newGeoPackage, Temp: x.s.downloads.temp(), Base: x.root + x.mount, Lang: x.lang, Now: time.Now().In(x.s.zoneOf(x.s.store.Catalog())),
+	return &process.Env{Catalog: x.s.Store.Catalog(), Store: x.s.Store, GeoPackage: x.s.newGeoPackage, Temp: x.s.downloads.temp(), Base: x.root + x.mount, Lang: x.lang, Now: time.Now().In(x.s.zoneOf(x.s.Store.Catalog())),
 		Open: x.open, History: x.history, Lookup: x.lookup, Divisions: x.divisions, Neighbours: x.neighbours, Waiting: !x.begun, Progress: x.progress}
 }
 

@@ -20,14 +20,14 @@ import (
 // call is a request that an execution makes of the server's own parts. Its turns are those of the execution.
 func (x *execution) call(ctx context.Context) *Call {
 	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, x.root+x.mount+"/", nil) // our own address
-	return &Call{s: x.s, r: r, mount: x.mount, root: x.root, cat: x.s.store.Catalog(), lang: x.lang, keyID: x.keyID, addr: x.owner, right: x.ticket()}
+	return &Call{s: x.s, Request: r, mount: x.mount, root: x.root, Catalog: x.s.Store.Catalog(), Lang: x.lang, KeyID: x.keyID, Address: x.owner, right: x.ticket()}
 }
 
 // ticket is the right to ask the store; a job may ask for as long as it may take.
 func (x *execution) ticket() *limit.Ticket {
 	k := x.s.turns.NewTicket(x.owner, x.begun)
 	if x.begun {
-		k.Work.Store(int64(x.s.cfg.Processes.Time))
+		k.Work.Store(int64(x.s.Config.Processes.Time))
 	}
 	return k
 }
@@ -50,13 +50,13 @@ func (x *execution) divisions(ctx context.Context, collections, datetime string,
 	if err != nil {
 		return nil, ofInputs(err)
 	}
-	d.ctx = c.asking(ctx)
+	d.ctx = c.Asking(ctx)
 	return d, nil
 }
 
 // lookup is the answer to GET /lookup.
 func (x *execution) lookup(ctx context.Context, parameters url.Values) (json.RawMessage, error) {
-	parameters.Set("f", asJSON.F)
+	parameters.Set("f", AsJSON.F)
 	in, _, err := x.ask(ctx, x.mount+"/lookup", parameters.Encode())
 	if err != nil {
 		return nil, ofInputs(err)
@@ -101,7 +101,7 @@ func refused(status int, text []byte) error {
 
 // neighbours are the features beside one, where a collection is a coverage.
 func (x *execution) neighbours(ctx context.Context, collection, row string) ([]process.Neighbour, bool, error) {
-	top, err := x.s.tiles.Topology(ctx, x.s.store, collection)
+	top, err := x.s.tiles.Topology(ctx, x.s.Store, collection)
 	if err != nil || !top.Coverage {
 		return nil, false, err
 	}

@@ -58,16 +58,16 @@ var foreignCursor = problem.Sayf("take the cursor from a link next or prev, toge
 // retryAfter is the value of Retry-After, in seconds.
 const retryAfter = 5
 
-// retryOf is the value of Retry-After for an error.
-func retryOf(err error) string {
+// RetryOf is the value of Retry-After for an error.
+func RetryOf(err error) string {
 	if r, ok := errors.AsType[*limit.RetryIn](err); ok {
 		return r.Seconds()
 	}
 	return strconv.Itoa(retryAfter)
 }
 
-// classify gives errors of the store and of the context their kind.
-func classify(err error) *problem.Error {
+// Classify gives errors of the store and of the context their kind.
+func Classify(err error) *problem.Error {
 	var p *problem.Error
 	switch {
 	case errors.As(err, &p):
@@ -97,7 +97,7 @@ const mostFaults = 50
 // problemOf turns an error into the document that the client gets. Keys are blotted out of what the client sent.
 func (c *Call) problemOf(e *problem.Error) ogcapi.Problem {
 	st := status[e.Kind]
-	p := ogcapi.Problem{Type: "about:blank", Title: http.StatusText(st), Status: st, Code: codes[e.Kind], Instance: "urn:grense:request:" + c.id}
+	p := ogcapi.Problem{Type: "about:blank", Title: http.StatusText(st), Status: st, Code: codes[e.Kind], Instance: "urn:grense:request:" + c.ID}
 	if e.Type != "" {
 		p.Type = e.Type
 	}
@@ -107,7 +107,7 @@ func (c *Call) problemOf(e *problem.Error) ogcapi.Problem {
 	if e.Kind != problem.Internal {
 		p.Detail = e.Detail
 		for _, f := range e.Faults[:min(len(e.Faults), mostFaults)] {
-			p.Faults = append(p.Faults, ogcapi.Fault{In: f.In, Name: redact(clip(f.Param)), Value: redact(clip(f.Value)), Cure: redact(f.Cure), Pos: f.Pos})
+			p.Faults = append(p.Faults, ogcapi.Fault{In: f.In, Name: redact(Clip(f.Param)), Value: redact(Clip(f.Value)), Cure: redact(f.Cure), Pos: f.Pos})
 		}
 	}
 	if p.Detail == "" && len(p.Faults) > 0 {
@@ -135,11 +135,11 @@ func (c *Call) problemOf(e *problem.Error) ogcapi.Problem {
 	return p
 }
 
-// fail writes an error as a problem document or, for people, as a page (RFC 9457; OGC 17-069r4, 7.5.1). Nothing was written before.
-func (c *Call) fail(w http.ResponseWriter, err error) {
-	e := classify(err)
+// Fail writes an error as a problem document or, for people, as a page (RFC 9457; OGC 17-069r4, 7.5.1). Nothing was written before.
+func (c *Call) Fail(w http.ResponseWriter, err error) {
+	e := Classify(err)
 	if e.Kind == problem.Internal || diskFull(err) {
-		c.s.log.ErrorContext(c.r.Context(), "request failed", "request", c.id, "path", redact(c.r.URL.Path), "err", redact(e.Error()))
+		c.s.Log.ErrorContext(c.Request.Context(), "request failed", "request", c.ID, "path", redact(c.Request.URL.Path), "err", redact(e.Error()))
 	}
 	p := c.problemOf(e)
 	h := w.Header()
@@ -152,15 +152,15 @@ func (c *Call) fail(w http.ResponseWriter, err error) {
 	if e.Kind == problem.TooMany {
 		c.s.tellRates(w, c.owner())
 	}
-	asPage := wantsPage(c.r.URL.Query().Get("f"), c.r.Header.Values("Accept"))
+	asPage := wantsPage(c.Request.URL.Query().Get("f"), c.Request.Header.Values("Accept"))
 	switch e.Kind {
 	case problem.Unauthorized:
 		h.Add("WWW-Authenticate", `ApiKey realm="data", header="X-API-Key"`)
-		if !asPage && !strings.Contains(strings.Join(c.r.Header.Values("Accept"), ","), "text/html") {
+		if !asPage && !strings.Contains(strings.Join(c.Request.Header.Values("Accept"), ","), "text/html") {
 			h.Add("WWW-Authenticate", `Basic realm="data", charset="UTF-8"`)
 		}
 	case problem.Unavailable, problem.Timeout, problem.Busy, problem.TooMany:
-		h.Set("Retry-After", retryOf(err))
+		h.Set("Retry-After", RetryOf(err))
 	}
 	gone, isRetired := errors.AsType[*retired](err)
 	if isRetired {
@@ -169,8 +169,8 @@ func (c *Call) fail(w http.ResponseWriter, err error) {
 		gone.more.Problem = p
 	}
 	if asPage {
-		if l, ok := languageOf(askedLanguage(c.r.URL)); ok && c.values == nil { // the query was not read yet, of which links take the language
-			c.values = url.Values{"lang": {l}}
+		if l, ok := languageOf(askedLanguage(c.Request.URL)); ok && c.Values == nil { // the query was not read yet, of which links take the language
+			c.Values = url.Values{"lang": {l}}
 		}
 		pg := c.formPage(e, p)
 		if pg == nil {
@@ -180,21 +180,21 @@ func (c *Call) fail(w http.ResponseWriter, err error) {
 			pg.Data.(*problemView).Current = c.refCrumbs(gone.more.Current)
 			if gone.name != "" {
 				day, _ := c.dateText(gone.more.Date)
-				pg.Data.(*problemView).Gone = c.text("retired.gone", gone.name, day, c.kindText(history.Kind(gone.more.Type)))
+				pg.Data.(*problemView).Gone = c.Text("retired.gone", gone.name, day, c.kindText(history.Kind(gone.more.Type)))
 			}
-			path := strings.TrimPrefix(c.s.routePath(c.r.URL), c.mount)
-			if c.coll != nil && !strings.HasSuffix(path, "/lineage") {
+			path := strings.TrimPrefix(c.s.routePath(c.Request.URL), c.mount)
+			if c.Collection != nil && !strings.HasSuffix(path, "/lineage") {
 				path += "/lineage"
 			}
-			pg.Data.(*problemView).History = c.htmlHref(path)
+			pg.Data.(*problemView).History = c.HtmlHref(path)
 		}
-		if plain, err := c.renderPage(pg); err == nil {
-			h.Set("Content-Type", asHTML.contentType())
-			h.Set("Content-Language", page.LanguageTag(c.lang))
-			c.writeBody(w, p.Status, once([]byte(redact(string(plain)))))
+		if plain, err := c.RenderPage(pg); err == nil {
+			h.Set("Content-Type", AsHTML.ContentType())
+			h.Set("Content-Language", page.LanguageTag(c.Lang))
+			c.WriteBody(w, p.Status, once([]byte(redact(string(plain)))))
 			return
 		}
-		c.s.log.ErrorContext(c.r.Context(), "error page failed", "request", c.id, "err", err)
+		c.s.Log.ErrorContext(c.Request.Context(), "error page failed", "request", c.ID, "err", err)
 	}
 	h.Set("Content-Type", "application/problem+json")
 	var doc any = p
@@ -202,5 +202,5 @@ func (c *Call) fail(w http.ResponseWriter, err error) {
 		doc = gone.more
 	}
 	plain, _ := marshal(doc) // strings and numbers only
-	c.writeBody(w, p.Status, &body{plain: plain})
+	c.WriteBody(w, p.Status, &body{plain: plain})
 }

@@ -29,9 +29,9 @@ func (c *Call) finishQuery(p *itemsParams) error {
 func (c *Call) buildFilter(asked *itemsParams) error {
 	and, faults := c.plainFilters(asked)
 	if asked.terms != nil {
-		s := cql2.Search{Props: c.coll.SearchNames(), Terms: asked.terms}
+		s := cql2.Search{Props: c.Collection.SearchNames(), Terms: asked.terms}
 		and = append(and, s)
-		if _, sorted := c.values["sortby"]; !sorted {
+		if _, sorted := c.Values["sortby"]; !sorted {
 			asked.query.Rank, asked.query.SortBy = &s, nil
 		}
 	}
@@ -65,7 +65,7 @@ func (c *Call) buildFilter(asked *itemsParams) error {
 			return nil
 		}
 	}
-	e, err := cql2.Check(all, c.coll)
+	e, err := cql2.Check(all, c.Collection)
 	asked.query.Filter = e
 	return err
 }
@@ -76,13 +76,13 @@ func (c *Call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 		b, err := cql2.ParseBBox(asked.bbox, asked.bboxCRS)
 		if err != nil {
 			faults = append(faults, problem.Of(err).Faults...)
-		} else if g := c.coll.Geometry; g != nil {
+		} else if g := c.Collection.Geometry; g != nil {
 			b.Prop = g.Name
 			and = append(and, b.Placed(g.CRS))
 		}
 	}
 	if selected := c.selectVersions(asked); asked.hasTime && !selected {
-		if e, ok := c.coll.IsDuring(asked.from, asked.to); ok {
+		if e, ok := c.Collection.IsDuring(asked.from, asked.to); ok {
 			and = append(and, e)
 		}
 	}
@@ -93,15 +93,15 @@ func (c *Call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 		}
 		and = append(and, e)
 	}
-	for p := range c.coll.Queryables() {
-		if v, ok := c.values[p.Name]; ok && c.field(p.Name) != nil {
+	for p := range c.Collection.Queryables() {
+		if v, ok := c.Values[p.Name]; ok && c.field(p.Name) != nil {
 			add(c.equals(p, v[0]))
 		}
 		if !c.forgives || c.field(p.Name) == nil {
 			continue
 		}
 		for _, ending := range endings(p) {
-			if v, ok := c.values[p.Name+ending]; ok && c.field(p.Name+ending) == nil {
+			if v, ok := c.Values[p.Name+ending]; ok && c.field(p.Name+ending) == nil {
 				add(forgivingFilter(p, ending, v[0], c.zone()))
 			}
 		}
@@ -113,11 +113,11 @@ func (c *Call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 // other things.
 func (c *Call) equals(p *store.Property, v string) (cql2.Expr, error) {
 	e, err := equals(p, v, c.zone())
-	if err != nil || c.coll.ID != history.EventsID || p.Name != "kind" {
+	if err != nil || c.Collection.ID != history.EventsID || p.Name != "kind" {
 		return e, err
 	}
-	for i := range c.coll.Properties {
-		if q := &c.coll.Properties[i]; q.Name == "kinds" && elements(q) {
+	for i := range c.Collection.Properties {
+		if q := &c.Collection.Properties[i]; q.Name == "kinds" && elements(q) {
 			return equals(q, v, c.zone())
 		}
 	}
@@ -203,7 +203,7 @@ func (c *Call) parseFilter(p *itemsParams) (cql2.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e, err = cql2.Check(e, public{c.coll, c.zone()}); err != nil {
+	if e, err = cql2.Check(e, public{c.Collection, c.zone()}); err != nil {
 		return nil, cql2.Locate(err, p.filter)
 	}
 	return e, nil
@@ -219,14 +219,14 @@ type public struct {
 func (p public) Zone() *time.Location { return p.zone }
 
 // zone is the time zone of the service: the one that is set, else that of the registers of Norway where there is one, else UTC.
-func (c *Call) zone() *time.Location { return c.s.zoneOf(c.cat) }
+func (c *Call) zone() *time.Location { return c.s.zoneOf(c.Catalog) }
 
 func (s *Kit) zoneOf(cat *store.Catalog) *time.Location {
 	switch {
 	case s.zone != nil:
 		return s.zone
 	case holdsRegister(cat):
-		return s.oslo
+		return s.Oslo
 	}
 	return time.UTC
 }
@@ -263,12 +263,12 @@ var functionTypes = map[cql2.Type]string{cql2.TypeText: "string", cql2.TypeInteg
 func (s *Kit) functions(c *Call) (*Answer, error) {
 	doc := functionsDoc{}
 	for _, f := range cql2.Functions {
-		d := functionDoc{Name: f.Name, Description: c.text(fmt.Sprintf("functions.about.%s", f.Name)), Returns: []string{functionTypes[f.Returns]}}
+		d := functionDoc{Name: f.Name, Description: c.Text(fmt.Sprintf("functions.about.%s", f.Name)), Returns: []string{functionTypes[f.Returns]}}
 		for _, a := range f.Args {
 			d.Arguments = append(d.Arguments, argumentDoc{Type: []string{functionTypes[a]}})
 		}
 		doc.Functions = append(doc.Functions, d)
 	}
-	links := append(c.selfLinks("/functions"), ogcapi.Link{Rel: "describedby", Type: "text/html", Href: "https://docs.ogc.org/is/21-065r2/21-065r2.html", Title: "Common Query Language (CQL2)", Hreflang: "en"})
-	return &Answer{JSON: doc, Links: links, Page: &page.Page{Name: "functions", Title: c.text("functions.title"), Data: doc}}, nil
+	links := append(c.SelfLinks("/functions"), ogcapi.Link{Rel: "describedby", Type: "text/html", Href: "https://docs.ogc.org/is/21-065r2/21-065r2.html", Title: "Common Query Language (CQL2)", Hreflang: "en"})
+	return &Answer{JSON: doc, Links: links, Page: &page.Page{Name: "functions", Title: c.Text("functions.title"), Data: doc}}, nil
 }

@@ -47,14 +47,14 @@ func (c *Call) forgiving(name string) (p *store.Property, ending string) {
 
 // asksOf are the query parameters of a property that have a value, the exact one first.
 func (c *Call) asksOf(p *store.Property) (names []string) {
-	if first(c.values[p.Name]) != "" {
+	if first(c.Values[p.Name]) != "" {
 		names = append(names, p.Name)
 	}
 	if !c.forgives {
 		return names
 	}
 	for _, ending := range endings(p) {
-		if name := p.Name + ending; first(c.values[name]) != "" && c.field(name) == nil {
+		if name := p.Name + ending; first(c.Values[name]) != "" && c.field(name) == nil {
 			names = append(names, name)
 		}
 	}
@@ -108,17 +108,17 @@ var groupedNumber = regexp.MustCompile(`^\s*[-\x{2212}]?[1-9]\d{0,2}(,\d{3})+(\.
 // ungrouped is the address of a page in English with its numbers as programs write them, so that its links say the same in every language; false where none was typed
 // with a comma between thousands.
 func (c *Call) ungrouped() (href string, ok bool) {
-	if c.lang != "en" {
+	if c.Lang != "en" {
 		return "", false
 	}
-	values := maps.Clone(c.values)
-	for name := range c.values {
+	values := maps.Clone(c.Values)
+	for name := range c.Values {
 		p, _ := c.forgiving(name)
-		if v := first(c.values[name]); p != nil && (p.Type == cql2.TypeInteger || p.Type == cql2.TypeNumber) && groupedNumber.MatchString(v) {
+		if v := first(c.Values[name]); p != nil && (p.Type == cql2.TypeInteger || p.Type == cql2.TypeNumber) && groupedNumber.MatchString(v) {
 			values[name], ok = []string{strings.ReplaceAll(v, ",", "")}, true
 		}
 	}
-	return "/collections/" + c.coll.ID + "/items?" + values.Encode(), ok
+	return "/collections/" + c.Collection.ID + "/items?" + values.Encode(), ok
 }
 
 // definedForgiving describes the parameters of a property that forgive.

@@ -12,7 +12,7 @@ import (
 
 // formPage is the form that a request was made by, with what was typed and what is wrong with it; nil where there is none or it cannot be made.
 func (c *Call) formPage(e *problem.Error, p ogcapi.Problem) *page.Page {
-	if c.rt == nil || c.rt.Form == nil || c.params == nil && !c.form {
+	if c.Route == nil || c.Route.Form == nil || c.Params == nil && !c.form {
 		return nil
 	}
 	v := page.Faulty{}
@@ -23,13 +23,13 @@ func (c *Call) formPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 		}
 		v.Faults = c.fieldFaults(e, p.Faults)
 	case problem.Timeout, problem.TooLarge:
-		v.Trouble.Text = c.text("problem.too-much")
+		v.Trouble.Text = c.Text("problem.too-much")
 	default:
 		return nil
 	}
-	pg, err := c.rt.Form(c, v)
+	pg, err := c.Route.Form(c, v)
 	if err != nil {
-		c.s.log.ErrorContext(c.r.Context(), "form cannot be shown again", "request", c.id, "err", err)
+		c.s.Log.ErrorContext(c.Request.Context(), "form cannot be shown again", "request", c.ID, "err", err)
 	}
 	if err != nil || pg == nil {
 		return nil
@@ -47,14 +47,14 @@ func (c *Call) fieldFaults(e *problem.Error, faults []ogcapi.Fault) (out []page.
 		case !field && said != "":
 			x.Text = said
 		case !field:
-			x.Text, x.Cure = c.text("fault.other"), f.Cure
+			x.Text, x.Cure = c.Text("fault.other"), f.Cure
 		case x.Name == "filter" && said != "":
 			x.Text += " " + said
 		case x.Name == "filter":
 			x.Cure = f.Cure
 		}
 		if strings.Contains(f.Cure, "no such parameter") {
-			x.Text, x.Cure, x.Target = c.text("fault.unknown"), "", ""
+			x.Text, x.Cure, x.Target = c.Text("fault.unknown"), "", ""
 		}
 		out = append(out, x)
 	}
@@ -64,10 +64,10 @@ func (c *Call) fieldFaults(e *problem.Error, faults []ogcapi.Fault) (out []page.
 // said is a sentence of the filter language, or of the server, in the language of the page; "" where it is there in English only.
 func (c *Call) said(s problem.Saying) string {
 	text, ok := s.In(func(form string) (string, bool) {
-		if text := c.text(fmt.Sprintf("cql2.%s", form)); text != "cql2."+form {
+		if text := c.Text(fmt.Sprintf("cql2.%s", form)); text != "cql2."+form {
 			return text, true
 		}
-		text := c.text(fmt.Sprintf("told.%s", form))
+		text := c.Text(fmt.Sprintf("told.%s", form))
 		return text, text != "told."+form
 	})
 	if !ok || text == "" {
@@ -97,10 +97,10 @@ var formFields = map[string][3]string{
 // fieldOf completes a fault by the field that it is of; false where there is none.
 func (c *Call) fieldOf(x *page.FieldFault) bool {
 	if m, ok := formFields[x.Name]; ok {
-		x.Target, x.Title, x.Text = m[0], c.text(m[1]), c.text(fmt.Sprintf("fault.%s", m[2]))
+		x.Target, x.Title, x.Text = m[0], c.Text(m[1]), c.Text(fmt.Sprintf("fault.%s", m[2]))
 		return true
 	}
-	if c.coll == nil {
+	if c.Collection == nil {
 		return false
 	}
 	p, ending := c.field(x.Name), ""
@@ -118,23 +118,23 @@ func (c *Call) fieldOf(x *page.FieldFault) bool {
 	if text == "" {
 		return false
 	}
-	x.Text = c.text(fmt.Sprintf("fault.%s", text))
+	x.Text = c.Text(fmt.Sprintf("fault.%s", text))
 	return true
 }
 
 // itemsForm is the page of features without features.
 func (s *Kit) itemsForm(c *Call, f page.Faulty) (*page.Page, error) {
-	v := itemsView{Faulty: f, Limit: c.pageDefault(), Most: mostOnPage, BBox: c.coll.Geometry != nil}
-	_, v.Datetime = c.coll.During()
+	v := itemsView{Faulty: f, Limit: c.pageDefault(), Most: mostOnPage, BBox: c.Collection.Geometry != nil}
+	_, v.Datetime = c.Collection.During()
 	if err := c.fillForm(&v); err != nil {
 		return nil, err
 	}
-	return &page.Page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: &v}, nil
+	return &page.Page{Name: "items", Title: c.titleOf(c.Collection), Crumbs: c.Crumbs("collection"), Data: &v}, nil
 }
 
 // lookupForm is the page of a point without divisions.
 func (s *Kit) lookupForm(c *Call, f page.Faulty) (*page.Page, error) {
 	v := c.lookupView()
 	v.Faulty = f
-	return &page.Page{Name: "lookup", Title: c.text("lookup.title"), Crumbs: c.crumbs(""), Data: &v}, nil
+	return &page.Page{Name: "lookup", Title: c.Text("lookup.title"), Crumbs: c.Crumbs(""), Data: &v}, nil
 }

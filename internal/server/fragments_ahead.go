@@ -67,7 +67,7 @@ func (x *fragmentsWanted) add(w wantedFragments, n int) {
 // RunFragments encodes features of collections that are asked for, until ctx ends: a few at a time, with rests, and while there is room for them. Of a database there are
 // none to make: its features may be others each time.
 func (s *Kit) RunFragments(ctx context.Context) {
-	if s.store.Catalog().Live {
+	if s.Store.Catalog().Live {
 		return
 	}
 	for {
@@ -85,7 +85,7 @@ func (s *Kit) fragmentsAhead(ctx context.Context, w wantedFragments) {
 	defer s.fragments.Make()()
 	defer func() {
 		if p := recover(); p != nil { // no request is there to fail
-			s.log.ErrorContext(ctx, "panic", "collection", w.coll.ID, "panic", p, "stack", string(debug.Stack()))
+			s.Log.ErrorContext(ctx, "panic", "collection", w.coll.ID, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	enc, err := feature.NewEncoder(w.coll, feature.Options{CRS: w.key.CRS})
@@ -99,7 +99,7 @@ func (s *Kit) fragmentsAhead(ctx context.Context, w wantedFragments) {
 				return
 			}
 		}
-		if s.store.Catalog().Version != w.cat.Version {
+		if s.Store.Catalog().Version != w.cat.Version {
 			return
 		}
 		start, room := time.Now(), s.fragments.Room()
@@ -117,12 +117,12 @@ func (s *Kit) fragmentsAhead(ctx context.Context, w wantedFragments) {
 // encodeAhead encodes a page of features, which have n bytes.
 func (s *Kit) encodeAhead(ctx context.Context, w wantedFragments, enc *feature.Encoder, q store.Query) (next store.Cursor, n int64, err error) {
 	ctx = s.turns.NewTicket("", true).With(ctx)
-	p, err := s.store.Page(ctx, q)
+	p, err := s.Store.Page(ctx, q)
 	if err != nil {
 		return "", 0, err
 	}
 	key, buf := w.key, []byte(nil)
-	err = s.store.Fetch(ctx, w.coll.ID, p.Rows, enc.Want(), func(f *store.Feature) (err error) {
+	err = s.Store.Fetch(ctx, w.coll.ID, p.Rows, enc.Want(), func(f *store.Feature) (err error) {
 		if buf, err = enc.AppendMembers(buf[:0], f); err != nil {
 			return err
 		}

@@ -50,18 +50,18 @@ func (s *Kit) harmonise(c *Call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	p := c.params.(*harmoniseParams)
-	h := &harmonising{tableStream: t, ticket: s.turns.NewTicket(c.owner(), false), left: int64(s.cfg.Processes.JobBytes)}
+	p := c.Params.(*harmoniseParams)
+	h := &harmonising{tableStream: t, ticket: s.turns.NewTicket(c.owner(), false), left: int64(s.Config.Processes.JobBytes)}
 	p.options.Pause, p.options.Spill = h.pause, cmp.Or(s.downloads.temp(), os.TempDir())
 	x, err := c.newSeries(p)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	if err := cmp.Or(c.pay(false), s.flight.Admit(seriesMemory)); err != nil {
+	if err := cmp.Or(c.pay(false), s.Flight.Admit(seriesMemory)); err != nil {
 		return err
 	}
-	c.hold(seriesMemory)
+	c.Hold(seriesMemory)
 	if err := h.enter(); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ type harmonising struct {
 
 // enter waits for a turn.
 func (h *harmonising) enter() error {
-	t, ctx := h.c.s.turns, h.c.r.Context()
+	t, ctx := h.c.s.turns, h.c.Request.Context()
 	if err := t.Enter(ctx, limit.CostWriting, h.ticket); err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (h *harmonising) leave() {
 // long.
 func (h *harmonising) pause() error {
 	const turn = 100 * time.Millisecond
-	if err := h.c.r.Context().Err(); err != nil || time.Since(h.since) < turn {
+	if err := h.c.Request.Context().Err(); err != nil || time.Since(h.since) < turn {
 		return err
 	}
 	h.leave()
@@ -158,7 +158,7 @@ func (h *harmonising) Read(b []byte) (int, error) {
 	h.leave()
 	n, err := h.tableStream.Read(b)
 	if h.left -= int64(n); h.left < 0 {
-		return 0, problem.New(problem.TooLarge, nil, "The table has more than %d bytes. Send it in parts, or run grense harmonise.", h.c.s.cfg.Processes.JobBytes)
+		return 0, problem.New(problem.TooLarge, nil, "The table has more than %d bytes. Send it in parts, or run grense harmonise.", h.c.s.Config.Processes.JobBytes)
 	}
 	if e := h.enter(); e != nil {
 		return 0, e

@@ -31,8 +31,8 @@ func (s *Kit) answersRequests(ctx context.Context) (ok bool, text string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	if err := s.store.Ready(ctx); err != nil {
-		s.log.WarnContext(ctx, "not ready", "err", err)
+	if err := s.Store.Ready(ctx); err != nil {
+		s.Log.WarnContext(ctx, "not ready", "err", err)
 		return false, "the store does not answer"
 	}
 	if s.reloadErr.Load() != nil {

@@ -34,25 +34,25 @@ func newTimes() times { return times{turn: make(chan struct{}, 1)} }
 
 // history returns what the data know of divisions through time; nil when they know nothing.
 func (c *Call) history() (*history.History, error) {
-	if !history.Has(c.cat) {
+	if !history.Has(c.Catalog) {
 		return c.s.past, nil
 	}
 	t := &c.s.times
-	if r := t.read.Load(); r != nil && r.of == c.cat {
+	if r := t.read.Load(); r != nil && r.of == c.Catalog {
 		return r.h, nil
 	}
 	select {
 	case t.turn <- struct{}{}:
 		defer func() { <-t.turn }()
-	case <-c.r.Context().Done():
-		return nil, c.r.Context().Err()
+	case <-c.Request.Context().Done():
+		return nil, c.Request.Context().Err()
 	}
-	if r := t.read.Load(); r != nil && r.of == c.cat { // while this one waited
+	if r := t.read.Load(); r != nil && r.of == c.Catalog { // while this one waited
 		return r.h, nil
 	}
-	r := &readTimes{of: c.cat}
-	err := c.ask(func(ctx context.Context) (err error) {
-		r.h, err = history.Load(ctx, c.s.store)
+	r := &readTimes{of: c.Catalog}
+	err := c.Ask(func(ctx context.Context) (err error) {
+		r.h, err = history.Load(ctx, c.s.Store)
 		return err
 	})
 	if err != nil {
@@ -77,7 +77,7 @@ func schemeID(coll *store.Collection) string {
 }
 
 // hasHistory reports whether anything is known of divisions through time.
-func (c *Call) hasHistory() bool { return history.Has(c.cat) || c.s.past != nil }
+func (c *Call) hasHistory() bool { return history.Has(c.Catalog) || c.s.past != nil }
 
 // tellsTime reports whether the ids of a collection may be codes of a history.
 func (c *Call) tellsTime(coll *store.Collection) bool {
@@ -86,19 +86,19 @@ func (c *Call) tellsTime(coll *store.Collection) bool {
 
 // scheme is that of the codes that the ids of the collection are; nil when they are none.
 func (c *Call) scheme() (*history.Scheme, error) {
-	if !c.tellsTime(c.coll) {
+	if !c.tellsTime(c.Collection) {
 		return nil, nil
 	}
 	h, err := c.history()
 	if err != nil || h == nil {
 		return nil, err
 	}
-	return h.Scheme(schemeID(c.coll)), nil
+	return h.Scheme(schemeID(c.Collection)), nil
 }
 
 // collectionOf is the public collection whose ids are codes of a scheme; nil when there is none.
 func (c *Call) collectionOf(scheme string) *store.Collection {
-	for _, coll := range c.cat.Collections {
+	for _, coll := range c.Catalog.Collections {
 		if coll.Public && c.tellsTime(coll) && schemeID(coll) == scheme {
 			return coll
 		}
@@ -195,7 +195,7 @@ func (c *Call) errNoScheme() error {
 	if h == nil {
 		return errNoHistory()
 	}
-	return problem.NotFoundf("the ids of %s are no codes of a history; where they are, the operator names the scheme with codes: of the collection, one of %s", c.coll.ID, strings.Join(schemeIDs(h), ", "))
+	return problem.NotFoundf("the ids of %s are no codes of a history; where they are, the operator names the scheme with codes: of the collection, one of %s", c.Collection.ID, strings.Join(schemeIDs(h), ", "))
 }
 
 func schemeIDs(h *history.History) (ids []string) {
@@ -207,7 +207,7 @@ func schemeIDs(h *history.History) (ids []string) {
 
 // code tells what a code stood for (on a day, or ever).
 func (s *Kit) code(c *Call) (*Answer, error) {
-	p := c.params.(*historyParams)
+	p := c.Params.(*historyParams)
 	h, err := c.history()
 	if err != nil {
 		return nil, err
@@ -215,18 +215,18 @@ func (s *Kit) code(c *Call) (*Answer, error) {
 	if h == nil {
 		return nil, errNoHistory()
 	}
-	name, code := c.pathParam("schemeId"), c.pathParam("code")
+	name, code := c.PathParam("schemeId"), c.PathParam("code")
 	scheme := h.Scheme(name)
 	if scheme == nil {
-		return nil, problem.NotFoundf("there is no scheme %q; there are %s", clip(name), strings.Join(schemeIDs(h), ", "))
+		return nil, problem.NotFoundf("there is no scheme %q; there are %s", Clip(name), strings.Join(schemeIDs(h), ", "))
 	}
 	code = scheme.Whole(code)
 	all := scheme.Meanings(code)
 	if len(all) == 0 {
-		return nil, problem.NotFoundf("%s has no code %q and never had", scheme.ID, clip(code))
+		return nil, problem.NotFoundf("%s has no code %q and never had", scheme.ID, Clip(code))
 	}
-	path := "/codes/" + pathEscape(scheme.ID) + "/" + pathEscape(code)
-	doc := codeHistoryDoc{Scheme: scheme.ID, Code: code, Datetime: p.at.String(), Links: c.selfLinks(path)}
+	path := "/codes/" + PathEscape(scheme.ID) + "/" + PathEscape(code)
+	doc := codeHistoryDoc{Scheme: scheme.ID, Code: code, Datetime: p.at.String(), Links: c.SelfLinks(path)}
 	for _, v := range all {
 		if p.at != 0 && !v.Holds(p.at) {
 			continue
@@ -239,10 +239,10 @@ func (s *Kit) code(c *Call) (*Answer, error) {
 	doc.Ambiguous = p.at == 0 && !scheme.Related(code)
 	last := all[len(all)-1]
 	if coll := c.collectionOf(scheme.ID); coll != nil && last.To == 0 {
-		doc.Links = append(doc.Links, ogcapi.Link{Rel: "item", Type: asGeoJSON.Media, Title: last.Name, Href: c.base() + "/collections/" + coll.ID + "/items/" + pathEscape(code)})
+		doc.Links = append(doc.Links, ogcapi.Link{Rel: "item", Type: asGeoJSON.Media, Title: last.Name, Href: c.Base() + "/collections/" + coll.ID + "/items/" + PathEscape(code)})
 	}
-	title := page.Capital(c.text("code.title", scheme.ID, code))
-	return &Answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page.Page{Name: "code", Title: title, Crumbs: c.crumbs(""), Data: c.codeView(doc)}}, nil
+	title := page.Capital(c.Text("code.title", scheme.ID, code))
+	return &Answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page.Page{Name: "code", Title: title, Crumbs: c.Crumbs(""), Data: c.codeView(doc)}}, nil
 }
 
 // notInUse is the error of a code that its scheme has, but not on a day: 410, with the successors of what it stood for
@@ -296,7 +296,7 @@ func (c *Call) versionHref(scheme string, v *history.Version) string {
 	if href := c.featureOf(scheme, v.Code); v.To == 0 && href != "" {
 		return href
 	}
-	return c.base() + "/codes/" + pathEscape(scheme) + "/" + pathEscape(v.Code)
+	return c.Base() + "/codes/" + PathEscape(scheme) + "/" + PathEscape(v.Code)
 }
 
 // parentName is the name that the parent of a version has, at the beginning of the version or else when it begins itself; "" when it is not known.
@@ -319,7 +319,7 @@ func (c *Call) featureOf(scheme, code string) string {
 	if coll == nil {
 		return ""
 	}
-	return c.base() + "/collections/" + coll.ID + "/items/" + pathEscape(code)
+	return c.Base() + "/collections/" + coll.ID + "/items/" + PathEscape(code)
 }
 
 // codeRef is one end of an edge.
@@ -351,7 +351,7 @@ func (s *Kit) lineage(c *Call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	id, p := c.pathParam("featureId"), c.params.(*historyParams)
+	id, p := c.PathParam("featureId"), c.Params.(*historyParams)
 	if scheme == nil {
 		return c.errNoScheme()
 	}
@@ -359,8 +359,8 @@ func (s *Kit) lineage(c *Call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	path := "/collections/" + c.coll.ID + "/items/" + pathEscape(id) + "/lineage"
-	doc := lineageDoc{Division: c.divisionDoc(scheme, v), Datetime: at.String(), Links: c.selfLinks(path)}
+	path := "/collections/" + c.Collection.ID + "/items/" + PathEscape(id) + "/lineage"
+	doc := lineageDoc{Division: c.divisionDoc(scheme, v), Datetime: at.String(), Links: c.SelfLinks(path)}
 	begin, end := beginning, max(c.today(), at)
 	for _, e := range scheme.Events { // decided, but still to come
 		end = max(end, e.Date)
@@ -387,19 +387,19 @@ func (s *Kit) lineage(c *Call, w http.ResponseWriter) error {
 			doc.Until.Codes = append(doc.Until.Codes, codeRef{Code: m.Code, Name: m.Name, Share: shareOfWhole(m.Share), Href: c.versionHref(scheme.ID, m.Version)})
 		}
 	}
-	doc.Links = append(doc.Links, ogcapi.Link{Rel: "collection", Type: asJSON.Media, Title: c.titleOf(c.coll), Href: c.base() + "/collections/" + c.coll.ID})
+	doc.Links = append(doc.Links, ogcapi.Link{Rel: "collection", Type: AsJSON.Media, Title: c.titleOf(c.Collection), Href: c.Base() + "/collections/" + c.Collection.ID})
 	if doc.Division.Href != "" {
 		doc.Links = append(doc.Links, ogcapi.Link{Rel: "original", Type: asGeoJSON.Media, Title: v.Name, Href: doc.Division.Href})
 	}
-	title := c.text("lineage.title", v.Code, v.Name)
-	return c.dataAnswer(w, &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "lineage", Title: title, Crumbs: c.crumbs("items"), Data: c.lineageView(&doc)}})
+	title := c.Text("lineage.title", v.Code, v.Name)
+	return c.dataAnswer(w, &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "lineage", Title: title, Crumbs: c.Crumbs("items"), Data: c.lineageView(&doc)}})
 }
 
 // meant is what a code stands for on a day, or, where none is given, today, else when it last stood for something; and a day of that time.
 func (c *Call) meant(s *history.Scheme, code string, at history.Date) (*history.Version, history.Date, error) {
 	all := s.Meanings(s.Whole(code))
 	if len(all) == 0 {
-		return nil, 0, problem.NotFoundf("%s has no code %q and never had", s.ID, clip(code))
+		return nil, 0, problem.NotFoundf("%s has no code %q and never had", s.ID, Clip(code))
 	}
 	code = all[0].Code
 	asked := at != 0
@@ -427,8 +427,8 @@ func (c *Call) eventDocs(edges []*history.Edge) []eventDoc {
 				continue
 			}
 			d := eventDoc{ID: e.Event.ID, Date: e.Event.Date.String(), Kind: e.Event.Kind, Kinds: e.Event.EdgeKinds(), Source: e.Event.Source}
-			if history.Has(c.cat) {
-				d.Href = c.base() + "/collections/" + history.EventsID + "/items/" + pathEscape(e.Event.ID)
+			if history.Has(c.Catalog) {
+				d.Href = c.Base() + "/collections/" + history.EventsID + "/items/" + PathEscape(e.Event.ID)
 			}
 			out = append(out, d)
 		}
@@ -447,11 +447,11 @@ func (c *Call) dataAnswer(w http.ResponseWriter, a *Answer) error {
 		return err
 	}
 	h := w.Header()
-	h.Set("Content-Type", c.rep.contentType())
-	h.Set("Content-Language", page.LanguageTag(c.lang))
-	c.dataHeaders(w)
+	h.Set("Content-Type", c.Format.ContentType())
+	h.Set("Content-Language", page.LanguageTag(c.Lang))
+	c.DataHeaders(w)
 	h.Set("Link", linkHeader(a.Links))
-	c.writeBody(w, http.StatusOK, newBody(plain))
+	c.WriteBody(w, http.StatusOK, NewBody(plain))
 	return nil
 }
 
@@ -504,7 +504,7 @@ func (c *Call) missing(id string) error {
 		return err
 	}
 	e.links = append(e.links, ogcapi.Link{
-		Rel: "version-history", Type: asJSON.Media, Title: "What became of it", Href: c.itemAddress(id) + "/lineage",
+		Rel: "version-history", Type: AsJSON.Media, Title: "What became of it", Href: c.itemAddress(id) + "/lineage",
 	})
 	return e
 }
@@ -568,10 +568,10 @@ func (c *Call) codeView(doc codeHistoryDoc) codeView {
 	return v
 }
 
-func (c *Call) kindText(k history.Kind) string { return c.text(fmt.Sprintf("kind.%s", k)) }
+func (c *Call) kindText(k history.Kind) string { return c.Text(fmt.Sprintf("kind.%s", k)) }
 
 // asPage is the page of an address of this mount.
-func (c *Call) asPage(href string) string { return c.htmlHref(strings.TrimPrefix(href, c.base())) }
+func (c *Call) asPage(href string) string { return c.HtmlHref(strings.TrimPrefix(href, c.Base())) }
 
 // refCrumbs are links to pages of codes.
 func (c *Call) refCrumbs(refs []codeRef) []page.Crumb {

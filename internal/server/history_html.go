@@ -38,8 +38,8 @@ func (c *Call) itemHistory(id string) (*itemHistory, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &itemHistory{Since: v.From.String(), All: c.htmlHref("/collections/" + c.coll.ID + "/items/" + pathEscape(id) + "/lineage")}
-	_, collected := c.cat.Collection(history.EventsID)
+	h := &itemHistory{Since: v.From.String(), All: c.HtmlHref("/collections/" + c.Collection.ID + "/items/" + PathEscape(id) + "/lineage")}
+	_, collected := c.Catalog.Collection(history.EventsID)
 	edges := s.Lineage(v, at, beginning)
 	slices.Reverse(edges)
 	last := ""
@@ -50,8 +50,8 @@ func (c *Call) itemHistory(id string) (*itemHistory, error) {
 		if last != e.Event.ID && h.More == 0 {
 			x := historyEvent{Date: e.Event.Date.String(), Kind: c.kindText(e.Event.Kind)}
 			if collected {
-				x.Page = c.htmlHref("/collections/" + history.EventsID + "/items/" + pathEscape(e.Event.ID))
-				x.Day = c.htmlHref("/collections/"+history.EventsID+"/items") + "&datetime=" + x.Date
+				x.Page = c.HtmlHref("/collections/" + history.EventsID + "/items/" + PathEscape(e.Event.ID))
+				x.Day = c.HtmlHref("/collections/"+history.EventsID+"/items") + "&datetime=" + x.Date
 			}
 			h.Events = append(h.Events, x)
 		}

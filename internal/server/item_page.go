@@ -40,7 +40,7 @@ func (c *Call) readItem(at neighbours) (v *itemView, linked []byte, err error) {
 		return nil, nil, err
 	}
 	v.Prev.ID, v.Next.ID = at.prev, at.next
-	if isVersioned(c.coll) {
+	if isVersioned(c.Collection) {
 		v.Versions = c.asPage(c.timeMapHref(at.of))
 	}
 	if err := c.nameItem(v); err != nil {
@@ -65,13 +65,13 @@ func (c *Call) readItem(at neighbours) (v *itemView, linked []byte, err error) {
 
 // itemDoc is the page of a feature, whose id on the map of tiles is drawn.
 func (c *Call) itemDoc(v *itemView, linked []byte, drawn string) *page.Page {
-	path := "/collections/" + c.coll.ID + "/items/" + pathEscape(v.ID)
+	path := "/collections/" + c.Collection.ID + "/items/" + PathEscape(v.ID)
 	if href := c.versionsElsewhere(v.ID); href != "" {
 		v.Elsewhere = c.asPage(href)
 	}
 	query := strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&")
-	pg := &page.Page{Name: "item", Title: v.Title, Crumbs: c.crumbs("items"), LD: page.InScript(linked), Data: v, TitleLang: v.TitleLang,
-		Script: true, Copies: append(c.copies(path+"?"+query), page.Copied{Title: c.text("items.id"), Text: v.ID})}
+	pg := &page.Page{Name: "item", Title: v.Title, Crumbs: c.Crumbs("items"), LD: page.InScript(linked), Data: v, TitleLang: v.TitleLang,
+		Script: true, Copies: append(c.copies(path+"?"+query), page.Copied{Title: c.Text("items.id"), Text: v.ID})}
 	if v.Map != "" {
 		if m := c.itemTiles(drawn, *v.box); m != nil {
 			pg.Tiles = m

@@ -34,7 +34,7 @@ func (s *Kit) items(c *Call, w http.ResponseWriter) error {
 	if c.items().hits {
 		q.Limit, q.Count = 0, store.CountExact
 	}
-	if c.rep.F == "html" {
+	if c.Format.F == "html" {
 		q.Limit = min(q.Limit, mostOnPage)
 		for _, sought := range []func() (string, bool){c.soughtPoint, c.ungrouped} {
 			if to, ok := sought(); ok {
@@ -43,8 +43,8 @@ func (s *Kit) items(c *Call, w http.ResponseWriter) error {
 			}
 		}
 	}
-	if q.Limit >= largeAnswer {
-		if err := c.large(); err != nil {
+	if q.Limit >= LargeAnswer {
+		if err := c.Large(); err != nil {
 			return err
 		}
 	}
@@ -67,10 +67,10 @@ func (s *Kit) items(c *Call, w http.ResponseWriter) error {
 	switch {
 	case file != nil:
 		c.fileHeaders(h, file)
-	case c.rep.F == "json":
+	case c.Format.F == "json":
 		setHeader(w, "Content-Crs", c.output().contentCRS())
 	}
-	if c.rep.F != "html" {
+	if c.Format.F != "html" {
 		if same, err := c.unchanged(w, c.pageTag(p)); same || err != nil {
 			return err
 		}
@@ -78,9 +78,9 @@ func (s *Kit) items(c *Call, w http.ResponseWriter) error {
 	switch {
 	case file != nil:
 		return c.itemsFile(w, p, file)
-	case c.rep.F == "html":
+	case c.Format.F == "html":
 		return c.itemsPage(w, p)
-	case c.rep.F == "jsonld":
+	case c.Format.F == "jsonld":
 		return c.itemsLD(w, p)
 	}
 	return c.itemsJSON(w, p, links)
@@ -89,7 +89,7 @@ func (s *Kit) items(c *Call, w http.ResponseWriter) error {
 // foundPage asks for the page of the call.
 func (c *Call) foundPage() (p *store.Page, err error) {
 	q := c.items().query
-	err = c.ask(func(ctx context.Context) (err error) {
+	err = c.Ask(func(ctx context.Context) (err error) {
 		p, err = c.page(ctx, q)
 		return err
 	})
@@ -101,7 +101,7 @@ func (c *Call) foundPage() (p *store.Page, err error) {
 
 // seeOther leads to an address of this mount: without the host, which may be another name of this server.
 func (c *Call) seeOther(w http.ResponseWriter, to string) {
-	w.Header().Set("Location", page.LocalPath(c.base())+strings.TrimPrefix(to, c.base()))
+	w.Header().Set("Location", page.LocalPath(c.Base())+strings.TrimPrefix(to, c.Base()))
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusSeeOther)
 }
@@ -119,11 +119,11 @@ var (
 	inCRS84  = "<" + crs84URI + ">"
 )
 
-// dataHeaders are those of every answer with data.
-func (c *Call) dataHeaders(w http.ResponseWriter) {
+// DataHeaders are those of every answer with data.
+func (c *Call) DataHeaders(w http.ResponseWriter) {
 	c.s.tellRates(w, c.owner())
 	h := w.Header()
-	if c.s.cfg.Auth == "open" {
+	if c.s.Config.Auth == "open" {
 		openData.set(h)
 		return
 	}
@@ -140,11 +140,11 @@ var (
 func (c *Call) pageTag(p *store.Page) string {
 	b := takeBuffer()
 	put := func(s string) { b = append(append(b, s...), 0) }
-	put(c.base())
-	put(c.r.URL.Path)
+	put(c.Base())
+	put(c.Request.URL.Path)
 	put(c.canonical())
-	put(c.rep.F)
-	put(c.lang)
+	put(c.Format.F)
+	put(c.Lang)
 	put(string(p.Next))
 	put(string(p.Prev))
 	put(strconv.Itoa(p.Matched))
@@ -170,13 +170,13 @@ func digest(b []byte) string {
 func (c *Call) unchanged(w http.ResponseWriter, tag string) (same bool, err error) {
 	etag := `W/"` + tag + `"`
 	setHeader(w, "Etag", etag)
-	if c.r.Method == http.MethodPost { // 304 is for GET and HEAD (RFC 9110, 13.1.2)
+	if c.Request.Method == http.MethodPost { // 304 is for GET and HEAD (RFC 9110, 13.1.2)
 		return false, nil
 	}
 	if err := c.ifMatch(etag); err != nil {
 		return false, err
 	}
-	if same = matches(c.r.Header["If-None-Match"], etag); same {
+	if same = matches(c.Request.Header["If-None-Match"], etag); same {
 		w.WriteHeader(http.StatusNotModified)
 	}
 	return same, nil
@@ -240,7 +240,7 @@ func appendCRS(dst []byte, id crs.ID) []byte {
 // encoder writes features as the request wants them.
 func (c *Call) encoder(skipGeometry bool) (*feature.Encoder, error) {
 	return feature.NewEncoder(c.written(), feature.Options{CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: skipGeometry, Precision: c.output().precision,
-		Vocabulary: c.base() + "/collections/" + c.coll.ID + "/schema#"})
+		Vocabulary: c.Base() + "/collections/" + c.Collection.ID + "/schema#"})
 }
 
 // parts names what of a feature is wanted; 0 when everything is.
@@ -280,7 +280,7 @@ const (
 
 // nextBatch is how many features are read next, when left of all are still to be read.
 func nextBatch(left, all int) int {
-	if left == all && all >= largeAnswer {
+	if left == all && all >= LargeAnswer {
 		return firstBatch
 	}
 	return min(left, batch)
@@ -324,13 +324,13 @@ func (c *Call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, er
 	if len(m.rows) == 0 {
 		return m.frags, nil
 	}
-	c.s.wanted.add(wantedFragments{c.cat, c.coll, m.key}, len(m.rows))
+	c.s.wanted.add(wantedFragments{c.Catalog, c.Collection, m.key}, len(m.rows))
 	return m.read()
 }
 
 // fragmentKey is what the fragments of the call's features have in common.
 func (c *Call) fragmentKey() feature.Key {
-	return feature.Key{Collection: c.coll.ID, CRS: c.output().crs, Properties: c.parts(), Kind: c.membersKind()}
+	return feature.Key{Collection: c.Collection.ID, CRS: c.output().crs, Properties: c.parts(), Kind: c.membersKind()}
 }
 
 // missing are rows whose fragments are not kept, and where they belong.
@@ -353,7 +353,7 @@ func (m *missing) read() (frags []*feature.Fragment, err error) {
 	}
 	buf := takeBuffer()
 	defer func() { giveBuffer(buf) }()
-	err = c.ask(func(ctx context.Context) error {
+	err = c.Ask(func(ctx context.Context) error {
 		err := c.fetch(ctx, m.rows, m.enc.Want(), func(f *store.Feature) (err error) {
 			buf, err = m.put(f, buf[:0])
 			return err
@@ -389,7 +389,7 @@ func (s *Kit) item(c *Call, w http.ResponseWriter) error {
 	if err := c.checkPrecision(); err != nil {
 		return err
 	}
-	id := c.pathParam("featureId")
+	id := c.PathParam("featureId")
 	at, v, err := c.soughtItem(id)
 	if err != nil {
 		return err
@@ -409,16 +409,16 @@ func (s *Kit) item(c *Call, w http.ResponseWriter) error {
 		told = len(v.all)
 	}
 	c.tellLosses(w.Header(), nil)
-	if c.rep.F == "json" {
+	if c.Format.F == "json" {
 		setHeader(w, "Content-Crs", c.output().contentCRS())
 	}
-	if c.rep.F != "html" {
+	if c.Format.F != "html" {
 		tag := c.pageTag(&store.Page{Rows: []store.Row{at.row}, Next: store.Cursor(at.next), Prev: store.Cursor(at.prev), Matched: told})
 		if same, err := c.unchanged(w, tag); same || err != nil {
 			return err
 		}
 	}
-	switch c.rep.F {
+	switch c.Format.F {
 	case "html":
 		return c.itemPage(w, at)
 	case "jsonld":
@@ -429,7 +429,7 @@ func (s *Kit) item(c *Call, w http.ResponseWriter) error {
 
 // soughtItem finds the feature that an address names, with those beside it; of a collection of versions its version.
 func (c *Call) soughtItem(id string) (at neighbours, v *versionAsked, err error) {
-	if isVersioned(c.coll) {
+	if isVersioned(c.Collection) {
 		if v, err = c.soughtVersion(id); err != nil {
 			return at, nil, err
 		}
@@ -439,14 +439,14 @@ func (c *Call) soughtItem(id string) (at neighbours, v *versionAsked, err error)
 			at.prev, at.next = v.prev, v.next
 			return at, v, nil
 		}
-		err = c.ask(func(ctx context.Context) (err error) {
+		err = c.Ask(func(ctx context.Context) (err error) {
 			at.prev, at.next, err = c.beside(ctx, v)
 			return err
 		})
 		return at, v, err
 	}
-	err = c.ask(func(ctx context.Context) (err error) {
-		at.row, at.prev, at.next, err = c.s.store.Neighbours(ctx, c.coll.ID, id)
+	err = c.Ask(func(ctx context.Context) (err error) {
+		at.row, at.prev, at.next, err = c.s.Store.Neighbours(ctx, c.Collection.ID, id)
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
@@ -487,7 +487,7 @@ func (c *Call) itemLD(w http.ResponseWriter, row store.Row) error {
 	if err != nil {
 		return err
 	}
-	return c.writeOnce(w, doc)
+	return c.WriteOnce(w, doc)
 }
 
 // itemLinked is a feature as JSON-LD.
@@ -522,7 +522,7 @@ func (c *Call) linkedOnPage(f *store.Feature) (doc []byte, err error) {
 
 // itemAddress is the address of a feature of the collection, which is its id in linked data.
 func (c *Call) itemAddress(id string) string {
-	return c.base() + "/collections/" + c.coll.ID + "/items/" + pathEscape(id)
+	return c.Base() + "/collections/" + c.Collection.ID + "/items/" + PathEscape(id)
 }
 
 // pageReading says what features are fetched with when one question shall serve a whole page: its texts, its map and its linked data.
@@ -537,8 +537,8 @@ type pageReading struct {
 // shown is not nil it is those and what outlines need; asked names nothing then.
 func (c *Call) reading(shown []*store.Property) (r *pageReading, err error) {
 	r = &pageReading{want: store.Want{Properties: []string{}}}
-	if c.coll.Geometry != nil && !c.output().skipGeometry {
-		if r.outlines, err = c.outliner(c.coll, c.scaleOfAll(c.coll, mapCRS(c.coll))); err != nil {
+	if c.Collection.Geometry != nil && !c.output().skipGeometry {
+		if r.outlines, err = c.outliner(c.Collection, c.scaleOfAll(c.Collection, mapCRS(c.Collection))); err != nil {
 			return nil, err
 		}
 	}
@@ -552,8 +552,8 @@ func (c *Call) reading(shown []*store.Property) (r *pageReading, err error) {
 		}
 	}
 	place := map[string]int{}
-	for i := range c.coll.Properties {
-		if p := &c.coll.Properties[i]; !p.Hidden && (shown == nil || some[p.Name]) {
+	for i := range c.Collection.Properties {
+		if p := &c.Collection.Properties[i]; !p.Hidden && (shown == nil || some[p.Name]) {
 			place[p.Name] = len(r.want.Properties)
 			r.want.Properties = append(r.want.Properties, p.Name)
 		}
@@ -602,7 +602,7 @@ func (r *pageReading) outline(f *store.Feature) (err error) {
 
 // one fetches one feature in the revision that row names.
 func (c *Call) one(row store.Row, want store.Want, fn func(*store.Feature) error) error {
-	return c.ask(func(ctx context.Context) error {
+	return c.Ask(func(ctx context.Context) error {
 		return c.fetch(ctx, []store.Row{row}, want, fn)
 	})
 }
@@ -616,22 +616,22 @@ func orSelf(id, self string) string {
 
 // itemLinks are the links of a feature, in the order that clients know.
 func (c *Call) itemLinks(id, prev, next string) []ogcapi.Link {
-	items := "/collections/" + c.coll.ID + "/items/"
-	links := append(make([]ogcapi.Link, 0, 2+len(c.rt.Formats)+moreLinks),
-		ogcapi.Link{Rel: "root", Type: "application/json", Title: "The landing page of this server as JSON", Href: c.base() + "?f=json"},
-		ogcapi.Link{Rel: "root", Type: "text/html", Title: "The landing page of this server as HTML", Href: c.base() + "?f=html", Hreflang: hreflang})
-	links = c.appendSelfLinks(links, items+pathEscape(id), c.others())
+	items := "/collections/" + c.Collection.ID + "/items/"
+	links := append(make([]ogcapi.Link, 0, 2+len(c.Route.Formats)+moreLinks),
+		ogcapi.Link{Rel: "root", Type: "application/json", Title: "The landing page of this server as JSON", Href: c.Base() + "?f=json"},
+		ogcapi.Link{Rel: "root", Type: "text/html", Title: "The landing page of this server as HTML", Href: c.Base() + "?f=html", Hreflang: Hreflang})
+	links = c.appendSelfLinks(links, items+PathEscape(id), c.others())
 	for i := range links {
 		if links[i].Type == asGeoJSON.Media {
 			links[i].Title = formTitles["json"]
 		}
 	}
-	links = append(links, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.titleOf(c.coll), Href: c.base() + "/collections/" + c.coll.ID})
+	links = append(links, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.titleOf(c.Collection), Href: c.Base() + "/collections/" + c.Collection.ID})
 	if prev != "" {
-		links = append(links, ogcapi.Link{Rel: "prev", Type: "application/json", Href: c.base() + items + pathEscape(prev) + c.datedQuery()})
+		links = append(links, ogcapi.Link{Rel: "prev", Type: "application/json", Href: c.Base() + items + PathEscape(prev) + c.datedQuery()})
 	}
 	if next != "" {
-		links = append(links, ogcapi.Link{Rel: "next", Type: "application/json", Href: c.base() + items + pathEscape(next) + c.datedQuery()})
+		links = append(links, ogcapi.Link{Rel: "next", Type: "application/json", Href: c.Base() + items + PathEscape(next) + c.datedQuery()})
 	}
 	return links
 }
@@ -640,7 +640,7 @@ func (c *Call) itemLinks(id, prev, next string) []ogcapi.Link {
 func (c *Call) eachBatch(out *sink, rows []store.Row, want store.Want, fn func(dst []byte, f *store.Feature) ([]byte, error)) error {
 	for all := len(rows); len(rows) > 0; {
 		n, most, start := 0, nextBatch(len(rows), all), len(out.buf)
-		err := c.ask(func(ctx context.Context) error {
+		err := c.Ask(func(ctx context.Context) error {
 			err := c.fetch(ctx, rows[:most], want, func(f *store.Feature) (err error) {
 				if out.buf, err = fn(out.buf, f); err != nil {
 					return err

@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"html/template"
 	"math"
 	"regexp"
 	"slices"
@@ -22,9 +21,9 @@ import (
 // filterField is what the form that filters has for a property.
 type filterField struct {
 	Name, Title, Type string
-	Unit              string  // of the values; "" when they have none
-	Value             string  // that was asked for exactly
-	Options           choices // the values there are; nil when any may be
+	Unit              string       // of the values; "" when they have none
+	Value             string       // that was asked for exactly
+	Options           page.Choices // the values there are; nil when any may be
 	Inputs            []fieldInput
 }
 
@@ -32,34 +31,6 @@ type filterField struct {
 type fieldInput struct {
 	Name, Label, Type, Mode, Value string // Label is "" where that of the property will do
 	Fault                          *page.FieldFault
-}
-
-// choice is an option of a select in a form.
-type choice struct {
-	Value, Title string
-	Lang         string // of the title; "" when it is that of the page, or not known
-	Selected     bool
-	Bare         bool // the title is the value
-}
-
-// choices are the options of a select.
-type choices []choice
-
-// HTML is the option elements, in order. There may be hundreds, for which templates are slow.
-func (xs choices) HTML() template.HTML {
-	var b strings.Builder
-	for _, x := range xs {
-		selected := ""
-		if x.Selected {
-			selected = " selected"
-		}
-		value := ""
-		if !x.Bare {
-			value = ` value="` + template.HTMLEscapeString(x.Value) + `"`
-		}
-		b.WriteString("<option" + value + page.LangAttribute(x.Lang) + selected + ">" + template.HTMLEscapeString(x.Title) + "</option>\n")
-	}
-	return template.HTML(b.String())
 }
 
 // hiddenValue is a parameter that the form sends on without showing it.
@@ -70,13 +41,13 @@ var shownParams = []string{"limit", "offset", "cursor", "bbox", "datetime", "dat
 
 // fillForm sets what the form over the features shows: the fields with what was asked, and what is sent on unseen.
 func (c *Call) fillForm(v *itemsView) error {
-	v.Action = "/collections/" + c.coll.ID + "/items"
-	v.BoxValue, v.TimeValue, v.FilterValue, v.SearchValue = first(c.values["bbox"]), first(c.values["datetime"]), first(c.values["filter"]), first(c.values["q"])
-	v.LimitValue = cmp.Or(first(c.values["limit"]), strconv.Itoa(v.Limit))
-	for p := range c.coll.Queryables() {
-		_, shown := c.coll.Find(p.Name)
+	v.Action = "/collections/" + c.Collection.ID + "/items"
+	v.BoxValue, v.TimeValue, v.FilterValue, v.SearchValue = first(c.Values["bbox"]), first(c.Values["datetime"]), first(c.Values["filter"]), first(c.Values["q"])
+	v.LimitValue = cmp.Or(first(c.Values["limit"]), strconv.Itoa(v.Limit))
+	for p := range c.Collection.Queryables() {
+		_, shown := c.Collection.Find(p.Name)
 		if c.field(p.Name) != nil && (shown && len(v.Filters) < mostColumns || len(c.asksOf(p)) > 0) {
-			f := filterField{Name: p.Name, Title: c.columnOf(p).Title, Type: inputType(p), Value: first(c.values[p.Name]), Unit: p.Unit}
+			f := filterField{Name: p.Name, Title: c.columnOf(p).Title, Type: inputType(p), Value: first(c.Values[p.Name]), Unit: p.Unit}
 			var err error
 			if f.Options, err = c.options(p, f.Value); err != nil {
 				return err
@@ -85,11 +56,11 @@ func (c *Call) fillForm(v *itemsView) error {
 			v.Filters = append(v.Filters, f)
 		}
 	}
-	v.Search = len(c.coll.SearchNames()) > 0
+	v.Search = len(c.Collection.SearchNames()) > 0
 	v.Sorts = c.sortChoices()
-	for _, p := range c.rt.Params {
+	for _, p := range c.Route.Params {
 		if !slices.Contains(shownParams, p.Name) {
-			for _, x := range c.values[p.Name] {
+			for _, x := range c.Values[p.Name] {
 				v.Hidden = append(v.Hidden, hiddenValue{p.Name, x})
 			}
 		}
@@ -98,7 +69,7 @@ func (c *Call) fillForm(v *itemsView) error {
 	if len(v.Filters) > 0 {
 		v.Fallback = filterName(v.Filters[0].Name) + " IS NOT NULL"
 		for _, f := range v.Filters {
-			if p, _ := c.coll.Queryable(f.Name); p.Type == cql2.TypeNumber || p.Type == cql2.TypeInteger {
+			if p, _ := c.Collection.Queryable(f.Name); p.Type == cql2.TypeNumber || p.Type == cql2.TypeInteger {
 				v.Fallback = filterName(f.Name) + " > 0"
 				break
 			}
@@ -109,12 +80,12 @@ func (c *Call) fillForm(v *itemsView) error {
 
 // soughtWords says what words asked for features, beginning with a blank; "" for none.
 func (c *Call) soughtWords() string {
-	if words := first(c.values["q"]); words != "" {
-		return " " + c.text("items.for", words)
+	if words := first(c.Values["q"]); words != "" {
+		return " " + c.Text("items.for", words)
 	}
-	if title, _ := c.coll.Find(c.coll.TitleProperty); title != nil {
+	if title, _ := c.Collection.Find(c.Collection.TitleProperty); title != nil {
 		if names := c.asksOf(title); len(names) > 0 {
-			return " " + c.text("items.for", first(c.values[names[0]]))
+			return " " + c.Text("items.for", first(c.Values[names[0]]))
 		}
 	}
 	return ""
@@ -122,16 +93,16 @@ func (c *Call) soughtWords() string {
 
 // found says how many features there are, of what.
 func (c *Call) found(matched int, chosen bool) string {
-	n := page.InDigits(strconv.Itoa(matched), c.lang)
+	n := page.InDigits(strconv.Itoa(matched), c.Lang)
 	switch {
 	case !chosen && matched == 1:
-		return c.text("collections.count-one")
+		return c.Text("collections.count-one")
 	case !chosen:
-		return c.text("collections.count", n)
+		return c.Text("collections.count", n)
 	case matched == 1:
-		return c.text("items.hit") + c.soughtWords()
+		return c.Text("items.hit") + c.soughtWords()
 	}
-	return c.text("items.hits", n) + c.soughtWords()
+	return c.Text("items.hits", n) + c.soughtWords()
 }
 
 // example is a filter that a feature fulfils, by a number it has, else by the beginning of a text; "" for none.
@@ -180,7 +151,7 @@ func (v *itemsView) addInputs(c *Call, p *store.Property, f *filterField) {
 		names = []string{""}
 	}
 	for _, ending := range names {
-		in := fieldInput{Name: p.Name + ending, Label: c.endingText(ending), Type: f.Type, Value: first(c.values[p.Name+ending])}
+		in := fieldInput{Name: p.Name + ending, Label: c.endingText(ending), Type: f.Type, Value: first(c.Values[p.Name+ending])}
 		if in.Value == "" {
 			in.Value = f.Value
 		} else if ending != "" && f.Value != "" { // both
@@ -192,7 +163,7 @@ func (v *itemsView) addInputs(c *Call, p *store.Property, f *filterField) {
 		switch {
 		case in.Type == "number": // which browsers empty of what they do not know
 			in.Type, in.Mode = "text", "decimal"
-		case in.Type == "date" && in.Value != "" && !isDay(in.Value):
+		case in.Type == "date" && in.Value != "" && !page.IsDay(in.Value):
 			in.Type = "text"
 		}
 		f.Inputs = append(f.Inputs, in)
@@ -206,18 +177,13 @@ func (v *itemsView) keep(name, value string) {
 	}
 }
 
-func isDay(s string) bool {
-	_, err := time.Parse(time.DateOnly, s)
-	return err == nil
-}
-
 // endingText is what the input of a parameter is called beside its property; "" for nothing.
 func (c *Call) endingText(ending string) string {
 	switch ending {
 	case endingFrom:
-		return c.text("items.from")
+		return c.Text("items.from")
 	case endingTo:
-		return c.text("items.to")
+		return c.Text("items.to")
 	}
 	return ""
 }
@@ -232,15 +198,15 @@ func (c *Call) chips(v *itemsView) (out []chip) {
 			return
 		}
 		rest := append([]string{"f=html"}, c.replay(name, "f", "offset", "cursor")...)
-		out = append(out, chip{title, value, page.LocalPath(c.base()) + v.Action + "?" + strings.Join(rest, "&")})
+		out = append(out, chip{title, value, page.LocalPath(c.Base()) + v.Action + "?" + strings.Join(rest, "&")})
 	}
-	add("q", c.text("items.search"), v.SearchValue)
+	add("q", c.Text("items.search"), v.SearchValue)
 	for _, f := range v.Filters {
 		value := f.Value
-		p, _ := c.coll.Queryable(f.Name)
+		p, _ := c.Collection.Queryable(f.Name)
 		for _, name := range c.asksOf(p) {
 			if ending := name[len(p.Name):]; ending != "" {
-				add(name, strings.TrimSuffix(f.Title+" "+c.endingText(ending), " "), c.chipText(p, first(c.values[name])))
+				add(name, strings.TrimSuffix(f.Title+" "+c.endingText(ending), " "), c.chipText(p, first(c.Values[name])))
 			}
 		}
 		for _, o := range f.Options {
@@ -249,13 +215,13 @@ func (c *Call) chips(v *itemsView) (out []chip) {
 			}
 		}
 		if f.Type == "boolean" && value != "" {
-			value = c.text(map[string]string{"true": "items.yes", "false": "items.no"}[value])
+			value = c.Text(map[string]string{"true": "items.yes", "false": "items.no"}[value])
 		}
 		add(f.Name, f.Title, value)
 	}
-	add("bbox", c.text("items.bbox"), v.BoxValue)
-	add("datetime", c.text("items.datetime"), c.periodText(v.TimeValue))
-	add("filter", c.text("items.expression"), v.FilterValue)
+	add("bbox", c.Text("items.bbox"), v.BoxValue)
+	add("datetime", c.Text("items.datetime"), c.periodText(v.TimeValue))
+	add("filter", c.Text("items.expression"), v.FilterValue)
 	return out
 }
 
@@ -272,28 +238,28 @@ const optionsMost = 500
 
 // options are the values that a property may have, with asked as the one selected: those that the source declares, the codes of its
 // list, or the features that it refers to. nil when any value may be, or there are too many.
-func (c *Call) options(p *store.Property, asked string) (out choices, err error) {
+func (c *Call) options(p *store.Property, asked string) (out page.Choices, err error) {
 	for _, x := range p.Enum {
 		title := x
-		if tellsKind(c.coll, p) {
+		if tellsKind(c.Collection, p) {
 			title = c.kindText(history.Kind(x))
 		}
-		out = append(out, choice{Value: x, Title: title})
+		out = append(out, page.Choice{Value: x, Title: title})
 	}
 	list, ours := strings.CutPrefix(p.CodeList, "/codelists/")
-	other, ok := c.cat.Collection(p.Ref)
+	other, ok := c.Catalog.Collection(p.Ref)
 	switch {
 	case out != nil:
 	case ok && other.Public && other.Count <= optionsMost:
 		out, err = c.optionsFrom(other)
 	case ours:
 		var names *nameList
-		if names, err = c.codeNames(list); err != nil || len(names.codes) > optionsMost {
+		if names, err = c.CodeNames(list); err != nil || len(names.Codes) > optionsMost {
 			return nil, err
 		}
-		for _, code := range names.codes {
-			s := page.Value{Text: code}.Named(c.inLanguage(names.of[code]), "")
-			out = append(out, choice{Value: code, Title: s.Label(), Lang: s.Lang})
+		for _, code := range names.Codes {
+			s := page.Value{Text: code}.Named(c.InLanguage(names.Of[code]), "")
+			out = append(out, page.Choice{Value: code, Title: s.Label(), Lang: s.Lang})
 		}
 	}
 	if out == nil || err != nil {
@@ -302,8 +268,8 @@ func (c *Call) options(p *store.Property, asked string) (out choices, err error)
 	for i := range out {
 		out[i].Selected = out[i].Value == asked
 	}
-	if asked != "" && !slices.ContainsFunc(out, func(x choice) bool { return x.Selected }) {
-		out = append(out, choice{Value: asked, Title: asked, Selected: true})
+	if asked != "" && !slices.ContainsFunc(out, func(x page.Choice) bool { return x.Selected }) {
+		out = append(out, page.Choice{Value: asked, Title: asked, Selected: true})
 	}
 	return out, nil
 }
@@ -320,12 +286,12 @@ type optionsKey struct{ version, collection, lang string }
 type offeredList struct {
 	made    time.Time
 	state   store.Version // of the data, where the answer that it was made for is kept; else ""
-	choices choices       // immutable
+	choices page.Choices  // immutable
 }
 
 // optionsFrom are the features of a small collection, by id. The caller owns them.
-func (c *Call) optionsFrom(coll *store.Collection) (choices, error) {
-	key := optionsKey{c.cat.Version, coll.ID, c.lang}
+func (c *Call) optionsFrom(coll *store.Collection) (page.Choices, error) {
+	key := optionsKey{c.Catalog.Version, coll.ID, c.Lang}
 	if l, ok := c.s.offered.Get(key); ok && l.choices != nil && time.Since(l.made) < optionsFresh && c.fits(l) {
 		return slices.Clone(l.choices), nil
 	}
@@ -353,10 +319,10 @@ func (c *Call) keptState() store.Version {
 func (c *Call) fits(l offeredList) bool { return c.keep == nil || l.state == c.keep.state }
 
 // readOptions asks the store for the features of a small collection.
-func (c *Call) readOptions(coll *store.Collection) (out choices, err error) {
+func (c *Call) readOptions(coll *store.Collection) (out page.Choices, err error) {
 	var pg *store.Page
-	err = c.ask(func(ctx context.Context) (err error) {
-		pg, err = c.s.store.Page(ctx, c.current(coll, store.Query{Limit: optionsMost, Count: store.CountNone}))
+	err = c.Ask(func(ctx context.Context) (err error) {
+		pg, err = c.s.Store.Page(ctx, c.current(coll, store.Query{Limit: optionsMost, Count: store.CountNone}))
 		return err
 	})
 	if err != nil {
@@ -370,28 +336,28 @@ func (c *Call) readOptions(coll *store.Collection) (out choices, err error) {
 	for _, id := range ids {
 		s := page.Value{Text: id}.Named(titles[id], "")
 		s.Number = s.Number && coll.Key.Type == cql2.TypeText
-		out = append(out, choice{Value: id, Title: s.Label(), Lang: s.Lang})
+		out = append(out, page.Choice{Value: id, Title: s.Label(), Lang: s.Lang})
 	}
 	return out, err
 }
 
 // sortChoices are the orders that the form offers: the usual one, each property in both directions, and the one that was asked when
 // it is none of these.
-func (c *Call) sortChoices() choices {
-	asked := first(c.values["sortby"])
-	out := choices{{Title: c.text("items.sort-usual"), Selected: asked == ""}}
-	names := sortableNames(c.coll)
+func (c *Call) sortChoices() page.Choices {
+	asked := first(c.Values["sortby"])
+	out := page.Choices{{Title: c.Text("items.sort-usual"), Selected: asked == ""}}
+	names := sortableNames(c.Collection)
 	for _, name := range names[:min(len(names), mostColumns)] {
-		p, shown := c.coll.Find(name)
+		p, shown := c.Collection.Find(name)
 		if !shown {
 			continue
 		}
 		title := c.columnOf(p).Title
-		out = append(out, choice{Value: name, Title: c.text("items.sort-up", title), Selected: asked == name || asked == "+"+name || asked == " "+name},
-			choice{Value: "-" + name, Title: c.text("items.sort-down", title), Selected: asked == "-"+name})
+		out = append(out, page.Choice{Value: name, Title: c.Text("items.sort-up", title), Selected: asked == name || asked == "+"+name || asked == " "+name},
+			page.Choice{Value: "-" + name, Title: c.Text("items.sort-down", title), Selected: asked == "-"+name})
 	}
-	if !slices.ContainsFunc(out, func(x choice) bool { return x.Selected }) {
-		out = append(out, choice{Value: asked, Title: asked, Selected: true})
+	if !slices.ContainsFunc(out, func(x page.Choice) bool { return x.Selected }) {
+		out = append(out, page.Choice{Value: asked, Title: asked, Selected: true})
 	}
 	return out
 }

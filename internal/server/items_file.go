@@ -14,7 +14,7 @@ import (
 
 // itemsReps are the representations of a page of features: those of its own, and the formats of files.
 func (s *Kit) itemsReps() []Format {
-	own := []Format{asGeoJSON, asGeoJSONLD, asHTML, asCSV}
+	own := []Format{asGeoJSON, asGeoJSONLD, AsHTML, AsCSV}
 	reps := slices.Clone(own)
 	for _, r := range s.downloadReps() {
 		if !slices.ContainsFunc(own, func(x Format) bool { return x.F == r.F }) {
@@ -26,15 +26,15 @@ func (s *Kit) itemsReps() []Format {
 
 // pageFormat is the format of a page of features that is a file; nil for representations of its own.
 func (c *Call) pageFormat() *format.Format {
-	if c.rep.F == asGeoJSON.F {
+	if c.Format.F == asGeoJSON.F {
 		return nil
 	}
-	return format.Find(c.rep.F)
+	return format.Find(c.Format.F)
 }
 
 // fileHeaders are those of features that are a file: its losses and its reference system.
 func (c *Call) fileHeaders(h http.Header, f *format.Format) {
-	id, name := c.output().crs, c.coll.ID+f.Ext
+	id, name := c.output().crs, c.Collection.ID+f.Ext
 	if f.Lon {
 		id = crs.CRS84
 	}
@@ -52,7 +52,7 @@ func (c *Call) tellLosses(h http.Header, f *format.Format) {
 			losses = append(losses, "texts that a spreadsheet takes for formulas begin with an apostrophe")
 		}
 	}
-	if p, ok := c.params.(profiled); ok && c.rep.F != asGeoJSON.F && *p.toldProfile() != "" {
+	if p, ok := c.Params.(profiled); ok && c.Format.F != asGeoJSON.F && *p.toldProfile() != "" {
 		losses = append(losses, "the profile "+*p.toldProfile()+", which f=json has")
 	}
 	if len(losses) > 0 {
@@ -117,12 +117,12 @@ func (s *sinkWriter) Write(b []byte) (int, error) {
 // selected is the collection with the properties that are wanted only.
 func (c *Call) selected() *store.Collection {
 	if c.output().properties == nil {
-		return c.coll
+		return c.Collection
 	}
-	coll := *c.coll
+	coll := *c.Collection
 	coll.Properties = nil
 	for _, name := range c.output().properties {
-		if p, ok := c.coll.Find(name); ok {
+		if p, ok := c.Collection.Find(name); ok {
 			coll.Properties = append(coll.Properties, *p)
 		}
 	}

@@ -44,7 +44,7 @@ type itemsView struct {
 	Action string      // path that the form asks, below the mount
 	Chips  []chip      // what was asked, each to be taken back
 	Near   *page.Crumb // the page of a name that is much like the one that was asked, of which nothing was found; nil: none
-	Sorts  choices
+	Sorts  page.Choices
 	Hidden []hiddenValue
 
 	Search                                                    bool   // there are texts to search
@@ -104,7 +104,7 @@ func (c *Call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 		}
 	}
 	pg, err := c.itemsDoc(p, read, drawn)
-	c.rw.resting() // a question follows
+	c.Response.resting() // a question follows
 	if err != nil {
 		return err
 	}
@@ -119,15 +119,15 @@ func (c *Call) chosenBy() []string { return c.replay(ofThePage...) }
 
 // itemsDoc is the page of features.
 func (c *Call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*page.Page, error) {
-	path := "/collections/" + c.coll.ID + "/items"
+	path := "/collections/" + c.Collection.ID + "/items"
 	near, err := c.nearItems(p)
 	if err != nil {
 		return nil, err
 	}
-	v := &itemsView{Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.coll.Geometry != nil, Returned: len(p.Rows),
-		Near: near, Schema: "/collections/" + c.coll.ID + "/schema", Example: read.example,
+	v := &itemsView{Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.Collection.Geometry != nil, Returned: len(p.Rows),
+		Near: near, Schema: "/collections/" + c.Collection.ID + "/schema", Example: read.example,
 		Table: template.HTML(read.table), Map: drawn}
-	_, v.Datetime = c.coll.During()
+	_, v.Datetime = c.Collection.During()
 	if href := c.versionsElsewhere(""); href != "" {
 		v.Elsewhere = c.asPage(href)
 	}
@@ -146,13 +146,13 @@ func (c *Call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*pag
 	v.All, v.Columns = len(c.visible()), make([]column, len(order))
 	for i, pr := range order {
 		if pr == nil {
-			v.Columns[i] = column{Title: c.text("items.id")}
+			v.Columns[i] = column{Title: c.Text("items.id")}
 			continue
 		}
 		v.Columns[i] = c.sortable(pr)
 		v.Shown++
 	}
-	pg := &page.Page{Name: "items", Title: c.titleOf(c.coll), Crumbs: c.crumbs("collection"), Data: v, Script: true, LD: template.JS(read.list)}
+	pg := &page.Page{Name: "items", Title: c.titleOf(c.Collection), Crumbs: c.Crumbs("collection"), Data: v, Script: true, LD: template.JS(read.list)}
 	if pg.Empty = len(p.Rows) == 0; !pg.Empty {
 		pg.Copies = c.copies(path + "?" + strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&"))
 	}
@@ -166,46 +166,46 @@ func (c *Call) nearItems(p *store.Page) (*page.Crumb, error) {
 	if p.Matched != 0 || n != 1 {
 		return nil, nil
 	}
-	if title, _ := c.coll.Find(c.coll.TitleProperty); first(c.values["q"]) == "" && title != nil {
+	if title, _ := c.Collection.Find(c.Collection.TitleProperty); first(c.Values["q"]) == "" && title != nil {
 		if names := c.asksOf(title); len(names) > 0 {
 			name = names[0]
 		}
 	}
-	asked := first(c.values[name])
+	asked := first(c.Values[name])
 	if asked == "" {
 		return nil, nil
 	}
-	near, err := c.nearName(asked, []*store.Collection{c.coll})
+	near, err := c.nearName(asked, []*store.Collection{c.Collection})
 	if err != nil || near == "" || near == asked {
 		return nil, err
 	}
 	query := append([]string{"f=html"}, c.replay("f", name, "offset", "cursor")...)
-	return &page.Crumb{Title: near, Href: c.base() + "/collections/" + c.coll.ID + "/items?" + strings.Join(append(query, queryEscape(name)+"="+queryEscape(near)), "&")}, nil
+	return &page.Crumb{Title: near, Href: c.Base() + "/collections/" + c.Collection.ID + "/items?" + strings.Join(append(query, queryEscape(name)+"="+queryEscape(near)), "&")}, nil
 }
 
 // tellItems says which features a page has, of how many; and what files with all of them are called. chosen says that not all of the collection are asked for.
 func (c *Call) tellItems(p *store.Page, chosen bool) (lead, whole string) {
-	count := func(n int) string { return page.InDigits(strconv.Itoa(n), c.lang) }
+	count := func(n int) string { return page.InDigits(strconv.Itoa(n), c.Lang) }
 	first, last := 0, 0 // numbers of the first and the last row; a cursor does not tell them
 	if q := &c.items().query; q.Cursor == "" {
 		first, last = q.Offset+1, q.Offset+len(p.Rows)
 	}
-	if whole = c.text("items.files-uncounted"); p.Matched >= 0 {
-		whole = c.text("items.files", count(p.Matched))
+	if whole = c.Text("items.files-uncounted"); p.Matched >= 0 {
+		whole = c.Text("items.files", count(p.Matched))
 	}
 	switch found := c.found(p.Matched, chosen); {
 	case p.Matched == 0:
-		lead = c.text("items.none") + c.soughtWords() + "."
+		lead = c.Text("items.none") + c.soughtWords() + "."
 	case p.Matched < 0 && first > 0:
-		lead = c.text("items.unknown", count(first), count(last))
+		lead = c.Text("items.unknown", count(first), count(last))
 	case p.Matched < 0:
-		lead = c.text("items.uncounted", count(len(p.Rows)))
+		lead = c.Text("items.uncounted", count(len(p.Rows)))
 	case len(p.Rows) == 0 || first == 1 && last == p.Matched:
 		lead = found + "."
 	case first > 0:
-		lead = c.text("items.range", count(first), count(last), found)
+		lead = c.Text("items.range", count(first), count(last), found)
 	default:
-		lead = c.text("items.some", count(len(p.Rows)), found)
+		lead = c.Text("items.some", count(len(p.Rows)), found)
 	}
 	return lead, whole
 }
@@ -231,14 +231,14 @@ func (c *Call) visible() (out []*store.Property) {
 // title, else the id; nil stands for an id that is no property.
 func (c *Call) tableOrder() []*store.Property {
 	all := c.visible()
-	title, id := c.coll.TitleProperty, c.coll.Key.Property
+	title, id := c.Collection.TitleProperty, c.Collection.Key.Property
 	has := func(name string) bool {
 		return name != "" && slices.ContainsFunc(all, func(p *store.Property) bool { return p.Name == name })
 	}
 	if !has(title) {
 		title = id
 	}
-	language := languageProperty(c.coll) // without it titles have no language
+	language := languageProperty(c.Collection) // without it titles have no language
 	rank := func(p *store.Property) int {
 		switch {
 		case p.Name == title:
@@ -270,7 +270,7 @@ func (c *Call) tableOrder() []*store.Property {
 
 // sortedBy reports whether it was asked to sort by a property.
 func (c *Call) sortedBy(name string) bool {
-	return first(c.values["sortby"]) != "" && slices.ContainsFunc(c.items().query.SortBy, func(s store.Sort) bool { return s.Property == name })
+	return first(c.Values["sortby"]) != "" && slices.ContainsFunc(c.items().query.SortBy, func(s store.Sort) bool { return s.Property == name })
 }
 
 // itemView is what the page of one feature shows.
@@ -312,16 +312,16 @@ type propertyView struct {
 }
 
 func (c *Call) itemView(f *store.Feature) (*itemView, error) {
-	v := &itemView{ID: f.Public(), Title: c.titleOf(c.coll) + " " + f.Public()} // its name, where it has one
+	v := &itemView{ID: f.Public(), Title: c.titleOf(c.Collection) + " " + f.Public()} // its name, where it has one
 	i := 0
-	for j := range c.coll.Properties {
-		p := &c.coll.Properties[j]
+	for j := range c.Collection.Properties {
+		p := &c.Collection.Properties[j]
 		if p.Hidden {
 			continue
 		}
-		pv := propertyView{column: c.columnOf(p), Value: c.show(p, f.Values[i])}
-		v.IDShown = v.IDShown || p.Name == c.coll.Key.Property
-		if p.Name == c.coll.TitleProperty && pv.Value.Text != "" {
+		pv := propertyView{column: c.columnOf(p), Value: c.Show(p, f.Values[i])}
+		v.IDShown = v.IDShown || p.Name == c.Collection.Key.Property
+		if p.Name == c.Collection.TitleProperty && pv.Value.Text != "" {
 			v.Title, v.named = pv.Value.Text, true
 		}
 		v.Properties = append(v.Properties, pv)
@@ -330,9 +330,9 @@ func (c *Call) itemView(f *store.Feature) (*itemView, error) {
 	if !f.Geometry.IsNull() {
 		g, err := f.Geometry.Orb()
 		if err != nil {
-			return nil, fmt.Errorf("server: feature %q of %s: %w", f.Public(), c.coll.ID, err)
+			return nil, fmt.Errorf("server: feature %q of %s: %w", f.Public(), c.Collection.ID, err)
 		}
-		v.Geometry = c.text("type." + geometryFormat(g.GeoJSONType()))
+		v.Geometry = c.Text("type." + geometryFormat(g.GeoJSONType()))
 		if b, ok, _ := f.Geometry.Bound(); ok {
 			v.box = &b
 		}
@@ -345,15 +345,15 @@ func (c *Call) nameItem(v *itemView) error {
 	var props []*store.Property
 	values := []page.Value{}
 	for i := range v.Properties {
-		p, _ := c.coll.Find(v.Properties[i].Name)
+		p, _ := c.Collection.Find(v.Properties[i].Name)
 		props, values = append(props, p), append(values, v.Properties[i].Value)
 	}
-	if err := c.nameAll(c.coll, props, [][]page.Value{values}); err != nil {
+	if err := c.nameAll(c.Collection, props, [][]page.Value{values}); err != nil {
 		return err
 	}
 	for i, p := range props {
 		v.Properties[i].Value = values[i]
-		if p.Name == c.coll.TitleProperty {
+		if p.Name == c.Collection.TitleProperty {
 			v.TitleLang = values[i].Lang
 		}
 		if other := c.refersTo(p); other != nil {
@@ -370,7 +370,7 @@ func (c *Call) nameItem(v *itemView) error {
 			ids = append(ids, n.ID)
 		}
 	}
-	titles, err := c.titles(c.coll, ids)
+	titles, err := c.titles(c.Collection, ids)
 	for _, n := range []*neighbour{&v.Prev, &v.Next} {
 		n.Title, n.Href = page.Value{Text: n.ID}, c.itemHref(n.ID)
 		if t, ok := titles[n.ID]; ok {
@@ -394,9 +394,9 @@ func (v *itemView) belong(kind string, s page.Value) {
 func (c *Call) oneOf(coll *store.Collection) string {
 	switch coll.ID {
 	case "fylker":
-		return c.text("one.fylker")
+		return c.Text("one.fylker")
 	case "kommuner":
-		return c.text("one.kommuner")
+		return c.Text("one.kommuner")
 	}
 	return c.titleOf(coll)
 }
@@ -407,9 +407,9 @@ func (c *Call) partsOf(v *itemView) (out []page.Crumb, err error) {
 	if v.named {
 		name = v.Title
 	}
-	for _, coll := range c.cat.Collections {
+	for _, coll := range c.Catalog.Collections {
 		leads := func(p *store.Property) bool {
-			return coll.Public && !p.Hidden && c.refersTo(p) == c.coll && !reserved[p.Name] && simple(p.Type)
+			return coll.Public && !p.Hidden && c.refersTo(p) == c.Collection && !reserved[p.Name] && simple(p.Type)
 		}
 		for i := range coll.Properties {
 			p := &coll.Properties[i]
@@ -425,13 +425,13 @@ func (c *Call) partsOf(v *itemView) (out []page.Crumb, err error) {
 			}
 			title := c.titleOf(coll)
 			if n > 0 {
-				title = page.InDigits(strconv.Itoa(n), c.lang) + " " + page.InsideSentence(title)
+				title = page.InDigits(strconv.Itoa(n), c.Lang) + " " + page.InsideSentence(title)
 			}
-			text := c.text("item.parts-link", title, name)
+			text := c.Text("item.parts-link", title, name)
 			if by := c.columnOf(p).Title; slices.ContainsFunc(coll.Properties, func(x store.Property) bool { return x.Name != p.Name && leads(&x) }) {
 				text += " (" + by + ")"
 			}
-			out = append(out, page.Crumb{Title: text, Href: c.htmlHref("/collections/"+coll.ID+"/items") + "&" + queryEscape(p.Name) + "=" + queryEscape(v.ID)})
+			out = append(out, page.Crumb{Title: text, Href: c.HtmlHref("/collections/"+coll.ID+"/items") + "&" + queryEscape(p.Name) + "=" + queryEscape(v.ID)})
 		}
 	}
 	return out, nil
@@ -446,8 +446,8 @@ func (c *Call) countOf(coll *store.Collection, p *store.Property, value string) 
 	if err != nil {
 		return -1, nil // an id that no value can be
 	}
-	err = c.ask(func(ctx context.Context) error {
-		page, err := c.s.store.Page(ctx, c.current(coll, store.Query{Filter: e, Limit: 1, Count: store.CountCheap}))
+	err = c.Ask(func(ctx context.Context) error {
+		page, err := c.s.Store.Page(ctx, c.current(coll, store.Query{Filter: e, Limit: 1, Count: store.CountCheap}))
 		if err != nil {
 			return err
 		}
@@ -462,11 +462,11 @@ func (c *Call) itemHref(id string) string {
 	if id == "" {
 		return ""
 	}
-	return c.htmlHref("/collections/" + c.coll.ID + "/items/" + pathEscape(id) + c.datedQuery())
+	return c.HtmlHref("/collections/" + c.Collection.ID + "/items/" + PathEscape(id) + c.datedQuery())
 }
 
 func (c *Call) columnOf(p *store.Property) column {
-	t := p.Title.In(c.lang)
+	t := p.Title.In(c.Lang)
 	if t == "" {
 		t = p.Name
 	}
@@ -480,13 +480,13 @@ func (c *Call) sortable(p *store.Property) column {
 		return col
 	}
 	by := p.Name
-	if keys := c.items().query.SortBy; first(c.values["sortby"]) != "" && len(keys) > 0 && keys[0].Property == p.Name {
+	if keys := c.items().query.SortBy; first(c.Values["sortby"]) != "" && len(keys) > 0 && keys[0].Property == p.Name {
 		col.Sorted = "descending"
 		if !keys[0].Desc {
 			col.Sorted, by = "ascending", "-"+p.Name
 		}
 	}
-	col.Sort = c.base() + "/collections/" + c.coll.ID + "/items?" + strings.Join(append([]string{"f=html", "sortby=" + queryEscape(by)}, c.replay("f", "sortby", "offset", "cursor")...), "&")
+	col.Sort = c.Base() + "/collections/" + c.Collection.ID + "/items?" + strings.Join(append([]string{"f=html", "sortby=" + queryEscape(by)}, c.replay("f", "sortby", "offset", "cursor")...), "&")
 	return col
 }
 
@@ -514,11 +514,11 @@ func inputType(p *store.Property) string {
 }
 
 func notFoundFeature(c *Call, id string) error {
-	return problem.NotFoundf("%s has no feature %q; %s/collections/%s/items lists all", c.coll.ID, clip(id), c.base(), c.coll.ID)
+	return problem.NotFoundf("%s has no feature %q; %s/collections/%s/items lists all", c.Collection.ID, Clip(id), c.Base(), c.Collection.ID)
 }
 
-// pathEscape writes an id as one segment of a path.
-func pathEscape(id string) string {
+// PathEscape writes an id as one segment of a path.
+func PathEscape(id string) string {
 	switch id {
 	case ".", "..": // segments that URLs are resolved by (RFC 3986, 5.2.4)
 		return strings.Repeat("%2E", len(id))

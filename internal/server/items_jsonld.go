@@ -33,12 +33,12 @@ type itemList struct {
 }
 
 func (c *Call) itemList(p *store.Page, full bool) (*itemList, error) {
-	points := c.coll.Geometry != nil && c.coll.Geometry.Type == "Point" // of other geometries a short list shows nothing
+	points := c.Collection.Geometry != nil && c.Collection.Geometry.Type == "Point" // of other geometries a short list shows nothing
 	enc, err := c.encoder(c.output().skipGeometry || !points && !full)
 	if err != nil {
 		return nil, err
 	}
-	doc := map[string]any{"@type": "ItemList", "@id": c.base() + "/collections/" + c.coll.ID + "/items", "name": c.titleOf(c.coll)}
+	doc := map[string]any{"@type": "ItemList", "@id": c.Base() + "/collections/" + c.Collection.ID + "/items", "name": c.titleOf(c.Collection)}
 	if p.Matched >= 0 {
 		doc["numberOfItems"] = p.Matched
 	}

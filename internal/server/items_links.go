@@ -10,32 +10,32 @@ import (
 
 // dataFields are the header fields of answers with features: dataHeaders, what they are written in, and their links.
 func (c *Call) dataFields(w http.ResponseWriter, links []ogcapi.Link) {
-	setHeader(w, "Content-Type", c.rep.contentType())
-	setHeader(w, "Content-Language", page.LanguageTag(c.lang))
-	c.dataHeaders(w)
+	setHeader(w, "Content-Type", c.Format.ContentType())
+	setHeader(w, "Content-Language", page.LanguageTag(c.Lang))
+	c.DataHeaders(w)
 	setHeader(w, "Link", linkHeader(append(links, c.profileLinks()...)))
 }
 
 // itemsLinks are the links of a page of features, in the order that clients know.
 func (c *Call) itemsLinks(p *store.Page) []ogcapi.Link {
-	path := "/collections/" + c.coll.ID + "/items"
-	links := c.appendSelfLinks(make([]ogcapi.Link, 0, len(c.rt.Formats)+moreLinks), path, c.others())
+	path := "/collections/" + c.Collection.ID + "/items"
+	links := c.appendSelfLinks(make([]ogcapi.Link, 0, len(c.Route.Formats)+moreLinks), path, c.others())
 	page := func(rel, title string, cur store.Cursor) {
 		if cur != "" {
-			links = append(links, ogcapi.Link{Rel: rel, Type: c.rep.Media, Title: title, Href: c.pageHref(path, cur)})
+			links = append(links, ogcapi.Link{Rel: rel, Type: c.Format.Media, Title: title, Href: c.pageHref(path, cur)})
 		}
 	}
 	page("prev", "Items (prev)", p.Prev)
 	page("next", "Items (next)", p.Next)
 	links = append(links, c.versionsLink("")...)
-	return append(links, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.titleOf(c.coll), Href: c.base() + "/collections/" + c.coll.ID})
+	return append(links, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.titleOf(c.Collection), Href: c.Base() + "/collections/" + c.Collection.ID})
 }
 
 // pageHref replays the request from another place.
 func (c *Call) pageHref(path string, cur store.Cursor) string {
 	query := "?"
-	if f := first(c.values["f"]); f != "" {
+	if f := first(c.Values["f"]); f != "" {
 		query = "?f=" + queryEscape(f) + "&"
 	}
-	return c.base() + path + query + "cursor=" + string(cur) + c.replayed("f", "offset", "cursor")
+	return c.Base() + path + query + "cursor=" + string(cur) + c.replayed("f", "offset", "cursor")
 }

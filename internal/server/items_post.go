@@ -17,22 +17,22 @@ var filterMedia = []string{"application/json", "application/cql2+json"}
 
 // bringsFilter reports whether the request asks with a filter in its body. It asks what GET with the parameter filter asks: the answer, its links, its
 // limits and its key are the same. A body has no upper bound in proxies that is as low as that of an address.
-func (c *Call) bringsFilter() bool { return c.r.Method == http.MethodPost && c.rt.Asks }
+func (c *Call) bringsFilter() bool { return c.Request.Method == http.MethodPost && c.Route.Asks }
 
 // readFilter reads the filter in the body, once.
 func (c *Call) readFilter() error {
 	if c.body != "" {
 		return nil
 	}
-	media, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	media, params, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
 	charset := strings.ToLower(params["charset"])
 	if err != nil || media != filterMedia[0] && media != filterMedia[1] || charset != "" && charset != "utf-8" {
 		return problem.New(problem.MediaType, err, "send the filter as CQL2 JSON, with Content-Type %s; other conditions stand in the address", strings.Join(filterMedia, " or "))
 	}
-	if e := c.r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+	if e := c.Request.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return problem.New(problem.MediaType, nil, "send the filter without Content-Encoding")
 	}
-	b, err := io.ReadAll(http.MaxBytesReader(nil, c.r.Body, cql2.MaxBytes))
+	b, err := io.ReadAll(http.MaxBytesReader(nil, c.Request.Body, cql2.MaxBytes))
 	if err != nil {
 		if _, ok := err.(*http.MaxBytesError); ok {
 			return problem.New(problem.TooLarge, err, "a filter has at most %d bytes", cql2.MaxBytes)
@@ -49,7 +49,7 @@ func (c *Call) readFilter() error {
 func (c *Call) takeFilter(values url.Values) (faults []problem.Fault) {
 	for _, name := range [...]string{paramFilter.Name, paramFilterLang.Name} {
 		if v, ok := values[name]; ok && (name == paramFilter.Name || len(v) != 1 || v[0] != "cql2-json") {
-			faults = append(faults, problem.Fault{In: "query", Param: name, Value: clip(first(v)), Cure: fmt.Sprintf("leave %s out of the address; the filter stands in the body, as CQL2 JSON", name)})
+			faults = append(faults, problem.Fault{In: "query", Param: name, Value: Clip(first(v)), Cure: fmt.Sprintf("leave %s out of the address; the filter stands in the body, as CQL2 JSON", name)})
 		}
 	}
 	values.Set(paramFilter.Name, c.body)

@@ -44,7 +44,7 @@ func (c *Call) readRows(p *store.Page, order []*store.Property) (out rowsRead, e
 			if k < 0 {
 				row[i] = page.Value{Text: f.Public()}
 			} else {
-				row[i] = c.show(order[i], f.Values[k])
+				row[i] = c.Show(order[i], f.Values[k])
 			}
 		}
 		if out.example == "" {
@@ -62,7 +62,7 @@ func (c *Call) readRows(p *store.Page, order []*store.Property) (out rowsRead, e
 		return dst, err
 	})
 	if err == nil {
-		err = c.nameAll(c.coll, order, cells)
+		err = c.nameAll(c.Collection, order, cells)
 	}
 	if err != nil {
 		return out, err
@@ -89,12 +89,12 @@ func (r *pageReading) places(order []*store.Property) []int {
 
 // writePage writes a page with its layout.
 func (c *Call) writePage(w http.ResponseWriter, pg *page.Page) error {
-	plain, err := c.renderPage(pg)
+	plain, err := c.RenderPage(pg)
 	if err != nil {
 		return err
 	}
 	if err := c.still(); err != nil {
 		return err
 	}
-	return c.writeOnce(w, plain)
+	return c.WriteOnce(w, plain)
 }

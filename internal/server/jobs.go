@@ -66,10 +66,10 @@ func (s *Kit) submit(c *Call, w http.ResponseWriter, x *execution, body []byte) 
 	}
 	h := w.Header()
 	s.tellRates(w, c.owner())
-	h.Set("Location", c.base()+"/jobs/"+j.ID)
+	h.Set("Location", c.Base()+"/jobs/"+j.ID)
 	if c.form {
 		w.Header().Set("Cache-Control", "no-store")
-		h.Set("Location", page.LocalPath(c.base()+"/jobs/"+j.ID)+"?lang="+c.lang)
+		h.Set("Location", page.LocalPath(c.Base()+"/jobs/"+j.ID)+"?lang="+c.Lang)
 		w.WriteHeader(http.StatusSeeOther)
 		return nil
 	}
@@ -79,7 +79,7 @@ func (s *Kit) submit(c *Call, w http.ResponseWriter, x *execution, body []byte) 
 
 // makeJob stores an execution as a job that waits for a worker. It refuses callers who have too many jobs.
 func (s *Kit) makeJob(c *Call, x *execution, body []byte) (j state.Job, err error) {
-	ctx := c.r.Context()
+	ctx := c.Request.Context()
 	list, err := s.jobs.kept.JobList(ctx)
 	if err != nil {
 		return j, err
@@ -90,10 +90,10 @@ func (s *Kit) makeJob(c *Call, x *execution, body []byte) (j state.Job, err erro
 			waiting++
 		}
 	}
-	if waiting >= s.cfg.Processes.Waiting {
+	if waiting >= s.Config.Processes.Waiting {
 		return j, problem.New(problem.Busy, nil, "There are %d jobs of yours that have not finished. Wait for some, or dismiss them.", waiting)
 	}
-	if len(list) >= s.cfg.Processes.Jobs {
+	if len(list) >= s.Config.Processes.Jobs {
 		i := spare(list)
 		if i < 0 {
 			return j, problem.New(problem.Busy, nil, "There are %d jobs that have not finished. Try again later.", len(list))
@@ -151,10 +151,10 @@ func newJobID() string {
 
 // jobOwner is whose jobs a caller sees: those of its key; where no keys are asked for they have no owner.
 func (c *Call) jobOwner() string {
-	if c.s.cfg.Auth == "open" {
+	if c.s.Config.Auth == "open" {
 		return ""
 	}
-	return c.keyID
+	return c.KeyID
 }
 
 // warn logs an error unless it is the one that was last logged with the message. nil ends a series.
@@ -196,11 +196,11 @@ func (s *Kit) RunJobs(ctx context.Context) {
 		return
 	}
 	var done sync.WaitGroup
-	for range s.cfg.Processes.Workers {
+	for range s.Config.Processes.Workers {
 		done.Go(func() { s.workOnJobs(ctx) })
 	}
 	done.Go(func() { s.tidyJobs(ctx) })
-	if s.cfg.Processes.Callbacks {
+	if s.Config.Processes.Callbacks {
 		done.Go(func() { s.tellSubscribers(ctx) })
 	}
 	done.Wait()
@@ -213,7 +213,7 @@ func (s *Kit) workOnJobs(ctx context.Context) {
 		now := time.Now().UTC()
 		j, ok, err := s.jobs.kept.ClaimJob(ctx, s.jobs.worker, now, now.Add(-jobStale))
 		if ctx.Err() == nil {
-			s.jobs.warn(s.log, "jobs cannot be read", err)
+			s.jobs.warn(s.Log, "jobs cannot be read", err)
 		}
 		if ok {
 			s.jobs.awake() // there may be more for others
@@ -226,7 +226,7 @@ func (s *Kit) workOnJobs(ctx context.Context) {
 
 // work executes one job and writes how it ended.
 func (s *Kit) work(ctx context.Context, j state.Job) {
-	run, cancel := context.WithTimeout(ctx, s.cfg.Processes.Time)
+	run, cancel := context.WithTimeout(ctx, s.Config.Processes.Time)
 	defer cancel()
 	s.jobs.mu.Lock()
 	s.jobs.running[j.ID] = cancel
@@ -257,7 +257,7 @@ func (s *Kit) work(ctx context.Context, j state.Job) {
 		return
 	default:
 		if errors.Is(err, context.DeadlineExceeded) && run.Err() != nil {
-			err = problem.New(problem.Timeout, err, "The job took longer than %v. Ask for less.", s.cfg.Processes.Time)
+			err = problem.New(problem.Timeout, err, "The job took longer than %v. Ask for less.", s.Config.Processes.Time)
 		}
 		s.fails(ctx, &j, err)
 	}
@@ -269,17 +269,17 @@ func (s *Kit) work(ctx context.Context, j state.Job) {
 		awaken(s.jobs.ended)
 	}
 	if err != nil && !errors.Is(err, store.ErrChanged) {
-		s.log.ErrorContext(ctx, "the end of a job is not kept", "job", j.ID, "err", err)
+		s.Log.ErrorContext(ctx, "the end of a job is not kept", "job", j.ID, "err", err)
 	}
 }
 
 // fails makes a job one that failed.
 func (s *Kit) fails(ctx context.Context, j *state.Job, err error) {
-	e := classify(err)
+	e := Classify(err)
 	if e.Kind == problem.Internal || diskFull(err) {
-		s.log.ErrorContext(ctx, "job failed", "job", j.ID, "err", redact(err.Error()))
+		s.Log.ErrorContext(ctx, "job failed", "job", j.ID, "err", redact(err.Error()))
 	}
-	p := (&Call{s: s, id: j.ID}).problemOf(e)
+	p := (&Call{s: s, ID: j.ID}).problemOf(e)
 	p.Instance = "urn:grense:job:" + j.ID
 	b, _ := marshal(p) // strings and numbers only
 	j.Status, j.Finished, j.Failure, j.Message = state.JobFailed, j.Updated, b, p.Detail
@@ -327,7 +327,7 @@ func (s *Kit) beat(ctx context.Context, j state.Job, told *progress, cancel cont
 func (s *Kit) perform(ctx context.Context, j *state.Job, told *progress) (results json.RawMessage, size int64, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.ErrorContext(ctx, "panic", "job", j.ID, "panic", p, "stack", string(debug.Stack()))
+			s.Log.ErrorContext(ctx, "panic", "job", j.ID, "panic", p, "stack", string(debug.Stack()))
 			err = problem.New(problem.Internal, fmt.Errorf("panic: %v", p), "")
 		}
 	}()
@@ -358,7 +358,7 @@ func (s *Kit) executionOf(j *state.Job) (*execution, error) {
 	if err := json.Unmarshal(j.Request, &r); err != nil {
 		return nil, err
 	}
-	c := &Call{s: s, lang: r.Lang, root: r.Root, mount: r.Mount, cat: s.store.Catalog()}
+	c := &Call{s: s, Lang: r.Lang, root: r.Root, mount: r.Mount, Catalog: s.Store.Catalog()}
 	p, ok := s.processList.Find(j.Process)
 	if !ok {
 		return nil, problem.NotFoundf("the process %s is gone", j.Process)
@@ -423,8 +423,8 @@ func (p *pieceWriter) flush() error {
 		return nil
 	}
 	p.size += int64(p.buf.Len())
-	if p.shelf.size += int64(p.buf.Len()); p.shelf.size > int64(p.shelf.s.cfg.Processes.JobBytes) {
-		return problem.New(problem.TooLarge, nil, "The outputs of a job have at most %d bytes. Ask for less.", p.shelf.s.cfg.Processes.JobBytes)
+	if p.shelf.size += int64(p.buf.Len()); p.shelf.size > int64(p.shelf.s.Config.Processes.JobBytes) {
+		return problem.New(problem.TooLarge, nil, "The outputs of a job have at most %d bytes. Ask for less.", p.shelf.s.Config.Processes.JobBytes)
 	}
 	p.piece.Data = p.buf.Bytes()
 	err := p.shelf.s.jobs.kept.PutPiece(p.shelf.ctx, p.piece)
@@ -464,7 +464,7 @@ func (p *pieceReader) ReadAt(b []byte, at int64) (n int, err error) {
 func (s *Kit) tidyJobs(ctx context.Context) {
 	for {
 		if err := s.tidy(ctx); ctx.Err() == nil {
-			s.jobs.warn(s.log, "old jobs are not removed", err)
+			s.jobs.warn(s.Log, "old jobs are not removed", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -484,7 +484,7 @@ func (s *Kit) tidy(ctx context.Context) error {
 	by := map[string]int64{}
 	for i := range list {
 		j := &list[i]
-		if j.Done() && time.Since(j.Finished) > s.cfg.Processes.Keep {
+		if j.Done() && time.Since(j.Finished) > s.Config.Processes.Keep {
 			if err := s.jobs.kept.DropJob(ctx, j.ID); err != nil {
 				return err
 			}
@@ -494,7 +494,7 @@ func (s *Kit) tidy(ctx context.Context) error {
 		sum += j.Bytes
 		by[j.Owner] += j.Bytes
 	}
-	for sum > int64(s.cfg.Processes.JobsBytes) {
+	for sum > int64(s.Config.Processes.JobsBytes) {
 		most, found := "", false
 		for owner, n := range by {
 			if !found || n > by[most] {
@@ -519,13 +519,13 @@ func (s *Kit) tidy(ctx context.Context) error {
 
 // findJob is the job that the path names, where it is one of the caller's (OGC 18-062r2, 7.12.3).
 func (c *Call) findJob() (*state.Job, error) {
-	id := c.pathParam("jobId")
-	missing := problem.Of(problem.NotFoundf("there is no job %q; %s/jobs lists yours", clip(id), c.base()))
+	id := c.PathParam("jobId")
+	missing := problem.Of(problem.NotFoundf("there is no job %q; %s/jobs lists yours", Clip(id), c.Base()))
 	missing.Type, missing.Code = noSuchJob, "NoSuchJob"
 	if c.s.jobs.kept == nil || strings.ContainsFunc(id, func(r rune) bool { return r < '0' || r > 'z' }) {
 		return nil, missing
 	}
-	j, err := c.s.jobs.kept.Job(c.r.Context(), id)
+	j, err := c.s.jobs.kept.Job(c.Request.Context(), id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && j.Owner != c.jobOwner() {
 		return nil, missing
 	}
@@ -540,11 +540,11 @@ func (c *Call) statusOf(j *state.Job) ogcapi.StatusInfo {
 		}
 		return t.UTC().Format("2006-01-02T15:04:05.000Z")
 	}
-	here := c.base() + "/jobs/" + j.ID
+	here := c.Base() + "/jobs/" + j.ID
 	info := ogcapi.StatusInfo{ProcessID: j.Process, Type: "process", JobID: j.ID, Status: j.Status, Message: j.Message, Created: at(j.Created), Started: at(j.Started), Finished: at(j.Finished),
 		Updated: at(j.Updated), Progress: j.Progress, Links: []ogcapi.Link{
 			{Rel: "self", Type: "application/json", Title: "This document as JSON", Href: here + "?f=json"},
-			{Rel: "alternate", Type: "text/html", Title: "This document as HTML", Href: here + "?f=html", Hreflang: hreflang}}}
+			{Rel: "alternate", Type: "text/html", Title: "This document as HTML", Href: here + "?f=html", Hreflang: Hreflang}}}
 	switch j.Status {
 	case state.JobSuccessful, state.JobFailed:
 		info.Links = append(info.Links, ogcapi.Link{Rel: ogcapi.RelResults, Type: mediaOfResults(j), Title: "Results", Href: here + "/results"})
@@ -563,7 +563,7 @@ func (c *Call) writeStatus(w http.ResponseWriter, status int, j *state.Job) erro
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "private, no-store")
 	h.Set("Vary", varyKeyed)
-	h.Set("Content-Language", page.LanguageTag(c.lang))
-	c.writeBody(w, status, &body{plain: b})
+	h.Set("Content-Language", page.LanguageTag(c.Lang))
+	c.WriteBody(w, status, &body{plain: b})
 	return nil
 }

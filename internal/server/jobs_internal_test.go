@@ -57,7 +57,7 @@ func TestFinishedJobsAreRemovedAfterProcessesKeep(t *testing.T) {
 		{ID: "expired", Owner: "b", Status: state.JobFailed, Finished: ago(61 * time.Minute), Bytes: 1},
 	}}
 	s := &Kit{jobs: newJobs(l)}
-	s.cfg.Processes = config.Processes{Keep: time.Hour, JobsBytes: 10}
+	s.Config.Processes = config.Processes{Keep: time.Hour, JobsBytes: 10}
 	if err := s.tidy(t.Context()); err != nil || !slices.Equal(l.dropped, []string{"expired", "largest"}) {
 		t.Errorf("dropped %q, %v", l.dropped, err)
 	}

@@ -19,14 +19,14 @@ import (
 
 // jobList lists the jobs of the caller, the newest first (OGC 18-062r2, 11.2).
 func (s *Kit) jobList(c *Call, w http.ResponseWriter) error {
-	doc := ogcapi.Jobs{Jobs: []ogcapi.StatusInfo{}, Links: c.selfLinks("/jobs")}
+	doc := ogcapi.Jobs{Jobs: []ogcapi.StatusInfo{}, Links: c.SelfLinks("/jobs")}
 	view := jobsView{Titles: map[string]string{}}
 	if s.jobs.kept != nil {
-		list, err := s.jobs.kept.JobList(c.r.Context())
+		list, err := s.jobs.kept.JobList(c.Request.Context())
 		if err != nil {
 			return err
 		}
-		p := c.params.(*jobsParams)
+		p := c.Params.(*jobsParams)
 		now := time.Now()
 		list = slices.DeleteFunc(list, func(j state.Job) bool { return j.Owner != c.jobOwner() || !p.wants(&j, now) })
 		for i := min(p.offset, len(list)); i < min(p.offset+p.limit, len(list)); i++ {
@@ -40,7 +40,7 @@ func (s *Kit) jobList(c *Call, w http.ResponseWriter) error {
 	if l := linkHeader(doc.Links); l != "" {
 		w.Header().Set("Link", l)
 	}
-	return c.writeFresh(w, &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "jobs", Title: c.text("jobs.title"), Crumbs: c.crumbs("processes"), Data: view, Refresh: slices.ContainsFunc(doc.Jobs, func(j ogcapi.StatusInfo) bool { return j.Status == state.JobAccepted || j.Status == state.JobRunning })}})
+	return c.writeFresh(w, &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "jobs", Title: c.Text("jobs.title"), Crumbs: c.Crumbs("processes"), Data: view, Refresh: slices.ContainsFunc(doc.Jobs, func(j ogcapi.StatusInfo) bool { return j.Status == state.JobAccepted || j.Status == state.JobRunning })}})
 }
 
 // jobsView is what the page of jobs shows.
@@ -54,7 +54,7 @@ type jobsView struct {
 // processTitle is what people call a process; its id where there is none any more.
 func (c *Call) processTitle(id string) string {
 	if p, ok := c.s.processList.Find(id); ok {
-		return p.Describe(c.cat, c.lang).Title
+		return p.Describe(c.Catalog, c.Lang).Title
 	}
 	return id
 }
@@ -104,10 +104,10 @@ func (s *Kit) job(c *Call, w http.ResponseWriter) error {
 			return err
 		}
 		for _, k := range kept {
-			view.Results = append(view.Results, downloadLink{Title: k.ID, Href: c.base() + "/jobs/" + j.ID + "/results/" + k.ID, Media: k.Media, Ext: k.Media, Size: c.size(k.Size)})
+			view.Results = append(view.Results, downloadLink{Title: k.ID, Href: c.Base() + "/jobs/" + j.ID + "/results/" + k.ID, Media: k.Media, Ext: k.Media, Size: c.size(k.Size)})
 		}
 	}
-	return c.writeFresh(w, &Answer{JSON: info, Page: &page.Page{Name: "job", Title: c.text("job.title"), Crumbs: c.crumbs("jobs"), Data: view, Refresh: !view.Done}})
+	return c.writeFresh(w, &Answer{JSON: info, Page: &page.Page{Name: "job", Title: c.Text("job.title"), Crumbs: c.Crumbs("jobs"), Data: view, Refresh: !view.Done}})
 }
 
 // jobView is what the page of a job shows.
@@ -138,7 +138,7 @@ func (s *Kit) dismissed(c *Call) (*state.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return j, s.dismissJob(c.r.Context(), j)
+	return j, s.dismissJob(c.Request.Context(), j)
 }
 
 func (s *Kit) dismissJob(ctx context.Context, j *state.Job) error {
@@ -167,13 +167,13 @@ func (s *Kit) jobForm(c *Call, w http.ResponseWriter) error {
 	if err := c.resolve(); err != nil {
 		return err
 	}
-	if err := c.readForm(maxForm); err != nil {
+	if err := c.ReadForm(maxForm); err != nil {
 		return err
 	}
 	if _, err := s.dismissed(c); err != nil {
 		return err
 	}
-	w.Header().Set("Location", page.LocalPath(c.base()+"/jobs")+"?lang="+c.lang)
+	w.Header().Set("Location", page.LocalPath(c.Base()+"/jobs")+"?lang="+c.Lang)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
@@ -225,7 +225,7 @@ func (c *Call) succeeded(j *state.Job) error {
 		}
 		return &failedJob{p}
 	}
-	e := problem.Of(problem.NotFoundf("the job is %s and has no results; its state is at %s/jobs/%s", j.Status, c.base(), j.ID))
+	e := problem.Of(problem.NotFoundf("the job is %s and has no results; its state is at %s/jobs/%s", j.Status, c.Base(), j.ID))
 	e.Type, e.Code = resultNotReady, "ResultNotReady"
 	return e
 }
@@ -253,7 +253,7 @@ func (c *Call) writeFailure(w http.ResponseWriter, f *failedJob) error {
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", varyKeyed)
-	c.writeBody(w, f.p.Status, &body{plain: b})
+	c.WriteBody(w, f.p.Status, &body{plain: b})
 	return nil
 }
 
@@ -298,9 +298,9 @@ func (c *Call) keptOutputs(j *state.Job, req *process.Request) ([]result, error)
 	}
 	var list []result
 	for _, k := range kept {
-		at := &pieceReader{s: c.s, ctx: c.r.Context(), piece: state.Piece{Job: j.ID, Attempt: j.Attempt, Output: k.ID}}
+		at := &pieceReader{s: c.s, ctx: c.Request.Context(), piece: state.Piece{Job: j.ID, Attempt: j.Attempt, Output: k.ID}}
 		list = append(list, result{id: k.ID, media: k.Media, name: k.Name, json: k.JSON, object: k.Object, box: k.Box, size: k.Size, reference: req.Reference[k.ID],
-			href: c.base() + "/jobs/" + j.ID + "/results/" + k.ID, etag: j.ID + "-" + k.ID, data: io.NewSectionReader(at, 0, k.Size)})
+			href: c.Base() + "/jobs/" + j.ID + "/results/" + k.ID, etag: j.ID + "-" + k.ID, data: io.NewSectionReader(at, 0, k.Size)})
 	}
 	return list, nil
 }
@@ -319,12 +319,12 @@ func (s *Kit) output(c *Call, w http.ResponseWriter) error {
 		return err
 	}
 	for _, r := range list {
-		if r.id == c.pathParam("outputId") {
+		if r.id == c.PathParam("outputId") {
 			h := w.Header()
 			h.Set("Vary", varyKeyed)
 			h.Set("Cache-Control", "private, no-cache")
 			return c.sendResult(w, r)
 		}
 	}
-	return problem.NotFoundf("the job has no output %q", clip(c.pathParam("outputId")))
+	return problem.NotFoundf("the job has no output %q", Clip(c.PathParam("outputId")))
 }

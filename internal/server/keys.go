@@ -13,23 +13,23 @@ import (
 	"grense/internal/server/page"
 )
 
-// authorize checks the key of a request for data. Missing, unknown, revoked, expired, or two that disagree: the same answer.
-func (s *Kit) authorize(c *Call) error {
-	if x, ok := c.r.Context().Value(insideKey{}).(*execution); ok { // asked by the server itself, for who was checked
-		c.keyID, c.addr = x.keyID, x.owner
+// Authorize checks the key of a request for data. Missing, unknown, revoked, expired, or two that disagree: the same answer.
+func (s *Kit) Authorize(c *Call) error {
+	if x, ok := c.Request.Context().Value(insideKey{}).(*execution); ok { // asked by the server itself, for who was checked
+		c.KeyID, c.Address = x.keyID, x.owner
 		return nil
 	}
-	key, found, conflict := apikey.FromRequest(c.r.Header, cookieKey(c.r))
-	if s.cfg.Auth == "open" && s.keys == nil {
+	key, found, conflict := apikey.FromRequest(c.Request.Header, CookieKey(c.Request))
+	if s.Config.Auth == "open" && s.keys == nil {
 		return nil
 	}
 	if found && !conflict {
 		if id, ok := s.keys.Check(key, time.Now()); ok {
-			c.keyID = id
+			c.KeyID = id
 			return nil
 		}
 	}
-	if s.cfg.Auth == "open" {
+	if s.Config.Auth == "open" {
 		return nil
 	}
 	if found {
@@ -37,26 +37,26 @@ func (s *Kit) authorize(c *Call) error {
 			return err
 		}
 	}
-	return problem.New(problem.Unauthorized, nil, "Send a valid API key in the header X-API-Key (or as Authorization: Bearer, or as the password of Basic); see %s/openapi", c.base())
+	return problem.New(problem.Unauthorized, nil, "Send a valid API key in the header X-API-Key (or as Authorization: Bearer, or as the password of Basic); see %s/openapi", c.Base())
 }
 
 // countWrongKey counts a wrong key of an address, and refuses the request if there were too many. Valid keys are never counted.
 func (s *Kit) countWrongKey(c *Call) error {
-	if n, wait := s.wrongKeys.Left(shareOf(c.addr), time.Now()); n < 1 {
-		return limit.TooMany(wait, "Too many wrong API keys came from your address. Wait for the seconds in Retry-After, and send a valid key in the header X-API-Key; see %s/openapi", c.base())
+	if n, wait := s.wrongKeys.Left(shareOf(c.Address), time.Now()); n < 1 {
+		return limit.TooMany(wait, "Too many wrong API keys came from your address. Wait for the seconds in Retry-After, and send a valid key in the header X-API-Key; see %s/openapi", c.Base())
 	}
-	s.wrongKeys.Charge(shareOf(c.addr), 1, time.Now())
+	s.wrongKeys.Charge(shareOf(c.Address), 1, time.Now())
 	return nil
 }
 
 // hasKey reports whether a request brings a key, or something in its place.
 func hasKey(r *http.Request) bool {
-	_, found, _ := apikey.FromRequest(r.Header, cookieKey(r))
+	_, found, _ := apikey.FromRequest(r.Header, CookieKey(r))
 	return found
 }
 
-// cookieKey is the key in the cookie that the key form sets; "" when there is none.
-func cookieKey(r *http.Request) string {
+// CookieKey is the key in the cookie that the key form sets; "" when there is none.
+func CookieKey(r *http.Request) string {
 	ck, err := r.Cookie(apikey.Cookie)
 	if err != nil {
 		return ""
@@ -72,8 +72,8 @@ type keyDoc struct {
 	Links       []ogcapi.Link `json:"links"`
 }
 
-// writeDoc writes a JSON document that is not cached.
-func (c *Call) writeDoc(w http.ResponseWriter, doc any) error {
+// WriteDoc writes a JSON document that is not cached.
+func (c *Call) WriteDoc(w http.ResponseWriter, doc any) error {
 	b, err := marshal(doc)
 	if err != nil {
 		return err
@@ -84,11 +84,11 @@ func (c *Call) writeDoc(w http.ResponseWriter, doc any) error {
 // writeUncached writes an answer in the chosen representation that is for the key it was asked with, and made anew each time.
 func (c *Call) writeUncached(w http.ResponseWriter, b []byte) error {
 	h := w.Header()
-	h.Set("Content-Type", c.rep.contentType())
-	h.Set("Content-Language", page.LanguageTag(c.lang))
+	h.Set("Content-Type", c.Format.ContentType())
+	h.Set("Content-Language", page.LanguageTag(c.Lang))
 	h.Set("Vary", varyKeyed)
 	h.Set("Cache-Control", "private, no-cache")
-	return c.writeOnce(w, b)
+	return c.WriteOnce(w, b)
 }
 
 // maxForm bounds the body of the key form, in bytes.
@@ -96,15 +96,15 @@ const maxForm = 4 << 10
 
 // keyForm shows the form for the key, or takes a one-time code and puts its key into the cookie.
 func (s *Kit) keyForm(c *Call, w http.ResponseWriter) error {
-	if c.rep.F == "json" {
-		return c.writeDoc(w, keyDoc{Title: c.text("key.title"), Description: "Send the key in the header X-API-Key, as Authorization: Bearer, or as the password of Basic. " +
-			"The form of the page keeps it in a cookie.", KeyAccepted: s.authorize(c) == nil, Links: c.selfLinks("/key")})
+	if c.Format.F == "json" {
+		return c.WriteDoc(w, keyDoc{Title: c.Text("key.title"), Description: "Send the key in the header X-API-Key, as Authorization: Bearer, or as the password of Basic. " +
+			"The form of the page keeps it in a cookie.", KeyAccepted: s.Authorize(c) == nil, Links: c.SelfLinks("/key")})
 	}
-	code := c.params.(*keyParams).code
+	code := c.Params.(*keyParams).code
 	if code == "" {
 		return c.keyPage(w, http.StatusOK, "")
 	}
-	if c.r.Method == http.MethodHead { // a preview must not use the code up
+	if c.Request.Method == http.MethodHead { // a preview must not use the code up
 		return c.keyPage(w, http.StatusOK, "")
 	}
 	if s.oneTime != nil {
@@ -117,11 +117,11 @@ func (s *Kit) keyForm(c *Call, w http.ResponseWriter) error {
 
 // keyPost takes a key from the form. An empty key removes the cookie.
 func (s *Kit) keyPost(c *Call, w http.ResponseWriter) error {
-	if err := c.readForm(maxForm); err != nil {
+	if err := c.ReadForm(maxForm); err != nil {
 		return err
 	}
-	c.params = &keyParams{next: c.r.PostForm.Get("next")}
-	key := strings.TrimSpace(c.r.PostForm.Get("key"))
+	c.Params = &keyParams{next: c.Request.PostForm.Get("next")}
+	key := strings.TrimSpace(c.Request.PostForm.Get("key"))
 	if key == "" {
 		c.setCookie(w, "", -1)
 		return c.redirect(w)
@@ -138,16 +138,16 @@ func (s *Kit) keyPost(c *Call, w http.ResponseWriter) error {
 	return c.welcome(w, key)
 }
 
-// readForm reads the body of a form of ours, of at most size bytes. Forms of other sites are refused.
-func (c *Call) readForm(size int64) error {
+// ReadForm reads the body of a form of ours, of at most size bytes. Forms of other sites are refused.
+func (c *Call) ReadForm(size int64) error {
 	if err := c.checkOrigin(); err != nil {
 		return err
 	}
-	if media, _, _ := strings.Cut(c.r.Header.Get("Content-Type"), ";"); strings.TrimSpace(media) != "application/x-www-form-urlencoded" {
+	if media, _, _ := strings.Cut(c.Request.Header.Get("Content-Type"), ";"); strings.TrimSpace(media) != "application/x-www-form-urlencoded" {
 		return problem.New(problem.MediaType, nil, "send the form as application/x-www-form-urlencoded")
 	}
-	c.r.Body = http.MaxBytesReader(nil, c.r.Body, size)
-	if err := c.r.ParseForm(); err != nil {
+	c.Request.Body = http.MaxBytesReader(nil, c.Request.Body, size)
+	if err := c.Request.ParseForm(); err != nil {
 		return problem.New(problem.Invalid, err, "send the fields of the form, %d bytes at most", size)
 	}
 	return nil
@@ -155,7 +155,7 @@ func (c *Call) readForm(size int64) error {
 
 // checkOrigin refuses forms of other sites, which would be sent with the cookie of a visitor.
 func (c *Call) checkOrigin() error {
-	site, origin := c.r.Header.Get("Sec-Fetch-Site"), c.r.Header.Get("Origin") // the latter from browsers that do not tell the site
+	site, origin := c.Request.Header.Get("Sec-Fetch-Site"), c.Request.Header.Get("Origin") // the latter from browsers that do not tell the site
 	if site != "" && site != "same-origin" && site != "none" || origin != "" && !c.ownOrigin(origin) {
 		return problem.New(problem.Invalid, nil, "send the form from this site's own page")
 	}
@@ -169,7 +169,7 @@ func (c *Call) ownOrigin(origin string) bool {
 		return false
 	}
 	root, err := url.Parse(c.root)
-	return err == nil && o.Scheme == root.Scheme && o.Host == root.Host || o.Host == c.r.Host
+	return err == nil && o.Scheme == root.Scheme && o.Host == root.Host || o.Host == c.Request.Host
 }
 
 // cookieAge is how long a browser keeps the key, in seconds: 180 days.
@@ -187,11 +187,11 @@ func (c *Call) setCookie(w http.ResponseWriter, value string, age int) {
 
 // redirect goes to the page that the form came from, if that is one of ours, else to the collections.
 func (c *Call) redirect(w http.ResponseWriter) error {
-	to := c.base() + "/collections"
-	if c.r.URL.Query().Has("lang") {
-		to += "?lang=" + c.lang
+	to := c.Base() + "/collections"
+	if c.Request.URL.Query().Has("lang") {
+		to += "?lang=" + c.Lang
 	}
-	if next := c.params.(*keyParams).next; ours(next, c.root) {
+	if next := c.Params.(*keyParams).next; ours(next, c.root) {
 		to = next
 	}
 	path, query, has := strings.Cut(to, "?")
@@ -216,13 +216,13 @@ func (c *Call) keyPage(w http.ResponseWriter, status int, message string) error 
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", varyKeyed)
-	h.Set("Content-Language", page.LanguageTag(c.lang))
-	plain, err := c.renderPage(&page.Page{Name: "key", Title: c.text("key.title"), Data: keyView{Message: message, Next: c.params.(*keyParams).next, HasKey: cookieKey(c.r) != ""}})
+	h.Set("Content-Language", page.LanguageTag(c.Lang))
+	plain, err := c.RenderPage(&page.Page{Name: "key", Title: c.Text("key.title"), Data: keyView{Message: message, Next: c.Params.(*keyParams).next, HasKey: CookieKey(c.Request) != ""}})
 	if err != nil {
 		return err
 	}
-	h.Set("Content-Type", asHTML.contentType())
-	c.writeBody(w, status, once(plain))
+	h.Set("Content-Type", AsHTML.ContentType())
+	c.WriteBody(w, status, once(plain))
 	return nil
 }
 

@@ -16,48 +16,48 @@ import (
 // landing is the start of the API (OGC 19-072, 7.2). The first eleven links are what clients of the service were written for: order,
 // relation, type, address and title are fixed, and they are the same in each machine representation. Further links come after them.
 func (s *Kit) landing(c *Call) (*Answer, error) {
-	b, svc := c.base(), &s.cfg.Service
-	title, description := svc.Title.In(c.lang), c.described()
+	b, svc := c.Base(), &s.Config.Service
+	title, description := svc.Title.In(c.Lang), c.described()
 	links := []ogcapi.Link{
-		{Rel: "about", Type: "text/html", Title: title, Href: cmp.Or(svc.Publisher.URL, b+"/about"), Hreflang: hreflang},
+		{Rel: "about", Type: "text/html", Title: title, Href: cmp.Or(svc.Publisher.URL, b+"/about"), Hreflang: Hreflang},
 		{Rel: "self", Type: "application/json", Title: "This document as JSON", Href: b + "?f=json"},
 		{Rel: "alternate", Type: "application/ld+json", Title: "This document as RDF (JSON-LD)", Href: b + "?f=jsonld"},
-		{Rel: "alternate", Type: "text/html", Title: "This document as HTML", Href: b + "?f=html", Hreflang: hreflang},
+		{Rel: "alternate", Type: "text/html", Title: "This document as HTML", Href: b + "?f=html", Hreflang: Hreflang},
 		{Rel: "service-desc", Type: asOpenAPI.Media, Title: "The OpenAPI definition as JSON", Href: b + "/openapi"},
-		{Rel: "service-doc", Type: "text/html", Title: "The OpenAPI definition as HTML", Href: b + "/openapi?f=html", Hreflang: hreflang},
+		{Rel: "service-doc", Type: "text/html", Title: "The OpenAPI definition as HTML", Href: b + "/openapi?f=html", Hreflang: Hreflang},
 		{Rel: "conformance", Type: "application/json", Title: "Conformance", Href: b + "/conformance"},
 		{Rel: "data", Type: "application/json", Title: "Collections", Href: b + "/collections"},
 		{Rel: ogcapi.RelProcesses, Type: "application/json", Title: "Processes", Href: b + "/processes"},
 		{Rel: ogcapi.RelTilingSchemes, Type: "application/json", Title: "The list of supported tiling schemes as JSON", Href: b + "/TileMatrixSets?f=json"},
-		{Rel: ogcapi.RelTilingSchemes, Type: "text/html", Title: "The list of supported tiling schemes as HTML", Href: b + "/TileMatrixSets?f=html", Hreflang: hreflang},
+		{Rel: ogcapi.RelTilingSchemes, Type: "text/html", Title: "The list of supported tiling schemes as HTML", Href: b + "/TileMatrixSets?f=html", Hreflang: Hreflang},
 		{Rel: ogcapi.RelConformance, Type: "application/json", Title: "Conformance", Href: b + "/conformance"},
 		{Rel: ogcapi.RelData, Type: "application/json", Title: "Collections", Href: b + "/collections"},
 	}
 	if s.jobs.kept != nil {
 		links = append(links, ogcapi.Link{Rel: ogcapi.RelJobList, Type: "application/json", Title: "Jobs", Href: b + "/jobs?f=json"},
-			ogcapi.Link{Rel: ogcapi.RelJobList, Type: "text/html", Title: "Jobs as HTML", Href: b + "/jobs?f=html", Hreflang: hreflang})
+			ogcapi.Link{Rel: ogcapi.RelJobList, Type: "text/html", Title: "Jobs as HTML", Href: b + "/jobs?f=html", Hreflang: Hreflang})
 	}
 	if c.tiled(nil) != nil {
 		links = append(links,
-			ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: asJSON.Media, Title: "Vector tiles of all collections", Href: b + "/tiles?f=json"},
-			ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: asHTML.Media, Title: "Vector tiles of all collections as HTML", Href: b + "/tiles?f=html", Hreflang: hreflang},
+			ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: AsJSON.Media, Title: "Vector tiles of all collections", Href: b + "/tiles?f=json"},
+			ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: AsHTML.Media, Title: "Vector tiles of all collections as HTML", Href: b + "/tiles?f=html", Hreflang: Hreflang},
 			ogcapi.Link{Rel: "stylesheet", Type: asStyle.Media, Title: "Style of a map of all collections", Href: b + "/style?f=json"})
 	}
 	if s.recorder != nil {
 		links = append(links, ogcapi.Link{Rel: "current", Type: asAtom.Media, Title: "Changes of the data as Atom", Href: b + "/changes/latest?f=atom"},
-			ogcapi.Link{Rel: "current", Type: asJSON.Media, Title: "Changes of the data", Href: b + "/changes/latest?f=json"})
+			ogcapi.Link{Rel: "current", Type: AsJSON.Media, Title: "Changes of the data", Href: b + "/changes/latest?f=json"})
 	}
 	if svc.Licence.URL != "" {
-		links = append(links, ogcapi.Link{Rel: "license", Type: "text/html", Title: svc.Licence.Name, Href: svc.Licence.URL, Hreflang: hreflang})
+		links = append(links, ogcapi.Link{Rel: "license", Type: "text/html", Title: svc.Licence.Name, Href: svc.Licence.URL, Hreflang: Hreflang})
 	}
 	if svc.Terms != "" {
-		links = append(links, ogcapi.Link{Rel: "terms-of-service", Type: "text/html", Title: "Terms of service", Href: svc.Terms, Hreflang: hreflang})
+		links = append(links, ogcapi.Link{Rel: "terms-of-service", Type: "text/html", Title: "Terms of service", Href: svc.Terms, Hreflang: Hreflang})
 	}
 	doc := ogcapi.Landing{Links: links, Title: title, Description: description}
-	view := landingView{Landing: doc, Collections: c.collectionDocs(c.publicCollections()), Publisher: publisher(svc), Keyed: s.cfg.Auth != "open", Divisions: len(c.divisions()) > 0, Changes: s.recorder != nil}
+	view := landingView{Landing: doc, Collections: c.collectionDocs(c.publicCollections()), Publisher: publisher(svc), Keyed: s.Config.Auth != "open", Divisions: len(c.divisions()) > 0, Changes: s.recorder != nil}
 	a := &Answer{JSON: doc, LD: func() any { return c.catalogLD(links) }, Links: links}
 	if whole := c.wholeMap(); whole != nil {
-		view.Map, a.Fleeting = c.overview(whole, c.text("map.landing", c.titleOf(whole), whole.Count))
+		view.Map, a.Fleeting = c.overview(whole, c.Text("map.landing", c.titleOf(whole), whole.Count))
 	}
 	view.Searches, view.Finds = c.searches(), c.finds()
 	a.Page = &page.Page{Name: "landing", Title: title, Description: description, Data: view, Script: view.Map != "" || view.Searches != nil}
@@ -69,7 +69,7 @@ func (c *Call) wholeMap() *store.Collection {
 	if country := c.country(); country != nil {
 		return country
 	}
-	for _, coll := range c.cat.Collections {
+	for _, coll := range c.Catalog.Collections {
 		if coll.Public && coll.Geometry != nil && coll.Count > 0 && coll.Count <= countryMost {
 			return coll
 		}
@@ -88,7 +88,7 @@ func (c *Call) finds() string {
 	var parts []string
 	for _, coll := range c.searchOrder() {
 		if coll.Geometry != nil && coll.Count > 0 && len(parts) < findsMost {
-			parts = append(parts, page.InDigits(strconv.Itoa(coll.Count), c.lang)+" "+page.InsideSentence(c.titleOf(coll)))
+			parts = append(parts, page.InDigits(strconv.Itoa(coll.Count), c.Lang)+" "+page.InsideSentence(c.titleOf(coll)))
 		}
 	}
 	if parts == nil {
@@ -96,9 +96,9 @@ func (c *Call) finds() string {
 	}
 	list := strings.Join(parts[:len(parts)-1], ", ")
 	if list != "" {
-		list += " " + c.text("landing.and") + " "
+		list += " " + c.Text("landing.and") + " "
 	}
-	return c.text("landing.finds", list+parts[len(parts)-1])
+	return c.Text("landing.finds", list+parts[len(parts)-1])
 }
 
 // searches are the first of the collections that are searched.
@@ -135,22 +135,22 @@ type landingView struct {
 
 // catalogLD is the service as a schema.org DataCatalog. Members that are not configured are left out.
 func (c *Call) catalogLD(links []ogcapi.Link) map[string]any {
-	svc := &c.s.cfg.Service
+	svc := &c.s.Config.Service
 	ld := map[string]any{
 		"@context":    "https://schema.org/docs/jsonldcontext.jsonld",
 		"@type":       "DataCatalog",
-		"@id":         c.base() + "/",
-		"url":         c.base() + "/",
-		"name":        svc.Title.In(c.lang),
+		"@id":         c.Base() + "/",
+		"url":         c.Base() + "/",
+		"name":        svc.Title.In(c.Lang),
 		"description": c.described(),
-		"inLanguage":  page.LanguageTag(c.lang),
+		"inLanguage":  page.LanguageTag(c.Lang),
 	}
 	set := func(m map[string]any, name, v string) {
 		if v != "" {
 			m[name] = v
 		}
 	}
-	if words := svc.Keywords.In(c.lang); len(words) > 0 {
+	if words := svc.Keywords.In(c.Lang); len(words) > 0 {
 		ld["keywords"] = words
 	}
 	set(ld, "termsOfService", svc.Terms)
@@ -187,8 +187,8 @@ func (s *Kit) conformance(c *Call) (*Answer, error) {
 	}
 	slices.Sort(uris)
 	doc := ogcapi.Conformance{ConformsTo: slices.Compact(uris)}
-	return &Answer{JSON: doc, Links: c.selfLinks("/conformance"),
-		Page: &page.Page{Name: "conformance", Title: c.text("conformance.title"), Data: c.classViews(doc.ConformsTo)}}, nil
+	return &Answer{JSON: doc, Links: c.SelfLinks("/conformance"),
+		Page: &page.Page{Name: "conformance", Title: c.Text("conformance.title"), Data: c.classViews(doc.ConformsTo)}}, nil
 }
 
 // classView is a conformance class on its page.
@@ -203,7 +203,7 @@ func (c *Call) classViews(uris []string) []classView {
 		_, name, _ := strings.Cut(uri, "/spec/")
 		standard, _, _ := strings.Cut(name, "/")
 		v := classView{URI: uri, Name: standard + "." + uri[strings.LastIndexByte(uri, '/')+1:]}
-		v.Known = c.text("class."+v.Name) != "class."+v.Name
+		v.Known = c.Text("class."+v.Name) != "class."+v.Name
 		out[i] = v
 	}
 	return out
@@ -219,17 +219,17 @@ func publisher(svc *config.Service) string {
 
 // described is what the service says of itself, and of the demo that it shows.
 func (c *Call) described() string {
-	d := c.s.cfg.Service.Description.In(c.lang)
+	d := c.s.Config.Service.Description.In(c.Lang)
 	if c.invented() {
-		d += " " + c.text("demo.text")
+		d += " " + c.Text("demo.text")
 	}
 	return d
 }
 
 // invented reports whether the collection of the call, or without one some public collection, is made up.
 func (c *Call) invented() bool {
-	if c.coll != nil {
-		return c.coll.Invented
+	if c.Collection != nil {
+		return c.Collection.Invented
 	}
-	return c.cat != nil && slices.ContainsFunc(c.cat.Collections, func(coll *store.Collection) bool { return coll.Public && coll.Invented })
+	return c.Catalog != nil && slices.ContainsFunc(c.Catalog.Collections, func(coll *store.Collection) bool { return coll.Public && coll.Invented })
 }

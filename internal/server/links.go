@@ -11,17 +11,17 @@ import (
 	"grense/internal/format"
 )
 
-// hreflang of every link to a page.
-const hreflang = "nb-NO"
+// Hreflang of every link to a page.
+const Hreflang = "nb-NO"
 
 // titles of links to the same document in another representation.
 var formTitles = map[string]string{"json": "This document as JSON", "jsonld": "This document as RDF (JSON-LD)", "html": "This document as HTML", "csv": "This document as CSV", "yaml": "This document as YAML",
 	"atom": "This document as Atom", "jsonfeed": "This document as JSON Feed"}
 
-// selfLinks are the links self and alternate of a document: the representation that was asked for is self, the others alternate;
+// SelfLinks are the links self and alternate of a document: the representation that was asked for is self, the others alternate;
 // without f, the first is self. Every parameter of the request is kept. There is room for some others behind them.
-func (c *Call) selfLinks(path string) []ogcapi.Link {
-	return c.appendSelfLinks(make([]ogcapi.Link, 0, len(c.rt.Formats)+moreLinks), path, c.others())
+func (c *Call) SelfLinks(path string) []ogcapi.Link {
+	return c.appendSelfLinks(make([]ogcapi.Link, 0, len(c.Route.Formats)+moreLinks), path, c.others())
 }
 
 // moreLinks is for how many links there is room beside those of selfLinks: those of a page or a feature, and of its profiles.
@@ -29,12 +29,12 @@ const moreLinks = 7
 
 // appendSelfLinks appends selfLinks, where rest are the others.
 func (c *Call) appendSelfLinks(links []ogcapi.Link, path, rest string) []ogcapi.Link {
-	reps := c.rt.Formats
+	reps := c.Route.Formats
 	self := reps[0].F
 	if c.asked {
-		self = c.rep.F
+		self = c.Format.F
 	}
-	base := c.base()
+	base := c.Base()
 	var all strings.Builder // the addresses, one behind the other
 	all.Grow(len(reps) * (len(base) + len(path) + len("?f=flatgeobuf") + len(rest)))
 	for i := range reps {
@@ -50,7 +50,7 @@ func (c *Call) appendSelfLinks(links []ogcapi.Link, path, rest string) []ogcapi.
 			l.Rel = "self"
 		}
 		if r.F == "html" {
-			l.Hreflang = hreflang
+			l.Hreflang = Hreflang
 		}
 		links = append(links, l)
 	}
@@ -79,15 +79,15 @@ var allTitles = func() map[string]string {
 func (c *Call) listPages(path string, offset, limit, n int) (links []ogcapi.Link) {
 	page := func(rel string, offset int) {
 		q := "?"
-		if f := first(c.values["f"]); f != "" {
+		if f := first(c.Values["f"]); f != "" {
 			q += "f=" + queryEscape(f) + "&"
 		}
 		q += "limit=" + strconv.Itoa(limit)
 		if offset > 0 {
 			q += "&offset=" + strconv.Itoa(offset)
 		}
-		links = append(links, ogcapi.Link{Rel: rel, Type: c.rep.Media, Title: map[string]string{"prev": "Previous page", "next": "Next page"}[rel],
-			Href: c.base() + path + q + c.replayed("f", "limit", "offset")})
+		links = append(links, ogcapi.Link{Rel: rel, Type: c.Format.Media, Title: map[string]string{"prev": "Previous page", "next": "Next page"}[rel],
+			Href: c.Base() + path + q + c.replayed("f", "limit", "offset")})
 	}
 	if offset > 0 {
 		page("prev", max(0, min(offset, n)-limit))
@@ -100,7 +100,7 @@ func (c *Call) listPages(path string, offset, limit, n int) (links []ogcapi.Link
 
 // with is the absolute address of a path of this mount in representation f, with the parameters of this request.
 func (c *Call) with(path, f string) string {
-	return c.base() + path + "?f=" + f + c.others()
+	return c.Base() + path + "?f=" + f + c.others()
 }
 
 // others are the parameters of this request but f, each after an ampersand.
@@ -109,7 +109,7 @@ func (c *Call) others() string { return c.replayed("f") }
 // replayed are the parameters of replay, each after an ampersand.
 func (c *Call) replayed(without ...string) string {
 	var b strings.Builder
-	b.Grow(len(c.r.URL.RawQuery) + 16)
+	b.Grow(len(c.Request.URL.RawQuery) + 16)
 	c.eachReplayed(func(name, value string) {
 		b.WriteByte('&')
 		b.WriteString(queryEscape(name))
@@ -128,9 +128,9 @@ func (c *Call) replay(without ...string) (out []string) {
 
 // eachReplayed gives the parameters of replay, decoded.
 func (c *Call) eachReplayed(each func(name, value string), without ...string) {
-	left := len(c.values) // names that are not looked at yet
+	left := len(c.Values) // names that are not looked at yet
 	add := func(name string) {
-		values, ok := c.values[name]
+		values, ok := c.Values[name]
 		if !ok {
 			return
 		}
@@ -143,12 +143,12 @@ func (c *Call) eachReplayed(each func(name, value string), without ...string) {
 	}
 	add("f")
 	add("lang")
-	for i := 0; i < len(c.rt.Params) && left > 0; i++ {
-		add(c.rt.Params[i].Name)
+	for i := 0; i < len(c.Route.Params) && left > 0; i++ {
+		add(c.Route.Params[i].Name)
 	}
-	if c.rt.Fields && c.coll != nil && left > 0 {
-		for p := range c.coll.Queryables() {
-			if len(c.values[p.Name]) > 0 && c.field(p.Name) != nil { // in this order, since there may be thousands of properties
+	if c.Route.Fields && c.Collection != nil && left > 0 {
+		for p := range c.Collection.Queryables() {
+			if len(c.Values[p.Name]) > 0 && c.field(p.Name) != nil { // in this order, since there may be thousands of properties
 				add(p.Name)
 			}
 			if !c.forgives || c.field(p.Name) == nil {

@@ -28,7 +28,7 @@ var aPoint = regexp.MustCompile(`(?i)^([+-]?\d{1,3}\.\d+)\s*°?\s*([NS]?)\s*[,;\
 
 // soughtPoint is the page of the point that words searched for name; false when they name none. Longitude may stand first where only that lies in the data.
 func (c *Call) soughtPoint() (href string, ok bool) {
-	m := aPoint.FindStringSubmatch(strings.TrimSpace(first(c.values["q"])))
+	m := aPoint.FindStringSubmatch(strings.TrimSpace(first(c.Values["q"])))
 	all := c.divisions()
 	if m == nil || len(all) == 0 {
 		return "", false
@@ -49,12 +49,12 @@ func (c *Call) soughtPoint() (href string, ok bool) {
 	if m[2]+m[4] == "" && !within(lon, lat) && within(lat, lon) {
 		lat, lon = lon, lat
 	}
-	return c.htmlHref("/lookup") + "&lon=" + queryEscape(lon) + "&lat=" + queryEscape(lat), true
+	return c.HtmlHref("/lookup") + "&lon=" + queryEscape(lon) + "&lat=" + queryEscape(lat), true
 }
 
 // divisions are the public collections of areas, those with the fewest features first: counties before municipalities.
 func (c *Call) divisions() (out []*store.Collection) {
-	for _, coll := range c.cat.Collections {
+	for _, coll := range c.Catalog.Collections {
 		if g := coll.Geometry; coll.Public && g != nil && (g.Type == "Polygon" || g.Type == "MultiPolygon") {
 			out = append(out, coll)
 		}
@@ -85,8 +85,8 @@ type parent struct {
 
 // lookup tells which divisions cover a point, the largest kind first; outside of all, which is the nearest.
 func (s *Kit) lookup(c *Call, w http.ResponseWriter) error {
-	p := c.params.(*lookupParams)
-	if c.rep.F == asHTML.F && p.lon == nil && p.lat == nil {
+	p := c.Params.(*lookupParams)
+	if c.Format.F == AsHTML.F && p.lon == nil && p.lat == nil {
 		return c.lookupPage(w, nil, nil)
 	}
 	at, err := p.place()
@@ -107,7 +107,7 @@ func (s *Kit) lookup(c *Call, w http.ResponseWriter) error {
 			return err
 		}
 	}
-	if c.rep.F == asHTML.F {
+	if c.Format.F == AsHTML.F {
 		var nearest []*division
 		if near != nil {
 			if nearest, err = c.nearestOfEach(at, indexes, near); err != nil {
@@ -116,7 +116,7 @@ func (s *Kit) lookup(c *Call, w http.ResponseWriter) error {
 		}
 		return c.lookupPage(w, covering, nearest)
 	}
-	links := c.selfLinks("/lookup")
+	links := c.SelfLinks("/lookup")
 	c.lookupHeaders(w, links)
 	setHeader(w, "Ogc-Numberreturned", strconv.Itoa(len(covering)))
 	if same, err := c.unchanged(w, c.lookupTag(covering, near)); same || err != nil {
@@ -124,7 +124,7 @@ func (s *Kit) lookup(c *Call, w http.ResponseWriter) error {
 	}
 	doc := c.appendLookup(takeBuffer(), covering, near, links)
 	defer giveBuffer(doc)
-	return c.writeOnce(w, doc)
+	return c.WriteOnce(w, doc)
 }
 
 // jsonFG reports whether the answer is written as JSON-FG. It has no geometries, so that both of its profiles are the same.
@@ -157,7 +157,7 @@ func (p *lookupParams) place() (orb.Point, error) {
 
 // dividing returns the filter for features of a collection that match a spatial condition at the time asked for.
 func (c *Call) dividing(coll *store.Collection, where cql2.Expr) (cql2.Expr, error) {
-	p := c.params.(*lookupParams)
+	p := c.Params.(*lookupParams)
 	and := cql2.And{where}
 	if e, ok := coll.IsDuring(p.from, p.to); ok && p.hasTime && (isPlain(coll) || p.interval) {
 		and = append(and, e)
@@ -167,7 +167,7 @@ func (c *Call) dividing(coll *store.Collection, where cql2.Expr) (cql2.Expr, err
 
 // dated is a question for features of a collection at the time asked for.
 func (c *Call) dated(coll *store.Collection, q store.Query) store.Query {
-	p := c.params.(*lookupParams)
+	p := c.Params.(*lookupParams)
 	q = c.current(coll, q)
 	switch {
 	case q.AsOf.IsZero() || !p.hasTime:
@@ -181,7 +181,7 @@ func (c *Call) dated(coll *store.Collection, q store.Query) store.Query {
 
 // pointIndexes are the indexes of the collections asked for; nil for one while there is none that knows the time asked for.
 func (c *Call) pointIndexes() ([]*pointIndex, error) {
-	p := c.params.(*lookupParams)
+	p := c.Params.(*lookupParams)
 	out := make([]*pointIndex, len(p.collections))
 	for i, coll := range p.collections {
 		if _, timed := coll.During(); timed && p.hasTime {
@@ -197,7 +197,7 @@ func (c *Call) pointIndexes() ([]*pointIndex, error) {
 
 // covering are the divisions that the point lies in or on the border of: exactly those that S_INTERSECTS finds, in the order of the collections and then by id.
 func (c *Call) covering(indexes []*pointIndex) ([]*division, error) {
-	p := c.params.(*lookupParams)
+	p := c.Params.(*lookupParams)
 	var out []*division
 	for n, coll := range p.collections {
 		rows, err := c.rowsAt(coll, indexes[n])
@@ -215,7 +215,7 @@ func (c *Call) covering(indexes []*pointIndex) ([]*division, error) {
 
 // rowsAt are the features of a collection that the point lies in, by its index, or by the store where that is nil.
 func (c *Call) rowsAt(coll *store.Collection, i *pointIndex) (rows []store.Row, err error) {
-	p := c.params.(*lookupParams)
+	p := c.Params.(*lookupParams)
 	if i != nil {
 		move, err := crs.Between(p.crs, coll.Geometry.CRS)
 		if err != nil {
@@ -233,8 +233,8 @@ func (c *Call) rowsAt(coll *store.Collection, i *pointIndex) (rows []store.Row, 
 		return nil, err
 	}
 	var page *store.Page
-	err = c.ask(func(ctx context.Context) (err error) {
-		page, err = c.s.store.Page(ctx, c.dated(coll, store.Query{Filter: e, Limit: c.s.cfg.Limits.PageMax, Count: store.CountNone}))
+	err = c.Ask(func(ctx context.Context) (err error) {
+		page, err = c.s.Store.Page(ctx, c.dated(coll, store.Query{Filter: e, Limit: c.s.Config.Limits.PageMax, Count: store.CountNone}))
 		return err
 	})
 	if err != nil {
@@ -264,7 +264,7 @@ func (c *Call) describe(coll *store.Collection, rows []store.Row) ([]*division, 
 	out := make([]*division, len(rows))
 	var missing []store.Row
 	var at []int
-	key := divisionKey{collection: coll.ID, base: c.base(), lang: c.lang, catalog: c.cat.Version, jsonFG: c.params.(*lookupParams).jsonFG()}
+	key := divisionKey{collection: coll.ID, base: c.Base(), lang: c.Lang, catalog: c.Catalog.Version, jsonFG: c.Params.(*lookupParams).jsonFG()}
 	for i, r := range rows {
 		key.id, key.rev = r.ID, r.Rev
 		if d, ok := c.s.divided.Get(key); ok {
@@ -292,7 +292,7 @@ func (c *Call) readDivisions(coll *store.Collection, rows []store.Row) ([]*divis
 	}
 	var enc membersEncoder
 	var err error
-	if o := (feature.Options{CRS: crs.CRS84, SkipGeometry: true}); c.params.(*lookupParams).jsonFG() {
+	if o := (feature.Options{CRS: crs.CRS84, SkipGeometry: true}); c.Params.(*lookupParams).jsonFG() {
 		enc, err = feature.NewJSONFG(coll, o, false)
 	} else {
 		enc, err = feature.NewEncoder(coll, o)
@@ -301,11 +301,11 @@ func (c *Call) readDivisions(coll *store.Collection, rows []store.Row) ([]*divis
 		return nil, err
 	}
 	out := make([]*division, 0, len(rows))
-	err = c.ask(func(ctx context.Context) error {
+	err = c.Ask(func(ctx context.Context) error {
 		out = out[:0]
-		return c.s.store.Fetch(ctx, coll.ID, rows, enc.Want(), func(f *store.Feature) error {
+		return c.s.Store.Fetch(ctx, coll.ID, rows, enc.Want(), func(f *store.Feature) error {
 			d := &division{coll: coll, row: rows[len(out)], id: f.Public(), title: page.Value{Text: f.Public()}}
-			d.path = "/collections/" + coll.ID + "/items/" + pathEscape(d.id) + startOf(coll, f.Values)
+			d.path = "/collections/" + coll.ID + "/items/" + PathEscape(d.id) + startOf(coll, f.Values)
 			var err error
 			if d.members, err = enc.AppendMembers(nil, f); err != nil {
 				return err
@@ -351,10 +351,10 @@ func (c *Call) nameDivision(d *division, values []any) {
 		case p.Name == d.coll.TitleProperty:
 			d.title.Text = cell(values[i])
 			if d.title.Lang == "" {
-				d.title.Lang = foreign(languageOfName(p.Name), c.lang)
+				d.title.Lang = foreign(languageOfName(p.Name), c.Lang)
 			}
 		case lp != nil && p.Name == lp.Name:
-			d.title.Lang = foreign(languageCode(cell(values[i])), c.lang)
+			d.title.Lang = foreign(languageCode(cell(values[i])), c.Lang)
 		case other != nil && other != d.coll && simple(p.Type):
 			d.parents = append(d.parents, parent{other.ID, cell(values[i])})
 		}
@@ -370,9 +370,9 @@ func (c *Call) lookupHeaders(w http.ResponseWriter, links []ogcapi.Link) {
 func (c *Call) lookupTag(covering []*division, near *division) string {
 	b := takeBuffer()
 	put := func(s string) { b = append(append(b, s...), 0) }
-	put(c.base())
+	put(c.Base())
 	put(c.canonical())
-	put(c.lang)
+	put(c.Lang)
 	if near != nil {
 		covering = []*division{near}
 	}
@@ -387,7 +387,7 @@ func (c *Call) lookupTag(covering []*division, near *division) string {
 
 // appendLookup appends a FeatureCollection (RFC 7946) of the divisions, without their geometries; further members say what they are.
 func (c *Call) appendLookup(b []byte, covering []*division, near *division, links []ogcapi.Link) []byte {
-	p := c.params.(*lookupParams)
+	p := c.Params.(*lookupParams)
 	b = append(b, `{"type":"FeatureCollection",`...)
 	if p.jsonFG() { // each feature tells its type
 		b = append(append(append(b, `"conformsTo":["`...), strings.Join(feature.JSONFGClasses, `","`)...), `"],`...)
@@ -429,7 +429,7 @@ func (c *Call) encode(d *division) {
 	}
 	b = append(append(append(b, '{'), d.members...), `,"collection":`...)
 	text(d.coll.ID)
-	if c.params.(*lookupParams).jsonFG() {
+	if c.Params.(*lookupParams).jsonFG() {
 		b = append(b, `,"featureType":`...)
 		text(d.coll.ID)
 	}
@@ -442,7 +442,7 @@ func (c *Call) encode(d *division) {
 	}
 	d.split = len(b)
 	links, _ := marshal([]ogcapi.Link{
-		{Rel: "canonical", Type: asGeoJSON.Media, Title: d.title.Text, Href: c.base() + d.path},
-		{Rel: "collection", Type: asJSON.Media, Title: c.titleOf(d.coll), Href: c.base() + "/collections/" + d.coll.ID}})
+		{Rel: "canonical", Type: asGeoJSON.Media, Title: d.title.Text, Href: c.Base() + d.path},
+		{Rel: "collection", Type: AsJSON.Media, Title: c.titleOf(d.coll), Href: c.Base() + "/collections/" + d.coll.ID}})
 	d.encoded = append(append(append(b, `,"links":`...), links...), '}')
 }

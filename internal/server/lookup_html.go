@@ -36,7 +36,7 @@ type divisionView struct {
 
 // lookupView is the form with what was asked.
 func (c *Call) lookupView() lookupView {
-	get := func(name string) string { return first(c.values[name]) }
+	get := func(name string) string { return first(c.Values[name]) }
 	return lookupView{Lon: get("lon"), Lat: get("lat"), CRS: get("crs"), Collections: get("collections"), Datetime: get("datetime")}
 }
 
@@ -56,35 +56,35 @@ func (c *Call) lookupPage(w http.ResponseWriter, covering, nearest []*division) 
 			return err
 		}
 	}
-	pg := &page.Page{Name: "lookup", Title: c.text("lookup.title"), Crumbs: c.crumbs(""), Data: &v, Script: v.Map != ""}
+	pg := &page.Page{Name: "lookup", Title: c.Text("lookup.title"), Crumbs: c.Crumbs(""), Data: &v, Script: v.Map != ""}
 	if !v.Asked {
-		pg.Without = asJSON.F // which needs a point
+		pg.Without = AsJSON.F // which needs a point
 	}
-	doc, err := c.renderPage(pg)
+	doc, err := c.RenderPage(pg)
 	if err != nil {
 		return err
 	}
 	if err := c.still(); err != nil {
 		return err
 	}
-	c.lookupHeaders(w, c.selfLinks("/lookup"))
+	c.lookupHeaders(w, c.SelfLinks("/lookup"))
 	if !v.Asked {
 		w.Header().Del("Link")
 	}
-	return c.writeOnce(w, doc)
+	return c.WriteOnce(w, doc)
 }
 
 func (c *Call) divisionView(d *division) divisionView {
-	v := divisionView{Kind: c.titleOf(d.coll), KindHref: c.htmlHref("/collections/" + d.coll.ID), ID: d.id, Title: d.title}
-	v.Title.Href = c.htmlHref(d.path)
+	v := divisionView{Kind: c.titleOf(d.coll), KindHref: c.HtmlHref("/collections/" + d.coll.ID), ID: d.id, Title: d.title}
+	v.Title.Href = c.HtmlHref(d.path)
 	if d.coll.Key.Property == "" {
 		v.ID = ""
 	}
 	switch m := d.distance; {
 	case m >= 10000:
-		v.Distance = page.InDigits(strconv.FormatFloat(m/1000, 'f', 0, 64), c.lang) + " km"
+		v.Distance = page.InDigits(strconv.FormatFloat(m/1000, 'f', 0, 64), c.Lang) + " km"
 	case m > 0:
-		v.Distance = page.InDigits(strconv.FormatFloat(math.Ceil(m), 'f', 0, 64), c.lang) + " m"
+		v.Distance = page.InDigits(strconv.FormatFloat(math.Ceil(m), 'f', 0, 64), c.Lang) + " m"
 	}
 	return v
 }
@@ -95,7 +95,7 @@ func (c *Call) lookupMap(found []*division) (template.HTML, error) {
 		return "", nil
 	}
 	d := slices.MaxFunc(found, func(a, b *division) int { return cmp.Compare(a.coll.Count, b.coll.Count) })
-	p := c.params.(*lookupParams)
+	p := c.Params.(*lookupParams)
 	if p.hasTime && !p.interval {
 		c.began = store.Asked(p.from.In(c.zone())) // what lies around it is of then, too
 	}
@@ -109,7 +109,7 @@ func (c *Call) lookupMap(found []*division) (template.HTML, error) {
 	if err != nil {
 		return "", err
 	}
-	here := draw.Mark{Outline: draw.NewOutline(c.text("lookup.point"), orb.Point{*p.lon, *p.lat}, move)}
+	here := draw.Mark{Outline: draw.NewOutline(c.Text("lookup.point"), orb.Point{*p.lon, *p.lat}, move)}
 	at := scaleOf(plane, draw.Bound(append(c.marks(d.coll, outs, false), here)))
 	if err := c.refine(d.coll, at, rows, outs); err != nil {
 		return "", err
@@ -119,5 +119,5 @@ func (c *Call) lookupMap(found []*division) (template.HTML, error) {
 		return "", err
 	}
 	marks := append(append(ground, c.marks(d.coll, outs, false)...), here)
-	return (&draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Marks: marks, Labels: true, Lookup: true, Bare: ground == nil && d.coll.Count > 1, Text: c.text("lookup.map", d.title.Label())}).SVG(), nil
+	return (&draw.Picture{Lang: c.Lang, Degrees: plane.Geographic(), Marks: marks, Labels: true, Lookup: true, Bare: ground == nil && d.coll.Count > 1, Text: c.Text("lookup.map", d.title.Label())}).SVG(), nil
 }

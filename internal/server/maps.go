@@ -73,8 +73,8 @@ func scaleOf(plane crs.ID, area orb.Bound) mapScale {
 // scaleOfAll is that of a map of all of a collection of the call's catalog.
 func (c *Call) scaleOfAll(coll *store.Collection, plane crs.ID) mapScale {
 	all := c.s.scales.Load()
-	if all == nil || all.cat != c.cat {
-		all = &mapScales{cat: c.cat}
+	if all == nil || all.cat != c.Catalog {
+		all = &mapScales{cat: c.Catalog}
 		c.s.scales.Store(all)
 	}
 	key := scaledIn{coll.ID, plane}
@@ -125,8 +125,8 @@ func (c *Call) shared(coll *store.Collection, at mapScale) (o *tile.Outlines, pe
 		least /= metresPerDegree
 	}
 	at.unit = max(at.unit, least)
-	err = c.ask(func(ctx context.Context) (err error) {
-		o, err = c.s.tiles.Outlines(ctx, c.s.store, tile.Scale{Set: set, Collection: coll.ID, Cell: at.unit * 1.5})
+	err = c.Ask(func(ctx context.Context) (err error) {
+		o, err = c.s.tiles.Outlines(ctx, c.s.Store, tile.Scale{Set: set, Collection: coll.ID, Cell: at.unit * 1.5})
 		return err
 	})
 	if problem.Of(err).Kind == problem.Busy {
@@ -156,8 +156,8 @@ func (c *Call) outlinesBy(o *outliner, rows []store.Row) ([]*draw.Outline, error
 	}
 	for len(missing) > 0 {
 		n := min(len(missing), batch)
-		err := c.ask(func(ctx context.Context) error {
-			return c.s.store.Fetch(ctx, o.key.collection, missing[:n], store.Want{Properties: o.properties, NoGeometry: o.shared != nil}, func(x *store.Feature) (err error) {
+		err := c.Ask(func(ctx context.Context) error {
+			return c.s.Store.Fetch(ctx, o.key.collection, missing[:n], store.Want{Properties: o.properties, NoGeometry: o.shared != nil}, func(x *store.Feature) (err error) {
 				out[place[x.ID]], err = o.outline(x, x.Values)
 				return err
 			})
@@ -195,8 +195,8 @@ func (c *Call) lightOutlines(o *outliner, rows []store.Row) (out []*draw.Outline
 			}
 		}
 		k := 0
-		err := c.ask(func(ctx context.Context) error {
-			return c.s.store.Fetch(ctx, o.key.collection, missing, store.Want{Properties: o.properties}, func(x *store.Feature) (err error) {
+		err := c.Ask(func(ctx context.Context) error {
+			return c.s.Store.Fetch(ctx, o.key.collection, missing, store.Want{Properties: o.properties}, func(x *store.Feature) (err error) {
 				if read += len(x.Geometry.WKB); read > lightBytes {
 					return errHeavy
 				}
@@ -315,15 +315,15 @@ func (o *outliner) outline(x *store.Feature, values []any) (*draw.Outline, error
 // marks makes marks of features; the parameter lang is kept in their links.
 func (c *Call) marks(coll *store.Collection, outs []*draw.Outline, near bool) []draw.Mark {
 	tail := ""
-	if l := first(c.values["lang"]); l != "" {
+	if l := first(c.Values["lang"]); l != "" {
 		tail = "?lang=" + queryEscape(l)
 	}
-	start := page.LocalPath(c.base()) + "/collections/" + coll.ID + "/items/"
+	start := page.LocalPath(c.Base()) + "/collections/" + coll.ID + "/items/"
 	towns := mapCRS(coll) == crs.UTM33 && dimensions[coll.Geometry.Type] == 2
 	var out []draw.Mark
 	for _, o := range outs {
 		if o != nil && !o.Empty() {
-			out = append(out, draw.Mark{Outline: o, Foreign: foreign(o.Lang, c.lang), Href: start + pathEscape(o.ID) + tail, Near: near, First: towns && slices.Contains(norwegianTowns, o.Title)})
+			out = append(out, draw.Mark{Outline: o, Foreign: foreign(o.Lang, c.Lang), Href: start + PathEscape(o.ID) + tail, Near: near, First: towns && slices.Contains(norwegianTowns, o.Title)})
 		}
 	}
 	return out
@@ -335,42 +335,42 @@ func (c *Call) itemsMap(o *outliner, rows []store.Row) (template.HTML, error) {
 		return "", nil
 	}
 	rows = rows[:min(len(rows), mapMost)]
-	plane := mapCRS(c.coll)
-	at := c.scaleOfAll(c.coll, plane)
+	plane := mapCRS(c.Collection)
+	at := c.scaleOfAll(c.Collection, plane)
 	outs, err := c.outlinesBy(o, rows)
 	if err != nil {
 		return "", err
 	}
-	here := c.marks(c.coll, outs, false)
+	here := c.marks(c.Collection, outs, false)
 	if here == nil {
 		return "", nil
 	}
 	if near := scaleOf(plane, draw.Bound(here)).of(len(here)); near.unit < at.unit/2 { // a small part of the collection
-		if err = c.refine(c.coll, near, rows, outs); err != nil {
+		if err = c.refine(c.Collection, near, rows, outs); err != nil {
 			return "", err
 		}
-		here, at = c.marks(c.coll, outs, false), near
+		here, at = c.marks(c.Collection, outs, false), near
 	}
 	ground, err := c.ground(at)
-	others := len(rows) < c.coll.Count || isVersioned(c.coll)
-	if err == nil && others && c.country() == c.coll {
-		ground, err = c.groundOf(c.coll, at, len(rows))
+	others := len(rows) < c.Collection.Count || isVersioned(c.Collection)
+	if err == nil && others && c.country() == c.Collection {
+		ground, err = c.groundOf(c.Collection, at, len(rows))
 		others = ground != nil
 	}
 	if err != nil {
 		return "", err
 	}
-	p := draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Marks: append(ground, here...), Labels: true, Lookup: true, Bare: ground == nil && others}
-	if p.Text = c.text("map.items", c.titleOf(c.coll), len(here)); len(here) == 1 {
-		p.Text = c.text("map.items-one", c.titleOf(c.coll))
+	p := draw.Picture{Lang: c.Lang, Degrees: plane.Geographic(), Marks: append(ground, here...), Labels: true, Lookup: true, Bare: ground == nil && others}
+	if p.Text = c.Text("map.items", c.titleOf(c.Collection), len(here)); len(here) == 1 {
+		p.Text = c.Text("map.items-one", c.titleOf(c.Collection))
 	}
 	return p.SVG(), nil
 }
 
 // itemMap draws a feature and, in grey, what of its collection lies around it.
 func (c *Call) itemMap(o *outliner, row store.Row, b orb.Bound, title string) (template.HTML, error) {
-	plane := mapCRS(c.coll)
-	area, err := crs.EnvelopeOf(b, c.coll.Geometry.CRS, plane)
+	plane := mapCRS(c.Collection)
+	area, err := crs.EnvelopeOf(b, c.Collection.Geometry.CRS, plane)
 	if err != nil {
 		return "", err
 	}
@@ -380,10 +380,10 @@ func (c *Call) itemMap(o *outliner, row store.Row, b orb.Bound, title string) (t
 		return "", err
 	}
 	at := scaleOf(plane, area)
-	if err := c.refine(c.coll, at, rows, outs); err != nil {
+	if err := c.refine(c.Collection, at, rows, outs); err != nil {
 		return "", err
 	}
-	here := c.marks(c.coll, outs, false)
+	here := c.marks(c.Collection, outs, false)
 	if here == nil {
 		return "", nil
 	}
@@ -398,7 +398,7 @@ func (c *Call) itemMap(o *outliner, row store.Row, b orb.Bound, title string) (t
 		return "", err
 	}
 	here[0].Href = ""
-	p := draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Marks: slices.Concat(ground, around, here), Labels: true, Around: true, Text: c.text("map.item", title)}
+	p := draw.Picture{Lang: c.Lang, Degrees: plane.Geographic(), Marks: slices.Concat(ground, around, here), Labels: true, Around: true, Text: c.Text("map.item", title)}
 	return p.SVG(), nil
 }
 
@@ -411,7 +411,7 @@ func (c *Call) ground(at mapScale) ([]draw.Mark, error) {
 	if under == nil && c.s.shore != nil && at.plane == crs.UTM33 {
 		return []draw.Mark{{Outline: c.s.shore, Near: true}}, nil
 	}
-	if under == nil || under == c.coll || mapCRS(under) != at.plane {
+	if under == nil || under == c.Collection || mapCRS(under) != at.plane {
 		return nil, nil
 	}
 	return c.groundOf(under, at, 0)
@@ -469,13 +469,13 @@ func (s *Kit) setPages(rings []orb.Ring) {
 	}
 	s.shore = draw.NewOutline("", land, func(x, y float64) (float64, float64) { return x, y })
 	text, _ := json.Marshal(numbers) // of whole numbers only
-	s.assets.shore, s.assets.shoreName = newAsset(text, asJSON.Media), web.HashedName("shore.json", text)
+	s.assets.shore, s.assets.shoreName = newAsset(text, AsJSON.Media), web.HashedName("shore.json", text)
 	s.shoreFile = "/static/" + s.assets.shoreName
 }
 
 // surroundings are the other features of the collection that touch a box in its storage CRS, widened by a fifth.
 func (c *Call) surroundings(at mapScale, id string, b orb.Bound) ([]draw.Mark, error) {
-	g := c.coll.Geometry
+	g := c.Collection.Geometry
 	least := 10000.0
 	if g.CRS.Geographic() {
 		least = .1
@@ -483,20 +483,20 @@ func (c *Call) surroundings(at mapScale, id string, b orb.Bound) ([]draw.Mark, e
 	wide := b.Pad(max((b.Max[0]-b.Min[0])/5, (b.Max[1]-b.Min[1])/5, least))
 	domain := g.CRS.Domain()
 	wide = orb.Bound{Min: orb.Point{max(wide.Min[0], domain.Min[0]), max(wide.Min[1], domain.Min[1])}, Max: orb.Point{min(wide.Max[0], domain.Max[0]), min(wide.Max[1], domain.Max[1])}}
-	e, err := cql2.Check(cql2.BBox{Prop: g.Name, CRS: g.CRS, Box: wide}, public{c.coll, c.zone()})
+	e, err := cql2.Check(cql2.BBox{Prop: g.Name, CRS: g.CRS, Box: wide}, public{c.Collection, c.zone()})
 	if err != nil {
 		return nil, err
 	}
 	var page *store.Page
-	err = c.ask(func(ctx context.Context) (err error) {
-		page, err = c.s.store.Page(ctx, c.current(c.coll, store.Query{Filter: e, Limit: nearMost, Count: store.CountNone}))
+	err = c.Ask(func(ctx context.Context) (err error) {
+		page, err = c.s.Store.Page(ctx, c.current(c.Collection, store.Query{Filter: e, Limit: nearMost, Count: store.CountNone}))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	rows := slices.DeleteFunc(page.Rows, func(r store.Row) bool { return r.ID == id })
-	o, err := c.outliner(c.coll, at)
+	o, err := c.outliner(c.Collection, at)
 	if err != nil {
 		return nil, err
 	}
@@ -504,12 +504,12 @@ func (c *Call) surroundings(at mapScale, id string, b orb.Bound) ([]draw.Mark, e
 	if errors.Is(err, store.ErrChanged) { // what lies around it may be left out
 		return nil, nil
 	}
-	return c.marks(c.coll, outs, true), err
+	return c.marks(c.Collection, outs, true), err
 }
 
 // country is the first public collection of areas that can be drawn whole; nil when there is none.
 func (c *Call) country() *store.Collection {
-	for _, coll := range c.cat.Collections {
+	for _, coll := range c.Catalog.Collections {
 		if coll.Public && coll.Geometry != nil && (coll.Geometry.Type == "Polygon" || coll.Geometry.Type == "MultiPolygon") && coll.Count > 0 && coll.Count <= countryMost {
 			return coll
 		}
@@ -518,24 +518,24 @@ func (c *Call) country() *store.Collection {
 }
 
 // mayDraw reports whether a page about data may show features: none where they need a key and the visitor has none.
-func (c *Call) mayDraw() bool { return c.s.cfg.Auth == "open" || c.holds }
+func (c *Call) mayDraw() bool { return c.s.Config.Auth == "open" || c.holds }
 
 // overview draws all features of a collection, or where it is large its extent over the country. For visitors who lack a key it draws none of them:
 // on the page of the collection its extent over a grid of degrees, elsewhere nothing. A store that does not answer costs the page its map only: then fleeting is set, and the page
 // must not be cached.
 func (c *Call) overview(coll *store.Collection, text string) (svg template.HTML, fleeting bool) {
-	if c.rep.F != "html" || coll == nil || coll.Geometry == nil || coll.Extent == nil {
+	if c.Format.F != "html" || coll == nil || coll.Geometry == nil || coll.Extent == nil {
 		return "", false
 	}
 	if !c.mayDraw() {
-		if coll != c.coll {
+		if coll != c.Collection {
 			return "", false
 		}
-		p := draw.Picture{Lang: c.lang, Degrees: true, Text: text, Box: coll.Extent, DegreeGrid: true}
+		p := draw.Picture{Lang: c.Lang, Degrees: true, Text: text, Box: coll.Extent, DegreeGrid: true}
 		return p.SVG(), false
 	}
 	plane := mapCRS(coll)
-	p := draw.Picture{Lang: c.lang, Degrees: plane.Geographic(), Text: text, Labels: true}
+	p := draw.Picture{Lang: c.Lang, Degrees: plane.Geographic(), Text: text, Labels: true}
 	drawn := coll
 	if coll.Count > countryMost {
 		box, err := crs.EnvelopeOf(*coll.Extent, crs.CRS84, plane)
@@ -556,7 +556,7 @@ func (c *Call) overview(coll *store.Collection, text string) (svg template.HTML,
 		marks = slices.Concat(ground, marks)
 	}
 	if err != nil {
-		c.s.log.WarnContext(c.r.Context(), "map left out", "request", c.id, "collection", drawn.ID, "err", redact(err.Error()))
+		c.s.Log.WarnContext(c.Request.Context(), "map left out", "request", c.ID, "collection", drawn.ID, "err", redact(err.Error()))
 		return "", true
 	}
 	for i := range marks {
@@ -570,7 +570,7 @@ func (c *Call) overview(coll *store.Collection, text string) (svg template.HTML,
 // cover it. Such a map has neither names nor links; where data need a key it has no outlines either. For fleeting see overview.
 func (c *Call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 	coll := c.country()
-	if c.rep.F != "html" || coll == nil || coll.Extent == nil || !covers(set.CRS, *coll.Extent) {
+	if c.Format.F != "html" || coll == nil || coll.Extent == nil || !covers(set.CRS, *coll.Extent) {
 		return "", false
 	}
 	area, err := crs.EnvelopeOf(*coll.Extent, crs.CRS84, set.CRS)
@@ -580,7 +580,7 @@ func (c *Call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 	var marks []draw.Mark
 	if c.mayDraw() {
 		if marks, err = c.allMarks(coll, c.scaleOfAll(coll, set.CRS)); err != nil {
-			c.s.log.WarnContext(c.r.Context(), "map left out", "request", c.id, "collection", coll.ID, "err", redact(err.Error()))
+			c.s.Log.WarnContext(c.Request.Context(), "map left out", "request", c.ID, "collection", coll.ID, "err", redact(err.Error()))
 			return "", true
 		}
 		area = draw.Bound(marks)
@@ -589,7 +589,7 @@ func (c *Call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 		}
 	}
 	z, tiles := gridOver(set, area)
-	p := draw.Picture{Lang: c.lang, Degrees: set.CRS.Geographic(), Marks: marks, Tiles: tiles, Text: c.text("map.tiles", z)}
+	p := draw.Picture{Lang: c.Lang, Degrees: set.CRS.Geographic(), Marks: marks, Tiles: tiles, Text: c.Text("map.tiles", z)}
 	if marks == nil {
 		p.Box = &area
 	}
@@ -641,8 +641,8 @@ func (c *Call) allMarksBy(o *outliner, coll *store.Collection) ([]draw.Mark, err
 // allRows are the features of a collection that is small enough to be drawn whole.
 func (c *Call) allRows(coll *store.Collection) ([]store.Row, error) {
 	var page *store.Page
-	err := c.ask(func(ctx context.Context) (err error) {
-		page, err = c.s.store.Page(ctx, c.current(coll, store.Query{Limit: countryMost, Count: store.CountNone}))
+	err := c.Ask(func(ctx context.Context) (err error) {
+		page, err = c.s.Store.Page(ctx, c.current(coll, store.Query{Limit: countryMost, Count: store.CountNone}))
 		return err
 	})
 	if err != nil {

@@ -136,18 +136,18 @@ func (p *passage) Value(key any) any {
 func (s *Kit) pass(w http.ResponseWriter, r *http.Request) *passage {
 	p := &passage{Context: r.Context()}
 	c := &p.call
-	c.s, c.id, c.lang = s, newID(), language(askedLanguage(r.URL), r.Header["Accept-Language"])
-	c.root, c.addr = s.address(r)
-	c.rw, c.r = &p.response, r.WithContext(p)
-	readRange(c.r.Header)
-	p.response = response{ResponseWriter: w, plain: r.TLS == nil, deadline: s.cfg.Limits.WriteTimeout, slowest: int64(s.cfg.Limits.Slowest), makers: s.makers}
+	c.s, c.ID, c.Lang = s, newID(), language(askedLanguage(r.URL), r.Header["Accept-Language"])
+	c.root, c.Address = s.address(r)
+	c.Response, c.Request = &p.response, r.WithContext(p)
+	readRange(c.Request.Header)
+	p.response = response{ResponseWriter: w, plain: r.TLS == nil, deadline: s.Config.Limits.WriteTimeout, slowest: int64(s.Config.Limits.Slowest), makers: s.makers}
 	if r.TLS == nil && r.ProtoMajor == 1 { // of HTTP/2 other answers may be under way
 		p.response.gather = GathererOf(r.Context())
 	}
 	x := &p.route
 	x.RoutePath = s.routePath(r.URL)
 	x.URLParams.Keys, x.URLParams.Values, x.RoutePatterns = p.room[0][:0], p.room[1][:0], p.room[2][:0]
-	p.id[0] = c.id
+	p.id[0] = c.ID
 	return p
 }
 
@@ -157,7 +157,7 @@ func (s *Kit) chain(router *router) http.Handler {
 		start := time.Now()
 		way := s.pass(w, r)
 		c, rw := &way.call, &way.response
-		r = c.r
+		r = c.Request
 		h := rw.Header()
 		everyAnswer.set(h)
 		h["X-Request-Id"] = way.id[:]
@@ -174,16 +174,16 @@ func (s *Kit) chain(router *router) http.Handler {
 		}
 		defer func() {
 			p := recover()
-			c.hold(-c.held)
+			c.Hold(-c.held)
 			rw.release()
 			if rw.spool != nil { // not drained, since the answer is broken off
 				rw.spool.Close()
 				rw.spool, rw.spooled = nil, true
 			}
 			if p != nil && p != http.ErrAbortHandler {
-				s.log.ErrorContext(way, "panic", "request", c.id, "path", redact(r.URL.Path), "panic", p, "stack", string(debug.Stack()))
+				s.Log.ErrorContext(way, "panic", "request", c.ID, "path", redact(r.URL.Path), "panic", p, "stack", string(debug.Stack()))
 				if rw.status == 0 {
-					c.fail(rw, problem.New(problem.Internal, nil, ""))
+					c.Fail(rw, problem.New(problem.Internal, nil, ""))
 					p = nil
 				} else {
 					p = http.ErrAbortHandler
@@ -195,7 +195,7 @@ func (s *Kit) chain(router *router) http.Handler {
 			}
 		}()
 		router.find(&way.route).ServeHTTP(rw, r)
-		c.hold(-c.held)
+		c.Hold(-c.held)
 		rw.release()
 		if err := rw.drain(); err != nil {
 			panic(http.ErrAbortHandler) // its beginning is out
@@ -218,11 +218,11 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 	now := time.Now()
 	took := now.Sub(start)
 	name := "none"
-	if c.rt != nil {
-		name = c.rt.Op
+	if c.Route != nil {
+		name = c.Route.Op
 	}
-	if c.called != "" {
-		name += "." + c.called
+	if c.Operation != "" {
+		name += "." + c.Operation
 	}
 	s.metrics.observe(name, rw.status, rw.bytes, took)
 	if r.Context().Err() != nil {
@@ -231,19 +231,19 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 	if (r.URL.Path == "/healthz" || r.URL.Path == "/readyz") && rw.status == http.StatusOK {
 		return
 	}
-	query := redact(clip(r.URL.RawQuery))
+	query := redact(Clip(r.URL.RawQuery))
 	if strings.Contains(query, "code=") {
 		query = "code=***" // a one-time code is as good as a key until it is redeemed
 	}
-	ctx, log := r.Context(), s.log.Handler()
+	ctx, log := r.Context(), s.Log.Handler()
 	if !log.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
 	line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // nobody looks for the place in the code, which costs a look at the stack
-	line.AddAttrs(slog.String("request", c.id), slog.String("method", clip(r.Method)), slog.String("path", redact(clip(r.URL.Path))), slog.String("query", query),
-		slog.Int("status", rw.status), slog.Int64("bytes", rw.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("key", c.keyID), slog.String("client", c.addr), slog.String("agent", redact(clip(r.UserAgent()))))
-	if c.called != "" {
-		line.AddAttrs(slog.String("operation", c.called))
+	line.AddAttrs(slog.String("request", c.ID), slog.String("method", Clip(r.Method)), slog.String("path", redact(Clip(r.URL.Path))), slog.String("query", query),
+		slog.Int("status", rw.status), slog.Int64("bytes", rw.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("key", c.KeyID), slog.String("client", c.Address), slog.String("agent", redact(Clip(r.UserAgent()))))
+	if c.Operation != "" {
+		line.AddAttrs(slog.String("operation", c.Operation))
 	}
 	if c.cached {
 		line.AddAttrs(slog.Bool("cached", true))
@@ -277,7 +277,7 @@ func (s *Kit) address(r *http.Request) (root, client string) {
 	if err != nil {
 		return s.root, ""
 	}
-	trusted := len(s.cfg.TrustedProxies) > 0
+	trusted := len(s.Config.TrustedProxies) > 0
 	if peer.Is4() && !trusted {
 		return s.root, host
 	}
@@ -289,7 +289,7 @@ func (s *Kit) address(r *http.Request) (root, client string) {
 }
 
 func (s *Kit) trusts(peer netip.Addr) bool {
-	return slices.ContainsFunc(s.cfg.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(peer) })
+	return slices.ContainsFunc(s.Config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(peer) })
 }
 
 // mostHops is how many proxies in a row are looked through.

@@ -13,23 +13,23 @@ import (
 	"grense/internal/store"
 )
 
-// show writes a value of a property.
-func (c *Call) show(p *store.Property, v any) page.Value {
+// Show writes a value of a property.
+func (c *Call) Show(p *store.Property, v any) page.Value {
 	text := cell(v)
 	if b, ok := v.(bool); ok {
-		if text = c.text("items.no"); b {
-			text = c.text("items.yes")
+		if text = c.Text("items.no"); b {
+			text = c.Text("items.yes")
 		}
 	}
 	switch {
 	case numeric(p) && (p.Unit != "" || strings.Contains(text, ".")): // else it may be a year or an id, which people write without groups
-		text = page.InDigits(text, c.lang)
+		text = page.InDigits(text, c.Lang)
 	case (p.Type == cql2.TypeTimestamp || p.Type == cql2.TypeDate) && text != "":
 		if day, ok := c.dateText(text); ok {
 			return page.Value{Text: day, Time: text}
 		}
 	}
-	s := page.Value{Text: text, Lang: foreign(languageOfName(p.Name), c.lang)}
+	s := page.Value{Text: text, Lang: foreign(languageOfName(p.Name), c.Lang)}
 	var many []json.RawMessage
 	if p.Type == cql2.TypeJSON && strings.HasPrefix(text, "[") && json.Unmarshal([]byte(text), &many) == nil {
 		parts := make([]string, len(many))
@@ -120,7 +120,7 @@ func (c *Call) nameAll(coll *store.Collection, props []*store.Property, rows [][
 	}
 	if title >= 0 && language >= 0 {
 		for _, r := range rows {
-			r[title].Lang = foreign(languageCode(r[language].Text), c.lang)
+			r[title].Lang = foreign(languageCode(r[language].Text), c.Lang)
 		}
 	}
 	references := map[*store.Collection][]int{} // columns that refer to a collection
@@ -172,7 +172,7 @@ func (c *Call) refersTo(p *store.Property) *store.Collection {
 	if list, ours := strings.CutPrefix(p.CodeList, "/codelists/"); id == "" && ours {
 		id = divisionLists[list]
 	}
-	other, ok := c.cat.Collection(id)
+	other, ok := c.Catalog.Collection(id)
 	if !ok || !other.Public || p.Ref == "" && other.Key.Type != cql2.TypeText { // a running number is no code
 		return nil
 	}
@@ -214,7 +214,7 @@ func (c *Call) nameReferences(other *store.Collection, columns []int, rows [][]p
 	for _, j := range columns {
 		for s := range values(rows, j) {
 			if t, ok := titles[s.Text]; ok {
-				*s = s.Named(t, c.htmlHref("/collections/"+other.ID+"/items/"+pathEscape(s.Text)))
+				*s = s.Named(t, c.HtmlHref("/collections/"+other.ID+"/items/"+PathEscape(s.Text)))
 				s.Number = s.Number && other.Key.Type == cql2.TypeText // running numbers tell people nothing
 			}
 		}
@@ -224,23 +224,23 @@ func (c *Call) nameReferences(other *store.Collection, columns []int, rows [][]p
 
 // nameCodes gives codes of one of our lists the names they have there, each with a link to its line. What has a link keeps it.
 func (c *Call) nameCodes(list string, j int, rows [][]page.Value) error {
-	names, err := c.codeNames(list)
+	names, err := c.CodeNames(list)
 	if err != nil {
 		return err
 	}
 	for s := range values(rows, j) {
-		if t, ok := names.of[s.Text]; ok && (s.Href == "" || s.Away) {
-			*s = s.Named(c.inLanguage(t), c.htmlHref("/codelists/"+list)+"#code-"+pathEscape(s.Text))
+		if t, ok := names.Of[s.Text]; ok && (s.Href == "" || s.Away) {
+			*s = s.Named(c.InLanguage(t), c.HtmlHref("/codelists/"+list)+"#code-"+PathEscape(s.Text))
 		}
 	}
 	return nil
 }
 
-// inLanguage is a text in the language of the page, or the one nearest to it; Lang is set when it is another.
-func (c *Call) inLanguage(t store.Text) page.Value {
-	for _, l := range [...]string{c.lang, "nb", "nn", "en"} {
+// InLanguage is a text in the language of the page, or the one nearest to it; Lang is set when it is another.
+func (c *Call) InLanguage(t store.Text) page.Value {
+	for _, l := range [...]string{c.Lang, "nb", "nn", "en"} {
 		if s := t[l]; s != "" {
-			if l == c.lang {
+			if l == c.Lang {
 				l = ""
 			}
 			return page.Value{Text: s, Lang: l}
@@ -265,18 +265,18 @@ func (c *Call) titles(coll *store.Collection, ids []string) (map[string]page.Val
 			want.Properties = append(want.Properties, l.Name)
 		}
 	}
-	err := c.ask(func(ctx context.Context) error {
+	err := c.Ask(func(ctx context.Context) error {
 		rows, err := c.rowsOf(ctx, coll, ids)
 		if err != nil {
 			return err
 		}
-		return c.s.store.Fetch(ctx, coll.ID, rows, want, func(f *store.Feature) error {
+		return c.s.Store.Fetch(ctx, coll.ID, rows, want, func(f *store.Feature) error {
 			t := page.Value{Text: f.Public()}
 			if len(f.Values) > 0 && f.Values[0] != nil {
-				t = page.Value{Text: cell(f.Values[0]), Lang: foreign(languageOfName(p.Name), c.lang)}
+				t = page.Value{Text: cell(f.Values[0]), Lang: foreign(languageOfName(p.Name), c.Lang)}
 			}
 			if len(f.Values) > 1 {
-				t.Lang = foreign(languageCode(cell(f.Values[1])), c.lang)
+				t.Lang = foreign(languageCode(cell(f.Values[1])), c.Lang)
 			}
 			out[f.Public()] = t
 			return nil
@@ -293,28 +293,28 @@ const nameSize = 400
 
 // nameList are the codes of a list in their order, with their names. It is immutable.
 type nameList struct {
-	codes []string
-	of    map[string]store.Text
+	Codes []string
+	Of    map[string]store.Text
 }
 
-// codeNames gives the names of the codes of one of our lists; an empty list where there is none.
-func (c *Call) codeNames(list string) (*nameList, error) {
-	key := listKey{c.cat.Version, list}
+// CodeNames gives the names of the codes of one of our lists; an empty list where there is none.
+func (c *Call) CodeNames(list string) (*nameList, error) {
+	key := listKey{c.Catalog.Version, list}
 	if l, ok := c.s.codeNames.Get(key); ok {
 		return l, nil
 	}
-	l := &nameList{of: map[string]store.Text{}}
-	if _, ok := c.cat.Collection(codeCollection); !ok {
+	l := &nameList{Of: map[string]store.Text{}}
+	if _, ok := c.Catalog.Collection(CodeCollection); !ok {
 		return l, nil
 	}
-	codes, err := c.codes(list)
+	codes, err := c.Codes(list)
 	if err != nil {
 		return nil, err
 	}
 	size := len(key.version) + len(key.list)
 	for _, d := range codes {
-		l.codes = append(l.codes, d.Code)
-		l.of[d.Code] = d.Name
+		l.Codes = append(l.Codes, d.Code)
+		l.Of[d.Code] = d.Name
 		size += nameSize + len(d.Code)
 		for lang, name := range d.Name {
 			size += len(lang) + len(name)
@@ -325,10 +325,10 @@ func (c *Call) codeNames(list string) (*nameList, error) {
 }
 
 // dateText writes a day or a moment for people in the language of the page.
-func (c *Call) dateText(s string) (string, bool) { return page.DateText(s, c.lang, c.zone()) }
+func (c *Call) dateText(s string) (string, bool) { return page.DateText(s, c.Lang, c.zone()) }
 
 // timeElement is a day or a moment as an element that programs read, too.
-func (c *Call) timeElement(s string) template.HTML { return page.TimeElement(s, c.lang, c.zone()) }
+func (c *Call) timeElement(s string) template.HTML { return page.TimeElement(s, c.Lang, c.zone()) }
 
 // periodText writes a day, a moment or an interval of them, as datetime takes them, for people; an open end is left out.
 func (c *Call) periodText(s string) string {

@@ -41,7 +41,7 @@ func nearestOf(all []candidate) *candidate {
 // nearest is the division nearest to a point that none covers; nil when there is none at all. What has no index, or would be too much to measure in it, is asked of
 // the store.
 func (c *Call) nearest(at orb.Point, indexes []*pointIndex) (*division, error) {
-	p := c.params.(*lookupParams)
+	p := c.Params.(*lookupParams)
 	var space [8]candidate
 	all := space[:0]
 	var others []*store.Collection
@@ -92,7 +92,7 @@ const besideNearest = 1000.0
 // nearestOfEach is near, the nearest division, and those of the other collections that are nearly as near, in the order of the collections.
 func (c *Call) nearestOfEach(at orb.Point, indexes []*pointIndex, near *division) (out []*division, err error) {
 	within := near.distance + besideNearest
-	for n, coll := range c.params.(*lookupParams).collections {
+	for n, coll := range c.Params.(*lookupParams).collections {
 		if coll == near.coll {
 			out = append(out, near)
 			continue
@@ -177,10 +177,10 @@ func (c *Call) within(at orb.Point, r float64, coll *store.Collection) (rows []s
 	if err != nil {
 		return nil, err
 	}
-	q := c.dated(coll, store.Query{Filter: e, Limit: c.s.cfg.Limits.PageMax, Count: store.CountNone})
+	q := c.dated(coll, store.Query{Filter: e, Limit: c.s.Config.Limits.PageMax, Count: store.CountNone})
 	for more := true; more; more = q.Cursor != "" {
-		err = c.ask(func(ctx context.Context) error {
-			page, err := c.s.store.Page(ctx, q)
+		err = c.Ask(func(ctx context.Context) error {
+			page, err := c.s.Store.Page(ctx, q)
 			if err == nil {
 				rows, q.Cursor = append(rows, page.Rows...), page.Next
 			}
@@ -207,8 +207,8 @@ func (c *Call) closest(at orb.Point, r float64, collections []*store.Collection)
 		}
 		for rows := range slices.Chunk(found, batch) {
 			n := 0
-			err := c.ask(func(ctx context.Context) error {
-				return c.s.store.Fetch(ctx, coll.ID, rows, store.Want{Properties: []string{}}, func(f *store.Feature) error {
+			err := c.Ask(func(ctx context.Context) error {
+				return c.s.Store.Fetch(ctx, coll.ID, rows, store.Want{Properties: []string{}}, func(f *store.Feature) error {
 					if d := f.Geometry.Distance(at, back); d <= least+sameDistance && !math.IsInf(d, 1) {
 						least = min(least, d)
 						out = append(out, candidate{coll, rows[n], d})

@@ -17,8 +17,8 @@ type Format struct {
 	Charset bool     // written with charset=utf-8
 }
 
-// contentType is the value of the header Content-Type.
-func (r Format) contentType() string {
+// ContentType is the value of the header Content-Type.
+func (r Format) ContentType() string {
 	if r.Charset {
 		return r.Media + "; charset=utf-8"
 	}
@@ -147,12 +147,12 @@ func mediaNames(reps []Format) string {
 // weighs text/html higher than JSON.
 func wantsPage(f string, accept []string) bool {
 	switch strings.ToLower(f) {
-	case asHTML.F:
+	case AsHTML.F:
 		return true
-	case asJSON.F, asJSONLD.F, asCSV.F, asYAML.F, asGeoJSON.Alias, asYAML.Alias, asAtom.F, asJSONFeed.F:
+	case AsJSON.F, asJSONLD.F, AsCSV.F, asYAML.F, asGeoJSON.Alias, asYAML.Alias, asAtom.F, asJSONFeed.F:
 		return false
 	}
-	r, err := negotiate("", false, accept, []Format{asJSON, asHTML})
+	r, err := negotiate("", false, accept, []Format{AsJSON, AsHTML})
 	return err == nil && r.F == "html"
 }
 

@@ -15,46 +15,46 @@ import (
 
 // copies are the address of data of the page without its language, and how to fetch it.
 func (c *Call) copies(path string) []page.Copied {
-	address := c.base() + path
+	address := c.Base() + path
 	key := ""
-	if c.s.cfg.Auth != "open" {
-		key = `-H "X-API-Key: ` + c.text("recipes.placeholder") + `" `
+	if c.s.Config.Auth != "open" {
+		key = `-H "X-API-Key: ` + c.Text("recipes.placeholder") + `" `
 	}
 	return []page.Copied{{Title: "GeoJSON", Text: address},
 		{Title: "curl", Text: "curl " + key + `"` +
 			strings.ReplaceAll(strings.ReplaceAll(address, "$", "%24"), "`", "%60") + `"`}}
 }
 
-// text is a text of the catalogue in the language of the call.
-func (c *Call) text(name string, args ...any) string { return page.Text(c.lang, name, args...) }
+// Text is a text of the catalogue in the language of the call.
+func (c *Call) Text(name string, args ...any) string { return page.Text(c.Lang, name, args...) }
 
-// htmlHref is the address of a page below the mount.
-func (c *Call) htmlHref(path string) string {
-	return page.LinkTo(c.base(), path, first(c.values["lang"]))
+// HtmlHref is the address of a page below the mount.
+func (c *Call) HtmlHref(path string) string {
+	return page.LinkTo(c.Base(), path, first(c.Values["lang"]))
 }
 
-// renderPage writes a page with its layout.
-func (c *Call) renderPage(p *page.Page) ([]byte, error) {
-	if c.cat == nil { // the request failed before its route was found
-		c.cat = c.s.store.Catalog()
+// RenderPage writes a page with its layout.
+func (c *Call) RenderPage(p *page.Page) ([]byte, error) {
+	if c.Catalog == nil { // the request failed before its route was found
+		c.Catalog = c.s.Store.Catalog()
 	}
-	p.Lang, p.Service, p.Root, p.Base, p.Version = c.lang, c.s.cfg.Service.Title.In(c.lang), c.root, c.base(),
+	p.Lang, p.Service, p.Root, p.Base, p.Version = c.Lang, c.s.Config.Service.Title.In(c.Lang), c.root, c.Base(),
 		c.s.version
-	p.LangAsked, p.Zone, p.MapCaption = first(c.values["lang"]), c.zone(), c.mapCaption()
-	p.Feedback, p.Contact, p.Invented, p.Register = c.s.feedback(), c.s.cfg.Service.Contact, c.invented(),
-		c.hasRegister()
-	p.Formats, p.Languages, p.Preview = nil, nil, c.base()+"/preview.png"
-	if c.rt == nil {
+	p.LangAsked, p.Zone, p.MapCaption = first(c.Values["lang"]), c.zone(), c.mapCaption()
+	p.Feedback, p.Contact, p.Invented, p.Register = c.s.feedback(), c.s.Config.Service.Contact, c.invented(),
+		c.HasRegister()
+	p.Formats, p.Languages, p.Preview = nil, nil, c.Base()+"/preview.png"
+	if c.Route == nil {
 		return c.s.pages.Render(p)
 	}
-	path := strings.TrimPrefix(c.s.routePath(c.r.URL), c.mount)
+	path := strings.TrimPrefix(c.s.routePath(c.Request.URL), c.mount)
 	if p.Path != "" {
 		path = p.Path
 	}
 	if path == "/" {
 		path = ""
 	}
-	for _, r := range c.rt.Formats {
+	for _, r := range c.Route.Formats {
 		if r.F != "html" && r.F != p.Without {
 			p.Formats = append(p.Formats, page.FormatLink{F: r.F, Href: c.with(path, r.F), Media: r.Media})
 		}
@@ -63,52 +63,52 @@ func (c *Call) renderPage(p *page.Page) ([]byte, error) {
 	if rest != "" {
 		rest = "&" + rest
 	}
-	p.Neutral = c.base() + path + "?f=html" + rest
+	p.Neutral = c.Base() + path + "?f=html" + rest
 	for _, l := range page.Languages {
 		p.Languages = append(p.Languages, page.LanguageLink{Code: l.Code, Tag: l.Tag,
-			Href: c.base() + path + "?f=html&lang=" + l.Code + rest, Current: l.Code == c.lang})
+			Href: c.Base() + path + "?f=html&lang=" + l.Code + rest, Current: l.Code == c.Lang})
 	}
 	return c.s.pages.Render(p)
 }
 
 // mapCaption is what the usual map shows, by the kind of its geometries.
 func (c *Call) mapCaption() string {
-	if c.coll == nil || c.coll.Geometry == nil {
-		return c.text("map.caption")
+	if c.Collection == nil || c.Collection.Geometry == nil {
+		return c.Text("map.caption")
 	}
-	switch d, known := dimensions[c.coll.Geometry.Type]; {
+	switch d, known := dimensions[c.Collection.Geometry.Type]; {
 	case !known:
-		return c.text("map.caption-mixed")
+		return c.Text("map.caption-mixed")
 	case d == 0:
-		return c.text("map.caption-points")
+		return c.Text("map.caption-points")
 	case d == 1:
-		return c.text("map.caption-lines")
+		return c.Text("map.caption-lines")
 	}
-	return c.text("map.caption")
+	return c.Text("map.caption")
 }
 
-// crumbs is the path to a page whose parent is the named page.
-func (c *Call) crumbs(parent string) []page.Crumb {
-	home := page.Crumb{Title: c.text("home"), Href: c.htmlHref("")}
+// Crumbs is the path to a page whose parent is the named page.
+func (c *Call) Crumbs(parent string) []page.Crumb {
+	home := page.Crumb{Title: c.Text("home"), Href: c.HtmlHref("")}
 	switch parent {
 	case "collections":
-		return []page.Crumb{home, {Title: c.text("collections.title"), Href: c.htmlHref("/collections")}}
+		return []page.Crumb{home, {Title: c.Text("collections.title"), Href: c.HtmlHref("/collections")}}
 	case "collection":
-		return append(c.crumbs("collections"),
-			page.Crumb{Title: c.titleOf(c.coll), Href: c.htmlHref("/collections/" + c.coll.ID)})
+		return append(c.Crumbs("collections"),
+			page.Crumb{Title: c.titleOf(c.Collection), Href: c.HtmlHref("/collections/" + c.Collection.ID)})
 	case "items":
-		return append(c.crumbs("collection"),
-			page.Crumb{Title: c.text("items.title"), Href: c.htmlHref("/collections/" + c.coll.ID + "/items")})
+		return append(c.Crumbs("collection"),
+			page.Crumb{Title: c.Text("items.title"), Href: c.HtmlHref("/collections/" + c.Collection.ID + "/items")})
 	case "codes":
-		return []page.Crumb{home, {Title: c.text("codes.title"), Href: c.htmlHref("/codes")}}
+		return []page.Crumb{home, {Title: c.Text("codes.title"), Href: c.HtmlHref("/codes")}}
 	case "codelists":
-		return []page.Crumb{home, {Title: c.text("codelists.title"), Href: c.htmlHref("/codelists")}}
+		return []page.Crumb{home, {Title: c.Text("codelists.title"), Href: c.HtmlHref("/codelists")}}
 	case "processes":
-		return []page.Crumb{home, {Title: c.text("processes.title"), Href: c.htmlHref("/processes")}}
+		return []page.Crumb{home, {Title: c.Text("processes.title"), Href: c.HtmlHref("/processes")}}
 	case "jobs":
-		return append(c.crumbs("processes"), page.Crumb{Title: c.text("jobs.title"), Href: c.htmlHref("/jobs")})
+		return append(c.Crumbs("processes"), page.Crumb{Title: c.Text("jobs.title"), Href: c.HtmlHref("/jobs")})
 	case "tilematrixsets":
-		return []page.Crumb{home, {Title: c.text("tilematrixsets.title"), Href: c.htmlHref("/TileMatrixSets")}}
+		return []page.Crumb{home, {Title: c.Text("tilematrixsets.title"), Href: c.HtmlHref("/TileMatrixSets")}}
 	}
 	return []page.Crumb{home}
 }
@@ -116,25 +116,25 @@ func (c *Call) crumbs(parent string) []page.Crumb {
 // problemPage shows a problem to people; with the key form when a key is what is missing, and what the collection is,
 // but no data.
 func (c *Call) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
-	v := problemView{Problem: p, Heading: c.text(fmt.Sprintf("status.%d", p.Status))}
+	v := problemView{Problem: p, Heading: c.Text(fmt.Sprintf("status.%d", p.Status))}
 	pg := &page.Page{Name: "problem", Title: v.Heading, Data: &v}
-	if c.coll != nil {
-		pg.Crumbs = c.crumbs("collection")
+	if c.Collection != nil {
+		pg.Crumbs = c.Crumbs("collection")
 		v.Back = &pg.Crumbs[len(pg.Crumbs)-1]
 	} else if p.Status == http.StatusNotFound {
 		v.Ways = c.waysOn()
-		if n := len(v.Ways); n > 1 && c.rt != nil {
+		if n := len(v.Ways); n > 1 && c.Route != nil {
 			pg.Crumbs = v.Ways
 		}
 	}
 	c.tellProblem(&v, e)
-	if p.Status == http.StatusUnauthorized && c.coll != nil {
-		doc := c.collectionDoc(c.coll)
+	if p.Status == http.StatusUnauthorized && c.Collection != nil {
+		doc := c.collectionDoc(c.Collection)
 		schema := schemaDoc(c, "schema")
 		v.Collection, v.Schema = &doc, &schema
-		v.Next = c.root + c.mount + strings.TrimPrefix(c.s.routePath(c.r.URL), c.mount)
-		if c.r.URL.RawQuery != "" {
-			v.Next += "?" + redact(c.r.URL.RawQuery)
+		v.Next = c.root + c.mount + strings.TrimPrefix(c.s.routePath(c.Request.URL), c.mount)
+		if c.Request.URL.RawQuery != "" {
+			v.Next += "?" + redact(c.Request.URL.RawQuery)
 		}
 	}
 	return pg
@@ -145,7 +145,7 @@ func (c *Call) tellProblem(v *problemView, e *problem.Error) {
 	for i, f := range v.Faults {
 		v.Told = append(v.Told, toldFault{f.Name, f.Value, c.told(e.Faults[i].Said, f.Cure)})
 	}
-	v.Lead = c.text(fmt.Sprintf("status.%d-text", v.Status))
+	v.Lead = c.Text(fmt.Sprintf("status.%d-text", v.Status))
 	if v.Told != nil || e.Detail == "" || e.Kind == problem.Internal {
 		return
 	}
@@ -159,13 +159,13 @@ func (c *Call) tellProblem(v *problemView, e *problem.Error) {
 // waysOn are the pages to go on from where there is nothing: the home page, and the list that the address lies below.
 func (c *Call) waysOn() []page.Crumb {
 	list := "collections"
-	if c.rt != nil {
-		if first, _, _ := strings.Cut(strings.TrimPrefix(c.rt.Path, "/"),
+	if c.Route != nil {
+		if first, _, _ := strings.Cut(strings.TrimPrefix(c.Route.Path, "/"),
 			"/"); slices.Contains([]string{"codelists", "processes", "jobs", "TileMatrixSets"}, first) {
 			list = strings.ToLower(first)
 		}
 	}
-	return c.crumbs(list)
+	return c.Crumbs(list)
 }
 
 // toldFault is what is wrong with a parameter.
@@ -199,7 +199,7 @@ const briefly = "public, max-age=3600"
 
 // static serves the embedded files by their hashed names.
 func (s *Kit) static(w http.ResponseWriter, r *http.Request) {
-	c := callOf(r)
+	c := CallOf(r)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		w.WriteHeader(http.StatusMethodNotAllowed)
@@ -221,6 +221,6 @@ func (s *Kit) static(w http.ResponseWriter, r *http.Request) {
 		h.Set("Cache-Control", briefly)
 	}
 	h.Set("Vary", "Accept-Encoding")
-	c.r = r
-	c.writeBody(w, http.StatusOK, f.body())
+	c.Request = r
+	c.WriteBody(w, http.StatusOK, f.body())
 }

@@ -26,17 +26,17 @@ type Param struct {
 	Only        func(*store.Collection) bool // which collections it is for; nil: all
 	// parse reads the values into the struct of the route's parameters; what it returns is an error of kind Invalid. It runs for every
 	// parameter of the route that the request names, in the order of the table. Made by into; nil: the values are read elsewhere.
-	parse func(c *Call, params any, values []string) error
+	Parse func(c *Call, params any, values []string) error
 }
 
-// into makes a parse of a function that fills T: a pointer to the struct of a route's parameters, or an interface of several such.
-func into[T any](parse func(c *Call, to T, values []string) error) func(*Call, any, []string) error {
+// Into makes a parse of a function that fills T: a pointer to the struct of a route's parameters, or an interface of several such.
+func Into[T any](parse func(c *Call, to T, values []string) error) func(*Call, any, []string) error {
 	return func(c *Call, params any, values []string) error {
 		if to, ok := params.(T); ok {
 			return parse(c, to, values)
 		}
 		if p, ok := params.(*tileParams); ok { // what chooses features does so in each layer
-			return p.each(func(at *Call) error { return parse(at, any(at.params).(T), values) })
+			return p.each(func(at *Call) error { return parse(at, any(at.Params).(T), values) })
 		}
 		return parse(c, any(params.(selectsFeatures).selection()).(T), values)
 	}
@@ -106,18 +106,18 @@ func newDownloadParams(c *Call) any {
 }
 
 // file are the parameters of a call of the route of downloads.
-func (c *Call) file() *downloadParams { return c.params.(*downloadParams) }
+func (c *Call) file() *downloadParams { return c.Params.(*downloadParams) }
 
 func newItemsParams(c *Call) any {
 	return &itemsParams{outputParams: newOutputParams(), bboxCRS: crs.CRS84,
-		query: store.Query{Collection: c.coll.ID, Limit: c.pageDefault(), SortBy: c.coll.DefaultSort}}
+		query: store.Query{Collection: c.Collection.ID, Limit: c.pageDefault(), SortBy: c.Collection.DefaultSort}}
 }
 
 // items are the parameters of a call of a route that selects features.
-func (c *Call) items() *itemsParams { return c.params.(selectsFeatures).selection() }
+func (c *Call) items() *itemsParams { return c.Params.(selectsFeatures).selection() }
 
 // output are the parameters of a call of a route that writes features.
-func (c *Call) output() *outputParams { return c.params.(writesFeatures).output() }
+func (c *Call) output() *outputParams { return c.Params.(writesFeatures).output() }
 
 // itemParams are those of one feature.
 type itemParams struct {
@@ -130,7 +130,7 @@ func newItemParams(*Call) any { return &itemParams{outputParams: newOutputParams
 // processesParams are those of the list of processes.
 type processesParams struct{ limit, offset int }
 
-func newProcessesParams(c *Call) any { return &processesParams{limit: c.s.cfg.Limits.PageDefault} }
+func newProcessesParams(c *Call) any { return &processesParams{limit: c.s.Config.Limits.PageDefault} }
 
 // collectionsParams are those of the list of collections.
 type collectionsParams struct {
@@ -151,14 +151,6 @@ func newCollectionsParams(*Call) any { return &collectionsParams{limit: collecti
 type apiParams struct{ swagger bool }
 
 func newAPIParams(*Call) any { return &apiParams{} }
-
-// soapParams are those of the page of the place-name service.
-type soapParams struct {
-	operation string // "": the first that is shown
-	programs  bool   // what programs need to know, instead of the form
-}
-
-func newSOAPParams(*Call) any { return &soapParams{} }
 
 // keyParams are those of the form for the key.
 type keyParams struct{ code, next string } // "": none
@@ -219,7 +211,7 @@ type jobsParams struct {
 	hasShort, hasLongest bool
 }
 
-func newJobsParams(c *Call) any { return &jobsParams{limit: c.s.cfg.Limits.PageDefault} }
+func newJobsParams(c *Call) any { return &jobsParams{limit: c.s.Config.Limits.PageDefault} }
 
 // jobStates are the values of the parameter status.
 var jobStates = []string{state.JobAccepted, state.JobRunning, state.JobSuccessful, state.JobFailed, state.JobDismissed}
@@ -243,17 +235,17 @@ func truth(name, value string) (bool, error) {
 
 // pageMax is the largest page of features of the collection.
 func (c *Call) pageMax() int {
-	if c.coll != nil && c.coll.PageMax > 0 {
-		return c.coll.PageMax
+	if c.Collection != nil && c.Collection.PageMax > 0 {
+		return c.Collection.PageMax
 	}
-	return c.s.cfg.Limits.PageMax
+	return c.s.Config.Limits.PageMax
 }
 
 // pageDefault is how many features of the collection a page has without limit.
 func (c *Call) pageDefault() int {
-	n := c.s.cfg.Limits.PageDefault
-	if c.coll != nil && c.coll.PageDefault > 0 {
-		n = c.coll.PageDefault
+	n := c.s.Config.Limits.PageDefault
+	if c.Collection != nil && c.Collection.PageDefault > 0 {
+		n = c.Collection.PageDefault
 	}
 	return min(n, c.pageMax())
 }
@@ -266,13 +258,13 @@ const (
 )
 
 var (
-	paramF = &Param{Name: "f", Description: "Representation; goes before the header Accept", Schema: schemaString}
+	paramF = &Param{Name: "f", Description: "Representation; goes before the header Accept", Schema: SchemaString}
 
-	paramLang = &Param{Name: "lang", Description: "Language of texts: nb, nn or en; goes before Accept-Language, anything else gives nb", Schema: schemaString}
+	paramLang = &Param{Name: "lang", Description: "Language of texts: nb, nn or en; goes before Accept-Language, anything else gives nb", Schema: SchemaString}
 
 	paramLimit = &Param{Name: "limit", Description: "Features in one page, at most. A larger number is read as the maximum; pages in HTML show 250 at most",
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
-		parse: into(func(c *Call, p *itemsParams, v []string) (err error) {
+		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.query.Limit, err = positive("limit", v[0], 1)
 			p.query.Limit = min(p.query.Limit, c.pageMax())
 			return err
@@ -280,13 +272,13 @@ var (
 
 	paramOffset = &Param{Name: "offset", Description: "Features to skip. To walk through all, follow the links next instead",
 		Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		parse: into(func(_ *Call, p *itemsParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *itemsParams, v []string) (err error) {
 			p.query.Offset, err = positive("offset", v[0], 0)
 			return err
 		})}
 
 	paramCursor = &Param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no meaning of its own", Schema: schemaFilled,
-		parse: into(func(c *Call, p *itemsParams, v []string) (err error) {
+		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.query.Cursor, err = c.verifyCursor(v[0])
 			c.continues = err == nil
 			return err
@@ -294,45 +286,45 @@ var (
 
 	paramBBox = &Param{Name: "bbox", Description: "Only features that touch this box: west, south, east, north (with heights: six numbers), in the axis order of bbox-crs. West greater than east crosses the antimeridian. Features without geometry are always in",
 		Schema: map[string]any{"type": "array", "minItems": 4, "maxItems": 6, "items": map[string]any{"type": "number"}},
-		parse:  into(func(_ *Call, p *itemsParams, v []string) error { p.bbox, p.hasBBox = v[0], true; return nil })}
+		Parse:  Into(func(_ *Call, p *itemsParams, v []string) error { p.bbox, p.hasBBox = v[0], true; return nil })}
 
 	paramBBoxCRS = &Param{Name: "bbox-crs", Description: "CRS of bbox: one of the collection's crs; default CRS84", Schema: schemaURI,
-		parse: into(func(c *Call, p *itemsParams, v []string) (err error) {
+		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.bboxCRS, _, err = c.parseCRS("bbox-crs", v[0])
 			return err
 		})}
 
 	paramCRS = &Param{Name: "crs", Description: "CRS of the coordinates in the answer: one of the collection's crs; default CRS84", Schema: schemaURI,
-		parse: into(func(c *Call, to writesFeatures, v []string) (err error) {
+		Parse: Into(func(c *Call, to writesFeatures, v []string) (err error) {
 			p := to.output()
 			p.crs, p.crsURI, err = c.parseCRS("crs", v[0])
 			return err
 		})}
 
 	paramDatetime = &Param{Name: "datetime", Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in. Where no property has the role of the time, all days and moments of a feature count",
-		Schema: schemaFilled, parse: into(func(c *Call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0], c.zone()) })}
+		Schema: schemaFilled, Parse: Into(func(c *Call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0], c.zone()) })}
 
 	paramVersion = &Param{Name: "datetime", Description: "A moment, or a day: the version of the feature that was valid then. Without it, the one of now", Schema: schemaFilled, Only: hasTimes,
-		parse: into(func(c *Call, p *itemParams, v []string) (err error) {
-			if isPlain(c.coll) && !c.hasHistory() {
-				return problem.Invalidf("datetime", v[0], "features of %s have no versions; leave datetime out", c.coll.ID)
+		Parse: Into(func(c *Call, p *itemParams, v []string) (err error) {
+			if isPlain(c.Collection) && !c.hasHistory() {
+				return problem.Invalidf("datetime", v[0], "features of %s have no versions; leave datetime out", c.Collection.ID)
 			}
 			p.at, err = c.parseMoment(v[0])
 			return err
 		})}
 
 	paramDatetimeAlias = &Param{Name: "datetime_", Description: "The same as datetime, for clients that cannot write that name",
-		Schema: schemaFilled, parse: into(func(c *Call, p *itemsParams, v []string) error { return p.parseDatetime("datetime_", v[0], c.zone()) })}
+		Schema: schemaFilled, Parse: Into(func(c *Call, p *itemsParams, v []string) error { return p.parseDatetime("datetime_", v[0], c.zone()) })}
 
 	paramSortBy = &Param{Name: "sortby", Description: "Order: properties, separated by commas, each with + (ascending) or - (descending) before it. Features without a value come last",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}}, Repeat: true,
-		parse: into(func(c *Call, p *itemsParams, v []string) (err error) {
+		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.query.SortBy, err = c.parseSortBy(v)
 			return err
 		})}
 
 	paramUI = &Param{Name: "ui", Description: "Page of the API definition: plain, the default, reads without JavaScript; swagger tries requests out", Schema: map[string]any{"type": "string", "enum": []string{"swagger", "plain"}},
-		parse: into(func(_ *Call, p *apiParams, v []string) error {
+		Parse: Into(func(_ *Call, p *apiParams, v []string) error {
 			if v[0] != "swagger" && v[0] != "plain" {
 				return problem.Invalidf("ui", v[0], "use swagger or plain")
 			}
@@ -341,66 +333,66 @@ var (
 		})}
 
 	paramProcessLimit = &Param{Name: "limit", Description: "Processes in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
-		parse: into(func(_ *Call, p *processesParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *processesParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
 			p.limit = min(p.limit, MaxLimit)
 			return err
 		})}
 
 	paramProcessOffset = &Param{Name: "offset", Description: "Processes to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		parse: into(func(_ *Call, p *processesParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *processesParams, v []string) (err error) {
 			p.offset, err = positive("offset", v[0], 0)
 			return err
 		})}
 
 	paramCollectionsLimit = &Param{Name: "limit", Description: "Collections in one page, at most. A larger number is read as the maximum",
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": collectionsDefault},
-		parse: into(func(_ *Call, p *collectionsParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *collectionsParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
 			p.limit = min(p.limit, MaxLimit)
 			return err
 		})}
 	paramCollectionsOffset = &Param{Name: "offset", Description: "Collections to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		parse: into(func(_ *Call, p *collectionsParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *collectionsParams, v []string) (err error) {
 			p.offset, err = positive("offset", v[0], 0)
 			return err
 		})}
 	paramCollectionsQ = &Param{Name: "q", Description: "Only collections with these words in id, title, description or keywords: the beginning of a word is enough, a comma separates alternatives",
 		Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200},
-		parse: into(func(_ *Call, p *collectionsParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *collectionsParams, v []string) (err error) {
 			p.query = v[0]
 			p.terms, err = cql2.ParseSearch(v[0])
 			return err
 		})}
 	paramCollectionsBBox = &Param{Name: "bbox", Description: "Only collections whose extent touches this box in CRS84: west, south, east, north (with heights: six numbers). Collections without an extent are always in",
 		Schema: map[string]any{"type": "array", "minItems": 4, "maxItems": 6, "items": map[string]any{"type": "number"}},
-		parse: into(func(_ *Call, p *collectionsParams, v []string) error {
+		Parse: Into(func(_ *Call, p *collectionsParams, v []string) error {
 			b, err := cql2.ParseBBox(v[0], crs.CRS84)
 			p.bbox = &b
 			return err
 		})}
 	paramCollectionsTime = &Param{Name: "datetime", Description: "Only collections whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Collections without time are always in", Schema: schemaFilled,
-		parse: into(func(c *Call, p *collectionsParams, v []string) (err error) {
+		Parse: Into(func(c *Call, p *collectionsParams, v []string) (err error) {
 			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
 			p.hasTime = true
 			return err
 		})}
 
-	paramSearch = &Param{Name: "q", Description: "Words, as q of a collection takes them, of which one may name a kind of divisions", Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200}, parse: into(parseSearched)}
+	paramSearch = &Param{Name: "q", Description: "Words, as q of a collection takes them, of which one may name a kind of divisions", Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200}, Parse: Into(parseSearched)}
 
 	paramFilter = &Param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: schemaFilled,
-		parse: into(func(_ *Call, p *itemsParams, v []string) error { p.filter, p.hasFilter = v[0], true; return nil })}
+		Parse: Into(func(_ *Call, p *itemsParams, v []string) error { p.filter, p.hasFilter = v[0], true; return nil })}
 
 	paramQ = &Param{Name: "q", Description: "Only features with these words in a text: the beginning of a word is enough; case, accents and letters such as ø and o count as equal. " +
 		"Words separated by blanks stand in that order, a comma separates alternatives. Without sortby the best matches come first",
 		Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200},
-		parse: into(func(_ *Call, p *itemsParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *itemsParams, v []string) (err error) {
 			p.terms, err = cql2.ParseSearch(v[0])
 			return err
 		})}
 
 	paramFilterLang = &Param{Name: "filter-lang", Description: "Encoding of filter", Schema: map[string]any{"type": "string", "enum": filterLangs, "default": filterLangs[0]},
-		parse: into(func(_ *Call, p *itemsParams, v []string) error {
+		Parse: Into(func(_ *Call, p *itemsParams, v []string) error {
 			for _, l := range filterLangs {
 				if v[0] == l {
 					p.filterJSON = l == "cql2-json"
@@ -411,17 +403,17 @@ var (
 		})}
 
 	paramFilterCRS = &Param{Name: "filter-crs", Description: "CRS of the geometries in filter: one of the collection's crs; default CRS84", Schema: schemaURI,
-		parse: into(func(c *Call, p *itemsParams, v []string) (err error) {
+		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.filterCRS, _, err = c.parseCRS("filter-crs", v[0])
 			return err
 		})}
 
 	paramProperties = &Param{Name: "properties", Description: "Properties to return, separated by commas; id and links always stay, the geometry only when it is named",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
-		parse:  into(func(c *Call, to writesFeatures, v []string) error { return c.parseProperties(to.output(), v[0]) })}
+		Parse:  Into(func(c *Call, to writesFeatures, v []string) error { return c.parseProperties(to.output(), v[0]) })}
 
 	paramSkipGeometry = &Param{Name: "skipGeometry", Description: "Leave the geometry out", Schema: map[string]any{"type": "boolean", "default": false},
-		parse: into(func(_ *Call, to writesFeatures, v []string) (err error) {
+		Parse: Into(func(_ *Call, to writesFeatures, v []string) (err error) {
 			to.output().skipGeometry, err = truth("skipGeometry", v[0])
 			return err
 		})}
@@ -429,14 +421,14 @@ var (
 	paramZoomLevel = &Param{Name: "zoom-level", Description: "Zoom level of the map that shall show the geometries, in WebMercatorQuad with tiles of 256 pixels: they are simplified for it, and neighbours keep the borders that they share. " +
 		"What is too small for it keeps a finer outline; points stay as they are. The first request for a collection and CRS may answer 503 with Retry-After",
 		Schema: map[string]any{"type": "number", "minimum": 0},
-		parse: into(func(_ *Call, to writesFeatures, v []string) (err error) {
+		Parse: Into(func(_ *Call, to writesFeatures, v []string) (err error) {
 			to.output().zoom, err = parseZoom(v[0])
 			return err
 		})}
 
 	paramCollation = &Param{Name: "collation", Description: "Order of texts in sortby: codepoint, or nb for the Norwegian alphabet with æ, ø, å after z",
 		Schema: map[string]any{"type": "string", "enum": []string{"codepoint", "nb"}, "default": "codepoint"},
-		parse: into(func(_ *Call, p *itemsParams, v []string) error {
+		Parse: Into(func(_ *Call, p *itemsParams, v []string) error {
 			switch v[0] {
 			case "nb":
 				p.norwegian = true
@@ -448,7 +440,7 @@ var (
 		})}
 
 	paramResultType = &Param{Name: "resulttype", Description: "hits counts the features and returns none; a number that a page leaves out is counted here", Schema: map[string]any{"type": "string", "enum": []string{"results", "hits"}, "default": "results"},
-		parse: into(func(_ *Call, p *itemsParams, v []string) error {
+		Parse: Into(func(_ *Call, p *itemsParams, v []string) error {
 			switch v[0] {
 			case "hits":
 				p.hits = true
@@ -461,7 +453,7 @@ var (
 
 	paramRevision = &Param{Name: "revision", Description: "State of the data that the file is of, as Content-Location and links of the collection name it. Such a file can be resumed; one of a state that is gone answers 410",
 		Schema: map[string]any{"type": "string", "pattern": "^[0-9a-f]+$"},
-		parse: into(func(_ *Call, p *downloadParams, v []string) error {
+		Parse: Into(func(_ *Call, p *downloadParams, v []string) error {
 			if p.revision = v[0]; v[0] == "" || strings.Trim(v[0], "0123456789abcdef") != "" {
 				return problem.Invalidf("revision", v[0], "take it from a link of the collection, or leave it out")
 			}
@@ -470,7 +462,7 @@ var (
 
 	paramDialect = &Param{Name: "dialect", Description: "Of CSV: excel writes what spreadsheets open by themselves: a byte order mark, semicolons, decimal commas, no text that is taken for a formula",
 		Schema: map[string]any{"type": "string", "enum": []string{"rfc4180", "excel"}, "default": "rfc4180"},
-		parse: into(func(_ *Call, to writesFeatures, v []string) error {
+		Parse: Into(func(_ *Call, to writesFeatures, v []string) error {
 			if to.output().dialect = v[0]; v[0] != "rfc4180" && v[0] != "excel" {
 				return problem.Invalidf("dialect", v[0], "use rfc4180 or excel")
 			}
@@ -479,7 +471,7 @@ var (
 
 	paramPrecision = &Param{Name: "precision", Description: "Decimals of coordinates in GeoJSON and CSV, at most: without it 7 of degrees and 2 of metres. Heights have 2",
 		Schema: map[string]any{"type": "integer", "minimum": 0, "maximum": feature.MaxPrecision},
-		parse: into(func(_ *Call, to writesFeatures, v []string) error {
+		Parse: Into(func(_ *Call, to writesFeatures, v []string) error {
 			n, err := positive("precision", v[0], 0)
 			if err == nil && n > feature.MaxPrecision {
 				err = problem.Invalidf("precision", v[0], "use a number from 0 to %d", feature.MaxPrecision)
@@ -490,11 +482,11 @@ var (
 
 	paramProfile = &Param{Name: "profile", Description: "Of GeoJSON: rfc7946, the default, or JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS. Of several the first is written. Other representations have none, and tell so in the header Format-Losses",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": profiles}},
-		parse: into(func(c *Call, to profiled, v []string) error {
+		Parse: Into(func(c *Call, to profiled, v []string) error {
 			told := false
 			for name := range strings.SplitSeq(v[0], ",") {
 				name = profileName(name)
-				if out, ok := to.(writesFeatures); ok && isVersioned(c.coll) && slices.Contains(versionProfiles, name) {
+				if out, ok := to.(writesFeatures); ok && isVersioned(c.Collection) && slices.Contains(versionProfiles, name) {
 					if out.output().versions == "" {
 						out.output().versions = name
 					}
@@ -515,76 +507,65 @@ var (
 
 	paramCollections = &Param{Name: "collections", Description: "Collections, a layer of the tiles for each, in this order: ids or addresses, with commas between them. Without it all are in",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
-		parse:  into(func(c *Call, p *tileParams, v []string) error { return p.choose(c, v[0]) })}
+		Parse:  Into(func(c *Call, p *tileParams, v []string) error { return p.choose(c, v[0]) })}
 
-	paramOperation = &Param{Name: "operation", Description: "Operation of the place-name service", Schema: schemaString, parse: into(func(_ *Call, p *soapParams, v []string) error { p.operation = v[0]; return nil })}
-
-	paramPart = &Param{Name: "part", Description: "Part of the page: search, the default, is the form; programs has addresses, rules and examples", Schema: map[string]any{"type": "string", "enum": []string{"search", "programs"}},
-		parse: into(func(_ *Call, p *soapParams, v []string) error {
-			if v[0] != "search" && v[0] != "programs" {
-				return problem.Invalidf("part", v[0], "use search or programs")
-			}
-			p.programs = v[0] == "programs"
-			return nil
-		})}
-
-	paramCode     = &Param{Name: "code", Description: "One-time code", Schema: schemaString, parse: into(func(_ *Call, p *keyParams, v []string) error { p.code = v[0]; return nil })}
-	paramNextPage = &Param{Name: "next", Description: "Page to open afterwards", Schema: schemaString, parse: into(func(_ *Call, p *keyParams, v []string) error { p.next = v[0]; return nil })}
+	paramCode     = &Param{Name: "code", Description: "One-time code", Schema: SchemaString, Parse: Into(func(_ *Call, p *keyParams, v []string) error { p.code = v[0]; return nil })}
+	paramNextPage = &Param{Name: "next", Description: "Page to open afterwards", Schema: SchemaString, Parse: Into(func(_ *Call, p *keyParams, v []string) error { p.next = v[0]; return nil })}
 
 	paramLon = &Param{Name: "lon", Description: "Longitude in degrees, or the easting where crs is projected. Must be given; the page asks for it", Schema: schemaNumber,
-		parse: into(func(c *Call, p *lookupParams, v []string) (err error) {
+		Parse: Into(func(c *Call, p *lookupParams, v []string) (err error) {
 			p.lon, err = c.coordinate("lon", v[0])
 			return err
 		})}
 
 	paramLat = &Param{Name: "lat", Description: "Latitude in degrees, or the northing where crs is projected. Must be given; the page asks for it", Schema: schemaNumber,
-		parse: into(func(c *Call, p *lookupParams, v []string) (err error) {
+		Parse: Into(func(c *Call, p *lookupParams, v []string) (err error) {
 			p.lat, err = c.coordinate("lat", v[0])
 			return err
 		})}
 
 	paramLookupCRS = &Param{Name: "crs", Description: "CRS of lon and lat, whatever its axis order; default CRS84", Schema: schemaURI,
-		parse: into(func(_ *Call, p *lookupParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *lookupParams, v []string) (err error) {
 			p.crs, err = crsOfPoints(v[0])
 			return err
 		})}
 
 	paramLookupCollections = &Param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
-		parse: into(func(_ *Call, p *lookupParams, v []string) error {
+		Parse: Into(func(_ *Call, p *lookupParams, v []string) error {
 			return pickDivisions(&p.collections, v[0])
 		})}
 
 	paramLookupTime = &Param{Name: "datetime", Description: "Only divisions whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Divisions without time are always in", Schema: schemaFilled,
-		parse: into(func(c *Call, p *lookupParams, v []string) (err error) {
+		Parse: Into(func(c *Call, p *lookupParams, v []string) (err error) {
 			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
 			p.hasTime, p.interval = true, strings.Contains(v[0], "/")
 			return err
 		})}
 
 	paramEnrichX = &Param{Name: "x", Description: "Column with the longitude, or the easting; default: lon, lng, longitude, x and the like", Schema: schemaFilled,
-		parse: into(func(_ *Call, p *enrichParams, v []string) error { p.columns.X = v[0]; return nil })}
+		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { p.columns.X = v[0]; return nil })}
 
 	paramEnrichY = &Param{Name: "y", Description: "Column with the latitude, or the northing; default: lat, latitude, y and the like", Schema: schemaFilled,
-		parse: into(func(_ *Call, p *enrichParams, v []string) error { p.columns.Y = v[0]; return nil })}
+		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { p.columns.Y = v[0]; return nil })}
 
 	paramEnrichCode = &Param{Name: "code", Description: "Column with codes of divisions, their ids; goes before columns with points. Default, where there are none: code, kode, kommunenummer, id and the like", Schema: schemaFilled,
-		parse: into(func(_ *Call, p *enrichParams, v []string) error { p.columns.Code = v[0]; return nil })}
+		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { p.columns.Code = v[0]; return nil })}
 
 	paramEnrichCRS = &Param{Name: "crs", Description: "CRS of the points, whatever its axis order; default CRS84", Schema: schemaURI,
-		parse: into(func(_ *Call, p *enrichParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *enrichParams, v []string) (err error) {
 			p.crs, err = crsOfPoints(v[0])
 			return err
 		})}
 
 	paramEnrichTime = &Param{Name: "datetime", Description: "A day or a moment: of divisions with versions those that were valid then. Default: now", Schema: schemaFilled,
-		parse: into(func(_ *Call, p *enrichParams, v []string) error { p.datetime = v[0]; return nil })}
+		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { p.datetime = v[0]; return nil })}
 
 	paramEnrichCollections = &Param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: paramLookupCollections.Schema,
-		parse: into(func(_ *Call, p *enrichParams, v []string) error { return pickDivisions(&p.collections, v[0]) })}
+		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { return pickDivisions(&p.collections, v[0]) })}
 
 	paramHarmoniseTo = &Param{
 		Name: "to", Description: "Day whose divisions are wanted, such as 2024-01-01. Required", Schema: map[string]any{"type": "string", "format": "date"},
-		parse: into(func(_ *Call, p *harmoniseParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) (err error) {
 			if p.options.To, err = history.ParseDate(v[0]); err != nil {
 				return problem.Invalidf("to", v[0], "send a day, as 2024-01-31")
 			}
@@ -593,24 +574,24 @@ var (
 	}
 	paramHarmoniseScheme = &Param{
 		Name: "scheme", Description: "What the codes are of: an id of /codes", Schema: map[string]any{"type": "string", "minLength": 1, "default": history.Kommune},
-		parse: into(func(_ *Call, p *harmoniseParams, v []string) error { p.scheme = v[0]; return nil }),
+		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error { p.scheme = v[0]; return nil }),
 	}
 	paramHarmoniseCode = &Param{
 		Name: "code", Description: "Column with the codes", Schema: map[string]any{"type": "string", "minLength": 1, "default": "code"},
-		parse: into(func(_ *Call, p *harmoniseParams, v []string) error { p.columns.Code = v[0]; return nil }),
+		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error { p.columns.Code = v[0]; return nil }),
 	}
 	paramHarmoniseDate = &Param{
 		Name: "date", Description: "Column with days, as 2019-01-01, or years, months, quarters and half-years, which are their first days: 2019, 2019M01, 2019-01, 2019K1, 2019H1",
 		Schema: map[string]any{"type": "string", "minLength": 1, "default": "date"},
-		parse:  into(func(_ *Call, p *harmoniseParams, v []string) error { p.columns.Date = v[0]; return nil }),
+		Parse:  Into(func(_ *Call, p *harmoniseParams, v []string) error { p.columns.Date = v[0]; return nil }),
 	}
 	paramHarmoniseValue = &Param{
 		Name: "value", Description: "Column with the values: digits, with a point or a comma before decimals", Schema: map[string]any{"type": "string", "minLength": 1, "default": "value"},
-		parse: into(func(_ *Call, p *harmoniseParams, v []string) error { p.columns.Value = v[0]; return nil }),
+		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error { p.columns.Value = v[0]; return nil }),
 	}
 	paramHarmoniseBy = &Param{
 		Name: "by", Description: "Further columns that tell values apart, such as sex and age, separated by commas. They are in the answer", Schema: schemaFilled,
-		parse: into(func(_ *Call, p *harmoniseParams, v []string) error {
+		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error {
 			p.columns.By = strings.Split(v[0], ",")
 			for i, name := range p.columns.By {
 				if p.columns.By[i] = strings.TrimSpace(name); p.columns.By[i] == "" {
@@ -622,7 +603,7 @@ var (
 	}
 	paramHarmoniseKind = &Param{
 		Name: "kind", Description: "Whether values are added, or averaged", Schema: map[string]any{"type": "string", "enum": []string{"additive", "ratio"}, "default": "additive"},
-		parse: into(func(_ *Call, p *harmoniseParams, v []string) error {
+		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error {
 			if v[0] != "additive" && v[0] != "ratio" {
 				return problem.Invalidf("kind", v[0], "use additive or ratio")
 			}
@@ -633,7 +614,7 @@ var (
 	paramHarmoniseWeights = &Param{
 		Name: "weights", Description: "By what a value is shared where a division became several: the people or the area that went along, as far as it is known. Your own weights go with the process harmonise-series",
 		Schema: map[string]any{"type": "string", "enum": []string{string(history.RefuseWeights), string(history.PopulationWeights), string(history.AreaWeights)}, "default": string(history.RefuseWeights)},
-		parse: into(func(_ *Call, p *harmoniseParams, v []string) error {
+		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error {
 			switch p.options.Weights = history.Weights(v[0]); p.options.Weights {
 			case history.RefuseWeights, history.PopulationWeights, history.AreaWeights:
 				return nil
@@ -645,14 +626,14 @@ var (
 	}
 	paramHarmoniseSkip = &Param{
 		Name: "skip", Description: "Pass over rows that cannot be read, and report them", Schema: map[string]any{"type": "boolean", "default": false},
-		parse: into(func(_ *Call, p *harmoniseParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) (err error) {
 			p.columns.Skip, err = truth("skip", v[0])
 			return err
 		}),
 	}
 	paramHarmoniseInterval = &Param{
 		Name: "interval", Description: "Add the columns low and high: between which the value is, also where it is missing because parts are not known", Schema: map[string]any{"type": "boolean", "default": false},
-		parse: into(func(_ *Call, p *harmoniseParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) (err error) {
 			p.options.Interval, err = truth("interval", v[0])
 			return err
 		}),
@@ -661,7 +642,7 @@ var (
 	paramCodesLimit = &Param{
 		Name: "limit", Description: "Codes on a page, at most",
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
-		parse: into(func(_ *Call, p *historyParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *historyParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
 			p.limit = min(p.limit, MaxLimit)
 			return err
@@ -670,26 +651,26 @@ var (
 	paramCodesOffset = &Param{
 		Name: "offset", Description: "Codes to skip. To walk through all, follow the links next instead",
 		Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		parse: into(func(_ *Call, p *historyParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *historyParams, v []string) (err error) {
 			p.offset, err = positive("offset", v[0], 0)
 			return err
 		}),
 	}
 
 	paramAt = &Param{Name: "datetime", Description: "A day, or a moment of it, by RFC 3339: what the code stood for then", Schema: schemaFilled,
-		parse: into(func(c *Call, p *historyParams, v []string) (err error) {
+		Parse: Into(func(c *Call, p *historyParams, v []string) (err error) {
 			p.at, err = dayOf("datetime", v[0], c.zone())
 			return err
 		})}
 
 	paramUntil = &Param{Name: "until", Description: "How far to follow: a day, which may be before the feature or after it. Default: to the beginning and to the end of what is known", Schema: schemaFilled,
-		parse: into(func(c *Call, p *historyParams, v []string) (err error) {
+		Parse: Into(func(c *Call, p *historyParams, v []string) (err error) {
 			p.until, err = dayOf("until", v[0], c.zone())
 			return err
 		})}
 
 	paramDirection = &Param{Name: "direction", Description: "What to follow: what the feature was made of, what became of it, or both", Schema: map[string]any{"type": "string", "enum": directions, "default": "both"},
-		parse: into(func(_ *Call, p *historyParams, v []string) error {
+		Parse: Into(func(_ *Call, p *historyParams, v []string) error {
 			if !slices.Contains(directions, v[0]) {
 				return problem.Invalidf("direction", v[0], "use %s", strings.Join(directions, ", "))
 			}
@@ -698,7 +679,7 @@ var (
 		})}
 
 	paramAfter = &Param{Name: "after", Description: "Only changes with larger numbers: the last number that you have. Default: all, from the first", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		parse: into(func(_ *Call, p *changesParams, v []string) error {
+		Parse: Into(func(_ *Call, p *changesParams, v []string) error {
 			n, err := strconv.ParseUint(v[0], 10, 63)
 			if err != nil {
 				return problem.Invalidf("after", v[0], "use a whole number from 0")
@@ -710,23 +691,23 @@ var (
 	paramLatestLimit  = changesLimit(latestDefault)
 
 	paramJobLimit = &Param{Name: "limit", Description: "Jobs in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
-		parse: into(func(_ *Call, p *jobsParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *jobsParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
 			p.limit = min(p.limit, MaxLimit)
 			return err
 		})}
 	paramJobOffset = &Param{Name: "offset", Description: "Jobs to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		parse: into(func(_ *Call, p *jobsParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *jobsParams, v []string) (err error) {
 			p.offset, err = positive("offset", v[0], 0)
 			return err
 		})}
 	paramJobType = &Param{Name: "type", Description: "Kinds of jobs: process, the only one there is", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": []string{"process"}}},
-		parse: into(func(_ *Call, _ *jobsParams, v []string) error {
+		Parse: Into(func(_ *Call, _ *jobsParams, v []string) error {
 			_, err := oneOf("type", v[0], []string{"process"})
 			return err
 		})}
 	paramJobProcess = &Param{Name: "processID", Description: "Ids of processes, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
-		parse: into(func(c *Call, p *jobsParams, v []string) (err error) {
+		Parse: Into(func(c *Call, p *jobsParams, v []string) (err error) {
 			var ids []string
 			for _, x := range c.s.processList.All() {
 				ids = append(ids, x.ID())
@@ -735,23 +716,23 @@ var (
 			return err
 		})}
 	paramJobStatus = &Param{Name: "status", Description: "States of jobs, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": jobStates}},
-		parse: into(func(_ *Call, p *jobsParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *jobsParams, v []string) (err error) {
 			p.status, err = oneOf("status", v[0], jobStates)
 			return err
 		})}
 	paramJobTime = &Param{Name: "datetime", Description: "Only jobs that were made at this time: a moment, or an interval with / between its ends and .. for an open one", Schema: schemaFilled,
-		parse: into(func(c *Call, p *jobsParams, v []string) (err error) {
+		Parse: Into(func(c *Call, p *jobsParams, v []string) (err error) {
 			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
 			return err
 		})}
 	paramJobShortest = &Param{Name: "minDuration", Description: "Only jobs that have run for at least so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
-		parse: into(func(_ *Call, p *jobsParams, v []string) error {
+		Parse: Into(func(_ *Call, p *jobsParams, v []string) error {
 			n, err := positive("minDuration", v[0], 0)
 			p.shortest, p.hasShort = float64(n), true
 			return err
 		})}
 	paramJobLongest = &Param{Name: "maxDuration", Description: "Only jobs that have run for at most so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
-		parse: into(func(_ *Call, p *jobsParams, v []string) error {
+		Parse: Into(func(_ *Call, p *jobsParams, v []string) error {
 			n, err := positive("maxDuration", v[0], 0)
 			p.longest, p.hasLongest = float64(n), true
 			return err
@@ -759,7 +740,7 @@ var (
 )
 
 var (
-	schemaString = map[string]any{"type": "string"}
+	SchemaString = map[string]any{"type": "string"}
 	schemaFilled = map[string]any{"type": "string", "minLength": 1}
 	schemaNumber = map[string]any{"type": "number"}
 	schemaURI    = map[string]any{"type": "string", "format": "uri"}
@@ -788,7 +769,7 @@ func positive(name, v string, low int) (int, error) {
 // parseQuery reads the query of the request by the table: unknown parameters, repeated ones and bad values are all reported at
 // once (OGC 17-069r4, 7.8 and 7.9).
 func (c *Call) parseQuery(rt *Route) error {
-	values, err := url.ParseQuery(c.r.URL.RawQuery)
+	values, err := url.ParseQuery(c.Request.URL.RawQuery)
 	var faults []problem.Fault
 	var whole error // one without single faults
 	add := func(err error) {
@@ -802,9 +783,9 @@ func (c *Call) parseQuery(rt *Route) error {
 		}
 	}
 	if err != nil {
-		add(problem.Invalidf("?", c.r.URL.RawQuery, "write the query as name=value pairs joined by &, with %% escapes for other characters"))
+		add(problem.Invalidf("?", c.Request.URL.RawQuery, "write the query as name=value pairs joined by &, with %% escapes for other characters"))
 	}
-	c.values = values
+	c.Values = values
 	if c.bringsFilter() {
 		faults = append(faults, c.takeFilter(values)...)
 	}
@@ -818,11 +799,11 @@ func (c *Call) parseQuery(rt *Route) error {
 		add(c.checkName(rt, name, v))
 	}
 	for _, p := range c.paramsOf(rt) {
-		if v, ok := values[p.Name]; ok && p.parse != nil {
-			add(p.parse(c, c.params, v))
+		if v, ok := values[p.Name]; ok && p.Parse != nil {
+			add(p.Parse(c, c.Params, v))
 		}
 	}
-	switch p := c.params.(type) {
+	switch p := c.Params.(type) {
 	case selectsFeatures:
 		add(c.finishQuery(p.selection()))
 	case *tileParams:
@@ -838,7 +819,7 @@ func (c *Call) parseQuery(rt *Route) error {
 // checkName tells what is wrong with a parameter of the query besides its value. Fields that a form sends empty are taken out.
 func (c *Call) checkName(rt *Route, name string, v []string) error {
 	p := c.paramNamed(rt, name)
-	form := rt.Fields && strings.EqualFold(c.values.Get("f"), asHTML.F)
+	form := rt.Fields && strings.EqualFold(c.Values.Get("f"), AsHTML.F)
 	field := p == nil && rt.Fields && c.field(name) != nil
 	if p == nil && rt.Fields && !field {
 		x, _ := c.forgiving(name)
@@ -849,7 +830,7 @@ func (c *Call) checkName(rt *Route, name string, v []string) error {
 	case holdsKey(name) || slices.ContainsFunc(v, holdsKey):
 		return problem.Invalidf(name, v[0], "never write a key into an address; send it in the header X-API-Key, and revoke this one")
 	case form && len(v) == 1 && v[0] == "" && (p != nil || field):
-		delete(c.values, name)
+		delete(c.Values, name)
 	case field:
 		if len(v) > 1 {
 			return problem.Invalidf(name, v[1], "give the property once")
@@ -867,7 +848,7 @@ func (c *Call) paramsOf(rt *Route) []*Param {
 	if !slices.ContainsFunc(rt.Params, func(p *Param) bool { return p.Only != nil }) {
 		return rt.Params
 	}
-	return slices.DeleteFunc(slices.Clone(rt.Params), func(p *Param) bool { return p.Only != nil && !p.Only(c.coll) })
+	return slices.DeleteFunc(slices.Clone(rt.Params), func(p *Param) bool { return p.Only != nil && !p.Only(c.Collection) })
 }
 
 // paramNamed is the parameter of a route with that name; nil when there is none.
@@ -897,7 +878,7 @@ func (c *Call) parameterNames(rt *Route) problem.Saying {
 		}
 	}
 	if rt.Fields {
-		for p := range c.coll.Queryables() {
+		for p := range c.Collection.Queryables() {
 			if c.field(p.Name) != nil {
 				names = append(names, p.Name)
 			}
@@ -909,7 +890,7 @@ func (c *Call) parameterNames(rt *Route) problem.Saying {
 
 // field returns the property that a query parameter of that name filters by; nil when there is none.
 func (c *Call) field(name string) *store.Property {
-	p, ok := c.coll.Queryable(name)
+	p, ok := c.Collection.Queryable(name)
 	if !ok || p.Hidden || reserved[name] || !simple(p.Type) && !elements(p) {
 		return nil
 	}
@@ -928,13 +909,13 @@ func simple(t cql2.Type) bool { return t != cql2.TypeGeometry && t != cql2.TypeJ
 func (c *Call) parseCRS(name, v string) (id crs.ID, uri string, err error) {
 	id, ok := crs.Parse(v)
 	if ok {
-		for _, x := range offeredCRS(c.coll) {
+		for _, x := range offeredCRS(c.Collection) {
 			if x == id {
 				return id, id.URI(), nil
 			}
 		}
 	}
-	uris := crsURIs(c.coll)
+	uris := crsURIs(c.Collection)
 	return crs.CRS84, "", problem.Invalidf(name, v, "use one of the collection's crs: %s", strings.Join(uris, ", "))
 }
 
@@ -958,7 +939,7 @@ func (p *itemsParams) parseDatetime(name, v string, zone *time.Location) error {
 func (c *Call) parseMoment(v string) (*time.Time, error) {
 	at, ok := cql2.ParseInstant(v, c.zone())
 	if !ok {
-		return nil, problem.Invalidf("datetime", v, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z; %s/versions lists those of a feature", strings.TrimSuffix(c.r.URL.Path, "/"))
+		return nil, problem.Invalidf("datetime", v, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z; %s/versions lists those of a feature", strings.TrimSuffix(c.Request.URL.Path, "/"))
 	}
 	return &at, nil
 }
@@ -969,7 +950,7 @@ func (c *Call) parseSortBy(values []string) (keys []store.Sort, err error) {
 	seen := map[string]bool{}
 	for i, v := range values {
 		if i > 0 && len(keys) > 0 && (v == "asc" || v == "desc") {
-			if _, ok := c.coll.Find(v); !ok {
+			if _, ok := c.Collection.Find(v); !ok {
 				keys[len(keys)-1].Desc = v == "desc"
 				continue
 			}
@@ -982,9 +963,9 @@ func (c *Call) parseSortBy(values []string) (keys []store.Sort, err error) {
 			case strings.HasPrefix(k, "+"), strings.HasPrefix(k, " "):
 				key.Property = k[1:]
 			}
-			p, ok := c.coll.Queryable(key.Property)
+			p, ok := c.Collection.Queryable(key.Property)
 			if !ok || !sortable(p) {
-				return nil, problem.Invalidf("sortby", v, "sort by one of %s", strings.Join(sortableNames(c.coll), ", "))
+				return nil, problem.Invalidf("sortby", v, "sort by one of %s", strings.Join(sortableNames(c.Collection), ", "))
 			}
 			if seen[key.Property] {
 				return nil, problem.Invalidf("sortby", v, "name each property once; %s stands twice", key.Property)
@@ -1018,15 +999,15 @@ func (c *Call) parseProperties(p *outputParams, v string) error {
 	seen := map[string]bool{}
 	for name := range strings.SplitSeq(v, ",") {
 		if seen[name] {
-			return problem.Invalidf("properties", v, "name each property once; %s stands twice", clip(name))
+			return problem.Invalidf("properties", v, "name each property once; %s stands twice", Clip(name))
 		}
 		seen[name] = true
-		if g := c.coll.Geometry; g != nil && c.coll.Canonical(name) == g.Name {
+		if g := c.Collection.Geometry; g != nil && c.Collection.Canonical(name) == g.Name {
 			p.skipGeometry = false
 			continue
 		}
-		if x, ok := c.coll.Find(name); !ok || x.Hidden {
-			return problem.Invalidf("properties", v, "name properties of the collection: %s", strings.Join(c.coll.Shown(), ", "))
+		if x, ok := c.Collection.Find(name); !ok || x.Hidden {
+			return problem.Invalidf("properties", v, "name properties of the collection: %s", strings.Join(c.Collection.Shown(), ", "))
 		}
 		p.properties = append(p.properties, name)
 	}
@@ -1061,7 +1042,7 @@ func crsOfPoints(v string) (crs.ID, error) {
 
 // coordinate reads a number; of the form of a page as people write it.
 func (c *Call) coordinate(name, v string) (*float64, error) {
-	if c.values.Get("f") == asHTML.F {
+	if c.Values.Get("f") == AsHTML.F {
 		v = typedNumber.Replace(v)
 	}
 	x, ok := plainNumber(v)
@@ -1088,7 +1069,7 @@ func dayOf(name, v string, zone *time.Location) (history.Date, error) {
 
 func changesLimit(usual int) *Param {
 	return &Param{Name: "limit", Description: "Changes in the answer, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": changesMost, "default": usual},
-		parse: into(func(_ *Call, p *changesParams, v []string) (err error) {
+		Parse: Into(func(_ *Call, p *changesParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
 			p.limit = min(p.limit, changesMost)
 			return err

@@ -54,9 +54,9 @@ func TestParametersFitTheStructOfTheirRoute(t *testing.T) {
 	s, n := &Kit{processList: process.NewRegistry(), turns: &limit.Turns{}}, 0
 	some := &store.Collection{ID: "some", Public: true, Geometry: &store.Geom{CRS: crs.CRS84}}
 	for _, rt := range s.table() {
-		c := &Call{s: s, r: httptest.NewRequest("GET", "/", nil), rt: rt, cat: &store.Catalog{Collections: []*store.Collection{some}}, coll: some}
+		c := &Call{s: s, Request: httptest.NewRequest("GET", "/", nil), Route: rt, Catalog: &store.Catalog{Collections: []*store.Collection{some}}, Collection: some}
 		if !strings.Contains(rt.Path, "{collectionId}") {
-			c.coll = nil
+			c.Collection = nil
 		}
 		if rt.New == nil && rt.Params != nil {
 			t.Errorf("%q has parameters without a struct", rt.Path)
@@ -70,7 +70,7 @@ func TestParametersFitTheStructOfTheirRoute(t *testing.T) {
 						t.Errorf("%q, parameter %s: %v", rt.Path, p.Name, x)
 					}
 				}()
-				if err := p.parse(c, rt.New(c), []string{"x"}); err == nil && p.Schema["type"] != "string" && p.Name != "bbox" {
+				if err := p.Parse(c, rt.New(c), []string{"x"}); err == nil && p.Schema["type"] != "string" && p.Name != "bbox" {
 					t.Errorf("%q takes x for %s", rt.Path, p.Name)
 				}
 			}()

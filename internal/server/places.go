@@ -10,25 +10,25 @@ import (
 	"grense/internal/store"
 )
 
-// hold tells flight that the answer to c holds so many bytes more; what is left when the request ends is given back.
-func (c *Call) hold(change int) {
+// Hold tells flight that the answer to c holds so many bytes more; what is left when the request ends is given back.
+func (c *Call) Hold(change int) {
 	c.held += change
-	c.s.flight.Held.Add(int64(change))
+	c.s.Flight.Held.Add(int64(change))
 }
 
-// largeAnswer is the number of features or hits from which on an answer is a large one.
-const largeAnswer = 500
+// LargeAnswer is the number of features or hits from which on an answer is a large one.
+const LargeAnswer = 500
 
-// large takes a place for an answer that may be large, before its features are asked for. The place is held until the
+// Large takes a place for an answer that may be large, before its features are asked for. The place is held until the
 // answer is made, or its reader proves slow. Memory is given out in turns: where that takes too long, the answer is
 // refused.
-func (c *Call) large() error { return c.makeLarge(limit.CostDirect, limit.CostMaking) }
+func (c *Call) Large() error { return c.makeLarge(limit.CostDirect, limit.CostMaking) }
 
 // largeFile is large for a file that is made for one reader.
 func (c *Call) largeFile() error { return c.makeLarge(limit.CostFileDirect, limit.CostFileMaking) }
 
 func (c *Call) makeLarge(direct, making store.Cost) error {
-	m, w := c.s.makers, c.rw
+	m, w := c.s.makers, c.Response
 	if w == nil || w.leave != nil || w.status != 0 {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (c *Call) makeLarge(direct, making store.Cost) error {
 		w.leave = func() { m.Turns.Leave(direct, k) }
 		return nil
 	}
-	if err := m.Turns.Enter(c.r.Context(), making, k); err != nil {
+	if err := m.Turns.Enter(c.Request.Context(), making, k); err != nil {
 		return err
 	}
 	w.leave, w.spool = func() { m.Turns.Leave(making, k) }, limit.NewSpool(m)
@@ -130,16 +130,16 @@ func (w *response) drain() error {
 // writing takes a place to write many features, until the answer goes out or the store is asked again. Of a request
 // that is broken off meanwhile nothing is written.
 func (c *Call) writing() error {
-	w := c.rw
+	w := c.Response
 	// who holds a connection must not wait for those who wait for one
 	if w == nil || w.rest != nil || w.status != 0 || c.early != nil {
 		return nil
 	}
-	if err := c.r.Context().Err(); err != nil {
+	if err := c.Request.Context().Err(); err != nil {
 		return err
 	}
 	t, k := c.s.turns, c.ticket(c.continues)
-	if err := t.Enter(c.r.Context(), limit.CostWriting, k); err != nil {
+	if err := t.Enter(c.Request.Context(), limit.CostWriting, k); err != nil {
 		return err
 	}
 	w.rest = func() { t.Leave(limit.CostWriting, k) }

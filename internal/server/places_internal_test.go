@@ -24,8 +24,8 @@ func someTurns() *limit.Turns {
 
 // writer is a request of a key that writes many features.
 func writer(ctx context.Context, t *limit.Turns, key string) *Call {
-	return &Call{s: &Kit{turns: t}, r: httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil), keyID: key,
-		rw: &response{ResponseWriter: httptest.NewRecorder(), deadline: time.Minute}}
+	return &Call{s: &Kit{turns: t}, Request: httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil), KeyID: key,
+		Response: &response{ResponseWriter: httptest.NewRecorder(), deadline: time.Minute}}
 }
 
 func isClosed(done chan struct{}) bool {
@@ -68,7 +68,7 @@ func TestManyFeaturesAreWrittenInTurns(t *testing.T) {
 		if !errors.Is(left, context.Canceled) || isClosed(done) {
 			t.Errorf("%v; the next has a place: %t", left, isClosed(done))
 		}
-		if _, err := own[0].rw.Write([]byte("x")); err != nil {
+		if _, err := own[0].Response.Write([]byte("x")); err != nil {
 			t.Fatal(err)
 		}
 		if !isClosed(done) || next != nil {

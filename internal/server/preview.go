@@ -19,10 +19,10 @@ type previewDoc struct {
 // preview is the picture of the service for previews of links (The Open Graph protocol, og:image): the area that it covers over a
 // grid of degrees, with the outlines of the first collection of areas where data need no key.
 func (s *Kit) preview(c *Call) (*Answer, error) {
-	svc := &s.cfg.Service
-	doc := previewDoc{svc.Title.In(c.lang), svc.Description.In(c.lang), c.selfLinks("/preview.png")}
+	svc := &s.Config.Service
+	doc := previewDoc{svc.Title.In(c.Lang), svc.Description.In(c.Lang), c.SelfLinks("/preview.png")}
 	a := &Answer{JSON: doc, Links: doc.Links}
-	if c.rep.F != asPNG.F {
+	if c.Format.F != asPNG.F {
 		return a, nil
 	}
 	data, fleeting, err := c.previewPNG()
@@ -38,7 +38,7 @@ func (s *Kit) preview(c *Call) (*Answer, error) {
 func (c *Call) previewPNG() (data []byte, fleeting bool, err error) {
 	v := c.previewView()
 	o, err := c.previewOutliner(v)
-	key := c.cat.Version
+	key := c.Catalog.Version
 	if err == nil && o != nil {
 		key += " " + o.key.plane
 	}
@@ -50,7 +50,7 @@ func (c *Call) previewPNG() (data []byte, fleeting bool, err error) {
 		marks, err = c.allMarksBy(o, v.whole)
 	}
 	if err != nil {
-		c.s.log.WarnContext(c.r.Context(), "preview without outlines", "request", c.id, "collection", v.whole.ID, "err", redact(err.Error()))
+		c.s.Log.WarnContext(c.Request.Context(), "preview without outlines", "request", c.ID, "collection", v.whole.ID, "err", redact(err.Error()))
 		fleeting, marks = true, nil
 	}
 	if data, err = draw.PreviewPNG(v.extent, v.plane, marks); err != nil {
@@ -71,7 +71,7 @@ type previewView struct {
 
 func (c *Call) previewView() (v previewView) {
 	v.whole = c.country()
-	for _, coll := range c.cat.Collections {
+	for _, coll := range c.Catalog.Collections {
 		if v.whole == nil && coll.Public && coll.Extent != nil {
 			v.whole = coll
 		}
@@ -84,7 +84,7 @@ func (c *Call) previewView() (v previewView) {
 
 // previewOutliner makes the outlines of the picture; nil where it shows an extent alone.
 func (c *Call) previewOutliner(v previewView) (*outliner, error) {
-	if v.extent == nil || c.s.cfg.Auth != "open" || v.whole != c.country() {
+	if v.extent == nil || c.s.Config.Auth != "open" || v.whole != c.country() {
 		return nil, nil
 	}
 	at := mapScale{plane: v.plane}

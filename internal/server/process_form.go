@@ -26,13 +26,13 @@ type processField struct {
 	ID, Title, Description string
 	Required               bool
 	Kind                   string // text, number, choice, table or json
-	Options                choices
+	Options                page.Choices
 	Value                  string // of the example, else the default
 	Fault                  *page.FieldFault
 
-	Upload    bool    // it is a field of the form for a file
-	Offered   choices // there; nil: any text
-	Sent      string  // there
+	Upload    bool         // it is a field of the form for a file
+	Offered   page.Choices // there; nil: any text
+	Sent      string       // there
 	SentFault *page.FieldFault
 }
 
@@ -77,7 +77,7 @@ func (c *Call) processPage(d ogcapi.Process) processView {
 		case t == "number", t == "integer":
 			f.Kind = "number"
 		case t == "boolean":
-			f.Kind, f.Options = "choice", choices{{Value: "true", Title: c.text("items.yes")}, {Value: "false", Title: c.text("items.no")}}
+			f.Kind, f.Options = "choice", page.Choices{{Value: "true", Title: c.Text("items.yes")}, {Value: "false", Title: c.Text("items.no")}}
 		}
 		value, ok := example.Inputs[in.ID]
 		if !ok {
@@ -111,13 +111,13 @@ func (c *Call) offer(f *processField, p *Param) {
 }
 
 // inputChoices are the values that an input can have, in words where there are any: those of the catalogues, the titles of collections and of formats.
-func (c *Call) inputChoices(input string, values []string) (out choices) {
+func (c *Call) inputChoices(input string, values []string) (out page.Choices) {
 	for _, v := range values {
-		x := choice{Value: v, Title: v}
+		x := page.Choice{Value: v, Title: v}
 		name := input + "." + v
-		text := c.text(fmt.Sprintf("choice.%s", name))
+		text := c.Text(fmt.Sprintf("choice.%s", name))
 		f := format.Find(v)
-		coll, ok := c.cat.Collection(v)
+		coll, ok := c.Catalog.Collection(v)
 		switch {
 		case text != "choice."+name:
 			x.Title = text
@@ -145,19 +145,19 @@ func (s *Kit) processForm(c *Call, f page.Faulty) (*page.Page, error) {
 	v.Faulty = f
 	for i := range v.Fields {
 		in := &v.Fields[i]
-		in.fill(c.r.PostForm.Get(in.ID))
+		in.fill(c.Request.PostForm.Get(in.ID))
 		for j := range v.Faults {
 			if at := &v.Faults[j]; at.Name == "/inputs/"+in.ID || strings.HasPrefix(at.Name, "/inputs/"+in.ID+"/") {
 				at.Target, at.Title, in.Fault = "in-"+in.ID, in.Title, at
 				if at.Value == "" && in.Required && strings.TrimSpace(in.Value) == "" {
-					at.Text, at.Cure = c.text("fault.missing"), ""
+					at.Text, at.Cure = c.Text("fault.missing"), ""
 				} else if in.Kind == "number" {
-					at.Text, at.Cure = c.text("fault.number"), ""
+					at.Text, at.Cure = c.Text("fault.number"), ""
 				}
 			}
 		}
 	}
-	return &page.Page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &v, Path: "/processes/" + d.ID}, nil
+	return &page.Page{Name: "process", Title: d.Title, Crumbs: c.Crumbs("processes"), Data: &v, Path: "/processes/" + d.ID}, nil
 }
 
 // isTable reports whether a schema is that of tables, which have lines: a text of one media type or of several.
@@ -171,13 +171,13 @@ func isTable(schema map[string]any) bool {
 
 // readProcessForm makes the body of an execution of the fields of the form. Fields that are empty are not sent.
 func (c *Call) readProcessForm(d ogcapi.Process) ([]byte, error) {
-	if err := c.readForm(maxExecute); err != nil {
+	if err := c.ReadForm(maxExecute); err != nil {
 		return nil, err
 	}
 	c.form = true
 	inputs := map[string]any{}
 	for _, f := range c.processPage(d).Fields {
-		text := c.r.PostForm.Get(f.ID)
+		text := c.Request.PostForm.Get(f.ID)
 		if strings.TrimSpace(text) == "" {
 			continue
 		}

@@ -19,26 +19,26 @@ const (
 // processes lists the processes (OGC 18-062r2, 7.9).
 func (s *Kit) processes(c *Call) (*Answer, error) {
 	all := s.processList.All()
-	asked := c.params.(*processesParams)
-	doc := ogcapi.Processes{Processes: []ogcapi.ProcessSummary{}, Links: append(c.selfLinks("/processes"), c.listPages("/processes", asked.offset, asked.limit, len(all))...)}
+	asked := c.Params.(*processesParams)
+	doc := ogcapi.Processes{Processes: []ogcapi.ProcessSummary{}, Links: append(c.SelfLinks("/processes"), c.listPages("/processes", asked.offset, asked.limit, len(all))...)}
 	for _, p := range all[min(asked.offset, len(all)):min(asked.offset+asked.limit, len(all))] {
 		doc.Processes = append(doc.Processes, c.describeProcess(p).ProcessSummary)
 	}
 	ld := func() any {
 		var apps []any
 		for _, p := range doc.Processes {
-			apps = append(apps, map[string]any{"@type": "WebAPI", "@id": c.base() + "/processes/" + p.ID, "name": p.Title, "description": p.Description})
+			apps = append(apps, map[string]any{"@type": "WebAPI", "@id": c.Base() + "/processes/" + p.ID, "name": p.Title, "description": p.Description})
 		}
 		m := c.catalogLD(nil)
 		m["@type"] = "ItemList"
-		m["@id"], m["url"] = c.base()+"/processes", c.base()+"/processes"
+		m["@id"], m["url"] = c.Base()+"/processes", c.Base()+"/processes"
 		m["itemListElement"] = apps
 		return m
 	}
 	view := processesView{Processes: doc.Processes}
 	view.Prev, view.Next = pagesBeside(doc.Links)
-	return &Answer{JSON: doc, LD: ld, Links: doc.Links, Page: &page.Page{Name: "processes", Title: c.text("processes.title"), Data: view},
-		Fleeting: c.values.Has("limit") || c.values.Has("offset")}, nil // there is a document for each number, and nobody asks for it again
+	return &Answer{JSON: doc, LD: ld, Links: doc.Links, Page: &page.Page{Name: "processes", Title: c.Text("processes.title"), Data: view},
+		Fleeting: c.Values.Has("limit") || c.Values.Has("offset")}, nil // there is a document for each number, and nobody asks for it again
 }
 
 // processesView is what the page of processes shows.
@@ -55,14 +55,14 @@ func (s *Kit) process(c *Call) (*Answer, error) {
 	}
 	d := c.describeProcess(p)
 	view := c.processPage(d)
-	return &Answer{JSON: d, Links: d.Links, Page: &page.Page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &view}}, nil
+	return &Answer{JSON: d, Links: d.Links, Page: &page.Page{Name: "process", Title: d.Title, Crumbs: c.Crumbs("processes"), Data: &view}}, nil
 }
 
 // findProcess is the process that the path names (OGC 18-062r2, 7.10.3).
 func (c *Call) findProcess() (process.Process, error) {
-	p, ok := c.s.processList.Find(c.pathParam("processId"))
+	p, ok := c.s.processList.Find(c.PathParam("processId"))
 	if !ok {
-		e := problem.Of(problem.NotFoundf("there is no process %q; %s/processes lists all", clip(c.pathParam("processId")), c.base()))
+		e := problem.Of(problem.NotFoundf("there is no process %q; %s/processes lists all", Clip(c.PathParam("processId")), c.Base()))
 		e.Type, e.Code = noSuchProcess, "NoSuchProcess"
 		return nil, e
 	}
@@ -71,18 +71,18 @@ func (c *Call) findProcess() (process.Process, error) {
 
 // describeProcess is the description of a process as the service offers it, with links.
 func (c *Call) describeProcess(p process.Process) ogcapi.Process {
-	d := p.Describe(c.cat, c.lang)
+	d := p.Describe(c.Catalog, c.Lang)
 	if c.s.jobs.kept == nil {
 		d.JobControlOptions = slices.DeleteFunc(slices.Clone(d.JobControlOptions), func(o string) bool { return o != process.Sync })
 	}
 	if !slices.Contains(d.JobControlOptions, process.Async) { // what is referred to is kept by jobs
 		d.OutputTransmission = []string{"value"}
 	}
-	here := c.base() + "/processes/" + d.ID
+	here := c.Base() + "/processes/" + d.ID
 	d.Links = []ogcapi.Link{
-		{Rel: "self", Type: "application/json", Title: "Process description as JSON", Href: here + "?f=json", Hreflang: hreflang},
-		{Rel: "alternate", Type: "text/html", Title: "Process description as HTML", Href: here + "?f=html", Hreflang: hreflang},
-		{Rel: ogcapi.RelExecute, Type: "application/json", Title: "Execution", Href: here + "/execution?f=json", Hreflang: hreflang},
+		{Rel: "self", Type: "application/json", Title: "Process description as JSON", Href: here + "?f=json", Hreflang: Hreflang},
+		{Rel: "alternate", Type: "text/html", Title: "Process description as HTML", Href: here + "?f=html", Hreflang: Hreflang},
+		{Rel: ogcapi.RelExecute, Type: "application/json", Title: "Execution", Href: here + "/execution?f=json", Hreflang: Hreflang},
 	}
 	return d
 }

@@ -25,8 +25,8 @@ func profileName(id string) string {
 
 // profileLinks tell the profile of an answer in GeoJSON. Other representations have none.
 func (c *Call) profileLinks() []ogcapi.Link {
-	p, ok := c.params.(profiled)
-	if c.rep.F != asGeoJSON.F || !ok {
+	p, ok := c.Params.(profiled)
+	if c.Format.F != asGeoJSON.F || !ok {
 		return nil
 	}
 	name := *p.toldProfile()
@@ -34,7 +34,7 @@ func (c *Call) profileLinks() []ogcapi.Link {
 		name = profiles[0]
 	}
 	links := []ogcapi.Link{{Rel: "profile", Type: "text/html", Title: "Profile of this document", Href: profileBase + name}}
-	if out, ok := c.params.(writesFeatures); ok && out.output().told != "" {
+	if out, ok := c.Params.(writesFeatures); ok && out.output().told != "" {
 		links = append(links, ogcapi.Link{Rel: "profile", Type: "text/html", Title: "How versions are features", Href: profileBase + out.output().told})
 	}
 	return links
@@ -42,7 +42,7 @@ func (c *Call) profileLinks() []ogcapi.Link {
 
 // profileNames are the profiles that the call's collection has.
 func (c *Call) profileNames() []string {
-	if isVersioned(c.coll) {
+	if isVersioned(c.Collection) {
 		return append(slices.Clip(profiles), versionProfiles...)
 	}
 	return profiles
@@ -50,7 +50,7 @@ func (c *Call) profileNames() []string {
 
 // links that a document in GeoJSON repeats: those of its header, with its profile where one was asked for.
 func (c *Call) withProfile(links []ogcapi.Link) []ogcapi.Link {
-	if len(c.values["profile"]) == 0 {
+	if len(c.Values["profile"]) == 0 {
 		return links
 	}
 	return append(links, c.profileLinks()...)
@@ -106,5 +106,5 @@ func (c *Call) appendRoot(dst []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	return append(enc.AppendRoot(dst, c.base()+"/collections/"+c.coll.ID+"/schema", c.output().crs), ','), nil
+	return append(enc.AppendRoot(dst, c.Base()+"/collections/"+c.Collection.ID+"/schema", c.output().crs), ','), nil
 }

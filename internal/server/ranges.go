@@ -13,7 +13,7 @@ import (
 // serveParts sends content, or the parts of it that the header Range names. What http.ServeContent refuses is a problem document.
 func (c *Call) serveParts(w http.ResponseWriter, content io.ReadSeeker) error {
 	parts := &partsWriter{ResponseWriter: w}
-	http.ServeContent(parts, c.r, "", time.Time{}, content)
+	http.ServeContent(parts, c.Request, "", time.Time{}, content)
 	if !parts.refused {
 		return nil
 	}

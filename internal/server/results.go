@@ -22,7 +22,7 @@ func (c *Call) sendResults(w http.ResponseWriter, results []result, req *process
 	h := w.Header()
 	h.Set("Vary", varyKeyed)
 	h.Set("Cache-Control", "private, no-store")
-	h.Set("Content-Language", page.LanguageTag(c.lang))
+	h.Set("Content-Language", page.LanguageTag(c.Lang))
 	if req.Document {
 		return c.sendDocument(w, results)
 	}
@@ -61,7 +61,7 @@ func (c *Call) sendResult(w http.ResponseWriter, r result) error {
 	if r.etag != "" {
 		h.Set("ETag", `"`+r.etag+`"`)
 	} else { // what is made for one request cannot be asked for in parts
-		c.r.Header.Del("Range")
+		c.Request.Header.Del("Range")
 	}
 	return c.serveParts(w, r.data)
 }
@@ -102,7 +102,7 @@ func (c *Call) sendParts(w http.ResponseWriter, results []result) error {
 // and files as qualified values, what is wanted by reference as a link.
 func (c *Call) sendDocument(w http.ResponseWriter, results []result) error {
 	w.Header().Set("Content-Type", "application/json")
-	if c.r.Method == http.MethodHead {
+	if c.Request.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}

@@ -20,23 +20,23 @@ func (s *Kit) queryables(c *Call) (*Answer, error) { return c.schemaAnswer("quer
 func (c *Call) schemaAnswer(kind string) (*Answer, error) {
 	doc := schemaDoc(c, kind)
 	var derived ogcapi.SchemaProperties
-	for i := range c.coll.Derived {
-		if p := &c.coll.Derived[i]; p.Path == nil {
+	for i := range c.Collection.Derived {
+		if p := &c.Collection.Derived[i]; p.Path == nil {
 			derived = append(derived, c.derivedID(p, kind))
 		} else if kind == "queryables" {
 			doc.Properties = append(doc.Properties, c.schemaProperty(p, kind))
 		}
 	}
 	doc.Properties = append(derived, doc.Properties...)
-	if c.rep.F == asXSD.F {
-		text, err := format.GMLSchema(format.Options{Collection: c.coll, Address: c.base() + "/collections/" + c.coll.ID})
+	if c.Format.F == asXSD.F {
+		text, err := format.GMLSchema(format.Options{Collection: c.Collection, Address: c.Base() + "/collections/" + c.Collection.ID})
 		if err != nil {
 			return nil, err
 		}
-		return &Answer{Raw: map[string][]byte{asXSD.F: text}, Links: c.selfLinks("/collections/" + c.coll.ID + "/" + kind)}, nil
+		return &Answer{Raw: map[string][]byte{asXSD.F: text}, Links: c.SelfLinks("/collections/" + c.Collection.ID + "/" + kind)}, nil
 	}
-	return &Answer{JSON: doc, Links: c.selfLinks("/collections/" + c.coll.ID + "/" + kind),
-		Page: &page.Page{Name: "schema", Title: c.text(kind + ".title"), Crumbs: c.crumbs("collection"), Data: schemaView{Schema: doc, Kind: kind}}}, nil
+	return &Answer{JSON: doc, Links: c.SelfLinks("/collections/" + c.Collection.ID + "/" + kind),
+		Page: &page.Page{Name: "schema", Title: c.Text(kind + ".title"), Crumbs: c.Crumbs("collection"), Data: schemaView{Schema: doc, Kind: kind}}}, nil
 }
 
 // schemaView is what the pages of schema, queryables and sortables show.
@@ -48,11 +48,11 @@ type schemaView struct {
 // schemaDoc builds the schema of properties of kind "schema"; "queryables" leave out what cannot be filtered by,
 // "sortables" what has no order.
 func schemaDoc(c *Call, kind string) ogcapi.Schema {
-	coll := c.coll
-	doc := ogcapi.Schema{Schema: ogcapi.SchemaDialect, ID: c.base() + "/collections/" + coll.ID + "/" + kind, Type: "object", Title: c.titleOf(coll),
-		Description: coll.Description.In(c.lang), Properties: ogcapi.SchemaProperties{}}
+	coll := c.Collection
+	doc := ogcapi.Schema{Schema: ogcapi.SchemaDialect, ID: c.Base() + "/collections/" + coll.ID + "/" + kind, Type: "object", Title: c.titleOf(coll),
+		Description: coll.Description.In(c.Lang), Properties: ogcapi.SchemaProperties{}}
 	if g := coll.Geometry; g != nil && kind != "sortables" {
-		p := ogcapi.SchemaProperty{Name: g.Name, Title: c.text("geometry"), Format: geometryFormat(g.Type), Role: "primary-geometry"}
+		p := ogcapi.SchemaProperty{Name: g.Name, Title: c.Text("geometry"), Format: geometryFormat(g.Type), Role: "primary-geometry"}
 		doc.Properties = append(doc.Properties, p)
 	}
 	for i := range coll.Properties {
@@ -78,11 +78,11 @@ func (c *Call) derivedID(p *store.Property, kind string) ogcapi.SchemaProperty {
 
 // schemaProperty describes a property; in a schema of kind "schema" so that every value of every feature is valid, null where one may be null.
 func (c *Call) schemaProperty(p *store.Property, kind string) ogcapi.SchemaProperty {
-	title := p.Title.In(c.lang)
+	title := p.Title.In(c.Lang)
 	if title == "" {
 		title = p.Name
 	}
-	out := ogcapi.SchemaProperty{Name: p.Name, Title: title, Description: p.Description.In(c.lang), Unit: p.Unit, CodeList: p.CodeList, Role: c.role(p)}
+	out := ogcapi.SchemaProperty{Name: p.Name, Title: title, Description: p.Description.In(c.Lang), Unit: p.Unit, CodeList: p.CodeList, Role: c.role(p)}
 	typ, format := jsonType(p.Type)
 	out.Type, out.Format = ogcapi.Types{typ}, format
 	if p.Items != "" {
@@ -103,7 +103,7 @@ func (c *Call) schemaProperty(p *store.Property, kind string) ogcapi.SchemaPrope
 		}
 	}
 	if strings.HasPrefix(p.CodeList, "/") { // one of ours
-		out.CodeList = c.base() + p.CodeList
+		out.CodeList = c.Base() + p.CodeList
 	}
 	if p.Ref != "" {
 		out.Collection = p.Ref
@@ -137,13 +137,13 @@ func enumValue(v string, t cql2.Type) any {
 // role is the x-ogc-role of a property (OGC 23-058r2).
 func (c *Call) role(p *store.Property) string {
 	switch p.Name {
-	case c.coll.Key.Property:
+	case c.Collection.Key.Property:
 		return "id"
-	case c.coll.Instant:
+	case c.Collection.Instant:
 		return "primary-instant"
-	case c.coll.IntervalStart:
+	case c.Collection.IntervalStart:
 		return "primary-interval-start"
-	case c.coll.IntervalEnd:
+	case c.Collection.IntervalEnd:
 		return "primary-interval-end"
 	}
 	return ""

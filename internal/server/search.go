@@ -41,7 +41,7 @@ func parseSearched(c *Call, p *searchParams, v []string) (err error) {
 	var words []string
 	for _, w := range strings.Fields(v[0]) {
 		if kind := typeWords[strings.ToLower(strings.Trim(w, ",."))]; kind != "" {
-			if _, there := c.cat.Collection(kind); there {
+			if _, there := c.Catalog.Collection(kind); there {
 				p.kind = kind
 				continue
 			}
@@ -83,13 +83,13 @@ type searchHit struct {
 
 // search finds features of all collections by words; a position leads to the divisions there.
 func (s *Kit) search(c *Call, w http.ResponseWriter) error {
-	p := c.params.(*searchParams)
+	p := c.Params.(*searchParams)
 	h := w.Header()
-	h.Set("Content-Type", c.rep.contentType())
-	h.Set("Content-Language", page.LanguageTag(c.lang))
-	c.dataHeaders(w)
-	if at := position(p.asked, c.holdsData); at != "" && c.rep.F == asHTML.F {
-		h.Set("Location", c.htmlHref("/lookup?"+at))
+	h.Set("Content-Type", c.Format.ContentType())
+	h.Set("Content-Language", page.LanguageTag(c.Lang))
+	c.DataHeaders(w)
+	if at := position(p.asked, c.holdsData); at != "" && c.Format.F == AsHTML.F {
+		h.Set("Location", c.HtmlHref("/lookup?"+at))
 		w.WriteHeader(http.StatusSeeOther)
 		return nil
 	}
@@ -127,33 +127,33 @@ func (s *Kit) search(c *Call, w http.ResponseWriter) error {
 	if doc.Codes, err = c.codesLike(strings.TrimSpace(p.asked)); err != nil {
 		return err
 	}
-	if c.rep.F != asHTML.F {
+	if c.Format.F != AsHTML.F {
 		b, err := json.Marshal(doc)
 		if err != nil {
 			return err
 		}
-		return c.writeOnce(w, b)
+		return c.WriteOnce(w, b)
 	}
 	return c.searchPage(w, doc)
 }
 
 // searchPage writes what was found as a page.
 func (c *Call) searchPage(w http.ResponseWriter, doc searchDoc) (err error) {
-	view := searchView{searchDoc: doc, Searches: c.searches(), Keyed: c.s.cfg.Auth != "open"}
+	view := searchView{searchDoc: doc, Searches: c.searches(), Keyed: c.s.Config.Auth != "open"}
 	view.Ways = c.refCrumbs(doc.Codes)
 	if len(doc.Groups) == 0 && doc.Codes == nil {
 		if view.Near, err = c.nearName(doc.Query, c.searchOrder()); err != nil {
 			return err
 		}
 	}
-	page, err := c.renderPage(&page.Page{Name: "found", Title: c.text("search.title"), Crumbs: c.crumbs(""), Data: &view, Script: true})
+	page, err := c.RenderPage(&page.Page{Name: "found", Title: c.Text("search.title"), Crumbs: c.Crumbs(""), Data: &view, Script: true})
 	if err != nil {
 		return err
 	}
 	if err := c.still(); err != nil {
 		return err
 	}
-	return c.writeOnce(w, page)
+	return c.WriteOnce(w, page)
 }
 
 // searchView is what the page of a search shows.
@@ -181,24 +181,24 @@ func (c *Call) nearName(asked string, of []*store.Collection) (string, error) {
 			names = append(names, strings.TrimPrefix(x.Title, x.Value+" "))
 		}
 	}
-	return cql2.Nearest(withoutTypes(asked), names), nil
+	return cql2.Nearest(WithoutTypes(asked), names), nil
 }
 
 // searchForm is the page of a search without hits.
 func (s *Kit) searchForm(c *Call, f page.Faulty) (*page.Page, error) {
 	for i := range f.Faults {
 		if x := &f.Faults[i]; x.Name == "q" {
-			x.Target, x.Title = "search", c.text("search.label")
+			x.Target, x.Title = "search", c.Text("search.label")
 		}
 	}
-	v := searchView{searchDoc: searchDoc{Query: first(c.values["q"])}, Faulty: f, Searches: c.searches(), Keyed: s.cfg.Auth != "open"}
-	return &page.Page{Name: "found", Title: c.text("search.title"), Crumbs: c.crumbs(""), Data: &v, Script: true}, nil
+	v := searchView{searchDoc: searchDoc{Query: first(c.Values["q"])}, Faulty: f, Searches: c.searches(), Keyed: s.Config.Auth != "open"}
+	return &page.Page{Name: "found", Title: c.Text("search.title"), Crumbs: c.Crumbs(""), Data: &v, Script: true}, nil
 }
 
 // searchOrder are the collections that are searched: divisions first, then the smallest ones.
 func (c *Call) searchOrder() []*store.Collection {
 	var out []*store.Collection
-	for _, coll := range c.cat.Collections {
+	for _, coll := range c.Catalog.Collections {
 		if p, ok := coll.Find(coll.TitleProperty); coll.Public && ok && !p.Hidden && len(coll.SearchNames()) > 0 {
 			out = append(out, coll)
 		}
@@ -223,15 +223,15 @@ var settlements = []string{"by", "byen", "tettsted", "tettstad", "bygd", "town",
 // Of data that have no types there are terms only.
 func (c *Call) placeTypes(asked string) (codes []cql2.Expr, rest []string, err error) {
 	words := strings.Fields(asked)
-	names, err := c.codeNames("navneobjekttype")
+	names, err := c.CodeNames("navneobjekttype")
 	if err != nil || len(words) < 2 {
 		return nil, nil, err
 	}
 	last := len(words) - 1
 	for _, at := range []int{last, 0} {
 		word := strings.Trim(words[at], ",.")
-		for _, code := range names.codes {
-			for _, name := range names.of[code] {
+		for _, code := range names.Codes {
+			for _, name := range names.Of[code] {
 				if typeNamed(name, word) {
 					codes = append(codes, cql2.Text(code))
 					break
@@ -239,7 +239,7 @@ func (c *Call) placeTypes(asked string) (codes []cql2.Expr, rest []string, err e
 			}
 		}
 		lower := strings.ToLower(word)
-		if codes != nil || len(names.codes) == 0 && (slices.Contains(settlements, lower) || typeWords[lower] != "") {
+		if codes != nil || len(names.Codes) == 0 && (slices.Contains(settlements, lower) || typeWords[lower] != "") {
 			rest, err = cql2.ParseSearch(strings.Join(slices.Delete(slices.Clone(words), at, at+1), " "))
 			return codes, rest, err
 		}
@@ -274,7 +274,7 @@ func typedBy(coll *store.Collection) *store.Property {
 
 // searchIn finds the best features of a collection that fulfil also, which may be nil; without terms the first ones. No hit looks like one of those before, which alike keeps.
 func (c *Call) searchIn(coll *store.Collection, terms []string, alike map[[2]string]bool, also cql2.Expr) (g searchGroup, err error) {
-	g = searchGroup{ID: coll.ID, Title: c.titleOf(coll), one: c.oneOf(coll), Href: c.htmlHref("/collections/" + coll.ID + "/items")}
+	g = searchGroup{ID: coll.ID, Title: c.titleOf(coll), one: c.oneOf(coll), Href: c.HtmlHref("/collections/" + coll.ID + "/items")}
 	q := store.Query{Limit: searchHits + 1, Count: store.CountNone}
 	if terms != nil {
 		g.Href += "&q=" + queryEscape(strings.Join(terms, ","))
@@ -295,20 +295,20 @@ func (c *Call) searchIn(coll *store.Collection, terms []string, alike map[[2]str
 		want.Properties = append(want.Properties, p.Name)
 	}
 	var rows [][]page.Value
-	err = c.ask(func(ctx context.Context) error {
-		pg, err := c.s.store.Page(ctx, c.current(coll, q))
+	err = c.Ask(func(ctx context.Context) error {
+		pg, err := c.s.Store.Page(ctx, c.current(coll, q))
 		if err != nil {
 			return err
 		}
 		g.Hits, rows = nil, nil
 		g.More = len(pg.Rows) > searchHits
-		return c.s.store.Fetch(ctx, coll.ID, pg.Rows[:min(len(pg.Rows), searchHits)], want, func(f *store.Feature) error {
+		return c.s.Store.Fetch(ctx, coll.ID, pg.Rows[:min(len(pg.Rows), searchHits)], want, func(f *store.Feature) error {
 			cells := make([]page.Value, len(props))
 			for i, p := range props {
-				cells[i] = c.show(p, f.Values[i])
+				cells[i] = c.Show(p, f.Values[i])
 			}
 			rows = append(rows, cells)
-			g.Hits = append(g.Hits, searchHit{ID: f.Public(), Href: c.htmlHref("/collections/" + coll.ID + "/items/" + pathEscape(f.Public()))})
+			g.Hits = append(g.Hits, searchHit{ID: f.Public(), Href: c.HtmlHref("/collections/" + coll.ID + "/items/" + PathEscape(f.Public()))})
 			return nil
 		})
 	})
@@ -396,7 +396,7 @@ func (c *Call) searchProperties(coll *store.Collection) []*store.Property {
 
 // holdsData reports whether a position lies within the extent of divisions.
 func (c *Call) holdsData(lat, lon float64) bool {
-	return slices.ContainsFunc(c.cat.Collections, func(x *store.Collection) bool {
+	return slices.ContainsFunc(c.Catalog.Collections, func(x *store.Collection) bool {
 		return x.Public && dimensions[geometryType(x)] == 2 && x.Extent != nil && x.Extent.Contains(orb.Point{lon, lat})
 	})
 }

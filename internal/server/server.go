@@ -33,7 +33,6 @@ import (
 	"grense/internal/process"
 	"grense/internal/server/limit"
 	"grense/internal/server/page"
-	"grense/internal/soap"
 	"grense/internal/state"
 	"grense/internal/store"
 	"grense/internal/tile"
@@ -74,24 +73,23 @@ type Options struct {
 // Kit is what the surfaces share, and the handler of all their routes. Make one with New. It is safe for concurrent use.
 type Kit struct {
 	zone *time.Location // of days and of date-times without one; nil: that of the data, see call.zone
-	oslo *time.Location // the zone of Norway's registers
+	Oslo *time.Location // the zone of Norway's registers
 
-	cfg   config.Config
-	store store.Store
-	fair  limit.Store // of which store is made
+	Config config.Config
+	Store  store.Store
+	fair   limit.Store // of which store is made
 
 	cursorKey []byte
 
 	keys    *apikey.Checker
 	oneTime *apikey.Codes
-	log     *slog.Logger
+	Log     *slog.Logger
 	version string
 
 	root      string // configured base URL
 	prefix    string // its path, "" or "/geo"
 	surfaces  []Surface
 	routes    []*Route // of the kit and all surfaces, in the order of the API definition
-	soap      *soap.Service
 	handler   http.Handler
 	docs      *docCache
 	endless   documentsAsked
@@ -121,7 +119,7 @@ type Kit struct {
 	previews  *cache.Cache[string, []byte] // by the version of the catalog
 	metrics   *metrics
 	turns     *limit.Turns
-	flight    limit.Memory
+	Flight    limit.Memory
 	makers    *limit.Makers  // of large answers
 	wrongKeys *limit.Buckets // of addresses
 
@@ -155,7 +153,7 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 		o.CursorKey = newCursorKey()
 	}
 	o.Config.Limits = o.Config.Limits.WithMemory()
-	s := &Kit{cursorKey: o.CursorKey, cfg: o.Config, store: o.Store, keys: o.Keys, oneTime: o.Codes, log: o.Logger, version: o.Version,
+	s := &Kit{cursorKey: o.CursorKey, Config: o.Config, Store: o.Store, keys: o.Keys, oneTime: o.Codes, Log: o.Logger, version: o.Version,
 		root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
 		caches: o.Caches, fragments: feature.NewCache(fragmentBytes, o.Caches), wanted: newFragmentsWanted(),
 		docs: cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: keptOf(o.Config.Limits, docBytes), Group: o.Caches}), endless: documentsAsked{seed: maphash.MakeSeed()},
@@ -167,13 +165,13 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	if err := s.setZone(); err != nil {
 		return nil, err
 	}
-	parts := limit.SharesOf(int64(s.cfg.Limits.Memory))
+	parts := limit.SharesOf(int64(s.Config.Limits.Memory))
 	s.caches.SetBudget(parts.Caches)
-	s.flight.Most = parts.Answers
+	s.Flight.Most = parts.Answers
 	s.fair = limit.NewStore(o.Store, s.turns)
-	s.store = s.fair
+	s.Store = s.fair
 	if o.Config.SOAP.Collections == "public" {
-		s.store = &withRecords{Store: s.fair}
+		s.Store = &withRecords{Store: s.fair}
 	}
 	s.past, s.newGeoPackage = o.Past, o.NewGeoPackage
 	dir := ""
@@ -188,7 +186,7 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	s.makers = limit.NewMakers(limit.SpoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), s.turns)
 	s.setPages(o.Shore)
 	s.recorder = s.newRecorder(o.Changes, o.Store)
-	s.processList, s.jobs, s.metrics, s.soap = process.NewRegistry(process.Standard()...), newJobs(o.Jobs), newMetrics(s), s.newSOAP()
+	s.processList, s.jobs, s.metrics = process.NewRegistry(process.Standard()...), newJobs(o.Jobs), newMetrics(s)
 	s.outgoing, s.surfaces = newOutgoing(o.Config.Processes.Allow), surfaces
 	s.routes = s.join()
 	s.handler = s.chain(s.router())
@@ -221,10 +219,10 @@ func keptOf(l config.Limits, bytes int64) int64 {
 
 // setZone finds the time zones.
 func (s *Kit) setZone() (err error) {
-	if s.oslo, err = time.LoadLocation("Europe/Oslo"); err != nil {
+	if s.Oslo, err = time.LoadLocation("Europe/Oslo"); err != nil {
 		return fmt.Errorf("server: %w", err)
 	}
-	if z := s.cfg.Service.TimeZone; z != "" {
+	if z := s.Config.Service.TimeZone; z != "" {
 		if s.zone, err = time.LoadLocation(z); err != nil {
 			return fmt.Errorf("server: service.time_zone: %w", err)
 		}
@@ -254,15 +252,15 @@ func (s *Kit) SetReady(ready bool) { s.ready.Store(ready) }
 
 // Reload opens the data anew. On an error the server goes on with what it has; /readyz tells the error in its detail.
 func (s *Kit) Reload(ctx context.Context) error {
-	before := s.store.Catalog()
-	err := s.store.Reload(ctx)
+	before := s.Store.Catalog()
+	err := s.Store.Reload(ctx)
 	if err != nil {
 		s.reloadErr.Store(&err)
 		s.metrics.reloads.WithLabelValues("failed").Inc()
 		return err
 	}
 	s.reloadErr.Store(nil)
-	s.warnOfLost(before, s.store.Catalog())
+	s.warnOfLost(before, s.Store.Catalog())
 	if s.recorder != nil {
 		s.recorder.Wake()
 	}
@@ -280,7 +278,7 @@ func (s *Kit) warnOfLost(before, now *store.Catalog) {
 		if n, ok := now.Refusal(c.ID); ok {
 			reason = n.Reason
 		}
-		s.log.With("collection", c.ID).Warn("a collection is no longer served", "reason", reason) // equal messages of one logger are counted
+		s.Log.With("collection", c.ID).Warn("a collection is no longer served", "reason", reason) // equal messages of one logger are counted
 	}
 }
 
@@ -341,8 +339,8 @@ func (s *Kit) handlerOf(mount string, rt *Route) http.Handler {
 func (s *Kit) serve(mount string, rt *Route) http.Handler {
 	allow := rt.allow()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := callOf(r)
-		c.enter(r, rt, mount)
+		c := CallOf(r)
+		c.Enter(r, rt, mount)
 		h := w.Header()
 		var err error
 		switch {
@@ -359,12 +357,12 @@ func (s *Kit) serve(mount string, rt *Route) http.Handler {
 			err = s.get(c, w)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead || !rt.gets():
 			h.Set("Allow", allow)
-			err = problem.New(problem.Method, nil, "%s is not possible here; use %s", clip(r.Method), allow)
+			err = problem.New(problem.Method, nil, "%s is not possible here; use %s", Clip(r.Method), allow)
 		default:
 			err = s.get(c, w)
 		}
 		if err != nil {
-			s.end(c, w, err)
+			s.End(c, w, err)
 		}
 	})
 }
@@ -398,9 +396,9 @@ func (s *Kit) get(c *Call, w http.ResponseWriter) error {
 		if rw, ok := w.(*response); !errors.Is(err, store.ErrChanged) || n == tries || ok && rw.status != 0 {
 			return err
 		}
-		keyID, right, paid, held, body := c.keyID, c.right, c.paid, c.held, c.body
+		keyID, right, paid, held, body := c.KeyID, c.right, c.paid, c.held, c.body
 		*c = asked
-		c.keyID, c.right, c.paid, c.held, c.body, c.cat = keyID, right, paid, held, body, s.store.Catalog()
+		c.KeyID, c.right, c.paid, c.held, c.body, c.Catalog = keyID, right, paid, held, body, s.Store.Catalog()
 		c.retries = n
 	}
 }
@@ -409,31 +407,31 @@ func (s *Kit) getOnce(c *Call, w http.ResponseWriter) error {
 	if err := c.resolve(); err != nil {
 		return err
 	}
-	if c.rt.Get != nil {
+	if c.Route.Get != nil {
 		return c.document(w)
 	}
 	return s.stream(c, w)
 }
 
-// end finishes a request that failed: with a problem before the first byte, else by aborting the connection. When the client has
+// End finishes a request that failed: with a problem before the first byte, else by aborting the connection. When the client has
 // left, nothing is written, and the failure that this caused is none to report.
-func (s *Kit) end(c *Call, w http.ResponseWriter, err error) {
+func (s *Kit) End(c *Call, w http.ResponseWriter, err error) {
 	rw, ok := w.(*response)
-	if begun := ok && rw.status != 0; begun || c.r.Context().Err() != nil {
-		if begun && !rw.gone && c.r.Context().Err() == nil {
-			s.log.ErrorContext(c.r.Context(), "answer broken off", "request", c.id, "path", redact(c.r.URL.Path), "err", redact(err.Error()))
+	if begun := ok && rw.status != 0; begun || c.Request.Context().Err() != nil {
+		if begun && !rw.gone && c.Request.Context().Err() == nil {
+			s.Log.ErrorContext(c.Request.Context(), "answer broken off", "request", c.ID, "path", redact(c.Request.URL.Path), "err", redact(err.Error()))
 		}
 		panic(http.ErrAbortHandler)
 	}
-	c.fail(w, err)
+	c.Fail(w, err)
 }
 
 // notFound answers paths that no route has.
 func (s *Kit) notFound(w http.ResponseWriter, r *http.Request) {
-	c := callOf(r)
-	c.r, c.cat = r, s.store.Catalog()
+	c := CallOf(r)
+	c.Request, c.Catalog = r, s.Store.Catalog()
 	if strings.HasPrefix(s.routePath(r.URL)+"/", "/v1/") {
 		c.mount = "/v1"
 	}
-	c.fail(w, problem.NotFoundf("there is no resource at this path; start at %s", c.base()))
+	c.Fail(w, problem.NotFoundf("there is no resource at this path; start at %s", c.Base()))
 }

@@ -35,7 +35,7 @@ var bufPool = sync.Pool{New: func() any { b := make([]byte, 0, 64<<10); return &
 const pooled = 8 << 20
 
 func newSink(c *Call, w http.ResponseWriter) *sink {
-	s := &sink{c: c, w: w, buf: c.buffer(), gzip: acceptsGzip(c.r)}
+	s := &sink{c: c, w: w, buf: c.buffer(), gzip: acceptsGzip(c.Request)}
 	if s.gzip {
 		s.packed = c.buffer()
 	}
@@ -66,15 +66,15 @@ func (s *sink) spill() error { return s.spillOf(0, 0) }
 // spillOf is spill of an answer that is done of all features; of one that may be too long to be kept all is 0.
 func (s *sink) spillOf(done, all int) error {
 	if s.w == nil {
-		return s.c.r.Context().Err()
+		return s.c.Request.Context().Err()
 	}
 	s.account()
-	n, most := len(s.buf)+s.plain, int(s.c.s.cfg.Limits.Buffer)
+	n, most := len(s.buf)+s.plain, int(s.c.s.Config.Limits.Buffer)
 	if s.open { // in bytes as they go out
 		n, most = len(s.buf)+len(s.packed), min(most, streamPiece)
 	}
-	if n < s.c.s.flight.Piece(most) {
-		return s.c.r.Context().Err()
+	if n < s.c.s.Flight.Piece(most) {
+		return s.c.Request.Context().Err()
 	}
 	return s.send(done, all)
 }
@@ -91,8 +91,8 @@ const (
 // spillAt is spill when done of all features are written. Many that will be longer together than a part of the configured size, as the first of them tell,
 // go out from then on: else their reader waits for bytes that are long made. Where rows change at any moment only what is read from one state of them does: else the answer would often be broken off.
 func (s *sink) spillAt(done, all int) error {
-	if n := len(s.buf) + s.plain; s.w != nil && !s.open && all >= largeAnswer && n >= earlyPiece &&
-		n*all/done > int(s.c.s.cfg.Limits.Buffer)/earlyPart && (s.c.early != nil || !s.c.moves()) {
+	if n := len(s.buf) + s.plain; s.w != nil && !s.open && all >= LargeAnswer && n >= earlyPiece &&
+		n*all/done > int(s.c.s.Config.Limits.Buffer)/earlyPart && (s.c.early != nil || !s.c.moves()) {
 		s.account()
 		return s.send(done, all)
 	}
@@ -103,7 +103,7 @@ func (s *sink) spillAt(done, all int) error {
 func (s *sink) send(done, all int) error {
 	begins := !s.open
 	if begins {
-		if err := s.c.s.flight.Admit(len(s.buf) + len(s.packed)); err != nil {
+		if err := s.c.s.Flight.Admit(len(s.buf) + len(s.packed)); err != nil {
 			return err
 		}
 		s.open = true
@@ -124,7 +124,7 @@ func (s *sink) send(done, all int) error {
 	if err := s.flush(); err != nil || !begins {
 		return err
 	}
-	return s.c.rw.push()
+	return s.c.Response.push()
 }
 
 // sending is what goes out next.
@@ -138,7 +138,7 @@ func (s *sink) sending() []byte {
 // account tells flight what the answer holds.
 func (s *sink) account() {
 	n := cap(s.buf) + cap(s.packed) + cap(s.copied)
-	s.c.hold(n - s.held)
+	s.c.Hold(n - s.held)
 	s.held = n
 }
 
@@ -206,14 +206,14 @@ func (s *sink) release() {
 	giveBuffer(s.buf)
 	giveBuffer(s.packed)
 	s.buf, s.packed, s.copied = nil, nil, nil
-	s.c.hold(-s.held)
+	s.c.Hold(-s.held)
 	s.held = 0
 }
 
 // buffer is takeBuffer, but for a large one where memory is short.
 func (c *Call) buffer() []byte {
 	b := takeBuffer()
-	if cap(b) > 4*limit.SmallPiece && c.s.flight.Short() {
+	if cap(b) > 4*limit.SmallPiece && c.s.Flight.Short() {
 		giveBuffer(b)
 		return make([]byte, 0, limit.SmallPiece)
 	}
@@ -228,9 +228,9 @@ func giveBuffer(b []byte) {
 	}
 }
 
-// writeOnce writes a whole answer that is not cached, compressed when the client takes it and it is long enough.
-func (c *Call) writeOnce(w http.ResponseWriter, plain []byte) error {
-	if len(plain) < worthwhile || !acceptsGzip(c.r) {
+// WriteOnce writes a whole answer that is not cached, compressed when the client takes it and it is long enough.
+func (c *Call) WriteOnce(w http.ResponseWriter, plain []byte) error {
+	if len(plain) < worthwhile || !acceptsGzip(c.Request) {
 		return c.send(w, plain, "")
 	}
 	out := compress(takeBuffer(), plain, gzip.BestSpeed)
@@ -252,7 +252,7 @@ func (c *Call) send(w http.ResponseWriter, body []byte, coding string) error {
 	}
 	setHeader(w, "Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)
-	if c.r.Method == http.MethodHead {
+	if c.Request.Method == http.MethodHead {
 		return nil
 	}
 	if rw, ok := w.(*response); ok {

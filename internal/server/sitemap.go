@@ -13,16 +13,16 @@ import (
 
 // robots tells crawlers what to leave alone, and where the site map is (RFC 9309). Only the root of a host is asked for it.
 func (s *Kit) robots(w http.ResponseWriter, r *http.Request) {
-	c := callOf(r)
+	c := CallOf(r)
 	root := page.LocalPath(c.root)
 	text := "User-agent: *\n"
 	for _, p := range []string{"/v1/", "/key", "/*cursor=", "/*filter=", "/soap/"} { // what is a copy, a form, or without end
 		text += "Disallow: " + root + p + "\n"
 	}
 	for _, end := range []string{"$", "?"} { // the page of the service, below what is left alone: the longer path wins
-		text += "Allow: " + root + soapPath + end + "\n"
+		text += "Allow: " + root + SoapPath + end + "\n"
 	}
-	if s.cfg.Auth != "open" {
+	if s.Config.Auth != "open" {
 		text += "Disallow: " + root + "/collections/*/items\n"
 	}
 	s.plain(w, r, "text/plain; charset=utf-8", []byte(text+"\nSitemap: "+c.root+"/sitemap.xml\n"))
@@ -49,9 +49,9 @@ type siteAlternate struct {
 
 // siteMap lists the pages at the mount / that need no key; with open data, the features of each collection too.
 func (s *Kit) siteMap(w http.ResponseWriter, r *http.Request) {
-	c := callOf(r)
-	cat := s.store.Catalog()
-	c.cat = cat
+	c := CallOf(r)
+	cat := s.Store.Catalog()
+	c.Catalog = cat
 	doc := siteMap{XHTML: "http://www.w3.org/1999/xhtml"}
 	add := func(path string) {
 		p := sitePage{Location: c.root + path + "?f=html"}
@@ -64,12 +64,12 @@ func (s *Kit) siteMap(w http.ResponseWriter, r *http.Request) {
 		doc.Pages = append(doc.Pages, p)
 	}
 	for _, rt := range s.routes {
-		if !strings.Contains(rt.Path, "{") && rt.Get != nil && slices.ContainsFunc(rt.Formats, func(r Format) bool { return r.F == asHTML.F }) && (!rt.Register || c.hasRegister()) && (rt.Path != "/codes" || c.hasHistory()) {
+		if !strings.Contains(rt.Path, "{") && rt.Get != nil && slices.ContainsFunc(rt.Formats, func(r Format) bool { return r.F == AsHTML.F }) && (!rt.Register || c.HasRegister()) && (rt.Path != "/codes" || c.hasHistory()) {
 			add(rt.Path)
 		}
 	}
-	if c.hasRegister() {
-		add(soapPath)
+	if c.HasRegister() {
+		add(SoapPath)
 	}
 	for _, coll := range cat.Collections {
 		if !coll.Public {
@@ -79,14 +79,14 @@ func (s *Kit) siteMap(w http.ResponseWriter, r *http.Request) {
 		for _, p := range []string{"", "/schema", "/queryables", "/sortables"} {
 			add(here + p)
 		}
-		if s.cfg.Auth == "open" {
+		if s.Config.Auth == "open" {
 			add(here + "/items")
 		}
 	}
 	b, err := xml.Marshal(doc)
 	if err != nil {
-		c.r = r
-		c.fail(w, err)
+		c.Request = r
+		c.Fail(w, err)
 		return
 	}
 	s.plain(w, r, "application/xml; charset=utf-8", append([]byte(xml.Header), b...))
@@ -103,18 +103,18 @@ func (s *Kit) plain(w http.ResponseWriter, r *http.Request, media string, data [
 	h.Set("Content-Type", media)
 	h.Set("Cache-Control", briefly)
 	h.Set("Vary", "Accept-Encoding")
-	c := callOf(r)
-	c.r = r
-	c.writeBody(w, http.StatusOK, newBody(data))
+	c := CallOf(r)
+	c.Request = r
+	c.WriteBody(w, http.StatusOK, NewBody(data))
 }
 
 // about tells what the service is, who runs it, and what of its data is made up.
 func (s *Kit) about(c *Call) (*Answer, error) {
-	doc := statement{Title: c.text("about.title"), Description: c.described(), Links: c.selfLinks("/about")}
-	v := aboutView{statement: doc, Service: &s.cfg.Service}
-	for _, coll := range c.cat.Collections {
+	doc := statement{Title: c.Text("about.title"), Description: c.described(), Links: c.SelfLinks("/about")}
+	v := aboutView{statement: doc, Service: &s.Config.Service}
+	for _, coll := range c.Catalog.Collections {
 		if coll.Public && coll.Invented {
-			v.Invented = append(v.Invented, page.Crumb{Title: c.titleOf(coll), Href: c.htmlHref("/collections/" + coll.ID)})
+			v.Invented = append(v.Invented, page.Crumb{Title: c.titleOf(coll), Href: c.HtmlHref("/collections/" + coll.ID)})
 		}
 	}
 	return &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "about", Title: doc.Title, Data: v}}, nil
@@ -128,7 +128,7 @@ type aboutView struct {
 }
 
 func (s *Kit) feedback() page.Address {
-	to := strings.TrimPrefix(s.cfg.Service.Feedback, "mailto:")
+	to := strings.TrimPrefix(s.Config.Service.Feedback, "mailto:")
 	if strings.Contains(to, "://") {
 		return page.Address{URL: to}
 	}
@@ -137,7 +137,7 @@ func (s *Kit) feedback() page.Address {
 
 // accessibility says how accessible the pages are, and where they are not.
 func (s *Kit) accessibility(c *Call) (*Answer, error) {
-	doc := statement{Title: c.text("accessibility.title"), Description: c.text("accessibility.lead"), Links: c.selfLinks("/accessibility")}
+	doc := statement{Title: c.Text("accessibility.title"), Description: c.Text("accessibility.lead"), Links: c.SelfLinks("/accessibility")}
 	return &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "accessibility", Title: doc.Title, Data: doc}}, nil
 }
 

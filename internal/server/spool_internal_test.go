@@ -18,8 +18,8 @@ import (
 func slowCall(t *testing.T, m *limit.Makers) (*Call, *httptest.ResponseRecorder) {
 	t.Helper()
 	rec := httptest.NewRecorder()
-	c := &Call{s: &Kit{makers: m, turns: m.Turns}, keyID: "a", r: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}
-	c.rw = &response{ResponseWriter: rec, deadline: time.Minute, makers: m, blocked: 2 * limit.TooSlow}
+	c := &Call{s: &Kit{makers: m, turns: m.Turns}, KeyID: "a", Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}
+	c.Response = &response{ResponseWriter: rec, deadline: time.Minute, makers: m, blocked: 2 * limit.TooSlow}
 	return c, rec
 }
 
@@ -45,22 +45,22 @@ func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := limit.NewMakers(t.TempDir(), c.most, someTurns())
 			call, rec := slowCall(t, m)
-			if err := call.large(); err != nil {
+			if err := call.Large(); err != nil {
 				t.Fatal(err)
 			}
 			for at := 0; at < len(body); at += 100 << 10 {
-				if n, err := call.rw.Write(body[at:min(at+100<<10, len(body))]); err != nil || n == 0 {
+				if n, err := call.Response.Write(body[at:min(at+100<<10, len(body))]); err != nil || n == 0 {
 					t.Fatal(n, err)
 				}
 			}
-			if held := call.rw.leave != nil; held != c.held || rec.Body.Len() != c.at {
+			if held := call.Response.leave != nil; held != c.held || rec.Body.Len() != c.at {
 				t.Errorf("the place is held: %t, %d bytes sent; want %t, %d", held, rec.Body.Len(), c.held, c.at)
 			}
-			if err := call.rw.drain(); err != nil {
+			if err := call.Response.drain(); err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(rec.Body.Bytes(), body) || call.rw.bytes != int64(len(body)) {
-				t.Errorf("%d bytes came, %d are counted; want %d", rec.Body.Len(), call.rw.bytes, len(body))
+			if !bytes.Equal(rec.Body.Bytes(), body) || call.Response.bytes != int64(len(body)) {
+				t.Errorf("%d bytes came, %d are counted; want %d", rec.Body.Len(), call.Response.bytes, len(body))
 			}
 			if m.Used.Load() != 0 || filesIn(t, m.Dir) != 0 {
 				t.Errorf("%d bytes and %d files are left", m.Used.Load(), filesIn(t, m.Dir))
@@ -71,7 +71,7 @@ func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
 
 // TestLargeAnswersAreMadeAFewAtATime: the first few go to their readers, the others to files, and one owner does not have all places.
 func TestLargeAnswersAreMadeAFewAtATime(t *testing.T) {
-	for name, take := range map[string]func(*Call) error{"pages": (*Call).large, "files": (*Call).largeFile} {
+	for name, take := range map[string]func(*Call) error{"pages": (*Call).Large, "files": (*Call).largeFile} {
 		t.Run(name, func(t *testing.T) {
 			m := limit.NewMakers(t.TempDir(), 1<<20, someTurns())
 			m.Wait = 0
@@ -87,11 +87,11 @@ func TestLargeAnswersAreMadeAFewAtATime(t *testing.T) {
 				}
 				calls = append(calls, c)
 			}
-			if last := calls[len(calls)-1]; last.rw.spool == nil || calls[0].rw.spool != nil {
+			if last := calls[len(calls)-1]; last.Response.spool == nil || calls[0].Response.spool != nil {
 				t.Error("the first few go to their readers, the others to files")
 			}
 			other, _ := slowCall(t, m)
-			other.keyID = "b"
+			other.KeyID = "b"
 			if err := take(other); err != nil {
 				t.Errorf("another owner: %v", err)
 			}
@@ -99,11 +99,11 @@ func TestLargeAnswersAreMadeAFewAtATime(t *testing.T) {
 			gone, leave := context.WithCancel(t.Context())
 			leave()
 			late, _ := slowCall(t, m)
-			late.r = late.r.WithContext(gone)
+			late.Request = late.Request.WithContext(gone)
 			if err := take(late); err != context.Canceled {
 				t.Errorf("%v for a client that has left", err)
 			}
-			calls[0].rw.release()
+			calls[0].Response.release()
 			late, _ = slowCall(t, m)
 			if err := take(late); err != nil {
 				t.Errorf("a place that was given back is not given out: %v", err)

@@ -23,7 +23,7 @@ type asset struct {
 
 // newAsset is a file of the program.
 func newAsset(data []byte, media string) asset {
-	return asset{sync.OnceValue(func() *body { return newBody(data) }), media}
+	return asset{sync.OnceValue(func() *body { return NewBody(data) }), media}
 }
 
 // swaggerMedia are the files of Swagger UI that the page of the API definition loads.

@@ -40,16 +40,16 @@ type tableStream struct {
 
 // openTable begins to read a table: the body, or the last field of a form, whose other fields are the parameters.
 func (c *Call) openTable(w http.ResponseWriter, report string) (*tableStream, error) {
-	t := &tableStream{c: c, w: w, rc: http.NewResponseController(w), body: c.r.Body, report: report}
-	media, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	t := &tableStream{c: c, w: w, rc: http.NewResponseController(w), body: c.Request.Body, report: report}
+	media, _, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
 	if media == "multipart/form-data" {
 		return t, t.openForm()
 	}
 	t.lines = slices.Contains([]string{asLines.Media, "application/jsonl", "application/x-jsonlines"}, media)
-	if err != nil || !t.lines && media != asCSV.Media {
+	if err != nil || !t.lines && media != AsCSV.Media {
 		return nil, problem.New(problem.MediaType, err, "send the table with Content-Type text/csv or application/x-ndjson")
 	}
-	if e := c.r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+	if e := c.Request.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return nil, problem.New(problem.MediaType, nil, "send the table without Content-Encoding")
 	}
 	return t, nil
@@ -60,7 +60,7 @@ func (t *tableStream) openForm() error {
 	if err := t.c.checkOrigin(); err != nil {
 		return err
 	}
-	parts, err := t.c.r.MultipartReader()
+	parts, err := t.c.Request.MultipartReader()
 	if err != nil {
 		return problem.New(problem.MediaType, err, "send the form as multipart/form-data")
 	}
@@ -77,9 +77,9 @@ func (t *tableStream) openForm() error {
 // media is the type of the answer, which is that of the table.
 func (t *tableStream) media() string {
 	if t.lines {
-		return asLines.contentType()
+		return asLines.ContentType()
 	}
-	return asCSV.contentType()
+	return AsCSV.ContentType()
 }
 
 // fileName is the name of the answer as a file: that of the file in the form, and what was done with it.
@@ -100,7 +100,7 @@ const interactive = 2 << 10
 
 // Read reads from the client.
 func (t *tableStream) Read(b []byte) (n int, err error) {
-	if d := t.c.s.cfg.Limits.ReadTimeout; d > 0 {
+	if d := t.c.s.Config.Limits.ReadTimeout; d > 0 {
 		t.rc.SetReadDeadline(time.Now().Add(d)) // not every ResponseWriter has deadlines
 	}
 	n, err = t.body.Read(b)
@@ -163,7 +163,7 @@ func (t *tableStream) finish(report any) error {
 // readTableFields takes the fields before the table as parameters. Those that are empty were not filled in.
 func (c *Call) readTableFields(parts *multipart.Reader) (table *multipart.Part, err error) {
 	var faults []problem.Fault
-	c.form, c.r.PostForm = true, url.Values{}
+	c.form, c.Request.PostForm = true, url.Values{}
 	for {
 		part, err := parts.NextPart()
 		switch {
@@ -182,17 +182,17 @@ func (c *Call) readTableFields(parts *multipart.Reader) (table *multipart.Part, 
 			return nil, endsEarly(err)
 		}
 		name, value := part.FormName(), strings.TrimSpace(string(b))
-		p := c.paramNamed(c.rt, name)
+		p := c.paramNamed(c.Route, name)
 		if p != nil && len(b) <= maxField {
-			c.r.PostForm.Set(name, value)
+			c.Request.PostForm.Set(name, value)
 		}
 		switch {
-		case p == nil || p.parse == nil:
-			err = problem.Invalidf(name, clip(value), "there is no such field; %s", c.parameterNames(c.rt))
+		case p == nil || p.Parse == nil:
+			err = problem.Invalidf(name, Clip(value), "there is no such field; %s", c.parameterNames(c.Route))
 		case len(b) > maxField:
-			err = problem.Invalidf(name, clip(value), "use at most %d bytes", maxField)
+			err = problem.Invalidf(name, Clip(value), "use at most %d bytes", maxField)
 		case value != "":
-			err = p.parse(c, c.params, []string{value})
+			err = p.Parse(c, c.Params, []string{value})
 		}
 		if err != nil {
 			faults = append(faults, problem.Of(err).Faults...)
@@ -210,7 +210,7 @@ func (s *Kit) tableAgain(c *Call, f page.Faulty) (*page.Page, error) {
 	}
 	for id, path := range uploads {
 		p, ok := s.processList.Find(id)
-		if !ok || path != c.rt.Path {
+		if !ok || path != c.Route.Path {
 			continue
 		}
 		d := c.describeProcess(p)
@@ -218,14 +218,14 @@ func (s *Kit) tableAgain(c *Call, f page.Faulty) (*page.Page, error) {
 		v.Faulty = f
 		for i := range v.Fields {
 			in := &v.Fields[i]
-			in.send(c.r.PostForm.Get(in.ID))
+			in.send(c.Request.PostForm.Get(in.ID))
 			for j := range v.Faults {
 				if at := &v.Faults[j]; at.Name == in.ID {
 					at.Target, at.Title, in.SentFault = "up-"+in.ID, in.Title, at
 				}
 			}
 		}
-		return &page.Page{Name: "process", Title: d.Title, Crumbs: c.crumbs("processes"), Data: &v, Path: "/processes/" + d.ID}, nil
+		return &page.Page{Name: "process", Title: d.Title, Crumbs: c.Crumbs("processes"), Data: &v, Path: "/processes/" + d.ID}, nil
 	}
 	return nil, nil
 }

@@ -32,7 +32,7 @@ func (c *Call) tileJSON(x tileExtent) tileJSONDoc {
 	set, _ := tile.Find(webMercator)
 	t := c.tilesetDoc(set, x)
 	d := tileJSONDoc{TileJSON: "3.0.0", Name: t.Title, Description: t.Description, Attribution: attribution(t), Scheme: "xyz",
-		Tiles: []string{c.base() + c.tilesPath() + "/" + webMercator + "/{z}/{y}/{x}?f=mvt" + c.collectionsRest()}, VectorLayers: []tile.VectorLayer{}}
+		Tiles: []string{c.Base() + c.tilesPath() + "/" + webMercator + "/{z}/{y}/{x}?f=mvt" + c.collectionsRest()}, VectorLayers: []tile.VectorLayer{}}
 	d.MinZoom, d.MaxZoom, _ = x.zooms()
 	if b := t.BoundingBox; b != nil {
 		d.Bounds = &[4]float64{b.LowerLeft[0], max(b.LowerLeft[1], -mercatorLat), b.UpperRight[0], min(b.UpperRight[1], mercatorLat)}
@@ -40,7 +40,7 @@ func (c *Call) tileJSON(x tileExtent) tileJSONDoc {
 		d.Center = &[3]float64{lon, lat, float64(max(d.MinZoom, min(d.MaxZoom, int(zoom))))}
 	}
 	for i, at := range c.tiles().layers {
-		l := tile.VectorLayerOf(at.coll, t.Layers[i].Title)
+		l := tile.VectorLayerOf(at.Collection, t.Layers[i].Title)
 		l.MinZoom, l.MaxZoom = x.layers[i].First, x.layers[i].Last
 		d.VectorLayers = append(d.VectorLayers, l)
 	}
@@ -101,12 +101,12 @@ func (s *Kit) style(c *Call) (*Answer, error) {
 		return nil, err
 	}
 	t := c.tileJSON(x)
-	d := styleDoc{Version: 8, Name: t.Name, Glyphs: s.cfg.Service.Glyphs, Layers: []map[string]any{{"id": "background", "type": "background", "paint": map[string]any{"background-color": "#f6f5f1"}}}}
+	d := styleDoc{Version: 8, Name: t.Name, Glyphs: s.Config.Service.Glyphs, Layers: []map[string]any{{"id": "background", "type": "background", "paint": map[string]any{"background-color": "#f6f5f1"}}}}
 	if t.Bounds != nil {
 		lon, lat, zoom := center(*t.Bounds)
 		d.Center, d.Zoom = &[2]float64{lon, lat}, zoom
 	}
-	source := styleSource{Type: "vector", URL: c.base() + c.tilesPath() + "/" + webMercator + "?f=tilejson" + c.collectionsRest(), PromoteID: map[string]string{}}
+	source := styleSource{Type: "vector", URL: c.Base() + c.tilesPath() + "/" + webMercator + "?f=tilejson" + c.collectionsRest(), PromoteID: map[string]string{}}
 	d.Layers = append(d.Layers, styleLayers(p.layers)...)
 	for _, id := range c.layerIDs() {
 		source.PromoteID[id] = tile.IDKey
@@ -120,7 +120,7 @@ func (c *Call) collectionsRest() string {
 	if !c.tiles().chosen {
 		return ""
 	}
-	return "&collections=" + queryEscape(first(c.values["collections"]))
+	return "&collections=" + queryEscape(first(c.Values["collections"]))
 }
 
 // quiet are the colours of layers in turn: fill, line and label.
@@ -144,7 +144,7 @@ func styleLayers(layers []*Call) (out []map[string]any) {
 		}
 	}
 	for i, at := range layers {
-		if p, ok := at.coll.Find(at.coll.TitleProperty); ok && !p.Hidden {
+		if p, ok := at.Collection.Find(at.Collection.TitleProperty); ok && !p.Hidden {
 			l := at.styled("name", "symbol", "", map[string]any{"text-color": quiet[i%len(quiet)][2], "text-halo-color": "#ffffff", "text-halo-width": 1.2})
 			l["layout"] = at.nameLayout(p.Name)
 			out = append(out, l)
@@ -155,13 +155,13 @@ func styleLayers(layers []*Call) (out []map[string]any) {
 
 // draws reports whether the collection may have geometries of a dimension.
 func (c *Call) draws(dimension int) bool {
-	d, ok := dimensions[c.coll.Geometry.Type]
+	d, ok := dimensions[c.Collection.Geometry.Type]
 	return !ok || d == dimension
 }
 
 // styled is a layer of a style over the layer of the collection; kind is a type of geometry, "" for all.
 func (c *Call) styled(part, as, kind string, paint map[string]any) map[string]any {
-	l := map[string]any{"id": c.coll.ID + "-" + part, "type": as, "source": sourceName, "source-layer": c.coll.ID, "paint": paint}
+	l := map[string]any{"id": c.Collection.ID + "-" + part, "type": as, "source": sourceName, "source-layer": c.Collection.ID, "paint": paint}
 	if kind != "" {
 		l["filter"] = []any{"==", []any{"geometry-type"}, kind}
 	}

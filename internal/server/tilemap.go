@@ -27,14 +27,14 @@ type mapLayer struct {
 // tileMap is a map of collections in a set. What is no area lies on the country, where that has tiles in the set.
 func (c *Call) tileMap(set *tile.Set, colls ...*store.Collection) *page.TileMap {
 	layers, path, rest, shown := map[string]mapLayer{}, c.tilesPath(), "", colls
-	if under := c.country(); c.coll != nil && dimensions[c.coll.Geometry.Type] != 2 && under != nil && under != c.coll && slices.Contains(tileSets(under), set) {
+	if under := c.country(); c.Collection != nil && dimensions[c.Collection.Geometry.Type] != 2 && under != nil && under != c.Collection && slices.Contains(tileSets(under), set) {
 		layers[under.ID] = mapLayer{Ground: true}
 		shown = append([]*store.Collection{under}, colls...)
-		path, rest = "/tiles", "&collections="+under.ID+","+c.coll.ID
+		path, rest = "/tiles", "&collections="+under.ID+","+c.Collection.ID
 	}
 	for _, coll := range colls {
-		l := mapLayer{Name: c.titleOf(coll), Href: page.LocalPath(c.base()) + "/collections/" + coll.ID + "/items/{id}?f=html"}
-		if lang := first(c.values["lang"]); lang != "" {
+		l := mapLayer{Name: c.titleOf(coll), Href: page.LocalPath(c.Base()) + "/collections/" + coll.ID + "/items/{id}?f=html"}
+		if lang := first(c.Values["lang"]); lang != "" {
 			l.Href += "&lang=" + queryEscape(lang)
 		}
 		if p, ok := coll.Find(coll.TitleProperty); ok && !p.Hidden {
@@ -49,16 +49,16 @@ func (c *Call) tileMap(set *tile.Set, colls ...*store.Collection) *page.TileMap 
 		layers[coll.ID] = l
 	}
 	text, _ := json.Marshal(layers) // of texts only
-	m := &page.TileMap{Path: path + "/" + set.ID + "?f=json" + rest, Layers: string(text), Keyed: c.s.cfg.Auth != "open",
+	m := &page.TileMap{Path: path + "/" + set.ID + "?f=json" + rest, Layers: string(text), Keyed: c.s.Config.Auth != "open",
 		Grounded: rest != ""}
-	if first(c.values["datetime"]) == "" { // the extent follows the data of now, and a page of another day stays as it was
+	if first(c.Values["datetime"]) == "" { // the extent follows the data of now, and a page of another day stays as it was
 		m.Whole = wholeOf(set, shown)
 	}
-	if c.coll != nil && dimensions[c.coll.Geometry.Type] != 2 && c.country() == nil && c.s.shore != nil && set.CRS == crs.UTM33 {
+	if c.Collection != nil && dimensions[c.Collection.Geometry.Type] != 2 && c.country() == nil && c.s.shore != nil && set.CRS == crs.UTM33 {
 		m.Shore = page.LocalPath(c.root) + c.s.shoreFile
 	}
-	m.Bare = m.Shore == "" && (c.country() == nil || c.coll != nil && dimensions[c.coll.Geometry.Type] != 2 && !m.Grounded)
-	if p, ok := c.params.(*tileParams); ok && p.chosen {
+	m.Bare = m.Shore == "" && (c.country() == nil || c.Collection != nil && dimensions[c.Collection.Geometry.Type] != 2 && !m.Grounded)
+	if p, ok := c.Params.(*tileParams); ok && p.chosen {
 		m.Path += c.collectionsRest()
 	}
 	return m
@@ -116,17 +116,17 @@ const nearestPlace = 60000
 
 // itemTiles is the map of a feature, whose box is in the CRS that it is stored in; nil where there is none.
 func (c *Call) itemTiles(id string, box orb.Bound) *page.TileMap {
-	set := mapGrid(c.coll)
+	set := mapGrid(c.Collection)
 	if set == nil {
 		return nil
 	}
-	b, err := crs.EnvelopeOf(box, c.coll.Geometry.CRS, set.CRS)
+	b, err := crs.EnvelopeOf(box, c.Collection.Geometry.CRS, set.CRS)
 	if err != nil {
 		return nil
 	}
-	m := c.tileMap(set, c.coll)
+	m := c.tileMap(set, c.Collection)
 	least := float64(nearest)
-	if dimensions[c.coll.Geometry.Type] == 0 && (m.Grounded || m.Shore != "") {
+	if dimensions[c.Collection.Geometry.Type] == 0 && (m.Grounded || m.Shore != "") {
 		least = nearestPlace
 	}
 	if set.CRS.Geographic() {

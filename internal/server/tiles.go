@@ -27,14 +27,14 @@ type tileParams struct {
 }
 
 func newTileParams(c *Call) any {
-	return newTileParamsOf(c, tileSet(c.pathParam("tileMatrixSetId")))
+	return newTileParamsOf(c, tileSet(c.PathParam("tileMatrixSetId")))
 }
 
 // newTileParamsOf are those of tiles in a set; nil: none is named, or none that there is.
 func newTileParamsOf(c *Call, set *tile.Set) *tileParams {
 	p := &tileParams{set: set}
-	colls := []*store.Collection{c.coll}
-	if c.coll == nil {
+	colls := []*store.Collection{c.Collection}
+	if c.Collection == nil {
 		colls = c.tiled(p.set)
 	}
 	p.setLayers(c, colls)
@@ -45,8 +45,8 @@ func (p *tileParams) setLayers(c *Call, colls []*store.Collection) {
 	p.layers = make([]*Call, len(colls))
 	for i, coll := range colls {
 		at := *c
-		at.coll, at.values = coll, nil
-		at.params = newItemsParams(&at)
+		at.Collection, at.Values = coll, nil
+		at.Params = newItemsParams(&at)
 		p.layers[i] = &at
 	}
 }
@@ -55,7 +55,7 @@ func (p *tileParams) setLayers(c *Call, colls []*store.Collection) {
 func (p *tileParams) collections() []*store.Collection {
 	colls := make([]*store.Collection, len(p.layers))
 	for i, at := range p.layers {
-		colls[i] = at.coll
+		colls[i] = at.Collection
 	}
 	return colls
 }
@@ -79,7 +79,7 @@ func (p *tileParams) each(fn func(*Call) error) error {
 			if in[is] == nil {
 				faults = append(faults, f)
 			}
-			in[is] = append(in[is], at.coll.ID)
+			in[is] = append(in[is], at.Collection.ID)
 		}
 	}
 	if faults == nil {
@@ -94,7 +94,7 @@ func (p *tileParams) each(fn func(*Call) error) error {
 }
 
 // tiles are the parameters of a call of a route of tiles.
-func (c *Call) tiles() *tileParams { return c.params.(*tileParams) }
+func (c *Call) tiles() *tileParams { return c.Params.(*tileParams) }
 
 // choose reads the parameter collections: ids or addresses of collections, in the order of the layers (OGC 20-057, /req/collections-selection).
 func (p *tileParams) choose(c *Call, v string) error {
@@ -114,7 +114,7 @@ func (p *tileParams) choose(c *Call, v string) error {
 			for i, x := range all {
 				ids[i] = x.ID
 			}
-			return problem.Invalidf("collections", v, "there are no tiles here of %q; name some of %s, by id or address, with commas between them", clip(id), strings.Join(ids, ", "))
+			return problem.Invalidf("collections", v, "there are no tiles here of %q; name some of %s, by id or address, with commas between them", Clip(id), strings.Join(ids, ", "))
 		}
 		if slices.Contains(colls, all[i]) {
 			return problem.Invalidf("collections", v, "name each collection once; %s stands twice", id)
@@ -148,7 +148,7 @@ func tileSets(coll *store.Collection) (sets []*tile.Set) {
 
 // tiled are the public collections with tiles in a set; nil for any.
 func (c *Call) tiled(set *tile.Set) (colls []*store.Collection) {
-	for _, coll := range c.cat.Collections {
+	for _, coll := range c.Catalog.Collections {
 		if coll.Public && (set == nil && tileSets(coll) != nil || set != nil && set.Takes(coll)) {
 			colls = append(colls, coll)
 		}
@@ -158,8 +158,8 @@ func (c *Call) tiled(set *tile.Set) (colls []*store.Collection) {
 
 // here are the tile matrix sets of the route: those of its collection, or of any of the dataset.
 func (c *Call) here() (sets []*tile.Set) {
-	if c.coll != nil {
-		return tileSets(c.coll)
+	if c.Collection != nil {
+		return tileSets(c.Collection)
 	}
 	for _, set := range tile.All() {
 		if c.tiled(set) != nil {
@@ -171,39 +171,39 @@ func (c *Call) here() (sets []*tile.Set) {
 
 // tilesPath is where the tiles of the route are, below the mount.
 func (c *Call) tilesPath() string {
-	if c.coll != nil {
-		return "/collections/" + c.coll.ID + "/tiles"
+	if c.Collection != nil {
+		return "/collections/" + c.Collection.ID + "/tiles"
 	}
 	return "/tiles"
 }
 
 // tilesOf names what the tiles of the route are of, for the API definition; no collection has the name of the dataset.
 func (c *Call) tilesOf() string {
-	if c.coll != nil {
-		return c.coll.ID
+	if c.Collection != nil {
+		return c.Collection.ID
 	}
 	return "dataset.vector"
 }
 
 // tilesTitle is what the tiles of the route are of.
 func (c *Call) tilesTitle() string {
-	if c.coll != nil {
-		return c.titleOf(c.coll)
+	if c.Collection != nil {
+		return c.titleOf(c.Collection)
 	}
-	return c.s.cfg.Service.Title.In(c.lang)
+	return c.s.Config.Service.Title.In(c.Lang)
 }
 
 // grid is the tile matrix set that the path names, as far as there are tiles in it here.
 func (c *Call) grid() (*tile.Set, error) {
 	set := c.tiles().set
-	if set != nil && (c.coll != nil && set.Takes(c.coll) || c.coll == nil && c.tiled(set) != nil) {
+	if set != nil && (c.Collection != nil && set.Takes(c.Collection) || c.Collection == nil && c.tiled(set) != nil) {
 		return set, nil
 	}
 	ids := make([]string, 0, 10)
 	for _, s := range c.here() {
 		ids = append(ids, s.ID)
 	}
-	return nil, problem.NotFoundf("there are no tiles here in a set %q; there are in %s", clip(c.pathParam("tileMatrixSetId")), strings.Join(ids, ", "))
+	return nil, problem.NotFoundf("there are no tiles here in a set %q; there are in %s", Clip(c.PathParam("tileMatrixSetId")), strings.Join(ids, ", "))
 }
 
 // A tileExtent is where one or more layers have tiles in a set.
@@ -218,14 +218,14 @@ type tileExtent struct {
 func (c *Call) mayHold(set *tile.Set, at tile.Tile) (bool, error) {
 	last := -1
 	for _, coll := range c.tiles().collections() {
-		r, err := c.s.tiles.Estimate(c.s.store, set, coll.ID)
+		r, err := c.s.tiles.Estimate(c.s.Store, set, coll.ID)
 		if err != nil || r.Contains(at) {
 			return err == nil, err
 		}
 		last = max(last, r.Last)
 	}
 	if at.Z > last {
-		return false, problem.NotFoundf("the tiles of %s%s/%s end with level %d; enlarge those", c.base(), c.tilesPath(), set.ID, last)
+		return false, problem.NotFoundf("the tiles of %s%s/%s end with level %d; enlarge those", c.Base(), c.tilesPath(), set.ID, last)
 	}
 	return false, nil
 }
@@ -237,8 +237,8 @@ func (c *Call) tileExtent(set *tile.Set, colls []*store.Collection) (x tileExten
 	first, last := math.MaxInt, -1
 	for _, coll := range colls {
 		var r tile.Range
-		err := c.ask(func(ctx context.Context) (err error) {
-			r, err = c.s.tiles.Range(ctx, c.s.store, set, coll.ID)
+		err := c.Ask(func(ctx context.Context) (err error) {
+			r, err = c.s.tiles.Range(ctx, c.s.Store, set, coll.ID)
 			return err
 		})
 		if err != nil {
@@ -266,15 +266,15 @@ func (x tileExtent) zooms() (first, last int, ok bool) {
 
 // tilesets lists the tilesets of a collection or of the dataset (OGC 20-057, 9).
 func (s *Kit) tilesets(c *Call) (*Answer, error) {
-	here := c.base() + c.tilesPath()
-	doc := ogcapi.TileSets{Title: c.tilesTitle(), Tilesets: []ogcapi.TileSetItem{}, Links: append(c.selfLinks(c.tilesPath()),
-		ogcapi.Link{Rel: "self", Type: asJSON.Media, Title: "Tileset in a tile matrix set", Href: here + "/{tileMatrixSetId}?f=json", Templated: true},
+	here := c.Base() + c.tilesPath()
+	doc := ogcapi.TileSets{Title: c.tilesTitle(), Tilesets: []ogcapi.TileSetItem{}, Links: append(c.SelfLinks(c.tilesPath()),
+		ogcapi.Link{Rel: "self", Type: AsJSON.Media, Title: "Tileset in a tile matrix set", Href: here + "/{tileMatrixSetId}?f=json", Templated: true},
 		ogcapi.Link{Rel: "item", Type: asMVT.Media, Title: "Tiles", Href: here + "/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}?f=mvt", Templated: true},
-		ogcapi.Link{Rel: "describedby", Type: asJSON.Media, Title: "Tileset in a tile matrix set", Href: here + "/{tileMatrixSetId}/metadata?f=json", Templated: true})}
+		ogcapi.Link{Rel: "describedby", Type: AsJSON.Media, Title: "Tileset in a tile matrix set", Href: here + "/{tileMatrixSetId}/metadata?f=json", Templated: true})}
 	a := &Answer{}
 	for _, set := range c.here() {
-		colls := []*store.Collection{c.coll}
-		if c.coll == nil {
+		colls := []*store.Collection{c.Collection}
+		if c.Collection == nil {
 			colls = c.tiled(set)
 		}
 		x, err := c.tileExtent(set, colls)
@@ -286,7 +286,7 @@ func (s *Kit) tilesets(c *Call) (*Answer, error) {
 			TileMatrixSetLimits: x.limits, Links: c.tilesetLinks(set, "")})
 	}
 	a.JSON, a.Links = doc, doc.Links
-	a.Page = &page.Page{Name: "tilesets", Title: c.text("tilesets.title"), Crumbs: c.tileCrumbs(), Data: tilesetsView{TileSets: doc, Path: c.tilesPath(), Style: c.styleAddress()}}
+	a.Page = &page.Page{Name: "tilesets", Title: c.Text("tilesets.title"), Crumbs: c.tileCrumbs(), Data: tilesetsView{TileSets: doc, Path: c.tilesPath(), Style: c.styleAddress()}}
 	return a, nil
 }
 
@@ -310,29 +310,29 @@ func (c *Call) styleAddress() string {
 	if set, _ := tile.Find(webMercator); !slices.Contains(c.here(), set) {
 		return ""
 	}
-	return c.base() + strings.TrimSuffix(c.tilesPath(), "/tiles") + "/style"
+	return c.Base() + strings.TrimSuffix(c.tilesPath(), "/tiles") + "/style"
 }
 
 func (c *Call) tileCrumbs() []page.Crumb {
-	if c.coll != nil {
-		return c.crumbs("collection")
+	if c.Collection != nil {
+		return c.Crumbs("collection")
 	}
-	return c.crumbs("")
+	return c.Crumbs("")
 }
 
 // tilesetLinks are those of a tileset, of its document and of its entry in the list; rest is what follows f in its addresses.
 func (c *Call) tilesetLinks(set *tile.Set, rest string) []ogcapi.Link {
-	here := c.base() + c.tilesPath() + "/" + set.ID
+	here := c.Base() + c.tilesPath() + "/" + set.ID
 	links := []ogcapi.Link{
-		{Rel: "self", Type: asJSON.Media, Title: formTitles["json"], Href: here + "?f=json" + rest},
-		{Rel: "alternate", Type: asHTML.Media, Title: formTitles["html"], Href: here + "?f=html" + rest, Hreflang: hreflang},
+		{Rel: "self", Type: AsJSON.Media, Title: formTitles["json"], Href: here + "?f=json" + rest},
+		{Rel: "alternate", Type: AsHTML.Media, Title: formTitles["html"], Href: here + "?f=html" + rest, Hreflang: Hreflang},
 	}
 	if set.ID == webMercator {
 		links = append(links, ogcapi.Link{Rel: "alternate", Type: asTileJSON.Media, Title: "This tileset as TileJSON", Href: here + "?f=tilejson" + rest})
 	}
 	return append(links,
 		ogcapi.Link{Rel: "item", Type: asMVT.Media, Title: "Tiles", Href: here + "/{tileMatrix}/{tileRow}/{tileCol}?f=mvt" + rest, Templated: true},
-		ogcapi.Link{Rel: ogcapi.RelTilingScheme, Type: asJSON.Media, Title: "Tile matrix set " + set.ID, Href: c.base() + "/TileMatrixSets/" + set.ID + "?f=json"})
+		ogcapi.Link{Rel: ogcapi.RelTilingScheme, Type: AsJSON.Media, Title: "Tile matrix set " + set.ID, Href: c.Base() + "/TileMatrixSets/" + set.ID + "?f=json"})
 }
 
 // webMercator is the set that TileJSON and styles are of: the libraries that read them know no other.
@@ -345,15 +345,15 @@ func (s *Kit) tileset(c *Call) (*Answer, error) {
 		return nil, err
 	}
 	p := c.tiles()
-	if c.rep.F == asTileJSON.F && set.ID != webMercator {
-		return nil, problem.Invalidf("f", asTileJSON.F, "TileJSON knows %s only: ask %s%s/%s?f=tilejson, or take f=json here", webMercator, c.base(), c.tilesPath(), webMercator)
+	if c.Format.F == asTileJSON.F && set.ID != webMercator {
+		return nil, problem.Invalidf("f", asTileJSON.F, "TileJSON knows %s only: ask %s%s/%s?f=tilejson, or take f=json here", webMercator, c.Base(), c.tilesPath(), webMercator)
 	}
 	x, err := c.tileExtent(set, p.collections())
 	if err != nil {
 		return nil, err
 	}
 	a := &Answer{Fleeting: !x.settled}
-	if c.rep.F == asTileJSON.F {
+	if c.Format.F == asTileJSON.F {
 		text, err := marshal(c.tileJSON(x))
 		a.Raw = map[string][]byte{asTileJSON.F: text}
 		return a, err
@@ -366,7 +366,7 @@ func (s *Kit) tileset(c *Call) (*Answer, error) {
 	}
 	v.Map, a.Fleeting = c.setMap(set)
 	a.Fleeting = a.Fleeting || !x.settled
-	a.Page = &page.Page{Name: "tileset", Title: c.gridName(set.ID), Script: true, Tiles: c.tileMap(set, p.collections()...), Crumbs: append(c.tileCrumbs(), page.Crumb{Title: c.text("tilesets.title"), Href: c.htmlHref(c.tilesPath())}), Data: v}
+	a.Page = &page.Page{Name: "tileset", Title: c.gridName(set.ID), Script: true, Tiles: c.tileMap(set, p.collections()...), Crumbs: append(c.tileCrumbs(), page.Crumb{Title: c.Text("tilesets.title"), Href: c.HtmlHref(c.tilesPath())}), Data: v}
 	if set.ID != webMercator {
 		a.Page.Without = asTileJSON.F
 	}
@@ -393,14 +393,14 @@ func (c *Call) tilesetDoc(set *tile.Set, x tileExtent) ogcapi.TileSet {
 	p := c.tiles()
 	doc := ogcapi.TileSet{Title: c.tilesTitle(), AccessConstraints: "unclassified", DataType: "vector", CRS: set.CRS.URI(), TileMatrixSetURI: set.URI(c.root), TileMatrixSetID: set.ID,
 		TileMatrixSetLimits: x.limits, MediaTypes: []string{asMVT.Media}, Layers: []ogcapi.TileLayer{}, Links: c.tilesetLinks(set, c.collectionsRest())}
-	if c.coll != nil {
-		doc.Description, doc.Keywords = c.coll.Description.In(c.lang), c.coll.Keywords
+	if c.Collection != nil {
+		doc.Description, doc.Keywords = c.Collection.Description.In(c.Lang), c.Collection.Keywords
 	} else {
-		doc.Description = c.s.cfg.Service.Description.In(c.lang)
+		doc.Description = c.s.Config.Service.Description.In(c.Lang)
 	}
-	if l := c.s.cfg.Service.Licence; l.Name != "" {
+	if l := c.s.Config.Service.Licence; l.Name != "" {
 		doc.Attribution, doc.License = l.Name, l.URL
-		doc.Links = append(doc.Links, ogcapi.Link{Rel: "license", Type: asHTML.Media, Title: l.Name, Href: l.URL})
+		doc.Links = append(doc.Links, ogcapi.Link{Rel: "license", Type: AsHTML.Media, Title: l.Name, Href: l.URL})
 	}
 	if low, high, ok := x.zooms(); ok {
 		doc.MinZoom, doc.MaxZoom = &low, &high
@@ -440,20 +440,20 @@ var dimensions = map[string]int{"Point": 0, "MultiPoint": 0, "LineString": 1, "M
 
 // tileLayer describes the layer of the call's collection.
 func (c *Call) tileLayer(r tile.Range) ogcapi.TileLayer {
-	l := ogcapi.TileLayer{ID: c.coll.ID, Title: c.titleOf(c.coll), Description: c.coll.Description.In(c.lang), DataType: "vector", BoundingBox: degreeBox(c.coll.Extent),
+	l := ogcapi.TileLayer{ID: c.Collection.ID, Title: c.titleOf(c.Collection), Description: c.Collection.Description.In(c.Lang), DataType: "vector", BoundingBox: degreeBox(c.Collection.Extent),
 		PropertiesSchema: ogcapi.LayerSchema{Type: "object", Properties: map[string]ogcapi.LayerProperty{}},
-		Links:            []ogcapi.Link{{Rel: "collection", Type: asJSON.Media, Title: c.titleOf(c.coll), Href: c.base() + "/collections/" + c.coll.ID + "?f=json"}}}
-	if d, ok := dimensions[c.coll.Geometry.Type]; ok {
+		Links:            []ogcapi.Link{{Rel: "collection", Type: AsJSON.Media, Title: c.titleOf(c.Collection), Href: c.Base() + "/collections/" + c.Collection.ID + "?f=json"}}}
+	if d, ok := dimensions[c.Collection.Geometry.Type]; ok {
 		l.GeometryDimension = &d
 	}
 	l.MinTileMatrix, l.MaxTileMatrix = strconv.Itoa(r.First), strconv.Itoa(r.Last)
-	for i := range c.coll.Properties {
-		p := &c.coll.Properties[i]
+	for i := range c.Collection.Properties {
+		p := &c.Collection.Properties[i]
 		if p.Hidden || p.Name == tile.IDKey {
 			continue
 		}
-		x := ogcapi.LayerProperty{Description: p.Description.In(c.lang)}
-		if t := p.Title.In(c.lang); t != p.Name {
+		x := ogcapi.LayerProperty{Description: p.Description.In(c.Lang)}
+		if t := p.Title.In(c.Lang); t != p.Name {
 			x.Title = t
 		}
 		if x.Type, x.Format = jsonType(p.Type); p.Type == cql2.TypeJSON { // written as text

@@ -139,26 +139,26 @@ func (s *Kit) tile(c *Call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	at, err := set.Parse(c.pathParam("tileMatrix"), c.pathParam("tileRow"), c.pathParam("tileCol"))
+	at, err := set.Parse(c.PathParam("tileMatrix"), c.PathParam("tileRow"), c.PathParam("tileCol"))
 	if err != nil {
 		return err
 	}
 	if err := s.turns.Rates.Admit(c.owner()); err != nil { // a tile that is there already asks the store for nothing
 		return err
 	}
-	key := tileKey{set: set, at: at, asked: c.tileAsked(), rev: s.tiles.Rev(s.store, set, c.layerIDs()...)}
-	t, err := s.tileCache.get(c.r.Context(), key, func() (*madeTile, error) { return c.makeTile(set, at) })
+	key := tileKey{set: set, at: at, asked: c.tileAsked(), rev: s.tiles.Rev(s.Store, set, c.layerIDs()...)}
+	t, err := s.tileCache.get(c.Request.Context(), key, func() (*madeTile, error) { return c.makeTile(set, at) })
 	if err != nil {
 		return err
 	}
-	if s.store.Catalog() != c.cat {
+	if s.Store.Catalog() != c.Catalog {
 		return store.ErrChanged
 	}
 	if t.keep {
-		s.turns.Charge(c.asking(c.r.Context()), store.CostPage)
+		s.turns.Charge(c.Asking(c.Request.Context()), store.CostPage)
 	}
 	h := w.Header()
-	c.dataHeaders(w)
+	c.DataHeaders(w)
 	h.Set("Link-Template", c.tileTemplates(set))
 	if t.hint != "" {
 		h.Set("OATiles-hint", t.hint)
@@ -167,13 +167,13 @@ func (s *Kit) tile(c *Call, w http.ResponseWriter) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	done, err := t.readers.Begin(&s.flight, len(t.body.plain)+len(t.body.gz))
+	done, err := t.readers.Begin(&s.Flight, len(t.body.plain)+len(t.body.gz))
 	if err != nil {
 		return err
 	}
 	defer done()
-	h.Set("Content-Type", c.rep.contentType())
-	c.writeBody(w, http.StatusOK, t.body)
+	h.Set("Content-Type", c.Format.ContentType())
+	c.WriteBody(w, http.StatusOK, t.body)
 	return nil
 }
 
@@ -190,7 +190,7 @@ func (c *Call) tileTemplates(set *tile.Set) string {
 	if rest != "" {
 		return linkTemplates(c.tilesetLinks(set, rest))
 	}
-	key := templatesKey{c.base(), c.tilesPath(), set.ID}
+	key := templatesKey{c.Base(), c.tilesPath(), set.ID}
 	if v, ok := c.s.templates.Get(key); ok {
 		return v
 	}
@@ -203,7 +203,7 @@ func (c *Call) tileTemplates(set *tile.Set) string {
 func (c *Call) layerIDs() []string {
 	ids := make([]string, len(c.tiles().layers))
 	for i, at := range c.tiles().layers {
-		ids[i] = at.coll.ID
+		ids[i] = at.Collection.ID
 	}
 	return ids
 }
@@ -212,7 +212,7 @@ func (c *Call) layerIDs() []string {
 func (c *Call) tileAsked() string {
 	ids := strings.Join(c.layerIDs(), ",")
 	for _, l := range c.tiles().layers {
-		if at := l.coll.Moment(l.items().query.AsOf); !at.IsZero() { // of now, too
+		if at := l.Collection.Moment(l.items().query.AsOf); !at.IsZero() { // of now, too
 			ids += "@" + strconv.FormatInt(at.Unix(), 36)
 		}
 	}
@@ -227,15 +227,15 @@ func (c *Call) tileAsked() string {
 func (c *Call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 	ask := tile.Ask{Set: set, Tile: at}
 	for _, l := range c.tiles().layers {
-		ask.Layers = append(ask.Layers, tile.Query{Collection: l.coll.ID, Filter: l.items().query.Filter, AsOf: l.coll.Moment(l.items().query.AsOf), Properties: l.items().properties})
+		ask.Layers = append(ask.Layers, tile.Query{Collection: l.Collection.ID, Filter: l.items().query.Filter, AsOf: l.Collection.Moment(l.items().query.AsOf), Properties: l.items().properties})
 	}
 	ok, err := c.mayHold(set, at)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		err := c.ask(func(ctx context.Context) (err error) {
-			ok, err = c.s.tiles.Holds(ctx, c.s.store, ask)
+		err := c.Ask(func(ctx context.Context) (err error) {
+			ok, err = c.s.tiles.Holds(ctx, c.s.Store, ask)
 			return err
 		})
 		if err != nil {
@@ -243,7 +243,7 @@ func (c *Call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 		}
 	}
 	if !ok { // not cached, so that tiles beside the data leave the others their room
-		c.s.turns.Charge(c.asking(c.r.Context()), store.CostPage)
+		c.s.turns.Charge(c.Asking(c.Request.Context()), store.CostPage)
 		return &madeTile{hint: "empty"}, nil
 	}
 	made, err := c.drawTile(ask)
@@ -263,12 +263,12 @@ func (c *Call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 // drawTile makes a tile when it is its turn.
 func (c *Call) drawTile(ask tile.Ask) (made *tile.Made, err error) {
 	turn := c.ticket(false)
-	if err := c.s.turns.Enter(c.r.Context(), limit.CostTile, turn); err != nil {
+	if err := c.s.turns.Enter(c.Request.Context(), limit.CostTile, turn); err != nil {
 		return nil, err
 	}
 	defer c.s.turns.Leave(limit.CostTile, turn)
-	err = c.ask(func(ctx context.Context) (err error) {
-		made, err = c.s.tiles.Tile(ctx, c.s.store, ask)
+	err = c.Ask(func(ctx context.Context) (err error) {
+		made, err = c.s.tiles.Tile(ctx, c.s.Store, ask)
 		return err
 	})
 	return made, err
@@ -279,9 +279,9 @@ const levelsWait = 20 * time.Second
 
 // awaitLevels waits, without a turn, until the layers have levels, coarse ones at least; false when that takes too long.
 func (c *Call) awaitLevels(set *tile.Set) bool {
-	ctx, cancel := context.WithTimeout(c.r.Context(), levelsWait)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), levelsWait)
 	defer cancel()
-	return c.s.tiles.Await(ctx, c.s.store, set, c.layerIDs()...)
+	return c.s.tiles.Await(ctx, c.s.Store, set, c.layerIDs()...)
 }
 
 // tileBody is a tile as a body. It is compressed quickly: what it costs is part of the time of a tile that nobody has asked for before. Where that finds next to

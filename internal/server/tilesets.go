@@ -14,16 +14,16 @@ import (
 
 // tileMatrixSets lists the tile matrix sets (OGC 17-083r4; OGC 20-057, Annex A).
 func (s *Kit) tileMatrixSets(c *Call) (*Answer, error) {
-	doc := ogcapi.TileMatrixSets{Links: c.selfLinks("/TileMatrixSets"), TileMatrixSets: []ogcapi.TileMatrixSetItem{}}
+	doc := ogcapi.TileMatrixSets{Links: c.SelfLinks("/TileMatrixSets"), TileMatrixSets: []ogcapi.TileMatrixSetItem{}}
 	for _, set := range tile.Sets(c.root) {
 		doc.TileMatrixSets = append(doc.TileMatrixSets, ogcapi.TileMatrixSetItem{ID: set.ID, Title: set.Title, URI: set.URI, CRS: set.CRS, Links: c.tilingLinks(set.ID)})
 	}
-	return &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "tilematrixsets", Title: c.text("tilematrixsets.title"), Data: doc}}, nil
+	return &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "tilematrixsets", Title: c.Text("tilematrixsets.title"), Data: doc}}, nil
 }
 
 // tileMatrixSet writes one tile matrix set in full.
 func (s *Kit) tileMatrixSet(c *Call) (*Answer, error) {
-	id := c.pathParam("tileMatrixSetId")
+	id := c.PathParam("tileMatrixSetId")
 	for _, set := range tile.Sets(c.root) {
 		if set.ID == id || strings.EqualFold(set.ID, id) {
 			set.Links = c.tilingLinks(set.ID)
@@ -35,15 +35,15 @@ func (s *Kit) tileMatrixSet(c *Call) (*Answer, error) {
 			if of, ok := tile.Find(set.ID); ok {
 				v.Map, a.Fleeting = c.setMap(of)
 			}
-			a.Page = &page.Page{Name: "tilematrixset", Title: c.gridName(set.ID), Crumbs: c.crumbs("tilematrixsets"), Data: v}
+			a.Page = &page.Page{Name: "tilematrixset", Title: c.gridName(set.ID), Crumbs: c.Crumbs("tilematrixsets"), Data: v}
 			return a, nil
 		}
 	}
-	return nil, problem.NotFoundf("there is no tile matrix set %q; %s/TileMatrixSets lists all", clip(id), c.base())
+	return nil, problem.NotFoundf("there is no tile matrix set %q; %s/TileMatrixSets lists all", Clip(id), c.Base())
 }
 
 // gridName is what a tile matrix set is called in the language of the page.
-func (c *Call) gridName(id string) string { return c.text(fmt.Sprintf("grid.%s", id)) }
+func (c *Call) gridName(id string) string { return c.Text(fmt.Sprintf("grid.%s", id)) }
 
 // tileSetView is what the page of a tile matrix set shows.
 type tileSetView struct {
@@ -53,9 +53,9 @@ type tileSetView struct {
 }
 
 func (c *Call) tilingLinks(id string) []ogcapi.Link {
-	here := c.base() + "/TileMatrixSets/" + id
+	here := c.Base() + "/TileMatrixSets/" + id
 	return []ogcapi.Link{
 		{Rel: "self", Type: "application/json", Title: formTitles["json"], Href: here + "?f=json"},
-		{Rel: "alternate", Type: "text/html", Title: formTitles["html"], Href: here + "?f=html", Hreflang: hreflang},
+		{Rel: "alternate", Type: "text/html", Title: formTitles["html"], Href: here + "?f=html", Hreflang: Hreflang},
 	}
 }

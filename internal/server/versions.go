@@ -66,7 +66,7 @@ const everyVersion = "?datetime=0001-01-01/.."
 // selectVersions makes the parameter datetime the selector of versions: without it those of now, with a moment or the beginning of a day those of then.
 // With an interval all that touch it are features of their own; false then, and for collections without versions, where datetime is a condition.
 func (c *Call) selectVersions(p *itemsParams) (selected bool) {
-	if isPlain(c.coll) {
+	if isPlain(c.Collection) {
 		return false
 	}
 	switch {
@@ -89,9 +89,9 @@ func (c *Call) selectVersions(p *itemsParams) (selected bool) {
 
 // datedQuery asks another feature for its version of the moment that this request names; "" where it names none.
 func (c *Call) datedQuery() string {
-	v := first(c.values["datetime"])
-	out, ok := c.params.(writesFeatures)
-	if v == "" || isPlain(c.coll) || !ok || out.output().versionIDs || strings.Contains(v, "/") {
+	v := first(c.Values["datetime"])
+	out, ok := c.Params.(writesFeatures)
+	if v == "" || isPlain(c.Collection) || !ok || out.output().versionIDs || strings.Contains(v, "/") {
 		return ""
 	}
 	return "?datetime=" + queryEscape(v)
@@ -99,7 +99,7 @@ func (c *Call) datedQuery() string {
 
 // rowsOf are the rows of features by their ids, of versions those of the moment.
 func (c *Call) rowsOf(ctx context.Context, coll *store.Collection, ids []string) ([]store.Row, error) {
-	return coll.RowsOf(ctx, c.s.store, ids, c.now())
+	return coll.RowsOf(ctx, c.s.Store, ids, c.now())
 }
 
 // publicIDs are the ids of features by their rows.
@@ -111,9 +111,9 @@ func (c *Call) publicIDs(coll *store.Collection, rows []store.Row) ([]string, er
 		}
 		return ids, nil
 	}
-	err := c.ask(func(ctx context.Context) error {
+	err := c.Ask(func(ctx context.Context) error {
 		ids = ids[:0]
-		return c.s.store.Fetch(ctx, coll.ID, rows, store.Want{Properties: []string{}, NoGeometry: true}, func(f *store.Feature) error {
+		return c.s.Store.Fetch(ctx, coll.ID, rows, store.Want{Properties: []string{}, NoGeometry: true}, func(f *store.Feature) error {
 			ids = append(ids, f.Public())
 			return nil
 		})
@@ -140,14 +140,14 @@ type versionList struct {
 // versionsOf reads the versions of a feature, and the features before and after it at a moment; nil if there is none.
 func (c *Call) versionsOf(id string, at time.Time) (*versionList, error) {
 	var life *store.Life
-	err := c.ask(func(ctx context.Context) (err error) {
-		life, err = c.s.store.Life(ctx, store.LifeQuery{Collection: c.coll.ID, ID: id, At: at, Limit: c.s.cfg.Limits.PageMax})
+	err := c.Ask(func(ctx context.Context) (err error) {
+		life, err = c.s.Store.Life(ctx, store.LifeQuery{Collection: c.Collection.ID, ID: id, At: at, Limit: c.s.Config.Limits.PageMax})
 		return err
 	})
 	if err != nil || len(life.Versions) == 0 {
 		return nil, err
 	}
-	l := &versionList{id: id, coll: c.coll, zone: c.zone(), prev: life.Prev, next: life.Next, all: make([]version, 0, len(life.Versions))}
+	l := &versionList{id: id, coll: c.Collection, zone: c.zone(), prev: life.Prev, next: life.Next, all: make([]version, 0, len(life.Versions))}
 	for _, x := range life.Versions {
 		l.all = append(l.all, version{x.Row, x.Start, x.End})
 	}
@@ -227,7 +227,7 @@ type versionAsked struct {
 // soughtVersion finds the version that an item's address names: by datetime, else the one of now, or by an id of the profile with unique ids. The error
 // is 410 for a feature that was or will be, else 404.
 func (c *Call) soughtVersion(id string) (*versionAsked, error) {
-	p, at := c.params.(*itemParams), c.now()
+	p, at := c.Params.(*itemParams), c.now()
 	if p.at != nil {
 		at = *p.at
 	}
@@ -251,7 +251,7 @@ func (c *Call) soughtVersion(id string) (*versionAsked, error) {
 			return nil, c.missing(id)
 		}
 		if p.at != nil {
-			return nil, problem.Invalidf("datetime", first(c.values["datetime"]), "the id %s names one version; leave out datetime, or ask %s", id, c.itemAddress(of))
+			return nil, problem.Invalidf("datetime", first(c.Values["datetime"]), "the id %s names one version; leave out datetime, or ask %s", id, c.itemAddress(of))
 		}
 		at, _ := l.time(l.all[n].start)
 		return &versionAsked{versionList: l, n: n, byID: true, dated: true, id: id, moment: at.In(c.zone())}, nil
@@ -281,7 +281,7 @@ func (c *Call) goneVersion(l *versionList, at *time.Time) error {
 	if !ended || at != nil {
 		when, what := "now", "the last one begins with "+l.all[last].start
 		if at != nil {
-			when = "at " + first(c.values["datetime"])
+			when = "at " + first(c.Values["datetime"])
 		}
 		if start, ok := l.time(l.all[0].start); ok && at != nil && at.Before(start) {
 			what = "the first one begins with " + l.all[0].start
@@ -300,7 +300,7 @@ func (c *Call) goneVersion(l *versionList, at *time.Time) error {
 
 // endedEntity tells what became of a feature that has ended, by the history of its codes; nil where that says nothing.
 func (c *Call) endedEntity(id string) (*retired, error) {
-	if c.coll.ID != history.VersionsID {
+	if c.Collection.ID != history.VersionsID {
 		e, _ := c.missing(id).(*retired)
 		return e, nil
 	}
@@ -318,8 +318,8 @@ func (c *Call) endedEntity(id string) (*retired, error) {
 func (c *Call) timeMapLinks(id string) []ogcapi.Link {
 	return []ogcapi.Link{
 		{Rel: "timemap", Type: asLinkFormat.Media, Title: "All versions, for programs", Href: c.timeMapHref(id) + "?f=" + asLinkFormat.F},
-		{Rel: "timemap", Type: asJSON.Media, Title: "All versions as JSON", Href: c.timeMapHref(id)},
-		{Rel: "version-history", Type: asJSON.Media, Title: "All versions", Href: c.timeMapHref(id)},
+		{Rel: "timemap", Type: AsJSON.Media, Title: "All versions as JSON", Href: c.timeMapHref(id)},
+		{Rel: "version-history", Type: AsJSON.Media, Title: "All versions", Href: c.timeMapHref(id)},
 	}
 }
 
@@ -342,36 +342,36 @@ func (c *Call) versionLinks(v *versionAsked) []ogcapi.Link {
 // versionHeaders tell which version an answer holds, and how long it stays. What has ended before the settled day of the collection never changes.
 func (c *Call) versionHeaders(h http.Header, v *versionAsked) {
 	h.Set("Memento-Datetime", v.memento(v.n))
-	settled, isSettled := v.time(c.coll.Settled)
+	settled, isSettled := v.time(c.Collection.Settled)
 	end, closed := v.ended(v.all[v.n])
-	if v.dated && closed && isSettled && !end.After(settled) && c.s.cfg.Auth == "open" {
+	if v.dated && closed && isSettled && !end.After(settled) && c.s.Config.Auth == "open" {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 }
 
 // beside finds the ids of the features before and after one, of those that are valid at its moment.
 func (c *Call) beside(ctx context.Context, v *versionAsked) (prev, next string, err error) {
-	p, _ := c.coll.Find(c.coll.Versions.ID)
+	p, _ := c.Collection.Find(c.Collection.Versions.ID)
 	for _, x := range [...]struct {
 		op   cql2.CompareOp
 		desc bool
 		to   *string
 	}{{cql2.Lt, true, &prev}, {cql2.Gt, false, &next}} {
-		e, ok := c.coll.IsFeature(v.versionList.id)
+		e, ok := c.Collection.IsFeature(v.versionList.id)
 		if !ok {
 			continue
 		}
 		than := e.(cql2.Compare)
 		than.Op = x.op
-		q := store.Query{Collection: c.coll.ID, Filter: than, AsOf: v.moment, SortBy: []store.Sort{{Property: p.Name, Desc: x.desc}}, Limit: 1, Count: store.CountNone}
-		page, err := c.s.store.Page(ctx, q)
+		q := store.Query{Collection: c.Collection.ID, Filter: than, AsOf: v.moment, SortBy: []store.Sort{{Property: p.Name, Desc: x.desc}}, Limit: 1, Count: store.CountNone}
+		page, err := c.s.Store.Page(ctx, q)
 		if err != nil {
 			return prev, next, err
 		}
 		if len(page.Rows) == 0 {
 			continue
 		}
-		err = c.s.store.Fetch(ctx, c.coll.ID, page.Rows, store.Want{Properties: []string{}, NoGeometry: true, VersionIDs: v.byID}, func(f *store.Feature) error {
+		err = c.s.Store.Fetch(ctx, c.Collection.ID, page.Rows, store.Want{Properties: []string{}, NoGeometry: true, VersionIDs: v.byID}, func(f *store.Feature) error {
 			*x.to = f.Public()
 			return nil
 		})
@@ -411,9 +411,9 @@ func (v *timeMapView) name(id string) string {
 
 // versions writes the time map of a feature (RFC 7089, 5).
 func (s *Kit) versions(c *Call, w http.ResponseWriter) error {
-	id := c.pathParam("featureId")
-	if isPlain(c.coll) {
-		return problem.NotFoundf("features of %s have no versions; roles valid_from and valid_to in the configuration make rows versions", c.coll.ID)
+	id := c.PathParam("featureId")
+	if isPlain(c.Collection) {
+		return problem.NotFoundf("features of %s have no versions; roles valid_from and valid_to in the configuration make rows versions", c.Collection.ID)
 	}
 	l, err := c.versionsOf(id, c.now())
 	if err != nil {
@@ -429,15 +429,15 @@ func (s *Kit) versions(c *Call, w http.ResponseWriter) error {
 			a.Links = append(a.Links, x.Link)
 		}
 	}
-	if c.rep.F == asLinkFormat.F {
+	if c.Format.F == asLinkFormat.F {
 		a.Raw = map[string][]byte{asLinkFormat.F: linkFormat(doc.Links)}
 	}
-	if c.rep.F == asHTML.F {
+	if c.Format.F == AsHTML.F {
 		view, err := c.timeMapView(l)
 		if err != nil {
 			return err
 		}
-		a.Page = &page.Page{Name: "versions", Title: c.text("versions.title", view.name(id)), Crumbs: c.crumbs("items"), Data: view}
+		a.Page = &page.Page{Name: "versions", Title: c.Text("versions.title", view.name(id)), Crumbs: c.Crumbs("items"), Data: view}
 	}
 	return c.dataAnswer(w, a)
 }
@@ -445,7 +445,7 @@ func (s *Kit) versions(c *Call, w http.ResponseWriter) error {
 func (c *Call) timeMap(l *versionList) timeMapDoc {
 	var doc timeMapDoc
 	add := func(datetime string, x ogcapi.Link) { doc.Links = append(doc.Links, mementoLink{x, datetime}) }
-	for _, x := range c.selfLinks("/collections/" + c.coll.ID + "/items/" + pathEscape(l.id) + "/versions") {
+	for _, x := range c.SelfLinks("/collections/" + c.Collection.ID + "/items/" + PathEscape(l.id) + "/versions") {
 		add("", x)
 	}
 	add("", ogcapi.Link{Rel: "original", Type: asGeoJSON.Media, Href: c.itemAddress(l.id)})
@@ -489,19 +489,19 @@ func (c *Call) timeMapView(l *versionList) (*timeMapView, error) {
 	v := &timeMapView{ID: l.id, Href: c.asPage(c.itemAddress(l.id))}
 	rows := make([]store.Row, len(l.all))
 	want := store.Want{Properties: []string{}, NoGeometry: true}
-	if p, ok := c.coll.Find(c.coll.TitleProperty); ok && !p.Hidden {
+	if p, ok := c.Collection.Find(c.Collection.TitleProperty); ok && !p.Hidden {
 		want.Properties = []string{p.Name}
 	}
 	for i := range l.all {
 		rows[i] = l.all[i].row
 	}
-	err := c.ask(func(ctx context.Context) error {
+	err := c.Ask(func(ctx context.Context) error {
 		v.Rows = v.Rows[:0]
-		return c.s.store.Fetch(ctx, c.coll.ID, rows, want, func(f *store.Feature) error {
+		return c.s.Store.Fetch(ctx, c.Collection.ID, rows, want, func(f *store.Feature) error {
 			n := len(v.Rows)
-			r := timeMapRow{From: l.all[n].start, To: l.all[n].end, Href: c.mementoHref(l, n, asHTML.F)}
+			r := timeMapRow{From: l.all[n].start, To: l.all[n].end, Href: c.mementoHref(l, n, AsHTML.F)}
 			if len(f.Values) > 0 && f.Values[0] != nil {
-				r.Title, r.Lang = cell(f.Values[0]), foreign(languageOfName(c.coll.TitleProperty), c.lang)
+				r.Title, r.Lang = cell(f.Values[0]), foreign(languageOfName(c.Collection.TitleProperty), c.Lang)
 			}
 			v.Rows = append(v.Rows, r)
 			return nil

@@ -43,7 +43,7 @@ type body struct {
 	etag      string // strong, for the plain form; the compressed form adds -gzip
 }
 
-func newBody(plain []byte) *body { return newBodyAt(plain, gzip.BestCompression) }
+func NewBody(plain []byte) *body { return newBodyAt(plain, gzip.BestCompression) }
 
 // newBodyAt is newBody with a level of compression.
 func newBodyAt(plain []byte, level int) *body {
@@ -104,11 +104,11 @@ func acceptsGzip(r *http.Request) bool {
 	return star
 }
 
-// writeBody writes a complete answer with its validators (RFC 9110, 8.8.3, 13.1.2).
-func (c *Call) writeBody(w http.ResponseWriter, status int, b *body) {
+// WriteBody writes a complete answer with its validators (RFC 9110, 8.8.3, 13.1.2).
+func (c *Call) WriteBody(w http.ResponseWriter, status int, b *body) {
 	h := w.Header()
 	plain, etag := b.plain, `"`+b.etag+`"`
-	if b.gz != nil && acceptsGzip(c.r) {
+	if b.gz != nil && acceptsGzip(c.Request) {
 		plain, etag = b.gz, `"`+b.etag+`-gzip"`
 		h["Content-Encoding"] = gzipped
 	}
@@ -118,13 +118,13 @@ func (c *Call) writeBody(w http.ResponseWriter, status int, b *body) {
 			etag = ""
 		}
 		if err := c.ifMatch(etag); err != nil {
-			c.fail(w, err)
+			c.Fail(w, err)
 			return
 		}
 	}
 	if status == http.StatusOK && b.etag != "" {
 		h["Etag"] = values[0:1:1]
-		if matches(c.r.Header["If-None-Match"], etag) {
+		if matches(c.Request.Header["If-None-Match"], etag) {
 			h.Del("Content-Encoding")
 			h.Del("Content-Type")
 			w.WriteHeader(http.StatusNotModified)
@@ -133,7 +133,7 @@ func (c *Call) writeBody(w http.ResponseWriter, status int, b *body) {
 	}
 	h["Content-Length"] = values[1:2:2]
 	w.WriteHeader(status)
-	if c.r.Method == http.MethodHead {
+	if c.Request.Method == http.MethodHead {
 		return
 	}
 	if rw, ok := w.(*response); ok {
@@ -149,8 +149,8 @@ var gzipped = []string{"gzip"}
 // ifMatch returns an error of kind Precondition if the request has If-Match and it names another version than etag, compared strongly:
 // a weak validator matches nothing (RFC 9110, 13.1.1). "" is a representation without a validator. Only GET and HEAD are conditional.
 func (c *Call) ifMatch(etag string) error {
-	values, asked := c.r.Header["If-Match"]
-	if !asked || c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
+	values, asked := c.Request.Header["If-Match"]
+	if !asked || c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
 		return nil
 	}
 	for _, v := range values {
@@ -195,19 +195,19 @@ func marshal(v any) ([]byte, error) {
 // parameters and, for pages, whether the visitor has a valid key. The bytes are made once and cached.
 func (c *Call) document(w http.ResponseWriter) error {
 	vary, cached := varyOpen, "no-cache"
-	if c.rt.Draws && c.rep.F == "html" && c.s.cfg.Auth != "open" {
-		if vary = varyKeyed; hasKey(c.r) && c.s.authorize(c) == nil { // a key that is wrong is none here
+	if c.Route.Draws && c.Format.F == "html" && c.s.Config.Auth != "open" {
+		if vary = varyKeyed; hasKey(c.Request) && c.s.Authorize(c) == nil { // a key that is wrong is none here
 			c.holds, cached = true, "private, no-cache"
 		}
 	}
-	key := docKey{holds: c.holds, root: c.root, path: c.r.URL.Path, query: c.canonical(), f: c.rep.F, lang: c.lang, version: c.cat.Version, files: c.s.filesListed("")}
+	key := docKey{holds: c.holds, root: c.root, path: c.Request.URL.Path, query: c.canonical(), f: c.Format.F, lang: c.Lang, version: c.Catalog.Version, files: c.s.filesListed("")}
 	d, ok := c.s.docs.Get(key)
 	if !ok {
-		a, err := c.rt.Get(c)
+		a, err := c.Route.Get(c)
 		if err != nil {
 			return err
 		}
-		if a.Fleeting && c.s.store.Catalog() != c.cat {
+		if a.Fleeting && c.s.Store.Catalog() != c.Catalog {
 			return fmt.Errorf("server: what was left out may be there now: %w", store.ErrChanged)
 		}
 		if err := c.still(); err != nil {
@@ -218,7 +218,7 @@ func (c *Call) document(w http.ResponseWriter) error {
 			return err
 		}
 		level := gzip.BestCompression
-		if a.Endless && c.rep.F != asHTML.F {
+		if a.Endless && c.Format.F != AsHTML.F {
 			level = gzip.BestSpeed
 		}
 		d = c.newDoc(newBodyAt(plain, level), a.Links, vary, cached)
@@ -227,14 +227,14 @@ func (c *Call) document(w http.ResponseWriter) error {
 		}
 	}
 	d.header.set(w.Header())
-	c.writeBody(w, http.StatusOK, d.body)
+	c.WriteBody(w, http.StatusOK, d.body)
 	return nil
 }
 
 func (c *Call) newDoc(b *body, links []ogcapi.Link, vary, cached string) *doc {
 	d := &doc{body: b}
-	d.header.add("Content-Type", c.rep.contentType())
-	d.header.add("Content-Language", page.LanguageTag(c.lang))
+	d.header.add("Content-Type", c.Format.ContentType())
+	d.header.add("Content-Language", page.LanguageTag(c.Lang))
 	d.header.add("Vary", vary)
 	d.header.add("Cache-Control", cached)
 	if l := linkHeader(ledBy(links)); l != "" {
@@ -248,10 +248,10 @@ func (c *Call) newDoc(b *body, links []ogcapi.Link, vary, cached string) *doc {
 
 // render writes the chosen representation of an answer.
 func (c *Call) render(a *Answer) ([]byte, error) {
-	if b, ok := a.Raw[c.rep.F]; ok {
+	if b, ok := a.Raw[c.Format.F]; ok {
 		return b, nil
 	}
-	switch c.rep.F {
+	switch c.Format.F {
 	case "json":
 		return marshal(a.JSON)
 	case "jsonld":
@@ -264,7 +264,7 @@ func (c *Call) render(a *Answer) ([]byte, error) {
 			}
 			a.Page.LD = page.InScript(b)
 		}
-		return c.renderPage(a.Page)
+		return c.RenderPage(a.Page)
 	}
 }
 
@@ -272,13 +272,13 @@ func (c *Call) render(a *Answer) ([]byte, error) {
 // the first representation, whose links are the same without it, but for pages, whose links to others repeat it as it came.
 func (c *Call) canonical() string {
 	if c.encoded == "" {
-		values, f := c.values, c.values["f"]
-		first := c.rep.F == c.rt.Formats[0].F
-		if len(f) == 1 && (first || f[0] != c.rep.F) && !slices.Contains(c.rt.Params, paramCursor) {
+		values, f := c.Values, c.Values["f"]
+		first := c.Format.F == c.Route.Formats[0].F
+		if len(f) == 1 && (first || f[0] != c.Format.F) && !slices.Contains(c.Route.Params, paramCursor) {
 			if values = maps.Clone(values); first {
 				delete(values, "f")
 			} else {
-				values["f"] = []string{c.rep.F}
+				values["f"] = []string{c.Format.F}
 			}
 		}
 		c.encoded = values.Encode()

@@ -64,28 +64,28 @@ const metresPerDegree = 111319.49
 // simplify finds the geometries that the request asks for: those of the features where no zoom-level is asked for, or its answer has none.
 func (c *Call) simplify() error {
 	p := c.output()
-	if p.zoom == nil || c.coll.Geometry == nil || p.skipGeometry || c.rep.F == "html" || c.rep.F == "csv" {
+	if p.zoom == nil || c.Collection.Geometry == nil || p.skipGeometry || c.Format.F == "html" || c.Format.F == "csv" {
 		return nil
 	}
-	set := ladder(c.coll, p.crs)
+	set := ladder(c.Collection, p.crs)
 	if set == nil {
 		var uris []string
-		for _, id := range offeredCRS(c.coll) {
-			if ladder(c.coll, id) != nil {
+		for _, id := range offeredCRS(c.Collection) {
+			if ladder(c.Collection, id) != nil {
 				uris = append(uris, id.URI())
 			}
 		}
-		return problem.Invalidf("zoom-level", first(c.values["zoom-level"]), "there are no simplified geometries in %s; ask with crs=%s, or leave zoom-level out", p.crsURI, strings.Join(uris, " or "))
+		return problem.Invalidf("zoom-level", first(c.Values["zoom-level"]), "there are no simplified geometries in %s; ask with crs=%s, or leave zoom-level out", p.crsURI, strings.Join(uris, " or "))
 	}
 	var o *tile.Outlines
-	err := c.ask(func(ctx context.Context) (err error) {
-		o, err = c.s.tiles.Outlines(ctx, c.s.store, tile.Scale{Set: set, Collection: c.coll.ID, Cell: cellAt(c.coll, set.CRS, *p.zoom)})
+	err := c.Ask(func(ctx context.Context) (err error) {
+		o, err = c.s.tiles.Outlines(ctx, c.s.Store, tile.Scale{Set: set, Collection: c.Collection.ID, Cell: cellAt(c.Collection, set.CRS, *p.zoom)})
 		return err
 	})
 	if err != nil || o == nil {
 		return err
 	}
-	coll, g := *c.coll, *c.coll.Geometry
+	coll, g := *c.Collection, *c.Collection.Geometry
 	g.CRS, coll.Geometry = set.CRS, &g
 	c.simple = &simplified{o, &coll}
 	return nil
@@ -96,12 +96,12 @@ func (c *Call) written() *store.Collection {
 	if c.simple != nil {
 		return c.simple.coll
 	}
-	return c.coll
+	return c.Collection
 }
 
 // fetch reads features of the call's collection, with the geometries that it asks for.
 func (c *Call) fetch(ctx context.Context, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
-	if isVersioned(c.coll) {
+	if isVersioned(c.Collection) {
 		want.VersionIDs = c.output().versionIDs
 	}
 	if c.simple != nil && !want.NoGeometry {
@@ -110,7 +110,7 @@ func (c *Call) fetch(ctx context.Context, rows []store.Row, want store.Want, fn 
 	if c.early != nil {
 		return c.fetchHeld(ctx, rows, want, fn)
 	}
-	return c.s.store.Fetch(ctx, c.coll.ID, rows, want, fn)
+	return c.s.Store.Fetch(ctx, c.Collection.ID, rows, want, fn)
 }
 
 // each calls fn with features that have the simplified geometries.

@@ -66,3 +66,9 @@ func (v *Page) Day(s string) string {
 	text, _ := DateText(s, v.Lang, v.Zone)
 	return text
 }
+
+// IsDay reports whether a text is a day, such as 2024-01-31.
+func IsDay(s string) bool {
+	_, err := time.Parse(time.DateOnly, s)
+	return err == nil
+}

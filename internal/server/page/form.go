@@ -1,7 +1,9 @@
 package page
 
 import (
+	"html/template"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -37,4 +39,33 @@ func (v *Faulty) Fault(name string) *FieldFault {
 func Capital(text string) string {
 	r, n := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(r)) + text[n:]
+}
+
+// Choice is an option of a select in a form.
+type Choice struct {
+	Value, Title string
+	Lang         string // of the title; "" when it is that of the page, or not known
+	Selected     bool
+	Bare         bool // the title is the value
+}
+
+// Choices are the options of a select.
+type Choices []Choice
+
+// HTML is the option elements, in order. There may be hundreds, for which templates are slow.
+func (xs Choices) HTML() template.HTML {
+	var b strings.Builder
+	for _, x := range xs {
+		selected := ""
+		if x.Selected {
+			selected = " selected"
+		}
+		value := ""
+		if !x.Bare {
+			value = ` value="` + template.HTMLEscapeString(x.Value) + `"`
+		}
+		b.WriteString("<option" + value + LangAttribute(x.Lang) + selected + ">" +
+			template.HTMLEscapeString(x.Title) + "</option>\n")
+	}
+	return template.HTML(b.String())
 }

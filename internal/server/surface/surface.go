@@ -1,7 +1,10 @@
 // Package surface joins the kit and all surfaces into the server of Grense.
 package surface
 
-import "grense/internal/server"
+import (
+	"grense/internal/server"
+	"grense/internal/server/placenames"
+)
 
 // Server answers requests. Make one with New. It is safe for concurrent use.
 type Server struct {
@@ -11,7 +14,7 @@ type Server struct {
 // New returns a server that is ready. It panics if Options lack what they must have.
 func New(o server.Options) (*Server, error) {
 	s := &Server{}
-	kit, err := server.New(o)
+	kit, err := server.New(o, placenames.Routes)
 	if err != nil {
 		return nil, err
 	}

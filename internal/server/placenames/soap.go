@@ -1,4 +1,4 @@
-package server
+package placenames
 
 import (
 	"bytes"
@@ -18,40 +18,42 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/placename"
 	"grense/internal/problem"
+	"grense/internal/server"
 	"grense/internal/server/page"
 	"grense/internal/soap"
-	"grense/internal/store"
 )
 
-// soapPath is where the place-name service lies below a mount.
-const soapPath = "/soap/stedsnavn/v1"
-
 // newSOAP makes the SOAP service over the same store.
-func (s *Kit) newSOAP() *soap.Service {
-	l, nilTypes := s.cfg.Limits, contract.PlainNil
+func (s *surface) newSOAP() *soap.Service {
+	l, nilTypes := s.Config.Limits, contract.PlainNil
 	unknownCodes := placename.RefuseCodes
-	if s.cfg.SOAP.UnknownCodes == "no_match" {
+	if s.Config.SOAP.UnknownCodes == "no_match" {
 		unknownCodes = placename.NoMatch
 	}
-	if s.cfg.SOAP.NilTypes == "typed" {
+	if s.Config.SOAP.NilTypes == "typed" {
 		nilTypes = contract.TypedNil
 	}
 	return soap.New(soap.Config{
-		Searcher:      gatedSearcher{placename.New(s.store, placename.Options{MaxHits: s.cfg.SOAP.MaxHits, UnknownCodes: unknownCodes, CRS: crs.ID(s.cfg.SOAP.CRS)})},
-		Address:       func(r *http.Request) string { return callOf(r).base() + soapPath + "/" + soap.Endpoint },
-		NamespaceBase: s.cfg.SOAP.NamespaceBase,
-		RequestID:     func(r *http.Request) string { return callOf(r).id },
-		Limits:        soap.Limits{Body: int64(l.SOAPBody), Depth: l.SOAPDepth, Attributes: l.SOAPAttributes},
-		Logger:        s.log,
-		Unknown:       unknownElements(s.cfg.SOAP.UnknownElements),
-		NilTypes:      nilTypes,
-		FaultsBySOAP:  s.cfg.SOAP.HTTPStatus == http.StatusInternalServerError,
-		CRS:           "EPSG:" + strconv.Itoa(s.cfg.SOAP.CRS),
-		Hold: func(change, held int) (int, error) {
-			s.flight.Held.Add(int64(change)) // the last call gives all back
-			return s.flight.Piece(wholeSOAP), s.flight.Admit(held)
+		Searcher: gatedSearcher{placename.New(s.Store,
+			placename.Options{MaxHits: s.Config.SOAP.MaxHits, UnknownCodes: unknownCodes,
+				CRS: crs.ID(s.Config.SOAP.CRS)})},
+		Address: func(r *http.Request) string {
+			return server.CallOf(r).Base() + server.SoapPath + "/" +
+				soap.Endpoint
 		},
-		Called: func(r *http.Request, operation string) { callOf(r).called = operation },
+		NamespaceBase: s.Config.SOAP.NamespaceBase,
+		RequestID:     func(r *http.Request) string { return server.CallOf(r).ID },
+		Limits:        soap.Limits{Body: int64(l.SOAPBody), Depth: l.SOAPDepth, Attributes: l.SOAPAttributes},
+		Logger:        s.Log,
+		Unknown:       unknownElements(s.Config.SOAP.UnknownElements),
+		NilTypes:      nilTypes,
+		FaultsBySOAP:  s.Config.SOAP.HTTPStatus == http.StatusInternalServerError,
+		CRS:           "EPSG:" + strconv.Itoa(s.Config.SOAP.CRS),
+		Hold: func(change, held int) (int, error) {
+			s.Flight.Held.Add(int64(change)) // the last call gives all back
+			return s.Flight.Piece(wholeSOAP), s.Flight.Admit(held)
+		},
+		Called: func(r *http.Request, operation string) { server.CallOf(r).Operation = operation },
 		Failed: func(r *http.Request, text func(contract.Lang) string, cause error) {
 			if f, ok := r.Context().Value(failureKey{}).(*soapFailure); ok {
 				*f = soapFailure{text, cause}
@@ -63,9 +65,9 @@ func (s *Kit) newSOAP() *soap.Service {
 }
 
 // keepSOAP answers a search with what is kept for it, or by made. What the form asks for is made each time.
-func (s *Kit) keepSOAP(w http.ResponseWriter, r *http.Request, question []byte, made func() error) error {
-	c := callOf(r)
-	if !c.posted(w) {
+func (s *surface) keepSOAP(w http.ResponseWriter, r *http.Request, question []byte, made func() error) error {
+	c := server.CallOf(r)
+	if !posted(c, w) {
 		return made()
 	}
 	var failed error // of the search, which has a kind already
@@ -73,28 +75,28 @@ func (s *Kit) keepSOAP(w http.ResponseWriter, r *http.Request, question []byte, 
 		failed = made()
 		return failed
 	}
-	err := c.searched(soapPath, string(question), w.Header().Get("Content-Type"), search)
+	err := c.Searched(server.SoapPath, string(question), w.Header().Get("Content-Type"), search)
 	switch {
-	case err != nil && c.begun():
+	case err != nil && c.Begun():
 		panic(http.ErrAbortHandler) // a part of it is out
 	case err == nil || failed != nil:
 		return err
 	}
-	return classify(err)
+	return server.Classify(err)
 }
 
 // sendSOAP sends an answer of SOAP that is whole.
 func sendSOAP(w http.ResponseWriter, r *http.Request, b []byte) error {
-	c := callOf(r)
-	if !c.posted(w) {
+	c := server.CallOf(r)
+	if !posted(c, w) {
 		_, err := w.Write(b)
 		return err
 	}
-	return c.writeOnce(c.Writer(), b)
+	return c.WriteOnce(c.Writer(), b)
 }
 
 // posted reports whether w takes the answer to the call itself, and not one that a page shows.
-func (c *Call) posted(w http.ResponseWriter) bool {
+func posted(c *server.Call, w http.ResponseWriter) bool {
 	_, shown := w.(*recorder)
 	return !shown && c.Writer() != nil
 }
@@ -116,59 +118,59 @@ func unknownElements(setting string) contract.Unknown {
 type gatedSearcher struct{ next contract.Searcher }
 
 func (g gatedSearcher) Search(ctx context.Context, r contract.Request) (a contract.Answer, err error) {
-	c, ok := callIn(ctx)
+	c, ok := server.CallIn(ctx)
 	if !ok {
 		return g.next.Search(ctx, r)
 	}
-	a, err = g.next.Search(c.asking(ctx), r)
+	a, err = g.next.Search(c.Asking(ctx), r)
 	if next := a.Next; next != nil {
-		if a.Count >= largeAnswer {
-			c.hold(a.Count * rowBytes)
+		if a.Count >= server.LargeAnswer {
+			c.Hold(a.Count * rowBytes)
 		}
 		a.Next = func(ctx context.Context) (contract.Hits, error) {
-			if a.Count >= largeAnswer {
-				if err := c.large(); err != nil {
+			if a.Count >= server.LargeAnswer {
+				if err := c.Large(); err != nil {
 					return nil, err
 				}
 			}
-			return next(c.asking(ctx))
+			return next(c.Asking(ctx))
 		}
 	}
 	return a, err
 }
 
 // soapFile serves the endpoint, the WSDL and its schemas at a mount. Requests need a key, descriptions do not.
-func (s *Kit) soapFile(rt *Route, mount string) http.Handler {
+func (s *surface) soapFile(rt *server.Route, mount string) http.Handler {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := callOf(r)
+		c := server.CallOf(r)
 		if r.Method == http.MethodPost && chi.URLParam(r, "file") == soap.Endpoint {
-			if err := s.authorize(c); err != nil {
+			if err := s.Authorize(c); err != nil {
 				if problem.Of(err).Kind == problem.Unauthorized {
 					w.Header().Add("WWW-Authenticate", `Basic realm="data", charset="UTF-8"`)
 				} else {
-					w.Header().Set("Retry-After", retryOf(err))
+					w.Header().Set("Retry-After", server.RetryOf(err))
 				}
 				s.soap.WriteFault(w, r, problem.Of(err))
 				return
 			}
-			c.dataHeaders(w)
+			c.DataHeaders(w)
 			s.soap.Call(w, r)
 			return
 		}
-		if err := c.soapDocument(w); err != nil {
-			s.end(c, w, err)
+		if err := (&call{c, s}).soapDocument(w); err != nil {
+			s.End(c, w, err)
 		}
 	})
 	wrap, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(gzip.BestSpeed))
 	if err != nil {
-		panic("server: " + err.Error())
+		panic("placenames: " + err.Error())
 	}
 	zipped := wrap(h) // leaves alone what is compressed already
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := callOf(r)
-		c.enter(r, rt, mount)
-		if !c.hasRegister() {
-			c.fail(w, errNoRegister)
+		c := server.CallOf(r)
+		c.Enter(r, rt, mount)
+		if !c.HasRegister() {
+			c.Fail(w, errNoRegister)
 			return
 		}
 		if allow := s.soap.Allowed(r); r.Method == http.MethodOptions && allow != "" {
@@ -182,27 +184,20 @@ func (s *Kit) soapFile(rt *Route, mount string) http.Handler {
 }
 
 // soapDocument writes the WSDL or a schema, which need no key.
-func (c *Call) soapDocument(w http.ResponseWriter) error {
+func (c *call) soapDocument(w http.ResponseWriter) error {
 	h := w.Header()
-	b, err := c.s.soap.Document(h, c.r)
+	b, err := c.s.soap.Document(h, c.Request)
 	if err != nil {
 		return err
 	}
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Vary", "Accept-Encoding")
-	c.writeBody(w, http.StatusOK, newBody(b))
+	c.WriteBody(w, http.StatusOK, server.NewBody(b))
 	return nil
 }
 
-var errNoRegister = problem.NotFoundf("the data served here hold no place-name register; serve the demo, or a file made by grense register; grense check tells why a register is refused")
-
-// hasRegister reports whether the catalog holds the record kinds of a place-name register.
-func (c *Call) hasRegister() bool { return holdsRegister(c.cat) }
-
-func holdsRegister(cat *store.Catalog) bool {
-	coll, ok := cat.Collection("skrivemaate")
-	return ok && len(coll.Relations) > 0
-}
+var errNoRegister = problem.NotFoundf("the data served here hold no place-name register; serve the demo, or a file " +
+	"made by grense register; grense check tells why a register is refused")
 
 // soapView is what the page of the place-name service shows.
 type soapView struct {
@@ -234,7 +229,8 @@ type soapRule struct{ Title, Text string }
 type soapExample struct{ Title, Operation, Message string }
 
 // soapRules are the messages soap.rule.NAME and soap.rule.NAME-text, in the order of the page.
-var soapRules = []string{"names", "advanced", "texts", "fields", "times", "order", "limit", "geometry", "faults", "transport"}
+var soapRules = []string{"names", "advanced", "texts", "fields", "times", "order", "limit", "geometry", "faults",
+	"transport"}
 
 // soapDoc tells programs where the place-name service is.
 type soapDoc struct {
@@ -247,11 +243,11 @@ type soapDoc struct {
 }
 
 // soapPage explains the place-name service and shows an example request of the operation asked.
-func (s *Kit) soapPage(c *Call, w http.ResponseWriter) error {
-	if !c.hasRegister() {
+func (s *surface) soapPage(c *call, w http.ResponseWriter) error {
+	if !c.HasRegister() {
 		return errNoRegister
 	}
-	op := c.params.(*soapParams).operation
+	op := c.Params.(*soapParams).operation
 	if op == "" {
 		op = "findSteder"
 	}
@@ -259,14 +255,18 @@ func (s *Kit) soapPage(c *Call, w http.ResponseWriter) error {
 		return problem.Invalidf("operation", op, "use one of %s", strings.Join(operationNames(), ", "))
 	}
 	v := c.soapViewOf(op)
-	if c.rep.F == "json" {
-		return c.writeDoc(w, soapDoc{Title: c.text("soap.title"), Endpoint: v.Endpoint, WSDL: v.WSDL, Schemas: v.Schemas, Operations: v.Operations, Links: c.selfLinks(soapPath)})
+	if c.Format.F == "json" {
+		return c.WriteDoc(w, soapDoc{Title: c.Text("soap.title"), Endpoint: v.Endpoint, WSDL: v.WSDL,
+			Schemas: v.Schemas, Operations: v.Operations, Links: c.SelfLinks(server.SoapPath)})
 	}
-	v.Request = string(contract.ExampleRequest(op, false, s.cfg.SOAP.NamespaceBase))
+	v.Request = string(contract.ExampleRequest(op, false, s.Config.SOAP.NamespaceBase))
 	var err error
-	if c.params.(*soapParams).programs {
+	if c.Params.(*soapParams).programs {
 		v.tellPrograms(c)
-		return c.writeSOAPPage(w, &page.Page{Name: "soap-programs", Title: c.text("soap.programs"), Description: c.text("soap.programs-lead"), Crumbs: append(c.crumbs(""), page.Crumb{Title: c.text("soap.title"), Href: c.htmlHref(soapPath)}), Data: &v})
+		return c.writeSOAPPage(w, &page.Page{Name: "soap-programs", Title: c.Text("soap.programs"),
+			Description: c.Text("soap.programs-lead"),
+			Crumbs: append(c.Crumbs(""),
+				page.Crumb{Title: c.Text("soap.title"), Href: c.HtmlHref(server.SoapPath)}), Data: &v})
 	}
 	if v.Fields, err = c.soapForm(op, nil); err != nil {
 		return err
@@ -275,36 +275,37 @@ func (s *Kit) soapPage(c *Call, w http.ResponseWriter) error {
 }
 
 // soapTry sends the envelope of the form to the service and shows request and answer.
-func (s *Kit) soapTry(c *Call, w http.ResponseWriter) error {
-	if !c.hasRegister() {
+func (s *surface) soapTry(c *call, w http.ResponseWriter) error {
+	if !c.HasRegister() {
 		return errNoRegister
 	}
-	if err := s.authorize(c); err != nil {
+	if err := s.Authorize(c.Call); err != nil {
 		return err
 	}
-	if err := c.readForm(2 * int64(s.cfg.Limits.SOAPBody)); err != nil { // escapes make a form longer than what it holds
+	// escapes make a form longer than what it holds
+	if err := c.ReadForm(2 * int64(s.Config.Limits.SOAPBody)); err != nil {
 		return err
 	}
-	if c.values == nil { // of which links take the language
-		c.values = url.Values{"lang": {c.lang}}
+	if c.Values == nil { // of which links take the language
+		c.Values = url.Values{"lang": {c.Lang}}
 	}
-	c.cat = s.store.Catalog() // which may be another than when the form began to come
-	return c.anew(func() error { return s.searchByForm(c, w) })
+	c.Catalog = s.Store.Catalog() // which may be another than when the form began to come
+	return c.Anew(func() error { return s.searchByForm(c, w) })
 }
 
 // searchByForm is soapTry once the form is read.
-func (s *Kit) searchByForm(c *Call, w http.ResponseWriter) error {
-	op := c.r.PostForm.Get("operation")
+func (s *surface) searchByForm(c *call, w http.ResponseWriter) error {
+	op := c.Request.PostForm.Get("operation")
 	if _, ok := contract.TheContract().Operation(op); !ok {
 		op = "findSteder"
 	}
 	v := c.soapViewOf(op)
 	var err error
-	if v.Fields, err = c.soapForm(op, c.r.PostForm); err != nil {
+	if v.Fields, err = c.soapForm(op, c.Request.PostForm); err != nil {
 		return err
 	}
-	if c.r.PostForm.Has("request") {
-		v.Request, v.Written = c.r.PostForm.Get("request"), true
+	if c.Request.PostForm.Has("request") {
+		v.Request, v.Written = c.Request.PostForm.Get("request"), true
 		if said := c.brokenXML(v.Request); said != "" {
 			v.Broken = true
 			v.Faults = c.ofMessage(said)
@@ -321,13 +322,14 @@ func (s *Kit) searchByForm(c *Call, w http.ResponseWriter) error {
 					v.Faults = append(v.Faults, *f.Fault)
 				}
 			}
-			v.Request = string(contract.ExampleRequest(op, false, s.cfg.SOAP.NamespaceBase))
+			v.Request = string(contract.ExampleRequest(op, false, s.Config.SOAP.NamespaceBase))
 			return c.writeSOAPForm(w, v)
 		}
 		v.Request = s.envelope(r)
 	}
 	var failed soapFailure
-	req, err := http.NewRequestWithContext(context.WithValue(c.r.Context(), failureKey{}, &failed), http.MethodPost, v.Endpoint, strings.NewReader(v.Request))
+	req, err := http.NewRequestWithContext(context.WithValue(c.Request.Context(), failureKey{}, &failed),
+		http.MethodPost, v.Endpoint, strings.NewReader(v.Request))
 	if err != nil {
 		return err
 	}
@@ -340,10 +342,12 @@ func (s *Kit) searchByForm(c *Call, w http.ResponseWriter) error {
 	return c.writeSOAPForm(w, v)
 }
 
-func (c *Call) soapViewOf(op string) soapView {
-	at := c.base() + soapPath + "/"
-	v := soapView{Endpoint: at + soap.Endpoint, WSDL: at + soap.Endpoint + "?wsdl", Single: at + soap.Endpoint + "?singleWsdl", CodeLists: c.htmlHref("/codelists"), Programs: c.htmlHref(soapPath + "?part=programs"), Action: c.base() + soapPath, Operations: operationNames(), Selected: op,
-		Keyed: c.s.cfg.Auth != "open", NeedsKey: c.s.cfg.Auth != "open" && cookieKey(c.r) == ""}
+func (c *call) soapViewOf(op string) soapView {
+	at := c.Base() + server.SoapPath + "/"
+	v := soapView{Endpoint: at + soap.Endpoint, WSDL: at + soap.Endpoint + "?wsdl", Single: at + soap.Endpoint +
+		"?singleWsdl", CodeLists: c.HtmlHref("/codelists"), Programs: c.HtmlHref(server.SoapPath + "?part=programs"),
+		Action: c.Base() + server.SoapPath, Operations: operationNames(), Selected: op,
+		Keyed: c.s.Config.Auth != "open", NeedsKey: c.s.Config.Auth != "open" && server.CookieKey(c.Request) == ""}
 	for _, f := range c.s.soap.Files() {
 		v.Schemas = append(v.Schemas, at+f)
 	}
@@ -351,17 +355,18 @@ func (c *Call) soapViewOf(op string) soapView {
 }
 
 // tellPrograms adds the rules and the examples, in the language of the page.
-func (v *soapView) tellPrograms(c *Call) {
-	filled := map[string]any{"limit": c.s.cfg.SOAP.MaxHits, "geometry": "EPSG:" + strconv.Itoa(c.s.cfg.SOAP.CRS)}
+func (v *soapView) tellPrograms(c *call) {
+	filled := map[string]any{"limit": c.s.Config.SOAP.MaxHits, "geometry": "EPSG:" + strconv.Itoa(c.s.Config.SOAP.CRS)}
 	for _, name := range soapRules {
-		text := c.text(fmt.Sprintf("soap.rule.%s-text", name))
+		text := c.Text(fmt.Sprintf("soap.rule.%s-text", name))
 		if with, ok := filled[name]; ok {
 			text = strings.Replace(text, "%s", fmt.Sprint(with), 1)
 		}
-		v.Rules = append(v.Rules, soapRule{c.text(fmt.Sprintf("soap.rule.%s", name)), text})
+		v.Rules = append(v.Rules, soapRule{c.Text(fmt.Sprintf("soap.rule.%s", name)), text})
 	}
 	for _, e := range contract.Examples() {
-		v.Examples = append(v.Examples, soapExample{c.text(fmt.Sprintf("soap.example.%s", e.Name)), e.Request.Operation(), string(e.Message(c.s.cfg.SOAP.NamespaceBase))})
+		v.Examples = append(v.Examples, soapExample{c.Text(fmt.Sprintf("soap.example.%s", e.Name)),
+			e.Request.Operation(), string(e.Message(c.s.Config.SOAP.NamespaceBase))})
 	}
 }
 
@@ -374,20 +379,22 @@ func operationNames() []string {
 }
 
 // writeSOAPForm writes the page with the form.
-func (c *Call) writeSOAPForm(w http.ResponseWriter, v soapView) error {
-	return c.writeSOAPPage(w, &page.Page{Name: "soap", Title: c.text("soap.title"), Description: c.text("soap.description"), Crumbs: c.crumbs(""), Data: &v, Refused: v.Refused(), Instance: "urn:grense:request:" + c.id})
+func (c *call) writeSOAPForm(w http.ResponseWriter, v soapView) error {
+	return c.writeSOAPPage(w, &page.Page{Name: "soap", Title: c.Text("soap.title"),
+		Description: c.Text("soap.description"), Crumbs: c.Crumbs(""), Data: &v, Refused: v.Refused(),
+		Instance: "urn:grense:request:" + c.ID})
 }
 
-func (c *Call) writeSOAPPage(w http.ResponseWriter, pg *page.Page) error {
+func (c *call) writeSOAPPage(w http.ResponseWriter, pg *page.Page) error {
 	h := w.Header()
-	plain, err := c.renderPage(pg)
+	plain, err := c.RenderPage(pg)
 	if err != nil {
 		return err
 	}
-	c.dataHeaders(w)
-	h.Set("Content-Type", asHTML.contentType())
-	h.Set("Content-Language", page.LanguageTag(c.lang))
-	return c.writeOnce(w, plain)
+	c.DataHeaders(w)
+	h.Set("Content-Type", server.AsHTML.ContentType())
+	h.Set("Content-Language", page.LanguageTag(c.Lang))
+	return c.WriteOnce(w, plain)
 }
 
 // trySize bounds the answer that the page shows, in bytes.

@@ -1,4 +1,4 @@
-package server
+package placenames
 
 import (
 	"encoding/xml"
@@ -15,40 +15,58 @@ import (
 
 	contract "grense/api/placename"
 	"grense/internal/cql2"
+	"grense/internal/server"
 	"grense/internal/server/page"
 )
 
 // soapField is a field of the form that writes the request of a search.
 type soapField struct {
 	Name, Title, Type, Mode, Value, Hint string
-	List                                 string  // of whose codes the value is one by name, where they are too many to choose from; "": of none
-	Options                              choices // nil: any value
-	Fault                                *page.FieldFault
+	// of whose codes the value is one by name, where they are too many to choose from; "": of none
+	List    string
+	Options page.Choices // nil: any value
+	Fault   *page.FieldFault
+}
+
+// empty returns an empty request of a search.
+func empty[T any, P interface {
+	*T
+	contract.Request
+}]() contract.Request {
+	return P(new(T))
 }
 
 // soapRequests make an empty request of each search.
 var soapRequests = map[string]func() contract.Request{
-	"findNavnesaker":                             func() contract.Request { return &contract.FindNavnesaker{} },
-	"findSteder":                                 func() contract.Request { return &contract.FindSteder{} },
-	"findStederForMatrikkelenhetreferanse":       func() contract.Request { return &contract.FindStederForMatrikkelenhetreferanse{} },
-	"findStedsnavn":                              func() contract.Request { return &contract.FindStedsnavn{} },
-	"findStedsnavnForMatrikkelenhetreferanse":    func() contract.Request { return &contract.FindStedsnavnForMatrikkelenhetreferanse{} },
-	"findSkrivemaater":                           func() contract.Request { return &contract.FindSkrivemaater{} },
-	"findSkrivemaaterForMatrikkelenhetreferanse": func() contract.Request { return &contract.FindSkrivemaaterForMatrikkelenhetreferanse{} },
-	"findVedtak":                                 func() contract.Request { return &contract.FindVedtak{} },
-	"findSamlevedtak":                            func() contract.Request { return &contract.FindSamlevedtak{} },
-	"findBoeker":                                 func() contract.Request { return &contract.FindBoeker{} },
-	"findKartprodukter":                          func() contract.Request { return &contract.FindKartprodukter{} },
+	"findNavnesaker":                             empty[contract.FindNavnesaker],
+	"findSteder":                                 empty[contract.FindSteder],
+	"findStederForMatrikkelenhetreferanse":       empty[contract.FindStederForMatrikkelenhetreferanse],
+	"findStedsnavn":                              empty[contract.FindStedsnavn],
+	"findStedsnavnForMatrikkelenhetreferanse":    empty[contract.FindStedsnavnForMatrikkelenhetreferanse],
+	"findSkrivemaater":                           empty[contract.FindSkrivemaater],
+	"findSkrivemaaterForMatrikkelenhetreferanse": empty[contract.FindSkrivemaaterForMatrikkelenhetreferanse],
+	"findVedtak":                                 empty[contract.FindVedtak],
+	"findSamlevedtak":                            empty[contract.FindSamlevedtak],
+	"findBoeker":                                 empty[contract.FindBoeker],
+	"findKartprodukter":                          empty[contract.FindKartprodukter],
 }
 
-// soapFields are the fields of searches that forms have, in their order, each with the name of its text and its code list; "" for none.
+// soapFields are the fields of searches that forms have, in their order, each with the name of its text and its code
+// list; "" for none.
 var soapFields = []struct{ field, text, list string }{
-	{"Stedsnavn", "name", ""}, {"Skrivemaate", "spelling", ""}, {"Soeketekst", "words", ""}, {"KommunerIds", "municipality", "kommune"}, {"Kommunenummer", "municipality", "kommune"},
-	{"Gaardsnummer", "farm", ""}, {"Bruksnummer", "holding", ""}, {"NavneobjekttyperIds", "type", "navneobjekttype"}, {"NavneobjekttypeIds", "type", "navneobjekttype"},
-	{"StedstatuserIds", "status", "stedstatus"}, {"NavnestatuserIds", "status", "navnestatus"}, {"SkrivemaatestatuserIds", "status", "skrivemaatestatus"}, {"NavnesakstatuserIds", "casestatus", "navnesakstatus"},
-	{"SpraakIds", "language", "spraak"}, {"Avsluttet", "closed", ""}, {"VedtaksmyndighetId", "authority", "vedtaksmyndighet"}, {"VedtaksmyndigheterIds", "authority", "vedtaksmyndighet"}, {"Aar", "year", ""}, {"Saksnummer", "case", ""},
-	{"Beskrivelse", "description", ""}, {"ProduktkodeId", "product", "karttype"}, {"Kartblad", "sheet", ""}, {"Utgivelsesaar", "published", ""},
-	{"RegistrertEtter", "registered-after", ""}, {"RegistrertFoer", "registered-before", ""}, {"OppdatertEtter", "updated-after", ""}, {"OppdatertFoer", "updated-before", ""},
+	{"Stedsnavn", "name", ""}, {"Skrivemaate", "spelling", ""}, {"Soeketekst", "words", ""},
+	{"KommunerIds", "municipality", "kommune"}, {"Kommunenummer", "municipality", "kommune"},
+	{"Gaardsnummer", "farm", ""}, {"Bruksnummer", "holding", ""}, {"NavneobjekttyperIds", "type", "navneobjekttype"},
+	{"NavneobjekttypeIds", "type", "navneobjekttype"},
+	{"StedstatuserIds", "status", "stedstatus"}, {"NavnestatuserIds", "status", "navnestatus"},
+	{"SkrivemaatestatuserIds", "status", "skrivemaatestatus"}, {"NavnesakstatuserIds", "casestatus", "navnesakstatus"},
+	{"SpraakIds", "language", "spraak"}, {"Avsluttet", "closed", ""},
+	{"VedtaksmyndighetId", "authority", "vedtaksmyndighet"},
+	{"VedtaksmyndigheterIds", "authority", "vedtaksmyndighet"}, {"Aar", "year", ""}, {"Saksnummer", "case", ""},
+	{"Beskrivelse", "description", ""}, {"ProduktkodeId", "product", "karttype"}, {"Kartblad", "sheet", ""},
+	{"Utgivelsesaar", "published", ""},
+	{"RegistrertEtter", "registered-after", ""}, {"RegistrertFoer", "registered-before", ""},
+	{"OppdatertEtter", "updated-after", ""}, {"OppdatertFoer", "updated-before", ""},
 	{"VedtattEtter", "decided-after", ""}, {"VedtattFoer", "decided-before", ""},
 }
 
@@ -73,29 +91,31 @@ func searchValues(r contract.Request) map[string]reflect.Value {
 }
 
 // soapForm is the form of a search, filled with what was typed.
-func (c *Call) soapForm(operation string, typed url.Values) (fields []soapField, err error) {
+func (c *call) soapForm(operation string, typed url.Values) (fields []soapField, err error) {
 	values := searchValues(soapRequests[operation]())
 	for _, x := range soapFields {
 		v, ok := values[x.field]
 		if !ok {
 			continue
 		}
-		f := soapField{Name: x.field, Title: c.text(fmt.Sprintf("soap.field.%s", x.text)), Type: "text", Value: strings.TrimSpace(typed.Get(x.field))}
+		f := soapField{Name: x.field, Title: c.Text(fmt.Sprintf("soap.field.%s", x.text)), Type: "text",
+			Value: strings.TrimSpace(typed.Get(x.field))}
 		switch v.Interface().(type) {
 		case *time.Time:
-			if f.Type = "date"; f.Value != "" && !isDay(f.Value) {
+			if f.Type = "date"; f.Value != "" && !page.IsDay(f.Value) {
 				f.Type = "text"
 			}
 		case *int32, *int64:
 			f.Mode = "numeric"
 		case *bool:
-			f.Options = choices{{Value: "true", Title: c.text("items.yes"), Selected: f.Value == "true"}, {Value: "false", Title: c.text("items.no"), Selected: f.Value == "false"}}
+			f.Options = page.Choices{{Value: "true", Title: c.Text("items.yes"), Selected: f.Value == "true"},
+				{Value: "false", Title: c.Text("items.no"), Selected: f.Value == "false"}}
 		}
 		switch {
 		case x.field == "Stedsnavn" || x.field == "Skrivemaate":
-			f.Hint = c.text("soap.names-hint")
+			f.Hint = c.Text("soap.names-hint")
 		case x.list == "kommune": // of 357 names, which weigh a third of a page
-			f.List, f.Hint = x.list, c.text("soap.municipality-hint")
+			f.List, f.Hint = x.list, c.Text("soap.municipality-hint")
 		case x.list != "":
 			if f.Options, f.Value, err = c.listChoices(x.list, f.Value); err != nil {
 				return nil, err
@@ -106,17 +126,17 @@ func (c *Call) soapForm(operation string, typed url.Values) (fields []soapField,
 	return fields, nil
 }
 
-// listChoices are the codes of a list by name, and the code of what was typed; nil where there are none. A name that only one code has is its value,
-// which makes the page a sixth lighter. What was typed is among them.
-func (c *Call) listChoices(list, typed string) (out choices, code string, err error) {
-	names, err := c.codeNames(list)
-	if err != nil || len(names.codes) == 0 {
+// listChoices are the codes of a list by name, and the code of what was typed; nil where there are none. A name that
+// only one code has is its value, which makes the page a sixth lighter. What was typed is among them.
+func (c *call) listChoices(list, typed string) (out page.Choices, code string, err error) {
+	names, err := c.CodeNames(list)
+	if err != nil || len(names.Codes) == 0 {
 		return nil, typed, err
 	}
 	bearers := map[string]int{}
-	for _, code := range names.codes {
-		s := page.Value{Text: code}.Named(c.inLanguage(names.of[code]), "")
-		out = append(out, choice{Value: code, Title: s.Text, Lang: s.Lang})
+	for _, code := range names.Codes {
+		s := page.Value{Text: code}.Named(c.InLanguage(names.Of[code]), "")
+		out = append(out, page.Choice{Value: code, Title: s.Text, Lang: s.Lang})
 		if bearers[s.Text]++; s.Text != code {
 			bearers[code]++
 		}
@@ -129,23 +149,26 @@ func (c *Call) listChoices(list, typed string) (out choices, code string, err er
 		}
 		x.Bare = bearers[x.Title] == 1 && strings.Join(strings.Fields(x.Title), " ") == x.Title
 	}
-	slices.SortStableFunc(out, func(a, b choice) int { return strings.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title)) })
-	if typed != "" && !slices.ContainsFunc(out, func(x choice) bool { return x.Selected }) {
-		out = append(out, choice{Value: typed, Title: typed, Selected: true})
+	slices.SortStableFunc(out, func(a, b page.Choice) int {
+		return strings.Compare(strings.ToLower(a.Title),
+			strings.ToLower(b.Title))
+	})
+	if typed != "" && !slices.ContainsFunc(out, func(x page.Choice) bool { return x.Selected }) {
+		out = append(out, page.Choice{Value: typed, Title: typed, Selected: true})
 	}
 	return out, code, nil
 }
 
 // codeOf is the code that was typed, or whose name was, however it is written; where there is none of it, what to say.
-func (c *Call) codeOf(list, typed string) (code, fault string, err error) {
-	names, err := c.codeNames(list)
-	if err != nil || len(names.codes) == 0 || names.of[typed] != nil {
+func (c *call) codeOf(list, typed string) (code, fault string, err error) {
+	names, err := c.CodeNames(list)
+	if err != nil || len(names.Codes) == 0 || names.Of[typed] != nil {
 		return typed, "", err
 	}
-	key := cql2.Norm(withoutTypes(typed))
+	key := cql2.Norm(server.WithoutTypes(typed))
 	var called, all []string
-	for _, code := range names.codes {
-		for _, name := range names.of[code] {
+	for _, code := range names.Codes {
+		for _, name := range names.Of[code] {
 			all = append(all, name)
 			for _, part := range append(strings.Split(name, " - "), name) {
 				if cql2.Norm(part) == key && !slices.Contains(called, code) {
@@ -156,29 +179,21 @@ func (c *Call) codeOf(list, typed string) (code, fault string, err error) {
 	}
 	switch len(called) {
 	case 0:
-		if near := cql2.Nearest(withoutTypes(typed), all); near != "" {
-			return "", c.text("fault.name-near", near), nil
+		if near := cql2.Nearest(server.WithoutTypes(typed), all); near != "" {
+			return "", c.Text("fault.name-near", near), nil
 		}
-		return "", c.text("fault.name-none"), nil
+		return "", c.Text("fault.name-none"), nil
 	case 1:
 		return called[0], "", nil
 	}
-	return "", c.text("fault.name-several", strings.Join(called, ", ")), nil
-}
-
-// withoutTypes leaves out words of type beside others, as in "Bærum kommune".
-func withoutTypes(typed string) string {
-	words := strings.Fields(typed)
-	if kept := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return typeWords[strings.ToLower(w)] != "" }); len(kept) > 0 {
-		words = kept
-	}
-	return strings.Join(words, " ")
+	return "", c.Text("fault.name-several", strings.Join(called, ", ")), nil
 }
 
 // writeRequest makes the request of the fields. Fields that cannot be read have a fault afterwards; then ok is false.
-func (c *Call) writeRequest(operation string, fields []soapField) (r contract.Request, ok bool, err error) {
+func (c *call) writeRequest(operation string, fields []soapField) (r contract.Request, ok bool, err error) {
 	r, ok = soapRequests[operation](), true
-	*r.Context() = contract.StedsnavnContext{SystemVersion: "1", ClientIdentification: "page", Locale: map[string]string{"nb": "nb_NO", "nn": "nn_NO", "en": "en_GB"}[c.lang],
+	*r.Context() = contract.StedsnavnContext{SystemVersion: "1", ClientIdentification: "page",
+		Locale:          map[string]string{"nb": "nb_NO", "nn": "nn_NO", "en": "en_GB"}[c.Lang],
 		SnapshotVersion: time.Date(9999, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))}
 	if flags := reflect.ValueOf(r).Elem().FieldByName("Flags"); flags.IsValid() {
 		flags.Set(reflect.ValueOf(contract.Flags{BeregnVisningsnavn: true}))
@@ -196,8 +211,8 @@ func (c *Call) writeRequest(operation string, fields []soapField) (r contract.Re
 			}
 		}
 		if said == "" {
-			if kind := setField(values[f.Name], f.Name, value, c.s.oslo); kind != "" {
-				said = c.text(fmt.Sprintf("fault.%s", kind))
+			if kind := setField(values[f.Name], f.Name, value, c.s.Oslo); kind != "" {
+				said = c.Text(fmt.Sprintf("fault.%s", kind))
 			}
 		}
 		if said != "" {
@@ -242,8 +257,8 @@ func setField(v reflect.Value, name, text string, oslo *time.Location) string {
 }
 
 // envelope is a request as SOAP 1.1.
-func (s *Kit) envelope(r contract.Request) string {
-	return string(contract.Example{Request: r}.Message(s.cfg.SOAP.NamespaceBase))
+func (s *surface) envelope(r contract.Request) string {
+	return string(contract.Example{Request: r}.Message(s.Config.SOAP.NamespaceBase))
 }
 
 // xmlFaults are the messages of encoding/xml that have sentences of their own, by the names of these.
@@ -258,7 +273,7 @@ var xmlFaults = []struct {
 }
 
 // brokenXML tells where a message is no XML; "" where it is.
-func (c *Call) brokenXML(message string) string {
+func (c *call) brokenXML(message string) string {
 	d := xml.NewDecoder(strings.NewReader(strings.TrimSpace(message)))
 	for {
 		_, err := d.Token()
@@ -274,11 +289,11 @@ func (c *Call) brokenXML(message string) string {
 						for _, part := range m[1:] {
 							with = append(with, part)
 						}
-						return c.text(fmt.Sprintf("soap.broken-%s", x.name), with...)
+						return c.Text(fmt.Sprintf("soap.broken-%s", x.name), with...)
 					}
 				}
 			}
-			return c.text("soap.broken", line)
+			return c.Text("soap.broken", line)
 		}
 	}
 }
@@ -293,16 +308,16 @@ type soapFailure struct {
 type failureKey struct{}
 
 // ofMessage is what is wrong with a message that was written as XML.
-func (c *Call) ofMessage(said string) []page.FieldFault {
-	return []page.FieldFault{{Name: "request", Title: c.text("soap.xml"), Text: said, Target: "request"}}
+func (c *call) ofMessage(said string) []page.FieldFault {
+	return []page.FieldFault{{Name: "request", Title: c.Text("soap.xml"), Text: said, Target: "request"}}
 }
 
 // tellFailure tells what the service found wrong, beside the fields that it is of.
-func (v *soapView) tellFailure(c *Call, failed soapFailure) {
+func (v *soapView) tellFailure(c *call, failed soapFailure) {
 	if failed.text == nil {
 		return
 	}
-	lang := contract.LangOf(c.lang)
+	lang := contract.LangOf(c.Lang)
 	refusal, _ := errors.AsType[*contract.Refusal](failed.cause)
 	switch {
 	case v.Written:
@@ -317,19 +332,19 @@ func (v *soapView) tellFailure(c *Call, failed soapFailure) {
 }
 
 // tellFault tells one fault, beside the field that it is of, where the form has one.
-func (v *soapView) tellFault(c *Call, x contract.Fault, lang contract.Lang) {
+func (v *soapView) tellFault(c *call, x contract.Fault, lang contract.Lang) {
 	path := strings.Split(x.Path, "/")
 	i := slices.IndexFunc(v.Fields, func(f soapField) bool {
 		return slices.ContainsFunc(path, func(name string) bool { return strings.EqualFold(name, f.Name) })
 	})
 	switch {
 	case x.Reason == contract.TooManyHits:
-		v.Trouble.Text = c.text("soap.too-many", page.InDigits(strconv.FormatInt(x.N, 10), c.lang))
+		v.Trouble.Text = c.Text("soap.too-many", page.InDigits(strconv.FormatInt(x.N, 10), c.Lang))
 	case i < 0:
 		v.Trouble.Text = x.Text(lang)
 	case v.Fields[i].Fault == nil:
 		f := &v.Fields[i]
-		said := c.text("fault.missing")
+		said := c.Text("fault.missing")
 		if f.Value != "" {
 			said = page.Capital(x.Cure(lang)) + "."
 		}

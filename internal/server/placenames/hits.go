@@ -1,4 +1,4 @@
-package server
+package placenames
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"grense/internal/cql2"
+	"grense/internal/server"
 	"grense/internal/store"
 )
 
@@ -19,30 +20,37 @@ const mostHits = 50
 var hitNames = []string{"visningsnavn", "stedsnavn", "skrivemaate", "skrivemaater", "tittel", "kartblad"}
 
 // hitTitles are the names of the texts of elements that the form has fields for, or that no property tells.
-var hitTitles = map[string]string{"stedsnavn": "name", "skrivemaate": "spelling", "navneobjekttypeId": "type", "stedstatusId": "status", "stedsnavnSkrivemaatestatusIds": "spelling-statuses",
-	"navnesakstatusId": "casestatus", "kommunerIds": "municipality", "kommuneId": "municipality", "spraakId": "language", "vedtaksmyndighetId": "authority", "aar": "year", "saksnummer": "case",
-	"beskrivelse": "description", "vedtattAv": "decided-by", "matrikkelnummer": "cadastral", "tilleggsopplysning": "remark", "ident": "ident",
+var hitTitles = map[string]string{"stedsnavn": "name", "skrivemaate": "spelling", "navneobjekttypeId": "type",
+	"stedstatusId": "status", "stedsnavnSkrivemaatestatusIds": "spelling-statuses",
+	"navnesakstatusId": "casestatus", "kommunerIds": "municipality", "kommuneId": "municipality",
+	"spraakId": "language", "vedtaksmyndighetId": "authority", "aar": "year", "saksnummer": "case",
+	"beskrivelse": "description", "vedtattAv": "decided-by", "matrikkelnummer": "cadastral",
+	"tilleggsopplysning": "remark", "ident": "ident",
 	"id": "id", "skrivemaateId": "id", "vedtakId": "id", "samlevedtakId": "id"}
 
 // unshownHits are the elements that say little to people; they are in the answer as XML.
-var unshownHits = []string{"landId", "geometri", "sortering", "antallTilleggsopplysninger", "antallInterneMerknader", "spraakprioriteringId"}
+var unshownHits = []string{"landId", "geometri", "sortering", "antallTilleggsopplysninger", "antallInterneMerknader",
+	"spraakprioriteringId"}
 
 // hitLists are the code lists of elements.
-var hitLists = map[string]string{"navneobjekttypeId": "navneobjekttype", "stedstatusId": "stedstatus", "navnestatusId": "navnestatus", "skrivemaatestatusId": "skrivemaatestatus",
-	"navnesakstatusId": "navnesakstatus", "kommunerIds": "kommune", "kommuneId": "kommune", "fylkeId": "fylke", "spraakId": "spraak", "vedtaksmyndighetId": "vedtaksmyndighet"}
+var hitLists = map[string]string{"navneobjekttypeId": "navneobjekttype", "stedstatusId": "stedstatus",
+	"navnestatusId": "navnestatus", "skrivemaatestatusId": "skrivemaatestatus",
+	"navnesakstatusId": "navnesakstatus", "kommunerIds": "kommune", "kommuneId": "kommune", "fylkeId": "fylke",
+	"spraakId": "spraak", "vedtaksmyndighetId": "vedtaksmyndighet"}
 
 // hitProperties are the properties of elements that have other names.
-var hitProperties = map[string]string{"registreringsdato": "registrert", "oppdateringsdato": "oppdatert", "produktkodeId": "karttype", "visningsnavnForSted": "visningsnavn",
+var hitProperties = map[string]string{"registreringsdato": "registrert", "oppdateringsdato": "oppdatert",
+	"produktkodeId": "karttype", "visningsnavnForSted": "visningsnavn",
 	"stedsnavnSkrivemaatestatusIds": "skrivemaatestatus"}
 
 // hitRecords are the collections whose properties elements tell.
 var hitRecords = []string{"sted", "stedsnavn", "skrivemaate", "navnesak", "vedtak", "samlevedtak", "bok", "kartprodukt"}
 
 // hitProperty is the property that an element of a hit tells, as omraade for omraadeId; nil for none.
-func (c *Call) hitProperty(element string) *store.Property {
+func (c *call) hitProperty(element string) *store.Property {
 	for _, name := range []string{hitProperties[element], snake(element), snake(strings.TrimSuffix(element, "Id"))} {
 		for _, id := range hitRecords {
-			if coll, ok := c.cat.Collection(id); ok {
+			if coll, ok := c.Catalog.Collection(id); ok {
 				if p, ok := coll.Find(name); ok && len(p.Title) > 0 {
 					return p
 				}
@@ -65,18 +73,19 @@ func snake(name string) string {
 }
 
 // hitTitle is what a column of hits is called.
-func (c *Call) hitTitle(element string) string {
+func (c *call) hitTitle(element string) string {
 	if text := hitTitles[element]; text != "" {
-		return c.text(fmt.Sprintf("soap.field.%s", text))
+		return c.Text(fmt.Sprintf("soap.field.%s", text))
 	}
 	if p := c.hitProperty(element); p != nil {
-		return c.inLanguage(p.Title).Text
+		return c.InLanguage(p.Title).Text
 	}
 	return element
 }
 
-// hitText is the text of an element that tells a property, or nil: codes by their names, and what is true or a time as people write it.
-func (c *Call) hitText(f *xmlNode, p *store.Property) string {
+// hitText is the text of an element that tells a property, or nil: codes by their names, and what is true or a time
+// as people write it.
+func (c *call) hitText(f *xmlNode, p *store.Property) string {
 	text, list := f.leaves(), hitLists[f.XMLName.Local]
 	if list == "" && len(f.Children) == 1 { // who decided: a municipality or a county
 		list = hitLists[f.Children[0].XMLName.Local]
@@ -90,26 +99,27 @@ func (c *Call) hitText(f *xmlNode, p *store.Property) string {
 	case f.XMLName.Local == "matrikkelnummer" && len(f.Children) > 0:
 		return f.cadastral()
 	case list == "" && p != nil && p.Type == cql2.TypeBool:
-		return c.show(p, text == "true").Text
+		return c.Show(p, text == "true").Text
 	case list == "" && p != nil:
-		return c.show(p, text).Text
+		return c.Show(p, text).Text
 	case list == "":
 		return text
 	}
-	names, err := c.codeNames(list)
+	names, err := c.CodeNames(list)
 	if err != nil { // the code will do
 		return text
 	}
 	parts := strings.Split(text, ", ")
 	for i, code := range parts {
-		if name, ok := names.of[code]; ok {
-			parts[i] = c.inLanguage(name).Text
+		if name, ok := names.Of[code]; ok {
+			parts[i] = c.InLanguage(name).Text
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// cadastral writes the number of a cadastral unit as people do, 0301-1/2: farm, holding, leasehold and section, without those that it does not have.
+// cadastral writes the number of a cadastral unit as people do, 0301-1/2: farm, holding, leasehold and section,
+// without those that it does not have.
 func (n *xmlNode) cadastral() string {
 	parts := make([]string, len(n.Children))
 	for i := range n.Children {
@@ -142,7 +152,8 @@ type hitTable struct {
 type hitCell struct{ Text, Href string }
 
 // recordOf are the collections that ids of hits name, by the element.
-var recordOf = map[string]string{"stedId": "sted", "stedsnavnId": "stedsnavn", "skrivemaateId": "skrivemaate", "navnesakId": "navnesak", "vedtakId": "vedtak",
+var recordOf = map[string]string{"stedId": "sted", "stedsnavnId": "stedsnavn", "skrivemaateId": "skrivemaate",
+	"navnesakId": "navnesak", "vedtakId": "vedtak",
 	"samlevedtakId": "samlevedtak", "findBoeker.id": "bok", "findKartprodukter.id": "kartprodukt"}
 
 // xmlNode is an element of an answer.
@@ -153,7 +164,7 @@ type xmlNode struct {
 }
 
 // hitsOf reads the first hits of an answer, which may be cut; nil when it has none.
-func (c *Call) hitsOf(answer string) *hitTable {
+func (c *call) hitsOf(answer string) *hitTable {
 	operation, hits := firstHits(answer)
 	if len(hits) == 0 {
 		return nil
@@ -231,15 +242,15 @@ func firstHits(answer string) (operation string, hits []xmlNode) {
 }
 
 // recordHref is the page of the record that an id names; "" where there is none.
-func (c *Call) recordHref(operation, field, id string) string {
+func (c *call) recordHref(operation, field, id string) string {
 	name, ok := recordOf[field]
 	if !ok {
 		name = recordOf[operation+"."+field]
 	}
-	if coll, ok := c.cat.Collection(name); !ok || !coll.Public || id == "" {
+	if coll, ok := c.Catalog.Collection(name); !ok || !coll.Public || id == "" {
 		return ""
 	}
-	return c.htmlHref("/collections/" + name + "/items/" + pathEscape(id))
+	return c.HtmlHref("/collections/" + name + "/items/" + server.PathEscape(id))
 }
 
 // leaves joins the texts of the innermost elements.

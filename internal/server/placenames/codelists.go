@@ -1,0 +1,182 @@
+package placenames
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"fmt"
+
+	"grense/api/ogcapi"
+	"grense/internal/problem"
+	"grense/internal/server"
+	"grense/internal/server/page"
+	"grense/internal/store"
+)
+
+// The collection that holds the codes of a place-name register, and the list that names all lists.
+const (
+	listOfLists = "kodeliste"
+)
+
+// codeListsDoc names the code lists.
+type codeListsDoc struct {
+	CodeLists []codeListEntry `json:"codelists"`
+	Links     []ogcapi.Link   `json:"links"`
+}
+
+type codeListEntry struct {
+	ID    string        `json:"id"`
+	Title string        `json:"title"`
+	Links []ogcapi.Link `json:"links"`
+}
+
+// codeListDoc is one code list. Names are given in every language that is known.
+type codeListDoc struct {
+	ID    string           `json:"id"`
+	Title string           `json:"title"`
+	Codes []server.CodeDoc `json:"codes"`
+	Links []ogcapi.Link    `json:"links"`
+}
+
+// codeLists lists the code lists.
+func (s *surface) codeLists(c *call) (*server.Answer, error) {
+	lists, err := c.Codes(listOfLists)
+	if err != nil {
+		return nil, err
+	}
+	sizes := map[string]int{}
+	if c.Format.F == server.AsHTML.F { // which alone shows them
+		if sizes, err = c.codeListSizes(); err != nil {
+			return nil, err
+		}
+	}
+	doc := codeListsDoc{CodeLists: []codeListEntry{}, Links: c.SelfLinks("/codelists")}
+	var v codeListsView
+	for _, l := range lists {
+		here := c.Base() + "/codelists/" + server.PathEscape(l.Code)
+		doc.CodeLists = append(doc.CodeLists, codeListEntry{ID: l.Code, Title: l.NameIn(c.Lang), Links: []ogcapi.Link{
+			{Rel: "item", Type: "application/json", Href: here + "?f=json", Title: l.NameIn(c.Lang)},
+			{Rel: "item", Type: server.AsCSV.Media, Href: here + "?f=csv", Title: l.NameIn(c.Lang)},
+			{Rel: "item", Type: server.AsHTML.Media, Href: here + "?f=html", Title: l.NameIn(c.Lang),
+				Hreflang: server.Hreflang}}})
+		v.Lists = append(v.Lists, codeListRow{Title: l.NameIn(c.Lang), ID: l.Code, Count: sizes[l.Code],
+			Href: c.HtmlHref("/codelists/" + server.PathEscape(l.Code))})
+	}
+	a := &server.Answer{JSON: doc, Links: doc.Links,
+		Page: &page.Page{Name: "codelists", Title: c.Text("codelists.title"), Data: v}}
+	return a, c.addCSV(a, lists)
+}
+
+// codeListSizes counts the codes of every list.
+func (c *call) codeListSizes() (map[string]int, error) {
+	sizes := map[string]int{}
+	q := store.Query{Collection: server.CodeCollection, Limit: server.MaxLimit, Count: store.CountNone}
+	for {
+		err := c.Ask(func(ctx context.Context) error {
+			p, err := c.s.Store.Page(ctx, q)
+			if err != nil {
+				return err
+			}
+			q.Cursor = p.Next
+			return c.s.Store.Fetch(ctx, server.CodeCollection, p.Rows, store.Want{Properties: []string{"liste"}},
+				func(f *store.Feature) error {
+					list, _ := f.Values[0].(string)
+					sizes[list]++
+					return nil
+				})
+		})
+		if err != nil || q.Cursor == "" {
+			return sizes, err
+		}
+	}
+}
+
+// addCSV gives an answer its form as CSV, when that is the one asked for.
+func (c *call) addCSV(a *server.Answer, codes []server.CodeDoc) error {
+	if c.Format.F != server.AsCSV.F {
+		return nil
+	}
+	text, err := codesCSV(codes)
+	a.Raw = map[string][]byte{server.AsCSV.F: text}
+	return err
+}
+
+type codeListsView struct{ Lists []codeListRow }
+
+type codeListRow struct {
+	Title, ID string
+	Count     int
+	Href      string
+}
+
+// codeList writes one code list.
+func (s *surface) codeList(c *call) (*server.Answer, error) {
+	id := c.PathParam("codeListId")
+	lists, err := c.Codes(listOfLists)
+	if err != nil {
+		return nil, err
+	}
+	title := ""
+	for _, l := range lists {
+		if l.Code == id {
+			title = l.NameIn(c.Lang)
+		}
+	}
+	if title == "" {
+		return nil, problem.NotFoundf("there is no code list %q; %s/codelists lists all", server.Clip(id), c.Base())
+	}
+	codes, err := c.Codes(id)
+	if err != nil {
+		return nil, err
+	}
+	doc := codeListDoc{ID: id, Title: title, Codes: codes, Links: c.SelfLinks("/codelists/" + server.PathEscape(id))}
+	a := &server.Answer{JSON: doc, Links: doc.Links,
+		Page: &page.Page{Name: "codelist", Title: title, Crumbs: c.Crumbs("codelists"),
+			Data: c.codeListView(id, codes)}}
+	return a, c.addCSV(a, codes)
+}
+
+type codeListView struct {
+	ID            string
+	Codes         []codeRow
+	Sami, Parents bool // some code has a name in Northern Sami, or a parent
+}
+
+type codeRow struct{ Code, NB, NN, EN, SE, Parent, ParentHref string }
+
+// parentLists are the lists that the parents of codes stand in.
+var parentLists = map[string]string{"navneobjekttype": "navneobjektgruppe",
+	"navneobjektgruppe": "navneobjekthovedgruppe", "kommune": "fylke"}
+
+func (c *call) codeListView(id string, codes []server.CodeDoc) codeListView {
+	v := codeListView{ID: id}
+	for _, d := range codes {
+		row := codeRow{Code: d.Code, NB: d.Name["nb"], NN: store.Text(d.Name).In("nn"), EN: d.Name["en"],
+			SE: d.Name["se"], Parent: d.Parent}
+		if list := parentLists[id]; list != "" && d.Parent != "" {
+			row.ParentHref = c.HtmlHref("/codelists/"+list) + "#code-" + server.PathEscape(d.Parent)
+		}
+		v.Codes, v.Sami = append(v.Codes, row), v.Sami || row.SE != ""
+		v.Parents = v.Parents || d.Parent != ""
+	}
+	return v
+}
+
+// codesCSV writes codes by RFC 4180.
+func codesCSV(codes []server.CodeDoc) ([]byte, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.UseCRLF = true
+	rows := [][]string{{"code", "value", "name_nb", "name_nn", "name_en", "name_se", "parent"}}
+	for _, d := range codes {
+		value := d.Value
+		if value == "" {
+			value = d.Code
+		}
+		rows = append(rows, []string{d.Code, value, d.Name["nb"], d.Name["nn"], d.Name["en"], d.Name["se"], d.Parent})
+	}
+	if err := w.WriteAll(rows); err != nil {
+		return nil, fmt.Errorf("placenames: code list as CSV: %w", err)
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,53 @@
+// Package placenames serves the place-name register by SOAP: the endpoint with its WSDL, the page where people try a
+// search, and the code lists.
+package placenames
+
+import (
+	"net/http"
+
+	"grense/internal/server"
+	"grense/internal/soap"
+)
+
+// surface is what the routes share.
+type surface struct {
+	*server.Kit
+	soap *soap.Service
+}
+
+// call is a request to the surface.
+type call struct {
+	*server.Call
+	s *surface
+}
+
+func (s *surface) get(h func(*call) (*server.Answer, error)) func(*server.Call) (*server.Answer, error) {
+	return func(c *server.Call) (*server.Answer, error) { return h(&call{c, s}) }
+}
+
+func (s *surface) stream(h func(*call, http.ResponseWriter) error) func(*server.Call, http.ResponseWriter) error {
+	return func(c *server.Call, w http.ResponseWriter) error { return h(&call{c, s}, w) }
+}
+
+// Routes returns the routes of the place-name service and of the code lists.
+func Routes(k *server.Kit) []server.Route {
+	s := &surface{Kit: k}
+	s.soap = s.newSOAP()
+	return []server.Route{
+		{Path: "/codelists", Op: "getCodeLists", After: "getOutput", Tag: "Code lists", Summary: "All code lists",
+			Description: "The code lists of the place-name register.",
+			Formats:     []server.Format{server.AsJSON, server.AsCSV, server.AsHTML},
+			Schema:      server.SchemaNamed("codeLists"), Get: s.get(s.codeLists), Register: true},
+		{Path: "/codelists/{codeListId}", Op: "getCodeList", After: "getCodeLists", Tag: "Code lists",
+			Summary:     "One code list",
+			Description: "The codes of a list with their names in the languages that are known.",
+			Formats:     []server.Format{server.AsJSON, server.AsCSV, server.AsHTML},
+			Schema:      server.SchemaNamed("codeList"), Get: s.get(s.codeList), Register: true},
+		{Path: server.SoapPath, Op: "getSoapPage", Summary: "Page of the place-name service",
+			Params: []*server.Param{paramOperation, paramPart}, New: newSOAPParams,
+			Formats: []server.Format{server.AsHTML, server.AsJSON}, Hidden: true,
+			Stream: s.stream(s.soapPage), Post: s.stream(s.soapTry)},
+		{Path: server.SoapPath + "/{file}", Op: "soap", Data: true, Formats: []server.Format{server.AsJSON},
+			Hidden: true, Serve: s.soapFile},
+	}
+}
