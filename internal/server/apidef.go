@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -284,11 +285,11 @@ func nameInCode(name string) string {
 
 // definedParam describes a parameter of the table as it is for the collection.
 func (c *Call) definedParam(p *Param) openapi.Parameter {
-	d := openapi.Parameter{Shared: p.Name, Name: p.Name, In: "query", Description: p.Description, Schema: p.Schema}
-	switch p {
-	case paramCodesLimit, paramCodesOffset, paramSearch, paramLookupCRS, paramLookupCollections, paramLookupTime, paramAt, paramUntil, paramDirection, paramAfter, paramChangesLimit, paramLatestLimit, paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime, paramEnrichCollections,
-		paramHarmoniseTo, paramHarmoniseScheme, paramHarmoniseCode, paramHarmoniseDate, paramHarmoniseValue, paramHarmoniseBy, paramHarmoniseKind, paramHarmoniseWeights, paramHarmoniseSkip, paramHarmoniseInterval:
+	d := openapi.Parameter{Shared: cmp.Or(p.Shared, p.Name), Name: p.Name, In: "query", Description: p.Description, Schema: p.Schema}
+	if p.Own {
 		d.Shared = ""
+	}
+	switch p {
 	case paramVersion:
 		d.Shared = "version"
 		d.Description += ". Days, and times without a zone, are those of " + c.zone().String()
@@ -304,12 +305,6 @@ func (c *Call) definedParam(p *Param) openapi.Parameter {
 			d.Description = "Which versions of the features: those of a moment or of a day (RFC 3339), one of each; of an interval (a/b, ../b, a/..) all that touch it. Without it, those of now. All other conditions are on these versions"
 		}
 		d.Description += ". Days, and times without a zone, are those of " + c.zone().String()
-	case paramProcessLimit:
-		d.Shared = "processes-limit"
-	case paramProcessOffset, paramCollectionsLimit, paramCollectionsOffset, paramCollectionsQ, paramCollectionsBBox, paramCollectionsTime:
-		d.Shared = ""
-	case paramJobLimit, paramJobOffset, paramJobType, paramJobProcess, paramJobStatus, paramJobTime, paramJobShortest, paramJobLongest:
-		d.Shared = ""
 	case paramLimit:
 		d.Schema = map[string]any{"type": "integer", "minimum": 1, "maximum": c.pageMax(), "default": c.pageDefault()}
 		if c.Collection != nil && c.Collection.PageDefault+c.Collection.PageMax > 0 {

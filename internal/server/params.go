@@ -22,6 +22,8 @@ type Param struct {
 	Name        string
 	Description string
 	Schema      map[string]any               // OpenAPI 3.0 schema
+	Shared      string                       // its name among the parameters that operations of the API definition share; "": Name
+	Own         bool                         // each operation of the API definition describes it by itself
 	Repeat      bool                         // may stand more than once
 	Only        func(*store.Collection) bool // which collections it is for; nil: all
 	// parse reads the values into the struct of the route's parameters; what it returns is an error of kind Invalid. It runs for every
@@ -332,53 +334,53 @@ var (
 			return nil
 		})}
 
-	paramProcessLimit = &Param{Name: "limit", Description: "Processes in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
+	paramProcessLimit = &Param{Name: "limit", Shared: "processes-limit", Description: "Processes in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
 		Parse: Into(func(_ *Call, p *processesParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
 			p.limit = min(p.limit, MaxLimit)
 			return err
 		})}
 
-	paramProcessOffset = &Param{Name: "offset", Description: "Processes to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
+	paramProcessOffset = &Param{Name: "offset", Own: true, Description: "Processes to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
 		Parse: Into(func(_ *Call, p *processesParams, v []string) (err error) {
 			p.offset, err = positive("offset", v[0], 0)
 			return err
 		})}
 
-	paramCollectionsLimit = &Param{Name: "limit", Description: "Collections in one page, at most. A larger number is read as the maximum",
+	paramCollectionsLimit = &Param{Name: "limit", Own: true, Description: "Collections in one page, at most. A larger number is read as the maximum",
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": collectionsDefault},
 		Parse: Into(func(_ *Call, p *collectionsParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
 			p.limit = min(p.limit, MaxLimit)
 			return err
 		})}
-	paramCollectionsOffset = &Param{Name: "offset", Description: "Collections to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
+	paramCollectionsOffset = &Param{Name: "offset", Own: true, Description: "Collections to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
 		Parse: Into(func(_ *Call, p *collectionsParams, v []string) (err error) {
 			p.offset, err = positive("offset", v[0], 0)
 			return err
 		})}
-	paramCollectionsQ = &Param{Name: "q", Description: "Only collections with these words in id, title, description or keywords: the beginning of a word is enough, a comma separates alternatives",
+	paramCollectionsQ = &Param{Name: "q", Own: true, Description: "Only collections with these words in id, title, description or keywords: the beginning of a word is enough, a comma separates alternatives",
 		Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200},
 		Parse: Into(func(_ *Call, p *collectionsParams, v []string) (err error) {
 			p.query = v[0]
 			p.terms, err = cql2.ParseSearch(v[0])
 			return err
 		})}
-	paramCollectionsBBox = &Param{Name: "bbox", Description: "Only collections whose extent touches this box in CRS84: west, south, east, north (with heights: six numbers). Collections without an extent are always in",
+	paramCollectionsBBox = &Param{Name: "bbox", Own: true, Description: "Only collections whose extent touches this box in CRS84: west, south, east, north (with heights: six numbers). Collections without an extent are always in",
 		Schema: map[string]any{"type": "array", "minItems": 4, "maxItems": 6, "items": map[string]any{"type": "number"}},
 		Parse: Into(func(_ *Call, p *collectionsParams, v []string) error {
 			b, err := cql2.ParseBBox(v[0], crs.CRS84)
 			p.bbox = &b
 			return err
 		})}
-	paramCollectionsTime = &Param{Name: "datetime", Description: "Only collections whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Collections without time are always in", Schema: schemaFilled,
+	paramCollectionsTime = &Param{Name: "datetime", Own: true, Description: "Only collections whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Collections without time are always in", Schema: schemaFilled,
 		Parse: Into(func(c *Call, p *collectionsParams, v []string) (err error) {
 			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
 			p.hasTime = true
 			return err
 		})}
 
-	paramSearch = &Param{Name: "q", Description: "Words, as q of a collection takes them, of which one may name a kind of divisions", Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200}, Parse: Into(parseSearched)}
+	paramSearch = &Param{Name: "q", Own: true, Description: "Words, as q of a collection takes them, of which one may name a kind of divisions", Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200}, Parse: Into(parseSearched)}
 
 	paramFilter = &Param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: schemaFilled,
 		Parse: Into(func(_ *Call, p *itemsParams, v []string) error { p.filter, p.hasFilter = v[0], true; return nil })}
@@ -524,47 +526,47 @@ var (
 			return err
 		})}
 
-	paramLookupCRS = &Param{Name: "crs", Description: "CRS of lon and lat, whatever its axis order; default CRS84", Schema: schemaURI,
+	paramLookupCRS = &Param{Name: "crs", Own: true, Description: "CRS of lon and lat, whatever its axis order; default CRS84", Schema: schemaURI,
 		Parse: Into(func(_ *Call, p *lookupParams, v []string) (err error) {
 			p.crs, err = crsOfPoints(v[0])
 			return err
 		})}
 
-	paramLookupCollections = &Param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
+	paramLookupCollections = &Param{Name: "collections", Own: true, Description: "Only divisions of these collections: ids, separated by commas", Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
 		Parse: Into(func(_ *Call, p *lookupParams, v []string) error {
 			return pickDivisions(&p.collections, v[0])
 		})}
 
-	paramLookupTime = &Param{Name: "datetime", Description: "Only divisions whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Divisions without time are always in", Schema: schemaFilled,
+	paramLookupTime = &Param{Name: "datetime", Own: true, Description: "Only divisions whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Divisions without time are always in", Schema: schemaFilled,
 		Parse: Into(func(c *Call, p *lookupParams, v []string) (err error) {
 			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
 			p.hasTime, p.interval = true, strings.Contains(v[0], "/")
 			return err
 		})}
 
-	paramEnrichX = &Param{Name: "x", Description: "Column with the longitude, or the easting; default: lon, lng, longitude, x and the like", Schema: schemaFilled,
+	paramEnrichX = &Param{Name: "x", Own: true, Description: "Column with the longitude, or the easting; default: lon, lng, longitude, x and the like", Schema: schemaFilled,
 		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { p.columns.X = v[0]; return nil })}
 
-	paramEnrichY = &Param{Name: "y", Description: "Column with the latitude, or the northing; default: lat, latitude, y and the like", Schema: schemaFilled,
+	paramEnrichY = &Param{Name: "y", Own: true, Description: "Column with the latitude, or the northing; default: lat, latitude, y and the like", Schema: schemaFilled,
 		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { p.columns.Y = v[0]; return nil })}
 
-	paramEnrichCode = &Param{Name: "code", Description: "Column with codes of divisions, their ids; goes before columns with points. Default, where there are none: code, kode, kommunenummer, id and the like", Schema: schemaFilled,
+	paramEnrichCode = &Param{Name: "code", Own: true, Description: "Column with codes of divisions, their ids; goes before columns with points. Default, where there are none: code, kode, kommunenummer, id and the like", Schema: schemaFilled,
 		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { p.columns.Code = v[0]; return nil })}
 
-	paramEnrichCRS = &Param{Name: "crs", Description: "CRS of the points, whatever its axis order; default CRS84", Schema: schemaURI,
+	paramEnrichCRS = &Param{Name: "crs", Own: true, Description: "CRS of the points, whatever its axis order; default CRS84", Schema: schemaURI,
 		Parse: Into(func(_ *Call, p *enrichParams, v []string) (err error) {
 			p.crs, err = crsOfPoints(v[0])
 			return err
 		})}
 
-	paramEnrichTime = &Param{Name: "datetime", Description: "A day or a moment: of divisions with versions those that were valid then. Default: now", Schema: schemaFilled,
+	paramEnrichTime = &Param{Name: "datetime", Own: true, Description: "A day or a moment: of divisions with versions those that were valid then. Default: now", Schema: schemaFilled,
 		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { p.datetime = v[0]; return nil })}
 
-	paramEnrichCollections = &Param{Name: "collections", Description: "Only divisions of these collections: ids, separated by commas", Schema: paramLookupCollections.Schema,
+	paramEnrichCollections = &Param{Name: "collections", Own: true, Description: "Only divisions of these collections: ids, separated by commas", Schema: paramLookupCollections.Schema,
 		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { return pickDivisions(&p.collections, v[0]) })}
 
 	paramHarmoniseTo = &Param{
-		Name: "to", Description: "Day whose divisions are wanted, such as 2024-01-01. Required", Schema: map[string]any{"type": "string", "format": "date"},
+		Name: "to", Own: true, Description: "Day whose divisions are wanted, such as 2024-01-01. Required", Schema: map[string]any{"type": "string", "format": "date"},
 		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) (err error) {
 			if p.options.To, err = history.ParseDate(v[0]); err != nil {
 				return problem.Invalidf("to", v[0], "send a day, as 2024-01-31")
@@ -573,24 +575,24 @@ var (
 		}),
 	}
 	paramHarmoniseScheme = &Param{
-		Name: "scheme", Description: "What the codes are of: an id of /codes", Schema: map[string]any{"type": "string", "minLength": 1, "default": history.Kommune},
+		Name: "scheme", Own: true, Description: "What the codes are of: an id of /codes", Schema: map[string]any{"type": "string", "minLength": 1, "default": history.Kommune},
 		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error { p.scheme = v[0]; return nil }),
 	}
 	paramHarmoniseCode = &Param{
-		Name: "code", Description: "Column with the codes", Schema: map[string]any{"type": "string", "minLength": 1, "default": "code"},
+		Name: "code", Own: true, Description: "Column with the codes", Schema: map[string]any{"type": "string", "minLength": 1, "default": "code"},
 		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error { p.columns.Code = v[0]; return nil }),
 	}
 	paramHarmoniseDate = &Param{
-		Name: "date", Description: "Column with days, as 2019-01-01, or years, months, quarters and half-years, which are their first days: 2019, 2019M01, 2019-01, 2019K1, 2019H1",
+		Name: "date", Own: true, Description: "Column with days, as 2019-01-01, or years, months, quarters and half-years, which are their first days: 2019, 2019M01, 2019-01, 2019K1, 2019H1",
 		Schema: map[string]any{"type": "string", "minLength": 1, "default": "date"},
 		Parse:  Into(func(_ *Call, p *harmoniseParams, v []string) error { p.columns.Date = v[0]; return nil }),
 	}
 	paramHarmoniseValue = &Param{
-		Name: "value", Description: "Column with the values: digits, with a point or a comma before decimals", Schema: map[string]any{"type": "string", "minLength": 1, "default": "value"},
+		Name: "value", Own: true, Description: "Column with the values: digits, with a point or a comma before decimals", Schema: map[string]any{"type": "string", "minLength": 1, "default": "value"},
 		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error { p.columns.Value = v[0]; return nil }),
 	}
 	paramHarmoniseBy = &Param{
-		Name: "by", Description: "Further columns that tell values apart, such as sex and age, separated by commas. They are in the answer", Schema: schemaFilled,
+		Name: "by", Own: true, Description: "Further columns that tell values apart, such as sex and age, separated by commas. They are in the answer", Schema: schemaFilled,
 		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error {
 			p.columns.By = strings.Split(v[0], ",")
 			for i, name := range p.columns.By {
@@ -602,7 +604,7 @@ var (
 		}),
 	}
 	paramHarmoniseKind = &Param{
-		Name: "kind", Description: "Whether values are added, or averaged", Schema: map[string]any{"type": "string", "enum": []string{"additive", "ratio"}, "default": "additive"},
+		Name: "kind", Own: true, Description: "Whether values are added, or averaged", Schema: map[string]any{"type": "string", "enum": []string{"additive", "ratio"}, "default": "additive"},
 		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error {
 			if v[0] != "additive" && v[0] != "ratio" {
 				return problem.Invalidf("kind", v[0], "use additive or ratio")
@@ -612,7 +614,7 @@ var (
 		}),
 	}
 	paramHarmoniseWeights = &Param{
-		Name: "weights", Description: "By what a value is shared where a division became several: the people or the area that went along, as far as it is known. Your own weights go with the process harmonise-series",
+		Name: "weights", Own: true, Description: "By what a value is shared where a division became several: the people or the area that went along, as far as it is known. Your own weights go with the process harmonise-series",
 		Schema: map[string]any{"type": "string", "enum": []string{string(history.RefuseWeights), string(history.PopulationWeights), string(history.AreaWeights)}, "default": string(history.RefuseWeights)},
 		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error {
 			switch p.options.Weights = history.Weights(v[0]); p.options.Weights {
@@ -625,14 +627,14 @@ var (
 		}),
 	}
 	paramHarmoniseSkip = &Param{
-		Name: "skip", Description: "Pass over rows that cannot be read, and report them", Schema: map[string]any{"type": "boolean", "default": false},
+		Name: "skip", Own: true, Description: "Pass over rows that cannot be read, and report them", Schema: map[string]any{"type": "boolean", "default": false},
 		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) (err error) {
 			p.columns.Skip, err = truth("skip", v[0])
 			return err
 		}),
 	}
 	paramHarmoniseInterval = &Param{
-		Name: "interval", Description: "Add the columns low and high: between which the value is, also where it is missing because parts are not known", Schema: map[string]any{"type": "boolean", "default": false},
+		Name: "interval", Own: true, Description: "Add the columns low and high: between which the value is, also where it is missing because parts are not known", Schema: map[string]any{"type": "boolean", "default": false},
 		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) (err error) {
 			p.options.Interval, err = truth("interval", v[0])
 			return err
@@ -640,7 +642,7 @@ var (
 	}
 
 	paramCodesLimit = &Param{
-		Name: "limit", Description: "Codes on a page, at most",
+		Name: "limit", Own: true, Description: "Codes on a page, at most",
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
 		Parse: Into(func(_ *Call, p *historyParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
@@ -649,7 +651,7 @@ var (
 		}),
 	}
 	paramCodesOffset = &Param{
-		Name: "offset", Description: "Codes to skip. To walk through all, follow the links next instead",
+		Name: "offset", Own: true, Description: "Codes to skip. To walk through all, follow the links next instead",
 		Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
 		Parse: Into(func(_ *Call, p *historyParams, v []string) (err error) {
 			p.offset, err = positive("offset", v[0], 0)
@@ -657,19 +659,19 @@ var (
 		}),
 	}
 
-	paramAt = &Param{Name: "datetime", Description: "A day, or a moment of it, by RFC 3339: what the code stood for then", Schema: schemaFilled,
+	paramAt = &Param{Name: "datetime", Own: true, Description: "A day, or a moment of it, by RFC 3339: what the code stood for then", Schema: schemaFilled,
 		Parse: Into(func(c *Call, p *historyParams, v []string) (err error) {
 			p.at, err = dayOf("datetime", v[0], c.zone())
 			return err
 		})}
 
-	paramUntil = &Param{Name: "until", Description: "How far to follow: a day, which may be before the feature or after it. Default: to the beginning and to the end of what is known", Schema: schemaFilled,
+	paramUntil = &Param{Name: "until", Own: true, Description: "How far to follow: a day, which may be before the feature or after it. Default: to the beginning and to the end of what is known", Schema: schemaFilled,
 		Parse: Into(func(c *Call, p *historyParams, v []string) (err error) {
 			p.until, err = dayOf("until", v[0], c.zone())
 			return err
 		})}
 
-	paramDirection = &Param{Name: "direction", Description: "What to follow: what the feature was made of, what became of it, or both", Schema: map[string]any{"type": "string", "enum": directions, "default": "both"},
+	paramDirection = &Param{Name: "direction", Own: true, Description: "What to follow: what the feature was made of, what became of it, or both", Schema: map[string]any{"type": "string", "enum": directions, "default": "both"},
 		Parse: Into(func(_ *Call, p *historyParams, v []string) error {
 			if !slices.Contains(directions, v[0]) {
 				return problem.Invalidf("direction", v[0], "use %s", strings.Join(directions, ", "))
@@ -678,7 +680,7 @@ var (
 			return nil
 		})}
 
-	paramAfter = &Param{Name: "after", Description: "Only changes with larger numbers: the last number that you have. Default: all, from the first", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
+	paramAfter = &Param{Name: "after", Own: true, Description: "Only changes with larger numbers: the last number that you have. Default: all, from the first", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
 		Parse: Into(func(_ *Call, p *changesParams, v []string) error {
 			n, err := strconv.ParseUint(v[0], 10, 63)
 			if err != nil {
@@ -690,23 +692,23 @@ var (
 	paramChangesLimit = changesLimit(changesDefault)
 	paramLatestLimit  = changesLimit(latestDefault)
 
-	paramJobLimit = &Param{Name: "limit", Description: "Jobs in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
+	paramJobLimit = &Param{Name: "limit", Own: true, Description: "Jobs in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
 		Parse: Into(func(_ *Call, p *jobsParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
 			p.limit = min(p.limit, MaxLimit)
 			return err
 		})}
-	paramJobOffset = &Param{Name: "offset", Description: "Jobs to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
+	paramJobOffset = &Param{Name: "offset", Own: true, Description: "Jobs to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
 		Parse: Into(func(_ *Call, p *jobsParams, v []string) (err error) {
 			p.offset, err = positive("offset", v[0], 0)
 			return err
 		})}
-	paramJobType = &Param{Name: "type", Description: "Kinds of jobs: process, the only one there is", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": []string{"process"}}},
+	paramJobType = &Param{Name: "type", Own: true, Description: "Kinds of jobs: process, the only one there is", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": []string{"process"}}},
 		Parse: Into(func(_ *Call, _ *jobsParams, v []string) error {
 			_, err := oneOf("type", v[0], []string{"process"})
 			return err
 		})}
-	paramJobProcess = &Param{Name: "processID", Description: "Ids of processes, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
+	paramJobProcess = &Param{Name: "processID", Own: true, Description: "Ids of processes, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
 		Parse: Into(func(c *Call, p *jobsParams, v []string) (err error) {
 			var ids []string
 			for _, x := range c.s.processList.All() {
@@ -715,23 +717,23 @@ var (
 			p.process, err = oneOf("processID", v[0], ids)
 			return err
 		})}
-	paramJobStatus = &Param{Name: "status", Description: "States of jobs, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": jobStates}},
+	paramJobStatus = &Param{Name: "status", Own: true, Description: "States of jobs, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": jobStates}},
 		Parse: Into(func(_ *Call, p *jobsParams, v []string) (err error) {
 			p.status, err = oneOf("status", v[0], jobStates)
 			return err
 		})}
-	paramJobTime = &Param{Name: "datetime", Description: "Only jobs that were made at this time: a moment, or an interval with / between its ends and .. for an open one", Schema: schemaFilled,
+	paramJobTime = &Param{Name: "datetime", Own: true, Description: "Only jobs that were made at this time: a moment, or an interval with / between its ends and .. for an open one", Schema: schemaFilled,
 		Parse: Into(func(c *Call, p *jobsParams, v []string) (err error) {
 			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
 			return err
 		})}
-	paramJobShortest = &Param{Name: "minDuration", Description: "Only jobs that have run for at least so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
+	paramJobShortest = &Param{Name: "minDuration", Own: true, Description: "Only jobs that have run for at least so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
 		Parse: Into(func(_ *Call, p *jobsParams, v []string) error {
 			n, err := positive("minDuration", v[0], 0)
 			p.shortest, p.hasShort = float64(n), true
 			return err
 		})}
-	paramJobLongest = &Param{Name: "maxDuration", Description: "Only jobs that have run for at most so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
+	paramJobLongest = &Param{Name: "maxDuration", Own: true, Description: "Only jobs that have run for at most so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
 		Parse: Into(func(_ *Call, p *jobsParams, v []string) error {
 			n, err := positive("maxDuration", v[0], 0)
 			p.longest, p.hasLongest = float64(n), true
@@ -1068,7 +1070,7 @@ func dayOf(name, v string, zone *time.Location) (history.Date, error) {
 }
 
 func changesLimit(usual int) *Param {
-	return &Param{Name: "limit", Description: "Changes in the answer, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": changesMost, "default": usual},
+	return &Param{Name: "limit", Own: true, Description: "Changes in the answer, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": changesMost, "default": usual},
 		Parse: Into(func(_ *Call, p *changesParams, v []string) (err error) {
 			p.limit, err = positive("limit", v[0], 1)
 			p.limit = min(p.limit, changesMost)
