@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"grense/internal/format/input"
 	"grense/internal/geo/crs"
 	"grense/internal/ingest"
 	"grense/internal/source"
@@ -39,7 +40,7 @@ type importCmd struct {
 }
 
 func (importCmd) Help() string {
-	return `Formats: GeoJSON, GeoJSONSeq, TopoJSON, GeoPackage, Shapefile, FlatGeobuf, GeoParquet, GML, CSV and XLSX, also as .gz or in a .zip.
+	return `Formats: GeoJSON, GeoJSONSeq, TopoJSON, GeoPackage, Shapefile, FlatGeobuf, GeoParquet, GML, KML, CSV and XLSX, also as .gz or in a .zip.
 A PostGIS database (postgres://...) is read and written too.
 
 The files are read twice: once to find types, ids and faults, and once to write. If a single feature is refused, nothing is
@@ -73,7 +74,7 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	bar := newMeter(p.Stderr, noun)
 	in := importing{
-		files: c.Files, into: c.Into, layer: c.Layer, options: ingest.Options{CRS: id, Limits: ingest.Limits{Feature: c.FeatureMB << 20}},
+		files: c.Files, into: c.Into, layer: c.Layer, options: input.Options{CRS: id, Limits: input.Limits{Feature: c.FeatureMB << 20}},
 		target: ingest.Target{
 			Collection: c.Collection,
 			IDField:    c.IDField,
@@ -117,7 +118,7 @@ func notImported(ctx context.Context, err error, hint string) error {
 	if errors.Is(err, store.ErrFull) {
 		return fmt.Errorf("nothing was imported: %w", err)
 	}
-	return fmt.Errorf("nothing was imported: %s%s", ingest.Reason(err), hint)
+	return fmt.Errorf("nothing was imported: %s%s", input.Reason(err), hint)
 }
 
 // parseCRS reads --crs; "" is none.
@@ -125,7 +126,7 @@ func parseCRS(s string) (crs.ID, error) {
 	if s == "" {
 		return 0, nil
 	}
-	if id, _, wrong := ingest.Reference(s); wrong == "" {
+	if id, _, wrong := input.Reference(s); wrong == "" {
 		return id, nil
 	} else if _, ok := strings.CutPrefix(strings.ToUpper(s), "EPSG:"); ok {
 		return 0, fmt.Errorf("--crs %s: %s", s, wrong)
@@ -168,10 +169,10 @@ func km2(m2 float64) string {
 
 // tellFaults shows the first faults of each action, refusals last. Turned rings are only counted.
 func tellFaults(w io.Writer, r *ingest.Report, file string) {
-	shown, left := map[ingest.Action]int{}, r.Refused+r.Repaired+r.Dropped+r.Kept+r.Warnings
+	shown, left := map[input.Action]int{}, r.Refused+r.Repaired+r.Dropped+r.Kept+r.Warnings
 	show := func(refused bool) {
 		for _, f := range r.Faults {
-			if f.Action == ingest.Turned || (f.Action == ingest.Refused) != refused || shown[f.Action] == shownFaults {
+			if f.Action == input.Turned || (f.Action == input.Refused) != refused || shown[f.Action] == shownFaults {
 				continue
 			}
 			fmt.Fprintln(w, f)
@@ -227,7 +228,7 @@ func (r *reportFile) add(f ingest.Fault) {
 		return
 	}
 	w := r.wait
-	if f.Action == ingest.Refused {
+	if f.Action == input.Refused {
 		w, r.refused = r.w, true
 	}
 	enc := json.NewEncoder(w)
@@ -238,7 +239,7 @@ func (r *reportFile) add(f ingest.Fault) {
 // refuse adds the reason of an import that failed, unless a refusal says it already.
 func (r *reportFile) refuse(file string, err error) {
 	if !r.refused {
-		r.add(ingest.Fault{File: source.Shown(file), Action: ingest.Refused, Reason: err.Error()})
+		r.add(ingest.Fault{File: source.Shown(file), Action: input.Refused, Reason: err.Error()})
 	}
 }
 
@@ -264,7 +265,7 @@ type importing struct {
 	files   []string // or addresses of databases
 	into    string
 	layer   string // "": the only one
-	options ingest.Options
+	options input.Options
 	target  ingest.Target
 	watch   ingest.Watch
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"grense/internal/format/input"
 	"grense/internal/ingest"
 )
 
@@ -40,14 +41,14 @@ func TestRefusalIsToldLastAndWhole(t *testing.T) {
 	if code, _, stderr := command(t, dir, "import", src, "--into", filepath.Join(dir, "a.gpkg"), "--collection", "a", "--report", report); code == 0 {
 		t.Errorf("it was imported: %s", stderr)
 	}
-	if all := faultsIn(t, report); len(all) < 6001 || all[0].Action != ingest.Refused || !strings.Contains(all[0].Reason, reason) {
+	if all := faultsIn(t, report); len(all) < 6001 || all[0].Action != input.Refused || !strings.Contains(all[0].Reason, reason) {
 		t.Errorf("%d faults, the first %+v", len(all), all[0])
 	}
 	// A reason that is no fault of a feature is in the report as well.
 	if code, _, _ := command(t, dir, "import", filepath.Join(dir, "none.geojson"), "--into", filepath.Join(dir, "a.gpkg"), "--collection", "a", "--report", report); code == 0 {
 		t.Error("a file that is not there was imported")
 	}
-	if all := faultsIn(t, report); len(all) != 1 || all[0].Action != ingest.Refused || !strings.Contains(all[0].Reason, "none.geojson") {
+	if all := faultsIn(t, report); len(all) != 1 || all[0].Action != input.Refused || !strings.Contains(all[0].Reason, "none.geojson") {
 		t.Errorf("%+v", all)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"grense/internal/format/input"
 	"grense/internal/ingest"
 	"grense/internal/sharedtest"
 	"grense/internal/store"
@@ -90,7 +91,7 @@ func TestImportKeepsTheOtherCollections(t *testing.T) {
 	}
 	b, err := os.ReadFile(report)
 	var f ingest.Fault
-	if err != nil || json.Unmarshal(b, &f) != nil || f.File != src || f.Line != 8 || f.Feature != 8 || f.Action != ingest.Kept || bytes.Count(b, []byte("\n")) != 1 {
+	if err != nil || json.Unmarshal(b, &f) != nil || f.File != src || f.Line != 8 || f.Feature != 8 || f.Action != input.Kept || bytes.Count(b, []byte("\n")) != 1 {
 		t.Errorf("%v, report %s", err, b)
 	}
 	if code, _, stderr := command(t, dir, "import", src, "--into", into, "--collection", "more"); code != 0 {

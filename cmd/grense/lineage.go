@@ -14,8 +14,9 @@ import (
 	"time"
 	"unicode"
 
+	"grense/internal/format/input"
+	"grense/internal/format/xlsx"
 	"grense/internal/history"
-	"grense/internal/ingest"
 	"grense/internal/source"
 	"grense/internal/store"
 	"grense/internal/store/postgis"
@@ -259,7 +260,7 @@ func readRegister(name string, o history.ReadOptions) (one *history.Register, er
 		})
 		return one, err
 	}
-	sheets, err := ingest.Sheets(name, ingest.Limits{})
+	sheets, err := xlsx.Sheets(name, input.Limits{})
 	if err != nil {
 		return nil, err
 	}

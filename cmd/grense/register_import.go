@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"grense/internal/format/input"
 	"grense/internal/ingest"
 	"grense/internal/register"
 	"grense/internal/register/official"
@@ -68,7 +69,7 @@ func (c *registerImportCmd) Run(ctx context.Context, p *process) (err error) {
 	tellImport(p.Stderr, im, c.Report)
 	if err != nil {
 		hint := ""
-		if im.Refused > 0 && im.Places > 0 && errors.Is(err, ingest.ErrRefused) && !c.SkipRefused {
+		if im.Refused > 0 && im.Places > 0 && errors.Is(err, input.ErrRefused) && !c.SkipRefused {
 			hint = "; --skip-refused imports the others"
 		}
 		err = notImported(ctx, err, hint)
@@ -190,7 +191,7 @@ func tellImport(w io.Writer, r *official.Report, file string) {
 	more := false
 	show := func(refused bool) {
 		for _, g := range r.Groups {
-			if (g.Action == ingest.Refused) != refused {
+			if (g.Action == input.Refused) != refused {
 				continue
 			}
 			fmt.Fprintf(w, "%s, %s: %s\n", g.Action, count(g.Count, "time"), g.What)

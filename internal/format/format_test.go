@@ -9,6 +9,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/format"
+	"grense/internal/format/output"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
@@ -40,7 +41,7 @@ func places() (*store.Collection, []store.Feature) {
 }
 
 // write writes features in a format.
-func write(t testing.TB, f *format.Format, o format.Options, features []store.Feature) []byte {
+func write(t testing.TB, f *format.Format, o output.Options, features []store.Feature) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	o.GeoPackage = gpkg.CreateBare
@@ -60,12 +61,13 @@ func write(t testing.TB, f *format.Format, o format.Options, features []store.Fe
 	return b.Bytes()
 }
 
-// A kept file that was removed is made again under the same address: what a client has of the first must go with the rest of the second.
+// A kept file that was removed is made again under the same address: what a client has of the first must go with the
+// rest of the second.
 func TestTheSameFeaturesAreTheSameBytes(t *testing.T) {
 	t.Parallel()
 	c, fs := places()
 	for _, f := range format.All() {
-		o := format.Options{Collection: c, CRS: crs.UTM33, Title: "Places", Address: "http://localhost/collections/places", Temp: t.TempDir()}
+		o := output.Options{Collection: c, CRS: crs.UTM33, Title: "Places", Address: "http://localhost/collections/places", Temp: t.TempDir()}
 		first := write(t, f, o, fs)
 		if second := write(t, f, o, fs); !bytes.Equal(first, second) {
 			t.Errorf("%s: two files of the same features differ", f.Name)

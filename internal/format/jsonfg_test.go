@@ -10,7 +10,8 @@ import (
 	"grense/internal/format/formattest"
 )
 
-// TestJSONFGFollowsTheOfficialSchemas validates files of both profiles, of all kinds of values and geometries, in all systems.
+// TestJSONFGFollowsTheOfficialSchemas validates files of both profiles, of all kinds of values and geometries, in all
+// systems.
 func TestJSONFGFollowsTheOfficialSchemas(t *testing.T) {
 	t.Parallel()
 	s := formattest.JSONFG(t)

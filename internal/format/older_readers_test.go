@@ -11,6 +11,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/format"
+	"grense/internal/format/output"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
@@ -32,7 +33,8 @@ var (
 	oneLine   = wkb.Append(nil, orb.MultiLineString{{{10, 60}, {11, 62}}})
 )
 
-// TestFlatGeobufOfLines tells which type the file has, and gives every multiline its ends, without which GDAL before 3.9.3 reads none.
+// TestFlatGeobufOfLines tells which type the file has, and gives every multiline its ends, without which GDAL before
+// 3.9.3 reads none.
 func TestFlatGeobufOfLines(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -47,7 +49,7 @@ func TestFlatGeobufOfLines(t *testing.T) {
 		"multilines of one, of any": {"", [][]byte{oneLine}, "MULTILINESTRING ((10 60,11 62))"},
 	} {
 		coll, fs := layer(c.kind, c.gs...)
-		b := write(t, format.Find("flatgeobuf"), format.Options{Collection: coll}, fs)
+		b := write(t, format.Find("flatgeobuf"), output.Options{Collection: coll}, fs)
 		if got := readers["flatgeobuf"](t, b); len(got) != len(c.gs) {
 			t.Errorf("%s: %d features", name, len(got))
 		}
@@ -70,7 +72,7 @@ func TestKMLHasIdsOfPlacemarks(t *testing.T) {
 	t.Parallel()
 	c, fs := layer("LineString", shortLine, shortLine, shortLine)
 	fs[0].ID, fs[1].ID, fs[2].ID = "0301", "a b", "a_x0020_b"
-	text := string(write(t, format.Find("kml"), format.Options{Collection: c}, fs))
+	text := string(write(t, format.Find("kml"), output.Options{Collection: c}, fs))
 	var ids []string
 	for _, part := range strings.Split(text, `<Placemark id="`)[1:] {
 		id, _, _ := strings.Cut(part, `"`)
@@ -81,13 +83,14 @@ func TestKMLHasIdsOfPlacemarks(t *testing.T) {
 	}
 }
 
-// TestGMLWithHeightsSaysSoInAWayThatGDALReads: srsDimension="3" in double quotes makes a layer of any geometry one of no type that callers of GDAL know.
+// TestGMLWithHeightsSaysSoInAWayThatGDALReads: srsDimension="3" in double quotes makes a layer of any geometry one of
+// no type that callers of GDAL know.
 func TestGMLWithHeightsSaysSoInAWayThatGDALReads(t *testing.T) {
 	t.Parallel()
 	point := wkb.AppendXYZ(wkb.AppendHeader(nil, wkb.Point, true), 10, 60, 5)
 	for kind, want := range map[string]string{"": ` srsDimension='3'>`, "Polygon": ` srsDimension='3'>`, "Point": ` srsDimension="3">`} {
 		c, fs := layer(kind, point)
-		if text := string(write(t, format.Find("gml"), format.Options{Collection: c, Address: "http://localhost/collections/layer"}, fs)); !strings.Contains(text, want) || !strings.Contains(text, "<gml:pos>10 60 5</gml:pos>") {
+		if text := string(write(t, format.Find("gml"), output.Options{Collection: c, Address: "http://localhost/collections/layer"}, fs)); !strings.Contains(text, want) || !strings.Contains(text, "<gml:pos>10 60 5</gml:pos>") {
 			t.Errorf("%q: %s", kind, text)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/format"
+	"grense/internal/format/output"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
@@ -30,7 +31,7 @@ func TestBinaryFormatsCarryTheStoredCoordinates(t *testing.T) {
 			if read == nil {
 				continue // clients read it
 			}
-			got := read(t, write(t, format.Find(name), format.Options{Collection: c, CRS: at.id}, fs))
+			got := read(t, write(t, format.Find(name), output.Options{Collection: c, CRS: at.id}, fs))
 			if want := runText([][]orb.Point{{{at.x, at.y}}}); len(got) != 1 || runText(got[0].runs) != want {
 				t.Errorf("%s in %v: %v, want %s", name, at.id, got, want)
 			}
@@ -50,7 +51,7 @@ func TestPrecisionIsThatOfTheOptions(t *testing.T) {
 			if !f.Precise {
 				continue
 			}
-			text := string(write(t, f, format.Options{Collection: c, Precision: &x.decimals}, fs))
+			text := string(write(t, f, output.Options{Collection: c, Precision: &x.decimals}, fs))
 			if want := x.want[0] + "," + x.want[1]; !strings.Contains(text, want) {
 				t.Errorf("%s with %d decimals has no %s: %s", f.Name, x.decimals, want, text)
 			}
@@ -67,16 +68,16 @@ func TestLossesAreThoseOfTheFile(t *testing.T) {
 	const shapes, rounded = "geometries other than points", "decimals beyond 7 of degrees, 2 of metres and heights"
 	for name, c := range map[string]struct {
 		format      string
-		o           format.Options
+		o           output.Options
 		has, hasNot string
 	}{
-		"points":             {"csv", format.Options{Collection: of("Point")}, rounded, shapes},
-		"mixed":              {"csv", format.Options{Collection: of("")}, shapes + "; heights; " + rounded, "beyond 8"},
-		"areas":              {"csv", format.Options{Collection: of("Polygon")}, shapes, rounded},
-		"a table":            {"csv", format.Options{Collection: &store.Collection{ID: "c"}}, "the types of values", "heights"},
-		"without geometries": {"xlsx", format.Options{Collection: of(""), SkipGeometry: true}, "null and an empty text", shapes},
-		"a choice":           {"json", format.Options{Collection: of(""), Precision: &eight}, "decimals beyond 8 of coordinates", rounded},
-		"a file of doubles":  {"gpkg", format.Options{Collection: of("")}, "names that differ", "decimals"},
+		"points":             {"csv", output.Options{Collection: of("Point")}, rounded, shapes},
+		"mixed":              {"csv", output.Options{Collection: of("")}, shapes + "; heights; " + rounded, "beyond 8"},
+		"areas":              {"csv", output.Options{Collection: of("Polygon")}, shapes, rounded},
+		"a table":            {"csv", output.Options{Collection: &store.Collection{ID: "c"}}, "the types of values", "heights"},
+		"without geometries": {"xlsx", output.Options{Collection: of(""), SkipGeometry: true}, "null and an empty text", shapes},
+		"a choice":           {"json", output.Options{Collection: of(""), Precision: &eight}, "decimals beyond 8 of coordinates", rounded},
+		"a file of doubles":  {"gpkg", output.Options{Collection: of("")}, "names that differ", "decimals"},
 	} {
 		if got := strings.Join(format.Find(c.format).LossesIn(c.o), "; "); !strings.Contains(got, c.has) || strings.Contains(got, c.hasNot) {
 			t.Errorf("%s: %q", name, got)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"grense/internal/format"
+	"grense/internal/format/output"
 	"grense/internal/store"
 )
 
@@ -52,15 +53,16 @@ func (w *firstWrite) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestAFileBeginsWithItsFirstFeatures holds that no page is asked for twice, each feature is read once, and the first byte waits for few of them.
+// TestAFileBeginsWithItsFirstFeatures holds that no page is asked for twice, each feature is read once, and the first
+// byte waits for few of them.
 func TestAFileBeginsWithItsFirstFeatures(t *testing.T) {
 	t.Parallel()
 	c, _ := places()
 	for _, name := range []string{"json", "geojsonseq", "csv"} {
 		s := &numbered{c: c, n: 12_000}
 		out := &firstWrite{s: s}
-		o := format.Options{Collection: c, Count: -1, SkipGeometry: true, Address: "http://localhost/collections/places"}
-		if err := format.Find(name).Produce(t.Context(), out, o, format.Source{Snapshot: s, Query: store.Query{Collection: c.ID}}); err != nil {
+		o := output.Options{Collection: c, Count: -1, SkipGeometry: true, Address: "http://localhost/collections/places"}
+		if err := format.Find(name).Produce(t.Context(), out, o, output.Source{Snapshot: s, Query: store.Query{Collection: c.ID}}); err != nil {
 			t.Fatal(err)
 		}
 		if s.pages != 3 || s.read != s.n {

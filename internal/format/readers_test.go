@@ -26,8 +26,8 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// record is a feature as another reader finds it: the texts of what is not null, and the runs of positions of its geometry, x before y but
-// where the format has it otherwise.
+// record is a feature as another reader finds it: the texts of what is not null, and the runs of positions of its
+// geometry, x before y but where the format has it otherwise.
 type record struct {
 	values map[string]string
 	runs   [][]orb.Point

@@ -15,6 +15,8 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/format"
+	"grense/internal/format/output"
+	"grense/internal/format/xlsx"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/problem"
@@ -107,7 +109,7 @@ func same(got, want string, typ cql2.Type) bool {
 var blank = map[string]bool{"csv": true, "xlsx": true}
 
 // compare holds what was read against the features.
-func compare(t *testing.T, f *format.Format, o format.Options, fs []store.Feature, got []record) {
+func compare(t *testing.T, f *format.Format, o output.Options, fs []store.Feature, got []record) {
 	t.Helper()
 	byID := map[string]record{}
 	for _, r := range got {
@@ -187,8 +189,8 @@ func nameIn(f *format.Format, name string) string {
 }
 
 // selections are the ways to ask for places.
-func selections() map[string]format.Options {
-	return map[string]format.Options{"all": {}, "without geometry": {SkipGeometry: true}, "some properties": {Properties: []string{"kode", "antall"}}, "hidden, asked for": {Properties: []string{"skjult"}},
+func selections() map[string]output.Options {
+	return map[string]output.Options{"all": {}, "without geometry": {SkipGeometry: true}, "some properties": {Properties: []string{"kode", "antall"}}, "hidden, asked for": {Properties: []string{"skjult"}},
 		"no property": {Properties: []string{}}, "in 25833": {CRS: crs.UTM33}, "in 3035, north first": {CRS: crs.LAEAEurope}, "in 4258, north first": {CRS: crs.ETRS89}}
 }
 
@@ -254,7 +256,7 @@ func TestClashingNamesLoseNoValue(t *testing.T) {
 		if read == nil {
 			continue
 		}
-		got := read(t, write(t, f, format.Options{Collection: c, Address: "http://localhost/collections/clashing"}, fs))
+		got := read(t, write(t, f, output.Options{Collection: c, Address: "http://localhost/collections/clashing"}, fs))
 		for i, r := range got {
 			var values []string
 			for _, v := range r.values {
@@ -279,7 +281,7 @@ func TestIndexOfFlatGeobufFindsWhatABoxHolds(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2, 16, 17, 256, 257, 1000} {
 		c, fs := clashing(n)
-		f := openFlatGeobuf(t, write(t, format.Find("flatgeobuf"), format.Options{Collection: c}, fs))
+		f := openFlatGeobuf(t, write(t, format.Find("flatgeobuf"), output.Options{Collection: c}, fs))
 		box := orb.Bound{Min: orb.Point{5, 3}, Max: orb.Point{9, 4}}
 		var got, want []string
 		hits, looked := f.find(box)
@@ -311,7 +313,7 @@ func TestParquetHoldsALargeGeometryOnce(t *testing.T) {
 	}
 	c, fs := areas(line)
 	c.Properties, fs[0].Values = []store.Property{{Name: "mer"}}, []any{strings.Repeat("æøå ", 20000)}
-	b := write(t, format.Find("parquet"), format.Options{Collection: c}, fs)
+	b := write(t, format.Find("parquet"), output.Options{Collection: c}, fs)
 	if most := len(fs[0].Geometry.WKB) + 20000; len(b) > most {
 		t.Errorf("%d bytes, want at most %d", len(b), most)
 	}
@@ -324,7 +326,7 @@ func TestIdentifiersOfGMLAreUnique(t *testing.T) {
 	for i, id := range []string{"x", "x.g0", "a b", "a_x0020_b", "G0.clashing.x", "1"} {
 		fs[i].ID = id
 	}
-	b := write(t, format.Find("gml"), format.Options{Collection: c, Address: "http://localhost/collections/clashing"}, fs)
+	b := write(t, format.Find("gml"), output.Options{Collection: c, Address: "http://localhost/collections/clashing"}, fs)
 	seen := map[string]bool{}
 	for _, part := range strings.Split(string(b), `gml:id="`)[1:] {
 		id, _, _ := strings.Cut(part, `"`)
@@ -343,13 +345,13 @@ func TestTooManyRowsForASheetAreRefused(t *testing.T) {
 	t.Parallel()
 	c := &store.Collection{ID: "many", Table: "many"}
 	var b strings.Builder
-	w, err := format.Find("xlsx").Open(&b, format.Options{Collection: c, Temp: t.TempDir()})
+	w, err := format.Find("xlsx").Open(&b, output.Options{Collection: c, Temp: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close(true)
 	f := store.Feature{ID: "1"}
-	for i := range format.MostRows {
+	for i := range xlsx.MaxRows {
 		if err := w.Write(&f); err != nil {
 			t.Fatalf("row %d: %v", i, err)
 		}
@@ -370,7 +372,7 @@ func TestARowBeyondWhatAShapefileHoldsIsRefused(t *testing.T) {
 			fs[0].Values = append(fs[0].Values, strings.Repeat("x", 254-2*b2i(!long && i == 0)))
 		}
 		var b strings.Builder
-		w, err := format.Find("shapefile").Open(&b, format.Options{Collection: c, Temp: t.TempDir()})
+		w, err := format.Find("shapefile").Open(&b, output.Options{Collection: c, Temp: t.TempDir()})
 		if err == nil {
 			err = w.Write(&fs[0])
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"grense/internal/format"
+	"grense/internal/format/gml"
 )
 
 // TestGMLFollowsItsSchema validates with xmllint, by a schema of GML that has what simple features use.
@@ -41,7 +42,7 @@ func TestGMLFollowsItsSchema(t *testing.T) {
 			continue // features have all values
 		}
 		o.Collection, o.Title, o.Address = c, "Places", "http://localhost/collections/places"
-		schema, err := format.GMLSchema(o)
+		schema, err := gml.Schema(o)
 		if err != nil {
 			t.Fatal(err)
 		}

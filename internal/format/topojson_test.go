@@ -14,6 +14,8 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/format"
+	"grense/internal/format/output"
+	"grense/internal/format/topojson"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
@@ -41,7 +43,8 @@ func parseTopology(t *testing.T, b []byte) (f topologyFile) {
 	return f
 }
 
-// place turns a position of the grid into a real one. The unit is a power of ten, so that dividing by its inverse gives the double of the decimals.
+// place turns a position of the grid into a real one. The unit is a power of ten, so that dividing by its inverse gives
+// the double of the decimals.
 func (f *topologyFile) place(x, y int64) orb.Point {
 	return orb.Point{float64(x) / 1e7, float64(y) / 1e7}
 }
@@ -176,14 +179,15 @@ func TestNeighboursShareArcs(t *testing.T) {
 		"a line there and back":           {[]orb.Geometry{orb.LineString{{0, 0}, {1, 0}, {2, 0}, {1, 0}, {0, 0}}}, 1},
 	} {
 		coll, fs := areas(c.of...)
-		f := parseTopology(t, write(t, format.Find("topojson"), format.Options{Collection: coll}, fs))
+		f := parseTopology(t, write(t, format.Find("topojson"), output.Options{Collection: coll}, fs))
 		if len(f.Arcs) != c.arcs {
 			t.Errorf("%s: %d arcs, want %d: %v", name, len(f.Arcs), c.arcs, f.Arcs)
 		}
 	}
 }
 
-// TestTopologyHoldsEveryRing writes random partitions of a grid, settled after so many positions, and joins their rings again.
+// TestTopologyHoldsEveryRing writes random partitions of a grid, settled after so many positions, and joins their rings
+// again.
 func TestTopologyHoldsEveryRing(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(7, 1))
@@ -219,7 +223,7 @@ func TestTopologyHoldsEveryRing(t *testing.T) {
 		}
 		coll, fs := areas(cells...)
 		var b bytes.Buffer
-		w, err := format.OpenTopology(&b, format.Options{Collection: coll, Temp: t.TempDir()}, together)
+		w, err := topojson.NewTogether(&b, output.Options{Collection: coll, Temp: t.TempDir()}, together)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +281,7 @@ func canonical(ring []orb.Point) string {
 func TestATopologyOfManySmallAreasTakesFewBytes(t *testing.T) {
 	const across = 250
 	c := &store.Collection{ID: "squares", Geometry: &store.Geom{Name: "geom", CRS: crs.CRS84}}
-	w, err := format.Find("topojson").Open(io.Discard, format.Options{Collection: c, Temp: t.TempDir()})
+	w, err := format.Find("topojson").Open(io.Discard, output.Options{Collection: c, Temp: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/peterstace/simplefeatures/geom"
 
+	"grense/internal/format/input"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 )
@@ -15,15 +16,17 @@ import (
 // touch is how near to the antimeridian, in degrees, a position lies on it: a hundredth of a millimetre.
 const touch = 1e-10
 
-// cutProjected takes a geometry of a projected system that crosses the antimeridian to degrees, cut there (RFC 7946, 3.1.9). cut is nil where it does not
-// cross it; wrong tells why it cannot be cut. Areas around a pole are cut along the antimeridian up to it.
-func cutProjected(s *shape, degrees crs.Func) (cut *shape, wrong string) {
+// cutProjected takes a geometry of a projected system that crosses the antimeridian to degrees, cut there (RFC 7946,
+// 3.1.9). cut is nil where it does not cross it; wrong tells why it cannot be cut. Areas around a pole are cut along
+// the antimeridian up to it.
+func cutProjected(s *input.Shape, degrees crs.Func) (cut *input.Shape, wrong string) {
 	return cutAlong(s, unroller{degrees: degrees, turn: func(from, to orb.Point) float64 { return crs.Turn(degrees, from, to) }})
 }
 
-// cutGeodesic is cutProjected for degrees whose edges go the short way around the globe. An edge of a whole turn is one along the antimeridian.
-func cutGeodesic(s *shape) (cut *shape, wrong string) {
-	if !s.goesAround() {
+// cutGeodesic is cutProjected for degrees whose edges go the short way around the globe. An edge of a whole turn is one
+// along the antimeridian.
+func cutGeodesic(s *input.Shape) (cut *input.Shape, wrong string) {
+	if !goesAround(s) {
 		return nil, ""
 	}
 	same := func(lon, lat float64) (float64, float64) { return lon, lat }
@@ -36,18 +39,18 @@ func cutGeodesic(s *shape) (cut *shape, wrong string) {
 }
 
 // cutAlong is cutProjected with the functions of u.
-func cutAlong(s *shape, u unroller) (cut *shape, wrong string) {
-	if s.kind == collection {
+func cutAlong(s *input.Shape, u unroller) (cut *input.Shape, wrong string) {
+	if s.Kind == input.Collection {
 		return cutParts(s, u)
 	}
-	u.areal, u.flat, u.off = s.areal(), shape{kind: multiLineString}, shape{kind: multiPolygon}
+	u.areal, u.flat, u.off = s.Areal(), input.Shape{Kind: input.MultiLineString}, input.Shape{Kind: input.MultiPolygon}
 	if u.areal {
-		u.flat.kind = multiPolygon
+		u.flat.Kind = input.MultiPolygon
 	}
-	if s.kind == point || s.kind == multiPoint || !u.unroll(s) {
+	if s.Kind == input.Point || s.Kind == input.MultiPoint || !u.unroll(s) {
 		return nil, ""
 	}
-	if s.hasZ {
+	if s.HasZ {
 		return nil, "it crosses the antimeridian, where it would lose its heights when it is cut (RFC 7946, 3.1.9); leave them out, for example with ogr2ogr -dim XY"
 	}
 	out, err := u.strips()
@@ -58,29 +61,29 @@ func cutAlong(s *shape, u unroller) (cut *shape, wrong string) {
 }
 
 // cutParts is cutAlong of a collection: all parts are in degrees then.
-func cutParts(s *shape, u unroller) (cut *shape, wrong string) {
+func cutParts(s *input.Shape, u unroller) (cut *input.Shape, wrong string) {
 	out := *s
-	out.shapes = make([]shape, len(s.shapes))
-	for i := range s.shapes {
-		part, no := cutAlong(&s.shapes[i], u)
+	out.Shapes = make([]input.Shape, len(s.Shapes))
+	for i := range s.Shapes {
+		part, no := cutAlong(&s.Shapes[i], u)
 		switch {
 		case no != "":
 			return nil, no
 		case part != nil:
-			out.shapes[i], cut = *part, &out
+			out.Shapes[i], cut = *part, &out
 		default:
-			out.shapes[i] = s.shapes[i].clone()
-			out.shapes[i].transform(u.degrees)
+			out.Shapes[i] = cloneShape(&s.Shapes[i])
+			out.Shapes[i].Transform(u.degrees)
 		}
 	}
 	return cut, ""
 }
 
-func (s *shape) clone() shape {
+func cloneShape(s *input.Shape) input.Shape {
 	c := *s
-	c.xyz, c.shapes = slices.Clone(s.xyz), slices.Clone(s.shapes)
-	for i := range c.shapes {
-		c.shapes[i] = c.shapes[i].clone()
+	c.XYZ, c.Shapes = slices.Clone(s.XYZ), slices.Clone(s.Shapes)
+	for i := range c.Shapes {
+		c.Shapes[i] = cloneShape(&c.Shapes[i])
 	}
 	return c
 }
@@ -90,19 +93,19 @@ type unroller struct {
 	degrees crs.Func
 	turn    func(from, to orb.Point) float64 // what is added to longitudes after an edge of more than half a turn, in degrees
 	areal   bool
-	flat    shape       // of all lines, or all areas
-	off     shape       // holes of areas around a pole, which are taken off when both are cut
+	flat    input.Shape // of all lines, or all areas
+	off     input.Shape // holes of areas around a pole, which are taken off when both are cut
 	ring    []orb.Point // the line or ring that is unrolled
 }
 
 // unroll reports whether s crosses the antimeridian, or has edges along it that leap from one side to the other.
-func (u *unroller) unroll(s *shape) (crosses bool) {
+func (u *unroller) unroll(s *input.Shape) (crosses bool) {
 	outers := map[int]bool{}
 	if u.areal {
-		s.rings(func(from, _ int, outer bool) { outers[from] = outer })
+		s.Rings(func(from, _ int, outer bool) { outers[from] = outer })
 	}
 	capped, shell := false, 0.0 // whether the last shell goes around a pole, and where it begins
-	s.lines(func(from, to int) {
+	eachLine(s, func(from, to int) {
 		turn, turned := u.line(s, from, to)
 		if crosses = crosses || turned; len(u.ring) == 0 {
 			return
@@ -113,27 +116,27 @@ func (u *unroller) unroll(s *shape) (crosses bool) {
 		switch {
 		case !u.areal || outers[from]:
 			capped, shell = turn != 0, u.ring[0][0]
-			u.flat.addLine(u.ring, true)
+			appendLine(&u.flat, u.ring, true)
 		case capped:
-			u.off.addLine(u.ring, true)
+			appendLine(&u.off, u.ring, true)
 		default:
 			by := 2 * halfTurn * math.Round((shell-u.ring[0][0])/(2*halfTurn))
 			for i := range u.ring {
 				u.ring[i][0] += by
 			}
-			u.flat.addLine(u.ring, false)
+			appendLine(&u.flat, u.ring, false)
 		}
 	})
 	return crosses
 }
 
 // line unrolls a line or ring. turn is by how much a ring does not come back to where it began.
-func (u *unroller) line(s *shape, from, to int) (turn float64, crosses bool) {
+func (u *unroller) line(s *input.Shape, from, to int) (turn float64, crosses bool) {
 	u.ring = u.ring[:0]
 	var last orb.Point
 	before := 0.0
 	for i := from; i < to; i++ {
-		p := orb.Point{s.xyz[3*i], s.xyz[3*i+1]}
+		p := orb.Point{s.XYZ[3*i], s.XYZ[3*i+1]}
 		lon, lat := u.degrees(p[0], p[1])
 		if i > from && math.Abs(lon-before) > halfTurn {
 			by := u.turn(last, p)
@@ -150,7 +153,8 @@ func (u *unroller) line(s *shape, from, to int) (turn float64, crosses bool) {
 	return turn, crosses
 }
 
-// closeAtPole makes the ring, which goes around a pole, end at the pole, along the antimeridian from where it crosses it nearest to the pole.
+// closeAtPole makes the ring, which goes around a pole, end at the pole, along the antimeridian from where it crosses
+// it nearest to the pole.
 func (u *unroller) closeAtPole(turn float64) {
 	ring := u.ring
 	sum := 0.0
@@ -195,48 +199,48 @@ func (u *unroller) closeAtPole(turn float64) {
 	u.ring = out
 }
 
-// addLine adds a line, or a ring, which begins a polygon or is a hole of the last one.
-func (s *shape) addLine(line []orb.Point, begins bool) {
+// appendLine adds a line, or a ring, which begins a polygon or is a hole of the last one.
+func appendLine(s *input.Shape, line []orb.Point, begins bool) {
 	for _, p := range line {
-		s.add(p[0], p[1], 0)
+		s.Add(p[0], p[1], 0)
 	}
-	s.ends = append(s.ends, s.positions())
+	s.Ends = append(s.Ends, s.Positions())
 	switch {
-	case s.kind != multiPolygon:
-	case begins || len(s.polys) == 0:
-		s.polys = append(s.polys, len(s.ends))
+	case s.Kind != input.MultiPolygon:
+	case begins || len(s.Polys) == 0:
+		s.Polys = append(s.Polys, len(s.Ends))
 	default:
-		s.polys[len(s.polys)-1] = len(s.ends)
+		s.Polys[len(s.Polys)-1] = len(s.Ends)
 	}
 }
 
 // strips cuts what was unrolled.
-func (u *unroller) strips() (*shape, error) {
-	u.flat.orient()
-	out, err := u.flat.strips()
-	if err != nil || out == nil || len(u.off.ends) == 0 {
+func (u *unroller) strips() (*input.Shape, error) {
+	u.flat.Orient()
+	out, err := intoStrips(&u.flat)
+	if err != nil || out == nil || len(u.off.Ends) == 0 {
 		return out, err
 	}
-	u.off.orient()
-	off, err := u.off.strips()
+	u.off.Orient()
+	off, err := intoStrips(&u.off)
 	if err != nil || off == nil {
 		return nil, err
 	}
-	return out.without(off)
+	return subtract(out, off)
 }
 
-// without takes an area off another. The library may panic on what is not valid.
-func (s *shape) without(off *shape) (out *shape, err error) {
+// subtract takes an area off another. The library may panic on what is not valid.
+func subtract(s *input.Shape, off *input.Shape) (out *input.Shape, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			out, err = nil, fmt.Errorf("ingest: %v", r)
 		}
 	}()
-	a, err := geom.UnmarshalWKB(s.append(nil), geom.NoValidate{})
+	a, err := geom.UnmarshalWKB(s.Append(nil), geom.NoValidate{})
 	if err != nil {
 		return nil, err
 	}
-	b, err := geom.UnmarshalWKB(off.append(nil), geom.NoValidate{})
+	b, err := geom.UnmarshalWKB(off.Append(nil), geom.NoValidate{})
 	if err != nil {
 		return nil, err
 	}
@@ -244,11 +248,11 @@ func (s *shape) without(off *shape) (out *shape, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out = &shape{kind: multiPolygon}
-	if err := out.gather(left, 0); err != nil || len(out.ends) == 0 {
+	out = &input.Shape{Kind: input.MultiPolygon}
+	if err := gatherStrips(out, left, 0); err != nil || len(out.Ends) == 0 {
 		return nil, err
 	}
-	out.orient()
+	out.Orient()
 	return out, nil
 }
 
@@ -270,30 +274,31 @@ func (l *layerSurvey) system() crs.ID {
 			return id
 		}
 	}
-	return l.silent
+	return l.Silent
 }
 
-// cutFeature cuts a geometry where it crosses the antimeridian, and notes and tells it. in is the box that it has in the layer; doubt is set where it may
-// cross and stays as it is; false where it is refused. A cut geometry is in degrees.
-func (s *surveyor) cutFeature(g *shape, in *orb.Bound, f Fault) (cut *shape, doubt, ok bool) {
+// cutFeature cuts a geometry where it crosses the antimeridian, and notes and tells it. in is the box that it has in
+// the layer; doubt is set where it may cross and stays as it is; false where it is refused. A cut geometry is in
+// degrees.
+func (s *surveyor) cutFeature(g *input.Shape, in *orb.Bound, f Fault) (cut *input.Shape, doubt, ok bool) {
 	l := s.l
 	id := l.system()
 	reason, wrong := "it crosses the antimeridian; cut there (RFC 7946, 3.1.9)", ""
-	action := Warning
+	action := input.Warning
 	switch {
 	case l.geodesic():
-		action = Refused
+		action = input.Refused
 		if cut, wrong = cutGeodesic(g); cut != nil {
 			*in = wkb.EmptyBound()
-			cut.bound(in)
+			cut.Bound(in)
 		}
 	case id.Geographic():
 		if cut, wrong = cutWorld(g); cut != nil {
 			*in = wkb.EmptyBound()
-			cut.bound(in)
+			cut.Bound(in)
 		}
 	case id.Valid() && !l.cutting.clear(id, *in):
-		action = Refused
+		action = input.Refused
 		if cut, wrong = cutProjected(g, l.cutting.degrees); cut != nil {
 			d := id.Domain()
 			in.Min[0], in.Max[0] = min(max(in.Min[0], d.Min[0]), d.Max[0]), max(min(in.Max[0], d.Max[0]), d.Min[0])
@@ -302,14 +307,14 @@ func (s *surveyor) cutFeature(g *shape, in *orb.Bound, f Fault) (cut *shape, dou
 	switch {
 	case cut != nil:
 		l.cut[l.n] = true
-		f.Action, f.Reason = Repaired, reason
+		f.Action, f.Reason = input.Repaired, reason
 	case wrong != "":
 		f.Action, f.Reason = action, wrong
 	default:
 		return nil, false, true
 	}
 	s.Plan.fault(f)
-	return cut, cut == nil, f.Action != Refused
+	return cut, cut == nil, f.Action != input.Refused
 }
 
 // clear reports whether nothing in a box can cross the antimeridian.
@@ -340,12 +345,12 @@ func (c *cutting) clear(id crs.ID, b orb.Bound) bool {
 
 // geodesic reports whether edges of the layer go the short way around the globe.
 func (l *Layer) geodesic() bool {
-	return l.of != nil && l.of.Geometry != nil && l.of.Geometry.Geodesic
+	return l.Of != nil && l.Of.Geometry != nil && l.Of.Geometry.Geodesic
 }
 
 // cutAgain is the geometry that was cut when the layer was surveyed, in degrees.
-func (w *writing) cutAgain(s *shape) *shape {
-	var cut *shape
+func (w *writing) cutAgain(s *input.Shape) *input.Shape {
+	var cut *input.Shape
 	if w.l.geodesic() {
 		cut, _ = cutGeodesic(s)
 	} else if w.l.crs.Geographic() {

@@ -9,8 +9,10 @@ import (
 	orbjson "github.com/paulmach/orb/geojson"
 	"github.com/paulmach/orb/planar"
 
+	"grense/internal/format/input"
 	"grense/internal/geo/crs"
 	"grense/internal/ingest"
+	"grense/internal/ingest/ingesttest"
 	"grense/internal/store"
 )
 
@@ -72,7 +74,8 @@ func around(lat float64) (r orb.Ring) {
 	return append(r, r[0])
 }
 
-// TestWhatCrossesTheAntimeridianInAProjectedSystemIsCut: in longitudes and latitudes, or in Web Mercator on its two sides.
+// TestWhatCrossesTheAntimeridianInAProjectedSystemIsCut: in longitudes and latitudes, or in Web Mercator on its two
+// sides.
 func TestWhatCrossesTheAntimeridianInAProjectedSystemIsCut(t *testing.T) {
 	t.Parallel()
 	fiji := orb.Polygon{ringOf(179, -17, 181, -16, 3)}
@@ -80,27 +83,27 @@ func TestWhatCrossesTheAntimeridianInAProjectedSystemIsCut(t *testing.T) {
 	for name, c := range map[string]struct {
 		id     crs.ID
 		g      orb.Geometry
-		action ingest.Action
+		action input.Action
 		stored crs.ID
 		size   float64 // square degrees; of lines, length
 	}{
-		"an area":                     {32760, fiji, ingest.Repaired, crs.CRS84, 2},
-		"from the other side":         {32701, fiji, ingest.Repaired, crs.CRS84, 2},
-		"two holes":                   {32760, holed, ingest.Repaired, crs.CRS84, 16 - 1 - .5},
-		"one part of two":             {32760, orb.MultiPolygon{fiji, {ringOf(177, -17, 178, -16, 1)}}, ingest.Repaired, crs.CRS84, 3},
-		"a line":                      {32660, orb.LineString{{179, 70}, {-179, 70}, {-178, 70}}, ingest.Repaired, crs.CRS84, 3},
+		"an area":                     {32760, fiji, input.Repaired, crs.CRS84, 2},
+		"from the other side":         {32701, fiji, input.Repaired, crs.CRS84, 2},
+		"two holes":                   {32760, holed, input.Repaired, crs.CRS84, 16 - 1 - .5},
+		"one part of two":             {32760, orb.MultiPolygon{fiji, {ringOf(177, -17, 178, -16, 1)}}, input.Repaired, crs.CRS84, 3},
+		"a line":                      {32660, orb.LineString{{179, 70}, {-179, 70}, {-178, 70}}, input.Repaired, crs.CRS84, 3},
 		"along it, from the west":     {32760, orb.Polygon{ringOf(179, -17, 180, -16, 7)}, "", 0, 1},
 		"along it, from the east":     {32760, orb.Polygon{ringOf(-180, -17, -179, -16, 7)}, "", 0, 1},
-		"in a collection":             {32760, orb.Collection{orb.Point{178, -17}, fiji}, ingest.Repaired, crs.CRS84, 2},
+		"in a collection":             {32760, orb.Collection{orb.Point{178, -17}, fiji}, input.Repaired, crs.CRS84, 2},
 		"near it":                     {32760, orb.Polygon{ringOf(178, -17, 179.9, -16, 1)}, "", 32760, 0},
 		"far from it":                 {crs.UTM33, orb.Polygon{ringOf(10, 60, 11, 61, 1)}, "", crs.UTM33, 0},
-		"beyond it in Web Mercator":   {crs.WebMercator, fiji, ingest.Repaired, crs.WebMercator, 2},
+		"beyond it in Web Mercator":   {crs.WebMercator, fiji, input.Repaired, crs.WebMercator, 2},
 		"the world in Web Mercator":   {crs.WebMercator, orb.Polygon{ringOf(-180, -80, 180, 80, 1)}, "", crs.WebMercator, 360 * 160},
-		"around the pole":             {crs.LAEANorthPole, orb.Polygon{around(80)}, ingest.Repaired, crs.CRS84, 360 * 10},
-		"around the pole, turned":     {crs.LAEANorthPole, orb.Polygon{reversed(around(80))}, ingest.Repaired, crs.CRS84, 360 * 10},
-		"around the pole, with holes": {crs.LAEANorthPole, orb.Polygon{around(70), around(80), ringOf(175, 72, 185, 74, 1), ringOf(0, 72, 10, 74, 1)}, ingest.Repaired, crs.CRS84, 360*10 - 40},
-		"over the pole in a zone":     {32660, orb.Polygon{around(88)}, ingest.Repaired, crs.CRS84, 360 * 2},
-		"over the south pole":         {32760, orb.Polygon{around(-88)}, ingest.Repaired, crs.CRS84, 360 * 2},
+		"around the pole":             {crs.LAEANorthPole, orb.Polygon{around(80)}, input.Repaired, crs.CRS84, 360 * 10},
+		"around the pole, turned":     {crs.LAEANorthPole, orb.Polygon{reversed(around(80))}, input.Repaired, crs.CRS84, 360 * 10},
+		"around the pole, with holes": {crs.LAEANorthPole, orb.Polygon{around(70), around(80), ringOf(175, 72, 185, 74, 1), ringOf(0, 72, 10, 74, 1)}, input.Repaired, crs.CRS84, 360*10 - 40},
+		"over the pole in a zone":     {32660, orb.Polygon{around(88)}, input.Repaired, crs.CRS84, 360 * 2},
+		"over the south pole":         {32760, orb.Polygon{around(-88)}, input.Repaired, crs.CRS84, 360 * 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,24 +113,24 @@ func TestWhatCrossesTheAntimeridianInAProjectedSystemIsCut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := ingest.Survey(t.Context(), open(t, writeFile(t, "a.geojson", string(text)), c.id).Layers, into, ingest.Watch{})
+			plan, err := ingest.Survey(t.Context(), ingesttest.Open(t, ingesttest.WriteFile(t, "a.geojson", string(text)), c.id).Layers, ingesttest.Into, ingest.Watch{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			st := write(t, plan)
+			st := ingesttest.Write(t, plan)
 			coll, _ := st.Catalog().Collection("x")
 			if c.stored != 0 && coll.Geometry.CRS != c.stored {
 				t.Errorf("stored in %v, want %v", coll.Geometry.CRS, c.stored)
 			}
-			_, got := find(plan.Report, ingest.Repaired, "crosses the antimeridian")
-			if c.stored != 0 && got != (c.action == ingest.Repaired) {
+			_, got := ingesttest.Find(plan.Report, input.Repaired, "crosses the antimeridian")
+			if c.stored != 0 && got != (c.action == input.Repaired) {
 				t.Errorf("%v", plan.Report.Faults)
 			}
 			degrees, err := crs.Between(coll.Geometry.CRS, crs.CRS84)
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := store.Geometry{WKB: features(t, st, "x")[0].wkb}.Orb()
+			g, err := store.Geometry{WKB: ingesttest.Features(t, st, "x")[0].WKB}.Orb()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,9 +192,9 @@ func reversed(r orb.Ring) orb.Ring {
 // TestWhatCannotBeCutAtTheAntimeridianIsRefused in a projected system, which tells that it crosses it.
 func TestWhatCannotBeCutAtTheAntimeridianIsRefused(t *testing.T) {
 	t.Parallel()
-	path := writeFile(t, "a.geojson", `{"type":"Feature","id":1,"properties":null,"geometry":{"type":"LineString","coordinates":[[700000,8100000,1],[900000,8100000,2]]}}`)
-	plan, err := ingest.Survey(t.Context(), open(t, path, 32760).Layers, into, ingest.Watch{})
-	if _, ok := find(plan.Report, ingest.Refused, "ogr2ogr -dim XY"); err == nil || !ok {
+	path := ingesttest.WriteFile(t, "a.geojson", `{"type":"Feature","id":1,"properties":null,"geometry":{"type":"LineString","coordinates":[[700000,8100000,1],[900000,8100000,2]]}}`)
+	plan, err := ingest.Survey(t.Context(), ingesttest.Open(t, path, 32760).Layers, ingesttest.Into, ingest.Watch{})
+	if _, ok := ingesttest.Find(plan.Report, input.Refused, "ogr2ogr -dim XY"); err == nil || !ok {
 		t.Errorf("%v %v", err, plan.Report.Faults)
 	}
 }

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"grense/internal/format/input"
 	"math"
 	"slices"
 
@@ -11,17 +12,18 @@ import (
 // halfTurn is half of the way around the world, in degrees.
 const halfTurn = 180
 
-// cutWorld brings a geometry in degrees that crosses the antimeridian into the form of RFC 7946, 3.1.9: cut there, with all longitudes within
-// ±180. cut is nil where nothing is done; warn tells why where it looks as if something should. An edge that goes more than half around the
-// world is taken as the short one, but in rectangles, which may be as wide as they say, and around poles.
-func cutWorld(s *shape) (cut *shape, warn string) {
-	if s.kind == collection {
+// cutWorld brings a geometry in degrees that crosses the antimeridian into the form of RFC 7946, 3.1.9: cut there, with
+// all longitudes within ±180. cut is nil where nothing is done; warn tells why where it looks as if something should.
+// An edge that goes more than half around the world is taken as the short one, but in rectangles, which may be as wide
+// as they say, and around poles.
+func cutWorld(s *input.Shape) (cut *input.Shape, warn string) {
+	if s.Kind == input.Collection {
 		out := *s
-		out.shapes = slices.Clone(s.shapes)
-		for i := range out.shapes {
-			part, wrong := cutWorld(&out.shapes[i])
+		out.Shapes = slices.Clone(s.Shapes)
+		for i := range out.Shapes {
+			part, wrong := cutWorld(&out.Shapes[i])
 			if part != nil {
-				out.shapes[i], cut = *part, &out
+				out.Shapes[i], cut = *part, &out
 			}
 			if wrong != "" {
 				warn = wrong
@@ -29,17 +31,17 @@ func cutWorld(s *shape) (cut *shape, warn string) {
 		}
 		return cut, warn
 	}
-	if s.kind == point || s.kind == multiPoint || s.kind == 0 || !s.goesAround() {
+	if s.Kind == input.Point || s.Kind == input.MultiPoint || s.Kind == 0 || !goesAround(s) {
 		return nil, ""
 	}
-	flat, warn := s.unwrap()
+	flat, warn := unwrapShape(s)
 	if flat == nil {
 		return nil, warn
 	}
-	if s.hasZ {
+	if s.HasZ {
 		return nil, "it crosses the antimeridian, where it would lose its heights if it were cut (RFC 7946, 3.1.9); cut it in its source"
 	}
-	out, err := flat.strips()
+	out, err := intoStrips(flat)
 	if err != nil || out == nil {
 		return nil, "it seems to cross the antimeridian, and could not be cut there (RFC 7946, 3.1.9); cut it in its source"
 	}
@@ -47,66 +49,67 @@ func cutWorld(s *shape) (cut *shape, warn string) {
 }
 
 // goesAround tells whether some edge is longer than half a turn, or a longitude lies beyond it, by less than a turn.
-func (s *shape) goesAround() bool {
+func goesAround(s *input.Shape) bool {
 	around, other := false, false
-	s.lines(func(from, to int) {
+	eachLine(s, func(from, to int) {
 		for i := from; i < to; i++ {
-			x := math.Abs(s.xyz[3*i])
-			other = other || x > 3*halfTurn || math.Abs(s.xyz[3*i+1]) > 90+slack // no degrees
-			around = around || x > halfTurn+slack || i > from && math.Abs(s.xyz[3*i]-s.xyz[3*i-3]) > halfTurn
+			x := math.Abs(s.XYZ[3*i])
+			other = other || x > 3*halfTurn || math.Abs(s.XYZ[3*i+1]) > 90+slack // no degrees
+			around = around || x > halfTurn+slack || i > from && math.Abs(s.XYZ[3*i]-s.XYZ[3*i-3]) > halfTurn
 		}
 	})
 	return around && !other
 }
 
-// lines calls fn for each line or ring.
-func (s *shape) lines(fn func(from, to int)) {
-	if s.kind == lineString {
-		fn(0, s.positions())
+// eachLine calls fn for each line or ring.
+func eachLine(s *input.Shape, fn func(from, to int)) {
+	if s.Kind == input.LineString {
+		fn(0, s.Positions())
 		return
 	}
 	from := 0
-	for _, to := range s.ends {
+	for _, to := range s.Ends {
 		fn(from, to)
 		from = to
 	}
 }
 
-// unwrap makes longitudes go on beyond ±180, so that no edge is longer than half a turn; nil where the intent is another or cannot be told.
-func (s *shape) unwrap() (out *shape, warn string) {
+// unwrapShape makes longitudes go on beyond ±180, so that no edge is longer than half a turn; nil where the intent is
+// another or cannot be told.
+func unwrapShape(s *input.Shape) (out *input.Shape, warn string) {
 	o := *s
-	o.xyz = slices.Clone(s.xyz)
+	o.XYZ = slices.Clone(s.XYZ)
 	const odd = "an edge goes more than half around the world, and whether it crosses the antimeridian cannot be told (RFC 7946, 3.1.9): "
-	areal := s.kind == polygon || s.kind == multiPolygon
+	areal := s.Kind == input.Polygon || s.Kind == input.MultiPolygon
 	shell := 0 // where the outer ring begins
 	outers := map[int]bool{}
 	if areal {
-		s.rings(func(from, _ int, outer bool) { outers[from] = outer })
+		s.Rings(func(from, _ int, outer bool) { outers[from] = outer })
 	}
 	collapsed, partial := false, false
-	o.lines(func(from, to int) {
+	eachLine(&o, func(from, to int) {
 		turn, square := 0.0, true
 		for i := from + 1; i < to; i++ {
-			d := s.xyz[3*i] - s.xyz[3*i-3]
-			square = square && (d == 0 || s.xyz[3*i+1] == s.xyz[3*i-2])
+			d := s.XYZ[3*i] - s.XYZ[3*i-3]
+			square = square && (d == 0 || s.XYZ[3*i+1] == s.XYZ[3*i-2])
 			if math.Abs(d) > halfTurn {
 				turn -= math.Copysign(2*halfTurn, d)
 				partial = partial || math.Abs(d) < 2*halfTurn-slack
 			}
-			o.xyz[3*i] += turn
+			o.XYZ[3*i] += turn
 		}
 		switch {
 		case !areal || to == from:
 		case turn != 0:
 			warn = odd + "it goes around a pole"
-		case square && o.changed(s, from, to):
+		case square && changedLine(&o, s, from, to):
 			warn = odd + "it is a rectangle"
-		case o.area(from, to) == 0:
+		case o.Area(from, to) == 0:
 			collapsed = true
 		case outers[from]:
 			shell = from
 		default: // a hole lies beside its shell
-			o.shift(from, to, 2*halfTurn*math.Round((o.xyz[3*shell]-o.xyz[3*from])/(2*halfTurn)))
+			shiftLine(&o, from, to, 2*halfTurn*math.Round((o.XYZ[3*shell]-o.XYZ[3*from])/(2*halfTurn)))
 		}
 	})
 	if collapsed || !partial && warn != "" { // around the world, from -180 to 180
@@ -115,45 +118,46 @@ func (s *shape) unwrap() (out *shape, warn string) {
 	if warn != "" {
 		return nil, warn
 	}
-	o.ends, o.polys = slices.Clone(s.ends), slices.Clone(s.polys)
-	o.orient()
+	o.Ends, o.Polys = slices.Clone(s.Ends), slices.Clone(s.Polys)
+	o.Orient()
 	return &o, ""
 }
 
-// changed tells whether longitudes differ from those of o.
-func (s *shape) changed(o *shape, from, to int) bool {
-	return !slices.Equal(s.xyz[3*from:3*to], o.xyz[3*from:3*to])
+// changedLine tells whether longitudes differ from those of o.
+func changedLine(s *input.Shape, o *input.Shape, from, to int) bool {
+	return !slices.Equal(s.XYZ[3*from:3*to], o.XYZ[3*from:3*to])
 }
 
-func (s *shape) shift(from, to int, dx float64) {
+func shiftLine(s *input.Shape, from, to int, dx float64) {
 	for i := from; i < to; i++ {
-		s.xyz[3*i] += dx
+		s.XYZ[3*i] += dx
 	}
 }
 
-// strips cuts an unwrapped geometry at every antimeridian and brings the pieces into ±180. The library may panic on what is not valid.
-func (s *shape) strips() (out *shape, err error) {
+// intoStrips cuts an unwrapped geometry at every antimeridian and brings the pieces into ±180. The library may panic on
+// what is not valid.
+func intoStrips(s *input.Shape) (out *input.Shape, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			out, err = nil, fmt.Errorf("ingest: %v", r)
 		}
 	}()
-	if v := validate(s, s.append(nil)); v.shape != nil {
+	if v := validate(s, s.Append(nil)); v.shape != nil {
 		s = v.shape
 	} else if v.action != "" {
 		return nil, fmt.Errorf("ingest: %s", v.reason)
 	}
-	g, err := geom.UnmarshalWKB(s.append(nil), geom.NoValidate{})
+	g, err := geom.UnmarshalWKB(s.Append(nil), geom.NoValidate{})
 	if err != nil {
 		return nil, err
 	}
-	out = &shape{kind: multiPolygon}
-	if s.kind == lineString || s.kind == multiLineString {
-		out.kind = multiLineString
+	out = &input.Shape{Kind: input.MultiPolygon}
+	if s.Kind == input.LineString || s.Kind == input.MultiLineString {
+		out.Kind = input.MultiLineString
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
-	for i := 0; i < len(s.xyz); i += 3 {
-		lo, hi = min(lo, s.xyz[i]), max(hi, s.xyz[i])
+	for i := 0; i < len(s.XYZ); i += 3 {
+		lo, hi = min(lo, s.XYZ[i]), max(hi, s.XYZ[i])
 	}
 	for turn := math.Floor((lo + halfTurn) / (2 * halfTurn)); 2*halfTurn*turn-halfTurn < hi; turn++ {
 		west := 2*halfTurn*turn - halfTurn
@@ -162,46 +166,47 @@ func (s *shape) strips() (out *shape, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := out.gather(piece, -2*halfTurn*turn); err != nil {
+		if err := gatherStrips(out, piece, -2*halfTurn*turn); err != nil {
 			return nil, err
 		}
 	}
-	if len(out.ends) == 0 {
+	if len(out.Ends) == 0 {
 		return nil, nil
 	}
-	if out.kind == multiPolygon {
-		before, after := s.sumArea(false), out.sumArea(false)
+	if out.Kind == input.MultiPolygon {
+		before, after := sumArea(s, false), sumArea(out, false)
 		if math.Abs(after-before) > maxDoubt*before {
 			return nil, fmt.Errorf("ingest: the area moved from %v to %v", before, after)
 		}
-		out.orient()
+		out.Orient()
 	}
 	return out, nil
 }
 
-// gather adds the polygons or lines of a geometry, shifted; those of lower dimension, which only touch the cut, are left out.
-func (s *shape) gather(g geom.Geometry, dx float64) error {
+// gatherStrips adds the polygons or lines of a geometry, shifted; those of lower dimension, which only touch the cut,
+// are left out.
+func gatherStrips(s *input.Shape, g geom.Geometry, dx float64) error {
 	for _, part := range g.Dump() {
-		p, err := fromSimple(part)
+		p, err := input.FromSimple(part)
 		if err != nil {
 			return err
 		}
 		switch {
-		case p.kind == polygon && s.kind == multiPolygon, p.kind == lineString && s.kind == multiLineString:
+		case p.Kind == input.Polygon && s.Kind == input.MultiPolygon, p.Kind == input.LineString && s.Kind == input.MultiLineString:
 		default:
 			continue
 		}
-		p.shift(0, p.positions(), dx)
-		n := s.positions()
-		s.xyz = append(s.xyz, p.xyz...)
-		if p.kind == lineString {
-			s.ends = append(s.ends, s.positions())
+		shiftLine(&p, 0, p.Positions(), dx)
+		n := s.Positions()
+		s.XYZ = append(s.XYZ, p.XYZ...)
+		if p.Kind == input.LineString {
+			s.Ends = append(s.Ends, s.Positions())
 			continue
 		}
-		for _, end := range p.ends {
-			s.ends = append(s.ends, n+end)
+		for _, end := range p.Ends {
+			s.Ends = append(s.Ends, n+end)
 		}
-		s.polys = append(s.polys, len(s.ends))
+		s.Polys = append(s.Polys, len(s.Ends))
 	}
 	return nil
 }

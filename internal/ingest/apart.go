@@ -2,11 +2,13 @@ package ingest
 
 import (
 	"cmp"
+	"grense/internal/format/input"
 	"math"
 	"slices"
 )
 
-// ringEdge is a straight piece of a ring, by the numbers of its ends. An edge whose ends are the same place is left out.
+// ringEdge is a straight piece of a ring, by the numbers of its ends. An edge whose ends are the same place is left
+// out.
 type ringEdge struct {
 	segment
 	ring       int32
@@ -27,10 +29,11 @@ type ringPart struct {
 	outer bool
 }
 
-// plainlyValid tells that a polygon or multi-polygon is valid, where that is seen at once: no two rings meet, no ring meets itself, and each lies
-// where it belongs. Most geometries are so, the largest as well, and the time is that of a sort. false says nothing.
-func (s *shape) plainlyValid() bool {
-	b := s.borders()
+// plainlyValid tells that a polygon or multi-polygon is valid, where that is seen at once: no two rings meet, no ring
+// meets itself, and each lies where it belongs. Most geometries are so, the largest as well, and the time is that of a
+// sort. false says nothing.
+func plainlyValid(s *input.Shape) bool {
+	b := bordersOf(s)
 	return b != nil && b.apart() && b.nested()
 }
 
@@ -40,24 +43,24 @@ const stepsPerEdge = 500
 // largest bounds coordinates, so that no product of differences of two is infinite.
 const largest = 1e150
 
-// borders returns the edges of all rings; nil where one is empty, open or too large, or a polygon has none.
-func (s *shape) borders() *borders {
-	for i, to := range s.polys {
-		if to == 0 || i > 0 && to == s.polys[i-1] {
+// bordersOf returns the edges of all rings; nil where one is empty, open or too large, or a polygon has none.
+func bordersOf(s *input.Shape) *borders {
+	for i, to := range s.Polys {
+		if to == 0 || i > 0 && to == s.Polys[i-1] {
 			return nil
 		}
 	}
-	b := &borders{edges: make([]ringEdge, 0, s.positions())}
+	b := &borders{edges: make([]ringEdge, 0, s.Positions())}
 	whole, poly := true, int32(-1)
-	s.rings(func(from, to int, outer bool) {
+	s.Rings(func(from, to int, outer bool) {
 		if outer {
 			poly++
 		}
-		if !whole || to-from < 4 || !s.same(from, to-1) || poly < 0 {
+		if !whole || to-from < 4 || !s.Same(from, to-1) || poly < 0 {
 			whole = false
 			return
 		}
-		at := func(i int) xy { return xy{s.xyz[3*i], s.xyz[3*i+1]} }
+		at := func(i int) xy { return xy{s.XYZ[3*i], s.XYZ[3*i+1]} }
 		first, ring := int32(len(b.edges)), int32(len(b.rings))
 		b.rings = append(b.rings, ringPart{at(from), poly, outer})
 		for i := from; i+1 < to; i++ {
@@ -125,8 +128,8 @@ func (b *borders) meet(i, j int32) bool {
 	return side(o.a, o.b, s.a)*side(o.a, o.b, s.b) <= 0 && side(s.a, s.b, o.a)*side(s.a, s.b, o.b) <= 0
 }
 
-// nested tells whether rings that do not meet lie where they belong: holes in the outer ring of their polygon and not in each other, and no polygon
-// in another one.
+// nested tells whether rings that do not meet lie where they belong: holes in the outer ring of their polygon and not
+// in each other, and no polygon in another one.
 func (b *borders) nested() bool {
 	bands := b.bands()
 	outer := map[int32]int32{} // ring by polygon

@@ -10,6 +10,7 @@ import (
 	"github.com/paulmach/orb/encoding/wkb"
 
 	"grense/internal/ingest"
+	"grense/internal/ingest/ingesttest"
 )
 
 // blob is a ring around a centre with corners at random distances, which may repeat a position.
@@ -105,14 +106,15 @@ func TestPlainlyValid(t *testing.T) {
 	}
 }
 
-// TestTheOceanIsPlainlyValid: the largest geometry of the shared data, of 447,163 positions and 6,807 islands, takes no more than a sort.
+// TestTheOceanIsPlainlyValid: the largest geometry of the shared data, of 447,163 positions and 6,807 islands, takes no
+// more than a sort.
 func TestTheOceanIsPlainlyValid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads six megabytes")
 	}
 	t.Parallel()
 	var b []byte
-	err := open(t, sharedPath(t, "data", "world", "ne_10m_ocean.geojson.gz"), 0).Layers[0].Features(t.Context(), func(f *ingest.Feature) error {
+	err := ingesttest.Open(t, ingesttest.SharedPath(t, "data", "world", "ne_10m_ocean.geojson.gz"), 0).Layers[0].Features(t.Context(), func(f *ingest.Feature) error {
 		b = bytes.Clone(f.Geometry.WKB)
 		return nil
 	}, func(ingest.Fault) error { return nil })

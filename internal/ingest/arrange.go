@@ -3,6 +3,7 @@ package ingest
 import (
 	"cmp"
 	"errors"
+	"grense/internal/format/input"
 	"math"
 	"math/big"
 	"slices"
@@ -17,15 +18,16 @@ func (a xy) before(b xy) bool { return a.x < b.x || a.x == b.x && a.y < b.y }
 // segment is a straight piece of a ring.
 type segment struct{ a, b xy }
 
-// edge is a line between two corners of an arrangement, from to that comes later than from in the order of before. turn tells how much
-// larger the winding number is on its left than on its right.
+// edge is a line between two corners of an arrangement, from to that comes later than from in the order of before. turn
+// tells how much larger the winding number is on its left than on its right.
 type edge struct {
 	from, to    int32
 	turn        int32
 	left, right int32 // winding numbers
 }
 
-// arrangement is the plane as rings divide it: edges meet in corners only, and both sides of each have a winding number.
+// arrangement is the plane as rings divide it: edges meet in corners only, and both sides of each have a winding
+// number.
 type arrangement struct {
 	corners []xy
 	edges   []edge
@@ -37,21 +39,21 @@ type arrangement struct {
 var errUnsettled = errors.New("its lines cross in more places than can be told apart")
 
 // arrange divides the plane by the rings of a polygon or multi-polygon. Their roles mean nothing to it.
-func arrange(s *shape) (*arrangement, error) {
+func arrange(s *input.Shape) (*arrangement, error) {
 	a := &arrangement{}
-	if s.hasZ {
+	if s.HasZ {
 		a.heights = map[xy]float64{}
 	}
 	var list []segment
-	s.rings(func(from, to int, _ bool) {
+	s.Rings(func(from, to int, _ bool) {
 		for i := from; i < to; i++ {
 			j := i + 1
 			if j == to { // closed already, or closed so
 				j = from
 			}
-			p, q := xy{s.xyz[3*i], s.xyz[3*i+1]}, xy{s.xyz[3*j], s.xyz[3*j+1]}
+			p, q := xy{s.XYZ[3*i], s.XYZ[3*i+1]}, xy{s.XYZ[3*j], s.XYZ[3*j+1]}
 			if a.heights != nil {
-				a.height(p, s.xyz[3*i+2])
+				a.height(p, s.XYZ[3*i+2])
 			}
 			if p != q {
 				list = append(list, segment{p, q})
@@ -265,7 +267,8 @@ func (a *arrangement) sort() {
 	}
 }
 
-// wind finds the winding numbers: at the westernmost corner of each connected part by what lies west of it, and from there around the corners.
+// wind finds the winding numbers: at the westernmost corner of each connected part by what lies west of it, and from
+// there around the corners.
 func (a *arrangement) wind() {
 	order := make([]int32, 0, len(a.corners))
 	for c := range a.corners {
@@ -309,7 +312,8 @@ func (a *arrangement) wind() {
 	}
 }
 
-// west is the winding number a little to the west of p, where only edges whose both ends lie further west or that pass west of p count.
+// west is the winding number a little to the west of p, where only edges whose both ends lie further west or that pass
+// west of p count.
 func (a *arrangement) west(p xy) (w int32) {
 	for i := range a.edges {
 		e := &a.edges[i]
@@ -424,8 +428,9 @@ func (a *arrangement) ringArea(ring []int32) (sum float64) {
 	return sum
 }
 
-// polygons makes a geometry of the places whose winding number is in; nil when there are none, or a hole lies in no shell.
-func (a *arrangement) polygons(in func(int32) bool) *shape {
+// polygons makes a geometry of the places whose winding number is in; nil when there are none, or a hole lies in no
+// shell.
+func (a *arrangement) polygons(in func(int32) bool) *input.Shape {
 	var shells, holes []loop
 	for _, l := range a.loops(in) {
 		switch {
@@ -456,24 +461,25 @@ func (a *arrangement) polygons(in func(int32) bool) *shape {
 	if len(shells) == 0 {
 		return nil
 	}
-	out := &shape{kind: multiPolygon, hasZ: a.heights != nil}
+	out := &input.Shape{Kind: input.MultiPolygon, HasZ: a.heights != nil}
 	for i := len(shells) - 1; i >= 0; i-- { // the largest first
 		a.write(out, shells[i])
 		for _, h := range inside[i] {
 			a.write(out, h)
 		}
-		out.polys = append(out.polys, len(out.ends))
+		out.Polys = append(out.Polys, len(out.Ends))
 	}
 	return out
 }
 
-// outline appends rings around the places whose winding number is in. Those places lie on the left of the rings; reversed, on the right.
-func (a *arrangement) outline(s *shape, in func(int32) bool, reversed bool) {
+// outline appends rings around the places whose winding number is in. Those places lie on the left of the rings;
+// reversed, on the right.
+func (a *arrangement) outline(s *input.Shape, in func(int32) bool, reversed bool) {
 	for _, l := range a.loops(in) {
-		from := s.positions()
+		from := s.Positions()
 		a.write(s, l)
 		if reversed {
-			s.reverse(from, s.positions())
+			s.Reverse(from, s.Positions())
 		}
 	}
 }
@@ -520,10 +526,10 @@ func (a *arrangement) contains(l loop, p xy) (in bool) {
 }
 
 // write appends a closed ring.
-func (a *arrangement) write(s *shape, l loop) {
+func (a *arrangement) write(s *input.Shape, l loop) {
 	for i := range len(l.corners) + 1 {
 		p := a.corners[l.corners[i%len(l.corners)]]
-		s.add(p.x, p.y, a.heights[p])
+		s.Add(p.x, p.y, a.heights[p])
 	}
-	s.ends = append(s.ends, s.positions())
+	s.Ends = append(s.Ends, s.Positions())
 }

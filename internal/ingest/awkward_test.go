@@ -11,8 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"grense/internal/format/input"
 	"grense/internal/geo/crs"
 	"grense/internal/ingest"
+	"grense/internal/ingest/ingesttest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -23,13 +25,14 @@ var stated = map[string]crs.ID{
 	"mapshaper-encodings/chinese.shp": crs.WebMercator, "pyshp/corrupt_too_long.shp": crs.CRS84, "pyshp/latin1.shp": crs.CRS84,
 }
 
-// TestAwkwardFiles holds one row for each file, with what becomes of it. Rows with "imported" were read back from a GeoPackage.
+// TestAwkwardFiles holds one row for each file, with what becomes of it. Rows with "imported" were read back from a
+// GeoPackage.
 func TestAwkwardFiles(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
 	}
-	root := sharedPath(t, "data", "awkward")
+	root := ingesttest.SharedPath(t, "data", "awkward")
 	rows := []string{"# Decided by us, of files that others made; README.md says more."}
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || strings.Contains(path, ".result") || strings.Contains(path, ".cli-output") {
@@ -82,9 +85,9 @@ func outcome(t *testing.T, path, name string, id crs.ID) (rows []string) {
 		}
 		rows = append(rows, strings.ReplaceAll(name+layer+": "+fmt.Sprintf(format, a...), filepath.Dir(path)+"/", ""))
 	}
-	src, err := ingest.Open(t.Context(), path, ingest.Options{CRS: id, OpenGeoPackage: opener(t)})
-	if errors.Is(err, ingest.ErrRefused) {
-		row("", "refused: %s", ingest.Reason(err))
+	src, err := ingest.Open(t.Context(), path, input.Options{CRS: id, OpenGeoPackage: ingesttest.Opener(t)})
+	if errors.Is(err, input.ErrRefused) {
+		row("", "refused: %s", input.Reason(err))
 		return rows
 	}
 	if err != nil {
@@ -100,11 +103,11 @@ func outcome(t *testing.T, path, name string, id crs.ID) (rows []string) {
 			layer = ""
 		}
 		plan, err := ingest.Survey(t.Context(), []*ingest.Layer{l}, ingest.Target{Collection: "x"}, ingest.Watch{})
-		if err != nil && !errors.Is(err, ingest.ErrRefused) {
+		if err != nil && !errors.Is(err, input.ErrRefused) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if err == nil {
-			have := features(t, write(t, plan), "x")
+			have := ingesttest.Features(t, ingesttest.Write(t, plan), "x")
 			c := plan.Collection
 			kind := "table"
 			if c.Geometry != nil {
@@ -118,7 +121,7 @@ func outcome(t *testing.T, path, name string, id crs.ID) (rows []string) {
 			if f.Reason == "" || f.File != path {
 				t.Errorf("%s: an empty fault: %+v", name, f)
 			}
-			if strings.Contains(f.Reason, "no id of their own") || f.Action == ingest.Turned && !strings.Contains(name, "bad/") {
+			if strings.Contains(f.Reason, "no id of their own") || f.Action == input.Turned && !strings.Contains(name, "bad/") {
 				continue // true of most of these files
 			}
 			row(layer, "  %d:%d feature %d %s: %s", f.Line, f.Column, f.Feature, f.Action, f.Reason)
@@ -127,16 +130,17 @@ func outcome(t *testing.T, path, name string, id crs.ID) (rows []string) {
 	return rows
 }
 
-// TestBadGeoJSONIsReportedWithALine reads the files that geojsonhint calls bad. Each has a fault, in a line of the file.
+// TestBadGeoJSONIsReportedWithALine reads the files that geojsonhint calls bad. Each has a fault, in a line of the
+// file.
 func TestBadGeoJSONIsReportedWithALine(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join(sharedPath(t, "data", "awkward", "geojsonhint", "bad"), "*.geojson"))
+	files, err := filepath.Glob(filepath.Join(ingesttest.SharedPath(t, "data", "awkward", "geojsonhint", "bad"), "*.geojson"))
 	if err != nil || len(files) != 44 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, f := range files {
-		plan, err := ingest.Survey(t.Context(), open(t, f, 0).Layers, ingest.Target{Collection: "x"}, ingest.Watch{})
-		if err != nil && !errors.Is(err, ingest.ErrRefused) {
+		plan, err := ingest.Survey(t.Context(), ingesttest.Open(t, f, 0).Layers, ingest.Target{Collection: "x"}, ingest.Watch{})
+		if err != nil && !errors.Is(err, input.ErrRefused) {
 			t.Fatal(err)
 		}
 		text, err := os.ReadFile(f)
@@ -152,7 +156,7 @@ func TestBadGeoJSONIsReportedWithALine(t *testing.T) {
 
 func TestGoodGeoJSONIsRead(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join(sharedPath(t, "data", "awkward", "geojsonhint", "good"), "*.geojson"))
+	files, err := filepath.Glob(filepath.Join(ingesttest.SharedPath(t, "data", "awkward", "geojsonhint", "good"), "*.geojson"))
 	if err != nil || len(files) != 18 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
@@ -161,7 +165,7 @@ func TestGoodGeoJSONIsRead(t *testing.T) {
 		if filepath.Base(f) == "issue82.geojson" {
 			id = crs.WebMercator // its latitudes go beyond the south pole, so that it cannot be in degrees
 		}
-		plan, err := ingest.Survey(t.Context(), open(t, f, id).Layers, ingest.Target{Collection: "x"}, ingest.Watch{})
+		plan, err := ingest.Survey(t.Context(), ingesttest.Open(t, f, id).Layers, ingest.Target{Collection: "x"}, ingest.Watch{})
 		if err != nil || plan.Report.Read == 0 || plan.Report.Repaired > 0 {
 			t.Errorf("%s: %v %+v", filepath.Base(f), err, plan.Report)
 		}

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"grense/internal/cql2"
+	"grense/internal/format/input"
 	"grense/internal/geo/wkb"
 )
 
 // column is what is known of a property after the values seen so far.
 type column struct {
 	name  string // as the file has it
-	kinds [blob + 1]int
+	kinds [input.Blob + 1]int
 
 	big        bool // an integer of more than 53 bits, of which a double holds not all
 	huge       bool // an integer of more than 64 bits, or a number beyond doubles
@@ -33,36 +34,36 @@ type column struct {
 	typ   cql2.Type // decided after the survey
 }
 
-func (c *column) see(v value) {
-	if v.kind == number && notFinite(v.text) {
+func (c *column) see(v input.Value) {
+	if v.Kind == input.Number && input.NotFinite(v.Text) {
 		c.nans++
-		v.kind = null
+		v.Kind = input.Null
 	}
-	c.kinds[v.kind]++
-	switch v.kind {
-	case integer:
-		c.seeInteger(v.text)
-	case number:
-		c.seeNumber(v.text)
-	case plain:
+	c.kinds[v.Kind]++
+	switch v.Kind {
+	case input.Integer:
+		c.seeInteger(v.Text)
+	case input.Number:
+		c.seeNumber(v.Text)
+	case input.Plain:
 		c.notDay, c.notMoment = true, true
-	case text:
-		c.seeTime(v.text)
-	case untyped:
-		c.seeTime(v.text)
-		if notFinite(v.text) {
+	case input.Text:
+		c.seeTime(v.Text)
+	case input.Untyped:
+		c.seeTime(v.Text)
+		if input.NotFinite(v.Text) {
 			c.nanTexts++
 			c.notTruth = true
 			return
 		}
-		whole, ok := plainNumber(v.text)
+		whole, ok := plainNumber(v.Text)
 		if c.notInteger = c.notInteger || !whole; whole {
-			c.seeInteger(v.text)
+			c.seeInteger(v.Text)
 		}
 		if c.notNumber = c.notNumber || !ok; ok && !whole {
-			c.seeNumber(v.text)
+			c.seeNumber(v.Text)
 		}
-		c.notTruth = c.notTruth || !strings.EqualFold(v.text, "true") && !strings.EqualFold(v.text, "false")
+		c.notTruth = c.notTruth || !strings.EqualFold(v.Text, "true") && !strings.EqualFold(v.Text, "false")
 	}
 }
 
@@ -102,18 +103,13 @@ func (c *column) seeTime(s string) {
 	}
 }
 
-// notFinite reports whether the text of a number is NaN or infinite.
-func notFinite(s string) bool {
-	s = strings.TrimLeft(s, "+-")
-	return strings.EqualFold(s, "nan") || strings.EqualFold(s, "inf") || strings.EqualFold(s, "infinity")
-}
-
-// plainNumber tells whether a text is a number that comes out of it as it went in: without leading zeros, sign plus or exponent.
+// plainNumber tells whether a text is a number that comes out of it as it went in: without leading zeros, sign plus or
+// exponent.
 func plainNumber(s string) (whole, ok bool) {
 	if strings.ContainsAny(s, "eE") || s == "-0" {
 		return false, false
 	}
-	return numberSyntax([]byte(s))
+	return input.NumberSyntax([]byte(s))
 }
 
 // day reads a day of ISO 8601, extended.
@@ -145,12 +141,12 @@ func moment(s string) (time.Time, bool) {
 // decide chooses the narrowest type that holds all values. why says why they became text; "" where that needs no word.
 func (c *column) decide() (why string) {
 	seen := 0
-	for k := boolean; k <= many; k++ {
+	for k := input.Boolean; k <= input.Many; k++ {
 		if c.kinds[k] > 0 {
 			seen++
 		}
 	}
-	only := func(list ...kind) bool {
+	only := func(list ...input.Kind) bool {
 		n := 0
 		for _, k := range list {
 			if c.kinds[k] > 0 {
@@ -161,68 +157,68 @@ func (c *column) decide() (why string) {
 	}
 	c.typ = cql2.TypeText
 	switch {
-	case seen == 0, c.nanTexts > 0 && c.nanTexts == c.kinds[untyped]:
-	case only(integer) && !c.huge, only(untyped) && !c.notInteger && !c.huge:
+	case seen == 0, c.nanTexts > 0 && c.nanTexts == c.kinds[input.Untyped]:
+	case only(input.Integer) && !c.huge, only(input.Untyped) && !c.notInteger && !c.huge:
 		c.typ = cql2.TypeInteger
-	case only(integer, number) && c.kinds[number] > 0 && !c.huge && !c.fine && !c.big, only(untyped) && !c.notNumber && !c.big && !c.huge && !c.fine:
+	case only(input.Integer, input.Number) && c.kinds[input.Number] > 0 && !c.huge && !c.fine && !c.big, only(input.Untyped) && !c.notNumber && !c.big && !c.huge && !c.fine:
 		c.typ = cql2.TypeNumber
-	case only(boolean), only(untyped) && !c.notTruth:
+	case only(input.Boolean), only(input.Untyped) && !c.notTruth:
 		c.typ = cql2.TypeBool
-	case c.kinds[object]+c.kinds[many] > 0:
+	case c.kinds[input.Object]+c.kinds[input.Many] > 0:
 		c.typ = cql2.TypeJSON
-	case only(text, untyped) && !c.notDay:
+	case only(input.Text, input.Untyped) && !c.notDay:
 		c.typ = cql2.TypeDate
-	case only(text, untyped) && !c.notMoment:
+	case only(input.Text, input.Untyped) && !c.notMoment:
 		c.typ = cql2.TypeTimestamp
-	case only(integer, number), only(untyped) && !c.notNumber:
+	case only(input.Integer, input.Number), only(input.Untyped) && !c.notNumber:
 		return "numbers of more digits than are kept in a number"
-	case only(text, plain, untyped):
+	case only(input.Text, input.Plain, input.Untyped):
 	default:
 		return "values of different kinds"
 	}
 	if c.typ == cql2.TypeInteger || c.typ == cql2.TypeNumber {
 		c.nans += c.nanTexts
-		c.kinds[null] += c.nanTexts
-		c.kinds[untyped] -= c.nanTexts
+		c.kinds[input.Null] += c.nanTexts
+		c.kinds[input.Untyped] -= c.nanTexts
 	}
 	return ""
 }
 
 // convert returns a value in the form in which the store takes it.
-func (c *column) convert(v value) any {
-	if v.kind <= null || v.kind == number && notFinite(v.text) {
+func (c *column) convert(v input.Value) any {
+	if v.Kind <= input.Null || v.Kind == input.Number && input.NotFinite(v.Text) {
 		return nil
 	}
 	switch c.typ {
 	case cql2.TypeInteger:
-		if n, err := strconv.ParseInt(v.text, 10, 64); err == nil {
+		if n, err := strconv.ParseInt(v.Text, 10, 64); err == nil {
 			return n
 		}
-		if notFinite(v.text) { // untyped
+		if input.NotFinite(v.Text) { // untyped
 			return nil
 		}
 	case cql2.TypeNumber:
-		if f, err := strconv.ParseFloat(v.text, 64); err == nil && wkb.Finite(f) {
+		if f, err := strconv.ParseFloat(v.Text, 64); err == nil && wkb.Finite(f) {
 			return f
 		}
 		return nil
 	case cql2.TypeBool:
-		return strings.EqualFold(v.text, "true")
+		return strings.EqualFold(v.Text, "true")
 	case cql2.TypeDate:
-		if t, ok := day(v.text); ok {
+		if t, ok := day(v.Text); ok {
 			return t
 		}
 	case cql2.TypeTimestamp:
-		if t, ok := moment(v.text); ok {
+		if t, ok := moment(v.Text); ok {
 			return t
 		}
 	case cql2.TypeJSON:
-		if c.kinds[many] > 0 && v.kind < many {
-			return "[" + string(v.appendJSON(nil)) + "]"
+		if c.kinds[input.Many] > 0 && v.Kind < input.Many {
+			return "[" + string(v.AppendJSON(nil)) + "]"
 		}
-		if v.kind == text || v.kind == plain || v.kind == untyped {
-			return string(appendJSONString(nil, []byte(v.text)))
+		if v.Kind == input.Text || v.Kind == input.Plain || v.Kind == input.Untyped {
+			return string(input.AppendJSON(nil, []byte(v.Text)))
 		}
 	}
-	return v.text
+	return v.Text
 }

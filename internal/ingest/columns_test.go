@@ -9,18 +9,20 @@ import (
 	"strings"
 	"testing"
 
+	"grense/internal/format/input"
 	"grense/internal/ingest"
+	"grense/internal/ingest/ingesttest"
 )
 
 func TestTableWithoutCoordinatesIsRead(t *testing.T) {
 	t.Parallel()
-	plan, have := importText(t, "codes.csv", "kode;navn\n0301;Oslo\n4601;Bergen\n", into)
-	if _, noted := find(plan.Report, ingest.Warning, "name the columns lon and lat"); !noted || plan.Collection.Geometry != nil || len(have) != 2 || have[1].values["kode"] != "4601" {
+	plan, have := ingesttest.ImportText(t, "codes.csv", "kode;navn\n0301;Oslo\n4601;Bergen\n", ingesttest.Into)
+	if _, noted := ingesttest.Find(plan.Report, input.Warning, "name the columns lon and lat"); !noted || plan.Collection.Geometry != nil || len(have) != 2 || have[1].Values["kode"] != "4601" {
 		t.Errorf("%+v %v %v", plan.Report, plan.Collection.Geometry, have)
 	}
-	target := into
+	target := ingesttest.Into
 	target.IDField = "kode"
-	if _, have := importText(t, "codes.csv", "kode,navn\n0301,Oslo\n", target); have[0].id != "0301" {
+	if _, have := ingesttest.ImportText(t, "codes.csv", "kode,navn\n0301,Oslo\n", target); have[0].ID != "0301" {
 		t.Errorf("%v", have)
 	}
 }
@@ -29,46 +31,47 @@ func TestColumnsAreChosen(t *testing.T) {
 	t.Parallel()
 	const text = "nr,navn,areal,lon,lat\n1,Oslo,2,10,60\n"
 	target := ingest.Target{Collection: "x", IDField: "nr", Columns: []string{"areal"}}
-	plan, have := importText(t, "a.csv", text, target)
-	if want := map[string]any{"nr": int64(1), "areal": int64(2)}; !reflect.DeepEqual(have[0].values, want) || len(plan.Collection.Properties) != 2 {
-		t.Errorf("%v", have[0].values)
+	plan, have := ingesttest.ImportText(t, "a.csv", text, target)
+	if want := map[string]any{"nr": int64(1), "areal": int64(2)}; !reflect.DeepEqual(have[0].Values, want) || len(plan.Collection.Properties) != 2 {
+		t.Errorf("%v", have[0].Values)
 	}
 	target.Columns = []string{"none"}
-	if plan, err := survey(t, "a.csv", text, target); !errors.Is(err, ingest.ErrRefused) || !strings.Contains(err.Error(), `no property "none" for --columns; there are: nr, navn, areal`) {
+	if plan, err := ingesttest.Survey(t, "a.csv", text, target); !errors.Is(err, input.ErrRefused) || !strings.Contains(err.Error(), `no property "none" for --columns; there are: nr, navn, areal`) {
 		t.Errorf("%v %v", err, plan.Report.Faults)
 	}
-	plan, have = importText(t, "a.json", geojson(pointWith("", `"id":"a","navn":"A","n":1`)), ingest.Target{Collection: "x", Columns: []string{"navn"}})
-	if want := map[string]any{"navn": "A"}; !reflect.DeepEqual(have[0].values, want) || have[0].id != "a" {
-		t.Errorf("%v %v %v", plan.Collection.Key, have[0].id, have[0].values)
+	plan, have = ingesttest.ImportText(t, "a.json", ingesttest.GeoJSON(ingesttest.PointWith("", `"id":"a","navn":"A","n":1`)), ingest.Target{Collection: "x", Columns: []string{"navn"}})
+	if want := map[string]any{"navn": "A"}; !reflect.DeepEqual(have[0].Values, want) || have[0].ID != "a" {
+		t.Errorf("%v %v %v", plan.Collection.Key, have[0].ID, have[0].Values)
 	}
 }
 
 func TestPropertiesWithoutReadableNames(t *testing.T) {
 	t.Parallel()
-	plan, have := importText(t, "a.json", geojson(pointWith(`"id":1,`, `"":1," ":2,"a\u0000b":3,"unnamed":4`)), into)
+	plan, have := ingesttest.ImportText(t, "a.json", ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, `"":1," ":2,"a\u0000b":3,"unnamed":4`)), ingesttest.Into)
 	want := map[string]any{"unnamed": int64(1), "unnamed_2": int64(2), "a_b": int64(3), "unnamed_3": int64(4)}
-	if !reflect.DeepEqual(have[0].values, want) || plan.Report.Warnings == 0 {
-		t.Errorf("%v %v", have[0].values, plan.Report.Faults)
+	if !reflect.DeepEqual(have[0].Values, want) || plan.Report.Warnings == 0 {
+		t.Errorf("%v %v", have[0].Values, plan.Report.Faults)
 	}
 }
 
 func TestNumbersThatAreNoneAreNull(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"a.json": geojson(pointWith(`"id":1,`, `"n":1.5`), pointWith(`"id":2,`, `"n":NaN`), pointWith(`"id":3,`, `"n":-Infinity`)),
+		"a.json": ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, `"n":1.5`), ingesttest.PointWith(`"id":2,`, `"n":NaN`), ingesttest.PointWith(`"id":3,`, `"n":-Infinity`)),
 		"a.csv":  "id,n,lon,lat\n1,1.5,10,60\n2,nan,10,60\n3,-inf,10,60\n",
 	} {
-		plan, have := importText(t, name, text, into)
-		if _, noted := find(plan.Report, ingest.Warning, `"n" has numbers that are NaN or infinite, features: 2`); !noted || have[0].values["n"] != 1.5 || have[1].values["n"] != nil || have[2].values["n"] != nil {
+		plan, have := ingesttest.ImportText(t, name, text, ingesttest.Into)
+		if _, noted := ingesttest.Find(plan.Report, input.Warning, `"n" has numbers that are NaN or infinite, features: 2`); !noted || have[0].Values["n"] != 1.5 || have[1].Values["n"] != nil || have[2].Values["n"] != nil {
 			t.Errorf("%s: %v %v", name, have, plan.Report.Faults)
 		}
 	}
-	if _, have := importText(t, "b.csv", "id,n,lon,lat\n1,x,10,60\n2,nan,10,60\n", into); have[1].values["n"] != "nan" {
-		t.Errorf("a text: %v", have[1].values)
+	if _, have := ingesttest.ImportText(t, "b.csv", "id,n,lon,lat\n1,x,10,60\n2,nan,10,60\n", ingesttest.Into); have[1].Values["n"] != "nan" {
+		t.Errorf("a text: %v", have[1].Values)
 	}
 }
 
-// workbook is a file with one sheet of rows of cells, as XML. Style 1 is a day, 2 a day with a time, 3 a time, 4 a duration.
+// workbook is a file with one sheet of rows of cells, as XML. Style 1 is a day, 2 a day with a time, 3 a time, 4 a
+// duration.
 func workbook(t *testing.T, from1904 bool, rows ...string) string {
 	t.Helper()
 	var sheet strings.Builder
@@ -118,23 +121,23 @@ func TestDaysAndTimesOfWorkbooks(t *testing.T) {
 		{true, row("42428", "42428.524259259262", "0.524259259262", "1.5"), map[string]any{"day": "2020-02-29", "moment": "2020-02-29T12:34:56Z", "time": "12:34:56", "span": "36:00:00"}},
 		{true, row("-1460", "0", "0", "0"), map[string]any{"day": "1900-01-01", "moment": "1904-01-01T00:00:00Z", "time": "00:00:00", "span": "0:00:00"}},
 	} {
-		_, have := importText(t, "a.xlsx", workbook(t, c.from1904, head, c.row), into)
-		if !reflect.DeepEqual(have[0].values, c.want) {
-			t.Errorf("%s: %v", c.row, have[0].values)
+		_, have := ingesttest.ImportText(t, "a.xlsx", workbook(t, c.from1904, head, c.row), ingesttest.Into)
+		if !reflect.DeepEqual(have[0].Values, c.want) {
+			t.Errorf("%s: %v", c.row, have[0].Values)
 		}
 	}
 }
 
 func TestErrorsAndFormulasOfWorkbooksAreNoted(t *testing.T) {
 	t.Parallel()
-	plan, have := importText(t, "a.xlsx", workbook(t, false, `<c t="str"><v>a</v></c><c t="str"><v>b</v></c><c t="str"><v>c</v></c>`,
-		`<c t="e"><v>#N/A</v></c><c><f>1+1</f></c><c t="str"><f>""</f><v></v></c>`, `<c><v>1</v></c><c><f>1+1</f><v>2</v></c><c t="str"><v>x</v></c>`), into)
+	plan, have := ingesttest.ImportText(t, "a.xlsx", workbook(t, false, `<c t="str"><v>a</v></c><c t="str"><v>b</v></c><c t="str"><v>c</v></c>`,
+		`<c t="e"><v>#N/A</v></c><c><f>1+1</f></c><c t="str"><f>""</f><v></v></c>`, `<c><v>1</v></c><c><f>1+1</f><v>2</v></c><c t="str"><v>x</v></c>`), ingesttest.Into)
 	for _, want := range []string{"cells with the error #N/A: 1; they are null", "cells with a formula and no result: 1;"} {
-		if _, noted := find(plan.Report, ingest.Warning, want); !noted {
+		if _, noted := ingesttest.Find(plan.Report, input.Warning, want); !noted {
 			t.Errorf("%q: %v", want, plan.Report.Faults)
 		}
 	}
-	if want := map[string]any{"a": int64(1), "b": int64(2), "c": "x"}; len(have) != 2 || have[0].values["a"] != nil || !reflect.DeepEqual(have[1].values, want) {
+	if want := map[string]any{"a": int64(1), "b": int64(2), "c": "x"}; len(have) != 2 || have[0].Values["a"] != nil || !reflect.DeepEqual(have[1].Values, want) {
 		t.Errorf("%v", have)
 	}
 }

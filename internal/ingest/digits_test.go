@@ -10,7 +10,9 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"grense/internal/cql2"
+	"grense/internal/format/input"
 	"grense/internal/ingest"
+	"grense/internal/ingest/ingesttest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 	"grense/internal/store/storetest"
@@ -49,11 +51,11 @@ func TestNumbersThatNoDoubleHoldsBecomeTextWithANote(t *testing.T) {
 		"CSV": {"a.csv", "lon,lat,n\n10,60,12345678901234567891.25\n10,60,1.5\n",
 			[2]any{"12345678901234567891.25", "1.5"}, true},
 	} {
-		plan, got := importText(t, tt.file, tt.text, ingest.Target{Collection: "x"})
-		if len(got) != 2 || got[0].values["n"] != tt.want[0] || got[1].values["n"] != tt.want[1] {
+		plan, got := ingesttest.ImportText(t, tt.file, tt.text, ingest.Target{Collection: "x"})
+		if len(got) != 2 || got[0].Values["n"] != tt.want[0] || got[1].Values["n"] != tt.want[1] {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
-		if _, noted := find(plan.Report, ingest.Warning, digitsNote); noted != tt.noted {
+		if _, noted := ingesttest.Find(plan.Report, input.Warning, digitsNote); noted != tt.noted {
 			t.Errorf("%s: a note: %v, want %v", name, noted, tt.noted)
 		}
 	}
@@ -62,13 +64,13 @@ func TestNumbersThatNoDoubleHoldsBecomeTextWithANote(t *testing.T) {
 func TestDecimalsOfParquetKeepTheirDigits(t *testing.T) {
 	t.Parallel()
 	n, _ := new(big.Int).SetString("12345678901234567891234567890", 10)
-	plan, got := importText(t, "a.parquet", parquetOf(t, parquet.Decimal(10, 38, parquet.FixedLenByteArrayType(16)),
+	plan, got := ingesttest.ImportText(t, "a.parquet", ingesttest.ParquetOf(t, parquet.Decimal(10, 38, parquet.FixedLenByteArrayType(16)),
 		n.FillBytes(make([]byte, 16)), true),
 		ingest.Target{Collection: "x"})
-	if len(got) != 1 || got[0].values["k"] != "1234567890123456789.1234567890" {
+	if len(got) != 1 || got[0].Values["k"] != "1234567890123456789.1234567890" {
 		t.Errorf("%v", got)
 	}
-	if _, noted := find(plan.Report, ingest.Warning, digitsNote); !noted {
+	if _, noted := ingesttest.Find(plan.Report, input.Warning, digitsNote); !noted {
 		t.Error("no note")
 	}
 }
@@ -97,7 +99,7 @@ func TestNumbersOfStoresKeepTheirDigits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, _ := fill(t, plan).Catalog().Collection("x")
+		c, _ := ingesttest.Fill(t, plan).Catalog().Collection("x")
 		if n, _ := c.Find("n"); n.Type != cql2.TypeText {
 			t.Errorf("n is %v", n.Type)
 		}
@@ -105,16 +107,16 @@ func TestNumbersOfStoresKeepTheirDigits(t *testing.T) {
 			t.Errorf("m is %v", m.Type)
 		}
 		got := map[string]bool{}
-		for _, f := range features(t, fill(t, plan), "x") {
-			got[f.values["n"].(string)] = true
-			if target.IDField != "" && f.id != f.values["n"] {
-				t.Errorf("id %s of %v", f.id, f.values["n"])
+		for _, f := range ingesttest.Features(t, ingesttest.Fill(t, plan), "x") {
+			got[f.Values["n"].(string)] = true
+			if target.IDField != "" && f.ID != f.Values["n"] {
+				t.Errorf("id %s of %v", f.ID, f.Values["n"])
 			}
 		}
 		if !got["9007199254740993"] || !got["1.5"] {
 			t.Errorf("%v", got)
 		}
-		if _, noted := find(plan.Report, ingest.Warning, digitsNote); !noted {
+		if _, noted := ingesttest.Find(plan.Report, input.Warning, digitsNote); !noted {
 			t.Error("no note")
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"grense/internal/cql2"
+	"grense/internal/format/input"
 )
 
 // extraColumn is a member of features beside their properties, which becomes a property unless one has the same values.
@@ -14,57 +15,58 @@ type extraColumn struct {
 }
 
 // seeExtra learns from the members beside the properties of a feature, before its properties are seen.
-func (s *surveyor) seeExtra(r *record) {
-	for _, x := range r.extra {
-		if !s.wanted(x.name) || slices.ContainsFunc(s.extras, func(e *extraColumn) bool { return e.name == x.name }) {
+func (s *surveyor) seeExtra(r *input.Record) {
+	for _, x := range r.Extra {
+		if !s.wanted(x.Name) || slices.ContainsFunc(s.extras, func(e *extraColumn) bool { return e.name == x.Name }) {
 			continue
 		}
-		e := &extraColumn{column: column{name: x.name, extra: true}, only: x.value.text}
-		for _, f := range r.fields {
-			if c := s.byName[f.name]; c == nil || sum(c.kinds[:]) == c.kinds[null] { // null in all features before
-				e.same = append(e.same, f.name)
+		e := &extraColumn{column: column{name: x.Name, extra: true}, only: x.Value.Text}
+		for _, f := range r.Fields {
+			if c := s.byName[f.Name]; c == nil || sum(c.kinds[:]) == c.kinds[input.Null] { // null in all features before
+				e.same = append(e.same, f.Name)
 			}
 		}
 		s.extras = append(s.extras, e)
 	}
 	for _, e := range s.extras {
-		v := valueOf(r.extra, e.name)
+		v := valueOf(r.Extra, e.name)
 		e.see(v)
-		if v.text != e.only {
+		if v.Text != e.only {
 			e.only = ""
 		}
-		e.same = slices.DeleteFunc(e.same, func(name string) bool { return !equalValues(v, valueOf(r.fields, name)) })
+		e.same = slices.DeleteFunc(e.same, func(name string) bool { return !equalValues(v, valueOf(r.Fields, name)) })
 	}
 }
 
 // valueOf returns the value of a field; null if there is none.
-func valueOf(fields []field, name string) value {
+func valueOf(fields []input.Field, name string) input.Value {
 	for _, f := range fields {
-		if f.name == name {
-			return f.value
+		if f.Name == name {
+			return f.Value
 		}
 	}
-	return value{kind: null}
+	return input.Value{Kind: input.Null}
 }
 
 // equalValues compares texts, days and moments.
-func equalValues(a, b value) bool {
-	if a.kind <= null || b.kind <= null {
-		return a.kind <= null && b.kind <= null
+func equalValues(a, b input.Value) bool {
+	if a.Kind <= input.Null || b.Kind <= input.Null {
+		return a.Kind <= input.Null && b.Kind <= input.Null
 	}
-	if a.text == b.text {
+	if a.Text == b.Text {
 		return true
 	}
-	s, ok := moment(a.text)
-	t, is := moment(b.text)
+	s, ok := moment(a.Text)
+	t, is := moment(b.Text)
 	return ok && is && s.Equal(t)
 }
 
-// addExtras makes properties of the members beside the properties, but for those that a property has already, or the id of the collection.
+// addExtras makes properties of the members beside the properties, but for those that a property has already, or the id
+// of the collection.
 func (p *Plan) addExtras() {
 	for _, e := range p.extras {
-		known := len(e.same) > 0 || e.name == extraFeatureType && e.only == p.target.Collection
-		if !known && e.kinds[null] < sum(e.kinds[:]) {
+		known := len(e.same) > 0 || e.name == input.ExtraFeatureType && e.only == p.target.Collection
+		if !known && e.kinds[input.Null] < sum(e.kinds[:]) {
 			p.columns = append(p.columns, &e.column)
 		}
 	}
@@ -79,7 +81,7 @@ func (p *Plan) setTimes() {
 	name := func(extra string) string {
 		for _, e := range p.extras {
 			x := &e.column
-			if e.name != extra || e.kinds[null] == sum(e.kinds[:]) {
+			if e.name != extra || e.kinds[input.Null] == sum(e.kinds[:]) {
 				continue
 			}
 			if len(e.same) > 0 {
@@ -91,10 +93,10 @@ func (p *Plan) setTimes() {
 		}
 		return ""
 	}
-	start, end := name(extraTimeStart), name(extraTimeEnd)
+	start, end := name(input.ExtraTimeStart), name(input.ExtraTimeEnd)
 	if start != "" || end != "" {
 		c.IntervalStart, c.IntervalEnd = start, end
 		return
 	}
-	c.Instant = name(extraTime)
+	c.Instant = name(input.ExtraTime)
 }

@@ -1,33 +1,21 @@
 package ingest
 
 import (
-	"errors"
 	"fmt"
+	"grense/internal/format/input"
 	"strings"
-)
-
-// Action tells what was done about a fault.
-type Action string
-
-const (
-	Refused  Action = "refused"  // nothing of the import is written
-	Repaired Action = "repaired" // the geometry was changed: made valid, a ring closed, a stray ordinate left out
-	Turned   Action = "turned"   // rings were reversed; the geometry is the same
-	Dropped  Action = "dropped"  // rings or lines of too few positions were left out
-	Kept     Action = "kept"     // an invalid geometry that no repair makes valid; it is written as it is
-	Warning  Action = "warning"  // data are written as they are, but one should look
 )
 
 // Fault is one thing that is wrong with a file.
 type Fault struct {
-	File    string `json:"file"`
-	Layer   string `json:"layer,omitempty"`
-	Line    int    `json:"line,omitempty"`    // from 1; 0 where the format has no lines
-	Column  int    `json:"column,omitempty"`  // in bytes, from 1
-	Feature int    `json:"feature,omitempty"` // number in the layer, from 1; 0 when no single feature is meant
-	ID      string `json:"id,omitempty"`      // of the feature, where it is known
-	Action  Action `json:"action"`
-	Reason  string `json:"reason"` // with the cure where there is one
+	File    string       `json:"file"`
+	Layer   string       `json:"layer,omitempty"`
+	Line    int          `json:"line,omitempty"`    // from 1; 0 where the format has no lines
+	Column  int          `json:"column,omitempty"`  // in bytes, from 1
+	Feature int          `json:"feature,omitempty"` // number in the layer, from 1; 0 when no single feature is meant
+	ID      string       `json:"id,omitempty"`      // of the feature, where it is known
+	Action  input.Action `json:"action"`
+	Reason  string       `json:"reason"` // with the cure where there is one
 }
 
 // String is the fault in one line for a person.
@@ -65,13 +53,13 @@ type Report struct {
 	Faults   []Fault // the first of each action, at most MaxFaults, in the order of the files
 	All      int     // faults in all
 
-	kept map[Action]int // how many of Faults have the action
-	last map[Action]int // number of the feature that was counted last
-	file string         // of that feature
+	kept map[input.Action]int // how many of Faults have the action
+	last map[input.Action]int // number of the feature that was counted last
+	file string               // of that feature
 }
 
-// Area is that of all polygons, in square metres: in the plane of a projected system; of degrees, on a sphere. What is invalid and kept counts
-// as it is read.
+// Area is that of all polygons, in square metres: in the plane of a projected system; of degrees, on a sphere. What is
+// invalid and kept counts as it is read.
 type Area struct {
 	Read    float64 // of what the file has, by a non-zero reading of rings that are not valid
 	Written float64
@@ -84,7 +72,7 @@ const MaxFaults = 1000
 // add counts a fault; several of one feature count once.
 func (r *Report) add(f Fault) {
 	if r.last == nil {
-		r.last, r.kept = map[Action]int{}, map[Action]int{}
+		r.last, r.kept = map[input.Action]int{}, map[input.Action]int{}
 	}
 	if key := f.File + "\x00" + f.Layer; key != r.file {
 		clear(r.last)
@@ -92,17 +80,17 @@ func (r *Report) add(f Fault) {
 	}
 	if f.Feature == 0 || r.last[f.Action] != f.Feature {
 		switch f.Action {
-		case Refused:
+		case input.Refused:
 			r.Refused++
-		case Repaired:
+		case input.Repaired:
 			r.Repaired++
-		case Turned:
+		case input.Turned:
 			r.Turned++
-		case Dropped:
+		case input.Dropped:
 			r.Dropped++
-		case Kept:
+		case input.Kept:
 			r.Kept++
-		case Warning:
+		case input.Warning:
 			r.Warnings++
 		}
 		r.last[f.Action] = f.Feature
@@ -113,14 +101,3 @@ func (r *Report) add(f Fault) {
 		r.Faults = append(r.Faults, f)
 	}
 }
-
-// ErrRefused is in the chain of every error that the content of a file caused. The report has the faults.
-var ErrRefused = errors.New("ingest: refused")
-
-// refusal is an error about a whole file. Its text names the cure.
-func refusal(format string, a ...any) error {
-	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, a...))
-}
-
-// Reason is the text of an error without what every error of this package begins with.
-func Reason(err error) string { return strings.ReplaceAll(err.Error(), ErrRefused.Error()+": ", "") }

@@ -13,8 +13,10 @@ import (
 
 	"github.com/paulmach/orb/encoding/wkt"
 
+	"grense/internal/format/input"
 	"grense/internal/geo/crs"
 	"grense/internal/ingest"
+	"grense/internal/ingest/ingesttest"
 	"grense/internal/store"
 )
 
@@ -48,8 +50,8 @@ func TestSyntaxFaults(t *testing.T) {
 		"{\"a\":\"\xff\"}":          "is not UTF-8; convert the file",
 		strings.Repeat(`{"a":`, 99): "more than 64 arrays and objects in each other",
 	} {
-		plan, err := survey(t, "a.json", text, into)
-		if !errors.Is(err, ingest.ErrRefused) || len(plan.Report.Faults) == 0 {
+		plan, err := ingesttest.Survey(t, "a.json", text, ingesttest.Into)
+		if !errors.Is(err, input.ErrRefused) || len(plan.Report.Faults) == 0 {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
@@ -81,9 +83,9 @@ func TestGeometryFaults(t *testing.T) {
 		`"POINT"`: "a geometry must be an object, but is a string",
 		`{"type":"Point","coordinates":[1,2],"coordinates":[3,4]}`: `the member "coordinates" stands here a second time`,
 	} {
-		plan, err := survey(t, "a.json", geojson(pointWith(`"id":1,`, ""), "\n"+`{"type":"Feature","id":2,"properties":{},"geometry":`+geometry+`}`), into)
-		f, ok := find(plan.Report, ingest.Refused, want)
-		if !errors.Is(err, ingest.ErrRefused) || !ok || f.Line != 3 || f.Feature != 2 || plan.Report.Read != 2 {
+		plan, err := ingesttest.Survey(t, "a.json", ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, ""), "\n"+`{"type":"Feature","id":2,"properties":{},"geometry":`+geometry+`}`), ingesttest.Into)
+		f, ok := ingesttest.Find(plan.Report, input.Refused, want)
+		if !errors.Is(err, input.ErrRefused) || !ok || f.Line != 3 || f.Feature != 2 || plan.Report.Read != 2 {
 			t.Errorf("%s: %v %+v", geometry, err, plan.Report.Faults)
 		}
 	}
@@ -106,15 +108,15 @@ func TestShortPartsAreDropped(t *testing.T) {
 		`{"type":"LineString","coordinates":[[1,1]]}`:                                                                                   "",
 		`{"type":"GeometryCollection","geometries":[{"type":"LineString","coordinates":[[1,1]]},{"type":"Point","coordinates":[1,2]}]}`: "GEOMETRYCOLLECTION(POINT(1 2))",
 	} {
-		text := geojson(pointWith(`"id":1,`, ""), "\n"+`{"type":"Feature","id":2,"properties":{},"geometry":`+geometry+`}`)
-		plan, have := importText(t, "a.json", text, into)
-		f, ok := find(plan.Report, ingest.Dropped, "what has fewer is left out")
+		text := ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, ""), "\n"+`{"type":"Feature","id":2,"properties":{},"geometry":`+geometry+`}`)
+		plan, have := ingesttest.ImportText(t, "a.json", text, ingesttest.Into)
+		f, ok := ingesttest.Find(plan.Report, input.Dropped, "what has fewer is left out")
 		if !ok || f.Line != 3 || f.Feature != 2 || plan.Report.Dropped != 1 || plan.Report.Refused != 0 {
 			t.Errorf("%s: %+v", geometry, plan.Report.Faults)
 		}
 		got := ""
-		if len(have[1].wkb) > 0 {
-			g, err := store.Geometry{WKB: have[1].wkb}.Orb()
+		if len(have[1].WKB) > 0 {
+			g, err := store.Geometry{WKB: have[1].WKB}.Orb()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,9 +125,9 @@ func TestShortPartsAreDropped(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s, want %s", geometry, got, want)
 		}
-		strict := into
+		strict := ingesttest.Into
 		strict.Strict = true
-		if plan, err := survey(t, "a.json", text, strict); !errors.Is(err, ingest.ErrRefused) || plan.Report.Refused != 1 || !strings.Contains(err.Error(), "without --strict") {
+		if plan, err := ingesttest.Survey(t, "a.json", text, strict); !errors.Is(err, input.ErrRefused) || plan.Report.Refused != 1 || !strings.Contains(err.Error(), "without --strict") {
 			t.Errorf("%s: strict: %v", geometry, err)
 		}
 	}
@@ -134,7 +136,7 @@ func TestShortPartsAreDropped(t *testing.T) {
 		"a.topojson": `{"type":"Topology","arcs":[[[0,0],[1,0],[0,0]],[[0,0],[1,0],[1,1],[0,0]],[[5,5]]],"objects":{"k":{"type":"GeometryCollection","geometries":[
 			{"type":"Polygon","id":1,"arcs":[[0]]},{"type":"MultiPolygon","id":2,"arcs":[[[1]],[[0]]]},{"type":"LineString","id":3,"arcs":[2]}]}}}`,
 	} {
-		plan, err := ingest.Survey(t.Context(), open(t, writeFile(t, name, text), crs.CRS84).Layers, into, ingest.Watch{})
+		plan, err := ingest.Survey(t.Context(), ingesttest.Open(t, ingesttest.WriteFile(t, name, text), crs.CRS84).Layers, ingesttest.Into, ingest.Watch{})
 		if r := plan.Report; err != nil || r.Dropped != 3 || r.Read != 3 || r.Null != 2 {
 			t.Errorf("%s: %v %+v", name, err, r)
 		}
@@ -146,37 +148,37 @@ func TestAllFaultsAreTold(t *testing.T) {
 	t.Parallel()
 	var list []string
 	for i := range 3000 {
-		list = append(list, pointWith(fmt.Sprintf(`"id":%d,`, i), `"a":1,"a":2`))
+		list = append(list, ingesttest.PointWith(fmt.Sprintf(`"id":%d,`, i), `"a":1,"a":2`))
 	}
 	told := 0
-	src := open(t, writeFile(t, "a.json", geojson(list...)), 0)
-	plan, err := ingest.Survey(t.Context(), src.Layers, into, ingest.Watch{Fault: func(f ingest.Fault) {
+	src := ingesttest.Open(t, ingesttest.WriteFile(t, "a.json", ingesttest.GeoJSON(list...)), 0)
+	plan, err := ingest.Survey(t.Context(), src.Layers, ingesttest.Into, ingest.Watch{Fault: func(f ingest.Fault) {
 		if told++; f.Line != told || f.Feature != told {
 			t.Errorf("fault %d: %v", told, f)
 		}
 	}})
 	r := plan.Report
-	if !errors.Is(err, ingest.ErrRefused) || told != 3000 || r.Refused != 3000 || r.All != 3000 || r.Read != 3000 || len(r.Faults) != ingest.MaxFaults {
+	if !errors.Is(err, input.ErrRefused) || told != 3000 || r.Refused != 3000 || r.All != 3000 || r.Read != 3000 || len(r.Faults) != ingest.MaxFaults {
 		t.Errorf("%v, %d told, %d refused", err, told, r.Refused)
 	}
-	if err := plan.Write(t.Context(), &countingWriter{}); !errors.Is(err, ingest.ErrRefused) {
+	if err := plan.Write(t.Context(), &ingesttest.CountingWriter{}); !errors.Is(err, input.ErrRefused) {
 		t.Errorf("a plan with refusals is written: %v", err)
 	}
 }
 
 func TestAFileThatChangesBetweenThePassesIsNotWritten(t *testing.T) {
 	t.Parallel()
-	one, two := pointWith(`"id":1,`, `"a":1`), pointWith(`"id":2,`, `"a":2`)
+	one, two := ingesttest.PointWith(`"id":1,`, `"a":1`), ingesttest.PointWith(`"id":2,`, `"a":2`)
 	for name, text := range map[string]string{
-		"more features": geojson(one, two, two), "fewer features": geojson(one), "another property": geojson(one, pointWith(`"id":2,`, `"b":2`)),
-		"a fault": geojson(one, `{"type":"Feature","id":2,"geometry":{}}`), "no id": geojson(one, pointWith("", `"a":2`)), "no JSON": geojson(one, "{"),
+		"more features": ingesttest.GeoJSON(one, two, two), "fewer features": ingesttest.GeoJSON(one), "another property": ingesttest.GeoJSON(one, ingesttest.PointWith(`"id":2,`, `"b":2`)),
+		"a fault": ingesttest.GeoJSON(one, `{"type":"Feature","id":2,"geometry":{}}`), "no id": ingesttest.GeoJSON(one, ingesttest.PointWith("", `"a":2`)), "no JSON": ingesttest.GeoJSON(one, "{"),
 	} {
-		path := writeFile(t, "a.geojson", geojson(one, two))
-		plan := mustSurvey(t, path, 0)
+		path := ingesttest.WriteFile(t, "a.geojson", ingesttest.GeoJSON(one, two))
+		plan := ingesttest.MustSurvey(t, path, 0)
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := plan.Write(t.Context(), &countingWriter{}); err == nil || !strings.Contains(err.Error(), "changed while it was read") {
+		if err := plan.Write(t.Context(), &ingesttest.CountingWriter{}); err == nil || !strings.Contains(err.Error(), "changed while it was read") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -185,8 +187,8 @@ func TestAFileThatChangesBetweenThePassesIsNotWritten(t *testing.T) {
 // TestPackedGeoPackagesAndShapefiles packs files that consist of pages, or of parts.
 func TestPackedGeoPackagesAndShapefiles(t *testing.T) {
 	t.Parallel()
-	ets := sharedPath(t, "data", "awkward", "gpkg-ets", "null_geometry.gpkg")
-	oslo := sharedPath(t, "data", "norway", "misc", "oslo-bydeler")
+	ets := ingesttest.SharedPath(t, "data", "awkward", "gpkg-ets", "null_geometry.gpkg")
+	oslo := ingesttest.SharedPath(t, "data", "norway", "misc", "oslo-bydeler")
 	var archive, gz bytes.Buffer
 	a, z := zip.NewWriter(&archive), gzip.NewWriter(&gz)
 	add := func(name, path string) {
@@ -210,16 +212,16 @@ func TestPackedGeoPackagesAndShapefiles(t *testing.T) {
 	a.Close()
 	z.Close()
 	for path, want := range map[string]map[string]int{
-		writeFile(t, "a.zip", archive.String()): {"new_geopackage": 3, "PointExamples": 2, "Bydeler": 16},
-		writeFile(t, "a.gpkg.gz", gz.String()):  {"new_geopackage": 3, "PointExamples": 2},
+		ingesttest.WriteFile(t, "a.zip", archive.String()): {"new_geopackage": 3, "PointExamples": 2, "Bydeler": 16},
+		ingesttest.WriteFile(t, "a.gpkg.gz", gz.String()):  {"new_geopackage": 3, "PointExamples": 2},
 	} {
 		got := map[string]int{}
-		for _, l := range open(t, path, 0).Layers {
-			plan, err := ingest.Survey(t.Context(), []*ingest.Layer{l}, into, ingest.Watch{})
+		for _, l := range ingesttest.Open(t, path, 0).Layers {
+			plan, err := ingest.Survey(t.Context(), []*ingest.Layer{l}, ingesttest.Into, ingest.Watch{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got[l.Name] = len(features(t, write(t, plan), "x"))
+			got[l.Name] = len(ingesttest.Features(t, ingesttest.Write(t, plan), "x"))
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: %v, want %v", filepath.Base(path), got, want)
@@ -229,7 +231,7 @@ func TestPackedGeoPackagesAndShapefiles(t *testing.T) {
 
 func TestIsData(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Dir(shapefile(t, map[string][]byte{".shp": shp(1), ".dbf": dbf(0, nil)}))
+	dir := filepath.Dir(ingesttest.Shapefile(t, map[string][]byte{".shp": ingesttest.SHP(1), ".dbf": ingesttest.DBF(0, nil)}))
 	for name, want := range map[string]bool{
 		"a.shp": true, "a.dbf": false, "b.dbf": true, "a.prj": false, "x.geojson": true, "x.GeoJSON.gz": true, "x.zip": true, "x.csv": true, "x.gpkg": true, "x.txt": false, "x": false, "x.gz": false,
 	} {
@@ -242,9 +244,9 @@ func TestIsData(t *testing.T) {
 func TestCollectionsOfGeometriesWithAndWithoutHeights(t *testing.T) {
 	t.Parallel()
 	text := `{"type":"Feature","id":1,"properties":{},"geometry":{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2,3]},{"type":"Point","coordinates":[4,5]}]}}`
-	plan, have := importText(t, "a.json", text, into)
-	if _, ok := find(plan.Report, ingest.Repaired, "the heights are left out"); !ok || plan.Collection.Geometry.HasZ || len(have[0].wkb) != 9+2*21 {
-		t.Errorf("%v, %x", plan.Report.Faults, have[0].wkb)
+	plan, have := ingesttest.ImportText(t, "a.json", text, ingesttest.Into)
+	if _, ok := ingesttest.Find(plan.Report, input.Repaired, "the heights are left out"); !ok || plan.Collection.Geometry.HasZ || len(have[0].WKB) != 9+2*21 {
+		t.Errorf("%v, %x", plan.Report.Faults, have[0].WKB)
 	}
 	if plan.Collection.Geometry.CRS != crs.CRS84 || plan.Collection.Geometry.Type != "GeometryCollection" {
 		t.Errorf("%+v", plan.Collection.Geometry)

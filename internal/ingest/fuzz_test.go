@@ -7,15 +7,18 @@ import (
 	"io"
 	"testing"
 
+	"grense/internal/format/input"
+	"grense/internal/geo/crs"
 	"grense/internal/ingest"
+	"grense/internal/ingest/ingesttest"
 )
 
 // roundTrip surveys a layer, and writes it when nothing is refused. Both passes must agree.
 func roundTrip(t *testing.T, l *ingest.Layer) (*ingest.Plan, bool) {
 	t.Helper()
-	plan, err := ingest.Survey(t.Context(), []*ingest.Layer{l}, into, ingest.Watch{})
+	plan, err := ingest.Survey(t.Context(), []*ingest.Layer{l}, ingesttest.Into, ingest.Watch{})
 	if err != nil {
-		if !errors.Is(err, ingest.ErrRefused) {
+		if !errors.Is(err, input.ErrRefused) {
 			return plan, false // of the reader, as a row without an end
 		}
 		if plan.Report.Refused == 0 && len(plan.Report.Faults) > 0 {
@@ -23,18 +26,32 @@ func roundTrip(t *testing.T, l *ingest.Layer) (*ingest.Plan, bool) {
 		}
 		return plan, false
 	}
-	w := &countingWriter{}
-	if err := plan.Write(t.Context(), w); err != nil || w.rows != plan.Report.Read {
-		t.Errorf("the second pass differs: %v, %d rows, %d read", err, w.rows, plan.Report.Read)
+	w := &ingesttest.CountingWriter{}
+	if err := plan.Write(t.Context(), w); err != nil || w.Rows != plan.Report.Read {
+		t.Errorf("the second pass differs: %v, %d rows, %d read", err, w.Rows, plan.Report.Read)
 	}
 	return plan, true
+}
+
+// inMemory is the first layer of a file; an empty one if there is none.
+func inMemory(t *testing.T, name string, b []byte, parts map[string][]byte, system crs.ID) *ingest.Layer {
+	t.Helper()
+	src, err := ingest.InMemory(t.Context(), name, b, parts, system)
+	t.Cleanup(func() { _ = src.Close() })
+	if err != nil && !errors.Is(err, input.ErrRefused) {
+		t.Fatal(err)
+	}
+	if len(src.Layers) == 0 {
+		t.Skip("no layer")
+	}
+	return src.Layers[0]
 }
 
 // FuzzGeoJSON compares with encoding/json: what is read is JSON, and has as many features.
 func FuzzGeoJSON(f *testing.F) {
 	for _, s := range []string{
-		geojson(pointWith(`"id":1,`, `"a":"æ\u00e6\ud83d\ude00","b":[1,{"c":null}],"d":-1.5e3`), pointWith("", `"a":"2024-01-01"`)),
-		pointWith("", "") + "\n\x1e" + pointWith("", ""), "\ufeff" + `{"type":"Point","coordinates":[1,2,3]}`,
+		ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, `"a":"æ\u00e6\ud83d\ude00","b":[1,{"c":null}],"d":-1.5e3`), ingesttest.PointWith("", `"a":"2024-01-01"`)),
+		ingesttest.PointWith("", "") + "\n\x1e" + ingesttest.PointWith("", ""), "\ufeff" + `{"type":"Point","coordinates":[1,2,3]}`,
 		`{"features":[{"geometry":{"coordinates":[[[0,0],[2,0],[2,2]]],"type":"Polygon"},"type":"Feature","properties":null}],"type":"FeatureCollection","crs":null}`,
 		`{"type":"GeometryCollection","geometries":[{"type":"MultiPoint","coordinates":[[0,0]]},{"type":"LineString","coordinates":[[0,0],[1,1]]}]}`,
 		`{"type":"MultiPolygon","coordinates":[[[[0,0],[2,2],[2,0],[0,2],[0,0]]],[]]}`, `{"type":"Topology"}`, `[`, `{"type":"Point","coordinates":[1e999,NaN]}`, `nul`, ``,
@@ -42,7 +59,7 @@ func FuzzGeoJSON(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		plan, ok := roundTrip(t, ingest.GeoJSONLayer(text))
+		plan, ok := roundTrip(t, inMemory(t, "a.geojson", text, nil, 0))
 		if !ok {
 			return
 		}
@@ -82,18 +99,18 @@ func FuzzCSV(f *testing.F) {
 		"wkt\n\"CURVEPOLYGON(COMPOUNDCURVE((10 60,10.04 60),CIRCULARSTRING Z(10.04 60 1,10.02 60.02 2,10 60 3)))\"\n", "wkt\n\"GEOMETRYCOLLECTION(TIN(((0 0,1 0,0 1,0 0))),MULTISURFACE EMPTY)\"\n"} {
 		f.Add([]byte(s))
 	}
-	f.Fuzz(func(t *testing.T, text []byte) { roundTrip(t, ingest.CSVLayer(text)) })
+	f.Fuzz(func(t *testing.T, text []byte) { roundTrip(t, inMemory(t, "a.csv", text, nil, crs.CRS84)) })
 }
 
 func FuzzShapefile(f *testing.F) {
-	table := dbf(0x57, []string{"A:C:5", "N:N:5", "D:D:8", "L:L:1"}, []string{"\xe6", "1.5", "20240131", "T"})
-	f.Add(shp(1, floats(1, 2)), table, []byte(wgs84), "1252")
-	f.Add(shp(5, rings([]float64{0, 0, 0, 9, 9, 9, 9, 0, 0, 0}, []float64{1, 1, 2, 1, 2, 2, 1, 1})), table, []byte("PROJCS[\"x\"]"), "")
-	f.Add(shp(13, append(rings([]float64{0, 0, 1, 1}), floats(0, 0, 5, 6)...)), table, []byte{}, "UTF-16")
-	f.Add(shp(31, patch([]uint32{0, 2, 3}, []float64{0, 0, 1, 1, 0, 2, 0, 1, 3, 1, 1, 4}, []float64{0, 0, 1, 1, 0, 2, 0, 1, 3, 0, 0, 1}, []float64{0, 0, 1, 1, 0, 2, 0, 1, 3, 0, 0, 1})), table, []byte(wgs84), "")
-	f.Add(shp(31), []byte{}, []byte("A["), "Big5")
+	table := ingesttest.DBF(0x57, []string{"A:C:5", "N:N:5", "D:D:8", "L:L:1"}, []string{"\xe6", "1.5", "20240131", "T"})
+	f.Add(ingesttest.SHP(1, ingesttest.Floats(1, 2)), table, []byte(ingesttest.WGS84), "1252")
+	f.Add(ingesttest.SHP(5, ingesttest.Rings([]float64{0, 0, 0, 9, 9, 9, 9, 0, 0, 0}, []float64{1, 1, 2, 1, 2, 2, 1, 1})), table, []byte("PROJCS[\"x\"]"), "")
+	f.Add(ingesttest.SHP(13, append(ingesttest.Rings([]float64{0, 0, 1, 1}), ingesttest.Floats(0, 0, 5, 6)...)), table, []byte{}, "UTF-16")
+	f.Add(ingesttest.SHP(31, ingesttest.Patch([]uint32{0, 2, 3}, []float64{0, 0, 1, 1, 0, 2, 0, 1, 3, 1, 1, 4}, []float64{0, 0, 1, 1, 0, 2, 0, 1, 3, 0, 0, 1}, []float64{0, 0, 1, 1, 0, 2, 0, 1, 3, 0, 0, 1})), table, []byte(ingesttest.WGS84), "")
+	f.Add(ingesttest.SHP(31), []byte{}, []byte("A["), "Big5")
 	f.Fuzz(func(t *testing.T, shp, dbf, prj []byte, cpg string) {
-		roundTrip(t, ingest.ShapefileLayer(shp, dbf, prj, []byte(cpg)))
+		roundTrip(t, inMemory(t, "a.shp", shp, map[string][]byte{".dbf": dbf, ".prj": prj, ".cpg": []byte(cpg)}, crs.WebMercator))
 	})
 }
 
@@ -105,5 +122,5 @@ func FuzzTopoJSON(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	f.Fuzz(func(t *testing.T, text []byte) { roundTrip(t, ingest.TopoJSONLayer(text)) })
+	f.Fuzz(func(t *testing.T, text []byte) { roundTrip(t, inMemory(t, "a.topojson", text, nil, crs.CRS84)) })
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"grense/internal/cql2"
+	"grense/internal/format/input"
 )
 
 // idSource is one of the places where the id of a feature may stand.
@@ -29,9 +30,9 @@ func newIDSource(what string) *idSource {
 	return &idSource{what: what, seed: maphash.MakeSeed(), seen: map[uint64]int{}}
 }
 
-// see takes the id of feature number n of all. Two ids are taken for one when their hashes of 64 bits are equal, which for a million
-// features happens once in 37 million imports.
-func (s *idSource) see(v value, n int, f Fault, label func(int) string) {
+// see takes the id of feature number n of all. Two ids are taken for one when their hashes of 64 bits are equal, which
+// for a million features happens once in 37 million imports.
+func (s *idSource) see(v input.Value, n int, f Fault, label func(int) string) {
 	if s.gone {
 		return
 	}
@@ -43,14 +44,14 @@ func (s *idSource) see(v value, n int, f Fault, label func(int) string) {
 		return
 	}
 	s.stated++
-	if _, err := strconv.ParseInt(id, 10, 64); err != nil || v.kind == text || v.kind == plain || v.kind == number {
+	if _, err := strconv.ParseInt(id, 10, 64); err != nil || v.Kind == input.Text || v.Kind == input.Plain || v.Kind == input.Number {
 		s.texts = true
 	} else if whole, _ := plainNumber(id); !whole {
 		s.texts = true
 	}
 	h := maphash.String(s.seed, id)
 	if first, ok := s.seen[h]; ok {
-		f.ID, f.Action = id, Refused
+		f.ID, f.Action = id, input.Refused
 		f.Reason = fmt.Sprintf("the %s %q is that of %s too; name another property with --id-field", s.what, id, label(first))
 		if s.repeats++; len(s.faults) < maxIDFaults {
 			s.faults = append(s.faults, f)
@@ -75,12 +76,12 @@ func (s *idSource) number(n, total int) string {
 func (s *idSource) drop() { s.gone, s.seen, s.faults = true, nil, nil }
 
 // idText is the text of an id; false when the value is none.
-func idText(v value) (string, bool) {
-	switch v.kind {
-	case text, plain, untyped, integer:
-		return v.text, v.text != ""
-	case number:
-		if n, ok := cql2.ParseNumber(v.text); ok {
+func idText(v input.Value) (string, bool) {
+	switch v.Kind {
+	case input.Text, input.Plain, input.Untyped, input.Integer:
+		return v.Text, v.Text != ""
+	case input.Number:
+		if n, ok := cql2.ParseNumber(v.Text); ok {
 			return cql2.ExactNumberOf(n).String(), true
 		}
 	}

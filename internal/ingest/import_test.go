@@ -19,21 +19,12 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
+	"grense/internal/format/input"
 	"grense/internal/geo/crs"
 	"grense/internal/ingest"
+	"grense/internal/ingest/ingesttest"
 	"grense/internal/store"
 )
-
-var into = ingest.Target{Collection: "x"}
-
-// collection of points with the given members and properties, one feature a line.
-func geojson(list ...string) string {
-	return `{"type":"FeatureCollection","features":[` + strings.Join(list, ",\n") + `]}`
-}
-
-func pointWith(members, properties string) string {
-	return `{"type":"Feature",` + members + `"properties":{` + properties + `},"geometry":{"type":"Point","coordinates":[10,60]}}`
-}
 
 func TestFeatureIDs(t *testing.T) {
 	t.Parallel()
@@ -47,65 +38,65 @@ func TestFeatureIDs(t *testing.T) {
 		line   int
 		rows   int // features that get row numbers
 	}{
-		"the format's own, whole numbers": {text: geojson(pointWith(`"id":7,`, `"a":1`), pointWith(`"id":12,`, `"a":2`)),
+		"the format's own, whole numbers": {text: ingesttest.GeoJSON(ingesttest.PointWith(`"id":7,`, `"a":1`), ingesttest.PointWith(`"id":12,`, `"a":2`)),
 			key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger}, first: "7", values: map[string]any{"a": int64(1)}},
-		"the format's own, text": {text: geojson(pointWith(`"id":"0301",`, `"a":1`)),
+		"the format's own, text": {text: ingesttest.GeoJSON(ingesttest.PointWith(`"id":"0301",`, `"a":1`)),
 			key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, first: "0301", values: map[string]any{"a": int64(1)}},
-		"the format's own beats the property id": {text: geojson(pointWith(`"id":"b",`, `"id":5`)),
+		"the format's own beats the property id": {text: ingesttest.GeoJSON(ingesttest.PointWith(`"id":"b",`, `"id":5`)),
 			key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, first: "b", values: map[string]any{"id_": int64(5)}},
-		"the format's own is the property id": {text: geojson(pointWith(`"id":5,`, `"id":5`)),
+		"the format's own is the property id": {text: ingesttest.GeoJSON(ingesttest.PointWith(`"id":5,`, `"id":5`)),
 			key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger, Property: "id"}, first: "5", values: map[string]any{"id": int64(5)}},
-		"the property id": {text: geojson(pointWith("", `"id":"01001","a":true`)),
+		"the property id": {text: ingesttest.GeoJSON(ingesttest.PointWith("", `"id":"01001","a":true`)),
 			key: store.FeatureKey{Column: "id", Type: cql2.TypeText, Property: "id"}, first: "01001", values: map[string]any{"id": "01001", "a": true}},
-		"the property id, not unique": {text: geojson(pointWith("", `"id":1`), pointWith("", `"id":1`)),
+		"the property id, not unique": {text: ingesttest.GeoJSON(ingesttest.PointWith("", `"id":1`), ingesttest.PointWith("", `"id":1`)),
 			key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, first: "1", values: map[string]any{"id_": int64(1)}},
-		"the property id, null": {text: geojson(pointWith("", `"id":null`), pointWith("", `"id":1`)),
+		"the property id, null": {text: ingesttest.GeoJSON(ingesttest.PointWith("", `"id":null`), ingesttest.PointWith("", `"id":1`)),
 			key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, first: "1", values: map[string]any{"id_": nil}},
-		"none": {text: geojson(pointWith("", `"fid":"x"`)),
+		"none": {text: ingesttest.GeoJSON(ingesttest.PointWith("", `"fid":"x"`)),
 			key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, first: "1", values: map[string]any{"fid": "x"}},
-		"named": {text: geojson(pointWith(`"id":1,`, `"nr":"0301","id":2`)), field: "nr",
+		"named": {text: ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, `"nr":"0301","id":2`)), field: "nr",
 			key: store.FeatureKey{Column: "nr", Type: cql2.TypeText, Property: "nr"}, first: "0301", values: map[string]any{"nr": "0301", "id_": int64(2)}},
-		"named, days become text": {text: geojson(pointWith("", `"nr":"2024-01-01"`)), field: "nr",
+		"named, days become text": {text: ingesttest.GeoJSON(ingesttest.PointWith("", `"nr":"2024-01-01"`)), field: "nr",
 			key: store.FeatureKey{Column: "nr", Type: cql2.TypeText, Property: "nr"}, first: "2024-01-01", values: map[string]any{"nr": "2024-01-01"}},
-		"named, numbers and texts": {text: geojson(pointWith("", `"nr":"a"`), pointWith("", `"nr":1.0`)), field: "nr",
+		"named, numbers and texts": {text: ingesttest.GeoJSON(ingesttest.PointWith("", `"nr":"a"`), ingesttest.PointWith("", `"nr":1.0`)), field: "nr",
 			key: store.FeatureKey{Column: "nr", Type: cql2.TypeText, Property: "nr"}, first: "1", values: map[string]any{"nr": "1"}},
-		"twice":              {text: geojson(pointWith(`"id":1,`, ""), pointWith(`"id":2,`, ""), pointWith(`"id":1,`, "")), refuse: `the id "1" is that of feature 1 too`, line: 3},
-		"as number and text": {text: geojson(pointWith(`"id":1,`, ""), pointWith(`"id":"1",`, "")), refuse: `is that of feature 1 too`, line: 2},
-		"missing in one": {text: geojson(pointWith(`"id":7,`, ""), pointWith("", "")),
+		"twice":              {text: ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, ""), ingesttest.PointWith(`"id":2,`, ""), ingesttest.PointWith(`"id":1,`, "")), refuse: `the id "1" is that of feature 1 too`, line: 3},
+		"as number and text": {text: ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, ""), ingesttest.PointWith(`"id":"1",`, "")), refuse: `is that of feature 1 too`, line: 2},
+		"missing in one": {text: ingesttest.GeoJSON(ingesttest.PointWith(`"id":7,`, ""), ingesttest.PointWith("", "")),
 			key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger}, first: "2", values: map[string]any{}, rows: 1},
-		"missing in the first, whose number is taken": {text: geojson(pointWith("", ""), pointWith(`"id":"b",`, ""), pointWith(`"id":1,`, "")),
+		"missing in the first, whose number is taken": {text: ingesttest.GeoJSON(ingesttest.PointWith("", ""), ingesttest.PointWith(`"id":"b",`, ""), ingesttest.PointWith(`"id":1,`, "")),
 			key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, first: "1", values: map[string]any{}, rows: 1},
-		"missing in all but one, with a property id": {text: geojson(pointWith(`"id":1,`, `"id":"x"`), pointWith("", `"id":"w"`)),
+		"missing in all but one, with a property id": {text: ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, `"id":"x"`), ingesttest.PointWith("", `"id":"w"`)),
 			key: store.FeatureKey{Column: "id", Type: cql2.TypeText, Property: "id"}, first: "w", values: map[string]any{"id": "w"}},
-		"null": {text: geojson(pointWith(`"id":"a",`, ""), pointWith(`"id":null,`, "")),
+		"null": {text: ingesttest.GeoJSON(ingesttest.PointWith(`"id":"a",`, ""), ingesttest.PointWith(`"id":null,`, "")),
 			key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, first: "2", values: map[string]any{}, rows: 1},
-		"named, null": {text: geojson(pointWith(`"id":1,`, `"nr":"a"`), pointWith(`"id":2,`, `"nr":null`)), field: "nr",
+		"named, null": {text: ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, `"nr":"a"`), ingesttest.PointWith(`"id":2,`, `"nr":null`)), field: "nr",
 			key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, first: "2", values: map[string]any{"nr": nil}, rows: 1},
-		"named id, empty": {text: geojson(pointWith("", `"id":"b"`), pointWith("", `"id":""`)), field: "id",
+		"named id, empty": {text: ingesttest.GeoJSON(ingesttest.PointWith("", `"id":"b"`), ingesttest.PointWith("", `"id":""`)), field: "id",
 			key: store.FeatureKey{Column: "id", Type: cql2.TypeText}, first: "2", values: map[string]any{"id_": ""}, rows: 1},
-		"named, twice":               {text: geojson(pointWith("", `"nr":"b"`), pointWith("", `"nr":"b"`)), field: "nr", refuse: `"b" is that of feature 1 too`, line: 2},
-		"named, and not there":       {text: geojson(pointWith("", `"navn":"b"`)), field: "nr", refuse: `there is no property "nr" for --id-field; there are: navn`},
-		"named, and a list of texts": {text: geojson(pointWith("", `"nr":["b"]`)), field: "nr", refuse: `no feature has an id in the property "nr"`, line: 0},
+		"named, twice":               {text: ingesttest.GeoJSON(ingesttest.PointWith("", `"nr":"b"`), ingesttest.PointWith("", `"nr":"b"`)), field: "nr", refuse: `"b" is that of feature 1 too`, line: 2},
+		"named, and not there":       {text: ingesttest.GeoJSON(ingesttest.PointWith("", `"navn":"b"`)), field: "nr", refuse: `there is no property "nr" for --id-field; there are: navn`},
+		"named, and a list of texts": {text: ingesttest.GeoJSON(ingesttest.PointWith("", `"nr":["b"]`)), field: "nr", refuse: `no feature has an id in the property "nr"`, line: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			target := ingest.Target{Collection: "x", IDField: c.field}
 			if c.refuse != "" {
-				plan, err := survey(t, "a.geojson", c.text, target)
-				f, ok := find(plan.Report, ingest.Refused, c.refuse)
-				if !errors.Is(err, ingest.ErrRefused) || !ok || f.Line != c.line {
+				plan, err := ingesttest.Survey(t, "a.geojson", c.text, target)
+				f, ok := ingesttest.Find(plan.Report, input.Refused, c.refuse)
+				if !errors.Is(err, input.ErrRefused) || !ok || f.Line != c.line {
 					t.Fatalf("%v, %+v", err, plan.Report.Faults)
 				}
 				return
 			}
-			plan, have := importText(t, "a.geojson", c.text, target)
-			if plan.Collection.Key != c.key || have[0].id != c.first || !reflect.DeepEqual(have[0].values, c.values) {
-				t.Errorf("%+v, id %s, %#v", plan.Collection.Key, have[0].id, have[0].values)
+			plan, have := ingesttest.ImportText(t, "a.geojson", c.text, target)
+			if plan.Collection.Key != c.key || have[0].ID != c.first || !reflect.DeepEqual(have[0].Values, c.values) {
+				t.Errorf("%+v, id %s, %#v", plan.Collection.Key, have[0].ID, have[0].Values)
 			}
-			if _, rows := find(plan.Report, ingest.Warning, "features without an id"); rows != (c.rows > 0) || len(have) != plan.Report.Read {
+			if _, rows := ingesttest.Find(plan.Report, input.Warning, "features without an id"); rows != (c.rows > 0) || len(have) != plan.Report.Read {
 				t.Errorf("%d of %d features: %+v", len(have), plan.Report.Read, plan.Report.Faults)
 			}
-			_, numbered := find(plan.Report, ingest.Warning, "no id of their own")
+			_, numbered := ingesttest.Find(plan.Report, input.Warning, "no id of their own")
 			if numbered != (c.key.Column == "fid") {
 				t.Errorf("warned of numbers: %v", numbered)
 			}
@@ -147,15 +138,15 @@ func TestTypes(t *testing.T) {
 			t.Parallel()
 			var list []string
 			for i, v := range c.values {
-				list = append(list, pointWith(fmt.Sprintf(`"id":%d,`, i), `"v":`+v))
+				list = append(list, ingesttest.PointWith(fmt.Sprintf(`"id":%d,`, i), `"v":`+v))
 			}
-			plan, have := importText(t, "a.geojson", geojson(list...), into)
+			plan, have := ingesttest.ImportText(t, "a.geojson", ingesttest.GeoJSON(list...), ingesttest.Into)
 			if p := plan.Collection.Properties[0]; p.Type != c.typ {
 				t.Errorf("type %v, want %v", p.Type, c.typ)
 			}
 			for i, f := range have {
-				if !sameValue(f.values["v"], c.want[i]) {
-					t.Errorf("%s: %#v, want %#v", c.values[i], f.values["v"], c.want[i])
+				if !sameValue(f.Values["v"], c.want[i]) {
+					t.Errorf("%s: %#v, want %#v", c.values[i], f.Values["v"], c.want[i])
 				}
 			}
 		})
@@ -176,14 +167,14 @@ func sameValue(a, b any) bool {
 
 func TestPropertiesThatAreNotInEveryFeature(t *testing.T) {
 	t.Parallel()
-	plan, have := importText(t, "a.geojson", geojson(pointWith(`"id":1,`, `"a":1`), pointWith(`"id":2,`, `"Navn":"x","NAVN":"y","geometry":"g","geom":"h"`), pointWith(`"id":3,`, `"NAVN":"z","a":3`)), into)
+	plan, have := ingesttest.ImportText(t, "a.geojson", ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, `"a":1`), ingesttest.PointWith(`"id":2,`, `"Navn":"x","NAVN":"y","geometry":"g","geom":"h"`), ingesttest.PointWith(`"id":3,`, `"NAVN":"z","a":3`)), ingesttest.Into)
 	want := []map[string]any{
 		{"a": int64(1), "Navn": nil, "NAVN": nil, "geometry_": nil, "geom": nil}, {"a": nil, "Navn": "x", "NAVN": "y", "geometry_": "g", "geom": "h"},
 		{"a": int64(3), "Navn": nil, "NAVN": "z", "geometry_": nil, "geom": nil},
 	}
 	for i, f := range have {
-		if !reflect.DeepEqual(f.values, want[i]) {
-			t.Errorf("%v, want %v", f.values, want[i])
+		if !reflect.DeepEqual(f.Values, want[i]) {
+			t.Errorf("%v, want %v", f.Values, want[i])
 		}
 	}
 	if plan.Report.Written != 3 || plan.Report.Read != 3 {
@@ -223,15 +214,15 @@ func TestReferenceSystems(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			plan, err := ingest.Survey(t.Context(), open(t, writeFile(t, "a.json", c.text), c.state).Layers, into, ingest.Watch{})
-			if errors.Is(err, ingest.ErrRefused) != c.refuse {
+			plan, err := ingest.Survey(t.Context(), ingesttest.Open(t, ingesttest.WriteFile(t, "a.json", c.text), c.state).Layers, ingesttest.Into, ingest.Watch{})
+			if errors.Is(err, input.ErrRefused) != c.refuse {
 				t.Fatal(err)
 			}
-			action := ingest.Warning
+			action := input.Warning
 			if c.refuse {
-				action = ingest.Refused
+				action = input.Refused
 			}
-			if _, ok := find(plan.Report, action, c.tell); c.tell != "" && !ok {
+			if _, ok := ingesttest.Find(plan.Report, action, c.tell); c.tell != "" && !ok {
 				t.Errorf("%q is not in %v", c.tell, plan.Report.Faults)
 			}
 			if !c.refuse && plan.Collection.Geometry.CRS != c.want {
@@ -243,18 +234,18 @@ func TestReferenceSystems(t *testing.T) {
 
 func TestFilesInDifferentSystemsAreConverted(t *testing.T) {
 	t.Parallel()
-	a := open(t, writeFile(t, "a.geojson", geojson(pointWith(`"id":1,`, ""))), 0)
-	b := open(t, writeFile(t, "b.geojson", `{"type":"Feature","crs":{"type":"name","properties":{"name":"EPSG:25833"}},"id":2,"properties":{},"geometry":{"type":"Point","coordinates":[500000,6651411.19]}}`), 0)
-	plan, err := ingest.Survey(t.Context(), append(a.Layers, b.Layers...), into, ingest.Watch{})
+	a := ingesttest.Open(t, ingesttest.WriteFile(t, "a.geojson", ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, ""))), 0)
+	b := ingesttest.Open(t, ingesttest.WriteFile(t, "b.geojson", `{"type":"Feature","crs":{"type":"name","properties":{"name":"EPSG:25833"}},"id":2,"properties":{},"geometry":{"type":"Point","coordinates":[500000,6651411.19]}}`), 0)
+	plan, err := ingest.Survey(t.Context(), append(a.Layers, b.Layers...), ingesttest.Into, ingest.Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	have := features(t, write(t, plan), "x")
-	g, err := store.Geometry{WKB: have[1].wkb}.Orb()
+	have := ingesttest.Features(t, ingesttest.Write(t, plan), "x")
+	g, err := store.Geometry{WKB: have[1].WKB}.Orb()
 	if p, ok := g.(orb.Point); err != nil || !ok || math.Abs(p[0]-15) > 1e-9 || math.Abs(p[1]-60) > 1e-6 {
 		t.Errorf("%v, %v", g, err)
 	}
-	if _, ok := find(plan.Report, ingest.Warning, "converted from EPSG:25833 to OGC:CRS84"); !ok {
+	if _, ok := ingesttest.Find(plan.Report, input.Warning, "converted from EPSG:25833 to OGC:CRS84"); !ok {
 		t.Errorf("%v", plan.Report.Faults)
 	}
 }
@@ -264,29 +255,29 @@ func TestRings(t *testing.T) {
 	for name, c := range map[string]struct {
 		geometry string
 		want     string // orb's form, %v
-		action   ingest.Action
+		action   input.Action
 	}{
 		"right":              {`{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,2],[0,0]]]}`, "[[[0 0] [2 0] [2 2] [0 0]]]", ""},
-		"open":               {`{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,2]]]}`, "[[[0 0] [2 0] [2 2] [0 0]]]", ingest.Repaired},
-		"with the clock":     {`{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,0]]]}`, "[[[0 0] [2 0] [2 2] [0 0]]]", ingest.Turned},
+		"open":               {`{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,2]]]}`, "[[[0 0] [2 0] [2 2] [0 0]]]", input.Repaired},
+		"with the clock":     {`{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,0]]]}`, "[[[0 0] [2 0] [2 2] [0 0]]]", input.Turned},
 		"coordinates before": {`{"coordinates":[[[0,0],[2,0],[2,2],[0,0]]],"type":"Polygon"}`, "[[[0 0] [2 0] [2 2] [0 0]]]", ""},
 		"hole turned": {`{"type":"MultiPolygon","coordinates":[[[[0,0],[9,0],[9,9],[0,9],[0,0]],[[1,1],[2,1],[2,2],[1,1]]],[[[20,0],[22,0],[22,2],[20,0]]]]}`,
-			"[[[[0 0] [9 0] [9 9] [0 9] [0 0]] [[1 1] [2 2] [2 1] [1 1]]] [[[20 0] [22 0] [22 2] [20 0]]]]", ingest.Turned},
-		"bow-tie": {`{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,2],[0,0]]]}`, "[[[[2 2] [1 1] [2 0] [2 2]]] [[[0 0] [1 1] [0 2] [0 0]]]]", ingest.Repaired},
+			"[[[[0 0] [9 0] [9 9] [0 9] [0 0]] [[1 1] [2 2] [2 1] [1 1]]] [[[20 0] [22 0] [22 2] [20 0]]]]", input.Turned},
+		"bow-tie": {`{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,2],[0,0]]]}`, "[[[[2 2] [1 1] [2 0] [2 2]]] [[[0 0] [1 1] [0 2] [0 0]]]]", input.Repaired},
 		"overlap stays": {`{"type":"MultiPolygon","coordinates":[[[[0,0],[2,0],[2,2],[0,0]]],[[[1,0],[3,0],[3,2],[1,0]]]]}`,
-			"[[[[0 0] [2 0] [2 2] [0 0]]] [[[1 0] [3 0] [3 2] [1 0]]]]", ingest.Kept},
+			"[[[[0 0] [2 0] [2 2] [0 0]]] [[[1 0] [3 0] [3 2] [1 0]]]]", input.Kept},
 		"empty":         {`{"type":"Polygon","coordinates":[]}`, "<nil>", ""},
 		"null":          {`null`, "<nil>", ""},
-		"mixed heights": {`{"type":"LineString","coordinates":[[0,0,1],[2,2]]}`, "[[0 0] [2 2]]", ingest.Repaired},
+		"mixed heights": {`{"type":"LineString","coordinates":[[0,0,1],[2,2]]}`, "[[0 0] [2 2]]", input.Repaired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			plan, have := importText(t, "a.geojson", `{"type":"Feature","id":1,"properties":null,"geometry":`+c.geometry+`}`, into)
-			g, err := store.Geometry{WKB: have[0].wkb}.Orb()
+			plan, have := ingesttest.ImportText(t, "a.geojson", `{"type":"Feature","id":1,"properties":null,"geometry":`+c.geometry+`}`, ingesttest.Into)
+			g, err := store.Geometry{WKB: have[0].WKB}.Orb()
 			if err != nil || fmt.Sprint(g) != c.want {
 				t.Errorf("%v, %v, want %s", g, err, c.want)
 			}
-			var got ingest.Action
+			var got input.Action
 			for _, f := range plan.Report.Faults {
 				got = f.Action
 			}
@@ -297,16 +288,16 @@ func TestRings(t *testing.T) {
 	}
 }
 
-// TestRepairs reads real municipalities of which 33 are not valid. Of 19 the parts overlap by more than a millionth, which stay; what was
-// repaired is valid.
+// TestRepairs reads real municipalities of which 33 are not valid. Of 19 the parts overlap by more than a millionth,
+// which stay; what was repaired is valid.
 func TestRepairs(t *testing.T) {
 	t.Parallel()
-	src := open(t, sharedPath(t, "data", "norway", "robhop-2024", "Kommuner-M.geojson.gz"), 0)
-	plan, err := ingest.Survey(t.Context(), src.Layers, into, ingest.Watch{})
+	src := ingesttest.Open(t, ingesttest.SharedPath(t, "data", "norway", "robhop-2024", "Kommuner-M.geojson.gz"), 0)
+	plan, err := ingest.Survey(t.Context(), src.Layers, ingesttest.Into, ingest.Watch{})
 	if err != nil || plan.Report.Repaired != 14 || plan.Report.Kept != 19 {
 		t.Fatalf("%v %+v", err, plan.Report)
 	}
-	st := write(t, plan)
+	st := ingesttest.Write(t, plan)
 	again, err := ingest.Survey(t.Context(), ingestLayers(t, st), ingest.Target{Collection: "y"}, ingest.Watch{})
 	if err != nil || again.Report.Read != 357 || again.Report.Kept != 19 || again.Report.Repaired+again.Report.Turned != 0 {
 		t.Errorf("what was written is not valid: %v %+v", err, again.Report)
@@ -321,9 +312,9 @@ func ingestLayers(t *testing.T, st store.Store) []*ingest.Layer {
 
 func TestHeightsAreKept(t *testing.T) {
 	t.Parallel()
-	plan, have := importText(t, "a.geojson", `{"type":"Feature","id":1,"properties":null,"geometry":{"type":"LineString","coordinates":[[1,2,3],[4,5,6]]}}`, into)
-	if g := (store.Geometry{WKB: have[0].wkb}); !g.HasZ() || !plan.Collection.Geometry.HasZ || len(have[0].wkb) != 9+2*24 {
-		t.Errorf("%x", have[0].wkb)
+	plan, have := ingesttest.ImportText(t, "a.geojson", `{"type":"Feature","id":1,"properties":null,"geometry":{"type":"LineString","coordinates":[[1,2,3],[4,5,6]]}}`, ingesttest.Into)
+	if g := (store.Geometry{WKB: have[0].WKB}); !g.HasZ() || !plan.Collection.Geometry.HasZ || len(have[0].WKB) != 9+2*24 {
+		t.Errorf("%x", have[0].WKB)
 	}
 }
 
@@ -332,7 +323,7 @@ func TestOfficialDownload(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
 	}
-	src := open(t, sharedPath(t, "data", "norway", "Basisdata_0000_Norge_25833_Fylker_GeoJSON.zip"), 0)
+	src := ingesttest.Open(t, ingesttest.SharedPath(t, "data", "norway", "Basisdata_0000_Norge_25833_Fylker_GeoJSON.zip"), 0)
 	if len(src.Layers) != 2 || src.Layers[0].Name != "Fylke" || src.Layers[1].Name != "Grense" {
 		t.Fatalf("%+v", src.Layers)
 	}
@@ -342,31 +333,31 @@ func TestOfficialDownload(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st := write(t, plan)
-		have := features(t, st, "x")
+		st := ingesttest.Write(t, plan)
+		have := ingesttest.Features(t, st, "x")
 		c, _ := st.Catalog().Collection("x")
 		if len(have) != n || c.Geometry.CRS != crs.UTM33 || c.IntervalStart != "gyldigFra" || c.IntervalEnd != "gyldigTil" || c.TitleProperty != "objtype" {
 			t.Errorf("%d features, %+v", len(have), c)
 		}
 		f := have[0]
-		if f.id != f.values[local] || len(f.id) != 36 {
-			t.Errorf("id %q of %v", f.id, f.values)
+		if f.ID != f.Values[local] || len(f.ID) != 36 {
+			t.Errorf("id %q of %v", f.ID, f.Values)
 		}
 		if i == 1 {
 			continue
 		}
-		if _, ok := f.values["samiskForvaltningsområde"].(bool); !ok {
-			t.Errorf("%#v", f.values["samiskForvaltningsområde"])
+		if _, ok := f.Values["samiskForvaltningsområde"].(bool); !ok {
+			t.Errorf("%#v", f.Values["samiskForvaltningsområde"])
 		}
-		if names, ok := f.values["administrativenhetnavn"].(store.JSON); !ok || !strings.HasPrefix(string(names), `[{"navn":"`) {
-			t.Errorf("%#v", f.values["administrativenhetnavn"])
+		if names, ok := f.Values["administrativenhetnavn"].(store.JSON); !ok || !strings.HasPrefix(string(names), `[{"navn":"`) {
+			t.Errorf("%#v", f.Values["administrativenhetnavn"])
 		}
 	}
 }
 
 func TestPackedFiles(t *testing.T) {
 	t.Parallel()
-	text := geojson(pointWith(`"id":1,`, `"a":"æ"`))
+	text := ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, `"a":"æ"`))
 	var gz, archive bytes.Buffer
 	z := gzip.NewWriter(&gz)
 	z.Write([]byte(text))
@@ -384,10 +375,10 @@ func TestPackedFiles(t *testing.T) {
 		}
 	}
 	a.Close()
-	if have := features(t, write(t, mustSurvey(t, writeFile(t, "a.geojson.gz", gz.String()), 0)), "x"); len(have) != 1 || have[0].values["a"] != "æ" {
+	if have := ingesttest.Features(t, ingesttest.Write(t, ingesttest.MustSurvey(t, ingesttest.WriteFile(t, "a.geojson.gz", gz.String()), 0)), "x"); len(have) != 1 || have[0].Values["a"] != "æ" {
 		t.Errorf("%v", have)
 	}
-	if src := open(t, writeFile(t, "a.zip", archive.String()), 0); len(src.Layers) != 2 || src.Layers[0].Name != "one" || src.Layers[1].Name != "two" {
+	if src := ingesttest.Open(t, ingesttest.WriteFile(t, "a.zip", archive.String()), 0); len(src.Layers) != 2 || src.Layers[0].Name != "one" || src.Layers[1].Name != "two" {
 		t.Errorf("%+v", src.Layers)
 	}
 	for name, c := range map[string]struct{ file, text, want string }{
@@ -397,24 +388,15 @@ func TestPackedFiles(t *testing.T) {
 		"zip, cut off": {"a.zip", archive.String()[:archive.Len()/2], "not a zip archive"},
 		"no data":      {"a.txt", text, `files that end in ".txt" are not read`},
 	} {
-		src, err := ingest.Open(t.Context(), writeFile(t, c.file, c.text), ingest.Options{})
+		src, err := ingest.Open(t.Context(), ingesttest.WriteFile(t, c.file, c.text), input.Options{})
 		if err == nil {
-			_, err = ingest.Survey(t.Context(), src.Layers, into, ingest.Watch{})
+			_, err = ingest.Survey(t.Context(), src.Layers, ingesttest.Into, ingest.Watch{})
 			src.Close()
 		}
-		if !errors.Is(err, ingest.ErrRefused) || !strings.Contains(err.Error(), c.want) {
+		if !errors.Is(err, input.ErrRefused) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-func mustSurvey(t testing.TB, path string, id crs.ID) *ingest.Plan {
-	t.Helper()
-	plan, err := ingest.Survey(t.Context(), open(t, path, id).Layers, into, ingest.Watch{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plan
 }
 
 // TestBombs packs much white space into little, in both forms.
@@ -435,14 +417,14 @@ func TestBombs(t *testing.T) {
 	z.Close()
 	a.Close()
 	for _, c := range []struct{ file, text string }{{"a.geojson.gz", gz.String()}, {"a.zip", archive.String()}} {
-		for want, l := range map[string]ingest.Limits{"decompression bomb": {Free: 1 << 20}, "more than 2097152 bytes": {Unpacked: 2 << 20, Ratio: 10_000}} {
-			_, err := ingest.Open(t.Context(), writeFile(t, c.file, c.text), ingest.Options{Limits: l})
-			if !errors.Is(err, ingest.ErrRefused) || !strings.Contains(err.Error(), want) {
+		for want, l := range map[string]input.Limits{"decompression bomb": {Free: 1 << 20}, "more than 2097152 bytes": {Unpacked: 2 << 20, Ratio: 10_000}} {
+			_, err := ingest.Open(t.Context(), ingesttest.WriteFile(t, c.file, c.text), input.Options{Limits: l})
+			if !errors.Is(err, input.ErrRefused) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %s", c.file, err, want)
 			}
 		}
 	}
-	if _, err := ingest.Open(t.Context(), writeFile(t, "a.zip", archive.String()), ingest.Options{Limits: ingest.Limits{Entries: -1}}); !errors.Is(err, ingest.ErrRefused) {
+	if _, err := ingest.Open(t.Context(), ingesttest.WriteFile(t, "a.zip", archive.String()), input.Options{Limits: input.Limits{Entries: -1}}); !errors.Is(err, input.ErrRefused) {
 		t.Errorf("too many entries: %v", err)
 	}
 }
@@ -471,7 +453,7 @@ func TestMemoryDoesNotGrowWithTheFile(t *testing.T) { // not parallel: it measur
 		peak = max(peak, now.HeapInuse)
 	}
 	calls := 0
-	plan, err := ingest.Survey(t.Context(), open(t, path, 0).Layers, into, ingest.Watch{Progress: func(done, total int64) {
+	plan, err := ingest.Survey(t.Context(), ingesttest.Open(t, path, 0).Layers, ingesttest.Into, ingest.Watch{Progress: func(done, total int64) {
 		if calls++; calls%20 == 0 {
 			measure(done, total)
 		}
@@ -482,21 +464,22 @@ func TestMemoryDoesNotGrowWithTheFile(t *testing.T) { // not parallel: it measur
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &countingWriter{}
-	if err := plan.Write(t.Context(), w); err != nil || w.rows != n || calls < 1000 {
-		t.Fatalf("%v, %d rows, %d calls", err, w.rows, calls)
+	w := &ingesttest.CountingWriter{}
+	if err := plan.Write(t.Context(), w); err != nil || w.Rows != n || calls < 1000 {
+		t.Fatalf("%v, %d rows, %d calls", err, w.Rows, calls)
 	}
 	if grown := int64(peak) - int64(before.HeapInuse); grown > 40<<20 {
 		t.Errorf("the heap grew by %d MB", grown>>20)
 	}
 }
 
-// BenchmarkSurvey reads 35 357 polygons with 2.2 million vertices: 2.3 s on two cores, 1 s of it in the test of validity.
+// BenchmarkSurvey reads 35 357 polygons with 2.2 million vertices: 2.3 s on two cores, 1 s of it in the test of
+// validity.
 func BenchmarkSurvey(b *testing.B) {
-	src := open(b, sharedPath(b, "data", "france", "france-communes-2018.geojsonl.gz"), 0)
+	src := ingesttest.Open(b, ingesttest.SharedPath(b, "data", "france", "france-communes-2018.geojsonl.gz"), 0)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := ingest.Survey(b.Context(), src.Layers, into, ingest.Watch{}); err != nil {
+		if _, err := ingest.Survey(b.Context(), src.Layers, ingesttest.Into, ingest.Watch{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"grense/internal/ingest"
 )
 
-// BenchmarkJSON walks GeoJSON of 200 polygons with 500 corners each by our scanner and by the tokens of jsontext, the line of each number told.
+// BenchmarkJSON walks GeoJSON of 200 polygons with 500 corners each by our scanner and by the tokens of jsontext, the
+// line of each number told.
 func BenchmarkJSON(b *testing.B) {
 	text := polygons(200, 500)
 	want, line, err := ingest.ScanJSON(bytes.NewReader(text))

@@ -5,11 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"grense/internal/format/input"
 	"grense/internal/geo/crs"
 	"grense/internal/ingest"
+	"grense/internal/ingest/ingesttest"
 )
 
-// TestAFeatureTakesNoMoreMemoryThanIsAllowed has features that are short when packed, and take a multiple of that in memory.
+// TestAFeatureTakesNoMoreMemoryThanIsAllowed has features that are short when packed, and take a multiple of that in
+// memory.
 func TestAFeatureTakesNoMoreMemoryThanIsAllowed(t *testing.T) {
 	t.Parallel()
 	const n = 6000
@@ -19,7 +22,7 @@ func TestAFeatureTakesNoMoreMemoryThanIsAllowed(t *testing.T) {
 	}
 	var record []byte
 	for range n {
-		record = append(record, floats(1, 1)...)
+		record = append(record, ingesttest.Floats(1, 1)...)
 	}
 	for name, text := range map[string]string{
 		"positions.geojson":  feature(`{"type":"MultiPoint","coordinates":[`+ring+`]}`, ""),
@@ -29,7 +32,7 @@ func TestAFeatureTakesNoMoreMemoryThanIsAllowed(t *testing.T) {
 		"arcs.topojson":      `{"type":"Topology","objects":{"a":{"type":"GeometryCollection","geometries":[]}},"arcs":[[` + ring + `]]}`,
 		"again.topojson":     `{"type":"Topology","arcs":[[[0,0],[1,1],[2,2]]],"objects":{"a":{"type":"GeometryCollection","geometries":[{"type":"LineString","arcs":[` + strings.TrimSuffix(strings.Repeat("0,", n), ",") + `]}]}}}`,
 		"wkt.csv":            "id,wkt\n1,\"MULTIPOINT(" + strings.TrimSuffix(strings.Repeat("0 0,", n), ",") + ")\"\n",
-		"shape.shp":          string(shp(8, append(append(make([]byte, 32), 0x70, 0x17, 0, 0), record...))),
+		"shape.shp":          string(ingesttest.SHP(8, append(append(make([]byte, 32), 0x70, 0x17, 0, 0), record...))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,14 +40,14 @@ func TestAFeatureTakesNoMoreMemoryThanIsAllowed(t *testing.T) {
 				most int64
 				ok   bool
 			}{{1 << 20, false}, {64 << 20, true}} {
-				src, err := ingest.Open(t.Context(), writeFile(t, name, text), ingest.Options{CRS: crs.CRS84, Limits: ingest.Limits{Feature: c.most}})
+				src, err := ingest.Open(t.Context(), ingesttest.WriteFile(t, name, text), input.Options{CRS: crs.CRS84, Limits: input.Limits{Feature: c.most}})
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer src.Close()
-				plan, err := ingest.Survey(t.Context(), src.Layers[:1], into, ingest.Watch{})
-				_, told := find(plan.Report, ingest.Refused, "raise it with --feature-memory")
-				if told == c.ok || !c.ok && !errors.Is(err, ingest.ErrRefused) {
+				plan, err := ingest.Survey(t.Context(), src.Layers[:1], ingesttest.Into, ingest.Watch{})
+				_, told := ingesttest.Find(plan.Report, input.Refused, "raise it with --feature-memory")
+				if told == c.ok || !c.ok && !errors.Is(err, input.ErrRefused) {
 					t.Errorf("%d: %v %.300v", c.most, err, plan.Report.Faults)
 				}
 			}
@@ -54,8 +57,8 @@ func TestAFeatureTakesNoMoreMemoryThanIsAllowed(t *testing.T) {
 
 func TestManyColumnsAreCountedFirst(t *testing.T) {
 	t.Parallel()
-	plan, err := survey(t, "a.csv", strings.TrimSuffix(strings.Repeat("same,", 200_000), ",")+"\n", into)
-	if _, ok := find(plan.Report, ingest.Refused, "more than 1900 columns"); err == nil || !ok { // and not that a name comes twice
+	plan, err := ingesttest.Survey(t, "a.csv", strings.TrimSuffix(strings.Repeat("same,", 200_000), ",")+"\n", ingesttest.Into)
+	if _, ok := ingesttest.Find(plan.Report, input.Refused, "more than 1900 columns"); err == nil || !ok { // and not that a name comes twice
 		t.Errorf("%v %v", err, plan.Report.Faults)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"grense/internal/cql2"
+	"grense/internal/format/input"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
@@ -51,7 +52,7 @@ func (p *Plan) define() {
 	p.setKey()
 	p.setGeometry()
 	for _, x := range p.columns {
-		c.Properties = append(c.Properties, store.Property{Name: x.out, Column: x.store, Type: x.typ, NotNull: x.kinds[null] == 0 && sum(x.kinds[:]) == p.Report.Read})
+		c.Properties = append(c.Properties, store.Property{Name: x.out, Column: x.store, Type: x.typ, NotNull: x.kinds[input.Null] == 0 && sum(x.kinds[:]) == p.Report.Read})
 	}
 	if from != nil {
 		p.inherit(from)
@@ -71,7 +72,7 @@ func (p *Plan) define() {
 // leaveOut removes the columns with bytes that are no text, and refuses names in Target.Columns that no feature has.
 func (p *Plan) leaveOut() {
 	p.columns = slices.DeleteFunc(p.columns, func(c *column) bool {
-		if c.gone = c.kinds[blob] > 0; c.gone {
+		if c.gone = c.kinds[input.Blob] > 0; c.gone {
 			p.warn("the property %q has bytes that are no text; it is left out", c.name)
 		}
 		return c.gone
@@ -105,7 +106,7 @@ func (p *Plan) times() {
 		if start == nil || end == nil || !isTime(start) || p.Collection.IntervalStart != "" {
 			continue
 		}
-		if end.kinds[null] == sum(end.kinds[:]) {
+		if end.kinds[input.Null] == sum(end.kinds[:]) {
 			end.typ = start.typ
 		}
 		if isTime(end) {
@@ -121,8 +122,8 @@ func sum(list []int) (n int) {
 	return n
 }
 
-// nameColumns gives properties the names that they are served by and columns, which SQL compares without case. A property called id
-// that is not the id becomes id_.
+// nameColumns gives properties the names that they are served by and columns, which SQL compares without case. A
+// property called id that is not the id becomes id_.
 func (p *Plan) nameColumns() {
 	names, stores := map[string]bool{geometryName: true}, map[string]bool{geometryColumn: true}
 	if p.key == keyNumber {
@@ -200,10 +201,10 @@ func (p *Plan) setKey() {
 }
 
 func (p *Plan) setGeometry() {
-	var kinds [collection + 1]bool
+	var kinds [input.Collection + 1]bool
 	z, located := false, false
 	for _, l := range p.layers {
-		located = located || !l.flat
+		located = located || !l.Flat
 		z = z || l.z
 		for k, has := range l.kinds {
 			kinds[k] = kinds[k] || has
@@ -216,7 +217,7 @@ func (p *Plan) setGeometry() {
 		p.crs = crs.CRS84 // no geometry at all
 	}
 	g := &store.Geom{Name: geometryName, Column: geometryColumn, HasZ: z, CRS: p.crs}
-	for _, one := range [...]wkb.Kind{lineString, polygon} {
+	for _, one := range [...]wkb.Kind{input.LineString, input.Polygon} {
 		if kinds[one] && kinds[one+3] { // single ones become collections of one
 			kinds[one], p.mixed = false, true
 		}
@@ -224,7 +225,7 @@ func (p *Plan) setGeometry() {
 	n := 0
 	for k, has := range kinds {
 		if has {
-			g.Type = shapeNames[k]
+			g.Type = input.ShapeNames[k]
 			n++
 		}
 	}
@@ -238,7 +239,7 @@ func (p *Plan) setGeometry() {
 // Write reads all layers a second time and fills w; Commit is left to the caller. A plan with refusals is not written.
 func (p *Plan) Write(ctx context.Context, w store.Writer) error {
 	if p.Report.Refused > 0 {
-		return refusal("%s", p.summary(p.Report.Refused))
+		return input.Refuse("%s", p.summary(p.Report.Refused))
 	}
 	c := p.Collection
 	if err := w.Define(ctx, c, p.target.Replace); err != nil {
@@ -265,7 +266,7 @@ func (p *Plan) Write(ctx context.Context, w store.Writer) error {
 				return err
 			}
 		}
-		if err := l.reader.read(ctx, s); err != nil {
+		if err := l.Reader.Read(ctx, s); err != nil {
 			return fmt.Errorf("%s: %w", l.File, err)
 		}
 		if s.n != l.n {
@@ -302,34 +303,34 @@ func (w *writing) moves() (err error) {
 	return nil
 }
 
-func (w *writing) fault(_ place, _ bool, a Action, reason string) {
-	if a == Refused {
+func (w *writing) Fault(_ input.Place, _ bool, a input.Action, reason string) {
+	if a == input.Refused {
 		w.bad = reason
 	}
 }
-func (w *writing) reference(place, string) {}
-func (w *writing) fields([]string)         {}
+func (w *writing) Reference(input.Place, string) {}
+func (w *writing) Fields([]string)               {}
 
-func (w *writing) record(r *record) error {
+func (w *writing) Record(r *input.Record) error {
 	w.n++
 	w.tell(w.n, w.l)
-	if w.bad != "" || r.refused || w.n > w.l.n {
+	if w.bad != "" || r.Refused || w.n > w.l.n {
 		return fmt.Errorf("ingest: %s changed while it was read: %s", w.l.File, w.bad)
 	}
 	clear(w.values)
-	for i, x := range r.fields {
-		if i >= len(w.columns) || w.columns[i].name != x.name || w.columns[i].extra {
-			if i = w.index(x.name); i < 0 && (!w.wanted(x.name) || w.byName[x.name] != nil && w.byName[x.name].gone) {
+	for i, x := range r.Fields {
+		if i >= len(w.columns) || w.columns[i].name != x.Name || w.columns[i].extra {
+			if i = w.index(x.Name); i < 0 && (!w.wanted(x.Name) || w.byName[x.Name] != nil && w.byName[x.Name].gone) {
 				continue
 			} else if i < 0 {
-				return fmt.Errorf("ingest: %s changed while it was read: the property %q is new", w.l.File, x.name)
+				return fmt.Errorf("ingest: %s changed while it was read: the property %q is new", w.l.File, x.Name)
 			}
 		}
-		w.values[i] = w.columns[i].convert(x.value)
+		w.values[i] = w.columns[i].convert(x.Value)
 	}
-	for _, x := range r.extra {
-		if i := slices.IndexFunc(w.columns, func(c *column) bool { return c.extra && c.name == x.name }); i >= 0 {
-			w.values[i] = w.columns[i].convert(x.value)
+	for _, x := range r.Extra {
+		if i := slices.IndexFunc(w.columns, func(c *column) bool { return c.extra && c.name == x.Name }); i >= 0 {
+			w.values[i] = w.columns[i].convert(x.Value)
 		}
 	}
 	next := len(w.columns)
@@ -343,7 +344,7 @@ func (w *writing) record(r *record) error {
 		return fmt.Errorf("ingest: %s changed while it was read: a feature has no id", w.l.File)
 	}
 	if w.Collection.Geometry != nil {
-		g, err := w.geometry(r.shape)
+		g, err := w.geometry(r.Shape)
 		if err != nil {
 			return fmt.Errorf("%s, feature %d: %w", w.l.File, w.n, err)
 		}
@@ -378,17 +379,17 @@ func (p *Plan) keyColumn() int {
 }
 
 // id is the feature id as the store takes it.
-func (w *writing) id(r *record) any {
-	v, source, n := r.id, w.own, w.l.first+w.n
+func (w *writing) id(r *input.Record) any {
+	v, source, n := r.ID, w.own, w.l.first+w.n
 	switch w.key {
 	case keyNumber:
 		return int64(n)
 	case keyField:
-		v, source = value{}, w.field
+		v, source = input.Value{}, w.field
 		name := w.idName()
-		for _, x := range r.fields {
-			if x.name == name {
-				v = x.value
+		for _, x := range r.Fields {
+			if x.Name == name {
+				v = x.Value
 			}
 		}
 	}
@@ -400,14 +401,14 @@ func (w *writing) id(r *record) any {
 	}
 	if w.Collection.Key.Type == cql2.TypeInteger {
 		c := column{typ: cql2.TypeInteger}
-		return c.convert(value{integer, s})
+		return c.convert(input.Value{Kind: input.Integer, Text: s})
 	}
 	return s
 }
 
 // geometry brings a shape into the store's form. Its memory is used again for the next one.
-func (w *writing) geometry(s *shape) (any, error) {
-	if s == nil || s.isEmpty() {
+func (w *writing) geometry(s *input.Shape) (any, error) {
+	if s == nil || s.IsEmpty() {
 		return nil, nil
 	}
 	id, move := w.l.crs, w.move
@@ -417,20 +418,20 @@ func (w *writing) geometry(s *shape) (any, error) {
 		}
 	}
 	if id.Geographic() {
-		s.clamp(id)
+		clampShape(s, id)
 	}
-	w.line = s.append(w.line[:0])
-	if w.l.bad[w.n] == Repaired {
+	w.line = s.Append(w.line[:0])
+	if w.l.bad[w.n] == input.Repaired {
 		if v := validate(s, w.line); v.shape != nil {
 			s = v.shape
 		}
 	}
 	if move != nil {
-		s.transform(move)
+		s.Transform(move)
 	}
-	promoted := s.promote(w.multi)
-	if move != nil || promoted || w.l.bad[w.n] == Repaired {
-		w.line = s.append(w.line[:0])
+	promoted := promoteShape(s, w.multi)
+	if move != nil || promoted || w.l.bad[w.n] == input.Repaired {
+		w.line = s.Append(w.line[:0])
 	}
 	g := store.Geometry{WKB: w.line}
 	if _, _, err := g.Bound(); err != nil {
@@ -439,29 +440,30 @@ func (w *writing) geometry(s *shape) (any, error) {
 	return g, nil
 }
 
-// promote makes a LineString or Polygon the only part of a MultiLineString or MultiPolygon, where that is the type of all.
-func (s *shape) promote(all string) bool {
+// promoteShape makes a LineString or Polygon the only part of a MultiLineString or MultiPolygon, where that is the type
+// of all.
+func promoteShape(s *input.Shape, all string) bool {
 	switch {
-	case s.kind == lineString && all == shapeNames[multiLineString]:
-		s.ends = []int{s.positions()}
-	case s.kind == polygon && all == shapeNames[multiPolygon]:
-		s.polys = []int{len(s.ends)}
+	case s.Kind == input.LineString && all == input.ShapeNames[input.MultiLineString]:
+		s.Ends = []int{s.Positions()}
+	case s.Kind == input.Polygon && all == input.ShapeNames[input.MultiPolygon]:
+		s.Polys = []int{len(s.Ends)}
 	default:
 		return false
 	}
-	s.kind += 3
+	s.Kind += 3
 	return true
 }
 
-// clamp takes coordinates that passed the end of the domain by rounding back to it.
-func (s *shape) clamp(id crs.ID) {
-	for i := range s.shapes {
-		s.shapes[i].clamp(id)
+// clampShape takes coordinates that passed the end of the domain by rounding back to it.
+func clampShape(s *input.Shape, id crs.ID) {
+	for i := range s.Shapes {
+		clampShape(&s.Shapes[i], id)
 	}
 	d := id.Domain()
-	for i := 0; i < len(s.xyz); i += 3 {
+	for i := 0; i < len(s.XYZ); i += 3 {
 		for k := range 2 {
-			s.xyz[i+k] = math.Min(math.Max(s.xyz[i+k], d.Min[k]), d.Max[k])
+			s.XYZ[i+k] = math.Min(math.Max(s.XYZ[i+k], d.Min[k]), d.Max[k])
 		}
 	}
 }

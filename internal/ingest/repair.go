@@ -3,6 +3,7 @@ package ingest
 import (
 	"cmp"
 	"fmt"
+	"grense/internal/format/input"
 	"math"
 	"slices"
 
@@ -14,60 +15,61 @@ const maxDoubt = 1e-6
 
 // verdict is what became of a geometry with rings.
 type verdict struct {
-	action Action // "" when it was valid
+	action input.Action // "" when it was valid
 	reason string
-	shape  *shape  // the repaired one; nil unless action is Repaired
-	read   float64 // area before, in the square of the unit of the coordinates
-	wrote  float64 // area after
-	doubt  float64 // area of the places that not all readings agree on; a repair moved no more
+	shape  *input.Shape // the repaired one; nil unless action is Repaired
+	read   float64      // area before, in the square of the unit of the coordinates
+	wrote  float64      // area after
+	doubt  float64      // area of the places that not all readings agree on; a repair moved no more
 }
 
-// validate checks a geometry against OGC 06-103r4, 6.1.11.1. An invalid one is repaired if all readings of its rings agree, but for
-// a millionth of the area; see settle. Else it is kept as it is. A repair is never empty, and keeps heights. Of a collection
-// either all polygons are repaired, or nothing is changed. Where rings meet, the time grows faster than the size.
-func validate(s *shape, wkb []byte) verdict {
-	if !s.areal() {
+// validate checks a geometry against OGC 06-103r4, 6.1.11.1. An invalid one is repaired if all readings of its rings
+// agree, but for a millionth of the area; see settle. Else it is kept as it is. A repair is never empty, and keeps
+// heights. Of a collection either all polygons are repaired, or nothing is changed. Where rings meet, the time grows
+// faster than the size.
+func validate(s *input.Shape, wkb []byte) verdict {
+	if !s.Areal() {
 		return verdict{}
 	}
-	if s.kind == collection {
+	if s.Kind == input.Collection {
 		return judgeParts(s)
 	}
-	wrong := s.invalid(wkb)
+	wrong := invalidity(s, wkb)
 	if wrong == "" {
-		sum := s.sumArea(false)
+		sum := sumArea(s, false)
 		return verdict{read: sum, wrote: sum}
 	}
-	return s.repair(wrong)
+	return repairShape(s, wrong)
 }
 
-func judgeParts(s *shape) verdict {
+func judgeParts(s *input.Shape) verdict {
 	all := verdict{}
 	out := *s
-	out.shapes = slices.Clone(s.shapes)
-	for i := range out.shapes {
-		part := &out.shapes[i]
-		v := validate(part, part.append(nil))
+	out.Shapes = slices.Clone(s.Shapes)
+	for i := range out.Shapes {
+		part := &out.Shapes[i]
+		v := validate(part, part.Append(nil))
 		all.read, all.wrote, all.doubt = all.read+v.read, all.wrote+v.wrote, all.doubt+v.doubt
 		if v.shape != nil {
 			*part = *v.shape
 		}
-		if v.action != "" && all.action != Kept {
+		if v.action != "" && all.action != input.Kept {
 			all.action, all.reason = v.action, fmt.Sprintf("part %d is %s", i+1, v.reason)
 		}
 	}
 	switch all.action {
-	case Repaired:
+	case input.Repaired:
 		all.shape = &out
-	case Kept:
+	case input.Kept:
 		all.wrote, all.doubt = all.read, 0
 	}
 	return all
 }
 
-// invalid tells what is wrong with a geometry that is no collection; "" when nothing. The algorithms of the library may panic on geometries
-// that are not valid.
-func (s *shape) invalid(wkb []byte) (wrong string) {
-	if s.plainlyValid() {
+// invalidity tells what is wrong with a geometry that is no collection; "" when nothing. The algorithms of the library
+// may panic on geometries that are not valid.
+func invalidity(s *input.Shape, wkb []byte) (wrong string) {
+	if plainlyValid(s) {
 		return ""
 	}
 	defer func() {
@@ -82,19 +84,19 @@ func (s *shape) invalid(wkb []byte) (wrong string) {
 	if err != nil {
 		return err.Error()
 	}
-	return s.nestedHole()
+	return nestedHole(s)
 }
 
-// repair makes an invalid geometry valid, or says why not.
-func (s *shape) repair(wrong string) (v verdict) {
-	v.read = s.sumArea(false)
+// repairShape makes an invalid geometry valid, or says why not.
+func repairShape(s *input.Shape, wrong string) (v verdict) {
+	v.read = sumArea(s, false)
 	v.wrote = v.read
 	kept := func(format string, a ...any) verdict {
-		v.action, v.doubt, v.wrote = Kept, 0, v.read
+		v.action, v.doubt, v.wrote = input.Kept, 0, v.read
 		v.reason = fmt.Sprintf("invalid (%s); %s; it is written as it is", wrong, fmt.Sprintf(format, a...))
 		return v
 	}
-	r, err := s.settle()
+	r, err := settleRings(s)
 	if err != nil {
 		return kept("%v", err)
 	}
@@ -110,17 +112,17 @@ func (s *shape) repair(wrong string) (v verdict) {
 	if out == nil {
 		return kept("a repair failed")
 	}
-	if s.hasZ && !out.hasAll(s) { // of a surface of many faces, say
+	if s.HasZ && !hasAllPositions(out, s) { // of a surface of many faces, say
 		return kept("a repair would lose heights")
 	}
-	if s.kind == polygon && len(out.polys) == 1 {
-		out.kind, out.polys = polygon, nil
+	if s.Kind == input.Polygon && len(out.Polys) == 1 {
+		out.Kind, out.Polys = input.Polygon, nil
 	}
-	v.wrote = out.sumArea(false)
-	if out.invalid(out.append(nil)) != "" || math.Abs(v.wrote-r.area) > maxDoubt*r.area {
+	v.wrote = sumArea(out, false)
+	if invalidity(out, out.Append(nil)) != "" || math.Abs(v.wrote-r.area) > maxDoubt*r.area {
 		return kept("a repair failed")
 	}
-	v.action, v.shape = Repaired, out
+	v.action, v.shape = input.Repaired, out
 	v.reason = fmt.Sprintf("invalid (%s); the area moved by %s", wrong, percent(v.doubt/r.area))
 	return v
 }
@@ -145,12 +147,12 @@ type reading struct {
 	doubt       float64      // area of the places that not all readings agree on
 }
 
-// settle reads rings by their roles: a ring covers what it winds around, a polygon its outer ring without its holes, a multi-polygon
-// what some polygon covers. Readings differ where a ring winds around a place an even number of times, where holes overlap or leave
-// their outer ring, and where polygons overlap.
-func (s *shape) settle() (r reading, err error) {
-	all := &shape{kind: polygon, hasZ: s.hasZ}
-	var one *shape // the rings of the polygon being read, each without self-crossings
+// settleRings reads rings by their roles: a ring covers what it winds around, a polygon its outer ring without its
+// holes, a multi-polygon what some polygon covers. Readings differ where a ring winds around a place an even number of
+// times, where holes overlap or leave their outer ring, and where polygons overlap.
+func settleRings(s *input.Shape) (r reading, err error) {
+	all := &input.Shape{Kind: input.Polygon, HasZ: s.HasZ}
+	var one *input.Shape // the rings of the polygon being read, each without self-crossings
 	flush := func() {
 		if one == nil || err != nil {
 			return
@@ -162,15 +164,15 @@ func (s *shape) settle() (r reading, err error) {
 		r.doubt += a.area(func(w int32) bool { return w < 0 || w > 1 })
 		a.outline(all, covered, false)
 	}
-	s.rings(func(from, to int, outer bool) {
+	s.Rings(func(from, to int, outer bool) {
 		if outer {
 			flush()
-			one = &shape{kind: polygon, hasZ: s.hasZ}
+			one = &input.Shape{Kind: input.Polygon, HasZ: s.HasZ}
 		}
 		if err != nil {
 			return
 		}
-		ring := &shape{kind: polygon, hasZ: s.hasZ, xyz: s.xyz[3*from : 3*to], ends: []int{to - from}}
+		ring := &input.Shape{Kind: input.Polygon, HasZ: s.HasZ, XYZ: s.XYZ[3*from : 3*to], Ends: []int{to - from}}
 		var a *arrangement
 		if a, err = arrange(ring); err != nil {
 			return
@@ -194,14 +196,14 @@ func (s *shape) settle() (r reading, err error) {
 	return r, nil
 }
 
-// hasAll tells whether each position of o is one of s.
-func (s *shape) hasAll(o *shape) bool {
-	have := make(map[xy]bool, s.positions())
-	for i := 0; i < len(s.xyz); i += 3 {
-		have[xy{s.xyz[i], s.xyz[i+1]}] = true
+// hasAllPositions tells whether each position of o is one of s.
+func hasAllPositions(s *input.Shape, o *input.Shape) bool {
+	have := make(map[xy]bool, s.Positions())
+	for i := 0; i < len(s.XYZ); i += 3 {
+		have[xy{s.XYZ[i], s.XYZ[i+1]}] = true
 	}
-	for i := 0; i < len(o.xyz); i += 3 {
-		if !have[xy{o.xyz[i], o.xyz[i+1]}] {
+	for i := 0; i < len(o.XYZ); i += 3 {
+		if !have[xy{o.XYZ[i], o.XYZ[i+1]}] {
 			return false
 		}
 	}
@@ -211,22 +213,23 @@ func (s *shape) hasAll(o *shape) bool {
 // authalicRadius is that of the sphere with the surface of the WGS 84 ellipsoid, in metres.
 const authalicRadius = 6371007.181
 
-// sumArea returns the area of all polygons: of shells less that of holes, of a polygon never below 0. onSphere takes coordinates as degrees
-// and returns square metres, with edges that are straight in a cylindrical equal-area projection.
-func (s *shape) sumArea(onSphere bool) (sum float64) {
-	for i := range s.shapes {
-		sum += s.shapes[i].sumArea(onSphere)
+// sumArea returns the area of all polygons: of shells less that of holes, of a polygon never below 0. onSphere takes
+// coordinates as degrees and returns square metres, with edges that are straight in a cylindrical equal-area
+// projection.
+func sumArea(s *input.Shape, onSphere bool) (sum float64) {
+	for i := range s.Shapes {
+		sum += sumArea(&s.Shapes[i], onSphere)
 	}
-	if s.kind != polygon && s.kind != multiPolygon {
+	if s.Kind != input.Polygon && s.Kind != input.MultiPolygon {
 		return sum
 	}
 	one := 0.0
-	s.rings(func(from, to int, outer bool) {
+	s.Rings(func(from, to int, outer bool) {
 		a := 0.0
 		if onSphere {
-			a = math.Abs(s.sphereArea(from, to))
+			a = math.Abs(sphereArea(s, from, to))
 		} else {
-			a = math.Abs(s.area(from, to))
+			a = math.Abs(s.Area(from, to))
 		}
 		if outer {
 			sum += max(one, 0)
@@ -239,17 +242,17 @@ func (s *shape) sumArea(onSphere bool) (sum float64) {
 }
 
 // sphereArea returns the signed area of a ring in degrees, in square metres.
-func (s *shape) sphereArea(from, to int) (sum float64) {
+func sphereArea(s *input.Shape, from, to int) (sum float64) {
 	const radian = math.Pi / 180
 	if from == to {
 		return 0
 	}
-	height := func(i int) float64 { return math.Sin(s.xyz[3*i+1] * radian) }
-	x0, y0 := s.xyz[3*(to-1)], height(to-1)
+	height := func(i int) float64 { return math.Sin(s.XYZ[3*i+1] * radian) }
+	x0, y0 := s.XYZ[3*(to-1)], height(to-1)
 	first := x0
 	px, py := x0, y0
 	for i := from; i < to; i++ {
-		x, y := s.xyz[3*i], height(i)
+		x, y := s.XYZ[3*i], height(i)
 		sum += (px-first)*(y-y0) - (x-first)*(py-y0)
 		px, py = x, y
 	}
@@ -262,8 +265,9 @@ type ringBox struct {
 	min, max xy
 }
 
-// nestedHole tells of a hole that lies in another hole of its polygon, which the library misses where they touch at the first position.
-func (s *shape) nestedHole() string {
+// nestedHole tells of a hole that lies in another hole of its polygon, which the library misses where they touch at the
+// first position.
+func nestedHole(s *input.Shape) string {
 	var holes []ringBox
 	found := ""
 	flush := func() {
@@ -273,7 +277,7 @@ func (s *shape) nestedHole() string {
 				if b.min.x > a.max.x {
 					break
 				}
-				if s.ringInRing(b, a) || s.ringInRing(a, b) {
+				if ringInRing(s, b, a) || ringInRing(s, a, b) {
 					found = fmt.Sprintf("a hole lies in another hole at or near (%v %v)", b.min.x, b.min.y)
 					return
 				}
@@ -281,7 +285,7 @@ func (s *shape) nestedHole() string {
 		}
 		holes = holes[:0]
 	}
-	s.rings(func(from, to int, outer bool) {
+	s.Rings(func(from, to int, outer bool) {
 		if found != "" {
 			return
 		}
@@ -291,7 +295,7 @@ func (s *shape) nestedHole() string {
 		}
 		b := ringBox{from, to, xy{math.Inf(1), math.Inf(1)}, xy{math.Inf(-1), math.Inf(-1)}}
 		for i := from; i < to; i++ {
-			x, y := s.xyz[3*i], s.xyz[3*i+1]
+			x, y := s.XYZ[3*i], s.XYZ[3*i+1]
 			b.min, b.max = xy{min(b.min.x, x), min(b.min.y, y)}, xy{max(b.max.x, x), max(b.max.y, y)}
 		}
 		holes = append(holes, b)
@@ -303,11 +307,11 @@ func (s *shape) nestedHole() string {
 }
 
 // ringInRing tells whether a lies in b, where the two do not cross.
-func (s *shape) ringInRing(a, b ringBox) bool {
+func ringInRing(s *input.Shape, a, b ringBox) bool {
 	if a.min.x < b.min.x || a.min.y < b.min.y || a.max.x > b.max.x || a.max.y > b.max.y {
 		return false
 	}
-	at := func(i int) xy { return xy{s.xyz[3*i], s.xyz[3*i+1]} }
+	at := func(i int) xy { return xy{s.XYZ[3*i], s.XYZ[3*i+1]} }
 next:
 	for i := a.from; i < a.to; i++ {
 		p, in := at(i), false

@@ -17,7 +17,9 @@ import (
 	"github.com/paulmach/orb/encoding/wkt"
 	"github.com/paulmach/orb/planar"
 
+	"grense/internal/format/input"
 	"grense/internal/ingest"
+	"grense/internal/ingest/ingesttest"
 	"grense/internal/sharedtest"
 	"grense/internal/store"
 	"grense/internal/store/storetest"
@@ -27,39 +29,40 @@ var cluster storetest.Cluster
 
 func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
-// TestRepairKeepsWhatIsCovered has what becomes of polygons that are not valid, and the area that is covered afterwards.
+// TestRepairKeepsWhatIsCovered has what becomes of polygons that are not valid, and the area that is covered
+// afterwards.
 func TestRepairKeepsWhatIsCovered(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		wkt    string
-		action ingest.Action
+		action input.Action
 		area   float64
 		reason string
 	}{
 		"valid":                  {"POLYGON((0 0,4 0,4 4,0 4,0 0))", "", 16, ""},
-		"a shell elsewhere":      {"POLYGON((10 60,10 60.001,10.001 60.001,10.001 60,10 60),(11 60,11 61,12 61,12 60,11 60))", ingest.Kept, 0, "ways that differ by 100000000 %"},
-		"the same hole twice":    {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,1 8,8 8,8 1,1 1))", ingest.Kept, 0, "ways that differ by 153 %"},
-		"turned the second time": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,8 1,8 8,1 8,1 1))", ingest.Kept, 0, "ways that differ by 153 %"},
-		"the same hole thrice":   {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,1 8,8 8,8 1,1 1),(1 1,8 1,8 8,1 8,1 1))", ingest.Kept, 0, ""},
-		"a tiny hole twice":      {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 1.001,1.001 1.001,1.001 1,1 1),(1 1,1 1.001,1.001 1.001,1.001 1,1 1))", ingest.Repaired, 81 - 1e-6, ""},
-		"holes that overlap":     {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 6,6 6,6 1,1 1),(3 3,3 8,8 8,8 3,3 3))", ingest.Kept, 0, ""},
-		"holes side by side":     {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 4,4 4,4 1,1 1),(4 1,4 4,8 4,8 1,4 1))", ingest.Repaired, 81 - 21, ""},
-		"the hole is the shell":  {"POLYGON((0 0,9 0,9 9,0 9,0 0),(0 0,0 9,9 9,9 0,0 0))", ingest.Kept, 0, "enclose nothing"},
-		"a part in a hole twice": {"MULTIPOLYGON(((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,1 8,8 8,8 1,1 1)),((1 1,8 1,8 8,1 8,1 1)))", ingest.Kept, 0, ""},
-		"bow-tie for a hole":     {"POLYGON((-1 -1,9 -1,9 9,-1 9,-1 -1),(0 0,2 2,2 0,0 2,0 0))", ingest.Repaired, 98, ""},
-		"bow-tie":                {"POLYGON((0 0,2 2,2 0,0 2,0 0))", ingest.Repaired, 2, ""},
-		"a spike":                {"POLYGON((0 0,4 0,4 9,4 4,0 4,0 0))", ingest.Repaired, 16, ""},
-		"parts side by side":     {"MULTIPOLYGON(((0 0,1 0,1 1,0 1,0 0)),((1 0,2 0,2 1,1 1,1 0)))", ingest.Repaired, 2, ""},
-		"parts one on the other": {"MULTIPOLYGON(((0 0,2 0,2 1,0 1,0 0)),((1 0,3 0,3 1,1 1,1 0)))", ingest.Kept, 4, "differ by 33 %"},
-		"the same part twice":    {"MULTIPOLYGON(((0 0,2 0,2 1,0 1,0 0)),((0 0,2 0,2 1,0 1,0 0)))", ingest.Kept, 4, "differ by 100 %"},
-		"pentagram":              {"POLYGON((0 3,2 -3,-3 1,3 1,-2 -3,0 3))", ingest.Kept, 0, "ways that differ by"},
-		"nothing inside":         {"POLYGON((0 0,1 1,2 2,0 0))", ingest.Kept, 0, "enclose nothing"},
-		"a hole at the edge":     {"POLYGON((0 0,4 0,4 4,0 4,0 0),(0 1,0 2,1 2,1 1,0 1))", ingest.Repaired, 15, ""},
-		"a hole across the edge": {"POLYGON((0 0,4 0,4 4,0 4,0 0),(3 1,3 2,4.0000001 2,4.0000001 1,3 1))", ingest.Repaired, 15, ""},
-		"a hole in a hole":       {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,4 2,2 4,1 1))", ingest.Kept, 0, "a hole lies in another hole"},
-		"a hole in a hole after": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,4 2,2 4,1 1),(8 1,1 1,1 8,8 8,8 1))", ingest.Kept, 0, ""},
-		"in a collection":        {"GEOMETRYCOLLECTION(POINT(7 7),MULTIPOLYGON(((0 0,2 2,2 0,0 2,0 0))))", ingest.Repaired, 2, "part 2 is invalid"},
-		"one of a collection":    {"GEOMETRYCOLLECTION(POLYGON((0 0,2 2,2 0,0 2,0 0)),POLYGON((0 0,1 1,2 2,0 0)))", ingest.Kept, 0, "part 2 is invalid"},
+		"a shell elsewhere":      {"POLYGON((10 60,10 60.001,10.001 60.001,10.001 60,10 60),(11 60,11 61,12 61,12 60,11 60))", input.Kept, 0, "ways that differ by 100000000 %"},
+		"the same hole twice":    {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,1 8,8 8,8 1,1 1))", input.Kept, 0, "ways that differ by 153 %"},
+		"turned the second time": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,8 1,8 8,1 8,1 1))", input.Kept, 0, "ways that differ by 153 %"},
+		"the same hole thrice":   {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,1 8,8 8,8 1,1 1),(1 1,8 1,8 8,1 8,1 1))", input.Kept, 0, ""},
+		"a tiny hole twice":      {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 1.001,1.001 1.001,1.001 1,1 1),(1 1,1 1.001,1.001 1.001,1.001 1,1 1))", input.Repaired, 81 - 1e-6, ""},
+		"holes that overlap":     {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 6,6 6,6 1,1 1),(3 3,3 8,8 8,8 3,3 3))", input.Kept, 0, ""},
+		"holes side by side":     {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 4,4 4,4 1,1 1),(4 1,4 4,8 4,8 1,4 1))", input.Repaired, 81 - 21, ""},
+		"the hole is the shell":  {"POLYGON((0 0,9 0,9 9,0 9,0 0),(0 0,0 9,9 9,9 0,0 0))", input.Kept, 0, "enclose nothing"},
+		"a part in a hole twice": {"MULTIPOLYGON(((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,1 8,8 8,8 1,1 1)),((1 1,8 1,8 8,1 8,1 1)))", input.Kept, 0, ""},
+		"bow-tie for a hole":     {"POLYGON((-1 -1,9 -1,9 9,-1 9,-1 -1),(0 0,2 2,2 0,0 2,0 0))", input.Repaired, 98, ""},
+		"bow-tie":                {"POLYGON((0 0,2 2,2 0,0 2,0 0))", input.Repaired, 2, ""},
+		"a spike":                {"POLYGON((0 0,4 0,4 9,4 4,0 4,0 0))", input.Repaired, 16, ""},
+		"parts side by side":     {"MULTIPOLYGON(((0 0,1 0,1 1,0 1,0 0)),((1 0,2 0,2 1,1 1,1 0)))", input.Repaired, 2, ""},
+		"parts one on the other": {"MULTIPOLYGON(((0 0,2 0,2 1,0 1,0 0)),((1 0,3 0,3 1,1 1,1 0)))", input.Kept, 4, "differ by 33 %"},
+		"the same part twice":    {"MULTIPOLYGON(((0 0,2 0,2 1,0 1,0 0)),((0 0,2 0,2 1,0 1,0 0)))", input.Kept, 4, "differ by 100 %"},
+		"pentagram":              {"POLYGON((0 3,2 -3,-3 1,3 1,-2 -3,0 3))", input.Kept, 0, "ways that differ by"},
+		"nothing inside":         {"POLYGON((0 0,1 1,2 2,0 0))", input.Kept, 0, "enclose nothing"},
+		"a hole at the edge":     {"POLYGON((0 0,4 0,4 4,0 4,0 0),(0 1,0 2,1 2,1 1,0 1))", input.Repaired, 15, ""},
+		"a hole across the edge": {"POLYGON((0 0,4 0,4 4,0 4,0 0),(3 1,3 2,4.0000001 2,4.0000001 1,3 1))", input.Repaired, 15, ""},
+		"a hole in a hole":       {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,4 2,2 4,1 1))", input.Kept, 0, "a hole lies in another hole"},
+		"a hole in a hole after": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,4 2,2 4,1 1),(8 1,1 1,1 8,8 8,8 1))", input.Kept, 0, ""},
+		"in a collection":        {"GEOMETRYCOLLECTION(POINT(7 7),MULTIPOLYGON(((0 0,2 2,2 0,0 2,0 0))))", input.Repaired, 2, "part 2 is invalid"},
+		"one of a collection":    {"GEOMETRYCOLLECTION(POLYGON((0 0,2 2,2 0,0 2,0 0)),POLYGON((0 0,1 1,2 2,0 0)))", input.Kept, 0, "part 2 is invalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -78,10 +81,10 @@ func TestRepairKeepsWhatIsCovered(t *testing.T) {
 			if a := planar.Area(after); c.area > 0 && math.Abs(a-c.area) > 1e-9*c.area {
 				t.Errorf("area %v, want %v: %s", a, c.area, wkt.MarshalString(after))
 			}
-			if action == ingest.Kept && wkt.MarshalString(after) == "" {
+			if action == input.Kept && wkt.MarshalString(after) == "" {
 				t.Error("nothing is kept")
 			}
-			if again, reason, _, err := ingest.Repair(out); err != nil || action == ingest.Repaired && again != "" {
+			if again, reason, _, err := ingest.Repair(out); err != nil || action == input.Repaired && again != "" {
 				t.Errorf("the repaired one is %s: %s, %v", again, reason, err)
 			}
 		})
@@ -90,24 +93,25 @@ func TestRepairKeepsWhatIsCovered(t *testing.T) {
 
 func TestRepairKeepsHeights(t *testing.T) {
 	t.Parallel()
-	plan, have := importText(t, "a.geojson", `{"type":"Feature","id":1,"properties":null,"geometry":{"type":"Polygon","coordinates":[[[0,0,5],[2,2,7],[2,0,8],[0,2,9],[0,0,5]]]}}`, into)
+	plan, have := ingesttest.ImportText(t, "a.geojson", `{"type":"Feature","id":1,"properties":null,"geometry":{"type":"Polygon","coordinates":[[[0,0,5],[2,2,7],[2,0,8],[0,2,9],[0,0,5]]]}}`, ingesttest.Into)
 	if plan.Report.Repaired != 1 || !plan.Collection.Geometry.HasZ {
 		t.Fatalf("%+v", plan.Report)
 	}
-	if !bytes.Contains(have[0].wkb, floats(1, 1, 6)) { // the crossing, between 5 and 7
-		t.Errorf("%x", have[0].wkb)
+	if !bytes.Contains(have[0].WKB, ingesttest.Floats(1, 1, 6)) { // the crossing, between 5 and 7
+		t.Errorf("%x", have[0].WKB)
 	}
 	var faces []string // around a summit, which a union would lose
 	for _, edge := range []string{"[0,0,1],[2,0,1]", "[2,0,1],[2,2,1]", "[2,2,1],[0,2,1]", "[0,2,1],[0,0,1]"} {
 		faces = append(faces, "[[[1,1,5],"+edge+",[1,1,5]]]")
 	}
-	plan, have = importText(t, "b.geojson", `{"type":"Feature","id":1,"properties":null,"geometry":{"type":"MultiPolygon","coordinates":[`+strings.Join(faces, ",")+`]}}`, into)
-	if _, ok := find(plan.Report, ingest.Kept, "would lose heights"); !ok || !bytes.Contains(have[0].wkb, floats(1, 1, 5)) {
+	plan, have = ingesttest.ImportText(t, "b.geojson", `{"type":"Feature","id":1,"properties":null,"geometry":{"type":"MultiPolygon","coordinates":[`+strings.Join(faces, ",")+`]}}`, ingesttest.Into)
+	if _, ok := ingesttest.Find(plan.Report, input.Kept, "would lose heights"); !ok || !bytes.Contains(have[0].WKB, ingesttest.Floats(1, 1, 5)) {
 		t.Errorf("%v", plan.Report.Faults)
 	}
 }
 
-// random is a polygon with faults of many kinds: rings that cross themselves and each other, on a coarse grid so that they often touch.
+// random is a polygon with faults of many kinds: rings that cross themselves and each other, on a coarse grid so that
+// they often touch.
 func random(r *rand.Rand) orb.Geometry {
 	at := func() orb.Point { return orb.Point{float64(r.IntN(12)), float64(r.IntN(12))} }
 	if r.IntN(3) == 0 {
@@ -140,9 +144,10 @@ func random(r *rand.Rand) orb.Geometry {
 	return m
 }
 
-// TestRepairAgreesWithGEOS compares with PostGIS: what GEOS calls invalid is repaired or kept and told, and a repair covers what ST_MakeValid
-// covers, and an even-odd reading of the rings by GEOS, but for a millionth. Where a piece of line is drawn twice those two differ, because
-// ST_MakeValid reads lines without regard to how often they are drawn; then one of them will do.
+// TestRepairAgreesWithGEOS compares with PostGIS: what GEOS calls invalid is repaired or kept and told, and a repair
+// covers what ST_MakeValid covers, and an even-odd reading of the rings by GEOS, but for a millionth. Where a piece of
+// line is drawn twice those two differ, because ST_MakeValid reads lines without regard to how often they are drawn;
+// then one of them will do.
 func TestRepairAgreesWithGEOS(t *testing.T) {
 	t.Parallel()
 	n := sharedtest.Rounds(t, 400)
@@ -152,7 +157,7 @@ func TestRepairAgreesWithGEOS(t *testing.T) {
 		list = append(list, wkb.MustMarshal(random(r)))
 	}
 	seen := compareWithGEOS(t, list)
-	if seen[""] < n/20 || seen[ingest.Repaired] < n/10 || seen[ingest.Kept] < n/8 {
+	if seen[""] < n/20 || seen[input.Repaired] < n/10 || seen[input.Kept] < n/8 {
 		t.Errorf("the random polygons are all of a kind: %v", seen)
 	}
 }
@@ -160,14 +165,14 @@ func TestRepairAgreesWithGEOS(t *testing.T) {
 // TestRepairOfRealDataAgreesWithGEOS compares every polygon of files that have invalid ones.
 func TestRepairOfRealDataAgreesWithGEOS(t *testing.T) {
 	t.Parallel()
-	for file, want := range map[string]map[ingest.Action]int{
-		"norway/robhop-2024/Kommuner-M.geojson.gz":   {"": 324, ingest.Repaired: 14, ingest.Kept: 19},
-		"norway/robhop-2020/Fylker-large.geojson.gz": {"": 4, ingest.Repaired: 5, ingest.Kept: 2},
-		"norway/misc/csmaps-Fylker17.geojson.gz":     {"": 17, ingest.Repaired: 2},
-		"world/ne_110m_admin_0_countries.geojson.gz": {"": 176, ingest.Repaired: 1},
+	for file, want := range map[string]map[input.Action]int{
+		"norway/robhop-2024/Kommuner-M.geojson.gz":   {"": 324, input.Repaired: 14, input.Kept: 19},
+		"norway/robhop-2020/Fylker-large.geojson.gz": {"": 4, input.Repaired: 5, input.Kept: 2},
+		"norway/misc/csmaps-Fylker17.geojson.gz":     {"": 17, input.Repaired: 2},
+		"world/ne_110m_admin_0_countries.geojson.gz": {"": 176, input.Repaired: 1},
 	} {
 		var list [][]byte
-		for _, l := range open(t, sharedPath(t, "data", filepath.FromSlash(file)), 0).Layers {
+		for _, l := range ingesttest.Open(t, ingesttest.SharedPath(t, "data", filepath.FromSlash(file)), 0).Layers {
 			err := l.Features(t.Context(), func(f *ingest.Feature) error {
 				list = append(list, bytes.Clone(f.Geometry.WKB))
 				return nil
@@ -182,9 +187,9 @@ func TestRepairOfRealDataAgreesWithGEOS(t *testing.T) {
 	}
 }
 
-// evenOdd is the even-odd reading by GEOS: one ring after the other, what is in it changes sides. by_roles takes holes from their shells,
-// and unites what is left. spikes is the length of what a ring draws
-// twice itself, which ST_MakeValid takes for a border.
+// evenOdd is the even-odd reading by GEOS: one ring after the other, what is in it changes sides. by_roles takes holes
+// from their shells, and unites what is left. spikes is the length of what a ring draws twice itself, which
+// ST_MakeValid takes for a border.
 const evenOdd = `CREATE FUNCTION even_odd(g geometry) RETURNS geometry LANGUAGE plpgsql AS $$
 	DECLARE r geometry; sum geometry := 'POLYGON EMPTY';
 	BEGIN
@@ -209,7 +214,7 @@ const evenOdd = `CREATE FUNCTION even_odd(g geometry) RETURNS geometry LANGUAGE 
 		SELECT sum(ST_Length(r) - ST_Length(ST_UnaryUnion(r))) FROM ST_Dump(g) p, ST_DumpRings(p.geom) d, ST_ExteriorRing(d.geom) r $$`
 
 // compareWithGEOS repairs polygons and holds the results against PostGIS; it counts what became of them.
-func compareWithGEOS(t *testing.T, list [][]byte) map[ingest.Action]int {
+func compareWithGEOS(t *testing.T, list [][]byte) map[input.Action]int {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), cluster.Database(t))
 	if err != nil {
@@ -219,8 +224,8 @@ func compareWithGEOS(t *testing.T, list [][]byte) map[ingest.Action]int {
 	if _, err := db.Exec(t.Context(), evenOdd); err != nil {
 		t.Fatal(err)
 	}
-	seen := map[ingest.Action]int{}
-	actions := make([]ingest.Action, len(list))
+	seen := map[input.Action]int{}
+	actions := make([]input.Action, len(list))
 	after := make([][]byte, len(list))
 	for i, b := range list {
 		if actions[i], _, after[i], err = ingest.Repair(b); err != nil {
@@ -245,11 +250,11 @@ func compareWithGEOS(t *testing.T, list [][]byte) map[ingest.Action]int {
 		switch {
 		case valid != (action == ""):
 			t.Errorf("%d: valid for GEOS %v, but %q: %.500s", i, valid, action, text)
-		case action == ingest.Repaired && !now:
+		case action == input.Repaired && !now:
 			t.Errorf("%d: the repair is not valid for GEOS: %.500s", i, text)
-		case action == ingest.Repaired && min(d[0], d[1]) > 1e-6*d[2] && d[4] < 1e-9, action == ingest.Repaired && max(d[0], d[1]) > 1e-6*d[2] && d[3] < 1e-9:
+		case action == input.Repaired && min(d[0], d[1]) > 1e-6*d[2] && d[4] < 1e-9, action == input.Repaired && max(d[0], d[1]) > 1e-6*d[2] && d[3] < 1e-9:
 			t.Errorf("%d: the repair differs from an even-odd reading by %v and from ST_MakeValid by %v of %v: %.500s", i, d[0], d[1], d[2], text)
-		case action == ingest.Repaired && d[5] > 1e-6*d[2] && d[4] < 1e-9:
+		case action == input.Repaired && d[5] > 1e-6*d[2] && d[4] < 1e-9:
 			t.Errorf("%d: the repair differs by %v of %v from the shells without their holes: %.500s", i, d[5], d[2], text)
 		}
 		return nil
@@ -262,9 +267,9 @@ func compareWithGEOS(t *testing.T, list [][]byte) map[ingest.Action]int {
 
 func TestImportTellsTheAreas(t *testing.T) {
 	t.Parallel()
-	plan, _ := importText(t, "a.geojson", `{"type":"FeatureCollection","features":[
+	plan, _ := ingesttest.ImportText(t, "a.geojson", `{"type":"FeatureCollection","features":[
 		{"type":"Feature","id":1,"properties":null,"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1],[0,0]]]}},
-		{"type":"Feature","id":2,"properties":null,"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,1],[1,0],[0,1],[0,0]]]}}]}`, into)
+		{"type":"Feature","id":2,"properties":null,"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,1],[1,0],[0,1],[0,0]]]}}]}`, ingesttest.Into)
 	a := plan.Report.Area
 	if math.Abs(a.Read/1.5-12363.7e6) > 1e6 || math.Abs(a.Written-a.Read) > 1 || a.Moved > 1 {
 		t.Errorf("%+v", a)
@@ -274,13 +279,13 @@ func TestImportTellsTheAreas(t *testing.T) {
 func TestStrictRefusesWhatCannotBeRepaired(t *testing.T) {
 	t.Parallel()
 	star := `{"type":"Feature","id":1,"properties":null,"geometry":{"type":"Polygon","coordinates":[[[0,3],[2,-3],[-3,1],[3,1],[-2,-3],[0,3]]]}}`
-	strict := into
+	strict := ingesttest.Into
 	strict.Strict = true
-	plan, err := survey(t, "a.geojson", star, strict)
-	if f, ok := find(plan.Report, ingest.Refused, "without --strict"); err == nil || !ok || f.Feature != 1 {
+	plan, err := ingesttest.Survey(t, "a.geojson", star, strict)
+	if f, ok := ingesttest.Find(plan.Report, input.Refused, "without --strict"); err == nil || !ok || f.Feature != 1 {
 		t.Errorf("%v %v", err, plan.Report.Faults)
 	}
-	if plan, err := survey(t, "a.geojson", star, into); err != nil || plan.Report.Kept != 1 {
+	if plan, err := ingesttest.Survey(t, "a.geojson", star, ingesttest.Into); err != nil || plan.Report.Kept != 1 {
 		t.Errorf("%v %v", err, plan.Report.Faults)
 	}
 }
@@ -295,12 +300,12 @@ func TestSingleAndMultiplePartsBecomeOneType(t *testing.T) {
 		"lines":             {line, lines, "MultiLineString", "MultiLineString"},
 		"polygon and lines": {polygon, lines, "", "Polygon"},
 	} {
-		plan, have := importText(t, "a.geojson", `{"type":"FeatureCollection","features":[{"type":"Feature","id":1,"properties":null,"geometry":`+c.a+`},
-			{"type":"Feature","id":2,"properties":null,"geometry":`+c.b+`}]}`, into)
+		plan, have := ingesttest.ImportText(t, "a.geojson", `{"type":"FeatureCollection","features":[{"type":"Feature","id":1,"properties":null,"geometry":`+c.a+`},
+			{"type":"Feature","id":2,"properties":null,"geometry":`+c.b+`}]}`, ingesttest.Into)
 		if plan.Collection.Geometry.Type != c.want {
 			t.Errorf("%s: %q", name, plan.Collection.Geometry.Type)
 		}
-		g, err := store.Geometry{WKB: have[0].wkb}.Orb()
+		g, err := store.Geometry{WKB: have[0].WKB}.Orb()
 		if err != nil || g.GeoJSONType() != c.orb {
 			t.Errorf("%s: %v %v", name, g, err)
 		}

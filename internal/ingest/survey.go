@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"grense/internal/format/input"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
@@ -24,8 +25,8 @@ type Target struct {
 	Columns    []string   // properties that are imported, besides the named ones; nil: all
 	Replace    bool       // a collection of that id may exist, and goes
 	Strict     bool       // a polygon that cannot be repaired, and a ring or line of too few positions, are refused
-	// ValidFrom and ValidTo are the properties with the validity of versions, where ids of IDField repeat; "": those of the usual names. Inclusive says that
-	// ValidTo is the last day or moment.
+	// ValidFrom and ValidTo are the properties with the validity of versions, where ids of IDField repeat; "": those of
+	// the usual names. Inclusive says that ValidTo is the last day or moment.
 	ValidFrom, ValidTo string
 	Inclusive          bool
 }
@@ -77,10 +78,10 @@ type layerSurvey struct {
 	first   int // features of the layers before
 	n       int // features read
 	shapes  int
-	kinds   [collection + 1]bool
+	kinds   [input.Collection + 1]bool
 	z       bool
-	bad     map[int]Action // features that are not valid
-	cut     map[int]bool   // features that cross the antimeridian
+	bad     map[int]input.Action // features that are not valid
+	cut     map[int]bool         // features that cross the antimeridian
 	crs     crs.ID
 	names   []statedName
 	extreme [4]extreme // least x, y; greatest x, y
@@ -90,7 +91,7 @@ type layerSurvey struct {
 
 type statedName struct {
 	name string
-	at   place
+	at   input.Place
 }
 
 // extreme is a coordinate and the feature that has it.
@@ -99,8 +100,8 @@ type extreme struct {
 	at Fault
 }
 
-// Survey reads all layers once and makes a plan. Where something must be refused, the error is ErrRefused, and the plan's report tells
-// all. The plan is never nil.
+// Survey reads all layers once and makes a plan. Where something must be refused, the error is ErrRefused, and the
+// plan's report tells all. The plan is never nil.
 func Survey(ctx context.Context, layers []*Layer, t Target, w Watch) (*Plan, error) {
 	if from := source(layers); from != nil {
 		t.IDField = cmp.Or(t.IDField, from.Key.Property)
@@ -120,12 +121,12 @@ func Survey(ctx context.Context, layers []*Layer, t Target, w Watch) (*Plan, err
 	}
 	p.total *= 2
 	for _, l := range layers {
-		s := &layerSurvey{Layer: l, first: p.Report.Read, bad: map[int]Action{}, cut: map[int]bool{}}
+		s := &layerSurvey{Layer: l, first: p.Report.Read, bad: map[int]input.Action{}, cut: map[int]bool{}}
 		for i := range s.extreme {
 			s.extreme[i].v = math.Inf(1 - 2*(i/2))
 		}
 		p.layers = append(p.layers, s)
-		if err := l.reader.read(ctx, &surveyor{Plan: p, l: s}); err != nil {
+		if err := l.Reader.Read(ctx, &surveyor{Plan: p, l: s}); err != nil {
 			return p, fmt.Errorf("%s: %w", l.File, err)
 		}
 		p.before += l.bytes()
@@ -141,7 +142,7 @@ func Survey(ctx context.Context, layers []*Layer, t Target, w Watch) (*Plan, err
 	p.chooseKey()
 	p.define()
 	if n := p.Report.Refused; n > 0 {
-		return p, refusal("%s", p.summary(n))
+		return p, input.Refuse("%s", p.summary(n))
 	}
 	return p, nil
 }
@@ -150,7 +151,7 @@ func Survey(ctx context.Context, layers []*Layer, t Target, w Watch) (*Plan, err
 func (p *Plan) summary(n int) string {
 	first := ""
 	for _, f := range p.Report.Faults {
-		if f.Action == Refused {
+		if f.Action == input.Refused {
 			first = f.String()
 			break
 		}
@@ -165,9 +166,9 @@ func (p *Plan) summary(n int) string {
 func (l *Layer) bytes() int64 {
 	switch {
 	case l.file != nil:
-		return l.file.size
-	case l.of != nil:
-		return int64(l.of.Count)
+		return l.file.Size
+	case l.Of != nil:
+		return int64(l.Of.Count)
 	}
 	return 0
 }
@@ -181,8 +182,8 @@ func (p *Plan) fault(f Fault) {
 }
 
 // at begins a fault of feature n of a layer; 0 for none.
-func (l *layerSurvey) at(at place, n int) Fault {
-	f := Fault{File: l.File, Line: at.line, Column: at.column, Feature: n}
+func (l *layerSurvey) at(at input.Place, n int) Fault {
+	f := Fault{File: l.File, Line: at.Line, Column: at.Column, Feature: n}
 	if l.Name != "" && !strings.HasPrefix(filepath.Base(l.File), l.Name+".") {
 		f.Layer = l.Name
 	}
@@ -196,8 +197,8 @@ func (p *Plan) tell(n int, l *layerSurvey) {
 	}
 	switch {
 	case l.file != nil:
-		p.watch.Progress(p.before+min(l.file.done, l.file.size), p.total)
-	case l.of != nil:
+		p.watch.Progress(p.before+min(l.file.Done, l.file.Size), p.total)
+	case l.Of != nil:
 		p.watch.Progress(p.before+min(int64(n), l.bytes()), p.total)
 	}
 }
@@ -208,20 +209,20 @@ type surveyor struct {
 	l *layerSurvey
 }
 
-func (s *surveyor) fault(at place, of bool, a Action, reason string) {
+func (s *surveyor) Fault(at input.Place, of bool, a input.Action, reason string) {
 	n := 0
 	if of {
 		n = s.l.n + 1
 	}
 	f := s.l.at(at, n)
 	f.Action, f.Reason = a, reason
-	if a == Dropped && s.target.Strict {
-		f.Action, f.Reason = Refused, reason+" without --strict"
+	if a == input.Dropped && s.target.Strict {
+		f.Action, f.Reason = input.Refused, reason+" without --strict"
 	}
 	s.Plan.fault(f)
 }
 
-func (s *surveyor) reference(at place, name string) {
+func (s *surveyor) Reference(at input.Place, name string) {
 	for _, x := range s.l.names {
 		if x.name == name {
 			return
@@ -232,7 +233,7 @@ func (s *surveyor) reference(at place, name string) {
 	}
 }
 
-func (s *surveyor) fields(names []string) {
+func (s *surveyor) Fields(names []string) {
 	for _, n := range names {
 		if s.wanted(n) {
 			s.column(n)
@@ -260,56 +261,56 @@ func (p *Plan) leave(name string) {
 	}
 }
 
-func (s *surveyor) record(r *record) error {
+func (s *surveyor) Record(r *input.Record) error {
 	s.l.n++
 	s.Report.Read++
 	s.tell(s.l.n, s.l)
-	f := s.l.at(r.at, s.l.n)
+	f := s.l.at(r.At, s.l.n)
 	s.identify(r, f)
 	s.seeExtra(r)
-	for i, x := range r.fields {
+	for i, x := range r.Fields {
 		c := (*column)(nil)
 		switch {
-		case i < len(s.columns) && s.columns[i].name == x.name:
+		case i < len(s.columns) && s.columns[i].name == x.Name:
 			c = s.columns[i]
-		case s.wanted(x.name):
-			c = s.column(x.name)
+		case s.wanted(x.Name):
+			c = s.column(x.Name)
 		default:
-			s.leave(x.name)
+			s.leave(x.Name)
 			continue
 		}
-		c.see(x.value)
+		c.see(x.Value)
 	}
-	if len(s.columns) > maxNames {
-		return refusal("%s: more than %d different properties", s.l.File, maxNames)
+	if len(s.columns) > input.MaxNames {
+		return input.Refuse("%s: more than %d different properties", s.l.File, input.MaxNames)
 	}
-	if r.refused {
+	if r.Refused {
 		return nil
 	}
-	if r.shape == nil || r.shape.isEmpty() {
+	if r.Shape == nil || r.Shape.IsEmpty() {
 		s.Report.Null++
 		return nil
 	}
-	s.look(r.shape, f)
+	s.look(r.Shape, f)
 	return nil
 }
 
 // identify takes the ids that a feature may have.
-func (s *surveyor) identify(r *record, f Fault) {
+func (s *surveyor) identify(r *input.Record, f Fault) {
 	n := s.l.first + s.l.n
 	name := s.target.IDField
 	if name == "" {
 		name = "id"
 	}
-	var prop value
-	for _, x := range r.fields {
-		if x.name == name {
-			prop = x.value
+	var prop input.Value
+	for _, x := range r.Fields {
+		if x.Name == name {
+			prop = x.Value
 		}
 	}
 	if s.target.IDField == "" {
-		s.own.see(r.id, n, f, s.label)
-		a, _ := idText(r.id)
+		s.own.see(r.ID, n, f, s.label)
+		a, _ := idText(r.ID)
 		b, ok := idText(prop)
 		s.differ = s.differ || !ok || a != b
 	}
@@ -339,13 +340,13 @@ func (p *Plan) label(n int) string {
 const farAway = 1e9
 
 // look learns from a geometry, and validates it.
-func (s *surveyor) look(g *shape, f Fault) {
+func (s *surveyor) look(g *input.Shape, f Fault) {
 	l := s.l
 	l.shapes++
-	l.z = l.z || g.hasZ
+	l.z = l.z || g.HasZ
 	b := wkb.EmptyBound()
-	if n := g.bound(&b); n > 0 {
-		f.Action, f.Reason = Refused, fmt.Sprintf("%d positions are not numbers (NaN or infinite)", n)
+	if n := g.Bound(&b); n > 0 {
+		f.Action, f.Reason = input.Refused, fmt.Sprintf("%d positions are not numbers (NaN or infinite)", n)
 		s.Plan.fault(f)
 		return
 	}
@@ -364,22 +365,22 @@ func (s *surveyor) look(g *shape, f Fault) {
 	}
 	v := verdict{}
 	if max(-b.Min[0], -b.Min[1], b.Max[0], b.Max[1]) < farAway {
-		s.line = g.append(s.line[:0])
-		if v = validate(g, s.line); v.action == Repaired && doubt { // of which it is not known what its rings mean
-			v = verdict{action: Kept, reason: "invalid as it is drawn; it is written as it is", read: v.read, wrote: v.read}
+		s.line = g.Append(s.line[:0])
+		if v = validate(g, s.line); v.action == input.Repaired && doubt { // of which it is not known what its rings mean
+			v = verdict{action: input.Kept, reason: "invalid as it is drawn; it is written as it is", read: v.read, wrote: v.read}
 		}
 	}
 	if v.shape != nil {
 		g = v.shape
 	}
-	l.kinds[g.kind] = true
+	l.kinds[g.Kind] = true
 	if cut != nil && !l.system().Geographic() { // in degrees, unlike the others
-		size := drawn.sumArea(false)
+		size := sumArea(drawn, false)
 		g, v.read, v.wrote, v.doubt = drawn, size, size, 0
 	}
 	l.measure(g, v)
-	if v.action == Kept && s.target.Strict {
-		v.action, v.reason = Refused, v.reason+" without --strict"
+	if v.action == input.Kept && s.target.Strict {
+		v.action, v.reason = input.Refused, v.reason+" without --strict"
 	}
 	if v.action != "" {
 		l.bad[l.n] = v.action
@@ -389,15 +390,15 @@ func (s *surveyor) look(g *shape, f Fault) {
 }
 
 // measure adds the area of a geometry that was validated, as it is written.
-func (l *layerSurvey) measure(g *shape, v verdict) {
+func (l *layerSurvey) measure(g *input.Shape, v verdict) {
 	if v.wrote == 0 {
 		return
 	}
-	plane := g.sumArea(false)
+	plane := sumArea(g, false)
 	if plane == 0 { // kept, and encloses nothing
 		return
 	}
-	for i, factor := range [...]float64{1, g.sumArea(true) / plane} {
+	for i, factor := range [...]float64{1, sumArea(g, true) / plane} {
 		a := &l.area[i]
 		a.Read, a.Written, a.Moved = a.Read+factor*v.read, a.Written+factor*v.wrote, a.Moved+factor*v.doubt
 	}
@@ -405,17 +406,17 @@ func (l *layerSurvey) measure(g *shape, v verdict) {
 
 // resolve settles the reference system of a layer.
 func (p *Plan) resolve(l *layerSurvey) {
-	refuse := func(at place, format string, a ...any) {
+	refuse := func(at input.Place, format string, a ...any) {
 		f := l.at(at, 0)
-		f.Action, f.Reason = Refused, fmt.Sprintf(format, a...)
+		f.Action, f.Reason = input.Refused, fmt.Sprintf(format, a...)
 		p.fault(f)
 	}
-	warn := func(at place, format string, a ...any) {
+	warn := func(at input.Place, format string, a ...any) {
 		f := l.at(at, 0)
-		f.Action, f.Reason = Warning, fmt.Sprintf(format, a...)
+		f.Action, f.Reason = input.Warning, fmt.Sprintf(format, a...)
 		p.fault(f)
 	}
-	if l.flat {
+	if l.Flat {
 		return
 	}
 	l.crs = l.stated
@@ -428,7 +429,7 @@ func (p *Plan) resolve(l *layerSurvey) {
 			}
 			continue
 		case x.name == "":
-			l.silent = 0
+			l.Silent = 0
 			continue
 		case wrong != "":
 			refuse(x.at, "%s", wrong)
@@ -442,11 +443,11 @@ func (p *Plan) resolve(l *layerSurvey) {
 		l.crs = id
 	}
 	if l.crs == 0 {
-		l.crs = l.silent
+		l.crs = l.Silent
 	}
 	if l.crs == 0 {
 		if l.shapes > 0 {
-			refuse(place{}, "no reference system is stated; state it with --crs EPSG:n")
+			refuse(input.Place{}, "no reference system is stated; state it with --crs EPSG:n")
 		}
 		return
 	}
@@ -454,20 +455,20 @@ func (p *Plan) resolve(l *layerSurvey) {
 }
 
 func resolveName(name string) (id crs.ID, note, wrong string) {
-	if text, ok := strings.CutPrefix(name, prjName); ok {
-		return referenceOfText(text)
+	if text, ok := strings.CutPrefix(name, input.WKTPrefix); ok {
+		return input.ReferenceOfText(text)
 	}
 	if name == "" {
 		return 0, "", ""
 	}
-	return reference(name)
+	return input.Reference(name)
 }
 
 func describeReference(id crs.ID, name string) string {
 	if id != 0 {
 		return id.String()
 	}
-	return shorten(strings.TrimPrefix(name, prjName))
+	return input.Shorten(strings.TrimPrefix(name, input.WKTPrefix))
 }
 
 // slack is by how much coordinates may pass the end of a domain by rounding, in degrees or metres.
@@ -483,7 +484,7 @@ func (p *Plan) plausible(l *layerSurvey) {
 	for i, e := range l.extreme {
 		if i < 2 && e.v < limits[i]-slack || i >= 2 && e.v > limits[i]+slack {
 			f := e.at
-			f.Action = Refused
+			f.Action = input.Refused
 			f.Reason = fmt.Sprintf("%s = %v does not exist in %v; state the reference system that the coordinates are in with --crs EPSG:n", []string{"x", "y"}[i%2], e.v, l.crs)
 			if l.stated != 0 {
 				f.Reason = "--crs " + l.stated.String() + " cannot be right: " + f.Reason
@@ -497,8 +498,8 @@ func (p *Plan) plausible(l *layerSurvey) {
 	}
 	e := l.extreme
 	if !l.crs.Geographic() && e[0].v >= -180 && e[2].v <= 180 && e[1].v >= -90 && e[3].v <= 90 {
-		f := l.at(place{}, 0)
-		f.Action = Refused
+		f := l.at(input.Place{}, 0)
+		f.Action = input.Refused
 		f.Reason = fmt.Sprintf("all coordinates look like degrees, but %v is in metres; state the right reference system with --crs, for example --crs EPSG:4326", l.crs)
 		if l.stated != 0 {
 			f.Reason = "--crs " + l.stated.String() + " cannot be right: " + f.Reason
@@ -507,7 +508,8 @@ func (p *Plan) plausible(l *layerSurvey) {
 	}
 }
 
-// agree settles the reference system of the collection: that of the first layer, or CRS84 where that cannot hold what was cut. Others are converted.
+// agree settles the reference system of the collection: that of the first layer, or CRS84 where that cannot hold what
+// was cut. Others are converted.
 func (p *Plan) agree() {
 	for _, l := range p.layers {
 		switch {
@@ -515,8 +517,8 @@ func (p *Plan) agree() {
 		case p.crs == 0:
 			p.crs = l.crs
 		case !crs.Same(p.crs, l.crs):
-			f := l.at(place{}, 0)
-			f.Action, f.Reason = Warning, fmt.Sprintf("converted from %v to %v, the reference system of the first file", l.crs, p.crs)
+			f := l.at(input.Place{}, 0)
+			f.Action, f.Reason = input.Warning, fmt.Sprintf("converted from %v to %v, the reference system of the first file", l.crs, p.crs)
 			p.fault(f)
 		}
 	}
@@ -565,19 +567,19 @@ func (p *Plan) chooseKey() {
 	}
 	if source.missing > 0 && source.repeats == 0 {
 		f := source.first
-		f.Action, f.Reason = Warning, fmt.Sprintf("features without an id (%s): %d, the first here; each gets its number in the file as its id, which changes with the file", source.what, source.missing)
+		f.Action, f.Reason = input.Warning, fmt.Sprintf("features without an id (%s): %d, the first here; each gets its number in the file as its id, which changes with the file", source.what, source.missing)
 		p.fault(f)
 	}
 }
 
-func (p *Plan) refuse(format string, a ...any) { p.importFault(Refused, format, a...) }
-func (p *Plan) warn(format string, a ...any)   { p.importFault(Warning, format, a...) }
+func (p *Plan) refuse(format string, a ...any) { p.importFault(input.Refused, format, a...) }
+func (p *Plan) warn(format string, a ...any)   { p.importFault(input.Warning, format, a...) }
 
 // importFault tells a fault of the whole import, at the first file.
-func (p *Plan) importFault(a Action, format string, v ...any) {
+func (p *Plan) importFault(a input.Action, format string, v ...any) {
 	f := Fault{Action: a, Reason: fmt.Sprintf(format, v...)}
 	if len(p.layers) > 0 {
-		f = p.layers[0].at(place{}, 0)
+		f = p.layers[0].at(input.Place{}, 0)
 		f.Action, f.Reason = a, fmt.Sprintf(format, v...)
 	}
 	p.fault(f)

@@ -4,10 +4,12 @@ import (
 	"strings"
 
 	"grense/internal/cql2"
+	"grense/internal/format/input"
 	"grense/internal/store"
 )
 
-// validity names the properties with the beginning and the end of a version: those that are set, else those of the usual names; "" when there are none.
+// validity names the properties with the beginning and the end of a version: those that are set, else those of the
+// usual names; "" when there are none.
 func (p *Plan) validity() (start, end string) {
 	s := store.Settings{ValidFrom: p.target.ValidFrom, ValidTo: p.target.ValidTo}
 	start, end, _ = s.ValidityOf(func(lower string) (string, bool) {
@@ -22,15 +24,15 @@ func (p *Plan) validity() (start, end string) {
 }
 
 // seeVersion takes the id of a feature with the beginning of its version, of which no two may be the same.
-func (s *surveyor) seeVersion(id value, r *record, n int, f Fault) {
+func (s *surveyor) seeVersion(id input.Value, r *input.Record, n int, f Fault) {
 	text, ok := idText(id)
 	if !ok {
 		return
 	}
-	for _, x := range r.fields {
-		if lower := strings.ToLower(x.name); x.name == s.target.ValidFrom || s.target.ValidFrom == "" && store.IsUsualStart(lower) {
-			if start, ok := idText(x.value); ok {
-				s.version.see(value{plain, text + " " + start}, n, f, s.label)
+	for _, x := range r.Fields {
+		if lower := strings.ToLower(x.Name); x.Name == s.target.ValidFrom || s.target.ValidFrom == "" && store.IsUsualStart(lower) {
+			if start, ok := idText(x.Value); ok {
+				s.version.see(input.Value{Kind: input.Plain, Text: text + " " + start}, n, f, s.label)
 			}
 			return
 		}
@@ -72,7 +74,7 @@ func (p *Plan) typeVersions() {
 	if id.typ = cql2.TypeInteger; p.field.texts {
 		id.typ = cql2.TypeText
 	}
-	if to.kinds[null] == sum(to.kinds[:]) {
+	if to.kinds[input.Null] == sum(to.kinds[:]) {
 		to.typ = from.typ
 	}
 }

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"grense/internal/ingest"
+	"grense/internal/ingest/ingesttest"
 	"grense/internal/store"
 )
 
-// TestVersionsAreImported: where ids repeat beside a validity, features become versions, told by a warning; else ids that repeat are refused as ever.
+// TestVersionsAreImported: where ids repeat beside a validity, features become versions, told by a warning; else ids
+// that repeat are refused as ever.
 func TestVersionsAreImported(t *testing.T) {
 	t.Parallel()
 	target := ingest.Target{Collection: "x", IDField: "nr"}
@@ -33,7 +35,7 @@ func TestVersionsAreImported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			plan, err := survey(t, "a.csv", located(c.text), c.target)
+			plan, err := ingesttest.Survey(t, "a.csv", located(c.text), c.target)
 			if c.want == "" {
 				if err == nil {
 					t.Errorf("taken: %+v", plan.Report)
@@ -46,7 +48,7 @@ func TestVersionsAreImported(t *testing.T) {
 			if !slices.ContainsFunc(plan.Report.Faults, func(f ingest.Fault) bool { return strings.Contains(f.Reason, "features are versions") }) {
 				t.Errorf("no warning: %+v", plan.Report.Faults)
 			}
-			st := fill(t, plan)
+			st := ingesttest.Fill(t, plan)
 			p, err := st.Page(t.Context(), store.Query{Collection: "x", Limit: 9, AsOf: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), SortBy: plan.Collection.DefaultSort})
 			if err != nil {
 				t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
 	"grense/internal/format"
+	"grense/internal/format/geopackage"
+	"grense/internal/format/output"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
 	"grense/internal/problem"
@@ -204,9 +206,9 @@ func (x export) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, erro
 			Losses: f.LossesIn(layers[0].Options),
 			Write: func(ctx context.Context, w io.Writer) error {
 				if f.NeedsWriter {
-					return format.GeoPackage(ctx, w, snap, layers)
+					return geopackage.WriteTables(ctx, w, snap, layers)
 				}
-				return f.Produce(ctx, w, layers[0].Options, format.Source{Snapshot: snap, Query: layers[0].Query})
+				return f.Produce(ctx, w, layers[0].Options, output.Source{Snapshot: snap, Query: layers[0].Query})
 			},
 		},
 	}, nil
@@ -218,7 +220,7 @@ func (x export) layers(
 	env *Env,
 	in Inputs,
 	snap store.Snapshot,
-) (layers []format.Layer, name string, err error) {
+) (layers []geopackage.Table, name string, err error) {
 	cat := snap.Catalog()
 	ids := []string{in.Text("collection_id")}
 	name = ids[0]
@@ -236,7 +238,7 @@ func (x export) layers(
 				problem.Sayf("name each collection once, of %s", strings.Join(publicIDs(cat, false), ", ")),
 				map[bool]string{true: "collection_ids", false: "collection_id"}[x.all])
 		}
-		o := format.Options{
+		o := output.Options{
 			Collection: coll,
 			Count:      -1,
 			Address:    env.Base + "/collections/" + id,
@@ -251,7 +253,7 @@ func (x export) layers(
 		if err := options(&o, in); err != nil {
 			return nil, "", err
 		}
-		layers, colls = append(layers, format.Layer{Options: o, Query: store.Query{Collection: id}}), append(colls, coll)
+		layers, colls = append(layers, geopackage.Table{Options: o, Query: store.Query{Collection: id}}), append(colls, coll)
 	}
 	if len(layers) == 0 {
 		return nil, "", problem.NotFoundf("there are no collections to export")
@@ -295,7 +297,7 @@ func fileName(name string) string {
 }
 
 // options reads crs and properties.
-func options(o *format.Options, in Inputs) error {
+func options(o *output.Options, in Inputs) error {
 	if text := in.Text("crs"); text != "" {
 		id, ok := crs.Parse(text)
 		if offered := o.Collection.Geometry == nil || id == o.Collection.Geometry.CRS || slices.Contains(crs.Served(), id); !ok ||

@@ -14,6 +14,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/enrich"
 	"grense/internal/format"
+	"grense/internal/format/output"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
@@ -164,7 +165,7 @@ func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, err
 		return nil, Fault(in.Text("collection_id"),
 			problem.Sayf("use one of %s", strings.Join(publicIDs(snap.Catalog(), false), ", ")), "collection_id")
 	}
-	o := format.Options{
+	o := output.Options{
 		Count:      -1,
 		Address:    env.Base + "/collections/" + coll.ID,
 		Title:      coll.Title.In(env.Lang),
@@ -203,7 +204,7 @@ func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, err
 		Name:   coll.ID + f.Ext,
 		Losses: f.LossesIn(o),
 		Write: func(ctx context.Context, w io.Writer) error {
-			return f.Produce(ctx, w, o, format.Source{Snapshot: j, Query: store.Query{Collection: coll.ID, AsOf: j.at}})
+			return f.Produce(ctx, w, o, output.Source{Snapshot: j, Query: store.Query{Collection: coll.ID, AsOf: j.at}})
 		},
 	}
 	return out, nil

@@ -19,6 +19,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/format"
+	"grense/internal/format/output"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/server/limit"
@@ -222,8 +223,8 @@ func (s *fairSnapshot) Close() error {
 }
 
 // fileOptions is how the file is written.
-func (c *Call) fileOptions() format.Options {
-	return format.Options{Collection: c.written(), CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry, Count: -1, Address: c.Base() + "/collections/" + c.Collection.ID,
+func (c *Call) fileOptions() output.Options {
+	return output.Options{Collection: c.written(), CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry, Count: -1, Address: c.Base() + "/collections/" + c.Collection.ID,
 		Title: c.Collection.Title.In("nb"), Dated: c.Catalog.Modified, Excel: c.output().dialect == "excel", Precision: c.output().precision, Profile: c.output().profile, GeoPackage: c.s.newGeoPackage}
 }
 
@@ -316,7 +317,7 @@ func (c *Call) produce(out io.Writer, f *format.Format, snap store.Snapshot, tem
 	if c.simple != nil {
 		snap = simpleSnapshot{snap, c.simple}
 	}
-	return f.Produce(c.Request.Context(), out, o, format.Source{Snapshot: snap, Query: c.items().query, VersionIDs: c.output().versionIDs})
+	return f.Produce(c.Request.Context(), out, o, output.Source{Snapshot: snap, Query: c.items().query, VersionIDs: c.output().versionIDs})
 }
 
 // revisionOf names a state of the data as addresses do. It changes with the program too, since another version may write other bytes.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"grense/internal/config"
-	"grense/internal/format"
+	"grense/internal/format/xlsx"
 	"grense/internal/store"
 )
 
@@ -29,7 +29,7 @@ func (s *crowded) Page(ctx context.Context, q store.Query) (*store.Page, error) 
 }
 
 func (s *crowded) Snapshot(ctx context.Context) (store.Snapshot, error) {
-	if s.matched > format.MostRows {
+	if s.matched > xlsx.MaxRows {
 		s.t.Error("a file was begun that cannot be")
 	}
 	return s.Store.Snapshot(ctx)
@@ -39,7 +39,7 @@ func (s *crowded) Snapshot(ctx context.Context) (store.Snapshot, error) {
 func TestTooManyRowsForASheetAreRefusedBeforeWork(t *testing.T) {
 	t.Parallel()
 	st := openTest(t, demoPath(t))
-	for matched, status := range map[int]int{format.MostRows: 200, format.MostRows + 1: 400} {
+	for matched, status := range map[int]int{xlsx.MaxRows: 200, xlsx.MaxRows + 1: 400} {
 		a := serveStore(t, &crowded{st, t, matched}, nil)
 		for _, query := range []string{"", "&filter=areal_km2%20%3E%200", "&bbox=0,50,40,80", "&q=o"} {
 			r := a.get("/collections/kommuner/download?f=xlsx" + query)

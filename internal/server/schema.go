@@ -6,7 +6,8 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
-	"grense/internal/format"
+	"grense/internal/format/gml"
+	"grense/internal/format/output"
 	"grense/internal/server/page"
 	"grense/internal/store"
 )
@@ -29,7 +30,7 @@ func (c *Call) schemaAnswer(kind string) (*Answer, error) {
 	}
 	doc.Properties = append(derived, doc.Properties...)
 	if c.Format.F == asXSD.F {
-		text, err := format.GMLSchema(format.Options{Collection: c.Collection, Address: c.Base() + "/collections/" + c.Collection.ID})
+		text, err := gml.Schema(output.Options{Collection: c.Collection, Address: c.Base() + "/collections/" + c.Collection.ID})
 		if err != nil {
 			return nil, err
 		}

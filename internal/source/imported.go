@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"grense/internal/format/input"
 	"grense/internal/ingest"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
@@ -185,7 +186,7 @@ func (c *importedCopy) build(ctx context.Context, files []string, path string) (
 		return nil, fmt.Errorf("cannot write the imported copy: %w", err)
 	}
 	defer w.Close()
-	b := &copyBuild{importedCopy: c, w: w, taken: map[string]bool{}, tables: map[string]bool{}, options: ingest.Options{OpenGeoPackage: GeoPackages(temp), TempDir: temp}}
+	b := &copyBuild{importedCopy: c, w: w, taken: map[string]bool{}, tables: map[string]bool{}, options: input.Options{OpenGeoPackage: GeoPackages(temp), TempDir: temp}}
 	for _, f := range files {
 		if err := b.file(ctx, f); err != nil {
 			return nil, err
@@ -208,7 +209,7 @@ type copyBuild struct {
 	tables  map[string]bool // in lower case
 	notes   []store.Note
 	first   string // reason of the first refusal
-	options ingest.Options
+	options input.Options
 }
 
 // file imports the layers of one file. What the content causes is noted, and the other files go on.
@@ -227,10 +228,10 @@ func (b *copyBuild) file(ctx context.Context, path string) error {
 }
 
 func (b *copyBuild) refused(layer string, err error) error {
-	if !errors.Is(err, ingest.ErrRefused) {
+	if !errors.Is(err, input.ErrRefused) {
 		return fmt.Errorf("cannot import %s: %w", b.source, err)
 	}
-	reason := ingest.Reason(err)
+	reason := input.Reason(err)
 	if strings.Contains(reason, "--id-field") {
 		reason += "; for serve, set id_column of the collection in the configuration"
 	} else if strings.Contains(reason, " --") {
@@ -266,7 +267,7 @@ func (b *copyBuild) layer(ctx context.Context, l *ingest.Layer) error {
 	b.taken[id], b.tables[strings.ToLower(table)] = true, true
 	r, shown := &plan.Report, 0
 	for _, f := range r.Faults {
-		if f.Action == ingest.Warning && shown < shownWarnings {
+		if f.Action == input.Warning && shown < shownWarnings {
 			shown++
 			b.log.Warn("imported with a warning", "collection", id, "fault", f.String())
 		}

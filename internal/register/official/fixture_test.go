@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"grense/internal/format/input"
 	"grense/internal/ingest"
 	"grense/internal/register"
 	"grense/internal/register/official"
@@ -226,7 +227,7 @@ func refusals(t testing.TB, o official.Options, files ...string) ([]ingest.Fault
 	t.Helper()
 	var faults []ingest.Fault
 	o.Fault = func(f ingest.Fault) {
-		if f.Action == ingest.Refused {
+		if f.Action == input.Refused {
 			faults = append(faults, f)
 		}
 	}

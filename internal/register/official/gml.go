@@ -9,9 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"grense/internal/format/gml"
+	"grense/internal/format/input"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
-	"grense/internal/ingest"
 )
 
 // Limits of the reader. Real places have some hundred elements at a depth of ten.
@@ -27,8 +28,8 @@ type gmlNode struct {
 	name           string // folded: see foldName
 	text           string // without children's
 	line           int
-	geometry       ingest.GMLGeometry // of the first elements of positions
-	wrong          string             // why the geometry is refused
+	geometry       gml.Geometry // of the first elements of positions
+	wrong          string       // why the geometry is refused
 	child, sibling int
 	last           int // child
 }
@@ -36,7 +37,7 @@ type gmlNode struct {
 // gmlReader reads places from the GML of the product StedsnavnForVanligBruk, or of the complete register: every
 // element Sted of such a namespace, however it is packed.
 type gmlReader struct {
-	xml   *ingest.GMLDecoder
+	xml   *gml.Decoder
 	names map[string]string // folded names of elements
 	id    string            // gml:id of the place
 	nodes []gmlNode
@@ -54,7 +55,7 @@ func isPlaceSpace(uri string) bool {
 
 // read reads to the end. Faults of single places go to refused, those of the XML come back.
 func (g *gmlReader) read(ctx context.Context, in io.Reader) error {
-	g.xml, g.names = ingest.NewGMLDecoder(in, maxPlaceBytes), map[string]string{}
+	g.xml, g.names = gml.NewDecoder(in, maxPlaceBytes), map[string]string{}
 	some := false
 	for depth, n := 0, 0; ; n++ {
 		if n&1023 == 0 && ctx.Err() != nil {
@@ -66,7 +67,7 @@ func (g *gmlReader) read(ctx context.Context, in io.Reader) error {
 		case errors.Is(err, io.EOF) && some:
 			return nil
 		case errors.Is(err, io.EOF):
-			return ingest.Refuse("the file holds no XML")
+			return input.Refuse("the file holds no XML")
 		case err != nil:
 			return g.xml.Wrong(err)
 		}
@@ -94,7 +95,7 @@ func (g *gmlReader) read(ctx context.Context, in io.Reader) error {
 }
 
 func (g *gmlReader) declaration() error {
-	return ingest.Refuse(
+	return input.Refuse(
 		"line %d: a document type (DOCTYPE) or another declaration; none is read, for safety: remove it",
 		g.xml.Line(),
 	)
@@ -104,11 +105,11 @@ func (g *gmlReader) declaration() error {
 func (g *gmlReader) check(e xml.StartElement, depth int) error {
 	switch {
 	case depth >= maxXMLDepth:
-		return ingest.Refuse("line %d: more than %d elements in each other", g.xml.Line(), maxXMLDepth)
+		return input.Refuse("line %d: more than %d elements in each other", g.xml.Line(), maxXMLDepth)
 	case len(e.Attr) > maxXMLAttributes:
-		return ingest.Refuse("line %d: more than %d attributes", g.xml.Line(), maxXMLAttributes)
+		return input.Refuse("line %d: more than %d attributes", g.xml.Line(), maxXMLAttributes)
 	case e.Name.Space != "" && !strings.ContainsAny(e.Name.Space, ":/"): // package xml leaves a prefix that is not bound
-		return ingest.Refuse("line %d: the prefix %q is not bound to a namespace", g.xml.Line(), short(e.Name.Space))
+		return input.Refuse("line %d: the prefix %q is not bound to a namespace", g.xml.Line(), short(e.Name.Space))
 	}
 	return nil
 }
@@ -174,7 +175,7 @@ func (g *gmlReader) tree(e xml.StartElement) error {
 				return err
 			}
 			if len(g.nodes) > maxPlaceNodes {
-				return ingest.Refuse("line %d: a place with more than %d elements", g.xml.Line(), maxPlaceNodes)
+				return input.Refuse("line %d: a place with more than %d elements", g.xml.Line(), maxPlaceNodes)
 			}
 			at := g.begin(last, t)
 			if len(open) != 2 || !slices.Contains(positions[:], g.nodes[last].name) {
@@ -395,7 +396,7 @@ func (g *gmlReader) position(b *builder) {
 
 // plane returns the reference system of a geometry, and its well-known binary without heights; nil where it is empty.
 // wrong says why it is refused.
-func plane(g ingest.GMLGeometry, wrong string) (crs.ID, []byte, string) {
+func plane(g gml.Geometry, wrong string) (crs.ID, []byte, string) {
 	switch {
 	case wrong != "":
 		return 0, nil, wrong
@@ -404,11 +405,11 @@ func plane(g ingest.GMLGeometry, wrong string) (crs.ID, []byte, string) {
 	case g.System == "":
 		return 0, nil, "no reference system (srsName) is stated"
 	}
-	id, _, wrong := ingest.Reference(g.System)
+	id, _, wrong := input.Reference(g.System)
 	if wrong != "" {
 		return 0, nil, wrong
 	}
-	geometry, kind, wrong := ingest.Plane(g.WKB)
+	geometry, kind, wrong := input.Plane(g.WKB)
 	if wrong == "" && kind == wkb.Collection {
 		wrong = "a geometry of points and lines or areas together; one kind is read"
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"grense/internal/ingest"
+	"grense/internal/format/input"
 )
 
 var xmlSeeds = []string{
@@ -33,7 +33,7 @@ func TestFaultsOfXMLHaveTheirLine(t *testing.T) {
 			refused: func(int, string, *refusal) error { return nil },
 		}
 		err := g.read(t.Context(), strings.NewReader(c.text))
-		if !errors.Is(err, ingest.ErrRefused) || !strings.Contains(err.Error(), c.want) ||
+		if !errors.Is(err, input.ErrRefused) || !strings.Contains(err.Error(), c.want) ||
 			!strings.Contains(err.Error(), fmt.Sprintf("line %d", c.line)) {
 			t.Errorf("%q: %v, want %q at line %d", c.text, err, c.want, c.line)
 		}

@@ -33,6 +33,7 @@ import (
 
 	"golang.org/x/text/collate"
 
+	"grense/internal/format/input"
 	"grense/internal/geo/crs"
 	"grense/internal/ingest"
 	"grense/internal/register"
@@ -42,7 +43,7 @@ import (
 // Options says how official products are read. The zero value is right for the products as they are published.
 type Options struct {
 	CRS    crs.ID // of CSV and of other rows that do not state theirs; GML always does
-	Limits ingest.Limits
+	Limits input.Limits
 	// for what does not fit in memory, some 2 KB a place; "": the system's
 	TempDir string
 	// take what can be taken; else one refusal refuses all
@@ -68,7 +69,7 @@ type Report struct {
 
 // FaultGroup is what is wrong with several places.
 type FaultGroup struct {
-	Action ingest.Action
+	Action input.Action
 	What   string
 	Count  int
 	First  []ingest.Fault // at most shownInGroup
@@ -102,7 +103,7 @@ type Import struct {
 
 // Read reads files of the official products: GML, and rows in CSV, GeoJSON or a GeoPackage; each also packed with
 // gzip or in a zip archive. What is wrong with single places is reported, not returned; where it refuses all, the
-// error is ingest.ErrRefused and the report says why. Memory does not grow with the files but for different unknown
+// error is input.ErrRefused and the report says why. Memory does not grow with the files but for different unknown
 // codes. The order of the files makes no difference to what is written. The import is never nil, and must be closed.
 func Read(ctx context.Context, files []string, o Options) (*Import, error) {
 	im := &Import{options: o, files: files, groups: map[string]int{}}
@@ -110,11 +111,11 @@ func Read(ctx context.Context, files []string, o Options) (*Import, error) {
 	slices.SortFunc(im.Report.Codes,
 		func(a, b UnknownCode) int { return cmp.Or(cmp.Compare(a.List, b.List), cmp.Compare(a.Value, b.Value)) })
 	if err == nil && im.Report.Refused > 0 && !o.SkipRefused {
-		first := im.Report.Groups[slices.IndexFunc(im.Report.Groups, func(g FaultGroup) bool { return g.Action == ingest.Refused })].First[0]
-		err = ingest.Refuse("%s refused, the first: %s", counted(im.Report.Refused, "place was", "places were"), first)
+		first := im.Report.Groups[slices.IndexFunc(im.Report.Groups, func(g FaultGroup) bool { return g.Action == input.Refused })].First[0]
+		err = input.Refuse("%s refused, the first: %s", counted(im.Report.Refused, "place was", "places were"), first)
 	}
 	if err == nil && im.Report.Places == 0 {
-		err = ingest.Refuse("there is no place to import")
+		err = input.Refuse("there is no place to import")
 	}
 	return im, err
 }
@@ -185,7 +186,7 @@ var gmlSuffixes = []string{".gml", ".xml"}
 
 // file reads one file.
 func (im *Import) file(ctx context.Context, at int, name string) (err error) {
-	list, closer, err := ingest.Texts(name, gmlSuffixes, im.options.Limits)
+	list, closer, err := input.Documents(name, gmlSuffixes, im.options.Limits)
 	if err != nil {
 		return err
 	}
@@ -199,7 +200,7 @@ func (im *Import) file(ctx context.Context, at int, name string) (err error) {
 		return nil
 	}
 	src, err := ingest.Open(ctx, name,
-		ingest.Options{CRS: im.options.CRS, Limits: im.options.Limits, OpenGeoPackage: im.options.Open, TempDir: im.dir})
+		input.Options{CRS: im.options.CRS, Limits: im.options.Limits, OpenGeoPackage: im.options.Open, TempDir: im.dir})
 	if err != nil {
 		return err
 	}
@@ -226,7 +227,7 @@ func (im *Import) progress(at int, done, size int64) {
 
 // fault counts a fault in its group and reports it.
 func (im *Import) fault(what string, f ingest.Fault) {
-	if f.Action == ingest.Refused {
+	if f.Action == input.Refused {
 		im.Report.Refused++
 	}
 	key := string(f.Action) + " " + what
@@ -246,7 +247,7 @@ func (im *Import) fault(what string, f ingest.Fault) {
 }
 
 // gml reads the places of one file of GML.
-func (im *Import) gml(ctx context.Context, at int, t *ingest.Text) (err error) {
+func (im *Import) gml(ctx context.Context, at int, t *input.Document) (err error) {
 	in, err := t.Open()
 	if err != nil {
 		return err
@@ -269,23 +270,23 @@ func (im *Import) gml(ctx context.Context, at int, t *ingest.Text) (err error) {
 		refused: func(line int, id string, r *refusal) error {
 			next()
 			im.fault(r.what,
-				ingest.Fault{File: t.Path, Line: line, Feature: n, ID: id, Action: ingest.Refused, Reason: r.String()})
+				ingest.Fault{File: t.Path, Line: line, Feature: n, ID: id, Action: input.Refused, Reason: r.String()})
 			return nil
 		},
 	}
 	err = g.read(ctx, in)
-	if errors.Is(err, ingest.ErrRefused) {
-		return ingest.Refuse("%s, %s", t.Path, ingest.Reason(err))
+	if errors.Is(err, input.ErrRefused) {
+		return input.Refuse("%s, %s", t.Path, input.Reason(err))
 	}
 	if err != nil {
 		return err
 	}
 	if g.other > 0 {
 		const what = "members that are no places (app:Sted) are passed over"
-		im.fault(what, ingest.Fault{File: t.Path, Action: ingest.Warning, Reason: fmt.Sprintf("%s: %d", what, g.other)})
+		im.fault(what, ingest.Fault{File: t.Path, Action: input.Warning, Reason: fmt.Sprintf("%s: %d", what, g.other)})
 	}
 	if n == 0 {
-		return ingest.Refuse("%s holds no places: elements Sted of the product StedsnavnForVanligBruk are read", t.Path)
+		return input.Refuse("%s holds no places: elements Sted of the product StedsnavnForVanligBruk are read", t.Path)
 	}
 	return nil
 }
@@ -302,7 +303,7 @@ func (im *Import) rows(ctx context.Context, at int, l *ingest.Layer) error {
 			im.Report.Read++
 			if no != nil {
 				im.fault(no.what,
-					ingest.Fault{File: l.File, Line: f.Line, Feature: f.Number, ID: id, Action: ingest.Refused, Reason: no.String()})
+					ingest.Fault{File: l.File, Line: f.Line, Feature: f.Number, ID: id, Action: input.Refused, Reason: no.String()})
 				return nil
 			}
 			line := f.Line
@@ -313,7 +314,7 @@ func (im *Import) rows(ctx context.Context, at int, l *ingest.Layer) error {
 		})
 	}, func(f ingest.Fault) error {
 		what := refusedRead
-		if f.Action != ingest.Refused {
+		if f.Action != input.Refused {
 			what = f.Reason
 		}
 		im.fault(what, f)
@@ -328,7 +329,7 @@ func (im *Import) rows(ctx context.Context, at int, l *ingest.Layer) error {
 			what,
 			ingest.Fault{
 				File:   l.File,
-				Action: ingest.Warning,
+				Action: input.Warning,
 				Reason: fmt.Sprintf("%s: %s, %q", what, rowNames[key][0], rowDefaults[key]),
 			},
 		)
@@ -417,10 +418,10 @@ func (im *Import) order(ctx context.Context) error {
 			number, size = n, 0
 		}
 		if len(group) == maxRows {
-			return ingest.Refuse("stedsnummer %d occurs more than %d times", number, maxRows)
+			return input.Refuse("stedsnummer %d occurs more than %d times", number, maxRows)
 		}
 		if size += len(value); size > maxRowBytes {
-			return ingest.Refuse("stedsnummer %d occurs so often that its rows have more than %d MB", number, maxRowBytes>>20)
+			return input.Refuse("stedsnummer %d occurs so often that its rows have more than %d MB", number, maxRowBytes>>20)
 		}
 		group = append(group, readPart(bytes.Clone(value)))
 		return nil
@@ -497,7 +498,7 @@ func (o *ordering) take(parts []part) error {
 		}
 		o.fault(
 			what,
-			ingest.Fault{File: o.files[x.at.file], Line: x.at.line, ID: strconv.FormatInt(x.Number, 10), Action: ingest.Warning,
+			ingest.Fault{File: o.files[x.at.file], Line: x.at.line, ID: strconv.FormatInt(x.Number, 10), Action: input.Warning,
 				Reason: fmt.Sprintf("%s: the one of %s, line %d, updated %s", what, o.files[best.at.file], best.at.line,
 					best.Updated.Format(time.RFC3339))},
 		)
@@ -536,7 +537,7 @@ func (o *ordering) refuse(at part, number int64, bad *refusal) {
 			File:   o.files[at.file],
 			Line:   at.line,
 			ID:     strconv.FormatInt(number, 10),
-			Action: ingest.Refused,
+			Action: input.Refused,
 			Reason: bad.String(),
 		},
 	)

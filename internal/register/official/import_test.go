@@ -19,8 +19,8 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/project"
 
+	"grense/internal/format/input"
 	"grense/internal/geo/crs"
-	"grense/internal/ingest"
 	"grense/internal/register"
 	"grense/internal/register/official"
 	"grense/internal/register/registertest"
@@ -486,7 +486,7 @@ func TestImportRefusesPlacesOneByOne(t *testing.T) {
 			file := put(t, t.TempDir(), "a.gml",
 				gmlHead+invented()[0].String()+bad+invented()[2].String()+"</gml:FeatureCollection>")
 			faults, err := refusals(t, official.Options{}, file)
-			if !errors.Is(err, ingest.ErrRefused) || len(faults) != 1 {
+			if !errors.Is(err, input.ErrRefused) || len(faults) != 1 {
 				t.Fatalf("error %v, faults %v", err, faults)
 			}
 			f, lines := faults[0], strings.Count(gmlHead+invented()[0].String(), "\n")
@@ -526,7 +526,7 @@ func TestImportRefusesFiles(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := refusals(t, official.Options{}, put(t, t.TempDir(), c.file, c.text))
-			if !errors.Is(err, ingest.ErrRefused) || !strings.Contains(err.Error(), c.want) {
+			if !errors.Is(err, input.ErrRefused) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v; want %q", err, c.want)
 			}
 		})
@@ -551,7 +551,7 @@ func TestImportFaultsArePrintable(t *testing.T) {
 		t.Fatal(err)
 	}
 	faults, err := refusals(t, official.Options{CRS: crs.CRS84}, file)
-	if !errors.Is(err, ingest.ErrRefused) || len(faults) != 2 {
+	if !errors.Is(err, input.ErrRefused) || len(faults) != 2 {
 		t.Fatalf("error %v, faults %v", err, faults)
 	}
 	for _, f := range faults {

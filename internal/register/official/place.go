@@ -13,9 +13,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"grense/internal/format/input"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
-	"grense/internal/ingest"
 	"grense/internal/register"
 )
 
@@ -424,5 +424,5 @@ func short(s string) string {
 	if len(s) > 60 {
 		valid = strings.ToValidUTF8(s[:60], "") + "…"
 	}
-	return ingest.Printable(valid)
+	return input.Printable(valid)
 }

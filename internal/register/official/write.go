@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"grense/internal/cql2"
+	"grense/internal/format/input"
 	"grense/internal/ingest"
 	"grense/internal/register"
 	"grense/internal/store"
@@ -103,7 +104,7 @@ func (b *codeBook) unknown() (out []UnknownCode) {
 	for _, codes := range b.extra {
 		for _, x := range codes {
 			c := x.UnknownCode
-			c.First.Action = ingest.Warning
+			c.First.Action = input.Warning
 			c.First.Reason = "the list " + c.List + " has no code " + strconv.Quote(c.Value) + "; it is kept and added to the list, and searches find it"
 			if c.Near != "" {
 				c.First.Reason += "; the list has " + strconv.Quote(c.Near) + ": if that is meant, correct the file"
