@@ -62,6 +62,8 @@ type cli struct {
 	Enrich     enrichCmd     `cmd:"" help:"Add divisions to a table of points or codes."`
 	Translate  translateCmd  `cmd:"" help:"Add the codes of another day to a table of codes."`
 	Harmonise  harmoniseCmd  `cmd:"" help:"Convert a time series to the divisions of one date."`
+	Backup     backupCmd     `cmd:"" help:"Copy keys, finished jobs and the log of changes into an archive."`
+	Restore    restoreCmd    `cmd:"" help:"Restore an archive of backup into a new data directory or database."`
 	Config     configCmd     `cmd:"" help:"Check or print the configuration."`
 	Health     healthCmd     `cmd:"" help:"Ask a running server whether it is healthy."`
 	Completion completionCmd `cmd:"" help:"Print a script that completes commands in a shell."`

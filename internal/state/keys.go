@@ -116,10 +116,12 @@ func (db *DB) TouchKeys(ctx context.Context, day time.Time, ids []string) error 
 	})
 }
 
+var secretTable = table{"grense.secret", "id INTEGER PRIMARY KEY CHECK (id = 1), value BYTEA NOT NULL"}
+
 // Secret returns SecretSize random bytes that are the same for all who use the DB. The first call that may write
 // creates them.
 func (db *DB) Secret(ctx context.Context) (secret []byte, err error) {
-	const name = "grense.secret"
+	name := secretTable.name
 	read := func(tx Tx) error {
 		return tx.Query("SELECT value FROM "+name, nil, func(scan Scan) error { return scan(&secret) })
 	}
@@ -135,7 +137,7 @@ func (db *DB) Secret(ctx context.Context) (secret []byte, err error) {
 		return secret, err
 	}
 	err = db.d.Do(ctx, Write, func(tx Tx) error {
-		if err := create(tx, table{name, "id INTEGER PRIMARY KEY CHECK (id = 1), value BYTEA NOT NULL"}); err != nil {
+		if err := create(tx, secretTable); err != nil {
 			return err
 		}
 		if _, err := tx.Exec("INSERT INTO "+name+" (id, value) VALUES (1, $1) ON CONFLICT DO NOTHING", NewSecret()); err != nil {
