@@ -104,7 +104,7 @@ func TestRegisterImportLeavesTheTarget(t *testing.T) {
 		want []string
 	}{
 		{"two refusals", []string{bad}, []string{"refused, 2 times: a number is missing", bad + ":8, stedsnummer id7", "2 places were refused, the first: " + bad + ":", "; --skip-refused imports the others"}},
-		{"broken", []string{writeFile(t, filepath.Join(dir, "broken.gml"), good[:len(good)*2/3])}, []string{"broken.gml, line 20", "cut off"}},
+		{"broken", []string{writeFile(t, filepath.Join(dir, "broken.gml"), good[:len(good)*2/3])}, []string{"broken.gml, the file is cut off at line 202"}},
 		{"missing", []string{filepath.Join(dir, "none.gml")}, []string{"there is no file"}},
 	} {
 		code, stdout, stderr := command(t, dir, append(append([]string{"register", "import"}, c.args...), "--into", into, "--replace")...)

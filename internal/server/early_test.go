@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"math"
 	"net/http"
@@ -164,7 +165,10 @@ type written struct {
 	read, times atomic.Int64
 }
 
-func (s *written) Mark(context.Context, ...string) (string, error) { return "", nil }
+// Hold refuses, so that rows may change in each try.
+func (s *written) Hold(context.Context) (store.Snapshot, error) { return nil, errors.ErrUnsupported }
+
+func (s *written) Version(context.Context, ...string) (store.Version, error) { return "", nil }
 
 func (s *written) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	if s.read.Add(int64(len(rows))) > 1000 && s.times.Add(-1) >= 0 {

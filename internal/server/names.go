@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"html/template"
 	"iter"
 	"strings"
 
@@ -326,9 +325,6 @@ func (c *Call) CodeNames(list string) (*nameList, error) {
 
 // dateText writes a day or a moment for people in the language of the page.
 func (c *Call) dateText(s string) (string, bool) { return page.DateText(s, c.Lang, c.zone()) }
-
-// timeElement is a day or a moment as an element that programs read, too.
-func (c *Call) timeElement(s string) template.HTML { return page.TimeElement(s, c.Lang, c.zone()) }
 
 // periodText writes a day, a moment or an interval of them, as datetime takes them, for people; an open end is left out.
 func (c *Call) periodText(s string) string {

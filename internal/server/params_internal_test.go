@@ -96,7 +96,7 @@ func TestParametersAreDeclaredInOneFile(t *testing.T) {
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			if x, ok := n.(*ast.CompositeLit); ok {
-				if typ, ok := x.Type.(*ast.Ident); ok && typ.Name == "param" {
+				if typ, ok := x.Type.(*ast.Ident); ok && typ.Name == "Param" {
 					in[name]++
 				}
 			}

@@ -200,7 +200,7 @@ func TestTileHoldsWhatWasAdded(t *testing.T) {
 		!sameRing(first.parts[1], want[1]) {
 		t.Fatalf("%v, want %v", first.parts, want)
 	}
-	if wkb.RingArea(first.parts[0]) <= 0 || wkb.RingArea(first.parts[1]) >= 0 {
+	if ringArea(first.parts[0]) <= 0 || ringArea(first.parts[1]) >= 0 {
 		t.Error("rings are wound the wrong way")
 	}
 	if tags := map[string]any{"id": "0301", "areal": 1.5, "antall": -7.0, "kyst": true}; !maps.Equal(first.tags, tags) {

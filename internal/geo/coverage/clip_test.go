@@ -95,7 +95,7 @@ func sound(t *testing.T, m orb.MultiPolygon, box orb.Bound) {
 			t.Fatalf("%v: %v", p, err)
 		}
 		for k, r := range p {
-			if a := wkb.RingArea(r); a == 0 || (a > 0) != (k == 0) || !box.Contains(r.Bound().Min) ||
+			if a := ringArea(r); a == 0 || (a > 0) != (k == 0) || !box.Contains(r.Bound().Min) ||
 				!box.Contains(r.Bound().Max) {
 				t.Fatalf("ring %d of %v", k, p)
 			}

@@ -16,7 +16,7 @@ func merged(list []orb.Geometry) orb.MultiPolygon {
 	next := map[orb.Point][]orb.Point{}
 	for _, g := range list {
 		for _, r := range g.(orb.Polygon) {
-			if (wkb.RingArea(r) > 0) != (&r[0] == &g.(orb.Polygon)[0][0]) {
+			if (ringArea(r) > 0) != (&r[0] == &g.(orb.Polygon)[0][0]) {
 				r = slices.Clone(r)
 				slices.Reverse(r)
 			}
@@ -46,12 +46,12 @@ func merged(list []orb.Geometry) orb.MultiPolygon {
 	}
 	var out orb.MultiPolygon
 	for _, r := range rings {
-		if wkb.RingArea(r) > 0 {
+		if ringArea(r) > 0 {
 			out = append(out, orb.Polygon{r})
 		}
 	}
 	for _, r := range rings { // all are in the first polygon here
-		if wkb.RingArea(r) < 0 {
+		if ringArea(r) < 0 {
 			out[0] = append(out[0], r)
 		}
 	}

@@ -67,8 +67,8 @@ func TestStraightenKeepsArcsWithinTheChord(t *testing.T) {
 			if name == "with the clock" && (line[0][0] > line[len(line)-1][0] || line[1][1] < y) {
 				t.Errorf("%v", line)
 			}
-			if name == "circle" && math.Abs(wkb.RingArea(orb.Ring(line))-math.Pi*r*r) > 2*math.Pi*r*c.chord+rounding*r*100 {
-				t.Errorf("the area is %v", wkb.RingArea(orb.Ring(line)))
+			if name == "circle" && math.Abs(ringArea(orb.Ring(line))-math.Pi*r*r) > 2*math.Pi*r*c.chord+rounding*r*100 {
+				t.Errorf("the area is %v", ringArea(orb.Ring(line)))
 			}
 		}
 	}
@@ -170,4 +170,13 @@ func FuzzStraighten(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// ringArea returns the signed area of a ring.
+func ringArea(r orb.Ring) float64 {
+	var a wkb.Area
+	for _, p := range r {
+		a.Add(p[0], p[1])
+	}
+	return a.Signed()
 }

@@ -165,12 +165,3 @@ func (a *Area) Add(x, y float64) {
 // Signed returns the area in the square of the unit of the positions, positive when the ring runs counter-clockwise
 // (x to the right, y up).
 func (a *Area) Signed() float64 { return a.twice / 2 }
-
-// RingArea returns the signed area of a ring: see Area.
-func RingArea(r orb.Ring) float64 {
-	var a Area
-	for _, p := range r {
-		a.Add(p[0], p[1])
-	}
-	return a.Signed()
-}
