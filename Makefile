@@ -44,21 +44,23 @@ licences: ## rewrite THIRD_PARTY, the licence texts of the linked libraries
 
 test: lint build tools postgres chromium page-checks ## everything that must hold, on both stores; under 20 minutes
 	$(if $(RACE),$(RACED_TESTS),go test -timeout 15m -skip '^TestBrowser' ./...)
-	GRENSE_TEST_STORE=postgis go test -short -timeout 15m -skip '^TestBrowser' ./internal/server
+	GRENSE_TEST_STORE=postgis go test -short -timeout 15m -skip '^TestBrowser|$(RENDERED)' ./internal/server
 	go test -timeout 20m -run '^TestBrowser' ./internal/server
 	@{ $(CHROMIUM_FOUND); } || echo "NOTE: there is no Chromium; the tests of the pages in a browser were skipped"
 	@test -d $(PAGE_CHECKS)/node_modules || echo "NOTE: npm did not install $(PAGE_CHECKS); the pages were not checked by axe-core and html-validate"
 	@test -d "$(GRENSE_SHARED)" || echo "NOTE: $(GRENSE_SHARED) is absent; the tests that need the shared data were skipped"
 
-# Nothing is run twice that one run proves. Packages whose code or tests start goroutines or hold locks run with the race detector and -short; without it
-# run the others, and of these the tests that ask testing.Short (TestOnlyTestsAskWhetherTheRunIsShort finds what this would miss). The tests of cmd/grense
-# watch another process, and of those of internal/server the detector sees the ones about what happens at once; make race watches all.
+# Nothing is run twice that one run proves. Packages whose code starts goroutines, locks or uses atomics run with the race detector and -short;
+# without it run the others, and of these the tests that ask testing.Short (TestOnlyTestsAskWhetherTheRunIsShort finds what this would miss). The
+# tests of cmd/grense watch another process, and of those of internal/server the detector sees the ones about what happens at once; make race watches
+# all. PostgreSQL answers the tests of internal/server that are about data, not those about how answers are written.
 ALONE = $(CURDIR)/cmd/grense $(CURDIR)/internal/server
-WATCHED = $(sort $(patsubst %/,$(CURDIR)/%,$(dir $(shell grep -rlE --include=*.go '^\s*go (func|[a-z])|"sync(/atomic)?"|errgroup' api cmd internal migrations openapi web))))
+WATCHED = $(sort $(patsubst %/,$(CURDIR)/%,$(dir $(shell grep -rlE --include=*.go --exclude=*_test.go '^\s*go (func|[a-z])|\.Go.func|sync\.(RW)?Mutex|atomic\.|errgroup' api cmd internal migrations openapi web))))
 RACED = $(filter-out $(ALONE),$(WATCHED))
 LONG = $(shell grep -rhE --include=*_test.go '^func |testing\.Short\(\)' api internal migrations openapi web | \
   awk '/^func /{name = $$2; sub(/[^A-Za-z0-9_].*/, "", name); next} !seen[name]++{printf "%s%s", sep, name; sep = "|"}')
 ATONCE = AtOnce|Beside|Kept|Storm|Reload|Job|Chang|Replac|Slow|Turn|Cancel|Callback|Concurren|Meanwhile|Wait|Together|Share|Write
+RENDERED = Page|HTML|Html|Problem|OpenAPI|Definition|Header|Language|Parameter|Document|Golden|Link|Key|Cookie|Script|Style|Map
 define RACED_TESTS
 go test -timeout 15m -skip '^TestBrowser' $(filter-out $(RACED),$(shell go list -f '{{.Dir}}' ./...))
 	go test -timeout 15m -run '^($(LONG))$$' $(RACED)

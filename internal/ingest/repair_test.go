@@ -171,6 +171,9 @@ func TestRepairOfRealDataAgreesWithGEOS(t *testing.T) {
 		"norway/misc/csmaps-Fylker17.geojson.gz":     {"": 17, input.Repaired: 2},
 		"world/ne_110m_admin_0_countries.geojson.gz": {"": 176, input.Repaired: 1},
 	} {
+		if strings.Contains(file, "Kommuner-M") && os.Getenv("GRENSE_SOAK") == "" {
+			continue // a minute in GEOS; make soak has it
+		}
 		var list [][]byte
 		for _, l := range ingesttest.Open(t, ingesttest.SharedPath(t, "data", filepath.FromSlash(file)), 0).Layers {
 			err := l.Features(t.Context(), func(f *ingest.Feature) error {
