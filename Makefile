@@ -52,9 +52,9 @@ test: lint build tools postgres chromium page-checks ## everything that must hol
 
 # Nothing is run twice that one run proves. Packages whose code starts goroutines, locks or uses atomics run with the race detector and -short;
 # without it run the others, and of these the tests that ask testing.Short (TestOnlyTestsAskWhetherTheRunIsShort finds what this would miss). The
-# tests of cmd/grense watch another process, and of those of internal/server the detector sees the ones about what happens at once; make race watches
+# tests of cmd/grense watch another process, internal/placename has one lock, and of those of internal/server the detector sees the ones about what happens at once; make race watches
 # all. PostgreSQL answers the tests of internal/server that are about data, not those about how answers are written.
-ALONE = $(CURDIR)/cmd/grense $(CURDIR)/internal/server
+ALONE = $(CURDIR)/cmd/grense $(CURDIR)/internal/server $(CURDIR)/internal/placename
 WATCHED = $(sort $(patsubst %/,$(CURDIR)/%,$(dir $(shell grep -rlE --include=*.go --exclude=*_test.go '^\s*go (func|[a-z])|\.Go.func|sync\.(RW)?Mutex|atomic\.|errgroup' api cmd internal migrations openapi web))))
 RACED = $(filter-out $(ALONE),$(WATCHED))
 LONG = $(shell grep -rhE --include=*_test.go '^func |testing\.Short\(\)' api internal migrations openapi web | \
