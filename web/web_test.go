@@ -77,17 +77,36 @@ func TestEveryLanguageHasItsNameAndLocale(t *testing.T) {
 // How texts are named in templates and in Go; the last two build names from a part known only at run time.
 var (
 	usedInTemplate = regexp.MustCompile(`\.T "([^"]+)"`)
-	usedInGo       = regexp.MustCompile(`(?:\.text\(|keyPage\([^"\n]*)"([^"]+)"[,)]`)
+	usedInGo       = regexp.MustCompile(`(?:\.[tT]ext\(|\.T\(|keyPage\([^"\n]*)"([^"]+)"[,)]`)
 	builtInPage    = regexp.MustCompile(`\.T \(printf "([^"%]*)%[sd]([^"]*)"`)
-	builtInGo      = regexp.MustCompile(`\.text\(fmt\.Sprintf\("([^"%]*)%[sd]([^"]*)"`)
+	builtInGo      = regexp.MustCompile(`\.[tT]ext\(fmt\.Sprintf\("([^"%]*)%[sd]([^"]*)"`)
 )
 
-// sources are the texts of templates and of the server's Go files.
-func sources(t *testing.T, pattern string) map[string]string {
+// goFiles returns the paths of the Go files below a folder.
+func goFiles(t *testing.T, dir string) (paths []string) {
 	t.Helper()
-	paths, err := filepath.Glob(pattern)
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("%s: %d files, %v", pattern, len(paths), err)
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".go") {
+			paths = append(paths, filepath.ToSlash(path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// sources returns the texts of files by their paths, without tests.
+func sources(t *testing.T, patterns ...string) map[string]string {
+	t.Helper()
+	var paths []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(found), err)
+		}
+		paths = append(paths, found...)
 	}
 	out := map[string]string{}
 	for _, p := range paths {
@@ -98,10 +117,13 @@ func sources(t *testing.T, pattern string) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out[p] = string(b)
+		out[p] = brokenText.ReplaceAllString(string(b), "")
 	}
 	return out
 }
+
+// brokenText matches where a text goes on in the next line.
+var brokenText = regexp.MustCompile(`"\s*\+\n\s*"`)
 
 func TestEveryTextThatIsUsedExistsAndEveryTextIsUsed(t *testing.T) {
 	t.Parallel()
@@ -122,7 +144,7 @@ func TestEveryTextThatIsUsedExistsAndEveryTextIsUsed(t *testing.T) {
 		}
 	}
 	look(sources(t, "templates/*.html"), usedInTemplate, builtInPage)
-	look(sources(t, "../internal/server/*.go"), usedInGo, builtInGo)
+	look(sources(t, goFiles(t, "../internal/server")...), usedInGo, builtInGo)
 	// schemaAnswer puts them together
 	for _, name := range []string{"schema.title", "queryables.title", "sortables.title"} {
 		used[name] = true
@@ -145,7 +167,7 @@ func TestWhatExpressionsAreRefusedWithIsTranslated(t *testing.T) {
 	t.Parallel()
 	en := catalogue(t, "en")
 	n := 0
-	for file, text := range sources(t, "../internal/cql2/*.go") {
+	for file, text := range sources(t, goFiles(t, "../internal/cql2")...) {
 		for _, m := range regexp.MustCompile("(?:Sayf\\(|\\.(?:fault|fail)\\([^\"`\n]*?(?:\"\", )?)(?:\"((?:[^\"\\\\]|\\\\.)+)\"|`([^`]*)`)").FindAllStringSubmatch(text, -1) {
 			if n++; en["cql2."+m[1]+m[2]] != m[1]+m[2] {
 				t.Errorf("%s: no translation of %q", file, m[1]+m[2])
@@ -176,7 +198,7 @@ func TestNamesThatAreBuiltAtRunTimeExist(t *testing.T) {
 	for _, status := range []int{400, 404, 405, 406, 410, 412, 413, 415, 416, 429, 500, 503} {
 		want = append(want, "status."+strconv.Itoa(status), "status."+strconv.Itoa(status)+"-text")
 	}
-	for _, m := range regexp.MustCompile(`Tag: "([^"]+)"`).FindAllStringSubmatch(sources(t, "../internal/server/routes.go")["../internal/server/routes.go"], -1) {
+	for _, m := range regexp.MustCompile(`Tag: "([^"]+)"`).FindAllStringSubmatch(strings.Join(values(sources(t, goFiles(t, "../internal/server")...)), "\n"), -1) {
 		want = append(want, "tag."+m[1])
 	}
 	for _, name := range want {
@@ -383,7 +405,7 @@ func TestTemplatesDefineEveryPage(t *testing.T) {
 			t.Errorf("%s defines no %q", f, name)
 		}
 	}
-	for _, m := range regexp.MustCompile(`page\{Name: "([a-z]+)"`).FindAllStringSubmatch(strings.Join(values(sources(t, "../internal/server/*.go")), "\n"), -1) {
+	for _, m := range regexp.MustCompile(`[pP]age\{Name: "([a-z]+)"`).FindAllStringSubmatch(strings.Join(values(sources(t, goFiles(t, "../internal/server")...)), "\n"), -1) {
 		if tmpl.Lookup(m[1]) == nil {
 			t.Errorf("the server shows page %q, which no template defines", m[1])
 		}
@@ -402,7 +424,7 @@ func values(m map[string]string) (out []string) {
 func TestTranslatedAnswersAreThoseOfTheSources(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
-	for _, text := range sources(t, "../internal/*/*.go") {
+	for _, text := range sources(t, goFiles(t, "../internal")...) {
 		all.WriteString(text)
 	}
 	said, n := all.String(), 0
