@@ -32,11 +32,12 @@ type revision struct {
 	refs    atomic.Int64 // users, and one for being current
 	drained func()       // called once, when the last user has gone
 
-	source source    // as it was found
-	path   string    // of the file that is read
-	still  bool      // nobody writes into it
-	opened fileStamp // of the file when it was opened; the zero value where stamps are not to be trusted
-	known  atomic.Pointer[fileVersion]
+	source  source    // as it was found
+	path    string    // of the file that is read
+	still   bool      // nobody writes into it
+	opened  fileStamp // of the file when it was opened; the zero value where stamps are not to be trusted
+	known   atomic.Pointer[fileVersion]
+	foreign foreignWrites
 
 	promise *promise // nil: none
 
@@ -106,14 +107,18 @@ func (r *revision) revNow(ctx context.Context, c *conn) (uint64, error) {
 		return *c.pinned, nil
 	}
 	same, err := c.unchanged()
-	if err != nil || same {
+	if err != nil || c.still {
+		return r.rev, err
+	}
+	foreign, err := r.foreign.refresh(c)
+	if err != nil || same && foreign == 0 {
 		return r.rev, err
 	}
 	n, wal, err := c.header()
 	if err == nil && wal {
 		return r.revBeside(ctx, c)
 	}
-	return r.revNamed(0, uint64(n)), err
+	return r.revNamed(uint64(foreign), uint64(n)), err
 }
 
 // revNamed is the revision of a state with a number among those of a kind.
@@ -195,6 +200,12 @@ func (s *Store) loadOnce(ctx context.Context) (r *revision, err error) {
 			err = errors.Join(err, src.close())
 		}
 	}()
+	if !s.options.Unchanging && src.recent() {
+		time.Sleep(timeStep) // later writes have another time
+		if src, err = src.read(); err != nil {
+			return nil, err
+		}
+	}
 	path, m, err := src.readable(s.options.DataDir, s.options.Unchanging)
 	if err != nil {
 		return nil, err
@@ -339,6 +350,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 	if now, ok := stampOf(f.path); ok && now.same(f.stamp) && local(f.path) {
 		r.opened = f.stamp
 	}
+	r.foreign.seen, r.foreign.settled = src, true
 	r.refs.Store(1)
 	return r, nil
 }

@@ -27,6 +27,7 @@ type source struct {
 	size    int64
 	mtime   time.Time
 	counter uint32 // changes of the file (SQLite file format, 1.3.6)
+	version string // bytes 24 to 39, which SQLite compares
 	pages   int64
 	wal     bool  // journal mode WAL
 	walSize int64 // of changes not yet in the file
@@ -91,6 +92,7 @@ func (s source) look() (now source, whole int64, err error) {
 			"ogr2ogr -f GPKG out.gpkg %s", path, filepath.Base(path))
 	}
 	s.counter = binary.BigEndian.Uint32(head[24:])
+	s.version = string(head[24:40])
 	s.wal = head[18] == 2 || head[19] == 2
 	page := int64(binary.BigEndian.Uint16(head[16:]))
 	if page == 1 {
@@ -105,6 +107,9 @@ func (s source) look() (now source, whole int64, err error) {
 	}
 	return s, whole, nil
 }
+
+// recent reports whether another write may have given the file the same time.
+func (s source) recent() bool { return time.Since(s.mtime).Abs() < timeStep }
 
 // state names the content of the file: it changes when the file does.
 func (s source) state() string {

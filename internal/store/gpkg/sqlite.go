@@ -40,6 +40,7 @@ type conn struct {
 	still    bool              // the main database is opened as immutable
 	encoding string            // of the texts in the main database, as SQLite names it
 	state    int64             // of the main database when it was opened; see unchanged
+	foreign  int               // how many foreign writes its pages are of; see foreignWrites
 	pinned   *uint64           // the revision of the transaction that is held; nil: none is
 	halt     chan struct{}     // closed to break off what c does; nil: not made yet
 	known    *schemaList       // see schema; nil: not read
@@ -312,6 +313,12 @@ func (c *conn) renew() error {
 		return err
 	}
 	return c.exec("BEGIN")
+}
+
+// discard ends the transaction of a snapshot and begins another one, with pages and a schema that are read anew.
+func (c *conn) discard() error {
+	c.state, c.known = -1, nil
+	return c.script("COMMIT; PRAGMA shrink_memory; PRAGMA writable_schema=RESET; BEGIN")
 }
 
 // interrupt lets the end of ctx break off what c does, until it is called anew.

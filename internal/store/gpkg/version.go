@@ -2,7 +2,10 @@ package gpkg
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"grense/internal/store"
@@ -106,4 +109,54 @@ func (n lookAt) see(c *conn, rev uint64) error {
 		n.r.known.Store(&now)
 	}
 	return err
+}
+
+// foreignWrites notices writes into a file that SQLite does not notice, as when a program copies another file over it.
+// SQLite discards cached pages if bytes 24 to 39 of the header change (SQLite file format, 1.3.7), which each of its
+// commits does and a copy may not do.
+type foreignWrites struct {
+	mu      sync.Mutex
+	seen    source // as it was last looked at
+	writes  int    // how many times connections have to discard their pages
+	last    int64  // the modification time of the last such write; 0: there was none
+	settled bool   // the file was left alone for a step of its times since then
+}
+
+// refresh lets a connection with a transaction that holds its lock discard its pages after a foreign write. It returns
+// the time of the last one, which is 0 if there was none, and store.ErrChanged if that may not be over.
+func (w *foreignWrites) refresh(c *conn) (last int64, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	info, err := w.seen.file.Stat()
+	if err != nil {
+		return 0, fmt.Errorf("gpkg: %w", err)
+	}
+	if !w.settled || info.Size() != w.seen.size || !info.ModTime().Equal(w.seen.mtime) {
+		if err := w.look(info); err != nil {
+			return 0, err
+		}
+	}
+	if c.foreign != w.writes {
+		if err := c.discard(); err != nil {
+			return 0, err
+		}
+		c.foreign = w.writes
+	}
+	if !w.settled {
+		return 0, fmt.Errorf("gpkg: a program that does not use SQLite writes into the file: %w", store.ErrChanged)
+	}
+	return w.last, nil
+}
+
+// look reads the header of a file that was written into.
+func (w *foreignWrites) look(info os.FileInfo) error {
+	now, _, err := w.seen.look()
+	if err != nil {
+		return err
+	}
+	if !w.settled || now.version == w.seen.version && !now.wal {
+		w.writes, w.last, w.settled = w.writes+1, info.ModTime().UnixNano(), !now.recent()
+	}
+	w.seen = now
+	return nil
 }
