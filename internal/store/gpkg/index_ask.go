@@ -150,12 +150,18 @@ func (t indexed) where(table string, e cql2.Expr) (where sqlq.Fragment, id strin
 	}
 	v := cql2.Prop{Name: "v", Type: column.Type}
 	is := func(e cql2.Expr) bool { _, ok := t.l.operandOf(e); return ok }
+	notNull := "+x.v < " + nullLast // SQLite takes no bound of a search from it
 	switch x := e.(type) {
 	case cql2.Compare:
+		up := x.Op == cql2.Gt || x.Op == cql2.Ge
 		if is(x.L) {
 			x.L = v
 		} else {
+			up = x.Op == cql2.Lt || x.Op == cql2.Le
 			x.R = v
+		}
+		if up { // the only bound above
+			notNull = "x.v < " + nullLast
 		}
 		e = x
 	case cql2.Between:
@@ -169,7 +175,7 @@ func (t indexed) where(table string, e cql2.Expr) (where sqlq.Fragment, id strin
 		e = x
 	}
 	f := sqlq.Compile(sqlq.SQLite{}, &sqlq.Source{Table: table, Fields: map[string]*sqlq.Field{"v": &column}}, "x", e)
-	return sqlq.Cat(sqlq.Ident("x.v < "+nullLast+" AND ("), f.Where, sqlq.Ident(")")), "x.id", f.Residue == nil
+	return sqlq.Cat(sqlq.Ident(notNull+" AND ("), f.Where, sqlq.Ident(")")), "x.id", f.Residue == nil
 }
 
 // plainCost is the cost of a query to the source alone.

@@ -63,7 +63,7 @@ func mixedFilter(r *rand.Rand, depth int) string {
 	}
 	if depth > 0 && r.IntN(3) == 0 {
 		a, b := mixedFilter(r, depth-1), mixedFilter(r, depth-1)
-		return pick("("+a+" AND "+b+")", "("+a+" OR "+b+")", "(NOT "+a+")", "("+a+" AND "+b+" AND "+mixedFilter(r, 0)+")")
+		return pick("("+a+" AND "+b+")", "("+a+" OR "+b+")", "(NOT "+a+")", "("+a+" AND 5 = "+pick("5", "6")+")", "("+a+" AND "+b+" AND "+mixedFilter(r, 0)+")")
 	}
 	of := func(x string, literal func() string) string {
 		return x + pick(" = "+literal(), " < "+literal(), " <= "+literal(), " > "+literal(), " >= "+literal(), " <> "+literal(), " BETWEEN "+literal()+" AND "+literal(),

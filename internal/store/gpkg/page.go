@@ -107,18 +107,24 @@ func (qu *question) bySQL(ctx context.Context, c *conn, p *store.Page) (done boo
 	return err == nil, err
 }
 
-// withoutWholeBoxes drops boxes that hold the whole extent of the layer: every feature matches them, those without geometry as well
-// (OGC 17-069r4, 7.15.3). It returns nil when nothing is left to ask.
-func (l *layer) withoutWholeBoxes(e cql2.Expr) cql2.Expr {
+// withoutConstants drops boxes that hold the whole extent of the layer, which every feature matches, those without
+// geometry as well (OGC 17-069r4, 7.15.3), and comparisons of literals that are true. It returns nil if nothing is left.
+func (l *layer) withoutConstants(e cql2.Expr) cql2.Expr {
 	switch e := e.(type) {
 	case cql2.BBox:
 		if l.Extent != nil && !l.outside && e.Z == nil && e.CRS.Geographic() && e.Box.Contains(l.Extent.Min) && e.Box.Contains(l.Extent.Max) {
 			return nil
 		}
+	case cql2.Compare:
+		if isLiteral(e.L) && isLiteral(e.R) {
+			if is, err := cql2.NewMatcher(e).Eval(nil); err == nil && is == cql2.True {
+				return nil
+			}
+		}
 	case cql2.And:
 		var rest cql2.And
 		for _, x := range e {
-			if x = l.withoutWholeBoxes(x); x != nil {
+			if x = l.withoutConstants(x); x != nil {
 				rest = append(rest, x)
 			}
 		}
@@ -128,6 +134,14 @@ func (l *layer) withoutWholeBoxes(e cql2.Expr) cql2.Expr {
 		return rest
 	}
 	return e
+}
+
+func isLiteral(e cql2.Expr) bool {
+	switch e.(type) {
+	case cql2.Text, cql2.Number, cql2.Int, cql2.Bool, cql2.Date, cql2.Timestamp:
+		return true
+	}
+	return false
 }
 
 func (qu *question) compile() {
@@ -163,7 +177,7 @@ func newQuestion(r *revision, q store.Query) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.Filter, q.AsOf = l.withoutWholeBoxes(q.Filter), l.Moment(q.AsOf)
+	q.Filter, q.AsOf = l.withoutConstants(q.Filter), l.Moment(q.AsOf)
 	qu := &question{rev: r, l: l, q: q, order: q.OrderName()}
 	if q.Rank != nil {
 		rank, ok := sqlq.SQLite{}.Rank(alias, l.source, *q.Rank)
