@@ -119,7 +119,10 @@ func (s *service) writeKey(key string) (name string, err error) {
 		return "", err
 	}
 	_, err = fmt.Fprintln(file, key)
-	return file.Name(), errors.Join(err, file.Sync(), file.Close())
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(file.Name()))
+	}
+	return file.Name(), nil
 }
 
 // putFirstKey stores a key when there is none. While the database takes no changes it tries again.
