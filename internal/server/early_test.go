@@ -207,6 +207,9 @@ func (s *reopened) Catalog() *store.Catalog {
 	return s.Store.Catalog()
 }
 
+// Hold refuses: a held snapshot outlives the catalog.
+func (s *reopened) Hold(context.Context) (store.Snapshot, error) { return nil, errors.ErrUnsupported }
+
 func (s *reopened) Fetch(ctx context.Context, coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	s.read.Add(int64(len(rows)))
 	return s.Store.Fetch(ctx, coll, rows, want, fn)
@@ -216,6 +219,9 @@ func (s *reopened) Fetch(ctx context.Context, coll string, rows []store.Row, wan
 // ended as if it were whole, where they are others.
 func TestLongAnswersOutliveTheirCatalog(t *testing.T) {
 	t.Parallel()
+	if onPostGIS() {
+		t.Skip("long answers of a database come from a snapshot, which opening anew does not change")
+	}
 	plain := serveHistory(t, nil)
 	for _, f := range []string{"json", "csv"} {
 		for _, coding := range []string{"identity", "gzip"} {
