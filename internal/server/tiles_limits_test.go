@@ -49,12 +49,32 @@ type heldStore struct {
 	answer chan struct{}
 }
 
-func (s heldStore) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+func (s heldStore) wait(ctx context.Context) {
 	if _, ofRequest := ctx.Deadline(); ofRequest {
 		s.asked <- struct{}{}
 	}
 	<-s.answer
+}
+
+func (s heldStore) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	s.wait(ctx)
 	return s.Store.Page(ctx, q)
+}
+
+func (s heldStore) Snapshot(ctx context.Context) (store.Snapshot, error) {
+	x, err := s.Store.Snapshot(ctx)
+	return heldSnapshot{x, s}, err
+}
+
+// heldSnapshot is a snapshot of a heldStore.
+type heldSnapshot struct {
+	store.Snapshot
+	s heldStore
+}
+
+func (x heldSnapshot) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	x.s.wait(ctx)
+	return x.Snapshot.Page(ctx, q)
 }
 
 // TestTilesWaitForTheirTurn lets one tile hold the only place for its questions: others are refused with a cure, and come when it is free.
