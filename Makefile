@@ -61,8 +61,8 @@ WATCHED = $(sort $(patsubst %/,$(CURDIR)/%,$(dir $(shell grep -rlE --include=*.g
 RACED = $(filter-out $(ALONE),$(WATCHED))
 LONG = $(shell grep -rhE --include=*_test.go '^func |testing\.Short\(\)' api internal migrations openapi web | \
   awk '/^func /{name = $$2; sub(/[^A-Za-z0-9_].*/, "", name); next} !seen[name]++{printf "%s%s", sep, name; sep = "|"}')
-ATONCE = AtOnce|Beside|Kept|Storm|Reload|Job|Chang|Replac|Slow|Turn|Cancel|Callback|Concurren|Meanwhile|Wait|Together|Share|Write
-RENDERED = Page|HTML|Html|Problem|OpenAPI|Definition|Header|Language|Parameter|Document|Golden|Link|Key|Cookie|Script|Style|Map
+ATONCE = AtOnce|Beside|Kept|Storm|Reload|Replac|Turn|Cancel|Callback|Concurren|Meanwhile|Together|Share
+RENDERED = Page|HTML|Html|Problem|OpenAPI|Definition|Header|Language|Parameter|Document|Golden|Link|Key|Cookie|Script|Style|Map|Charged|Rate|Execution|Subscriber|Callback|Job|Turn|Slow|Abuse|HangUp|Outgoing|Form
 define RACED_TESTS
 go test -timeout 15m -skip '^TestBrowser' $(filter-out $(RACED),$(shell go list -f '{{.Dir}}' ./...))
 	go test -timeout 15m -run '^($(LONG))$$' $(RACED)

@@ -100,7 +100,7 @@ func TestRequestsAreChargedByTheirCost(t *testing.T) {
 			return got, got > x.least-0.001 && got < x.most+0.001
 		}
 		got, ok := within()
-		for try := 0; !ok && onPostGIS() && try < 20; try++ { // what a neighbour of the database writes makes files and indexes anew
+		for try := 0; !ok && onPostGIS() && try < 400; try++ { // what a neighbour of the database writes makes files and indexes anew
 			time.Sleep(50 * time.Millisecond)
 			got, ok = within()
 		}
