@@ -175,7 +175,8 @@ func (r *release) components() error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "tool", "cyclonedx-gomod", "bin", "-json", "-licenses", "-noserial", "-output", path, "-version", "v"+r.version, r.program(targets[0]))
+	cmd := exec.Command("go", "tool", "cyclonedx-gomod", "bin", "-json", "-licenses", "-noserial", "-notimestamp",
+		"-output", path, "-version", "v"+r.version, r.program(targets[0]))
 	cmd.Dir = filepath.Join(r.root, "ops", "release")
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "SOURCE_DATE_EPOCH="+strconv.FormatInt(r.time.Unix(), 10))
 	cmd.Stderr = os.Stderr
