@@ -59,7 +59,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			return &limitedConn{Conn: c, fresh: true, leave: sync.OnceFunc(func() { l.leave(peer) })}, nil
 		}
 		if l.plain {
-			// it fits into the empty buffer of the kernel; nobody waits for a client that is gone
+			// it fits into the empty buffer of the kernel, so that a client that is gone delays nothing
 			c.Write([]byte(tooManyConnections))
 		}
 		c.Close()

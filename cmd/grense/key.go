@@ -203,6 +203,20 @@ func overlapEnd(days string, now time.Time) (time.Time, error) {
 	return until, nil
 }
 
+// keys reads all keys.
+func (f keyFlags) keys(ctx context.Context, p *process) ([]state.Key, error) {
+	st, err := f.openState(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	keys, err := st.Keys(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the keys: %w", err)
+	}
+	return keys, nil
+}
+
 type keyExportCmd struct{ keyFlags }
 
 func (keyExportCmd) Help() string {
@@ -214,14 +228,9 @@ Examples:
 }
 
 func (c *keyExportCmd) Run(ctx context.Context, p *process) error {
-	st, err := c.openState(ctx, p)
+	keys, err := c.keys(ctx, p)
 	if err != nil {
 		return err
-	}
-	defer st.Close()
-	keys, err := st.Keys(ctx)
-	if err != nil {
-		return fmt.Errorf("cannot read the keys: %w", err)
 	}
 	list := []keyObject{}
 	for _, k := range keys {
@@ -300,14 +309,9 @@ Examples:
 }
 
 func (c *keyListCmd) Run(ctx context.Context, p *process) error {
-	st, err := c.openState(ctx, p)
+	keys, err := c.keys(ctx, p)
 	if err != nil {
 		return err
-	}
-	defer st.Close()
-	keys, err := st.Keys(ctx)
-	if err != nil {
-		return fmt.Errorf("cannot read the keys: %w", err)
 	}
 	if c.JSON {
 		list := []keyObject{}

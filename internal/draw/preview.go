@@ -28,7 +28,7 @@ var (
 	previewAccent = color.RGBA{0x0f, 0x5f, 0x59, 0xff}
 )
 
-// PreviewPNG paints the picture that stands beside a link: an extent in CRS84 over a grid of degrees, with the marks,
+// PreviewPNG paints the preview of a link: an extent in CRS84 over a grid of degrees, with the marks,
 // whose coordinates are of the plane; without any the extent itself. Without an extent it is an empty ground.
 func PreviewPNG(extent *orb.Bound, plane crs.ID, marks []Mark) ([]byte, error) {
 	p := newPreview()

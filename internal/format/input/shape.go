@@ -51,10 +51,10 @@ func (s *Shape) Positions() int { return len(s.XYZ) / 3 }
 
 func (s *Shape) Add(x, y, z float64) { s.XYZ = append(s.XYZ, x, y, z) }
 
-// Same tells whether two positions are equal in x and y.
+// Same reports whether two positions are equal in x and y.
 func (s *Shape) Same(i, j int) bool { return s.XYZ[3*i] == s.XYZ[3*j] && s.XYZ[3*i+1] == s.XYZ[3*j+1] }
 
-// IsEmpty tells whether there is no position.
+// IsEmpty reports whether there is no position.
 func (s *Shape) IsEmpty() bool {
 	for i := range s.Shapes {
 		if !s.Shapes[i].IsEmpty() {
