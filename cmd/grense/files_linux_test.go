@@ -23,7 +23,7 @@ func TestFullDiskSaysOneThing(t *testing.T) {
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=40k"); err != nil {
 		t.Skipf("SKIPPED: a small disk cannot be mounted here: %v", err)
 	}
-	defer syscall.Unmount(disk, 0)
+	defer syscall.Unmount(disk, syscall.MNT_DETACH)
 	points := writeFile(t, filepath.Join(home, "points.geojson"), `{"type":"FeatureCollection","features":[`+strings.TrimSuffix(strings.Repeat(`{"type":"Feature","geometry":{"type":"Point","coordinates":[10,60]},"properties":{"a":"`+strings.Repeat("b", 100)+`"}},`, 2000), ",")+`]}`)
 	imported := filepath.Join(home, "points.gpkg")
 	if code, _, stderr := command(t, home, "import", points, "--into", imported, "--collection", "points"); code != 0 {

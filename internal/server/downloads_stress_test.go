@@ -208,7 +208,7 @@ func TestFullDiskCostsTheKeptCopyOnly(t *testing.T) {
 		t.Skipf("NOT TESTED: a small disk cannot be mounted here: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
 	})
