@@ -1,5 +1,5 @@
-// Package thirdparty holds the licence texts of the libraries that the program is linked with, one file a module. The files are written
-// by make licences; make lint fails when one is missing or of another version of its module.
+// Package thirdparty holds the licence texts of the libraries that the program is linked with, one file a module.
+// The files are written by make licences; make lint fails when one is missing or of another version of its module.
 package thirdparty
 
 import (

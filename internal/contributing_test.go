@@ -52,13 +52,15 @@ func TestArchitectureNamesEveryPackage(t *testing.T) {
 	}
 }
 
-// groupsItsChildren reports whether a parent's line covers pkg: the formats below internal/format, the surfaces below internal/server.
+// groupsItsChildren reports whether a parent's line covers pkg: the formats below internal/format,
+// the surfaces below internal/server.
 func groupsItsChildren(pkg string, names []string) bool {
 	parent := path.Dir(pkg)
 	return (parent == "internal/format" || parent == "internal/server") && slices.Contains(names, parent)
 }
 
-// TestDocumentsNameWhatExists looks for the Go files, packages, tests and make targets that documents for developers name.
+// TestDocumentsNameWhatExists looks for the Go files, packages, tests and make targets that
+// documents for developers name.
 func TestDocumentsNameWhatExists(t *testing.T) {
 	t.Parallel()
 	files, tests := map[string]bool{}, map[string]bool{}

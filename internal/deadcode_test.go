@@ -24,7 +24,8 @@ func TestEveryFunctionIsReached(t *testing.T) {
 	if os.Getenv("GRENSE_DEADCODE") == "" {
 		t.Skip("takes a minute; make lint runs it")
 	}
-	cmd := exec.Command("go", "tool", "deadcode", "-f", `{{range .Funcs}}{{$.Path}} {{.Position.File}} {{.Name}}{{"\n"}}{{end}}`, "./cmd/...")
+	cmd := exec.Command("go", "tool", "deadcode", "-f",
+		`{{range .Funcs}}{{$.Path}} {{.Position.File}} {{.Name}}{{"\n"}}{{end}}`, "./cmd/...")
 	cmd.Dir = ".."
 	out, err := cmd.Output()
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// TestSoakRunsEveryFuzzTarget holds what make soak runs against the functions that the packages have, and keeps the corpora in the tree small.
+// TestSoakRunsEveryFuzzTarget holds what make soak runs against the functions that the packages have,
+// and keeps the corpora in the tree small.
 func TestSoakRunsEveryFuzzTarget(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("make"); err != nil {

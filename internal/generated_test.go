@@ -22,7 +22,8 @@ const configurationIntro = `# Configuration
 
 <!-- Generated from internal/config/config.go and docs/run/example.yaml: go test ./internal -run Generated -update -->
 
-Settings come from a YAML file (` + "`--config`" + `), over it environment variables, over them flags. Nothing needs to be set.
+Settings come from a YAML file (` + "`--config`" +
+	`), over it environment variables, over them flags. Nothing needs to be set.
 
 ` + "```yaml" + `
 base_url: https://example.org/divisions
@@ -43,7 +44,8 @@ bin/grense serve kommuner.gpkg --config grense.yaml
 ` + "```" + `
 
 An unknown setting is an error that names file and line. ` + "`limits.query_timeout`" + ` in the file is
-` + "`GRENSE_LIMITS_QUERY_TIMEOUT`" + ` in the environment; lists are separated by commas there. Settings below ` + "`collections`" + ` have no
+` + "`GRENSE_LIMITS_QUERY_TIMEOUT`" + ` in the environment; lists are separated by commas there. Settings below ` +
+	"`collections`" + ` have no
 variables. [Commands](commands.md) lists the flags. To see what is in force, and from where:
 
 ` + "```sh" + `
@@ -76,7 +78,8 @@ func TestGeneratedConfigurationPageIsCurrent(t *testing.T) {
 // TestExampleConfigurationIsValid loads the file that the page links.
 func TestExampleConfigurationIsValid(t *testing.T) {
 	t.Parallel()
-	if _, err := config.Load(config.Sources{File: "../docs/run/example.yaml", Environ: []string{"HOME=/home/x"}}); err != nil {
+	if _, err := config.Load(config.Sources{File: "../docs/run/example.yaml",
+		Environ: []string{"HOME=/home/x"}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -108,7 +111,8 @@ func (g *configurationPage) group(path string, v reflect.Value) {
 		case kind == reflect.Map && field.Type.Elem().Kind() == reflect.Struct:
 			groups = append(groups, inner{at + ".NAME", reflect.Zero(field.Type.Elem())})
 			continue
-		case kind == reflect.Slice && field.Type.Elem().Kind() == reflect.Struct && field.Type.Elem().PkgPath() != "net/netip":
+		case kind == reflect.Slice && field.Type.Elem().Kind() == reflect.Struct &&
+			field.Type.Elem().PkgPath() != "net/netip":
 			groups = append(groups, inner{at + "[]", reflect.Zero(field.Type.Elem())})
 			continue
 		case kind == reflect.Struct:
@@ -123,7 +127,8 @@ func (g *configurationPage) group(path string, v reflect.Value) {
 		if want := shown(value); want != "" && def != want && !strings.HasPrefix(def, want+",") {
 			g.t.Errorf("the comment of %s.%s says %q, the default is %s", v.Type().Name(), field.Name, def, want)
 		}
-		fmt.Fprintf(g, "| `%s` | %s | %s | `%s` | %s |\n", field.Tag.Get("yaml"), typeName(field.Type), def, g.example(at), meaning)
+		fmt.Fprintf(g, "| `%s` | %s | %s | `%s` | %s |\n", field.Tag.Get("yaml"), typeName(field.Type), def,
+			g.example(at), meaning)
 	}
 	for _, in := range groups {
 		g.group(in.path, in.v)

@@ -10,38 +10,43 @@ import (
 
 // may lists, for each package, the packages of ours that it may import besides internal/problem.
 var may = map[string]string{
-	"api/ogcapi":               "",
-	"api/placename":            "",
-	"migrations":               "",
-	"THIRD_PARTY":              "",
-	"web":                      "",
-	"openapi":                  "api/ogcapi",
-	"internal":                 "",
-	"internal/problem":         "",
-	"internal/config":          "",
-	"internal/geo/crs":         "",
-	"internal/geo/wkb":         "",
-	"internal/cache":           "",
-	"internal/archive":         "internal/cache",
-	"internal/geo/coverage":    "internal/geo/crs internal/geo/wkb",
-	"internal/geo/locate":      "internal/geo/coverage internal/geo/crs internal/geo/wkb",
-	"internal/enrich":          "internal/history",
-	"internal/geo/relate":      "internal/geo/crs internal/geo/wkb",
-	"internal/cql2":            "internal/geo/crs internal/geo/relate internal/geo/wkb",
-	"internal/store":           "internal/cql2 internal/geo/crs internal/geo/wkb",
-	"internal/store/sqlq":      "internal/store internal/cql2 internal/geo/crs internal/geo/wkb",
-	"internal/tempfile":        "",
-	"internal/store/gpkg":      "internal/geo/relate internal/tempfile internal/cache internal/store internal/store/sqlq internal/cql2 internal/geo/crs internal/geo/wkb internal/migrate migrations",
-	"internal/state":           "internal/store",
-	"internal/store/postgis":   "internal/state internal/cache internal/store internal/store/sqlq internal/cql2 internal/geo/crs internal/geo/wkb internal/migrate migrations",
+	"api/ogcapi":            "",
+	"api/placename":         "",
+	"migrations":            "",
+	"THIRD_PARTY":           "",
+	"web":                   "",
+	"openapi":               "api/ogcapi",
+	"internal":              "",
+	"internal/problem":      "",
+	"internal/config":       "",
+	"internal/geo/crs":      "",
+	"internal/geo/wkb":      "",
+	"internal/cache":        "",
+	"internal/archive":      "internal/cache",
+	"internal/geo/coverage": "internal/geo/crs internal/geo/wkb",
+	"internal/geo/locate":   "internal/geo/coverage internal/geo/crs internal/geo/wkb",
+	"internal/enrich":       "internal/history",
+	"internal/geo/relate":   "internal/geo/crs internal/geo/wkb",
+	"internal/cql2":         "internal/geo/crs internal/geo/relate internal/geo/wkb",
+	"internal/store":        "internal/cql2 internal/geo/crs internal/geo/wkb",
+	"internal/store/sqlq":   "internal/store internal/cql2 internal/geo/crs internal/geo/wkb",
+	"internal/tempfile":     "",
+	"internal/store/gpkg": "internal/geo/relate internal/tempfile internal/cache internal/store " +
+		"internal/store/sqlq internal/cql2 internal/geo/crs internal/geo/wkb internal/migrate migrations",
+	"internal/state": "internal/store",
+	"internal/store/postgis": "internal/state internal/cache internal/store internal/store/sqlq internal/cql2 " +
+		"internal/geo/crs internal/geo/wkb internal/migrate migrations",
 	"internal/store/storetest": "internal/store internal/cql2 internal/geo/crs internal/geo/wkb internal/sharedtest",
 	"internal/feature":         "internal/cache internal/store internal/cql2 internal/geo/crs internal/geo/wkb api/ogcapi",
 	"internal/draw":            "internal/geo/crs",
-	"internal/format": "internal/format/csv internal/format/flatgeobuf internal/format/geojson internal/format/geopackage internal/format/gml internal/format/input internal/format/kml " +
-		"internal/format/output internal/format/parquet internal/format/shapefile internal/format/topojson internal/format/xlsx internal/geo/crs internal/store",
+	"internal/format": "internal/format/csv internal/format/flatgeobuf internal/format/geojson " +
+		"internal/format/geopackage internal/format/gml internal/format/input internal/format/kml " +
+		"internal/format/output internal/format/parquet internal/format/shapefile internal/format/topojson " +
+		"internal/format/xlsx internal/geo/crs internal/store",
 	"internal/format/csv":        "internal/feature internal/format/input internal/format/output internal/format/wkt internal/store",
 	"internal/format/flatgeobuf": "internal/cql2 internal/format/input internal/format/output internal/geo/crs internal/geo/wkb",
-	"internal/format/geojson":    "internal/feature internal/format/input internal/format/output internal/geo/crs internal/geo/wkb internal/store",
+	"internal/format/geojson": "internal/feature internal/format/input internal/format/output internal/geo/crs " +
+		"internal/geo/wkb internal/store",
 	"internal/format/geopackage": "internal/cql2 internal/feature internal/format/input internal/format/output internal/geo/crs internal/store",
 	"internal/format/gml":        "internal/cql2 internal/format/input internal/format/output internal/geo/crs internal/geo/wkb internal/store",
 	"internal/format/input":      "internal/geo/crs internal/geo/wkb internal/store",
@@ -49,36 +54,48 @@ var may = map[string]string{
 	"internal/format/output":     "internal/cql2 internal/feature internal/geo/crs internal/geo/wkb internal/store",
 	"internal/format/parquet":    "internal/cql2 internal/feature internal/format/input internal/format/output internal/geo/crs internal/geo/wkb",
 	"internal/format/shapefile":  "internal/cql2 internal/format/input internal/format/output internal/geo/wkb internal/store",
-	"internal/format/topojson":   "internal/feature internal/format/geojson internal/format/input internal/format/output internal/geo/crs internal/geo/wkb internal/store",
-	"internal/format/wkt":        "internal/format/input internal/geo/crs internal/geo/wkb internal/store",
-	"internal/format/xlsx":       "internal/cql2 internal/feature internal/format/csv internal/format/input internal/format/output internal/geo/wkb internal/store",
-	"internal/ingest":            "internal/cql2 internal/format internal/format/geopackage internal/format/input internal/geo/crs internal/geo/wkb internal/store",
-	"internal/tile":              "internal/geo/coverage internal/archive internal/cache internal/store internal/cql2 internal/geo/crs internal/geo/wkb api/ogcapi",
-	"internal/process":           "internal/enrich internal/history internal/store internal/cql2 internal/geo/crs internal/format internal/format/geopackage internal/format/output internal/geo/wkb api/ogcapi",
-	"internal/history":           "internal/store internal/cql2",
-	"internal/feed":              "internal/state internal/store",
-	"internal/placename":         "internal/cache internal/store internal/cql2 internal/geo/crs internal/feature api/placename",
-	"internal/soap":              "internal/cache internal/placename api/placename",
-	"internal/demo":              "internal/store internal/cql2 internal/geo/crs internal/geo/wkb",
-	"internal/register":          "internal/store internal/cql2 internal/geo/crs internal/geo/wkb internal/demo",
-	"internal/apikey":            "internal/state",
-	"internal/migrate":           "migrations",
-	"internal/server/limit":      "internal/config internal/store",
-	"internal/server/page":       "internal/config internal/geo/crs web",
+	"internal/format/topojson": "internal/feature internal/format/geojson internal/format/input " +
+		"internal/format/output internal/geo/crs internal/geo/wkb internal/store",
+	"internal/format/wkt": "internal/format/input internal/geo/crs internal/geo/wkb internal/store",
+	"internal/format/xlsx": "internal/cql2 internal/feature internal/format/csv internal/format/input " +
+		"internal/format/output internal/geo/wkb internal/store",
+	"internal/ingest": "internal/cql2 internal/format internal/format/geopackage internal/format/input " +
+		"internal/geo/crs internal/geo/wkb internal/store",
+	"internal/tile": "internal/geo/coverage internal/archive internal/cache internal/store " +
+		"internal/cql2 internal/geo/crs internal/geo/wkb api/ogcapi",
+	"internal/process": "internal/enrich internal/history internal/store internal/cql2 internal/geo/crs " +
+		"internal/format internal/format/geopackage internal/format/output internal/geo/wkb api/ogcapi",
+	"internal/history":      "internal/store internal/cql2",
+	"internal/feed":         "internal/state internal/store",
+	"internal/placename":    "internal/cache internal/store internal/cql2 internal/geo/crs internal/feature api/placename",
+	"internal/soap":         "internal/cache internal/placename api/placename",
+	"internal/demo":         "internal/store internal/cql2 internal/geo/crs internal/geo/wkb",
+	"internal/register":     "internal/store internal/cql2 internal/geo/crs internal/geo/wkb internal/demo",
+	"internal/apikey":       "internal/state",
+	"internal/migrate":      "migrations",
+	"internal/server/limit": "internal/config internal/store",
+	"internal/server/page":  "internal/config internal/geo/crs web",
 	"internal/server/placenames": "internal/server internal/server/page api/ogcapi api/placename internal/cql2 internal/geo/crs " +
 		"internal/placename internal/soap internal/store",
 	"internal/server/surface": "internal/server internal/server/placenames",
-	"internal/server": "internal/state internal/server/page internal/server/limit internal/cache api/ogcapi web openapi migrations internal/config internal/geo/crs internal/cql2 internal/store internal/feature internal/draw internal/tile " +
-		"internal/process internal/history internal/feed internal/format internal/format/gml internal/format/output internal/geo/locate internal/enrich internal/apikey",
+	"internal/server": "internal/state internal/server/page internal/server/limit internal/cache api/ogcapi web " +
+		"openapi migrations internal/config internal/geo/crs internal/cql2 internal/store internal/feature " +
+		"internal/draw internal/tile " +
+		"internal/process internal/history internal/feed internal/format internal/format/gml internal/format/output " +
+		"internal/geo/locate internal/enrich internal/apikey",
 	"cmd/grense": "*",
 
-	"internal/format/formattest":     "",
-	"internal/ingest/ingesttest":     "internal/ingest internal/format/input internal/geo/crs internal/sharedtest internal/store internal/store/gpkg internal/store/storetest",
-	"internal/register/official":     "internal/register internal/store internal/cql2 internal/geo/crs internal/geo/wkb internal/ingest internal/format/input internal/format/gml",
+	"internal/format/formattest": "",
+	"internal/ingest/ingesttest": "internal/ingest internal/format/input internal/geo/crs internal/sharedtest " +
+		"internal/store internal/store/gpkg internal/store/storetest",
+	"internal/register/official": "internal/register internal/store internal/cql2 internal/geo/crs " +
+		"internal/geo/wkb internal/ingest internal/format/input internal/format/gml",
 	"internal/register/registertest": "internal/store",
 	"internal/cql2/cql2test":         "internal/cql2",
 	"internal/sharedtest":            "",
-	"internal/source":                "internal/tempfile internal/cache internal/config internal/store internal/store/gpkg internal/store/postgis internal/ingest internal/format/input internal/demo internal/register internal/history internal/migrate",
+	"internal/source": "internal/tempfile internal/cache internal/config internal/store " +
+		"internal/store/gpkg internal/store/postgis internal/ingest internal/format/input internal/demo " +
+		"internal/register internal/history internal/migrate",
 }
 
 func TestEachPackageImportsOnlyWhatTheHouseAllows(t *testing.T) {

@@ -17,14 +17,16 @@ var update = flag.Bool("update", false, "rewrite the files of THIRD_PARTY")
 // licenceFile matches the names of files that a licence asks to pass on.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|unlicense)`)
 
-// TestLicencesOfLinkedModulesAreInThirdParty compares THIRD_PARTY with the modules that the program is linked with on any system of a release.
+// TestLicencesOfLinkedModulesAreInThirdParty compares THIRD_PARTY with the modules that the program is linked with on
+// any system of a release.
 func TestLicencesOfLinkedModulesAreInThirdParty(t *testing.T) {
 	t.Parallel()
 	goroot, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string][]byte{"go.txt": licences(t, "The Go runtime and standard library", strings.TrimSpace(string(goroot)))}
+	want := map[string][]byte{"go.txt": licences(t, "The Go runtime and standard library",
+		strings.TrimSpace(string(goroot)))}
 	for path, dir := range linked(t) {
 		name := strings.ReplaceAll(path, "/", "_") + ".txt"
 		want[name] = licences(t, path, dir)
@@ -63,7 +65,8 @@ func linked(t *testing.T) map[string]string {
 	t.Helper()
 	dirs := map[string]string{}
 	for _, system := range []string{"linux", "darwin", "windows"} {
-		cmd := exec.Command("go", "list", "-e", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Dir}}{{end}}", "../cmd/grense")
+		cmd := exec.Command("go", "list", "-e", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Dir}}{{end}}",
+			"../cmd/grense")
 		cmd.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
@@ -98,7 +101,8 @@ func licences(t *testing.T, name, dir string) []byte {
 		}
 		found = true
 		b = bytes.TrimSpace(bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")))
-		fmt.Fprintf(&text, "%s\n%s: %s\n%s\n\n%s\n\n", strings.Repeat("=", 78), name, f.Name(), strings.Repeat("=", 78), b)
+		fmt.Fprintf(&text, "%s\n%s: %s\n%s\n\n%s\n\n", strings.Repeat("=", 78), name, f.Name(),
+			strings.Repeat("=", 78), b)
 	}
 	if !found {
 		t.Fatalf("%s has no licence file in its folder", name)

@@ -38,7 +38,8 @@ func parsed(t *testing.T, fn func(path string, set *token.FileSet, f *ast.File))
 	}
 }
 
-// TestNothingHasTheNameOfABuiltin holds for functions, types, parameters and variables; methods and fields cannot be taken for a builtin.
+// TestNothingHasTheNameOfABuiltin holds for functions, types, parameters and variables;
+// methods and fields cannot be taken for a builtin.
 func TestNothingHasTheNameOfABuiltin(t *testing.T) {
 	t.Parallel()
 	parsed(t, func(path string, set *token.FileSet, f *ast.File) {
@@ -94,7 +95,8 @@ func declared(n ast.Node) []*ast.Ident {
 	return names
 }
 
-// TestOnlyTestsAskWhetherTheRunIsShort: make test finds by their names what a short run leaves out, and runs that without the race detector.
+// TestOnlyTestsAskWhetherTheRunIsShort: make test finds by their names what a short run leaves out,
+// and runs that without the race detector.
 func TestOnlyTestsAskWhetherTheRunIsShort(t *testing.T) {
 	t.Parallel()
 	parsed(t, func(path string, set *token.FileSet, f *ast.File) {

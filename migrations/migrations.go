@@ -1,5 +1,6 @@
-// Package migrations holds the SQL that makes and changes our own tables, for each dialect: NNNN_name.sql, applied once, in the order of
-// the numbers. Both dialects have the same numbers. A file that was released is never changed.
+// Package migrations holds the SQL that makes and changes our own tables, for each dialect: NNNN_name.sql,
+// applied once, in the order of the numbers. Both dialects have the same numbers.
+// A file that was released is never changed.
 package migrations
 
 import (

@@ -173,7 +173,8 @@ func ref(kind, name string) m { return m{"$ref": "#/components/" + kind + "/" + 
 func operation(op Operation, keyed bool, params m) (m, error) {
 	list := []any{}
 	for _, p := range op.Parameters {
-		def := m{"name": p.Name, "in": p.In, "description": p.Description, "schema": p.Schema, "required": p.In == "path"}
+		def := m{"name": p.Name, "in": p.In, "description": p.Description, "schema": p.Schema,
+			"required": p.In == "path"}
 		if p.In == "query" {
 			def["style"], def["explode"] = "form", p.Explode
 		}
@@ -217,8 +218,10 @@ func operation(op Operation, keyed bool, params m) (m, error) {
 		responses["404"] = ref("responses", "NotFound")
 	}
 	if op.Resumes {
-		responses["206"] = m{"description": "The part that the header Range asks for", "headers": m{"ETag": ref("headers", "ETag")}, "content": content}
-		responses["410"], responses["412"], responses["416"] = ref("responses", "Gone"), ref("responses", "Precondition"), ref("responses", "Range")
+		responses["206"] = m{"description": "The part that the header Range asks for",
+			"headers": m{"ETag": ref("headers", "ETag")}, "content": content}
+		responses["410"], responses["412"], responses["416"] = ref("responses", "Gone"),
+			ref("responses", "Precondition"), ref("responses", "Range")
 	}
 	get := m{
 		"operationId": op.ID,
@@ -258,7 +261,8 @@ func post(op Operation, get m) m {
 	body := m{"schema": ref("schemas", "cql2Expression")}
 	p["operationId"], p["parameters"], p["responses"] = op.ID+"ByFilter", list, responses
 	p["summary"] = op.Summary + ", by a filter in the body"
-	p["description"] = op.Description + " The filter stands in the body, as CQL2 JSON, and may be long; it changes nothing. Links in the answer repeat it in their address."
+	p["description"] = op.Description + " The filter stands in the body, as CQL2 JSON, and may be long; " +
+		"it changes nothing. Links in the answer repeat it in their address."
 	p["requestBody"] = m{
 		"description": "A filter in CQL2 JSON (OGC 21-065r2)",
 		"required":    true,
@@ -307,7 +311,8 @@ func formSchema(op Operation) m {
 		}
 	}
 	return m{"type": "object", "additionalProperties": true,
-		"description": "A form whose last field, table, is the file with the table. Before it may come fields called as parameters of the query are: " + strings.Join(names, ", ") + "."}
+		"description": "A form whose last field, table, is the file with the table. Before it may come fields called " +
+			"as parameters of the query are: " + strings.Join(names, ", ") + "."}
 }
 
 func hasPathParam(op Operation) bool {

@@ -43,7 +43,8 @@ func TestTheMapShowsBordersAndWhatIsChosen(t *testing.T) {
 		for _, m := range regexp.MustCompile(`--map-(\w+): #(\w+)`).FindAllStringSubmatch(line, -1) {
 			c[m[1]] = luminance(t, m[2])
 		}
-		for _, pair := range [][2]string{{"line", "area"}, {"line", "sea"}, {"point", "here"}, {"point", "area"}, {"point", "sea"}} {
+		for _, pair := range [][2]string{{"line", "area"}, {"line", "sea"}, {"point", "here"}, {"point", "area"},
+			{"point", "sea"}} {
 			if r := (max(c[pair[0]], c[pair[1]]) + .05) / (min(c[pair[0]], c[pair[1]]) + .05); r < 3 {
 				t.Errorf("%s on %s: %.2f", pair[0], pair[1], r)
 			}

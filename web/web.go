@@ -148,7 +148,8 @@ var catalogues = sync.OnceValue(func() map[string]map[string]string {
 	return all
 })
 
-// Text gives a text of the catalogues: in the requested language, else in Bokmål, else in English, else the name itself.
+// Text gives a text of the catalogues: in the requested language, else in Bokmål,
+// else in English, else the name itself.
 // A text may hold verbs of package fmt; each use passes the same arguments in every language.
 func Text(lang, name string) string {
 	all := catalogues()

@@ -168,7 +168,8 @@ func TestWhatExpressionsAreRefusedWithIsTranslated(t *testing.T) {
 	en := catalogue(t, "en")
 	n := 0
 	for file, text := range sources(t, goFiles(t, "../internal/cql2")...) {
-		for _, m := range regexp.MustCompile("(?:Sayf\\(|\\.(?:fault|fail)\\([^\"`\n]*?(?:\"\", )?)(?:\"((?:[^\"\\\\]|\\\\.)+)\"|`([^`]*)`)").FindAllStringSubmatch(text, -1) {
+		for _, m := range regexp.MustCompile("(?:Sayf\\(|\\.(?:fault|fail)\\([^\"`\n]*?(?:\"\", "+
+			")?)(?:\"((?:[^\"\\\\]|\\\\.)+)\"|`([^`]*)`)").FindAllStringSubmatch(text, -1) {
 			if n++; en["cql2."+m[1]+m[2]] != m[1]+m[2] {
 				t.Errorf("%s: no translation of %q", file, m[1]+m[2])
 			}
@@ -188,17 +189,20 @@ func TestNamesThatAreBuiltAtRunTimeExist(t *testing.T) {
 	t.Parallel()
 	nb := catalogue(t, "nb")
 	want := []string{"api.in-path", "api.in-query"}
-	for _, typ := range []string{"string", "integer", "number", "boolean", "object", "array", "date", "date-time", "geometry-any"} {
+	for _, typ := range []string{"string", "integer", "number", "boolean", "object", "array", "date", "date-time",
+		"geometry-any"} {
 		want = append(want, "type."+typ)
 	}
-	for _, g := range []string{"point", "multipoint", "linestring", "multilinestring", "polygon", "multipolygon", "geometrycollection"} {
+	for _, g := range []string{"point", "multipoint", "linestring", "multilinestring", "polygon", "multipolygon",
+		"geometrycollection"} {
 		want = append(want, "type.geometry-"+g)
 	}
 	want = append(want, "status.401") // whose page says problem.key
 	for _, status := range []int{400, 404, 405, 406, 410, 412, 413, 415, 416, 429, 500, 503} {
 		want = append(want, "status."+strconv.Itoa(status), "status."+strconv.Itoa(status)+"-text")
 	}
-	for _, m := range regexp.MustCompile(`Tag: "([^"]+)"`).FindAllStringSubmatch(strings.Join(values(sources(t, goFiles(t, "../internal/server")...)), "\n"), -1) {
+	for _, m := range regexp.MustCompile(`Tag: "([^"]+)"`).
+		FindAllStringSubmatch(strings.Join(values(sources(t, goFiles(t, "../internal/server")...)), "\n"), -1) {
 		want = append(want, "tag."+m[1])
 	}
 	for _, name := range want {
@@ -272,13 +276,15 @@ func TestStylesAndScriptsAreSentWithoutCommentsAndMargins(t *testing.T) {
 		f, _ := web.Static(name)
 		if strings.HasSuffix(name, ".css") {
 			source = blocks.ReplaceAll(source, nil)
-			if got, want := quoted.FindAllString(string(f.Data), -1), quoted.FindAllString(string(source), -1); !slices.Equal(
+			if got, want := quoted.FindAllString(string(f.Data), -1),
+				quoted.FindAllString(string(source), -1); !slices.Equal(
 				got,
 				want,
 			) {
 				t.Errorf("%s: texts %q, in the file %q", name, got, want)
 			}
-			if blocks.Match(f.Data) || strings.ContainsAny(string(f.Data), "\n\t") || strings.Contains(string(f.Data), "  ") {
+			if blocks.Match(f.Data) || strings.ContainsAny(string(f.Data), "\n\t") ||
+				strings.Contains(string(f.Data), "  ") {
 				t.Errorf("%s has comments or needless space", name)
 			}
 		} else {
@@ -287,7 +293,8 @@ func TestStylesAndScriptsAreSentWithoutCommentsAndMargins(t *testing.T) {
 				t.Errorf("%s has comments, margins or empty lines", name)
 			}
 		}
-		if got, want := space.ReplaceAllString(string(f.Data), ""), space.ReplaceAllString(string(source), ""); got != want {
+		if got, want := space.ReplaceAllString(string(f.Data), ""),
+			space.ReplaceAllString(string(source), ""); got != want {
 			t.Errorf("%s says something else than its file", name)
 		}
 	}
@@ -308,7 +315,8 @@ func TestStyleSheetIsSmallAndLoadsNothing(t *testing.T) {
 			t.Errorf("the style sheet has %q", bad)
 		}
 	}
-	for _, want := range []string{"prefers-color-scheme:dark", "prefers-reduced-motion", "forced-colors", "@media print", ":focus-visible"} {
+	for _, want := range []string{"prefers-color-scheme:dark", "prefers-reduced-motion", "forced-colors",
+		"@media print", ":focus-visible"} {
 		if !strings.Contains(css, want) {
 			t.Errorf("the style sheet has no %q", want)
 		}
@@ -328,7 +336,8 @@ func TestScriptsAreSmallAndLoadNothing(t *testing.T) {
 		if len(f.Data) > maxScript {
 			t.Errorf("%s: %d bytes", name, len(f.Data))
 		}
-		for _, bad := range []string{"http:", "https:", "eval(", "innerHTML", "document.write", "localStorage", "sessionStorage", "document.cookie", "import "} {
+		for _, bad := range []string{"http:", "https:", "eval(", "innerHTML", "document.write", "localStorage",
+			"sessionStorage", "document.cookie", "import "} {
 			if strings.Contains(string(f.Data), bad) {
 				t.Errorf("%s has %q", name, bad)
 			}
@@ -356,8 +365,10 @@ func TestColoursHaveContrast(t *testing.T) {
 			front, ground string
 			least         float64
 		}{
-			{"text", "ground", 7}, {"text", "raised", 7}, {"quiet", "ground", 4.5}, {"quiet", "raised", 4.5}, {"accent", "ground", 4.5}, {"accent", "raised", 4.5},
-			{"accent-strong", "ground", 4.5}, {"visited", "ground", 4.5}, {"on-accent", "accent", 4.5}, {"on-accent", "accent-strong", 4.5},
+			{"text", "ground", 7}, {"text", "raised", 7}, {"quiet", "ground", 4.5}, {"quiet", "raised", 4.5},
+			{"accent", "ground", 4.5}, {"accent", "raised", 4.5},
+			{"accent-strong", "ground", 4.5}, {"visited", "ground", 4.5}, {"on-accent", "accent", 4.5},
+			{"on-accent", "accent-strong", 4.5},
 			{"alert", "alert-ground", 4.5}, {"edge", "ground", 3}, {"focus", "ground", 3}, {"focus", "raised", 3},
 		} {
 			a, okA := colour[c.front]
@@ -373,7 +384,8 @@ func TestTemplatesHoldNothingInlineAndNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
 	bad := regexp.MustCompile(`(?i)\sstyle=|<style|\son[a-z]+=|javascript:|https?://|<iframe`)
 	script := regexp.MustCompile(
-		`<script src="\{\{\.Static "[a-z.-]+"\}\}" defer></script>|<script type="application/ld\+json">\{\{\.\}\}</script>`,
+		`<script src="\{\{\.Static "[a-z.-]+"\}\}" defer></script>|<script ` +
+			`type="application/ld\+json">\{\{\.\}\}</script>`,
 	)
 	for file, text := range sources(t, "templates/*.html") {
 		for _, m := range bad.FindAllString(text, -1) {
@@ -388,7 +400,8 @@ func TestTemplatesHoldNothingInlineAndNothingFromElsewhere(t *testing.T) {
 func TestTemplatesDefineEveryPage(t *testing.T) {
 	t.Parallel()
 	funcs := template.FuncMap{}
-	for _, name := range []string{"breakable", "crs", "number", "join", "json", "degrees", "sentence", "shape", "unit", "xml"} {
+	for _, name := range []string{"breakable", "crs", "number", "join", "json", "degrees", "sentence", "shape",
+		"unit", "xml"} {
 		funcs[name] = func(...any) string { return "" }
 	}
 	tmpl, err := template.New("").Funcs(funcs).ParseFS(web.Templates, "templates/*.html")
@@ -405,7 +418,8 @@ func TestTemplatesDefineEveryPage(t *testing.T) {
 			t.Errorf("%s defines no %q", f, name)
 		}
 	}
-	for _, m := range regexp.MustCompile(`[pP]age\{Name: "([a-z]+)"`).FindAllStringSubmatch(strings.Join(values(sources(t, goFiles(t, "../internal/server")...)), "\n"), -1) {
+	for _, m := range regexp.MustCompile(`[pP]age\{Name: "([a-z]+)"`).
+		FindAllStringSubmatch(strings.Join(values(sources(t, goFiles(t, "../internal/server")...)), "\n"), -1) {
 		if tmpl.Lookup(m[1]) == nil {
 			t.Errorf("the server shows page %q, which no template defines", m[1])
 		}
@@ -438,7 +452,8 @@ func TestTranslatedAnswersAreThoseOfTheSources(t *testing.T) {
 				t.Errorf("nothing says %q", form)
 			}
 			for _, m := range regexp.MustCompile(`%(?:\[(\d+)\]s|\[(\d+)\]d|(%)|.)`).FindAllStringSubmatch(text, -1) {
-				if at, _ := strconv.Atoi(m[1] + m[2]); m[3] == "" && (at < 1 || at > len(verbs.FindAllString(form, -1))) {
+				if at, _ := strconv.Atoi(m[1] + m[2]); m[3] == "" &&
+					(at < 1 || at > len(verbs.FindAllString(form, -1))) {
 					t.Errorf("%s: %q has no value for %s", lang, form, m[0])
 				}
 			}

@@ -67,7 +67,8 @@ func TestContractIsTheCommittedOne(t *testing.T) {
 		t,
 		"contract.txt",
 		[]byte(
-			"# Decided by the contract of Kartverket's service; README.md says more.\n"+strings.Join(listing(), "\n")+"\n",
+			"# Decided by the contract of Kartverket's service; README.md says more.\n"+
+				strings.Join(listing(), "\n")+"\n",
 		),
 	)
 }
@@ -76,7 +77,8 @@ func TestContractHasTheStatedNumbers(t *testing.T) {
 	t.Parallel()
 	c := placename.TheContract()
 	tableTypes, tableFields, all, lists := 0, 0, 0, 0
-	nested := []string{"BokSoek", "KartforekomstSoek", "OpplysningSoek", "LokaleInnsamlingerSoek", "DokumentertVedtakSoek",
+	nested := []string{"BokSoek", "KartforekomstSoek", "OpplysningSoek", "LokaleInnsamlingerSoek",
+		"DokumentertVedtakSoek",
 		"DokumentertSamlevedtakSoek", "DokumentertKlageSoek", "DokumentSoek"}
 	for _, s := range c.Schemas {
 		for _, x := range s.Types {

@@ -33,21 +33,28 @@ func (c *Contract) docOfType(t *Type, x Description) doc {
 	}
 	if item, ok := strings.CutSuffix(t.Name, "List"); ok {
 		return doc{
-			"Liste av " + item + ". I søk er verdiene i en liste alternativer; en tom liste begrenser ikke, og en der alle verdiene er nil, avvises. I svar er den tom når det ikke er noe.",
-			"List of " + item + ". In a search the values of a list are alternatives; an empty list does not restrict, and one whose values are all nil is refused. In answers it is empty when there is nothing.",
+			"Liste av " + item + ". I søk er verdiene i en liste alternativer; en tom liste begrenser ikke, " +
+				"og en der alle verdiene er nil, avvises. I svar er den tom når det ikke er noe.",
+			"List of " + item + ". In a search the values of a list are alternatives; " +
+				"an empty list does not restrict, and one whose values are all nil is refused. " +
+				"In answers it is empty when there is nothing.",
 		}
 	}
 	if list, ok := codeLists[t.Name]; ok {
 		return doc{
-			"Kode. value er kodens verdi: " + list + ". Store og små bokstaver er like. En ukjent kode avvises med de nærmeste.",
-			"Code. value is the value of the code: " + list + ". Case does not matter. An unknown code is refused, and the nearest ones named." + lettersEN(
+			"Kode. value er kodens verdi: " + list +
+				". Store og små bokstaver er like. En ukjent kode avvises med de nærmeste.",
+			"Code. value is the value of the code: " + list +
+				". Case does not matter. An unknown code is refused, and the nearest ones named." + lettersEN(
 				list,
 			),
 		}
 	}
 	if of, ok := strings.CutSuffix(t.Name, "Id"); ok {
-		return doc{"Identifikator for " + of + ". value er et tall som tekst. Der tjenesten har samlingen, står det på /collections/" + strings.ToLower(of) + "/items/ og tallet.",
-			"Identifier of a " + of + ". value is a number as text. Where the service has the collection, it is at /collections/" + strings.ToLower(of) + "/items/ and the number."}
+		return doc{"Identifikator for " + of + ". value er et tall som tekst. Der tjenesten har samlingen, " +
+			"står det på /collections/" + strings.ToLower(of) + "/items/ og tallet.",
+			"Identifier of a " + of + ". value is a number as text. Where the service has the collection, " +
+				"it is at /collections/" + strings.ToLower(of) + "/items/ and the number."}
 	}
 	return doc{}
 }
@@ -96,14 +103,34 @@ func lettersEN(list string) string {
 }
 
 const (
-	textNB    = " Teksten finnes inne i feltet; med * (vilkårlige tegn) eller ? (ett tegn) må hele feltet passe, og ett enkelt tegn må være hele feltet. Store og små bokstaver og diakritiske tegn er like; bindestrek er lik mellomrom, og andre skilletegn teller."
-	textEN    = " The text is found inside the field; with * (any characters) or ? (one character) the whole field must match, and a single character must be the whole field. Case and diacritics do not matter; a hyphen equals a blank, and other punctuation counts."
-	nameNB    = "Stedsnavn. Hele navnet må passe: Ås finner Ås og Aas, ikke Åsgård. * er vilkårlige tegn og ? ett tegn: Ås*, *vik, B?. Store og små bokstaver, diakritiske tegn og apostrof spiller ingen rolle (aa = å = a, ø = o, æ = ae). Bindestrek er lik mellomrom, og flere mellomrom er som ett: nord fron finner Nord-Fron, Nordfron gjør det ikke. Punktum til slutt ses bort fra (Nes. finner Nes). Skråstrek, eller tankestrek mellom mellomrom, skiller flere navn, og ett av dem må passe: Guovdageaidnu/Kautokeino. Andre skilletegn teller. Et mønster må ha minst to andre tegn enn * og ?, om ikke et annet kriterium avgrenser. Ett tegn er et navn: Å."
-	nameEN    = "Place name. The whole name must match: Os finds Os, not Oslo. * is any characters and ? one character: Os*, *vik, B?. A hyphen equals a blank, and several blanks equal one: nord fron finds Nord-Fron, Nordfron does not. Full stops at the end are ignored (Nes. finds Nes). A slash, or a dash between blanks, separates several names, of which one must match: Guovdageaidnu/Kautokeino. Other punctuation counts. Case, apostrophes and marks on letters do not matter, and Norwegian letters equal plain ones: a with a ring (å) is a, and so is aa; o with a stroke (ø) is o; the letter æ is ae. So As finds Ås and Aas, and Bo finds Bø. A pattern needs at least two characters other than * and ?, unless another criterion narrows the search. A single letter is a whole name (Å)."
-	ordersNB  = " Rekkefølge: viktigste sted først; uten * og ? kommer de som er skrevet likt først (Bø før Bo)."
-	ordersEN  = " Order: most important place first; without * and ? those spelt as asked come first (asked for Bo, those spelt Bo before those spelt with another o)."
-	limitNB   = " Flere treff enn grensen (5000 når ikke annet er satt) gir feilen LIMIT_EXCEEDED, aldri et avkortet svar: del søket etter kommune eller tid."
-	limitEN   = " More hits than the limit (5000 unless set otherwise) give the fault LIMIT_EXCEEDED, never a shortened answer: divide the search by municipality or time."
+	textNB = " Teksten finnes inne i feltet; med * (vilkårlige tegn) eller ? (ett tegn) må hele feltet passe, " +
+		"og ett enkelt tegn må være hele feltet. Store og små bokstaver og diakritiske tegn er like; " +
+		"bindestrek er lik mellomrom, og andre skilletegn teller."
+	textEN = " The text is found inside the field; with * (any characters) or ? (one character) the whole field " +
+		"must match, and a single character must be the whole field. Case and diacritics do not matter; " +
+		"a hyphen equals a blank, and other punctuation counts."
+	nameNB = "Stedsnavn. Hele navnet må passe: Ås finner Ås og Aas, ikke Åsgård. * er vilkårlige tegn og ? ett " +
+		"tegn: Ås*, *vik, B?. Store og små bokstaver, diakritiske tegn og apostrof spiller ingen rolle (aa = å = a, " +
+		"ø = o, æ = ae). Bindestrek er lik mellomrom, og flere mellomrom er som ett: nord fron finner Nord-Fron, " +
+		"Nordfron gjør det ikke. Punktum til slutt ses bort fra (Nes. finner Nes). Skråstrek, eller tankestrek " +
+		"mellom mellomrom, skiller flere navn, og ett av dem må passe: Guovdageaidnu/Kautokeino. " +
+		"Andre skilletegn teller. Et mønster må ha minst to andre tegn enn * og ?, om ikke et annet kriterium " +
+		"avgrenser. Ett tegn er et navn: Å."
+	nameEN = "Place name. The whole name must match: Os finds Os, not Oslo. * is any characters and ? one " +
+		"character: Os*, *vik, B?. A hyphen equals a blank, and several blanks equal one: nord fron finds Nord-Fron, " +
+		"Nordfron does not. Full stops at the end are ignored (Nes. finds Nes). A slash, or a dash between blanks, " +
+		"separates several names, of which one must match: Guovdageaidnu/Kautokeino. Other punctuation counts. " +
+		"Case, apostrophes and marks on letters do not matter, and Norwegian letters equal plain ones: " +
+		"a with a ring (å) is a, and so is aa; o with a stroke (ø) is o; the letter æ is ae. So As finds Ås and Aas, " +
+		"and Bo finds Bø. A pattern needs at least two characters other than * and ?, unless another criterion " +
+		"narrows the search. A single letter is a whole name (Å)."
+	ordersNB = " Rekkefølge: viktigste sted først; uten * og ? kommer de som er skrevet likt først (Bø før Bo)."
+	ordersEN = " Order: most important place first; without * and ? those spelt as asked come first (asked for Bo, " +
+		"those spelt Bo before those spelt with another o)."
+	limitNB = " Flere treff enn grensen (5000 når ikke annet er satt) gir feilen LIMIT_EXCEEDED, aldri et avkortet " +
+		"svar: del søket etter kommune eller tid."
+	limitEN = " More hits than the limit (5000 unless set otherwise) give the fault LIMIT_EXCEEDED, " +
+		"never a shortened answer: divide the search by municipality or time."
 	bothNB    = " Ulike felt gjelder samtidig."
 	bothEN    = " Different fields all hold."
 	matrikkNB = " Ett treff for hver matrikkelenhet. Steder som bare har vegreferanse, finnes ikke."
@@ -112,12 +139,26 @@ const (
 
 // serviceDoc documents the service.
 var serviceDoc = doc{
-	"Søk i stedsnavn: steder, navn, skrivemåter, navnesaker, vedtak, samlevedtak, bøker og kartprodukter. Alle operasjoner bare leser. Felt som mangler, begrenser ikke; ulike felt gjelder samtidig; verdiene i en liste er alternativer." +
-		" Etter og Foer er strengt etter og strengt før; tidspunkt uten sone er norsk tid. Et element som ikke finnes i kontrakten, avvises med det riktige navnet. Søk krever nøkkel, om ikke den som driver tjenesten, har åpnet den: Basic med nøkkelen som passord (og forhåndssendt), X-API-Key eller Authorization: Bearer." +
-		" Feil har ServiceException i detail; category er VALIDATION, AUTHENTICATION, LIMIT_EXCEEDED, TIMEOUT, UNAVAILABLE eller INTERNAL. Uten gyldig nøkkel er HTTP-status 401; noen klienter (JAX-WS RI) skjuler da detaljen. Den som driver tjenesten, kan sette soap.http_status: 500.",
-	"Search for place names: places, names, spellings, cases, decisions, combined decisions, books and map products. All operations only read. Absent fields do not restrict; different fields all hold; the values of a list are alternatives." +
-		" Etter and Foer are strictly after and strictly before; times without a zone are Norwegian time. An element that the contract does not have is refused and the right name told. Searches need a key, unless the operator has opened the service: Basic with the key as password (sent at once), X-API-Key or Authorization: Bearer." +
-		" Faults have ServiceException in detail; category is VALIDATION, AUTHENTICATION, LIMIT_EXCEEDED, TIMEOUT, UNAVAILABLE or INTERNAL. Without a valid key the HTTP status is 401; some clients (JAX-WS RI) hide the detail then. The operator can set soap.http_status: 500.",
+	"Søk i stedsnavn: steder, navn, skrivemåter, navnesaker, vedtak, samlevedtak, bøker og kartprodukter. " +
+		"Alle operasjoner bare leser. Felt som mangler, begrenser ikke; ulike felt gjelder samtidig; " +
+		"verdiene i en liste er alternativer." +
+		" Etter og Foer er strengt etter og strengt før; tidspunkt uten sone er norsk tid. " +
+		"Et element som ikke finnes i kontrakten, avvises med det riktige navnet. Søk krever nøkkel, om ikke den som " +
+		"driver tjenesten, har åpnet den: Basic med nøkkelen som passord (og forhåndssendt), X-API-Key eller " +
+		"Authorization: Bearer." +
+		" Feil har ServiceException i detail; category er VALIDATION, AUTHENTICATION, LIMIT_EXCEEDED, TIMEOUT, " +
+		"UNAVAILABLE eller INTERNAL. Uten gyldig nøkkel er HTTP-status 401; noen klienter (JAX-WS RI) skjuler da " +
+		"detaljen. Den som driver tjenesten, kan sette soap.http_status: 500.",
+	"Search for place names: places, names, spellings, cases, decisions, combined decisions, books and map products. " +
+		"All operations only read. Absent fields do not restrict; different fields all hold; " +
+		"the values of a list are alternatives." +
+		" Etter and Foer are strictly after and strictly before; times without a zone are Norwegian time. " +
+		"An element that the contract does not have is refused and the right name told. Searches need a key, " +
+		"unless the operator has opened the service: Basic with the key as password (sent at once), X-API-Key or " +
+		"Authorization: Bearer." +
+		" Faults have ServiceException in detail; category is VALIDATION, AUTHENTICATION, LIMIT_EXCEEDED, TIMEOUT, " +
+		"UNAVAILABLE or INTERNAL. Without a valid key the HTTP status is 401; some clients (JAX-WS RI) hide the " +
+		"detail then. The operator can set soap.http_status: 500.",
 }
 
 var operationDocs = map[string]doc{
@@ -126,24 +167,30 @@ var operationDocs = map[string]doc{
 		"Finds name cases, the latest first." + bothEN + limitEN,
 	},
 	"findSteder": {
-		"Finner steder. Eksempel: alle bruer i Stad endret siden mai 2024 er kommunerIds 4649, navneobjekttyperIds bru og oppdatertEtter 2024-05-01T00:00:00." + ordersNB + bothNB + limitNB,
-		"Finds places. Example: all bridges in Stad updated since May 2024 are kommunerIds 4649, navneobjekttyperIds bru and oppdatertEtter 2024-05-01T00:00:00." + ordersEN + bothEN + limitEN,
+		"Finner steder. Eksempel: alle bruer i Stad endret siden mai 2024 er kommunerIds 4649, navneobjekttyperIds " +
+			"bru og oppdatertEtter 2024-05-01T00:00:00." + ordersNB + bothNB + limitNB,
+		"Finds places. Example: all bridges in Stad updated since May 2024 are kommunerIds 4649, navneobjekttyperIds " +
+			"bru and oppdatertEtter 2024-05-01T00:00:00." + ordersEN + bothEN + limitEN,
 	},
 	"findStederForMatrikkelenhetreferanse": {
 		"Finner steder som viser til en matrikkelenhet." + matrikkNB + ordersNB + limitNB,
 		"Finds places that refer to a cadastral unit." + matrikkEN + ordersEN + limitEN,
 	},
 	"findStedsnavn": {
-		"Finner navn. Et sted kan ha flere navn, og et navn flere skrivemåter; søket treffer alle skrivemåtene." + ordersNB + bothNB + limitNB,
-		"Finds names. A place may have several names, and a name several spellings; the search finds by any of its spellings." + ordersEN + bothEN + limitEN,
+		"Finner navn. Et sted kan ha flere navn, og et navn flere skrivemåter; søket treffer alle skrivemåtene." +
+			ordersNB + bothNB + limitNB,
+		"Finds names. A place may have several names, and a name several spellings; the search finds by any of its " +
+			"spellings." + ordersEN + bothEN + limitEN,
 	},
 	"findStedsnavnForMatrikkelenhetreferanse": {
 		"Finner navnene på steder som viser til en matrikkelenhet." + matrikkNB + ordersNB + limitNB,
 		"Finds the names of places that refer to a cadastral unit." + matrikkEN + ordersEN + limitEN,
 	},
 	"findSkrivemaater": {
-		"Finner skrivemåter, også etter dokumentasjonen deres: bøker, kart, vedtak, klager, dokumenter." + ordersNB + bothNB + limitNB,
-		"Finds spellings, by their documentation too: books, maps, decisions, complaints, documents." + ordersEN + bothEN + limitEN,
+		"Finner skrivemåter, også etter dokumentasjonen deres: bøker, kart, vedtak, klager, dokumenter." + ordersNB +
+			bothNB + limitNB,
+		"Finds spellings, by their documentation too: books, maps, decisions, complaints, documents." + ordersEN +
+			bothEN + limitEN,
 	},
 	"findSkrivemaaterForMatrikkelenhetreferanse": {
 		"Finner skrivemåtene av navn på steder som viser til en matrikkelenhet." + matrikkNB + ordersNB + limitNB,
@@ -151,15 +198,18 @@ var operationDocs = map[string]doc{
 	},
 	"findVedtak": {
 		"Finner vedtak, nyeste først. Eksempel: vedtaket bak skrivemåten Oslo er skrivemaate Oslo." + bothNB + limitNB,
-		"Finds decisions, the latest first. Example: the decision behind the spelling Oslo is skrivemaate Oslo." + bothEN + limitEN,
+		"Finds decisions, the latest first. Example: the decision behind the spelling Oslo is skrivemaate Oslo." +
+			bothEN + limitEN,
 	},
 	"findSamlevedtak": {
 		"Finner samlevedtak, nyeste først." + bothNB + limitNB,
 		"Finds combined decisions, the latest first." + bothEN + limitEN,
 	},
 	"findBoeker": {
-		"Finner bøker der hvert ord i soeketekst står i tittel, forfatter, utgiver eller ISBN, etter tittel. Eksempel: Norske gardsnavn: i ny ordning." + limitNB,
-		"Finds books in which every word of soeketekst stands in title, author, publisher or ISBN, by title. Example: Norske gardsnavn: i ny ordning." + limitEN,
+		"Finner bøker der hvert ord i soeketekst står i tittel, forfatter, utgiver eller ISBN, etter tittel. " +
+			"Eksempel: Norske gardsnavn: i ny ordning." + limitNB,
+		"Finds books in which every word of soeketekst stands in title, author, publisher or ISBN, by title. " +
+			"Example: Norske gardsnavn: i ny ordning." + limitEN,
 	},
 	"findKartprodukter": {
 		"Finner kartprodukter, etter produkt, kartblad og år." + bothNB + limitNB,
@@ -188,24 +238,31 @@ var typeDocs = map[string]doc{
 		"Code of a code list. The values stand with each type of code and at /codelists.",
 	},
 	"KommuneId": {
-		"Kommune. value er kommunenummeret, fire sifre: 0301 er Oslo, 4649 er Stad. Alle numrene står på /codelists/kommune.",
-		"Municipality. value is its number, four digits: 0301 is Oslo, 4649 is Stad. All numbers are at /codelists/kommune.",
+		"Kommune. value er kommunenummeret, fire sifre: 0301 er Oslo, 4649 er Stad. " +
+			"Alle numrene står på /codelists/kommune.",
+		"Municipality. value is its number, four digits: 0301 is Oslo, 4649 is Stad. " +
+			"All numbers are at /codelists/kommune.",
 	},
 	"FylkeId": {
 		"Fylke. value er fylkesnummeret, to sifre: 03 er Oslo. Alle numrene står på /codelists/fylke.",
 		"County. value is its number, two digits: 03 is Oslo. All numbers are at /codelists/fylke.",
 	},
 	"LandKodeId": {
-		"Land. value er ISO-koden (NO, SE, FI, SJ ...; XZ er internasjonalt farvann, ZZ uspesifisert). Lange navn (Norge) godtas i søk.",
-		"Country. value is the ISO code (NO, SE, FI, SJ ...; XZ is international waters, ZZ not specified). Long names (Norge) are accepted in searches.",
+		"Land. value er ISO-koden (NO, SE, FI, SJ ...; XZ er internasjonalt farvann, ZZ uspesifisert). " +
+			"Lange navn (Norge) godtas i søk.",
+		"Country. value is the ISO code (NO, SE, FI, SJ ...; XZ is international waters, ZZ not specified). " +
+			"Long names (Norge) are accepted in searches.",
 	},
 	"SpraakKodeId": {
-		"Språk. value er ISO 639-3-koden: nor norsk, sme nordsamisk, smj lulesamisk, sma sørsamisk, sms skoltesamisk, fkv kvensk, swe, dan, fin ... Lange navn (nordsamisk) godtas i søk.",
-		"Language. value is the ISO 639-3 code: nor Norwegian, sme Northern Sami, smj Lule Sami, sma Southern Sami, sms Skolt Sami, fkv Kven, swe, dan, fin ... Long names (nordsamisk) are accepted in searches.",
+		"Språk. value er ISO 639-3-koden: nor norsk, sme nordsamisk, smj lulesamisk, sma sørsamisk, " +
+			"sms skoltesamisk, fkv kvensk, swe, dan, fin ... Lange navn (nordsamisk) godtas i søk.",
+		"Language. value is the ISO 639-3 code: nor Norwegian, sme Northern Sami, smj Lule Sami, sma Southern Sami, " +
+			"sms Skolt Sami, fkv Kven, swe, dan, fin ... Long names (nordsamisk) are accepted in searches.",
 	},
 	"Sortering": {
 		"Hvor viktig stedet er: bokstav A til N (N er viktigst), så tall 01 til 99 (99 er viktigst).",
-		"How important the place is: letter A to N (N is the most important), then number 01 to 99 (99 is the most important).",
+		"How important the place is: letter A to N (N is the most important), then number 01 to 99 (99 is the most " +
+			"important).",
 	},
 	"StedIdent": {"Stedets nummer.", "Number of a place."},
 	"StedsnavnIdent": {
@@ -352,8 +409,10 @@ var fieldDocs = map[string]doc{
 		"Whether the display name is wanted: names in all languages, such as Karasjok – Kárášjohka. Required.",
 	},
 	"inkluderGeometri": {
-		"Om geometrien skal være med. Ingen operasjon søker med en boks: søk etter kommune og velg ved geometrien. Påkrevd.",
-		"Whether the geometry is wanted. No operation searches by a box: search by municipality and choose by the geometry. Required.",
+		"Om geometrien skal være med. Ingen operasjon søker med en boks: søk etter kommune og velg ved " +
+			"geometrien. Påkrevd.",
+		"Whether the geometry is wanted. No operation searches by a box: search by municipality and choose by the " +
+			"geometry. Required.",
 	},
 	"stedSoek": {
 		"Kriteriene. Påkrevd, men kan være tom.",
@@ -381,8 +440,10 @@ var fieldDocs = map[string]doc{
 	},
 	"soek": {"Kriteriene. Påkrevd.", "The criteria. Required."},
 	"soeketekst": {
-		"Ord som alle må finnes. Skilletegn ses bort fra: «Granmo, Vigdis». Et ord finnes også inne i et lengre ord. * og ? er tillatt. ISBN kan ha bindestreker. Ett ord må ha minst to tegn. Påkrevd.",
-		"Words that must all occur. Punctuation is ignored: \"Granmo, Vigdis\". A word is found inside a longer one too. * and ? are allowed. An ISBN may have hyphens. One word needs two characters or more. Required.",
+		"Ord som alle må finnes. Skilletegn ses bort fra: «Granmo, Vigdis». Et ord finnes også inne i et lengre ord. " +
+			"* og ? er tillatt. ISBN kan ha bindestreker. Ett ord må ha minst to tegn. Påkrevd.",
+		"Words that must all occur. Punctuation is ignored: \"Granmo, Vigdis\". A word is found inside a longer one " +
+			"too. * and ? are allowed. An ISBN may have hyphens. One word needs two characters or more. Required.",
 	},
 	"produktkodeId": {"Kartproduktet.", "The map product."},
 	"findKartprodukter.kartblad": {
@@ -406,16 +467,22 @@ var fieldDocs = map[string]doc{
 	},
 	"entry": {"Et dokument som må finnes.", "A document that there must be."},
 	"registrertEtter": {
-		"Registrert etter dette tidspunktet, ikke på det. Det gjelder det som søket finner: stedet, navnet, skrivemåten eller saken selv.",
-		"Registered after this moment, not at it. It is that of what the search finds: of the place, the name, the spelling or the case itself.",
+		"Registrert etter dette tidspunktet, ikke på det. Det gjelder det som søket finner: stedet, navnet, " +
+			"skrivemåten eller saken selv.",
+		"Registered after this moment, not at it. It is that of what the search finds: of the place, the name, " +
+			"the spelling or the case itself.",
 	},
 	"registrertFoer": {
 		"Registrert før dette tidspunktet, ikke på det; ellers som registrertEtter.",
 		"Registered before this moment, not at it; else as registrertEtter.",
 	},
 	"oppdatertEtter": {
-		"Oppdatert etter dette tidspunktet, ikke på det; for det som aldri er oppdatert, gjelder registreringen. Det gjelder det som søket finner, som i registrertEtter. En hel dag, 1. juni, er oppdatertEtter 2024-05-31T23:59:59.999 og oppdatertFoer 2024-06-02T00:00:00.",
-		"Updated after this moment, not at it; what was never updated counts as of its registration. It is that of what the search finds, as of registrertEtter. A whole day, 1 June, is oppdatertEtter 2024-05-31T23:59:59.999 and oppdatertFoer 2024-06-02T00:00:00.",
+		"Oppdatert etter dette tidspunktet, ikke på det; for det som aldri er oppdatert, gjelder registreringen. " +
+			"Det gjelder det som søket finner, som i registrertEtter. En hel dag, 1. " +
+			"juni, er oppdatertEtter 2024-05-31T23:59:59.999 og oppdatertFoer 2024-06-02T00:00:00.",
+		"Updated after this moment, not at it; what was never updated counts as of its registration. " +
+			"It is that of what the search finds, as of registrertEtter. A whole day, 1 June, is oppdatertEtter " +
+			"2024-05-31T23:59:59.999 and oppdatertFoer 2024-06-02T00:00:00.",
 	},
 	"oppdatertFoer": {
 		"Oppdatert før dette tidspunktet, ikke på det; ellers som oppdatertEtter.",
@@ -477,7 +544,8 @@ var fieldDocs = map[string]doc{
 	"StedSoek.landId": {"Landet stedet ligger i.", "Country that the place lies in."},
 	"landId":          {"Landet stedet ligger i.", "Country that the place lies in."},
 	"kommunerIds": {
-		"Kommuner, ved kommunenummer: 4649 er Stad. Det som ligger i flere, som en innsjø eller et fylke, finnes ved hver av dem.",
+		"Kommuner, ved kommunenummer: 4649 er Stad. Det som ligger i flere, som en innsjø eller et fylke, " +
+			"finnes ved hver av dem.",
 		"Municipalities, by number: 4649 is Stad. What lies in several, such as a lake or a county, is found by each.",
 	},
 	"spraakprioriteringerIds": {"Rekkefølgen av språk på stedet.", "Order of languages at the place."},
@@ -589,8 +657,10 @@ var fieldDocs = map[string]doc{
 		"The number: viktighet01 to viktighet99; 99 is the most important.",
 	},
 	"category": {
-		"VALIDATION (rett søket), AUTHENTICATION (nøkkelen), LIMIT_EXCEEDED (avgrens søket), TIMEOUT (avgrens eller prøv igjen), UNAVAILABLE (prøv igjen) eller INTERNAL.",
-		"VALIDATION (mend the search), AUTHENTICATION (the key), LIMIT_EXCEEDED (narrow the search), TIMEOUT (narrow it or try again), UNAVAILABLE (try again) or INTERNAL.",
+		"VALIDATION (rett søket), AUTHENTICATION (nøkkelen), LIMIT_EXCEEDED (avgrens søket), TIMEOUT (avgrens eller " +
+			"prøv igjen), UNAVAILABLE (prøv igjen) eller INTERNAL.",
+		"VALIDATION (mend the search), AUTHENTICATION (the key), LIMIT_EXCEEDED (narrow the search), TIMEOUT (narrow " +
+			"it or try again), UNAVAILABLE (try again) or INTERNAL.",
 	},
 	"stackTraceText": {
 		"Nummeret på forespørselen, som også står i loggen.",
@@ -607,15 +677,26 @@ var fieldDocs = map[string]doc{
 	},
 	"cause":              {"Alltid nil.", "Always nil."},
 	"stackTraceElements": {"Alltid tom.", "Always empty."},
-	"declaringClass":     unusedDoc, "methodName": unusedDoc, "fileName": unusedDoc, "lineNumber": unusedDoc, "bubbleId": unusedDoc, "discriminator": unusedDoc, "keyValue": unusedDoc,
-	"lockKey": unusedDoc, "owner": unusedDoc, "expires": unusedDoc, "locksNotAquired": unusedDoc, "exceptionTime": unusedDoc, "idsNotFound": unusedDoc,
+	"declaringClass":     unusedDoc, "methodName": unusedDoc, "fileName": unusedDoc, "lineNumber": unusedDoc,
+	"bubbleId": unusedDoc, "discriminator": unusedDoc, "keyValue": unusedDoc,
+	"lockKey": unusedDoc, "owner": unusedDoc, "expires": unusedDoc, "locksNotAquired": unusedDoc,
+	"exceptionTime": unusedDoc, "idsNotFound": unusedDoc,
 }
 
 var unusedDoc = doc{"Sendes aldri av søk.", "Never sent by searches."}
 
 const (
-	advancedNB = "Om stedsnavn er et uttrykk; uten avansertSoek er det ikke det. I et uttrykk er blank OG, | ELLER, - foran et ledd IKKE. Et ord finnes inne i navnet, men med * eller ? må hele navnet passe. \"to ord\" står ved siden av hverandre, =Ås er nøyaktig slik det er skrevet, =Ås* begynner nøyaktig slik (Ås* finner også Asker), ~Kristiansand ligner (har minst 40 % av bokstavtripletene til felles). Eksempler: nes -sand, vik|våg, \"nord fron\", =Ås*, ~Kristiansand. Én skrivemåte må oppfylle alt."
-	advancedEN = "Whether stedsnavn is an expression; without avansertSoek it is not. In an expression a blank is AND, | is OR, - before a term is NOT. A word is found inside the name, but with * or ? the whole name must match. \"two words\" stand beside each other, =Bo is exactly as written, with its case and marks, and =Bo* begins exactly so (Bo* finds names that begin with another o, too, as Ås* finds Asker), ~Kristiansand is similar (at least 40 % of its runs of three letters in common). Examples: nes -sand, vik|sund, \"nord fron\", =Os*, ~Kristiansand. One and the same spelling must fulfil it all."
+	advancedNB = "Om stedsnavn er et uttrykk; uten avansertSoek er det ikke det. I et uttrykk er blank OG, | ELLER, " +
+		"- foran et ledd IKKE. Et ord finnes inne i navnet, men med * eller ? må hele navnet passe. " +
+		"\"to ord\" står ved siden av hverandre, =Ås er nøyaktig slik det er skrevet, =Ås* begynner nøyaktig slik " +
+		"(Ås* finner også Asker), ~Kristiansand ligner (har minst 40 % av bokstavtripletene til felles). Eksempler: " +
+		"nes -sand, vik|våg, \"nord fron\", =Ås*, ~Kristiansand. Én skrivemåte må oppfylle alt."
+	advancedEN = "Whether stedsnavn is an expression; without avansertSoek it is not. In an expression a blank is " +
+		"AND, | is OR, - before a term is NOT. A word is found inside the name, but with * or ? the whole name must " +
+		"match. \"two words\" stand beside each other, =Bo is exactly as written, with its case and marks, " +
+		"and =Bo* begins exactly so (Bo* finds names that begin with another o, too, as Ås* finds Asker), " +
+		"~Kristiansand is similar (at least 40 % of its runs of three letters in common). Examples: " +
+		"nes -sand, vik|sund, \"nord fron\", =Os*, ~Kristiansand. One and the same spelling must fulfil it all."
 )
 
 // hitDocs documents fields of hits that no search has, or has with another meaning.
@@ -655,8 +736,10 @@ var hitDocs = map[string]doc{
 	"antallInterneMerknader":     {"Antall merknader.", "Number of remarks."},
 	"antallSkrivemaater":         {"Antall skrivemåter av navnet.", "Number of spellings of the name."},
 	"geometri": {
-		"Geometrien når det er bedt om den: WKT i {crs} (EUREF89), x før y (for grader lengde før bredde): POINT, MULTIPOINT, LINESTRING eller POLYGON.",
-		"The geometry where it was asked for: WKT in {crs} (EUREF89), x before y (of degrees longitude before latitude): POINT, MULTIPOINT, LINESTRING or POLYGON.",
+		"Geometrien når det er bedt om den: WKT i {crs} (EUREF89), x før y (for grader lengde før bredde): " +
+			"POINT, MULTIPOINT, LINESTRING eller POLYGON.",
+		"The geometry where it was asked for: WKT in {crs} (EUREF89), x before y (of degrees longitude before " +
+			"latitude): POINT, MULTIPOINT, LINESTRING or POLYGON.",
 	},
 	"stedsnavnSkrivemaatestatusIds": {
 		"Statusen for hver skrivemåte i stedsnavn, i samme rekkefølge.",

@@ -19,7 +19,9 @@ func stedTreff(n int) placename.StedTreffList {
 		list[i] = placename.StedTreff{
 			StedId: "1234567", Ident: placename.StedIdent{Stedsnummer: 1234567}, Stedsnavn: "Kárášjohka – Karasjok",
 			NavneobjekttypeId: "kommune", StedstatusId: "aktiv", KommunerIds: []string{"5610", "5601"}, LandId: "NO",
-			SpraakprioriteringId: "nordsamiskNorsk", Sortering: placename.Sortering{Sortering1KodeId: "viktighetM", Sortering2KodeId: "viktighet42"},
+			SpraakprioriteringId: "nordsamiskNorsk",
+			Sortering: placename.Sortering{Sortering1KodeId: "viktighetM",
+				Sortering2KodeId: "viktighet42"},
 			AntallTilleggsopplysninger: 2, Geometri: "POINT(25.5112345 69.4712345)",
 		}
 	}
@@ -62,13 +64,14 @@ func TestHitsAreWrittenAsTheSlowEncoderDoes(t *testing.T) {
 			got = placename.AppendResponseEnd(got, op)
 			o, _ := c.Operation(op)
 			want := tree(parse(t, got), "")
-			slow := &placename.Element{Space: base + "/service/soek", Name: op + "Response", Children: []*placename.Element{
-				{
-					Space:    base + "/service/soek",
-					Name:     "return",
-					Children: slowList(o.Result.Fields[0], o.Result, reflect.ValueOf(hits)),
-				},
-			}}
+			slow := &placename.Element{Space: base + "/service/soek", Name: op + "Response",
+				Children: []*placename.Element{
+					{
+						Space:    base + "/service/soek",
+						Name:     "return",
+						Children: slowList(o.Result.Fields[0], o.Result, reflect.ValueOf(hits)),
+					},
+				}}
 			if s := tree(slow, ""); s != want {
 				t.Fatalf("%s, seed %d:\n%s\nthe slow encoder gives\n%s", op, seed, want, s)
 			}
@@ -217,10 +220,13 @@ func TestDecisionOfNobodyIsNil(t *testing.T) {
 	t.Parallel()
 	for want, by := range map[string]placename.UtoevendeMyndighet{
 		`<t:vedtattAv xsi:nil="true"/>`: {},
-		`<t:vedtattAv xsi:type="ob:UtoevendeMyndighetKommune"><ob:kommuneId><d:value>5636</d:value></ob:kommuneId></t:vedtattAv>`: {KommuneId: "5636"},
-		`<t:vedtattAv xsi:type="ob:UtoevendeMyndighetFylke"><ob:fylkeId><d:value>56</d:value></ob:fylkeId></t:vedtattAv>`:         {FylkeId: "56"},
+		`<t:vedtattAv xsi:type="ob:UtoevendeMyndighetKommune"><ob:kommuneId><d:value>5636</d:value></ob:kommuneId>` +
+			`</t:vedtattAv>`: {KommuneId: "5636"},
+		`<t:vedtattAv xsi:type="ob:UtoevendeMyndighetFylke"><ob:fylkeId><d:value>56</d:value></ob:fylkeId>` +
+			`</t:vedtattAv>`: {FylkeId: "56"},
 	} {
-		if b := placename.PlainNil.AppendHits(nil, "findVedtak", placename.VedtakTreffList{{VedtattAv: by}}); !strings.Contains(
+		if b := placename.PlainNil.AppendHits(nil, "findVedtak",
+			placename.VedtakTreffList{{VedtattAv: by}}); !strings.Contains(
 			string(b),
 			want,
 		) {
@@ -256,8 +262,10 @@ func TestAnswersAreInTheBaseAsked(t *testing.T) {
 func TestMisuseOfTheEncoderIsLoud(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]func(){
-		"hits of another operation": func() { placename.PlainNil.AppendHits(nil, "findSteder", placename.BokTreffList{{}}) },
-		"unknown operation":         func() { placename.AppendResponseStart(nil, "findNothing", base) },
+		"hits of another operation": func() {
+			placename.PlainNil.AppendHits(nil, "findSteder", placename.BokTreffList{{}})
+		},
+		"unknown operation": func() { placename.AppendResponseStart(nil, "findNothing", base) },
 	} {
 		func() {
 			defer func() {

@@ -86,7 +86,8 @@ func Examples() []Example {
 		{"map", &FindKartprodukter{StedsnavnContext: who, Kartblad: text("1")}},
 		{
 			"documented",
-			&FindSkrivemaater{who, SkrivemaateSoek{BokSoek: &BokSoek{Tittel: text("bygdebok")}, KommunerIds: oslo}, both},
+			&FindSkrivemaater{who, SkrivemaateSoek{BokSoek: &BokSoek{Tittel: text("bygdebok")}, KommunerIds: oslo},
+				both},
 		},
 	}
 }

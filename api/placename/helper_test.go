@@ -58,7 +58,8 @@ func parse(t testing.TB, b []byte) *placename.Element {
 			e := &placename.Element{Space: x.Name.Space, Name: x.Name.Local}
 			for _, a := range x.Attr {
 				if a.Name.Space != "xmlns" && a.Name.Local != "xmlns" {
-					e.Attributes = append(e.Attributes, placename.Attribute{Space: a.Name.Space, Name: a.Name.Local, Value: a.Value})
+					e.Attributes = append(e.Attributes,
+						placename.Attribute{Space: a.Name.Space, Name: a.Name.Local, Value: a.Value})
 				}
 			}
 			if len(stack) > 0 {

@@ -214,7 +214,8 @@ var reasons = [reasonCount][3]string{
 	TooManyHits: {
 		"søket gir flere enn %d treff; avgrens det, for eksempel med kommune eller oppdatertEtter og oppdatertFoer",
 		"søket gjev fleire enn %d treff; avgrens det, til dømes med kommune eller oppdatertEtter og oppdatertFoer",
-		"the search gives more than %d hits; narrow it, for instance by municipality or by oppdatertEtter and oppdatertFoer",
+		"the search gives more than %d hits; narrow it, for instance by municipality or by oppdatertEtter and " +
+			"oppdatertFoer",
 	},
 	Misspelt: {
 		"det er ikke noe slikt element; riktig er %s",

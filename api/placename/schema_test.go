@@ -68,7 +68,8 @@ func TestDefaultDescriptionHasOnePort(t *testing.T) {
 		both bool
 		want int
 	}{{false, 1}, {true, 2}} {
-		if n := strings.Count(string(c.WSDL(placename.Description{Base: base, Address: address, SOAP12: x.both})), "<wsdl:port "); n != x.want {
+		if n := strings.Count(string(c.WSDL(placename.Description{Base: base, Address: address, SOAP12: x.both})),
+			"<wsdl:port "); n != x.want {
 			t.Errorf("both=%t: %d ports, want %d", x.both, n, x.want)
 		}
 	}
@@ -102,7 +103,8 @@ func TestEverythingIsDocumented(t *testing.T) {
 				}
 				for _, d := range texts {
 					nb, en, both := strings.Cut(d.Text, "\n\n")
-					if d.Name == "documentation" && both && len(strings.TrimSpace(nb)) > 3 && len(strings.TrimSpace(en)) > 3 {
+					if d.Name == "documentation" && both && len(strings.TrimSpace(nb)) > 3 &&
+						len(strings.TrimSpace(en)) > 3 {
 						told += 2
 					}
 				}

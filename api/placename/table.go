@@ -37,7 +37,8 @@ func operations() []operation {
 		{"findVedtak", "vedtakSoek:VedtakSoek", "VedtakTreffList"},
 		{"findSamlevedtak", "samlevedtakSoek:SamlevedtakSoek", "SamlevedtakTreffList"},
 		{"findBoeker", "soeketekst:string", "BokTreffList"},
-		{"findKartprodukter", "produktkodeId?:KarttypeKodeId kartblad?:string utgivelsesaar?:int", "KartproduktTreffList"},
+		{"findKartprodukter", "produktkodeId?:KarttypeKodeId kartblad?:string utgivelsesaar?:int",
+			"KartproduktTreffList"},
 	}
 }
 
@@ -100,9 +101,11 @@ func schemas() []*Schema {
 			"stedsnavn_koder.xsd",
 			"nk",
 			empty("KodeId",
-				"NavnestatusKodeId NavnesakstatusKodeId StedsnavnMerknadstypeKodeId StedsnavnTilleggsopplysningstypeKodeId"),
+				"NavnestatusKodeId NavnesakstatusKodeId StedsnavnMerknadstypeKodeId "+
+					"StedsnavnTilleggsopplysningstypeKodeId"),
 			lists(
-				"NavnesakstatusKodeIdList NavnestatusKodeIdList StedsnavnTilleggsopplysningstypeKodeIdList StedsnavnMerknadstypeKodeIdList",
+				"NavnesakstatusKodeIdList NavnestatusKodeIdList StedsnavnTilleggsopplysningstypeKodeIdList "+
+					"StedsnavnMerknadstypeKodeIdList",
 			),
 		),
 		schema("/domain/skrivemaate", "skrivemaate.xsd", "m",

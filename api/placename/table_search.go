@@ -3,7 +3,8 @@ package placename
 // searchAndHitTypes states the types of the search objects, of the hits and of their lists.
 func searchAndHitTypes() [][]*Type {
 	return [][]*Type{
-		object("Matrikkelnummer", "kommunenummer:string gaardsnummer:int bruksnummer:int festenummer:int seksjonsnummer:int"),
+		object("Matrikkelnummer",
+			"kommunenummer:string gaardsnummer:int bruksnummer:int festenummer:int seksjonsnummer:int"),
 		object("StedSoek", `
 			registrertEtter?:Timestamp registrertFoer?:Timestamp oppdatertEtter?:Timestamp oppdatertFoer?:Timestamp
 			stedsnummer?:long stedsnavn?:string avansertSoek?:boolean navneobjekttyperIds?:NavneobjekttypeKodeIdList
@@ -106,7 +107,10 @@ func searchAndHitTypes() [][]*Type {
 			"id:BokId tittel:string isbn:string utgave:string forfatter:string utgiver:string utgivelsesaar:int"),
 		object("KartproduktTreff", "id:KartproduktId kartblad:string produktkodeId:KarttypeKodeId utgivelsesaar:int"),
 		lists(
-			`NavnesakTreffList StedTreffList StedMatrikkelenhetreferanseTreffList StedsnavnTreffList StedsnavnMatrikkelenhetreferanseTreffList SkrivemaateTreffList SkrivemaateMatrikkelenhetreferanseTreffList VedtakTreffList SamlevedtakTreffList BokTreffList KartproduktTreffList`,
+			`NavnesakTreffList StedTreffList StedMatrikkelenhetreferanseTreffList StedsnavnTreffList ` +
+				`StedsnavnMatrikkelenhetreferanseTreffList SkrivemaateTreffList ` +
+				`SkrivemaateMatrikkelenhetreferanseTreffList VedtakTreffList SamlevedtakTreffList BokTreffList ` +
+				`KartproduktTreffList`,
 		),
 	}
 }

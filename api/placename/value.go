@@ -145,7 +145,8 @@ func appendEscaped(b []byte, s string, n int) []byte {
 			continue
 		case wide:
 			var r rune
-			if r, size = utf8.DecodeRuneInString(s[i:]); r != 0xFFFE && r != 0xFFFF && (r != utf8.RuneError || size > 1) {
+			if r, size = utf8.DecodeRuneInString(s[i:]); r != 0xFFFE && r != 0xFFFF &&
+				(r != utf8.RuneError || size > 1) {
 				i += size
 				continue
 			}
@@ -198,7 +199,8 @@ var classes = func() (c [256]uint8) {
 			c[i] = wide
 		}
 	}
-	for b, class := range map[byte]uint8{'<': less, '>': greater, '&': ampersand, '"': quotation, '\t': tab, '\n': newline, '\r': carriage} {
+	for b, class := range map[byte]uint8{'<': less, '>': greater, '&': ampersand, '"': quotation, '\t': tab,
+		'\n': newline, '\r': carriage} {
 		c[b] = class
 	}
 	return c

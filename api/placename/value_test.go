@@ -62,9 +62,11 @@ func TestTimestamps(t *testing.T) {
 func TestDates(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"2024-02-29": "2024-02-29", " 2024-02-29 ": "2024-02-29", "2024-02-29Z": "2024-02-29", "2024-02-29+14:00": "2024-02-29",
+		"2024-02-29": "2024-02-29", " 2024-02-29 ": "2024-02-29", "2024-02-29Z": "2024-02-29",
+		"2024-02-29+14:00": "2024-02-29",
 		"2024-02-29-05:00": "2024-02-29", "9999-12-31": "9999-12-31",
-		"2023-02-29": "", "0000-01-01": "", "10000-01-01": "", "2024-2-9": "", "2024-02-29T00:00:00": "", "": "", "x": "",
+		"2023-02-29": "", "0000-01-01": "", "10000-01-01": "", "2024-2-9": "", "2024-02-29T00:00:00": "",
+		"": "", "x": "",
 	} {
 		got, ok := placename.ParseDate(in)
 		if ok != (want != "") || ok && got.Format(time.RFC3339) != want+"T00:00:00Z" {
@@ -142,7 +144,8 @@ func TestEveryReasonIsToldInEveryLanguage(t *testing.T) {
 func TestLanguageOfLocale(t *testing.T) {
 	t.Parallel()
 	for locale, want := range map[string]string{
-		"no": "nb", "nb": "nb", "nn": "nn", "en": "en", "no_NO": "nb", "no_NO_B": "nb", "nn-NO": "nn", " EN_GB ": "en", "": "nb", "se": "nb", "nnx": "nb",
+		"no": "nb", "nb": "nb", "nn": "nn", "en": "en", "no_NO": "nb", "no_NO_B": "nb", "nn-NO": "nn", " EN_GB ": "en",
+		"": "nb", "se": "nb", "nnx": "nb",
 	} {
 		if got := placename.LangOf(locale).Tag(); got != want {
 			t.Errorf("%q: %s, want %s", locale, got, want)

@@ -33,13 +33,15 @@ var downloads = []downloaded{
 	{name: "invalid areas", files: []string{"norway/robhop-2024/Kommuner-M.geojson.gz"}, systems: "2"},
 	{name: "France", files: []string{"france/*.gz"}, systems: "1"},
 	{name: "Natural Earth", files: []string{"world/*.gz", "cql2/*.gpkg"}, systems: "1"},
-	{name: "awkward", files: []string{"awkward/*/*.gpkg", "awkward/*/*.geojson", "awkward/*/*.json", "awkward/*/*.shp", "awkward/*/*.csv", "awkward/*/*.gml", "awkward/*/good/*.geojson"}, systems: "1"},
+	{name: "awkward", files: []string{"awkward/*/*.gpkg", "awkward/*/*.geojson", "awkward/*/*.json", "awkward/*/*.shp",
+		"awkward/*/*.csv", "awkward/*/*.gml", "awkward/*/good/*.geojson"}, systems: "1"},
 	{name: "odd", files: []string{"odd.py"}, systems: "2"},
 	{name: "places", files: []string{"register"}, systems: "2"},
 }
 
-// TestAcceptDownloadsInOtherReaders downloads collections in every format, reads them with GDAL's newest wheels, pyarrow, geopandas and
-// openpyxl, and compares ids, properties, nulls, geometries and reference systems with what items gives. GRENSE_TEST_DOWNLOADS=name asks for one.
+// TestAcceptDownloadsInOtherReaders downloads collections in every format, reads them with GDAL's newest wheels,
+// pyarrow, geopandas and openpyxl, and compares ids, properties, nulls, geometries and reference systems with what
+// items gives. GRENSE_TEST_DOWNLOADS=name asks for one.
 func TestAcceptDownloadsInOtherReaders(t *testing.T) {
 	wantsClients(t)
 	t.Parallel()
@@ -58,7 +60,8 @@ func TestAcceptDownloadsInOtherReaders(t *testing.T) {
 					s := serve(t, nil, []string{file}[:min(1, len(file))]...)
 					served := seenByAll(t, s)
 					if len(served) == 0 {
-						t.Skip("SKIPPED: it has no layer that is served and that GDAL shows, so nothing of it is compared")
+						t.Skip(
+							"SKIPPED: it has no layer that is served and that GDAL shows, so nothing of it is compared")
 					}
 					n += compared(t, python, "compare.py", s, d.systems)
 					if file == "" {
@@ -66,8 +69,11 @@ func TestAcceptDownloadsInOtherReaders(t *testing.T) {
 					}
 					for _, layer := range layersOf(t, file) {
 						id := idOf(layer)
-						into := []string{"--layer", layer, "--into", address, "--collection", fmt.Sprintf("c%d_%s", i, id)}
-						if slices.Contains(served, id) && !imports(t, file, into...) && !imports(t, file, append(into, "--crs", "EPSG:4326")...) { // some name metres and have degrees
+						into := []string{"--layer", layer, "--into", address, "--collection",
+							fmt.Sprintf("c%d_%s", i, id)}
+						if slices.Contains(served, id) && !imports(t, file, into...) &&
+							!imports(t, file, append(into, "--crs", "EPSG:4326")...) {
+							// some name metres and have degrees
 							t.Errorf("%s of %s is not taken by the database", layer, filepath.Base(file))
 						}
 					}
@@ -86,8 +92,8 @@ func TestAcceptDownloadsInOtherReaders(t *testing.T) {
 	}
 }
 
-// TestAcceptExportsInOtherReaders runs the processes that export, on the demo in both stores, and compares their files as downloads are; areas with what
-// shapely finds in them.
+// TestAcceptExportsInOtherReaders runs the processes that export, on the demo in both stores, and compares their files
+// as downloads are; areas with what shapely finds in them.
 func TestAcceptExportsInOtherReaders(t *testing.T) {
 	wantsClients(t)
 	t.Parallel()
@@ -124,7 +130,8 @@ func compared(t *testing.T, python, script string, s *serving, systems string) i
 	colls := seenByAll(t, s)
 	args := append([]string{filepath.Join("testdata", "downloads", script), s.base, systems}, colls...)
 	cmd := exec.CommandContext(ctx, python, args...)
-	cmd.Env = append(os.Environ(), "GRENSE_KEY="+s.key, "GRENSE_SCHEMAS="+rootPath(t, "internal", "format", "testdata"), "no_proxy=localhost,127.0.0.1", "NO_PROXY=localhost,127.0.0.1")
+	cmd.Env = append(os.Environ(), "GRENSE_KEY="+s.key, "GRENSE_SCHEMAS="+rootPath(t, "internal", "format", "testdata"),
+		"no_proxy=localhost,127.0.0.1", "NO_PROXY=localhost,127.0.0.1")
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	steps := strings.Count("\n"+string(out), "\nok ")
@@ -146,7 +153,8 @@ func seenByAll(t *testing.T, s *serving) []string {
 	return slices.DeleteFunc(s.collections(t), func(id string) bool { return strings.HasSuffix(id, "ogr_empty_table") })
 }
 
-// packages are the GeoPackages that are served: those of the data as they are, one with all other files of it; "" is the demo.
+// packages are the GeoPackages that are served: those of the data as they are, one with all other files of it;
+// "" is the demo.
 func (d *downloaded) packages(t *testing.T) []string {
 	t.Helper()
 	if d.files == nil {
@@ -158,7 +166,8 @@ func (d *downloaded) packages(t *testing.T) []string {
 		grense(t, "register", "generate", "--places", "5000", "--seed", "1", "--out", all)
 		return []string{all}
 	case "odd":
-		if out, err := exec.CommandContext(t.Context(), readers(t), filepath.Join("testdata", "downloads", "odd.py"), all).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), readers(t), filepath.Join("testdata", "downloads", "odd.py"),
+			all).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		return []string{all}
@@ -177,7 +186,8 @@ func (d *downloaded) packages(t *testing.T) []string {
 				}
 				continue
 			}
-			if imports(t, file, "--into", all, "--collection", fmt.Sprintf("f%d", n)) || imports(t, file, "--into", all, "--collection", fmt.Sprintf("f%d", n), "--crs", "EPSG:25833") {
+			if imports(t, file, "--into", all, "--collection", fmt.Sprintf("f%d", n)) ||
+				imports(t, file, "--into", all, "--collection", fmt.Sprintf("f%d", n), "--crs", "EPSG:25833") {
 				n++
 			}
 		}
@@ -196,7 +206,8 @@ func layersOf(t *testing.T, file string) (names []string) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	err = sqlitex.ExecuteTransient(c, "SELECT table_name FROM gpkg_contents WHERE data_type IN ('features', 'attributes')", &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+	err = sqlitex.ExecuteTransient(c, "SELECT table_name FROM gpkg_contents WHERE data_type IN ('features', "+
+		"'attributes')", &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
 		names = append(names, s.ColumnText(0))
 		return nil
 	}})

@@ -85,15 +85,16 @@ func database(t *testing.T, cluster *storetest.Cluster, file string, layers map[
 	return address
 }
 
-// TestAcceptProcessesWithAReplica runs three servers on one database with a streaming replica. What one process changes, the others see; when the
-// primary is killed, all three go on with the replica.
+// TestAcceptProcessesWithAReplica runs three servers on one database with a streaming replica.
+// What one process changes, the others see; when the primary is killed, all three go on with the replica.
 func TestAcceptProcessesWithAReplica(t *testing.T) {
 	accept(t)
 	t.Parallel()
 	cluster := storetest.Cluster{Private: true}
 	t.Cleanup(cluster.Stop)
 	primary := database(t, &cluster, "norway/kartverket-fylker-25833.gpkg", map[string]string{"fylker": "fylker"})
-	execute(t, primary, "CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt VALUES (1, 'SRID=4258;POINT(10 60)')")
+	execute(t, primary, "CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); "+
+		"INSERT INTO punkt VALUES (1, 'SRID=4258;POINT(10 60)')")
 	grense(t, "key", "list", "--source", primary) // makes the table of keys
 	replica := cluster.Replica(t, primary)
 	u, err := url.Parse(primary)
@@ -107,7 +108,8 @@ func TestAcceptProcessesWithAReplica(t *testing.T) {
 	u.Host += "," + second.Host
 	both := u.String()
 	var servers []*serving
-	for _, source := range []string{both, both + "&target_session_attrs=any", both + "&target_session_attrs=prefer-standby"} {
+	for _, source := range []string{both, both + "&target_session_attrs=any",
+		both + "&target_session_attrs=prefer-standby"} {
 		servers = append(servers, serveShared(t, source))
 	}
 	status := func(path, key string) func(*serving) int {
@@ -129,16 +131,26 @@ func TestAcceptProcessesWithAReplica(t *testing.T) {
 		}
 	}
 	const page = "/collections/fylker/items?limit=3"
-	made := strings.TrimSpace(grense(t, "key", "create", "--name", "for all", "--source", both+"&target_session_attrs=prefer-standby"))
-	within(t, soon, servers, "a new key is valid", func(s *serving) bool { return status(page, made)(s) == http.StatusOK })
+	made := strings.TrimSpace(grense(t, "key", "create", "--name", "for all", "--source",
+		both+"&target_session_attrs=prefer-standby"))
+	within(t, soon, servers, "a new key is valid", func(s *serving) bool {
+		return status(page, made)(s) == http.StatusOK
+	})
 	grense(t, "key", "revoke", made, "--source", both)
-	within(t, soon, servers, "a revoked key is refused", func(s *serving) bool { return status(page, made)(s) == http.StatusUnauthorized })
+	within(t, soon, servers, "a revoked key is refused", func(s *serving) bool {
+		return status(page, made)(s) == http.StatusUnauthorized
+	})
 	key := strings.TrimSpace(grense(t, "key", "create", "--name", "that stays", "--source", both))
-	within(t, soon, servers, "another key is valid", func(s *serving) bool { s.key = key; return status(page, key)(s) == http.StatusOK })
-	execute(t, primary, "UPDATE punkt SET geom = NULL; ALTER TABLE punkt ADD navn TEXT DEFAULT 'ny'; CREATE TABLE ny (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258))")
+	within(t, soon, servers, "another key is valid", func(s *serving) bool {
+		s.key = key
+		return status(page, key)(s) == http.StatusOK
+	})
+	execute(t, primary, "UPDATE punkt SET geom = NULL; ALTER TABLE punkt ADD navn TEXT DEFAULT 'ny'; "+
+		"CREATE TABLE ny (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258))")
 	within(t, soon, servers, "a changed definition is served", func(s *serving) bool {
 		_, body, err := s.get(t.Context(), "/collections/punkt/items/1")
-		return err == nil && bytes.Contains(body, []byte(`"navn":"ny"`)) && status("/collections/ny", "")(s) == http.StatusOK
+		return err == nil && bytes.Contains(body, []byte(`"navn":"ny"`)) &&
+			status("/collections/ny", "")(s) == http.StatusOK
 	})
 	var before [3][]byte
 	for i, s := range servers {
@@ -157,14 +169,17 @@ func TestAcceptProcessesWithAReplica(t *testing.T) {
 	})
 	for i, s := range servers {
 		for n := range 30 { // other questions than before, so that nothing comes from a cache
-			if c := status(fmt.Sprintf("/collections/fylker/items?limit=%d&offset=%d", 1+n%4, n%10), key)(s); c != http.StatusOK {
+			if c := status(fmt.Sprintf("/collections/fylker/items?limit=%d&offset=%d", 1+n%4, n%10),
+				key)(s); c != http.StatusOK {
 				t.Errorf("server %d: status %d without the primary", i, c)
 			}
 		}
 	}
 	late := serveShared(t, both) // a process that starts now
 	late.key = key
-	within(t, soon, []*serving{late}, "a new process answers without the primary", func(s *serving) bool { return status(page, key)(s) == http.StatusOK })
+	within(t, soon, []*serving{late}, "a new process answers without the primary", func(s *serving) bool {
+		return status(page, key)(s) == http.StatusOK
+	})
 	if err := cluster.Resume(); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +189,9 @@ func TestAcceptProcessesWithAReplica(t *testing.T) {
 		again = strings.TrimSpace(grense(t, "key", "create", "--name", "after", "--source", both))
 		return again != ""
 	})
-	within(t, 4*soon, append(servers, late), "a key made after the primary is back", func(s *serving) bool { return status(page, again)(s) == http.StatusOK })
+	within(t, 4*soon, append(servers, late), "a key made after the primary is back", func(s *serving) bool {
+		return status(page, again)(s) == http.StatusOK
+	})
 }
 
 // serveShared serves a database that dies.
@@ -200,14 +217,17 @@ func TestAcceptPostGIS(t *testing.T) {
 	t.Parallel()
 	var cluster storetest.Cluster
 	t.Cleanup(cluster.Stop)
-	for i, layers := range map[int]map[string]string{1: {"fylker": "fylker", "fylker_kystkontur": "fylker_kystkontur"}, 2: {"kommune": "kommune", "kommunegrense": "kommunegrense", "fylkesgrense": "fylkesgrense"},
+	for i, layers := range map[int]map[string]string{1: {"fylker": "fylker", "fylker_kystkontur": "fylker_kystkontur"},
+		2: {"kommune": "kommune", "kommunegrense": "kommunegrense", "fylkesgrense": "fylkesgrense"},
 		3: {"ne_110m_admin_0_countries": "ne_110m_admin_0_countries", "ne_110m_populated_places_simple": "ne_110m_populated_places_simple", "ne_110m_rivers_lake_centerlines": "ne_110m_rivers_lake_centerlines"},
 		4: {"": "kommuner-m"}} {
 		src := sources[i]
 		t.Run(src.name, func(t *testing.T) {
 			s := serveDatabase(t, database(t, &cluster, src.file, layers))
 			for _, l := range src.layers {
-				t.Run("GDAL "+l.coll, func(t *testing.T) { client(t, "gdal_check.sh", s.base, l.coll, s.key, l.attr, l.box) })
+				t.Run("GDAL "+l.coll, func(t *testing.T) {
+					client(t, "gdal_check.sh", s.base, l.coll, s.key, l.attr, l.box)
+				})
 				args := []string{s.base + "/", s.key, l.coll}
 				if l.skip != "" {
 					args = append([]string{"--skip", l.skip}, args...)
@@ -261,8 +281,10 @@ func copyLayer(t *testing.T, address, file, layer string) {
 		t.Fatal(err)
 	}
 	password, _ := u.User.Password()
-	to := fmt.Sprintf("PG:host=%s port=%s user=%s password='%s' dbname=%s", u.Hostname(), u.Port(), u.User.Username(), password, strings.TrimPrefix(u.Path, "/"))
-	if out, err := exec.CommandContext(ctx, "ogr2ogr", "-f", "PostgreSQL", to, file, layer, "-lco", "GEOMETRY_NAME=geom", "-nln", layer).CombinedOutput(); err != nil {
+	to := fmt.Sprintf("PG:host=%s port=%s user=%s password='%s' dbname=%s", u.Hostname(), u.Port(), u.User.Username(),
+		password, strings.TrimPrefix(u.Path, "/"))
+	if out, err := exec.CommandContext(ctx, "ogr2ogr", "-f", "PostgreSQL", to, file, layer, "-lco",
+		"GEOMETRY_NAME=geom", "-nln", layer).CombinedOutput(); err != nil {
 		t.Fatalf("ogr2ogr: %v\n%s", err, out)
 	}
 }

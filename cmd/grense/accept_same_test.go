@@ -22,14 +22,22 @@ const (
 
 // crawlStarts are where a crawl begins, besides the addresses that the answers name.
 var crawlStarts = []string{
-	"/", "/?f=html", "/conformance", "/openapi", "/collections", "/collections?f=html&lang=en", "/processes", "/tileMatrixSets", "/v1/collections/kommuner/items?limit=2",
-	"/collections/kommuner/items?limit=100", "/collections/kommuner/items?f=html", "/collections/kommuner/items?f=csv", "/collections/kommuner/items?f=jsonld&limit=3",
-	"/collections/kommuner/items?bbox=10,59,11,60.5", "/collections/kommuner/items?q=osl", "/collections/kommuner/items?sortby=-areal_km2&limit=5",
-	"/collections/kommuner/items?filter=areal_km2%20%3E%203000%20AND%20navn%20LIKE%20'S%25'", "/collections/kommuner/items?crs=http://www.opengis.net/def/crs/EPSG/0/25833&limit=3",
-	"/collections/kommuner/items?limit=7&offset=20", "/collections/kommuner/items?properties=navn&skipGeometry=true", "/collections/kommuner/items?unknown=1", "/collections/kommuner/items?limit=0",
-	"/collections/kommuner/items/0301", "/collections/kommuner/items/0301?f=html", "/collections/kommuner/items/9999", "/collections/none", "/lookup?lon=10.75&lat=59.91", "/lookup?lon=10.75&lat=59.91&f=html",
-	"/collections/kommuner/tiles/WebMercatorQuad/6/18/33", "/collections/kommuner/tiles/WebMercatorQuad/4/4/8", "/collections/kommuner/download?f=geojson", "/collections/kommuner/download?f=csv",
-	"/collections/kommuner/download?f=xlsx", "/collections/kommuner/download?f=fgb", "/collections/divisions_events/items?limit=20", "/changes",
+	"/", "/?f=html", "/conformance", "/openapi", "/collections", "/collections?f=html&lang=en", "/processes",
+	"/tileMatrixSets", "/v1/collections/kommuner/items?limit=2",
+	"/collections/kommuner/items?limit=100", "/collections/kommuner/items?f=html", "/collections/kommuner/items?f=csv",
+	"/collections/kommuner/items?f=jsonld&limit=3",
+	"/collections/kommuner/items?bbox=10,59,11,60.5", "/collections/kommuner/items?q=osl",
+	"/collections/kommuner/items?sortby=-areal_km2&limit=5",
+	"/collections/kommuner/items?filter=areal_km2%20%3E%203000%20AND%20navn%20LIKE%20'S%25'",
+	"/collections/kommuner/items?crs=http://www.opengis.net/def/crs/EPSG/0/25833&limit=3",
+	"/collections/kommuner/items?limit=7&offset=20", "/collections/kommuner/items?properties=navn&skipGeometry=true",
+	"/collections/kommuner/items?unknown=1", "/collections/kommuner/items?limit=0",
+	"/collections/kommuner/items/0301", "/collections/kommuner/items/0301?f=html", "/collections/kommuner/items/9999",
+	"/collections/none", "/lookup?lon=10.75&lat=59.91", "/lookup?lon=10.75&lat=59.91&f=html",
+	"/collections/kommuner/tiles/WebMercatorQuad/6/18/33", "/collections/kommuner/tiles/WebMercatorQuad/4/4/8",
+	"/collections/kommuner/download?f=geojson", "/collections/kommuner/download?f=csv",
+	"/collections/kommuner/download?f=xlsx", "/collections/kommuner/download?f=fgb",
+	"/collections/divisions_events/items?limit=20", "/changes",
 }
 
 // TestAcceptSameAnswersAsBefore compares what bin/grense and the program that GRENSE_ACCEPT_OLD names answer over the
@@ -60,7 +68,8 @@ func TestAcceptSameAnswersAsBefore(t *testing.T) {
 			for i < min(len(was), len(is)) && was[i] == is[i] {
 				i++
 			}
-			t.Errorf("%s: the older program answers\n…%.300q\nand this one\n…%.300q", path, was[max(0, i-80):], is[max(0, i-80):])
+			t.Errorf("%s: the older program answers\n…%.300q\nand this one\n…%.300q", path, was[max(0, i-80):],
+				is[max(0, i-80):])
 		}
 	}
 	t.Logf("%d addresses were compared, %d differ", x.asked, differ)
@@ -91,10 +100,12 @@ func (x *crawl) add(path string) {
 
 // crawlOwn is what differs between any two processes: cursors, versions, times, ids of requests, and lengths of
 // files, which are known once they are built.
-var crawlOwn = regexp.MustCompile(`cursor=[^&"'<> ]*|revision=[0-9a-f]+|"timeStamp":"[^"]*"|urn:uuid:[0-9a-f-]+|"length":\d+,?|[0-9a-f]{16,}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.0-9]*Z?|[0-9,.]+ [kKM]i?B`)
+var crawlOwn = regexp.MustCompile(`cursor=[^&"'<> ]*|revision=[0-9a-f]+|"timeStamp":"[^"]*"|urn:uuid:[0-9a-f-]+|` +
+	`"length":\d+,?|[0-9a-f]{16,}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.0-9]*Z?|[0-9,.]+ [kKM]i?B`)
 
 // crawlHeaders are not compared.
-var crawlHeaders = []string{"Date", "Etag", "X-Request-Id", "Content-Length", "Last-Modified", "Ratelimit", "Ratelimit-Policy", "Connection"}
+var crawlHeaders = []string{"Date", "Etag", "X-Request-Id", "Content-Length", "Last-Modified", "Ratelimit",
+	"Ratelimit-Policy", "Connection"}
 
 // crawled is the response to a request for an address, as text.
 func crawled(t *testing.T, s *serving, path string) string {
@@ -128,5 +139,6 @@ func crawled(t *testing.T, s *serving, path string) string {
 		}
 	}
 	b.Write(body)
-	return crawlOwn.ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(b.String(), s.base, "ROOT"), s.key, "KEY"), "*")
+	return crawlOwn.ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(b.String(), s.base, "ROOT"), s.key, "KEY"),
+		"*")
 }

@@ -24,7 +24,8 @@ import (
 // soapQuestions is every search once, with parameters as clients build them; the zero of a list is left out.
 func soapQuestions() []map[string]any {
 	type o = map[string]any
-	who := o{"systemVersion": "1", "clientIdentification": "accept", "locale": "en", "snapshotVersion": o{"timestamp": "9999-01-01T00:00:00+01:00"}}
+	who := o{"systemVersion": "1", "clientIdentification": "accept", "locale": "en",
+		"snapshotVersion": o{"timestamp": "9999-01-01T00:00:00+01:00"}}
 	ask := func(op string, parameters o) o {
 		parameters["stedsnavnContext"] = who
 		return o{"operation": op, "parameters": parameters}
@@ -35,18 +36,23 @@ func soapQuestions() []map[string]any {
 	oslo := o{"item": []o{{"value": "0301"}}}
 	unit := o{"kommunenummer": "0301", "gaardsnummer": "1-60"}
 	return []map[string]any{
-		searching("findSteder", "stedSoek", o{"stedsnavn": "Oslo*"}), searching("findStedsnavn", "stedsnavnSoek", o{"kommunerIds": oslo}),
-		searching("findSkrivemaater", "skrivemaateSoek", o{"kommunerIds": oslo}), searching("findStederForMatrikkelenhetreferanse", "soek", unit),
-		searching("findStedsnavnForMatrikkelenhetreferanse", "soek", unit), searching("findSkrivemaaterForMatrikkelenhetreferanse", "soek", unit),
-		ask("findNavnesaker", o{"navnesakSoek": o{"stedsnavn": "*vik*"}}), ask("findVedtak", o{"vedtakSoek": o{"vedtattEtter": o{"date": "2000-01-01"}}}), ask("findSamlevedtak", o{"samlevedtakSoek": o{}}),
+		searching("findSteder", "stedSoek", o{"stedsnavn": "Oslo*"}),
+		searching("findStedsnavn", "stedsnavnSoek", o{"kommunerIds": oslo}),
+		searching("findSkrivemaater", "skrivemaateSoek", o{"kommunerIds": oslo}),
+		searching("findStederForMatrikkelenhetreferanse", "soek", unit),
+		searching("findStedsnavnForMatrikkelenhetreferanse", "soek", unit),
+		searching("findSkrivemaaterForMatrikkelenhetreferanse", "soek", unit),
+		ask("findNavnesaker", o{"navnesakSoek": o{"stedsnavn": "*vik*"}}),
+		ask("findVedtak", o{"vedtakSoek": o{"vedtattEtter": o{"date": "2000-01-01"}}}),
+		ask("findSamlevedtak", o{"samlevedtakSoek": o{}}),
 		ask("findBoeker", o{"soeketekst": "norske"}), ask("findKartprodukter", o{"utgivelsesaar": 1990}),
 	}
 }
 
 var soapPath = regexp.MustCompile(`(?m)^(\d+\.find[A-Za-z]+)`)
 
-// soapStack is a SOAP implementation and how a client is made of it. In its commands {wsdl}, {singleWsdl}, {key}, {dir} (an own empty folder) and {here} (the
-// folder of the clients) are replaced; those of make run in {dir}.
+// soapStack is a SOAP implementation and how a client is made of it. In its commands {wsdl}, {singleWsdl}, {key},
+// {dir} (an own empty folder) and {here} (the folder of the clients) are replaced; those of make run in {dir}.
 type soapStack struct {
 	name  string
 	probe []string   // succeeds where the stack is installed
@@ -60,27 +66,43 @@ func soapStacks() []soapStack {
 		return soapStack{name: name, probe: []string{"javap", "-cp", classes, probe}, make: [][]string{
 			append([]string{"java", "-cp", classes}, append(generate, "{wsdl}")...),
 			// All files: a package-info, which names the namespace of its classes, is referred to by none.
-			{"sh", "-c", `javac -nowarn -encoding UTF-8 -proc:none -cp "$1" -d "$0/classes" "$2" $(find "$0" -name '*.java')`, "{dir}", classes, "{here}/java/Client.java"},
-		}, ask: []string{"java", "-Dstdout.encoding=UTF-8", "-Dfile.encoding=UTF-8", "-cp", "{dir}/classes:" + classes, "Client", "{wsdl}", "{key}",
+			{"sh", "-c", `javac -nowarn -encoding UTF-8 -proc:none -cp "$1" -d "$0/classes" "$2" $(find "$0" ` +
+				`-name '*.java')`, "{dir}", classes, "{here}/java/Client.java"},
+		}, ask: []string{"java", "-Dstdout.encoding=UTF-8", "-Dfile.encoding=UTF-8", "-cp", "{dir}/classes:" + classes,
+			"Client", "{wsdl}", "{key}",
 			soapPackage + ".SoekService", soapPackage + ".SoekServiceWS"}}
 	}
 	return []soapStack{
-		{name: "zeep", probe: []string{"/usr/bin/python3", "-c", "import zeep"}, ask: []string{"/usr/bin/python3", "{here}/zeep_client.py", "{wsdl}", "{key}"}},
-		{name: "PHP", probe: []string{"php", "-r", "new ReflectionClass('SoapClient');"}, ask: []string{"php", "{here}/php_client.php", "{wsdl}", "{key}"}},
-		{name: "node-soap", probe: []string{"node", "-e", "require('./testdata/soapclients/node/node_modules/soap')"}, ask: []string{"node", "{here}/node/client.js", "{wsdl}", "{key}"}},
+		{name: "zeep", probe: []string{"/usr/bin/python3", "-c", "import zeep"},
+			ask: []string{"/usr/bin/python3", "{here}/zeep_client.py", "{wsdl}", "{key}"}},
+		{name: "PHP", probe: []string{"php", "-r", "new ReflectionClass('SoapClient');"},
+			ask: []string{"php", "{here}/php_client.php", "{wsdl}", "{key}"}},
+		{name: "node-soap", probe: []string{"node", "-e", "require('./testdata/soapclients/node/node_modules/soap')"},
+			ask: []string{"node", "{here}/node/client.js", "{wsdl}", "{key}"}},
 		// gSOAP names the namespaces as its client does when one file holds everything.
-		{name: "gSOAP", probe: []string{"sh", "-c", "command -v wsdl2h && command -v soapcpp2 && command -v g++"}, make: [][]string{
-			{"wsdl2h", "-s", "-t", "{here}/gsoap.typemap", "-o", "service.h", "{singleWsdl}"}, {"soapcpp2", "-j", "-C", "-x", "-w", "service.h"},
-			{"g++", "-O0", "-w", "-I.", "-o", "client", "{here}/gsoap_client.cpp", "soapC.cpp", "soapSoekServicePortBindingProxy.cpp", "-lgsoap++"},
-		}, ask: []string{"sh", "-c", `"$0" "$1" "$2" > "$3" && /usr/bin/python3 "$4" < "$3"`, "{dir}/client", "{wsdl}", "{key}", "{dir}/answers", "{here}/gsoap_values.py"}},
-		{name: "Mono", probe: []string{"sh", "-c", "command -v wsdl && command -v mcs && command -v mono"}, make: [][]string{
-			{"wsdl", "-out:{dir}/Service.cs", "{wsdl}"},
-			{"mcs", "-r:System.Web.Services.dll", "-r:System.Web.Extensions.dll", "-out:{dir}/client.exe", "{dir}/Service.cs", "{here}/MonoClient.cs"},
-		}, ask: []string{"mono", "{dir}/client.exe", "{wsdl}", "{key}"}},
-		// SOAP::Lite takes no types from a description of this style (document, wrapped): it asks the address, and its client names the elements.
-		{name: "SOAP::Lite", probe: []string{"perl", "-MSOAP::Lite", "-e", "1"}, ask: []string{"perl", "{here}/lite_client.pl", "{wsdl}", "{key}"}},
-		java("JAX-WS RI", "jaxws", "com.sun.tools.ws.WsImport", "com.sun.tools.ws.WsImport", "-keep", "-Xnocompile", "-s", "{dir}", "-d", "{dir}"),
-		java("CXF", "cxf", "org.apache.cxf.tools.wsdlto.WSDLToJava", "org.apache.cxf.tools.wsdlto.WSDLToJava", "-d", "{dir}"),
+		{name: "gSOAP", probe: []string{"sh", "-c", "command -v wsdl2h && command -v soapcpp2 && command -v g++"},
+			make: [][]string{
+				{"wsdl2h", "-s", "-t", "{here}/gsoap.typemap", "-o", "service.h", "{singleWsdl}"},
+				{"soapcpp2", "-j", "-C", "-x", "-w", "service.h"},
+				{"g++", "-O0", "-w", "-I.", "-o", "client", "{here}/gsoap_client.cpp", "soapC.cpp",
+					"soapSoekServicePortBindingProxy.cpp", "-lgsoap++"},
+			}, ask: []string{"sh", "-c", `"$0" "$1" "$2" > "$3" && /usr/bin/python3 "$4" < "$3"`,
+				"{dir}/client", "{wsdl}",
+				"{key}", "{dir}/answers", "{here}/gsoap_values.py"}},
+		{name: "Mono", probe: []string{"sh", "-c", "command -v wsdl && command -v mcs && command -v mono"},
+			make: [][]string{
+				{"wsdl", "-out:{dir}/Service.cs", "{wsdl}"},
+				{"mcs", "-r:System.Web.Services.dll", "-r:System.Web.Extensions.dll", "-out:{dir}/client.exe",
+					"{dir}/Service.cs", "{here}/MonoClient.cs"},
+			}, ask: []string{"mono", "{dir}/client.exe", "{wsdl}", "{key}"}},
+		// SOAP::Lite takes no types from a description of this style (document, wrapped): it asks the address,
+		// and its client names the elements.
+		{name: "SOAP::Lite", probe: []string{"perl", "-MSOAP::Lite", "-e", "1"},
+			ask: []string{"perl", "{here}/lite_client.pl", "{wsdl}", "{key}"}},
+		java("JAX-WS RI", "jaxws", "com.sun.tools.ws.WsImport", "com.sun.tools.ws.WsImport", "-keep", "-Xnocompile",
+			"-s", "{dir}", "-d", "{dir}"),
+		java("CXF", "cxf", "org.apache.cxf.tools.wsdlto.WSDLToJava", "org.apache.cxf.tools.wsdlto.WSDLToJava",
+			"-d", "{dir}"),
 		springWS(),
 	}
 }
@@ -88,10 +110,14 @@ func soapStacks() []soapStack {
 // springWS sends the classes of wsimport by a WebServiceTemplate, without JAX-WS.
 func springWS() soapStack {
 	const classes = "{here}/java/springws/lib/*"
-	return soapStack{name: "Spring-WS", probe: []string{"javap", "-cp", classes, "org.springframework.ws.client.core.WebServiceTemplate"}, make: [][]string{
-		{"java", "-cp", classes, "com.sun.tools.ws.WsImport", "-keep", "-Xnocompile", "-s", "{dir}", "-d", "{dir}", "{wsdl}"},
-		{"sh", "-c", `javac -nowarn -encoding UTF-8 -proc:none -cp "$1" -d "$0/classes" "$2/Client.java" "$2/SpringClient.java" $(find "$0" -name '*.java')`, "{dir}", classes, "{here}/java"},
-	}, ask: []string{"java", "-Dstdout.encoding=UTF-8", "-Dfile.encoding=UTF-8", "-cp", "{dir}/classes:" + classes, "SpringClient", "{wsdl}", "{key}", soapPackage}}
+	return soapStack{name: "Spring-WS", probe: []string{"javap", "-cp", classes,
+		"org.springframework.ws.client.core.WebServiceTemplate"}, make: [][]string{
+		{"java", "-cp", classes, "com.sun.tools.ws.WsImport", "-keep", "-Xnocompile", "-s", "{dir}", "-d",
+			"{dir}", "{wsdl}"},
+		{"sh", "-c", `javac -nowarn -encoding UTF-8 -proc:none -cp "$1" -d "$0/classes" "$2/Client.java" ` +
+			`"$2/SpringClient.java" $(find "$0" -name '*.java')`, "{dir}", classes, "{here}/java"},
+	}, ask: []string{"java", "-Dstdout.encoding=UTF-8", "-Dfile.encoding=UTF-8", "-cp", "{dir}/classes:" + classes,
+		"SpringClient", "{wsdl}", "{key}", soapPackage}}
 }
 
 // soapPackage is the package of the classes that Java's generators make of the namespace of the searches.
@@ -104,7 +130,8 @@ func (k soapStack) command(t *testing.T, s *serving, dir string, words []string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fill := strings.NewReplacer("{wsdl}", s.base+"/soap/stedsnavn/v1/SoekServiceWS?wsdl", "{singleWsdl}", s.base+"/soap/stedsnavn/v1/SoekServiceWS?singleWsdl", "{key}", s.key, "{dir}", dir, "{here}", here)
+	fill := strings.NewReplacer("{wsdl}", s.base+"/soap/stedsnavn/v1/SoekServiceWS?wsdl", "{singleWsdl}",
+		s.base+"/soap/stedsnavn/v1/SoekServiceWS?singleWsdl", "{key}", s.key, "{dir}", dir, "{here}", here)
 	filled := make([]string, len(words))
 	for i, w := range words {
 		filled[i] = fill.Replace(w)
@@ -153,8 +180,8 @@ func searchesIn(values string) int {
 	return len(asked)
 }
 
-// TestAcceptSOAPStacks asks the same eleven questions with each stack and compares the values that they decode. A stack that the machine
-// lacks is reported, as a test that was skipped.
+// TestAcceptSOAPStacks asks the same eleven questions with each stack and compares the values that they decode.
+// A stack that the machine lacks is reported, as a test that was skipped.
 func TestAcceptSOAPStacks(t *testing.T) {
 	accept(t)
 	t.Parallel()
@@ -184,8 +211,8 @@ func TestAcceptSOAPStacks(t *testing.T) {
 	}
 }
 
-// TestAcceptSOAPStrictClient validates requests and answers against the schemas with CXF, which uses Xerces: typed nils are valid, and plain ones,
-// which the contract has, are not.
+// TestAcceptSOAPStrictClient validates requests and answers against the schemas with CXF, which uses Xerces:
+// typed nils are valid, and plain ones, which the contract has, are not.
 func TestAcceptSOAPStrictClient(t *testing.T) {
 	accept(t)
 	t.Parallel()
@@ -199,7 +226,8 @@ func TestAcceptSOAPStrictClient(t *testing.T) {
 	if got, err := cxf.values(t, typed, dir, questions, "STRICT=1"); err != nil || searchesIn(got) != 11 {
 		t.Errorf("typed nils: %d searches, %v", searchesIn(got), err)
 	}
-	if _, err := cxf.values(t, plain, dir, questions, "STRICT=1"); err == nil || !strings.Contains(err.Error(), "cvc-type.2") {
+	if _, err := cxf.values(t, plain, dir, questions, "STRICT=1"); err == nil ||
+		!strings.Contains(err.Error(), "cvc-type.2") {
 		t.Errorf("plain nils are valid: %v", err)
 	}
 }
@@ -214,15 +242,18 @@ func firstDifference(a, b string) string {
 	return "the number of values"
 }
 
-// TestAcceptSOAPGenerators lets tools that make code read the description, with no error, and looks whether the documentation is carried.
+// TestAcceptSOAPGenerators lets tools that make code read the description, with no error, and looks whether the
+// documentation is carried.
 func TestAcceptSOAPGenerators(t *testing.T) {
 	accept(t)
 	t.Parallel()
 	s := serve(t, nil)
 	at := s.base + "/soap/stedsnavn/v1/SoekServiceWS?"
-	all, both := []string{"findSkrivemaaterForMatrikkelenhetreferanse"}, []string{"Kriterier for steder", "Criteria for places", "registrertEtter"}
+	all, both := []string{"findSkrivemaaterForMatrikkelenhetreferanse"},
+		[]string{"Kriterier for steder", "Criteria for places", "registrertEtter"}
 	java := func(lib, tool string, more ...string) []string {
-		return append([]string{"java", "-Dfile.encoding=UTF-8", "-cp", javaLibrary(t, lib) + "/*", tool}, append(more, at+"wsdl")...)
+		return append([]string{"java", "-Dfile.encoding=UTF-8", "-cp", javaLibrary(t, lib) + "/*", tool},
+			append(more, at+"wsdl")...)
 	}
 	search := strings.ReplaceAll(strings.TrimSuffix(soapPackage, ".soek"), ".", "/") + "/servicetyper/StedSoek.java"
 	for _, g := range []struct {
@@ -232,15 +263,19 @@ func TestAcceptSOAPGenerators(t *testing.T) {
 		has  []string // and what it must hold
 	}{
 		// Of letters beyond ASCII wsdl2h writes none: the English text must say the rules without.
-		{"gSOAP", []string{"wsdl2h", "-s", "-o", "service.h", at + "singleWsdl"}, "service.h", append(all, append(both, "a with a ring", "=Bo is exactly as written", "/codelists has the codes whole")...)},
-		// Of ?wsdl, whose schemas import each other, Mono's svcutil makes no classes: it loads a schema once for each import, and takes the second for a
-		// declaration again.
+		{"gSOAP", []string{"wsdl2h", "-s", "-o", "service.h", at + "singleWsdl"}, "service.h",
+			append(all, append(both, "a with a ring", "=Bo is exactly as written",
+				"/codelists has the codes whole")...)},
+		// Of ?wsdl, whose schemas import each other, Mono's svcutil makes no classes: it loads a schema once for each
+		// import, and takes the second for a declaration again.
 		{"Mono svcutil", []string{"svcutil", "-out:Service.cs", at + "singleWsdl"}, "Service.cs", all},
 		{"Mono wsdl", []string{"wsdl", "-out:Service.cs", at + "wsdl"}, "Service.cs", all},
-		{"JAX-WS RI", java("jaxws", "com.sun.tools.ws.WsImport", "-keep", "-Xnocompile", "-s", ".", "-d", "."), search, both},
+		{"JAX-WS RI", java("jaxws", "com.sun.tools.ws.WsImport", "-keep", "-Xnocompile", "-s", ".", "-d", "."),
+			search, both},
 		{"CXF", java("cxf", "org.apache.cxf.tools.wsdlto.WSDLToJava", "-d", "."), search, both},
 		{"zeep", []string{"/usr/bin/python3", "-c", `import sys, zeep
-open("types", "w").write(" ".join(zeep.Client(sys.argv[1], settings=zeep.Settings(strict=True)).service._operations))`, at + "wsdl"}, "types", all},
+open("types", "w").write(" ".join(zeep.Client(sys.argv[1], settings=zeep.Settings(strict=True)).service._operations))`,
+			at + "wsdl"}, "types", all},
 	} {
 		t.Run(g.name, func(t *testing.T) {
 			if _, err := exec.LookPath(g.args[0]); err != nil {
@@ -272,7 +307,8 @@ func javaLibrary(t *testing.T, stack string) string {
 	return dir
 }
 
-// TestAcceptSOAPDescriptionIsValid holds the description against the schemas of WSDL 1.1 and its bindings, which CXF carries.
+// TestAcceptSOAPDescriptionIsValid holds the description against the schemas of WSDL 1.1 and its
+// bindings, which CXF carries.
 func TestAcceptSOAPDescriptionIsValid(t *testing.T) {
 	accept(t)
 	t.Parallel()
@@ -287,7 +323,8 @@ func TestAcceptSOAPDescriptionIsValid(t *testing.T) {
 	defer jar.Close()
 	dir := t.TempDir()
 	schema := `<schema xmlns="http://www.w3.org/2001/XMLSchema" targetNamespace="urn:all">`
-	for file, namespace := range map[string]string{"wsdl.xsd": "", "soap-binding.xsd": "soap/", "soap12-binding.xsd": "soap12/"} {
+	for file, namespace := range map[string]string{"wsdl.xsd": "", "soap-binding.xsd": "soap/",
+		"soap12-binding.xsd": "soap12/"} {
 		b, err := fs.ReadFile(jar, "schemas/wsdl/"+file)
 		if err != nil {
 			t.Fatal(err)
@@ -295,7 +332,8 @@ func TestAcceptSOAPDescriptionIsValid(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, file), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		schema += `<import namespace="http://schemas.xmlsoap.org/wsdl/` + namespace + `" schemaLocation="` + file + `"/>`
+		schema += `<import namespace="http://schemas.xmlsoap.org/wsdl/` + namespace +
+			`" schemaLocation="` + file + `"/>`
 	}
 	if err := os.WriteFile(filepath.Join(dir, "all.xsd"), []byte(schema+"</schema>"), 0o600); err != nil {
 		t.Fatal(err)
@@ -305,7 +343,8 @@ func TestAcceptSOAPDescriptionIsValid(t *testing.T) {
 		cmd.Dir, cmd.Stdin = dir, bytes.NewReader(b)
 		return cmd.CombinedOutput()
 	}
-	for query, d := range map[string]placename.Description{"wsdl": {}, "wsdl=1.2": {SOAP12: true}, "singleWsdl": {SOAP12: true, Single: true}} {
+	for query, d := range map[string]placename.Description{"wsdl": {}, "wsdl=1.2": {SOAP12: true},
+		"singleWsdl": {SOAP12: true, Single: true}} {
 		d.Base, d.Address = placename.DefaultBase, "http://localhost/soap"
 		b := placename.TheContract().WSDL(d)
 		if len(b) > 500_000 {
@@ -314,7 +353,8 @@ func TestAcceptSOAPDescriptionIsValid(t *testing.T) {
 		if out, err := lint(b); err != nil {
 			t.Errorf("%s: %v\n%.1000s", query, err, out)
 		}
-		if _, err := lint(bytes.Replace(b, []byte("<wsdl:portType name="), []byte("<wsdl:portType title="), 1)); err == nil {
+		if _, err := lint(bytes.Replace(b, []byte("<wsdl:portType name="), []byte("<wsdl:portType title="), 1)); err ==
+			nil {
 			t.Errorf("%s: an attribute that WSDL does not have is not found", query)
 		}
 	}
@@ -322,16 +362,18 @@ func TestAcceptSOAPDescriptionIsValid(t *testing.T) {
 
 var soapPoint = regexp.MustCompile(`POINT\(([0-9.-]+) ([0-9.-]+)\)`)
 
-// TestAcceptSOAPGeometriesAgreeWithPROJ compares the positions of each soap.crs with what cs2cs makes of those in the system that a
-// generated register stores, EPSG:25833: equal to the last digit written, a centimetre or 1e-7 degrees.
+// TestAcceptSOAPGeometriesAgreeWithPROJ compares the positions of each soap.crs with what cs2cs makes of those in the
+// system that a generated register stores, EPSG:25833: equal to the last digit written, a centimetre or 1e-7 degrees.
 func TestAcceptSOAPGeometriesAgreeWithPROJ(t *testing.T) {
 	accept(t)
 	t.Parallel()
 	body := string(placename.ExampleRequest("findSteder", false, placename.DefaultBase))
-	body = regexp.MustCompile(`<t:kommunerIds>.*</t:kommunerIds>`).ReplaceAllString(strings.Replace(body, "Oslo*", "*es*", 1), "")
+	body = regexp.MustCompile(`<t:kommunerIds>.*</t:kommunerIds>`).
+		ReplaceAllString(strings.Replace(body, "Oslo*", "*es*", 1), "")
 	positions := func(code string) [][]string {
 		s := serve(t, []string{"GRENSE_SOAP_CRS=" + code})
-		req, err := http.NewRequestWithContext(t.Context(), "POST", s.base+"/soap/stedsnavn/v1/SoekServiceWS", strings.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), "POST", s.base+"/soap/stedsnavn/v1/SoekServiceWS",
+			strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}

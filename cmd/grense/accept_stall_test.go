@@ -13,8 +13,8 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestAcceptStalledPostGIS stops every process of the database for 30 seconds, under the limits that the program has by itself: each request is
-// answered within its limit, with 503, and all is well when the database goes on.
+// TestAcceptStalledPostGIS stops every process of the database for 30 seconds, under the limits that the program has by
+// itself: each request is answered within its limit, with 503, and all is well when the database goes on.
 func TestAcceptStalledPostGIS(t *testing.T) {
 	accept(t)
 	const (
@@ -31,7 +31,8 @@ func TestAcceptStalledPostGIS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pids := ask(t, address, "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	pids := ask(t, address,
+		"SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
 	pids = append(pids, ask(t, address, "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int")...)
 	if len(pids) < 2 {
 		t.Fatalf("processes of the database: %v", pids)
@@ -51,7 +52,8 @@ func TestAcceptStalledPostGIS(t *testing.T) {
 		all.Go(func() {
 			for n := 0; time.Now().Before(end.Add(-limit)); n++ {
 				start := time.Now()
-				code, body, err := s.get(t.Context(), "/collections/fylker/items?f=json&limit="+strconv.Itoa(1+i)+"&offset="+strconv.Itoa(n%7))
+				code, body, err := s.get(t.Context(), "/collections/fylker/items?f=json&limit="+strconv.Itoa(1+i)+
+					"&offset="+strconv.Itoa(n%7))
 				if err != nil || code != http.StatusServiceUnavailable {
 					t.Errorf("status %d during the stall: %v, %.300s", code, err, body)
 				}

@@ -51,22 +51,25 @@ var sources = []source{
 		{coll: "fylker", attr: "nr=03", box: "10 59 11 60"},
 		{coll: "fylker_kystkontur", attr: "navn=Møre og Romsdal", box: "4 60 6 62"},
 	}},
-	{name: "municipalities", file: "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg", mounts: []string{""}, layers: []layer{
-		{coll: "kommune", attr: "kommunenummer=1508", box: "5 62 8 63"},
-		{coll: "kommunegrense", attr: "oppdateringsdato=2024-06-28", box: "5 62 8 63"},
-		{coll: "fylkesgrense", attr: "oppdateringsdato=2023-12-18", box: "5 62 8 63"},
-	}},
+	{name: "municipalities", file: "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg", mounts: []string{""},
+		layers: []layer{
+			{coll: "kommune", attr: "kommunenummer=1508", box: "5 62 8 63"},
+			{coll: "kommunegrense", attr: "oppdateringsdato=2024-06-28", box: "5 62 8 63"},
+			{coll: "fylkesgrense", attr: "oppdateringsdato=2023-12-18", box: "5 62 8 63"},
+		}},
 	{name: "world", file: "cql2/ne110m4cql2.gpkg", mounts: []string{""}, layers: []layer{
 		{coll: "ne_110m_admin_0_countries", attr: "CONTINENT=South America", box: "10 -35 52 37"},
 		{coll: "ne_110m_populated_places_simple", attr: "name=Washington, D.C.", box: "-80 20 20 60"},
-		{coll: "ne_110m_rivers_lake_centerlines", attr: "name=Paraná", box: "-80 -40 -40 0", skip: "bbox"}, // no river in Norway
+		// no river in Norway
+		{coll: "ne_110m_rivers_lake_centerlines", attr: "name=Paraná", box: "-80 -40 -40 0", skip: "bbox"},
 	}},
 	{name: "imported", file: "norway/robhop-2024/Kommuner-M.geojson.gz", mounts: []string{""}, layers: []layer{
 		{coll: "kommuner-m", attr: "kommunenummer=0301", box: "10 59 11 60"},
 	}},
 }
 
-// accept skips unless real clients are requested, and fails where they are not installed: a check that did not run must not pass.
+// accept skips unless real clients are requested, and fails where they are not installed:
+// a check that did not run must not pass.
 func accept(t *testing.T) {
 	t.Helper()
 	wantsClients(t)
@@ -183,13 +186,15 @@ func TestAcceptOWSLib(t *testing.T) {
 	})
 }
 
-// TestAcceptGDALFilters compares what GDAL finds at the server, where it sends its condition as CQL2, with what it finds in its own copy.
+// TestAcceptGDALFilters compares what GDAL finds at the server, where it sends its condition as CQL2,
+// with what it finds in its own copy.
 func TestAcceptGDALFilters(t *testing.T) {
 	accept(t)
 	t.Parallel()
 	const coll = "ne_110m_populated_places_simple"
 	s := sources[3].start(t)
-	url, copied := "OAPIF:"+s.base+"/", filepath.Join(t.TempDir(), "copy.geojson") // of GeoJSON, GDAL evaluates conditions itself
+	// of GeoJSON, GDAL evaluates conditions itself
+	url, copied := "OAPIF:"+s.base+"/", filepath.Join(t.TempDir(), "copy.geojson")
 	gdal(t, s, "ogr2ogr", "-f", "GeoJSON", copied, url, coll)
 	hits := func(where string, want int) {
 		got := bytes.Count(gdal(t, s, "ogrinfo", "-ro", "-q", url, coll, "-where", where), []byte("OGRFeature("))
@@ -211,7 +216,8 @@ func TestAcceptGDALFilters(t *testing.T) {
 		`"date" IS NULL AND name LIKE 'B%'`,
 		`"start" IS NOT NULL`,
 	} {
-		hits(where, bytes.Count(gdal(t, s, "ogrinfo", "-ro", "-q", copied, coll, "-where", where), []byte("OGRFeature(")))
+		hits(where, bytes.Count(gdal(t, s, "ogrinfo", "-ro", "-q", copied, coll, "-where", where),
+			[]byte("OGRFeature(")))
 	}
 	hits(`id = '17'`, 1)             // asked for by its id
 	hits(`"date" > '2021-04-16'`, 2) // GDAL itself stumbles over dates that are null
@@ -221,8 +227,8 @@ func TestAcceptGDALFilters(t *testing.T) {
 	}
 }
 
-// TestAcceptGDALTiles reads tiles by GDAL's driver for vector tiles, from the server and from a file, and where GDAL knows version 2 of tile matrix sets,
-// as of 3.8, all of a level by its driver for OGC APIs.
+// TestAcceptGDALTiles reads tiles by GDAL's driver for vector tiles, from the server and from a file, and where GDAL
+// knows version 2 of tile matrix sets, as of 3.8, all of a level by its driver for OGC APIs.
 func TestAcceptGDALTiles(t *testing.T) {
 	accept(t)
 	t.Parallel()
@@ -237,8 +243,10 @@ func TestAcceptGDALTiles(t *testing.T) {
 		t.Fatal(status, err)
 	}
 	for _, source := range []string{"MVT:" + s.base + at, "MVT:" + file} {
-		out := gdal(t, s, "ogrinfo", "-ro", "-q", "-al", "-oo", "Z=6", "-oo", "Y=18", "-oo", "X=33", "-where", "id = '0301'", source)
-		if bytes.Count(out, []byte("OGRFeature(kommuner)")) != 1 || !bytes.Contains(out, []byte("navn (String) = Oslo")) || !bytes.Contains(out, []byte("POLYGON ((")) {
+		out := gdal(t, s, "ogrinfo", "-ro", "-q", "-al", "-oo", "Z=6", "-oo", "Y=18", "-oo", "X=33", "-where",
+			"id = '0301'", source)
+		if bytes.Count(out, []byte("OGRFeature(kommuner)")) != 1 ||
+			!bytes.Contains(out, []byte("navn (String) = Oslo")) || !bytes.Contains(out, []byte("POLYGON ((")) {
 			t.Errorf("%s: %.600s", source, out)
 		}
 	}
@@ -248,9 +256,11 @@ func TestAcceptGDALTiles(t *testing.T) {
 		t.Fatalf("%s: %v", version, err)
 	}
 	if major == 3 && minor < 8 {
-		t.Skipf("the rest needs another than %s, whose driver for OGC APIs reads drafts of tile matrix sets only", bytes.TrimSpace(version))
+		t.Skipf("the rest needs another than %s, whose driver for OGC APIs reads drafts of tile matrix sets only",
+			bytes.TrimSpace(version))
 	}
-	if out := gdal(t, s, "ogrinfo", "-ro", "-oo", "API=TILES", "-oo", "TILEMATRIXSET=WebMercatorQuad", "OGCAPI:"+s.base+"/collections/kommuner"); !bytes.Contains(out, []byte("Zoom level 6")) {
+	if out := gdal(t, s, "ogrinfo", "-ro", "-oo", "API=TILES", "-oo", "TILEMATRIXSET=WebMercatorQuad",
+		"OGCAPI:"+s.base+"/collections/kommuner"); !bytes.Contains(out, []byte("Zoom level 6")) {
 		t.Errorf("%s", out)
 	}
 }
@@ -275,7 +285,8 @@ func TestAcceptPrintedCurlLine(t *testing.T) {
 			line = l
 		}
 	}
-	out, err := exec.CommandContext(ctx, "sh", "-c", line+" --noproxy '*' --silent --show-error --fail").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "sh", "-c", line+" --noproxy '*' --silent --show-error --fail").
+		CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte(`"FeatureCollection"`)) {
 		t.Errorf("%q: %v\n%.500s", line, err, out)
 	}
@@ -301,11 +312,13 @@ func TestAcceptPlaceNames(t *testing.T) {
 			client(t, "owslib_check.py", "--skip", "filter", s.base+"/", s.key, coll)
 			var page struct{ NumberMatched int }
 			s.getJSON(t, "/collections/"+coll+"/items?limit=1", &page)
-			// Not gdal_check.sh: it wants a GeoPackage made without a warning, but GDAL 3.6 takes the first ten geometries, points, for the type of all.
+			// Not gdal_check.sh: it wants a GeoPackage made without a warning, but GDAL 3.6 takes the first ten
+			// geometries, points, for the type of all.
 			var copied struct {
 				Features []struct{ Properties struct{ ID any } }
 			} // GDAL makes a field of the id
-			if err := json.Unmarshal(gdal(t, s, "ogr2ogr", "-f", "GeoJSON", "/vsistdout/", "OAPIF:"+s.base+"/", coll), &copied); err != nil {
+			if err := json.Unmarshal(gdal(t, s, "ogr2ogr", "-f", "GeoJSON", "/vsistdout/", "OAPIF:"+s.base+"/", coll),
+				&copied); err != nil {
 				t.Fatal(err)
 			}
 			ids := map[any]bool{}
@@ -319,8 +332,9 @@ func TestAcceptPlaceNames(t *testing.T) {
 	}
 }
 
-// TestAcceptDownloadEqualsTheFile compares each feature of a downloaded copy with the file that is served. The copy went through degrees with seven
-// decimals, a centimetre, so its area may differ by a centimetre along the border: here twice that of a square.
+// TestAcceptDownloadEqualsTheFile compares each feature of a downloaded copy with the file that is served.
+// The copy went through degrees with seven decimals, a centimetre, so its area may differ by a centimetre along the
+// border: here twice that of a square.
 func TestAcceptDownloadEqualsTheFile(t *testing.T) {
 	accept(t)
 	t.Parallel()
@@ -342,8 +356,10 @@ func TestAcceptDownloadEqualsTheFile(t *testing.T) {
 			copied := filepath.Join(t.TempDir(), "copy.gpkg")
 			gdal(t, s, "ogr2ogr", "-f", "GPKG", copied, "-t_srs", "EPSG:25833", "OAPIF:"+s.base+"/", c.coll)
 			question := fmt.Sprintf("SELECT %s, %s, OGR_GEOM_AREA AS area FROM %s", c.nr, c.navn, c.coll)
-			want := rows(t, gdal(t, s, "ogr2ogr", "-f", "CSV", "/vsistdout/", file, "-dialect", "OGRSQL", "-sql", question))
-			got := rows(t, gdal(t, s, "ogr2ogr", "-f", "CSV", "/vsistdout/", copied, "-dialect", "OGRSQL", "-sql", question))
+			want := rows(t, gdal(t, s, "ogr2ogr", "-f", "CSV", "/vsistdout/", file, "-dialect", "OGRSQL",
+				"-sql", question))
+			got := rows(t, gdal(t, s, "ogr2ogr", "-f", "CSV", "/vsistdout/", copied, "-dialect", "OGRSQL",
+				"-sql", question))
 			if len(got) != len(want) || len(want) < 15 {
 				t.Fatalf("%d features downloaded, %d in the file", len(got), len(want))
 			}
@@ -379,7 +395,8 @@ func gdal(t *testing.T, s *serving, name string, args ...string) []byte {
 	defer cancel()
 	var errs bytes.Buffer
 	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "OAPIF:") }) {
-		args = append([]string{"-oo", "USERPWD=any:" + s.key}, args...) // as README says; newer ones send no GDAL_HTTP_HEADERS
+		// as README says; newer ones send no GDAL_HTTP_HEADERS
+		args = append([]string{"-oo", "USERPWD=any:" + s.key}, args...)
 	}
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "GDAL_HTTP_TIMEOUT=60", "no_proxy=localhost")

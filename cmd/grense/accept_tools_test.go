@@ -20,7 +20,8 @@ func tools(t *testing.T) string {
 	return dir
 }
 
-// readAll reads a layer with the newest GDAL, by the recipe of README: all of it, and by a condition that the server evaluates.
+// readAll reads a layer with the newest GDAL, by the recipe of README: all of it, and by a condition
+// that the server evaluates.
 const readAll = `
 import sys, pyogrio
 base, key = sys.argv[1:]
@@ -36,17 +37,19 @@ func TestAcceptNewestGDAL(t *testing.T) {
 	t.Parallel()
 	dir := tools(t)
 	s := serve(t, nil)
-	out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "python", "bin", "python"), "-c", readAll, s.base, s.key).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "python", "bin", "python"), "-c", readAll, s.base,
+		s.key).CombinedOutput()
 	if want := "True 357 1 1 EPSG:25833\n"; err != nil || string(out) != want {
 		t.Errorf("%v: %s, want %s", err, out, want)
 	}
-	if _, err := exec.CommandContext(t.Context(), filepath.Join(dir, "python", "bin", "python"), "-c", readAll, s.base, "none").CombinedOutput(); err == nil {
+	if _, err := exec.CommandContext(t.Context(), filepath.Join(dir, "python", "bin", "python"), "-c", readAll, s.base,
+		"none").CombinedOutput(); err == nil {
 		t.Error("a wrong key reads the data; the test proves nothing")
 	}
 }
 
-// TestAcceptGeneratedClients validates and lints the API definition, generates clients in Go, Python, TypeScript and Java, compiles them and
-// makes real calls.
+// TestAcceptGeneratedClients validates and lints the API definition, generates clients in Go, Python, TypeScript and
+// Java, compiles them and makes real calls.
 func TestAcceptGeneratedClients(t *testing.T) {
 	accept(t)
 	t.Parallel()
@@ -58,7 +61,8 @@ func TestAcceptGeneratedClients(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, sharedPath(t, "acceptance", "openapi", "clients.sh"), s.base, work)
-	cmd.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"), "OAG="+filepath.Join(dir, "openapi-generator-cli.jar"),
+	cmd.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"OAG="+filepath.Join(dir, "openapi-generator-cli.jar"),
 		"PY="+filepath.Join(dir, "python"), "no_proxy=localhost,127.0.0.1", "NO_PROXY=localhost,127.0.0.1")
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
@@ -76,20 +80,23 @@ func TestAcceptGeneratedClients(t *testing.T) {
 	}
 }
 
-// TestAcceptImportsCoverWhatGEOSReads: polygons with faults of many kinds cover after an import what make_valid of GEOS makes of them, or are listed.
+// TestAcceptImportsCoverWhatGEOSReads: polygons with faults of many kinds cover after an import what make_valid of GEOS
+// makes of them, or are listed.
 func TestAcceptImportsCoverWhatGEOSReads(t *testing.T) {
 	accept(t)
 	t.Parallel()
 	python := filepath.Join(tools(t), "python", "bin", "python")
-	out, err := exec.CommandContext(t.Context(), python, filepath.Join("testdata", "geos.py"), rootPath(t, "bin", "grense"), t.TempDir()).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), python, filepath.Join("testdata", "geos.py"),
+		rootPath(t, "bin", "grense"), t.TempDir()).CombinedOutput()
 	if sets := strings.Count(string(out), " 0 of them not listed"); err != nil || sets != 8 {
 		t.Errorf("%v, %d sets\n%s", err, sets, out)
 	}
 	t.Logf("%s", out)
 }
 
-// TestAcceptMoreGenerators: what ogen (Go) and orval (TypeScript) make of the API definition compiles, and orval's passes strict type checks. Of ogen's
-// features that are not implemented, the forms of enrich and harmonise alone are left out.
+// TestAcceptMoreGenerators: what ogen (Go) and orval (TypeScript) make of the API definition compiles,
+// and orval's passes strict type checks. Of ogen's features that are not implemented, the forms of enrich and
+// harmonise alone are left out.
 func TestAcceptMoreGenerators(t *testing.T) {
 	accept(t)
 	t.Parallel()

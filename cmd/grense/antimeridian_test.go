@@ -15,7 +15,8 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestLayersAcrossTheAntimeridian: check prints the true cure, and what import makes of them is found by boxes on both sides, and nowhere else.
+// TestLayersAcrossTheAntimeridian: check prints the true cure, and what import makes of them is found by boxes on both
+// sides, and nowhere else.
 func TestLayersAcrossTheAntimeridian(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -31,7 +32,9 @@ func TestLayersAcrossTheAntimeridian(t *testing.T) {
 				t.Skip("long: the run without the race detector has it")
 			}
 			url := cluster.Database(t)
-			storetest.Write(t, func(w store.Writer) { storetest.WriteCrossings(t, w) })(postgis.Create(t.Context(), url))
+			storetest.Write(t, func(w store.Writer) {
+				storetest.WriteCrossings(t, w)
+			})(postgis.Create(t.Context(), url))
 			return url, cluster.Database(t)
 		}},
 	} {
@@ -40,12 +43,15 @@ func TestLayersAcrossTheAntimeridian(t *testing.T) {
 			dir := t.TempDir()
 			source, target := c.make(t, dir)
 			_, stdout, stderr := command(t, dir, "check", source)
-			if !strings.Contains(stdout, "utm60, refused: some lines or areas cross the antimeridian") || !strings.Contains(stdout, "grense import cuts lines and areas there") {
+			if !strings.Contains(stdout, "utm60, refused: some lines or areas cross the antimeridian") ||
+				!strings.Contains(stdout, "grense import cuts lines and areas there") {
 				t.Errorf("%s%s", stdout, stderr)
 			}
 			layers := []string{"utm60", "utm1", "merc", "degrees"}
 			for _, layer := range layers {
-				if code, _, stderr := command(t, dir, "import", source, "--layer", layer, "--into", target, "--collection", layer); code != 0 || !strings.Contains(stderr, "it crosses the antimeridian; cut there") {
+				if code, _, stderr := command(t, dir, "import", source, "--layer", layer, "--into", target,
+					"--collection", layer); code != 0 ||
+					!strings.Contains(stderr, "it crosses the antimeridian; cut there") {
 					t.Fatalf("status %d\n%s", code, stderr)
 				}
 			}
@@ -62,7 +68,8 @@ func bothSides(t *testing.T, s *running, layer string) {
 	t.Helper()
 	at := "/collections/" + layer
 	for box, want := range map[string]string{
-		"179.5,-17,179.9,-16": "1", "179.5,-17,-179.5,-16": "1", "-179.8,-17,-179.2,-16.5": "1", "0,-17,10,-16.5": "0", "-178,-17,178,-16": "0",
+		"179.5,-17,179.9,-16": "1", "179.5,-17,-179.5,-16": "1", "-179.8,-17,-179.2,-16.5": "1", "0,-17,10,-16.5": "0",
+		"-178,-17,178,-16": "0",
 	} {
 		code, body := s.get(t, at+"/items?bbox="+box, "")
 		if code != http.StatusOK || !strings.Contains(body, `"numberMatched":`+want) {
@@ -75,20 +82,24 @@ func bothSides(t *testing.T, s *running, layer string) {
 			Geometry struct{ Coordinates [][][][2]float64 }
 		}
 	}
-	if err := json.Unmarshal([]byte(body), &page); err != nil || len(page.Features) != 1 || len(page.Features[0].Geometry.Coordinates) != 2 {
+	if err := json.Unmarshal([]byte(body), &page); err != nil || len(page.Features) != 1 ||
+		len(page.Features[0].Geometry.Coordinates) != 2 {
 		t.Errorf("%s: %v %s", layer, err, body)
 	}
-	if _, body := s.get(t, at+"/items?filter=S_INTERSECTS(geometry,POINT(5%20-16.5))", ""); !strings.Contains(body, `"numberMatched":0`) {
+	if _, body := s.get(t, at+"/items?filter=S_INTERSECTS(geometry,POINT(5%20-16.5))", ""); !strings.Contains(body,
+		`"numberMatched":0`) {
 		t.Errorf("%s: %s", layer, body)
 	}
-	for tile, want := range map[string]int{"4/8/15": http.StatusOK, "4/8/0": http.StatusOK, "4/8/8": http.StatusNoContent} {
+	for tile, want := range map[string]int{"4/8/15": http.StatusOK, "4/8/0": http.StatusOK,
+		"4/8/8": http.StatusNoContent} {
 		if code, _ := s.get(t, at+"/tiles/WebMercatorQuad/"+tile+"?f=mvt", ""); code != want {
 			t.Errorf("%s, tile %s: %d, want %d", layer, tile, code, want)
 		}
 	}
 }
 
-// TestGeographyAcrossTheAntimeridian: a rectangle of geodesic edges is cut by import, and has the area that PostGIS computes.
+// TestGeographyAcrossTheAntimeridian: a rectangle of geodesic edges is cut by import,
+// and has the area that PostGIS computes.
 func TestGeographyAcrossTheAntimeridian(t *testing.T) {
 	t.Parallel()
 	url, dir := cluster.Database(t), t.TempDir()
@@ -97,16 +108,19 @@ func TestGeographyAcrossTheAntimeridian(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close(t.Context())
-	if _, err := c.Exec(t.Context(), `CREATE TABLE other (id INT PRIMARY KEY); CREATE TABLE geogp (id INT PRIMARY KEY, g geography(MultiPolygon));
+	if _, err := c.Exec(t.Context(),
+		`CREATE TABLE other (id INT PRIMARY KEY); CREATE TABLE geogp (id INT PRIMARY KEY, g geography(MultiPolygon));
 		INSERT INTO geogp VALUES (1, 'MULTIPOLYGON(((179 -17,-179 -17,-179 -16,179 -16,179 -17)))')`); err != nil {
 		t.Fatal(err)
 	}
 	_, stdout, stderr := command(t, dir, "check", url)
-	if !strings.Contains(stdout, "geogp, refused: some lines or areas cross the antimeridian") || !strings.Contains(stdout, "grense import cuts") {
+	if !strings.Contains(stdout, "geogp, refused: some lines or areas cross the antimeridian") ||
+		!strings.Contains(stdout, "grense import cuts") {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 	target := filepath.Join(dir, "out.gpkg")
-	if code, _, stderr := command(t, dir, "import", url, "--layer", "geogp", "--into", target, "--collection", "geogp"); code != 0 || !strings.Contains(stderr, "it crosses the antimeridian; cut there") {
+	if code, _, stderr := command(t, dir, "import", url, "--layer", "geogp", "--into", target, "--collection",
+		"geogp"); code != 0 || !strings.Contains(stderr, "it crosses the antimeridian; cut there") {
 		t.Fatalf("status %d\n%s", code, stderr)
 	}
 	bothSides(t, serve(t, dir, target, "--auth", "open"), "geogp")

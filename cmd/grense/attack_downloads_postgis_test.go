@@ -13,26 +13,29 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestAttackWholeDownloadsFromPostGIS downloads a large register from a database in every format and reports memory above that of the idle server. A reader
-// who stops holds no connection, and has what was there when it began.
+// TestAttackWholeDownloadsFromPostGIS downloads a large register from a database in every format and reports memory
+// above that of the idle server. A reader who stops holds no connection, and has what was there when it began.
 func TestAttackWholeDownloadsFromPostGIS(t *testing.T) {
 	attack(t)
 	file := largeRegister(t)
 	var cluster storetest.Cluster
 	t.Cleanup(cluster.Stop)
 	address := cluster.Database(t)
-	if out, err := program(t, t.Context(), t.TempDir(), "import", file, "--layer", "sted", "--into", address, "--collection", "places").CombinedOutput(); err != nil {
+	if out, err := program(t, t.Context(), t.TempDir(), "import", file, "--layer", "sted", "--into", address,
+		"--collection", "places").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %.500s", err, out)
 	}
 	ask(t, address, "VACUUM ANALYZE")
-	for name, bound := range map[string]size{"geojsonseq": 64 << 20, "csv": 64 << 20, "flatgeobuf": 256 << 20, "parquet": 256 << 20, "gpkg": 256 << 20, "shapefile": 256 << 20, "topojson": 256 << 20} {
+	for name, bound := range map[string]size{"geojsonseq": 64 << 20, "csv": 64 << 20, "flatgeobuf": 256 << 20,
+		"parquet": 256 << 20, "gpkg": 256 << 20, "shapefile": 256 << 20, "topojson": 256 << 20} {
 		t.Run(name, func(t *testing.T) {
 			s := serveDatabase(t, address)
 			var doc struct{ ItemCount int }
 			s.getJSON(t, "/collections/places", &doc)
 			idle := s.peak(t)
 			n := s.discard(t, "/collections/places/download?f="+name)
-			figure(t, fmt.Sprintf("%s of %d places in PostGIS, %d MB: memory above idle", name, doc.ItemCount, n>>20), s.peak(t)-idle, bound)
+			figure(t, fmt.Sprintf("%s of %d places in PostGIS, %d MB: memory above idle", name, doc.ItemCount, n>>20),
+				s.peak(t)-idle, bound)
 		})
 	}
 	for _, f := range []string{"geojsonseq", "csv"} {
@@ -40,7 +43,8 @@ func TestAttackWholeDownloadsFromPostGIS(t *testing.T) {
 	}
 }
 
-// stops has every fiftieth row changed while a download is made, reads its beginning, stands still, and then reads the rest.
+// stops has every fiftieth row changed while a download is made, reads its beginning, stands still,
+// and then reads the rest.
 func stops(t *testing.T, address, f string) {
 	s := serveDatabase(t, address)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
@@ -58,7 +62,8 @@ func stops(t *testing.T, address, f string) {
 			answer <- res
 		}
 	}()
-	const held = "SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL AND backend_type = 'client backend'"
+	const held = "SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND pid <> " +
+		"pg_backend_pid() AND xact_start IS NOT NULL AND backend_type = 'client backend'"
 	for ask(t, address, held)[0] == 0 {
 		if len(answer) > 0 || ctx.Err() != nil {
 			t.Fatal("the download has no transaction")

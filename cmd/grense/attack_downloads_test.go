@@ -10,15 +10,16 @@ import (
 	"time"
 )
 
-// TestAttackWholeDownloads downloads a large register in every format and reports memory above that of the idle server, and for the formats that stream
-// the features in a second of processor time.
+// TestAttackWholeDownloads downloads a large register in every format and reports memory above that of the idle server,
+// and for the formats that stream the features in a second of processor time.
 func TestAttackWholeDownloads(t *testing.T) {
 	attack(t)
 	file := largeRegister(t)
 	for _, f := range []struct {
 		name    string
 		streams bool
-	}{{"geojsonseq", true}, {"csv", true}, {"json", true}, {"kml", true}, {"gml", true}, {"flatgeobuf", false}, {"parquet", false}, {"gpkg", false}, {"shapefile", false}, {"topojson", false}} {
+	}{{"geojsonseq", true}, {"csv", true}, {"json", true}, {"kml", true}, {"gml", true}, {"flatgeobuf", false},
+		{"parquet", false}, {"gpkg", false}, {"shapefile", false}, {"topojson", false}} {
 		t.Run(f.name, func(t *testing.T) {
 			s := serve(t, nil, file)
 			var doc struct{ ItemCount int }
@@ -30,7 +31,8 @@ func TestAttackWholeDownloads(t *testing.T) {
 			if f.streams {
 				figure(t, what+"memory above idle", s.peak(t)-idle, 64<<20)
 				if f.name == "geojsonseq" || f.name == "csv" {
-					figure(t, what+"processor time for 150,000 features", used*150000/time.Duration(doc.ItemCount), time.Second)
+					figure(t, what+"processor time for 150,000 features",
+						used*150000/time.Duration(doc.ItemCount), time.Second)
 				}
 				return
 			}
@@ -39,12 +41,14 @@ func TestAttackWholeDownloads(t *testing.T) {
 	}
 	t.Run("xlsx", func(t *testing.T) {
 		s := serve(t, nil, file)
-		if status, body, err := s.get(t.Context(), "/collections/sted/download?f=xlsx"); err != nil || status != http.StatusBadRequest {
+		if status, body, err := s.get(t.Context(), "/collections/sted/download?f=xlsx"); err != nil ||
+			status != http.StatusBadRequest {
 			t.Errorf("more rows than a sheet has: %d %.300s %v", status, body, err)
 		}
 		idle := s.peak(t)
 		n := s.discard(t, "/collections/sted/download?f=xlsx&bbox=4,57,16,69")
-		figure(t, fmt.Sprintf("xlsx of the places of a part of the country, %d MB: memory above idle", n>>20), s.peak(t)-idle, 256<<20)
+		figure(t, fmt.Sprintf("xlsx of the places of a part of the country, %d MB: memory above idle", n>>20),
+			s.peak(t)-idle, 256<<20)
 	})
 }
 

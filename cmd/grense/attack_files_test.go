@@ -37,7 +37,8 @@ func most(cmd *exec.Cmd) size {
 	return 0
 }
 
-// TestAttackImportBombs: files that unpack to far more than they are, or have far more columns than a table, are refused soon and in bounded memory.
+// TestAttackImportBombs: files that unpack to far more than they are, or have far more columns than a table,
+// are refused soon and in bounded memory.
 func TestAttackImportBombs(t *testing.T) {
 	attack(t)
 	dir := t.TempDir()
@@ -47,7 +48,8 @@ func TestAttackImportBombs(t *testing.T) {
 		t.Fatal(err)
 	}
 	z := gzip.NewWriter(f)
-	fmt.Fprint(z, `{"type":"FeatureCollection","features":[{"type":"Feature","properties":{},"geometry":{"type":"LineString","coordinates":[`)
+	fmt.Fprint(z, `{"type":"FeatureCollection","features":[{"type":"Feature","properties":{},`+
+		`"geometry":{"type":"LineString","coordinates":[`)
 	piece := []byte(strings.Repeat("[10.123456,60.123456],", 10_000))
 	for range 1000 {
 		z.Write(piece)
@@ -57,14 +59,17 @@ func TestAttackImportBombs(t *testing.T) {
 		t.Fatal("the bomb is not whole")
 	}
 	wide := filepath.Join(dir, "wide.csv")
-	if err := os.WriteFile(wide, []byte("id,x,y"+strings.Repeat(",column", 100_000)+"\n1,2,3"+strings.Repeat(",", 100_000)+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(wide, []byte("id,x,y"+strings.Repeat(",column", 100_000)+"\n1,2,3"+
+		strings.Repeat(",", 100_000)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, file := range map[string]string{"220 MB of one line in a .geojson.gz": bomb, "a CSV of 100,000 columns": wide} {
+	for name, file := range map[string]string{"220 MB of one line in a .geojson.gz": bomb,
+		"a CSV of 100,000 columns": wide} {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		start := time.Now()
-		cmd := program(t, ctx, dir, "import", "--collection", "x", file, "--into", filepath.Join(dir, "out.gpkg"), "--feature-memory", "256")
+		cmd := program(t, ctx, dir, "import", "--collection", "x", file, "--into", filepath.Join(dir, "out.gpkg"),
+			"--feature-memory", "256")
 		out, err := cmd.CombinedOutput()
 		if err == nil {
 			t.Errorf("%s is imported", name)
@@ -75,12 +80,14 @@ func TestAttackImportBombs(t *testing.T) {
 	}
 }
 
-// TestAttackHostileFiles: GeoPackages with bytes turned at random are served in part or refused with words; nothing panics, hangs or takes much memory.
+// TestAttackHostileFiles: GeoPackages with bytes turned at random are served in part or refused with words;
+// nothing panics, hangs or takes much memory.
 func TestAttackHostileFiles(t *testing.T) {
 	attack(t)
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good.gpkg")
-	if out, err := program(t, t.Context(), dir, "register", "generate", "--places", "50", "--out", good).CombinedOutput(); err != nil {
+	if out, err := program(t, t.Context(), dir, "register", "generate", "--places", "50", "--out", good).
+		CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	whole, err := os.ReadFile(good)
@@ -111,7 +118,8 @@ func TestAttackHostileFiles(t *testing.T) {
 			hangs++
 		}
 		cancel()
-		if s := string(out); strings.Contains(s, "panic") || strings.Contains(s, "goroutine ") || strings.Contains(s, "runtime error") {
+		if s := string(out); strings.Contains(s, "panic") || strings.Contains(s, "goroutine ") ||
+			strings.Contains(s, "runtime error") {
 			panics++
 			t.Logf("%d: %.1000s", i, s)
 		}
@@ -130,7 +138,9 @@ func writeTLS(t *testing.T, dir string) *x509.CertPool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +149,8 @@ func writeTLS(t *testing.T, dir string) *x509.CertPool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, b := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
+	for name, b := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: der},
+		"key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
 		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(b), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +163,8 @@ func writeTLS(t *testing.T, dir string) *x509.CertPool {
 	return pool
 }
 
-// tookOf lists how long requests of a path took by the log of the server, in which clients and connections do not count.
+// tookOf lists how long requests of a path took by the log of the server, in which clients and
+// connections do not count.
 func tookOf(log []byte, path string) (times []time.Duration) {
 	for line := range bytes.Lines(log) {
 		var l struct {
@@ -166,7 +178,8 @@ func tookOf(log []byte, path string) (times []time.Duration) {
 	return times
 }
 
-// TestAttackHTTP2Resets: streams of HTTP/2 that are reset as soon as they are asked leave others' answers quick, and no error in the log.
+// TestAttackHTTP2Resets: streams of HTTP/2 that are reset as soon as they are asked leave others' answers quick,
+// and no error in the log.
 func TestAttackHTTP2Resets(t *testing.T) {
 	attack(t)
 	dir := t.TempDir()
@@ -183,7 +196,8 @@ func TestAttackHTTP2Resets(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	cmd := program(t, context.WithoutCancel(t.Context()), dir, "serve", "--addr", addr, "--base-url", "https://"+addr, "--tls-cert", dir+"/cert.pem", "--tls-key", dir+"/key.pem", "--log-format", "json")
+	cmd := program(t, context.WithoutCancel(t.Context()), dir, "serve", "--addr", addr, "--base-url", "https://"+addr,
+		"--tls-cert", dir+"/cert.pem", "--tls-key", dir+"/key.pem", "--log-format", "json")
 	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -191,11 +205,13 @@ func TestAttackHTTP2Resets(t *testing.T) {
 	s := &serving{base: "https://" + addr, addr: addr, dir: dir, cmd: cmd}
 	defer func() { cmd.Process.Signal(syscall.SIGTERM); cmd.Wait() }()
 	client := func() *http.Client {
-		return &http.Client{Timeout: patience, Transport: &http.Transport{ForceAttemptHTTP2: true, MaxConnsPerHost: 1, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+		return &http.Client{Timeout: patience, Transport: &http.Transport{ForceAttemptHTTP2: true, MaxConnsPerHost: 1,
+			TLSClientConfig: &tls.Config{RootCAs: pool}}}
 	}
 	other := &asker{s: s, key: key, client: client()}
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		if code, _, _, err := other.ask(t.Context(), "/collections/kommuner/items/0301"); err == nil && code == http.StatusOK {
+		if code, _, _, err := other.ask(t.Context(), "/collections/kommuner/items/0301"); err == nil &&
+			code == http.StatusOK {
 			break
 		} else if time.Now().After(end) {
 			t.Fatal(code, err)
@@ -214,7 +230,8 @@ func TestAttackHTTP2Resets(t *testing.T) {
 			all.Go(func() {
 				for ctx.Err() == nil && resets.Load() < 50_000 {
 					one, stop := context.WithCancel(ctx)
-					req, _ := http.NewRequestWithContext(one, http.MethodGet, s.base+"/collections/kommuner/items?limit=300", nil)
+					req, _ := http.NewRequestWithContext(one, http.MethodGet,
+						s.base+"/collections/kommuner/items?limit=300", nil)
 					req.Header.Set("X-API-Key", attacker)
 					time.AfterFunc(time.Duration(mathrand.IntN(3))*time.Millisecond, stop)
 					if resp, err := c.Do(req); err == nil {
@@ -237,9 +254,11 @@ func TestAttackHTTP2Resets(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%d items", len(item))
-	latency(t, fmt.Sprintf("%d streams of HTTP/2 reset by 4 connections: p99 of another client's item", resets.Load()), p99(item), machine, 100*time.Millisecond)
+	latency(t, fmt.Sprintf("%d streams of HTTP/2 reset by 4 connections: p99 of another client's item", resets.Load()),
+		p99(item), machine, 100*time.Millisecond)
 	figure(t, "  its answers other than 200", bad, 0)
-	latency(t, "  the server's part of it, by its log", p99(tookOf(b, "/collections/kommuner/items/0301")), machine, 100*time.Millisecond)
+	latency(t, "  the server's part of it, by its log", p99(tookOf(b, "/collections/kommuner/items/0301")), machine,
+		100*time.Millisecond)
 	figure(t, "  errors in the log", strings.Count(string(b), `"level":"ERROR"`), 0)
 	figure(t, "  most memory", s.peak(t), 512<<20)
 }

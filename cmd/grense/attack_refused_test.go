@@ -21,21 +21,28 @@ func TestAttackRefused(t *testing.T) {
 	t.Run("rate", func(t *testing.T) {
 		s := serve(t, []string{"GRENSE_LIMITS_RATE=1"}, file)
 		s.away = true
-		s.refuses(t, "requests beyond limits.rate", http.StatusTooManyRequests, "Retry-After", func(int) *http.Request { return asked(s, "/collections/sted/items?limit=10") })
-		s.refuses(t, "searches of SOAP beyond limits.rate", http.StatusTooManyRequests, "LIMIT_EXCEEDED", func(int) *http.Request { return soapAsked(s, "*vik*") })
+		s.refuses(t, "requests beyond limits.rate", http.StatusTooManyRequests, "Retry-After", func(int) *http.Request {
+			return asked(s, "/collections/sted/items?limit=10")
+		})
+		s.refuses(t, "searches of SOAP beyond limits.rate", http.StatusTooManyRequests, "LIMIT_EXCEEDED",
+			func(int) *http.Request { return soapAsked(s, "*vik*") })
 	})
 	t.Run("faults", func(t *testing.T) {
 		s := serve(t, nil, file)
-		s.refuses(t, "filters of 2 KB whose last word is missing", http.StatusBadRequest, "filter", func(int) *http.Request {
-			return asked(s, "/collections/sted/items?filter="+url.QueryEscape(strings.Repeat("sted_id=1 OR ", 150)))
+		s.refuses(t, "filters of 2 KB whose last word is missing", http.StatusBadRequest, "filter",
+			func(int) *http.Request {
+				return asked(s, "/collections/sted/items?filter="+url.QueryEscape(strings.Repeat("sted_id=1 OR ", 150)))
+			})
+		s.refuses(t, "addresses that are not there", http.StatusNotFound, "there is no", func(int) *http.Request {
+			return asked(s, "/collections/"+strings.Repeat("x", 100)+"/items")
 		})
-		s.refuses(t, "addresses that are not there", http.StatusNotFound, "there is no", func(int) *http.Request { return asked(s, "/collections/"+strings.Repeat("x", 100)+"/items") })
 	})
 	t.Run("busy", func(t *testing.T) {
 		s := serve(t, []string{"GRENSE_LIMITS_CONCURRENT=1", "GRENSE_LIMITS_QUEUE_WAIT=1ms"}, file)
 		s.away = true
 		holdPlace(t, s, file)
-		s.refuses(t, "items while the only place is taken", http.StatusServiceUnavailable, "busy", func(int) *http.Request { return asked(s, "/collections/sted/items/2") })
+		s.refuses(t, "items while the only place is taken", http.StatusServiceUnavailable, "busy",
+			func(int) *http.Request { return asked(s, "/collections/sted/items/2") })
 	})
 }
 

@@ -39,8 +39,8 @@ func largeRegister(t *testing.T) string {
 	return generated(t, 300_000)
 }
 
-// TestAttackRegister: a large register under eight clients who ask all kinds of questions stays within 512 MB, where limits.memory says so
-// and where a control group does.
+// TestAttackRegister: a large register under eight clients who ask all kinds of questions stays within 512 MB,
+// where limits.memory says so and where a control group does.
 func TestAttackRegister(t *testing.T) {
 	attack(t)
 	file := largeRegister(t)
@@ -51,7 +51,8 @@ func TestAttackRegister(t *testing.T) {
 	t.Run("control group", func(t *testing.T) {
 		group := memoryGroup(t, 512<<20)
 		script := filepath.Join(t.TempDir(), "grense")
-		text := fmt.Sprintf("#!/bin/sh\necho $$ > '%s/cgroup.procs' && exec '%s' \"$@\"\n", group, rootPath(t, "bin", "grense"))
+		text := fmt.Sprintf("#!/bin/sh\necho $$ > '%s/cgroup.procs' && exec '%s' \"$@\"\n", group,
+			rootPath(t, "bin", "grense"))
 		if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +61,8 @@ func TestAttackRegister(t *testing.T) {
 	})
 }
 
-// memoryGroup makes a control group of so many bytes of memory below the one that GRENSE_ATTACK_CGROUP names, a folder of the controller memory.
+// memoryGroup makes a control group of so many bytes of memory below the one that GRENSE_ATTACK_CGROUP names,
+// a folder of the controller memory.
 func memoryGroup(t *testing.T, most int64) string {
 	t.Helper()
 	above := os.Getenv("GRENSE_ATTACK_CGROUP")
@@ -103,7 +105,8 @@ func mixedLoad(t *testing.T, s *serving, what string) {
 				switch {
 				case err == nil && code == http.StatusOK:
 					answered.Add(1)
-				case err == nil && (code == http.StatusServiceUnavailable || code == http.StatusInternalServerError && strings.Contains(body, "LIMIT_EXCEEDED") || strings.Contains(body, "Fault>")):
+				case err == nil && (code == http.StatusServiceUnavailable || code == http.StatusInternalServerError &&
+					strings.Contains(body, "LIMIT_EXCEEDED") || strings.Contains(body, "Fault>")):
 					refused.Add(1)
 				case failed.Add(1) <= 5:
 					t.Logf("%d, %v, %.300q", code, err, body)
@@ -114,7 +117,8 @@ func mixedLoad(t *testing.T, s *serving, what string) {
 	seen := other.watch(t, ctx, &all, "/collections/sted/items/2")
 	all.Wait()
 	t.Logf("%d answered, %d refused", answered.Load(), refused.Load())
-	figure(t, "8 clients of one key ask a large register all kinds of questions, "+what+": most memory", s.peak(t), 512<<20)
+	figure(t, "8 clients of one key ask a large register all kinds of questions, "+what+": most memory",
+		s.peak(t), 512<<20)
 	figure(t, "  answers that are neither right nor a refusal", failed.Load(), 0)
 	seen.report(t)
 }
@@ -131,7 +135,8 @@ var questions = []func(s *serving, n int) *http.Request{
 		return asked(s, fmt.Sprintf("/collections/sted/items?limit=5000&offset=%d", n%100*5000))
 	},
 	func(s *serving, n int) *http.Request {
-		return asked(s, "/collections/sted/items?limit=10&filter="+url.QueryEscape(fmt.Sprintf("CASEI(visningsnavn) LIKE CASEI('%%%c%c%c%%')", 'a'+n%26, 'a'+n/26%26, 'a'+n%7)))
+		return asked(s, "/collections/sted/items?limit=10&filter="+url.QueryEscape(
+			fmt.Sprintf("CASEI(visningsnavn) LIKE CASEI('%%%c%c%c%%')", 'a'+n%26, 'a'+n/26%26, 'a'+n%7)))
 	},
 	func(s *serving, n int) *http.Request {
 		x, y := 5+rand.Float64()*20, 58+rand.Float64()*12
@@ -144,7 +149,8 @@ var questions = []func(s *serving, n int) *http.Request{
 		return asked(s, fmt.Sprintf("/collections/sted/download?f=geojsonseq&bbox=%d,60,%d,61", 5+n%5, 6+n%5))
 	},
 	func(s *serving, n int) *http.Request {
-		return asked(s, fmt.Sprintf("/collections/sted/items?f=html&sortby=-visningsnavn&limit=100&q=%c%c", 'a'+n%26, 'a'+n/26%26))
+		return asked(s, fmt.Sprintf("/collections/sted/items?f=html&sortby=-visningsnavn&limit=100&q=%c%c",
+			'a'+n%26, 'a'+n/26%26))
 	},
 }
 
@@ -154,8 +160,10 @@ func asked(s *serving, path string) *http.Request {
 }
 
 func soapAsked(s *serving, pattern string) *http.Request {
-	body := `<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>` + string(placename.AppendRequest(nil,
-		&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &pattern}}, placename.DefaultBase)) + `</S:Body></S:Envelope>`
+	body := `<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>` +
+		string(placename.AppendRequest(nil,
+			&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &pattern}}, placename.DefaultBase)) +
+		`</S:Body></S:Envelope>`
 	r, _ := http.NewRequest(http.MethodPost, s.base+"/soap/stedsnavn/v1/SoekServiceWS", strings.NewReader(body))
 	r.Header.Set("Content-Type", "text/xml; charset=utf-8")
 	return r

@@ -50,7 +50,8 @@ func repeats(t *testing.T, n int) int {
 	return max(1, int(float64(n)*scale(t)))
 }
 
-// fixture returns a file that several steps read, in the folder that GRENSE_ATTACK_FILES names. The first step writes it.
+// fixture returns a file that several steps read, in the folder that GRENSE_ATTACK_FILES names.
+// The first step writes it.
 func fixture(t *testing.T, name string, write func(path string)) string {
 	t.Helper()
 	dir := os.Getenv("GRENSE_ATTACK_FILES")
@@ -93,11 +94,13 @@ func figure[N int | int64 | float64 | time.Duration | size](t *testing.T, what s
 	sharedtest.Figure{What: what, Got: text(got), Bound: text(bound), Failed: got > bound}.Record(t)
 }
 
-// latency reports a time that clients measured. Clients and other programs share the processors with the server, so a bare handler was asked at the
-// same time: what its answers took is the noise of the machine, which comes on top of the bound.
+// latency reports a time that clients measured. Clients and other programs share the processors with the server,
+// so a bare handler was asked at the same time: what its answers took is the noise of the machine,
+// which comes on top of the bound.
 func latency(t *testing.T, what string, got, noise, bound time.Duration) {
 	t.Helper()
-	sharedtest.Figure{What: what, Got: text(got), Bound: text(bound), Noise: text(noise), Failed: got > bound+noise}.Record(t)
+	sharedtest.Figure{What: what, Got: text(got), Bound: text(bound), Noise: text(noise),
+		Failed: got > bound+noise}.Record(t)
 }
 
 // p99 is the value that one in a hundred exceeds.
@@ -109,10 +112,12 @@ func p99(times []time.Duration) time.Duration {
 	return times[len(times)*99/100]
 }
 
-// quiet starts a bare handler, which answers with 1 KB, and returns a function that asks it until ctx ends and returns the 99th percentile.
+// quiet starts a bare handler, which answers with 1 KB, and returns a function that asks it until ctx ends and
+// returns the 99th percentile.
 func quiet(t *testing.T) func(ctx context.Context) time.Duration {
 	t.Helper()
-	bare := startBare(t, []recorded{{Path: "/", Header: http.Header{"Content-Type": {"text/plain"}}, Body: make([]byte, 1<<10)}}, "")
+	bare := startBare(t,
+		[]recorded{{Path: "/", Header: http.Header{"Content-Type": {"text/plain"}}, Body: make([]byte, 1<<10)}}, "")
 	client := &http.Client{Transport: &http.Transport{}, Timeout: patience}
 	return func(ctx context.Context) time.Duration {
 		var times []time.Duration

@@ -31,7 +31,8 @@ func (c crowd) attack(t *testing.T, s *serving, what string) {
 	var begun, told, failed atomic.Int64
 	for i := range c.readers {
 		all.Go(func() {
-			request := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\nX-API-Key: %s\r\n\r\n", c.path(i), s.key)
+			request := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\nX-API-Key: %s\r\n\r\n",
+				c.path(i), s.key)
 			switch s.sendAgain(ctx, request, &told) {
 			case http.StatusOK:
 				begun.Add(1)
@@ -43,14 +44,16 @@ func (c crowd) attack(t *testing.T, s *serving, what string) {
 	}
 	seen := other.watch(t, ctx, &all, c.beside)
 	all.Wait()
-	t.Logf("%s: %d answers were begun; %d times a reader was told that the server is busy", what, begun.Load(), told.Load())
+	t.Logf("%s: %d answers were begun; %d times a reader was told that the server is busy", what,
+		begun.Load(), told.Load())
 	figure(t, fmt.Sprintf("%d slow readers of %s, `memory: 512MiB`: most memory", c.readers, what), s.peak(t), 512<<20)
 	figure(t, "  answers to them other than 200 and 503", failed.Load(), 0)
 	figure(t, "  readers without an answer, who asked again when they were told to", c.readers-int(begun.Load()), 0)
 	seen.report(t)
 }
 
-// TestAttackSlowDownloads: hundreds of readers who take whole collections slowly, as files that are made while they read, cost little memory, whatever the format.
+// TestAttackSlowDownloads: hundreds of readers who take whole collections slowly, as files that are made while they
+// read, cost little memory, whatever the format.
 func TestAttackSlowDownloads(t *testing.T) {
 	attack(t)
 	for _, f := range []string{"json", "csv", "gpkg", "parquet"} {
@@ -80,7 +83,8 @@ func TestAttackSlowSelections(t *testing.T) {
 	}
 }
 
-// TestAttackSlowTiles: hundreds of readers who take the largest tiles slowly cost little memory, and others get theirs at once.
+// TestAttackSlowTiles: hundreds of readers who take the largest tiles slowly cost little memory,
+// and others get theirs at once.
 func TestAttackSlowTiles(t *testing.T) {
 	attack(t)
 	s := serveCommunes(t, "GRENSE_LIMITS_MEMORY=512MiB")
@@ -88,7 +92,8 @@ func TestAttackSlowTiles(t *testing.T) {
 	at := "/collections/" + s.only(t)
 	tiles := []string{"5/11/16", "6/22/32", "7/44/64", "7/44/65", "7/45/64", "8/88/129"}
 	ask := s.asker(s.key)
-	for end := time.Now().Add(2 * patience); ; time.Sleep(time.Second) { // until the levels are made, which the first question begins: a minute or two of a processor
+	for end := time.Now().Add(2 * patience); ; time.Sleep(time.Second) {
+		// until the levels are made, which the first question begins: a minute or two of a processor
 		code, body, _, err := ask.ask(t.Context(), at+"/tiles/WebMercatorQuad/"+tiles[0])
 		if err == nil && code == http.StatusOK {
 			break
@@ -103,7 +108,8 @@ func TestAttackSlowTiles(t *testing.T) {
 	}}.attack(t, s, "tiles")
 }
 
-// TestAttackSlowestReaders: readers who stand still, or are slower than limits.slowest, see the end of the connection soon.
+// TestAttackSlowestReaders: readers who stand still, or are slower than limits.slowest,
+// see the end of the connection soon.
 func TestAttackSlowestReaders(t *testing.T) {
 	attack(t)
 	s := serve(t, []string{"GRENSE_AUTH=open"}, layersFile(t, 1, 200_000, 1))

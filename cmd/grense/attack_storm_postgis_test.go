@@ -51,7 +51,8 @@ func (s stormState) ids() string {
 func (s stormState) next(r *rand.Rand) (string, stormState) {
 	was := s
 	s.mark++
-	refill := fmt.Sprintf(`INSERT INTO ting (fid, a, b, geom) SELECT i, 'a-%d', 'b-%[1]d', ST_MakeEnvelope(i, 50, i + 1, 51, 4326) FROM generate_series(1, %d) i`, s.mark, stormRows)
+	refill := fmt.Sprintf(`INSERT INTO ting (fid, a, b, geom) SELECT i, 'a-%d', 'b-%[1]d', ST_MakeEnvelope(i, 50, `+
+		`i + 1, 51, 4326) FROM generate_series(1, %d) i`, s.mark, stormRows)
 	if s.swapped {
 		refill = strings.Replace(refill, "(fid, a, b, geom)", "(fid, b, a, geom)", 1)
 	}
@@ -92,7 +93,8 @@ func (s stormState) next(r *rand.Rand) (string, stormState) {
 	if s.policy == 1 {
 		return "ALTER TABLE ting DISABLE ROW LEVEL SECURITY", s
 	}
-	return fmt.Sprintf("ALTER TABLE ting ENABLE ROW LEVEL SECURITY; DROP POLICY IF EXISTS p ON ting; CREATE POLICY p ON ting FOR SELECT USING (fid %% %d = 0)", s.policy), s
+	return fmt.Sprintf("ALTER TABLE ting ENABLE ROW LEVEL SECURITY; DROP POLICY IF EXISTS p ON ting; "+
+		"CREATE POLICY p ON ting FOR SELECT USING (fid %% %d = 0)", s.policy), s
 }
 
 // stormSeen is what an answer holds of a state.
@@ -216,7 +218,8 @@ func readStormTile(body []byte) (x stormSeen, err error) {
 			if id == nil {
 				id = f.ID
 			}
-			x.rows = append(x.rows, stormRow{fmt.Sprint(id), fmt.Sprint(f.Properties["a"]), fmt.Sprint(f.Properties["b"])})
+			x.rows = append(x.rows, stormRow{fmt.Sprint(id), fmt.Sprint(f.Properties["a"]),
+				fmt.Sprint(f.Properties["b"])})
 		}
 	}
 	return x, err
@@ -271,7 +274,9 @@ func (s *storm) ask(ctx context.Context, n int) (wrong string, refused bool) {
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	switch {
-	case ctx.Err() != nil || res.StatusCode == http.StatusServiceUnavailable || err != nil && strings.Contains(path, "/download"): // broken off
+	case ctx.Err() != nil || res.StatusCode == http.StatusServiceUnavailable ||
+		err != nil && strings.Contains(path, "/download"):
+		// broken off
 		return "", true
 	case err == nil && res.StatusCode == http.StatusNoContent: // an empty tile
 		body = nil
@@ -293,13 +298,15 @@ func (s *storm) ask(ctx context.Context, n int) (wrong string, refused bool) {
 	}
 	for i := from - 1; i >= 0; i-- {
 		if x.of(s.states[i]) {
-			return fmt.Sprintf("%s: an answer of version %d, which ended %v before, while %d was served; versions since: %+v", path, i, time.Since(s.begun[i+1]), from, s.states[i:from+1]), false
+			return fmt.Sprintf("%s: an answer of version %d, which ended %v before, while %d was served; "+
+				"versions since: %+v", path, i, time.Since(s.begun[i+1]), from, s.states[i:from+1]), false
 		}
 	}
 	return fmt.Sprintf("%s: of no version of %+v: %+v", path, s.states[max(0, from-2):], x), false
 }
 
-// stormOverPostGIS changes rows, columns and row security so often at random moments under eight readers, and returns what was wrong.
+// stormOverPostGIS changes rows, columns and row security so often at random moments under eight readers,
+// and returns what was wrong.
 func stormOverPostGIS(t *testing.T, changes int) (wrong, refused, answers int64) {
 	t.Helper()
 	var own storetest.Cluster
@@ -319,14 +326,17 @@ func stormOverPostGIS(t *testing.T, changes int) (wrong, refused, answers int64)
 		}
 	}
 	state := stormState{rows: 0, policy: 1}
-	run("CREATE TABLE ting (fid int PRIMARY KEY, a text, b text, geom geometry(Polygon, 4326)); CREATE INDEX ON ting USING gist (geom)")
-	run(fmt.Sprintf("GRANT USAGE ON SCHEMA grense TO %s; GRANT SELECT ON ALL TABLES IN SCHEMA grense, public TO %[1]s", role))
+	run("CREATE TABLE ting (fid int PRIMARY KEY, a text, b text, geom geometry(Polygon, 4326)); " +
+		"CREATE INDEX ON ting USING gist (geom)")
+	run(fmt.Sprintf("GRANT USAGE ON SCHEMA grense TO %s; GRANT SELECT ON ALL TABLES IN SCHEMA grense, public TO %[1]s",
+		role))
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	sql, state := state.next(r)
 	run(sql)
-	s := &storm{serving: serve(t, []string{"GRENSE_AUTH=open", "GRENSE_LIMITS_RATE=0", "GRENSE_LOG_LEVEL=error"}, as), states: []stormState{state}, begun: []time.Time{time.Now()}}
+	s := &storm{serving: serve(t, []string{"GRENSE_AUTH=open", "GRENSE_LIMITS_RATE=0", "GRENSE_LOG_LEVEL=error"}, as),
+		states: []stormState{state}, begun: []time.Time{time.Now()}}
 	s.away = true // what is altered is 503 until it is read
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -365,8 +375,8 @@ func stormOverPostGIS(t *testing.T, changes int) (wrong, refused, answers int64)
 	return failed.Load(), away.Load(), good.Load()
 }
 
-// TestAnswersOfADatabaseInAStormAreOfOneVersion: rows, columns and row security change at random moments. Every answer is of one version, and of none
-// that ended before it was asked.
+// TestAnswersOfADatabaseInAStormAreOfOneVersion: rows, columns and row security change at random moments.
+// Every answer is of one version, and of none that ended before it was asked.
 func TestAnswersOfADatabaseInAStormAreOfOneVersion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
@@ -382,6 +392,8 @@ func TestAttackStormOverPostGIS(t *testing.T) {
 	attack(t)
 	changes := repeats(t, 600)
 	wrong, refused, answers := stormOverPostGIS(t, changes)
-	figure(t, fmt.Sprintf("%d changes of rows, columns and row security in PostGIS under 8 readers, %d answers: answers of two versions, or of one that had ended", changes, answers), wrong, 0)
+	figure(t,
+		fmt.Sprintf("%d changes of rows, columns and row security in PostGIS under 8 readers, %d answers: "+
+			"answers of two versions, or of one that had ended", changes, answers), wrong, 0)
 	t.Logf("%d times 503", refused)
 }

@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// TestAttackStormOfReplacements replaces the file 500 times for each size, at random moments, with SIGHUP and without, under eight readers.
+// TestAttackStormOfReplacements replaces the file 500 times for each size, at random moments, with SIGHUP and
+// without, under eight readers.
 // No answer is of two versions, and the last one is served soon after the last SIGHUP.
 func TestAttackStormOfReplacements(t *testing.T) {
 	attack(t)
@@ -45,7 +46,8 @@ func stormOfReplacements(t *testing.T, rows, replacements int) {
 		}
 	}
 	put(1)
-	s := start(t, &serving{away: true}, []string{"GRENSE_LIMITS_RATE=0", "GRENSE_AUTH=open"}, live) // a reload may get 503
+	// a reload may get 503
+	s := start(t, &serving{away: true}, []string{"GRENSE_LIMITS_RATE=0", "GRENSE_AUTH=open"}, live)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var readers sync.WaitGroup
@@ -89,15 +91,19 @@ func stormOfReplacements(t *testing.T, rows, replacements int) {
 	took := time.Since(behind)
 	stop()
 	readers.Wait()
-	t.Logf("%d rows: %d replacements, %d reloads asked, %d answers, %d times 503", rows, replacements, reloads, answers.Load(), refused.Load())
-	figure(t, fmt.Sprintf("%d replacements of a file of %d rows: answers of two versions", replacements, rows), mixed.Load(), 0)
+	t.Logf("%d rows: %d replacements, %d reloads asked, %d answers, %d times 503", rows, replacements, reloads,
+		answers.Load(), refused.Load())
+	figure(t, fmt.Sprintf("%d replacements of a file of %d rows: answers of two versions", replacements, rows),
+		mixed.Load(), 0)
 	figure(t, "  from the last signal to reload to the last version", took, 10*time.Second)
 	figure(t, "  answers other than 200, of a thousand", refused.Load()*1000/max(answers.Load(), 1), 10)
 }
 
-// versionServed asks for a page and a box, and returns the version that both the number of matches and every row are of.
+// versionServed asks for a page and a box, and returns the version that both the number of
+// matches and every row are of.
 func versionServed(ctx context.Context, s *serving, rows int) (n, code int, err error) {
-	req, err := http.NewRequestWithContext(ctx, "GET", s.base+"/collections/lag_0/items?limit=20&bbox=-180,-90,180,90", nil)
+	req, err := http.NewRequestWithContext(ctx, "GET", s.base+"/collections/lag_0/items?limit=20&bbox=-180,-90,180,90",
+		nil)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -120,7 +126,8 @@ func versionServed(ctx context.Context, s *serving, rows int) (n, code int, err 
 	n = page.NumberMatched / rows
 	for _, f := range page.Features {
 		if f.Properties.A != n || page.NumberMatched%rows != 0 {
-			return n, res.StatusCode, fmt.Errorf("%d matched, and a row of version %d", page.NumberMatched, f.Properties.A)
+			return n, res.StatusCode, fmt.Errorf("%d matched, and a row of version %d", page.NumberMatched,
+				f.Properties.A)
 		}
 	}
 	if len(page.Features) == 0 {

@@ -107,7 +107,8 @@ func (a *asker) do(req *http.Request) (int, string, time.Duration, error) {
 	return resp.StatusCode, string(b), time.Since(start), err
 }
 
-// beside asks for path again and again, with pauses, until ctx ends, and returns the times and how many answers were other than 200.
+// beside asks for path again and again, with pauses, until ctx ends, and returns the times and how many
+// answers were other than 200.
 func (a *asker) beside(ctx context.Context, path string, pause time.Duration) (times []time.Duration, bad int) {
 	for ctx.Err() == nil {
 		code, _, took, err := a.ask(context.WithoutCancel(ctx), path)
@@ -131,7 +132,8 @@ func communesOfFrance(t *testing.T) string {
 	t.Helper()
 	source := sharedtest.Path(t, "data", "france", "france-communes-2018.geojsonl.gz")
 	return fixture(t, "communes.gpkg", func(path string) {
-		if out, err := program(t, t.Context(), t.TempDir(), "import", source, "--collection", "communes", "--into", path).CombinedOutput(); err != nil {
+		if out, err := program(t, t.Context(), t.TempDir(), "import", source, "--collection", "communes", "--into",
+			path).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %.500s", err, out)
 		}
 	})
@@ -141,13 +143,15 @@ func communesOfFrance(t *testing.T) string {
 func generated(t *testing.T, places int) string {
 	t.Helper()
 	return fixture(t, fmt.Sprintf("register-%d.gpkg", places), func(path string) {
-		if out, err := program(t, t.Context(), t.TempDir(), "register", "generate", "--places", strconv.Itoa(places), "--out", path).CombinedOutput(); err != nil {
+		if out, err := program(t, t.Context(), t.TempDir(), "register", "generate", "--places", strconv.Itoa(places),
+			"--out", path).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %.500s", err, out)
 		}
 	})
 }
 
-// serveRegister serves a register of 50,000 places with 512 MiB of memory. What takes too long there is 503. other asks with a key of its own.
+// serveRegister serves a register of 50,000 places with 512 MiB of memory. What takes too long there is 503.
+// other asks with a key of its own.
 func serveRegister(t *testing.T) (s *serving, other *asker) {
 	t.Helper()
 	s = serve(t, []string{"GRENSE_LIMITS_MEMORY=512MiB"}, generated(t, 50_000))
@@ -156,8 +160,8 @@ func serveRegister(t *testing.T) (s *serving, other *asker) {
 	return s, other
 }
 
-// TestAttackFairTurns: beside clients who ask the dearest filters as fast as they are answered, other keys are answered at once, and what is refused
-// costs nothing and says why.
+// TestAttackFairTurns: beside clients who ask the dearest filters as fast as they are answered, other keys are answered
+// at once, and what is refused costs nothing and says why.
 func TestAttackFairTurns(t *testing.T) {
 	attack(t)
 	t.Run("one key", func(t *testing.T) { fairTurns(t, 1) })
@@ -188,7 +192,8 @@ func fairTurns(t *testing.T, keys int) {
 		a := s.asker(attackers[i%keys])
 		all.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
-				code, body, _, err := a.ask(context.WithoutCancel(ctx), dear+url.QueryEscape(fmt.Sprintf(" AND nom<>'%d-%d'", i, n)))
+				code, body, _, err := a.ask(context.WithoutCancel(ctx),
+					dear+url.QueryEscape(fmt.Sprintf(" AND nom<>'%d-%d'", i, n)))
 				if err == nil && code == http.StatusServiceUnavailable {
 					refused.Add(1)
 					if strings.Contains(body, "busy") {
@@ -203,12 +208,14 @@ func fairTurns(t *testing.T, keys int) {
 	seen := other.watch(t, ctx, &all, items+"/7")
 	all.Wait()
 	t.Logf("%d items, %d refused, %d of these for being busy", len(seen.item), refused.Load(), busy.Load())
-	figure(t, fmt.Sprintf("8 clients with keys, %d in all, ask S_TOUCHES of 35,357 communes: refusals without a reason", keys), silent.Load(), 0)
+	figure(t, fmt.Sprintf("8 clients with keys, %d in all, ask S_TOUCHES of 35,357 communes: refusals without a reason",
+		keys), silent.Load(), 0)
 	figure(t, "  most memory, without `memory`", s.peak(t), 400<<20)
 	seen.report(t)
 }
 
-// TestAttackOneComparison: one comparison of two large geometries ends near its limit, and gives its memory and its place back.
+// TestAttackOneComparison: one comparison of two large geometries ends near its limit,
+// and gives its memory and its place back.
 func TestAttackOneComparison(t *testing.T) {
 	attack(t)
 	file := sharedPath(t, "data", "world", "ne_10m_ocean.geojson.gz")
@@ -228,11 +235,15 @@ func TestAttackOneComparison(t *testing.T) {
 		r, at := 80-20*float64(i%2), 2*math.Pi*float64(i)/4000
 		fmt.Fprintf(&star, "[%.1f,%.1f],", 2*r*math.Cos(at), r*math.Sin(at))
 	}
-	for what, other := range map[string]string{"itself": `{"property":"geometry"}`, "a star of 4,000 corners": `{"type":"Polygon","coordinates":[[` + star.String() + "[160,0]]]}"} {
+	for what, other := range map[string]string{"itself": `{"property":"geometry"}`,
+		"a star of 4,000 corners": `{"type":"Polygon","coordinates":[[` + star.String() + "[160,0]]]}"} {
 		worst := time.Duration(0)
-		for i, op := range []string{"S_TOUCHES", "S_EQUALS", "S_OVERLAPS", "S_WITHIN", "S_CONTAINS", "S_CROSSES", "S_INTERSECTS", "S_DISJOINT"} {
-			filter := fmt.Sprintf(`{"op":"and","args":[{"op":"%s","args":[{"property":"geometry"},%s]},{"op":"<>","args":[{"property":"scalerank"},%d]}]}`, strings.ToLower(op), other, 100+i)
-			req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+items+"?resulttype=hits", strings.NewReader(filter))
+		for i, op := range []string{"S_TOUCHES", "S_EQUALS", "S_OVERLAPS", "S_WITHIN", "S_CONTAINS", "S_CROSSES",
+			"S_INTERSECTS", "S_DISJOINT"} {
+			filter := fmt.Sprintf(`{"op":"and","args":[{"op":"%s","args":[{"property":"geometry"},%s]},{"op":"<>",`+
+				`"args":[{"property":"scalerank"},%d]}]}`, strings.ToLower(op), other, 100+i)
+			req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+items+"?resulttype=hits",
+				strings.NewReader(filter))
 			req.Header.Set("Content-Type", "application/json")
 			before := s.cpu(t)
 			code, body, took, err := a.do(req)
@@ -243,7 +254,9 @@ func TestAttackOneComparison(t *testing.T) {
 			t.Logf("%s of %s: %d after %v, %v of CPU", op, what, code, took, used)
 			worst = max(worst, used)
 		}
-		figure(t, fmt.Sprintf("an ocean of 450,000 corners compared with %s by each predicate, `query_timeout: 1s`: most CPU", what), worst, 2*time.Second)
+		figure(t,
+			fmt.Sprintf("an ocean of 450,000 corners compared with %s by each predicate, `query_timeout: 1s`: most CPU",
+				what), worst, 2*time.Second)
 	}
 	figure(t, "  most memory, `memory: 512MiB`", s.peak(t), 512<<20)
 	_, _, took, err := a.ask(t.Context(), items+"?limit=1&skipGeometry=true")
@@ -264,23 +277,30 @@ func (s *serving) only(t *testing.T) string {
 	return doc.Collections[0].ID
 }
 
-// TestAttackSlowReaders: hundreds of readers who take large answers slowly cost little memory, and others are answered at once.
+// TestAttackSlowReaders: hundreds of readers who take large answers slowly cost little memory,
+// and others are answered at once.
 func TestAttackSlowReaders(t *testing.T) {
 	attack(t)
 	s := serveCommunes(t, "GRENSE_LIMITS_MEMORY=512MiB", "GRENSE_LIMITS_CONNECTIONS=4096")
 	s.away = true // what there is no memory for is 503
 	items := "/collections/" + s.only(t) + "/items"
-	crowd{readers: 900, beside: items + "/7", lasts: phase(t, 30*time.Second), path: func(int) string { return items + "?limit=3000" }}.attack(t, s, "answers of 4 MB")
+	crowd{readers: 900, beside: items + "/7", lasts: phase(t, 30*time.Second), path: func(int) string {
+		return items + "?limit=3000"
+	}}.attack(t, s, "answers of 4 MB")
 }
 
 // soapRequest is a request of findSteder as HTTP/1.1 in whole.
 func (s *serving) soapRequest(pattern string) (request, body string) {
-	body = `<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>` + string(placename.AppendRequest(nil,
-		&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &pattern}}, placename.DefaultBase)) + `</S:Body></S:Envelope>`
-	return fmt.Sprintf("POST /soap/stedsnavn/v1/SoekServiceWS HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Type: text/xml; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s", s.key, len(body), body), body
+	body = `<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>` +
+		string(placename.AppendRequest(nil,
+			&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &pattern}}, placename.DefaultBase)) +
+		`</S:Body></S:Envelope>`
+	return fmt.Sprintf("POST /soap/stedsnavn/v1/SoekServiceWS HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Type: "+
+		"text/xml; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s", s.key, len(body), body), body
 }
 
-// TestAttackSlowSOAP: a thousand readers who take the hits of large searches slowly cost little memory, and others are answered at once.
+// TestAttackSlowSOAP: a thousand readers who take the hits of large searches slowly cost little memory,
+// and others are answered at once.
 func TestAttackSlowSOAP(t *testing.T) {
 	attack(t)
 	const readers = 1000
@@ -288,7 +308,8 @@ func TestAttackSlowSOAP(t *testing.T) {
 	request, kib := "", 0
 	for _, pattern := range strings.Fields("*vik* *nes* *berg* *land* *set* *sta* *dal* *ne* *er* *an* *st*") {
 		r, body := s.soapRequest(pattern)
-		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/soap/stedsnavn/v1/SoekServiceWS", strings.NewReader(body))
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/soap/stedsnavn/v1/SoekServiceWS",
+			strings.NewReader(body))
 		req.Header.Set("Content-Type", "text/xml; charset=utf-8")
 		req.Header.Set("X-API-Key", s.key)
 		resp, err := http.DefaultClient.Do(req)
@@ -298,7 +319,8 @@ func TestAttackSlowSOAP(t *testing.T) {
 		b, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		n := len(b) >> 10
-		if t.Logf("%s: %d, %d KiB", pattern, resp.StatusCode, n); err == nil && resp.StatusCode == http.StatusOK && n > kib {
+		if t.Logf("%s: %d, %d KiB", pattern, resp.StatusCode, n); err == nil &&
+			resp.StatusCode == http.StatusOK && n > kib {
 			request, kib = r, n
 		}
 	}
@@ -320,12 +342,14 @@ func TestAttackSlowSOAP(t *testing.T) {
 	seen := other.watch(t, ctx, &all, "/collections/sted/items/2")
 	all.Wait()
 	t.Logf("%d answers were begun; %d times a reader was told that the server is busy", begun.Load(), refused.Load())
-	figure(t, fmt.Sprintf("%d slow readers of SOAP answers of %d KiB, `memory: 512MiB`: most memory", readers, kib), s.peak(t), 512<<20)
+	figure(t, fmt.Sprintf("%d slow readers of SOAP answers of %d KiB, `memory: 512MiB`: most memory", readers, kib),
+		s.peak(t), 512<<20)
 	figure(t, "  readers without an answer, who asked again when they were told to", readers-int(begun.Load()), 0)
 	seen.report(t)
 }
 
-// sendAgain is sendSlowly by a client that retries a second later if the server is busy. refused counts how often it was.
+// sendAgain is sendSlowly by a client that retries a second later if the server is busy.
+// refused counts how often it was.
 func (s *serving) sendAgain(ctx context.Context, request string, refused *atomic.Int64) int {
 	for {
 		status := s.sendSlowly(ctx, request)
@@ -378,7 +402,9 @@ func TestAttackSearches(t *testing.T) {
 		switch {
 		case code == http.StatusOK:
 			answered.Add(1)
-		case strings.Contains(body, "busy") || strings.Contains(body, "opptatt") || strings.Contains(body, "lang tid") || strings.Contains(body, "too long") || strings.Contains(body, "LIMIT_EXCEEDED"):
+		case strings.Contains(body, "busy") || strings.Contains(body, "opptatt") ||
+			strings.Contains(body, "lang tid") || strings.Contains(body, "too long") ||
+			strings.Contains(body, "LIMIT_EXCEEDED"):
 			refused.Add(1)
 		default:
 			silent.Add(1)
@@ -391,9 +417,13 @@ func TestAttackSearches(t *testing.T) {
 		all.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				pattern := fmt.Sprintf("*a*%c*", 'a'+rune((i+n)%26))
-				body := `<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>` + string(placename.AppendRequest(nil,
-					&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &pattern}}, placename.DefaultBase)) + `</S:Body></S:Envelope>`
-				req, _ := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodPost, a.s.base+"/soap/stedsnavn/v1/SoekServiceWS", strings.NewReader(body))
+				body := `<S:Envelope xmlns:S="http://schemas.xmlsoap.org/soap/envelope/"><S:Body>` +
+					string(placename.AppendRequest(nil,
+						&placename.FindSteder{StedSoek: placename.StedSoek{Stedsnavn: &pattern}},
+						placename.DefaultBase)) +
+					`</S:Body></S:Envelope>`
+				req, _ := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodPost,
+					a.s.base+"/soap/stedsnavn/v1/SoekServiceWS", strings.NewReader(body))
 				req.Header.Set("Content-Type", "text/xml; charset=utf-8")
 				if code, answer, _, err := a.do(req); err == nil {
 					count(code, answer)
@@ -403,8 +433,10 @@ func TestAttackSearches(t *testing.T) {
 		f := s.asker(dear)
 		all.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
-				filter := fmt.Sprintf("CASEI(visningsnavn) LIKE CASEI('%%%c%%%c%%') AND visningsnavn<>'%d'", 'a'+rune(n%26), 'a'+rune((n+i)%26), n)
-				if code, answer, _, err := f.ask(context.WithoutCancel(ctx), "/collections/sted/items?limit=1&filter="+url.QueryEscape(filter)); err == nil && code != http.StatusNotFound {
+				filter := fmt.Sprintf("CASEI(visningsnavn) LIKE CASEI('%%%c%%%c%%') AND visningsnavn<>'%d'",
+					'a'+rune(n%26), 'a'+rune((n+i)%26), n)
+				if code, answer, _, err := f.ask(context.WithoutCancel(ctx), "/collections/sted/items?limit=1&filter="+
+					url.QueryEscape(filter)); err == nil && code != http.StatusNotFound {
 					count(code, answer)
 				}
 			}
@@ -413,7 +445,8 @@ func TestAttackSearches(t *testing.T) {
 	seen := other.watch(t, ctx, &all, "/collections/sted/items/2")
 	all.Wait()
 	t.Logf("%d answered, %d refused", answered.Load(), refused.Load())
-	figure(t, "8 clients of SOAP's patterns and 8 of filters over 50,000 places: refusals without a reason", silent.Load(), 0)
+	figure(t, "8 clients of SOAP's patterns and 8 of filters over 50,000 places: refusals without a reason",
+		silent.Load(), 0)
 	figure(t, "  most memory, `memory: 512MiB`", s.peak(t), 512<<20)
 	seen.report(t)
 }
@@ -469,7 +502,8 @@ func TestAttackReloads(t *testing.T) {
 	figure(t, fmt.Sprintf("%d signals to reload under load: requests that failed", signals), bad.Load(), 0)
 }
 
-// TestAttackEndUnderLoad: a server that receives SIGTERM finishes its requests. As behind a balancer, new requests end some time after /readyz fails.
+// TestAttackEndUnderLoad: a server that receives SIGTERM finishes its requests. As behind a balancer, new requests end
+// some time after /readyz fails.
 func TestAttackEndUnderLoad(t *testing.T) {
 	attack(t)
 	s := serve(t, []string{"GRENSE_LIMITS_DRAIN_WAIT=5s"})
@@ -508,7 +542,8 @@ func TestAttackEndUnderLoad(t *testing.T) {
 	figure(t, "SIGTERM under the load of 8 clients: requests that were broken off", broken.Load(), 0)
 }
 
-// TestAttackAborts: clients that hang up, in HTTP/1.1 in the midst of answers, leave nothing behind and no error in the log.
+// TestAttackAborts: clients that hang up, in HTTP/1.1 in the midst of answers, leave nothing behind
+// and no error in the log.
 func TestAttackAborts(t *testing.T) {
 	attack(t)
 	s := serveCommunes(t)
@@ -541,7 +576,8 @@ func TestAttackAborts(t *testing.T) {
 	figure(t, "  an item afterwards", took, 100*time.Millisecond)
 }
 
-// simplify asks for the levels of all collections in all systems, so that none is 503 for being made for the first time but here.
+// simplify asks for the levels of all collections in all systems, so that none is 503 for being made for
+// the first time but here.
 func (s *serving) simplify(t *testing.T) {
 	t.Helper()
 	s.away = true
@@ -556,7 +592,8 @@ func (s *serving) simplify(t *testing.T) {
 	for _, c := range doc.Collections {
 		for _, crs := range c.CRS {
 			for {
-				code, _, _, err := a.ask(t.Context(), "/collections/"+c.ID+"/items?limit=1&zoom-level=0&crs="+url.QueryEscape(crs))
+				code, _, _, err := a.ask(t.Context(), "/collections/"+c.ID+"/items?limit=1&zoom-level=0&crs="+
+					url.QueryEscape(crs))
 				if err == nil && code != http.StatusServiceUnavailable {
 					break // there are levels, or none are offered
 				}
@@ -569,8 +606,8 @@ func (s *serving) simplify(t *testing.T) {
 	}
 }
 
-// TestAttackGenerated sends what schemathesis makes of the API definition: no answer may be a failure of the server, or differ from the
-// definition.
+// TestAttackGenerated sends what schemathesis makes of the API definition: no answer may be a failure of the server,
+// or differ from the definition.
 func TestAttackGenerated(t *testing.T) {
 	attack(t)
 	bin := os.Getenv("GRENSE_SCHEMATHESIS")
@@ -583,7 +620,8 @@ func TestAttackGenerated(t *testing.T) {
 	s := serve(t, []string{"GRENSE_AUTH=open"})
 	s.simplify(t)
 	lasts := phase(t, 2*time.Minute)
-	cmd := exec.Command(bin, "run", s.base+"/openapi", "--url", s.base, "--max-examples", "70", "--checks", "not_a_server_error", "--workers", "2", "--phases", "examples,fuzzing", "--no-color")
+	cmd := exec.Command(bin, "run", s.base+"/openapi", "--url", s.base, "--max-examples", "70", "--checks",
+		"not_a_server_error", "--workers", "2", "--phases", "examples,fuzzing", "--no-color")
 	cmd.Dir = t.TempDir() // where it keeps a cache
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

@@ -28,7 +28,8 @@ func wideLayer(t *testing.T, path string, columns int) {
 	}
 	sql := fmt.Sprintf(`CREATE TABLE wide (fid INTEGER PRIMARY KEY, %s);
 INSERT INTO gpkg_contents (table_name, data_type, identifier) VALUES ('wide', 'attributes', 'wide');
-INSERT INTO wide WITH r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < 400) SELECT i, %s FROM r`, strings.Join(names, ", "), strings.Join(values, ", "))
+INSERT INTO wide WITH r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < 400) SELECT i, %s FROM r`,
+		strings.Join(names, ", "), strings.Join(values, ", "))
 	if err := sqlitex.ExecuteScript(c, sql, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,8 @@ INSERT INTO wide WITH r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < 
 // TestAttackWideTables: a table of ten times the columns costs at most ten times as much.
 func TestAttackWideTables(t *testing.T) {
 	attack(t)
-	forms := []string{"/items?limit=10&offset=%d", "/items?limit=10&offset=%d&f=html", "/items?limit=10&offset=%d&f=csv", "/items/%d", "/items/%d?f=html", "/items?limit=10&column_0000=value+0+of+%d"}
+	forms := []string{"/items?limit=10&offset=%d", "/items?limit=10&offset=%d&f=html",
+		"/items?limit=10&offset=%d&f=csv", "/items/%d", "/items/%d?f=html", "/items?limit=10&column_0000=value+0+of+%d"}
 	took := map[int][]time.Duration{}
 	for _, columns := range []int{199, 1990} {
 		file := filepath.Join(t.TempDir(), "wide.gpkg")
@@ -61,6 +63,7 @@ func TestAttackWideTables(t *testing.T) {
 	for i, form := range forms {
 		wide, narrow := took[1990][i], took[199][i]
 		t.Logf("%s: %v, %v", form, wide, narrow)
-		figure(t, fmt.Sprintf("`%s` of 1,990 columns: times the CPU of 199", strings.ReplaceAll(form, "%d", "N")), float64(wide*10/max(narrow, 1))/10, 10)
+		figure(t, fmt.Sprintf("`%s` of 1,990 columns: times the CPU of 199", strings.ReplaceAll(form, "%d", "N")),
+			float64(wide*10/max(narrow, 1))/10, 10)
 	}
 }

@@ -93,7 +93,8 @@ func (c *backupCmd) Run(ctx context.Context, p *process) (err error) {
 	if err := os.Rename(whole, c.File); err != nil {
 		return fmt.Errorf("cannot write the backup: %w", err)
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%s holds %s, %s and %s\n", c.File, count(m.Holds.Keys, "key"), count(m.Holds.Jobs, "finished job"), count(m.Holds.Changes, "change"))
+	_, err = fmt.Fprintf(p.Stdout, "%s holds %s, %s and %s\n", c.File, count(m.Holds.Keys, "key"),
+		count(m.Holds.Jobs, "finished job"), count(m.Holds.Changes, "change"))
 	return err
 }
 
@@ -205,7 +206,8 @@ func (c *restoreCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return fmt.Errorf("cannot restore %s: %w", c.File, err)
 	}
-	_, err = fmt.Fprintf(p.Stdout, "restored %s, %s and %s of %s\n", count(n.Keys, "key"), count(n.Jobs, "finished job"), count(n.Changes, "change"),
+	_, err = fmt.Fprintf(p.Stdout, "restored %s, %s and %s of %s\n", count(n.Keys, "key"),
+		count(n.Jobs, "finished job"), count(n.Changes, "change"),
 		m.Created.Format(time.DateTime+" UTC"))
 	return err
 }
@@ -230,7 +232,8 @@ func (c *restoreCmd) restore(ctx context.Context, m manifest, unpacked, path str
 	}
 	defer to.Close()
 	if keys, err := to.Keys(ctx); err != nil || len(keys) > 0 {
-		return state.Copied{}, errors.Join(err, errors.New("the database holds keys already; restore into one that holds none"))
+		return state.Copied{},
+			errors.Join(err, errors.New("the database holds keys already; restore into one that holds none"))
 	}
 	n, err := from.Copy(ctx, to)
 	if err != nil {

@@ -49,13 +49,16 @@ func TestABackupOfARunningServerIsRestored(t *testing.T) {
 		}
 	}
 	_, want, _ := call(r, "GET", job+"/results", "")
-	if code, stdout, stderr := command(t, dir, "backup", file); code != 0 || !strings.Contains(stdout, "1 key, 1 finished job") {
+	if code, stdout, stderr := command(t, dir, "backup", file); code != 0 ||
+		!strings.Contains(stdout, "1 key, 1 finished job") {
 		t.Fatalf("status %d: %s%s", code, stdout, stderr)
 	}
-	if code, _, stderr := command(t, dir, "backup", file); code != exitFailed || !strings.Contains(stderr, "exists already") {
+	if code, _, stderr := command(t, dir, "backup", file); code != exitFailed ||
+		!strings.Contains(stderr, "exists already") {
 		t.Errorf("status %d: %s", code, stderr)
 	}
-	if code, _, stderr := command(t, dir, "restore", file); code != exitFailed || !strings.Contains(stderr, "holds keys already") {
+	if code, _, stderr := command(t, dir, "restore", file); code != exitFailed ||
+		!strings.Contains(stderr, "holds keys already") {
 		t.Errorf("status %d: %s", code, stderr)
 	}
 	r.stop()
@@ -79,7 +82,8 @@ func TestADamagedBackupIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, b := range map[string][]byte{"empty": nil, "cut": whole[:len(whole)/2], "other": []byte("no archive"), "turned": turned(whole)} {
+	for name, b := range map[string][]byte{"empty": nil, "cut": whole[:len(whole)/2], "other": []byte("no archive"),
+		"turned": turned(whole)} {
 		to := t.TempDir()
 		code, _, stderr := command(t, to, "restore", writeFile(t, filepath.Join(t.TempDir(), name), string(b)))
 		if code != exitFailed || !strings.Contains(stderr, "cannot restore") {

@@ -9,9 +9,10 @@ import (
 	"testing"
 )
 
-// TestBenchAgainst logs server CPU per request of bin/grense and of the program that GRENSE_BENCH_OLD names, with the same data, in interleaved rounds; GRENSE_BENCH_SOURCE and
-// GRENSE_BENCH_ONLY choose as in TestBenchTable. The ratio is the median over rounds of new to old. What the older program does not
-// answer with 200 is passed over. The ratio of what they send is printed, since a page that says more costs more.
+// TestBenchAgainst logs server CPU per request of bin/grense and of the program that GRENSE_BENCH_OLD names,
+// with the same data, in interleaved rounds; GRENSE_BENCH_SOURCE and GRENSE_BENCH_ONLY choose as in TestBenchTable.
+// The ratio is the median over rounds of new to old. What the older program does not answer with 200 is passed over.
+// The ratio of what they send is printed, since a page that says more costs more.
 func TestBenchAgainst(t *testing.T) {
 	old := os.Getenv("GRENSE_BENCH_OLD")
 	if old == "" {
@@ -57,7 +58,9 @@ func interleave(t *testing.T, old, now *serving, questions []question) {
 		sent := float64(len(record(t, now, path).Body)) / float64(len(record(t, old, path).Body))
 		before.calibrate(t, q, rng)
 		after.calibrate(t, q, rng)
-		x, y := rounds(func() float64 { return before.round(t, q, rng) }, func() float64 { return after.round(t, q, rng) })
+		x, y := rounds(func() float64 {
+			return before.round(t, q, rng)
+		}, func() float64 { return after.round(t, q, rng) })
 		ratios := make([]float64, benchRounds)
 		for i := range ratios {
 			ratios[i] = y[i] / x[i]

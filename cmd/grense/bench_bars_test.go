@@ -50,19 +50,24 @@ func (b bar) String() string {
 	return text
 }
 
-// hold is the function hold where measure returns microseconds of a request, and of the bare handler behind them. Where there is no bar it measures once.
+// hold is the function hold where measure returns microseconds of a request, and of the bare handler behind them.
+// Where there is no bar it measures once.
 func (b bar) hold(t testing.TB, name string, measure func() [][]float64) (took [][]float64, told string) {
 	t.Helper()
 	if b.times == 0 {
 		return measure(), "–"
 	}
-	took, told = hold(t, name, func(took [][]float64) float64 { return median(took[0]) / b.most(median(took[1])) }, measure)
+	took, told = hold(t, name, func(took [][]float64) float64 {
+		return median(took[0]) / b.most(median(took[1]))
+	}, measure)
 	return took, b.String() + ": " + told
 }
 
-// hold measures until a bar is held, mostTries times at most: beyond is how many times the bar is what was measured, by medians. It returns the measurement that came nearest to the bar, and what
-// the table says of it. A bar that is held in none fails the test.
-func hold(t testing.TB, name string, beyond func(took [][]float64) float64, measure func() [][]float64) (best [][]float64, told string) {
+// hold measures until a bar is held, mostTries times at most: beyond is how many times the bar is what was measured,
+// by medians. It returns the measurement that came nearest to the bar, and what the table says of it.
+// A bar that is held in none fails the test.
+func hold(t testing.TB, name string, beyond func(took [][]float64) float64,
+	measure func() [][]float64) (best [][]float64, told string) {
 	t.Helper()
 	least, n := math.Inf(1), 0
 	for n < mostTries && least > 1 {
@@ -106,12 +111,16 @@ func TestARowThatMissesItsBarIsMeasuredAgain(t *testing.T) {
 		{[]float64{12, 11, 12}, 11, "**missed** by 10.0 %, measured 3 times", true},
 	} {
 		f, n := &failing{}, 0
-		took, told := hold(f, "a row", func(took [][]float64) float64 { return median(took[0]) / 10 }, func() [][]float64 { n++; return [][]float64{{x.medians[n-1]}} })
+		took, told := hold(f, "a row", func(took [][]float64) float64 {
+			return median(took[0]) / 10
+		}, func() [][]float64 { n++; return [][]float64{{x.medians[n-1]}} })
 		if n != len(x.medians) || took[0][0] != x.best || told != x.told || f.failed != x.fails {
 			t.Errorf("%v: measured %d times, %v, %q, failed %v", x.medians, n, took, told, f.failed)
 		}
 	}
-	if took, told := (bar{}).hold(t, "a row without a bar", func() [][]float64 { return [][]float64{{100}, {1}} }); told != "–" || took[0][0] != 100 {
+	if took, told := (bar{}).hold(t, "a row without a bar", func() [][]float64 {
+		return [][]float64{{100}, {1}}
+	}); told != "–" || took[0][0] != 100 {
 		t.Errorf("%v, %q without a bar", took, told)
 	}
 }

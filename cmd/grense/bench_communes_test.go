@@ -12,7 +12,8 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// compareCommunes adds tables of the communes in a file and in a database: large answers, and small ones that nobody asked for before.
+// compareCommunes adds tables of the communes in a file and in a database: large answers, and small ones that
+// nobody asked for before.
 func compareCommunes(t *testing.T, table io.Writer, communes string) {
 	t.Helper()
 	var cluster storetest.Cluster
@@ -23,7 +24,10 @@ func compareCommunes(t *testing.T, table io.Writer, communes string) {
 	address := reader(t, admin)
 	firstBytes(t, table, [2]string{file, address})
 	inFile, inBase := serve(t, keepsNone, file), serve(t, keepsNone, address)
-	fmt.Fprint(table, "\nThe 35,357 communes in both stores, where no answer is kept. The database is another process; its CPU comes on top.\n\n| Request | GeoPackage µs | PostGIS µs | Ratio | Database µs |\n|---|---:|---:|---:|---:|\n")
+	fmt.Fprint(table,
+		"\nThe 35,357 communes in both stores, where no answer is kept. The database is another process; "+
+			"its CPU comes on top.\n\n| Request | GeoPackage µs | PostGIS µs | Ratio | Database µs "+
+			"|\n|---|---:|---:|---:|---:|\n")
 	against(t, table, inFile, inBase, admin, freshCommunes(t, inFile))
 }
 
@@ -44,14 +48,17 @@ func freshCommunes(t *testing.T, s *serving) []question {
 		{name: "10 communes", path: items + "?limit=10"},
 		{name: "10 communes at offset 30,000", path: items + "?limit=10&offset=30000"},
 		{name: "Communes by name (CQL2)", next: func(rng *rand.Rand) string {
-			return items + "?limit=10&filter=" + url.QueryEscape("nom = '"+strings.ReplaceAll(page.Features[one(rng)].Properties.Nom, "'", "''")+"'")
+			return items + "?limit=10&filter=" +
+				url.QueryEscape("nom = '"+strings.ReplaceAll(page.Features[one(rng)].Properties.Nom, "'", "''")+"'")
 		}},
 		{name: "A fresh box, at most 10 communes", next: func(rng *rand.Rand) string {
 			x, y := 7*rng.Float64(), 43.5+6*rng.Float64()
-			return fmt.Sprintf(items+"?limit=10&bbox=%.6f,%.6f,%.6f,%.6f", x, y, x+0.05+0.1*rng.Float64(), y+0.05+0.1*rng.Float64())
+			return fmt.Sprintf(items+"?limit=10&bbox=%.6f,%.6f,%.6f,%.6f", x, y, x+0.05+0.1*rng.Float64(),
+				y+0.05+0.1*rng.Float64())
 		}},
 		{name: "The commune at a fresh point", next: func(rng *rand.Rand) string {
-			return items + "?limit=10&filter=" + url.QueryEscape(fmt.Sprintf("S_INTERSECTS(geometry,POINT(%.4f %.4f))", -1+8*rng.Float64(), 43.5+6*rng.Float64()))
+			return items + "?limit=10&filter=" + url.QueryEscape(fmt.Sprintf("S_INTERSECTS(geometry,POINT(%.4f %.4f))",
+				-1+8*rng.Float64(), 43.5+6*rng.Float64()))
 		}},
 	}
 }

@@ -41,7 +41,8 @@ func arrive(t *testing.T, s *serving, path string) (a arrived) {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(patience))
 	start := time.Now()
-	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\nX-API-Key: %s\r\nConnection: close\r\n\r\n", path, s.key)
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\nX-API-Key: %s\r\nConnection: "+
+		"close\r\n\r\n", path, s.key)
 	in := bufio.NewReaderSize(conn, 64<<10)
 	if _, err := in.Peek(1); err != nil {
 		t.Fatal(err)
@@ -58,11 +59,14 @@ func arrive(t *testing.T, s *serving, path string) (a arrived) {
 	return a
 }
 
-// firstBytes adds a row for each large answer: of the communes in a file and in a database, each time from a server that was just started and has answered one small question.
+// firstBytes adds a row for each large answer: of the communes in a file and in a database, each time from a server
+// that was just started and has answered one small question.
 func firstBytes(t *testing.T, table io.Writer, sources [2]string) {
 	t.Helper()
-	fmt.Fprintf(table, "\nLarge answers of 35,357 communes, cold: milliseconds from the request to the first byte and to the last, median of %d servers that were just started, fastest and slowest in brackets.\n"+
-		"The bar is %d ms to the first byte.\n\n| Answer | GeoPackage, first ms | all ms | PostGIS, first ms | all ms | Bar |\n|---|---:|---:|---:|---:|---|\n", firstRounds, firstWithin.Milliseconds())
+	fmt.Fprintf(table, "\nLarge answers of 35,357 communes, cold: milliseconds from the request to the first byte "+
+		"and to the last, median of %d servers that were just started, fastest and slowest in brackets.\n"+
+		"The bar is %d ms to the first byte.\n\n| Answer | GeoPackage, first ms | all ms | PostGIS, first ms | all "+
+		"ms | Bar |\n|---|---:|---:|---:|---:|---|\n", firstRounds, firstWithin.Milliseconds())
 	for _, x := range firstAnswers {
 		if !strings.Contains(x.name, os.Getenv("GRENSE_BENCH_ONLY")) {
 			continue
@@ -70,10 +74,12 @@ func firstBytes(t *testing.T, table io.Writer, sources [2]string) {
 		var took [2][][]float64
 		var told [2]string
 		for i, source := range sources {
-			took[i], told[i] = hold(t, [...]string{"GeoPackage, ", "PostGIS, "}[i]+x.name+", first byte", func(took [][]float64) float64 { return median(took[0]) / ms(firstWithin) },
+			took[i], told[i] = hold(t, [...]string{"GeoPackage, ", "PostGIS, "}[i]+x.name+", first byte",
+				func(took [][]float64) float64 { return median(took[0]) / ms(firstWithin) },
 				func() [][]float64 { return arrivals(t, source, x.path) })
 		}
-		fmt.Fprintf(table, "| %s | %s | %.0f | %s | %.0f | %s; %s |\n", x.name, spread(took[0][0]), median(took[0][1]), spread(took[1][0]), median(took[1][1]), told[0], told[1])
+		fmt.Fprintf(table, "| %s | %s | %.0f | %s | %.0f | %s; %s |\n", x.name, spread(took[0][0]), median(took[0][1]),
+			spread(took[1][0]), median(took[1][1]), told[0], told[1])
 		t.Logf("%s: first byte after %.1f and %.1f ms", x.name, median(took[0][0]), median(took[1][0]))
 	}
 }
@@ -97,7 +103,8 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 // importCommunes imports a file of communes into target as the collection communes.
 func importCommunes(t *testing.T, file, target string) {
 	t.Helper()
-	if out, err := program(t, context.Background(), t.TempDir(), "import", file, "--into", target, "--collection", "communes").CombinedOutput(); err != nil {
+	if out, err := program(t, context.Background(), t.TempDir(), "import", file, "--into", target, "--collection",
+		"communes").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 }

@@ -18,7 +18,8 @@ import (
 // few is how many communes the smaller layer has that growth is measured from: as many as Norway has municipalities.
 const few = 357
 
-// growthCenter is the middle of those communes, in degrees; they reach further than a degree around it in all directions.
+// growthCenter is the middle of those communes, in degrees; they reach further than a degree
+// around it in all directions.
 var growthCenter = [2]float64{2.5, 47}
 
 // growthQuestions are questions with the same answers from few communes and from all.
@@ -38,11 +39,13 @@ func growthQuestions() []struct {
 		{question{name: "One commune", path: items + "/7"}, flat},
 		{question{name: "A fresh box, at most 10", next: func(rng *rand.Rand) string {
 			x, y := near(rng)
-			return fmt.Sprintf(items+"?limit=10&bbox=%.6f,%.6f,%.6f,%.6f", x, y, x+0.03+0.02*rng.Float64(), y+0.03+0.02*rng.Float64())
+			return fmt.Sprintf(items+"?limit=10&bbox=%.6f,%.6f,%.6f,%.6f", x, y, x+0.03+0.02*rng.Float64(),
+				y+0.03+0.02*rng.Float64())
 		}}, 1.3},
 		{question{name: "S_INTERSECTS with a fresh point", next: func(rng *rand.Rand) string {
 			x, y := near(rng)
-			return items + "?limit=10&filter=" + url.QueryEscape(fmt.Sprintf("S_INTERSECTS(geometry,POINT(%.5f %.5f))", x, y))
+			return items + "?limit=10&filter=" +
+				url.QueryEscape(fmt.Sprintf("S_INTERSECTS(geometry,POINT(%.5f %.5f))", x, y))
 		}}, 1.3},
 	}
 }
@@ -62,7 +65,8 @@ func growth(t *testing.T, table io.Writer, source string) {
 		}
 		importCommunes(t, file, target)
 	}
-	fmt.Fprintf(table, "\n| Request of communes | of %d µs | of all µs | Growth | Bar |\n|---|---:|---:|---:|---|\n", few)
+	fmt.Fprintf(table, "\n| Request of communes | of %d µs | of all µs | Growth | Bar |\n|---|---:|---:|---:|---|\n",
+		few)
 	a, b := serve(t, keepsNone, small), serve(t, keepsNone, large)
 	for _, q := range growthQuestions() {
 		if !q.asked() {
@@ -75,16 +79,23 @@ func growth(t *testing.T, table io.Writer, source string) {
 			record(t, s, q.paths(rngs[i], 1)[0])
 			m[i].calibrate(t, q.question, rngs[i])
 		}
-		took, told := hold(t, "growth, "+q.name, func(took [][]float64) float64 { return median(took[1]) / median(took[0]) / q.most }, func() [][]float64 {
-			return roundsOf(func() float64 { a.rest(t); return m[0].round(t, q.question, rngs[0]) }, func() float64 { b.rest(t); return m[1].round(t, q.question, rngs[1]) })
+		took, told := hold(t, "growth, "+q.name, func(took [][]float64) float64 {
+			return median(took[1]) / median(took[0]) / q.most
+		}, func() [][]float64 {
+			return roundsOf(func() float64 {
+				a.rest(t)
+				return m[0].round(t, q.question, rngs[0])
+			}, func() float64 { b.rest(t); return m[1].round(t, q.question, rngs[1]) })
 		})
 		of, all := took[0], took[1]
-		fmt.Fprintf(table, "| %s | %s | %s | %.2f | %.1f: %s |\n", q.name, spread(of), spread(all), median(all)/median(of), q.most, told)
+		fmt.Fprintf(table, "| %s | %s | %s | %.2f | %.1f: %s |\n", q.name, spread(of), spread(all),
+			median(all)/median(of), q.most, told)
 		t.Logf("%s: %.1f µs of %d, %.1f µs of all", q.name, median(of), few, median(all))
 	}
 }
 
-// communeLines are the communes of a source as lines of GeoJSON: few that lie together for small, and for large these before all others, so that they have the same ids.
+// communeLines are the communes of a source as lines of GeoJSON: few that lie together for small, and for large these
+// before all others, so that they have the same ids.
 func communeLines(t *testing.T, source, small, large string) map[string][][]byte {
 	t.Helper()
 	f, err := os.Open(source)

@@ -75,7 +75,8 @@ func median(v []float64) float64 {
 }
 
 func spread(v []float64) string {
-	return fmt.Sprintf("%.*f (%.*f–%.*f)", digits(median(v)), median(v), digits(median(v)), slices.Min(v), digits(median(v)), slices.Max(v))
+	return fmt.Sprintf("%.*f (%.*f–%.*f)", digits(median(v)), median(v), digits(median(v)), slices.Min(v),
+		digits(median(v)), slices.Max(v))
 }
 
 func digits(v float64) int {
@@ -85,7 +86,8 @@ func digits(v float64) int {
 	return 0
 }
 
-// cpuTime is what all threads of a process have spent on a CPU, in user and in system mode, to the nanosecond. /proc/PID/stat has ticks of 10 ms.
+// cpuTime is what all threads of a process have spent on a CPU, in user and in system mode, to the nanosecond.
+// /proc/PID/stat has ticks of 10 ms.
 func cpuTime(pid int) (time.Duration, error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil || len(threads) == 0 {
@@ -117,7 +119,8 @@ type measured struct {
 	stop  func()
 }
 
-// calibrate warms the server up and chooses n, by a round that takes about as long as it shall: what is done once, for the first requests, says nothing of those to come.
+// calibrate warms the server up and chooses n, by a round that takes about as long as it shall: what is done once,
+// for the first requests, says nothing of those to come.
 func (m *measured) calibrate(t *testing.T, q question, rng *rand.Rand) {
 	t.Helper()
 	m.n = 10 * benchConns
@@ -173,7 +176,8 @@ type rawConn struct {
 func (c *rawConn) ask(paths []string) error {
 	c.conn.SetDeadline(time.Now().Add(5 * time.Minute))
 	for _, p := range paths {
-		c.out = append(append(append(c.out[:0], "GET "...), p...), " HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\nX-API-Key: "...)
+		c.out = append(append(append(c.out[:0], "GET "...), p...),
+			" HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\nX-API-Key: "...)
 		c.out = append(append(c.out, c.key...), "\r\n\r\n"...)
 		if _, err := c.conn.Write(c.out); err != nil {
 			return err
@@ -298,7 +302,8 @@ func startBare(t *testing.T, answers []recorded, database string) *measured {
 	return &measured{addr: strings.TrimSpace(addr), pid: cmd.Process.Pid, key: strings.Repeat("k", 54), stop: stop}
 }
 
-// TestBareHandler is no test but the process that Grense is measured against: it reads answers from standard input, and serves them until that ends.
+// TestBareHandler is no test but the process that Grense is measured against: it reads answers from standard input,
+// and serves them until that ends.
 func TestBareHandler(t *testing.T) {
 	if os.Getenv("GRENSE_BENCH_BARE") == "" {
 		t.Skip("a process of make bench")

@@ -18,8 +18,9 @@ import (
 // longestNginx is how long one word of the configuration of nginx may be, in bytes.
 const longestNginx = 4000
 
-// startNginx runs nginx with one worker, which sends the answers from files, compressed before, with their header and its access log on. It is nil where there is no nginx, or the
-// answers have longer addresses than its configuration takes.
+// startNginx runs nginx with one worker, which sends the answers from files, compressed before, with their header and
+// its access log on. It is nil where there is no nginx, or the answers have longer addresses than
+// its configuration takes.
 func startNginx(t *testing.T, answers []recorded) *measured {
 	t.Helper()
 	program, err := exec.LookPath("nginx")
@@ -73,8 +74,10 @@ func nginxConf(answers []recorded, addr, dir string) (conf []byte, ok bool) {
 	if os.Getuid() == 0 {
 		b.WriteString("user root root;\n") // who owns the files
 	}
-	b.WriteString("events { worker_connections 64; }\nhttp {\n\tmap_hash_bucket_size 16384;\n\tmap_hash_max_size 65536;\n\tlarge_client_header_buffers 4 32k;\n\tkeepalive_requests 100000000;\n\tsendfile on;\n" +
-		"\ttcp_nopush on;\n\tetag off;\n\tserver_tokens off;\n\taccess_log access.log combined;\n\tmap $request_uri $file {\n\t\tdefault none;\n")
+	b.WriteString("events { worker_connections 64; }\nhttp {\n\tmap_hash_bucket_size 16384;\n\tmap_hash_max_size " +
+		"65536;\n\tlarge_client_header_buffers 4 32k;\n\tkeepalive_requests 100000000;\n\tsendfile on;\n" +
+		"\ttcp_nopush on;\n\tetag off;\n\tserver_tokens off;\n\taccess_log access.log combined;\n\tmap $request_uri " +
+		"$file {\n\t\tdefault none;\n")
 	known := map[string]bool{}
 	for i, a := range answers {
 		path, fits := nginxWord(a.Path)
@@ -106,5 +109,6 @@ func nginxConf(answers []recorded, addr, dir string) (conf []byte, ok bool) {
 
 // nginxWord is a text as a word of the configuration; false for one that it does not take.
 func nginxWord(s string) (string, bool) {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`, len(s) <= longestNginx && !strings.ContainsAny(s, "$\n")
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`,
+		len(s) <= longestNginx && !strings.ContainsAny(s, "$\n")
 }

@@ -28,8 +28,8 @@ import (
 // benchPlaces is the size of the register that both stores are measured with.
 const benchPlaces = 10_000
 
-// TestBenchTablePostGIS adds to the file that GRENSE_BENCH names the server CPU of the same requests to the same data in both stores, and what the
-// database spends besides.
+// TestBenchTablePostGIS adds to the file that GRENSE_BENCH names the server CPU of the same requests to the same data
+// in both stores, and what the database spends besides.
 func TestBenchTablePostGIS(t *testing.T) {
 	file := os.Getenv("GRENSE_BENCH")
 	if file == "" {
@@ -63,10 +63,12 @@ func TestBenchTablePostGIS(t *testing.T) {
 	}
 	both, base := serve(t, nil, path), serve(t, nil, address)
 	againPostGIS(t, &table, base, admin)
-	fmt.Fprintf(&table, "\nBoth stores with the same data: the demo, and a register of %d invented places. The database is another process; its CPU comes on top.\n\n", benchPlaces)
+	fmt.Fprintf(&table, "\nBoth stores with the same data: the demo, and a register of %d invented places. "+
+		"The database is another process; its CPU comes on top.\n\n", benchPlaces)
 	fmt.Fprint(&table, "| Request | GeoPackage µs | PostGIS µs | Ratio | Database µs |\n|---|---:|---:|---:|---:|\n")
 	name := func(rng *rand.Rand) string {
-		return url.QueryEscape([]string{"stor", "bjor", "tverr", "lang", "midt", "ytre"}[rng.IntN(6)] + string(rune('a'+rng.IntN(26))))
+		return url.QueryEscape([]string{"stor", "bjor", "tverr", "lang", "midt", "ytre"}[rng.IntN(6)] +
+			string(rune('a'+rng.IntN(26))))
 	}
 	against(t, &table, both, base, admin, []question{
 		{name: "One municipality", path: "/collections/kommuner/items/0301"},
@@ -77,19 +79,25 @@ func TestBenchTablePostGIS(t *testing.T) {
 		{name: "A fresh box, at most 10 places", next: func(rng *rand.Rand) string {
 			return "/collections/sted/items?limit=10&" + alongNorway(rng)
 		}},
-		{name: "10 places by words", next: func(rng *rand.Rand) string { return "/collections/sted/items?limit=10&q=" + name(rng) }},
+		{name: "10 places by words", next: func(rng *rand.Rand) string {
+			return "/collections/sted/items?limit=10&q=" + name(rng)
+		}},
 		{name: "10 names, CASEI LIKE", next: func(rng *rand.Rand) string {
-			return "/collections/stedsnavn/items?limit=10&filter=" + url.QueryEscape("CASEI(stedsnavn) LIKE CASEI('") + name(rng) + "%25%27)"
+			return "/collections/stedsnavn/items?limit=10&filter=" + url.QueryEscape("CASEI(stedsnavn) LIKE CASEI('") +
+				name(rng) + "%25%27)"
 		}},
 	})
 }
 
-// againPostGIS adds a row for each kind of question that is asked again on unchanged data: the server beside the bare handler, which may cost a round trip to the database more.
+// againPostGIS adds a row for each kind of question that is asked again on unchanged data:
+// the server beside the bare handler, which may cost a round trip to the database more.
 func againPostGIS(t *testing.T, table io.Writer, base *serving, admin string) {
 	t.Helper()
 	trip, database := roundTrip(t, base, admin)
-	fmt.Fprintf(table, "\nPostGIS, asked again on unchanged data: the server alone, whose bar is that of a file and a round trip to the database, SELECT 1 over a pool. That costs a process that does nothing else\n"+
-		"%.1f µs, and the database %.1f.\n\n| Request, again | Bytes sent | PostGIS µs | Bare µs | Ratio | Bar | Database µs |\n|---|---:|---:|---:|---:|---|---:|\n", trip, database)
+	fmt.Fprintf(table, "\nPostGIS, asked again on unchanged data: the server alone, whose bar is that of a file and "+
+		"a round trip to the database, SELECT 1 over a pool. That costs a process that does nothing else\n"+
+		"%.1f µs, and the database %.1f.\n\n| Request, again | Bytes sent | PostGIS µs | Bare µs | Ratio | Bar | "+
+		"Database µs |\n|---|---:|---:|---:|---:|---|---:|\n", trip, database)
 	record(t, base, warmTile)
 	for _, q := range demoQuestions(t, base) {
 		most := bars[q.kind].again
@@ -105,7 +113,8 @@ func againPostGIS(t *testing.T, table io.Writer, base *serving, admin string) {
 			record(t, base, q.path)
 		}
 		answer := record(t, base, q.path)
-		server, bare := &measured{addr: base.addr, pid: base.cmd.Process.Pid, key: base.key}, startBare(t, []recorded{answer}, "")
+		server, bare := &measured{addr: base.addr, pid: base.cmd.Process.Pid, key: base.key},
+			startBare(t, []recorded{answer}, "")
 		rng := rand.New(rand.NewPCG(1, 1))
 		server.calibrate(t, q, rng)
 		bare.calibrate(t, q, rng)
@@ -123,17 +132,20 @@ func againPostGIS(t *testing.T, table io.Writer, base *serving, admin string) {
 		bare.stop()
 		ours, theirs, asked := took[0], took[1], took[2]
 		a, b := median(ours), median(theirs)
-		fmt.Fprintf(table, "| %s | %d | %s | %s | %.1f | %s | %s |\n", name, len(answer.Body), spread(ours), spread(theirs), a/b, told, spread(asked))
+		fmt.Fprintf(table, "| %s | %d | %s | %s | %.1f | %s | %s |\n", name, len(answer.Body), spread(ours),
+			spread(theirs), a/b, told, spread(asked))
 		t.Logf("PostGIS, %s, again: %.1f µs, bare %.1f µs, %.1f µs in the database", name, a, b, median(asked))
 	}
 }
 
-// roundTrip is what a round trip to the database costs in microseconds of CPU: a process that does nothing else but write an answer, and the database.
+// roundTrip is what a round trip to the database costs in microseconds of CPU: a process that does nothing else but
+// write an answer, and the database.
 func roundTrip(t *testing.T, base *serving, admin string) (process, database float64) {
 	t.Helper()
 	q := question{path: "/collections/kommuner/items/0301"}
 	answers := []recorded{record(t, base, q.path)}
-	bare, asks := startBare(t, answers, ""), startBare(t, answers, strings.Replace(admin, "?", "?application_name=grense&", 1))
+	bare, asks := startBare(t, answers, ""),
+		startBare(t, answers, strings.Replace(admin, "?", "?application_name=grense&", 1))
 	defer bare.stop()
 	defer asks.stop()
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -149,7 +161,8 @@ func roundTrip(t *testing.T, base *serving, admin string) (process, database flo
 	return median(with) - median(without), median(spent)
 }
 
-// bothStores writes the same data into a GeoPackage and a database, which a role that may only read serves. Admin is the address of a superuser.
+// bothStores writes the same data into a GeoPackage and a database, which a role that may only read serves.
+// Admin is the address of a superuser.
 func bothStores(t *testing.T) (path, address, admin string) {
 	t.Helper()
 	var cluster storetest.Cluster
@@ -195,7 +208,8 @@ func roundTrips(t *testing.T, address string) func(context.Context) error {
 func reader(t *testing.T, admin string) string {
 	t.Helper()
 	role := fmt.Sprintf("grense_bench_%d", os.Getpid())
-	ask(t, admin, "VACUUM ANALYZE", "CREATE ROLE "+role+" LOGIN", "GRANT USAGE ON SCHEMA grense TO "+role, "GRANT SELECT ON ALL TABLES IN SCHEMA grense TO "+role)
+	ask(t, admin, "VACUUM ANALYZE", "CREATE ROLE "+role+" LOGIN", "GRANT USAGE ON SCHEMA grense TO "+role,
+		"GRANT SELECT ON ALL TABLES IN SCHEMA grense TO "+role)
 	t.Cleanup(func() { ask(t, admin, "DROP OWNED BY "+role, "DROP ROLE "+role) })
 	return strings.Replace(admin, "://postgres@", "://"+role+"@", 1)
 }
@@ -253,15 +267,18 @@ func against(t *testing.T, table io.Writer, file, base *serving, admin string, q
 			theirs = append(theirs, b.round(t, q, rng))
 			database = append(database, float64(databaseCPU(t, admin)-before)/float64(b.n)/1000)
 		}
-		fmt.Fprintf(table, "| %s | %s | %s | %.2f | %s |\n", q.name, spread(ours), spread(theirs), median(theirs)/median(ours), spread(database))
-		t.Logf("%s: %.1f µs in a GeoPackage, %.1f µs with PostGIS and %.1f µs in the database", q.name, median(ours), median(theirs), median(database))
+		fmt.Fprintf(table, "| %s | %s | %s | %.2f | %s |\n", q.name, spread(ours), spread(theirs),
+			median(theirs)/median(ours), spread(database))
+		t.Logf("%s: %.1f µs in a GeoPackage, %.1f µs with PostGIS and %.1f µs in the database", q.name, median(ours),
+			median(theirs), median(database))
 	}
 }
 
 // databaseCPU is what the processes of a database server on this machine, which serve grense, have spent on a CPU.
 func databaseCPU(t *testing.T, admin string) (sum time.Duration) {
 	t.Helper()
-	for _, pid := range ask(t, admin, "SELECT pid FROM pg_stat_activity WHERE application_name = 'grense' AND pid <> pg_backend_pid()") {
+	for _, pid := range ask(t, admin,
+		"SELECT pid FROM pg_stat_activity WHERE application_name = 'grense' AND pid <> pg_backend_pid()") {
 		d, err := cpuTime(pid)
 		if err != nil {
 			t.Fatal(err)

@@ -15,8 +15,9 @@ const (
 	idleMost    = 60.0             // MB of 1,048,576 bytes that a server of the demo may have resident then
 )
 
-// benchStarts are what a server is started with, and milliseconds of CPU that it may take until it is ready, where the copy of its data and what stands beside them is there already. With GRENSE_ACCEPT_REGISTER, the
-// path of a GeoPackage of 1.1 million places as grense register generate makes it, such a register is one.
+// benchStarts are what a server is started with, and milliseconds of CPU that it may take until it is ready,
+// where the copy of its data and what stands beside them is there already. With GRENSE_ACCEPT_REGISTER,
+// the path of a GeoPackage of 1.1 million places as grense register generate makes it, such a register is one.
 func benchStarts(t *testing.T) []struct {
 	what, source string // source "": the demo
 	most         float64
@@ -35,7 +36,9 @@ func benchStarts(t *testing.T) []struct {
 // starts adds a row for each start, and one for the memory of a server at rest.
 func starts(t *testing.T, table io.Writer) {
 	t.Helper()
-	fmt.Fprintf(table, "\nMilliseconds of CPU from a start until the server is ready, median of %d, the copy of the data being there; and megabytes that are resident %v after a start, without a request.\n\n| Start, or rest | Took | Bar |\n|---|---:|---|\n", startRounds, idleFor)
+	fmt.Fprintf(table, "\nMilliseconds of CPU from a start until the server is ready, median of %d, the copy of the "+
+		"data being there; and megabytes that are resident %v after a start, without a request.\n\n| Start, "+
+		"or rest | Took | Bar |\n|---|---:|---|\n", startRounds, idleFor)
 	for _, x := range benchStarts(t) {
 		name := "Start with " + x.what
 		var args []string
@@ -56,7 +59,9 @@ func starts(t *testing.T, table io.Writer) {
 		first := serve(t, home, args...)
 		first.rest(t)
 		first.finish(t)
-		took, told := hold(t, name, func(took [][]float64) float64 { return median(took[0]) / x.most }, func() [][]float64 {
+		took, told := hold(t, name, func(took [][]float64) float64 {
+			return median(took[0]) / x.most
+		}, func() [][]float64 {
 			var took []float64
 			for range startRounds {
 				s := serve(t, home, args...)
@@ -75,7 +80,8 @@ func starts(t *testing.T, table io.Writer) {
 	idle(t, table)
 }
 
-// idle adds rows for the memory of servers of the demo without requests: of the first, which has made the files of downloads, reported without a bar, and of those that find them.
+// idle adds rows for the memory of servers of the demo without requests: of the first, which has made the files of
+// downloads, reported without a bar, and of those that find them.
 func idle(t *testing.T, table io.Writer) {
 	t.Helper()
 	const name = "At rest with the demo"
@@ -87,7 +93,9 @@ func idle(t *testing.T, table io.Writer) {
 	first.settled(t)
 	fmt.Fprintf(table, "| %s, whose files it has made | %.1f MB | – |\n", name, mebibytes(t, first))
 	first.finish(t)
-	took, told := hold(t, name, func(took [][]float64) float64 { return median(took[0]) / idleMost }, func() [][]float64 {
+	took, told := hold(t, name, func(took [][]float64) float64 {
+		return median(took[0]) / idleMost
+	}, func() [][]float64 {
 		servers := []*serving{serve(t, home), serve(t, home), serve(t, home)}
 		time.Sleep(idleFor)
 		var took []float64

@@ -26,7 +26,8 @@ func demoQuestions(t *testing.T, s *serving) []question {
 		{name: "Demo: one municipality", kind: "item", path: "/collections/kommuner/items/0301"},
 		{name: "Demo: 10 municipalities", kind: "page of 10", path: "/collections/kommuner/items?limit=10"},
 		{name: "Demo: 100 municipalities", kind: "page of 100", path: "/collections/kommuner/items?limit=100"},
-		{name: "Demo: 100 municipalities, HTML", kind: "HTML page of 100", path: "/collections/kommuner/items?f=html&limit=100"},
+		{name: "Demo: 100 municipalities, HTML", kind: "HTML page of 100",
+			path: "/collections/kommuner/items?f=html&limit=100"},
 		{name: "Demo: 100 municipalities, HTML, never asked", next: freshPage},
 		{name: "Demo: one municipality, HTML", kind: "HTML page", path: "/collections/kommuner/items/0301?f=html"},
 		{name: "Demo: one municipality, HTML, never asked", next: freshItem(t, s)},
@@ -40,11 +41,13 @@ func demoQuestions(t *testing.T, s *serving) []question {
 		{name: "Demo: a code list, JSON", kind: "codes", path: "/codelists/navneobjekttype"},
 		{name: "Demo: a code list, CSV", kind: "codes", path: "/codelists/navneobjekttype?f=csv"},
 		{name: "Demo: a warm tile, level 3", kind: "tile", path: warmTile},
-		{name: "Demo: a warm tile, level 8", kind: "tile", path: "/collections/kommuner/tiles/WebMercatorQuad/8/74/135"},
+		{name: "Demo: a warm tile, level 8", kind: "tile",
+			path: "/collections/kommuner/tiles/WebMercatorQuad/8/74/135"},
 	}
 }
 
-// warmTile is a tile of all municipalities. The first question for it has the levels made, which is over long before it is measured.
+// warmTile is a tile of all municipalities. The first question for it has the levels made,
+// which is over long before it is measured.
 const warmTile = "/collections/kommuner/tiles/WebMercatorQuad/3/2/4"
 
 func freshBox(collection string) func(*rand.Rand) string {
@@ -55,10 +58,12 @@ func freshBox(collection string) func(*rand.Rand) string {
 
 // freshPage is a page in HTML of 100 municipalities, none of which begins where another does and has its box.
 func freshPage(rng *rand.Rand) string {
-	return fmt.Sprintf("/collections/kommuner/items?f=html&limit=100&offset=%d&bbox=%.6f,57,32,72", rng.IntN(258), 3+rng.Float64())
+	return fmt.Sprintf("/collections/kommuner/items?f=html&limit=100&offset=%d&bbox=%.6f,57,32,72", rng.IntN(258),
+		3+rng.Float64())
 }
 
-// freshItem returns a function for pages in HTML of municipalities, each of which is requested once in each language and system of coordinates.
+// freshItem returns a function for pages in HTML of municipalities, each of which is requested once in each language
+// and system of coordinates.
 func freshItem(t *testing.T, s *serving) func(*rand.Rand) string {
 	t.Helper()
 	var all struct{ Features []struct{ ID string } }
@@ -67,7 +72,8 @@ func freshItem(t *testing.T, s *serving) func(*rand.Rand) string {
 	return func(*rand.Rand) string {
 		at++
 		n := at / len(all.Features)
-		return fmt.Sprintf("/collections/kommuner/items/%s?f=html&lang=%s&crs=http://www.opengis.net/def/crs/EPSG/0/%d", all.Features[at%len(all.Features)].ID,
+		return fmt.Sprintf("/collections/kommuner/items/%s?f=html&lang=%s&crs=http://www.opengis.net/def/crs/EPSG/0/%d",
+			all.Features[at%len(all.Features)].ID,
 			languages[n%len(languages)], systems[n/len(languages)%len(systems)])
 	}
 }
@@ -86,8 +92,10 @@ func alongNorway(rng *rand.Rand) string {
 	return fmt.Sprintf("bbox=%.6f,%.6f,%.6f,%.6f", west, south, west+0.5+rng.Float64(), south+0.3+0.5*rng.Float64())
 }
 
-// TestBenchTable measures requests whose names contain GRENSE_BENCH_ONLY, of sources that contain GRENSE_BENCH_SOURCE. It writes server CPU per request to the file that GRENSE_BENCH names, as a Markdown table: the program against a bare handler, a process of
-// its own that writes the same compressed bytes under the same headers. Both are asked over the same keep-alive connections, in interleaved rounds.
+// TestBenchTable measures requests whose names contain GRENSE_BENCH_ONLY, of sources that contain GRENSE_BENCH_SOURCE.
+// It writes server CPU per request to the file that GRENSE_BENCH names, as a Markdown table:
+// the program against a bare handler, a process of its own that writes the same compressed bytes under the same
+// headers. Both are asked over the same keep-alive connections, in interleaved rounds.
 func TestBenchTable(t *testing.T) {
 	file := os.Getenv("GRENSE_BENCH")
 	if file == "" {
@@ -103,11 +111,16 @@ func TestBenchTable(t *testing.T) {
 		fmt.Fprintf(&table, "NOT MEASURED: the CPU time of a process is read from /proc as Linux has it: %v\n", err)
 		t.Skip(table.String())
 	}
-	fmt.Fprintf(&table, "Server CPU per request in microseconds (user and system), median of %d interleaved rounds of about %v CPU, lowest and highest in brackets; %d keep-alive connections\n"+
-		"over loopback, gzip accepted, key checked, log on. Bare: a process that writes the same bytes, compressed before. nginx: one worker that sends them from files, access log on. Bar: how many times\n"+
-		"the bare handler a request may cost, or so much more where that is more, and whether it does; a row that misses it is measured up to %d times, and the best of its medians counts. %s, %s/%s, %d CPUs.\n\n",
-		benchRounds, benchRoundIs, benchConns, mostTries, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	fmt.Fprint(&table, "| Request | Bytes sent | Uncompressed | Grense µs | Bare µs | nginx µs | Ratio | Bar |\n|---|---:|---:|---:|---:|---:|---:|---|\n")
+	fmt.Fprintf(&table, "Server CPU per request in microseconds (user and system), median of %d interleaved rounds "+
+		"of about %v CPU, lowest and highest in brackets; %d keep-alive connections\n"+
+		"over loopback, gzip accepted, key checked, log on. Bare: a process that writes the same bytes, "+
+		"compressed before. nginx: one worker that sends them from files, access log on. Bar: how many times\n"+
+		"the bare handler a request may cost, or so much more where that is more, and whether it does; "+
+		"a row that misses it is measured up to %d times, and the best of its medians counts. %s, %s/%s, %d CPUs.\n\n",
+		benchRounds, benchRoundIs, benchConns, mostTries, runtime.Version(), runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU())
+	fmt.Fprint(&table, "| Request | Bytes sent | Uncompressed | Grense µs | Bare µs | nginx µs | Ratio | Bar "+
+		"|\n|---|---:|---:|---:|---:|---:|---:|---|\n")
 
 	s, first := serve(t, []string{tellsMetrics}), serve(t, keepsNone)
 	record(t, s, warmTile)
@@ -123,7 +136,8 @@ func TestBenchTable(t *testing.T) {
 			fmt.Fprintf(&table, "\n%s were not measured: there is no %s.\n", x.what, filepath.Base(source))
 		}
 	}
-	if source := sharedPath(t, "data", communesFile); exists(source) && strings.Contains("Growth", os.Getenv("GRENSE_BENCH_SOURCE")) {
+	if source := sharedPath(t, "data", communesFile); exists(source) &&
+		strings.Contains("Growth", os.Getenv("GRENSE_BENCH_SOURCE")) {
 		growth(t, &table, source)
 	}
 	if strings.Contains("Starts", os.Getenv("GRENSE_BENCH_SOURCE")) {
@@ -176,7 +190,8 @@ func tileQuestions(t *testing.T, s *serving) []question {
 	t.Helper()
 	const set = "/collections/kommune/tiles/WebMercatorQuad"
 	record(t, s, set+"/4/4/8") // has the levels made
-	for until := time.Now().Add(time.Minute); !strings.Contains(s.logged(t), "the levels for tiles are ready"); time.Sleep(100 * time.Millisecond) {
+	for until := time.Now().Add(time.Minute); !strings.Contains(s.logged(t),
+		"the levels for tiles are ready"); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("no levels for tiles")
 		}
@@ -209,9 +224,11 @@ func communeQuestions(t *testing.T, s *serving) []question {
 	}
 	return []question{
 		{name: "35,357 communes: 10", kind: "page of 10", path: "/collections/france-communes-2018/items?limit=10"},
-		{name: "35,357 communes: 10 at offset 30,000", kind: "page of 10", path: "/collections/france-communes-2018/items?limit=10&offset=30000"},
+		{name: "35,357 communes: 10 at offset 30,000", kind: "page of 10",
+			path: "/collections/france-communes-2018/items?limit=10&offset=30000"},
 		{name: "35,357 communes: a fresh name", kind: "name", next: func(rng *rand.Rand) string {
-			return "/collections/france-communes-2018/items?limit=10&nom=" + url.QueryEscape(names[rng.IntN(len(names))])
+			return "/collections/france-communes-2018/items?limit=10&nom=" +
+				url.QueryEscape(names[rng.IntN(len(names))])
 		}},
 		{name: "35,357 communes: a fresh beginning of names", next: func(rng *rand.Rand) string {
 			name := []rune(strings.ReplaceAll(names[rng.IntN(len(names))], "'", "''"))
@@ -219,25 +236,31 @@ func communeQuestions(t *testing.T, s *serving) []question {
 		}},
 		{name: "35,357 communes: a fresh box, at most 10", kind: "box", next: func(rng *rand.Rand) string {
 			x, y := 7*rng.Float64(), 43.5+6*rng.Float64()
-			return fmt.Sprintf("/collections/france-communes-2018/items?limit=10&bbox=%.6f,%.6f,%.6f,%.6f", x, y, x+0.05+0.1*rng.Float64(), y+0.05+0.1*rng.Float64())
+			return fmt.Sprintf("/collections/france-communes-2018/items?limit=10&bbox=%.6f,%.6f,%.6f,%.6f", x, y,
+				x+0.05+0.1*rng.Float64(), y+0.05+0.1*rng.Float64())
 		}},
-		{name: "35,357 communes: one commune", kind: "item", path: fmt.Sprint("/collections/france-communes-2018/items/", id)},
+		{name: "35,357 communes: one commune", kind: "item",
+			path: fmt.Sprint("/collections/france-communes-2018/items/", id)},
 		{name: "35,357 communes: S_INTERSECTS with a fresh point", kind: "point", next: func(rng *rand.Rand) string {
-			return filter(fmt.Sprintf("S_INTERSECTS(geometry,POINT(%.4f %.4f))", -1+8*rng.Float64(), 43.5+6*rng.Float64()))
+			return filter(fmt.Sprintf("S_INTERSECTS(geometry,POINT(%.4f %.4f))", -1+8*rng.Float64(),
+				43.5+6*rng.Float64()))
 		}},
-		{name: "35,357 communes: S_INTERSECTS with a fresh polygon of 200 corners, a department large", next: func(rng *rand.Rand) string {
-			return polygon(6*rng.Float64(), 44.5+4*rng.Float64(), 0.5, 0.35)
-		}},
-		{name: "35,357 communes: S_INTERSECTS with a fresh polygon of 200 corners, a sixth of France large", next: func(rng *rand.Rand) string {
-			return polygon(2.5+0.5*rng.Float64(), 47+0.3*rng.Float64(), 1.5, 1)
-		}},
+		{name: "35,357 communes: S_INTERSECTS with a fresh polygon of 200 corners, a department large",
+			next: func(rng *rand.Rand) string {
+				return polygon(6*rng.Float64(), 44.5+4*rng.Float64(), 0.5, 0.35)
+			}},
+		{name: "35,357 communes: S_INTERSECTS with a fresh polygon of 200 corners, a sixth of France large",
+			next: func(rng *rand.Rand) string {
+				return polygon(2.5+0.5*rng.Float64(), 47+0.3*rng.Float64(), 1.5, 1)
+			}},
 		{name: "35,357 communes: CASEI(nom) LIKE CASEI('%xx%')", next: func(rng *rand.Rand) string {
 			return filter(fmt.Sprintf("CASEI(nom) LIKE CASEI('%%%c%c%%')", letter(rng), letter(rng)))
 		}},
 	}
 }
 
-// communes are 10,000 names of communes, and the id of one of them. That they are requested has all names sorted in memory.
+// communes are 10,000 names of communes, and the id of one of them.
+// That they are requested has all names sorted in memory.
 func communes(t *testing.T, s *serving) (names []string, id any) {
 	t.Helper()
 	const items = "/collections/france-communes-2018/items"
@@ -265,7 +288,8 @@ const tellsMetrics = "GRENSE_METRICS_ADDR=127.0.0.1:0"
 // keepsNone are the settings of a server that makes each answer as if it were requested for the first time.
 var keepsNone = []string{"GRENSE_LIMITS_ANSWERS=0", tellsMetrics}
 
-// rest waits until nothing is made in the background: levels for tiles, encoded features, indexes. Its metrics say so three times in a row.
+// rest waits until nothing is made in the background: levels for tiles, encoded features, indexes.
+// Its metrics say so three times in a row.
 func (s *serving) rest(t *testing.T) {
 	t.Helper()
 	if !slices.Contains(s.cmd.Env, tellsMetrics) {
@@ -337,7 +361,10 @@ func compareOne(t *testing.T, table io.Writer, s *serving, q question, most bar)
 		at := 0
 		again.next = func(*rand.Rand) string { at++; return known[at%n] }
 	}
-	programs := []func() float64{func() float64 { s.rest(t); return product.round(t, q, rng) }, func() float64 { return bare.round(t, again, rng) }}
+	programs := []func() float64{func() float64 {
+		s.rest(t)
+		return product.round(t, q, rng)
+	}, func() float64 { return bare.round(t, again, rng) }}
 	product.calibrate(t, q, rng)
 	bare.calibrate(t, again, rng)
 	if nginx != nil {
@@ -352,6 +379,7 @@ func compareOne(t *testing.T, table io.Writer, s *serving, q question, most bar)
 		static = spread(took[2])
 	}
 	a, b := median(took[0]), median(took[1])
-	fmt.Fprintf(table, "| %s | %d | %d | %s | %s | %s | %.1f | %s |\n", q.name, sent/n, plain/n, spread(took[0]), spread(took[1]), static, a/b, told)
+	fmt.Fprintf(table, "| %s | %d | %d | %s | %s | %s | %.1f | %s |\n", q.name, sent/n, plain/n, spread(took[0]),
+		spread(took[1]), static, a/b, told)
 	t.Logf("%s: %.1f µs, bare %.1f µs, nginx %s", q.name, a, b, static)
 }

@@ -14,7 +14,8 @@ import (
 // mostOfThePast is how many times as much CPU a page as of a day may cost as the same page of now.
 const mostOfThePast = 1.3
 
-// pastAndNow are questions of the same number of features of now and as of days. day comes from the same source of chance in both.
+// pastAndNow are questions of the same number of features of now and as of days.
+// day comes from the same source of chance in both.
 func pastAndNow() []struct {
 	name string
 	page func(rng *rand.Rand, day string) string
@@ -30,7 +31,9 @@ func pastAndNow() []struct {
 	}{
 		{"25,000 features of two versions: 10", items(func(*rand.Rand) string { return "limit=10" })},
 		{"25,000 features of two versions: 100", items(func(*rand.Rand) string { return "limit=100" })},
-		{"25,000 features of two versions: a fresh box, at most 10", items(func(rng *rand.Rand) string { return "limit=10&" + alongNorway(rng) })},
+		{"25,000 features of two versions: a fresh box, at most 10", items(func(rng *rand.Rand) string {
+			return "limit=10&" + alongNorway(rng)
+		})},
 		{"25,000 features of two versions: one by its id", func(rng *rand.Rand, day string) string {
 			return fmt.Sprintf("/collections/places/items/p%05d?f=json%s", rng.IntN(25_000), day)
 		}},
@@ -53,13 +56,14 @@ func writeTwoVersions(t *testing.T, target string) {
 	if err := os.WriteFile(table, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := program(t, context.Background(), dir, "import", table, "--into", target, "--collection", "places", "--id-field", "nr").CombinedOutput(); err != nil {
+	if out, err := program(t, context.Background(), dir, "import", table, "--into", target, "--collection", "places",
+		"--id-field", "nr").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 }
 
-// compareTimes adds a row for each question: of now, as of the day on which the versions before hold, and as of a day that is another each time. With the
-// address of the superuser of a database, its CPU is counted as well.
+// compareTimes adds a row for each question: of now, as of the day on which the versions before hold, and as of a day
+// that is another each time. With the address of the superuser of a database, its CPU is counted as well.
 func compareTimes(t *testing.T, table io.Writer, s *serving, admin string) {
 	t.Helper()
 	what := "features with versions"
@@ -85,7 +89,9 @@ func compareTimes(t *testing.T, table io.Writer, s *serving, admin string) {
 				return fmt.Sprintf("&datetime=%d-%02d-%02d", 1990+rng.IntN(19), 1+rng.IntN(12), 1+rng.IntN(28))
 			}},
 		} {
-			past := question{name: q.name + x.name, next: func(rng *rand.Rand) string { return q.page(rng, x.day(rng)) }}
+			past := question{name: q.name + x.name, next: func(rng *rand.Rand) string {
+				return q.page(rng, x.day(rng))
+			}}
 			now := question{name: q.name, next: func(rng *rand.Rand) string { return q.page(rng, "") }}
 			if !past.asked() {
 				continue
@@ -93,20 +99,26 @@ func compareTimes(t *testing.T, table io.Writer, s *serving, admin string) {
 			rng := rand.New(rand.NewPCG(5, 6))
 			record(t, s, past.next(rng))
 			record(t, s, now.next(rng))
-			one, other := &measured{addr: s.addr, pid: s.cmd.Process.Pid, key: s.key}, &measured{addr: s.addr, pid: s.cmd.Process.Pid, key: s.key}
+			one, other := &measured{addr: s.addr, pid: s.cmd.Process.Pid, key: s.key},
+				&measured{addr: s.addr, pid: s.cmd.Process.Pid, key: s.key}
 			one.calibrate(t, past, rng)
 			other.calibrate(t, now, rng)
 			measure := func() [][]float64 {
-				return roundsOf(func() float64 { return spent(one, past, rng) }, func() float64 { return spent(other, now, rng) })
+				return roundsOf(func() float64 {
+					return spent(one, past, rng)
+				}, func() float64 { return spent(other, now, rng) })
 			}
 			took, told := [][]float64(nil), "–"
 			if admin == "" {
-				took, told = hold(t, past.name, func(took [][]float64) float64 { return median(took[0]) / median(took[1]) / mostOfThePast }, measure)
+				took, told = hold(t, past.name, func(took [][]float64) float64 {
+					return median(took[0]) / median(took[1]) / mostOfThePast
+				}, measure)
 				told = fmt.Sprintf("%.1f: %s", mostOfThePast, told)
 			} else { // totals of the database are kept for a time only, so that one side may have one and the other not
 				took = measure()
 			}
-			fmt.Fprintf(table, "| %s | %s | %s | %.2f | %s |\n", past.name, spread(took[0]), spread(took[1]), median(took[0])/median(took[1]), told)
+			fmt.Fprintf(table, "| %s | %s | %s | %.2f | %s |\n", past.name, spread(took[0]), spread(took[1]),
+				median(took[0])/median(took[1]), told)
 			t.Logf("%s: %.1f µs, now %.1f µs", past.name, median(took[0]), median(took[1]))
 		}
 	}

@@ -19,7 +19,8 @@ import (
 // publicAddress is one that callbacks may go to, of a network of our own.
 const publicAddress = "9.9.9.9"
 
-// inOwnNetwork runs a test once more, as a process of its own in a network of its own where publicAddress is this machine; true there.
+// inOwnNetwork runs a test once more, as a process of its own in a network of its own where publicAddress is
+// this machine; true there.
 func inOwnNetwork(t *testing.T) bool {
 	t.Helper()
 	const mark = "GRENSE_TEST_NETWORK"
@@ -62,19 +63,21 @@ func subscribe(t *testing.T) *subscribed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &subscribed{address: "http://" + l.Addr().String() + "/", refused: make(chan string, 100), taken: make(chan string, 100), willing: make(chan struct{})}
-	srv := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b, err := io.ReadAll(r.Body)
-		select {
-		case <-s.willing:
-			if err == nil {
-				s.taken <- string(b)
+	s := &subscribed{address: "http://" + l.Addr().String() + "/", refused: make(chan string, 100),
+		taken: make(chan string, 100), willing: make(chan struct{})}
+	srv := &http.Server{ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			b, err := io.ReadAll(r.Body)
+			select {
+			case <-s.willing:
+				if err == nil {
+					s.taken <- string(b)
+				}
+			default:
+				w.WriteHeader(http.StatusInternalServerError)
+				s.refused <- string(b)
 			}
-		default:
-			w.WriteHeader(http.StatusInternalServerError)
-			s.refused <- string(b)
-		}
-	})}
+		})}
 	go srv.Serve(l)
 	t.Cleanup(func() { srv.Close() })
 	return s
@@ -91,7 +94,8 @@ func told(t *testing.T, what string, by <-chan string) string {
 	}
 }
 
-// TestAcceptSubscribersAreToldWhenTheServerIsKilledBetweenTries: what a killed server had not sent is sent once, after its restart or by another server of the database.
+// TestAcceptSubscribersAreToldWhenTheServerIsKilledBetweenTries: what a killed server had not sent is sent once,
+// after its restart or by another server of the database.
 func TestAcceptSubscribersAreToldWhenTheServerIsKilledBetweenTries(t *testing.T) {
 	wantsClients(t)
 	if !inOwnNetwork(t) {
@@ -103,7 +107,8 @@ func TestAcceptSubscribersAreToldWhenTheServerIsKilledBetweenTries(t *testing.T)
 		s := subscribe(t)
 		home := t.TempDir()
 		config := filepath.Join(home, "grense.yaml")
-		if err := os.WriteFile(config, fmt.Appendf(nil, "processes: {callbacks: true, allow: ['%s']}\n", s.address), 0o600); err != nil {
+		if err := os.WriteFile(config, fmt.Appendf(nil, "processes: {callbacks: true, allow: ['%s']}\n", s.address),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		args := []string{"--config", config}
@@ -114,7 +119,9 @@ func TestAcceptSubscribersAreToldWhenTheServerIsKilledBetweenTries(t *testing.T)
 		if source != "" {
 			startWorker(t, t.TempDir(), args...)
 		}
-		req, err := http.NewRequestWithContext(t.Context(), "POST", w.base+"/processes/echo/execution", strings.NewReader(`{"inputs":{"string":"`+name+`"},"outputs":{"string":{}},"subscriber":{"successUri":"`+s.address+`"}}`))
+		req, err := http.NewRequestWithContext(t.Context(), "POST", w.base+"/processes/echo/execution",
+			strings.NewReader(`{"inputs":{"string":"`+name+`"},"outputs":{"string":{}},"subscriber":{"successUri":"`+
+				s.address+`"}}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -225,7 +225,8 @@ func printUnrecorded(w io.Writer, cfg config.Config, cat *store.Catalog) {
 		if c.Public && c.Changes == nil && !o.Records(c) {
 			fmt.Fprintf(
 				w,
-				"\n%s: changes are not recorded for /changes, since it has more than limits.changes, %d features; changes: true of the collection records them, with some 100 bytes of memory for each feature\n",
+				"\n%s: changes are not recorded for /changes, since it has more than limits.changes, %d features; "+
+					"changes: true of the collection records them, with some 100 bytes of memory for each feature\n",
 				c.ID,
 				o.Most,
 			)
@@ -255,13 +256,19 @@ func printUnmarked(ctx context.Context, w io.Writer, st store.Store) error {
 	case len(unknown) == len(cat.Collections):
 		fmt.Fprintf(
 			w,
-			"\nNo answer is kept to be sent again: whether rows have changed cannot be told on a replica, with Citus, and of views, foreign and partitioned tables, and tables with policies for the role. A primary tells it of plain tables and materialised views\n",
+			"\nNo answer is kept to be sent again: whether rows have changed cannot be told on a replica, "+
+				"with Citus, and of views, foreign and partitioned tables, and tables with policies for the role. "+
+				"A primary tells it of plain tables and materialised views\n",
 		)
 	default:
 		fmt.Fprintf(
 			w,
-			"\n%s: whether rows have changed cannot be told of views, foreign and partitioned tables, and tables with policies for the role, so that their answers, and those that tell of all collections, are not cached. "+
-				"Serve a table or a materialised view instead: CREATE MATERIALIZED VIEW name AS SELECT * FROM view, with a unique index, which REFRESH MATERIALIZED VIEW CONCURRENTLY name brings up to date, and let the role not read the view\n",
+			"\n%s: whether rows have changed cannot be told of views, foreign and partitioned tables, "+
+				"and tables with policies for the role, so that their answers, and those that tell of all "+
+				"collections, are not cached. "+
+				"Serve a table or a materialised view instead: CREATE MATERIALIZED VIEW name AS SELECT * FROM view, "+
+				"with a unique index, which REFRESH MATERIALIZED VIEW CONCURRENTLY name brings up to date, "+
+				"and let the role not read the view\n",
 			strings.Join(unknown, ", "),
 		)
 	}

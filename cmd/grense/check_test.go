@@ -27,7 +27,8 @@ func TestCheckTellsTheMapping(t *testing.T) {
 	if code != 0 || strings.Contains(stderr, "grense:") {
 		t.Errorf("status %d\n%s%s", code, stdout, stderr)
 	}
-	for layer, want := range map[string]string{"fylker": "fylker fylker EPSG:25833 15 MultiPolygon nr", "kommuner": "kommuner kommuner EPSG:25833 357 MultiPolygon nr"} {
+	for layer, want := range map[string]string{"fylker": "fylker fylker EPSG:25833 15 MultiPolygon nr",
+		"kommuner": "kommuner kommuner EPSG:25833 357 MultiPolygon nr"} {
 		if got := row(stdout, layer); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -38,14 +39,16 @@ func TestCheckWithConfiguration(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	src := demoCopy(t, dir)
-	good := writeFile(t, filepath.Join(dir, "good.yaml"), "collections: {fylker: {id: counties}, kommuner: {hidden: true}}\n")
+	good := writeFile(t, filepath.Join(dir, "good.yaml"),
+		"collections: {fylker: {id: counties}, kommuner: {hidden: true}}\n")
 	code, stdout, stderr := command(t, dir, "check", "--config", good, src)
 	if code != 0 || !strings.HasPrefix(row(stdout, "fylker"), "fylker counties ") || row(stdout, "kommuner") != "" {
 		t.Errorf("status %d\n%s%s", code, stdout, stderr)
 	}
 	bad := writeFile(t, filepath.Join(dir, "bad.yaml"), "collections: {fylkr: {id: counties}}\n")
 	code, stdout, stderr = command(t, dir, "check", src, "--config", bad)
-	if code != exitFailed || !strings.Contains(stdout, "fylkr, configured: no layer") || !strings.Contains(stderr, "has 1 fault") {
+	if code != exitFailed || !strings.Contains(stdout, "fylkr, configured: no layer") ||
+		!strings.Contains(stderr, "has 1 fault") {
 		t.Errorf("status %d\n%s%s", code, stdout, stderr)
 	}
 }
@@ -57,29 +60,36 @@ func TestHidingWhatIsNotThereIsAFault(t *testing.T) {
 	src := demoCopy(t, dir)
 	conf := writeFile(t, filepath.Join(dir, "typo.yaml"), "collections: {komuner: {hidden: true}}\n")
 	code, stdout, _ := command(t, dir, "check", "--config", conf, src)
-	if code != exitFailed || !strings.Contains(stdout, "komuner, configured: no layer") || row(stdout, "kommuner") == "" {
+	if code != exitFailed || !strings.Contains(stdout, "komuner, configured: no layer") ||
+		row(stdout, "kommuner") == "" {
 		t.Errorf("status %d\n%s", code, stdout)
 	}
 }
 
-// TestCheckTellsNotesFromFaults: a layer that is served with a note is no fault; one that is refused is, and a setting that fits nothing.
+// TestCheckTellsNotesFromFaults: a layer that is served with a note is no fault; one that is refused is,
+// and a setting that fits nothing.
 func TestCheckTellsNotesFromFaults(t *testing.T) {
 	t.Parallel()
 	db, dir := cluster.Database(t), t.TempDir()
-	statement(t, db, "CREATE TABLE byer (id INT PRIMARY KEY, navn TEXT, geom GEOMETRY(Point, 27700)); INSERT INTO byer VALUES (1, 'London', ST_Point(530000, 180000, 27700))")
+	statement(t, db, "CREATE TABLE byer (id INT PRIMARY KEY, navn TEXT, geom GEOMETRY(Point, 27700)); "+
+		"INSERT INTO byer VALUES (1, 'London', ST_Point(530000, 180000, 27700))")
 	code, stdout, stderr := command(t, dir, "check", db)
-	if code != 0 || !strings.Contains(stdout, "byer, served: EPSG:27700 is transformed by PostGIS") || !strings.Contains(row(stdout, "byer"), "served, see below") {
+	if code != 0 || !strings.Contains(stdout, "byer, served: EPSG:27700 is transformed by PostGIS") ||
+		!strings.Contains(row(stdout, "byer"), "served, see below") {
 		t.Errorf("a note: status %d\n%s%s", code, stdout, stderr)
 	}
-	for text, want := range map[string]string{"{roles: {title: nvn}}": `there is no property "nvn"`, "{roles: {instant: dag}}": `there is no column "dag"`} {
+	for text, want := range map[string]string{"{roles: {title: nvn}}": `there is no property "nvn"`,
+		"{roles: {instant: dag}}": `there is no column "dag"`} {
 		conf := writeFile(t, filepath.Join(dir, "misset.yaml"), "collections: {byer: "+text+"}\n")
-		if code, stdout, stderr = command(t, dir, "check", db, "--config", conf); code != exitFailed || !strings.Contains(stdout, want) || !strings.Contains(stderr, "has 1 fault\n") {
+		if code, stdout, stderr = command(t, dir, "check", db, "--config", conf); code != exitFailed ||
+			!strings.Contains(stdout, want) || !strings.Contains(stderr, "has 1 fault\n") {
 			t.Errorf("a setting: status %d\n%s%s", code, stdout, stderr)
 		}
 	}
 	statement(t, db, "CREATE TABLE uten (id INT); INSERT INTO uten VALUES (1)")
 	code, stdout, stderr = command(t, dir, "check", db)
-	if code != exitFailed || !strings.Contains(stdout, "uten, refused: ") || !strings.Contains(stderr, "has 1 fault\n") {
+	if code != exitFailed || !strings.Contains(stdout, "uten, refused: ") ||
+		!strings.Contains(stderr, "has 1 fault\n") {
 		t.Errorf("a refusal: status %d\n%s%s", code, stdout, stderr)
 	}
 }
@@ -88,11 +98,15 @@ func TestCheckTellsNotesFromFaults(t *testing.T) {
 func TestCheckNamesTheIDsOfFeatures(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	table, file := writeFile(t, filepath.Join(dir, "places.csv"), "nr,validFrom,validTo,lon,lat\n1,1990-01-01,2010-01-01,5,60\n1,2010-01-01,,5,60\n2,2010-01-01,,6,60\n"), filepath.Join(dir, "places.gpkg")
-	if code, stdout, stderr := command(t, dir, "import", table, "--into", file, "--collection", "places", "--id-field", "nr"); code != 0 || !strings.Contains(stdout, "id from nr)") {
+	table, file := writeFile(t, filepath.Join(dir, "places.csv"),
+		"nr,validFrom,validTo,lon,lat\n1,1990-01-01,2010-01-01,5,60\n1,2010-01-01,,5,60\n2,2010-01-01,,6,60\n"),
+		filepath.Join(dir, "places.gpkg")
+	if code, stdout, stderr := command(t, dir, "import", table, "--into", file, "--collection", "places", "--id-field",
+		"nr"); code != 0 || !strings.Contains(stdout, "id from nr)") {
 		t.Fatalf("status %d\n%s%s", code, stdout, stderr)
 	}
-	if code, stdout, stderr := command(t, dir, "check", file); code != 0 || !slices.Contains(strings.Fields(row(stdout, "places")), "nr") {
+	if code, stdout, stderr := command(t, dir, "check", file); code != 0 ||
+		!slices.Contains(strings.Fields(row(stdout, "places")), "nr") {
 		t.Errorf("status %d\n%s%s", code, stdout, stderr)
 	}
 }
@@ -128,7 +142,8 @@ func TestCheckOfAwkwardFiles(t *testing.T) {
 	}
 	for _, f := range awkward(t, "*.gpkg") {
 		code, stdout, stderr := command(t, t.TempDir(), "check", f)
-		told := strings.Contains(stdout, "refused") || strings.Contains(stdout, "Nothing would be served") || strings.Contains(stderr, "cannot open")
+		told := strings.Contains(stdout, "refused") || strings.Contains(stdout, "Nothing would be served") ||
+			strings.Contains(stderr, "cannot open")
 		if (code != 0) != told || code > exitFailed || strings.Contains(stderr, "goroutine") {
 			t.Errorf("%s: status %d\n%s%s", filepath.Base(f), code, stdout, stderr)
 		}
@@ -157,8 +172,10 @@ func TestCheckExplainsAQuestion(t *testing.T) {
 	for filter, want := range map[string][]string{
 		"":                  {"kommuner\nway   SQL: ", "cost  page\n", "found 357 features, of 357 ", "step  SCAN t"},
 		"navn LIKE '%dal%'": {"way   SQL: ", "cost  scan\n", "step  SCAN t"},
-		"S_INTERSECTS(geometry, POINT(10.7 59.9))": {"way   SQL: ", "cost  indexed\n", "found 1 feature, of 357 ", "rtree_kommuner_geom"},
-		`{"op":"s_touches","args":[{"property":"geometry"},{"type":"Polygon","coordinates":[[[5,60],[6,60],[6,61],[5,60]]]}]}`: {"cost  geometry\n"},
+		"S_INTERSECTS(geometry, POINT(10.7 59.9))": {"way   SQL: ", "cost  indexed\n", "found 1 feature, of 357 ",
+			"rtree_kommuner_geom"},
+		`{"op":"s_touches","args":[{"property":"geometry"},{"type":"Polygon","coordinates":[[[5,60],[6,60],[6,61],` +
+			`[5,60]]]}]}`: {"cost  geometry\n"},
 	} {
 		tellsTheWay(t, dir, []string{src, "--collection", "kommuner"}, filter, want)
 	}
@@ -175,7 +192,8 @@ func TestCheckExplainsAQuestion(t *testing.T) {
 	}
 }
 
-// TestCheckExplainsAQuestionToADatabase: the plan, the class of cost and what PostgreSQL does are printed as for a file.
+// TestCheckExplainsAQuestionToADatabase: the plan, the class of cost and what PostgreSQL does
+// are printed as for a file.
 func TestCheckExplainsAQuestionToADatabase(t *testing.T) {
 	t.Parallel()
 	db, dir := cluster.Database(t), t.TempDir()
@@ -183,7 +201,8 @@ func TestCheckExplainsAQuestionToADatabase(t *testing.T) {
 		INSERT INTO punkt SELECT i, 'p' || i, ST_SetSRID(ST_MakePoint(10 + i / 1000.0, 60), 4258) FROM generate_series(1, 2000) i;
 		CREATE INDEX ON punkt USING gist (geom); ANALYZE punkt;`)
 	for filter, want := range map[string][]string{
-		"":                {"punkt\nway   SQL: ", "cost  page\n", "found 2000 features, of 2000 ", "Index Scan using punkt_pkey"},
+		"": {"punkt\nway   SQL: ", "cost  page\n", "found 2000 features, of 2000 ",
+			"Index Scan using punkt_pkey"},
 		"id = 7":          {"way   SQL: ", "cost  indexed\n", "found 1 feature, of 2000 ", "Index Cond: (id = "},
 		"navn LIKE '%99'": {"way   SQL: ", "cost  scan\n", "found 20 features, "},
 		"S_INTERSECTS(geom, POLYGON((10 59, 10.0105 59, 10.0105 61, 10 61, 10 59)))": {"way   SQL and recheck: ", "cost  indexed\n", "found 10 features, ", "punkt_geom_idx"},
@@ -197,15 +216,18 @@ func TestCheckRefusesCodesOfAnUnknownScheme(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	table := writeFile(t, filepath.Join(dir, "places.csv"), "nr,navn,lon,lat\n0301,Oslo,10.7,59.9\n")
-	for scheme, want := range map[string]string{"komune": "did you mean kommune?", "xyz": "use one of fylke, kommune", "kommune": "", "": ""} {
-		conf := writeFile(t, filepath.Join(dir, "codes.yaml"), "collections: {places: {codes: '"+scheme+"'}}\nhistory: norway\n")
+	for scheme, want := range map[string]string{"komune": "did you mean kommune?", "xyz": "use one of fylke, kommune",
+		"kommune": "", "": ""} {
+		conf := writeFile(t, filepath.Join(dir, "codes.yaml"),
+			"collections: {places: {codes: '"+scheme+"'}}\nhistory: norway\n")
 		code, stdout, stderr := command(t, dir, "check", table, "--config", conf)
 		if (code == 0) != (want == "") || !strings.Contains(stdout, want) {
 			t.Errorf("%s: status %d\n%s%s", scheme, code, stdout, stderr)
 		}
 	}
 	conf := writeFile(t, filepath.Join(dir, "none.yaml"), "collections: {places: {codes: kommune}}\n")
-	if code, stdout, _ := command(t, dir, "check", table, "--config", conf); code != exitFailed || !strings.Contains(stdout, "codes: kommune is no scheme of the history; there is no history") {
+	if code, stdout, _ := command(t, dir, "check", table, "--config", conf); code != exitFailed ||
+		!strings.Contains(stdout, "codes: kommune is no scheme of the history; there is no history") {
 		t.Errorf("status %d\n%s", code, stdout)
 	}
 }

@@ -73,7 +73,8 @@ func bashCompletion(b *strings.Builder, root *kong.Node) {
 	commands(root, "", func(path string, node *kong.Node) {
 		fmt.Fprintf(b, "    %q) words=%q ;;\n", path, strings.Join(words(node), " "))
 	})
-	b.WriteString("  esac\n  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o default -F _grense grense\n")
+	b.WriteString("  esac\n  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o default -F " +
+		"_grense grense\n")
 }
 
 func fishCompletion(b *strings.Builder, root *kong.Node) {
@@ -104,7 +105,8 @@ type manCmd struct{}
 // Run prints the manual page grense(1) in the language of man(7).
 func (manCmd) Run(p *process, k *kong.Context) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH GRENSE 1 \"\" \"grense %s\" \"User Commands\"\n.SH NAME\ngrense \\- serve administrative divisions and place names\n", programVersion())
+	fmt.Fprintf(&b, ".TH GRENSE 1 \"\" \"grense %s\" \"User Commands\"\n.SH NAME\ngrense \\- serve administrative "+
+		"divisions and place names\n", programVersion())
 	b.WriteString(".SH SYNOPSIS\n.B grense\n.I COMMAND\n[ARGUMENTS] [FLAGS]\n.SH DESCRIPTION\n" + roff(k.Model.Help))
 	commands(k.Model.Node, "", func(path string, node *kong.Node) {
 		if path == "" {

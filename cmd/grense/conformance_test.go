@@ -29,7 +29,8 @@ var standards = []struct{ id, title string }{
 	{"ogcapi-processes-1", "OGC API - Processes - Part 1: Core"},
 }
 
-// TestConformancePageIsCurrent builds docs/reference/conformance.md from what a server declares, which is the route table.
+// TestConformancePageIsCurrent builds docs/reference/conformance.md from what a server declares,
+// which is the route table.
 func TestConformancePageIsCurrent(t *testing.T) {
 	t.Parallel()
 	s := serve(t, t.TempDir(), "--history", "norway")
@@ -55,10 +56,13 @@ func TestConformancePageIsCurrent(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("# Conformance\n\n<!-- Generated from /conformance: go test ./cmd/grense -run PageIsCurrent -update -->\n\n" +
-		"These are the classes of a server with the built-in demo and its history. Each route declares its classes, so `/conformance`\n" +
+	b.WriteString("# Conformance\n\n<!-- Generated from /conformance: go test ./cmd/grense -run PageIsCurrent " +
+		"-update -->\n\n" +
+		"These are the classes of a server with the built-in demo and its history. Each route declares its classes, " +
+		"so `/conformance`\n" +
 		"of your server lists only what your data support.\n\n" +
-		"```sh\ncurl 'http://localhost:8080/conformance?f=json'\n```\n\n| Standard | Version | Classes |\n|---|---|---|\n")
+		"```sh\ncurl 'http://localhost:8080/conformance?f=json'\n```\n\n| Standard | Version | Classes " +
+		"|\n|---|---|---|\n")
 	for _, s := range standards {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", s.title, version[s.id], strings.Join(classes[s.id], ", "))
 		delete(classes, s.id)

@@ -33,7 +33,8 @@ type limitedListener struct {
 }
 
 // tooManyConnections is the answer to a connection too many.
-const tooManyConnections = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 79\r\n\r\n" +
+const tooManyConnections = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Type: " +
+	"text/plain; charset=utf-8\r\nContent-Length: 79\r\n\r\n" +
 	"The server is busy: it has too many connections. Try again after some seconds.\n"
 
 func limitConnections(l net.Listener, cfg config.Config) *limitedListener {
@@ -180,8 +181,8 @@ func (c *limitedConn) ReadFrom(r io.Reader) (int64, error) {
 	return n, c.written(err)
 }
 
-// written returns the error of a write. After a time-out, Close resets the connection: the system drops what it has buffered, so that a client that
-// reads too slowly sees the end soon.
+// written returns the error of a write. After a time-out, Close resets the connection: the system drops what it has
+// buffered, so that a client that reads too slowly sees the end soon.
 func (c *limitedConn) written(err error) error {
 	if tcp, ok := c.Conn.(*net.TCPConn); ok && errors.Is(err, os.ErrDeadlineExceeded) {
 		tcp.SetLinger(0) // fails on a connection that has ended

@@ -8,11 +8,13 @@ import (
 	"testing"
 )
 
-// TestConnectionsHaveANumber: one address has at most half of them; one too many is refused, and when one ends there is room.
+// TestConnectionsHaveANumber: one address has at most half of them; one too many is refused,
+// and when one ends there is room.
 func TestConnectionsHaveANumber(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := serve(t, dir, "--auth", "open", "--config", writeFile(t, dir+"/c.yaml", "limits: {connections: 6, drain_wait: 0s}"))
+	r := serve(t, dir, "--auth", "open", "--config",
+		writeFile(t, dir+"/c.yaml", "limits: {connections: 6, drain_wait: 0s}"))
 	addr := strings.Replace(strings.TrimPrefix(r.base, "http://"), "localhost", "127.0.0.1", 1)
 	dial := func() net.Conn {
 		c, err := net.Dial("tcp", addr)
@@ -36,7 +38,8 @@ func TestConnectionsHaveANumber(t *testing.T) {
 		}
 	}
 	b, _ := io.ReadAll(dial())
-	if got := string(b); !strings.HasPrefix(got, "HTTP/1.1 503") || !strings.Contains(got, "Retry-After") || !strings.HasSuffix(got, "seconds.\n") {
+	if got := string(b); !strings.HasPrefix(got, "HTTP/1.1 503") || !strings.Contains(got, "Retry-After") ||
+		!strings.HasSuffix(got, "seconds.\n") {
 		t.Errorf("%q", got)
 	}
 	open[0].Close()

@@ -34,7 +34,8 @@ const (
 )
 
 // markText is the text in the mark file.
-const markText = "The keys of a database are in " + stateFile + ", since no server took changes. Without this file, those of the database are used.\n"
+const markText = "The keys of a database are in " + stateFile +
+	", since no server took changes. Without this file, those of the database are used.\n"
 
 // openState opens the keys for a source: in the database where that is the source and the role may write there, else
 // in dir. A database that is away is tried again. Keys that were made in dir because no server took changes stay
@@ -51,7 +52,8 @@ func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, er
 		}
 		if n > 0 {
 			s.log.Warn(
-				"the keys are in the data directory, for this machine only, where they were made while no server of the database took changes; "+
+				"the keys are in the data directory, for this machine only, where they were made while no server of "+
+					"the database took changes; "+
 					"to use those of the database instead, remove the file",
 				"file",
 				mark,
@@ -66,15 +68,18 @@ func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, er
 	switch {
 	case errors.Is(err, postgis.ErrReadOnly):
 		s.log.Warn(
-			"the role may not write into the database, so the keys are in the data directory, for this machine only; to share them, let a role "+
-				"that owns the database run grense key list --source postgres://... and grant the right to select, insert and update grense.api_key",
+			"the role may not write into the database, so the keys are in the data directory, for this machine only; "+
+				"to share them, let a role "+
+				"that owns the database run grense key list --source postgres://... and grant the right to select, "+
+				"insert and update grense.api_key",
 			"dir",
 			dir,
 		)
 		return openStateIn(ctx, dir)
 	case open && (errors.Is(err, postgis.ErrNoPrimary) || errors.Is(err, store.ErrUnavailable)):
 		s.log.Warn(
-			"what would be kept in the database is in the data directory until the next start, since it cannot be kept there now",
+			"what would be kept in the database is in the data directory until the next start, since it cannot be "+
+				"kept there now",
 			"dir",
 			dir,
 			"err",
@@ -83,7 +88,8 @@ func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, er
 		return openStateIn(ctx, dir)
 	case errors.Is(err, postgis.ErrNoPrimary):
 		s.log.Warn(
-			"no server of the database takes changes, and none has a table of keys, so the keys are in the data directory, for this machine only, "+
+			"no server of the database takes changes, and none has a table of keys, so the keys are in the data "+
+				"directory, for this machine only, "+
 				"and stay there as long as one is valid",
 			"dir",
 			dir,
@@ -159,7 +165,8 @@ func (f keyFlags) openState(ctx context.Context, p *process) (*state.DB, error) 
 	src := f.Source
 	if src != "" && !source.IsDatabase(src) {
 		return nil, errors.New(
-			"--source takes the address of a PostGIS database, postgres://user@host/database; keys of other sources are in --data-dir",
+			"--source takes the address of a PostGIS database, postgres://user@host/database; " +
+				"keys of other sources are in --data-dir",
 		)
 	}
 	if src == "" && source.IsDatabase(cfg.Source) {
@@ -187,7 +194,8 @@ func (f keyFlags) openState(ctx context.Context, p *process) (*state.DB, error) 
 func migrateDatabase(ctx context.Context, src string) error {
 	if !source.IsDatabase(src) {
 		return errors.New(
-			"--migrate is for databases, postgres://user@host/database; a GeoPackage is migrated when something is imported into it",
+			"--migrate is for databases, postgres://user@host/database; a GeoPackage is migrated when something is " +
+				"imported into it",
 		)
 	}
 	if err := postgis.Migrate(ctx, src); err != nil {
@@ -196,7 +204,8 @@ func migrateDatabase(ctx context.Context, src string) error {
 	return nil
 }
 
-// printAdvice describes what a database lacks besides its tables, and returns how much of it is wrong; 0 for other sources.
+// printAdvice describes what a database lacks besides its tables, and returns how much of it is wrong;
+// 0 for other sources.
 func printAdvice(ctx context.Context, w io.Writer, src string) (wrong int, err error) {
 	if !source.IsDatabase(src) {
 		return 0, nil

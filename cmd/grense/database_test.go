@@ -36,7 +36,8 @@ func TestDatabase(t *testing.T) {
 	}
 	file := filepath.Join(dir, "ruter.geojson")
 	writeFile(t, file, squares(30))
-	code, stdout, stderr := command(t, dir, "import", file, "--into", secret, "--collection", "ruter", "--id-field", "nr")
+	code, stdout, stderr := command(t, dir, "import", file, "--into", secret, "--collection", "ruter",
+		"--id-field", "nr")
 	if told(stdout + stderr); code != 0 || !strings.Contains(stdout, "30 features") {
 		t.Fatalf("import: status %d, %s%s", code, stdout, stderr)
 	}
@@ -50,7 +51,8 @@ func TestDatabase(t *testing.T) {
 	}
 	key, id := createKey(t, dir, "--name", "felles", "--source", secret)
 	s := serve(t, dir, secret, "--addr", "127.0.0.1:0")
-	if code, body := s.get(t, "/collections/ruter/items?limit=2", key); code != http.StatusOK || !strings.Contains(body, `"numberMatched":30`) {
+	if code, body := s.get(t, "/collections/ruter/items?limit=2", key); code != http.StatusOK ||
+		!strings.Contains(body, `"numberMatched":30`) {
 		t.Errorf("items: %d %s", code, body)
 	}
 	code, stdout, stderr = command(t, dir, "key", "revoke", id, "--source", secret)
@@ -67,11 +69,14 @@ func TestDatabase(t *testing.T) {
 	}
 }
 
-// TestCheckTellsWhichCollectionsHaveNoAnswersKept: answers of a view are not cached, until a materialised view is in its place.
+// TestCheckTellsWhichCollectionsHaveNoAnswersKept: answers of a view are not cached,
+// until a materialised view is in its place.
 func TestCheckTellsWhichCollectionsHaveNoAnswersKept(t *testing.T) {
 	t.Parallel()
 	db, dir := cluster.Database(t), t.TempDir()
-	statement(t, db, `CREATE TABLE steder (nr TEXT PRIMARY KEY, geom geometry(Point, 4258)); INSERT INTO steder VALUES ('1', 'SRID=4258;POINT(10 60)'); CREATE TABLE andre AS TABLE steder; ALTER TABLE andre ADD PRIMARY KEY (nr)`)
+	statement(t, db,
+		`CREATE TABLE steder (nr TEXT PRIMARY KEY, geom geometry(Point, 4258)); INSERT INTO steder VALUES ('1', `+
+			`'SRID=4258;POINT(10 60)'); CREATE TABLE andre AS TABLE steder; ALTER TABLE andre ADD PRIMARY KEY (nr)`)
 	const says = "their answers, and those that tell of all collections, are not cached"
 	for _, x := range []struct {
 		change string
@@ -79,11 +84,13 @@ func TestCheckTellsWhichCollectionsHaveNoAnswersKept(t *testing.T) {
 	}{
 		{"SELECT 1", false},
 		{"CREATE VIEW vist AS SELECT * FROM steder WHERE nr < '5'", true},
-		{"DROP VIEW vist; CREATE MATERIALIZED VIEW vist AS SELECT * FROM steder WHERE nr < '5'; CREATE UNIQUE INDEX ON vist (nr)", false},
+		{"DROP VIEW vist; CREATE MATERIALIZED VIEW vist AS SELECT * FROM steder WHERE nr < '5'; " +
+			"CREATE UNIQUE INDEX ON vist (nr)", false},
 	} {
 		statement(t, db, x.change)
 		code, stdout, stderr := command(t, dir, "check", db)
-		if tells := strings.Contains(stdout, "\nvist: whether rows have changed") && strings.Contains(stdout, says); code != 0 || tells != x.tells || strings.Contains(stdout, says) != x.tells {
+		if tells := strings.Contains(stdout, "\nvist: whether rows have changed") &&
+			strings.Contains(stdout, says); code != 0 || tells != x.tells || strings.Contains(stdout, says) != x.tells {
 			t.Errorf("after %s: status %d, told %v, want %v: %s%s", x.change, code, tells, x.tells, stdout, stderr)
 		}
 	}
@@ -138,8 +145,8 @@ func sql(t *testing.T, db, text string) {
 	}
 }
 
-// timeMember is what differs between two servers of the same data; lengths of files are sent as soon as each server knows them, and
-// each signs its cursors.
+// timeMember is what differs between two servers of the same data; lengths of files are sent as soon as each server
+// knows them, and each signs its cursors.
 var timeMember = regexp.MustCompile(`"timeStamp":\s*"[^"]*"|&revision=[0-9a-f]+|,"length":[0-9]+|cursor=[A-Za-z0-9_-]+`)
 
 // alike compares the answers of two servers, but for their addresses and the time.
@@ -175,7 +182,8 @@ func TestImportFromADatabase(t *testing.T) {
 	db, file, back := cluster.Database(t), demoCopy(t, dir), filepath.Join(dir, "back.gpkg")
 	for _, layer := range []string{"fylker", "kommuner"} {
 		for _, way := range [][2]string{{file, db}, {db, back}} {
-			code, stdout, stderr := command(t, dir, "import", way[0], "--into", way[1], "--collection", layer, "--layer", layer)
+			code, stdout, stderr := command(t, dir, "import", way[0], "--into", way[1], "--collection", layer,
+				"--layer", layer)
 			if code != 0 || !strings.Contains(stdout, "0 warnings") || !strings.Contains(stdout, "id from nr") {
 				t.Fatalf("%v: status %d, %s%s", way, code, stdout, stderr)
 			}
@@ -184,10 +192,14 @@ func TestImportFromADatabase(t *testing.T) {
 	paths := []string{"/collections?f=json"}
 	for _, layer := range []string{"fylker", "kommuner"} {
 		c := "/collections/" + layer
-		paths = append(paths, c+"?f=json", c+"/schema?f=json", c+"/queryables?f=json", c+"/items?f=json&limit=500", c+"/items?f=json&limit=10&sortby=-navn",
-			c+"/items?f=json&limit=500&crs=http://www.opengis.net/def/crs/EPSG/0/25833", c+"/items?f=json&bbox=10,59,12,61", c+"/items?f=json&q=os")
+		paths = append(paths, c+"?f=json", c+"/schema?f=json", c+"/queryables?f=json", c+"/items?f=json&limit=500",
+			c+"/items?f=json&limit=10&sortby=-navn",
+			c+"/items?f=json&limit=500&crs=http://www.opengis.net/def/crs/EPSG/0/25833",
+			c+"/items?f=json&bbox=10,59,12,61", c+"/items?f=json&q=os")
 	}
-	conf := writeFile(t, filepath.Join(dir, "grense.yaml"), "auth: open\ncollections: {sted: {hidden: true}, stedsnavn: {hidden: true}}\n") // the demo has more than was imported
+	// the demo has more than was imported
+	conf := writeFile(t, filepath.Join(dir, "grense.yaml"),
+		"auth: open\ncollections: {sted: {hidden: true}, stedsnavn: {hidden: true}}\n")
 	of := func(source string) *running { return serve(t, t.TempDir(), source, "--config", conf) }
 	first, database, last := of(file), of(db), of(back)
 	alike(t, first, database, paths[1:]...)
@@ -201,7 +213,8 @@ func TestImportOfForeignTables(t *testing.T) {
 		t.Skip("long: the run without the race detector has it")
 	}
 	db, dir := cluster.Database(t), t.TempDir()
-	sql(t, db, `CREATE TABLE punkt (kode VARCHAR(8) PRIMARY KEY, navn TEXT, folk INT, areal NUMERIC(8, 2), aktiv BOOL, dag DATE, sist TIMESTAMPTZ, mer JSONB, tomt BIGINT,
+	sql(t, db,
+		`CREATE TABLE punkt (kode VARCHAR(8) PRIMARY KEY, navn TEXT, folk INT, areal NUMERIC(8, 2), aktiv BOOL, dag DATE, sist TIMESTAMPTZ, mer JSONB, tomt BIGINT,
 		  tom_dag DATE, geom GEOMETRY(PointZ, 25833));
 		COMMENT ON TABLE punkt IS 'Punkter'; COMMENT ON COLUMN punkt.folk IS 'Innbyggere';
 		INSERT INTO punkt VALUES ('0301', 'Oslo', 700000, 454.10, TRUE, '2024-02-29', '2024-02-29 12:00:00.5+01', '{"a": [1, null]}', NULL, NULL, 'SRID=25833;POINT Z (262000 6650000 12.5)'),
@@ -209,14 +222,17 @@ func TestImportOfForeignTables(t *testing.T) {
 		CREATE SCHEMA kart; CREATE TABLE kart."Tomme ting" (gid INT PRIMARY KEY, "id" TEXT, navn TEXT, n FLOAT8, geom GEOMETRY(MultiPolygon, 4258));`)
 	into := filepath.Join(dir, "ut.gpkg")
 	for layer, id := range map[string]string{"punkt": "punkt", "kart.Tomme ting": "kart_tomme_ting"} {
-		if code, stdout, stderr := command(t, dir, "import", db, "--into", into, "--collection", id, "--layer", layer); code != 0 || strings.Contains(stdout+stderr, "warning:") {
+		if code, stdout, stderr := command(t, dir, "import", db, "--into", into, "--collection", id, "--layer",
+			layer); code != 0 || strings.Contains(stdout+stderr, "warning:") {
 			t.Fatalf("%s: status %d, %s%s", layer, code, stdout, stderr)
 		}
 	}
 	a, b := serve(t, t.TempDir(), db, "--auth", "open"), serve(t, t.TempDir(), into, "--auth", "open")
 	items := "/items?f=json&filter-lang=cql2-text"
-	alike(t, a, b, "/collections/punkt/schema?f=json", "/collections/punkt"+items, "/collections/punkt"+items+"&crs=http://www.opengis.net/def/crs/EPSG/0/25833",
-		"/collections/punkt/items/0301?f=json", "/collections/punkt"+items+"&filter=tomt+IS+NULL", "/collections/punkt"+items+"&filter=tom_dag+IS+NULL+AND+areal+%3C+10",
+	alike(t, a, b, "/collections/punkt/schema?f=json", "/collections/punkt"+items,
+		"/collections/punkt"+items+"&crs=http://www.opengis.net/def/crs/EPSG/0/25833",
+		"/collections/punkt/items/0301?f=json", "/collections/punkt"+items+"&filter=tomt+IS+NULL",
+		"/collections/punkt"+items+"&filter=tom_dag+IS+NULL+AND+areal+%3C+10",
 		"/collections/kart_tomme_ting"+items)
 	for name, c := range map[string]struct{ args, want string }{
 		"no layer":  {db, "choose one with --layer"},
@@ -226,7 +242,8 @@ func TestImportOfForeignTables(t *testing.T) {
 		"exists":    {db + " --layer punkt", "--replace"},
 	} {
 		args := append([]string{"import", "--into", into, "--collection", "punkt"}, strings.Fields(c.args)...)
-		if code, stdout, stderr := command(t, dir, args...); code == 0 || !strings.Contains(stderr, c.want) || strings.Contains(stdout+stderr, "s3cret") {
+		if code, stdout, stderr := command(t, dir, args...); code == 0 || !strings.Contains(stderr, c.want) ||
+			strings.Contains(stdout+stderr, "s3cret") {
 			t.Errorf("%s: status %d, %s%s", name, code, stdout, stderr)
 		}
 	}
@@ -236,7 +253,8 @@ func TestImportOfForeignTables(t *testing.T) {
 func TestServeWaitsForTheDatabase(t *testing.T) {
 	t.Parallel()
 	server := cluster.Database(t)
-	sql(t, server, "CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt VALUES (1, 'SRID=4258;POINT(10 60)')")
+	sql(t, server, "CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt VALUES "+
+		"(1, 'SRID=4258;POINT(10 60)')")
 	address, password := withPassword(t, server)
 	u, err := url.Parse(address)
 	if err != nil {
@@ -255,8 +273,9 @@ func TestServeWaitsForTheDatabase(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, &process{Args: []string{"serve", u.String(), "--addr", "127.0.0.1:0", "--auth", "open"}, Environ: append(environ(dir), "GRENSE_LIMITS_DRAIN_WAIT=0s"),
-			Stdout: &out, Stderr: &logs})
+		code <- run(ctx, &process{Args: []string{"serve", u.String(), "--addr", "127.0.0.1:0", "--auth", "open"},
+			Environ: append(environ(dir), "GRENSE_LIMITS_DRAIN_WAIT=0s"),
+			Stdout:  &out, Stderr: &logs})
 	}()
 	logs.await(t, "trying again")
 	if text := logs.await(t, u.Host); strings.Contains(text, password) {
@@ -298,7 +317,8 @@ func TestCheckOfADatabase(t *testing.T) {
 		t.Skip("long: the run without the race detector has it")
 	}
 	db, dir := cluster.Database(t), t.TempDir()
-	sql(t, db, `CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); CREATE TABLE lukket (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258));
+	sql(t, db,
+		`CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); CREATE TABLE lukket (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258));
 		CREATE TABLE stor (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO stor SELECT i, NULL FROM generate_series(1, 2000) i; ANALYZE stor;`)
 	role, asRole := storetest.Role(t, db, "")
 	sql(t, db, "REVOKE CREATE ON SCHEMA public FROM PUBLIC; GRANT SELECT ON punkt, stor TO "+role)
@@ -315,14 +335,16 @@ func TestCheckOfADatabase(t *testing.T) {
 			}
 		}
 	}
-	check(asRole, 0, "there is no schema grense, and the role "+role+" may not make it", "GRANT SELECT ON public.lukket TO "+role, "CREATE INDEX ON public.stor USING gist (geom)", "not: punkt is not")
+	check(asRole, 0, "there is no schema grense, and the role "+role+" may not make it",
+		"GRANT SELECT ON public.lukket TO "+role, "CREATE INDEX ON public.stor USING gist (geom)", "not: punkt is not")
 	check(db, 0, "there is no schema grense; it is made when", "not: lukket is not served")
 	if code, stdout, stderr := command(t, dir, "key", "list", "--source", db); code != 0 {
 		t.Fatalf("status %d, %s%s", code, stdout, stderr)
 	}
 	check(asRole, exitFailed, "GRANT USAGE ON SCHEMA grense TO "+role)
 	sql(t, db, "GRANT USAGE ON SCHEMA grense TO "+role)
-	check(asRole, exitFailed, "GRANT SELECT ON grense.migration TO "+role, "GRANT SELECT ON grense.collection TO "+role, "GRANT SELECT, INSERT, UPDATE ON grense.api_key TO "+role,
+	check(asRole, exitFailed, "GRANT SELECT ON grense.migration TO "+role, "GRANT SELECT ON grense.collection TO "+role,
+		"GRANT SELECT, INSERT, UPDATE ON grense.api_key TO "+role,
 		"GRANT CREATE ON SCHEMA grense TO "+role, "not: GRANT USAGE")
 	sql(t, db, "GRANT SELECT ON grense.migration, grense.collection TO "+role)
 	check(asRole, 0, "not: grense.collection", "GRANT SELECT, INSERT, UPDATE ON grense.api_key")
@@ -331,13 +353,16 @@ func TestCheckOfADatabase(t *testing.T) {
 	check(asRole, exitFailed, "migration 9999 in the schema grense is of a newer version")
 	sql(t, db, "DELETE FROM grense.migration; DROP TABLE grense.api_key, grense.collection")
 	check(asRole, exitFailed, "migrations are missing in the schema grense: 0001_collection;", "grense check --migrate")
-	if code, stdout, stderr := command(t, dir, "check", "--migrate", db); code != 0 || strings.Contains(stdout, "migrations are missing") {
+	if code, stdout, stderr := command(t, dir, "check", "--migrate", db); code != 0 ||
+		strings.Contains(stdout, "migrations are missing") {
 		t.Errorf("--migrate: status %d, %s%s", code, stdout, stderr)
 	}
-	if code, _, stderr := command(t, dir, "check", "--migrate", asRole); code != exitFailed || !strings.Contains(stderr, "permission denied") {
+	if code, _, stderr := command(t, dir, "check", "--migrate", asRole); code != exitFailed ||
+		!strings.Contains(stderr, "permission denied") {
 		t.Errorf("--migrate by a role that may not: status %d, %s", code, stderr)
 	}
-	if code, _, stderr := command(t, dir, "check", "--migrate", demoCopy(t, dir)); code != exitFailed || !strings.Contains(stderr, "--migrate is for databases") {
+	if code, _, stderr := command(t, dir, "check", "--migrate", demoCopy(t, dir)); code != exitFailed ||
+		!strings.Contains(stderr, "--migrate is for databases") {
 		t.Errorf("--migrate of a file: status %d, %s", code, stderr)
 	}
 }

@@ -48,7 +48,8 @@ var elsewhere = []struct{ part, reason string }{
 	{"-X POST -H 'Content-Type: text/csv' -H \"X-API-Key: $KEY\"", "make accept sends tables by curl"},
 }
 
-// TestCommandsOfDocumentsRun runs what README and docs show in blocks of the language sh, in a folder with the files that they name.
+// TestCommandsOfDocumentsRun runs what README and docs show in blocks of the language sh, in a folder with
+// the files that they name.
 func TestCommandsOfDocumentsRun(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -166,7 +167,8 @@ func documentFiles(t *testing.T, s *serving, dir string) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		"bin/grense import municipalities.geojson --into municipalities.gpkg --collection municipalities --id-field kommunenummer --title-field name",
+		"bin/grense import municipalities.geojson --into municipalities.gpkg --collection municipalities --id-field " +
+			"kommunenummer --title-field name",
 		"bin/grense register generate --places 100 --out register.gpkg",
 	} {
 		if err := runDocumented(t, s, dir, line); err != nil {
@@ -186,7 +188,8 @@ func runDocumented(t *testing.T, s *serving, dir, line string) error {
 	line = strings.ReplaceAll(line, "http://localhost:8080", s.base)
 	line = strings.ReplaceAll(line, "'X-API-Key: KEY'", `"X-API-Key: $KEY"`)
 	line = strings.ReplaceAll(line, "X-API-Key: KEY", "X-API-Key: $KEY")
-	line = strings.ReplaceAll(line, "--places 100000 --seed 1 --out register.gpkg", "--places 200 --seed 1 --out generated.gpkg")
+	line = strings.ReplaceAll(line, "--places 100000 --seed 1 --out register.gpkg",
+		"--places 200 --seed 1 --out generated.gpkg")
 	line = strings.ReplaceAll(line, "curl -OJ", "curl --output-dir downloads --create-dirs -OJ")
 	line = strings.ReplaceAll(line, "curl ", "curl -sS --noproxy '*' --fail-with-body ")
 	line = strings.ReplaceAll(line, "key revoke ID", `key revoke "$(bin/grense key list | tail -n 1 | cut -d' ' -f1)"`)
@@ -195,7 +198,8 @@ func runDocumented(t *testing.T, s *serving, dir, line string) error {
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
 	cmd.Dir = dir
-	cmd.Env = []string{"HOME=" + filepath.Join(dir, fmt.Sprintf("home-%d", len(line))), "PATH=" + os.Getenv("PATH"), "KEY=" + s.key, "GRENSE_LIMITS_DRAIN_WAIT=0s"}
+	cmd.Env = []string{"HOME=" + filepath.Join(dir, fmt.Sprintf("home-%d", len(line))), "PATH=" + os.Getenv("PATH"),
+		"KEY=" + s.key, "GRENSE_LIMITS_DRAIN_WAIT=0s"}
 	if !server && !strings.Contains(line, "key ") {
 		cmd.Env[0] = "HOME=" + dir
 	}

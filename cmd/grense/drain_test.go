@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// TestEveryOpenedConnectionIsAnsweredWhileTheServerEnds: clients open connections all the time while SIGTERM comes. Each that is opened is
-// answered; once the listener is closed they are refused, and none is reset.
+// TestEveryOpenedConnectionIsAnsweredWhileTheServerEnds: clients open connections all the time while SIGTERM comes.
+// Each that is opened is answered; once the listener is closed they are refused, and none is reset.
 func TestEveryOpenedConnectionIsAnsweredWhileTheServerEnds(t *testing.T) {
 	t.Parallel()
 	cut := int64(0)
@@ -36,10 +36,12 @@ func TestAttackEndWithNewConnections(t *testing.T) {
 	for range times {
 		cut += cutAtTheEnd(t)
 	}
-	figure(t, fmt.Sprintf("%d times SIGTERM while 8 clients open connections: connections that were cut", times), cut, 0)
+	figure(t, fmt.Sprintf("%d times SIGTERM while 8 clients open connections: connections that were cut", times), cut,
+		0)
 }
 
-// cutAtTheEnd ends a server under clients with a connection for each request, and returns how many connections were opened and not answered.
+// cutAtTheEnd ends a server under clients with a connection for each request, and returns how many connections were
+// opened and not answered.
 func cutAtTheEnd(t *testing.T) int64 {
 	t.Helper()
 	s := serve(t, []string{"GRENSE_LIMITS_DRAIN_WAIT=0s"})
@@ -79,7 +81,8 @@ func cutAtTheEnd(t *testing.T) int64 {
 func onceOver(c net.Conn) error {
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(patience))
-	if _, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"); err !=
+		nil {
 		return err
 	}
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)

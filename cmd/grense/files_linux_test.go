@@ -24,7 +24,10 @@ func TestFullDiskSaysOneThing(t *testing.T) {
 		t.Skipf("SKIPPED: a small disk cannot be mounted here: %v", err)
 	}
 	defer syscall.Unmount(disk, syscall.MNT_DETACH)
-	points := writeFile(t, filepath.Join(home, "points.geojson"), `{"type":"FeatureCollection","features":[`+strings.TrimSuffix(strings.Repeat(`{"type":"Feature","geometry":{"type":"Point","coordinates":[10,60]},"properties":{"a":"`+strings.Repeat("b", 100)+`"}},`, 2000), ",")+`]}`)
+	points := writeFile(t, filepath.Join(home, "points.geojson"), `{"type":"FeatureCollection","features":[`+
+		strings.TrimSuffix(
+			strings.Repeat(`{"type":"Feature","geometry":{"type":"Point","coordinates":[10,60]},"properties":{"a":"`+
+				strings.Repeat("b", 100)+`"}},`, 2000), ",")+`]}`)
 	imported := filepath.Join(home, "points.gpkg")
 	if code, _, stderr := command(t, home, "import", points, "--into", imported, "--collection", "points"); code != 0 {
 		t.Fatal(stderr)
@@ -33,7 +36,8 @@ func TestFullDiskSaysOneThing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = sqlitex.ExecuteTransient(c, "DROP TABLE rtree_points_geom", nil) // the side file gets one, larger than the disk
+	// the side file gets one, larger than the disk
+	err = sqlitex.ExecuteTransient(c, "DROP TABLE rtree_points_geom", nil)
 	if err := errors.Join(err, c.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +49,8 @@ func TestFullDiskSaysOneThing(t *testing.T) {
 	} {
 		code, _, stderr := command(t, home, args...)
 		last := strings.Split(strings.TrimSpace(stderr), "\n")
-		if code != exitFailed || strings.Count(stderr, "grense: ") != 1 || !strings.Contains(last[len(last)-1], ": the disk is full; make room there") {
+		if code != exitFailed || strings.Count(stderr, "grense: ") != 1 ||
+			!strings.Contains(last[len(last)-1], ": the disk is full; make room there") {
 			t.Errorf("%s: status %d\n%s", name, code, stderr)
 		}
 		if name == "side" && !strings.Contains(stderr, "cannot open") {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestNobodyElseReadsTheDataFolder: whatever is served, all that lies in the data folder belongs to the owner alone, also where somebody else made
-// the folder or an older program the files.
+// TestNobodyElseReadsTheDataFolder: whatever is served, all that lies in the data folder belongs to the owner alone,
+// also where somebody else made the folder or an older program the files.
 func TestNobodyElseReadsTheDataFolder(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -27,7 +27,9 @@ func TestNobodyElseReadsTheDataFolder(t *testing.T) {
 	if err := os.WriteFile(old, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	points := writeFile(t, filepath.Join(home, "points.geojson"), `{"type":"FeatureCollection","features":[{"type":"Feature","id":"1","geometry":{"type":"Point","coordinates":[10,60]},"properties":{"a":"b"}}]}`)
+	points := writeFile(t, filepath.Join(home, "points.geojson"),
+		`{"type":"FeatureCollection","features":[{"type":"Feature","id":"1","geometry":{"type":"Point",`+
+			`"coordinates":[10,60]},"properties":{"a":"b"}}]}`)
 	imported := filepath.Join(home, "points.gpkg")
 	if code, _, stderr := command(t, home, "import", points, "--into", imported, "--collection", "points"); code != 0 {
 		t.Fatal(stderr)
@@ -57,7 +59,8 @@ func TestNobodyElseReadsTheDataFolder(t *testing.T) {
 	}
 }
 
-// TestTwoFirstStartsPrintOneKey: of processes that begin at once on one folder one makes the first key, and it is the only one.
+// TestTwoFirstStartsPrintOneKey: of processes that begin at once on one folder one makes the first
+// key, and it is the only one.
 func TestTwoFirstStartsPrintOneKey(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -59,14 +59,16 @@ func (s *service) firstKey(ctx context.Context, terminal bool) (string, error) {
 		s.forgetFirstKey()
 		s.log.Info("the first API key is in a file, which is removed once the key was used", "file", path)
 		return fmt.Sprintf(
-			"\nData need an API key. The first one is in a file, which is removed once the key was used:\n  %s\nTry it:\n  curl -H \"X-API-Key: $(cat '%s')\" '%s'\n",
+			"\nData need an API key. The first one is in a file, which is removed once the key was used:\n  %s\nTry "+
+				"it:\n  curl -H \"X-API-Key: $(cat '%s')\" '%s'\n",
 			path,
 			path,
 			url,
 		), nil
 	}
 	return fmt.Sprintf(
-		"\nData need an API key. Here is the first one; it is shown only now:\n  %s\nTry it:\n  curl -H 'X-API-Key: %s' '%s'\nOr in a browser, once within 10 minutes:\n  %s/key?code=%s\n",
+		"\nData need an API key. Here is the first one; it is shown only now:\n  %s\nTry it:\n  curl -H 'X-API-Key: "+
+			"%s' '%s'\nOr in a browser, once within 10 minutes:\n  %s/key?code=%s\n",
 		key,
 		key,
 		url,
@@ -133,7 +135,8 @@ func (s *service) putFirstKey(ctx context.Context, rec state.Key) (made bool, er
 			break
 		}
 		s.log.Warn(
-			"the first API key cannot be stored while no server of the database takes changes; trying again. To serve without keys, start with --auth open; "+
+			"the first API key cannot be stored while no server of the database takes changes; trying again. "+
+				"To serve without keys, start with --auth open; "+
 				"for keys of this machine, run grense key create without --source",
 			"err",
 			err,

@@ -63,7 +63,8 @@ func TestFirstKeyOfAFileIsStored(t *testing.T) {
 	none := t.TempDir()
 	haveDemo(t, none)
 	writeFile(t, file, "secret")
-	p := &process{Args: []string{"serve", "--addr", "127.0.0.1:0"}, Environ: append(environ(none), "GRENSE_FIRST_KEY_FILE="+file), Stdout: newOutput(), Stderr: newOutput()}
+	p := &process{Args: []string{"serve", "--addr", "127.0.0.1:0"},
+		Environ: append(environ(none), "GRENSE_FIRST_KEY_FILE="+file), Stdout: newOutput(), Stderr: newOutput()}
 	if code := run(t.Context(), p); code == 0 || !strings.Contains(p.Stderr.(*output).String(), "grense key generate") {
 		t.Errorf("status %d with a file that holds no key: %s", code, p.Stderr)
 	}
@@ -74,7 +75,8 @@ func TestASignalDuringTheStartEndsWithZero(t *testing.T) {
 	t.Parallel()
 	ctx, end := context.WithCancel(t.Context())
 	end()
-	p := &process{Args: []string{"serve", "--addr", "127.0.0.1:0"}, Environ: environ(t.TempDir()), Stdout: newOutput(), Stderr: newOutput()}
+	p := &process{Args: []string{"serve", "--addr", "127.0.0.1:0"}, Environ: environ(t.TempDir()), Stdout: newOutput(),
+		Stderr: newOutput()}
 	if code := run(ctx, p); code != 0 {
 		t.Errorf("status %d: %s", code, p.Stderr)
 	}

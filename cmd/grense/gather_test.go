@@ -43,21 +43,22 @@ func TestWhatIsHeldBackLeavesInOnePiece(t *testing.T) {
 		t.Fatal(err)
 	}
 	writes := make(chan int, 100)
-	srv := &httptest.Server{Listener: limitConnections(counted{l, writes}, config.Default()), Config: &http.Server{ConnContext: connected,
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			g := server.GathererOf(r.Context())
-			g.Hold()
-			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-			io.WriteString(w, body[:5000])
-			io.WriteString(w, body[5000:])
-			w.(http.Flusher).Flush()
-			if len(writes) > 0 {
-				t.Error("written before it was released")
-			}
-			if err := g.Release(); err != nil {
-				t.Error(err)
-			}
-		})}}
+	srv := &httptest.Server{Listener: limitConnections(counted{l, writes}, config.Default()),
+		Config: &http.Server{ConnContext: connected,
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				g := server.GathererOf(r.Context())
+				g.Hold()
+				w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+				io.WriteString(w, body[:5000])
+				io.WriteString(w, body[5000:])
+				w.(http.Flusher).Flush()
+				if len(writes) > 0 {
+					t.Error("written before it was released")
+				}
+				if err := g.Release(); err != nil {
+					t.Error(err)
+				}
+			})}}
 	srv.Start()
 	t.Cleanup(srv.Close)
 	for range 3 {

@@ -105,7 +105,9 @@ func (c *harmoniseCmd) harmonise(ctx context.Context, p *process, x *history.Ser
 	}
 	var report history.SeriesReport
 	write := func(w io.Writer) (err error) {
-		if err = x.Read(table, cols, func(f history.SeriesFault) { fmt.Fprintf(p.Stderr, "%s, %v\n", what, &f) }); err == nil {
+		if err = x.Read(table, cols, func(f history.SeriesFault) {
+			fmt.Fprintf(p.Stderr, "%s, %v\n", what, &f)
+		}); err == nil {
 			report, err = x.Write(w, cols)
 		}
 		return err

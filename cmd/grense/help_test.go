@@ -67,7 +67,8 @@ func TestHelpBeginsWithAnImperativeAndEndsWithTwoExamples(t *testing.T) {
 			t.Errorf("%v: status %d\n%s%s", args, code, stdout, stderr)
 		}
 	}
-	for _, name := range []string{"--addr", "--base-url", "--data-dir", "--config", "--auth", "--metrics-addr", "--tls-cert", "--tls-key", "--log-format"} {
+	for _, name := range []string{"--addr", "--base-url", "--data-dir", "--config", "--auth", "--metrics-addr",
+		"--tls-cert", "--tls-key", "--log-format"} {
 		if !strings.Contains(texts["serve"], name+"=") {
 			t.Errorf("serve --help does not list %s", name)
 		}
@@ -79,7 +80,8 @@ func TestCommandsPageIsCurrent(t *testing.T) {
 	t.Parallel()
 	names, texts := helps(t)
 	var b strings.Builder
-	b.WriteString("# Commands\n\n<!-- Generated from the help: go test ./cmd/grense -run PageIsCurrent -update -->\n\n" +
+	b.WriteString("# Commands\n\n<!-- Generated from the help: go test ./cmd/grense -run PageIsCurrent " +
+		"-update -->\n\n" +
 		"`bin/grense COMMAND --help` prints the same.\n")
 	for _, name := range names {
 		b.WriteString("\n## grense " + name)

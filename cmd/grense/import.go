@@ -74,7 +74,8 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	bar := newMeter(p.Stderr, noun)
 	in := importing{
-		files: c.Files, into: c.Into, layer: c.Layer, options: input.Options{CRS: id, Limits: input.Limits{Feature: c.FeatureMB << 20}},
+		files: c.Files, into: c.Into, layer: c.Layer,
+		options: input.Options{CRS: id, Limits: input.Limits{Feature: c.FeatureMB << 20}},
 		target: ingest.Target{
 			Collection: c.Collection,
 			IDField:    c.IDField,
@@ -325,7 +326,8 @@ func (in *importing) open(ctx context.Context, name string) (*ingest.Source, fun
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot open %s: %w", source.Shown(name), err)
 		}
-		return &ingest.Source{Path: source.Shown(name), Layers: ingest.StoreLayers(source.Shown(name), st)}, st.Close, nil
+		return &ingest.Source{Path: source.Shown(name), Layers: ingest.StoreLayers(source.Shown(name), st)}, st.Close,
+			nil
 	}
 	src, err := ingest.Open(ctx, name, in.options)
 	if err != nil {

@@ -23,7 +23,8 @@ type worker struct {
 // startWorker starts one on a home, where no keys are requested.
 func startWorker(t *testing.T, home string, args ...string) *worker {
 	t.Helper()
-	w := &worker{cmd: program(t, t.Context(), home, append([]string{"serve", "--addr", "127.0.0.1:0", "--auth", "open"}, args...)...)}
+	w := &worker{cmd: program(t, t.Context(), home,
+		append([]string{"serve", "--addr", "127.0.0.1:0", "--auth", "open"}, args...)...)}
 	w.cmd.Env = append(w.cmd.Env, "GRENSE_ALLOW_EMPTY=true")
 	var errs bytes.Buffer
 	w.cmd.Stderr = &errs
@@ -56,7 +57,8 @@ func (w *worker) kill() {
 // submit begins a job that waits for so many seconds, and returns its id.
 func (w *worker) submit(t *testing.T, pause string) string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", w.base+"/processes/echo/execution", strings.NewReader(`{"inputs":{"string":"Å","pause":`+pause+`},"outputs":{"string":{}}}`))
+	req, err := http.NewRequestWithContext(t.Context(), "POST", w.base+"/processes/echo/execution",
+		strings.NewReader(`{"inputs":{"string":"Å","pause":`+pause+`},"outputs":{"string":{}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

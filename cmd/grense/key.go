@@ -109,7 +109,8 @@ type keyObject struct {
 
 func keyObjectOf(k state.Key) keyObject {
 	o := keyObject{ID: k.ID, Name: k.Name, Status: apikey.Status(k, time.Now()), Created: k.Created.UTC()}
-	for to, t := range map[**time.Time]time.Time{&o.LastUsed: k.LastUsed, &o.Expires: k.Expires, &o.Revoked: k.Revoked} {
+	for to, t := range map[**time.Time]time.Time{&o.LastUsed: k.LastUsed, &o.Expires: k.Expires,
+		&o.Revoked: k.Revoked} {
 		if !t.IsZero() {
 			utc := t.UTC()
 			*to = &utc
@@ -122,11 +123,13 @@ func keyObjectOf(k state.Key) keyObject {
 func (o keyObject) record() (k state.Key, err error) {
 	hash, err := hex.DecodeString(o.Hash)
 	if err != nil || len(hash) != len(k.Hash) || len(o.ID) != 8 || o.Name == "" || o.Created.IsZero() {
-		return k, fmt.Errorf("the key %q lacks a member or its sha256 is wrong; import what grense key export printed", o.ID)
+		return k,
+			fmt.Errorf("the key %q lacks a member or its sha256 is wrong; import what grense key export printed", o.ID)
 	}
 	k = state.Key{ID: o.ID, Name: o.Name, Created: o.Created}
 	copy(k.Hash[:], hash)
-	for from, to := range map[*time.Time]*time.Time{o.LastUsed: &k.LastUsed, o.Expires: &k.Expires, o.Revoked: &k.Revoked} {
+	for from, to := range map[*time.Time]*time.Time{o.LastUsed: &k.LastUsed, o.Expires: &k.Expires,
+		o.Revoked: &k.Revoked} {
 		if from != nil {
 			*to = *from
 		}

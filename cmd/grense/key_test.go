@@ -39,13 +39,15 @@ func line(t *testing.T, dir, id string) string {
 func TestKeyLifeCycle(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if code, stdout, stderr := command(t, dir, "key", "list"); code != 0 || stdout != "" || !strings.Contains(stderr, "key create") {
+	if code, stdout, stderr := command(t, dir, "key", "list"); code != 0 || stdout != "" ||
+		!strings.Contains(stderr, "key create") {
 		t.Errorf("no keys: status %d, %q, %q", code, stdout, stderr)
 	}
 	today := time.Now().UTC().Format(time.DateOnly)
 	forever, a := createKey(t, dir, "--name", "kart")
 	until, b := createKey(t, dir, "--expires", "2999-01-01", "--name", "etat")
-	for id, want := range map[string]string{a: a + " kart active " + today + " - -", b: b + " etat active " + today + " - 2999-01-01"} {
+	for id, want := range map[string]string{a: a + " kart active " + today + " - -",
+		b: b + " etat active " + today + " - 2999-01-01"} {
 		if got := line(t, dir, id); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -56,7 +58,8 @@ func TestKeyLifeCycle(t *testing.T) {
 	if got := line(t, dir, a); !strings.Contains(got, " revoked ") {
 		t.Errorf("after revoke: %q", got)
 	}
-	if code, stdout, stderr := command(t, dir, "key", "revoke", until); code != 0 || strings.Contains(stdout+stderr, until) {
+	if code, stdout, stderr := command(t, dir, "key", "revoke", until); code != 0 ||
+		strings.Contains(stdout+stderr, until) {
 		t.Errorf("revoke by the whole key: status %d, %s%s", code, stdout, stderr)
 	}
 	if got := line(t, dir, b); !strings.Contains(got, " revoked ") {
@@ -111,18 +114,22 @@ func TestARotatedKeyStaysValidForTheOverlap(t *testing.T) {
 	_, old := createKey(t, dir, "--name", "kart")
 	code, stdout, stderr := command(t, dir, "key", "rotate", old, "--overlap", "14d", "--json")
 	var made struct{ Key, ID, Name, Status string }
-	if err := json.Unmarshal([]byte(stdout), &made); code != 0 || err != nil || made.Name != "kart" || made.Status != "active" || !strings.Contains(made.Key, made.ID) {
+	if err := json.Unmarshal([]byte(stdout), &made); code != 0 || err != nil || made.Name != "kart" ||
+		made.Status != "active" || !strings.Contains(made.Key, made.ID) {
 		t.Fatalf("status %d, %v: %s%s", code, err, stdout, stderr)
 	}
 	today, end := time.Now().UTC().Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, 14).Format(time.DateOnly)
 	if got, want := line(t, dir, old), old+" kart active "+today+" - "+end; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if code, _, stderr := command(t, dir, "key", "rotate", old, "--overlap", "0d"); code != 0 || strings.Contains(line(t, dir, old), "active") {
+	if code, _, stderr := command(t, dir, "key", "rotate", old, "--overlap", "0d"); code != 0 ||
+		strings.Contains(line(t, dir, old), "active") {
 		t.Errorf("status %d: %s", code, stderr)
 	}
-	for name, args := range map[string][]string{"no active key": {old}, "not a number of days": {made.ID, "--overlap", "soon"}, "no active": {"unknown1"}} {
-		if code, _, stderr := command(t, dir, append([]string{"key", "rotate"}, args...)...); code != exitFailed || !strings.Contains(stderr, name) {
+	for name, args := range map[string][]string{"no active key": {old},
+		"not a number of days": {made.ID, "--overlap", "soon"}, "no active": {"unknown1"}} {
+		if code, _, stderr := command(t, dir, append([]string{"key", "rotate"}, args...)...); code != exitFailed ||
+			!strings.Contains(stderr, name) {
 			t.Errorf("%v: status %d: %s", args, code, stderr)
 		}
 	}
@@ -140,7 +147,8 @@ func TestKeysMoveByExportAndImport(t *testing.T) {
 		t.Fatal(exported)
 	}
 	for _, want := range []string{"2 keys added, 0 existed\n", "0 keys added, 2 existed\n"} {
-		if code, stdout, stderr := piped(t, to, strings.NewReader(exported), "key", "import"); code != 0 || stdout != want {
+		if code, stdout, stderr := piped(t, to, strings.NewReader(exported), "key", "import"); code != 0 ||
+			stdout != want {
 			t.Errorf("status %d, %q: %s", code, stdout, stderr)
 		}
 	}
@@ -149,8 +157,10 @@ func TestKeysMoveByExportAndImport(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	for _, bad := range []string{"", "{}", `[{"id":"abcdefgh","name":"x","created":"2026-01-01T00:00:00Z","sha256":"00"}]`} {
-		if code, _, stderr := piped(t, to, strings.NewReader(bad), "key", "import"); code != exitFailed || !strings.Contains(stderr, "key export") {
+	for _, bad := range []string{"", "{}",
+		`[{"id":"abcdefgh","name":"x","created":"2026-01-01T00:00:00Z","sha256":"00"}]`} {
+		if code, _, stderr := piped(t, to, strings.NewReader(bad), "key", "import"); code != exitFailed ||
+			!strings.Contains(stderr, "key export") {
 			t.Errorf("%q: status %d: %s", bad, code, stderr)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// manyLayers writes a GeoPackage of n layers of three points each into path, in one transaction and with the spatial index and the triggers that
-// GDAL makes for each.
+// manyLayers writes a GeoPackage of n layers of three points each into path, in one transaction and with the spatial
+// index and the triggers that GDAL makes for each.
 func manyLayers(t testing.TB, path string, n int) {
 	t.Helper()
 	c, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
@@ -35,13 +35,15 @@ func manyLayers(t testing.TB, path string, n int) {
 			t.Fatalf("%v: %.300s", err, sql)
 		}
 	}
-	for _, sql := range []string{"PRAGMA application_id = 1196444487", "PRAGMA user_version = 10300", "PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA writable_schema = ON",
+	for _, sql := range []string{"PRAGMA application_id = 1196444487", "PRAGMA user_version = 10300",
+		"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA writable_schema = ON",
 		"CREATE TEMP TABLE aside (type, name, tbl_name, rootpage, sql)", "BEGIN"} {
 		if err := sqlitex.ExecuteTransient(c, sql, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	run(`CREATE TABLE gpkg_spatial_ref_sys (srs_name TEXT NOT NULL, srs_id INTEGER NOT NULL PRIMARY KEY, organization TEXT NOT NULL, organization_coordsys_id INTEGER NOT NULL,
+	run(
+		`CREATE TABLE gpkg_spatial_ref_sys (srs_name TEXT NOT NULL, srs_id INTEGER NOT NULL PRIMARY KEY, organization TEXT NOT NULL, organization_coordsys_id INTEGER NOT NULL,
   definition TEXT NOT NULL, description TEXT);
 INSERT INTO gpkg_spatial_ref_sys VALUES ('WGS 84', 4326, 'EPSG', 4326, 'GEOGCS["WGS 84"]', NULL);
 CREATE TABLE gpkg_contents (table_name TEXT NOT NULL PRIMARY KEY, data_type TEXT NOT NULL, identifier TEXT UNIQUE, description TEXT DEFAULT '',
@@ -51,11 +53,12 @@ CREATE TABLE gpkg_geometry_columns (table_name TEXT NOT NULL, column_name TEXT N
 CREATE TABLE gpkg_extensions (table_name TEXT, column_name TEXT, extension_name TEXT NOT NULL, definition TEXT NOT NULL, scope TEXT NOT NULL);
 CREATE TABLE gpkg_ogr_contents (table_name TEXT NOT NULL PRIMARY KEY, feature_count INTEGER DEFAULT NULL);
 CREATE TABLE numbered (id INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE numbered;`)
-	// Each statement that makes a table or trigger reads the whole schema, so that the rows of most are put aside until the end, and what has no pages is
-	// written as rows.
+	// Each statement that makes a table or trigger reads the whole schema, so that the rows of most are put aside until
+	// the end, and what has no pages is written as rows.
 	var late strings.Builder
 	put := func(kind, name, of, sql string) {
-		fmt.Fprintf(&late, "INSERT INTO aside VALUES ('%s', '%s', '%s', 0, '%s');\n", kind, name, of, strings.ReplaceAll(sql, "'", "''"))
+		fmt.Fprintf(&late, "INSERT INTO aside VALUES ('%s', '%s', '%s', 0, '%s');\n", kind, name, of,
+			strings.ReplaceAll(sql, "'", "''"))
 	}
 	for i := range n {
 		name := fmt.Sprintf("layer_%04d", i)
@@ -82,7 +85,8 @@ INSERT INTO "%[1]s_node" SELECT * FROM rtree_layer_0000_geom_node`, index)
 			if i%50 == 0 {
 				run(putAside)
 			}
-			put("table", index, index, fmt.Sprintf(`CREATE VIRTUAL TABLE "%s" USING rtree(id, minx, maxx, miny, maxy)`, index))
+			put("table", index, index,
+				fmt.Sprintf(`CREATE VIRTUAL TABLE "%s" USING rtree(id, minx, maxx, miny, maxy)`, index))
 		}
 		for trigger, sql := range map[string]string{
 			index + "_insert": `AFTER INSERT ON "%[1]s" WHEN (new.geom NOT NULL AND NOT ST_IsEmpty(NEW.geom)) BEGIN INSERT OR REPLACE INTO "%[2]s"
@@ -111,16 +115,19 @@ ORDER BY substr(name, instr(name, 'layer_'), 10), type = 'trigger', length(name)
 	}
 }
 
-const putAside = `INSERT INTO aside SELECT * FROM sqlite_schema WHERE name GLOB '*layer_[0-9]*'; DELETE FROM sqlite_schema WHERE name GLOB '*layer_[0-9]*'`
+const putAside = `INSERT INTO aside SELECT * FROM sqlite_schema WHERE name GLOB '*layer_[0-9]*'; ` +
+	`DELETE FROM sqlite_schema WHERE name GLOB '*layer_[0-9]*'`
 
 // pointBlob is a point in WGS 84 as a GeoPackage holds it.
 func pointBlob(x, y float64) []byte {
 	b := []byte{'G', 'P', 0, 1, 0xe6, 0x10, 0, 0, 1, 1, 0, 0, 0}
-	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, math.Float64bits(x)), math.Float64bits(y))
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, math.Float64bits(x)),
+		math.Float64bits(y))
 }
 
-// TestAttackManyLayers opens files of thousands of layers, twice each, as after a restart. SQLite itself goes through all tables for each spatial index
-// when it reads a schema, so that the time grows faster than the number of layers.
+// TestAttackManyLayers opens files of thousands of layers, twice each, as after a restart.
+// SQLite itself goes through all tables for each spatial index when it reads a schema, so that the time grows faster
+// than the number of layers.
 func TestAttackManyLayers(t *testing.T) {
 	attack(t)
 	for _, n := range []int{1000, 3000} {
@@ -128,7 +135,8 @@ func TestAttackManyLayers(t *testing.T) {
 		manyLayers(t, file, n)
 		dir := t.TempDir()
 		for k, which := range []string{"first", "second"} {
-			bound := []time.Duration{time.Duration(n) * 4 * time.Millisecond, time.Duration(n) * 2 * time.Millisecond}[k]
+			bound := []time.Duration{time.Duration(n) * 4 * time.Millisecond,
+				time.Duration(n) * 2 * time.Millisecond}[k]
 			s := serve(t, []string{"GRENSE_DATA_DIR=" + dir, "GRENSE_AUTH=open", tellsMetrics}, file)
 			figure(t, fmt.Sprintf("%d layers: CPU of the %s start", n, which), s.cpu(t), bound)
 			s.rest(t)

@@ -14,7 +14,8 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// layersFile writes a GeoPackage of layers lag_0 to lag_(n-1), with as many points each as rows says. The column a of every row is value.
+// layersFile writes a GeoPackage of layers lag_0 to lag_(n-1), with as many points each as rows says.
+// The column a of every row is value.
 func layersFile(t testing.TB, n, rows int, value int64) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "layers.gpkg")
@@ -22,7 +23,8 @@ func layersFile(t testing.TB, n, rows int, value int64) string {
 	storetest.Write(t, func(w store.Writer) {
 		for i := range n {
 			id := fmt.Sprintf("lag_%d", i)
-			c := &store.Collection{ID: id, Table: id, Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+			c := &store.Collection{ID: id, Table: id, Public: true,
+				Key:        store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
 				Properties: []store.Property{{Name: "a", Column: "a", Type: cql2.TypeInteger}},
 				Geometry:   &store.Geom{Name: "geometry", Column: "geom", Type: "Point", CRS: crs.WGS84}}
 			if err := w.Define(ctx, c, true); err != nil {

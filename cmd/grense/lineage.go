@@ -147,7 +147,8 @@ func warnAssumed(w io.Writer, all []string) {
 	}
 	fmt.Fprintf(
 		w,
-		"warning: these codes took up others, and nothing says whether they were in use before; they count as if they were: %s%s. "+
+		"warning: these codes took up others, and nothing says whether they were in use before; "+
+			"they count as if they were: %s%s. "+
 			"Give the codes of a day before the first change with --codes and --at.\n",
 		strings.Join(all, ", "),
 		more,
@@ -327,7 +328,8 @@ func (c *lineageImportCmd) existing(ctx context.Context, rows []*history.Rows) (
 	}
 	for _, r := range rows {
 		if !c.Replace && slices.ContainsFunc(kept, func(k *history.Rows) bool { return k.Scheme == r.Scheme }) {
-			return nil, fmt.Errorf("%s has a history of %s already; replace it with --replace", source.Shown(c.Into), r.Scheme)
+			return nil, fmt.Errorf("%s has a history of %s already; replace it with --replace",
+				source.Shown(c.Into), r.Scheme)
 		}
 	}
 	return kept, nil

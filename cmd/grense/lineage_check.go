@@ -41,7 +41,8 @@ Examples:
 
 func (c *lineageCheckCmd) Run(ctx context.Context, p *process) error {
 	if len(c.Codes) != len(c.At) {
-		return fmt.Errorf("--codes stands %s, and --at %s: give each list its day", times(len(c.Codes)), times(len(c.At)))
+		return fmt.Errorf("--codes stands %s, and --at %s: give each list its day", times(len(c.Codes)),
+			times(len(c.At)))
 	}
 	r, err := c.read(ctx)
 	if err != nil {
@@ -70,7 +71,8 @@ func (c *lineageCheckCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	if len(found) > 0 {
-		return fmt.Errorf("%s in %s on %s", count(len(found), "difference"), count(codes, "code"), strings.Join(c.At, ", "))
+		return fmt.Errorf("%s in %s on %s", count(len(found), "difference"), count(codes, "code"),
+			strings.Join(c.At, ", "))
 	}
 	fmt.Fprintf(p.Stderr, "%s on %s: no differences\n", count(codes, "code"), strings.Join(c.At, ", "))
 	return nil

@@ -94,7 +94,8 @@ func (c counting) Handle(ctx context.Context, r slog.Record) error {
 	}
 	key := c.with + r.Level.String() + r.Message
 	r.Attrs(func(a slog.Attr) bool {
-		if a.Key == "err" || a.Key == "error" || a.Key == "panic" || a.Key == "category" { // others differ for each request
+		if a.Key == "err" || a.Key == "error" || a.Key == "panic" || a.Key == "category" {
+			// others differ for each request
 			key += "\x00" + a.Value.String()
 		}
 		return true

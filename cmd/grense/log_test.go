@@ -34,8 +34,8 @@ func (l *lines) Reset() {
 	l.b.Reset()
 }
 
-// TestOneFaultIsLoggedOnceAndCounted: the first comes at once, the number of the others when the window has passed; others and what is no fault come
-// as they are.
+// TestOneFaultIsLoggedOnceAndCounted: the first comes at once, the number of the others when the window has passed;
+// others and what is no fault come as they are.
 func TestOneFaultIsLoggedOnceAndCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b lines
@@ -52,7 +52,8 @@ func TestOneFaultIsLoggedOnceAndCounted(t *testing.T) {
 		b.Reset()
 		time.Sleep(repeatWindow + time.Second)
 		synctest.Wait()
-		if got := b.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "repeated=14659") || !strings.Contains(got, "disk on fire") {
+		if got := b.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "repeated=14659") ||
+			!strings.Contains(got, "disk on fire") {
 			t.Errorf("%s", got)
 		}
 		b.Reset()
@@ -64,7 +65,8 @@ func TestOneFaultIsLoggedOnceAndCounted(t *testing.T) {
 	})
 }
 
-// TestLinesGatherAndNoneIsLost: lines go out in their order, within a tenth of a second, or at once when there are many or one is a warning; what is left goes out by Flush.
+// TestLinesGatherAndNoneIsLost: lines go out in their order, within a tenth of a second, or at once when there are many
+// or one is a warning; what is left goes out by Flush.
 func TestLinesGatherAndNoneIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b lines

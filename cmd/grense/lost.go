@@ -29,7 +29,8 @@ func (s *service) watchDir(ctx context.Context) {
 		now, err := os.Stat(filepath.Join(s.dir, ownerFile))
 		if os.IsNotExist(err) || err == nil && !os.SameFile(held, now) {
 			s.log.Error(
-				"the data directory was deleted or replaced: jobs are refused and new keys are not seen; restart the server",
+				"the data directory was deleted or replaced: jobs are refused and new keys are not seen; "+
+					"restart the server",
 				"data_dir",
 				s.dir,
 			)
@@ -51,7 +52,8 @@ func lostBy(dir string) error {
 		if target, err := os.Readlink(f); err == nil && target == deleted {
 			pid := strings.Split(f, "/")[2]
 			return fmt.Errorf(
-				"the data directory %s was deleted while a server uses it (process %s), which would not see the keys; restart that server first",
+				"the data directory %s was deleted while a server uses it (process %s), which would not see the "+
+					"keys; restart that server first",
 				dir,
 				pid,
 			)

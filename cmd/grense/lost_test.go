@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestDataDirectoryThatIsDeleted while the server runs: jobs are 503 with the reason, keys are not made where the server does not see them, and
-// the log says it once. Data are served as before.
+// TestDataDirectoryThatIsDeleted while the server runs: jobs are 503 with the reason, keys are not made where the
+// server does not see them, and the log says it once. Data are served as before.
 func TestDataDirectoryThatIsDeleted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

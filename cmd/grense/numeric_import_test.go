@@ -9,7 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestImportFromPostGISKeepsNumbersBeyondDoubles: a column of such numbers becomes text with all digits, and the command says so.
+// TestImportFromPostGISKeepsNumbersBeyondDoubles: a column of such numbers becomes text with all digits,
+// and the command says so.
 func TestImportFromPostGISKeepsNumbersBeyondDoubles(t *testing.T) {
 	t.Parallel()
 	url, dir := cluster.Database(t), t.TempDir()
@@ -18,7 +19,8 @@ func TestImportFromPostGISKeepsNumbersBeyondDoubles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close(t.Context())
-	if _, err := c.Exec(t.Context(), `CREATE TABLE tall (id INT PRIMARY KEY, n NUMERIC(20,0), d NUMERIC(38,10), liten NUMERIC(6,2));
+	if _, err := c.Exec(t.Context(),
+		`CREATE TABLE tall (id INT PRIMARY KEY, n NUMERIC(20,0), d NUMERIC(38,10), liten NUMERIC(6,2));
 		INSERT INTO tall VALUES (1, 12345678901234567891, 1234567890123456789.0123456789, 1.50), (2, 12345678901234567892, -0.5, 2)`); err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +37,8 @@ func TestImportFromPostGISKeepsNumbersBeyondDoubles(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &doc); err != nil || status != 200 || len(doc.Features) != 1 {
 		t.Fatalf("%d, %v: %s", status, err, body)
 	}
-	if p := doc.Features[0].Properties; p["n"] != "12345678901234567891" || p["d"] != "1234567890123456789.0123456789" || p["liten"] != 1.5 {
+	if p := doc.Features[0].Properties; p["n"] != "12345678901234567891" ||
+		p["d"] != "1234567890123456789.0123456789" || p["liten"] != 1.5 {
 		t.Errorf("%v", p)
 	}
 }

@@ -61,7 +61,8 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusServiceUnavailable)
 	const detail = "The service is starting and opens its data; try again in a moment."
 	json.NewEncoder(w).
-		Encode(ogcapi.Problem{Type: "about:blank", Title: http.StatusText(http.StatusServiceUnavailable), Status: http.StatusServiceUnavailable,
+		Encode(ogcapi.Problem{Type: "about:blank", Title: http.StatusText(http.StatusServiceUnavailable),
+			Status: http.StatusServiceUnavailable,
 			Detail: detail, Code: "ServiceUnavailable", Description: detail})
 }
 

@@ -28,8 +28,9 @@ func TestHealthAtOnce(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, &process{Args: []string{"serve", "postgres://u:s3cret@127.0.0.1:1/d", "--addr", addr, "--auth", "open"},
-			Environ: append(environ(dir), "GRENSE_LIMITS_DRAIN_WAIT=0s"), Stdout: &out, Stderr: &logs})
+		code <- run(ctx,
+			&process{Args: []string{"serve", "postgres://u:s3cret@127.0.0.1:1/d", "--addr", addr, "--auth", "open"},
+				Environ: append(environ(dir), "GRENSE_LIMITS_DRAIN_WAIT=0s"), Stdout: &out, Stderr: &logs})
 	}()
 	logs.await(t, "trying again")
 	for path, want := range map[string]struct {
@@ -46,7 +47,8 @@ func TestHealthAtOnce(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err != nil || resp.StatusCode != want.status || !strings.Contains(string(body), want.body) || strings.Contains(string(body), "s3cret") {
+		if err != nil || resp.StatusCode != want.status || !strings.Contains(string(body), want.body) ||
+			strings.Contains(string(body), "s3cret") {
 			t.Errorf("%s: status %d, %s, %v", path, resp.StatusCode, body, err)
 		}
 		if want.status != http.StatusOK && resp.Header.Get("Retry-After") == "" {
@@ -68,7 +70,8 @@ func TestWrongSourceEndsTheStart(t *testing.T) {
 	db := cluster.Database(t)
 	sql(t, db, "CREATE TABLE uten (id INT)")
 	for _, source := range []string{wrong, filepath.Join(dir, "none.gpkg"), db} {
-		if code, stdout, stderr := command(t, dir, "serve", source, "--addr", "127.0.0.1:0"); code != exitFailed || stderr == "" {
+		if code, stdout, stderr := command(t, dir, "serve", source, "--addr", "127.0.0.1:0"); code != exitFailed ||
+			stderr == "" {
 			t.Errorf("%s: status %d, %s%s", source, code, stdout, stderr)
 		}
 	}

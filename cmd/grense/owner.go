@@ -55,7 +55,8 @@ func own(dir, src string) (_ *os.File, err error) {
 			return f, nil
 		case owner != "": // between two locks another process can have come in
 			return nil, fmt.Errorf(
-				"the data directory %s is in use by a server of %s; name another one with --data-dir, or stop that server",
+				"the data directory %s is in use by a server of %s; name another one with --data-dir, "+
+					"or stop that server",
 				dir,
 				strings.TrimSpace(owner),
 			)

@@ -35,7 +35,8 @@ func TestADataDirectoryBelongsToOneSource(t *testing.T) {
 	refused("beside one server")
 	second.stop()
 	second.exit(t)
-	if code, body := serveAsIs(t, dir, b, "--auth", "open").get(t, "/collections/b/items?limit=1", ""); code != http.StatusOK {
+	if code, body := serveAsIs(t, dir, b, "--auth", "open").get(t, "/collections/b/items?limit=1",
+		""); code != http.StatusOK {
 		t.Errorf("another source after both: %d %s", code, body)
 	}
 }
@@ -57,7 +58,8 @@ func TestStateOfANewerProgramIsRefused(t *testing.T) {
 		}
 	}
 	set("PRAGMA user_version = 99")
-	if code, _, stderr := command(t, dir, "key", "list"); code == 0 || !strings.Contains(stderr, "newer version of Grense") || !strings.Contains(stderr, "99") {
+	if code, _, stderr := command(t, dir, "key", "list"); code == 0 ||
+		!strings.Contains(stderr, "newer version of Grense") || !strings.Contains(stderr, "99") {
 		t.Errorf("status %d: %s", code, stderr)
 	}
 	set("PRAGMA user_version = 0")

@@ -84,7 +84,8 @@ type serving struct {
 	metrics    chan string // holds their address, once it is known
 }
 
-// serve starts grense serve with a key of its own on a free port. When the test ends it must drain and leave a clean log.
+// serve starts grense serve with a key of its own on a free port.
+// When the test ends it must drain and leave a clean log.
 // Settings are environment variables that come after ours.
 func serve(t testing.TB, settings []string, args ...string) *serving {
 	t.Helper()
@@ -102,7 +103,8 @@ func start(t testing.TB, s *serving, settings []string, args ...string) *serving
 		t.Fatal(err)
 	}
 	defer logFile.Close()
-	s.cmd = program(t, context.WithoutCancel(t.Context()), s.dir, append([]string{"serve", "--addr", "127.0.0.1:0", "--log-format", "json"}, args...)...)
+	s.cmd = program(t, context.WithoutCancel(t.Context()), s.dir,
+		append([]string{"serve", "--addr", "127.0.0.1:0", "--log-format", "json"}, args...)...)
 	if s.bin != "" {
 		s.cmd.Path = s.bin
 	}
@@ -172,8 +174,8 @@ type logLine struct {
 	Status                     int
 }
 
-// wrong reports whether a line speaks of a failure of the server. A SOAP fault has status 500 even when the client is to blame (SOAP 1.1, 6.2): its
-// category decides.
+// wrong reports whether a line speaks of a failure of the server. A SOAP fault has status 500 even when the client is
+// to blame (SOAP 1.1, 6.2): its category decides.
 func (l logLine) wrong() bool {
 	switch {
 	case l.Level == "ERROR":

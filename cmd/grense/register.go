@@ -63,7 +63,8 @@ func (c *registerGenerateCmd) Run(ctx context.Context, p *process) error {
 	}
 	defer w.Close()
 	bar := newMeter(p.Stderr, "places")
-	if err := register.Generate(ctx, w, register.Options{Places: c.Places, Seed: c.Seed, Progress: bar.show}); err != nil {
+	if err := register.Generate(ctx, w, register.Options{Places: c.Places, Seed: c.Seed, Progress: bar.show}); err !=
+		nil {
 		return fmt.Errorf("cannot make the register: %w", err)
 	}
 	bar.end("making indexes")

@@ -78,7 +78,8 @@ func (c *registerImportCmd) Run(ctx context.Context, p *process) (err error) {
 	}
 	_, err = fmt.Fprintf(
 		p.Stdout,
-		"%s holds %s, %s, %s, imported in %s.\nRead %d, refused %d, occurred again %d, without a position %d; %s.\nServe it with: grense serve %s\n",
+		"%s holds %s, %s, %s, imported in %s.\nRead %d, refused %d, occurred again %d, without a position %d; "+
+			"%s.\nServe it with: grense serve %s\n",
 		source.Shown(c.Into),
 		count(im.Places, "place"),
 		count(im.Names, "name"),
@@ -205,7 +206,8 @@ func tellImport(w io.Writer, r *official.Report, file string) {
 	if n := len(r.Codes); n > 0 {
 		fmt.Fprintf(
 			w,
-			"%s that no list has; each is kept and added to its list, and searches find it. If one is a slip, correct the file; if it is new, all is well.\n",
+			"%s that no list has; each is kept and added to its list, and searches find it. If one is a slip, "+
+				"correct the file; if it is new, all is well.\n",
 			count(n, "code"),
 		)
 	}

@@ -148,7 +148,8 @@ func diskFull(err error) string {
 	text := err.Error()
 	if errors.Is(err, store.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		what, _, _ := strings.Cut(text, ": ")
-		return what + ": the disk is full; make room there, or use another one (--data-dir for what the server keeps, TMPDIR for temporary files)"
+		return what + ": the disk is full; make room there, or use another one (--data-dir for what the server " +
+			"keeps, TMPDIR for temporary files)"
 	}
 	return text
 }

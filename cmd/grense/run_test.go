@@ -23,7 +23,8 @@ func TestUsageFaults(t *testing.T) {
 		"flag of another":  {[]string{"check", "x", "--addr", "y"}, "--addr"},
 	} {
 		code, stdout, stderr := command(t, t.TempDir(), c.args...)
-		if code != exitUsage || !strings.Contains(stderr, c.want) || !strings.Contains(stderr, "--help") || stdout != "" {
+		if code != exitUsage || !strings.Contains(stderr, c.want) || !strings.Contains(stderr, "--help") ||
+			stdout != "" {
 			t.Errorf("%s: status %d\n%s%s", name, code, stdout, stderr)
 		}
 	}
@@ -44,18 +45,25 @@ func TestFailuresTellTheCure(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"port in use":        {[]string{"serve", "--addr", addr}, []string{addr + " is in use", "--addr"}},
-		"metrics in use":     {[]string{"serve", "--addr", "127.0.0.1:0", "--metrics-addr", addr}, []string{addr + " is in use", "--metrics-addr"}},
-		"no address of ours": {[]string{"serve", "--addr", "192.0.2.1:0", "--base-url", "http://x"}, []string{"192.0.2.1:0", "--addr"}},
-		"no such source":     {[]string{"serve", dir + "/none.gpkg", "--addr", "127.0.0.1:0"}, []string{"there is no file", "none.gpkg"}},
-		"folder as source":   {[]string{"serve", dir, "--addr", "127.0.0.1:0"}, []string{"is a folder"}},
-		"other file":         {[]string{"serve", file, "--addr", "127.0.0.1:0"}, []string{"cannot open " + file}},
-		"check other file":   {[]string{"check", file}, []string{"cannot open " + file}},
-		"no configuration":   {[]string{"serve", "--config", dir + "/none.yaml"}, []string{"cannot read", "none.yaml"}},
-		"bad configuration":  {[]string{"key", "list", "--config", bad, "--data-dir", dir}, []string{"2 faults", "bad.yaml:1: adr: unknown setting", "bad.yaml:2: auth:"}},
-		"bad flags":          {[]string{"serve", "--auth", "x", "--tls-cert", "y", "--base-url", "z"}, []string{"3 faults", "--auth: ", "--tls-cert: ", "--base-url: "}},
-		"no certificate":     {[]string{"serve", "--addr", "127.0.0.1:0", "--tls-cert", file, "--tls-key", file}, []string{"cannot use the certificate", "PEM"}},
-		"data dir is a file": {[]string{"key", "list", "--data-dir", file + "/x"}, []string{"data directory", "--data-dir"}},
+		"port in use": {[]string{"serve", "--addr", addr}, []string{addr + " is in use", "--addr"}},
+		"metrics in use": {[]string{"serve", "--addr", "127.0.0.1:0", "--metrics-addr", addr},
+			[]string{addr + " is in use", "--metrics-addr"}},
+		"no address of ours": {[]string{"serve", "--addr", "192.0.2.1:0", "--base-url", "http://x"},
+			[]string{"192.0.2.1:0", "--addr"}},
+		"no such source": {[]string{"serve", dir + "/none.gpkg", "--addr", "127.0.0.1:0"},
+			[]string{"there is no file", "none.gpkg"}},
+		"folder as source": {[]string{"serve", dir, "--addr", "127.0.0.1:0"}, []string{"is a folder"}},
+		"other file":       {[]string{"serve", file, "--addr", "127.0.0.1:0"}, []string{"cannot open " + file}},
+		"check other file": {[]string{"check", file}, []string{"cannot open " + file}},
+		"no configuration": {[]string{"serve", "--config", dir + "/none.yaml"}, []string{"cannot read", "none.yaml"}},
+		"bad configuration": {[]string{"key", "list", "--config", bad, "--data-dir", dir},
+			[]string{"2 faults", "bad.yaml:1: adr: unknown setting", "bad.yaml:2: auth:"}},
+		"bad flags": {[]string{"serve", "--auth", "x", "--tls-cert", "y", "--base-url", "z"},
+			[]string{"3 faults", "--auth: ", "--tls-cert: ", "--base-url: "}},
+		"no certificate": {[]string{"serve", "--addr", "127.0.0.1:0", "--tls-cert", file, "--tls-key", file},
+			[]string{"cannot use the certificate", "PEM"}},
+		"data dir is a file": {[]string{"key", "list", "--data-dir", file + "/x"},
+			[]string{"data directory", "--data-dir"}},
 	} {
 		code, stdout, stderr := command(t, dir, c.args...)
 		if code != exitFailed || stdout != "" {
@@ -75,7 +83,8 @@ func TestFailuresTellTheCure(t *testing.T) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	code, stdout, _ := command(t, t.TempDir(), "version")
-	if code != 0 || !strings.HasPrefix(stdout, "grense ") || !strings.Contains(stdout, "go1.") || strings.Count(stdout, "\n") != 1 {
+	if code != 0 || !strings.HasPrefix(stdout, "grense ") || !strings.Contains(stdout, "go1.") ||
+		strings.Count(stdout, "\n") != 1 {
 		t.Errorf("status %d: %q", code, stdout)
 	}
 }

@@ -17,14 +17,16 @@ import (
 // mostValidated is how many features of a collection are held against its schema.
 const mostValidated = 5000
 
-// TestItemsAreValidByTheirSchemas holds features against /schema of their collection: the properties and the geometry of each are what it describes
-// (OGC 23-058r2, returnables), null included. make accept takes every file of the shared data.
+// TestItemsAreValidByTheirSchemas holds features against /schema of their collection: the properties and the geometry
+// of each are what it describes (OGC 23-058r2, returnables), null included.
+// make accept takes every file of the shared data.
 func TestItemsAreValidByTheirSchemas(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
 	}
-	files := []string{"", "norway/kartverket-fylker-25833.gpkg", "awkward/gpkg-ets/null_geometry.gpkg", "cql2/ne110m4cql2.gpkg", "norway/robhop-2020/Fylker-small.geojson.gz", "placenames/n1000-stedsnavn.csv"}
+	files := []string{"", "norway/kartverket-fylker-25833.gpkg", "awkward/gpkg-ets/null_geometry.gpkg",
+		"cql2/ne110m4cql2.gpkg", "norway/robhop-2020/Fylker-small.geojson.gz", "placenames/n1000-stedsnavn.csv"}
 	if os.Getenv("GRENSE_ACCEPT") != "" {
 		files = everyFile(t)
 	}
@@ -47,7 +49,8 @@ func TestItemsAreValidByTheirSchemas(t *testing.T) {
 	}
 }
 
-// notServed are files that serve refuses without a flag, by the reason, and one that takes a validator of schemas minutes.
+// notServed are files that serve refuses without a flag, by the reason, and one that takes a
+// validator of schemas minutes.
 var notServed = map[string]string{
 	"artsdatabanken-fylke_5k.geojson.gz": "features without an id beside others with one",
 	"csmaps-Fylker17.geojson.gz":         "metres in a file that says degrees",
@@ -64,8 +67,10 @@ func everyFile(t *testing.T) []string {
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		rel, _ := filepath.Rel(root, path)
 		folder, _, _ := strings.Cut(rel, string(filepath.Separator))
-		features := strings.HasSuffix(path, ".gpkg") || ingest.IsData(path) && strings.Contains(path, "json") // other tables may be no features
-		if err == nil && !d.IsDir() && features && notServed[filepath.Base(path)] == "" && slices.Contains([]string{"norway", "france", "world", "placenames"}, folder) {
+		// other tables may be no features
+		features := strings.HasSuffix(path, ".gpkg") || ingest.IsData(path) && strings.Contains(path, "json")
+		if err == nil && !d.IsDir() && features && notServed[filepath.Base(path)] == "" &&
+			slices.Contains([]string{"norway", "france", "world", "placenames"}, folder) {
 			files = append(files, rel)
 		}
 		return err

@@ -62,7 +62,8 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 		p,
 		c.Source,
 		map[string]*string{"addr": c.Addr, "base_url": c.BaseURL, "auth": c.Auth, "metrics_addr": c.MetricsAddr,
-			"tls.cert": c.TLSCert, "tls.key": c.TLSKey, "log_format": c.LogFormat, "history": c.History, "tiles": c.Tiles},
+			"tls.cert": c.TLSCert, "tls.key": c.TLSKey, "log_format": c.LogFormat, "history": c.History,
+			"tiles": c.Tiles},
 	)
 	if err != nil {
 		return err
@@ -181,7 +182,8 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 		return err
 	}
 	caches := &cache.Group{}
-	if s.store, err = source.Open(ctx, src, source.Options{DataDir: dir, Config: s.cfg, Logger: s.log, Version: programVersion(), Wait: true, Caches: caches}); err != nil {
+	if s.store, err = source.Open(ctx, src, source.Options{DataDir: dir, Config: s.cfg, Logger: s.log,
+		Version: programVersion(), Wait: true, Caches: caches}); err != nil {
 		return err
 	}
 	if src == "" && s.cfg.Service.Licence == (config.Licence{}) {
@@ -281,7 +283,8 @@ func (s *service) cursorKey(ctx context.Context, src string) []byte {
 	}
 	if key == nil {
 		s.log.Warn(
-			"links to the next page are valid at this process only, and until it ends, since their key cannot be stored",
+			"links to the next page are valid at this process only, and until it ends, since their key "+
+				"cannot be stored",
 			"err",
 			err,
 		)

@@ -45,7 +45,8 @@ func TestServeDemoFromNothing(t *testing.T) {
 	if !strings.HasPrefix(url, r.base+"/") || header != "X-API-Key" {
 		t.Errorf("curl asks %s with %s", url, header)
 	}
-	if code, body := r.get(t, strings.TrimPrefix(url, r.base), key); code != http.StatusOK || !strings.Contains(body, `"FeatureCollection"`) {
+	if code, body := r.get(t, strings.TrimPrefix(url, r.base), key); code != http.StatusOK ||
+		!strings.Contains(body, `"FeatureCollection"`) {
 		t.Errorf("the curl line gives %d: %.200s", code, body)
 	}
 	if code, _ := r.get(t, oneItem, ""); code != http.StatusUnauthorized {
@@ -55,7 +56,8 @@ func TestServeDemoFromNothing(t *testing.T) {
 		t.Errorf("landing page: %d, want one with the licence of the demo: %s", code, body)
 	}
 	r.codeLinkWorksOnce(t, key)
-	for _, path := range []string{"/" + key, "/collections/" + key, "/collections/fylker/items/" + key, oneItem + "&x=" + key} {
+	for _, path := range []string{"/" + key, "/collections/" + key, "/collections/fylker/items/" + key,
+		oneItem + "&x=" + key} {
 		if code, body := r.get(t, path, key); code >= http.StatusInternalServerError || strings.Contains(body, key) {
 			t.Errorf("a key in an address: %d, it comes back: %v\n%s", code, strings.Contains(body, key), body)
 		}
@@ -104,7 +106,8 @@ func (r *running) codeLinkWorksOnce(t *testing.T, key string) {
 			}
 		}
 		if got != want || strings.Contains(resp.Header.Get("Location"), key) {
-			t.Errorf("use %d of the link: status %d, cookie set %v, want %v", i+1, resp.StatusCode, got != "", want != "")
+			t.Errorf("use %d of the link: status %d, cookie set %v, want %v", i+1, resp.StatusCode,
+				got != "", want != "")
 		}
 	}
 }
@@ -172,13 +175,15 @@ collections:
 	}
 	addr := regexp.MustCompile(`listening on\s+(\S+)\n`).FindStringSubmatch(r.stdout.String())[1]
 	r.base = "http://" + addr
-	if code, body := r.get(t, "/?f=json", ""); code != http.StatusOK || !strings.Contains(body, "Våre kart") || strings.Contains(body, addr) || !strings.Contains(body, "https://example.org/geo/openapi") {
+	if code, body := r.get(t, "/?f=json", ""); code != http.StatusOK || !strings.Contains(body, "Våre kart") ||
+		strings.Contains(body, addr) || !strings.Contains(body, "https://example.org/geo/openapi") {
 		t.Errorf("landing page: %d %s", code, body)
 	}
 	if _, body := r.get(t, "/?f=json", ""); strings.Contains(body, `"rel":"license"`) {
 		t.Errorf("data get a licence that nobody gave them: %s", body)
 	}
-	if code, body := r.get(t, "/collections/counties?f=json&lang=en", ""); code != http.StatusOK || !strings.Contains(body, `"Counties"`) {
+	if code, body := r.get(t, "/collections/counties?f=json&lang=en", ""); code != http.StatusOK ||
+		!strings.Contains(body, `"Counties"`) {
 		t.Errorf("renamed collection: %d %.300s", code, body)
 	}
 	log := r.stderr.await(t, "nonsense")
@@ -220,13 +225,15 @@ func TestReloadKeepsOldDataOnABrokenFile(t *testing.T) {
 	}
 }
 
-// TestAnUnchangingFileIsSwappedWhole: another file in its place is served after SIGHUP, and one with a journal beside it is not.
+// TestAnUnchangingFileIsSwappedWhole: another file in its place is served after SIGHUP, and one with a
+// journal beside it is not.
 func TestAnUnchangingFileIsSwappedWhole(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := func(name string, squared int) string {
 		made := filepath.Join(dir, name+".gpkg")
-		if code, _, stderr := command(t, dir, "import", writeFile(t, filepath.Join(dir, "ruter.geojson"), squares(squared)), "--collection", "ruter", "--into", made); code != 0 {
+		if code, _, stderr := command(t, dir, "import", writeFile(t, filepath.Join(dir, "ruter.geojson"),
+			squares(squared)), "--collection", "ruter", "--into", made); code != 0 {
 			t.Fatal(stderr)
 		}
 		return made
@@ -236,7 +243,8 @@ func TestAnUnchangingFileIsSwappedWhole(t *testing.T) {
 	r := serve(t, dir, src, "--config", conf)
 	has := func(when string, want int) {
 		t.Helper()
-		if code, body := r.get(t, "/collections/ruter/items?limit=1", ""); code != http.StatusOK || !strings.Contains(body, fmt.Sprintf(`"numberMatched":%d`, want)) {
+		if code, body := r.get(t, "/collections/ruter/items?limit=1", ""); code != http.StatusOK ||
+			!strings.Contains(body, fmt.Sprintf(`"numberMatched":%d`, want)) {
 			t.Errorf("%s: %d %.500s", when, code, body)
 		}
 	}
@@ -253,7 +261,8 @@ func TestAnUnchangingFileIsSwappedWhole(t *testing.T) {
 	}
 	r.hup(t, "msg=reloaded")
 	has("after the reload", 25)
-	if code, _, stderr := command(t, dir, "check", "postgres://127.0.0.1:1/none", "--config", conf); code == 0 || !strings.Contains(stderr, "grense.yaml:2: unchanging: is for a GeoPackage") {
+	if code, _, stderr := command(t, dir, "check", "postgres://127.0.0.1:1/none", "--config", conf); code == 0 ||
+		!strings.Contains(stderr, "grense.yaml:2: unchanging: is for a GeoPackage") {
 		t.Errorf("check of a database: %d %s", code, stderr)
 	}
 }
@@ -272,8 +281,10 @@ func TestDrainFinishesAnswersUnderWay(t *testing.T) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
 	const form = "key="
-	fmt.Fprintf(conn, "POST /key HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(form))
-	if l, err := in.ReadString('\n'); err != nil || !strings.Contains(l, "100") { // sent when the handler reads the body, so it is in progress
+	fmt.Fprintf(conn, "POST /key HTTP/1.1\r\nHost: x\r\nContent-Type: "+
+		"application/x-www-form-urlencoded\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(form))
+	if l, err := in.ReadString('\n'); err != nil || !strings.Contains(l, "100") {
+		// sent when the handler reads the body, so it is in progress
 		t.Fatalf("%q, %v", l, err)
 	}
 	in.ReadString('\n')
@@ -327,7 +338,8 @@ func TestDrainCutsOffAtItsTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprint(conn, "POST /key HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n")
+	fmt.Fprint(conn, "POST /key HTTP/1.1\r\nHost: x\r\nContent-Type: "+
+		"application/x-www-form-urlencoded\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n")
 	if l, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(l, "100") {
 		t.Fatalf("%q, %v", l, err)
 	}
@@ -349,7 +361,8 @@ func TestMetricsHaveTheirOwnListener(t *testing.T) {
 		t.Errorf("/metrics of the API: %d", code)
 	}
 	r.base = m[1]
-	if code, body := r.get(t, "/metrics", ""); code != http.StatusOK || !strings.Contains(body, "grense_requests_total") {
+	if code, body := r.get(t, "/metrics", ""); code != http.StatusOK ||
+		!strings.Contains(body, "grense_requests_total") {
 		t.Errorf("/metrics: %d %.200s", code, body)
 	}
 	if code, _ := r.get(t, "/collections", ""); code != http.StatusNotFound {
@@ -368,7 +381,8 @@ func TestTLSAndItsRenewal(t *testing.T) {
 	}
 	serial := func() int64 {
 		t.Helper()
-		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, ForceAttemptHTTP2: true,
+			TLSClientConfig: &tls.Config{RootCAs: pool}}}
 		resp, err := client.Get(r.base + "/conformance")
 		if err != nil {
 			t.Fatal(err)
@@ -436,7 +450,8 @@ func TestStopWhileStarting(t *testing.T) {
 	dir := t.TempDir()
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, &process{Args: []string{"serve", "--addr", "127.0.0.1:0"}, Environ: append(environ(dir), "GRENSE_LIMITS_DRAIN_WAIT=0s"), Stdout: io.Discard, Stderr: io.Discard})
+		done <- run(ctx, &process{Args: []string{"serve", "--addr", "127.0.0.1:0"},
+			Environ: append(environ(dir), "GRENSE_LIMITS_DRAIN_WAIT=0s"), Stdout: io.Discard, Stderr: io.Discard})
 	}()
 	select {
 	case <-done:

@@ -91,7 +91,8 @@ func keepPrivate(dir string) error {
 		}
 		if err := os.Chmod(path, info.Mode().Perm()&^othersMay); err != nil {
 			return fmt.Errorf(
-				"others can read %s, and that cannot be changed: %w; own the data directory, or name another one with --data-dir",
+				"others can read %s, and that cannot be changed: %w; own the data directory, or name another one "+
+					"with --data-dir",
 				path,
 				err,
 			)

@@ -100,8 +100,8 @@ type running struct {
 
 var baseLine = regexp.MustCompile(`for programs\s+(\S+)/\n`)
 
-// serve starts grense serve on a free port and stops it when the test ends. Draining does not wait, unless args say so. dir holds the demo already:
-// to make it takes seconds.
+// serve starts grense serve on a free port and stops it when the test ends. Draining does not wait, unless args say so.
+// dir holds the demo already: to make it takes seconds.
 func serve(t *testing.T, dir string, args ...string) *running {
 	t.Helper()
 	haveDemo(t, dir)
@@ -120,8 +120,9 @@ func serveWith(t *testing.T, dir string, change func(*process), args ...string) 
 	r := &running{stdout: newOutput(), stderr: newOutput(), reload: make(chan os.Signal, 1), done: make(chan int, 1)}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	r.stop = stop
-	p := &process{Args: append([]string{"serve", "--addr", "127.0.0.1:0"}, args...), Environ: append(environ(dir), "GRENSE_LIMITS_DRAIN_WAIT=0s"),
-		Stdout: r.stdout, Stderr: r.stderr, Terminal: true, Reload: r.reload}
+	p := &process{Args: append([]string{"serve", "--addr", "127.0.0.1:0"}, args...),
+		Environ: append(environ(dir), "GRENSE_LIMITS_DRAIN_WAIT=0s"),
+		Stdout:  r.stdout, Stderr: r.stderr, Terminal: true, Reload: r.reload}
 	r.p = p
 	if i := strings.Join(args, " "); strings.Contains(i, "--config") {
 		p.Environ = environ(dir)

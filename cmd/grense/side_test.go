@@ -12,11 +12,13 @@ func TestAServerFindsWhatCheckHasLearnt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path, points := filepath.Join(dir, "ting.gpkg"), filepath.Join(dir, "points.geojson")
-	const text = `{"type":"FeatureCollection","features":[{"type":"Feature","geometry":{"type":"Point","coordinates":[10,60]},"properties":{"a":"b"}}]}`
+	const text = `{"type":"FeatureCollection","features":[{"type":"Feature","geometry":{"type":"Point",` +
+		`"coordinates":[10,60]},"properties":{"a":"b"}}]}`
 	if err := os.WriteFile(points, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := program(t, t.Context(), dir, "import", points, "--into", path, "--collection", "points").CombinedOutput(); err != nil {
+	if out, err := program(t, t.Context(), dir, "import", points, "--into", path, "--collection", "points").
+		CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	sides := func() []string {
@@ -26,7 +28,8 @@ func TestAServerFindsWhatCheckHasLearnt(t *testing.T) {
 		}
 		return found
 	}
-	if out, err := program(t, t.Context(), dir, "check", "--data-dir", filepath.Join(dir, "data"), path).CombinedOutput(); err != nil {
+	if out, err := program(t, t.Context(), dir, "check", "--data-dir", filepath.Join(dir, "data"), path).
+		CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	before := sides()

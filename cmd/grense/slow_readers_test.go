@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestReadersWhoStandStillSeeTheEnd: a client that stands still within a long answer finds the connection reset soon after limits.write_timeout, and
-// not only behind what the system had buffered for it.
+// TestReadersWhoStandStillSeeTheEnd: a client that stands still within a long answer finds the connection reset soon
+// after limits.write_timeout, and not only behind what the system had buffered for it.
 func TestReadersWhoStandStillSeeTheEnd(t *testing.T) {
 	t.Parallel()
 	s := serve(t, []string{"GRENSE_LIMITS_WRITE_TIMEOUT=500ms", "GRENSE_AUTH=open"}, layersFile(t, 1, 60_000, 1))
@@ -22,9 +22,11 @@ func TestReadersWhoStandStillSeeTheEnd(t *testing.T) {
 	}
 }
 
-// endOf reads the first byte of an answer, stands still, and reads on at so many bytes in a second, or as fast as they come where that is 0, until the
-// connection ends. It returns how long after the first byte that was, and what was read until then.
-func (s *serving) endOf(t *testing.T, path string, speed int, still time.Duration) (took time.Duration, read int, err error) {
+// endOf reads the first byte of an answer, stands still, and reads on at so many bytes in a second, or as fast as they
+// come where that is 0, until the connection ends. It returns how long after the first byte that was,
+// and what was read until then.
+func (s *serving) endOf(t *testing.T, path string, speed int,
+	still time.Duration) (took time.Duration, read int, err error) {
 	t.Helper()
 	c, err := net.Dial("tcp", s.addr)
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"grense/internal/sharedtest"
 )
 
-// longTable is a CSV table of points along Norway, of at least so many bytes, row by row out of a block that is made before; rows counts them.
+// longTable is a CSV table of points along Norway, of at least so many bytes, row by row out of a block that is made
+// before; rows counts them.
 func longTable(bytesWanted int) (in io.Reader, rows int) {
 	r := rand.New(rand.NewPCG(5, 18))
 	var block bytes.Buffer
@@ -38,7 +39,8 @@ func longTable(bytesWanted int) (in io.Reader, rows int) {
 // mostResident bounds what a program has in memory while it enriches a table of any length, in bytes.
 const mostResident = 300 << 20
 
-// TestALongTableIsEnrichedInLittleMemory, by 357 municipalities, on the command line and by a server, which prints how fast.
+// TestALongTableIsEnrichedInLittleMemory, by 357 municipalities, on the command line and by a
+// server, which prints how fast.
 func TestALongTableIsEnrichedInLittleMemory(t *testing.T) {
 	if sharedtest.Soak(t) == 0 {
 		t.Skip("part of make soak")
@@ -64,7 +66,8 @@ func TestALongTableIsEnrichedInLittleMemory(t *testing.T) {
 	}
 	spent := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
-	t.Logf("grense enrich: %d rows, %.0f rows in a second of CPU, at most %d MB resident", rows, float64(rows)/spent.Seconds(), peak>>20)
+	t.Logf("grense enrich: %d rows, %.0f rows in a second of CPU, at most %d MB resident", rows,
+		float64(rows)/spent.Seconds(), peak>>20)
 	if out.lines != rows+1 || peak > mostResident {
 		t.Errorf("%d lines of %d, %d bytes resident: %s", out.lines, rows+1, peak, &errs)
 	}
@@ -73,8 +76,10 @@ func TestALongTableIsEnrichedInLittleMemory(t *testing.T) {
 	table, rows := longTable(long)
 	before := s.cpu(t)
 	lines, told := s.enrich(t, table)
-	t.Logf("POST /enrich: %d rows, %.0f rows in a second of CPU, at most %d MB resident", rows, float64(rows)/(s.cpu(t)-before).Seconds(), s.peak(t)>>20)
-	if want := fmt.Sprintf(`"rows":%d,`, rows); lines != rows+1 || !strings.Contains(told, want) || s.peak(t) > mostResident {
+	t.Logf("POST /enrich: %d rows, %.0f rows in a second of CPU, at most %d MB resident", rows,
+		float64(rows)/(s.cpu(t)-before).Seconds(), s.peak(t)>>20)
+	if want := fmt.Sprintf(`"rows":%d,`, rows); lines != rows+1 || !strings.Contains(told, want) ||
+		s.peak(t) > mostResident {
 		t.Errorf("%d lines of %d, %s, %d bytes resident", lines, rows+1, told, s.peak(t))
 	}
 }

@@ -85,7 +85,9 @@ func (n naive) answer(w wish) (ids []string, ok bool) {
 	folded, exact := "", ""
 	var pattern *regexp.Regexp
 	if strings.ContainsAny(w.name, "*?") {
-		pattern = regexp.MustCompile("^" + strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(cql2.CaseI(w.name))) + "$") // the names that are requested are folded
+		// the names that are requested are folded
+		pattern = regexp.MustCompile("^" + strings.NewReplacer(`\*`, ".*", `\?`, ".").
+			Replace(regexp.QuoteMeta(cql2.CaseI(w.name))) + "$")
 	} else {
 		folded, exact = cql2.Norm(w.name), cql2.CaseI(w.name)
 	}
@@ -180,8 +182,8 @@ func resident(t *testing.T, pid int) int {
 	return n * os.Getpagesize()
 }
 
-// TestSoakRegister asks mixed searches for a long time, compares a sample of the answers with those of a naive oracle, and looks whether
-// memory grows. GRENSE_ACCEPT_REGISTER names a register to ask.
+// TestSoakRegister asks mixed searches for a long time, compares a sample of the answers with those of a naive oracle,
+// and looks whether memory grows. GRENSE_ACCEPT_REGISTER names a register to ask.
 func TestSoakRegister(t *testing.T) {
 	if sharedtest.Soak(t) == 0 {
 		t.Skip("part of make soak")
@@ -190,7 +192,8 @@ func TestSoakRegister(t *testing.T) {
 	dir, path := t.TempDir(), os.Getenv("GRENSE_ACCEPT_REGISTER")
 	if path == "" {
 		path = filepath.Join(dir, "register.gpkg")
-		if out, err := program(t, t.Context(), dir, "register", "generate", "--places", strconv.Itoa(soakPlaces), "--out", path).CombinedOutput(); err != nil {
+		if out, err := program(t, t.Context(), dir, "register", "generate", "--places", strconv.Itoa(soakPlaces),
+			"--out", path).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	} else {
@@ -235,7 +238,8 @@ func TestSoakRegister(t *testing.T) {
 				}
 				if ok != (hits >= 0) || ok && !slices.Equal(got, want) {
 					wrong.Add(1)
-					t.Errorf("%+v: %d hits (refused %t), want %d (refused %t)\n%.300s", w, len(got), hits < 0, len(want), !ok, b)
+					t.Errorf("%+v: %d hits (refused %t), want %d (refused %t)\n%.300s", w, len(got), hits < 0,
+						len(want), !ok, b)
 				}
 			}
 		})
@@ -244,8 +248,10 @@ func TestSoakRegister(t *testing.T) {
 	early := resident(t, s.cmd.Process.Pid)
 	all.Wait()
 	late := resident(t, s.cmd.Process.Pid)
-	t.Logf("%d searches in %v, %d refused, %d compared, %d wrong; resident memory %d MB after a fifth of the time, %d MB at the end",
-		asked.Load(), time.Since(start).Round(time.Second), refused.Load(), compared.Load(), wrong.Load(), early>>20, late>>20)
+	t.Logf("%d searches in %v, %d refused, %d compared, %d wrong; resident memory %d MB after a fifth of the time, "+
+		"%d MB at the end",
+		asked.Load(), time.Since(start).Round(time.Second), refused.Load(), compared.Load(), wrong.Load(),
+		early>>20, late>>20)
 	if late > early+soakGrowth {
 		t.Errorf("resident memory grew from %d to %d MB", early>>20, late>>20)
 	}

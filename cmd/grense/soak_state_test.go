@@ -30,8 +30,8 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// writeMarked makes a file in which every feature, and every spelling of the register in base, bears the mark of a state. The files of all states
-// have as many bytes.
+// writeMarked makes a file in which every feature, and every spelling of the register in base, bears the mark of a
+// state. The files of all states have as many bytes.
 func writeMarked(t *testing.T, base, path string, state int) {
 	t.Helper()
 	b, err := os.ReadFile(base)
@@ -47,7 +47,8 @@ func writeMarked(t *testing.T, base, path string, state int) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	c := &store.Collection{ID: "ting", Table: "ting", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, TitleProperty: "merke",
+	c := &store.Collection{ID: "ting", Table: "ting", Public: true,
+		Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, TitleProperty: "merke",
 		Properties: []store.Property{{Name: "merke", Column: "merke", Type: cql2.TypeText}}}
 	if err := w.Define(context.Background(), c, false); err != nil {
 		t.Fatal(err)
@@ -66,17 +67,21 @@ func writeMarked(t *testing.T, base, path string, state int) {
 
 func mark(state int) string { return fmt.Sprintf("tilstand-%06d", state) }
 
-// Answers that hold marks, by how they are requested: pages, whole or in several batches, features, files of the whole collection, and searches of SOAP for
-// every spelling and, through a relation, for those that are documented.
+// Answers that hold marks, by how they are requested: pages, whole or in several batches, features, files of the whole
+// collection, and searches of SOAP for every spelling and, through a relation, for those that are documented.
 var (
-	largeAnswers = []string{"/items?limit=450", "/items?limit=450&f=csv", "/items?limit=450&f=jsonld", "/items?limit=250&f=html", "/items/7?f=html", "/download?f=csv", "/download?f=json",
+	largeAnswers = []string{"/items?limit=450", "/items?limit=450&f=csv", "/items?limit=450&f=jsonld",
+		"/items?limit=250&f=html", "/items/7?f=html", "/download?f=csv", "/download?f=json",
 		"/download?f=gpkg", "/download?f=geojsonseq", spellings, related}
-	smallAnswers = []string{"/items?limit=10", "/items/7", "/items?limit=3&sortby=-merke", "/items?limit=10&f=csv", "/items/9?f=jsonld", "/items?limit=5&filter=merke+LIKE+%27tilstand%25%27", "/items?limit=4&offset=300"}
+	smallAnswers = []string{"/items?limit=10", "/items/7", "/items?limit=3&sortby=-merke", "/items?limit=10&f=csv",
+		"/items/9?f=jsonld", "/items?limit=5&filter=merke+LIKE+%27tilstand%25%27", "/items?limit=4&offset=300"}
 )
 
 var (
-	spellings = soapSearch("findSkrivemaater", "skrivemaateSoek", "<t:oppdatertEtter><d:timestamp>1900-01-01T00:00:00Z</d:timestamp></t:oppdatertEtter>")
-	related   = soapSearch("findSkrivemaater", "skrivemaateSoek", "<t:dokumentasjonsdatoEtter><d:date>1700-01-01</d:date></t:dokumentasjonsdatoEtter>")
+	spellings = soapSearch("findSkrivemaater", "skrivemaateSoek",
+		"<t:oppdatertEtter><d:timestamp>1900-01-01T00:00:00Z</d:timestamp></t:oppdatertEtter>")
+	related = soapSearch("findSkrivemaater", "skrivemaateSoek",
+		"<t:dokumentasjonsdatoEtter><d:date>1700-01-01</d:date></t:dokumentasjonsdatoEtter>")
 )
 
 // markedAnswer is what the i-th question asks: in make soak one of thirty is large.
@@ -100,7 +105,8 @@ func sixtyPlaces(t *testing.T) func(store.Writer) {
 	}
 }
 
-// TestNoAnswerIsOfTwoStates: the file is replaced and reloaded, or written into in place, over and over, while clients read.
+// TestNoAnswerIsOfTwoStates: the file is replaced and reloaded, or written into in place,
+// over and over, while clients read.
 func TestNoAnswerIsOfTwoStates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
@@ -166,8 +172,9 @@ func TestNoAnswerOfADatabaseIsOfTwoStates(t *testing.T) {
 	s.readStates(t, change)
 }
 
-// readStates reads answers while change brings the data to one state after the other. Each answer is of one state. In make soak there are more
-// clients, and pauses between the changes: without a pause most responses are started again, and many are 503.
+// readStates reads answers while change brings the data to one state after the other. Each answer is of one state.
+// In make soak there are more clients, and pauses between the changes: without a pause most responses are started
+// again, and many are 503.
 func (s *serving) readStates(t *testing.T, change func(state int)) {
 	t.Helper()
 	changes, clients, pause := sharedtest.Rounds(t, 40), 2, 0
@@ -217,7 +224,8 @@ func (s *serving) readStates(t *testing.T, change func(state int)) {
 	}
 	stop()
 	running.Wait()
-	t.Logf("%d answers, %d of them searches, during %d changes, %d times 503", answers.Load(), searches.Load(), state, refused.Load())
+	t.Logf("%d answers, %d of them searches, during %d changes, %d times 503", answers.Load(), searches.Load(), state,
+		refused.Load())
 	if answers.Load() < int64(changes) || searches.Load() == 0 {
 		t.Error("hardly an answer was read; the test proves nothing")
 	}

@@ -12,7 +12,8 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestStartWithoutThePrimary: where no server takes changes and there is no table of keys, a server answers, and keys that it made then are valid after the next start, until somebody says otherwise.
+// TestStartWithoutThePrimary: where no server takes changes and there is no table of keys, a server answers,
+// and keys that it made then are valid after the next start, until somebody says otherwise.
 func TestStartWithoutThePrimary(t *testing.T) {
 	t.Parallel()
 	own := &storetest.Cluster{Private: true}
@@ -20,7 +21,8 @@ func TestStartWithoutThePrimary(t *testing.T) {
 	primary := own.Database(t)
 	reader, asReader := storetest.Role(t, primary, "")
 	maker, asMaker := storetest.Role(t, primary, "")
-	statement(t, primary, "CREATE TABLE steder (nr TEXT PRIMARY KEY, geom geometry(Point, 4258)); INSERT INTO steder VALUES ('1', 'SRID=4258;POINT(10 60)'); GRANT SELECT ON steder TO "+reader+", "+maker+
+	statement(t, primary, "CREATE TABLE steder (nr TEXT PRIMARY KEY, geom geometry(Point, 4258)); "+
+		"INSERT INTO steder VALUES ('1', 'SRID=4258;POINT(10 60)'); GRANT SELECT ON steder TO "+reader+", "+maker+
 		"; DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO "+maker+"', current_database()); END $$")
 	replica, err := url.Parse(own.Replica(t, primary))
 	if err != nil {
@@ -76,7 +78,8 @@ func TestStartWithoutThePrimary(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, ".local", "share", "grense", stateMark)); err != nil {
 		t.Fatal(err)
 	}
-	if said = visit(dir, key, http.StatusUnauthorized, hosts(asMaker, true)); !strings.Contains(said, "keys of the data directory are not used") {
+	if said = visit(dir, key, http.StatusUnauthorized, hosts(asMaker, true)); !strings.Contains(said,
+		"keys of the data directory are not used") {
 		t.Errorf("that keys are not used is not told: %s", said)
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestSeveralStartsOnOneFreshFolder: processes that share a data folder build the demo at the same time, and all of them serve.
+// TestSeveralStartsOnOneFreshFolder: processes that share a data folder build the demo at the same
+// time, and all of them serve.
 func TestSeveralStartsOnOneFreshFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -112,7 +112,8 @@ func table(t *testing.T, file, head string, took time.Duration, load string, res
 			failed++
 		}
 	}
-	fmt.Fprintf(&b, "%s\n\n%d steps, %d failed, %s on %d processors. Load of the machine before: %s.\n\n", head, len(results), failed, seconds(took),
+	fmt.Fprintf(&b, "%s\n\n%d steps, %d failed, %s on %d processors. Load of the machine before: %s.\n\n", head,
+		len(results), failed, seconds(took),
 		runtime.NumCPU(), load)
 	fmt.Fprintf(&b, "| What was tried | Figure | Bound | Noise | |\n|---|---:|---:|---:|---|\n")
 	for _, r := range results {
@@ -187,8 +188,10 @@ func TestMakeAttack(t *testing.T) {
 	})
 	for _, name := range append([]string{"TestAttackFixtures"}, names...) {
 		bound := max(2*time.Minute, total/5)
-		s := step{name: strings.TrimPrefix(name, "TestAttack"), dir: ".", bound: bound, output: filepath.Join(dir, name+".txt"),
-			args:    []string{os.Args[0], "-test.run", "^" + name + "$", "-test.v", "-test.timeout", (bound - 5*time.Second).String()},
+		s := step{name: strings.TrimPrefix(name, "TestAttack"), dir: ".", bound: bound,
+			output: filepath.Join(dir, name+".txt"),
+			args: []string{os.Args[0], "-test.run", "^" + name + "$", "-test.v", "-test.timeout",
+				(bound - 5*time.Second).String()},
 			environ: []string{"GRENSE_ATTACK=" + total.String(), "GRENSE_ATTACK_FILES=" + files}}
 		r := s.run(t)
 		fmt.Printf("%-50s %8s  %s\n", s.name, seconds(r.took), r.verdict())
@@ -199,7 +202,8 @@ func TestMakeAttack(t *testing.T) {
 	table(t, rootPath(t, "bin", "attack.md"), attackHead, time.Since(start), before, results)
 }
 
-// soakSteps are the tests whose loops are longer in make soak, by package. TestEveryLoopOfSoakIsAStep looks for packages that are missing.
+// soakSteps are the tests whose loops are longer in make soak, by package. TestEveryLoopOfSoakIsAStep looks for
+// packages that are missing.
 var soakSteps = []struct{ pkg, tests string }{
 	{"cmd/grense", "TestKilledImportsLeaveTheTarget"},
 	{"cmd/grense", "TestAKilledImportOfLineageLosesNothing"},
@@ -207,8 +211,10 @@ var soakSteps = []struct{ pkg, tests string }{
 	{"cmd/grense", "TestNoAnswerIsOfTwoStates"},
 	{"cmd/grense", "TestNoAnswerOfADatabaseIsOfTwoStates"},
 	{"cmd/grense", "TestSoakRegister"},
-	{"internal/cql2", "TestGeometriesMadeReadyGiveTheSameAnswers|TestAreasAreTestedAsSimpleFeaturesDoes|TestBoundsPromiseNothingFalse|TestExtentOfABoxCoversItInAnotherCRS|" +
-		"TestBoxTouchesAgreesWithSimpleFeatures|TestBoxesNearFewEdges|TestLikeFoldedAgreesWithFoldAndLike|TestLikeAgreesWithRegularExpressions|" +
+	{"internal/cql2", "TestGeometriesMadeReadyGiveTheSameAnswers|TestAreasAreTestedAsSimpleFeaturesDoes|" +
+		"TestBoundsPromiseNothingFalse|TestExtentOfABoxCoversItInAnotherCRS|" +
+		"TestBoxTouchesAgreesWithSimpleFeatures|TestBoxesNearFewEdges|TestLikeFoldedAgreesWithFoldAndLike|" +
+		"TestLikeAgreesWithRegularExpressions|" +
 		"TestSpatialPredicatesAgreeWithTheIntersectionMatrix|TestPredicatesAgreeWhereGeometriesTouch"},
 	{"internal/geo/locate", "TestAcceptGEOSFindsTheSameAreas|TestPostGISFindsTheSameAreas"},
 	{"internal/history", "TestTranslationsOverRegistersHoldTogether"},
@@ -242,7 +248,8 @@ func TestEveryLoopOfSoakIsAStep(t *testing.T) {
 		}
 		text, err := os.ReadFile(path)
 		pkg, _ := filepath.Rel(root, filepath.Dir(path))
-		if err == nil && usesSoak.Match(text) && !slices.ContainsFunc(soakSteps, func(s struct{ pkg, tests string }) bool { return s.pkg == filepath.ToSlash(pkg) }) {
+		if err == nil && usesSoak.Match(text) && !slices.ContainsFunc(soakSteps,
+			func(s struct{ pkg, tests string }) bool { return s.pkg == filepath.ToSlash(pkg) }) {
 			t.Errorf("%s is not in soakSteps", path)
 		}
 		return err
@@ -254,7 +261,8 @@ func TestEveryLoopOfSoakIsAStep(t *testing.T) {
 
 const soakHead = `## Soak
 
-Each loop runs once as in ` + "`make test`" + `, then as often as its share of the time allows. Each fuzz target runs for its share.`
+Each loop runs once as in ` + "`make test`" +
+	`, then as often as its share of the time allows. Each fuzz target runs for its share.`
 
 // TestMakeSoak runs the steps of make soak, each target of fuzzing among them, and writes bin/soak.md.
 func TestMakeSoak(t *testing.T) {
@@ -272,15 +280,18 @@ func TestMakeSoak(t *testing.T) {
 		if !only.MatchString(x.tests) {
 			continue
 		}
-		s := step{name: fmt.Sprintf("%s: %s", x.pkg, strings.ReplaceAll(x.tests, "|", ", ")), dir: rootPath(t, x.pkg), bound: 2*share + 4*time.Minute, output: filepath.Join(dir, fmt.Sprintf("loop-%02d.txt", n)),
-			args: []string{built(t, dir, x.pkg, false), "-test.v", "-test.run", "^(" + x.tests + ")$"}, environ: []string{"GRENSE_SOAK=1"}}
+		s := step{name: fmt.Sprintf("%s: %s", x.pkg, strings.ReplaceAll(x.tests, "|", ", ")), dir: rootPath(t, x.pkg),
+			bound: 2*share + 4*time.Minute, output: filepath.Join(dir, fmt.Sprintf("loop-%02d.txt", n)),
+			args:    []string{built(t, dir, x.pkg, false), "-test.v", "-test.run", "^(" + x.tests + ")$"},
+			environ: []string{"GRENSE_SOAK=1"}}
 		r := s.run(t)
 		if factor := min(100, int(share/max(r.took, time.Millisecond))-1); factor > 1 && r.failed == "" {
 			s.environ = []string{fmt.Sprintf("GRENSE_SOAK=%d", factor)}
 			first := r.took
 			r = s.run(t)
 			r.took += first
-			r.figures = append(r.figures, sharedtest.Figure{What: "  as often as in make test", Got: fmt.Sprint(factor)})
+			r.figures = append(r.figures,
+				sharedtest.Figure{What: "  as often as in make test", Got: fmt.Sprint(factor)})
 		}
 		add(r)
 	}
@@ -290,8 +301,10 @@ func TestMakeSoak(t *testing.T) {
 		if !only.MatchString(x.tests) {
 			continue
 		}
-		s := step{name: fmt.Sprintf("%s: %s", x.pkg, x.tests), dir: rootPath(t, x.pkg), bound: each + time.Minute, output: filepath.Join(dir, fmt.Sprintf("fuzz-%02d.txt", n)),
-			args: []string{built(t, dir, x.pkg, true), "-test.run", "^$", "-test.fuzz", "^" + x.tests + "$", "-test.fuzztime", each.String(), "-test.fuzzcachedir", filepath.Join(dir, "fuzz")}}
+		s := step{name: fmt.Sprintf("%s: %s", x.pkg, x.tests), dir: rootPath(t, x.pkg), bound: each + time.Minute,
+			output: filepath.Join(dir, fmt.Sprintf("fuzz-%02d.txt", n)),
+			args: []string{built(t, dir, x.pkg, true), "-test.run", "^$", "-test.fuzz", "^" + x.tests + "$",
+				"-test.fuzztime", each.String(), "-test.fuzzcachedir", filepath.Join(dir, "fuzz")}}
 		r := s.run(t)
 		if text, err := os.ReadFile(s.output); err == nil {
 			if m := executions.FindAllSubmatch(text, -1); m != nil {
@@ -327,7 +340,8 @@ func built(t *testing.T, dir, pkg string, fuzzing bool) string {
 	t.Helper()
 	args := []string{"test", "-c", "-o", filepath.Join(dir, strings.ReplaceAll(pkg, "/", "-")+".test")}
 	if fuzzing {
-		args = []string{"test", "-c", "-fuzz", ".", "-o", filepath.Join(dir, strings.ReplaceAll(pkg, "/", "-")+"-fuzz.test")}
+		args = []string{"test", "-c", "-fuzz", ".", "-o",
+			filepath.Join(dir, strings.ReplaceAll(pkg, "/", "-")+"-fuzz.test")}
 	}
 	bin := args[len(args)-1]
 	if _, err := os.Stat(bin); err == nil {

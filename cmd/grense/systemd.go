@@ -96,7 +96,8 @@ func (p *process) inherited() (net.Listener, error) {
 		err = errors.New("it is not a TCP socket")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot use the socket of the service manager: %w; give the socket unit a ListenStream", err)
+		return nil,
+			fmt.Errorf("cannot use the socket of the service manager: %w; give the socket unit a ListenStream", err)
 	}
 	return l, nil
 }

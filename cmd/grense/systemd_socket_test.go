@@ -29,7 +29,8 @@ func TestASocketOfTheServiceManagerIsServed(t *testing.T) {
 	defer f.Close()
 	// The shell gives its process number to the program.
 	grense := program(t, t.Context(), dir, "serve", "--auth", "open")
-	cmd := exec.CommandContext(t.Context(), "sh", append([]string{"-c", `LISTEN_FDS=1 LISTEN_PID=$$ exec "$@"`, "sh"}, grense.Args...)...)
+	cmd := exec.CommandContext(t.Context(), "sh",
+		append([]string{"-c", `LISTEN_FDS=1 LISTEN_PID=$$ exec "$@"`, "sh"}, grense.Args...)...)
 	cmd.Env, cmd.ExtraFiles = grense.Env, []*os.File{f}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -48,7 +49,8 @@ func TestASocketOfTheServiceManagerIsServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	res.Body.Close()
-	if port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port); res.StatusCode != http.StatusOK || !strings.Contains(text, port) {
+	if port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port); res.StatusCode != http.StatusOK ||
+		!strings.Contains(text, port) {
 		t.Errorf("status %d\n%s", res.StatusCode, text)
 	}
 }

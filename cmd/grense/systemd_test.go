@@ -25,8 +25,10 @@ func TestTheServiceManagerIsToldOfStartReloadHealthAndEnd(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	reload, done := make(chan os.Signal, 1), make(chan int, 1)
-	p := &process{Args: []string{"serve", "--addr", "127.0.0.1:0", "--auth", "open"}, Stdout: newOutput(), Stderr: newOutput(), Reload: reload,
-		Environ: append(environ(dir), "NOTIFY_SOCKET="+socket.LocalAddr().String(), "WATCHDOG_USEC=100000", "GRENSE_LIMITS_DRAIN_WAIT=0s")}
+	p := &process{Args: []string{"serve", "--addr", "127.0.0.1:0", "--auth", "open"}, Stdout: newOutput(),
+		Stderr: newOutput(), Reload: reload,
+		Environ: append(environ(dir), "NOTIFY_SOCKET="+socket.LocalAddr().String(), "WATCHDOG_USEC=100000",
+			"GRENSE_LIMITS_DRAIN_WAIT=0s")}
 	go func() { done <- run(ctx, p) }()
 	await := func(want string) {
 		t.Helper()
@@ -60,13 +62,15 @@ func TestHealthTellsByItsStatusWhetherAServerAnswers(t *testing.T) {
 	if code, stdout, _ := command(t, t.TempDir(), "health", "--ready", s.base); code != 0 || stdout != "ok\n" {
 		t.Errorf("status %d, %q", code, stdout)
 	}
-	config := writeFile(t, filepath.Join(t.TempDir(), "grense.yaml"), "addr: "+strings.TrimPrefix(s.base, "http://")+"\n")
+	config := writeFile(t, filepath.Join(t.TempDir(), "grense.yaml"),
+		"addr: "+strings.TrimPrefix(s.base, "http://")+"\n")
 	if code, stdout, stderr := command(t, t.TempDir(), "health", "--config", config); code != 0 || stdout != "ok\n" {
 		t.Errorf("status %d, %q %s", code, stdout, stderr)
 	}
 	s.stop()
 	<-s.done
-	if code, _, stderr := command(t, t.TempDir(), "health", s.base); code != exitFailed || !strings.Contains(stderr, "no answer") {
+	if code, _, stderr := command(t, t.TempDir(), "health", s.base); code != exitFailed ||
+		!strings.Contains(stderr, "no answer") {
 		t.Errorf("status %d, %s", code, stderr)
 	}
 }
@@ -74,16 +78,20 @@ func TestHealthTellsByItsStatusWhetherAServerAnswers(t *testing.T) {
 func TestConfigShowAndCheck(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	good := writeFile(t, filepath.Join(dir, "grense.yaml"), "source: postgres://reader:tiger@db/maps\nlimits: {memory: 1GiB}\n")
+	good := writeFile(t, filepath.Join(dir, "grense.yaml"),
+		"source: postgres://reader:tiger@db/maps\nlimits: {memory: 1GiB}\n")
 	code, stdout, stderr := command(t, dir, "config", "show", "--changed", "--config", good)
-	if code != 0 || strings.Contains(stdout, "tiger") || !strings.Contains(stdout, "limits.memory") || !strings.Contains(stdout, "grense.yaml:2") {
+	if code != 0 || strings.Contains(stdout, "tiger") || !strings.Contains(stdout, "limits.memory") ||
+		!strings.Contains(stdout, "grense.yaml:2") {
 		t.Errorf("status %d\n%s%s", code, stdout, stderr)
 	}
-	if code, stdout, stderr = command(t, dir, "config", "check", good); code != 0 || !strings.Contains(stdout, "no faults") {
+	if code, stdout, stderr = command(t, dir, "config", "check", good); code != 0 ||
+		!strings.Contains(stdout, "no faults") {
 		t.Errorf("status %d\n%s%s", code, stdout, stderr)
 	}
 	bad := writeFile(t, filepath.Join(dir, "bad.yaml"), "limits: {memroy: 1GiB}\nauth: x\n")
-	if code, _, stderr = command(t, dir, "config", "check", bad); code != exitFailed || !strings.Contains(stderr, "bad.yaml:1") || !strings.Contains(stderr, "bad.yaml:2") {
+	if code, _, stderr = command(t, dir, "config", "check", bad); code != exitFailed ||
+		!strings.Contains(stderr, "bad.yaml:1") || !strings.Contains(stderr, "bad.yaml:2") {
 		t.Errorf("status %d\n%s", code, stderr)
 	}
 }
@@ -91,7 +99,9 @@ func TestConfigShowAndCheck(t *testing.T) {
 func TestAVariableThatNothingReadsIsNamedWithTheNearestOne(t *testing.T) {
 	t.Parallel()
 	p := &process{Environ: []string{"GRENSE_LIMITS_MEMROY=1GiB", "GRENSE_SERVICE_HOST=10.0.0.1"}}
-	if got, want := p.unknownVariables(), []string{"nothing reads the environment variable GRENSE_LIMITS_MEMROY; did you mean GRENSE_LIMITS_MEMORY?"}; !slices.Equal(got, want) {
+	if got, want := p.unknownVariables(),
+		[]string{"nothing reads the environment variable GRENSE_LIMITS_MEMROY; " +
+			"did you mean GRENSE_LIMITS_MEMORY?"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -100,8 +110,11 @@ func TestAVariableThatNothingReadsIsNamedWithTheNearestOne(t *testing.T) {
 func TestTheSourceMayStandInTheConfiguration(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	file := writeFile(t, filepath.Join(dir, "areas.geojson"), `{"type":"FeatureCollection","features":[{"type":"Feature","id":"a","properties":{"n":1},"geometry":{"type":"Point","coordinates":[10,60]}}]}`)
-	config := writeFile(t, filepath.Join(dir, "grense.yaml"), "source: "+file+"\nauth: open\nlimits: {drain_wait: 0s}\n")
+	file := writeFile(t, filepath.Join(dir, "areas.geojson"),
+		`{"type":"FeatureCollection","features":[{"type":"Feature","id":"a","properties":{"n":1},`+
+			`"geometry":{"type":"Point","coordinates":[10,60]}}]}`)
+	config := writeFile(t, filepath.Join(dir, "grense.yaml"),
+		"source: "+file+"\nauth: open\nlimits: {drain_wait: 0s}\n")
 	s := serveAsIs(t, dir, "--config", config)
 	res, err := http.Get(s.base + "/collections/areas/items/a")
 	if err != nil {

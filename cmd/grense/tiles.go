@@ -111,7 +111,8 @@ func (c *tilesExportCmd) Run(ctx context.Context, p *process) error {
 		how = "gone on with and finished"
 	}
 	_, err = fmt.Fprintf(p.Stdout,
-		"%s holds %s (%d different) of levels %d to %d, %.1f MB, %s in %s.\nServe it with: grense serve %s --tiles %s\n",
+		"%s holds %s (%d different) of levels %d to %d, %.1f MB, %s in %s.\nServe it with: "+
+			"grense serve %s --tiles %s\n",
 		c.Out, count(made.Tiles, "tile"), made.Different, made.First, made.Last, float64(info.Size())/1e6, how,
 		time.Since(start).Round(100*time.Millisecond), source.Shown(c.Source), c.Out)
 	return err
@@ -151,7 +152,8 @@ func (c *tilesExportCmd) chosen(cat *store.Catalog) ([]string, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s has no collection with geometries that Web Mercator can show", source.Shown(c.Source))
+		return nil, fmt.Errorf("%s has no collection with geometries that Web Mercator can show",
+			source.Shown(c.Source))
 	}
 	if c.Collections == nil {
 		return all, nil
@@ -175,9 +177,13 @@ func (c *tilesExportCmd) moment(zone string, cat *store.Catalog, names []string)
 	}
 	at, ok := cql2.ParseInstant(c.Datetime, in)
 	if !ok {
-		return at, fmt.Errorf("--datetime %s: write a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z", c.Datetime)
+		return at,
+			fmt.Errorf("--datetime %s: write a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z", c.Datetime)
 	}
-	if !slices.ContainsFunc(names, func(id string) bool { coll, _ := cat.Collection(id); return coll.Versions != nil }) {
+	if !slices.ContainsFunc(names, func(id string) bool {
+		coll, _ := cat.Collection(id)
+		return coll.Versions != nil
+	}) {
 		return at, fmt.Errorf("--datetime %s: leave it out; features of %s have no versions", c.Datetime,
 			strings.Join(names, ", "))
 	}

@@ -35,11 +35,15 @@ func TestServeReadsTilesFromAFile(t *testing.T) {
 			t.Fatal("the tile of the file is another than the live one")
 		}
 	}
-	for _, p := range []string{"/tiles/WebMercatorQuad/0/0/0", "/collections/kommuner/tiles/WebMercatorQuad/6/17/33", "/tiles/WebMercatorQuad/5/8/17?collections=kommuner,fylker",
-		"/tiles/WebMercatorQuad/6/40/40", "/tiles/WebMercatorQuad/6/14/38", "/tiles/WebMercatorQuad/6/x/0", "/collections/fylker/tiles/WebMercatorQuad?f=tilejson"} {
+	for _, p := range []string{"/tiles/WebMercatorQuad/0/0/0", "/collections/kommuner/tiles/WebMercatorQuad/6/17/33",
+		"/tiles/WebMercatorQuad/5/8/17?collections=kommuner,fylker",
+		"/tiles/WebMercatorQuad/6/40/40", "/tiles/WebMercatorQuad/6/14/38", "/tiles/WebMercatorQuad/6/x/0",
+		"/collections/fylker/tiles/WebMercatorQuad?f=tilejson"} {
 		codeLive, a := live.get(t, p, "")
 		codeRead, b := read.get(t, p, "")
-		if a, b = strings.ReplaceAll(a, live.base, ""), strings.ReplaceAll(b, read.base, ""); codeLive != codeRead || codeLive < 400 && a != b { // problems have numbers of their own
+		if a, b = strings.ReplaceAll(a, live.base, ""), strings.ReplaceAll(b, read.base, ""); codeLive != codeRead ||
+			codeLive < 400 && a != b {
+			// problems have numbers of their own
 			t.Errorf("%s: %d with %d bytes from the file, %d with %d bytes live", p, codeRead, len(b), codeLive, len(a))
 		}
 	}
@@ -65,15 +69,19 @@ func TestTilesAreRefusedWithTheCure(t *testing.T) {
 		{".pmtiles or .mbtiles", []string{"tiles", "export", src, "--out", filepath.Join(dir, "x.zip")}},
 		{"exists", []string{"tiles", "export", src, "--out", file}},
 		{"no folder", []string{"tiles", "export", src, "--out", filepath.Join(dir, "none", "x.pmtiles")}},
-		{"levels are 0 to 14", []string{"tiles", "export", src, "--out", filepath.Join(dir, "x.pmtiles"), "--max-zoom", "15"}},
-		{"levels are 0 to 14", []string{"tiles", "export", src, "--out", filepath.Join(dir, "x.pmtiles"), "--min-zoom", "9", "--max-zoom", "8"}},
-		{"fylker, kommuner", []string{"tiles", "export", src, "--out", filepath.Join(dir, "x.pmtiles"), "--collections", "kommuner,bydeler"}},
+		{"levels are 0 to 14", []string{"tiles", "export", src, "--out", filepath.Join(dir, "x.pmtiles"),
+			"--max-zoom", "15"}},
+		{"levels are 0 to 14", []string{"tiles", "export", src, "--out", filepath.Join(dir, "x.pmtiles"), "--min-zoom",
+			"9", "--max-zoom", "8"}},
+		{"fylker, kommuner", []string{"tiles", "export", src, "--out", filepath.Join(dir, "x.pmtiles"), "--collections",
+			"kommuner,bydeler"}},
 	} {
 		if x.args[0] == "serve" {
 			x.args = append(x.args, "--addr", "127.0.0.1:0")
 		}
 		code, _, errs := command(t, dir, x.args...)
-		if code != exitFailed || !strings.Contains(errs, x.want) || x.args[0] == "serve" && !strings.Contains(errs, "grense tiles export") {
+		if code != exitFailed || !strings.Contains(errs, x.want) || x.args[0] == "serve" &&
+			!strings.Contains(errs, "grense tiles export") {
 			t.Errorf("%v: %d %s", x.args, code, errs)
 		}
 	}
@@ -84,14 +92,19 @@ func TestTilesOfADay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	square := func(name, from, to string) string {
-		return `{"type":"Feature","properties":{"nr":"1","name":"` + name + `","valid_from":"` + from + `","valid_to":` + to + `},"geometry":{"type":"Polygon","coordinates":[[[10,60],[11,60],[11,61],[10,61],[10,60]]]}}`
+		return `{"type":"Feature","properties":{"nr":"1","name":"` + name + `","valid_from":"` + from +
+			`","valid_to":` + to +
+			`},"geometry":{"type":"Polygon","coordinates":[[[10,60],[11,60],[11,61],[10,61],[10,60]]]}}`
 	}
 	src := filepath.Join(dir, "areas.gpkg")
-	in := writeFile(t, filepath.Join(dir, "areas.geojson"), `{"type":"FeatureCollection","features":[`+square("Older", "2001-01-01", `"2012-01-01"`)+","+square("Newer", "2012-01-01", "null")+"]}")
-	if code, out, errs := command(t, dir, "import", in, "--into", src, "--collection", "areas", "--id-field", "nr"); code != 0 {
+	in := writeFile(t, filepath.Join(dir, "areas.geojson"), `{"type":"FeatureCollection","features":[`+
+		square("Older", "2001-01-01", `"2012-01-01"`)+","+square("Newer", "2012-01-01", "null")+"]}")
+	if code, out, errs := command(t, dir, "import", in, "--into", src, "--collection", "areas", "--id-field",
+		"nr"); code != 0 {
 		t.Fatal(out, errs)
 	}
-	for i, x := range []struct{ day, has, lacks string }{{"", "Newer", "Older"}, {"2005-06-01", "Older", "Newer"}, {"2012-01-01", "Newer", "Older"}} {
+	for i, x := range []struct{ day, has, lacks string }{{"", "Newer", "Older"}, {"2005-06-01", "Older", "Newer"},
+		{"2012-01-01", "Newer", "Older"}} {
 		file := filepath.Join(dir, strconv.Itoa(i)+".pmtiles")
 		args := []string{"tiles", "export", src, "--out", file, "--max-zoom", "5"}
 		if x.day != "" {
@@ -119,8 +132,10 @@ func TestTilesOfADay(t *testing.T) {
 		}
 	}
 	plain := writeFile(t, filepath.Join(dir, "ruter.geojson"), squares(4))
-	for _, x := range []struct{ source, day, want string }{{src, "soon", "write a day as"}, {src, "2001-01-01/..", "write a day as"}, {plain, "2020-01-01", "have no versions"}} {
-		code, _, errs := command(t, dir, "tiles", "export", x.source, "--out", filepath.Join(dir, "x.pmtiles"), "--datetime", x.day)
+	for _, x := range []struct{ source, day, want string }{{src, "soon", "write a day as"},
+		{src, "2001-01-01/..", "write a day as"}, {plain, "2020-01-01", "have no versions"}} {
+		code, _, errs := command(t, dir, "tiles", "export", x.source, "--out", filepath.Join(dir, "x.pmtiles"),
+			"--datetime", x.day)
 		if code != exitFailed || !strings.Contains(errs, x.want) {
 			t.Errorf("%s of %s: %d %s", x.source, x.day, code, errs)
 		}

@@ -26,7 +26,8 @@ func loadCertificate(files config.TLS) (*certificate, error) {
 func (c *certificate) reload() error {
 	pair, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
 	if err != nil {
-		return fmt.Errorf("cannot use the certificate: %w; --tls-cert and --tls-key name PEM files that belong together", err)
+		return fmt.Errorf(
+			"cannot use the certificate: %w; --tls-cert and --tls-key name PEM files that belong together", err)
 	}
 	c.current.Store(&pair)
 	return nil

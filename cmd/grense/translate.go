@@ -71,7 +71,9 @@ func (c *translateCmd) Run(ctx context.Context, p *process) error {
 	if c.Out != "" || !isTerminal(p.Stdout) {
 		t.meter = newMeter(p.Stderr, "bytes")
 	}
-	if err = c.writeTo(p.Stdout, func(w io.Writer) error { return t.run(w, interruptible(ctx, in), size) }); err != nil {
+	if err = c.writeTo(p.Stdout, func(w io.Writer) error {
+		return t.run(w, interruptible(ctx, in), size)
+	}); err != nil {
 		return c.explained(ctx, t, err)
 	}
 	_, err = fmt.Fprintln(p.Stderr, t.summary(c.As+"_error"))

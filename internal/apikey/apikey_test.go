@@ -35,7 +35,8 @@ func TestNewKey(t *testing.T) {
 	if len(key) != len("grense_")+8+1+32+6 || !strings.HasPrefix(key, "grense_"+rec.ID+"_") {
 		t.Errorf("key of %d characters with id %q", len(key), rec.ID)
 	}
-	want := state.Key{ID: rec.ID, Name: "test", Hash: sha256.Sum256([]byte(key)), Created: now, Expires: now.Add(time.Hour)}
+	want := state.Key{ID: rec.ID, Name: "test", Hash: sha256.Sum256([]byte(key)), Created: now,
+		Expires: now.Add(time.Hour)}
 	if rec != want {
 		t.Errorf("record %+v, want %+v", rec, want)
 	}
@@ -118,7 +119,8 @@ func TestParseExpiry(t *testing.T) {
 		"2027-01-01": "2027-01-01T00:00:00Z",
 		"90d":        "2027-02-19T12:00:00Z",
 		"1d":         "2026-11-22T12:00:00Z",
-		"2026-11-21": "", "2020-01-01": "", "0d": "", "-1d": "", "+1d": "", "90": "", "d": "", "90days": "", "1.5d": "", "2027-13-01": "", "99999d": "", "tomorrow": "",
+		"2026-11-21": "", "2020-01-01": "", "0d": "", "-1d": "", "+1d": "", "90": "", "d": "", "90days": "", "1.5d": "",
+		"2027-13-01": "", "99999d": "", "tomorrow": "",
 	} {
 		got, err := apikey.ParseExpiry(s, now)
 		text := got.Format(time.RFC3339)
@@ -197,7 +199,8 @@ func FuzzFromRequest(f *testing.F) {
 	f.Add("Basic OjpL", "", "K")
 	f.Add("Basic", "x", "")
 	f.Fuzz(func(t *testing.T, authorization, header, cookie string) {
-		got, found, conflict := apikey.FromRequest(http.Header{"Authorization": {authorization}, "X-Api-Key": {header}}, cookie)
+		got, found, conflict := apikey.FromRequest(http.Header{"Authorization": {authorization}, "X-Api-Key": {header}},
+			cookie)
 		if got != "" && (!found || conflict) || conflict && !found {
 			t.Errorf("%q, found %v, conflict %v", got, found, conflict)
 		}
@@ -305,7 +308,8 @@ func TestCheck(t *testing.T) {
 func TestNewCheckerNeedsTheKeys(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("disk")
-	if c, err := apikey.NewChecker(t.Context(), &memory{fail: failed}, slog.Default()); c != nil || !errors.Is(err, failed) {
+	if c, err := apikey.NewChecker(t.Context(), &memory{fail: failed}, slog.Default()); c != nil ||
+		!errors.Is(err, failed) {
 		t.Errorf("%v, %v", c, err)
 	}
 }
@@ -444,7 +448,8 @@ func BenchmarkCheck(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c, err := apikey.NewChecker(b.Context(), &memory{keys: []state.Key{rec}, touched: map[string]time.Time{}}, slog.Default())
+	c, err := apikey.NewChecker(b.Context(), &memory{keys: []state.Key{rec}, touched: map[string]time.Time{}},
+		slog.Default())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,9 +12,10 @@ const Cookie = "grense_key"
 // malformed stands for credentials that hold no key though one was meant; it is never valid.
 const malformed = "malformed"
 
-// FromRequest returns the key that a request carries: in X-API-Key, in Authorization as Bearer or as the password of Basic, or in
-// the cookie, whose value the caller gives ("" for none). found is false when no carrier holds anything. conflict reports that two
-// carriers hold different keys; then no key is returned, and the request is as good as one with a wrong key.
+// FromRequest returns the key that a request carries: in X-API-Key, in Authorization as Bearer or as the password of
+// Basic, or in the cookie, whose value the caller gives ("" for none). found is false when no carrier holds anything.
+// conflict reports that two carriers hold different keys; then no key is returned, and the request is as good
+// as one with a wrong key.
 func FromRequest(h http.Header, cookie string) (key string, found, conflict bool) {
 	take := func(k string) {
 		switch {

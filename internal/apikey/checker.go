@@ -21,8 +21,8 @@ type Keys interface {
 	TouchKeys(ctx context.Context, day time.Time, ids []string) error // records the day on which keys were last used
 }
 
-// Checker checks keys against those that are kept. It is safe for concurrent use; Check takes no lock for a key that is not
-// valid, and a short one for one that is.
+// Checker checks keys against those that are kept. It is safe for concurrent use; Check takes no lock for a key that is
+// not valid, and a short one for one that is.
 type Checker struct {
 	kept Keys
 	log  *slog.Logger
@@ -36,7 +36,8 @@ type Checker struct {
 
 // NewChecker reads the keys. The caller runs Run to see later changes, and closes kept after that has returned.
 func NewChecker(ctx context.Context, kept Keys, log *slog.Logger) (*Checker, error) {
-	c := &Checker{kept: kept, log: log, await: map[string]func(){}, used: map[string]time.Time{}, seen: map[string]time.Time{}}
+	c := &Checker{kept: kept, log: log, await: map[string]func(){}, used: map[string]time.Time{},
+		seen: map[string]time.Time{}}
 	if err := c.Refresh(ctx); err != nil {
 		return nil, err
 	}
@@ -62,8 +63,8 @@ func (c *Checker) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// OnFirstUse calls fn once when the key with an id is used, here or, as far as is known, by another process. fn is called at once for a
-// key that was used before, and for one that does not exist.
+// OnFirstUse calls fn once when the key with an id is used, here or, as far as is known, by another process.
+// fn is called at once for a key that was used before, and for one that does not exist.
 func (c *Checker) OnFirstUse(id string, fn func()) {
 	c.mu.Lock()
 	k, known := (*c.keys.Load())[id]
@@ -124,7 +125,8 @@ func (c *Checker) Check(key string, now time.Time) (id string, ok bool) {
 	}
 	k, found := (*c.keys.Load())[id]
 	hash := sha256.Sum256([]byte(key))
-	same := subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1 // for an unknown id too, so that both take the same time
+	// for an unknown id too, so that both take the same time
+	same := subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1
 	if !found || !same || Status(k, now) != "active" {
 		return "", false
 	}

@@ -8,8 +8,8 @@ import (
 // codeLife is how long a one-time code can be redeemed.
 const codeLife = 10 * time.Minute
 
-// Codes are one-time codes that stand for keys in a link, where a key must not stand. They live in memory for ten minutes and work
-// once. The zero value is ready; it is safe for concurrent use.
+// Codes are one-time codes that stand for keys in a link, where a key must not stand.
+// They live in memory for ten minutes and work once. The zero value is ready; it is safe for concurrent use.
 type Codes struct {
 	mu    sync.Mutex
 	codes map[string]pending

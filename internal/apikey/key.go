@@ -1,8 +1,9 @@
 // Package apikey issues API keys, keeps their hashes and checks them.
 //
-// A key is grense_<id>_<secret><check>: an id of 8 characters, by which it is found; 32 random base62 characters, which are 190
-// bits; and a checksum of 6, so that a typing error is refused without a look at the storage. Only its SHA-256 is stored: a slow
-// hash adds nothing at 190 bits and would be a lever for denial of service. No key is ever part of an error or of a log line.
+// A key is grense_<id>_<secret><check>: an id of 8 characters, by which it is found; 32 random base62 characters,
+// which are 190 bits; and a checksum of 6, so that a typing error is refused without a look at the storage.
+// Only its SHA-256 is stored: a slow hash adds nothing at 190 bits and would be a lever for denial of service.
+// No key is ever part of an error or of a log line.
 package apikey
 
 import (
@@ -127,7 +128,8 @@ func Status(k state.Key, now time.Time) string {
 	return "active"
 }
 
-// ParseExpiry reads the end of a key's life: a day, "2027-01-01" (its first moment, UTC), or a number of days from now, "90d".
+// ParseExpiry reads the end of a key's life: a day, "2027-01-01" (its first moment, UTC), or a number of days from now,
+// "90d".
 // Empty means never and gives the zero time.
 func ParseExpiry(s string, now time.Time) (time.Time, error) {
 	if s == "" {
@@ -138,7 +140,8 @@ func ParseExpiry(s string, now time.Time) (time.Time, error) {
 		return inFuture(t, s, now)
 	}
 	if _, err := fmt.Sscanf(s, "%dd", &n); err != nil || fmt.Sprintf("%dd", n) != s || n < 1 || n > 36500 {
-		return time.Time{}, fmt.Errorf("apikey: %q is not a time; write a day such as 2027-01-01 or a number of days such as 90d", s)
+		return time.Time{},
+			fmt.Errorf("apikey: %q is not a time; write a day such as 2027-01-01 or a number of days such as 90d", s)
 	}
 	return now.UTC().AddDate(0, 0, n), nil
 }

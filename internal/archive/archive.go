@@ -26,7 +26,8 @@ type Metadata struct {
 	Name, Attribution string
 	First, Last       int        // levels
 	Bounds            [4]float64 // west, south, east, north
-	// Layers is a JSON object with the member vector_layers (MBTiles 1.3, Vector tileset metadata) and any of one's own.
+	// Layers is a JSON object with the member vector_layers (MBTiles 1.3, Vector tileset
+	// metadata) and any of one's own.
 	Layers []byte
 }
 

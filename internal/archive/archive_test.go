@@ -151,7 +151,8 @@ func TestOtherStateBeginsAnew(t *testing.T) {
 		t.Errorf("%d tiles are left, %v", n, err)
 	}
 	w.Close()
-	if err := os.WriteFile(path+".part", []byte("a letter of somebody, which is no database at all"), 0o600); err != nil {
+	if err := os.WriteFile(path+".part", []byte("a letter of somebody, which is no database at all"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := archive.Begin(path, "another"); !errors.Is(err, archive.ErrPart) {

@@ -159,7 +159,8 @@ func (s *pmTiles) write(w io.Writer, m *Metadata) error {
 	lon, lat, z := m.center()
 	copy(h[96:], []byte{1, pmGzip, pmGzip, pmVector, byte(m.First), byte(m.Last)})
 	h[118] = byte(z)
-	for at, v := range map[int]float64{102: m.Bounds[0], 106: m.Bounds[1], 110: m.Bounds[2], 114: m.Bounds[3], 119: lon, 123: lat} {
+	for at, v := range map[int]float64{102: m.Bounds[0], 106: m.Bounds[1], 110: m.Bounds[2], 114: m.Bounds[3],
+		119: lon, 123: lat} {
 		binary.LittleEndian.PutUint32(h[at:], uint32(int32(math.Round(v*1e7))))
 	}
 	for _, b := range [...][]byte{h, root, text, leaves} {
@@ -176,7 +177,8 @@ func (m *Metadata) document() ([]byte, error) {
 	if err := json.Unmarshal(m.Layers, &doc); err != nil {
 		return nil, fmt.Errorf("archive: layers: %w", err)
 	}
-	for k, v := range map[string]string{"name": m.Name, "attribution": m.Attribution, "type": "overlay", "version": "1"} {
+	for k, v := range map[string]string{"name": m.Name, "attribution": m.Attribution, "type": "overlay",
+		"version": "1"} {
 		if v != "" {
 			doc[k], _ = json.Marshal(v) // texts have no error
 		}
@@ -304,7 +306,8 @@ func (p *pmFile) Close() error { return p.f.Close() }
 
 func pack(b []byte) []byte {
 	var out bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&out, gzip.DefaultCompression) // there is such a level, and a bytes.Buffer does not fail
+	// there is such a level, and a bytes.Buffer does not fail
+	w, _ := gzip.NewWriterLevel(&out, gzip.DefaultCompression)
 	w.Write(b)
 	w.Close()
 	return out.Bytes()

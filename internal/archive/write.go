@@ -81,7 +81,9 @@ func (w *Writer) begin(state string) error {
 	}
 	switch {
 	case id == mbID: // the program ended when it was whole, and not yet in its place
-		if err := sqlitex.ExecuteScript(w.c, "DROP VIEW IF EXISTS tiles; DROP TABLE IF EXISTS map; DROP TABLE IF EXISTS images; DROP TABLE IF EXISTS metadata;", nil); err != nil {
+		if err := sqlitex.ExecuteScript(w.c,
+			"DROP VIEW IF EXISTS tiles; DROP TABLE IF EXISTS map; DROP TABLE IF EXISTS images; "+
+				"DROP TABLE IF EXISTS metadata;", nil); err != nil {
 			return fmt.Errorf("archive: %w", err)
 		}
 	case id != partID && tables > 0:
@@ -95,7 +97,8 @@ func (w *Writer) begin(state string) error {
 	case err != nil:
 		return err
 	case same == 0:
-		for _, s := range [...]string{"DELETE FROM part", "DELETE FROM map", "DELETE FROM images", "DELETE FROM metadata"} {
+		for _, s := range [...]string{"DELETE FROM part", "DELETE FROM map", "DELETE FROM images",
+			"DELETE FROM metadata"} {
 			if err := w.exec(s); err != nil {
 				return err
 			}
@@ -140,7 +143,8 @@ func (w *Writer) Put(z, row, col int, data []byte) error {
 	}
 	sum := sha256.Sum256(data)
 	key := hex.EncodeToString(sum[:16])
-	if err := w.exec("INSERT INTO images (tile_id, tile_data) VALUES (?, ?) ON CONFLICT DO NOTHING", key, data); err != nil {
+	if err := w.exec("INSERT INTO images (tile_id, tile_data) VALUES (?, ?) ON CONFLICT DO NOTHING", key,
+		data); err != nil {
 		return err
 	}
 	return w.exec("INSERT INTO map VALUES (?, ?, ?, ?)", z, col, 1<<z-1-row, key)
@@ -185,8 +189,11 @@ func (w *Writer) finishMB(m *Metadata) error {
 	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	for name, value := range map[string]string{"name": m.Name, "attribution": m.Attribution, "type": "overlay", "version": "1", "format": "pbf",
-		"minzoom": fmt.Sprint(m.First), "maxzoom": fmt.Sprint(m.Last), "bounds": fmt.Sprintf("%v,%v,%v,%v", m.Bounds[0], m.Bounds[1], m.Bounds[2], m.Bounds[3]), "center": fmt.Sprintf("%v,%v,%d", lon, lat, z), "json": string(m.Layers)} {
+	for name, value := range map[string]string{"name": m.Name, "attribution": m.Attribution, "type": "overlay",
+		"version": "1", "format": "pbf",
+		"minzoom": fmt.Sprint(m.First), "maxzoom": fmt.Sprint(m.Last),
+		"bounds": fmt.Sprintf("%v,%v,%v,%v", m.Bounds[0], m.Bounds[1], m.Bounds[2], m.Bounds[3]),
+		"center": fmt.Sprintf("%v,%v,%d", lon, lat, z), "json": string(m.Layers)} {
 		if value == "" {
 			continue
 		}
@@ -197,8 +204,10 @@ func (w *Writer) finishMB(m *Metadata) error {
 	err := sqlitex.ExecuteScript(
 		w.c,
 		fmt.Sprint(
-			"DROP TABLE part; CREATE UNIQUE INDEX name ON metadata (name); CREATE UNIQUE INDEX map_index ON map (zoom_level, tile_column, tile_row);",
-			"CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM map JOIN images USING (tile_id);PRAGMA application_id=",
+			"DROP TABLE part; CREATE UNIQUE INDEX name ON metadata (name); CREATE UNIQUE INDEX map_index ON map "+
+				"(zoom_level, tile_column, tile_row);",
+			"CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM map JOIN images USING "+
+				"(tile_id);PRAGMA application_id=",
 			mbID,
 		),
 		nil,
@@ -244,7 +253,8 @@ func (w *Writer) entries() (s pmTiles, err error) {
 			z, n := st.ColumnInt(0), st.ColumnInt64(3)-1
 			id := ID(z, 1<<z-1-st.ColumnInt(1), st.ColumnInt(2))
 			s.addressed++
-			if k := len(s.list) - 1; k >= 0 && s.list[k].offset == offsets[n] && s.list[k].id+uint64(s.list[k].run) == id {
+			if k := len(s.list) - 1; k >= 0 && s.list[k].offset == offsets[n] && s.list[k].id+
+				uint64(s.list[k].run) == id {
 				s.list[k].run++
 				return nil
 			}

@@ -31,7 +31,8 @@ func TestValuesAreFoundUntilTheyAreDropped(t *testing.T) {
 		}
 	}
 	s := c.Stats()
-	if s.Name != "a" || s.Hits != 99 || s.Misses != 101 || s.Evictions != 0 || s.Entries != 99 || s.Bytes < 990 || s.Limit != 1<<20 {
+	if s.Name != "a" || s.Hits != 99 || s.Misses != 101 || s.Evictions != 0 || s.Entries != 99 || s.Bytes < 990 ||
+		s.Limit != 1<<20 {
 		t.Errorf("%+v", s)
 	}
 	c.Clear()
@@ -125,7 +126,8 @@ func TestAValueThatGrowsEvictsOthers(t *testing.T) {
 func TestACacheWithoutRoomHoldsNothing(t *testing.T) {
 	t.Parallel()
 	var none *cache.Cache[int, int]
-	for _, c := range []*cache.Cache[int, int]{none, cache.New[int, int](cache.Options{}), cache.New[int, int](cache.Options{Bytes: -1, Shards: 4})} {
+	for _, c := range []*cache.Cache[int, int]{none, cache.New[int, int](cache.Options{}),
+		cache.New[int, int](cache.Options{Bytes: -1, Shards: 4})} {
 		if c.Put(1, 1, 0) {
 			t.Error("a value is said to be held")
 		}
@@ -145,7 +147,8 @@ func TestASmallerLimitEvicts(t *testing.T) {
 		c.Put(i, i, 1000)
 	}
 	c.SetLimit(20_000)
-	if s := c.Stats(); s.Bytes > 20_000 || s.Bytes < 10_000 || s.Limit != 20_000 || s.Evictions != uint64(100-s.Entries) {
+	if s := c.Stats(); s.Bytes > 20_000 || s.Bytes < 10_000 || s.Limit != 20_000 ||
+		s.Evictions != uint64(100-s.Entries) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -167,7 +170,8 @@ func TestAGroupSharesABudgetAndAddsUp(t *testing.T) {
 	b.Make()
 	b2.Make()
 	b2.Make()()
-	want := []cache.Stats{{Name: "a", Misses: 1, Limit: 250}, {Name: "b", Hits: 1, Bytes: 2 * b.Stats().Bytes, Limit: 1750, Entries: 2, Making: 2}}
+	want := []cache.Stats{{Name: "a", Misses: 1, Limit: 250},
+		{Name: "b", Hits: 1, Bytes: 2 * b.Stats().Bytes, Limit: 1750, Entries: 2, Making: 2}}
 	if got := g.Stats(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -210,7 +214,8 @@ func TestWhatIsOfferedTakesFreeRoomAlone(t *testing.T) {
 	for c.Offer(2+n, n, 1000) {
 		n++
 	}
-	if v, _ := c.Get(1); v != 1 || n < 5 || c.Stats().Entries != int64(n+1) || c.Stats().Evictions != 0 || c.Room() >= 1000 {
+	if v, _ := c.Get(1); v != 1 || n < 5 || c.Stats().Entries != int64(n+1) || c.Stats().Evictions != 0 ||
+		c.Room() >= 1000 {
 		t.Errorf("%d values of 1000 bytes were taken: %+v", n, c.Stats())
 	}
 	if (*cache.Cache[int, int])(nil).Offer(1, 1, 1) {

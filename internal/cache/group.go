@@ -16,7 +16,8 @@ type Stats struct {
 	Making                  int64 // values that are made in the background now
 }
 
-// Group is the caches of a process. Its zero value is empty and has no budget; nil takes no caches. It is safe for concurrent use.
+// Group is the caches of a process. Its zero value is empty and has no budget; nil takes no caches.
+// It is safe for concurrent use.
 type Group struct {
 	mu      sync.Mutex
 	members []member
@@ -41,8 +42,8 @@ func (g *Group) add(m member) {
 	g.share()
 }
 
-// SetBudget bounds what all caches of the group hold together, those to come as well: where they were made for more, each gets less in
-// proportion. 0 or less: each holds what it was made for.
+// SetBudget bounds what all caches of the group hold together, those to come as well: where they were made for more,
+// each gets less in proportion. 0 or less: each holds what it was made for.
 func (g *Group) SetBudget(bytes int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -79,7 +80,9 @@ func (g *Group) Stats() []Stats {
 	var list []Stats
 	for _, m := range members {
 		x := m.Stats()
-		i, found := slices.BinarySearchFunc(list, x.Name, func(s Stats, name string) int { return strings.Compare(s.Name, name) })
+		i, found := slices.BinarySearchFunc(list, x.Name, func(s Stats, name string) int {
+			return strings.Compare(s.Name, name)
+		})
 		if !found {
 			list = slices.Insert(list, i, x)
 			continue

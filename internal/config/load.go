@@ -17,7 +17,8 @@ type Sources struct {
 	File    string            // path of the YAML file; "": that of GRENSE_CONFIG, else none
 	Environ []string          // as os.Environ gives it
 	Flags   map[string]string // values of flags by path of the setting: "tls.cert" for --tls-cert
-	// IsDatabase reports whether a source is a database, for which settings that are for files are faults. Nil: none is.
+	// IsDatabase reports whether a source is a database, for which settings that are for files are faults.
+	// Nil: none is.
 	IsDatabase func(source string) bool
 }
 

@@ -104,7 +104,8 @@ func TestEverySettingIsRead(t *testing.T) {
 	c := load(t, config.Sources{File: "testdata/full.yaml"})
 	want := config.Config{
 		Source: "/srv/kart.gpkg", Tiles: "/srv/kart.pmtiles",
-		Addr: "0.0.0.0:80", BaseURL: "https://example.org/geo", DataDir: "/srv/grense", Auth: "open", MetricsAddr: "127.0.0.1:9090", LogFormat: "json", History: "norway", Unchanging: true,
+		Addr: "0.0.0.0:80", BaseURL: "https://example.org/geo", DataDir: "/srv/grense", Auth: "open",
+		MetricsAddr: "127.0.0.1:9090", LogFormat: "json", History: "norway", Unchanging: true,
 		TrustedProxies: []netip.Prefix{
 			netip.MustParsePrefix("10.0.0.0/8"),
 			netip.MustParsePrefix("192.0.2.7/32"),
@@ -115,8 +116,9 @@ func TestEverySettingIsRead(t *testing.T) {
 			Title:       config.Text{"nb": "Inndelinger", "en": "Divisions"},
 			Description: config.Text{"": "Two lines\nof text.\n"},
 			Keywords:    config.Words{"nb": {"fylker", "kommuner"}, "en": {"counties"}},
-			Publisher:   config.Publisher{Name: "Etat", URL: "https://example.org/", Address: "Postboks 1, 3507 Hønefoss"},
-			Feedback:    "post@example.org",
+			Publisher: config.Publisher{Name: "Etat", URL: "https://example.org/",
+				Address: "Postboks 1, 3507 Hønefoss"},
+			Feedback: "post@example.org",
 			Contact: config.Contact{
 				Name:  "Kari",
 				Email: "kari@example.org",
@@ -137,7 +139,8 @@ func TestEverySettingIsRead(t *testing.T) {
 				Changes:     "true",
 				Roles:       config.Roles{Title: "navn", IntervalStart: "fra", IntervalEnd: "til"},
 				Links: []config.Link{
-					{Href: "https://example.org/k", Rel: "related", Type: "text/html", Title: "Katalog", Hreflang: "nb-NO"},
+					{Href: "https://example.org/k", Rel: "related", Type: "text/html", Title: "Katalog",
+						Hreflang: "nb-NO"},
 				},
 			},
 			"0301": {
@@ -159,9 +162,13 @@ func TestEverySettingIsRead(t *testing.T) {
 			},
 		},
 		Limits: config.Limits{
-			ReadHeaderTimeout: 1 * time.Second, ReadTimeout: 2 * time.Second, IdleTimeout: 3 * time.Second, WriteTimeout: 4 * time.Second, MaxHeader: 8 << 10,
-			PageDefault: 6, PageMax: 7, Buffer: 8, Downloads: 11, Answers: 15, Changes: 14, Query: 9 * time.Second, Count: 19 * time.Second, ViewTimeout: 10 * time.Second, Memory: 200 << 20, Slowest: 11, Connections: 12, Rate: 13, TypeAhead: 10, Concurrent: 16,
-			Queue: 18 * time.Millisecond, SOAPBody: 21e6, SOAPDepth: 22, SOAPAttributes: 23, DrainWait: 0, DrainTimeout: time.Minute,
+			ReadHeaderTimeout: 1 * time.Second, ReadTimeout: 2 * time.Second, IdleTimeout: 3 * time.Second,
+			WriteTimeout: 4 * time.Second, MaxHeader: 8 << 10,
+			PageDefault: 6, PageMax: 7, Buffer: 8, Downloads: 11, Answers: 15, Changes: 14, Query: 9 * time.Second,
+			Count: 19 * time.Second, ViewTimeout: 10 * time.Second, Memory: 200 << 20, Slowest: 11, Connections: 12,
+			Rate: 13, TypeAhead: 10, Concurrent: 16,
+			Queue: 18 * time.Millisecond, SOAPBody: 21e6, SOAPDepth: 22, SOAPAttributes: 23, DrainWait: 0,
+			DrainTimeout: time.Minute,
 		},
 		SOAP: config.SOAP{
 			NamespaceBase:   "http://example.org/ssr/v1",
@@ -218,7 +225,8 @@ func TestEnvironmentReachesEveryPlainSetting(t *testing.T) {
 	)
 	got := fmt.Sprintln(c.TLS, c.TrustedProxies, c.Service.Title, c.Service.Publisher.URL, c.Service.Keywords,
 		c.Limits.Query, c.Limits.SOAPBody, c.SOAP.MaxHits)
-	if want := "{c k} [10.0.0.0/8 192.0.2.7/32] map[:Kart] https://example.org/ map[:[a b]] 3s 2097152 7\n"; got != want {
+	if want := "{c k} [10.0.0.0/8 192.0.2.7/32] map[:Kart] https://example.org/ map[:[a b]] 3s 2097152 7\n"; got !=
+		want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -348,7 +356,8 @@ func TestEffectiveTellsValuesAndWhereTheyComeFrom(t *testing.T) {
 	t.Parallel()
 	file := write(
 		t,
-		"auth: open\nlimits:\n  memory: 512MiB\nservice:\n  title: {nb: Kart}\ncollections:\n  kommuner: {hidden: true}\ntrusted_proxies: [10.0.0.0/8]\n",
+		"auth: open\nlimits:\n  memory: 512MiB\nservice:\n  title: {nb: Kart}\ncollections:\n  kommuner: {hidden: "+
+			"true}\ntrusted_proxies: [10.0.0.0/8]\n",
 	)
 	secret := write(t, "postgres://reader:tiger@db/maps?password=tiger\n")
 	list, err := config.Effective(config.Sources{File: file, Flags: map[string]string{"addr": ":80"},
@@ -365,8 +374,10 @@ func TestEffectiveTellsValuesAndWhereTheyComeFrom(t *testing.T) {
 	}
 	name := filepath.Base(file)
 	for _, want := range []config.Setting{
-		{"auth", "open", name + ":1"}, {"limits.memory", "512MiB", name + ":3"}, {"service.title.nb", "Kart", name + ":5"}, {"collections.kommuner.hidden", "true", name + ":7"},
-		{"trusted_proxies", "10.0.0.0/8", name + ":8"}, {"source", "postgres://reader:xxxxx@db/maps?password=xxxxx", "GRENSE_SOURCE"}, {"limits.query_timeout", "1m30s", "GRENSE_LIMITS_QUERY_TIMEOUT"},
+		{"auth", "open", name + ":1"}, {"limits.memory", "512MiB", name + ":3"},
+		{"service.title.nb", "Kart", name + ":5"}, {"collections.kommuner.hidden", "true", name + ":7"},
+		{"trusted_proxies", "10.0.0.0/8", name + ":8"}, {"source", "postgres://reader:xxxxx@db/maps?password=xxxxx",
+			"GRENSE_SOURCE"}, {"limits.query_timeout", "1m30s", "GRENSE_LIMITS_QUERY_TIMEOUT"},
 		{"addr", ":80", "--addr"}, {"limits.page_max", "10000", "default"}, {"limits.slowest", "4KiB", "default"},
 	} {
 		if got[want.Path] != want {
@@ -378,7 +389,8 @@ func TestEffectiveTellsValuesAndWhereTheyComeFrom(t *testing.T) {
 func TestASecretIsReadFromAFileOrAVariableAndNotFromBoth(t *testing.T) {
 	t.Parallel()
 	file := write(t, " postgres://reader@db/maps\n")
-	if c := load(t, config.Sources{Environ: append(slices.Clone(home), "GRENSE_SOURCE_FILE="+file)}); c.Source != "postgres://reader@db/maps" {
+	if c := load(t, config.Sources{Environ: append(slices.Clone(home), "GRENSE_SOURCE_FILE="+file)}); c.Source !=
+		"postgres://reader@db/maps" {
 		t.Errorf("got %q", c.Source)
 	}
 	for name, env := range map[string][]string{
@@ -423,7 +435,9 @@ func FuzzLoad(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(string(full))
-	for _, s := range []string{"", "a", "a: b", "service: {title: {nb: x}}", "limits: {buffer: 1MiB", "- - -", "? a\n: b", "collections:\n  x:\n   links:\n   - a", "addr: |\n x", "\t", "a: &a [*a]", "<<: *x", "addr: 'x\n"} {
+	for _, s := range []string{"", "a", "a: b", "service: {title: {nb: x}}", "limits: {buffer: 1MiB", "- - -",
+		"? a\n: b", "collections:\n  x:\n   links:\n   - a", "addr: |\n x", "\t", "a: &a [*a]", "<<: *x",
+		"addr: 'x\n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

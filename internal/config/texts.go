@@ -72,8 +72,10 @@ func (c *Config) description() Text {
 	}
 	if c.Auth == "open" {
 		key = Text{
-			"nb": "Denne tjeneren er åpen: data kan hentes uten API-nøkkel. Tjenere som krever en nøkkel, tar den i headeren X-API-Key.",
-			"nn": "Denne tenaren er open: data kan hentast utan API-nøkkel. Tenarar som krev ein nøkkel, tek han i headeren X-API-Key.",
+			"nb": "Denne tjeneren er åpen: data kan hentes uten API-nøkkel. Tjenere som krever en nøkkel, " +
+				"tar den i headeren X-API-Key.",
+			"nn": "Denne tenaren er open: data kan hentast utan API-nøkkel. Tenarar som krev ein nøkkel, " +
+				"tek han i headeren X-API-Key.",
 			"en": "This server is open: data need no API key. Servers that need a key take it in the header X-API-Key.",
 		}
 	}

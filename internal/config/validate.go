@@ -91,7 +91,8 @@ func (k *checker) baseURL(s string) {
 		k.check(false, "base_url", "%q must have neither user, query nor fragment", s)
 	case strings.HasSuffix(s, "/"):
 		k.check(false, "base_url", "%q must not end with a slash", s)
-	case strings.Contains(u.Path, "//") || strings.Contains(u.Path+"/", "/../") || strings.Contains(u.Path+"/", "/./") || !plainPath(s):
+	case strings.Contains(u.Path, "//") || strings.Contains(u.Path+"/", "/../") ||
+		strings.Contains(u.Path+"/", "/./") || !plainPath(s):
 		k.check(false, "base_url", "%q has an unusual path; use letters, digits, hyphens and slashes", s)
 	}
 }
@@ -117,7 +118,8 @@ func (k *checker) service(s Service) {
 		"%q is no time zone; write a name of the IANA time zone database, for example Europe/Oslo or UTC", s.TimeZone)
 	k.check(
 		s.Glyphs == "" ||
-			isURL(strings.NewReplacer("{fontstack}", "x", "{range}", "x").Replace(s.Glyphs)) && strings.Contains(s.Glyphs, "{fontstack}") &&
+			isURL(strings.NewReplacer("{fontstack}", "x", "{range}", "x").Replace(s.Glyphs)) &&
+				strings.Contains(s.Glyphs, "{fontstack}") &&
 				strings.Contains(s.Glyphs, "{range}"),
 		"service.glyphs_url",
 		"%q is no address of fonts; write for example https://example.org/fonts/{fontstack}/{range}.pbf",
@@ -162,7 +164,8 @@ func (k *checker) collections(m map[string]Collection) {
 	for name := range sorted(m) {
 		c, path := m[name], join("collections", name)
 		if c.ID != "" {
-			k.check(collectionID.MatchString(c.ID), join(path, "id"), "%q is not an id; use a-z, 0-9, _ and - only", c.ID)
+			k.check(collectionID.MatchString(c.ID), join(path, "id"),
+				"%q is not an id; use a-z, 0-9, _ and - only", c.ID)
 			k.check(taken[c.ID] == "", join(path, "id"), "%q is the id of %s too", c.ID, taken[c.ID])
 			taken[c.ID] = name
 		}
@@ -173,8 +176,10 @@ func (k *checker) collections(m map[string]Collection) {
 			"excludes interval_start and interval_end")
 		k.check(c.Changes == "" || c.Changes == "true" || c.Changes == "false", join(path, "changes"),
 			"%q is neither true nor false", c.Changes)
-		k.check(r.IntervalEnd == "" || r.IntervalStart != "", join(path, "roles.interval_end"), "needs interval_start too")
-		k.check((r.ValidFrom == "") == (r.ValidTo == ""), join(path, "roles.valid_from"), "and valid_to need each other")
+		k.check(r.IntervalEnd == "" || r.IntervalStart != "", join(path, "roles.interval_end"),
+			"needs interval_start too")
+		k.check((r.ValidFrom == "") == (r.ValidTo == ""), join(path, "roles.valid_from"),
+			"and valid_to need each other")
 		k.check(r.ValidFrom == "" || r.Instant == "" && r.IntervalStart == "", join(path, "roles.valid_from"),
 			"excludes instant and interval_start")
 		k.check(r.ValidFrom == "" || len(c.IDColumns) == 1, join(path, "roles.valid_from"),
@@ -223,7 +228,8 @@ func (k *checker) limits(l Limits) {
 			k.check(d >= time.Millisecond, path, "%v is too short; did you forget the unit", d)
 		}
 	}
-	k.check(l.Memory == 0 || l.Memory >= LeastMemory, "limits.memory", "must be at least %d MiB", int64(LeastMemory)>>20)
+	k.check(l.Memory == 0 || l.Memory >= LeastMemory, "limits.memory", "must be at least %d MiB",
+		int64(LeastMemory)>>20)
 	k.check(l.PageDefault <= l.PageMax, "limits.page_default", "must not be above limits.page_max, %d", l.PageMax)
 }
 

@@ -80,46 +80,67 @@ func TestValidate(t *testing.T) {
 		"log format":           {func(c *config.Config) { c.LogFormat = "xml" }, "log_format"},
 		"certificate alone":    {func(c *config.Config) { c.TLS.Cert = "a" }, "tls.cert"},
 		"key alone":            {func(c *config.Config) { c.TLS.Key = "a" }, "tls.key"},
-		"language":             {func(c *config.Config) { c.Service.Title = config.Text{"no": "x"} }, "service.title.no"},
-		"empty title":          {func(c *config.Config) { c.Service.Title = config.Text{"": " "} }, "service.title"},
-		"keywords":             {func(c *config.Config) { c.Service.Keywords = config.Words{"de": {"x"}} }, "service.keywords.de"},
+		"language": {func(c *config.Config) {
+			c.Service.Title = config.Text{"no": "x"}
+		}, "service.title.no"},
+		"empty title": {func(c *config.Config) { c.Service.Title = config.Text{"": " "} }, "service.title"},
+		"keywords": {func(c *config.Config) {
+			c.Service.Keywords = config.Words{"de": {"x"}}
+		}, "service.keywords.de"},
 		"URLs": {func(c *config.Config) {
-			c.Service.Publisher.URL, c.Service.Contact.URL, c.Service.Licence.URL, c.Service.Terms = "a", "javascript:alert(1)", "/x", "http://a b"
+			c.Service.Publisher.URL, c.Service.Contact.URL, c.Service.Licence.URL, c.Service.Terms = "a",
+				"javascript:alert(1)", "/x", "http://a b"
 		}, "service.contact.url service.licence.url service.publisher.url service.terms"},
-		"feedback by mail":    {func(c *config.Config) { c.Service.Feedback = "mailto:a@example.org" }, ""},
-		"feedback by page":    {func(c *config.Config) { c.Service.Feedback = "https://example.org/f" }, ""},
-		"feedback":            {func(c *config.Config) { c.Service.Feedback = "call me" }, "service.feedback"},
-		"fonts":               {func(c *config.Config) { c.Service.Glyphs = "https://example.org/fonts" }, "service.glyphs_url"},
-		"time zone":           {func(c *config.Config) { c.Service.TimeZone = "Europe/Olso" }, "service.time_zone"},
-		"local time zone":     {func(c *config.Config) { c.Service.TimeZone = "Local" }, "service.time_zone"},
-		"known time zone":     {func(c *config.Config) { c.Service.TimeZone = "Europe/Oslo" }, ""},
-		"e-mail":              {func(c *config.Config) { c.Service.Contact.Email = "Kari <kari@example.org>" }, "service.contact.email"},
-		"collection id":       {collection(config.Collection{ID: "a.b"}), "collections.lag.id"},
-		"instant, interval":   {collection(config.Collection{Roles: config.Roles{Instant: "a", IntervalStart: "b"}}), "collections.lag.roles.instant"},
-		"end without start":   {collection(config.Collection{Roles: config.Roles{IntervalEnd: "b"}}), "collections.lag.roles.interval_end"},
-		"end of validity":     {collection(config.Collection{IDColumns: []string{"nr"}, Roles: config.Roles{ValidFrom: "b"}}), "collections.lag.roles.valid_from"},
-		"two kinds of time":   {collection(config.Collection{IDColumns: []string{"nr"}, Roles: config.Roles{ValidFrom: "b", ValidTo: "c", Instant: "d"}}), "collections.lag.roles.valid_from"},
-		"versions of nothing": {collection(config.Collection{Roles: config.Roles{ValidFrom: "b", ValidTo: "c"}}), "collections.lag.roles.valid_from"},
-		"zooms turned":        {collection(config.Collection{MinZoom: new(5), MaxZoom: new(4)}), "collections.lag.min_zoom"},
-		"zoom too high":       {collection(config.Collection{MaxZoom: new(31)}), "collections.lag.min_zoom"},
-		"page above most":     {collection(config.Collection{PageDefault: 20, PageMax: 10}), "collections.lag.page_default"},
+		"feedback by mail": {func(c *config.Config) { c.Service.Feedback = "mailto:a@example.org" }, ""},
+		"feedback by page": {func(c *config.Config) { c.Service.Feedback = "https://example.org/f" }, ""},
+		"feedback":         {func(c *config.Config) { c.Service.Feedback = "call me" }, "service.feedback"},
+		"fonts": {func(c *config.Config) {
+			c.Service.Glyphs = "https://example.org/fonts"
+		}, "service.glyphs_url"},
+		"time zone":       {func(c *config.Config) { c.Service.TimeZone = "Europe/Olso" }, "service.time_zone"},
+		"local time zone": {func(c *config.Config) { c.Service.TimeZone = "Local" }, "service.time_zone"},
+		"known time zone": {func(c *config.Config) { c.Service.TimeZone = "Europe/Oslo" }, ""},
+		"e-mail": {func(c *config.Config) {
+			c.Service.Contact.Email = "Kari <kari@example.org>"
+		}, "service.contact.email"},
+		"collection id": {collection(config.Collection{ID: "a.b"}), "collections.lag.id"},
+		"instant, interval": {collection(config.Collection{Roles: config.Roles{Instant: "a", IntervalStart: "b"}}),
+			"collections.lag.roles.instant"},
+		"end without start": {collection(config.Collection{Roles: config.Roles{IntervalEnd: "b"}}),
+			"collections.lag.roles.interval_end"},
+		"end of validity": {collection(config.Collection{IDColumns: []string{"nr"},
+			Roles: config.Roles{ValidFrom: "b"}}), "collections.lag.roles.valid_from"},
+		"two kinds of time": {collection(config.Collection{IDColumns: []string{"nr"}, Roles: config.Roles{ValidFrom: "b", ValidTo: "c", Instant: "d"}}), "collections.lag.roles.valid_from"},
+		"versions of nothing": {collection(config.Collection{Roles: config.Roles{ValidFrom: "b", ValidTo: "c"}}),
+			"collections.lag.roles.valid_from"},
+		"zooms turned": {collection(config.Collection{MinZoom: new(5), MaxZoom: new(4)}),
+			"collections.lag.min_zoom"},
+		"zoom too high": {collection(config.Collection{MaxZoom: new(31)}), "collections.lag.min_zoom"},
+		"page above most": {collection(config.Collection{PageDefault: 20, PageMax: 10}),
+			"collections.lag.page_default"},
 		"no code of a system": {collection(config.Collection{StorageCRS: "UTM33"}), "collections.lag.storage_crs"},
 		"versions of a pair":  {collection(config.Collection{IDColumns: []string{"nr", "b"}, Roles: config.Roles{ValidFrom: "b", ValidTo: "c"}}), "collections.lag.roles.valid_from"},
 		"kind of end":         {collection(config.Collection{ValidTo: "til"}), "collections.lag.valid_to"},
-		"versions":            {collection(config.Collection{IDColumns: []string{"nr"}, ValidTo: "inclusive", Roles: config.Roles{ValidFrom: "b", ValidTo: "c"}}), ""},
-		"link":                {collection(config.Collection{Links: []config.Link{{}, {Rel: "x", Href: "x"}}}), "collections.lag.links.0 collections.lag.links.1.href"},
-		"namespace":           {func(c *config.Config) { c.SOAP.NamespaceBase = "http://example.org/" }, "soap.namespace_base"},
-		"no namespace":        {func(c *config.Config) { c.SOAP.NamespaceBase = "" }, "soap.namespace_base"},
-		"unknown codes":       {func(c *config.Config) { c.SOAP.UnknownCodes = "ignore" }, "soap.unknown_codes"},
-		"nil types":           {func(c *config.Config) { c.SOAP.NilTypes = "none" }, "soap.nil_types"},
-		"unknown elements":    {func(c *config.Config) { c.SOAP.UnknownElements = "drop" }, "soap.unknown_elements"},
-		"status of faults":    {func(c *config.Config) { c.SOAP.HTTPStatus = 200 }, "soap.http_status"},
-		"system of geometry":  {func(c *config.Config) { c.SOAP.CRS = 3857 }, "soap.crs"},
-		"kinds of records":    {func(c *config.Config) { c.SOAP.Collections = "all" }, "soap.collections"},
-		"hits":                {func(c *config.Config) { c.SOAP.MaxHits = 0 }, "soap.max_hits"},
-		"default above max":   {func(c *config.Config) { c.Limits.PageDefault = 10001 }, "limits.page_default"},
-		"nanoseconds":         {func(c *config.Config) { c.Limits.Query = 10 }, "limits.query_timeout"},
-		"same id twice":       {func(c *config.Config) { c.Collections = map[string]config.Collection{"a": {ID: "x"}, "b": {ID: "x"}} }, "collections.b.id"},
+		"versions": {collection(config.Collection{IDColumns: []string{"nr"}, ValidTo: "inclusive",
+			Roles: config.Roles{ValidFrom: "b", ValidTo: "c"}}), ""},
+		"link": {collection(config.Collection{Links: []config.Link{{}, {Rel: "x", Href: "x"}}}),
+			"collections.lag.links.0 collections.lag.links.1.href"},
+		"namespace": {func(c *config.Config) {
+			c.SOAP.NamespaceBase = "http://example.org/"
+		}, "soap.namespace_base"},
+		"no namespace":       {func(c *config.Config) { c.SOAP.NamespaceBase = "" }, "soap.namespace_base"},
+		"unknown codes":      {func(c *config.Config) { c.SOAP.UnknownCodes = "ignore" }, "soap.unknown_codes"},
+		"nil types":          {func(c *config.Config) { c.SOAP.NilTypes = "none" }, "soap.nil_types"},
+		"unknown elements":   {func(c *config.Config) { c.SOAP.UnknownElements = "drop" }, "soap.unknown_elements"},
+		"status of faults":   {func(c *config.Config) { c.SOAP.HTTPStatus = 200 }, "soap.http_status"},
+		"system of geometry": {func(c *config.Config) { c.SOAP.CRS = 3857 }, "soap.crs"},
+		"kinds of records":   {func(c *config.Config) { c.SOAP.Collections = "all" }, "soap.collections"},
+		"hits":               {func(c *config.Config) { c.SOAP.MaxHits = 0 }, "soap.max_hits"},
+		"default above max":  {func(c *config.Config) { c.Limits.PageDefault = 10001 }, "limits.page_default"},
+		"nanoseconds":        {func(c *config.Config) { c.Limits.Query = 10 }, "limits.query_timeout"},
+		"same id twice": {func(c *config.Config) {
+			c.Collections = map[string]config.Collection{"a": {ID: "x"}, "b": {ID: "x"}}
+		}, "collections.b.id"},
 		"no wait for drain":   {func(c *config.Config) { c.Limits.DrainWait = 0 }, ""},
 		"negative drain wait": {func(c *config.Config) { c.Limits.DrainWait = -1 }, "limits.drain_wait"},
 	} {
@@ -151,7 +172,8 @@ func TestEveryLimitIsPositive(t *testing.T) {
 
 func TestParseSize(t *testing.T) {
 	t.Parallel()
-	for s, want := range map[string]config.Size{"0": 0, "4096": 4096, "12B": 12, "1KiB": 1024, "1 MiB": 1 << 20, "2GiB": 2 << 30, "3kB": 3000, "3KB": 3000, "4MB": 4e6, "5GB": 5e9,
+	for s, want := range map[string]config.Size{"0": 0, "4096": 4096, "12B": 12, "1KiB": 1024, "1 MiB": 1 << 20,
+		"2GiB": 2 << 30, "3kB": 3000, "3KB": 3000, "4MB": 4e6, "5GB": 5e9,
 		"": -1, "MiB": -1, "-1": -1, "1.5MiB": -1, "1TiB": -1, "1mib": -1, "9999999999GiB": -1} {
 		got, err := config.ParseSize(s)
 		if err != nil {

@@ -1,10 +1,11 @@
 // Package cql2 is the filter language of the service: an abstract syntax tree for OGC CQL2 (OGC 21-065r2).
 //
-// Every way of filtering ends here. The OGC handlers turn bbox, datetime, name=value, q and filter into one Expr; the SOAP
-// service turns its search objects into one Expr; the stores compile that Expr and know no other filter.
+// Every way of filtering ends here. The OGC handlers turn bbox, datetime, name=value, q and filter into one Expr;
+// the SOAP service turns its search objects into one Expr; the stores compile that Expr and know no other filter.
 // Coordinates in the tree are x, y (east or longitude first), in the CRS that the node names.
 //
-// A filter is parsed (ParseText, ParseJSON), checked against a schema (Check) and then compiled by a store, or evaluated (Matcher).
+// A filter is parsed (ParseText, ParseJSON), checked against a schema (Check) and then compiled by a
+// store, or evaluated (Matcher).
 //
 // Choices where the standard is silent, and limits:
 //   - Literals are plane; heights in them are dropped.
@@ -25,7 +26,8 @@ import (
 	"grense/internal/geo/relate"
 )
 
-// Expr is a node of the tree: a predicate, or an operand that yields a value. The set is closed; AllExprs holds one of each.
+// Expr is a node of the tree: a predicate, or an operand that yields a value. The set is closed;
+// AllExprs holds one of each.
 // Values are immutable once built. A predicate yields true, false or null (three-valued logic); a match is true.
 type Expr interface{ expr() }
 
@@ -89,8 +91,8 @@ const (
 	SContains   = relate.Contains
 )
 
-// TemporalOp is a temporal comparison function, in lower case and without underscore between words, as in JSON ("t_finishedBy" in
-// the standard reads "t_finishedby" here) (7.9).
+// TemporalOp is a temporal comparison function, in lower case and without underscore between words,
+// as in JSON ("t_finishedBy" in the standard reads "t_finishedby" here) (7.9).
 type TemporalOp string
 
 const (
@@ -163,8 +165,9 @@ type (
 		Op   ArrayOp
 		L, R Expr // Prop, List or Func
 	}
-	// BBox is the parameter bbox, tested in its own CRS with straight edges; touching counts. It also matches features without
-	// geometry, which Spatial does not (OGC 17-069r4, 7.15.3). Box.Min[0] > Box.Max[0] crosses the antimeridian (geographic CRS).
+	// BBox is the parameter bbox, tested in its own CRS with straight edges; touching counts.
+	// It also matches features without geometry, which Spatial does not (OGC 17-069r4, 7.15.3).
+	// Box.Min[0] > Box.Max[0] crosses the antimeridian (geographic CRS).
 	BBox struct {
 		Prop string // the geometry property
 		CRS  crs.ID
@@ -173,21 +176,26 @@ type (
 
 		placed *placed // of Placed; says nothing new
 	}
-	// Interval is the parameter datetime on an instant (Start == End, names of one property), on a period, or on several properties: the time of
-	// a feature then reaches from the first to the last of those that are set. Dates are whole days in the time zone of the bounds. Ends are inclusive;
-	// a nil bound is open. It also matches features without time, which Temporal does not (OGC 17-069r4, 7.15.4).
+	// Interval is the parameter datetime on an instant (Start == End, names of one property), on a period,
+	// or on several properties: the time of a feature then reaches from the first to the last of those that are set.
+	// Dates are whole days in the time zone of the bounds. Ends are inclusive; a nil bound is open.
+	// It also matches features without time, which Temporal does not (OGC 17-069r4, 7.15.4).
 	Interval struct {
-		Start, End string   // properties with the first and the last moment of a feature, open where null; equal for an instant; both "" for none
+		// properties with the first and the last moment of a feature, open where null;
+		// equal for an instant; both "" for none
+		Start, End string
 		Also       []string // properties with days or moments that count besides, or alone
 		From, To   *time.Time
 	}
-	// Search is the parameter q: whether a text of the feature holds one of the terms, in the fold Norm. The words of a term start
-	// words of the text that follow each other in that order. It is never null, and cannot be written in CQL2 text or JSON.
+	// Search is the parameter q: whether a text of the feature holds one of the terms, in the fold Norm.
+	// The words of a term start words of the text that follow each other in that order.
+	// It is never null, and cannot be written in CQL2 text or JSON.
 	Search struct {
 		Props []string // text properties
 		Terms []string // as Words gives them, at least one, none empty
 	}
-	// Related asks whether some row of a relation of the collection matches X, whose properties are the relation's columns.
+	// Related asks whether some row of a relation of the collection matches X, whose properties
+	// are the relation's columns.
 	// It is built by our own code and cannot be written in CQL2 text or JSON.
 	Related struct {
 		Relation string
@@ -199,15 +207,17 @@ type (
 type (
 	// Prop names a property of the collection's schema.
 	Prop struct {
-		Name   string
-		Pos    int  // byte offset in the source text, from 1; 0 when our own code made the node, which may name hidden properties
+		Name string
+		// byte offset in the source text, from 1; 0 when our own code made the node, which may name hidden properties
+		Pos    int
 		Quoted bool // written in double quotes; within an array such a name may turn out to be a string (see Check)
 		Type   Type // set by Check
 	}
 	Text   string
 	Number float64
 	Int    int64
-	// Decimal is a number that neither Int nor Number holds: of more digits than a double, or an integer beyond 64 bits.
+	// Decimal is a number that neither Int nor Number holds: of more digits than a double,
+	// or an integer beyond 64 bits.
 	// It is written without exponent, and without zeros at the beginning and the end.
 	Decimal   string
 	Bool      bool

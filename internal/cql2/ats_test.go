@@ -106,7 +106,8 @@ func TestLogicalCombinationsFollowThreeValuedLogic(t *testing.T) {
 				p[i] = filters[r.IntN(len(filters))]
 				v[i] = truths(t, must(t, p[i], src), src.records)
 			}
-			filter := fmt.Sprintf("(NOT (%s) AND %s) OR (%s AND %s) OR NOT (%s OR %s)", p[1], p[0], p[2], p[3], p[0], p[3])
+			filter := fmt.Sprintf("(NOT (%s) AND %s) OR (%s AND %s) OR NOT (%s OR %s)", p[1], p[0], p[2],
+				p[3], p[0], p[3])
 			got := truths(t, must(t, filter, src), src.records)
 			for i := range got {
 				a, b, c, d := v[0][i], v[1][i], v[2][i], v[3][i]

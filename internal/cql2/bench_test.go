@@ -9,7 +9,8 @@ import (
 	"grense/internal/geo/crs"
 )
 
-const typicalFilter = "casei(kommunenavn) LIKE casei('%berg%') AND folketall BETWEEN 1000 AND 50000 AND dag >= DATE('2020-01-01') AND S_INTERSECTS(geometry, BBOX(4,58,12,64))"
+const typicalFilter = "casei(kommunenavn) LIKE casei('%berg%') AND folketall BETWEEN 1000 AND 50000 AND dag >= " +
+	"DATE('2020-01-01') AND S_INTERSECTS(geometry, BBOX(4,58,12,64))"
 
 func BenchmarkParseAndCheck(b *testing.B) {
 	b.ReportAllocs()

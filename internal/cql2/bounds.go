@@ -15,9 +15,9 @@ type Bounds struct{ test envelopeTest }
 // envelopeTest is Bounds.Test.
 type envelopeTest func(b orb.Bound, slack float64) Truth
 
-// NewBounds prepares a checked predicate for envelopes of the geometry property geom in the CRS in. pad is how far an edge that is straight
-// in another CRS may lie outside of the envelope of its ends, in units of in; infinite when that is not known. It returns nil when envelopes
-// tell nothing.
+// NewBounds prepares a checked predicate for envelopes of the geometry property geom in the CRS in.
+// pad is how far an edge that is straight in another CRS may lie outside of the envelope of its ends, in units of in;
+// infinite when that is not known. It returns nil when envelopes tell nothing.
 func NewBounds(e Expr, geom string, in crs.ID, pad float64) *Bounds {
 	if test := bounds(e, geom, in, pad); test != nil {
 		return &Bounds{test}
@@ -25,8 +25,9 @@ func NewBounds(e Expr, geom string, in crs.ID, pad float64) *Bounds {
 	return nil
 }
 
-// Test returns True or False when that is the value of the predicate for every record whose geometry lies in b, borders included, and has at
-// least one vertex and none that is not finite; else Null. Each side of b has a vertex of every such geometry within slack of it; infinite where that is not known.
+// Test returns True or False when that is the value of the predicate for every record whose geometry lies in b,
+// borders included, and has at least one vertex and none that is not finite; else Null.
+// Each side of b has a vertex of every such geometry within slack of it; infinite where that is not known.
 func (b *Bounds) Test(box orb.Bound, slack float64) Truth { return b.test(box, slack) }
 
 // bounds is nil where nothing is known. With Null for what is not known, the logic is that of predicates.
@@ -118,7 +119,8 @@ func coversSide(box, b orb.Bound, slack float64) bool {
 		if box.Min[across] > b.Min[across] || box.Max[across] < b.Max[across] {
 			continue
 		}
-		if box.Min[i] <= b.Min[i] && box.Max[i] >= b.Min[i]+slack || box.Max[i] >= b.Max[i] && box.Min[i] <= b.Max[i]-slack {
+		if box.Min[i] <= b.Min[i] && box.Max[i] >= b.Min[i]+slack || box.Max[i] >= b.Max[i] &&
+			box.Min[i] <= b.Max[i]-slack {
 			return true
 		}
 	}

@@ -17,7 +17,8 @@ import (
 )
 
 func box(west, south, east, north float64) cql2.BBox {
-	return cql2.BBox{Prop: "g", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{west, south}, Max: orb.Point{east, north}}}
+	return cql2.BBox{Prop: "g", CRS: crs.CRS84,
+		Box: orb.Bound{Min: orb.Point{west, south}, Max: orb.Point{east, north}}}
 }
 
 // boxOf is the box that is tested.
@@ -40,31 +41,34 @@ func TestBoxTouches(t *testing.T) {
 		b    cql2.BBox
 		want bool
 	}{
-		"point inside":                     {orb.Point{1, 1}, box(0, 0, 2, 2), true},
-		"point on the corner":              {orb.Point{2, 2}, box(0, 0, 2, 2), true},
-		"point outside":                    {orb.Point{2.000001, 2}, box(0, 0, 2, 2), false},
-		"point on a box without size":      {orb.Point{2, 2}, box(2, 2, 2, 2), true},
-		"line through":                     {orb.LineString{{-1, 1}, {3, 1}}, box(0, 0, 2, 2), true},
-		"line along an edge":               {orb.LineString{{-1, 2}, {3, 2}}, box(0, 0, 2, 2), true},
-		"line past a corner":               {orb.LineString{{1, 3.1}, {3, 1.1}}, box(0, 0, 2, 2), false},
-		"line on a corner":                 {orb.LineString{{1, 3}, {3, 1}}, box(0, 0, 2, 2), true},
-		"line of one place":                {orb.LineString{{1, 1}, {1, 1}}, box(0, 0, 2, 2), true},
-		"line of one place outside":        {orb.LineString{{3, 3}, {3, 3}}, box(0, 0, 2, 2), false},
-		"polygon around":                   {orb.Polygon{ring(-9, -9, 9, 9)}, box(0, 0, 2, 2), true},
-		"box in a hole":                    {orb.Polygon{ring(-9, -9, 9, 9), ring(-1, -1, 3, 3)}, box(0, 0, 2, 2), false},
+		"point inside":                {orb.Point{1, 1}, box(0, 0, 2, 2), true},
+		"point on the corner":         {orb.Point{2, 2}, box(0, 0, 2, 2), true},
+		"point outside":               {orb.Point{2.000001, 2}, box(0, 0, 2, 2), false},
+		"point on a box without size": {orb.Point{2, 2}, box(2, 2, 2, 2), true},
+		"line through":                {orb.LineString{{-1, 1}, {3, 1}}, box(0, 0, 2, 2), true},
+		"line along an edge":          {orb.LineString{{-1, 2}, {3, 2}}, box(0, 0, 2, 2), true},
+		"line past a corner":          {orb.LineString{{1, 3.1}, {3, 1.1}}, box(0, 0, 2, 2), false},
+		"line on a corner":            {orb.LineString{{1, 3}, {3, 1}}, box(0, 0, 2, 2), true},
+		"line of one place":           {orb.LineString{{1, 1}, {1, 1}}, box(0, 0, 2, 2), true},
+		"line of one place outside":   {orb.LineString{{3, 3}, {3, 3}}, box(0, 0, 2, 2), false},
+		"polygon around":              {orb.Polygon{ring(-9, -9, 9, 9)}, box(0, 0, 2, 2), true},
+		"box in a hole": {orb.Polygon{ring(-9, -9, 9, 9), ring(-1, -1, 3, 3)},
+			box(0, 0, 2, 2), false},
 		"box that is the hole":             {orb.Polygon{ring(-9, -9, 9, 9), ring(0, 0, 2, 2)}, box(0, 0, 2, 2), true},
 		"island in the hole":               {orb.MultiPolygon{{ring(-9, -9, 9, 9), ring(-1, -1, 3, 3)}, {ring(0.5, 0.5, 1, 1)}}, box(0, 0, 2, 2), true},
 		"polygon whose bound only touches": {orb.Polygon{{{0, 3}, {3, 0}, {3, 3}, {0, 3}}}, box(0, 0, 1, 1), false},
-		"collection":                       {orb.Collection{orb.Point{5, 5}, orb.LineString{{0, 0}, {1, 1}}}, box(0, 0, 2, 2), true},
-		"west of the antimeridian":         {orb.Point{175, 1}, box(170, 0, -170, 2), true},
-		"east of the antimeridian":         {orb.Point{-175, 1}, box(170, 0, -170, 2), true},
-		"far from the antimeridian":        {orb.Point{0, 1}, box(170, 0, -170, 2), false},
-		"polygon around half of the box":   {orb.Polygon{ring(-180, -80, -100, 80)}, box(170, 0, -170, 2), true},
-		"empty point":                      {orb.Point{math.NaN(), math.NaN()}, box(0, 0, 2, 2), true},
-		"empty line":                       {orb.LineString{}, box(0, 0, 2, 2), true},
-		"empty polygon":                    {orb.Polygon{}, box(0, 0, 2, 2), true},
-		"empty collection":                 {orb.Collection{}, box(0, 0, 2, 2), true},
-		"empty and far":                    {orb.Collection{orb.Point{math.NaN(), math.NaN()}, orb.Point{5, 5}}, box(0, 0, 2, 2), false},
+		"collection": {orb.Collection{orb.Point{5, 5}, orb.LineString{{0, 0}, {1, 1}}},
+			box(0, 0, 2, 2), true},
+		"west of the antimeridian":       {orb.Point{175, 1}, box(170, 0, -170, 2), true},
+		"east of the antimeridian":       {orb.Point{-175, 1}, box(170, 0, -170, 2), true},
+		"far from the antimeridian":      {orb.Point{0, 1}, box(170, 0, -170, 2), false},
+		"polygon around half of the box": {orb.Polygon{ring(-180, -80, -100, 80)}, box(170, 0, -170, 2), true},
+		"empty point":                    {orb.Point{math.NaN(), math.NaN()}, box(0, 0, 2, 2), true},
+		"empty line":                     {orb.LineString{}, box(0, 0, 2, 2), true},
+		"empty polygon":                  {orb.Polygon{}, box(0, 0, 2, 2), true},
+		"empty collection":               {orb.Collection{}, box(0, 0, 2, 2), true},
+		"empty and far": {orb.Collection{orb.Point{math.NaN(), math.NaN()}, orb.Point{5, 5}},
+			box(0, 0, 2, 2), false},
 	} {
 		for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 			if got := touches(t, wkb.MustMarshal(c.g, order), crs.CRS84, c.b); got != c.want {
@@ -93,8 +97,10 @@ func TestBoxWithHeightsComparesThem(t *testing.T) {
 		want   bool
 	}{
 		"in": {isoPoint, 0, 50, true}, "above": {isoPoint, 0, 49, false}, "below": {isoPoint, 51, 60, false},
-		"EWKB in": {ewkbPoint, 0, 50, true}, "EWKB above": {ewkbPoint, 0, 49, false}, "ZM": {pointZM, 0, 49, false}, "M": {pointM, 0, 1, true},
-		"line in": {line, 90, 200, true}, "line above": {line, -9, -1, false}, "no height": {plain, 0, 1, true}, "big endian": {big, 0, 49, false},
+		"EWKB in": {ewkbPoint, 0, 50, true}, "EWKB above": {ewkbPoint, 0, 49, false}, "ZM": {pointZM, 0, 49, false},
+		"M":       {pointM, 0, 1, true},
+		"line in": {line, 90, 200, true}, "line above": {line, -9, -1, false}, "no height": {plain, 0, 1, true},
+		"big endian": {big, 0, 49, false},
 	} {
 		b := box(0, 0, 2, 2)
 		if b.Z = (&[2]float64{c.lo, c.hi}); touches(t, c.g, crs.CRS84, b) != c.want {
@@ -203,7 +209,8 @@ func TestBrokenWKBIsAnError(t *testing.T) {
 			t.Errorf("%d of %d bytes: no error", n, len(whole))
 		}
 	}
-	for _, b := range [][]byte{{2, 1, 0, 0, 0}, {1, 99, 0, 0, 0}, {1, 3, 0, 0, 0, 255, 255, 255, 255}, {1, 0x88, 0x13, 0, 0}} {
+	for _, b := range [][]byte{{2, 1, 0, 0, 0}, {1, 99, 0, 0, 0}, {1, 3, 0, 0, 0, 255, 255, 255, 255},
+		{1, 0x88, 0x13, 0, 0}} {
 		if _, err := boxOf(box(0, 0, 1, 1)).Touches(b, crs.CRS84); err == nil {
 			t.Errorf("%v: no error", b)
 		}
@@ -243,7 +250,8 @@ type padded struct {
 
 func (p padded) Pad() float64 { return p.pad }
 
-// TestBoxesNearFewEdges: a record that knows how far edges bend gives the same answers, with boxes close to long edges and around corners.
+// TestBoxesNearFewEdges: a record that knows how far edges bend gives the same answers, with boxes close to long
+// edges and around corners.
 func TestBoxesNearFewEdges(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -275,7 +283,8 @@ func TestBoxesNearFewEdges(t *testing.T) {
 			longest = max(longest, math.Hypot(ring[i+1][0]-ring[i][0], ring[i+1][1]-ring[i][1]))
 		}
 		longest = max(longest, 3*size)
-		rec := padded{record{wkb: map[string][]byte{"g": wkb.MustMarshal(g)}, in: crs.UTM33}, 6*longest*longest/(8*6371e3)*2 + 1e-6}
+		rec := padded{record{wkb: map[string][]byte{"g": wkb.MustMarshal(g)}, in: crs.UTM33},
+			6*longest*longest/(8*6371e3)*2 + 1e-6}
 		for range 4 {
 			i := r.IntN(len(ring) - 1)
 			k := r.Float64() // along an edge, on it or beside it

@@ -8,7 +8,8 @@ import (
 	"grense/internal/problem"
 )
 
-// RelationSchema is a Schema that knows relations too. With it, Check looks into Related; without, it leaves them as they are.
+// RelationSchema is a Schema that knows relations too. With it, Check looks into Related;
+// without, it leaves them as they are.
 type RelationSchema interface {
 	Schema
 	// Relation returns the columns of a relation; false when there is none.
@@ -48,7 +49,8 @@ const (
 	kindArray
 )
 
-var kindNames = [...]string{"anything", "text", "a number", "a boolean", "a date", "a timestamp", "an interval", "a geometry", "an array"}
+var kindNames = [...]string{"anything", "text", "a number", "a boolean", "a date", "a timestamp", "an interval",
+	"a geometry", "an array"}
 
 func (k kind) said() problem.Saying { return problem.Sayf(kindNames[k]) }
 
@@ -267,7 +269,8 @@ func show(e Expr) string {
 	return FormatText(e)
 }
 
-// alike checks values that are compared with each other. The first that is no literal rules the kind; else the first of all.
+// alike checks values that are compared with each other. The first that is no literal rules the kind;
+// else the first of all.
 func (c *checker) alike(whole Expr, list ...Expr) []Expr {
 	out, kinds := make([]Expr, len(list)), make([]kind, len(list))
 	rule := -1
@@ -284,7 +287,8 @@ func (c *checker) alike(whole Expr, list ...Expr) []Expr {
 	}
 	k := kinds[rule]
 	if k == kindGeometry || k == kindArray || k == kindSpan {
-		c.fault(whole, show(list[rule]), "%s is %s, which this operator does not compare%s", clip(show(list[rule])), k.said(), problem.Sayf(otherWay(k)))
+		c.fault(whole, show(list[rule]), "%s is %s, which this operator does not compare%s", clip(show(list[rule])),
+			k.said(), problem.Sayf(otherWay(k)))
 		return out
 	}
 	for i, e := range list {
@@ -343,7 +347,8 @@ func mismatch(e Expr, k kind, ruler Expr, want kind) problem.Saying {
 	if day := unquotedDay(ruler); k.temporal() && day != "" {
 		return problem.Sayf("%s is %s; write DATE('%s')", clip(show(e)), k.said(), day)
 	}
-	return problem.Sayf("%s is %s and cannot be compared with %s, which is %s", clip(show(ruler)), want.said(), clip(show(e)), k.said())
+	return problem.Sayf("%s is %s and cannot be compared with %s, which is %s", clip(show(ruler)), want.said(),
+		clip(show(e)), k.said())
 }
 
 // unquotedDay is the day that was written without quotes, which reads as two subtractions; "" for none.
@@ -418,8 +423,8 @@ func (c *checker) zone() *time.Location {
 	return nil
 }
 
-// clientMoment brings the ways in which clients write moments as text (GDAL: "2023-12-18T", "2023/12/18 10:13:19") to RFC 3339, with or
-// without a zone. Any other text is returned as it is.
+// clientMoment brings the ways in which clients write moments as text (GDAL: "2023-12-18T", "2023/12/18 10:13:19") to
+// RFC 3339, with or without a zone. Any other text is returned as it is.
 func clientMoment(s string) string {
 	if len(s) < len(dateLayout) {
 		return s

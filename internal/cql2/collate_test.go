@@ -11,7 +11,8 @@ import (
 
 func TestNorwegianKeysAreInAlphabeticalOrder(t *testing.T) {
 	t.Parallel()
-	want := []string{"", "Alta", "alta", "Asker", "Bø", "Oslo", "Zion", "Ærfugl", "Ørland", "Østre Toten", "Ål", "Ålesund", "Åsnes"}
+	want := []string{"", "Alta", "alta", "Asker", "Bø", "Oslo", "Zion", "Ærfugl", "Ørland", "Østre Toten", "Ål",
+		"Ålesund", "Åsnes"}
 	got := slices.Clone(want)
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
 	slices.SortFunc(got, func(a, b string) int { return strings.Compare(cql2.NorwegianKey(a), cql2.NorwegianKey(b)) })

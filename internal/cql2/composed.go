@@ -6,12 +6,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// sameText reports whether two texts are equal, whether their letters with marks are composed (NFC) or decomposed (NFD).
+// sameText reports whether two texts are equal, whether their letters with marks are composed
+// (NFC) or decomposed (NFD).
 func sameText(a, b string) bool {
 	return a == b || !isASCII(a) && !isASCII(b) && norm.NFC.String(a) == norm.NFC.String(b)
 }
 
-// forms returns a text as it is written, composed and decomposed, each once. Stores compare bytes and use their indexes for all of them.
+// forms returns a text as it is written, composed and decomposed, each once.
+// Stores compare bytes and use their indexes for all of them.
 func forms(s string) []string {
 	out := []string{s}
 	if isASCII(s) {

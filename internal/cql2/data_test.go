@@ -71,7 +71,8 @@ var tables = sync.OnceValues(func() (map[string]*table, error) {
 	}
 	defer conn.Close()
 	out := map[string]*table{}
-	for _, name := range []string{"ne_110m_admin_0_countries", "ne_110m_populated_places_simple", "ne_110m_rivers_lake_centerlines"} {
+	for _, name := range []string{"ne_110m_admin_0_countries", "ne_110m_populated_places_simple",
+		"ne_110m_rivers_lake_centerlines"} {
 		if out[name], err = readTable(conn, name); err != nil {
 			return nil, err
 		}
@@ -96,28 +97,30 @@ var tablesOnce sync.Once
 
 func readTable(conn *sqlite.Conn, name string) (*table, error) {
 	c := &table{types: map[string]cql2.Type{}}
-	err := sqlitex.ExecuteTransient(conn, `PRAGMA table_info("`+name+`")`, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-		c.names = append(c.names, s.ColumnText(1))
-		c.types[s.ColumnText(1)] = columnType(s.ColumnText(2))
-		return nil
-	}})
+	err := sqlitex.ExecuteTransient(conn, `PRAGMA table_info("`+name+`")`,
+		&sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+			c.names = append(c.names, s.ColumnText(1))
+			c.types[s.ColumnText(1)] = columnType(s.ColumnText(2))
+			return nil
+		}})
 	if err != nil {
 		return nil, err
 	}
-	return c, sqlitex.ExecuteTransient(conn, `SELECT * FROM "`+name+`"`, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-		r := record{values: map[string]any{}, wkb: map[string][]byte{}, in: crs.WGS84}
-		for i, n := range c.names {
-			if c.types[n] == cql2.TypeGeometry {
-				b := make([]byte, s.ColumnLen(i))
-				s.ColumnBytes(i, b)
-				r.wkb[n] = stripHeader(b)
-				continue
+	return c, sqlitex.ExecuteTransient(conn, `SELECT * FROM "`+name+`"`,
+		&sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+			r := record{values: map[string]any{}, wkb: map[string][]byte{}, in: crs.WGS84}
+			for i, n := range c.names {
+				if c.types[n] == cql2.TypeGeometry {
+					b := make([]byte, s.ColumnLen(i))
+					s.ColumnBytes(i, b)
+					r.wkb[n] = stripHeader(b)
+					continue
+				}
+				r.values[n] = columnValue(s, i)
 			}
-			r.values[n] = columnValue(s, i)
-		}
-		c.records = append(c.records, r)
-		return nil
-	}})
+			c.records = append(c.records, r)
+			return nil
+		}})
 }
 
 func columnType(declared string) cql2.Type {

@@ -56,12 +56,14 @@ func TestNumbersCompareExactly(t *testing.T) {
 	for filter, want := range map[string]cql2.Truth{
 		"i = 9007199254740993": cql2.True, "i = 9007199254740993.0": cql2.True, "i = 9007199254740992": cql2.False,
 		"i < 9007199254740993.5": cql2.True,
-		"i > 9007199254740992.5": cql2.True, "i < 9223372036854775808": cql2.True, "i >= -9223372036854775809": cql2.True,
-		"d = 9007199254740992": cql2.True, "d = 9007199254740993": cql2.False, "d < 9007199254740993": cql2.True,
+		"i > 9007199254740992.5": cql2.True, "i < 9223372036854775808": cql2.True,
+		"i >= -9223372036854775809": cql2.True,
+		"d = 9007199254740992":      cql2.True, "d = 9007199254740993": cql2.False, "d < 9007199254740993": cql2.True,
 		"d < i": cql2.True, "d < n": cql2.True,
 		"n = 12345678901234567891": cql2.True, "n = 12345678901234567892": cql2.False,
-		"n < 12345678901234567891.1":     cql2.True,
-		"n IN (1, 12345678901234567890)": cql2.False, "n BETWEEN 12345678901234567891 AND 12345678901234567891": cql2.True,
+		"n < 12345678901234567891.1":                              cql2.True,
+		"n IN (1, 12345678901234567890)":                          cql2.False,
+		"n BETWEEN 12345678901234567891 AND 12345678901234567891": cql2.True,
 		"ceil(n) = n": cql2.True, "abs(-1 * d) = d": cql2.True,
 		"12345678901234567891 < 12345678901234567892": cql2.True, "1 = 1.0": cql2.True,
 	} {
@@ -71,7 +73,8 @@ func TestNumbersCompareExactly(t *testing.T) {
 	}
 	row.values["d"], row.values["n"] = 0x1p63, cql2.Decimal("0.1000000000000000055511151231257827")
 	for filter, want := range map[string]cql2.Truth{
-		"d = 9223372036854775808": cql2.True, "d = 9223372036854776000": cql2.True, "d = 9223372036854775809": cql2.False,
+		"d = 9223372036854775808": cql2.True, "d = 9223372036854776000": cql2.True,
+		"d = 9223372036854775809": cql2.False,
 		"d < 9223372036854775809": cql2.True,
 		"d > 9223372036854775807": cql2.True, "n = 0.1": cql2.False, "n > 0.1": cql2.True, "floor(n) = 0": cql2.True,
 		"ceil(n) = 1": cql2.True,
@@ -108,7 +111,8 @@ func TestRandomNumbersCompareAsRationalNumbers(t *testing.T) {
 			row.values["n"] = x.Num().Int64()
 		} else if f, exact := x.Float64(); exact && r.IntN(2) == 0 {
 			row.values["n"] = f
-			if strings.TrimSuffix(b, ".0") == strconv.FormatFloat(f, 'f', -1, 64) { // the other number that the double is
+			if strings.TrimSuffix(b, ".0") == strconv.FormatFloat(f, 'f', -1, 64) {
+				// the other number that the double is
 				want = 0
 			}
 		}
@@ -125,9 +129,12 @@ func TestRandomNumbersCompareAsRationalNumbers(t *testing.T) {
 func TestDoublesHoldWhatProgramsPrintOfThem(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		"0.1": true, "0.10000000000000001": true, "0.1000000000000000055511151231257827": true, "123.45600000000000307": true, "1e300": true,
-		"9223372036854775800": true, "9223372036854775808": true, "9007199254740993": false, "9007199254740993.0": false,
-		"12345678901234567891": false, "0.1234567890123456789": false, "1234567890123456789.0123456789": false, "1e400": false,
+		"0.1": true, "0.10000000000000001": true, "0.1000000000000000055511151231257827": true,
+		"123.45600000000000307": true, "1e300": true,
+		"9223372036854775800": true, "9223372036854775808": true, "9007199254740993": false,
+		"9007199254740993.0":   false,
+		"12345678901234567891": false, "0.1234567890123456789": false, "1234567890123456789.0123456789": false,
+		"1e400":                 false,
 		"0.1000000000000000001": false, "-1.50": true,
 	} {
 		if got := cql2.IsDouble(text); got != want {

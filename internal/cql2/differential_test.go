@@ -59,7 +59,8 @@ func TestSpatialPredicatesAgreeWithTheIntersectionMatrix(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
 	}
-	ops := []cql2.SpatialOp{cql2.SIntersects, cql2.SDisjoint, cql2.SEquals, cql2.STouches, cql2.SCrosses, cql2.SOverlaps, cql2.SWithin, cql2.SContains}
+	ops := []cql2.SpatialOp{cql2.SIntersects, cql2.SDisjoint, cql2.SEquals, cql2.STouches, cql2.SCrosses,
+		cql2.SOverlaps, cql2.SWithin, cql2.SContains}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 4))
@@ -86,7 +87,8 @@ func TestSpatialPredicatesAgreeWithTheIntersectionMatrix(t *testing.T) {
 				hits[op]++
 			}
 			for _, e := range []cql2.Spatial{
-				{Op: op, L: prop("g"), R: cql2.Geom{G: y, CRS: crs.CRS84}}, {Op: op, L: cql2.Geom{G: x, CRS: crs.CRS84}, R: prop("h")}, {Op: op, L: prop("g"), R: prop("h")},
+				{Op: op, L: prop("g"), R: cql2.Geom{G: y, CRS: crs.CRS84}},
+				{Op: op, L: cql2.Geom{G: x, CRS: crs.CRS84}, R: prop("h")}, {Op: op, L: prop("g"), R: prop("h")},
 			} {
 				if got, err := cql2.Eval(e, rec); err != nil || (got == cql2.True) != want {
 					t.Fatalf("%s(%s, %s) is %d with matrix %s; %v", op, a.AsText(), b.AsText(), got, matrix, err)
@@ -121,9 +123,13 @@ func TestCollectionsHaveSpatialPredicates(t *testing.T) {
 	schema := columns{"g": cql2.TypeGeometry}
 	r := record{wkb: map[string][]byte{"g": wkb.MustMarshal(orb.Collection{orb.Point{5, 5}, orb.LineString{{0, 0}, {1, 1}}})}, in: crs.CRS84}
 	for filter, want := range map[string]cql2.Truth{
-		"S_INTERSECTS(g, POINT(5 5))": cql2.True, "S_WITHIN(g, BBOX(-1,-1,6,6))": cql2.True, "S_WITHIN(g, BBOX(-1,-1,4,4))": cql2.False, "S_CONTAINS(g, POINT(5 5))": cql2.True,
-		"S_EQUALS(g, GEOMETRYCOLLECTION(LINESTRING(1 1,0 0),POINT(5 5)))": cql2.True, "S_DISJOINT(g, POINT(3 3))": cql2.True, "S_TOUCHES(g, BBOX(1,1,2,2))": cql2.True,
-		"S_CROSSES(g, BBOX(0.5,0.5,9,9))": cql2.True, "S_WITHIN(POINT(5 5), GEOMETRYCOLLECTION(POINT(5 5),LINESTRING(0 0,1 1)))": cql2.True,
+		"S_INTERSECTS(g, POINT(5 5))": cql2.True, "S_WITHIN(g, BBOX(-1,-1,6,6))": cql2.True,
+		"S_WITHIN(g, BBOX(-1,-1,4,4))": cql2.False, "S_CONTAINS(g, POINT(5 5))": cql2.True,
+		"S_EQUALS(g, GEOMETRYCOLLECTION(LINESTRING(1 1,0 0),POINT(5 5)))":          cql2.True,
+		"S_DISJOINT(g, POINT(3 3))":                                                cql2.True,
+		"S_TOUCHES(g, BBOX(1,1,2,2))":                                              cql2.True,
+		"S_CROSSES(g, BBOX(0.5,0.5,9,9))":                                          cql2.True,
+		"S_WITHIN(POINT(5 5), GEOMETRYCOLLECTION(POINT(5 5),LINESTRING(0 0,1 1)))": cql2.True,
 	} {
 		if got, err := cql2.Eval(must(t, filter, schema), r); got != want || err != nil {
 			t.Errorf("%s is %d, want %d; %v", filter, got, want, err)
@@ -168,7 +174,8 @@ func TestLikeAgreesWithRegularExpressions(t *testing.T) {
 func TestTemporalPredicatesPartitionTheIntervals(t *testing.T) {
 	t.Parallel()
 	converse := map[cql2.TemporalOp]cql2.TemporalOp{
-		cql2.TAfter: cql2.TBefore, cql2.TContains: cql2.TDuring, cql2.TEquals: cql2.TEquals, cql2.TFinishedBy: cql2.TFinishes, cql2.TMeets: cql2.TMetBy,
+		cql2.TAfter: cql2.TBefore, cql2.TContains: cql2.TDuring, cql2.TEquals: cql2.TEquals,
+		cql2.TFinishedBy: cql2.TFinishes, cql2.TMeets: cql2.TMetBy,
 		cql2.TOverlappedBy: cql2.TOverlaps, cql2.TStartedBy: cql2.TStarts,
 	}
 	day := func(n int) cql2.Expr { return cql2.Date{T: time.Date(2024, 1, n, 0, 0, 0, 0, time.UTC)} }

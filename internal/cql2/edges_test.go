@@ -25,7 +25,8 @@ func (e edged) Edges() *relate.Edges { return e.edges }
 
 func edgedOf(p padded) edged { return edged{p, relate.NewEdges(p.wkb["g"])} }
 
-// TestGeometriesMadeReadyGiveTheSameAnswers: boxes and points that share corners and edges with a geometry, or lie in it and beside it, find it by its edges as by a walk.
+// TestGeometriesMadeReadyGiveTheSameAnswers: boxes and points that share corners and edges with a geometry,
+// or lie in it and beside it, find it by its edges as by a walk.
 func TestGeometriesMadeReadyGiveTheSameAnswers(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -53,7 +54,8 @@ func TestGeometriesMadeReadyGiveTheSameAnswers(t *testing.T) {
 				b.Box.Min[0], b.Box.Max[0] = b.Box.Max[0]+.25, b.Box.Min[0] // across the antimeridian
 			}
 			op := []cql2.SpatialOp{cql2.SIntersects, cql2.SDisjoint}[r.IntN(2)]
-			for _, e := range []cql2.Expr{b, cql2.Spatial{Op: op, L: cql2.Prop{Name: "g", Type: cql2.TypeGeometry}, R: cql2.Geom{G: at, CRS: crs.CRS84}}} {
+			for _, e := range []cql2.Expr{b, cql2.Spatial{Op: op, L: cql2.Prop{Name: "g", Type: cql2.TypeGeometry},
+				R: cql2.Geom{G: at, CRS: crs.CRS84}}} {
 				want, err1 := cql2.Eval(e, plain)
 				got, err2 := cql2.Eval(e, quick)
 				if got != want || err1 != nil || err2 != nil {

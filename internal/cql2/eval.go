@@ -8,7 +8,8 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// Truth is the value of a predicate in three-valued logic; False < Null < True, so that AND is the least and OR the greatest.
+// Truth is the value of a predicate in three-valued logic; False < Null < True, so that AND is the
+// least and OR the greatest.
 type Truth int8
 
 const (
@@ -29,14 +30,15 @@ type Record interface {
 	// Value returns nil, string, int64, float64, Decimal or bool. Dates, timestamps and JSON come as the strings that
 	// are stored.
 	Value(name string) (any, error)
-	// Geometry returns a geometry that wkb.Check takes; nil when there is none, or no such. Of others the evaluator may answer anything, but
-	// neither fails nor panics.
+	// Geometry returns a geometry that wkb.Check takes; nil when there is none, or no such.
+	// Of others the evaluator may answer anything, but neither fails nor panics.
 	Geometry(name string) (wkb []byte, in crs.ID, err error)
 	// Rows returns the rows of a relation that belong to the record.
 	Rows(relation string) ([]Record, error)
 }
 
-// Bounded is a Record whose evaluation ends with a context, in the midst of a comparison of geometries, too; the error is that of the context.
+// Bounded is a Record whose evaluation ends with a context, in the midst of a comparison of geometries, too;
+// the error is that of the context.
 type Bounded interface{ Context() context.Context }
 
 func contextOf(r Record) context.Context {
@@ -48,8 +50,8 @@ func contextOf(r Record) context.Context {
 
 // Matcher evaluates one predicate over many records; literals are prepared once. It is not safe for concurrent use.
 //
-// What has no answer is Null: a value of a type that the operator does not take, division by zero, a result that is no finite
-// number, a geometry that the predicate cannot be computed for. Dates beside timestamps are midnight UTC.
+// What has no answer is Null: a value of a type that the operator does not take, division by zero, a result that is no
+// finite number, a geometry that the predicate cannot be computed for. Dates beside timestamps are midnight UTC.
 type Matcher struct{ test predicate }
 
 // predicate and value are compiled nodes. A value is nil, string, int64, float64, *ExactNumber, bool, time.Time, period
@@ -239,7 +241,8 @@ func (e Interval) Props() []string {
 	return names
 }
 
-// during tests the parameter datetime: a feature without time matches; a date is a whole day; a missing start or end is open.
+// during tests the parameter datetime: a feature without time matches; a date is a whole day;
+// a missing start or end is open.
 func during(e Interval, r Record) (Truth, error) {
 	before, after, known := e.From != nil, e.To != nil, e.Start != "" || e.End != ""
 	for _, n := range e.Props() {
@@ -259,7 +262,8 @@ func during(e Interval, r Record) (Truth, error) {
 	return truth(!known || !before && !after), nil
 }
 
-// Location is the time zone whose days dates are: that of the bounds, of which one that would leave the calendar there is in UTC.
+// Location is the time zone whose days dates are: that of the bounds, of which one that would leave the
+// calendar there is in UTC.
 func (e Interval) Location() *time.Location {
 	for _, t := range [...]*time.Time{e.From, e.To} {
 		if t != nil && t.Location() != time.UTC {

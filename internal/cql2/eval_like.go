@@ -67,8 +67,8 @@ func like(x value, p pattern) predicate {
 	}
 }
 
-// LikeFolded returns a test of texts: whether the text, folded by a function such as casei, matches a pattern that is folded already; by "" the
-// text is compared as it is.
+// LikeFolded returns a test of texts: whether the text, folded by a function such as casei, matches a pattern that is
+// folded already; by "" the text is compared as it is.
 func LikeFolded(fold, pattern string) func(string) bool {
 	p := newPattern(Text(pattern))
 	if fold == "" {
@@ -104,8 +104,8 @@ func (p pattern) infix() (string, bool) {
 	return string(p[1 : len(p)-1]), true
 }
 
-// holdsFolded reports whether a text, its case folded, holds a part in ASCII; not known when the text holds, before that, a character that
-// may fold to ASCII or is not in the table.
+// holdsFolded reports whether a text, its case folded, holds a part in ASCII; not known when the text holds,
+// before that, a character that may fold to ASCII or is not in the table.
 func holdsFolded(s, part string) (hit, known bool) {
 	first := part[0]
 	for i := 0; i < len(s); i++ {
@@ -151,8 +151,8 @@ func startsFolded(s, part string) bool {
 	return true
 }
 
-// match reports whether the pattern fits a text, whose letters of ASCII are taken in lower case where that is wanted. It goes back only to the last
-// run, which is enough: an earlier one could not do better.
+// match reports whether the pattern fits a text, whose letters of ASCII are taken in lower case where that is wanted.
+// It goes back only to the last run, which is enough: an earlier one could not do better.
 func (p pattern) match(s string, lower bool) bool {
 	i, run, mark := 0, -1, 0 // place in p; place after the last run in p, and where it was last tried in s
 	for at := 0; at < len(s); {

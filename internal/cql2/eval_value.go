@@ -249,8 +249,8 @@ func round(name string, v any) any {
 	return nil
 }
 
-// calculate applies an arithmetic operator. Integers stay integers where they fit, but '/' and '^' give doubles. 'div' drops the
-// fraction, '%' has the sign of the left side. Null, and what is no finite number, gives nil.
+// calculate applies an arithmetic operator. Integers stay integers where they fit, but '/' and '^' give doubles.
+// 'div' drops the fraction, '%' has the sign of the left side. Null, and what is no finite number, gives nil.
 func calculate(op ArithOp, a, b any) any {
 	x, xInt := a.(int64)
 	y, yInt := b.(int64)
@@ -356,7 +356,8 @@ func toTime(v any) (time.Time, bool) {
 // CompareValues compares two values of a Record; false when one is null or they do not compare.
 func CompareValues(a, b any) (c int, ok bool) { return order(a, b) }
 
-// order compares two values: texts by code point, numbers exactly, false before true. It fails when one is null or they do not compare.
+// order compares two values: texts by code point, numbers exactly, false before true.
+// It fails when one is null or they do not compare.
 func order(a, b any) (c int, ok bool) {
 	switch x := a.(type) {
 	case string:

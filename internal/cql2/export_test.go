@@ -1,11 +1,11 @@
 package cql2
 
-// Eval evaluates a checked predicate over a record. It is the reference that compilers are measured by. An error is one of the
-// record's.
+// Eval evaluates a checked predicate over a record. It is the reference that compilers are measured by.
+// An error is one of the record's.
 func Eval(e Expr, r Record) (Truth, error) { return NewMatcher(e).Eval(r) }
 
-// Props lists the properties of the collection that e names, each once, in source order. Those within Related belong to the
-// relation and are left out.
+// Props lists the properties of the collection that e names, each once, in source order.
+// Those within Related belong to the relation and are left out.
 func Props(e Expr) []string {
 	var names []string
 	seen := map[string]bool{}

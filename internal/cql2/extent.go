@@ -12,13 +12,13 @@ import (
 // maxBounds is how many bounds Extent returns at most; more are joined into one.
 const maxBounds = 16
 
-// Extent returns bounds, x before y in the CRS in, which is that of the geometry property geom. Every feature that matches e and has a
-// geometry there touches at least one of them; touching proves nothing. It reports false when no bound can be promised: without
-// a spatial condition, under NOT, with S_DISJOINT, and for OR with a free branch. Features without geometry may match all the same
-// (see BBox).
+// Extent returns bounds, x before y in the CRS in, which is that of the geometry property geom.
+// Every feature that matches e and has a geometry there touches at least one of them; touching proves nothing.
+// It reports false when no bound can be promised: without a spatial condition, under NOT, with S_DISJOINT,
+// and for OR with a free branch. Features without geometry may match all the same (see BBox).
 //
-// A BBox in another CRS is covered by its densified edges. It is tested there with straight edges between the vertices of a feature,
-// so an edge of a feature that is long enough to bend by the transformation may match outside the bounds.
+// A BBox in another CRS is covered by its densified edges. It is tested there with straight edges between the vertices
+// of a feature, so an edge of a feature that is long enough to bend by the transformation may match outside the bounds.
 func Extent(e Expr, geom string, in crs.ID) ([]orb.Bound, bool) {
 	switch e := e.(type) {
 	case And:
@@ -43,8 +43,8 @@ func Extent(e Expr, geom string, in crs.ID) ([]orb.Bound, bool) {
 	return nil, false
 }
 
-// tightest returns the smallest of the parts' bounds. They must not be intersected: a large geometry may touch both of two bounds and
-// not what these have in common.
+// tightest returns the smallest of the parts' bounds. They must not be intersected: a large geometry may touch both of
+// two bounds and not what these have in common.
 func tightest(parts []Expr, geom string, in crs.ID) (best []orb.Bound, ok bool) {
 	least := math.Inf(1)
 	for _, x := range parts {
@@ -101,8 +101,9 @@ type placed struct {
 	ok     bool
 }
 
-// Placed returns e with its bounds in the CRS in, which is that of the geometry property. Each question about the box needs them several times: for its
-// cost, for the choice of a way, for SQL and for the exact test. BenchmarkExtentOfABox has both.
+// Placed returns e with its bounds in the CRS in, which is that of the geometry property.
+// Each question about the box needs them several times: for its cost, for the choice of a way, for SQL and for the
+// exact test. BenchmarkExtentOfABox has both.
 func (e BBox) Placed(in crs.ID) BBox {
 	bounds, ok := boxBounds(e, in)
 	e.placed = &placed{in, bounds, ok}

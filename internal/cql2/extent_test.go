@@ -48,7 +48,8 @@ func TestExtentPromisesOnlyWhatHolds(t *testing.T) {
 			t.Errorf("%s: %v %v, want %v", filter, got, ok, want)
 		}
 	}
-	for _, e := range []cql2.Expr{cql2.And{}, cql2.Or{}, cql2.Related{Relation: "r", X: must(t, "S_EQUALS(g,POINT(1 2))", schema)}, cql2.Interval{}} {
+	for _, e := range []cql2.Expr{cql2.And{}, cql2.Or{},
+		cql2.Related{Relation: "r", X: must(t, "S_EQUALS(g,POINT(1 2))", schema)}, cql2.Interval{}} {
 		if got, ok := cql2.Extent(e, "g", crs.CRS84); ok {
 			t.Errorf("%#v promises %v", e, got)
 		}
@@ -71,7 +72,8 @@ func TestExtentOfABoxCoversItInAnotherCRS(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 3))
 	cross := cql2.BBox{Prop: "g", CRS: crs.ETRS89, Box: orb.Bound{Min: orb.Point{170, 60}, Max: orb.Point{-170, 70}}}
-	if got, ok := cql2.Extent(cross, "g", crs.CRS84); !ok || len(got) != 2 || got[0].Max[0] != 180 || got[1].Min[0] != -180 {
+	if got, ok := cql2.Extent(cross, "g", crs.CRS84); !ok || len(got) != 2 || got[0].Max[0] != 180 ||
+		got[1].Min[0] != -180 {
 		t.Errorf("across the antimeridian: %v %v", got, ok)
 	}
 	matched := 0
@@ -89,7 +91,8 @@ func TestExtentOfABoxCoversItInAnotherCRS(t *testing.T) {
 		p, q := orb.Point{-5 + 45*r.Float64(), 55 + 34*r.Float64()}, orb.Point{-5 + 45*r.Float64(), 55 + 34*r.Float64()}
 		ax, ay := toBox(p[0], p[1])
 		bx, by := toBox(q[0], q[1])
-		e := cql2.BBox{Prop: "g", CRS: boxCRS, Box: orb.Bound{Min: orb.Point{min(ax, bx), min(ay, by)}, Max: orb.Point{max(ax, bx), max(ay, by)}}}
+		e := cql2.BBox{Prop: "g", CRS: boxCRS,
+			Box: orb.Bound{Min: orb.Point{min(ax, bx), min(ay, by)}, Max: orb.Point{max(ax, bx), max(ay, by)}}}
 		bounds, ok := cql2.Extent(e, "g", stored)
 		for _, in := range [...]crs.ID{stored, ids[r.IntN(len(ids))]} { // placed where the features are, or elsewhere
 			if again, is := cql2.Extent(e.Placed(in), "g", stored); is != ok || !slices.Equal(again, bounds) {

@@ -55,8 +55,8 @@ func located(f problem.Fault, src string) problem.Fault {
 // numberToken is a number in a filter.
 var numberToken = regexp.MustCompile(`-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?`)
 
-// asTyped returns the number that FormatText printed as the source has it, with its leading zeros: the first one from a byte offset on,
-// else the first of all.
+// asTyped returns the number that FormatText printed as the source has it, with its leading zeros:
+// the first one from a byte offset on, else the first of all.
 func asTyped(printed any, src string, from int) any {
 	for _, part := range []string{src[min(from, len(src)):], src} {
 		for _, token := range numberToken.FindAllString(part, -1) {
@@ -92,7 +92,8 @@ func clip(s string) string {
 	return s[:n] + "…"
 }
 
-// Locate gives the faults that Check found line and column in the source that was parsed. Any other error is returned as it is.
+// Locate gives the faults that Check found line and column in the source that was parsed.
+// Any other error is returned as it is.
 func Locate(err error, source string) error {
 	p, ok := errors.AsType[*problem.Error](err)
 	if !ok || len(p.Faults) == 0 {

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// CaseI is the function CASEI: full Unicode case folding (OGC 21-065r2, 7.4), composed (NFC). A search that minds diacritics folds so.
+// CaseI is the function CASEI: full Unicode case folding (OGC 21-065r2, 7.4), composed (NFC).
+// A search that minds diacritics folds so.
 func CaseI(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
@@ -46,8 +47,8 @@ func foldCase(s string) string {
 	return b.String()
 }
 
-// AccentI is the function ACCENTI: it removes the marks that canonical decomposition splits off, and keeps letters such as ø and æ
-// (OGC 21-065r2, 7.5).
+// AccentI is the function ACCENTI: it removes the marks that canonical decomposition splits off, and keeps letters such
+// as ø and æ (OGC 21-065r2, 7.5).
 func AccentI(s string) string {
 	if isASCII(s) {
 		return s
@@ -55,15 +56,18 @@ func AccentI(s string) string {
 	return norm.NFC.String(dropMarks(norm.NFD.String(s)))
 }
 
-// NormVersion names the rules of Norm. It changes whenever Norm gives another text for any name: what is stored by Norm holds for one version.
+// NormVersion names the rules of Norm. It changes whenever Norm gives another text for any name:
+// what is stored by Norm holds for one version.
 const NormVersion = "2"
 
 // letters are written out before the decomposition, which would make o of ö and a of ä.
-var letters = strings.NewReplacer("đ", "d", "ŧ", "t", "ǥ", "g", "ŋ", "n", "ð", "d", "þ", "th", "ß", "ss", "ø", "o", "ö", "o", "æ", "ae", "ä", "ae", "å", "a")
+var letters = strings.NewReplacer("đ", "d", "ŧ", "t", "ǥ", "g", "ŋ", "n", "ð", "d", "þ", "th", "ß", "ss", "ø", "o", "ö",
+	"o", "æ", "ae", "ä", "ae", "å", "a")
 
-// Norm is the fold of every other search for names: Aasen and Åsen, Porsáŋgu and Porsangu, Nord-Fron and nord fron are equal.
-// Blanks at the ends are removed, and runs of blanks, hyphens and dashes become one blank. "aa", the old spelling of å, becomes å and å
-// becomes a, so that Vegåa ("vegaa") is not Vega; what is folded already is therefore not to be folded again.
+// Norm is the fold of every other search for names: Aasen and Åsen, Porsáŋgu and Porsangu, Nord-Fron and nord fron are
+// equal. Blanks at the ends are removed, and runs of blanks, hyphens and dashes become one blank.
+// "aa", the old spelling of å, becomes å and å becomes a, so that Vegåa ("vegaa") is not Vega;
+// what is folded already is therefore not to be folded again.
 func Norm(s string) string {
 	if isASCII(s) {
 		s = strings.ReplaceAll(strings.ToLower(s), "aa", "a")
@@ -120,7 +124,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// Fold applies a folding function by its name in a tree: casei, accenti, norm or exact. It reports false when there is no such function.
+// Fold applies a folding function by its name in a tree: casei, accenti, norm or exact.
+// It reports false when there is no such function.
 func Fold(name, s string) (string, bool) {
 	switch name {
 	case "casei", "exact":
@@ -133,14 +138,16 @@ func Fold(name, s string) (string, bool) {
 	return "", false
 }
 
-// Characters of private use that stand for wildcards while a pattern is folded, so that a fold can neither make nor lose one.
+// Characters of private use that stand for wildcards while a pattern is folded, so that a fold can
+// neither make nor lose one.
 const (
 	anyRun  = '\uE000'
 	anyChar = '\uE001'
 )
 
-// FoldPattern applies the folding function name (casei, accenti, norm, exact) to a pattern of LIKE: the letters are folded, the
-// wildcards % and _ stay, and what was escaped is escaped. It reports false when there is no such function.
+// FoldPattern applies the folding function name (casei, accenti, norm, exact) to a pattern of LIKE:
+// the letters are folded, the wildcards % and _ stay, and what was escaped is escaped.
+// It reports false when there is no such function.
 func FoldPattern(name, pattern string) (string, bool) {
 	var b strings.Builder
 	escaped := false

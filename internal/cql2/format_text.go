@@ -12,8 +12,9 @@ import (
 	"grense/internal/geo/relate"
 )
 
-// FormatText prints e as CQL2 text. ParseText reads it back into an equal tree, geometries in ParseTextIn's CRS. BBox, Interval,
-// Search, Related and the functions norm and exact, which the language does not have, are printed as function calls that no parser accepts.
+// FormatText prints e as CQL2 text. ParseText reads it back into an equal tree, geometries in ParseTextIn's CRS.
+// BBox, Interval, Search, Related and the functions norm and exact, which the language does not have, are printed as
+// function calls that no parser accepts.
 func FormatText(e Expr) string {
 	p := &textPrinter{}
 	p.expr(e)

@@ -1,14 +1,15 @@
 package cql2
 
-// Function describes a function that a filter may call besides those of the standard's own classes (OGC 21-065r2, 7.12).
+// Function describes a function that a filter may call besides those of the standard's own classes (OGC 21-065r2,
+// 7.12).
 type Function struct {
 	Name    string // in lower case; calls may be in any case
 	Args    []Type
 	Returns Type
 }
 
-// Functions lists the functions, by name. Null in any argument gives null. TypeNumber as an argument takes integers too, TypeTimestamp
-// takes dates.
+// Functions lists the functions, by name. Null in any argument gives null. TypeNumber as an argument takes integers
+// too, TypeTimestamp takes dates.
 var Functions = []Function{
 	{"abs", []Type{TypeNumber}, TypeNumber},
 	{"ceil", []Type{TypeNumber}, TypeNumber},

@@ -10,8 +10,10 @@ import (
 
 func FuzzParseText(f *testing.F) {
 	for _, s := range []string{
-		"a = 'it''s' AND b NOT IN (1, -2.5e3)", "S_INTERSECTS(g, BBOX(170,0,-170,1))", "T_DURING(INTERVAL('..', b), INTERVAL('2024-01-01', c))",
-		"A_EQUALS(a, ((1), \"x\"))", "casei(a) LIKE accenti('%\\\\_')", "NOT (a - -1 ^ 2 div 3 IS NULL)", "(((", "f((a))", "S_WITHIN(g, MULTIPOINT(1 2,(3 4 5)))", "a = 'x\xff", "\u3000",
+		"a = 'it''s' AND b NOT IN (1, -2.5e3)", "S_INTERSECTS(g, BBOX(170,0,-170,1))",
+		"T_DURING(INTERVAL('..', b), INTERVAL('2024-01-01', c))",
+		"A_EQUALS(a, ((1), \"x\"))", "casei(a) LIKE accenti('%\\\\_')", "NOT (a - -1 ^ 2 div 3 IS NULL)", "(((",
+		"f((a))", "S_WITHIN(g, MULTIPOINT(1 2,(3 4 5)))", "a = 'x\xff", "\u3000",
 	} {
 		f.Add(s)
 	}
@@ -32,8 +34,10 @@ func tried(t *testing.T, s string, e cql2.Expr, err error) {
 
 func FuzzParseJSON(f *testing.F) {
 	for _, s := range []string{
-		`{"op":"and","args":[{"op":"=","args":[{"property":"a"},1.0]},true]}`, `{"op":"s_within","args":[{"property":"g"},{"bbox":[1,2,3,4]}]}`,
-		`{"op":"t_metBy","args":[{"interval":["..",{"property":"a"}]},{"date":"2024-01-01"}]}`, `{"op":"a_equals","args":[[["x"],[]],{"property":"a"}]}`, `[[[`, `{"op":"isNull","args":[[1]]}`,
+		`{"op":"and","args":[{"op":"=","args":[{"property":"a"},1.0]},true]}`,
+		`{"op":"s_within","args":[{"property":"g"},{"bbox":[1,2,3,4]}]}`,
+		`{"op":"t_metBy","args":[{"interval":["..",{"property":"a"}]},{"date":"2024-01-01"}]}`,
+		`{"op":"a_equals","args":[[["x"],[]],{"property":"a"}]}`, `[[[`, `{"op":"isNull","args":[[1]]}`,
 	} {
 		f.Add([]byte(s))
 	}

@@ -8,8 +8,8 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// ParseJSON parses CQL2 JSON (OGC 21-065r2, Annex C) whose geometries are in CRS84. An error is a *problem.Error with line, column
-// and the offending token. The tree is not checked yet.
+// ParseJSON parses CQL2 JSON (OGC 21-065r2, Annex C) whose geometries are in CRS84.
+// An error is a *problem.Error with line, column and the offending token. The tree is not checked yet.
 func ParseJSON(b []byte) (Expr, error) { return ParseJSONIn(b, crs.CRS84) }
 
 // ParseJSONIn is ParseJSON for geometries in another CRS (parameter filter-crs), in that CRS's own axis order.
@@ -160,7 +160,8 @@ func (p *jsonParser) object(v *jsonValue) Expr {
 		}
 		return p.word(o.key, x)
 	}
-	return p.fail(v, `expected an object with one of "op", "property", "type", "bbox", "date", "timestamp" and "interval"`)
+	return p.fail(v,
+		`expected an object with one of "op", "property", "type", "bbox", "date", "timestamp" and "interval"`)
 }
 
 // word parses an object whose value is one string.
@@ -219,7 +220,8 @@ func (p *jsonParser) call(v, op *jsonValue) Expr {
 		return p.fail(args, `the value of "args" is an array`)
 	}
 	name := strings.ToLower(op.text)
-	if n, ok := jsonArity[name]; ok && len(args.values) != n && n > 0 || (name == "and" || name == "or") && len(args.values) < 2 {
+	if n, ok := jsonArity[name]; ok && len(args.values) != n && n > 0 ||
+		(name == "and" || name == "or") && len(args.values) < 2 {
 		if n == 0 {
 			return p.fail(args, "%q takes at least 2 arguments, not %d", op.text, len(args.values))
 		}
@@ -302,6 +304,7 @@ func (p *jsonParser) function(op *jsonValue, name string, args []*jsonValue) Exp
 
 // literalFunctions look like functions in text, but are literals.
 var literalFunctions = map[string]bool{
-	"date": true, "timestamp": true, "interval": true, "bbox": true, "point": true, "linestring": true, "polygon": true, "multipoint": true,
+	"date": true, "timestamp": true, "interval": true, "bbox": true, "point": true, "linestring": true, "polygon": true,
+	"multipoint":      true,
 	"multilinestring": true, "multipolygon": true, "geometrycollection": true, "div": true,
 }

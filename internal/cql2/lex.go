@@ -77,11 +77,13 @@ func lexToken(src string, i int, r rune) (t token, wrong problem.Saying) {
 	return token{end: i + utf8.RuneLen(r)}, problem.Sayf("unexpected character '%c'", r)
 }
 
-// stringEscapes are the characters that a backslash makes in a string. Another character keeps its backslash, as LIKE needs it.
-var stringEscapes = map[byte]byte{'\'': '\'', '\\': '\\', 'a': '\a', 'b': '\b', 't': '\t', 'n': '\n', 'v': '\v', 'f': '\f', 'r': '\r'}
+// stringEscapes are the characters that a backslash makes in a string.
+// Another character keeps its backslash, as LIKE needs it.
+var stringEscapes = map[byte]byte{'\'': '\'', '\\': '\\', 'a': '\a', 'b': '\b', 't': '\t', 'n': '\n', 'v': '\v',
+	'f': '\f', 'r': '\r'}
 
-// lexString reads a character literal; a doubled quote or one after a backslash stands for a quote, two backslashes for one
-// (OGC 21-065r2, characterLiteral).
+// lexString reads a character literal; a doubled quote or one after a backslash stands for a quote, two backslashes for
+// one (OGC 21-065r2, characterLiteral).
 func lexString(src string, i int) (t token, wrong problem.Saying) {
 	if n := strings.IndexAny(src[i+1:], `'\`); n >= 0 && src[i+1+n] == '\'' && !strings.HasPrefix(src[i+2+n:], "'") {
 		return token{tokString, src[i+1 : i+1+n], i, i + n + 2}, wrong

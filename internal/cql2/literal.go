@@ -27,8 +27,8 @@ func parseDate(s string) (time.Time, bool) {
 	return t, err == nil
 }
 
-// parseTimestamp reads a date-time of RFC 3339 in any zone, with T and Z in either case. A leap second is the last nanosecond of
-// the second before.
+// parseTimestamp reads a date-time of RFC 3339 in any zone, with T and Z in either case.
+// A leap second is the last nanosecond of the second before.
 func parseTimestamp(s string) (time.Time, bool) {
 	if len(s) < len("2006-01-02T15:04:05Z") || strings.ContainsRune(s, ',') {
 		return time.Time{}, false
@@ -58,7 +58,8 @@ func parseTimestamp(s string) (time.Time, bool) {
 // Date-times of RFC 3339 but for the zone, and as forms of HTML write them, without seconds.
 var unzoned = [...]string{"2006-01-02T15:04:05.999999999", "2006-01-02T15:04"}
 
-// parseTimestampIn is parseTimestamp, which also takes a date-time without zone: as one of that time zone; nil means UTC.
+// parseTimestampIn is parseTimestamp, which also takes a date-time without zone:
+// as one of that time zone; nil means UTC.
 func parseTimestampIn(s string, in *time.Location) (time.Time, bool) {
 	if t, ok := parseTimestamp(s); ok {
 		return t, true
@@ -79,7 +80,8 @@ func parseTimestampIn(s string, in *time.Location) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// ParseStored reads a date or timestamp as a store gives it: also with a blank for T, and in UTC where no zone is given.
+// ParseStored reads a date or timestamp as a store gives it: also with a blank for T,
+// and in UTC where no zone is given.
 func ParseStored(s string) (time.Time, bool) {
 	if len(s) <= len(dateLayout) {
 		return parseDate(s)
@@ -107,7 +109,8 @@ func point(a, b float64, in crs.ID) orb.Point {
 	return orb.Point{a, b}
 }
 
-// boxNumbers reads the numbers of a box, four or six in the axis order of the CRS. Wrong says what is wrong; it is empty for nothing.
+// boxNumbers reads the numbers of a box, four or six in the axis order of the CRS. Wrong says what is wrong;
+// it is empty for nothing.
 func boxNumbers(v []float64, in crs.ID) (box orb.Bound, z *[2]float64, wrong problem.Saying) {
 	switch len(v) {
 	case 4:
@@ -115,16 +118,21 @@ func boxNumbers(v []float64, in crs.ID) (box orb.Bound, z *[2]float64, wrong pro
 	case 6:
 		box = orb.Bound{Min: point(v[0], v[1], in), Max: point(v[3], v[4], in)}
 		if z = (&[2]float64{v[2], v[5]}); z[0] > z[1] {
-			return box, z, problem.Sayf("the lowest height %s is above the highest, %s", coordinate(z[0]), coordinate(z[1]))
+			return box, z, problem.Sayf("the lowest height %s is above the highest, %s", coordinate(z[0]),
+				coordinate(z[1]))
 		}
 	default:
 		return box, nil, problem.Sayf("a box has 4 numbers, or 6 with heights, not %d", len(v))
 	}
 	if box.Min[1] > box.Max[1] {
-		return box, z, problem.Sayf("the southern edge %s is north of the northern edge %s; the order of this CRS is %s", coordinate(box.Min[1]), coordinate(box.Max[1]), problem.Sayf(axes(in)))
+		return box, z,
+			problem.Sayf("the southern edge %s is north of the northern edge %s; the order of this CRS is %s",
+				coordinate(box.Min[1]), coordinate(box.Max[1]), problem.Sayf(axes(in)))
 	}
 	if box.Min[0] > box.Max[0] && !in.Geographic() {
-		return box, z, problem.Sayf("the western edge %s is east of the eastern edge %s; only a geographic CRS has boxes across the antimeridian", coordinate(box.Min[0]), coordinate(box.Max[0]))
+		return box, z,
+			problem.Sayf("the western edge %s is east of the eastern edge %s; only a geographic CRS has boxes across "+
+				"the antimeridian", coordinate(box.Min[0]), coordinate(box.Max[0]))
 	}
 	return box, z, wrong
 }
@@ -156,8 +164,10 @@ func outside(p orb.Point, in crs.ID) (wrong problem.Saying) {
 		x, y = "longitude", "latitude"
 	}
 	q := point(p[0], p[1], in) // swapping is its own inverse
-	return problem.Sayf("the coordinate %s %s is outside %v: %s %s to %s, %s %s to %s, in the order %s", coordinate(q[0]), coordinate(q[1]), in,
-		problem.Sayf(x), coordinate(d.Min[0]), coordinate(d.Max[0]), problem.Sayf(y), coordinate(d.Min[1]), coordinate(d.Max[1]), problem.Sayf(axes(in)))
+	return problem.Sayf("the coordinate %s %s is outside %v: %s %s to %s, %s %s to %s, in the order %s",
+		coordinate(q[0]), coordinate(q[1]), in,
+		problem.Sayf(x), coordinate(d.Min[0]), coordinate(d.Max[0]), problem.Sayf(y), coordinate(d.Min[1]),
+		coordinate(d.Max[1]), problem.Sayf(axes(in)))
 }
 
 // coordinate prints a coordinate with all its digits and no exponent where that is short.

@@ -12,10 +12,10 @@ import (
 	"grense/internal/problem"
 )
 
-// ParseInterval parses the parameter datetime (OGC 17-069r4, 7.15.4): an instant, or an interval a/b whose open end is '..' or empty.
-// Both bounds count; a nil bound is open. Besides date-times, dates are read: the first moment of the day as a start, the last
-// nanosecond as an end, and the whole day as an instant. Days, and date-times without zone, are of zone, as are the bounds. An error is a
-// *problem.Error.
+// ParseInterval parses the parameter datetime (OGC 17-069r4, 7.15.4): an instant, or an interval a/b whose open end is
+// '..' or empty. Both bounds count; a nil bound is open. Besides date-times, dates are read:
+// the first moment of the day as a start, the last nanosecond as an end, and the whole day as an instant.
+// Days, and date-times without zone, are of zone, as are the bounds. An error is a *problem.Error.
 func ParseInterval(s string, zone *time.Location) (from, to *time.Time, err error) {
 	start, end, isInterval := strings.Cut(s, "/")
 	if !isInterval {
@@ -26,13 +26,15 @@ func ParseInterval(s string, zone *time.Location) (from, to *time.Time, err erro
 	}
 	openStart, openEnd := isInterval && isOpen(start), isInterval && isOpen(end)
 	if openStart && openEnd {
-		return bad(problem.Sayf("an interval needs a start or an end; without datetime all times are selected, and all versions of features by 0001-01-01/.."))
+		return bad(problem.Sayf("an interval needs a start or an end; without datetime all times are selected, " +
+			"and all versions of features by 0001-01-01/.."))
 	}
 	if strings.HasPrefix(start, "P") || strings.HasPrefix(end, "P") {
 		return bad(problem.Sayf("durations are not read; write start/end with two dates or timestamps"))
 	}
 	noTime := func(text string) problem.Saying {
-		return problem.Sayf("'%s' is no date or timestamp; write for instance 2024-02-29, 2024-02-29T12:30:00Z, 2024-01-01/2024-12-31 or 2024-01-01/..", clip(text))
+		return problem.Sayf("'%s' is no date or timestamp; write for instance 2024-02-29, 2024-02-29T12:30:00Z, "+
+			"2024-01-01/2024-12-31 or 2024-01-01/..", clip(text))
 	}
 	if !openStart {
 		first, _, ok := parseMoment(start, zone)
@@ -54,7 +56,8 @@ func ParseInterval(s string, zone *time.Location) (from, to *time.Time, err erro
 	return from, to, nil
 }
 
-// ParseInstant parses a day, of which it returns the beginning, or a moment, as ParseInterval does. It returns it in zone; false when it is neither.
+// ParseInstant parses a day, of which it returns the beginning, or a moment, as ParseInterval does.
+// It returns it in zone; false when it is neither.
 func ParseInstant(s string, zone *time.Location) (time.Time, bool) {
 	from, _, err := ParseInterval(s, zone)
 	if err != nil || strings.Contains(s, "/") {
@@ -65,8 +68,8 @@ func ParseInstant(s string, zone *time.Location) (time.Time, bool) {
 
 func isOpen(s string) bool { return s == "" || s == ".." }
 
-// parseMoment returns the first and last moment of a date or timestamp. A blank before the offset stands for '+', which a query
-// string loses when it is not encoded.
+// parseMoment returns the first and last moment of a date or timestamp. A blank before the offset stands for '+',
+// which a query string loses when it is not encoded.
 func parseMoment(s string, zone *time.Location) (first, last time.Time, ok bool) {
 	if d, ok := parseDate(s); ok {
 		return dayIn(d, zone), dayIn(d.AddDate(0, 0, 1), zone).Add(-time.Nanosecond), true
@@ -81,8 +84,9 @@ func parseMoment(s string, zone *time.Location) (first, last time.Time, ok bool)
 	return t, t, ok
 }
 
-// ParseBBox parses the parameter bbox (OGC 17-069r4, 7.15.3): four numbers, or six with heights, in the axis order of the CRS in. Prop
-// of the result is empty. A box that reaches beyond the domain of the CRS is cut off there; one wholly outside is refused. An error is a *problem.Error.
+// ParseBBox parses the parameter bbox (OGC 17-069r4, 7.15.3): four numbers, or six with heights, in the axis order of
+// the CRS in. Prop of the result is empty. A box that reaches beyond the domain of the CRS is cut off there;
+// one wholly outside is refused. An error is a *problem.Error.
 func ParseBBox(s string, in crs.ID) (BBox, error) {
 	bad := func(cure problem.Saying) (BBox, error) { return BBox{}, problem.InvalidSaid("bbox", clip(s), cure) }
 	if !in.Valid() {
@@ -90,7 +94,8 @@ func ParseBBox(s string, in crs.ID) (BBox, error) {
 	}
 	parts := strings.Split(s, ",")
 	if len(parts) != 4 && len(parts) != 6 {
-		return bad(problem.Sayf("a box has 4 numbers, or 6 with heights, in the order %s; for instance %s", problem.Sayf(axes(in)), exampleBox(in)))
+		return bad(problem.Sayf("a box has 4 numbers, or 6 with heights, in the order %s; for instance %s",
+			problem.Sayf(axes(in)), exampleBox(in)))
 	}
 	v := make([]float64, len(parts))
 	for i, p := range parts {
@@ -110,7 +115,8 @@ func ParseBBox(s string, in crs.ID) (BBox, error) {
 	return BBox{CRS: in, Box: box, Z: z}, nil
 }
 
-// clamped is the part of a box that lies in the domain of its CRS; wrong says why there is none. Maps send boxes that reach beyond the world.
+// clamped is the part of a box that lies in the domain of its CRS; wrong says why there is none.
+// Maps send boxes that reach beyond the world.
 func clamped(box orb.Bound, in crs.ID) (part orb.Bound, wrong problem.Saying) {
 	d := in.Domain()
 	for i := range 2 {

@@ -66,36 +66,48 @@ func TestTextIsParsed(t *testing.T) {
 		"a not between 100.0 and 1.0": cql2.Not{X: cql2.Between{X: prop("a"), Lo: cql2.Number(100), Hi: cql2.Number(1)}},
 		"a is not null":               cql2.Not{X: cql2.IsNull{X: prop("a")}},
 		"(a = 1) IS NULL":             cql2.IsNull{X: cql2.Compare{Op: cql2.Eq, L: prop("a"), R: cql2.Int(1)}},
-		"a AND b OR c AND NOT d":      cql2.Or{cql2.And{prop("a"), prop("b")}, cql2.And{prop("c"), cql2.Not{X: prop("d")}}},
-		"a AND (b OR c)":              cql2.And{prop("a"), cql2.Or{prop("b"), prop("c")}},
-		"(a AND b) AND c":             cql2.And{cql2.And{prop("a"), prop("b")}, prop("c")},
+		"a AND b OR c AND NOT d": cql2.Or{cql2.And{prop("a"), prop("b")},
+			cql2.And{prop("c"), cql2.Not{X: prop("d")}}},
+		"a AND (b OR c)":  cql2.And{prop("a"), cql2.Or{prop("b"), prop("c")}},
+		"(a AND b) AND c": cql2.And{cql2.And{prop("a"), prop("b")}, prop("c")},
 		"CaseI(a) LIKE accenti('%x')": cql2.Like{X: cql2.Func{Name: "casei", Args: []cql2.Expr{prop("a")}},
 			Pattern: cql2.Func{Name: "accenti", Args: []cql2.Expr{cql2.Text("%x")}}},
-		"a not ilike 'X%'": cql2.Not{X: cql2.Like{X: cql2.Func{Name: "casei", Args: []cql2.Expr{prop("a")}}, Pattern: cql2.Func{Name: "casei", Args: []cql2.Expr{cql2.Text("X%")}}}},
-		"Foo() = bar((1,2), a>1)": cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: "foo"}, R: cql2.Func{Name: "bar", Args: []cql2.Expr{
-			cql2.List{cql2.Int(1), cql2.Int(2)}, cql2.Compare{Op: cql2.Gt, L: prop("a"), R: cql2.Int(1)}}}},
-		"A_EQUALS(a, ('x'))":                       cql2.Array{Op: cql2.AEquals, L: prop("a"), R: cql2.List{cql2.Text("x")}},
-		"A_EQUALS(a, (('x')))":                     cql2.Array{Op: cql2.AEquals, L: prop("a"), R: cql2.List{cql2.List{cql2.Text("x")}}},
-		"A_EQUALS(a, ((('x'))))":                   cql2.Array{Op: cql2.AEquals, L: prop("a"), R: cql2.List{cql2.List{cql2.List{cql2.Text("x")}}}},
-		"A_EQUALS(a, (((1+2))))":                   cql2.Array{Op: cql2.AEquals, L: prop("a"), R: cql2.List{cql2.List{arith(cql2.Add, cql2.Int(1), cql2.Int(2))}}},
-		"A_EQUALS(a, (((1,2))))":                   cql2.Array{Op: cql2.AEquals, L: prop("a"), R: cql2.List{cql2.List{cql2.List{cql2.Int(1), cql2.Int(2)}}}},
-		"A_EQUALS(a, ((), (())))":                  cql2.Array{Op: cql2.AEquals, L: prop("a"), R: cql2.List{cql2.List{}, cql2.List{cql2.List{}}}},
-		"a_overlaps((), (1+2))":                    cql2.Array{Op: cql2.AOverlaps, L: cql2.List{}, R: cql2.List{arith(cql2.Add, cql2.Int(1), cql2.Int(2))}},
+		"a not ilike 'X%'": cql2.Not{X: cql2.Like{X: cql2.Func{Name: "casei", Args: []cql2.Expr{prop("a")}},
+			Pattern: cql2.Func{Name: "casei", Args: []cql2.Expr{cql2.Text("X%")}}}},
+		"Foo() = bar((1,2), a>1)": cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: "foo"},
+			R: cql2.Func{Name: "bar", Args: []cql2.Expr{
+				cql2.List{cql2.Int(1), cql2.Int(2)}, cql2.Compare{Op: cql2.Gt, L: prop("a"), R: cql2.Int(1)}}}},
+		"A_EQUALS(a, ('x'))": cql2.Array{Op: cql2.AEquals, L: prop("a"),
+			R: cql2.List{cql2.Text("x")}},
+		"A_EQUALS(a, (('x')))": cql2.Array{Op: cql2.AEquals, L: prop("a"),
+			R: cql2.List{cql2.List{cql2.Text("x")}}},
+		"A_EQUALS(a, ((('x'))))": cql2.Array{Op: cql2.AEquals, L: prop("a"),
+			R: cql2.List{cql2.List{cql2.List{cql2.Text("x")}}}},
+		"A_EQUALS(a, (((1+2))))": cql2.Array{Op: cql2.AEquals, L: prop("a"),
+			R: cql2.List{cql2.List{arith(cql2.Add, cql2.Int(1), cql2.Int(2))}}},
+		"A_EQUALS(a, (((1,2))))": cql2.Array{Op: cql2.AEquals, L: prop("a"),
+			R: cql2.List{cql2.List{cql2.List{cql2.Int(1), cql2.Int(2)}}}},
+		"A_EQUALS(a, ((), (())))": cql2.Array{Op: cql2.AEquals, L: prop("a"),
+			R: cql2.List{cql2.List{}, cql2.List{cql2.List{}}}},
+		"a_overlaps((), (1+2))": cql2.Array{Op: cql2.AOverlaps, L: cql2.List{},
+			R: cql2.List{arith(cql2.Add, cql2.Int(1), cql2.Int(2))}},
 		"a=DATE('0000-02-29')":                     eq(cql2.Date{T: at("0000-02-29T00:00:00Z")}),
 		"a=timestamp('9999-12-31t23:59:60.5z')":    eq(cql2.Timestamp{T: at("9999-12-31T23:59:59.999999999Z")}),
 		"a=TIMESTAMP('2024-01-01T00:30:00+01:00')": eq(cql2.Timestamp{T: at("2023-12-31T23:30:00Z")}),
-		"T_DURING(a, INTERVAL('..', b))":           cql2.Temporal{Op: cql2.TDuring, L: prop("a"), R: cql2.Span{End: prop("b")}},
-		"S_INTERSECTS(g,POINT(1 -2))":              geom(orb.Point{1, -2}),
-		"S_INTERSECTS(g,POINT Z (1 2 3))":          geom(orb.Point{1, 2}),
-		"S_INTERSECTS(g,point(1 2 3))":             geom(orb.Point{1, 2}),
-		"S_INTERSECTS(g,MULTIPOINT(1 2,3 4))":      geom(orb.MultiPoint{{1, 2}, {3, 4}}),
-		"S_INTERSECTS(g,MULTIPOINT((1 2),(3 4)))":  geom(orb.MultiPoint{{1, 2}, {3, 4}}),
-		"S_INTERSECTS(g,BBOX(0,0,2,1))":            geom(square),
-		"S_INTERSECTS(g,BBOX(0,0,-9,2,1,9))":       geom(square),
-		"S_INTERSECTS(g,BBOX(1,2,1,2))":            geom(orb.Point{1, 2}),
-		"S_INTERSECTS(g,BBOX(1,2,3,2))":            geom(orb.LineString{{1, 2}, {3, 2}}),
+		"T_DURING(a, INTERVAL('..', b))": cql2.Temporal{Op: cql2.TDuring, L: prop("a"),
+			R: cql2.Span{End: prop("b")}},
+		"S_INTERSECTS(g,POINT(1 -2))":             geom(orb.Point{1, -2}),
+		"S_INTERSECTS(g,POINT Z (1 2 3))":         geom(orb.Point{1, 2}),
+		"S_INTERSECTS(g,point(1 2 3))":            geom(orb.Point{1, 2}),
+		"S_INTERSECTS(g,MULTIPOINT(1 2,3 4))":     geom(orb.MultiPoint{{1, 2}, {3, 4}}),
+		"S_INTERSECTS(g,MULTIPOINT((1 2),(3 4)))": geom(orb.MultiPoint{{1, 2}, {3, 4}}),
+		"S_INTERSECTS(g,BBOX(0,0,2,1))":           geom(square),
+		"S_INTERSECTS(g,BBOX(0,0,-9,2,1,9))":      geom(square),
+		"S_INTERSECTS(g,BBOX(1,2,1,2))":           geom(orb.Point{1, 2}),
+		"S_INTERSECTS(g,BBOX(1,2,3,2))":           geom(orb.LineString{{1, 2}, {3, 2}}),
 		"S_INTERSECTS(g,BBOX(170,0,-170,1))": geom(orb.MultiPolygon{
-			{{{170, 0}, {180, 0}, {180, 1}, {170, 1}, {170, 0}}}, {{{-180, 0}, {-170, 0}, {-170, 1}, {-180, 1}, {-180, 0}}}}),
+			{{{170, 0}, {180, 0}, {180, 1}, {170, 1}, {170, 0}}},
+			{{{-180, 0}, {-170, 0}, {-170, 1}, {-180, 1}, {-180, 0}}}}),
 		"S_INTERSECTS(g,GEOMETRYCOLLECTION(POINT(1 2),LINESTRING(1 2,3 4)))": geom(orb.Collection{orb.Point{1, 2}, orb.LineString{{1, 2}, {3, 4}}}),
 	} {
 		e, err := cql2.ParseText(text)
@@ -120,7 +132,8 @@ func TestTextIsParsed(t *testing.T) {
 func TestGeometriesAreInTheAxisOrderOfTheirCRS(t *testing.T) {
 	t.Parallel()
 	for _, in := range []crs.ID{crs.WGS84, crs.LAEAEurope} {
-		want := cql2.Spatial{Op: cql2.SWithin, L: prop("g"), R: cql2.Geom{G: orb.LineString{{10, 60}, {11, 61}}, CRS: in}}
+		want := cql2.Spatial{Op: cql2.SWithin, L: prop("g"),
+			R: cql2.Geom{G: orb.LineString{{10, 60}, {11, 61}}, CRS: in}}
 		e, err := cql2.ParseTextIn("S_WITHIN(g, LINESTRING(60 10, 61 11))", in)
 		if err != nil || !reflect.DeepEqual(bare(e), cql2.Expr(want)) {
 			t.Errorf("%v: %#v, %v", in, e, err)
@@ -221,22 +234,24 @@ func TestBrokenJSONTellsPlaceAndCure(t *testing.T) {
 		`{"op":"bbox","args":["a",true]}`:    {`no function "bbox"`},
 		`{"op":"a b","args":[]}`:             {`no function "a b"`},
 		`"text"`:                             {"condition is expected"},
-		`{"op":"=","args":[{"op":"not","args":[true]},true]}`:                                                                     {"value is expected"},
-		`{"op":"=","args":[{"date":"2023-02-29"},1]}`:                                                                             {"expected a date"},
-		`{"op":"=","args":[{"timestamp":"x"},1]}`:                                                                                 {"expected a timestamp"},
-		`{"op":"=","args":[{"property":""},1]}`:                                                                                   {"not empty"},
-		`{"op":"=","args":[{"property":1},1]}`:                                                                                    {"is a string"},
-		`{"op":"=","args":[1e999,1]}`:                                                                                             {"range of a double"},
-		`{"op":"t_after","args":[{"interval":["x",".."]},1]}`:                                                                     {"in an interval"},
-		`{"op":"s_within","args":[{"type":"Point"},1]}`:                                                                           {`needs "coordinates"`},
-		`{"op":"s_within","args":[{"type":"Pt","coordinates":[]},1]}`:                                                             {"no geometry type"},
-		`{"op":"s_within","args":[{"type":"Point","coordinates":[1,"2"]},1]}`:                                                     {"expected a number"},
-		`{"op":"s_within","args":[{"type":"Point","coordinates":[1,2,3,4]},1]}`:                                                   {"2 numbers, or 3"},
-		`{"op":"s_within","args":[{"type":"Polygon","coordinates":[[[1,2],[3,4],[5,6],[7,8]]]},1]}`:                               {"last equal"},
-		`{"op":"s_within","args":[{"type":"GeometryCollection","geometries":[{"type":"GeometryCollection","geometries":[]}]},1]}`: {"coordinates"},
-		`{"op":"s_within","args":[{"bbox":[1,2,3]},1]}`:                                                                           {"4 numbers"},
-		`{"op":"isNull","args":[[1]]}`:                                                                                            {"array functions only"},
-		"\"\xff\"":                                                                                                                {"UTF-8"},
+		`{"op":"=","args":[{"op":"not","args":[true]},true]}`: {"value is expected"},
+		`{"op":"=","args":[{"date":"2023-02-29"},1]}`:         {"expected a date"},
+		`{"op":"=","args":[{"timestamp":"x"},1]}`:             {"expected a timestamp"},
+		`{"op":"=","args":[{"property":""},1]}`:               {"not empty"},
+		`{"op":"=","args":[{"property":1},1]}`:                {"is a string"},
+		`{"op":"=","args":[1e999,1]}`: {
+			"range of a double"},
+		`{"op":"t_after","args":[{"interval":["x",".."]},1]}`:                                       {"in an interval"},
+		`{"op":"s_within","args":[{"type":"Point"},1]}`:                                             {`needs "coordinates"`},
+		`{"op":"s_within","args":[{"type":"Pt","coordinates":[]},1]}`:                               {"no geometry type"},
+		`{"op":"s_within","args":[{"type":"Point","coordinates":[1,"2"]},1]}`:                       {"expected a number"},
+		`{"op":"s_within","args":[{"type":"Point","coordinates":[1,2,3,4]},1]}`:                     {"2 numbers, or 3"},
+		`{"op":"s_within","args":[{"type":"Polygon","coordinates":[[[1,2],[3,4],[5,6],[7,8]]]},1]}`: {"last equal"},
+		`{"op":"s_within","args":[{"type":"GeometryCollection","geometries":[{"type":"GeometryCollection",` +
+			`"geometries":[]}]},1]}`: {"coordinates"},
+		`{"op":"s_within","args":[{"bbox":[1,2,3]},1]}`: {"4 numbers"},
+		`{"op":"isNull","args":[[1]]}`:                  {"array functions only"},
+		"\"\xff\"":                                      {"UTF-8"},
 	} {
 		_, err := cql2.ParseJSON([]byte(text))
 		if err == nil {
@@ -263,7 +278,8 @@ func TestLimitsHoldInTextAndJSON(t *testing.T) {
 		{"64 KB", "a = '" + strings.Repeat("x", cql2.MaxBytes-6) + "'", true, 0, ""},
 		{"more than 64 KB", "a = '" + strings.Repeat("x", cql2.MaxBytes-5) + "'", false, problem.TooLarge, "65536"},
 		{"many brackets", strings.Repeat("(", 64) + "a" + strings.Repeat(")", 64), true, 0, ""},
-		{"too many brackets", strings.Repeat("(", 65) + "a" + strings.Repeat(")", 65), false, problem.Invalid, "64 deep"},
+		{"too many brackets", strings.Repeat("(", 65) + "a" + strings.Repeat(")", 65), false,
+			problem.Invalid, "64 deep"},
 		{"deep", nested(32), true, 0, ""},
 		{"too deep", nested(64), false, problem.Invalid, "64 deep"},
 		{"deep sum", "a = " + repeat("1", "+", 62), true, 0, ""},
@@ -271,16 +287,21 @@ func TestLimitsHoldInTextAndJSON(t *testing.T) {
 		{"500 nodes", "a IN (" + repeat("1", ",", 498) + ")", true, 0, ""},
 		{"too many nodes", "a IN (" + repeat("1", ",", 499) + ")", false, problem.Invalid, "more than 500"},
 		{"10,000 vertices", "S_WITHIN(g, LINESTRING(" + repeat("1 1", ",", 10000) + "))", true, 0, ""},
-		{"too many vertices", "S_WITHIN(g, LINESTRING(" + repeat("1 1", ",", 10001) + "))", false, problem.Invalid, "10000 vertices"},
+		{"too many vertices", "S_WITHIN(g, LINESTRING(" + repeat("1 1", ",", 10001) + "))", false, problem.Invalid,
+			"10000 vertices"},
 		{"JSON 64 KB", `{"op":"=","args":["` + strings.Repeat("x", cql2.MaxBytes-25) + `",1]}`, true, 0, ""},
-		{"JSON more than 64 KB", `{"op":"=","args":["` + strings.Repeat("x", cql2.MaxBytes) + `",1]}`, false, problem.TooLarge, "65536"},
+		{"JSON more than 64 KB", `{"op":"=","args":["` + strings.Repeat("x", cql2.MaxBytes) + `",1]}`, false,
+			problem.TooLarge, "65536"},
 		{"JSON deep", nestedJSON(63), true, 0, ""},
 		{"JSON too deep", nestedJSON(64), false, problem.Invalid, "64 deep"},
 		{"JSON far too deep", strings.Repeat("[", 60000), false, problem.Invalid, "64 deep"},
 		{"JSON 500 nodes", `{"op":"in","args":[{"property":"a"},[` + repeat("1", ",", 498) + `]]}`, true, 0, ""},
-		{"JSON too many nodes", `{"op":"in","args":[{"property":"a"},[` + repeat("1", ",", 499) + `]]}`, false, problem.Invalid, "more than 500"},
-		{"JSON 10,000 vertices", `{"op":"s_within","args":[{"property":"g"},{"type":"MultiPoint","coordinates":[` + repeat("[1,1]", ",", 10000) + `]}]}`, true, 0, ""},
-		{"JSON too many vertices", `{"op":"s_within","args":[{"property":"g"},{"type":"MultiPoint","coordinates":[` + repeat("[1,1]", ",", 10001) + `]}]}`, false, problem.Invalid, "10000 vertices"},
+		{"JSON too many nodes", `{"op":"in","args":[{"property":"a"},[` + repeat("1", ",", 499) + `]]}`, false,
+			problem.Invalid, "more than 500"},
+		{"JSON 10,000 vertices", `{"op":"s_within","args":[{"property":"g"},{"type":"MultiPoint","coordinates":[` +
+			repeat("[1,1]", ",", 10000) + `]}]}`, true, 0, ""},
+		{"JSON too many vertices", `{"op":"s_within","args":[{"property":"g"},{"type":"MultiPoint","coordinates":[` +
+			repeat("[1,1]", ",", 10001) + `]}]}`, false, problem.Invalid, "10000 vertices"},
 	} {
 		var err error
 		if strings.HasPrefix(c.name, "JSON") {
@@ -319,7 +340,8 @@ func TestEveryNodeIsPrintedAndWalked(t *testing.T) {
 		t.Errorf("%d kinds of nodes in %d entries, want 28", len(seen), len(cql2.AllExprs))
 	}
 	want := []string{"a", "g", "s", "e"}
-	e := cql2.And{cql2.IsNull{X: prop("a")}, cql2.BBox{Prop: "g"}, cql2.Interval{Start: "s", End: "e"}, cql2.Related{Relation: "r", X: prop("inner")}, prop("a")}
+	e := cql2.And{cql2.IsNull{X: prop("a")}, cql2.BBox{Prop: "g"}, cql2.Interval{Start: "s", End: "e"},
+		cql2.Related{Relation: "r", X: prop("inner")}, prop("a")}
 	if got := cql2.Props(e); !reflect.DeepEqual(got, want) {
 		t.Errorf("properties %v, want %v", got, want)
 	}

@@ -35,7 +35,8 @@ func randomArea(r *rand.Rand) orb.Geometry {
 	case 1:
 		return orb.Polygon{ragged(r, c, 6, 16, 8+r.IntN(60)), ragged(r, c, 2, 16, 3+r.IntN(12))}
 	case 2:
-		return orb.MultiPolygon{{ragged(r, orb.Point{2, 2}, 2, 16, 5+r.IntN(40))}, {ragged(r, orb.Point{7, 6}, 2.5, 16, 5+r.IntN(40)), ragged(r, orb.Point{7, 6}, 1, 16, 4)}}
+		return orb.MultiPolygon{{ragged(r, orb.Point{2, 2}, 2, 16, 5+r.IntN(40))},
+			{ragged(r, orb.Point{7, 6}, 2.5, 16, 5+r.IntN(40)), ragged(r, orb.Point{7, 6}, 1, 16, 4)}}
 	}
 	return orb.Polygon{ragged(r, c, 1+5*r.Float64(), 16, 3+r.IntN(80))}
 }
@@ -68,7 +69,8 @@ func near(r *rand.Rand, g orb.Geometry) orb.Geometry {
 	return randomArea(r)
 }
 
-// TestAreasAreTestedAsSimpleFeaturesDoes compares literals, which are made ready, with geometries of properties, which are not.
+// TestAreasAreTestedAsSimpleFeaturesDoes compares literals, which are made ready, with geometries of
+// properties, which are not.
 func TestAreasAreTestedAsSimpleFeaturesDoes(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -96,7 +98,8 @@ func TestAreasAreTestedAsSimpleFeaturesDoes(t *testing.T) {
 			hits++
 		}
 		for _, e := range []cql2.Spatial{
-			{Op: cql2.SIntersects, L: prop("b"), R: cql2.Geom{G: a, CRS: crs.CRS84}}, {Op: cql2.SIntersects, L: cql2.Geom{G: b, CRS: crs.CRS84}, R: prop("a")},
+			{Op: cql2.SIntersects, L: prop("b"), R: cql2.Geom{G: a, CRS: crs.CRS84}},
+			{Op: cql2.SIntersects, L: cql2.Geom{G: b, CRS: crs.CRS84}, R: prop("a")},
 			{Op: cql2.SDisjoint, L: cql2.Geom{G: a, CRS: crs.CRS84}, R: prop("b")},
 		} {
 			if got, err := cql2.Eval(e, rec); err != nil || (got == cql2.True) != (want == (e.Op == cql2.SIntersects)) {
@@ -142,8 +145,10 @@ func TestBoundsPromiseNothingFalse(t *testing.T) {
 			if told == cql2.Null {
 				continue
 			}
-			if got, err := m.Eval(record{wkb: map[string][]byte{"g": wkb.MustMarshal(g)}, in: crs.CRS84}); err != nil || got != told {
-				t.Fatalf("%s of %v in %v is %d, told %d with slack %v; %v", cql2.FormatText(e), g, box, got, told, slack, err)
+			if got, err := m.Eval(record{wkb: map[string][]byte{"g": wkb.MustMarshal(g)}, in: crs.CRS84}); err != nil ||
+				got != told {
+				t.Fatalf("%s of %v in %v is %d, told %d with slack %v; %v", cql2.FormatText(e), g, box, got,
+					told, slack, err)
 			}
 		}
 	}
@@ -205,16 +210,21 @@ func TestBoundsInAnotherCRS(t *testing.T) {
 // TestBoxThatCoversASideOfAnEnvelope holds a vertex, unless the envelope may be wider than what lies in it.
 func TestBoxThatCoversASideOfAnEnvelope(t *testing.T) {
 	t.Parallel()
-	inf, of := math.Inf(1), func(w, s, e, n float64) orb.Bound { return orb.Bound{Min: orb.Point{w, s}, Max: orb.Point{e, n}} }
+	inf, of := math.Inf(1), func(w, s, e, n float64) orb.Bound {
+		return orb.Bound{Min: orb.Point{w, s}, Max: orb.Point{e, n}}
+	}
 	bounds := cql2.NewBounds(cql2.BBox{Prop: "g", CRS: crs.CRS84, Box: of(10, 50, 11, 51)}, "g", crs.CRS84, 0)
 	for _, x := range []struct {
 		envelope orb.Bound
 		slack    float64
 		want     cql2.Truth
 	}{
-		{of(10.5, 50.2, 11.5, 50.8), 0.1, cql2.True}, {of(10.5, 50.2, 11.5, 50.8), inf, cql2.Null}, {of(10.5, 50.2, 11.5, 50.8), 0.6, cql2.Null},
-		{of(9, 50, 10, 51), 0, cql2.True}, {of(9, 50, 10, 51), 1e-9, cql2.Null}, {of(9, 49, 10.5, 50.5), 0, cql2.Null}, {of(9, 50.2, 12, 50.8), 0, cql2.Null},
-		{of(10.2, 49, 10.8, 50.5), 0.5, cql2.True}, {of(10.2, 50.5, 10.8, 52), 0.5, cql2.True}, {of(9, 50.2, 10.5, 50.8), 0.5, cql2.True}, {of(12, 50.2, 13, 50.8), 0, cql2.False},
+		{of(10.5, 50.2, 11.5, 50.8), 0.1, cql2.True}, {of(10.5, 50.2, 11.5, 50.8), inf, cql2.Null},
+		{of(10.5, 50.2, 11.5, 50.8), 0.6, cql2.Null},
+		{of(9, 50, 10, 51), 0, cql2.True}, {of(9, 50, 10, 51), 1e-9, cql2.Null}, {of(9, 49, 10.5, 50.5), 0, cql2.Null},
+		{of(9, 50.2, 12, 50.8), 0, cql2.Null},
+		{of(10.2, 49, 10.8, 50.5), 0.5, cql2.True}, {of(10.2, 50.5, 10.8, 52), 0.5, cql2.True},
+		{of(9, 50.2, 10.5, 50.8), 0.5, cql2.True}, {of(12, 50.2, 13, 50.8), 0, cql2.False},
 	} {
 		if got := bounds.Test(x.envelope, x.slack); got != x.want {
 			t.Errorf("%v with slack %v: %d, want %d", x.envelope, x.slack, got, x.want)
@@ -227,7 +237,8 @@ func BenchmarkIntersectsArea(b *testing.B) {
 	literal := cql2.Geom{G: orb.Polygon{ragged(r, orb.Point{5, 5}, 4, 1e9, 200)}, CRS: crs.CRS84}
 	m := cql2.NewMatcher(cql2.Spatial{Op: cql2.SIntersects, L: prop("g"), R: literal})
 	for name, c := range map[string]orb.Point{"inside": {5, 5}, "border": {7.9, 5}, "apart": {0.5, 0.5}} {
-		rec := record{wkb: map[string][]byte{"g": wkb.MustMarshal(orb.Polygon{ragged(r, c, 0.3, 1e9, 100)})}, in: crs.CRS84}
+		rec := record{wkb: map[string][]byte{"g": wkb.MustMarshal(orb.Polygon{ragged(r, c, 0.3, 1e9, 100)})},
+			in: crs.CRS84}
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

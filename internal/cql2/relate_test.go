@@ -17,7 +17,8 @@ import (
 	"grense/internal/sharedtest"
 )
 
-// gridGeometry makes a geometry of any type on a grid of few positions, so that two share vertices and edges, and touch in all ways. It need not be valid.
+// gridGeometry makes a geometry of any type on a grid of few positions, so that two share vertices and edges,
+// and touch in all ways. It need not be valid.
 func gridGeometry(r *rand.Rand) orb.Geometry {
 	p := func() orb.Point { return orb.Point{float64(r.IntN(6)), float64(r.IntN(6))} }
 	line := func() orb.LineString {
@@ -33,7 +34,8 @@ func gridGeometry(r *rand.Rand) orb.Geometry {
 	ring := func() orb.Ring {
 		if r.IntN(2) == 0 {
 			a, b := p(), p()
-			return orb.Bound{Min: orb.Point{min(a[0], b[0]), min(a[1], b[1])}, Max: orb.Point{max(a[0], b[0]) + 1, max(a[1], b[1]) + 1}}.ToRing()
+			return orb.Bound{Min: orb.Point{min(a[0], b[0]), min(a[1], b[1])},
+				Max: orb.Point{max(a[0], b[0]) + 1, max(a[1], b[1]) + 1}}.ToRing()
 		}
 		l := orb.Ring{p(), p(), p()}
 		for range r.IntN(3) {
@@ -87,10 +89,12 @@ func nodedMatrix(t *testing.T, a, b geom.Geometry) string {
 	return matrix
 }
 
-// TestPredicatesAgreeWhereGeometriesTouch compares predicates with the matrix of simplefeatures, on geometries that share vertices and edges.
+// TestPredicatesAgreeWhereGeometriesTouch compares predicates with the matrix of simplefeatures, on geometries that
+// share vertices and edges.
 func TestPredicatesAgreeWhereGeometriesTouch(t *testing.T) {
 	t.Parallel()
-	ops := []cql2.SpatialOp{cql2.SIntersects, cql2.SDisjoint, cql2.SEquals, cql2.STouches, cql2.SCrosses, cql2.SOverlaps, cql2.SWithin, cql2.SContains}
+	ops := []cql2.SpatialOp{cql2.SIntersects, cql2.SDisjoint, cql2.SEquals, cql2.STouches, cql2.SCrosses,
+		cql2.SOverlaps, cql2.SWithin, cql2.SContains}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 5))
@@ -123,9 +127,11 @@ func TestPredicatesAgreeWhereGeometriesTouch(t *testing.T) {
 			got, err := cql2.Eval(cql2.Spatial{Op: op, L: prop("g"), R: prop("h")}, rec)
 			switch {
 			case err == nil && (got == cql2.True) == want:
-			case err == nil && (crossesItself(a) || crossesItself(b)): // the matrix has rounded the crossing, through which other lines run
+			case err == nil && (crossesItself(a) || crossesItself(b)):
+				// the matrix has rounded the crossing, through which other lines run
 				rounded++
-			case err == nil && (got == cql2.True) == matches(t, nodedMatrix(t, a, b), patterns(op, a, b)): // a polygon touches an edge of another of its collection, where the matrix has no vertex
+			case err == nil && (got == cql2.True) == matches(t, nodedMatrix(t, a, b), patterns(op, a, b)):
+				// a polygon touches an edge of another of its collection, where the matrix has no vertex
 				rounded++
 			default:
 				t.Fatalf("%s(%s, %s) is %d with matrix %s; %v", op, a.AsText(), b.AsText(), got, matrix, err)
@@ -168,8 +174,10 @@ func comb(n int, upright bool) orb.LineString {
 // TestComparingGeometriesEndsWithItsContext: the pair has a hundred million crossings, none of which decides.
 func TestComparingGeometriesEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	rec := record{wkb: map[string][]byte{"g": wkb.MustMarshal(comb(10_000, false)), "h": wkb.MustMarshal(comb(10_000, true))}, in: crs.CRS84}
-	if got, err := cql2.Eval(cql2.Spatial{Op: cql2.SEquals, L: prop("h"), R: prop("g")}, rec); err != nil || got != cql2.False {
+	rec := record{wkb: map[string][]byte{"g": wkb.MustMarshal(comb(10_000, false)),
+		"h": wkb.MustMarshal(comb(10_000, true))}, in: crs.CRS84}
+	if got, err := cql2.Eval(cql2.Spatial{Op: cql2.SEquals, L: prop("h"), R: prop("g")}, rec); err != nil ||
+		got != cql2.False {
 		t.Errorf("%d, %v; the first crossing decides", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -180,22 +188,26 @@ func TestComparingGeometriesEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestLargeCollectionsAreRefused: a collection is compared by a way that cannot be broken off, so its size is bounded, and the refusal tells the cure.
+// TestLargeCollectionsAreRefused: a collection is compared by a way that cannot be broken off, so its size is bounded,
+// and the refusal tells the cure.
 // Of the same size, what is no collection is compared.
 func TestLargeCollectionsAreRefused(t *testing.T) {
 	t.Parallel()
 	few, many := comb(100, false), comb(15_000, false)
 	compare := func(g orb.Geometry) error {
-		_, err := cql2.Eval(cql2.Spatial{Op: cql2.STouches, L: prop("g"), R: prop("g")}, record{wkb: map[string][]byte{"g": wkb.MustMarshal(g)}, in: crs.CRS84})
+		_, err := cql2.Eval(cql2.Spatial{Op: cql2.STouches, L: prop("g"), R: prop("g")},
+			record{wkb: map[string][]byte{"g": wkb.MustMarshal(g)}, in: crs.CRS84})
 		return err
 	}
-	for name, g := range map[string]orb.Geometry{"a small collection": orb.Collection{few, orb.Point{0, 0}}, "a long line": many} {
+	for name, g := range map[string]orb.Geometry{"a small collection": orb.Collection{few, orb.Point{0, 0}},
+		"a long line": many} {
 		if err := compare(g); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	err := compare(orb.Collection{many, orb.Point{0, 0}})
-	if p := problem.Of(err); err == nil || p.Kind != problem.Invalid || !strings.Contains(p.Detail, "20,000 positions") || !strings.Contains(p.Detail, "bbox") {
+	if p := problem.Of(err); err == nil || p.Kind != problem.Invalid ||
+		!strings.Contains(p.Detail, "20,000 positions") || !strings.Contains(p.Detail, "bbox") {
 		t.Errorf("a large collection: %v", err)
 	}
 }
@@ -216,9 +228,11 @@ func TestCollectionsThatMeetOftenAreRefused(t *testing.T) {
 		return orb.Collection{l, orb.Point{5, 5}}
 	}
 	for n, refused := range map[int]bool{50: false, 1000: true} {
-		r := record{wkb: map[string][]byte{"g": wkb.MustMarshal(comb(n, true)), "h": wkb.MustMarshal(comb(n, false))}, in: crs.CRS84}
+		r := record{wkb: map[string][]byte{"g": wkb.MustMarshal(comb(n, true)), "h": wkb.MustMarshal(comb(n, false))},
+			in: crs.CRS84}
 		_, err := cql2.Eval(cql2.Spatial{Op: cql2.STouches, L: prop("g"), R: prop("h")}, r)
-		if p := problem.Of(err); (err != nil) != refused || refused && (p.Kind != problem.Invalid || !strings.Contains(p.Detail, "50,000 times")) {
+		if p := problem.Of(err); (err != nil) != refused ||
+			refused && (p.Kind != problem.Invalid || !strings.Contains(p.Detail, "50,000 times")) {
 			t.Errorf("%d lines across %d: %v", n, n, err)
 		}
 	}

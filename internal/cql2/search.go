@@ -18,8 +18,8 @@ const (
 // maxSearch is the length of the parameter q, in characters.
 const maxSearch = 200
 
-// ParseSearch parses the parameter q (OGC API - Features Part 9, draft): terms separated by commas, of which one has to match; the
-// words of a term stand in that order. An error is a *problem.Error.
+// ParseSearch parses the parameter q (OGC API - Features Part 9, draft): terms separated by commas, of which one has to
+// match; the words of a term stand in that order. An error is a *problem.Error.
 func ParseSearch(s string) ([]string, error) {
 	if utf8.RuneCountInString(s) > maxSearch {
 		return nil, problem.Invalidf("q", clip(s), "write at most %d characters", maxSearch)
@@ -33,12 +33,16 @@ func ParseSearch(s string) ([]string, error) {
 		}
 	}
 	if terms == nil {
-		return nil, problem.Invalidf("q", clip(s), "write at least one letter or digit to search for; words in a row are found in that order, a comma separates alternatives")
+		return nil,
+			problem.Invalidf("q", clip(s),
+				"write at least one letter or digit to search for; words in a row are found in that order, "+
+					"a comma separates alternatives")
 	}
 	return terms, nil
 }
 
-// Words returns the words of a text in the fold Norm, one blank between: what is neither letter nor digit nor mark separates them.
+// Words returns the words of a text in the fold Norm, one blank between: what is neither letter nor digit
+// nor mark separates them.
 func Words(s string) string {
 	s = Norm(s)
 	if !strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && !isWord(r) }) {

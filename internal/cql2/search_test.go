@@ -45,11 +45,16 @@ func TestRankOfSearch(t *testing.T) {
 		text, q string
 		rank    int
 	}{
-		{"Oslo", "oslo", cql2.RankWhole}, {"OSLO", "Oslo", cql2.RankWhole}, {"Oslo", "os", cql2.RankStart}, {"Oslo", "slo", none}, {"Oslo", "oslos", none},
-		{"Nord-Fron", "fron", cql2.RankWord}, {"Nord-Fron", "nord fron", cql2.RankWhole}, {"Nord-Fron", "nor fr", cql2.RankStart}, {"Nord-Fron", "fron nord", none},
-		{"Mo i Rana", "i ra", cql2.RankWord}, {"Mo i Rana", "mo rana", none}, {"Mo i Rana", "mo i rana by", none}, {"Mo i Rana", "xx,ra", cql2.RankWord},
-		{"Mo i Rana", "ra,mo i rana", cql2.RankWhole}, {"Mo i Rana", "ra,mo", cql2.RankStart}, {"Sør-Aurdal (ny)", "ny", cql2.RankWord}, {"St. Étienne", "st etienne", cql2.RankWhole},
-		{"ab abc", "abc", cql2.RankWord}, {"a ab abc", "ab abc", cql2.RankWord}, {"", "x", none}, {"-", "x", none}, {"L'Haÿ-les-Roses", "lhay les", cql2.RankStart},
+		{"Oslo", "oslo", cql2.RankWhole}, {"OSLO", "Oslo", cql2.RankWhole}, {"Oslo", "os", cql2.RankStart},
+		{"Oslo", "slo", none}, {"Oslo", "oslos", none},
+		{"Nord-Fron", "fron", cql2.RankWord}, {"Nord-Fron", "nord fron", cql2.RankWhole},
+		{"Nord-Fron", "nor fr", cql2.RankStart}, {"Nord-Fron", "fron nord", none},
+		{"Mo i Rana", "i ra", cql2.RankWord}, {"Mo i Rana", "mo rana", none}, {"Mo i Rana", "mo i rana by", none},
+		{"Mo i Rana", "xx,ra", cql2.RankWord},
+		{"Mo i Rana", "ra,mo i rana", cql2.RankWhole}, {"Mo i Rana", "ra,mo", cql2.RankStart},
+		{"Sør-Aurdal (ny)", "ny", cql2.RankWord}, {"St. Étienne", "st etienne", cql2.RankWhole},
+		{"ab abc", "abc", cql2.RankWord}, {"a ab abc", "ab abc", cql2.RankWord}, {"", "x", none}, {"-", "x", none},
+		{"L'Haÿ-les-Roses", "lhay les", cql2.RankStart},
 	}
 	for _, tt := range tests {
 		terms, err := cql2.ParseSearch(tt.q)
@@ -77,7 +82,8 @@ func TestSearchOfARecord(t *testing.T) {
 	if v, err := cql2.Eval(null, row); v != cql2.False || err != nil {
 		t.Errorf("of null: %v, %v", v, err)
 	}
-	if _, err := cql2.Check(cql2.Search{Props: []string{"n"}, Terms: []string{"x"}}, columns{"n": cql2.TypeInteger}); err == nil {
+	if _, err := cql2.Check(cql2.Search{Props: []string{"n"}, Terms: []string{"x"}},
+		columns{"n": cql2.TypeInteger}); err == nil {
 		t.Error("a search in a number is taken")
 	}
 }
@@ -93,7 +99,8 @@ func FuzzSearch(f *testing.F) {
 		}
 		for _, term := range terms {
 			words := cql2.Words(term)
-			if words != strings.ReplaceAll(term, "aa", "a") || term == "" { // which came of å and a, and would be folded again
+			if words != strings.ReplaceAll(term, "aa", "a") || term == "" {
+				// which came of å and a, and would be folded again
 				t.Errorf("%q: the words of %q are %q", s, term, words)
 			}
 			if words != term {

@@ -7,7 +7,8 @@ import (
 	"grense/internal/problem"
 )
 
-// suggest ends a sentence about an unknown name: with the name that was meant, or with a list of what there is, in that form.
+// suggest ends a sentence about an unknown name: with the name that was meant, or with a list of
+// what there is, in that form.
 func suggest(name string, names []string, list string) problem.Saying {
 	if best := Nearest(name, names); best != "" {
 		return problem.Sayf("; did you mean '%s'?", best)
@@ -24,8 +25,8 @@ func suggest(name string, names []string, list string) problem.Saying {
 	return problem.Sayf(list, strings.Join(sorted, ", "))
 }
 
-// Nearest returns the name that is most like s; "" when none is near. Equal but for case and marks is nearest, then names of which s
-// is a short form ("kommunenr" for "kommunenummer"), then names with few letters changed.
+// Nearest returns the name that is most like s; "" when none is near. Equal but for case and marks is nearest,
+// then names of which s is a short form ("kommunenr" for "kommunenummer"), then names with few letters changed.
 func Nearest(s string, names []string) string {
 	best, least := "", 1000
 	key := Norm(s)

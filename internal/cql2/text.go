@@ -10,8 +10,8 @@ import (
 	"grense/internal/problem"
 )
 
-// ParseText parses CQL2 text (OGC 21-065r2, Annex B) whose geometries are in CRS84. An error is a *problem.Error with line, column
-// and the offending token. The tree is not checked yet.
+// ParseText parses CQL2 text (OGC 21-065r2, Annex B) whose geometries are in CRS84.
+// An error is a *problem.Error with line, column and the offending token. The tree is not checked yet.
 func ParseText(s string) (Expr, error) { return ParseTextIn(s, crs.CRS84) }
 
 // ParseTextIn is ParseText for geometries in another CRS (parameter filter-crs), in that CRS's own axis order.
@@ -72,7 +72,8 @@ var tokens = sync.Pool{New: func() any { return new([]token) }}
 
 const maxTokens = 1024
 
-// textParser is a recursive descent parser. After the first error it stands at the end of the tokens, so that everything unwinds.
+// textParser is a recursive descent parser. After the first error it stands at the end of the tokens,
+// so that everything unwinds.
 type textParser struct {
 	src                    string
 	toks                   []token
@@ -80,8 +81,9 @@ type textParser struct {
 	in                     crs.ID
 	zone                   *time.Location
 	depth, nodes, vertices int
-	around                 int // how many brackets stand around the expression that ended last, and are no array by themselves
-	err                    error
+	// how many brackets stand around the expression that ended last, and are no array by themselves
+	around int
+	err    error
 }
 
 func (p *textParser) peek() token { return p.toks[p.i] }
@@ -274,7 +276,8 @@ func (p *textParser) negate(negated bool, e Expr) Expr {
 // startsTest reports whether a token is LIKE, BETWEEN or IN, or the ILIKE that GDAL sends.
 func startsTest(t token) bool { return t.is("LIKE") || t.is("ILIKE") || t.is("BETWEEN") || t.is("IN") }
 
-// test parses LIKE, BETWEEN or IN after the operand x. ILIKE, which the standard does not have, is LIKE of CASEI on both sides.
+// test parses LIKE, BETWEEN or IN after the operand x. ILIKE, which the standard does not have,
+// is LIKE of CASEI on both sides.
 func (p *textParser) test(x Expr) Expr {
 	switch {
 	case p.keyword("ILIKE"):
@@ -371,7 +374,8 @@ func (p *textParser) number(sign string) Expr {
 }
 
 // reserved are the words that are never names unless they are quoted.
-var reserved = map[string]bool{"AND": true, "OR": true, "NOT": true, "LIKE": true, "BETWEEN": true, "IN": true, "IS": true, "NULL": true, "TRUE": true, "FALSE": true}
+var reserved = map[string]bool{"AND": true, "OR": true, "NOT": true, "LIKE": true, "BETWEEN": true, "IN": true,
+	"IS": true, "NULL": true, "TRUE": true, "FALSE": true}
 
 func (p *textParser) primary() Expr {
 	t := p.peek()
@@ -465,8 +469,8 @@ func (p *textParser) array() Expr {
 // element parses an element of an array or an argument of a function.
 func (p *textParser) element() Expr { return p.nested(p.or()) }
 
-// nested makes an array of one value of each pair of brackets around e, the expression that ended last, within an array or arguments. The innermost pair
-// around arithmetic or a condition belongs to that.
+// nested makes an array of one value of each pair of brackets around e, the expression that ended last, within an array
+// or arguments. The innermost pair around arithmetic or a condition belongs to that.
 func (p *textParser) nested(e Expr) Expr {
 	n := p.around
 	if n > 0 && bracketed(e) {

@@ -13,7 +13,8 @@ import (
 // spatialOps, temporalOps and arrayOps are the comparison functions by their name in lower case.
 var (
 	spatialOps  = opSet(SIntersects, SDisjoint, SEquals, STouches, SCrosses, SOverlaps, SWithin, SContains)
-	temporalOps = opSet(TAfter, TBefore, TContains, TDisjoint, TDuring, TEquals, TFinishedBy, TFinishes, TIntersects, TMeets, TMetBy,
+	temporalOps = opSet(TAfter, TBefore, TContains, TDisjoint, TDuring, TEquals, TFinishedBy, TFinishes, TIntersects,
+		TMeets, TMetBy,
 		TOverlappedBy, TOverlaps, TStartedBy, TStarts)
 	arrayOps = opSet(AContainedBy, AContains, AEquals, AOverlaps)
 )
@@ -143,8 +144,9 @@ func instantLiteral(s string, in *time.Location) Expr {
 
 // geometryTypes are the GeoJSON names of the geometry types by their name in well-known text.
 var geometryTypes = map[string]string{
-	"POINT": "Point", "LINESTRING": "LineString", "POLYGON": "Polygon", "MULTIPOINT": "MultiPoint", "MULTILINESTRING": "MultiLineString",
-	"MULTIPOLYGON": "MultiPolygon", "GEOMETRYCOLLECTION": "GeometryCollection",
+	"POINT": "Point", "LINESTRING": "LineString", "POLYGON": "Polygon", "MULTIPOINT": "MultiPoint",
+	"MULTILINESTRING": "MultiLineString",
+	"MULTIPOLYGON":    "MultiPolygon", "GEOMETRYCOLLECTION": "GeometryCollection",
 }
 
 // geometry parses well-known text after its keyword t. Heights are read and dropped: the predicates are plane.

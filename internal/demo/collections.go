@@ -35,7 +35,8 @@ func Collections() []*store.Collection {
 			Description: describe(
 				"De 357 kommunene i Norge fra 1. januar 2024, med riktige numre og arealer og offisielle navn.",
 				"Dei 357 kommunane i Noreg frå 1. januar 2024, med rette nummer og areal og offisielle namn.",
-				"The 357 municipalities of Norway since 1 January 2024, with their real numbers and areas and official names."),
+				"The 357 municipalities of Norway since 1 January 2024, with their real numbers and areas and "+
+					"official names."),
 			Keywords:      keywords("kommuner", "municipalities"),
 			Key:           store.FeatureKey{Column: "nr", Type: cql2.TypeText, Property: "nr"},
 			Geometry:      geometry(),
@@ -49,14 +50,20 @@ func Collections() []*store.Collection {
 func describe(nb, nn, en string) store.Text {
 	note := store.SchematicBorders
 	return store.Text{
-		"nb": nb + " " + note["nb"] + " Grense har beregnet dem ut fra ett punkt i hver kommune, kommunens areal og et grovt omriss av landet." +
-			" Slik publiserer du de offisielle grensene: last ned «Administrative enheter» fra Kartverket på geonorge.no, lagre dem som" +
+		"nb": nb + " " + note["nb"] +
+			" Grense har beregnet dem ut fra ett punkt i hver kommune, kommunens areal og et grovt omriss av landet." +
+			" Slik publiserer du de offisielle grensene: last ned «Administrative enheter» fra Kartverket på " +
+			"geonorge.no, lagre dem som" +
 			" GeoPackage, og start «grense serve FIL.gpkg».",
-		"nn": nn + " " + note["nn"] + " Grense har rekna dei ut frå eitt punkt i kvar kommune, arealet til kommunen og eit grovt omriss av landet." +
-			" Slik publiserer du dei offisielle grensene: last ned «Administrative enheter» frå Kartverket på geonorge.no, lagre" +
+		"nn": nn + " " + note["nn"] + " Grense har rekna dei ut frå eitt punkt i kvar kommune, arealet til kommunen " +
+			"og eit grovt omriss av landet." +
+			" Slik publiserer du dei offisielle grensene: last ned «Administrative enheter» frå Kartverket på " +
+			"geonorge.no, lagre" +
 			" dei som GeoPackage, og start «grense serve FIL.gpkg».",
-		"en": en + " " + note["en"] + " Grense computes them from one point in each municipality, its area and a coarse outline of the country." +
-			" To publish the official borders, download “Administrative enheter” of Kartverket from geonorge.no, save them as a" +
+		"en": en + " " + note["en"] +
+			" Grense computes them from one point in each municipality, its area and a coarse outline of the country." +
+			" To publish the official borders, download “Administrative enheter” of Kartverket from geonorge.no, " +
+			"save them as a" +
 			" GeoPackage, and start “grense serve FILE.gpkg”.",
 	}
 }
@@ -126,9 +133,12 @@ func areal() store.Property {
 		Name: "areal_km2", Column: "areal_km2", Type: cql2.TypeInteger, NotNull: true, Unit: "km2",
 		Title: store.Text{"nb": "Areal", "nn": "Areal", "en": "Area"},
 		Description: store.Text{
-			"nb": "Kommunens virkelige areal innenfor kystlinjen i hele kvadratkilometer, ikke arealet av den skjematiske flaten.",
-			"nn": "Det verkelege arealet til kommunen innanfor kystlinja i heile kvadratkilometer, ikkje arealet av den skjematiske flata.",
-			"en": "Real area of the municipality within the coastline in whole square kilometres, not the area of the schematic outline.",
+			"nb": "Kommunens virkelige areal innenfor kystlinjen i hele kvadratkilometer, ikke arealet av den " +
+				"skjematiske flaten.",
+			"nn": "Det verkelege arealet til kommunen innanfor kystlinja i heile kvadratkilometer, ikkje arealet av " +
+				"den skjematiske flata.",
+			"en": "Real area of the municipality within the coastline in whole square kilometres, not the area of " +
+				"the schematic outline.",
 		},
 	}
 }

@@ -72,7 +72,8 @@ func TestFactsAreThoseOfTheDrawnDivisions(t *testing.T) {
 		want.Fylker = append(want.Fylker, f)
 	}
 	for _, k := range load(t).Kommuner {
-		want.Kommuner = append(want.Kommuner, demo.Kommune{Nr: k.Nr, Navn: k.Navn, FylkeNr: k.FylkeNr, AreaKm2: k.AreaKm2})
+		want.Kommuner = append(want.Kommuner,
+			demo.Kommune{Nr: k.Nr, Navn: k.Navn, FylkeNr: k.FylkeNr, AreaKm2: k.AreaKm2})
 	}
 	if !reflect.DeepEqual(*set, want) {
 		t.Errorf("facts %v, drawn %v", *set, want)

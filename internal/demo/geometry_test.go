@@ -472,7 +472,8 @@ func TestCellsFillAThirdOfTheirBounds(t *testing.T) {
 			c.MaxY != int64(100*b.Max[1]) {
 			t.Errorf("%s: bounds %+v of %v", k.Nr, c, b)
 		}
-		if fill := float64(twiceArea(k.Ring())) * 5000 / (float64(c.MaxX-c.MinX) * float64(c.MaxY-c.MinY)); fill < 1.0/3 {
+		if fill := float64(twiceArea(k.Ring())) * 5000 / (float64(c.MaxX-c.MinX) * float64(c.MaxY-c.MinY)); fill < 1.0/
+			3 {
 			t.Errorf("%s fills %.2f of its bounds", k.Nr, fill)
 		}
 	}

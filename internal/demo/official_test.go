@@ -71,7 +71,8 @@ func TestKommunerAgreeWithTheOfficialDivision(t *testing.T) {
 			t.Errorf("%s is %q, officially %q", k.Nr, k.Navn, e.name)
 			continue
 		}
-		if c, ok := e.shape.Envelope().Center().XY(); !ok || c.Sub(geom.XY{X: k.Point[0], Y: k.Point[1]}).Length() > 60_000 {
+		if c, ok := e.shape.Envelope().Center().XY(); !ok ||
+			c.Sub(geom.XY{X: k.Point[0], Y: k.Point[1]}).Length() > 60_000 {
 			t.Errorf("%s lies %v from its place", k.Nr, c)
 		}
 	}

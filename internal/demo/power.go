@@ -26,7 +26,8 @@ type site struct {
 
 // Lengths of a site, in radii of the disc that has its area.
 const (
-	reachRadii = 1.6  // leaves room for cells to differ from discs, and makes a coast of arcs where there is no neighbour
+	// leaves room for cells to differ from discs, and makes a coast of arcs where there is no neighbour
+	reachRadii = 1.6
 	roomRadii  = 0.35 // lowers the weights of about one site in fifteen
 )
 

@@ -27,7 +27,8 @@ type Outline struct {
 	bound  orb.Bound
 	boxes  []orb.Bound // of rings
 	top    int         // index of the ring with the largest box; -1 when there is none
-	shared bool        // neighbours have the same positions along their borders: whatever is left out is left out of both
+	// neighbours have the same positions along their borders: whatever is left out is left out of both
+	shared bool
 }
 
 // NewShared takes areas in the plane, which are simplified for the map together with their neighbours; nil is an

@@ -57,7 +57,8 @@ type preview struct {
 }
 
 func newPreview() *preview {
-	p := &preview{img: image.NewRGBA(image.Rect(0, 0, previewWidth, previewHeight)), cover: make([]float32, previewWidth)}
+	p := &preview{img: image.NewRGBA(image.Rect(0, 0, previewWidth, previewHeight)),
+		cover: make([]float32, previewWidth)}
 	draw.Draw(p.img, p.img.Bounds(), image.NewUniform(previewGround), image.Point{}, draw.Src)
 	return p
 }
@@ -161,7 +162,8 @@ func (p *preview) stroke(ps orb.Ring, width float64, col color.RGBA) {
 		}
 		nx, ny := -dy/l*width/2, dx/l*width/2
 		p.fill(
-			[]orb.Ring{{{a[0] + nx, a[1] + ny}, {b[0] + nx, b[1] + ny}, {b[0] - nx, b[1] - ny}, {a[0] - nx, a[1] - ny}}},
+			[]orb.Ring{{{a[0] + nx, a[1] + ny}, {b[0] + nx, b[1] + ny}, {b[0] - nx, b[1] - ny},
+				{a[0] - nx, a[1] - ny}}},
 			col,
 		)
 	}

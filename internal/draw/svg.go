@@ -317,7 +317,8 @@ func (d *drawing) grid(tiles []Tile) {
 		// of what is seen of it
 		x, y := (max(a[0], 0)+min(c[0], float64(d.width)))/2, (max(a[1], 0)+min(c[1], float64(d.height)))/2
 		d.b = append(d.b, `"/>`...)
-		if min(c[0], float64(d.width))-max(a[0], 0) < 3*labelSize || min(c[1], float64(d.height))-max(a[1], 0) < 2*labelSize {
+		if min(c[0], float64(d.width))-max(a[0], 0) < 3*labelSize ||
+			min(c[1], float64(d.height))-max(a[1], 0) < 2*labelSize {
 			continue
 		}
 		d.b = append(d.b, `<text class="tile" x="`...)
@@ -450,7 +451,8 @@ func (d *drawing) areas(m *Mark, tol float64) bool {
 		}
 		if !d.path(px, true) && i == largest {
 			c := b.Center()
-			d.path(orb.Ring{{c[0] - 2, c[1] - 2}, {c[0] + 2, c[1] - 2}, {c[0] + 2, c[1] + 2}, {c[0] - 2, c[1] + 2}}, true)
+			d.path(orb.Ring{{c[0] - 2, c[1] - 2}, {c[0] + 2, c[1] - 2}, {c[0] + 2, c[1] + 2}, {c[0] - 2, c[1] + 2}},
+				true)
 		}
 	}
 	return d.closePath(start, begin)

@@ -48,23 +48,25 @@ func TestMapsOfAnyGeometryAreDrawn(t *testing.T) {
 		g    orb.Geometry
 		want string // pattern; "" when nothing is drawn
 	}{
-		"null":             {nil, ""},
-		"empty":            {orb.MultiPolygon{}, ""},
-		"empty ring":       {orb.Polygon{{}}, ""},
-		"no numbers":       {orb.Point{nan, 1}, ""},
-		"some no numbers":  {orb.LineString{{nan, 1}, {1, 1}, {2, 3}}, `class="line" d="M\d`},
-		"point":            {orb.Point{10, 60}, `class="point" d="M\d+ \d+h0"`},
-		"points":           {orb.MultiPoint{{10, 60}, {11, 61}}, `class="point" d="M\d+ \d+h0M\d+ \d+h0"`},
-		"line":             {orb.LineString{{10, 60}, {11, 61}}, `class="line" d="M\d+ \d+l`},
-		"line of a point":  {orb.LineString{{10, 60}, {10, 60}}, `class="line" d="M\d+ \d+h0`},
-		"lines":            {orb.MultiLineString{{{1, 2}, {3, 4}}, {{5, 6}, {7, 9}}}, `class="line" d="M[^"]+M`},
-		"area":             {orb.Polygon{square(10, 60, 1)}, `<path d="M[^"]+z"`},
-		"hole":             {orb.Polygon{square(10, 60, 1), square(10.2, 60.2, .5)}, `<path d="M[^"]+zM[^"]+z"`},
-		"area of a point":  {orb.Polygon{{{10, 60}, {10, 60}, {10, 60}, {10, 60}}}, `<path d="M`},
-		"area of a line":   {orb.Polygon{{{10, 60}, {11, 61}, {10, 60}}}, `<path d="M`},
-		"open ring":        {orb.Polygon{{{10, 60}, {11, 61}, {10, 62}}}, `<path d="M[^"]+z"`},
-		"collection":       {orb.Collection{orb.Point{1, 2}, orb.LineString{{1, 2}, {3, 4}}, orb.Polygon{square(0, 0, 9)}}, `class="line".*class="point"`},
-		"whole world":      {orb.Polygon{{{-180, -90}, {180, -90}, {180, 90}, {-180, 90}, {-180, -90}}}, `<path d="M32 480l`},
+		"null":            {nil, ""},
+		"empty":           {orb.MultiPolygon{}, ""},
+		"empty ring":      {orb.Polygon{{}}, ""},
+		"no numbers":      {orb.Point{nan, 1}, ""},
+		"some no numbers": {orb.LineString{{nan, 1}, {1, 1}, {2, 3}}, `class="line" d="M\d`},
+		"point":           {orb.Point{10, 60}, `class="point" d="M\d+ \d+h0"`},
+		"points":          {orb.MultiPoint{{10, 60}, {11, 61}}, `class="point" d="M\d+ \d+h0M\d+ \d+h0"`},
+		"line":            {orb.LineString{{10, 60}, {11, 61}}, `class="line" d="M\d+ \d+l`},
+		"line of a point": {orb.LineString{{10, 60}, {10, 60}}, `class="line" d="M\d+ \d+h0`},
+		"lines":           {orb.MultiLineString{{{1, 2}, {3, 4}}, {{5, 6}, {7, 9}}}, `class="line" d="M[^"]+M`},
+		"area":            {orb.Polygon{square(10, 60, 1)}, `<path d="M[^"]+z"`},
+		"hole":            {orb.Polygon{square(10, 60, 1), square(10.2, 60.2, .5)}, `<path d="M[^"]+zM[^"]+z"`},
+		"area of a point": {orb.Polygon{{{10, 60}, {10, 60}, {10, 60}, {10, 60}}}, `<path d="M`},
+		"area of a line":  {orb.Polygon{{{10, 60}, {11, 61}, {10, 60}}}, `<path d="M`},
+		"open ring":       {orb.Polygon{{{10, 60}, {11, 61}, {10, 62}}}, `<path d="M[^"]+z"`},
+		"collection": {orb.Collection{orb.Point{1, 2}, orb.LineString{{1, 2}, {3, 4}},
+			orb.Polygon{square(0, 0, 9)}}, `class="line".*class="point"`},
+		"whole world": {orb.Polygon{{{-180, -90}, {180, -90}, {180, 90}, {-180, 90}, {-180, -90}}},
+			`<path d="M32 480l`},
 		"pole":             {orb.Point{0, 90}, `class="point"`},
 		"nested":           {orb.Collection{orb.Collection{orb.Point{1, 2}}}, `class="point"`},
 		"tiny beside huge": {orb.MultiPolygon{{square(0, 0, 40)}, {square(50, 0, 1e-9)}}, `<path d="M[^M]+z"`},
@@ -119,7 +121,8 @@ func TestMapsStayWithinTheirBudget(t *testing.T) {
 				g = orb.Polygon{star(r, r.Float64()*1e6, r.Float64()*1e6, 3e4, tt.positions)}
 			}
 			p.Marks = append(p.Marks,
-				Mark{Outline: NewOutline(strings.Repeat("n", 200), g, same), Href: fmt.Sprintf("/collections/some/items/%d", i)})
+				Mark{Outline: NewOutline(strings.Repeat("n", 200), g, same),
+					Href: fmt.Sprintf("/collections/some/items/%d", i)})
 		}
 		svg := string(p.SVG())
 		wellFormed(t, name, svg)
@@ -195,7 +198,8 @@ func TestMapsCrossTheAntimeridian(t *testing.T) {
 	if !ok || d.view.Min[0] < 176 || d.view.Max[0] > 183 {
 		t.Errorf("the view is %v", d.view)
 	}
-	if n := NewOutline("", orb.MultiPolygon{{star(rand.New(rand.NewPCG(9, 9)), 178, -17, 1, 200)}, area(-180, -18, -178, -16)}, same); len(n.rings[0]) < 150 {
+	if n := NewOutline("", orb.MultiPolygon{{star(rand.New(rand.NewPCG(9, 9)), 178, -17, 1, 200)},
+		area(-180, -18, -178, -16)}, same); len(n.rings[0]) < 150 {
 		t.Errorf("an outline at the antimeridian keeps %d positions of 200", len(n.rings[0]))
 	}
 	world := Picture{
@@ -250,7 +254,8 @@ func TestMapsOfManyNameTheLargestFirst(t *testing.T) {
 		p.Marks = append(
 			p.Marks,
 			Mark{
-				Outline: NewOutline(title, orb.Polygon{{{x, y}, {x + size, y}, {x + size, y + size}, {x, y + size}, {x, y}}}, same),
+				Outline: NewOutline(title,
+					orb.Polygon{{{x, y}, {x + size, y}, {x + size, y + size}, {x, y + size}, {x, y}}}, same),
 			},
 		)
 	}
@@ -267,7 +272,8 @@ func TestMapsOfManyNameTheLargestFirst(t *testing.T) {
 func TestNamesOfFewAreThere(t *testing.T) {
 	t.Parallel()
 	box := func(title string, x, y, w, h float64) Mark {
-		return Mark{Outline: NewOutline(title, orb.Polygon{{{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}, {x, y}}}, same)}
+		return Mark{Outline: NewOutline(title, orb.Polygon{{{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}, {x, y}}},
+			same)}
 	}
 	p := Picture{
 		Labels: true,
@@ -281,7 +287,8 @@ func TestNamesOfFewAreThere(t *testing.T) {
 		},
 	}
 	for _, set := range regexp.MustCompile(`<g class="names[^>]*>(.*?)</g>`).FindAllSubmatch([]byte(p.SVG()), -1) {
-		if bytes.Count(set[1], []byte("<text")) != len(p.Marks) || !bytes.Contains(set[1], []byte(`<path class="leader"`)) {
+		if bytes.Count(set[1], []byte("<text")) != len(p.Marks) ||
+			!bytes.Contains(set[1], []byte(`<path class="leader"`)) {
 			t.Errorf("names: %s", set[1])
 		}
 	}
@@ -323,7 +330,8 @@ func TestLabelsLieInTheirArea(t *testing.T) {
 	if p := inside(orb.Ring{{5, 5}}, nil); p != (orb.Point{5, 5}) {
 		t.Errorf("a point gives %v", p)
 	}
-	if p := inside(orb.Ring{{0, 0}, {30, 0}, {30, 30}, {0, 30}, {0, 0}}, []orb.Bound{{Min: orb.Point{5, 5}, Max: orb.Point{25, 40}}}); p[0] > 5 &&
+	if p := inside(orb.Ring{{0, 0}, {30, 0}, {30, 30}, {0, 30}, {0, 0}},
+		[]orb.Bound{{Min: orb.Point{5, 5}, Max: orb.Point{25, 40}}}); p[0] > 5 &&
 		p[0] < 25 &&
 		p[1] > 5 {
 		t.Errorf("%v is covered", p)
@@ -392,8 +400,10 @@ func TestExtentsLieOverAGridOfDegrees(t *testing.T) {
 		want []string // names of lines, in English
 	}{
 		"a country": {orb.Bound{Min: orb.Point{5, 58}, Max: orb.Point{31, 71}}, []string{"10°\u00a0E", "60°\u00a0N"}},
-		"the world": {orb.Bound{Min: orb.Point{-180, -90}, Max: orb.Point{180, 90}}, []string{"60°\u00a0W", "0°", "120°\u00a0E", "60°\u00a0S"}},
-		"a place":   {orb.Bound{Min: orb.Point{-10.75, -59.9}, Max: orb.Point{-10.75, -59.9}}, []string{"10.7°\u00a0W", "59.9°\u00a0S"}},
+		"the world": {orb.Bound{Min: orb.Point{-180, -90}, Max: orb.Point{180, 90}},
+			[]string{"60°\u00a0W", "0°", "120°\u00a0E", "60°\u00a0S"}},
+		"a place": {orb.Bound{Min: orb.Point{-10.75, -59.9}, Max: orb.Point{-10.75, -59.9}},
+			[]string{"10.7°\u00a0W", "59.9°\u00a0S"}},
 	} {
 		p := Picture{Lang: "en", Degrees: true, Box: &x.box, DegreeGrid: true}
 		svg := string(p.SVG())
@@ -469,12 +479,14 @@ func TestNamesBesideTheirFeaturesHaveNoLine(t *testing.T) {
 			p.Marks = append(
 				p.Marks,
 				Mark{
-					Near:    i > 3,
-					Outline: NewOutline(title, orb.Polygon{{{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}, {x, y}}}, same),
+					Near: i > 3,
+					Outline: NewOutline(title, orb.Polygon{{{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}, {x, y}}},
+						same),
 				},
 			)
 		}
-		for _, m := range regexp.MustCompile(`class="leader" d="M-?\d+ ?-?\d+l(-?\d+) ?(-?\d+)"`).FindAllStringSubmatch(string(p.SVG()), -1) {
+		for _, m := range regexp.MustCompile(`class="leader" d="M-?\d+ ?-?\d+l(-?\d+) ?(-?\d+)"`).
+			FindAllStringSubmatch(string(p.SVG()), -1) {
 			lines++
 			x, _ := strconv.Atoi(m[1])
 			y, _ := strconv.Atoi(m[2])

@@ -36,8 +36,8 @@ type Finder interface {
 	// At is called with a position, x before y, in the coordinate system of the table. A fault is about the row, in
 	// words for people.
 	At(dst []string, x, y float64) (values []string, fault string, err error)
-	// Code is called with a code. Restored reports that it had lost zeros at its beginning, and matches one division with
-	// them. A *Fault is about the row.
+	// Code is called with a code. Restored reports that it had lost zeros at its beginning, and matches one division
+	// with them. A *Fault is about the row.
 	Code(dst []string, code string) (values []string, restored bool, err error)
 }
 
@@ -77,7 +77,8 @@ var (
 		{"øst", "nord"},
 		{"ost", "nord"},
 	}
-	codeNames = []string{"code", "kode", "kommunenummer", "kommunenr", "komnr", "fylkesnummer", "fylkesnr", "region", "id"}
+	codeNames = []string{"code", "kode", "kommunenummer", "kommunenr", "komnr", "fylkesnummer", "fylkesnr",
+		"region", "id"}
 )
 
 // Table enriches one table. Make it by NewCSV or NewLines. It is not safe for concurrent use.
@@ -140,7 +141,8 @@ func (t *Table) Append(dst, in []byte, last bool) (out, rest []byte, err error) 
 		n, size := t.row(in, last)
 		if n < 0 || n > MaxRow {
 			if len(in) > MaxRow {
-				return dst, in, fault("row %d is longer than %d bytes; is a quotation mark never closed?", t.Report.Rows+1, MaxRow)
+				return dst, in, fault("row %d is longer than %d bytes; is a quotation mark never closed?",
+					t.Report.Rows+1, MaxRow)
 			}
 			return dst, in, nil
 		}
@@ -510,7 +512,8 @@ func (t *Table) object(dst, row []byte) ([]byte, error) {
 		wrong = err.Error()
 	}
 	if _, ok := members[t.options.Error]; ok {
-		return dst, fault("row %d has a member %s already, which would be added; rename it", t.Report.Rows+1, t.options.Error)
+		return dst, fault("row %d has a member %s already, which would be added; rename it", t.Report.Rows+1,
+			t.options.Error)
 	}
 	for _, name := range t.find.Columns() {
 		if _, ok := members[name]; ok {

@@ -49,15 +49,22 @@ func TestPiecesMakeNoDifference(t *testing.T) {
 // TestNoRowIsTakenForAnother: what is wrong with one row stands in that row.
 func TestNoRowIsTakenForAnother(t *testing.T) {
 	t.Parallel()
-	const closed, number = "a quotation mark is never closed; what follows is taken for its text", "a coordinate is no number"
+	const closed, number = "a quotation mark is never closed; what follows is taken for its text",
+		"a coordinate is no number"
 	for _, tt := range []struct{ name, in, want string }{
-		{"a mark within a text", "x,y,n\n1,2,3\" pipe\n3,4,4\" tube, long\n5,6,\"a, b\"\n", "x,y,n,quarter,enrich_error\n1,2,3\" pipe,north,\n3,4,4\" tube, long,,\"the row has 4 cells, the header 3\"\n5,6,\"a, b\",north,\n"},
-		{"two marks within texts", "x;y;n;m\n1;2;3\" x;4\" y\n", "x;y;n;m;quarter;enrich_error\n1;2;3\" x;4\" y;north;\n"},
-		{"a mark behind blanks", "n,x,y\n \"a,\nb\"\"\" ,1,2\n", "n,x,y,quarter,enrich_error\n \"a,\nb\"\"\" ,1,2,north,\n"},
-		{"a mark that is never closed", "x,y,n\n1,2,a\n1,2,\"a\n3,4,b\n", "x,y,n,quarter,enrich_error\n1,2,a,north,\n1,2,\"a\n3,4,b\n,,\"" + closed + "\"\n"},
+		{"a mark within a text", "x,y,n\n1,2,3\" pipe\n3,4,4\" tube, long\n5,6,\"a, b\"\n",
+			"x,y,n,quarter,enrich_error\n1,2,3\" pipe,north,\n3,4,4\" tube, long,,\"the row has 4 cells, " +
+				"the header 3\"\n5,6,\"a, b\",north,\n"},
+		{"two marks within texts", "x;y;n;m\n1;2;3\" x;4\" y\n",
+			"x;y;n;m;quarter;enrich_error\n1;2;3\" x;4\" y;north;\n"},
+		{"a mark behind blanks", "n,x,y\n \"a,\nb\"\"\" ,1,2\n",
+			"n,x,y,quarter,enrich_error\n \"a,\nb\"\"\" ,1,2,north,\n"},
+		{"a mark that is never closed", "x,y,n\n1,2,a\n1,2,\"a\n3,4,b\n",
+			"x,y,n,quarter,enrich_error\n1,2,a,north,\n1,2,\"a\n3,4,b\n,,\"" + closed + "\"\n"},
 		{"a column without a name", ",x,y\n0,1,2\n", ",x,y,quarter,enrich_error\n0,1,2,north,\n"},
 		{"a carriage return at the very end", "x,y\r\n1,2\r", "x,y,quarter,enrich_error\n1,2,north,\n"},
-		{"numbers of programs", "x,y\n1_0,2\n0x1p3,2\nInf,2\n1e1,2\n", "x,y,quarter,enrich_error\n1_0,2,," + number + "\n0x1p3,2,," + number + "\nInf,2,," + number + "\n1e1,2,north,\n"},
+		{"numbers of programs", "x,y\n1_0,2\n0x1p3,2\nInf,2\n1e1,2\n", "x,y,quarter,enrich_error\n1_0,2,," + number +
+			"\n0x1p3,2,," + number + "\nInf,2,," + number + "\n1e1,2,north,\n"},
 	} {
 		tt.want = strings.ReplaceAll(tt.want, "\""+closed+"\"", closed)
 		for _, size := range []int{1, 7, len(tt.in)} {
@@ -110,7 +117,8 @@ func TestNoMemberStandsTwice(t *testing.T) {
 	t.Parallel()
 	out, _, err := enrich.NewLines(quarters{}, enrich.Options{}).
 		Append(nil, []byte("{\"x\":1,\"y\":2,\"quarter\":\"mine\"}\n{\"x\":1,\"y\":2}\n"), true)
-	want := `{"x":1,"y":2,"quarter":"mine","enrich_error":"the line has a member quarter already, which would be added; rename it"}` + "\n" + `{"x":1,"y":2,"quarter":"north","enrich_error":null}` + "\n"
+	want := `{"x":1,"y":2,"quarter":"mine","enrich_error":"the line has a member quarter already, which would be ` +
+		`added; rename it"}` + "\n" + `{"x":1,"y":2,"quarter":"north","enrich_error":null}` + "\n"
 	if err != nil || string(out) != want {
 		t.Errorf("%v, %s, want %s", err, out, want)
 	}

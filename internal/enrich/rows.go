@@ -42,7 +42,9 @@ func Rows(r io.Reader, fn func(names, cells []string, decimals byte) error) erro
 // kommunenummer.
 func CodeColumn(names []string, want string) (int, error) {
 	for _, name := range append([]string{want}, codeNames...) {
-		if i := slices.IndexFunc(names, func(s string) bool { return name != "" && strings.EqualFold(s, name) }); i >= 0 {
+		if i := slices.IndexFunc(names, func(s string) bool {
+			return name != "" && strings.EqualFold(s, name)
+		}); i >= 0 {
 			return i, nil
 		}
 		if want != "" {

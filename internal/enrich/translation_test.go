@@ -29,7 +29,8 @@ func TestTablesAreTranslatedWithWordsForWhatIsSeveralOrUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "nr,n,now,name,why\n1507,1,1508 1580,Ålesund; Haram,\n" +
-		"1534,2,,,\"the code was not in use on 2023-01-01, but from 1838-01-01 until 2020-01-01 (Haram)\"\n9998,3,,,the code was never in use\n301,4,0301,Oslo,\n"
+		"1534,2,,,\"the code was not in use on 2023-01-01, but from 1838-01-01 until 2020-01-01 (Haram)\"\n9998,3,,," +
+		"the code was never in use\n301,4,0301,Oslo,\n"
 	if out.String() != want || f.Ambiguous != 1 || e.Report.RestoredCodes != 1 {
 		t.Errorf("%d several, %+v:\n%s", f.Ambiguous, e.Report, &out)
 	}

@@ -36,7 +36,8 @@ func TestCSVOfPoints(t *testing.T) {
 		}
 	}
 	want := "id,nr,navn,areal,innbyggere,by,\"år \"\"x\"\"\",koder,lon,lat\r\n" +
-		"0301,0301,\"Oslo \"\"by\"\", fylke\",454.12,9007199254740993,true,,\"[1,{\"\"a\"\":\"\"b\"\"}]\",10.75,59.91\r\n" +
+		"0301,0301,\"Oslo \"\"by\"\", fylke\",454.12,9007199254740993,true,,\"[1,{\"\"a\"\":\"\"b\"\"}]\"," +
+		"10.75,59.91\r\n" +
 		"0301,-1+1,=SUM(A1),,,false,\"a\r\nb\",,,\r\n"
 	if string(b) != want {
 		t.Errorf("got  %q\nwant %q", b, want)
@@ -72,7 +73,8 @@ func TestCSVOfMixedGeometriesHasThePoints(t *testing.T) {
 	mixed.Properties = nil
 	e := newCSV(t, mixed)
 	b := e.AppendHeader(nil)
-	for _, wkb := range [][]byte{little.wkb(tree{kind: 1, pts: [][4]float64{{10.75, 59.91}}}), little.wkb(tree{kind: 2, pts: [][4]float64{{1, 2}, {3, 4}}}), nil} {
+	for _, wkb := range [][]byte{little.wkb(tree{kind: 1, pts: [][4]float64{{10.75, 59.91}}}),
+		little.wkb(tree{kind: 2, pts: [][4]float64{{1, 2}, {3, 4}}}), nil} {
 		var err error
 		if b, err = e.Append(b, &store.Feature{ID: "1", Geometry: store.Geometry{WKB: wkb}}); err != nil {
 			t.Fatal(err)

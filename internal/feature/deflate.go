@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// leastDeflated is the mean length in bytes of a page's fragments from which each is compressed by itself, once, and
-	// copied into every answer. What is lost against one run over the whole answer is what features have in common:
+	// leastDeflated is the mean length in bytes of a page's fragments from which each is compressed by itself, once,
+	// and copied into every answer. What is lost against one run over the whole answer is what features have in common:
 	// 14 % more bytes at a mean of 1.4 KB, none from 2.5 KB on.
 	leastDeflated = 1 << 10
 
 	// fragmentLevel compresses fragments, once: twice the time of level 6 for 2 to 3 % fewer bytes (BenchmarkLevels).
 	fragmentLevel = 7
 
-	// mostAtOnce is the length in bytes of the fragments that one answer compresses at most, about 100 ms of work; later
-	// answers do the rest.
+	// mostAtOnce is the length in bytes of the fragments that one answer compresses at most, about 100 ms of work;
+	// later answers do the rest.
 	mostAtOnce = 4 << 20
 
 	// runLevel compresses what stands between fragments, and pages of small ones, for each answer.

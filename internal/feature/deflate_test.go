@@ -153,8 +153,10 @@ func TestOnlyPagesOfLargeFragmentsAreDeflated(t *testing.T) {
 		sizes []int
 		want  uint64
 	}{
-		{"none", nil, 0}, {"one small", []int{1000}, 0}, {"one large", []int{1024}, 1}, {"small", []int{300, 300, 900, 1500}, 0},
-		{"small among large", []int{300, 9000, 300, 9000}, 4}, {"large among small", []int{300, 300, 300, 300, 3000}, 0},
+		{"none", nil, 0}, {"one small", []int{1000}, 0}, {"one large", []int{1024}, 1},
+		{"small", []int{300, 300, 900, 1500}, 0},
+		{"small among large", []int{300, 9000, 300, 9000}, 4},
+		{"large among small", []int{300, 300, 300, 300, 3000}, 0},
 	} {
 		c := feature.NewCache(1<<24, nil)
 		frags := page(c, tt.sizes...)

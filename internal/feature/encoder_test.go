@@ -23,7 +23,8 @@ func places(geometry string) *store.Collection {
 		Key:      store.FeatureKey{Column: "nr", Property: "nr"},
 		Geometry: &store.Geom{Name: "geometry", Column: "geom", Type: geometry, CRS: crs.CRS84},
 		Properties: []store.Property{
-			{Name: "nr", Type: cql2.TypeText}, {Name: "navn", Type: cql2.TypeText}, {Name: "areal", Type: cql2.TypeNumber},
+			{Name: "nr", Type: cql2.TypeText}, {Name: "navn", Type: cql2.TypeText},
+			{Name: "areal", Type: cql2.TypeNumber},
 			{
 				Name: "innbyggere",
 				Type: cql2.TypeInteger,
@@ -58,7 +59,8 @@ func encoder(t testing.TB, c *store.Collection, o feature.Options) *feature.Enco
 
 func TestFeatureMembersAndTheirOrder(t *testing.T) {
 	t.Parallel()
-	const all = `"nr":"0301","navn":"Oslo \"by\", fylke","areal":454.12,"innbyggere":9007199254740993,"by":true,"år \"x\"":null,"koder":[1,{"a":"b"}]`
+	const all = `"nr":"0301","navn":"Oslo \"by\", fylke","areal":454.12,"innbyggere":9007199254740993,"by":true,"år ` +
+		`\"x\"":null,"koder":[1,{"a":"b"}]`
 	subset := func(f *store.Feature) { f.Values = []any{"Oslo", "0301"} }
 	for _, c := range []struct {
 		name   string
@@ -66,17 +68,25 @@ func TestFeatureMembersAndTheirOrder(t *testing.T) {
 		change func(*store.Feature)
 		want   string
 	}{
-		{"all", feature.Options{}, nil, `{"type":"Feature","properties":{` + all + `},"id":"0301","geometry":{"type":"Point","coordinates":[10.75,59.91]}}`},
-		{"north first", feature.Options{CRS: crs.ETRS89}, nil, `{"type":"Feature","properties":{` + all + `},"id":"0301","geometry":{"type":"Point","coordinates":[59.91,10.75]}}`},
+		{"all", feature.Options{}, nil, `{"type":"Feature","properties":{` + all +
+			`},"id":"0301","geometry":{"type":"Point","coordinates":[10.75,59.91]}}`},
+		{"north first", feature.Options{CRS: crs.ETRS89}, nil, `{"type":"Feature","properties":{` + all +
+			`},"id":"0301","geometry":{"type":"Point","coordinates":[59.91,10.75]}}`},
 		{"some properties in another order", feature.Options{Properties: []string{"navn", "nr"}}, subset,
-			`{"type":"Feature","properties":{"navn":"Oslo","nr":"0301"},"id":"0301","geometry":{"type":"Point","coordinates":[10.75,59.91]}}`},
+			`{"type":"Feature","properties":{"navn":"Oslo","nr":"0301"},"id":"0301","geometry":{"type":"Point",` +
+				`"coordinates":[10.75,59.91]}}`},
 		{"no property", feature.Options{Properties: []string{}}, func(f *store.Feature) { f.Values = nil },
 			`{"type":"Feature","properties":{},"id":"0301","geometry":{"type":"Point","coordinates":[10.75,59.91]}}`},
-		{"geometry skipped", feature.Options{SkipGeometry: true}, nil, `{"type":"Feature","properties":{` + all + `},"id":"0301","geometry":null}`},
-		{"no geometry", feature.Options{}, func(f *store.Feature) { f.Geometry = store.Geometry{} }, `{"type":"Feature","properties":{` + all + `},"id":"0301","geometry":null}`},
+		{"geometry skipped", feature.Options{SkipGeometry: true}, nil,
+			`{"type":"Feature","properties":{` + all + `},"id":"0301","geometry":null}`},
+		{"no geometry", feature.Options{}, func(f *store.Feature) {
+			f.Geometry = store.Geometry{}
+		}, `{"type":"Feature","properties":{` + all + `},"id":"0301","geometry":null}`},
 		{"empty geometry", feature.Options{}, func(f *store.Feature) { f.Geometry.WKB = little.wkb(tree{kind: 6}) },
 			`{"type":"Feature","properties":{` + all + `},"id":"0301","geometry":null}`},
-		{"an id to escape", feature.Options{Properties: []string{}}, func(f *store.Feature) { f.ID, f.Values = "a\"\n", nil },
+		{"an id to escape", feature.Options{Properties: []string{}}, func(f *store.Feature) {
+			f.ID, f.Values = "a\"\n", nil
+		},
 			`{"type":"Feature","properties":{},"id":"a\"\n","geometry":{"type":"Point","coordinates":[10.75,59.91]}}`},
 	} {
 		f := oslo()
@@ -104,7 +114,8 @@ func TestWantFitsTheOptions(t *testing.T) {
 		want store.Want
 	}{
 		{places("Point"), feature.Options{}, store.Want{}},
-		{places("Point"), feature.Options{SkipGeometry: true, Properties: []string{"nr"}}, store.Want{NoGeometry: true, Properties: []string{"nr"}}},
+		{places("Point"), feature.Options{SkipGeometry: true, Properties: []string{"nr"}},
+			store.Want{NoGeometry: true, Properties: []string{"nr"}}},
 		{table, feature.Options{Properties: []string{}}, store.Want{NoGeometry: true, Properties: []string{}}},
 	} {
 		if got := encoder(t, c.coll, c.o).Want(); !reflect.DeepEqual(got, c.want) {
@@ -126,7 +137,8 @@ func TestErrorsNameTheFeatureAndLeaveTheBuffer(t *testing.T) {
 	}
 	ld := func(dst []byte, f *store.Feature) ([]byte, error) { return e.AppendJSONLD(dst, f, "u") }
 	for name, f := range map[string]*store.Feature{"2 values": few, "type struct": strange} {
-		for i, fn := range []func([]byte, *store.Feature) ([]byte, error){e.AppendGeoJSON, e.AppendMembers, ld, csv.Append} {
+		for i, fn := range []func([]byte, *store.Feature) ([]byte, error){e.AppendGeoJSON, e.AppendMembers,
+			ld, csv.Append} {
 			got, err := fn([]byte("x"), f)
 			if err == nil || !strings.Contains(err.Error(), `places "0301"`) || !strings.Contains(err.Error(), name) ||
 				string(got) != "x" {
@@ -200,8 +212,9 @@ func TestFeaturesAgreeWithEncodingJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := map[string]any{"type": "Feature", "id": f.ID, "geometry": nil, "properties": map[string]any{
-			"nr": f.Values[0], "navn": f.Values[1], "areal": f.Values[2], "innbyggere": f.Values[3], "by": f.Values[4], `år "x"`: nil,
-			"koder": json.RawMessage(`{"a":[1]}`)}}
+			"nr": f.Values[0], "navn": f.Values[1], "areal": f.Values[2], "innbyggere": f.Values[3], "by": f.Values[4],
+			`år "x"`: nil,
+			"koder":  json.RawMessage(`{"a":[1]}`)}}
 		if !sameJSON(t, got, want) {
 			t.Fatalf("got %s, want %v", got, want)
 		}
@@ -264,13 +277,15 @@ func TestEncodersDoNotAllocate(t *testing.T) {
 	}.wkb(tree{kind: 7, parts: []tree{polygon(9), {kind: 4, parts: []tree{{kind: 1}}}}})
 	buf := make([]byte, 0, 1<<20)
 	for name, fn := range map[string]func() ([]byte, error){
-		"GeoJSON":            func() ([]byte, error) { return plain.AppendGeoJSON(buf, area) },
-		"reprojected":        func() ([]byte, error) { return utm.AppendGeoJSON(buf, area) },
-		"collection":         func() ([]byte, error) { return plain.AppendMembers(buf, mixed) },
-		"JSON-LD":            func() ([]byte, error) { return plain.AppendJSONLD(buf, area, "https://example.com/1") },
-		"JSON-LD, in a list": func() ([]byte, error) { return plain.AppendJSONLDItem(buf, point, "https://example.com/1") },
-		"CSV":                func() ([]byte, error) { return csv.Append(buf, point) },
-		"WKT":                func() ([]byte, error) { return wkt.AppendWKT(buf, area.Geometry.WKB) },
+		"GeoJSON":     func() ([]byte, error) { return plain.AppendGeoJSON(buf, area) },
+		"reprojected": func() ([]byte, error) { return utm.AppendGeoJSON(buf, area) },
+		"collection":  func() ([]byte, error) { return plain.AppendMembers(buf, mixed) },
+		"JSON-LD":     func() ([]byte, error) { return plain.AppendJSONLD(buf, area, "https://example.com/1") },
+		"JSON-LD, in a list": func() ([]byte, error) {
+			return plain.AppendJSONLDItem(buf, point, "https://example.com/1")
+		},
+		"CSV": func() ([]byte, error) { return csv.Append(buf, point) },
+		"WKT": func() ([]byte, error) { return wkt.AppendWKT(buf, area.Geometry.WKB) },
 	} {
 		if n := testing.AllocsPerRun(100, func() {
 			if _, err := fn(); err != nil {

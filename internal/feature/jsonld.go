@@ -27,8 +27,9 @@ type linked struct {
 // below it.
 var taken = map[string]bool{
 	// members
-	"name": true, "identifier": true, "geo": true, "latitude": true, "longitude": true, "numberOfItems": true, "itemListElement": true,
-	"Place": true, "GeoCoordinates": true, "ItemList": true, // types
+	"name": true, "identifier": true, "geo": true, "latitude": true, "longitude": true, "numberOfItems": true,
+	"itemListElement": true,
+	"Place":           true, "GeoCoordinates": true, "ItemList": true, // types
 	"gsp": true,
 }
 

@@ -24,13 +24,18 @@ func TestJSONLDOfAPoint(t *testing.T) {
 	t.Parallel()
 	e := encoder(t, places("Point"), feature.Options{CRS: crs.ETRS89, Vocabulary: "https://example.com/v#"})
 	got, err := e.AppendJSONLD(nil, oslo(), address)
-	want := `{"@context":{"@vocab":"https://schema.org/","gsp":"http://www.opengis.net/ont/geosparql#","nr":"https://example.com/v#nr",` +
-		`"navn":"https://example.com/v#navn","areal":"https://example.com/v#areal","innbyggere":"https://example.com/v#innbyggere",` +
-		`"by":"https://example.com/v#by","år \"x\"":"https://example.com/v#%C3%A5r%20%22x%22","koder":"https://example.com/v#koder"},` +
+	want := `{"@context":{"@vocab":"https://schema.org/","gsp":"http://www.opengis.net/ont/geosparql#",` +
+		`"nr":"https://example.com/v#nr",` +
+		`"navn":"https://example.com/v#navn","areal":"https://example.com/v#areal",` +
+		`"innbyggere":"https://example.com/v#innbyggere",` +
+		`"by":"https://example.com/v#by","år \"x\"":"https://example.com/v#%C3%A5r%20%22x%22",` +
+		`"koder":"https://example.com/v#koder"},` +
 		`"@type":["Place","gsp:Feature"],"@id":"` + address + `","identifier":"0301","name":"Oslo \"by\", fylke",` +
 		`"geo":{"@type":"GeoCoordinates","latitude":59.91,"longitude":10.75},` +
-		`"nr":"0301","navn":"Oslo \"by\", fylke","areal":454.12,"innbyggere":9007199254740993,"by":true,"koder":{"@type":"@json","@value":[1,{"a":"b"}]},` +
-		`"gsp:hasGeometry":{"@type":"gsp:Geometry","gsp:asWKT":{"@type":"gsp:wktLiteral","@value":"POINT(10.75 59.91)"},` +
+		`"nr":"0301","navn":"Oslo \"by\", fylke","areal":454.12,"innbyggere":9007199254740993,"by":true,` +
+		`"koder":{"@type":"@json","@value":[1,{"a":"b"}]},` +
+		`"gsp:hasGeometry":{"@type":"gsp:Geometry","gsp:asWKT":{"@type":"gsp:wktLiteral",` +
+		`"@value":"POINT(10.75 59.91)"},` +
 		`"gsp:asGeoJSON":{"@type":"gsp:geoJSONLiteral","@value":"{\"type\":\"Point\",\"coordinates\":[10.75,59.91]}"}}}`
 	if err != nil || string(got) != want || !json.Valid(got) {
 		t.Errorf("got  %s, %v\nwant %s", got, err, want)
@@ -95,7 +100,8 @@ func TestJSONLDNamesThatClash(t *testing.T) {
 	}
 	f := &store.Feature{ID: "1", Values: []any{"A", "B", "C", nil}}
 	got, err := encoder(t, c, feature.Options{}).AppendJSONLD(nil, f, "u")
-	want := `{"@context":{"@vocab":"https://schema.org/","gsp":"http://www.opengis.net/ont/geosparql#"},"@type":["Place","gsp:Feature"],` +
+	want := `{"@context":{"@vocab":"https://schema.org/","gsp":"http://www.opengis.net/ont/geosparql#"},` +
+		`"@type":["Place","gsp:Feature"],` +
 		`"@id":"u","identifier":"1","name":"A","geo_":"B","@id_":"C"}`
 	if err != nil || string(got) != want {
 		t.Errorf("got  %s, %v\nwant %s", got, err, want)
@@ -122,8 +128,10 @@ func TestPropertiesChangeNothingThatJSONLDSaysItself(t *testing.T) {
 	}
 	plain, terms := point()
 	delete(plain.(map[string]any), "https://example.com/v#the%20title")
-	names := []string{"addr:street", "addr_street", "addr/street", "name:nb", "pop/km2", ":", "a:", ":a", "/", "_", "", "@id", "@id_", "@", "@none", "@vokabular",
-		"gsp:hasGeometry", "gsp:Feature", "gsp:asWKT", "gsp_hasGeometry", "https://schema.org/name", "null", "type", "name_", "a#b", "æ@", "numberOfItems", "itemListElement", "ItemList"}
+	names := []string{"addr:street", "addr_street", "addr/street", "name:nb", "pop/km2", ":", "a:", ":a", "/", "_", "",
+		"@id", "@id_", "@", "@none", "@vokabular",
+		"gsp:hasGeometry", "gsp:Feature", "gsp:asWKT", "gsp_hasGeometry", "https://schema.org/name", "null", "type",
+		"name_", "a#b", "æ@", "numberOfItems", "itemListElement", "ItemList"}
 	for term := range terms {
 		if term != "the title" && !slices.Contains(names, term) {
 			names = append(names, term)

@@ -1,12 +1,14 @@
 // Package feed finds what has changed in the data and keeps it in a log, so that a copy need not be fetched again.
 //
-// The data are compared as a whole with what was recorded of them last: a Recorder reads each public collection from one snapshot, makes a digest
-// of the public properties and the geometry of each feature, or of each version of one by its store.VersionID, and adds what differs to the log. It asks
-// for nothing while the data are in the same state. What is between two looks leaves no trace: a feature that was changed twice is recorded once, and a
-// change that was taken back not at all.
+// The data are compared as a whole with what was recorded of them last: a Recorder reads each public collection from
+// one snapshot, makes a digest of the public properties and the geometry of each feature, or of each version of one by
+// its store.VersionID, and adds what differs to the log. It asks for nothing while the data are in the same state.
+// What is between two looks leaves no trace: a feature that was changed twice is recorded once, and a change that
+// was taken back not at all.
 //
-// A look takes about 100 bytes of memory for each feature of the largest collection, a few microseconds of CPU for each kilobyte that is read, and one
-// connection to the store. It rests half of its time, so that requests are answered beside it. Collections above a bound are left out, unless they are requested.
+// A look takes about 100 bytes of memory for each feature of the largest collection, a few microseconds of CPU for each
+// kilobyte that is read, and one connection to the store. It rests half of its time, so that requests are answered
+// beside it. Collections above a bound are left out, unless they are requested.
 package feed
 
 import (
@@ -109,8 +111,8 @@ func (o *Options) Records(c *store.Collection) bool {
 	return c.Public && c.Count <= o.Most
 }
 
-// Look records what has changed since the last look, of this or another process, and reports whether data were read for that. An error is the first one;
-// other collections are recorded all the same.
+// Look records what has changed since the last look, of this or another process, and reports whether data were read for
+// that. An error is the first one; other collections are recorded all the same.
 func (r *Recorder) Look(ctx context.Context) (read bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,7 +140,8 @@ func (r *Recorder) Look(ctx context.Context) (read bool, err error) {
 		if _, refused := cat.Refusal(id); refused { // the data are there, and may be served again
 			continue
 		}
-		e := r.Kept.Record(ctx, state.Recording{Collection: id, Was: was, At: r.Now().UTC(), Afresh: true, Changes: []state.Change{{Op: state.ChangeDrop}}})
+		e := r.Kept.Record(ctx, state.Recording{Collection: id, Was: was, At: r.Now().UTC(), Afresh: true,
+			Changes: []state.Change{{Op: state.ChangeDrop}}})
 		if e != nil && err == nil {
 			err = fmt.Errorf("feed: %s: %w", id, e)
 		}
@@ -147,7 +150,8 @@ func (r *Recorder) Look(ctx context.Context) (read bool, err error) {
 	return read, err
 }
 
-// state names the state of a collection: to this process, and to all that use the data, where it has such a name. "" for what is unknown.
+// state names the state of a collection: to this process, and to all that use the data, where it has such a name.
+// "" for what is unknown.
 func (r *Recorder) state(ctx context.Context, cat *store.Catalog, id string) (own, lasting string, err error) {
 	v, err := r.From.Version(ctx, id)
 	if own = string(v); cat.Live { // any transaction makes another one
@@ -157,20 +161,26 @@ func (r *Recorder) state(ctx context.Context, cat *store.Catalog, id string) (ow
 }
 
 // collection records one collection, and reports whether it was read.
-func (r *Recorder) collection(ctx context.Context, cat *store.Catalog, c *store.Collection, was state.Tracked) (read bool, err error) {
+func (r *Recorder) collection(ctx context.Context, cat *store.Catalog, c *store.Collection,
+	was state.Tracked) (read bool, err error) {
 	own, lasting, err := r.state(ctx, cat, c.ID)
 	if err != nil {
 		return false, err
 	}
 	schema := schemaOf(c)
-	if was.Pass > 0 && was.Schema == schema && own != "" && (own == r.seen[c.ID] || lasting != "" && lasting == was.State) {
+	if was.Pass > 0 && was.Schema == schema && own != "" &&
+		(own == r.seen[c.ID] || lasting != "" && lasting == was.State) {
 		r.seen[c.ID] = own
 		return false, nil
 	}
-	x := &look{r: r, c: c, rec: state.Recording{Collection: c.ID, Was: was, Now: state.Tracked{Schema: schema, State: lasting}, At: r.Now().UTC(), Afresh: was.Pass == 0 || was.Schema != schema},
+	x := &look{r: r, c: c, rec: state.Recording{Collection: c.ID, Was: was, Now: state.Tracked{Schema: schema,
+		State: lasting}, At: r.Now().UTC(), Afresh: was.Pass == 0 || was.Schema != schema},
 		old: map[string][16]byte{}, sum: sha256.New()}
 	if !x.rec.Afresh {
-		if err := r.Kept.Digests(ctx, c.ID, func(id string, d [16]byte) error { x.old[id] = d; return nil }); err != nil {
+		if err := r.Kept.Digests(ctx, c.ID, func(id string, d [16]byte) error {
+			x.old[id] = d
+			return nil
+		}); err != nil {
 			return true, err
 		}
 	}

@@ -80,7 +80,8 @@ var formats = []*Format{
 		Title: "GeoJSON", Ext: ".geojson",
 		Streams: true, Precise: true,
 		Losses: geojson.Losses, open: geojson.New,
-		Suffixes: []string{".geojson", ".json", ".geojsonl", ".ndjson", ".jsonl", ".geojsons", ".geojsonseq"}, Read: readJSON,
+		Suffixes: []string{".geojson", ".json", ".geojsonl", ".ndjson", ".jsonl", ".geojsons", ".geojsonseq"},
+		Read:     readJSON,
 	},
 	{
 		Name: "geojsonseq", Media: "application/geo+json-seq",

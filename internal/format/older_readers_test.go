@@ -19,7 +19,8 @@ import (
 
 // layer is a collection of geometries in CRS84 with ids of digits.
 func layer(kind string, gs ...[]byte) (*store.Collection, []store.Feature) {
-	c := &store.Collection{ID: "layer", Table: "layer", Geometry: &store.Geom{Name: "geometry", Type: kind, CRS: crs.CRS84}}
+	c := &store.Collection{ID: "layer", Table: "layer",
+		Geometry: &store.Geom{Name: "geometry", Type: kind, CRS: crs.CRS84}}
 	var fs []store.Feature
 	for i, g := range gs {
 		fs = append(fs, store.Feature{ID: string(rune('1' + i)), Geometry: store.Geometry{WKB: g}})
@@ -42,10 +43,12 @@ func TestFlatGeobufOfLines(t *testing.T) {
 		gs   [][]byte
 		want string // the texts that ogrinfo writes
 	}{
-		"lines":                     {"LineString", [][]byte{shortLine, shortLine}, "LINESTRING (10 60,11 61)"},
-		"lines of any kind":         {"", [][]byte{shortLine, shortLine}, "LINESTRING (10 60,11 61)"},
-		"lines and multilines":      {"LineString", [][]byte{shortLine, twoLines, oneLine}, "MULTILINESTRING ((10 60,11 62),(10 60,11 63))"},
-		"multilines":                {"MultiLineString", [][]byte{shortLine, oneLine}, "MULTILINESTRING ((10 60,11 61))"},
+		"lines":             {"LineString", [][]byte{shortLine, shortLine}, "LINESTRING (10 60,11 61)"},
+		"lines of any kind": {"", [][]byte{shortLine, shortLine}, "LINESTRING (10 60,11 61)"},
+		"lines and multilines": {"LineString", [][]byte{shortLine, twoLines, oneLine},
+			"MULTILINESTRING ((10 60,11 62),(10 60,11 63))"},
+		"multilines": {"MultiLineString", [][]byte{shortLine, oneLine},
+			"MULTILINESTRING ((10 60,11 61))"},
 		"multilines of one, of any": {"", [][]byte{oneLine}, "MULTILINESTRING ((10 60,11 62))"},
 	} {
 		coll, fs := layer(c.kind, c.gs...)
@@ -62,7 +65,8 @@ func TestFlatGeobufOfLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, err := exec.Command(ogrinfo, "-al", "-q", path).CombinedOutput()
-		if err != nil || !strings.Contains(string(out), c.want) || strings.Count(string(out), "LINESTRING") != len(c.gs) {
+		if err != nil || !strings.Contains(string(out), c.want) ||
+			strings.Count(string(out), "LINESTRING") != len(c.gs) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}
@@ -88,9 +92,12 @@ func TestKMLHasIdsOfPlacemarks(t *testing.T) {
 func TestGMLWithHeightsSaysSoInAWayThatGDALReads(t *testing.T) {
 	t.Parallel()
 	point := wkb.AppendXYZ(wkb.AppendHeader(nil, wkb.Point, true), 10, 60, 5)
-	for kind, want := range map[string]string{"": ` srsDimension='3'>`, "Polygon": ` srsDimension='3'>`, "Point": ` srsDimension="3">`} {
+	for kind, want := range map[string]string{"": ` srsDimension='3'>`, "Polygon": ` srsDimension='3'>`,
+		"Point": ` srsDimension="3">`} {
 		c, fs := layer(kind, point)
-		if text := string(write(t, format.Find("gml"), output.Options{Collection: c, Address: "http://localhost/collections/layer"}, fs)); !strings.Contains(text, want) || !strings.Contains(text, "<gml:pos>10 60 5</gml:pos>") {
+		if text := string(write(t, format.Find("gml"),
+			output.Options{Collection: c, Address: "http://localhost/collections/layer"}, fs)); !strings.Contains(text,
+			want) || !strings.Contains(text, "<gml:pos>10 60 5</gml:pos>") {
 			t.Errorf("%q: %s", kind, text)
 		}
 	}

@@ -15,8 +15,11 @@ import (
 
 // exact is a collection of one point with more decimals than text formats write.
 func exact(id crs.ID, at ...float64) (*store.Collection, []store.Feature) {
-	c := &store.Collection{ID: "exact", Table: "exact", Geometry: &store.Geom{Name: "geometry", Type: "Point", CRS: id, HasZ: true}}
-	return c, []store.Feature{{ID: "1", Geometry: store.Geometry{WKB: wkb.AppendXYZ(wkb.AppendHeader(nil, wkb.Point, true), at[0], at[1], at[2])}}}
+	c := &store.Collection{ID: "exact", Table: "exact",
+		Geometry: &store.Geom{Name: "geometry", Type: "Point", CRS: id, HasZ: true}}
+	return c,
+		[]store.Feature{{ID: "1",
+			Geometry: store.Geometry{WKB: wkb.AppendXYZ(wkb.AppendHeader(nil, wkb.Point, true), at[0], at[1], at[2])}}}
 }
 
 func TestBinaryFormatsCarryTheStoredCoordinates(t *testing.T) {
@@ -24,7 +27,8 @@ func TestBinaryFormatsCarryTheStoredCoordinates(t *testing.T) {
 	for _, at := range []struct {
 		id   crs.ID
 		x, y float64
-	}{{crs.UTM33, 250000.123456, 6650000.987654}, {crs.ETRS89, 10.123456789123, 60.987654321987}, {crs.CRS84, 10.123456789123, 60.987654321987}} {
+	}{{crs.UTM33, 250000.123456, 6650000.987654}, {crs.ETRS89, 10.123456789123, 60.987654321987},
+		{crs.CRS84, 10.123456789123, 60.987654321987}} {
 		c, fs := exact(at.id, at.x, at.y, 12.3456)
 		for name := range unrounded {
 			read := readers[name]
@@ -45,8 +49,10 @@ func TestPrecisionIsThatOfTheOptions(t *testing.T) {
 	for _, x := range []struct {
 		decimals int
 		want     [2]string // longitude and latitude
-	}{{0, [2]string{"10", "-61"}}, {3, [2]string{"10.123", "-60.988"}}, {7, [2]string{"10.1234568", "-60.9876543"}}, {9, [2]string{"10.123456789", "-60.987654322"}},
-		{12, [2]string{"10.123456789123", "-60.987654321987"}}, {15, [2]string{"10.123456789123", "-60.987654321987"}}} {
+	}{{0, [2]string{"10", "-61"}}, {3, [2]string{"10.123", "-60.988"}}, {7, [2]string{"10.1234568", "-60.9876543"}},
+		{9, [2]string{"10.123456789", "-60.987654322"}},
+		{12, [2]string{"10.123456789123", "-60.987654321987"}},
+		{15, [2]string{"10.123456789123", "-60.987654321987"}}} {
 		for _, f := range format.All() {
 			if !f.Precise {
 				continue
@@ -71,15 +77,19 @@ func TestLossesAreThoseOfTheFile(t *testing.T) {
 		o           output.Options
 		has, hasNot string
 	}{
-		"points":             {"csv", output.Options{Collection: of("Point")}, rounded, shapes},
-		"mixed":              {"csv", output.Options{Collection: of("")}, shapes + "; heights; " + rounded, "beyond 8"},
-		"areas":              {"csv", output.Options{Collection: of("Polygon")}, shapes, rounded},
-		"a table":            {"csv", output.Options{Collection: &store.Collection{ID: "c"}}, "the types of values", "heights"},
-		"without geometries": {"xlsx", output.Options{Collection: of(""), SkipGeometry: true}, "null and an empty text", shapes},
-		"a choice":           {"json", output.Options{Collection: of(""), Precision: &eight}, "decimals beyond 8 of coordinates", rounded},
-		"a file of doubles":  {"gpkg", output.Options{Collection: of("")}, "names that differ", "decimals"},
+		"points": {"csv", output.Options{Collection: of("Point")}, rounded, shapes},
+		"mixed":  {"csv", output.Options{Collection: of("")}, shapes + "; heights; " + rounded, "beyond 8"},
+		"areas":  {"csv", output.Options{Collection: of("Polygon")}, shapes, rounded},
+		"a table": {"csv", output.Options{Collection: &store.Collection{ID: "c"}},
+			"the types of values", "heights"},
+		"without geometries": {"xlsx", output.Options{Collection: of(""), SkipGeometry: true},
+			"null and an empty text", shapes},
+		"a choice": {"json", output.Options{Collection: of(""), Precision: &eight},
+			"decimals beyond 8 of coordinates", rounded},
+		"a file of doubles": {"gpkg", output.Options{Collection: of("")}, "names that differ", "decimals"},
 	} {
-		if got := strings.Join(format.Find(c.format).LossesIn(c.o), "; "); !strings.Contains(got, c.has) || strings.Contains(got, c.hasNot) {
+		if got := strings.Join(format.Find(c.format).LossesIn(c.o), "; "); !strings.Contains(got, c.has) ||
+			strings.Contains(got, c.hasNot) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

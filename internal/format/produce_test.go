@@ -30,7 +30,8 @@ func (s *numbered) Page(_ context.Context, q store.Query) (*store.Page, error) {
 	return p, nil
 }
 
-func (s *numbered) Fetch(_ context.Context, _ string, rows []store.Row, _ store.Want, fn func(*store.Feature) error) error {
+func (s *numbered) Fetch(_ context.Context, _ string, rows []store.Row, _ store.Want,
+	fn func(*store.Feature) error) error {
 	for _, r := range rows {
 		s.read++
 		if err := fn(&store.Feature{ID: r.ID, Values: make([]any, len(s.c.Properties)-1)}); err != nil {
@@ -61,8 +62,10 @@ func TestAFileBeginsWithItsFirstFeatures(t *testing.T) {
 	for _, name := range []string{"json", "geojsonseq", "csv"} {
 		s := &numbered{c: c, n: 12_000}
 		out := &firstWrite{s: s}
-		o := output.Options{Collection: c, Count: -1, SkipGeometry: true, Address: "http://localhost/collections/places"}
-		if err := format.Find(name).Produce(t.Context(), out, o, output.Source{Snapshot: s, Query: store.Query{Collection: c.ID}}); err != nil {
+		o := output.Options{Collection: c, Count: -1, SkipGeometry: true,
+			Address: "http://localhost/collections/places"}
+		if err := format.Find(name).Produce(t.Context(), out, o,
+			output.Source{Snapshot: s, Query: store.Query{Collection: c.ID}}); err != nil {
 			t.Fatal(err)
 		}
 		if s.pages != 3 || s.read != s.n {

@@ -36,7 +36,8 @@ type record struct {
 // reader reads what a format wrote, without this package.
 type reader func(t *testing.T, b []byte) []record
 
-var readers = map[string]reader{"json": readGeoJSON, "geojsonseq": readSequence, "ndjson": readLines, "csv": readCSV, "xlsx": readXLSX, "parquet": readParquet, "gpkg": readGeoPackage,
+var readers = map[string]reader{"json": readGeoJSON, "geojsonseq": readSequence, "ndjson": readLines, "csv": readCSV,
+	"xlsx": readXLSX, "parquet": readParquet, "gpkg": readGeoPackage,
 	"flatgeobuf": readFlatGeobuf, "gml": readXML, "kml": readXML, "topojson": readTopology}
 
 func readGeoJSON(t *testing.T, b []byte) []record {
@@ -202,8 +203,10 @@ func readXLSX(t *testing.T, b []byte) []record {
 				t.Errorf("%s is a formula", cell)
 			case typ == excelize.CellTypeBool:
 				rows[y][x] = map[string]string{"1": "true", "0": "false"}[rows[y][x]]
-			case typ != excelize.CellTypeInlineString && typ != excelize.CellTypeSharedString && style > 1 && err == nil:
-				at := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC).Add(time.Duration(math.Round(v*86400000)) * time.Millisecond)
+			case typ != excelize.CellTypeInlineString && typ != excelize.CellTypeSharedString &&
+				style > 1 && err == nil:
+				at := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC).
+					Add(time.Duration(math.Round(v*86400000)) * time.Millisecond)
 				rows[y][x] = at.Format(time.RFC3339Nano)
 			}
 		}
@@ -227,7 +230,8 @@ func readParquet(t *testing.T, b []byte) []record {
 				Covering any
 			}
 		}
-		if err := json.Unmarshal([]byte(meta), &about); err != nil || about.Version != "1.1.0" || about.Columns[about.Primary].Encoding != "WKB" || about.Columns[about.Primary].Covering == nil {
+		if err := json.Unmarshal([]byte(meta), &about); err != nil || about.Version != "1.1.0" ||
+			about.Columns[about.Primary].Encoding != "WKB" || about.Columns[about.Primary].Covering == nil {
 			t.Fatalf("%v: %s", err, meta)
 		}
 		geometry = about.Primary
@@ -337,8 +341,14 @@ func readGeoPackage(t *testing.T, b []byte) []record {
 		}
 	}
 	query("SELECT table_name FROM gpkg_contents", func(s *sqlite.Stmt) error { table = s.ColumnText(0); return nil })
-	query("SELECT column_name FROM gpkg_geometry_columns", func(s *sqlite.Stmt) error { geometry = s.ColumnText(0); return nil })
-	query(`SELECT name FROM pragma_table_info('`+table+`') WHERE pk AND type = 'INTEGER'`, func(s *sqlite.Stmt) error { key = s.ColumnText(0); return nil })
+	query("SELECT column_name FROM gpkg_geometry_columns", func(s *sqlite.Stmt) error {
+		geometry = s.ColumnText(0)
+		return nil
+	})
+	query(`SELECT name FROM pragma_table_info('`+table+`') WHERE pk AND type = 'INTEGER'`, func(s *sqlite.Stmt) error {
+		key = s.ColumnText(0)
+		return nil
+	})
 	var out []record
 	query(`SELECT * FROM "`+table+`"`, func(s *sqlite.Stmt) error {
 		r := record{values: map[string]string{}}
@@ -394,7 +404,8 @@ func (f fgb) runs() (runs [][]orb.Point) {
 	at, n := f.vector(1)
 	var all []orb.Point
 	for i := 0; i < n; i += 2 {
-		all = append(all, orb.Point{f.GetFloat64(at + flatbuffers.UOffsetT(8*i)), f.GetFloat64(at + flatbuffers.UOffsetT(8*i+8))})
+		all = append(all, orb.Point{f.GetFloat64(at + flatbuffers.UOffsetT(8*i)),
+			f.GetFloat64(at + flatbuffers.UOffsetT(8*i+8))})
 	}
 	ends, n := f.vector(0)
 	from := 0

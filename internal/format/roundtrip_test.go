@@ -191,7 +191,8 @@ func nameIn(f *format.Format, name string) string {
 // selections are the ways to ask for places.
 func selections() map[string]output.Options {
 	return map[string]output.Options{"all": {}, "without geometry": {SkipGeometry: true}, "some properties": {Properties: []string{"kode", "antall"}}, "hidden, asked for": {Properties: []string{"skjult"}},
-		"no property": {Properties: []string{}}, "in 25833": {CRS: crs.UTM33}, "in 3035, north first": {CRS: crs.LAEAEurope}, "in 4258, north first": {CRS: crs.ETRS89}}
+		"no property": {Properties: []string{}}, "in 25833": {CRS: crs.UTM33},
+		"in 3035, north first": {CRS: crs.LAEAEurope}, "in 4258, north first": {CRS: crs.ETRS89}}
 }
 
 func TestEveryReaderGetsEveryValueBack(t *testing.T) {
@@ -232,13 +233,15 @@ func TestEveryReaderGetsEveryValueBack(t *testing.T) {
 
 // clashing is a collection of points whose properties have the names of what formats add.
 func clashing(n int) (*store.Collection, []store.Feature) {
-	c := &store.Collection{ID: "clashing", Table: "clashing", Geometry: &store.Geom{Name: "geom", Type: "Point", CRS: crs.WGS84}}
+	c := &store.Collection{ID: "clashing", Table: "clashing",
+		Geometry: &store.Geom{Name: "geom", Type: "Point", CRS: crs.WGS84}}
 	for _, p := range []string{"geometry", "bbox", "geom", "fid", "Navn", "navn", "NAVN", "_x0020_", " ", "ª", "id"} {
 		c.Properties = append(c.Properties, store.Property{Name: p})
 	}
 	var fs []store.Feature
 	for i := range n {
-		f := store.Feature{ID: fmt.Sprintf("%04d", i), Rev: 1, Geometry: store.Geometry{WKB: wkb.Append(nil, orb.Point{float64(i % 40), float64(i / 40)})}}
+		f := store.Feature{ID: fmt.Sprintf("%04d", i), Rev: 1,
+			Geometry: store.Geometry{WKB: wkb.Append(nil, orb.Point{float64(i % 40), float64(i / 40)})}}
 		for j := range c.Properties {
 			f.Values = append(f.Values, fmt.Sprintf("v%d", j))
 		}
@@ -326,7 +329,8 @@ func TestIdentifiersOfGMLAreUnique(t *testing.T) {
 	for i, id := range []string{"x", "x.g0", "a b", "a_x0020_b", "G0.clashing.x", "1"} {
 		fs[i].ID = id
 	}
-	b := write(t, format.Find("gml"), output.Options{Collection: c, Address: "http://localhost/collections/clashing"}, fs)
+	b := write(t, format.Find("gml"), output.Options{Collection: c, Address: "http://localhost/collections/clashing"},
+		fs)
 	seen := map[string]bool{}
 	for _, part := range strings.Split(string(b), `gml:id="`)[1:] {
 		id, _, _ := strings.Cut(part, `"`)

@@ -32,7 +32,9 @@ func TestGMLFollowsItsSchema(t *testing.T) {
 		}
 		put(name, b)
 	}
-	catalog := put("catalog.xml", []byte(`<catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog"><uri name="http://schemas.opengis.net/gml/3.2.1/gml.xsd" uri="gml.xsd"/></catalog>`))
+	catalog := put("catalog.xml",
+		[]byte(`<catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog"><uri `+
+			`name="http://schemas.opengis.net/gml/3.2.1/gml.xsd" uri="gml.xsd"/></catalog>`))
 	c, fs := places()
 	for i, v := range []float64{math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64} {
 		fs[i].Values[3] = v
@@ -48,7 +50,8 @@ func TestGMLFollowsItsSchema(t *testing.T) {
 		}
 		put("app.xsd", schema)
 		lint := func(b []byte) (string, error) {
-			cmd := exec.Command("xmllint", "--nonet", "--noout", "--schema", filepath.Join(dir, "sf.xsd"), put("x.gml", b))
+			cmd := exec.Command("xmllint", "--nonet", "--noout", "--schema", filepath.Join(dir, "sf.xsd"),
+				put("x.gml", b))
 			cmd.Env = append(os.Environ(), "XML_CATALOG_FILES="+catalog)
 			out, err := cmd.CombinedOutput()
 			return string(out), err

@@ -169,14 +169,15 @@ func TestNeighboursShareArcs(t *testing.T) {
 		of   []orb.Geometry
 		arcs int
 	}{
-		"a ring":                          {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1)}}, 1},
-		"two squares with a side":         {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1, 0, 1)}, orb.Polygon{ring(1, 1, 1, 0, 2, 0, 2, 1)}}, 3},
-		"a hole and what fills it":        {[]orb.Geometry{orb.Polygon{ring(0, 0, 3, 0, 3, 3, 0, 3), hole}, orb.Polygon{filler}}, 2},
-		"a line along a ring":             {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1)}, orb.LineString{{1, 1}, {1, 0}}}, 2},
-		"the same ring twice":             {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1)}, orb.Polygon{ring(1, 0, 1, 1, 0, 0)}}, 1},
-		"sides with another vertex on it": {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1, 0, 1)}, orb.Polygon{ring(1, 1, 1, .5, 1, 0, 2, 0, 2, 1)}}, 4},
-		"a ring that touches itself":      {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 1, 2, 0, 2, 2, 1, 1, 0, 2)}}, 2},
-		"a line there and back":           {[]orb.Geometry{orb.LineString{{0, 0}, {1, 0}, {2, 0}, {1, 0}, {0, 0}}}, 1},
+		"a ring":                   {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1)}}, 1},
+		"two squares with a side":  {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1, 0, 1)}, orb.Polygon{ring(1, 1, 1, 0, 2, 0, 2, 1)}}, 3},
+		"a hole and what fills it": {[]orb.Geometry{orb.Polygon{ring(0, 0, 3, 0, 3, 3, 0, 3), hole}, orb.Polygon{filler}}, 2},
+		"a line along a ring":      {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1)}, orb.LineString{{1, 1}, {1, 0}}}, 2},
+		"the same ring twice":      {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1)}, orb.Polygon{ring(1, 0, 1, 1, 0, 0)}}, 1},
+		"sides with another vertex on it": {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1, 0, 1)},
+			orb.Polygon{ring(1, 1, 1, .5, 1, 0, 2, 0, 2, 1)}}, 4},
+		"a ring that touches itself": {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 1, 2, 0, 2, 2, 1, 1, 0, 2)}}, 2},
+		"a line there and back":      {[]orb.Geometry{orb.LineString{{0, 0}, {1, 0}, {2, 0}, {1, 0}, {0, 0}}}, 1},
 	} {
 		coll, fs := areas(c.of...)
 		f := parseTopology(t, write(t, format.Find("topojson"), output.Options{Collection: coll}, fs))
@@ -194,7 +195,8 @@ func TestTopologyHoldsEveryRing(t *testing.T) {
 	for _, together := range []int{1, 50, 1 << 20} {
 		var cells []orb.Geometry
 		const n = 12.0
-		for x := 0.0; x < n; x++ { // cells and strips, some with a hole that another fills, some with repeated positions, turned anyhow
+		for x := 0.0; x < n; x++ {
+			// cells and strips, some with a hole that another fills, some with repeated positions, turned anyhow
 			for y := 0.0; y < n; {
 				h := float64(1 + random.IntN(3))
 				r := orb.Ring{{x, y}, {x + 1, y}}
@@ -211,7 +213,8 @@ func TestTopologyHoldsEveryRing(t *testing.T) {
 				r = append(append(slices.Clone(open[turn:]), open[:turn]...), open[turn])
 				p := orb.Polygon{r}
 				if random.IntN(2) == 0 {
-					hole := orb.Ring{{x + .2, y + .2}, {x + .2, y + .4}, {x + .4, y + .4}, {x + .4, y + .2}, {x + .2, y + .2}}
+					hole := orb.Ring{{x + .2, y + .2}, {x + .2, y + .4}, {x + .4, y + .4}, {x + .4, y + .2},
+						{x + .2, y + .2}}
 					p = append(p, hole)
 					fill := slices.Clone(hole)
 					slices.Reverse(fill)

@@ -82,7 +82,8 @@ func New(rows ...*Rows) (*History, error) {
 	h := &History{}
 	var faults Faults
 	for _, r := range rows {
-		b := &builder{s: &Scheme{ID: r.Scheme, byCode: map[string][2]int32{}, byID: map[string]*Event{}}, numbers: r.Numbers}
+		b := &builder{s: &Scheme{ID: r.Scheme, byCode: map[string][2]int32{}, byID: map[string]*Event{}},
+			numbers: r.Numbers}
 		b.versions(r.Versions)
 		if b.faults == nil {
 			b.edges(r.Edges)
@@ -321,7 +322,8 @@ func (b *builder) partsOf(out []int32, rows []EdgeRow, of [][]int32) {
 			case k >= 0:
 				of[n] = append(of[n], k)
 			case !rows[n].Loose:
-				b.faults.add(rows[n].Line, "%s was never part of %s, so %s is not made of it", code, rows[n].From, rows[n].To)
+				b.faults.add(rows[n].Line, "%s was never part of %s, so %s is not made of it", code,
+					rows[n].From, rows[n].To)
 			}
 		}
 	}
@@ -506,7 +508,9 @@ func (b *builder) events(rows []EdgeRow) {
 	for k, g := range ids {
 		r := &rows[g]
 		s.Events[k] = Event{Scheme: s.ID, Date: r.Date, Source: r.Source, Recorded: r.Recorded, Edges: members[k]}
-		s.Events[k].Kind = kindOf(&s.Events[k], slices.ContainsFunc(members[k], func(e *Edge) bool { return e.transfer }))
+		s.Events[k].Kind = kindOf(&s.Events[k], slices.ContainsFunc(members[k], func(e *Edge) bool {
+			return e.transfer
+		}))
 	}
 	slices.SortStableFunc(s.Events, func(x, y Event) int {
 		return cmp.Or(cmp.Compare(x.Date, y.Date), cmp.Compare(x.firstCode(), y.firstCode()))

@@ -69,7 +69,9 @@ func goneAfter(code string, day Date, later [][]ChangeRow, lists []*List) bool {
 		if next != nil && changes[0].Date > next.At {
 			break
 		}
-		if slices.ContainsFunc(changes, func(c ChangeRow) bool { return c.From == code || c.Transfer && c.To == code }) {
+		if slices.ContainsFunc(changes, func(c ChangeRow) bool {
+			return c.From == code || c.Transfer && c.To == code
+		}) {
 			return false
 		}
 		if slices.ContainsFunc(changes, func(c ChangeRow) bool { return c.To == code }) {
@@ -201,7 +203,8 @@ func (c *check) day(day []ChangeRow) {
 		for _, code := range [...]string{r.From, r.To} {
 			if _, isNew := begins[code]; r.Transfer && !isNew {
 				if u, ok := c.is(code); ok && !u.in {
-					c.differ(r.Date, r.Line, false, code, "territory of %s moves, but it is not in use: %s", code, u.why)
+					c.differ(r.Date, r.Line, false, code, "territory of %s moves, but it is not in use: %s", code,
+						u.why)
 				}
 			}
 		}

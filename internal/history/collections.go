@@ -77,11 +77,15 @@ func Collections() []*store.Collection {
 	return []*store.Collection{
 		{
 			ID: EventsID, Table: "lineage_event", Public: true,
-			Title: store.Text{"nb": "Endringer i inndelingen", "nn": "Endringar i inndelinga", "en": "Changes of divisions"},
+			Title: store.Text{"nb": "Endringer i inndelingen", "nn": "Endringar i inndelinga",
+				"en": "Changes of divisions"},
 			Description: store.Text{
-				"nb": "Hva som hendte med kommuner og andre inndelinger: nye navn og numre, sammenslåinger, delinger og overføringer, ett objekt for hver hendelse.",
-				"nn": "Kva som hende med kommunar og andre inndelingar: nye namn og nummer, samanslåingar, delingar og overføringar, eitt objekt for kvar hending.",
-				"en": "What happened to municipalities and other divisions: new names and numbers, mergers, splits and transfers, one feature for each event.",
+				"nb": "Hva som hendte med kommuner og andre inndelinger: nye navn og numre, sammenslåinger, " +
+					"delinger og overføringer, ett objekt for hver hendelse.",
+				"nn": "Kva som hende med kommunar og andre inndelingar: nye namn og nummer, samanslåingar, " +
+					"delingar og overføringar, eitt objekt for kvar hending.",
+				"en": "What happened to municipalities and other divisions: new names and numbers, mergers, " +
+					"splits and transfers, one feature for each event.",
 			},
 			Keywords: []string{"endringer", "changes", "lineage"},
 			Key:      store.FeatureKey{Column: "id", Type: cql2.TypeText},
@@ -118,16 +122,23 @@ func Collections() []*store.Collection {
 // versionsCollection are divisions as they were, without borders: rows with one entity are versions of it.
 func versionsCollection() *store.Collection {
 	return &store.Collection{
-		ID: VersionsID, Table: "lineage_version", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
+		ID: VersionsID, Table: "lineage_version", Public: true,
+		Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
 		Title: store.Text{
 			"nb": "Inndelinger gjennom tidene",
 			"nn": "Inndelingar gjennom tidene",
 			"en": "Divisions through time",
 		},
 		Description: store.Text{
-			"nb": "Kommuner og andre inndelinger som de var: nummer, navn og hva de hørte til, med en versjon for hver tid. Parameteren datetime velger versjonene som gjaldt da. Gyldig fra 0001-01-01 betyr at starten er ukjent. Grenser er ikke med.",
-			"nn": "Kommunar og andre inndelingar som dei var: nummer, namn og kva dei høyrde til, med ein versjon for kvar tid. Parameteren datetime vel versjonane som gjaldt då. Gyldig frå 0001-01-01 betyr at starten er ukjend. Grenser er ikkje med.",
-			"en": "Municipalities and other divisions as they were: code, name and what they belonged to, with a version for each time. The parameter datetime selects the versions of then. Valid from 0001-01-01 means that the start is not known. There are no borders.",
+			"nb": "Kommuner og andre inndelinger som de var: nummer, navn og hva de hørte til, med en versjon for " +
+				"hver tid. Parameteren datetime velger versjonene som gjaldt da. Gyldig fra 0001-01-01 betyr at " +
+				"starten er ukjent. Grenser er ikke med.",
+			"nn": "Kommunar og andre inndelingar som dei var: nummer, namn og kva dei høyrde til, med ein versjon " +
+				"for kvar tid. Parameteren datetime vel versjonane som gjaldt då. Gyldig frå 0001-01-01 betyr at " +
+				"starten er ukjend. Grenser er ikkje med.",
+			"en": "Municipalities and other divisions as they were: code, name and what they belonged to, " +
+				"with a version for each time. The parameter datetime selects the versions of then. " +
+				"Valid from 0001-01-01 means that the start is not known. There are no borders.",
 		},
 		Keywords: []string{"historie", "history", "lineage"},
 		Properties: []store.Property{
@@ -135,7 +146,8 @@ func versionsCollection() *store.Collection {
 			property(cql2.TypeText, "scheme", "Inndeling", "Inndeling", "Scheme"),
 			property(cql2.TypeText, "code", "Nummer", "Nummer", "Code"),
 			property(cql2.TypeText, "name", "Navn", "Namn", "Name"),
-			property(cql2.TypeText, "parent_scheme", "Overordnet inndeling", "Overordna inndeling", "Scheme of the parent"),
+			property(cql2.TypeText, "parent_scheme", "Overordnet inndeling", "Overordna inndeling",
+				"Scheme of the parent"),
 			property(cql2.TypeText, "parent", "Hører til", "Høyrer til", "Parent"),
 			property(cql2.TypeDate, "valid_from", "Gyldig fra", "Gyldig frå", "Valid from"),
 			property(cql2.TypeDate, "valid_to", "Gyldig til", "Gyldig til", "Valid until before"),
@@ -217,7 +229,8 @@ func Write(ctx context.Context, w store.Writer, h *History) error {
 
 func writeVersions(ctx context.Context, w store.Writer, h *History) error {
 	insert, err := w.Insert(ctx, "lineage_version",
-		[]string{"id", "scheme", "code", "name", "parent_scheme", "parent", "valid_from", "valid_to", "entity", "recorded"})
+		[]string{"id", "scheme", "code", "name", "parent_scheme", "parent", "valid_from", "valid_to",
+			"entity", "recorded"})
 	if err != nil {
 		return fmt.Errorf("history: %w", err)
 	}
@@ -237,7 +250,8 @@ func writeVersions(ctx context.Context, w store.Writer, h *History) error {
 }
 
 func writeEvents(ctx context.Context, w store.Writer, h *History) error {
-	insert, err := w.Insert(ctx, "lineage_event", []string{"seq", "id", "title", "scheme", "date", "kind", "kinds", "codes_before", "codes_after", "changes", "source", "recorded"})
+	insert, err := w.Insert(ctx, "lineage_event", []string{"seq", "id", "title", "scheme", "date", "kind", "kinds",
+		"codes_before", "codes_after", "changes", "source", "recorded"})
 	if err != nil {
 		return fmt.Errorf("history: %w", err)
 	}
@@ -257,7 +271,8 @@ func writeEvents(ctx context.Context, w store.Writer, h *History) error {
 				return fmt.Errorf("history: %w", err)
 			}
 			err = insert(e.Seq, e.ID, e.Title(), s.ID, e.Date.String(), string(e.Kind), string(kinds),
-				orNil(joined(e.Before())), orNil(joined(e.After())), string(changes), orNil(e.Source), orNil(e.Recorded))
+				orNil(joined(e.Before())), orNil(joined(e.After())), string(changes), orNil(e.Source),
+				orNil(e.Recorded))
 			if err != nil {
 				return fmt.Errorf("history: %s: %w", e.ID, err)
 			}
@@ -267,7 +282,8 @@ func writeEvents(ctx context.Context, w store.Writer, h *History) error {
 }
 
 func writeEdges(ctx context.Context, w store.Writer, h *History) error {
-	insert, err := w.Insert(ctx, "lineage_edge", []string{"id", "scheme", "event", "date", "code_before", "code_after", "made_of", "transfer", "people", "area", "units"})
+	insert, err := w.Insert(ctx, "lineage_edge", []string{"id", "scheme", "event", "date", "code_before", "code_after",
+		"made_of", "transfer", "people", "area", "units"})
 	if err != nil {
 		return fmt.Errorf("history: %w", err)
 	}
@@ -284,7 +300,9 @@ func writeEdges(ctx context.Context, w store.Writer, h *History) error {
 			for _, x := range e.Edges {
 				c := ChangeOf(x)
 				n++
-				if err := insert(n, s.ID, e.ID, e.Date.String(), orNil(c.From), orNil(c.To), orNil(strings.Join(c.MadeOf, " ")), x.transfer, orNull(c.People), orNull(c.Area), orNull(Count{c.Units, c.Units != 0})); err != nil {
+				if err := insert(n, s.ID, e.ID, e.Date.String(), orNil(c.From), orNil(c.To),
+					orNil(strings.Join(c.MadeOf, " ")), x.transfer, orNull(c.People), orNull(c.Area),
+					orNull(Count{c.Units, c.Units != 0})); err != nil {
 					return fmt.Errorf("history: %s: %w", e.ID, err)
 				}
 			}
@@ -394,15 +412,18 @@ func LoadRows(ctx context.Context, st store.Store) ([]*Rows, error) {
 	}
 	err = in.each(
 		edgesID,
-		[]string{"scheme", "event", "date", "code_before", "code_after", "made_of", "transfer", "people", "area", "units"},
+		[]string{"scheme", "event", "date", "code_before", "code_after", "made_of", "transfer", "people",
+			"area", "units"},
 		func(v []any) {
 			r, e := of(text(v[0])), events[text(v[1])]
 			transfer, _ := v[6].(bool)
 			number := func(x any) Count { n, known := x.(int64); return Count{n, known} }
 			r.Edges = append(
 				r.Edges,
-				EdgeRow{Date: day(v[2]), From: text(v[3]), To: text(v[4]), Of: strings.Fields(text(v[5])), Transfer: transfer,
-					People: number(v[7]), Area: number(v[8]), Units: number(v[9]).N, Source: e.source, Recorded: e.recorded},
+				EdgeRow{Date: day(v[2]), From: text(v[3]), To: text(v[4]), Of: strings.Fields(text(v[5])),
+					Transfer: transfer,
+					People:   number(v[7]), Area: number(v[8]), Units: number(v[9]).N, Source: e.source,
+					Recorded: e.recorded},
 			)
 		},
 	)

@@ -79,7 +79,8 @@ func TestCodesAndNamesOfEachPublishedVersionAreThoseOfTheList(t *testing.T) {
 func TestNumberOfDivisionsOfEachYear(t *testing.T) {
 	t.Parallel()
 	kommune, fylke := norwayOf(t)
-	for d, want := range map[history.Date]int{20050101: 433, 20060101: 431, 20080101: 430, 20120101: 429, 20130101: 428, 20170101: 426, 20180101: 422, 20190101: 422, 20200101: 356, 20231231: 356,
+	for d, want := range map[history.Date]int{20050101: 433, 20060101: 431, 20080101: 430, 20120101: 429, 20130101: 428,
+		20170101: 426, 20180101: 422, 20190101: 422, 20200101: 356, 20231231: 356,
 		20240101: 357, 20300101: 357} {
 		if got := len(kommune.On(d)); got != want {
 			t.Errorf("%s: %d municipalities, want %d", d, got, want)
@@ -158,13 +159,20 @@ func TestUndoneMergersLeadToThePartThatWas(t *testing.T) {
 		from, to history.Date
 		want     string
 	}{
-		{kommune, "1504", 20190101, 20240101, "1508"}, {kommune, "1523", 20190101, 20240101, "1508"}, {kommune, "1529", 20190101, 20240101, "1508"}, {kommune, "1546", 20190101, 20240101, "1508"},
-		{kommune, "1534", 20190101, 20240101, "1580"}, {kommune, "1507", 20230101, 20240101, "1508 1580"}, {kommune, "1534", 20190101, 20230101, "1507"},
-		{kommune, "1580", 20240101, 20190101, "1534"}, {kommune, "1508", 20240101, 20190101, "1504 1523 1529 1546"}, {kommune, "1508", 20240101, 20230101, "1507"},
-		{kommune, "0612", 19630101, 19770101, "0612"}, {kommune, "0613", 19630101, 20240101, "3305"}, {kommune, "0612", 19770101, 19630101, "0612"},
-		{kommune, "1526", 19640101, 19770101, "1526"}, {kommune, "0301", 19500101, 20240101, "0301"}, {kommune, "0720", 20160101, 20240101, "3905 3907"},
-		{kommune, "1850", 20190101, 20240101, "1806 1875"}, {kommune, "5012", 20190101, 20200101, "5055 5056 5059"}, {kommune, "0712", 20190101, 20240101, "3909"},
-		{fylke, "20", 20190101, 20240101, "56"}, {fylke, "01", 20190101, 20240101, "31 32"}, {fylke, "02", 20190101, 20240101, "32"}, {fylke, "56", 20240101, 20190101, "20"},
+		{kommune, "1504", 20190101, 20240101, "1508"}, {kommune, "1523", 20190101, 20240101, "1508"},
+		{kommune, "1529", 20190101, 20240101, "1508"}, {kommune, "1546", 20190101, 20240101, "1508"},
+		{kommune, "1534", 20190101, 20240101, "1580"}, {kommune, "1507", 20230101, 20240101, "1508 1580"},
+		{kommune, "1534", 20190101, 20230101, "1507"},
+		{kommune, "1580", 20240101, 20190101, "1534"}, {kommune, "1508", 20240101, 20190101, "1504 1523 1529 1546"},
+		{kommune, "1508", 20240101, 20230101, "1507"},
+		{kommune, "0612", 19630101, 19770101, "0612"}, {kommune, "0613", 19630101, 20240101, "3305"},
+		{kommune, "0612", 19770101, 19630101, "0612"},
+		{kommune, "1526", 19640101, 19770101, "1526"}, {kommune, "0301", 19500101, 20240101, "0301"},
+		{kommune, "0720", 20160101, 20240101, "3905 3907"},
+		{kommune, "1850", 20190101, 20240101, "1806 1875"}, {kommune, "5012", 20190101, 20200101, "5055 5056 5059"},
+		{kommune, "0712", 20190101, 20240101, "3909"},
+		{fylke, "20", 20190101, 20240101, "56"}, {fylke, "01", 20190101, 20240101, "31 32"},
+		{fylke, "02", 20190101, 20240101, "32"}, {fylke, "56", 20240101, 20190101, "20"},
 		{fylke, "16", 20170101, 20200101, "50"}, {fylke, "54", 20200101, 20240101, "55 56"},
 	} {
 		got, err := tt.s.Translate(tt.code, tt.from, tt.to)
@@ -208,7 +216,9 @@ func TestWhatGoesOnIsOneEntity(t *testing.T) {
 		}
 		return v.Entity
 	}
-	for _, same := range [][4]any{{"1103", history.Date(20190101), "1103", history.Date(20200101)}, {"0709", history.Date(20170101), "3909", history.Date(20240101)}, {"0301", history.Date(19000101), "0301", history.Date(20240101)}} {
+	for _, same := range [][4]any{{"1103", history.Date(20190101), "1103", history.Date(20200101)},
+		{"0709", history.Date(20170101), "3909", history.Date(20240101)},
+		{"0301", history.Date(19000101), "0301", history.Date(20240101)}} {
 		a, b := entity(same[0].(string), same[1].(history.Date)), entity(same[2].(string), same[3].(history.Date))
 		if same[0] == "0709" { // a merger came between
 			if a == b {
@@ -223,8 +233,8 @@ func TestWhatGoesOnIsOneEntity(t *testing.T) {
 	}
 }
 
-// TestTranslationKeepsItsWord translates all codes of some days: there and back contains the start, and the direct way is
-// within that over a day between.
+// TestTranslationKeepsItsWord translates all codes of some days: there and back contains the start, and the direct way
+// is within that over a day between.
 func TestTranslationKeepsItsWord(t *testing.T) {
 	t.Parallel()
 	kommune, fylke := norwayOf(t)
@@ -348,7 +358,8 @@ func TestFateOfWhatHasEnded(t *testing.T) {
 		code string
 		day  history.Date
 		want history.Kind
-	}{{"1507", 20230101, history.Split}, {"1534", 20190101, history.Merge}, {"0712", 20190101, history.Renumber}, {"0301", 20240101, ""}, {"3401", 20240101, ""}} {
+	}{{"1507", 20230101, history.Split}, {"1534", 20190101, history.Merge}, {"0712", 20190101, history.Renumber},
+		{"0301", 20240101, ""}, {"3401", 20240101, ""}} {
 		v, err := kommune.At(tt.code, tt.day)
 		if err != nil || kommune.Fate(v) != tt.want {
 			t.Errorf("%s: %v, want %s; %v", tt.code, kommune.Fate(v), tt.want, err)
@@ -361,12 +372,16 @@ func TestRowsThatDoNotFitAreToldWithLineAndReason(t *testing.T) {
 	for want, r := range map[string]history.Rows{
 		"line 2: A begins on 2001-01-01, but is in use since 2000-01-01": {Versions: []history.VersionRow{{Line: 1, Code: "A", From: 20000101}, {Line: 2, Code: "A", From: 20010101}}},
 		"line 1: A begins on 2000-01-01 and ends on 1999-01-01":          {Versions: []history.VersionRow{{Line: 1, Code: "A", From: 20000101, To: 19990101}}},
-		"line 1: A ends on 2001-01-01, and no change says what becomes of it\nline 2: B begins on 2001-01-01, and no change says what it was": {
-			Versions: []history.VersionRow{{Line: 1, Code: "A", From: 20000101, To: 20010101}, {Line: 2, Code: "B", From: 20010101}}},
+		"line 1: A ends on 2001-01-01, and no change says what becomes of it\nline 2: B begins on 2001-01-01, " +
+			"and no change says what it was": {
+			Versions: []history.VersionRow{{Line: 1, Code: "A", From: 20000101, To: 20010101},
+				{Line: 2, Code: "B", From: 20010101}}},
 		"line 7: no version of C ends on 2001-01-01": {Versions: []history.VersionRow{{Line: 1, Code: "A", From: 20000101}}, Edges: []history.EdgeRow{{Line: 7, Date: 20010101, From: "C", To: "A"}}},
 		"line 3: of the 2 changes that end A on 2001-01-01, 1 have numbers; give them for all or none": {
-			Versions: []history.VersionRow{{Code: "A", From: 20000101, To: 20010101}, {Code: "B", From: 20010101}, {Code: "C", From: 20010101}},
-			Edges:    []history.EdgeRow{{Line: 3, Date: 20010101, From: "A", To: "B", People: history.CountOf(5)}, {Line: 4, Date: 20010101, From: "A", To: "C"}}},
+			Versions: []history.VersionRow{{Code: "A", From: 20000101, To: 20010101}, {Code: "B", From: 20010101},
+				{Code: "C", From: 20010101}},
+			Edges: []history.EdgeRow{{Line: 3, Date: 20010101, From: "A", To: "B", People: history.CountOf(5)},
+				{Line: 4, Date: 20010101, From: "A", To: "C"}}},
 		"line 3: X was never part of A, so B is not made of it": {
 			Versions: []history.VersionRow{{Code: "A", From: 20000101, To: 20010101}, {Code: "B", From: 20010101}},
 			Edges:    []history.EdgeRow{{Line: 3, Date: 20010101, From: "A", To: "B", Of: []string{"X"}}}},

@@ -180,8 +180,8 @@ func holdsTogether(t *testing.T, r *rand.Rand, s *history.Scheme, days []history
 	}
 }
 
-// TestImportedHistoriesHoldTogether translates at random over the histories in the GeoPackages of GRENSE_TEST_HISTORIES,
-// and converts series with them. Paths are separated as in PATH.
+// TestImportedHistoriesHoldTogether translates at random over the histories in the GeoPackages of
+// GRENSE_TEST_HISTORIES, and converts series with them. Paths are separated as in PATH.
 func TestImportedHistoriesHoldTogether(t *testing.T) {
 	t.Parallel()
 	files := filepath.SplitList(os.Getenv("GRENSE_TEST_HISTORIES"))
@@ -214,7 +214,8 @@ func TestImportedHistoriesHoldTogether(t *testing.T) {
 					if larger[s.ID] {
 						break // its values are added up from those of smaller divisions
 					}
-					conservesTotals(t, r, s, days[r.IntN(len(days))], days[r.IntN(len(days))], fmt.Sprintf("seed %d, %s", seed, file))
+					conservesTotals(t, r, s, days[r.IntN(len(days))], days[r.IntN(len(days))],
+						fmt.Sprintf("seed %d, %s", seed, file))
 				}
 				t.Logf("seed %d: %d versions, %d events, days %v", seed, len(s.Versions), len(s.Events), days)
 			})
@@ -367,7 +368,8 @@ func isTouched(t *testing.T, s *history.Scheme, code string, from, to history.Da
 	}
 	for i := range s.Edges {
 		e := &s.Edges[i]
-		if e.Event.Kind != history.Transfer || !e.Part || e.From == nil || e.To == nil || e.Event.Date <= min(from, to) ||
+		if e.Event.Kind != history.Transfer || !e.Part || e.From == nil || e.To == nil ||
+			e.Event.Date <= min(from, to) ||
 			e.Event.Date > max(from, to) {
 			continue
 		}

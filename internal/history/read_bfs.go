@@ -14,13 +14,15 @@ var bfsColumns = []string{
 
 // bfsHeading are the columns of the register as BFS publishes it, without a heading.
 var bfsHeading = []string{
-	"mHistId", "dHistId", "cAbbreviation", "mId", "mLongName", "mShortName", "mEntryMode", "mStatus", "mAdmissionNumber",
+	"mHistId", "dHistId", "cAbbreviation", "mId", "mLongName", "mShortName", "mEntryMode", "mStatus",
+	"mAdmissionNumber",
 	"mAdmissionMode", "mAdmissionDate", "mAbolitionNumber", "mAbolitionMode", "mAbolitionDate", "mDateOfChange",
 }
 
 // bfsMutations are columns of what the service of BFS answers to /communes/mutations.
 var bfsMutations = []string{
-	"MutationNumber", "MutationDate", "InitialCode", "InitialName", "InitialStep", "TerminalCode", "TerminalName", "TerminalStep",
+	"MutationNumber", "MutationDate", "InitialCode", "InitialName", "InitialStep", "TerminalCode", "TerminalName",
+	"TerminalStep",
 }
 
 // bfsModes are the modes of entries, admissions and abolitions, as numbers and as words.
@@ -149,8 +151,9 @@ func bfsMutation(f *Faults, number string, before, after []bfsState, area bool) 
 		if from.code == "" {
 			line = to.line
 		}
-		out = append(out, ChangeRow{EdgeRow: EdgeRow{Line: line, Date: date, From: from.code, To: to.code, Transfer: moves,
-			Source: "BFS, mutation " + number}, FromName: from.name, ToName: to.name})
+		out = append(out,
+			ChangeRow{EdgeRow: EdgeRow{Line: line, Date: date, From: from.code, To: to.code, Transfer: moves,
+				Source: "BFS, mutation " + number}, FromName: from.name, ToName: to.name})
 	}
 	ended, created := keep(before, is(bfsEnded)), keep(after, is(bfsCreated))
 	stay := bfsPairs(f, number, rest(before, is(bfsEnded)), rest(after, is(bfsCreated)))
@@ -217,12 +220,14 @@ func bfsPairs(f *Faults, number string, before, after []bfsState) (out [][2]bfsS
 	}
 	for _, s := range before {
 		f.add(s.line,
-			"mAbolitionMode of %s is %q, but mutation %s does not say what it is afterwards; add its line, or write 29 where it ends",
+			"mAbolitionMode of %s is %q, but mutation %s does not say what it is afterwards; add its line, "+
+				"or write 29 where it ends",
 			s.code, s.mode, number)
 	}
 	for _, s := range after {
 		f.add(s.line,
-			"mAdmissionMode of %s is %q, but mutation %s does not say what it was before; add its line, or write 21 where it begins",
+			"mAdmissionMode of %s is %q, but mutation %s does not say what it was before; add its line, or write 21 "+
+				"where it begins",
 			s.code, s.mode, number)
 	}
 	return out

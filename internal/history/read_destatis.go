@@ -118,7 +118,8 @@ func (d destatis) read(t *table) (*Register, error) {
 			case kind == destatisParts || kind == destatisCode || kind == destatisName:
 			default:
 				faults.add(line,
-					"Änderungsart is %q; write 1 (Auflösung), 2 (Teilausgliederung), 3 (Schlüsseländerung) or 4 (Namensänderung)",
+					"Änderungsart is %q; write 1 (Auflösung), 2 (Teilausgliederung), 3 (Schlüsseländerung) or 4 "+
+						"(Namensänderung)",
 					kind)
 			}
 		}

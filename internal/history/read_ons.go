@@ -23,8 +23,9 @@ func (t *table) onsChanges() (*Register, error) {
 	r := &Register{Form: ONS}
 	for i := range t.rows {
 		c := ChangeRow{
-			EdgeRow: EdgeRow{Line: t.lines[i], Date: t.date(&faults, i, "OPER_DATE", onsDate), From: t.value(i, "GEOGCD_P"),
-				To: t.value(i, "GEOGCD"), Source: t.value(i, "SI_TITLE")},
+			EdgeRow: EdgeRow{Line: t.lines[i], Date: t.date(&faults, i, "OPER_DATE", onsDate),
+				From: t.value(i, "GEOGCD_P"),
+				To:   t.value(i, "GEOGCD"), Source: t.value(i, "SI_TITLE")},
 			FromName: t.value(i, "GEOGNM_P"),
 			ToName:   t.value(i, "GEOGNM"),
 		}
@@ -83,8 +84,9 @@ func statesRegister(f *Faults, form Form, source string, all []state) *Register 
 		}
 	}
 	change := func(line int, d Date, from, fromName, to, toName string) {
-		r.Changes = append(r.Changes, ChangeRow{EdgeRow: EdgeRow{Line: line, Date: d, From: from, To: to, Source: source},
-			FromName: fromName, ToName: toName, Weak: true})
+		r.Changes = append(r.Changes,
+			ChangeRow{EdgeRow: EdgeRow{Line: line, Date: d, From: from, To: to, Source: source},
+				FromName: fromName, ToName: toName, Weak: true})
 	}
 	for i, s := range all {
 		again := i > 0 && all[i-1].code == s.code

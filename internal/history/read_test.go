@@ -123,7 +123,8 @@ func TestMovementsOfInseeGiveTheCommunesOfEachYear(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := h.Scheme("commune")
-	for d, want := range map[history.Date]int{20180101: 35357, 20190101: 34970, 20200101: 34968, 20210101: 34965, 20220101: 34955, 20230101: 34945, 20240101: 34935, 20250101: 34875, 20260101: 34875} {
+	for d, want := range map[history.Date]int{20180101: 35357, 20190101: 34970, 20200101: 34968, 20210101: 34965,
+		20220101: 34955, 20230101: 34945, 20240101: 34935, 20250101: 34875, 20260101: 34875} {
 		if got := len(s.On(d)); got != want {
 			t.Errorf("%s: %d communes, want %d", d, got, want)
 		}
@@ -193,15 +194,18 @@ func TestTablesThatDoNotFitAreToldWithLineAndReason(t *testing.T) {
 		"date,from,to,people\n2020-01-01,A,B,5\n2020-01-01,A,B,7\n":      "line 3: A to B on 2020-01-01 stands twice, with other numbers",
 		"date,from,to\n2020-01-01,A\a,B\n":                               `line 2: "A\a" holds control characters`,
 		"d\x00a\x00t\x00e\x00":                                           "the table holds NUL, as UTF-16 does; save it as UTF-8",
-		"a,b\n1,2\n":                                                     "the table is of no known form. Its first line has to name the columns of one of these:\n  KLASS: oldCode, newCode, changeOccurred\n",
-		"":                                                               "the table is empty",
-		"{":                                                              "the document is no table of changes of KLASS: unexpected end of JSON input",
+		"a,b\n1,2\n": "the table is of no known form. " +
+			"Its first line has to name the columns of one of these:\n  KLASS: oldCode, newCode, changeOccurred\n",
+		"": "the table is empty",
+		"{": "the document is no table of changes of " +
+			"KLASS: unexpected end of JSON input",
 	} {
 		rows, _, err := readChanges(strings.NewReader(table))
 		if err == nil {
 			_, err = history.Replay("x", rows, nil)
 		}
-		if err == nil || err.Error() != want && !(strings.HasSuffix(want, "\n") && strings.HasPrefix(err.Error(), want)) {
+		if err == nil || err.Error() != want &&
+			!(strings.HasSuffix(want, "\n") && strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("%q: %v, want %s", table, err, want)
 		}
 	}
@@ -235,7 +239,8 @@ func TestNumbersThroughACodeOfOneDay(t *testing.T) {
 			t,
 			"ward",
 			[]byte(
-				"date,from,to,people\n2020-01-01,"+strings.ReplaceAll(strings.TrimSpace(tt.table), "\n", "\n2020-01-01,")+"\n",
+				"date,from,to,people\n2020-01-01,"+strings.ReplaceAll(strings.TrimSpace(tt.table), "\n",
+					"\n2020-01-01,")+"\n",
 			),
 			list,
 		)
@@ -260,7 +265,8 @@ func TestStepsOfOneDayAreOne(t *testing.T) {
 		{"a new name and a new code", "X,Xenia,Z,Zed; X,Xan,X,Xenia", "", "X Xan | Z Zed"},
 		{"others join, then a new name", "A,Ask,X,Xan; X,Xan,X,Xan; X,Xan,X,Xenia", "", "A Ask, X Xan | X Xenia"},
 		{"a new name, then others join", "X,Xan,X,Xenia; X,Xenia,X,Xenia; A,Ask,X,Xenia", "", "A Ask, X Xan | X Xenia"},
-		{"others join, then a new name and a new code", "X,Xenia,Z,Zed; A,Ask,X,Xan; X,Xan,X,Xenia", "", "A Ask, X Xan | Z Zed"},
+		{"others join, then a new name and a new code", "X,Xenia,Z,Zed; A,Ask,X,Xan; X,Xan,X,Xenia", "",
+			"A Ask, X Xan | Z Zed"},
 	} {
 		lines := strings.Split(tt.lines, "; ")
 		for range 2 {
@@ -324,7 +330,8 @@ func TestSharesAreFollowedOverManyWays(t *testing.T) {
 func TestNumbersThatAreTooLargeAreRefused(t *testing.T) {
 	t.Parallel()
 	rows, _, err := readChanges(
-		strings.NewReader("date,from,to,people\n2020-01-01,A,B,9223372036854775807\n2020-01-01,A,C,9223372036854775807\n"),
+		strings.NewReader(
+			"date,from,to,people\n2020-01-01,A,B,9223372036854775807\n2020-01-01,A,C,9223372036854775807\n"),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -405,7 +412,8 @@ func TestNumbersOfEventsStayAndCorrectionsComeLast(t *testing.T) {
 		"2020-01-01,A,B,\n2021-01-01,X,Y,\n2022-01-01,B,C,\n2024-01-01,C,D,8\n2024-01-01,C,E,2\n2025-01-01,E,F,\n",
 	)
 	second.Follow(first)
-	if got, want := numbers(second), "ward-2020-01-01-A=1 ward-2021-01-01-X=4 ward-2022-01-01-B=2 ward-2024-01-01-C=5 ward-2025-01-01-E=6"; got != want {
+	if got, want := numbers(second), "ward-2020-01-01-A=1 ward-2021-01-01-X=4 ward-2022-01-01-B=2 "+
+		"ward-2024-01-01-C=5 ward-2025-01-01-E=6"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -82,7 +82,8 @@ var registers = map[string]register{
 			"1970-01-01": "1 Ask, 2 Birch, 20 Juniper, 21 Kapok, 31 Never, 5 Elm, 6 Fir, 7 Gorse, 8 Hazel, 9 Ivy",
 			"2013-01-01": "11 Ask, 12 Birch, 18 Hazel, 20 Juniper, 21 Kapok, 22 Larch, 31 Never, 5 Elm, 7 Great Gorse, 8 Ivy",
 		},
-		became: "1 1970 2004: 3; 1 1970 2013: 11? 12?; 8 2000 2013: 18; 8 2013 2000: 9; 6 1960 2013: 5; 20 2000 2013: 20; 22 2013 2000: 21",
+		became: "1 1970 2004: 3; 1 1970 2013: 11? 12?; 8 2000 2013: 18; 8 2013 2000: 9; 6 1960 2013: 5; " +
+			"20 2000 2013: 20; 22 2013 2000: 21",
 		wrong: map[string]string{
 			bfsLine("31,Never,Municipality,100,Marriage,1960-01-01"):                      `line 28: mAdmissionMode is "Marriage", which is no mode of BFS; write its number, such as 21 for a creation`,
 			bfsLine("31,Never,Municipality,100,20,1960-13-01"):                            `line 28: mAdmissionDate is "1960-13-01"; write a day, such as 2020-01-31 or 31.01.2020`,
@@ -93,8 +94,8 @@ var registers = map[string]register{
 			bfsLine("31,Never,Municipality,100,20,1960-01-01,113,29,2004-12-31") + "\n\"": `line 29: extraneous or missing " in quoted-field`,
 		},
 	},
-	// Lakes and areas of no municipality: a lake changes its district, a moor its name and its number before Elm takes it
-	// up, and Fir gives land to Gorse and a wood, which stays.
+	// Lakes and areas of no municipality: a lake changes its district, a moor its name and its number before Elm takes
+	// it up, and Fir gives land to Gorse and a wood, which stays.
 	"BFS with lakes": {
 		options: history.ReadOptions{Areas: true, Lakes: true},
 		tables: []string{bfsTable(`5,Elm,Municipality,100,First-time registration,1960-01-01,103,Change of area,2005-12-31
@@ -116,7 +117,8 @@ var registers = map[string]register{
 			"2004-01-01": "5 Elm, 6 Fir, 7 Gorse, 9001 The Lake, 91 The Great Moor, 92 The Wood",
 			"2008-01-01": "5 Elm, 6 Fir, 7 Gorse, 9001 The Lake, 92 The Wood",
 		},
-		became: "90 1999 2003: 90; 90 1999 2005: 91; 90 1999 2008: 5; 5 2008 1999: 5 90; 9001 1970 2008: 9001; 92 1970 2008: 92",
+		became: "90 1999 2003: 90; 90 1999 2005: 91; 90 1999 2008: 5; 5 2008 1999: 5 90; 9001 1970 2008: 9001; " +
+			"92 1970 2008: 92",
 	},
 	// The same register as BFS publishes it: numbers for modes, tabs, and no heading.
 	"BFS as text": {
@@ -130,9 +132,12 @@ var registers = map[string]register{
 	// What the service of BFS answers. Ask ends in Birch, Cedar and Dogwood exchange territory.
 	"BFS mutations": {
 		tables: []string{
-			"MutationNumber,MutationDate,InitialHistoricalCode,InitialCode,InitialName,InitialStep,TerminalHistoricalCode," +
-				"TerminalCode,TerminalName,TerminalStep\n101,01.01.2000,1,1,Ask,29,5,2,Birch,26\n101,01.01.2000,2,2,Birch,26,5,2,Birch,26\n" +
-				"102,01.01.2001,3,3,Cedar,26,6,3,Cedar,26\n102,01.01.2001,3,3,Cedar,26,7,4,Dogwood,26\n102,01.01.2001,4,4,Dogwood,26,7,4,Dogwood,26\n",
+			"MutationNumber,MutationDate,InitialHistoricalCode,InitialCode,InitialName,InitialStep," +
+				"TerminalHistoricalCode," +
+				"TerminalCode,TerminalName,TerminalStep\n101,01.01.2000,1,1,Ask,29,5,2,Birch,26\n101,01.01.2000,2,2," +
+				"Birch,26,5,2,Birch,26\n" +
+				"102,01.01.2001,3,3,Cedar,26,6,3,Cedar,26\n102,01.01.2001,3,3,Cedar,26,7,4,Dogwood,26\n102," +
+				"01.01.2001,4,4,Dogwood,26,7,4,Dogwood,26\n",
 		},
 		events: "2000 absorb, 2001 transfer",
 		on: map[string]string{
@@ -179,10 +184,13 @@ W05000008,Ward,,,GSS re-coding strategy,02/01/2009,,,W05,LGBC,live
 		only:   []string{"E06", "E07"},
 		events: "2009 merge, 2010 transfer, 2011 rename, 2012 rename, 2013 split, 2014 create, 2015 end, 2016 create",
 		on: map[string]string{
-			"2009-01-01": "E07000001 Ask, E07000002 Birch, E07000003 Cedar, E07000004 Dogwood, E07000005 Elm, E07000006 Fir, E07000008 Hazel",
-			"2012-04-01": "E06000010 Acorn, E07000005 Greater Elm, E07000006 Fir, E07000008 Hazel, E07000013 Cedar, E07000014 Dogwood",
+			"2009-01-01": "E07000001 Ask, E07000002 Birch, E07000003 Cedar, E07000004 Dogwood, E07000005 Elm, " +
+				"E07000006 Fir, E07000008 Hazel",
+			"2012-04-01": "E06000010 Acorn, E07000005 Greater Elm, E07000006 Fir, E07000008 Hazel, E07000013 Cedar, " +
+				"E07000014 Dogwood",
 		},
-		became: "E07000001 2008 2012: E06000010; E07000003 2009 2012: E07000013 E07000014; E07000020 2014 2017: ; E07000017 2017 2009: E07000006",
+		became: "E07000001 2008 2012: E06000010; E07000003 2009 2012: E07000013 E07000014; E07000020 2014 2017: ; " +
+			"E07000017 2017 2009: E07000006",
 		wrong: map[string]string{
 			"E07000030,Ivy,,E07000031,Ivy,,,,2009/04/31,E07,2009": `line 11: OPER_DATE is "2009/04/31"; write a day, such as 2020-01-31 or 31.01.2020 or 31/01/2020`,
 			",Ivy,,E07000008,Hazel,,,,01/04/2009,E07,2009":        `line 11: GEOGCD is empty; write the code that begins, or leave the line out`,
@@ -193,14 +201,16 @@ W05000008,Ward,,,GSS re-coding strategy,02/01/2009,,,W05,LGBC,live
 		on:     map[string]string{"2009-01-01": "A Ask"},
 		became: "A 2009 2010: A",
 		wrong: map[string]string{
-			"A,Ash,01/01/2010,,live":             `line 3: A begins on 2010-01-01, but is in use then by line 2; correct one of the days`,
-			"B,Birch,01/01/2010,,gone":           `line 3: STATUS is "gone", which is not known; correct it to one of live, Live, terminated, Terminated, or leave the line out`,
+			"A,Ash,01/01/2010,,live": `line 3: A begins on 2010-01-01, but is in use then by line 2; correct one of the days`,
+			"B,Birch,01/01/2010,,gone": `line 3: STATUS is "gone", which is not known; ` +
+				`correct it to one of live, Live, terminated, Terminated, or leave the line out`,
 			"B,Birch,01/01/2010,,terminated":     `line 3: TERM_DATE of B is empty, but STATUS is "terminated"; write its last day`,
 			"B,Birch,01/01/2010,01/01/2008,live": `line 3: B begins on 2010-01-01 and has ended by 2008-01-02; correct one of the days`,
 		},
 	},
-	// Ask ends in Birch, which was there; Cedar and Dogwood merge into Elm, which was not; Fir is parted between Birch and
-	// Gorse; Hazel gives territory to Ivy, and gets some; Juniper gets a new number, Kapok a new name; an association.
+	// Ask ends in Birch, which was there; Cedar and Dogwood merge into Elm, which was not; Fir is parted between Birch
+	// and Gorse; Hazel gives territory to Ivy, and gets some; Juniper gets a new number, Kapok a new name;
+	// an association.
 	"Destatis": {
 		tables: []string{`Gebietsänderungen;;;;;;;;;;;;
 Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / Neugebildete Gemeinde;;;Wirksamkeitsdatum;
@@ -240,10 +250,13 @@ Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / N
 		},
 		events: "2021 absorb, 2022 merge, 2023 absorb, 2024 transfer, 2025 renumber, 2025 rename",
 		on: map[string]string{
-			"2020-06-01": "01001001 Ask, 01001002 Birch, 01001003 Cedar, 01001004 Dogwood, 01001006 Fir, 01001007 Gorse, 01001008 Hazel, 01001009 Ivy, 01001010 Juniper, 01001011 Kapok, 01001012 Larch",
-			"2025-01-01": "01001002 Birch, 01001005 Elm, 01001007 Gorse, 01001008 Hazel, 01001009 Ivy, 01001011 Kapok, Stadt, 01001012 Larch, 01002010 Juniper",
+			"2020-06-01": "01001001 Ask, 01001002 Birch, 01001003 Cedar, 01001004 Dogwood, 01001006 Fir, " +
+				"01001007 Gorse, 01001008 Hazel, 01001009 Ivy, 01001010 Juniper, 01001011 Kapok, 01001012 Larch",
+			"2025-01-01": "01001002 Birch, 01001005 Elm, 01001007 Gorse, 01001008 Hazel, 01001009 Ivy, " +
+				"01001011 Kapok, Stadt, 01001012 Larch, 01002010 Juniper",
 		},
-		became: "01001001 2020 2025: 01001002; 01001005 2025 2020: 01001003 01001004; 01001006 2020 2025: 01001002 01001007; 01001008 2020 2025: 01001008",
+		became: "01001001 2020 2025: 01001002; 01001005 2025 2020: 01001003 01001004; 01001006 2020 2025: " +
+			"01001002 01001007; 01001008 2020 2025: 01001008",
 		wrong: map[string]string{
 			"8;Gemeinde;;123;Maple;1;;;;01001002;Birch;01.01.2025;":       `line 17: AGS (abgebende Gemeinde) is "123"; write the 8 digits of the AGS`,
 			"8;Gemeinde;;01001013;Maple;5;;;;01001002;Birch;01.01.2025;":  `line 17: Änderungsart is "5"; write 1 (Auflösung), 2 (Teilausgliederung), 3 (Schlüsseländerung) or 4 (Namensänderung)`,
@@ -252,8 +265,8 @@ Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / N
 			"8;Gemeinde;;01001013;Maple;1;;;;01001002;Birch;01.01.2025;":  `line 17: 01001013 changes on 2025-01-01, but is not in use before`,
 		},
 	},
-	// Ask and Birch merge into Cedar; Dogwood joins Elm, which stays; Fir, with a new code, is called Great Fir; Gorse is
-	// parted between Elm and Hazel, which is new; Ivy gives land to Hazel; Juniper begins, Kapok ends.
+	// Ask and Birch merge into Cedar; Dogwood joins Elm, which stays; Fir, with a new code, is called Great Fir;
+	// Gorse is parted between Elm and Hazel, which is new; Ivy gives land to Hazel; Juniper begins, Kapok ends.
 	"CBS": {
 		tables: []string{
 			`ingangsdatum;soort;oude_gemeentecode;oude_gemeentenaam;nieuwe_gemeentecode;nieuwe_gemeentenaam;inwoners;oppervlakte_land_ha;bron
@@ -274,7 +287,8 @@ Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / N
 			"2016-12-31": "0001 Ask, 0002 Birch, 0004 Dogwood, 0005 Elm, 0006 Fir, 0007 Gorse, 0009 Ivy, 0011 Kapok",
 			"2022-01-01": "0003 Cedar, 0005 Elm, 0008 Hazel, 0009 Ivy, 0010 Juniper, 0016 Great Fir",
 		},
-		became: "0001 2016 2022: 0003; 0004 2016 2022: 0005; 0006 2016 2022: 0016; 0007 2016 2022: 0005 0008; 0009 2016 2022: 0009; 0011 2016 2023: ",
+		became: "0001 2016 2022: 0003; 0004 2016 2022: 0005; 0006 2016 2022: 0016; 0007 2016 2022: 0005 0008; " +
+			"0009 2016 2022: 0009; 0011 2016 2023: ",
 		wrong: map[string]string{
 			"2023-01-01;fusie;0009;Ivy;0012;Larch;;;":         `line 12: soort is "fusie", which is not known; correct it to one of naamswijziging, codewijziging, samenvoeging, toevoeging, splitsing, instelling, opheffing, grenscorrectie, or leave the line out`,
 			"2023-01-01;opheffing;0009;Ivy;0012;Larch;;;":     `line 12: nieuwe_gemeentecode is "0012"; soort opheffing has none, every other has one`,
@@ -306,7 +320,8 @@ Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / N
 			"2013-01-01": "010027 西町, 022098 丙市, 042161 戊市, 441007 北市, 441015 中央区",
 			"2014-01-01": "010027 大西町, 022098 丙市, 042161 戊市, 441007 北市, 441015 中央区",
 		},
-		became: "010019 2004 2013: 010027; 440019 2004 2013: 441007 441015; 043214 2007 2013: 042161; 022098 2013 2004: 023019 023027 023035",
+		became: "010019 2004 2013: 010027; 440019 2004 2013: 441007 441015; 043214 2007 2013: 042161; " +
+			"022098 2013 2004: 023019 023027 023035",
 	},
 	// Birch is merged into Ask and comes back; a delegated commune begins nothing; Cedar changes its department.
 	"INSEE": {
@@ -327,9 +342,11 @@ Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / N
 		},
 		became: "01002 1970 2018: 01002; 01001 1970 2018: 01001; 01002 1970 1980: 01001; 01003 1970 2018: 02003",
 		wrong: map[string]string{
-			"99,2018-01-01,COM,01001,Ask,COM,01009,Elm":   `line 10: MOD is "99", which is not known; correct it to one of 10, 20, 21, 30, 31, 32, 33, 34, 35, 41, 50, 70, 71, 72, or leave the line out`,
-			"10,2018-01-01,VILLE,01001,Ask,COM,01009,Elm": `line 10: TYPECOM_AV is "VILLE", which is not known; correct it to one of COM, COMA, COMD, ARM, or leave the line out`,
-			"10,2018,COM,01001,Ask,COM,01009,Elm":         `line 10: DATE_EFF is "2018"; write a day, such as 2020-01-31 or 31.01.2020`,
+			"99,2018-01-01,COM,01001,Ask,COM,01009,Elm": `line 10: MOD is "99", which is not known; ` +
+				`correct it to one of 10, 20, 21, 30, 31, 32, 33, 34, 35, 41, 50, 70, 71, 72, or leave the line out`,
+			"10,2018-01-01,VILLE,01001,Ask,COM,01009,Elm": `line 10: TYPECOM_AV is "VILLE", which is not known; ` +
+				`correct it to one of COM, COMA, COMD, ARM, or leave the line out`,
+			"10,2018,COM,01001,Ask,COM,01009,Elm": `line 10: DATE_EFF is "2018"; write a day, such as 2020-01-31 or 31.01.2020`,
 		},
 	},
 }
@@ -432,7 +449,8 @@ func TestTranslationsOverRegistersHoldTogether(t *testing.T) {
 			t.Errorf("%s: seed %d", name, seed)
 		}
 		for range times / 20 {
-			conservesTotals(t, r, s, days[r.IntN(len(days))], days[r.IntN(len(days))], fmt.Sprintf("%s, seed %d", name, seed))
+			conservesTotals(t, r, s, days[r.IntN(len(days))], days[r.IntN(len(days))],
+				fmt.Sprintf("%s, seed %d", name, seed))
 		}
 	}
 }

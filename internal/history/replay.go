@@ -193,8 +193,9 @@ func (p *replay) settle(changes []ChangeRow, list *List) (out []ChangeRow) {
 			case was && c.Part:
 				day[i].Transfer = true
 			case was && !own[c.To]:
-				out = append(out, ChangeRow{EdgeRow: EdgeRow{Line: c.Line, Date: c.Date, From: c.To, To: c.To, Source: c.Source},
-					FromName: c.ToName, ToName: c.ToName})
+				out = append(out,
+					ChangeRow{EdgeRow: EdgeRow{Line: c.Line, Date: c.Date, From: c.To, To: c.To, Source: c.Source},
+						FromName: c.ToName, ToName: c.ToName})
 			}
 			if use[c.To] = true; !c.Part || !was {
 				own[c.To] = true
@@ -315,7 +316,8 @@ func (p *replay) back(days [][]ChangeRow, list *List) {
 		if _, twice := p.live[l.Code]; twice || l.Code == "" {
 			p.faults.add(l.Line, "%q stands twice in the list, or is no code", l.Code)
 		}
-		p.live[l.Code] = VersionRow{Line: l.Line, Code: l.Code, Name: l.Name, ParentScheme: l.ParentScheme, Parent: l.Parent}
+		p.live[l.Code] = VersionRow{Line: l.Line, Code: l.Code, Name: l.Name, ParentScheme: l.ParentScheme,
+			Parent: l.Parent}
 	}
 	for i := len(days) - 1; i >= 0; i-- {
 		if days[i][0].Date > list.At {
@@ -344,8 +346,8 @@ func (p *replay) back(days [][]ChangeRow, list *List) {
 	}
 }
 
-// throughDay joins changes over a code that is not in use after a day, or not before it, which is determines for a change: A
-// to B and B to C is A to C. The line of B itself counts if there are others or if it has a new name.
+// throughDay joins changes over a code that is not in use after a day, or not before it, which is determines for a
+// change: A to B and B to C is A to C. The line of B itself counts if there are others or if it has a new name.
 func throughDay(day []ChangeRow, is func(ChangeRow) (code string, passes bool)) []ChangeRow {
 	for i := 0; i < len(day); i++ {
 		code, passes := is(day[i])
@@ -430,7 +432,8 @@ func (p *replay) forward(day []ChangeRow) {
 		}
 		if _, taken := p.live[c.To]; taken {
 			p.faults.add(c.Line,
-				"%s begins on %s, but is in use already; where it stays and takes up others, add a line with %s on both sides",
+				"%s begins on %s, but is in use already; where it stays and takes up others, add a line with %s on "+
+					"both sides",
 				c.To, c.Date, c.To)
 			continue
 		}

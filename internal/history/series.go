@@ -206,7 +206,8 @@ func (x *Series) Add(code string, date Date, by, value string) error {
 	}
 	if len(x.values) == x.o.MaxCells {
 		if x.o.Spill == "" {
-			return fmt.Errorf("%w: %w", ErrTooMany, problem.Sayf("more than %d values; harmonise it in parts", x.o.MaxCells))
+			return fmt.Errorf("%w: %w", ErrTooMany,
+				problem.Sayf("more than %d values; harmonise it in parts", x.o.MaxCells))
 		}
 		if err := x.flush(); err != nil {
 			return err
@@ -254,7 +255,8 @@ func (x *Series) block(k blockKey) (int32, error) {
 // sorted is the places of the values in memory, by day.
 func (x *Series) sorted() []seriesKey {
 	return slices.SortedFunc(maps.Keys(x.values), func(a, b seriesKey) int {
-		return cmp.Or(int(x.blocks[a.block].date)-int(x.blocks[b.block].date), int(a.block-b.block), int(a.version-b.version))
+		return cmp.Or(int(x.blocks[a.block].date)-int(x.blocks[b.block].date), int(a.block-b.block),
+			int(a.version-b.version))
 	})
 }
 

@@ -104,9 +104,9 @@ func (x *Series) Write(w io.Writer, cols SeriesColumns) (SeriesReport, error) {
 var seriesNames = []string{"code", "name", "date", "value", "low", "high", "mark", "why"}
 
 // Read adds all rows of a table. Days are as 2020-01-01, or the first day of a year, a month, a quarter or a half-
-// year: 2020, 2020-02, 2020M02, 2020K1, 2020Q1, 2020H1. report, unless it is nil, gets the first rows whose code was not
-// in use on their day, and those that SeriesColumns.Skip passes over. An error is a *SeriesFault where it is of the
-// table, else one of r.
+// year: 2020, 2020-02, 2020M02, 2020K1, 2020Q1, 2020H1. report, unless it is nil, gets the first rows whose code was
+// not in use on their day, and those that SeriesColumns.Skip passes over. An error is a *SeriesFault where it is of
+// the table, else one of r.
 func (x *Series) Read(r io.Reader, cols SeriesColumns, report func(SeriesFault)) error {
 	for _, name := range cols.By {
 		if slices.Contains(seriesNames, name) {
@@ -147,7 +147,8 @@ func (x *Series) Read(r io.Reader, cols SeriesColumns, report func(SeriesFault))
 			if unknown++; unknown <= mostFaults && report != nil {
 				reason := problem.Sayf("%s was not in use on %s", strings.TrimSpace(row[0]), day)
 				if errors.Is(err, ErrNotKnown) {
-					reason = problem.Sayf("%s on %s: nothing is known before %s", strings.TrimSpace(row[0]), day, x.s.begin)
+					reason = problem.Sayf("%s on %s: nothing is known before %s", strings.TrimSpace(row[0]),
+						day, x.s.begin)
 				}
 				report(SeriesFault{n, reason})
 			}

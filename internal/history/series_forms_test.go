@@ -14,18 +14,24 @@ import (
 func TestTablesAreReadAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ table, want string }{
-		"decimal commas":          {"code;date;value\n0301;2024;1,5\n0301;2023;2\n", "0301;Oslo;2023-01-01;2;exact;\n0301;Oslo;2024-01-01;1,5;exact;\n"},
+		"decimal commas": {"code;date;value\n0301;2024;1,5\n0301;2023;2\n",
+			"0301;Oslo;2023-01-01;2;exact;\n0301;Oslo;2024-01-01;1,5;exact;\n"},
 		"commas in quotes":        {"code,date,value\n0301,2024,\"1,25\"\n", "0301,Oslo,2024-01-01,\"1,25\",exact,\n"},
 		"blanks between thousand": {"code;date;value\n0301;2024;1 717 710\n", "0301;Oslo;2024-01-01;1717710;exact;\n"},
-		"months":                  {"code,date,value\n0301,2019M02,1\n0301,2019-03,2\n", "0301,Oslo,2019-02-01,1,exact,\n0301,Oslo,2019-03-01,2,exact,\n"},
-		"quarters":                {"code,date,value\n0301,2019K2,1\n0301,2019Q3,2\n", "0301,Oslo,2019-04-01,1,exact,\n0301,Oslo,2019-07-01,2,exact,\n"},
-		"a prefix":                {"code,date,value\nK-0301,2024,1\n", "0301,Oslo,2024-01-01,1,exact,\n"},
-		"a name":                  {"code,date,value\n0301 Oslo,2024,1\nK-1580 Haram (2024),2024,2\n", "0301,Oslo,2024-01-01,1,exact,\n1580,Haram,2024-01-01,2,exact,\n"},
-		"zeros and a name":        {"code,date,value\n301 Oslo,2024,1\n", "0301,Oslo,2024-01-01,1,exact,\n"},
-		"a minus of spreadsheets": {"code;date;value\n0301;2024;\u22121 234,5\n", "0301;Oslo;2024-01-01;-1234,5;exact;\n"},
-		"bars":                    {"code|date|value\n0301|2024|5\n", "0301|Oslo|2024-01-01|5|exact|\n"},
-		"names in other cases":    {"CODE,Date,value,Value\n0301,2024,5,6\n", "0301,Oslo,2024-01-01,5,exact,\n"},
-		"no value":                {"code,date,value\n0301,2024,1\n0301,2023,NA\n1580,2024,.\n1508,2024,:\n1507,2023,..\n", "0301,Oslo,2024-01-01,1,exact,\n"},
+		"months": {"code,date,value\n0301,2019M02,1\n0301,2019-03,2\n",
+			"0301,Oslo,2019-02-01,1,exact,\n0301,Oslo,2019-03-01,2,exact,\n"},
+		"quarters": {"code,date,value\n0301,2019K2,1\n0301,2019Q3,2\n",
+			"0301,Oslo,2019-04-01,1,exact,\n0301,Oslo,2019-07-01,2,exact,\n"},
+		"a prefix": {"code,date,value\nK-0301,2024,1\n", "0301,Oslo,2024-01-01,1,exact,\n"},
+		"a name": {"code,date,value\n0301 Oslo,2024,1\nK-1580 Haram (2024),2024,2\n",
+			"0301,Oslo,2024-01-01,1,exact,\n1580,Haram,2024-01-01,2,exact,\n"},
+		"zeros and a name": {"code,date,value\n301 Oslo,2024,1\n", "0301,Oslo,2024-01-01,1,exact,\n"},
+		"a minus of spreadsheets": {"code;date;value\n0301;2024;\u22121 234,5\n",
+			"0301;Oslo;2024-01-01;-1234,5;exact;\n"},
+		"bars":                 {"code|date|value\n0301|2024|5\n", "0301|Oslo|2024-01-01|5|exact|\n"},
+		"names in other cases": {"CODE,Date,value,Value\n0301,2024,5,6\n", "0301,Oslo,2024-01-01,5,exact,\n"},
+		"no value": {"code,date,value\n0301,2024,1\n0301,2023,NA\n1580,2024,.\n1508,2024," +
+			":\n1507,2023,..\n", "0301,Oslo,2024-01-01,1,exact,\n"},
 	} {
 		if got, _ := harmonised(t, tt.table, history.SeriesOptions{}); got != tt.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, tt.want)
@@ -39,7 +45,8 @@ func TestTablesAreReadAsPeopleWriteThem(t *testing.T) {
 		"code,Date,DATE,value\n":                 `heading: the column "date" stands twice; name each once`,
 		"code,date,value\n0301,2019K5,1\n":       `row 1: "2019K5" is no day; write it as 2020-01-01`,
 	} {
-		if _, _, err := harmonise(t, &strings.Builder{}, table, history.SeriesColumns{}, history.SeriesOptions{To: 20240101}); err == nil ||
+		if _, _, err := harmonise(t, &strings.Builder{}, table, history.SeriesColumns{},
+			history.SeriesOptions{To: 20240101}); err == nil ||
 			err.Error() != want {
 			t.Errorf("%q: %v, want %s", table, err, want)
 		}
@@ -55,7 +62,8 @@ func TestRowsThatCannotBeReadArePassedOver(t *testing.T) {
 	if err != nil || r.Skipped != 4 || len(told) != 4 || r.Rows != 6 || r.Total != "5" || r.Placed != "5" {
 		t.Errorf("%+v, %q, %v", r, told, err)
 	}
-	if want := "code,name,date,value,mark,why\n0301,Oslo,2024-01-01,1,exact,\n1580,Haram,2024-01-01,4,exact,\n"; out.String() != want {
+	if want := "code,name,date,value,mark,why\n0301,Oslo,2024-01-01,1,exact,\n1580,Haram,2024-01-01," +
+		"4,exact,\n"; out.String() != want {
 		t.Errorf("%s", &out)
 	}
 }
@@ -69,10 +77,12 @@ func TestAnIntervalIsGivenInsteadOfABlank(t *testing.T) {
 	}{
 		"a part that is not known": {"code,date,value\n1805,2019,18000\n1854,2019,2500\n1850,2019,2000\n1849,2019,1700\n",
 			"1806,Narvik,2019-01-01,,20500,22500,missing\n1875,Hábmer,2019-01-01,,1700,3700,missing\n", false},
-		"exact":             {"code,date,value\n0301,2019,5\n", "0301,Oslo,2019-01-01,5,5,5,exact\n", false},
-		"below nothing":     {"code,date,value\n1507,2023,-5\n", "1508,Ålesund,2023-01-01,,-5,0,missing\n1580,Haram,2023-01-01,,-5,0,missing\n", false},
+		"exact": {"code,date,value\n0301,2019,5\n", "0301,Oslo,2019-01-01,5,5,5,exact\n", false},
+		"below nothing": {"code,date,value\n1507,2023,-5\n",
+			"1508,Ålesund,2023-01-01,,-5,0,missing\n1580,Haram,2023-01-01,,-5,0,missing\n", false},
 		"a value is absent": {"code,date,value\n1805,2019,18000\n", "1806,Narvik,2019-01-01,,,,missing\n", false},
-		"a mean":            {"code,date,value\n1805,2019,4\n1854,2019,6\n1850,2019,5\n", "1806,Narvik,2019-01-01,,,,missing\n1875,Hábmer,2019-01-01,,,,missing\n", true},
+		"a mean": {"code,date,value\n1805,2019,4\n1854,2019,6\n1850,2019,5\n",
+			"1806,Narvik,2019-01-01,,,,missing\n1875,Hábmer,2019-01-01,,,,missing\n", true},
 	} {
 		rows, _ := harmonised(t, tt.table, history.SeriesOptions{Interval: true, Ratio: tt.ratio})
 		got := ""

@@ -96,7 +96,8 @@ func findColumns(head, names []string) ([]int, error) {
 			return nil, &SeriesFault{0, problem.Sayf("the column %q stands twice; name each once", name)}
 		}
 		if at[i] < 0 {
-			return nil, &SeriesFault{0, problem.Sayf("there is no column %q; there are %s", name, strings.Join(head, ", "))}
+			return nil,
+				&SeriesFault{0, problem.Sayf("there is no column %q; there are %s", name, strings.Join(head, ", "))}
 		}
 	}
 	return at, nil

@@ -156,7 +156,8 @@ func (t *Translator) choose(found []Match) (Translated, error) {
 	case ChooseLargest:
 		m, fault := largest(found)
 		if m == nil {
-			return Translated{Fault: "it is several on " + t.to.String() + " (" + list + "), and " + fault, Ambiguous: true}, nil
+			return Translated{Fault: "it is several on " + t.to.String() + " (" + list + "), and " + fault,
+				Ambiguous: true}, nil
 		}
 		return Translated{Code: m.Code, Name: m.Name, Ambiguous: true}, nil
 	}

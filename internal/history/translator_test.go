@@ -26,11 +26,15 @@ func TestTablesAreTranslatedCodeByCode(t *testing.T) {
 		{kommune, "1507", "2020-01-01", "2024-01-01", "list", "1508 1580|Ålesund; Haram|", true, false},
 		{kommune, "1507", "2020-01-01", "2024-01-01", "largest", "1508|Ålesund|", true, false},
 		{kommune, "1507", "2020-01-01", "2024-01-01", "null", "||", true, false},
-		{kommune, "1507", "2020-01-01", "2019-01-01", "largest", "||it is several on 2019-01-01 (1504 1523 1529 1534 1546), and their shares are not known", true, false},
+		{kommune, "1507", "2020-01-01", "2019-01-01", "largest",
+			"||it is several on 2019-01-01 (1504 1523 1529 1534 1546), and their shares are not known", true, false},
 		{kommune, "0712", "1960-01-01", "1970-01-01", "list", "0602|Drammen|", false, false},
 		{kommune, "0712", "2019-01-01", "2024-01-01", "list", "3909|Larvik|", false, false},
-		{kommune, "0712", "1990-01-01", "2024-01-01", "list", "||the code was not in use on 1990-01-01, but from 1838-01-01 until 1964-01-01 (Skoger), from 2018-01-01 until 2020-01-01 (Larvik)", false, false},
-		{kommune, "3201", "2019-01-01", "2024-01-01", "list", "||the code was not in use on 2019-01-01, but from 2024-01-01 (Bærum)", false, false},
+		{kommune, "0712", "1990-01-01", "2024-01-01", "list",
+			"||the code was not in use on 1990-01-01, but from 1838-01-01 until 1964-01-01 (Skoger), from 2018-01-01 " +
+				"until 2020-01-01 (Larvik)", false, false},
+		{kommune, "3201", "2019-01-01", "2024-01-01", "list",
+			"||the code was not in use on 2019-01-01, but from 2024-01-01 (Bærum)", false, false},
 		{kommune, "301", "2019-01-01", "2024-01-01", "list", "0301|Oslo|", false, true},
 		{kommune, "219", "2020-01-01", "2024-01-01", "list", "|" + never, false, false}, // 0219 was given up
 		{kommune, "9999", "2019-01-01", "2024-01-01", "list", "|" + never, false, false},
@@ -41,7 +45,8 @@ func TestTablesAreTranslatedCodeByCode(t *testing.T) {
 		tr := tt.scheme.NewTranslator(day(t, tt.from), day(t, tt.to), tt.choice)
 		for range 2 { // the first time, and again
 			r, err := tr.Translate(tt.code)
-			if got := r.Code + "|" + r.Name + "|" + r.Fault; err != nil || got != tt.want || r.Ambiguous != tt.ambiguous ||
+			if got := r.Code + "|" + r.Name + "|" + r.Fault; err != nil || got != tt.want ||
+				r.Ambiguous != tt.ambiguous ||
 				r.Restored != tt.mending {
 				t.Errorf("%s of %s on %s, %s: %+v, %v; want %s", tt.code, tt.from, tt.to, tt.choice, r, err, tt.want)
 			}

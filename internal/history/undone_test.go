@@ -58,11 +58,14 @@ const movements = "MOD,DATE_EFF,TYPECOM_AV,COM_AV,LIBELLE_AV,TYPECOM_AP,COM_AP,L
 // commune.
 func TestWhatIsReestablishedIsWhatItWas(t *testing.T) {
 	t.Parallel()
-	const merged = movements + "33,1972-01-01,COM,A,Ask,COM,A,Ask\n33,1972-01-01,COM,B,Birch,COM,A,Ask\n33,1972-01-01,COM,C,Cedar,COM,A,Ask\n" +
-		"33,1972-01-01,COM,C,Cedar,COMA,C,Cedar\n32,1980-01-01,COM,A,Ask,COM,A,Ask\n32,1980-01-01,COM,D,Dogwood,COM,A,Ask\n"
+	const merged = movements + "33,1972-01-01,COM,A,Ask,COM,A,Ask\n33,1972-01-01,COM,B,Birch,COM,A,Ask\n33," +
+		"1972-01-01,COM,C,Cedar,COM,A,Ask\n" +
+		"33,1972-01-01,COM,C,Cedar,COMA,C,Cedar\n32,1980-01-01,COM,A,Ask,COM,A,Ask\n32,1980-01-01,COM,D,Dogwood," +
+		"COM,A,Ask\n"
 	for name, table := range map[string]string{
-		"an associated commune": merged + "21,1987-01-01,COM,A,Ask,COM,A,Ask\n21,1987-01-01,COM,A,Ask,COM,C,Cedar\n21,1987-01-01,COMA,C,Cedar,COM,C,Cedar\n",
-		"a commune":             merged + "21,1987-01-01,COM,A,Ask,COM,A,Ask\n21,1987-01-01,COM,A,Ask,COM,C,Cedar\n",
+		"an associated commune": merged + "21,1987-01-01,COM,A,Ask,COM,A,Ask\n21,1987-01-01,COM,A,Ask,COM,C," +
+			"Cedar\n21,1987-01-01,COMA,C,Cedar,COM,C,Cedar\n",
+		"a commune": merged + "21,1987-01-01,COM,A,Ask,COM,A,Ask\n21,1987-01-01,COM,A,Ask,COM,C,Cedar\n",
 	} {
 		s := replayOf(t, nil, table)
 		for _, tt := range []struct {
@@ -70,8 +73,10 @@ func TestWhatIsReestablishedIsWhatItWas(t *testing.T) {
 			from, to history.Date
 			want     string
 		}{
-			{"C", 19600101, 20170101, "C"}, {"A", 19600101, 20170101, "A"}, {"B", 19600101, 20170101, "A"}, {"D", 19600101, 20170101, "A"},
-			{"C", 19600101, 19750101, "A"}, {"A", 19750101, 20170101, "A C"}, {"A", 19850101, 20170101, "A C"}, {"C", 20170101, 19600101, "C"},
+			{"C", 19600101, 20170101, "C"}, {"A", 19600101, 20170101, "A"}, {"B", 19600101, 20170101, "A"},
+			{"D", 19600101, 20170101, "A"},
+			{"C", 19600101, 19750101, "A"}, {"A", 19750101, 20170101, "A C"}, {"A", 19850101, 20170101, "A C"},
+			{"C", 20170101, 19600101, "C"},
 			{"A", 20170101, 19600101, "A B D"}, {"A", 20170101, 19750101, "A D"}, {"C", 20170101, 19750101, "A"},
 		} {
 			if got := became(t, s, tt.code, tt.from, tt.to); got != tt.want {
@@ -94,7 +99,8 @@ func TestAMergerIsNotUndoneByGuessing(t *testing.T) {
 		code     string
 		from, to history.Date
 		want     string
-	}{{"A", 20190101, 20250101, "P? Q?"}, {"B", 20190101, 20250101, "P? Q?"}, {"M", 20230101, 20250101, "P Q"}, {"P", 20250101, 20190101, "A? B?"}, {"P", 20250101, 20230101, "M"}} {
+	}{{"A", 20190101, 20250101, "P? Q?"}, {"B", 20190101, 20250101, "P? Q?"}, {"M", 20230101, 20250101, "P Q"},
+		{"P", 20250101, 20190101, "A? B?"}, {"P", 20250101, 20230101, "M"}} {
 		if got := became(t, s, tt.code, tt.from, tt.to); got != tt.want {
 			t.Errorf("%s of %s is %s on %s, want %s", tt.code, tt.from, got, tt.to, tt.want)
 		}
@@ -186,7 +192,8 @@ func TestAnUnknownStartIsOpenAndABoundOneIsNotKnownBefore(t *testing.T) {
 		t.Errorf("%v, %v", v, err)
 	}
 	for _, to := range []history.Date{20200101, 20100101} {
-		got, err := s.NewTranslator(map[bool]history.Date{true: 20100101, false: 20200101}[to == 20200101], to, history.ChooseList).
+		got, err := s.NewTranslator(map[bool]history.Date{true: 20100101, false: 20200101}[to == 20200101], to,
+			history.ChooseList).
 			Translate("B")
 		if err != nil || got.Fault != "nothing is known before 2016-01-01" {
 			t.Errorf("%+v, %v", got, err)
@@ -198,10 +205,12 @@ func TestAnUnknownStartIsOpenAndABoundOneIsNotKnownBefore(t *testing.T) {
 // still refused.
 func TestWhatComesBackMayBeMadeOfWhatIsForgotten(t *testing.T) {
 	t.Parallel()
-	for of, want := range map[string]string{"A": "A2 B2", "X": "line 4: X was never part of C, so A2 is not made of it"} {
+	for of, want := range map[string]string{"A": "A2 B2",
+		"X": "line 4: X was never part of C, so A2 is not made of it"} {
 		changes, _, err := readChanges(
 			strings.NewReader(
-				"date,from,to,made_of\n2000-01-01,A,C,\n2000-01-01,B,C,\n2010-01-01,C,A2," + of + "\n2010-01-01,C,B2,\n",
+				"date,from,to,made_of\n2000-01-01,A,C,\n2000-01-01,B,C,\n2010-01-01,C,A2," + of +
+					"\n2010-01-01,C,B2,\n",
 			),
 		)
 		if err != nil {
@@ -228,11 +237,12 @@ func TestWhatComesBackMayBeMadeOfWhatIsForgotten(t *testing.T) {
 func TestUnknownColumnsAreErrorsWithTheNearestName(t *testing.T) {
 	t.Parallel()
 	for head, want := range map[string]string{
-		"date,from,to,transfers":      `line 1: there is no column "transfers"; write transfer, or leave it out`,
-		"date,from,to,madeof":         `line 1: there is no column "madeof"; write made_of, or leave it out`,
-		"date,from,to,peple":          `line 1: there is no column "peple"; write people, or leave it out`,
-		"date,from,to,people,people":  `line 1: the column "people" stands twice; name each once`,
-		"date,from,to,kommentarfelt":  `line 1: there is no column "kommentarfelt"; leave it out. The columns are date, from, to, from_name, to_name, made_of, transfer, people, area, source, recorded`,
+		"date,from,to,transfers":     `line 1: there is no column "transfers"; write transfer, or leave it out`,
+		"date,from,to,madeof":        `line 1: there is no column "madeof"; write made_of, or leave it out`,
+		"date,from,to,peple":         `line 1: there is no column "peple"; write people, or leave it out`,
+		"date,from,to,people,people": `line 1: the column "people" stands twice; name each once`,
+		"date,from,to,kommentarfelt": `line 1: there is no column "kommentarfelt"; leave it out. ` +
+			`The columns are date, from, to, from_name, to_name, made_of, transfer, people, area, source, recorded`,
 		"Date,From,To,Made_Of,SOURCE": "",
 	} {
 		_, _, err := readChanges(strings.NewReader(head + "\n"))
@@ -249,7 +259,8 @@ func TestUnknownColumnsAreErrorsWithTheNearestName(t *testing.T) {
 func TestACodeIsWrittenWithTheZerosThatItLost(t *testing.T) {
 	t.Parallel()
 	kommune, fylke := norwayOf(t)
-	for code, want := range map[string]string{"101": "0101", "0101": "0101", "99": "99", "1": "1", "": "", "x1": "x1", "00101": "00101"} {
+	for code, want := range map[string]string{"101": "0101", "0101": "0101", "99": "99", "1": "1", "": "", "x1": "x1",
+		"00101": "00101"} {
 		if got := kommune.Whole(code); got != want {
 			t.Errorf("%q: %q, want %q", code, got, want)
 		}

@@ -20,7 +20,9 @@ const touch = 1e-10
 // 3.1.9). cut is nil where it does not cross it; wrong tells why it cannot be cut. Areas around a pole are cut along
 // the antimeridian up to it.
 func cutProjected(s *input.Shape, degrees crs.Func) (cut *input.Shape, wrong string) {
-	return cutAlong(s, unroller{degrees: degrees, turn: func(from, to orb.Point) float64 { return crs.Turn(degrees, from, to) }})
+	return cutAlong(s, unroller{degrees: degrees, turn: func(from, to orb.Point) float64 {
+		return crs.Turn(degrees, from, to)
+	}})
 }
 
 // cutGeodesic is cutProjected for degrees whose edges go the short way around the globe. An edge of a whole turn is one
@@ -51,11 +53,13 @@ func cutAlong(s *input.Shape, u unroller) (cut *input.Shape, wrong string) {
 		return nil, ""
 	}
 	if s.HasZ {
-		return nil, "it crosses the antimeridian, where it would lose its heights when it is cut (RFC 7946, 3.1.9); leave them out, for example with ogr2ogr -dim XY"
+		return nil, "it crosses the antimeridian, where it would lose its heights when it is cut (RFC 7946, 3.1.9); " +
+			"leave them out, for example with ogr2ogr -dim XY"
 	}
 	out, err := u.strips()
 	if err != nil || out == nil {
-		return nil, "it crosses the antimeridian, and could not be cut there (RFC 7946, 3.1.9), since it is not valid; mend it in its source"
+		return nil, "it crosses the antimeridian, and could not be cut there (RFC 7946, 3.1.9), since it is not " +
+			"valid; mend it in its source"
 	}
 	return out, ""
 }
@@ -91,11 +95,12 @@ func cloneShape(s *input.Shape) input.Shape {
 // unroller makes projected lines and rings into ones of longitudes that go on beyond ±180.
 type unroller struct {
 	degrees crs.Func
-	turn    func(from, to orb.Point) float64 // what is added to longitudes after an edge of more than half a turn, in degrees
-	areal   bool
-	flat    input.Shape // of all lines, or all areas
-	off     input.Shape // holes of areas around a pole, which are taken off when both are cut
-	ring    []orb.Point // the line or ring that is unrolled
+	// what is added to longitudes after an edge of more than half a turn, in degrees
+	turn  func(from, to orb.Point) float64
+	areal bool
+	flat  input.Shape // of all lines, or all areas
+	off   input.Shape // holes of areas around a pole, which are taken off when both are cut
+	ring  []orb.Point // the line or ring that is unrolled
 }
 
 // unroll reports whether s crosses the antimeridian, or has edges along it that leap from one side to the other.
@@ -166,7 +171,8 @@ func (u *unroller) closeAtPole(turn float64) {
 	for i := 1; i < len(ring); i++ {
 		a, b := ring[i-1], ring[i]
 		west, east := min(a[0], b[0]), max(a[0], b[0])
-		m := math.Floor((east-halfTurn)/(2*halfTurn))*2*halfTurn + halfTurn // the last antimeridian not east of the edge
+		// the last antimeridian not east of the edge
+		m := math.Floor((east-halfTurn)/(2*halfTurn))*2*halfTurn + halfTurn
 		if m <= west && (m < west || west == east) {
 			continue
 		}
@@ -332,7 +338,8 @@ func (c *cutting) clear(id crs.ID, b orb.Bound) bool {
 	if c.some {
 		b = b.Union(c.within)
 	}
-	for _, pad := range [...]float64{max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]), 0} { // a wider one is asked for less often
+	for _, pad := range [...]float64{max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]), 0} {
+		// a wider one is asked for less often
 		wide := b.Pad(pad)
 		e, err := crs.EnvelopeOf(wide, id, crs.CRS84)
 		if err == nil && !e.IsEmpty() && e.Min[0] > -halfTurn && e.Max[0] < halfTurn {

@@ -57,7 +57,8 @@ func in(t testing.TB, id crs.ID, g orb.Geometry) orb.Geometry {
 
 // ringOf is a ring of longitudes and latitudes, with corners along its sides for each part.
 func ringOf(west, south, east, north float64, parts int) (r orb.Ring) {
-	for _, side := range [][2]orb.Point{{{west, south}, {east, south}}, {{east, south}, {east, north}}, {{east, north}, {west, north}}, {{west, north}, {west, south}}} {
+	for _, side := range [][2]orb.Point{{{west, south}, {east, south}}, {{east, south}, {east, north}},
+		{{east, north}, {west, north}}, {{west, north}, {west, south}}} {
 		for i := range parts {
 			t := float64(i) / float64(parts)
 			r = append(r, orb.Point{side[0][0]*(1-t) + side[1][0]*t, side[0][1]*(1-t) + side[1][1]*t})
@@ -79,7 +80,8 @@ func around(lat float64) (r orb.Ring) {
 func TestWhatCrossesTheAntimeridianInAProjectedSystemIsCut(t *testing.T) {
 	t.Parallel()
 	fiji := orb.Polygon{ringOf(179, -17, 181, -16, 3)}
-	holed := orb.Polygon{ringOf(178, -18, 182, -14, 3), ringOf(179.5, -17, 180.5, -16, 1), ringOf(181, -17, 181.5, -16, 1)}
+	holed := orb.Polygon{ringOf(178, -18, 182, -14, 3), ringOf(179.5, -17, 180.5, -16, 1),
+		ringOf(181, -17, 181.5, -16, 1)}
 	for name, c := range map[string]struct {
 		id     crs.ID
 		g      orb.Geometry
@@ -87,23 +89,29 @@ func TestWhatCrossesTheAntimeridianInAProjectedSystemIsCut(t *testing.T) {
 		stored crs.ID
 		size   float64 // square degrees; of lines, length
 	}{
-		"an area":                     {32760, fiji, input.Repaired, crs.CRS84, 2},
-		"from the other side":         {32701, fiji, input.Repaired, crs.CRS84, 2},
-		"two holes":                   {32760, holed, input.Repaired, crs.CRS84, 16 - 1 - .5},
-		"one part of two":             {32760, orb.MultiPolygon{fiji, {ringOf(177, -17, 178, -16, 1)}}, input.Repaired, crs.CRS84, 3},
-		"a line":                      {32660, orb.LineString{{179, 70}, {-179, 70}, {-178, 70}}, input.Repaired, crs.CRS84, 3},
-		"along it, from the west":     {32760, orb.Polygon{ringOf(179, -17, 180, -16, 7)}, "", 0, 1},
-		"along it, from the east":     {32760, orb.Polygon{ringOf(-180, -17, -179, -16, 7)}, "", 0, 1},
-		"in a collection":             {32760, orb.Collection{orb.Point{178, -17}, fiji}, input.Repaired, crs.CRS84, 2},
-		"near it":                     {32760, orb.Polygon{ringOf(178, -17, 179.9, -16, 1)}, "", 32760, 0},
-		"far from it":                 {crs.UTM33, orb.Polygon{ringOf(10, 60, 11, 61, 1)}, "", crs.UTM33, 0},
-		"beyond it in Web Mercator":   {crs.WebMercator, fiji, input.Repaired, crs.WebMercator, 2},
-		"the world in Web Mercator":   {crs.WebMercator, orb.Polygon{ringOf(-180, -80, 180, 80, 1)}, "", crs.WebMercator, 360 * 160},
-		"around the pole":             {crs.LAEANorthPole, orb.Polygon{around(80)}, input.Repaired, crs.CRS84, 360 * 10},
-		"around the pole, turned":     {crs.LAEANorthPole, orb.Polygon{reversed(around(80))}, input.Repaired, crs.CRS84, 360 * 10},
-		"around the pole, with holes": {crs.LAEANorthPole, orb.Polygon{around(70), around(80), ringOf(175, 72, 185, 74, 1), ringOf(0, 72, 10, 74, 1)}, input.Repaired, crs.CRS84, 360*10 - 40},
-		"over the pole in a zone":     {32660, orb.Polygon{around(88)}, input.Repaired, crs.CRS84, 360 * 2},
-		"over the south pole":         {32760, orb.Polygon{around(-88)}, input.Repaired, crs.CRS84, 360 * 2},
+		"an area":             {32760, fiji, input.Repaired, crs.CRS84, 2},
+		"from the other side": {32701, fiji, input.Repaired, crs.CRS84, 2},
+		"two holes":           {32760, holed, input.Repaired, crs.CRS84, 16 - 1 - .5},
+		"one part of two": {32760, orb.MultiPolygon{fiji, {ringOf(177, -17, 178, -16, 1)}}, input.Repaired,
+			crs.CRS84, 3},
+		"a line": {32660, orb.LineString{{179, 70}, {-179, 70}, {-178, 70}}, input.Repaired,
+			crs.CRS84, 3},
+		"along it, from the west":   {32760, orb.Polygon{ringOf(179, -17, 180, -16, 7)}, "", 0, 1},
+		"along it, from the east":   {32760, orb.Polygon{ringOf(-180, -17, -179, -16, 7)}, "", 0, 1},
+		"in a collection":           {32760, orb.Collection{orb.Point{178, -17}, fiji}, input.Repaired, crs.CRS84, 2},
+		"near it":                   {32760, orb.Polygon{ringOf(178, -17, 179.9, -16, 1)}, "", 32760, 0},
+		"far from it":               {crs.UTM33, orb.Polygon{ringOf(10, 60, 11, 61, 1)}, "", crs.UTM33, 0},
+		"beyond it in Web Mercator": {crs.WebMercator, fiji, input.Repaired, crs.WebMercator, 2},
+		"the world in Web Mercator": {crs.WebMercator, orb.Polygon{ringOf(-180, -80, 180, 80, 1)}, "",
+			crs.WebMercator, 360 * 160},
+		"around the pole": {crs.LAEANorthPole, orb.Polygon{around(80)}, input.Repaired,
+			crs.CRS84, 360 * 10},
+		"around the pole, turned": {crs.LAEANorthPole, orb.Polygon{reversed(around(80))}, input.Repaired,
+			crs.CRS84, 360 * 10},
+		"around the pole, with holes": {crs.LAEANorthPole, orb.Polygon{around(70), around(80),
+			ringOf(175, 72, 185, 74, 1), ringOf(0, 72, 10, 74, 1)}, input.Repaired, crs.CRS84, 360*10 - 40},
+		"over the pole in a zone": {32660, orb.Polygon{around(88)}, input.Repaired, crs.CRS84, 360 * 2},
+		"over the south pole":     {32760, orb.Polygon{around(-88)}, input.Repaired, crs.CRS84, 360 * 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +121,8 @@ func TestWhatCrossesTheAntimeridianInAProjectedSystemIsCut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := ingest.Survey(t.Context(), ingesttest.Open(t, ingesttest.WriteFile(t, "a.geojson", string(text)), c.id).Layers, ingesttest.Into, ingest.Watch{})
+			plan, err := ingest.Survey(t.Context(), ingesttest.Open(t,
+				ingesttest.WriteFile(t, "a.geojson", string(text)), c.id).Layers, ingesttest.Into, ingest.Watch{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,7 +201,9 @@ func reversed(r orb.Ring) orb.Ring {
 // TestWhatCannotBeCutAtTheAntimeridianIsRefused in a projected system, which tells that it crosses it.
 func TestWhatCannotBeCutAtTheAntimeridianIsRefused(t *testing.T) {
 	t.Parallel()
-	path := ingesttest.WriteFile(t, "a.geojson", `{"type":"Feature","id":1,"properties":null,"geometry":{"type":"LineString","coordinates":[[700000,8100000,1],[900000,8100000,2]]}}`)
+	path := ingesttest.WriteFile(t, "a.geojson",
+		`{"type":"Feature","id":1,"properties":null,"geometry":{"type":"LineString","coordinates":[[700000,8100000,`+
+			`1],[900000,8100000,2]]}}`)
 	plan, err := ingest.Survey(t.Context(), ingesttest.Open(t, path, 32760).Layers, ingesttest.Into, ingest.Watch{})
 	if _, ok := ingesttest.Find(plan.Report, input.Refused, "ogr2ogr -dim XY"); err == nil || !ok {
 		t.Errorf("%v %v", err, plan.Report.Faults)

@@ -39,11 +39,13 @@ func cutWorld(s *input.Shape) (cut *input.Shape, warn string) {
 		return nil, warn
 	}
 	if s.HasZ {
-		return nil, "it crosses the antimeridian, where it would lose its heights if it were cut (RFC 7946, 3.1.9); cut it in its source"
+		return nil, "it crosses the antimeridian, where it would lose its heights if it were cut (RFC 7946, 3.1.9); " +
+			"cut it in its source"
 	}
 	out, err := intoStrips(flat)
 	if err != nil || out == nil {
-		return nil, "it seems to cross the antimeridian, and could not be cut there (RFC 7946, 3.1.9); cut it in its source"
+		return nil,
+			"it seems to cross the antimeridian, and could not be cut there (RFC 7946, 3.1.9); cut it in its source"
 	}
 	return out, ""
 }
@@ -79,7 +81,8 @@ func eachLine(s *input.Shape, fn func(from, to int)) {
 func unwrapShape(s *input.Shape) (out *input.Shape, warn string) {
 	o := *s
 	o.XYZ = slices.Clone(s.XYZ)
-	const odd = "an edge goes more than half around the world, and whether it crosses the antimeridian cannot be told (RFC 7946, 3.1.9): "
+	const odd = "an edge goes more than half around the world, and whether it crosses the antimeridian cannot be " +
+		"told (RFC 7946, 3.1.9): "
 	areal := s.Kind == input.Polygon || s.Kind == input.MultiPolygon
 	shell := 0 // where the outer ring begins
 	outers := map[int]bool{}
@@ -192,7 +195,8 @@ func gatherStrips(s *input.Shape, g geom.Geometry, dx float64) error {
 			return err
 		}
 		switch {
-		case p.Kind == input.Polygon && s.Kind == input.MultiPolygon, p.Kind == input.LineString && s.Kind == input.MultiLineString:
+		case p.Kind == input.Polygon && s.Kind == input.MultiPolygon, p.Kind == input.LineString &&
+			s.Kind == input.MultiLineString:
 		default:
 			continue
 		}

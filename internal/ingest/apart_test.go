@@ -96,9 +96,10 @@ func TestPlainlyValid(t *testing.T) {
 		"a polygon twice":               {orb.MultiPolygon{{shell}, {shell}}, false},
 		"a spike":                       {orb.Polygon{{{0, 0}, {10, 0}, {20, 0}, {10, 0}, {10, 10}, {0, 0}}}, false},
 		"a bow tie":                     {orb.Polygon{{{0, 0}, {10, 10}, {10, 0}, {0, 10}, {0, 0}}}, false},
-		"a ring that touches itself":    {orb.Polygon{{{0, 0}, {5, 5}, {10, 0}, {10, 10}, {5, 5}, {0, 10}, {0, 0}}}, false},
-		"a line there and back":         {orb.Polygon{{{0, 0}, {10, 10}, {0, 0}, {0, 0}}}, false},
-		"what is not finite":            {orb.Polygon{{{0, 0}, {math.Inf(1), 0}, {10, 10}, {0, 0}}}, false},
+		"a ring that touches itself": {orb.Polygon{{{0, 0}, {5, 5}, {10, 0}, {10, 10}, {5, 5}, {0, 10}, {0, 0}}},
+			false},
+		"a line there and back": {orb.Polygon{{{0, 0}, {10, 10}, {0, 0}, {0, 0}}}, false},
+		"what is not finite":    {orb.Polygon{{{0, 0}, {math.Inf(1), 0}, {10, 10}, {0, 0}}}, false},
 	} {
 		if plainly, _, err := ingest.PlainlyValid(wkb.MustMarshal(c.g)); err == nil && plainly != c.want {
 			t.Errorf("%s: %v", name, plainly)
@@ -114,7 +115,8 @@ func TestTheOceanIsPlainlyValid(t *testing.T) {
 	}
 	t.Parallel()
 	var b []byte
-	err := ingesttest.Open(t, ingesttest.SharedPath(t, "data", "world", "ne_10m_ocean.geojson.gz"), 0).Layers[0].Features(t.Context(), func(f *ingest.Feature) error {
+	err := ingesttest.Open(t, ingesttest.SharedPath(t, "data", "world", "ne_10m_ocean.geojson.gz"), 0).
+		Layers[0].Features(t.Context(), func(f *ingest.Feature) error {
 		b = bytes.Clone(f.Geometry.WKB)
 		return nil
 	}, func(ingest.Fault) error { return nil })

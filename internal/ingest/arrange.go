@@ -31,7 +31,8 @@ type edge struct {
 type arrangement struct {
 	corners []xy
 	edges   []edge
-	around  [][]int32 // by corner: its half-edges against the clock, beginning in the west; 2e goes along edge e, 2e+1 back
+	// by corner: its half-edges against the clock, beginning in the west; 2e goes along edge e, 2e+1 back
+	around  [][]int32
 	heights map[xy]float64
 }
 
@@ -232,7 +233,9 @@ func (a *arrangement) collect(list []segment) {
 			a.edges = append(a.edges, edge{from: e[0], to: e[1], turn: turn})
 		}
 	}
-	slices.SortFunc(a.edges, func(x, y edge) int { return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to)) })
+	slices.SortFunc(a.edges, func(x, y edge) int {
+		return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to))
+	})
 }
 
 // head is the corner to which a half-edge goes.
@@ -449,7 +452,8 @@ func (a *arrangement) polygons(in func(int32) bool) *input.Shape {
 	for _, h := range holes {
 		b, found := a.box(h), false
 		for i, s := range shells {
-			if o := boxes[i]; s.area >= -h.area && o[0].x <= b[0].x && o[0].y <= b[0].y && o[1].x >= b[1].x && o[1].y >= b[1].y && a.encloses(s, h) {
+			if o := boxes[i]; s.area >= -h.area && o[0].x <= b[0].x && o[0].y <= b[0].y && o[1].x >= b[1].x &&
+				o[1].y >= b[1].y && a.encloses(s, h) {
 				inside[i], found = append(inside[i], h), true
 				break
 			}

@@ -21,8 +21,10 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // stated are the reference systems that somebody who knows the files would state.
 var stated = map[string]crs.ID{
-	"fiona/curves_line.csv": crs.CRS84, "fiona/test_tin.csv": crs.CRS84, "fiona/test_tin.shp": crs.CRS84, "mapshaper-encodings/big5.shp": crs.WebMercator,
-	"mapshaper-encodings/chinese.shp": crs.WebMercator, "pyshp/corrupt_too_long.shp": crs.CRS84, "pyshp/latin1.shp": crs.CRS84,
+	"fiona/curves_line.csv": crs.CRS84, "fiona/test_tin.csv": crs.CRS84, "fiona/test_tin.shp": crs.CRS84,
+	"mapshaper-encodings/big5.shp":    crs.WebMercator,
+	"mapshaper-encodings/chinese.shp": crs.WebMercator, "pyshp/corrupt_too_long.shp": crs.CRS84,
+	"pyshp/latin1.shp": crs.CRS84,
 }
 
 // TestAwkwardFiles holds one row for each file, with what becomes of it. Rows with "imported" were read back from a
@@ -113,7 +115,8 @@ func outcome(t *testing.T, path, name string, id crs.ID) (rows []string) {
 			if c.Geometry != nil {
 				kind = c.Geometry.CRS.String() + " " + c.Geometry.Type
 			}
-			row(layer, "imported %d of %d as %s, rings turned in %d", len(have), plan.Report.Read, kind, plan.Report.Turned)
+			row(layer, "imported %d of %d as %s, rings turned in %d", len(have), plan.Report.Read, kind,
+				plan.Report.Turned)
 		} else if plan.Report.Refused == 0 {
 			t.Errorf("%s: %v without a refusal in the report", name, err)
 		}
@@ -121,7 +124,8 @@ func outcome(t *testing.T, path, name string, id crs.ID) (rows []string) {
 			if f.Reason == "" || f.File != path {
 				t.Errorf("%s: an empty fault: %+v", name, f)
 			}
-			if strings.Contains(f.Reason, "no id of their own") || f.Action == input.Turned && !strings.Contains(name, "bad/") {
+			if strings.Contains(f.Reason, "no id of their own") || f.Action == input.Turned &&
+				!strings.Contains(name, "bad/") {
 				continue // true of most of these files
 			}
 			row(layer, "  %d:%d feature %d %s: %s", f.Line, f.Column, f.Feature, f.Action, f.Reason)
@@ -134,12 +138,14 @@ func outcome(t *testing.T, path, name string, id crs.ID) (rows []string) {
 // file.
 func TestBadGeoJSONIsReportedWithALine(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join(ingesttest.SharedPath(t, "data", "awkward", "geojsonhint", "bad"), "*.geojson"))
+	files, err := filepath.Glob(filepath.Join(ingesttest.SharedPath(t, "data", "awkward", "geojsonhint", "bad"),
+		"*.geojson"))
 	if err != nil || len(files) != 44 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, f := range files {
-		plan, err := ingest.Survey(t.Context(), ingesttest.Open(t, f, 0).Layers, ingest.Target{Collection: "x"}, ingest.Watch{})
+		plan, err := ingest.Survey(t.Context(), ingesttest.Open(t, f, 0).Layers, ingest.Target{Collection: "x"},
+			ingest.Watch{})
 		if err != nil && !errors.Is(err, input.ErrRefused) {
 			t.Fatal(err)
 		}
@@ -148,7 +154,9 @@ func TestBadGeoJSONIsReportedWithALine(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := strings.Count(string(text), "\n") + 1
-		if !slices.ContainsFunc(plan.Report.Faults, func(f ingest.Fault) bool { return f.Line > 0 && f.Line <= lines && f.Column > 0 && f.Reason != "" }) {
+		if !slices.ContainsFunc(plan.Report.Faults, func(f ingest.Fault) bool {
+			return f.Line > 0 && f.Line <= lines && f.Column > 0 && f.Reason != ""
+		}) {
 			t.Errorf("%s: no fault with a line in %v", filepath.Base(f), plan.Report.Faults)
 		}
 	}
@@ -156,7 +164,8 @@ func TestBadGeoJSONIsReportedWithALine(t *testing.T) {
 
 func TestGoodGeoJSONIsRead(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join(ingesttest.SharedPath(t, "data", "awkward", "geojsonhint", "good"), "*.geojson"))
+	files, err := filepath.Glob(filepath.Join(ingesttest.SharedPath(t, "data", "awkward", "geojsonhint", "good"),
+		"*.geojson"))
 	if err != nil || len(files) != 18 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
@@ -165,7 +174,8 @@ func TestGoodGeoJSONIsRead(t *testing.T) {
 		if filepath.Base(f) == "issue82.geojson" {
 			id = crs.WebMercator // its latitudes go beyond the south pole, so that it cannot be in degrees
 		}
-		plan, err := ingest.Survey(t.Context(), ingesttest.Open(t, f, id).Layers, ingest.Target{Collection: "x"}, ingest.Watch{})
+		plan, err := ingest.Survey(t.Context(), ingesttest.Open(t, f, id).Layers, ingest.Target{Collection: "x"},
+			ingest.Watch{})
 		if err != nil || plan.Report.Read == 0 || plan.Report.Repaired > 0 {
 			t.Errorf("%s: %v %+v", filepath.Base(f), err, plan.Report)
 		}

@@ -89,7 +89,8 @@ func (c *column) seeNumber(s string) {
 		c.fine = c.fine || !cql2.IsDouble(digits)
 		return
 	}
-	c.fine = c.fine || strconv.FormatFloat(f+0, 'f', -1, 64) != digits // a large double prints with other digits than it has
+	// a large double prints with other digits than it has
+	c.fine = c.fine || strconv.FormatFloat(f+0, 'f', -1, 64) != digits
 }
 
 func (c *column) seeTime(s string) {
@@ -122,7 +123,8 @@ func day(s string) (time.Time, bool) {
 }
 
 // moments are the forms of moments; those without a zone are taken as UTC.
-var moments = [...]string{"2006-01-02T15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00",
+var moments = [...]string{"2006-01-02T15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999",
+	"2006-01-02 15:04:05.999999999Z07:00",
 	"2006-01-02 15:04:05.999999999", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04"}
 
 // moment reads a moment of ISO 8601, extended, also with a space for the T.
@@ -160,7 +162,8 @@ func (c *column) decide() (why string) {
 	case seen == 0, c.nanTexts > 0 && c.nanTexts == c.kinds[input.Untyped]:
 	case only(input.Integer) && !c.huge, only(input.Untyped) && !c.notInteger && !c.huge:
 		c.typ = cql2.TypeInteger
-	case only(input.Integer, input.Number) && c.kinds[input.Number] > 0 && !c.huge && !c.fine && !c.big, only(input.Untyped) && !c.notNumber && !c.big && !c.huge && !c.fine:
+	case only(input.Integer, input.Number) && c.kinds[input.Number] > 0 && !c.huge && !c.fine && !c.big,
+		only(input.Untyped) && !c.notNumber && !c.big && !c.huge && !c.fine:
 		c.typ = cql2.TypeNumber
 	case only(input.Boolean), only(input.Untyped) && !c.notTruth:
 		c.typ = cql2.TypeBool

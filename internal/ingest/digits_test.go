@@ -39,13 +39,15 @@ func TestNumbersThatNoDoubleHoldsBecomeTextWithANote(t *testing.T) {
 			[2]any{"0.1234567890123456789", "1.5"}, true},
 		"a large integer and a decimal": {"a.geojson", geoJSON("9007199254740993", "1.5"), [2]any{"9007199254740993",
 			"1.5"}, true},
-		"an integer written as a number": {"a.geojson", geoJSON("9007199254740993.0", "1.5"), [2]any{"9007199254740993.0",
-			"1.5"}, true},
+		"an integer written as a number": {"a.geojson", geoJSON("9007199254740993.0", "1.5"),
+			[2]any{"9007199254740993.0",
+				"1.5"}, true},
 		"beyond doubles": {"a.geojson", geoJSON("1e400", "1.5"), [2]any{"1e400", "1.5"}, true},
 		"integers of 64 bits": {"a.geojson", geoJSON("9007199254740993", "1"), [2]any{int64(9007199254740993),
 			int64(1)}, false},
-		"doubles as programs print them": {"a.geojson", geoJSON("0.10000000000000001", "123.45600000000000307"), [2]any{0.1,
-			123.456}, false},
+		"doubles as programs print them": {"a.geojson", geoJSON("0.10000000000000001", "123.45600000000000307"),
+			[2]any{0.1,
+				123.456}, false},
 		"large doubles": {"a.geojson", geoJSON("1e300", "18446744073709552000.0"), [2]any{1e300, 0x1p64},
 			false},
 		"CSV": {"a.csv", "lon,lat,n\n10,60,12345678901234567891.25\n10,60,1.5\n",
@@ -64,8 +66,9 @@ func TestNumbersThatNoDoubleHoldsBecomeTextWithANote(t *testing.T) {
 func TestDecimalsOfParquetKeepTheirDigits(t *testing.T) {
 	t.Parallel()
 	n, _ := new(big.Int).SetString("12345678901234567891234567890", 10)
-	plan, got := ingesttest.ImportText(t, "a.parquet", ingesttest.ParquetOf(t, parquet.Decimal(10, 38, parquet.FixedLenByteArrayType(16)),
-		n.FillBytes(make([]byte, 16)), true),
+	plan, got := ingesttest.ImportText(t, "a.parquet",
+		ingesttest.ParquetOf(t, parquet.Decimal(10, 38, parquet.FixedLenByteArrayType(16)),
+			n.FillBytes(make([]byte, 16)), true),
 		ingest.Target{Collection: "x"})
 	if len(got) != 1 || got[0].Values["k"] != "1234567890123456789.1234567890" {
 		t.Errorf("%v", got)

@@ -16,7 +16,8 @@ import (
 // none; 0: that of the format.
 func InMemory(ctx context.Context, name string, b []byte, parts map[string][]byte, system crs.ID) (*Source, error) {
 	s := &Source{Path: name}
-	err := s.add(ctx, inMemory(name, b, parts), name, input.Options{Limits: input.Limits{Feature: 32 << 20}.WithDefaults()})
+	err := s.add(ctx, inMemory(name, b, parts), name,
+		input.Options{Limits: input.Limits{Feature: 32 << 20}.WithDefaults()})
 	for _, l := range s.Layers {
 		if system != 0 {
 			l.Silent = system

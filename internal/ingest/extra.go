@@ -22,7 +22,8 @@ func (s *surveyor) seeExtra(r *input.Record) {
 		}
 		e := &extraColumn{column: column{name: x.Name, extra: true}, only: x.Value.Text}
 		for _, f := range r.Fields {
-			if c := s.byName[f.Name]; c == nil || sum(c.kinds[:]) == c.kinds[input.Null] { // null in all features before
+			if c := s.byName[f.Name]; c == nil || sum(c.kinds[:]) == c.kinds[input.Null] {
+				// null in all features before
 				e.same = append(e.same, f.Name)
 			}
 		}

@@ -56,7 +56,8 @@ func TestSyntaxFaults(t *testing.T) {
 			continue
 		}
 		f := plan.Report.Faults[0]
-		if got := fmt.Sprintf("%d:%d %s", f.Line, f.Column, strings.TrimPrefix(f.Reason, "not JSON: ")); !strings.Contains(got, want) {
+		if got := fmt.Sprintf("%d:%d %s", f.Line, f.Column,
+			strings.TrimPrefix(f.Reason, "not JSON: ")); !strings.Contains(got, want) {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
@@ -83,7 +84,8 @@ func TestGeometryFaults(t *testing.T) {
 		`"POINT"`: "a geometry must be an object, but is a string",
 		`{"type":"Point","coordinates":[1,2],"coordinates":[3,4]}`: `the member "coordinates" stands here a second time`,
 	} {
-		plan, err := ingesttest.Survey(t, "a.json", ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, ""), "\n"+`{"type":"Feature","id":2,"properties":{},"geometry":`+geometry+`}`), ingesttest.Into)
+		plan, err := ingesttest.Survey(t, "a.json", ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, ""),
+			"\n"+`{"type":"Feature","id":2,"properties":{},"geometry":`+geometry+`}`), ingesttest.Into)
 		f, ok := ingesttest.Find(plan.Report, input.Refused, want)
 		if !errors.Is(err, input.ErrRefused) || !ok || f.Line != 3 || f.Feature != 2 || plan.Report.Read != 2 {
 			t.Errorf("%s: %v %+v", geometry, err, plan.Report.Faults)
@@ -96,19 +98,21 @@ func TestShortPartsAreDropped(t *testing.T) {
 	t.Parallel()
 	const whole = "((0 0,1 0,1 1,0 0))"
 	for geometry, want := range map[string]string{
-		`{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[1,1],[0,0]]],[]]}`:                                                        "MULTIPOLYGON(" + whole + ")",
-		`{"type":"MultiPolygon","coordinates":[[],[[[0,0],[1,0],[1,1],[0,0]]],[[[8,8],[9,9],[8,8]]]]}`:                                  "MULTIPOLYGON(" + whole + ")",
-		`{"type":"MultiPolygon","coordinates":[[[[8,8],[9,9]],[[0,0],[1,0],[1,1],[0,0]]]]}`:                                             "",
-		`{"type":"Polygon","coordinates":[[[0,0],[1,0]]]}`:                                                                              "",
-		`{"type":"Polygon","coordinates":[[]]}`:                                                                                         "",
-		`{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1]],[]]}`:                                                                     "POLYGON" + whole,
-		`{"type":"Polygon","coordinates":[[[0,0],[4,0],[4,4],[0,0]],[[1,1],[2,2]],[[3,1],[2,1],[3,2],[3,1]]]}`:                          "POLYGON((0 0,4 0,4 4,0 0),(3 1,2 1,3 2,3 1))",
-		`{"type":"MultiLineString","coordinates":[[[0,0]]]}`:                                                                            "",
-		`{"type":"MultiLineString","coordinates":[[[0,0]],[[1,1],[2,2]],[]]}`:                                                           "MULTILINESTRING((1 1,2 2))",
-		`{"type":"LineString","coordinates":[[1,1]]}`:                                                                                   "",
-		`{"type":"GeometryCollection","geometries":[{"type":"LineString","coordinates":[[1,1]]},{"type":"Point","coordinates":[1,2]}]}`: "GEOMETRYCOLLECTION(POINT(1 2))",
+		`{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[1,1],[0,0]]],[]]}`:                               "MULTIPOLYGON(" + whole + ")",
+		`{"type":"MultiPolygon","coordinates":[[],[[[0,0],[1,0],[1,1],[0,0]]],[[[8,8],[9,9],[8,8]]]]}`:         "MULTIPOLYGON(" + whole + ")",
+		`{"type":"MultiPolygon","coordinates":[[[[8,8],[9,9]],[[0,0],[1,0],[1,1],[0,0]]]]}`:                    "",
+		`{"type":"Polygon","coordinates":[[[0,0],[1,0]]]}`:                                                     "",
+		`{"type":"Polygon","coordinates":[[]]}`:                                                                "",
+		`{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1]],[]]}`:                                            "POLYGON" + whole,
+		`{"type":"Polygon","coordinates":[[[0,0],[4,0],[4,4],[0,0]],[[1,1],[2,2]],[[3,1],[2,1],[3,2],[3,1]]]}`: "POLYGON((0 0,4 0,4 4,0 0),(3 1,2 1,3 2,3 1))",
+		`{"type":"MultiLineString","coordinates":[[[0,0]]]}`:                                                   "",
+		`{"type":"MultiLineString","coordinates":[[[0,0]],[[1,1],[2,2]],[]]}`:                                  "MULTILINESTRING((1 1,2 2))",
+		`{"type":"LineString","coordinates":[[1,1]]}`:                                                          "",
+		`{"type":"GeometryCollection","geometries":[{"type":"LineString","coordinates":[[1,1]]},{"type":"Point",` +
+			`"coordinates":[1,2]}]}`: "GEOMETRYCOLLECTION(POINT(1 2))",
 	} {
-		text := ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, ""), "\n"+`{"type":"Feature","id":2,"properties":{},"geometry":`+geometry+`}`)
+		text := ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, ""),
+			"\n"+`{"type":"Feature","id":2,"properties":{},"geometry":`+geometry+`}`)
 		plan, have := ingesttest.ImportText(t, "a.json", text, ingesttest.Into)
 		f, ok := ingesttest.Find(plan.Report, input.Dropped, "what has fewer is left out")
 		if !ok || f.Line != 3 || f.Feature != 2 || plan.Report.Dropped != 1 || plan.Report.Refused != 0 {
@@ -127,16 +131,19 @@ func TestShortPartsAreDropped(t *testing.T) {
 		}
 		strict := ingesttest.Into
 		strict.Strict = true
-		if plan, err := ingesttest.Survey(t, "a.json", text, strict); !errors.Is(err, input.ErrRefused) || plan.Report.Refused != 1 || !strings.Contains(err.Error(), "without --strict") {
+		if plan, err := ingesttest.Survey(t, "a.json", text, strict); !errors.Is(err, input.ErrRefused) ||
+			plan.Report.Refused != 1 || !strings.Contains(err.Error(), "without --strict") {
 			t.Errorf("%s: strict: %v", geometry, err)
 		}
 	}
 	for name, text := range map[string]string{
-		"a.csv": "id,wkt\n1,\"POLYGON((0 0,1 1,0 0))\"\n2,\"MULTIPOLYGON(((0 0,1 0,1 1,0 0)),((8 8,9 9,8 8)))\"\n3,LINESTRING(1 1)\n",
+		"a.csv": "id,wkt\n1,\"POLYGON((0 0,1 1,0 0))\"\n2,\"MULTIPOLYGON(((0 0,1 0,1 1,0 0)),((8 8,9 9,8 8)))\"\n3," +
+			"LINESTRING(1 1)\n",
 		"a.topojson": `{"type":"Topology","arcs":[[[0,0],[1,0],[0,0]],[[0,0],[1,0],[1,1],[0,0]],[[5,5]]],"objects":{"k":{"type":"GeometryCollection","geometries":[
 			{"type":"Polygon","id":1,"arcs":[[0]]},{"type":"MultiPolygon","id":2,"arcs":[[[1]],[[0]]]},{"type":"LineString","id":3,"arcs":[2]}]}}}`,
 	} {
-		plan, err := ingest.Survey(t.Context(), ingesttest.Open(t, ingesttest.WriteFile(t, name, text), crs.CRS84).Layers, ingesttest.Into, ingest.Watch{})
+		plan, err := ingest.Survey(t.Context(),
+			ingesttest.Open(t, ingesttest.WriteFile(t, name, text), crs.CRS84).Layers, ingesttest.Into, ingest.Watch{})
 		if r := plan.Report; err != nil || r.Dropped != 3 || r.Read != 3 || r.Null != 2 {
 			t.Errorf("%s: %v %+v", name, err, r)
 		}
@@ -158,7 +165,8 @@ func TestAllFaultsAreTold(t *testing.T) {
 		}
 	}})
 	r := plan.Report
-	if !errors.Is(err, input.ErrRefused) || told != 3000 || r.Refused != 3000 || r.All != 3000 || r.Read != 3000 || len(r.Faults) != ingest.MaxFaults {
+	if !errors.Is(err, input.ErrRefused) || told != 3000 || r.Refused != 3000 || r.All != 3000 || r.Read != 3000 ||
+		len(r.Faults) != ingest.MaxFaults {
 		t.Errorf("%v, %d told, %d refused", err, told, r.Refused)
 	}
 	if err := plan.Write(t.Context(), &ingesttest.CountingWriter{}); !errors.Is(err, input.ErrRefused) {
@@ -170,15 +178,17 @@ func TestAFileThatChangesBetweenThePassesIsNotWritten(t *testing.T) {
 	t.Parallel()
 	one, two := ingesttest.PointWith(`"id":1,`, `"a":1`), ingesttest.PointWith(`"id":2,`, `"a":2`)
 	for name, text := range map[string]string{
-		"more features": ingesttest.GeoJSON(one, two, two), "fewer features": ingesttest.GeoJSON(one), "another property": ingesttest.GeoJSON(one, ingesttest.PointWith(`"id":2,`, `"b":2`)),
-		"a fault": ingesttest.GeoJSON(one, `{"type":"Feature","id":2,"geometry":{}}`), "no id": ingesttest.GeoJSON(one, ingesttest.PointWith("", `"a":2`)), "no JSON": ingesttest.GeoJSON(one, "{"),
+		"more features": ingesttest.GeoJSON(one, two, two), "fewer features": ingesttest.GeoJSON(one),
+		"another property": ingesttest.GeoJSON(one, ingesttest.PointWith(`"id":2,`, `"b":2`)),
+		"a fault":          ingesttest.GeoJSON(one, `{"type":"Feature","id":2,"geometry":{}}`), "no id": ingesttest.GeoJSON(one, ingesttest.PointWith("", `"a":2`)), "no JSON": ingesttest.GeoJSON(one, "{"),
 	} {
 		path := ingesttest.WriteFile(t, "a.geojson", ingesttest.GeoJSON(one, two))
 		plan := ingesttest.MustSurvey(t, path, 0)
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := plan.Write(t.Context(), &ingesttest.CountingWriter{}); err == nil || !strings.Contains(err.Error(), "changed while it was read") {
+		if err := plan.Write(t.Context(), &ingesttest.CountingWriter{}); err == nil ||
+			!strings.Contains(err.Error(), "changed while it was read") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -231,9 +241,11 @@ func TestPackedGeoPackagesAndShapefiles(t *testing.T) {
 
 func TestIsData(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Dir(ingesttest.Shapefile(t, map[string][]byte{".shp": ingesttest.SHP(1), ".dbf": ingesttest.DBF(0, nil)}))
+	dir := filepath.Dir(ingesttest.Shapefile(t,
+		map[string][]byte{".shp": ingesttest.SHP(1), ".dbf": ingesttest.DBF(0, nil)}))
 	for name, want := range map[string]bool{
-		"a.shp": true, "a.dbf": false, "b.dbf": true, "a.prj": false, "x.geojson": true, "x.GeoJSON.gz": true, "x.zip": true, "x.csv": true, "x.gpkg": true, "x.txt": false, "x": false, "x.gz": false,
+		"a.shp": true, "a.dbf": false, "b.dbf": true, "a.prj": false, "x.geojson": true, "x.GeoJSON.gz": true,
+		"x.zip": true, "x.csv": true, "x.gpkg": true, "x.txt": false, "x": false, "x.gz": false,
 	} {
 		if got := ingest.IsData(filepath.Join(dir, name)); got != want {
 			t.Errorf("%s: %v", name, got)
@@ -243,9 +255,11 @@ func TestIsData(t *testing.T) {
 
 func TestCollectionsOfGeometriesWithAndWithoutHeights(t *testing.T) {
 	t.Parallel()
-	text := `{"type":"Feature","id":1,"properties":{},"geometry":{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2,3]},{"type":"Point","coordinates":[4,5]}]}}`
+	text := `{"type":"Feature","id":1,"properties":{},"geometry":{"type":"GeometryCollection",` +
+		`"geometries":[{"type":"Point","coordinates":[1,2,3]},{"type":"Point","coordinates":[4,5]}]}}`
 	plan, have := ingesttest.ImportText(t, "a.json", text, ingesttest.Into)
-	if _, ok := ingesttest.Find(plan.Report, input.Repaired, "the heights are left out"); !ok || plan.Collection.Geometry.HasZ || len(have[0].WKB) != 9+2*21 {
+	if _, ok := ingesttest.Find(plan.Report, input.Repaired, "the heights are left out"); !ok ||
+		plan.Collection.Geometry.HasZ || len(have[0].WKB) != 9+2*21 {
 		t.Errorf("%v, %x", plan.Report.Faults, have[0].WKB)
 	}
 	if plan.Collection.Geometry.CRS != crs.CRS84 || plan.Collection.Geometry.Type != "GeometryCollection" {

@@ -46,7 +46,8 @@ func (l *Layer) Features(ctx context.Context, found func(*Feature) error, fault 
 			case wrong != "":
 				return input.Refuse("%s: %s", l.File, wrong)
 			case id != 0 && s.feature.CRS != 0 && id != s.feature.CRS:
-				return input.Refuse("%s mixes reference systems: %v and %v; state the right one with --crs EPSG:n", l.File, s.feature.CRS, id)
+				return input.Refuse("%s mixes reference systems: %v and %v; state the right one with --crs EPSG:n",
+					l.File, s.feature.CRS, id)
 			case id != 0:
 				s.feature.CRS = id
 			}
@@ -116,7 +117,8 @@ func (s *featureSink) Record(r *input.Record) error {
 	f := &s.feature
 	f.Line, f.Number, f.Properties, f.Geometry.WKB = r.At.Line, s.n, f.Properties[:0], f.Geometry.WKB[:0]
 	for _, x := range r.Fields {
-		f.Properties = append(f.Properties, Property{Name: x.Name, Text: x.Value.Text, JSON: x.Value.Kind == input.Object || x.Value.Kind == input.Many})
+		f.Properties = append(f.Properties, Property{Name: x.Name, Text: x.Value.Text,
+			JSON: x.Value.Kind == input.Object || x.Value.Kind == input.Many})
 	}
 	if r.Shape == nil || r.Shape.IsEmpty() {
 		return s.found(f)
@@ -124,7 +126,8 @@ func (s *featureSink) Record(r *input.Record) error {
 	b := orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
 	switch n := r.Shape.Bound(&b); {
 	case n > 0:
-		return s.tell(Fault{File: s.l.File, Line: r.At.Line, Feature: s.n, Action: input.Refused, Reason: fmt.Sprintf("%d positions are not numbers (NaN or infinite)", n)})
+		return s.tell(Fault{File: s.l.File, Line: r.At.Line, Feature: s.n, Action: input.Refused,
+			Reason: fmt.Sprintf("%d positions are not numbers (NaN or infinite)", n)})
 	case f.CRS == 0:
 		return input.Refuse("no reference system is stated; state it with --crs EPSG:n")
 	}

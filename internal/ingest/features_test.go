@@ -46,24 +46,32 @@ func TestFeaturesAreReadWithTheirReferenceSystem(t *testing.T) {
 	}
 	const legacy = `,"crs":{"type":"name","properties":{"name":"EPSG:25833"}}`
 	point := `{"type":"Feature","properties":{"a":1,"b":{"c":2}},"geometry":{"type":"Point","coordinates":[10,60,5]}}`
-	found, faults, err := read(t, collection("", point+`,{"type":"Feature","properties":{"a":null},"geometry":null},{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[1]}}`), 0)
+	found, faults, err := read(t,
+		collection("", point+`,{"type":"Feature","properties":{"a":null},"geometry":null},{"type":"Feature",`+
+			`"properties":{},"geometry":{"type":"Point","coordinates":[1]}}`), 0)
 	if err != nil || strings.Join(found, ";") != `OGC:CRS84 a=1 b={"c":2};OGC:CRS84 a= null` {
 		t.Errorf("%v %q", err, found)
 	}
 	if len(faults) != 1 || faults[0].Feature != 3 || faults[0].Line != 1 || faults[0].Action != input.Refused {
 		t.Errorf("%+v", faults)
 	}
-	if found, _, err := read(t, collection(legacy, point), 0); err != nil || !strings.HasPrefix(found[0], "EPSG:25833 ") { // stated after the features
+	if found, _, err := read(t, collection(legacy, point), 0); err != nil ||
+		!strings.HasPrefix(found[0], "EPSG:25833 ") {
+		// stated after the features
 		t.Errorf("%v %q", err, found)
 	}
-	if found, _, err := read(t, collection(legacy, point), crs.UTM32); err != nil || !strings.HasPrefix(found[0], "EPSG:25832 ") {
+	if found, _, err := read(t, collection(legacy, point), crs.UTM32); err != nil ||
+		!strings.HasPrefix(found[0], "EPSG:25832 ") {
 		t.Errorf("%v %q", err, found)
 	}
-	two := strings.Replace(point, `{"type":"Feature"`, `{"type":"Feature","crs":{"type":"name","properties":{"name":"EPSG:25832"}}`, 1)
-	if _, _, err := read(t, collection(legacy, two), 0); !errors.Is(err, input.ErrRefused) || !strings.Contains(err.Error(), "mixes reference systems: EPSG:25832 and EPSG:25833") {
+	two := strings.Replace(point, `{"type":"Feature"`,
+		`{"type":"Feature","crs":{"type":"name","properties":{"name":"EPSG:25832"}}`, 1)
+	if _, _, err := read(t, collection(legacy, two), 0); !errors.Is(err, input.ErrRefused) ||
+		!strings.Contains(err.Error(), "mixes reference systems: EPSG:25832 and EPSG:25833") {
 		t.Errorf("%v", err)
 	}
-	if _, _, err := read(t, collection(strings.Replace(legacy, "25833", "27700", 1), point), 0); !errors.Is(err, input.ErrRefused) || !strings.Contains(err.Error(), "EPSG:27700 is not served") {
+	if _, _, err := read(t, collection(strings.Replace(legacy, "25833", "27700", 1), point), 0); !errors.Is(err,
+		input.ErrRefused) || !strings.Contains(err.Error(), "EPSG:27700 is not served") {
 		t.Errorf("%v", err)
 	}
 }
@@ -71,17 +79,25 @@ func TestFeaturesAreReadWithTheirReferenceSystem(t *testing.T) {
 func TestFeaturesEndWithTheErrorOfTheirReader(t *testing.T) {
 	t.Parallel()
 	stop := errors.New("enough")
-	text := `{"type":"FeatureCollection","features":[{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[1]}},{"type":"Feature","properties":{},"geometry":null}]}`
+	text := `{"type":"FeatureCollection","features":[{"type":"Feature","properties":{},"geometry":{"type":"Point",` +
+		`"coordinates":[1]}},{"type":"Feature","properties":{},"geometry":null}]}`
 	l := ingesttest.Open(t, ingesttest.WriteFile(t, "a.geojson", text), 0).Layers[0]
-	if err := l.Features(t.Context(), func(*ingest.Feature) error { return stop }, func(ingest.Fault) error { return nil }); !errors.Is(err, stop) {
+	if err := l.Features(t.Context(), func(*ingest.Feature) error {
+		return stop
+	}, func(ingest.Fault) error { return nil }); !errors.Is(err, stop) {
 		t.Errorf("found: %v", err)
 	}
 	n := 0
-	if err := l.Features(t.Context(), func(*ingest.Feature) error { n++; return nil }, func(ingest.Fault) error { return stop }); !errors.Is(err, stop) || n > 0 {
+	if err := l.Features(t.Context(), func(*ingest.Feature) error {
+		n++
+		return nil
+	}, func(ingest.Fault) error { return stop }); !errors.Is(err, stop) || n > 0 {
 		t.Errorf("fault: %v after %d features", err, n)
 	}
 	flat := ingesttest.Open(t, ingesttest.WriteFile(t, "a.csv", "id,x,y\n1,10,60\n"), 0).Layers[0]
-	err := flat.Features(t.Context(), func(*ingest.Feature) error { return nil }, func(ingest.Fault) error { return nil })
+	err := flat.Features(t.Context(), func(*ingest.Feature) error {
+		return nil
+	}, func(ingest.Fault) error { return nil })
 	if !errors.Is(err, input.ErrRefused) || !strings.Contains(err.Error(), "state it with --crs EPSG:n") {
 		t.Errorf("no reference system: %v", err)
 	}
@@ -109,7 +125,8 @@ func TestTextsAreFoundInFilesAndArchives(t *testing.T) {
 		t.Fatal(err)
 	}
 	loose := ingesttest.WriteFile(t, "three.gml", "three")
-	for name, want := range map[string]string{archive: "one.gml in/TWO.GML", loose: "three", ingesttest.WriteFile(t, "x.txt", "x"): ""} {
+	for name, want := range map[string]string{archive: "one.gml in/TWO.GML", loose: "three",
+		ingesttest.WriteFile(t, "x.txt", "x"): ""} {
 		list, closer, err := input.Documents(name, []string{".gml"}, input.Limits{})
 		if err != nil {
 			t.Fatal(err)
@@ -136,11 +153,13 @@ func TestTextsAreFoundInFilesAndArchives(t *testing.T) {
 	}
 	for name, want := range map[string]string{dir: "is a folder; name the files in it", filepath.Join(dir, "none.gml"): "there is no file", ingesttest.WriteFile(t, "b.zip", "no archive"): "is not a zip archive"} {
 		list, closer, err := input.Documents(name, []string{".gml"}, input.Limits{})
-		if !errors.Is(err, input.ErrRefused) || !strings.Contains(err.Error(), want) || len(list) > 0 || closer() != nil {
+		if !errors.Is(err, input.ErrRefused) || !strings.Contains(err.Error(), want) || len(list) > 0 ||
+			closer() != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, closer, err := input.Documents(archive, []string{".gml"}, input.Limits{Entries: 2}); !errors.Is(err, input.ErrRefused) || closer() != nil {
+	if _, closer, err := input.Documents(archive, []string{".gml"}, input.Limits{Entries: 2}); !errors.Is(err,
+		input.ErrRefused) || closer() != nil {
 		t.Errorf("too many entries: %v", err)
 	}
 }

@@ -24,8 +24,11 @@ import (
 
 // zoo is a collection of every type of value, and features of every type of geometry.
 func zoo(z bool) (*store.Collection, []store.Feature) {
-	c := &store.Collection{ID: "zoo", Table: "zoo", Geometry: &store.Geom{Name: "geom", CRS: crs.CRS84}, Properties: []store.Property{{Name: "kode"}, {Name: "antall", Type: cql2.TypeInteger},
-		{Name: "areal", Type: cql2.TypeNumber}, {Name: "kyst", Type: cql2.TypeBool}, {Name: "fra", Type: cql2.TypeDate}, {Name: "endret", Type: cql2.TypeTimestamp}}}
+	c := &store.Collection{ID: "zoo", Table: "zoo", Geometry: &store.Geom{Name: "geom", CRS: crs.CRS84},
+		Properties: []store.Property{{Name: "kode"}, {Name: "antall", Type: cql2.TypeInteger},
+			{Name: "areal", Type: cql2.TypeNumber}, {Name: "kyst", Type: cql2.TypeBool},
+			{Name: "fra", Type: cql2.TypeDate},
+			{Name: "endret", Type: cql2.TypeTimestamp}}}
 	position := func(b []byte, x, y float64) []byte {
 		if z {
 			return wkb.AppendXYZ(b, x, y, 7.5)
@@ -45,15 +48,19 @@ func zoo(z bool) (*store.Collection, []store.Feature) {
 		return line(b, 10.25, 60.25, 10.25, 60.75, 10.75, 60.75, 10.25, 60.25)
 	}
 	shapes := [][]byte{
-		position(head(nil, wkb.Point), 10.5, 59.75), line(head(nil, wkb.LineString), 10, 60, 11, 61, 12, 60), polygon(nil),
+		position(head(nil, wkb.Point), 10.5, 59.75), line(head(nil, wkb.LineString), 10, 60, 11, 61, 12, 60),
+		polygon(nil),
 		position(head(position(head(wkb.AppendCount(head(nil, wkb.MultiPoint), 2), wkb.Point), 1, 2), wkb.Point), 3, 4),
-		line(head(line(head(wkb.AppendCount(head(nil, wkb.MultiLineString), 2), wkb.LineString), 1, 2, 3, 4), wkb.LineString), 5, 6, 7, 8),
-		line(wkb.AppendCount(head(polygon(wkb.AppendCount(head(nil, wkb.MultiPolygon), 2)), wkb.Polygon), 1), 20, 60, 21, 60, 21, 61, 20, 60),
+		line(head(line(head(wkb.AppendCount(head(nil, wkb.MultiLineString), 2), wkb.LineString), 1, 2, 3, 4),
+			wkb.LineString), 5, 6, 7, 8),
+		line(wkb.AppendCount(head(polygon(wkb.AppendCount(head(nil, wkb.MultiPolygon), 2)), wkb.Polygon), 1), 20, 60,
+			21, 60, 21, 61, 20, 60),
 		polygon(position(head(wkb.AppendCount(head(nil, wkb.Collection), 2), wkb.Point), 1, 2)), nil,
 	}
 	var fs []store.Feature
 	for i, b := range shapes {
-		v := []any{fmt.Sprintf("%04d", i), int64(1) << i, 0.125 * float64(i), i%2 == 0, "2020-02-29", "2024-05-17T12:30:00Z"}
+		v := []any{fmt.Sprintf("%04d", i), int64(1) << i, 0.125 * float64(i), i%2 == 0, "2020-02-29",
+			"2024-05-17T12:30:00Z"}
 		if i == 2 {
 			v = []any{"\u2028<&>\"'; ,\n\"æ\"\u00a0", nil, nil, nil, nil, nil}
 		}
@@ -85,10 +92,12 @@ func written(t testing.TB, name string, o output.Options, fs []store.Feature) []
 // and packed.
 func TestWhatFormatsWriteIsReadBack(t *testing.T) {
 	t.Parallel()
-	for name, ext := range map[string]string{"flatgeobuf": ".fgb", "parquet": ".parquet", "gml": ".gml", "kml": ".kml", "xlsx": ".xlsx"} {
+	for name, ext := range map[string]string{"flatgeobuf": ".fgb", "parquet": ".parquet", "gml": ".gml", "kml": ".kml",
+		"xlsx": ".xlsx"} {
 		for i, id := range []crs.ID{crs.CRS84, crs.ETRS89, crs.UTM33, crs.CRS84} {
 			c, fs := zoo(i == 3)
-			text := string(written(t, name, output.Options{Collection: c, CRS: id, Title: "Zoo", Address: "http://localhost/collections/zoo"}, fs))
+			text := string(written(t, name,
+				output.Options{Collection: c, CRS: id, Title: "Zoo", Address: "http://localhost/collections/zoo"}, fs))
 			_, got := ingesttest.ImportText(t, "zoo"+ext, text, ingesttest.Into)
 			if len(got) != len(fs) {
 				t.Errorf("%s: %d features", name, len(got))
@@ -111,7 +120,8 @@ func TestWhatFormatsWriteIsReadBack(t *testing.T) {
 						t.Errorf("%s: %s of %s is %v, not %v", name, p.Name, f.ID, g, want)
 					}
 				}
-				if want, have := runsOf(t, f.Geometry.WKB, nil), runsOf(t, got[j].WKB, move); name != "xlsx" && !reflect.DeepEqual(want, have) {
+				if want, have := runsOf(t, f.Geometry.WKB, nil), runsOf(t, got[j].WKB, move); name != "xlsx" &&
+					!reflect.DeepEqual(want, have) {
 					t.Errorf("%s in %s: %s is at %v, not at %v", name, id, f.ID, have, want)
 				}
 			}
@@ -148,8 +158,10 @@ func runsOf(t *testing.T, b []byte, move crs.Func) map[string]int {
 func TestDamagedFilesAreRefusedWithTheReason(t *testing.T) {
 	t.Parallel()
 	c, fs := zoo(false)
-	for name, ext := range map[string]string{"flatgeobuf": ".fgb", "parquet": ".parquet", "gml": ".gml", "kml": ".kml", "xlsx": ".xlsx"} {
-		whole := written(t, name, output.Options{Collection: c, Title: "Zoo", Address: "http://localhost/collections/zoo"}, fs)
+	for name, ext := range map[string]string{"flatgeobuf": ".fgb", "parquet": ".parquet", "gml": ".gml", "kml": ".kml",
+		"xlsx": ".xlsx"} {
+		whole := written(t, name,
+			output.Options{Collection: c, Title: "Zoo", Address: "http://localhost/collections/zoo"}, fs)
 		for n := range 24 {
 			cut := whole[:len(whole)*n/24]
 			if err := readAll(t, "a"+ext, cut); !errors.Is(err, input.ErrRefused) || len(input.Reason(err)) < 10 {
@@ -183,17 +195,24 @@ func readAll(t *testing.T, name string, b []byte) error {
 func TestGMLOfOthersIsRead(t *testing.T) {
 	t.Parallel()
 	gml := func(geometry string) string {
-		return `<?xml version="1.0" encoding="ISO-8859-1"?><c xmlns="http://x" xmlns:gml="http://www.opengis.net/gml" xmlns:xlink="http://www.w3.org/1999/xlink"><gml:featureMember><k gml:id="k.1"><navn>` + "\xe6" +
+		return `<?xml version="1.0" encoding="ISO-8859-1"?><c xmlns="http://x" ` +
+			`xmlns:gml="http://www.opengis.net/gml" xmlns:xlink="http://www.w3.org/1999/xlink"><gml:featureMember><k ` +
+			`gml:id="k.1"><navn>` + "\xe6" +
 			`</navn><til xlink:href="#a"/><nil/><g>` + geometry + `</g></k></gml:featureMember></c>`
 	}
 	const urn = ` srsName="urn:ogc:def:crs:EPSG::4258"`
 	for geometry, want := range map[string]string{
-		`<gml:Point` + urn + `><gml:pos>60 10</gml:pos></gml:Point>`:                                                             "[10 60]",
-		`<gml:Point srsName="EPSG:4258"><gml:pos>10 60</gml:pos></gml:Point>`:                                                    "[10 60]",
-		`<gml:Point srsName="http://www.opengis.net/gml/srs/epsg.xml#4258"><gml:coordinates>10,60</gml:coordinates></gml:Point>`: "[10 60]",
-		`<gml:Point` + urn + `><gml:coord><gml:X>60</gml:X><gml:Y>10</gml:Y></gml:coord></gml:Point>`:                            "[10 60]",
-		`<gml:Curve` + urn + `><gml:segments><gml:LineStringSegment><gml:posList>60 10 61 11</gml:posList></gml:LineStringSegment><gml:LineStringSegment><gml:posList>61 11 62 12</gml:posList></gml:LineStringSegment></gml:segments></gml:Curve>`: "[[10 60] [11 61] [12 62]]",
-		`<gml:Surface` + urn + `><gml:patches><gml:PolygonPatch><gml:exterior><gml:LinearRing><gml:posList>60 10 60 11 61 11 60 10</gml:posList></gml:LinearRing></gml:exterior></gml:PolygonPatch></gml:patches></gml:Surface>`:                    "[[[10 60] [11 60] [11 61] [10 60]]]",
+		`<gml:Point` + urn + `><gml:pos>60 10</gml:pos></gml:Point>`:          "[10 60]",
+		`<gml:Point srsName="EPSG:4258"><gml:pos>10 60</gml:pos></gml:Point>`: "[10 60]",
+		`<gml:Point srsName="http://www.opengis.net/gml/srs/epsg.xml#4258"><gml:coordinates>10,60</gml:coordinates>` +
+			`</gml:Point>`: "[10 60]",
+		`<gml:Point` + urn + `><gml:coord><gml:X>60</gml:X><gml:Y>10</gml:Y></gml:coord></gml:Point>`: "[10 60]",
+		`<gml:Curve` + urn + `><gml:segments><gml:LineStringSegment><gml:posList>60 10 61 11</gml:posList>` +
+			`</gml:LineStringSegment><gml:LineStringSegment><gml:posList>61 11 62 12</gml:posList>` +
+			`</gml:LineStringSegment></gml:segments></gml:Curve>`: "[[10 60] [11 61] [12 62]]",
+		`<gml:Surface` + urn + `><gml:patches><gml:PolygonPatch><gml:exterior><gml:LinearRing><gml:posList>60 10 60 ` +
+			`11 61 11 60 10</gml:posList></gml:LinearRing></gml:exterior></gml:PolygonPatch></gml:patches>` +
+			`</gml:Surface>`: "[[[10 60] [11 60] [11 61] [10 60]]]",
 		`<gml:MultiSurface` + urn + `><gml:surfaceMembers/></gml:MultiSurface>`: "null",
 	} {
 		_, got := ingesttest.ImportText(t, "a.gml", gml(geometry), ingesttest.Into)
@@ -205,15 +224,17 @@ func TestGMLOfOthersIsRead(t *testing.T) {
 			}
 			text = fmt.Sprint(g)
 		}
-		if text != want || got[0].ID != "1" || got[0].Values["navn"] != "æ" || got[0].Values["til"] != "#a" || got[0].Values["nil"] != nil {
+		if text != want || got[0].ID != "1" || got[0].Values["navn"] != "æ" || got[0].Values["til"] != "#a" ||
+			got[0].Values["nil"] != nil {
 			t.Errorf("%s is %s, not %s; %v", geometry, text, want, got[0])
 		}
 	}
 	for geometry, cure := range map[string]string{
-		`<gml:Curve` + urn + `><gml:segments><gml:Bezier><gml:posList>0 0 1 1 2 0</gml:posList></gml:Bezier></gml:segments></gml:Curve>`: "CONVERT_TO_LINEAR",
-		`<gml:Point` + urn + `><gml:pos>60 x</gml:pos></gml:Point>`:                                                                      "is not a number",
-		`<gml:LineString` + urn + `><gml:posList>60 10 61</gml:posList></gml:LineString>`:                                                "no positions",
-		`<gml:Point><gml:pos>1 2</gml:pos></gml:Point>`:                                                                                  "--crs",
+		`<gml:Curve` + urn + `><gml:segments><gml:Bezier><gml:posList>0 0 1 1 2 0</gml:posList></gml:Bezier>` +
+			`</gml:segments></gml:Curve>`: "CONVERT_TO_LINEAR",
+		`<gml:Point` + urn + `><gml:pos>60 x</gml:pos></gml:Point>`:                       "is not a number",
+		`<gml:LineString` + urn + `><gml:posList>60 10 61</gml:posList></gml:LineString>`: "no positions",
+		`<gml:Point><gml:pos>1 2</gml:pos></gml:Point>`:                                   "--crs",
 	} {
 		plan, err := ingesttest.Survey(t, "a.gml", gml(geometry), ingesttest.Into)
 		if _, told := ingesttest.Find(plan.Report, input.Refused, cure); !told || !errors.Is(err, input.ErrRefused) {
@@ -226,7 +247,8 @@ func TestGMLOfOthersIsRead(t *testing.T) {
 func fuzzOther(f *testing.F, name, ext string) {
 	for _, z := range []bool{false, true} {
 		c, fs := zoo(z)
-		b := written(f, name, output.Options{Collection: c, Title: "Zoo", Address: "http://localhost/collections/zoo"}, fs)
+		b := written(f, name, output.Options{Collection: c, Title: "Zoo", Address: "http://localhost/collections/zoo"},
+			fs)
 		f.Add(b)
 		f.Add(b[:len(b)/2])
 	}

@@ -44,7 +44,8 @@ func (s *idSource) see(v input.Value, n int, f Fault, label func(int) string) {
 		return
 	}
 	s.stated++
-	if _, err := strconv.ParseInt(id, 10, 64); err != nil || v.Kind == input.Text || v.Kind == input.Plain || v.Kind == input.Number {
+	if _, err := strconv.ParseInt(id, 10, 64); err != nil || v.Kind == input.Text || v.Kind == input.Plain ||
+		v.Kind == input.Number {
 		s.texts = true
 	} else if whole, _ := plainNumber(id); !whole {
 		s.texts = true
@@ -52,7 +53,8 @@ func (s *idSource) see(v input.Value, n int, f Fault, label func(int) string) {
 	h := maphash.String(s.seed, id)
 	if first, ok := s.seen[h]; ok {
 		f.ID, f.Action = id, input.Refused
-		f.Reason = fmt.Sprintf("the %s %q is that of %s too; name another property with --id-field", s.what, id, label(first))
+		f.Reason = fmt.Sprintf("the %s %q is that of %s too; name another property with --id-field", s.what,
+			id, label(first))
 		if s.repeats++; len(s.faults) < maxIDFaults {
 			s.faults = append(s.faults, f)
 		}

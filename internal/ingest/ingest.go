@@ -118,10 +118,13 @@ func (s *Source) unknown(f *input.File) error {
 	case slices.Contains(shapefileParts, f.Suffix()):
 		return input.Refuse("%s is a part of a Shapefile; name the .shp", s.Path)
 	case f.Suffix() == ".xml":
-		return input.Refuse("%s: if it is GML, let its name end in .gml; place names of the official product go in by grense register import", s.Path)
+		return input.Refuse("%s: if it is GML, let its name end in .gml; place names of the official product go in "+
+			"by grense register import", s.Path)
 	}
-	return input.Refuse("%s: files that end in %q are not read; GeoJSON (.geojson, .json), sequences of it (.geojsonl, .ndjson), GeoPackage (.gpkg), "+
-		"Shapefile (.shp), FlatGeobuf (.fgb), GeoParquet (.parquet), GML (.gml), KML (.kml, .kmz), CSV (.csv), XLSX (.xlsx) are, also as .gz or in a .zip", s.Path, f.Suffix())
+	return input.Refuse("%s: files that end in %q are not read; GeoJSON (.geojson, .json), sequences of it "+
+		"(.geojsonl, .ndjson), GeoPackage (.gpkg), "+
+		"Shapefile (.shp), FlatGeobuf (.fgb), GeoParquet (.parquet), GML (.gml), KML (.kml, .kmz), CSV (.csv), "+
+		"XLSX (.xlsx) are, also as .gz or in a .zip", s.Path, f.Suffix())
 }
 
 func (s *Source) archive(ctx context.Context, files []*input.File, o input.Options) error {
@@ -134,7 +137,8 @@ func (s *Source) archive(ctx context.Context, files []*input.File, o input.Optio
 		}
 	}
 	if len(s.Layers) == 0 {
-		return input.Refuse("%s holds no file that is read (GeoJSON, GeoPackage, Shapefile, FlatGeobuf, GeoParquet, GML, KML, CSV, XLSX)", s.Path)
+		return input.Refuse("%s holds no file that is read (GeoJSON, GeoPackage, Shapefile, FlatGeobuf, GeoParquet, "+
+			"GML, KML, CSV, XLSX)", s.Path)
 	}
 	return nil
 }

@@ -55,7 +55,8 @@ func (p *Plan) inherit(from *store.Collection) {
 	for i, x := range p.columns {
 		if known, ok := from.Find(x.name); ok {
 			to := &c.Properties[i]
-			to.Title, to.Description, to.Unit, to.Enum, to.CodeList, to.Ref = known.Title, known.Description, known.Unit, known.Enum, known.CodeList, known.Ref
+			to.Title, to.Description, to.Unit, to.Enum, to.CodeList, to.Ref = known.Title, known.Description,
+				known.Unit, known.Enum, known.CodeList, known.Ref
 		}
 	}
 	if c.Geometry != nil && from.Geometry != nil {

@@ -20,7 +20,8 @@ func BenchmarkJSON(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, scan := range map[string]func(io.Reader) (float64, int, error){"scanner": ingest.ScanJSON, "jsontext": scanTokens} {
+	for name, scan := range map[string]func(io.Reader) (float64, int, error){"scanner": ingest.ScanJSON,
+		"jsontext": scanTokens} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
@@ -40,7 +41,8 @@ func polygons(n, corners int) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = fmt.Appendf(b, "\n{\"type\":\"Feature\",\"properties\":{\"nr\":%d,\"navn\":\"Sted %d\"},\"geometry\":{\"type\":\"Polygon\",\"coordinates\":[[", i, i)
+		b = fmt.Appendf(b, "\n{\"type\":\"Feature\",\"properties\":{\"nr\":%d,\"navn\":\"Sted "+
+			"%d\"},\"geometry\":{\"type\":\"Polygon\",\"coordinates\":[[", i, i)
 		for k := range corners {
 			if k > 0 {
 				b = append(b, ',')

@@ -24,10 +24,12 @@ const (
 
 // define makes the collection of what was learnt.
 func (p *Plan) define() {
-	c := &store.Collection{ID: p.target.Collection, Table: cmp.Or(p.target.Table, p.target.Collection), Title: p.target.Title, Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}}
+	c := &store.Collection{ID: p.target.Collection, Table: cmp.Or(p.target.Table, p.target.Collection),
+		Title: p.target.Title, Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}}
 	p.Collection = c
 	if c.ID != store.CollectionID(c.ID) {
-		p.refuse("%q cannot be the id of a collection, which has lower-case letters, digits, - and _ only; %q can", c.ID, store.CollectionID(c.ID))
+		p.refuse("%q cannot be the id of a collection, which has lower-case letters, digits, - and _ only; %q can",
+			c.ID, store.CollectionID(c.ID))
 	}
 	from := source(p.sources())
 	p.leaveOut()
@@ -52,7 +54,8 @@ func (p *Plan) define() {
 	p.setKey()
 	p.setGeometry()
 	for _, x := range p.columns {
-		c.Properties = append(c.Properties, store.Property{Name: x.out, Column: x.store, Type: x.typ, NotNull: x.kinds[input.Null] == 0 && sum(x.kinds[:]) == p.Report.Read})
+		c.Properties = append(c.Properties, store.Property{Name: x.out, Column: x.store, Type: x.typ,
+			NotNull: x.kinds[input.Null] == 0 && sum(x.kinds[:]) == p.Report.Read})
 	}
 	if from != nil {
 		p.inherit(from)
@@ -86,7 +89,8 @@ func (p *Plan) leaveOut() {
 
 // wanted reports whether a property is imported.
 func (p *Plan) wanted(name string) bool {
-	return len(p.target.Columns) == 0 || slices.Contains(p.target.Columns, name) || name == p.target.IDField || name == p.target.TitleField ||
+	return len(p.target.Columns) == 0 || slices.Contains(p.target.Columns, name) || name == p.target.IDField ||
+		name == p.target.TitleField ||
 		name == p.target.ValidFrom || name == p.target.ValidTo
 }
 
@@ -130,9 +134,11 @@ func (p *Plan) nameColumns() {
 		stores["fid"] = true
 	}
 	isKey := func(c *column) bool {
-		return p.key == keyField && p.field.missing == 0 && c == p.byName[p.idName()] || p.key == keyOwn && c.name == "id" && !p.differ
+		return p.key == keyField && p.field.missing == 0 && c == p.byName[p.idName()] ||
+			p.key == keyOwn && c.name == "id" && !p.differ
 	}
-	if p.key == keyOwn && (p.differ || p.byName["id"] == nil) || p.key == keyField && (p.field.missing > 0 || !p.has(p.idName())) {
+	if p.key == keyOwn && (p.differ || p.byName["id"] == nil) || p.key == keyField &&
+		(p.field.missing > 0 || !p.has(p.idName())) {
 		stores["id"] = true
 	}
 	for _, c := range p.columns {

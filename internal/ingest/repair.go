@@ -105,7 +105,8 @@ func repairShape(s *input.Shape, wrong string) (v verdict) {
 	case !(r.area > 0):
 		return kept("its rings enclose nothing")
 	case !(apart <= maxDoubt*r.area):
-		return kept("its rings can be read in ways that differ by %s of the area; mend it in its source", percent(apart/r.area))
+		return kept("its rings can be read in ways that differ by %s of the area; mend it in its source",
+			percent(apart/r.area))
 	}
 	v.read, v.doubt = r.read, r.doubt
 	out := r.arrangement.polygons(covered)

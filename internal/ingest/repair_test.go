@@ -39,30 +39,46 @@ func TestRepairKeepsWhatIsCovered(t *testing.T) {
 		area   float64
 		reason string
 	}{
-		"valid":                  {"POLYGON((0 0,4 0,4 4,0 4,0 0))", "", 16, ""},
-		"a shell elsewhere":      {"POLYGON((10 60,10 60.001,10.001 60.001,10.001 60,10 60),(11 60,11 61,12 61,12 60,11 60))", input.Kept, 0, "ways that differ by 100000000 %"},
-		"the same hole twice":    {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,1 8,8 8,8 1,1 1))", input.Kept, 0, "ways that differ by 153 %"},
-		"turned the second time": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,8 1,8 8,1 8,1 1))", input.Kept, 0, "ways that differ by 153 %"},
-		"the same hole thrice":   {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,1 8,8 8,8 1,1 1),(1 1,8 1,8 8,1 8,1 1))", input.Kept, 0, ""},
-		"a tiny hole twice":      {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 1.001,1.001 1.001,1.001 1,1 1),(1 1,1 1.001,1.001 1.001,1.001 1,1 1))", input.Repaired, 81 - 1e-6, ""},
-		"holes that overlap":     {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 6,6 6,6 1,1 1),(3 3,3 8,8 8,8 3,3 3))", input.Kept, 0, ""},
-		"holes side by side":     {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 4,4 4,4 1,1 1),(4 1,4 4,8 4,8 1,4 1))", input.Repaired, 81 - 21, ""},
-		"the hole is the shell":  {"POLYGON((0 0,9 0,9 9,0 9,0 0),(0 0,0 9,9 9,9 0,0 0))", input.Kept, 0, "enclose nothing"},
+		"valid": {"POLYGON((0 0,4 0,4 4,0 4,0 0))", "", 16, ""},
+		"a shell elsewhere": {"POLYGON((10 60,10 60.001,10.001 60.001,10.001 60,10 60),(11 60,11 61,12 61,12 " +
+			"60,11 60))", input.Kept, 0, "ways that differ by 100000000 %"},
+		"the same hole twice": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,1 8,8 8,8 1,1 1))",
+			input.Kept, 0, "ways that differ by 153 %"},
+		"turned the second time": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,8 1,8 8,1 8,1 1))",
+			input.Kept, 0, "ways that differ by 153 %"},
+		"the same hole thrice": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,1 8,8 8,8 1,1 1),(1 1,8 1,8 8,1 8,1 1))", input.Kept, 0, ""},
+		"a tiny hole twice": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 1.001,1.001 1.001,1.001 1,1 1),(1 1,1 " +
+			"1.001,1.001 1.001,1.001 1,1 1))", input.Repaired, 81 - 1e-6, ""},
+		"holes that overlap": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 6,6 6,6 1,1 1),(3 3,3 8,8 8,8 3,3 3))",
+			input.Kept, 0, ""},
+		"holes side by side": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 4,4 4,4 1,1 1),(4 1,4 4,8 4,8 1,4 1))",
+			input.Repaired, 81 - 21, ""},
+		"the hole is the shell": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(0 0,0 9,9 9,9 0,0 0))", input.Kept, 0,
+			"enclose nothing"},
 		"a part in a hole twice": {"MULTIPOLYGON(((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,1 8,8 8,8 1,1 1)),((1 1,8 1,8 8,1 8,1 1)))", input.Kept, 0, ""},
-		"bow-tie for a hole":     {"POLYGON((-1 -1,9 -1,9 9,-1 9,-1 -1),(0 0,2 2,2 0,0 2,0 0))", input.Repaired, 98, ""},
-		"bow-tie":                {"POLYGON((0 0,2 2,2 0,0 2,0 0))", input.Repaired, 2, ""},
-		"a spike":                {"POLYGON((0 0,4 0,4 9,4 4,0 4,0 0))", input.Repaired, 16, ""},
-		"parts side by side":     {"MULTIPOLYGON(((0 0,1 0,1 1,0 1,0 0)),((1 0,2 0,2 1,1 1,1 0)))", input.Repaired, 2, ""},
-		"parts one on the other": {"MULTIPOLYGON(((0 0,2 0,2 1,0 1,0 0)),((1 0,3 0,3 1,1 1,1 0)))", input.Kept, 4, "differ by 33 %"},
-		"the same part twice":    {"MULTIPOLYGON(((0 0,2 0,2 1,0 1,0 0)),((0 0,2 0,2 1,0 1,0 0)))", input.Kept, 4, "differ by 100 %"},
-		"pentagram":              {"POLYGON((0 3,2 -3,-3 1,3 1,-2 -3,0 3))", input.Kept, 0, "ways that differ by"},
-		"nothing inside":         {"POLYGON((0 0,1 1,2 2,0 0))", input.Kept, 0, "enclose nothing"},
-		"a hole at the edge":     {"POLYGON((0 0,4 0,4 4,0 4,0 0),(0 1,0 2,1 2,1 1,0 1))", input.Repaired, 15, ""},
-		"a hole across the edge": {"POLYGON((0 0,4 0,4 4,0 4,0 0),(3 1,3 2,4.0000001 2,4.0000001 1,3 1))", input.Repaired, 15, ""},
-		"a hole in a hole":       {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,4 2,2 4,1 1))", input.Kept, 0, "a hole lies in another hole"},
-		"a hole in a hole after": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,4 2,2 4,1 1),(8 1,1 1,1 8,8 8,8 1))", input.Kept, 0, ""},
-		"in a collection":        {"GEOMETRYCOLLECTION(POINT(7 7),MULTIPOLYGON(((0 0,2 2,2 0,0 2,0 0))))", input.Repaired, 2, "part 2 is invalid"},
-		"one of a collection":    {"GEOMETRYCOLLECTION(POLYGON((0 0,2 2,2 0,0 2,0 0)),POLYGON((0 0,1 1,2 2,0 0)))", input.Kept, 0, "part 2 is invalid"},
+		"bow-tie for a hole": {"POLYGON((-1 -1,9 -1,9 9,-1 9,-1 -1),(0 0,2 2,2 0,0 2,0 0))",
+			input.Repaired, 98, ""},
+		"bow-tie": {"POLYGON((0 0,2 2,2 0,0 2,0 0))", input.Repaired, 2, ""},
+		"a spike": {"POLYGON((0 0,4 0,4 9,4 4,0 4,0 0))", input.Repaired, 16, ""},
+		"parts side by side": {"MULTIPOLYGON(((0 0,1 0,1 1,0 1,0 0)),((1 0,2 0,2 1,1 1,1 0)))",
+			input.Repaired, 2, ""},
+		"parts one on the other": {"MULTIPOLYGON(((0 0,2 0,2 1,0 1,0 0)),((1 0,3 0,3 1,1 1,1 0)))", input.Kept, 4,
+			"differ by 33 %"},
+		"the same part twice": {"MULTIPOLYGON(((0 0,2 0,2 1,0 1,0 0)),((0 0,2 0,2 1,0 1,0 0)))", input.Kept, 4,
+			"differ by 100 %"},
+		"pentagram":          {"POLYGON((0 3,2 -3,-3 1,3 1,-2 -3,0 3))", input.Kept, 0, "ways that differ by"},
+		"nothing inside":     {"POLYGON((0 0,1 1,2 2,0 0))", input.Kept, 0, "enclose nothing"},
+		"a hole at the edge": {"POLYGON((0 0,4 0,4 4,0 4,0 0),(0 1,0 2,1 2,1 1,0 1))", input.Repaired, 15, ""},
+		"a hole across the edge": {"POLYGON((0 0,4 0,4 4,0 4,0 0),(3 1,3 2,4.0000001 2,4.0000001 1,3 1))",
+			input.Repaired, 15, ""},
+		"a hole in a hole": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,4 2,2 4,1 1))", input.Kept,
+			0, "a hole lies in another hole"},
+		"a hole in a hole after": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,4 2,2 4,1 1),(8 1,1 1,1 8,8 8,8 1))",
+			input.Kept, 0, ""},
+		"in a collection": {"GEOMETRYCOLLECTION(POINT(7 7),MULTIPOLYGON(((0 0,2 2,2 0,0 2,0 0))))",
+			input.Repaired, 2, "part 2 is invalid"},
+		"one of a collection": {"GEOMETRYCOLLECTION(POLYGON((0 0,2 2,2 0,0 2,0 0)),POLYGON((0 0,1 1,2 2,0 0)))",
+			input.Kept, 0, "part 2 is invalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +109,9 @@ func TestRepairKeepsWhatIsCovered(t *testing.T) {
 
 func TestRepairKeepsHeights(t *testing.T) {
 	t.Parallel()
-	plan, have := ingesttest.ImportText(t, "a.geojson", `{"type":"Feature","id":1,"properties":null,"geometry":{"type":"Polygon","coordinates":[[[0,0,5],[2,2,7],[2,0,8],[0,2,9],[0,0,5]]]}}`, ingesttest.Into)
+	plan, have := ingesttest.ImportText(t, "a.geojson",
+		`{"type":"Feature","id":1,"properties":null,"geometry":{"type":"Polygon","coordinates":[[[0,0,5],[2,2,7],[2,`+
+			`0,8],[0,2,9],[0,0,5]]]}}`, ingesttest.Into)
 	if plan.Report.Repaired != 1 || !plan.Collection.Geometry.HasZ {
 		t.Fatalf("%+v", plan.Report)
 	}
@@ -104,8 +122,11 @@ func TestRepairKeepsHeights(t *testing.T) {
 	for _, edge := range []string{"[0,0,1],[2,0,1]", "[2,0,1],[2,2,1]", "[2,2,1],[0,2,1]", "[0,2,1],[0,0,1]"} {
 		faces = append(faces, "[[[1,1,5],"+edge+",[1,1,5]]]")
 	}
-	plan, have = ingesttest.ImportText(t, "b.geojson", `{"type":"Feature","id":1,"properties":null,"geometry":{"type":"MultiPolygon","coordinates":[`+strings.Join(faces, ",")+`]}}`, ingesttest.Into)
-	if _, ok := ingesttest.Find(plan.Report, input.Kept, "would lose heights"); !ok || !bytes.Contains(have[0].WKB, ingesttest.Floats(1, 1, 5)) {
+	plan, have = ingesttest.ImportText(t, "b.geojson",
+		`{"type":"Feature","id":1,"properties":null,"geometry":{"type":"MultiPolygon","coordinates":[`+
+			strings.Join(faces, ",")+`]}}`, ingesttest.Into)
+	if _, ok := ingesttest.Find(plan.Report, input.Kept, "would lose heights"); !ok ||
+		!bytes.Contains(have[0].WKB, ingesttest.Floats(1, 1, 5)) {
 		t.Errorf("%v", plan.Report.Faults)
 	}
 }
@@ -236,7 +257,8 @@ func compareWithGEOS(t *testing.T, list [][]byte) map[input.Action]int {
 		}
 		seen[actions[i]]++
 	}
-	rows, err := db.Query(t.Context(), `SELECT i, ST_AsText(a), ST_IsValid(a), ST_IsValid(b), CASE WHEN ST_IsValid(a) OR NOT ST_IsValid(b) THEN ARRAY[0, 0, 1, 0, 0, 0] ELSE ARRAY[
+	rows, err := db.Query(t.Context(),
+		`SELECT i, ST_AsText(a), ST_IsValid(a), ST_IsValid(b), CASE WHEN ST_IsValid(a) OR NOT ST_IsValid(b) THEN ARRAY[0, 0, 1, 0, 0, 0] ELSE ARRAY[
 			ST_Area(ST_SymDifference(even_odd(a), b)), ST_Area(ST_SymDifference(ST_MakeValid(a), b)), ST_Area(b),
 			ST_Length(ST_Boundary(a)) - ST_Length(ST_UnaryUnion(ST_Boundary(a))), spikes(a),
 			ST_Area(ST_SymDifference(by_roles(a), b))] END
@@ -255,10 +277,13 @@ func compareWithGEOS(t *testing.T, list [][]byte) map[input.Action]int {
 			t.Errorf("%d: valid for GEOS %v, but %q: %.500s", i, valid, action, text)
 		case action == input.Repaired && !now:
 			t.Errorf("%d: the repair is not valid for GEOS: %.500s", i, text)
-		case action == input.Repaired && min(d[0], d[1]) > 1e-6*d[2] && d[4] < 1e-9, action == input.Repaired && max(d[0], d[1]) > 1e-6*d[2] && d[3] < 1e-9:
-			t.Errorf("%d: the repair differs from an even-odd reading by %v and from ST_MakeValid by %v of %v: %.500s", i, d[0], d[1], d[2], text)
+		case action == input.Repaired && min(d[0], d[1]) > 1e-6*d[2] && d[4] < 1e-9,
+			action == input.Repaired && max(d[0], d[1]) > 1e-6*d[2] && d[3] < 1e-9:
+			t.Errorf("%d: the repair differs from an even-odd reading by %v and from ST_MakeValid by %v of %v: %.500s",
+				i, d[0], d[1], d[2], text)
 		case action == input.Repaired && d[5] > 1e-6*d[2] && d[4] < 1e-9:
-			t.Errorf("%d: the repair differs by %v of %v from the shells without their holes: %.500s", i, d[5], d[2], text)
+			t.Errorf("%d: the repair differs by %v of %v from the shells without their holes: %.500s", i,
+				d[5], d[2], text)
 		}
 		return nil
 	})
@@ -281,7 +306,8 @@ func TestImportTellsTheAreas(t *testing.T) {
 
 func TestStrictRefusesWhatCannotBeRepaired(t *testing.T) {
 	t.Parallel()
-	star := `{"type":"Feature","id":1,"properties":null,"geometry":{"type":"Polygon","coordinates":[[[0,3],[2,-3],[-3,1],[3,1],[-2,-3],[0,3]]]}}`
+	star := `{"type":"Feature","id":1,"properties":null,"geometry":{"type":"Polygon","coordinates":[[[0,3],[2,-3],` +
+		`[-3,1],[3,1],[-2,-3],[0,3]]]}}`
 	strict := ingesttest.Into
 	strict.Strict = true
 	plan, err := ingesttest.Survey(t, "a.geojson", star, strict)
@@ -295,15 +321,18 @@ func TestStrictRefusesWhatCannotBeRepaired(t *testing.T) {
 
 func TestSingleAndMultiplePartsBecomeOneType(t *testing.T) {
 	t.Parallel()
-	const polygon, multi = `{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}`, `{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[1,1],[0,0]]]]}`
-	const line, lines = `{"type":"LineString","coordinates":[[0,0],[1,0]]}`, `{"type":"MultiLineString","coordinates":[[[0,0],[1,0]],[[2,0],[3,0]]]}`
+	const polygon, multi = `{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}`,
+		`{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[1,1],[0,0]]]]}`
+	const line, lines = `{"type":"LineString","coordinates":[[0,0],[1,0]]}`,
+		`{"type":"MultiLineString","coordinates":[[[0,0],[1,0]],[[2,0],[3,0]]]}`
 	for name, c := range map[string]struct{ a, b, want, orb string }{
 		"polygons":          {polygon, multi, "MultiPolygon", "MultiPolygon"},
 		"in other order":    {multi, polygon, "MultiPolygon", "MultiPolygon"},
 		"lines":             {line, lines, "MultiLineString", "MultiLineString"},
 		"polygon and lines": {polygon, lines, "", "Polygon"},
 	} {
-		plan, have := ingesttest.ImportText(t, "a.geojson", `{"type":"FeatureCollection","features":[{"type":"Feature","id":1,"properties":null,"geometry":`+c.a+`},
+		plan, have := ingesttest.ImportText(t, "a.geojson",
+			`{"type":"FeatureCollection","features":[{"type":"Feature","id":1,"properties":null,"geometry":`+c.a+`},
 			{"type":"Feature","id":2,"properties":null,"geometry":`+c.b+`}]}`, ingesttest.Into)
 		if plan.Collection.Geometry.Type != c.want {
 			t.Errorf("%s: %q", name, plan.Collection.Geometry.Type)

@@ -20,11 +20,12 @@ type Target struct {
 	Collection string     // id
 	Table      string     // of the store; "": named as the collection
 	Title      store.Text // nil: none
-	IDField    string     // property with the feature ids; "": the format's own id, else the property id, else the number of the feature
-	TitleField string     // property that names a feature to people; "": none
-	Columns    []string   // properties that are imported, besides the named ones; nil: all
-	Replace    bool       // a collection of that id may exist, and goes
-	Strict     bool       // a polygon that cannot be repaired, and a ring or line of too few positions, are refused
+	// property with the feature ids; "": the format's own id, else the property id, else the number of the feature
+	IDField    string
+	TitleField string   // property that names a feature to people; "": none
+	Columns    []string // properties that are imported, besides the named ones; nil: all
+	Replace    bool     // a collection of that id may exist, and goes
+	Strict     bool     // a polygon that cannot be repaired, and a ring or line of too few positions, are refused
 	// ValidFrom and ValidTo are the properties with the validity of versions, where ids of IDField repeat; "": those of
 	// the usual names. Inclusive says that ValidTo is the last day or moment.
 	ValidFrom, ValidTo string
@@ -109,7 +110,8 @@ func Survey(ctx context.Context, layers []*Layer, t Target, w Watch) (*Plan, err
 			t.ValidFrom, t.ValidTo, t.Inclusive = v.Start, v.End, v.Inclusive
 		}
 	}
-	p := &Plan{target: t, watch: w, byName: map[string]*column{}, own: newIDSource("id"), version: newIDSource("version")}
+	p := &Plan{target: t, watch: w, byName: map[string]*column{}, own: newIDSource("id"),
+		version: newIDSource("version")}
 	if p.target.IDField != "" {
 		p.own.drop()
 		p.field = newIDSource("property " + t.IDField)
@@ -366,8 +368,10 @@ func (s *surveyor) look(g *input.Shape, f Fault) {
 	v := verdict{}
 	if max(-b.Min[0], -b.Min[1], b.Max[0], b.Max[1]) < farAway {
 		s.line = g.Append(s.line[:0])
-		if v = validate(g, s.line); v.action == input.Repaired && doubt { // of which it is not known what its rings mean
-			v = verdict{action: input.Kept, reason: "invalid as it is drawn; it is written as it is", read: v.read, wrote: v.read}
+		if v = validate(g, s.line); v.action == input.Repaired && doubt {
+			// of which it is not known what its rings mean
+			v = verdict{action: input.Kept, reason: "invalid as it is drawn; it is written as it is", read: v.read,
+				wrote: v.read}
 		}
 	}
 	if v.shape != nil {
@@ -425,7 +429,8 @@ func (p *Plan) resolve(l *layerSurvey) {
 		switch {
 		case l.stated != 0:
 			if x.name != "" && (wrong != "" || !crs.Same(id, l.stated)) {
-				warn(x.at, "the file states another reference system (%s) than --crs, which is used", describeReference(id, x.name))
+				warn(x.at, "the file states another reference system (%s) than --crs, which is used",
+					describeReference(id, x.name))
 			}
 			continue
 		case x.name == "":
@@ -435,7 +440,8 @@ func (p *Plan) resolve(l *layerSurvey) {
 			refuse(x.at, "%s", wrong)
 			return
 		case l.crs != 0 && l.crs != id:
-			refuse(x.at, "the layer mixes reference systems: %v here, %v before; split it, or state the right one with --crs EPSG:n", id, l.crs)
+			refuse(x.at, "the layer mixes reference systems: %v here, %v before; split it, or state the right one "+
+				"with --crs EPSG:n", id, l.crs)
 			return
 		case note != "":
 			warn(x.at, "%s", note)
@@ -485,12 +491,15 @@ func (p *Plan) plausible(l *layerSurvey) {
 		if i < 2 && e.v < limits[i]-slack || i >= 2 && e.v > limits[i]+slack {
 			f := e.at
 			f.Action = input.Refused
-			f.Reason = fmt.Sprintf("%s = %v does not exist in %v; state the reference system that the coordinates are in with --crs EPSG:n", []string{"x", "y"}[i%2], e.v, l.crs)
+			f.Reason = fmt.Sprintf("%s = %v does not exist in %v; state the reference system that the coordinates "+
+				"are in with --crs EPSG:n", []string{"x", "y"}[i%2], e.v, l.crs)
 			if l.stated != 0 {
 				f.Reason = "--crs " + l.stated.String() + " cannot be right: " + f.Reason
 			}
-			if turn := limits[2] - limits[0]; i%2 == 0 && l.stated == 0 && (l.crs.Geographic() || l.crs == crs.WebMercator) && math.Abs(e.v) < turn {
-				f.Reason += fmt.Sprintf("; or, where that is right and the place lies across the antimeridian, take %.10g off or add it", turn)
+			if turn := limits[2] - limits[0]; i%2 == 0 && l.stated == 0 &&
+				(l.crs.Geographic() || l.crs == crs.WebMercator) && math.Abs(e.v) < turn {
+				f.Reason += fmt.Sprintf("; or, where that is right and the place lies across the antimeridian, "+
+					"take %.10g off or add it", turn)
 			}
 			p.fault(f)
 			return
@@ -500,7 +509,8 @@ func (p *Plan) plausible(l *layerSurvey) {
 	if !l.crs.Geographic() && e[0].v >= -180 && e[2].v <= 180 && e[1].v >= -90 && e[3].v <= 90 {
 		f := l.at(input.Place{}, 0)
 		f.Action = input.Refused
-		f.Reason = fmt.Sprintf("all coordinates look like degrees, but %v is in metres; state the right reference system with --crs, for example --crs EPSG:4326", l.crs)
+		f.Reason = fmt.Sprintf("all coordinates look like degrees, but %v is in metres; state the right reference "+
+			"system with --crs, for example --crs EPSG:4326", l.crs)
 		if l.stated != 0 {
 			f.Reason = "--crs " + l.stated.String() + " cannot be right: " + f.Reason
 		}
@@ -518,13 +528,15 @@ func (p *Plan) agree() {
 			p.crs = l.crs
 		case !crs.Same(p.crs, l.crs):
 			f := l.at(input.Place{}, 0)
-			f.Action, f.Reason = input.Warning, fmt.Sprintf("converted from %v to %v, the reference system of the first file", l.crs, p.crs)
+			f.Action, f.Reason = input.Warning,
+				fmt.Sprintf("converted from %v to %v, the reference system of the first file", l.crs, p.crs)
 			p.fault(f)
 		}
 	}
 	for _, l := range p.layers {
 		if len(l.cut) > 0 && !p.crs.Geographic() && p.crs != crs.WebMercator {
-			p.warn("some features cross the antimeridian, where %v cannot hold them cut in two; all are written in longitudes and latitudes (%v), cut there", p.crs, crs.CRS84)
+			p.warn("some features cross the antimeridian, where %v cannot hold them cut in two; "+
+				"all are written in longitudes and latitudes (%v), cut there", p.crs, crs.CRS84)
 			p.crs = crs.CRS84
 			return
 		}
@@ -546,7 +558,8 @@ func (p *Plan) chooseKey() {
 			return
 		}
 		if p.field.stated == 0 && p.Report.Read > 0 {
-			p.refuse("no feature has an id in the property %q, but null, a list or a truth value; name another one with --id-field", p.target.IDField)
+			p.refuse("no feature has an id in the property %q, but null, a list or a truth value; "+
+				"name another one with --id-field", p.target.IDField)
 			return
 		}
 	case !p.field.gone && p.field.stated > 0 && (p.own.stated == 0 || p.own.missing > 0):
@@ -555,7 +568,8 @@ func (p *Plan) chooseKey() {
 		p.key = keyOwn
 	default:
 		if p.Report.Read > 0 {
-			p.warn("features have no id of their own; they are numbered, and the numbers change with the file; name a property with --id-field")
+			p.warn("features have no id of their own; they are numbered, and the numbers change with the file; " +
+				"name a property with --id-field")
 		}
 		return
 	}
@@ -567,7 +581,9 @@ func (p *Plan) chooseKey() {
 	}
 	if source.missing > 0 && source.repeats == 0 {
 		f := source.first
-		f.Action, f.Reason = input.Warning, fmt.Sprintf("features without an id (%s): %d, the first here; each gets its number in the file as its id, which changes with the file", source.what, source.missing)
+		f.Action, f.Reason = input.Warning,
+			fmt.Sprintf("features without an id (%s): %d, the first here; each gets its number in the file as its "+
+				"id, which changes with the file", source.what, source.missing)
 		p.fault(f)
 	}
 }

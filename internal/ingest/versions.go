@@ -30,7 +30,8 @@ func (s *surveyor) seeVersion(id input.Value, r *input.Record, n int, f Fault) {
 		return
 	}
 	for _, x := range r.Fields {
-		if lower := strings.ToLower(x.Name); x.Name == s.target.ValidFrom || s.target.ValidFrom == "" && store.IsUsualStart(lower) {
+		if lower := strings.ToLower(x.Name); x.Name == s.target.ValidFrom ||
+			s.target.ValidFrom == "" && store.IsUsualStart(lower) {
 			if start, ok := idText(x.Value); ok {
 				s.version.see(input.Value{Kind: input.Plain, Text: text + " " + start}, n, f, s.label)
 			}
@@ -42,14 +43,16 @@ func (s *surveyor) seeVersion(id input.Value, r *input.Record, n int, f Fault) {
 // chooseVersions makes features versions where the ids of --id-field repeat beside a validity; false where they do not.
 func (p *Plan) chooseVersions() bool {
 	start, end := p.validity()
-	if p.target.IDField == "" || start == "" || p.field.repeats == 0 || p.field.missing > 0 || p.version.stated < p.field.stated {
+	if p.target.IDField == "" || start == "" || p.field.repeats == 0 || p.field.missing > 0 ||
+		p.version.stated < p.field.stated {
 		return false
 	}
 	for _, f := range p.version.faults {
 		p.fault(f)
 	}
 	p.versioned = true
-	p.warn("ids repeat, so that features are versions: those of one %s are one feature, valid from %s until %s", p.target.IDField, start, end)
+	p.warn("ids repeat, so that features are versions: those of one %s are one feature, valid from %s until %s",
+		p.target.IDField, start, end)
 	return true
 }
 
@@ -63,7 +66,8 @@ func (p *Plan) defineVersions() {
 	}
 	p.Collection.Key.Property = "" // rows have their own
 	if p.Collection.DefaultSort == nil {
-		p.Collection.DefaultSort = []store.Sort{{Property: p.Collection.Versions.ID}, {Property: p.Collection.Versions.Start}}
+		p.Collection.DefaultSort = []store.Sort{{Property: p.Collection.Versions.ID},
+			{Property: p.Collection.Versions.Start}}
 	}
 }
 

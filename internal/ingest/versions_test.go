@@ -23,9 +23,12 @@ func TestVersionsAreImported(t *testing.T) {
 		target ingest.Target
 		want   string // versions of 2024-01-01; "": refused
 	}{
-		"usual names": {"nr,gyldigFra,gyldigTil\n0301,2020-01-01,2024-01-01\n0301,2024-01-01,\n1567,2010-01-01,2019-01-01\n", target, "0301.20240101"},
-		"numbers":     {"nr,valid_from,valid_to\n7,2020-01-01,\n8,2020-01-01,2021-01-01\n8,2021-01-01,\n", target, "7.20200101 8.20210101"},
-		"moments":     {"nr,validFrom,validTo\na,2001-07-02T10:43:17Z,2012-10-14T16:43:17Z\na,2012-10-14T16:43:17Z,\n", target, "a.20121014T164317Z"},
+		"usual names": {"nr,gyldigFra,gyldigTil\n0301,2020-01-01,2024-01-01\n0301,2024-01-01,\n1567,2010-01-01," +
+			"2019-01-01\n", target, "0301.20240101"},
+		"numbers": {"nr,valid_from,valid_to\n7,2020-01-01,\n8,2020-01-01,2021-01-01\n8,2021-01-01,\n", target,
+			"7.20200101 8.20210101"},
+		"moments": {"nr,validFrom,validTo\na,2001-07-02T10:43:17Z,2012-10-14T16:43:17Z\na,2012-10-14T16:43:17Z,\n",
+			target, "a.20121014T164317Z"},
 		"all open":    {"nr,validFrom,validTo\na,2020-01-01,\na,2021-01-01,\n", target, "a.20210101"},
 		"told":        {"nr,a,b\nx,2020-01-01,2024-01-01\nx,2024-01-02,\n", told, "x.20200101"},
 		"same start":  {"nr,gyldigFra,gyldigTil\n1,2020-01-01,\n1,2020-01-01,\n", target, ""},
@@ -45,16 +48,22 @@ func TestVersionsAreImported(t *testing.T) {
 			if err != nil {
 				t.Fatal(err, plan.Report)
 			}
-			if !slices.ContainsFunc(plan.Report.Faults, func(f ingest.Fault) bool { return strings.Contains(f.Reason, "features are versions") }) {
+			if !slices.ContainsFunc(plan.Report.Faults, func(f ingest.Fault) bool {
+				return strings.Contains(f.Reason, "features are versions")
+			}) {
 				t.Errorf("no warning: %+v", plan.Report.Faults)
 			}
 			st := ingesttest.Fill(t, plan)
-			p, err := st.Page(t.Context(), store.Query{Collection: "x", Limit: 9, AsOf: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), SortBy: plan.Collection.DefaultSort})
+			p, err := st.Page(t.Context(), store.Query{Collection: "x", Limit: 9,
+				AsOf: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), SortBy: plan.Collection.DefaultSort})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
-			err = st.Fetch(t.Context(), "x", p.Rows, store.Want{VersionIDs: true}, func(f *store.Feature) error { got = append(got, f.Public()); return nil })
+			err = st.Fetch(t.Context(), "x", p.Rows, store.Want{VersionIDs: true}, func(f *store.Feature) error {
+				got = append(got, f.Public())
+				return nil
+			})
 			if err != nil || strings.Join(got, " ") != c.want {
 				t.Errorf("%q, %v; want %q", got, err, c.want)
 			}

@@ -76,8 +76,8 @@ func parseName(name string) (m Migration, ok bool) {
 	return Migration{Number: int(n), Name: name[digits+1 : len(name)-len(ending)]}, true
 }
 
-// Up applies the migrations that the database lacks, in the order of their numbers, and returns how many these were. An error leaves
-// the database as the last migration that succeeded made it.
+// Up applies the migrations that the database lacks, in the order of their numbers, and returns how many these were.
+// An error leaves the database as the last migration that succeeded made it.
 func Up(ctx context.Context, db DB, list []Migration) (int, error) {
 	applied, err := db.Applied(ctx)
 	if err != nil {

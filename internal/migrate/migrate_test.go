@@ -30,7 +30,8 @@ func (m *memory) Apply(_ context.Context, x migrate.Migration) error {
 
 func three(t *testing.T) []migrate.Migration {
 	t.Helper()
-	list, err := migrate.Read(fstest.MapFS{"0002_b.sql": {Data: []byte("2")}, "0001_a_x.sql": {Data: []byte("1")}, "0003_c.sql": {Data: []byte("3")}})
+	list, err := migrate.Read(fstest.MapFS{"0002_b.sql": {Data: []byte("2")}, "0001_a_x.sql": {Data: []byte("1")},
+		"0003_c.sql": {Data: []byte("3")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,8 @@ func TestReadOrders(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	for name, files := range map[string][]string{
-		"gap": {"0001_a.sql", "0003_c.sql"}, "twice": {"0001_a.sql", "0001_b.sql"}, "zero": {"0000_a.sql"}, "other name": {"1_a.sql"}, "no name": {"0001_.sql"},
+		"gap": {"0001_a.sql", "0003_c.sql"}, "twice": {"0001_a.sql", "0001_b.sql"}, "zero": {"0000_a.sql"},
+		"other name": {"1_a.sql"}, "no name": {"0001_.sql"},
 		"other ending": {"0001_a.txt"}, "sign": {"+001_a.sql"},
 	} {
 		fsys := fstest.MapFS{}
@@ -70,7 +72,8 @@ func TestUpAppliesOnce(t *testing.T) {
 		t.Errorf("%d, %v", n, err)
 	}
 	db.fail = 0
-	if n, err = migrate.Up(context.Background(), db, list); n != 1 || err != nil || !slices.Equal(db.applied, []int{1, 2, 3}) {
+	if n, err = migrate.Up(context.Background(), db, list); n != 1 || err != nil ||
+		!slices.Equal(db.applied, []int{1, 2, 3}) {
 		t.Errorf("%d, %v, %v", n, err, db.applied)
 	}
 	if n, err = migrate.Up(context.Background(), db, list); n != 0 || err != nil {
@@ -80,7 +83,8 @@ func TestUpAppliesOnce(t *testing.T) {
 
 func TestUpRefusesNewer(t *testing.T) {
 	t.Parallel()
-	if _, err := migrate.Up(context.Background(), &memory{applied: []int{1, 2, 3, 4}}, three(t)); !errors.Is(err, migrate.ErrNewer) {
+	if _, err := migrate.Up(context.Background(), &memory{applied: []int{1, 2, 3, 4}}, three(t)); !errors.Is(err,
+		migrate.ErrNewer) {
 		t.Errorf("error %v", err)
 	}
 }

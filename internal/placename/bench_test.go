@@ -52,7 +52,9 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	name, prefix := "Nesvatnet", "Nesvatn*"
 	similar := make([]string, 0, 20)
-	for w := range strings.FieldsSeq("innlandet svenskfjorden hampvannet royemyrveien breholmen dronttoppen ryggtjernet knutmortennutten olefjorden bjornberget ashildtjonna guttormvannet askebjorkbekken seljehaugdalen elinskjeret mikkeltoppen svartfjellet raudsigmundhogda mjolkbukta litldalen") {
+	for w := range strings.FieldsSeq("innlandet svenskfjorden hampvannet royemyrveien breholmen dronttoppen " +
+		"ryggtjernet knutmortennutten olefjorden bjornberget ashildtjonna guttormvannet askebjorkbekken " +
+		"seljehaugdalen elinskjeret mikkeltoppen svartfjellet raudsigmundhogda mjolkbukta litldalen") {
 		similar = append(similar, "~"+w)
 	}
 	advanced, turn := true, 0

@@ -30,25 +30,44 @@ func unknownCodesAreRefused(t *testing.T, f *fixture) {
 		value     any
 		want      string // path, value and cure, in English
 	}{
-		{"findSteder", "NavneobjekttyperIds", []string{"fjell", "fjel"}, `stedSoek/navneobjekttyperIds = "fjel": there is no such code; nearest: fjell`},
-		{"findSteder", "StedstatuserIds", []string{"aktive"}, `stedSoek/stedstatuserIds = "aktive": there is no such code; nearest: aktiv`},
+		{"findSteder", "NavneobjekttyperIds", []string{"fjell", "fjel"},
+			`stedSoek/navneobjekttyperIds = "fjel": there is no such code; nearest: fjell`},
+		{"findSteder", "StedstatuserIds", []string{"aktive"},
+			`stedSoek/stedstatuserIds = "aktive": there is no such code; nearest: aktiv`},
 		{"findSteder", "LandId", "Norje", `stedSoek/landId = "Norje": there is no such code; nearest: Norge`},
-		{"findSteder", "SpraakprioriteringerIds", []string{"nordsamisk"}, `stedSoek/spraakprioriteringerIds = "nordsamisk": there is no such code; nearest: norsk-nordsamisk-`},
-		{"findSteder", "VedtaksmyndigheterIds", []string{"komune"}, `stedSoek/vedtaksmyndigheterIds = "komune": there is no such code; nearest: kommune`},
-		{"findSteder", "TilleggsopplysningstyperIds", []string{"historie"}, `stedSoek/tilleggsopplysningstyperIds = "historie": there is no such code; nearest: historisk`},
-		{"findSteder", "MerknadstyperIds", []string{"uttale"}, `stedSoek/merknadstyperIds = "uttale": there is no such code; `},
-		{"findStedsnavn", "MerknadstyperIds", []string{"kilde"}, `stedsnavnSoek/merknadstyperIds = "kilde": there is no such code; `},
-		{"findStedsnavn", "SpraakIds", []string{"nordsamsk"}, `stedsnavnSoek/spraakIds = "nordsamsk": there is no such code; nearest: nordsamisk`},
-		{"findStedsnavn", "NavnesakstatuserIds", []string{"klage"}, `stedsnavnSoek/navnesakstatuserIds = "klage": there is no such code; nearest: klage`},
-		{"findStedsnavn", "NavnestatuserIds", []string{"xyzzy"}, `stedsnavnSoek/navnestatuserIds = "xyzzy": there is no such code; the codes are at /codelists/navnestatus`},
-		{"findSkrivemaater", "SkrivemaatestatuserIds", []string{"vedtat"}, `skrivemaateSoek/skrivemaatestatuserIds = "vedtat": there is no such code; nearest: vedtatt`},
-		{"findSkrivemaater", "MerknadstyperIds", []string{"kjelde"}, `skrivemaateSoek/merknadstyperIds = "kjelde": there is no such code; nearest: kilde`},
-		{"findSkrivemaater", "OffentligKartforekomstSoek.ProduktId", "fylkekart", `skrivemaateSoek/offentligKartforekomstSoek/produktId = "fylkekart": there is no such code; nearest: fylkeskart`},
-		{"findSkrivemaater", "DokumentSoek.Entry", []api.DokumentSoekEntry{{Key: "brev"}, {Key: "brevet"}}, `skrivemaateSoek/dokumentSoek/entry[2]/key = "brevet": there is no such code; nearest: brev`},
-		{"findNavnesaker", "VedtaksmyndighetId", "departementet", `navnesakSoek/vedtaksmyndighetId = "departementet": there is no such code; nearest: departement`},
-		{"findVedtak", "OmraadeId", "østlandet", `vedtakSoek/omraadeId = "østlandet": there is no such code; nearest: østlandetOgAgder`},
-		{"findKartprodukter", "ProduktkodeId", "turkartet", `produktkodeId = "turkartet": there is no such code; nearest: turkart`},
-		{"findStederForMatrikkelenhetreferanse", "NavneobjekttypeIds", []string{"gaard"}, `soek/navneobjekttypeIds = "gaard": there is no such code; nearest: gard`},
+		{"findSteder", "SpraakprioriteringerIds", []string{"nordsamisk"},
+			`stedSoek/spraakprioriteringerIds = "nordsamisk": there is no such code; nearest: norsk-nordsamisk-`},
+		{"findSteder", "VedtaksmyndigheterIds", []string{"komune"},
+			`stedSoek/vedtaksmyndigheterIds = "komune": there is no such code; nearest: kommune`},
+		{"findSteder", "TilleggsopplysningstyperIds", []string{"historie"},
+			`stedSoek/tilleggsopplysningstyperIds = "historie": there is no such code; nearest: historisk`},
+		{"findSteder", "MerknadstyperIds", []string{"uttale"},
+			`stedSoek/merknadstyperIds = "uttale": there is no such code; `},
+		{"findStedsnavn", "MerknadstyperIds", []string{"kilde"},
+			`stedsnavnSoek/merknadstyperIds = "kilde": there is no such code; `},
+		{"findStedsnavn", "SpraakIds", []string{"nordsamsk"},
+			`stedsnavnSoek/spraakIds = "nordsamsk": there is no such code; nearest: nordsamisk`},
+		{"findStedsnavn", "NavnesakstatuserIds", []string{"klage"},
+			`stedsnavnSoek/navnesakstatuserIds = "klage": there is no such code; nearest: klage`},
+		{"findStedsnavn", "NavnestatuserIds", []string{"xyzzy"},
+			`stedsnavnSoek/navnestatuserIds = "xyzzy": there is no such code; the codes are at /codelists/navnestatus`},
+		{"findSkrivemaater", "SkrivemaatestatuserIds", []string{"vedtat"},
+			`skrivemaateSoek/skrivemaatestatuserIds = "vedtat": there is no such code; nearest: vedtatt`},
+		{"findSkrivemaater", "MerknadstyperIds", []string{"kjelde"},
+			`skrivemaateSoek/merknadstyperIds = "kjelde": there is no such code; nearest: kilde`},
+		{"findSkrivemaater", "OffentligKartforekomstSoek.ProduktId", "fylkekart",
+			`skrivemaateSoek/offentligKartforekomstSoek/produktId = "fylkekart": there is no such code; nearest: ` +
+				`fylkeskart`},
+		{"findSkrivemaater", "DokumentSoek.Entry", []api.DokumentSoekEntry{{Key: "brev"}, {Key: "brevet"}},
+			`skrivemaateSoek/dokumentSoek/entry[2]/key = "brevet": there is no such code; nearest: brev`},
+		{"findNavnesaker", "VedtaksmyndighetId", "departementet",
+			`navnesakSoek/vedtaksmyndighetId = "departementet": there is no such code; nearest: departement`},
+		{"findVedtak", "OmraadeId", "østlandet",
+			`vedtakSoek/omraadeId = "østlandet": there is no such code; nearest: østlandetOgAgder`},
+		{"findKartprodukter", "ProduktkodeId", "turkartet",
+			`produktkodeId = "turkartet": there is no such code; nearest: turkart`},
+		{"findStederForMatrikkelenhetreferanse", "NavneobjekttypeIds", []string{"gaard"},
+			`soek/navneobjekttypeIds = "gaard": there is no such code; nearest: gard`},
 	} {
 		s := searches[c.op]
 		r := s.request()
@@ -61,7 +80,8 @@ func unknownCodesAreRefused(t *testing.T, f *fixture) {
 		if !ok || !strings.HasPrefix(refusal.Text(api.English), c.op+"/"+c.want) || len(refusal.Faults) != 1 {
 			t.Errorf("%s %s: %v\nwant %s/%s", c.op, c.field, err, c.op, c.want)
 		}
-		if a, err := matchesNothing.Search(t.Context(), r); err != nil || a.Count != 0 && c.field != "NavneobjekttyperIds" {
+		if a, err := matchesNothing.Search(t.Context(), r); err != nil ||
+			a.Count != 0 && c.field != "NavneobjekttyperIds" {
 			t.Errorf("%s %s: %d hits, %v", c.op, c.field, a.Count, err)
 		}
 	}
@@ -88,8 +108,10 @@ func codesCompareWithoutCase(t *testing.T, s *placename.Service) {
 		return a.Count
 	}
 	for _, c := range []struct{ one, other api.StedsnavnSoek }{
-		{api.StedsnavnSoek{NavneobjekttyperIds: []string{"fjell"}}, api.StedsnavnSoek{NavneobjekttyperIds: []string{"FJELL"}}},
-		{api.StedsnavnSoek{NavneobjekttyperIds: []string{"vikISjø"}}, api.StedsnavnSoek{NavneobjekttyperIds: []string{"vikisjØ"}}},
+		{api.StedsnavnSoek{NavneobjekttyperIds: []string{"fjell"}},
+			api.StedsnavnSoek{NavneobjekttyperIds: []string{"FJELL"}}},
+		{api.StedsnavnSoek{NavneobjekttyperIds: []string{"vikISjø"}},
+			api.StedsnavnSoek{NavneobjekttyperIds: []string{"vikisjØ"}}},
 		{api.StedsnavnSoek{SpraakIds: []string{"sme"}}, api.StedsnavnSoek{SpraakIds: []string{"Nordsamisk"}}},
 		{api.StedsnavnSoek{SpraakIds: []string{"sme"}}, api.StedsnavnSoek{SpraakIds: []string{"SME"}}},
 		{api.StedsnavnSoek{LandId: ptr("SE")}, api.StedsnavnSoek{LandId: ptr("sverige")}},

@@ -16,14 +16,15 @@ const maxFaults = 20
 // criteria collects what a request selects and what is wrong with it. A field that is bad gives a fault and no
 // condition.
 type criteria struct {
-	s       *Service
-	lists   *codeLists
-	path    string // of the search object, from the wrapper; the wrapper itself where there is none
-	op      string
-	where   cql2.And
-	exact   cql2.Expr // holds for hits that come first; nil: none do
-	scope   cql2.And  // the part of where that holds on skrivemaate just as well; it bounds the look-up of similar names
-	alike   int       // similar names looked up so far
+	s     *Service
+	lists *codeLists
+	path  string // of the search object, from the wrapper; the wrapper itself where there is none
+	op    string
+	where cql2.And
+	exact cql2.Expr // holds for hits that come first; nil: none do
+	// the part of where that holds on skrivemaate just as well; it bounds the look-up of similar names
+	scope   cql2.And
+	alike   int // similar names looked up so far
 	later   []func(context.Context) (cql2.Expr, error)
 	few     []api.Fault // patterns with few literals, which are refused where nothing narrows the search
 	wide    int         // number of such patterns, those of one field counted each

@@ -26,7 +26,8 @@ func pick[T any](d *drawing, list []T) T { return list[d.IntN(len(list))] }
 func moment(column string, sign int) draw {
 	return func(d *drawing, r row) []setting {
 		zone := pick(d, []*time.Location{time.UTC, time.FixedZone("", 3600), time.FixedZone("", -7*3600-1800)})
-		return d.one(r.time(column).Add(time.Duration(sign*pick(d, []int{0, 1, 3600, 365 * 86400})) * time.Second).In(zone))
+		return d.one(r.time(column).Add(time.Duration(sign*pick(d, []int{0, 1, 3600, 365 * 86400})) * time.Second).
+			In(zone))
 	}
 }
 

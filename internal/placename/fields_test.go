@@ -161,13 +161,18 @@ func TestFieldsOfOneRelatedRecordHoldTogether(t *testing.T) {
 	f := setup(t)
 	service := f.service()
 	for op, pairs := range map[string][][]string{
-		"findSteder":    {{"TilleggsopplysningstyperIds", "Tilleggsopplysningtekst"}, {"MerknadstyperIds", "Merknadstekst"}, {"NavneobjekttyperIds", "KommunerIds"}},
-		"findStedsnavn": {{"TilleggsopplysningstyperIds", "Tilleggsopplysningtekst"}, {"MerknadstyperIds", "Merknadstekst"}, {"NavneobjekttyperIds", "KommunerIds"}},
+		"findSteder": {{"TilleggsopplysningstyperIds", "Tilleggsopplysningtekst"},
+			{"MerknadstyperIds", "Merknadstekst"}, {"NavneobjekttyperIds", "KommunerIds"}},
+		"findStedsnavn": {{"TilleggsopplysningstyperIds", "Tilleggsopplysningtekst"},
+			{"MerknadstyperIds", "Merknadstekst"}, {"NavneobjekttyperIds", "KommunerIds"}},
 		"findSkrivemaater": {
-			{"MerknadstyperIds", "Merknadstekst"}, {"NavneobjekttyperIds", "KommunerIds"}, {"DokumentasjonsdatoEtter", "DokumentasjonsdatoFoer"},
+			{"MerknadstyperIds", "Merknadstekst"}, {"NavneobjekttyperIds", "KommunerIds"},
+			{"DokumentasjonsdatoEtter", "DokumentasjonsdatoFoer"},
 			{"BokSoek.Tittel", "BokSoek.Utgiver"},
-			{"OffentligKartforekomstSoek.ProduktId", "OffentligKartforekomstSoek.Kartblad"}, {"VedtakSoek.Aar", "VedtakSoek.Arkivloepenummer"},
-			{"VedtakSoek.Saksnummer", "KlageSoek.Saksnummer"}, {"SamlevedtakSoek.Saksnummer", "SamlevedtakSoek.Arkivloepenummer"}, {"DokumentSoek.Entry", "BokSoek.Tittel"},
+			{"OffentligKartforekomstSoek.ProduktId", "OffentligKartforekomstSoek.Kartblad"},
+			{"VedtakSoek.Aar", "VedtakSoek.Arkivloepenummer"},
+			{"VedtakSoek.Saksnummer", "KlageSoek.Saksnummer"}, {"SamlevedtakSoek.Saksnummer",
+				"SamlevedtakSoek.Arkivloepenummer"}, {"DokumentSoek.Entry", "BokSoek.Tittel"},
 		},
 	} {
 		s := searches[op]

@@ -129,7 +129,8 @@ var matrikkelStedsnavnTreff = kind[api.StedsnavnMatrikkelenhetreferanseTreff]{
 	fields: func(h *api.StedsnavnMatrikkelenhetreferanseTreff, f api.Flags) []field {
 		h.Matrikkelnummer, h.AvAllmennInteresse = new(api.Matrikkelnummer), new(bool)
 		return withDisplay(
-			append(enhet(h.Matrikkelnummer, &h.KommuneId, &h.Tilleggsopplysning, &h.NavneobjekttypeId, h.AvAllmennInteresse),
+			append(enhet(h.Matrikkelnummer, &h.KommuneId, &h.Tilleggsopplysning, &h.NavneobjekttypeId,
+				h.AvAllmennInteresse),
 				field{"sted_id", &h.StedId},
 				field{"stedsnavn_id", &h.StedsnavnId},
 				field{"stedsnummer", &h.Ident.Stedsnummer},
@@ -155,7 +156,8 @@ var matrikkelSkrivemaateTreff = kind[api.SkrivemaateMatrikkelenhetreferanseTreff
 	fields: func(h *api.SkrivemaateMatrikkelenhetreferanseTreff, f api.Flags) []field {
 		h.Matrikkelnummer, h.AvAllmennInteresse = new(api.Matrikkelnummer), new(bool)
 		return withDisplay(
-			append(enhet(h.Matrikkelnummer, &h.KommuneId, &h.Tilleggsopplysning, &h.NavneobjekttypeId, h.AvAllmennInteresse),
+			append(enhet(h.Matrikkelnummer, &h.KommuneId, &h.Tilleggsopplysning, &h.NavneobjekttypeId,
+				h.AvAllmennInteresse),
 				field{"sted_id", &h.StedId},
 				field{"stedsnavn_id", &h.StedsnavnId},
 				field{"skrivemaate_id", &h.SkrivemaateId},

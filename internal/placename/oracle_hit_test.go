@@ -66,7 +66,8 @@ func (o *oracle) stedTreff(r row, f api.Flags) api.StedTreff {
 
 // statusOrder ranks the statuses of spellings, best first.
 var statusOrder = strings.Fields(
-	"vedtatt vedtattNavneledd godkjent privat internasjonal foreslått uvurdert historisk avslått avslåttNavneledd feilført",
+	"vedtatt vedtattNavneledd godkjent privat internasjonal foreslått uvurdert historisk avslått " +
+		"avslåttNavneledd feilført",
 )
 
 // best returns the spellings of the best status of a name.
@@ -105,9 +106,11 @@ func (o *oracle) stedsnavnTreff(r row, f api.Flags) api.StedsnavnTreff {
 		Stedsnavn: joined(
 			best,
 		), StedsnavnSkrivemaatestatusIds: statuses, AntallSkrivemaater: o.count("skrivemaate", "stedsnavn_id", r["id"]),
-		SpraakId: r.text("spraak"), HarPrimaerfunksjon: r["primaerfunksjon_id"] != nil, NavnestatusId: r.text("navnestatus"),
+		SpraakId: r.text("spraak"), HarPrimaerfunksjon: r["primaerfunksjon_id"] != nil,
+		NavnestatusId:     r.text("navnestatus"),
 		NavneobjekttypeId: sted.text("navneobjekttype"), NavnesakstatusId: r.text("navnesakstatus"),
-		SkrivemaatestatusId: best[0].text("skrivemaatestatus"), Skrivemaatestatusdato: date(best[0], "skrivemaatestatusdato"),
+		SkrivemaatestatusId:        best[0].text("skrivemaatestatus"),
+		Skrivemaatestatusdato:      date(best[0], "skrivemaatestatusdato"),
 		KommunerIds:                o.kommuner(r["sted_id"]),
 		AntallTilleggsopplysninger: o.count("stedsnavn_tilleggsopplysning", "stedsnavn_id", r["id"]),
 		AntallInterneMerknader:     o.count("stedsnavn_merknad", "stedsnavn_id", r["id"]),
@@ -127,21 +130,26 @@ func (o *oracle) skrivemaateTreff(r row, f api.Flags) api.SkrivemaateTreff {
 	sted, navn := o.one("sted", r["sted_id"]), o.one("stedsnavn", r["stedsnavn_id"])
 	return api.SkrivemaateTreff{
 		StedId: ref(r,
-			"sted_id"), StedsnavnId: ref(r, "stedsnavn_id"), SkrivemaateId: r.id(), VisningsnavnForSted: o.display(r, f),
-		Ident: o.skrivemaateIdent(r), Skrivemaate: r.text("langnavn"), SkrivemaatestatusId: r.text("skrivemaatestatus"),
+			"sted_id"), StedsnavnId: ref(r, "stedsnavn_id"), SkrivemaateId: r.id(),
+		VisningsnavnForSted: o.display(r, f),
+		Ident:               o.skrivemaateIdent(r), Skrivemaate: r.text("langnavn"),
+		SkrivemaatestatusId: r.text("skrivemaatestatus"),
 		Skrivemaatestatusdato: date(r,
-			"skrivemaatestatusdato"), Prioritert: r.flag("prioritert"), SpraakId: navn.text("spraak"), KasustypeId: r.text("kasustype"),
+			"skrivemaatestatusdato"), Prioritert: r.flag("prioritert"), SpraakId: navn.text("spraak"),
+		KasustypeId: r.text("kasustype"),
 		NavneobjekttypeId: sted.text(
 			"navneobjekttype",
 		), NavnesakstatusId: navn.text("navnesakstatus"), VedtaksmyndighetId: sted.text("vedtaksmyndighet"),
-		KommunerIds: o.kommuner(r["sted_id"]), Registreringsdato: r.time("registrert"), Oppdateringsdato: r.time("oppdatert"),
+		KommunerIds: o.kommuner(r["sted_id"]), Registreringsdato: r.time("registrert"),
+		Oppdateringsdato:       r.time("oppdatert"),
 		AntallInterneMerknader: o.count("skrivemaate_merknad", "skrivemaate_id", r["id"]),
 	}
 }
 
 func unit(r row) *api.Matrikkelnummer {
 	return &api.Matrikkelnummer{
-		Kommunenummer: r.text("kommunenummer"), Gaardsnummer: i32(r, "gaardsnummer"), Bruksnummer: i32(r, "bruksnummer"),
+		Kommunenummer: r.text("kommunenummer"), Gaardsnummer: i32(r, "gaardsnummer"),
+		Bruksnummer: i32(r, "bruksnummer"),
 		Festenummer: i32(r, "festenummer"), Seksjonsnummer: i32(r, "seksjonsnummer"),
 	}
 }
@@ -150,7 +158,8 @@ func (o *oracle) matrikkelStedTreff(r row, f api.Flags) api.StedMatrikkelenhetre
 	sted := o.one("sted", r["sted_id"])
 	general := sted.flag("av_allmenn_interesse")
 	return api.StedMatrikkelenhetreferanseTreff{
-		StedId: sted.id(), Ident: api.StedIdent{Stedsnummer: sted.number("stedsnummer")}, Stedsnavn: o.stedTreff(sted, f).Stedsnavn,
+		StedId: sted.id(), Ident: api.StedIdent{Stedsnummer: sted.number("stedsnummer")},
+		Stedsnavn: o.stedTreff(sted, f).Stedsnavn,
 		NavneobjekttypeId: sted.text(
 			"navneobjekttype",
 		), KommuneId: r.text("kommunenummer"), Tilleggsopplysning: r.text("tilleggsopplysning"),
@@ -162,9 +171,12 @@ func (o *oracle) matrikkelStedsnavnTreff(r row, f api.Flags) api.StedsnavnMatrik
 	h := o.stedsnavnTreff(o.one("stedsnavn", r["stedsnavn_id"]), f)
 	general := o.one("sted", r["sted_id"]).flag("av_allmenn_interesse")
 	return api.StedsnavnMatrikkelenhetreferanseTreff{
-		StedId: h.StedId, StedsnavnId: h.StedsnavnId, VisningsnavnForSted: h.VisningsnavnForSted, Ident: h.Ident, Stedsnavn: h.Stedsnavn,
-		SkrivemaatestatusId: h.SkrivemaatestatusId, Skrivemaatestatusdato: h.Skrivemaatestatusdato, NavnesakstatusId: h.NavnesakstatusId,
-		NavnestatusId: h.NavnestatusId, SpraakId: h.SpraakId, NavneobjekttypeId: h.NavneobjekttypeId, KommuneId: r.text("kommunenummer"),
+		StedId: h.StedId, StedsnavnId: h.StedsnavnId, VisningsnavnForSted: h.VisningsnavnForSted, Ident: h.Ident,
+		Stedsnavn:           h.Stedsnavn,
+		SkrivemaatestatusId: h.SkrivemaatestatusId, Skrivemaatestatusdato: h.Skrivemaatestatusdato,
+		NavnesakstatusId: h.NavnesakstatusId,
+		NavnestatusId:    h.NavnestatusId, SpraakId: h.SpraakId, NavneobjekttypeId: h.NavneobjekttypeId,
+		KommuneId:          r.text("kommunenummer"),
 		Tilleggsopplysning: r.text("tilleggsopplysning"), Matrikkelnummer: unit(r), AvAllmennInteresse: &general,
 	}
 }
@@ -173,9 +185,13 @@ func (o *oracle) matrikkelSkrivemaateTreff(r row, f api.Flags) api.SkrivemaateMa
 	h := o.skrivemaateTreff(o.one("skrivemaate", r["skrivemaate_id"]), f)
 	general := o.one("sted", r["sted_id"]).flag("av_allmenn_interesse")
 	return api.SkrivemaateMatrikkelenhetreferanseTreff{
-		StedId: h.StedId, StedsnavnId: h.StedsnavnId, SkrivemaateId: h.SkrivemaateId, VisningsnavnForSted: h.VisningsnavnForSted, Ident: h.Ident,
-		Skrivemaate: h.Skrivemaate, SkrivemaatestatusId: h.SkrivemaatestatusId, Skrivemaatestatusdato: h.Skrivemaatestatusdato,
-		NavnesakstatusId: h.NavnesakstatusId, NavnestatusId: o.one("stedsnavn", r["stedsnavn_id"]).text("navnestatus"), NavneobjekttypeId: h.NavneobjekttypeId,
+		StedId: h.StedId, StedsnavnId: h.StedsnavnId, SkrivemaateId: h.SkrivemaateId,
+		VisningsnavnForSted: h.VisningsnavnForSted, Ident: h.Ident,
+		Skrivemaate: h.Skrivemaate, SkrivemaatestatusId: h.SkrivemaatestatusId,
+		Skrivemaatestatusdato: h.Skrivemaatestatusdato,
+		NavnesakstatusId:      h.NavnesakstatusId,
+		NavnestatusId:         o.one("stedsnavn", r["stedsnavn_id"]).text("navnestatus"),
+		NavneobjekttypeId:     h.NavneobjekttypeId,
 		KommuneId: r.text(
 			"kommunenummer",
 		), Tilleggsopplysning: r.text("tilleggsopplysning"), Matrikkelnummer: unit(r), AvAllmennInteresse: &general,
@@ -184,18 +200,23 @@ func (o *oracle) matrikkelSkrivemaateTreff(r row, f api.Flags) api.SkrivemaateMa
 
 func (o *oracle) navnesakTreff(r row, _ api.Flags) api.NavnesakTreff {
 	return api.NavnesakTreff{
-		NavnesakId: r.id(), Aar: i32(r, "aar"), Saksnummer: i32(r, "saksnummer"), Klagesak: r["klage_id"] != nil, Avsluttet: r["sluttdato"] != nil,
-		Beskrivelse: r.text("beskrivelse"), VedtaksmyndighetId: r.text("vedtaksmyndighet"), OmraadeId: r.text("omraade"),
+		NavnesakId: r.id(), Aar: i32(r, "aar"), Saksnummer: i32(r, "saksnummer"), Klagesak: r["klage_id"] != nil,
+		Avsluttet:   r["sluttdato"] != nil,
+		Beskrivelse: r.text("beskrivelse"), VedtaksmyndighetId: r.text("vedtaksmyndighet"),
+		OmraadeId: r.text("omraade"),
 		Arkivreferanse: r.text(
 			"arkivreferanse",
-		), Stedsnavn: list(r.text("stedsnavn")), Registreringsdato: r.time("registrert"), Oppdateringsdato: r.time("oppdatert"),
+		), Stedsnavn: list(r.text("stedsnavn")), Registreringsdato: r.time("registrert"),
+		Oppdateringsdato: r.time("oppdatert"),
 	}
 }
 
 func (o *oracle) vedtakTreff(r row, _ api.Flags) api.VedtakTreff {
 	return api.VedtakTreff{
-		VedtakId: r.id(), Aar: i32(r, "aar"), Saksnummer: i32(r, "saksnummer"), Arkivloepenummer: i32(r, "arkivloepenummer"), Vedtaksdato: date(r, "vedtaksdato"),
-		Skrivemaater: r.text("skrivemaater"), VedtaksmyndighetId: r.text("vedtaksmyndighet"), OmraadeId: r.text("omraade"),
+		VedtakId: r.id(), Aar: i32(r, "aar"), Saksnummer: i32(r, "saksnummer"),
+		Arkivloepenummer: i32(r, "arkivloepenummer"), Vedtaksdato: date(r, "vedtaksdato"),
+		Skrivemaater: r.text("skrivemaater"), VedtaksmyndighetId: r.text("vedtaksmyndighet"),
+		OmraadeId: r.text("omraade"),
 		VedtattAv: api.UtoevendeMyndighet{
 			KommuneId: r.text("utoever_kommunenummer"),
 			FylkeId:   r.text("utoever_fylkesnummer"),
@@ -207,7 +228,8 @@ func (o *oracle) vedtakTreff(r row, _ api.Flags) api.VedtakTreff {
 func (o *oracle) samlevedtakTreff(r row, _ api.Flags) api.SamlevedtakTreff {
 	when := date(r, "vedtaksdato")
 	return api.SamlevedtakTreff{
-		SamlevedtakId: r.id(), Aar: i32(r, "aar"), Saksnummer: i32(r, "saksnummer"), Beskrivelse: r.text("beskrivelse"), Arkivreferanse: r.text("arkivreferanse"),
+		SamlevedtakId: r.id(), Aar: i32(r, "aar"), Saksnummer: i32(r, "saksnummer"), Beskrivelse: r.text("beskrivelse"),
+		Arkivreferanse: r.text("arkivreferanse"),
 		Stedsnavn: list(
 			r.text("stedsnavn"),
 		), Registreringsdato: r.time("registrert"), Oppdateringsdato: r.time("oppdatert"), Vedtaksdato: &when,

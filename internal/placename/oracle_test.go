@@ -199,14 +199,16 @@ func (o *oracle) inKommuner(list []string, sted any) bool {
 func (o *oracle) steder(q *api.StedSoek) []row {
 	spellings := func(r row) []row { return o.where("skrivemaate", "sted_id", r["id"]) }
 	return o.exactFirst(q.Stedsnavn, q.AvansertSoek, spellings, o.sorted("sted", func(r row) bool {
-		return between(q.RegistrertEtter, q.RegistrertFoer, r.time("registrert")) && between(q.OppdatertEtter, q.OppdatertFoer, r.time("oppdatert")) &&
+		return between(q.RegistrertEtter, q.RegistrertFoer, r.time("registrert")) &&
+			between(q.OppdatertEtter, q.OppdatertFoer, r.time("oppdatert")) &&
 			number(q.Stedsnummer, r.number("stedsnummer")) && o.name(q.Stedsnavn, q.AvansertSoek, spellings(r)) &&
 			oneOf(q.NavneobjekttyperIds, r.text("navneobjekttype")) && oneOf(q.StedstatuserIds, r.text("stedstatus")) &&
 			same(q.LandId, r.text("land")) &&
 			o.inKommuner(q.KommunerIds, r["id"]) &&
 			oneOf(q.SpraakprioriteringerIds, r.text("spraakprioritering")) &&
 			oneOf(q.VedtaksmyndigheterIds, r.text("vedtaksmyndighet")) &&
-			o.remarks("sted_tilleggsopplysning", "sted_id", r["id"], "tilleggsopplysningstype", q.TilleggsopplysningstyperIds, q.Tilleggsopplysningtekst) &&
+			o.remarks("sted_tilleggsopplysning", "sted_id", r["id"], "tilleggsopplysningstype",
+				q.TilleggsopplysningstyperIds, q.Tilleggsopplysningtekst) &&
 			o.remarks("sted_merknad", "sted_id", r["id"], "merknadstype", q.MerknadstyperIds, q.Merknadstekst) &&
 			same(q.AvAllmennInteresse, r.flag("av_allmenn_interesse"))
 	}))
@@ -216,17 +218,22 @@ func (o *oracle) stedsnavn(q *api.StedsnavnSoek) []row {
 	spellings := func(r row) []row { return o.where("skrivemaate", "stedsnavn_id", r["id"]) }
 	return o.exactFirst(q.Stedsnavn, q.AvansertSoek, spellings, o.sorted("stedsnavn", func(r row) bool {
 		sted := o.one("sted", r["sted_id"])
-		return between(q.RegistrertEtter, q.RegistrertFoer, r.time("registrert")) && between(q.OppdatertEtter, q.OppdatertFoer, r.time("oppdatert")) &&
-			number(q.Stedsnummer, sted.number("stedsnummer")) && number(q.Stedsnavnnummer, r.number("stedsnavnnummer")) &&
+		return between(q.RegistrertEtter, q.RegistrertFoer, r.time("registrert")) &&
+			between(q.OppdatertEtter, q.OppdatertFoer, r.time("oppdatert")) &&
+			number(q.Stedsnummer, sted.number("stedsnummer")) &&
+			number(q.Stedsnavnnummer, r.number("stedsnavnnummer")) &&
 			o.name(q.Stedsnavn, q.AvansertSoek, spellings(r)) &&
-			oneOf(q.NavneobjekttyperIds, sted.text("navneobjekttype")) && oneOf(q.VedtaksmyndigheterIds, sted.text("vedtaksmyndighet")) &&
+			oneOf(q.NavneobjekttyperIds, sted.text("navneobjekttype")) &&
+			oneOf(q.VedtaksmyndigheterIds, sted.text("vedtaksmyndighet")) &&
 			same(q.LandId, sted.text("land")) && o.inKommuner(q.KommunerIds, r["sted_id"]) &&
 			oneOf(q.SpraakIds, r.text("spraak")) &&
 			oneOf(q.NavnesakstatuserIds, r.text("navnesakstatus")) &&
 			oneOf(q.NavnestatuserIds, r.text("navnestatus")) &&
 			same(q.HarPrimaerfunksjon, r["primaerfunksjon_id"] != nil) &&
-			o.remarks("stedsnavn_tilleggsopplysning", "stedsnavn_id", r["id"], "tilleggsopplysningstype", q.TilleggsopplysningstyperIds, q.Tilleggsopplysningtekst) &&
-			o.remarks("stedsnavn_merknad", "stedsnavn_id", r["id"], "merknadstype", q.MerknadstyperIds, q.Merknadstekst) &&
+			o.remarks("stedsnavn_tilleggsopplysning", "stedsnavn_id", r["id"], "tilleggsopplysningstype",
+				q.TilleggsopplysningstyperIds, q.Tilleggsopplysningtekst) &&
+			o.remarks("stedsnavn_merknad", "stedsnavn_id", r["id"], "merknadstype", q.MerknadstyperIds,
+				q.Merknadstekst) &&
 			same(q.AvAllmennInteresse, sted.flag("av_allmenn_interesse"))
 	}))
 }
@@ -235,17 +242,22 @@ func (o *oracle) skrivemaater(q *api.SkrivemaateSoek) []row {
 	self := func(r row) []row { return []row{r} }
 	return o.exactFirst(q.Stedsnavn, q.AvansertSoek, self, o.sorted("skrivemaate", func(r row) bool {
 		sted, navn := o.one("sted", r["sted_id"]), o.one("stedsnavn", r["stedsnavn_id"])
-		return between(q.RegistrertEtter, q.RegistrertFoer, r.time("registrert")) && between(q.OppdatertEtter, q.OppdatertFoer, r.time("oppdatert")) &&
-			number(q.Stedsnummer, sted.number("stedsnummer")) && number(q.Stedsnavnnummer, navn.number("stedsnavnnummer")) &&
-			number(q.Skrivemaatenummer, r.number("skrivemaatenummer")) && o.name(q.Stedsnavn, q.AvansertSoek, self(r)) &&
+		return between(q.RegistrertEtter, q.RegistrertFoer, r.time("registrert")) &&
+			between(q.OppdatertEtter, q.OppdatertFoer, r.time("oppdatert")) &&
+			number(q.Stedsnummer, sted.number("stedsnummer")) &&
+			number(q.Stedsnavnnummer, navn.number("stedsnavnnummer")) &&
+			number(q.Skrivemaatenummer, r.number("skrivemaatenummer")) &&
+			o.name(q.Stedsnavn, q.AvansertSoek, self(r)) &&
 			oneOf(q.SkrivemaatestatuserIds, r.text("skrivemaatestatus")) && same(q.Prioritert, r.flag("prioritert")) &&
 			betweenDays(q.SkrivemaatestatusdatoEtter, q.SkrivemaatestatusdatoFoer, r, "skrivemaatestatusdato") &&
-			oneOf(q.NavneobjekttyperIds, sted.text("navneobjekttype")) && oneOf(q.VedtaksmyndigheterIds, sted.text("vedtaksmyndighet")) &&
+			oneOf(q.NavneobjekttyperIds, sted.text("navneobjekttype")) &&
+			oneOf(q.VedtaksmyndigheterIds, sted.text("vedtaksmyndighet")) &&
 			same(q.LandId, sted.text("land")) && o.inKommuner(q.KommunerIds, r["sted_id"]) &&
 			oneOf(q.SpraakIds, navn.text("spraak")) &&
 			oneOf(q.NavnesakstatuserIds, navn.text("navnesakstatus")) &&
 			o.documented(q, r) &&
-			o.remarks("skrivemaate_merknad", "skrivemaate_id", r["id"], "merknadstype", q.MerknadstyperIds, q.Merknadstekst) &&
+			o.remarks("skrivemaate_merknad", "skrivemaate_id", r["id"], "merknadstype", q.MerknadstyperIds,
+				q.Merknadstekst) &&
 			same(q.AvAllmennInteresse, sted.flag("av_allmenn_interesse"))
 	}))
 }
@@ -267,10 +279,13 @@ func (o *oracle) documented(q *api.SkrivemaateSoek, r row) bool {
 		})
 	}
 	return (q.DokumentasjonsdatoEtter == nil && q.DokumentasjonsdatoFoer == nil ||
-		some(func(d row) bool { return betweenDays(q.DokumentasjonsdatoEtter, q.DokumentasjonsdatoFoer, d, "dato") })) &&
+		some(func(d row) bool {
+			return betweenDays(q.DokumentasjonsdatoEtter, q.DokumentasjonsdatoFoer, d, "dato")
+		})) &&
 		(q.BokSoek == nil || some(func(d row) bool {
 			x := o.one("bok", d["bok_id"])
-			return len(x) > 0 && o.free(q.BokSoek.Tittel, x, "tittel") && o.free(q.BokSoek.Utgave, x, "utgave") && o.free(q.BokSoek.Utgiver, x, "utgiver")
+			return len(x) > 0 && o.free(q.BokSoek.Tittel, x, "tittel") && o.free(q.BokSoek.Utgave, x, "utgave") &&
+				o.free(q.BokSoek.Utgiver, x, "utgiver")
 		})) &&
 		kart(q.OffentligKartforekomstSoek, true) && kart(q.AnnenKartforekomstSoek, false) &&
 		(q.OpplysningSoek == nil || some(func(d row) bool {
@@ -282,15 +297,18 @@ func (o *oracle) documented(q *api.SkrivemaateSoek, r row) bool {
 		(q.VedtakSoek == nil || some(func(d row) bool {
 			v := o.one("vedtak", d["vedtak_id"])
 			return number(q.VedtakSoek.Arkivloepenummer, v.number("arkivloepenummer")) &&
-				sak(o.one("navnesak", v["navnesak_id"]), q.VedtakSoek.Aar, q.VedtakSoek.Saksnummer, q.VedtakSoek.Arkivreferanse, q.VedtakSoek.Beskrivelse)
+				sak(o.one("navnesak", v["navnesak_id"]), q.VedtakSoek.Aar, q.VedtakSoek.Saksnummer,
+					q.VedtakSoek.Arkivreferanse, q.VedtakSoek.Beskrivelse)
 		})) &&
 		(q.SamlevedtakSoek == nil || some(func(d row) bool {
 			v := o.one("del_av_samlevedtak", d["del_av_samlevedtak_id"])
 			return number(q.SamlevedtakSoek.Arkivloepenummer, v.number("arkivloepenummer")) &&
-				sak(o.one("samlevedtak", v["samlevedtak_id"]), q.SamlevedtakSoek.Aar, q.SamlevedtakSoek.Saksnummer, q.SamlevedtakSoek.Arkivreferanse, q.SamlevedtakSoek.Beskrivelse)
+				sak(o.one("samlevedtak", v["samlevedtak_id"]), q.SamlevedtakSoek.Aar, q.SamlevedtakSoek.Saksnummer,
+					q.SamlevedtakSoek.Arkivreferanse, q.SamlevedtakSoek.Beskrivelse)
 		})) &&
 		(q.KlageSoek == nil || some(func(d row) bool {
-			return sak(o.one("klage", d["klage_id"]), q.KlageSoek.Aar, q.KlageSoek.Saksnummer, q.KlageSoek.Arkivreferanse, q.KlageSoek.Beskrivelse)
+			return sak(o.one("klage", d["klage_id"]), q.KlageSoek.Aar, q.KlageSoek.Saksnummer,
+				q.KlageSoek.Arkivreferanse, q.KlageSoek.Beskrivelse)
 		})) &&
 		(q.DokumentSoek == nil || !slices.ContainsFunc(q.DokumentSoek.Entry, func(e api.DokumentSoekEntry) bool {
 			return !some(func(d row) bool { return d.text("dokumenttype") == e.Key && o.free(&e.Value, d, "tekst") })
@@ -303,8 +321,10 @@ func (o *oracle) navnesaker(q *api.NavnesakSoek) []row {
 		for _, p := range o.where("navnesak_stedsnavn", "navnesak_id", r["id"]) {
 			spellings = append(spellings, o.where("skrivemaate", "stedsnavn_id", p["stedsnavn_id"])...)
 		}
-		return between(q.RegistrertEtter, q.RegistrertFoer, r.time("registrert")) && between(q.OppdatertEtter, q.OppdatertFoer, r.time("oppdatert")) &&
-			number(q.Aar, r.number("aar")) && number(q.Saksnummer, r.number("saksnummer")) && same(q.Klagesak, r["klage_id"] != nil) &&
+		return between(q.RegistrertEtter, q.RegistrertFoer, r.time("registrert")) &&
+			between(q.OppdatertEtter, q.OppdatertFoer, r.time("oppdatert")) &&
+			number(q.Aar, r.number("aar")) && number(q.Saksnummer, r.number("saksnummer")) &&
+			same(q.Klagesak, r["klage_id"] != nil) &&
 			same(q.Avsluttet, r["sluttdato"] != nil) && o.free(q.Beskrivelse, r, "beskrivelse") &&
 			same(q.VedtaksmyndighetId, r.text("vedtaksmyndighet")) && same(q.OmraadeId, r.text("omraade")) &&
 			o.free(q.Arkivreferanse, r, "arkivreferanse") &&
@@ -326,7 +346,8 @@ func (o *oracle) vedtak(q *api.VedtakSoek) []row {
 		for _, p := range o.where("vedtak_skrivemaate", "vedtak_id", r["id"]) {
 			spellings = append(spellings, o.one("skrivemaate", p["skrivemaate_id"]))
 		}
-		return number(q.Aar, r.number("aar")) && number(q.Saksnummer, r.number("saksnummer")) && number(q.Arkivloepenummer, r.number("arkivloepenummer")) &&
+		return number(q.Aar, r.number("aar")) && number(q.Saksnummer, r.number("saksnummer")) &&
+			number(q.Arkivloepenummer, r.number("arkivloepenummer")) &&
 			betweenDays(q.VedtattEtter, q.VedtattFoer, r, "vedtaksdato") && o.name(q.Skrivemaate, nil, spellings) &&
 			same(q.VedtaksmyndighetId, r.text("vedtaksmyndighet")) &&
 			same(q.OmraadeId, r.text("omraade")) &&
@@ -343,8 +364,10 @@ func (o *oracle) samlevedtak(q *api.SamlevedtakSoek) []row {
 			part = part ||
 				number(q.Stedsnummer, p.number("stedsnummer")) && number(q.Stedsnavnnummer, p.number("stedsnavnnummer"))
 		}
-		return between(q.RegistrertEtter, q.RegistrertFoer, r.time("registrert")) && between(q.OppdatertEtter, q.OppdatertFoer, r.time("oppdatert")) &&
-			number(q.Aar, r.number("aar")) && number(q.Saksnummer, r.number("saksnummer")) && o.free(q.Beskrivelse, r, "beskrivelse") &&
+		return between(q.RegistrertEtter, q.RegistrertFoer, r.time("registrert")) &&
+			between(q.OppdatertEtter, q.OppdatertFoer, r.time("oppdatert")) &&
+			number(q.Aar, r.number("aar")) && number(q.Saksnummer, r.number("saksnummer")) &&
+			o.free(q.Beskrivelse, r, "beskrivelse") &&
 			o.free(q.Arkivreferanse, r, "arkivreferanse") &&
 			o.name(q.Stedsnavn, nil, spellings) &&
 			part
@@ -360,7 +383,8 @@ func (o *oracle) matrikkel(table, column string, q *api.StedMatrikkelenhetrefera
 		return o.where("skrivemaate", column, r[column])
 	}
 	return o.exactFirst(q.Stedsnavn, nil, spellings, o.sorted(table, func(r row) bool {
-		return r.text("kommunenummer") == q.Kommunenummer && listed(&q.Gaardsnummer, r.number("gaardsnummer")) && listed(q.Bruksnummer, r.number("bruksnummer")) &&
+		return r.text("kommunenummer") == q.Kommunenummer && listed(&q.Gaardsnummer, r.number("gaardsnummer")) &&
+			listed(q.Bruksnummer, r.number("bruksnummer")) &&
 			number(q.Festenummer, r.number("festenummer")) &&
 			number(q.Seksjonsnummer, r.number("seksjonsnummer")) &&
 			o.free(q.Tilleggsopplysningtekst, r, "tilleggsopplysning") &&
@@ -384,8 +408,10 @@ func listed(list *string, n int64) bool {
 
 func (o *oracle) boeker(soeketekst string) []row {
 	return o.sorted("bok", func(r row) bool {
-		all := o.fold(r.text("tittel") + " " + r.text("forfatter") + " " + r.text("utgiver") + " " + strings.ReplaceAll(r.text("isbn"), "-", ""))
-		for word := range strings.FieldsSeq(strings.NewReplacer(",", " ", ":", " ", ".", " ", "(", " ", ")", " ", ";", " ", "«", " ", "»", " ").Replace(soeketekst)) {
+		all := o.fold(r.text("tittel") + " " + r.text("forfatter") + " " + r.text("utgiver") + " " +
+			strings.ReplaceAll(r.text("isbn"), "-", ""))
+		for word := range strings.FieldsSeq(strings.NewReplacer(",", " ", ":", " ", ".", " ", "(", " ", ")", " ", ";",
+			" ", "«", " ", "»", " ").Replace(soeketekst)) {
 			if digits := strings.ReplaceAll(word, "-", ""); digits != "" && strings.Trim(digits, "0123456789") == "" {
 				word = digits
 			}
@@ -424,13 +450,16 @@ func (o *oracle) sorted(table string, match func(row) bool) []row {
 	}
 	byPlace := func(columns string) func(a, b row) int {
 		return func(a, b row) int {
-			return cmp.Or(cmp.Compare(o.place[a.number("sted_id")], o.place[b.number("sted_id")]), numbers(columns)(a, b))
+			return cmp.Or(cmp.Compare(o.place[a.number("sted_id")], o.place[b.number("sted_id")]),
+				numbers(columns)(a, b))
 		}
 	}
 	const unit = " gaardsnummer bruksnummer festenummer seksjonsnummer"
 	title := norwegian()
 	orders := map[string]func(a, b row) int{
-		"sted":                  func(a, b row) int { return cmp.Compare(o.place[a.number("id")], o.place[b.number("id")]) },
+		"sted": func(a, b row) int {
+			return cmp.Compare(o.place[a.number("id")], o.place[b.number("id")])
+		},
 		"stedsnavn":             byPlace("stedsnavnnummer"),
 		"skrivemaate":           byPlace("stedsnavnnummer skrivemaatenummer"),
 		"matrikkel_sted":        byPlace(unit),

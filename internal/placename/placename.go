@@ -39,7 +39,8 @@ type Options struct {
 	MaxText      int // characters of any other text; defaults to 1000
 	MaxItems     int // values of one list; defaults to 1000
 	UnknownCodes UnknownCodes
-	CRS          crs.ID // of geometries, which are written x before y whatever the authority says; defaults to crs.ETRS89
+	// of geometries, which are written x before y whatever the authority says; defaults to crs.ETRS89
+	CRS crs.ID
 }
 
 // UnknownCodes says what becomes of a code that its list does not have.
@@ -95,11 +96,17 @@ func (s *Service) Search(ctx context.Context, r api.Request) (api.Answer, error)
 	case *api.FindSkrivemaater:
 		return find(ctx, s, &skrivemaateTreff, func(l *codeLists) *criteria { return s.skrivemaater(l, r) }, r.Flags)
 	case *api.FindStederForMatrikkelenhetreferanse:
-		return find(ctx, s, &matrikkelStedTreff, func(l *codeLists) *criteria { return s.matrikkel(l, r, r.Soek) }, r.Flags)
+		return find(ctx, s, &matrikkelStedTreff, func(l *codeLists) *criteria {
+			return s.matrikkel(l, r, r.Soek)
+		}, r.Flags)
 	case *api.FindStedsnavnForMatrikkelenhetreferanse:
-		return find(ctx, s, &matrikkelStedsnavnTreff, func(l *codeLists) *criteria { return s.matrikkel(l, r, api.StedMatrikkelenhetreferanseSoek(r.Soek)) }, r.Flags)
+		return find(ctx, s, &matrikkelStedsnavnTreff, func(l *codeLists) *criteria {
+			return s.matrikkel(l, r, api.StedMatrikkelenhetreferanseSoek(r.Soek))
+		}, r.Flags)
 	case *api.FindSkrivemaaterForMatrikkelenhetreferanse:
-		return find(ctx, s, &matrikkelSkrivemaateTreff, func(l *codeLists) *criteria { return s.matrikkel(l, r, api.StedMatrikkelenhetreferanseSoek(r.Soek)) }, r.Flags)
+		return find(ctx, s, &matrikkelSkrivemaateTreff, func(l *codeLists) *criteria {
+			return s.matrikkel(l, r, api.StedMatrikkelenhetreferanseSoek(r.Soek))
+		}, r.Flags)
 	case *api.FindNavnesaker:
 		return find(ctx, s, &navnesakTreff, func(l *codeLists) *criteria { return s.navnesaker(l, r) }, api.Flags{})
 	case *api.FindVedtak:
@@ -109,7 +116,9 @@ func (s *Service) Search(ctx context.Context, r api.Request) (api.Answer, error)
 	case *api.FindBoeker:
 		return find(ctx, s, &bokTreff, func(l *codeLists) *criteria { return s.boeker(l, r) }, api.Flags{})
 	case *api.FindKartprodukter:
-		return find(ctx, s, &kartproduktTreff, func(l *codeLists) *criteria { return s.kartprodukter(l, r) }, api.Flags{})
+		return find(ctx, s, &kartproduktTreff, func(l *codeLists) *criteria {
+			return s.kartprodukter(l, r)
+		}, api.Flags{})
 	}
 	panic(fmt.Sprintf("placename: no search for %T", r))
 }

@@ -34,7 +34,8 @@ type setting struct {
 func comparison[H any, L interface {
 	~[]H
 	api.Hits
-}, R api.Request](rows func(*oracle, R) []row, hit func(*oracle, row, api.Flags) H) func(testing.TB, *fixture, api.Searcher, api.Request) int {
+}, R api.Request](rows func(*oracle, R) []row,
+	hit func(*oracle, row, api.Flags) H) func(testing.TB, *fixture, api.Searcher, api.Request) int {
 	return func(t testing.TB, f *fixture, s api.Searcher, r api.Request) int {
 		t.Helper()
 		got := hits[H, L](t, s, r)
@@ -135,25 +136,30 @@ var searches = map[string]*search{
 			"RegistrertEtter": moment("registrert",
 				-1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
 			"OppdatertFoer": moment("oppdatert",
-				1), "Stedsnummer": number64("stedsnummer"), "Stedsnavn": placeName("Stedsnavn", spellingsOf("sted_id", "id")),
+				1), "Stedsnummer": number64("stedsnummer"),
+			"Stedsnavn": placeName("Stedsnavn", spellingsOf("sted_id", "id")),
 			"AvansertSoek": word(
 				spellingsOf("sted_id", "id"),
 			), "NavneobjekttyperIds": codes("navneobjekttype"), "StedstatuserIds": codes("stedstatus"),
 			"LandId": code(
 				"land",
-			), "KommunerIds": column("sted_kommune", "sted_id", "id", codes("kommunenummer")), "SpraakprioriteringerIds": codes("spraakprioritering"),
-			"VedtaksmyndigheterIds":       codes("vedtaksmyndighet"),
-			"TilleggsopplysningstyperIds": column("sted_tilleggsopplysning", "sted_id", "id", codes("tilleggsopplysningstype")),
-			"Tilleggsopplysningtekst":     column("sted_tilleggsopplysning", "sted_id", "id", free("tekst")),
-			"MerknadstyperIds":            column("sted_merknad", "sted_id", "id", codes("merknadstype")),
-			"Merknadstekst":               column("sted_merknad", "sted_id", "id", free("tekst")),
-			"AvAllmennInteresse":          flag("av_allmenn_interesse"),
+			), "KommunerIds": column("sted_kommune", "sted_id", "id", codes("kommunenummer")),
+			"SpraakprioriteringerIds": codes("spraakprioritering"),
+			"VedtaksmyndigheterIds":   codes("vedtaksmyndighet"),
+			"TilleggsopplysningstyperIds": column("sted_tilleggsopplysning", "sted_id", "id",
+				codes("tilleggsopplysningstype")),
+			"Tilleggsopplysningtekst": column("sted_tilleggsopplysning", "sted_id", "id", free("tekst")),
+			"MerknadstyperIds":        column("sted_merknad", "sted_id", "id", codes("merknadstype")),
+			"Merknadstekst":           column("sted_merknad", "sted_id", "id", free("tekst")),
+			"AvAllmennInteresse":      flag("av_allmenn_interesse"),
 		},
 	},
 	"findStedsnavn": {
 		table: "stedsnavn", object: "StedsnavnSoek", request: func() api.Request { return new(api.FindStedsnavn) },
 		compare: comparison[api.StedsnavnTreff, api.StedsnavnTreffList](
-			func(o *oracle, r *api.FindStedsnavn) []row { return o.stedsnavn(&r.StedsnavnSoek) }, (*oracle).stedsnavnTreff),
+			func(o *oracle, r *api.FindStedsnavn) []row {
+				return o.stedsnavn(&r.StedsnavnSoek)
+			}, (*oracle).stedsnavnTreff),
 		draws: map[string]draw{
 			"RegistrertEtter": moment("registrert",
 				-1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
@@ -165,7 +171,8 @@ var searches = map[string]*search{
 			), "NavneobjekttyperIds": codes("navneobjekttype"), "VedtaksmyndigheterIds": codes("vedtaksmyndighet"),
 			"LandId": code(
 				"land",
-			), "KommunerIds": column("sted_kommune", "sted_id", "sted_id", codes("kommunenummer")), "SpraakIds": codes("spraak"),
+			), "KommunerIds": column("sted_kommune", "sted_id", "sted_id", codes("kommunenummer")),
+			"SpraakIds": codes("spraak"),
 			"NavnesakstatuserIds": codes(
 				"navnesakstatus",
 			), "NavnestatuserIds": codes("navnestatus"), "HarPrimaerfunksjon": flag("har_primaerfunksjon"),
@@ -178,7 +185,9 @@ var searches = map[string]*search{
 		},
 	},
 	"findSkrivemaater": {
-		table: "skrivemaate", object: "SkrivemaateSoek", request: func() api.Request { return new(api.FindSkrivemaater) },
+		table: "skrivemaate", object: "SkrivemaateSoek", request: func() api.Request {
+			return new(api.FindSkrivemaater)
+		},
 		compare: comparison[api.SkrivemaateTreff, api.SkrivemaateTreffList](
 			func(o *oracle, r *api.FindSkrivemaater) []row { return o.skrivemaater(&r.SkrivemaateSoek) },
 			(*oracle).skrivemaateTreff,
@@ -197,7 +206,9 @@ var searches = map[string]*search{
 			"NavneobjekttyperIds": codes(
 				"navneobjekttype",
 			), "VedtaksmyndigheterIds": codes("vedtaksmyndighet"), "LandId": code("land"),
-			"KommunerIds": column("sted_kommune", "sted_id", "sted_id", codes("kommunenummer")), "SpraakIds": codes("spraak"),
+			"KommunerIds": column("sted_kommune", "sted_id", "sted_id",
+				codes("kommunenummer")),
+			"SpraakIds":                            codes("spraak"),
 			"NavnesakstatuserIds":                  codes("navnesakstatus"),
 			"DokumentasjonsdatoEtter":              documented("", day("dato", -1)),
 			"DokumentasjonsdatoFoer":               documented("", day("dato", 1)),
@@ -225,15 +236,19 @@ var searches = map[string]*search{
 			"KlageSoek.Arkivreferanse":             documented("klage", free("arkivreferanse")),
 			"KlageSoek.Beskrivelse":                documented("klage", free("beskrivelse")),
 			"DokumentSoek.Entry":                   documented("dokument", entry),
-			"MerknadstyperIds":                     column("skrivemaate_merknad", "skrivemaate_id", "id", codes("merknadstype")),
-			"Merknadstekst":                        column("skrivemaate_merknad", "skrivemaate_id", "id", free("tekst")),
-			"AvAllmennInteresse":                   flag("av_allmenn_interesse"),
+			"MerknadstyperIds": column("skrivemaate_merknad", "skrivemaate_id", "id",
+				codes("merknadstype")),
+			"Merknadstekst": column("skrivemaate_merknad", "skrivemaate_id", "id",
+				free("tekst")),
+			"AvAllmennInteresse": flag("av_allmenn_interesse"),
 		},
 	},
 	"findNavnesaker": {
 		table: "navnesak", object: "NavnesakSoek", request: func() api.Request { return new(api.FindNavnesaker) },
 		compare: comparison[api.NavnesakTreff, api.NavnesakTreffList](
-			func(o *oracle, r *api.FindNavnesaker) []row { return o.navnesaker(&r.NavnesakSoek) }, (*oracle).navnesakTreff),
+			func(o *oracle, r *api.FindNavnesaker) []row {
+				return o.navnesaker(&r.NavnesakSoek)
+			}, (*oracle).navnesakTreff),
 		draws: map[string]draw{
 			"RegistrertEtter": moment("registrert",
 				-1), "RegistrertFoer": moment("registrert", 1), "OppdatertEtter": moment("oppdatert", -1),
@@ -241,7 +256,8 @@ var searches = map[string]*search{
 				1), "Aar": number32("aar"), "Saksnummer": number32("saksnummer"), "Klagesak": flag("klagesak"),
 			"Avsluttet": flag(
 				"avsluttet",
-			), "Beskrivelse": free("beskrivelse"), "VedtaksmyndighetId": code("vedtaksmyndighet"), "OmraadeId": code("omraade"),
+			), "Beskrivelse": free("beskrivelse"), "VedtaksmyndighetId": code("vedtaksmyndighet"),
+			"OmraadeId": code("omraade"),
 			"Arkivreferanse": free(
 				"arkivreferanse",
 			), "KommunerIds": column("navnesak_kommune", "navnesak_id", "id", codes("kommunenummer")),
@@ -256,15 +272,19 @@ var searches = map[string]*search{
 		draws: map[string]draw{
 			"Aar": number32(
 				"aar",
-			), "Saksnummer": number32("saksnummer"), "Arkivloepenummer": number32("arkivloepenummer"), "VedtattEtter": day("vedtaksdato", -1),
-			"VedtattFoer": day("vedtaksdato", 1), "VedtaksmyndighetId": code("vedtaksmyndighet"), "OmraadeId": code("omraade"),
+			), "Saksnummer": number32("saksnummer"), "Arkivloepenummer": number32("arkivloepenummer"),
+			"VedtattEtter": day("vedtaksdato", -1),
+			"VedtattFoer":  day("vedtaksdato", 1), "VedtaksmyndighetId": code("vedtaksmyndighet"),
+			"OmraadeId":   code("omraade"),
 			"KommunerIds": column("navnesak_kommune", "navnesak_id", "navnesak_id", codes("kommunenummer")),
 			"Skrivemaate": column("vedtak_skrivemaate", "vedtak_id", "id",
 				placeName("Skrivemaate", spellingsOf("id", "skrivemaate_id"))),
 		},
 	},
 	"findSamlevedtak": {
-		table: "samlevedtak", object: "SamlevedtakSoek", request: func() api.Request { return new(api.FindSamlevedtak) },
+		table: "samlevedtak", object: "SamlevedtakSoek", request: func() api.Request {
+			return new(api.FindSamlevedtak)
+		},
 		compare: comparison[api.SamlevedtakTreff, api.SamlevedtakTreffList](
 			func(o *oracle, r *api.FindSamlevedtak) []row { return o.samlevedtak(&r.SamlevedtakSoek) },
 			(*oracle).samlevedtakTreff,
@@ -276,7 +296,8 @@ var searches = map[string]*search{
 				1), "Aar": number32("aar"), "Saksnummer": number32("saksnummer"), "Beskrivelse": free("beskrivelse"),
 			"Arkivreferanse": free("arkivreferanse"),
 			"Stedsnummer": column("del_av_samlevedtak", "samlevedtak_id", "id",
-				number64("stedsnummer")), "Stedsnavnnummer": column("del_av_samlevedtak", "samlevedtak_id", "id", rarer("stedsnavnnummer")),
+				number64("stedsnummer")),
+			"Stedsnavnnummer": column("del_av_samlevedtak", "samlevedtak_id", "id", rarer("stedsnavnnummer")),
 			"Stedsnavn": column("del_av_samlevedtak", "samlevedtak_id", "id",
 				placeName("Stedsnavn", spellingsOf("stedsnavn_id", "stedsnavn_id"))),
 		},
@@ -291,13 +312,15 @@ var searches = map[string]*search{
 		func() api.Request { return new(api.FindStedsnavnForMatrikkelenhetreferanse) },
 		comparison[api.StedsnavnMatrikkelenhetreferanseTreff, api.StedsnavnMatrikkelenhetreferanseTreffList](
 			func(o *oracle, r *api.FindStedsnavnForMatrikkelenhetreferanse) []row {
-				return o.matrikkel("matrikkel_stedsnavn", "stedsnavn_id", (*api.StedMatrikkelenhetreferanseSoek)(&r.Soek))
+				return o.matrikkel("matrikkel_stedsnavn", "stedsnavn_id",
+					(*api.StedMatrikkelenhetreferanseSoek)(&r.Soek))
 			}, (*oracle).matrikkelStedsnavnTreff)),
 	"findSkrivemaaterForMatrikkelenhetreferanse": cadastral("matrikkel_skrivemaate", "skrivemaate_id",
 		func() api.Request { return new(api.FindSkrivemaaterForMatrikkelenhetreferanse) },
 		comparison[api.SkrivemaateMatrikkelenhetreferanseTreff, api.SkrivemaateMatrikkelenhetreferanseTreffList](
 			func(o *oracle, r *api.FindSkrivemaaterForMatrikkelenhetreferanse) []row {
-				return o.matrikkel("matrikkel_skrivemaate", "skrivemaate_id", (*api.StedMatrikkelenhetreferanseSoek)(&r.Soek))
+				return o.matrikkel("matrikkel_skrivemaate", "skrivemaate_id",
+					(*api.StedMatrikkelenhetreferanseSoek)(&r.Soek))
 			}, (*oracle).matrikkelSkrivemaateTreff)),
 	"findBoeker": {
 		table: "bok", request: func() api.Request { return new(api.FindBoeker) },

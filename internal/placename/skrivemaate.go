@@ -69,7 +69,8 @@ func (c *criteria) documentation(q *api.SkrivemaateSoek) {
 			some("samlevedtak", c.sak("samlevedtakSoek/", v.Aar, v.Saksnummer, v.Arkivreferanse, v.Beskrivelse)))))
 	}
 	if k := q.KlageSoek; k != nil {
-		c.add(some("dokumentasjon", some("klage", c.sak("klageSoek/", k.Aar, k.Saksnummer, k.Arkivreferanse, k.Beskrivelse))))
+		c.add(some("dokumentasjon",
+			some("klage", c.sak("klageSoek/", k.Aar, k.Saksnummer, k.Arkivreferanse, k.Beskrivelse))))
 	}
 	if d := q.DokumentSoek; d != nil {
 		c.documents(d.Entry)

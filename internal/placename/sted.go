@@ -133,7 +133,8 @@ var stedsnavnTreff = kind[api.StedsnavnTreff]{
 			{"navneobjekttype", &h.NavneobjekttypeId},
 			{"navnesakstatus", &h.NavnesakstatusId},
 			{"skrivemaatestatus", &h.SkrivemaatestatusId},
-			{"antall_beste_skrivemaater", func(n int64) { // one status for each spelling in Stedsnavn; they are the same
+			{"antall_beste_skrivemaater", func(n int64) {
+				// one status for each spelling in Stedsnavn; they are the same
 				h.StedsnavnSkrivemaatestatusIds = slices.Repeat([]string{h.SkrivemaatestatusId}, int(n))
 			}},
 			{"skrivemaatestatusdato", &h.Skrivemaatestatusdato},

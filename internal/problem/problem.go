@@ -30,9 +30,11 @@ const (
 )
 
 // Kinds holds every Kind, for tests that must not forget one.
-var Kinds = []Kind{Internal, Invalid, Unauthorized, NotFound, Method, NotAcceptable, TooLarge, MediaType, Timeout, Unavailable, Busy, TooMany, Gone, Precondition, Range}
+var Kinds = []Kind{Internal, Invalid, Unauthorized, NotFound, Method, NotAcceptable, TooLarge, MediaType, Timeout,
+	Unavailable, Busy, TooMany, Gone, Precondition, Range}
 
-var kindNames = [...]string{"internal", "invalid", "unauthorized", "not-found", "method", "not-acceptable", "too-large", "media-type", "timeout", "unavailable",
+var kindNames = [...]string{"internal", "invalid", "unauthorized", "not-found", "method", "not-acceptable", "too-large",
+	"media-type", "timeout", "unavailable",
 	"busy", "too-many", "gone", "precondition", "range"}
 
 func (k Kind) String() string {
@@ -88,7 +90,8 @@ func Invalidf(param, value, cure string, a ...any) error {
 
 // InvalidSaid is Invalidf with a cure that is a saying.
 func InvalidSaid(param, value string, cure Saying) error {
-	return &Error{Kind: Invalid, Faults: []Fault{{In: "query", Param: param, Value: value, Cure: cure.String(), Said: cure}}}
+	return &Error{Kind: Invalid,
+		Faults: []Fault{{In: "query", Param: param, Value: value, Cure: cure.String(), Said: cure}}}
 }
 
 // NotFoundf reports a missing resource. The text is sent to the client.

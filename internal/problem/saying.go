@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Saying is a sentence in English that pages may say in another language: a form of package fmt and what goes into it, which may be sayings.
+// Saying is a sentence in English that pages may say in another language: a form of package fmt and what goes into
+// it, which may be sayings.
 type Saying struct {
 	Form string
 	With []any

@@ -262,8 +262,8 @@ func (c *checker) checkObject(s, v map[string]any, at string) {
 	}
 }
 
-// checkChoices checks oneOf, anyOf and allOf. A value that fits none is described by what is wrong with the choice that comes
-// nearest.
+// checkChoices checks oneOf, anyOf and allOf. A value that fits none is described by what is wrong with the
+// choice that comes nearest.
 func (c *checker) checkChoices(s map[string]any, v any, at string) {
 	for _, name := range [...]string{"oneOf", "anyOf", "allOf"} {
 		list, ok := s[name].([]any)

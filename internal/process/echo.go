@@ -31,7 +31,8 @@ func (echo) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 		{"number", in("Tall", "Tal", "Number"), m{"type": "number"}},
 		{"boolean", in("Sann eller usann", "Sann eller usann", "Truth value"), m{"type": "boolean"}},
 		{"object", in("Objekt", "Objekt", "Object"), m{"type": "object"}},
-		{"array", in("Liste med tall", "Liste med tal", "List of numbers"), m{"type": "array", "items": m{"type": "number"}}},
+		{"array", in("Liste med tall", "Liste med tal", "List of numbers"),
+			m{"type": "array", "items": m{"type": "number"}}},
 		{"bbox", in("Utsnitt", "Utsnitt", "Box"), bbox},
 		{
 			"pause",

@@ -39,11 +39,15 @@ func exports() []Process {
 		export{id: "export-all-gpkg", file: "gpkg", all: true,
 			nb: [2]string{"Last ned flere datasett", "Flere datasett som én GeoPackage, med et lag for hver."},
 			nn: [2]string{"Last ned fleire datasett", "Fleire datasett som éin GeoPackage, med eit lag for kvar."},
-			en: [2]string{"Download several collections", "Several collections as one GeoPackage, with a layer for each."}},
+			en: [2]string{"Download several collections",
+				"Several collections as one GeoPackage, with a layer for each."}},
 		export{id: "export-by-area-gpkg", file: "gpkg", area: true, needed: true,
-			nb: [2]string{"Last ned et område", "Objektene i et område, som et fylke eller en kommune, som GeoPackage."},
-			nn: [2]string{"Last ned eit område", "Objekta i eit område, som eit fylke eller ein kommune, som GeoPackage."},
-			en: [2]string{"Download an area", "The features in an area, such as a county or a municipality, as GeoPackage."}},
+			nb: [2]string{"Last ned et område",
+				"Objektene i et område, som et fylke eller en kommune, som GeoPackage."},
+			nn: [2]string{"Last ned eit område",
+				"Objekta i eit område, som eit fylke eller ein kommune, som GeoPackage."},
+			en: [2]string{"Download an area",
+				"The features in an area, such as a county or a municipality, as GeoPackage."}},
 		export{id: "export-collection-csv", file: "csv", area: true,
 			nb: [2]string{
 				"Last ned en tabell",
@@ -82,7 +86,8 @@ func (x export) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 		},
 	}
 	input := func(id string, least int, schema m, title string) {
-		d.Inputs = append(d.Inputs, ogcapi.ProcessInput{ID: id, Title: title, Schema: schema, MinOccurs: least, MaxOccurs: 1})
+		d.Inputs = append(d.Inputs, ogcapi.ProcessInput{ID: id, Title: title, Schema: schema, MinOccurs: least,
+			MaxOccurs: 1})
 	}
 	ids := publicIDs(cat, false)
 	first := "kommuner"
@@ -253,7 +258,8 @@ func (x export) layers(
 		if err := options(&o, in); err != nil {
 			return nil, "", err
 		}
-		layers, colls = append(layers, geopackage.Table{Options: o, Query: store.Query{Collection: id}}), append(colls, coll)
+		layers, colls = append(layers, geopackage.Table{Options: o, Query: store.Query{Collection: id}}),
+			append(colls, coll)
 	}
 	if len(layers) == 0 {
 		return nil, "", problem.NotFoundf("there are no collections to export")
@@ -300,7 +306,8 @@ func fileName(name string) string {
 func options(o *output.Options, in Inputs) error {
 	if text := in.Text("crs"); text != "" {
 		id, ok := crs.Parse(text)
-		if offered := o.Collection.Geometry == nil || id == o.Collection.Geometry.CRS || slices.Contains(crs.Served(), id); !ok ||
+		if offered := o.Collection.Geometry == nil || id == o.Collection.Geometry.CRS ||
+			slices.Contains(crs.Served(), id); !ok ||
 			!offered {
 			return Fault(text, problem.Sayf("use one of the coordinate systems that the collection lists"), "crs")
 		}
@@ -413,7 +420,8 @@ func (a *foundArea) byName(ctx context.Context, snap store.Snapshot, in Inputs, 
 		return err
 	case len(p.Rows) == 0:
 		return Fault(name,
-			problem.Sayf("there is no %s with this %s; write the name as in %s, or use area_id", a.kind, field, a.coll.ID),
+			problem.Sayf("there is no %s with this %s; write the name as in %s, or use area_id", a.kind,
+				field, a.coll.ID),
 			"area_name")
 	case len(p.Rows) > 1:
 		return Fault(name, problem.Sayf("several areas have this name; use area_id"), "area_name")
@@ -528,7 +536,8 @@ func (distinct) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 				ID:    "values",
 				Title: in("Verdier", "Verdiar", "Values"),
 				Schema: m{"type": "object", "contentMediaType": "application/json",
-					"required": []string{"id", "value"}, "properties": m{"id": m{"type": "string"}, "value": m{"type": "array"}}},
+					"required":   []string{"id", "value"},
+					"properties": m{"id": m{"type": "string"}, "value": m{"type": "array"}}},
 			},
 		},
 		Example: m{"inputs": m{"resource_name": "kommuner", "queryable": "navn"}},
@@ -604,7 +613,8 @@ func (distinct) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, erro
 			},
 		)
 		if err == errMany {
-			return nil, Fault(name, problem.Sayf("it has more than %d values; choose another one", maxDistinct), "queryable")
+			return nil,
+				Fault(name, problem.Sayf("it has more than %d values; choose another one", maxDistinct), "queryable")
 		}
 		if err != nil {
 			return nil, err

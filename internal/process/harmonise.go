@@ -36,27 +36,52 @@ func (harmoniseSeries) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 				"Series by the divisions of one day"),
 			Keywords: []string{"codes", "history", "table", "series"},
 			Description: in(
-				"Verdier for inndelingene fra mange år på inndelingen for én dag. Hver celle er eksakt, anslått eller mangler; uten vekter gjettes ingenting.",
-				"Verdiar for inndelingane frå mange år på inndelinga for éin dag. Kvar celle er eksakt, rekna ut eller manglar; utan vekter blir ingenting gjetta.",
-				"Values of the divisions of many years by the divisions of one day. Each cell is exact, estimated or missing; without weights nothing is guessed.",
+				"Verdier for inndelingene fra mange år på inndelingen for én dag. Hver celle er eksakt, "+
+					"anslått eller mangler; uten vekter gjettes ingenting.",
+				"Verdiar for inndelingane frå mange år på inndelinga for éin dag. Kvar celle er eksakt, "+
+					"rekna ut eller manglar; utan vekter blir ingenting gjetta.",
+				"Values of the divisions of many years by the divisions of one day. Each cell is exact, estimated or "+
+					"missing; without weights nothing is guessed.",
 			),
 			JobControlOptions:  []string{Sync, Async, Dismiss},
 			OutputTransmission: []string{"value", "reference"},
 		},
 		Inputs: ogcapi.ProcessInputs{
-			{ID: "table", Title: in("Tabell med nummer, dato og verdi: CSV, eller et JSON-objekt per linje", "Tabell med nummer, dato og verdi: CSV, eller eit JSON-objekt per linje", "Table with code, date and value: CSV, or a JSON object a line"),
+			{ID: "table", Title: in("Tabell med nummer, dato og verdi: CSV, eller et JSON-objekt per linje",
+				"Tabell med nummer, dato og verdi: CSV, eller eit JSON-objekt per linje",
+				"Table with code, date and value: CSV, or a JSON object a line"),
 				Schema: tableSchema, MinOccurs: 1, MaxOccurs: 1},
-			{ID: "to", Title: in("Dag som inndelingen ønskes for", "Dag som inndelinga er ønskt for", "Day whose divisions are wanted"), Schema: m{"type": "string", "format": "date"}, MinOccurs: 1, MaxOccurs: 1},
-			{ID: "scheme", Title: in("Slags nummer", "Slags nummer", "What the codes are of"), Schema: m{"type": "string", "minLength": 1, "default": history.Kommune}, MaxOccurs: 1},
-			{ID: "code", Title: in("Kolonne med numrene", "Kolonne med numra", "Column with the codes"), Schema: column("code"), MaxOccurs: 1},
-			{ID: "date", Title: in("Kolonne med dag eller år", "Kolonne med dag eller år", "Column with days or years"), Schema: column("date"), MaxOccurs: 1},
-			{ID: "value", Title: in("Kolonne med verdiene", "Kolonne med verdiane", "Column with the values"), Schema: column("value"), MaxOccurs: 1},
-			{ID: "by", Title: in("Andre kolonner som skiller verdiene, med komma mellom", "Andre kolonnar som skil verdiane, med komma mellom", "Further columns that tell values apart, separated by commas"), Schema: text, MaxOccurs: 1},
-			{ID: "kind", Title: in("Om verdiene legges sammen eller er andeler", "Om verdiane blir lagde saman eller er delar", "Whether values are added or are ratios"), Schema: m{"type": "string", "enum": []string{"additive", "ratio"}, "default": "additive"}, MaxOccurs: 1},
-			{ID: "weights", Title: in("Vekter når noe ble til flere", "Vekter når noko vart til fleire", "Weights where a division became several"), Schema: m{"type": "string", "enum": []string{string(history.RefuseWeights), string(history.PopulationWeights), string(history.AreaWeights), string(history.SuppliedWeights)}, "default": string(history.RefuseWeights)}, MaxOccurs: 1},
-			{ID: "weightsTable", Title: in("Egne vekter: CSV med code og weight, kanskje date og to", "Eigne vekter: CSV med code og weight, kanskje date og to", "Own weights: CSV with code and weight, perhaps date and to"), Schema: table, MaxOccurs: 1},
-			{ID: "skip", Title: in("Hopp over rader som ikke kan leses", "Hopp over rader som ikkje kan lesast", "Pass over rows that cannot be read"), Schema: option, MaxOccurs: 1},
-			{ID: "interval", Title: in("Kolonnene low og high: hva verdien ligger mellom", "Kolonnane low og high: kva verdien ligg mellom", "Columns low and high: between which the value is"), Schema: option, MaxOccurs: 1}},
+			{ID: "to", Title: in("Dag som inndelingen ønskes for", "Dag som inndelinga er ønskt for",
+				"Day whose divisions are wanted"), Schema: m{"type": "string", "format": "date"}, MinOccurs: 1,
+				MaxOccurs: 1},
+			{ID: "scheme", Title: in("Slags nummer", "Slags nummer", "What the codes are of"),
+				Schema: m{"type": "string", "minLength": 1, "default": history.Kommune}, MaxOccurs: 1},
+			{ID: "code", Title: in("Kolonne med numrene", "Kolonne med numra", "Column with the codes"),
+				Schema: column("code"), MaxOccurs: 1},
+			{ID: "date", Title: in("Kolonne med dag eller år", "Kolonne med dag eller år", "Column with days or years"),
+				Schema: column("date"), MaxOccurs: 1},
+			{ID: "value", Title: in("Kolonne med verdiene", "Kolonne med verdiane", "Column with the values"),
+				Schema: column("value"), MaxOccurs: 1},
+			{ID: "by", Title: in("Andre kolonner som skiller verdiene, med komma mellom",
+				"Andre kolonnar som skil verdiane, med komma mellom",
+				"Further columns that tell values apart, separated by commas"), Schema: text, MaxOccurs: 1},
+			{ID: "kind", Title: in("Om verdiene legges sammen eller er andeler",
+				"Om verdiane blir lagde saman eller er delar", "Whether values are added or are ratios"),
+				Schema:    m{"type": "string", "enum": []string{"additive", "ratio"}, "default": "additive"},
+				MaxOccurs: 1},
+			{ID: "weights", Title: in("Vekter når noe ble til flere", "Vekter når noko vart til fleire",
+				"Weights where a division became several"),
+				Schema: m{"type": "string", "enum": []string{string(history.RefuseWeights),
+					string(history.PopulationWeights), string(history.AreaWeights), string(history.SuppliedWeights)},
+					"default": string(history.RefuseWeights)}, MaxOccurs: 1},
+			{ID: "weightsTable", Title: in("Egne vekter: CSV med code og weight, kanskje date og to",
+				"Eigne vekter: CSV med code og weight, kanskje date og to",
+				"Own weights: CSV with code and weight, perhaps date and to"), Schema: table, MaxOccurs: 1},
+			{ID: "skip", Title: in("Hopp over rader som ikke kan leses", "Hopp over rader som ikkje kan lesast",
+				"Pass over rows that cannot be read"), Schema: option, MaxOccurs: 1},
+			{ID: "interval", Title: in("Kolonnene low og high: hva verdien ligger mellom",
+				"Kolonnane low og high: kva verdien ligg mellom", "Columns low and high: between which the value is"),
+				Schema: option, MaxOccurs: 1}},
 		Outputs: ogcapi.ProcessOutputs{
 			{
 				ID: "table",
@@ -73,8 +98,9 @@ func (harmoniseSeries) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 			}},
 		Example: m{
 			"inputs": m{
-				"table": "code,date,value\n1504,2019,48000\n1523,2019,2300\n1529,2019,4700\n1546,2019,1200\n1534,2019,9300\n",
-				"to":    "2024-01-01",
+				"table": "code,date,value\n1504,2019,48000\n1523,2019,2300\n1529,2019,4700\n1546,2019,1200\n1534," +
+					"2019,9300\n",
+				"to": "2024-01-01",
 			},
 			"outputs": m{"table": m{}},
 		},
@@ -164,7 +190,8 @@ func newSeries(ctx context.Context, env *Env, in Inputs) (*history.Series, error
 	}
 	own := in.Text("weightsTable")
 	if (o.Weights == history.SuppliedWeights) != (own != "") {
-		return nil, Fault(missing{}, problem.Sayf("weights supplied and a table of weights go together"), "weightsTable")
+		return nil, Fault(missing{}, problem.Sayf("weights supplied and a table of weights go together"),
+			"weightsTable")
 	}
 	if own != "" {
 		if o.Supplied, err = history.ReadWeights(strings.NewReader(own)); err != nil {
@@ -182,7 +209,8 @@ func schemeOf(ctx context.Context, env *Env, in Inputs) (*history.Scheme, error)
 	}
 	if h == nil {
 		return nil, problem.NotFoundf(
-			"the data served here have no history of divisions; the operator adds one with --history norway, or with grense lineage import",
+			"the data served here have no history of divisions; the operator adds one with --history norway, " +
+				"or with grense lineage import",
 		)
 	}
 	s := h.Scheme(in.Text("scheme"))

@@ -51,7 +51,8 @@ func (joinTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 		names, media = append(names, f.Name), append(media, m{"type": "string", "contentMediaType": f.Media})
 	}
 	numbers := m{}
-	for _, name := range []string{"numberOfMatchedCollectionKeys", "numberOfUnmatchedCollectionKeys", "numberOfAdditionalAttributeKeys", "restoredCodes"} {
+	for _, name := range []string{"numberOfMatchedCollectionKeys", "numberOfUnmatchedCollectionKeys",
+		"numberOfAdditionalAttributeKeys", "restoredCodes"} {
 		numbers[name] = m{"type": "integer"}
 	}
 	numbers["unmatchedCollectionKeys"], numbers["additionalAttributeKeys"] = m{
@@ -64,14 +65,18 @@ func (joinTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	numbers["columns"] = m{"type": "object"}
 	return ogcapi.Process{
 		ProcessSummary: ogcapi.ProcessSummary{
-			Version:  "1.0.0",
-			ID:       "join-table",
-			Title:    in("Koble en tabell til et datasett", "Kople ein tabell til eit datasett", "Join a table to a collection"),
+			Version: "1.0.0",
+			ID:      "join-table",
+			Title: in("Koble en tabell til et datasett", "Kople ein tabell til eit datasett",
+				"Join a table to a collection"),
 			Keywords: []string{"table", "csv", "join"},
 			Description: in(
-				"Kolonnene i en tabell med ett nummer per rad, som statistikk, blir egenskaper ved objektene med samme nummer. En rapport sier hva som mangler på begge sider.",
-				"Kolonnane i ein tabell med eitt nummer per rad, som statistikk, blir eigenskapar ved objekta med same nummer. Ein rapport seier kva som manglar på begge sider.",
-				"The columns of a table with a code in each row, such as statistics, become properties of the features with the same code. A report tells what has no match on either side.",
+				"Kolonnene i en tabell med ett nummer per rad, som statistikk, blir egenskaper ved objektene med "+
+					"samme nummer. En rapport sier hva som mangler på begge sider.",
+				"Kolonnane i ein tabell med eitt nummer per rad, som statistikk, blir eigenskapar ved objekta med "+
+					"same nummer. Ein rapport seier kva som manglar på begge sider.",
+				"The columns of a table with a code in each row, such as statistics, become properties of the "+
+					"features with the same code. A report tells what has no match on either side.",
 			),
 			JobControlOptions:  []string{Sync, Async, Dismiss},
 			OutputTransmission: []string{"value", "reference"},
@@ -85,8 +90,9 @@ func (joinTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 				MaxOccurs: 1,
 			},
 			{
-				ID:        "table",
-				Title:     in("Tabell: CSV med overskrifter", "Tabell: CSV med overskrifter", "Table: CSV with a header"),
+				ID: "table",
+				Title: in("Tabell: CSV med overskrifter", "Tabell: CSV med overskrifter",
+					"Table: CSV with a header"),
 				Schema:    m{"anyOf": []any{m{"type": "string", "minLength": 1, "contentMediaType": mediaCSV}}},
 				MinOccurs: 1,
 				MaxOccurs: 1,
@@ -257,7 +263,8 @@ func (j *joined) readTable(ctx context.Context, env *Env, in Inputs) error {
 		case code == "":
 			return Fault(clipped(strings.Join(cells, ",")), problem.Sayf("row %d has no code", row), "table")
 		case twice:
-			return Fault(code, problem.Sayf("rows %d and %d have this code; a table has one row for each", first, row), "table")
+			return Fault(code, problem.Sayf("rows %d and %d have this code; a table has one row for each", first, row),
+				"table")
 		case row > maxJoined:
 			return Fault(nil, problem.Sayf("a table has at most %d rows", maxJoined), "table")
 		}
@@ -331,7 +338,8 @@ func (j *joined) settle(decimals byte) {
 			wide = wide || errors.Is(whole, strconv.ErrRange) || !cql2.IsDouble(number(s))
 			v, part := strconv.ParseFloat(number(s), 64)
 			switch {
-			case part != nil || v-v != 0 || len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' || strings.ContainsAny(s, "xXpP_"):
+			case part != nil || v-v != 0 || len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' &&
+				digits[1] <= '9' || strings.ContainsAny(s, "xXpP_"):
 				kind = cql2.TypeText
 			case whole != nil && kind == cql2.TypeInteger:
 				kind = cql2.TypeNumber
@@ -424,7 +432,9 @@ func (j *joined) eachKey(ctx context.Context, fn func(id, key string) error) err
 					return err
 				}
 			}
-		} else if err := j.Snapshot.Fetch(ctx, j.coll.ID, page.Rows, want, func(f *store.Feature) error { return fn(strings.Clone(f.ID), j.keyOf(f)) }); err != nil {
+		} else if err := j.Snapshot.Fetch(ctx, j.coll.ID, page.Rows, want, func(f *store.Feature) error {
+			return fn(strings.Clone(f.ID), j.keyOf(f))
+		}); err != nil {
 			return err
 		}
 		if page.Next == "" {
@@ -461,7 +471,9 @@ func (j *joined) widened() *store.Collection {
 		col := &j.columns[i]
 		taken := func(name string) bool {
 			return strings.EqualFold(name, "id") || c.Geometry != nil && strings.EqualFold(name, c.Geometry.Name) ||
-				slices.ContainsFunc(c.Properties, func(p store.Property) bool { return strings.EqualFold(p.Name, name) })
+				slices.ContainsFunc(c.Properties, func(p store.Property) bool {
+					return strings.EqualFold(p.Name, name)
+				})
 		}
 		col.property = col.name
 		for n := 2; taken(col.property); n++ {

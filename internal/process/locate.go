@@ -20,14 +20,18 @@ func (locatePoint) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 	number, text := m{"type": "number"}, m{"type": "string", "minLength": 1}
 	return ogcapi.Process{
 		ProcessSummary: ogcapi.ProcessSummary{
-			Version:  "1.0.0",
-			ID:       "locate-point",
-			Title:    in("Finn inndelingene i et punkt", "Finn inndelingane i eit punkt", "Find the divisions at a point"),
+			Version: "1.0.0",
+			ID:      "locate-point",
+			Title: in("Finn inndelingene i et punkt", "Finn inndelingane i eit punkt",
+				"Find the divisions at a point"),
 			Keywords: []string{"point", "lookup"},
 			Description: in(
-				"Alle inndelinger som et punkt ligger i eller på grensen av, den største først; utenfor alle den nærmeste, med avstand i meter.",
-				"Alle inndelingar som eit punkt ligg i eller på grensa av, den største først; utanfor alle den næraste, med avstand i meter.",
-				"All divisions that a point lies in or on the border of, the largest first; outside of all the nearest, with its distance in metres.",
+				"Alle inndelinger som et punkt ligger i eller på grensen av, den største først; "+
+					"utenfor alle den nærmeste, med avstand i meter.",
+				"Alle inndelingar som eit punkt ligg i eller på grensa av, den største først; "+
+					"utanfor alle den næraste, med avstand i meter.",
+				"All divisions that a point lies in or on the border of, the largest first; "+
+					"outside of all the nearest, with its distance in metres.",
 			),
 			JobControlOptions:  []string{Sync, Async, Dismiss},
 			OutputTransmission: []string{"value", "reference"},
@@ -62,8 +66,9 @@ func (locatePoint) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 				MaxOccurs: 1,
 			},
 			{
-				ID:        "datetime",
-				Title:     in("Dag, tidspunkt eller tidsrom", "Dag, tidspunkt eller tidsrom", "Day, moment or interval"),
+				ID: "datetime",
+				Title: in("Dag, tidspunkt eller tidsrom", "Dag, tidspunkt eller tidsrom",
+					"Day, moment or interval"),
 				Schema:    text,
 				MaxOccurs: 1,
 			}},

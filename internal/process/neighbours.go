@@ -52,9 +52,14 @@ func (neighbours) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 			Title:    in("Naboer med felles grense", "Naboar med felles grense", "Neighbours with a shared border"),
 			Keywords: []string{"neighbours", "border"},
 			Description: in(
-				"Inndelingene som grenser til en annen, den med lengst felles grense først. Lengder er meter på ellipsoiden; der grensene ikke passer sammen, er det bare sagt hvem som berører.",
-				"Inndelingane som grensar til ei anna, den med lengst felles grense først. Lengder er meter på ellipsoiden; der grensene ikkje passar saman, er det berre sagt kven som rører ved.",
-				"The divisions beside another one, those with the longest shared border first. Lengths are metres on the ellipsoid; where borders do not match it only tells who touches.",
+				"Inndelingene som grenser til en annen, den med lengst felles grense først. "+
+					"Lengder er meter på ellipsoiden; der grensene ikke passer sammen, er det bare sagt hvem "+
+					"som berører.",
+				"Inndelingane som grensar til ei anna, den med lengst felles grense først. "+
+					"Lengder er meter på ellipsoiden; der grensene ikkje passar saman, er det berre sagt kven som "+
+					"rører ved.",
+				"The divisions beside another one, those with the longest shared border first. "+
+					"Lengths are metres on the ellipsoid; where borders do not match it only tells who touches.",
 			),
 			JobControlOptions:  []string{Sync, Async, Dismiss},
 			OutputTransmission: []string{"value", "reference"},
@@ -83,11 +88,14 @@ func (neighbours) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 					"contentMediaType": "application/json",
 					"required":         []string{"id", "method", "neighbours"},
 					"properties": m{
-						"id": m{"type": "string"}, "method": m{"type": "string", "enum": []string{methodBorders, methodTouches}},
-						"neighbours": m{"type": "array", "items": m{"type": "object", "required": []string{"id"}, "properties": m{
-							"id": m{
-								"type": "string",
-							}, "title": m{"type": "string"}, "length": m{"type": "number", "x-ogc-unit": "m"}, "href": m{"type": "string"}}}}},
+						"id":     m{"type": "string"},
+						"method": m{"type": "string", "enum": []string{methodBorders, methodTouches}},
+						"neighbours": m{"type": "array",
+							"items": m{"type": "object", "required": []string{"id"}, "properties": m{
+								"id": m{
+									"type": "string",
+								}, "title": m{"type": "string"}, "length": m{"type": "number", "x-ogc-unit": "m"},
+								"href": m{"type": "string"}}}}},
 				},
 			},
 		},

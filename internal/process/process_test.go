@@ -109,7 +109,8 @@ func TestInputsAreTheirValues(t *testing.T) {
 	t.Parallel()
 	p, d := echo(t)
 	r, err := process.Read(
-		[]byte(`{"inputs":{"string":"Å","number":{"value":1.50},"object":{"value":{"a":1}},"array":[1,2],"boolean":false,
+		[]byte(
+			`{"inputs":{"string":"Å","number":{"value":1.50},"object":{"value":{"a":1}},"array":[1,2],"boolean":false,
 		"bbox":{"crs":"urn:ogc:def:crs:EPSG:6.6:4326","bbox":[345345345,345345354,345345355,345345365]}},"outputs":{"string":{},"number":{"transmissionMode":"value"}},"response":"document"}`),
 		p,
 		d,
@@ -121,7 +122,8 @@ func TestInputsAreTheirValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"array":[1,2],"bbox":{"bbox":[345345345,345345354,345345355,345345365],"crs":"urn:ogc:def:crs:EPSG:6.6:4326"},"boolean":false,"number":1.50,"object":{"a":1},"pause":0,"string":"Å"}`
+	const want = `{"array":[1,2],"bbox":{"bbox":[345345345,345345354,345345355,345345365],` +
+		`"crs":"urn:ogc:def:crs:EPSG:6.6:4326"},"boolean":false,"number":1.50,"object":{"a":1},"pause":0,"string":"Å"}`
 	if string(b) != want || strings.Join(r.Outputs, " ") != "number string" || !r.Document {
 		t.Errorf("%s\n%v %v", b, r.Outputs, r.Document)
 	}

@@ -198,14 +198,18 @@ func (enrichTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	text := m{"type": "string", "minLength": 1}
 	return ogcapi.Process{
 		ProcessSummary: ogcapi.ProcessSummary{
-			Version:  "1.0.0",
-			ID:       "enrich-table",
-			Title:    in("Legg inndelinger til en tabell", "Legg inndelingar til ein tabell", "Add divisions to a table"),
+			Version: "1.0.0",
+			ID:      "enrich-table",
+			Title: in("Legg inndelinger til en tabell", "Legg inndelingar til ein tabell",
+				"Add divisions to a table"),
 			Keywords: []string{"table", "csv"},
 			Description: in(
-				"Legger nummer og navn på inndelingene til hver rad av en tabell med punkter eller nummer, i samme rekkefølge. Store tabeller kommer ved referanse og kjøres som jobb.",
-				"Legg nummer og namn på inndelingane til kvar rad av ein tabell med punkt eller nummer, i same rekkjefølgje. Store tabellar kjem ved referanse og blir køyrde som jobb.",
-				"Adds ids and names of divisions to each row of a table of points or codes, in the same order. Large tables come by reference and run as a job.",
+				"Legger nummer og navn på inndelingene til hver rad av en tabell med punkter eller nummer, "+
+					"i samme rekkefølge. Store tabeller kommer ved referanse og kjøres som jobb.",
+				"Legg nummer og namn på inndelingane til kvar rad av ein tabell med punkt eller nummer, "+
+					"i same rekkjefølgje. Store tabellar kjem ved referanse og blir køyrde som jobb.",
+				"Adds ids and names of divisions to each row of a table of points or codes, in the same order. "+
+					"Large tables come by reference and run as a job.",
 			),
 			JobControlOptions:  []string{Sync, Async, Dismiss},
 			OutputTransmission: []string{"value", "reference"},
@@ -265,8 +269,9 @@ func tableOutputs(in func(nb, nn, en string) string) ogcapi.ProcessOutputs {
 	type m = map[string]any
 	return ogcapi.ProcessOutputs{
 		{
-			ID:     "table",
-			Title:  in("Tabellen med de nye kolonnene", "Tabellen med dei nye kolonnane", "The table with the new columns"),
+			ID: "table",
+			Title: in("Tabellen med de nye kolonnene", "Tabellen med dei nye kolonnane",
+				"The table with the new columns"),
 			Schema: tableOutput,
 		},
 		{
@@ -276,7 +281,8 @@ func tableOutputs(in func(nb, nn, en string) string) ogcapi.ProcessOutputs {
 			Schema: m{"type": "object", "contentMediaType": "application/json", "properties": m{
 				"rows": m{
 					"type": "integer",
-				}, "matched": m{"type": "integer"}, "unmatched": m{"type": "integer"}, "errors": m{"type": "integer"}, "restoredCodes": m{"type": "integer"}}},
+				}, "matched": m{"type": "integer"}, "unmatched": m{"type": "integer"}, "errors": m{"type": "integer"},
+				"restoredCodes": m{"type": "integer"}}},
 		}}
 }
 
@@ -286,7 +292,8 @@ func (enrichTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, e
 	if text := in.Text("crs"); text != "" {
 		var ok bool
 		if points, ok = crs.Parse(text); !ok {
-			return nil, Fault(text, problem.Sayf("use the address of a coordinate system, such as %s", crs.UTM33.URI()), "crs")
+			return nil,
+				Fault(text, problem.Sayf("use the address of a coordinate system, such as %s", crs.UTM33.URI()), "crs")
 		}
 	}
 	find, err := env.Divisions(ctx, in.Text("collections"), in.Text("datetime"), points)

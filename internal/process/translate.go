@@ -36,14 +36,18 @@ func (translateCodes) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 	}
 	return ogcapi.Process{
 		ProcessSummary: ogcapi.ProcessSummary{
-			Version:  "1.0.0",
-			ID:       "translate-codes",
-			Title:    in("Oversett nummer til en annen dag", "Omset nummer til ein annan dag", "Translate codes to another day"),
+			Version: "1.0.0",
+			ID:      "translate-codes",
+			Title: in("Oversett nummer til en annen dag", "Omset nummer til ein annan dag",
+				"Translate codes to another day"),
 			Keywords: []string{"codes", "history", "table"},
 			Description: in(
-				"Hva nummer på kommuner eller fylker fra én dag er på en annen, før eller etter: en liste med nummer, eller en kolonne i en tabell.",
-				"Kva nummer på kommunar eller fylke frå éin dag er på ein annan, før eller etter: ei liste med nummer, eller ein kolonne i ein tabell.",
-				"What codes of divisions of one day are on another, before or after: a list of codes, or a column of a table.",
+				"Hva nummer på kommuner eller fylker fra én dag er på en annen, før eller etter: "+
+					"en liste med nummer, eller en kolonne i en tabell.",
+				"Kva nummer på kommunar eller fylke frå éin dag er på ein annan, før eller etter: "+
+					"ei liste med nummer, eller ein kolonne i ein tabell.",
+				"What codes of divisions of one day are on another, before or after: a list of codes, or a column "+
+					"of a table.",
 			),
 			JobControlOptions:  []string{Sync, Async, Dismiss},
 			OutputTransmission: []string{"value", "reference"},
@@ -56,15 +60,17 @@ func (translateCodes) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 				MaxOccurs: 1,
 			},
 			{
-				ID:        "from",
-				Title:     in("Dag da numrene var i bruk", "Dag då numra var i bruk", "Day on which the codes were in use"),
+				ID: "from",
+				Title: in("Dag da numrene var i bruk", "Dag då numra var i bruk",
+					"Day on which the codes were in use"),
 				Schema:    day,
 				MinOccurs: 1,
 				MaxOccurs: 1,
 			},
 			{
-				ID:        "to",
-				Title:     in("Dag som numrene ønskes for", "Dag som numra er ønskte for", "Day whose codes are wanted"),
+				ID: "to",
+				Title: in("Dag som numrene ønskes for", "Dag som numra er ønskte for",
+					"Day whose codes are wanted"),
 				Schema:    day,
 				MinOccurs: 1,
 				MaxOccurs: 1,
@@ -103,14 +109,17 @@ func (translateCodes) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 				{
 					ID:    "translations",
 					Title: in("Hva hvert nummer er", "Kva kvart nummer er", "What each code is"),
-					Schema: m{"type": "array", "items": m{"type": "object", "required": []string{"code", "became"}, "properties": m{
-						"code": m{
-							"type": "string",
-						}, "ambiguous": m{"type": "boolean"}, "restored": m{"type": "boolean"}, "fault": m{"type": "string"},
-						"became": m{
-							"type":  "array",
-							"items": m{"type": "object", "properties": m{"code": m{"type": "string"}, "name": m{"type": "string"}}},
-						}}}},
+					Schema: m{"type": "array",
+						"items": m{"type": "object", "required": []string{"code", "became"}, "properties": m{
+							"code": m{
+								"type": "string",
+							}, "ambiguous": m{"type": "boolean"}, "restored": m{"type": "boolean"},
+							"fault": m{"type": "string"},
+							"became": m{
+								"type": "array",
+								"items": m{"type": "object",
+									"properties": m{"code": m{"type": "string"}, "name": m{"type": "string"}}},
+							}}}},
 				},
 			},
 			tableOutputs(in)...),

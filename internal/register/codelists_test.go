@@ -93,7 +93,8 @@ func TestCodesHaveNamesAndParents(t *testing.T) {
 			}
 		}
 	}
-	for list, want := range map[string]string{"spraak": "sme", "land": "NO", "navneobjekttype": "fjell", "sortering2": "viktighet99"} {
+	for list, want := range map[string]string{"spraak": "sme", "land": "NO", "navneobjekttype": "fjell",
+		"sortering2": "viktighet99"} {
 		found := false
 		for _, c := range ours[list].Codes {
 			found = found || c.ID == want

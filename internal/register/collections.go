@@ -29,12 +29,14 @@ func Collections() []*store.Collection {
 		),
 		matrikkelSted(), matrikkelStedsnavn(), matrikkelSkrivemaate(),
 		named(navnesak(), [3]string{"Navnesaker", "Namnesaker", "Name cases"},
-			[3]string{"Saker om skrivemåten av navn.", "Saker om skrivemåten av namn.", "Cases about the spelling of names."},
+			[3]string{"Saker om skrivemåten av navn.", "Saker om skrivemåten av namn.",
+				"Cases about the spelling of names."},
 			"beskrivelse"),
 		named(vedtak(), [3]string{"Vedtak", "Vedtak", "Decisions"},
 			[3]string{"Vedtak om skrivemåter.", "Vedtak om skrivemåtar.", "Decisions on spellings."}, "skrivemaater"),
 		named(samlevedtak(), [3]string{"Samlevedtak", "Samlevedtak", "Combined decisions"},
-			[3]string{"Vedtak om mange navn samtidig.", "Vedtak om mange namn samstundes.", "Decisions on many names at once."},
+			[3]string{"Vedtak om mange navn samtidig.", "Vedtak om mange namn samstundes.",
+				"Decisions on many names at once."},
 			"beskrivelse"),
 		named(
 			bok(),
@@ -126,7 +128,8 @@ func internal(table string, fs ...field) *store.Collection {
 func langnavn() field {
 	return text(
 		"langnavn",
-	).folded(store.Search{Exact: "eksakt", Norm: "norm", Rev: "rev", Gram: "skrivemaate_fts", Texts: "skrivemaate_tekst"})
+	).folded(store.Search{Exact: "eksakt", Norm: "norm", Rev: "rev", Gram: "skrivemaate_fts",
+		Texts: "skrivemaate_tekst"})
 }
 
 // relation makes a relation to rows of table whose column owner refers to the column key of the owner's table; key ""

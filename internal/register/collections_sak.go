@@ -130,7 +130,8 @@ func samlevedtak() *store.Collection {
 	)
 	c.Relations = []store.Relation{
 		relation("deler", "del_av_samlevedtak", "samlevedtak_id", "",
-			properties(integer("arkivloepenummer"), integer("stedsnavn_id"), integer("stedsnummer"), integer("stedsnavnnummer")),
+			properties(integer("arkivloepenummer"), integer("stedsnavn_id"), integer("stedsnummer"),
+				integer("stedsnavnnummer")),
 			skrivemaater("skrivemaater", "stedsnavn_id", "stedsnavn_id")),
 		relation("unntak", "samlevedtak_unntak", "samlevedtak_id", "", properties(integer("skrivemaate_id"))),
 		relation("vedtaksomraade", "vedtaksomraade", "id", "vedtaksomraade_id",

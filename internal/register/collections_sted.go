@@ -88,7 +88,8 @@ func sted() *store.Collection {
 				properties(integer("stedsnavnnummer"), text("spraak"), text("navnestatus"), text("navnesakstatus"))),
 			tilleggsopplysninger("sted_tilleggsopplysning",
 				"sted_id"), merknader("sted_merknad", "sted_id"), matrikkelreferanser(""),
-			relation("vegreferanser", "vegreferanse", "sted_id", "", properties(text("kommunenummer"), integer("adressekode"))),
+			relation("vegreferanser", "vegreferanse", "sted_id", "",
+				properties(text("kommunenummer"), integer("adressekode"))),
 			historikk("sted"),
 		},
 	}
@@ -108,7 +109,8 @@ func stedsnavn() *store.Collection {
 		Description: store.Text{
 			"nb": "Navnene på stedene, ett objekt for hvert navn, med språk, status og stedets posisjon.",
 			"nn": "Namna på stadene, eitt objekt for kvart namn, med språk, status og posisjonen til staden.",
-			"en": "The names of the places, one feature for each name, with language, status and the position of the place.",
+			"en": "The names of the places, one feature for each name, with language, status and the position of " +
+				"the place.",
 		},
 		Keywords: []string{"stedsnavn", "place names", "SSR"},
 		Key:      store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
@@ -119,16 +121,19 @@ func stedsnavn() *store.Collection {
 			integer("stedsnavnnummer").titled("Stedsnavnnummer", "Stadnamnnummer", "Number of the name"),
 			text("stedsnavn").titled("Stedsnavn", "Stadnamn", "Place name").norm(),
 			text("navnestatus").titled("Navnestatus", "Namnestatus", "Status of the name").code("navnestatus"),
-			text("navnesakstatus").titled("Navnesakstatus", "Namnesakstatus", "Status of the name case").code("navnesakstatus"),
+			text("navnesakstatus").titled("Navnesakstatus", "Namnesakstatus", "Status of the name case").
+				code("navnesakstatus"),
 			text("spraak").titled("Språk", "Språk", "Language").code("spraak"),
 			text("opphavsspraak").titled("Opphavsspråk", "Opphavsspråk", "Language of origin").code("spraak"),
 			boolean("eksonym").titled("Eksonym", "Eksonym", "Exonym"),
 			boolean("har_primaerfunksjon").titled("Har primærfunksjon", "Har primærfunksjon", "Has a primary function"),
 			text("skrivemaatestatus").titled("Skrivemåtestatus", "Skrivemåtestatus", "Status of the spelling").
 				code("skrivemaatestatus"),
-			date("skrivemaatestatusdato").titled("Skrivemåtestatus fra", "Skrivemåtestatus frå", "Status of the spelling since"),
+			date("skrivemaatestatusdato").titled("Skrivemåtestatus fra", "Skrivemåtestatus frå",
+				"Status of the spelling since"),
 			integer("antall_skrivemaater").titled("Antall skrivemåter", "Talet på skrivemåtar", "Number of spellings"),
-			text("visningsnavn").titled("Stedets visningsnavn", "Visingsnamnet til staden", "Display name of the place"),
+			text("visningsnavn").titled("Stedets visningsnavn", "Visingsnamnet til staden",
+				"Display name of the place"),
 			navneobjekttype(),
 			kommunenummer(),
 			alleKommuner(),
@@ -138,7 +143,8 @@ func stedsnavn() *store.Collection {
 		),
 		Relations: []store.Relation{
 			kommuner("sted_id"), skrivemaater("skrivemaater", "stedsnavn_id", ""),
-			tilleggsopplysninger("stedsnavn_tilleggsopplysning", "stedsnavn_id"), merknader("stedsnavn_merknad", "stedsnavn_id"),
+			tilleggsopplysninger("stedsnavn_tilleggsopplysning", "stedsnavn_id"),
+			merknader("stedsnavn_merknad", "stedsnavn_id"),
 			matrikkelreferanser("sted_id"), historikk("stedsnavn"),
 		},
 	}
@@ -190,7 +196,8 @@ func skrivemaate() *store.Collection {
 	c.Relations = []store.Relation{
 		kommuner(
 			"sted_id",
-		), merknader("skrivemaate_merknad", "skrivemaate_id"), dokumentasjon(), matrikkelreferanser("sted_id"), historikk("skrivemaate"),
+		), merknader("skrivemaate_merknad", "skrivemaate_id"), dokumentasjon(), matrikkelreferanser("sted_id"),
+		historikk("skrivemaate"),
 		relation("kasus", "kasus", "skrivemaate_id", "",
 			properties(text("kasustype"), text("variasjonstillegg"), text("kjernenavn"), text("funksjonstillegg"))),
 	}

@@ -34,8 +34,10 @@ func threefold(t [3]string) store.Text { return store.Text{"nb": t[0], "nn": t[1
 var forSearches = []string{"rang", "antall_merknader", "soeketekst", "klage_id", "vedtaksomraade_id"}
 
 var propertyLists = map[string]string{
-	"vedtaksmyndighet": "vedtaksmyndighet", "omraade": "omraade", "karttype": "karttype", "skrivemaatestatus": "skrivemaatestatus", "navnestatus": "navnestatus",
-	"navnesakstatus": "navnesakstatus", "spraak": "spraak", "land": "land", "navneobjekttype": "navneobjekttype", "kasustype": "kasustype", "rekkefoelge": "rekkefoelge",
+	"vedtaksmyndighet": "vedtaksmyndighet", "omraade": "omraade", "karttype": "karttype",
+	"skrivemaatestatus": "skrivemaatestatus", "navnestatus": "navnestatus",
+	"navnesakstatus": "navnesakstatus", "spraak": "spraak", "land": "land", "navneobjekttype": "navneobjekttype",
+	"kasustype": "kasustype", "rekkefoelge": "rekkefoelge",
 	"kommuner": "kommune", "utoever_kommunenummer": "kommune", "utoever_fylkesnummer": "fylke",
 }
 

@@ -21,19 +21,27 @@ type book struct {
 
 // national are the titles that concern the whole country.
 var national = []string{
-	"Norske gardsnavn i ny ordning", "Norske elvenavn og deres opphav", "Norske innsjønavn", "Norske øynavn", "Norske fjellnavn fra sør til nord",
-	"Norske seternavn", "Norske fjordnavn", "Stedsnavn i norske grenseland", "Samiske og norske stedsnavn side om side", "Kvenske stedsnavn",
-	"Håndbok i norsk stedsnavnskikk", "Navn på norske skjær og båer", "Gatenavn i norske byer", "Norske bygdenavn", "Namneskikk på norske garder",
+	"Norske gardsnavn i ny ordning", "Norske elvenavn og deres opphav", "Norske innsjønavn", "Norske øynavn",
+	"Norske fjellnavn fra sør til nord",
+	"Norske seternavn", "Norske fjordnavn", "Stedsnavn i norske grenseland", "Samiske og norske stedsnavn side om side",
+	"Kvenske stedsnavn",
+	"Håndbok i norsk stedsnavnskikk", "Navn på norske skjær og båer", "Gatenavn i norske byer", "Norske bygdenavn",
+	"Namneskikk på norske garder",
 	"Davvisámegiela báikenamat", "Sjøkartets navn", "Navn i utmark", "Skogens stedsnavn", "Vegnavn på landsbygda",
 }
 
 // Names of people and publishers, all invented.
 var (
-	givenNames = []string{"Anders", "Berit", "Carl", "Dagny", "Einar", "Frida", "Gudrun", "Halvor", "Ingrid", "Johannes", "Kari", "Lars", "Marit", "Nils",
-		"Olga", "Peder", "Ragnhild", "Sigurd", "Torbjørg", "Ulrik", "Vigdis", "Yngvar", "Åse", "Øystein", "Máret", "Niillas", "Piera", "Inga"}
-	familyNames = []string{"Bakkelund", "Dalsvik", "Engeset", "Fjellvang", "Granmo", "Haugstad", "Kvernberg", "Lindheim", "Myrvold", "Nesheim", "Odland",
-		"Rønning", "Sandvik", "Solbakken", "Strandheim", "Tveiten", "Ulvund", "Vassbotn", "Åsgard", "Østrem", "Gaup", "Sara", "Utsi"}
-	publishers = []string{"Navneforlaget", "Fjell og Fjord forlag", "Bygdebokutvalget", "Språk og sted", "Kyst forlag", "Norske kart og bøker", "Ubmi"}
+	givenNames = []string{"Anders", "Berit", "Carl", "Dagny", "Einar", "Frida", "Gudrun", "Halvor", "Ingrid",
+		"Johannes", "Kari", "Lars", "Marit", "Nils",
+		"Olga", "Peder", "Ragnhild", "Sigurd", "Torbjørg", "Ulrik", "Vigdis", "Yngvar", "Åse", "Øystein", "Máret",
+		"Niillas", "Piera", "Inga"}
+	familyNames = []string{"Bakkelund", "Dalsvik", "Engeset", "Fjellvang", "Granmo", "Haugstad", "Kvernberg",
+		"Lindheim", "Myrvold", "Nesheim", "Odland",
+		"Rønning", "Sandvik", "Solbakken", "Strandheim", "Tveiten", "Ulvund", "Vassbotn", "Åsgard", "Østrem", "Gaup",
+		"Sara", "Utsi"}
+	publishers = []string{"Navneforlaget", "Fjell og Fjord forlag", "Bygdebokutvalget", "Språk og sted", "Kyst forlag",
+		"Norske kart og bøker", "Ubmi"}
 )
 
 // person draws a name.

@@ -127,7 +127,8 @@ func TestStedsnummerIsAPermutation(t *testing.T) {
 // The answers are those of Python's uuid.uuid5.
 func TestLocalIDIsUUIDVersion5(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int64]string{1: "5d294831-4919-55ce-8ad0-b1d1d30ad8d5", 2035119: "a475bbac-bf95-5710-b793-a8b0adaaf83e", 2097151: "60fb6f5c-db88-5939-820a-755b450b3bb2"} {
+	for n, want := range map[int64]string{1: "5d294831-4919-55ce-8ad0-b1d1d30ad8d5",
+		2035119: "a475bbac-bf95-5710-b793-a8b0adaaf83e", 2097151: "60fb6f5c-db88-5939-820a-755b450b3bb2"} {
 		if got := register.LocalID(n); got != want {
 			t.Errorf("LocalID(%d) = %s, want %s", n, got, want)
 		}
@@ -180,7 +181,8 @@ func displayName(priority string, list []namedAs) string {
 	for _, t := range list {
 		n := register.Name{Language: t.spraak, Status: t.status}
 		for i, s := range t.spellings {
-			n.Spellings = append(n.Spellings, register.Spelling{Core: s[0], Status: s[1], Preferred: i+1 == t.prioritised})
+			n.Spellings = append(n.Spellings,
+				register.Spelling{Core: s[0], Status: s[1], Preferred: i+1 == t.prioritised})
 		}
 		names = append(names, n)
 	}
@@ -196,7 +198,8 @@ func TestDisplayNameTakesTheBestNameOfEachLanguage(t *testing.T) {
 		about, priority, want string
 		names                 []namedAs
 	}{
-		{"one name", norwegianFirst, "Vik", []namedAs{{spraak: "nor", status: "hovednavn", spellings: one("Vik", "godkjent")}}},
+		{"one name", norwegianFirst, "Vik",
+			[]namedAs{{spraak: "nor", status: "hovednavn", spellings: one("Vik", "godkjent")}}},
 		{"languages in the order given", samiFirst, "Kárášjohka – Karasjok – Kaarasjoki", []namedAs{
 			{spraak: "nor", status: "hovednavn", spellings: one("Karasjok", "vedtatt")},
 			{spraak: "fkv", status: "hovednavn", spellings: one("Kaarasjoki", "vedtatt")},
@@ -213,13 +216,16 @@ func TestDisplayNameTakesTheBestNameOfEachLanguage(t *testing.T) {
 		{"historical alone", norwegianFirst, "Kaupang", []namedAs{
 			{spraak: "nor", status: "feilført", spellings: one("Feil", "vedtatt")},
 			{spraak: "nor", status: "historisk", spellings: one("Kaupang", "historisk")}}},
-		{"nothing but mistakes", norwegianFirst, "Feil", []namedAs{{spraak: "nor", status: "feilført", spellings: one("Feil", "feilført")}}},
+		{"nothing but mistakes", norwegianFirst, "Feil",
+			[]namedAs{{spraak: "nor", status: "feilført", spellings: one("Feil", "feilført")}}},
 		{"a language outside the order, alone", norwegianFirst, "Greenwich", []namedAs{
 			{spraak: "eng", status: "hovednavn", spellings: one("Greenwich", "internasjonal")}}},
 		{"prioritised spelling before the best", norwegianFirst, "Bø", []namedAs{
-			{spraak: "nor", status: "hovednavn", spellings: [][2]string{{"Bö", "vedtatt"}, {"Bø", "godkjent"}}, prioritised: 2}}},
+			{spraak: "nor", status: "hovednavn", spellings: [][2]string{{"Bö", "vedtatt"}, {"Bø", "godkjent"}},
+				prioritised: 2}}},
 		{"best spelling where none is prioritised", norwegianFirst, "Bø", []namedAs{
-			{spraak: "nor", status: "hovednavn", spellings: [][2]string{{"Bö", "historisk"}, {"Bø", "godkjent"}, {"Bo", "uvurdert"}}}}},
+			{spraak: "nor", status: "hovednavn",
+				spellings: [][2]string{{"Bö", "historisk"}, {"Bø", "godkjent"}, {"Bo", "uvurdert"}}}}},
 	} {
 		if got := displayName(c.priority, c.names); got != c.want {
 			t.Errorf("%s: %q, want %q", c.about, got, c.want)

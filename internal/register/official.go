@@ -43,9 +43,12 @@ func norwegian(names []officialName) string {
 
 // towns are the municipalities whose name is that of a town.
 var towns = strings.Split(
-	"Oslo,Bergen,Trondheim,Stavanger,Drammen,Fredrikstad,Kristiansand,Sandnes,Tromsø,Sarpsborg,Skien,Ålesund,Sandefjord,"+
-		"Haugesund,Tønsberg,Moss,Bodø,Arendal,Hamar,Larvik,Halden,Lillehammer,Harstad,Molde,Kongsberg,Gjøvik,Horten,Alta,Narvik,Kristiansund,"+
-		"Steinkjer,Namsos,Levanger,Hammerfest,Vadsø,Vardø,Grimstad,Risør,Tvedestrand,Lillesand,Flekkefjord,Farsund,Porsgrunn,Notodden,"+
+	"Oslo,Bergen,Trondheim,Stavanger,Drammen,Fredrikstad,Kristiansand,Sandnes,Tromsø,Sarpsborg,Skien,Ålesund,"+
+		"Sandefjord,"+
+		"Haugesund,Tønsberg,Moss,Bodø,Arendal,Hamar,Larvik,Halden,Lillehammer,Harstad,Molde,Kongsberg,Gjøvik,Horten,"+
+		"Alta,Narvik,Kristiansund,"+
+		"Steinkjer,Namsos,Levanger,Hammerfest,Vadsø,Vardø,Grimstad,Risør,Tvedestrand,Lillesand,Flekkefjord,Farsund,"+
+		"Porsgrunn,Notodden,"+
 		"Kongsvinger,Elverum,Florø,Holmestrand,Ringerike,Stjørdal,Verdal,Sortland,Brønnøy,Rana,Fauske,Røros",
 	",",
 )
@@ -99,7 +102,8 @@ func (g *generator) official(k int) *place {
 	}
 	for _, n := range names {
 		p.names = append(p.names,
-			Name{Language: n.spraak, Status: "hovednavn", state: p.state, Spellings: []Spelling{fixed(n.text, n.spraak)}})
+			Name{Language: n.spraak, Status: "hovednavn", state: p.state,
+				Spellings: []Spelling{fixed(n.text, n.spraak)}})
 	}
 	if f.types == "by" {
 		for _, former := range formerNames[norwegian(names)] {

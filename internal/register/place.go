@@ -212,7 +212,8 @@ var stedstatuser = []weighted{{"aktiv", 950}, {"relikt", 30}, {"planlagt", 10}, 
 var abroad = map[string][]string{
 	"31": {
 		"SE",
-	}, "34": {"SE"}, countyTrondelag: {"SE"}, countyNordland: {"SE"}, countyTroms: {"SE", "FI"}, countyFinnmark: {"FI", "RU"},
+	}, "34": {"SE"}, countyTrondelag: {"SE"}, countyNordland: {"SE"}, countyTroms: {"SE", "FI"},
+	countyFinnmark: {"FI", "RU"},
 }
 
 // describe draws what a place is.
@@ -354,7 +355,8 @@ var NameOrder = []string{"hovednavn", "sidenavn", "undernavn", "historisk", "avs
 
 // languageCodes has the ISO 639-3 code of each language in an order of languages.
 var languageCodes = map[string]string{
-	"norsk": "nor", "nordsamisk": "sme", "lulesamisk": "smj", "sørsamisk": "sma", "skoltesamisk": "sms", "kvensk": "fkv",
+	"norsk": "nor", "nordsamisk": "sme", "lulesamisk": "smj", "sørsamisk": "sma", "skoltesamisk": "sms",
+	"kvensk": "fkv",
 }
 
 // DisplayName is the name by which a place is shown: in the order of languages given, the best name of each language

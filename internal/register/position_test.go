@@ -33,7 +33,8 @@ func TestPositionsLieInTheirMunicipality(t *testing.T) {
 		seen[g.GeoJSONType()]++
 		at := anchor(t, g)
 		if !slices.ContainsFunc(set.Kommuner, func(k demo.Kommune) bool {
-			return k.Nr == get("kommunenummer") && k.Cell().Contains(int64(math.Round(100*at[0])), int64(math.Round(100*at[1])))
+			return k.Nr == get("kommunenummer") && k.Cell().Contains(int64(math.Round(100*at[0])),
+				int64(math.Round(100*at[1])))
 		}) {
 			t.Errorf("place %v does not lie in %v", get("id"), get("kommunenummer"))
 		}

@@ -211,7 +211,8 @@ func (r *recorder) stedsnavn(e *entry, i int) {
 	r.putTillegg("stedsnavn_tilleggsopplysning", id, tillegg)
 	r.putMerknader("stedsnavn_merknad", id, merknader)
 	for _, u := range e.units {
-		r.Put("matrikkel_stedsnavn", r.unit("matrikkel_stedsnavn", u, e.id, id, e.stedsnummer, int64(i+1), shown, e.display,
+		r.Put("matrikkel_stedsnavn", r.unit("matrikkel_stedsnavn", u, e.id, id, e.stedsnummer, int64(i+1),
+			shown, e.display,
 			leading[0].Status, leading[0].date, n.state, n.Status, n.Language, e.types, e.general, rang)...)
 	}
 	if inCombined(n.state) {
@@ -243,7 +244,8 @@ func (r *recorder) skrivemaate(e *entry, n *Name, stedsnavn int64, nameNumber, n
 	for _, u := range e.units {
 		r.Put(
 			"matrikkel_skrivemaate",
-			r.unit("matrikkel_skrivemaate", u, e.id, stedsnavn, id, e.stedsnummer, int64(nameNumber), int64(number), langnavn,
+			r.unit("matrikkel_skrivemaate", u, e.id, stedsnavn, id, e.stedsnummer, int64(nameNumber),
+				int64(number), langnavn,
 				e.display, s.Status, s.date, n.state, n.Status, e.types, e.general, rang)...)
 	}
 	r.kasus(id, s)

@@ -41,11 +41,13 @@ func (r *recorder) cases(e *entry) {
 	if e.complaint.IsZero() {
 		return
 	}
-	text, archive := "Klage på vedtaket om "+navn+" fra "+e.src.person(), archiveNumber(e.complaint, complaintCaseID(e.id))
+	text, archive := "Klage på vedtaket om "+navn+" fra "+e.src.person(),
+		archiveNumber(e.complaint, complaintCaseID(e.id))
 	r.Put("klage", first.id, decisionID(first.id, 1), int64(e.complaint.Year()), complaintCaseID(e.id),
 		e.complaint.Format(dayLayout), archive, cql2.Norm(archive), text, cql2.Norm(text))
 	if e.state != "klageIverksattVedtakIkkeTrukketTilbake" {
-		r.sak(e, sak{id: complaintCaseID(e.id), raised: e.complaint, decided: e.appealed, closed: e.appealed, klage: first.id,
+		r.sak(e, sak{id: complaintCaseID(e.id), raised: e.complaint, decided: e.appealed, closed: e.appealed,
+			klage:     first.id,
 			authority: appeals, valid: true,
 			text: "Klagesak om skrivemåten av " + navn + " i " + sted})
 	}
@@ -134,7 +136,8 @@ func (r *recorder) part(e *entry, n *Name, stedsnavn int64, number int) {
 		r.groups[e.samling] = g
 	}
 	g.names = append(g.names, n.Best().langnavn())
-	r.Put("del_av_samlevedtak", stedsnavn, int64(e.samling), int64(len(g.names)), stedsnavn, e.stedsnummer, int64(number))
+	r.Put("del_av_samlevedtak", stedsnavn, int64(e.samling), int64(len(g.names)), stedsnavn, e.stedsnummer,
+		int64(number))
 	for k := range n.Spellings {
 		if n.Spellings[k].Status == "avslåttNavneledd" {
 			r.Put("samlevedtak_unntak", int64(e.samling), spellingID(stedsnavn, k+1))
@@ -167,7 +170,8 @@ func (r *recorder) document(e *entry, n *Name, s *Spelling, stedsnavn, id int64)
 	d := document{skrivemaate: id, offentlig: true}
 	number := int(stedsnavn - e.id*10)
 	if n.state == e.state && hasCase(e.state) && s.earlier != "" && (s.Status == "vedtatt" || s.Status == "avslått") {
-		d.art, d.dato, d.vedtak = "vedtak", e.decided.Format(dayLayout), decisionID(caseID(e.id), r.decisionNumber(e, number))
+		d.art, d.dato, d.vedtak = "vedtak", e.decided.Format(dayLayout),
+			decisionID(caseID(e.id), r.decisionNumber(e, number))
 		r.Put("dokumentasjon", d.values(r)...)
 		d.vedtak = nil
 		if !e.complaint.IsZero() {

@@ -31,7 +31,8 @@ func TestSameSeedGivesSameRows(t *testing.T) {
 		for _, table := range slices.Sorted(maps.Keys(r.Columns)) {
 			all = crc32.Update(all, crc32.IEEETable, []byte(table))
 			all = crc32.Update(all, crc32.IEEETable,
-				[]byte{byte(r.Sums[table]), byte(r.Sums[table] >> 8), byte(r.Sums[table] >> 16), byte(r.Sums[table] >> 24)})
+				[]byte{byte(r.Sums[table]), byte(r.Sums[table] >> 8), byte(r.Sums[table] >> 16),
+					byte(r.Sums[table] >> 24)})
 		}
 		return all
 	}
@@ -135,26 +136,39 @@ func TestCodesAreInTheirLists(t *testing.T) {
 		})
 	}
 	for _, table := range []string{"sted", "stedsnavn", "skrivemaate"} {
-		for column, list := range map[string]string{"navneobjekttype": "navneobjekttype", "vedtaksmyndighet": "vedtaksmyndighet", "land": "land"} {
+		for column, list := range map[string]string{"navneobjekttype": "navneobjekttype",
+			"vedtaksmyndighet": "vedtaksmyndighet", "land": "land"} {
 			check(table, column, list)
 		}
 	}
 	for _, c := range [][3]string{
-		{"sted", "navneobjektgruppe", "navneobjektgruppe"}, {"sted", "navneobjekthovedgruppe", "navneobjekthovedgruppe"}, {"sted", "stedstatus", "stedstatus"},
-		{"sted", "spraakprioritering", "spraakprioritering"}, {"sted", "sortering1", "sortering1"}, {"sted", "sortering2", "sortering2"},
-		{"sted", "kommunenummer", "kommune"}, {"sted", "fylkesnummer", "fylke"}, {"sted_kommune", "kommunenummer", "kommune"},
-		{"stedsnavn", "navnestatus", "navnestatus"}, {"stedsnavn", "navnesakstatus", "navnesakstatus"}, {"stedsnavn", "spraak", "spraak"},
-		{"stedsnavn", "opphavsspraak", "spraak"}, {"skrivemaate", "skrivemaatestatus", "skrivemaatestatus"}, {"skrivemaate", "kasustype", "kasustype"},
-		{"skrivemaate", "rekkefoelge", "rekkefoelge"}, {"kasus", "kasustype", "kasustype"}, {"navnesak", "omraade", "omraade"},
-		{"sted_tilleggsopplysning", "tilleggsopplysningstype", "tilleggsopplysningstype"}, {"stedsnavn_tilleggsopplysning", "tilleggsopplysningstype", "tilleggsopplysningstype"},
-		{"sted_merknad", "merknadstype", "stedMerknadstype"}, {"stedsnavn_merknad", "merknadstype", "stedsnavnMerknadstype"},
-		{"skrivemaate_merknad", "merknadstype", "skrivemaateMerknadstype"}, {"kartprodukt", "karttype", "karttype"}, {"dokumentasjon", "dokumenttype", "dokumenttype"},
-		{"vedtak", "vedtaksmyndighet", "vedtaksmyndighet"}, {"vedtak", "utoever_kommunenummer", "kommune"}, {"vedtak", "utoever_fylkesnummer", "fylke"},
+		{"sted", "navneobjektgruppe", "navneobjektgruppe"},
+		{"sted", "navneobjekthovedgruppe", "navneobjekthovedgruppe"}, {"sted", "stedstatus", "stedstatus"},
+		{"sted", "spraakprioritering", "spraakprioritering"}, {"sted", "sortering1", "sortering1"},
+		{"sted", "sortering2", "sortering2"},
+		{"sted", "kommunenummer", "kommune"}, {"sted", "fylkesnummer", "fylke"},
+		{"sted_kommune", "kommunenummer", "kommune"},
+		{"stedsnavn", "navnestatus", "navnestatus"}, {"stedsnavn", "navnesakstatus", "navnesakstatus"},
+		{"stedsnavn", "spraak", "spraak"},
+		{"stedsnavn", "opphavsspraak", "spraak"}, {"skrivemaate", "skrivemaatestatus", "skrivemaatestatus"},
+		{"skrivemaate", "kasustype", "kasustype"},
+		{"skrivemaate", "rekkefoelge", "rekkefoelge"}, {"kasus", "kasustype", "kasustype"},
+		{"navnesak", "omraade", "omraade"},
+		{"sted_tilleggsopplysning", "tilleggsopplysningstype", "tilleggsopplysningstype"},
+		{"stedsnavn_tilleggsopplysning", "tilleggsopplysningstype", "tilleggsopplysningstype"},
+		{"sted_merknad", "merknadstype", "stedMerknadstype"},
+		{"stedsnavn_merknad", "merknadstype", "stedsnavnMerknadstype"},
+		{"skrivemaate_merknad", "merknadstype", "skrivemaateMerknadstype"}, {"kartprodukt", "karttype", "karttype"},
+		{"dokumentasjon", "dokumenttype", "dokumenttype"},
+		{"vedtak", "vedtaksmyndighet", "vedtaksmyndighet"}, {"vedtak", "utoever_kommunenummer", "kommune"},
+		{"vedtak", "utoever_fylkesnummer", "fylke"},
 	} {
 		check(c[0], c[1], c[2])
 	}
-	for _, list := range []string{"stedstatus", "navnestatus", "navnesakstatus", "skrivemaatestatus", "sortering2", "karttype", "dokumenttype",
-		"kommune", "fylke", "vedtaksmyndighet", "stedMerknadstype", "stedsnavnMerknadstype", "skrivemaateMerknadstype", "tilleggsopplysningstype"} {
+	for _, list := range []string{"stedstatus", "navnestatus", "navnesakstatus", "skrivemaatestatus", "sortering2",
+		"karttype", "dokumenttype",
+		"kommune", "fylke", "vedtaksmyndighet", "stedMerknadstype", "stedsnavnMerknadstype", "skrivemaateMerknadstype",
+		"tilleggsopplysningstype"} {
 		for code := range known[list] {
 			if !used[list][code] {
 				t.Errorf("no record has %q of list %s", code, list)
@@ -187,7 +201,8 @@ func TestSharesAreSane(t *testing.T) {
 	})
 	drawn := n - 729
 	for kind, percent := range map[byte]int{4: 10, 2: 3, 3: 2} {
-		if got := 100 * float64(kinds[kind]) / float64(drawn); got < float64(percent)*0.8 || got > float64(percent)*1.2 {
+		if got := 100 * float64(kinds[kind]) / float64(drawn); got < float64(percent)*0.8 ||
+			got > float64(percent)*1.2 {
 			t.Errorf("geometry kind %d: %.1f percent, want about %d", kind, got, percent)
 		}
 	}
@@ -231,7 +246,8 @@ func TestSharesAreSane(t *testing.T) {
 			public++
 		}
 	})
-	for _, art := range []string{"bok", "kartforekomst", "opplysning", "lokalInnsamling", "vedtak", "delAvSamlevedtak", "klage", "dokument"} {
+	for _, art := range []string{"bok", "kartforekomst", "opplysning", "lokalInnsamling", "vedtak", "delAvSamlevedtak",
+		"klage", "dokument"} {
 		if arts[art] < 50 {
 			t.Errorf("%d documents of kind %s", arts[art], art)
 		}
@@ -244,7 +260,8 @@ func TestSharesAreSane(t *testing.T) {
 func TestTimesAreInOrder(t *testing.T) {
 	t.Parallel()
 	r := read(t, small)
-	for _, table := range []string{"sted", "stedsnavn", "skrivemaate", "navnesak", "vedtak", "samlevedtak", "sted_tilleggsopplysning", "stedsnavn_tilleggsopplysning"} {
+	for _, table := range []string{"sted", "stedsnavn", "skrivemaate", "navnesak", "vedtak", "samlevedtak",
+		"sted_tilleggsopplysning", "stedsnavn_tilleggsopplysning"} {
 		later := 0
 		r.Each(t, table, func(get func(string) any) {
 			from, to := get("registrert").(time.Time), get("oppdatert").(time.Time)
@@ -384,24 +401,35 @@ func TestGenerateReturnsTheErrorOfTheWriter(t *testing.T) {
 
 // hits are the properties from which the hits of the searches are written; ? marks those that may be null.
 var hits = map[string]string{
-	"sted": "stedsnummer stedsnavn visningsnavn navneobjekttype stedstatus kommuner land spraakprioritering sortering1 sortering2 " +
+	"sted": "stedsnummer stedsnavn visningsnavn navneobjekttype stedstatus kommuner land spraakprioritering " +
+		"sortering1 sortering2 " +
 		"antall_tilleggsopplysninger antall_merknader rang",
-	"stedsnavn": "sted_id visningsnavn stedsnummer stedsnavnnummer skrivemaater antall_beste_skrivemaater antall_skrivemaater spraak " +
-		"har_primaerfunksjon navnestatus navneobjekttype navnesakstatus skrivemaatestatus skrivemaatestatusdato kommuner " +
+	"stedsnavn": "sted_id visningsnavn stedsnummer stedsnavnnummer skrivemaater antall_beste_skrivemaater " +
+		"antall_skrivemaater spraak " +
+		"har_primaerfunksjon navnestatus navneobjekttype navnesakstatus skrivemaatestatus " +
+		"skrivemaatestatusdato kommuner " +
 		"antall_tilleggsopplysninger antall_merknader rang",
-	"skrivemaate": "sted_id stedsnavn_id visningsnavn stedsnummer stedsnavnnummer skrivemaatenummer langnavn skrivemaatestatus " +
-		"skrivemaatestatusdato prioritert spraak kasustype navneobjekttype navnesakstatus vedtaksmyndighet kommuner registrert oppdatert " +
+	"skrivemaate": "sted_id stedsnavn_id visningsnavn stedsnummer stedsnavnnummer skrivemaatenummer langnavn " +
+		"skrivemaatestatus " +
+		"skrivemaatestatusdato prioritert spraak kasustype navneobjekttype navnesakstatus vedtaksmyndighet kommuner " +
+		"registrert oppdatert " +
 		"antall_merknader rang",
-	"matrikkel_sted": "sted_id stedsnummer stedsnavn visningsnavn navneobjekttype kommunenummer tilleggsopplysning? gaardsnummer bruksnummer " +
+	"matrikkel_sted": "sted_id stedsnummer stedsnavn visningsnavn navneobjekttype kommunenummer tilleggsopplysning? " +
+		"gaardsnummer bruksnummer " +
 		"festenummer seksjonsnummer av_allmenn_interesse rang",
-	"matrikkel_stedsnavn": "sted_id stedsnavn_id visningsnavn stedsnummer stedsnavnnummer stedsnavn skrivemaatestatus skrivemaatestatusdato " +
-		"navnesakstatus navnestatus spraak navneobjekttype kommunenummer tilleggsopplysning? gaardsnummer bruksnummer festenummer " +
+	"matrikkel_stedsnavn": "sted_id stedsnavn_id visningsnavn stedsnummer stedsnavnnummer stedsnavn " +
+		"skrivemaatestatus skrivemaatestatusdato " +
+		"navnesakstatus navnestatus spraak navneobjekttype kommunenummer tilleggsopplysning? gaardsnummer " +
+		"bruksnummer festenummer " +
 		"seksjonsnummer av_allmenn_interesse rang",
 	"matrikkel_skrivemaate": "sted_id stedsnavn_id skrivemaate_id visningsnavn stedsnummer stedsnavnnummer skrivemaatenummer langnavn " +
-		"skrivemaatestatus skrivemaatestatusdato navnesakstatus navnestatus navneobjekttype kommunenummer tilleggsopplysning? gaardsnummer " +
+		"skrivemaatestatus skrivemaatestatusdato navnesakstatus navnestatus navneobjekttype kommunenummer " +
+		"tilleggsopplysning? gaardsnummer " +
 		"bruksnummer festenummer seksjonsnummer av_allmenn_interesse rang",
-	"navnesak": "aar saksnummer klagesak avsluttet beskrivelse vedtaksmyndighet omraade arkivreferanse stedsnavn registrert oppdatert",
-	"vedtak": "aar saksnummer arkivloepenummer vedtaksdato skrivemaater vedtaksmyndighet omraade utoever_kommunenummer? " +
+	"navnesak": "aar saksnummer klagesak avsluttet beskrivelse vedtaksmyndighet omraade arkivreferanse stedsnavn " +
+		"registrert oppdatert",
+	"vedtak": "aar saksnummer arkivloepenummer vedtaksdato skrivemaater vedtaksmyndighet omraade " +
+		"utoever_kommunenummer? " +
 		"utoever_fylkesnummer? registrert oppdatert",
 	"samlevedtak": "aar saksnummer beskrivelse arkivreferanse stedsnavn registrert oppdatert vedtaksdato",
 	"bok":         "tittel isbn utgave forfatter utgiver utgivelsesaar rang",
@@ -442,7 +470,8 @@ func TestHitsAreReadFromOneRow(t *testing.T) {
 func fits(v any, t cql2.Type) bool {
 	switch v := v.(type) {
 	case string:
-		return t == cql2.TypeText || t == cql2.TypeDate && len(v) == len("2006-01-02") || t == cql2.TypeJSON && json.Valid([]byte(v))
+		return t == cql2.TypeText || t == cql2.TypeDate && len(v) == len("2006-01-02") ||
+			t == cql2.TypeJSON && json.Valid([]byte(v))
 	case int64:
 		return t == cql2.TypeInteger
 	case bool:

@@ -15,23 +15,32 @@ var tables = []struct{ name, columns string }{
 	{"kode", "id liste verdi kort forelder rekkefoelge navn_nb navn_nn navn_en navn_se"},
 	{
 		"sted",
-		"id geom stedsnummer visningsnavn stedsnavn navneobjekttype navneobjektgruppe navneobjekthovedgruppe stedstatus land kommunenummer " +
-			"kommuner fylkesnummer spraakprioritering vedtaksmyndighet sortering1 sortering2 av_allmenn_interesse lokal_id registrert oppdatert " +
+		"id geom stedsnummer visningsnavn stedsnavn navneobjekttype navneobjektgruppe navneobjekthovedgruppe " +
+			"stedstatus land kommunenummer " +
+			"kommuner fylkesnummer spraakprioritering vedtaksmyndighet sortering1 sortering2 av_allmenn_interesse " +
+			"lokal_id registrert oppdatert " +
 			"sluttdato antall_tilleggsopplysninger antall_merknader visningsnavn_norm rang",
 	},
 	{"sted_kommune", "kommunenummer rang sted_id navneobjekttype"},
 	{
 		"stedsnavn",
-		"id geom sted_id stedsnummer stedsnavnnummer stedsnavn navnestatus navnesakstatus spraak opphavsspraak eksonym " +
-			"har_primaerfunksjon primaerfunksjon_id skrivemaater antall_skrivemaater antall_beste_skrivemaater skrivemaatestatus " +
-			"skrivemaatestatusdato beste_skrivemaate_id visningsnavn navneobjekttype vedtaksmyndighet land kommunenummer kommuner fylkesnummer " +
-			"av_allmenn_interesse registrert oppdatert antall_tilleggsopplysninger antall_merknader stedsnavn_norm rang",
+		"id geom sted_id stedsnummer stedsnavnnummer stedsnavn navnestatus navnesakstatus spraak " +
+			"opphavsspraak eksonym " +
+			"har_primaerfunksjon primaerfunksjon_id skrivemaater antall_skrivemaater antall_beste_skrivemaater " +
+			"skrivemaatestatus " +
+			"skrivemaatestatusdato beste_skrivemaate_id visningsnavn navneobjekttype vedtaksmyndighet land " +
+			"kommunenummer kommuner fylkesnummer " +
+			"av_allmenn_interesse registrert oppdatert antall_tilleggsopplysninger antall_merknader " +
+			"stedsnavn_norm rang",
 	},
 	{
 		"skrivemaate",
-		"id sted_id stedsnavn_id stedsnummer stedsnavnnummer skrivemaatenummer langnavn kortnavn rekkefoelge kasustype " +
-			"skrivemaatestatus skrivemaatestatusdato prioritert normert_fra_id spraak navnestatus navnesakstatus visningsnavn navneobjekttype " +
-			"vedtaksmyndighet land kommuner av_allmenn_interesse registrert oppdatert antall_merknader eksakt norm rev rang",
+		"id sted_id stedsnavn_id stedsnummer stedsnavnnummer skrivemaatenummer langnavn kortnavn rekkefoelge " +
+			"kasustype " +
+			"skrivemaatestatus skrivemaatestatusdato prioritert normert_fra_id spraak navnestatus navnesakstatus " +
+			"visningsnavn navneobjekttype " +
+			"vedtaksmyndighet land kommuner av_allmenn_interesse registrert oppdatert antall_merknader eksakt " +
+			"norm rev rang",
 	},
 	{"kasus", "skrivemaate_id kasustype variasjonstillegg kjernenavn funksjonstillegg"},
 	{"sted_historikk", "sted_id art fra_dato kode"},
@@ -58,7 +67,8 @@ var tables = []struct{ name, columns string }{
 	{
 		"matrikkel_skrivemaate",
 		unitColumns + "sted_id stedsnavn_id skrivemaate_id stedsnummer stedsnavnnummer skrivemaatenummer langnavn " +
-			"visningsnavn skrivemaatestatus skrivemaatestatusdato navnesakstatus navnestatus navneobjekttype av_allmenn_interesse rang",
+			"visningsnavn skrivemaatestatus skrivemaatestatusdato navnesakstatus navnestatus navneobjekttype " +
+			"av_allmenn_interesse rang",
 	},
 	{
 		"navnesak",
@@ -67,8 +77,9 @@ var tables = []struct{ name, columns string }{
 	},
 	{"navnesak_stedsnavn", "navnesak_id stedsnavn_id"},
 	{"navnesak_kommune", "kommunenummer navnesak_id"},
-	{"vedtak", "id navnesak_id aar saksnummer arkivloepenummer vedtaksdato gyldig skrivemaater vedtaksmyndighet omraade " +
-		"utoever_kommunenummer utoever_fylkesnummer registrert oppdatert"},
+	{"vedtak",
+		"id navnesak_id aar saksnummer arkivloepenummer vedtaksdato gyldig skrivemaater vedtaksmyndighet omraade " +
+			"utoever_kommunenummer utoever_fylkesnummer registrert oppdatert"},
 	{"vedtak_skrivemaate", "vedtak_id skrivemaate_id"},
 	{"klage", "id vedtak_id aar saksnummer klagedato arkivreferanse arkivreferanse_norm beskrivelse beskrivelse_norm"},
 	{"vedtaksomraade", "id navn fylkesnummer"},
@@ -81,18 +92,21 @@ var tables = []struct{ name, columns string }{
 	{"samlevedtak_unntak", "samlevedtak_id skrivemaate_id"},
 	{
 		"bok",
-		"id tittel tittel_norm isbn utgave utgave_norm forfatter utgiver utgiver_norm utgivelsesaar offentlig_bruk soeketekst " +
+		"id tittel tittel_norm isbn utgave utgave_norm forfatter utgiver utgiver_norm utgivelsesaar offentlig_bruk " +
+			"soeketekst " +
 			"soeketekst_norm rang",
 	},
 	{"kartprodukt", "id karttype kartblad kartblad_norm utgivelsesaar utgiver skann"},
 	{
 		"dokumentasjon",
-		"id skrivemaate_id art offentlig dato bok_id kartprodukt_id vedtak_id del_av_samlevedtak_id klage_id dokumenttype " +
+		"id skrivemaate_id art offentlig dato bok_id kartprodukt_id vedtak_id del_av_samlevedtak_id klage_id " +
+			"dokumenttype " +
 			"person person_norm tekst tekst_norm side",
 	},
 }
 
-const unitColumns = "id kommunenummer gaardsnummer bruksnummer festenummer seksjonsnummer tilleggsopplysning tilleggsopplysning_norm "
+const unitColumns = "id kommunenummer gaardsnummer bruksnummer festenummer seksjonsnummer tilleggsopplysning " +
+	"tilleggsopplysning_norm "
 
 // Output writes the rows of a register, table by table. The first error is kept in Err, and nothing is written after
 // it. Make one with NewOutput.

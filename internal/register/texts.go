@@ -52,7 +52,8 @@ var (
 	dokumentTexts = []string{"Brev fra grunneier om NAVN", "Oversikt over navn i KOMMUNE", "Liste fra grunneierlaget",
 		"Melding om nytt vegskilt", "Utskrift fra arkivet"}
 	samlingTexts = [kinds]string{"-vatn og -tjønn", "-elv og -bekk", "-fjell, -berg og -haug", "-dal",
-		"-øy, -holm og -skjer", "-vik, -sund og -nes", "-gard, -land og -set", "-myr", "-hytte og -seter", "-veg og -gate"}
+		"-øy, -holm og -skjer", "-vik, -sund og -nes", "-gard, -land og -set", "-myr", "-hytte og -seter",
+		"-veg og -gate"}
 	karttypePages = []string{"nordre blad", "søndre blad", "hele bladet"}
 )
 
@@ -61,7 +62,8 @@ func (g *generator) fill(src *source, p *place, s string) string {
 	if !strings.ContainsAny(s, "NKP") {
 		return s
 	}
-	return strings.NewReplacer("NAVN", p.names[0].Best().langnavn(), "KOMMUNE", norwegian(g.country.kommuner[p.kommuner[0]].names),
+	return strings.NewReplacer("NAVN", p.names[0].Best().langnavn(), "KOMMUNE",
+		norwegian(g.country.kommuner[p.kommuner[0]].names),
 		"PERSON", src.person()).
 		Replace(s)
 }

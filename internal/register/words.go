@@ -65,7 +65,8 @@ var kindTable = [kinds]struct {
 	},
 	kindGard: {
 		17,
-		[]ending{{"gard", garder}, {"stad", garder}, {"heim", garder}, {"land", garder}, {"vik", garder}, {"moen", garder},
+		[]ending{{"gard", garder}, {"stad", garder}, {"heim", garder}, {"land", garder}, {"vik", garder},
+			{"moen", garder},
 			{"rud", garder}, {"set", garder}, {"bø", garder}, {"lia", garder}},
 	},
 	kindMyr: {5, []ending{{"myra", []string{"myr"}}, {"mosen", []string{"myr"}}}},
@@ -79,7 +80,8 @@ var kindTable = [kinds]struct {
 	},
 	kindVeg: {
 		5,
-		[]ending{{"vegen", []string{"adressenavn"}}, {"veien", []string{"adressenavn"}}, {"gata", []string{"adressenavn"}}},
+		[]ending{{"vegen", []string{"adressenavn"}}, {"veien", []string{"adressenavn"}},
+			{"gata", []string{"adressenavn"}}},
 	},
 }
 
@@ -213,7 +215,8 @@ var respellings = [...][2]string{
 		"vatnet",
 		"vannet",
 	}, {"vannet", "vatnet"}, {"tjønna", "tjenna"}, {"tjernet", "tjennet"}, {"øya", "øyi"}, {"skjeret", "skjæret"},
-	{"høgda", "høyda"}, {"vegen", "veien"}, {"veien", "vegen"}, {"hytta", "hytten"}, {"elva", "elven"}, {"vika", "viken"},
+	{"høgda", "høyda"}, {"vegen", "veien"}, {"veien", "vegen"}, {"hytta", "hytten"}, {"elva", "elven"},
+	{"vika", "viken"},
 	{"bukta", "bukten"}, {"setra", "sætra"}, {"lia", "lien"}, {"åa", "åen"}, {"fjellet", "fjeldet"}, {"dalen", "dal’n"},
 	{
 		"haugen",
@@ -231,7 +234,8 @@ var respellings = [...][2]string{
 	{
 		"å",
 		"aa",
-	}, {"Å", "Aa"}, {"aa", "å"}, {"tt", "t"}, {"nn", "n"}, {"ll", "l"}, {"ss", "s"}, {"mm", "m"}, {"kk", "k"}, {"pp", "p"},
+	}, {"Å", "Aa"}, {"aa", "å"}, {"tt", "t"}, {"nn", "n"}, {"ll", "l"}, {"ss", "s"}, {"mm", "m"},
+	{"kk", "k"}, {"pp", "p"},
 	{"s", "ss"}, {"m", "mm"}, {"l", "ll"},
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// Find returns the path of a file or folder of the shared data, which need not exist: below GRENSE_SHARED, by default the folder shared beside the
-// project's root, from which a relative GRENSE_SHARED counts.
+// Find returns the path of a file or folder of the shared data, which need not exist: below GRENSE_SHARED,
+// by default the folder shared beside the project's root, from which a relative GRENSE_SHARED counts.
 func Find(elem ...string) string {
 	dir := os.Getenv("GRENSE_SHARED")
 	if dir == "" {

@@ -14,7 +14,8 @@ type Figure struct {
 	Failed           bool
 }
 
-// Record prints a figure and appends it to the file that GRENSE_STEP_REPORT names, as a line of JSON. A figure that failed fails the test.
+// Record prints a figure and appends it to the file that GRENSE_STEP_REPORT names, as a line of JSON.
+// A figure that failed fails the test.
 func (f Figure) Record(tb testing.TB) {
 	tb.Helper()
 	verdict := "ok"
@@ -41,7 +42,8 @@ func (f Figure) Record(tb testing.TB) {
 	}
 }
 
-// Soak returns the factor of make soak, by which GRENSE_SOAK makes loops longer than in an ordinary run; 0 is an ordinary run.
+// Soak returns the factor of make soak, by which GRENSE_SOAK makes loops longer than in an ordinary run;
+// 0 is an ordinary run.
 func Soak(tb testing.TB) int {
 	tb.Helper()
 	text := os.Getenv("GRENSE_SOAK")

@@ -39,25 +39,30 @@ func TestAttacksAreRefused(t *testing.T) {
 	doctype := func(dtd string) string { return "<!DOCTYPE S:Envelope [" + dtd + "]>" }
 	documents := map[string][]byte{}
 	for name, c := range map[string]struct{ body, want string }{
-		"empty":                       {``, bare},
-		"white space":                 {"  \n", bare},
-		"text":                        {`hello`, bare},
-		"json":                        {`{"a": 1}`, bare},
-		"external entity":             {doctype(`<!ENTITY x SYSTEM "file:///etc/passwd">`) + strings.Replace(env, "norske", "&x;", 1), bare},
-		"parameter entity":            {doctype(`<!ENTITY % x SYSTEM "http://localhost/x.dtd"> %x;`) + env, bare},
-		"billion laughs":              {doctype(`<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;&a;&a;">`) + strings.Replace(env, "norske", "&b;", 1), bare},
-		"doctype alone":               {`<!DOCTYPE x>` + env, bare},
-		"doctype inside":              {strings.Replace(env, "norske", "<!DOCTYPE x>", 1), detailed},
-		"undefined entity":            {strings.Replace(env, "norske", "&nbsp;", 1), detailed},
-		"levels in the search":        {steder(nested(100_000)), limit},
-		"levels in the header":        {withHead(nested(100)), bare},
-		"levels before the body":      {nested(100_000), bare},
-		"attributes":                  {strings.Replace(env, "<q:soeketekst", "<q:soeketekst"+attributes(10_000), 1), limit},
-		"attributes of the root":      {strings.Replace(env, "<S:Envelope", "<S:Envelope"+attributes(10_000), 1), bare},
-		"elements":                    {steder(strings.Repeat("<a/>", 20_001)), limit},
-		"comments":                    {steder(strings.Repeat("<!---->", 20_001)), limit},
-		"text of 64 KiB and more":     {steder("<t:stedsnavn>" + strings.Repeat("x", 64<<10+1) + "</t:stedsnavn>"), limit},
-		"text in parts":               {steder("<t:stedsnavn>" + strings.Repeat(strings.Repeat("x", 1000)+"<!---->", 66) + "</t:stedsnavn>"), limit},
+		"empty":       {``, bare},
+		"white space": {"  \n", bare},
+		"text":        {`hello`, bare},
+		"json":        {`{"a": 1}`, bare},
+		"external entity": {doctype(`<!ENTITY x SYSTEM "file:///etc/passwd">`) +
+			strings.Replace(env, "norske", "&x;", 1), bare},
+		"parameter entity": {doctype(`<!ENTITY % x SYSTEM "http://localhost/x.dtd"> %x;`) + env, bare},
+		"billion laughs": {doctype(`<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;&a;&a;">`) +
+			strings.Replace(env, "norske", "&b;", 1), bare},
+		"doctype alone":          {`<!DOCTYPE x>` + env, bare},
+		"doctype inside":         {strings.Replace(env, "norske", "<!DOCTYPE x>", 1), detailed},
+		"undefined entity":       {strings.Replace(env, "norske", "&nbsp;", 1), detailed},
+		"levels in the search":   {steder(nested(100_000)), limit},
+		"levels in the header":   {withHead(nested(100)), bare},
+		"levels before the body": {nested(100_000), bare},
+		"attributes": {strings.Replace(env, "<q:soeketekst", "<q:soeketekst"+attributes(10_000), 1),
+			limit},
+		"attributes of the root": {strings.Replace(env, "<S:Envelope", "<S:Envelope"+attributes(10_000), 1), bare},
+		"elements":               {steder(strings.Repeat("<a/>", 20_001)), limit},
+		"comments":               {steder(strings.Repeat("<!---->", 20_001)), limit},
+		"text of 64 KiB and more": {steder("<t:stedsnavn>" + strings.Repeat("x", 64<<10+1) + "</t:stedsnavn>"),
+			limit},
+		"text in parts": {steder("<t:stedsnavn>" + strings.Repeat(strings.Repeat("x", 1000)+"<!---->",
+			66) + "</t:stedsnavn>"), limit},
 		"attribute of 800 KB":         {strings.Replace(env, "<q:soeketekst", `<q:soeketekst a="`+strings.Repeat("x", 800_000)+`"`, 1), limit},
 		"processing instruction":      {`<?xml-stylesheet href="x"?>` + env, bare},
 		"instruction inside":          {strings.Replace(env, "norske", "<?php x?>", 1), detailed},
@@ -90,25 +95,30 @@ func TestAttacksAreRefused(t *testing.T) {
 		"surrogate by reference":      {strings.Replace(env, "norske", "a&#xD800;b", 1), detailed},
 		"surrogate, decimal":          {strings.Replace(env, "norske", "&amp;&#057343;", 1), detailed},
 		"surrogates in a pair":        {strings.Replace(env, "norske", "&#xd83d;&#xde00;", 1), detailed},
-		"surrogate in an attribute":   {strings.Replace(env, "<q:soeketekst", `<q:soeketekst a="&#xDFFF;"`, 1), detailed},
-		"real NUL":                    {"\x00" + env, bare},
-		"UTF-16 declared":             {`<?xml version="1.0" encoding="UTF-16"?>` + env, bare},
-		"UTF-16":                      {"\xff\xfe<\x00S\x00", bare},
-		"UTF-16 without a mark":       {"\x00<\x00S", bare},
-		"UTF-7 declared":              {`<?xml version="1.0" encoding="UTF-7"?>` + env, bare},
-		"empty encoding":              {`<?xml version="1.0" encoding=""?>` + env, bare},
-		"unquoted encoding":           {`<?xml version="1.0" encoding=utf-8?>` + env, bare},
-		"duplicate attribute":         {strings.Replace(env, "<q:soeketekst", `<q:soeketekst a="1" a="2"`, 1), detailed},
-		"duplicate by namespace":      {strings.Replace(env, "<q:soeketekst", `<q:soeketekst xmlns:y="urn:y" xmlns:z="urn:y" y:a="1" z:a="2"`, 1), detailed},
-		"duplicate declaration":       {strings.Replace(env, "<q:soeketekst", `<q:soeketekst xmlns:y="urn:y" xmlns:y="urn:y"`, 1), detailed},
-		"unbound prefix":              {strings.ReplaceAll(env, "q:soeketekst", "nope:soeketekst"), detailed},
-		"unbound attribute":           {strings.Replace(env, "<q:soeketekst", `<q:soeketekst nope:a="1"`, 1), detailed},
-		"prefix out of scope":         {steder(`<x xmlns:in="urn:x"/><in:x/>`), detailed},
+		"surrogate in an attribute": {strings.Replace(env, "<q:soeketekst", `<q:soeketekst a="&#xDFFF;"`, 1),
+			detailed},
+		"real NUL":              {"\x00" + env, bare},
+		"UTF-16 declared":       {`<?xml version="1.0" encoding="UTF-16"?>` + env, bare},
+		"UTF-16":                {"\xff\xfe<\x00S\x00", bare},
+		"UTF-16 without a mark": {"\x00<\x00S", bare},
+		"UTF-7 declared":        {`<?xml version="1.0" encoding="UTF-7"?>` + env, bare},
+		"empty encoding":        {`<?xml version="1.0" encoding=""?>` + env, bare},
+		"unquoted encoding":     {`<?xml version="1.0" encoding=utf-8?>` + env, bare},
+		"duplicate attribute": {strings.Replace(env, "<q:soeketekst", `<q:soeketekst a="1" a="2"`, 1),
+			detailed},
+		"duplicate by namespace": {strings.Replace(env, "<q:soeketekst",
+			`<q:soeketekst xmlns:y="urn:y" xmlns:z="urn:y" y:a="1" z:a="2"`, 1), detailed},
+		"duplicate declaration": {strings.Replace(env, "<q:soeketekst", `<q:soeketekst xmlns:y="urn:y" xmlns:y="urn:y"`, 1), detailed},
+		"unbound prefix":        {strings.ReplaceAll(env, "q:soeketekst", "nope:soeketekst"), detailed},
+		"unbound attribute":     {strings.Replace(env, "<q:soeketekst", `<q:soeketekst nope:a="1"`, 1), detailed},
+		"prefix out of scope":   {steder(`<x xmlns:in="urn:x"/><in:x/>`), detailed},
 		// no operation without a namespace
-		"namespace as prefix":       {strings.ReplaceAll(strings.Replace(env, ` xmlns:q="`+base+`/service/soek"`, "", 1), "q:", ""), detailed},
-		"prefix undone":             {strings.Replace(env, "<q:soeketekst", `<q:soeketekst xmlns:y=""`, 1), detailed},
-		"xml bound elsewhere":       {strings.Replace(env, "<q:soeketekst", `<q:soeketekst xmlns:xml="urn:y"`, 1), detailed},
-		"xmlns bound":               {strings.Replace(env, "<q:soeketekst", `<q:soeketekst xmlns:xmlns="urn:y"`, 1), detailed},
+		"namespace as prefix": {strings.ReplaceAll(strings.Replace(env, ` xmlns:q="`+base+`/service/soek"`, "", 1), "q:", ""), detailed},
+		"prefix undone":       {strings.Replace(env, "<q:soeketekst", `<q:soeketekst xmlns:y=""`, 1), detailed},
+		"xml bound elsewhere": {strings.Replace(env, "<q:soeketekst", `<q:soeketekst xmlns:xml="urn:y"`, 1),
+			detailed},
+		"xmlns bound": {strings.Replace(env, "<q:soeketekst", `<q:soeketekst xmlns:xmlns="urn:y"`, 1),
+			detailed},
 		"no local name":             {strings.ReplaceAll(env, "q:soeketekst", "q:"), detailed},
 		"two colons":                {strings.ReplaceAll(env, "q:soeketekst", "q:a:b"), detailed},
 		"wrong end tag":             {strings.Replace(env, "</q:soeketekst>", "</t:soeketekst>", 1), detailed},
@@ -117,9 +127,12 @@ func TestAttacksAreRefused(t *testing.T) {
 		"unknown operation":         {envelope11(`<q:dropTable/>`), detailed},
 		"operation in no namespace": {envelope11(`<findBoeker/>`), detailed},
 		"operation in another":      {envelope11(`<t:findBoeker/>`), detailed},
-		"huge number":               {steder(`<t:stedsnummer>` + strings.Repeat("9", 10_000) + `</t:stedsnummer>`), detailed},
-		"year 0":                    {steder(`<t:oppdatertEtter><d:timestamp>0000-01-01T00:00:00Z</d:timestamp></t:oppdatertEtter>`), detailed},
-		"year 10000":                {steder(`<t:oppdatertEtter><d:timestamp>10000-01-01T00:00:00Z</d:timestamp></t:oppdatertEtter>`), detailed},
+		"huge number": {steder(`<t:stedsnummer>` + strings.Repeat("9", 10_000) + `</t:stedsnummer>`),
+			detailed},
+		"year 0": {steder(`<t:oppdatertEtter><d:timestamp>0000-01-01T00:00:00Z</d:timestamp></t:oppdatertEtter>`),
+			detailed},
+		"year 10000": {steder(`<t:oppdatertEtter><d:timestamp>10000-01-01T00:00:00Z</d:timestamp></t:oppdatertEtter>`),
+			detailed},
 	} {
 		s := service(func(context.Context, placename.Request) (placename.Answer, error) {
 			t.Errorf("%s: reached the search", name)
@@ -141,18 +154,21 @@ func TestAttacksAreRefused(t *testing.T) {
 func TestInertTricksAreData(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
-		"schema location":             strings.Replace(envelope11(good), "<q:findBoeker", `<q:findBoeker xsi:schemaLocation="urn:x http://evil.example/x.xsd"`, 1),
-		"false type":                  steder(`<t:stedsnavn xsi:type="nope:Evil">x</t:stedsnavn>`),
-		"what looks like a surrogate": steder(`<t:stedsnavn><![CDATA[&#xD800;]]>&amp;#xD800;&#x1F600;&#xD7FF;&#xE000;</t:stedsnavn><!--&#xD800;-->`),
-		"sql":                         steder(`<t:stedsnavn>x'; DROP TABLE sted; --</t:stedsnavn>`),
-		"ldap":                        steder(`<t:stedsnavn>*)(uid=*))(|(uid=*</t:stedsnavn>`),
-		"encoding style":              strings.Replace(envelope11(good), "<S:Envelope", `<S:Envelope S:encodingStyle="urn:x"`, 1),
-		"optional header":             withHead(`<h:x xmlns:h="urn:h" S:mustUnderstand="0"/><h:y xmlns:h="urn:h"><h:z>text</h:z></h:y>`),
-		"header for others":           withHead(`<h:x xmlns:h="urn:h" S:mustUnderstand="1" S:actor="urn:another"/>`),
-		"empty header":                withHead(``),
-		"midnight as 24":              steder(`<t:oppdatertEtter><d:timestamp>2024-01-31T24:00:00Z</d:timestamp></t:oppdatertEtter>`),
-		"many prefixes":               withHead(strings.Repeat(`<a xmlns:p1="1" xmlns:p2="2" xmlns:p3="3"/>`, 5000)),
-		"xinclude":                    withHead(`<x:include xmlns:x="http://www.w3.org/2001/XInclude" href="file:///etc/passwd" parse="text"/>`),
+		"schema location": strings.Replace(envelope11(good), "<q:findBoeker",
+			`<q:findBoeker xsi:schemaLocation="urn:x http://evil.example/x.xsd"`, 1),
+		"false type": steder(`<t:stedsnavn xsi:type="nope:Evil">x</t:stedsnavn>`),
+		"what looks like a surrogate": steder(
+			`<t:stedsnavn><![CDATA[&#xD800;]]>&amp;#xD800;&#x1F600;&#xD7FF;&#xE000;</t:stedsnavn><!--&#xD800;-->`),
+		"sql":  steder(`<t:stedsnavn>x'; DROP TABLE sted; --</t:stedsnavn>`),
+		"ldap": steder(`<t:stedsnavn>*)(uid=*))(|(uid=*</t:stedsnavn>`),
+		"encoding style": strings.Replace(envelope11(good), "<S:Envelope",
+			`<S:Envelope S:encodingStyle="urn:x"`, 1),
+		"optional header":   withHead(`<h:x xmlns:h="urn:h" S:mustUnderstand="0"/><h:y xmlns:h="urn:h"><h:z>text</h:z></h:y>`),
+		"header for others": withHead(`<h:x xmlns:h="urn:h" S:mustUnderstand="1" S:actor="urn:another"/>`),
+		"empty header":      withHead(``),
+		"midnight as 24":    steder(`<t:oppdatertEtter><d:timestamp>2024-01-31T24:00:00Z</d:timestamp></t:oppdatertEtter>`),
+		"many prefixes":     withHead(strings.Repeat(`<a xmlns:p1="1" xmlns:p2="2" xmlns:p3="3"/>`, 5000)),
+		"xinclude":          withHead(`<x:include xmlns:x="http://www.w3.org/2001/XInclude" href="file:///etc/passwd" parse="text"/>`),
 	} {
 		if a := read(t, post(service(nil), ct11, body)); a.fault {
 			t.Errorf("%s: %+v", name, a)
@@ -183,7 +199,8 @@ func TestVersionMismatchNamesTheEnvelopes(t *testing.T) {
 	t.Parallel()
 	for _, contentType := range []string{ct11, ct12} {
 		w := post(service(nil), contentType, envelope("urn:x", good))
-		for _, want := range []string{`<u:Upgrade xmlns:u="` + placename.Envelope12, `xmlns:e="` + placename.Envelope12, `xmlns:e="` + placename.Envelope11} {
+		for _, want := range []string{`<u:Upgrade xmlns:u="` + placename.Envelope12, `xmlns:e="` + placename.Envelope12,
+			`xmlns:e="` + placename.Envelope11} {
 			if !strings.Contains(w.Body.String(), want) {
 				t.Errorf("%s: no %s in %s", contentType, want, w.Body)
 			}
@@ -196,7 +213,8 @@ func TestVersionMismatchNamesTheEnvelopes(t *testing.T) {
 
 func TestNotUnderstoodBlocksAreNamed(t *testing.T) {
 	t.Parallel()
-	head := `<h:x xmlns:h="urn:h?a&amp;b" S:mustUnderstand="true"/><y xmlns="urn:y" S:mustUnderstand=" 1 " S:role="` + placename.Envelope12 + `/role/next"/>`
+	head := `<h:x xmlns:h="urn:h?a&amp;b" S:mustUnderstand="true"/><y xmlns="urn:y" S:mustUnderstand=" 1 " S:role="` +
+		placename.Envelope12 + `/role/next"/>`
 	body := strings.Replace(withHead(head), placename.Envelope11, placename.Envelope12, 1)
 	w := post(service(nil), ct12, body)
 	for _, want := range []string{`qname="n:x" xmlns:n="urn:h?a&amp;b"`, `qname="n:y" xmlns:n="urn:y"`} {
@@ -215,11 +233,14 @@ func TestAddressingIsUnderstoodWhenDemanded(t *testing.T) {
 	t.Parallel()
 	const wsa = `xmlns:w="http://www.w3.org/2005/08/addressing"`
 	demanded := withHead(
-		`<w:To ` + wsa + ` S:mustUnderstand="1">https://example.org/</w:To><w:MessageID ` + wsa + `>urn:uuid:1&amp;2</w:MessageID>` +
-			`<w:ReplyTo ` + wsa + ` S:mustUnderstand="1"><w:Address>http://www.w3.org/2005/08/addressing/anonymous</w:Address></w:ReplyTo>`,
+		`<w:To ` + wsa + ` S:mustUnderstand="1">https://example.org/</w:To><w:MessageID ` + wsa +
+			`>urn:uuid:1&amp;2</w:MessageID>` +
+			`<w:ReplyTo ` + wsa + ` S:mustUnderstand="1">` +
+			`<w:Address>http://www.w3.org/2005/08/addressing/anonymous</w:Address></w:ReplyTo>`,
 	)
 	w := post(service(nil), ct11, demanded)
-	for _, want := range []string{`/service/soek/SoekService/findBoekerResponse</wsa:Action>`, `>urn:uuid:1&amp;2</wsa:RelatesTo>`} {
+	for _, want := range []string{`/service/soek/SoekService/findBoekerResponse</wsa:Action>`,
+		`>urn:uuid:1&amp;2</wsa:RelatesTo>`} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("no %s in %s", want, w.Body)
 		}
@@ -321,7 +342,9 @@ func TestLogHoldsNoLinesOfOthers(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	s := soap.New(
-		soap.Config{Searcher: search(sample), Address: func(*http.Request) string { return "" }, Logger: textLogger(&b)},
+		soap.Config{Searcher: search(sample), Address: func(*http.Request) string {
+			return ""
+		}, Logger: textLogger(&b)},
 	)
 	evil := "x&#10;level=ERROR msg=forged&#8238;" + strings.Repeat("y", 1000)
 	post(

@@ -172,7 +172,9 @@ func toUTF8(b []byte, charset string) ([]byte, *failure) {
 			return nil, bare(textBytes).because(err)
 		}
 		return b, nil
-	case !utf8.Valid(b), charset == "us-ascii" && bytes.ContainsFunc(b, func(r rune) bool { return r >= utf8.RuneSelf }):
+	case !utf8.Valid(b), charset == "us-ascii" && bytes.ContainsFunc(b, func(r rune) bool {
+		return r >= utf8.RuneSelf
+	}):
 		return nil, bare(textBytes)
 	}
 	return b, nil

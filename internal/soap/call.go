@@ -164,7 +164,8 @@ func (p *reply) hits(a placename.Answer, hits placename.Hits) error {
 		}
 		if given += n; len(p.b) > most {
 			p.send()
-		} else if left := a.Count - given; left > 0 && n > 0 && most == buffered { // room for the rest at once, if it is like these
+		} else if left := a.Count - given; left > 0 && n > 0 && most == buffered {
+			// room for the rest at once, if it is like these
 			p.b = slices.Grow(p.b, min(left*(len(p.b)-start)/n*9/8, buffered+buffered/4-len(p.b)))
 		}
 		if hits, err = p.next(a); err != nil && p.sent {
@@ -198,7 +199,8 @@ func (p *reply) send() {
 func (p *reply) abort(err error) {
 	if p.r.Context().Err() == nil {
 		p.s.config.Logger.LogAttrs(p.r.Context(), slog.LevelError, "soap answer aborted",
-			slog.String("request", p.s.config.RequestID(p.r)), slog.String("operation", p.operation), slog.Any("error", err))
+			slog.String("request", p.s.config.RequestID(p.r)), slog.String("operation", p.operation),
+			slog.Any("error", err))
 	}
 	panic(http.ErrAbortHandler)
 }

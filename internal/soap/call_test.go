@@ -36,7 +36,8 @@ func TestEveryOperationAnswersInBothVersionsAndBases(t *testing.T) {
 		}{{false, ct11}, {true, ct12}} {
 			for _, b := range []string{base, "urn:example:ssr"} {
 				w := post(s, v.contentType, string(placename.ExampleRequest(o.Name, v.soap12, b)))
-				if a := read(t, w); a.fault || a.status != http.StatusOK || w.Header().Get("Content-Type") != v.contentType {
+				if a := read(t, w); a.fault || a.status != http.StatusOK ||
+					w.Header().Get("Content-Type") != v.contentType {
 					t.Errorf("%s: %s", o.Name, w.Body)
 				}
 				if !strings.Contains(w.Body.String(), `xmlns:q="`+b+`/service/soek"`) {
@@ -70,7 +71,8 @@ func TestSearcherGetsTheRequest(t *testing.T) {
 		s,
 		ct11,
 		steder(
-			`<t:stedsnavn>Kárášjohka</t:stedsnavn><t:kommunerIds><ko:item><d:value>5610</d:value></ko:item></t:kommunerIds>`,
+			`<t:stedsnavn>Kárášjohka</t:stedsnavn><t:kommunerIds><ko:item><d:value>5610</d:value></ko:item>`+
+				`</t:kommunerIds>`,
 		),
 	)
 	r, ok := got.(*placename.FindSteder)
@@ -90,23 +92,36 @@ func TestErrorsOfSearchesBecomeFaults(t *testing.T) {
 		want11, want12   string
 		message, inclass string
 	}{
-		"refusal":     {refusal(&placename.FindSteder{}, "stedSoek/stedsnavn", "x*", placename.FewLiterals, 2), "500 Client VALIDATION", "400 Sender VALIDATION", `findSteder/stedSoek/stedsnavn = "x*": a pattern needs at least 2 characters other than * and ?.`, "ValidationException"},
-		"hits":        {refusal(&placename.FindSteder{}, "stedSoek", "", placename.TooManyHits, 5000), "500 Client LIMIT_EXCEEDED", "400 Sender LIMIT_EXCEEDED", "5000", "LimitExceededException"},
-		"invalid":     {&problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{{Param: "aar", Value: "x", Cure: "give a year"}}, Err: secret}, "500 Client VALIDATION", "400 Sender VALIDATION", `aar = "x": give a year.`, "ValidationException"},
-		"timeout":     {problem.New(problem.Timeout, secret, ""), "500 Server TIMEOUT", "500 Receiver TIMEOUT", "too long", "TimeoutException"},
-		"deadline":    {context.DeadlineExceeded, "500 Server TIMEOUT", "500 Receiver TIMEOUT", "too long", "TimeoutException"},
-		"unavailable": {problem.New(problem.Unavailable, secret, ""), "503 Server UNAVAILABLE", "503 Receiver UNAVAILABLE", "not available", "UnavailableException"},
-		"busy":        {problem.New(problem.Busy, secret, ""), "503 Server UNAVAILABLE", "503 Receiver UNAVAILABLE", "busy", "UnavailableException"},
-		"too many":    {problem.New(problem.TooMany, secret, ""), "429 Client LIMIT_EXCEEDED", "429 Sender LIMIT_EXCEEDED", "Too many requests", "LimitExceededException"},
-		"gone":        {problem.New(problem.Gone, secret, "it was split"), "500 Client VALIDATION", "400 Sender VALIDATION", "it was split", "ValidationException"},
-		"internal":    {secret, "500 Server INTERNAL", "500 Receiver INTERNAL", "internal error", "InternalException"},
+		"refusal": {refusal(&placename.FindSteder{}, "stedSoek/stedsnavn", "x*", placename.FewLiterals, 2),
+			"500 Client VALIDATION", "400 Sender VALIDATION",
+			`findSteder/stedSoek/stedsnavn = "x*": a pattern needs at least 2 characters other than * and ?.`,
+			"ValidationException"},
+		"hits": {refusal(&placename.FindSteder{}, "stedSoek", "", placename.TooManyHits, 5000),
+			"500 Client LIMIT_EXCEEDED", "400 Sender LIMIT_EXCEEDED", "5000", "LimitExceededException"},
+		"invalid": {&problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{{Param: "aar", Value: "x", Cure: "give a year"}}, Err: secret}, "500 Client VALIDATION", "400 Sender VALIDATION", `aar = "x": give a year.`, "ValidationException"},
+		"timeout": {problem.New(problem.Timeout, secret, ""), "500 Server TIMEOUT", "500 Receiver TIMEOUT",
+			"too long", "TimeoutException"},
+		"deadline": {context.DeadlineExceeded, "500 Server TIMEOUT", "500 Receiver TIMEOUT", "too long",
+			"TimeoutException"},
+		"unavailable": {problem.New(problem.Unavailable, secret, ""), "503 Server UNAVAILABLE",
+			"503 Receiver UNAVAILABLE", "not available", "UnavailableException"},
+		"busy": {problem.New(problem.Busy, secret, ""), "503 Server UNAVAILABLE", "503 Receiver UNAVAILABLE",
+			"busy", "UnavailableException"},
+		"too many": {problem.New(problem.TooMany, secret, ""), "429 Client LIMIT_EXCEEDED",
+			"429 Sender LIMIT_EXCEEDED", "Too many requests", "LimitExceededException"},
+		"gone": {problem.New(problem.Gone, secret, "it was split"), "500 Client VALIDATION",
+			"400 Sender VALIDATION", "it was split", "ValidationException"},
+		"internal": {secret, "500 Server INTERNAL", "500 Receiver INTERNAL", "internal error", "InternalException"},
 		// not by the client
-		"canceled": {context.Canceled, "500 Server INTERNAL", "500 Receiver INTERNAL", "internal error", "InternalException"},
+		"canceled": {context.Canceled, "500 Server INTERNAL", "500 Receiver INTERNAL", "internal error",
+			"InternalException"},
 	} {
 		for _, next := range []bool{false, true} { // the search fails, or its first batch
 			s := service(func(context.Context, placename.Request) (placename.Answer, error) {
 				if next {
-					return placename.Answer{Count: 1, Next: func(context.Context) (placename.Hits, error) { return nil, c.err }}, nil
+					return placename.Answer{Count: 1, Next: func(context.Context) (placename.Hits, error) {
+						return nil, c.err
+					}}, nil
 				}
 				return placename.Answer{}, c.err
 			})
@@ -114,7 +129,8 @@ func TestErrorsOfSearchesBecomeFaults(t *testing.T) {
 			w12 := post(s, ct12, strings.Replace(steder(""), placename.Envelope11, placename.Envelope12, 1))
 			for want, w := range map[string]*httptest.ResponseRecorder{c.want11: w11, c.want12: w12} {
 				a := read(t, w)
-				if a.String() != want || !strings.Contains(a.message, c.message) || a.message != a.reason || a.class != c.inclass ||
+				if a.String() != want || !strings.Contains(a.message, c.message) || a.message != a.reason ||
+					a.class != c.inclass ||
 					a.trace != "id-1" ||
 					a.lang != "en" {
 					t.Errorf("%s: %s %+v, want %s", name, a, a, want)
@@ -122,7 +138,8 @@ func TestErrorsOfSearchesBecomeFaults(t *testing.T) {
 				if strings.Contains(w.Body.String(), "secret") {
 					t.Errorf("%s: the cause is told", name)
 				}
-				if (w.Header().Get("Retry-After") != "") != (w.Code == http.StatusServiceUnavailable || w.Code == http.StatusTooManyRequests) {
+				if (w.Header().Get("Retry-After") != "") != (w.Code == http.StatusServiceUnavailable ||
+					w.Code == http.StatusTooManyRequests) {
 					t.Errorf("%s: Retry-After %q with %d", name, w.Header().Get("Retry-After"), w.Code)
 				}
 			}
@@ -140,7 +157,8 @@ func TestDetailInEnglishIsToldWhereItHelps(t *testing.T) {
 		told   bool
 	}{
 		{problem.Invalid, "nb", true}, {problem.Invalid, "en", true}, {problem.TooLarge, "nn", true},
-		{problem.Unavailable, "en", true}, {problem.Unavailable, "nb", false}, {problem.Timeout, "nn", false}, {problem.Internal, "en", false},
+		{problem.Unavailable, "en", true}, {problem.Unavailable, "nb", false}, {problem.Timeout, "nn", false},
+		{problem.Internal, "en", false},
 	} {
 		s := service(func(context.Context, placename.Request) (placename.Answer, error) {
 			return placename.Answer{}, problem.New(c.kind, nil, "the detail")
@@ -154,7 +172,8 @@ func TestDetailInEnglishIsToldWhereItHelps(t *testing.T) {
 
 func TestMessagesAreInTheLanguageOfTheContext(t *testing.T) {
 	t.Parallel()
-	for locale, want := range map[string]string{"no_NO": "nb må være", "nn": "nn må vere", "en_US": "en must be", "xx": "nb må være", "": "nb må være"} {
+	for locale, want := range map[string]string{"no_NO": "nb må være", "nn": "nn må vere", "en_US": "en must be",
+		"xx": "nb må være", "": "nb må være"} {
 		w := post(service(nil), ct11,
 			strings.Replace(steder(`<t:avansertSoek>ja</t:avansertSoek>`), "<d:locale>en", "<d:locale>"+locale, 1))
 		lang, text, _ := strings.Cut(want, " ")
@@ -296,7 +315,8 @@ func TestLateFailureAbortsTheConnection(t *testing.T) {
 // are a fault.
 func TestSearchIsBegunAnewWhenTheDataChange(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct{ searches, status int }{"once": {2, http.StatusOK}, "always": {1000, http.StatusServiceUnavailable}} {
+	for name, tt := range map[string]struct{ searches, status int }{"once": {2, http.StatusOK},
+		"always": {1000, http.StatusServiceUnavailable}} {
 		n := 0
 		s := service(func(ctx context.Context, r placename.Request) (placename.Answer, error) {
 			n++

@@ -145,7 +145,8 @@ func failureOfProblem(e *problem.Error) *failure {
 	case problem.Timeout:
 		f.code, f.category, t = codeServer, placename.Timeout, textTimeout
 	case problem.Unavailable:
-		f.code, f.category, f.status, t = codeServer, placename.Unavailable, http.StatusServiceUnavailable, textUnavailable
+		f.code, f.category, f.status, t = codeServer, placename.Unavailable, http.StatusServiceUnavailable,
+			textUnavailable
 	case problem.Internal:
 		f.code, f.category, f.text = codeServer, placename.Internal, textInternal.in
 		return f

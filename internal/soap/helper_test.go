@@ -127,11 +127,13 @@ var (
 		},
 		"findStedsnavnForMatrikkelenhetreferanse": placename.StedsnavnMatrikkelenhetreferanseTreffList{
 			{StedId: "1", StedsnavnId: "2", Stedsnavn: "Oslo", SkrivemaatestatusId: "vedtatt",
-				Skrivemaatestatusdato: day, NavnesakstatusId: "a", NavnestatusId: "a", SpraakId: "nor", NavneobjekttypeId: "by", KommuneId: "0301", Matrikkelnummer: unit},
+				Skrivemaatestatusdato: day, NavnesakstatusId: "a", NavnestatusId: "a", SpraakId: "nor",
+				NavneobjekttypeId: "by", KommuneId: "0301", Matrikkelnummer: unit},
 		},
 		"findSkrivemaaterForMatrikkelenhetreferanse": placename.SkrivemaateMatrikkelenhetreferanseTreffList{
 			{StedId: "1", StedsnavnId: "2", SkrivemaateId: "3", Skrivemaate: "Oslo",
-				SkrivemaatestatusId: "vedtatt", Skrivemaatestatusdato: day, NavnesakstatusId: "a", NavnestatusId: "a", NavneobjekttypeId: "by", KommuneId: "0301", Matrikkelnummer: unit},
+				SkrivemaatestatusId: "vedtatt", Skrivemaatestatusdato: day, NavnesakstatusId: "a", NavnestatusId: "a",
+				NavneobjekttypeId: "by", KommuneId: "0301", Matrikkelnummer: unit},
 		},
 		"findVedtak": placename.VedtakTreffList{
 			{
@@ -188,8 +190,10 @@ func post(h http.Handler, contentType, body string) *httptest.ResponseRecorder {
 
 // envelope wraps the content of a body in an envelope with the prefixes that the tests use.
 func envelope(ns, content string) string {
-	return `<S:Envelope xmlns:S="` + ns + `" xmlns:q="` + base + `/service/soek" xmlns:t="` + base + `/service/servicetyper" xmlns:d="` + base +
-		`/domain" xmlns:ko="` + base + `/domain/kommune" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><S:Body>` + content + `</S:Body></S:Envelope>`
+	return `<S:Envelope xmlns:S="` + ns + `" xmlns:q="` + base + `/service/soek" xmlns:t="` + base +
+		`/service/servicetyper" xmlns:d="` + base +
+		`/domain" xmlns:ko="` + base + `/domain/kommune" ` +
+		`xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><S:Body>` + content + `</S:Body></S:Envelope>`
 }
 
 func envelope11(content string) string { return envelope(placename.Envelope11, content) }
@@ -199,7 +203,8 @@ const context11 = `<q:stedsnavnContext><d:locale>en</d:locale></q:stedsnavnConte
 // steder is a request of findSteder with the content of its search object.
 func steder(search string) string {
 	return envelope11(
-		`<q:findSteder>` + context11 + `<q:stedSoek>` + search + `</q:stedSoek><q:beregnVisningsnavn>true</q:beregnVisningsnavn>` +
+		`<q:findSteder>` + context11 + `<q:stedSoek>` + search +
+			`</q:stedSoek><q:beregnVisningsnavn>true</q:beregnVisningsnavn>` +
 			`<q:inkluderGeometri>false</q:inkluderGeometri></q:findSteder>`,
 	)
 }
@@ -290,7 +295,8 @@ func validate(t *testing.T, documents map[string][]byte) {
 			t.Fatal(err)
 		}
 	}
-	for ns, file := range map[string]string{placename.Envelope11: "soap11.xsd", placename.Envelope12: "soap12.xsd", "": "xml.xsd"} {
+	for ns, file := range map[string]string{placename.Envelope11: "soap11.xsd", placename.Envelope12: "soap12.xsd",
+		"": "xml.xsd"} {
 		b, err := os.ReadFile(filepath.Join("testdata", file))
 		if err != nil {
 			t.Fatal(err)

@@ -19,13 +19,16 @@ func TestDescriptionIsServed(t *testing.T) {
 		target string
 		want   []byte
 	}{
-		"wsdl":          {path + "?wsdl", c.WSDL(placename.Description{Base: base, Address: address})},
-		"WSDL":          {path + "?WSDL", c.WSDL(placename.Description{Base: base, Address: address})},
-		"with a value":  {path + "?wsdl=1.1", c.WSDL(placename.Description{Base: base, Address: address})},
-		"in one file":   {path + "?singleWsdl", c.WSDL(placename.Description{Base: base, Address: address, Single: true})},
-		"both in one":   {path + "?singlewsdl=1.2", c.WSDL(placename.Description{Base: base, Address: address, Single: true, SOAP12: true})},
-		"both versions": {path + "?wsdl=1.2", c.WSDL(placename.Description{Base: base, Address: address, SOAP12: true})},
-		"a schema":      {"/v1/soap/stedsnavn/v1/sted.xsd", xsd},
+		"wsdl":         {path + "?wsdl", c.WSDL(placename.Description{Base: base, Address: address})},
+		"WSDL":         {path + "?WSDL", c.WSDL(placename.Description{Base: base, Address: address})},
+		"with a value": {path + "?wsdl=1.1", c.WSDL(placename.Description{Base: base, Address: address})},
+		"in one file": {path + "?singleWsdl",
+			c.WSDL(placename.Description{Base: base, Address: address, Single: true})},
+		"both in one": {path + "?singlewsdl=1.2",
+			c.WSDL(placename.Description{Base: base, Address: address, Single: true, SOAP12: true})},
+		"both versions": {path + "?wsdl=1.2",
+			c.WSDL(placename.Description{Base: base, Address: address, SOAP12: true})},
+		"a schema": {"/v1/soap/stedsnavn/v1/sted.xsd", xsd},
 	} {
 		r := httptest.NewRequest(http.MethodGet, c.target, nil)
 		r.Host = "evil.example"
@@ -72,7 +75,8 @@ func TestMethods(t *testing.T) {
 			t.Errorf("%s: %d", request, w.Code)
 		}
 		status, allow, _ := strings.Cut(want, " ")
-		if a := w.Header().Get("Allow"); http.StatusText(w.Code) == "" || status != strings.Fields(w.Result().Status)[0] ||
+		if a := w.Header().Get("Allow"); http.StatusText(w.Code) == "" ||
+			status != strings.Fields(w.Result().Status)[0] ||
 			a != allow {
 			t.Errorf("%s: %d, Allow %q; want %s", request, w.Code, a, want)
 		}

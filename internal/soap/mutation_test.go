@@ -23,10 +23,13 @@ var requestTokens = regexp.MustCompile(`<[^>]*>|[^<]+`)
 func valid() [][]string {
 	var out [][]string
 	searches := map[string]string{
-		"findSteder": `<t:oppdatertEtter><d:timestamp>2020-01-01T00:00:00Z</d:timestamp></t:oppdatertEtter><t:stedsnummer>1</t:stedsnummer>` +
-			`<t:avansertSoek>true</t:avansertSoek><t:stedstatuserIds><sk:item><d:value>aktiv</d:value></sk:item><sk:item xsi:nil="true"/></t:stedstatuserIds>`,
-		"findVedtak":       `<t:aar>2020</t:aar><t:vedtattEtter><d:date>2020-01-01</d:date></t:vedtattEtter>`,
-		"findSkrivemaater": `<t:bokSoek><t:tittel>a</t:tittel></t:bokSoek><t:dokumentSoek><t:entry><t:key><d:value>x</d:value></t:key><t:value>y</t:value></t:entry></t:dokumentSoek>`,
+		"findSteder": `<t:oppdatertEtter><d:timestamp>2020-01-01T00:00:00Z</d:timestamp></t:oppdatertEtter>` +
+			`<t:stedsnummer>1</t:stedsnummer>` +
+			`<t:avansertSoek>true</t:avansertSoek><t:stedstatuserIds><sk:item><d:value>aktiv</d:value></sk:item>` +
+			`<sk:item xsi:nil="true"/></t:stedstatuserIds>`,
+		"findVedtak": `<t:aar>2020</t:aar><t:vedtattEtter><d:date>2020-01-01</d:date></t:vedtattEtter>`,
+		"findSkrivemaater": `<t:bokSoek><t:tittel>a</t:tittel></t:bokSoek><t:dokumentSoek><t:entry><t:key>` +
+			`<d:value>x</d:value></t:key><t:value>y</t:value></t:entry></t:dokumentSoek>`,
 	}
 	object := regexp.MustCompile(`(<q:\w*[sS]oek>)`)
 	for _, o := range placename.TheContract().Operations {
@@ -35,7 +38,8 @@ func valid() [][]string {
 			s = strings.Replace(
 				s,
 				"<S:Envelope",
-				`<S:Envelope xmlns:t="`+base+`/service/servicetyper" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:sk="`+base+`/domain/sted/koder"`,
+				`<S:Envelope xmlns:t="`+base+`/service/servicetyper" `+
+					`xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:sk="`+base+`/domain/sted/koder"`,
 				1,
 			)
 			out = append(out, requestTokens.FindAllString(object.ReplaceAllString(s, "${1}"+searches[o.Name]), -1))
@@ -45,11 +49,15 @@ func valid() [][]string {
 }
 
 var (
-	nastyTexts = []string{"", " ", "-1", "99999999999999999999", "1e9", "true", "x", "*?*?*", "\"", "&amp;", "&#0;", "&nope;", "<![CDATA[x]]>", "<!-- -->", "<?x?>",
-		"\x00", "\xff", "\ufffe", "0000-00-00", "2020-13-01T00:00:00Z", "2024-01-31T24:00:00", strings.Repeat("x", 70_000), strings.Repeat("<a>", 50), "Kárášjohka"}
-	nastyAttributes = []string{` xsi:nil="true"`, ` xsi:nil="x"`, ` xsi:type="t:X"`, ` xmlns="urn:x"`, ` xmlns:t="urn:x"`, ` xmlns:q=""`, ` a="1" a="1"`, ` nope:a="1"`,
+	nastyTexts = []string{"", " ", "-1", "99999999999999999999", "1e9", "true", "x", "*?*?*", "\"", "&amp;", "&#0;",
+		"&nope;", "<![CDATA[x]]>", "<!-- -->", "<?x?>",
+		"\x00", "\xff", "\ufffe", "0000-00-00", "2020-13-01T00:00:00Z", "2024-01-31T24:00:00",
+		strings.Repeat("x", 70_000), strings.Repeat("<a>", 50), "Kárášjohka"}
+	nastyAttributes = []string{` xsi:nil="true"`, ` xsi:nil="x"`, ` xsi:type="t:X"`, ` xmlns="urn:x"`,
+		` xmlns:t="urn:x"`, ` xmlns:q=""`, ` a="1" a="1"`, ` nope:a="1"`,
 		` S:mustUnderstand="1"`, ` a`, ` a=b`, ` xml:lang="nb"`}
-	nastyTags = []string{`<q:stedSoek/>`, `<S:Header/>`, `<S:Header><x xmlns="urn:x" S:mustUnderstand="1"/></S:Header>`, `<S:Body/>`, `<!DOCTYPE x>`, `<t:item/>`, `<q:findBoeker/>`, `</q:x>`}
+	nastyTags = []string{`<q:stedSoek/>`, `<S:Header/>`, `<S:Header><x xmlns="urn:x" S:mustUnderstand="1"/></S:Header>`,
+		`<S:Body/>`, `<!DOCTYPE x>`, `<t:item/>`, `<q:findBoeker/>`, `</q:x>`}
 )
 
 // mutate changes tokens in one to four places.
@@ -189,7 +197,8 @@ func TestFaultsAreTheCommittedOnes(t *testing.T) {
 	var b strings.Builder
 	for _, c := range []struct{ contentType, body string }{
 		{ct11, steder(`<t:stedsnummer>x</t:stedsnummer>`)},
-		{ct12, strings.Replace(steder(`<t:stedsnummer>x</t:stedsnummer>`), placename.Envelope11, placename.Envelope12, 1)},
+		{ct12, strings.Replace(steder(`<t:stedsnummer>x</t:stedsnummer>`), placename.Envelope11,
+			placename.Envelope12, 1)},
 		{ct11, "x"},
 		{ct12, "x"},
 	} {

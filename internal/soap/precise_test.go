@@ -21,13 +21,16 @@ func TestRefusalsTellTheTrueReason(t *testing.T) {
 	for name, c := range map[string]struct{ contentType, body, want string }{
 		"blank line before the declaration": {"text/xml", "\n" + `<?xml version="1.0"?>` + oslo, "XML-deklarasjonen"},
 		"XML 1.1":                           {"text/xml", `<?xml version="1.1"?>` + oslo, "XML 1.0"},
-		"instruction":                       {"text/xml", `<?xml version="1.0"?><?x y?>` + oslo, "prosesseringsinstruksjoner"},
-		"no part with an envelope":          {mtom, part("image/png", "other", "x") + "--b--\r\n", "vedlegg"},
-		"an envelope that is a picture":     {mtom, part("image/png", "root", "x") + "--b--\r\n", "vedlegg"},
+		"instruction": {"text/xml", `<?xml version="1.0"?><?x y?>` + oslo,
+			"prosesseringsinstruksjoner"},
+		"no part with an envelope":      {mtom, part("image/png", "other", "x") + "--b--\r\n", "vedlegg"},
+		"an envelope that is a picture": {mtom, part("image/png", "root", "x") + "--b--\r\n", "vedlegg"},
 		"a value in another part": {mtom, part("application/xop+xml", "root", steder(`<t:stedsnavn><x:Include xmlns:x="http://www.w3.org/2004/08/xop/include" href="cid:a"/></t:stedsnavn>`)) + "--b--\r\n",
 			"stedsnavn/Include: attachments"},
-		"an envelope alone":          {mtom, part(`application/xop+xml; charset=UTF-8; type="text/xml"`, "root", oslo) + "--b--\r\n", ""},
-		"an envelope that is second": {mtom, part("image/png", "other", "x") + part(`text/xml`, "root", oslo) + "--b--\r\n", ""},
+		"an envelope alone": {mtom, part(`application/xop+xml; charset=UTF-8; type="text/xml"`, "root", oslo) +
+			"--b--\r\n", ""},
+		"an envelope that is second": {mtom, part("image/png", "other", "x") + part(`text/xml`, "root", oslo) +
+			"--b--\r\n", ""},
 	} {
 		a := read(t, post(service(nil), c.contentType, c.body))
 		if a.fault != (c.want != "") || !strings.Contains(a.reason, c.want) {
@@ -45,7 +48,8 @@ func TestMissingKeysAreToldInTheLanguageOfTheCaller(t *testing.T) {
 		)
 	}
 	for _, c := range []struct{ accept, body, want string }{
-		{"", "", "nb"}, {"en-GB,en;q=0.8", "", "en"}, {"de, nn;q=0.5", "", "nn"}, {"", message("nn_NO"), "nn"}, {"en", message("nn_NO"), "nn"}, {"en", message("x"), "en"},
+		{"", "", "nb"}, {"en-GB,en;q=0.8", "", "en"}, {"de, nn;q=0.5", "", "nn"}, {"", message("nn_NO"), "nn"},
+		{"en", message("nn_NO"), "nn"}, {"en", message("x"), "en"},
 	} {
 		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(c.body))
 		r.Header.Set("Content-Type", "text/xml")
@@ -61,7 +65,8 @@ func TestMissingKeysAreToldInTheLanguageOfTheCaller(t *testing.T) {
 // TestSchemasAreFoundByParameter as other servers serve them.
 func TestSchemasAreFoundByParameter(t *testing.T) {
 	t.Parallel()
-	for query, want := range map[string]string{"xsd=1": "/service/soek", "XSD=sted.xsd": "/domain/sted", "xsd=nope.xsd": "", "wsdl=1": "SoekServicePort"} {
+	for query, want := range map[string]string{"xsd=1": "/service/soek", "XSD=sted.xsd": "/domain/sted",
+		"xsd=nope.xsd": "", "wsdl=1": "SoekServicePort"} {
 		w := httptest.NewRecorder()
 		service(nil).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path+"?"+query, nil))
 		if (w.Code == http.StatusOK) != (want != "") || !strings.Contains(w.Body.String(), want) {

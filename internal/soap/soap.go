@@ -175,7 +175,8 @@ func (s *Service) Document(h http.Header, r *http.Request) ([]byte, error) {
 		}
 		h.Set("Content-Type", contentType11)
 		return placename.TheContract().
-				WSDL(placename.Description{Base: s.config.NamespaceBase, Address: s.config.Address(r), SOAP12: version == "1.2", Single: single, CRS: s.config.CRS}),
+				WSDL(placename.Description{Base: s.config.NamespaceBase, Address: s.config.Address(r),
+					SOAP12: version == "1.2", Single: single, CRS: s.config.CRS}),
 			nil
 	}
 	b, ok := s.files[name]

@@ -14,9 +14,12 @@ var (
 		"The content type must be text/xml (SOAP 1.1) or application/soap+xml (SOAP 1.2).",
 	}
 	textMultipart = text{
-		"En melding med vedlegg (multipart/related) må ha en del med konvolutten, som start oppgir, av typen application/xop+xml, text/xml eller application/soap+xml.",
-		"Ei melding med vedlegg (multipart/related) må ha ein del med konvolutten, som start oppgjev, av typen application/xop+xml, text/xml eller application/soap+xml.",
-		"A message with attachments (multipart/related) must have a part with the envelope, which start names, of type application/xop+xml, text/xml or application/soap+xml.",
+		"En melding med vedlegg (multipart/related) må ha en del med konvolutten, som start oppgir, " +
+			"av typen application/xop+xml, text/xml eller application/soap+xml.",
+		"Ei melding med vedlegg (multipart/related) må ha ein del med konvolutten, som start oppgjev, " +
+			"av typen application/xop+xml, text/xml eller application/soap+xml.",
+		"A message with attachments (multipart/related) must have a part with the envelope, which start names, " +
+			"of type application/xop+xml, text/xml or application/soap+xml.",
 	}
 	textEncoded = text{
 		"Meldinger kan ikke være komprimert; utelat Content-Encoding.",
@@ -24,9 +27,12 @@ var (
 		"Messages must not be compressed; leave Content-Encoding out.",
 	}
 	textCharset = text{
-		"Tegnsettet må være UTF-8, UTF-16 med byterekkefølgemerke (BOM), US-ASCII, ISO-8859-1, ISO-8859-15 eller windows-1252.",
-		"Teiknsettet må vere UTF-8, UTF-16 med byterekkjefølgjemerke (BOM), US-ASCII, ISO-8859-1, ISO-8859-15 eller windows-1252.",
-		"The character encoding must be UTF-8, UTF-16 with a byte order mark, US-ASCII, ISO-8859-1, ISO-8859-15 or windows-1252.",
+		"Tegnsettet må være UTF-8, UTF-16 med byterekkefølgemerke (BOM), US-ASCII, ISO-8859-1, ISO-8859-15 eller " +
+			"windows-1252.",
+		"Teiknsettet må vere UTF-8, UTF-16 med byterekkjefølgjemerke (BOM), US-ASCII, ISO-8859-1, ISO-8859-15 eller " +
+			"windows-1252.",
+		"The character encoding must be UTF-8, UTF-16 with a byte order mark, US-ASCII, ISO-8859-1, ISO-8859-15 or " +
+			"windows-1252.",
 	}
 	textBytes = text{
 		"Meldingen er ikke skrevet i tegnsettet som den oppgir.",
@@ -136,7 +142,8 @@ var (
 		"A text or attribute is longer than %d bytes.",
 	}
 
-	textInvalid      = text{"Forespørselen er ikke gyldig.", "Førespurnaden er ikkje gyldig.", "The request is not valid."}
+	textInvalid = text{"Forespørselen er ikke gyldig.", "Førespurnaden er ikkje gyldig.",
+		"The request is not valid."}
 	textUnauthorized = text{
 		"Tjenesten krever en gyldig nøkkel: X-API-Key, Authorization: Bearer, eller Basic med nøkkelen som passord.",
 		"Tenesta krev ein gyldig nøkkel: X-API-Key, Authorization: Bearer, eller Basic med nøkkelen som passord.",

@@ -24,7 +24,8 @@ func Shown(source string) string {
 
 // openDatabase opens a PostGIS database; with wait it tries again until the database can be reached.
 func openDatabase(ctx context.Context, source string, o Options) (store.Store, error) {
-	options := postgis.Options{Settings: Settings(o.Config), Logger: o.Logger, Wait: o.Wait, AllowEmpty: o.Config.AllowEmpty, Caches: o.Caches}
+	options := postgis.Options{Settings: Settings(o.Config), Logger: o.Logger, Wait: o.Wait,
+		AllowEmpty: o.Config.AllowEmpty, Caches: o.Caches}
 	if o.Wait { // who does not wait wants to know how things are now
 		options.Dir = o.DataDir
 	}

@@ -65,10 +65,12 @@ func newImportedCopy(source string, o Options, settings map[string]store.Setting
 		return nil, fmt.Errorf("cannot make the folder for imported copies: %w", err)
 	}
 	name := fmt.Sprintf("%s-%x.gpkg", store.CollectionID(filepath.Base(abs)), sha256.Sum256([]byte(abs)))
-	return &importedCopy{source: source, path: filepath.Join(dir, name), version: o.Version, settings: settings, log: o.Logger}, nil
+	return &importedCopy{source: source, path: filepath.Join(dir, name), version: o.Version, settings: settings,
+		log: o.Logger}, nil
 }
 
-// files lists the files of the source that are read, and a key that changes when one of them does, or what is configured for the import.
+// files lists the files of the source that are read, and a key that changes when one of them does,
+// or what is configured for the import.
 func (c *importedCopy) files() (list []string, key string, err error) {
 	list = []string{c.source}
 	if st, err := os.Stat(c.source); err != nil {
@@ -88,7 +90,8 @@ func (c *importedCopy) files() (list []string, key string, err error) {
 		}
 	}
 	for _, f := range list {
-		parts, err := filepath.Glob(EscapeGlob(strings.TrimSuffix(f, filepath.Ext(f))) + ".*") // all parts of a Shapefile
+		// all parts of a Shapefile
+		parts, err := filepath.Glob(EscapeGlob(strings.TrimSuffix(f, filepath.Ext(f))) + ".*")
 		if err != nil {
 			return nil, "", err
 		}
@@ -114,12 +117,15 @@ func dataFiles(dir string) ([]string, error) {
 	}
 	var list []string
 	for _, e := range entries {
-		if path := filepath.Join(dir, e.Name()); !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && ingest.IsData(path) {
+		if path := filepath.Join(dir, e.Name()); !e.IsDir() && !strings.HasPrefix(e.Name(), ".") &&
+			ingest.IsData(path) {
 			list = append(list, path)
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s is a folder, and none of its files is read; GeoPackage, GeoJSON, Shapefile and CSV are, also as .gz or .zip", dir)
+		return nil,
+			fmt.Errorf("%s is a folder, and none of its files is read; GeoPackage, GeoJSON, Shapefile and CSV are, "+
+				"also as .gz or .zip", dir)
 	}
 	return list, nil
 }
@@ -186,7 +192,8 @@ func (c *importedCopy) build(ctx context.Context, files []string, path string) (
 		return nil, fmt.Errorf("cannot write the imported copy: %w", err)
 	}
 	defer w.Close()
-	b := &copyBuild{importedCopy: c, w: w, taken: map[string]bool{}, tables: map[string]bool{}, options: input.Options{OpenGeoPackage: GeoPackages(temp), TempDir: temp}}
+	b := &copyBuild{importedCopy: c, w: w, taken: map[string]bool{}, tables: map[string]bool{},
+		options: input.Options{OpenGeoPackage: GeoPackages(temp), TempDir: temp}}
 	for _, f := range files {
 		if err := b.file(ctx, f); err != nil {
 			return nil, err
@@ -252,7 +259,8 @@ func (b *copyBuild) layer(ctx context.Context, l *ingest.Layer) error {
 		return err
 	}
 	table = store.Unique(table, func(s string) bool { return b.tables[strings.ToLower(s)] })
-	target := ingest.Target{Collection: id, Table: table, Title: store.Text{"": l.Name}, IDField: cmp.Or(b.settings[l.Name].SingleID(), b.settings[id].SingleID())}
+	target := ingest.Target{Collection: id, Table: table, Title: store.Text{"": l.Name},
+		IDField: cmp.Or(b.settings[l.Name].SingleID(), b.settings[id].SingleID())}
 	if s := cmp.Or(b.settings[l.Name].ValidFrom, b.settings[id].ValidFrom); s != "" {
 		target.ValidFrom, target.ValidTo = s, cmp.Or(b.settings[l.Name].ValidTo, b.settings[id].ValidTo)
 		target.Inclusive = b.settings[l.Name].Inclusive || b.settings[id].Inclusive
@@ -272,7 +280,8 @@ func (b *copyBuild) layer(ctx context.Context, l *ingest.Layer) error {
 			b.log.Warn("imported with a warning", "collection", id, "fault", f.String())
 		}
 	}
-	b.log.Info("imported", "file", l.File, "collection", id, "features", r.Written, "repaired", r.Repaired, "invalid", r.Kept, "took", time.Since(start).Round(time.Millisecond))
+	b.log.Info("imported", "file", l.File, "collection", id, "features", r.Written, "repaired", r.Repaired, "invalid",
+		r.Kept, "took", time.Since(start).Round(time.Millisecond))
 	return nil
 }
 
@@ -326,7 +335,8 @@ func openImported(ctx context.Context, source string, so Options, o gpkg.Options
 	o.Unchanging = true // a fresh copy is put in its place
 	inner, err := gpkg.Open(ctx, c.path, o)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot open the imported copy: %w", err), ignoreMissing(os.Remove(c.statePath())))
+		return nil, errors.Join(fmt.Errorf("cannot open the imported copy: %w", err),
+			ignoreMissing(os.Remove(c.statePath())))
 	}
 	return &importedStore{Store: inner, copy: c, notes: st.Notes}, nil
 }

@@ -11,9 +11,13 @@ import (
 func Settings(cfg config.Config) map[string]store.Settings {
 	m := make(map[string]store.Settings, len(cfg.Collections))
 	for name, c := range cfg.Collections {
-		s := store.Settings{ID: c.ID, Title: store.Text(c.Title), Description: store.Text(c.Description), Keywords: c.Keywords, Hidden: c.Hidden,
-			IDColumns: c.IDColumns, HiddenColumns: c.HiddenColumns, GeometryColumn: c.GeometryColumn, Codes: c.Codes, TitleProperty: c.Roles.Title, Instant: c.Roles.Instant, IntervalStart: c.Roles.IntervalStart, IntervalEnd: c.Roles.IntervalEnd,
-			ValidFrom: c.Roles.ValidFrom, ValidTo: c.Roles.ValidTo, Inclusive: c.ValidTo == "inclusive", Settled: c.Settled}
+		s := store.Settings{ID: c.ID, Title: store.Text(c.Title), Description: store.Text(c.Description),
+			Keywords: c.Keywords, Hidden: c.Hidden,
+			IDColumns: c.IDColumns, HiddenColumns: c.HiddenColumns, GeometryColumn: c.GeometryColumn, Codes: c.Codes,
+			TitleProperty: c.Roles.Title, Instant: c.Roles.Instant, IntervalStart: c.Roles.IntervalStart,
+			IntervalEnd: c.Roles.IntervalEnd,
+			ValidFrom:   c.Roles.ValidFrom, ValidTo: c.Roles.ValidTo, Inclusive: c.ValidTo == "inclusive",
+			Settled: c.Settled}
 		if c.MinZoom != nil || c.MaxZoom != nil {
 			first, last := c.Zooms()
 			s.Zooms = &store.Zooms{Min: first, Max: last}
@@ -31,7 +35,8 @@ func Settings(cfg config.Config) map[string]store.Settings {
 	return m
 }
 
-// Unmatched names what is configured for collections that the catalog does not have; hidden ones are not expected there.
+// Unmatched names what is configured for collections that the catalog does not have;
+// hidden ones are not expected there.
 func Unmatched(cfg config.Config, cat *store.Catalog) []string {
 	known := map[string]bool{}
 	for _, c := range cat.Collections {

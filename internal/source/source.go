@@ -1,8 +1,9 @@
-// Package source opens what a server or an import is given: a GeoPackage, a folder or a file of another format, the address of a PostGIS
-// database, or nothing, which is the demo. With the program it is the only place that names the stores.
+// Package source opens what a server or an import is given: a GeoPackage, a folder or a file of another format,
+// the address of a PostGIS database, or nothing, which is the demo.
+// With the program it is the only place that names the stores.
 //
-// Nothing is written beside a source. Copies of other formats, the demo and side files are in the data directory, are rebuilt when the
-// source or the program changes, and can be deleted at any time.
+// Nothing is written beside a source. Copies of other formats, the demo and side files are in the data directory,
+// are rebuilt when the source or the program changes, and can be deleted at any time.
 package source
 
 import (
@@ -37,8 +38,8 @@ type Options struct {
 	Caches  *cache.Group // takes the caches of the store; nil: none
 }
 
-// Open opens what is to be served: the GeoPackage at path, a copy of the other files at path, the database whose address path is, or
-// the demo when path is empty. The configured history is put beside data that bring none.
+// Open opens what is to be served: the GeoPackage at path, a copy of the other files at path, the database whose
+// address path is, or the demo when path is empty. The configured history is put beside data that bring none.
 func Open(ctx context.Context, path string, o Options) (store.Store, error) {
 	for _, dir := range [...]string{o.DataDir, filepath.Join(o.DataDir, imports)} { // where everything is ours
 		tempfile.Sweep(dir, "", "")
@@ -65,8 +66,10 @@ func openFile(ctx context.Context, path string, o Options) (store.Store, error) 
 	} else if err := readable(path); err != nil {
 		return nil, err
 	}
-	options := gpkg.Options{DataDir: dir, Settings: Settings(o.Config), Logger: log, Progress: progress(log), TypeAhead: int(cfg.Limits.TypeAhead), ViewTimeout: cfg.Limits.ViewTimeout,
-		ViewRow: viewRow(cfg.Limits.Memory), PageCache: int64(cfg.Limits.Memory) / 8, Unchanging: ours || cfg.Unchanging, AllowEmpty: cfg.AllowEmpty, Caches: o.Caches}
+	options := gpkg.Options{DataDir: dir, Settings: Settings(o.Config), Logger: log, Progress: progress(log),
+		TypeAhead: int(cfg.Limits.TypeAhead), ViewTimeout: cfg.Limits.ViewTimeout,
+		ViewRow: viewRow(cfg.Limits.Memory), PageCache: int64(cfg.Limits.Memory) / 8, Unchanging: ours ||
+			cfg.Unchanging, AllowEmpty: cfg.AllowEmpty, Caches: o.Caches}
 	if m := int(cfg.Limits.Memory) / 6; m > 0 {
 		options.TypeAhead = min(options.TypeAhead, m)
 	}
@@ -83,8 +86,8 @@ func openFile(ctx context.Context, path string, o Options) (store.Store, error) 
 	return st, nil
 }
 
-// viewRow is the most that a row of a view may have, in bytes: each connection may hold some copies of one at once. A power of two, since what was found of
-// the views is kept for as long as it stays the same.
+// viewRow is the most that a row of a view may have, in bytes: each connection may hold some copies of one at once.
+// A power of two, since what was found of the views is kept for as long as it stays the same.
 func viewRow(memory config.Size) int {
 	n := 8 << 20
 	for n < 128<<20 && config.Size(n) < memory/128 {
@@ -151,7 +154,8 @@ type builtIn struct {
 	write         func(ctx context.Context, path string) error
 }
 
-// path returns that of the data as a GeoPackage in dir, which is made when this version of it is not there yet. Those of other versions are removed.
+// path returns that of the data as a GeoPackage in dir, which is made when this version of it is not there yet.
+// Those of other versions are removed.
 func (b builtIn) path(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, b.kind+b.version+".gpkg")
 	if _, err := os.Stat(path); err == nil {
@@ -196,7 +200,8 @@ func writeDemo(ctx context.Context, path string) error {
 	return w.Commit(ctx)
 }
 
-// removeOthers removes what is built in of other versions, with what was computed from it. What cannot be removed is only disk space.
+// removeOthers removes what is built in of other versions, with what was computed from it.
+// What cannot be removed is only disk space.
 func removeOthers(dir, kind, current string) {
 	stem := strings.TrimSuffix(current, ".gpkg")
 	old, _ := filepath.Glob(filepath.Join(EscapeGlob(dir), kind+"*")) // the pattern is sound

@@ -176,8 +176,8 @@ func recordDigests(tx Tx, r *Recording) error {
 		})
 }
 
-// ChangesAfter returns changes with larger numbers than after, at most limit of them, in order. Numbers begin with 1 and
-// have no gaps but that of a restored backup.
+// ChangesAfter returns changes with larger numbers than after, at most limit of them, in order.
+// Numbers begin with 1 and have no gaps but that of a restored backup.
 func (db *DB) ChangesAfter(ctx context.Context, after int64, limit int) ([]Change, error) {
 	return db.changes(ctx, "WHERE seq > $1 ORDER BY seq LIMIT $2", after, limit)
 }

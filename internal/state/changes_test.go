@@ -36,12 +36,15 @@ func checkChanges(t *testing.T, open func() *state.DB) {
 		t.Helper()
 		got := map[string]bool{}
 		ok(c.Digests(ctx, "a", func(id string, d [16]byte) error { got[id] = d[0] == id[0]; return nil }))
-		if ids := slices.Sorted(maps.Keys(got)); !slices.Equal(ids, want) || slices.Contains(slices.Collect(maps.Values(got)), false) {
+		if ids := slices.Sorted(maps.Keys(got)); !slices.Equal(ids, want) ||
+			slices.Contains(slices.Collect(maps.Values(got)), false) {
 			t.Errorf("digests of %v, want %v", got, want)
 		}
 	}
 	now := time.Now().UTC()
-	ok(c.Record(ctx, state.Recording{Collection: "a", Now: state.Tracked{Schema: "s", State: "1"}, At: now, Afresh: true, Changes: []state.Change{{Op: state.ChangeLoad, Count: 2}}, Digests: []state.Digest{digest("x"), digest("y")}}))
+	ok(c.Record(ctx, state.Recording{Collection: "a", Now: state.Tracked{Schema: "s", State: "1"}, At: now,
+		Afresh: true, Changes: []state.Change{{Op: state.ChangeLoad, Count: 2}},
+		Digests: []state.Digest{digest("x"), digest("y")}}))
 	held("x", "y")
 	all, err := c.Tracked(ctx)
 	ok(err)
@@ -49,8 +52,11 @@ func checkChanges(t *testing.T, open func() *state.DB) {
 		t.Errorf("tracked %v", all)
 	}
 	was := all["a"]
-	next := state.Recording{Collection: "a", Was: was, Now: state.Tracked{Schema: "s", State: "2"}, At: now.Add(-time.Hour), // the clock went back
-		Changes: []state.Change{{Op: state.ChangeRemove, ID: "x"}, {Op: state.ChangeUpdate, ID: "y", Title: "other"}, {Op: state.ChangeAdd, ID: "z", Title: "title z"}}, Digests: []state.Digest{digest("y"), digest("z")}}
+	// the clock went back
+	next := state.Recording{Collection: "a", Was: was, Now: state.Tracked{Schema: "s", State: "2"},
+		At: now.Add(-time.Hour),
+		Changes: []state.Change{{Op: state.ChangeRemove, ID: "x"}, {Op: state.ChangeUpdate, ID: "y", Title: "other"},
+			{Op: state.ChangeAdd, ID: "z", Title: "title z"}}, Digests: []state.Digest{digest("y"), digest("z")}}
 	ok(c.Record(ctx, next))
 	held("y", "z")
 	if err := c.Record(ctx, next); !errors.Is(err, store.ErrChanged) {
@@ -58,7 +64,8 @@ func checkChanges(t *testing.T, open func() *state.DB) {
 	}
 	list, err := c.ChangesAfter(ctx, 1, 2)
 	ok(err)
-	want := []state.Change{{Seq: 2, At: now, Op: state.ChangeRemove, Collection: "a", ID: "x", Title: "title x"}, {Seq: 3, At: now, Op: state.ChangeUpdate, Collection: "a", ID: "y", Title: "other"}}
+	want := []state.Change{{Seq: 2, At: now, Op: state.ChangeRemove, Collection: "a", ID: "x", Title: "title x"},
+		{Seq: 3, At: now, Op: state.ChangeUpdate, Collection: "a", ID: "y", Title: "other"}}
 	if !slices.Equal(list, want) {
 		t.Errorf("%v, want %v", list, want)
 	}
@@ -66,7 +73,8 @@ func checkChanges(t *testing.T, open func() *state.DB) {
 		t.Errorf("the last is %v, %v", list, err)
 	}
 	manyRecord(t, c, open)
-	ok(c.Record(ctx, state.Recording{Collection: "a", Was: state.Tracked{Pass: 2}, At: now, Afresh: true, Changes: []state.Change{{Op: state.ChangeDrop}}}))
+	ok(c.Record(ctx, state.Recording{Collection: "a", Was: state.Tracked{Pass: 2}, At: now, Afresh: true,
+		Changes: []state.Change{{Op: state.ChangeDrop}}}))
 	held()
 	if all, err = c.Tracked(ctx); err != nil || len(all) != 8 {
 		t.Errorf("after a drop %v, %v", all, err)
@@ -81,7 +89,9 @@ func manyRecord(t *testing.T, c *state.DB, open func() *state.DB) {
 		mine := open()
 		all.Go(func() {
 			for i := range each {
-				r := state.Recording{Collection: "p" + strconv.Itoa(p), Was: state.Tracked{Pass: int64(i)}, At: time.Now(), Changes: []state.Change{{Op: state.ChangeAdd, ID: "1"}, {Op: state.ChangeAdd, ID: "2"}}}
+				r := state.Recording{Collection: "p" + strconv.Itoa(p), Was: state.Tracked{Pass: int64(i)},
+					At: time.Now(), Changes: []state.Change{{Op: state.ChangeAdd, ID: "1"},
+						{Op: state.ChangeAdd, ID: "2"}}}
 				if err := mine.Record(t.Context(), r); err != nil {
 					t.Error(err)
 				}

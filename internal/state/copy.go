@@ -12,10 +12,11 @@ type Copied struct {
 	Changes int `json:"changes"`
 }
 
-// Copy copies the keys, the secret, the finished jobs and the log of changes into a DB that holds none of them. Others may use db at the same time:
-// each part is as it was at one time.
+// Copy copies the keys, the secret, the finished jobs and the log of changes into a DB that holds none of them.
+// Others may use db at the same time: each part is as it was at one time.
 func (db *DB) Copy(ctx context.Context, to *DB) (n Copied, err error) {
-	for _, step := range []func(context.Context, *DB, *Copied) error{db.copyKeys, db.copySecret, db.copyChanges, db.copyJobs} {
+	for _, step := range []func(context.Context, *DB, *Copied) error{db.copyKeys, db.copySecret, db.copyChanges,
+		db.copyJobs} {
 		if err := step(ctx, to, &n); err != nil {
 			return n, err
 		}
@@ -73,7 +74,8 @@ func (db *DB) copyChanges(ctx context.Context, to *DB, n *Copied) error {
 			return err
 		}
 		err = to.d.Do(ctx, Long, func(tx Tx) error {
-			return tx.Batch("INSERT INTO grense.change (seq, at, op, collection, id, title, count) VALUES ($1, $2, $3, $4, $5, $6, $7)", len(list),
+			return tx.Batch("INSERT INTO grense.change (seq, at, op, collection, id, title, count) VALUES ($1, $2, "+
+				"$3, $4, $5, $6, $7)", len(list),
 				func(i int) []any {
 					c := &list[i]
 					return []any{c.Seq, Nanos(c.At), c.Op, c.Collection, c.ID, c.Title, c.Count}
@@ -122,12 +124,13 @@ func (db *DB) copyJob(ctx context.Context, to *DB, id string) (bool, error) {
 			return err
 		}
 		pieces = nil
-		return tx.Query("SELECT attempt, output, n FROM grense.job_piece WHERE job = $1", []any{id}, func(scan func(...any) error) error {
-			p := Piece{Job: id}
-			err := scan(&p.Attempt, &p.Output, &p.N)
-			pieces = append(pieces, p)
-			return err
-		})
+		return tx.Query("SELECT attempt, output, n FROM grense.job_piece WHERE job = $1", []any{id},
+			func(scan func(...any) error) error {
+				p := Piece{Job: id}
+				err := scan(&p.Attempt, &p.Output, &p.N)
+				pieces = append(pieces, p)
+				return err
+			})
 	})
 	if err != nil || len(jobs) == 0 {
 		return false, err
@@ -143,11 +146,12 @@ func (db *DB) copyJob(ctx context.Context, to *DB, id string) (bool, error) {
 	return true, to.PutJob(ctx, jobs[0])
 }
 
-// restoreGap is how many numbers of changes a restored log skips for each second since it was copied, and for the second of the copy.
+// restoreGap is how many numbers of changes a restored log skips for each second since it was copied,
+// and for the second of the copy.
 const restoreGap = 1_000
 
-// Restored completes a DB that was copied at a time. The next change has a number above all that were given until now, and followers
-// load each collection again, since changes of the meantime are not known.
+// Restored completes a DB that was copied at a time. The next change has a number above all that were given until now,
+// and followers load each collection again, since changes of the meantime are not known.
 func (db *DB) Restored(ctx context.Context, copied, now time.Time) error {
 	last, err := db.LastChanges(ctx, 1)
 	if err != nil || len(last) == 0 {
@@ -166,7 +170,8 @@ func (db *DB) Restored(ctx context.Context, copied, now time.Time) error {
 			return err
 		}
 		at := max(Nanos(now), Nanos(last[0].At))
-		return tx.Batch("INSERT INTO grense.change (seq, at, op, collection, id, title, count) VALUES ($1, $2, $3, $4, '', '', 0)", len(names),
+		return tx.Batch("INSERT INTO grense.change (seq, at, op, collection, id, title, count) VALUES ($1, $2, $3, "+
+			"$4, '', '', 0)", len(names),
 			func(i int) []any { return []any{last[0].Seq + gap + int64(i), at, ChangeLoad, names[i]} })
 	})
 }

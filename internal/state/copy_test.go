@@ -25,11 +25,14 @@ func TestACopyHoldsKeysFinishedJobsAndChanges(t *testing.T) {
 		secret, err := from.Secret(ctx)
 		ok(err)
 		ok(from.PrepareChanges(ctx))
-		ok(from.Record(ctx, state.Recording{Collection: "a", Now: state.Tracked{Schema: "s"}, At: at, Afresh: true, Changes: []state.Change{{Op: state.ChangeLoad, Count: 1}, {Op: state.ChangeAdd, ID: "x"}}}))
+		ok(from.Record(ctx, state.Recording{Collection: "a", Now: state.Tracked{Schema: "s"}, At: at, Afresh: true,
+			Changes: []state.Change{{Op: state.ChangeLoad, Count: 1}, {Op: state.ChangeAdd, ID: "x"}}}))
 		ok(from.PrepareJobs(ctx))
-		done := state.Job{ID: "done", Process: "echo", Status: state.JobSuccessful, Created: at, Finished: at, Attempt: 1, Results: []byte(`{"a":1}`), Request: []byte("{}")}
+		done := state.Job{ID: "done", Process: "echo", Status: state.JobSuccessful, Created: at, Finished: at,
+			Attempt: 1, Results: []byte(`{"a":1}`), Request: []byte("{}")}
 		ok(from.PutJob(ctx, done))
-		ok(from.PutJob(ctx, state.Job{ID: "waits", Process: "echo", Status: state.JobAccepted, Created: at, Request: []byte("{}")}))
+		ok(from.PutJob(ctx, state.Job{ID: "waits", Process: "echo", Status: state.JobAccepted, Created: at,
+			Request: []byte("{}")}))
 		piece := state.Piece{Job: "done", Attempt: 1, Output: "a", N: 1, Data: bytes.Repeat([]byte{7, 0}, 1000)}
 		ok(from.PutPiece(ctx, piece))
 
@@ -50,7 +53,8 @@ func TestACopyHoldsKeysFinishedJobsAndChanges(t *testing.T) {
 		if b, err := to.Piece(ctx, piece); err != nil || !bytes.Equal(b, piece.Data) {
 			t.Errorf("%d bytes of an output, %v", len(b), err)
 		}
-		if j, err := to.Job(ctx, "done"); err != nil || j.Status != state.JobSuccessful || !j.Finished.Equal(at) || string(j.Results) != `{"a":1}` {
+		if j, err := to.Job(ctx, "done"); err != nil || j.Status != state.JobSuccessful || !j.Finished.Equal(at) ||
+			string(j.Results) != `{"a":1}` {
 			t.Errorf("job %+v, %v", j, err)
 		}
 		ok(to.Restored(ctx, at, at.Add(time.Minute)))

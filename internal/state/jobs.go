@@ -105,7 +105,8 @@ var jobTables = [...]table{
 	{"grense.job", `id TEXT COLLATE "C" PRIMARY KEY NOT NULL, process TEXT NOT NULL, owner TEXT NOT NULL,
 		status TEXT NOT NULL, created BIGINT NOT NULL, started BIGINT NOT NULL, finished BIGINT NOT NULL,
 		updated BIGINT NOT NULL, worker TEXT NOT NULL, attempt INTEGER NOT NULL, body TEXT NOT NULL, request BYTEA NOT NULL`},
-	{"grense.job_piece", `job TEXT COLLATE "C" NOT NULL, attempt INTEGER NOT NULL, output TEXT NOT NULL, n INTEGER NOT NULL,
+	{"grense.job_piece",
+		`job TEXT COLLATE "C" NOT NULL, attempt INTEGER NOT NULL, output TEXT NOT NULL, n INTEGER NOT NULL,
 		data BYTEA NOT NULL, PRIMARY KEY (job, attempt, output, n)`},
 }
 
@@ -156,7 +157,8 @@ func queryJobs(tx Tx, requests bool, rest string, args ...any) (list []Job, err 
 		if err := json.Unmarshal(body, &j); err != nil {
 			return fmt.Errorf("state: job %s: %w", j.ID, err)
 		}
-		j.Created, j.Started, j.Finished, j.Updated = FromNanos(at[0]), FromNanos(at[1]), FromNanos(at[2]), FromNanos(at[3])
+		j.Created, j.Started, j.Finished, j.Updated = FromNanos(at[0]), FromNanos(at[1]), FromNanos(at[2]),
+			FromNanos(at[3])
 		list = append(list, j)
 		return nil
 	})

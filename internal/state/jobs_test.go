@@ -54,7 +54,8 @@ func (s *jobSuite) changed(what string, err error) {
 
 func (s *jobSuite) put(id string, age time.Duration) {
 	s.t.Helper()
-	s.ok(s.jobs.PutJob(s.t.Context(), state.Job{ID: id, Process: "echo", Owner: "k", Status: state.JobAccepted, Created: s.now.Add(-age), Updated: s.now, Request: []byte("request " + id)}))
+	s.ok(s.jobs.PutJob(s.t.Context(), state.Job{ID: id, Process: "echo", Owner: "k", Status: state.JobAccepted,
+		Created: s.now.Add(-age), Updated: s.now, Request: []byte("request " + id)}))
 }
 
 // claimedOnce: of many workers each job goes to one.
@@ -78,7 +79,8 @@ func (s *jobSuite) claimedOnce() {
 				if !ok {
 					return
 				}
-				if string(j.Request) != "request "+j.ID || j.Status != state.JobRunning || j.Attempt != 1 || !j.Started.Equal(s.now) {
+				if string(j.Request) != "request "+j.ID || j.Status != state.JobRunning || j.Attempt != 1 ||
+					!j.Started.Equal(s.now) {
 					t.Errorf("claimed %+v", j)
 				}
 				mu.Lock()
@@ -94,7 +96,8 @@ func (s *jobSuite) claimedOnce() {
 		}
 	}
 	list, err := s.jobs.JobList(ctx)
-	if err != nil || len(taken) != n || len(list) != n || list[0].ID != "j19" || list[n-1].ID != "j0" || list[0].Request != nil {
+	if err != nil || len(taken) != n || len(list) != n || list[0].ID != "j19" || list[n-1].ID != "j0" ||
+		list[0].Request != nil {
 		t.Fatalf("%d jobs, %d taken, %v", len(list), len(taken), err)
 	}
 	for _, j := range list {
@@ -122,14 +125,17 @@ func (s *jobSuite) takenOver() {
 	for i := range 2 {
 		s.ok(s.jobs.PutPiece(ctx, state.Piece{Job: "a", Attempt: 2, Output: "o", N: i, Data: data[i:]}))
 	}
-	second.Progress, second.Message, second.Status, second.Finished, second.Results, second.Bytes = 100, "ø", state.JobSuccessful, s.now, []byte(`[1]`), 7
+	second.Progress, second.Message, second.Status, second.Finished, second.Results, second.Bytes = 100, "ø",
+		state.JobSuccessful, s.now, []byte(`[1]`), 7
 	s.ok(s.jobs.KeepJob(ctx, second))
 	other := s.open()
 	got, err := other.Job(ctx, "a")
-	if err != nil || got.Status != state.JobSuccessful || got.Message != "ø" || string(got.Results) != "[1]" || got.Bytes != 7 || !got.Finished.Equal(s.now) || !got.Done() {
+	if err != nil || got.Status != state.JobSuccessful || got.Message != "ø" || string(got.Results) != "[1]" ||
+		got.Bytes != 7 || !got.Finished.Equal(s.now) || !got.Done() {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if b, err := other.Piece(ctx, state.Piece{Job: "a", Attempt: 2, Output: "o", N: 1}); err != nil || !bytes.Equal(b, data[1:]) {
+	if b, err := other.Piece(ctx, state.Piece{Job: "a", Attempt: 2, Output: "o", N: 1}); err != nil ||
+		!bytes.Equal(b, data[1:]) {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
 	s.changed("a finished job is dismissed", s.jobs.DismissJob(ctx, "a", s.now))
@@ -141,7 +147,8 @@ func (s *jobSuite) toldOnce() {
 	s.put("c", -time.Second) // the newest
 	j, _, err := s.jobs.ClaimJob(ctx, "w1", s.now, s.stale)
 	s.ok(err)
-	first, second := state.Call{After: state.Nanos(s.now)}, state.Call{After: state.Nanos(s.now.Add(time.Minute)), Tries: 1}
+	first, second := state.Call{After: state.Nanos(s.now)},
+		state.Call{After: state.Nanos(s.now.Add(time.Minute)), Tries: 1}
 	_, err = s.jobs.SwapCall(ctx, "c", first, nil)
 	s.changed("a job with nothing to tell", err)
 	j.Status, j.Finished, j.Call, j.Message = state.JobSuccessful, s.now, &first, "ø"
@@ -157,7 +164,8 @@ func (s *jobSuite) toldOnce() {
 			defer mu.Unlock()
 			switch {
 			case err == nil:
-				if may++; string(got.Request) != "request c" || got.Status != state.JobSuccessful || got.Message != "ø" || got.Call == nil || *got.Call != second {
+				if may++; string(got.Request) != "request c" || got.Status != state.JobSuccessful ||
+					got.Message != "ø" || got.Call == nil || *got.Call != second {
 					t.Errorf("%+v", got)
 				}
 			case !errors.Is(err, store.ErrChanged):

@@ -82,12 +82,14 @@ func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time) error {
 func (db *DB) RotateKey(ctx context.Context, old string, until time.Time, k Key) error {
 	return db.d.Do(ctx, Write, func(tx Tx) error {
 		err := must(tx, fmt.Errorf("state: key %s: %w", old, store.ErrNotFound),
-			"UPDATE grense.api_key SET expires = CASE WHEN expires < $1 THEN expires ELSE $1 END WHERE id = $2 AND revoked IS NULL", until, old)
+			"UPDATE grense.api_key SET expires = CASE WHEN expires < $1 THEN expires ELSE $1 END WHERE id = $2 AND "+
+				"revoked IS NULL", until, old)
 		if err != nil {
 			return err
 		}
 		return must(tx, fmt.Errorf("state: key %s exists already", k.ID),
-			"INSERT INTO grense.api_key ("+keyColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING", k.values()...)
+			"INSERT INTO grense.api_key ("+keyColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+			k.values()...)
 	})
 }
 
@@ -96,7 +98,8 @@ func (db *DB) ImportKeys(ctx context.Context, keys []Key) (added int, err error)
 	err = db.d.Do(ctx, Write, func(tx Tx) error {
 		added = 0
 		for _, k := range keys {
-			n, err := tx.Exec("INSERT INTO grense.api_key ("+keyColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING", k.values()...)
+			n, err := tx.Exec("INSERT INTO grense.api_key ("+keyColumns+
+				") VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING", k.values()...)
 			if err != nil {
 				return err
 			}
@@ -111,7 +114,8 @@ func (db *DB) ImportKeys(ctx context.Context, keys []Key) (added int, err error)
 func (db *DB) TouchKeys(ctx context.Context, day time.Time, ids []string) error {
 	day = day.UTC().Truncate(24 * time.Hour)
 	return db.d.Do(ctx, Write, func(tx Tx) error {
-		return tx.Batch("UPDATE grense.api_key SET last_used = $1 WHERE id = $2 AND (last_used IS NULL OR last_used < $1)",
+		return tx.Batch(
+			"UPDATE grense.api_key SET last_used = $1 WHERE id = $2 AND (last_used IS NULL OR last_used < $1)",
 			len(ids), func(i int) []any { return []any{day, ids[i]} })
 	})
 }
@@ -140,7 +144,8 @@ func (db *DB) Secret(ctx context.Context) (secret []byte, err error) {
 		if err := create(tx, secretTable); err != nil {
 			return err
 		}
-		if _, err := tx.Exec("INSERT INTO "+name+" (id, value) VALUES (1, $1) ON CONFLICT DO NOTHING", NewSecret()); err != nil {
+		if _, err := tx.Exec("INSERT INTO "+name+" (id, value) VALUES (1, $1) ON CONFLICT DO NOTHING",
+			NewSecret()); err != nil {
 			return err
 		}
 		return read(tx)

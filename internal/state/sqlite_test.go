@@ -63,24 +63,29 @@ func TestOlderFilesAreReadAndWritten(t *testing.T) {
 		if err := errors.Join(db.PrepareJobs(ctx), db.PrepareChanges(ctx)); err != nil {
 			t.Fatal(err)
 		}
-		want := state.Key{ID: "abcdefgh", Name: "Kart", Hash: [32]byte{1}, Created: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), LastUsed: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)}
+		want := state.Key{ID: "abcdefgh", Name: "Kart", Hash: [32]byte{1},
+			Created: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), LastUsed: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)}
 		if keys, err := db.Keys(ctx); err != nil || len(keys) != 1 || keys[0] != want {
 			t.Errorf("%+v, %v", keys, err)
 		}
 		if secret, err := db.Secret(ctx); err != nil || !bytes.Equal(secret, make([]byte, state.SecretSize)) {
 			t.Errorf("secret %x, %v", secret, err)
 		}
-		if j, err := db.Job(ctx, "a"); err != nil || j.Progress != 100 || j.Created != state.FromNanos(5) || j.Updated != state.FromNanos(8) {
+		if j, err := db.Job(ctx, "a"); err != nil || j.Progress != 100 || j.Created != state.FromNanos(5) ||
+			j.Updated != state.FromNanos(8) {
 			t.Errorf("%+v, %v", j, err)
 		}
-		if b, err := db.Piece(ctx, state.Piece{Job: "a", Attempt: 1, Output: "o"}); err != nil || !bytes.Equal(b, []byte{1, 2}) {
+		if b, err := db.Piece(ctx, state.Piece{Job: "a", Attempt: 1, Output: "o"}); err != nil ||
+			!bytes.Equal(b, []byte{1, 2}) {
 			t.Errorf("%x, %v", b, err)
 		}
-		r := state.Recording{Collection: "c", Was: state.Tracked{Pass: 1}, Now: state.Tracked{Schema: "s", State: "2"}, Changes: []state.Change{{Op: state.ChangeRemove, ID: "x"}}}
+		r := state.Recording{Collection: "c", Was: state.Tracked{Pass: 1}, Now: state.Tracked{Schema: "s", State: "2"},
+			Changes: []state.Change{{Op: state.ChangeRemove, ID: "x"}}}
 		if err := db.Record(ctx, r); err != nil {
 			t.Error(err)
 		}
-		if list, err := db.ChangesAfter(ctx, 0, 9); err != nil || len(list) != 2 || list[0].Count != 3 || list[1].Seq != 2 || list[1].Title != "X" {
+		if list, err := db.ChangesAfter(ctx, 0, 9); err != nil || len(list) != 2 || list[0].Count != 3 ||
+			list[1].Seq != 2 || list[1].Title != "X" {
 			t.Errorf("%+v, %v", list, err)
 		}
 	}
@@ -122,7 +127,8 @@ func fullAtWill(t *testing.T) (dir string, fill func()) {
 	})
 	return dir, func() {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "full"), make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		if err := os.WriteFile(filepath.Join(dir, "full"), make([]byte, 1<<20), 0o600); !errors.Is(err,
+			syscall.ENOSPC) {
 			t.Fatalf("the disk is not full: %v", err)
 		}
 	}
@@ -165,7 +171,8 @@ func TestKeysAreRevokedOnAFullDisk(t *testing.T) {
 			t.Errorf("%s is revoked at %v", k.ID, k.Revoked)
 		}
 	}
-	if err := st.PutKey(ctx, state.Key{ID: "d", Created: now, Name: string(make([]byte, 64<<10))}); !errors.Is(err, store.ErrFull) {
+	if err := st.PutKey(ctx, state.Key{ID: "d", Created: now, Name: string(make([]byte, 64<<10))}); !errors.Is(err,
+		store.ErrFull) {
 		t.Errorf("a key is made without room: %v", err)
 	}
 	if err := st.RevokeKey(ctx, "c", now); err != nil {
@@ -173,7 +180,8 @@ func TestKeysAreRevokedOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestJobsThatWereTakenAreBegunAndEndedOnAFullDisk: none stays as it is because nothing can be written about it, and no other is taken.
+// TestJobsThatWereTakenAreBegunAndEndedOnAFullDisk: none stays as it is because nothing can be written about
+// it, and no other is taken.
 func TestJobsThatWereTakenAreBegunAndEndedOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	dir, fill := fullAtWill(t)
@@ -187,7 +195,8 @@ func TestJobsThatWereTakenAreBegunAndEndedOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	put := func(id string) error {
-		return jobs.PutJob(ctx, state.Job{ID: id, Process: "echo", Status: state.JobAccepted, Created: now, Updated: now, Request: make([]byte, 2000)})
+		return jobs.PutJob(ctx, state.Job{ID: id, Process: "echo", Status: state.JobAccepted, Created: now,
+			Updated: now, Request: make([]byte, 2000)})
 	}
 	for _, id := range []string{"a", "b", "c"} {
 		if err := put(id); err != nil {
@@ -200,7 +209,8 @@ func TestJobsThatWereTakenAreBegunAndEndedOnAFullDisk(t *testing.T) {
 		if err != nil || !ok {
 			t.Fatalf("%v %v", ok, err)
 		}
-		if err := jobs.PutPiece(ctx, state.Piece{Job: j.ID, Attempt: 1, Output: "x", Data: make([]byte, 200<<10)}); !errors.Is(err, store.ErrFull) {
+		if err := jobs.PutPiece(ctx, state.Piece{Job: j.ID, Attempt: 1, Output: "x",
+			Data: make([]byte, 200<<10)}); !errors.Is(err, store.ErrFull) {
 			t.Errorf("an output has room: %v", err)
 		}
 		j.Status, j.Failure, j.Finished = state.JobFailed, []byte(`{"title":"full"}`), now

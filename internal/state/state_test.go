@@ -60,7 +60,8 @@ func TestKeys(t *testing.T) {
 	onBoth(t, func(t *testing.T, open func() *state.DB) {
 		ctx, a, b := t.Context(), open(), open()
 		at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
-		k := state.Key{ID: "abcdefgh", Name: "Åse", Hash: [32]byte{1, 2, 31: 3}, Created: at, Expires: at.Add(time.Hour)}
+		k := state.Key{ID: "abcdefgh", Name: "Åse", Hash: [32]byte{1, 2, 31: 3}, Created: at,
+			Expires: at.Add(time.Hour)}
 		later := state.Key{ID: "aaaaaaaa", Name: "x", Created: at.Add(time.Second)}
 		for _, k := range []state.Key{later, k} {
 			if err := a.PutKey(ctx, k); err != nil {

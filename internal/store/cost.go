@@ -1,7 +1,7 @@
 package store
 
-// Cost is the class of a question: what its work grows with. A greater Cost is more work. It is told before the question runs, so that long
-// questions can be kept from delaying short ones.
+// Cost is the class of a question: what its work grows with. A greater Cost is more work.
+// It is told before the question runs, so that long questions can be kept from delaying short ones.
 type Cost uint8
 
 const (
@@ -11,8 +11,8 @@ const (
 	CostIndexed
 	// CostScan grows with the collection: rows are tested one by one, or sorted by what no index holds.
 	CostScan
-	// CostGeometry grows with the vertices of two geometries: a shape of the question, or another geometry of the row, is compared with
-	// geometries.
+	// CostGeometry grows with the vertices of two geometries: a shape of the question, or another geometry of the row,
+	// is compared with geometries.
 	CostGeometry
 )
 

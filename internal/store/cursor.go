@@ -13,16 +13,17 @@ import (
 	"grense/internal/cql2"
 )
 
-// Cursor marks a place in an order: the values of the sort keys of one feature, its id, and the direction in which to go on.
-// It is opaque to clients, safe in a URL (base64url without padding) and independent of the revision: in another revision it
-// goes on from the same key values.
+// Cursor marks a place in an order: the values of the sort keys of one feature, its id, and the direction in which to
+// go on. It is opaque to clients, safe in a URL (base64url without padding) and independent of the revision:
+// in another revision it goes on from the same key values.
 type Cursor string
 
 // Place is what a Cursor holds.
 type Place struct {
 	Back  bool   // towards the first feature
 	Order string // names the sort keys, so that a cursor of another order is refused
-	// Keys has nil, string, int64, float64, bool, Far or cql2.Decimal, which is read back as a string, for each sort key.
+	// Keys has nil, string, int64, float64, bool, Far or cql2.Decimal, which is read back as a
+	// string, for each sort key.
 	Keys []any
 	ID   string
 }
@@ -118,15 +119,16 @@ func (q Query) Reached(ctx context.Context, s Store) (Query, error) {
 // textOf is the sort key of a feature that holds a text; ErrCursor when there is none.
 func (q Query) textOf(ctx context.Context, s Store, id string, by Sort) (text string, err error) {
 	found := false
-	err = s.Fetch(ctx, q.Collection, Current(id), Want{Properties: []string{by.Property}, NoGeometry: true, SkipMissing: true}, func(f *Feature) error {
-		switch v := f.Values[0].(type) {
-		case string:
-			text, found = v, true
-		case JSON: // a number of many digits
-			text, found = string(v), true
-		}
-		return nil
-	})
+	err = s.Fetch(ctx, q.Collection, Current(id),
+		Want{Properties: []string{by.Property}, NoGeometry: true, SkipMissing: true}, func(f *Feature) error {
+			switch v := f.Values[0].(type) {
+			case string:
+				text, found = v, true
+			case JSON: // a number of many digits
+				text, found = string(v), true
+			}
+			return nil
+		})
 	if err == nil && !found {
 		err = ErrCursor
 	}

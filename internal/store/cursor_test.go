@@ -96,14 +96,16 @@ func FuzzCursor(f *testing.F) {
 // TestCursorIsWrittenAsEncodingJSONWritesIt: whatever stands in an id, so that cursors of before stay those of now.
 func TestCursorIsWrittenAsEncodingJSONWritesIt(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"", "0301", "a b", `"`, `\`, "<", ">", "&", "'", "/", "å", "\x00", "\x1f", "\x7f", "\xff", "\u2028", "~ !"} {
+	for _, id := range []string{"", "0301", "a b", `"`, `\`, "<", ">", "&", "'", "/", "å", "\x00", "\x1f", "\x7f",
+		"\xff", "\u2028", "~ !"} {
 		for _, order := range []string{"", "+navn,-id", "<", "å"} {
 			for _, back := range []bool{false, true} {
 				b, err := json.Marshal([]any{back, order, []any(nil), id})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got, want := store.NewCursor(store.Place{Back: back, Order: order, ID: id}), store.Cursor(base64.RawURLEncoding.EncodeToString(b)); got != want {
+				if got, want := store.NewCursor(store.Place{Back: back, Order: order, ID: id}),
+					store.Cursor(base64.RawURLEncoding.EncodeToString(b)); got != want {
 					t.Errorf("%q in the order %q: %s, want %s", id, order, got, want)
 				}
 			}

@@ -33,7 +33,8 @@ func TestDistanceIsThatToTheNearestEdge(t *testing.T) {
 		{"beyond the antimeridian", across, orb.Point{-179, .5}, orb.Point{180, .5}},
 	} {
 		b := wkb.MustMarshal(tt.g)
-		if got, want := (store.Geometry{WKB: b}).Distance(tt.at, same), crs.Distance(tt.at, tt.to); math.Abs(got-want) > 1e-3*want {
+		if got, want := (store.Geometry{WKB: b}).Distance(tt.at, same),
+			crs.Distance(tt.at, tt.to); math.Abs(got-want) > 1e-3*want {
 			t.Errorf("%s: %.1f, want %.1f", tt.name, got, want)
 		}
 	}
@@ -41,7 +42,8 @@ func TestDistanceIsThatToTheNearestEdge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	long := wkb.MustMarshal(orb.LineString{{343486.49, 7472876.29}, {354846.24, 7437006.34}}) // straight in UTM, not on the earth
+	// straight in UTM, not on the earth
+	long := wkb.MustMarshal(orb.LineString{{343486.49, 7472876.29}, {354846.24, 7437006.34}})
 	x, y := utm(349415.945, 7453768.070)
 	if got := (store.Geometry{WKB: long}).Distance(orb.Point{x, y}, utm); math.Abs(got-116.3) > .1 {
 		t.Errorf("a long edge: %.2f", got)

@@ -26,7 +26,8 @@ func (f *Feature) Public() string {
 // JSON is a value that is JSON text already, without line breaks.
 type JSON string
 
-// CompactJSON returns JSON text as a value: without line breaks between its parts, which would end a record of line-delimited formats.
+// CompactJSON returns JSON text as a value: without line breaks between its parts, which would end a record
+// of line-delimited formats.
 func CompactJSON(text string) JSON {
 	if !strings.ContainsAny(text, "\n\r") {
 		return JSON(text)
@@ -38,8 +39,8 @@ func CompactJSON(text string) JSON {
 	return JSON(b.String())
 }
 
-// Geometry is a stored geometry: well-known binary (ISO or extended, either byte order, with or without Z and M), x before y, in
-// the storage CRS of its collection. Empty when the feature has none. It is decoded on demand.
+// Geometry is a stored geometry: well-known binary (ISO or extended, either byte order, with or without Z and M),
+// x before y, in the storage CRS of its collection. Empty when the feature has none. It is decoded on demand.
 type Geometry struct {
 	WKB []byte
 }

@@ -7,9 +7,11 @@ import (
 )
 
 // OldFold is why a collection is refused whose columns for searching were filled by other rules of folding than ours.
-const OldFold = "its texts for searching are folded as an older Grense did, which finds other names; run grense register upgrade FILE; of a database, import the register again"
+const OldFold = "its texts for searching are folded as an older Grense did, which finds other names; " +
+	"run grense register upgrade FILE; of a database, import the register again"
 
-// Folded returns the collection with the version of the fold noted wherever columns are made for searching. A Writer keeps that one.
+// Folded returns the collection with the version of the fold noted wherever columns are made for searching.
+// A Writer keeps that one.
 func (c Collection) Folded() Collection {
 	c.Properties, c.Relations = foldedProperties(c.Properties), foldedRelations(c.Relations)
 	return c
@@ -33,7 +35,8 @@ func foldedProperties(ps []Property) []Property {
 	return ps
 }
 
-// FoldedOtherwise reports whether some columns for searching were filled by other rules of folding than cql2.Norm has now.
+// FoldedOtherwise reports whether some columns for searching were filled by other rules of
+// folding than cql2.Norm has now.
 func FoldedOtherwise(ps []Property, rs []Relation) bool {
 	return slices.ContainsFunc(ps, func(p Property) bool { return p.Search.Old() }) ||
 		slices.ContainsFunc(rs, func(r Relation) bool { return FoldedOtherwise(r.Columns, r.Relations) })

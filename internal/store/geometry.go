@@ -11,7 +11,8 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// ErrGeometry reports bytes that are no geometry: package wkb says which. Adapters hand out none; they serve the feature with a null geometry.
+// ErrGeometry reports bytes that are no geometry: package wkb says which. Adapters hand out none;
+// they serve the feature with a null geometry.
 var ErrGeometry = wkb.ErrInvalid
 
 // Orb decodes the geometry as wkb.Decode does. A null geometry gives nil.
@@ -22,8 +23,8 @@ func (g Geometry) Orb() (orb.Geometry, error) {
 	return wkb.Decode(g.WKB)
 }
 
-// Bound returns the smallest box around the geometry, x before y; false when it has no point. It fails exactly when Orb does, and allocates
-// nothing.
+// Bound returns the smallest box around the geometry, x before y; false when it has no point.
+// It fails exactly when Orb does, and allocates nothing.
 func (g Geometry) Bound() (b orb.Bound, ok bool, err error) {
 	if g.IsNull() {
 		return orb.Bound{}, false, nil
@@ -35,15 +36,21 @@ func (g Geometry) Bound() (b orb.Bound, ok bool, err error) {
 	return in.Bound, true, nil
 }
 
-// geometryTypes are the GeoJSON names of declared types (OGC 12-128r18, annex G), and of what stands for those that may have arcs or are faces.
+// geometryTypes are the GeoJSON names of declared types (OGC 12-128r18, annex G), and of what stands for those that
+// may have arcs or are faces.
 var geometryTypes = map[string]string{
-	"POINT": "Point", "LINESTRING": "LineString", "POLYGON": "Polygon", "MULTIPOINT": "MultiPoint", "MULTILINESTRING": "MultiLineString",
-	"MULTIPOLYGON": "MultiPolygon", "GEOMETRYCOLLECTION": "GeometryCollection", "GEOMCOLLECTION": "GeometryCollection",
-	"CIRCULARSTRING": "LineString", "COMPOUNDCURVE": "LineString", "CURVE": "LineString", "CURVEPOLYGON": "Polygon", "TRIANGLE": "Polygon",
-	"MULTICURVE": "MultiLineString", "MULTISURFACE": "MultiPolygon", "POLYHEDRALSURFACE": "MultiPolygon", "TIN": "MultiPolygon",
+	"POINT": "Point", "LINESTRING": "LineString", "POLYGON": "Polygon", "MULTIPOINT": "MultiPoint",
+	"MULTILINESTRING": "MultiLineString",
+	"MULTIPOLYGON":    "MultiPolygon", "GEOMETRYCOLLECTION": "GeometryCollection",
+	"GEOMCOLLECTION": "GeometryCollection",
+	"CIRCULARSTRING": "LineString", "COMPOUNDCURVE": "LineString", "CURVE": "LineString", "CURVEPOLYGON": "Polygon",
+	"TRIANGLE":   "Polygon",
+	"MULTICURVE": "MultiLineString", "MULTISURFACE": "MultiPolygon", "POLYHEDRALSURFACE": "MultiPolygon",
+	"TIN": "MultiPolygon",
 }
 
-// GeometryType is the GeoJSON type that geometries of a declared type are served as, whatever the case of its letters; "" where that may be several.
+// GeometryType is the GeoJSON type that geometries of a declared type are served as, whatever the case of its letters;
+// "" where that may be several.
 func GeometryType(declared string) string { return geometryTypes[strings.ToUpper(declared)] }
 
 // Chord is how far lines may lie from the arcs that they stand for, in units of the system.
@@ -70,20 +77,23 @@ type Spread struct {
 	LongestEdge float64    // units of the storage CRS
 	Outside     bool       // some position is no longitude and latitude, that no place on earth has; it is not in Bound
 	Nowhere     bool       // some of these is not so by more than a turn of its longitude either
-	Across      bool       // some edge crosses the antimeridian, or seems to: in degrees, it goes more than half around the world
-	Wide        bool       // some edges of a rectangle in degrees do, which may be as wide as it says
+	// some edge crosses the antimeridian, or seems to: in degrees, it goes more than half around the world
+	Across bool
+	Wide   bool // some edges of a rectangle in degrees do, which may be as wide as it says
 }
 
 // Placing says how the geometries of a layer are meant.
 type Placing struct {
 	CRS      crs.ID // of the stored coordinates
 	Geodesic bool   // Geom.Geodesic
-	Ours     bool   // an import of ours wrote them: it has cut what crosses the antimeridian in degrees, and kept what does not
-	Uncut    bool   // they are read for an import that cuts them
+	// an import of ours wrote them: it has cut what crosses the antimeridian in degrees, and kept what does not
+	Ours  bool
+	Uncut bool // they are read for an import that cuts them
 }
 
-// Misplaced returns why a layer cannot be served as it lies, with the cure, or a note about it; "" and "" if all is well. Geometries that
-// cross the antimeridian have boxes and tiles that go around the world (RFC 7946, 3.1.9): the layer is refused unless it is uncut.
+// Misplaced returns why a layer cannot be served as it lies, with the cure, or a note about it;
+// "" and "" if all is well. Geometries that cross the antimeridian have boxes and tiles that go around the world (RFC
+// 7946, 3.1.9): the layer is refused unless it is uncut.
 func (s *Spread) Misplaced(p Placing) (wrong, note string) {
 	id := p.CRS
 	across, wide := s.Across, s.Wide
@@ -99,16 +109,21 @@ func (s *Spread) Misplaced(p Placing) (wrong, note string) {
 	case p.Uncut && (beyond || across || wide):
 		return "", ""
 	case beyond && id.Geographic():
-		return "some longitudes lie beyond ±180, across the antimeridian; " + cure + "; points need 360 taken off or added", ""
+		return "some longitudes lie beyond ±180, across the antimeridian; " + cure +
+			"; points need 360 taken off or added", ""
 	case beyond:
-		return "some coordinates lie beyond x = ±20037508.34, across the antimeridian; " + cure + "; points need 40075016.69 taken off or added", ""
+		return "some coordinates lie beyond x = ±20037508.34, across the antimeridian; " + cure +
+			"; points need 40075016.69 taken off or added", ""
 	case across && id.Geographic():
-		return "some lines or areas cross the antimeridian: they have edges that go more than half around the world; " + cure, ""
+		return "some lines or areas cross the antimeridian: they have edges that go more than half around the world; " +
+			cure, ""
 	case wide:
-		return "a rectangle goes more than half around the world, and may cross the antimeridian instead; if so, cut it there, for example with " +
+		return "a rectangle goes more than half around the world, and may cross the antimeridian instead; " +
+			"if so, cut it there, for example with " +
 			"ogr2ogr -wrapdateline; if it is as wide as it says, serve what grense import writes", ""
 	case across:
-		return fmt.Sprintf("some lines or areas cross the antimeridian, so that in longitudes and latitudes they would go around the world; %s; the reference system, %v, is right", cure, id), ""
+		return fmt.Sprintf("some lines or areas cross the antimeridian, so that in longitudes and latitudes they "+
+			"would go around the world; %s; the reference system, %v, is right", cure, id), ""
 	case s.Outside && id.Geographic():
 		return "coordinates are not longitudes and latitudes; set the reference system that they are in", ""
 	case s.Outside:
@@ -117,8 +132,8 @@ func (s *Spread) Misplaced(p Placing) (wrong, note string) {
 	return "", ""
 }
 
-// Add adds a geometry in the storage CRS id, whose positions degrees takes to CRS84. Bytes that are no geometry are added as far as they can be
-// read.
+// Add adds a geometry in the storage CRS id, whose positions degrees takes to CRS84.
+// Bytes that are no geometry are added as far as they can be read.
 func (s *Spread) Add(geometry []byte, id crs.ID, degrees crs.Func) {
 	geographic := id.Geographic()
 	bound := wkb.EmptyBound()
@@ -160,7 +175,8 @@ func (s *Spread) Add(geometry []byte, id crs.ID, degrees crs.Func) {
 	}
 }
 
-// isLong reports whether an edge in degrees goes more than half around the world, but not all around it, and touches no pole.
+// isLong reports whether an edge in degrees goes more than half around the world, but not all around
+// it, and touches no pole.
 func isLong(fromX, fromY, toX, toY float64) bool {
 	d := math.Abs(toX - fromX)
 	return d > 180 && d < 360-slack && math.Max(math.Abs(fromY), math.Abs(toY)) <= 90-slack

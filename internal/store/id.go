@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// A feature id of several columns has ; between its parts, and in texts ~0 for ~ and ~1 for ;, as RFC 6901, 3, does for JSON Pointers.
+// A feature id of several columns has ; between its parts, and in texts ~0 for ~ and ~1 for ;, as RFC 6901,
+// 3, does for JSON Pointers.
 var (
 	escapePart   = strings.NewReplacer("~", "~0", ";", "~1")
 	unescapePart = strings.NewReplacer("~1", ";", "~0", "~")
@@ -30,7 +31,8 @@ func JoinID(parts []any) string {
 	return b.String()
 }
 
-// SplitID returns the parts of a feature id, int64 where integers says so and else string; false if JoinID prints no such id.
+// SplitID returns the parts of a feature id, int64 where integers says so and else string;
+// false if JoinID prints no such id.
 func SplitID(id string, integers []bool) ([]any, bool) {
 	texts := strings.Split(id, ";")
 	if len(texts) != len(integers) || strayEscape.MatchString(id) {

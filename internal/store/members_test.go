@@ -22,7 +22,8 @@ func TestMembersOfOneTypeThroughoutAreListed(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s:%d", strings.Join(x.Path, "."), x.Type))
 	}
 	text, number := cql2.TypeText, cql2.TypeNumber
-	want := fmt.Sprintf("a:%d b.c:%d b.d:%d b.e.f.g.h:%d b.e.f.g.i:%d sometimes:%d", cql2.TypeBool, text, number, number, number, text)
+	want := fmt.Sprintf("a:%d b.c:%d b.d:%d b.e.f.g.h:%d b.e.f.g.i:%d sometimes:%d", cql2.TypeBool, text, number,
+		number, number, text)
 	if strings.Join(got, " ") != want {
 		t.Errorf("%s, want %s", got, want)
 	}

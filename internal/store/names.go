@@ -12,8 +12,9 @@ import (
 	"grense/internal/cql2"
 )
 
-// CollectionID turns the name of a layer into an id that is safe in a URL: lower case, æ, ø, å as ae, o, a, letters with accents without
-// them, letters and figures of other scripts by their number in Unicode, _u65e5, and other runs as one underscore.
+// CollectionID turns the name of a layer into an id that is safe in a URL: lower case, æ, ø, å as ae, o, a,
+// letters with accents without them, letters and figures of other scripts by their number in Unicode, _u65e5,
+// and other runs as one underscore.
 func CollectionID(name string) string {
 	var b strings.Builder
 	run := false
@@ -47,17 +48,22 @@ func CollectionID(name string) string {
 	return b.String()
 }
 
-// bookkeeping are tables without geometry that programs keep for themselves, in lower case: QGIS, GDAL, osm2pgsql, and what migrates databases.
+// bookkeeping are tables without geometry that programs keep for themselves, in lower case: QGIS, GDAL, osm2pgsql,
+// and what migrates databases.
 var bookkeeping = map[string]bool{
 	"layer_styles": true, "qgis_projects": true, "qgis_layer_metadata": true,
-	"ogr_system_tables.metadata": true, "ogr_system_tables.event_trigger_metadata": true, "ogr_empty_table": true, "osm2pgsql_properties": true,
-	"schema_migrations": true, "ar_internal_metadata": true, "flyway_schema_history": true, "schema_version": true, "alembic_version": true,
-	"databasechangelog": true, "databasechangeloglock": true, "django_migrations": true, "knex_migrations": true, "knex_migrations_lock": true,
-	"__efmigrationshistory": true, "goose_db_version": true, "_prisma_migrations": true, "_sqlx_migrations": true, "gorp_migrations": true,
+	"ogr_system_tables.metadata": true, "ogr_system_tables.event_trigger_metadata": true, "ogr_empty_table": true,
+	"osm2pgsql_properties": true,
+	"schema_migrations":    true, "ar_internal_metadata": true, "flyway_schema_history": true, "schema_version": true,
+	"alembic_version":   true,
+	"databasechangelog": true, "databasechangeloglock": true, "django_migrations": true, "knex_migrations": true,
+	"knex_migrations_lock":  true,
+	"__efmigrationshistory": true, "goose_db_version": true, "_prisma_migrations": true, "_sqlx_migrations": true,
+	"gorp_migrations": true,
 }
 
-// IsBookkeeping reports whether a table without geometry is one that a program keeps for itself. It is served only if the settings name it.
-// schema is "" in files.
+// IsBookkeeping reports whether a table without geometry is one that a program keeps for itself.
+// It is served only if the settings name it. schema is "" in files.
 func IsBookkeeping(schema, table string) bool {
 	name := strings.ToLower(table)
 	return bookkeeping[name] || bookkeeping[strings.ToLower(schema)+"."+name]
@@ -73,8 +79,9 @@ func Unique(id string, taken func(string) bool) string {
 	}
 }
 
-// LikelyTitle is the property that by its name holds the names of the features: one that is called so, or whose name says so of the collection,
-// as kommunenavn does in n1000_kommune, or alone says so of anything. "" when there is none, or several might be meant.
+// LikelyTitle is the property that by its name holds the names of the features: one that is called so,
+// or whose name says so of the collection, as kommunenavn does in n1000_kommune, or alone says so of anything.
+// "" when there is none, or several might be meant.
 func (c *Collection) LikelyTitle() string {
 	of, other := "", ""
 	several := false
@@ -96,7 +103,8 @@ func (c *Collection) LikelyTitle() string {
 			if stem = strings.Trim(stem, "_ -"); !ok || stem == "" || best < len(likelyTitles) {
 				continue
 			}
-			if strings.Contains(strings.ToLower(c.ID+" "+c.Table), strings.TrimSuffix(stem, "s")) { // fylkesnavn in fylke
+			if strings.Contains(strings.ToLower(c.ID+" "+c.Table), strings.TrimSuffix(stem, "s")) {
+				// fylkesnavn in fylke
 				if of == "" {
 					of = p.Name
 				}

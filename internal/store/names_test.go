@@ -10,8 +10,10 @@ import (
 
 func TestCollectionID(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"Fylker": "fylker", "Kommuner-M": "kommuner-m", "Ærlig Øy, Å": "aerlig_oy_a", "a__b": "a__b", "n1000.kommune": "n1000_kommune", "": "_", "—": "_",
-		"日本": "_u65e5_u672c", "São Paulo": "sao_paulo", "Žalec": "zalec", "Z\u030calec": "zalec", "grenser日": "grenser_u65e5", "Москва": "_u043c_u043e_u0441_u043a_u0432_u0430"} {
+	for name, want := range map[string]string{"Fylker": "fylker", "Kommuner-M": "kommuner-m",
+		"Ærlig Øy, Å": "aerlig_oy_a", "a__b": "a__b", "n1000.kommune": "n1000_kommune", "": "_", "—": "_",
+		"日本": "_u65e5_u672c", "São Paulo": "sao_paulo", "Žalec": "zalec", "Z\u030calec": "zalec",
+		"grenser日": "grenser_u65e5", "Москва": "_u043c_u043e_u0441_u043a_u0432_u0430"} {
 		if got := store.CollectionID(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
@@ -38,7 +40,8 @@ func TestLikelyTitle(t *testing.T) {
 	} {
 		c := store.Collection{ID: x.collection, Table: x.collection}
 		for name := range strings.FieldsSeq(x.properties) {
-			p := store.Property{Name: strings.TrimLeft(name, "#-"), Type: cql2.TypeText, Hidden: strings.HasPrefix(name, "-")}
+			p := store.Property{Name: strings.TrimLeft(name, "#-"), Type: cql2.TypeText,
+				Hidden: strings.HasPrefix(name, "-")}
 			if strings.HasPrefix(name, "#") {
 				p.Type = cql2.TypeInteger
 			}

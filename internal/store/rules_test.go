@@ -16,9 +16,12 @@ func TestItemTypes(t *testing.T) {
 		texts []string
 		want  string // "-": not all are arrays
 	}{
-		{[]string{`[]`}, ""}, {[]string{`["a","b"]`, `[]`}, "string"}, {[]string{`[1,2.0]`}, "integer"}, {[]string{`[1]`, `[2.5]`}, "number"},
-		{[]string{`[2.5,1]`}, "number"}, {[]string{`[9007199254740993]`}, "number"}, {[]string{`[true]`, `[false]`}, "boolean"}, {[]string{`[1]`, `["a"]`}, "any"},
-		{[]string{`[1,"a",1]`}, "any"}, {[]string{`[null]`}, "any"}, {[]string{`[[1]]`}, "any"}, {[]string{`{}`}, "-"}, {[]string{`"a"`}, "-"}, {[]string{`[`}, "-"},
+		{[]string{`[]`}, ""}, {[]string{`["a","b"]`, `[]`}, "string"}, {[]string{`[1,2.0]`}, "integer"},
+		{[]string{`[1]`, `[2.5]`}, "number"},
+		{[]string{`[2.5,1]`}, "number"}, {[]string{`[9007199254740993]`}, "number"},
+		{[]string{`[true]`, `[false]`}, "boolean"}, {[]string{`[1]`, `["a"]`}, "any"},
+		{[]string{`[1,"a",1]`}, "any"}, {[]string{`[null]`}, "any"}, {[]string{`[[1]]`}, "any"}, {[]string{`{}`}, "-"},
+		{[]string{`"a"`}, "-"}, {[]string{`[`}, "-"},
 	} {
 		items, all := "", true
 		for _, x := range tt.texts {
@@ -35,7 +38,8 @@ func TestItemTypes(t *testing.T) {
 	}
 }
 
-// TestEdgePadCoversCurvedEdges goes along edges that are straight in degrees and looks how far they leave the envelope of their ends in metres.
+// TestEdgePadCoversCurvedEdges goes along edges that are straight in degrees and looks how far they leave the envelope
+// of their ends in metres.
 func TestEdgePadCoversCurvedEdges(t *testing.T) {
 	t.Parallel()
 	to, err := crs.Between(crs.CRS84, crs.UTM33)
@@ -43,7 +47,8 @@ func TestEdgePadCoversCurvedEdges(t *testing.T) {
 		t.Fatal(err)
 	}
 	bound := &orb.Bound{Min: orb.Point{4, 57}, Max: orb.Point{32, 72}}
-	for _, e := range [][4]float64{{5, 60, 13, 60}, {10, 71, 20, 71}, {15, 58, 15.5, 58}, {8, 62, 9, 63}, {25, 70, 31, 70.5}} {
+	for _, e := range [][4]float64{{5, 60, 13, 60}, {10, 71, 20, 71}, {15, 58, 15.5, 58}, {8, 62, 9, 63},
+		{25, 70, 31, 70.5}} {
 		x0, y0 := to(e[0], e[1])
 		x1, y1 := to(e[2], e[3])
 		pad := store.EdgePad(crs.UTM33, math.Hypot(x1-x0, y1-y0), bound, false)

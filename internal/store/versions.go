@@ -12,8 +12,9 @@ import (
 	"grense/internal/cql2"
 )
 
-// Versions says that the rows of a collection are versions of features: rows with one value of ID are one feature, each in an interval of its own.
-// Rows have ids of their own (Row.ID), which lead from Page to Fetch and mean nothing to clients; those know Feature.Of.
+// Versions says that the rows of a collection are versions of features: rows with one value of ID are one feature,
+// each in an interval of its own. Rows have ids of their own (Row.ID), which lead from Page to Fetch and mean nothing
+// to clients; those know Feature.Of.
 // The interval is half-open inside: [Start, End). A null End is open; a row without a Start is of no time.
 type Versions struct {
 	ID    string // property with the feature id, of texts or whole numbers
@@ -21,19 +22,21 @@ type Versions struct {
 	End   string // property with the end of validity, of the type of Start
 	// Inclusive says that End is the last day, or the last moment, of validity, and not the first after it.
 	Inclusive bool
-	// Overlap says that versions of a feature may overlap, or share a moment: of several the one that begins last is taken.
+	// Overlap says that versions of a feature may overlap, or share a moment:
+	// of several the one that begins last is taken.
 	Overlap bool
 }
 
-// TransactionTime reports whether the interval tells when a version was recorded and not when it was so in the world: INSPIRE calls the columns of
-// that beginLifespanVersion and endLifespanVersion.
+// TransactionTime reports whether the interval tells when a version was recorded and not when it was so in the world:
+// INSPIRE calls the columns of that beginLifespanVersion and endLifespanVersion.
 func (v *Versions) TransactionTime() bool { return strings.EqualFold(v.Start, "beginLifespanVersion") }
 
-// usualValidity are names of columns by which versions are found where ids repeat, in lower case: first start, then end.
+// usualValidity are names of columns by which versions are found where ids repeat,
+// in lower case: first start, then end.
 var usualValidity = [...][2]string{{"gyldigfra", "gyldigtil"}, {"validfrom", "validto"}, {"valid_from", "valid_to"}}
 
-// ValidityOf returns the columns of validity that settings name, else those found by their usual names; "" when there are none. Column tells how the
-// source spells a name.
+// ValidityOf returns the columns of validity that settings name, else those found by their usual names;
+// "" when there are none. Column tells how the source spells a name.
 func (s *Settings) ValidityOf(column func(lower string) (string, bool)) (start, end string, told bool) {
 	if s.ValidFrom != "" {
 		return s.ValidFrom, s.ValidTo, true
@@ -62,8 +65,8 @@ const (
 	versionMoment = "20060102T150405.999999999Z"
 )
 
-// VersionID is the id of a version among all versions of a collection (profile versions-as-features-unique-ids): that of the feature, a point, and the
-// start of the version, which is RFC 3339 as a property is served.
+// VersionID is the id of a version among all versions of a collection (profile versions-as-features-unique-ids):
+// that of the feature, a point, and the start of the version, which is RFC 3339 as a property is served.
 func VersionID(id, start string) string {
 	if t, err := time.Parse(time.DateOnly, start); err == nil {
 		return id + "." + t.Format(versionDay)
@@ -77,7 +80,8 @@ func VersionID(id, start string) string {
 
 var versionID = regexp.MustCompile(`^(.+?)\.(\d{8}(?:T\d{6}(?:\.\d{1,9})?Z)?)$`)
 
-// ParseVersionID takes the id of a version apart; false when it is none. Of a day the time is midnight UTC, and day is set.
+// ParseVersionID takes the id of a version apart; false when it is none.
+// Of a day the time is midnight UTC, and day is set.
 func ParseVersionID(s string) (id string, start time.Time, day, ok bool) {
 	m := versionID.FindStringSubmatch(s)
 	if m == nil {
@@ -113,7 +117,8 @@ func (c *Collection) IsFeature(id string) (cql2.Expr, bool) {
 	return cql2.Compare{Op: cql2.Eq, L: prop, R: cql2.Int(n)}, err == nil && strconv.FormatInt(n, 10) == id
 }
 
-// RowsOf returns the rows of features by their ids, of those with versions the ones that were valid at a moment. Unknown ids of these are left out.
+// RowsOf returns the rows of features by their ids, of those with versions the ones that were valid at a moment.
+// Unknown ids of these are left out.
 func (c *Collection) RowsOf(ctx context.Context, from interface {
 	Page(context.Context, Query) (*Page, error)
 }, ids []string, at time.Time) ([]Row, error) {
@@ -145,8 +150,9 @@ type LifeQuery struct {
 
 // Life is the versions of a feature, the earliest first; none where there is no such feature.
 type Life struct {
-	Versions   []FeatureVersion
-	Prev, Next string // features before and after it in the order by id, of those that are valid at the moment; "" where there is none
+	Versions []FeatureVersion
+	// features before and after it in the order by id, of those that are valid at the moment; "" where there is none
+	Prev, Next string
 }
 
 // FeatureVersion is one version of a feature.
@@ -155,7 +161,8 @@ type FeatureVersion struct {
 	Start, End string // as properties are served; "" where they have no value
 }
 
-// SetVersions makes a collection one of versions, by the names of columns. It returns why it cannot be one; "" when it is.
+// SetVersions makes a collection one of versions, by the names of columns.
+// It returns why it cannot be one; "" when it is.
 func (c *Collection) SetVersions(id, start, end string, inclusive bool) (fault string) {
 	var v Versions
 	for _, x := range [...]struct {
@@ -164,7 +171,9 @@ func (c *Collection) SetVersions(id, start, end string, inclusive bool) (fault s
 		what   string
 		ok     func(cql2.Type) bool
 	}{
-		{&v.ID, id, "text or whole numbers", func(t cql2.Type) bool { return t == cql2.TypeText || t == cql2.TypeInteger }},
+		{&v.ID, id, "text or whole numbers", func(t cql2.Type) bool {
+			return t == cql2.TypeText || t == cql2.TypeInteger
+		}},
 		{&v.Start, start, "days or moments", isTime}, {&v.End, end, "days or moments", isTime},
 	} {
 		for i := range c.Properties {
@@ -187,8 +196,8 @@ func (c *Collection) SetVersions(id, start, end string, inclusive bool) (fault s
 	return ""
 }
 
-// Moment is a moment as Query.AsOf is asked of the collection: of versions in days midnight of the day in UTC, so that all moments of a day are one
-// question; zero where there are no versions.
+// Moment is a moment as Query.AsOf is asked of the collection: of versions in days midnight of the day in UTC,
+// so that all moments of a day are one question; zero where there are no versions.
 func (c *Collection) Moment(t time.Time) time.Time {
 	if c.Versions == nil || t.IsZero() {
 		return time.Time{}
@@ -199,7 +208,8 @@ func (c *Collection) Moment(t time.Time) time.Time {
 	return t
 }
 
-// Asked is a moment that somebody asks for, as Query.AsOf, whose zero asks for all versions: instead of the beginning of year 1 it is the nanosecond after.
+// Asked is a moment that somebody asks for, as Query.AsOf, whose zero asks for all versions:
+// instead of the beginning of year 1 it is the nanosecond after.
 func Asked(t time.Time) time.Time {
 	if t.IsZero() {
 		return t.Add(time.Nanosecond)

@@ -1,7 +1,7 @@
 // Package tempfile names temporary files and folders so that the next start removes what a killed process left behind.
 //
-// Beside each one lies a file with a lock that its process holds. Sweep removes what nobody has locked. Where the system
-// has no such locks, it removes what nobody has changed for a day.
+// Beside each one lies a file with a lock that its process holds. Sweep removes what nobody has locked.
+// Where the system has no such locks, it removes what nobody has changed for a day.
 package tempfile
 
 import (

@@ -45,7 +45,8 @@ func TestWhatAKilledProcessLeftIsRemoved(t *testing.T) {
 	}
 	used := filepath.Base(path)
 	write(used, 48*time.Hour) // a long import
-	for _, name := range []string{".x.gpkg.1.tmp", ".x.gpkg.1.tmp-journal", ".x.gpkg.1.tmp-grense-lock", ".x.gpkg.2.tmp-grense-lock", ".y.gpkg.3.tmp", ".y.gpkg.3.tmp-grense-lock"} {
+	for _, name := range []string{".x.gpkg.1.tmp", ".x.gpkg.1.tmp-journal", ".x.gpkg.1.tmp-grense-lock",
+		".x.gpkg.2.tmp-grense-lock", ".y.gpkg.3.tmp", ".y.gpkg.3.tmp-grense-lock"} {
 		write(name, 0)
 	}
 	folder := filepath.Join(dir, ".x.gpkg.4.tmp")
@@ -59,7 +60,8 @@ func TestWhatAKilledProcessLeftIsRemoved(t *testing.T) {
 	write("x.gpkg", 48*time.Hour)
 
 	tempfile.Sweep(dir, ".x.gpkg.", "")
-	want := []string{".x.gpkg.5.tmp", ".y.gpkg.3.tmp", ".y.gpkg.3.tmp-grense-lock", "other.tmp", "x.gpkg", used, used + "-grense-lock"}
+	want := []string{".x.gpkg.5.tmp", ".y.gpkg.3.tmp", ".y.gpkg.3.tmp-grense-lock", "other.tmp", "x.gpkg", used,
+		used + "-grense-lock"}
 	slices.Sort(want)
 	if got := names(t, dir); !slices.Equal(got, want) {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, " "), strings.Join(want, " "))

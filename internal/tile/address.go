@@ -24,7 +24,8 @@ func (s *Set) Parse(matrix, row, col string) (Tile, error) {
 	}{{&t.Z, "tileMatrix", matrix}, {&t.Row, "tileRow", row}, {&t.Col, "tileCol", col}} {
 		if !isNumber(part.value) {
 			faults = append(faults,
-				problem.Fault{In: "path", Param: part.name, Value: part.value, Cure: "give a whole number of at least 0"})
+				problem.Fault{In: "path", Param: part.name, Value: part.value,
+					Cure: "give a whole number of at least 0"})
 			continue
 		}
 		n, err := strconv.Atoi(part.value)

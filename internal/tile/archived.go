@@ -73,7 +73,8 @@ func OpenArchive(path string) (*Archive, error) {
 	a := &Archive{r: r, path: path, layers: map[string]*archivedLayer{}}
 	var d document
 	if err := json.Unmarshal(r.Layers, &d); err != nil || d.Grense.Version != archivedVersion {
-		return nil, errors.Join(fmt.Errorf("tile: %s was not made by this version of grense tiles export", path), r.Close())
+		return nil,
+			errors.Join(fmt.Errorf("tile: %s was not made by this version of grense tiles export", path), r.Close())
 	}
 	for i := range d.Grense.Layers {
 		a.layers[d.Grense.Layers[i].ID] = &d.Grense.Layers[i]
@@ -99,9 +100,11 @@ func (a *Archive) Fits(cat *store.Catalog) error {
 		c, ok := cat.Collection(id)
 		switch {
 		case !ok || !c.Public || c.Geometry == nil:
-			errs = append(errs, fmt.Errorf("it has tiles of %s, and the source has no such collection with geometries", id))
+			errs = append(errs,
+				fmt.Errorf("it has tiles of %s, and the source has no such collection with geometries", id))
 		case c.Count != l.Features:
-			errs = append(errs, fmt.Errorf("it has tiles of %d features of %s, and the source has %d", l.Features, id, c.Count))
+			errs = append(errs, fmt.Errorf("it has tiles of %d features of %s, and the source has %d",
+				l.Features, id, c.Count))
 		case !slices.Equal(l.Properties, newTagger(c, nil).kept()):
 			errs = append(
 				errs,
@@ -240,12 +243,14 @@ func (m *Maker) compare(f *fit, st store.Store, collection, now string) {
 		f.stamp, f.ok = "", was
 		m.o.Log.Warn("the data could not be compared with the archive of tiles", "collection", collection, "error", err)
 	} else if was && !f.ok {
-		m.o.Log.Warn("the archive of tiles holds other data than the source; its tiles are made anew. Export them again, and start with the new file", "collection", collection, "archive", m.o.Archive.path)
+		m.o.Log.Warn("the archive of tiles holds other data than the source; its tiles are made anew. "+
+			"Export them again, and start with the new file", "collection", collection, "archive", m.o.Archive.path)
 	}
 }
 
 // contentNow is contentOf of what a store has, with its version; what was found before where no row has changed.
-func (m *Maker) contentNow(f *fit, st store.Store, collection string) (content string, version store.Version, sum uint64, err error) {
+func (m *Maker) contentNow(f *fit, st store.Store,
+	collection string) (content string, version store.Version, sum uint64, err error) {
 	in, end, err := snapshotOf(m.ctx, st)
 	if err != nil {
 		return "", "", 0, err

@@ -17,7 +17,8 @@ func BenchmarkTile(b *testing.B) {
 	m := tile.NewMaker(tile.Options{})
 	defer m.Close()
 	ready(b, m, st, "WebMercatorQuad", "areas")
-	for name, at := range map[string]tile.Tile{"z=3": {Z: 3, Row: 2, Col: 4}, "z=6": {Z: 6, Row: 17, Col: 33}, "z=10": {Z: 10, Row: 297, Col: 543}} {
+	for name, at := range map[string]tile.Tile{"z=3": {Z: 3, Row: 2, Col: 4}, "z=6": {Z: 6, Row: 17, Col: 33},
+		"z=10": {Z: 10, Row: 297, Col: 543}} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -35,7 +36,8 @@ func BenchmarkTile(b *testing.B) {
 // BenchmarkAllLevels makes all levels of a layer from its store into a side file, and reads them again. Heap is the
 // most that was in use.
 func BenchmarkAllLevels(b *testing.B) {
-	for _, x := range [][3]string{{"Norway", "norway/robhop-2024/Kommuner-M.geojson.gz", "kommunenavn"}, {"France", "france/france-communes-2018.geojsonl.gz", "code"}} {
+	for _, x := range [][3]string{{"Norway", "norway/robhop-2024/Kommuner-M.geojson.gz", "kommunenavn"},
+		{"France", "france/france-communes-2018.geojsonl.gz", "code"}} {
 		b.Run(x[0], func(b *testing.B) {
 			st := layer(b, x[1], x[2])
 			runtime.GC()

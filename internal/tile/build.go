@@ -87,7 +87,9 @@ func makeLevels(ctx context.Context, makers []*maker, coarse int, publish func()
 		m.offsets = nil
 	}
 	if build.Edges() > coarse &&
-		!slices.ContainsFunc(makers, func(m *maker) bool { return m.whole || m.lines.Count() > 0 || m.points.features > 0 }) {
+		!slices.ContainsFunc(makers, func(m *maker) bool {
+			return m.whole || m.lines.Count() > 0 || m.points.features > 0
+		}) {
 		if err := coarseLevels(ctx, makers, build.Coarse(coarseSkip(makers, build, coarse))); err == nil {
 			if err := publish(); err != nil {
 				return err

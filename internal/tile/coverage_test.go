@@ -33,14 +33,16 @@ import (
 // sharedFile returns the path of a file of the shared data; without them the test is skipped.
 func sharedFile(t testing.TB, name string) string { return sharedtest.Path(t, "data", name) }
 
-// layer opens the features of a packed GeoJSON file, or of one with a feature a line, as collection "areas" with one property.
+// layer opens the features of a packed GeoJSON file, or of one with a feature a line,
+// as collection "areas" with one property.
 func layer(t testing.TB, name, property string) store.Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "layer.gpkg")
 	storetest.Write(t, func(w store.Writer) {
 		insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.CRS84}, property)
 		for _, f := range sharedtest.Features(t, "data", name) {
-			if err := insert(fmt.Sprint(f.Properties[property]), store.Geometry{WKB: wkb.Append(nil, f.Area)}); err != nil {
+			if err := insert(fmt.Sprint(f.Properties[property]),
+				store.Geometry{WKB: wkb.Append(nil, f.Area)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -51,7 +53,8 @@ func layer(t testing.TB, name, property string) store.Store {
 // define makes the collection areas with one text.
 func define(t testing.TB, w store.Writer, g *store.Geom, property string) func(...any) error {
 	t.Helper()
-	c := &store.Collection{ID: "areas", Table: "areas", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, Geometry: g,
+	c := &store.Collection{ID: "areas", Table: "areas", Public: true,
+		Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, Geometry: g,
 		Properties: []store.Property{{Name: property, Column: property, Type: cql2.TypeText}}}
 	if err := w.Define(t.Context(), c, false); err != nil {
 		t.Fatal(err)
@@ -86,7 +89,8 @@ func begin(t testing.TB, m *tile.Maker, st store.Store, set, collection string) 
 	t.Helper()
 	s := find(t, set)
 	_, last := s.Levels()
-	if _, err := m.Tile(t.Context(), st, tile.Ask{Set: s, Tile: tile.Tile{Z: last}, Layers: []tile.Query{{Collection: collection}}}); err != nil {
+	if _, err := m.Tile(t.Context(), st,
+		tile.Ask{Set: s, Tile: tile.Tile{Z: last}, Layers: []tile.Query{{Collection: collection}}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -111,9 +115,10 @@ func decoded(t testing.TB, m *tile.Maker, st store.Store, a tile.Ask) *mvt.Layer
 	return layers[0]
 }
 
-// judgeTiles reads lines of tile and geometry in hexadecimal WKB, and prints for each tile how many are invalid, how many have edges that reach into the tile
-// and do not match those of their neighbours, and the sum of areas beside the area of the union, of what lies in the tile without its buffer. Where edges are
-// cut, at the far side of the buffer, they end on the grid, and may pass a corner of a neighbour on its wrong side there.
+// judgeTiles reads lines of tile and geometry in hexadecimal WKB, and prints for each tile how many are invalid,
+// how many have edges that reach into the tile and do not match those of their neighbours, and the sum of areas beside
+// the area of the union, of what lies in the tile without its buffer. Where edges are cut, at the far side of the
+// buffer, they end on the grid, and may pass a corner of a neighbour on its wrong side there.
 const judgeTiles = `
 import sys, shapely, itertools
 rows = (l.split() for l in sys.stdin)
@@ -146,9 +151,10 @@ func python(t *testing.T) string {
 type judged struct {
 	set, collection string
 	whole           int // up to this level all tiles
-	more            int // so many seeded ones of each finer level, within those of the last of these levels that are not empty
-	known           int
-	seed            uint64
+	// so many seeded ones of each finer level, within those of the last of these levels that are not empty
+	more  int
+	known int
+	seed  uint64
 }
 
 // tiles lists those of a level that are judged; full are those of the level whole that are not empty.
@@ -190,7 +196,8 @@ func (j judged) judge(t *testing.T, m *tile.Maker, st store.Store) {
 	for _, l := range r.Limits {
 		sums := map[string]float64{}
 		for n, at := range j.tiles(l, full, random) {
-			layer := decoded(t, m, st, tile.Ask{Set: set, Tile: at, Layers: []tile.Query{{Collection: j.collection, Properties: []string{}}}})
+			layer := decoded(t, m, st,
+				tile.Ask{Set: set, Tile: at, Layers: []tile.Query{{Collection: j.collection, Properties: []string{}}}})
 			if layer == nil {
 				continue
 			}
@@ -200,7 +207,8 @@ func (j judged) judge(t *testing.T, m *tile.Maker, st store.Store) {
 			for _, f := range layer.Features {
 				features++
 				sums[fmt.Sprint(f.Properties["id"])] += insideTile(f.Geometry) + slack
-				fmt.Fprintf(in, "%d/%d/%d-%d %s\n", at.Z, at.Row, at.Col, n, hex.EncodeToString(wkb.Append(nil, f.Geometry)))
+				fmt.Fprintf(in, "%d/%d/%d-%d %s\n", at.Z, at.Row, at.Col, n,
+					hex.EncodeToString(wkb.Append(nil, f.Geometry)))
 			}
 		}
 		if b := set.Bound(tile.Tile{Z: l.Z}); l.Z >= r.First && l.Z <= j.whole {
@@ -234,7 +242,8 @@ func (j judged) judge(t *testing.T, m *tile.Maker, st store.Store) {
 			t.Errorf("level %d of %s: the tiles have %.4f of the area of the layer", z, j.set, area[z]/whole)
 		}
 	}
-	t.Logf("%s of %s: %d tiles with %d features, levels %d to %d", j.collection, j.set, tiles, features, r.First, r.Last)
+	t.Logf("%s of %s: %d tiles with %d features, levels %d to %d", j.collection, j.set, tiles, features,
+		r.First, r.Last)
 	if seen != tiles || tiles < j.more*max(0, r.Last-j.whole)/4 || tiles == 0 {
 		t.Errorf("%d tiles of %d were judged", seen, tiles)
 	}
@@ -280,7 +289,10 @@ func areaOf(t *testing.T, st store.Store, collection string, plane crs.ID) (sum 
 		err = st.Fetch(t.Context(), collection, page.Rows, store.Want{}, func(f *store.Feature) error {
 			g, err := f.Geometry.Orb()
 			if err == nil && g != nil {
-				g = project.Geometry(g, func(p orb.Point) orb.Point { x, y := move(p[0], p[1]); return orb.Point{x, y} })
+				g = project.Geometry(g, func(p orb.Point) orb.Point {
+					x, y := move(p[0], p[1])
+					return orb.Point{x, y}
+				})
 				sum += planar.Area(g)
 			}
 			return err
@@ -292,7 +304,8 @@ func areaOf(t *testing.T, st store.Store, collection string, plane crs.ID) (sum 
 	return sum
 }
 
-// TestTilesAreCoveragesByShapely: GEOS finds no gap, no overlap and no invalid polygon in tiles of the demo, in every plane.
+// TestTilesAreCoveragesByShapely: GEOS finds no gap, no overlap and no invalid polygon in tiles of
+// the demo, in every plane.
 func TestTilesAreCoveragesByShapely(t *testing.T) {
 	t.Parallel()
 	python(t)
@@ -304,8 +317,8 @@ func TestTilesAreCoveragesByShapely(t *testing.T) {
 	}
 }
 
-// TestAcceptTilesByShapely is TestTilesAreCoveragesByShapely for real divisions. The borders of Haugesund and Sveio differ by hundreds of metres in the
-// source.
+// TestAcceptTilesByShapely is TestTilesAreCoveragesByShapely for real divisions.
+// The borders of Haugesund and Sveio differ by hundreds of metres in the source.
 func TestAcceptTilesByShapely(t *testing.T) {
 	if os.Getenv("GRENSE_ACCEPT") == "" {
 		t.Skip("long: make accept")
@@ -336,7 +349,8 @@ func TestAcceptTilesByShapely(t *testing.T) {
 	})
 }
 
-// TestSoakTilesByShapely is TestAcceptTilesByShapely for seeded tiles above level 5, 500 for each round. GRENSE_SOAK_TILES chooses by name.
+// TestSoakTilesByShapely is TestAcceptTilesByShapely for seeded tiles above level 5, 500 for each round.
+// GRENSE_SOAK_TILES chooses by name.
 func TestSoakTilesByShapely(t *testing.T) {
 	if sharedtest.Soak(t) == 0 {
 		t.Skip("part of make soak")
@@ -346,9 +360,15 @@ func TestSoakTilesByShapely(t *testing.T) {
 		open   func() store.Store
 		judged judged
 	}{
-		{"N1000 in UTM 33", func() store.Store { return open(t, sharedFile(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg")) }, judged{set: "utm33n", collection: "kommune"}},
-		{"N1000", func() store.Store { return open(t, sharedFile(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg")) }, judged{set: "WebMercatorQuad", collection: "kommune"}},
-		{"counties", func() store.Store { return open(t, sharedFile(t, "norway/kartverket-fylker-25833.gpkg")) }, judged{set: "WebMercatorQuad", collection: "fylker"}},
+		{"N1000 in UTM 33", func() store.Store {
+			return open(t, sharedFile(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"))
+		}, judged{set: "utm33n", collection: "kommune"}},
+		{"N1000", func() store.Store {
+			return open(t, sharedFile(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"))
+		}, judged{set: "WebMercatorQuad", collection: "kommune"}},
+		{"counties", func() store.Store {
+			return open(t, sharedFile(t, "norway/kartverket-fylker-25833.gpkg"))
+		}, judged{set: "WebMercatorQuad", collection: "fylker"}},
 		{"Kommuner-M", func() store.Store {
 			return layer(t, "norway/robhop-2024/Kommuner-M.geojson.gz", "kommunenummer")
 		}, judged{set: "WebMercatorQuad", collection: "areas", known: 2}},

@@ -31,7 +31,8 @@ type Export struct {
 	Attribution string // HTML
 	// AsOf is the moment of which features with versions are.
 	AsOf time.Time
-	// Report gets the progress: collection while its levels are made, in hundredths, and "" while tiles are. May be nil.
+	// Report gets the progress: collection while its levels are made, in hundredths, and "" while tiles are.
+	// May be nil.
 	Report func(collection string, done, total int)
 }
 
@@ -127,7 +128,8 @@ func (x *exporter) prepare(ctx context.Context) error {
 		if at := c.Moment(x.AsOf); !at.IsZero() {
 			x.when += "@" + at.Format(time.RFC3339)
 		}
-		x.layers, x.ask = append(x.layers, exportedLayer{l: l}), append(x.ask, Query{Collection: id, AsOf: c.Moment(x.AsOf)})
+		x.layers, x.ask = append(x.layers, exportedLayer{l: l}),
+			append(x.ask, Query{Collection: id, AsOf: c.Moment(x.AsOf)})
 		x.doc.Grense.Layers = append(x.doc.Grense.Layers, layer)
 		first, last = min(first, layer.First), max(last, layer.Last)
 	}

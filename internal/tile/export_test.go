@@ -52,7 +52,8 @@ func TestArchivesHaveTheTilesOfTheLevels(t *testing.T) {
 	for z := range 8 {
 		for row := range min(1<<z, 48) {
 			for col := range 1 << z {
-				made, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Tile: tile.Tile{Z: z, Row: row, Col: col}, Layers: layers})
+				made, err := m.Tile(t.Context(), st,
+					tile.Ask{Set: set, Tile: tile.Tile{Z: z, Row: row, Col: col}, Layers: layers})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -170,7 +171,8 @@ func TestArchiveServesItsDataAlone(t *testing.T) {
 			for _, id := range layers {
 				ask.Layers = append(ask.Layers, tile.Query{Collection: id})
 			}
-			for _, at := range []tile.Tile{{}, {Z: 3, Row: 2, Col: 4}, {Z: 5, Row: 8, Col: 17}, {Z: 6, Row: 17, Col: 33}, {Z: 6, Row: 40, Col: 40}} {
+			for _, at := range []tile.Tile{{}, {Z: 3, Row: 2, Col: 4}, {Z: 5, Row: 8, Col: 17},
+				{Z: 6, Row: 17, Col: 33}, {Z: 6, Row: 40, Col: 40}} {
 				ask.Tile = at
 				live, err := m.Tile(t.Context(), st, ask)
 				if err != nil {
@@ -179,7 +181,8 @@ func TestArchiveServesItsDataAlone(t *testing.T) {
 				read, err := n.Tile(t.Context(), st, ask)
 				if err != nil || !read.Keep || !bytes.Equal(read.Data, live.Data) || read.Empty != live.Empty ||
 					read.Rev != n.Rev(st, set, layers...) {
-					t.Errorf("%s %v of %v: %d and %d bytes, %v", ending, at, layers, len(read.Data), len(live.Data), err)
+					t.Errorf("%s %v of %v: %d and %d bytes, %v", ending, at, layers, len(read.Data),
+						len(live.Data), err)
 				}
 			}
 			x, err := m.Range(t.Context(), st, set, layers[0])
@@ -230,7 +233,8 @@ func TestArchiveOfOtherDataIsRefused(t *testing.T) {
 	log := &strings.Builder{}
 	n := tile.NewMaker(tile.Options{Archive: a, Log: logger(log)})
 	set := find(t, "WebMercatorQuad")
-	for before, until := n.Rev(moved, set, "areas"), time.Now().Add(time.Minute); n.Rev(moved, set, "areas") == before; time.Sleep(time.Millisecond) {
+	for before, until := n.Rev(moved, set, "areas"),
+		time.Now().Add(time.Minute); n.Rev(moved, set, "areas") == before; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("the archive of other data is used")
 		}

@@ -200,7 +200,8 @@ func (r *records) of(feature int) (id uint64, tags []Tag, err error) {
 func (r *records) rowID() string { return r.row }
 
 func (r *records) read(feature int) ([]byte, error) {
-	from, to := binary.LittleEndian.Uint64(r.l.offsets[8*feature:]), binary.LittleEndian.Uint64(r.l.offsets[8*feature+8:])
+	from, to := binary.LittleEndian.Uint64(r.l.offsets[8*feature:]),
+		binary.LittleEndian.Uint64(r.l.offsets[8*feature+8:])
 	x := r.l.side.sum.Sections[secRecords]
 	if from > to || to > uint64(x.Size) {
 		return nil, errSide
@@ -521,7 +522,8 @@ func (m *Maker) bound(l *Layer) error {
 		return nil
 	}
 	return problem.New(problem.TooLarge, nil,
-		"The layer %s has more than %s MB in this tile. Zoom in, choose fewer properties with properties=, or features with filter=.",
+		"The layer %s has more than %s MB in this tile. Zoom in, choose fewer properties with properties=, "+
+			"or features with filter=.",
 		l.name, strconv.FormatInt(m.o.Largest>>20, 10))
 }
 

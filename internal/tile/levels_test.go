@@ -90,7 +90,8 @@ func TestSideFileServesAgainAndIsMadeAnewWhenDamaged(t *testing.T) {
 	}
 	serve()
 	files := sideFiles(t, dir)
-	if len(files) != 2 || !strings.Contains(files[1], "kommuner") { // that of fylker, which has the same borders, as well
+	if len(files) != 2 || !strings.Contains(files[1], "kommuner") {
+		// that of fylker, which has the same borders, as well
 		t.Fatal(files)
 	}
 	files = files[1:]
@@ -104,8 +105,9 @@ func TestSideFileServesAgainAndIsMadeAnewWhenDamaged(t *testing.T) {
 		t.Error("a good side file was made anew")
 	}
 	for name, b := range map[string][]byte{
-		"cut": whole[:len(whole)/2], "empty": nil, "of another version": append([]byte("grense levels 0\n"), whole[16:]...),
-		"a bit": func() []byte { b := slices.Clone(whole); b[len(b)/3] ^= 4; return b }(),
+		"cut": whole[:len(whole)/2], "empty": nil,
+		"of another version": append([]byte("grense levels 0\n"), whole[16:]...),
+		"a bit":              func() []byte { b := slices.Clone(whole); b[len(b)/3] ^= 4; return b }(),
 	} {
 		if err := os.WriteFile(files[0], b, 0o600); err != nil {
 			t.Fatal(err)
@@ -220,7 +222,8 @@ func TestHintsHoldForAllFinerTiles(t *testing.T) {
 		for row := l.MinRow; row <= l.MaxRow; row += 1 + l.Z/2 {
 			for col := l.MinCol; col <= l.MaxCol; col += 1 + l.Z/4 {
 				made, err := m.Tile(t.Context(), st,
-					tile.Ask{Set: set, Tile: tile.Tile{Z: l.Z, Row: row, Col: col}, Layers: []tile.Query{{Collection: "fylker"}}})
+					tile.Ask{Set: set, Tile: tile.Tile{Z: l.Z, Row: row, Col: col},
+						Layers: []tile.Query{{Collection: "fylker"}}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -230,7 +233,8 @@ func TestHintsHoldForAllFinerTiles(t *testing.T) {
 				}
 				for _, d := range [][2]int{{0, 0}, {3, 5}, {7, 7}} {
 					at := tile.Tile{Z: l.Z + 3, Row: row*8 + d[0], Col: col*8 + d[1]}
-					finer, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Tile: at, Layers: []tile.Query{{Collection: "fylker"}}})
+					finer, err := m.Tile(t.Context(), st,
+						tile.Ask{Set: set, Tile: at, Layers: []tile.Query{{Collection: "fylker"}}})
 					if err != nil || finer.Hint != made.Hint || finer.Empty != (made.Hint == "empty") {
 						t.Fatalf("%d/%d/%d is %s, %v is %q, %v", l.Z, row, col, made.Hint, at, finer.Hint, err)
 					}
@@ -290,7 +294,8 @@ func TestPointsAreThinnedByImportance(t *testing.T) {
 		for row := l.MinRow; row <= l.MaxRow; row++ {
 			for col := l.MinCol; col <= l.MaxCol; col++ {
 				layer := decoded(t, m, st,
-					tile.Ask{Set: set, Tile: tile.Tile{Z: l.Z, Row: row, Col: col}, Layers: []tile.Query{{Collection: "steder"}}})
+					tile.Ask{Set: set, Tile: tile.Tile{Z: l.Z, Row: row, Col: col},
+						Layers: []tile.Query{{Collection: "steder"}}})
 				if layer == nil {
 					continue
 				}
@@ -364,7 +369,8 @@ func TestBothStoresGiveTheSameTiles(t *testing.T) {
 				}
 				b, err := n.Tile(t.Context(), pg, ask)
 				if err != nil || !bytes.Equal(a.Data, b.Data) {
-					t.Errorf("%s of %s, %v: %d and %d bytes, %v", collection, set, ask.Tile, len(a.Data), len(b.Data), err)
+					t.Errorf("%s of %s, %v: %d and %d bytes, %v", collection, set, ask.Tile, len(a.Data),
+						len(b.Data), err)
 				}
 				if !a.Empty {
 					full++
@@ -431,8 +437,12 @@ func TestSoakBothStoresGiveTheSameTiles(t *testing.T) {
 		last                  int
 		open                  func() store.Store
 	}{
-		{"N1000", "kommune", "utm33n", 12, func() store.Store { return open(t, sharedFile(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg")) }},
-		{"France", "areas", "WorldCRS84Quad", 11, func() store.Store { return layer(t, "france/france-communes-2018.geojsonl.gz", "code") }},
+		{"N1000", "kommune", "utm33n", 12, func() store.Store {
+			return open(t, sharedFile(t, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"))
+		}},
+		{"France", "areas", "WorldCRS84Quad", 11, func() store.Store {
+			return layer(t, "france/france-communes-2018.geojsonl.gz", "code")
+		}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			file := x.open()
@@ -444,7 +454,8 @@ func TestSoakBothStoresGiveTheSameTiles(t *testing.T) {
 				archives = append(
 					archives,
 					exported(t, m, st,
-						tile.Export{Path: filepath.Join(t.TempDir(), "x.pmtiles"), Collections: []string{x.collection}, Last: x.last}),
+						tile.Export{Path: filepath.Join(t.TempDir(), "x.pmtiles"), Collections: []string{x.collection},
+							Last: x.last}),
 				)
 				tiles = append(tiles, allTo(t, m, st, x.set, x.collection, 7))
 			}
@@ -539,7 +550,8 @@ func small(t testing.TB, n int, east float64) store.Store {
 	storetest.Write(t, func(w store.Writer) {
 		insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, "navn")
 		for i := range n {
-			if err := insert(fmt.Sprint(i), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(east+float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
+			if err := insert(fmt.Sprint(i),
+				store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(east+float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -675,7 +687,8 @@ func TestLinesAreThinnedAlone(t *testing.T) {
 		x := float64(i) * 100
 		river = append(river, orb.Point{x, 6_600_000 + 20_000*math.Sin(x/50_000) + 300*math.Sin(x/900)})
 	}
-	for name, g := range map[string]orb.Geometry{"elv": river, "bekk": orb.LineString{{1000, 6_650_000}, {1900, 6_650_000}}, "to": orb.MultiLineString{{{5e4, 6.7e6}, {5e4, 6.8e6}}, {{6e4, 6.7e6}, {6e4, 6.8e6}}}} {
+	for name, g := range map[string]orb.Geometry{"elv": river, "bekk": orb.LineString{{1000, 6_650_000},
+		{1900, 6_650_000}}, "to": orb.MultiLineString{{{5e4, 6.7e6}, {5e4, 6.8e6}}, {{6e4, 6.7e6}, {6e4, 6.8e6}}}} {
 		if err := insert(name, store.Geometry{WKB: wkb.Append(nil, g)}); err != nil {
 			t.Fatal(err)
 		}
@@ -694,7 +707,8 @@ func TestLinesAreThinnedAlone(t *testing.T) {
 			for row := l.MinRow; l.Z == z && z <= 9 && row <= l.MaxRow; row++ {
 				for col := l.MinCol; col <= l.MaxCol; col++ {
 					layer := decoded(t, m, st,
-						tile.Ask{Set: set, Tile: tile.Tile{Z: z, Row: row, Col: col}, Layers: []tile.Query{{Collection: "areas"}}})
+						tile.Ask{Set: set, Tile: tile.Tile{Z: z, Row: row, Col: col},
+							Layers: []tile.Query{{Collection: "areas"}}})
 					if layer == nil {
 						continue
 					}
@@ -714,7 +728,8 @@ func TestLinesAreThinnedAlone(t *testing.T) {
 						for _, line := range lines {
 							positions += len(line)
 						}
-						length += planar.Length(clip.MultiLineString(orb.Bound{Max: orb.Point{tile.Extent, tile.Extent}}, lines))
+						length += planar.Length(
+							clip.MultiLineString(orb.Bound{Max: orb.Point{tile.Extent, tile.Extent}}, lines))
 					}
 				}
 			}
@@ -763,7 +778,8 @@ func rowsOfDatabase(t *testing.T, n int) (url string, st store.Store) {
 			t.Fatal(err)
 		}
 		for i := range n {
-			if err := insert(int64(i), fmt.Sprint(i), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
+			if err := insert(int64(i), fmt.Sprint(i),
+				store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -805,7 +821,8 @@ func TestTilesOfRowsThatChangeAreOfOneState(t *testing.T) {
 		}
 		return nil
 	}
-	if page, err := st.Page(t.Context(), store.Query{Collection: "areas", Filter: checked(t, st, "areas", "navn = '2'"), Limit: 2}); err != nil ||
+	if page, err := st.Page(t.Context(), store.Query{Collection: "areas", Filter: checked(t, st, "areas", "navn = '2'"),
+		Limit: 2}); err != nil ||
 		len(page.Rows) != 1 {
 		t.Error(page, err)
 	} else if err := st.Fetch(t.Context(), "areas", page.Rows, store.Want{}, moved); err != nil {
@@ -819,7 +836,8 @@ func TestTilesOfRowsThatChangeAreOfOneState(t *testing.T) {
 		for row := l.MinRow - 1; row <= l.MaxRow; row++ {
 			for col := l.MinCol; col <= l.MaxCol; col++ {
 				made, err := m.Tile(t.Context(), st,
-					tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: l.Z, Row: row, Col: col}, Layers: []tile.Query{q}})
+					tile.Ask{Set: find(t, "utm33n"), Tile: tile.Tile{Z: l.Z, Row: row, Col: col},
+						Layers: []tile.Query{q}})
 				if err != nil {
 					t.Fatalf("%s: %v", filter, err)
 				}
@@ -838,12 +856,14 @@ func TestTilesOfRowsThatChangeAreOfOneState(t *testing.T) {
 	if got := shown(""); !slices.Equal(got, []string{"0", "2", "9", "ny"}) {
 		t.Errorf("before the levels are made anew: %q", got)
 	}
-	for filter, want := range map[string][]string{"navn = 'ny'": {"ny"}, "navn = '1'": nil, "navn = '9'": {"9"}, "navn = '3'": nil, "navn = '0'": {"0"}, "navn <> '0'": {"2", "9", "ny"}} {
+	for filter, want := range map[string][]string{"navn = 'ny'": {"ny"}, "navn = '1'": nil, "navn = '9'": {"9"},
+		"navn = '3'": nil, "navn = '0'": {"0"}, "navn <> '0'": {"2", "9", "ny"}} {
 		if got := shown(filter); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", filter, got, want)
 		}
 	}
-	for until := time.Now().Add(time.Minute); !slices.Equal(shown(""), []string{"0", "2", "9", "ny"}); time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(time.Minute); !slices.Equal(shown(""),
+		[]string{"0", "2", "9", "ny"}); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatalf("levels stay as they were: %q", shown(""))
 		}
@@ -872,7 +892,8 @@ func TestRowsOfADatabaseAreSeen(t *testing.T) {
 	names := func(m *tile.Maker) (list []string) {
 		for i := range (l.MaxRow - l.MinRow + 1) * (l.MaxCol - l.MinCol + 1) {
 			at := tile.Tile{Z: l.Z, Row: l.MinRow + i/(l.MaxCol-l.MinCol+1), Col: l.MinCol + i%(l.MaxCol-l.MinCol+1)}
-			made, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Tile: at, Layers: []tile.Query{{Collection: "areas"}}})
+			made, err := m.Tile(t.Context(), st,
+				tile.Ask{Set: set, Tile: at, Layers: []tile.Query{{Collection: "areas"}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -898,7 +919,8 @@ func TestRowsOfADatabaseAreSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, m := range map[string]*tile.Maker{"levels": m, "archive": n} {
-		for until := time.Now().Add(time.Minute); !slices.Equal(names(m), []string{"0", "ny"}); time.Sleep(time.Millisecond) {
+		for until := time.Now().Add(time.Minute); !slices.Equal(names(m),
+			[]string{"0", "ny"}); time.Sleep(time.Millisecond) {
 			if time.Now().After(until) {
 				t.Fatalf("%s: %v", name, names(m))
 			}

@@ -48,7 +48,8 @@ func TestTileOfTheDemo(t *testing.T) {
 		set string
 		at  tile.Tile
 		n   int // features of kommuner
-	}{{"WebMercatorQuad", tile.Tile{}, 357}, {"utm33n", tile.Tile{}, 357}, {"WorldCRS84Quad", tile.Tile{Z: 0, Col: 1}, 357}, {"EPSG3575Quad", tile.Tile{}, 357}} {
+	}{{"WebMercatorQuad", tile.Tile{}, 357}, {"utm33n", tile.Tile{}, 357},
+		{"WorldCRS84Quad", tile.Tile{Z: 0, Col: 1}, 357}, {"EPSG3575Quad", tile.Tile{}, 357}} {
 		set := find(t, c.set)
 		r, err := m.Range(t.Context(), st, set, "kommuner")
 		if err != nil || !r.Contains(c.at) || r.Settled {
@@ -132,7 +133,8 @@ func TestFilterChoosesFeaturesOfATile(t *testing.T) {
 		t.Fatal(err)
 	}
 	layers, err := mvt.Unmarshal(made.Data)
-	if err != nil || len(layers) != 1 || len(layers[0].Features) != 1 || layers[0].Features[0].Properties["id"] != "0301" {
+	if err != nil || len(layers) != 1 || len(layers[0].Features) != 1 ||
+		layers[0].Features[0].Properties["id"] != "0301" {
 		t.Errorf("%v, %v", layers, err)
 	}
 	made, err = m.Tile(t.Context(), st,

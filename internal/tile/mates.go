@@ -33,7 +33,8 @@ func (m *Maker) mates(ctx context.Context, in store.Reader, set *Set, c *store.C
 	}
 	var list []*store.Collection
 	for _, x := range in.Catalog().Collections {
-		if x == c || x.Public && hasAreas(x) && set.Takes(x) && x.Geometry.CRS == c.Geometry.CRS && len(list) < mostMates {
+		if x == c || x.Public && hasAreas(x) && set.Takes(x) && x.Geometry.CRS == c.Geometry.CRS &&
+			len(list) < mostMates {
 			list = append(list, x)
 		}
 	}

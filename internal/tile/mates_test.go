@@ -93,7 +93,8 @@ func TestBordersOfLayersCoincideAtEveryZoom(t *testing.T) {
 				}
 			}
 			if counties == 0 || missing > 0 {
-				t.Errorf("%s first, level %d: %d of %d vertices of fylker are none of kommuner", first, l.Z, missing, counties)
+				t.Errorf("%s first, level %d: %d of %d vertices of fylker are none of kommuner", first, l.Z,
+					missing, counties)
 			}
 		}
 	}
@@ -131,7 +132,8 @@ func TestCoarseLevelsComeFirst(t *testing.T) {
 		m := tile.NewMaker(tile.Options{Dir: dir, Coarse: 3000, Most: 5, Log: slog.New(log)})
 		defer m.Close()
 		ask := func(z, row, col int) tile.Ask {
-			return tile.Ask{Set: set, Tile: tile.Tile{Z: z, Row: row, Col: col}, Layers: []tile.Query{{Collection: "kommuner"}}}
+			return tile.Ask{Set: set, Tile: tile.Tile{Z: z, Row: row, Col: col},
+				Layers: []tile.Query{{Collection: "kommuner"}}}
 		}
 		var p *problem.Error
 		if _, err := m.Tile(t.Context(), st, ask(0, 0, 0)); !errors.As(err, &p) || p.Kind != problem.Busy {
@@ -152,7 +154,8 @@ func TestCoarseLevelsComeFirst(t *testing.T) {
 				t.Fatalf("%v: %+v, %v", at.Tile, made, err)
 			}
 			layers, err := mvt.Unmarshal(made.Data)
-			if err != nil || len(layers) != 1 || len(layers[0].Features) < 3 || layers[0].Features[0].Properties["id"] == nil {
+			if err != nil || len(layers) != 1 || len(layers[0].Features) < 3 ||
+				layers[0].Features[0].Properties["id"] == nil {
 				t.Errorf("%v: %v, %v", at.Tile, layers, err)
 			}
 		}
@@ -226,13 +229,16 @@ func TestTilesFollowTheRowsOfADatabaseAtOnce(t *testing.T) {
 	set := find(t, "utm33n")
 	before := m.Rev(st, set, "tabell")
 	exec(
-		"DELETE FROM tabell WHERE fid = 5; UPDATE tabell SET navn = 'ny' WHERE fid = 4; INSERT INTO tabell VALUES (7, 'til', ST_MakeEnvelope(5000, 6500000, 6000, 6501000, 25833)); " +
-			"UPDATE tabell SET geom = ST_MakeEnvelope(9000000, 6500000, 9001000, 6501000, 25833) WHERE fid = 3; DROP POLICY synlig ON hemmelig; CREATE POLICY smalere ON hemmelig USING (fid < 2)",
+		"DELETE FROM tabell WHERE fid = 5; UPDATE tabell SET navn = 'ny' WHERE fid = 4; INSERT INTO tabell VALUES " +
+			"(7, 'til', ST_MakeEnvelope(5000, 6500000, 6000, 6501000, 25833)); " +
+			"UPDATE tabell SET geom = ST_MakeEnvelope(9000000, 6500000, 9001000, 6501000, 25833) WHERE fid = 3; " +
+			"DROP POLICY synlig ON hemmelig; CREATE POLICY smalere ON hemmelig USING (fid < 2)",
 	)
 	if m.Rev(st, set, "tabell") == before {
 		t.Error("the rows have changed, and the name of their state has not")
 	}
-	for id, want := range map[string][]string{"tabell": {"0", "1", "2", "ny", "til"}, "utsnitt": {"0", "1", "2", "ny", "til"}, "hemmelig": {"0", "1"}} {
+	for id, want := range map[string][]string{"tabell": {"0", "1", "2", "ny", "til"},
+		"utsnitt": {"0", "1", "2", "ny", "til"}, "hemmelig": {"0", "1"}} {
 		for _, filter := range []string{"", "navn <> '9'"} {
 			if names, _ := tileNames(t, m, st, id, filter); !slices.Equal(names, want) {
 				t.Errorf("%s, %q: %q, want %q", id, filter, names, want)

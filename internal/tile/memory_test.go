@@ -59,14 +59,16 @@ func TestLittleMemoryHasTheFinestTilesMadeOfFeatures(t *testing.T) {
 	if a.Last != b.Last || !b.Settled || len(b.Limits) != b.Last-b.First+1 {
 		t.Errorf("tiles on the levels %d to %d, not to %d", b.First, b.Last, a.Last)
 	}
-	for _, at := range []tile.Tile{{Z: a.First, Row: a.Limits[0].MinRow, Col: a.Limits[0].MinCol}, {Z: 6, Row: 18, Col: 33}, {Z: 8, Row: 74, Col: 132}, {Z: 11, Row: 590, Col: 1054}, {Z: 16, Row: 0, Col: 0}} {
+	for _, at := range []tile.Tile{{Z: a.First, Row: a.Limits[0].MinRow, Col: a.Limits[0].MinCol},
+		{Z: 6, Row: 18, Col: 33}, {Z: 8, Row: 74, Col: 132}, {Z: 11, Row: 590, Col: 1054}, {Z: 16, Row: 0, Col: 0}} {
 		want, got := idsIn(t, whole, st, at), idsIn(t, some, st, at)
 		missing := slices.DeleteFunc(slices.Clone(want), func(id string) bool { return slices.Contains(got, id) })
 		if at.Z < 16 && len(want) == 0 || len(missing) > len(want)/20 || len(got) > len(want)+len(want)/20 {
 			t.Errorf("%v: %d features, not %d; %v are missing", at, len(got), len(want), missing)
 		}
 	}
-	o, err := some.Outlines(t.Context(), st, tile.Scale{Set: find(t, "WebMercatorQuad"), Collection: "kommuner", Cell: 1})
+	o, err := some.Outlines(t.Context(), st,
+		tile.Scale{Set: find(t, "WebMercatorQuad"), Collection: "kommuner", Cell: 1})
 	if err != nil || o != nil {
 		t.Errorf("outlines of a level that is not made: %v, %v", o, err)
 	}
@@ -155,7 +157,8 @@ func TestLittleMemoryKeepsFeaturesThatAreSimplifiedAloneInPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	storetest.Write(t, func(w store.Writer) {
 		insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, "navn")
-		for i, ring := range []orb.Ring{comb(200_000, 6_600_000, 100_000, 100, true), comb(200_000, 6_600_000, 100_000, 100, false), circle} {
+		for i, ring := range []orb.Ring{comb(200_000, 6_600_000, 100_000, 100, true),
+			comb(200_000, 6_600_000, 100_000, 100, false), circle} {
 			if err := insert(fmt.Sprint(i), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{ring})}); err != nil {
 				t.Fatal(err)
 			}
@@ -173,7 +176,8 @@ func TestLittleMemoryKeepsFeaturesThatAreSimplifiedAloneInPlace(t *testing.T) {
 			for row := l.MinRow; row <= l.MaxRow; row++ {
 				for col := l.MinCol; col <= l.MaxCol; col++ {
 					at := tile.Tile{Z: r.First + z, Row: row, Col: col}
-					layer := decoded(t, m, st, tile.Ask{Set: set, Tile: at, Layers: []tile.Query{{Collection: "areas"}}})
+					layer := decoded(t, m, st,
+						tile.Ask{Set: set, Tile: at, Layers: []tile.Query{{Collection: "areas"}}})
 					if layer == nil {
 						continue
 					}

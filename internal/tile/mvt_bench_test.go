@@ -34,14 +34,16 @@ func BenchmarkColdTile(b *testing.B) {
 	for name, x := range map[string]struct {
 		level  int
 		origin coverage.Point // upper left corner
-	}{"z=3": {11, coverage.Point{X: 0, Y: 3 * tile.Extent}}, "z=6": {8, coverage.Point{X: tile.Extent, Y: 14 * tile.Extent}}} {
+	}{"z=3": {11, coverage.Point{X: 0, Y: 3 * tile.Extent}},
+		"z=6": {8, coverage.Point{X: tile.Extent, Y: 14 * tile.Extent}}} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var c coverage.Clipper
 				layer := tile.NewLayer("kommuner")
 				for f := range levels[x.level].Features() {
-					if _, err := layer.Polygons(&c, levels[x.level], f, x.origin, uint64(f), []tile.Tag{{Key: "nr", Value: int64(f)}}); err != nil {
+					if _, err := layer.Polygons(&c, levels[x.level], f, x.origin, uint64(f),
+						[]tile.Tag{{Key: "nr", Value: int64(f)}}); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -52,13 +52,15 @@ func example(t testing.TB) []byte {
 			{
 				Key:   "id",
 				Value: id,
-			}, {Key: "areal", Value: 1.5}, {Key: "tomt", Value: nil}, {Key: "antall", Value: int64(-7)}, {Key: "kyst", Value: f == 0}, {Key: "nan", Value: math.NaN()},
+			}, {Key: "areal", Value: 1.5}, {Key: "tomt", Value: nil}, {Key: "antall", Value: int64(-7)},
+			{Key: "kyst", Value: f == 0}, {Key: "nan", Value: math.NaN()},
 		})
 		if err != nil || in != (f < 2) {
 			t.Fatalf("feature %d: %v, %v", f, in, err)
 		}
 	}
-	if err := steder.Points([]coverage.Point{{X: 10, Y: -4000}}, coverage.Point{}, 42, []tile.Tag{{Key: "navn", Value: "Ås"}}); err != nil {
+	if err := steder.Points([]coverage.Point{{X: 10, Y: -4000}}, coverage.Point{}, 42,
+		[]tile.Tag{{Key: "navn", Value: "Ås"}}); err != nil {
 		t.Fatal(err)
 	}
 	return tom.Append(steder.Append(kommuner.Append(nil)))
@@ -132,7 +134,9 @@ func readTile(t *testing.T, b []byte) (layers []read) {
 			case 4:
 				fields(t, raw, func(number int, v uint64, raw []byte) {
 					l.values = append(l.values, map[int]func() any{
-						1: func() any { return string(raw) }, 3: func() any { return math.Float64frombits(binary.LittleEndian.Uint64(raw)) },
+						1: func() any {
+							return string(raw)
+						}, 3: func() any { return math.Float64frombits(binary.LittleEndian.Uint64(raw)) },
 						6: func() any { return unzigzag(v) }, 7: func() any { return v == 1 },
 					}[number]())
 				})
@@ -266,7 +270,8 @@ func TestNumericID(t *testing.T) {
 		}
 	}
 	seen := map[uint64]string{}
-	for _, id := range []string{"0301", "301", "+301", "-1", "4503599627370496", "18446744073709551616", "", "a", "b", "Å"} {
+	for _, id := range []string{"0301", "301", "+301", "-1", "4503599627370496", "18446744073709551616", "",
+		"a", "b", "Å"} {
 		n := tile.NumericID(id)
 		if n >= 1<<53 || (n < 1<<52) != (id == "301") || uint64(float64(n)) != n {
 			t.Errorf("%q: %d", id, n)
@@ -286,7 +291,8 @@ func TestLayerWithoutFeaturesIsNotWritten(t *testing.T) {
 	if b := tile.NewLayer("x").Append(nil); len(b) != 0 {
 		t.Errorf("%x", b)
 	}
-	if err := tile.NewLayer("x").Points([]coverage.Point{{X: 1, Y: 1}}, coverage.Point{}, 1, []tile.Tag{{Key: "a", Value: struct{}{}}}); err == nil {
+	if err := tile.NewLayer("x").Points([]coverage.Point{{X: 1, Y: 1}}, coverage.Point{}, 1,
+		[]tile.Tag{{Key: "a", Value: struct{}{}}}); err == nil {
 		t.Error("a property that the format lacks")
 	}
 }

@@ -58,7 +58,8 @@ func (m *Maker) Outlines(ctx context.Context, st store.Store, of Scale) (*Outlin
 		return nil, problem.New(
 			problem.Busy,
 			nil,
-			"The geometries of %s are being simplified for the first time. Try again after the seconds in Retry-After, or leave zoom-level out.",
+			"The geometries of %s are being simplified for the first time. Try again after the seconds in "+
+				"Retry-After, or leave zoom-level out.",
 			c.ID,
 		)
 	}

@@ -288,7 +288,8 @@ func (s *shown) each(levels [2]int, low, high coverage.Point, fn func(shownPoint
 				i, _ := slices.BinarySearchFunc(list, from,
 					func(p shownPoint, m uint64) int { return cmp.Compare(coverage.Morton(p.at), m) })
 				for ; i < len(list) && coverage.Morton(list[i].at) <= to; i++ {
-					if p := list[i]; p.at.X >= low.X && p.at.X <= high.X && p.at.Y >= low.Y && p.at.Y <= high.Y && !fn(p) {
+					if p := list[i]; p.at.X >= low.X && p.at.X <= high.X && p.at.Y >= low.Y &&
+						p.at.Y <= high.Y && !fn(p) {
 						return
 					}
 				}

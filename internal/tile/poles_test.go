@@ -22,7 +22,8 @@ func TestWebMercatorShowsAreasThatReachThePoles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	storetest.Write(t, func(w store.Writer) {
 		insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.CRS84}, "navn")
-		for name, g := range map[string]orb.Geometry{"west": square(-180, -90, 180, 180), "south": square(0, -90, 180, 90), "north": square(0, 0, 180, 90)} {
+		for name, g := range map[string]orb.Geometry{"west": square(-180, -90, 180, 180),
+			"south": square(0, -90, 180, 90), "north": square(0, 0, 180, 90)} {
 			if err := insert(name, store.Geometry{WKB: wkb.Append(nil, orb.Polygon{g.(orb.Ring)})}); err != nil {
 				t.Fatal(err)
 			}

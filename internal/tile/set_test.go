@@ -37,7 +37,8 @@ func find(t testing.TB, id string) *tile.Set {
 func TestRegisteredSetsAreAsInTheRegister(t *testing.T) {
 	t.Parallel()
 	dir := shared(t)
-	for _, id := range []string{"WebMercatorQuad", "WorldCRS84Quad", "EuropeanETRS89_LAEAQuad", "UTM32WGS84Quad", "UTM33WGS84Quad", "UTM35WGS84Quad"} {
+	for _, id := range []string{"WebMercatorQuad", "WorldCRS84Quad", "EuropeanETRS89_LAEAQuad", "UTM32WGS84Quad",
+		"UTM33WGS84Quad", "UTM35WGS84Quad"} {
 		b, err := os.ReadFile(filepath.Join(dir, "data", "tms", id+".json"))
 		if err != nil {
 			t.Fatal(err)
@@ -47,7 +48,8 @@ func TestRegisteredSetsAreAsInTheRegister(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := find(t, id).Document(root)
-		if got.ID != want.ID || got.Title != want.Title || got.URI != want.URI || got.CRS != want.CRS || got.WellKnownScaleSet != want.WellKnownScaleSet ||
+		if got.ID != want.ID || got.Title != want.Title || got.URI != want.URI || got.CRS != want.CRS ||
+			got.WellKnownScaleSet != want.WellKnownScaleSet ||
 			!reflect.DeepEqual(got.OrderedAxes, want.OrderedAxes) ||
 			!reflect.DeepEqual(got.BoundingBox, want.BoundingBox) {
 			t.Errorf("%s: head is %+v, want %+v", id, got, want)
@@ -57,7 +59,8 @@ func TestRegisteredSetsAreAsInTheRegister(t *testing.T) {
 		}
 		for i, w := range want.TileMatrices {
 			g := got.TileMatrices[i]
-			if g.ID != w.ID || g.TileWidth != w.TileWidth || g.TileHeight != w.TileHeight || g.MatrixWidth != w.MatrixWidth || g.MatrixHeight != w.MatrixHeight ||
+			if g.ID != w.ID || g.TileWidth != w.TileWidth || g.TileHeight != w.TileHeight ||
+				g.MatrixWidth != w.MatrixWidth || g.MatrixHeight != w.MatrixHeight ||
 				!near(g.CellSize, w.CellSize) || !near(g.ScaleDenominator, w.ScaleDenominator) ||
 				!near(g.PointOfOrigin[0], w.PointOfOrigin[0]) || !near(g.PointOfOrigin[1], w.PointOfOrigin[1]) ||
 				g.CornerOfOrigin != "topLeft" {
@@ -79,7 +82,8 @@ func TestSetsOfOurOwn(t *testing.T) {
 		{"utm33n", crs.UTM33, [4]float64{-2500000, 3500000, 3045984, 9045984}, 77371428.571, 18},
 		{"utm32n", crs.UTM32, [4]float64{-2000000, 3500000, 3545984, 9045984}, 77371428.571, 18},
 		{"utm35n", crs.UTM35, [4]float64{-3500000, 3500000, 2045984, 9045984}, 77371428.571, 18},
-		{"EPSG3575Quad", crs.LAEANorthPole, [4]float64{-4889334.802954878, -4889334.802954878, 4889334.802954878, 4889334.802954878}, 136421171.957, 13},
+		{"EPSG3575Quad", crs.LAEANorthPole, [4]float64{-4889334.802954878, -4889334.802954878, 4889334.802954878,
+			4889334.802954878}, 136421171.957, 13},
 	} {
 		d := find(t, c.id).Document(root)
 		if d.URI != root+"/TileMatrixSets/"+c.id || d.CRS != c.crs.URI() || len(d.TileMatrices) != c.levels ||
@@ -146,10 +150,13 @@ func TestDocumentMembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"title":"CRS84 for the World","crs":"http://www.opengis.net/def/crs/OGC/1.3/CRS84","id":"WorldCRS84Quad",` +
+	want := `{"title":"CRS84 for the World","crs":"http://www.opengis.net/def/crs/OGC/1.3/CRS84",` +
+		`"id":"WorldCRS84Quad",` +
 		`"uri":"http://www.opengis.net/def/tilematrixset/OGC/1.0/WorldCRS84Quad","orderedAxes":["Lon","Lat"],` +
-		`"wellKnownScaleSet":"http://www.opengis.net/def/wkss/OGC/1.0/GoogleCRS84Quad","tileMatrices":[{"id":"0","scaleDenominator":279541132.014358,` +
-		`"cellSize":0.703125,"cornerOfOrigin":"topLeft","pointOfOrigin":[-180,90],"tileWidth":256,"tileHeight":256,"matrixWidth":2,"matrixHeight":1}]}`
+		`"wellKnownScaleSet":"http://www.opengis.net/def/wkss/OGC/1.0/GoogleCRS84Quad","tileMatrices":[{"id":"0",` +
+		`"scaleDenominator":279541132.014358,` +
+		`"cellSize":0.703125,"cornerOfOrigin":"topLeft","pointOfOrigin":[-180,90],"tileWidth":256,"tileHeight":256,` +
+		`"matrixWidth":2,"matrixHeight":1}]}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -164,13 +171,18 @@ func TestBoundOfTiles(t *testing.T) {
 		want orb.Bound
 	}{
 		{"WebMercatorQuad", tile.Tile{}, orb.Bound{Min: orb.Point{-world, -world}, Max: orb.Point{world, world}}},
-		{"WebMercatorQuad", tile.Tile{Z: 1, Row: 0, Col: 1}, orb.Bound{Min: orb.Point{0, 0}, Max: orb.Point{world, world}}},
+		{"WebMercatorQuad", tile.Tile{Z: 1, Row: 0, Col: 1},
+			orb.Bound{Min: orb.Point{0, 0}, Max: orb.Point{world, world}}},
 		{"WorldCRS84Quad", tile.Tile{Z: 0, Row: 0, Col: 1}, orb.Bound{Min: orb.Point{0, -90}, Max: orb.Point{180, 90}}},
-		{"WorldCRS84Quad", tile.Tile{Z: 1, Row: 1, Col: 0}, orb.Bound{Min: orb.Point{-180, -90}, Max: orb.Point{-90, 0}}},
+		{"WorldCRS84Quad", tile.Tile{Z: 1, Row: 1, Col: 0},
+			orb.Bound{Min: orb.Point{-180, -90}, Max: orb.Point{-90, 0}}},
 		{"EuropeanETRS89_LAEAQuad", tile.Tile{}, orb.Bound{Min: orb.Point{2e6, 1e6}, Max: orb.Point{6.5e6, 5.5e6}}},
-		{"EuropeanETRS89_LAEAQuad", tile.Tile{Z: 1, Row: 0, Col: 1}, orb.Bound{Min: orb.Point{4.25e6, 3.25e6}, Max: orb.Point{6.5e6, 5.5e6}}},
-		{"utm33n", tile.Tile{Z: 1, Row: 1, Col: 1}, orb.Bound{Min: orb.Point{272992, 3500000}, Max: orb.Point{3045984, 6272992}}},
-		{"UTM33WGS84Quad", tile.Tile{Z: 1, Row: 1, Col: 0}, orb.Bound{Min: orb.Point{-9501965.72931276, -20003931.4586255}, Max: orb.Point{10501965.7293128, 0}}},
+		{"EuropeanETRS89_LAEAQuad", tile.Tile{Z: 1, Row: 0, Col: 1},
+			orb.Bound{Min: orb.Point{4.25e6, 3.25e6}, Max: orb.Point{6.5e6, 5.5e6}}},
+		{"utm33n", tile.Tile{Z: 1, Row: 1, Col: 1},
+			orb.Bound{Min: orb.Point{272992, 3500000}, Max: orb.Point{3045984, 6272992}}},
+		{"UTM33WGS84Quad", tile.Tile{Z: 1, Row: 1, Col: 0},
+			orb.Bound{Min: orb.Point{-9501965.72931276, -20003931.4586255}, Max: orb.Point{10501965.7293128, 0}}},
 	} {
 		got := find(t, c.set).Bound(c.tile)
 		for k := range 2 {
@@ -203,7 +215,8 @@ func TestBergenIsInItsTile(t *testing.T) {
 		hits := 0
 		for row := range 8 {
 			for col := range 8 {
-				if a := (tile.Tile{Z: first + 2, Row: row, Col: col}); set.Contains(a) && set.Bound(a).Contains(orb.Point{x, y}) {
+				if a := (tile.Tile{Z: first + 2, Row: row, Col: col}); set.Contains(a) &&
+					set.Bound(a).Contains(orb.Point{x, y}) {
 					hits++
 				}
 			}

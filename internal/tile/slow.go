@@ -147,13 +147,15 @@ func (s *slow) refused(q Query, much string) error {
 		return problem.New(
 			problem.TooLarge,
 			nil,
-			"This tile has more than %s of %s, which take more memory than this server may use to simplify them. Zoom in, or choose fewer with filter=.",
+			"This tile has more than %s of %s, which take more memory than this server may use to simplify them. "+
+				"Zoom in, or choose fewer with filter=.",
 			much,
 			s.c.ID,
 		)
 	}
 	return problem.New(problem.Busy, ErrPreparing,
-		"The tiles of %s are being prepared, and this one has more than %s. Try again after the seconds in Retry-After, or zoom in.",
+		"The tiles of %s are being prepared, and this one has more than %s. Try again after the seconds in "+
+			"Retry-After, or zoom in.",
 		s.c.ID, much)
 }
 

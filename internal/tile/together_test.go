@@ -102,7 +102,8 @@ func twoTables(t *testing.T, w store.Writer) {
 			t.Fatal(err)
 		}
 		for i := range 10 {
-			if err := insert(int64(i), int64(0), store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
+			if err := insert(int64(i), int64(0),
+				store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -139,7 +140,8 @@ func changingFile(t *testing.T) changing {
 			// which the triggers of the index call
 			for _, name := range []string{"ST_MinX", "ST_MaxX", "ST_MinY", "ST_MaxY", "ST_IsEmpty"} {
 				f := func(sqlite.Context, []sqlite.Value) (sqlite.Value, error) { return sqlite.IntegerValue(0), nil }
-				err = errors.Join(err, conn.CreateFunction(name, &sqlite.FunctionImpl{NArgs: 1, AllowIndirect: true, Scalar: f}))
+				err = errors.Join(err,
+					conn.CreateFunction(name, &sqlite.FunctionImpl{NArgs: 1, AllowIndirect: true, Scalar: f}))
 			}
 			// a script is one transaction
 			err = errors.Join(err,
@@ -164,7 +166,8 @@ func changingDatabase(t *testing.T) changing {
 	}
 	t.Cleanup(func() { conn.Close(context.Background()) })
 	c.next = func() {
-		if _, err := conn.Exec(context.Background(), "BEGIN; UPDATE grense.a SET tall = tall + 1; UPDATE grense.b SET tall = tall + 1; COMMIT"); err != nil {
+		if _, err := conn.Exec(context.Background(),
+			"BEGIN; UPDATE grense.a SET tall = tall + 1; UPDATE grense.b SET tall = tall + 1; COMMIT"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -229,7 +232,8 @@ func TestLayersOfATileAreOfOneState(t *testing.T) {
 						got := numbersIn(t, m, c.st, ask)
 						c.asked.Store(nil)
 						if len(got) != 1 {
-							t.Errorf("levels of %v, a filter on %v, written before question %d: numbers %v", levels, filtered, n, got)
+							t.Errorf("levels of %v, a filter on %v, written before question %d: numbers %v", levels,
+								filtered, n, got)
 						}
 						if err := m.Close(); err != nil {
 							t.Fatal(err)

@@ -31,7 +31,8 @@ func wholeOf(c *store.Collection) (*Set, error) {
 			return nil, err
 		}
 	}
-	width := 1.25 * max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]) // extents are rounded, and of other edges than their images
+	// extents are rounded, and of other edges than their images
+	width := 1.25 * max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1])
 	unit := max(width/coverage.MaxPosition, least)
 	return &Set{ID: wholeID, CRS: id, origin: b.Center(), width: 1, height: 1, cell: unit * Extent / Cells}, nil
 }

@@ -144,43 +144,44 @@ func TestTopologyIsTheAreas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = st.Fetch(t.Context(), "kommuner", page.Rows, store.Want{Properties: []string{}}, func(f *store.Feature) error {
-		n, ok, err := top.Find(f.ID)
-		if id, _ := top.ID(n); !ok || err != nil || id != f.ID {
-			t.Fatalf("%s is %d, which is %s: %v", f.ID, n, id, err)
-		}
-		g, err := wkb.Decode(f.Geometry.WKB)
-		if err != nil {
-			return err
-		}
-		whole, ok := g.(orb.MultiPolygon)
-		if !ok {
-			whole = orb.MultiPolygon{g.(orb.Polygon)}
-		}
-		var made orb.MultiPolygon
-		err = top.Polygons(n, func(rings [][]int32) error {
-			var p orb.Polygon
-			for _, refs := range rings {
-				var r orb.Ring
-				for _, ref := range refs {
-					line := top.Arc(nil, int(max(ref, ^ref)))
-					if ref < 0 {
-						slices.Reverse(line)
-					}
-					r = append(r, line[min(1, len(r)):]...)
-				}
-				p = append(p, r)
+	err = st.Fetch(t.Context(), "kommuner", page.Rows, store.Want{Properties: []string{}},
+		func(f *store.Feature) error {
+			n, ok, err := top.Find(f.ID)
+			if id, _ := top.ID(n); !ok || err != nil || id != f.ID {
+				t.Fatalf("%s is %d, which is %s: %v", f.ID, n, id, err)
 			}
-			made = append(made, p)
-			return nil
+			g, err := wkb.Decode(f.Geometry.WKB)
+			if err != nil {
+				return err
+			}
+			whole, ok := g.(orb.MultiPolygon)
+			if !ok {
+				whole = orb.MultiPolygon{g.(orb.Polygon)}
+			}
+			var made orb.MultiPolygon
+			err = top.Polygons(n, func(rings [][]int32) error {
+				var p orb.Polygon
+				for _, refs := range rings {
+					var r orb.Ring
+					for _, ref := range refs {
+						line := top.Arc(nil, int(max(ref, ^ref)))
+						if ref < 0 {
+							slices.Reverse(line)
+						}
+						r = append(r, line[min(1, len(r)):]...)
+					}
+					p = append(p, r)
+				}
+				made = append(made, p)
+				return nil
+			})
+			a, b := measured(made), measured(whole)
+			// positions have moved as far at most
+			if moved := top.Unit() / math.Sqrt2; math.Abs(a[0]-b[0]) > moved*b[1] || math.Abs(a[1]-b[1]) > 1e-5*b[1] {
+				t.Errorf("%s: area and length are %v, want %v", f.ID, a, b)
+			}
+			return err
 		})
-		a, b := measured(made), measured(whole)
-		// positions have moved as far at most
-		if moved := top.Unit() / math.Sqrt2; math.Abs(a[0]-b[0]) > moved*b[1] || math.Abs(a[1]-b[1]) > 1e-5*b[1] {
-			t.Errorf("%s: area and length are %v, want %v", f.ID, a, b)
-		}
-		return err
-	})
 	if err != nil {
 		t.Fatal(err)
 	}

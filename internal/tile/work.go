@@ -73,7 +73,8 @@ func (m *Maker) Progress() []Progress {
 	list := make([]Progress, 0, len(m.works))
 	for k, w := range m.works {
 		list = append(list,
-			Progress{Collection: k.collection, Set: k.set, Ready: w.levels != nil, Busy: w.busy, Done: w.done, Err: w.err})
+			Progress{Collection: k.collection, Set: k.set, Ready: w.levels != nil, Busy: w.busy,
+				Done: w.done, Err: w.err})
 	}
 	return list
 }
@@ -334,7 +335,8 @@ func (m *Maker) settle(j *job, p *part) {
 	case errors.Is(p.err, coverage.ErrTooLarge):
 		w.failed, w.at = j.now, time.Now()
 		m.o.Log.Warn(
-			"the levels for tiles take more memory than they may: tiles are made of features as they are asked for, and those of too many are refused; raise limits.memory, or serve an archive (grense tiles)",
+			"the levels for tiles take more memory than they may: tiles are made of features as they are asked for, "+
+				"and those of too many are refused; raise limits.memory, or serve an archive (grense tiles)",
 			"collection",
 			p.k.collection,
 			"set",
@@ -398,7 +400,8 @@ func (m *Maker) await(ctx context.Context, a awaited) (*levels, error) {
 		m.mu.Unlock()
 		if !busy && errors.Is(err, coverage.ErrTooLarge) {
 			err = problem.New(problem.TooLarge, err,
-				"The shared borders of %s take more memory than this server may use for them. Its operator can raise limits.memory.",
+				"The shared borders of %s take more memory than this server may use for them. "+
+					"Its operator can raise limits.memory.",
 				a.c.ID)
 		}
 		if !busy && err != nil {
@@ -475,9 +478,11 @@ func (j *job) run(ctx context.Context, st store.Reader) (err error) {
 	}
 	err = j.make(ctx, st, j.parts)
 	if len(j.parts) > 1 &&
-		(errors.Is(err, coverage.ErrApart) || errors.Is(err, coverage.ErrPlanar) || errors.Is(err, coverage.ErrTooLarge)) {
+		(errors.Is(err, coverage.ErrApart) || errors.Is(err, coverage.ErrPlanar) ||
+			errors.Is(err, coverage.ErrTooLarge)) {
 		j.m.o.Log.Warn(
-			"layers for tiles are simplified each by itself, since their borders cross too often or take too much memory together",
+			"layers for tiles are simplified each by itself, since their borders cross too often or take too much "+
+				"memory together",
 			"set",
 			j.parts[0].k.set,
 			"error",
@@ -557,7 +562,8 @@ func (j *job) read(path string, p *part, set *Set, collection string) (*levels, 
 		return nil, nil
 	}
 	// with more memory, more levels are made
-	if s.sum.Rev != p.rev || s.sum.With != p.with || s.sum.Live > 0 && (j.m.o.Memory == 0 || j.m.o.Memory > s.sum.Memory) {
+	if s.sum.Rev != p.rev || s.sum.With != p.with ||
+		s.sum.Live > 0 && (j.m.o.Memory == 0 || j.m.o.Memory > s.sum.Memory) {
 		return nil, s.close()
 	}
 	l, err := j.m.newLevels(set, collection, s, j.live)
@@ -591,7 +597,8 @@ func (j *job) make(ctx context.Context, st store.Reader, parts []*part) error {
 			j.m.mu.Unlock()
 			if time.Since(logged) > 5*time.Second {
 				logged = time.Now()
-				j.m.o.Log.Info("the levels for tiles are being made", "collection", c.ID, "set", set.ID, "percent", done)
+				j.m.o.Log.Info("the levels for tiles are being made", "collection", c.ID, "set", set.ID,
+					"percent", done)
 			}
 		}}
 		j.m.o.Log.Info("the levels for tiles are being made", "collection", c.ID, "set", set.ID, "features", c.Count)

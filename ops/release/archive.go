@@ -58,7 +58,8 @@ func (r *release) add(tw *tar.Writer, name, path string, program bool) error {
 	if program {
 		mode = 0o755
 	}
-	if err := tw.WriteHeader(&tar.Header{Name: name, Mode: mode, Size: info.Size(), ModTime: r.time, Format: tar.FormatPAX}); err != nil {
+	if err := tw.WriteHeader(&tar.Header{Name: name, Mode: mode, Size: info.Size(), ModTime: r.time,
+		Format: tar.FormatPAX}); err != nil {
 		return err
 	}
 	return copyFile(tw, path)

@@ -33,7 +33,8 @@ func (r *release) image() error {
 			return err
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{
-			Platform: &v1.Platform{OS: t.os, Architecture: t.arch}, Annotations: map[string]string{"org.opencontainers.image.ref.name": r.version}}})
+			Platform:    &v1.Platform{OS: t.os, Architecture: t.arch},
+			Annotations: map[string]string{"org.opencontainers.image.ref.name": r.version}}})
 	}
 	if _, err := layout.Write(dir, index); err != nil {
 		return err
@@ -57,19 +58,23 @@ func (r *release) image() error {
 	})
 }
 
-// imageFor returns an image that holds the program, certificates of authorities if this machine has them, and folders to write into.
+// imageFor returns an image that holds the program, certificates of authorities if this machine has them,
+// and folders to write into.
 func (r *release) imageFor(t target) (v1.Image, error) {
 	files, err := r.layer(t)
 	if err != nil {
 		return nil, err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files)), nil },
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(files)), nil
+	},
 		tarball.WithMediaType(types.OCILayer))
 	if err != nil {
 		return nil, err
 	}
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	img, err = mutate.Append(img, mutate.Addendum{Layer: layer, History: v1.History{Created: v1.Time{Time: r.time}, CreatedBy: "make release"}})
+	img, err = mutate.Append(img,
+		mutate.Addendum{Layer: layer, History: v1.History{Created: v1.Time{Time: r.time}, CreatedBy: "make release"}})
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +84,14 @@ func (r *release) imageFor(t target) (v1.Image, error) {
 	}
 	config = config.DeepCopy()
 	config.OS, config.Architecture, config.Created = t.os, t.arch, v1.Time{Time: r.time}
-	config.Config = v1.Config{User: "65532:65532", Entrypoint: []string{"/grense"}, Cmd: []string{"serve"}, WorkingDir: "/data",
+	config.Config = v1.Config{User: "65532:65532", Entrypoint: []string{"/grense"}, Cmd: []string{"serve"},
+		WorkingDir:   "/data",
 		Env:          []string{"GRENSE_ADDR=:8080", "GRENSE_DATA_DIR=/data", "TMPDIR=/tmp", "HOME=/data"},
 		ExposedPorts: map[string]struct{}{"8080/tcp": {}}, Volumes: map[string]struct{}{"/data": {}, "/tmp": {}},
-		Healthcheck: &v1.HealthConfig{Test: []string{"CMD", "/grense", "health"}, Interval: 30 * time.Second, Timeout: 6 * time.Second, StartPeriod: time.Minute},
-		Labels:      map[string]string{"org.opencontainers.image.title": "Grense", "org.opencontainers.image.version": r.version}}
+		Healthcheck: &v1.HealthConfig{Test: []string{"CMD", "/grense", "health"}, Interval: 30 * time.Second,
+			Timeout: 6 * time.Second, StartPeriod: time.Minute},
+		Labels: map[string]string{"org.opencontainers.image.title": "Grense",
+			"org.opencontainers.image.version": r.version}}
 	return mutate.ConfigFile(img, config)
 }
 
@@ -95,7 +103,8 @@ func (r *release) layer(t target) ([]byte, error) {
 		name string
 		mode int64
 	}{{"data/", 0o700}, {"tmp/", 0o1777}} {
-		if err := tw.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: dir.name, Mode: dir.mode, Uid: nobody, Gid: nobody, ModTime: r.time}); err != nil {
+		if err := tw.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: dir.name, Mode: dir.mode, Uid: nobody,
+			Gid: nobody, ModTime: r.time}); err != nil {
 			return nil, err
 		}
 	}
@@ -113,7 +122,8 @@ func (r *release) layer(t target) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if err := r.add(tw, "usr/share/doc/grense/THIRD_PARTY", r.generatedFile("/usr/share/doc/grense/THIRD_PARTY"), false); err != nil {
+	if err := r.add(tw, "usr/share/doc/grense/THIRD_PARTY", r.generatedFile("/usr/share/doc/grense/THIRD_PARTY"),
+		false); err != nil {
 		return nil, err
 	}
 	if err := tw.Close(); err != nil {

@@ -1,5 +1,5 @@
-// Command release writes the files of a release into dist: static programs, packages, an image, a list of components and checksums.
-// make release runs it. Two runs on one commit write the same bytes.
+// Command release writes the files of a release into dist: static programs, packages, an image, a list of components
+// and checksums. make release runs it. Two runs on one commit write the same bytes.
 package main
 
 import (
@@ -30,11 +30,13 @@ type release struct {
 // target is a system that programs are built for.
 type target struct{ os, arch string }
 
-var targets = []target{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}}
+var targets = []target{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"},
+	{"windows", "amd64"}}
 
 func main() {
 	log.SetFlags(0)
-	root, out := flag.String("root", ".", "folder of the repository"), flag.String("out", "dist", "folder that is written, and emptied before")
+	root, out := flag.String("root", ".", "folder of the repository"),
+		flag.String("out", "dist", "folder that is written, and emptied before")
 	flag.Parse()
 	if err := run(*root, *out); err != nil {
 		log.Fatal("release: ", err)
@@ -114,7 +116,8 @@ func (r *release) build(t target) error {
 		return nil
 	}
 	log.Printf("building for %s/%s", t.os, t.arch)
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.linked=v"+r.version, "-o", r.program(t), "./cmd/grense")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.linked=v"+r.version, "-o", r.program(t),
+		"./cmd/grense")
 	cmd.Dir = r.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
 	cmd.Stderr = os.Stderr

@@ -45,17 +45,21 @@ func (r *release) info(t target, format string) *nfpm.Info {
 	licence := "not chosen yet"
 	if _, err := os.Stat(filepath.Join(r.root, "LICENSE")); err == nil {
 		licence = "see LICENSE"
-		contents = append(contents, r.content(filepath.Join(r.root, "LICENSE"), "/usr/share/doc/grense/copyright", "", 0o644))
+		contents = append(contents,
+			r.content(filepath.Join(r.root, "LICENSE"), "/usr/share/doc/grense/copyright", "", 0o644))
 	}
 	for path := range generated {
 		contents = append(contents, r.content(r.generatedFile(path), path, "", 0o644))
 	}
-	info := &nfpm.Info{Name: "grense", Arch: t.arch, Platform: t.os, Version: r.version, Section: "net", Priority: "optional", MTime: r.time, License: licence,
+	info := &nfpm.Info{Name: "grense", Arch: t.arch, Platform: t.os, Version: r.version, Section: "net",
+		Priority: "optional", MTime: r.time, License: licence,
 		Maintainer: "The Grense developers <grense@localhost>", DisableGlobbing: true,
-		Description: "Server for administrative divisions and place names\nServes a GeoPackage or PostGIS as an OGC API, and place names over SOAP."}
+		Description: "Server for administrative divisions and place names\nServes a GeoPackage or PostGIS as an OGC " +
+			"API, and place names over SOAP."}
 	useradd := map[string]string{"deb": "passwd", "rpm": "shadow-utils"}[format]
 	info.Overridables = nfpm.Overridables{Contents: contents, Depends: []string{"ca-certificates", useradd},
-		Scripts: nfpm.Scripts{PostInstall: pkg("postinstall.sh"), PreRemove: pkg("preremove.sh"), PostRemove: pkg("postremove.sh")}}
+		Scripts: nfpm.Scripts{PostInstall: pkg("postinstall.sh"), PreRemove: pkg("preremove.sh"),
+			PostRemove: pkg("postremove.sh")}}
 	info.RPM.BuildHost = "localhost"
 	return info
 }

@@ -14,13 +14,15 @@ import (
 	"grense/internal/cql2"
 )
 
-// FormatJSON prints e as CQL2 JSON. ParseJSON reads it back into an equal tree, geometries in ParseJSONIn's CRS. BBox, Interval,
-// Related and the functions norm and exact, which the language does not have, are printed as functions that no parser accepts.
+// FormatJSON prints e as CQL2 JSON. ParseJSON reads it back into an equal tree, geometries in ParseJSONIn's CRS.
+// BBox, Interval, Related and the functions norm and exact, which the language does not have, are printed as
+// functions that no parser accepts.
 func FormatJSON(e cql2.Expr) []byte { return appendJSON(nil, e) }
 
 // jsonNames are the operators whose name in JSON is not that of the tree (OGC 21-065r2, Annex C).
 var jsonNames = map[string]string{
-	string(cql2.TFinishedBy): "t_finishedBy", string(cql2.TMetBy): "t_metBy", string(cql2.TOverlappedBy): "t_overlappedBy", string(cql2.TStartedBy): "t_startedBy",
+	string(cql2.TFinishedBy): "t_finishedBy", string(cql2.TMetBy): "t_metBy",
+	string(cql2.TOverlappedBy): "t_overlappedBy", string(cql2.TStartedBy): "t_startedBy",
 	string(cql2.AContainedBy): "a_containedBy",
 }
 
@@ -150,7 +152,8 @@ func appendEnd(b []byte, e cql2.Expr) []byte {
 }
 
 func appendBBox(b []byte, e cql2.BBox) []byte {
-	args := []cql2.Expr{cql2.Prop{Name: e.Prop}, cql2.Text(e.CRS.String()), cql2.Number(e.Box.Min[0]), cql2.Number(e.Box.Min[1]), cql2.Number(e.Box.Max[0]), cql2.Number(e.Box.Max[1])}
+	args := []cql2.Expr{cql2.Prop{Name: e.Prop}, cql2.Text(e.CRS.String()), cql2.Number(e.Box.Min[0]),
+		cql2.Number(e.Box.Min[1]), cql2.Number(e.Box.Max[0]), cql2.Number(e.Box.Max[1])}
 	if e.Z != nil {
 		args = append(args, cql2.Number(e.Z[0]), cql2.Number(e.Z[1]))
 	}
@@ -220,7 +223,8 @@ func appendItems[T any](b []byte, list []T, item func([]byte, T) []byte) []byte 
 func box(b orb.Bound) orb.Geometry {
 	switch {
 	case b.Min[0] > b.Max[0]:
-		west, east := orb.Bound{Min: b.Min, Max: orb.Point{180, b.Max[1]}}, orb.Bound{Min: orb.Point{-180, b.Min[1]}, Max: b.Max}
+		west, east := orb.Bound{Min: b.Min, Max: orb.Point{180, b.Max[1]}},
+			orb.Bound{Min: orb.Point{-180, b.Min[1]}, Max: b.Max}
 		return orb.MultiPolygon{west.ToPolygon(), east.ToPolygon()}
 	case b.Min == b.Max:
 		return b.Min

@@ -27,13 +27,16 @@ type reader struct {
 }
 
 // NoCoordinates is the note on a table that has no geometry.
-const NoCoordinates = "there are no columns with coordinates, so that features have no geometry; if there should be, name the columns lon and lat, x and y, or wkt"
+const NoCoordinates = "there are no columns with coordinates, so that features have no geometry; if there should be, " +
+	"name the columns lon and lat, x and y, or wkt"
 
 // Names of columns with coordinates, in lower case, best first.
 var (
 	wktNames  = []string{"wkt", "geometry_wkt", "geom_wkt", "the_geom", "geom", "geometry", "wkt_geom", "shape"}
-	pairNames = [][2]string{{"lon", "lat"}, {"lng", "lat"}, {"long", "lat"}, {"longitude", "latitude"}, {"lengdegrad", "breddegrad"}, {"x", "y"},
-		{"easting", "northing"}, {"east", "north"}, {"øst", "nord"}, {"ost", "nord"}, {"utm_x", "utm_y"}, {"x_koordinat", "y_koordinat"}}
+	pairNames = [][2]string{{"lon", "lat"}, {"lng", "lat"}, {"long", "lat"}, {"longitude", "latitude"},
+		{"lengdegrad", "breddegrad"}, {"x", "y"},
+		{"easting", "northing"}, {"east", "north"}, {"øst", "nord"}, {"ost", "nord"}, {"utm_x", "utm_y"},
+		{"x_koordinat", "y_koordinat"}}
 )
 
 // degreePairs is how many of pairNames say that they are degrees.
@@ -117,7 +120,8 @@ func rows(in io.Reader) (*csv.Reader, *rowBudget) {
 	text := bufio.NewReaderSize(budget, 64<<10)
 	head, _ := text.Peek(4096)
 	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
-		text = bufio.NewReaderSize(unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Reader(text), 64<<10)
+		text = bufio.NewReaderSize(unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Reader(text),
+			64<<10)
 		head, _ = text.Peek(4096)
 	}
 	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
@@ -288,7 +292,8 @@ func (t *Table) record(row []string, line int, out input.Sink) *input.Record {
 		case s == "":
 			rec.Fields = append(rec.Fields, input.Field{Name: t.Names[i], Value: input.Value{Kind: input.Null}})
 		default:
-			rec.Fields = append(rec.Fields, input.Field{Name: t.Names[i], Value: input.Value{Kind: input.Untyped, Text: strings.Clone(s)}})
+			rec.Fields = append(rec.Fields,
+				input.Field{Name: t.Names[i], Value: input.Value{Kind: input.Untyped, Text: strings.Clone(s)}})
 		}
 	}
 	if rec.Refused {

@@ -18,7 +18,8 @@ var Losses = []string{
 }
 
 func New(w io.Writer, o output.Options) (output.Writer, error) {
-	enc, err := feature.NewCSV(o.Collection, feature.CSVOptions{Properties: o.Properties, SkipGeometry: o.SkipGeometry, Excel: o.Excel, Precision: o.Precision})
+	enc, err := feature.NewCSV(o.Collection, feature.CSVOptions{Properties: o.Properties, SkipGeometry: o.SkipGeometry,
+		Excel: o.Excel, Precision: o.Precision})
 	if err != nil {
 		return nil, err
 	}

@@ -264,10 +264,12 @@ func (l *header) properties(rec *input.Record, columns []column, b []byte, out i
 		}
 		v, size := columns[i].value(b[2:])
 		if size < 0 {
-			return fmt.Sprintf("the value of %q ends too early, or is of no type that is read; is the file damaged?", columns[i].name)
+			return fmt.Sprintf("the value of %q ends too early, or is of no type that is read; is the file damaged?",
+				columns[i].name)
 		}
 		if (v.Kind == input.Plain || v.Kind == input.Text) && !utf8.ValidString(v.Text) {
-			return fmt.Sprintf("the text in %q is not UTF-8; write the file anew, for example with ogr2ogr", columns[i].name)
+			return fmt.Sprintf("the text in %q is not UTF-8; write the file anew, for example with ogr2ogr",
+				columns[i].name)
 		}
 		values[i], b = v, b[2+size:]
 	}

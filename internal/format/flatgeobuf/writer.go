@@ -16,7 +16,9 @@ import (
 )
 
 // Losses are what a reader may not get back.
-var Losses = []string{"the order of features, when all have a geometry", "polygons in a layer with multipolygons are multipolygons, and so lines and points", "dates are moments at midnight",
+var Losses = []string{"the order of features, when all have a geometry",
+	"polygons in a layer with multipolygons are multipolygons, and so lines and points",
+	"dates are moments at midnight",
 	"positions without a height, in a file with heights, have height 0"}
 
 // magic begins a file of version 3.
@@ -132,7 +134,8 @@ func (w *writer) geometry(g *output.Shape, z bool) flatbuffers.UOffsetT {
 			line = append(line, g.Parts[i].Line...)
 			at = append(at, uint32(len(line)))
 		}
-		if len(at) > 1 && g.Kind != wkb.MultiPoint || g.Kind == wkb.MultiLineString { // of one line, readers such as GDAL before 3.9.3 need it
+		if len(at) > 1 && g.Kind != wkb.MultiPoint || g.Kind == wkb.MultiLineString {
+			// of one line, readers such as GDAL before 3.9.3 need it
 			w.b.StartVector(4, len(at), 4)
 			for _, n := range slices.Backward(at) {
 				w.b.PrependUint32(n)

@@ -132,9 +132,11 @@ func (c *coordinates) shape(kind wkb.Kind) (*input.Shape, input.Place, string) {
 		return nil, c.at, "arrays without positions"
 	case c.depth < 0: // lines, rings or polygons without positions
 	case c.depth < want:
-		return nil, c.at, "the positions of a " + input.ShapeNames[kind] + " must be nested deeper: a number stands where an array is expected"
+		return nil, c.at, "the positions of a " + input.ShapeNames[kind] +
+			" must be nested deeper: a number stands where an array is expected"
 	case c.depth > want:
-		return nil, c.at, "the positions of a " + input.ShapeNames[kind] + " are nested too deep: an array stands where a number is expected"
+		return nil, c.at, "the positions of a " + input.ShapeNames[kind] +
+			" are nested too deep: an array stands where a number is expected"
 	case c.wrong != "":
 		return nil, c.wrongs, c.wrong
 	case kind == input.Point && len(c.xyz) != 3:
@@ -165,7 +167,8 @@ func (c *coordinates) faultyPart(kind wkb.Kind) input.Place {
 			continue
 		}
 		n := x.positions - from
-		if n < least || least == 4 && (c.xyz[3*from] != c.xyz[3*x.positions-3] || c.xyz[3*from+1] != c.xyz[3*x.positions-2]) {
+		if n < least || least == 4 && (c.xyz[3*from] != c.xyz[3*x.positions-3] ||
+			c.xyz[3*from+1] != c.xyz[3*x.positions-2]) {
 			return x.at
 		}
 		from = x.positions

@@ -19,7 +19,8 @@ type jsonFG struct {
 }
 
 // fgGeometries are the types of geometries that JSON-FG adds to GeoJSON. They are not read.
-var fgGeometries = []string{"Polyhedron", "MultiPolyhedron", "Prism", "MultiPrism", "CircularString", "CompoundCurve", "CurvePolygon", "MultiCurve", "MultiSurface"}
+var fgGeometries = []string{"Polyhedron", "MultiPolyhedron", "Prism", "MultiPrism", "CircularString", "CompoundCurve",
+	"CurvePolygon", "MultiCurve", "MultiSurface"}
 
 // jsonFG reads the value of a member of a document, if root, or of a feature. What is not as JSON-FG has it is a
 // foreign member.
@@ -96,14 +97,17 @@ func timesOf(b []byte) []input.Field {
 		return []input.Field{{Name: input.ExtraTime, Value: moment(s)}}
 	}
 	if len(t.Interval) == 2 {
-		return []input.Field{{Name: input.ExtraTimeStart, Value: moment(t.Interval[0])}, {Name: input.ExtraTimeEnd, Value: moment(t.Interval[1])}}
+		return []input.Field{{Name: input.ExtraTimeStart, Value: moment(t.Interval[0])},
+			{Name: input.ExtraTimeEnd, Value: moment(t.Interval[1])}}
 	}
 	return nil
 }
 
 // extra returns the members beside the properties of a feature, with the type of its document.
 func (d *jsonFG) extra(n *Node) []input.Field {
-	if d.featureType.Kind > input.Null && !slices.ContainsFunc(n.extra, func(f input.Field) bool { return f.Name == input.ExtraFeatureType }) {
+	if d.featureType.Kind > input.Null && !slices.ContainsFunc(n.extra, func(f input.Field) bool {
+		return f.Name == input.ExtraFeatureType
+	}) {
 		n.extra = append(n.extra, input.Field{Name: input.ExtraFeatureType, Value: d.featureType})
 	}
 	return n.extra

@@ -112,7 +112,8 @@ const (
 	members
 )
 
-var memberNames = [members]string{"type", "coordinates", "geometries", "geometry", "properties", "features", "id", "bbox", "crs", "place", "coordRefSys", "time", "featureType"}
+var memberNames = [members]string{"type", "coordinates", "geometries", "geometry", "properties", "features", "id",
+	"bbox", "crs", "place", "coordRefSys", "time", "featureType"}
 
 // Node is an object of GeoJSON whose type may come last.
 type Node struct {
@@ -163,7 +164,8 @@ func (g *Reader) root(ctx context.Context) error {
 			return g.JSON.Skip(nil)
 		}
 		if c != '[' {
-			g.Out.Fault(n.has[memberFeatures], false, input.Refused, `"features" must be an array, but is `+input.Describe(c))
+			g.Out.Fault(n.has[memberFeatures], false, input.Refused,
+				`"features" must be an array, but is `+input.Describe(c))
 			streamed = true
 			return g.JSON.Skip(nil)
 		}
@@ -288,7 +290,8 @@ func (g *Reader) node(n *Node, depth int, features func() error) error {
 		}
 		if n.has[m] != (input.Place{}) {
 			g.refused = true
-			g.Out.Fault(at, features == nil, input.Refused, "the member "+strconv.Quote(memberNames[m])+" stands here a second time")
+			g.Out.Fault(at, features == nil, input.Refused, "the member "+strconv.Quote(memberNames[m])+
+				" stands here a second time")
 			return g.JSON.Skip(nil)
 		}
 		n.has[m] = at
@@ -342,7 +345,8 @@ func (g *Reader) member(n *Node, m int, c byte, depth int, features func() error
 
 func (g *Reader) Identifier(n *Node, c byte) (err error) {
 	if c == '{' || c == '[' || c == 't' || c == 'f' {
-		g.Fault(g.JSON.Here(), input.Refused, "the id of a feature must be a string or a number, but is "+input.Describe(c))
+		g.Fault(g.JSON.Here(), input.Refused, "the id of a feature must be a string or a number, but is "+
+			input.Describe(c))
 		return g.JSON.Skip(nil)
 	}
 	n.id, err = g.value(c)
@@ -388,7 +392,8 @@ func (g *Reader) Properties(n *Node) error {
 		use := g.Names[string(b)]
 		if use == nil {
 			if len(g.Names) == input.MaxNames {
-				return g.JSON.Fail("more than %d different properties; name those that are wanted in a smaller file", input.MaxNames)
+				return g.JSON.Fail("more than %d different properties; name those that are wanted in a smaller file",
+					input.MaxNames)
 			}
 			use = &NameUse{name: string(b)}
 			g.Names[use.name] = use
@@ -428,7 +433,8 @@ func (g *Reader) bbox(c byte) error {
 			return err
 		}
 		if c != '-' && (c < '0' || c > '9') {
-			g.once(g.JSON.Here(), `each element of "bbox" must be a number, but one is `+input.Describe(c)+"; it is ignored")
+			g.once(g.JSON.Here(), `each element of "bbox" must be a number, but one is `+input.Describe(c)+
+				"; it is ignored")
 		}
 		return g.JSON.Skip(nil)
 	})
@@ -472,7 +478,9 @@ func (g *Reader) Reference(at input.Place) error {
 
 // Layer is the layer of a file that jsonNames calls name.
 func Layer(f *input.File, name string, o input.Options) input.Layer {
-	return input.Layer{Name: name, Reader: &Reader{open: f.Open, layer: name, memory: input.Memory(o.Limits.Feature), as: o.CRS}, Silent: crs.CRS84} // RFC 7946, 4
+	// RFC 7946, 4
+	return input.Layer{Name: name, Reader: &Reader{open: f.Open, layer: name, memory: input.Memory(o.Limits.Feature),
+		as: o.CRS}, Silent: crs.CRS84}
 }
 
 // Names looks into a JSON text and returns the names of its layers: the objects of a topology; the members that are

@@ -13,7 +13,8 @@ import (
 // Losses and geoJSONSeqLosses are what a reader may not get back.
 var (
 	Losses         = []string{output.LossPrecision}
-	SequenceLosses = []string{output.LossPrecision, "the name of a reference system other than CRS84, which the header Content-Crs has"}
+	SequenceLosses = []string{output.LossPrecision,
+		"the name of a reference system other than CRS84, which the header Content-Crs has"}
 )
 
 // New begins a FeatureCollection, of JSON-FG if the profile says so.
@@ -46,7 +47,8 @@ type writer struct {
 }
 
 func newWriter(w io.Writer, o output.Options, g writer) (output.Writer, error) {
-	enc, err := feature.NewEncoder(o.Collection, feature.Options{CRS: o.CRS, Properties: o.Properties, SkipGeometry: o.SkipGeometry, Precision: o.Precision})
+	enc, err := feature.NewEncoder(o.Collection,
+		feature.Options{CRS: o.CRS, Properties: o.Properties, SkipGeometry: o.SkipGeometry, Precision: o.Precision})
 	if err != nil {
 		return nil, err
 	}

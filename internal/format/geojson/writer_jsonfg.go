@@ -15,7 +15,8 @@ type jsonFGWriter struct {
 }
 
 func newJSONFG(w io.Writer, o output.Options) (output.Writer, error) {
-	fg, err := feature.NewJSONFG(o.Collection, feature.Options{CRS: o.CRS, Properties: o.Properties, SkipGeometry: o.SkipGeometry, Precision: o.Precision}, o.Profile == "jsonfg-plus")
+	fg, err := feature.NewJSONFG(o.Collection, feature.Options{CRS: o.CRS, Properties: o.Properties,
+		SkipGeometry: o.SkipGeometry, Precision: o.Precision}, o.Profile == "jsonfg-plus")
 	if err != nil {
 		return nil, err
 	}

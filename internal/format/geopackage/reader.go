@@ -48,7 +48,8 @@ func StoreLayers(st store.Store, m input.Memory) (layers []input.Layer) {
 	}
 	for _, n := range cat.Notes {
 		if n.Refused {
-			layers = append(layers, input.Layer{Name: n.Layer, Reader: &reader{notes: []input.Note{{Action: input.Refused, Reason: n.Reason}}}, Flat: true})
+			layers = append(layers, input.Layer{Name: n.Layer,
+				Reader: &reader{notes: []input.Note{{Action: input.Refused, Reason: n.Reason}}}, Flat: true})
 		}
 	}
 	return layers
@@ -90,7 +91,9 @@ func (r *reader) Read(ctx context.Context, out input.Sink) error {
 		if err != nil {
 			return err
 		}
-		err = r.st.Fetch(ctx, r.c.ID, page.Rows, store.Want{}, func(f *store.Feature) error { return out.Record(r.record(f, names, types, out)) })
+		err = r.st.Fetch(ctx, r.c.ID, page.Rows, store.Want{}, func(f *store.Feature) error {
+			return out.Record(r.record(f, names, types, out))
+		})
 		if err != nil {
 			return err
 		}

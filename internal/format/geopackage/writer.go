@@ -161,8 +161,10 @@ func (g *writer) fill(ctx context.Context, out store.Writer) error {
 // collection is what is written, and the columns in the order of rows.
 func (g *writer) collection() (*store.Collection, []string) {
 	from := g.Options.Collection
-	c := &store.Collection{ID: from.ID, Table: from.ID, Title: from.Title, Description: from.Description, Public: true, TitleProperty: from.TitleProperty,
-		Instant: from.Instant, IntervalStart: from.IntervalStart, IntervalEnd: from.IntervalEnd, Key: store.FeatureKey{Column: "id", Type: cql2.TypeText}}
+	c := &store.Collection{ID: from.ID, Table: from.ID, Title: from.Title, Description: from.Description, Public: true,
+		TitleProperty: from.TitleProperty,
+		Instant:       from.Instant, IntervalStart: from.IntervalStart, IntervalEnd: from.IntervalEnd,
+		Key: store.FeatureKey{Column: "id", Type: cql2.TypeText}}
 	if g.name != "" {
 		c.ID, c.Table = g.name, g.name
 	}

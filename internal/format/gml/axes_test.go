@@ -24,7 +24,8 @@ type stating struct {
 // placesGML has a point with a height and an area, the same places in the system of each name.
 func placesGML(names ...stating) string {
 	var text strings.Builder
-	text.WriteString(`<gml:FeatureCollection xmlns:gml="http://www.opengis.net/gml/3.2" xmlns:t="http://t.example/" gml:id="c">`)
+	text.WriteString(
+		`<gml:FeatureCollection xmlns:gml="http://www.opengis.net/gml/3.2" xmlns:t="http://t.example/" gml:id="c">`)
 	for i, s := range names {
 		order := func(positions string) string {
 			part := strings.Fields(positions)
@@ -33,9 +34,12 @@ func placesGML(names ...stating) string {
 			}
 			return strings.Join(part, " ")
 		}
-		const member = `<gml:featureMember><t:P gml:id="p%d"><t:geom><gml:%s srsName="%s"%s</t:geom></t:P></gml:featureMember>`
-		fmt.Fprintf(&text, member, 2*i+1, "Point", s.name, ` srsDimension="3"><gml:pos>`+order("133.375 -23.25")+` 5</gml:pos></gml:Point>`)
-		fmt.Fprintf(&text, member, 2*i+2, "Polygon", s.name, `><gml:exterior><gml:LinearRing><gml:posList>`+order("10.5 59.5 11 59.5 11 60.25 10.5 59.5")+
+		const member = `<gml:featureMember><t:P gml:id="p%d"><t:geom><gml:%s srsName="%s"%s</t:geom></t:P>` +
+			`</gml:featureMember>`
+		fmt.Fprintf(&text, member, 2*i+1, "Point", s.name, ` srsDimension="3"><gml:pos>`+order("133.375 -23.25")+
+			` 5</gml:pos></gml:Point>`)
+		fmt.Fprintf(&text, member, 2*i+2, "Polygon", s.name, `><gml:exterior><gml:LinearRing><gml:posList>`+
+			order("10.5 59.5 11 59.5 11 60.25 10.5 59.5")+
 			`</gml:posList></gml:LinearRing></gml:exterior></gml:Polygon>`)
 	}
 	return text.String() + `</gml:FeatureCollection>`
@@ -67,12 +71,16 @@ func TestGMLHasTheAxesOfTheSystemThatItStates(t *testing.T) {
 			t.Parallel()
 			n := fmt.Sprint(code)
 			names := []stating{
-				{"urn:ogc:def:crs:EPSG::" + n, true}, {"http://www.opengis.net/def/crs/EPSG/0/" + n, true}, {"EPSG:" + n, false}, {"http://www.opengis.net/gml/srs/epsg.xml#" + n, false},
-				{"urn:ogc:def:crs:EPSG:9.8.6:" + n, true}, {"https://www.opengis.net/def/crs/EPSG/0/" + n, true}, {"epsg:" + n, false},
+				{"urn:ogc:def:crs:EPSG::" + n, true}, {"http://www.opengis.net/def/crs/EPSG/0/" + n, true},
+				{"EPSG:" + n, false}, {"http://www.opengis.net/gml/srs/epsg.xml#" + n, false},
+				{"urn:ogc:def:crs:EPSG:9.8.6:" + n, true}, {"https://www.opengis.net/def/crs/EPSG/0/" + n, true},
+				{"epsg:" + n, false},
 			}
 			_, all := ingesttest.ImportText(t, "a.gml", placesGML(names...), ingesttest.Into)
 			got := texts(t, all)
-			_, all = ingesttest.ImportText(t, "a.gml", placesGML(slices.Repeat([]stating{{"http://www.opengis.net/def/crs/OGC/1.3/CRS84", false}}, len(names))...), ingesttest.Into)
+			_, all = ingesttest.ImportText(t, "a.gml",
+				placesGML(slices.Repeat([]stating{{"http://www.opengis.net/def/crs/OGC/1.3/CRS84", false}},
+					len(names))...), ingesttest.Into)
 			if want := texts(t, all); !slices.Equal(got, want) {
 				t.Errorf("%v, not %v", got, want)
 			}
@@ -80,8 +88,10 @@ func TestGMLHasTheAxesOfTheSystemThatItStates(t *testing.T) {
 				return
 			}
 			for _, s := range names[:2] {
-				out, err := exec.Command(ogr, "-f", "CSV", "/vsistdout/", ingesttest.WriteFile(t, "a.gml", placesGML(s)), "-lco", "GEOMETRY=AS_WKT").Output()
-				if err != nil || !strings.Contains(string(out), "(133.375 -23.25") || !strings.Contains(string(out), "(10.5 59.5") {
+				out, err := exec.Command(ogr, "-f", "CSV", "/vsistdout/",
+					ingesttest.WriteFile(t, "a.gml", placesGML(s)), "-lco", "GEOMETRY=AS_WKT").Output()
+				if err != nil || !strings.Contains(string(out), "(133.375 -23.25") ||
+					!strings.Contains(string(out), "(10.5 59.5") {
 					t.Errorf("GDAL has other positions with %s: %v\n%s", s.name, err, out)
 				}
 			}
@@ -111,13 +121,16 @@ func TestGMLInASystemThatIsNotKnownHasTheAxesOfThatWhichIsStated(t *testing.T) {
 		"":                                              {crs.ETRS89, false},
 		"urn:ogc:def:crs,crs:EPSG::4258,crs:EPSG::5941": {crs.ETRS89, true},
 	} {
-		plan, err := ingest.Survey(t.Context(), ingesttest.Open(t, ingesttest.WriteFile(t, "a.gml", placesGML(stating{name, c.northFirst})), c.as).Layers, ingesttest.Into, ingest.Watch{})
+		plan, err := ingest.Survey(t.Context(),
+			ingesttest.Open(t, ingesttest.WriteFile(t, "a.gml", placesGML(stating{name, c.northFirst})), c.as).Layers,
+			ingesttest.Into, ingest.Watch{})
 		if err != nil {
 			t.Errorf("%s as %v: %v", name, c.as, err)
 			continue
 		}
 		got := texts(t, ingesttest.Features(t, ingesttest.Write(t, plan), ingesttest.Into.Collection))
-		if want := []string{"p1[133.375 -23.25]", "p2[[[10.5 59.5] [11 59.5] [11 60.25] [10.5 59.5]]]"}; !slices.Equal(got, want) {
+		if want := []string{"p1[133.375 -23.25]",
+			"p2[[[10.5 59.5] [11 59.5] [11 60.25] [10.5 59.5]]]"}; !slices.Equal(got, want) {
 			t.Errorf("%s as %v: %v", name, c.as, got)
 		}
 	}

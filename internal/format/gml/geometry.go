@@ -17,9 +17,12 @@ import (
 
 // geometryKinds are the elements that are geometries.
 var geometryKinds = map[string]wkb.Kind{
-	"Point": wkb.Point, "LineString": wkb.LineString, "Curve": wkb.LineString, "CompositeCurve": wkb.LineString, "LinearRing": wkb.LineString, "Polygon": wkb.Polygon, "PolygonPatch": wkb.Polygon,
-	"Surface": wkb.MultiPolygon, "CompositeSurface": wkb.MultiPolygon, "MultiPoint": wkb.MultiPoint, "MultiLineString": wkb.MultiLineString, "MultiCurve": wkb.MultiLineString,
-	"MultiPolygon": wkb.MultiPolygon, "MultiSurface": wkb.MultiPolygon, "MultiGeometry": wkb.Collection, "GeometryCollection": wkb.Collection,
+	"Point": wkb.Point, "LineString": wkb.LineString, "Curve": wkb.LineString, "CompositeCurve": wkb.LineString,
+	"LinearRing": wkb.LineString, "Polygon": wkb.Polygon, "PolygonPatch": wkb.Polygon,
+	"Surface": wkb.MultiPolygon, "CompositeSurface": wkb.MultiPolygon, "MultiPoint": wkb.MultiPoint,
+	"MultiLineString": wkb.MultiLineString, "MultiCurve": wkb.MultiLineString,
+	"MultiPolygon": wkb.MultiPolygon, "MultiSurface": wkb.MultiPolygon, "MultiGeometry": wkb.Collection,
+	"GeometryCollection": wkb.Collection,
 }
 
 // geometryFault is what is wrong with a geometry.
@@ -71,7 +74,8 @@ func (d *Decoder) Geometry(e xml.StartElement, system string) (g Geometry, wrong
 }
 
 func notRead(e xml.StartElement) string {
-	return fmt.Sprintf("a geometry of type %s, which is not read; ogr2ogr makes simple ones", input.Shorten(e.Name.Local))
+	return fmt.Sprintf("a geometry of type %s, which is not read; ogr2ogr makes simple ones",
+		input.Shorten(e.Name.Local))
 }
 
 // named takes the reference system and the dimension of an element.
@@ -131,7 +135,8 @@ func (x *geometryReader) read(dst []byte, e xml.StartElement, kind wkb.Kind, dep
 		dst, err = x.polygon(dst, depth)
 	default:
 		at := len(dst)
-		if dst, err = x.members(dst, kind, depth); err == nil && strings.HasSuffix(e.Name.Local, "Surface") && e.Name.Local != "MultiSurface" && binary.LittleEndian.Uint32(dst[at+5:]) == 1 {
+		if dst, err = x.members(dst, kind, depth); err == nil && strings.HasSuffix(e.Name.Local, "Surface") &&
+			e.Name.Local != "MultiSurface" && binary.LittleEndian.Uint32(dst[at+5:]) == 1 {
 			dst = append(dst[:at], dst[at+9:]...) // a surface of one patch is a polygon
 		}
 	}
@@ -191,7 +196,8 @@ func (x *geometryReader) line(line []float64, depth int) ([]float64, int, error)
 		switch e.Name.Local {
 		case "pos", "posList", "coordinates", "coord":
 			more, got, err = x.numbers(e)
-		case "pointProperty", "Point", "pointRep", "segments", "LineStringSegment", "curveMember", "LineString", "Curve", "baseCurve":
+		case "pointProperty", "Point", "pointRep", "segments", "LineStringSegment", "curveMember", "LineString",
+			"Curve", "baseCurve":
 			more, got, err = x.line(nil, depth+1)
 			if err == nil && len(line) > 0 && len(more) >= got && got == dim && got > 0 {
 				more = x.follow(line, more, dim, !strings.HasPrefix(strings.ToLower(e.Name.Local), "point"))
@@ -203,10 +209,15 @@ func (x *geometryReader) line(line []float64, depth int) ([]float64, int, error)
 			if err == nil && len(line) > 0 && got == dim {
 				more = x.follow(line, more, dim, true)
 			}
-		case "ArcByCenterPoint", "CircleByCenterPoint", "CubicSpline", "BSpline", "Bezier", "Geodesic", "GeodesicString", "Clothoid", "ArcByBulge", "ArcStringByBulge", "OffsetCurve":
-			return nil, 0, geometryFault(fmt.Sprintf("a curve of %s; straight lines, Arc, ArcString and Circle are read. ogr2ogr -nlt CONVERT_TO_LINEAR makes lines", e.Name.Local))
+		case "ArcByCenterPoint", "CircleByCenterPoint", "CubicSpline", "BSpline", "Bezier", "Geodesic",
+			"GeodesicString", "Clothoid", "ArcByBulge", "ArcStringByBulge", "OffsetCurve":
+			return nil, 0,
+				geometryFault(
+					fmt.Sprintf("a curve of %s; straight lines, Arc, ArcString and Circle are read. "+
+						"ogr2ogr -nlt CONVERT_TO_LINEAR makes lines", e.Name.Local))
 		default:
-			return nil, 0, geometryFault(fmt.Sprintf("an element %s where positions should be", input.Shorten(e.Name.Local)))
+			return nil, 0,
+				geometryFault(fmt.Sprintf("an element %s where positions should be", input.Shorten(e.Name.Local)))
 		}
 		if err != nil {
 			return nil, 0, err
@@ -350,7 +361,8 @@ func (x *geometryReader) numbers(e xml.StartElement) (out []float64, dim int, er
 func (x *geometryReader) parse(e xml.StartElement, s string) (out []float64, dim int, wrong string) {
 	dim = x.dim
 	if e.Name.Local == "coordinates" { // GML 2: tuples
-		if cs := input.Attr(e, "cs"); cs != "" && cs != "," || input.Attr(e, "decimal") != "" && input.Attr(e, "decimal") != "." {
+		if cs := input.Attr(e, "cs"); cs != "" && cs != "," || input.Attr(e, "decimal") != "" &&
+			input.Attr(e, "decimal") != "." {
 			return nil, 0, "coordinates with other separators than comma, point and space"
 		}
 		s = strings.TrimSpace(s)
@@ -474,7 +486,8 @@ func (x *geometryReader) members(dst []byte, kind wkb.Kind, depth int) ([]byte, 
 		case !is:
 			x.depth++
 			return dst, geometryFault(notRead(e))
-		case kind == wkb.MultiPolygon && k == wkb.MultiPolygon: // a surface of patches among others: its members are members
+		case kind == wkb.MultiPolygon && k == wkb.MultiPolygon:
+			// a surface of patches among others: its members are members
 			inner, err := x.read(nil, e, k, depth+1)
 			if err != nil {
 				return dst, err

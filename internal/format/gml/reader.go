@@ -31,8 +31,10 @@ type reader struct {
 var memberElements = map[string]bool{"featureMember": true, "featureMembers": true, "member": true}
 
 // unreadKinds are elements that are geometries and are not read.
-var unreadKinds = map[string]bool{"Solid": true, "CompositeSolid": true, "MultiSolid": true, "PolyhedralSurface": true, "TriangulatedSurface": true, "Tin": true,
-	"OrientableCurve": true, "OrientableSurface": true, "GeometricComplex": true, "Grid": true, "RectifiedGrid": true, "Shell": true, "Envelope": true}
+var unreadKinds = map[string]bool{"Solid": true, "CompositeSolid": true, "MultiSolid": true, "PolyhedralSurface": true,
+	"TriangulatedSurface": true, "Tin": true,
+	"OrientableCurve": true, "OrientableSurface": true, "GeometricComplex": true, "Grid": true, "RectifiedGrid": true,
+	"Shell": true, "Envelope": true}
 
 func isGML(n xml.Name) bool { return strings.HasPrefix(n.Space, "http://www.opengis.net/gml") }
 
@@ -76,7 +78,8 @@ func Layers(_ context.Context, f *input.File, o input.Options) (layers []input.L
 		return nil, fmt.Errorf("%s: %w", f.Label, err)
 	}
 	for _, n := range names {
-		layers = append(layers, input.Layer{Name: n, Reader: &reader{open: f.Open, kind: n, memory: input.Memory(o.Limits.Feature), as: o.CRS}})
+		layers = append(layers, input.Layer{Name: n,
+			Reader: &reader{open: f.Open, kind: n, memory: input.Memory(o.Limits.Feature), as: o.CRS}})
 	}
 	return layers, nil
 }
@@ -102,7 +105,8 @@ func types(f *input.File) (names []string, err error) {
 	case err != nil:
 		return nil, err
 	case names == nil:
-		return nil, input.Refuse("%s holds no features in featureMember or member elements; is it GML, and not empty?", f.Name)
+		return nil,
+			input.Refuse("%s holds no features in featureMember or member elements; is it GML, and not empty?", f.Name)
 	}
 	return names, nil
 }
@@ -241,7 +245,9 @@ func (g *features) property(rec *input.Record, p xml.StartElement, n int) error 
 				err = g.Leave()
 			case isGML(t.Name) && unreadKinds[t.Name.Local]:
 				geometry = true
-				g.warn(at, top, fmt.Sprintf("geometries of the type %s, as in %q, are not read and left out; ogr2ogr makes simple ones", t.Name.Local, top))
+				g.warn(at, top,
+					fmt.Sprintf("geometries of the type %s, as in %q, are not read and left out; "+
+						"ogr2ogr makes simple ones", t.Name.Local, top))
 				err = g.Leave()
 			default:
 				nested = true
@@ -268,7 +274,8 @@ func leafValue(e xml.StartElement, s string) input.Value {
 		return input.Value{Kind: input.Untyped, Text: s}
 	}
 	for _, a := range e.Attr {
-		if a.Name.Local == "href" && strings.HasSuffix(a.Name.Space, "xlink") || a.Name.Local == "codeListValue" && a.Value != "" {
+		if a.Name.Local == "href" && strings.HasSuffix(a.Name.Space, "xlink") ||
+			a.Name.Local == "codeListValue" && a.Value != "" {
 			return input.Value{Kind: input.Plain, Text: a.Value}
 		}
 	}
@@ -305,7 +312,8 @@ func (g *features) nested(e xml.StartElement, top string, n int) error {
 			case isGML(t.Name) && t.Name.Local == "boundedBy":
 				err = g.Leave()
 			case len(stack) == mostNested:
-				err = input.Refuse("line %d: elements lie more than %d deep in the property %q", g.Place().Line, mostNested, top)
+				err = input.Refuse("line %d: elements lie more than %d deep in the property %q", g.Place().Line,
+					mostNested, top)
 			default:
 				stack = append(stack, &level{e: t})
 			}

@@ -14,7 +14,8 @@ import (
 )
 
 // Losses are what a reader may not get back.
-var Losses = []string{"names of properties that XML does not allow are escaped", output.LossPrecision, "JSON properties are text", "heights of a geometry that has not all of them", output.NoXML}
+var Losses = []string{"names of properties that XML does not allow are escaped", output.LossPrecision,
+	"JSON properties are text", "heights of a geometry that has not all of them", output.NoXML}
 
 // Names of OGC 17-069r4, 8.5 and OGC 07-036.
 const (
@@ -52,9 +53,11 @@ func New(w io.Writer, o output.Options) (output.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &writer{Buffered: output.Buffered{W: w}, o: o, cols: cols, shaper: s, srs: o.CRS.URI(), swap: o.CRS.NorthFirst()}
+	g := &writer{Buffered: output.Buffered{W: w}, o: o, cols: cols, shaper: s, srs: o.CRS.URI(),
+		swap: o.CRS.NorthFirst()}
 	g.names, g.geom = propertyNames(&o, cols)
-	if g.heights = ` srsDimension="3"`; o.Collection.Geometry == nil || typeOf(o.Collection.Geometry.Type) == anyGeometry {
+	if g.heights = ` srsDimension="3"`; o.Collection.Geometry == nil ||
+		typeOf(o.Collection.Geometry.Type) == anyGeometry {
 		g.heights = ` srsDimension='3'`
 	}
 	ns := Namespace(o.Address)
@@ -146,7 +149,8 @@ func (g *writer) geometry(b []byte, s *output.Shape, outer bool) []byte {
 	case wkb.Collection:
 		name, member = "MultiGeometry", "geometryMember"
 	}
-	b = append(append(append(b, "<gml:"...), name...), ` gml:id="G`...) // ids of collections have no capitals, so no feature has that id
+	// ids of collections have no capitals, so no feature has that id
+	b = append(append(append(b, "<gml:"...), name...), ` gml:id="G`...)
 	b = fmt.Appendf(b, "%d.%s\"", g.parts, g.id)
 	g.parts++
 	if outer {
@@ -211,28 +215,36 @@ func Schema(o output.Options) ([]byte, error) {
 	coll := output.XMLName(o.Collection.ID)
 	var b strings.Builder
 	ns := string(output.AppendXML(nil, Namespace(o.Address)))
-	b.WriteString(output.XMLHead + `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:gml="` + namespace + `" xmlns:app="` + ns + `" targetNamespace="` + ns +
+	b.WriteString(output.XMLHead + `<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:gml="` + namespace +
+		`" xmlns:app="` + ns + `" targetNamespace="` + ns +
 		`" elementFormDefault="qualified" version="1.0">` + "\n")
-	b.WriteString(`<xs:annotation><xs:appinfo source="http://schemas.opengis.net/gmlsfProfile/2.0/gmlsfLevels.xsd"><gmlsf:ComplianceLevel xmlns:gmlsf="http://www.opengis.net/gmlsf/2.0">0</gmlsf:ComplianceLevel></xs:appinfo></xs:annotation>` + "\n")
-	b.WriteString(`<xs:import namespace="` + namespace + `" schemaLocation="http://schemas.opengis.net/gml/3.2.1/gml.xsd"/>` + "\n")
+	b.WriteString(`<xs:annotation><xs:appinfo source="http://schemas.opengis.net/gmlsfProfile/2.0/gmlsfLevels.xsd">` +
+		`<gmlsf:ComplianceLevel xmlns:gmlsf="http://www.opengis.net/gmlsf/2.0">0</gmlsf:ComplianceLevel></xs:appinfo>` +
+		`</xs:annotation>` + "\n")
+	b.WriteString(`<xs:import namespace="` + namespace +
+		`" schemaLocation="http://schemas.opengis.net/gml/3.2.1/gml.xsd"/>` + "\n")
 	fmt.Fprintf(&b, `<xs:element name="%s" type="app:%[1]sType" substitutionGroup="gml:AbstractFeature"/>`+"\n", coll)
-	fmt.Fprintf(&b, `<xs:complexType name="%sType"><xs:complexContent><xs:extension base="gml:AbstractFeatureType"><xs:sequence>`+"\n", coll)
+	fmt.Fprintf(&b, `<xs:complexType name="%sType"><xs:complexContent><xs:extension base="gml:AbstractFeatureType">`+
+		`<xs:sequence>`+"\n", coll)
 	for i, c := range cols {
 		least := 0
 		if c.At < 0 {
 			least = 1
 		}
-		fmt.Fprintf(&b, `<xs:element name="%s" type="%s" minOccurs="%d"/>`+"\n", names[i], cmp.Or(xsdTypes[c.Type], "xs:string"), least)
+		fmt.Fprintf(&b, `<xs:element name="%s" type="%s" minOccurs="%d"/>`+"\n", names[i],
+			cmp.Or(xsdTypes[c.Type], "xs:string"), least)
 	}
 	if o.Collection.Geometry != nil {
-		fmt.Fprintf(&b, `<xs:element name="%s" type="%s" minOccurs="0"/>`+"\n", geom, typeOf(o.Collection.Geometry.Type))
+		fmt.Fprintf(&b, `<xs:element name="%s" type="%s" minOccurs="0"/>`+"\n", geom,
+			typeOf(o.Collection.Geometry.Type))
 	}
 	b.WriteString("</xs:sequence></xs:extension></xs:complexContent></xs:complexType>\n</xs:schema>\n")
 	return []byte(b.String()), nil
 }
 
 // xsdTypes are the types of XML Schema.
-var xsdTypes = map[cql2.Type]string{cql2.TypeInteger: "xs:long", cql2.TypeNumber: "xs:double", cql2.TypeBool: "xs:boolean", cql2.TypeDate: "xs:date", cql2.TypeTimestamp: "xs:dateTime"}
+var xsdTypes = map[cql2.Type]string{cql2.TypeInteger: "xs:long", cql2.TypeNumber: "xs:double",
+	cql2.TypeBool: "xs:boolean", cql2.TypeDate: "xs:date", cql2.TypeTimestamp: "xs:dateTime"}
 
 // anyGeometry is the type of a property that holds any geometry.
 const anyGeometry = "gml:GeometryPropertyType"

@@ -23,7 +23,8 @@ type Limits struct {
 	Free     int64 // bytes that are unpacked whatever the ratio. Defaults to 64 MiB.
 	Unpacked int64 // bytes of one file, unpacked. Defaults to 64 GiB.
 	Entries  int   // files in one archive. Defaults to 10 000.
-	Feature  int64 // bytes of memory for one feature while it is checked, and for the arcs of a topology. Defaults to 1 GiB.
+	// bytes of memory for one feature while it is checked, and for the arcs of a topology. Defaults to 1 GiB.
+	Feature int64
 }
 
 // MaxNames bounds the names of properties of a layer; SQLite has at most 2000 columns.
@@ -49,7 +50,8 @@ func (m Memory) Positions(n int) string {
 }
 
 func (m Memory) Refusal() string {
-	return fmt.Sprintf("one feature takes more than %d MB of memory; if the file is right, raise it with --feature-memory", m.Bytes()>>20)
+	return fmt.Sprintf("one feature takes more than %d MB of memory; if the file is right, raise it with "+
+		"--feature-memory", m.Bytes()>>20)
 }
 
 func (l Limits) WithDefaults() Limits {
@@ -69,13 +71,14 @@ func (l Limits) WithDefaults() Limits {
 
 // File is a file that can be read from its start again and again: of its own, unpacked, or in an archive.
 type File struct {
-	Name    string // without .gz; of an archive's file, its path there
-	Size    int64  // bytes that done counts up to
-	Done    int64  // bytes read since it was opened last
-	Open    func() (io.ReadCloser, error)
-	Sibling func(suffix string) *File // of the same name with another suffix (".dbf", in any case); nil when there is none
-	Label   string                    // for people: the path, and in an archive the file in it
-	path    string                    // where it lies unpacked; "" where it does not
+	Name string // without .gz; of an archive's file, its path there
+	Size int64  // bytes that done counts up to
+	Done int64  // bytes read since it was opened last
+	Open func() (io.ReadCloser, error)
+	// of the same name with another suffix (".dbf", in any case); nil when there is none
+	Sibling func(suffix string) *File
+	Label   string // for people: the path, and in an archive the file in it
+	path    string // where it lies unpacked; "" where it does not
 	closes  []func() error
 }
 
@@ -167,7 +170,8 @@ func ZipFiles(name string, l Limits) (files []*File, closer func() error, err er
 		return nil, nil, err
 	}
 	if len(z.File) > l.Entries {
-		return nil, nil, errors.Join(Refuse("%s holds %d files; unpack it and import those that are wanted", filepath.Base(name), len(z.File)), z.Close())
+		return nil, nil, errors.Join(Refuse("%s holds %d files; unpack it and import those that are wanted",
+			filepath.Base(name), len(z.File)), z.Close())
 	}
 	byName := map[string]*File{}
 	for _, e := range z.File {
@@ -238,9 +242,12 @@ func (u *unpacking) Read(p []byte) (int, error) {
 	u.n += int64(n)
 	switch {
 	case u.n > u.limit.Unpacked:
-		return n, Refuse("%s unpacks to more than %d bytes; unpack it first and import the result", u.name, u.limit.Unpacked)
+		return n, Refuse("%s unpacks to more than %d bytes; unpack it first and import the result", u.name,
+			u.limit.Unpacked)
 	case u.n > u.limit.Free && u.n/u.limit.Ratio > u.packed:
-		return n, Refuse("%s unpacks to more than %d times its size, as a decompression bomb does; if you trust it, unpack it first", u.name, u.limit.Ratio)
+		return n,
+			Refuse("%s unpacks to more than %d times its size, as a decompression bomb does; if you trust it, "+
+				"unpack it first", u.name, u.limit.Ratio)
 	case err != nil && !errors.Is(err, io.EOF):
 		return n, Refuse("%s cannot be unpacked: %v; it may be cut off or damaged", u.name, err)
 	}

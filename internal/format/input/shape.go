@@ -22,7 +22,8 @@ const (
 )
 
 // ShapeNames are the names of types in GeoJSON, by their code.
-var ShapeNames = [...]string{"", "Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon", "GeometryCollection"}
+var ShapeNames = [...]string{"", "Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon",
+	"GeometryCollection"}
 
 // Depths is how many arrays lie around a position, by kind of geometry.
 var Depths = map[wkb.Kind]int{Point: 0, LineString: 1, MultiPoint: 1, Polygon: 2, MultiLineString: 2, MultiPolygon: 3}

@@ -92,7 +92,8 @@ func (p *placemarks) document(ctx context.Context) error {
 			depth--
 		case xml.StartElement:
 			if !some && t.Name.Local != "kml" {
-				return input.Refuse("line %d: the outermost element is %s, not kml; if this is GML, let its name end in .gml",
+				return input.Refuse(
+					"line %d: the outermost element is %s, not kml; if this is GML, let its name end in .gml",
 					p.Line(), input.Shorten(t.Name.Local))
 			}
 			some = true
@@ -249,7 +250,8 @@ func (p *placemarks) extended(rec *input.Record) error {
 // add adds a property with a type of a schema; "" for none.
 func (p *placemarks) add(rec *input.Record, name, kind, s string) {
 	if has(rec, name) {
-		p.once(fmt.Sprintf("the property %q stands several times in a placemark; the first is read", input.Shorten(name)))
+		p.once(fmt.Sprintf("the property %q stands several times in a placemark; the first is read",
+			input.Shorten(name)))
 		return
 	}
 	v := input.Value{Kind: input.Untyped, Text: s}

@@ -44,7 +44,9 @@ func (s *sink) Fields([]string)               {}
 // read reads a document around some elements.
 func read(t *testing.T, elements string) *sink {
 	t.Helper()
-	return readText(t, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"+`<kml xmlns="http://www.opengis.net/kml/2.2" xmlns:gx="http://www.google.com/kml/ext/2.2"><Document>`+elements+`</Document></kml>`)
+	return readText(t, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"+
+		`<kml xmlns="http://www.opengis.net/kml/2.2" xmlns:gx="http://www.google.com/kml/ext/2.2"><Document>`+elements+
+		`</Document></kml>`)
 }
 
 func readText(t *testing.T, text string) *sink {
@@ -70,19 +72,26 @@ func readText(t *testing.T, text string) *sink {
 
 func TestPlacemarksBecomeFeatures(t *testing.T) {
 	t.Parallel()
-	const schema = `<Schema id="s"><SimpleField name="n" type="int"/><SimpleField name="d" type="double"/><SimpleField name="b" type="bool"/><SimpleField name="t" type="string"/></Schema>`
+	const schema = `<Schema id="s"><SimpleField name="n" type="int"/><SimpleField name="d" type="double"/>` +
+		`<SimpleField name="b" type="bool"/><SimpleField name="t" type="string"/></Schema>`
 	for name, c := range map[string]struct{ elements, want string }{
 		"name and description": {`<Placemark id="p1"><name> Å &amp; B </name><description><![CDATA[<b>x</b>]]></description></Placemark>`, `p1 name="Å & B" description="<b>x</b>"`},
-		"in folders":           {`<Folder><name>f</name><Folder><Placemark id="p"><styleUrl>#x</styleUrl><LookAt><range>1</range></LookAt></Placemark></Folder></Folder>`, `p`},
-		"data": {`<Placemark><ExtendedData><Data name="kode"><displayName>Kode</displayName><value>0301</value></Data><Data name="tom"><value/></Data></ExtendedData></Placemark>`,
+		"in folders": {`<Folder><name>f</name><Folder><Placemark id="p"><styleUrl>#x</styleUrl><LookAt>` +
+			`<range>1</range></LookAt></Placemark></Folder></Folder>`, `p`},
+		"data": {`<Placemark><ExtendedData><Data name="kode"><displayName>Kode</displayName><value>0301</value>` +
+			`</Data><Data name="tom"><value/></Data></ExtendedData></Placemark>`,
 			`kode="0301" tom=null`},
-		"typed data": {schema + `<Placemark><ExtendedData><SchemaData schemaUrl="#s"><SimpleData name="n">7</SimpleData><SimpleData name="d">1.5</SimpleData>` +
-			`<SimpleData name="b">1</SimpleData><SimpleData name="t">7</SimpleData></SchemaData></ExtendedData></Placemark>`, `n=7 d=1.5 b=true t="7"`},
+		"typed data": {schema + `<Placemark><ExtendedData><SchemaData schemaUrl="#s"><SimpleData ` +
+			`name="n">7</SimpleData><SimpleData name="d">1.5</SimpleData>` +
+			`<SimpleData name="b">1</SimpleData><SimpleData name="t">7</SimpleData></SchemaData></ExtendedData>` +
+			`</Placemark>`, `n=7 d=1.5 b=true t="7"`},
 		"a value of another type": {schema + `<Placemark><ExtendedData><SchemaData schemaUrl="#s"><SimpleData name="n">x</SimpleData></SchemaData></ExtendedData></Placemark>`, `n="x"`},
 		"properties before name":  {`<Placemark id="q"><name>n</name><ExtendedData><Data name="name"><value>v</value></Data><Data name="id"><value>1</value></Data></ExtendedData></Placemark>`, `name="v" id="1"`},
-		"a moment":                {`<Placemark><TimeStamp><when>2024-01-31</when></TimeStamp></Placemark>`, `time="2024-01-31"`},
-		"a period":                {`<Placemark><TimeSpan><begin>2024</begin><end>2025-06</end></TimeSpan></Placemark>`, `time_start="2024" time_end="2025-06"`},
-		"another namespace":       {`<x:Placemark xmlns:x="http://earth.google.com/kml/2.1" id="o"/>`, `o`},
+		"a moment": {`<Placemark><TimeStamp><when>2024-01-31</when></TimeStamp></Placemark>`,
+			`time="2024-01-31"`},
+		"a period": {`<Placemark><TimeSpan><begin>2024</begin><end>2025-06</end></TimeSpan></Placemark>`,
+			`time_start="2024" time_end="2025-06"`},
+		"another namespace": {`<x:Placemark xmlns:x="http://earth.google.com/kml/2.1" id="o"/>`, `o`},
 	} {
 		s := read(t, c.elements)
 		if len(s.records) != 1 || s.records[0] != c.want || len(s.faults) > 0 {
@@ -100,7 +109,8 @@ func TestGeometriesAreRead(t *testing.T) {
 	ring := func(name, s string) string {
 		return `<` + name + `><LinearRing><coordinates>` + s + `</coordinates></LinearRing></` + name + `>`
 	}
-	polygon := `<Polygon>` + ring("innerBoundaryIs", "11,61 12,61 12,62 11,61") + ring("outerBoundaryIs", "10,60 14,60 14,64 10,64 10,60") + `</Polygon>`
+	polygon := `<Polygon>` + ring("innerBoundaryIs", "11,61 12,61 12,62 11,61") +
+		ring("outerBoundaryIs", "10,60 14,60 14,64 10,64 10,60") + `</Polygon>`
 	for geometry, want := range map[string]string{
 		point("10,60"):             "Point [10 60]",
 		point("\n 10.5,60.25,0\n"): "Point [10.5 60.25]",
@@ -108,8 +118,9 @@ func TestGeometriesAreRead(t *testing.T) {
 		point(""):                  "",
 		line("10,60 11,61,5"):      "LineString [[10 60] [11 61]]",
 		line("10,60,4\n11,61,5"):   "LineString [[10 60] [11 61]] first height 4",
-		polygon:                    "Polygon [[[10 60] [14 60] [14 64] [10 64] [10 60]] [[11 61] [12 62] [12 61] [11 61]]]",
-		`<MultiGeometry/>`:         "",
+		polygon: "Polygon [[[10 60] [14 60] [14 64] [10 64] [10 60]] [[11 61] [12 62] [12 " +
+			"61] [11 61]]]",
+		`<MultiGeometry/>`: "",
 		`<MultiGeometry>` + point("1,2") + point("3,4") + `</MultiGeometry>`:       "MultiPoint [[1 2] [3 4]]",
 		`<MultiGeometry>` + line("1,2 3,4") + line("5,6 7,8") + `</MultiGeometry>`: "MultiLineString [[[1 2] [3 4]] [[5 6] [7 8]]]",
 		`<MultiGeometry>` + polygon + `</MultiGeometry>`:                           "MultiPolygon [[[[10 60] [14 60] [14 64] [10 64] [10 60]] [[11 61] [12 62] [12 61] [11 61]]]]",
@@ -133,9 +144,13 @@ func TestWhatIsNoKMLIsRefusedWithACure(t *testing.T) {
 		`<Placemark><Model><Link/></Model></Placemark>`:                                         "ogr2ogr makes simple ones",
 		`<Placemark><gx:Track><when>2024</when></gx:Track></Placemark>`:                         "type Track",
 		`<Placemark><Polygon><outerBoundaryIs><Point/></outerBoundaryIs></Polygon></Placemark>`: "where a LinearRing should be",
-		`<Placemark><Polygon>` + strings.Repeat(`<outerBoundaryIs><LinearRing><coordinates>1,2 3,4 5,7 1,2</coordinates></LinearRing></outerBoundaryIs>`, 2) + `</Polygon></Placemark>`:                                  "two outer boundaries",
-		`<Placemark>` + strings.Repeat("<MultiGeometry>", 60) + strings.Repeat("</MultiGeometry>", 60) + `</Placemark>`:                                                                                                  "too deep",
-		`<Placemark><MultiGeometry><Polygon><outerBoundaryIs><LinearRing><coordinates>a</coordinates></LinearRing></outerBoundaryIs></Polygon><Point><coordinates>1,2</coordinates></Point></MultiGeometry></Placemark>`: `"a" is not a position`,
+		`<Placemark><Polygon>` +
+			strings.Repeat(`<outerBoundaryIs><LinearRing><coordinates>1,2 3,4 5,7 1,2</coordinates></LinearRing>`+
+				`</outerBoundaryIs>`, 2) + `</Polygon></Placemark>`: "two outer boundaries",
+		`<Placemark>` + strings.Repeat("<MultiGeometry>", 60) + strings.Repeat("</MultiGeometry>", 60) +
+			`</Placemark>`: "too deep",
+		`<Placemark><MultiGeometry><Polygon><outerBoundaryIs><LinearRing><coordinates>a</coordinates></LinearRing>` +
+			`</outerBoundaryIs></Polygon><Point><coordinates>1,2</coordinates></Point></MultiGeometry></Placemark>`: `"a" is not a position`,
 	} {
 		s := read(t, elements+after)
 		if len(s.faults) != 1 || !strings.Contains(s.faults[0], "refused: ") || !strings.Contains(s.faults[0], want) {
@@ -165,10 +180,12 @@ func TestWhatIsLeftOutOfKMLIsTold(t *testing.T) {
 	for elements, want := range map[string]string{
 		`<NetworkLink><Link><href>b.kml</href></Link></NetworkLink>`: "NetworkLink",
 		`<GroundOverlay/>`: "images",
-		`<Placemark><Point><coordinates>1,2</coordinates></Point><Point><coordinates>3,4</coordinates></Point></Placemark>`:                "MultiGeometry holds several",
-		`<Placemark><LineString><coordinates>1,2,3 4,5</coordinates></LineString></Placemark>`:                                             "heights of geometries",
-		`<Placemark><ExtendedData><Data name="a"><value>1</value></Data><Data name="a"><value>2</value></Data></ExtendedData></Placemark>`: `the property "a" stands several times`,
-		`<Placemark><ExtendedData><x:a xmlns:x="x">1</x:a></ExtendedData></Placemark>`:                                                     "other vocabularies",
+		`<Placemark><Point><coordinates>1,2</coordinates></Point><Point><coordinates>3,4</coordinates></Point>` +
+			`</Placemark>`: "MultiGeometry holds several",
+		`<Placemark><LineString><coordinates>1,2,3 4,5</coordinates></LineString></Placemark>`: "heights of geometries",
+		`<Placemark><ExtendedData><Data name="a"><value>1</value></Data><Data name="a"><value>2</value></Data>` +
+			`</ExtendedData></Placemark>`: `the property "a" stands several times`,
+		`<Placemark><ExtendedData><x:a xmlns:x="x">1</x:a></ExtendedData></Placemark>`: "other vocabularies",
 	} {
 		s := read(t, elements+elements)
 		if len(s.faults) != 1 || !strings.Contains(s.faults[0], "warning: ") || !strings.Contains(s.faults[0], want) {

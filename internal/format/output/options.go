@@ -33,7 +33,8 @@ type Options struct {
 	Title        string // of the collection, in the language of the answer
 	Temp         string // folder for temporary files; "": that of the system
 	Excel        bool   // of CSV: for spreadsheets of the Nordic countries, see NewCSV
-	Precision    *int   // decimals of coordinates where Format.Precise, 0 to feature.MaxPrecision; nil: 7 of degrees, 2 of metres
+	// decimals of coordinates where Format.Precise, 0 to feature.MaxPrecision; nil: 7 of degrees, 2 of metres
+	Precision *int
 	// GeoPackage begins a new GeoPackage at a path, whose contents have a date. Nil: that format cannot be written.
 	GeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 	Dated      time.Time // of the data; the same features and date give the same bytes. Zero: the year 1970
@@ -135,5 +136,6 @@ func Cut(s string, n int) string {
 
 // TooMany is the error for more features than a file of a format can hold.
 func TooMany(name string, most int) error {
-	return problem.Invalidf("f", name, "a sheet has at most %d rows; narrow the selection by a filter, or use f=csv, f=gpkg or f=parquet", most)
+	return problem.Invalidf("f", name,
+		"a sheet has at most %d rows; narrow the selection by a filter, or use f=csv, f=gpkg or f=parquet", most)
 }

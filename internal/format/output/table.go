@@ -44,9 +44,10 @@ type TableRow struct {
 // facts are what the values of a column have been so far.
 type facts struct {
 	text, Number, Integer, Boolean bool
-	undated                        bool  // some text is no date or instant of the column's type between the years 1 and 9999
-	Longest                        int   // bytes of the longest text
-	Most                           int64 // of absolute integers
+	// some text is no date or instant of the column's type between the years 1 and 9999
+	undated bool
+	Longest int   // bytes of the longest text
+	Most    int64 // of absolute integers
 }
 
 // Tags of values in the temporary file.
@@ -73,7 +74,8 @@ func NewTable(o Options, turn int) (*Table, error) {
 		return nil, err
 	}
 	rows := make([]TableRow, 0, min(max(o.Count, 0), mostForeseen)) // growing would take several times as much
-	return &Table{Options: o, Cols: cols, shaper: s, Scratch: tmp, Rows: rows, Facts: make([]facts, len(cols)), Kinds: map[wkb.Kind]bool{}, Bound: wkb.EmptyBound()}, nil
+	return &Table{Options: o, Cols: cols, shaper: s, Scratch: tmp, Rows: rows, Facts: make([]facts, len(cols)),
+		Kinds: map[wkb.Kind]bool{}, Bound: wkb.EmptyBound()}, nil
 }
 
 // Want is what features must be fetched with.
@@ -118,7 +120,8 @@ func (t *Table) appendValue(dst []byte, i int, c Column, v any) []byte {
 	case string:
 		if c.Type == cql2.TypeDate || c.Type == cql2.TypeTimestamp {
 			at, ok := feature.Moment(v)
-			is.undated = is.undated || !ok || at.Year() < 1 || at.Year() > 9999 || c.Type == cql2.TypeDate && len(v) != len(time.DateOnly)
+			is.undated = is.undated || !ok || at.Year() < 1 || at.Year() > 9999 ||
+				c.Type == cql2.TypeDate && len(v) != len(time.DateOnly)
 		}
 		return text(v)
 	case store.JSON:
@@ -160,7 +163,8 @@ func ValueText(v any) string {
 func (t *Table) KindOf(i int) cql2.Type {
 	is := t.Facts[i]
 	switch typ := t.Cols[i].Type; {
-	case typ == cql2.TypeInteger && !is.text && !is.Number && !is.Boolean, typ == cql2.TypeNumber && !is.text && !is.Boolean,
+	case typ == cql2.TypeInteger && !is.text && !is.Number && !is.Boolean,
+		typ == cql2.TypeNumber && !is.text && !is.Boolean,
 		typ == cql2.TypeBool && !is.text && !is.Number && !is.Integer:
 		return typ
 	case (typ == cql2.TypeDate || typ == cql2.TypeTimestamp) && !is.undated && !is.Integer && !is.Number && !is.Boolean:
@@ -243,7 +247,8 @@ func sortByPlace(rows []TableRow, all orb.Bound) {
 		}
 	}
 	slices.SortFunc(order, func(a, b placed) int {
-		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(b2i(rows[a.row].Box.IsEmpty()), b2i(rows[b.row].Box.IsEmpty())), cmp.Compare(a.row, b.row))
+		return cmp.Or(cmp.Compare(a.key, b.key),
+			cmp.Compare(b2i(rows[a.row].Box.IsEmpty()), b2i(rows[b.row].Box.IsEmpty())), cmp.Compare(a.row, b.row))
 	})
 	for i := range order { // along the cycles, in place
 		first := rows[i]

@@ -61,7 +61,8 @@ func AppendXMLValue(b []byte, v any) []byte {
 func XMLName(s string) string {
 	var b strings.Builder
 	for i, r := range s {
-		start := r == '_' && !escaped.MatchString(s[i:]) || unicode.IsLetter(r) && (r < 0x80 || r >= 0xC0) // ª, º and µ are letters, but not in XML
+		// ª, º and µ are letters, but not in XML
+		start := r == '_' && !escaped.MatchString(s[i:]) || unicode.IsLetter(r) && (r < 0x80 || r >= 0xC0)
 		if !start && (i == 0 || !(r == '-' || r == '.' || r >= '0' && r <= '9')) || r == utf8.RuneError || r > 0xEFFFF {
 			b.WriteString("_x" + strings.ToUpper(strconv.FormatInt(0x1000000+int64(r), 16)[width(r):]) + "_")
 			continue

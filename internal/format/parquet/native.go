@@ -10,7 +10,8 @@ import (
 )
 
 // nativeKinds are the encodings of geometries as lists of coordinates (GeoParquet 1.1, Native encodings).
-var nativeKinds = map[string]wkb.Kind{"point": input.Point, "linestring": input.LineString, "polygon": input.Polygon, "multipoint": input.MultiPoint, "multilinestring": input.MultiLineString,
+var nativeKinds = map[string]wkb.Kind{"point": input.Point, "linestring": input.LineString, "polygon": input.Polygon,
+	"multipoint": input.MultiPoint, "multilinestring": input.MultiLineString,
 	"multipolygon": input.MultiPolygon}
 
 // nativeGeometry is a column of such an encoding: the numbers of the leaves with the ordinates.
@@ -76,7 +77,8 @@ func (g *nativeGeometry) place(m input.Memory, rec *input.Record, row parquet.Ro
 		if i > 0 {
 			endLists(s, g.levels-x.RepetitionLevel())
 		}
-		if x.IsNull() || ys[i].IsNull() || g.kind == input.Point && math.IsNaN(x.Double()) { // nothing, or an empty list
+		if x.IsNull() || ys[i].IsNull() || g.kind == input.Point && math.IsNaN(x.Double()) {
+			// nothing, or an empty list
 			continue
 		}
 		z := 0.0

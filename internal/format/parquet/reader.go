@@ -69,11 +69,13 @@ func openFile(in *input.Opened) (f *parquet.File, geo *geoMetadata, err error) {
 	if string(tail[4:]) != "PAR1" {
 		return nil, nil, input.Refuse("the file does not end as Parquet does; is it cut off, or encrypted?")
 	}
-	if n := int64(tail[0]) | int64(tail[1])<<8 | int64(tail[2])<<16 | int64(tail[3])<<24; n > maxFooter || n > in.Size-12 {
+	if n := int64(tail[0]) | int64(tail[1])<<8 | int64(tail[2])<<16 | int64(tail[3])<<24; n > maxFooter ||
+		n > in.Size-12 {
 		return nil, nil, input.Refuse("the file tells that its metadata have %d bytes; is it damaged?", n)
 	}
 	err = guarded(func() (err error) {
-		if f, err = parquet.OpenFile(in, in.Size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true)); err != nil {
+		if f, err = parquet.OpenFile(in, in.Size, parquet.SkipPageIndex(true),
+			parquet.SkipBloomFilters(true)); err != nil {
 			return input.Refuse("the file is no Parquet that can be read, or damaged: %s", input.Shorten(err.Error()))
 		}
 		return nil
@@ -84,7 +86,9 @@ func openFile(in *input.Opened) (f *parquet.File, geo *geoMetadata, err error) {
 	if text, ok := f.Lookup("geo"); ok {
 		geo = &geoMetadata{}
 		if err := json.Unmarshal([]byte(text), geo); err != nil || geo.Columns[geo.Primary].Encoding == "" {
-			return nil, nil, input.Refuse("the metadata of GeoParquet cannot be read; write the file anew, for example with ogr2ogr or geopandas")
+			return nil, nil,
+				input.Refuse("the metadata of GeoParquet cannot be read; write the file anew, for example with " +
+					"ogr2ogr or geopandas")
 		}
 		return f, geo, nil
 	}
@@ -223,7 +227,8 @@ func (r *reader) rows(ctx context.Context, f *parquet.File, geo *geoMetadata, ou
 	for _, g := range f.Metadata().RowGroups {
 		for _, c := range g.Columns {
 			if n := c.MetaData.NumValues; n > 0 && c.MetaData.TotalUncompressedSize > r.memory.Bytes() {
-				return input.Refuse("a row group takes %d MB; write the file with smaller row groups, or raise --feature-memory", c.MetaData.TotalUncompressedSize>>20)
+				return input.Refuse("a row group takes %d MB; write the file with smaller row groups, "+
+					"or raise --feature-memory", c.MetaData.TotalUncompressedSize>>20)
 			}
 		}
 	}
@@ -265,7 +270,9 @@ func (t *table) group(ctx context.Context, g parquet.RowGroup, buf []parquet.Row
 func (g *geoMetadata) system() (string, error) {
 	c := g.Columns[g.Primary]
 	if c.Encoding != "WKB" && nativeKinds[c.Encoding] == 0 {
-		return "", input.Refuse("the geometries are encoded as %q; write the file with WKB, for example by geopandas' to_parquet or ogr2ogr -lco GEOMETRY_ENCODING=WKB", input.Shorten(c.Encoding))
+		return "",
+			input.Refuse("the geometries are encoded as %q; write the file with WKB, for example by geopandas' "+
+				"to_parquet or ogr2ogr -lco GEOMETRY_ENCODING=WKB", input.Shorten(c.Encoding))
 	}
 	if c.CRS == nil {
 		return "OGC:CRS84", nil
@@ -314,12 +321,15 @@ func newTable(s *parquet.Schema, geo *geoMetadata) (*table, []string, error) {
 		switch {
 		case geo != nil && f.Name() == geo.Primary && nativeKinds[geo.Columns[f.Name()].Encoding] != 0:
 			if t.native = t.nativeOf(f, nativeKinds[geo.Columns[f.Name()].Encoding], field); t.native == nil {
-				return nil, nil, input.Refuse("the column %q is not as its encoding %q says; write the file with WKB", input.Shorten(geo.Primary), geo.Columns[f.Name()].Encoding)
+				return nil, nil, input.Refuse("the column %q is not as its encoding %q says; write the file with WKB",
+					input.Shorten(geo.Primary), geo.Columns[f.Name()].Encoding)
 			}
 			continue
 		case geo != nil && f.Name() == geo.Primary:
-			if field.group || field.to != from+1 || t.leaves[from].typ.Kind() != parquet.ByteArray || t.leaves[from].repeated {
-				return nil, nil, input.Refuse("the column %q is not WKB; write the file with WKB", input.Shorten(geo.Primary))
+			if field.group || field.to != from+1 || t.leaves[from].typ.Kind() != parquet.ByteArray ||
+				t.leaves[from].repeated {
+				return nil, nil, input.Refuse("the column %q is not WKB; write the file with WKB",
+					input.Shorten(geo.Primary))
 			}
 			t.geom = from
 			continue
@@ -341,7 +351,8 @@ func newTable(s *parquet.Schema, geo *geoMetadata) (*table, []string, error) {
 		t.fields = append(t.fields, field)
 	}
 	if geo != nil && t.geom < 0 && t.native == nil {
-		return nil, nil, input.Refuse("there is no column %q, which the metadata of GeoParquet name", input.Shorten(geo.Primary))
+		return nil, nil, input.Refuse("there is no column %q, which the metadata of GeoParquet name",
+			input.Shorten(geo.Primary))
 	}
 	return t, notes, nil
 }
@@ -524,7 +535,8 @@ func (l *leaf) bytes(b []byte, logical format.LogicalTypeValue) (input.Value, st
 		return decimal(n.String(), int(x.Scale)), ""
 	case *format.UUIDType:
 		if len(b) == 16 {
-			return input.Value{Kind: input.Plain, Text: fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])}, ""
+			return input.Value{Kind: input.Plain,
+				Text: fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])}, ""
 		}
 	case *format.JsonType:
 		if input.Structured(b) {
@@ -536,7 +548,8 @@ func (l *leaf) bytes(b []byte, logical format.LogicalTypeValue) (input.Value, st
 	}
 	if old := l.typ.ConvertedType(); old != nil && *old == deprecated.Interval && len(b) == 12 {
 		n := func(i int) uint32 { return binary.LittleEndian.Uint32(b[i:]) }
-		return input.Value{Kind: input.Plain, Text: fmt.Sprintf("P%dM%dDT%sS", n(0), n(4), decimal(strconv.FormatUint(uint64(n(8)), 10), 3).Text)}, ""
+		return input.Value{Kind: input.Plain,
+			Text: fmt.Sprintf("P%dM%dDT%sS", n(0), n(4), decimal(strconv.FormatUint(uint64(n(8)), 10), 3).Text)}, ""
 	}
 	if !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0 {
 		return input.Value{Kind: input.Blob}, ""
@@ -578,7 +591,8 @@ func wholeValue(n int64, unsigned uint64, logical format.LogicalTypeValue, old *
 		if x.Unit.Value != nil {
 			unit = x.Unit.Value.Duration()
 		}
-		return input.Value{Kind: input.Plain, Text: time.Unix(0, 0).UTC().Add(time.Duration(n) * unit).Format("15:04:05.999999999")}
+		return input.Value{Kind: input.Plain,
+			Text: time.Unix(0, 0).UTC().Add(time.Duration(n) * unit).Format("15:04:05.999999999")}
 	case *format.DecimalType:
 		return decimal(strconv.FormatInt(n, 10), int(x.Scale))
 	case *format.IntType:

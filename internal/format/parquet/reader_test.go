@@ -42,7 +42,8 @@ func TestParquetWithTypedGeometriesIsRead(t *testing.T) {
 	t.Parallel()
 	point := wkb.AppendXY(wkb.AppendHeader(nil, wkb.Point, false), 10, 60)
 	metres := wkb.AppendXY(wkb.AppendHeader(nil, wkb.Point, false), 262000, 6650000)
-	projjson := parquet.KeyValueMetadata("utm", `{"type":"ProjectedCRS","name":"x","id":{"authority":"EPSG","code":25833}}`)
+	projjson := parquet.KeyValueMetadata("utm",
+		`{"type":"ProjectedCRS","name":"x","id":{"authority":"EPSG","code":25833}}`)
 	for _, x := range []struct {
 		column parquet.Node
 		value  []byte
@@ -55,12 +56,15 @@ func TestParquetWithTypedGeometriesIsRead(t *testing.T) {
 		{parquet.Geometry("projjson:utm"), metres, "EPSG:25833"},
 		{parquet.Geometry(`{"id":{"authority":"EPSG","code":25833}}`), metres, "EPSG:25833"},
 	} {
-		plan, got := ingesttest.ImportText(t, "a.parquet", ingesttest.ParquetOf(t, x.column, x.value, false, projjson), ingesttest.Into)
-		if len(got) != 1 || !bytes.Equal(got[0].WKB, x.value) || plan.Collection.Geometry == nil || plan.Collection.Geometry.CRS.String() != x.want {
+		plan, got := ingesttest.ImportText(t, "a.parquet", ingesttest.ParquetOf(t, x.column, x.value, false, projjson),
+			ingesttest.Into)
+		if len(got) != 1 || !bytes.Equal(got[0].WKB, x.value) || plan.Collection.Geometry == nil ||
+			plan.Collection.Geometry.CRS.String() != x.want {
 			t.Errorf("%v: %v, %v", x.column, plan.Collection.Geometry, got)
 		}
 	}
-	plan, _ := ingesttest.Survey(t, "a.parquet", ingesttest.ParquetOf(t, parquet.Geometry("projjson:none"), metres, false), ingesttest.Into)
+	plan, _ := ingesttest.Survey(t, "a.parquet",
+		ingesttest.ParquetOf(t, parquet.Geometry("projjson:none"), metres, false), ingesttest.Into)
 	if _, told := ingesttest.Find(plan.Report, input.Refused, ""); !told {
 		t.Errorf("metres without a system: %v", plan.Report.Faults)
 	}
@@ -75,16 +79,20 @@ func TestParquetOfRareTypesKeepsItsValues(t *testing.T) {
 		value  []byte
 		want   any
 	}{
-		{half, []byte{0x00, 0x3e}, 1.5}, {half, []byte{0x00, 0xc0}, int64(-2)}, {half, []byte{0x01, 0x00}, 5.9604645e-08}, {half, []byte{0xff, 0x7b}, int64(65504)},
+		{half, []byte{0x00, 0x3e}, 1.5}, {half, []byte{0x00, 0xc0}, int64(-2)},
+		{half, []byte{0x01, 0x00}, 5.9604645e-08}, {half, []byte{0xff, 0x7b}, int64(65504)},
 		{interval, []byte{14, 0, 0, 0, 3, 0, 0, 0, 0xdc, 5, 0, 0}, "P14M3DT1.500S"},
 	} {
-		_, got := ingesttest.ImportText(t, "a.parquet", ingesttest.ParquetOf(t, x.column, x.value, true), ingesttest.Into)
+		_, got := ingesttest.ImportText(t, "a.parquet", ingesttest.ParquetOf(t, x.column, x.value, true),
+			ingesttest.Into)
 		if v := got[0].Values["k"]; fmt.Sprint(v) != fmt.Sprint(x.want) {
 			t.Errorf("%d: %v, not %v", i, v, x.want)
 		}
 	}
-	plan, _ := ingesttest.ImportText(t, "a.parquet", ingesttest.ParquetOf(t, parquet.Leaf(parquet.ByteArrayType), []byte("a\x00b"), false), ingesttest.Into)
-	if _, told := ingesttest.Find(plan.Report, input.Warning, `the property "k" has bytes that are no text; it is left out`); !told || len(plan.Collection.Properties) != 0 {
+	plan, _ := ingesttest.ImportText(t, "a.parquet",
+		ingesttest.ParquetOf(t, parquet.Leaf(parquet.ByteArrayType), []byte("a\x00b"), false), ingesttest.Into)
+	if _, told := ingesttest.Find(plan.Report, input.Warning,
+		`the property "k" has bytes that are no text; it is left out`); !told || len(plan.Collection.Properties) != 0 {
 		t.Errorf("bytes that are no text: %v", plan.Report.Faults)
 	}
 }
@@ -125,7 +133,8 @@ func TestNativeEncodingsOfGeoParquetAreRead(t *testing.T) {
 		}{{listOf(short, hole)}}), []string{"MULTILINESTRING((0 0,1 1,0 0),(2 1,3 2,3 1,2 1))"}},
 		"multipolygon": {nativeFile(t, "multipolygon", []struct {
 			G listed[listed[listed[xy]]] `parquet:"g"`
-		}{{listOf(listOf(ring, hole), listed[listed[xy]]{}, listOf(listOf(xy{8, 8}, xy{9, 8}, xy{9, 9}, xy{8, 8})))}, {}}),
+		}{{listOf(listOf(ring, hole), listed[listed[xy]]{}, listOf(listOf(xy{8, 8}, xy{9, 8}, xy{9, 9}, xy{8, 8})))},
+			{}}),
 			[]string{"MULTIPOLYGON(((0 0,4 0,4 4,0 0),(2 1,3 2,3 1,2 1)),((8 8,9 8,9 9,8 8)))", ""}},
 	} {
 		_, have := ingesttest.ImportText(t, "a.parquet", c.file, ingesttest.Into)
@@ -171,7 +180,8 @@ func listOf[T any](items ...T) (l listed[T]) {
 func nativeFile[T any](t *testing.T, encoding string, rows []T) string {
 	t.Helper()
 	var b bytes.Buffer
-	w := parquet.NewGenericWriter[T](&b, parquet.KeyValueMetadata("geo", `{"version":"1.1.0","primary_column":"g","columns":{"g":{"encoding":"`+encoding+`","geometry_types":[]}}}`))
+	w := parquet.NewGenericWriter[T](&b, parquet.KeyValueMetadata("geo",
+		`{"version":"1.1.0","primary_column":"g","columns":{"g":{"encoding":"`+encoding+`","geometry_types":[]}}}`))
 	if _, err := w.Write(rows); err != nil {
 		t.Fatal(err)
 	}

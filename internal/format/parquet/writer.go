@@ -53,7 +53,8 @@ func (p *writer) Close(abort bool) error {
 	if err != nil {
 		return err
 	}
-	opts := []parquet.WriterOption{schema, parquet.Compression(&zstd.Codec{}), parquet.CreatedBy("grense", "", ""), parquet.DataPageStatistics(true),
+	opts := []parquet.WriterOption{schema, parquet.Compression(&zstd.Codec{}), parquet.CreatedBy("grense", "", ""),
+		parquet.DataPageStatistics(true),
 		parquet.PageBufferSize(pageSize)}
 	if spatial {
 		opts = append(opts, parquet.KeyValueMetadata("geo", string(meta)))
@@ -191,7 +192,8 @@ func (p *writer) schema(spatial bool) (*parquet.Schema, []byte, error) {
 		covering[n] = []string{box, n}
 	}
 	fields = append(fields, namedNode{parquet.Optional(newOrdered(sides)), box})
-	about := map[string]any{"encoding": "WKB", "geometry_types": p.types(), "orientation": "counterclockwise", "covering": map[string]any{"bbox": covering}}
+	about := map[string]any{"encoding": "WKB", "geometry_types": p.types(), "orientation": "counterclockwise",
+		"covering": map[string]any{"bbox": covering}}
 	if p.Options.CRS != crs.CRS84 {
 		system, err := p.Options.CRS.PROJJSON()
 		if err != nil {
@@ -202,7 +204,8 @@ func (p *writer) schema(spatial bool) (*parquet.Schema, []byte, error) {
 	if !p.Bound.IsEmpty() {
 		about["bbox"] = []float64{p.Bound.Min[0], p.Bound.Min[1], p.Bound.Max[0], p.Bound.Max[1]}
 	}
-	meta, err := json.Marshal(map[string]any{"version": "1.1.0", "primary_column": geom, "columns": map[string]any{geom: about}})
+	meta, err := json.Marshal(map[string]any{"version": "1.1.0", "primary_column": geom,
+		"columns": map[string]any{geom: about}})
 	return parquet.NewSchema(p.Options.Collection.ID, newOrdered(fields)), meta, err
 }
 

@@ -102,7 +102,8 @@ func (t *dbfTable) setEncoding(cpg string, driver byte) string {
 	if cpg = strings.Trim(cpg, "\ufeff \t\r\n\x00"); cpg != "" {
 		e, ok := codePage(cpg)
 		if !ok {
-			return fmt.Sprintf("the encoding %q of the .cpg is not known; write one such as UTF-8 or 1252 there", input.Shorten(cpg))
+			return fmt.Sprintf("the encoding %q of the .cpg is not known; write one such as UTF-8 or 1252 there",
+				input.Shorten(cpg))
 		}
 		t.text = e
 		return ""
@@ -118,9 +119,11 @@ func (t *dbfTable) setEncoding(cpg string, driver byte) string {
 // wrongText tells that what cannot be decoded.
 func (t *dbfTable) wrongText(what string) string {
 	if t.guessed {
-		return what + " is not UTF-8, and nothing states another encoding; write its name, such as 1252, into a .cpg file beside the .dbf"
+		return what + " is not UTF-8, and nothing states another encoding; write its name, such as 1252, into a .cpg " +
+			"file beside the .dbf"
 	}
-	return what + " is not in the encoding that the .cpg or the .dbf states; write the right one, such as UTF-8 or 1252, into the .cpg"
+	return what + " is not in the encoding that the .cpg or the .dbf states; write the right one, such as UTF-8 or " +
+		"1252, into the .cpg"
 }
 
 // next reads one row; io.EOF at the end. deleted rows are those that dBASE marks so.

@@ -126,7 +126,8 @@ func (r *reader) join(ctx context.Context, s *shapes, t *dbfTable, out input.Sin
 		}
 		if done, err := r.ended(n, s, t, shapeEnd, rowEnd, out); done {
 			if deleted > 0 && err == nil {
-				out.Fault(input.Place{}, false, input.Warning, fmt.Sprintf("%d rows of the .dbf are marked as deleted and left out, with their shapes", deleted))
+				out.Fault(input.Place{}, false, input.Warning,
+					fmt.Sprintf("%d rows of the .dbf are marked as deleted and left out, with their shapes", deleted))
 			}
 			return err
 		}
@@ -179,7 +180,8 @@ func (r *reader) ended(n int, s *shapes, t *dbfTable, shapeEnd, rowEnd error, ou
 	case errors.Is(rowEnd, io.ErrUnexpectedEOF):
 		tell(input.Refused, "the .dbf is cut off in row %d of %d", n, t.rows)
 	case s != nil && t != nil && (shapeEnd == nil) != (rowEnd == nil):
-		tell(input.Refused, "the .shp and the .dbf have different numbers of records: one ends before number %d, the other does not", n)
+		tell(input.Refused,
+			"the .shp and the .dbf have different numbers of records: one ends before number %d, the other does not", n)
 	}
 	if s == nil {
 		return true, nil
@@ -508,7 +510,8 @@ func groupRings(s *input.Shape) *input.Shape {
 	for _, h := range holes {
 		best := -1
 		for _, o := range outers[:firm] {
-			if (best < 0 || -rings[o].area < -rings[best].area) && rings[o].box.Contains(rings[h].box.Min) && rings[o].box.Contains(rings[h].box.Max) {
+			if (best < 0 || -rings[o].area < -rings[best].area) && rings[o].box.Contains(rings[h].box.Min) &&
+				rings[o].box.Contains(rings[h].box.Max) {
 				if rings[o].border == nil {
 					rings[o].border = newBorder(s, rings[o].from, rings[o].to)
 				}
@@ -585,7 +588,8 @@ func Layers(_ context.Context, f *input.File, o input.Options) ([]input.Layer, e
 	if f.Suffix() == ".dbf" {
 		return table(f)
 	}
-	return []input.Layer{{Reader: &reader{memory: input.Memory(o.Limits.Feature), shp: f, dbf: f.Sibling(".dbf"), shx: f.Sibling(".shx"), prj: f.Sibling(".prj"), cpg: f.Sibling(".cpg")}}}, nil
+	return []input.Layer{{Reader: &reader{memory: input.Memory(o.Limits.Feature), shp: f, dbf: f.Sibling(".dbf"),
+		shx: f.Sibling(".shx"), prj: f.Sibling(".prj"), cpg: f.Sibling(".cpg")}}}, nil
 }
 
 func table(f *input.File) ([]input.Layer, error) {

@@ -17,8 +17,11 @@ import (
 )
 
 // Losses are what a reader may not get back.
-var Losses = []string{"names of properties beyond 10 bytes are cut", "texts beyond 254 bytes are cut, and blanks at their end are lost", "null texts are blank, and null truth values are ?",
-	"timestamps, JSON and integers beyond 17 digits are text", "geometries of several kinds are split into one file a kind", "the difference between polygons and multipolygons",
+var Losses = []string{"names of properties beyond 10 bytes are cut",
+	"texts beyond 254 bytes are cut, and blanks at their end are lost",
+	"null texts are blank, and null truth values are ?",
+	"timestamps, JSON and integers beyond 17 digits are text",
+	"geometries of several kinds are split into one file a kind", "the difference between polygons and multipolygons",
 	"positions without a height, in a file with heights, have height 0"}
 
 // mostShapefile is how large a file of a shapefile may be: offsets are 31 bits of 16-bit words, but many readers stop
@@ -30,7 +33,8 @@ const (
 
 // errLarge refuses what a shapefile has no room for.
 func errLarge(what string) error {
-	return problem.Invalidf("f", "shapefile", "%s; narrow the selection by a filter or by properties, or use f=gpkg or f=flatgeobuf", what)
+	return problem.Invalidf("f", "shapefile",
+		"%s; narrow the selection by a filter or by properties, or use f=gpkg or f=flatgeobuf", what)
 }
 
 // Kinds of layers: a shapefile has one.
@@ -151,7 +155,8 @@ func pick(geom []byte, kind int) (output.Shape, bool) {
 	if g.Kind != wkb.Collection {
 		return g, kindIn(g.Kind) == kind
 	}
-	out := output.Shape{Kind: [...]wkb.Kind{wkb.MultiPoint, wkb.MultiLineString, wkb.MultiPolygon, wkb.MultiPoint}[kind]}
+	out := output.Shape{Kind: [...]wkb.Kind{wkb.MultiPoint, wkb.MultiLineString, wkb.MultiPolygon,
+		wkb.MultiPoint}[kind]}
 	var gather func(g *output.Shape)
 	gather = func(g *output.Shape) {
 		switch {
@@ -159,7 +164,8 @@ func pick(geom []byte, kind int) (output.Shape, bool) {
 			for i := range g.Parts {
 				gather(&g.Parts[i])
 			}
-		case g.Kind == wkb.Point && kind == layerMultiPoint, kindIn(g.Kind) == kind && g.Kind <= wkb.Polygon && kind != layerPoint:
+		case g.Kind == wkb.Point && kind == layerMultiPoint, kindIn(g.Kind) == kind && g.Kind <= wkb.Polygon &&
+			kind != layerPoint:
 			out.Parts = append(out.Parts, *g)
 		case kindIn(g.Kind) == kind && kind != layerPoint:
 			out.Parts = append(out.Parts, g.Parts...)
@@ -181,7 +187,8 @@ func (s *writer) layer(out *zip.Writer, name string, kind int, bare bool) error 
 		defer f.Close()
 		body[i] = f
 	}
-	l := &layerWriter{kind: kind, z: s.t.HasZ, shp: body[0], shx: body[1], bound: wkb.EmptyBound(), zs: [2]float64{math.Inf(1), math.Inf(-1)}}
+	l := &layerWriter{kind: kind, z: s.t.HasZ, shp: body[0], shx: body[1], bound: wkb.EmptyBound(),
+		zs: [2]float64{math.Inf(1), math.Inf(-1)}}
 	dbf := newDBF(s.t, body[2])
 	if dbf.size() > mostRecord {
 		return errLarge("a row of a shapefile has at most 65,535 bytes, and texts have the width of the longest")

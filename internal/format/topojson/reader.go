@@ -343,5 +343,6 @@ func (t *reader) line(s *input.Shape, arcs []int) string {
 
 // Layer is the layer of an object of a topology, which states no reference system.
 func Layer(f *input.File, object string, o input.Options) input.Layer {
-	return input.Layer{Name: object, Reader: &reader{open: f.Open, object: object, memory: input.Memory(o.Limits.Feature)}}
+	return input.Layer{Name: object,
+		Reader: &reader{open: f.Open, object: object, memory: input.Memory(o.Limits.Feature)}}
 }

@@ -18,7 +18,8 @@ import (
 
 // Outer rings run clockwise, as programs that draw on a sphere want them; the specification leaves it open.
 // topoJSONLosses are what a reader may not get back.
-var Losses = []string{output.LossPrecision, output.LossHeights, "the name of the reference system, which is CRS84", "where rings begin and which way they run",
+var Losses = []string{output.LossPrecision, output.LossHeights, "the name of the reference system, which is CRS84",
+	"where rings begin and which way they run",
 	"GDAL leaves out features without geometry and collections of geometries"}
 
 // unit is the grid of positions: as many decimals as GeoJSON has in degrees, so that nothing is lost.
@@ -50,7 +51,8 @@ func New(w io.Writer, o output.Options) (output.Writer, error) {
 
 // NewTogether begins a topology whose arcs are settled after so many positions.
 func NewTogether(w io.Writer, o output.Options, together int) (output.Writer, error) {
-	enc, err := feature.NewEncoder(o.Collection, feature.Options{Properties: o.Properties, SkipGeometry: o.SkipGeometry})
+	enc, err := feature.NewEncoder(o.Collection,
+		feature.Options{Properties: o.Properties, SkipGeometry: o.SkipGeometry})
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,9 @@ func (t *writer) Write(f *store.Feature) error {
 	}
 	t.buf = append(b, '}')
 	if t.bad {
-		return problem.Invalidf("f", "topojson", "the feature %q has a position beyond 214 degrees, which this format cannot hold; ask for f=json", f.Public())
+		return problem.Invalidf("f", "topojson",
+			"the feature %q has a position beyond 214 degrees, which this format cannot hold; ask for f=json",
+			f.Public())
 	}
 	if _, err = t.text.Write(t.buf); err == nil && len(t.at) >= t.together {
 		err = t.settle(t.refs, t.arcs)
@@ -108,7 +112,8 @@ func (t *writer) Write(f *store.Feature) error {
 }
 
 // typeNames are the names of kinds, by their number.
-var typeNames = map[wkb.Kind]string{wkb.Point: "Point", wkb.LineString: "LineString", wkb.Polygon: "Polygon", wkb.MultiPoint: "MultiPoint",
+var typeNames = map[wkb.Kind]string{wkb.Point: "Point", wkb.LineString: "LineString", wkb.Polygon: "Polygon",
+	wkb.MultiPoint:      "MultiPoint",
 	wkb.MultiLineString: "MultiLineString", wkb.MultiPolygon: "MultiPolygon", wkb.Collection: "GeometryCollection"}
 
 // geometry appends the members of a geometry object (TopoJSON 1.0, 2.2).

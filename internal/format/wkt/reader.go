@@ -95,10 +95,13 @@ func nesting(s string) (deepest int) {
 
 // wktTypes are the types of well-known text (OGC 06-103r4, 7.2.2; ISO 13249-3, 5.1.68).
 var wktTypes = map[string]wkb.Kind{
-	"POINT": wkb.Point, "LINESTRING": wkb.LineString, "POLYGON": wkb.Polygon, "MULTIPOINT": wkb.MultiPoint, "MULTILINESTRING": wkb.MultiLineString,
-	"MULTIPOLYGON": wkb.MultiPolygon, "GEOMETRYCOLLECTION": wkb.Collection, "CIRCULARSTRING": wkb.CircularString, "COMPOUNDCURVE": wkb.CompoundCurve,
-	"CURVEPOLYGON": wkb.CurvePolygon, "MULTICURVE": wkb.MultiCurve, "MULTISURFACE": wkb.MultiSurface, "POLYHEDRALSURFACE": wkb.PolyhedralSurface,
-	"TIN": wkb.TIN, "TRIANGLE": wkb.Triangle,
+	"POINT": wkb.Point, "LINESTRING": wkb.LineString, "POLYGON": wkb.Polygon, "MULTIPOINT": wkb.MultiPoint,
+	"MULTILINESTRING": wkb.MultiLineString,
+	"MULTIPOLYGON":    wkb.MultiPolygon, "GEOMETRYCOLLECTION": wkb.Collection, "CIRCULARSTRING": wkb.CircularString,
+	"COMPOUNDCURVE": wkb.CompoundCurve,
+	"CURVEPOLYGON":  wkb.CurvePolygon, "MULTICURVE": wkb.MultiCurve, "MULTISURFACE": wkb.MultiSurface,
+	"POLYHEDRALSURFACE": wkb.PolyhedralSurface,
+	"TIN":               wkb.TIN, "TRIANGLE": wkb.Triangle,
 }
 
 // hasCurves reports whether a well-known text names a type that GeoJSON lacks. Other texts are read by the library.

@@ -109,7 +109,8 @@ func workbookError(err error) error {
 	if strings.HasPrefix(err.Error(), "xml: ") && !errors.Is(err, input.ErrRefused) {
 		return input.Refuse(notWorkbook, err)
 	}
-	if _, ok := errors.AsType[*xml.SyntaxError](err); ok || errors.Is(err, zip.ErrChecksum) || errors.Is(err, zip.ErrFormat) || input.Ended(err) == nil {
+	if _, ok := errors.AsType[*xml.SyntaxError](err); ok || errors.Is(err, zip.ErrChecksum) ||
+		errors.Is(err, zip.ErrFormat) || input.Ended(err) == nil {
 		return input.Refuse(notWorkbook, err)
 	}
 	return err
@@ -184,7 +185,8 @@ func (b *book) readTexts(most int64) error {
 			return err
 		}
 		if size += int64(len(s)) + 16; size > most {
-			return input.Refuse("the texts of the workbook take more than %d MB of memory; if the file is right, raise it with --feature-memory, or save the sheet as CSV", most>>20)
+			return input.Refuse("the texts of the workbook take more than %d MB of memory; if the file is right, "+
+				"raise it with --feature-memory, or save the sheet as CSV", most>>20)
 		}
 		b.texts = append(b.texts, s)
 		return nil
@@ -238,7 +240,8 @@ const (
 )
 
 // builtIn are the formats without a code of their own (ECMA-376, 18.8.30).
-var builtIn = map[int]dateStyle{14: onlyDate, 15: onlyDate, 16: onlyDate, 17: onlyDate, 18: onlyTime, 19: onlyTime, 20: onlyTime, 21: onlyTime, 22: dateTime,
+var builtIn = map[int]dateStyle{14: onlyDate, 15: onlyDate, 16: onlyDate, 17: onlyDate, 18: onlyTime, 19: onlyTime,
+	20: onlyTime, 21: onlyTime, 22: dateTime,
 	45: onlyTime, 46: duration, 47: onlyTime}
 
 // styleOf reads the code of a format of numbers, of which the first section counts.
@@ -256,7 +259,8 @@ func styleOf(code string) dateStyle {
 			if j < 0 {
 				continue
 			}
-			if inside := strings.ToLower(code[i+1 : i+j]); inside != "" && strings.Trim(inside, inside[:1]) == "" && strings.Contains("hms", inside[:1]) {
+			if inside := strings.ToLower(code[i+1 : i+j]); inside != "" && strings.Trim(inside, inside[:1]) == "" &&
+				strings.Contains("hms", inside[:1]) {
 				return duration
 			}
 			i += j
@@ -305,7 +309,8 @@ func sheets(open func() (*input.Opened, error), l input.Limits) ([]sheet, error)
 	}
 	var all, out []sheet
 	err = b.elements("xl/workbook.xml", func(_ *xml.Decoder, e xml.StartElement) error {
-		if state := input.Attr(e, "state"); e.Name.Local == "sheet" && (state == "" || state == "visible") && targets[input.Attr(e, "id")] != "" && len(all) < l.Entries {
+		if state := input.Attr(e, "state"); e.Name.Local == "sheet" && (state == "" || state == "visible") &&
+			targets[input.Attr(e, "id")] != "" && len(all) < l.Entries {
 			all = append(all, sheet{name: input.Attr(e, "name"), part: targets[input.Attr(e, "id")]})
 		}
 		return nil
@@ -432,7 +437,8 @@ func (b *book) row(d *xml.Decoder, row []cell) (_ []cell, some bool, err error) 
 				at = columnOf(r)
 			}
 			if at < len(row) || at >= maxColumns {
-				return row, some, input.Refuse("the cell %q stands where it cannot; is the file damaged?", input.Shorten(input.Attr(t, "r")))
+				return row, some, input.Refuse("the cell %q stands where it cannot; is the file damaged?",
+					input.Shorten(input.Attr(t, "r")))
 			}
 			for len(row) < at {
 				row = append(row, cell{})
@@ -494,7 +500,8 @@ func (b *book) cell(d *xml.Decoder, c xml.StartElement) (v input.Value, err erro
 	case "s":
 		i, err := strconv.Atoi(s)
 		if err != nil || i < 0 || i >= len(b.texts) {
-			return v, input.Refuse("a cell has text %q, which the workbook has not; is the file damaged?", input.Shorten(s))
+			return v, input.Refuse("a cell has text %q, which the workbook has not; is the file damaged?",
+				input.Shorten(s))
 		}
 		if b.texts[i] == "" {
 			return input.Value{}, nil
@@ -546,7 +553,8 @@ func (b *book) moment(days float64, style dateStyle) (input.Value, bool) {
 		return input.Value{}, false
 	}
 	ms := int64(math.Round(days * dayLength))
-	clock := func(layout string) string { return time.UnixMilli(ms).UTC().Format(layout) } // the epoch begins at midnight
+	// the epoch begins at midnight
+	clock := func(layout string) string { return time.UnixMilli(ms).UTC().Format(layout) }
 	if style == duration {
 		return input.Value{Kind: input.Plain, Text: fmt.Sprintf("%d:", ms/3600e3) + clock("04:05.999")}, ms >= 0
 	}
@@ -615,10 +623,13 @@ func (r *reader) rows(ctx context.Context, b *book, out input.Sink) error {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.errors)) {
-		out.Fault(input.Place{}, false, input.Warning, fmt.Sprintf("cells with the error %s: %d; they are null", name, b.errors[name]))
+		out.Fault(input.Place{}, false, input.Warning,
+			fmt.Sprintf("cells with the error %s: %d; they are null", name, b.errors[name]))
 	}
 	if b.blank > 0 {
-		out.Fault(input.Place{}, false, input.Warning, fmt.Sprintf("cells with a formula and no result: %d; they are null. Open and save the file in a spreadsheet program", b.blank))
+		out.Fault(input.Place{}, false, input.Warning,
+			fmt.Sprintf("cells with a formula and no result: %d; they are null. Open and save the file in a "+
+				"spreadsheet program", b.blank))
 	}
 	return err
 }
@@ -646,7 +657,8 @@ func xlsxRecord(t *csv.Table, n int, row []cell, out input.Sink) *input.Record {
 		for i := len(t.Names); i < len(row); i++ {
 			if row[i].Kind > input.Null {
 				rec.Refused = true
-				out.Fault(rec.At, true, input.Refused, "the row has more cells than the first one; name each column there")
+				out.Fault(rec.At, true, input.Refused,
+					"the row has more cells than the first one; name each column there")
 				break
 			}
 		}
@@ -669,7 +681,8 @@ func Layers(_ context.Context, f *input.File, o input.Options) (layers []input.L
 		return nil, fmt.Errorf("%s: %w", f.Label, err)
 	}
 	for _, x := range sheets {
-		l := input.Layer{Name: x.name, Reader: &reader{open: open, sheet: x, limits: o.Limits, memory: input.Memory(o.Limits.Feature)}, Flat: !x.located}
+		l := input.Layer{Name: x.name, Reader: &reader{open: open, sheet: x, limits: o.Limits,
+			memory: input.Memory(o.Limits.Feature)}, Flat: !x.located}
 		if len(sheets) == 1 {
 			l.Name = ""
 		}

@@ -20,7 +20,9 @@ import (
 const MaxRows = 1<<20 - 1
 
 // Losses are what a reader may not get back.
-var Losses = []string{output.LossShapes, output.LossHeights, output.LossPrecision, "null and an empty text are the same", "integers beyond 15 digits are text", "texts beyond 32,767 characters are cut",
+var Losses = []string{output.LossShapes, output.LossHeights, output.LossPrecision,
+	"null and an empty text are the same", "integers beyond 15 digits are text",
+	"texts beyond 32,767 characters are cut",
 	"dates before 1901 are text", "moments are in UTC without saying so, to the millisecond", output.NoXML}
 
 // writer writes a workbook with one sheet (ECMA-376): a header, frozen, then a row for each feature. Texts stay texts,
@@ -84,7 +86,8 @@ func (x *writer) begin() error {
 	if x.sheet, err = x.file.NewStreamWriter(name); err != nil {
 		return err
 	}
-	if err := x.sheet.SetPanes(&excelize.Panes{Freeze: true, YSplit: 1, TopLeftCell: "A2", ActivePane: "bottomLeft"}); err != nil {
+	if err := x.sheet.SetPanes(&excelize.Panes{Freeze: true, YSplit: 1, TopLeftCell: "A2",
+		ActivePane: "bottomLeft"}); err != nil {
 		return err
 	}
 	cols := x.cols

@@ -73,7 +73,8 @@ func TestRingsAreTheirArcs(t *testing.T) {
 						slices.Reverse(line)
 					}
 					if len(got) > 0 && got[len(got)-1] != line[0] {
-						t.Fatalf("feature %d: an arc begins at %v, the one before ends at %v", f, line[0], got[len(got)-1])
+						t.Fatalf("feature %d: an arc begins at %v, the one before ends at %v", f, line[0],
+							got[len(got)-1])
 					}
 					got = append(got, line[min(len(got), 1):]...)
 				}
@@ -96,7 +97,8 @@ func TestWholeLeavesNothingOut(t *testing.T) {
 	l := build(t, 1, coverage.Whole, 1, speck, flat)[0]
 	for f, want := range []orb.Polygon{speck, flat} {
 		got := feature(l, f)
-		if len(got) != 1 || len(got[0]) != 1 || len(got[0][0]) != len(want[0]) || area(got) != area(orb.MultiPolygon{want}) {
+		if len(got) != 1 || len(got[0]) != 1 || len(got[0][0]) != len(want[0]) ||
+			area(got) != area(orb.MultiPolygon{want}) {
 			t.Errorf("%v, want %v", got, want)
 		}
 	}

@@ -41,7 +41,8 @@ func TestClippedPolygonsAreValidAndCoverTheSame(t *testing.T) {
 		for range 25 {
 			low := coverage.Point{X: int32(r.IntN(700)), Y: int32(r.IntN(700))}
 			high := coverage.Point{X: low.X + 1 + int32(r.IntN(300)), Y: low.Y + 1 + int32(r.IntN(300))}
-			box := orb.Bound{Min: orb.Point{float64(low.X), float64(low.Y)}, Max: orb.Point{float64(high.X), float64(high.Y)}}
+			box := orb.Bound{Min: orb.Point{float64(low.X), float64(low.Y)},
+				Max: orb.Point{float64(high.X), float64(high.Y)}}
 			for f := range l.Features() {
 				got := clipped(&c, l, f, low, high)
 				if want, limit := intersection(t, feature(l, f), box); math.Abs(area(got)-want) > limit {
@@ -138,7 +139,8 @@ func TestClippedNeighboursStillMatch(t *testing.T) {
 func TestClipWithSeveralPartsAndHoles(t *testing.T) {
 	t.Parallel()
 	var c coverage.Clipper
-	comb := orb.Polygon{{{0, 0}, {100, 0}, {100, 90}, {80, 90}, {80, 20}, {60, 20}, {60, 90}, {40, 90}, {40, 20}, {20, 20}, {20, 90}, {0, 90}, {0, 0}}}
+	comb := orb.Polygon{{{0, 0}, {100, 0}, {100, 90}, {80, 90}, {80, 20}, {60, 20}, {60, 90}, {40, 90}, {40, 20},
+		{20, 20}, {20, 90}, {0, 90}, {0, 0}}}
 	frame := orb.Polygon{square(0, 0, 100, 100), {{30, 30}, {30, 70}, {70, 70}, {70, 30}, {30, 30}}}
 	l := build(t, 1, coverage.Options{Tolerance: 0.001}, 1, comb)[0]
 	if m := clipped(&c, l, 0, coverage.Point{X: -10, Y: 50}, coverage.Point{X: 110, Y: 110}); len(m) != 3 ||
@@ -149,7 +151,8 @@ func TestClipWithSeveralPartsAndHoles(t *testing.T) {
 	if m := clipped(&c, l, 0, coverage.Point{X: 40, Y: 40}, coverage.Point{X: 60, Y: 60}); len(m) != 0 {
 		t.Errorf("within the hole: %v", m)
 	}
-	if m := clipped(&c, l, 0, coverage.Point{X: 10, Y: 10}, coverage.Point{X: 20, Y: 20}); len(m) != 1 || area(m) != 100 {
+	if m := clipped(&c, l, 0, coverage.Point{X: 10, Y: 10}, coverage.Point{X: 20, Y: 20}); len(m) != 1 ||
+		area(m) != 100 {
 		t.Errorf("within the frame: %v", m)
 	}
 	if m := clipped(&c, l, 0, coverage.Point{X: 50, Y: -10}, coverage.Point{X: 110, Y: 110}); len(m) != 1 ||
@@ -209,11 +212,12 @@ func BenchmarkClip(b *testing.B) {
 			n := 0
 			low := coverage.Point{X: 4096 - 64, Y: 13*4096 - 64} // matrix 6, row 18, column 33: the south of Norway
 			for f := range l.Features() {
-				c.Feature(l, f, low, coverage.Point{X: low.X + 4096 + 128, Y: low.Y + 4096 + 128}, func(rings [][]coverage.Point) {
-					for _, r := range rings {
-						n += len(r)
-					}
-				})
+				c.Feature(l, f, low, coverage.Point{X: low.X + 4096 + 128, Y: low.Y + 4096 + 128},
+					func(rings [][]coverage.Point) {
+						for _, r := range rings {
+							n += len(r)
+						}
+					})
 			}
 			b.ReportMetric(float64(n), "vertices")
 		}

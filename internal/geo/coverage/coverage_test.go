@@ -157,7 +157,8 @@ func meet(e, f edge) bool {
 	between := func(a, b, c orb.Point) bool {
 		return side(a, b, c) == 0 && c != a && c != b && (c[0]-a[0])*(c[0]-b[0]) <= 0 && (c[1]-a[1])*(c[1]-b[1]) <= 0
 	}
-	if between(e[0], e[1], f[0]) || between(e[0], e[1], f[1]) || between(f[0], f[1], e[0]) || between(f[0], f[1], e[1]) {
+	if between(e[0], e[1], f[0]) || between(e[0], e[1], f[1]) || between(f[0], f[1], e[0]) ||
+		between(f[0], f[1], e[1]) {
 		return true
 	}
 	return side(e[0], e[1], f[0])*side(e[0], e[1], f[1]) < 0 && side(f[0], f[1], e[0])*side(f[0], f[1], e[1]) < 0
@@ -180,7 +181,8 @@ func patchwork(seed uint64, n int, size float64) []orb.Geometry {
 			f := float64(s) / 12
 			noise := 0.16 * size * f * (1 - f) // so little that no border crosses itself or another
 			out = append(out,
-				orb.Point{a[0] + f*(b[0]-a[0]) + noise*(r.Float64()-0.5), a[1] + f*(b[1]-a[1]) + noise*(r.Float64()-0.5)})
+				orb.Point{a[0] + f*(b[0]-a[0]) + noise*(r.Float64()-0.5),
+					a[1] + f*(b[1]-a[1]) + noise*(r.Float64()-0.5)})
 		}
 		return out
 	}
@@ -317,7 +319,8 @@ func TestSmallFeatureGoesToItsLongestNeighbour(t *testing.T) {
 	small := square(60, 0, 3, 3)
 	left := orb.Ring{{0, 0}, {60, 0}, {60, 3}, {63, 3}, {63, 100}, {0, 100}, {0, 0}} // two of its sides
 	right := orb.Ring{{63, 0}, {120, 0}, {120, 100}, {63, 100}, {63, 3}, {63, 0}}
-	l := build(t, 1, coverage.Options{Tolerance: 0.001}, 1, orb.Polygon{left}, orb.Polygon{small}, orb.Polygon{right})[0]
+	l := build(t, 1, coverage.Options{Tolerance: 0.001}, 1, orb.Polygon{left}, orb.Polygon{small},
+		orb.Polygon{right})[0]
 	covered(t, l)
 	if l.LeftOut != 1 || area(feature(l, 0)) != 6300 || area(feature(l, 2)) != 5700 {
 		t.Errorf("%d left out; areas %v and %v", l.LeftOut, area(feature(l, 0)), area(feature(l, 2)))
@@ -331,7 +334,8 @@ func TestFeatureKeepsItsLargestRing(t *testing.T) {
 	if got := feature(l, 0); len(got) != 1 || area(got) != 36 || l.LeftOut != 0 {
 		t.Errorf("%v, %d left out", got, l.LeftOut)
 	}
-	if l := build(t, 1, coverage.Options{}, 1, orb.Polygon{square(0, 0, 3, 3)}, nil, orb.LineString{{0, 0}, {9, 9}})[0]; l.LeftOut != 1 ||
+	if l := build(t, 1, coverage.Options{}, 1, orb.Polygon{square(0, 0, 3, 3)}, nil,
+		orb.LineString{{0, 0}, {9, 9}})[0]; l.LeftOut != 1 ||
 		l.Features() != 3 ||
 		l.Polygons(0)+l.Polygons(1)+l.Polygons(2) != 0 {
 		t.Errorf("%d left out of %d", l.LeftOut, l.Features())
@@ -345,15 +349,19 @@ func TestPolygonsThatTouchInPointsAreValid(t *testing.T) {
 		polygons int
 		rings    int
 	}{
-		"corners that touch":          {orb.MultiPolygon{{square(0, 0, 50, 50)}, {square(50, 50, 50, 50)}}, 2, 2},
-		"hole at a corner":            {orb.Polygon{square(0, 0, 100, 100), {{0, 0}, {50, 20}, {20, 50}, {0, 0}}}, 1, 2},
-		"two holes that touch":        {orb.Polygon{square(0, 0, 100, 100), square(20, 20, 20, 20), square(40, 40, 20, 20)}, 1, 3},
-		"an island in a hole":         {orb.MultiPolygon{{square(0, 0, 100, 100), square(20, 20, 60, 60)}, {square(40, 40, 20, 20)}}, 2, 3},
-		"clockwise":                   {orb.Polygon{{{0, 0}, {0, 50}, {50, 50}, {50, 0}, {0, 0}}, square(10, 10, 20, 20)}, 1, 2},
-		"a hole from side to side":    {orb.Polygon{square(0, 0, 100, 100), {{0, 50}, {50, 70}, {100, 50}, {50, 30}, {0, 50}}}, 2, 2},
-		"parts with a common side":    {orb.MultiPolygon{{square(0, 0, 50, 50)}, {square(50, 0, 50, 50)}}, 1, 1},
-		"a ring that crosses itself":  {orb.Polygon{{{0, 0}, {100, 100}, {100, 0}, {0, 100}, {0, 0}}}, 2, 2},
-		"parts that overlap somewhat": {orb.MultiPolygon{{square(0, 0, 60, 50)}, {square(50, 20, 60, 50)}}, 2, 2}, // even-odd
+		"corners that touch": {orb.MultiPolygon{{square(0, 0, 50, 50)}, {square(50, 50, 50, 50)}}, 2, 2},
+		"hole at a corner": {orb.Polygon{square(0, 0, 100, 100), {{0, 0}, {50, 20}, {20, 50}, {0, 0}}}, 1,
+			2},
+		"two holes that touch": {orb.Polygon{square(0, 0, 100, 100), square(20, 20, 20, 20), square(40, 40, 20, 20)}, 1,
+			3},
+		"an island in a hole": {orb.MultiPolygon{{square(0, 0, 100, 100), square(20, 20, 60, 60)}, {square(40, 40, 20, 20)}}, 2, 3},
+		"clockwise": {orb.Polygon{{{0, 0}, {0, 50}, {50, 50}, {50, 0}, {0, 0}},
+			square(10, 10, 20, 20)}, 1, 2},
+		"a hole from side to side":   {orb.Polygon{square(0, 0, 100, 100), {{0, 50}, {50, 70}, {100, 50}, {50, 30}, {0, 50}}}, 2, 2},
+		"parts with a common side":   {orb.MultiPolygon{{square(0, 0, 50, 50)}, {square(50, 0, 50, 50)}}, 1, 1},
+		"a ring that crosses itself": {orb.Polygon{{{0, 0}, {100, 100}, {100, 0}, {0, 100}, {0, 0}}}, 2, 2},
+		// even-odd
+		"parts that overlap somewhat": {orb.MultiPolygon{{square(0, 0, 60, 50)}, {square(50, 20, 60, 50)}}, 2, 2},
 	} {
 		l := build(t, 1, coverage.Options{}, 1, c.g)[0]
 		got := feature(l, 0)
@@ -471,7 +479,8 @@ func TestRingsThatCrossThemselvesKeepTheirArea(t *testing.T) {
 }
 
 func BenchmarkLevels(b *testing.B) {
-	for _, name := range []string{"norway/robhop-2024/Kommuner-M.geojson.gz", "france/france-communes-2018.geojsonl.gz"} {
+	for _, name := range []string{"norway/robhop-2024/Kommuner-M.geojson.gz",
+		"france/france-communes-2018.geojsonl.gz"} {
 		b.Run(filepath.Base(name), func(b *testing.B) {
 			features := collection(b, name)
 			for b.Loop() {

@@ -187,7 +187,9 @@ type ringOf struct {
 
 // within lists the features, as their number plus 1, that a loop is an outer ring of.
 func (g *graph) within(l ringOf, fn func(feature int32) bool) bool {
-	return slices.ContainsFunc(g.labels.set(l.label), func(f int32) bool { return (f > 0) == (l.twice > 0) && fn(abs(f)) })
+	return slices.ContainsFunc(g.labels.set(l.label), func(f int32) bool {
+		return (f > 0) == (l.twice > 0) && fn(abs(f))
+	})
 }
 
 // islands removes loops without junctions whose area is below a limit, unless a feature has no larger ring.
@@ -208,7 +210,9 @@ func (g *graph) islands(limit float64) {
 		})
 	}
 	for _, l := range loops {
-		if float64(abs64(l.twice))/2 >= limit || g.within(l, func(f int32) bool { return largest[f] <= abs64(l.twice) }) {
+		if float64(abs64(l.twice))/2 >= limit || g.within(l, func(f int32) bool {
+			return largest[f] <= abs64(l.twice)
+		}) {
 			continue
 		}
 		for prev, at := int32(-1), l.at; !g.gone[at]; {

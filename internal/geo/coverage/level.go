@@ -435,8 +435,9 @@ func (l *Level) Layer(from, to int) *Level {
 
 // Finer returns the level on a grid that is so many times half as wide; nothing else changes.
 func (l *Level) Finer(times uint) *Level {
-	out := &Level{Unit: l.Unit / float64(int64(1)<<times), arcs: l.arcs, first: l.first, refs: l.refs, LeftOut: l.LeftOut,
-		points: make([]Point, len(l.points)), polygons: make([]polygon, len(l.polygons))}
+	out := &Level{Unit: l.Unit / float64(int64(1)<<times), arcs: l.arcs, first: l.first, refs: l.refs,
+		LeftOut: l.LeftOut,
+		points:  make([]Point, len(l.points)), polygons: make([]polygon, len(l.polygons))}
 	scaled := func(p Point) Point { return Point{p.X << times, p.Y << times} }
 	for i, p := range l.points {
 		out.points[i] = scaled(p)

@@ -13,7 +13,8 @@ func TestLinesAreReadAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	g := coverage.Grid{Unit: 1}
 	l := coverage.NewLines(g)
-	for _, x := range []orb.Geometry{orb.LineString{{0, 0}, {10, 0}, {10, 10}}, orb.Point{1, 1}, orb.MultiLineString{{{5, 5}, {6, 9}}, {{-3, 2}, {8, 8}}, {{1, 1}, {2, 2}}}} {
+	for _, x := range []orb.Geometry{orb.LineString{{0, 0}, {10, 0}, {10, 10}}, orb.Point{1, 1},
+		orb.MultiLineString{{{5, 5}, {6, 9}}, {{-3, 2}, {8, 8}}, {{1, 1}, {2, 2}}}} {
 		if err := l.Add(g, wkb.Append(nil, x), nil); err != nil {
 			t.Fatal(err)
 		}

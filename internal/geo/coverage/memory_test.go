@@ -69,7 +69,8 @@ func TestLittleMemoryLeavesOutTheFinestLevels(t *testing.T) {
 			}
 			for f := range full.Features() {
 				a, b := area(feature(full, f)), area(feature(x.l, f))
-				if c.least == 0 && a != b || x.i < 7 && math.Abs(a-b) > max(16, a/4) { // on coarser ones areas are a few cells
+				if c.least == 0 && a != b || x.i < 7 && math.Abs(a-b) > max(16, a/4) {
+					// on coarser ones areas are a few cells
 					t.Errorf("%s: level %d: feature %d has the area %v, not %v", c.name, x.i, f, b, a)
 				}
 			}

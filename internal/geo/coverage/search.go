@@ -168,7 +168,8 @@ func (l *Level) Shared() (n int) {
 
 // Bytes is about how much memory the level takes, with its index and the features beside arcs.
 func (l *Level) Bytes() int64 {
-	return int64(bits.UintSize/8*16 + 4*len(l.arcs) + 8*len(l.points) + 4*len(l.first) + 64*len(l.polygons) + 8*len(l.refs) + 4*len(l.arcs) + 22*len(l.first))
+	return int64(bits.UintSize/8*16 + 4*len(l.arcs) + 8*len(l.points) + 4*len(l.first) + 64*len(l.polygons) +
+		8*len(l.refs) + 4*len(l.arcs) + 22*len(l.first))
 }
 
 // Join appends the features of another level of the same grid, that share no arcs with those of l.
@@ -176,7 +177,8 @@ func (l *Level) Join(o *Level) {
 	if len(l.arcs) == 0 {
 		l.Unit, l.arcs, l.first = o.Unit, []int32{0}, []int32{0}
 	}
-	arcs, points, polygons, refs := int32(len(l.arcs)-1), int32(len(l.points)), int32(len(l.polygons)), int32(len(l.refs))
+	arcs, points, polygons, refs := int32(len(l.arcs)-1), int32(len(l.points)), int32(len(l.polygons)),
+		int32(len(l.refs))
 	for _, n := range o.arcs[1:] {
 		l.arcs = append(l.arcs, n+points)
 	}

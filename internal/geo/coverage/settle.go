@@ -87,7 +87,8 @@ func (g *graph) settleFace(walk []int32, layer int) bool {
 	all := 0.0
 	for i := 0; i < len(walk); i += 2 {
 		a, b := g.point(g.to[walk[i+1]]), g.point(g.to[walk[i]])
-		long := math.Hypot(float64(b.X)-float64(a.X), float64(b.Y)-float64(a.Y)) * g.labels.weight(g.along[walk[i]], layer)
+		long := math.Hypot(float64(b.X)-float64(a.X), float64(b.Y)-float64(a.Y)) *
+			g.labels.weight(g.along[walk[i]], layer)
 		all += long
 		other := false
 		for _, f := range g.labels.set(g.along[walk[i]]) {
@@ -123,7 +124,9 @@ func (g *graph) settleInverted(walk []int32, beside map[int32]float64, layer int
 		for i := 0; i < len(walk); i += 2 {
 			set := g.labels.set(g.along[walk[i]])
 			everywhere = everywhere && slices.Contains(set, -f)
-			alone = alone || !slices.ContainsFunc(set, func(x int32) bool { return x > 0 && g.labels.layer(x) == layer })
+			alone = alone || !slices.ContainsFunc(set, func(x int32) bool {
+				return x > 0 && g.labels.layer(x) == layer
+			})
 		}
 		if everywhere && alone {
 			g.relabel(walk, f)

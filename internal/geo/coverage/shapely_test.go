@@ -54,7 +54,8 @@ func TestAcceptLevelsByShapely(t *testing.T) {
 		t.Skip("long: make accept")
 	}
 	p := python(t)
-	for name, known := range map[string]int{"norway/robhop-2024/Kommuner-M.geojson.gz": 2, "france/departements.geojson.gz": 0} {
+	for name, known := range map[string]int{"norway/robhop-2024/Kommuner-M.geojson.gz": 2,
+		"france/departements.geojson.gz": 0} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			ask(t, p, build(t, unit14, coverage.Options{}, 13, collection(t, name)...), known)
 		})

@@ -81,12 +81,14 @@ func (c conversion) legal() bool {
 // UTM; that of the azimuthal systems is the square that fits into the disc of the whole earth.
 func (c conversion) extents(p projection) (domain, area orb.Bound) {
 	around := func(lon, south, north float64) orb.Bound {
-		return orb.Bound{Min: orb.Point{math.Max(c.lon0-lon, -180), south}, Max: orb.Point{math.Min(c.lon0+lon, 180), north}}
+		return orb.Bound{Min: orb.Point{math.Max(c.lon0-lon, -180), south},
+			Max: orb.Point{math.Min(c.lon0+lon, 180), north}}
 	}
 	switch c.method {
 	case methodTM:
 		wide, high, fn := 10001966*c.scale/0.9996, 20003932*c.scale/0.9996, p.(*transverseMercator).fn
-		return orb.Bound{Min: orb.Point{c.fe - wide, fn - high}, Max: orb.Point{c.fe + wide, fn + high}}, around(40, -84, 84)
+		return orb.Bound{Min: orb.Point{c.fe - wide, fn - high}, Max: orb.Point{c.fe + wide, fn + high}},
+			around(40, -84, 84)
 	case methodLCC, methodLCC1:
 		if p.(*conic).n < 0 {
 			return square(c.fe, c.fn, 1e7), around(90, -88, 30)

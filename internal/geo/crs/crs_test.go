@@ -48,7 +48,8 @@ func TestFactsOfEverySystem(t *testing.T) {
 		if w.degree {
 			decimals = 7
 		}
-		if id != w.id || id.URI() != w.uri || id.String() != w.str || id.NorthFirst() != w.northFirst || id.Geographic() != w.degree ||
+		if id != w.id || id.URI() != w.uri || id.String() != w.str || id.NorthFirst() != w.northFirst ||
+			id.Geographic() != w.degree ||
 			id.Decimals() != decimals || id.Name() == "" || id.Domain().IsEmpty() ||
 			!id.Valid() {
 			t.Errorf("%v (%s, %s): not as in the register", id, id.URI(), id.Name())
@@ -107,7 +108,8 @@ func TestParse(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"[EPSG:25833]", "urn:ogc:def:crs:OGC:1.3:CRS84", "http://www.opengis.net/def/crs/EPSG/0/4326", "::", "[:]"} {
+	for _, s := range []string{"[EPSG:25833]", "urn:ogc:def:crs:OGC:1.3:CRS84",
+		"http://www.opengis.net/def/crs/EPSG/0/4326", "::", "[:]"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

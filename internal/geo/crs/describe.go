@@ -9,7 +9,8 @@ import (
 
 // esriNames are names in ESRI's text that are not made of the datum and the name of the system.
 var esriNames = map[ID]string{
-	WebMercator: "WGS_1984_Web_Mercator_Auxiliary_Sphere", LAEAEurope: "ETRS_1989_LAEA", 3067: "EUREF_FIN_TM35FIN", 2180: "ETRS_1989_Poland_CS92", 3034: "ETRS_1989_LCC",
+	WebMercator: "WGS_1984_Web_Mercator_Auxiliary_Sphere", LAEAEurope: "ETRS_1989_LAEA", 3067: "EUREF_FIN_TM35FIN",
+	2180: "ETRS_1989_Poland_CS92", 3034: "ETRS_1989_LCC",
 	3812: "Belge_Lambert_2008",
 }
 
@@ -58,7 +59,8 @@ func (id ID) ESRI() (string, error) {
 	}
 	d := s.datum
 	geo := fmt.Sprintf(
-		`GEOGCS["GCS_%s",DATUM["D_%[1]s",SPHEROID["%s",%s,%s]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]]`,
+		`GEOGCS["GCS_%s",DATUM["D_%[1]s",SPHEROID["%s",%s,%s]],PRIMEM["Greenwich",0.0],UNIT["Degree",`+
+			`0.0174532925199433]]`,
 		d.esriName(),
 		underscored(strings.ReplaceAll(d.ellipsoid, "WGS 84", "WGS_1984")),
 		num(d.el.a),
@@ -69,7 +71,8 @@ func (id ID) ESRI() (string, error) {
 	}
 	name, params := s.conversion.esri()
 	var b strings.Builder
-	for _, p := range append([]param{{"False_Easting", s.fe}, {"False_Northing", s.fn}, {"Central_Meridian", s.lon0}}, params...) {
+	for _, p := range append([]param{{"False_Easting", s.fe}, {"False_Northing", s.fn}, {"Central_Meridian", s.lon0}},
+		params...) {
 		b.WriteString(`,PARAMETER["` + p.name + `",` + num(p.value) + `]`)
 	}
 	return fmt.Sprintf(`PROJCS["%s",%s,PROJECTION["%s"]%s,UNIT["Meter",1.0]]`, s.esri(), geo, name, b.String()), nil
@@ -135,8 +138,9 @@ func (id ID) PROJJSON() ([]byte, error) {
 		if !north {
 			axes = []object{lon, lat}
 		}
-		return object{"type": "GeographicCRS", "name": name, "datum": object{"type": "GeodeticReferenceFrame", "name": d.long,
-			"ellipsoid": object{"name": d.ellipsoid, "semi_major_axis": d.el.a, "inverse_flattening": d.el.invf}},
+		return object{"type": "GeographicCRS", "name": name,
+			"datum": object{"type": "GeodeticReferenceFrame", "name": d.long,
+				"ellipsoid": object{"name": d.ellipsoid, "semi_major_axis": d.el.a, "inverse_flattening": d.el.invf}},
 			"coordinate_system": object{"subtype": "ellipsoidal", "axis": axes}, "id": ref}
 	}
 	const schema = "https://proj.org/schemas/v0.7/projjson.schema.json"
@@ -151,14 +155,16 @@ func (id ID) PROJJSON() ([]byte, error) {
 	var params []object
 	name, code, list := s.conversion.epsg()
 	for _, p := range list {
-		params = append(params, object{"name": p.name, "value": p.value, "unit": p.unit, "id": authority("EPSG", p.code)})
+		params = append(params, object{"name": p.name, "value": p.value, "unit": p.unit,
+			"id": authority("EPSG", p.code)})
 	}
 	east, north := axis("Easting", "E", "east", "metre"), axis("Northing", "N", "north", "metre")
 	axes := []object{east, north}
 	switch {
 	case s.lat0 == 90: // at the pole every direction is south, or north
 		east["direction"], north["direction"] = "south", "south"
-		east["meridian"], north["meridian"] = object{"longitude": wrap(s.lon0 + 90)}, object{"longitude": wrap(s.lon0 + 180)}
+		east["meridian"], north["meridian"] = object{"longitude": wrap(s.lon0 + 90)},
+			object{"longitude": wrap(s.lon0 + 180)}
 	case s.lat0 == -90:
 		east["direction"], north["direction"] = "north", "north"
 		east["meridian"], north["meridian"] = object{"longitude": wrap(s.lon0 + 90)}, object{"longitude": wrap(s.lon0)}

@@ -43,6 +43,7 @@ func Distance(from, to orb.Point) float64 {
 		return b * p * (sigma - q*sinS*(cosM+q/4*(cosS*(2*cosM*cosM-1)-q/6*cosM*(4*sinS*sinS-3)*(4*cosM*cosM-3))))
 	}
 	mean := (2*a + b) / 3
-	h := math.Sin((to[1]-from[1])*rad/2)*math.Sin((to[1]-from[1])*rad/2) + math.Cos(from[1]*rad)*math.Cos(to[1]*rad)*math.Sin(l/2)*math.Sin(l/2)
+	h := math.Sin((to[1]-from[1])*rad/2)*math.Sin((to[1]-from[1])*rad/2) +
+		math.Cos(from[1]*rad)*math.Cos(to[1]*rad)*math.Sin(l/2)*math.Sin(l/2)
 	return 2 * mean * math.Asin(math.Sqrt(min(1, h)))
 }

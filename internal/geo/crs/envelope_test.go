@@ -57,7 +57,8 @@ func TestEnvelopeCoversEveryPoint(t *testing.T) {
 						qx = max(-180, min(180, qx))
 					}
 					if math.Abs(qx) < 1e8 && math.Abs(qy) < 1e9 && !e.Contains(orb.Point{qx, qy}) {
-						t.Fatalf("%v to %v: envelope %v of %v misses %v %v, the image of %v %v", from, to, e, b, qx, qy, px, py)
+						t.Fatalf("%v to %v: envelope %v of %v misses %v %v, the image of %v %v", from, to, e, b,
+							qx, qy, px, py)
 					}
 				}
 			}
@@ -74,7 +75,8 @@ func TestEnvelopeIsTightWhereNothingIsSpecial(t *testing.T) {
 		slack    float64
 	}{
 		// PROJ, transform_bounds with 5000 points on each edge.
-		{"edges bulge beyond the corners", crs.CRS84, crs.UTM33, bound(5, 60, 25, 70), bound(-56351.3, 6651411.2, 1056351.3, 7797151), 100},
+		{"edges bulge beyond the corners", crs.CRS84, crs.UTM33, bound(5, 60, 25, 70),
+			bound(-56351.3, 6651411.2, 1056351.3, 7797151), 100},
 		{"identity is untouched", crs.WGS84, crs.CRS84, bound(1, 2, 3, 4), bound(1, 2, 3, 4), 0},
 		{"Mercator", crs.CRS84, crs.WebMercator, bound(0, 0, 10, 10), bound(0, 0, 1113194.9, 1118889.97), 50},
 	} {

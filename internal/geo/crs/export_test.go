@@ -45,7 +45,8 @@ func (id ID) Usual() orb.Bound {
 			b.Min[1], b.Max[1] = -83, -25
 		}
 	case *azimuthal: // PROJ loses digits next to the pole and far away
-		b.Min, b.Max = orb.Point{max(b.Min[0], s.lon0-60), max(s.lat0-50, -84)}, orb.Point{min(b.Max[0], s.lon0+60), min(s.lat0+50, 84)}
+		b.Min, b.Max = orb.Point{max(b.Min[0], s.lon0-60), max(s.lat0-50, -84)},
+			orb.Point{min(b.Max[0], s.lon0+60), min(s.lat0+50, 84)}
 	}
 	return b
 }

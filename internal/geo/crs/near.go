@@ -22,15 +22,19 @@ var googleCodes = []int{900913, 3785, 102100, 102113}
 
 // Compound systems of a horizontal one that is known and a height, by EPSG code.
 var compound = map[int]ID{
-	5554: 25831, 5555: UTM32, 5556: UTM33, 5698: 2154, 5699: 2154, 5845: 3006, 5942: ETRS89, 5971: 25831, 5972: UTM32, 5973: UTM33, 5974: 25834,
-	5975: UTM35, 5976: 25836, 6144: ETRS89, 6171: 25831, 6172: UTM32, 6173: UTM33, 6174: 25834, 6175: UTM35, 6176: 25836, 7409: ETRS89, 7416: UTM32,
+	5554: 25831, 5555: UTM32, 5556: UTM33, 5698: 2154, 5699: 2154, 5845: 3006, 5942: ETRS89, 5971: 25831, 5972: UTM32,
+	5973: UTM33, 5974: 25834,
+	5975: UTM35, 5976: 25836, 6144: ETRS89, 6171: 25831, 6172: UTM32, 6173: UTM33, 6174: 25834, 6175: UTM35,
+	6176: 25836, 7409: ETRS89, 7416: UTM32,
 	7417: UTM33, 7423: ETRS89, 8370: 3812, 9422: ETRS89, 9518: WGS84, 9705: WGS84, 9707: WGS84,
 }
 
 // shifted are systems of Europe on a datum of their own, from which a shift leads to ETRS89, by EPSG code.
 var shifted = map[int]string{
-	2056: "CH1903+ / LV95", 4150: "CH1903+", 4149: "CH1903", 4277: "OSGB36", 4289: "Amersfoort", 4313: "BD72", 7405: "OSGB36 / British National Grid with heights",
-	7415: "Amersfoort / RD New with heights", 21781: "CH1903 / LV03", 27700: "OSGB36 / British National Grid", 28992: "Amersfoort / RD New", 31370: "BD72 / Belgian Lambert 72",
+	2056: "CH1903+ / LV95", 4150: "CH1903+", 4149: "CH1903", 4277: "OSGB36", 4289: "Amersfoort", 4313: "BD72",
+	7405: "OSGB36 / British National Grid with heights",
+	7415: "Amersfoort / RD New with heights", 21781: "CH1903 / LV03", 27700: "OSGB36 / British National Grid",
+	28992: "Amersfoort / RD New", 31370: "BD72 / Belgian Lambert 72",
 }
 
 // Near returns the served system as which coordinates in a system of EPSG that is not served itself can be taken, and
@@ -98,7 +102,8 @@ func FromEPSG(code int) (id ID, note, wrong string) {
 func Unserved(code int) (why string, to ID) {
 	if name := shifted[code]; name != "" {
 		return fmt.Sprintf(
-			"the reference system EPSG:%d is not served (%s: a datum of its own, from which a shift by grid leads to ETRS89)",
+			"the reference system EPSG:%d is not served (%s: a datum of its own, from which a shift by grid leads "+
+				"to ETRS89)",
 			code,
 			name,
 		), ETRS89

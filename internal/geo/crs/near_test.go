@@ -19,7 +19,8 @@ func TestNear(t *testing.T) {
 		note string
 	}{
 		{4979, crs.CRS84, "(WGS 84 with heights) is taken as CRS84; heights are passed on"},
-		{4269, crs.CRS84, "NAD83"}, {4619, crs.CRS84, "two metres"}, {5973, crs.UTM33, "heights"}, {27700, 0, ""}, {4326, 0, ""}, {0, 0, ""},
+		{4269, crs.CRS84, "NAD83"}, {4619, crs.CRS84, "two metres"}, {5973, crs.UTM33, "heights"}, {27700, 0, ""},
+		{4326, 0, ""}, {0, 0, ""},
 	} {
 		id, note, ok := crs.Near(c.code)
 		if id != c.want || ok != (c.want != 0) || !strings.Contains(note, c.note) || (note == "") == ok {
@@ -32,8 +33,10 @@ func TestNear(t *testing.T) {
 func TestNorthFirstOfEPSG(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int][2]bool{
-		4979: {true, true}, 4937: {true, true}, 7844: {true, true}, 5942: {true, true}, 5845: {true, true}, 9518: {true, true}, 4326: {true, true}, 3006: {true, true},
-		5973: {false, true}, 5698: {false, true}, 25833: {false, true}, 3857: {false, true}, 84: {false, false}, 4230: {false, false}, 28992: {false, false}, 0: {false, false}, -1: {false, false},
+		4979: {true, true}, 4937: {true, true}, 7844: {true, true}, 5942: {true, true}, 5845: {true, true},
+		9518: {true, true}, 4326: {true, true}, 3006: {true, true},
+		5973: {false, true}, 5698: {false, true}, 25833: {false, true}, 3857: {false, true}, 84: {false, false},
+		4230: {false, false}, 28992: {false, false}, 0: {false, false}, -1: {false, false},
 	} {
 		if north, known := crs.NorthFirst(code); north != want[0] || known != want[1] {
 			t.Errorf("%d: %v, %v", code, north, known)
@@ -54,13 +57,15 @@ func TestAcceptAxesAgreeWithPROJ(t *testing.T) {
 	n := 0
 	for code := range 33000 {
 		north, known := crs.NorthFirst(code)
-		if _, _, near := crs.Near(code); known != (near || slices.Contains(crs.Known(), crs.ID(code)) && crs.ID(code) != crs.CRS84) {
+		if _, _, near := crs.Near(code); known != (near || slices.Contains(crs.Known(), crs.ID(code)) &&
+			crs.ID(code) != crs.CRS84) {
 			t.Errorf("%d: known is %v", code, known)
 		}
 		if !known {
 			continue
 		}
-		out, err := exec.Command(projinfo, "EPSG:"+strconv.Itoa(code), "-o", "WKT2:2019", "-q", "--single-line").Output()
+		out, err := exec.Command(projinfo, "EPSG:"+strconv.Itoa(code), "-o", "WKT2:2019", "-q",
+			"--single-line").Output()
 		if err != nil {
 			continue // of an older PROJ
 		}
@@ -70,7 +75,8 @@ func TestAcceptAxesAgreeWithPROJ(t *testing.T) {
 		_, second, _ := strings.Cut(rest, `AXIS["`)
 		_, second, _ = strings.Cut(second, `",`)
 		// at a pole both lead north, or south
-		if want := axis == "north" && strings.HasPrefix(second, "east") || strings.HasPrefix(name, "northing"); want != north ||
+		if want := axis == "north" && strings.HasPrefix(second, "east") ||
+			strings.HasPrefix(name, "northing"); want != north ||
 			axis == "" {
 			t.Errorf("%d: the first axis is %q, north first is %v", code, axis, north)
 		}

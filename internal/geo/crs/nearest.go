@@ -64,8 +64,8 @@ const (
 	// straight is by how much an edge may bend on the plane and be taken as straight: some centimetres, by which one
 	// of a kilometre bends.
 	straight = 1.5e-4 * 1.5e-4
-	// gentle is the length, and mild the distance from the position looked from, up to which the bend of an edge decides
-	// how its halves do: some 600 km and 6,000 km.
+	// gentle is the length, and mild the distance from the position looked from, up to which the bend of an edge
+	// decides how its halves do: some 600 km and 6,000 km.
 	gentle, mild = 0.1, 1
 	// polar is the latitude from which parallels bend more than lines on other maps.
 	polar = 80
@@ -119,7 +119,8 @@ func (n *Nearest) edge(a, b Vertex, bend float64) {
 		d = long(a.plane[0], a.plane[1])
 	}
 	if d < n.Least {
-		n.Least, n.Best = d, orb.Point{a.stored[0] + t*(b.stored[0]-a.stored[0]), a.stored[1] + t*(b.stored[1]-a.stored[1])}
+		n.Least, n.Best = d, orb.Point{a.stored[0] + t*(b.stored[0]-a.stored[0]),
+			a.stored[1] + t*(b.stored[1]-a.stored[1])}
 	}
 }
 

@@ -11,13 +11,15 @@ import (
 
 // ownText is the text of a system without a code.
 func ownText(method, parameters string) string {
-	return `PROJCS["Local grid",GEOGCS["GCS_ETRS_1989",DATUM["D_ETRS_1989",SPHEROID["GRS_1980",6378137.0,298.257222101]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["` +
+	return `PROJCS["Local grid",GEOGCS["GCS_ETRS_1989",DATUM["D_ETRS_1989",SPHEROID["GRS_1980",6378137.0,` +
+		`298.257222101]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["` +
 		method + `"],` + parameters + `,UNIT["Meter",1.0]]`
 }
 
 func parameters(lat0, lon0, scale, fe, fn float64) string {
 	return fmt.Sprintf(
-		`PARAMETER["Latitude_Of_Origin",%v],PARAMETER["Central_Meridian",%v],PARAMETER["Scale_Factor",%v],PARAMETER["False_Easting",%v],PARAMETER["False_Northing",%v]`,
+		`PARAMETER["Latitude_Of_Origin",%v],PARAMETER["Central_Meridian",%v],PARAMETER["Scale_Factor",%v],`+
+			`PARAMETER["False_Easting",%v],PARAMETER["False_Northing",%v]`,
 		lat0,
 		lon0,
 		scale,
@@ -33,9 +35,12 @@ func TestSystemsWithoutACodeAreServedFromTheirParameters(t *testing.T) {
 		text           string
 		lon, lat, x, y float64
 	}{
-		"transverse Mercator": {ownText("Transverse_Mercator", parameters(58, 12.1, 0.99994, 1000, 2000)), 12.5, 58.5, 24321.046467383, 57757.090630769},
-		"stereographic":       {ownText("Stereographic", parameters(46.5, 25.1, 0.9998, 500000, 400000)), 12.5, 47.5, -446975.536614375, 587379.288194965},
-		"stereographic, far":  {ownText("Stereographic", parameters(46.5, 25.1, 0.9998, 500000, 400000)), -3, 60, -1060261.693510219, 2224017.262218395},
+		"transverse Mercator": {ownText("Transverse_Mercator", parameters(58, 12.1, 0.99994, 1000, 2000)), 12.5, 58.5,
+			24321.046467383, 57757.090630769},
+		"stereographic": {ownText("Stereographic", parameters(46.5, 25.1, 0.9998, 500000, 400000)), 12.5, 47.5,
+			-446975.536614375, 587379.288194965},
+		"stereographic, far": {ownText("Stereographic", parameters(46.5, 25.1, 0.9998, 500000, 400000)), -3, 60,
+			-1060261.693510219, 2224017.262218395},
 	} {
 		id, note, wrong := crs.FromText(c.text)
 		if !id.Own() || !id.Valid() || note != "" || wrong != "" || id.URI() != "" || id.String() != `"Local grid"` ||
@@ -70,9 +75,12 @@ func TestSystemsWithoutACodeAreServedFromTheirParameters(t *testing.T) {
 func TestParametersThatNoProjectionHasAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		ownText("Transverse_Mercator", parameters(0, 15, 0, 0, 0)), ownText("Transverse_Mercator", parameters(95, 15, 1, 0, 0)), ownText("Transverse_Mercator", parameters(0, 215, 1, 0, 0)),
-		ownText("Transverse_Mercator", parameters(0, 15, 1, 1e300, 0)), ownText("Lambert_Conformal_Conic_2SP", parameters(0, 15, 1, 0, 0)), ownText("Oblique_Stereographic", parameters(90, 15, 1, 0, 0)),
-		ownText("Polar_Stereographic", parameters(0, 15, 1, 0, 0)), ownText("Lambert_Conformal_Conic_1SP", parameters(0, 15, 1, 0, 0)), ownText("Krovak", parameters(49, 25, 1, 0, 0)),
+		ownText("Transverse_Mercator", parameters(0, 15, 0, 0, 0)), ownText("Transverse_Mercator",
+			parameters(95, 15, 1, 0, 0)), ownText("Transverse_Mercator", parameters(0, 215, 1, 0, 0)),
+		ownText("Transverse_Mercator", parameters(0, 15, 1, 1e300, 0)), ownText("Lambert_Conformal_Conic_2SP",
+			parameters(0, 15, 1, 0, 0)), ownText("Oblique_Stereographic", parameters(90, 15, 1, 0, 0)),
+		ownText("Polar_Stereographic", parameters(0, 15, 1, 0, 0)), ownText("Lambert_Conformal_Conic_1SP",
+			parameters(0, 15, 1, 0, 0)), ownText("Krovak", parameters(49, 25, 1, 0, 0)),
 	} {
 		if id, _, wrong := crs.FromText(text); id != 0 || wrong == "" {
 			t.Errorf("%s: %v", text, id)

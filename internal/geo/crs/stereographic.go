@@ -53,9 +53,10 @@ func (p *polarStereographic) inverse(x, y float64) (lon, lat float64) {
 type stereographic struct {
 	lon0, lat0, fe, fn float64 // degrees, degrees, metres, metres
 	diameter           float64 // of the sphere times the scale, metres
-	n, k               float64 // isometric latitudes and longitudes of the sphere: n times those of the ellipsoid, and k
-	sin1, cos1         float64 // of the origin's latitude on the sphere
-	e                  float64 // first eccentricity
+	// isometric latitudes and longitudes of the sphere: n times those of the ellipsoid, and k
+	n, k       float64
+	sin1, cos1 float64 // of the origin's latitude on the sphere
+	e          float64 // first eccentricity
 }
 
 func newStereographic(el ellipsoid, c conversion) *stereographic {

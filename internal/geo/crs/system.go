@@ -247,7 +247,8 @@ func (id ID) Text() string {
 	switch {
 	case id == WebMercator: // the sphere, which this form cannot say
 		b.WriteString(
-			`,EXTENSION["PROJ4","+proj=merc +a=6378137 +b=6378137 +lat_ts=0 +lon_0=0 +x_0=0 +y_0=0 +k=1 +units=m +nadgrids=@null +wktext +no_defs"]`,
+			`,EXTENSION["PROJ4","+proj=merc +a=6378137 +b=6378137 +lat_ts=0 +lon_0=0 +x_0=0 +y_0=0 +k=1 +units=m ` +
+				`+nadgrids=@null +wktext +no_defs"]`,
 		)
 	case id.Own():
 		return b.String() + "]"
@@ -273,8 +274,10 @@ func underscored(s string) string {
 
 func (d *datum) text() string {
 	return fmt.Sprintf(
-		`GEOGCS["%s",DATUM["%s",SPHEROID["%s",%s,%s,AUTHORITY["EPSG","%d"]],AUTHORITY["EPSG","%d"]],PRIMEM["Greenwich",0,AUTHORITY["EPSG","8901"]],`+
-			`UNIT["degree",0.0174532925199433,AUTHORITY["EPSG","9122"]],AXIS["Latitude",NORTH],AXIS["Longitude",EAST],AUTHORITY["EPSG","%d"]]`,
+		`GEOGCS["%s",DATUM["%s",SPHEROID["%s",%s,%s,AUTHORITY["EPSG","%d"]],AUTHORITY["EPSG","%d"]],`+
+			`PRIMEM["Greenwich",0,AUTHORITY["EPSG","8901"]],`+
+			`UNIT["degree",0.0174532925199433,AUTHORITY["EPSG","9122"]],AXIS["Latitude",NORTH],AXIS["Longitude",`+
+			`EAST],AUTHORITY["EPSG","%d"]]`,
 		d.name,
 		d.wkt(),
 		d.ellipsoid,

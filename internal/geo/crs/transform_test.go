@@ -115,7 +115,8 @@ func TestTransformsAgreeWithPROJ(t *testing.T) {
 		w := worst[r.id]
 		worst[r.id] = [2]float64{max(w[0], fwd), max(w[1], inv)}
 	}
-	for _, id := range slices.Concat(crs.Served(), []crs.ID{3006, 3067, 2180, 2154, 3034, 3812, 25828, 25831, 25838, 3044, 32601, 32660, 32701, 32733, 32760}) {
+	for _, id := range slices.Concat(crs.Served(),
+		[]crs.ID{3006, 3067, 2180, 2154, 3034, 3812, 25828, 25831, 25838, 3044, 32601, 32660, 32701, 32733, 32760}) {
 		if w, ok := worst[id]; ok != !id.Geographic() {
 			t.Errorf("%v is not in the table", id)
 		} else if ok {

@@ -45,7 +45,8 @@ func (w wkt) identify() (id ID, note, wrong string) {
 			if part.word == "PROJCS" || part.word == "GEOGCS" || part.word == "PROJCRS" || part.word == "GEOGCRS" {
 				id, note, wrong = part.identify()
 				if wrong == "" && note == "" {
-					note = strconv.Quote(shorten(w.name())) + " is taken as " + id.String() + "; heights are passed on as they are"
+					note = strconv.Quote(shorten(w.name())) + " is taken as " + id.String() +
+						"; heights are passed on as they are"
 				}
 				return id, note, wrong
 			}
@@ -62,10 +63,12 @@ func (w wkt) identify() (id ID, note, wrong string) {
 			return id, note, ""
 		}
 		if d := w.base().datum(); d != nil {
-			return 0, "", "the reference system " + strconv.Quote(shorten(w.name())) + " is not served; transform the data, for example with ogr2ogr -t_srs EPSG:" + strconv.Itoa(d.code)
+			return 0, "", "the reference system " + strconv.Quote(shorten(w.name())) +
+				" is not served; transform the data, for example with ogr2ogr -t_srs EPSG:" + strconv.Itoa(d.code)
 		}
 	}
-	return 0, "", "the reference system " + strconv.Quote(shorten(w.name())) + " is not served, or its text has no EPSG code; state the code if the data have one, " +
+	return 0, "", "the reference system " + strconv.Quote(shorten(w.name())) +
+		" is not served, or its text has no EPSG code; state the code if the data have one, " +
 		"or transform the data, for example with ogr2ogr -t_srs EPSG:4326"
 }
 
@@ -154,7 +157,8 @@ func (w wkt) best(ids []ID) (best ID) {
 	rank := func(id ID) int {
 		s, name := id.find(), strings.ToUpper(underscored(w.name()))
 		switch {
-		case name == strings.ToUpper(underscored(s.name)) || name == strings.ToUpper(s.esri()) || id == 3067 && strings.Contains(name, "TM35FIN"):
+		case name == strings.ToUpper(underscored(s.name)) || name == strings.ToUpper(s.esri()) ||
+			id == 3067 && strings.Contains(name, "TM35FIN"):
 			return 3
 		case slices.Contains(Served(), id):
 			return 2
@@ -175,12 +179,15 @@ func (w wkt) best(ids []ID) (best ID) {
 var methods = map[string]method{
 	"transverse_mercator": methodTM, "gauss_kruger": methodTM,
 	"lambert_conformal_conic_1sp": methodLCC1, "lambert_conic_conformal_1sp": methodLCC1,
-	"lambert_conformal_conic": methodLCC, "lambert_conformal_conic_2sp": methodLCC, "lambert_conic_conformal_2sp": methodLCC,
+	"lambert_conformal_conic": methodLCC, "lambert_conformal_conic_2sp": methodLCC,
+	"lambert_conic_conformal_2sp":  methodLCC,
 	"lambert_azimuthal_equal_area": methodLAEA,
 	"oblique_stereographic":        methodOblique, "double_stereographic": methodOblique, "stereographic": methodStereo,
-	"polar_stereographic": methodPolar, "polar_stereographic_variant_a": methodPolar, "polar_stereographic_variant_b": methodPolar,
-	"stereographic_north_pole": methodPolar, "stereographic_south_pole": methodPolar,
-	"mercator_1sp": methodMercator, "mercator_auxiliary_sphere": methodMercator, "popular_visualisation_pseudo_mercator": methodMercator,
+	"polar_stereographic": methodPolar, "polar_stereographic_variant_a": methodPolar,
+	"polar_stereographic_variant_b": methodPolar,
+	"stereographic_north_pole":      methodPolar, "stereographic_south_pole": methodPolar,
+	"mercator_1sp": methodMercator, "mercator_auxiliary_sphere": methodMercator,
+	"popular_visualisation_pseudo_mercator": methodMercator,
 }
 
 // conversion reads the projection of a projected system; false when it is none that can be computed, or not in

@@ -159,7 +159,8 @@ func (b *Builder) Index(ctx context.Context) (*Index, error) {
 		return x, nil
 	}
 	width, height := x.bound.Max[0]-x.bound.Min[0], x.bound.Max[1]-x.bound.Min[1]
-	n := float64(min(max(cellsPerEdge*len(x.vertices), leastCells), mostCells, max(int(b.limit-x.Bytes())/8, leastCells)))
+	n := float64(min(max(cellsPerEdge*len(x.vertices), leastCells), mostCells,
+		max(int(b.limit-x.Bytes())/8, leastCells)))
 	x.columns, x.rows = 1, 1
 	if width > 0 && height > 0 {
 		x.columns = int(min(max(math.Sqrt(n*width/height), 1), n))
@@ -181,7 +182,8 @@ func (b *Builder) Index(ctx context.Context) (*Index, error) {
 	if err := x.tiers(ctx); err != nil {
 		return nil, err
 	}
-	x.vertices, x.edges, x.starts, x.parts, x.runs = slices.Clip(x.vertices), slices.Clip(x.edges), slices.Clip(x.starts), slices.Clip(x.parts), slices.Clip(x.runs)
+	x.vertices, x.edges, x.starts, x.parts, x.runs = slices.Clip(x.vertices), slices.Clip(x.edges),
+		slices.Clip(x.starts), slices.Clip(x.parts), slices.Clip(x.runs)
 	if x.Bytes() > b.limit {
 		return nil, ErrTooLarge
 	}
@@ -212,7 +214,9 @@ func (g *grid) add(i int) error {
 	for _, e := range x.edges[begin:end] {
 		g.edge(x.vertices[e], x.vertices[e+1])
 	}
-	slices.SortFunc(g.spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.from, b.from)) })
+	slices.SortFunc(g.spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.from, b.from))
+	})
 	for k := 0; k < len(g.spans); {
 		s := g.spans[k]
 		for k++; k < len(g.spans) && g.spans[k].row == s.row && g.spans[k].from <= s.to+1; k++ {
@@ -224,7 +228,8 @@ func (g *grid) add(i int) error {
 		}
 		// No edge touches the cells up to the next span: the part holds all of them, or nothing.
 		gap := span{s.row, s.to + 1, g.spans[k].from - 1}
-		middle := orb.Point{x.bound.Min[0] + (float64(gap.from)+0.5)*g.wide, x.bound.Min[1] + (float64(gap.row)+0.5)*g.high}
+		middle := orb.Point{x.bound.Min[0] + (float64(gap.from)+0.5)*g.wide,
+			x.bound.Min[1] + (float64(gap.row)+0.5)*g.high}
 		if x.holds(p, middle) {
 			g.put(gap, certain|uint32(p.feature))
 		}
@@ -242,10 +247,12 @@ func (g *grid) edge(a, b orb.Point) {
 	}
 	x := g.x
 	const part, digits = 1e-6, 1e-14 // of a cell, and of the numbers
-	size := math.Abs(a[0]) + math.Abs(b[0]) + math.Abs(a[1]) + math.Abs(b[1]) + math.Abs(x.bound.Min[0]) + math.Abs(x.bound.Min[1])
+	size := math.Abs(a[0]) + math.Abs(b[0]) + math.Abs(a[1]) + math.Abs(b[1]) + math.Abs(x.bound.Min[0]) +
+		math.Abs(x.bound.Min[1])
 	nearX, nearY := g.wide*part+size*digits, g.high*part+size*digits
 	row := func(y float64) int32 { return int32(cellOf(y-x.bound.Min[1], x.sy, x.rows)) }
-	first, last := cellOf(a[0]-nearX-x.bound.Min[0], x.sx, x.columns), cellOf(b[0]+nearX-x.bound.Min[0], x.sx, x.columns)
+	first, last := cellOf(a[0]-nearX-x.bound.Min[0], x.sx, x.columns),
+		cellOf(b[0]+nearX-x.bound.Min[0], x.sx, x.columns)
 	steep := b[0]-a[0] <= 4*nearX
 	slope := (b[1] - a[1]) / (b[0] - a[0])
 	for c := first; c <= last; c++ {

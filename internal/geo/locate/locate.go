@@ -133,7 +133,8 @@ func (p *part) column(x float64) int {
 // Bytes is what the index takes.
 func (x *Index) Bytes() int64 {
 	// Tiers beyond the first have 1/(fan-1) of its balls, or a few more.
-	return int64(len(x.cells)+len(x.lists)+len(x.starts)+len(x.edges))*4 + int64(len(x.vertices)+len(x.degrees))*vertexBytes + int64(len(x.parts))*partBytes +
+	return int64(len(x.cells)+len(x.lists)+len(x.starts)+len(x.edges))*4 +
+		int64(len(x.vertices)+len(x.degrees))*vertexBytes + int64(len(x.parts))*partBytes +
 		int64(len(x.runs))*(runBytes+ballBytes*fan/(fan-1))
 }
 

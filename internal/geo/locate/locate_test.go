@@ -129,7 +129,8 @@ func TestIndexOfRealLayersFindsWhatTheFilterFinds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
 	}
-	for _, name := range []string{"norway/robhop-2024/Kommuner-M.geojson.gz", "france/departements.geojson.gz", "world/ne_50m_admin_0_countries.geojson.gz"} {
+	for _, name := range []string{"norway/robhop-2024/Kommuner-M.geojson.gz", "france/departements.geojson.gz",
+		"world/ne_50m_admin_0_countries.geojson.gz"} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
 			areas := layer(t, name)
@@ -164,7 +165,8 @@ func onBorders(areas []orb.Geometry, r *rand.Rand, n int) (out []orb.Point) {
 func TestIndexTakesPolygonsAlone(t *testing.T) {
 	t.Parallel()
 	square := orb.Polygon{{{0, 0}, {4, 0}, {4, 4}, {0, 4}, {0, 0}}}
-	for _, g := range []orb.Geometry{orb.Point{1, 1}, orb.LineString{{0, 0}, {1, 1}}, orb.Collection{square, orb.Point{9, 9}}, orb.Polygon{{{0, 0}, {4, 0}, {4, 4}}}} {
+	for _, g := range []orb.Geometry{orb.Point{1, 1}, orb.LineString{{0, 0}, {1, 1}},
+		orb.Collection{square, orb.Point{9, 9}}, orb.Polygon{{{0, 0}, {4, 0}, {4, 4}}}} {
 		if _, err := tryBuild([]orb.Geometry{square, g}, math.MaxInt64); !errors.Is(err, locate.ErrNoArea) {
 			t.Errorf("%v: %v", g, err)
 		}
@@ -261,7 +263,8 @@ func scattered(areas []orb.Geometry, r *rand.Rand, n int) []orb.Point {
 // BenchmarkAppend looks up random places in the boxes of municipalities. 357 of Norway (Kommuner-M, 84,349
 // positions): see docs/reference/performance.md.
 func BenchmarkAppend(b *testing.B) {
-	for _, name := range []string{"norway/robhop-2024/Kommuner-M.geojson.gz", "france/france-communes-2018.geojsonl.gz"} {
+	for _, name := range []string{"norway/robhop-2024/Kommuner-M.geojson.gz",
+		"france/france-communes-2018.geojsonl.gz"} {
 		b.Run(strings.TrimSuffix(filepath.Base(name), ".gz"), func(b *testing.B) {
 			areas := layer(b, name)
 			x := build(b, areas)
@@ -279,7 +282,8 @@ func BenchmarkAppend(b *testing.B) {
 
 // BenchmarkBuild makes the index of a layer.
 func BenchmarkBuild(b *testing.B) {
-	for _, name := range []string{"norway/robhop-2024/Kommuner-M.geojson.gz", "france/france-communes-2018.geojsonl.gz"} {
+	for _, name := range []string{"norway/robhop-2024/Kommuner-M.geojson.gz",
+		"france/france-communes-2018.geojsonl.gz"} {
 		b.Run(strings.TrimSuffix(filepath.Base(name), ".gz"), func(b *testing.B) {
 			areas := encoded(layer(b, name))
 			b.ReportAllocs()
@@ -300,7 +304,8 @@ func BenchmarkBuild(b *testing.B) {
 
 func ExampleIndex_Append() {
 	b := locate.NewBuilder(1<<20, degrees)
-	for _, g := range []orb.Geometry{orb.Polygon{{{0, 0}, {2, 0}, {2, 2}, {0, 2}, {0, 0}}}, orb.Polygon{{{2, 0}, {4, 0}, {4, 2}, {2, 2}, {2, 0}}}} {
+	for _, g := range []orb.Geometry{orb.Polygon{{{0, 0}, {2, 0}, {2, 2}, {0, 2}, {0, 0}}},
+		orb.Polygon{{{2, 0}, {4, 0}, {4, 2}, {2, 2}, {2, 0}}}} {
 		if err := b.Add(wkb.Append(nil, g)); err != nil {
 			panic(err)
 		}

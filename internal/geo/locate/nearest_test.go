@@ -74,7 +74,8 @@ func TestNearestAreasAreThoseOfAllMeasuredOneByOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
 	}
-	for name, points := range map[string]int{"norway/robhop-2024/Kommuner-M.geojson.gz": 500, "world/ne_50m_admin_0_countries.geojson.gz": 50} {
+	for name, points := range map[string]int{"norway/robhop-2024/Kommuner-M.geojson.gz": 500,
+		"world/ne_50m_admin_0_countries.geojson.gz": 50} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
 			areas := layer(t, name)
@@ -124,11 +125,18 @@ func TestNearestOfAwkwardLayers(t *testing.T) {
 		{"without positions", []orb.Geometry{orb.Polygon{}, orb.MultiPolygon{}}, degrees},
 		{"one that has positions", []orb.Geometry{orb.Polygon{}, square(10, 60, 1), orb.MultiPolygon{}}, degrees},
 		{"one position", []orb.Geometry{orb.Polygon{{{5, 60}, {5, 60}}}, orb.Polygon{{{6, 60}}}}, degrees},
-		{"on a line", []orb.Geometry{orb.Polygon{{{5, 60}, {5, 70}, {5, 60}}}, orb.Polygon{{{5, 71}, {5, 75}, {5, 71}}}}, degrees},
+		{"on a line", []orb.Geometry{orb.Polygon{{{5, 60}, {5, 70}, {5, 60}}},
+			orb.Polygon{{{5, 71}, {5, 75}, {5, 71}}}}, degrees},
 		{"equal", []orb.Geometry{square(5, 60, 1), square(5, 60, 1), square(6, 60, 1)}, degrees},
-		{"across the antimeridian", []orb.Geometry{orb.MultiPolygon{square(179, 0, 1), square(-180, 0, 1)}, square(170, 0, 2)}, degrees},
-		{"around the poles", []orb.Geometry{orb.Polygon{{{-180, -90}, {180, -90}, {180, -80}, {90, -78}, {0, -82}, {-90, -79}, {-180, -80}, {-180, -90}}}, orb.Polygon{{{-180, 80}, {-60, 82}, {60, 81}, {180, 80}, {180, 90}, {-180, 90}, {-180, 80}}}}, degrees},
-		{"around the world", []orb.Geometry{orb.Polygon{{{-180, -90}, {180, -90}, {180, -61}, {-180, -61}, {-180, -90}}}, orb.Polygon{{{-170, 40}, {175, 41}, {175, 50}, {-170, 50}, {-170, 40}}}, square(100, 0, 5)}, degrees},
+		{"across the antimeridian", []orb.Geometry{orb.MultiPolygon{square(179, 0, 1), square(-180, 0, 1)},
+			square(170, 0, 2)}, degrees},
+		{"around the poles",
+			[]orb.Geometry{orb.Polygon{{{-180, -90}, {180, -90}, {180, -80}, {90, -78}, {0, -82}, {-90, -79},
+				{-180, -80}, {-180, -90}}},
+				orb.Polygon{{{-180, 80}, {-60, 82}, {60, 81}, {180, 80}, {180, 90}, {-180, 90}, {-180, 80}}}}, degrees},
+		{"around the world",
+			[]orb.Geometry{orb.Polygon{{{-180, -90}, {180, -90}, {180, -61}, {-180, -61}, {-180, -90}}},
+				orb.Polygon{{{-170, 40}, {175, 41}, {175, 50}, {-170, 50}, {-170, 40}}}, square(100, 0, 5)}, degrees},
 		{"long edges", []orb.Geometry{square(0, 0, 60), square(-100, 10, 50)}, degrees},
 		{"all over the world", scattered, degrees},
 		{"in metres", small, utm},
@@ -202,7 +210,8 @@ func BenchmarkAppendNear(b *testing.B) {
 			var room [32]locate.Near
 			b.ReportAllocs()
 			for b.Loop() {
-				x.AppendNear(room[:0], orb.Point{tt.at[0] + tt.size*r.Float64(), tt.at[1] + tt.size*r.Float64()}, math.Inf(1))
+				x.AppendNear(room[:0], orb.Point{tt.at[0] + tt.size*r.Float64(), tt.at[1] + tt.size*r.Float64()},
+					math.Inf(1))
 			}
 		})
 	}

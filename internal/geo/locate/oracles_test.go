@@ -130,7 +130,8 @@ func TestPostGISFindsTheSameAreas(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, g := range areas {
-		if _, err := c.Exec(ctx, "INSERT INTO area VALUES ($1, $2::bytea::geometry)", i, wkb.Append(nil, g)); err != nil {
+		if _, err := c.Exec(ctx, "INSERT INTO area VALUES ($1, $2::bytea::geometry)", i,
+			wkb.Append(nil, g)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,7 +147,8 @@ func TestPostGISFindsTheSameAreas(t *testing.T) {
 		}
 		rows, err := c.Query(
 			ctx,
-			"SELECT (p.ord-1)::int, area.i FROM unnest($1::float8[], $2::float8[]) WITH ORDINALITY p(x, y, ord) JOIN area ON ST_Intersects(area.g, ST_Point(p.x, p.y))",
+			"SELECT (p.ord-1)::int, area.i FROM unnest($1::float8[], $2::float8[]) WITH ORDINALITY p(x, y, "+
+				"ord) JOIN area ON ST_Intersects(area.g, ST_Point(p.x, p.y))",
 			xs,
 			ys,
 		)

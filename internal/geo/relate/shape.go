@@ -180,12 +180,14 @@ func meetOften(geometries ...flat) bool {
 // its type.
 func relateCollections(op Op, a, b *Shape) (bool, error) {
 	if len(a.wkb)+len(b.wkb) > maxCollection {
-		return false, problem.New(problem.Invalid, nil, "%s compares a geometry collection, and both geometries have more than "+
-			"20,000 positions together. Use bbox, or a filter that leaves such collections out.", op)
+		return false,
+			problem.New(problem.Invalid, nil, "%s compares a geometry collection, and both geometries have more than "+
+				"20,000 positions together. Use bbox, or a filter that leaves such collections out.", op)
 	}
 	if meetOften(a.flat, b.flat) {
-		return false, problem.New(problem.Invalid, nil, "%s compares a geometry collection, and edges of both geometries meet "+
-			"more than 50,000 times. Use bbox, or a filter that leaves such collections out.", op)
+		return false,
+			problem.New(problem.Invalid, nil, "%s compares a geometry collection, and edges of both geometries meet "+
+				"more than 50,000 times. Use bbox, or a filter that leaves such collections out.", op)
 	}
 	x, err1 := geom.UnmarshalWKB(a.wkb, geom.NoValidate{})
 	y, err2 := geom.UnmarshalWKB(b.wkb, geom.NoValidate{})

@@ -59,7 +59,8 @@ func TestStraightenKeepsArcsWithinTheChord(t *testing.T) {
 					t.Errorf("%s of %v: %v is %v off the circle", name, r, p, d-r)
 				}
 				if i > 0 {
-					if d := math.Hypot((p[0]+line[i-1][0])/2-x, (p[1]+line[i-1][1])/2-y); r-d > c.chord*1.000001+4*rounding {
+					if d := math.Hypot((p[0]+line[i-1][0])/2-x, (p[1]+line[i-1][1])/2-y); r-
+						d > c.chord*1.000001+4*rounding {
 						t.Errorf("%s of %v: a line is %v off", name, r, r-d)
 					}
 				}

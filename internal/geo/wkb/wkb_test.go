@@ -149,7 +149,8 @@ func TestWhatIsAGeometry(t *testing.T) {
 func TestWalkGivesEachPartItsRuns(t *testing.T) {
 	t.Parallel()
 	g, err := geom.UnmarshalWKT(
-		"GEOMETRYCOLLECTION Z(POINT Z(1 2 7),MULTIPOLYGON Z(((0 0 1,1 0 1,1 1 1,0 0 1),EMPTY),((5 5 2,6 5 2,6 6 2,5 5 2))),LINESTRING Z(8 8 3,9 9 3))",
+		"GEOMETRYCOLLECTION Z(POINT Z(1 2 7),MULTIPOLYGON Z(((0 0 1,1 0 1,1 1 1,0 0 1),EMPTY),((5 5 2,6 5 2,6 6 2,5 "+
+			"5 2))),LINESTRING Z(8 8 3,9 9 3))",
 		geom.NoValidate{},
 	)
 	if err != nil {
@@ -255,7 +256,8 @@ func TestCheckAndWalkAllocateNothing(t *testing.T) {
 func TestAppendPlaneMovesEachPosition(t *testing.T) {
 	t.Parallel()
 	g, err := geom.UnmarshalWKT(
-		"GEOMETRYCOLLECTION ZM(POINT ZM(1 2 3 4),POINT ZM EMPTY,MULTILINESTRING ZM((1 2 0 0,3 4 0 0)),POLYGON ZM((0 0 1 1,1 0 1 1,1 1 1 1,0 0 1 1)))",
+		"GEOMETRYCOLLECTION ZM(POINT ZM(1 2 3 4),POINT ZM EMPTY,MULTILINESTRING ZM((1 2 0 0,3 4 0 0)),POLYGON ZM((0 " +
+			"0 1 1,1 0 1 1,1 1 1 1,0 0 1 1)))",
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -265,7 +267,8 @@ func TestAppendPlaneMovesEachPosition(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := geom.UnmarshalWKB(b)
-	if want := "GEOMETRYCOLLECTION(POINT(11 -2),POINT EMPTY,MULTILINESTRING((11 -2,13 -4)),POLYGON((10 -0,11 -0,11 -1,10 -0)))"; err != nil ||
+	if want := "GEOMETRYCOLLECTION(POINT(11 -2),POINT EMPTY,MULTILINESTRING((11 -2,13 -4)),POLYGON((10 -0,11 -0,11 " +
+		"-1,10 -0)))"; err != nil ||
 		got.AsText() != want {
 		t.Errorf("%v, %v", got.AsText(), err)
 	}
@@ -279,7 +282,8 @@ func TestAppendExtended(t *testing.T) {
 			t.Errorf("%s: %x", b, got)
 		}
 	}
-	if got := wkb.AppendExtended(nil, unhex(t, "00000000013ff00000000000004000000000000000"), 25833); hex.EncodeToString(got) != "0020000001000064e93ff00000000000004000000000000000" {
+	if got := wkb.AppendExtended(nil, unhex(t, "00000000013ff00000000000004000000000000000"),
+		25833); hex.EncodeToString(got) != "0020000001000064e93ff00000000000004000000000000000" {
 		t.Errorf("big endian: %x", got)
 	}
 }
@@ -295,7 +299,8 @@ func FuzzCheck(f *testing.F) {
 		}
 		f.Add(g.AsBinary())
 	}
-	for _, s := range [...]string{"0107000000ffffffff", "010200000002000000000000000000f03f0000000000000040000000000000f87f000000000000f87f",
+	for _, s := range [...]string{"0107000000ffffffff",
+		"010200000002000000000000000000f03f0000000000000040000000000000f87f000000000000f87f",
 		"0101000020e9640000000000000000f03f0000000000000040", "010400000001000000010200000000000000"} {
 		b, _ := hex.DecodeString(s)
 		f.Add(b)

@@ -163,5 +163,6 @@ func GeoJSON(list ...string) string {
 }
 
 func PointWith(members, properties string) string {
-	return `{"type":"Feature",` + members + `"properties":{` + properties + `},"geometry":{"type":"Point","coordinates":[10,60]}}`
+	return `{"type":"Feature",` + members + `"properties":{` + properties +
+		`},"geometry":{"type":"Point","coordinates":[10,60]}}`
 }

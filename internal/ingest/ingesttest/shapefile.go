@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-const WGS84 = `GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["Degree",0.0174532925199433]]`
+const WGS84 = `GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137,298.257223563]],` +
+	`PRIMEM["Greenwich",0],UNIT["Degree",0.0174532925199433]]`
 
 func Floats(list ...float64) (b []byte) {
 	for _, f := range list {

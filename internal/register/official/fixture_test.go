@@ -45,7 +45,8 @@ func (p gmlPlace) String() string {
 	var b strings.Builder
 	fmt.Fprintf(
 		&b,
-		"<gml:featureMember>\n<app:Sted gml:id=\"id%d\">\n<app:identifikasjon><app:Identifikasjon><app:lokalId>L%d</app:lokalId></app:Identifikasjon></app:identifikasjon>\n"+
+		"<gml:featureMember>\n<app:Sted gml:id=\"id%d\">\n<app:identifikasjon><app:Identifikasjon>"+
+			"<app:lokalId>L%d</app:lokalId></app:Identifikasjon></app:identifikasjon>\n"+
 			"<app:oppdateringsdato>%s</app:oppdateringsdato>\n<app:datauttaksdato>2026-02-01T06:30:56.496516+02:00</app:datauttaksdato>\n%s\n",
 		p.number,
 		p.number,
@@ -55,7 +56,8 @@ func (p gmlPlace) String() string {
 	for _, n := range p.names {
 		fmt.Fprintf(
 			&b,
-			"<app:stedsnavn><app:Stedsnavn><app:offentligBruk>true</app:offentligBruk><app:navnesakstatus>%s</app:navnesakstatus><app:navnestatus>%s</app:navnestatus>"+
+			"<app:stedsnavn><app:Stedsnavn><app:offentligBruk>true</app:offentligBruk>"+
+				"<app:navnesakstatus>%s</app:navnesakstatus><app:navnestatus>%s</app:navnestatus>"+
 				"<app:språk>%s</app:språk><app:stedsnavnnummer>%d</app:stedsnavnnummer>\n",
 			n.state,
 			n.status,
@@ -69,8 +71,10 @@ func (p gmlPlace) String() string {
 			}
 			fmt.Fprintf(
 				&b,
-				"<app:%[1]s><app:Skrivemåte><app:komplettskrivemåte>%[2]s</app:komplettskrivemåte><app:skrivemåtestatus>%[3]s</app:skrivemåtestatus>"+
-					"<app:statusdato>1999-07-01</app:statusdato><app:skrivemåtenummer>%[4]d</app:skrivemåtenummer></app:Skrivemåte></app:%[1]s>\n",
+				"<app:%[1]s><app:Skrivemåte><app:komplettskrivemåte>%[2]s</app:komplettskrivemåte>"+
+					"<app:skrivemåtestatus>%[3]s</app:skrivemåtestatus>"+
+					"<app:statusdato>1999-07-01</app:statusdato><app:skrivemåtenummer>%[4]d</app:skrivemåtenummer>"+
+					"</app:Skrivemåte></app:%[1]s>\n",
 				outer,
 				s.text,
 				s.status,
@@ -81,7 +85,8 @@ func (p gmlPlace) String() string {
 	}
 	fmt.Fprintf(
 		&b,
-		"<app:land>Norge</app:land><app:navneobjekttype>%s</app:navneobjekttype>\n<app:sortering>%s</app:sortering><app:språkprioritering>%s</app:språkprioritering>\n",
+		"<app:land>Norge</app:land><app:navneobjekttype>%s</app:navneobjekttype>\n<app:sortering>%s</app:sortering>"+
+			"<app:språkprioritering>%s</app:språkprioritering>\n",
 		p.kind,
 		p.sorting,
 		p.priority,
@@ -89,7 +94,8 @@ func (p gmlPlace) String() string {
 	for _, k := range p.kommuner {
 		fmt.Fprintf(
 			&b,
-			"<app:kommune><app:Kommune><app:kommunenummer>%s</app:kommunenummer><app:kommunenavn>%s</app:kommunenavn><app:fylkesnummer>%s</app:fylkesnummer>"+
+			"<app:kommune><app:Kommune><app:kommunenummer>%s</app:kommunenummer><app:kommunenavn>%s</app:kommunenavn>"+
+				"<app:fylkesnummer>%s</app:fylkesnummer>"+
 				"<app:fylkesnavn>%s</app:fylkesnavn></app:Kommune></app:kommune>\n",
 			k[0],
 			k[1],
@@ -104,13 +110,15 @@ func (p gmlPlace) String() string {
 // point is a position: latitude and longitude, as the product has them.
 func point(lat, lon float64) string {
 	return fmt.Sprintf(
-		`<app:posisjon><gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>%.6f %.6f</gml:pos></gml:Point></app:posisjon>`,
+		`<app:posisjon><gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>%.6f %.6f</gml:pos>`+
+			`</gml:Point></app:posisjon>`,
 		lat,
 		lon,
 	)
 }
 
-const norwegianFirst, samiFirst = "norsk-sørsamisk-lulesamisk-nordsamisk-kvensk", "sørsamisk-lulesamisk-nordsamisk-norsk-kvensk"
+const norwegianFirst, samiFirst = "norsk-sørsamisk-lulesamisk-nordsamisk-kvensk",
+	"sørsamisk-lulesamisk-nordsamisk-norsk-kvensk"
 
 // invented are places with all that the product may say of one.
 func invented() []gmlPlace {
@@ -123,8 +131,10 @@ func invented() []gmlPlace {
 			sorting:  "viktighetH",
 			priority: norwegianFirst,
 			kommuner: [][4]string{sauda, lom},
-			position: `<app:multipunkt><gml:MultiPoint srsName="urn:ogc:def:crs:EPSG::4258"><gml:pointMember><gml:Point><gml:pos>59.5 6.25</gml:pos></gml:Point></gml:pointMember>` +
-				`<gml:pointMember><gml:Point><gml:pos>59.75 6.5</gml:pos></gml:Point></gml:pointMember></gml:MultiPoint></app:multipunkt>`,
+			position: `<app:multipunkt><gml:MultiPoint srsName="urn:ogc:def:crs:EPSG::4258"><gml:pointMember>` +
+				`<gml:Point><gml:pos>59.5 6.25</gml:pos></gml:Point></gml:pointMember>` +
+				`<gml:pointMember><gml:Point><gml:pos>59.75 6.5</gml:pos></gml:Point></gml:pointMember>` +
+				`</gml:MultiPoint></app:multipunkt>`,
 			names: []gmlName{
 				{2, "undernavn", "ubehandlet", "norsk", []gmlSpelling{{1, "Øvre Krålefjellet", "godkjent", false}}},
 				{
@@ -132,7 +142,8 @@ func invented() []gmlPlace {
 					"hovednavn",
 					"navnesakReist",
 					"norsk",
-					[]gmlSpelling{{1, "Store Krålenuten", "godkjent", false}, {2, "Store Kraalenuten", "foreslått", true}},
+					[]gmlSpelling{{1, "Store Krålenuten", "godkjent", false},
+						{2, "Store Kraalenuten", "foreslått", true}},
 				},
 			},
 		},
@@ -156,12 +167,17 @@ func invented() []gmlPlace {
 			sorting:  "viktighetC",
 			priority: norwegianFirst,
 			kommuner: [][4]string{sauda},
-			position: `<app:multikurve><gml:MultiCurve srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:curveMember><gml:LineString><gml:posList>60.5 4.8 60.6 4.9</gml:posList></gml:LineString></gml:curveMember>` +
-				`<gml:curveMember><gml:Curve><gml:segments><gml:LineStringSegment><gml:posList>60.6 4.9 60.7 4.9 60.7 5</gml:posList></gml:LineStringSegment></gml:segments></gml:Curve></gml:curveMember></gml:MultiCurve></app:multikurve>`,
+			position: `<app:multikurve><gml:MultiCurve srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2">` +
+				`<gml:curveMember><gml:LineString><gml:posList>60.5 4.8 60.6 4.9</gml:posList></gml:LineString>` +
+				`</gml:curveMember>` +
+				`<gml:curveMember><gml:Curve><gml:segments><gml:LineStringSegment><gml:posList>60.6 4.9 60.7 4.9 ` +
+				`60.7 5</gml:posList></gml:LineStringSegment></gml:segments></gml:Curve></gml:curveMember>` +
+				`</gml:MultiCurve></app:multikurve>`,
 			names: []gmlName{
 				{1, "hovednavn", "ubehandlet", "norsk", []gmlSpelling{{1, "Oppdiktvegen &amp; Co", "vedtatt", false}}},
 			},
-			extra: "<app:vegreferanse><app:Vegreferanse><app:kommunenummer>1135</app:kommunenummer><app:adressekode>3157</app:adressekode></app:Vegreferanse></app:vegreferanse>\n",
+			extra: "<app:vegreferanse><app:Vegreferanse><app:kommunenummer>1135</app:kommunenummer>" +
+				"<app:adressekode>3157</app:adressekode></app:Vegreferanse></app:vegreferanse>\n",
 		},
 		{
 			number:   77,
@@ -171,16 +187,22 @@ func invented() []gmlPlace {
 			priority: norwegianFirst,
 			kommuner: [][4]string{sauda},
 			position: `<app:område><gml:Surface srsName="urn:ogc:def:crs:EPSG::4258"><gml:patches><gml:PolygonPatch>` +
-				`<gml:exterior><gml:LinearRing><gml:posList>60 5 60 6 61 6 61 5 60 5</gml:posList></gml:LinearRing></gml:exterior>` +
-				`<gml:interior><gml:LinearRing><gml:posList>60.2 5.2 60.2 5.4 60.4 5.4 60.2 5.2</gml:posList></gml:LinearRing></gml:interior></gml:PolygonPatch></gml:patches></gml:Surface></app:område>`,
+				`<gml:exterior><gml:LinearRing><gml:posList>60 5 60 6 61 6 61 5 60 5</gml:posList></gml:LinearRing>` +
+				`</gml:exterior>` +
+				`<gml:interior><gml:LinearRing><gml:posList>60.2 5.2 60.2 5.4 60.4 5.4 60.2 5.2</gml:posList>` +
+				`</gml:LinearRing></gml:interior></gml:PolygonPatch></gml:patches></gml:Surface></app:område>`,
 			names: []gmlName{
-				{1, "hovednavn", "ubehandlet", "norsk", []gmlSpelling{{1, "Nedre <![CDATA[Prøveland]]>", "uvurdert", false}}},
+				{1, "hovednavn", "ubehandlet", "norsk",
+					[]gmlSpelling{{1, "Nedre <![CDATA[Prøveland]]>", "uvurdert", false}}},
 			},
-			extra: "<app:matrikkelreferanse><app:Matrikkelreferanse><app:matrikkelnummer><app:Matrikkelnummer><app:kommunenummer>1135</app:kommunenummer><app:gårdsnummer>12</app:gårdsnummer>" +
-				"<app:bruksnummer>3</app:bruksnummer></app:Matrikkelnummer></app:matrikkelnummer></app:Matrikkelreferanse></app:matrikkelreferanse>\n",
+			extra: "<app:matrikkelreferanse><app:Matrikkelreferanse><app:matrikkelnummer><app:Matrikkelnummer>" +
+				"<app:kommunenummer>1135</app:kommunenummer><app:gårdsnummer>12</app:gårdsnummer>" +
+				"<app:bruksnummer>3</app:bruksnummer></app:Matrikkelnummer></app:matrikkelnummer>" +
+				"</app:Matrikkelreferanse></app:matrikkelreferanse>\n",
 		},
 		{number: 5, updated: "2018-01-01T12:00:00Z", kind: "sund", sorting: "viktighetB", priority: norwegianFirst,
-			names: []gmlName{{1, "hovednavn", "ubehandlet", "norsk", []gmlSpelling{{1, "Ingensteds", "godkjent", false}}}}},
+			names: []gmlName{{1, "hovednavn", "ubehandlet", "norsk",
+				[]gmlSpelling{{1, "Ingensteds", "godkjent", false}}}}},
 	}
 }
 

@@ -41,7 +41,8 @@ type gmlReader struct {
 	names map[string]string // folded names of elements
 	id    string            // gml:id of the place
 	nodes []gmlNode
-	// reference is the system that the collection states for all that is in it (OGC 07-036, 9.10); "" where it does not.
+	// reference is the system that the collection states for all that is in it (OGC 07-036,
+	// 9.10); "" where it does not.
 	reference string
 	other     int // members of other kinds
 	found     func(line int, p *place) error
@@ -50,7 +51,8 @@ type gmlReader struct {
 
 // isPlaceSpace returns the namespaces of the products.
 func isPlaceSpace(uri string) bool {
-	return strings.Contains(uri, "/StedsnavnForVanligBruk/") || strings.Contains(uri, "/produktspesifikasjon/Stedsnavn/")
+	return strings.Contains(uri, "/StedsnavnForVanligBruk/") ||
+		strings.Contains(uri, "/produktspesifikasjon/Stedsnavn/")
 }
 
 // read reads to the end. Faults of single places go to refused, those of the XML come back.
@@ -108,7 +110,8 @@ func (g *gmlReader) check(e xml.StartElement, depth int) error {
 		return input.Refuse("line %d: more than %d elements in each other", g.xml.Line(), maxXMLDepth)
 	case len(e.Attr) > maxXMLAttributes:
 		return input.Refuse("line %d: more than %d attributes", g.xml.Line(), maxXMLAttributes)
-	case e.Name.Space != "" && !strings.ContainsAny(e.Name.Space, ":/"): // package xml leaves a prefix that is not bound
+	case e.Name.Space != "" && !strings.ContainsAny(e.Name.Space, ":/"):
+		// package xml leaves a prefix that is not bound
 		return input.Refuse("line %d: the prefix %q is not bound to a namespace", g.xml.Line(), short(e.Name.Space))
 	}
 	return nil

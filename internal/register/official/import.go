@@ -49,9 +49,10 @@ type Options struct {
 	// take what can be taken; else one refusal refuses all
 	SkipRefused bool
 	Open        func(ctx context.Context, path string) (store.Store, error) // opens a GeoPackage; nil: none is read
-	Fault       func(ingest.Fault)                                          // each fault, as it is found; nil: not called
-	Progress    func(done, total int64)                                     // bytes read; nil: not called
-	Written     func(done, total int)                                       // places written; nil: not called
+	// each fault, as it is found; nil: not called
+	Fault    func(ingest.Fault)
+	Progress func(done, total int64) // bytes read; nil: not called
+	Written  func(done, total int)   // places written; nil: not called
 }
 
 // Report counts what became of the places of an import.
@@ -111,7 +112,9 @@ func Read(ctx context.Context, files []string, o Options) (*Import, error) {
 	slices.SortFunc(im.Report.Codes,
 		func(a, b UnknownCode) int { return cmp.Or(cmp.Compare(a.List, b.List), cmp.Compare(a.Value, b.Value)) })
 	if err == nil && im.Report.Refused > 0 && !o.SkipRefused {
-		first := im.Report.Groups[slices.IndexFunc(im.Report.Groups, func(g FaultGroup) bool { return g.Action == input.Refused })].First[0]
+		first := im.Report.Groups[slices.IndexFunc(im.Report.Groups, func(g FaultGroup) bool {
+			return g.Action == input.Refused
+		})].First[0]
 		err = input.Refuse("%s refused, the first: %s", counted(im.Report.Refused, "place was", "places were"), first)
 	}
 	if err == nil && im.Report.Places == 0 {
@@ -303,7 +306,8 @@ func (im *Import) rows(ctx context.Context, at int, l *ingest.Layer) error {
 			im.Report.Read++
 			if no != nil {
 				im.fault(no.what,
-					ingest.Fault{File: l.File, Line: f.Line, Feature: f.Number, ID: id, Action: input.Refused, Reason: no.String()})
+					ingest.Fault{File: l.File, Line: f.Line, Feature: f.Number, ID: id, Action: input.Refused,
+						Reason: no.String()})
 				return nil
 			}
 			line := f.Line
@@ -421,7 +425,8 @@ func (im *Import) order(ctx context.Context) error {
 			return input.Refuse("stedsnummer %d occurs more than %d times", number, maxRows)
 		}
 		if size += len(value); size > maxRowBytes {
-			return input.Refuse("stedsnummer %d occurs so often that its rows have more than %d MB", number, maxRowBytes>>20)
+			return input.Refuse("stedsnummer %d occurs so often that its rows have more than %d MB", number,
+				maxRowBytes>>20)
 		}
 		group = append(group, readPart(bytes.Clone(value)))
 		return nil
@@ -498,7 +503,8 @@ func (o *ordering) take(parts []part) error {
 		}
 		o.fault(
 			what,
-			ingest.Fault{File: o.files[x.at.file], Line: x.at.line, ID: strconv.FormatInt(x.Number, 10), Action: input.Warning,
+			ingest.Fault{File: o.files[x.at.file], Line: x.at.line, ID: strconv.FormatInt(x.Number, 10),
+				Action: input.Warning,
 				Reason: fmt.Sprintf("%s: the one of %s, line %d, updated %s", what, o.files[best.at.file], best.at.line,
 					best.Updated.Format(time.RFC3339))},
 		)
@@ -644,7 +650,8 @@ func (im *Import) Write(ctx context.Context, w store.Writer) error {
 		if err := json.Unmarshal(text, p); err != nil {
 			return fmt.Errorf("register: %w", err)
 		}
-		at := rank{binary.BigEndian.Uint32(value), binary.BigEndian.Uint32(value[4:]), binary.BigEndian.Uint32(value[8:])}
+		at := rank{binary.BigEndian.Uint32(value), binary.BigEndian.Uint32(value[4:]),
+			binary.BigEndian.Uint32(value[8:])}
 		if p.write(out, at); out.Err != nil {
 			return out.Err
 		}

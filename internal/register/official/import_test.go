@@ -54,20 +54,24 @@ func TestImportKeepsWhatTheProductSays(t *testing.T) {
 		columns string
 		want    []string
 	}{
-		{"sted", "id stedsnummer visningsnavn stedsnavn navneobjekttype navneobjektgruppe navneobjekthovedgruppe land", []string{
-			"5|5|Ingensteds|Ingensteds|sund|ferskvannskontur|ferskvann|NO",
-			"12|12|Prøvetjahke – Tindeprøven|Prøvetjahke|topp|høyder|terreng|NO",
-			"77|77|Nedre Prøveland|Nedre Prøveland|bruk|gardsbebyggelse|bebyggelse|NO",
-			"900|900|Oppdiktvegen & Co|Oppdiktvegen & Co|adressenavn|veg|infrastruktur|NO",
-			"4711|4711|Store Krålenuten|Store Krålenuten|fjell|høyder|terreng|NO"}},
-		{"sted", "stedstatus kommunenummer kommuner fylkesnummer spraakprioritering sortering1 lokal_id oppdatert rang", []string{
-			"aktiv||[]||" + norwegianFirst + "|viktighetB|L5|2018-01-01T12:00:00Z|4",
-			`aktiv|3434|["3434"]|34|` + samiFirst + "|viktighetK|L12|2020-02-14T22:00:22Z|1",
-			`aktiv|1135|["1135"]|11|` + norwegianFirst + "|viktighetB|L77|2023-12-29T09:26:34Z|5",
-			`aktiv|1135|["1135"]|11|` + norwegianFirst + "|viktighetC|L900|2019-12-27T09:29:11Z|3",
-			`aktiv|1135|["1135","3434"]|11|` + norwegianFirst + "|viktighetH|L4711|2021-06-08T16:47:51Z|2"}},
-		{"sted_kommune", "sted_id kommunenummer rang navneobjekttype", []string{"12|3434|1|topp", "77|1135|5|bruk", "900|1135|3|adressenavn", "4711|1135|2|fjell", "4711|3434|2|fjell"}},
-		{"stedsnavn", "id stedsnavnnummer stedsnavn skrivemaater navnestatus navnesakstatus spraak skrivemaatestatus beste_skrivemaate_id rang", []string{
+		{"sted", "id stedsnummer visningsnavn stedsnavn navneobjekttype navneobjektgruppe navneobjekthovedgruppe land",
+			[]string{
+				"5|5|Ingensteds|Ingensteds|sund|ferskvannskontur|ferskvann|NO",
+				"12|12|Prøvetjahke – Tindeprøven|Prøvetjahke|topp|høyder|terreng|NO",
+				"77|77|Nedre Prøveland|Nedre Prøveland|bruk|gardsbebyggelse|bebyggelse|NO",
+				"900|900|Oppdiktvegen & Co|Oppdiktvegen & Co|adressenavn|veg|infrastruktur|NO",
+				"4711|4711|Store Krålenuten|Store Krålenuten|fjell|høyder|terreng|NO"}},
+		{"sted", "stedstatus kommunenummer kommuner fylkesnummer spraakprioritering sortering1 lokal_id oppdatert rang",
+			[]string{
+				"aktiv||[]||" + norwegianFirst + "|viktighetB|L5|2018-01-01T12:00:00Z|4",
+				`aktiv|3434|["3434"]|34|` + samiFirst + "|viktighetK|L12|2020-02-14T22:00:22Z|1",
+				`aktiv|1135|["1135"]|11|` + norwegianFirst + "|viktighetB|L77|2023-12-29T09:26:34Z|5",
+				`aktiv|1135|["1135"]|11|` + norwegianFirst + "|viktighetC|L900|2019-12-27T09:29:11Z|3",
+				`aktiv|1135|["1135","3434"]|11|` + norwegianFirst + "|viktighetH|L4711|2021-06-08T16:47:51Z|2"}},
+		{"sted_kommune", "sted_id kommunenummer rang navneobjekttype", []string{"12|3434|1|topp", "77|1135|5|bruk",
+			"900|1135|3|adressenavn", "4711|1135|2|fjell", "4711|3434|2|fjell"}},
+		{"stedsnavn", "id stedsnavnnummer stedsnavn skrivemaater navnestatus navnesakstatus spraak skrivemaatestatus " +
+			"beste_skrivemaate_id rang", []string{
 			"5001|1|Ingensteds|Ingensteds|hovednavn|ubehandlet|nor|godkjent|5001001|6",
 			"12001|1|Tindeprøven|Tindeprøven|hovednavn|ubehandlet|nor|vedtatt|12001001|1",
 			"12002|2|Prøvetjahke|Prøvetjahke|hovednavn|iverksattVedtak|sma|vedtatt|12002001|2",
@@ -85,7 +89,8 @@ func TestImportKeepsWhatTheProductSays(t *testing.T) {
 			"4711001002|Store Kraalenuten|nevneform|foreslått|1999-07-01|false|store kralenuten|4",
 			"4711002001|Øvre Krålefjellet|nevneform|godkjent|1999-07-01|true|ovre kralefjellet|5"}},
 		{"vegreferanse", "sted_id kommunenummer adressekode", []string{"900|1135|3157"}},
-		{"matrikkel_sted", "sted_id kommunenummer gaardsnummer bruksnummer festenummer seksjonsnummer stedsnavn rang", []string{"77|1135|12|3|0|0|Nedre Prøveland|5"}},
+		{"matrikkel_sted", "sted_id kommunenummer gaardsnummer bruksnummer festenummer seksjonsnummer stedsnavn rang",
+			[]string{"77|1135|12|3|0|0|Nedre Prøveland|5"}},
 		{"matrikkel_stedsnavn", "stedsnavn_id gaardsnummer bruksnummer rang", []string{"77001|12|3|7"}},
 		{"matrikkel_skrivemaate", "skrivemaate_id gaardsnummer bruksnummer rang", []string{"77001001|12|3|8"}},
 	} {
@@ -204,48 +209,61 @@ func TestImportTakesEverySystem(t *testing.T) {
 		if id == crs.CRS84 {
 			code = "urn:ogc:def:crs:OGC:1.3:CRS84"
 		}
-		try(id.String(), fmt.Sprintf(`<gml:Point srsName="%s"><gml:pos>%.9f %.9f</gml:pos></gml:Point>`, code, a, b), want)
+		try(id.String(), fmt.Sprintf(`<gml:Point srsName="%s"><gml:pos>%.9f %.9f</gml:pos></gml:Point>`, code, a, b),
+			want)
 		try(id.String()+" by URI",
 			fmt.Sprintf(`<gml:Point srsName="%s"><gml:pos>%.9f %.9f</gml:pos></gml:Point>`, id.URI(), a, b), want)
 	}
 	try("short code", `<gml:Point srsName="EPSG:4258"><gml:pos>10.75 59.91</gml:pos></gml:Point>`, want)
 	try("short code of GML 2",
-		`<gml:Point srsName="http://www.opengis.net/gml/srs/epsg.xml#4258"><gml:coordinates>10.75,59.91</gml:coordinates></gml:Point>`,
+		`<gml:Point srsName="http://www.opengis.net/gml/srs/epsg.xml#4258"><gml:coordinates>10.75,`+
+			`59.91</gml:coordinates></gml:Point>`,
 		want)
 	try("taken as CRS84",
-		`<gml:Point srsName="urn:ogc:def:crs:EPSG::4937" srsDimension="3"><gml:pos>59.91 10.75 120.5</gml:pos></gml:Point>`,
+		`<gml:Point srsName="urn:ogc:def:crs:EPSG::4937" srsDimension="3"><gml:pos>59.91 10.75 120.5</gml:pos>`+
+			`</gml:Point>`,
 		want)
-	try("coordinates", `<gml:Point srsName="EPSG:4258"><gml:coordinates>10.75,59.91</gml:coordinates></gml:Point>`, want)
+	try("coordinates", `<gml:Point srsName="EPSG:4258"><gml:coordinates>10.75,59.91</gml:coordinates></gml:Point>`,
+		want)
 	try("height",
-		`<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="3"><gml:pos>59.91 10.75 120.5</gml:pos></gml:Point>`,
+		`<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="3"><gml:pos>59.91 10.75 120.5</gml:pos>`+
+			`</gml:Point>`,
 		want)
 	try(
 		"heights of a line",
-		`<gml:LineString srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="3"><gml:posList>59.91 10.75 1 59.92 10.76 2</gml:posList></gml:LineString>`,
+		`<gml:LineString srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="3"><gml:posList>59.91 10.75 1 59.92 `+
+			`10.76 2</gml:posList></gml:LineString>`,
 		to33(t, orb.LineString{{10.75, 59.91}, {10.76, 59.92}}),
 	)
 	try("old line",
-		`<gml:LineString srsName="EPSG:4258"><gml:coordinates>10.75,59.91 10.76,59.92</gml:coordinates></gml:LineString>`,
+		`<gml:LineString srsName="EPSG:4258"><gml:coordinates>10.75,59.91 10.76,59.92</gml:coordinates>`+
+			`</gml:LineString>`,
 		to33(t, orb.LineString{{10.75, 59.91}, {10.76, 59.92}}))
 	try(
 		"system of the members",
-		`<gml:MultiPoint><gml:pointMember><gml:Point srsName="urn:ogc:def:crs:EPSG::4258"><gml:pos>59.91 10.75</gml:pos></gml:Point></gml:pointMember></gml:MultiPoint>`,
+		`<gml:MultiPoint><gml:pointMember><gml:Point srsName="urn:ogc:def:crs:EPSG::4258"><gml:pos>59.91 `+
+			`10.75</gml:pos></gml:Point></gml:pointMember></gml:MultiPoint>`,
 		to33(t, orb.MultiPoint{{10.75, 59.91}}),
 	)
 	try(
 		"curve of one segment",
-		`<gml:Curve srsName="EPSG:25833"><gml:segments><gml:LineStringSegment><gml:posList>250000 6650000 250000 6650100</gml:posList></gml:LineStringSegment></gml:segments></gml:Curve>`,
+		`<gml:Curve srsName="EPSG:25833"><gml:segments><gml:LineStringSegment><gml:posList>250000 6650000 250000 `+
+			`6650100</gml:posList></gml:LineStringSegment></gml:segments></gml:Curve>`,
 		orb.LineString{{250000, 6650000}, {250000, 6650100}},
 	)
 	try(
 		"ring of parts",
-		`<gml:Polygon srsName="EPSG:4258"><gml:exterior><gml:Ring><gml:curveMember><gml:LineString><gml:posList>5 60 5 61 6 61</gml:posList></gml:LineString></gml:curveMember>`+
-			`<gml:curveMember><gml:LineString><gml:posList>6 61 6 60 5 60</gml:posList></gml:LineString></gml:curveMember></gml:Ring></gml:exterior></gml:Polygon>`,
+		`<gml:Polygon srsName="EPSG:4258"><gml:exterior><gml:Ring><gml:curveMember><gml:LineString><gml:posList>5 60 `+
+			`5 61 6 61</gml:posList></gml:LineString></gml:curveMember>`+
+			`<gml:curveMember><gml:LineString><gml:posList>6 61 6 60 5 60</gml:posList></gml:LineString>`+
+			`</gml:curveMember></gml:Ring></gml:exterior></gml:Polygon>`,
 		to33(t, orb.Polygon{{{5, 60}, {6, 60}, {6, 61}, {5, 61}, {5, 60}}}),
 	)
 	try(
 		"multi-surface",
-		`<gml:MultiSurface srsName="EPSG:4258"><gml:surfaceMember><gml:Polygon><gml:exterior><gml:LinearRing><gml:posList>5 60 6 60 6 61 5 60</gml:posList></gml:LinearRing></gml:exterior></gml:Polygon></gml:surfaceMember></gml:MultiSurface>`,
+		`<gml:MultiSurface srsName="EPSG:4258"><gml:surfaceMember><gml:Polygon><gml:exterior><gml:LinearRing>`+
+			`<gml:posList>5 60 6 60 6 61 5 60</gml:posList></gml:LinearRing></gml:exterior></gml:Polygon>`+
+			`</gml:surfaceMember></gml:MultiSurface>`,
 		to33(t, orb.MultiPolygon{{{{5, 60}, {6, 60}, {6, 61}, {5, 60}}}}),
 	)
 }
@@ -274,12 +292,15 @@ func TestEveryFormGivesTheSameRegister(t *testing.T) {
 	var rows strings.Builder
 	var features []feature
 	rows.WriteString(
-		"lokalId;oppdateringsdato;datauttaksdato;språk;navnestatus;navnesakstatus;stedsnavnnummer;komplettskrivemåte;skrivemåtestatus;statusdato;skrivemåtenummer;prioritert;land;" +
-			"navneobjekttype;sortering;språkprioritering;kommunenummer;kommunenavn;fylkesnummer;fylkesnavn;stedsnummer;lon;lat\n",
+		"lokalId;oppdateringsdato;datauttaksdato;språk;navnestatus;navnesakstatus;stedsnavnnummer;komplettskrivemåte;" +
+			"skrivemåtestatus;statusdato;skrivemåtenummer;prioritert;land;" +
+			"navneobjekttype;sortering;språkprioritering;kommunenummer;kommunenavn;fylkesnummer;fylkesnavn;" +
+			"stedsnummer;lon;lat\n",
 	)
 	for _, p := range places {
 		var lat, lon float64
-		if _, err := fmt.Sscanf(p.position[strings.Index(p.position, "<gml:pos>")+9:], "%f %f", &lat, &lon); err != nil {
+		if _, err := fmt.Sscanf(p.position[strings.Index(p.position, "<gml:pos>")+9:], "%f %f", &lat,
+			&lon); err != nil {
 			t.Fatal(err)
 		}
 		all := feature{
@@ -304,11 +325,14 @@ func TestEveryFormGivesTheSameRegister(t *testing.T) {
 		for _, n := range p.names {
 			for _, s := range n.spellings {
 				fmt.Fprintf(&rows,
-					"L%d;%s;2026-02-01T06:30:56.496516+02:00;%s;%s;%s;%d;%s;%s;1999-07-01;%d;%t;Norge;%s;%s;%s;%s;%d;%v;%v\n",
+					"L%d;%s;2026-02-01T06:30:56.496516+02:00;%s;%s;%s;%d;%s;%s;1999-07-01;%d;%t;Norge;%s;%s;%s;%s;"+
+						"%d;%v;%v\n",
 					p.number, p.updated, n.language, n.status, n.state, n.number, s.text, s.status, s.number, !s.other,
 					p.kind, p.sorting, p.priority, strings.Join(p.kommuner[0][:], ";"), p.number, lon, lat)
-				for k, v := range map[string]any{"språk": n.language, "navnestatus": n.status, "navnesakstatus": n.state, "stedsnavnnummer": n.number, "komplettskrivemåte": s.text,
-					"skrivemåtestatus": s.status, "statusdato": "1999-07-01", "skrivemåtenummer": s.number, "prioritert": !s.other} {
+				for k, v := range map[string]any{"språk": n.language, "navnestatus": n.status,
+					"navnesakstatus": n.state, "stedsnavnnummer": n.number, "komplettskrivemåte": s.text,
+					"skrivemåtestatus": s.status, "statusdato": "1999-07-01", "skrivemåtenummer": s.number,
+					"prioritert": !s.other} {
 					lists[k] = append(lists[k], v)
 				}
 			}
@@ -330,7 +354,8 @@ func TestEveryFormGivesTheSameRegister(t *testing.T) {
 		}
 		for table := range want.Sums {
 			if got.Sums[table] != want.Sums[table] {
-				t.Errorf("%s: table %s differs:\n%v\nwant\n%v", filepath.Base(file), table, got.Rows[table], want.Rows[table])
+				t.Errorf("%s: table %s differs:\n%v\nwant\n%v", filepath.Base(file), table, got.Rows[table],
+					want.Rows[table])
 			}
 		}
 	}
@@ -394,7 +419,8 @@ func TestOrderOfFilesMakesNoDifference(t *testing.T) {
 	p := invented()
 	older, newer := p[1], p[1]
 	older.updated = "2011-02-14T23:00:22+01:00"
-	older.names = []gmlName{{1, "hovednavn", "ubehandlet", "norsk", []gmlSpelling{{1, "Gamlenavnet", "godkjent", false}}}}
+	older.names = []gmlName{{1, "hovednavn", "ubehandlet", "norsk",
+		[]gmlSpelling{{1, "Gamlenavnet", "godkjent", false}}}}
 	a := put(t, dir, "a.gml", gmlFile(p[0], older, p[2]))
 	b := put(t, dir, "b.gml", gmlFile(p[3], newer))
 	c := put(t, dir, "c.gml", gmlFile(p[2], p[4]))
@@ -419,7 +445,8 @@ func TestOrderOfFilesMakesNoDifference(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer w.Close()
-		if err := cmp.Or(register.Define(t.Context(), w, true), im.Write(t.Context(), w), w.Commit(t.Context())); err != nil {
+		if err := cmp.Or(register.Define(t.Context(), w, true), im.Write(t.Context(), w),
+			w.Commit(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		bytesNow, err := os.ReadFile(path)
@@ -460,18 +487,31 @@ func TestImportRefusesPlacesOneByOne(t *testing.T) {
 		{"infinite", "61.636440 8.312477", "Inf 8", "no number of a place"},
 		{"not on earth", "61.636440 8.312477", "161.636440 8.312477", "161.63644"},
 		{"arc", "gml:Point", "gml:Arc", "type Arc"},
-		{"open ring", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>61.636440 8.312477</gml:pos></gml:Point>`,
-			`<gml:Polygon srsName="EPSG:4258"><gml:exterior><gml:LinearRing><gml:posList>8 61 9 61 9 62 8 62</gml:posList></gml:LinearRing></gml:exterior></gml:Polygon>`, "not closed"},
-		{"two outer rings", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>61.636440 8.312477</gml:pos></gml:Point>`,
-			`<gml:Polygon srsName="EPSG:4258">` + strings.Repeat(`<gml:exterior><gml:LinearRing><gml:posList>8 61 9 61 9 62 8 61</gml:posList></gml:LinearRing></gml:exterior>`, 2) + `</gml:Polygon>`, "two exterior rings"},
-		{"a gap", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>61.636440 8.312477</gml:pos></gml:Point>`,
-			`<gml:CompositeCurve srsName="EPSG:4258"><gml:curveMember><gml:LineString><gml:posList>8 61 9 61</gml:posList></gml:LineString></gml:curveMember>` +
-				`<gml:curveMember><gml:LineString><gml:posList>9 62 8 62</gml:posList></gml:LineString></gml:curveMember></gml:CompositeCurve>`, "do not follow each other"},
-		{"kinds together", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>61.636440 8.312477</gml:pos></gml:Point>`,
-			`<gml:MultiGeometry srsName="EPSG:4258"><gml:geometryMember><gml:Point><gml:pos>8 61</gml:pos></gml:Point></gml:geometryMember>` +
-				`<gml:geometryMember><gml:LineString><gml:posList>9 62 8 62</gml:posList></gml:LineString></gml:geometryMember></gml:MultiGeometry>`, "one kind is read"},
-		{"two systems", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>61.636440 8.312477</gml:pos></gml:Point>`,
-			`<gml:LineString srsName="urn:ogc:def:crs:EPSG::4258"><gml:pos>61.6 8.3</gml:pos><gml:pos srsName="EPSG:25832">463000 6830000</gml:pos></gml:LineString>`, "two reference systems"},
+		{"open ring", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>61.636440 ` +
+			`8.312477</gml:pos></gml:Point>`,
+			`<gml:Polygon srsName="EPSG:4258"><gml:exterior><gml:LinearRing><gml:posList>8 61 9 61 9 62 8 ` +
+				`62</gml:posList></gml:LinearRing></gml:exterior></gml:Polygon>`, "not closed"},
+		{"two outer rings", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>61.636440 ` +
+			`8.312477</gml:pos></gml:Point>`,
+			`<gml:Polygon srsName="EPSG:4258">` +
+				strings.Repeat(`<gml:exterior><gml:LinearRing><gml:posList>8 61 9 61 9 62 8 61</gml:posList>`+
+					`</gml:LinearRing></gml:exterior>`, 2) + `</gml:Polygon>`, "two exterior rings"},
+		{"a gap", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>61.636440 ` +
+			`8.312477</gml:pos></gml:Point>`,
+			`<gml:CompositeCurve srsName="EPSG:4258"><gml:curveMember><gml:LineString><gml:posList>8 61 9 ` +
+				`61</gml:posList></gml:LineString></gml:curveMember>` +
+				`<gml:curveMember><gml:LineString><gml:posList>9 62 8 62</gml:posList></gml:LineString>` +
+				`</gml:curveMember></gml:CompositeCurve>`, "do not follow each other"},
+		{"kinds together", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>61.636440 ` +
+			`8.312477</gml:pos></gml:Point>`,
+			`<gml:MultiGeometry srsName="EPSG:4258"><gml:geometryMember><gml:Point><gml:pos>8 61</gml:pos>` +
+				`</gml:Point></gml:geometryMember>` +
+				`<gml:geometryMember><gml:LineString><gml:posList>9 62 8 62</gml:posList></gml:LineString>` +
+				`</gml:geometryMember></gml:MultiGeometry>`, "one kind is read"},
+		{"two systems", `<gml:Point srsName="urn:ogc:def:crs:EPSG::4258" srsDimension="2"><gml:pos>61.636440 ` +
+			`8.312477</gml:pos></gml:Point>`,
+			`<gml:LineString srsName="urn:ogc:def:crs:EPSG::4258"><gml:pos>61.6 8.3</gml:pos><gml:pos ` +
+				`srsName="EPSG:25832">463000 6830000</gml:pos></gml:LineString>`, "two reference systems"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -490,7 +530,8 @@ func TestImportRefusesPlacesOneByOne(t *testing.T) {
 				t.Fatalf("error %v, faults %v", err, faults)
 			}
 			f, lines := faults[0], strings.Count(gmlHead+invented()[0].String(), "\n")
-			if !strings.Contains(f.Reason, c.want) || f.Line != lines+2 || f.Feature != 2 || f.File != file || f.ID == "" {
+			if !strings.Contains(f.Reason, c.want) || f.Line != lines+2 || f.Feature != 2 ||
+				f.File != file || f.ID == "" {
 				t.Errorf("%+v; want %q in line %d", f, c.want, lines+2)
 			}
 			r, report := imported(t, official.Options{SkipRefused: true}, file)
@@ -509,7 +550,8 @@ func TestImportRefusesFiles(t *testing.T) {
 	for _, c := range []struct{ name, file, text, want string }{
 		{"cut off", "a.gml", good[:len(good)/2], "cut off"},
 		{"wrong end tag", "a.gml", strings.Replace(good, "</app:Sted>", "</app:Stad>", 1), "closed by </Stad>"},
-		{"document type", "a.gml", strings.Replace(good, "<!-- invented -->", `<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>`, 1), "line 2: a document type"},
+		{"document type", "a.gml", strings.Replace(good, "<!-- invented -->",
+			`<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>`, 1), "line 2: a document type"},
 		{"entity", "a.gml", strings.Replace(good, "Tindeprøven", "&xxe;", 1), "&xxe;"},
 		{"depth", "a.gml", strings.Replace(good, "<app:land>", strings.Repeat("<app:land>", 100), 1), "in each other"},
 		{"attributes", "a.gml", strings.Replace(good, `gml:id="x"`, manyAttributes(100), 1), "attributes"},
@@ -519,7 +561,8 @@ func TestImportRefusesFiles(t *testing.T) {
 		{"other encoding", "a.gml", strings.Replace(good, "UTF-8", "UTF-16", 1), "save the file as UTF-8"},
 		{"no places", "a.gml", strings.ReplaceAll(good, "StedsnavnForVanligBruk", "Bygninger"), "holds no places"},
 		{"nothing", "a.gml", "", "no XML"},
-		{"old register", "a.geojson", `{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"enh_ssr_id":1,"enh_snavn":"Prøve"},"geometry":null}]}`, "1 place was refused"},
+		{"old register", "a.geojson", `{"type":"FeatureCollection","features":[{"type":"Feature",` +
+			`"properties":{"enh_ssr_id":1,"enh_snavn":"Prøve"},"geometry":null}]}`, "1 place was refused"},
 		{"other ending", "a.docx", "x", "are not read"},
 		{"CSV without a reference", "a.csv", "stedsnummer,x,y\n1,2,3\n", "--crs"},
 	} {
@@ -543,7 +586,8 @@ func TestImportFaultsArePrintable(t *testing.T) {
 	if err == nil {
 		_, err = fmt.Fprintf(
 			w,
-			"stedsnummer,komplettskrivemåte,navneobjekttype,oppdateringsdato,lon,lat\n\"1\n\x1b[31m\",Prøve,fjell,2020-01-01,5,60\n%s,Prøve,fjell,2020-01-01,5,60\n",
+			"stedsnummer,komplettskrivemåte,navneobjekttype,oppdateringsdato,lon,lat\n\"1\n\x1b[31m\",Prøve,fjell,"+
+				"2020-01-01,5,60\n%s,Prøve,fjell,2020-01-01,5,60\n",
 			strings.Repeat("7", 1000),
 		)
 	}
@@ -591,7 +635,8 @@ func TestImportListsUnknownCodes(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	rows := texts(t, r, "kode", "liste", "verdi", "navn_nb", "forelder")
-	for _, row := range []string{"kommune|0716|Prøveby|07", "fylke|07|Gamlefylket|<nil>", "navneobjekttype|heisveg|heisveg|<nil>"} {
+	for _, row := range []string{"kommune|0716|Prøveby|07", "fylke|07|Gamlefylket|<nil>",
+		"navneobjekttype|heisveg|heisveg|<nil>"} {
 		if !slices.Contains(rows, row) {
 			t.Errorf("the code lists lack %s", row)
 		}

@@ -159,7 +159,8 @@ func (b *builder) settle() {
 				continue
 			}
 			if s.Text != before.Text || s.Status != before.Status {
-				b.refuse(refusedTwice, "skrivemåtenummer %d of name %d: %q and %q", s.Number, n.Number, before.Text, s.Text)
+				b.refuse(refusedTwice, "skrivemåtenummer %d of name %d: %q and %q", s.Number, n.Number,
+					before.Text, s.Text)
 				return
 			}
 			before.Preferred = before.Preferred || s.Preferred
@@ -285,7 +286,8 @@ func (b *builder) moment(what, s string) time.Time {
 func (b *builder) times(updated, extracted, registered string) {
 	p := b.place
 	p.Updated, p.Extracted = b.moment("oppdateringsdato", updated), b.moment("datauttaksdato", extracted)
-	if p.Registered = b.moment("registreringsdato", registered); p.Registered.IsZero() || p.Registered.After(p.Updated) {
+	if p.Registered = b.moment("registreringsdato", registered); p.Registered.IsZero() ||
+		p.Registered.After(p.Updated) {
 		p.Registered = p.Updated
 	}
 }

@@ -113,14 +113,16 @@ func (r *rowReader) rows(f *ingest.Feature) ([]row, *refusal) {
 		if folded := foldName(p.Name); folded == "enhssrid" || folded == "enhsnavn" {
 			return nil, &refusal{
 				refusedForm,
-				"it is of the register as it was before 2015, whose numbers and codes are others; import the current product, StedsnavnForVanligBruk",
+				"it is of the register as it was before 2015, whose numbers and codes are others; " +
+					"import the current product, StedsnavnForVanligBruk",
 			}
 		}
 		key := r.seen(p.Name)
 		if key == "" || p.Text == "" {
 			continue
 		}
-		if at := slices.Index(rowNames[key], foldName(p.Name[strings.LastIndexAny(p.Name, ".|:/")+1:])); lists[key] != nil ||
+		if at := slices.Index(rowNames[key], foldName(p.Name[strings.LastIndexAny(p.Name, ".|:/")+1:])); lists[key] !=
+			nil ||
 			one[key] != "" {
 			if at >= rank[key] {
 				continue
@@ -137,7 +139,8 @@ func (r *rowReader) rows(f *ingest.Feature) ([]row, *refusal) {
 		}
 		list, err := texts(p.Text)
 		if err != nil {
-			return nil, &refusal{refusedForm, fmt.Sprintf("the property %q is neither a value nor a list of values", p.Name)}
+			return nil,
+				&refusal{refusedForm, fmt.Sprintf("the property %q is neither a value nor a list of values", p.Name)}
 		}
 		if len(list) > maxPart || len(list) == 0 {
 			return nil, &refusal{refusedForm, fmt.Sprintf("the property %q has %d values", p.Name, len(list))}
@@ -256,7 +259,8 @@ func mergeRows(rows []*place) (*place, *refusal) {
 	b := &builder{place: rows[0]}
 	p := b.place
 	for _, x := range rows[1:] {
-		for _, to := range [...]struct{ to, from *string }{{&p.LocalID, &x.LocalID}, {&p.Group, &x.Group}, {&p.MainGroup, &x.MainGroup}, {&p.Status, &x.Status}, {&p.Land, &x.Land},
+		for _, to := range [...]struct{ to, from *string }{{&p.LocalID, &x.LocalID}, {&p.Group, &x.Group},
+			{&p.MainGroup, &x.MainGroup}, {&p.Status, &x.Status}, {&p.Land, &x.Land},
 			{&p.Priority, &x.Priority}, {&p.Authority, &x.Authority}, {&p.Sort1, &x.Sort1}, {&p.Sort2, &x.Sort2}} {
 			*to.to = cmp.Or(*to.to, *to.from)
 		}

@@ -126,7 +126,8 @@ func TestSearchesAnswerFromTheOfficialSample(t *testing.T) {
 			names := search[api.StedsnavnTreffList](t, s,
 				&api.FindStedsnavn{StedsnavnSoek: api.StedsnavnSoek{Stedsnavn: ptr(m[1])}})
 			if len(names) != 1 ||
-				languages[value(part[:strings.Index(part, m[0])][strings.LastIndex(part[:strings.Index(part, m[0])], "<app:Stedsnavn>"):], "språk")] != names[0].SpraakId {
+				languages[value(part[:strings.Index(part, m[0])][strings.LastIndex(part[:strings.Index(part, m[0])],
+					"<app:Stedsnavn>"):], "språk")] != names[0].SpraakId {
 				t.Errorf("%s: names %+v", m[1], names)
 			}
 		}
@@ -138,7 +139,8 @@ func TestSearchesAnswerFromAnImportedRegister(t *testing.T) {
 	t.Parallel()
 	s := placename.New(importedStore(t, put(t, t.TempDir(), "a.gml", gmlFile(invented()...))), placename.Options{})
 	unit := api.StedMatrikkelenhetreferanseSoek{Kommunenummer: "1135", Gaardsnummer: "12"}
-	if h := search[api.StedMatrikkelenhetreferanseTreffList](t, s, &api.FindStederForMatrikkelenhetreferanse{Soek: unit}); len(h) != 1 || h[0].StedId != "77" {
+	if h := search[api.StedMatrikkelenhetreferanseTreffList](t, s,
+		&api.FindStederForMatrikkelenhetreferanse{Soek: unit}); len(h) != 1 || h[0].StedId != "77" {
 		t.Errorf("places of a cadastral unit: %+v", h)
 	}
 	names := &api.FindStedsnavnForMatrikkelenhetreferanse{Soek: api.StedsnavnMatrikkelenhetreferanseSoek(unit)}

@@ -105,7 +105,8 @@ func (b *codeBook) unknown() (out []UnknownCode) {
 		for _, x := range codes {
 			c := x.UnknownCode
 			c.First.Action = input.Warning
-			c.First.Reason = "the list " + c.List + " has no code " + strconv.Quote(c.Value) + "; it is kept and added to the list, and searches find it"
+			c.First.Reason = "the list " + c.List + " has no code " + strconv.Quote(c.Value) +
+				"; it is kept and added to the list, and searches find it"
 			if c.Near != "" {
 				c.First.Reason += "; the list has " + strconv.Quote(c.Near) + ": if that is meant, correct the file"
 			}
@@ -225,10 +226,15 @@ func (p *place) write(out *register.Output, at rank) {
 		together := cores(leading)
 		best := shown.Best()
 		bestAt := slices.IndexFunc(shown.Spellings, func(s register.Spelling) bool { return s == *best })
-		head := &n.Spellings[slices.IndexFunc(shown.Spellings, func(s register.Spelling) bool { return s == *leading[0] })]
-		out.Put("stedsnavn", id, geom, p.Number, p.Number, int64(n.Number), best.Core, n.Status, n.State, n.Language, register.OrNull(n.Origin), n.Exonym, false, nil, together,
-			int64(len(n.Spellings)), int64(len(leading)), head.Status, head.Date, spellingID(id, n.Spellings[bestAt].Number), display, p.Type, p.Authority, p.Land,
-			kommune, kommuner, fylke, p.General, p.Registered, p.Updated, int64(0), int64(0), cql2.Norm(best.Core), rang)
+		head := &n.Spellings[slices.IndexFunc(shown.Spellings, func(s register.Spelling) bool {
+			return s == *leading[0]
+		})]
+		out.Put("stedsnavn", id, geom, p.Number, p.Number, int64(n.Number), best.Core, n.Status, n.State, n.Language,
+			register.OrNull(n.Origin), n.Exonym, false, nil, together,
+			int64(len(n.Spellings)), int64(len(leading)), head.Status, head.Date,
+			spellingID(id, n.Spellings[bestAt].Number), display, p.Type, p.Authority, p.Land,
+			kommune, kommuner, fylke, p.General, p.Registered, p.Updated, int64(0), int64(0),
+			cql2.Norm(best.Core), rang)
 		for _, u := range p.Units {
 			out.Put(
 				"matrikkel_stedsnavn",

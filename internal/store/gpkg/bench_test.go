@@ -50,7 +50,8 @@ func BenchmarkFetch(b *testing.B) {
 		b.Run("n="+strconv.Itoa(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				err := s.Fetch(context.Background(), "x", store.Current(ids[:n]...), store.Want{}, func(*store.Feature) error { return nil })
+				err := s.Fetch(context.Background(), "x", store.Current(ids[:n]...), store.Want{},
+					func(*store.Feature) error { return nil })
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -62,9 +63,11 @@ func BenchmarkFetch(b *testing.B) {
 func BenchmarkPage(b *testing.B) {
 	s, ids := benchStore(b, 10000)
 	box := func(w float64) cql2.Expr {
-		return cql2.BBox{Prop: "geometry", CRS: crs.UTM33, Box: orb.Bound{Min: orb.Point{500000, 6600050}, Max: orb.Point{500000 + w, 6600060}}}
+		return cql2.BBox{Prop: "geometry", CRS: crs.UTM33,
+			Box: orb.Bound{Min: orb.Point{500000, 6600050}, Max: orb.Point{500000 + w, 6600060}}}
 	}
-	degrees := cql2.BBox{Prop: "geometry", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{10, 59}, Max: orb.Point{11, 60}}}
+	degrees := cql2.BBox{Prop: "geometry", CRS: crs.CRS84,
+		Box: orb.Bound{Min: orb.Point{10, 59}, Max: orb.Point{11, 60}}}
 	for name, q := range map[string]store.Query{
 		"all":     {},
 		"cursor":  {Cursor: store.NewCursor(store.Place{ID: ids[5000]})},

@@ -20,8 +20,9 @@ const (
 	blobBroken           // no GeoPackage geometry, or one of a type that is not served
 )
 
-// readBlob returns the WKB inside a GeoPackage geometry (OGC 12-128r18, 2.1.3) after a check of all of it. It shares memory with b, but where
-// lines stand for arcs, and MultiPolygons for faces. Only blobFine has WKB, and what the check tells of it.
+// readBlob returns the WKB inside a GeoPackage geometry (OGC 12-128r18, 2.1.3) after a check of all of it.
+// It shares memory with b, but where lines stand for arcs, and MultiPolygons for faces. Only blobFine has WKB,
+// and what the check tells of it.
 func readBlob(b []byte) ([]byte, wkb.Info, blobState) {
 	if len(b) == 0 {
 		return nil, wkb.Info{}, blobEmpty
@@ -53,7 +54,8 @@ func readBlob(b []byte) ([]byte, wkb.Info, blobState) {
 	return geometry, in, blobFine
 }
 
-// chord is how far lines may lie from arcs, by the reference system of a GeoPackage geometry; where that is not known, by its first position.
+// chord is how far lines may lie from arcs, by the reference system of a GeoPackage geometry;
+// where that is not known, by its first position.
 func chord(b, geometry []byte) float64 {
 	order := binary.ByteOrder(binary.BigEndian)
 	if b[3]&1 == 1 {
@@ -99,8 +101,8 @@ func headerSize(flags byte) (int, bool) {
 	return 8 + sizes[kind], true
 }
 
-// appendBlob appends a GeoPackage geometry in little endian with an envelope of x and y; b is the bound of geometry, empty when it has no
-// position.
+// appendBlob appends a GeoPackage geometry in little endian with an envelope of x and y; b is the bound of geometry,
+// empty when it has no position.
 func appendBlob(dst []byte, srs int32, geometry []byte, b orb.Bound, empty bool) []byte {
 	flags := byte(0x01 | 1<<1)
 	if empty {

@@ -35,8 +35,10 @@ func TestBoxAroundTheExtentLeavesWhatLiesOutside(t *testing.T) {
 		}
 	})
 	s := openStore(t, path, gpkg.Options{})
-	for _, box := range []orb.Bound{{Min: orb.Point{5, 55}, Max: orb.Point{30, 70}}, {Min: orb.Point{-180, -90}, Max: orb.Point{180, 90}}} {
-		p, err := s.Page(t.Context(), store.Query{Collection: "a", Limit: 10, Filter: cql2.BBox{Prop: "geometry", Box: box, CRS: crs.CRS84}})
+	for _, box := range []orb.Bound{{Min: orb.Point{5, 55}, Max: orb.Point{30, 70}},
+		{Min: orb.Point{-180, -90}, Max: orb.Point{180, 90}}} {
+		p, err := s.Page(t.Context(),
+			store.Query{Collection: "a", Limit: 10, Filter: cql2.BBox{Prop: "geometry", Box: box, CRS: crs.CRS84}})
 		if err != nil || p.Matched != 2 || len(p.Rows) != 2 {
 			t.Errorf("%v: %+v, %v", box, p, err)
 		}

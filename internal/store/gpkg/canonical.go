@@ -42,7 +42,8 @@ func writeCanonical(b *strings.Builder, v reflect.Value) {
 	case reflect.Struct:
 		fmt.Fprintf(b, "%s{", v.Type().Name())
 		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() && f.Name != "Pos" && f.Name != "Quoted" { // of a property in its text
+			if f := v.Type().Field(i); f.IsExported() && f.Name != "Pos" && f.Name != "Quoted" {
+				// of a property in its text
 				writeCanonical(b, v.Field(i))
 				b.WriteByte(',')
 			}

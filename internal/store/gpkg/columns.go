@@ -21,7 +21,8 @@ type columnLimits struct {
 
 var usualColumns = columnLimits{from: 100, wide: 4096, records: typeAheadFrom}
 
-// columnsAgain, a power of two, is how often values that are not at hand are asked for before they are made once more; then it is twice as often, and so on, so that tables which do not fit together are not made in turn for ever.
+// columnsAgain, a power of two, is how often values that are not at hand are asked for before they are made once more;
+// then it is twice as often, and so on, so that tables which do not fit together are not made in turn for ever.
 const columnsAgain = 16
 
 // columnCache holds tables of all revisions, by what they hold: ids, envelopes, records.
@@ -94,7 +95,8 @@ func momentOf(t time.Time) any {
 	return t.Format(sqlq.StampLayout)
 }
 
-// literal returns a literal in the form of the values; false when it is none, or of a type that compares with none of them.
+// literal returns a literal in the form of the values; false when it is none, or of a type that
+// compares with none of them.
 func (o operand) literal(e cql2.Expr) (v any, ok bool) {
 	switch x := e.(type) {
 	case cql2.Int, cql2.Number, cql2.Decimal:

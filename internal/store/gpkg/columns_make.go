@@ -38,7 +38,8 @@ func (r *revision) ids(l *layer) *rowIDs {
 	return nil
 }
 
-// makeTable has a table made in the background, one at a time, unless it cannot be kept; it reports whether it is begun, and with limits.wait whether it has ended.
+// makeTable has a table made in the background, one at a time, unless it cannot be kept;
+// it reports whether it is begun, and with limits.wait whether it has ended.
 func (r *revision) makeTable(name string, work func() error) bool {
 	a, made := &r.typeAhead, make(chan struct{})
 	a.mu.Lock()
@@ -80,7 +81,9 @@ func (r *revision) makeIDs(l *layer) error {
 			return errors.Join(err, errNoRoom)
 		}
 		table, id := l.source.Table, l.idExpr(alias)
-		return c.query("SELECT "+id+" FROM "+table+" AS "+alias+" ORDER BY "+id, nil, func(row row) error { return ids.add(row, l.text) })
+		return c.query("SELECT "+id+" FROM "+table+" AS "+alias+" ORDER BY "+id, nil, func(row row) error {
+			return ids.add(row, l.text)
+		})
 	})
 	if err != nil {
 		return err

@@ -44,7 +44,8 @@ func TestContractOfAnUnchangingFile(t *testing.T) {
 	})
 }
 
-// TestContractWithColumnsInMemory is what the contract says of answers where conditions are answered from values in memory.
+// TestContractWithColumnsInMemory is what the contract says of answers where conditions are
+// answered from values in memory.
 func TestContractWithColumnsInMemory(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -94,7 +95,8 @@ func spoilt(t *testing.T, fill func(store.Writer), spoil func(storetest.Put)) st
 		t.Fatal(err)
 	}
 	spoil(func(c *store.Collection, id string, geometry []byte) bool {
-		for _, trigger := range [...]string{"update1", "update2", "update3", "update4"} { // they call functions of SpatiaLite
+		for _, trigger := range [...]string{"update1", "update2", "update3", "update4"} {
+			// they call functions of SpatiaLite
 			sql := `DROP TRIGGER IF EXISTS "rtree_` + c.Table + "_" + c.Geometry.Column + "_" + trigger + `"`
 			if err := sqlitex.ExecuteTransient(db, sql, nil); err != nil {
 				t.Fatal(err)
@@ -105,13 +107,16 @@ func spoilt(t *testing.T, fill func(store.Writer), spoil func(storetest.Put)) st
 			srs = uint32(c.Geometry.CRS)
 		}
 		blob := append(binary.LittleEndian.AppendUint32([]byte{'G', 'P', 0, 1}, srs), geometry...)
-		err := sqlitex.ExecuteTransient(db, "UPDATE "+c.Table+" SET "+c.Geometry.Column+" = ? WHERE "+c.Key.Column+" = ?", &sqlitex.ExecOptions{Args: []any{blob, id}})
+		err := sqlitex.ExecuteTransient(db, "UPDATE "+c.Table+" SET "+c.Geometry.Column+" = ? WHERE "+c.Key.Column+
+			" = ?", &sqlitex.ExecOptions{Args: []any{blob, id}})
 		if err != nil || db.Changes() != 1 {
 			t.Fatalf("%s %s: %d rows, %v", c.ID, id, db.Changes(), err)
 		}
-		if _, in, err := wkb.Lines(geometry, store.Chord(c.Geometry.CRS)); err == nil && in.Positions > 0 { // as the triggers would
+		if _, in, err := wkb.Lines(geometry, store.Chord(c.Geometry.CRS)); err == nil && in.Positions > 0 {
+			// as the triggers would
 			b := in.Bound
-			err := sqlitex.ExecuteTransient(db, `INSERT OR REPLACE INTO "rtree_`+c.Table+"_"+c.Geometry.Column+`" SELECT rowid, ?, ?, ?, ? FROM `+c.Table+" WHERE "+c.Key.Column+" = ?",
+			err := sqlitex.ExecuteTransient(db, `INSERT OR REPLACE INTO "rtree_`+c.Table+"_"+c.Geometry.Column+
+				`" SELECT rowid, ?, ?, ?, ? FROM `+c.Table+" WHERE "+c.Key.Column+" = ?",
 				&sqlitex.ExecOptions{Args: []any{b.Min[0], b.Max[0], b.Min[1], b.Max[1], id}})
 			if err != nil {
 				t.Fatal(err)
@@ -160,7 +165,8 @@ func TestChangedData(t *testing.T) {
 	})
 }
 
-// TestContractOfVersions: several rows may be one feature; of a file that nobody writes into also by the versions in memory.
+// TestContractOfVersions: several rows may be one feature; of a file that nobody writes into also
+// by the versions in memory.
 func TestContractOfVersions(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]gpkg.Options{"by SQL": {}, "from memory": {Unchanging: true, Columns: 1 << 20}} {

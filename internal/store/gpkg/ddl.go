@@ -26,7 +26,8 @@ var geopackageTables = []string{
 	`INSERT INTO gpkg_spatial_ref_sys VALUES
   ('Undefined Cartesian SRS', -1, 'NONE', -1, 'undefined', 'undefined Cartesian coordinate reference system'),
   ('Undefined geographic SRS', 0, 'NONE', 0, 'undefined', 'undefined geographic coordinate reference system')`,
-	`INSERT INTO gpkg_spatial_ref_sys VALUES ('WGS 84', 4326, 'EPSG', 4326, '` + crs.WGS84.Text() + `', 'longitude and latitude in degrees')`,
+	`INSERT INTO gpkg_spatial_ref_sys VALUES ('WGS 84', 4326, 'EPSG', 4326, '` + crs.WGS84.Text() +
+		`', 'longitude and latitude in degrees')`,
 	`CREATE TABLE gpkg_contents (
   table_name TEXT NOT NULL PRIMARY KEY,
   data_type TEXT NOT NULL,
@@ -60,9 +61,11 @@ var geopackageTables = []string{
   scope TEXT NOT NULL,
   CONSTRAINT ge_tce UNIQUE (table_name, column_name, extension_name)
 )`,
-	`INSERT INTO gpkg_extensions VALUES ('` + definitionTable + `', NULL, '` + definitionTable + `', 'metadata of collections in JSON', 'read-write')`,
+	`INSERT INTO gpkg_extensions VALUES ('` + definitionTable + `', NULL, '` + definitionTable +
+		`', 'metadata of collections in JSON', 'read-write')`,
 	// GDAL lists every table that is in no other way accounted for, unless this extension of its own is there.
-	`INSERT INTO gpkg_extensions VALUES (NULL, NULL, 'gdal_aspatial', 'http://gdal.org/geopackage_aspatial.html', 'read-write')`,
+	`INSERT INTO gpkg_extensions VALUES (NULL, NULL, 'gdal_aspatial', 'http://gdal.org/geopackage_aspatial.html', ` +
+		`'read-write')`,
 	`CREATE TABLE gpkg_ogr_contents (table_name TEXT NOT NULL PRIMARY KEY, feature_count INTEGER DEFAULT NULL)`,
 }
 

@@ -85,7 +85,8 @@ type relationDefinition struct {
 }
 
 var typeNames = map[cql2.Type]string{
-	cql2.TypeText: "text", cql2.TypeInteger: "integer", cql2.TypeNumber: "number", cql2.TypeBool: "boolean", cql2.TypeDate: "date",
+	cql2.TypeText: "text", cql2.TypeInteger: "integer", cql2.TypeNumber: "number", cql2.TypeBool: "boolean",
+	cql2.TypeDate:      "date",
 	cql2.TypeTimestamp: "timestamp", cql2.TypeGeometry: "geometry", cql2.TypeJSON: "json",
 }
 
@@ -102,7 +103,8 @@ func typeNamed(name string) (cql2.Type, bool) {
 func define(x *store.Collection) *definition {
 	c := x.Folded()
 	d := &definition{
-		ID: c.ID, Table: c.Table, Title: c.Title, Description: c.Description, Keywords: c.Keywords, Links: c.Links, Public: c.Public,
+		ID: c.ID, Table: c.Table, Title: c.Title, Description: c.Description, Keywords: c.Keywords, Links: c.Links,
+		Public:     c.Public,
 		Key:        keyDefinition{c.Key.Column, typeNames[c.Key.Type], c.Key.Property},
 		Properties: defineProperties(c.Properties), Relations: defineRelations(c.Relations), DefaultSort: c.DefaultSort,
 		Instant: c.Instant, IntervalStart: c.IntervalStart, IntervalEnd: c.IntervalEnd, TitleProperty: c.TitleProperty,
@@ -119,7 +121,8 @@ func define(x *store.Collection) *definition {
 func defineProperties(ps []store.Property) []propertyDefinition {
 	out := make([]propertyDefinition, len(ps))
 	for i, p := range ps {
-		out[i] = propertyDefinition{p.Name, p.Column, typeNames[p.Type], p.Title, p.Description, p.Unit, p.Enum, p.CodeList, p.Ref, p.Hidden, p.Search}
+		out[i] = propertyDefinition{p.Name, p.Column, typeNames[p.Type], p.Title, p.Description, p.Unit, p.Enum,
+			p.CodeList, p.Ref, p.Hidden, p.Search}
 	}
 	return out
 }
@@ -127,7 +130,8 @@ func defineProperties(ps []store.Property) []propertyDefinition {
 func defineRelations(rs []store.Relation) []relationDefinition {
 	var out []relationDefinition
 	for _, r := range rs {
-		out = append(out, relationDefinition{r.Name, r.Table, r.Owner, r.Key, r.Order, defineProperties(r.Columns), defineRelations(r.Relations)})
+		out = append(out, relationDefinition{r.Name, r.Table, r.Owner, r.Key, r.Order, defineProperties(r.Columns),
+			defineRelations(r.Relations)})
 	}
 	return out
 }
@@ -135,8 +139,9 @@ func defineRelations(rs []store.Relation) []relationDefinition {
 func (p propertyDefinition) property() (store.Property, bool) {
 	t, ok := typeNamed(p.Type)
 	return store.Property{
-		Name: p.Name, Column: p.Column, Type: t, Title: p.Title, Description: p.Description, Unit: p.Unit, Enum: p.Enum, CodeList: p.CodeList,
-		Ref: p.Ref, Hidden: p.Hidden, Search: p.Search,
+		Name: p.Name, Column: p.Column, Type: t, Title: p.Title, Description: p.Description, Unit: p.Unit, Enum: p.Enum,
+		CodeList: p.CodeList,
+		Ref:      p.Ref, Hidden: p.Hidden, Search: p.Search,
 	}, ok
 }
 
@@ -175,13 +180,14 @@ func (d *definition) isJSON(column string) bool {
 
 // describe copies what the definition says of the whole collection.
 func (d *definition) describe(c *store.Collection) {
-	c.ID, c.Title, c.Description, c.Keywords, c.Links, c.Public = d.ID, d.Title, d.Description, d.Keywords, d.Links, d.Public
+	c.ID, c.Title, c.Description, c.Keywords, c.Links, c.Public = d.ID, d.Title, d.Description, d.Keywords,
+		d.Links, d.Public
 	c.Invented, c.DefaultSort, c.TitleProperty = d.Description.SaysInvented(), d.DefaultSort, d.TitleProperty
 	c.Instant, c.IntervalStart, c.IntervalEnd = d.Instant, d.IntervalStart, d.IntervalEnd
 }
 
-// addProperties makes the properties that the definition lists. One whose column is gone or holds other values than it says, because
-// another program wrote to the file, is left out or widened, with a warning.
+// addProperties makes the properties that the definition lists. One whose column is gone or holds other values than it
+// says, because another program wrote to the file, is left out or widened, with a warning.
 func (d *definition) addProperties(l *layer, dr *draft) {
 	l.Key.Property = d.Key.Property
 	for _, x := range d.Properties {
@@ -207,7 +213,8 @@ func (d *definition) addProperties(l *layer, dr *draft) {
 		}
 		p.NotNull = cs.notNull(col)
 		f := newField(col, cs, p.Type)
-		f.Search = sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev, Gram: p.Search.Gram, Texts: p.Search.Texts}
+		f.Search = sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev,
+			Gram: p.Search.Gram, Texts: p.Search.Texts}
 		l.add(p, f)
 	}
 }
@@ -224,7 +231,8 @@ func (d *draft) addRelations(c *conn, l *layer) (err error) {
 	return err
 }
 
-func (d *draft) relations(c *conn, defs []relationDefinition, key string) ([]store.Relation, map[string]*sqlq.Relation, error) {
+func (d *draft) relations(c *conn, defs []relationDefinition,
+	key string) ([]store.Relation, map[string]*sqlq.Relation, error) {
 	var list []store.Relation
 	byName := map[string]*sqlq.Relation{}
 	for _, x := range defs {
@@ -237,7 +245,8 @@ func (d *draft) relations(c *conn, defs []relationDefinition, key string) ([]sto
 			continue
 		}
 		rel := store.Relation{Name: x.Name, Table: t.name, Owner: x.Owner, Key: x.Key, Order: x.Order}
-		s := &sqlq.Relation{Source: sqlq.Source{Table: t.quoted(), Fields: map[string]*sqlq.Field{}}, Owner: x.Owner, Key: x.Key}
+		s := &sqlq.Relation{Source: sqlq.Source{Table: t.quoted(), Fields: map[string]*sqlq.Field{}},
+			Owner: x.Owner, Key: x.Key}
 		if s.Key == "" {
 			s.Key = key
 		}
@@ -258,7 +267,8 @@ func (d *draft) relations(c *conn, defs []relationDefinition, key string) ([]sto
 			if p.Type == cql2.TypeDate && !strings.EqualFold(col.declared, columnType(p.Type)) {
 				f.Normal = sqlq.NormalDate // else our writer stored it, in the normal form
 			}
-			f.Search = sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev, Gram: p.Search.Gram, Texts: p.Search.Texts}
+			f.Search = sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev,
+				Gram: p.Search.Gram, Texts: p.Search.Texts}
 			rel.Columns = append(rel.Columns, p)
 			s.Fields[p.Name] = f
 		}
@@ -271,10 +281,12 @@ func (d *draft) relations(c *conn, defs []relationDefinition, key string) ([]sto
 	return list, byName, nil
 }
 
-// indexedColumns returns the columns that an index of all rows begins with, those that SQLite makes for a constraint among them.
+// indexedColumns returns the columns that an index of all rows begins with, those that SQLite makes for
+// a constraint among them.
 func indexedColumns(c *conn, table string) (map[string]bool, error) {
 	m := map[string]bool{}
-	err := c.query(`SELECT (SELECT name FROM pragma_index_info(i.name, 'main') WHERE seqno = 0) FROM pragma_index_list(?1, 'main') AS i WHERE NOT i.partial`,
+	err := c.query(`SELECT (SELECT name FROM pragma_index_info(i.name, 'main') WHERE seqno = 0) FROM `+
+		`pragma_index_list(?1, 'main') AS i WHERE NOT i.partial`,
 		[]any{table}, func(r row) error {
 			m[r.Text(0)] = true // of an expression "", which no column is called
 			return nil
@@ -294,7 +306,8 @@ func leads(c *conn, table string) (map[string]string, error) {
 		return m, nil
 	}
 	first := map[string]string{} // columns, by index
-	err = c.query(`SELECT i.name, (SELECT name FROM pragma_index_info(i.name) WHERE seqno = 0) FROM pragma_index_list(?) AS i WHERE NOT i.partial`,
+	err = c.query(`SELECT i.name, (SELECT name FROM pragma_index_info(i.name) WHERE seqno = 0) FROM `+
+		`pragma_index_list(?) AS i WHERE NOT i.partial`,
 		[]any{table}, func(r row) error {
 			first[r.Text(0)] = r.Text(1)
 			return nil

@@ -7,14 +7,16 @@ import (
 	"sync"
 )
 
-// descriptors are the files of others that this process has open beside SQLite. They are of the process, since that is whose locks a file has: closing any descriptor of a file drops
-// all of them (POSIX.1-2017, close), also those by which SQLite keeps other programs from writing into what it reads.
+// descriptors are the files of others that this process has open beside SQLite. They are of the process,
+// since that is whose locks a file has: closing any descriptor of a file drops all of them (POSIX.1-2017, close),
+// also those by which SQLite keeps other programs from writing into what it reads.
 var descriptors struct {
 	mu    sync.Mutex
 	files []*descriptor
 }
 
-// descriptor is a file that is open; every user must close it, after the connections to the file that it knows of. All users of a file share it.
+// descriptor is a file that is open; every user must close it, after the connections to the file that it knows of.
+// All users of a file share it.
 type descriptor struct {
 	*os.File
 	users int

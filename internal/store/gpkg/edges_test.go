@@ -30,7 +30,8 @@ func notes(cat *store.Catalog, layer string) string {
 	return b.String()
 }
 
-// TestForeignLayersWithWideEdgesAreRefused: an edge in degrees of more than half a turn seems to cross the antimeridian.
+// TestForeignLayersWithWideEdgesAreRefused: an edge in degrees of more than half a turn seems
+// to cross the antimeridian.
 func TestForeignLayersWithWideEdgesAreRefused(t *testing.T) {
 	t.Parallel()
 	var script strings.Builder
@@ -47,7 +48,8 @@ func TestForeignLayersWithWideEdgesAreRefused(t *testing.T) {
 	cat := foreign(t, script.String(), nil).Catalog()
 	for _, x := range storetest.WideEdges() {
 		_, served := cat.Collection(x.Name)
-		if said := notes(cat, x.Name); served != (x.Refused == "") || !strings.Contains(said, x.Refused) || served && said != "" {
+		if said := notes(cat, x.Name); served != (x.Refused == "") || !strings.Contains(said, x.Refused) ||
+			served && said != "" {
 			t.Errorf("%s: served %v, %q; want %q", x.Name, served, said, x.Refused)
 		}
 	}

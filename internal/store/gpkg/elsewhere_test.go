@@ -15,10 +15,12 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// elsewhere is a command that runs statements on a file in another process, since locks of a file are those of a process. It fails with what SQLite says.
+// elsewhere is a command that runs statements on a file in another process, since locks of a file are those of a
+// process. It fails with what SQLite says.
 func elsewhere(t *testing.T, path, script string, env ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAnotherProgram$", "-test.v", "-test.short=false")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAnotherProgram$", "-test.v",
+		"-test.short=false")
 	cmd.Env = append(append(os.Environ(), "GRENSE_TEST_FILE="+path, "GRENSE_TEST_SCRIPT="+script), env...)
 	return cmd
 }
@@ -37,13 +39,15 @@ func TestAnotherProgram(t *testing.T) {
 	db.SetBusyTimeout(50 * time.Millisecond)
 	pause, _ := time.ParseDuration(os.Getenv("GRENSE_TEST_EVERY"))
 	for {
-		if err := sqlitex.ExecuteTransient(db, script, nil); err != nil && (pause == 0 || sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy) {
+		if err := sqlitex.ExecuteTransient(db, script, nil); err != nil &&
+			(pause == 0 || sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy) {
 			t.Fatal(err)
 		}
 		if pause == 0 {
 			return
 		}
-		if err := sqlitex.ExecuteTransient(db, "PRAGMA wal_checkpoint(TRUNCATE)", nil); err != nil && sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
+		if err := sqlitex.ExecuteTransient(db, "PRAGMA wal_checkpoint(TRUNCATE)", nil); err != nil &&
+			sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
 			t.Fatal(err)
 		}
 		time.Sleep(pause)
@@ -71,16 +75,21 @@ func TestCopiesOfAFileInWALModeAreOfOneState(t *testing.T) {
 			t.Fatal(err)
 		}
 		of := map[int64]int{}
-		err = s.Numbers(t.Context(), "SELECT n FROM main.x WHERE fid IN (1, 4000)", func(n int64) error { of[n]++; states[n] = true; return nil })
+		err = s.Numbers(t.Context(), "SELECT n FROM main.x WHERE fid IN (1, 4000)", func(n int64) error {
+			of[n]++
+			states[n] = true
+			return nil
+		})
 		if err != nil || len(of) != 1 {
 			t.Errorf("a copy has rows of %v: %v", of, err)
 		}
-		if err := s.Numbers(t.Context(), "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'", func(n int64) error {
-			if n > 0 {
-				return errors.New("damaged")
-			}
-			return nil
-		}); err != nil {
+		if err := s.Numbers(t.Context(), "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
+			func(n int64) error {
+				if n > 0 {
+					return errors.New("damaged")
+				}
+				return nil
+			}); err != nil {
 			t.Error(err)
 		}
 		if err := s.Close(); err != nil {
@@ -92,7 +101,8 @@ func TestCopiesOfAFileInWALModeAreOfOneState(t *testing.T) {
 	}
 }
 
-// TestWhoReadsKeepsItsLockWhileTheFileIsOpenedAnew: nobody may write into what is being read, so that all of it is of one state.
+// TestWhoReadsKeepsItsLockWhileTheFileIsOpenedAnew: nobody may write into what is being read,
+// so that all of it is of one state.
 func TestWhoReadsKeepsItsLockWhileTheFileIsOpenedAnew(t *testing.T) {
 	t.Parallel()
 	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY, n INTEGER, pad BLOB);
@@ -107,7 +117,8 @@ func TestWhoReadsKeepsItsLockWhileTheFileIsOpenedAnew(t *testing.T) {
 			return err
 		},
 		"an opening that fails": func(*gpkg.Store) error {
-			if _, err := gpkg.Open(t.Context(), path, gpkg.Options{DataDir: filepath.Join(path, "in a file")}); err == nil {
+			if _, err := gpkg.Open(t.Context(), path,
+				gpkg.Options{DataDir: filepath.Join(path, "in a file")}); err == nil {
 				return errors.New("opened")
 			}
 			return nil
@@ -121,7 +132,8 @@ func TestWhoReadsKeepsItsLockWhileTheFileIsOpenedAnew(t *testing.T) {
 					if err := reload(s); err != nil {
 						return err
 					}
-					if out, err := elsewhere(t, path, "UPDATE x SET n = n + 1").CombinedOutput(); err == nil || !strings.Contains(string(out), "locked") {
+					if out, err := elsewhere(t, path, "UPDATE x SET n = n + 1").CombinedOutput(); err == nil ||
+						!strings.Contains(string(out), "locked") {
 						t.Errorf("another program writes into what is being read: %s", out)
 					}
 				}

@@ -60,8 +60,8 @@ func Ways() (names []string) {
 	return names
 }
 
-// ColumnsAtOnce lets a question wait until the values of columns that it asks for are in memory, however few there are. With few, more than a handful of rows
-// are left to SQLite.
+// ColumnsAtOnce lets a question wait until the values of columns that it asks for are in memory, however few there are.
+// With few, more than a handful of rows are left to SQLite.
 func (s *Store) ColumnsAtOnce(few bool) {
 	s.limits.from, s.limits.records, s.limits.wait = 1, 1, true
 	if few {

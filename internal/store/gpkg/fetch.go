@@ -34,7 +34,8 @@ type batch struct {
 	order  []recordAt // of what is read from records
 }
 
-// knownTexts is how many texts of a column are known at a time (a power of two), and knownBytes how long they are at most.
+// knownTexts is how many texts of a column are known at a time (a power of two), and knownBytes
+// how long they are at most.
 const (
 	knownTexts = 256
 	knownBytes = 64
@@ -42,15 +43,16 @@ const (
 	knownColumns = 64
 )
 
-// knownText is a text that was read before, as a value too: columns of few different values then cost no memory for each feature.
+// knownText is a text that was read before, as a value too: columns of few different values then cost no
+// memory for each feature.
 type knownText struct {
 	text  string
 	json  bool
 	value any
 }
 
-// known is the text of a column as a value of type t: text, date or JSON. SQLite is asked for it once: for columns of short texts that is most of
-// what reading costs.
+// known is the text of a column as a value of type t: text, date or JSON. SQLite is asked for it once:
+// for columns of short texts that is most of what reading costs.
 func (b *batch) known(r row, column int, t cql2.Type) any {
 	n := 0
 	if !b.utf16 {
@@ -106,7 +108,8 @@ func (b *batch) moment(r row, column int) any {
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
 // Fetch calls fn for each row in the order asked.
-func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	r, err := s.acquire()
 	if err != nil {
 		return err
@@ -166,7 +169,8 @@ type rowsReader struct {
 	asked   []int    // of their properties
 }
 
-// read reads the first n of rows, in the revision rev; missing tells that the next one does not exist, or not in the revision asked for.
+// read reads the first n of rows, in the revision rev; missing tells that the next one does not exist,
+// or not in the revision asked for.
 func (x *rowsReader) read(ctx context.Context, rows []store.Row) (rev uint64, n int, missing bool, err error) {
 	if x.records != nil {
 		if n, missing, ok, err := x.packed(ctx, rows); ok || err != nil {
@@ -249,7 +253,8 @@ func (f *fetcher) batchRows() int {
 	return max(1, min(batchFeatures, batchValues/max(1, len(f.fields))))
 }
 
-// statements writes the statements, once. The last column comes first, so that SQLite parses the header of a record to its end.
+// statements writes the statements, once. The last column comes first, so that SQLite parses the
+// header of a record to its end.
 // It reads a header that does not fit into the page of the row again for each column beyond those that it has parsed.
 func (f *fetcher) statements() {
 	if f.sql != "" {
@@ -278,7 +283,8 @@ func (f *fetcher) statements() {
 // shortRun is how many features are found one by one as fast as in a row.
 const shortRun = 8
 
-// readRun reads the first of rows into b, as far as their ids follow each other and they are there in the revision rev; 0 where those are few.
+// readRun reads the first of rows into b, as far as their ids follow each other and they are there in the revision rev;
+// 0 where those are few.
 func (f *fetcher) readRun(c *conn, b *batch, rev uint64, rows []store.Row) (n int, err error) {
 	if f.run == "" {
 		return 0, nil
@@ -313,7 +319,8 @@ func (f *fetcher) readRun(c *conn, b *batch, rev uint64, rows []store.Row) (n in
 	return n, err
 }
 
-// read fills b with the first n of rows, which are in the revision rev; missing tells that the next one does not exist, or not in the revision asked for.
+// read fills b with the first n of rows, which are in the revision rev; missing tells that the next one does not exist,
+// or not in the revision asked for.
 func (f *fetcher) read(c *conn, b *batch, rev uint64, rows []store.Row) (n int, missing bool, err error) {
 	b.reset()
 	f.statements()

@@ -9,13 +9,16 @@ import (
 	"grense/internal/store"
 )
 
-// BenchmarkFetchHits reads what hits of a search consist of, by id, from the register that GRENSE_ACCEPT_REGISTER names.
+// BenchmarkFetchHits reads what hits of a search consist of, by id, from the register that
+// GRENSE_ACCEPT_REGISTER names.
 func BenchmarkFetchHits(b *testing.B) {
 	s := openLargeRegister(b)
-	want := store.Want{NoGeometry: true, Properties: []string{"stedsnummer", "stedsnavn", "navneobjekttype", "stedstatus", "kommuner", "land", "spraakprioritering",
+	want := store.Want{NoGeometry: true, Properties: []string{"stedsnummer", "stedsnavn", "navneobjekttype",
+		"stedstatus", "kommuner", "land", "spraakprioritering",
 		"sortering1", "sortering2", "antall_tilleggsopplysninger", "antall_merknader"}}
 	for _, n := range []int{1, 10, 300, 5000} {
-		p, err := s.Page(b.Context(), store.Query{Collection: "sted", SortBy: []store.Sort{{Property: "oppdatert", Desc: true}}, Limit: n, Count: store.CountNone})
+		p, err := s.Page(b.Context(), store.Query{Collection: "sted",
+			SortBy: []store.Sort{{Property: "oppdatert", Desc: true}}, Limit: n, Count: store.CountNone})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -26,7 +29,9 @@ func BenchmarkFetchHits(b *testing.B) {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := s.Fetch(b.Context(), "sted", store.Current(ids...), want, func(*store.Feature) error { return nil }); err != nil {
+				if err := s.Fetch(b.Context(), "sted", store.Current(ids...), want, func(*store.Feature) error {
+					return nil
+				}); err != nil {
 					b.Fatal(err)
 				}
 			}

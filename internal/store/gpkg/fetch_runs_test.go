@@ -23,7 +23,8 @@ func TestFetchGivesWhatIsAskedInItsOrder(t *testing.T) {
 		return []any{"ab", "aab", "", nil, strings.Repeat("long ", 40), "Ål", strconv.Itoa(i)}[i%7]
 	}
 	storetest.Write(t, func(w store.Writer) {
-		c := &store.Collection{ID: "x", Table: "x", Public: true, Key: store.FeatureKey{Column: "nr", Type: cql2.TypeInteger}, Properties: []store.Property{{Name: "navn", Column: "navn"}}}
+		c := &store.Collection{ID: "x", Table: "x", Public: true, Key: store.FeatureKey{Column: "nr",
+			Type: cql2.TypeInteger}, Properties: []store.Property{{Name: "navn", Column: "navn"}}}
 		if err := w.Define(t.Context(), c, true); err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +47,8 @@ func TestFetchGivesWhatIsAskedInItsOrder(t *testing.T) {
 	slices.Reverse(backwards)
 	odd := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return i%2 == 0 })
 	mixed := slices.Concat(all[:50], backwards[:50], all[10:60], []int{7, 7, 8, 9, 10, 11, 12, 13, 14, 15})
-	for name, asked := range map[string][]int{"all": all, "backwards": backwards, "odd": odd, "mixed": mixed, "beyond": {4990, 4991, 4992, 4993, 4994, 4995, 4996, 4997, 4998, 4999, 5000, 5001, 5002}} {
+	for name, asked := range map[string][]int{"all": all, "backwards": backwards, "odd": odd, "mixed": mixed,
+		"beyond": {4990, 4991, 4992, 4993, 4994, 4995, 4996, 4997, 4998, 4999, 5000, 5001, 5002}} {
 		var rows []store.Row
 		var want, got []string
 		for _, i := range asked {
@@ -56,10 +58,13 @@ func TestFetchGivesWhatIsAskedInItsOrder(t *testing.T) {
 			}
 		}
 		take := func(f *store.Feature) error { got = append(got, fmt.Sprint(f.ID, " ", f.Values[0])); return nil }
-		if err := st.Fetch(t.Context(), "x", rows, store.Want{Properties: []string{"navn"}, SkipMissing: true}, take); err != nil || !slices.Equal(got, want) {
+		if err := st.Fetch(t.Context(), "x", rows, store.Want{Properties: []string{"navn"}, SkipMissing: true},
+			take); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %d features instead of %d, %v", name, len(got), len(want), err)
 		}
-		if err := st.Fetch(t.Context(), "x", rows, store.Want{}, func(*store.Feature) error { return nil }); (err == nil) != (len(want) == len(asked)) || err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := st.Fetch(t.Context(), "x", rows, store.Want{}, func(*store.Feature) error {
+			return nil
+		}); (err == nil) != (len(want) == len(asked)) || err != nil && !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s, all wanted: %v", name, err)
 		}
 	}
@@ -70,7 +75,9 @@ func TestFetchGivesWhatIsAskedInItsOrder(t *testing.T) {
 	}
 	copy(rows, p.Rows)
 	rows[9].Rev++
-	if err := st.Fetch(t.Context(), "x", rows, store.Want{}, func(*store.Feature) error { return nil }); !errors.Is(err, store.ErrChanged) {
+	if err := st.Fetch(t.Context(), "x", rows, store.Want{}, func(*store.Feature) error {
+		return nil
+	}); !errors.Is(err, store.ErrChanged) {
 		t.Errorf("of another revision: %v", err)
 	}
 }

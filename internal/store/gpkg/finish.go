@@ -33,7 +33,8 @@ func (w *Writer) finish(t *target) error {
 		}
 	}
 	if !w.dated.IsZero() {
-		if err := w.c.exec("UPDATE gpkg_contents SET last_change = ? WHERE table_name = ?", w.dated.UTC().Format("2006-01-02T15:04:05.000Z"), c.Table); err != nil {
+		if err := w.c.exec("UPDATE gpkg_contents SET last_change = ? WHERE table_name = ?",
+			w.dated.UTC().Format("2006-01-02T15:04:05.000Z"), c.Table); err != nil {
 			return err
 		}
 	}
@@ -69,7 +70,8 @@ var schemaTables = []string{
 		AND NOT EXISTS (SELECT 1 FROM gpkg_extensions WHERE extension_name = 'gpkg_schema' AND table_name = name)`,
 }
 
-// markJSON says of columns of JSON that they are, where GDAL and QGIS look for it. Tables that are no layer for others are left out.
+// markJSON says of columns of JSON that they are, where GDAL and QGIS look for it.
+// Tables that are no layer for others are left out.
 func (w *Writer) markJSON(c *store.Collection) error {
 	isJSON := func(p store.Property) bool { return p.Type == cql2.TypeJSON }
 	if !c.Public || !slices.ContainsFunc(c.Properties, isJSON) {
@@ -82,7 +84,8 @@ func (w *Writer) markJSON(c *store.Collection) error {
 		if !isJSON(p) {
 			continue
 		}
-		if err := w.c.exec("INSERT OR REPLACE INTO gpkg_data_columns (table_name, column_name, mime_type) VALUES (?, ?, ?)", c.Table, p.Column, jsonType); err != nil {
+		if err := w.c.exec("INSERT OR REPLACE INTO gpkg_data_columns (table_name, column_name, "+
+			"mime_type) VALUES (?, ?, ?)", c.Table, p.Column, jsonType); err != nil {
 			return err
 		}
 	}
@@ -96,7 +99,8 @@ func (w *Writer) versionIndex(c *store.Collection) error {
 		p, _ := c.Find(n)
 		columns = append(columns, quote(p.Column))
 	}
-	return w.c.exec("CREATE INDEX IF NOT EXISTS " + quote("index_"+c.Table+"_versions") + " ON " + quote(c.Table) + " (" + strings.Join(columns, ", ") + ")")
+	return w.c.exec("CREATE INDEX IF NOT EXISTS " + quote("index_"+c.Table+"_versions") + " ON " + quote(c.Table) +
+		" (" + strings.Join(columns, ", ") + ")")
 }
 
 // mostForeseen is for how many rows there is room from the beginning.
@@ -148,27 +152,36 @@ func (w *Writer) buildIndex(t *target) error {
 		}
 	}
 	return w.c.exec(`INSERT INTO gpkg_extensions (table_name, column_name, extension_name, definition, scope)
-		VALUES (?, ?, 'gpkg_rtree_index', 'http://www.geopackage.org/spec120/#extension_rtree', 'write-only')`, name, col)
+		VALUES (?, ?, 'gpkg_rtree_index', 'http://www.geopackage.org/spec120/#extension_rtree', 'write-only')`, name,
+		col)
 }
 
-// indexTriggers keep the R-tree in step when other programs write; they call functions that every GeoPackage writer has.
+// indexTriggers keep the R-tree in step when other programs write;
+// they call functions that every GeoPackage writer has.
 func indexTriggers(table, column, id string) []string {
 	tree := "rtree_" + table + "_" + column
 	named := func(suffix string) string { return quote(tree + suffix) }
 	replace := strings.NewReplacer("<t>", quote(table), "<c>", quote(column), "<i>", id, "<tree>", quote(tree),
-		"<insert>", named("_insert"), "<update1>", named("_update1"), "<update2>", named("_update2"), "<update3>", named("_update3"),
+		"<insert>", named("_insert"), "<update1>", named("_update1"), "<update2>", named("_update2"), "<update3>",
+		named("_update3"),
 		"<update4>", named("_update4"), "<delete>", named("_delete"),
-		"<row>", "(NEW."+id+", ST_MinX(NEW."+quote(column)+"), ST_MaxX(NEW."+quote(column)+"), ST_MinY(NEW."+quote(column)+"), ST_MaxY(NEW."+quote(column)+"))",
+		"<row>", "(NEW."+id+", ST_MinX(NEW."+quote(column)+"), ST_MaxX(NEW."+quote(column)+"), ST_MinY(NEW."+
+			quote(column)+"), ST_MaxY(NEW."+quote(column)+"))",
 		"<shape>", "(NEW."+quote(column)+" NOTNULL AND NOT ST_IsEmpty(NEW."+quote(column)+"))",
 		"<none>", "(NEW."+quote(column)+" ISNULL OR ST_IsEmpty(NEW."+quote(column)+"))")
 	templates := []string{
-		`CREATE TRIGGER <insert> AFTER INSERT ON <t> WHEN <shape> BEGIN INSERT OR REPLACE INTO <tree> VALUES <row>; END`,
-		`CREATE TRIGGER <update1> AFTER UPDATE OF <c> ON <t> WHEN OLD.<i> = NEW.<i> AND <shape> BEGIN INSERT OR REPLACE INTO <tree> VALUES <row>; END`,
-		`CREATE TRIGGER <update2> AFTER UPDATE OF <c> ON <t> WHEN OLD.<i> = NEW.<i> AND <none> BEGIN DELETE FROM <tree> WHERE id = OLD.<i>; END`,
+		`CREATE TRIGGER <insert> AFTER INSERT ON <t> WHEN <shape> BEGIN INSERT OR REPLACE INTO <tree> VALUES ` +
+			`<row>; END`,
+		`CREATE TRIGGER <update1> AFTER UPDATE OF <c> ON <t> WHEN OLD.<i> = NEW.<i> AND <shape> BEGIN INSERT OR ` +
+			`REPLACE INTO <tree> VALUES <row>; END`,
+		`CREATE TRIGGER <update2> AFTER UPDATE OF <c> ON <t> WHEN OLD.<i> = NEW.<i> AND <none> BEGIN DELETE FROM ` +
+			`<tree> WHERE id = OLD.<i>; END`,
 		`CREATE TRIGGER <update3> AFTER UPDATE ON <t> WHEN OLD.<i> != NEW.<i> AND <shape>
   BEGIN DELETE FROM <tree> WHERE id = OLD.<i>; INSERT OR REPLACE INTO <tree> VALUES <row>; END`,
-		`CREATE TRIGGER <update4> AFTER UPDATE ON <t> WHEN OLD.<i> != NEW.<i> AND <none> BEGIN DELETE FROM <tree> WHERE id IN (OLD.<i>, NEW.<i>); END`,
-		`CREATE TRIGGER <delete> AFTER DELETE ON <t> WHEN OLD.<c> NOT NULL BEGIN DELETE FROM <tree> WHERE id = OLD.<i>; END`,
+		`CREATE TRIGGER <update4> AFTER UPDATE ON <t> WHEN OLD.<i> != NEW.<i> AND <none> BEGIN DELETE FROM <tree> ` +
+			`WHERE id IN (OLD.<i>, NEW.<i>); END`,
+		`CREATE TRIGGER <delete> AFTER DELETE ON <t> WHEN OLD.<c> NOT NULL BEGIN DELETE FROM <tree> WHERE id = ` +
+			`OLD.<i>; END`,
 	}
 	for i, s := range templates {
 		templates[i] = replace.Replace(s)
@@ -191,9 +204,11 @@ func (w *Writer) countFeatures(t *target) error {
 	for _, sql := range [...]string{
 		"INSERT OR REPLACE INTO gpkg_ogr_contents SELECT " + text + ", count(*) FROM " + quote(name),
 		"CREATE TRIGGER " + quote("trigger_insert_feature_count_"+name) + " AFTER INSERT ON " + quote(name) +
-			" BEGIN UPDATE gpkg_ogr_contents SET feature_count = feature_count + 1 WHERE lower(table_name) = lower(" + text + "); END",
+			" BEGIN UPDATE gpkg_ogr_contents SET feature_count = feature_count + 1 WHERE lower(table_name) = lower(" +
+			text + "); END",
 		"CREATE TRIGGER " + quote("trigger_delete_feature_count_"+name) + " AFTER DELETE ON " + quote(name) +
-			" BEGIN UPDATE gpkg_ogr_contents SET feature_count = feature_count - 1 WHERE lower(table_name) = lower(" + text + "); END",
+			" BEGIN UPDATE gpkg_ogr_contents SET feature_count = feature_count - 1 WHERE lower(table_name) = lower(" +
+			text + "); END",
 	} {
 		if err := w.c.exec(sql); err != nil {
 			return err
@@ -205,12 +220,13 @@ func (w *Writer) countFeatures(t *target) error {
 // dropDerived removes what finish made, so that rows can be written again.
 func (w *Writer) dropDerived(table string) error {
 	var drop []string
-	err := w.c.query(`SELECT type, name FROM sqlite_schema WHERE (type = 'trigger' AND lower(tbl_name) = lower(?1) AND (name LIKE 'rtree%' OR name LIKE 'trigger%'
+	err := w.c.query(
+		`SELECT type, name FROM sqlite_schema WHERE (type = 'trigger' AND lower(tbl_name) = lower(?1) AND (name LIKE 'rtree%' OR name LIKE 'trigger%'
 		OR name LIKE 'gpkg%')) OR (type = 'table' AND lower(name) IN (SELECT lower('rtree_' || table_name || '_' || column_name) FROM gpkg_geometry_columns
 		WHERE lower(table_name) = lower(?1)))`, []any{table}, func(r row) error {
-		drop = append(drop, "DROP "+strings.ToUpper(r.Text(0))+" "+quote(r.Text(1)))
-		return nil
-	})
+			drop = append(drop, "DROP "+strings.ToUpper(r.Text(0))+" "+quote(r.Text(1)))
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -240,7 +256,8 @@ func (w *Writer) searchIndexes(t *target, table string, ps []store.Property) err
 				if col == "" {
 					continue
 				}
-				if err := w.c.exec("CREATE INDEX IF NOT EXISTS " + quote("index_"+table+"_"+col) + " ON " + quote(table) + " (" + quote(col) + ")"); err != nil {
+				if err := w.c.exec("CREATE INDEX IF NOT EXISTS " + quote("index_"+table+"_"+col) + " ON " +
+					quote(table) + " (" + quote(col) + ")"); err != nil {
 					return err
 				}
 			}
@@ -272,12 +289,14 @@ func (w *Writer) gram(table string, s store.Search) error {
 		}
 	}
 	if have == nil && s.Texts != "" {
-		if err := w.c.exec("CREATE VIRTUAL TABLE " + name + " USING fts5(" + quote(s.Norm) + ", content='', columnsize=0, detail=none, tokenize='trigram')"); err != nil {
+		if err := w.c.exec("CREATE VIRTUAL TABLE " + name + " USING fts5(" + quote(s.Norm) +
+			", content='', columnsize=0, detail=none, tokenize='trigram')"); err != nil {
 			return err
 		}
 	} else if have == nil {
 		text := "'" + strings.ReplaceAll(table, "'", "''") + "'"
-		err := w.c.exec("CREATE VIRTUAL TABLE " + name + " USING fts5(" + quote(s.Norm) + ", content=" + text + ", content_rowid='rowid', columnsize=0, tokenize='trigram')")
+		err := w.c.exec("CREATE VIRTUAL TABLE " + name + " USING fts5(" + quote(s.Norm) + ", content=" + text +
+			", content_rowid='rowid', columnsize=0, tokenize='trigram')")
 		if err != nil {
 			return err
 		}
@@ -289,7 +308,8 @@ func (w *Writer) gram(table string, s store.Search) error {
 	return w.runAll([]string{
 		"INSERT INTO " + name + "(" + name + ") VALUES ('delete-all')",
 		"DELETE FROM " + texts,
-		"INSERT INTO " + texts + " (" + norm + ") SELECT DISTINCT " + norm + " FROM " + quote(table) + " WHERE " + norm + " IS NOT NULL ORDER BY " + norm,
+		"INSERT INTO " + texts + " (" + norm + ") SELECT DISTINCT " + norm + " FROM " + quote(table) + " WHERE " +
+			norm + " IS NOT NULL ORDER BY " + norm,
 		"INSERT INTO " + name + " (rowid, " + norm + ") SELECT rowid, " + norm + " FROM " + texts + " ORDER BY rowid",
 	})
 }
@@ -300,13 +320,15 @@ func (w *Writer) makeTexts(s store.Search) error {
 	if err != nil || have != nil {
 		return err
 	}
-	return w.c.exec("CREATE TABLE " + quote(s.Texts) + " (id INTEGER PRIMARY KEY NOT NULL, " + quote(s.Norm) + " TEXT NOT NULL)")
+	return w.c.exec("CREATE TABLE " + quote(s.Texts) + " (id INTEGER PRIMARY KEY NOT NULL, " + quote(s.Norm) +
+		" TEXT NOT NULL)")
 }
 
 func (w *Writer) relationIndexes(t *target, rs []store.Relation) error {
 	for _, r := range rs {
 		if t.isMade(r.Table) {
-			if err := w.c.exec("CREATE INDEX IF NOT EXISTS " + quote("index_"+r.Table+"_"+r.Owner) + " ON " + quote(r.Table) + " (" + quote(r.Owner) + ")"); err != nil {
+			if err := w.c.exec("CREATE INDEX IF NOT EXISTS " + quote("index_"+r.Table+"_"+r.Owner) + " ON " +
+				quote(r.Table) + " (" + quote(r.Owner) + ")"); err != nil {
 				return err
 			}
 		}

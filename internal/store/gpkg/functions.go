@@ -48,12 +48,15 @@ func registerFunctions(cn *conn) error {
 			return sqlite.IntegerValue(0), nil
 		},
 	}
-	for name, fold := range map[string]func(string) string{"grense_rank": cql2.Words, "grense_rank_words": func(s string) string { return s }} {
-		if err := c.CreateFunction(name, &sqlite.FunctionImpl{NArgs: -1, Scalar: rank(fold), Deterministic: true}); err != nil {
+	for name, fold := range map[string]func(string) string{"grense_rank": cql2.Words,
+		"grense_rank_words": func(s string) string { return s }} {
+		if err := c.CreateFunction(name, &sqlite.FunctionImpl{NArgs: -1, Scalar: rank(fold),
+			Deterministic: true}); err != nil {
 			return err
 		}
 	}
-	if err := c.CreateFunction("grense_like", &sqlite.FunctionImpl{NArgs: 2, Scalar: cn.likes.call, Deterministic: true}); err != nil {
+	if err := c.CreateFunction("grense_like",
+		&sqlite.FunctionImpl{NArgs: 2, Scalar: cn.likes.call, Deterministic: true}); err != nil {
 		return err
 	}
 	for name, f := range functions {
@@ -94,7 +97,8 @@ func normalTime(s string) (string, bool) {
 	return t.Format(sqlq.StampLayout), true
 }
 
-// rank returns a function of terms, with commas between, and texts: cql2.RankWords of the best text, and one more when none matches.
+// rank returns a function of terms, with commas between, and texts: cql2.RankWords of the best text,
+// and one more when none matches.
 // It keeps the terms of the last call.
 func rank(words func(string) string) func(sqlite.Context, []sqlite.Value) (sqlite.Value, error) {
 	var last string
@@ -116,7 +120,8 @@ func rank(words func(string) string) func(sqlite.Context, []sqlite.Value) (sqlit
 	}
 }
 
-// likes are the patterns that statements have bound of late. In SQL a pattern is its number, so that a call costs no text.
+// likes are the patterns that statements have bound of late. In SQL a pattern is its number,
+// so that a call costs no text.
 type likes struct {
 	n     int64
 	calls uint

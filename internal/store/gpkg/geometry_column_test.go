@@ -7,7 +7,8 @@ import (
 	"grense/internal/store"
 )
 
-// TestChoiceOfGeometry: of several geometry columns the first in the table is served, or the one that the settings name.
+// TestChoiceOfGeometry: of several geometry columns the first in the table is served,
+// or the one that the settings name.
 func TestChoiceOfGeometry(t *testing.T) {
 	t.Parallel()
 	const script = `DROP TABLE gpkg_geometry_columns; CREATE TABLE gpkg_geometry_columns (table_name TEXT, column_name TEXT, geometry_type_name TEXT, srs_id INTEGER, z INTEGER, m INTEGER);
@@ -20,7 +21,8 @@ func TestChoiceOfGeometry(t *testing.T) {
 		column, note string // of the geometry, "": none; part of the notes, "": there are none
 		refused      bool
 	}{
-		"the first":  {store.Settings{}, "senter", `"omraade" is left out: "senter" is the geometry; geometry_column chooses`, false},
+		"the first": {store.Settings{}, "senter",
+			`"omraade" is left out: "senter" is the geometry; geometry_column chooses`, false},
 		"chosen":     {store.Settings{GeometryColumn: "Omraade"}, "omraade", "", false},
 		"hidden":     {store.Settings{HiddenColumns: []string{"senter"}}, "omraade", "", false},
 		"all hidden": {store.Settings{HiddenColumns: []string{"senter", "omraade"}}, "", "", false},
@@ -30,7 +32,8 @@ func TestChoiceOfGeometry(t *testing.T) {
 			t.Parallel()
 			cat := foreign(t, script, map[string]store.Settings{"x": c.settings}).Catalog()
 			got, ok := cat.Collection("x")
-			if said := notes(cat, "x"); ok == c.refused || !strings.Contains(said, c.note) || c.note == "" && said != "" {
+			if said := notes(cat, "x"); ok == c.refused || !strings.Contains(said, c.note) ||
+				c.note == "" && said != "" {
 				t.Fatalf("served %v, %q", ok, said)
 			}
 			if c.refused {

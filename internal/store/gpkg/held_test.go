@@ -12,7 +12,8 @@ import (
 // TestWhatIsHeldIsOneStateWhileOthersWrite: in WAL mode, and before a file was switched to it.
 func TestWhatIsHeldIsOneStateWhileOthersWrite(t *testing.T) {
 	t.Parallel()
-	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY, n INTEGER); INSERT INTO x VALUES (1, 0), (2, 0);`+attributes)
+	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY, n INTEGER); INSERT INTO x VALUES (1, 0), (2, 0);`+
+		attributes)
 	s := openStore(t, path, gpkg.Options{MaxConns: 2})
 	opened := versionOf(t, s)
 	if string(opened) != s.Catalog().Version {

@@ -56,7 +56,10 @@ func readIndex(path string, number int) (*indexFile, error) {
 		return nil, err
 	}
 	f := &indexFile{path: path, number: number, tables: map[string]int{}}
-	err = c.query("SELECT n, name FROM tables", nil, func(r row) error { f.tables[r.Text(1)] = int(r.Int(0)); return nil })
+	err = c.query("SELECT n, name FROM tables", nil, func(r row) error {
+		f.tables[r.Text(1)] = int(r.Int(0))
+		return nil
+	})
 	return f, errors.Join(err, c.close())
 }
 

@@ -33,7 +33,8 @@ func (in *inserter) insert(values ...any) error {
 		return fmt.Errorf("gpkg: table %q, row %d: %w", in.table, in.rows, err)
 	}
 	if len(values) != len(in.values) {
-		return fmt.Errorf("gpkg: table %q, row %d: %d values for %d columns", in.table, in.rows, len(values), len(in.values))
+		return fmt.Errorf("gpkg: table %q, row %d: %d values for %d columns", in.table, in.rows, len(values),
+			len(in.values))
 	}
 	for i, v := range values {
 		var err error
@@ -85,7 +86,8 @@ func storedText(s string, t cql2.Type) (any, error) {
 	return s, nil
 }
 
-// storedTime writes a day, or a moment with milliseconds (OGC 12-128r18, table 1), and with more digits only when it needs them.
+// storedTime writes a day, or a moment with milliseconds (OGC 12-128r18, table 1), and with more digits
+// only when it needs them.
 func storedTime(t time.Time, as cql2.Type) string {
 	if as == cql2.TypeDate {
 		return t.Format(time.DateOnly)

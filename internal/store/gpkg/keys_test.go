@@ -24,7 +24,8 @@ func TestKeyOfSeveralParts(t *testing.T) {
 	var want []string
 	for i := range 40 {
 		nr, aar := fmt.Sprintf("%c;", 'a'+i/4), 8+i%4
-		fmt.Fprintf(&script, "INSERT INTO x VALUES ('%s', %d, 'n%d', x'47500001e6100000%s');", nr, aar, i%3, "0101000000000000000000f03f000000000000f03f")
+		fmt.Fprintf(&script, "INSERT INTO x VALUES ('%s', %d, 'n%d', x'47500001e6100000%s');", nr, aar, i%3,
+			"0101000000000000000000f03f000000000000f03f")
 		want = append(want, fmt.Sprintf("%c~1;%d", 'a'+i/4, aar))
 	}
 	for _, memory := range []bool{false, true} {
@@ -35,8 +36,10 @@ func TestKeyOfSeveralParts(t *testing.T) {
 		named := func(n int) cql2.Expr {
 			return cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "navn"}, R: cql2.Text(fmt.Sprintf("n%d", n))}
 		}
-		at := cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: "geometry"}, R: cql2.Geom{G: orb.Point{1, 1}, CRS: crs.CRS84}}
-		for _, q := range []store.Query{{Limit: 7}, {Limit: 100}, {Limit: 3, Filter: named(1)}, {Limit: 4, SortBy: []store.Sort{{Property: "navn", Desc: true}}}, {Limit: 5, Filter: at}} {
+		at := cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: "geometry"},
+			R: cql2.Geom{G: orb.Point{1, 1}, CRS: crs.CRS84}}
+		for _, q := range []store.Query{{Limit: 7}, {Limit: 100}, {Limit: 3, Filter: named(1)},
+			{Limit: 4, SortBy: []store.Sort{{Property: "navn", Desc: true}}}, {Limit: 5, Filter: at}} {
 			q.Collection, q.Count = "x", store.CountExact
 			expect := 40
 			if _, ok := q.Filter.(cql2.Compare); ok {
@@ -68,7 +71,8 @@ func TestKeyOfSeveralParts(t *testing.T) {
 				p = page(t, s, q)
 			}
 			slices.Reverse(back)
-			if !slices.Equal(got, back) || len(got) != expect || q.SortBy == nil && !slices.IsSortedFunc(got, func(a, b string) int { return slices.Index(want, a) - slices.Index(want, b) }) {
+			if !slices.Equal(got, back) || len(got) != expect || q.SortBy == nil && !slices.IsSortedFunc(got,
+				func(a, b string) int { return slices.Index(want, a) - slices.Index(want, b) }) {
 				t.Errorf("%+v: %q, back %q", q, got, back)
 			}
 		}
@@ -79,7 +83,9 @@ func TestKeyOfSeveralParts(t *testing.T) {
 			}
 		}
 		for _, id := range []string{"a;8", "a~1;08", "a~1", "a~1;8;1", "A~1;8", "a~1;x"} {
-			err := s.Fetch(context.Background(), "x", store.Current(id), store.Want{}, func(*store.Feature) error { return nil })
+			err := s.Fetch(context.Background(), "x", store.Current(id), store.Want{}, func(*store.Feature) error {
+				return nil
+			})
 			if !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%q: %v", id, err)
 			}

@@ -69,7 +69,8 @@ func (d *draft) open(c *conn) (*layer, error) {
 		d.warn("%s", sv.KeyDoubt)
 	}
 	if d.own == nil && sv.Key == "" && sv.Parts == nil && !d.table.numbered {
-		d.warn("feature ids are row numbers that SQLite assigns and VACUUM may change; name the unique column, or a list of columns, as id_column, " +
+		d.warn("feature ids are row numbers that SQLite assigns and VACUUM may change; name the unique column, " +
+			"or a list of columns, as id_column, " +
 			"or give the table an INTEGER PRIMARY KEY")
 	}
 	if wrong, note := sv.Misplaced(store.Placing{CRS: d.crs, Ours: d.own != nil, Uncut: d.uncut}); wrong != "" {
@@ -79,10 +80,12 @@ func (d *draft) open(c *conn) (*layer, error) {
 		d.warn("%s", note)
 	}
 	if sv.Broken > 0 {
-		d.warn("%d features have a geometry that cannot be read (the first in row %s); they are served without", sv.Broken, sv.FirstBroken)
+		d.warn("%d features have a geometry that cannot be read (the first in row %s); they are served without",
+			sv.Broken, sv.FirstBroken)
 	}
 	l := &layer{Collection: &store.Collection{
-		Table: d.table.name, Title: textOf(d.title), Description: textOf(d.description), Public: true, Modified: d.changed, Count: sv.Count, Extent: sv.Bound,
+		Table: d.table.name, Title: textOf(d.title), Description: textOf(d.description), Public: true,
+		Modified: d.changed, Count: sv.Count, Extent: sv.Bound,
 	}, source: &sqlq.Source{Table: d.table.quoted(), Fields: map[string]*sqlq.Field{}}}
 	if d.own != nil {
 		d.own.describe(l.Collection)
@@ -151,9 +154,11 @@ func (d *draft) setGeometry(l *layer) {
 	if d.own != nil && d.own.Geometry != nil {
 		name, alias = d.own.Geometry.Name, d.own.Geometry.Column
 	}
-	l.Geometry = &store.Geom{Name: name, Alias: alias, Column: d.geometry, Type: store.GeometryType(d.geometryType), HasZ: d.z || sv.Z, CRS: d.crs}
+	l.Geometry = &store.Geom{Name: name, Alias: alias, Column: d.geometry, Type: store.GeometryType(d.geometryType),
+		HasZ: d.z || sv.Z, CRS: d.crs}
 	l.source.Geometry = &sqlq.Geometry{
-		Name: name, Column: d.geometry, CRS: d.crs, Pad: sv.pad(d.crs), Index: sv.Index, Indexed: sv.Index != "", RowID: d.rowid(sv), HasNull: sv.Missing > 0,
+		Name: name, Column: d.geometry, CRS: d.crs, Pad: sv.pad(d.crs), Index: sv.Index, Indexed: sv.Index != "",
+		RowID: d.rowid(sv), HasNull: sv.Missing > 0,
 	}
 	if sv.Index != "" {
 		l.source.Geometry.NoGeom = d.noGeom()
@@ -182,7 +187,8 @@ func (d *draft) addProperties(l *layer) {
 		name = store.Unique(name, func(s string) bool { return taken[s] })
 		taken[name] = true
 		x := d.texts[strings.ToLower(col.name)]
-		p := store.Property{Name: name, Column: col.name, Type: t, NotNull: store.Filled(cs.notNull(col), t), Title: textOf(x.title), Description: textOf(x.description), Enum: x.enum}
+		p := store.Property{Name: name, Column: col.name, Type: t, NotNull: store.Filled(cs.notNull(col), t),
+			Title: textOf(x.title), Description: textOf(x.description), Enum: x.enum}
 		if t == cql2.TypeJSON && !cs.NotArray && cs.Int+cs.Float == 0 && cs.Text > 0 {
 			p.Items = cmp.Or(cs.Items, "string")
 		}
@@ -196,7 +202,8 @@ func (d *draft) addProperties(l *layer) {
 	}
 }
 
-// setCollation notes that columns may have been declared with a collation; their tables and views can be anywhere in the schema.
+// setCollation notes that columns may have been declared with a collation;
+// their tables and views can be anywhere in the schema.
 func (l *layer) setCollation(c *conn) error {
 	s, err := c.schema()
 	if err != nil {
@@ -224,7 +231,8 @@ func (d *draft) typeOf(col tableColumn, cs *columnSurvey) (cql2.Type, bool) {
 	case !ok:
 		d.warn("column %q holds binary values and is left out", col.name)
 	case !declared && knownType(col.declared):
-		d.warn("column %q is declared %s but holds other values too; it is served as %s", col.name, cmp.Or(d.markedJSON(col.name), col.declared), typeNames[t])
+		d.warn("column %q is declared %s but holds other values too; it is served as %s", col.name,
+			cmp.Or(d.markedJSON(col.name), col.declared), typeNames[t])
 	}
 	return t, ok
 }
@@ -268,7 +276,8 @@ func (d *draft) settle(col tableColumn, cs *columnSurvey) (t cql2.Type, ok, asDe
 	return cs.found(), true, false
 }
 
-// roleType returns the type of a text column in the role of a time: a day or a moment where all values are such, else text.
+// roleType returns the type of a text column in the role of a time: a day or a moment where all values are such,
+// else text.
 func (cs *columnSurvey) roleType() cql2.Type {
 	switch {
 	case cs.NotMoment:
@@ -307,7 +316,8 @@ func (cs *columnSurvey) fits(t cql2.Type) bool {
 	return true
 }
 
-// notNull reports whether a column is declared to be without null: as NOT NULL, or as a part of the primary key, which SQLite does not enforce.
+// notNull reports whether a column is declared to be without null: as NOT NULL, or as a part of the primary key,
+// which SQLite does not enforce.
 func (cs *columnSurvey) notNull(col tableColumn) bool {
 	return col.notNull || col.key > 0 && cs.Null == 0
 }
@@ -353,7 +363,8 @@ func (d *draft) isRole(column string) bool {
 		return false
 	}
 	a, b, c := d.roleColumns()
-	return column != "" && (strings.EqualFold(column, a) || strings.EqualFold(column, b) || strings.EqualFold(column, c))
+	return column != "" && (strings.EqualFold(column, a) || strings.EqualFold(column, b) ||
+		strings.EqualFold(column, c))
 }
 
 // told reports whether the settings say which columns are the time of a feature.
@@ -362,7 +373,8 @@ func (d *draft) told() bool {
 	return s.Instant != "" || s.IntervalStart != "" || s.IntervalEnd != ""
 }
 
-// setRoles says what the time of a feature is: by the settings, else by a definition of ours, else by the names of columns.
+// setRoles says what the time of a feature is: by the settings, else by a definition of ours,
+// else by the names of columns.
 func (d *draft) setRoles(l *layer) {
 	d.setVersions(l)
 	told := d.own != nil && (l.Instant != "" || l.IntervalStart != "") && !l.HasUsualInterval()
@@ -402,7 +414,8 @@ func (d *draft) role(l *layer, column string) string {
 			if p.Type == cql2.TypeDate || p.Type == cql2.TypeTimestamp {
 				return p.Name
 			}
-			d.misset("column %q does not hold days or moments throughout; it is not used for the parameter datetime", column)
+			d.misset("column %q does not hold days or moments throughout; it is not used for the parameter datetime",
+				column)
 			return ""
 		}
 	}
@@ -435,7 +448,8 @@ func (d *draft) place() bool {
 		return true
 	}
 	if d.srs.organization == "" && d.srs.id > 0 {
-		d.refuse("srs_id %d is not in gpkg_spatial_ref_sys; set the reference system, for example with ogr2ogr -a_srs", d.srs.id)
+		d.refuse("srs_id %d is not in gpkg_spatial_ref_sys; set the reference system, for example with ogr2ogr -a_srs",
+			d.srs.id)
 		return false
 	}
 	switch {

@@ -56,12 +56,15 @@ func (qu *question) lifeStatement(q store.LifeQuery, is cql2.Compare) (string, [
 	}{{cql2.Lt, " DESC"}, {cql2.Gt, ""}} {
 		const other = "o"
 		is.Op = x.op
-		b.Text(", (SELECT ", selectExpr(other, id), " FROM ", qu.table, " AS ", other, " WHERE (").Add(sqlq.Compile(d, source, other, is).Where).Text(") AND ").
+		b.Text(", (SELECT ", selectExpr(other, id), " FROM ", qu.table, " AS ", other, " WHERE (").
+			Add(sqlq.Compile(d, source, other, is).Where).Text(") AND ").
 			Add(sqlq.Valid(d, source, other, at)).Text(" ORDER BY ", sqlq.Column(d, other, id), x.order, " LIMIT 1)")
 	}
 	is.Op = cql2.Eq
-	b.Text(", ", qu.l.idExpr(alias), " FROM ", qu.table, " AS ", alias, " WHERE (").Add(sqlq.Compile(d, source, alias, is).Where).
-		Text(") AND ", sqlq.Column(d, alias, start), " IS NOT NULL ORDER BY ", sqlq.Column(d, alias, start), ", ", qu.l.idExpr(alias))
+	b.Text(", ", qu.l.idExpr(alias), " FROM ", qu.table, " AS ", alias, " WHERE (").
+		Add(sqlq.Compile(d, source, alias, is).Where).
+		Text(") AND ", sqlq.Column(d, alias, start), " IS NOT NULL ORDER BY ", sqlq.Column(d, alias, start), ", ",
+			qu.l.idExpr(alias))
 	return b.Text(" LIMIT ").Arg(int64(q.Limit)).SQL()
 }
 

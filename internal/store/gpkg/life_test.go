@@ -62,7 +62,8 @@ func TestSideFile(t *testing.T) {
 	}
 }
 
-// TestAJournalOfTheFileThatTookItsPlace makes questions to the old file begin anew: SQLite takes it for one that a dead writer of theirs has left.
+// TestAJournalOfTheFileThatTookItsPlace makes questions to the old file begin anew: SQLite takes it for one that a dead
+// writer of theirs has left.
 func TestAJournalOfTheFileThatTookItsPlace(t *testing.T) {
 	t.Parallel()
 	const rows = `CREATE TABLE x (fid INTEGER PRIMARY KEY, a INT); INSERT INTO x VALUES (1, 1);` + attributes
@@ -72,10 +73,12 @@ func TestAJournalOfTheFileThatTookItsPlace(t *testing.T) {
 	if err := os.Rename(build(t, rows), path); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path+"-journal", []byte("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"), 0o600); err != nil { // as of a writer that is about to commit
+	if err := os.WriteFile(path+"-journal", []byte("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"), 0o600); err != nil {
+		// as of a writer that is about to commit
 		t.Fatal(err)
 	}
-	if _, err := s.Page(t.Context(), store.Query{Collection: "x", Limit: 1, SortBy: []store.Sort{{Property: "a"}}}); !errors.Is(err, store.ErrChanged) {
+	if _, err := s.Page(t.Context(), store.Query{Collection: "x", Limit: 1,
+		SortBy: []store.Sort{{Property: "a"}}}); !errors.Is(err, store.ErrChanged) {
 		t.Errorf("%v, want that the data changed", err)
 	}
 }
@@ -118,7 +121,8 @@ func TestReloadKeepsTheOldOnError(t *testing.T) {
 	}
 }
 
-// TestUnchangingFileIsReplaced: a file that is read without locks hinders no writer, and another in its place is seen at the next reload.
+// TestUnchangingFileIsReplaced: a file that is read without locks hinders no writer, and another in its place is
+// seen at the next reload.
 func TestUnchangingFileIsReplaced(t *testing.T) {
 	t.Parallel()
 	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY); INSERT INTO x VALUES (1), (2);`+attributes)
@@ -171,10 +175,12 @@ func TestAFileThatIsWrittenIntoAfterAll(t *testing.T) {
 	}
 }
 
-// TestAnUnchangingFileWithAJournalIsRefused: what lies beside it would not be read. A file in WAL mode that is whole needs no copy.
+// TestAnUnchangingFileWithAJournalIsRefused: what lies beside it would not be read.
+// A file in WAL mode that is whole needs no copy.
 func TestAnUnchangingFileWithAJournalIsRefused(t *testing.T) {
 	t.Parallel()
-	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY); INSERT INTO x VALUES (1), (2);`+attributes+`PRAGMA journal_mode=WAL;`)
+	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY); INSERT INTO x VALUES (1), (2);`+attributes+
+		`PRAGMA journal_mode=WAL;`)
 	dir := t.TempDir()
 	s := openStore(t, path, gpkg.Options{Unchanging: true, DataDir: dir})
 	if copies, _ := filepath.Glob(filepath.Join(dir, "*.gpkg")); len(copies) > 0 {
@@ -203,7 +209,8 @@ func TestAnUnchangingFileWithAJournalIsRefused(t *testing.T) {
 // TestWALFile leaves nothing beside a file in WAL mode, and sees changes that are not in it yet.
 func TestWALFile(t *testing.T) {
 	t.Parallel()
-	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY); INSERT INTO x VALUES (1), (2);`+attributes+`PRAGMA journal_mode=WAL;`)
+	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY); INSERT INTO x VALUES (1), (2);`+attributes+
+		`PRAGMA journal_mode=WAL;`)
 	beside := func() int {
 		names, _ := os.ReadDir(filepath.Dir(path))
 		return len(names)
@@ -232,15 +239,18 @@ func TestWALFile(t *testing.T) {
 // TestDeadlineInterrupts a question that would read for much longer.
 func TestDeadlineInterrupts(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY, a TEXT); INSERT INTO x SELECT value, printf('%d-%0100d', value, value)
+	s := openStore(t, build(t,
+		`CREATE TABLE x (fid INTEGER PRIMARY KEY, a TEXT); INSERT INTO x SELECT value, printf('%d-%0100d', value, value)
 		FROM (WITH RECURSIVE g(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM g WHERE value < 100000) SELECT value FROM g);`+attributes), gpkg.Options{})
 	var slow cql2.Or
 	for range 40 {
-		slow = append(slow, cql2.Like{X: cql2.Func{Name: "norm", Args: []cql2.Expr{cql2.Prop{Name: "a"}}}, Pattern: cql2.Text("%q%")})
+		slow = append(slow, cql2.Like{X: cql2.Func{Name: "norm", Args: []cql2.Expr{cql2.Prop{Name: "a"}}},
+			Pattern: cql2.Text("%q%")})
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := s.Page(ctx, store.Query{Collection: "x", Filter: slow, Limit: 1}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := s.Page(ctx, store.Query{Collection: "x", Filter: slow, Limit: 1}); !errors.Is(err,
+		context.DeadlineExceeded) {
 		t.Errorf("error %v", err)
 	}
 	if p := page(t, s, store.Query{Collection: "x", Limit: 1}); p.Matched != 100000 {
@@ -248,8 +258,8 @@ func TestDeadlineInterrupts(t *testing.T) {
 	}
 }
 
-// TestLongEdgeBends: a line that is straight in metres is another one when its ends are joined in degrees. A box on that one matches,
-// though it is far from the envelope of the line.
+// TestLongEdgeBends: a line that is straight in metres is another one when its ends are joined in degrees.
+// A box on that one matches, though it is far from the envelope of the line.
 func TestLongEdgeBends(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.gpkg")

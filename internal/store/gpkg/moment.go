@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// momentLayouts are the forms in which days and moments are found in GeoPackages. OGC 12-128r18, table 1, has the first and the
-// fifth; the others are written by programs.
+// momentLayouts are the forms in which days and moments are found in GeoPackages. OGC 12-128r18, table 1,
+// has the first and the fifth; the others are written by programs.
 var momentLayouts = [...]string{
 	"2006-01-02T15:04:05.999999999Z07:00",
 	"2006-01-02T15:04:05.999999999",
@@ -55,7 +55,8 @@ func stampLayout(s string, t time.Time) string {
 	return ""
 }
 
-// plainMoment reads a day, or a moment in UTC in one of the first two stampLayouts, as our writer stores them; false for anything else.
+// plainMoment reads a day, or a moment in UTC in one of the first two stampLayouts, as our writer stores them;
+// false for anything else.
 // BenchmarkMoment holds it against parseMoment.
 func plainMoment(b []byte) (t time.Time, layout string, ok bool) {
 	if len(b) < len(time.DateOnly) || b[4] != '-' || b[7] != '-' {
@@ -74,19 +75,22 @@ func plainMoment(b []byte) (t time.Time, layout string, ok bool) {
 		return t, "", false
 	}
 	if layout != "" {
-		if b[10] != 'T' || b[13] != ':' || b[16] != ':' || b[len(b)-1] != 'Z' || layout == stampLayouts[1] && b[19] != '.' {
+		if b[10] != 'T' || b[13] != ':' || b[16] != ':' || b[len(b)-1] != 'Z' ||
+			layout == stampLayouts[1] && b[19] != '.' {
 			return t, "", false
 		}
 		hour, minute, second = digits(b[11:13]), digits(b[14:16]), digits(b[17:19])
 	}
-	if min(year, month-1, day-1, hour, minute, second, milli) < 0 || month > 12 || hour > 23 || minute > 59 || second > 59 {
+	if min(year, month-1, day-1, hour, minute, second, milli) < 0 || month > 12 || hour > 23 ||
+		minute > 59 || second > 59 {
 		return t, "", false
 	}
 	t = time.Date(year, time.Month(month), day, hour, minute, second, milli*int(time.Millisecond), time.UTC)
 	return t, layout, t.Day() == day
 }
 
-// plainStamp is what timestamp makes of a moment that plainMoment reads with a layout, in the memory of b until it is a string; "" for anything else.
+// plainStamp is what timestamp makes of a moment that plainMoment reads with a layout, in the memory of b until it is a
+// string; "" for anything else.
 func plainStamp(b []byte) string {
 	_, layout, ok := plainMoment(b)
 	if !ok || layout == "" {

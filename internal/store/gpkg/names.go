@@ -28,8 +28,8 @@ func affinityOf(declared string) affinity {
 	return affinityNumber
 }
 
-// declaredType returns the type of a declared column type (OGC 12-128r18, table 1, and what other programs write); false when the
-// declaration says nothing, so that the values decide.
+// declaredType returns the type of a declared column type (OGC 12-128r18, table 1, and what other programs write);
+// false when the declaration says nothing, so that the values decide.
 func declaredType(declared string) (cql2.Type, bool) {
 	d := strings.ToUpper(strings.TrimSpace(declared))
 	if i := strings.IndexByte(d, '('); i >= 0 {
@@ -38,7 +38,8 @@ func declaredType(declared string) (cql2.Type, bool) {
 	switch d {
 	case "BOOLEAN", "BOOL":
 		return cql2.TypeBool, true
-	case "TINYINT", "SMALLINT", "MEDIUMINT", "INT", "INTEGER", "BIGINT", "INT2", "INT4", "INT8", "INTEGER64", "UNSIGNED BIG INT":
+	case "TINYINT", "SMALLINT", "MEDIUMINT", "INT", "INTEGER", "BIGINT", "INT2", "INT4", "INT8", "INTEGER64",
+		"UNSIGNED BIG INT":
 		return cql2.TypeInteger, true
 	case "FLOAT", "DOUBLE", "REAL", "DOUBLE PRECISION", "NUMERIC", "DECIMAL":
 		return cql2.TypeNumber, true

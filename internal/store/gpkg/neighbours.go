@@ -55,8 +55,8 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 	return at, prev, next, err
 }
 
-// besideInMemory is Neighbours from the ids in memory, where the file is known to be as it was when they were read; false
-// where they are not there. They are read in the background when they are first wanted.
+// besideInMemory is Neighbours from the ids in memory, where the file is known to be as it was when they were read;
+// false where they are not there. They are read in the background when they are first wanted.
 func (r *revision) besideInMemory(l *layer, id string) (at store.Row, prev, next string, ok bool) {
 	key, ok := l.id(id)
 	if rev, known := r.stamped(); !ok || !known || rev != r.rev {
@@ -92,7 +92,8 @@ func (qu *question) beside(key []any) (string, []any) {
 	}
 	b.Text(")")
 	for _, back := range [...]bool{true, false} {
-		b.Text(", (SELECT ").Add(id).Text(from).Add(sqlq.After(sqlq.SQLite{}, qu.keys, key, back)).Text(" ORDER BY ").Add(sqlq.Order(qu.keys, back)).Text(" LIMIT 1)")
+		b.Text(", (SELECT ").Add(id).Text(from).Add(sqlq.After(sqlq.SQLite{}, qu.keys, key, back)).Text(" ORDER BY ").
+			Add(sqlq.Order(qu.keys, back)).Text(" LIMIT 1)")
 	}
 	return b.SQL()
 }

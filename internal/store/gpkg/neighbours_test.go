@@ -8,11 +8,12 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// TestNeighboursAreThoseOfPages: one step tells the revision and the ids beside a feature that pages tell, for every type of id; of a file that nobody writes into
-// also from the ids in memory.
+// TestNeighboursAreThoseOfPages: one step tells the revision and the ids beside a feature that pages tell,
+// for every type of id; of a file that nobody writes into also from the ids in memory.
 func TestNeighboursAreThoseOfPages(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]gpkg.Options{"by SQL": {}, "from memory": {Unchanging: true, Columns: 1 << 20}, "without room": {Unchanging: true, Columns: -1}} {
+	for name, o := range map[string]gpkg.Options{"by SQL": {}, "from memory": {Unchanging: true, Columns: 1 << 20},
+		"without room": {Unchanging: true, Columns: -1}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := openNeighbours(t, o)
@@ -24,7 +25,8 @@ func TestNeighboursAreThoseOfPages(t *testing.T) {
 
 func openNeighbours(t *testing.T, o gpkg.Options) *gpkg.Store {
 	t.Helper()
-	return openStore(t, build(t, `CREATE TABLE tall (fid INTEGER PRIMARY KEY, n INT); INSERT INTO tall VALUES (-3, 1), (5, 1), (40, 1), (7, 1);
+	return openStore(t, build(t,
+		`CREATE TABLE tall (fid INTEGER PRIMARY KEY, n INT); INSERT INTO tall VALUES (-3, 1), (5, 1), (40, 1), (7, 1);
 		CREATE TABLE tekst (id TEXT PRIMARY KEY NOT NULL); INSERT INTO tekst VALUES ('a'), ('B'), ('å'), ('a b'), ('10'), ('9'), ('"');
 		CREATE TABLE bokstav (id TEXT PRIMARY KEY COLLATE NOCASE NOT NULL); INSERT INTO bokstav VALUES ('a'), ('B'), ('c');
 		CREATE TABLE en (fid INTEGER PRIMARY KEY); INSERT INTO en VALUES (9007199254740993);
@@ -48,13 +50,16 @@ func testNeighbours(t *testing.T, s *gpkg.Store, known bool) {
 			}
 			row, before, after, err := s.Neighbours(t.Context(), c, want.ID)
 			if err != nil || row != want || before != prev || after != next {
-				t.Errorf("%s %q: %v between %q and %q, want %v between %q and %q: %v", c, want.ID, row, before, after, want, prev, next, err)
+				t.Errorf("%s %q: %v between %q and %q, want %v between %q and %q: %v", c, want.ID, row, before, after,
+					want, prev, next, err)
 			}
 		}
 		for i, want := range p.Rows {
 			_, before, after, _ := s.Neighbours(t.Context(), c, want.ID)
-			if row, prev, next, ok := s.Beside(c, want.ID); ok != known || ok && (row != want || prev != before || next != after) {
-				t.Errorf("%s, feature %d: in memory %v are %v between %q and %q, want %v between %q and %q", c, i, ok, row, prev, next, want, before, after)
+			if row, prev, next, ok := s.Beside(c, want.ID); ok != known ||
+				ok && (row != want || prev != before || next != after) {
+				t.Errorf("%s, feature %d: in memory %v are %v between %q and %q, want %v between %q and %q", c, i, ok,
+					row, prev, next, want, before, after)
 			}
 		}
 		for _, id := range []string{"", "6", "007", "5 ", "A", "b", "\x00", "\xff", "99999999999999999999"} {

@@ -96,13 +96,15 @@ func TestOpenRefusesWithCure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := gpkg.Open(context.Background(), path, gpkg.Options{DataDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "gpkg_contents") {
+		if _, err := gpkg.Open(context.Background(), path, gpkg.Options{DataDir: t.TempDir()}); err == nil ||
+			!strings.Contains(err.Error(), "gpkg_contents") {
 			t.Errorf("error %v", err)
 		}
 	})
 	t.Run("missing", func(t *testing.T) {
 		t.Parallel()
-		if _, err := gpkg.Open(context.Background(), "/nowhere/x.gpkg", gpkg.Options{DataDir: t.TempDir()}); !errors.Is(err, os.ErrNotExist) {
+		if _, err := gpkg.Open(context.Background(), "/nowhere/x.gpkg",
+			gpkg.Options{DataDir: t.TempDir()}); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -115,7 +117,9 @@ func TestCutFilesNeverPanic(t *testing.T) {
 		t.Skip("long: the run without the race detector has it")
 	}
 	whole, err := os.ReadFile(build(t, "CREATE TABLE x (id INTEGER PRIMARY KEY, a TEXT, geom BLOB); "+features+
-		"INSERT INTO x SELECT value, printf('%200d', value), x'47500001e61000000101000000000000000000f03f000000000000f03f' FROM (WITH RECURSIVE g(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM g WHERE value < 200) SELECT value FROM g);"))
+		"INSERT INTO x SELECT value, printf('%200d', value), "+
+		"x'47500001e61000000101000000000000000000f03f000000000000f03f' FROM (WITH RECURSIVE g(value) AS (SELECT 1 "+
+		"UNION ALL SELECT value + 1 FROM g WHERE value < 200) SELECT value FROM g);"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,10 +143,11 @@ func TestCutFilesNeverPanic(t *testing.T) {
 					continue
 				}
 				for _, r := range p.Rows {
-					err := s.Fetch(context.Background(), c.ID, store.Current(r.ID), store.Want{}, func(f *store.Feature) error {
-						_, err := f.Geometry.Orb()
-						return err
-					})
+					err := s.Fetch(context.Background(), c.ID, store.Current(r.ID), store.Want{},
+						func(f *store.Feature) error {
+							_, err := f.Geometry.Orb()
+							return err
+						})
 					if errors.Is(err, store.ErrGeometry) {
 						t.Errorf("a broken geometry was passed on: %v", err)
 					}
@@ -156,10 +161,12 @@ func TestCutFilesNeverPanic(t *testing.T) {
 // TestCollationOfTheSourceDoesNotCount: CQL2 compares by code point whatever a column was declared with.
 func TestCollationOfTheSourceDoesNotCount(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY, a TEXT COLLATE NOCASE, b TEXT COLLATE RTRIM); CREATE INDEX i ON x (a);
+	s := openStore(t, build(t,
+		`CREATE TABLE x (fid INTEGER PRIMARY KEY, a TEXT COLLATE NOCASE, b TEXT COLLATE RTRIM); CREATE INDEX i ON x (a);
 		INSERT INTO x VALUES (1, 'Oslo', 'x'), (2, 'oslo', 'x '), (3, 'OSLO', 'y');`+attributes), gpkg.Options{})
 	c, _ := s.Catalog().Collection("x")
-	for filter, want := range map[string]int{"a = 'Oslo'": 1, "a IN ('oslo','bergen')": 1, "a > 'Z'": 1, "a BETWEEN 'OSLO' AND 'Oslo'": 2, "a LIKE 'os%'": 1, "b = 'x'": 1, "CASEI(a) = 'oslo'": 3, "a <> b": 3} {
+	for filter, want := range map[string]int{"a = 'Oslo'": 1, "a IN ('oslo','bergen')": 1, "a > 'Z'": 1,
+		"a BETWEEN 'OSLO' AND 'Oslo'": 2, "a LIKE 'os%'": 1, "b = 'x'": 1, "CASEI(a) = 'oslo'": 3, "a <> b": 3} {
 		e, err := cql2.ParseText(filter)
 		if err == nil {
 			e, err = cql2.Check(e, c)
@@ -216,39 +223,67 @@ func TestKeys(t *testing.T) {
 		note             string
 		property         string
 	}{
-		"integer":            {`CREATE TABLE x (fid INTEGER PRIMARY KEY, a TEXT); INSERT INTO x VALUES (10, 'a'), (9, 'b'), (-1, 'c');`, "", []string{"-1", "9", "10"}, "", ""},
-		"text":               {`CREATE TABLE x (nr TEXT PRIMARY KEY, a); INSERT INTO x VALUES ('0301', 1), ('10', 2), ('ø', 3), ('Z', 4), ('a', 5);`, "", []string{"0301", "10", "Z", "a", "ø"}, "", "nr"},
-		"no case":            {`CREATE TABLE x (nr TEXT COLLATE NOCASE PRIMARY KEY, a); INSERT INTO x VALUES ('b', 1), ('A', 2), ('C', 3), ('d', 4);`, "", []string{"A", "C", "b", "d"}, "", "nr"},
-		"none":               {`CREATE TABLE x (a TEXT); INSERT INTO x VALUES ('a'), ('b');`, "", []string{"1", "2"}, "VACUUM may change", ""},
-		"composite":          {`CREATE TABLE x (a INT, b INT, PRIMARY KEY (a, b)); INSERT INTO x VALUES (10, 1), (9, 2), (9, 1);`, "", []string{"9;1", "9;2", "10;1"}, "", ""},
-		"no row id":          {`CREATE TABLE x (a TEXT, b INT, PRIMARY KEY (a, b)) WITHOUT ROWID; INSERT INTO x VALUES ('a;~', 1), ('a', 2);`, "", []string{"a;2", "a~1~0;1"}, "", ""},
-		"null in composite":  {`CREATE TABLE x (a TEXT, b INT, PRIMARY KEY (a, b)); INSERT INTO x VALUES ('a', 1), (NULL, 2);`, "", []string{"1", "2"}, "the row number is the id", ""},
-		"no case composite":  {`CREATE TABLE x (a TEXT COLLATE NOCASE, b INT, c TEXT, PRIMARY KEY (a, b)); INSERT INTO x VALUES ('b', 1, ''), ('A', 1, ''), ('a', 2, '');`, "", []string{"A;1", "a;2", "b;1"}, "", ""},
-		"unique":             {`CREATE TABLE x (nr TEXT NOT NULL UNIQUE, a); INSERT INTO x VALUES ('b', 1), ('a', 2);`, "", []string{"a", "b"}, "", "nr"},
-		"unique, nullable":   {`CREATE TABLE x (nr TEXT UNIQUE, a); INSERT INTO x VALUES ('b', 1), ('a', 2);`, "", []string{"1", "2"}, "VACUUM may change", ""},
-		"unique, partial":    {`CREATE TABLE x (nr TEXT NOT NULL, a); CREATE UNIQUE INDEX i ON x (nr) WHERE a > 0; INSERT INTO x VALUES ('b', 1), ('a', 2);`, "", []string{"1", "2"}, "VACUUM may change", ""},
+		"integer": {`CREATE TABLE x (fid INTEGER PRIMARY KEY, a TEXT); INSERT INTO x VALUES (10, 'a'), ` +
+			`(9, 'b'), (-1, 'c');`, "", []string{"-1", "9", "10"}, "", ""},
+		"text": {`CREATE TABLE x (nr TEXT PRIMARY KEY, a); INSERT INTO x VALUES ('0301', 1), ('10', ` +
+			`2), ('ø', 3), ('Z', 4), ('a', 5);`, "", []string{"0301", "10", "Z", "a", "ø"}, "", "nr"},
+		"no case": {`CREATE TABLE x (nr TEXT COLLATE NOCASE PRIMARY KEY, a); INSERT INTO x VALUES ('b', ` +
+			`1), ('A', 2), ('C', 3), ('d', 4);`, "", []string{"A", "C", "b", "d"}, "", "nr"},
+		"none": {`CREATE TABLE x (a TEXT); INSERT INTO x VALUES ('a'), ('b');`, "", []string{"1", "2"},
+			"VACUUM may change", ""},
+		"composite": {`CREATE TABLE x (a INT, b INT, PRIMARY KEY (a, b)); INSERT INTO x VALUES (10, 1), (9, ` +
+			`2), (9, 1);`, "", []string{"9;1", "9;2", "10;1"}, "", ""},
+		"no row id": {`CREATE TABLE x (a TEXT, b INT, PRIMARY KEY (a, b)) WITHOUT ROWID; ` +
+			`INSERT INTO x VALUES ('a;~', 1), ('a', 2);`, "", []string{"a;2", "a~1~0;1"}, "", ""},
+		"null in composite": {`CREATE TABLE x (a TEXT, b INT, PRIMARY KEY (a, b)); INSERT INTO x VALUES ('a', 1), ` +
+			`(NULL, 2);`, "", []string{"1", "2"}, "the row number is the id", ""},
+		"no case composite": {`CREATE TABLE x (a TEXT COLLATE NOCASE, b INT, c TEXT, PRIMARY KEY (a, b)); ` +
+			`INSERT INTO x VALUES ('b', 1, ''), ('A', 1, ''), ('a', 2, '');`, "",
+			[]string{"A;1", "a;2", "b;1"}, "", ""},
+		"unique": {`CREATE TABLE x (nr TEXT NOT NULL UNIQUE, a); INSERT INTO x VALUES ('b', 1), ('a', 2);`,
+			"", []string{"a", "b"}, "", "nr"},
+		"unique, nullable": {`CREATE TABLE x (nr TEXT UNIQUE, a); INSERT INTO x VALUES ('b', 1), ('a', 2);`, "",
+			[]string{"1", "2"}, "VACUUM may change", ""},
+		"unique, partial": {`CREATE TABLE x (nr TEXT NOT NULL, a); CREATE UNIQUE INDEX i ON x (nr) WHERE a > 0; ` +
+			`INSERT INTO x VALUES ('b', 1), ('a', 2);`, "", []string{"1", "2"}, "VACUUM may change", ""},
 		"unique, expression": {`CREATE TABLE x (nr TEXT NOT NULL, a); CREATE UNIQUE INDEX i ON x (lower(nr)); INSERT INTO x VALUES ('b', 1), ('a', 2);`, "", []string{"1", "2"}, "VACUUM may change", ""},
-		"unique pair":        {`CREATE TABLE x (nr TEXT NOT NULL, aar INT NOT NULL, UNIQUE (nr, aar)); INSERT INTO x VALUES ('b', 1), ('a', 2), ('a', 1);`, "", []string{"a;1", "a;2", "b;1"}, "", ""},
-		"unique beside fid":  {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT NOT NULL UNIQUE); INSERT INTO x VALUES (1, 'b'), (2, 'a');`, "", []string{"1", "2"}, "", ""},
+		"unique pair": {`CREATE TABLE x (nr TEXT NOT NULL, aar INT NOT NULL, UNIQUE (nr, aar)); ` +
+			`INSERT INTO x VALUES ('b', 1), ('a', 2), ('a', 1);`, "", []string{"a;1", "a;2", "b;1"}, "", ""},
+		"unique beside fid": {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT NOT NULL UNIQUE); ` +
+			`INSERT INTO x VALUES (1, 'b'), (2, 'a');`, "", []string{"1", "2"}, "", ""},
 		"unique beside pair": {`CREATE TABLE x (a INT, b INT, nr TEXT NOT NULL UNIQUE, PRIMARY KEY (a, b)); INSERT INTO x VALUES (1, 1, 'b'), (1, 2, 'a');`, "", []string{"a", "b"}, "", "nr"},
-		"configured pair":    {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT, aar INT); INSERT INTO x VALUES (1, 'b', 1), (2, 'a', 2), (3, 'a', 1);`, "nr,AAR", []string{"a;1", "a;2", "b;1"}, "", ""},
-		"repeated pair":      {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT, aar INT); INSERT INTO x VALUES (1, 'b', 1), (2, 'b', 1);`, "nr,aar", nil, `"b;1" occurs 2 times`, ""},
-		"view of a pair":     {`CREATE TABLE y (a INTEGER, b TEXT); INSERT INTO y VALUES (2, 'a'), (2, 'b'); CREATE VIEW x AS SELECT a, b FROM y;`, "a,b", []string{"2;a", "2;b"}, "", ""},
-		"column rowid":       {`CREATE TABLE x (rowid TEXT, a TEXT); INSERT INTO x VALUES ('p', 'a'), ('q', 'b');`, "", []string{"1", "2"}, "", ""},
-		"null in key":        {`CREATE TABLE x (nr TEXT PRIMARY KEY, a); INSERT INTO x VALUES ('a', 1), (NULL, 2);`, "", []string{"1", "2"}, "the row number is the id", ""},
-		"configured":         {`CREATE TABLE x (fid INTEGER PRIMARY KEY, id TEXT); INSERT INTO x VALUES (1, 'b'), (2, 'a');`, "ID", []string{"a", "b"}, "", "id"},
-		"repeated":           {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT); INSERT INTO x VALUES (1, '1508'), (2, '4602'), (3, '1508');`, "nr", nil, `"1508" occurs 2 times`, ""},
-		"configured null":    {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT); INSERT INTO x VALUES (1, '1508'), (2, NULL);`, "nr", nil, "null", ""},
-		"configured real":    {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr REAL); INSERT INTO x VALUES (1, 1.5);`, "nr", nil, "neither all text", ""},
-		"configured missing": {`CREATE TABLE x (fid INTEGER PRIMARY KEY); INSERT INTO x VALUES (1);`, "nr", nil, `no column "nr"`, ""},
-		"view":               {`CREATE TABLE y (a INTEGER, b TEXT); INSERT INTO y VALUES (2, 'a'), (1, 'b'); CREATE VIEW x AS SELECT a, b FROM y;`, "", []string{"1", "2"}, "", "a"},
-		"view of text":       {`CREATE TABLE y (a INTEGER, b TEXT); INSERT INTO y VALUES (2, 'a'), (1, 'b'); CREATE VIEW x AS SELECT b, a FROM y;`, "", []string{"a", "b"}, "", "b"},
-		"bad view":           {`CREATE TABLE y (a INTEGER, b TEXT); INSERT INTO y VALUES (2, 'a'), (2, 'b'); CREATE VIEW x AS SELECT a, b FROM y;`, "", nil, "no column of the view", ""},
+		"configured pair": {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT, aar INT); INSERT INTO x VALUES (1, ` +
+			`'b', 1), (2, 'a', 2), (3, 'a', 1);`, "nr,AAR", []string{"a;1", "a;2", "b;1"}, "", ""},
+		"repeated pair": {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT, aar INT); INSERT INTO x VALUES (1, ` +
+			`'b', 1), (2, 'b', 1);`, "nr,aar", nil, `"b;1" occurs 2 times`, ""},
+		"view of a pair": {`CREATE TABLE y (a INTEGER, b TEXT); INSERT INTO y VALUES (2, 'a'), (2, 'b'); ` +
+			`CREATE VIEW x AS SELECT a, b FROM y;`, "a,b", []string{"2;a", "2;b"}, "", ""},
+		"column rowid": {`CREATE TABLE x (rowid TEXT, a TEXT); INSERT INTO x VALUES ('p', 'a'), ('q', 'b');`, "",
+			[]string{"1", "2"}, "", ""},
+		"null in key": {`CREATE TABLE x (nr TEXT PRIMARY KEY, a); INSERT INTO x VALUES ('a', 1), (NULL, 2);`, "",
+			[]string{"1", "2"}, "the row number is the id", ""},
+		"configured": {`CREATE TABLE x (fid INTEGER PRIMARY KEY, id TEXT); INSERT INTO x VALUES (1, ` +
+			`'b'), (2, 'a');`, "ID", []string{"a", "b"}, "", "id"},
+		"repeated": {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT); INSERT INTO x VALUES (1, '1508'), ` +
+			`(2, '4602'), (3, '1508');`, "nr", nil, `"1508" occurs 2 times`, ""},
+		"configured null": {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT); INSERT INTO x VALUES (1, '1508'), ` +
+			`(2, NULL);`, "nr", nil, "null", ""},
+		"configured real": {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr REAL); INSERT INTO x VALUES (1, 1.5);`,
+			"nr", nil, "neither all text", ""},
+		"configured missing": {`CREATE TABLE x (fid INTEGER PRIMARY KEY); INSERT INTO x VALUES (1);`, "nr", nil,
+			`no column "nr"`, ""},
+		"view": {`CREATE TABLE y (a INTEGER, b TEXT); INSERT INTO y VALUES (2, 'a'), (1, 'b'); ` +
+			`CREATE VIEW x AS SELECT a, b FROM y;`, "", []string{"1", "2"}, "", "a"},
+		"view of text": {`CREATE TABLE y (a INTEGER, b TEXT); INSERT INTO y VALUES (2, 'a'), (1, 'b'); ` +
+			`CREATE VIEW x AS SELECT b, a FROM y;`, "", []string{"a", "b"}, "", "b"},
+		"bad view": {`CREATE TABLE y (a INTEGER, b TEXT); INSERT INTO y VALUES (2, 'a'), (2, 'b'); ` +
+			`CREATE VIEW x AS SELECT a, b FROM y;`, "", nil, "no column of the view", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openStore(t, build(t, tt.script+attributes), gpkg.Options{Settings: map[string]store.Settings{"x": {IDColumns: columnsOf(tt.idColumn)}}})
+			s := openStore(t, build(t, tt.script+attributes),
+				gpkg.Options{Settings: map[string]store.Settings{"x": {IDColumns: columnsOf(tt.idColumn)}}})
 			hasNote(t, s, tt.note)
 			c, ok := s.Catalog().Collection("x")
 			if ok != (tt.ids != nil) {
@@ -273,7 +308,8 @@ func TestKeys(t *testing.T) {
 				t.Errorf("property %q repeats the id, want %q", c.Key.Property, tt.property)
 			}
 			n := 0
-			if err := s.Fetch(context.Background(), "x", store.Current(tt.ids...), store.Want{}, func(*store.Feature) error { n++; return nil }); err != nil || n != len(tt.ids) {
+			if err := s.Fetch(context.Background(), "x", store.Current(tt.ids...), store.Want{},
+				func(*store.Feature) error { n++; return nil }); err != nil || n != len(tt.ids) {
 				t.Errorf("fetched %d: %v", n, err)
 			}
 		})
@@ -301,15 +337,17 @@ func TestNames(t *testing.T) {
 	if want := []string{"id_", "id__2", `a "b" c.d`, "id"}; !slices.Equal(c.Names(), want) {
 		t.Errorf("properties %q, want %q", c.Names(), want)
 	}
-	if c.Title.In("nb") != "Fylker" || c.Description.In("nb") != "Alle" || s.Catalog().Collections[2].Title.In("en") != "Ny" {
+	if c.Title.In("nb") != "Fylker" || c.Description.In("nb") != "Alle" ||
+		s.Catalog().Collections[2].Title.In("en") != "Ny" {
 		t.Errorf("texts %v %v", c.Title, c.Description)
 	}
-	err := s.Fetch(context.Background(), c.ID, store.Current("1"), store.Want{Properties: []string{`a "b" c.d`, "id_"}}, func(f *store.Feature) error {
-		if !slices.Equal(f.Values, []any{"three", "one"}) {
-			t.Errorf("values %q", f.Values)
-		}
-		return nil
-	})
+	err := s.Fetch(context.Background(), c.ID, store.Current("1"), store.Want{Properties: []string{`a "b" c.d`, "id_"}},
+		func(f *store.Feature) error {
+			if !slices.Equal(f.Values, []any{"three", "one"}) {
+				t.Errorf("values %q", f.Values)
+			}
+			return nil
+		})
 	if err != nil {
 		t.Error(err)
 	}
@@ -335,11 +373,15 @@ func TestTypesFollowValues(t *testing.T) {
 		"boolean with two":   {"BOOLEAN", "0, 2", cql2.TypeInteger, []any{int64(0), int64(2)}, false, true},
 		"date":               {"DATE", "'2024-02-29', NULL", cql2.TypeDate, []any{"2024-02-29", nil}, false, false},
 		"date in other form": {"DATE", "'2024/02/29'", cql2.TypeDate, []any{"2024-02-29"}, false, false},
-		"date with clock":    {"DATE", "'2024-02-29', '2024-02-29T12:00:00Z'", cql2.TypeTimestamp, []any{"2024-02-29T00:00:00Z", "2024-02-29T12:00:00Z"}, false, false},
-		"date with text":     {"DATE", "'2024-02-29', 'soon'", cql2.TypeText, []any{"2024-02-29", "soon"}, false, true},
-		"datetime":           {"DATETIME", "'2024-02-29T12:00:00.250Z'", cql2.TypeTimestamp, []any{"2024-02-29T12:00:00.25Z"}, false, false},
-		"datetime, no zone":  {"DATETIME", "'2024-02-29 12:00:00'", cql2.TypeTimestamp, []any{"2024-02-29T12:00:00Z"}, false, false},
-		"datetime, zone":     {"TIMESTAMP", "'2024-02-29T12:00:00+01:00', '2024-02-29T12:00:00+01'", cql2.TypeTimestamp, []any{"2024-02-29T11:00:00Z", "2024-02-29T11:00:00Z"}, false, false},
+		"date with clock": {"DATE", "'2024-02-29', '2024-02-29T12:00:00Z'", cql2.TypeTimestamp,
+			[]any{"2024-02-29T00:00:00Z", "2024-02-29T12:00:00Z"}, false, false},
+		"date with text": {"DATE", "'2024-02-29', 'soon'", cql2.TypeText, []any{"2024-02-29", "soon"}, false, true},
+		"datetime": {"DATETIME", "'2024-02-29T12:00:00.250Z'", cql2.TypeTimestamp,
+			[]any{"2024-02-29T12:00:00.25Z"}, false, false},
+		"datetime, no zone": {"DATETIME", "'2024-02-29 12:00:00'", cql2.TypeTimestamp, []any{"2024-02-29T12:00:00Z"},
+			false, false},
+		"datetime, zone": {"TIMESTAMP", "'2024-02-29T12:00:00+01:00', '2024-02-29T12:00:00+01'", cql2.TypeTimestamp,
+			[]any{"2024-02-29T11:00:00Z", "2024-02-29T11:00:00Z"}, false, false},
 		"undeclared":         {"", "1, 'a'", cql2.TypeText, []any{"1", "a"}, false, false},
 		"undeclared numbers": {"", "1, 2", cql2.TypeInteger, []any{int64(1), int64(2)}, false, false},
 		"string affinity":    {"STRING", "'07a', 12", cql2.TypeText, []any{"07a", "12"}, false, false},
@@ -350,8 +392,9 @@ func TestTypesFollowValues(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openStore(t, build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY, a `+tt.declared+`); INSERT INTO x (a) VALUES (`+
-				strings.ReplaceAll(tt.values, ", ", "), (")+`);`+attributes), gpkg.Options{})
+			s := openStore(t,
+				build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY, a `+tt.declared+`); INSERT INTO x (a) VALUES (`+
+					strings.ReplaceAll(tt.values, ", ", "), (")+`);`+attributes), gpkg.Options{})
 			if warned := len(s.Catalog().Notes) > 0; warned != tt.warned {
 				t.Errorf("notes %+v", s.Catalog().Notes)
 			}
@@ -366,7 +409,8 @@ func TestTypesFollowValues(t *testing.T) {
 			var got []any
 			sorted := page(t, s, store.Query{Collection: "x", Limit: 10})
 			for _, r := range sorted.Rows {
-				err := s.Fetch(context.Background(), "x", store.Current(r.ID), store.Want{}, func(f *store.Feature) error { got = append(got, f.Values...); return nil })
+				err := s.Fetch(context.Background(), "x", store.Current(r.ID), store.Want{},
+					func(f *store.Feature) error { got = append(got, f.Values...); return nil })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -395,7 +439,8 @@ func crawlSorted(t *testing.T, s *gpkg.Store, n int) {
 	}
 }
 
-// TestBrokenGeometry: what cannot be read is served as null, with a note, and matches any bbox as features without geometry do.
+// TestBrokenGeometry: what cannot be read is served as null, with a note, and matches any bbox as
+// features without geometry do.
 func TestBrokenGeometry(t *testing.T) {
 	t.Parallel()
 	point := "47500001e6100000" + "0101000000000000000000f03f0000000000000040"
@@ -426,7 +471,8 @@ func TestBrokenGeometry(t *testing.T) {
 		script.WriteString("INSERT INTO x (name, geom) VALUES ('" + b.name + "', x'" + b.hex + "');")
 	}
 	script.WriteString("INSERT INTO x (name, geom) VALUES ('text', 'POINT(1 2)'), ('null', NULL);")
-	s := openStore(t, build(t, "CREATE TABLE x (fid INTEGER PRIMARY KEY, name TEXT, geom BLOB);"+features+script.String()), gpkg.Options{})
+	s := openStore(t, build(t, "CREATE TABLE x (fid INTEGER PRIMARY KEY, name TEXT, geom BLOB);"+features+
+		script.String()), gpkg.Options{})
 	hasNote(t, s, "cannot be read")
 	fine := map[string]bool{}
 	for _, b := range blobs {
@@ -451,7 +497,8 @@ func TestBrokenGeometry(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.Prop = "geometry"
-		if p := page(t, s, store.Query{Collection: "x", Filter: b, Limit: 100}); p.Matched != want || len(p.Rows) != want {
+		if p := page(t, s, store.Query{Collection: "x", Filter: b, Limit: 100}); p.Matched != want ||
+			len(p.Rows) != want {
 			t.Errorf("bbox %s: %d, want %d", name, p.Matched, want)
 		}
 	}
@@ -489,8 +536,10 @@ func TestUnservedReferenceSystems(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openStore(t, build(t, "PRAGMA foreign_keys=OFF; CREATE TABLE x (fid INTEGER PRIMARY KEY, geom BLOB);"+strings.ReplaceAll(features, "4326", tt.srs)+
-				"INSERT INTO x VALUES (1, "+tt.geom+"); CREATE TABLE y (a); INSERT INTO gpkg_contents (table_name, data_type) VALUES ('y', 'attributes');"), gpkg.Options{})
+			s := openStore(t, build(t, "PRAGMA foreign_keys=OFF; CREATE TABLE x (fid INTEGER PRIMARY KEY, geom BLOB);"+
+				strings.ReplaceAll(features, "4326", tt.srs)+
+				"INSERT INTO x VALUES (1, "+tt.geom+"); CREATE TABLE y (a); INSERT INTO gpkg_contents (table_name, "+
+				"data_type) VALUES ('y', 'attributes');"), gpkg.Options{})
 			hasNote(t, s, tt.note)
 			if _, ok := s.Catalog().Collection("x"); ok != tt.served {
 				t.Errorf("served: %v", ok)

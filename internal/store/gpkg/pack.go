@@ -87,8 +87,8 @@ type packer struct {
 	insertNode, insertParent string
 }
 
-// level puts cells into nodes: strips from west to east, each cut from south to north. It returns the cells of the next level and the
-// node of each cell.
+// level puts cells into nodes: strips from west to east, each cut from south to north.
+// It returns the cells of the next level and the node of each cell.
 func (f *packer) level(cells []packCell, lowest bool) (up []packCell, of []int64, err error) {
 	nodes := (len(cells) + f.fanout - 1) / f.fanout
 	strip := f.fanout * int(math.Ceil(math.Sqrt(float64(nodes))))

@@ -18,7 +18,8 @@ import (
 	"grense/internal/store"
 )
 
-// TestWrittenTreesAreWhole: SQLite finds no fault in an R-tree that the writer makes, of any depth, and it gives what lies in a window.
+// TestWrittenTreesAreWhole: SQLite finds no fault in an R-tree that the writer makes, of any depth,
+// and it gives what lies in a window.
 func TestWrittenTreesAreWhole(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -29,7 +30,8 @@ func TestWrittenTreesAreWhole(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, uint64(n)))
 		var at []orb.Point
 		create(t, path, func(w store.Writer) {
-			c := &store.Collection{ID: "x", Table: "x", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+			c := &store.Collection{ID: "x", Table: "x", Public: true,
+				Key:      store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
 				Geometry: &store.Geom{Name: "geom", Column: "geom", Type: "Point", CRS: crs.CRS84}}
 			if err := w.Define(context.Background(), c, false); err != nil {
 				t.Fatal(err)
@@ -51,7 +53,10 @@ func TestWrittenTreesAreWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		one := func(sql string) (s string) {
-			err := sqlitex.ExecuteTransient(conn, sql, &sqlitex.ExecOptions{ResultFunc: func(st *sqlite.Stmt) error { s = st.ColumnText(0); return nil }})
+			err := sqlitex.ExecuteTransient(conn, sql, &sqlitex.ExecOptions{ResultFunc: func(st *sqlite.Stmt) error {
+				s = st.ColumnText(0)
+				return nil
+			}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +71,8 @@ func TestWrittenTreesAreWhole(t *testing.T) {
 				want++
 			}
 		}
-		if s := one("SELECT count(*) FROM rtree_x_geom WHERE minx >= 10 AND maxx <= 15 AND miny >= 60 AND maxy <= 66"); s != strconv.Itoa(want) {
+		if s := one("SELECT count(*) FROM rtree_x_geom WHERE minx >= 10 AND maxx <= 15 AND miny >= 60 AND " +
+			"maxy <= 66"); s != strconv.Itoa(want) {
 			t.Errorf("%d features: %s lie in the window, want %d", n, s, want)
 		}
 		if err := conn.Close(); err != nil {

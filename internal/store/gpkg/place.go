@@ -19,7 +19,8 @@ import (
 // maxCandidates is how many rows of the R-tree are held at once; a question with more goes another way.
 const maxCandidates = 1 << 20
 
-// candidates are the rows that may match a question, in the order by id. Only geometries that their envelopes do not decide are read.
+// candidates are the rows that may match a question, in the order by id.
+// Only geometries that their envelopes do not decide are read.
 type candidates struct {
 	l       *layer
 	matcher *cql2.Matcher
@@ -107,7 +108,9 @@ func (s *candidates) page(ctx context.Context, qu *question, p *store.Page) erro
 	if qu.place != nil {
 		place, is := s.places.ids.place(qu.values[len(qu.values)-1])
 		var on bool
-		if at, on = slices.BinarySearchFunc(s.rows, int64(place), func(x entry, n int64) int { return cmp.Compare(x.id, n) }); qu.place.Back {
+		if at, on = slices.BinarySearchFunc(s.rows, int64(place), func(x entry, n int64) int {
+			return cmp.Compare(x.id, n)
+		}); qu.place.Back {
 			at, step = at-1, -1
 		} else if on && is {
 			at++
@@ -144,7 +147,8 @@ func (s *candidates) fill(ctx context.Context, qu *question, from cursor, p *sto
 		return nil
 	}
 	before := q.Offset > 0
-	for i := start - step; !before && i >= 0 && i < len(s.rows); i -= step { // is there anything on the side that we came from?
+	for i := start - step; !before && i >= 0 && i < len(s.rows); i -= step {
+		// is there anything on the side that we came from?
 		var err error
 		if before, err = s.matches(ctx, i); err != nil {
 			return err
@@ -175,8 +179,9 @@ type shapeKey struct {
 	id int64 // row id
 }
 
-// shapeCache holds geometries of rows that envelopes did not decide, immutable, by row id; they are those of the file as long as nobody has changed it. shapeBytes is how much
-// of them, those of 35,357 communes, and shapeMost how large one may be.
+// shapeCache holds geometries of rows that envelopes did not decide, immutable, by row id;
+// they are those of the file as long as nobody has changed it. shapeBytes is how much of them, those of 35,357
+// communes, and shapeMost how large one may be.
 type shapeCache = cache.Cache[shapeKey, *shape]
 
 const (
@@ -214,7 +219,8 @@ func (r *placeRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
 		return r.at.wkb, g.CRS, nil
 	}
 	if r.sql == "" {
-		r.sql = "SELECT " + alias + "." + quote(g.Column) + " FROM " + r.l.source.Table + " AS " + alias + " WHERE " + alias + "." + g.RowID + " = ?"
+		r.sql = "SELECT " + alias + "." + quote(g.Column) + " FROM " + r.l.source.Table + " AS " + alias + " WHERE " +
+			alias + "." + g.RowID + " = ?"
 	}
 	r.at = shape{}
 	err = r.c.query(r.sql, []any{r.id}, func(x row) error {

@@ -36,7 +36,9 @@ func star(r *rand.Rand, c orb.Point, size float64, n int) orb.Polygon {
 // spotFile is a GeoPackage of n polygons around Oslo, in degrees or in metres; some rows have no geometry.
 func spotFile(t *testing.T, n int, in crs.ID) string {
 	t.Helper()
-	return spotFileOf(t, n, in, store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, func(i int) any { return int64(3*i - n) })
+	return spotFileOf(t, n, in, store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, func(i int) any {
+		return int64(3*i - n)
+	})
 }
 
 func spotFileOf(t *testing.T, n int, in crs.ID, key store.FeatureKey, id func(int) any) string {
@@ -60,7 +62,8 @@ func spotFileOf(t *testing.T, n int, in crs.ID, key store.FeatureKey, id func(in
 		for i := range n {
 			g := store.Geometry{}
 			if i%50 != 0 {
-				p := star(r, orb.Point{8 + 4*r.Float64(), 59 + 2*r.Float64()}, 0.002+0.1*r.Float64()*r.Float64(), 3+r.IntN(30))
+				p := star(r, orb.Point{8 + 4*r.Float64(), 59 + 2*r.Float64()},
+					0.002+0.1*r.Float64()*r.Float64(), 3+r.IntN(30))
 				for k, v := range p[0] {
 					p[0][k][0], p[0][k][1] = to(v[0], v[1])
 				}
@@ -89,7 +92,8 @@ func randomPlace(r *rand.Rand, depth int) cql2.Expr {
 	c := orb.Point{8 + 4*r.Float64(), 59 + 2*r.Float64()}
 	geom := cql2.Prop{Name: "geom", Type: cql2.TypeGeometry}
 	if r.IntN(3) == 0 {
-		return cql2.BBox{Prop: "geom", CRS: crs.CRS84, Box: orb.Bound{Min: c, Max: orb.Point{c[0] + r.Float64(), c[1] + r.Float64()/2}}}
+		return cql2.BBox{Prop: "geom", CRS: crs.CRS84,
+			Box: orb.Bound{Min: c, Max: orb.Point{c[0] + r.Float64(), c[1] + r.Float64()/2}}}
 	}
 	literal := cql2.Geom{G: star(r, c, 0.1+r.Float64()/2, 3+r.IntN(200)), CRS: crs.CRS84}
 	if r.IntN(4) == 0 {
@@ -114,16 +118,23 @@ func TestPagesOfPlacesAgreeWithThoseOfSQL(t *testing.T) {
 		path func(*testing.T) string
 		o    gpkg.Options
 	}{
-		"degrees":        {func(t *testing.T) string { return spotFile(t, 1500, crs.CRS84) }, gpkg.Options{}},
-		"metres":         {func(t *testing.T) string { return spotFile(t, 1500, crs.UTM33) }, gpkg.Options{Unchanging: true}},
-		"ids are texts":  {func(t *testing.T) string { return spotFileOf(t, 1500, crs.UTM33, names, name) }, gpkg.Options{}},
-		"a few features": {func(t *testing.T) string { return spotFileOf(t, 60, crs.CRS84, names, name) }, gpkg.Options{}},
+		"degrees": {func(t *testing.T) string { return spotFile(t, 1500, crs.CRS84) }, gpkg.Options{}},
+		"metres": {func(t *testing.T) string {
+			return spotFile(t, 1500, crs.UTM33)
+		}, gpkg.Options{Unchanging: true}},
+		"ids are texts": {func(t *testing.T) string {
+			return spotFileOf(t, 1500, crs.UTM33, names, name)
+		}, gpkg.Options{}},
+		"a few features": {func(t *testing.T) string {
+			return spotFileOf(t, 60, crs.CRS84, names, name)
+		}, gpkg.Options{}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			s := openStore(t, x.path(t), x.o)
 			s.ColumnsAtOnce(false)
-			plan, err := s.Explain(t.Context(), store.Query{Collection: "x", Limit: 1, Filter: randomPlace(rand.New(rand.NewPCG(1, 1)), 0)})
+			plan, err := s.Explain(t.Context(),
+				store.Query{Collection: "x", Limit: 1, Filter: randomPlace(rand.New(rand.NewPCG(1, 1)), 0)})
 			if err != nil || plan.Way != "places" {
 				t.Fatalf("%+v, %v", plan, err)
 			}
@@ -141,7 +152,8 @@ func pagesOfPlaces(t *testing.T, s *gpkg.Store) {
 	found := 0
 	for range n {
 		place := randomPlace(r, 2)
-		q := store.Query{Collection: "x", Limit: 1 + r.IntN(40), Offset: max(0, r.IntN(60)-30), Count: store.Count(r.IntN(2))}
+		q := store.Query{Collection: "x", Limit: 1 + r.IntN(40), Offset: max(0, r.IntN(60)-30),
+			Count: store.Count(r.IntN(2))}
 		for range 6 {
 			q.Filter = place
 			got, err := s.Page(t.Context(), q)
@@ -179,7 +191,8 @@ func TestPlacesOfAFileThatIsEdited(t *testing.T) {
 	t.Parallel()
 	path := spotFile(t, 500, crs.CRS84)
 	s := openStore(t, path, gpkg.Options{})
-	q := store.Query{Collection: "x", Limit: 10, Filter: cql2.BBox{Prop: "geom", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{9, 59.2}, Max: orb.Point{11, 60.8}}}}
+	q := store.Query{Collection: "x", Limit: 10, Filter: cql2.BBox{Prop: "geom", CRS: crs.CRS84,
+		Box: orb.Bound{Min: orb.Point{9, 59.2}, Max: orb.Point{11, 60.8}}}}
 	before, err := s.Page(t.Context(), q)
 	if err != nil || len(before.Rows) < 10 {
 		t.Fatal(len(before.Rows), err)
@@ -200,15 +213,18 @@ func TestPlacesOfAFileThatIsEdited(t *testing.T) {
 	}
 }
 
-// TestGeometriesAreMadeReadyAtOnce: the first question about places has the geometries of all features made ready, unless they do not fit.
+// TestGeometriesAreMadeReadyAtOnce: the first question about places has the geometries of all features made
+// ready, unless they do not fit.
 func TestGeometriesAreMadeReadyAtOnce(t *testing.T) {
 	t.Parallel()
-	for name, x := range map[string]struct{ budget, from, to int64 }{"they fit": {0, 1470, 1470}, "they do not fit": {1 << 20, 0, 100}} {
+	for name, x := range map[string]struct{ budget, from, to int64 }{"they fit": {0, 1470, 1470},
+		"they do not fit": {1 << 20, 0, 100}} {
 		caches := &cache.Group{}
 		s := openStore(t, spotFile(t, 1500, crs.CRS84), gpkg.Options{Caches: caches, TypeAhead: 1 << 20})
 		caches.SetBudget(x.budget)
 		s.ColumnsAtOnce(false)
-		q := store.Query{Collection: "x", Limit: 10, Filter: cql2.BBox{Prop: "geom", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{9, 59.2}, Max: orb.Point{9.1, 59.3}}}}
+		q := store.Query{Collection: "x", Limit: 10, Filter: cql2.BBox{Prop: "geom", CRS: crs.CRS84,
+			Box: orb.Bound{Min: orb.Point{9, 59.2}, Max: orb.Point{9.1, 59.3}}}}
 		if _, err := s.Page(t.Context(), q); err != nil {
 			t.Fatal(err)
 		}
@@ -228,12 +244,15 @@ func TestKeptGeometriesAreOfOneStateOfTheFile(t *testing.T) {
 		fresh, r := openStore(t, path, gpkg.Options{}), rand.New(rand.NewPCG(3, 4))
 		for range 100 {
 			x, y := 8+4*r.Float64(), 59+2*r.Float64()
-			box := cql2.BBox{Prop: "geom", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{x, y}, Max: orb.Point{x + .1, y + .05}}}
+			box := cql2.BBox{Prop: "geom", CRS: crs.CRS84,
+				Box: orb.Bound{Min: orb.Point{x, y}, Max: orb.Point{x + .1, y + .05}}}
 			q := store.Query{Collection: "x", Filter: box, Limit: 100}
 			for range 2 { // kept the second time
 				got, err := s.Page(t.Context(), q)
 				want, err2 := fresh.Page(t.Context(), q)
-				if err != nil || err2 != nil || !slices.EqualFunc(got.Rows, want.Rows, func(a, b store.Row) bool { return a.ID == b.ID }) {
+				if err != nil || err2 != nil || !slices.EqualFunc(got.Rows, want.Rows, func(a, b store.Row) bool {
+					return a.ID == b.ID
+				}) {
 					t.Fatalf("%v: %+v (%v), by another store %+v (%v)", box.Box, got, err, want, err2)
 				}
 				for _, x := range got.Rows {

@@ -25,13 +25,16 @@ func planFile(t *testing.T, n int, analyze bool) string {
 		return store.Property{Name: name, Column: name, Type: cql2.TypeText}
 	}
 	create(t, path, func(w store.Writer) {
-		c := &store.Collection{ID: "x", Table: "x", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
-			Geometry:   &store.Geom{Name: "geom", Column: "geom", Type: "Polygon", CRS: crs.CRS84},
-			Properties: []store.Property{text("kode"), text("navn"), {Name: "tall", Column: "tall", Type: cql2.TypeInteger}, {Name: "dag", Column: "dag", Type: cql2.TypeDate}, text("fritt")}}
+		c := &store.Collection{ID: "x", Table: "x", Public: true,
+			Key:      store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+			Geometry: &store.Geom{Name: "geom", Column: "geom", Type: "Polygon", CRS: crs.CRS84},
+			Properties: []store.Property{text("kode"), text("navn"), {Name: "tall", Column: "tall",
+				Type: cql2.TypeInteger}, {Name: "dag", Column: "dag", Type: cql2.TypeDate}, text("fritt")}}
 		if err := w.Define(context.Background(), c, false); err != nil {
 			t.Fatal(err)
 		}
-		insert, err := w.Insert(context.Background(), "x", []string{"fid", "kode", "navn", "tall", "dag", "fritt", "geom"})
+		insert, err := w.Insert(context.Background(), "x",
+			[]string{"fid", "kode", "navn", "tall", "dag", "fritt", "geom"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,12 +42,14 @@ func planFile(t *testing.T, n int, analyze bool) string {
 		for i := range n {
 			x, y := 5+r.Float64()*20, 58+r.Float64()*12
 			g := orb.Polygon{{{x, y}, {x + .01, y}, {x + .01, y + .01}, {x, y + .01}, {x, y}}}
-			if err := insert(int64(i+1), fmt.Sprintf("%04d", i), fmt.Sprintf("Navn %d", r.IntN(n)), int64(r.IntN(n)), fmt.Sprintf("20%02d-01-01", r.IntN(90)), "x", store.Geometry{WKB: wkb.MustMarshal(g)}); err != nil {
+			if err := insert(int64(i+1), fmt.Sprintf("%04d", i), fmt.Sprintf("Navn %d", r.IntN(n)), int64(r.IntN(n)),
+				fmt.Sprintf("20%02d-01-01", r.IntN(90)), "x", store.Geometry{WKB: wkb.MustMarshal(g)}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	})
-	run(t, path, `CREATE INDEX kode_i ON x (kode); CREATE INDEX navn_i ON x (navn); CREATE INDEX tall_i ON x (tall); CREATE INDEX dag_i ON x (dag); CREATE INDEX del_i ON x (fritt) WHERE tall > 5`)
+	run(t, path, `CREATE INDEX kode_i ON x (kode); CREATE INDEX navn_i ON x (navn); CREATE INDEX tall_i ON x (tall); `+
+		`CREATE INDEX dag_i ON x (dag); CREATE INDEX del_i ON x (fritt) WHERE tall > 5`)
 	if analyze {
 		run(t, path, "ANALYZE")
 	}
@@ -85,9 +90,11 @@ func TestIndexesServe(t *testing.T) {
 		questions[text] = e
 	}
 	filters["bbox"] = "VIRTUAL TABLE INDEX"
-	questions["bbox"] = cql2.BBox{Prop: "geom", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{10, 60}, Max: orb.Point{10.1, 60.1}}}
+	questions["bbox"] = cql2.BBox{Prop: "geom", CRS: crs.CRS84,
+		Box: orb.Bound{Min: orb.Point{10, 60}, Max: orb.Point{10.1, 60.1}}}
 	filters["bbox in metres"] = "VIRTUAL TABLE INDEX"
-	questions["bbox in metres"] = cql2.BBox{Prop: "geom", CRS: crs.UTM33, Box: orb.Bound{Min: orb.Point{200000, 6600000}, Max: orb.Point{210000, 6610000}}}
+	questions["bbox in metres"] = cql2.BBox{Prop: "geom", CRS: crs.UTM33,
+		Box: orb.Bound{Min: orb.Point{200000, 6600000}, Max: orb.Point{210000, 6610000}}}
 	filters["q"] = "words_0 VIRTUAL TABLE INDEX"
 	questions["q"] = cql2.Search{Props: []string{"kode", "navn", "fritt"}, Terms: []string{"300"}}
 	for _, analyze := range []bool{false, true} {
@@ -120,15 +127,18 @@ func TestIndexesServe(t *testing.T) {
 // TestBoxesOfTheWholeLayerAreNotAsked: a box around everything costs no more than no box.
 func TestBoxesOfTheWholeLayerAreNotAsked(t *testing.T) {
 	t.Parallel()
-	s, err := gpkg.Open(t.Context(), filepath.Join(shared(t), "awkward/gpkg-ets/null_geometry.gpkg"), gpkg.Options{DataDir: t.TempDir()})
+	s, err := gpkg.Open(t.Context(), filepath.Join(shared(t), "awkward/gpkg-ets/null_geometry.gpkg"),
+		gpkg.Options{DataDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	for _, c := range s.Catalog().Collections {
 		for _, f := range []cql2.Expr{
-			cql2.BBox{Prop: c.Geometry.Name, CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{-180, -90}, Max: orb.Point{180, 90}}},
-			cql2.And{cql2.BBox{Prop: c.Geometry.Name, CRS: crs.WGS84, Box: orb.Bound{Min: orb.Point{-180, -90}, Max: orb.Point{180, 90}}}, cql2.Bool(true)},
+			cql2.BBox{Prop: c.Geometry.Name, CRS: crs.CRS84,
+				Box: orb.Bound{Min: orb.Point{-180, -90}, Max: orb.Point{180, 90}}},
+			cql2.And{cql2.BBox{Prop: c.Geometry.Name, CRS: crs.WGS84,
+				Box: orb.Bound{Min: orb.Point{-180, -90}, Max: orb.Point{180, 90}}}, cql2.Bool(true)},
 		} {
 			p, err := s.Page(t.Context(), store.Query{Collection: c.ID, Limit: 100, Filter: f})
 			if err != nil || p.Matched != c.Count || len(p.Rows) != c.Count {
@@ -152,7 +162,8 @@ func TestCountsDoNotDependOnThePage(t *testing.T) {
 		}
 		return p.Matched
 	}
-	for _, text := range []string{"CASEI(navn) LIKE CASEI('%n 1%')", "CASEI(navn) LIKE CASEI('NAVN 9%') AND tall > 200", "navn LIKE 'Navn 1%'", "ACCENTI(kode) = '0999'",
+	for _, text := range []string{"CASEI(navn) LIKE CASEI('%n 1%')", "CASEI(navn) LIKE CASEI('NAVN 9%') AND tall > 200",
+		"navn LIKE 'Navn 1%'", "ACCENTI(kode) = '0999'",
 		"S_INTERSECTS(geom,BBOX(6,59,14,64)) AND CASEI(navn) LIKE CASEI('%7%')"} {
 		e, err := cql2.ParseText(text)
 		if err != nil {
@@ -167,7 +178,8 @@ func TestCountsDoNotDependOnThePage(t *testing.T) {
 		if want == 0 {
 			t.Errorf("%s: none: no test", text)
 		}
-		for _, page := range []store.Query{{Limit: 1}, {Limit: 10}, {Limit: 3, Offset: 5}, {Limit: 5, SortBy: []store.Sort{{Property: "navn", Desc: true}}}, {Limit: 5000}} {
+		for _, page := range []store.Query{{Limit: 1}, {Limit: 10}, {Limit: 3, Offset: 5},
+			{Limit: 5, SortBy: []store.Sort{{Property: "navn", Desc: true}}}, {Limit: 5000}} {
 			page.Collection, page.Filter = "x", e
 			if got := count(page); got != want {
 				t.Errorf("%s, limit %d, offset %d: %d, want %d", text, page.Limit, page.Offset, got, want)

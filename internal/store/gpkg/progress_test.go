@@ -18,7 +18,8 @@ func TestProgressOfManyLayersIsTold(t *testing.T) {
 	create(t, path, func(w store.Writer) {
 		for i := range 5 {
 			id := fmt.Sprintf("layer_%d", i)
-			c := &store.Collection{ID: id, Table: id, Public: true, Key: store.FeatureKey{Column: "nr", Type: cql2.TypeInteger}}
+			c := &store.Collection{ID: id, Table: id, Public: true,
+				Key: store.FeatureKey{Column: "nr", Type: cql2.TypeInteger}}
 			if err := w.Define(context.Background(), c, false); err != nil {
 				t.Fatal(err)
 			}

@@ -18,8 +18,8 @@ type promise struct {
 	told atomic.Bool
 }
 
-// broken reports whether the file was written into since it was opened, by its size and the time of its content. The log tells the first time. Another file in its place
-// breaks nothing.
+// broken reports whether the file was written into since it was opened, by its size and the time of its content.
+// The log tells the first time. Another file in its place breaks nothing.
 func (p *promise) broken() bool {
 	if p == nil {
 		return false
@@ -29,7 +29,8 @@ func (p *promise) broken() bool {
 		return false
 	}
 	if !p.told.Swap(true) {
-		p.log.Error("the file was written into, which unchanging promises that nobody does; answers may be wrong until it is opened anew (SIGHUP). Put a new file in its place by renaming it, "+
+		p.log.Error("the file was written into, which unchanging promises that nobody does; "+
+			"answers may be wrong until it is opened anew (SIGHUP). Put a new file in its place by renaming it, "+
 			"or remove unchanging", "path", p.path)
 	}
 	return true
@@ -52,7 +53,8 @@ func (s *Store) watch(ctx context.Context) {
 	}
 }
 
-// complete refuses a file that is not read without another one beside it: somebody writes into it, or ended before all was in it.
+// complete refuses a file that is not read without another one beside it: somebody writes into it,
+// or ended before all was in it.
 func (s source) complete() error {
 	for _, suffix := range [...]string{"-wal", "-journal"} {
 		beside, err := os.Stat(s.path + suffix)
@@ -60,8 +62,10 @@ func (s source) complete() error {
 			continue
 		}
 		base := filepath.Base(s.path)
-		return fmt.Errorf("gpkg: beside %s lies %s, so that a program writes into it or ended while it did, and unchanging promises that nobody does; close that program, "+
-			"or put what sqlite3 %s \"VACUUM INTO 'whole.gpkg'\" makes in its place and remove %s, or remove unchanging", s.name, base+suffix, base, base+suffix)
+		return fmt.Errorf("gpkg: beside %s lies %s, so that a program writes into it or ended while it did, "+
+			"and unchanging promises that nobody does; close that program, "+
+			"or put what sqlite3 %s \"VACUUM INTO 'whole.gpkg'\" makes in its place and remove %s, "+
+			"or remove unchanging", s.name, base+suffix, base, base+suffix)
 	}
 	return nil
 }

@@ -12,20 +12,22 @@ import (
 	"grense/internal/store"
 )
 
-// A register is large, and what a side file would hold of it is in the file itself, under names that begin with readyPrefix: the surveys
-// and the tables that belong to them. So it is served at once, and needs no side file. It holds as long as nobody writes to the file, by the
-// change counter of SQLite; a file that another program has changed is read as any other.
+// A register is large, and what a side file would hold of it is in the file itself, under names that begin with
+// readyPrefix: the surveys and the tables that belong to them. So it is served at once, and needs no side file.
+// It holds as long as nobody writes to the file, by the change counter of SQLite; a file that another program has
+// changed is read as any other.
 
 const (
 	inSide      = "side." // before the names of tables in a side file
 	readyPrefix = "grense_side_"
 )
 
-// learn makes these tables, and removes those of a former state. It reports false, and makes none, when every collection is public: such
-// files are smaller, and others look into them.
+// learn makes these tables, and removes those of a former state. It reports false, and makes none,
+// when every collection is public: such files are smaller, and others look into them.
 func (w *Writer) learn(ctx context.Context) (bool, error) {
 	var old []string
-	err := w.c.query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ? ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC", []any{readyPrefix + "*"}, func(r row) error {
+	err := w.c.query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ? ORDER BY sql LIKE 'CREATE "+
+		"VIRTUAL%' DESC", []any{readyPrefix + "*"}, func(r row) error {
 		old = append(old, "DROP TABLE IF EXISTS "+quote(r.Text(0))) // a virtual table takes others with it
 		return nil
 	})
@@ -41,7 +43,8 @@ func (w *Writer) learn(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	side := &sideWriter{c: w.c, at: "main." + readyPrefix, prefix: readyPrefix, surveys: map[string]*survey{}}
-	if err := w.runAll([]string{surveyTable(readyPrefix), "CREATE TABLE " + readyPrefix + "state (version INTEGER, counter INTEGER, pages INTEGER)"}); err != nil {
+	if err := w.runAll([]string{surveyTable(readyPrefix), "CREATE TABLE " + readyPrefix +
+		"state (version INTEGER, counter INTEGER, pages INTEGER)"}); err != nil {
 		return false, err
 	}
 	for _, d := range drafts {
@@ -59,11 +62,12 @@ func (w *Writer) learn(ctx context.Context) (bool, error) {
 	return true, w.c.exec("INSERT INTO "+readyPrefix+"state VALUES (?, 0, 0)", int64(sideVersion))
 }
 
-// sealCounter begins the change counter of a sealed file. Copies that SQLite makes (VACUUM INTO, .backup) count from one again, and editing
-// them does not come so far.
+// sealCounter begins the change counter of a sealed file. Copies that SQLite makes (VACUUM INTO, .backup) count from
+// one again, and editing them does not come so far.
 const sealCounter = 1 << 30
 
-// sealReady notes the state that the file has after this very change. A file in which that cannot be told is not ready, and no worse.
+// sealReady notes the state that the file has after this very change. A file in which that cannot be told is
+// not ready, and no worse.
 func sealReady(path string) error {
 	src, err := inspect(path)
 	if err != nil {
@@ -85,7 +89,8 @@ func sealReady(path string) error {
 	return errors.Join(err, c.close())
 }
 
-// writeCounter sets the change counter in the header of a file that nobody has open (SQLite file format, 1.3.6 and 1.3.14).
+// writeCounter sets the change counter in the header of a file that nobody has open (SQLite file
+// format, 1.3.6 and 1.3.14).
 func writeCounter(path string, counter uint32) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -122,7 +127,8 @@ func (s *Store) ready(src source, c *conn, drafts []*draft) (bool, error) {
 	return true, nil
 }
 
-// sealed returns the version of what is ready in a file that nobody has changed since it was sealed; 0 for any other file.
+// sealed returns the version of what is ready in a file that nobody has changed since it was sealed;
+// 0 for any other file.
 func sealed(c *conn, src source) (version int64, err error) {
 	t, err := readTable(c, readyPrefix+"state")
 	if err != nil || t == nil || src.wal {
@@ -143,7 +149,8 @@ func (d *draft) isReady() bool { return d.at != inSide }
 // plainSettings reports whether surveys are the same as without settings.
 func plainSettings(m map[string]store.Settings) bool {
 	for _, x := range m {
-		if strings.Join([]string{x.Instant, x.IntervalStart, x.IntervalEnd, x.ValidFrom, x.GeometryColumn}, "") != "" || len(x.IDColumns)+len(x.HiddenColumns)+x.StorageCRS > 0 {
+		if strings.Join([]string{x.Instant, x.IntervalStart, x.IntervalEnd, x.ValidFrom, x.GeometryColumn}, "") != "" ||
+			len(x.IDColumns)+len(x.HiddenColumns)+x.StorageCRS > 0 {
 			return false
 		}
 	}

@@ -50,7 +50,8 @@ func found(t testing.TB, s *gpkg.Store, q string) (matches, all int) {
 	if !ok {
 		t.Fatalf("no collection: %v", s.Catalog().Notes)
 	}
-	p, err := s.Page(t.Context(), store.Query{Collection: "a", Filter: cql2.Search{Props: c.SearchNames(), Terms: []string{q}}, Limit: 10, Count: store.CountExact})
+	p, err := s.Page(t.Context(), store.Query{Collection: "a",
+		Filter: cql2.Search{Props: c.SearchNames(), Terms: []string{q}}, Limit: 10, Count: store.CountExact})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,8 @@ func TestRegisterNeedsNoSideFileUntilItIsChanged(t *testing.T) {
 	if n, all := found(t, ready, "thi"); n != 1 || all != 3 || files != 0 {
 		t.Errorf("%d matches of %d, %d side files", n, all, files)
 	}
-	other, files := open(gpkg.Options{Settings: map[string]store.Settings{"a": {Instant: "dag"}}}) // a survey of its own
+	// a survey of its own
+	other, files := open(gpkg.Options{Settings: map[string]store.Settings{"a": {Instant: "dag"}}})
 	if n, all := found(t, other, "thi"); n != 1 || all != 3 || files != 1 {
 		t.Errorf("with settings: %d matches of %d, %d side files", n, all, files)
 	}
@@ -86,7 +88,9 @@ func TestRegisterNeedsNoSideFileUntilItIsChanged(t *testing.T) {
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
 	}
-	alter(t, path, "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE type = 'trigger'; PRAGMA writable_schema = RESET; DELETE FROM a WHERE nr = 'third'; UPDATE a SET tid = 'noon' WHERE nr = 'fifth'")
+	alter(t, path, "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE type = 'trigger'; "+
+		"PRAGMA writable_schema = RESET; DELETE FROM a WHERE nr = 'third'; UPDATE a SET tid = 'noon' WHERE "+
+		"nr = 'fifth'")
 	changed, files := open(gpkg.Options{})
 	if n, all := found(t, changed, "thi"); n != 0 || all != 2 || files != 1 {
 		t.Errorf("after a change: %d matches of %d, %d side files", n, all, files)
@@ -103,7 +107,8 @@ func TestChangedCopyOfARegisterIsReadAsAnyOtherFile(t *testing.T) {
 	dir := t.TempDir()
 	path, copied := filepath.Join(dir, "register.gpkg"), filepath.Join(dir, "copied.gpkg")
 	createRegister(t, path, "first", "second")
-	alter(t, path, "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE type = 'trigger'; PRAGMA writable_schema = RESET; DELETE FROM a WHERE nr = 'second'")
+	alter(t, path, "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE type = 'trigger'; "+
+		"PRAGMA writable_schema = RESET; DELETE FROM a WHERE nr = 'second'")
 	c, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +116,8 @@ func TestChangedCopyOfARegisterIsReadAsAnyOtherFile(t *testing.T) {
 	if err := errors.Join(sqlitex.ExecuteTransient(c, "VACUUM INTO '"+copied+"'", nil), c.Close()); err != nil {
 		t.Fatal(err)
 	}
-	alter(t, copied, "UPDATE grense_side_state SET pages = (SELECT page_count FROM pragma_page_count)") // as if the file had been compact
+	// as if the file had been compact
+	alter(t, copied, "UPDATE grense_side_state SET pages = (SELECT page_count FROM pragma_page_count)")
 	for range 40 {
 		alter(t, copied, "UPDATE a SET dag = date(coalesce(dag, '2000-01-01'), '+1 day')")
 		s := openStore(t, copied, gpkg.Options{})

@@ -108,7 +108,8 @@ func (r *record) Rows(relation string) ([]cql2.Record, error) {
 	}
 	cols = append(cols, "1")
 	var rows []cql2.Record
-	err := r.c.query("SELECT "+strings.Join(cols, ", ")+" FROM "+rel.Table+" AS "+alias+" WHERE "+alias+"."+quote(rel.Owner)+" = ?",
+	err := r.c.query("SELECT "+strings.Join(cols, ", ")+" FROM "+rel.Table+" AS "+alias+" WHERE "+alias+"."+
+		quote(rel.Owner)+" = ?",
 		[]any{owner}, func(x row) error {
 			sub := &record{ctx: r.ctx, c: r.c, source: &rel.Source, values: map[string]any{}, keys: map[string]any{}}
 			for i, n := range names {

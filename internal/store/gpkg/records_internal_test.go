@@ -26,9 +26,13 @@ func TestRecordsOfManyValues(t *testing.T) {
 	id := func(i int) int64 { return int64(i) - 7 + int64(i/1500)*(1<<33) }
 	value := func(i int) []any {
 		return []any{
-			int64(i*3) - 50, fmt.Sprint("navn ", i), store.JSON(fmt.Sprintf(`["%d"]`, i)), []any{nil, true, "Ål", int64(-1), false, int64(math.MinInt64), ""}[i%7],
-			fmt.Sprint("navn ", i/2*2), []any{0.5 * float64(i), math.Copysign(0, -1), 0.0, math.Inf(1)}[i%4], strings.Repeat("x", i%200),
-			fmt.Sprintf("2024-02-29T12:%02d:%02dZ", i/60%60, i%60), []any{fmt.Sprintf("a475bbac-bf95-5710-b793-%012x", i), fmt.Sprintf("A475bbac-bf95-5710-b793-%012x", i), fmt.Sprintf("%036d", i), "2024-02-30T12:00:00Z", "0000-01-01T00:00:00Z"}[i%5],
+			int64(i*3) - 50, fmt.Sprint("navn ", i), store.JSON(fmt.Sprintf(`["%d"]`, i)),
+			[]any{nil, true, "Ål", int64(-1), false, int64(math.MinInt64), ""}[i%7],
+			fmt.Sprint("navn ", i/2*2), []any{0.5 * float64(i), math.Copysign(0, -1), 0.0, math.Inf(1)}[i%4],
+			strings.Repeat("x", i%200),
+			fmt.Sprintf("2024-02-29T12:%02d:%02dZ", i/60%60, i%60),
+			[]any{fmt.Sprintf("a475bbac-bf95-5710-b793-%012x", i), fmt.Sprintf("A475bbac-bf95-5710-b793-%012x", i),
+				fmt.Sprintf("%036d", i), "2024-02-30T12:00:00Z", "0000-01-01T00:00:00Z"}[i%5],
 		}
 	}
 	path := filepath.Join(t.TempDir(), "x.records")
@@ -75,11 +79,13 @@ func TestRecordsOfManyValues(t *testing.T) {
 		}
 	}
 	for _, none := range []int64{-8, id(1500) - 1, id(rows), math.MinInt64, math.MaxInt64} {
-		if n, missing, ok := r.read(b, all, 1, []store.Row{{ID: strconv.FormatInt(none, 10)}, {ID: "1"}}); n != 0 || !missing || !ok {
+		if n, missing, ok := r.read(b, all, 1, []store.Row{{ID: strconv.FormatInt(none, 10)}, {ID: "1"}}); n != 0 ||
+			!missing || !ok {
 			t.Errorf("%d is there", none)
 		}
 	}
-	if _, err := openRecords(path, &layer{Collection: &store.Collection{ID: "x", Count: rows - 1}, fields: l.fields}); err == nil {
+	if _, err := openRecords(path, &layer{Collection: &store.Collection{ID: "x", Count: rows - 1},
+		fields: l.fields}); err == nil {
 		t.Error("records of another number of rows are taken")
 	}
 }
@@ -99,7 +105,8 @@ func writtenRecords(t *testing.T, n int, value func(int) any) (*records, string)
 	if err = errors.Join(err, w.finish(), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := openRecords(path, &layer{Collection: &store.Collection{ID: "x", Count: n}, fields: make([]*sqlq.Field, 1)})
+	r, err := openRecords(path, &layer{Collection: &store.Collection{ID: "x", Count: n},
+		fields: make([]*sqlq.Field, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +156,8 @@ func TestRecordsThatAreMovedAreNotRead(t *testing.T) {
 	}
 }
 
-// TestLongTextsOfRecordsStayInTheFile: a file takes little memory while it is made and read, however long its texts are.
+// TestLongTextsOfRecordsStayInTheFile: a file takes little memory while it is made and read,
+// however long its texts are.
 func TestLongTextsOfRecordsStayInTheFile(t *testing.T) {
 	t.Parallel()
 	text := func(i int) any { return strconv.Itoa(i) + strings.Repeat("x", 10_000) }
@@ -209,7 +217,8 @@ func TestOnlyFilesOfFormerStatesAreRemoved(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, stays := range map[string]bool{"a-1.records": true, "a-1-sted.records": true, "a-2-sted.records": false, "a-2.records": false, "a-2.side": true, "b-2.records": true} {
+	for name, stays := range map[string]bool{"a-1.records": true, "a-1-sted.records": true, "a-2-sted.records": false,
+		"a-2.records": false, "a-2.side": true, "b-2.records": true} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -225,7 +234,8 @@ func TestOnlyFilesOfFormerStatesAreRemoved(t *testing.T) {
 func TestWhatACrashLeftOfAFormerStateIsRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for name, stays := range map[string]bool{".a-2-sted.records.7.tmp": false, ".a-1-sted.records.7.tmp": false, ".a-2.side.7.tmp": true, ".b-2.records.7.tmp": true, "a-2.records.7.tmp": true} {
+	for name, stays := range map[string]bool{".a-2-sted.records.7.tmp": false, ".a-1-sted.records.7.tmp": false,
+		".a-2.side.7.tmp": true, ".b-2.records.7.tmp": true, "a-2.records.7.tmp": true} {
 		path := filepath.Join(dir, name)
 		for _, age := range []time.Duration{time.Hour, 25 * time.Hour} {
 			if err := os.WriteFile(path, nil, 0o600); err != nil {

@@ -47,7 +47,8 @@ type recordsWanted struct {
 // not have what is wanted, or are not at hand: they are opened, or made when enough rows were wanted.
 func (r *revision) recordsOf(f *fetcher, rows int) (*records, []int) {
 	l := f.l
-	if f.geometry || f.version != nil || l.text || l.view || l.source.Leads == nil || l.Count < r.columns.limits.records {
+	if f.geometry || f.version != nil || l.text || l.view || l.source.Leads == nil ||
+		l.Count < r.columns.limits.records {
 		return nil, nil
 	}
 	asked := make([]int, len(f.fields))
@@ -222,14 +223,15 @@ func (r *revision) writeRecords(l *layer, path string) (err error) {
 				return errors.Join(err, errNoRoom)
 			}
 			n := 0
-			return c.query(f.numbered+" > ? ORDER BY "+l.idExpr(alias)+" LIMIT ?", []any{last, int64(recordsChunk)}, func(row row) error {
-				b.reset()
-				f.append(b, row)
-				last = row.Int(1 + len(f.fields))
-				n++
-				more = n == recordsChunk
-				return w.add(last, b.values)
-			})
+			return c.query(f.numbered+" > ? ORDER BY "+l.idExpr(alias)+" LIMIT ?", []any{last, int64(recordsChunk)},
+				func(row row) error {
+					b.reset()
+					f.append(b, row)
+					last = row.Int(1 + len(f.fields))
+					n++
+					more = n == recordsChunk
+					return w.add(last, b.values)
+				})
 		})
 		if err != nil {
 			return err

@@ -16,10 +16,12 @@ import (
 )
 
 // fetched reads rows as text.
-func fetched(t *testing.T, st *gpkg.Store, collection string, rows []store.Row, w store.Want) (got []string, err error) {
+func fetched(t *testing.T, st *gpkg.Store, collection string, rows []store.Row,
+	w store.Want) (got []string, err error) {
 	t.Helper()
 	err = st.Fetch(t.Context(), collection, rows, w, func(f *store.Feature) error {
-		got = append(got, fmt.Sprintf("%s %#v", f.ID, append([]any{}, f.Values...))) // of nothing that is wanted there are none, or no slice
+		// of nothing that is wanted there are none, or no slice
+		got = append(got, fmt.Sprintf("%s %#v", f.ID, append([]any{}, f.Values...)))
 		return nil
 	})
 	return got, err
@@ -46,12 +48,14 @@ func someRows(t *testing.T, st *gpkg.Store, r *rand.Rand, collection string) []s
 	return p.Rows
 }
 
-// TestPackedRecordsAreThoseOfTheFile: what is read from a file of records is what SQLite gives, in the order asked, until somebody writes.
+// TestPackedRecordsAreThoseOfTheFile: what is read from a file of records is what SQLite gives,
+// in the order asked, until somebody writes.
 func TestPackedRecordsAreThoseOfTheFile(t *testing.T) {
 	t.Parallel()
 	path, dir := manyNames(t), t.TempDir()
 	open := func(dir string, bytes int) *gpkg.Store {
-		return storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), path, gpkg.Options{DataDir: dir, TypeAhead: bytes}))
+		return storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), path,
+			gpkg.Options{DataDir: dir, TypeAhead: bytes}))
 	}
 	plain, packed := open(t.TempDir(), -1), open(dir, 0)
 	packed.ColumnsAtOnce(false)
@@ -71,16 +75,19 @@ func TestPackedRecordsAreThoseOfTheFile(t *testing.T) {
 			}
 			for i := range want {
 				if got[i] != want[i] {
-					t.Fatalf("%s, %d of %d rows, %q:\n    got %s\nwant %s", collection, i, len(want), w.Properties, got[i], want[i])
+					t.Fatalf("%s, %d of %d rows, %q:\n    got %s\nwant %s", collection, i, len(want), w.Properties,
+						got[i], want[i])
 				}
 			}
 		}
 		if !packed.Packed(collection) || plain.Packed(collection) || len(recordFiles(t, dir)) != i+1 {
-			t.Errorf("%s: %v and %v, %d files", collection, packed.Packed(collection), plain.Packed(collection), len(recordFiles(t, dir)))
+			t.Errorf("%s: %v and %v, %d files", collection, packed.Packed(collection), plain.Packed(collection),
+				len(recordFiles(t, dir)))
 		}
 		w := store.Want{NoGeometry: true}
 		for _, rows := range [][]store.Row{
-			store.Current("1", "0"), store.Current("2", "-1", "1"), store.Current("1", "99999999", "2"), store.Current("x"), store.Current("1", "01"), store.Current("1", strconv.Itoa(1<<40)),
+			store.Current("1", "0"), store.Current("2", "-1", "1"), store.Current("1", "99999999", "2"),
+			store.Current("x"), store.Current("1", "01"), store.Current("1", strconv.Itoa(1<<40)),
 			store.Current("5", "5", "1", "5"), {{ID: "1"}, {ID: "2", Rev: 7}}, nil,
 		} {
 			for _, w.SkipMissing = range []bool{false, true} {
@@ -106,7 +113,8 @@ func TestPackedRecordsAreThoseOfTheFile(t *testing.T) {
 		if _, err := fetched(t, st, "skrivemaate", before.Rows, w); !errors.Is(err, store.ErrChanged) {
 			t.Errorf("of the state before: %v", err)
 		}
-		if got, err := fetched(t, st, "skrivemaate", store.Current(id), w); err != nil || len(got) != 1 || got[0] != fmt.Sprintf("%s %#v", id, []any{name}) {
+		if got, err := fetched(t, st, "skrivemaate", store.Current(id), w); err != nil || len(got) != 1 ||
+			got[0] != fmt.Sprintf("%s %#v", id, []any{name}) {
 			t.Errorf("written: %v, %v", got, err)
 		}
 	}
@@ -120,7 +128,8 @@ func TestPackedRecordsAreThoseOfTheFile(t *testing.T) {
 	rows := someRows(t, packed, r, "skrivemaate")
 	want, err := fetched(t, plain, "skrivemaate", store.Current(rowIDs(rows)...), w)
 	got, err2 := fetched(t, packed, "skrivemaate", rows, w)
-	if now := recordFiles(t, dir); err != nil || err2 != nil || !slices.Equal(got, want) || len(now) > 1 || len(now) == 1 && slices.Contains(old, now[0]) {
+	if now := recordFiles(t, dir); err != nil || err2 != nil || !slices.Equal(got, want) || len(now) > 1 ||
+		len(now) == 1 && slices.Contains(old, now[0]) {
 		t.Errorf("after a reload: %v, %v, %d and %d, %v", err, err2, len(got), len(want), now)
 	}
 }
@@ -132,7 +141,8 @@ func rowIDs(rows []store.Row) (ids []string) {
 	return ids
 }
 
-// TestRecordsThatAreDamagedAreNotUsed: a file of records that is cut, changed or of something else gives no other answers.
+// TestRecordsThatAreDamagedAreNotUsed: a file of records that is cut, changed or of something
+// else gives no other answers.
 func TestRecordsThatAreDamagedAreNotUsed(t *testing.T) {
 	t.Parallel()
 	path := manyNames(t)

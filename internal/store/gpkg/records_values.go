@@ -17,7 +17,8 @@ type recordCursor struct {
 	text []byte // that came last
 }
 
-// next reads a value of the property p, of whose values some are known by number; one that is not wanted is passed over. It reports false where there is none.
+// next reads a value of the property p, of whose values some are known by number; one that is not wanted is passed
+// over. It reports false where there is none.
 func (c *recordCursor) next(b *batch, p int, known []any, wanted bool) (v any, ok bool) {
 	code, n := binary.Uvarint(c.data)
 	if n <= 0 {
@@ -96,7 +97,8 @@ func appendPlain(dst []byte, v any) (_ []byte, inText bool) {
 			return binary.AppendVarint(append(dst, codeMoment), t.Unix()), false
 		}
 		if len(v) == uuidLength {
-			if id, err := hex.DecodeString(strings.ReplaceAll(v, "-", "")); err == nil && len(id) == 16 && string(appendUUID(room[:0], id)) == v {
+			if id, err := hex.DecodeString(strings.ReplaceAll(v, "-", "")); err == nil && len(id) == 16 &&
+				string(appendUUID(room[:0], id)) == v {
 				return append(append(dst, codeUUID), id...), false
 			}
 		}

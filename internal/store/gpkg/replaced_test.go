@@ -24,10 +24,12 @@ func numbered(t testing.TB, n, rows int) string {
 	t.Helper()
 	return build(t, fmt.Sprintf(`CREATE TABLE x (fid INTEGER PRIMARY KEY, geom BLOB, a INT);
 		WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM s WHERE i < %d)
-		INSERT INTO x SELECT i, x'47500001E61000000101000000%s0000000000002440', %d FROM s;`, rows, littleEndian(float64(n)+0.5), n)+features)
+		INSERT INTO x SELECT i, x'47500001E61000000101000000%s0000000000002440', %d FROM s;`, rows,
+		littleEndian(float64(n)+0.5), n)+features)
 }
 
-// whole fails unless an answer is of one of the files of numbered, and returns its number. rowsOf gives the rows of each.
+// whole fails unless an answer is of one of the files of numbered, and returns its number.
+// rowsOf gives the rows of each.
 func whole(ctx context.Context, s *gpkg.Store, rowsOf map[int]int) (n int, err error) {
 	snap, err := s.Snapshot(ctx)
 	if err != nil {
@@ -125,7 +127,8 @@ func TestStormOfReplacements(t *testing.T) {
 	for range readers {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := whole(ctx, s, rowsOf); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrChanged) {
+				if _, err := whole(ctx, s, rowsOf); err != nil && ctx.Err() == nil &&
+					!errors.Is(err, store.ErrChanged) {
 					t.Error(err)
 				}
 				select {

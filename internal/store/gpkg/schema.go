@@ -4,12 +4,14 @@ import "strings"
 
 // schemaList is the schema of the main database, read once: to look for a name in sqlite_schema is a scan.
 type schemaList struct {
-	version  int64
-	tables   map[string]string   // their SQL, by lowered name
-	indexes  map[string][]string // that were created by statements, by the lowered name of their table; the last one first
-	collated bool                // a statement names a collation
-	views    map[string]string   // their names, by lowered name
-	plain    map[string]string   // names of tables with row ids, which are neither virtual nor parts of virtual ones, by lowered name
+	version int64
+	tables  map[string]string // their SQL, by lowered name
+	// that were created by statements, by the lowered name of their table; the last one first
+	indexes  map[string][]string
+	collated bool              // a statement names a collation
+	views    map[string]string // their names, by lowered name
+	// names of tables with row ids, which are neither virtual nor parts of virtual ones, by lowered name
+	plain map[string]string
 }
 
 // schema returns the schema as the transaction sees it.
@@ -18,26 +20,29 @@ func (c *conn) schema() (*schemaList, error) {
 	if err != nil || c.known != nil && c.known.version == version {
 		return c.known, err
 	}
-	s := &schemaList{version: version, tables: map[string]string{}, indexes: map[string][]string{}, views: map[string]string{}, plain: map[string]string{}}
-	err = c.query(`SELECT type, name, tbl_name, sql, sql LIKE '%COLLATE%' FROM main.sqlite_schema ORDER BY rowid DESC`, nil, func(r row) error {
-		s.collated = s.collated || r.Bool(4)
-		switch r.Text(0) {
-		case "table":
-			name, sql := lowered(r.Text(1)), r.Text(3)
-			s.tables[name] = sql
-			if sql := strings.ToUpper(sql); strings.HasPrefix(sql, "CREATE TABLE ") && !strings.Contains(sql, "WITHOUT") {
-				s.plain[name] = r.Text(1)
+	s := &schemaList{version: version, tables: map[string]string{}, indexes: map[string][]string{},
+		views: map[string]string{}, plain: map[string]string{}}
+	err = c.query(`SELECT type, name, tbl_name, sql, sql LIKE '%COLLATE%' FROM main.sqlite_schema ORDER BY rowid DESC`,
+		nil, func(r row) error {
+			s.collated = s.collated || r.Bool(4)
+			switch r.Text(0) {
+			case "table":
+				name, sql := lowered(r.Text(1)), r.Text(3)
+				s.tables[name] = sql
+				if sql := strings.ToUpper(sql); strings.HasPrefix(sql, "CREATE TABLE ") &&
+					!strings.Contains(sql, "WITHOUT") {
+					s.plain[name] = r.Text(1)
+				}
+			case "view":
+				s.views[lowered(r.Text(1))] = r.Text(1)
+			case "index":
+				if !r.Null(3) {
+					of := lowered(r.Text(2))
+					s.indexes[of] = append(s.indexes[of], r.Text(1))
+				}
 			}
-		case "view":
-			s.views[lowered(r.Text(1))] = r.Text(1)
-		case "index":
-			if !r.Null(3) {
-				of := lowered(r.Text(2))
-				s.indexes[of] = append(s.indexes[of], r.Text(1))
-			}
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +55,8 @@ func (c *conn) schema() (*schemaList, error) {
 	return s, nil
 }
 
-// find returns the name of a table or view in the schema, and whether it is a view. sure is false for a table that SQLite has to describe.
+// find returns the name of a table or view in the schema, and whether it is a view.
+// sure is false for a table that SQLite has to describe.
 func (s *schemaList) find(name string) (found string, view, sure bool) {
 	name = lowered(name)
 	if found := s.views[name]; found != "" {

@@ -14,8 +14,9 @@ import (
 // sideVersion is raised when the content of side files changes its meaning; older ones are made anew.
 const sideVersion = 5
 
-// A side file holds what is expensive to learn of a source: a survey of each layer, an R-tree where the source has none, the rows
-// without geometry, and an index of the words of texts. It belongs to one state of the source, is never changed after it was made, and can be deleted at any time.
+// A side file holds what is expensive to learn of a source: a survey of each layer, an R-tree where the source has
+// none, the rows without geometry, and an index of the words of texts. It belongs to one state of the source,
+// is never changed after it was made, and can be deleted at any time.
 type sideFile struct {
 	path    string
 	surveys map[string]*survey // by table
@@ -41,7 +42,8 @@ func readSide(path string) *sideFile {
 	return f
 }
 
-// sidePath returns the file for a source and the settings on which surveys depend, and the prefix of files of its former states.
+// sidePath returns the file for a source and the settings on which surveys depend, and the prefix of
+// files of its former states.
 func sidePath(dir string, s source, extra string) (path, prefix, stem string) {
 	prefix, stem = s.sideName("side" + strconv.Itoa(sideVersion) + extra)
 	return filepath.Join(dir, stem+".side"), prefix, stem
@@ -63,7 +65,8 @@ func newSideWriter(path, encoding string) (*sideWriter, error) {
 	}
 	w := &sideWriter{c: c, at: inSide, surveys: map[string]*survey{}}
 	for _, sql := range [...]string{
-		"PRAGMA encoding='" + encoding + "'", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA locking_mode=EXCLUSIVE", "BEGIN",
+		"PRAGMA encoding='" + encoding + "'", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF",
+		"PRAGMA locking_mode=EXCLUSIVE", "BEGIN",
 		"PRAGMA user_version=" + strconv.Itoa(sideVersion), surveyTable(""),
 	} {
 		if err := c.exec(sql); err != nil {
@@ -111,10 +114,12 @@ func (w *sideWriter) index(c *conn, d *draft) (*sideIndex, error) {
 	}
 	if own != "" {
 		x.name, x.c, x.trust = own, c, d.own != nil
-		x.verify = "SELECT count(*) FROM " + own + " WHERE id = ? AND minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?"
+		x.verify = "SELECT count(*) FROM " + own +
+			" WHERE id = ? AND minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?"
 		return x, nil
 	}
-	if err := w.c.exec("CREATE VIRTUAL TABLE " + w.prefix + "rtree_" + n + " USING rtree(id, minx, maxx, miny, maxy)"); err != nil {
+	if err := w.c.exec("CREATE VIRTUAL TABLE " + w.prefix + "rtree_" + n +
+		" USING rtree(id, minx, maxx, miny, maxy)"); err != nil {
 		return nil, err
 	}
 	x.name = w.at + "rtree_" + n
@@ -155,7 +160,8 @@ func (x *sideIndex) add(id int64, b orb.Bound) error {
 	return err
 }
 
-// complete verifies that the source's R-tree has as many entries as there are geometries, and so none of rows that are gone.
+// complete verifies that the source's R-tree has as many entries as there are geometries,
+// and so none of rows that are gone.
 func (x *sideIndex) complete(want int) error {
 	if x.insert != "" {
 		return nil
@@ -180,7 +186,8 @@ func (x *sideIndex) missing(id int64) error {
 	return x.w.c.exec("INSERT INTO "+x.miss+" VALUES (?)", id)
 }
 
-// attach makes a side file readable from a connection as schema side, without locks, since nobody writes to it. A nil file is none.
+// attach makes a side file readable from a connection as schema side, without locks, since nobody writes to it.
+// A nil file is none.
 func (f *sideFile) attach(c *conn) error {
 	if f == nil {
 		return nil

@@ -11,7 +11,8 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestSurveysOfFormerProgramsStayWhereNothingCanCrossTheAntimeridian takes from a side file what former programs did not look for: it is found again where a layer is wide enough for it, and the file of another stays as it is.
+// TestSurveysOfFormerProgramsStayWhereNothingCanCrossTheAntimeridian takes from a side file what former programs did
+// not look for: it is found again where a layer is wide enough for it, and the file of another stays as it is.
 func TestSurveysOfFormerProgramsStayWhereNothingCanCrossTheAntimeridian(t *testing.T) {
 	t.Parallel()
 	crossing, plain := filepath.Join(t.TempDir(), "crossing.gpkg"), planFile(t, 5, false)
@@ -45,7 +46,8 @@ func TestSurveysOfFormerProgramsStayWhereNothingCanCrossTheAntimeridian(t *testi
 		}
 		want := strings.Join(refused(), " ")
 		side, before := sides()
-		run(t, side, `UPDATE survey SET body = replace(replace(body, '"Edges":true', '"Edges":false'), '"Across":true', '"Across":false')`)
+		run(t, side, `UPDATE survey SET body = replace(replace(body, '"Edges":true', '"Edges":false'), `+
+			`'"Across":true', '"Across":false')`)
 		if got := strings.Join(refused(), " "); got != want {
 			t.Errorf("%s: %s are refused, want %s", path, got, want)
 		}

@@ -65,7 +65,8 @@ func (x *snapshot) Page(ctx context.Context, q store.Query) (*store.Page, error)
 	return x.pinned.Page(x.meeting(ctx), q)
 }
 
-func (x *snapshot) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (x *snapshot) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	return x.pinned.Fetch(x.meeting(ctx), collection, rows, want, fn)
 }
 
@@ -76,7 +77,8 @@ func (x *snapshot) Close() error {
 	return nil
 }
 
-// held is a connection with a transaction for reading, whose questions are those of a context that has it as its value of heldKey.
+// held is a connection with a transaction for reading, whose questions are those of a context that has it
+// as its value of heldKey.
 type held struct {
 	snapshot
 	c    *conn
@@ -137,7 +139,8 @@ func (x *held) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	return x.pinned.Page(context.WithValue(ctx, heldKey{}, x), q)
 }
 
-func (x *held) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (x *held) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	return x.pinned.Fetch(context.WithValue(ctx, heldKey{}, x), collection, rows, want, fn)
 }
 

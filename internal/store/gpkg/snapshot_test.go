@@ -15,7 +15,8 @@ import (
 // another version.
 func TestASnapshotIsOfOneVersion(t *testing.T) {
 	t.Parallel()
-	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY, n INT); INSERT INTO x VALUES (1, 1), (2, 1), (3, 1);`+attributes)
+	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY, n INT); INSERT INTO x VALUES (1, 1), (2, 1), (3, 1);`+
+		attributes)
 	s := openStore(t, path, gpkg.Options{})
 	db, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
@@ -43,7 +44,9 @@ func TestASnapshotIsOfOneVersion(t *testing.T) {
 		if _, err := snap.Page(t.Context(), next); !errors.Is(err, store.ErrChanged) {
 			t.Errorf("change %d: the next page: %v, want changed", n, err)
 		}
-		if err := snap.Fetch(t.Context(), "x", p.Rows, store.Want{}, func(*store.Feature) error { return nil }); !errors.Is(err, store.ErrChanged) {
+		if err := snap.Fetch(t.Context(), "x", p.Rows, store.Want{}, func(*store.Feature) error {
+			return nil
+		}); !errors.Is(err, store.ErrChanged) {
 			t.Errorf("change %d: the first row: %v, want changed", n, err)
 		}
 		if again, err := snap.Version(t.Context(), "x"); err != nil || again != version {

@@ -34,7 +34,8 @@ type source struct {
 	walTime time.Time
 }
 
-// inspect reads what can be known without SQLite, and refuses what is no whole SQLite file. Without an error the caller must close the source, after the connections to its file.
+// inspect reads what can be known without SQLite, and refuses what is no whole SQLite file.
+// Without an error the caller must close the source, after the connections to its file.
 func inspect(path string) (source, error) {
 	s := source{name: path}
 	var err error
@@ -88,8 +89,10 @@ func (s source) look() (now source, whole int64, err error) {
 	s.info, s.size, s.mtime = info, info.Size(), info.ModTime()
 	var head [100]byte
 	if _, err := s.file.ReadAt(head[:], 0); err != nil || string(head[:16]) != "SQLite format 3\x00" {
-		return s, 0, fmt.Errorf("gpkg: %s is not a GeoPackage: it does not begin as an SQLite file; convert it, for example with "+
-			"ogr2ogr -f GPKG out.gpkg %s", path, filepath.Base(path))
+		return s, 0,
+			fmt.Errorf(
+				"gpkg: %s is not a GeoPackage: it does not begin as an SQLite file; convert it, for example with "+
+					"ogr2ogr -f GPKG out.gpkg %s", path, filepath.Base(path))
 	}
 	s.counter = binary.BigEndian.Uint32(head[24:])
 	s.version = string(head[24:40])
@@ -113,7 +116,8 @@ func (s source) recent() bool { return time.Since(s.mtime).Abs() < timeStep }
 
 // state names the content of the file: it changes when the file does.
 func (s source) state() string {
-	return hash(s.path, strconv.FormatInt(s.size, 10), strconv.FormatInt(s.mtime.UnixNano(), 10), strconv.Itoa(int(s.counter)),
+	return hash(s.path, strconv.FormatInt(s.size, 10), strconv.FormatInt(s.mtime.UnixNano(), 10),
+		strconv.Itoa(int(s.counter)),
 		strconv.FormatInt(s.walSize, 10), strconv.FormatInt(s.walTime.UnixNano(), 10))
 }
 
@@ -138,16 +142,17 @@ func hash(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// sideName returns the beginning of the names of all our files about this source, and the whole stem for its present state.
+// sideName returns the beginning of the names of all our files about this source,
+// and the whole stem for its present state.
 func (s source) sideName(extra string) (prefix, stem string) {
 	base := strings.TrimSuffix(filepath.Base(s.path), filepath.Ext(s.path))
 	prefix = store.CollectionID(base) + "-" + hash(s.path) + "-"
 	return prefix, prefix + hash(s.state(), extra)
 }
 
-// readable returns the file that is to be opened, and how. A file in WAL mode cannot be read without SQLite writing beside it: it is
-// copied into dir, or where its folder cannot be written, so that nobody changes it, opened as immutable. So are copies, which are ours, and files
-// of which unchanging says that nobody writes into them.
+// readable returns the file that is to be opened, and how. A file in WAL mode cannot be read without SQLite writing
+// beside it: it is copied into dir, or where its folder cannot be written, so that nobody changes it,
+// opened as immutable. So are copies, which are ours, and files of which unchanging says that nobody writes into them.
 func (s source) readable(dir string, unchanging bool) (path string, m mode, err error) {
 	if unchanging {
 		return s.path, immutable, s.complete()
@@ -174,7 +179,8 @@ func (s source) readable(dir string, unchanging bool) (path string, m mode, err 
 	return path, immutable, nil
 }
 
-// copyBeside copies a file in WAL mode into an empty one, as it is at one moment. While no other file lies beside it, SQLite, which would make some, is only asked when others write meanwhile.
+// copyBeside copies a file in WAL mode into an empty one, as it is at one moment. While no other file lies beside it,
+// SQLite, which would make some, is only asked when others write meanwhile.
 func (s source) copyBeside(dst string) error {
 	for range looks {
 		if s.walSize > 0 {
@@ -198,7 +204,8 @@ func (s source) copyBeside(dst string) error {
 	return vacuumInto(dst, s.path)
 }
 
-// copyFile copies an SQLite file without pending changes, with the journal mode set to the one that needs no other file.
+// copyFile copies an SQLite file without pending changes, with the journal mode set to the one
+// that needs no other file.
 func copyFile(dst string, src source) error {
 	out, err := os.OpenFile(dst, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -221,8 +228,8 @@ func vacuumInto(dst, src string) error {
 	return errors.Join(err, c.close())
 }
 
-// atomically makes a file under a temporary name in the same folder and moves it into place when make succeeds. The file and its
-// name are on disk when it returns.
+// atomically makes a file under a temporary name in the same folder and moves it into place when make succeeds.
+// The file and its name are on disk when it returns.
 func atomically(path string, write func(tmp string) error) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -239,8 +246,8 @@ func atomically(path string, write func(tmp string) error) error {
 	return publish(tmp, path)
 }
 
-// temporary makes an empty file beside path that only its owner can read, as SQLite would not, and returns its name. Call done when nobody
-// writes it any more.
+// temporary makes an empty file beside path that only its owner can read, as SQLite would not, and returns its name.
+// Call done when nobody writes it any more.
 func temporary(path string) (tmp string, done func(), err error) {
 	tmp, done, err = tempfile.Begin(filepath.Dir(path), "."+filepath.Base(path)+".")
 	if err != nil {
@@ -292,7 +299,8 @@ func removeDatabase(path string) error {
 	return errors.Join(errs...)
 }
 
-// removeOthers removes our files about former states of a source: those of its prefix that do not begin with the stem, and what a crash left of any. One that cannot be removed is left; it does no harm.
+// removeOthers removes our files about former states of a source: those of its prefix that do not begin with the stem,
+// and what a crash left of any. One that cannot be removed is left; it does no harm.
 func removeOthers(dir, prefix, stem, ext string) {
 	tempfile.Sweep(dir, "."+prefix, ext+".")
 	entries, _ := os.ReadDir(dir) // of one that cannot be read nothing can be removed
@@ -307,13 +315,16 @@ func removeOthers(dir, prefix, stem, ext string) {
 func (s source) explain(err error) error {
 	switch troubleOf(err) {
 	case damaged:
-		return fmt.Errorf("gpkg: %s is damaged; restore it from a copy, or rescue what is left with sqlite3's .recover: %w", s.name, err)
+		return fmt.Errorf("gpkg: %s is damaged; restore it from a copy, or rescue what is left with sqlite3's "+
+			".recover: %w", s.name, err)
 	case locked:
 		return fmt.Errorf("gpkg: %s is locked by a program that writes to it; close that program: %w", s.name, err)
 	case unreachable:
-		return fmt.Errorf("gpkg: %s cannot be opened; check the permissions of the file and its folder: %w", s.name, err)
+		return fmt.Errorf("gpkg: %s cannot be opened; check the permissions of the file and its folder: %w", s.name,
+			err)
 	case replaced:
-		return fmt.Errorf("gpkg: a program ended while it wrote into %s; open it once with that program or with sqlite3, which undoes what was half written: %w", s.name, err)
+		return fmt.Errorf("gpkg: a program ended while it wrote into %s; open it once with that program or with "+
+			"sqlite3, which undoes what was half written: %w", s.name, err)
 	}
 	return err
 }

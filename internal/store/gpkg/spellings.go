@@ -15,10 +15,10 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// spellings is the distinct folded texts of a property, in order, and the rows that have them: those of a relation by what they belong to, or
-// those of the layer itself. Patterns that no ordered index serves are looked for among the texts, which are far fewer than the rows. A table
-// is made when it is first asked for, in the background, where it fits Options.TypeAhead with the others; until then SQLite answers. It is
-// immutable.
+// spellings is the distinct folded texts of a property, in order, and the rows that have them:
+// those of a relation by what they belong to, or those of the layer itself. Patterns that no ordered index serves are
+// looked for among the texts, which are far fewer than the rows. A table is made when it is first asked for,
+// in the background, where it fits Options.TypeAhead with the others; until then SQLite answers. It is immutable.
 type spellings struct {
 	text  string    // the texts, one after the other
 	ends  []uint32  // of each text in text
@@ -154,7 +154,8 @@ func (t *spellings) each(e cql2.Expr, fn func(i int) bool) {
 	}
 	for j, left := range t.find(e) {
 		for ; left != 0; left &= left - 1 {
-			if i := j<<6 + bits.TrailingZeros64(left); i >= len(t.ends) || !fn(i) { // a set that was turned has more than there are
+			if i := j<<6 + bits.TrailingZeros64(left); i >= len(t.ends) || !fn(i) {
+				// a set that was turned has more than there are
 				return
 			}
 		}
@@ -208,7 +209,8 @@ func newSpelledPattern(e cql2.Like) (p spelledPattern) {
 	return p
 }
 
-// test returns whether a condition that isSpelled takes holds for a text, by number: for few texts it takes less time than find.
+// test returns whether a condition that isSpelled takes holds for a text, by number:
+// for few texts it takes less time than find.
 func (t *spellings) test(e cql2.Expr) func(i int) bool {
 	tests := func(list []cql2.Expr) (out []func(int) bool) {
 		for _, x := range list {
@@ -269,7 +271,9 @@ func (t *spellings) of(ids []int64) (rows []uint32) {
 			at, step = at+step, 2*step
 		}
 		near := t.byID[at:min(at+step+1, len(t.byID))]
-		for at += sort.Search(len(near), func(i int) bool { return t.id(near[i]) >= id }); at < len(t.byID) && t.id(t.byID[at]) == id; at++ {
+		for at += sort.Search(len(near), func(i int) bool {
+			return t.id(near[i]) >= id
+		}); at < len(t.byID) && t.id(t.byID[at]) == id; at++ {
 			rows = append(rows, t.byID[at])
 		}
 	}
@@ -343,7 +347,9 @@ func (r *revision) makeSpellings(part spelledPart, room int) (*spellings, error)
 		m := spellingsMaker{t: t, most: most}
 		n := 0
 		err = c.query(sql, nil, func(row row) error {
-			if n++; n&4095 == 0 && (r.refs.Load() <= 1 || t.size()+m.texts.Cap()+8*len(t.rows) > room || m.texts.Len() > 1<<31) { // byID, and the room to sort it in
+			if n++; n&4095 == 0 && (r.refs.Load() <= 1 || t.size()+m.texts.Cap()+8*len(t.rows) > room ||
+				m.texts.Len() > 1<<31) {
+				// byID, and the room to sort it in
 				return errNoRoom
 			}
 			return m.add(row)
@@ -354,7 +360,8 @@ func (r *revision) makeSpellings(part spelledPart, room int) (*spellings, error)
 	if err != nil {
 		return nil, err
 	}
-	t.ends, t.from = slices.Clone(t.ends), append(slices.Clone(t.from), uint32(len(t.rows))) // without the room that they grew into
+	// without the room that they grew into
+	t.ends, t.from = slices.Clone(t.ends), append(slices.Clone(t.from), uint32(len(t.rows)))
 	t.countTexts()
 	t.sort()
 	if t.grams = makeGrams(t.text, t.ends, room-t.size()); t.grams == nil {

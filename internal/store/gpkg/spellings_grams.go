@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// grams are the texts of a table by the three bytes that follow each other in them, so that few of all texts are looked at for a pattern. The end
-// of a text is as a byte of its own.
+// grams are the texts of a table by the three bytes that follow each other in them, so that few of all texts are looked
+// at for a pattern. The end of a text is as a byte of its own.
 type grams struct {
 	codes [256]uint8 // of bytes; the rarest share one
 	grams []uint32   // that some text has, ascending
@@ -185,7 +185,8 @@ func (g *grams) plan(p spelledPattern) (plan gramPlan, ok bool) {
 	return plan, ok
 }
 
-// each calls fn with the texts in the lists, until it returns false. seen is empty, and used where there are any of them.
+// each calls fn with the texts in the lists, until it returns false.
+// seen is empty, and used where there are any of them.
 func (p *gramPlan) each(seen textSet, fn func(text int) bool) {
 	n := 0
 	turn := func() {

@@ -32,7 +32,9 @@ func TestSpelledRowsAreFoundByID(t *testing.T) {
 				}
 			}
 			tab.sort()
-			if !slices.IsSortedFunc(tab.byID, func(a, b uint32) int { return cmp.Or(cmp.Compare(ids[a], ids[b]), cmp.Compare(a, b)) }) {
+			if !slices.IsSortedFunc(tab.byID, func(a, b uint32) int {
+				return cmp.Or(cmp.Compare(ids[a], ids[b]), cmp.Compare(a, b))
+			}) {
 				t.Fatalf("span %d from %d: %v", span, base, tab.byID)
 			}
 			var asked []int64
@@ -49,7 +51,8 @@ func TestSpelledRowsAreFoundByID(t *testing.T) {
 			if got := tab.of(asked); !slices.Equal(got, want) {
 				t.Fatalf("span %d from %d: %v, want %v", span, base, got, want)
 			}
-			if got := tab.of([]int64{math.MinInt64, math.MaxInt64}); len(got) > 0 && tab.id(got[0]) != math.MinInt64 && tab.id(got[0]) != math.MaxInt64 {
+			if got := tab.of([]int64{math.MinInt64, math.MaxInt64}); len(got) > 0 && tab.id(got[0]) != math.MinInt64 &&
+				tab.id(got[0]) != math.MaxInt64 {
 				t.Fatalf("%v for ids that are not there", got)
 			}
 		}
@@ -75,7 +78,8 @@ func spelledTexts(texts []string) *spellings {
 	return tab
 }
 
-// Patterns find the texts that the test of each text finds, of few letters and of many, of one byte and of several, each once.
+// Patterns find the texts that the test of each text finds, of few letters and of many,
+// of one byte and of several, each once.
 func TestPatternsFindTextsByTheirGrams(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -133,7 +137,8 @@ func TestPatternsFindTextsByTheirGrams(t *testing.T) {
 func TestGramsTakeNoMoreThanTheirRoom(t *testing.T) {
 	t.Parallel()
 	tab := spelledTexts([]string{"vik", "vika"})
-	if room := tab.grams.size() + 3*4*allGrams; makeGrams(tab.text, tab.ends, room) == nil || makeGrams(tab.text, tab.ends, room-500) != nil {
+	if room := tab.grams.size() + 3*4*allGrams; makeGrams(tab.text, tab.ends, room) == nil ||
+		makeGrams(tab.text, tab.ends, room-500) != nil {
 		t.Errorf("grams of %d bytes", tab.grams.size())
 	}
 }

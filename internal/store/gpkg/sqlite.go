@@ -45,11 +45,13 @@ type conn struct {
 	halt     chan struct{}     // closed to break off what c does; nil: not made yet
 	known    *schemaList       // see schema; nil: not read
 	first    func(*conn) error // makes c ready for its first use, which reads the schema; nil: it is
-	survey   *schemaList       // what readTable looks names up in while all layers are read, since SQLite goes through all tables for each; nil: SQLite is asked
-	index    *indexFile        // attached as schema idx; nil: none
-	likes    likes
-	blob     []byte                       // of a geometry, the same
-	trace    func(sql string, args []any) // told of each statement that query runs; nil: nobody is
+	// what readTable looks names up in while all layers are read, since SQLite goes through all tables for each; nil:
+	// SQLite is asked
+	survey *schemaList
+	index  *indexFile // attached as schema idx; nil: none
+	likes  likes
+	blob   []byte                       // of a geometry, the same
+	trace  func(sql string, args []any) // told of each statement that query runs; nil: nobody is
 }
 
 type statement struct {
@@ -76,17 +78,21 @@ func openConn(path string, m mode) (*conn, error) {
 	if err := c.exec("PRAGMA cache_size=-" + pageCache); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	if err := c.query("PRAGMA main.encoding", nil, func(r row) error { c.encoding = r.Text(0); return nil }); err != nil {
+	if err := c.query("PRAGMA main.encoding", nil, func(r row) error {
+		c.encoding = r.Text(0)
+		return nil
+	}); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
 }
 
-// pageCache bounds the pages that a connection keeps, in KiB: the 2 MB of SQLite hold too little of a national register.
+// pageCache bounds the pages that a connection keeps, in KiB:
+// the 2 MB of SQLite hold too little of a national register.
 const pageCache = "16384"
 
-// openAnother opens a database whose texts are known to have an encoding. The schema is read when the connection is first asked for something, which for
-// thousands of tables takes a second and tens of megabytes.
+// openAnother opens a database whose texts are known to have an encoding. The schema is read when the connection is
+// first asked for something, which for thousands of tables takes a second and tens of megabytes.
 func openAnother(path string, m mode, encoding string) (*conn, error) {
 	flags, params := sqlite.OpenReadOnly, "mode=ro"
 	switch m {
@@ -173,7 +179,8 @@ func (c *conn) release(sql string, s *statement) {
 	s.Finalize()
 }
 
-// rowsATurn is after how many rows a statement looks whether its turn of aTurn is over. Making way wakes another processor, which costs as much as ten rows.
+// rowsATurn is after how many rows a statement looks whether its turn of aTurn is over.
+// Making way wakes another processor, which costs as much as ten rows.
 const (
 	rowsATurn = 32
 	aTurn     = time.Millisecond
@@ -181,8 +188,8 @@ const (
 
 // query runs one statement and calls fn for each row. An error of fn comes back as it is.
 //
-// Rows by the thousand make way for other goroutines: the scheduler alone lets each run for 10 ms, and ten of them would keep a request of a feature
-// waiting for 100 ms whenever it has to wait for anything.
+// Rows by the thousand make way for other goroutines: the scheduler alone lets each run for 10 ms, and ten of them
+// would keep a request of a feature waiting for 100 ms whenever it has to wait for anything.
 func (c *conn) query(sql string, args []any, fn func(row) error) error {
 	if c.trace != nil {
 		c.trace(sql, args)
@@ -224,7 +231,8 @@ func (c *conn) query(sql string, args []any, fn func(row) error) error {
 	}
 }
 
-// makeWay lets other goroutines run when a turn that began at a time is over, and returns when the present one began; the zero time begins one.
+// makeWay lets other goroutines run when a turn that began at a time is over, and returns when the present one began;
+// the zero time begins one.
 func makeWay(turn time.Time) time.Time {
 	now := time.Now()
 	switch {
@@ -294,8 +302,8 @@ func (c *conn) unchanged() (bool, error) {
 	return v == c.state, err
 }
 
-// header reads, of page 1 of the main database, the file change counter (SQLite file format, 1.3.7), which no commit leaves as it was but those in WAL mode, and whether it is in
-// that mode or on its way there (1.3.3).
+// header reads, of page 1 of the main database, the file change counter (SQLite file format, 1.3.7), which no commit
+// leaves as it was but those in WAL mode, and whether it is in that mode or on its way there (1.3.3).
 func (c *conn) header() (counter uint32, wal bool, err error) {
 	err = c.query("SELECT substr(data, 19, 10) FROM sqlite_dbpage('main') WHERE pgno = 1", nil, func(r row) error {
 		b := r.Bytes(0, nil)
@@ -341,8 +349,8 @@ func (c *conn) watch(ctx context.Context) (stop func()) {
 	}
 }
 
-// snapshot runs fn in a transaction for reading, which is locked once and not for each statement. The state of the file is one throughout. A file that
-// nobody changes needs none.
+// snapshot runs fn in a transaction for reading, which is locked once and not for each statement.
+// The state of the file is one throughout. A file that nobody changes needs none.
 func (c *conn) snapshot(ctx context.Context, fn func(*conn) error) (err error) {
 	stop := c.watch(ctx)
 	defer func() {
@@ -458,7 +466,8 @@ const (
 	damaged             // not a database, or not a whole one
 	locked              // somebody else writes
 	unreachable         // it cannot be opened or read
-	replaced            // a journal lies beside it that is not its own, but of the file that has its name now; or its writer died
+	// a journal lies beside it that is not its own, but of the file that has its name now; or its writer died
+	replaced
 )
 
 func troubleOf(err error) trouble {
@@ -481,11 +490,12 @@ func (c *conn) boundValues(most int) { c.c.Limit(sqlite.LimitLength, int32(most)
 // tooBig reports whether an error is such a refusal.
 func tooBig(err error) bool { return sqlite.ErrCode(err).ToPrimary() == sqlite.ResultTooBig }
 
-// faulty reports whether an error comes from what a statement asks for, such as a view of functions or tables that are not there, and so is no
-// fault of the file as a whole.
+// faulty reports whether an error comes from what a statement asks for, such as a view of functions or tables that are
+// not there, and so is no fault of the file as a whole.
 func faulty(err error) bool {
 	switch sqlite.ErrCode(err).ToPrimary() {
-	case sqlite.ResultError, sqlite.ResultTooBig, sqlite.ResultNoMem, sqlite.ResultMismatch, sqlite.ResultRange, sqlite.ResultAuth:
+	case sqlite.ResultError, sqlite.ResultTooBig, sqlite.ResultNoMem, sqlite.ResultMismatch, sqlite.ResultRange,
+		sqlite.ResultAuth:
 		return true
 	}
 	return false
@@ -493,11 +503,15 @@ func faulty(err error) bool {
 
 // cures of what SQLite says of a view or table that it cannot read.
 var cures = [...]struct{ part, cure string }{
-	{"no such function", "only the functions of SQLite itself are at hand, not those of SpatiaLite and the like; store the rows of the view as a table"},
-	{"no such module", "the table needs an extension of SQLite that is not at hand; store its rows as an ordinary table"},
+	{"no such function", "only the functions of SQLite itself are at hand, not those of SpatiaLite and the like; " +
+		"store the rows of the view as a table"},
+	{"no such module",
+		"the table needs an extension of SQLite that is not at hand; store its rows as an ordinary table"},
 	{"no such table", "the view asks for a table that was dropped or renamed; make the view anew"},
 	{"no such column", "the view asks for a column that was dropped or renamed; make the view anew"},
-	{"too big", fmt.Sprintf("a value or a row has more than %d MiB, the most that is read; shorten it, or leave the layer out: set hidden of the collection in the configuration", maxValue>>20)},
+	{"too big",
+		fmt.Sprintf("a value or a row has more than %d MiB, the most that is read; shorten it, or leave the layer "+
+			"out: set hidden of the collection in the configuration", maxValue>>20)},
 	{"", "mend it, or leave it out: set hidden of the collection in the configuration"},
 }
 
@@ -522,8 +536,8 @@ type pool struct {
 	idle []*conn // the one used last is taken first, since its pages are at hand
 }
 
-// newPool opens all connections at once, so that nothing depends on files that are removed or replaced later. The caller verifies that
-// the name has not gone to another file meanwhile.
+// newPool opens all connections at once, so that nothing depends on files that are removed or replaced later.
+// The caller verifies that the name has not gone to another file meanwhile.
 func newPool(size int, open func() (*conn, error)) (*pool, error) {
 	p := &pool{turns: make(chan struct{}, size+1)}
 	for range size {

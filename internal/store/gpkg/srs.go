@@ -16,8 +16,8 @@ type srs struct {
 	definition   string // well-known text
 }
 
-// served returns the system as which coordinates in s are served, with a warning where that is not quite so; false with the reason
-// when they are not.
+// served returns the system as which coordinates in s are served, with a warning where that is not quite so;
+// false with the reason when they are not.
 func (s srs) served() (id crs.ID, note string, ok bool) {
 	switch {
 	case s.id == 0:
@@ -27,7 +27,8 @@ func (s srs) served() (id crs.ID, note string, ok bool) {
 	case strings.EqualFold(s.organization, "OGC") && (s.code == 84 || strings.Contains(s.name, "84")):
 		return crs.CRS84, "", true
 	}
-	wrong := fmt.Sprintf("the reference system %s:%d (%s) is not served; transform the layer, for example with ogr2ogr -t_srs EPSG:4326", s.organization, s.code, s.name)
+	wrong := fmt.Sprintf("the reference system %s:%d (%s) is not served; transform the layer, for example with "+
+		"ogr2ogr -t_srs EPSG:4326", s.organization, s.code, s.name)
 	if strings.EqualFold(s.organization, "EPSG") {
 		if id, note, wrong = crs.FromEPSG(int(s.code)); wrong == "" {
 			return id, note, true
@@ -35,7 +36,8 @@ func (s srs) served() (id crs.ID, note string, ok bool) {
 	} else if id, ok = crs.Parse(fmt.Sprintf("%s:%d", strings.ToUpper(s.organization), s.code)); ok {
 		return id, "", true
 	}
-	if s.definition != "" && s.definition != "undefined" { // as GDAL writes what it finds no code for (organization NONE)
+	if s.definition != "" && s.definition != "undefined" {
+		// as GDAL writes what it finds no code for (organization NONE)
 		found, note, why := crs.FromText(s.definition)
 		if why == "" {
 			return found, note, true

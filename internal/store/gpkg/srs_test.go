@@ -12,10 +12,14 @@ import (
 // TestReferenceSystemsByTheirText serves what GDAL writes where it knows no code, as for OGC:CRS84.
 func TestReferenceSystemsByTheirText(t *testing.T) {
 	t.Parallel()
-	local := `PROJCS["Local grid",GEOGCS["ETRS89",DATUM["European_Terrestrial_Reference_System_1989",SPHEROID["GRS 1980",6378137,298.257222101]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],PROJECTION["Transverse_Mercator"],` +
-		`PARAMETER["latitude_of_origin",58],PARAMETER["central_meridian",12.1],PARAMETER["scale_factor",0.99994],PARAMETER["false_easting",1000],PARAMETER["false_northing",2000],UNIT["metre",1]]`
+	local := `PROJCS["Local grid",GEOGCS["ETRS89",DATUM["European_Terrestrial_Reference_System_1989",SPHEROID["GRS ` +
+		`1980",6378137,298.257222101]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],` +
+		`PROJECTION["Transverse_Mercator"],` +
+		`PARAMETER["latitude_of_origin",58],PARAMETER["central_meridian",12.1],PARAMETER["scale_factor",0.99994],` +
+		`PARAMETER["false_easting",1000],PARAMETER["false_northing",2000],UNIT["metre",1]]`
 	own, _, _ := crs.FromText(local)
-	const degrees = `SPHEROID["x",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433],AXIS["Longitude",EAST],AXIS["Latitude",NORTH]]`
+	const degrees = `SPHEROID["x",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433],` +
+		`AXIS["Longitude",EAST],AXIS["Latitude",NORTH]]`
 	for name, c := range map[string]struct {
 		organization string
 		code         int
@@ -23,8 +27,9 @@ func TestReferenceSystemsByTheirText(t *testing.T) {
 		want         crs.ID // 0: refused
 		note         string
 	}{
-		"OGC:CRS84":     {"NONE", 100000, `GEOGCS["WGS 84",DATUM["WGS_1984",` + degrees, crs.CRS84, ""},
-		"OGC:CRS83":     {"NONE", 100000, `GEOGCS["NAD83",DATUM["North_American_Datum_1983",` + degrees, crs.CRS84, "EPSG:4269 (NAD83) is taken as CRS84"},
+		"OGC:CRS84": {"NONE", 100000, `GEOGCS["WGS 84",DATUM["WGS_1984",` + degrees, crs.CRS84, ""},
+		"OGC:CRS83": {"NONE", 100000, `GEOGCS["NAD83",DATUM["North_American_Datum_1983",` + degrees, crs.CRS84,
+			"EPSG:4269 (NAD83) is taken as CRS84"},
 		"no text":       {"NONE", 100000, "undefined", 0, "NONE:100000 (x) is not served"},
 		"another datum": {"NONE", 100000, `GEOGCS["x",DATUM["Tokyo",` + degrees, 0, "ogr2ogr -t_srs EPSG:4326"},
 		"by its code":   {"EPSG", 2154, "", 2154, ""},

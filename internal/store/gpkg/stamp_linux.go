@@ -18,7 +18,8 @@ func local(path string) bool {
 		return false
 	}
 	switch uint32(fs.Type) {
-	case 0xef53, 0x58465342, 0x9123683e, 0x2fc12fc1, 0xf2f52010, 0x01021994, 0x794c7630: // ext, XFS, Btrfs, ZFS, F2FS, tmpfs, overlay
+	case 0xef53, 0x58465342, 0x9123683e, 0x2fc12fc1, 0xf2f52010, 0x01021994, 0x794c7630:
+		// ext, XFS, Btrfs, ZFS, F2FS, tmpfs, overlay
 		return true
 	}
 	return false

@@ -35,10 +35,11 @@ func readTable(c *conn, name string) (*table, error) {
 		withRowid = sure && !t.view
 	}
 	if !sure {
-		err := c.query(`SELECT name, type, wr FROM pragma_table_list(?) WHERE schema = 'main'`, []any{name}, func(r row) error {
-			t.name, t.view, withRowid = r.Text(0), r.Text(1) == "view", r.Text(1) == "table" && !r.Bool(2)
-			return nil
-		})
+		err := c.query(`SELECT name, type, wr FROM pragma_table_list(?) WHERE schema = 'main'`, []any{name},
+			func(r row) error {
+				t.name, t.view, withRowid = r.Text(0), r.Text(1) == "view", r.Text(1) == "table" && !r.Bool(2)
+				return nil
+			})
 		if err != nil {
 			return nil, err
 		}
@@ -46,10 +47,11 @@ func readTable(c *conn, name string) (*table, error) {
 	if t.name == "" {
 		return nil, nil
 	}
-	err := c.query(`SELECT name, type, pk, "notnull" FROM pragma_table_xinfo(?) WHERE hidden <> 1`, []any{t.name}, func(r row) error {
-		t.columns = append(t.columns, tableColumn{r.Text(0), r.Text(1), int(r.Int(2)), r.Bool(3)})
-		return nil
-	})
+	err := c.query(`SELECT name, type, pk, "notnull" FROM pragma_table_xinfo(?) WHERE hidden <> 1`, []any{t.name},
+		func(r row) error {
+			t.columns = append(t.columns, tableColumn{r.Text(0), r.Text(1), int(r.Int(2)), r.Bool(3)})
+			return nil
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,8 @@ func quote(name string) string { return sqlq.SQLite{}.Quote(name) }
 // usualIDs are columns of views that may be the feature id, best first.
 var usualIDs = [...]string{"fid", "ogc_fid", "objectid", "id"}
 
-// surveyRules names what surveys of this program know that those of older ones do not; side files of other rules are not used.
+// surveyRules names what surveys of this program know that those of older ones do not;
+// side files of other rules are not used.
 const surveyRules = "unique keys, JSON, few rows"
 
 // rowNumber as a key stands for the row id.
@@ -124,10 +127,13 @@ func (t *table) keys(c *conn, configured []string) (keys [][]string, reason stri
 				keys = append(keys, []string{col.name})
 			}
 		}
-		if len(t.columns) > 0 && !slices.ContainsFunc(keys, func(k []string) bool { return k[0] == t.columns[0].name }) {
+		if len(t.columns) > 0 && !slices.ContainsFunc(keys, func(k []string) bool {
+			return k[0] == t.columns[0].name
+		}) {
 			keys = append(keys, []string{t.columns[0].name})
 		}
-		return keys, "no column of the view is unique and without null; name one, or a list of several, as the id column", nil
+		return keys,
+			"no column of the view is unique and without null; name one, or a list of several, as the id column", nil
 	}
 	if primary := t.primaryKey(); len(primary) > 0 {
 		var names []string
@@ -142,13 +148,15 @@ func (t *table) keys(c *conn, configured []string) (keys [][]string, reason stri
 	if t.rowid != "" {
 		keys = append(keys, []string{rowNumber})
 	}
-	return keys, "no key tells its rows apart, and there is no row id; name a unique column, or a list of several, as the id column", err
+	return keys, "no key tells its rows apart, and there is no row id; name a unique column, or a list of several, " +
+		"as the id column", err
 }
 
 // uniqueKeys returns the columns of unique indexes over all rows that are declared NOT NULL.
 func (t *table) uniqueKeys(c *conn) (keys [][]string, err error) {
 	var indexes []string
-	err = c.query(`SELECT name FROM pragma_index_list(?, 'main') WHERE "unique" AND NOT partial AND origin <> 'pk' ORDER BY seq DESC`, []any{t.name},
+	err = c.query(`SELECT name FROM pragma_index_list(?, 'main') WHERE "unique" AND NOT partial AND origin <> 'pk' `+
+		`ORDER BY seq DESC`, []any{t.name},
 		func(r row) error { indexes = append(indexes, r.Text(0)); return nil })
 	for _, name := range indexes {
 		var key []string
@@ -188,9 +196,11 @@ type geometryColumn struct {
 // readContents lists the layers in a stable order.
 func readContents(c *conn) ([]contents, error) {
 	var list []contents
-	err := c.query(`SELECT table_name, data_type, identifier, description, last_change FROM gpkg_contents ORDER BY rowid`, nil, func(r row) error {
+	err := c.query(`SELECT table_name, data_type, identifier, description, last_change FROM gpkg_contents `+
+		`ORDER BY rowid`, nil, func(r row) error {
 		changed, _ := time.Parse(time.RFC3339, r.Text(4)) // other programs write what they like
-		list = append(list, contents{table: r.Text(0), kind: r.Text(1), title: r.Text(2), description: r.Text(3), changed: changed})
+		list = append(list, contents{table: r.Text(0), kind: r.Text(1), title: r.Text(2), description: r.Text(3),
+			changed: changed})
 		return nil
 	})
 	if err != nil {
@@ -200,13 +210,14 @@ func readContents(c *conn) ([]contents, error) {
 		return list, err
 	}
 	geometries := map[string][]geometryColumn{} // by the lowered name of their table
-	err = c.query(`SELECT g.column_name, g.geometry_type_name, g.z, g.srs_id, s.srs_name, s.organization, s.organization_coordsys_id, s.definition, g.table_name
+	err = c.query(
+		`SELECT g.column_name, g.geometry_type_name, g.z, g.srs_id, s.srs_name, s.organization, s.organization_coordsys_id, s.definition, g.table_name
 		FROM gpkg_geometry_columns g LEFT JOIN gpkg_spatial_ref_sys s ON s.srs_id = g.srs_id`, nil, func(r row) error {
-		of := lowered(r.Text(8))
-		geometries[of] = append(geometries[of], geometryColumn{r.Text(0), r.Text(1), r.Int(2) == 1,
-			srs{id: r.Int(3), name: r.Text(4), organization: r.Text(5), code: r.Int(6), definition: r.Text(7)}})
-		return nil
-	})
+			of := lowered(r.Text(8))
+			geometries[of] = append(geometries[of], geometryColumn{r.Text(0), r.Text(1), r.Int(2) == 1,
+				srs{id: r.Int(3), name: r.Text(4), organization: r.Text(5), code: r.Int(6), definition: r.Text(7)}})
+			return nil
+		})
 	for i := range list {
 		list[i].geometries = geometries[lowered(list[i].table)]
 	}
@@ -215,8 +226,10 @@ func readContents(c *conn) ([]contents, error) {
 
 // geometryTypes are the GeoJSON names of GeoPackage geometry types (OGC 12-128r18, annex G).
 var geometryTypes = map[string]string{
-	"POINT": "Point", "LINESTRING": "LineString", "POLYGON": "Polygon", "MULTIPOINT": "MultiPoint", "MULTILINESTRING": "MultiLineString",
-	"MULTIPOLYGON": "MultiPolygon", "GEOMETRYCOLLECTION": "GeometryCollection", "GEOMCOLLECTION": "GeometryCollection",
+	"POINT": "Point", "LINESTRING": "LineString", "POLYGON": "Polygon", "MULTIPOINT": "MultiPoint",
+	"MULTILINESTRING": "MultiLineString",
+	"MULTIPOLYGON":    "MultiPolygon", "GEOMETRYCOLLECTION": "GeometryCollection",
+	"GEOMCOLLECTION": "GeometryCollection",
 }
 
 // columnText is what gpkg_data_columns says of a column.
@@ -229,7 +242,8 @@ type columnText struct {
 // jsonType is the media type of JSON in gpkg_data_columns.
 const jsonType = "application/json"
 
-// readColumnTexts reads the extension Schema (OGC 12-128r18, F.9) where it is used: by lowered name of the table, then of the column in lower case.
+// readColumnTexts reads the extension Schema (OGC 12-128r18, F.9) where it is used: by lowered name of the table,
+// then of the column in lower case.
 func readColumnTexts(c *conn) (map[string]map[string]columnText, error) {
 	if t, err := readTable(c, "gpkg_data_columns"); err != nil || t == nil {
 		return nil, err
@@ -237,12 +251,14 @@ func readColumnTexts(c *conn) (map[string]map[string]columnText, error) {
 	type place struct{ table, column string }
 	texts := map[string]map[string]columnText{}
 	constraint := map[place]string{}
-	err := c.query(`SELECT table_name, column_name, coalesce(title, name), description, constraint_name, mime_type FROM gpkg_data_columns`, nil, func(r row) error {
+	err := c.query(`SELECT table_name, column_name, coalesce(title, name), description, constraint_name, `+
+		`mime_type FROM gpkg_data_columns`, nil, func(r row) error {
 		at := place{lowered(r.Text(0)), strings.ToLower(r.Text(1))}
 		if texts[at.table] == nil {
 			texts[at.table] = map[string]columnText{}
 		}
-		texts[at.table][at.column] = columnText{title: r.Text(2), description: r.Text(3), json: strings.EqualFold(r.Text(5), jsonType)}
+		texts[at.table][at.column] = columnText{title: r.Text(2), description: r.Text(3),
+			json: strings.EqualFold(r.Text(5), jsonType)}
 		if !r.Null(4) {
 			constraint[at] = lowered(r.Text(4))
 		}
@@ -255,7 +271,8 @@ func readColumnTexts(c *conn) (map[string]map[string]columnText, error) {
 		return texts, err
 	}
 	enums := map[string][]string{}
-	err = c.query(`SELECT constraint_name, value FROM gpkg_data_column_constraints WHERE constraint_type = 'enum' ORDER BY rowid`, nil, func(r row) error {
+	err = c.query(`SELECT constraint_name, value FROM gpkg_data_column_constraints WHERE constraint_type = 'enum' `+
+		`ORDER BY rowid`, nil, func(r row) error {
 		name := lowered(r.Text(0))
 		enums[name] = append(enums[name], r.Text(1))
 		return nil

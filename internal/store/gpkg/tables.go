@@ -59,8 +59,8 @@ func (t *Tables) OldFold() bool {
 	return false
 }
 
-// Each calls fn with each row of a table, in the order of row ids. Values are nil, int64, float64, string or store.Geometry, valid until fn
-// returns; of columns that the table lacks they are nil.
+// Each calls fn with each row of a table, in the order of row ids. Values are nil, int64, float64,
+// string or store.Geometry, valid until fn returns; of columns that the table lacks they are nil.
 func (t *Tables) Each(ctx context.Context, table string, columns []string, fn func(values []any) error) error {
 	tab, err := readTable(t.c, table)
 	if err != nil || tab == nil {

@@ -16,12 +16,12 @@ import (
 	"grense/internal/store"
 )
 
-// Type-ahead asks for the best few of very many: the names that begin with one letter. The index of words has to rank them all, which
-// takes long for a letter; a table in memory of all beginnings of words ranks them by reading along, and gives the same answers (BenchmarkTypeAhead
-// has both).
+// Type-ahead asks for the best few of very many: the names that begin with one letter.
+// The index of words has to rank them all, which takes long for a letter; a table in memory of all beginnings of words
+// ranks them by reading along, and gives the same answers (BenchmarkTypeAhead has both).
 //
-// A table is made of the side file's texts when the parameter q was first asked of a collection, in the background; until then, and where it does not
-// fit Options.TypeAhead, the index answers.
+// A table is made of the side file's texts when the parameter q was first asked of a collection, in the background;
+// until then, and where it does not fit Options.TypeAhead, the index answers.
 
 // typeAheadFrom is how many features a collection has at least to have a table; the index is fast enough for fewer.
 const typeAheadFrom = 2_000
@@ -35,7 +35,8 @@ type typeAhead struct {
 	making bool            // one of them
 }
 
-// tableCache holds tables of all revisions: *aheadTable and *spellings. What does not fit beside the others is not made.
+// tableCache holds tables of all revisions: *aheadTable and *spellings.
+// What does not fit beside the others is not made.
 type tableCache = cache.Cache[tableKey, any]
 
 // tableKey names a table of a revision: of type-ahead by its collection.
@@ -52,8 +53,8 @@ func (r *revision) ahead(l *layer) *aheadTable {
 	return begin(r, l.ID, func(room int) (*aheadTable, error) { return r.makeAhead(l, room) })
 }
 
-// begin returns one of the tables. Where there is none yet it is begun, unless another is being made: each takes a connection and may need
-// all the room that is left.
+// begin returns one of the tables. Where there is none yet it is begun, unless another is being made:
+// each takes a connection and may need all the room that is left.
 func begin[T interface{ size() int }](r *revision, name string, build func(room int) (T, error)) (t T) {
 	a, key := &r.typeAhead, tableKey{r.rev, name}
 	if v, ok := a.tables.Get(key); ok {
@@ -193,7 +194,9 @@ func (t *aheadTable) sort(wanted func() bool) bool {
 		if !wanted() {
 			return false
 		}
-		slices.SortFunc(sorted[from[i]:from[i+1]], func(a, b aheadWord) int { return bytes.Compare(t.tail(a.at), t.tail(b.at)) })
+		slices.SortFunc(sorted[from[i]:from[i+1]], func(a, b aheadWord) int {
+			return bytes.Compare(t.tail(a.at), t.tail(b.at))
+		})
 	}
 	return true
 }
@@ -264,7 +267,8 @@ type aheadAnswer struct {
 	count int
 }
 
-// read gives at most limit rows in the order of rank and id, from a place on, without the first skip of them; see question.read.
+// read gives at most limit rows in the order of rank and id, from a place on, without the first skip of them;
+// see question.read.
 func (a *aheadAnswer) read(values []any, back bool, limit, skip int) (rows []found) {
 	ids := a.table.ids
 	rank, row := 0, 0 // the first that may be given
@@ -302,7 +306,8 @@ func (a *aheadAnswer) read(values []any, back bool, limit, skip int) (rows []fou
 			}
 			if skip > 0 {
 				skip--
-			} else if rows = append(rows, found{id: strconv.FormatInt(ids[row], 10), keys: []any{int64(rank)}}); len(rows) == limit {
+			} else if rows = append(rows, found{id: strconv.FormatInt(ids[row], 10), keys: []any{int64(rank)}}); len(
+				rows) == limit {
 				return rows
 			}
 			row += step(back)
@@ -339,7 +344,8 @@ func (qu *question) isTypeAhead() bool {
 	q := &qu.q
 	s, ok := only(q.Filter).(cql2.Search)
 	w := qu.l.source.Words
-	if !ok || q.Rank == nil || len(q.SortBy) > 0 || !slices.Equal(s.Terms, q.Rank.Terms) || !slices.Equal(s.Props, q.Rank.Props) ||
+	if !ok || q.Rank == nil || len(q.SortBy) > 0 || !slices.Equal(s.Terms, q.Rank.Terms) ||
+		!slices.Equal(s.Props, q.Rank.Props) ||
 		w == nil || !slices.Equal(s.Props, w.Props) {
 		return false
 	}

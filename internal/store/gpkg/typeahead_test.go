@@ -19,8 +19,9 @@ import (
 func namesOf(t testing.TB, n int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "names.gpkg")
-	c := &store.Collection{ID: "navn", Table: "navn", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger}, Properties: []store.Property{
-		{Name: "navn", Column: "navn", Type: cql2.TypeText}, {Name: "annet", Column: "annet", Type: cql2.TypeText}}}
+	c := &store.Collection{ID: "navn", Table: "navn", Public: true,
+		Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger}, Properties: []store.Property{
+			{Name: "navn", Column: "navn", Type: cql2.TypeText}, {Name: "annet", Column: "annet", Type: cql2.TypeText}}}
 	storetest.Write(t, func(w store.Writer) {
 		if err := w.Define(t.Context(), c, false); err != nil {
 			t.Fatal(err)
@@ -30,7 +31,8 @@ func namesOf(t testing.TB, n int) string {
 			t.Fatal(err)
 		}
 		r := rand.New(rand.NewPCG(1, 2))
-		words := strings.Fields("Os Oslo Osøyri Ås Å Bø Bo Nord Nordre Nord-Fron Vest Vestre Berg Berget Čohkka 12 1 øy (nes) B.")
+		words := strings.Fields(
+			"Os Oslo Osøyri Ås Å Bø Bo Nord Nordre Nord-Fron Vest Vestre Berg Berget Čohkka 12 1 øy (nes) B.")
 		text := func() any {
 			switch r.IntN(20) {
 			case 0:
@@ -105,7 +107,8 @@ func TestTypeAheadAnswersAsTheIndexDoes(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	matched := 0
-	for _, text := range []string{"o", "os", "oslo", "a", "å", "b", "bø", "nord", "nord f", "nordre v", "nord nord nord", "n,b", "os,os b,12", "1", "čoh", "x", "berg berget", "vest ber", "nord-fron"} {
+	for _, text := range []string{"o", "os", "oslo", "a", "å", "b", "bø", "nord", "nord f", "nordre v",
+		"nord nord nord", "n,b", "os,os b,12", "1", "čoh", "x", "berg berget", "vest ber", "nord-fron"} {
 		q := typed(text)
 		for _, limit := range []int{0, 7, 300} {
 			q.Limit, q.Offset, q.Cursor = limit, 0, ""
@@ -131,7 +134,8 @@ func TestTypeAheadAnswersAsTheIndexDoes(t *testing.T) {
 		t.Errorf("%d matches prove little", matched)
 	}
 	q := typed("os")
-	for _, keys := range [][]any{{int64(-1)}, {int64(3)}, {1.5}, {"x"}, {nil}, {int64(1)}} { // cursors that a client may make up
+	for _, keys := range [][]any{{int64(-1)}, {int64(3)}, {1.5}, {"x"}, {nil}, {int64(1)}} {
+		// cursors that a client may make up
 		for _, back := range []bool{false, true} {
 			for _, id := range []string{"-9000", "1000", "1001", "99999999"} {
 				q.Cursor = store.NewCursor(store.Place{Back: back, Order: q.OrderName(), Keys: keys, ID: id})

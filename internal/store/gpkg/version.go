@@ -17,7 +17,8 @@ type fileVersion struct {
 	rev   uint64
 }
 
-// fileStamp is what the file system tells of a file that any write into it changes: the kernel sets changed, which nobody can set back.
+// fileStamp is what the file system tells of a file that any write into it changes: the kernel sets changed,
+// which nobody can set back.
 type fileStamp struct {
 	device, inode uint64
 	size          int64
@@ -27,7 +28,8 @@ type fileStamp struct {
 // same reports whether two stamps are of one file.
 func (f fileStamp) same(g fileStamp) bool { return f.device == g.device && f.inode == g.inode }
 
-// settledAfter is how long a file must have been left alone before its stamp is trusted: longer than the steps of the times of any file system.
+// settledAfter is how long a file must have been left alone before its stamp is trusted: longer than the steps of the
+// times of any file system.
 const settledAfter = 3 * time.Second
 
 // Version returns the version of the file, in a microsecond if its stamp shows it.

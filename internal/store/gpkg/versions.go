@@ -19,8 +19,9 @@ type versionSurvey struct {
 	Found          bool   // by the names of columns and ids that repeat: no setting says so
 }
 
-// findVersions finds the columns of versions: those of our definition, those that the settings name, or, where the configured id repeats, those of
-// the usual names. Fault tells why they cannot be versions although the settings say so.
+// findVersions finds the columns of versions: those of our definition, those that the settings name, or,
+// where the configured id repeats, those of the usual names. Fault tells why they cannot be versions
+// although the settings say so.
 func (d *draft) findVersions(c *conn) (v *versionSurvey, fault string, err error) {
 	v = &versionSurvey{ID: d.settings.SingleID(), Inclusive: d.settings.Inclusive}
 	own := d.own != nil && d.own.Versions != nil
@@ -29,11 +30,15 @@ func (d *draft) findVersions(c *conn) (v *versionSurvey, fault string, err error
 		v.Start, v.End = d.settings.ValidFrom, d.settings.ValidTo
 	case own && (v.ID == "" || strings.EqualFold(v.ID, d.own.column(d.own.Versions.ID))):
 		x := d.own.Versions
-		v = &versionSurvey{ID: d.own.column(x.ID), Start: d.own.column(x.Start), End: d.own.column(x.End), Inclusive: x.Inclusive}
+		v = &versionSurvey{ID: d.own.column(x.ID), Start: d.own.column(x.Start), End: d.own.column(x.End),
+			Inclusive: x.Inclusive}
 	case v.ID == "":
 		return nil, "", nil
 	default:
-		v.Start, v.End, _ = d.settings.ValidityOf(func(n string) (string, bool) { col, ok := d.table.column(n); return col.name, ok })
+		v.Start, v.End, _ = d.settings.ValidityOf(func(n string) (string, bool) {
+			col, ok := d.table.column(n)
+			return col.name, ok
+		})
 		if v.Found = true; v.Start == "" {
 			return nil, "", nil
 		}
@@ -62,7 +67,8 @@ func (d *definition) column(property string) string {
 	return ""
 }
 
-// read looks through all versions: whether ids repeat, whether versions of a feature overlap, and why they are no versions.
+// read looks through all versions: whether ids repeat, whether versions of a feature overlap,
+// and why they are no versions.
 func (v *versionSurvey) read(c *conn, table string) (repeat bool, fault string, err error) {
 	type span struct {
 		start, end time.Time // end: zero when open
@@ -76,28 +82,35 @@ func (v *versionSurvey) read(c *conn, table string) (repeat bool, fault string, 
 			repeat = true
 			switch {
 			case before.start.Equal(next):
-				fault = cmp.Or(fault, fmt.Sprintf("two versions of %q in column %q begin at %s; each needs a start of its own", last, v.ID, next.Format(time.RFC3339)))
+				fault = cmp.Or(fault,
+					fmt.Sprintf("two versions of %q in column %q begin at %s; each needs a start of its own", last,
+						v.ID, next.Format(time.RFC3339)))
 			case before.end.IsZero() || before.end.After(next) || v.Inclusive && before.end.Equal(next):
 				v.Overlap, v.Example = true, cmp.Or(v.Example, last)
 			}
 		}
 		spans = spans[:0]
 	}
-	err = c.query("SELECT "+quote(v.ID)+", "+quote(v.Start)+", "+quote(v.End)+" FROM "+table+" ORDER BY 1 COLLATE BINARY", nil, func(r row) error {
+	err = c.query("SELECT "+quote(v.ID)+", "+quote(v.Start)+", "+quote(v.End)+" FROM "+table+
+		" ORDER BY 1 COLLATE BINARY", nil, func(r row) error {
 		if id := r.Text(0); id != last {
 			ends()
 			last = id
 		}
 		if r.Null(0) || last == "" {
-			fault = cmp.Or(fault, fmt.Sprintf("column %q is null or empty in some rows; each version needs the id of its feature", v.ID))
+			fault = cmp.Or(fault,
+				fmt.Sprintf("column %q is null or empty in some rows; each version needs the id of its feature", v.ID))
 		}
 		var s span
 		ok := false
 		if s.start, ok = parseMoment(r.Text(1)); !ok {
-			fault = cmp.Or(fault, fmt.Sprintf("column %q of %q holds %q, which is no day or moment; each version needs its start", v.Start, last, r.Text(1)))
+			fault = cmp.Or(fault,
+				fmt.Sprintf("column %q of %q holds %q, which is no day or moment; each version needs its start",
+					v.Start, last, r.Text(1)))
 		}
 		if s.end, ok = parseMoment(r.Text(2)); !ok && !r.Null(2) {
-			fault = cmp.Or(fault, fmt.Sprintf("column %q of %q holds %q, which is no day or moment", v.End, last, r.Text(2)))
+			fault = cmp.Or(fault, fmt.Sprintf("column %q of %q holds %q, which is no day or moment", v.End,
+				last, r.Text(2)))
 		}
 		spans = append(spans, s)
 		return nil
@@ -119,13 +132,17 @@ func (d *draft) setVersions(l *layer) {
 	l.source.Versions = l.Versions
 	if l.Versions.Overlap = v.Overlap; v.Overlap {
 		if !l.source.Indexed[v.ID] {
-			d.refuse("versions of %q in column %q overlap; put them right, or make an index, with CREATE INDEX ... (%s, %s): then the one that begins last is served", v.Example, v.ID, quote(v.ID), quote(v.Start))
+			d.refuse("versions of %q in column %q overlap; put them right, or make an index, with CREATE INDEX ... "+
+				"(%s, %s): then the one that begins last is served", v.Example, v.ID, quote(v.ID), quote(v.Start))
 			return
 		}
-		d.warn("some versions of a feature overlap (those of %q); of several the one that begins last is served", v.Example)
+		d.warn("some versions of a feature overlap (those of %q); of several the one that begins last is served",
+			v.Example)
 	}
 	if v.Found {
-		d.warn("the ids in column %q repeat, so that rows are versions of features, valid from %q until before %q; say so in roles (valid_from, valid_to), and valid_to: inclusive where the end is the last day", v.ID, v.Start, v.End)
+		d.warn("the ids in column %q repeat, so that rows are versions of features, valid from %q until before %q; "+
+			"say so in roles (valid_from, valid_to), and valid_to: inclusive where the end is the last day", v.ID,
+			v.Start, v.End)
 	}
 	if l.DefaultSort == nil {
 		l.DefaultSort = []store.Sort{{Property: l.Versions.ID}, {Property: l.Versions.Start}}

@@ -42,7 +42,10 @@ func counted(t *testing.T, s *gpkg.Store) (rev uint64, n int64) {
 	p, err := s.Page(t.Context(), store.Query{Collection: "x", Limit: 1, Count: store.CountExact})
 	if err == nil {
 		rev = p.Rows[0].Rev
-		err = s.Fetch(t.Context(), "x", p.Rows, store.Want{}, func(f *store.Feature) error { n = f.Values[0].(int64); return nil })
+		err = s.Fetch(t.Context(), "x", p.Rows, store.Want{}, func(f *store.Feature) error {
+			n = f.Values[0].(int64)
+			return nil
+		})
 	}
 	if errors.Is(err, store.ErrChanged) {
 		return 0, 0
@@ -53,8 +56,9 @@ func counted(t *testing.T, s *gpkg.Store) (rev uint64, n int64) {
 	return rev, n
 }
 
-// TestEachStateOfAFileInWALModeHasItsRevision: what commits beside the file, and leaves its change counter as it was, is another state, from the switch to WAL mode through
-// checkpoints and the end of the last writer to the switch back; while nobody writes the state is one.
+// TestEachStateOfAFileInWALModeHasItsRevision: what commits beside the file, and leaves its change counter as it was,
+// is another state, from the switch to WAL mode through checkpoints and the end of the last writer to the switch back;
+// while nobody writes the state is one.
 func TestEachStateOfAFileInWALModeHasItsRevision(t *testing.T) {
 	t.Parallel()
 	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY, n INTEGER); INSERT INTO x VALUES (1, 0);`+attributes)
@@ -116,7 +120,8 @@ func TestEachStateOfAFileInWALModeHasItsRevision(t *testing.T) {
 	}
 }
 
-// TestRevisionsHoldWhileManyWriteInWALMode: what is read by a revision is of that revision, whichever connection reads it.
+// TestRevisionsHoldWhileManyWriteInWALMode: what is read by a revision is of that revision,
+// whichever connection reads it.
 func TestRevisionsHoldWhileManyWriteInWALMode(t *testing.T) {
 	t.Parallel()
 	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY, n INTEGER); INSERT INTO x VALUES (1, 0);`+attributes)
@@ -142,7 +147,8 @@ func TestRevisionsHoldWhileManyWriteInWALMode(t *testing.T) {
 	var told atomic.Int64
 	for range 4 {
 		readers.Go(func() {
-			for i := 0; i < 500 || told.Load() < 4 && t.Context().Err() == nil; i++ { // however slowly others get to write
+			for i := 0; i < 500 || told.Load() < 4 && t.Context().Err() == nil; i++ {
+				// however slowly others get to write
 				rev, n := counted(t, s)
 				was, seen := of.LoadOrStore(rev, n)
 				if !seen {

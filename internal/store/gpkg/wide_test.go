@@ -19,7 +19,8 @@ func wideTable(t *testing.T, columns, n int) (s *gpkg.Store, rows []store.Row) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	create(t, path, func(w store.Writer) {
-		c := &store.Collection{ID: "x", Table: "x", Public: true, Key: store.FeatureKey{Column: "nr", Type: cql2.TypeInteger}}
+		c := &store.Collection{ID: "x", Table: "x", Public: true,
+			Key: store.FeatureKey{Column: "nr", Type: cql2.TypeInteger}}
 		names := []string{"nr"}
 		for i := range columns {
 			name := fmt.Sprintf("c%04d", i)
@@ -57,8 +58,8 @@ func systemReads(t *testing.T) (n int, ok bool) {
 	return n, err == nil
 }
 
-// TestHeadersOfWideRowsAreReadOnce: the header of a row of 1,990 columns does not fit into its page. SQLite reads the rest from the file, which it
-// shall not do for each column.
+// TestHeadersOfWideRowsAreReadOnce: the header of a row of 1,990 columns does not fit into its page.
+// SQLite reads the rest from the file, which it shall not do for each column.
 func TestHeadersOfWideRowsAreReadOnce(t *testing.T) {
 	s, rows := wideTable(t, 1990, 40)
 	var alone []store.Row // features that do not follow each other

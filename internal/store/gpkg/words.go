@@ -12,8 +12,8 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// wordColumns lists the columns that the parameter q searches (store.Collection.SearchNames), as far as a survey tells. The index
-// serves only when it has all of these and no other.
+// wordColumns lists the columns that the parameter q searches (store.Collection.SearchNames), as far as a survey tells.
+// The index serves only when it has all of these and no other.
 func (d *draft) wordColumns(sv *survey) []string {
 	if d.own != nil {
 		return d.own.wordColumns()
@@ -89,12 +89,13 @@ func (d *draft) indexWords(ctx context.Context, c *conn, side *sideWriter, sv *s
 	}
 	sv.Words = cols
 	return errors.Join(
-		side.c.exec("CREATE VIRTUAL TABLE "+words+" USING fts5("+list+", content='"+text+"', content_rowid='id', columnsize=0, detail=none, tokenize='ascii', prefix='1 2 3')"),
+		side.c.exec("CREATE VIRTUAL TABLE "+words+" USING fts5("+list+", content='"+text+
+			"', content_rowid='id', columnsize=0, detail=none, tokenize='ascii', prefix='1 2 3')"),
 		side.c.exec("INSERT INTO "+words+"("+words+") VALUES ('rebuild')"))
 }
 
-// fewRows are so few that they are read as soon as an index of words would be, which takes seven tables. Files of thousands of small layers
-// would take seconds to open.
+// fewRows are so few that they are read as soon as an index of words would be, which takes seven tables.
+// Files of thousands of small layers would take seconds to open.
 const fewRows = 500
 
 // setWords lets the compiler use the index of words when it is over what q searches.
@@ -108,5 +109,6 @@ func (d *draft) setWords(l *layer) {
 		return
 	}
 	n := strconv.Itoa(d.n)
-	l.source.Words = &sqlq.Words{Props: names, Index: d.at + "words_" + n, Table: d.at + "text_" + n, RowID: d.rowid(d.survey)}
+	l.source.Words = &sqlq.Words{Props: names, Index: d.at + "words_" + n, Table: d.at + "text_" + n,
+		RowID: d.rowid(d.survey)}
 }

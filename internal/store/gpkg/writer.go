@@ -16,8 +16,8 @@ import (
 	"grense/internal/store"
 )
 
-// Writer fills a GeoPackage. It works on a temporary file beside the target, which Commit moves into place, so that after a crash the
-// target is as it was. Two writers of one target do not see each other; the last Commit wins.
+// Writer fills a GeoPackage. It works on a temporary file beside the target, which Commit moves into place,
+// so that after a crash the target is as it was. Two writers of one target do not see each other; the last Commit wins.
 type Writer struct {
 	c       *conn
 	path    string // target
@@ -29,8 +29,9 @@ type Writer struct {
 	filled  map[string]bool // full-text tables that are up to date
 	indexes []string        // of tables that are filled; made again when all rows are there
 	dated   time.Time       // last_change of what is written; zero: now
-	bare    bool            // tables are those of what is defined, also where one has the name of a table of the migrations
-	done    bool
+	// tables are those of what is defined, also where one has the name of a table of the migrations
+	bare bool
+	done bool
 }
 
 // target is a collection that is written.
@@ -40,19 +41,20 @@ type target struct {
 	rowid string   // column with the row id
 }
 
-// Create begins to write the GeoPackage at path. Where one exists, the new one starts as its copy, so that collections that are not
-// defined anew stay. The caller must call Close.
+// Create begins to write the GeoPackage at path. Where one exists, the new one starts as its copy, so that collections
+// that are not defined anew stay. The caller must call Close.
 func Create(ctx context.Context, path string) (store.Writer, error) {
 	return create(ctx, &Writer{path: path})
 }
 
-// CreateDated begins to write a new GeoPackage at path, in place of one that exists, and dates its contents: the same rows give the
-// same bytes. The caller must call Close.
+// CreateDated begins to write a new GeoPackage at path, in place of one that exists, and dates its contents:
+// the same rows give the same bytes. The caller must call Close.
 func CreateDated(ctx context.Context, path string, at time.Time) (store.Writer, error) {
 	return create(ctx, &Writer{path: path, dated: at})
 }
 
-// CreateBare is CreateDated for files of others: a table that is named like one of a register has no more than what is defined.
+// CreateBare is CreateDated for files of others: a table that is named like one of a register has no
+// more than what is defined.
 func CreateBare(ctx context.Context, path string, at time.Time) (store.Writer, error) {
 	return create(ctx, &Writer{path: path, dated: at, bare: true})
 }
@@ -96,7 +98,8 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if w.bare {                  // which a server makes beside other work
 		pages = "cache_size=-16384"
 	}
-	for _, p := range [...]string{"journal_mode=MEMORY", "synchronous=OFF", "locking_mode=EXCLUSIVE", pages, "foreign_keys=OFF"} {
+	for _, p := range [...]string{"journal_mode=MEMORY", "synchronous=OFF", "locking_mode=EXCLUSIVE", pages,
+		"foreign_keys=OFF"} {
 		if err := w.c.exec("PRAGMA " + p); err != nil {
 			return err
 		}
@@ -115,8 +118,8 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// Tables of later migrations are made, or changed, when they are first asked for: other files stay free of them, and a register stays as it
-	// was written, since a migration may empty what is made of its rows.
+	// Tables of later migrations are made, or changed, when they are first asked for: other files stay free of them,
+	// and a register stays as it was written, since a migration may empty what is made of its rows.
 	have := min(max(1, len(applied)), len(w.list))
 	if _, err := migrate.Up(ctx, w, w.list[:have]); err != nil {
 		return err
@@ -159,7 +162,8 @@ func (w *Writer) forgetOrders() error {
 		}
 		body, err := json.Marshal(d)
 		if err == nil {
-			err = w.c.exec("UPDATE "+definitionTable+" SET definition = ? WHERE lower(table_name) = ?", string(body), table)
+			err = w.c.exec("UPDATE "+definitionTable+" SET definition = ? WHERE lower(table_name) = ?",
+				string(body), table)
 		}
 		if err != nil {
 			return err
@@ -212,7 +216,8 @@ func (w *Writer) runAll(sql []string) error {
 
 // Applied returns the migrations that the file has; see migrate.DB.
 func (w *Writer) Applied(context.Context) (list []int, err error) {
-	if err := w.c.exec("CREATE TABLE IF NOT EXISTS grense_migration (number INTEGER PRIMARY KEY NOT NULL, name TEXT NOT NULL)"); err != nil {
+	if err := w.c.exec("CREATE TABLE IF NOT EXISTS grense_migration (number INTEGER PRIMARY KEY NOT NULL, " +
+		"name TEXT NOT NULL)"); err != nil {
 		return nil, err
 	}
 	err = w.c.query("SELECT number FROM grense_migration", nil, func(r row) error {
@@ -253,7 +258,8 @@ func (w *Writer) Define(ctx context.Context, c *store.Collection, replace bool) 
 		return fmt.Errorf("gpkg: collection %q: id, table and key column are needed", c.ID)
 	}
 	if c.Geometry != nil && (c.Geometry.Column == "" || !c.Geometry.CRS.Valid()) {
-		return fmt.Errorf("gpkg: collection %q: the geometry needs a column and a reference system that is served", c.ID)
+		return fmt.Errorf("gpkg: collection %q: the geometry needs a column and a reference system that is served",
+			c.ID)
 	}
 	t := &target{c: c}
 	err := w.define(ctx, t, replace)
@@ -266,7 +272,8 @@ func (w *Writer) Define(ctx context.Context, c *store.Collection, replace bool) 
 
 func (w *Writer) define(ctx context.Context, t *target, replace bool) error {
 	c := t.c
-	known, err := w.c.one("SELECT count(*) FROM "+definitionTable+" WHERE id = ? OR lower(table_name) = lower(?)", c.ID, c.Table)
+	known, err := w.c.one("SELECT count(*) FROM "+definitionTable+" WHERE id = ? OR lower(table_name) = lower(?)",
+		c.ID, c.Table)
 	if err != nil {
 		return err
 	}
@@ -295,16 +302,18 @@ func (w *Writer) define(ctx context.Context, t *target, replace bool) error {
 	if err != nil {
 		return err
 	}
-	return w.c.exec("INSERT INTO "+definitionTable+" (id, table_name, definition) VALUES (?, ?, ?)", c.ID, c.Table, string(body))
+	return w.c.exec("INSERT INTO "+definitionTable+" (id, table_name, definition) VALUES (?, ?, ?)", c.ID,
+		c.Table, string(body))
 }
 
 // forget removes what was recorded of a collection and of its table; makeTable empties the tables.
 func (w *Writer) forget(c *store.Collection) error {
 	var tables []string
-	err := w.c.query("SELECT table_name FROM "+definitionTable+" WHERE id = ? OR lower(table_name) = lower(?)", []any{c.ID, c.Table}, func(r row) error {
-		tables = append(tables, r.Text(0))
-		return nil
-	})
+	err := w.c.query("SELECT table_name FROM "+definitionTable+" WHERE id = ? OR lower(table_name) = lower(?)",
+		[]any{c.ID, c.Table}, func(r row) error {
+			tables = append(tables, r.Text(0))
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -400,7 +409,8 @@ func (w *Writer) register(t *target) error {
 	} else if !c.Public {
 		return nil // a table of ours that is nothing for other programs
 	}
-	err = w.c.exec("INSERT INTO gpkg_contents (table_name, data_type, identifier, description, srs_id) VALUES (?, ?, ?, ?, ?)",
+	err = w.c.exec(
+		"INSERT INTO gpkg_contents (table_name, data_type, identifier, description, srs_id) VALUES (?, ?, ?, ?, ?)",
 		c.Table, kind, c.Table, c.Description.In("nb"), srs)
 	if err != nil || c.Geometry == nil {
 		return err
@@ -410,7 +420,8 @@ func (w *Writer) register(t *target) error {
 	if g.HasZ {
 		z = 2 // some geometries may be without
 	}
-	return w.c.exec("INSERT INTO gpkg_geometry_columns (table_name, column_name, geometry_type_name, srs_id, z, m) VALUES (?, ?, ?, ?, ?, 0)",
+	return w.c.exec("INSERT INTO gpkg_geometry_columns (table_name, column_name, geometry_type_name, srs_id, z, "+
+		"m) VALUES (?, ?, ?, ?, ?, 0)",
 		c.Table, g.Column, geometryTypeName(g.Type), srs, z)
 }
 
@@ -428,12 +439,14 @@ func (w *Writer) reference(id crs.ID) (int64, error) {
 	if id.Own() {
 		organization = "NONE"
 	}
-	return code, w.c.exec(`INSERT INTO gpkg_spatial_ref_sys (srs_name, srs_id, organization, organization_coordsys_id, definition)
+	return code,
+		w.c.exec(
+			`INSERT INTO gpkg_spatial_ref_sys (srs_name, srs_id, organization, organization_coordsys_id, definition)
 		VALUES (?, ?, ?, ?, ?)`, id.Name(), code, organization, code, id.Text())
 }
 
-// Insert returns a function that appends rows to a table. Indexes of an empty table are set aside until Commit, which finds rows that
-// a unique index forbids.
+// Insert returns a function that appends rows to a table. Indexes of an empty table are set aside until Commit,
+// which finds rows that a unique index forbids.
 func (w *Writer) Insert(ctx context.Context, name string, columns []string) (func(values ...any) error, error) {
 	t, err := readTable(w.c, name)
 	if err != nil {
@@ -464,19 +477,21 @@ func (w *Writer) Insert(ctx context.Context, name string, columns []string) (fun
 		typ, _ := declaredType(col.declared)
 		in.types = append(in.types, typ)
 	}
-	in.sql = "INSERT INTO " + quote(t.name) + " (" + strings.Join(names, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(names)-1) + ")"
+	in.sql = "INSERT INTO " + quote(t.name) + " (" + strings.Join(names, ", ") + ") VALUES (?" +
+		strings.Repeat(", ?", len(names)-1) + ")"
 	return in.insert, nil
 }
 
-// dropIndexes sets the indexes of an empty table aside: one that is made of all rows at once is sorted, which takes a fraction of the
-// time and of the room.
+// dropIndexes sets the indexes of an empty table aside: one that is made of all rows at once is sorted,
+// which takes a fraction of the time and of the room.
 func (w *Writer) dropIndexes(table string) error {
 	rows, err := w.c.one("SELECT EXISTS (SELECT 1 FROM " + quote(table) + ")")
 	if err != nil || rows != 0 {
 		return err
 	}
 	var drop []string
-	err = w.c.query("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND lower(tbl_name) = lower(?) ORDER BY rowid", []any{table}, func(r row) error {
+	err = w.c.query("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND "+
+		"lower(tbl_name) = lower(?) ORDER BY rowid", []any{table}, func(r row) error {
 		drop = append(drop, "DROP INDEX "+quote(r.Text(0)))
 		w.indexes = append(w.indexes, r.Text(1))
 		return nil

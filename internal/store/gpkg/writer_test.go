@@ -28,7 +28,8 @@ func points(id string, in crs.ID) *store.Collection {
 	return &store.Collection{
 		ID: id, Table: id, Public: true, Key: store.FeatureKey{Column: "nr", Type: cql2.TypeText, Property: "nr"},
 		Properties: []store.Property{
-			{Name: "nr", Column: "nr", Type: cql2.TypeText}, {Name: "dag", Column: "dag", Type: cql2.TypeDate}, {Name: "tid", Column: "tid", Type: cql2.TypeTimestamp},
+			{Name: "nr", Column: "nr", Type: cql2.TypeText}, {Name: "dag", Column: "dag", Type: cql2.TypeDate},
+			{Name: "tid", Column: "tid", Type: cql2.TypeTimestamp},
 		},
 		Geometry: &store.Geom{Name: "geometry", Column: "geom", Type: "Point", CRS: in},
 	}
@@ -47,7 +48,8 @@ func fillPoints(t testing.TB, w store.Writer, c *store.Collection, replace bool,
 		t.Fatal(err)
 	}
 	for i, id := range ids {
-		if err := insert(id, point(10+float64(i), 60), "2024-02-29", time.Date(2024, 2, 29, 12, 0, 0, 0, time.FixedZone("", 3600))); err != nil {
+		if err := insert(id, point(10+float64(i), 60), "2024-02-29",
+			time.Date(2024, 2, 29, 12, 0, 0, 0, time.FixedZone("", 3600))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,7 +85,8 @@ func TestWriterAddsToAnExistingFile(t *testing.T) {
 		if !ok || c.Count != want || c.Key.Property != "nr" {
 			t.Errorf("%s: %+v", id, c)
 		}
-		if p := page(t, s, store.Query{Collection: id, Limit: 9, Filter: cql2.BBox{Prop: "geometry", CRS: c.StorageCRS(), Box: orb.Bound{Max: orb.Point{99, 99}}}}); len(p.Rows) != want {
+		if p := page(t, s, store.Query{Collection: id, Limit: 9, Filter: cql2.BBox{Prop: "geometry",
+			CRS: c.StorageCRS(), Box: orb.Bound{Max: orb.Point{99, 99}}}}); len(p.Rows) != want {
 			t.Errorf("%s: bbox finds %d, want %d", id, len(p.Rows), want)
 		}
 	}
@@ -127,7 +130,8 @@ func TestWriterRemovesWhatACrashLeft(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, age := range map[string]time.Duration{".x.gpkg.1.tmp": 25 * time.Hour, ".x.gpkg.2.tmp": time.Hour, ".y.gpkg.3.tmp": 25 * time.Hour} {
+	for name, age := range map[string]time.Duration{".x.gpkg.1.tmp": 25 * time.Hour, ".x.gpkg.2.tmp": time.Hour,
+		".y.gpkg.3.tmp": 25 * time.Hour} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -174,8 +178,10 @@ func TestWriterRefusesValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, row := range map[string][]any{
-		"too few": {"2"}, "repeated id": {"1", nil, nil}, "null id": {nil, nil, nil}, "not UTF-8": {"\xff", nil, nil}, "no date": {"2", nil, "soon"},
-		"not a number": {"2", nil, math.NaN()}, "broken geometry": {"2", store.Geometry{WKB: []byte{1, 2}}, nil}, "unknown type": {"2", nil, struct{}{}},
+		"too few": {"2"}, "repeated id": {"1", nil, nil}, "null id": {nil, nil, nil}, "not UTF-8": {"\xff", nil, nil},
+		"no date":      {"2", nil, "soon"},
+		"not a number": {"2", nil, math.NaN()}, "broken geometry": {"2", store.Geometry{WKB: []byte{1, 2}}, nil},
+		"unknown type": {"2", nil, struct{}{}},
 	} {
 		if err := insert(row...); err == nil || !strings.Contains(err.Error(), `"a"`) {
 			t.Errorf("%s: error %v", name, err)
@@ -198,7 +204,8 @@ func TestWrittenFileIsAGeoPackage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.gpkg")
 	create(t, path, func(w store.Writer) {
 		for _, id := range crs.Served() {
-			fillPoints(t, w, points("l"+strings.ToLower(strings.ReplaceAll(id.String(), ":", "_")), id), false, "1", "2")
+			fillPoints(t, w, points("l"+strings.ToLower(strings.ReplaceAll(id.String(), ":", "_")), id),
+				false, "1", "2")
 		}
 	})
 	db, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
@@ -217,10 +224,14 @@ func TestWrittenFileIsAGeoPackage(t *testing.T) {
 		"SELECT dag || ' ' || tid FROM lepsg_3857 LIMIT 1":                                        "2024-02-29 2024-02-29T11:00:00.000Z",
 		"SELECT count(*) FROM gpkg_extensions WHERE extension_name = 'gpkg_rtree_index'":          "12",
 		"SELECT count(*) FROM gpkg_spatial_ref_sys WHERE definition = 'undefined' AND srs_id > 0": "0",
-		"SELECT count(*) FROM sqlite_schema WHERE name = 'sted'":                                  "0", // tables of the register only where they are used
+		// tables of the register only where they are used
+		"SELECT count(*) FROM sqlite_schema WHERE name = 'sted'": "0",
 	} {
 		got := ""
-		err := sqlitex.ExecuteTransient(db, question, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error { got = s.ColumnText(0); return nil }})
+		err := sqlitex.ExecuteTransient(db, question, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+			got = s.ColumnText(0)
+			return nil
+		}})
 		if err != nil || got != want {
 			t.Errorf("%s: %q, %v; want %q", question, got, err, want)
 		}
@@ -260,7 +271,8 @@ func TestWriterTakesTablesOfMigrations(t *testing.T) {
 	hasNote(t, s, "there is no table or view")
 }
 
-// TestImportLeavesTheRegisterOfAnOlderFile: what a later migration would empty stays until somebody writes the register anew.
+// TestImportLeavesTheRegisterOfAnOlderFile: what a later migration would empty stays until somebody
+// writes the register anew.
 func TestImportLeavesTheRegisterOfAnOlderFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.gpkg")
@@ -269,7 +281,8 @@ func TestImportLeavesTheRegisterOfAnOlderFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alter(t, path, list[1].SQL+"; INSERT INTO grense_migration VALUES (2, 'register'); INSERT INTO skrivemaate_fts (rowid, norm) VALUES (1, 'nesvatnet')")
+	alter(t, path, list[1].SQL+"; INSERT INTO grense_migration VALUES (2, 'register'); INSERT INTO skrivemaate_fts "+
+		"(rowid, norm) VALUES (1, 'nesvatnet')")
 	for _, step := range []struct {
 		name           string
 		fill           func(store.Writer)
@@ -288,12 +301,14 @@ func TestImportLeavesTheRegisterOfAnOlderFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		latest, err := sqlitex.ResultInt(c.Prep("SELECT max(number) FROM grense_migration"))
-		spells, err2 := sqlitex.ResultInt(c.Prep(`SELECT count(*) FROM skrivemaate_fts WHERE skrivemaate_fts MATCH '"vat"'`))
+		spells, err2 := sqlitex.ResultInt(
+			c.Prep(`SELECT count(*) FROM skrivemaate_fts WHERE skrivemaate_fts MATCH '"vat"'`))
 		if err := errors.Join(err, err2, c.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if latest != step.latest || spells != step.spells {
-			t.Errorf("%s: migration %d and %d spellings, want %d and %d", step.name, latest, spells, step.latest, step.spells)
+			t.Errorf("%s: migration %d and %d spellings, want %d and %d", step.name, latest, spells,
+				step.latest, step.spells)
 		}
 	}
 }

@@ -16,8 +16,8 @@ const (
 	mostForCount = time.Minute
 )
 
-// columnsServed tells of the tables that are read in whole: which values are given as null, and which indexes are missing. A table that cannot
-// be read is told of elsewhere.
+// columnsServed tells of the tables that are read in whole: which values are given as null, and which indexes are
+// missing. A table that cannot be read is told of elsewhere.
 func (i *inspector) columnsServed(ctx context.Context, pool *pgxpool.Pool) error {
 	var tables []*table
 	indexed := map[string]bool{}
@@ -36,13 +36,14 @@ func (i *inspector) columnsServed(ctx context.Context, pool *pgxpool.Pool) error
 		}); err != nil {
 			return err
 		}
-		return each(ctx, c, "SELECT oid, reltuples::bigint FROM pg_class WHERE relkind IN ('r', 'p', 'm')", func(r pgx.Rows) error {
-			var oid uint32
-			var n int64
-			err := r.Scan(&oid, &n)
-			rows[oid] = n
-			return err
-		})
+		return each(ctx, c, "SELECT oid, reltuples::bigint FROM pg_class WHERE relkind IN ('r', 'p', 'm')",
+			func(r pgx.Rows) error {
+				var oid uint32
+				var n int64
+				err := r.Scan(&oid, &n)
+				rows[oid] = n
+				return err
+			})
 	})
 	if err != nil {
 		return err
@@ -65,7 +66,8 @@ func beyondOf(c column) (condition, what string) {
 	case "date":
 		return "NOT (" + x + " BETWEEN '0001-01-01' AND '9999-12-31')", "infinite, or of years beyond 1 to 9999"
 	case "timestamp", "timestamptz":
-		return "NOT (" + x + " BETWEEN '0001-01-01' AND '9999-12-31 23:59:59.999999')", "infinite, or of years beyond 1 to 9999"
+		return "NOT (" + x + " BETWEEN '0001-01-01' AND '9999-12-31 23:59:59.999999')",
+			"infinite, or of years beyond 1 to 9999"
 	}
 	return "", ""
 }
@@ -98,18 +100,21 @@ func (i *inspector) beyond(ctx context.Context, pool *pgxpool.Pool, t *table) {
 	for j, n := range found {
 		if n > 0 {
 			_, what := beyondOf(columns[j])
-			i.tell(false, "%s: values of %q that are given as null, since they are %s: %d", t.layer(), columns[j].name, what, n)
+			i.tell(false, "%s: values of %q that are given as null, since they are %s: %d", t.layer(),
+				columns[j].name, what, n)
 		}
 	}
 }
 
-// servingSQL lists the columns by which an index of all rows sorts as we do, texts by code point, and those with one that may serve parts of texts.
+// servingSQL lists the columns by which an index of all rows sorts as we do, texts by code point, and those with one
+// that may serve parts of texts.
 const servingSQL = `SELECT i.indrelid, a.attname::text, m.amname <> 'btree' FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
   JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] LEFT JOIN pg_collation co ON co.oid = i.indcollation[0] CROSS JOIN pg_database d
 WHERE d.datname = current_database() AND i.indisvalid AND i.indpred IS NULL AND m.amname IN ('btree', 'gin', 'gist') AND (co.oid IS NULL OR co.collname IN ('C', 'POSIX')
   OR co.collname = 'default' AND a.attcollation = co.oid AND d.datcollate IN ('C', 'POSIX', 'C.UTF-8', 'C.utf8') AND d.datlocprovider = 'c')`
 
-// indexes advises indexes for a table of n rows; indexed tells which columns have one, and whether that is for parts of texts.
+// indexes advises indexes for a table of n rows; indexed tells which columns have one,
+// and whether that is for parts of texts.
 func (i *inspector) indexes(t *table, n int64, indexed map[string]bool) {
 	has := func(c column, parts bool) bool { return indexed[fmt.Sprint(t.oid, " ", c.name, parts)] }
 	name := t.quoted()
@@ -132,11 +137,14 @@ func (i *inspector) indexes(t *table, n int64, indexed map[string]bool) {
 		}
 	}
 	if columns != nil {
-		i.tell(false, "%s has about %d rows, and no index serves filters and orders by %s, so that each reads them all; for those that clients use, let its owner run: %s",
+		i.tell(false, "%s has about %d rows, and no index serves filters and orders by %s, so that each reads them "+
+			"all; for those that clients use, let its owner run: %s",
 			t.layer(), n, strings.Join(columns, ", "), strings.Join(statements, "; "))
 	}
 	if parts != nil {
-		i.tell(false, "%s: words (q) read all of about %d rows; a copy that is made with grense import --into postgres://... has indexes for them. "+
-			"For parts of texts (LIKE '%%vik%%'), let its owner run: CREATE EXTENSION IF NOT EXISTS pg_trgm; %s", t.layer(), n, strings.Join(parts, "; "))
+		i.tell(false, "%s: words (q) read all of about %d rows; a copy that is made with grense import --into "+
+			"postgres://... has indexes for them. "+
+			"For parts of texts (LIKE '%%vik%%'), let its owner run: CREATE EXTENSION IF NOT EXISTS pg_trgm; %s",
+			t.layer(), n, strings.Join(parts, "; "))
 	}
 }

@@ -14,7 +14,8 @@ import (
 // TestValuesThatCannotBeGivenAreTold: none is null silently.
 func TestValuesThatCannotBeGivenAreTold(t *testing.T) {
 	t.Parallel()
-	url := base(t, `CREATE TABLE x (id INT PRIMARY KEY, f FLOAT8, r REAL, n NUMERIC, stor NUMERIC, dag DATE, ts TIMESTAMP, tz TIMESTAMPTZ, god FLOAT8, noyaktig NUMERIC(30,10));
+	url := base(t,
+		`CREATE TABLE x (id INT PRIMARY KEY, f FLOAT8, r REAL, n NUMERIC, stor NUMERIC, dag DATE, ts TIMESTAMP, tz TIMESTAMPTZ, god FLOAT8, noyaktig NUMERIC(30,10));
 		INSERT INTO x VALUES (1, 'NaN', 'infinity', 'NaN', 1e400, 'infinity', '-infinity', '10000-01-01', 1e308, 12345678901234567890.0123456789),
 			(2, '-infinity', 1, 1, 1, '0044-03-15 BC', '9999-12-31 23:59:59.999999', '0001-01-01 00:00Z', -1e308, 0.5), (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 		CREATE VIEW feil AS SELECT id, 1 / (id - 1)::FLOAT8 AS f FROM x;`)
@@ -24,7 +25,8 @@ func TestValuesThatCannotBeGivenAreTold(t *testing.T) {
 	}
 	told := map[string]string{}
 	for _, a := range list {
-		if m := regexp.MustCompile(`^x: values of "(\w+)" that are given as null.*: (\d+)$`).FindStringSubmatch(a.Text); m != nil {
+		if m := regexp.MustCompile(`^x: values of "(\w+)" that are given as null.*: (\d+)$`).
+			FindStringSubmatch(a.Text); m != nil {
 			told[m[1]] = m[2]
 		}
 	}
@@ -63,7 +65,8 @@ func TestValuesThatCannotBeGivenAreTold(t *testing.T) {
 // TestIndexesThatAreAdvised serve the questions that they are advised for, and are not advised again.
 func TestIndexesThatAreAdvised(t *testing.T) {
 	t.Parallel()
-	url := base(t, `CREATE TABLE stor (id INT PRIMARY KEY, navn TEXT COLLATE "und-x-icu", kode VARCHAR(20) COLLATE "und-x-icu" NOT NULL, nr INT, "sær ""n""" TEXT); CREATE TABLE liten (id INT PRIMARY KEY, navn TEXT);
+	url := base(t,
+		`CREATE TABLE stor (id INT PRIMARY KEY, navn TEXT COLLATE "und-x-icu", kode VARCHAR(20) COLLATE "und-x-icu" NOT NULL, nr INT, "sær ""n""" TEXT); CREATE TABLE liten (id INT PRIMARY KEY, navn TEXT);
 		INSERT INTO stor SELECT i, 'n' || i, 'k' || i, CASE WHEN i % 10 > 0 THEN i END, 's' FROM generate_series(1, 20000) i; CREATE INDEX ON stor (navn); ANALYZE;`)
 	advice := func() (lists []string) {
 		list, err := postgis.Inspect(context.Background(), url)
@@ -81,7 +84,8 @@ func TestIndexesThatAreAdvised(t *testing.T) {
 		return lists
 	}
 	list := advice()
-	if len(list) != 2 || !strings.Contains(list[0], `orders by navn, kode, nr, sær "n",`) || !strings.Contains(list[1], "words (q)") {
+	if len(list) != 2 || !strings.Contains(list[0], `orders by navn, kode, nr, sær "n",`) ||
+		!strings.Contains(list[1], "words (q)") {
 		t.Fatalf("%q", list)
 	}
 	for _, text := range list {
@@ -95,7 +99,8 @@ func TestIndexesThatAreAdvised(t *testing.T) {
 	s := openStore(t, url, postgis.Options{})
 	c, _ := s.Catalog().Collection("stor")
 	for name, q := range map[string]store.Query{
-		"text": {Filter: parsed(t, c, "navn = 'n17'")}, "prefix": {Filter: parsed(t, c, "kode LIKE 'k1234%'")}, "number": {Filter: parsed(t, c, "nr = 17")},
+		"text": {Filter: parsed(t, c, "navn = 'n17'")}, "prefix": {Filter: parsed(t, c, "kode LIKE 'k1234%'")},
+		"number":         {Filter: parsed(t, c, "nr = 17")},
 		"part of a text": {Filter: parsed(t, c, "navn LIKE '%1999%'")}, "order": {SortBy: []store.Sort{{Property: "navn"}}}, "number, order": {SortBy: []store.Sort{{Property: "nr"}}},
 		"falling": {SortBy: []store.Sort{{Property: "kode", Desc: true}}},
 	} {
@@ -104,13 +109,17 @@ func TestIndexesThatAreAdvised(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if steps := strings.Join(plan.Steps, "\n"); !strings.Contains(steps, "Index") || strings.Contains(steps, "Seq Scan") {
+		if steps := strings.Join(plan.Steps, "\n"); !strings.Contains(steps, "Index") ||
+			strings.Contains(steps, "Seq Scan") {
 			t.Errorf("%s:\n%s", name, steps)
 		}
 	}
 	for _, desc := range []bool{false, true} {
-		list := walk(t, s, store.Query{Collection: "stor", Limit: 5000, SortBy: []store.Sort{{Property: "nr", Desc: desc}}})
-		if len(list) != 20000 || list[len(list)-1] != "20000" || list[0] != map[bool]string{false: "1", true: "19999"}[desc] { // null is last
+		list := walk(t, s,
+			store.Query{Collection: "stor", Limit: 5000, SortBy: []store.Sort{{Property: "nr", Desc: desc}}})
+		if len(list) != 20000 || list[len(list)-1] != "20000" ||
+			list[0] != map[bool]string{false: "1", true: "19999"}[desc] {
+			// null is last
 			t.Errorf("%v: %d, from %s to %s", desc, len(list), list[0], list[len(list)-1])
 		}
 	}
@@ -131,7 +140,8 @@ func parsed(t testing.TB, c *store.Collection, text string) cql2.Expr {
 // TestOnlyTablesThatCannotBeReadAreToldAsNotServed: one of whose columns some may be read is served with those.
 func TestOnlyTablesThatCannotBeReadAreToldAsNotServed(t *testing.T) {
 	t.Parallel()
-	url := base(t, `CREATE TABLE apen (id INT PRIMARY KEY, hemmelig TEXT, geom GEOMETRY(Point, 4258)); CREATE TABLE lukket (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258))`)
+	url := base(t, `CREATE TABLE apen (id INT PRIMARY KEY, hemmelig TEXT, geom GEOMETRY(Point, 4258)); `+
+		`CREATE TABLE lukket (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258))`)
 	role, asRole := roleOf(t, url)
 	run(t, url, "GRANT SELECT (id, geom) ON apen TO "+role)
 	list, err := postgis.Inspect(context.Background(), asRole)

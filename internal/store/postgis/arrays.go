@@ -15,8 +15,9 @@ import (
 // mostForItems is how many rows are read for the items of a column that a changed definition brings.
 const mostForItems = 100_000
 
-// setItems finds out which JSON properties of a layer hold arrays only, and of what (store.Property.Items). What an earlier reading told of a
-// column is taken from known, by itemsName, and noted in found. With bounded, nothing is promised of a column with more rows than mostForItems.
+// setItems finds out which JSON properties of a layer hold arrays only, and of what (store.Property.Items).
+// What an earlier reading told of a column is taken from known, by itemsName, and noted in found.
+// With bounded, nothing is promised of a column with more rows than mostForItems.
 func (d *draft) setItems(ctx context.Context, c *pgxpool.Conn, l *layer, found map[string]string) error {
 	l.Properties = append([]store.Property(nil), l.Properties...) // those of a definition are shared
 	for i, p := range l.Properties {
@@ -48,13 +49,15 @@ func (d *draft) itemsName(column string) string {
 	return fmt.Sprintf("%d %d %d %q %q", d.table.oid, d.table.file, d.written.UnixMicro(), column, col.typ)
 }
 
-// itemsOf returns the JSON type of the elements of the arrays in a column; "string" when there are none, "" when a value is no array.
+// itemsOf returns the JSON type of the elements of the arrays in a column; "string" when there are none,
+// "" when a value is no array.
 func itemsOf(ctx context.Context, c *pgxpool.Conn, s *sqlq.Source, f *sqlq.Field, bounded bool) (string, error) {
 	items, arrays := "", true
 	from := s.Table + " AS " + alias
 	if bounded {
 		var more bool
-		if err := c.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM "+from+" OFFSET $1)", mostForItems).Scan(&more); err != nil || more {
+		if err := c.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM "+from+" OFFSET $1)", mostForItems).
+			Scan(&more); err != nil || more {
 			return "", err
 		}
 	}

@@ -22,10 +22,11 @@ type expecting struct {
 	expects []expect
 }
 
-// one is the function of that name for statements about the table of a layer: what does not come as expected is told as changed before fn sees it.
+// one is the function of that name for statements about the table of a layer: what does not come as expected is told as
+// changed before fn sees it.
 //
-// A prepared statement that a connection has cached names the table that it was prepared for, also after that was replaced by one with the same columns:
-// the statements are deallocated, and it is asked once more.
+// A prepared statement that a connection has cached names the table that it was prepared for, also after that was
+// replaced by one with the same columns: the statements are deallocated, and it is asked once more.
 func (l *layer) one(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(pgx.Rows) error) error {
 	err := l.asked(ctx, c, st, fn)
 	if !errors.Is(err, errStatement) {
@@ -71,10 +72,12 @@ func (qu *question) one(ctx context.Context, c *pgxpool.Conn, st statement, fn f
 	return qu.l.one(ctx, c, expecting{st, expects}, fn)
 }
 
-// timeLimit is the name of what is known of a connection: the limit for statements that its session has, in seconds; 0 for the server's own.
+// timeLimit is the name of what is known of a connection: the limit for statements that its session has,
+// in seconds; 0 for the server's own.
 const timeLimit = "grense.statement_timeout"
 
-// bound sees to it that the session's limit for statements is not below the time that ctx leaves, and at most about twice as long.
+// bound sees to it that the session's limit for statements is not below the time that ctx leaves,
+// and at most about twice as long.
 func bound(ctx context.Context, c *pgxpool.Conn) error {
 	if inTransactions(c) { // which has its own
 		return nil
@@ -89,7 +92,8 @@ func bound(ctx context.Context, c *pgxpool.Conn) error {
 	if need > 0 {
 		value = "'" + strconv.Itoa(1000*need) + "'"
 	}
-	if _, err := c.Exec(ctx, "SELECT set_config('statement_timeout', "+value+", FALSE)", pgx.QueryExecModeSimpleProtocol); err != nil {
+	if _, err := c.Exec(ctx, "SELECT set_config('statement_timeout', "+value+", FALSE)",
+		pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}
 	data[timeLimit] = need

@@ -17,7 +17,8 @@ func BenchmarkPage(b *testing.B) {
 	for name, q := range map[string]store.Query{
 		"all":       {Count: store.CountExact},
 		"uncounted": {},
-		"property":  {Count: store.CountExact, Filter: cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "fylke", Type: cql2.TypeText}, R: cql2.Text("11")}},
+		"property": {Count: store.CountExact,
+			Filter: cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "fylke", Type: cql2.TypeText}, R: cql2.Text("11")}},
 	} {
 		q.Collection, q.Limit = "kommune", 10
 		b.Run(name, func(b *testing.B) {
@@ -35,7 +36,9 @@ func BenchmarkPage(b *testing.B) {
 
 func benchStore(b *testing.B) *postgis.Store {
 	b.Helper()
-	s, err := postgis.Open(context.Background(), base(b, `CREATE TABLE kommune (nr TEXT COLLATE "C" PRIMARY KEY, fylke TEXT COLLATE "C", navn TEXT, geom GEOMETRY(Point, 4258));
+	s, err := postgis.Open(context.Background(),
+		base(b,
+			`CREATE TABLE kommune (nr TEXT COLLATE "C" PRIMARY KEY, fylke TEXT COLLATE "C", navn TEXT, geom GEOMETRY(Point, 4258));
 		INSERT INTO kommune SELECT to_char(n, 'FM0000'), to_char(n % 20, 'FM00'), 'Navn ' || n, ST_Point(10 + n / 1000.0, 60, 4258) FROM generate_series(1, 357) AS n; ANALYZE`),
 		postgis.Options{Poll: time.Hour})
 	if err != nil {

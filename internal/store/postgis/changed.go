@@ -19,7 +19,8 @@ import (
 var errChanged = errors.New("postgis: the definition is another now")
 
 func (l *layer) changed(what string) error {
-	return own(fmt.Errorf("postgis: table %s is not what it was when it was read (%s): %w: %w", l.table.layer(), what, store.ErrUnavailable, errChanged))
+	return own(fmt.Errorf("postgis: table %s is not what it was when it was read (%s): %w: %w", l.table.layer(), what,
+		store.ErrUnavailable, errChanged))
 }
 
 // expect says what a column of an answer has to be.
@@ -87,15 +88,18 @@ func (l *layer) check(fields []pgconn.FieldDescription, expects []expect) error 
 	return nil
 }
 
-// placeExpr gives layer.stored as it is now; null when there is no such column any more. Of a column of any system, the first geometry tells the system:
-// the operator of boxes compares numbers, whatever system they are in. A view may take long to give a row, so only an answer without rows asks it.
+// placeExpr gives layer.stored as it is now; null when there is no such column any more. Of a column of any system,
+// the first geometry tells the system: the operator of boxes compares numbers, whatever system they are in.
+// A view may take long to give a row, so only an answer without rows asks it.
 func (l *layer) placeExpr(noRows bool) string {
 	system := "0"
 	if l.anySystem && (noRows || l.table.kind != 'v') {
 		column := quote(l.Geometry.Column)
-		system = fmt.Sprintf("coalesce((SELECT ST_SRID(%s) FROM %s WHERE %s IS NOT NULL LIMIT 1), %d) - %d", column, l.table.quoted(), column, l.srid, l.srid)
+		system = fmt.Sprintf("coalesce((SELECT ST_SRID(%s) FROM %s WHERE %s IS NOT NULL LIMIT 1), %d) - %d", column,
+			l.table.quoted(), column, l.srid, l.srid)
 	}
-	return fmt.Sprintf("(SELECT a.atttypid || ' ' || a.atttypmod || CASE %s WHEN 0 THEN '' ELSE ' moved' END FROM pg_attribute a WHERE a.attrelid = %d AND a.attname = '%s')",
+	return fmt.Sprintf("(SELECT a.atttypid || ' ' || a.atttypmod || CASE %s WHEN 0 THEN '' ELSE ' moved' END FROM "+
+		"pg_attribute a WHERE a.attrelid = %d AND a.attname = '%s')",
 		system, l.table.oid, escapeQuotes(l.Geometry.Column))
 }
 
@@ -120,14 +124,16 @@ func (s *Store) ask(ctx context.Context, l *layer, fn func(*pgxpool.Conn) error)
 	if errors.Is(err, errChanged) || ok && (pe.Code[:2] == "42" || pe.Code == "3F000") {
 		s.doubt()
 	}
-	if ok && !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) && (!l.plain && l.table.kind != 'p' || pe.Code[:2] == "22") && fails(pe.Code) {
+	if ok && !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) &&
+		(!l.plain && l.table.kind != 'p' || pe.Code[:2] == "22") && fails(pe.Code) {
 		s.doubt()
 		return fmt.Errorf("postgis: table %s cannot be read: %w: %w", l.table.layer(), store.ErrUnavailable, err)
 	}
 	return err
 }
 
-// fails reports an error of the server that comes from what a view computes or a foreign server says (PostgreSQL, appendix A), not from how it was asked.
+// fails reports an error of the server that comes from what a view computes or a foreign server says (PostgreSQL,
+// appendix A), not from how it was asked.
 func fails(code string) bool {
 	switch code[:2] {
 	case "21", "22", "2F", "38", "39", "HV", "P0", "XX":

@@ -22,12 +22,20 @@ func TestTypesThatChange(t *testing.T) {
 		INSERT INTO x VALUES (1, '1', 7, 0.5, 1.5, '2024-02-29', '2024-02-29 12:00+00', TRUE, '{"a": 1}', '00000000-0000-0000-0000-00000000000a', 'SRID=4258;POINT(10.51 59.9)');`
 	box := cql2.BBox{Prop: "geometry", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{10, 59}, Max: orb.Point{11, 60}}}
 	for name, change := range map[string]string{
-		"text to integer": "ALTER TABLE x ALTER kode TYPE INT USING kode::INT", "integer to text": "ALTER TABLE x ALTER nr TYPE TEXT USING '07'",
-		"key to text": "ALTER TABLE x ALTER id TYPE TEXT USING '01'", "double to text": "ALTER TABLE x ALTER tall TYPE TEXT USING '0,5'", "numeric to text": "ALTER TABLE x ALTER des TYPE TEXT USING '1,5'",
-		"day to moment": "ALTER TABLE x ALTER dag TYPE TIMESTAMP", "day to text": "ALTER TABLE x ALTER dag TYPE TEXT", "moment to day": "ALTER TABLE x ALTER tid TYPE TEXT", "truth to text": "ALTER TABLE x ALTER ja TYPE TEXT",
-		"JSON to text": "ALTER TABLE x ALTER j TYPE TEXT USING 'abc'", "uuid to text": "ALTER TABLE x ALTER u TYPE TEXT USING 'abc'", "double to integer": "ALTER TABLE x ALTER tall TYPE INT USING 5",
-		"reference system": "SELECT UpdateGeometrySRID('x', 'geom', 25833)", "coordinates": "ALTER TABLE x ALTER geom TYPE GEOMETRY(Point, 25833) USING ST_Transform(geom, 25833)",
-		"another table":  "ALTER TABLE x RENAME TO gammel; CREATE TABLE x AS SELECT * FROM gammel; INSERT INTO x SELECT * FROM gammel",
+		"text to integer": "ALTER TABLE x ALTER kode TYPE INT USING kode::INT",
+		"integer to text": "ALTER TABLE x ALTER nr TYPE TEXT USING '07'",
+		"key to text":     "ALTER TABLE x ALTER id TYPE TEXT USING '01'",
+		"double to text":  "ALTER TABLE x ALTER tall TYPE TEXT USING '0,5'",
+		"numeric to text": "ALTER TABLE x ALTER des TYPE TEXT USING '1,5'",
+		"day to moment":   "ALTER TABLE x ALTER dag TYPE TIMESTAMP", "day to text": "ALTER TABLE x ALTER dag TYPE TEXT",
+		"moment to day": "ALTER TABLE x ALTER tid TYPE TEXT", "truth to text": "ALTER TABLE x ALTER ja TYPE TEXT",
+		"JSON to text":      "ALTER TABLE x ALTER j TYPE TEXT USING 'abc'",
+		"uuid to text":      "ALTER TABLE x ALTER u TYPE TEXT USING 'abc'",
+		"double to integer": "ALTER TABLE x ALTER tall TYPE INT USING 5",
+		"reference system":  "SELECT UpdateGeometrySRID('x', 'geom', 25833)",
+		"coordinates":       "ALTER TABLE x ALTER geom TYPE GEOMETRY(Point, 25833) USING ST_Transform(geom, 25833)",
+		"another table": "ALTER TABLE x RENAME TO gammel; CREATE TABLE x AS SELECT * FROM gammel; " +
+			"INSERT INTO x SELECT * FROM gammel",
 		"dropped column": "ALTER TABLE x DROP kode", "geometry gone": "ALTER TABLE x DROP geom",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +49,8 @@ func TestTypesThatChange(t *testing.T) {
 			run(t, url, change)
 			// The first of these may see the change, and the catalog may be new for those that follow.
 			version := s.Catalog().Version
-			if p, err := s.Page(context.Background(), store.Query{Collection: "x", Filter: box, Limit: 1}); err == nil && len(p.Rows) != 1 && s.Catalog().Version == version {
+			if p, err := s.Page(context.Background(), store.Query{Collection: "x", Filter: box, Limit: 1}); err ==
+				nil && len(p.Rows) != 1 && s.Catalog().Version == version {
 				t.Errorf("a box does not find it any more")
 			}
 			c, ok := s.Catalog().Collection("x")
@@ -71,7 +80,8 @@ func TestTypesThatChange(t *testing.T) {
 	}
 }
 
-// TestReplacedTableIsServedByEveryConnection: the prepared statements that connections have cached are of the table before.
+// TestReplacedTableIsServedByEveryConnection: the prepared statements that connections have cached
+// are of the table before.
 func TestReplacedTableIsServedByEveryConnection(t *testing.T) {
 	t.Parallel()
 	const table = "CREATE TABLE x (id INT PRIMARY KEY, a TEXT); INSERT INTO x VALUES (1, 'a')"
@@ -95,10 +105,12 @@ func TestReplacedTableIsServedByEveryConnection(t *testing.T) {
 	}
 }
 
-// TestColumnOfAnySystemThatMoves: boxes compare numbers, whatever system they are in; an answer without rows is none while the geometries are in another one.
+// TestColumnOfAnySystemThatMoves: boxes compare numbers, whatever system they are in; an answer without rows is none
+// while the geometries are in another one.
 func TestColumnOfAnySystemThatMoves(t *testing.T) {
 	t.Parallel()
-	url := base(t, `CREATE TABLE fritt (id INT PRIMARY KEY, geom GEOMETRY); INSERT INTO fritt VALUES (1, NULL), (2, 'SRID=4258;POINT(10 60)'); CREATE VIEW utsnitt AS SELECT * FROM fritt`)
+	url := base(t, `CREATE TABLE fritt (id INT PRIMARY KEY, geom GEOMETRY); INSERT INTO fritt VALUES (1, NULL), (2, `+
+		`'SRID=4258;POINT(10 60)'); CREATE VIEW utsnitt AS SELECT * FROM fritt`)
 	box := cql2.BBox{Prop: "geometry", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{9, 59}, Max: orb.Point{11, 61}}}
 	for _, id := range []string{"fritt", "utsnitt"} {
 		for _, limit := range []int{0, 10} {
@@ -108,7 +120,8 @@ func TestColumnOfAnySystemThatMoves(t *testing.T) {
 				t.Fatalf("%s: %d", id, p.Matched)
 			}
 			run(t, url, "DELETE FROM fritt WHERE geom IS NULL; UPDATE fritt SET geom = ST_Transform(geom, 25833)")
-			if p, err := s.Page(context.Background(), q); !errors.Is(err, store.ErrUnavailable) && (err != nil || p.Matched != 1) {
+			if p, err := s.Page(context.Background(), q); !errors.Is(err, store.ErrUnavailable) &&
+				(err != nil || p.Matched != 1) {
 				t.Errorf("%s, limit %d: %+v, %v", id, limit, p, err)
 			}
 			eventually(t, "the geometry in its new system", func() bool {

@@ -12,10 +12,12 @@ import (
 	"grense/internal/store/postgis"
 )
 
-// TestTotalsHaveABudget: the page of a large table comes without a total that costs much; who asks for the total alone gets it.
+// TestTotalsHaveABudget: the page of a large table comes without a total that costs much;
+// who asks for the total alone gets it.
 func TestTotalsHaveABudget(t *testing.T) {
 	t.Parallel()
-	url := base(t, `CREATE TABLE stor (id INT PRIMARY KEY, navn TEXT); INSERT INTO stor SELECT i, 'n' || i FROM generate_series(1, 100100) i;
+	url := base(t,
+		`CREATE TABLE stor (id INT PRIMARY KEY, navn TEXT); INSERT INTO stor SELECT i, 'n' || i FROM generate_series(1, 100100) i;
 		CREATE FUNCTION sen(n INT) RETURNS TEXT LANGUAGE plpgsql VOLATILE AS $$ BEGIN IF n > 100 AND n <= 110 THEN PERFORM pg_sleep(0.2); END IF; RETURN 'n' || n; END $$;
 		CREATE VIEW treg AS SELECT id, sen(id) AS navn FROM stor;`)
 	s := openStore(t, url, postgis.Options{})
@@ -44,13 +46,15 @@ func TestTotalsHaveABudget(t *testing.T) {
 // TestADearCountIsNotTriedOnEachPage, also where rows are tested outside of the database: a box in another system.
 func TestADearCountIsNotTriedOnEachPage(t *testing.T) {
 	t.Parallel()
-	url := base(t, `CREATE TABLE stor (id INT PRIMARY KEY); INSERT INTO stor SELECT generate_series(1, 100100); ANALYZE stor;
+	url := base(t,
+		`CREATE TABLE stor (id INT PRIMARY KEY); INSERT INTO stor SELECT generate_series(1, 100100); ANALYZE stor;
 		CREATE FUNCTION sted(n INT) RETURNS GEOMETRY LANGUAGE plpgsql STABLE AS $$ BEGIN IF n > 100 AND n <= 110 THEN PERFORM pg_sleep(0.2); END IF;
 			RETURN ST_SetSRID(ST_MakePoint(200000 + n, 6600000), 25833); END $$;
 		CREATE VIEW treg AS SELECT id, sted(id)::GEOMETRY(Point, 25833) AS geom FROM stor;`)
 	s := openStore(t, url, postgis.Options{Poll: time.Hour})
 	c, _ := s.Catalog().Collection("treg")
-	filter, err := cql2.Check(cql2.BBox{Prop: c.Geometry.Name, CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{2, 57}, Max: orb.Point{33, 72}}}, c)
+	filter, err := cql2.Check(cql2.BBox{Prop: c.Geometry.Name, CRS: crs.CRS84,
+		Box: orb.Bound{Min: orb.Point{2, 57}, Max: orb.Point{33, 72}}}, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +63,8 @@ func TestADearCountIsNotTriedOnEachPage(t *testing.T) {
 	if len(first.Rows) != 5 || first.Matched != -1 {
 		t.Fatalf("%+v", first)
 	}
-	run(t, url, `CREATE OR REPLACE FUNCTION sted(n INT) RETURNS GEOMETRY LANGUAGE plpgsql STABLE AS $$ BEGIN IF n > 100 THEN RAISE 'the count is tried again'; END IF;
+	run(t, url,
+		`CREATE OR REPLACE FUNCTION sted(n INT) RETURNS GEOMETRY LANGUAGE plpgsql STABLE AS $$ BEGIN IF n > 100 THEN RAISE 'the count is tried again'; END IF;
 		RETURN ST_SetSRID(ST_MakePoint(200000 + n, 6600000), 25833); END $$`)
 	for _, cursor := range []store.Cursor{"", first.Next} {
 		q.Cursor = cursor

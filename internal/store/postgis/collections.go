@@ -9,8 +9,8 @@ import (
 	"grense/internal/store"
 )
 
-// collectionID is the id that the name of a table gives: with its schema unless that is public, so that a table of one schema never takes the
-// place of a table of another.
+// collectionID is the id that the name of a table gives: with its schema unless that is public, so that a table of one
+// schema never takes the place of a table of another.
 func collectionID(t *table) string {
 	if t.schema == "public" {
 		return store.CollectionID(t.name)
@@ -18,9 +18,10 @@ func collectionID(t *table) string {
 	return store.CollectionID(t.schema + "_" + t.name)
 }
 
-// assignIDs gives each table its collection id. Where several want one, it goes to the one that the settings say it of, then to the
-// table of public that is called exactly so, then to a collection of ours, then to the oldest. The others have the schema before theirs where that
-// is ours, else a sum of their name behind it. Refused tables keep theirs, too.
+// assignIDs gives each table its collection id. Where several want one, it goes to the one that the settings say it of,
+// then to the table of public that is called exactly so, then to a collection of ours, then to the oldest.
+// The others have the schema before theirs where that is ours, else a sum of their name behind it.
+// Refused tables keep theirs, too.
 func assignIDs(drafts []*draft) map[*draft]string {
 	rank := func(d *draft) int {
 		switch {

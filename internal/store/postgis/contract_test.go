@@ -61,7 +61,8 @@ func spoilt(t *testing.T, fill func(store.Writer), spoil func(storetest.Put)) st
 	}
 	defer db.Close(context.Background())
 	spoil(func(c *store.Collection, id string, geometry []byte) bool {
-		sql := "UPDATE grense." + c.Table + " SET " + c.Geometry.Column + " = ST_SetSRID(ST_GeomFromWKB($1), ST_SRID(" + c.Geometry.Column + ")) WHERE " + c.Key.Column + "::text = $2"
+		sql := "UPDATE grense." + c.Table + " SET " + c.Geometry.Column + " = ST_SetSRID(ST_GeomFromWKB($1), ST_SRID(" +
+			c.Geometry.Column + ")) WHERE " + c.Key.Column + "::text = $2"
 		tag, err := db.Exec(context.Background(), sql, geometry, id)
 		if err == nil && tag.RowsAffected() != 1 {
 			t.Fatalf("%s %s: %v", c.ID, id, tag)

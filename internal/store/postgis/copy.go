@@ -40,7 +40,8 @@ func (w *Writer) Insert(ctx context.Context, name string, columns []string) (fun
 		c.ctx = ctx
 		return c.insert, nil
 	}
-	c := &copier{w: w, ctx: ctx, table: name, stored: w.staged[name], columns: columns, types: make([]string, len(columns))}
+	c := &copier{w: w, ctx: ctx, table: name, stored: w.staged[name], columns: columns,
+		types: make([]string, len(columns))}
 	if w.emptied[name] {
 		c.stored = name
 	}
@@ -55,7 +56,8 @@ func (w *Writer) Insert(ctx context.Context, name string, columns []string) (fun
 		}
 	}
 	found := map[string]string{}
-	rows, err := w.tx.Query(ctx, `SELECT a.attname::text, t.typname::text FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+	rows, err := w.tx.Query(ctx,
+		`SELECT a.attname::text, t.typname::text FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 		WHERE a.attrelid = $1::text::regclass AND a.attnum > 0 AND NOT a.attisdropped`, "grense."+quote(c.stored))
 	if err == nil {
 		var column, typ string
@@ -87,7 +89,8 @@ func (c *copier) insert(values ...any) error {
 		return fmt.Errorf("postgis: the writer is closed")
 	}
 	if len(values) != len(c.columns) {
-		return fmt.Errorf("postgis: table %q, row %d: %d values for %d columns", c.table, c.total, len(values), len(c.columns))
+		return fmt.Errorf("postgis: table %q, row %d: %d values for %d columns", c.table, c.total, len(values),
+			len(c.columns))
 	}
 	row := make([]any, len(values))
 	for i, v := range values {
@@ -110,7 +113,8 @@ func (c *copier) flush(ctx context.Context) error {
 	_, err := c.w.tx.CopyFrom(ctx, pgx.Identifier{ownSchema, c.stored}, c.columns, pgx.CopyFromRows(c.rows))
 	c.rows, c.bytes = c.rows[:0], 0
 	if err != nil {
-		return fmt.Errorf("postgis: table %q, up to row %d: %w", c.table, c.total, explain(ctx, c.w.pool.Config().ConnConfig, err))
+		return fmt.Errorf("postgis: table %q, up to row %d: %w", c.table, c.total,
+			explain(ctx, c.w.pool.Config().ConnConfig, err))
 	}
 	return nil
 }
@@ -183,7 +187,8 @@ func storedText(s, typ string) (any, error) {
 	if typ != "date" && typ != "timestamptz" {
 		return s, nil
 	}
-	for _, layout := range [...]string{time.RFC3339Nano, time.DateOnly, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00"} {
+	for _, layout := range [...]string{time.RFC3339Nano, time.DateOnly, "2006-01-02T15:04:05.999999999",
+		"2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return storedTime(t, typ), nil
 		}

@@ -20,7 +20,8 @@ type caches struct {
 	revisions atomic.Uint64
 }
 
-// countBytes is for counts that took long: about a thousand long filters, or ten thousand short ones. totalBytes is for thousands of tables.
+// countBytes is for counts that took long: about a thousand long filters, or ten thousand short ones.
+// totalBytes is for thousands of tables.
 const (
 	countBytes = 4 << 20
 	totalBytes = 1 << 20
@@ -39,8 +40,8 @@ type countKey struct {
 	name     string
 }
 
-// counts are the counts of one revision: those that took long, for twenty times as long as they took, and the totals of tables, for as long
-// as the database is in the state in which they were counted.
+// counts are the counts of one revision: those that took long, for twenty times as long as they took, and the totals of
+// tables, for as long as the database is in the state in which they were counted.
 type counts struct {
 	*caches
 	revision uint64
@@ -50,7 +51,8 @@ type counts struct {
 // counts begins those of a new revision.
 func (c *caches) counts() *counts { return &counts{caches: c, revision: c.revisions.Add(1)} }
 
-// slowCount is a count that took long, alone or together with its page: once until is past, it is asked alone, to see how long it takes.
+// slowCount is a count that took long, alone or together with its page: once until is past, it is asked alone,
+// to see how long it takes.
 type slowCount struct {
 	n     int
 	until time.Time
@@ -98,7 +100,8 @@ func (c *counts) together(x *counting, took time.Duration) {
 	}
 }
 
-// alone notes a count, and how long it took by itself; one that did not take long is asked together with its page again.
+// alone notes a count, and how long it took by itself; one that did not take long is asked
+// together with its page again.
 func (c *counts) alone(x *counting, n int, took time.Duration) {
 	if took >= slowFrom {
 		c.put(x, slowCount{n, time.Now().Add(min(countFor*took, countMost))})

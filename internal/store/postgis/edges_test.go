@@ -11,13 +11,15 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestForeignTablesWithWideEdgesAreRefused: edges of geographies go the short way, those of geometries in degrees seem to.
+// TestForeignTablesWithWideEdgesAreRefused: edges of geographies go the short way,
+// those of geometries in degrees seem to.
 func TestForeignTablesWithWideEdgesAreRefused(t *testing.T) {
 	t.Parallel()
 	var script strings.Builder
 	for _, x := range storetest.WideEdges() {
 		for _, typ := range [...]string{"geometry", "geography"} {
-			fmt.Fprintf(&script, "CREATE TABLE %[1]s_%[2]s (id INT PRIMARY KEY, g %[2]s(Geometry, 4326)); INSERT INTO %[1]s_%[2]s VALUES (1, 'SRID=4326;%[3]s');",
+			fmt.Fprintf(&script, "CREATE TABLE %[1]s_%[2]s (id INT PRIMARY KEY, g %[2]s(Geometry, 4326)); "+
+				"INSERT INTO %[1]s_%[2]s VALUES (1, 'SRID=4326;%[3]s');",
 				x.Name, typ, wkt.MarshalString(x.Geometry))
 		}
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// What a survey told of tables is kept in a file (Options.Dir), so that a start need not read large tables. What is kept may be of before the last
-// changes: once the store is open, all tables are read again in the background, and the catalog is swapped.
+// What a survey told of tables is kept in a file (Options.Dir), so that a start need not read large tables.
+// What is kept may be of before the last changes: once the store is open, all tables are read again in the background,
+// and the catalog is swapped.
 
 // extentsVersion changes when what is kept means something else.
 const extentsVersion = 3
@@ -134,7 +135,8 @@ func (s *Store) verify(ctx context.Context) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		s.options.Logger.Warn("the tables cannot be read again after the start; trying again", "pause", pause, "err", err)
+		s.options.Logger.Warn("the tables cannot be read again after the start; trying again", "pause",
+			pause, "err", err)
 		select {
 		case <-ctx.Done():
 			return
@@ -156,7 +158,8 @@ func (s *Store) readAgain(ctx context.Context) error {
 		err = s.exchange(r)
 	}
 	if err == nil {
-		s.options.Logger.Info("the tables were read again after the start", "took", time.Since(start).Round(time.Millisecond))
+		s.options.Logger.Info("the tables were read again after the start", "took",
+			time.Since(start).Round(time.Millisecond))
 		s.keep(ctx, s.current.Load())
 	}
 	return err

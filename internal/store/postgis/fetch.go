@@ -14,7 +14,8 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// How many features are read at once: at first, at most, and half as many when they held more than so many bytes of geometry.
+// How many features are read at once: at first, at most, and half as many when they held more than
+// so many bytes of geometry.
 const (
 	firstPortion = 100
 	mostPortion  = 1000
@@ -22,7 +23,8 @@ const (
 )
 
 // Fetch calls fn for each row in the order asked.
-func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
@@ -127,7 +129,8 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 // statement selects the ids of the lists $1 ..., revisions and columns.
 func (f *fetcher) statement() string {
 	l := f.l
-	return "SELECT " + l.idText(alias) + ", " + l.stateExpr + f.columns + " FROM " + l.source.Table + " AS " + alias + " WHERE " + l.oneOf()
+	return "SELECT " + l.idText(alias) + ", " + l.stateExpr + f.columns + " FROM " + l.source.Table + " AS " + alias +
+		" WHERE " + l.oneOf()
 }
 
 // read fills features with those of rows that exist.
@@ -253,7 +256,8 @@ func (f *fetcher) value(i int, raw []byte, t cql2.Type) any {
 	return v
 }
 
-// served returns what is served for a geometry as it is stored, with lines for its arcs; nil where that has no position. It may share memory with b.
+// served returns what is served for a geometry as it is stored, with lines for its arcs;
+// nil where that has no position. It may share memory with b.
 func (l *layer) served(b []byte) []byte {
 	b, in, err := wkb.Lines(b, store.Chord(l.Geometry.CRS))
 	if err != nil || in.Positions == 0 {

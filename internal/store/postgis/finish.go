@@ -20,7 +20,8 @@ func (w *Writer) finish(ctx context.Context) error {
 	if err := w.flushAll(ctx); err != nil {
 		return err
 	}
-	if _, err := w.tx.Exec(ctx, "SELECT set_config('maintenance_work_mem', greatest(setting::bigint, 262144) || 'kB', TRUE) FROM pg_settings WHERE name = 'maintenance_work_mem'"); err != nil {
+	if _, err := w.tx.Exec(ctx, "SELECT set_config('maintenance_work_mem', greatest(setting::bigint, "+
+		"262144) || 'kB', TRUE) FROM pg_settings WHERE name = 'maintenance_work_mem'"); err != nil {
 		return err
 	}
 	for _, c := range w.targets {
@@ -71,9 +72,11 @@ func (x index) statement(table string) string {
 
 // indexesOf lists the indexes of a table, the primary key first.
 func (w *Writer) indexesOf(ctx context.Context, table string) (list []index, err error) {
-	rows, err := w.tx.Query(ctx, `SELECT c.relname::text, i.indisunique, coalesce(pg_get_constraintdef(k.oid), ''), substring(pg_get_indexdef(c.oid) FROM ' USING .*')
+	rows, err := w.tx.Query(ctx,
+		`SELECT c.relname::text, i.indisunique, coalesce(pg_get_constraintdef(k.oid), ''), substring(pg_get_indexdef(c.oid) FROM ' USING .*')
 		FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid LEFT JOIN pg_constraint k ON k.conindid = c.oid AND k.conrelid = i.indrelid AND k.contype IN ('p', 'u', 'x')
-		WHERE i.indrelid = $1::text::regclass AND i.indisvalid ORDER BY i.indisprimary DESC, c.relname`, "grense."+quote(table))
+		WHERE i.indrelid = $1::text::regclass AND i.indisvalid ORDER BY i.indisprimary DESC, c.relname`,
+		"grense."+quote(table))
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +88,8 @@ func (w *Writer) indexesOf(ctx context.Context, table string) (list []index, err
 	return list, err
 }
 
-// copyIndexes gives a staged table the indexes of the table that it replaces, after its rows, so that each is made in one go.
+// copyIndexes gives a staged table the indexes of the table that it replaces, after its rows,
+// so that each is made in one go.
 func (w *Writer) copyIndexes(ctx context.Context, name string) ([]index, error) {
 	list, err := w.indexesOf(ctx, name)
 	if err != nil {
@@ -100,8 +104,8 @@ func (w *Writer) copyIndexes(ctx context.Context, name string) ([]index, error) 
 	return list, nil
 }
 
-// keepIndexes names the indexes of a staged table that no migration makes after the table whose place it takes, and gives it those besides that
-// the user has made there; an index over a column that is gone goes with it.
+// keepIndexes names the indexes of a staged table that no migration makes after the table whose place it takes,
+// and gives it those besides that the user has made there; an index over a column that is gone goes with it.
 func (w *Writer) keepIndexes(ctx context.Context, name string) ([]index, error) {
 	staging := w.staged[name]
 	list, err := w.indexesOf(ctx, staging)
@@ -117,7 +121,8 @@ func (w *Writer) keepIndexes(ctx context.Context, name string) ([]index, error) 
 		same[x.constraint+x.definition] = true
 	}
 	var there bool
-	if err := w.tx.QueryRow(ctx, "SELECT to_regclass($1::text) IS NOT NULL", "grense."+quote(name)).Scan(&there); err != nil || !there {
+	if err := w.tx.QueryRow(ctx, "SELECT to_regclass($1::text) IS NOT NULL", "grense."+quote(name)).
+		Scan(&there); err != nil || !there {
 		return list, err
 	}
 	theirs, err := w.indexesOf(ctx, name)
@@ -154,19 +159,23 @@ func (w *Writer) keepIndexes(ctx context.Context, name string) ([]index, error) 
 // freeName returns a name for an index of a table that no relation will have when the table is in its place.
 func (w *Writer) freeName(ctx context.Context, table, rest string) (string, error) {
 	var failed error
-	name := store.Unique(strings.ToValidUTF8(table[:min(len(table), max(63-len(rest)-4, 0))], "")+rest, func(s string) bool {
-		var taken bool
-		if err := w.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_class c WHERE relnamespace = 'grense'::regnamespace AND relname = $1
-			AND NOT EXISTS (SELECT 1 FROM pg_index i WHERE i.indexrelid = c.oid AND i.indrelid = to_regclass($2)))`, s, "grense."+quote(table)).Scan(&taken); err != nil {
-			failed = err
-		}
-		return failed == nil && (taken || w.named[s])
-	})
+	name := store.Unique(strings.ToValidUTF8(table[:min(len(table), max(63-len(rest)-4, 0))], "")+rest,
+		func(s string) bool {
+			var taken bool
+			if err := w.tx.QueryRow(ctx,
+				`SELECT EXISTS (SELECT 1 FROM pg_class c WHERE relnamespace = 'grense'::regnamespace AND relname = $1
+			AND NOT EXISTS (SELECT 1 FROM pg_index i WHERE i.indexrelid = c.oid AND i.indrelid = to_regclass($2)))`, s,
+				"grense."+quote(table)).Scan(&taken); err != nil {
+				failed = err
+			}
+			return failed == nil && (taken || w.named[s])
+		})
 	w.named[name] = true
 	return name, failed
 }
 
-// exchange puts the new tables in the place of the old ones. From here on readers of these wait until the transaction ends.
+// exchange puts the new tables in the place of the old ones.
+// From here on readers of these wait until the transaction ends.
 func (w *Writer) exchange(ctx context.Context, indexes []index) error {
 	names := slices.Sorted(maps.Keys(w.staged))
 	var dropped []string
@@ -204,7 +213,8 @@ func (w *Writer) exchange(ctx context.Context, indexes []index) error {
 // renameConstraints names the constraints of a table after it that are named after the staged one.
 func (w *Writer) renameConstraints(ctx context.Context, name string) error {
 	table, staging := "grense."+quote(name), w.staged[name]
-	rows, err := w.tx.Query(ctx, "SELECT conname::text FROM pg_constraint WHERE conrelid = $1::text::regclass AND starts_with(conname, $2)", table, staging)
+	rows, err := w.tx.Query(ctx, "SELECT conname::text FROM pg_constraint WHERE conrelid = $1::text::regclass AND "+
+		"starts_with(conname, $2)", table, staging)
 	if err != nil {
 		return err
 	}
@@ -215,7 +225,8 @@ func (w *Writer) renameConstraints(ctx context.Context, name string) error {
 	for _, old := range list {
 		rest := strings.TrimPrefix(old, staging)
 		named := strings.ToValidUTF8(name[:min(len(name), max(63-len(rest), 0))], "") + rest
-		if _, err := w.tx.Exec(ctx, "ALTER TABLE "+table+" RENAME CONSTRAINT "+quote(old)+" TO "+quote(named)); err != nil {
+		if _, err := w.tx.Exec(ctx, "ALTER TABLE "+table+" RENAME CONSTRAINT "+quote(old)+" TO "+
+			quote(named)); err != nil {
 			return err
 		}
 	}
@@ -225,14 +236,16 @@ func (w *Writer) renameConstraints(ctx context.Context, name string) error {
 // How long an import waits for the tables' readers, at first and at most, before it lets others pass and tries again.
 const firstLockWait, lastLockWait = 300 * time.Millisecond, 15 * time.Second
 
-// lock takes those of the tables that exist from their readers, all or none at a time: a reader of several may wait for one of them while
-// it holds another. The server would solve that after a second, perhaps by giving up the import. It waits longer each time, since slow
-// readers may never leave a gap; a reader that the server then gives up is told to try again.
+// lock takes those of the tables that exist from their readers, all or none at a time: a reader of several may wait for
+// one of them while it holds another. The server would solve that after a second, perhaps by giving up the import.
+// It waits longer each time, since slow readers may never leave a gap; a reader that the server then gives
+// up is told to try again.
 func (w *Writer) lock(ctx context.Context, names []string) error {
 	var list []string
 	for _, name := range names {
 		var there bool
-		if err := w.tx.QueryRow(ctx, "SELECT to_regclass($1::text) IS NOT NULL", "grense."+quote(name)).Scan(&there); err != nil {
+		if err := w.tx.QueryRow(ctx, "SELECT to_regclass($1::text) IS NOT NULL", "grense."+quote(name)).
+			Scan(&there); err != nil {
 			return err
 		}
 		if there {
@@ -256,7 +269,8 @@ func (w *Writer) lock(ctx context.Context, names []string) error {
 			}
 			return part.Commit(ctx)
 		}
-		if pe, ok := errors.AsType[*pgconn.PgError](err); !ok || pe.Code != "55P03" && pe.Code != "40P01" { // timeout, deadlock
+		if pe, ok := errors.AsType[*pgconn.PgError](err); !ok || pe.Code != "55P03" && pe.Code != "40P01" {
+			// timeout, deadlock
 			return err
 		}
 		if err := part.Rollback(ctx); err != nil {
@@ -265,8 +279,8 @@ func (w *Writer) lock(ctx context.Context, names []string) error {
 	}
 }
 
-// vacuum notes which pages of the new tables hold rows that all see, without which an index alone answers no question. The server does it
-// by itself sooner or later, so that an error is none of the import.
+// vacuum notes which pages of the new tables hold rows that all see, without which an index alone answers no question.
+// The server does it by itself sooner or later, so that an error is none of the import.
 func (w *Writer) vacuum(ctx context.Context) {
 	for _, name := range slices.Concat(slices.Sorted(maps.Keys(w.staged)), slices.Sorted(maps.Keys(w.emptied))) {
 		if _, err := w.conn.Exec(ctx, "VACUUM grense."+quote(name)); err != nil {
@@ -361,7 +375,8 @@ func (w *Writer) verify(ctx context.Context) error {
 
 // rename puts a new table in the place of the old one, with its rights and, where the role may give it away, its owner.
 func (w *Writer) rename(ctx context.Context, name string) error {
-	rows, err := w.tx.Query(ctx, `SELECT a.privilege_type, CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
+	rows, err := w.tx.Query(ctx,
+		`SELECT a.privilege_type, CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
 		CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END, CASE WHEN c.relowner <> current_user::regrole THEN c.relowner::regrole::text ELSE '' END
 		FROM pg_class c CROSS JOIN aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a WHERE c.relnamespace = 'grense'::regnamespace AND c.relname = $1`, name)
 	if err != nil {

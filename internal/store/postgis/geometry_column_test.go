@@ -9,17 +9,20 @@ import (
 	"grense/internal/store/postgis"
 )
 
-// TestChoiceOfGeometry: of several geometry columns the first in the table is served, or the one that the settings name.
+// TestChoiceOfGeometry: of several geometry columns the first in the table is served,
+// or the one that the settings name.
 func TestChoiceOfGeometry(t *testing.T) {
 	t.Parallel()
-	url := base(t, `CREATE TABLE x (id INT PRIMARY KEY, navn TEXT, senter GEOMETRY(Point, 4326), omraade GEOMETRY(Polygon, 4326));
+	url := base(t,
+		`CREATE TABLE x (id INT PRIMARY KEY, navn TEXT, senter GEOMETRY(Point, 4326), omraade GEOMETRY(Polygon, 4326));
 		INSERT INTO x VALUES (1, 'a', 'SRID=4326;POINT(10 60)', NULL)`)
 	for name, c := range map[string]struct {
 		settings     store.Settings
 		column, note string // of the geometry, "": none; part of the notes, "": there are none
 		refused      bool
 	}{
-		"the first":  {store.Settings{}, "senter", `"omraade" is left out: "senter" is the geometry; geometry_column chooses`, false},
+		"the first": {store.Settings{}, "senter",
+			`"omraade" is left out: "senter" is the geometry; geometry_column chooses`, false},
 		"chosen":     {store.Settings{GeometryColumn: "omraade"}, "omraade", "", false},
 		"hidden":     {store.Settings{HiddenColumns: []string{"senter"}}, "omraade", "", false},
 		"all hidden": {store.Settings{HiddenColumns: []string{"senter", "omraade"}}, "", "", false},
@@ -27,7 +30,8 @@ func TestChoiceOfGeometry(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openStore(t, url, postgis.Options{Settings: map[string]store.Settings{"x": c.settings}, AllowEmpty: true})
+			s := openStore(t, url, postgis.Options{Settings: map[string]store.Settings{"x": c.settings},
+				AllowEmpty: true})
 			got, ok := s.Catalog().Collection("x")
 			said := ""
 			for _, n := range s.Catalog().Notes {
@@ -55,9 +59,11 @@ func TestHiddenColumnsOfImports(t *testing.T) {
 	t.Parallel()
 	url := cluster.Database(t)
 	create(t, url, func(w store.Writer) {
-		c := &store.Collection{ID: "x", Table: "x", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
-			Geometry:   &store.Geom{Name: "geometry", Column: "geom", Type: "Point", CRS: 4258},
-			Properties: []store.Property{{Name: "navn", Column: "navn", Type: cql2.TypeText}, {Name: "nr", Column: "nr", Type: cql2.TypeText}}}
+		c := &store.Collection{ID: "x", Table: "x", Public: true,
+			Key:      store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
+			Geometry: &store.Geom{Name: "geometry", Column: "geom", Type: "Point", CRS: 4258},
+			Properties: []store.Property{{Name: "navn", Column: "navn", Type: cql2.TypeText},
+				{Name: "nr", Column: "nr", Type: cql2.TypeText}}}
 		if err := w.Define(t.Context(), c, false); err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +76,8 @@ func TestHiddenColumnsOfImports(t *testing.T) {
 		}
 	})
 	for _, hidden := range []string{"", "navn", "geom"} {
-		s := openStore(t, url, postgis.Options{Settings: map[string]store.Settings{"x": {HiddenColumns: []string{hidden}}}})
+		s := openStore(t, url,
+			postgis.Options{Settings: map[string]store.Settings{"x": {HiddenColumns: []string{hidden}}}})
 		c, ok := s.Catalog().Collection("x")
 		if _, named := c.Find("navn"); !ok || named != (hidden != "navn") || (c.Geometry != nil) != (hidden != "geom") {
 			t.Errorf("without %q: %+v", hidden, c)

@@ -13,10 +13,12 @@ import (
 	"grense/internal/store/postgis"
 )
 
-// TestTablesHealOnceTheirRowsAreRight: a table that is refused for a row is served when the row is gone, without a reload.
+// TestTablesHealOnceTheirRowsAreRight: a table that is refused for a row is served when the row
+// is gone, without a reload.
 func TestTablesHealOnceTheirRowsAreRight(t *testing.T) {
 	t.Parallel()
-	url := base(t, places+`CREATE TABLE tom (nr TEXT, geom GEOMETRY(Point, 4258)); INSERT INTO tom VALUES ('1', NULL), (NULL, NULL);
+	url := base(t, places+
+		`CREATE TABLE tom (nr TEXT, geom GEOMETRY(Point, 4258)); INSERT INTO tom VALUES ('1', NULL), (NULL, NULL);
 		CREATE TABLE to_ganger (nr TEXT); INSERT INTO to_ganger VALUES ('1'), ('1');
 		CREATE TABLE feil (nr TEXT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO feil VALUES ('1', 'SRID=4258;POINT(10 60)'), ('2', 'SRID=4258;POINT(500000 6600000)');
 		CREATE TABLE to_systemer (nr TEXT PRIMARY KEY, geom GEOMETRY); INSERT INTO to_systemer VALUES ('1', 'SRID=4258;POINT(10 60)'), ('2', 'SRID=25833;POINT(500000 6600000)')`)
@@ -31,7 +33,10 @@ func TestTablesHealOnceTheirRowsAreRight(t *testing.T) {
 			t.Errorf("%s: %q", table, said)
 		}
 		run(t, url, x[1])
-		eventually(t, table+" served", func() bool { _, ok := s.Catalog().Collection(table); return ok && refusal(s, table) == "" })
+		eventually(t, table+" served", func() bool {
+			_, ok := s.Catalog().Collection(table)
+			return ok && refusal(s, table) == ""
+		})
 		if got := ids(page(t, s, store.Query{Collection: table, Limit: 5})); got != "1" {
 			t.Errorf("%s: %q", table, got)
 		}
@@ -48,12 +53,14 @@ func TestLockedTablesAreToldAsSuch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close(context.Background())
-	if _, err := c.Exec(t.Context(), "BEGIN; LOCK TABLE sted IN ACCESS EXCLUSIVE MODE", pgx.QueryExecModeSimpleProtocol); err != nil {
+	if _, err := c.Exec(t.Context(), "BEGIN; LOCK TABLE sted IN ACCESS EXCLUSIVE MODE",
+		pgx.QueryExecModeSimpleProtocol); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := s.Page(ctx, store.Query{Collection: "sted", Limit: 1}); !errors.Is(err, store.ErrLocked) || !errors.Is(err, store.ErrUnavailable) {
+	if _, err := s.Page(ctx, store.Query{Collection: "sted", Limit: 1}); !errors.Is(err, store.ErrLocked) ||
+		!errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
 	if _, err := c.Exec(t.Context(), "ROLLBACK"); err != nil {

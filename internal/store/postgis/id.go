@@ -56,8 +56,9 @@ func (p keyPart) key(alias string) key {
 	return k
 }
 
-// printed is the feature id of the values of its parts, each int64 or string. Of one part it is the text or number; the empty text, which no
-// address can hold, is ~, and a text that begins with ~ has one more. store.JoinID prints several.
+// printed is the feature id of the values of its parts, each int64 or string. Of one part it is the text or number;
+// the empty text, which no address can hold, is ~, and a text that begins with ~ has one more.
+// store.JoinID prints several.
 func printed(parts []any) string {
 	if len(parts) == 1 {
 		switch x := parts[0].(type) {
@@ -114,8 +115,8 @@ func (p keyPart) takes(s string) bool {
 	return storable(s) && (p.base != "uuid" || uuid.MatchString(s))
 }
 
-// list is the type of the list that values of the part are looked for in, and the column as it is compared with them: such that an index over
-// the column serves.
+// list is the type of the list that values of the part are looked for in, and the column as it is compared with them:
+// such that an index over the column serves.
 func (p keyPart) list(alias string) (column, typ string) {
 	column = alias + "." + p.column
 	switch p.base {
@@ -188,7 +189,8 @@ func (l *layer) oneOf() string {
 		n := strconv.Itoa(i + 1)
 		columns, lists, names = append(columns, column), append(lists, "$"+n+"::"+typ), append(names, "k"+n)
 	}
-	return "(" + strings.Join(columns, ", ") + ") IN (SELECT " + strings.Join(names, ", ") + " FROM unnest(" + strings.Join(lists, ", ") + ") AS k(" + strings.Join(names, ", ") + "))"
+	return "(" + strings.Join(columns, ", ") + ") IN (SELECT " + strings.Join(names, ", ") + " FROM unnest(" +
+		strings.Join(lists, ", ") + ") AS k(" + strings.Join(names, ", ") + "))"
 }
 
 // lists are the arguments for oneOf.
@@ -241,14 +243,16 @@ func (l *layer) printed(raw []byte) string {
 	return string(raw)
 }
 
-// stateOf is the expression for the revision of a row: the transaction that wrote it, or what is in it where the database does not tell that.
+// stateOf is the expression for the revision of a row: the transaction that wrote it, or what is in it where the
+// database does not tell that.
 // The former is null if the table does not have the columns of the layer any more.
 func (l *layer) stateOf(alias string) string {
 	if l.xmin && l.table.schema == ownSchema { // a Writer exchanges these tables whole
 		return alias + ".xmin"
 	}
 	if l.xmin {
-		return fmt.Sprintf("CASE (%s) WHEN %s THEN %s.xmin END", l.table.columnsSumSQL(), cmp.Or(l.table.columnsSum, "0"), alias)
+		return fmt.Sprintf("CASE (%s) WHEN %s THEN %s.xmin END", l.table.columnsSumSQL(),
+			cmp.Or(l.table.columnsSum, "0"), alias)
 	}
 	var list []string
 	for _, f := range l.fields {
@@ -263,7 +267,8 @@ func (l *layer) stateOf(alias string) string {
 	return "hashtextextended(ROW(" + strings.Join(list, ", ") + ")::text, 0)"
 }
 
-// revision returns the number of a row's state, as stateOf tells it, of the definitions and of the run of the server, another of which may give the number of a transaction again. It is never 0.
+// revision returns the number of a row's state, as stateOf tells it, of the definitions and of the run of the server,
+// another of which may give the number of a transaction again. It is never 0.
 func (l *layer) revision(raw []byte) (uint64, error) {
 	if raw == nil {
 		return 0, l.changed("its columns are others")

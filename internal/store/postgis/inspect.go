@@ -18,7 +18,8 @@ type Advice struct {
 	Text  string
 }
 
-// Inspect tells what of ours is missing in the database that url names, and which rights the role lacks. It changes nothing.
+// Inspect tells what of ours is missing in the database that url names, and which rights the role lacks.
+// It changes nothing.
 func Inspect(ctx context.Context, url string) (list []Advice, err error) {
 	pool, err := newPool(ctx, url, toAsk)
 	if err != nil {
@@ -36,7 +37,8 @@ func Inspect(ctx context.Context, url string) (list []Advice, err error) {
 	return i.list, explain(ctx, pool.Config().ConnConfig, err)
 }
 
-// Migrate applies the migrations that the schema grense lacks, and makes it where it is missing. Tables that no data need are not made.
+// Migrate applies the migrations that the schema grense lacks, and makes it where it is missing.
+// Tables that no data need are not made.
 func Migrate(ctx context.Context, url string) error {
 	w, err := Create(ctx, url)
 	if err != nil {
@@ -57,20 +59,25 @@ func (i *inspector) tell(wrong bool, format string, a ...any) {
 
 func (i *inspector) inspect(ctx context.Context) error {
 	var there, use, create, replica bool
-	err := i.c.QueryRow(ctx, `SELECT quote_ident(current_user), pg_is_in_recovery(), n.oid IS NOT NULL, coalesce(has_schema_privilege(n.oid, 'USAGE'), FALSE),
+	err := i.c.QueryRow(ctx,
+		`SELECT quote_ident(current_user), pg_is_in_recovery(), n.oid IS NOT NULL, coalesce(has_schema_privilege(n.oid, 'USAGE'), FALSE),
 		CASE WHEN n.oid IS NULL THEN has_database_privilege(current_database(), 'CREATE') ELSE has_schema_privilege(n.oid, 'CREATE') END
-		FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = 'grense'`).Scan(&i.role, &replica, &there, &use, &create)
+		FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = 'grense'`).Scan(&i.role, &replica, &there,
+		&use, &create)
 	if err != nil {
 		return err
 	}
 	switch {
 	case !there && create:
-		i.tell(false, "there is no schema grense; it is made when a key is made with --source, or something is imported")
+		i.tell(false,
+			"there is no schema grense; it is made when a key is made with --source, or something is imported")
 	case !there:
-		i.tell(false, "there is no schema grense, and the role %s may not make it: keys are kept in the data directory of each machine, and nothing can be imported; "+
+		i.tell(false, "there is no schema grense, and the role %s may not make it: keys are kept in the data "+
+			"directory of each machine, and nothing can be imported; "+
 			"let a role that may create schemas run: grense key list --source postgres://...", i.role)
 	case !use:
-		i.tell(true, "the role %s may not use the schema grense, so what was imported is not served, and keys are not shared; let its owner run: GRANT USAGE ON SCHEMA grense TO %[1]s", i.role)
+		i.tell(true, "the role %s may not use the schema grense, so what was imported is not served, and keys are "+
+			"not shared; let its owner run: GRANT USAGE ON SCHEMA grense TO %[1]s", i.role)
 	default:
 		if err := i.migrations(ctx); err != nil {
 			return err
@@ -83,25 +90,29 @@ func (i *inspector) inspect(ctx context.Context) error {
 		}
 	}
 	if replica {
-		i.tell(false, "this server is a replica: it takes no keys and no imports; name the primary too, as in postgres://user@primary,replica/database")
+		i.tell(false, "this server is a replica: it takes no keys and no imports; name the primary too, "+
+			"as in postgres://user@primary,replica/database")
 	}
 	return i.tables(ctx)
 }
 
-// migrations compares what was applied with what this program knows. Those after the first belong to the register and come with it.
+// migrations compares what was applied with what this program knows. Those after the first belong to the
+// register and come with it.
 func (i *inspector) migrations(ctx context.Context) error {
 	known, err := migrate.PostGIS()
 	if err != nil {
 		return own(err)
 	}
 	var table, read bool
-	err = i.c.QueryRow(ctx, `SELECT count(c.oid) > 0, coalesce(bool_and(has_table_privilege(c.oid, 'SELECT')), FALSE) FROM pg_class c
+	err = i.c.QueryRow(ctx,
+		`SELECT count(c.oid) > 0, coalesce(bool_and(has_table_privilege(c.oid, 'SELECT')), FALSE) FROM pg_class c
 		WHERE c.relnamespace = 'grense'::regnamespace AND c.relname = 'migration'`).Scan(&table, &read)
 	switch {
 	case err != nil:
 		return err
 	case table && !read:
-		i.tell(false, "the role %s may not see which migrations were applied; let the owner run: GRANT SELECT ON grense.migration TO %[1]s", i.role)
+		i.tell(false, "the role %s may not see which migrations were applied; let the owner run: "+
+			"GRANT SELECT ON grense.migration TO %[1]s", i.role)
 		return nil
 	}
 	var applied []int
@@ -121,7 +132,8 @@ func (i *inspector) migrations(ctx context.Context) error {
 		}
 	}
 	if len(missing) > 0 {
-		i.tell(true, "migrations are missing in the schema grense: %s; let its owner run: grense check --migrate postgres://...", strings.Join(missing, ", "))
+		i.tell(true, "migrations are missing in the schema grense: %s; let its owner run: "+
+			"grense check --migrate postgres://...", strings.Join(missing, ", "))
 	}
 	for _, n := range applied {
 		if n > len(known) {
@@ -144,7 +156,8 @@ func (i *inspector) rights(ctx context.Context) error {
 			return err
 		}
 		if lacking != nil {
-			i.tell(x.table == "collection", "%s; if the role %s shall see to it: GRANT %s ON grense.%s TO %[2]s", x.lost, i.role, *lacking, x.table)
+			i.tell(x.table == "collection", "%s; if the role %s shall see to it: GRANT %s ON grense.%s TO %[2]s",
+				x.lost, i.role, *lacking, x.table)
 		}
 	}
 	return nil
@@ -155,7 +168,8 @@ func (i *inspector) tables(ctx context.Context) error {
 	const list = ` FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 		JOIN pg_type y ON y.oid = a.atttypid AND y.typname IN ('geometry', 'geography')
 		WHERE NOT c.relispartition AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema'`
-	err := each(ctx, i.c, `SELECT DISTINCT quote_ident(n.nspname), quote_ident(n.nspname) || '.' || quote_ident(c.relname), has_schema_privilege(n.oid, 'USAGE')`+list+`
+	err := each(ctx, i.c, `SELECT DISTINCT quote_ident(n.nspname), quote_ident(n.nspname) || '.' || `+
+		`quote_ident(c.relname), has_schema_privilege(n.oid, 'USAGE')`+list+`
 		AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT')) ORDER BY 2`, func(rows pgx.Rows) error {
 		var schema, table string
 		var use bool
@@ -170,14 +184,16 @@ func (i *inspector) tables(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return each(ctx, i.c, `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), quote_ident(a.attname), c.reltuples::bigint`+list+`
+	return each(ctx, i.c, `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), quote_ident(a.attname), `+
+		`c.reltuples::bigint`+list+`
 		AND c.relkind IN ('r', 'm') AND c.reltuples >= 1000 AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
 		AND NOT EXISTS (SELECT 1 FROM pg_index x JOIN pg_class ic ON ic.oid = x.indexrelid JOIN pg_am m ON m.oid = ic.relam
 			WHERE x.indrelid = c.oid AND x.indisvalid AND m.amname IN ('gist', 'spgist', 'brin') AND a.attnum = ANY (x.indkey::int2[])) ORDER BY 1, 2`, func(rows pgx.Rows) error {
 		var table, column string
 		var n int64
 		err := rows.Scan(&table, &column, &n)
-		i.tell(false, "%s has about %d rows and no spatial index, so every box reads them all; let its owner run: CREATE INDEX ON %[1]s USING gist (%[3]s)", table, n, column)
+		i.tell(false, "%s has about %d rows and no spatial index, so every box reads them all; let its owner run: "+
+			"CREATE INDEX ON %[1]s USING gist (%[3]s)", table, n, column)
 		return err
 	})
 }

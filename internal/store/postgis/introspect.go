@@ -25,11 +25,14 @@ type table struct {
 	kind         byte // relkind: r, p, v, m, f
 	comment      string
 	columns      []column
-	indexed      []string   // columns that an index of all rows begins with: ordered, or of envelopes where the column is a geometry
-	whole        bool       // the role may read every column, and so the system columns
-	keys         [][]string // columns that tell each row from all others by the structure: of unique indexes, those of one column and the primary key first
-	nullable     bool       // columns of keys may hold null, as those of materialised views
-	columnsSum   string     // of columnsSumSQL when the columns were read
+	// columns that an index of all rows begins with: ordered, or of envelopes where the column is a geometry
+	indexed []string
+	whole   bool // the role may read every column, and so the system columns
+	// columns that tell each row from all others by the structure: of unique indexes, those of one column
+	// and the primary key first
+	keys       [][]string
+	nullable   bool   // columns of keys may hold null, as those of materialised views
+	columnsSum string // of columnsSumSQL when the columns were read
 }
 
 // column is a column of a table.
@@ -66,7 +69,8 @@ func (t *table) column(name string) (column, bool) {
 	return t.columns[i], true
 }
 
-// tablesSQL lists what the role may read, in part at least: no system tables, no partitions, nothing that belongs to an extension.
+// tablesSQL lists what the role may read, in part at least: no system tables, no partitions,
+// nothing that belongs to an extension.
 const tablesSQL = `SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, coalesce(obj_description(c.oid, 'pg_class'), ''),
   has_table_privilege(c.oid, 'SELECT'), c.relispopulated
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -89,8 +93,9 @@ FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.atti
   LEFT JOIN pg_collation co ON co.oid = a.attcollation CROSS JOIN pg_database d
 WHERE d.datname = current_database() ORDER BY t.oid, a.attnum`
 
-// uniqueSQL lists the keys of tables: the columns of unique indexes over all rows of a table, without null, by their numbers. The columns of
-// materialised views are never declared to be without null. An index of a table that others inherit from says nothing of their rows.
+// uniqueSQL lists the keys of tables: the columns of unique indexes over all rows of a table, without null,
+// by their numbers. The columns of materialised views are never declared to be without null.
+// An index of a table that others inherit from says nothing of their rows.
 const uniqueSQL = `SELECT i.indrelid, array_agg(a.attnum ORDER BY k.ord)::int2[] FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
   JOIN pg_namespace n ON n.oid = c.relnamespace CROSS JOIN unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, ord)
   LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum AND a.attnum > 0
@@ -100,7 +105,8 @@ WHERE i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AN
 GROUP BY i.indrelid, i.indexrelid, i.indnkeyatts, i.indisprimary HAVING bool_and(a.attnotnull OR c.relkind = 'm') IS TRUE
 ORDER BY i.indrelid, i.indnkeyatts > 1, NOT i.indisprimary, i.indexrelid`
 
-// viewsSQL gives the queries of views that have one row for one row of what they select from, which PostgreSQL says by taking changes of them.
+// viewsSQL gives the queries of views that have one row for one row of what they select from, which PostgreSQL says
+// by taking changes of them.
 const viewsSQL = `SELECT c.oid, r.ev_action::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   JOIN pg_rewrite r ON r.ev_class = c.oid AND r.ev_type = '1'
 WHERE c.relkind = 'v' AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema' AND pg_relation_is_updatable(c.oid, FALSE) & 28 = 28
@@ -147,12 +153,14 @@ func ownModified(ctx context.Context, c *pgxpool.Conn) (string, error) {
 		return "", err
 	}
 	var at string
-	err = c.QueryRow(ctx, "SELECT coalesce(max(modified)::text, '') || '/' || count(*)::text FROM grense.collection").Scan(&at)
+	err = c.QueryRow(ctx, "SELECT coalesce(max(modified)::text, '') || '/' || count(*)::text FROM grense.collection").
+		Scan(&at)
 	return at, err
 }
 
 func hasOwn(ctx context.Context, c *pgxpool.Conn) (there bool, err error) {
-	err = c.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'grense'
+	err = c.QueryRow(ctx,
+		`SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'grense'
 		AND c.relname = 'collection' AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'))`).Scan(&there)
 	return there, err
 }
@@ -160,14 +168,17 @@ func hasOwn(ctx context.Context, c *pgxpool.Conn) (there bool, err error) {
 // requirePostGIS says what is missing where there is no PostGIS that we can call.
 func requirePostGIS(ctx context.Context, c *pgxpool.Conn) error {
 	var schema *string
-	err := c.QueryRow(ctx, "SELECT (SELECT n.nspname::text FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'postgis')").Scan(&schema)
+	err := c.QueryRow(ctx, "SELECT (SELECT n.nspname::text FROM pg_extension e JOIN pg_namespace n ON n.oid = "+
+		"e.extnamespace WHERE e.extname = 'postgis')").Scan(&schema)
 	switch {
 	case err != nil:
 		return err
 	case schema == nil:
-		return own(fmt.Errorf("postgis: the database %q has no PostGIS; let its owner run: CREATE EXTENSION postgis", c.Conn().Config().Database))
+		return own(fmt.Errorf("postgis: the database %q has no PostGIS; let its owner run: CREATE EXTENSION postgis",
+			c.Conn().Config().Database))
 	case !slices.Contains([]string{"public", "postgis", "extensions"}, *schema):
-		return own(fmt.Errorf("postgis: the extension is in the schema %q; it is looked for in public, postgis and extensions", *schema))
+		return own(fmt.Errorf(
+			"postgis: the extension is in the schema %q; it is looked for in public, postgis and extensions", *schema))
 	}
 	return nil
 }
@@ -190,21 +201,24 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, c, "WITH t(oid, schema, name, kind, comment, whole, populated) AS ("+tablesSQL+") SELECT oid, pg_relation_filenode(oid) FROM t WHERE pg_relation_filenode(oid) IS NOT NULL", func(rows pgx.Rows) error {
-		var oid, file uint32
-		err := rows.Scan(&oid, &file)
-		if t := byOID[oid]; t != nil {
-			t.file = file
-		}
-		return err
-	})
+	err = each(ctx, c, "WITH t(oid, schema, name, kind, comment, whole, populated) AS ("+tablesSQL+
+		") SELECT oid, pg_relation_filenode(oid) FROM t WHERE pg_relation_filenode(oid) IS NOT NULL",
+		func(rows pgx.Rows) error {
+			var oid, file uint32
+			err := rows.Scan(&oid, &file)
+			if t := byOID[oid]; t != nil {
+				t.file = file
+			}
+			return err
+		})
 	if err != nil {
 		return nil, err
 	}
 	err = each(ctx, c, columnsSQL, func(rows pgx.Rows) error {
 		var x column
 		var oid uint32
-		err := rows.Scan(&oid, &x.name, &x.typ, &x.base, &x.category, &x.declared, &x.number, &x.notNull, &x.binaryCollation, &x.comment, &x.geometryType, &x.srid, &x.dims, &x.stored)
+		err := rows.Scan(&oid, &x.name, &x.typ, &x.base, &x.category, &x.declared, &x.number, &x.notNull,
+			&x.binaryCollation, &x.comment, &x.geometryType, &x.srid, &x.dims, &x.stored)
 		if t := byOID[oid]; t != nil {
 			t.columns = append(t.columns, x)
 		}
@@ -234,10 +248,11 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 // columnsSum is a hash of the numbers and names of columns of pg_attribute.
 const columnsSum = "sum((attnum + 7) * hashtext(attname::text)::bigint)"
 
-// columnsSumSQL selects columnsSum of the table that has the name now, up to the last column that was read: columns may be added. It is null if
-// that is another table.
+// columnsSumSQL selects columnsSum of the table that has the name now, up to the last column that was read:
+// columns may be added. It is null if that is another table.
 func (t *table) columnsSumSQL() string {
-	return fmt.Sprintf("SELECT %s FROM pg_attribute WHERE attrelid = %d AND attnum BETWEEN 1 AND %d AND to_regclass('%s') = %[2]d::oid",
+	return fmt.Sprintf("SELECT %s FROM pg_attribute WHERE attrelid = %d AND attnum BETWEEN 1 AND %d AND "+
+		"to_regclass('%s') = %[2]d::oid",
 		columnsSum, t.oid, t.lastColumn(), escapeQuotes(t.quoted()))
 }
 
@@ -256,15 +271,16 @@ func readColumnsSums(ctx context.Context, c *pgxpool.Conn, list []*table, byOID 
 		oids, last = append(oids, t.oid), append(last, t.lastColumn())
 	}
 	return each(ctx, c, "SELECT t.oid, "+columnsSum+`::text FROM unnest($1::oid[], $2::int2[]) AS t(oid, last)
-		JOIN pg_attribute ON attrelid = t.oid AND attnum BETWEEN 1 AND t.last GROUP BY t.oid`, func(rows pgx.Rows) error {
-		var oid uint32
-		var sum string
-		err := rows.Scan(&oid, &sum)
-		if t := byOID[oid]; t != nil {
-			t.columnsSum = sum
-		}
-		return err
-	}, oids, last)
+		JOIN pg_attribute ON attrelid = t.oid AND attnum BETWEEN 1 AND t.last GROUP BY t.oid`,
+		func(rows pgx.Rows) error {
+			var oid uint32
+			var sum string
+			err := rows.Scan(&oid, &sum)
+			if t := byOID[oid]; t != nil {
+				t.columnsSum = sum
+			}
+			return err
+		}, oids, last)
 }
 
 // columnsIndexed returns the set of table.indexed.
@@ -326,7 +342,8 @@ func definitions(ctx context.Context, c *pgxpool.Conn) (map[string]definition, e
 
 // systemOf returns the authority, the code and the well-known text of a reference system.
 func systemOf(ctx context.Context, c *pgxpool.Conn, srid int) (authority string, code int, text string, err error) {
-	err = c.QueryRow(ctx, "SELECT coalesce(auth_name, ''), coalesce(auth_srid, 0), coalesce(srtext, '') FROM spatial_ref_sys WHERE srid = $1", srid).Scan(&authority, &code, &text)
+	err = c.QueryRow(ctx, "SELECT coalesce(auth_name, ''), coalesce(auth_srid, 0), coalesce(srtext, "+
+		"'') FROM spatial_ref_sys WHERE srid = $1", srid).Scan(&authority, &code, &text)
 	if err == pgx.ErrNoRows {
 		return "", 0, "", nil
 	}

@@ -23,10 +23,12 @@ func TestReplacedTablesKeepTheUsersIndexes(t *testing.T) {
 	if got := lines(t, url, names); !slices.Equal(got, ours) {
 		t.Fatalf("names %q, want %q", got, ours)
 	}
-	run(t, url, `CREATE INDEX brukerens ON grense.tabell (lower(navn)); ALTER TABLE grense.tabell ADD CONSTRAINT bare_en UNIQUE (navn); CREATE INDEX av_ekstra ON grense.tabell (id) WHERE navn > 'a'`)
+	run(t, url, `CREATE INDEX brukerens ON grense.tabell (lower(navn)); ALTER TABLE grense.tabell ADD CONSTRAINT `+
+		`bare_en UNIQUE (navn); CREATE INDEX av_ekstra ON grense.tabell (id) WHERE navn > 'a'`)
 	for range 2 {
 		again(collection("a", "tabell"))
-		if got, want := lines(t, url, names), append([]string{"av_ekstra", "bare_en", "brukerens"}, ours...); !slices.Equal(got, want) {
+		if got, want := lines(t, url, names),
+			append([]string{"av_ekstra", "bare_en", "brukerens"}, ours...); !slices.Equal(got, want) {
 			t.Fatalf("names %q, want %q", got, want)
 		}
 	}
@@ -50,7 +52,8 @@ func TestReplacedTablesKeepWhatIsTiedToThem(t *testing.T) {
 		create(t, url, func(w store.Writer) { fill(t, w, collection("a", "tabell"), true, name) })
 	}
 	again("x")
-	run(t, url, `CREATE VIEW brukerens AS SELECT navn FROM grense.tabell; CREATE FUNCTION stor() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.navn := upper(NEW.navn); RETURN NEW; END';
+	run(t, url,
+		`CREATE VIEW brukerens AS SELECT navn FROM grense.tabell; CREATE FUNCTION stor() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.navn := upper(NEW.navn); RETURN NEW; END';
 		CREATE TRIGGER stor BEFORE INSERT ON grense.tabell FOR EACH ROW EXECUTE FUNCTION stor()`)
 	s := openStore(t, url, postgis.Options{})
 	again("y")

@@ -96,8 +96,8 @@ type origin struct {
 	column int16
 }
 
-// origins reads where the columns of a query come from, in the form in which PostgreSQL keeps rules (pg_rewrite.ev_action); nil when it does
-// not look as expected.
+// origins reads where the columns of a query come from, in the form in which PostgreSQL keeps rules
+// (pg_rewrite.ev_action); nil when it does not look as expected.
 func origins(query string) []origin {
 	var out []origin
 	var entry []byte // the text of a node of the list of results, without the nodes in it

@@ -48,7 +48,8 @@ func walk(t testing.TB, s *postgis.Store, q store.Query) (list []string) {
 // TestKeyOfSeveralParts: every row comes once, whatever its parts hold.
 func TestKeyOfSeveralParts(t *testing.T) {
 	t.Parallel()
-	url := base(t, `CREATE TABLE kommune (id INT, aar INT, navn TEXT, geom GEOMETRY(Point, 4258), PRIMARY KEY (id, aar)) PARTITION BY RANGE (aar);
+	url := base(t,
+		`CREATE TABLE kommune (id INT, aar INT, navn TEXT, geom GEOMETRY(Point, 4258), PRIMARY KEY (id, aar)) PARTITION BY RANGE (aar);
 		CREATE TABLE k1 PARTITION OF kommune FOR VALUES FROM (0) TO (2024); CREATE TABLE k2 PARTITION OF kommune FOR VALUES FROM (2024) TO (3000);
 		INSERT INTO kommune SELECT i, a, 'n' || i || '/' || a, ST_Point(i, 60, 4258) FROM generate_series(-2, 12) i, generate_series(2022, 2025) a;
 		CREATE TABLE rar (a TEXT, b UUID, c DATE, n INT, PRIMARY KEY (a, b, c));
@@ -59,7 +60,9 @@ func TestKeyOfSeveralParts(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	for id, n := range map[string]int{"kommune": 60, "rar": 21} {
-		for _, q := range []store.Query{{Collection: id, Limit: 7}, {Collection: id, Limit: 1}, {Collection: id, Limit: 4, SortBy: []store.Sort{{Property: map[string]string{"kommune": "aar", "rar": "n"}[id], Desc: true}}}} {
+		for _, q := range []store.Query{{Collection: id, Limit: 7}, {Collection: id, Limit: 1},
+			{Collection: id, Limit: 4,
+				SortBy: []store.Sort{{Property: map[string]string{"kommune": "aar", "rar": "n"}[id], Desc: true}}}} {
 			list := walk(t, s, q)
 			seen := map[string]bool{}
 			for _, x := range list {
@@ -69,13 +72,14 @@ func TestKeyOfSeveralParts(t *testing.T) {
 				t.Errorf("%s: %d rows, %d different, want %d", id, len(list), len(seen), n)
 			}
 			got := 0
-			err := s.Fetch(context.Background(), id, store.Current(list...), store.Want{}, func(f *store.Feature) error {
-				if f.ID != list[got] {
-					t.Errorf("%q instead of %q", f.ID, list[got])
-				}
-				got++
-				return nil
-			})
+			err := s.Fetch(context.Background(), id, store.Current(list...), store.Want{},
+				func(f *store.Feature) error {
+					if f.ID != list[got] {
+						t.Errorf("%q instead of %q", f.ID, list[got])
+					}
+					got++
+					return nil
+				})
 			if err != nil || got != n {
 				t.Errorf("%s: %d fetched: %v", id, got, err)
 			}
@@ -83,7 +87,8 @@ func TestKeyOfSeveralParts(t *testing.T) {
 		list := walk(t, s, store.Query{Collection: id, Limit: 100})
 		for i, x := range list {
 			row, prev, next, err := s.Neighbours(context.Background(), id, x)
-			if err != nil || row.ID != x || i > 0 && prev != list[i-1] || i < len(list)-1 && next != list[i+1] || i == 0 && prev != "" || i == len(list)-1 && next != "" {
+			if err != nil || row.ID != x || i > 0 && prev != list[i-1] || i < len(list)-1 && next != list[i+1] ||
+				i == 0 && prev != "" || i == len(list)-1 && next != "" {
 				t.Errorf("%s: beside %q are %q and %q: %v", id, x, prev, next, err)
 			}
 		}
@@ -94,9 +99,13 @@ func TestKeyOfSeveralParts(t *testing.T) {
 	if v := values(t, s, "rar", "~00~1;00000000-0000-0000-0000-00000000000a;2024-02-29"); v["a"] != "~0;" {
 		t.Errorf("%v", v)
 	}
-	for _, id := range []string{"", "1", "1;2024;1", "1;x", "01;2024", "1;2024 ", "~;00000000-0000-0000-0000-00000000000a;2024-02-29", "å;x;2024-02-29", "å;00000000-0000-0000-0000-00000000000A;2024-02-29"} {
+	for _, id := range []string{"", "1", "1;2024;1", "1;x", "01;2024", "1;2024 ",
+		"~;00000000-0000-0000-0000-00000000000a;2024-02-29", "å;x;2024-02-29",
+		"å;00000000-0000-0000-0000-00000000000A;2024-02-29"} {
 		for _, coll := range []string{"kommune", "rar"} {
-			err := s.Fetch(context.Background(), coll, store.Current(id), store.Want{}, func(*store.Feature) error { return nil })
+			err := s.Fetch(context.Background(), coll, store.Current(id), store.Want{}, func(*store.Feature) error {
+				return nil
+			})
 			if !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%s %q: %v", coll, id, err)
 			}
@@ -107,14 +116,18 @@ func TestKeyOfSeveralParts(t *testing.T) {
 // TestKeysAreStructural: what only happens to be unique is no id, but what the settings name is.
 func TestKeysAreStructural(t *testing.T) {
 	t.Parallel()
-	url := base(t, places+`CREATE TABLE uten (id INT, navn TEXT, geom GEOMETRY(Point, 4258)); INSERT INTO uten VALUES (1, 'a', NULL), (2, 'b', NULL);
+	url := base(t,
+		places+
+			`CREATE TABLE uten (id INT, navn TEXT, geom GEOMETRY(Point, 4258)); INSERT INTO uten VALUES (1, 'a', NULL), (2, 'b', NULL);
 		CREATE TABLE valgt (x INT, y TEXT, geom GEOMETRY(Point, 4258)); INSERT INTO valgt VALUES (1, 'a', NULL), (1, 'b', NULL);
 		CREATE TABLE null_i (x INT UNIQUE); INSERT INTO null_i VALUES (1);
 		CREATE TABLE delvis (x INT NOT NULL); CREATE UNIQUE INDEX ON delvis (x) WHERE x > 0;
 		CREATE TABLE mor (x INT PRIMARY KEY); CREATE TABLE barn (y INT) INHERITS (mor); INSERT INTO mor VALUES (1); INSERT INTO barn VALUES (1, 2);
 		CREATE VIEW utsnitt AS SELECT navn AS n, kode AS k, geom FROM sted s WHERE EXISTS (SELECT 1 FROM uten u WHERE u.navn <> s.navn); CREATE VIEW av_utsnitt AS SELECT k AS kk, upper(n) AS n FROM utsnitt;
 		CREATE VIEW dobbelt AS SELECT kode, a.geom FROM sted a, uten; CREATE VIEW uten_kode AS SELECT navn, geom FROM sted; CREATE VIEW samlet AS SELECT kode, count(*) FROM sted GROUP BY kode;`)
-	s := openStore(t, url, postgis.Options{Settings: map[string]store.Settings{"valgt": {IDColumns: []string{"x", "y"}}}, Poll: 50 * time.Millisecond})
+	s := openStore(t, url,
+		postgis.Options{Settings: map[string]store.Settings{"valgt": {IDColumns: []string{"x", "y"}}},
+			Poll: 50 * time.Millisecond})
 	for id, key := range map[string]string{"sted": "kode", "utsnitt": "k", "av_utsnitt": "kk", "valgt": "x, y"} {
 		if c, ok := s.Catalog().Collection(id); !ok || c.Key.Column != key {
 			t.Errorf("%s: %+v", id, c)
@@ -130,8 +143,10 @@ func TestKeysAreStructural(t *testing.T) {
 	}
 	// What the settings name is true only as long as it is.
 	run(t, url, "INSERT INTO valgt VALUES (1, 'b', NULL)")
-	for _, q := range []store.Query{{Collection: "valgt", Limit: 10}, {Collection: "valgt", Limit: 10, SortBy: []store.Sort{{Property: "x"}}}} {
-		if _, err := s.Page(context.Background(), q); !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrNotFound) {
+	for _, q := range []store.Query{{Collection: "valgt", Limit: 10},
+		{Collection: "valgt", Limit: 10, SortBy: []store.Sort{{Property: "x"}}}} {
+		if _, err := s.Page(context.Background(), q); !errors.Is(err, store.ErrUnavailable) &&
+			!errors.Is(err, store.ErrNotFound) {
 			t.Errorf("a row twice: %v", err)
 		}
 	}
@@ -143,7 +158,8 @@ func TestKeysAreStructural(t *testing.T) {
 // TestEmptyKey: no address can hold an empty id.
 func TestEmptyKey(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, base(t, "CREATE TABLE x (kode TEXT PRIMARY KEY); INSERT INTO x VALUES (''), ('~'), ('~a'), ('a~')"), postgis.Options{})
+	s := openStore(t, base(t,
+		"CREATE TABLE x (kode TEXT PRIMARY KEY); INSERT INTO x VALUES (''), ('~'), ('~a'), ('a~')"), postgis.Options{})
 	list := walk(t, s, store.Query{Collection: "x", Limit: 1})
 	if strings.Join(list, " ") != "~ a~ ~~ ~~a" {
 		t.Errorf("%q", list)
@@ -212,7 +228,8 @@ func TestColumnGrants(t *testing.T) {
 	url := base(t, places+"ALTER TABLE sted ADD hemmelig TEXT DEFAULT 'x', ADD skjult TEXT DEFAULT 'y';")
 	role, asRole := roleOf(t, url)
 	run(t, url, "GRANT SELECT (kode, navn, skjult, geom) ON sted TO "+role)
-	s := openStore(t, asRole, postgis.Options{Settings: map[string]store.Settings{"sted": {HiddenColumns: []string{"skjult"}}}})
+	s := openStore(t, asRole,
+		postgis.Options{Settings: map[string]store.Settings{"sted": {HiddenColumns: []string{"skjult"}}}})
 	c, ok := s.Catalog().Collection("sted")
 	if !ok || strings.Join(c.Names(), " ") != "kode navn geometry" {
 		t.Fatalf("%v %+v", s.Catalog().Notes, c)
@@ -226,30 +243,38 @@ func TestColumnGrants(t *testing.T) {
 	if before.Rows[2].Rev == after.Rows[2].Rev || before.Rows[1].Rev != after.Rows[1].Rev {
 		t.Errorf("revisions %v, then %v", before.Rows, after.Rows)
 	}
-	err := s.Fetch(context.Background(), "sted", after.Rows[2:], store.Want{Properties: []string{"navn"}, NoGeometry: true}, func(f *store.Feature) error {
-		if f.Rev != after.Rows[2].Rev {
-			t.Errorf("revision %d fetched, %d in the page", f.Rev, after.Rows[2].Rev)
-		}
-		return nil
-	})
+	err := s.Fetch(context.Background(), "sted", after.Rows[2:],
+		store.Want{Properties: []string{"navn"}, NoGeometry: true}, func(f *store.Feature) error {
+			if f.Rev != after.Rows[2].Rev {
+				t.Errorf("revision %d fetched, %d in the page", f.Rev, after.Rows[2].Rev)
+			}
+			return nil
+		})
 	if err != nil {
 		t.Error(err)
 	}
 }
 
-// TestVersionsAreFeaturesEachOnce: where a part of the key is the start of the interval, each version is a feature of its own, whose id names the
-// start; none comes twice or is missing, over pages as well, and datetime picks those of a day.
+// TestVersionsAreFeaturesEachOnce: where a part of the key is the start of the interval, each version is a feature of
+// its own, whose id names the start; none comes twice or is missing, over pages as well,
+// and datetime picks those of a day.
 func TestVersionsAreFeaturesEachOnce(t *testing.T) {
 	t.Parallel()
-	url := base(t, `CREATE TABLE kommune (nr TEXT, gyldig_fra DATE, gyldig_til DATE, navn TEXT, PRIMARY KEY (nr, gyldig_fra)) PARTITION BY RANGE (gyldig_fra);
+	url := base(t,
+		`CREATE TABLE kommune (nr TEXT, gyldig_fra DATE, gyldig_til DATE, navn TEXT, PRIMARY KEY (nr, gyldig_fra)) PARTITION BY RANGE (gyldig_fra);
 		CREATE TABLE k1 PARTITION OF kommune FOR VALUES FROM (MINVALUE) TO ('2020-01-01'); CREATE TABLE k2 PARTITION OF kommune FOR VALUES FROM ('2020-01-01') TO (MAXVALUE);
 		INSERT INTO kommune SELECT lpad(i::text, 4, '0'), fra::DATE, (fra + INTERVAL '2 years - 1 day')::DATE, 'navn ' || i FROM generate_series(1, 50) i, generate_series(DATE '2016-01-01', '2022-01-01', '2 years') fra;
 		UPDATE kommune SET gyldig_til = NULL WHERE gyldig_fra = '2022-01-01'`)
-	s := openStore(t, url, postgis.Options{Settings: map[string]store.Settings{"kommune": {IntervalStart: "gyldig_fra", IntervalEnd: "gyldig_til"}}})
+	s := openStore(t, url,
+		postgis.Options{Settings: map[string]store.Settings{"kommune": {IntervalStart: "gyldig_fra", IntervalEnd: "gyldig_til"}}})
 	for _, reload := range []bool{false, true} {
 		if reload {
 			run(t, url, "ALTER TABLE kommune ADD COLUMN mer TEXT")
-			eventually(t, "the new column", func() bool { c, ok := s.Catalog().Collection("kommune"); _, has := c.Property("mer"); return ok && has })
+			eventually(t, "the new column", func() bool {
+				c, ok := s.Catalog().Collection("kommune")
+				_, has := c.Property("mer")
+				return ok && has
+			})
 		}
 		seen := map[string]bool{}
 		for q := (store.Query{Collection: "kommune", Limit: 7}); ; {
@@ -277,7 +302,8 @@ func TestVersionsAreFeaturesEachOnce(t *testing.T) {
 	if during.From, during.To = &day, &day; !ok || during.Start != "gyldig_fra" {
 		t.Fatalf("%+v", during)
 	}
-	if p := page(t, s, store.Query{Collection: "kommune", Filter: during, Limit: 100}); p.Matched != 50 || p.Rows[0].ID != "0001;2018-01-01" {
+	if p := page(t, s, store.Query{Collection: "kommune", Filter: during, Limit: 100}); p.Matched != 50 ||
+		p.Rows[0].ID != "0001;2018-01-01" {
 		t.Errorf("on a day: %d, %v", p.Matched, p.Rows)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"grense/internal/store/postgis"
 )
 
-// TestSoakAMillionRows: a box over the whole country brings its page from a table of a million rows, counting alone gives what the database counts, and
-// the second start reads no table. Times are logged, for measurements.
+// TestSoakAMillionRows: a box over the whole country brings its page from a table of a million rows, counting alone
+// gives what the database counts, and the second start reads no table. Times are logged, for measurements.
 func TestSoakAMillionRows(t *testing.T) {
 	if sharedtest.Soak(t) == 0 {
 		t.Skip("part of make soak")
@@ -44,11 +44,14 @@ func TestSoakAMillionRows(t *testing.T) {
 	s := start()
 	defer s.Close()
 	for name, filter := range map[string]cql2.Expr{
-		"country, in degrees":        cql2.BBox{Prop: "geometry", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{-2, 56}, Max: orb.Point{40, 73}}},
-		"country, in its own system": cql2.BBox{Prop: "geometry", CRS: 25833, Box: orb.Bound{Min: orb.Point{-80000, 6440000}, Max: orb.Point{1200000, 8000000}}},
-		"half of it, in degrees":     cql2.BBox{Prop: "geometry", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{2, 57}, Max: orb.Point{15, 72}}},
-		"no index":                   cql2.Compare{Op: cql2.Lt, L: cql2.Prop{Name: "gate"}, R: cql2.Text("gate 5")},
-		"all":                        nil,
+		"country, in degrees": cql2.BBox{Prop: "geometry", CRS: crs.CRS84,
+			Box: orb.Bound{Min: orb.Point{-2, 56}, Max: orb.Point{40, 73}}},
+		"country, in its own system": cql2.BBox{Prop: "geometry", CRS: 25833,
+			Box: orb.Bound{Min: orb.Point{-80000, 6440000}, Max: orb.Point{1200000, 8000000}}},
+		"half of it, in degrees": cql2.BBox{Prop: "geometry", CRS: crs.CRS84,
+			Box: orb.Bound{Min: orb.Point{2, 57}, Max: orb.Point{15, 72}}},
+		"no index": cql2.Compare{Op: cql2.Lt, L: cql2.Prop{Name: "gate"}, R: cql2.Text("gate 5")},
+		"all":      nil,
 	} {
 		c, _ := s.Catalog().Collection("adresse")
 		if filter != nil {
@@ -72,7 +75,8 @@ func TestSoakAMillionRows(t *testing.T) {
 				t.Errorf("%s: a page says %d, alone it is %d", name, n, exact)
 			}
 		}
-		if name == "all" && exact != 1_000_000 || strings.HasPrefix(name, "country") && exact != 1_000_000 || exact < 100 {
+		if name == "all" && exact != 1_000_000 || strings.HasPrefix(name, "country") &&
+			exact != 1_000_000 || exact < 100 {
 			t.Errorf("%s: %d", name, exact)
 		}
 	}

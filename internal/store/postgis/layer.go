@@ -76,7 +76,8 @@ func (d *draft) refuse(format string, a ...any) {
 		own = d.own.ID
 	}
 	id := store.CollectionID(cmp.Or(d.settings.ID, own, d.table.name))
-	d.notes = append(d.notes, store.Note{Layer: d.table.layer(), Collection: id, Refused: true, Reason: fmt.Sprintf(format, a...)})
+	d.notes = append(d.notes, store.Note{Layer: d.table.layer(), Collection: id, Refused: true,
+		Reason: fmt.Sprintf(format, a...)})
 }
 
 // refuseRows is refuse for what is wrong with rows: the table is tried again, and served once they are right.
@@ -98,7 +99,8 @@ func (d *draft) refused() bool {
 	return slices.ContainsFunc(d.notes, func(n store.Note) bool { return n.Refused })
 }
 
-// findGeometry chooses the geometry column: the one that the settings name, else the first that is not hidden. There may be none.
+// findGeometry chooses the geometry column: the one that the settings name, else the first that is not hidden.
+// There may be none.
 func (d *draft) findGeometry() {
 	wanted := d.settings.GeometryColumn
 	if d.own != nil && d.own.Geometry != nil {
@@ -120,7 +122,8 @@ func (d *draft) findGeometry() {
 		d.refuse("there is no column %q with a geometry that is served; name another one in geometry_column", wanted)
 	case wanted == "" && len(found) > 1:
 		for _, c := range found[1:] {
-			d.warn("column %q is left out: %q is the geometry; geometry_column chooses another one", c.name, d.geometry.name)
+			d.warn("column %q is left out: %q is the geometry; geometry_column chooses another one", c.name,
+				d.geometry.name)
 		}
 	}
 }
@@ -136,7 +139,8 @@ func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 		}
 		switch {
 		case len(srids) > 1:
-			d.refuseRows("geometries are in several reference systems (SRID %d and %d); give the column one, with ALTER TABLE ... TYPE geometry(Geometry, SRID)", srids[0], srids[1])
+			d.refuseRows("geometries are in several reference systems (SRID %d and %d); give the column one, "+
+				"with ALTER TABLE ... TYPE geometry(Geometry, SRID)", srids[0], srids[1])
 			return nil
 		case len(srids) == 1:
 			d.srid = srids[0]
@@ -154,7 +158,8 @@ func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 	case code > 0:
 		d.misset("the table states its reference system, SRID %d, so that storage_crs is not used", d.srid)
 	case d.srid == 0:
-		d.refuse("the reference system is not known (SRID 0); name it in storage_crs, as EPSG:25833, or set one, with ALTER TABLE ... TYPE geometry(Geometry, SRID) USING ST_SetSRID(...)")
+		d.refuse("the reference system is not known (SRID 0); name it in storage_crs, as EPSG:25833, or set one, " +
+			"with ALTER TABLE ... TYPE geometry(Geometry, SRID) USING ST_SetSRID(...)")
 		return nil
 	}
 	text := ""
@@ -187,7 +192,8 @@ func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 		}
 		d.refuse("%s (SRID %d); serve a view with ST_Transform(%s, %d)", why, d.srid, d.geometry.name, int(to))
 	default:
-		d.refuse("the reference system %s:%d (SRID %d) is not served; serve a view with ST_Transform(%s, 4326)", authority, code, d.srid, d.geometry.name)
+		d.refuse("the reference system %s:%d (SRID %d) is not served; serve a view with ST_Transform(%s, 4326)",
+			authority, code, d.srid, d.geometry.name)
 	}
 	return nil
 }
@@ -196,11 +202,13 @@ func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 func (d *draft) shifted(code int) {
 	before, after := d.transform()
 	expr := before + quote(d.geometry.name) + after
-	d.warn("EPSG:%d is transformed by PostGIS to %v, as exactly as the grids allow that its PROJ has; for boxes to use an index, let its owner run: CREATE INDEX ON %s USING gist (%s)",
+	d.warn("EPSG:%d is transformed by PostGIS to %v, as exactly as the grids allow that its PROJ has; "+
+		"for boxes to use an index, let its owner run: CREATE INDEX ON %s USING gist (%s)",
 		code, d.crs, d.table.quoted(), expr)
 }
 
-// transform is sqlq.Geometry.Before and After. Arcs become lines in metres first, since an arc is none in another system.
+// transform is sqlq.Geometry.Before and After. Arcs become lines in metres first,
+// since an arc is none in another system.
 func (d *draft) transform() (before, after string) {
 	switch {
 	case d.assigned:
@@ -216,7 +224,8 @@ func (d *draft) transform() (before, after string) {
 	return before + "ST_CurveToLine(", fmt.Sprintf(", %v, 1, 1)", wkb.ChordMetres) + after
 }
 
-// keyColumns returns the columns of the feature id, whether an index tells that they are unique, and what to say when there are none.
+// keyColumns returns the columns of the feature id, whether an index tells that they are unique,
+// and what to say when there are none.
 func (d *draft) keyColumns() (names []string, sure bool, reason string) {
 	if v := d.versions; v != nil && v.keyed && d.own == nil {
 		return []string{v.id, v.start}, true, ""
@@ -239,16 +248,20 @@ func (d *draft) keyColumns() (names []string, sure bool, reason string) {
 	if len(d.table.keys) > 0 {
 		return d.table.keys[0], true, ""
 	}
-	const cure = "; name the column whose values are unique and without null as the id column, or a list of several columns"
+	const cure = "; name the column whose values are unique and without null as the id column, or a list of " +
+		"several columns"
 	switch d.table.kind {
 	case 'v':
-		return nil, false, "it is a view that does not show each row of one table with the whole of its primary key" + cure
+		return nil, false, "it is a view that does not show each row of one table with the whole of its primary key" +
+			cure
 	case 'm':
-		return nil, false, "no unique index tells its rows apart; make one, with CREATE UNIQUE INDEX, or name the column that is unique and without null as the id column"
+		return nil, false, "no unique index tells its rows apart; make one, with CREATE UNIQUE INDEX, or name the " +
+			"column that is unique and without null as the id column"
 	case 'f':
 		return nil, false, "a foreign table has no primary key" + cure
 	}
-	return nil, false, "there is no primary key, and no unique index over columns that are declared NOT NULL, for all of its rows" + cure
+	return nil, false, "there is no primary key, and no unique index over columns that are declared NOT NULL, " +
+		"for all of its rows" + cure
 }
 
 // isUnique reports whether an index says that these columns tell each row from all others.
@@ -304,7 +317,8 @@ func (d *draft) open(sv *survey) *layer {
 	l.beside = l.besideStatement()
 	l.unique = map[string]bool{}
 	for n, f := range l.source.Fields {
-		asStored := f.Type == cql2.TypeInteger || f.Type == cql2.TypeText && (f.Normal == "" || f.Normal == sqlq.PostgresCollate)
+		asStored := f.Type == cql2.TypeInteger || f.Type == cql2.TypeText &&
+			(f.Normal == "" || f.Normal == sqlq.PostgresCollate)
 		l.unique[n] = asStored && f.IsColumn() && !f.Nulls && !t.nullable && d.isUnique(f.Column)
 	}
 	return l
@@ -314,19 +328,25 @@ func (d *draft) setGeometry(l *layer, sv *survey) {
 	if d.geometry.name == "" {
 		return
 	}
-	g := store.Geom{Column: d.geometry.name, Type: store.GeometryType(strings.TrimRight(strings.ToUpper(d.geometry.geometryType), "ZM")), CRS: d.crs}
+	g := store.Geom{Column: d.geometry.name,
+		Type: store.GeometryType(strings.TrimRight(strings.ToUpper(d.geometry.geometryType), "ZM")), CRS: d.crs}
 	if d.own != nil && d.own.Geometry != nil {
 		g.Name, g.Alias, g.Type = d.own.Geometry.Name, g.Column, d.own.Geometry.Type
 	} else {
-		g.Name, g.Alias = store.GeometryName(g.Column, func(s string) bool { _, taken := d.table.column(s); return taken })
+		g.Name, g.Alias = store.GeometryName(g.Column, func(s string) bool {
+			_, taken := d.table.column(s)
+			return taken
+		})
 	}
 	l.stored, l.anySystem = d.geometry.stored, d.geometry.srid == 0 && d.geometry.base == "geometry"
 	before, after := d.transform()
-	g.HasZ = sv.Z || strings.Contains(strings.ToUpper(d.geometry.geometryType), "Z") || d.geometry.dims == 3 && !strings.HasSuffix(strings.ToUpper(d.geometry.geometryType), "M")
+	g.HasZ = sv.Z || strings.Contains(strings.ToUpper(d.geometry.geometryType), "Z") ||
+		d.geometry.dims == 3 && !strings.HasSuffix(strings.ToUpper(d.geometry.geometryType), "M")
 	g.Geodesic = d.geometry.base == "geography"
 	l.Geometry = &g
 	l.source.Geometry = &sqlq.Geometry{Name: g.Name, Column: g.Column, CRS: d.crs, Pad: sv.pad(d.crs), HasNull: true,
-		Indexed: slices.Contains(d.table.indexed, g.Column) && before == "", HasEmpty: sv.Empty > 0, HasBroken: sv.Broken > 0, Geography: d.geometry.base == "geography", Before: before, After: after}
+		Indexed: slices.Contains(d.table.indexed, g.Column) && before == "", HasEmpty: sv.Empty > 0,
+		HasBroken: sv.Broken > 0, Geography: d.geometry.base == "geography", Before: before, After: after}
 }
 
 // wkb returns the expression of the geometry of rows called alias, as it is stored, or elsewhere.
@@ -361,7 +381,8 @@ func (d *draft) addProperties(l *layer) {
 		if col.isRange() && !isKey {
 			d.addRange(l, col, taken)
 			if ranges != "" && !d.told() {
-				d.warn("of the ranges, %q is the time of a feature; roles (interval_start: %s) choose another one", ranges, col.name)
+				d.warn("of the ranges, %q is the time of a feature; roles (interval_start: %s) choose another one",
+					ranges, col.name)
 			}
 			ranges = cmp.Or(ranges, col.name)
 			continue
@@ -374,12 +395,15 @@ func (d *draft) addProperties(l *layer) {
 		if isKey {
 			l.Key.Property = name
 		}
-		l.add(store.Property{Name: name, Column: col.name, Type: t, NotNull: store.Filled(col.notNull, t), Title: textOf(col.comment)}, &sqlq.Field{
-			Column: col.name, Type: t, Normal: normal(col, t), Nulls: !store.Filled(col.notNull, t), Declared: declared(col, t)})
+		l.add(store.Property{Name: name, Column: col.name, Type: t, NotNull: store.Filled(col.notNull, t),
+			Title: textOf(col.comment)}, &sqlq.Field{
+			Column: col.name, Type: t, Normal: normal(col, t), Nulls: !store.Filled(col.notNull, t),
+			Declared: declared(col, t)})
 	}
 }
 
-// addRange makes properties of a column of ranges: the first and the last day or moment, and a hidden one that tells which are empty.
+// addRange makes properties of a column of ranges: the first and the last day or moment, and a hidden one
+// that tells which are empty.
 func (d *draft) addRange(l *layer, col column, taken map[string]bool) {
 	for _, p := range col.rangeParts() {
 		p.Name = store.Unique(p.Name, func(s string) bool {
@@ -406,7 +430,8 @@ func (c column) rangeParts() []rangePart {
 	return []rangePart{
 		{store.Property{Name: c.name + "_start", Column: c.name, Type: t, Description: textOf(c.comment)}, first},
 		{store.Property{Name: c.name + "_end", Column: c.name, Type: t, Description: textOf(c.comment)}, last},
-		{store.Property{Name: c.name + "_empty", Column: c.name, Type: cql2.TypeBool, NotNull: true, Hidden: true}, sqlq.PostgresEmpty},
+		{store.Property{Name: c.name + "_empty", Column: c.name, Type: cql2.TypeBool, NotNull: true, Hidden: true},
+			sqlq.PostgresEmpty},
 	}
 }
 
@@ -415,11 +440,12 @@ func (c column) isRange() bool {
 	return c.base == "daterange" || c.base == "tstzrange" || c.base == "tsrange"
 }
 
-// leftOut reports whether a column is no property: it is hidden by the settings, or it is the running number that programs put before the rows
-// of a file, which is the feature id and means nothing else.
+// leftOut reports whether a column is no property: it is hidden by the settings, or it is the running number that
+// programs put before the rows of a file, which is the feature id and means nothing else.
 func (d *draft) leftOut(col column, l *layer) bool {
 	running := col.name == "fid" || col.name == "ogc_fid"
-	return slices.Contains(d.settings.HiddenColumns, col.name) || running && len(l.parts) == 1 && l.parts[0].integer && col.name == l.parts[0].name
+	return slices.Contains(d.settings.HiddenColumns, col.name) || running && len(l.parts) == 1 && l.parts[0].integer &&
+		col.name == l.parts[0].name
 }
 
 // declared names the type of a column for selectExpr, where that needs it.
@@ -433,7 +459,8 @@ func declared(col column, t cql2.Type) string {
 
 // addOwn makes the properties and relations of a definition of ours, whose tables hold what it says.
 func (d *draft) addOwn(l *layer) {
-	l.Properties = slices.DeleteFunc(slices.Clone(l.Properties), func(p store.Property) bool { // those of a definition are shared
+	l.Properties = slices.DeleteFunc(slices.Clone(l.Properties), func(p store.Property) bool {
+		// those of a definition are shared
 		return slices.Contains(d.settings.HiddenColumns, p.Column)
 	})
 	l.source.Fields, l.fields = ownFields(l.Properties, d.table)
@@ -467,7 +494,8 @@ func relations(list []store.Relation, defaultKey string, tables map[string]*tabl
 		if t == nil {
 			return nil, fmt.Errorf("relation %q has no table %q that the role may read", x.Name, x.Table)
 		}
-		r := &sqlq.Relation{Source: sqlq.Source{Table: t.quoted(), Indexed: t.columnsIndexed()}, Owner: x.Owner, Key: x.Key}
+		r := &sqlq.Relation{Source: sqlq.Source{Table: t.quoted(), Indexed: t.columnsIndexed()},
+			Owner: x.Owner, Key: x.Key}
 		if r.Key == "" {
 			r.Key = defaultKey
 		}
@@ -566,8 +594,8 @@ func (d *draft) told() bool {
 	return s.Instant != "" || s.IntervalStart != "" || s.IntervalEnd != ""
 }
 
-// setRoles says what the time of a feature is: by the settings, else by a definition of ours, else by the names of columns. It returns
-// columns that were named and hold no days or moments.
+// setRoles says what the time of a feature is: by the settings, else by a definition of ours, else by the names of
+// columns. It returns columns that were named and hold no days or moments.
 func (d *draft) setRoles(c *store.Collection) (missing []string) {
 	role := func(name string) string {
 		for _, p := range c.Properties {
@@ -600,7 +628,8 @@ func (d *draft) setRoles(c *store.Collection) (missing []string) {
 	return missing
 }
 
-// rangeColumn returns the column of ranges that is the time of a feature: the one that the roles name, else the first; "" for none.
+// rangeColumn returns the column of ranges that is the time of a feature: the one that the roles name, else the first;
+// "" for none.
 func (d *draft) rangeColumn(start, end string) string {
 	for _, c := range d.table.columns {
 		named := c.name == start && (end == "" || end == start)

@@ -15,8 +15,9 @@ const channel = "grense_catalog"
 // listenAgain is the pause after a connection for listening was refused or lost.
 const listenAgain = 30 * time.Second
 
-// listen wakes the poller when a Writer has committed, until ctx ends. It needs a connection of its own. Replicas refuse to listen, and
-// poolers may swallow what is told: then the looks every few seconds have to do, so nothing is logged.
+// listen wakes the poller when a Writer has committed, until ctx ends. It needs a connection of its own.
+// Replicas refuse to listen, and poolers may swallow what is told: then the looks every few seconds have to
+// do, so nothing is logged.
 func (s *Store) listen(ctx context.Context, wake chan<- struct{}) {
 	for {
 		s.hear(ctx, wake)
@@ -33,7 +34,8 @@ func (s *Store) listen(ctx context.Context, wake chan<- struct{}) {
 // hear listens for as long as the connection holds.
 func (s *Store) hear(ctx context.Context, wake chan<- struct{}) {
 	cfg := s.pool.Config().ConnConfig
-	cfg.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler { // there is no statement to cancel, so Close need not wait for the server
+	cfg.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		// there is no statement to cancel, so Close need not wait for the server
 		return &pgconn.DeadlineContextWatcherHandler{Conn: c.Conn()}
 	}
 	c, err := pgx.ConnectConfig(ctx, cfg)

@@ -42,12 +42,17 @@ func TestRowsAreLive(t *testing.T) {
 		t.Error(err)
 	}
 	var given []string
-	err := s.Fetch(context.Background(), "sted", before.Rows, store.Want{}, func(x *store.Feature) error { given = append(given, x.ID); return nil })
+	err := s.Fetch(context.Background(), "sted", before.Rows, store.Want{}, func(x *store.Feature) error {
+		given = append(given, x.ID)
+		return nil
+	})
 	if !errors.Is(err, store.ErrChanged) || len(given) > 2 {
 		t.Errorf("a page of before the change: %v after %v", err, given)
 	}
 	run(t, url, "DELETE FROM sted WHERE kode = 'c'")
-	if err := s.Fetch(context.Background(), "sted", after.Rows, store.Want{}, func(*store.Feature) error { return nil }); !errors.Is(err, store.ErrChanged) {
+	if err := s.Fetch(context.Background(), "sted", after.Rows, store.Want{}, func(*store.Feature) error {
+		return nil
+	}); !errors.Is(err, store.ErrChanged) {
 		t.Errorf("a page with a row that is gone: %v", err)
 	}
 }
@@ -58,7 +63,8 @@ func TestDefinitionsAreSeenWithinFiveSeconds(t *testing.T) {
 	s := openStore(t, url, postgis.Options{})
 	page(t, s, store.Query{Collection: "sted", Limit: 1}) // prepared statements are of the old definition
 	version := s.Catalog().Version
-	run(t, url, "ALTER TABLE sted ADD folk INT DEFAULT 5; CREATE TABLE ny (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258))")
+	run(t, url,
+		"ALTER TABLE sted ADD folk INT DEFAULT 5; CREATE TABLE ny (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258))")
 	page(t, s, store.Query{Collection: "sted", Limit: 1})
 	eventually(t, "a new table and column", func() bool {
 		c, _ := s.Catalog().Collection("sted")
@@ -80,14 +86,16 @@ func TestDroppedTable(t *testing.T) {
 	url := base(t, places+"CREATE TABLE annet (id INT PRIMARY KEY);")
 	s := openStore(t, url, postgis.Options{})
 	run(t, url, "DROP TABLE sted")
-	if _, err := s.Page(context.Background(), store.Query{Collection: "sted", Limit: 1}); !errors.Is(err, store.ErrUnavailable) {
+	if _, err := s.Page(context.Background(), store.Query{Collection: "sted", Limit: 1}); !errors.Is(err,
+		store.ErrUnavailable) {
 		t.Errorf("page: %v, want unavailable until the catalog is new", err)
 	}
 	eventually(t, "out of the catalog", func() bool { _, ok := s.Catalog().Collection("sted"); return !ok })
 }
 
 // slow is a view whose rows take a minute.
-const slow = places + `CREATE VIEW treg AS SELECT kode, navn, geom FROM sted WHERE pg_sleep(CASE WHEN current_setting('grense.vent', TRUE) = '1' THEN 60 ELSE 0 END) IS NOT NULL;`
+const slow = places + `CREATE VIEW treg AS SELECT kode, navn, geom FROM sted WHERE pg_sleep(CASE WHEN ` +
+	`current_setting('grense.vent', TRUE) = '1' THEN 60 ELSE 0 END) IS NOT NULL;`
 
 // active counts the sessions of a database, other than the asking one, that run a statement with that text.
 func active(t testing.TB, url, text string) int {
@@ -108,7 +116,9 @@ func count(t testing.TB, url, text, and string) (n int) {
 		t.Fatal(err)
 	}
 	defer c.Close(context.Background())
-	err = c.QueryRow(context.Background(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND position($1 in query) > 0"+and, text).Scan(&n)
+	err = c.QueryRow(context.Background(),
+		"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND "+
+			"position($1 in query) > 0"+and, text).Scan(&n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +131,8 @@ func slowed(t *testing.T) (url string, s *postgis.Store) {
 	url = base(t, slow)
 	s = openStore(t, url, postgis.Options{})
 	run(t, url, "ALTER DATABASE "+databaseOf(url)+" SET grense.vent = '1'")
-	run(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	run(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid "+
+		"<> pg_backend_pid()")
 	return url, s
 }
 
@@ -171,7 +182,8 @@ func TestBackendKilledMidQuery(t *testing.T) {
 	url := base(t, slow)
 	s := openStore(t, url, postgis.Options{})
 	run(t, url, "ALTER DATABASE "+databaseOf(url)+" SET grense.vent = '1'")
-	const kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+	const kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid " +
+		"<> pg_backend_pid()"
 	run(t, url, kill)
 	page(t, s, store.Query{Collection: "sted", Limit: 1}) // on a new connection, which has the setting
 	done := make(chan error, 1)
@@ -213,7 +225,8 @@ func TestServerAway(t *testing.T) {
 	if ours, err := alone.Halt(); err != nil || !ours {
 		t.Fatal(ours, err)
 	}
-	if _, err := s.Page(context.Background(), store.Query{Collection: "sted", Limit: 1}); !errors.Is(err, store.ErrUnavailable) {
+	if _, err := s.Page(context.Background(), store.Query{Collection: "sted", Limit: 1}); !errors.Is(err,
+		store.ErrUnavailable) {
 		t.Errorf("page: %v, want unavailable", err)
 	}
 	if err := s.Ready(context.Background()); !errors.Is(err, store.ErrUnavailable) {
@@ -259,7 +272,8 @@ func TestRefusedConnections(t *testing.T) {
 	address := nobody.Addr().String()
 	nobody.Close()
 	_, err = postgis.Open(context.Background(), "postgres://u:s3cret@"+address+"/d", postgis.Options{})
-	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), address) || strings.Contains(err.Error(), "s3cret") {
+	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), address) ||
+		strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -291,8 +305,10 @@ func TestExhaustedConnections(t *testing.T) {
 func TestPasswordsAreNotTold(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
-		"postgres://u:s3cret@h:port/d", "postgres://u:s3cret@h/d?sslmode=nonsense", "postgres://u:s3cret@127.0.0.1:1/d", "postgres://u:s3%cret@h/d",
-		"host=127.0.0.1 port=1 password=s3cret", "host=127.0.0.1 port=x password='s3cret'", "postgres://127.0.0.1:1/d?password=s3cret",
+		"postgres://u:s3cret@h:port/d", "postgres://u:s3cret@h/d?sslmode=nonsense", "postgres://u:s3cret@127.0.0.1:1/d",
+		"postgres://u:s3%cret@h/d",
+		"host=127.0.0.1 port=1 password=s3cret", "host=127.0.0.1 port=x password='s3cret'",
+		"postgres://127.0.0.1:1/d?password=s3cret",
 	} {
 		_, err := postgis.Open(context.Background(), url, postgis.Options{})
 		if err == nil || strings.Contains(err.Error(), "cret") {
@@ -307,7 +323,8 @@ func TestPasswordsAreNotTold(t *testing.T) {
 	}
 }
 
-// TestExtentsStayUntilRowsAreWrittenAnew: a changed definition must be seen soon, also of a table whose reading takes minutes.
+// TestExtentsStayUntilRowsAreWrittenAnew: a changed definition must be seen soon, also of a table
+// whose reading takes minutes.
 func TestExtentsStayUntilRowsAreWrittenAnew(t *testing.T) {
 	t.Parallel()
 	url := base(t, places+"CREATE VIEW utsnitt AS SELECT kode, geom FROM sted;")
@@ -382,7 +399,8 @@ func TestReloadHasItsOwnTime(t *testing.T) {
 // TestCountsThatTookLong are cached for a while, but tell no fewer than a page shows, and go with the definitions.
 func TestCountsThatTookLong(t *testing.T) {
 	t.Parallel()
-	url := base(t, `CREATE TABLE sted (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO sted SELECT i, 'SRID=4258;POINT(5 60)' FROM generate_series(1, 50) i;
+	url := base(t,
+		`CREATE TABLE sted (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO sted SELECT i, 'SRID=4258;POINT(5 60)' FROM generate_series(1, 50) i;
 		CREATE VIEW treg AS SELECT id, geom FROM sted WHERE pg_sleep(0.02) IS NOT NULL`)
 	caches := &cache.Group{}
 	s := openStore(t, url, postgis.Options{Poll: time.Hour, Caches: caches})
@@ -399,7 +417,9 @@ func TestCountsThatTookLong(t *testing.T) {
 	if n := matched(0); n != 50 {
 		t.Errorf("the count was not cached: %d", n)
 	}
-	if !slices.ContainsFunc(caches.Stats(), func(x cache.Stats) bool { return x.Name == "counts" && x.Entries > 0 && x.Bytes > 0 }) {
+	if !slices.ContainsFunc(caches.Stats(), func(x cache.Stats) bool {
+		return x.Name == "counts" && x.Entries > 0 && x.Bytes > 0
+	}) {
 		t.Errorf("caches %+v: no count", caches.Stats())
 	}
 	if n := matched(55); n < 57 {
@@ -413,7 +433,8 @@ func TestCountsThatTookLong(t *testing.T) {
 	}
 }
 
-// TestRefusedUserEndsTheStart: to wait does not help a user whom the server does not let in, unlike a server that is away.
+// TestRefusedUserEndsTheStart: to wait does not help a user whom the server does not let in,
+// unlike a server that is away.
 func TestRefusedUserEndsTheStart(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse(cluster.Database(t))
@@ -426,7 +447,8 @@ func TestRefusedUserEndsTheStart(t *testing.T) {
 	_, err = postgis.Open(ctx, u.String(), postgis.Options{Wait: true})
 	_, errState := postgis.OpenState(ctx, u.String())
 	for _, err := range []error{err, errState} {
-		if !errors.Is(err, postgis.ErrRefused) || errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "pg_hba.conf") || strings.Contains(err.Error(), "s3cret") {
+		if !errors.Is(err, postgis.ErrRefused) || errors.Is(err, store.ErrUnavailable) ||
+			!strings.Contains(err.Error(), "pg_hba.conf") || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("error %v", err)
 		}
 	}

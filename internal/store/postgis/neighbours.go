@@ -29,22 +29,23 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 	}
 	err = s.ask(ctx, l, func(c *pgxpool.Conn) error {
 		at, prev, next = store.Row{}, "", ""
-		return l.one(ctx, c, expecting{statement{l.beside, l.lists([][]any{key})}, l.idExpects()}, func(r pgx.Rows) error {
-			raw := r.RawValues()
-			if l.printed(raw[0]) != id { // a type that compares as equal what it does not print the same
+		return l.one(ctx, c, expecting{statement{l.beside, l.lists([][]any{key})}, l.idExpects()},
+			func(r pgx.Rows) error {
+				raw := r.RawValues()
+				if l.printed(raw[0]) != id { // a type that compares as equal what it does not print the same
+					return nil
+				}
+				if at.ID != "" {
+					return l.changed("an id occurs twice")
+				}
+				rev, err := l.revision(raw[1])
+				if err != nil {
+					return err
+				}
+				at = store.Row{ID: id, Rev: rev}
+				prev, next = l.printed(raw[2]), l.printed(raw[3])
 				return nil
-			}
-			if at.ID != "" {
-				return l.changed("an id occurs twice")
-			}
-			rev, err := l.revision(raw[1])
-			if err != nil {
-				return err
-			}
-			at = store.Row{ID: id, Rev: rev}
-			prev, next = l.printed(raw[2]), l.printed(raw[3])
-			return nil
-		})
+			})
 	})
 	if err == nil && at.ID == "" {
 		err = none
@@ -59,9 +60,11 @@ func (l *layer) besideStatement() string {
 		const other = "o"
 		var theirs, ours, order []string
 		for _, p := range l.parts {
-			theirs, ours, order = append(theirs, p.expr(other)), append(ours, p.expr(alias)), append(order, p.expr(other)+x[1])
+			theirs, ours, order = append(theirs, p.expr(other)), append(ours, p.expr(alias)),
+				append(order, p.expr(other)+x[1])
 		}
-		b.Text(", (SELECT ", l.idText(other), " FROM ", l.source.Table, " AS ", other, " WHERE (", strings.Join(theirs, ", "), ")", x[0], "(", strings.Join(ours, ", "),
+		b.Text(", (SELECT ", l.idText(other), " FROM ", l.source.Table, " AS ", other, " WHERE (",
+			strings.Join(theirs, ", "), ")", x[0], "(", strings.Join(ours, ", "),
 			") ORDER BY ", strings.Join(order, ", "), " LIMIT 1)")
 	}
 	sql, _ := b.Text(" FROM ", l.source.Table, " AS ", alias, " WHERE ", l.oneOf()).SQL()

@@ -9,11 +9,13 @@ import (
 	"grense/internal/store/postgis"
 )
 
-// TestNeighboursAreThoseOfPages: one step tells the revision and the ids beside a feature that pages tell, for every type of id.
+// TestNeighboursAreThoseOfPages: one step tells the revision and the ids beside a feature that pages
+// tell, for every type of id.
 func TestNeighboursAreThoseOfPages(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	url := base(t, `CREATE TABLE tall (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO tall VALUES (-3), (5), (40), (7);
+	url := base(t,
+		`CREATE TABLE tall (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO tall VALUES (-3), (5), (40), (7);
 		CREATE TABLE tekst (id TEXT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO tekst VALUES ('a'), ('B'), ('å'), ('a b'), ('10'), ('9'), ('"');
 		CREATE TABLE fast (id CHAR(4) PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO fast VALUES ('0301'), ('1'), ('ab');
 		CREATE TABLE merke (id UUID PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO merke SELECT gen_random_uuid() FROM generate_series(1, 5);
@@ -35,10 +37,12 @@ func TestNeighboursAreThoseOfPages(t *testing.T) {
 			}
 			row, before, after, err := s.Neighbours(ctx, c, want.ID)
 			if err != nil || row != want || before != prev || after != next {
-				t.Errorf("%s %q: %v between %q and %q, want %v between %q and %q: %v", c, want.ID, row, before, after, want, prev, next, err)
+				t.Errorf("%s %q: %v between %q and %q, want %v between %q and %q: %v", c, want.ID, row, before, after,
+					want, prev, next, err)
 			}
 		}
-		for _, id := range []string{"", "6", "007", "5 ", "A", "\x00", "\xff", "99999999999999999999", "00000000-0000-0000-0000-000000000000"} {
+		for _, id := range []string{"", "6", "007", "5 ", "A", "\x00", "\xff", "99999999999999999999",
+			"00000000-0000-0000-0000-000000000000"} {
 			if _, _, _, err := s.Neighbours(ctx, c, id); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%s %q: %v", c, id, err)
 			}

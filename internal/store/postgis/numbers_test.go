@@ -30,8 +30,9 @@ func TestNumbersOfForeignTablesCompareExactly(t *testing.T) {
 			literal(r.Values["n"])))
 	}
 	s := openStore(t, base(t,
-		"CREATE TABLE tall (id INT PRIMARY KEY, i BIGINT, d FLOAT8, n NUMERIC); INSERT INTO tall VALUES "+strings.Join(list,
-			", ")+
+		"CREATE TABLE tall (id INT PRIMARY KEY, i BIGINT, d FLOAT8, n NUMERIC); INSERT INTO tall VALUES "+
+			strings.Join(list,
+				", ")+
 			"; CREATE INDEX ON tall (i); CREATE INDEX ON tall (n)"), postgis.Options{})
 	storetest.ExerciseNumbers(t, s, "tall", rows)
 }

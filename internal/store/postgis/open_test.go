@@ -37,7 +37,8 @@ func TestForeignTables(t *testing.T) {
 		CREATE TABLE delt_1 PARTITION OF delt FOR VALUES FROM (0) TO (10); INSERT INTO delt VALUES (1, NULL);`)
 	s := openStore(t, url, postgis.Options{})
 	want := map[string]string{
-		"sted": "OGC:none Point kode EPSG:4258 3", "utsnitt": "kode EPSG:4258 2", "kopi": "fid EPSG:4258 3", "delt": "id EPSG:4258 1",
+		"sted": "OGC:none Point kode EPSG:4258 3", "utsnitt": "kode EPSG:4258 2", "kopi": "fid EPSG:4258 3",
+		"delt":                  "id EPSG:4258 1",
 		"kart_kommuner_pa_kart": "id EPSG:25833 0", "kart_sted": "gid EPSG:4326 0", "uten_geometri": "id OGC:none 0",
 	}
 	if n := len(s.Catalog().Collections); n != len(want) {
@@ -67,10 +68,12 @@ func TestForeignTables(t *testing.T) {
 		t.Errorf("comments and types: %+v, %+v", c, p)
 	}
 	c, _ = s.Catalog().Collection("kart_kommuner_pa_kart")
-	if _, ok := c.Find("ID_"); !ok || !c.Geometry.HasZ || c.Geometry.Type != "MultiPolygon" || c.Table != "kart.Kommuner på kart" {
+	if _, ok := c.Find("ID_"); !ok || !c.Geometry.HasZ || c.Geometry.Type != "MultiPolygon" ||
+		c.Table != "kart.Kommuner på kart" {
 		t.Errorf("names: %+v %+v", c, c.Geometry)
 	}
-	refused := map[string]string{"uten_srid": "SRID 0", "fremmed": "EPSG:3395", "to_like": "as the id column", "tilfeldig": "CREATE UNIQUE INDEX"}
+	refused := map[string]string{"uten_srid": "SRID 0", "fremmed": "EPSG:3395", "to_like": "as the id column",
+		"tilfeldig": "CREATE UNIQUE INDEX"}
 	for _, n := range s.Catalog().Notes {
 		if w, ok := refused[n.Layer]; !ok || !n.Refused || !strings.Contains(n.Reason, w) {
 			t.Errorf("note %+v", n)
@@ -113,8 +116,10 @@ func TestValuesOfForeignTypes(t *testing.T) {
 		  'SRID=4258;CIRCULARSTRING(10 60, 11 61, 12 60)');`)
 	s := openStore(t, url, postgis.Options{})
 	got := values(t, s, "x", "00000000-0000-0000-0000-00000000000a")
-	want := map[string]any{"id": "00000000-0000-0000-0000-00000000000a", "i2": int64(7), "d": int64(3), "n": 12.5, "r": 0.1, "f": nil, "b": true, "c": "0301", "e": "blå",
-		"j": store.JSON(`{"a": [1]}`), "l": store.JSON(`["a","b"]`), "dag": nil, "ts": "2024-02-29T12:00:00.5Z", "tz": "2024-02-29T10:00:00Z", "(geometry)": nil}
+	want := map[string]any{"id": "00000000-0000-0000-0000-00000000000a", "i2": int64(7), "d": int64(3), "n": 12.5,
+		"r": 0.1, "f": nil, "b": true, "c": "0301", "e": "blå",
+		"j": store.JSON(`{"a": [1]}`), "l": store.JSON(`["a","b"]`), "dag": nil, "ts": "2024-02-29T12:00:00.5Z",
+		"tz": "2024-02-29T10:00:00Z", "(geometry)": nil}
 	if want["id_"], want["(geometry)"] = nil, nil; !reflect.DeepEqual(without(got), without(want)) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
@@ -127,8 +132,10 @@ func TestValuesOfForeignTypes(t *testing.T) {
 	}
 	c, _ := s.Catalog().Collection("x")
 	for text, want := range map[string]int{
-		"n = 12.5": 1, "r = 0.1": 1, "f > 0": 1, "f IS NULL": 1, "e = 'blå'": 1, "c = '0301'": 1, "dag IS NULL": 2, "ts >= TIMESTAMP('2024-02-29T12:00:00.5Z')": 1,
-		"tz < TIMESTAMP('2024-02-29T10:00:00.000001Z')": 1, "geom IS NULL": 1, "i2 + 1 = 8": 1, "CASEI(e) LIKE 'bl%'": 1, "e < 'z'": 1, "NOT (n > 100)": 1, "r > 100": 0,
+		"n = 12.5": 1, "r = 0.1": 1, "f > 0": 1, "f IS NULL": 1, "e = 'blå'": 1, "c = '0301'": 1, "dag IS NULL": 2,
+		"ts >= TIMESTAMP('2024-02-29T12:00:00.5Z')":     1,
+		"tz < TIMESTAMP('2024-02-29T10:00:00.000001Z')": 1, "geom IS NULL": 1, "i2 + 1 = 8": 1,
+		"CASEI(e) LIKE 'bl%'": 1, "e < 'z'": 1, "NOT (n > 100)": 1, "r > 100": 0,
 	} {
 		e, err := cql2.ParseText(text)
 		if err == nil {
@@ -175,12 +182,15 @@ func TestTextThatTheDatabaseDoesNotTake(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	url := base(t, places+`CREATE TABLE to_like (id INT, nr TEXT, fra DATE, geom GEOMETRY(Point, 4258)); INSERT INTO to_like VALUES (1, 'x', '2024-01-02', NULL), (1, 'y', NULL, NULL);`)
+	url := base(t, places+`CREATE TABLE to_like (id INT, nr TEXT, fra DATE, geom GEOMETRY(Point, 4258)); `+
+		`INSERT INTO to_like VALUES (1, 'x', '2024-01-02', NULL), (1, 'y', NULL, NULL);`)
 	s := openStore(t, url, postgis.Options{Settings: map[string]store.Settings{
-		"public.to_like": {ID: "par", IDColumns: []string{"nr"}, Instant: "fra", Title: store.Text{"en": "Pairs"}}, "sted": {Hidden: true},
+		"public.to_like": {ID: "par", IDColumns: []string{"nr"}, Instant: "fra", Title: store.Text{"en": "Pairs"}},
+		"sted":           {Hidden: true},
 	}})
 	c, ok := s.Catalog().Collection("par")
-	if !ok || len(s.Catalog().Collections) != 1 || c.Title["en"] != "Pairs" || c.Instant != "fra" || c.Temporal[0] == nil {
+	if !ok || len(s.Catalog().Collections) != 1 || c.Title["en"] != "Pairs" || c.Instant != "fra" ||
+		c.Temporal[0] == nil {
 		t.Fatalf("%+v", s.Catalog().Collections)
 	}
 	if p := page(t, s, store.Query{Collection: "par", Limit: 10}); ids(p) != "x y" {

@@ -19,7 +19,8 @@ import (
 	"grense/internal/store"
 )
 
-// purpose is what connections are for. It matters where the address names several servers, of which one takes changes and the others follow.
+// purpose is what connections are for. It matters where the address names several servers, of which one takes
+// changes and the others follow.
 type purpose uint8
 
 const (
@@ -52,7 +53,9 @@ func connect(ctx context.Context, url string, cfg *pgxpool.Config) (*pgxpool.Poo
 func poolConfig(url string, p purpose) (cfg *pgxpool.Config, listens bool, err error) {
 	cfg, err = pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, false, fmt.Errorf("postgis: the address of the database cannot be read; write postgres://user@host:5432/database: %s", scrub(url, err.Error()))
+		return nil, false,
+			fmt.Errorf("postgis: the address of the database cannot be read; "+
+				"write postgres://user@host:5432/database: %s", scrub(url, err.Error()))
 	}
 	listens = cfg.ConnConfig.RuntimeParams[poolMode] != poolTransaction // which gives no session to listen in
 	configure(cfg.ConnConfig, p)
@@ -64,7 +67,8 @@ func poolConfig(url string, p purpose) (cfg *pgxpool.Config, listens bool, err e
 	case p == toProve:
 		cfg.MinConns, cfg.MinIdleConns, cfg.MaxConns = 0, 0, 1
 	case p != toAsk:
-		cfg.MinConns, cfg.MinIdleConns, cfg.MaxConns, cfg.MaxConnLifetime = 0, 0, 4, time.Minute // soon with the first server again that is there
+		// soon with the first server again that is there
+		cfg.MinConns, cfg.MinIdleConns, cfg.MaxConns, cfg.MaxConnLifetime = 0, 0, 4, time.Minute
 		if whole && p != toWrite {
 			cfg.MaxConns = 1
 		}
@@ -113,8 +117,10 @@ func configure(c *pgx.ConnConfig, use purpose) {
 		p["lock_timeout"] = strconv.FormatInt(waitForLock.Milliseconds(), 10)
 	}
 	for name, value := range map[string]string{
-		"random_page_cost":                "1.1", // of memory and flash; with the default, that of disks, indexes are left unused
-		"max_parallel_workers_per_gather": "0",   // questions come beside each other; helpers cost more than most of them
+		// of memory and flash; with the default, that of disks, indexes are left unused
+		"random_page_cost": "1.1",
+		// questions come beside each other; helpers cost more than most of them
+		"max_parallel_workers_per_gather": "0",
 	} {
 		if p[name] == "" {
 			p[name] = value
@@ -137,15 +143,19 @@ func configure(c *pgx.ConnConfig, use purpose) {
 	if c.ConnectTimeout == 0 || c.ConnectTimeout > time.Minute {
 		c.ConnectTimeout = connectTimeout
 	}
-	// A question whose client is gone is cancelled at the server, and the connection is kept where the server confirms that soon.
+	// A question whose client is gone is cancelled at the server, and the connection is kept where the
+	// server confirms that soon.
 	c.BuildContextWatcherHandler = func(pc *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: pc, DeadlineDelay: time.Second}
 	}
 }
 
-// isSeveral reports whether an address names several servers. One that is tried with TLS and then without it, as it is by default, is one.
+// isSeveral reports whether an address names several servers. One that is tried with TLS and then without it,
+// as it is by default, is one.
 func isSeveral(c *pgx.ConnConfig) bool {
-	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
+	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool {
+		return f.Host != c.Host || f.Port != c.Port
+	})
 }
 
 // target names a database without the password.
@@ -187,9 +197,9 @@ func Redact(url string) string {
 	return url
 }
 
-// retry runs fn with a connection. When the connection turns out to be broken, as all are after the server was restarted, fn runs once
-// more with a new one; so fn must start over. The server gives up by itself soon after the time that ctx leaves, even when it is not told
-// to. Errors of the server and of the network become those of package store.
+// retry runs fn with a connection. When the connection turns out to be broken, as all are after the server was
+// restarted, fn runs once more with a new one; so fn must start over. The server gives up by itself soon after the time
+// that ctx leaves, even when it is not told to. Errors of the server and of the network become those of package store.
 func (s *Store) retry(ctx context.Context, fn func(*pgxpool.Conn) error) error {
 	if s.pinned != nil {
 		return explain(ctx, s.pool.Config().ConnConfig, bounded(ctx, fn)(s.pinned))
@@ -238,7 +248,8 @@ func use(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Conn) error) 
 	}
 	defer c.Release()
 	err = transacted(ctx, c, fn)
-	if pe, ok := errors.AsType[*pgconn.PgError](err); err != nil && (c.Conn().IsClosed() || ok && pe.SeverityUnlocalized == "FATAL") {
+	if pe, ok := errors.AsType[*pgconn.PgError](err); err != nil &&
+		(c.Conn().IsClosed() || ok && pe.SeverityUnlocalized == "FATAL") {
 		err = fmt.Errorf("%w: %w", errBroken, err)
 	}
 	return err
@@ -278,7 +289,8 @@ func acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
 	}
 }
 
-// acquireNow takes a connection. It waits for as long as store.WithPatience says where all are in use; a server that is slow to connect is not busy.
+// acquireNow takes a connection. It waits for as long as store.WithPatience says where all are in use;
+// a server that is slow to connect is not busy.
 func acquireNow(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
 	until, bounded := store.Patience(ctx)
 	if !bounded {
@@ -296,15 +308,16 @@ func acquireNow(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) 
 	return c, err
 }
 
-// again reports whether a question that failed may succeed at once when it is asked again: its connection broke, or the definition of a
-// table has changed since the statement was prepared.
+// again reports whether a question that failed may succeed at once when it is asked again: its connection broke,
+// or the definition of a table has changed since the statement was prepared.
 func again(err error) bool {
 	pe, ok := errors.AsType[*pgconn.PgError](err)
 	return errors.Is(err, errBroken) || ok && pe.Code == "0A000" && strings.Contains(pe.Message, "cached plan")
 }
 
-// explain gives errors of the server and of the network their meaning. What is not of the caller's making is store.ErrUnavailable: so is a
-// server that is silent until the deadline, unlike one that works until then and confirms that it has stopped.
+// explain gives errors of the server and of the network their meaning. What is not of the caller's making is
+// store.ErrUnavailable: so is a server that is silent until the deadline, unlike one that works until then and
+// confirms that it has stopped.
 func explain(ctx context.Context, c *pgx.ConnConfig, err error) error {
 	if err == nil {
 		return nil
@@ -338,12 +351,13 @@ func explain(ctx context.Context, c *pgx.ConnConfig, err error) error {
 	return fmt.Errorf("postgis: %w", err)
 }
 
-// unavailable reports whether an error of the server (PostgreSQL, appendix A) is of a kind that goes away: of connections and of
-// authorization, a database that is missing, resources, the operator, the system, conflicts with recovery; and tables and columns that
-// were dropped or taken from the role, which the catalog will tell in a moment.
+// unavailable reports whether an error of the server (PostgreSQL, appendix A) is of a kind that goes away:
+// of connections and of authorization, a database that is missing, resources, the operator, the system, conflicts with
+// recovery; and tables and columns that were dropped or taken from the role, which the catalog will tell in a moment.
 func unavailable(code string) bool {
 	switch code {
-	case "42P01", "42703", "42501", "42704", "42804", "42846", "42809", "42P21", "42P22", "0A000", "3D000", "3F000", "40001", "40P01", "25006", "42883":
+	case "42P01", "42703", "42501", "42704", "42804", "42846", "42809", "42P21", "42P22", "0A000", "3D000", "3F000",
+		"40001", "40P01", "25006", "42883":
 		return true
 	}
 	switch code[:min(2, len(code))] {
@@ -353,11 +367,13 @@ func unavailable(code string) bool {
 	return false
 }
 
-// ErrRefused reports a server that does not let the user in, or does not have the database: it answers, so that waiting does not help.
+// ErrRefused reports a server that does not let the user in, or does not have the database:
+// it answers, so that waiting does not help.
 var ErrRefused = errors.New("postgis: the server refuses the connection")
 
-// refused gives an error ErrRefused and the cure, instead of store.ErrUnavailable, where the server does not let the user in (class 28 of
-// PostgreSQL, appendix A) or has no such database (3D000). It is for start-up: what has answered before may do so again.
+// refused gives an error ErrRefused and the cure, instead of store.ErrUnavailable, where the server does not let the
+// user in (class 28 of PostgreSQL, appendix A) or has no such database (3D000). It is for start-up:
+// what has answered before may do so again.
 func refused(c *pgx.ConnConfig, err error) error {
 	pe, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
@@ -366,11 +382,13 @@ func refused(c *pgx.ConnConfig, err error) error {
 	case ok && strings.Contains(pe.Message, "unsupported startup parameter"):
 		return fmt.Errorf("postgis: %s: %w: %s (%s)", target(c), ErrPooler, poolerCure, pe.Message)
 	case ok && pe.Code == "3D000":
-		return fmt.Errorf("postgis: %s: %w: %s (SQLSTATE 3D000); correct the name of the database in the address, or create it", target(c), ErrRefused, pe.Message)
+		return fmt.Errorf("postgis: %s: %w: %s (SQLSTATE 3D000); correct the name of the database in the address, "+
+			"or create it", target(c), ErrRefused, pe.Message)
 	case !ok || !strings.HasPrefix(pe.Code, "28"):
 		return err
 	}
-	return fmt.Errorf("postgis: %s: %w: %s (SQLSTATE %s); look at the user and the password in the address, or in PGPASSWORD and ~/.pgpass, and at pg_hba.conf of the server",
+	return fmt.Errorf("postgis: %s: %w: %s (SQLSTATE %s); look at the user and the password in the address, "+
+		"or in PGPASSWORD and ~/.pgpass, and at pg_hba.conf of the server",
 		target(c), ErrRefused, pe.Message, pe.Code)
 }
 

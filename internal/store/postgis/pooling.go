@@ -14,17 +14,21 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// poolMode is the parameter of the address that tells of a pooler, such as PgBouncer, between us and the server, by the name and the values that
-// PgBouncer has for it. A pooler refuses the settings that we send when we connect, and hands server sessions from client to client.
+// poolMode is the parameter of the address that tells of a pooler, such as PgBouncer, between us and the server,
+// by the name and the values that PgBouncer has for it. A pooler refuses the settings that we send when we connect,
+// and hands server sessions from client to client.
 const poolMode = "pool_mode"
 
 const (
-	poolSession     = "session"     // a session of the server is ours while we are connected: settings are made after connecting
-	poolTransaction = "transaction" // it is ours for one transaction: settings are made in each, and statements are not prepared by name
+	// a session of the server is ours while we are connected: settings are made after connecting
+	poolSession = "session"
+	// it is ours for one transaction: settings are made in each, and statements are not prepared by name
+	poolTransaction = "transaction"
 )
 
 // atOnceSet begins pooling.set.
-const atOnceSet = "SELECT set_config('transaction_read_only', 'on', TRUE), set_config('statement_timeout', coalesce($1, current_setting('statement_timeout')), TRUE), "
+const atOnceSet = "SELECT set_config('transaction_read_only', 'on', TRUE), set_config('statement_timeout', " +
+	"coalesce($1, current_setting('statement_timeout')), TRUE), "
 
 // tracked are the settings that PgBouncer knows and keeps apart for each client.
 var tracked = []string{"timezone", "datestyle", "client_encoding", "standard_conforming_strings", "application_name"}
@@ -33,7 +37,8 @@ var tracked = []string{"timezone", "datestyle", "client_encoding", "standard_con
 type pooling struct {
 	begin string // begins a transaction with our settings
 	set   string // makes them for what is sent together; its argument is the limit for statements
-	// pending begins the transaction that has not begun, since a statement that knows its columns needs none; "": it has begun, or none is to.
+	// pending begins the transaction that has not begun, since a statement that knows its columns needs none; "":
+	// it has begun, or none is to.
 	pending string
 	limit   *string         // the limit for statements, in milliseconds; nil: the server's own
 	known   map[string]bool // statements whose columns the connection knows
@@ -42,7 +47,8 @@ type pooling struct {
 // mostKnown is below what pgx keeps.
 const mostKnown = 256
 
-// lazily in a context says that a transaction begins only where a statement needs it: who runs statements in it uses query or settle.
+// lazily in a context says that a transaction begins only where a statement needs it:
+// who runs statements in it uses query or settle.
 type lazily struct{}
 
 func poolingOf(c *pgxpool.Conn) *pooling {
@@ -62,8 +68,9 @@ func settle(ctx context.Context, c *pgxpool.Conn) error {
 	return err
 }
 
-// query is Query of c. Where a transaction is pending, our settings go with a statement whose columns are known, in one round trip; the server takes what is sent together for a
-// transaction of its own. The caller calls end when it has read the rows.
+// query is Query of c. Where a transaction is pending, our settings go with a statement whose columns are known,
+// in one round trip; the server takes what is sent together for a transaction of its own.
+// The caller calls end when it has read the rows.
 func query(ctx context.Context, c *pgxpool.Conn, sql string, args []any) (rows pgx.Rows, end func(), err error) {
 	p := poolingOf(c)
 	if p == nil || p.pending == "" || !p.known[sql] {
@@ -113,7 +120,8 @@ func setPooling(cfg *pgxpool.Config, p purpose) error {
 		return nil
 	case poolSession, poolTransaction:
 	default:
-		return fmt.Errorf("postgis: %s is %q; write %s or %s, as pool_mode of the pooler is", poolMode, mode, poolSession, poolTransaction)
+		return fmt.Errorf("postgis: %s is %q; write %s or %s, as pool_mode of the pooler is", poolMode, mode,
+			poolSession, poolTransaction)
 	}
 	local := "TRUE"
 	if mode == poolSession {
@@ -140,14 +148,16 @@ func setPooling(cfg *pgxpool.Config, p purpose) error {
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe // by the statement without a name, in one go
 	if p == toAsk || p == toProve {
 		cfg.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
-			c.PgConn().CustomData()[poolingName] = &pooling{begin: "BEGIN READ ONLY; " + set, set: atOnceSet + strings.Join(sets, ", ")}
+			c.PgConn().CustomData()[poolingName] = &pooling{begin: "BEGIN READ ONLY; " + set,
+				set: atOnceSet + strings.Join(sets, ", ")}
 			return nil
 		}
 	}
 	return nil
 }
 
-// arrived refuses a connection to a server that our settings have not come to: a pooler has swallowed them. One that is to ask learns the run of the server.
+// arrived refuses a connection to a server that our settings have not come to: a pooler has swallowed them.
+// One that is to ask learns the run of the server.
 func arrived(p purpose) func(context.Context, *pgx.Conn) error {
 	if p != toAsk && p != toProve {
 		return nil
@@ -173,9 +183,11 @@ func arrived(p purpose) func(context.Context, *pgx.Conn) error {
 // ErrPooler reports a pooler that the address does not tell of.
 var ErrPooler = errors.New("postgis: there is a pooler between")
 
-const poolerCure = "it does not pass settings on when a connection is made; add pool_mode=session or pool_mode=transaction to the address, as the pooler has it"
+const poolerCure = "it does not pass settings on when a connection is made; add pool_mode=session or " +
+	"pool_mode=transaction to the address, as the pooler has it"
 
-// transacted runs fn in a transaction where the connection goes through a pooler that gives a session for that long only.
+// transacted runs fn in a transaction where the connection goes through a pooler that gives a
+// session for that long only.
 func transacted(ctx context.Context, c *pgxpool.Conn, fn func(*pgxpool.Conn) error) error {
 	p := poolingOf(c)
 	if p == nil {
@@ -201,7 +213,8 @@ func transacted(ctx context.Context, c *pgxpool.Conn, fn func(*pgxpool.Conn) err
 		end = "ROLLBACK"
 	}
 	if !c.Conn().IsClosed() {
-		if _, wrong := c.Exec(context.WithoutCancel(ctx), end, pgx.QueryExecModeSimpleProtocol); wrong != nil && err == nil {
+		if _, wrong := c.Exec(context.WithoutCancel(ctx), end, pgx.QueryExecModeSimpleProtocol); wrong != nil &&
+			err == nil {
 			err = wrong
 		}
 	}
@@ -214,7 +227,8 @@ func inTransactions(c *pgxpool.Conn) bool {
 	return ok
 }
 
-// isFull reports a server, or a role, that has no connection left for now (PostgreSQL, appendix A, 53300), or a pooler that says so.
+// isFull reports a server, or a role, that has no connection left for now (PostgreSQL, appendix A, 53300),
+// or a pooler that says so.
 func isFull(err error) bool {
 	pe, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (pe.Code == "53300" || strings.Contains(pe.Message, "no more connections allowed"))

@@ -24,9 +24,11 @@ func TestThroughAPooler(t *testing.T) {
 	for _, mode := range []string{"session", "transaction"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			url := base(t, places+"INSERT INTO sted SELECT 'k' || i, 'n' || i, ST_SetSRID(ST_MakePoint(10 + i * 0.001, 60), 4258) FROM generate_series(1, 200) i")
+			url := base(t, places+"INSERT INTO sted SELECT 'k' || i, 'n' || i, ST_SetSRID(ST_MakePoint(10 + i * "+
+				"0.001, 60), 4258) FROM generate_series(1, 200) i")
 			through := storetest.Bouncer(t, url, mode, 8)
-			if _, err := postgis.Open(context.Background(), through, postgis.Options{}); !errors.Is(err, postgis.ErrPooler) || !strings.Contains(err.Error(), "pool_mode=") {
+			if _, err := postgis.Open(context.Background(), through, postgis.Options{}); !errors.Is(err,
+				postgis.ErrPooler) || !strings.Contains(err.Error(), "pool_mode=") {
 				t.Errorf("without the recipe: %v", err)
 			}
 			s := openStore(t, through+"&pool_mode="+mode+"&pool_max_conns=6", postgis.Options{})
@@ -77,7 +79,10 @@ func unlike(t *testing.T, through, mode string) {
 			t.Fatal(err)
 		}
 		var got string
-		err = c.QueryRow(context.Background(), "SELECT concat_ws('/', current_setting('plan_cache_mode'), current_setting('default_transaction_read_only'), current_setting('statement_timeout'), current_setting('jit'))").Scan(&got)
+		err = c.QueryRow(context.Background(),
+			"SELECT concat_ws('/', current_setting('plan_cache_mode'), "+
+				"current_setting('default_transaction_read_only'), current_setting('statement_timeout'), "+
+				"current_setting('jit'))").Scan(&got)
 		c.Close(context.Background())
 		if err != nil || got != "auto/off/0/on" {
 			t.Fatalf("another client has %q: %v", got, err)
@@ -129,7 +134,8 @@ func TestMostConnections(t *testing.T) {
 			}
 			defer c.Close(context.Background())
 			var most int
-			if err := c.QueryRow(context.Background(), "SELECT count(*) FROM pg_stat_activity WHERE usename = $1", role).Scan(&most); err != nil || most > limit.connections || most < limit.least {
+			if err := c.QueryRow(context.Background(), "SELECT count(*) FROM pg_stat_activity WHERE usename = $1",
+				role).Scan(&most); err != nil || most > limit.connections || most < limit.least {
 				t.Errorf("%d connections: %v", most, err)
 			}
 		})

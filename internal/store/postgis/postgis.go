@@ -1,17 +1,18 @@
 // Package postgis serves the tables of a PostGIS database through pgx, and writes into one.
 //
-// Any schema is served as it is: tables, views and materialised views with a geometry column become collections; a role that may only
-// read is enough. Rows are live: what another session commits is in the next answer. The definitions of tables are asked for every
-// few seconds, and the catalog is swapped when they have changed.
+// Any schema is served as it is: tables, views and materialised views with a geometry column become collections;
+// a role that may only read is enough. Rows are live: what another session commits is in the next answer.
+// The definitions of tables are asked for every few seconds, and the catalog is swapped when they have changed.
 //
-// Counts, extents and the longest edge in the catalog are those of the last Reload, or of the time when all rows of a table were last written
-// anew. The number that a question matches is counted anew, but a count that took long is kept for a while, and the number of all rows of a
-// table for as long as no transaction has ended in the server. An edge that is far longer than all others, or the first empty geometry of a
-// table, is seen by questions in another reference system only after the next Reload.
+// Counts, extents and the longest edge in the catalog are those of the last Reload, or of the time when all rows of a
+// table were last written anew. The number that a question matches is counted anew, but a count that took long is kept
+// for a while, and the number of all rows of a table for as long as no transaction has ended in the server.
+// An edge that is far longer than all others, or the first empty geometry of a table, is seen by questions in another
+// reference system only after the next Reload.
 //
-// Search by words (cql2.Search) and patterns asks folded columns where a table of ours has them, through indexes of trigrams where the
-// extension pg_trgm is there; elsewhere the rows that other conditions leave are read and tested here. A rank, and the order of the
-// Norwegian alphabet, read and sort all matches here.
+// Search by words (cql2.Search) and patterns asks folded columns where a table of ours has them, through indexes of
+// trigrams where the extension pg_trgm is there; elsewhere the rows that other conditions leave are read and tested
+// here. A rank, and the order of the Norwegian alphabet, read and sort all matches here.
 package postgis
 
 import (
@@ -33,15 +34,18 @@ import (
 type Options struct {
 	Settings map[string]store.Settings // by schema.table, table, or the collection id that the table's name gives
 	Logger   *slog.Logger              // nil: none
-	// Wait makes Open try again, with growing pauses, for as long as its context lasts when the database cannot be reached.
+	// Wait makes Open try again, with growing pauses, for as long as its context lasts when the
+	// database cannot be reached.
 	Wait bool
 	Poll time.Duration // between looks at the definitions. Defaults to 3 seconds.
 	// AllowEmpty opens a database in which no table can be served. Else that is an error.
 	AllowEmpty bool
 	Caches     *cache.Group // takes the caches of the store; nil: none
-	// Dir takes a file with what was read of the tables, from which the next Open begins; it reads them again in the background. "": none.
+	// Dir takes a file with what was read of the tables, from which the next Open begins;
+	// it reads them again in the background. "": none.
 	Dir string
-	// Uncut opens tables that cross the antimeridian and would be refused, for an import that cuts them: their boxes and extents are wrong.
+	// Uncut opens tables that cross the antimeridian and would be refused, for an import that cuts them:
+	// their boxes and extents are wrong.
 	Uncut bool
 }
 
@@ -78,8 +82,8 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open connects to the database that url names, in any form that libpq takes. What is wrong with single tables stands in the catalog's
-// notes; an error means that nothing can be served, and says why, without the password.
+// Open connects to the database that url names, in any form that libpq takes. What is wrong with single tables stands
+// in the catalog's notes; an error means that nothing can be served, and says why, without the password.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -104,7 +108,8 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	s := &Store{pool: pool, signs: signs, options: o, caches: newCaches(o.Caches), users: 1, idle: make(chan struct{}), stopped: make(chan struct{}), wake: make(chan struct{}, 1), run: run}
+	s := &Store{pool: pool, signs: signs, options: o, caches: newCaches(o.Caches), users: 1, idle: make(chan struct{}),
+		stopped: make(chan struct{}), wake: make(chan struct{}, 1), run: run}
 	r, err := s.first(ctx)
 	if err != nil {
 		pool.Close()
@@ -133,7 +138,8 @@ func (s *Store) first(ctx context.Context) (*revision, error) {
 		if err == nil || !s.options.Wait || !errors.Is(err, store.ErrUnavailable) {
 			return r, err
 		}
-		s.options.Logger.Warn("the database cannot be reached; trying again", "database", target(s.pool.Config().ConnConfig), "pause", pause, "err", err)
+		s.options.Logger.Warn("the database cannot be reached; trying again", "database",
+			target(s.pool.Config().ConnConfig), "pause", pause, "err", err)
 		t := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
@@ -222,7 +228,8 @@ func (s *Store) some(r *revision) error {
 	if len(r.layers) > 0 || s.options.AllowEmpty {
 		return nil
 	}
-	err := fmt.Errorf("postgis: %w", r.catalog.RequireCollections("the role may read no table; grant it the right to select, or set allow_empty"))
+	err := fmt.Errorf("postgis: %w",
+		r.catalog.RequireCollections("the role may read no table; grant it the right to select, or set allow_empty"))
 	if len(r.ailing) > 0 {
 		err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
@@ -292,7 +299,8 @@ func (s *Store) Ready(ctx context.Context) error {
 		return c.QueryRow(ctx, "SELECT 1").Scan(&one)
 	}
 	err := retryIn(context.WithValue(ctx, atOnce{}, true), s.signs, sign)
-	if err != nil && isFull(err) && s.pool.Stat().TotalConns() > 0 { // the role has no further connection: questions share those that there are
+	if err != nil && isFull(err) && s.pool.Stat().TotalConns() > 0 {
+		// the role has no further connection: questions share those that there are
 		err = retryIn(ctx, s.pool, sign)
 	}
 	return err

@@ -21,16 +21,22 @@ const periods = `CREATE TABLE vedtak (id INT PRIMARY KEY, gyldig DATERANGE, lage
 
 func TestRangeColumnsAreTheIntervalOfFeatures(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, base(t, periods), postgis.Options{Settings: map[string]store.Settings{"maaling": {IntervalStart: "stund"}}})
+	s := openStore(t, base(t, periods),
+		postgis.Options{Settings: map[string]store.Settings{"maaling": {IntervalStart: "stund"}}})
 	vedtak, _ := s.Catalog().Collection("vedtak")
 	maaling, _ := s.Catalog().Collection("maaling")
-	if vedtak.IntervalStart != "gyldig_start" || vedtak.IntervalEnd != "gyldig_end" || vedtak.Instant != "" || vedtak.Times != nil || strings.Join(vedtak.Names(), " ") != "id gyldig_start gyldig_end laget" {
-		t.Errorf("%q to %q, %q, %q, properties %q", vedtak.IntervalStart, vedtak.IntervalEnd, vedtak.Instant, vedtak.Times, vedtak.Names())
+	if vedtak.IntervalStart != "gyldig_start" || vedtak.IntervalEnd != "gyldig_end" || vedtak.Instant != "" ||
+		vedtak.Times != nil || strings.Join(vedtak.Names(), " ") != "id gyldig_start gyldig_end laget" {
+		t.Errorf("%q to %q, %q, %q, properties %q", vedtak.IntervalStart, vedtak.IntervalEnd, vedtak.Instant,
+			vedtak.Times, vedtak.Names())
 	}
-	if maaling.IntervalStart != "stund_start" || maaling.IntervalEnd != "stund_end" || strings.Join(maaling.Names(), " ") != "id stund_start stund_end lokal_start lokal_end" {
+	if maaling.IntervalStart != "stund_start" || maaling.IntervalEnd != "stund_end" ||
+		strings.Join(maaling.Names(), " ") != "id stund_start stund_end lokal_start lokal_end" {
 		t.Errorf("%q to %q, properties %q", maaling.IntervalStart, maaling.IntervalEnd, maaling.Names())
 	}
-	for id, want := range map[string]string{"1": "2020-01-01 2020-12-31", "2": "2021-01-01 2021-12-31", "3": "2021-06-01 <nil>", "4": "<nil> <nil>", "5": "<nil> <nil>", "6": "2022-01-01 <nil>", "7": "2020-01-01 2020-01-01"} {
+	for id, want := range map[string]string{"1": "2020-01-01 2020-12-31", "2": "2021-01-01 2021-12-31",
+		"3": "2021-06-01 <nil>", "4": "<nil> <nil>", "5": "<nil> <nil>", "6": "2022-01-01 <nil>",
+		"7": "2020-01-01 2020-01-01"} {
 		if v := values(t, s, "vedtak", id); fmt.Sprint(v["gyldig_start"], " ", v["gyldig_end"]) != want {
 			t.Errorf("%s: %v", id, v)
 		}
@@ -38,7 +44,8 @@ func TestRangeColumnsAreTheIntervalOfFeatures(t *testing.T) {
 	for id, want := range map[string]string{
 		"1": "2020-01-01T00:00:00Z 2020-01-01T23:59:59.999999Z 2020-01-01T00:00:00.000001Z 2020-01-02T00:00:00Z",
 		"2": "2020-01-02T00:00:00.000001Z 2020-01-03T00:00:00Z 2020-01-02T00:00:00Z <nil>",
-		"3": "<nil> <nil> <nil> <nil>", "4": "<nil> 2019-12-31T23:59:59.999999Z <nil> <nil>", "5": "<nil> <nil> <nil> <nil>", "6": "<nil> 2019-01-01T00:00:00Z 2019-01-01T00:00:00Z <nil>",
+		"3": "<nil> <nil> <nil> <nil>", "4": "<nil> 2019-12-31T23:59:59.999999Z <nil> <nil>",
+		"5": "<nil> <nil> <nil> <nil>", "6": "<nil> 2019-01-01T00:00:00Z 2019-01-01T00:00:00Z <nil>",
 	} {
 		v := values(t, s, "maaling", id)
 		if fmt.Sprint(v["stund_start"], " ", v["stund_end"], " ", v["lokal_start"], " ", v["lokal_end"]) != want {
@@ -46,9 +53,11 @@ func TestRangeColumnsAreTheIntervalOfFeatures(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ collection, datetime, want string }{
-		{"vedtak", "2020-12-31", "1 5"}, {"vedtak", "2021-01-01", "2 5"}, {"vedtak", "2020-12-31/2021-01-01", "1 2 5"}, {"vedtak", "2019-12-31", "5"}, {"vedtak", "../2020-01-01", "1 5 7"},
+		{"vedtak", "2020-12-31", "1 5"}, {"vedtak", "2021-01-01", "2 5"}, {"vedtak", "2020-12-31/2021-01-01", "1 2 5"},
+		{"vedtak", "2019-12-31", "5"}, {"vedtak", "../2020-01-01", "1 5 7"},
 		{"vedtak", "2022-01-01/..", "3 5 6"}, {"vedtak", "0001-01-01/9999-12-31", "1 2 3 5 6 7"},
-		{"maaling", "2020-01-02T00:00:00Z", "5"}, {"maaling", "2020-01-01T00:00:00Z", "1 5"}, {"maaling", "2020-01-03T00:00:00Z", "2 5"}, {"maaling", "../2018-12-31T00:00:00Z", "4 5 6"},
+		{"maaling", "2020-01-02T00:00:00Z", "5"}, {"maaling", "2020-01-01T00:00:00Z", "1 5"},
+		{"maaling", "2020-01-03T00:00:00Z", "2 5"}, {"maaling", "../2018-12-31T00:00:00Z", "4 5 6"},
 		{"maaling", "2020-01-02", "2 5"},
 	} {
 		coll, _ := s.Catalog().Collection(c.collection)
@@ -65,15 +74,20 @@ func TestRangeColumnsAreTheIntervalOfFeatures(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"T_INTERSECTS(INTERVAL(gyldig_start,gyldig_end),INTERVAL('2020-12-31','2021-01-01'))": "1 2", "T_AFTER(gyldig_start,DATE('2021-01-01'))": "3 6",
-		"gyldig_end = DATE('2020-12-31')": "1", "gyldig_end IS NULL": "3 4 5 6", "gyldig_start > DATE('2020-01-01') AND NOT gyldig_end IS NULL": "2",
-		"T_DURING(INTERVAL(gyldig_start,gyldig_end),INTERVAL('2020-12-31','2022-01-01'))": "2",
+		"T_INTERSECTS(INTERVAL(gyldig_start,gyldig_end),INTERVAL('2020-12-31','2021-01-01'))": "1 2",
+		"T_AFTER(gyldig_start,DATE('2021-01-01'))":                                            "3 6",
+		"gyldig_end = DATE('2020-12-31')":                                                     "1",
+		"gyldig_end IS NULL":                                                                  "3 4 5 6",
+		"gyldig_start > DATE('2020-01-01') AND NOT gyldig_end IS NULL":                        "2",
+		"T_DURING(INTERVAL(gyldig_start,gyldig_end),INTERVAL('2020-12-31','2022-01-01'))":     "2",
 	} {
-		if got := ids(page(t, s, store.Query{Collection: "vedtak", Filter: parsed(t, vedtak, text), Limit: 10})); got != want {
+		if got := ids(page(t, s, store.Query{Collection: "vedtak", Filter: parsed(t, vedtak, text), Limit: 10})); got !=
+			want {
 			t.Errorf("%s finds %q, want %q", text, got, want)
 		}
 	}
-	if got := ids(page(t, s, store.Query{Collection: "vedtak", SortBy: []store.Sort{{Property: "gyldig_start", Desc: true}}, Limit: 10})); got != "6 3 2 1 7 4 5" {
+	if got := ids(page(t, s, store.Query{Collection: "vedtak",
+		SortBy: []store.Sort{{Property: "gyldig_start", Desc: true}}, Limit: 10})); got != "6 3 2 1 7 4 5" {
 		t.Errorf("sorted by start: %q", got)
 	}
 	day := func(c *store.Collection) (out [2]string) {
@@ -94,11 +108,13 @@ func TestRangeColumnsAreTheIntervalOfFeatures(t *testing.T) {
 
 func TestOneRangeColumnOfSeveralIsTheInterval(t *testing.T) {
 	t.Parallel()
-	url := base(t, `CREATE TABLE t (id INT PRIMARY KEY, a DATERANGE, b TSRANGE, a_end TEXT); INSERT INTO t VALUES (1, '[2020-01-01,2020-02-01)', NULL, 'x');
+	url := base(t,
+		`CREATE TABLE t (id INT PRIMARY KEY, a DATERANGE, b TSRANGE, a_end TEXT); INSERT INTO t VALUES (1, '[2020-01-01,2020-02-01)', NULL, 'x');
 		CREATE TABLE tom (id INT PRIMARY KEY, a DATERANGE); INSERT INTO tom VALUES (1, 'empty')`)
 	s := openStore(t, url, postgis.Options{})
 	c, _ := s.Catalog().Collection("t")
-	if got := strings.Join(c.Names(), " "); got != "id a_start a_end_2 b_start b_end a_end" || c.IntervalStart != "a_start" || c.IntervalEnd != "a_end_2" {
+	if got := strings.Join(c.Names(), " "); got != "id a_start a_end_2 b_start b_end a_end" ||
+		c.IntervalStart != "a_start" || c.IntervalEnd != "a_end_2" {
 		t.Errorf("%q, %q to %q", got, c.IntervalStart, c.IntervalEnd)
 	}
 	if v := values(t, s, "t", "1"); v["a_end"] != "x" || v["a_end_2"] != "2020-01-31" {
@@ -114,11 +130,14 @@ func TestOneRangeColumnOfSeveralIsTheInterval(t *testing.T) {
 	if c, _ = s.Catalog().Collection("tom"); c.Temporal != [2]*time.Time{} {
 		t.Errorf("empty ranges have the extent %v", c.Temporal)
 	}
-	s = openStore(t, url, postgis.Options{Settings: map[string]store.Settings{"t": {IntervalStart: "b", HiddenColumns: []string{"a"}}}})
-	if c, _ = s.Catalog().Collection("t"); strings.Join(c.Names(), " ") != "id b_start b_end a_end" || c.IntervalEnd != "b_end" {
+	s = openStore(t, url,
+		postgis.Options{Settings: map[string]store.Settings{"t": {IntervalStart: "b", HiddenColumns: []string{"a"}}}})
+	if c, _ = s.Catalog().Collection("t"); strings.Join(c.Names(), " ") != "id b_start b_end a_end" ||
+		c.IntervalEnd != "b_end" {
 		t.Errorf("%q, to %q", c.Names(), c.IntervalEnd)
 	}
-	plan, err := s.Explain(context.Background(), store.Query{Collection: "t", Filter: parsed(t, c, "b_start < TIMESTAMP('2020-01-01T00:00:00Z')"), Limit: 1})
+	plan, err := s.Explain(context.Background(),
+		store.Query{Collection: "t", Filter: parsed(t, c, "b_start < TIMESTAMP('2020-01-01T00:00:00Z')"), Limit: 1})
 	if err != nil || plan.Cost == store.CostIndexed {
 		t.Errorf("%+v, %v", plan, err)
 	}

@@ -24,13 +24,17 @@ const measured = `CREATE TABLE maalt (id INT PRIMARY KEY, dag DATE, stund TIMEST
 		(30007, '9999-12-31', '9999-12-31 23:59:59.999999Z', '9999-12-31 23:59:59.999999', 5e-324, 1e-45, 0), (30008, '2000-02-01', '2000-02-01', '2000-02-01', 16777217, 16777217, 16777217);
 	CREATE INDEX ON maalt (dag); CREATE INDEX ON maalt (stund); CREATE INDEX ON maalt (lokal); CREATE INDEX ON maalt (tall); CREATE INDEX ON maalt (liten); CREATE INDEX ON maalt (mengde); ANALYZE maalt`
 
-// TestComparisonsOfDaysMomentsAndNumbersUseIndexes of tables of others, whose columns may hold what is served as null; and the cost says so.
+// TestComparisonsOfDaysMomentsAndNumbersUseIndexes of tables of others, whose columns may hold what is served as null;
+// and the cost says so.
 func TestComparisonsOfDaysMomentsAndNumbersUseIndexes(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, base(t, measured), postgis.Options{Settings: map[string]store.Settings{"maalt": {Instant: "stund"}}})
+	s := openStore(t, base(t, measured),
+		postgis.Options{Settings: map[string]store.Settings{"maalt": {Instant: "stund"}}})
 	c, _ := s.Catalog().Collection("maalt")
-	for _, text := range []string{"dag = DATE('2001-01-01')", "dag BETWEEN DATE('2001-01-01') AND DATE('2001-01-09')", "DATE('2000-01-05') > dag", "stund < TIMESTAMP('2000-01-02T00:00:00Z')",
-		"lokal IN (TIMESTAMP('2000-01-02T00:00:00Z'))", "tall = 17.5", "tall < 3 AND id > 4", "liten BETWEEN 0.1 AND 0.2", "mengde = 0.1", "mengde > 1999.5 AND mengde < 1999.8", "datetime"} {
+	for _, text := range []string{"dag = DATE('2001-01-01')", "dag BETWEEN DATE('2001-01-01') AND DATE('2001-01-09')",
+		"DATE('2000-01-05') > dag", "stund < TIMESTAMP('2000-01-02T00:00:00Z')",
+		"lokal IN (TIMESTAMP('2000-01-02T00:00:00Z'))", "tall = 17.5", "tall < 3 AND id > 4",
+		"liten BETWEEN 0.1 AND 0.2", "mengde = 0.1", "mengde > 1999.5 AND mengde < 1999.8", "datetime"} {
 		var e cql2.Expr
 		if text == "datetime" {
 			d, ok := c.During()
@@ -42,11 +46,13 @@ func TestComparisonsOfDaysMomentsAndNumbersUseIndexes(t *testing.T) {
 		} else {
 			e = parsed(t, c, text)
 		}
-		plan, err := s.Explain(context.Background(), store.Query{Collection: "maalt", Filter: e, Limit: 1_000_000, Count: store.CountNone, SortBy: []store.Sort{{Property: "id", Desc: true}}})
+		plan, err := s.Explain(context.Background(), store.Query{Collection: "maalt", Filter: e, Limit: 1_000_000,
+			Count: store.CountNone, SortBy: []store.Sort{{Property: "id", Desc: true}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if steps := strings.Join(plan.Steps, "\n"); plan.Cost != store.CostIndexed || !strings.Contains(steps, "Index Cond") || strings.Contains(steps, "Seq Scan") {
+		if steps := strings.Join(plan.Steps, "\n"); plan.Cost != store.CostIndexed ||
+			!strings.Contains(steps, "Index Cond") || strings.Contains(steps, "Seq Scan") {
 			t.Errorf("%s: cost %v\n%s", text, plan.Cost, steps)
 		}
 	}
@@ -66,10 +72,12 @@ func (r servedRow) Value(name string) (any, error) {
 func (servedRow) Geometry(string) ([]byte, crs.ID, error) { return nil, 0, nil }
 func (servedRow) Rows(string) ([]cql2.Record, error)      { return nil, nil }
 
-// TestRangesOfIndexesSelectWhatIsMeant compares random comparisons, also under NOT and IS NULL, with the naive evaluation of the values as they are served.
+// TestRangesOfIndexesSelectWhatIsMeant compares random comparisons, also under NOT and IS NULL, with the naive
+// evaluation of the values as they are served.
 func TestRangesOfIndexesSelectWhatIsMeant(t *testing.T) {
 	t.Parallel()
-	s := openStore(t, base(t, measured+"; DELETE FROM maalt WHERE id BETWEEN 300 AND 29999"), postgis.Options{Settings: map[string]store.Settings{"maalt": {Instant: "dag"}}})
+	s := openStore(t, base(t, measured+"; DELETE FROM maalt WHERE id BETWEEN 300 AND 29999"),
+		postgis.Options{Settings: map[string]store.Settings{"maalt": {Instant: "dag"}}})
 	c, _ := s.Catalog().Collection("maalt")
 	all := page(t, s, store.Query{Collection: "maalt", Limit: 10000})
 	records := make([]servedRow, len(all.Rows))
@@ -82,11 +90,14 @@ func TestRangesOfIndexesSelectWhatIsMeant(t *testing.T) {
 		lit := func() string {
 			switch prop {
 			case "dag":
-				return "DATE('" + []string{"0001-01-01", "9999-12-31", "2000-02-01", fmt.Sprintf("2000-0%d-11", 1+rng.IntN(9))}[rng.IntN(4)] + "')"
+				return "DATE('" + []string{"0001-01-01", "9999-12-31", "2000-02-01",
+					fmt.Sprintf("2000-0%d-11", 1+rng.IntN(9))}[rng.IntN(4)] + "')"
 			case "stund", "lokal":
-				return "TIMESTAMP('" + []string{"0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "2000-02-01T00:00:00Z", fmt.Sprintf("2000-01-%02dT05:00:00Z", 1+rng.IntN(12))}[rng.IntN(4)] + "')"
+				return "TIMESTAMP('" + []string{"0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z",
+					"2000-02-01T00:00:00Z", fmt.Sprintf("2000-01-%02dT05:00:00Z", 1+rng.IntN(12))}[rng.IntN(4)] + "')"
 			}
-			return []string{"0.1", "0.10000000149011612", "0", "16777217", "16777216", "5e-324", "1e300", "3.5e38", "1.7e308", fmt.Sprint(float64(rng.IntN(300)) / 10), fmt.Sprint(rng.IntN(30))}[rng.IntN(11)]
+			return []string{"0.1", "0.10000000149011612", "0", "16777217", "16777216", "5e-324", "1e300", "3.5e38",
+				"1.7e308", fmt.Sprint(float64(rng.IntN(300)) / 10), fmt.Sprint(rng.IntN(30))}[rng.IntN(11)]
 		}
 		switch rng.IntN(5) {
 		case 0:

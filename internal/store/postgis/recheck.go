@@ -146,7 +146,8 @@ func (qu *question) isSortedHere() bool {
 	return qu.q.Rank != nil || slices.ContainsFunc(qu.keys, func(k key) bool { return k.norwegian })
 }
 
-// sorted answers a question in the order of how well features match, or of the Norwegian alphabet: all matches are read, and ordered here.
+// sorted answers a question in the order of how well features match, or of the Norwegian alphabet:
+// all matches are read, and ordered here.
 func (qu *question) sorted(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
 	var m *cql2.Matcher
 	if qu.filter.Residue != nil {
@@ -199,8 +200,8 @@ func (qu *question) rank(x *found, r pgx.Rows) error {
 	return own(err)
 }
 
-// part returns the rows after the place, in the direction of reading and one more than the limit when there are more; exists tells
-// whether there are any on the other side.
+// part returns the rows after the place, in the direction of reading and one more than the limit when there are more;
+// exists tells whether there are any on the other side.
 func (qu *question) part(rows []found) (part []found, exists bool, err error) {
 	start := 0
 	if qu.place != nil {

@@ -14,8 +14,8 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// candidates says what is read of each row besides the keys of the order: the revision, and for a residue or a rank whether the row is
-// sure, and the properties, the geometry and the rows of relations that are looked at.
+// candidates says what is read of each row besides the keys of the order: the revision, and for a residue or a rank
+// whether the row is sure, and the properties, the geometry and the rows of relations that are looked at.
 type candidates struct {
 	l         *layer
 	tested    bool // the columns of sureness and values are there
@@ -107,7 +107,8 @@ func (c *candidates) columns(b *sqlq.Builder, f sqlq.Filter) {
 	}
 }
 
-// aggregate returns an expression for the rows of a relation as a JSON array of arrays: its columns by name, then its own relations.
+// aggregate returns an expression for the rows of a relation as a JSON array of arrays:
+// its columns by name, then its own relations.
 func aggregate(r *sqlq.Relation, owner string, depth int) string {
 	a := fmt.Sprintf("a%d", depth)
 	var cols []string
@@ -117,7 +118,8 @@ func aggregate(r *sqlq.Relation, owner string, depth int) string {
 	for _, n := range slices.Sorted(maps.Keys(r.Relations)) {
 		cols = append(cols, aggregate(r.Relations[n], a, depth+1))
 	}
-	return "(SELECT json_agg(json_build_array(" + strings.Join(cols, ", ") + ")) FROM " + r.Table + " AS " + a + " WHERE " + a + "." + quote(r.Owner) +
+	return "(SELECT json_agg(json_build_array(" + strings.Join(cols, ", ") + ")) FROM " + r.Table + " AS " + a +
+		" WHERE " + a + "." + quote(r.Owner) +
 		" = " + owner + "." + quote(r.Key) + ")"
 }
 

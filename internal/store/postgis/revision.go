@@ -36,7 +36,8 @@ type revision struct {
 	counts   *counts
 }
 
-// load reads definitions and surveys the tables. Geometries that the revision before has measured are not read again; it may be nil.
+// load reads definitions and surveys the tables. Geometries that the revision before has measured are not read again;
+// it may be nil.
 func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	var in *definitionsRead
 	err := s.retry(ctx, func(c *pgxpool.Conn) (err error) {
@@ -46,8 +47,10 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &revision{catalog: &store.Catalog{Modified: time.Now().UTC(), Live: true}, layers: map[string]*layer{}, fingerprint: in.fingerprint,
-		surveys: map[string]*survey{}, measured: map[string]*survey{}, items: map[string]string{}, read: map[string]examined{}, tables: map[string]string{}, counts: s.caches.counts()}
+	r := &revision{catalog: &store.Catalog{Modified: time.Now().UTC(), Live: true}, layers: map[string]*layer{},
+		fingerprint: in.fingerprint,
+		surveys:     map[string]*survey{}, measured: map[string]*survey{}, items: map[string]string{},
+		read: map[string]examined{}, tables: map[string]string{}, counts: s.caches.counts()}
 	if len(in.own) > 0 {
 		r.catalog.Modified = time.Time{}
 	}
@@ -63,7 +66,8 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	r.resolveReferences(in.own)
 	for _, def := range in.own {
 		if in.ours[def.Table] == nil {
-			r.catalog.Notes = append(r.catalog.Notes, store.Note{Layer: def.Table, Collection: def.ID, Refused: true, Reason: "the role may not read its table in the schema grense; GRANT SELECT on it"})
+			r.catalog.Notes = append(r.catalog.Notes, store.Note{Layer: def.Table, Collection: def.ID, Refused: true,
+				Reason: "the role may not read its table in the schema grense; GRANT SELECT on it"})
 		}
 	}
 	settings, err := json.Marshal(s.options.Settings)
@@ -76,7 +80,8 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	for _, l := range r.layers {
 		l.rev, l.run = binary.BigEndian.Uint64(stamp[:]), s.run
 		l.warn = func(column string) {
-			s.options.Logger.Warn("a value that is no number, infinite, or of a year beyond 1 to 9999 is given as null", "table", l.table.layer(), "column", column)
+			s.options.Logger.Warn("a value that is no number, infinite, or of a year beyond 1 to 9999 is given as null",
+				"table", l.table.layer(), "column", column)
 		}
 	}
 	slices.SortStableFunc(r.catalog.Notes, func(a, b store.Note) int { return strings.Compare(a.Layer, b.Layer) })
@@ -123,7 +128,8 @@ func (s *Store) survey(ctx context.Context, r *revision, in *definitionsRead, be
 	return version, nil
 }
 
-// resolveReferences gives references the ids under which collections are served, and drops those to collections that are not.
+// resolveReferences gives references the ids under which collections are served, and drops those to
+// collections that are not.
 func (r *revision) resolveReferences(own map[string]definition) {
 	served := map[string]string{} // ids of public collections, by the ids that their definitions give them
 	for _, def := range own {
@@ -153,8 +159,8 @@ type definitionsRead struct {
 // mostReadings is how often definitions are read that change meanwhile.
 const mostReadings = 5
 
-// settledDefinitions reads definitions that nobody has changed meanwhile: the statements see different states of the system catalogs, and a table that
-// is replaced between them would be none.
+// settledDefinitions reads definitions that nobody has changed meanwhile: the statements see different states of the
+// system catalogs, and a table that is replaced between them would be none.
 func settledDefinitions(ctx context.Context, c *pgxpool.Conn) (*definitionsRead, error) {
 	for n := 1; ; n++ {
 		in, err := readDefinitions(ctx, c)
@@ -204,8 +210,9 @@ type examined struct {
 // readers is how many tables are read at once.
 const readers = 4
 
-// examine reads the tables of drafts, several at once. One that cannot be read is told as such; an error means that there is no database. With
-// hurry, tables that do not belong to this database alone have little time.
+// examine reads the tables of drafts, several at once. One that cannot be read is told as such;
+// an error means that there is no database. With hurry, tables that do not belong to this
+// database alone have little time.
 func (s *Store) examine(ctx context.Context, drafts []*draft, before *revision, hurry bool) ([]examined, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -267,8 +274,8 @@ func (s *Store) progress(t *table) func(int) {
 	}
 }
 
-// geometries names the geometries of a table as long as only single rows of it change; "" where that cannot be told. A Writer may fill a
-// table of ours anew without a new file.
+// geometries names the geometries of a table as long as only single rows of it change; "" where that cannot be told.
+// A Writer may fill a table of ours anew without a new file.
 func (d *draft) geometries() string {
 	if d.table.file == 0 || d.geometry.name == "" {
 		return ""
@@ -326,7 +333,8 @@ func (s *Store) settingsOf(t *table) store.Settings {
 // isBookkeeping reports whether a table is left out since a program keeps it for itself.
 func (s *Store) isBookkeeping(t *table) bool {
 	_, named := s.settingsName(t)
-	return !named && t.schema != ownSchema && store.IsBookkeeping(t.schema, t.name) && !slices.ContainsFunc(t.columns, column.isGeometry)
+	return !named && t.schema != ownSchema && store.IsBookkeeping(t.schema, t.name) &&
+		!slices.ContainsFunc(t.columns, column.isGeometry)
 }
 
 // draft returns a table that may be served; nil when it is not.

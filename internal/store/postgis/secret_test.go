@@ -10,7 +10,8 @@ import (
 
 func TestPasswordKeyFollowsFromThePassword(t *testing.T) {
 	t.Parallel()
-	a, b := postgis.PasswordKey("postgres://u:secret@one:5432/d"), postgis.PasswordKey("postgres://u:secret@two/d?application_name=x")
+	a, b := postgis.PasswordKey("postgres://u:secret@one:5432/d"),
+		postgis.PasswordKey("postgres://u:secret@two/d?application_name=x")
 	if len(a) != state.SecretSize || !bytes.Equal(a, b) {
 		t.Errorf("%x, %x", a, b)
 	}

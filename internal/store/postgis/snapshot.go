@@ -46,7 +46,8 @@ func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
 		return nil, fmt.Errorf("%w: %w", errNoConnection, err)
 	}
 	r := s.current.Load()
-	x := &snapshot{of: s, pinned: &Store{pool: s.pool, options: s.options, caches: s.caches, users: 1, idle: make(chan struct{}), pinned: c}, whole: map[string]bool{}}
+	x := &snapshot{of: s, pinned: &Store{pool: s.pool, options: s.options, caches: s.caches, users: 1,
+		idle: make(chan struct{}), pinned: c}, whole: map[string]bool{}}
 	x.pinned.current.Store(r)
 	_, err = c.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", pgx.QueryExecModeSimpleProtocol)
 	if err == nil {
@@ -81,20 +82,22 @@ func (x *snapshot) Page(ctx context.Context, q store.Query) (*store.Page, error)
 	return p, nil
 }
 
-// changedSQL asks whether a table has another file than the transaction sees in the catalog: it was emptied by TRUNCATE, or rewritten, before this
-// transaction had its lock, and looks empty to it (PostgreSQL, 13.6, Caveats). So does one that got policies, which
-// hide rows from then on.
+// changedSQL asks whether a table has another file than the transaction sees in the catalog:
+// it was emptied by TRUNCATE, or rewritten, before this transaction had its lock, and looks empty to it (PostgreSQL,
+// 13.6, Caveats). So does one that got policies, which hide rows from then on.
 const changedSQL = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't'
 	AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema' AND c.relfilenode <> 0 AND c.relfilenode IS DISTINCT FROM pg_relation_filenode(c.oid))
-	OR EXISTS (SELECT FROM pg_class WHERE oid = $1::oid AND NOT relrowsecurity AND row_security_active(oid)) OR ` + renamedSQL
+	OR EXISTS (SELECT FROM pg_class WHERE oid = $1::oid AND NOT relrowsecurity AND row_security_active(oid)) OR ` +
+	renamedSQL
 
-// renamedSQL asks whether a column of a table has another name now than the transaction sees: statements find columns by their present names.
+// renamedSQL asks whether a column of a table has another name now than the transaction sees:
+// statements find columns by their present names.
 const renamedSQL = `EXISTS (SELECT FROM pg_attribute a CROSS JOIN quote_ident(a.attname) AS q
 	CROSS JOIN pg_identify_object('pg_class'::regclass, a.attrelid, a.attnum) AS i
 	WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped AND right(i.identity, length(q) + 1) IS DISTINCT FROM '.' || q)`
 
-// hold makes sure that a collection that was asked for the first time is read as it was when the transaction began. The question has locked its tables,
-// so that none is emptied from now on.
+// hold makes sure that a collection that was asked for the first time is read as it was when the transaction began.
+// The question has locked its tables, so that none is emptied from now on.
 func (x *snapshot) hold(ctx context.Context, collection string) error {
 	if x.whole[collection] {
 		return nil
@@ -109,13 +112,15 @@ func (x *snapshot) hold(ctx context.Context, collection string) error {
 		return err
 	}
 	if changed {
-		return fmt.Errorf("postgis: a table was emptied, rewritten or renamed when a snapshot began: %w", store.ErrChanged)
+		return fmt.Errorf("postgis: a table was emptied, rewritten or renamed when a snapshot began: %w",
+			store.ErrChanged)
 	}
 	x.whole[collection] = true
 	return nil
 }
 
-func (x *snapshot) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (x *snapshot) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	err := x.pinned.Fetch(ctx, collection, rows, want, fn)
 	if err == nil {
 		err = x.hold(ctx, collection)

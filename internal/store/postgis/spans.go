@@ -14,8 +14,9 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// How many versions are valid at a moment is counted row by row, which takes a hundred times as long as a page. Where the same state of the database was met twice, starts and ends are read
-// once for it, and each moment is told by them; versions that overlap are counted as before.
+// How many versions are valid at a moment is counted row by row, which takes a hundred times as long as a page.
+// Where the same state of the database was met twice, starts and ends are read once for it, and each moment is told by
+// them; versions that overlap are counted as before.
 
 // spans are the versions of a layer, by moments in days or microseconds since 2000.
 type spans = sqlq.Moments[int64]
@@ -27,7 +28,8 @@ const (
 	spansRest    = 20
 )
 
-// moment is a moment that is asked for in the unit of the layer's versions; false where their columns are compared with none that is told so.
+// moment is a moment that is asked for in the unit of the layer's versions; false where their columns are compared
+// with none that is told so.
 func (l *layer) moment(t time.Time) (int64, bool) {
 	if isDays(l) {
 		const day = 24 * 60 * 60
@@ -42,7 +44,8 @@ func isDays(l *layer) bool { return l.source.Fields[l.Versions.Start].Type == cq
 // spansName is the name of spans among the totals.
 func spansName(l *layer) string { return l.ID + "\x00spans" }
 
-// dated returns how many versions are valid at the moment of a question, and in which state of the database; nobody's state when that is not known.
+// dated returns how many versions are valid at the moment of a question, and in which state of the database;
+// nobody's state when that is not known.
 func (c *counts) dated(qu *question) total {
 	t, ok := c.totals.Get(countKey{c.revision, spansName(qu.l)})
 	moment, told := qu.l.moment(qu.q.AsOf)
@@ -79,7 +82,8 @@ func (c *counts) meet(ctx context.Context, conn *pgxpool.Conn, qu *question, sta
 	c.totals.Put(key, t, int64(size))
 }
 
-// readSpans reads those of all rows, and in which state they are; nil where they overlap, are too many or cannot be read.
+// readSpans reads those of all rows, and in which state they are; nil where they overlap,
+// are too many or cannot be read.
 func (qu *question) readSpans(ctx context.Context, c *pgxpool.Conn) (x *spans, state string) {
 	l := qu.l
 	st, ok := l.spansStatement(qu.q.AsOf)
@@ -89,7 +93,8 @@ func (qu *question) readSpans(ctx context.Context, c *pgxpool.Conn) (x *spans, s
 	x = &spans{Inclusive: l.Versions.Inclusive}
 	total, overlap := [2]int{}, false
 	err := one(ctx, c, st, func(r pgx.Rows) error {
-		if oid := r.FieldDescriptions()[1].DataTypeOID; oid != pgtype.DateOID && oid != pgtype.TimestamptzOID || (oid == pgtype.DateOID) != isDays(l) {
+		if oid := r.FieldDescriptions()[1].DataTypeOID; oid != pgtype.DateOID && oid != pgtype.TimestamptzOID ||
+			(oid == pgtype.DateOID) != isDays(l) {
 			return l.changed("versions have other times")
 		}
 		raw := r.RawValues()
@@ -119,7 +124,8 @@ func (qu *question) readSpans(ctx context.Context, c *pgxpool.Conn) (x *spans, s
 	return x, state
 }
 
-// spansStatement selects the state with the number of versions that overlap the next one of their feature, then starts and ends with the number of each, in order.
+// spansStatement selects the state with the number of versions that overlap the next one of their feature,
+// then starts and ends with the number of each, in order.
 func (l *layer) spansStatement(at time.Time) (statement, bool) {
 	start, end, ok := sqlq.Interval(sqlq.PostgreSQL{}, l.source, alias, at)
 	if !ok {
@@ -129,10 +135,14 @@ func (l *layer) spansStatement(at time.Time) (statement, bool) {
 	if l.Versions.Inclusive {
 		ends, meets = " >= ", " <= "
 	}
-	b := sqlq.New(sqlq.PostgreSQL{}).Text("WITH v AS MATERIALIZED (SELECT ", start, " AS s, ", end, " AS e, lead(", start, ") OVER (PARTITION BY ", sqlq.Column(sqlq.PostgreSQL{}, alias, l.source.Fields[l.Versions.ID]),
-		" ORDER BY ", start, ") AS n FROM ", l.source.Table, " AS ", alias, " WHERE ", start, " IS NOT NULL AND (", end, ends, start, " OR ", end, " IS NULL)) ",
-		"SELECT 0 AS k, NULL AS at, count(*) FILTER (WHERE n IS NOT NULL AND (e IS NULL OR n", meets, "e)) AS n, ", l.state(), " AS state FROM v ",
-		"UNION ALL SELECT 1, s, count(*), NULL FROM v GROUP BY s UNION ALL SELECT 2, e, count(*), NULL FROM v WHERE e IS NOT NULL GROUP BY e ORDER BY k, at LIMIT ").Arg(int64(spansMoments + 2))
+	b := sqlq.New(sqlq.PostgreSQL{}).Text("WITH v AS MATERIALIZED (SELECT ", start, " AS s, ", end, " AS e, lead(",
+		start, ") OVER (PARTITION BY ", sqlq.Column(sqlq.PostgreSQL{}, alias, l.source.Fields[l.Versions.ID]),
+		" ORDER BY ", start, ") AS n FROM ", l.source.Table, " AS ", alias, " WHERE ", start, " IS NOT NULL AND (", end,
+		ends, start, " OR ", end, " IS NULL)) ",
+		"SELECT 0 AS k, NULL AS at, count(*) FILTER (WHERE n IS NOT NULL AND (e IS NULL OR n", meets, "e)) AS n, ",
+		l.state(), " AS state FROM v ",
+		"UNION ALL SELECT 1, s, count(*), NULL FROM v GROUP BY s UNION ALL SELECT 2, e, count(*), NULL FROM v WHERE "+
+			"e IS NOT NULL GROUP BY e ORDER BY k, at LIMIT ").Arg(int64(spansMoments + 2))
 	sql, args := b.SQL()
 	return statement{sql, args}, true
 }

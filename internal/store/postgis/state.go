@@ -69,7 +69,10 @@ func (s *stateDriver) prepare(ctx context.Context) error {
 		return err
 	}
 	var may bool
-	if s.do(ctx, s.reads, stateTime, func(ctx context.Context, c *pgxpool.Conn) (err error) { may, _, err = mayPrepare(ctx, c); return err }) != nil {
+	if s.do(ctx, s.reads, stateTime, func(ctx context.Context, c *pgxpool.Conn) (err error) {
+		may, _, err = mayPrepare(ctx, c)
+		return err
+	}) != nil {
 		return err
 	}
 	if !may {
@@ -81,7 +84,8 @@ func (s *stateDriver) prepare(ctx context.Context) error {
 // stateThere reports whether the table of keys exists; ErrReadOnly when it does and the role may not write it.
 func stateThere(ctx context.Context, c *pgxpool.Conn) (bool, error) {
 	var may bool
-	err := c.QueryRow(ctx, `SELECT has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(x.oid, 'SELECT') AND has_table_privilege(x.oid, 'INSERT')
+	err := c.QueryRow(ctx,
+		`SELECT has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(x.oid, 'SELECT') AND has_table_privilege(x.oid, 'INSERT')
 		AND has_table_privilege(x.oid, 'UPDATE') FROM pg_class x JOIN pg_namespace n ON n.oid = x.relnamespace WHERE n.nspname = 'grense' AND x.relname = 'api_key'`).Scan(&may)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -95,7 +99,8 @@ func stateThere(ctx context.Context, c *pgxpool.Conn) (bool, error) {
 // mayPrepare reports whether the role may make the table of keys, and whether the server follows another, so that it
 // takes no changes.
 func mayPrepare(ctx context.Context, c *pgxpool.Conn) (may, follows bool, err error) {
-	err = c.QueryRow(ctx, `SELECT CASE WHEN n.oid IS NULL THEN has_database_privilege(current_database(), 'CREATE') ELSE has_schema_privilege(n.oid, 'CREATE') END,
+	err = c.QueryRow(ctx,
+		`SELECT CASE WHEN n.oid IS NULL THEN has_database_privilege(current_database(), 'CREATE') ELSE has_schema_privilege(n.oid, 'CREATE') END,
 		pg_is_in_recovery() FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = 'grense'`).Scan(&may, &follows)
 	return may, follows, err
 }

@@ -29,7 +29,8 @@ func plain(t *testing.T, address string, others ...string) string {
 	return u.String()
 }
 
-// TestKeysWhereNoServerTakesChanges: a server that follows another, alone or because the other is gone, tells at once that there is no table of keys, and whether the role might make it.
+// TestKeysWhereNoServerTakesChanges: a server that follows another, alone or because the other is gone,
+// tells at once that there is no table of keys, and whether the role might make it.
 func TestKeysWhereNoServerTakesChanges(t *testing.T) {
 	t.Parallel()
 	own := &storetest.Cluster{Private: true}
@@ -37,7 +38,8 @@ func TestKeysWhereNoServerTakesChanges(t *testing.T) {
 	primary := own.Database(t)
 	reader, asReader := storetest.Role(t, primary, "")
 	maker, asMaker := storetest.Role(t, primary, "")
-	run(t, primary, places+"GRANT SELECT ON sted TO "+reader+", "+maker+"; DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO "+maker+"', current_database()); END $$")
+	run(t, primary, places+"GRANT SELECT ON sted TO "+reader+", "+maker+
+		"; DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO "+maker+"', current_database()); END $$")
 	replica := own.Replica(t, primary)
 	at := func(as string) string { // the replica
 		u, err := url.Parse(as)
@@ -60,7 +62,8 @@ func TestKeysWhereNoServerTakesChanges(t *testing.T) {
 		{"a role that reads, at a replica", at(asReader), false, postgis.ErrReadOnly, false},
 		{"a role that may make the table, at a replica", at(asMaker), false, postgis.ErrNoPrimary, false},
 		{"a role that reads, without the primary", plain(t, asReader, replica), true, postgis.ErrReadOnly, false},
-		{"a role that may make the table, without the primary", plain(t, asMaker, replica), true, postgis.ErrNoPrimary, true},
+		{"a role that may make the table, without the primary", plain(t, asMaker, replica), true,
+			postgis.ErrNoPrimary, true},
 	} {
 		if x.halt {
 			if _, err := own.Halt(); err != nil {
@@ -96,7 +99,8 @@ func TestKeysWhereNoServerTakesChanges(t *testing.T) {
 	})
 }
 
-// TestOneServerWithTLSOrWithoutIsOne: the connections of a process are as many as are stated, however the address says TLS is used.
+// TestOneServerWithTLSOrWithoutIsOne: the connections of a process are as many as are stated,
+// however the address says TLS is used.
 func TestOneServerWithTLSOrWithoutIsOne(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {

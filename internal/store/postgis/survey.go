@@ -40,12 +40,13 @@ func (d *draft) foundSRIDs(ctx context.Context, c *pgxpool.Conn) (list []int, er
 		return []int{d.measured.SRID}, nil
 	}
 	g := quote(d.geometry.name)
-	err = each(ctx, c, "SELECT DISTINCT ST_SRID("+g+") FROM "+d.table.quoted()+" WHERE "+g+" IS NOT NULL LIMIT 2", func(rows pgx.Rows) error {
-		var srid int
-		err := rows.Scan(&srid)
-		list = append(list, srid)
-		return err
-	})
+	err = each(ctx, c, "SELECT DISTINCT ST_SRID("+g+") FROM "+d.table.quoted()+" WHERE "+g+" IS NOT NULL LIMIT 2",
+		func(rows pgx.Rows) error {
+			var srid int
+			err := rows.Scan(&srid)
+			list = append(list, srid)
+			return err
+		})
 	slices.Sort(list)
 	return list, err
 }
@@ -93,7 +94,8 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 		d.warn("%s", note)
 	}
 	if sv.Broken > 0 {
-		d.warn("%d features have a geometry that cannot be read (the first is %s); they are served without", sv.Broken, sv.FirstBroken)
+		d.warn("%d features have a geometry that cannot be read (the first is %s); they are served without", sv.Broken,
+			sv.FirstBroken)
 	}
 	return sv, !d.refused(), nil
 }
@@ -109,7 +111,8 @@ func (d *draft) measure(ctx context.Context, c *pgxpool.Conn, sv *survey, expr s
 	for _, n := range sv.Key {
 		id = append(id, quote(n))
 	}
-	return each(ctx, c, "SELECT ST_AsBinary("+expr+"), concat_ws(';', "+strings.Join(id, ", ")+") FROM "+d.table.quoted(), func(rows pgx.Rows) error {
+	return each(ctx, c, "SELECT ST_AsBinary("+expr+"), concat_ws(';', "+strings.Join(id, ", ")+") FROM "+
+		d.table.quoted(), func(rows pgx.Rows) error {
 		if sv.Count++; sv.Count%10000 == 0 && d.progress != nil {
 			d.progress(sv.Count)
 		}
@@ -159,17 +162,20 @@ func (d *draft) chooseKey(ctx context.Context, c *pgxpool.Conn, sv *survey) (boo
 			quoted, text = append(quoted, quote(n)), append(text, quote(n)+`::text COLLATE "C"`)
 		}
 		var rows, nulls, different int
-		err = c.QueryRow(ctx, "SELECT count(*), count(*) FILTER (WHERE num_nulls("+strings.Join(quoted, ", ")+") > 0), count(DISTINCT ("+
+		err = c.QueryRow(ctx, "SELECT count(*), count(*) FILTER (WHERE num_nulls("+strings.Join(quoted, ", ")+
+			") > 0), count(DISTINCT ("+
 			strings.Join(text, ", ")+")) FROM "+d.table.quoted()).Scan(&rows, &nulls, &different)
 		name := strings.Join(names, ", ")
 		switch {
 		case err != nil:
 			return false, err
 		case nulls > 0:
-			d.refuseRows("column %q cannot be the feature id: %d values are null; name one that is unique and without null as the id column", name, nulls)
+			d.refuseRows("column %q cannot be the feature id: %d values are null; name one that is unique and "+
+				"without null as the id column", name, nulls)
 			return false, nil
 		case different < rows:
-			d.refuseRows("column %q cannot be the feature id: %d of %d values occur more than once; name one that is unique and without null as the id column",
+			d.refuseRows("column %q cannot be the feature id: %d of %d values occur more than once; "+
+				"name one that is unique and without null as the id column",
 				name, rows-different, rows)
 			return false, nil
 		}
@@ -197,7 +203,8 @@ func (d *draft) moments(ctx context.Context, c *pgxpool.Conn, sv *survey) error 
 		last = append(last, "max("+x+") FILTER (WHERE "+x+years+")::timestamptz")
 	}
 	var begins, ends bool
-	err := c.QueryRow(ctx, "SELECT least("+strings.Join(first, ", ")+"), greatest("+strings.Join(last, ", ")+"), "+closing(begin)+", "+closing(end)+" FROM "+d.table.quoted()).
+	err := c.QueryRow(ctx, "SELECT least("+strings.Join(first, ", ")+"), greatest("+strings.Join(last, ", ")+"), "+
+		closing(begin)+", "+closing(end)+" FROM "+d.table.quoted()).
 		Scan(&sv.Temporal[0], &sv.Temporal[1], &begins, &ends)
 	for i, t := range sv.Temporal {
 		if t != nil {
@@ -214,7 +221,8 @@ func (d *draft) moments(ctx context.Context, c *pgxpool.Conn, sv *survey) error 
 	return err
 }
 
-// momentColumns returns the expressions whose days and moments are the time of features, and those whose null is an open begin or end; "" for none.
+// momentColumns returns the expressions whose days and moments are the time of features, and those whose null is an
+// open begin or end; "" for none.
 func (d *draft) momentColumns() (columns []string, begin, end string) {
 	var c store.Collection
 	if d.own != nil {
@@ -247,7 +255,8 @@ func (d *draft) momentColumns() (columns []string, begin, end string) {
 	return columns, "", end
 }
 
-// rangeEnds is momentColumns of a column of ranges. Rows without a range, and those whose range is empty, have no ends that could be open.
+// rangeEnds is momentColumns of a column of ranges. Rows without a range, and those whose range is empty,
+// have no ends that could be open.
 func (d *draft) rangeEnds(c *store.Collection) (columns []string, begin, end string) {
 	p, _ := c.Find(c.Timeless)
 	col, _ := d.table.column(p.Column)

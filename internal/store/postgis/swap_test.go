@@ -46,8 +46,8 @@ func lines(t *testing.T, url, sql string) []string {
 	return list
 }
 
-// TestRegisterTablesKeepTheirDefinition: the tables of an import are what the migrations make, with the user's additions, and are ready for answers
-// from indexes alone.
+// TestRegisterTablesKeepTheirDefinition: the tables of an import are what the migrations make, with the user's
+// additions, and are ready for answers from indexes alone.
 func TestRegisterTablesKeepTheirDefinition(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -55,11 +55,13 @@ func TestRegisterTablesKeepTheirDefinition(t *testing.T) {
 	}
 	url := cluster.Database(t)
 	storetest.Write(t, func(w store.Writer) {
-		if _, err := w.Insert(context.Background(), "sted", []string{"id"}); err != nil { // the migrations, and not a row
+		if _, err := w.Insert(context.Background(), "sted", []string{"id"}); err != nil {
+			// the migrations, and not a row
 			t.Fatal(err)
 		}
 	})(postgis.Create(context.Background(), url))
-	run(t, url, "CREATE INDEX brukerens ON grense.sted (lower(visningsnavn)) WHERE land = 'NO'; COMMENT ON COLUMN grense.sted.rang IS 'rekkefølge'")
+	run(t, url, "CREATE INDEX brukerens ON grense.sted (lower(visningsnavn)) WHERE land = 'NO'; "+
+		"COMMENT ON COLUMN grense.sted.rang IS 'rekkefølge'")
 	const definition = `SELECT indexdef FROM pg_indexes WHERE schemaname = 'grense'
 		UNION ALL SELECT conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'grense'::regnamespace
 		UNION ALL SELECT attrelid::regclass || ' ' || attnum || ' ' || attname || ' ' || format_type(atttypid, atttypmod) || attnotnull || attcollation || coalesce(col_description(attrelid, attnum), '')
@@ -73,20 +75,23 @@ func TestRegisterTablesKeepTheirDefinition(t *testing.T) {
 		after := lines(t, url, definition)
 		for i := range max(len(before), len(after)) {
 			if i >= len(before) || i >= len(after) || before[i] != after[i] {
-				t.Fatalf("import of %d: definition %d of %d is %q; before, of %d, %q", places, i, len(after), after[min(i, len(after)-1)], len(before), before[min(i, len(before)-1)])
+				t.Fatalf("import of %d: definition %d of %d is %q; before, of %d, %q", places, i, len(after),
+					after[min(i, len(after)-1)], len(before), before[min(i, len(before)-1)])
 			}
 		}
-		if hidden := lines(t, url, "SELECT relname::text FROM pg_class WHERE relnamespace = 'grense'::regnamespace AND relkind = 'r' AND relallvisible < relpages AND relname LIKE 's%'"); len(hidden) > 0 {
+		if hidden := lines(t, url, "SELECT relname::text FROM pg_class WHERE relnamespace = 'grense'::regnamespace "+
+			"AND relkind = 'r' AND relallvisible < relpages AND relname LIKE 's%'"); len(hidden) > 0 {
 			t.Errorf("import of %d: not all rows of %v are known to be visible", places, hidden)
 		}
-		if rows := lines(t, url, "SELECT reltuples::text FROM pg_class WHERE oid = 'grense.sted'::regclass"); rows[0] != strconv.Itoa(places) {
+		if rows := lines(t, url, "SELECT reltuples::text FROM pg_class WHERE oid = 'grense.sted'::regclass"); rows[0] !=
+			strconv.Itoa(places) {
 			t.Errorf("import of %d: statistics of %v places", places, rows)
 		}
 	}
 }
 
-// TestRegisterTablesThatViewsNeed are filled as they are: the view stays, and shows the new rows. Triggers, foreign keys, policies and
-// publications stay, too.
+// TestRegisterTablesThatViewsNeed are filled as they are: the view stays, and shows the new rows.
+// Triggers, foreign keys, policies and publications stay, too.
 func TestRegisterTablesThatViewsNeed(t *testing.T) {
 	t.Parallel()
 	url := cluster.Database(t)
@@ -106,7 +111,10 @@ func TestRegisterTablesThatViewsNeed(t *testing.T) {
 	if after := lines(t, url, tied); len(before) != 4 || !slices.Equal(before, after) {
 		t.Errorf("tied to the tables: %q, before %q", after, before)
 	}
-	eventually(t, "the number of places in the catalog", func() bool { c, ok := s.Catalog().Collection("sted"); return ok && c.Count == 80 })
+	eventually(t, "the number of places in the catalog", func() bool {
+		c, ok := s.Catalog().Collection("sted")
+		return ok && c.Count == 80
+	})
 }
 
 // TestTablesKeepTheirOwnerAndRights when another role imports.
@@ -124,7 +132,8 @@ func TestTablesKeepTheirOwnerAndRights(t *testing.T) {
 		create(t, as, func(w store.Writer) { fill(t, w, collection("a", "tabell"), true, "x") })
 	}
 	imports(asOwner)
-	run(t, url, "GRANT SELECT ON grense.sted TO PUBLIC; GRANT SELECT, UPDATE ON grense.tabell TO "+other+" WITH GRANT OPTION")
+	run(t, url, "GRANT SELECT ON grense.sted TO PUBLIC; GRANT SELECT, UPDATE ON grense.tabell TO "+other+
+		" WITH GRANT OPTION")
 	const rights = `SELECT c.relname || ' ' || relowner::regrole || ' ' || coalesce((SELECT string_agg(a::text, ' ' ORDER BY a::text) FROM unnest(coalesce(relacl, acldefault('r', relowner))) a), '')
 		FROM pg_class c WHERE relnamespace = 'grense'::regnamespace AND relkind = 'r' ORDER BY 1`
 	before := lines(t, url, rights)
@@ -135,7 +144,8 @@ func TestTablesKeepTheirOwnerAndRights(t *testing.T) {
 	imports(asOwner)
 }
 
-// TestCommitGivesWayToReaders: a reader that holds one of the tables and asks for another gets it, and the import goes through after it.
+// TestCommitGivesWayToReaders: a reader that holds one of the tables and asks for another gets it,
+// and the import goes through after it.
 func TestCommitGivesWayToReaders(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -170,7 +180,8 @@ func TestCommitGivesWayToReaders(t *testing.T) {
 		done <- err
 	}()
 	waits := func() bool {
-		return len(lines(t, url, "SELECT 'x' FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())")) > 0
+		return len(lines(t, url, "SELECT 'x' FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' AND "+
+			"database = (SELECT oid FROM pg_database WHERE datname = current_database())")) > 0
 	}
 	for !waits() {
 		select {
@@ -190,7 +201,8 @@ func TestCommitGivesWayToReaders(t *testing.T) {
 	}
 }
 
-// TestReadersDoNotWaitForRowsAfterAMigration: an import that finds tables of an older version changes them, and then lets their readers go on.
+// TestReadersDoNotWaitForRowsAfterAMigration: an import that finds tables of an older version changes them,
+// and then lets their readers go on.
 func TestReadersDoNotWaitForRowsAfterAMigration(t *testing.T) {
 	t.Parallel()
 	url := cluster.Database(t)
@@ -198,7 +210,8 @@ func TestReadersDoNotWaitForRowsAfterAMigration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, url, "CREATE SCHEMA grense; CREATE TABLE grense.migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL); INSERT INTO grense.migration VALUES (1, 'a'), (2, 'b')")
+	run(t, url, "CREATE SCHEMA grense; CREATE TABLE grense.migration (number INTEGER PRIMARY KEY, name TEXT NOT "+
+		"NULL); INSERT INTO grense.migration VALUES (1, 'a'), (2, 'b')")
 	run(t, url, "SET search_path = grense, public; "+list[0].SQL+list[1].SQL)
 	w, err := postgis.Create(context.Background(), url)
 	if err != nil {
@@ -248,15 +261,18 @@ func TestCommitComesThroughAmongSlowReaders(t *testing.T) {
 	readers.Wait()
 }
 
-// TestASnapshotIsNotEmptyOfATableThatIsTruncated after the transaction began and before it has read: TRUNCATE takes the rows from older snapshots, too.
+// TestASnapshotIsNotEmptyOfATableThatIsTruncated after the transaction began and before it has read:
+// TRUNCATE takes the rows from older snapshots, too.
 func TestASnapshotIsNotEmptyOfATableThatIsTruncated(t *testing.T) {
 	t.Parallel()
-	url := base(t, `CREATE TABLE ting (id INT PRIMARY KEY, a TEXT); INSERT INTO ting SELECT i, 'a' FROM generate_series(1, 10) i; CREATE VIEW syn AS SELECT * FROM ting;
+	url := base(t,
+		`CREATE TABLE ting (id INT PRIMARY KEY, a TEXT); INSERT INTO ting SELECT i, 'a' FROM generate_series(1, 10) i; CREATE VIEW syn AS SELECT * FROM ting;
 		CREATE MATERIALIZED VIEW mat AS SELECT * FROM ting; CREATE UNIQUE INDEX ON mat (id);
 		CREATE TABLE delt (id INT PRIMARY KEY) PARTITION BY RANGE (id); CREATE TABLE delt_1 PARTITION OF delt FOR VALUES FROM (0) TO (100); INSERT INTO delt SELECT generate_series(1, 10)`)
 	s := openStore(t, url, postgis.Options{Poll: time.Hour})
 	for coll, change := range map[string]string{"ting": "TRUNCATE ting; INSERT INTO ting SELECT i, 'b' FROM generate_series(1, 10) i", "syn": "TRUNCATE ting; INSERT INTO ting SELECT i, 'c' FROM generate_series(1, 10) i",
-		"mat": "REFRESH MATERIALIZED VIEW mat", "delt": "TRUNCATE delt; INSERT INTO delt SELECT generate_series(1, 10)"} {
+		"mat":  "REFRESH MATERIALIZED VIEW mat",
+		"delt": "TRUNCATE delt; INSERT INTO delt SELECT generate_series(1, 10)"} {
 		snap, err := s.Snapshot(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -270,7 +286,8 @@ func TestASnapshotIsNotEmptyOfATableThatIsTruncated(t *testing.T) {
 		if snap, err = s.Snapshot(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if p, err := snap.Page(t.Context(), store.Query{Collection: coll, Limit: 100}); err != nil || len(p.Rows) != 10 {
+		if p, err := snap.Page(t.Context(), store.Query{Collection: coll, Limit: 100}); err != nil ||
+			len(p.Rows) != 10 {
 			t.Errorf("%s, anew: %+v, %v", coll, p, err)
 		}
 		snap.Close()

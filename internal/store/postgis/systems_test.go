@@ -12,7 +12,8 @@ import (
 	"grense/internal/store/postgis"
 )
 
-// TestReferenceSystemsAreServedFromTheirParameters finds a point in systems that have a code, and in one that only this database knows.
+// TestReferenceSystemsAreServedFromTheirParameters finds a point in systems that have a code, and in one that
+// only this database knows.
 func TestReferenceSystemsAreServedFromTheirParameters(t *testing.T) {
 	t.Parallel()
 	url := base(t, `INSERT INTO spatial_ref_sys (srid, auth_name, auth_srid, srtext, proj4text) VALUES
@@ -24,13 +25,15 @@ func TestReferenceSystemsAreServedFromTheirParameters(t *testing.T) {
 	s := openStore(t, url, postgis.Options{})
 	for id, own := range map[string]bool{"nett": true, "sone": false, "google": false} {
 		c, ok := s.Catalog().Collection(id)
-		if !ok || c.Geometry.CRS.Own() != own || c.Extent == nil || math.Abs(c.Extent.Min[0]-12.5) > 1e-5 || math.Abs(c.Extent.Max[1]-58.5) > 1e-5 {
+		if !ok || c.Geometry.CRS.Own() != own || c.Extent == nil || math.Abs(c.Extent.Min[0]-12.5) > 1e-5 ||
+			math.Abs(c.Extent.Max[1]-58.5) > 1e-5 {
 			t.Errorf("%s: %+v, %+v", id, c, s.Catalog().Notes)
 			continue
 		}
 		box := orb.Bound{Min: orb.Point{12.49999, 58.49999}, Max: orb.Point{12.50001, 58.50001}}
 		for _, b := range []orb.Bound{box, {Min: orb.Point{12.5001, 58.4}, Max: orb.Point{13, 59}}} {
-			p := page(t, s, store.Query{Collection: id, Limit: 10, Filter: cql2.BBox{Prop: c.Geometry.Name, Box: b, CRS: crs.CRS84}})
+			p := page(t, s, store.Query{Collection: id, Limit: 10,
+				Filter: cql2.BBox{Prop: c.Geometry.Name, Box: b, CRS: crs.CRS84}})
 			if len(p.Rows) != map[bool]int{true: 1}[b == box] {
 				t.Errorf("%s: %d rows in %v", id, len(p.Rows), b)
 			}

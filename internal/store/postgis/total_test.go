@@ -16,11 +16,13 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestTotalsFollowEveryTransaction: the number of all rows is cached only as long as no transaction has ended, whatever else is under way.
+// TestTotalsFollowEveryTransaction: the number of all rows is cached only as long as no transaction has ended,
+// whatever else is under way.
 func TestTotalsFollowEveryTransaction(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	url := base(t, `CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt SELECT n, ST_Point(10, 60, 4258) FROM generate_series(1, 20) AS n;
+	url := base(t,
+		`CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt SELECT n, ST_Point(10, 60, 4258) FROM generate_series(1, 20) AS n;
 		CREATE TABLE annet (id INT)`)
 	caches := &cache.Group{}
 	s := openStore(t, url, postgis.Options{Caches: caches})
@@ -58,7 +60,9 @@ func TestTotalsFollowEveryTransaction(t *testing.T) {
 		}
 	}
 	matched(20)
-	if !slices.ContainsFunc(caches.Stats(), func(x cache.Stats) bool { return x.Name == "totals" && x.Entries == 1 && x.Bytes > 0 }) {
+	if !slices.ContainsFunc(caches.Stats(), func(x cache.Stats) bool {
+		return x.Name == "totals" && x.Entries == 1 && x.Bytes > 0
+	}) {
 		t.Errorf("caches %+v: no total", caches.Stats())
 	}
 	oldest, second, third := begin(), begin(), begin()
@@ -73,7 +77,8 @@ func TestTotalsFollowEveryTransaction(t *testing.T) {
 	end(oldest.Commit(ctx))
 	matched(22)
 	fourth := begin()
-	do(fourth, "DELETE FROM punkt WHERE id > 10; SAVEPOINT a; DELETE FROM punkt WHERE id > 9; ROLLBACK TO a; SAVEPOINT b; DELETE FROM punkt WHERE id > 8")
+	do(fourth, "DELETE FROM punkt WHERE id > 10; SAVEPOINT a; DELETE FROM punkt WHERE id > 9; ROLLBACK TO a; "+
+		"SAVEPOINT b; DELETE FROM punkt WHERE id > 8")
 	matched(22)
 	end(fourth.Commit(ctx))
 	matched(8)
@@ -132,7 +137,8 @@ func TestTheVersionOfManyTablesIsAskedInFewBytes(t *testing.T) {
 // TestTotalsUnderPoliciesAreCounted: what a policy hides depends on more than the rows.
 func TestTotalsUnderPoliciesAreCounted(t *testing.T) {
 	t.Parallel()
-	url := base(t, `CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt SELECT n FROM generate_series(1, 20) AS n;
+	url := base(t,
+		`CREATE TABLE punkt (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO punkt SELECT n FROM generate_series(1, 20) AS n;
 		ALTER TABLE punkt ENABLE ROW LEVEL SECURITY; CREATE POLICY synlig ON punkt USING (id <= 10 OR extract(microseconds FROM statement_timestamp())::bigint % 2 = 0)`)
 	role, asRole := storetest.Role(t, url, "")
 	run(t, url, "GRANT SELECT ON punkt TO "+role)
@@ -146,10 +152,12 @@ func TestTotalsUnderPoliciesAreCounted(t *testing.T) {
 	}
 }
 
-// TestASnapshotGoesOnAfterACountThatTookTooLong: the transaction of a snapshot is not lost with the count beside its first page.
+// TestASnapshotGoesOnAfterACountThatTookTooLong: the transaction of a snapshot is not lost with the
+// count beside its first page.
 func TestASnapshotGoesOnAfterACountThatTookTooLong(t *testing.T) {
 	t.Parallel()
-	url := base(t, `CREATE FUNCTION treg(i INT) RETURNS BOOLEAN LANGUAGE plpgsql VOLATILE AS 'BEGIN IF i > 100 AND i % 5000 = 0 THEN PERFORM pg_sleep(0.05); END IF; RETURN TRUE; END';
+	url := base(t,
+		`CREATE FUNCTION treg(i INT) RETURNS BOOLEAN LANGUAGE plpgsql VOLATILE AS 'BEGIN IF i > 100 AND i % 5000 = 0 THEN PERFORM pg_sleep(0.05); END IF; RETURN TRUE; END';
 		CREATE TABLE punkt (id INT PRIMARY KEY, navn TEXT); INSERT INTO punkt SELECT n, 'p' || n FROM generate_series(1, 110000) AS n; ANALYZE punkt;
 		CREATE VIEW tung AS SELECT id, navn FROM punkt WHERE treg(id)`)
 	s := openStore(t, url, postgis.Options{})
@@ -170,7 +178,8 @@ func TestASnapshotGoesOnAfterACountThatTookTooLong(t *testing.T) {
 	if err != nil || n != 10 {
 		t.Errorf("%d features, %v", n, err)
 	}
-	if p, err = snap.Page(t.Context(), store.Query{Collection: "tung", Limit: 10, Cursor: p.Next}); err != nil || len(p.Rows) != 10 {
+	if p, err = snap.Page(t.Context(), store.Query{Collection: "tung", Limit: 10, Cursor: p.Next}); err != nil ||
+		len(p.Rows) != 10 {
 		t.Errorf("the next page: %+v %v", p, err)
 	}
 }

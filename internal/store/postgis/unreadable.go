@@ -13,9 +13,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// A table that cannot be read costs itself only: it is refused, or stays as it was where it was read before, and is tried again until it heals.
+// A table that cannot be read costs itself only: it is refused, or stays as it was where it was read before,
+// and is tried again until it heals.
 
-// How long the reading of one table may take: of views and foreign tables, which may never end, and of those in a hurry.
+// How long the reading of one table may take: of views and foreign tables, which may never end,
+// and of those in a hurry.
 const (
 	mostForView  = 10 * time.Minute
 	mostInHurry  = 2 * time.Minute
@@ -45,7 +47,8 @@ func (d *draft) inTransaction(ctx context.Context, c *pgxpool.Conn) (x examined,
 		}
 		defer tx.Rollback(context.WithoutCancel(ctx)) // nothing was written
 	}
-	if _, err := c.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", mostForLock.Milliseconds()), pgx.QueryExecModeSimpleProtocol); err != nil {
+	if _, err := c.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", mostForLock.Milliseconds()),
+		pgx.QueryExecModeSimpleProtocol); err != nil {
 		return x, err
 	}
 	return d.read(ctx, c)
@@ -108,7 +111,8 @@ func (d *draft) again(x examined, unread error) examined {
 	return x
 }
 
-// heals tries the tables that could not be read or were refused for their rows, and reports whether one of them can be served now.
+// heals tries the tables that could not be read or were refused for their rows, and reports whether one
+// of them can be served now.
 func (s *Store) heals(ctx context.Context, r *revision) bool {
 	if len(r.ailing)+len(r.curable) == 0 || time.Now().Before(s.healNext) {
 		return false
@@ -133,7 +137,8 @@ func (s *Store) heals(ctx context.Context, r *revision) bool {
 	return false
 }
 
-// tell logs what is new in a revision: what is refused or served with a warning, and collections that are gone or are of another table.
+// tell logs what is new in a revision: what is refused or served with a warning, and collections that are gone
+// or are of another table.
 func (s *Store) tell(before, r *revision) {
 	var known map[[2]string]bool
 	if before != nil {
@@ -147,7 +152,8 @@ func (s *Store) tell(before, r *revision) {
 			case "":
 				s.options.Logger.Warn("a collection is no longer served", "collection", id, "table", table)
 			default:
-				s.options.Logger.Warn("a collection is of another table now", "collection", id, "table", now, "before", table)
+				s.options.Logger.Warn("a collection is of another table now", "collection", id, "table", now,
+					"before", table)
 			}
 		}
 	}

@@ -42,7 +42,8 @@ func TestUnreadableTableCostsItselfOnly(t *testing.T) {
 		t.Fatal("nothing is served")
 	}
 	page(t, s, store.Query{Collection: "sted", Limit: 1})
-	for layer, cure := range map[string]string{"fjern": "foreign server", "kopi": "REFRESH MATERIALIZED VIEW", "feil": "division by zero"} {
+	for layer, cure := range map[string]string{"fjern": "foreign server", "kopi": "REFRESH MATERIALIZED VIEW",
+		"feil": "division by zero"} {
 		if r := refusal(s, layer); !strings.Contains(r, cure) {
 			t.Errorf("%s is refused with %q, want %q", layer, r, cure)
 		}
@@ -65,10 +66,12 @@ func TestUnreadableForAWhile(t *testing.T) {
 	t.Parallel()
 	url := base(t, places+odd+"UPDATE nevner SET n = 1; REFRESH MATERIALIZED VIEW kopi;")
 	s := openStore(t, url, postgis.Options{Settings: oddSettings(), Poll: 100 * time.Millisecond})
-	run(t, url, "UPDATE nevner SET n = 0; REFRESH MATERIALIZED VIEW kopi WITH NO DATA; CREATE TABLE ny (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258))")
+	run(t, url, "UPDATE nevner SET n = 0; REFRESH MATERIALIZED VIEW kopi WITH NO DATA; "+
+		"CREATE TABLE ny (id INT PRIMARY KEY, geom GEOMETRY(Point, 4258))")
 	eventually(t, "the new table", func() bool { _, ok := s.Catalog().Collection("ny"); return ok })
 	for _, id := range []string{"feil", "kopi"} {
-		if _, err := s.Page(context.Background(), store.Query{Collection: id, Limit: 1}); !errors.Is(err, store.ErrUnavailable) {
+		if _, err := s.Page(context.Background(), store.Query{Collection: id, Limit: 1}); !errors.Is(err,
+			store.ErrUnavailable) {
 			t.Errorf("%s: %v, want unavailable", id, err)
 		}
 	}

@@ -54,7 +54,8 @@ func orNull(x string, f *sqlq.Field) string {
 	return "coalesce(" + x + ", NULL::" + f.Declared + ")"
 }
 
-// valueExpr returns the expression that decodeValue reads: where the values that are compared are not those that are served, the latter.
+// valueExpr returns the expression that decodeValue reads: where the values that are compared are not those
+// that are served, the latter.
 func valueExpr(alias string, f *sqlq.Field) string {
 	x := alias + "." + quote(f.Column)
 	switch {
@@ -78,8 +79,8 @@ const (
 	firstMicro, lastMicro = firstDay * 86400e6, (lastDay+1)*86400e6 - 1
 )
 
-// decodeValue reads what valueExpr gives, which is not null; false when it is none that can be served: a number that is none or infinite, a
-// moment that is infinite or whose year is not one of 1 to 9999.
+// decodeValue reads what valueExpr gives, which is not null; false when it is none that can be served:
+// a number that is none or infinite, a moment that is infinite or whose year is not one of 1 to 9999.
 func decodeValue(raw []byte, f *sqlq.Field) (any, bool) {
 	switch f.Type {
 	case cql2.TypeNumber:
@@ -135,7 +136,8 @@ func decodeCompared(raw []byte, f *sqlq.Field) any {
 	return decode(raw, f.Type)
 }
 
-// decode reads a value in binary form: nil, string, int64, float64 or bool. Days come as 2006-01-02, moments as RFC 3339 in UTC.
+// decode reads a value in binary form: nil, string, int64, float64 or bool. Days come as 2006-01-02,
+// moments as RFC 3339 in UTC.
 func decode(raw []byte, t cql2.Type) any {
 	if raw == nil {
 		return nil
@@ -176,7 +178,8 @@ func (k key) decode(raw []byte) any {
 	return decode(raw, k.typ)
 }
 
-// The form of moments of whole milliseconds in cursors, which is that of files, and the ending that keyLayout has for them.
+// The form of moments of whole milliseconds in cursors, which is that of files, and the ending
+// that keyLayout has for them.
 const (
 	fileLayout = "2006-01-02T15:04:05.000Z"
 	wholeMilli = "000Z"
@@ -184,7 +187,8 @@ const (
 
 // fileKey is a key, as key.decode gives it, in the form of cursors.
 func fileKey(v any, t cql2.Type) any {
-	if s, ok := v.(string); ok && t == cql2.TypeTimestamp && len(s) == len(keyLayout) && strings.HasSuffix(s, wholeMilli) {
+	if s, ok := v.(string); ok && t == cql2.TypeTimestamp && len(s) == len(keyLayout) &&
+		strings.HasSuffix(s, wholeMilli) {
 		return s[:len(fileLayout)-1] + "Z"
 	}
 	return v

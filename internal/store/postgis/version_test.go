@@ -36,22 +36,27 @@ func TestVersionsChangeWithAnswers(t *testing.T) {
 		CREATE TABLE delt (kode TEXT PRIMARY KEY, navn TEXT) PARTITION BY RANGE (kode); CREATE TABLE del1 PARTITION OF delt FOR VALUES FROM ('a') TO ('f'); INSERT INTO delt VALUES ('a', 'A');`
 	sees := []string{"sted", "utsnitt", "kopi", "reserve", "delt"}
 	for name, change := range map[string]string{
-		"update":                "UPDATE sted SET navn = 'other' WHERE kode = 'a'",
-		"insert":                "INSERT INTO sted VALUES ('c', 'C')",
-		"delete":                "DELETE FROM sted WHERE kode = 'a'",
-		"truncate":              "TRUNCATE sted",
-		"exchanged columns":     "BEGIN; ALTER TABLE sted RENAME navn TO x; ALTER TABLE sted RENAME annet TO navn; ALTER TABLE sted RENAME x TO annet; COMMIT",
-		"exchanged tables":      "BEGIN; ALTER TABLE sted RENAME TO x; ALTER TABLE reserve RENAME TO sted; ALTER TABLE x RENAME TO reserve; COMMIT",
-		"rewritten":             "DROP VIEW utsnitt; DROP MATERIALIZED VIEW kopi; ALTER TABLE sted ALTER navn TYPE VARCHAR(3) USING left(navn, 3)",
-		"a column less":         "DROP VIEW utsnitt; DROP MATERIALIZED VIEW kopi; ALTER TABLE sted DROP annet",
-		"a column more":         "ALTER TABLE sted ADD mer TEXT DEFAULT 'mer'",
-		"dropped":               "DROP TABLE sted CASCADE",
-		"another view":          "CREATE OR REPLACE VIEW utsnitt AS SELECT kode, annet AS navn, navn AS annet, geom FROM sted",
-		"refresh":               "UPDATE sted SET navn = 'other'; REFRESH MATERIALIZED VIEW kopi",
-		"refresh beside":        "UPDATE sted SET navn = 'other'; REFRESH MATERIALIZED VIEW CONCURRENTLY kopi",
-		"a partition":           "UPDATE del1 SET navn = 'other'",
-		"a partition more":      "CREATE TABLE del2 PARTITION OF delt FOR VALUES FROM ('f') TO ('z'); INSERT INTO del2 VALUES ('g', 'G')",
-		"exchanged parts":       "ALTER TABLE delt DETACH PARTITION del1; CREATE TABLE del2 PARTITION OF delt FOR VALUES FROM ('a') TO ('f'); INSERT INTO del2 VALUES ('a', 'other')",
+		"update":   "UPDATE sted SET navn = 'other' WHERE kode = 'a'",
+		"insert":   "INSERT INTO sted VALUES ('c', 'C')",
+		"delete":   "DELETE FROM sted WHERE kode = 'a'",
+		"truncate": "TRUNCATE sted",
+		"exchanged columns": "BEGIN; ALTER TABLE sted RENAME navn TO x; ALTER TABLE sted RENAME annet TO navn; " +
+			"ALTER TABLE sted RENAME x TO annet; COMMIT",
+		"exchanged tables": "BEGIN; ALTER TABLE sted RENAME TO x; ALTER TABLE reserve RENAME TO sted; " +
+			"ALTER TABLE x RENAME TO reserve; COMMIT",
+		"rewritten": "DROP VIEW utsnitt; DROP MATERIALIZED VIEW kopi; ALTER TABLE sted ALTER navn TYPE " +
+			"VARCHAR(3) USING left(navn, 3)",
+		"a column less": "DROP VIEW utsnitt; DROP MATERIALIZED VIEW kopi; ALTER TABLE sted DROP annet",
+		"a column more": "ALTER TABLE sted ADD mer TEXT DEFAULT 'mer'",
+		"dropped":       "DROP TABLE sted CASCADE",
+		"another view": "CREATE OR REPLACE VIEW utsnitt AS SELECT kode, annet AS navn, navn AS annet, " +
+			"geom FROM sted",
+		"refresh":          "UPDATE sted SET navn = 'other'; REFRESH MATERIALIZED VIEW kopi",
+		"refresh beside":   "UPDATE sted SET navn = 'other'; REFRESH MATERIALIZED VIEW CONCURRENTLY kopi",
+		"a partition":      "UPDATE del1 SET navn = 'other'",
+		"a partition more": "CREATE TABLE del2 PARTITION OF delt FOR VALUES FROM ('f') TO ('z'); INSERT INTO del2 VALUES ('g', 'G')",
+		"exchanged parts": "ALTER TABLE delt DETACH PARTITION del1; CREATE TABLE del2 PARTITION OF delt FOR " +
+			"VALUES FROM ('a') TO ('f'); INSERT INTO del2 VALUES ('a', 'other')",
 		"rows of another table": "CREATE TABLE arving () INHERITS (reserve); INSERT INTO arving SELECT 'h', 'H'",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +73,8 @@ func TestVersionsChangeWithAnswers(t *testing.T) {
 		run(t, url, "GRANT SELECT ON sted TO "+role)
 		s := openStore(t, asRole+"&sslmode=disable", postgis.Options{Poll: time.Hour})
 		storetest.ExerciseVersion(t, s, []string{"sted"}, func() {
-			run(t, url, "ALTER TABLE sted ENABLE ROW LEVEL SECURITY; CREATE POLICY few ON sted USING (kode = current_setting('x.y', TRUE) OR kode = 'a')")
+			run(t, url, "ALTER TABLE sted ENABLE ROW LEVEL SECURITY; CREATE POLICY few ON sted USING (kode = "+
+				"current_setting('x.y', TRUE) OR kode = 'a')")
 		})
 	})
 	t.Run("foreign table", func(t *testing.T) {
@@ -78,11 +84,17 @@ func TestVersionsChangeWithAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		url := base(t, fmt.Sprintf(`CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '%s', port '%d', dbname '%s');
+		url := base(t,
+			fmt.Sprintf(
+				`CREATE EXTENSION postgres_fdw; CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '%s', port '%d', dbname '%s');
 			CREATE USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (user '%s', password_required 'false');
-			CREATE FOREIGN TABLE sted (kode VARCHAR(8) NOT NULL, navn TEXT, geom GEOMETRY(Point, 4258)) SERVER far`, cfg.Host, cfg.Port, cfg.Database, cfg.User))
-		s := openStore(t, url, postgis.Options{Poll: time.Hour, Settings: map[string]store.Settings{"sted": {IDColumns: []string{"kode"}}}})
-		storetest.ExerciseVersion(t, s, []string{"sted"}, func() { run(t, far, "UPDATE sted SET navn = 'other' WHERE kode = 'a'") })
+			CREATE FOREIGN TABLE sted (kode VARCHAR(8) NOT NULL, navn TEXT, geom GEOMETRY(Point, 4258)) SERVER far`,
+				cfg.Host, cfg.Port, cfg.Database, cfg.User))
+		s := openStore(t, url, postgis.Options{Poll: time.Hour,
+			Settings: map[string]store.Settings{"sted": {IDColumns: []string{"kode"}}}})
+		storetest.ExerciseVersion(t, s, []string{"sted"}, func() {
+			run(t, far, "UPDATE sted SET navn = 'other' WHERE kode = 'a'")
+		})
 	})
 }
 
@@ -104,7 +116,8 @@ func TestVersionsFollowEachCommit(t *testing.T) {
 			defer c.Close(context.Background())
 			for n := range 40 {
 				before := versionOf(t, s)
-				if _, err := c.Exec(context.Background(), "INSERT INTO sted (kode) VALUES ($1)", fmt.Sprintf("k%d-%d", i, n)); err != nil {
+				if _, err := c.Exec(context.Background(), "INSERT INTO sted (kode) VALUES ($1)",
+					fmt.Sprintf("k%d-%d", i, n)); err != nil {
 					t.Error(err)
 				}
 				if after := versionOf(t, s); after == before {
@@ -152,7 +165,8 @@ func TestVersionsAfterTheServerHasRecovered(t *testing.T) {
 	if second == first {
 		t.Errorf("version %q after %q", second, first)
 	}
-	if again := page(t, s, store.Query{Collection: "sted", Limit: 1}).Rows[0]; again.ID != row.ID || again.Rev == row.Rev {
+	if again := page(t, s, store.Query{Collection: "sted", Limit: 1}).Rows[0]; again.ID != row.ID ||
+		again.Rev == row.Rev {
 		t.Errorf("row %v after %v", again, row)
 	}
 }
@@ -171,7 +185,8 @@ func crash(t *testing.T, url string) {
 		defer c.Close(context.Background())
 		both[i] = c
 	}
-	if _, err := both[0].Exec(ctx, "DO $$ BEGIN EXECUTE format('COPY (SELECT 1) TO PROGRAM ''kill -9 %s''', pg_backend_pid()); END $$"); err == nil {
+	if _, err := both[0].Exec(ctx, "DO $$ BEGIN EXECUTE format('COPY (SELECT 1) TO PROGRAM ''kill -9 %s''', "+
+		"pg_backend_pid()); END $$"); err == nil {
 		t.Fatal("the process of a connection is still there")
 	}
 	eventually(t, "all connections ended", func() bool { _, err := both[1].Exec(ctx, "SELECT 1"); return err != nil })

@@ -21,8 +21,9 @@ type versionColumns struct {
 	keyed          bool // a unique index over id and start tells rows apart; else a key of the table does
 }
 
-// findVersions finds the columns of versions: those of our definition, those that the settings name, or, where the configured id repeats, those of
-// the usual names. Fault tells why they cannot be versions although the settings say so.
+// findVersions finds the columns of versions: those of our definition, those that the settings name, or,
+// where the configured id repeats, those of the usual names. Fault tells why they cannot be versions
+// although the settings say so.
 func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionColumns, fault string, err error) {
 	s := &d.settings
 	if d.own != nil && d.own.Versions != nil && s.ValidFrom == "" {
@@ -31,7 +32,8 @@ func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionCo
 			p, _ := d.own.Find(name)
 			return p.Column
 		}
-		return &versionColumns{id: column(x.ID), start: column(x.Start), end: column(x.End), inclusive: x.Inclusive}, "", nil
+		return &versionColumns{id: column(x.ID), start: column(x.Start), end: column(x.End), inclusive: x.Inclusive},
+			"", nil
 	}
 	id := s.SingleID()
 	if id == "" {
@@ -48,7 +50,8 @@ func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionCo
 	if start == "" || !told && d.isUnique(id) {
 		return nil, "", nil
 	}
-	v = &versionColumns{id: id, start: start, end: end, inclusive: s.Inclusive, keyed: !d.table.nullable && d.isUnique(id, start)}
+	v = &versionColumns{id: id, start: start, end: end, inclusive: s.Inclusive,
+		keyed: !d.table.nullable && d.isUnique(id, start)}
 	if fault = d.versionFault(v); fault == "" && !v.keyed {
 		fault, err = d.readVersions(ctx, c, v)
 	}
@@ -57,19 +60,23 @@ func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionCo
 	}
 	repeat := false
 	if !told && fault == "" {
-		err = c.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM "+d.table.quoted()+" GROUP BY "+quote(v.id)+" HAVING count(*) > 1)").Scan(&repeat)
+		err = c.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM "+d.table.quoted()+" GROUP BY "+quote(v.id)+
+			" HAVING count(*) > 1)").Scan(&repeat)
 	}
 	if !told && !repeat || err != nil {
 		return nil, "", err
 	}
 	if !slices.Contains(d.table.indexed, v.id) {
-		d.warn("no index finds the versions of a feature, so that each request reads the whole table; make one, with CREATE INDEX ON %s (%s, %s)",
+		d.warn("no index finds the versions of a feature, so that each request reads the whole table; "+
+			"make one, with CREATE INDEX ON %s (%s, %s)",
 			d.table.quoted(), quote(v.id), quote(v.start))
 	}
 	if told {
 		return v, "", nil
 	}
-	d.warn("the ids in column %q repeat, so that rows are versions of features, valid from %q until before %q; say so in roles (valid_from, valid_to), and valid_to: inclusive where the end is the last day", v.id, start, end)
+	d.warn("the ids in column %q repeat, so that rows are versions of features, valid from %q until before %q; "+
+		"say so in roles (valid_from, valid_to), and valid_to: inclusive where the end is the last day",
+		v.id, start, end)
 	return v, "", nil
 }
 
@@ -84,7 +91,8 @@ func (d *draft) versionFault(v *versionColumns) string {
 	if fault := c.SetVersions(v.id, v.start, v.end, v.inclusive); fault != "" {
 		for _, name := range [...]string{v.start, v.end} {
 			if col, ok := d.table.column(name); ok && col.category == "S" {
-				fault += fmt.Sprintf("; %[1]s is text: change it, with ALTER TABLE %[2]s ALTER COLUMN %[1]s TYPE date USING nullif(%[1]s, '')::date",
+				fault += fmt.Sprintf("; %[1]s is text: change it, with ALTER TABLE %[2]s ALTER COLUMN %[1]s TYPE "+
+					"date USING nullif(%[1]s, '')::date",
 					quote(name), d.table.quoted())
 			}
 		}
@@ -95,10 +103,12 @@ func (d *draft) versionFault(v *versionColumns) string {
 	}
 	cure := "serve a table with a primary key, or a materialized view with a unique index over them"
 	if d.table.kind == 'r' || d.table.kind == 'p' {
-		cure = fmt.Sprintf("run ALTER TABLE %[1]s ALTER COLUMN %[2]s SET NOT NULL, ALTER COLUMN %[3]s SET NOT NULL, ADD UNIQUE (%[2]s, %[3]s)",
+		cure = fmt.Sprintf("run ALTER TABLE %[1]s ALTER COLUMN %[2]s SET NOT NULL, ALTER COLUMN %[3]s SET NOT NULL, "+
+			"ADD UNIQUE (%[2]s, %[3]s)",
 			d.table.quoted(), quote(v.id), quote(v.start))
 	}
-	return fmt.Sprintf("rows cannot be versions of features: there is no primary key, and no unique index over %q and %q, declared NOT NULL, tells them apart; %s",
+	return fmt.Sprintf("rows cannot be versions of features: there is no primary key, and no unique index over %q "+
+		"and %q, declared NOT NULL, tells them apart; %s",
 		v.id, v.start, cure)
 }
 
@@ -108,7 +118,8 @@ func (d *draft) readVersions(ctx context.Context, c *pgxpool.Conn, v *versionCol
 	noID, noStart, twice := false, "", []string{"", ""}
 	err = c.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+from+" WHERE coalesce("+id+"::text, '') = ''), "+
 		"coalesce((SELECT "+id+"::text FROM "+from+" WHERE "+start+" IS NULL LIMIT 1), ''), "+
-		"coalesce((SELECT ARRAY["+id+"::text, "+start+"::text] FROM "+from+" GROUP BY "+id+", "+start+" HAVING count(*) > 1 LIMIT 1), ARRAY['', ''])").
+		"coalesce((SELECT ARRAY["+id+"::text, "+start+"::text] FROM "+from+" GROUP BY "+id+", "+start+
+		" HAVING count(*) > 1 LIMIT 1), ARRAY['', ''])").
 		Scan(&noID, &noStart, &twice)
 	switch {
 	case err != nil:
@@ -117,7 +128,8 @@ func (d *draft) readVersions(ctx context.Context, c *pgxpool.Conn, v *versionCol
 	case noStart != "":
 		fault = fmt.Sprintf("column %q of %q is null; each version needs its start", v.start, noStart)
 	case twice[0] != "":
-		fault = fmt.Sprintf("two versions of %q in column %q begin at %s; each needs a start of its own", twice[0], v.id, twice[1])
+		fault = fmt.Sprintf("two versions of %q in column %q begin at %s; each needs a start of its own", twice[0],
+			v.id, twice[1])
 	}
 	d.curable = fault != ""
 	return fault, err
@@ -152,19 +164,22 @@ func (s *Store) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error
 	return life, nil
 }
 
-// lifeStatement selects the rows of a feature with their ids, revisions, starts and ends, the features before and after it, of those that are valid at the moment.
+// lifeStatement selects the rows of a feature with their ids, revisions, starts and ends, the features before and after
+// it, of those that are valid at the moment.
 func (l *layer) lifeStatement(q store.LifeQuery, is cql2.Compare) (st expecting) {
 	d, v, at := sqlq.PostgreSQL{}, l.Versions, l.Moment(q.At)
 	id, start, end := l.source.Fields[v.ID], l.source.Fields[v.Start], l.source.Fields[v.End]
 	st.expects = append(l.idExpects(), expectValue(start), expectValue(end), expectValue(id), expectValue(id))
-	b := sqlq.New(d).Text("SELECT ", l.idText(alias), ", ", l.stateExpr, ", ", valueExpr(alias, start), ", ", valueExpr(alias, end))
+	b := sqlq.New(d).Text("SELECT ", l.idText(alias), ", ", l.stateExpr, ", ", valueExpr(alias, start), ", ",
+		valueExpr(alias, end))
 	for _, x := range [...]struct {
 		op    cql2.CompareOp
 		order string
 	}{{cql2.Lt, " DESC"}, {cql2.Gt, ""}} {
 		const other = "o"
 		is.Op = x.op
-		b.Text(", (SELECT ", valueExpr(other, id), " FROM ", l.source.Table, " AS ", other, " WHERE (").Add(sqlq.Compile(d, l.source, other, is).Where).Text(") AND ").
+		b.Text(", (SELECT ", valueExpr(other, id), " FROM ", l.source.Table, " AS ", other, " WHERE (").
+			Add(sqlq.Compile(d, l.source, other, is).Where).Text(") AND ").
 			Add(sqlq.Valid(d, l.source, other, at)).Text(" ORDER BY ", sqlq.Column(d, other, id), x.order, " LIMIT 1)")
 	}
 	is.Op = cql2.Eq

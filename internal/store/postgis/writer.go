@@ -19,8 +19,8 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// Writer fills the schema grense. It works in one transaction on tables of other names, which Commit gives theirs: readers wait for nothing
-// and see all or nothing. Writers of one database wait for each other.
+// Writer fills the schema grense. It works in one transaction on tables of other names, which Commit gives theirs:
+// readers wait for nothing and see all or nothing. Writers of one database wait for each other.
 type Writer struct {
 	pool    *pgxpool.Pool
 	conn    *pgxpool.Conn
@@ -39,14 +39,15 @@ type Writer struct {
 
 var _ store.Writer = (*Writer)(nil)
 
-// Create begins to write into the database that url names. Where the schema grense is missing it is made, which needs the right to create
-// schemas. The caller must call Close.
+// Create begins to write into the database that url names. Where the schema grense is missing it is made,
+// which needs the right to create schemas. The caller must call Close.
 func Create(ctx context.Context, url string) (store.Writer, error) {
 	pool, err := newPool(ctx, url, toWrite)
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{pool: pool, staged: map[string]string{}, ours: map[string]bool{}, emptied: map[string]bool{}, named: map[string]bool{}, copies: map[string]*copier{}}
+	w := &Writer{pool: pool, staged: map[string]string{}, ours: map[string]bool{}, emptied: map[string]bool{},
+		named: map[string]bool{}, copies: map[string]*copier{}}
 	if err := w.begin(ctx); err != nil {
 		return nil, errors.Join(explain(ctx, pool.Config().ConnConfig, err), w.Close())
 	}
@@ -82,14 +83,15 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	}
 }
 
-// prepare makes the schema with its first tables where they are missing, and keeps other writers out until the transaction ends. Changed
-// says that tables were changed that may hold rows.
+// prepare makes the schema with its first tables where they are missing, and keeps other writers out until the
+// transaction ends. Changed says that tables were changed that may hold rows.
 func prepare(ctx context.Context, tx pgx.Tx, list []migrate.Migration) (changed bool, err error) {
 	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext('grense'))"); err != nil {
 		return false, err
 	}
 	var there bool
-	if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = 'grense')").Scan(&there); err != nil {
+	if err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = 'grense')").
+		Scan(&there); err != nil {
 		return false, err
 	}
 	if !there {
@@ -116,7 +118,8 @@ func prepare(ctx context.Context, tx pgx.Tx, list []migrate.Migration) (changed 
 type migrations struct{ tx pgx.Tx }
 
 func (m migrations) Applied(ctx context.Context) (list []int, err error) {
-	if _, err := m.tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS grense.migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL)"); err != nil {
+	if _, err := m.tx.Exec(ctx,
+		"CREATE TABLE IF NOT EXISTS grense.migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL)"); err != nil {
 		return nil, err
 	}
 	rows, err := m.tx.Query(ctx, "SELECT number FROM grense.migration")
@@ -136,7 +139,9 @@ func (m migrations) Apply(ctx context.Context, x migrate.Migration) error {
 
 // migrated reports whether a migration makes the table. Then there is an empty one to fill.
 func (w *Writer) migrated(ctx context.Context, name string) (bool, error) {
-	ours := slices.ContainsFunc(w.list, func(m migrate.Migration) bool { return strings.Contains(m.SQL, "CREATE TABLE "+name+" (") })
+	ours := slices.ContainsFunc(w.list, func(m migrate.Migration) bool {
+		return strings.Contains(m.SQL, "CREATE TABLE "+name+" (")
+	})
 	if !ours || w.emptied[name] || w.ours[name] {
 		return ours, nil
 	}
@@ -154,10 +159,11 @@ func (w *Writer) migrated(ctx context.Context, name string) (bool, error) {
 	return true, w.stage(ctx, name, "LIKE grense."+quote(name)+" INCLUDING ALL EXCLUDING INDEXES")
 }
 
-// needed reports whether a table is: by a view, a function or a foreign key of the user's, or for a trigger, a policy or a publication that
-// another table would not have.
+// needed reports whether a table is: by a view, a function or a foreign key of the user's, or for a trigger,
+// a policy or a publication that another table would not have.
 func (w *Writer) needed(ctx context.Context, name string) (needed bool, err error) {
-	err = w.tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_depend WHERE refclassid = 'pg_class'::regclass AND refobjid = $1::text::regclass AND deptype = 'n'
+	err = w.tx.QueryRow(ctx,
+		`SELECT EXISTS (SELECT 1 FROM pg_depend WHERE refclassid = 'pg_class'::regclass AND refobjid = $1::text::regclass AND deptype = 'n'
 		AND NOT (classid = 'pg_constraint'::regclass AND objid IN (SELECT oid FROM pg_constraint WHERE conrelid = $1::text::regclass)))
 		OR EXISTS (SELECT 1 FROM pg_constraint WHERE conrelid = $1::text::regclass AND contype = 'f')
 		OR EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = $1::text::regclass AND NOT tgisinternal)
@@ -179,10 +185,12 @@ func (w *Writer) Define(ctx context.Context, c *store.Collection, replace bool) 
 		return fmt.Errorf("postgis: collection %q: id, table and key column are needed", c.ID)
 	}
 	if c.Geometry != nil && (c.Geometry.Column == "" || !c.Geometry.CRS.Valid()) {
-		return fmt.Errorf("postgis: collection %q: the geometry needs a column and a reference system that is served", c.ID)
+		return fmt.Errorf("postgis: collection %q: the geometry needs a column and a reference system that is served",
+			c.ID)
 	}
 	if g := c.Geometry; g != nil && g.CRS.Own() {
-		return fmt.Errorf("postgis: collection %q: the reference system %v has no EPSG code, which PostGIS stores; transform the data, for example with ogr2ogr -t_srs EPSG:4326", c.ID, g.CRS)
+		return fmt.Errorf("postgis: collection %q: the reference system %v has no EPSG code, which PostGIS stores; "+
+			"transform the data, for example with ogr2ogr -t_srs EPSG:4326", c.ID, g.CRS)
 	}
 	if err := w.define(ctx, c, replace); err != nil {
 		return fmt.Errorf("postgis: collection %q: %w", c.ID, explain(ctx, w.pool.Config().ConnConfig, err))
@@ -195,7 +203,8 @@ func (w *Writer) define(ctx context.Context, c *store.Collection, replace bool) 
 	if err := w.flushAll(ctx); err != nil {
 		return err
 	}
-	rows, err := w.tx.Query(ctx, "DELETE FROM grense.collection WHERE id = $1 OR table_name = $2 RETURNING table_name", c.ID, c.Table)
+	rows, err := w.tx.Query(ctx, "DELETE FROM grense.collection WHERE id = $1 OR table_name = $2 RETURNING table_name",
+		c.ID, c.Table)
 	if err != nil {
 		return err
 	}
@@ -221,7 +230,8 @@ func (w *Writer) define(ctx context.Context, c *store.Collection, replace bool) 
 	if err != nil {
 		return own(err)
 	}
-	_, err = w.tx.Exec(ctx, "INSERT INTO grense.collection (id, table_name, definition) VALUES ($1, $2, $3::text::json)", c.ID, c.Table, string(body))
+	_, err = w.tx.Exec(ctx, "INSERT INTO grense.collection (id, table_name, definition) VALUES ($1, $2, "+
+		"$3::text::json)", c.ID, c.Table, string(body))
 	return err
 }
 
@@ -252,25 +262,29 @@ func (w *Writer) makeTable(ctx context.Context, name string, columns func() stri
 	return w.keepTied(ctx, name)
 }
 
-// keepTied sees to what the user has tied to the table that a staged one is to replace: the table is filled as it is where it has the same
-// columns, and else the import is refused.
+// keepTied sees to what the user has tied to the table that a staged one is to replace: the table is filled as it is
+// where it has the same columns, and else the import is refused.
 func (w *Writer) keepTied(ctx context.Context, name string) error {
 	var there bool
-	if err := w.tx.QueryRow(ctx, "SELECT to_regclass($1::text) IS NOT NULL", "grense."+quote(name)).Scan(&there); err != nil || !there {
+	if err := w.tx.QueryRow(ctx, "SELECT to_regclass($1::text) IS NOT NULL", "grense."+quote(name)).
+		Scan(&there); err != nil || !there {
 		return err
 	}
 	needed, err := w.needed(ctx, name)
 	if err != nil || !needed {
 		return err
 	}
-	const columns = "(SELECT array_agg(attname || ' ' || format_type(atttypid, atttypmod) || attcollation ORDER BY attname) FROM pg_attribute WHERE attrelid = $%d::text::regclass AND attnum > 0 AND NOT attisdropped)"
+	const columns = "(SELECT array_agg(attname || ' ' || format_type(atttypid, atttypmod) || attcollation ORDER BY " +
+		"attname) FROM pg_attribute WHERE attrelid = $%d::text::regclass AND attnum > 0 AND NOT attisdropped)"
 	var same bool
 	staging := "grense." + quote(w.staged[name])
-	if err := w.tx.QueryRow(ctx, fmt.Sprintf("SELECT "+columns+" @> "+columns, 1, 2), "grense."+quote(name), staging).Scan(&same); err != nil {
+	if err := w.tx.QueryRow(ctx, fmt.Sprintf("SELECT "+columns+" @> "+columns, 1, 2), "grense."+quote(name), staging).
+		Scan(&same); err != nil {
 		return err
 	}
 	if !same {
-		return own(fmt.Errorf("the table grense.%s would get other columns, and a view, a function, a foreign key, a trigger, a policy or a publication is tied to it; "+
+		return own(fmt.Errorf("the table grense.%s would get other columns, and a view, a function, a foreign key, "+
+			"a trigger, a policy or a publication is tied to it; "+
 			"remove that, import, and make it again, or import into another collection", quote(name)))
 	}
 	delete(w.staged, name)
@@ -333,8 +347,8 @@ func columnsOf(c *store.Collection) string {
 	return l.String()
 }
 
-// columnsOfRelation returns the columns of a relation of c, or of another relation when c is nil. The owner column has the type of the
-// key that it refers to.
+// columnsOfRelation returns the columns of a relation of c, or of another relation when c is nil.
+// The owner column has the type of the key that it refers to.
 func columnsOfRelation(c *store.Collection, r store.Relation) string {
 	typ := cql2.TypeInteger
 	if c != nil && (r.Key == "" || r.Key == c.Key.Column) {
@@ -388,7 +402,8 @@ func (w *Writer) Close() error {
 	}
 	w.done = true
 	if w.tx != nil {
-		w.tx.Rollback(context.Background()) // nothing to do after Commit; a broken connection is rolled back by the server
+		// nothing to do after Commit; a broken connection is rolled back by the server
+		w.tx.Rollback(context.Background())
 	}
 	if w.conn != nil {
 		w.conn.Release()

@@ -17,8 +17,10 @@ import (
 )
 
 func collection(id, table string) *store.Collection {
-	return &store.Collection{ID: id, Table: table, Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
-		Geometry: &store.Geom{Name: "geometry", Column: "geom", CRS: crs.UTM33}, Properties: []store.Property{{Name: "navn", Column: "navn", Type: cql2.TypeText}}}
+	return &store.Collection{ID: id, Table: table, Public: true,
+		Key:        store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
+		Geometry:   &store.Geom{Name: "geometry", Column: "geom", CRS: crs.UTM33},
+		Properties: []store.Property{{Name: "navn", Column: "navn", Type: cql2.TypeText}}}
 }
 
 // fill writes one feature with a name.
@@ -58,7 +60,9 @@ func TestImportIsAllOrNothing(t *testing.T) {
 	role, asRole := storetest.Role(t, url, "")
 	run(t, url, "GRANT USAGE ON SCHEMA grense TO "+role+"; GRANT SELECT ON grense.tabell, grense.collection TO "+role)
 	create(t, url, func(w store.Writer) { fill(t, w, collection("a", "tabell"), true, "etter") })
-	eventually(t, "the new rows", func() bool { return s.Ready(context.Background()) == nil && values(t, s, "a", "1")["navn"] == "etter" })
+	eventually(t, "the new rows", func() bool {
+		return s.Ready(context.Background()) == nil && values(t, s, "a", "1")["navn"] == "etter"
+	})
 	reader := openStore(t, asRole, postgis.Options{})
 	if got := values(t, reader, "a", "1")["navn"]; got != "etter" {
 		t.Errorf("a role that could read the table before: %v", got)
@@ -86,10 +90,13 @@ func TestImportMakesIndexesAndStatistics(t *testing.T) {
 	}
 	defer db.Close(context.Background())
 	for what, sql := range map[string]string{
-		"a primary key":       "SELECT EXISTS (SELECT 1 FROM pg_index WHERE indrelid = 'grense.tabell'::regclass AND indisprimary)",
-		"a spatial index":     "SELECT EXISTS (SELECT 1 FROM pg_indexes WHERE schemaname = 'grense' AND tablename = 'tabell' AND indexdef LIKE '%USING gist (geom)')",
-		"an index of moments": "SELECT EXISTS (SELECT 1 FROM pg_indexes WHERE schemaname = 'grense' AND tablename = 'tabell' AND indexdef LIKE '%USING btree (dag)')",
-		"statistics":          "SELECT reltuples = 1 AND EXISTS (SELECT 1 FROM pg_stats WHERE schemaname = 'grense' AND tablename = 'tabell') FROM pg_class WHERE oid = 'grense.tabell'::regclass",
+		"a primary key": "SELECT EXISTS (SELECT 1 FROM pg_index WHERE indrelid = 'grense.tabell'::regclass AND indisprimary)",
+		"a spatial index": "SELECT EXISTS (SELECT 1 FROM pg_indexes WHERE schemaname = 'grense' AND tablename = " +
+			"'tabell' AND indexdef LIKE '%USING gist (geom)')",
+		"an index of moments": "SELECT EXISTS (SELECT 1 FROM pg_indexes WHERE schemaname = 'grense' AND tablename = " +
+			"'tabell' AND indexdef LIKE '%USING btree (dag)')",
+		"statistics": "SELECT reltuples = 1 AND EXISTS (SELECT 1 FROM pg_stats WHERE schemaname = 'grense' " +
+			"AND tablename = 'tabell') FROM pg_class WHERE oid = 'grense.tabell'::regclass",
 	} {
 		var there bool
 		if err := db.QueryRow(context.Background(), sql).Scan(&there); err != nil || !there {

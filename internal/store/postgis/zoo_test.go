@@ -26,8 +26,8 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// A zoo is a database of random tables, each with the rows 1 to zooRows. What a cell holds follows from the row and the name of the column, so that a
-// reader knows what is right whatever happens to the table.
+// A zoo is a database of random tables, each with the rows 1 to zooRows. What a cell holds follows from the row and the
+// name of the column, so that a reader knows what is right whatever happens to the table.
 type zoo struct {
 	rnd    *rand.Rand
 	sql    strings.Builder
@@ -50,39 +50,60 @@ type animal struct {
 	key     string   // list of columns
 }
 
-// zooColumns are the types of columns: by the stem of their name the type, the value as an expression of i, and what is served.
+// zooColumns are the types of columns: by the stem of their name the type, the value as an expression
+// of i, and what is served.
 var zooColumns = map[string]struct {
 	typ, value string
 	want       func(i int) any
 }{
-	"heltall":  {"INT", "i * 7 + 3", func(i int) any { return int64(i*7 + 3) }},
-	"kort":     {"SMALLINT", "-i", func(i int) any { return int64(-i) }},
-	"langt":    {"BIGINT", "i::BIGINT * 1000000000000", func(i int) any { return int64(i) * 1e12 }},
-	"des":      {"NUMERIC(12, 3)", "i + 0.125", func(i int) any { return float64(i) + 0.125 }},
-	"noyaktig": {"NUMERIC", "(i || '2345678901234567.0123456789')::NUMERIC", func(i int) any { return store.JSON(strconv.Itoa(i) + "2345678901234567.0123456789") }},
-	"enkel":    {"REAL", "i + 0.1", func(i int) any { v, _ := strconv.ParseFloat(strconv.Itoa(i)+".1", 64); return v }},
-	"dobbel":   {"FLOAT8", "i / 3.0", func(i int) any { return float64(i) / 3 }},
-	"tekst":    {"TEXT", "'å' || i", func(i int) any { return "å" + strconv.Itoa(i) }},
-	"varchar":  {"VARCHAR(20)", "'v;' || i", func(i int) any { return "v;" + strconv.Itoa(i) }},
-	"fast":     {"CHAR(8)", "'c' || i", func(i int) any { return "c" + strconv.Itoa(i) }},
-	"sant":     {"BOOLEAN", "i % 2 = 0", func(i int) any { return i%2 == 0 }},
-	"dag":      {"DATE", "'2024-02-01'::DATE + i", func(i int) any { return time.Date(2024, 2, 1+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly) }},
-	"tid":      {"TIMESTAMPTZ", "'2024-02-01 12:00Z'::TIMESTAMPTZ + i * INTERVAL '1 day'", func(i int) any { return time.Date(2024, 2, 1+i, 12, 0, 0, 0, time.UTC).Format(time.RFC3339Nano) }},
-	"lokal":    {"TIMESTAMP", "'2024-02-01 12:00'::TIMESTAMP + i * INTERVAL '1 day'", func(i int) any { return time.Date(2024, 2, 1+i, 12, 0, 0, 0, time.UTC).Format(time.RFC3339Nano) }},
-	"uuid":     {"UUID", "('00000000-0000-0000-0000-' || lpad(i::TEXT, 12, '0'))::UUID", func(i int) any { return fmt.Sprintf("00000000-0000-0000-0000-%012d", i) }},
-	"farge":    {"farge", "(ARRAY['rød', 'blå'])[1 + i % 2]::farge", func(i int) any { return [...]string{"rød", "blå"}[i%2] }},
-	"lite":     {"lite", "i", func(i int) any { return int64(i) }},
-	"jsonb":    {"JSONB", "jsonb_build_object('a', i)", func(i int) any { return store.JSON(fmt.Sprintf(`{"a": %d}`, i)) }},
-	"json":     {"JSON", "('{\"a\":' || i || '}')::JSON", func(i int) any { return store.JSON(fmt.Sprintf(`{"a":%d}`, i)) }},
-	"tall":     {"INT[]", "ARRAY[i, NULL]", func(i int) any { return store.JSON(fmt.Sprintf(`[%d,null]`, i)) }},
-	"ord":      {"TEXT[]", "ARRAY['x' || i]", func(i int) any { return store.JSON(fmt.Sprintf(`["x%d"]`, i)) }},
-	"nett":     {"INET", "('10.0.0.' || i)::INET", func(i int) any { return fmt.Sprintf("10.0.0.%d/32", i) }},
-	"klokke":   {"TIME", "'12:00'::TIME + i * INTERVAL '1 minute'", func(i int) any { return fmt.Sprintf("12:%02d:00", i) }},
-	"tomt":     {"INT", "NULL", func(int) any { return nil }},
-	"endres":   {"INT", "i * 11", func(i int) any { return int64(i * 11) }}, // changes its type under the readers: 'e' before the number when it is text
+	"heltall": {"INT", "i * 7 + 3", func(i int) any { return int64(i*7 + 3) }},
+	"kort":    {"SMALLINT", "-i", func(i int) any { return int64(-i) }},
+	"langt":   {"BIGINT", "i::BIGINT * 1000000000000", func(i int) any { return int64(i) * 1e12 }},
+	"des":     {"NUMERIC(12, 3)", "i + 0.125", func(i int) any { return float64(i) + 0.125 }},
+	"noyaktig": {"NUMERIC", "(i || '2345678901234567.0123456789')::NUMERIC", func(i int) any {
+		return store.JSON(strconv.Itoa(i) + "2345678901234567.0123456789")
+	}},
+	"enkel":   {"REAL", "i + 0.1", func(i int) any { v, _ := strconv.ParseFloat(strconv.Itoa(i)+".1", 64); return v }},
+	"dobbel":  {"FLOAT8", "i / 3.0", func(i int) any { return float64(i) / 3 }},
+	"tekst":   {"TEXT", "'å' || i", func(i int) any { return "å" + strconv.Itoa(i) }},
+	"varchar": {"VARCHAR(20)", "'v;' || i", func(i int) any { return "v;" + strconv.Itoa(i) }},
+	"fast":    {"CHAR(8)", "'c' || i", func(i int) any { return "c" + strconv.Itoa(i) }},
+	"sant":    {"BOOLEAN", "i % 2 = 0", func(i int) any { return i%2 == 0 }},
+	"dag": {"DATE", "'2024-02-01'::DATE + i", func(i int) any {
+		return time.Date(2024, 2, 1+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+	}},
+	"tid": {"TIMESTAMPTZ", "'2024-02-01 12:00Z'::TIMESTAMPTZ + i * INTERVAL '1 day'", func(i int) any {
+		return time.Date(2024, 2, 1+i, 12, 0, 0, 0, time.UTC).Format(time.RFC3339Nano)
+	}},
+	"lokal": {"TIMESTAMP", "'2024-02-01 12:00'::TIMESTAMP + i * INTERVAL '1 day'", func(i int) any {
+		return time.Date(2024, 2, 1+i, 12, 0, 0, 0, time.UTC).Format(time.RFC3339Nano)
+	}},
+	"uuid": {"UUID", "('00000000-0000-0000-0000-' || lpad(i::TEXT, 12, '0'))::UUID", func(i int) any {
+		return fmt.Sprintf("00000000-0000-0000-0000-%012d", i)
+	}},
+	"farge": {"farge", "(ARRAY['rød', 'blå'])[1 + i % 2]::farge", func(i int) any {
+		return [...]string{"rød", "blå"}[i%2]
+	}},
+	"lite": {"lite", "i", func(i int) any { return int64(i) }},
+	"jsonb": {"JSONB", "jsonb_build_object('a', i)", func(i int) any {
+		return store.JSON(fmt.Sprintf(`{"a": %d}`, i))
+	}},
+	"json": {"JSON", "('{\"a\":' || i || '}')::JSON", func(i int) any {
+		return store.JSON(fmt.Sprintf(`{"a":%d}`, i))
+	}},
+	"tall": {"INT[]", "ARRAY[i, NULL]", func(i int) any { return store.JSON(fmt.Sprintf(`[%d,null]`, i)) }},
+	"ord":  {"TEXT[]", "ARRAY['x' || i]", func(i int) any { return store.JSON(fmt.Sprintf(`["x%d"]`, i)) }},
+	"nett": {"INET", "('10.0.0.' || i)::INET", func(i int) any { return fmt.Sprintf("10.0.0.%d/32", i) }},
+	"klokke": {"TIME", "'12:00'::TIME + i * INTERVAL '1 minute'", func(i int) any {
+		return fmt.Sprintf("12:%02d:00", i)
+	}},
+	"tomt": {"INT", "NULL", func(int) any { return nil }},
+	// changes its type under the readers: 'e' before the number when it is text
+	"endres": {"INT", "i * 11", func(i int) any { return int64(i * 11) }},
 }
 
-var zooStems = []string{"heltall", "kort", "langt", "des", "noyaktig", "enkel", "dobbel", "tekst", "varchar", "fast", "sant", "dag", "tid", "lokal", "uuid", "farge", "lite", "jsonb", "json",
+var zooStems = []string{"heltall", "kort", "langt", "des", "noyaktig", "enkel", "dobbel", "tekst", "varchar", "fast",
+	"sant", "dag", "tid", "lokal", "uuid", "farge", "lite", "jsonb", "json",
 	"tall", "ord", "nett", "klokke", "tomt"}
 
 // zooKeys are the kinds of keys: columns, their definition, their values, and whether rows can be told apart.
@@ -102,16 +123,20 @@ var zooKeys = []struct {
 	{"nr", "nr INT UNIQUE", "i", false},
 }
 
-// zooGeometries are the kinds of geometries: a type for a column and a kind of shape around the place of a row. Systems on a datum of their own are served
-// in ETRS89, curves as lines of short edges, surfaces of patches as areas.
+// zooGeometries are the kinds of geometries: a type for a column and a kind of shape around the place of a row.
+// Systems on a datum of their own are served in ETRS89, curves as lines of short edges, surfaces of patches as areas.
 var zooGeometries = []struct {
 	typ, kind string
 	srid      int
 }{
-	{"GEOMETRY(Point, 4258)", "POINT", 4258}, {"GEOMETRY(Point, 25833)", "POINT", 25833}, {"GEOMETRY", "POINT", 4258}, {"GEOGRAPHY(Point, 4326)", "POINT", 4326},
-	{"GEOMETRY(Point, 27700)", "POINT", 27700}, {"GEOMETRY(Point, 28992)", "POINT", 28992}, {"GEOMETRY", "POINT", 31370}, {"GEOMETRY(Point, 2056)", "POINT", 2056},
-	{"GEOMETRY(CurvePolygon, 25833)", "CURVEPOLYGON", 25833}, {"GEOMETRY(MultiSurface, 4258)", "MULTISURFACE", 4258}, {"GEOMETRY(CircularString, 3006)", "CIRCULARSTRING", 3006},
-	{"GEOMETRY", "COMPOUNDCURVE", 25833}, {"GEOMETRY(MultiCurve, 28992)", "MULTICURVE", 28992}, {"GEOMETRY(CurvePolygon, 2056)", "CURVEPOLYGON", 2056}, {"GEOMETRY", "MULTISURFACE", 27700},
+	{"GEOMETRY(Point, 4258)", "POINT", 4258}, {"GEOMETRY(Point, 25833)", "POINT", 25833}, {"GEOMETRY", "POINT", 4258},
+	{"GEOGRAPHY(Point, 4326)", "POINT", 4326},
+	{"GEOMETRY(Point, 27700)", "POINT", 27700}, {"GEOMETRY(Point, 28992)", "POINT", 28992},
+	{"GEOMETRY", "POINT", 31370}, {"GEOMETRY(Point, 2056)", "POINT", 2056},
+	{"GEOMETRY(CurvePolygon, 25833)", "CURVEPOLYGON", 25833}, {"GEOMETRY(MultiSurface, 4258)", "MULTISURFACE", 4258},
+	{"GEOMETRY(CircularString, 3006)", "CIRCULARSTRING", 3006},
+	{"GEOMETRY", "COMPOUNDCURVE", 25833}, {"GEOMETRY(MultiCurve, 28992)", "MULTICURVE", 28992},
+	{"GEOMETRY(CurvePolygon, 2056)", "CURVEPOLYGON", 2056}, {"GEOMETRY", "MULTISURFACE", 27700},
 	{"GEOMETRY(Tin, 25833)", "TIN", 25833}, {"GEOMETRY(PolyhedralSurface, 31370)", "POLYHEDRALSURFACE", 31370},
 }
 
@@ -130,9 +155,11 @@ func (z *zoo) add(format string, a ...any) { fmt.Fprintf(&z.sql, format+";\n", a
 
 func newZoo(seed uint64, n int, role string) *zoo {
 	z := &zoo{rnd: rand.New(rand.NewPCG(seed, 1)), role: role}
-	z.add("CREATE SCHEMA s2; CREATE SCHEMA \"Skjema to\"; CREATE TYPE farge AS ENUM ('rød', 'blå'); CREATE DOMAIN lite AS INT NOT NULL CHECK (VALUE < 1000); GRANT USAGE ON SCHEMA s2, \"Skjema to\" TO %s", role)
+	z.add("CREATE SCHEMA s2; CREATE SCHEMA \"Skjema to\"; CREATE TYPE farge AS ENUM ('rød', 'blå'); "+
+		"CREATE DOMAIN lite AS INT NOT NULL CHECK (VALUE < 1000); GRANT USAGE ON SCHEMA s2, \"Skjema to\" TO %s", role)
 	z.add("%s", zooShapes)
-	names := []string{"Tabell %d", "lag%d", "LAG%d", "日本%d", "a\"b%d", "æøå %d", "1tall%d", strings.Repeat("x", 50) + "%d", "o'hara%d", "%d"}
+	names := []string{"Tabell %d", "lag%d", "LAG%d", "日本%d", "a\"b%d", "æøå %d", "1tall%d",
+		strings.Repeat("x", 50) + "%d", "o'hara%d", "%d"}
 	schemas := []string{"public", "public", "s2", `"Skjema to"`}
 	for i := range n {
 		schema := schemas[z.rnd.IntN(len(schemas))]
@@ -165,7 +192,8 @@ func (z *zoo) make(a *animal) {
 	if geometry {
 		g := zooGeometries[z.rnd.IntN(len(zooGeometries))]
 		definition += ", geom " + g.typ
-		values += fmt.Sprintf(", zoo_shape('%s', ST_Transform(ST_SetSRID(ST_MakePoint(10 + i * 0.01, 60), 4258), %d))", g.kind, g.srid)
+		values += fmt.Sprintf(", zoo_shape('%s', ST_Transform(ST_SetSRID(ST_MakePoint(10 + i * 0.01, 60), 4258), %d))",
+			g.kind, g.srid)
 	}
 	a.base = a.name
 	rows := " SELECT " + values + " FROM generate_series(1, " + strconv.Itoa(zooRows) + ") i"
@@ -178,7 +206,8 @@ func (z *zoo) make(a *animal) {
 		column, _, _ := strings.Cut(k.columns, ",")
 		z.add("CREATE TABLE %s (%s) PARTITION BY HASH (%s)", a.name, definition, column)
 		for r := range 3 {
-			z.add(`CREATE TABLE public."del %d av %d" PARTITION OF %s FOR VALUES WITH (MODULUS 3, REMAINDER %d)`, r, len(z.tables), a.name, r)
+			z.add(`CREATE TABLE public."del %d av %d" PARTITION OF %s FOR VALUES WITH (MODULUS 3, REMAINDER %d)`, r,
+				len(z.tables), a.name, r)
 		}
 		z.add("INSERT INTO %s%s", a.name, rows)
 	case 1, 2: // something that shows a table that the role may not read itself
@@ -199,11 +228,13 @@ func (z *zoo) make(a *animal) {
 			}
 		case 3:
 			a.kind = "view of a view"
-			z.add("CREATE VIEW %s_v AS SELECT * FROM %s; CREATE VIEW %s AS SELECT * FROM %s_v WHERE TRUE", a.base, a.base, a.name, a.base)
+			z.add("CREATE VIEW %s_v AS SELECT * FROM %s; CREATE VIEW %s AS SELECT * FROM %s_v WHERE TRUE", a.base,
+				a.base, a.name, a.base)
 		}
 	case 3:
 		a.kind, a.served = "parent", false
-		z.add("CREATE TABLE %s (%s); INSERT INTO %s%s; CREATE TABLE public.barn%d () INHERITS (%s)", a.name, definition, a.name, rows, len(z.tables), a.name)
+		z.add("CREATE TABLE %s (%s); INSERT INTO %s%s; CREATE TABLE public.barn%d () INHERITS (%s)", a.name, definition,
+			a.name, rows, len(z.tables), a.name)
 	}
 	if a.kind == "table" {
 		z.add("CREATE TABLE %s (%s); INSERT INTO %s%s", a.name, definition, a.name, rows)
@@ -295,8 +326,8 @@ func wrongFeature(c *store.Collection, f *store.Feature) string {
 	return ""
 }
 
-// look reads a whole collection, as the server does: a page, then the features of its revisions. It returns what is wrong, and whether there was an
-// answer.
+// look reads a whole collection, as the server does: a page, then the features of its revisions.
+// It returns what is wrong, and whether there was an answer.
 func look(s *postgis.Store, cat *store.Catalog, c *store.Collection, q store.Query) (wrong string, answered bool) {
 	q.Collection, q.Limit = c.ID, 1000
 	p, err := s.Page(context.Background(), q)
@@ -321,7 +352,8 @@ func look(s *postgis.Store, cat *store.Catalog, c *store.Collection, q store.Que
 	return wrong, err == nil
 }
 
-// wrongTypes says which geometry is not of the type that the catalog tells. It holds at rest only: a column of any type may get others at any time.
+// wrongTypes says which geometry is not of the type that the catalog tells. It holds at rest only:
+// a column of any type may get others at any time.
 func wrongTypes(s *postgis.Store, c *store.Collection) (wrong string) {
 	p, err := s.Page(context.Background(), store.Query{Collection: c.ID, Limit: 1000})
 	if err != nil {
@@ -347,7 +379,8 @@ func wrongError(err error) string {
 	return "error " + err.Error()
 }
 
-// TestZoo: random tables are each served right or refused by name, at the start and while their definitions change under eight readers.
+// TestZoo: random tables are each served right or refused by name, at the start and while their definitions
+// change under eight readers.
 func TestZoo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: the run without the race detector has it")
@@ -376,7 +409,8 @@ func TestZoo(t *testing.T) {
 	}
 }
 
-// starts opens stores from what the first start kept, while the definitions change, until ctx ends; it returns how many, and what was wrong.
+// starts opens stores from what the first start kept, while the definitions change, until ctx ends;
+// it returns how many, and what was wrong.
 func (z *zoo) starts(ctx context.Context, asRole string) (n int, wrong string) {
 	for ctx.Err() == nil && wrong == "" {
 		s, err := postgis.Open(context.Background(), asRole, postgis.Options{Poll: time.Hour, Dir: z.dir})
@@ -400,14 +434,16 @@ func (z *zoo) starts(ctx context.Context, asRole string) (n int, wrong string) {
 
 // afterChanges: a start from what was kept before the changes serves the same as one that keeps nothing.
 func (z *zoo) afterChanges(t *testing.T, asRole string) {
-	kept, fresh := openStore(t, asRole, postgis.Options{Poll: time.Hour, Dir: z.dir}), openStore(t, asRole, postgis.Options{Poll: time.Hour})
+	kept, fresh := openStore(t, asRole, postgis.Options{Poll: time.Hour, Dir: z.dir}),
+		openStore(t, asRole, postgis.Options{Poll: time.Hour})
 	cat, want := kept.Catalog(), fresh.Catalog()
 	if len(cat.Collections) != len(want.Collections) {
 		t.Errorf("%d collections, and %d of a start that keeps nothing", len(cat.Collections), len(want.Collections))
 	}
 	for _, w := range want.Collections {
 		c, ok := cat.Collection(w.ID)
-		if !ok || c.Table != w.Table || c.Key != w.Key || !reflect.DeepEqual(c.Properties, w.Properties) || c.StorageCRS() != w.StorageCRS() || c.Count != w.Count {
+		if !ok || c.Table != w.Table || c.Key != w.Key || !reflect.DeepEqual(c.Properties, w.Properties) ||
+			c.StorageCRS() != w.StorageCRS() || c.Count != w.Count {
 			t.Errorf("%s is served as %+v, want %+v", w.Table, c, w)
 			continue
 		}
@@ -441,7 +477,8 @@ func (z *zoo) atStart(t *testing.T, s *postgis.Store) {
 			t.Errorf("%s, which the role may not read: %v, %q", a.layer, c, told)
 		case a.hidden:
 		case a.served != (c != nil) || (c == nil) != (told != ""):
-			t.Errorf("%s, a %s with the key %s: served %v, want %v; refused for %q", a.layer, a.kind, a.key, c != nil, a.served, told)
+			t.Errorf("%s, a %s with the key %s: served %v, want %v; refused for %q", a.layer, a.kind, a.key, c != nil,
+				a.served, told)
 		case c != nil:
 			box := cql2.BBox{CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{9, 59}, Max: orb.Point{11, 61}}}
 			if wrong, ok := look(s, cat, c, store.Query{}); wrong != "" || !ok {
@@ -469,14 +506,22 @@ func (z *zoo) change(n int) string {
 		fmt.Sprintf("ALTER TABLE %s ALTER endres_9 TYPE TEXT USING 'e' || ltrim(endres_9::TEXT, 'e')", a.base),
 		fmt.Sprintf("ALTER TABLE %s ALTER endres_9 TYPE INT USING ltrim(endres_9::TEXT, 'e')::INT", a.base),
 		fmt.Sprintf("ALTER TABLE %s ALTER endres_9 TYPE BIGINT USING ltrim(endres_9::TEXT, 'e')::BIGINT", a.base),
-		fmt.Sprintf("ALTER TABLE %s ALTER geom TYPE %s USING zoo_shape('%s', ST_Transform(ST_Transform(zoo_place(geom::GEOMETRY), 4258), %d))", a.base, g.typ, g.kind, g.srid),
-		fmt.Sprintf("ALTER TABLE %s ALTER geom TYPE %s USING zoo_shape('%s', ST_Transform(ST_Transform(zoo_place(geom::GEOMETRY), 4258), %d))", a.base, g.typ, g.kind, g.srid),
+		fmt.Sprintf("ALTER TABLE %s ALTER geom TYPE %s USING zoo_shape('%s', "+
+			"ST_Transform(ST_Transform(zoo_place(geom::GEOMETRY), 4258), %d))", a.base, g.typ, g.kind, g.srid),
+		fmt.Sprintf("ALTER TABLE %s ALTER geom TYPE %s USING zoo_shape('%s', "+
+			"ST_Transform(ST_Transform(zoo_place(geom::GEOMETRY), 4258), %d))", a.base, g.typ, g.kind, g.srid),
 		fmt.Sprintf("ALTER TABLE %s DROP COLUMN %s", a.base, a.columns[z.rnd.IntN(len(a.columns))]),
-		fmt.Sprintf("ALTER TABLE %s RENAME COLUMN endres_9 TO vekk; ALTER TABLE %s RENAME COLUMN vekk TO endres_9", a.base, a.base),
-		fmt.Sprintf("CREATE TABLE midlertidig%d AS TABLE %s; DROP TABLE %s; CREATE TABLE %s AS TABLE midlertidig%d; DROP TABLE midlertidig%d; GRANT SELECT ON %s TO %s", n, a.base, a.base, a.base, n, n, a.base, z.role),
-		fmt.Sprintf("CREATE TABLE bytte%d (LIKE %s INCLUDING ALL); INSERT INTO bytte%d SELECT * FROM %s; DROP TABLE %s; ALTER TABLE bytte%d SET SCHEMA public; GRANT SELECT ON bytte%d TO %s", n, a.base, n, a.base, a.base, n, n, z.role),
-		fmt.Sprintf("REVOKE SELECT ON %s FROM %s", a.name, z.role), fmt.Sprintf("GRANT SELECT ON %s TO %s", a.name, z.role),
-		fmt.Sprintf("REFRESH MATERIALIZED VIEW %s", a.name), fmt.Sprintf("REFRESH MATERIALIZED VIEW %s WITH NO DATA", a.name),
+		fmt.Sprintf("ALTER TABLE %s RENAME COLUMN endres_9 TO vekk; ALTER TABLE %s RENAME COLUMN vekk TO endres_9",
+			a.base, a.base),
+		fmt.Sprintf("CREATE TABLE midlertidig%d AS TABLE %s; DROP TABLE %s; CREATE TABLE %s AS TABLE midlertidig%d; "+
+			"DROP TABLE midlertidig%d; GRANT SELECT ON %s TO %s", n, a.base, a.base, a.base, n, n, a.base, z.role),
+		fmt.Sprintf("CREATE TABLE bytte%d (LIKE %s INCLUDING ALL); INSERT INTO bytte%d SELECT * FROM %s; "+
+			"DROP TABLE %s; ALTER TABLE bytte%d SET SCHEMA public; GRANT SELECT ON bytte%d TO %s", n, a.base, n, a.base,
+			a.base, n, n, z.role),
+		fmt.Sprintf("REVOKE SELECT ON %s FROM %s", a.name, z.role),
+		fmt.Sprintf("GRANT SELECT ON %s TO %s", a.name, z.role),
+		fmt.Sprintf("REFRESH MATERIALIZED VIEW %s", a.name),
+		fmt.Sprintf("REFRESH MATERIALIZED VIEW %s WITH NO DATA", a.name),
 		fmt.Sprintf("CREATE OR REPLACE VIEW %s AS SELECT * FROM %s WHERE TRUE", a.name, a.base),
 		fmt.Sprintf("COMMENT ON TABLE %s IS 'nr %d'", a.base, n),
 		fmt.Sprintf("CREATE INDEX ON %s (endres_9)", a.base), fmt.Sprintf("VACUUM FULL %s", a.base),
@@ -502,7 +547,8 @@ func (z *zoo) underChanges(t *testing.T, s *postgis.Store, url, asRole string) {
 				c := cat.Collections[rnd.IntN(len(cat.Collections))]
 				q := store.Query{Count: store.Count(rnd.IntN(2))}
 				if c.Geometry != nil && rnd.IntN(2) == 0 {
-					q.Filter = cql2.BBox{Prop: c.Geometry.Name, CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{9, 59}, Max: orb.Point{11, 61}}}
+					q.Filter = cql2.BBox{Prop: c.Geometry.Name, CRS: crs.CRS84,
+						Box: orb.Bound{Min: orb.Point{9, 59}, Max: orb.Point{11, 61}}}
 				}
 				wrong, ok := look(s, cat, c, q)
 				if wrong != "" {
@@ -531,7 +577,8 @@ func (z *zoo) underChanges(t *testing.T, s *postgis.Store, url, asRole string) {
 	done, statements := 0, sharedtest.Rounds(t, 100)
 	for n := 0; done < statements && len(faults) == 0; n++ {
 		short, cancel := context.WithTimeout(ctx, 10*time.Second)
-		if _, err := admin.Exec(short, z.change(n), pgx.QueryExecModeSimpleProtocol); err == nil { // many do not fit their table
+		if _, err := admin.Exec(short, z.change(n), pgx.QueryExecModeSimpleProtocol); err == nil {
+			// many do not fit their table
 			done++
 		}
 		cancel()

@@ -7,28 +7,30 @@ import (
 	"grense/internal/cql2"
 )
 
-// AccessPath is one way to read all rows that match a filter: a table that is read by an index, and the source's rows joined to it. Rows may
-// come more than once, in any order.
+// AccessPath is one way to read all rows that match a filter: a table that is read by an index, and the source's rows
+// joined to it. Rows may come more than once, in any order.
 type AccessPath struct {
 	Join  Fragment // FROM and WHERE of the whole; the source's rows are called as was asked
 	Probe Fragment // FROM and WHERE of the table that paths alone: as many rows as are read at most
 	Few   bool     // an equality that few rows have; a probe is not worth while
 
-	All   bool   // all that Probe reads matches
-	Key   string // column of the source that the rows of Probe refer to, where these are of a relation; "" when they are rows of the source
+	All bool // all that Probe reads matches
+	// column of the source that the rows of Probe refer to, where these are of a relation;
+	// "" when they are rows of the source
+	Key   string
 	Owner string // expression over a row of Probe for the value of Key
 	Order string // the same for a value of Relation.Order; "" when there is none
 	By    string // property of that order
 }
 
-// Steady is SQLite with arguments whose values it does not look at before it plans, so that a statement is planned once. What an
-// AccessPath // says leaves nothing to choose by value.
+// Steady is SQLite with arguments whose values it does not look at before it plans, so that a statement is planned
+// once. What an AccessPath // says leaves nothing to choose by value.
 type Steady struct{ SQLite }
 
 func (Steady) Placeholder(int, any) string { return "+?" }
 
-// AccessPaths returns the ways to read what e selects from s, for SQLite; none when e cannot be said exactly. Where no index serves, the only
-// one leaves the choice to the database. What gives no path is tested row by row.
+// AccessPaths returns the ways to read what e selects from s, for SQLite; none when e cannot be said exactly.
+// Where no index serves, the only one leaves the choice to the database. What gives no path is tested row by row.
 func AccessPaths(s *Source, alias string, e cql2.Expr) []AccessPath {
 	parts := conjuncts(simple(e), nil)
 	var paths []AccessPath
@@ -146,8 +148,9 @@ func accessBy(s *Source, alias string, x cql2.Expr, others []cql2.Expr) (AccessP
 	return d, true
 }
 
-// lead returns the tables from which the rows for which e holds are read, and the condition; few tells that e is an equality that few rows
-// have. With indexed the table has to have an index that begins with what is compared.
+// lead returns the tables from which the rows for which e holds are read, and the condition;
+// few tells that e is an equality that few rows have. With indexed the table has to have an index that
+// begins with what is compared.
 func (c *compiler) lead(e cql2.Expr, indexed bool) (from, where Fragment, few, ok bool) {
 	parts := conjuncts(e, nil)
 	for i, x := range parts {
@@ -182,7 +185,8 @@ func (c *compiler) lead(e cql2.Expr, indexed bool) (from, where Fragment, few, o
 	return from, where, few, ok
 }
 
-// index returns the index that serves a comparison of a column; equal tells that it is equality with a text or number that few rows have.
+// index returns the index that serves a comparison of a column; equal tells that it is equality with a text or
+// number that few rows have.
 func (c *compiler) index(x cql2.Expr) (name string, equal, ok bool) {
 	var e cql2.Expr
 	switch x := x.(type) {
@@ -227,7 +231,8 @@ func (c *compiler) index(x cql2.Expr) (name string, equal, ok bool) {
 func (c *compiler) ledColumn(e cql2.Expr) (string, bool) {
 	if p, isProp := e.(cql2.Prop); isProp {
 		f := c.src.Fields[p.Name]
-		if f == nil || !f.IsColumn() || c.d.Normal("", f) != "" && f.Type != cql2.TypeTimestamp || f.Type == cql2.TypeTimestamp && f.Layout == "" {
+		if f == nil || !f.IsColumn() || c.d.Normal("", f) != "" && f.Type != cql2.TypeTimestamp ||
+			f.Type == cql2.TypeTimestamp && f.Layout == "" {
 			return "", false
 		}
 		return f.Column, true
@@ -256,7 +261,8 @@ func (c *compiler) texts(e cql2.Like) (from, where Fragment, ok bool) {
 	pattern, isText := PatternText(e.Pattern)
 	p, valid := SplitPattern(pattern)
 	s := c.search(e.X)
-	if !isText || !valid || s.Texts == "" || p.Prefix != "" || p.Suffix != "" && s.Rev != "" || strings.ContainsRune(pattern, 0) {
+	if !isText || !valid || s.Texts == "" || p.Prefix != "" || p.Suffix != "" && s.Rev != "" ||
+		strings.ContainsRune(pattern, 0) {
 		return from, where, false
 	}
 	norm := "x." + c.d.Quote(s.Norm)

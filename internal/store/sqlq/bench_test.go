@@ -25,7 +25,8 @@ func (s fields) Names() []string { return []string{"navn", "tall", "dag", s.Geom
 
 // BenchmarkCompile is all that is done with a filter before the database is asked.
 func BenchmarkCompile(b *testing.B) {
-	const filter = "CASEI(navn) LIKE CASEI('%berg%') AND tall BETWEEN 1000 AND 50000 AND dag >= DATE('2020-01-01') AND S_INTERSECTS(geometry, BBOX(4,58,12,64))"
+	const filter = "CASEI(navn) LIKE CASEI('%berg%') AND tall BETWEEN 1000 AND 50000 AND dag >= DATE('2020-01-01') " +
+		"AND S_INTERSECTS(geometry, BBOX(4,58,12,64))"
 	s := source()
 	schema := fields{s}
 	b.ReportAllocs()

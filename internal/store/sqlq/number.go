@@ -52,7 +52,8 @@ func (c *compiler) number(op cql2.CompareOp, x value, y cql2.Expr, v value) (num
 			return besides(op, 1, integerTest("", floor)), true
 		}
 		above := near > 0
-		return numberTest{known: true, holds: op == cql2.Ne || (op == cql2.Lt || op == cql2.Le) == above && op != cql2.Eq},
+		return numberTest{known: true, holds: op == cql2.Ne || (op == cql2.Lt || op == cql2.Le) == above &&
+				op != cql2.Eq},
 			true
 	case Mixed:
 		switch {
@@ -130,8 +131,10 @@ func (c *compiler) compareNumbers(op cql2.CompareOp, l, r cql2.Expr, x, y value)
 func (c *compiler) betweenNumbers(e cql2.Between, x, lo, hi value) (Fragment, bool) {
 	from, ok1 := c.number(cql2.Ge, x, e.Lo, lo)
 	to, ok2 := c.number(cql2.Le, x, e.Hi, hi)
-	if cql2.ExactNumberOf(e.X) != nil || !ok1 || !ok2 || from.known || to.known || from.op != cql2.Ge || to.op != cql2.Le {
-		return c.exactAll(cql2.And{cql2.Compare{Op: cql2.Ge, L: e.X, R: e.Lo}, cql2.Compare{Op: cql2.Le, L: e.X, R: e.Hi}},
+	if cql2.ExactNumberOf(e.X) != nil || !ok1 || !ok2 || from.known || to.known || from.op != cql2.Ge ||
+		to.op != cql2.Le {
+		return c.exactAll(cql2.And{cql2.Compare{Op: cql2.Ge, L: e.X, R: e.Lo},
+			cql2.Compare{Op: cql2.Le, L: e.X, R: e.Hi}},
 			true)
 	}
 	f := Cat(x.Fragment, Ident(" BETWEEN "), from.arg.Fragment, Ident(" AND "), to.arg.Fragment)

@@ -44,8 +44,8 @@ func direction(desc bool) string {
 	return ""
 }
 
-// After returns the condition for rows that come after the place with those key values, or with back before it. There is a value for
-// each key; the last key is unique and never null.
+// After returns the condition for rows that come after the place with those key values, or with back before it.
+// There is a value for each key; the last key is unique and never null.
 func After(d Dialect, keys []Key, values []any, back bool) Fragment {
 	k, v := keys[0], values[0]
 	beyond := past(d, k, v, back)

@@ -24,7 +24,8 @@ const (
 	PostgresDay     = "day"     // a day that may be infinite or beyond the years 1 to 9999
 	PostgresStamp   = "stamp"   // a moment of that kind, with a zone or in UTC
 
-	// Of a range: its first and its last day or moment, null where it has none, and whether it is empty. Moments are a microsecond apart.
+	// Of a range: its first and its last day or moment, null where it has none, and whether it is empty.
+	// Moments are a microsecond apart.
 	PostgresFirstDay    = "first day"
 	PostgresLastDay     = "last day"
 	PostgresFirstMoment = "first moment"
@@ -32,10 +33,11 @@ const (
 	PostgresEmpty       = "empty"
 )
 
-// PostgreSQL is the dialect of a PostGIS database. The session's time zone has to be UTC and its encoding UTF8. A role that only reads
-// cannot make functions, so texts are folded only where they are ASCII and not in a search column, and the rest is left to cql2.Eval.
-// Arithmetic fails when it overflows, and an index of trigrams serves LIKE itself; with a range beside the pattern, of which the server
-// makes one, it would take the rows for far fewer. Arguments are Date and Moment, too.
+// PostgreSQL is the dialect of a PostGIS database. The session's time zone has to be UTC and its encoding UTF8.
+// A role that only reads cannot make functions, so texts are folded only where they are ASCII and not in a search
+// column, and the rest is left to cql2.Eval. Arithmetic fails when it overflows, and an index of trigrams serves LIKE
+// itself; with a range beside the pattern, of which the server makes one, it would take the rows for far fewer.
+// Arguments are Date and Moment, too.
 type PostgreSQL struct{}
 
 var _ Dialect = PostgreSQL{}
@@ -48,7 +50,8 @@ type Moment string
 
 func (PostgreSQL) Quote(ident string) string { return `"` + strings.ReplaceAll(ident, `"`, `""`) + `"` }
 
-// Placeholder states the type, so that the server does not guess one from what stands beside. Texts compare by code point.
+// Placeholder states the type, so that the server does not guess one from what stands beside.
+// Texts compare by code point.
 func (PostgreSQL) Placeholder(n int, v any) string {
 	p := "$" + strconv.Itoa(n)
 	switch v.(type) {
@@ -100,12 +103,15 @@ func (PostgreSQL) Normal(column string, f *Field) string {
 	case PostgresFirstDay: // its bounds are [ and )
 		return "CASE WHEN lower(" + column + ") " + postgresDays + " THEN lower(" + column + ") END"
 	case PostgresLastDay:
-		return "CASE WHEN upper(" + column + ") BETWEEN '0001-01-02' AND '10000-01-01' THEN upper(" + column + ") - 1 END"
+		return "CASE WHEN upper(" + column + ") BETWEEN '0001-01-02' AND '10000-01-01' THEN upper(" +
+			column + ") - 1 END"
 	case PostgresFirstMoment:
-		return "CASE WHEN lower(" + column + ") " + postgresStamps + " THEN CASE WHEN lower_inc(" + column + ") THEN lower(" + column + ") ELSE lower(" + column +
+		return "CASE WHEN lower(" + column + ") " + postgresStamps + " THEN CASE WHEN lower_inc(" + column +
+			") THEN lower(" + column + ") ELSE lower(" + column +
 			") + INTERVAL '1 microsecond' END::timestamptz END"
 	case PostgresLastMoment:
-		return "CASE WHEN upper(" + column + ") BETWEEN '0001-01-01 00:00:00.000001' AND '9999-12-31 23:59:59.999999' THEN CASE WHEN upper_inc(" + column + ") THEN upper(" + column +
+		return "CASE WHEN upper(" + column + ") BETWEEN '0001-01-01 00:00:00.000001' AND '9999-12-31 " +
+			"23:59:59.999999' THEN CASE WHEN upper_inc(" + column + ") THEN upper(" + column +
 			") ELSE upper(" + column + ") - INTERVAL '1 microsecond' END::timestamptz END"
 	case PostgresEmpty:
 		return "coalesce(isempty(" + column + "), FALSE)"
@@ -134,10 +140,12 @@ func (PostgreSQL) Range(column string, f *Field, op string, arg any) (Fragment, 
 	v, isNumber := arg.(float64)
 	switch {
 	case op == "<>":
-	case f.Normal == PostgresDay || f.Normal == PostgresStamp || f.Normal == PostgresNumber || f.Normal == PostgresNumeric:
+	case f.Normal == PostgresDay || f.Normal == PostgresStamp || f.Normal == PostgresNumber ||
+		f.Normal == PostgresNumeric:
 		return SQL(column+" "+op+" ?", arg), true
 	case f.Normal == PostgresSingle && isNumber && math.Abs(v) < math.MaxFloat32:
-		above, below := SQL(column+" >= (?::real)", float64(float32(v))), SQL(column+" <= (?::real)", float64(float32(v)))
+		above, below := SQL(column+" >= (?::real)", float64(float32(v))),
+			SQL(column+" <= (?::real)", float64(float32(v)))
 		switch op {
 		case ">", ">=":
 			return above, true
@@ -154,7 +162,8 @@ func (PostgreSQL) Absent(column string, f *Field) (Fragment, bool) {
 	case PostgresDay:
 		return Ident(column + " IS NULL OR " + column + " < '0001-01-01' OR " + column + " > '9999-12-31'"), true
 	case PostgresStamp:
-		return Ident(column + " IS NULL OR " + column + " < '0001-01-01' OR " + column + " > '9999-12-31 23:59:59.999999'"), true
+		return Ident(column + " IS NULL OR " + column + " < '0001-01-01' OR " + column +
+			" > '9999-12-31 23:59:59.999999'"), true
 	}
 	return Fragment{}, false
 }
@@ -200,8 +209,9 @@ func (PostgreSQL) Like(x Fragment, pattern string) (Fragment, bool) {
 	return Cat(x, SQL(" LIKE ?", b.String())), true
 }
 
-// short reports whether a pattern begins with a wildcard and has no three letters in a row. An index of trigrams gives all rows for it, which
-// the planner takes for cheap; an expression that is not indexed is looked for in the narrowest index that holds the column.
+// short reports whether a pattern begins with a wildcard and has no three letters in a row.
+// An index of trigrams gives all rows for it, which the planner takes for cheap; an expression that is not indexed is
+// looked for in the narrowest index that holds the column.
 func (p Pattern) short() bool {
 	for i, t := range p.Tokens {
 		if i == 0 && t.Wild == 0 || utf8.RuneCountInString(t.Text) >= 3 {
@@ -230,7 +240,8 @@ func (d PostgreSQL) Touch(alias string, g *Geometry, boxes []orb.Bound, missing 
 	return Join(" OR ", parts...), true
 }
 
-// Inside compares with the box as it is rounded inwards to single precision, so that an envelope which lies in it surely does so.
+// Inside compares with the box as it is rounded inwards to single precision, so that an envelope which
+// lies in it surely does so.
 func (d PostgreSQL) Inside(alias string, g *Geometry, b orb.Bound) (Fragment, bool) {
 	x0, y0, x1, y1 := up(b.Min[0]), up(b.Min[1]), -up(-b.Max[0]), -up(-b.Max[1])
 	f, ok := envelope(x0, y0, x1, y1)
@@ -263,18 +274,21 @@ func envelope(x0, y0, x1, y1 float64) (Fragment, bool) {
 	return SQL("ST_MakeEnvelope(?, ?, ?, ?)", v[0], v[1], v[2], v[3]), true
 }
 
-// Missing finds null, and where the layer has them geometries without any position (Geometry.HasEmpty) and what is no geometry
-// (Geometry.HasBroken).
+// Missing finds null, and where the layer has them geometries without any position (Geometry.HasEmpty) and what is no
+// geometry (Geometry.HasBroken).
 func (d PostgreSQL) Missing(alias string, g *Geometry) Fragment {
 	column := d.geometry(alias, g)
 	switch {
 	case g.HasBroken: // the length of a line through all positions and another tells NaN and infinity
 		far := strconv.FormatFloat(wkb.MaxOrdinate, 'f', -1, 64)
-		return Ident("(" + column + " IS NULL OR ST_IsEmpty(" + column + ") OR NOT (abs(ST_XMin(" + column + ")) <= " + far + " AND abs(ST_XMax(" + column + ")) <= " + far +
+		return Ident("(" + column + " IS NULL OR ST_IsEmpty(" + column + ") OR NOT (abs(ST_XMin(" + column + ")) <= " +
+			far + " AND abs(ST_XMax(" + column + ")) <= " + far +
 			" AND abs(ST_YMin(" + column + ")) <= " + far + " AND abs(ST_YMax(" + column + ")) <= " + far +
-			" AND ST_Length(ST_MakeLine(ARRAY[ST_Points(" + column + "), ST_SetSRID(ST_MakePoint(0, 0), ST_SRID(" + column + "))])) < 'Infinity'))")
+			" AND ST_Length(ST_MakeLine(ARRAY[ST_Points(" + column + "), ST_SetSRID(ST_MakePoint(0, 0), ST_SRID(" +
+			column + "))])) < 'Infinity'))")
 	case g.HasEmpty: // a point of NaN is none, which ST_IsEmpty does not say
-		return Ident("(" + column + " IS NULL OR ST_IsEmpty(" + column + ") OR ST_XMin(" + column + ") = 'NaN' AND NOT EXISTS (SELECT FROM ST_DumpPoints(" + column + ") p WHERE ST_X(p.geom) < 'NaN'))")
+		return Ident("(" + column + " IS NULL OR ST_IsEmpty(" + column + ") OR ST_XMin(" + column +
+			") = 'NaN' AND NOT EXISTS (SELECT FROM ST_DumpPoints(" + column + ") p WHERE ST_X(p.geom) < 'NaN'))")
 	}
 	return Ident(column + " IS NULL")
 }
@@ -287,14 +301,16 @@ func (d PostgreSQL) geometry(alias string, g *Geometry) string {
 	return g.Before + column + g.After
 }
 
-// The ASCII characters that are no part of words, as cql2.Words has it, and those that are, for a class of a regular expression.
+// The ASCII characters that are no part of words, as cql2.Words has it, and those that are,
+// for a class of a regular expression.
 const (
 	blanks = `\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f`
 	words  = `a-zA-Z0-9`
 )
 
-// SearchBound asks the folded columns by a regular expression, which an index of trigrams serves. What other characters than those of ASCII
-// are is left open: from above each may be part of a word and separate words, from below neither.
+// SearchBound asks the folded columns by a regular expression, which an index of trigrams serves.
+// What other characters than those of ASCII are is left open: from above each may be part of a word and separate
+// words, from below neither.
 func (d PostgreSQL) SearchBound(alias string, src *Source, s cql2.Search, upper bool) (Fragment, bool) {
 	between, within := "["+blanks+"]", "["+words+"]"
 	if upper {
@@ -308,7 +324,8 @@ func (d PostgreSQL) SearchBound(alias string, src *Source, s cql2.Search, upper 
 		}
 		column := alias + "." + d.Quote(f.Search.Norm)
 		for _, t := range s.Terms {
-			test := Cat(Ident(column), SQL(" ~ ?", "(^|"+between+")"+strings.ReplaceAll(t, " ", within+"*"+between+"+")))
+			test := Cat(Ident(column),
+				SQL(" ~ ?", "(^|"+between+")"+strings.ReplaceAll(t, " ", within+"*"+between+"+")))
 			if f.Nulls {
 				test = Cat(Ident(column+" IS NOT NULL AND "), test)
 			}

@@ -25,8 +25,8 @@ type compiler struct {
 	three bool        // false and null must be told apart on either side of a NOT
 }
 
-// bound returns a condition for "e has the truth value want": with upper one that holds whenever e has it, else one that holds only
-// when e has it. For an e that SQL can say, both are the same.
+// bound returns a condition for "e has the truth value want": with upper one that holds whenever e has it,
+// else one that holds only when e has it. For an e that SQL can say, both are the same.
 func (c *compiler) bound(e cql2.Expr, want, upper bool) Fragment {
 	c.neg = !want
 	if f, ok := c.exact(e); ok {
@@ -267,14 +267,16 @@ func (c *compiler) isNull(e cql2.IsNull) (Fragment, bool) {
 // isPredicate reports whether e has a truth value and no other.
 func isPredicate(e cql2.Expr) bool {
 	switch e.(type) {
-	case cql2.And, cql2.Or, cql2.Not, cql2.Compare, cql2.Like, cql2.Between, cql2.In, cql2.IsNull, cql2.Spatial, cql2.Temporal, cql2.Array,
+	case cql2.And, cql2.Or, cql2.Not, cql2.Compare, cql2.Like, cql2.Between, cql2.In, cql2.IsNull, cql2.Spatial,
+		cql2.Temporal, cql2.Array,
 		cql2.BBox, cql2.Interval, cql2.Search, cql2.Related:
 		return true
 	}
 	return false
 }
 
-// interval is the parameter datetime: features without a moment match (OGC 17-069r4, 7.15.4); a null start or end is open.
+// interval is the parameter datetime: features without a moment match (OGC 17-069r4, 7.15.4);
+// a null start or end is open.
 func (c *compiler) interval(e cql2.Interval) (Fragment, bool) {
 	for _, n := range e.Props() {
 		if c.src.Fields[n] == nil {
@@ -301,7 +303,8 @@ func (c *compiler) interval(e cql2.Interval) (Fragment, bool) {
 	return c.join(fs, true), true
 }
 
-// reach asks for one bound of an interval: name is the property whose null is open, or "". It is true or false, never null.
+// reach asks for one bound of an interval: name is the property whose null is open, or "".
+// It is true or false, never null.
 func (c *compiler) reach(e cql2.Interval, name, op string, t time.Time) (Fragment, bool) {
 	names := e.Also
 	if name != "" && !slices.Contains(names, name) {
@@ -330,7 +333,8 @@ func (c *compiler) reach(e cql2.Interval, name, op string, t time.Time) (Fragmen
 func (c *compiler) moment(f *Field, t time.Time) (v [2]Fragment, ok bool) {
 	switch f.Type {
 	case cql2.TypeDate:
-		return [2]Fragment{c.column(f), SQL("?", c.d.Day(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)))}, true
+		return [2]Fragment{c.column(f),
+			SQL("?", c.d.Day(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)))}, true
 	case cql2.TypeTimestamp:
 		col, layout := c.stampColumn(f, []time.Time{t})
 		arg, ok := c.d.Stamp(t, layout)
@@ -339,7 +343,8 @@ func (c *compiler) moment(f *Field, t time.Time) (v [2]Fragment, ok bool) {
 	return v, false
 }
 
-// box bounds a BBox, which is never null: upper from above by envelopes that touch, else from below by envelopes that lie inside.
+// box bounds a BBox, which is never null: upper from above by envelopes that touch, else from below by
+// envelopes that lie inside.
 func (c *compiler) box(e cql2.BBox, upper bool) (Fragment, bool) {
 	g := c.src.Geometry
 	if g == nil || g.Name != e.Prop {
@@ -370,8 +375,8 @@ func (c *compiler) boxes(e cql2.BBox, g *Geometry) ([]orb.Bound, bool) {
 	return boxes, !math.IsInf(g.Pad, 0)
 }
 
-// spatial bounds a spatial predicate of the geometry and a literal from above. It is computed in the storage CRS, to which the vertices
-// of the literal are transformed.
+// spatial bounds a spatial predicate of the geometry and a literal from above. It is computed in the storage CRS,
+// to which the vertices of the literal are transformed.
 func (c *compiler) spatial(e cql2.Spatial) (Fragment, bool) {
 	g := c.src.Geometry
 	if g == nil {
@@ -393,8 +398,8 @@ func (c *compiler) exactRelated(e cql2.Related) (Fragment, bool) {
 	return f, ok
 }
 
-// related asks whether some row of the relation holds; it is never null. The list of owners is made once, from the relation's own
-// indexes, so that a selective condition there drives the query.
+// related asks whether some row of the relation holds; it is never null. The list of owners is made once,
+// from the relation's own indexes, so that a selective condition there drives the query.
 func (c *compiler) related(e cql2.Related, where func(*compiler, cql2.Expr) Fragment) Fragment {
 	r := c.src.Relations[e.Relation]
 	if r == nil {
@@ -406,9 +411,11 @@ func (c *compiler) related(e cql2.Related, where func(*compiler, cql2.Expr) Frag
 	cond := where(sub, e.X)
 	*c.depth--
 	if c.plain {
-		return Cat(Ident("EXISTS (SELECT 1 FROM "+r.Table+" AS "+sub.alias+" WHERE "+owner+" = "+c.quoted(r.Key)+" AND ("), cond, Ident("))"))
+		return Cat(Ident("EXISTS (SELECT 1 FROM "+r.Table+" AS "+sub.alias+" WHERE "+owner+" = "+c.quoted(r.Key)+
+			" AND ("), cond, Ident("))"))
 	}
-	return Cat(Ident(c.quoted(r.Key)+" IS NOT NULL AND "+c.quoted(r.Key)+" IN (SELECT "+owner+" FROM "+r.Table+" AS "+sub.alias+
+	return Cat(Ident(c.quoted(r.Key)+" IS NOT NULL AND "+c.quoted(r.Key)+" IN (SELECT "+owner+" FROM "+r.Table+
+		" AS "+sub.alias+
 		" WHERE "+owner+" IS NOT NULL AND ("), cond, Ident("))"))
 }
 

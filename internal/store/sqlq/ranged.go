@@ -13,8 +13,8 @@ type bounding struct {
 	arg value
 }
 
-// within adds to an exact condition on a property what an index on its column serves, where the exact one hides the column. What is null in the exact
-// one may be false then, so that it stays as it is where the two must be told apart.
+// within adds to an exact condition on a property what an index on its column serves, where the exact one hides the
+// column. What is null in the exact one may be false then, so that it stays as it is where the two must be told apart.
 func (c *compiler) within(exact Fragment, property cql2.Expr, bounds ...bounding) Fragment {
 	p, isProp := property.(cql2.Prop)
 	if !isProp || c.neg || c.three || c.src.Fields[p.Name] == nil || !c.src.Fields[p.Name].IsColumn() {
@@ -35,7 +35,8 @@ func (c *compiler) within(exact Fragment, property cql2.Expr, bounds ...bounding
 	return Join(" AND ", append(fs, paren(exact))...)
 }
 
-// during is an interval of one property, as ranges of its column; false where the normal form of the column is no obstacle, or there are more.
+// during is an interval of one property, as ranges of its column; false where the normal form of the column is no
+// obstacle, or there are more.
 func (c *compiler) during(e cql2.Interval) (Fragment, bool) {
 	if e.Start != e.End || len(e.Also) > 0 {
 		return Fragment{}, false

@@ -11,7 +11,8 @@ import (
 // maxSearched is how many texts one call of grense_rank takes; SQLite allows 127 arguments.
 const maxSearched = 100
 
-// Search asks the index of words; where the words of a term have to follow each other, it asks the texts that the index gives.
+// Search asks the index of words; where the words of a term have to follow each other,
+// it asks the texts that the index gives.
 func (d SQLite) Search(alias string, src *Source, s cql2.Search) (Fragment, bool) {
 	w := src.Words
 	if w == nil || !slices.Equal(w.Props, s.Props) {
@@ -21,7 +22,8 @@ func (d SQLite) Search(alias string, src *Source, s cql2.Search) (Fragment, bool
 	name := w.Index[strings.LastIndexByte(w.Index, '.')+1:]
 	match := Cat(Ident("SELECT rowid FROM "+w.Index), SQL(" WHERE "+name+" MATCH ?", matchWords(s.Terms)))
 	if !single(s.Terms) {
-		match = Cat(Ident("SELECT id FROM "+w.Table+" WHERE id IN ("), match, Ident(") AND "), rankOfWords(w, s), limitRank)
+		match = Cat(Ident("SELECT id FROM "+w.Table+" WHERE id IN ("), match, Ident(") AND "),
+			rankOfWords(w, s), limitRank)
 	}
 	return Cat(Ident(alias+"."+w.RowID+" IN ("), match, Ident(")")), true
 }
@@ -67,7 +69,8 @@ func rankOfSingle(w *Words, s cql2.Search) Fragment {
 			start = append(start, between(Ident(c), t, Ident("1")))
 		}
 	}
-	return Cat(Ident("CASE WHEN "), Join(" OR ", whole...), Ident(" THEN "+strconv.Itoa(cql2.RankWhole)+" WHEN "), Join(" OR ", start...),
+	return Cat(Ident("CASE WHEN "), Join(" OR ", whole...), Ident(" THEN "+strconv.Itoa(cql2.RankWhole)+" WHEN "),
+		Join(" OR ", start...),
 		Ident(" THEN "+strconv.Itoa(cql2.RankStart)+" ELSE "+strconv.Itoa(cql2.RankWord)+" END"))
 }
 

@@ -13,7 +13,8 @@ import (
 func TestWordsAndMomentsAreArguments(t *testing.T) {
 	t.Parallel()
 	src := source()
-	src.Words = &sqlq.Words{Props: []string{"navn", "sær"}, Index: `side."fts"`, Table: `side."words"`, RowID: `"rowid"`}
+	src.Words = &sqlq.Words{Props: []string{"navn", "sær"}, Index: `side."fts"`, Table: `side."words"`,
+		RowID: `"rowid"`}
 	from, to := time.Date(1987, 6, 5, 0, 0, 0, 0, time.UTC), time.Date(1988, 6, 5, 0, 0, 0, 0, time.UTC)
 	for what, x := range map[string]struct {
 		e    cql2.Expr
@@ -36,13 +37,15 @@ func TestWordsAndMomentsAreArguments(t *testing.T) {
 			if strings.Contains(sql, "ondskap") || strings.Contains(sql, "1987") || strings.Contains(sql, "1988") {
 				t.Errorf("%s: a value stands in %s", what, sql)
 			}
-			if _, lite := d.(sqlq.SQLite); lite && (len(args) != x.args && x.args > 0 || (f.Residue == nil) != (x.args > 0)) {
+			if _, lite := d.(sqlq.SQLite); lite && (len(args) != x.args && x.args > 0 ||
+				(f.Residue == nil) != (x.args > 0)) {
 				t.Errorf("%s: %d arguments, residue %v, of %s", what, len(args), f.Residue, sql)
 			}
 		}
 		if s, ok := x.e.(cql2.Search); ok && x.args > 0 {
 			rank, ok := sqlq.SQLite{}.Rank("t", src, s)
-			if sql, args := sqlq.New(sqlq.SQLite{}).Add(rank).SQL(); !ok || strings.Contains(sql, "ondskap") || strings.Count(sql, "?") != len(args) || len(args) == 0 {
+			if sql, args := sqlq.New(sqlq.SQLite{}).Add(rank).SQL(); !ok || strings.Contains(sql, "ondskap") ||
+				strings.Count(sql, "?") != len(args) || len(args) == 0 {
 				t.Errorf("%s: the rank is %s %v", what, sql, args)
 			}
 		}

@@ -19,8 +19,8 @@ const (
 	NormalTime = "time" // a moment in some form; Field.Layout tells a form that can be compared as it is
 )
 
-// SQLite is the dialect of a GeoPackage. The connection has to offer the functions grense_text, grense_date, grense_time, which give the normal
-// form of one value or null, and those of Call.
+// SQLite is the dialect of a GeoPackage. The connection has to offer the functions grense_text, grense_date,
+// grense_time, which give the normal form of one value or null, and those of Call.
 type SQLite struct{}
 
 var _ Dialect = SQLite{}
@@ -173,7 +173,8 @@ func (d SQLite) Gram(alias, table, literal string) (Fragment, bool) {
 	return Cat(Ident(alias+".rowid IN (SELECT rowid FROM "+name+" WHERE "+name), SQL(" MATCH ?)", phrase)), true
 }
 
-// Texts searches an FTS5 table with the tokenizer trigram and without positions: a text that has all trigrams of the literal may hold it.
+// Texts searches an FTS5 table with the tokenizer trigram and without positions: a text that has all trigrams of
+// the literal may hold it.
 func (d SQLite) Texts(alias string, s SearchColumns, pattern, literal string) (Fragment, bool) {
 	norm := "x." + d.Quote(s.Norm)
 	like, ok := d.Like(Ident(norm), pattern)
@@ -184,7 +185,8 @@ func (d SQLite) Texts(alias string, s SearchColumns, pattern, literal string) (F
 		name := d.Quote(s.Gram)
 		like = Cat(Ident("x.rowid IN (SELECT rowid FROM "+name+" WHERE "+name), SQL(" MATCH ?) AND ", grams), like)
 	}
-	return Cat(Ident(alias+"."+d.Quote(s.Norm)+" IN (SELECT "+norm+" FROM "+d.Quote(s.Texts)+" AS x WHERE "), like, Ident(")")), true
+	return Cat(Ident(alias+"."+d.Quote(s.Norm)+" IN (SELECT "+norm+" FROM "+d.Quote(s.Texts)+" AS x WHERE "), like,
+		Ident(")")), true
 }
 
 // Trigrams returns the query of an FTS5 table with that tokenizer for all trigrams of a text; "" when it has none.

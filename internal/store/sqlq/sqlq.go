@@ -1,10 +1,12 @@
 // Package sqlq compiles CQL2 to SQL. It is the only place that writes a condition.
 //
-// What SQL cannot say exactly is split: Where is a condition that holds for every match and perhaps for more, Sure is one that holds
-// for matches only, and Residue is what has to be evaluated by cql2.Eval for a candidate that is not sure. Both follow the polarity
-// of the tree: under NOT, bounds from above become bounds from below. Three-valued logic is kept.
+// What SQL cannot say exactly is split: Where is a condition that holds for every match and perhaps for more,
+// Sure is one that holds for matches only, and Residue is what has to be evaluated by cql2.Eval for a candidate that is
+// not sure. Both follow the polarity of the tree: under NOT, bounds from above become bounds from below.
+// Three-valued logic is kept.
 //
-// SQL text never holds a value: identifiers come from a Source, which the store's schema makes, and everything else is an argument.
+// SQL text never holds a value: identifiers come from a Source, which the store's schema makes,
+// and everything else is an argument.
 // The same question gives the same text.
 package sqlq
 
@@ -29,14 +31,14 @@ type Dialect interface {
 	Normal(column string, f *Field) string
 	// Numbers tells which numbers a field of cql2.TypeNumber has, in its normal form.
 	Numbers(f *Field) NumberKind
-	// Day and Stamp give the argument that is compared with a date or a timestamp stored in a layout; false when the layout cannot
-	// hold the moment. The layout "" is that of Normal.
+	// Day and Stamp give the argument that is compared with a date or a timestamp stored in a layout;
+	// false when the layout cannot hold the moment. The layout "" is that of Normal.
 	Day(t time.Time) any
 	Stamp(t time.Time, layout string) (any, bool)
 	// Like returns a condition on text x that is equal to CQL2 LIKE with that pattern; false when there is none.
 	Like(x Fragment, pattern string) (Fragment, bool)
-	// Touch selects rows of alias whose envelope touches one of the boxes, in the storage CRS; with missing also rows without a
-	// geometry. False when there is no index: the condition would be no bound.
+	// Touch selects rows of alias whose envelope touches one of the boxes, in the storage CRS;
+	// with missing also rows without a geometry. False when there is no index: the condition would be no bound.
 	Touch(alias string, g *Geometry, boxes []orb.Bound, missing bool) (Fragment, bool)
 	// Inside selects rows of alias whose envelope lies in the box, borders included; false as with Touch.
 	Inside(alias string, g *Geometry, box orb.Bound) (Fragment, bool)
@@ -47,23 +49,27 @@ type Dialect interface {
 	Call(fold string) (string, bool)
 	// LikeFolded is Like on a text that the function is applied to.
 	LikeFolded(fold string, x Fragment, pattern string) (Fragment, bool)
-	// FoldASCII is for a database that can fold only ASCII: ascii holds for texts in ASCII, and lower is the text in lower case.
+	// FoldASCII is for a database that can fold only ASCII: ascii holds for texts in ASCII,
+	// and lower is the text in lower case.
 	FoldASCII(x Fragment) (ascii, lower Fragment, ok bool)
-	// Finite makes null of the result of arithmetic that is no number or infinite; false where arithmetic fails instead.
+	// Finite makes null of the result of arithmetic that is no number or infinite;
+	// false where arithmetic fails instead.
 	Finite(x Fragment) (Fragment, bool)
 
-	// Begins returns whole, a condition that Like gave for x and a pattern that begins with prefix, with the range of an
-	// ordered index where the database has to be told it.
+	// Begins returns whole, a condition that Like gave for x and a pattern that begins with prefix, with the range of
+	// an ordered index where the database has to be told it.
 	Begins(x Fragment, prefix string, whole Fragment) Fragment
-	// Range is on the column as it is stored, where the normal form hides it from its index. It holds wherever the normal
-	// form compares so with the argument, and perhaps for more; false when no index would serve it.
+	// Range is on the column as it is stored, where the normal form hides it from its index.
+	// It holds wherever the normal form compares so with the argument, and perhaps for more;
+	// false when no index would serve it.
 	Range(column string, f *Field, op string, arg any) (Fragment, bool)
 	// Absent holds where the normal form of a day or a moment is null, and is never null itself; false as with Range.
 	Absent(column string, f *Field) (Fragment, bool)
 
 	// Search selects rows of alias that match s, and is never null.
 	Search(alias string, src *Source, s cql2.Search) (Fragment, bool)
-	// SearchBound is for a database that finds words roughly: with upper it holds for every match, else for matches only.
+	// SearchBound is for a database that finds words roughly: with upper it holds for every
+	// match, else for matches only.
 	SearchBound(alias string, src *Source, s cql2.Search, upper bool) (Fragment, bool)
 	// Gram selects rows of alias whose folded text may hold the literal, at least three characters, by an index of
 	// trigrams that is a table of its own.
@@ -129,8 +135,8 @@ type Geometry struct {
 	Column string // not quoted
 	CRS    crs.ID // of the stored coordinates
 	Pad    float64
-	// Pad is how far, in units of the storage CRS, an edge that is straight in another CRS may lie outside the envelope of its ends;
-	// infinite when that is not known.
+	// Pad is how far, in units of the storage CRS, an edge that is straight in another CRS may lie outside the envelope
+	// of its ends; infinite when that is not known.
 	HasNull bool // some rows have no geometry
 	Indexed bool // an index over envelopes serves
 
@@ -143,7 +149,8 @@ type Geometry struct {
 	HasEmpty  bool // there may be geometries without any position, which count as none
 	HasBroken bool // there may be values that are no geometry (package wkb), which count as none
 	Geography bool // the column is of type geography
-	// Before and After make, around the column, the geometry in CRS where the column holds another system; "" where it is in CRS.
+	// Before and After make, around the column, the geometry in CRS where the column holds another system;
+	// "" where it is in CRS.
 	Before, After string
 }
 
@@ -160,7 +167,8 @@ type Relation struct {
 	Source
 	Owner string // column of the relation, not quoted
 	Key   string // column of the source that Owner refers to, not quoted
-	Order string // store.Relation.Order, where it is sure to hold; a column of the relation and a property of the source
+	// store.Relation.Order, where it is sure to hold; a column of the relation and a property of the source
+	Order string
 }
 
 // placeholder stands for an argument until the fragment is appended to a Builder.

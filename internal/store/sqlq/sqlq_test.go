@@ -26,10 +26,12 @@ func source() *sqlq.Source {
 			"tid":   {Column: "tid", Type: cql2.TypeTimestamp, Layout: "2006-01-02T15:04:05.000Z"},
 			"liste": {Column: "liste", Type: cql2.TypeJSON},
 		},
-		Geometry: &sqlq.Geometry{Name: "geometry", Column: "geom", CRS: crs.UTM33, Pad: 10, Index: "rt", NoGeom: "ng", RowID: "rowid", HasNull: true, Indexed: true, HasEmpty: true},
+		Geometry: &sqlq.Geometry{Name: "geometry", Column: "geom", CRS: crs.UTM33, Pad: 10, Index: "rt", NoGeom: "ng",
+			RowID: "rowid", HasNull: true, Indexed: true, HasEmpty: true},
 		Relations: map[string]*sqlq.Relation{"navn": {
 			Source: sqlq.Source{Table: `main."n"`, Fields: map[string]*sqlq.Field{
-				"tekst": {Column: "tekst", Type: cql2.TypeText, Search: sqlq.SearchColumns{Exact: "eksakt", Norm: "norm", Rev: "rev", Gram: "fts"}},
+				"tekst": {Column: "tekst", Type: cql2.TypeText,
+					Search: sqlq.SearchColumns{Exact: "eksakt", Norm: "norm", Rev: "rev", Gram: "fts"}},
 			}},
 			Owner: "t_id", Key: "id",
 		}},
@@ -46,7 +48,8 @@ func fn(n string, e cql2.Expr) cql2.Expr {
 }
 func related(e cql2.Expr) cql2.Expr { return cql2.Related{Relation: "navn", X: e} }
 
-const relatedHead = `t."id" IS NOT NULL AND t."id" IN (SELECT r1."t_id" FROM main."n" AS r1 WHERE r1."t_id" IS NOT NULL AND (`
+const relatedHead = `t."id" IS NOT NULL AND t."id" IN (SELECT r1."t_id" FROM main."n" AS r1 WHERE r1."t_id" IS NOT ` +
+	`NULL AND (`
 
 func TestSQLText(t *testing.T) {
 	t.Parallel()
@@ -59,32 +62,48 @@ func TestSQLText(t *testing.T) {
 		sql   string
 		exact bool
 	}{
-		"nothing":         {nil, "1", true},
-		"false":           {cql2.Or{}, "0", true},
-		"compare":         {cql2.Compare{Op: cql2.Ne, L: prop("navn"), R: cql2.Text("x")}, `t."navn" <> ?`, true},
-		"quoted":          {cql2.IsNull{X: prop("sær")}, `t."a""b" IS NULL`, true},
-		"and, or, not":    {cql2.And{cql2.Or{prop("flagg"), cql2.Bool(false)}, cql2.Not{X: prop("flagg")}}, `((t."flagg" = 1) OR (0)) AND (NOT (t."flagg" = 1))`, true},
-		"in":              {cql2.In{X: prop("tall"), List: []cql2.Expr{cql2.Int(1), cql2.Number(2.5)}}, `t."tall" IN (?)`, true},
-		"between":         {cql2.Between{X: prop("tall"), Lo: cql2.Int(1), Hi: prop("areal")}, `t."tall" BETWEEN ? AND t."areal"`, true},
-		"date":            {cql2.Compare{Op: cql2.Ge, L: prop("dag"), R: cql2.Date{T: noon}}, `t."dag" >= ?`, true},
-		"stamp as stored": {cql2.Compare{Op: cql2.Ge, L: prop("tid"), R: cql2.Timestamp{T: noon}}, `t."tid" >= ?`, true},
-		"stamp too fine":  {cql2.Compare{Op: cql2.Ge, L: prop("tid"), R: cql2.Timestamp{T: noon.Add(1)}}, `grense_time(t."tid") >= ?`, true},
-		"prefix":          {cql2.Like{X: prop("navn"), Pattern: cql2.Text("Os%")}, `t."navn" >= ? AND t."navn" < ? AND (t."navn" GLOB ?)`, true},
-		"bbox":            {box, touch + " UNION ALL SELECT id FROM ng)", false},
-		"not bbox":        {cql2.Not{X: box}, "NOT (t.rowid IN (SELECT id FROM rt WHERE minx >= ? AND maxx <= ? AND miny >= ? AND maxy <= ? UNION ALL SELECT id FROM ng))", false},
-		"intersects":      {cql2.Spatial{Op: cql2.SIntersects, L: prop("geometry"), R: far}, touch + ")", false},
-		"not intersects":  {cql2.Not{X: cql2.Spatial{Op: cql2.SIntersects, L: prop("geometry"), R: far}}, "1", false},
-		"disjoint":        {cql2.Spatial{Op: cql2.SDisjoint, L: prop("geometry"), R: far}, "1", false},
-		"or with residue": {cql2.Or{box, cql2.Compare{Op: cql2.Eq, L: fn("length", prop("navn")), R: cql2.Int(1)}}, "(" + touch + " UNION ALL SELECT id FROM ng)) OR (1)", false},
-		"null geometry":   {cql2.IsNull{X: prop("geometry")}, "t.rowid IN (SELECT id FROM ng)", true},
-		"array":           {cql2.Array{Op: cql2.AEquals, L: prop("liste"), R: cql2.List{}}, "1", false},
-		"relation":        {related(cql2.Compare{Op: cql2.Eq, L: fn("norm", prop("tekst")), R: fn("norm", cql2.Text("BØ"))}), relatedHead + `r1."norm" = ?))`, true},
-		"exact":           {related(cql2.Compare{Op: cql2.Eq, L: fn("exact", prop("tekst")), R: cql2.Text("bø")}), relatedHead + `r1."eksakt" = ?))`, true},
-		"search prefix":   {related(cql2.Like{X: fn("norm", prop("tekst")), Pattern: cql2.Text("ab%")}), relatedHead + `r1."norm" >= ? AND r1."norm" < ? AND (r1."norm" GLOB ?)))`, true},
-		"search suffix":   {related(cql2.Like{X: fn("norm", prop("tekst")), Pattern: cql2.Text("%ab")}), relatedHead + `r1."rev" >= ? AND r1."rev" < ? AND (r1."rev" GLOB ?)))`, true},
-		"search infix":    {related(cql2.Like{X: fn("norm", prop("tekst")), Pattern: cql2.Text("%abc%")}), relatedHead + `(r1.rowid IN (SELECT rowid FROM "fts" WHERE "fts" MATCH ?)) AND (r1."norm" GLOB ?)))`, true},
-		"infix too short": {related(cql2.Like{X: fn("norm", prop("tekst")), Pattern: cql2.Text("%ab%")}), relatedHead + `r1."norm" GLOB ?))`, true},
-		"infix under not": {related(cql2.Not{X: cql2.Like{X: fn("norm", prop("tekst")), Pattern: cql2.Text("%abc%")}}), relatedHead + `NOT (r1."norm" GLOB ?)))`, true},
+		"nothing": {nil, "1", true},
+		"false":   {cql2.Or{}, "0", true},
+		"compare": {cql2.Compare{Op: cql2.Ne, L: prop("navn"), R: cql2.Text("x")}, `t."navn" <> ?`, true},
+		"quoted":  {cql2.IsNull{X: prop("sær")}, `t."a""b" IS NULL`, true},
+		"and, or, not": {cql2.And{cql2.Or{prop("flagg"), cql2.Bool(false)}, cql2.Not{X: prop("flagg")}},
+			`((t."flagg" = 1) OR (0)) AND (NOT (t."flagg" = 1))`, true},
+		"in": {cql2.In{X: prop("tall"), List: []cql2.Expr{cql2.Int(1), cql2.Number(2.5)}},
+			`t."tall" IN (?)`, true},
+		"between": {cql2.Between{X: prop("tall"), Lo: cql2.Int(1), Hi: prop("areal")},
+			`t."tall" BETWEEN ? AND t."areal"`, true},
+		"date": {cql2.Compare{Op: cql2.Ge, L: prop("dag"), R: cql2.Date{T: noon}}, `t."dag" >= ?`, true},
+		"stamp as stored": {cql2.Compare{Op: cql2.Ge, L: prop("tid"), R: cql2.Timestamp{T: noon}},
+			`t."tid" >= ?`, true},
+		"stamp too fine": {cql2.Compare{Op: cql2.Ge, L: prop("tid"), R: cql2.Timestamp{T: noon.Add(1)}},
+			`grense_time(t."tid") >= ?`, true},
+		"prefix": {cql2.Like{X: prop("navn"), Pattern: cql2.Text("Os%")},
+			`t."navn" >= ? AND t."navn" < ? AND (t."navn" GLOB ?)`, true},
+		"bbox": {box, touch + " UNION ALL SELECT id FROM ng)", false},
+		"not bbox": {cql2.Not{X: box},
+			"NOT (t.rowid IN (SELECT id FROM rt WHERE minx >= ? AND maxx <= ? AND miny >= ? AND maxy <= ? UNION ALL " +
+				"SELECT id FROM ng))", false},
+		"intersects":     {cql2.Spatial{Op: cql2.SIntersects, L: prop("geometry"), R: far}, touch + ")", false},
+		"not intersects": {cql2.Not{X: cql2.Spatial{Op: cql2.SIntersects, L: prop("geometry"), R: far}}, "1", false},
+		"disjoint":       {cql2.Spatial{Op: cql2.SDisjoint, L: prop("geometry"), R: far}, "1", false},
+		"or with residue": {cql2.Or{box, cql2.Compare{Op: cql2.Eq, L: fn("length", prop("navn")), R: cql2.Int(1)}},
+			"(" + touch + " UNION ALL SELECT id FROM ng)) OR (1)", false},
+		"null geometry": {cql2.IsNull{X: prop("geometry")}, "t.rowid IN (SELECT id FROM ng)", true},
+		"array":         {cql2.Array{Op: cql2.AEquals, L: prop("liste"), R: cql2.List{}}, "1", false},
+		"relation": {related(cql2.Compare{Op: cql2.Eq, L: fn("norm", prop("tekst")),
+			R: fn("norm", cql2.Text("BØ"))}), relatedHead + `r1."norm" = ?))`, true},
+		"exact": {related(cql2.Compare{Op: cql2.Eq, L: fn("exact", prop("tekst")), R: cql2.Text("bø")}),
+			relatedHead + `r1."eksakt" = ?))`, true},
+		"search prefix": {related(cql2.Like{X: fn("norm", prop("tekst")), Pattern: cql2.Text("ab%")}),
+			relatedHead + `r1."norm" >= ? AND r1."norm" < ? AND (r1."norm" GLOB ?)))`, true},
+		"search suffix": {related(cql2.Like{X: fn("norm", prop("tekst")), Pattern: cql2.Text("%ab")}),
+			relatedHead + `r1."rev" >= ? AND r1."rev" < ? AND (r1."rev" GLOB ?)))`, true},
+		"search infix": {related(cql2.Like{X: fn("norm", prop("tekst")), Pattern: cql2.Text("%abc%")}),
+			relatedHead + `(r1.rowid IN (SELECT rowid FROM "fts" WHERE "fts" MATCH ?)) AND (r1."norm" GLOB ?)))`, true},
+		"infix too short": {related(cql2.Like{X: fn("norm", prop("tekst")), Pattern: cql2.Text("%ab%")}),
+			relatedHead + `r1."norm" GLOB ?))`, true},
+		"infix under not": {related(cql2.Not{X: cql2.Like{X: fn("norm", prop("tekst")), Pattern: cql2.Text("%abc%")}}),
+			relatedHead + `NOT (r1."norm" GLOB ?)))`, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +127,8 @@ func TestSQLText(t *testing.T) {
 func TestResidueIsSmall(t *testing.T) {
 	t.Parallel()
 	slow := cql2.Array{Op: cql2.AEquals, L: prop("liste"), R: cql2.List{}}
-	f := sqlq.Compile(sqlq.SQLite{}, source(), "t", cql2.And{cql2.Compare{Op: cql2.Eq, L: prop("navn"), R: cql2.Text("x")}, cql2.And{prop("flagg"), slow}})
+	f := sqlq.Compile(sqlq.SQLite{}, source(), "t",
+		cql2.And{cql2.Compare{Op: cql2.Eq, L: prop("navn"), R: cql2.Text("x")}, cql2.And{prop("flagg"), slow}})
 	if _, ok := f.Residue.(cql2.Array); !ok {
 		t.Errorf("residue %#v", f.Residue)
 	}
@@ -143,7 +163,8 @@ func TestEveryNode(t *testing.T) {
 
 func isPredicate(e cql2.Expr) bool {
 	switch e.(type) {
-	case cql2.Text, cql2.Number, cql2.Int, cql2.Decimal, cql2.Date, cql2.Timestamp, cql2.Span, cql2.Geom, cql2.List, cql2.Func, cql2.Arith, cql2.Prop:
+	case cql2.Text, cql2.Number, cql2.Int, cql2.Decimal, cql2.Date, cql2.Timestamp, cql2.Span, cql2.Geom, cql2.List,
+		cql2.Func, cql2.Arith, cql2.Prop:
 		return false
 	}
 	return true
@@ -211,7 +232,8 @@ func TestNoIndexIsNoBound(t *testing.T) {
 
 func TestOrder(t *testing.T) {
 	t.Parallel()
-	keys := []sqlq.Key{{Expr: sqlq.Ident("a"), Nulls: true}, {Expr: sqlq.Ident("b"), Desc: true}, {Expr: sqlq.Ident("id")}}
+	keys := []sqlq.Key{{Expr: sqlq.Ident("a"), Nulls: true}, {Expr: sqlq.Ident("b"), Desc: true},
+		{Expr: sqlq.Ident("id")}}
 	if got := orderText(keys, false); got != "(a IS NULL), a, b DESC, id" {
 		t.Error(got)
 	}

@@ -94,7 +94,8 @@ func (c *compiler) numbers(f *Field) NumberKind {
 	return NoNumber
 }
 
-// call compiles a fold of text: a search column where there is one, else a function of the database; of a literal, its value.
+// call compiles a fold of text: a search column where there is one, else a function of the database;
+// of a literal, its value.
 func (c *compiler) call(e cql2.Func) (value, bool) {
 	if len(e.Args) != 1 {
 		return value{}, false
@@ -197,7 +198,8 @@ func (c *compiler) arith(e cql2.Arith) (value, bool) {
 		v.Fragment = Cat(paren(l.Fragment), Ident(" "+string(e.Op)+" "), paren(r.Fragment))
 	case cql2.Div:
 		v.typ = cql2.TypeNumber
-		v.Fragment = Cat(Ident("CAST("), l.Fragment, Ident(" AS DOUBLE PRECISION) / NULLIF("), r.Fragment, Ident(", 0)"))
+		v.Fragment = Cat(Ident("CAST("), l.Fragment, Ident(" AS DOUBLE PRECISION) / NULLIF("), r.Fragment,
+			Ident(", 0)"))
 	default: // integer division, remainder, power: the databases differ
 		return value{}, false
 	}
@@ -421,8 +423,8 @@ func (p Pattern) reversed() string {
 	return b.String()
 }
 
-// SplitPattern reads a LIKE pattern (OGC 21-065r2, 7.1): % any run, _ one character, \ escapes what follows; a lone \ at the end is
-// literal. False when the pattern is not valid UTF-8.
+// SplitPattern reads a LIKE pattern (OGC 21-065r2, 7.1): % any run, _ one character, \ escapes what follows;
+// a lone \ at the end is literal. False when the pattern is not valid UTF-8.
 func SplitPattern(s string) (p Pattern, ok bool) {
 	if !utf8.ValidString(s) {
 		return p, false

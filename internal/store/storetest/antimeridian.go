@@ -50,14 +50,18 @@ func Crossings() []Crossing {
 		{"degrees", crs.WGS84, area(fiji), "beyond ±180"},
 		{"pole", crs.LAEANorthPole, area(shownIn(crs.LAEANorthPole, arctic...)), cut},
 		{"metres", crs.WGS84, area(shownIn(32760, fiji...)), "not longitudes and latitudes"},
-		{"near", 32760, area(shownIn(32760, orb.Point{178, -17}, orb.Point{179.999, -17}, orb.Point{179.999, -16}, orb.Point{178, -17})), ""},
+		{"near", 32760, area(shownIn(32760, orb.Point{178, -17}, orb.Point{179.999, -17}, orb.Point{179.999, -16},
+			orb.Point{178, -17})), ""},
 		{"sides", 32760, orb.MultiPoint(shownIn(32760, orb.Point{179, -17}, orb.Point{-179, -17})), ""},
 		{"world", crs.WebMercator, area(shownIn(crs.WebMercator, world...)), ""},
 		{"globe", crs.CRS84, area(world), ""},
 		{"wide", crs.WGS84, area([]orb.Point{{179, -17}, {-179, -17}, {-179, -16}, {179, -17}}), ""},
-		{"svalbard", crs.UTM33, area(shownIn(crs.UTM33, orb.Point{9, 74}, orb.Point{36, 74}, orb.Point{36, 82}, orb.Point{9, 82}, orb.Point{9, 74})), ""},
-		{"wedge", crs.LAEANorthPole, area(shownIn(crs.LAEANorthPole, orb.Point{-40, 70}, orb.Point{40, 70}, orb.Point{40, 90}, orb.Point{-40, 70})), ""},
-		{"europe", crs.LAEAEurope, orb.LineString(shownIn(crs.LAEAEurope, orb.Point{-100, 0}, orb.Point{100, 0})), ""}, // the long way
+		{"svalbard", crs.UTM33, area(shownIn(crs.UTM33, orb.Point{9, 74}, orb.Point{36, 74}, orb.Point{36, 82},
+			orb.Point{9, 82}, orb.Point{9, 74})), ""},
+		{"wedge", crs.LAEANorthPole, area(shownIn(crs.LAEANorthPole, orb.Point{-40, 70}, orb.Point{40, 70},
+			orb.Point{40, 90}, orb.Point{-40, 70})), ""},
+		// the long way
+		{"europe", crs.LAEAEurope, orb.LineString(shownIn(crs.LAEAEurope, orb.Point{-100, 0}, orb.Point{100, 0})), ""},
 	}
 }
 
@@ -65,7 +69,8 @@ func Crossings() []Crossing {
 func WriteCrossings(t *testing.T, w store.Writer) {
 	t.Helper()
 	for _, x := range Crossings() {
-		c := &store.Collection{ID: x.Name, Table: x.Name, Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
+		c := &store.Collection{ID: x.Name, Table: x.Name, Public: true,
+			Key:      store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
 			Geometry: &store.Geom{Name: "geometry", Column: "geom", CRS: x.CRS}}
 		if err := w.Define(context.Background(), c, false); err != nil {
 			t.Fatal(err)
@@ -80,8 +85,9 @@ func WriteCrossings(t *testing.T, w store.Writer) {
 	}
 }
 
-// ExerciseAntimeridian runs the part of the contract that is about layers that cross the antimeridian as no positions in CRS84 tell: they are refused with
-// the cure, rather than served around the world (RFC 7946, 3.1.9), and all others are served.
+// ExerciseAntimeridian runs the part of the contract that is about layers that cross the antimeridian as no positions
+// in CRS84 tell: they are refused with the cure, rather than served around the world (RFC 7946, 3.1.9),
+// and all others are served.
 func ExerciseAntimeridian(t *testing.T, open Opener) {
 	t.Helper()
 	cat := open(t, func(w store.Writer) { WriteCrossings(t, w) }).Catalog()
@@ -99,8 +105,8 @@ func ExerciseAntimeridian(t *testing.T, open Opener) {
 	}
 }
 
-// WideEdges are geometries in degrees that other programs wrote, by name. Refused is part of the reason that plain geometries of such edges are
-// refused with; Geodesic is that of geographies.
+// WideEdges are geometries in degrees that other programs wrote, by name. Refused is part of the reason that plain
+// geometries of such edges are refused with; Geodesic is that of geographies.
 func WideEdges() []WideEdge {
 	const across, either = "half around the world; grense import cuts", "as wide as it says"
 	return []WideEdge{
@@ -111,7 +117,8 @@ func WideEdges() []WideEdge {
 			{{179, 1}, {-179, 2}, {-179, 1}, {179, 1}}}, across, across},
 		{"half", orb.LineString{{-90, 10}, {90, 12}}, "", ""},
 		{"world", orb.Polygon{{{-180, -80}, {180, -80}, {180, 80}, {-180, 80}, {-180, -80}}}, "", ""},
-		{"cut", orb.MultiPolygon{{{{179, -17}, {180, -17}, {180, -16}, {179, -17}}}, {{{-180, -17}, {-179, -17}, {-180, -16}, {-180, -17}}}}, "", ""},
+		{"cut", orb.MultiPolygon{{{{179, -17}, {180, -17}, {180, -16}, {179, -17}}},
+			{{{-180, -17}, {-179, -17}, {-180, -16}, {-180, -17}}}}, "", ""},
 		{"sides", orb.MultiPoint{{179, 1}, {-179, 1}}, "", ""},
 	}
 }

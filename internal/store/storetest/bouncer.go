@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// Bouncer starts PgBouncer before the database at address, in a pool mode (session, transaction) and with at most size sessions of the server, until
-// the test ends. It returns the address through it. Without PgBouncer the test fails: nothing is skipped silently.
+// Bouncer starts PgBouncer before the database at address, in a pool mode (session, transaction) and with at most size
+// sessions of the server, until the test ends. It returns the address through it. Without PgBouncer the test fails:
+// nothing is skipped silently.
 func Bouncer(t testing.TB, address, mode string, size int) string {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
@@ -34,8 +35,10 @@ func Bouncer(t testing.TB, address, mode string, size int) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	ini := fmt.Sprintf("[databases]\n* = host=%s port=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nunix_socket_dir =\nauth_type = trust\nauth_file = %s\npool_mode = %s\n"+
-		"default_pool_size = %d\nmax_client_conn = 200\nquery_wait_timeout = 60\n", u.Hostname(), u.Port(), port, filepath.Join(dir, "users"), mode, size)
+	ini := fmt.Sprintf("[databases]\n* = host=%s port=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = "+
+		"%s\nunix_socket_dir =\nauth_type = trust\nauth_file = %s\npool_mode = %s\n"+
+		"default_pool_size = %d\nmax_client_conn = 200\nquery_wait_timeout = 60\n", u.Hostname(), u.Port(), port,
+		filepath.Join(dir, "users"), mode, size)
 	for name, text := range map[string]string{"ini": ini, "users": `"` + u.User.Username() + `" ""` + "\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)

@@ -14,14 +14,15 @@ import (
 	"grense/internal/store"
 )
 
-// Put puts bytes behind the back of a Writer in the place of a geometry: that of the row of a table whose key column holds id. It reports
-// whether the storage takes them.
+// Put puts bytes behind the back of a Writer in the place of a geometry: that of the row of a table whose key column
+// holds id. It reports whether the storage takes them.
 type Put func(c *store.Collection, id string, geometry []byte) bool
 
 // BrokenOpener is an Opener that calls spoil between the writing and the opening.
 type BrokenOpener func(t *testing.T, fill func(w store.Writer), spoil func(Put)) store.Store
 
-// noGeometries are bytes that are none, as other programs may leave them (package wkb), and a geometry without a position.
+// noGeometries are bytes that are none, as other programs may leave them (package wkb),
+// and a geometry without a position.
 func noGeometries() map[string][]byte {
 	line := func(xy ...float64) []byte {
 		b := wkb.AppendCount(wkb.AppendHeader(nil, wkb.LineString, false), len(xy)/2)
@@ -41,13 +42,14 @@ func noGeometries() map[string][]byte {
 	nan, inf := math.NaN(), math.Inf(1)
 	ring := line(10, 60, 11, 60, 11, inf, 10, 60)
 	return map[string][]byte{
-		"a line that ends in NaN":       line(10.1, 60, nan, nan),
-		"a line that begins in NaN":     line(nan, 60, 10.1, 60),
-		"half a point":                  point(nan, 60),
-		"a point at infinity":           point(10, inf),
-		"a point beyond Earth":          point(1e300, 60),
-		"a half point among points":     among(wkb.MultiPoint, point(10, 60), point(10, nan)),
-		"an infinite ring":              append(wkb.AppendCount(wkb.AppendHeader(nil, wkb.Polygon, false), 1), ring[5:]...),
+		"a line that ends in NaN":   line(10.1, 60, nan, nan),
+		"a line that begins in NaN": line(nan, 60, 10.1, 60),
+		"half a point":              point(nan, 60),
+		"a point at infinity":       point(10, inf),
+		"a point beyond Earth":      point(1e300, 60),
+		"a half point among points": among(wkb.MultiPoint, point(10, 60), point(10, nan)),
+		"an infinite ring": append(wkb.AppendCount(wkb.AppendHeader(nil, wkb.Polygon, false), 1),
+			ring[5:]...),
 		"a broken part behind":          among(wkb.Collection, point(10, 60), line(10, 60, nan, nan)),
 		"a line among points":           among(wkb.MultiPoint, line(10, 60, 11, 61)),
 		"more positions than there are": line(10, 60, 11, 61)[:25],
@@ -56,8 +58,8 @@ func noGeometries() map[string][]byte {
 	}
 }
 
-// ExerciseBroken runs the part of the contract that is about bytes that are no geometry: the feature is served without one, matches every bbox
-// and no spatial predicate, and is counted and named in the notes of the catalog.
+// ExerciseBroken runs the part of the contract that is about bytes that are no geometry: the feature is served without
+// one, matches every bbox and no spatial predicate, and is counted and named in the notes of the catalog.
 func ExerciseBroken(t *testing.T, open BrokenOpener) {
 	t.Helper()
 	d := newDataset()
@@ -107,7 +109,8 @@ func ExerciseBroken(t *testing.T, open BrokenOpener) {
 // noted reports whether a note tells how many values of a collection cannot be read, and which is the first.
 func noted(s store.Store, set *set) bool {
 	for _, n := range s.Catalog().Notes {
-		if strings.HasSuffix(n.Layer, set.c.Table) && !n.Refused && strings.Contains(n.Reason, "cannot be read (the first ") {
+		if strings.HasSuffix(n.Layer, set.c.Table) && !n.Refused &&
+			strings.Contains(n.Reason, "cannot be read (the first ") {
 			return true
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"grense/internal/store"
 )
 
-// Changer opens a store as Opener does, and returns with it a function that puts what another fill writes in the place of all that it holds.
+// Changer opens a store as Opener does, and returns with it a function that puts what another fill writes in the
+// place of all that it holds.
 type Changer func(t *testing.T, fill func(w store.Writer)) (s store.Store, change func(fill func(w store.Writer)))
 
 // ExerciseChange holds a store to one state for an answer: what a page named is given as it was then, or not at all.
@@ -37,16 +38,20 @@ func ExerciseChange(t *testing.T, open Changer) {
 	for i, set := range before.sets {
 		old := pages[set.c.ID]
 		for _, r := range old.Rows {
-			err := s.Fetch(context.Background(), set.c.ID, []store.Row{r}, store.Want{SkipMissing: true}, func(f *store.Feature) error {
-				set.compare(t, f, visible(set.c))
-				return nil
-			})
+			err := s.Fetch(context.Background(), set.c.ID, []store.Row{r}, store.Want{SkipMissing: true},
+				func(f *store.Feature) error {
+					set.compare(t, f, visible(set.c))
+					return nil
+				})
 			if !errors.Is(err, store.ErrChanged) {
 				t.Errorf("%s %s: %v, want ErrChanged", set.c.ID, r.ID, err)
 			}
 		}
 		calls := 0
-		if err := s.Fetch(context.Background(), set.c.ID, old.Rows, store.Want{}, func(*store.Feature) error { calls++; return nil }); !errors.Is(err, store.ErrChanged) || calls > 0 {
+		if err := s.Fetch(context.Background(), set.c.ID, old.Rows, store.Want{}, func(*store.Feature) error {
+			calls++
+			return nil
+		}); !errors.Is(err, store.ErrChanged) || calls > 0 {
 			t.Errorf("%s: %v after %d features, want ErrChanged and none", set.c.ID, err, calls)
 		}
 		set := after.sets[i]

@@ -25,10 +25,12 @@ func circle(n int) cql2.Geom {
 // exerciseCost tests that every class is told, the same by every store.
 func exerciseCost(t *testing.T, s store.Store) {
 	eq := func(p string, v cql2.Expr) cql2.Expr { return cql2.Compare{Op: cql2.Eq, L: name(p), R: v} }
-	box := cql2.BBox{Prop: "geometry", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{10.1, 59.1}, Max: orb.Point{10.2, 59.2}}}
+	box := cql2.BBox{Prop: "geometry", CRS: crs.CRS84,
+		Box: orb.Bound{Min: orb.Point{10.1, 59.1}, Max: orb.Point{10.2, 59.2}}}
 	spatial := func(op cql2.SpatialOp, g cql2.Geom) cql2.Expr { return cql2.Spatial{Op: op, L: name("geometry"), R: g} }
 	point := cql2.Geom{G: orb.Point{10.1, 59.1}, CRS: crs.CRS84}
-	related := cql2.Related{Relation: "navn", X: cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: "norm", Args: []cql2.Expr{name("tekst")}}, R: cql2.Text("oslo")}}
+	related := cql2.Related{Relation: "navn", X: cql2.Compare{Op: cql2.Eq,
+		L: cql2.Func{Name: "norm", Args: []cql2.Expr{name("tekst")}}, R: cql2.Text("oslo")}}
 	for what, x := range map[string]struct {
 		q    store.Query
 		want store.Cost
@@ -37,18 +39,23 @@ func exerciseCost(t *testing.T, s store.Store) {
 		"a collection that is not here": {store.Query{Collection: "ingen"}, store.CostPage},
 		"a page far away":               {store.Query{Offset: 1_000_000}, store.CostScan},
 		"a box":                         {store.Query{Filter: box}, store.CostIndexed},
-		"a box and more":                {store.Query{Filter: cql2.And{eq("antall", cql2.Int(1)), box}}, store.CostIndexed},
-		"a box or more":                 {store.Query{Filter: cql2.Or{eq("antall", cql2.Int(1)), box}}, store.CostScan},
-		"outside of a box":              {store.Query{Filter: cql2.Not{X: box}}, store.CostScan},
-		"a number without an index":     {store.Query{Filter: eq("antall", cql2.Int(1))}, store.CostScan},
-		"an order without an index":     {store.Query{SortBy: []store.Sort{{Property: "navn"}}}, store.CostScan},
-		"a part of a text":              {store.Query{Filter: cql2.Like{X: name("navn"), Pattern: cql2.Text("%o%")}}, store.CostScan},
+		"a box and more": {store.Query{Filter: cql2.And{eq("antall", cql2.Int(1)), box}},
+			store.CostIndexed},
+		"a box or more":             {store.Query{Filter: cql2.Or{eq("antall", cql2.Int(1)), box}}, store.CostScan},
+		"outside of a box":          {store.Query{Filter: cql2.Not{X: box}}, store.CostScan},
+		"a number without an index": {store.Query{Filter: eq("antall", cql2.Int(1))}, store.CostScan},
+		"an order without an index": {store.Query{SortBy: []store.Sort{{Property: "navn"}}}, store.CostScan},
+		"a part of a text": {store.Query{Filter: cql2.Like{X: name("navn"), Pattern: cql2.Text("%o%")}},
+			store.CostScan},
 		"a search column of a relation": {store.Query{Filter: related}, store.CostIndexed},
 		"a point in a geometry":         {store.Query{Filter: spatial(cql2.SContains, point)}, store.CostIndexed},
 		"a shape of a few edges":        {store.Query{Filter: spatial(cql2.SIntersects, circle(8))}, store.CostIndexed},
-		"a shape of many edges":         {store.Query{Filter: spatial(cql2.SIntersects, circle(100))}, store.CostGeometry},
-		"where edges meet":              {store.Query{Filter: cql2.And{box, spatial(cql2.STouches, circle(8))}}, store.CostGeometry},
-		"two geometries of a row": {store.Query{Filter: cql2.Or{box, cql2.Spatial{Op: cql2.SEquals, L: name("geometry"), R: name("geometry")}}},
+		"a shape of many edges": {store.Query{Filter: spatial(cql2.SIntersects, circle(100))},
+			store.CostGeometry},
+		"where edges meet": {store.Query{Filter: cql2.And{box, spatial(cql2.STouches, circle(8))}},
+			store.CostGeometry},
+		"two geometries of a row": {
+			store.Query{Filter: cql2.Or{box, cql2.Spatial{Op: cql2.SEquals, L: name("geometry"), R: name("geometry")}}},
 			store.CostGeometry},
 	} {
 		if x.q.Collection == "" {
@@ -77,7 +84,8 @@ func exerciseExplain(t *testing.T, s store.Store, q store.Query) {
 		t.Fatalf("%+v: %v", q, err)
 	}
 	p := page(t, s, q)
-	if plan.Way == "" || plan.Does == "" || plan.Cost != s.Cost(q) || plan.Rows != len(p.Rows) || plan.Matched != p.Matched {
+	if plan.Way == "" || plan.Does == "" || plan.Cost != s.Cost(q) || plan.Rows != len(p.Rows) ||
+		plan.Matched != p.Matched {
 		t.Errorf("%+v: %+v, but a page of %d of %d", q, plan, len(p.Rows), p.Matched)
 	}
 }

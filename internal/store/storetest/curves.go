@@ -29,7 +29,8 @@ func curves(x, y, r float64) [][]byte {
 		}
 		return b
 	}
-	disc := among(wkb.CurvePolygon, line(wkb.CircularString, -1, 0, 1, 0, -1, 0), line(wkb.LineString, -0.5, 0, 0.5, 0, 0, 0.5, -0.5, 0))
+	disc := among(wkb.CurvePolygon, line(wkb.CircularString, -1, 0, 1, 0, -1, 0),
+		line(wkb.LineString, -0.5, 0, 0.5, 0, 0, 0.5, -0.5, 0))
 	bow := among(wkb.CompoundCurve, line(wkb.LineString, -1, 0, 1, 0), line(wkb.CircularString, 1, 0, 0, 1, -1, 0))
 	square := among(wkb.Polygon, line(wkb.LineString, 2, 2, 3, 2, 3, 3, 2, 3, 2, 2)[5:])
 	triangle := func(at ...float64) []byte { return among(wkb.Triangle, line(wkb.LineString, at...)[5:]) }
@@ -37,12 +38,13 @@ func curves(x, y, r float64) [][]byte {
 		line(wkb.CircularString, -1, 0, 0, 1, 1, 0), bow, disc, among(wkb.CurvePolygon, bow),
 		among(wkb.MultiCurve, bow, line(wkb.LineString, 0, 0, 2, 2)), among(wkb.MultiSurface, disc, square),
 		among(wkb.Collection, disc, line(wkb.LineString, 0, 0, 2, 2)),
-		among(wkb.PolyhedralSurface, square), among(wkb.TIN, triangle(0, 0, 1, 0, 0, 1, 0, 0), triangle(1, 0, 1, 1, 0, 1, 1, 0)), triangle(0, 0, 1, 0, 0, 1, 0, 0),
+		among(wkb.PolyhedralSurface, square), among(wkb.TIN, triangle(0, 0, 1, 0, 0, 1, 0, 0),
+			triangle(1, 0, 1, 1, 0, 1, 1, 0)), triangle(0, 0, 1, 0, 0, 1, 0, 0),
 	}
 }
 
-// ExerciseCurves runs the part of the contract that is about geometries of other programs whose types GeoJSON lacks: they are served as what
-// wkb.Straighten makes of them, and found where that is.
+// ExerciseCurves runs the part of the contract that is about geometries of other programs whose types GeoJSON lacks:
+// they are served as what wkb.Straighten makes of them, and found where that is.
 func ExerciseCurves(t *testing.T, open BrokenOpener) {
 	t.Helper()
 	d := newDataset()
@@ -82,12 +84,16 @@ func ExerciseCurves(t *testing.T, open BrokenOpener) {
 			at := set.rows[first].shape.Bound()
 			c, r := orb.Point{at.Center()[0], at.Min[1]}, (at.Max[0]-at.Min[0])/2
 			box := func(x0, y0, x1, y1 float64) cql2.BBox {
-				return cql2.BBox{Prop: set.c.Geometry.Name, CRS: set.c.Geometry.CRS, Box: orb.Bound{Min: orb.Point{c[0] + r*x0, c[1] + r*y0}, Max: orb.Point{c[0] + r*x1, c[1] + r*y1}}}
+				return cql2.BBox{Prop: set.c.Geometry.Name, CRS: set.c.Geometry.CRS,
+					Box: orb.Bound{Min: orb.Point{c[0] + r*x0, c[1] + r*y0}, Max: orb.Point{c[0] + r*x1, c[1] + r*y1}}}
 			}
 			for _, e := range []cql2.Expr{
-				box(0.7, 0.7, 0.7, 0.7), box(0.72, 0.72, 0.72, 0.72), box(-0.1, 0.999, 0.1, 2), box(-0.1, 1.001, 0.1, 2), box(0.9, -2, 2, -0.9), box(-2, -2, 4, 4), box(2.5, 2.5, 2.5, 2.5),
-				cql2.BBox{Prop: set.c.Geometry.Name, CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{9, 58}, Max: orb.Point{10, 59}}},
-				cql2.Spatial{Op: cql2.SIntersects, L: name(set.c.Geometry.Name), R: cql2.Geom{G: orb.Point{c[0] + 0.7*r, c[1] - 0.7*r}, CRS: set.c.Geometry.CRS}},
+				box(0.7, 0.7, 0.7, 0.7), box(0.72, 0.72, 0.72, 0.72), box(-0.1, 0.999, 0.1, 2),
+				box(-0.1, 1.001, 0.1, 2), box(0.9, -2, 2, -0.9), box(-2, -2, 4, 4), box(2.5, 2.5, 2.5, 2.5),
+				cql2.BBox{Prop: set.c.Geometry.Name, CRS: crs.CRS84,
+					Box: orb.Bound{Min: orb.Point{9, 58}, Max: orb.Point{10, 59}}},
+				cql2.Spatial{Op: cql2.SIntersects, L: name(set.c.Geometry.Name),
+					R: cql2.Geom{G: orb.Point{c[0] + 0.7*r, c[1] - 0.7*r}, CRS: set.c.Geometry.CRS}},
 				cql2.IsNull{X: name(set.c.Geometry.Name)},
 			} {
 				agree(t, s, set, e)

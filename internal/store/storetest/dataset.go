@@ -82,14 +82,16 @@ func prop(name string, t cql2.Type) store.Property {
 // properties are those of every collection.
 func properties() []store.Property {
 	return []store.Property{
-		text("navn"), prop("antall", cql2.TypeInteger), prop("areal", cql2.TypeNumber), prop("aktiv", cql2.TypeBool), prop("dag", cql2.TypeDate),
+		text("navn"), prop("antall", cql2.TypeInteger), prop("areal", cql2.TypeNumber), prop("aktiv", cql2.TypeBool),
+		prop("dag", cql2.TypeDate),
 		prop("tid", cql2.TypeTimestamp), prop("gyldig_til", cql2.TypeDate), prop("liste", cql2.TypeJSON),
 		prop("objekt", cql2.TypeJSON),
 		{Name: "skjult", Column: "skjult", Type: cql2.TypeInteger, Hidden: true}, text("sær \"navn\".æ"),
 	}
 }
 
-// newDataset makes the same data each time: a collection with text ids in degrees, one with numbers in metres, one without geometry.
+// newDataset makes the same data each time: a collection with text ids in degrees, one with numbers in
+// metres, one without geometry.
 func newDataset() *dataset {
 	name := text("tekst")
 	name.Search = store.Search{Exact: "eksakt", Norm: "norm", Rev: "rev", Gram: "navn_fts", Texts: "navn_tekst"}
@@ -97,22 +99,26 @@ func newDataset() *dataset {
 		Name: "navn", Table: "sted_navn", Owner: "sted_id", Key: "nr",
 		Columns: []store.Property{name, prop("nummer", cql2.TypeInteger)},
 		Relations: []store.Relation{{
-			Name: "merke", Table: "navn_merke", Owner: "navn_id", Key: "navn_nr", Columns: []store.Property{text("merke"), prop("dag", cql2.TypeDate)},
+			Name: "merke", Table: "navn_merke", Owner: "navn_id", Key: "navn_nr",
+			Columns: []store.Property{text("merke"), prop("dag", cql2.TypeDate)},
 		}},
 	}
 	d := &dataset{sets: []*set{
 		{c: &store.Collection{
 			ID: "steder", Table: "steder", Public: true, Title: store.Text{"nb": "Steder", "nn": "Stader"},
-			Key: store.FeatureKey{Column: "kode", Type: cql2.TypeText}, Properties: properties(), Relations: []store.Relation{names},
+			Key: store.FeatureKey{Column: "kode", Type: cql2.TypeText}, Properties: properties(),
+			Relations:     []store.Relation{names},
 			Geometry:      &store.Geom{Name: "geometry", Column: "geometry", CRS: crs.CRS84},
 			IntervalStart: "dag", IntervalEnd: "gyldig_til",
 		}},
 		{c: &store.Collection{
-			ID: "punkter", Table: "punkter", Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}, Properties: properties(),
-			Geometry: &store.Geom{Name: "geometry", Column: "geom", CRS: crs.UTM33}, Instant: "tid",
+			ID: "punkter", Table: "punkter", Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+			Properties: properties(),
+			Geometry:   &store.Geom{Name: "geometry", Column: "geom", CRS: crs.UTM33}, Instant: "tid",
 		}},
 		{c: &store.Collection{
-			ID: "tabell", Table: "tabell", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger}, Properties: properties(),
+			ID: "tabell", Table: "tabell", Public: true, Key: store.FeatureKey{Column: "id", Type: cql2.TypeInteger},
+			Properties: properties(),
 		}},
 	}}
 	for i, s := range d.sets {
@@ -123,7 +129,8 @@ func newDataset() *dataset {
 
 // words are names that differ in case, accents, spelling and code point order.
 var words = []string{
-	"Oslo", "oslo", "Å", "Aa", "Bø", "Bo", "bø", "Ås", "Šiljus", "Čohkka", "Nord-Fron", "nord fron", "100 %", "a_b", `c\d`, "*?[x]", "ẞtraße", "", "øy",
+	"Oslo", "oslo", "Å", "Aa", "Bø", "Bo", "bø", "Ås", "Šiljus", "Čohkka", "Nord-Fron", "nord fron", "100 %", "a_b",
+	`c\d`, "*?[x]", "ẞtraße", "", "øy",
 	"\U0001F3D4 fjell", "Zürich", "zurich", "o'hara", `"q"`,
 }
 
@@ -158,10 +165,13 @@ func (s *set) values(r *rand.Rand) map[string]any {
 	values := members(r)
 	moment := time.Date(2024, 1, 1+r.IntN(4), r.IntN(3)*6, 0, 0, r.IntN(2)*250e6, time.UTC)
 	maps.Copy(values, map[string]any{
-		"navn": maybe(words[r.IntN(len(words))]), "antall": maybe(int64(r.IntN(9) - 4)), "areal": maybe(float64(r.IntN(9)-4) / 2),
-		"aktiv": maybe(r.IntN(2) == 0), "dag": maybe(fmt.Sprintf("2024-01-%02d", 1+r.IntN(5))), "tid": maybe(moment.Format(time.RFC3339Nano)),
-		"gyldig_til": maybe(fmt.Sprintf("2024-01-%02d", 3+r.IntN(5))), "liste": maybe(fmt.Sprintf(`["a",%d]`, r.IntN(3))),
-		"skjult": int64(r.IntN(5)), "sær \"navn\".æ": maybe(words[r.IntN(4)]),
+		"navn": maybe(words[r.IntN(len(words))]), "antall": maybe(int64(r.IntN(9) - 4)),
+		"areal": maybe(float64(r.IntN(9)-4) / 2),
+		"aktiv": maybe(r.IntN(2) == 0), "dag": maybe(fmt.Sprintf("2024-01-%02d", 1+r.IntN(5))),
+		"tid":        maybe(moment.Format(time.RFC3339Nano)),
+		"gyldig_til": maybe(fmt.Sprintf("2024-01-%02d", 3+r.IntN(5))),
+		"liste":      maybe(fmt.Sprintf(`["a",%d]`, r.IntN(3))),
+		"skjult":     int64(r.IntN(5)), "sær \"navn\".æ": maybe(words[r.IntN(4)]),
 	})
 	return values
 }
@@ -172,7 +182,8 @@ var memberNames = []string{"objekt.dyp.er", "objekt.dyp.navn", "objekt.tall"}
 // members makes an object, which is null in one of five cases, and what its members are.
 func members(r *rand.Rand) map[string]any {
 	deep, object := map[string]any{"er": r.IntN(2) == 0, "navn": words[r.IntN(len(words))]}, map[string]any{}
-	numbers := []string{"1", "-2", "0.5", "9007199254740993", "12345678901234567891", "1e+300", "0.10000000000000000555"}
+	numbers := []string{"1", "-2", "0.5", "9007199254740993", "12345678901234567891", "1e+300",
+		"0.10000000000000000555"}
 	number := numbers[r.IntN(len(numbers))]
 	object["tall"], object["dyp"], object["sær.t"] = json.Number(number), deep, "x"
 	object["blandet"] = []any{"x", 1.5, nil}[r.IntN(3)]
@@ -224,7 +235,8 @@ func shape(r *rand.Rand, id crs.ID) orb.Geometry {
 func names(r *rand.Rand, owner int) []*feature {
 	var list []*feature
 	for i := range r.IntN(4) {
-		f := &feature{number: int64(owner*10 + i), values: map[string]any{"tekst": words[r.IntN(len(words))], "nummer": int64(i)}}
+		f := &feature{number: int64(owner*10 + i),
+			values: map[string]any{"tekst": words[r.IntN(len(words))], "nummer": int64(i)}}
 		if r.IntN(6) == 0 {
 			f.values["tekst"] = nil
 		}
@@ -292,7 +304,8 @@ func (s *set) row(f *feature) []any {
 }
 
 func (s *set) writeNames(w store.Writer) error {
-	name, err := w.Insert(context.Background(), "sted_navn", []string{"sted_id", "navn_nr", "tekst", "nummer", "eksakt", "norm", "rev"})
+	name, err := w.Insert(context.Background(), "sted_navn",
+		[]string{"sted_id", "navn_nr", "tekst", "nummer", "eksakt", "norm", "rev"})
 	if err != nil {
 		return err
 	}
@@ -434,7 +447,8 @@ func (s *set) compare(t *testing.T, got *store.Feature, names []string) {
 	}
 	g, err := got.Geometry.Orb()
 	if err != nil || !orb.Equal(g, want.shape) {
-		t.Errorf("%s %s: geometry %s, %v; want %v", s.c.ID, got.ID, hex.EncodeToString(got.Geometry.WKB), err, want.shape)
+		t.Errorf("%s %s: geometry %s, %v; want %v", s.c.ID, got.ID, hex.EncodeToString(got.Geometry.WKB),
+			err, want.shape)
 	}
 }
 

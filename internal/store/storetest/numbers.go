@@ -104,7 +104,8 @@ func Anys[T any](list []T) []any {
 	return out
 }
 
-// ExerciseNumbers asks a collection with those rows for 1,000 random comparisons of numbers, and sorts by each property.
+// ExerciseNumbers asks a collection with those rows for 1,000 random comparisons of numbers,
+// and sorts by each property.
 // Matches are those of cql2.Eval, values are served with all digits. In make soak these are more, of a new seed.
 func ExerciseNumbers(t *testing.T, s store.Store, collection string, rows []NumberRow) {
 	t.Helper()
@@ -150,7 +151,9 @@ func ExerciseNumbers(t *testing.T, s store.Store, collection string, rows []Numb
 		for _, desc := range []bool{false, true} {
 			by := []store.Sort{{Property: n, Desc: desc}}
 			var list []string
-			for _, r := range slices.SortedFunc(slices.Values(rows), func(a, b NumberRow) int { return a.compare(b, by) }) {
+			for _, r := range slices.SortedFunc(slices.Values(rows), func(a, b NumberRow) int {
+				return a.compare(b, by)
+			}) {
 				list = append(list, strconv.FormatInt(r.ID, 10))
 			}
 			for _, limit := range []int{1, 7} {

@@ -19,8 +19,10 @@ import (
 
 // sorts are orders with ties and nulls, of every type that can be sorted.
 var sorts = [][]store.Sort{
-	nil, {{Property: "navn"}}, {{Property: "navn", Desc: true}}, {{Property: "antall"}, {Property: "areal", Desc: true}}, {{Property: "areal"}},
-	{{Property: "aktiv", Desc: true}, {Property: "dag"}}, {{Property: "tid", Desc: true}}, {{Property: "tid"}, {Property: "skjult"}}, {{Property: "dag", Desc: true}},
+	nil, {{Property: "navn"}}, {{Property: "navn", Desc: true}},
+	{{Property: "antall"}, {Property: "areal", Desc: true}}, {{Property: "areal"}},
+	{{Property: "aktiv", Desc: true}, {Property: "dag"}}, {{Property: "tid", Desc: true}},
+	{{Property: "tid"}, {Property: "skjult"}}, {{Property: "dag", Desc: true}},
 }
 
 func exercisePages(t *testing.T, s store.Store, d *dataset) {
@@ -29,7 +31,8 @@ func exercisePages(t *testing.T, s store.Store, d *dataset) {
 		filters := []cql2.Expr{nil, cql2.Compare{Op: cql2.Ge, L: cql2.Prop{Name: "antall"}, R: cql2.Int(0)}}
 		if c.Geometry != nil {
 			poly := orb.Polygon{{{10, 59}, {12, 59.2}, {11, 61}, {10, 59}}}
-			filters = append(filters, cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: "geometry"}, R: cql2.Geom{G: poly, CRS: crs.CRS84}})
+			filters = append(filters, cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: "geometry"},
+				R: cql2.Geom{G: poly, CRS: crs.CRS84}})
 		}
 		for i, sort := range sorts {
 			for j, f := range filters {
@@ -55,13 +58,16 @@ func exerciseRank(t *testing.T, s store.Store, d *dataset) {
 		for n, terms := range [][]string{{"bo"}, {"o"}, {"a", "nord fr"}, {"n"}, g.terms(), g.terms()} {
 			for _, props := range [][]string{set.c.SearchNames(), {"navn"}} {
 				search := cql2.Search{Props: props, Terms: terms}
-				f := checked(t, c, cql2.And{search, cql2.Compare{Op: cql2.Le, L: cql2.Prop{Name: "skjult"}, R: cql2.Int(3)}})
+				f := checked(t, c,
+					cql2.And{search, cql2.Compare{Op: cql2.Le, L: cql2.Prop{Name: "skjult"}, R: cql2.Int(3)}})
 				by := []store.Sort(nil)
 				if n%2 == 1 {
 					by = []store.Sort{{Property: "antall", Desc: true}}
 				}
 				want := set.filter(t, f, by)
-				slices.SortStableFunc(want, func(a, b string) int { return set.rank(t, search, a) - set.rank(t, search, b) })
+				slices.SortStableFunc(want, func(a, b string) int {
+					return set.rank(t, search, a) - set.rank(t, search, b)
+				})
 				for _, limit := range []int{1, 2, 5, 100} {
 					crawl(t, s, store.Query{Collection: c.ID, Filter: f, SortBy: by, Rank: &search, Limit: limit}, want)
 				}
@@ -158,7 +164,9 @@ func exerciseCancel(t *testing.T, s store.Store, d *dataset) {
 	if _, err := s.Page(ctx, store.Query{Collection: set.c.ID, Limit: 1}); !errors.Is(err, context.Canceled) {
 		t.Errorf("page: %v", err)
 	}
-	if err := s.Fetch(ctx, set.c.ID, store.Current(set.order(nil)...), store.Want{}, func(*store.Feature) error { return nil }); !errors.Is(err, context.Canceled) {
+	if err := s.Fetch(ctx, set.c.ID, store.Current(set.order(nil)...), store.Want{}, func(*store.Feature) error {
+		return nil
+	}); !errors.Is(err, context.Canceled) {
 		t.Errorf("fetch: %v", err)
 	}
 	if err := s.Ready(context.Background()); err != nil {
@@ -208,25 +216,27 @@ func exerciseClose(t *testing.T, open Opener) {
 	set := d.sets[0]
 	closed := make(chan error, 1)
 	started := false
-	err := s.Fetch(context.Background(), set.c.ID, store.Current(set.order(nil)...), store.Want{}, func(*store.Feature) error {
-		if !started {
-			started = true
-			go func() { closed <- s.Close() }()
-		}
-		select {
-		case <-closed:
-			return errors.New("closed under a question")
-		case <-time.After(100 * time.Microsecond):
-			return nil
-		}
-	})
+	err := s.Fetch(context.Background(), set.c.ID, store.Current(set.order(nil)...), store.Want{},
+		func(*store.Feature) error {
+			if !started {
+				started = true
+				go func() { closed <- s.Close() }()
+			}
+			select {
+			case <-closed:
+				return errors.New("closed under a question")
+			case <-time.After(100 * time.Microsecond):
+				return nil
+			}
+		})
 	if err != nil {
 		t.Error(err)
 	}
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Page(context.Background(), store.Query{Collection: set.c.ID, Limit: 1}); !errors.Is(err, store.ErrUnavailable) {
+	if _, err := s.Page(context.Background(), store.Query{Collection: set.c.ID, Limit: 1}); !errors.Is(err,
+		store.ErrUnavailable) {
 		t.Errorf("page of a closed store: %v", err)
 	}
 	if s.Catalog() == nil {
@@ -236,7 +246,9 @@ func exerciseClose(t *testing.T, open Opener) {
 
 // exerciseLongKeys crawls in the order of texts that are too long for an address.
 func exerciseLongKeys(t *testing.T, open Opener) {
-	c := &store.Collection{ID: "lange", Table: "lange", Public: true, Key: store.FeatureKey{Column: "kode", Type: cql2.TypeText}, Properties: []store.Property{text("navn"), text("tekst"), prop("antall", cql2.TypeInteger)}}
+	c := &store.Collection{ID: "lange", Table: "lange", Public: true,
+		Key:        store.FeatureKey{Column: "kode", Type: cql2.TypeText},
+		Properties: []store.Property{text("navn"), text("tekst"), prop("antall", cql2.TypeInteger)}}
 	var want []string
 	s := open(t, func(w store.Writer) {
 		insert, err := define(t, w, c)
@@ -252,7 +264,8 @@ func exerciseLongKeys(t *testing.T, open Opener) {
 		}
 	})
 	for _, norwegian := range []bool{false, true} {
-		for _, sort := range [][]store.Sort{{{Property: "tekst", Norwegian: norwegian}}, {{Property: "navn"}, {Property: "tekst", Norwegian: norwegian}, {Property: "antall"}}} {
+		for _, sort := range [][]store.Sort{{{Property: "tekst", Norwegian: norwegian}},
+			{{Property: "navn"}, {Property: "tekst", Norwegian: norwegian}, {Property: "antall"}}} {
 			for _, rank := range []*cql2.Search{nil, {Props: []string{"navn"}, Terms: []string{"navn"}}} {
 				for limit := 1; limit <= 5; limit += 2 {
 					crawl(t, s, store.Query{Collection: c.ID, SortBy: sort, Rank: rank, Limit: limit}, want)

@@ -22,8 +22,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Cluster is a PostgreSQL server for tests: the one that GRENSE_TEST_POSTGRES names (the address of a superuser), else one of installed
-// binaries in a temporary folder. Its zero value starts when it is first used; Stop ends it.
+// Cluster is a PostgreSQL server for tests: the one that GRENSE_TEST_POSTGRES names (the address of a superuser),
+// else one of installed binaries in a temporary folder. Its zero value starts when it is first used; Stop ends it.
 type Cluster struct {
 	Private bool // a server of our own in any case, for tests that stop it
 
@@ -42,17 +42,19 @@ type Cluster struct {
 }
 
 // missing says what to install.
-const missing = "these tests need PostgreSQL with PostGIS: install postgresql and postgis (on Debian: apt-get install postgresql postgresql-15-postgis-3), " +
+const missing = "these tests need PostgreSQL with PostGIS: install postgresql and postgis (on Debian: " +
+	"apt-get install postgresql postgresql-15-postgis-3), " +
 	"or set GRENSE_TEST_POSTGRES to the address of a superuser of a server for tests"
 
-// Main is TestMain of a package whose tests use the server: it runs them, ends the server and returns the status to exit with.
+// Main is TestMain of a package whose tests use the server: it runs them, ends the server and returns
+// the status to exit with.
 func (c *Cluster) Main(m *testing.M) int {
 	defer c.Stop()
 	return m.Run()
 }
 
-// Database makes a new database with PostGIS, removed when the test ends, and returns its address as a superuser. Without a server the test
-// fails: nothing is skipped silently.
+// Database makes a new database with PostGIS, removed when the test ends, and returns its address as a superuser.
+// Without a server the test fails: nothing is skipped silently.
 func (c *Cluster) Database(t testing.TB) string {
 	t.Helper()
 	name := c.create(t)
@@ -112,7 +114,8 @@ func (c *Cluster) start() error {
 	} else if _, err := url.Parse(c.admin); err != nil {
 		return errors.New("GRENSE_TEST_POSTGRES is not a URL")
 	}
-	return errors.Join(execute(c.admin, "CREATE DATABASE "+c.template()), execute(c.address(c.template()), "CREATE EXTENSION postgis"))
+	return errors.Join(execute(c.admin, "CREATE DATABASE "+c.template()),
+		execute(c.address(c.template()), "CREATE EXTENSION postgis"))
 }
 
 // binaries returns the folder with initdb of the newest PostgreSQL; "" when there is none.
@@ -154,7 +157,8 @@ func (c *Cluster) boot() error {
 		return err
 	}
 	data := filepath.Join(c.dir, "data")
-	if err := c.command("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"); err != nil {
+	if err := c.command("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale",
+		"--no-sync"); err != nil {
 		return err
 	}
 	port, err := freePort()
@@ -166,7 +170,8 @@ func (c *Cluster) boot() error {
 }
 
 // atEnd waits for the end of its input, ends the servers in the folder $2 by the program $1 and removes the folder.
-const atEnd = `cat; for pid in "$2"/*/postmaster.pid; do [ ! -e "$pid" ] || "$1" -D "${pid%/*}" -m immediate -w stop; done; rm -rf "$2"`
+const atEnd = `cat; for pid in "$2"/*/postmaster.pid; do [ ! -e "$pid" ] || "$1" -D "${pid%/*}" -m immediate -w ` +
+	`stop; done; rm -rf "$2"`
 
 // watch starts guard. A signal to the group of this process does not reach it.
 func (c *Cluster) watch() error {
@@ -190,12 +195,14 @@ func freePort() (string, error) {
 
 // launch starts the server whose data are in a folder of c.dir.
 func (c *Cluster) launch(data, port string) error {
-	return c.command("pg_ctl", "-D", filepath.Join(c.dir, data), "-w", "-l", filepath.Join(c.dir, data+".log"), "-o", "-p "+port+" -k "+c.dir+
-		" -c listen_addresses=127.0.0.1 -c fsync=off -c full_page_writes=off -c max_connections=60 -c shared_buffers=64MB", "start")
+	return c.command("pg_ctl", "-D", filepath.Join(c.dir, data), "-w", "-l", filepath.Join(c.dir, data+".log"), "-o",
+		"-p "+port+" -k "+c.dir+
+			" -c listen_addresses=127.0.0.1 -c fsync=off -c full_page_writes=off -c max_connections=60 -c "+
+			"shared_buffers=64MB", "start")
 }
 
-// Replica starts a server that follows this one, which has to be private, by streaming; it ends when the test does. It returns the
-// address there of a database here.
+// Replica starts a server that follows this one, which has to be private, by streaming; it ends when the test does.
+// It returns the address there of a database here.
 func (c *Cluster) Replica(t testing.TB, address string) string {
 	t.Helper()
 	here, err := url.Parse(address)
@@ -207,10 +214,12 @@ func (c *Cluster) Replica(t testing.TB, address string) string {
 		t.Fatal(err)
 	}
 	data := "replica" + port
-	if err := c.command("pg_basebackup", "-D", filepath.Join(c.dir, data), "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", c.admin); err != nil {
+	if err := c.command("pg_basebackup", "-D", filepath.Join(c.dir, data), "-R", "-X", "stream", "-c", "fast",
+		"--no-sync", "-d", c.admin); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.command("pg_ctl", "-D", filepath.Join(c.dir, data), "-m", "immediate", "-w", "stop") }) // its data go with those of c
+	// its data go with those of c
+	t.Cleanup(func() { c.command("pg_ctl", "-D", filepath.Join(c.dir, data), "-m", "immediate", "-w", "stop") })
 	if err := c.launch(data, port); err != nil {
 		t.Fatal(err)
 	}
@@ -267,8 +276,8 @@ func execute(address, sql string) error {
 // roles counts the roles that were made.
 var roles atomic.Int64
 
-// Role makes a role that may log in, with options of CREATE ROLE, and returns its name and the address of a database as that role. It goes with
-// the test, and so do its rights in that database.
+// Role makes a role that may log in, with options of CREATE ROLE, and returns its name and the address of a database as
+// that role. It goes with the test, and so do its rights in that database.
 func Role(t testing.TB, address, options string) (name, as string) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -280,7 +289,8 @@ func Role(t testing.TB, address, options string) (name, as string) {
 	if !stated {
 		password = "unasked"
 	}
-	if err := execute(address, fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD '%s' %s", name, password, options)); err != nil {
+	if err := execute(address, fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD '%s' %s", name, password, options)); err !=
+		nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -311,7 +321,8 @@ func (c *Cluster) Resume() error {
 	return c.launch("data", u.Port())
 }
 
-// Stop ends a server of ours and removes its data; of another's, it removes our databases. Call it when all tests of a package have run.
+// Stop ends a server of ours and removes its data; of another's, it removes our databases.
+// Call it when all tests of a package have run.
 func (c *Cluster) Stop() {
 	switch {
 	case c.alive != nil:

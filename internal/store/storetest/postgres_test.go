@@ -12,7 +12,8 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestClusterEndsWithKilledTest kills a test that uses a server: the server and its folder go, and nothing holds the files any more that the test had open.
+// TestClusterEndsWithKilledTest kills a test that uses a server: the server and its folder go, and nothing holds the
+// files any more that the test had open.
 func TestClusterEndsWithKilledTest(t *testing.T) {
 	if os.Getenv("GRENSE_TEST_VICTIM") != "" {
 		cluster := storetest.Cluster{Private: true}

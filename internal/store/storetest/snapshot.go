@@ -24,7 +24,8 @@ func exerciseBegun(t *testing.T, s store.Store, d *dataset, begin func(context.C
 	named, err := snap.Version(ctx, d.sets[0].c.ID)
 	now, err2 := s.Version(ctx, d.sets[0].c.ID)
 	if err != nil || err2 != nil || named == "" || named != now && !s.Catalog().Live || snap.Catalog() != s.Catalog() {
-		t.Errorf("version %q, %v of catalog %s, the store has %q, %v of %s", named, err, snap.Catalog().Version, now, err2, s.Catalog().Version)
+		t.Errorf("version %q, %v of catalog %s, the store has %q, %v of %s", named, err, snap.Catalog().Version, now,
+			err2, s.Catalog().Version)
 	}
 	if err := s.Reload(ctx); err != nil {
 		t.Fatal(err)

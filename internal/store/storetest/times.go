@@ -9,13 +9,15 @@ import (
 	"grense/internal/store"
 )
 
-// exerciseTimes asks a collection of several days and moments, of which nobody has said which is the time of a feature, by the parameter datetime:
-// no feature may be lost of which one of them is in the interval, and what is answered is what the naive evaluator answers.
+// exerciseTimes asks a collection of several days and moments, of which nobody has said which is the time of a feature,
+// by the parameter datetime: no feature may be lost of which one of them is in the interval, and what is answered is
+// what the naive evaluator answers.
 func exerciseTimes(t *testing.T, s store.Store, d *dataset) {
 	for _, c := range []struct {
 		id, instant, start string
 		times              []string
-	}{{"steder", "", "dag", nil}, {"punkter", "tid", "", nil}, {"tabell", "", "", []string{"dag", "tid", "gyldig_til"}}} {
+	}{{"steder", "", "dag", nil}, {"punkter", "tid", "", nil},
+		{"tabell", "", "", []string{"dag", "tid", "gyldig_til"}}} {
 		got := find(t, s, c.id)
 		if got.Instant != c.instant || got.IntervalStart != c.start || !slices.Equal(got.Times, c.times) {
 			t.Errorf("%s: instant %q, start %q, times %q; want %+v", c.id, got.Instant, got.IntervalStart, got.Times, c)
@@ -34,7 +36,8 @@ func exerciseTimes(t *testing.T, s store.Store, d *dataset) {
 			agree(t, s, set, e)
 			found := idsOf(page(t, s, store.Query{Collection: coll.ID, Limit: 1000, Filter: checked(t, coll, e)}))
 			for _, name := range coll.Times {
-				within := cql2.And{cql2.Not{X: cql2.IsNull{X: cql2.Prop{Name: name}}}, cql2.Interval{Start: name, End: name, From: &a, To: &b}}
+				within := cql2.And{cql2.Not{X: cql2.IsNull{X: cql2.Prop{Name: name}}},
+					cql2.Interval{Start: name, End: name, From: &a, To: &b}}
 				for _, id := range set.filter(t, checked(t, coll, within), nil) {
 					if !slices.Contains(found, id) {
 						t.Errorf("%s is lost, whose %s is in %v/%v", id, name, a, b)

@@ -41,7 +41,8 @@ func ExerciseVersion(t *testing.T, s store.Store, sees []string, change func()) 
 			}
 			changed = true
 			if now.version != "" && now.version == before[i].version {
-				t.Errorf("%s %s: version %q before and after, but the answer\n%s\nis now\n%s", id, when, now.version, before[i].answer, now.answer)
+				t.Errorf("%s %s: version %q before and after, but the answer\n%s\nis now\n%s", id, when, now.version,
+					before[i].answer, now.answer)
 			}
 		}
 	}

@@ -34,8 +34,8 @@ type versioned struct {
 	rows      []*version
 }
 
-// versionedSets are collections of each kind of interval: of days and moments, with an end that counts and one that does not, ids that are texts and
-// numbers, and versions that share a moment or overlap.
+// versionedSets are collections of each kind of interval: of days and moments, with an end that counts and one that
+// does not, ids that are texts and numbers, and versions that share a moment or overlap.
 func versionedSets() []*versioned {
 	const aDay = 24 * time.Hour
 	var sets []*versioned
@@ -45,8 +45,10 @@ func versionedSets() []*versioned {
 		inclusive bool
 		shared    bool // an end that counts is the next start
 	}{
-		{"dager", cql2.TypeText, cql2.TypeDate, false, false}, {"dager_med", cql2.TypeInteger, cql2.TypeDate, true, false},
-		{"tider", cql2.TypeInteger, cql2.TypeTimestamp, false, false}, {"tider_med", cql2.TypeText, cql2.TypeTimestamp, true, true},
+		{"dager", cql2.TypeText, cql2.TypeDate, false, false},
+		{"dager_med", cql2.TypeInteger, cql2.TypeDate, true, false},
+		{"tider", cql2.TypeInteger, cql2.TypeTimestamp, false, false},
+		{"tider_med", cql2.TypeText, cql2.TypeTimestamp, true, true},
 	} {
 		c := &store.Collection{
 			ID: x.id, Table: x.id, Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
@@ -73,7 +75,8 @@ func (s *versioned) fill(r *rand.Rand, numbers, shared bool) {
 		}
 		at := day(1).Add(time.Duration(r.IntN(8)) * s.unit)
 		for range 1 + r.IntN(4) {
-			v := &version{id: id, start: at, name: words[r.IntN(len(words))], at: orb.Point{10 + float64(r.IntN(8))/4, 59 + float64(r.IntN(8))/4}}
+			v := &version{id: id, start: at, name: words[r.IntN(len(words))],
+				at: orb.Point{10 + float64(r.IntN(8))/4, 59 + float64(r.IntN(8))/4}}
 			s.rows = append(s.rows, v)
 			next := at.Add(time.Duration(1+r.IntN(5)) * s.unit)
 			v.end = next
@@ -142,7 +145,8 @@ func (s *versioned) write(t *testing.T, w store.Writer) {
 	for i := range s.rows { // in another order than that of features and starts
 		n := (i*31 + 7) % len(s.rows)
 		v := s.rows[n]
-		row := []any{int64(1000 - n), any(v.id), v.name, s.moment(v.start), nil, store.Geometry{WKB: orbwkb.MustMarshal(v.at)}}
+		row := []any{int64(1000 - n), any(v.id), v.name, s.moment(v.start), nil,
+			store.Geometry{WKB: orbwkb.MustMarshal(v.at)}}
 		if number, err := strconv.ParseInt(v.id, 10, 64); err == nil {
 			row[1] = number
 		}
@@ -191,7 +195,8 @@ func ExerciseVersions(t *testing.T, open Opener) {
 func (s *versioned) exercise(t *testing.T, st store.Store) {
 	c := find(t, st, s.c.ID)
 	v := c.Versions
-	if v == nil || v.ID != "nr" || v.Start != "fra" || v.End != "til" || v.Inclusive != s.inclusive || c.IntervalStart != "fra" || c.IntervalEnd != "til" || c.Times != nil || c.Key.Property != "nr" {
+	if v == nil || v.ID != "nr" || v.Start != "fra" || v.End != "til" || v.Inclusive != s.inclusive ||
+		c.IntervalStart != "fra" || c.IntervalEnd != "til" || c.Times != nil || c.Key.Property != "nr" {
 		t.Fatalf("versions %+v, interval %q to %q, times %q", v, c.IntervalStart, c.IntervalEnd, c.Times)
 	}
 	q := store.Query{Collection: c.ID, SortBy: s.c.DefaultSort, Limit: 1000}
@@ -228,11 +233,12 @@ func (s *versioned) answers(t *testing.T, st store.Store, q store.Query, want []
 	}
 	for _, unique := range []bool{false, true} {
 		var got, starts []string
-		err := st.Fetch(context.Background(), q.Collection, p.Rows, store.Want{Properties: []string{"fra"}, VersionIDs: unique}, func(f *store.Feature) error {
-			got = append(got, f.Public())
-			starts = append(starts, strings.TrimSuffix(fmt.Sprint(f.Values[0]), ".000Z"))
-			return nil
-		})
+		err := st.Fetch(context.Background(), q.Collection, p.Rows,
+			store.Want{Properties: []string{"fra"}, VersionIDs: unique}, func(f *store.Feature) error {
+				got = append(got, f.Public())
+				starts = append(starts, strings.TrimSuffix(fmt.Sprint(f.Values[0]), ".000Z"))
+				return nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,12 +294,15 @@ func (s *versioned) isLife(t *testing.T, life *store.Life, q store.LifeQuery, st
 	var got []string
 	for _, x := range life.Versions {
 		got = append(got, strings.TrimSuffix(x.Start, ".000Z"))
-		i := slices.IndexFunc(s.rows, func(v *version) bool { return v.id == q.ID && s.moment(v.start) == got[len(got)-1] })
+		i := slices.IndexFunc(s.rows, func(v *version) bool {
+			return v.id == q.ID && s.moment(v.start) == got[len(got)-1]
+		})
 		if i < 0 {
 			continue
 		}
 		v := s.rows[i]
-		if ends := !v.end.IsZero(); ends != (x.End != "") || ends && strings.TrimSuffix(x.End, ".000Z") != s.moment(v.end) {
+		if ends := !v.end.IsZero(); ends != (x.End != "") ||
+			ends && strings.TrimSuffix(x.End, ".000Z") != s.moment(v.end) {
 			t.Errorf("a version of %s that begins %s ends %q, want %v", q.ID, x.Start, x.End, v.end)
 		}
 		if x.Row.ID != strconv.Itoa(1000-i) || x.Row.Rev == 0 {
@@ -313,10 +322,16 @@ func (s *versioned) filtered(t *testing.T, st store.Store, q store.Query, select
 		e    cql2.Expr
 		want func(*version) bool
 	}{
-		"name":    {cql2.Compare{Op: cql2.Lt, L: name("navn"), R: cql2.Text("b")}, func(v *version) bool { return v.name < "b" }},
-		"box":     {cql2.BBox{Prop: "geometry", Box: box, CRS: crs.CRS84}, func(v *version) bool { return box.Contains(v.at) }},
-		"residue": {cql2.And{cql2.BBox{Prop: "geometry", Box: box, CRS: crs.CRS84}, cql2.Compare{Op: cql2.Gt, L: cql2.Func{Name: "casei", Args: []cql2.Expr{name("navn")}}, R: cql2.Text("b")}}, nil},
-		"shape":   {cql2.Spatial{Op: cql2.SIntersects, L: name("geometry"), R: kite}, nil},
+		"name": {cql2.Compare{Op: cql2.Lt, L: name("navn"), R: cql2.Text("b")}, func(v *version) bool {
+			return v.name < "b"
+		}},
+		"box": {cql2.BBox{Prop: "geometry", Box: box, CRS: crs.CRS84}, func(v *version) bool {
+			return box.Contains(v.at)
+		}},
+		"residue": {cql2.And{cql2.BBox{Prop: "geometry", Box: box, CRS: crs.CRS84},
+			cql2.Compare{Op: cql2.Gt, L: cql2.Func{Name: "casei", Args: []cql2.Expr{name("navn")}}, R: cql2.Text("b")}},
+			nil},
+		"shape": {cql2.Spatial{Op: cql2.SIntersects, L: name("geometry"), R: kite}, nil},
 	} {
 		e, err := cql2.Check(x.e, c)
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Wire stands between clients and the database at an address, and counts how often a client begins to ask while nothing that it asked before is under way: round trips. What
-// is sent in one go is one, however many statements it has.
+// Wire stands between clients and the database at an address, and counts how often a client begins to ask while nothing
+// that it asked before is under way: round trips. What is sent in one go is one, however many statements it has.
 type Wire struct {
 	Address string // of the database through the wire
 	trips   atomic.Int64
