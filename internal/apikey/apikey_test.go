@@ -109,7 +109,7 @@ func TestChecksumIsStable(t *testing.T) {
 	}
 }
 
-// stableCheck is the CRC-32 of the body as Python's zlib gives it, in base62.
+// stableCheck is the CRC-32 of the body, computed by Python's zlib, in base62.
 const stableCheck = "39MRGM"
 
 func TestParseExpiry(t *testing.T) {
@@ -210,7 +210,7 @@ func FuzzFromRequest(f *testing.F) {
 	})
 }
 
-// memory is a State in memory that can fail.
+// memory is a storage of keys in memory that can be made to fail.
 type memory struct {
 	mu      sync.Mutex
 	keys    []state.Key
@@ -314,7 +314,7 @@ func TestNewCheckerNeedsTheKeys(t *testing.T) {
 	}
 }
 
-// TestChangesCountWithinFiveSeconds revokes a key and makes another while the checker runs.
+// TestChangesCountWithinFiveSeconds revokes a key and creates another while the checker runs.
 func TestChangesCountWithinFiveSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,13 +9,13 @@ import (
 // Cookie is the name of the cookie that carries a key; its value is the key.
 const Cookie = "grense_key"
 
-// malformed stands for credentials that hold no key though one was meant; it is never valid.
+// malformed is returned for credentials from which no key can be read. It is never a valid key.
 const malformed = "malformed"
 
-// FromRequest returns the key that a request carries: in X-API-Key, in Authorization as Bearer or as the password of
-// Basic, or in the cookie, whose value the caller gives ("" for none). found is false when no carrier holds anything.
-// conflict reports that two carriers hold different keys; then no key is returned, and the request is as good
-// as one with a wrong key.
+// FromRequest returns the key that a request carries: in X-API-Key, in Authorization (Bearer, or the password of Basic)
+// or in the cookie. cookie is the value of the cookie, or "" for none.
+// found is false if the request carries no key. conflict reports that two places hold different keys;
+// then key is "" and the request must be refused.
 func FromRequest(h http.Header, cookie string) (key string, found, conflict bool) {
 	take := func(k string) {
 		switch {
@@ -39,8 +39,8 @@ func FromRequest(h http.Header, cookie string) (key string, found, conflict bool
 	return key, found, conflict
 }
 
-// authorization returns the key in a value of Authorization (RFC 9110, 11.6.2); "" when it holds none. The scheme is
-// case-insensitive. Credentials of another scheme are not ours and count as none.
+// authorization returns the key in a value of the header Authorization (RFC 9110, 11.6.2), or "" if it holds none.
+// The scheme is case-insensitive; other schemes count as none.
 func authorization(v string) string {
 	scheme, rest, _ := strings.Cut(strings.TrimSpace(v), " ")
 	rest = strings.TrimSpace(rest)

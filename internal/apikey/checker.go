@@ -12,17 +12,18 @@ import (
 	"grense/internal/state"
 )
 
-// poll is how often keys are read again, so that one that another process made or revoked counts within 5 seconds.
+// poll is the interval between two readings of the stored keys. A key that another process creates or revokes takes
+// effect within 5 seconds.
 const poll = 2 * time.Second
 
-// Keys is where keys are kept, such as a state.DB.
+// Keys is the storage of keys, such as a state.DB.
 type Keys interface {
 	Keys(ctx context.Context) ([]state.Key, error)
 	TouchKeys(ctx context.Context, day time.Time, ids []string) error // records the day on which keys were last used
 }
 
-// Checker checks keys against those that are kept. It is safe for concurrent use; Check takes no lock for a key that is
-// not valid, and a short one for one that is.
+// Checker checks keys against the stored ones. It is safe for concurrent use. Check takes no lock for an invalid key,
+// and a short one for a valid key.
 type Checker struct {
 	kept Keys
 	log  *slog.Logger
@@ -34,7 +35,7 @@ type Checker struct {
 	seen  map[string]time.Time // ids with the day of use that is stored or in used
 }
 
-// NewChecker reads the keys. The caller runs Run to see later changes, and closes kept after that has returned.
+// NewChecker reads the keys. The caller runs Run to see later changes, and closes kept after Run has returned.
 func NewChecker(ctx context.Context, kept Keys, log *slog.Logger) (*Checker, error) {
 	c := &Checker{kept: kept, log: log, await: map[string]func(){}, used: map[string]time.Time{},
 		seen: map[string]time.Time{}}
@@ -44,7 +45,7 @@ func NewChecker(ctx context.Context, kept Keys, log *slog.Logger) (*Checker, err
 	return c, nil
 }
 
-// Refresh reads the keys now. On an error those known before stay.
+// Refresh reads the keys now. After an error, the keys that were read before stay in force.
 func (c *Checker) Refresh(ctx context.Context) error {
 	list, err := c.kept.Keys(ctx)
 	if err != nil {
@@ -63,8 +64,8 @@ func (c *Checker) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// OnFirstUse calls fn once when the key with an id is used, here or, as far as is known, by another process.
-// fn is called at once for a key that was used before, and for one that does not exist.
+// OnFirstUse calls fn once when the key with this id is first used, by this process or by another one.
+// It calls fn at once if the key was used before or does not exist.
 func (c *Checker) OnFirstUse(id string, fn func()) {
 	c.mu.Lock()
 	k, known := (*c.keys.Load())[id]
@@ -76,7 +77,7 @@ func (c *Checker) OnFirstUse(id string, fn func()) {
 	fn()
 }
 
-// firstUse calls what waits for the first use of a key.
+// firstUse calls the function that waits for the first use of a key, if there is one.
 func (c *Checker) firstUse(id string) {
 	c.mu.Lock()
 	fn := c.await[id]
@@ -87,14 +88,15 @@ func (c *Checker) firstUse(id string) {
 	}
 }
 
-// Run reads the keys every 2 seconds and stores days of last use, until ctx ends; then it stores what is left.
+// Run reads the keys every 2 seconds and stores the days of last use until ctx ends.
+// Then it stores the days that are left.
 func (c *Checker) Run(ctx context.Context) {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for failed := false; ; {
 		select {
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), poll) // kept is still open
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), poll) // the storage is still open
 			defer cancel()
 			c.warn(c.flush(last))
 			return
@@ -125,7 +127,7 @@ func (c *Checker) Check(key string, now time.Time) (id string, ok bool) {
 	}
 	k, found := (*c.keys.Load())[id]
 	hash := sha256.Sum256([]byte(key))
-	// for an unknown id too, so that both take the same time
+	// Also compare for an unknown id, so that both cases take the same time.
 	same := subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1
 	if !found || !same || Status(k, now) != "active" {
 		return "", false
@@ -145,7 +147,7 @@ func (c *Checker) Count(now time.Time) (all, active int) {
 	return len(keys), active
 }
 
-// touch notes the day of use, to be stored at leisure.
+// touch notes the day of use; flush stores it later.
 func (c *Checker) touch(k state.Key, now time.Time) {
 	day := now.UTC().Truncate(24 * time.Hour)
 	if !k.LastUsed.Before(day) {
@@ -162,7 +164,7 @@ func (c *Checker) touch(k state.Key, now time.Time) {
 	}
 }
 
-// flush stores the days of use; on an error they are kept for the next time.
+// flush stores the days of use. After an error it retries them the next time.
 func (c *Checker) flush(ctx context.Context) error {
 	c.mu.Lock()
 	used := c.used

@@ -8,8 +8,8 @@ import (
 // codeLife is how long a one-time code can be redeemed.
 const codeLife = 10 * time.Minute
 
-// Codes are one-time codes that stand for keys in a link, where a key must not stand.
-// They live in memory for ten minutes and work once. The zero value is ready; it is safe for concurrent use.
+// Codes are one-time codes for links, which must not contain a key. A code lives in memory for ten minutes and works
+// once. The zero value is ready to use, also concurrently.
 type Codes struct {
 	mu    sync.Mutex
 	codes map[string]pending
@@ -20,7 +20,7 @@ type pending struct {
 	end time.Time
 }
 
-// Issue makes a code for key.
+// Issue returns a new code for key.
 func (c *Codes) Issue(key string, now time.Time) (code string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,7 +37,7 @@ func (c *Codes) Issue(key string, now time.Time) (code string) {
 	return code
 }
 
-// Redeem returns the key of a code, once; false for a code that is unknown, used or too old.
+// Redeem returns the key of a code, once. ok is false if the code is unknown, used or expired.
 func (c *Codes) Redeem(code string, now time.Time) (key string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

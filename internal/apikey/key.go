@@ -1,9 +1,10 @@
-// Package apikey issues API keys, keeps their hashes and checks them.
+// Package apikey issues API keys, stores their hashes and checks them.
 //
-// A key is grense_<id>_<secret><check>: an id of 8 characters, by which it is found; 32 random base62 characters,
-// which are 190 bits; and a checksum of 6, so that a typing error is refused without a look at the storage.
-// Only its SHA-256 is stored: a slow hash adds nothing at 190 bits and would be a lever for denial of service.
-// No key is ever part of an error or of a log line.
+// A key is grense_<id>_<secret><check>. The id of 8 characters finds the stored hash.
+// The secret has 32 random base62 characters, which are 190 bits. The checksum of 6 characters catches typing errors
+// without a look at the storage.
+// Only the SHA-256 of a key is stored. A slow hash adds nothing at 190 bits and would help denial of service.
+// No error and no log line contains a key.
 package apikey
 
 import (
@@ -29,10 +30,10 @@ const (
 	alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// ErrFormat reports a text that is no key: another form, or a wrong checksum.
+// ErrFormat reports that a text is not a key: its form or its checksum is wrong.
 var ErrFormat = errors.New("apikey: not a key")
 
-// New makes a key. A zero expires means never. The key is shown once; rec is what is stored.
+// New returns a new key. A zero expires means that it never expires. The key is shown once; rec is stored.
 func New(name string, expires, now time.Time) (key string, rec state.Key, err error) {
 	key = Generate()
 	rec, err = Record(key, name, expires, now)
@@ -42,13 +43,13 @@ func New(name string, expires, now time.Time) (key string, rec state.Key, err er
 	return key, rec, nil
 }
 
-// Generate makes a key that is not stored anywhere.
+// Generate returns a new key and stores nothing.
 func Generate() string {
 	body := prefix + randomText(idLen) + "_" + randomText(secretLen)
 	return body + checksum(body)
 }
 
-// Record returns what is stored of a key. A zero expires means never.
+// Record returns the record to store for a key. A zero expires means that it never expires.
 func Record(key, name string, expires, now time.Time) (rec state.Key, err error) {
 	id, err := Parse(key)
 	if err != nil {
@@ -68,7 +69,7 @@ func Record(key, name string, expires, now time.Time) (rec state.Key, err error)
 	return state.Key{ID: id, Name: name, Hash: sha256.Sum256([]byte(key)), Created: now, Expires: expires}, nil
 }
 
-// Parse returns the id of a key whose form and checksum are right. It does not say that such a key was ever issued.
+// Parse returns the id of a key whose form and checksum are right. It does not check that the key was ever issued.
 func Parse(key string) (id string, err error) {
 	if len(key) != keyLen || !strings.HasPrefix(key, prefix) || key[len(prefix)+idLen] != '_' {
 		return "", ErrFormat
@@ -102,14 +103,14 @@ func checksum(s string) string {
 	return string(b[:])
 }
 
-// randomText returns n characters, each one of 62 with the same chance.
+// randomText returns n random base62 characters, all with the same probability.
 func randomText(n int) string {
 	out := make([]byte, 0, n)
 	var b [64]byte
 	for len(out) < n {
 		rand.Read(b[:]) // never fails
 		for _, c := range b {
-			if c < 4*62 && len(out) < n { // the rest would favour the first characters
+			if c < 4*62 && len(out) < n { // skip the remainder, which would favour the first characters
 				out = append(out, alphabet[c%62])
 			}
 		}
@@ -117,7 +118,7 @@ func randomText(n int) string {
 	return string(out)
 }
 
-// Status names the state of a key: "active", "expired" or "revoked".
+// Status returns the state of a key: "active", "expired" or "revoked".
 func Status(k state.Key, now time.Time) string {
 	switch {
 	case !k.Revoked.IsZero():
@@ -128,9 +129,8 @@ func Status(k state.Key, now time.Time) string {
 	return "active"
 }
 
-// ParseExpiry reads the end of a key's life: a day, "2027-01-01" (its first moment, UTC), or a number of days from now,
-// "90d".
-// Empty means never and gives the zero time.
+// ParseExpiry parses the end of a key's life: a date such as "2027-01-01" (midnight UTC), or a number of days from now
+// such as "90d". An empty text means never and returns the zero time.
 func ParseExpiry(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -155,7 +155,7 @@ func inFuture(t time.Time, s string, now time.Time) (time.Time, error) {
 
 var keyLike = regexp.MustCompile(`(?i)grense_[0-9A-Za-z]{8}_[0-9A-Za-z]*`)
 
-// Redact hides everything in s that looks like a key, but for its id, so that s can be shown or logged.
+// Redact replaces everything in s that looks like a key, except for its id, so that s can be shown or logged.
 func Redact(s string) string {
 	if !mayHold(s) {
 		return s
@@ -163,7 +163,7 @@ func Redact(s string) string {
 	return keyLike.ReplaceAllStringFunc(s, func(k string) string { return k[:len(prefix)+idLen] + "_***" })
 }
 
-// mayHold reports whether s has the prefix of a key in it, in any case. Most texts have not, and need no expression.
+// mayHold reports whether s contains the prefix of a key, in any case. It spares most texts the regular expression.
 func mayHold(s string) bool {
 	const name = len(prefix) - 1 // before the underscore
 	for at := 0; ; at++ {

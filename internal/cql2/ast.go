@@ -43,7 +43,7 @@ const (
 	Ge CompareOp = ">="
 )
 
-// Turned is the operator that says the same of the operands the other way round: a < b is b > a.
+// Turned returns the operator for swapped operands: a < b is b > a.
 func (op CompareOp) Turned() CompareOp {
 	switch op {
 	case Lt:
@@ -58,7 +58,8 @@ func (op CompareOp) Turned() CompareOp {
 	return op
 }
 
-// Holds reports whether the operator holds for operands of that order: below 0, 0 or above.
+// Holds reports whether the operator is true for operands in this order: below 0 for less,
+// 0 for equal, above 0 for greater.
 func (op CompareOp) Holds(order int) bool {
 	switch op {
 	case Eq:
@@ -147,7 +148,7 @@ type (
 	}
 	// Like matches X with a pattern: % any run, _ one character, \ escapes.
 	Like    struct{ X, Pattern Expr }
-	Between struct{ X, Lo, Hi Expr } // both ends count
+	Between struct{ X, Lo, Hi Expr } // both ends included
 	In      struct {
 		X    Expr
 		List []Expr
@@ -174,29 +175,29 @@ type (
 		Box  orb.Bound   // x before y, unit of CRS, corners as parsed
 		Z    *[2]float64 // lowest and highest height; nil when the box has four numbers
 
-		placed *placed // of Placed; says nothing new
+		placed *placed // a result cached by Placed; no part of the meaning
 	}
-	// Interval is the parameter datetime on an instant (Start == End, names of one property), on a period,
-	// or on several properties: the time of a feature then reaches from the first to the last of those that are set.
-	// Dates are whole days in the time zone of the bounds. Ends are inclusive; a nil bound is open.
-	// It also matches features without time, which Temporal does not (OGC 17-069r4, 7.15.4).
+	// Interval is the parameter datetime (OGC 17-069r4, 7.15.4). It compares an instant (Start and End name one
+	// property), a period, or several properties: then the time of a feature reaches from the first to the
+	// last of those that are set.
+	// Dates are whole days in the time zone of the bounds. Both ends are included; a nil bound is open.
+	// Features without time match too, which Temporal does not allow.
 	Interval struct {
 		// properties with the first and the last moment of a feature, open where null;
 		// equal for an instant; both "" for none
 		Start, End string
-		Also       []string // properties with days or moments that count besides, or alone
+		Also       []string // more properties with days or moments
 		From, To   *time.Time
 	}
-	// Search is the parameter q: whether a text of the feature holds one of the terms, in the fold Norm.
-	// The words of a term start words of the text that follow each other in that order.
-	// It is never null, and cannot be written in CQL2 text or JSON.
+	// Search is the parameter q. A feature matches if one of its texts holds one of the terms, in the fold Norm.
+	// The words of a term must start consecutive words of the text, in that order. The result is never null.
+	// CQL2 text and JSON cannot express it.
 	Search struct {
 		Props []string // text properties
 		Terms []string // as Words gives them, at least one, none empty
 	}
-	// Related asks whether some row of a relation of the collection matches X, whose properties
-	// are the relation's columns.
-	// It is built by our own code and cannot be written in CQL2 text or JSON.
+	// Related is true if a row of a relation of the collection matches X, whose properties are the columns of the
+	// relation. Only our own code builds it; CQL2 text and JSON cannot express it.
 	Related struct {
 		Relation string
 		X        Expr
@@ -210,7 +211,7 @@ type (
 		Name string
 		// byte offset in the source text, from 1; 0 when our own code made the node, which may name hidden properties
 		Pos    int
-		Quoted bool // written in double quotes; within an array such a name may turn out to be a string (see Check)
+		Quoted bool // written in double quotes; in an array it may turn out to be a string (see Check)
 		Type   Type // set by Check
 	}
 	Text   string

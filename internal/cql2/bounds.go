@@ -9,15 +9,16 @@ import (
 	"grense/internal/geo/relate"
 )
 
-// Bounds tells what is known of a predicate from the envelope of a geometry alone. It is not safe for concurrent use.
+// Bounds evaluates a predicate on the envelope of a geometry alone, as far as that decides it.
+// It is not safe for concurrent use.
 type Bounds struct{ test envelopeTest }
 
 // envelopeTest is Bounds.Test.
 type envelopeTest func(b orb.Bound, slack float64) Truth
 
 // NewBounds prepares a checked predicate for envelopes of the geometry property geom in the CRS in.
-// pad is how far an edge that is straight in another CRS may lie outside of the envelope of its ends, in units of in;
-// infinite when that is not known. It returns nil when envelopes tell nothing.
+// pad is how far an edge that is straight in another CRS may leave the envelope of its ends, in units of in;
+// infinite if unknown. It returns nil if envelopes decide nothing.
 func NewBounds(e Expr, geom string, in crs.ID, pad float64) *Bounds {
 	if test := bounds(e, geom, in, pad); test != nil {
 		return &Bounds{test}
@@ -25,12 +26,13 @@ func NewBounds(e Expr, geom string, in crs.ID, pad float64) *Bounds {
 	return nil
 }
 
-// Test returns True or False when that is the value of the predicate for every record whose geometry lies in b,
-// borders included, and has at least one vertex and none that is not finite; else Null.
-// Each side of b has a vertex of every such geometry within slack of it; infinite where that is not known.
+// Test returns True or False if the predicate has that value for every record whose geometry lies in b,
+// borders included. Otherwise it returns Null. The geometries have at least one vertex,
+// and all their coordinates are finite.
+// Each such geometry has a vertex within slack of each side of b; slack is infinite if that is unknown.
 func (b *Bounds) Test(box orb.Bound, slack float64) Truth { return b.test(box, slack) }
 
-// bounds is nil where nothing is known. With Null for what is not known, the logic is that of predicates.
+// bounds returns nil if nothing is known. Null stands for an unknown value and follows three-valued logic.
 func bounds(e Expr, geom string, in crs.ID, pad float64) envelopeTest {
 	switch e := e.(type) {
 	case And:
@@ -112,7 +114,7 @@ func boundsOfBox(e BBox, in crs.ID, pad float64) envelopeTest {
 	}
 }
 
-// coversSide reports whether a box covers a side of b with all that lies within slack of it in b.
+// coversSide reports whether a box covers a whole side of b, to a depth of slack.
 func coversSide(box, b orb.Bound, slack float64) bool {
 	for i := range 2 {
 		across := 1 - i
@@ -127,7 +129,7 @@ func coversSide(box, b orb.Bound, slack float64) bool {
 	return false
 }
 
-// boundsOfSpatial knows what is apart, and for Intersects and Disjoint what lies in an area.
+// boundsOfSpatial detects envelopes apart from the literal, and for Intersects and Disjoint also those inside an area.
 func boundsOfSpatial(op SpatialOp, literal Expr, in crs.ID) envelopeTest {
 	if _, ok := literal.(Geom); !ok {
 		return nil

@@ -8,11 +8,10 @@ import (
 	"grense/internal/problem"
 )
 
-// RelationSchema is a Schema that knows relations too. With it, Check looks into Related;
-// without, it leaves them as they are.
+// RelationSchema is a Schema with relations. Without it, Check leaves Related unchecked.
 type RelationSchema interface {
 	Schema
-	// Relation returns the columns of a relation; false when there is none.
+	// Relation returns the columns of a relation. ok is false if there is none of that name.
 	Relation(name string) (Schema, bool)
 }
 
@@ -78,16 +77,16 @@ func kindOf(t Type) kind {
 
 type checker struct {
 	s      Schema
-	names  []string // of s; see nameList
+	names  []string // names in s; see nameList
 	faults []problem.Fault
 }
 
-// fault records what is wrong with e. It points to the first property in e that was parsed.
+// fault records an error in e. Its position is the first property in e that was parsed.
 func (c *checker) fault(e Expr, token, cure string, a ...any) {
 	c.say(e, token, problem.Sayf(cure, a...))
 }
 
-// say is the same of what is said already.
+// say is fault for a message that is already formatted.
 func (c *checker) say(e Expr, token string, said problem.Saying) {
 	f := problem.Fault{In: "query", Param: "filter", Value: clip(token), Cure: said.String(), Said: said}
 	Walk(e, func(x Expr) bool {
@@ -183,7 +182,7 @@ func (c *checker) related(e Related) Expr {
 	return Related{e.Relation, x}
 }
 
-// operand checks a value and tells its kind.
+// operand checks a value and returns its kind.
 func (c *checker) operand(e Expr) (Expr, kind) {
 	switch e := e.(type) {
 	case Prop:
@@ -214,7 +213,7 @@ func (c *checker) operand(e Expr) (Expr, kind) {
 	return e, kindAny
 }
 
-// prop looks a property up. A hidden one is found by our own code only, which gives no position.
+// prop looks up a property. Only our own code, which gives no position, can name a hidden one.
 func (c *checker) prop(p Prop) (Expr, kind) {
 	if s, ok := c.s.(AliasedSchema); ok {
 		p.Name = s.Canonical(p.Name)
@@ -231,7 +230,7 @@ func (c *checker) prop(p Prop) (Expr, kind) {
 	return p, kindOf(t)
 }
 
-// nameList is the schema's, asked for once.
+// nameList returns the names in the schema and caches them.
 func (c *checker) nameList() []string {
 	if c.names == nil {
 		c.names = c.s.Names()
@@ -248,7 +247,7 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// want checks a value that must be of one kind.
+// want checks a value that must have the kind want.
 func (c *checker) want(e Expr, want kind) Expr {
 	x, k := c.operand(e)
 	if k == want || k == kindAny {
@@ -261,7 +260,7 @@ func (c *checker) want(e Expr, want kind) Expr {
 	return x
 }
 
-// show names a value in a message.
+// show returns the text of a value for a message.
 func show(e Expr) string {
 	if p, ok := e.(Prop); ok {
 		return "'" + p.Name + "'"
@@ -269,8 +268,8 @@ func show(e Expr) string {
 	return FormatText(e)
 }
 
-// alike checks values that are compared with each other. The first that is no literal rules the kind;
-// else the first of all.
+// alike checks values that are compared with each other. The first value that is not a literal decides the kind;
+// without one, the first value does.
 func (c *checker) alike(whole Expr, list ...Expr) []Expr {
 	out, kinds := make([]Expr, len(list)), make([]kind, len(list))
 	rule := -1
@@ -305,7 +304,7 @@ func (c *checker) alike(whole Expr, list ...Expr) []Expr {
 	return out
 }
 
-// rest checks what follows a value that is wrong, for its own faults.
+// rest checks the values after a wrong one for faults of their own.
 func (c *checker) rest(out, list []Expr, from int) []Expr {
 	for i := from; i < len(list); i++ {
 		out[i], _ = c.operand(list[i])
@@ -313,7 +312,7 @@ func (c *checker) rest(out, list []Expr, from int) []Expr {
 	return out
 }
 
-// strongest returns the first kind that is not text, to which text can be cast.
+// strongest returns the index of the first kind other than text. Text can be cast to it.
 func strongest(kinds []kind) int {
 	for i, k := range kinds {
 		if k != kindText {
@@ -333,10 +332,11 @@ func otherWay(k kind) string {
 	return "; use a temporal function such as T_DURING"
 }
 
-// quoteCure is the cure of a number beside a text. Locate writes the number as the source has it.
+// quoteCure is the cure for a number that is compared with a text.
+// Locate inserts the number as it is written in the source.
 const quoteCure = "%s is text; write '%s' in single quotes"
 
-// mismatch tells how to compare two values of different kinds.
+// mismatch returns the message for two values of different kinds, with the cure.
 func mismatch(e Expr, k kind, ruler Expr, want kind) problem.Saying {
 	if want == kindText && k == kindNumber && isLiteral(e) {
 		return problem.Sayf(quoteCure, clip(show(ruler)), FormatText(e))
@@ -351,7 +351,7 @@ func mismatch(e Expr, k kind, ruler Expr, want kind) problem.Saying {
 		clip(show(e)), k.said())
 }
 
-// unquotedDay is the day that was written without quotes, which reads as two subtractions; "" for none.
+// unquotedDay returns a date that was written without quotes, which parses as two subtractions, or "".
 func unquotedDay(e Expr) string {
 	outer, _ := e.(Arith)
 	inner, _ := outer.L.(Arith)
@@ -381,7 +381,7 @@ func (c *checker) cast(e Expr, from, to kind) (Expr, bool) {
 	switch x := e.(type) {
 	case Text:
 		return c.castText(string(x), to)
-	case Int: // GDAL writes truth as a number
+	case Int: // GDAL writes booleans as numbers
 		if to == kindBool && (x == 0 || x == 1) {
 			return Bool(x == 1), true
 		}
@@ -390,7 +390,7 @@ func (c *checker) cast(e Expr, from, to kind) (Expr, bool) {
 			return Timestamp(x), true
 		}
 	case Timestamp:
-		if to == kindDate { // no day equals it, but days come before and after
+		if to == kindDate { // no date equals it, but dates come before and after it
 			return x, true
 		}
 	}
@@ -415,7 +415,7 @@ func (c *checker) castText(s string, to kind) (Expr, bool) {
 	return nil, false
 }
 
-// zone is that of date-times without one; nil: UTC.
+// zone returns the time zone of date-times without one. nil means UTC.
 func (c *checker) zone() *time.Location {
 	if s, ok := c.s.(ZonedSchema); ok {
 		return s.Zone()
@@ -423,8 +423,8 @@ func (c *checker) zone() *time.Location {
 	return nil
 }
 
-// clientMoment brings the ways in which clients write moments as text (GDAL: "2023-12-18T", "2023/12/18 10:13:19") to
-// RFC 3339, with or without a zone. Any other text is returned as it is.
+// clientMoment converts moments as clients write them (GDAL: "2023-12-18T", "2023/12/18 10:13:19") to RFC 3339,
+// with or without a zone. It returns any other text unchanged.
 func clientMoment(s string) string {
 	if len(s) < len(dateLayout) {
 		return s

@@ -9,7 +9,7 @@ import (
 	"grense/internal/problem"
 )
 
-// temporal checks a temporal predicate. Where one side has timestamps, dates among the literals become whole days.
+// temporal checks a temporal predicate. If one side has timestamps, dates among the literals become whole days.
 func (c *checker) temporal(e Temporal) Expr {
 	l, lk := c.operand(e.L)
 	r, rk := c.operand(e.R)
@@ -20,7 +20,7 @@ func (c *checker) temporal(e Temporal) Expr {
 	return Temporal{e.Op, l, r}
 }
 
-// instant turns a string into a moment and refuses what is none.
+// instant parses a string as a moment and reports a fault for other strings.
 func (c *checker) instant(src, x Expr, k *kind) Expr {
 	if *k == kindAny || k.temporal() {
 		return x
@@ -45,7 +45,7 @@ func hasTimestamp(e Expr) bool {
 	return false
 }
 
-// widen makes whole days of the dates among literals.
+// widen replaces dates among literals by whole days.
 func widen(e Expr) Expr {
 	switch e := e.(type) {
 	case Date:
@@ -66,7 +66,7 @@ func firstMoment(d Date) Expr { return Timestamp(d) }
 
 func lastMoment(d Date) Expr { return Timestamp{d.T.Add(day - time.Nanosecond)} }
 
-// span checks an interval: instants at both ends, in their order.
+// span checks an interval: both ends are instants, and the first is not after the second.
 func (c *checker) span(e Span) Expr {
 	out := Span{c.end(e.Start), c.end(e.End)}
 	from, ok1 := literalTime(out.Start)
@@ -118,7 +118,7 @@ func (c *checker) element(e Expr) Expr {
 	return x
 }
 
-// vertices refuses coordinates outside the CRS, one fault for each geometry.
+// vertices reports coordinates outside the CRS, one fault for each geometry.
 func (c *checker) vertices(g Geom) {
 	var wrong problem.Saying
 	relate.EachPoint(g.G, func(p orb.Point) {

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/text/language"
 )
 
-// norwegian holds collators in Norwegian order, each for one goroutine at a time. The tables for Nynorsk hold æ, ø,
-// å after z, and aa as å; those for Bokmål are not right in this library.
+// norwegian is a pool of collators in Norwegian order, which are not safe for concurrent use.
+// The tables for Nynorsk sort æ, ø, å after z, and aa as å. Those for Bokmål are wrong in this library.
 var norwegian = sync.Pool{New: func() any { return collate.New(language.MustParse("nn")) }}
 
-// collated is how many characters of a text its collation key is made of.
+// collated is the number of characters of a text that enter its collation key.
 const collated = 256
 
 // NorwegianKey returns a text whose order by code point is the Norwegian alphabetical order of s: æ, ø, å after z,
-// case and accents last. It is made of the first 256 characters of s.
+// then accents and case. Only the first 256 characters of s count.
 func NorwegianKey(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if utf8.RuneCountInString(s) > collated {

@@ -6,14 +6,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// sameText reports whether two texts are equal, whether their letters with marks are composed
+// sameText reports whether two texts are equal, no matter whether their accented letters are composed
 // (NFC) or decomposed (NFD).
 func sameText(a, b string) bool {
 	return a == b || !isASCII(a) && !isASCII(b) && norm.NFC.String(a) == norm.NFC.String(b)
 }
 
-// forms returns a text as it is written, composed and decomposed, each once.
-// Stores compare bytes and use their indexes for all of them.
+// forms returns a text as written, composed and decomposed, without duplicates. Stores compare bytes, so they look up
+// all forms in their indexes.
 func forms(s string) []string {
 	out := []string{s}
 	if isASCII(s) {
@@ -27,7 +27,7 @@ func forms(s string) []string {
 	return out
 }
 
-// formsFor returns the forms of a text that a checked operand can have; a folded text is composed.
+// formsFor returns the forms of a text that a checked operand can have. A folded text is always composed.
 func formsFor(x Expr, s string) []string {
 	if f, ok := x.(Func); ok {
 		if _, folds := Fold(f.Name, ""); folds {
@@ -37,7 +37,7 @@ func formsFor(x Expr, s string) []string {
 	return forms(s)
 }
 
-// compareForms returns a checked comparison, in which a text equals all its forms.
+// compareForms returns a checked comparison in which a text equals all its forms.
 func compareForms(e Compare) Expr {
 	x, literal := e.L, e.R
 	if isLiteral(x) {
@@ -57,7 +57,7 @@ func compareForms(e Compare) Expr {
 	return in
 }
 
-// inForms returns a checked list, in which a text stands in all its forms.
+// inForms returns a checked list in which every text appears in all its forms.
 func inForms(e In) In {
 	out := In{X: e.X, List: make([]Expr, 0, len(e.List))}
 	for _, l := range e.List {
@@ -73,7 +73,7 @@ func inForms(e In) In {
 	return out
 }
 
-// likeForms returns a checked pattern match, in which a text matches the pattern in any of its forms.
+// likeForms returns a checked LIKE whose pattern matches a text in any of its forms.
 func likeForms(e Like) Expr {
 	s, isText := e.Pattern.(Text)
 	if !isText || isLiteral(e.X) {

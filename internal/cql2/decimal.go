@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Numbers compare as decimal numbers, without rounding. A double equals its binary value, what that is with 17 digits
-// or more, and the shortest decimal number that is read as it. So 0.1 and 0.10000000000000001 find the double 0.1,
-// and 9007199254740993 does not find 9007199254740992.
+// Numbers compare as decimal numbers, without rounding. A double equals three decimal numbers: its binary value,
+// that value rounded to 17 or more digits, and the shortest decimal that parses to it.
+// So 0.1 and 0.10000000000000001 find the double 0.1, and 9007199254740993 does not find 9007199254740992.
 
-// maxExact is the limit up to which all integers are doubles.
+// maxExact is the largest integer up to which every integer is a double.
 const maxExact = 1 << 53
 
-// ParseNumber reads a number as JSON and people write it. It returns Int for an integer of 64 bits, Number for what a
-// double prints as, else Decimal; false for what is no number, is beyond doubles, or is too small for them.
+// ParseNumber parses a number as JSON and people write it. It returns Int for an integer of 64 bits, Number if a double
+// prints as s, else Decimal. ok is false for other texts and for numbers outside the range of doubles.
 func ParseNumber(s string) (Expr, bool) {
 	if strings.ContainsAny(s, "xXpP_nN") {
 		return nil, false
@@ -49,7 +49,7 @@ func parseNumber(s string) (Expr, bool) {
 	return Decimal(text), true
 }
 
-// IsDouble reports whether a double holds a number: it has no digits that reading it as one would change.
+// IsDouble reports whether a number survives conversion to a double and back without a change of digits.
 func IsDouble(number string) bool {
 	e, ok := ParseNumber(number)
 	if !ok {
@@ -59,11 +59,10 @@ func IsDouble(number string) bool {
 	return side == 0
 }
 
-// printed is the shortest decimal number that is read as f, in plain notation.
+// printed returns the shortest decimal number that parses to f, in plain notation.
 func printed(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// plainDigits returns a number that strconv.ParseFloat reads, and that is in the range of doubles, in the notation of
-// Decimal.
+// plainDigits converts a number in the range of doubles to the notation of Decimal.
 func plainDigits(s string) string {
 	sign := ""
 	if s != "" && (s[0] == '-' || s[0] == '+') {
@@ -93,13 +92,13 @@ func plainDigits(s string) string {
 type ExactNumber struct {
 	text  string  // as Decimal
 	near  float64 // the nearest double
-	side  int     // of the number beside near: -1 below, 1 above, 0 where near is the number
-	floor int64   // the greatest integer that is not above the number, where that fits
+	side  int     // side of near on which the number lies: -1 below, 1 above, 0 if near is the number
+	floor int64   // the greatest integer that is not above the number, if it fits
 	fits  bool
 	whole bool
 }
 
-// ExactNumberOf prepares a literal; nil where e is none that is a finite number.
+// ExactNumberOf prepares a literal. It returns nil if e is not a finite number.
 func ExactNumberOf(e Expr) *ExactNumber {
 	switch e := e.(type) {
 	case Int:
@@ -133,8 +132,8 @@ func newExact(text string) *ExactNumber {
 	return x
 }
 
-// beside returns the side of near on which the number is. A number of 17 digits or more that near rounds to is near,
-// since programs print doubles so.
+// beside returns the side of near on which the number lies. A number of 17 or more digits that rounds to near counts as
+// near, because programs print doubles so.
 func (x *ExactNumber) beside() int {
 	digits := strings.TrimLeft(strings.ReplaceAll(strings.TrimPrefix(x.text, "-"), ".", ""), "0")
 	n := len(strings.TrimRight(digits, "0"))
@@ -148,20 +147,20 @@ func (x *ExactNumber) beside() int {
 	return exact.Cmp(new(big.Rat).SetFloat64(x.near))
 }
 
-// String returns the digits, as Decimal has them.
+// String returns the digits in the notation of Decimal.
 func (x *ExactNumber) String() string { return x.text }
 
-// Double returns the nearest double, and on which side of it the number is: -1 below, 1 above, 0 where it is the
-// number.
+// Double returns the nearest double and the side of it on which the number lies:
+// -1 below, 1 above, 0 if it is the number.
 func (x *ExactNumber) Double() (near float64, side int) { return x.near, x.side }
 
-// Floor returns the greatest integer that is not above the number, and whether it is the number; ok is false beyond
-// 64 bits.
+// Floor returns the greatest integer that is not above the number. whole reports that it is the number;
+// ok is false beyond 64 bits.
 func (x *ExactNumber) Floor() (floor int64, whole, ok bool) {
 	return x.floor, x.whole && x.fits, x.fits
 }
 
-// Compare compares the number with nil, int64, float64 or *ExactNumber; false where v is no number.
+// Compare compares the number with nil, int64, float64 or *ExactNumber. ok is false if v is not a number.
 func (x *ExactNumber) Compare(v any) (c int, ok bool) {
 	switch v := v.(type) {
 	case int64:

@@ -30,14 +30,14 @@ type Record interface {
 	// Value returns nil, string, int64, float64, Decimal or bool. Dates, timestamps and JSON come as the strings that
 	// are stored.
 	Value(name string) (any, error)
-	// Geometry returns a geometry that wkb.Check takes; nil when there is none, or no such.
-	// Of others the evaluator may answer anything, but neither fails nor panics.
+	// Geometry returns a geometry that passes wkb.Check, or nil if there is none. For other bytes the result of the
+	// evaluation is undefined, but it neither fails nor panics.
 	Geometry(name string) (wkb []byte, in crs.ID, err error)
 	// Rows returns the rows of a relation that belong to the record.
 	Rows(relation string) ([]Record, error)
 }
 
-// Bounded is a Record whose evaluation ends with a context, in the midst of a comparison of geometries, too;
+// Bounded is a Record with a context. Its end stops the evaluation, even within a comparison of geometries;
 // the error is that of the context.
 type Bounded interface{ Context() context.Context }
 
@@ -48,10 +48,10 @@ func contextOf(r Record) context.Context {
 	return context.Background()
 }
 
-// Matcher evaluates one predicate over many records; literals are prepared once. It is not safe for concurrent use.
+// Matcher evaluates one predicate on many records. It prepares literals once. It is not safe for concurrent use.
 //
-// What has no answer is Null: a value of a type that the operator does not take, division by zero, a result that is no
-// finite number, a geometry that the predicate cannot be computed for. Dates beside timestamps are midnight UTC.
+// Null stands for an undefined result: an operand of the wrong type, division by zero, a result that is not finite,
+// or a geometry that the predicate does not support. Dates compared with timestamps are midnight UTC.
 type Matcher struct{ test predicate }
 
 // predicate and value are compiled nodes. A value is nil, string, int64, float64, *ExactNumber, bool, time.Time, period
@@ -112,7 +112,7 @@ func compile(e Expr) predicate {
 	return boolean(operandValue(e))
 }
 
-// junction is AND, where False decides, or OR, where True does.
+// junction evaluates AND, which False decides, or OR, which True decides.
 func junction(list []Expr, decisive Truth) predicate {
 	parts := make([]predicate, len(list))
 	for i, e := range list {
@@ -213,7 +213,7 @@ func boolean(x value) predicate {
 	}
 }
 
-// related asks for some row that matches; rows that are Null do not.
+// related is true if some row matches. Rows with the value Null do not match.
 func related(e Related) predicate {
 	x := compile(e.X)
 	return func(r Record) (Truth, error) {
@@ -230,7 +230,7 @@ func related(e Related) predicate {
 	}
 }
 
-// Props are the properties that the node looks at, each once.
+// Props returns the properties that the node uses, without duplicates.
 func (e Interval) Props() []string {
 	var names []string
 	for _, n := range append([]string{e.Start, e.End}, e.Also...) {
@@ -241,8 +241,8 @@ func (e Interval) Props() []string {
 	return names
 }
 
-// during tests the parameter datetime: a feature without time matches; a date is a whole day;
-// a missing start or end is open.
+// during evaluates the parameter datetime. A feature without time matches, a date is a whole day,
+// and a missing start or end is open.
 func during(e Interval, r Record) (Truth, error) {
 	before, after, known := e.From != nil, e.To != nil, e.Start != "" || e.End != ""
 	for _, n := range e.Props() {
@@ -262,8 +262,8 @@ func during(e Interval, r Record) (Truth, error) {
 	return truth(!known || !before && !after), nil
 }
 
-// Location is the time zone whose days dates are: that of the bounds, of which one that would leave the
-// calendar there is in UTC.
+// Location returns the time zone in which dates are days: that of the bounds.
+// It is UTC if a bound would leave the calendar there.
 func (e Interval) Location() *time.Location {
 	for _, t := range [...]*time.Time{e.From, e.To} {
 		if t != nil && t.Location() != time.UTC {
@@ -273,7 +273,8 @@ func (e Interval) Location() *time.Location {
 	return time.UTC
 }
 
-// moment reads a date as a whole day of a time zone, a timestamp as an instant; nil when there is none.
+// moment reads a date as a whole day of a time zone and a timestamp as an instant.
+// It returns nil if the property is null.
 func moment(r Record, name string, in *time.Location) (*period, error) {
 	v, err := r.Value(name)
 	if err != nil {
@@ -290,7 +291,7 @@ func moment(r Record, name string, in *time.Location) (*period, error) {
 	return &period{from: t, to: t}, nil
 }
 
-// dayIn is the first moment, in a time zone, of the day that t is in its own.
+// dayIn returns midnight, in the time zone in, of the calendar day that t has in its own zone.
 func dayIn(t time.Time, in *time.Location) time.Time {
 	y, m, d := t.Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, in)

@@ -56,7 +56,7 @@ func PatternText(e Expr) string {
 	panic(fmt.Sprintf("cql2: pattern of %T", e))
 }
 
-// like matches by character. Other values than texts give Null.
+// like matches by character. Values other than texts give Null.
 func like(x value, p pattern) predicate {
 	return func(r Record) (Truth, error) {
 		v, err := x(r)
@@ -67,8 +67,8 @@ func like(x value, p pattern) predicate {
 	}
 }
 
-// LikeFolded returns a test of texts: whether the text, folded by a function such as casei, matches a pattern that is
-// folded already; by "" the text is compared as it is.
+// LikeFolded returns a function that folds a text (with casei, for example) and matches it with a folded pattern.
+// If fold is "", the text is not folded.
 func LikeFolded(fold, pattern string) func(string) bool {
 	p := newPattern(Text(pattern))
 	if fold == "" {
@@ -91,7 +91,7 @@ func LikeFolded(fold, pattern string) func(string) bool {
 	}
 }
 
-// infix returns the text of a pattern that asks for a part in ASCII, anywhere.
+// infix returns the text of a pattern of the form %text% in ASCII.
 func (p pattern) infix() (string, bool) {
 	if len(p) < 3 || p[0] != wildRun || p[len(p)-1] != wildRun {
 		return "", false
@@ -104,8 +104,8 @@ func (p pattern) infix() (string, bool) {
 	return string(p[1 : len(p)-1]), true
 }
 
-// holdsFolded reports whether a text, its case folded, holds a part in ASCII; not known when the text holds,
-// before that, a character that may fold to ASCII or is not in the table.
+// holdsFolded reports whether the case-folded text contains an ASCII part. known is false if a character before the
+// match may fold to ASCII or is not in the table.
 func holdsFolded(s, part string) (hit, known bool) {
 	first := part[0]
 	for i := 0; i < len(s); i++ {
@@ -122,14 +122,14 @@ func holdsFolded(s, part string) (hit, known bool) {
 			c += 'a' - 'A'
 		}
 		if c == first && len(s)-i >= len(part) && startsFolded(s[i:], part) {
-			rest := s[i+len(part):] // a mark may follow, which makes another letter of the last one
+			rest := s[i+len(part):] // a combining mark may follow and change the last letter
 			return true, rest == "" || norm.NFC.PropertiesString(rest).BoundaryBefore()
 		}
 	}
 	return false, true
 }
 
-// foldsApart tells which characters of two bytes fold to something without ASCII.
+// foldsApart lists the characters of two bytes that fold to text without ASCII.
 var foldsApart = sync.OnceValue(func() []bool {
 	t := make([]bool, 0x800)
 	for r := range foldTable() {
@@ -151,10 +151,10 @@ func startsFolded(s, part string) bool {
 	return true
 }
 
-// match reports whether the pattern fits a text, whose letters of ASCII are taken in lower case where that is wanted.
-// It goes back only to the last run, which is enough: an earlier one could not do better.
+// match reports whether the pattern matches a text; with lower, ASCII letters of the text are lowered first.
+// It backtracks only to the last %, which is enough.
 func (p pattern) match(s string, lower bool) bool {
-	i, run, mark := 0, -1, 0 // place in p; place after the last run in p, and where it was last tried in s
+	i, run, mark := 0, -1, 0 // position in p; position after the last % in p, and where it was last tried in s
 	for at := 0; at < len(s); {
 		r, n := rune(s[at]), 1
 		switch {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// period is a stretch of time with both ends; an open end is infinite.
+// period is an interval of time with both ends. An open end is infinite.
 type period struct {
 	from, to         time.Time
 	openFrom, openTo bool
 }
 
-// spanValue is null when an end that is not open is.
+// spanValue is null if an end that is not open is null.
 func spanValue(e Span) value {
 	var start, end value
 	if e.Start != nil {
@@ -43,7 +43,7 @@ func spanValue(e Span) value {
 	}
 }
 
-// toPeriod makes an instant an interval that ends where it starts.
+// toPeriod converts an instant to an interval that ends where it starts.
 func toPeriod(v any) (period, bool) {
 	if p, ok := v.(period); ok {
 		return p, true
@@ -52,7 +52,7 @@ func toPeriod(v any) (period, bool) {
 	return period{from: t, to: t}, ok
 }
 
-// operands are the values of both sides.
+// operands evaluates both sides.
 func operands(l, r value, rec Record) (x, y any, err error) {
 	if x, err = l(rec); err == nil {
 		y, err = r(rec)
@@ -60,7 +60,7 @@ func operands(l, r value, rec Record) (x, y any, err error) {
 	return x, y, err
 }
 
-// temporal is a temporal predicate: the relations of Allen between two intervals (OGC 21-065r2, 7.9).
+// temporal evaluates a temporal predicate: Allen's relations between two intervals (OGC 21-065r2, 7.9).
 func temporal(e Temporal) predicate {
 	l, r := operandValue(e.L), operandValue(e.R)
 	return func(rec Record) (Truth, error) {
@@ -117,7 +117,7 @@ func allen(op TemporalOp, a, b period) bool {
 	panic(fmt.Sprintf("cql2: temporal predicate %q", op))
 }
 
-// infinite is sign for an open end, else 0.
+// infinite returns sign for an open end, else 0.
 func infinite(open bool, sign int) int {
 	if open {
 		return sign
@@ -133,7 +133,7 @@ func compareEnds(a, b time.Time, infA, infB int) int {
 	return a.Compare(b)
 }
 
-// array is an array predicate. Arrays are sets: neither order nor repetition counts (OGC 21-065r2, 7.10).
+// array evaluates an array predicate. Arrays are sets: order and repetition do not count (OGC 21-065r2, 7.10).
 func array(e Array) predicate {
 	l, r := operandValue(e.L), operandValue(e.R)
 	return func(rec Record) (Truth, error) {
@@ -188,7 +188,8 @@ func holdsItem(list []any, y any) bool {
 	return false
 }
 
-// sameItem compares elements: arrays as sets, null equals null, a boolean only a boolean, and a text its composed form.
+// sameItem compares elements: arrays as sets, texts in composed form.
+// null equals null, and a boolean equals only a boolean.
 func sameItem(x, y any) bool {
 	if x == nil || y == nil {
 		return x == nil && y == nil

@@ -12,19 +12,19 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// spatialTest is a prepared spatial predicate. It is computed in the CRS of the record's geometry, to which literals
-// are transformed with points on edges that bend.
+// spatialTest is a prepared spatial predicate. It is evaluated in the CRS of the record's geometry;
+// literals are transformed to it, with extra points on edges that bend.
 type spatialTest struct {
 	op   SpatialOp
 	l, r spatialSide
 }
 
-// spatialSide is an operand: a property, or a literal with what was made of it.
+// spatialSide is an operand: a property, or a literal with its prepared form.
 type spatialSide struct {
 	prop   string
 	shown  orb.Geometry  // the literal; nil for a property
 	in     crs.ID        // of the literal
-	made   *relate.Shape // of the literal, for the CRS madeIn
+	made   *relate.Shape // prepared form of the literal in the CRS madeIn
 	madeIn crs.ID
 }
 
@@ -59,7 +59,7 @@ func (t *spatialTest) eval(r Record) (Truth, error) {
 
 func (t *spatialTest) test(r Record) (bool, error) {
 	first, second := &t.l, &t.r
-	if t.l.shown != nil { // a property rules the CRS
+	if t.l.shown != nil { // the property decides the CRS
 		first, second = second, first
 	}
 	if (t.op == SIntersects || t.op == SDisjoint) && first.shown == nil && second.shown != nil {
@@ -68,7 +68,8 @@ func (t *spatialTest) test(r Record) (bool, error) {
 	return t.relate(r, first, second)
 }
 
-// touches computes Intersects and Disjoint of a property and a literal, if it can without making the former a Shape.
+// touches evaluates Intersects and Disjoint of a property and a literal, if it can do so without building
+// a Shape of the property.
 func (t *spatialTest) touches(r Record, property, literal *spatialSide) (bool, error) {
 	source, in, err := r.Geometry(property.prop)
 	if err != nil {
@@ -88,7 +89,7 @@ func (t *spatialTest) touches(r Record, property, literal *spatialSide) (bool, e
 	return hit == (t.op == SIntersects), err
 }
 
-// relate computes any predicate of any operands.
+// relate evaluates any predicate on any operands.
 func (t *spatialTest) relate(r Record, first, second *spatialSide) (bool, error) {
 	var target crs.ID
 	a, err := first.shape(r, &target)
@@ -105,7 +106,7 @@ func (t *spatialTest) relate(r Record, first, second *spatialSide) (bool, error)
 	return relate.Holds(contextOf(r), t.op, a, b)
 }
 
-// shape returns the operand in the CRS target, which the first operand sets to its own.
+// shape returns the operand in the CRS target. The first operand sets target to its own CRS.
 func (s *spatialSide) shape(r Record, target *crs.ID) (*relate.Shape, error) {
 	if s.shown != nil {
 		return s.literal(target)
@@ -123,7 +124,7 @@ func (s *spatialSide) shape(r Record, target *crs.ID) (*relate.Shape, error) {
 	return relate.New(source, in, *target)
 }
 
-// literal returns the literal in the CRS target, and keeps it for the next record.
+// literal returns the literal in the CRS target, and caches it for the next record.
 func (s *spatialSide) literal(target *crs.ID) (*relate.Shape, error) {
 	if *target == 0 {
 		*target = s.in
@@ -139,7 +140,7 @@ func (s *spatialSide) literal(target *crs.ID) (*relate.Shape, error) {
 	return made, nil
 }
 
-// Edged is a Record that may have its geometry as Edges; nil if it has not. Geometry is called before.
+// Edged is a Record that may hold its geometry as Edges; nil if not. The evaluator calls Geometry first.
 type Edged interface{ Edges() *relate.Edges }
 
 func edgesOf(r Record) *relate.Edges {
@@ -149,9 +150,9 @@ func edgesOf(r Record) *relate.Edges {
 	return nil
 }
 
-// Padded is a Record that knows how far an edge of its geometry, straight in another CRS, may lie outside of the
-// envelope of its ends, in units of the CRS of the geometry; infinite if that is not known. Boxes in another CRS are
-// then tested with few transformations.
+// Padded is a Record that knows its pad: how far an edge of its geometry that is straight in another CRS may leave the
+// envelope of its ends. The unit is that of the geometry's CRS; infinite if unknown.
+// Boxes in another CRS then need few transformations.
 type Padded interface{ Pad() float64 }
 
 // touchesBox returns the test of a box.
@@ -174,7 +175,7 @@ func touchesBox(e BBox) func(Record) (Truth, error) {
 			pad = p.Pad()
 		}
 		hit, err := test.Touches(geometry, in, edges, pad)
-		if errors.Is(err, wkb.ErrInvalid) { // no geometry, which matches every box
+		if errors.Is(err, wkb.ErrInvalid) { // no geometry: matches every box
 			return True, nil
 		}
 		return truth(hit), err

@@ -35,7 +35,7 @@ func operandValue(e Expr) value {
 	case Span:
 		return spanValue(e)
 	case Geom:
-		return constant(FormatText(e)) // only IS NULL and arrays come here
+		return constant(FormatText(e)) // only IS NULL and arrays get here
 	case List:
 		return listValue(e)
 	case Func:
@@ -54,7 +54,7 @@ func operandValue(e Expr) value {
 	panic(fmt.Sprintf("cql2: value of %T", e))
 }
 
-// comparand prepares an operand of a comparison, where a literal is the decimal number that is written.
+// comparand prepares an operand of a comparison. A literal keeps its decimal digits.
 func comparand(e Expr) value {
 	if n, ok := e.(Int); ok && n >= -maxExact && n <= maxExact {
 		return operandValue(e)
@@ -67,7 +67,7 @@ func comparand(e Expr) value {
 
 func constant(v any) value { return func(Record) (any, error) { return v, nil } }
 
-// propValue reads a property as its type says. A geometry has no value outside of spatial predicates.
+// propValue reads a property by its type. A geometry has no value outside spatial predicates.
 func propValue(p Prop) value {
 	if p.Type == TypeGeometry {
 		return constant(nil)
@@ -100,12 +100,12 @@ func propValue(p Prop) value {
 	}
 }
 
-// fromJSON reads JSON text; nil when it is broken.
+// fromJSON parses JSON text. It returns nil if the text is invalid.
 func fromJSON(s string) any {
 	return plain(decoded(s))
 }
 
-// decoded is JSON text as encoding/json reads it, numbers as they are written; nil when it is broken.
+// decoded parses JSON text with encoding/json and keeps the digits of numbers. It returns nil if the text is invalid.
 func decoded(s string) any {
 	d := json.NewDecoder(strings.NewReader(s))
 	d.UseNumber()
@@ -116,7 +116,7 @@ func decoded(s string) any {
 	return v
 }
 
-// plain turns decoded JSON into values. An object becomes its canonical text.
+// plain converts decoded JSON to values. An object becomes its canonical text.
 func plain(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -186,7 +186,7 @@ func funcValue(e Func) value {
 	}
 }
 
-// call applies a function to arguments that are not null; nil when it does not take them.
+// call applies a function to arguments that are not null. It returns nil if the function does not accept them.
 func call(name string, args []any) any {
 	if len(args) == 0 {
 		return nil
@@ -249,8 +249,9 @@ func round(name string, v any) any {
 	return nil
 }
 
-// calculate applies an arithmetic operator. Integers stay integers where they fit, but '/' and '^' give doubles.
-// 'div' drops the fraction, '%' has the sign of the left side. Null, and what is no finite number, gives nil.
+// calculate applies an arithmetic operator. Integers stay integers if the result fits, but '/' and '^' return doubles.
+// 'div' drops the fraction, '%' has the sign of the left operand.
+// Null operands and results that are not finite return nil.
 func calculate(op ArithOp, a, b any) any {
 	x, xInt := a.(int64)
 	y, yInt := b.(int64)
@@ -271,7 +272,7 @@ func calculate(op ArithOp, a, b any) any {
 	return v
 }
 
-// integers computes with integers; false when the result is none that fits.
+// integers computes with integers. ok is false if the result is not an integer that fits.
 func integers(op ArithOp, x, y int64) (int64, bool) {
 	switch op {
 	case Add:
@@ -332,7 +333,7 @@ func toFloat(v any) (float64, bool) {
 	return 0, false
 }
 
-// toBool reads a boolean, which some stores keep as a number.
+// toBool reads a boolean, which some stores store as a number.
 func toBool(v any) (b, ok bool) {
 	switch x := v.(type) {
 	case bool:
@@ -353,11 +354,11 @@ func toTime(v any) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// CompareValues compares two values of a Record; false when one is null or they do not compare.
+// CompareValues compares two values of a Record. ok is false if one is null or if they cannot be compared.
 func CompareValues(a, b any) (c int, ok bool) { return order(a, b) }
 
 // order compares two values: texts by code point, numbers exactly, false before true.
-// It fails when one is null or they do not compare.
+// ok is false if one is null or if they cannot be compared.
 func order(a, b any) (c int, ok bool) {
 	switch x := a.(type) {
 	case string:
@@ -391,7 +392,7 @@ func order(a, b any) (c int, ok bool) {
 	return orderMixed(a, b)
 }
 
-// orderMixed compares moments and booleans, which may be stored as something else.
+// orderMixed compares moments and booleans with values of other types in which stores may hold them.
 func orderMixed(a, b any) (c int, ok bool) {
 	_, t1 := a.(time.Time)
 	_, t2 := b.(time.Time)
@@ -417,7 +418,7 @@ func orderMixed(a, b any) (c int, ok bool) {
 	return 0, false
 }
 
-// orderNumbers compares an integer with a double by its binary value, without rounding either; false for NaN.
+// orderNumbers compares an integer with the binary value of a double without rounding. ok is false for NaN.
 func orderNumbers(x int64, y float64) (c int, ok bool) {
 	switch {
 	case math.IsNaN(y):

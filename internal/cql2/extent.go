@@ -9,16 +9,17 @@ import (
 	"grense/internal/geo/relate"
 )
 
-// maxBounds is how many bounds Extent returns at most; more are joined into one.
+// maxBounds is the largest number of bounds that Extent returns. More are merged into one.
 const maxBounds = 16
 
 // Extent returns bounds, x before y in the CRS in, which is that of the geometry property geom.
-// Every feature that matches e and has a geometry there touches at least one of them; touching proves nothing.
-// It reports false when no bound can be promised: without a spatial condition, under NOT, with S_DISJOINT,
-// and for OR with a free branch. Features without geometry may match all the same (see BBox).
+// Every feature that matches e and has a geometry touches at least one of them; touching proves nothing.
+// Features without geometry may match too (see BBox).
+// It returns false if no bound is certain: without a spatial condition, under NOT, with S_DISJOINT,
+// and for OR with an unbounded branch.
 //
 // A BBox in another CRS is covered by its densified edges. It is tested there with straight edges between the vertices
-// of a feature, so an edge of a feature that is long enough to bend by the transformation may match outside the bounds.
+// of a feature. So an edge that is long enough to bend by the transformation may match outside the bounds.
 func Extent(e Expr, geom string, in crs.ID) ([]orb.Bound, bool) {
 	switch e := e.(type) {
 	case And:
@@ -43,8 +44,8 @@ func Extent(e Expr, geom string, in crs.ID) ([]orb.Bound, bool) {
 	return nil, false
 }
 
-// tightest returns the smallest of the parts' bounds. They must not be intersected: a large geometry may touch both of
-// two bounds and not what these have in common.
+// tightest returns the smallest of the parts' bounds. It must not intersect them: a large geometry may touch two bounds
+// and not their intersection.
 func tightest(parts []Expr, geom string, in crs.ID) (best []orb.Bound, ok bool) {
 	least := math.Inf(1)
 	for _, x := range parts {
@@ -56,7 +57,7 @@ func tightest(parts []Expr, geom string, in crs.ID) (best []orb.Bound, ok bool) 
 	return best, ok
 }
 
-// area returns the sum of areas; a margin makes lines comparable.
+// area returns the sum of the areas. A margin makes bounds without area comparable.
 func area(bounds []orb.Bound) float64 {
 	sum := 0.0
 	for _, b := range bounds {
@@ -65,7 +66,7 @@ func area(bounds []orb.Bound) float64 {
 	return sum
 }
 
-// union returns the bounds of all parts; none of them may be free.
+// union returns the bounds of all parts, or false if one part is unbounded.
 func union(parts []Expr, geom string, in crs.ID) ([]orb.Bound, bool) {
 	var all []orb.Bound
 	for _, x := range parts {
@@ -94,7 +95,7 @@ func literalBounds(e Expr, in crs.ID) ([]orb.Bound, bool) {
 	return relate.Bounds(g.G, g.CRS, in)
 }
 
-// placed is the bounds of a box in a CRS; ok is false where none can be promised.
+// placed holds the bounds of a box in a CRS. ok is false if no bound is certain.
 type placed struct {
 	in     crs.ID
 	bounds []orb.Bound
@@ -102,15 +103,14 @@ type placed struct {
 }
 
 // Placed returns e with its bounds in the CRS in, which is that of the geometry property.
-// Each question about the box needs them several times: for its cost, for the choice of a way, for SQL and for the
-// exact test. BenchmarkExtentOfABox has both.
+// A query needs them several times: to estimate its cost, to plan it, for SQL and for the exact test.
 func (e BBox) Placed(in crs.ID) BBox {
 	bounds, ok := boxBounds(e, in)
 	e.placed = &placed{in, bounds, ok}
 	return e
 }
 
-// boxBounds returns the bounds of a box, one for each side of the antimeridian. They must not be written into.
+// boxBounds returns the bounds of a box, one for each side of the antimeridian. Callers must not change them.
 func boxBounds(e BBox, in crs.ID) ([]orb.Bound, bool) {
 	if e.placed != nil && e.placed.in == in {
 		return e.placed.bounds, e.placed.ok

@@ -16,10 +16,10 @@ const (
 	MaxVertices = 10_000 // of all geometry literals together
 )
 
-// maxEcho is the length in bytes of the longest filter that a fault repeats whole.
+// maxEcho is the length in bytes of the longest filter that an error repeats in full.
 const maxEcho = 1000
 
-// position returns line and column of a byte offset, all from 1; a column is a character.
+// position returns line and column of a byte offset. All count from 1; a column is a character.
 func position(src string, pos int) (line, column int) {
 	line, column = 1, 1
 	for i, r := range src {
@@ -33,7 +33,7 @@ func position(src string, pos int) (line, column int) {
 	return line, column
 }
 
-// located completes a fault with the place in the source that its Pos tells; Value is the offending token until then.
+// located adds the line and column of Pos to a fault. Until then Value is the offending token.
 func located(f problem.Fault, src string) problem.Fault {
 	if f.Pos <= 0 || f.Pos > len(src)+1 {
 		return f
@@ -55,8 +55,8 @@ func located(f problem.Fault, src string) problem.Fault {
 // numberToken is a number in a filter.
 var numberToken = regexp.MustCompile(`-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?`)
 
-// asTyped returns the number that FormatText printed as the source has it, with its leading zeros:
-// the first one from a byte offset on, else the first of all.
+// asTyped returns a number as the source spells it, with leading zeros, for a number that FormatText printed.
+// It takes the first one from a byte offset on, else the first in the source.
 func asTyped(printed any, src string, from int) any {
 	for _, part := range []string{src[min(from, len(src)):], src} {
 		for _, token := range numberToken.FindAllString(part, -1) {
@@ -92,8 +92,8 @@ func clip(s string) string {
 	return s[:n] + "…"
 }
 
-// Locate gives the faults that Check found line and column in the source that was parsed.
-// Any other error is returned as it is.
+// Locate adds line and column in the parsed source to the faults that Check found.
+// It returns any other error unchanged.
 func Locate(err error, source string) error {
 	p, ok := errors.AsType[*problem.Error](err)
 	if !ok || len(p.Faults) == 0 {

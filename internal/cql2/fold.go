@@ -11,7 +11,7 @@ import (
 )
 
 // CaseI is the function CASEI: full Unicode case folding (OGC 21-065r2, 7.4), composed (NFC).
-// A search that minds diacritics folds so.
+// A search that respects diacritics uses it.
 func CaseI(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
@@ -19,7 +19,7 @@ func CaseI(s string) string {
 	return norm.NFC.String(foldCase(norm.NFC.String(s)))
 }
 
-// foldTable is the case folding of the characters up to Cyrillic, by which it takes a third of the time.
+// foldTable caches the case folding of the characters up to Cyrillic, which makes folding three times as fast.
 var foldTable = sync.OnceValue(func() []string {
 	t := make([]string, 0x600)
 	for i := range t {
@@ -28,17 +28,17 @@ var foldTable = sync.OnceValue(func() []string {
 	return t
 })
 
-// foldCase is full case folding, which goes character by character.
+// foldCase is full case folding, character by character.
 func foldCase(s string) string {
 	t := foldTable()
 	var b strings.Builder
 	b.Grow(len(s) + 2)
 	for i, r := range s {
-		if r == anyRun || r == anyChar { // as they are
+		if r == anyRun || r == anyChar { // wildcards stay
 			b.WriteRune(r)
 			continue
 		}
-		if int(r) >= len(t) { // invalid bytes, too
+		if int(r) >= len(t) { // also for invalid bytes
 			b.WriteString(cases.Fold().String(s[i:]))
 			break
 		}
@@ -56,18 +56,18 @@ func AccentI(s string) string {
 	return norm.NFC.String(dropMarks(norm.NFD.String(s)))
 }
 
-// NormVersion names the rules of Norm. It changes whenever Norm gives another text for any name:
-// what is stored by Norm holds for one version.
+// NormVersion is the version of the rules of Norm. Increase it whenever Norm returns another text for any name:
+// stored folds are valid for one version.
 const NormVersion = "2"
 
-// letters are written out before the decomposition, which would make o of ö and a of ä.
+// letters are replaced before the decomposition, which would turn ö into o and ä into a.
 var letters = strings.NewReplacer("đ", "d", "ŧ", "t", "ǥ", "g", "ŋ", "n", "ð", "d", "þ", "th", "ß", "ss", "ø", "o", "ö",
 	"o", "æ", "ae", "ä", "ae", "å", "a")
 
-// Norm is the fold of every other search for names: Aasen and Åsen, Porsáŋgu and Porsangu, Nord-Fron and nord fron are
-// equal. Blanks at the ends are removed, and runs of blanks, hyphens and dashes become one blank.
-// "aa", the old spelling of å, becomes å and å becomes a, so that Vegåa ("vegaa") is not Vega;
-// what is folded already is therefore not to be folded again.
+// Norm is the fold of all other name searches: Aasen equals Åsen, Porsáŋgu equals Porsangu, and Nord-Fron equals nord
+// fron. It trims blanks, and reduces runs of blanks, hyphens and dashes to one blank.
+// "aa", the old spelling of å, becomes å, and å becomes a, so that Vegåa ("vegaa") is not Vega.
+// Never fold a folded text again.
 func Norm(s string) string {
 	if isASCII(s) {
 		s = strings.ReplaceAll(strings.ToLower(s), "aa", "a")
@@ -124,8 +124,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// Fold applies a folding function by its name in a tree: casei, accenti, norm or exact.
-// It reports false when there is no such function.
+// Fold applies the folding function name of a tree: casei, accenti, norm or exact.
+// ok is false if there is no such function.
 func Fold(name, s string) (string, bool) {
 	switch name {
 	case "casei", "exact":
@@ -138,16 +138,15 @@ func Fold(name, s string) (string, bool) {
 	return "", false
 }
 
-// Characters of private use that stand for wildcards while a pattern is folded, so that a fold can
-// neither make nor lose one.
+// Private-use characters that stand for wildcards while a pattern is folded, so that folding can
+// neither create nor lose one.
 const (
 	anyRun  = '\uE000'
 	anyChar = '\uE001'
 )
 
-// FoldPattern applies the folding function name (casei, accenti, norm, exact) to a pattern of LIKE:
-// the letters are folded, the wildcards % and _ stay, and what was escaped is escaped.
-// It reports false when there is no such function.
+// FoldPattern applies the folding function name (casei, accenti, norm, exact) to a pattern of LIKE.
+// It folds the letters and leaves wildcards and escapes. ok is false if there is no such function.
 func FoldPattern(name, pattern string) (string, bool) {
 	var b strings.Builder
 	escaped := false

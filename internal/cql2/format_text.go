@@ -12,9 +12,9 @@ import (
 	"grense/internal/geo/relate"
 )
 
-// FormatText prints e as CQL2 text. ParseText reads it back into an equal tree, geometries in ParseTextIn's CRS.
-// BBox, Interval, Search, Related and the functions norm and exact, which the language does not have, are printed as
-// function calls that no parser accepts.
+// FormatText prints e as CQL2 text. ParseTextIn in the same CRS reads it back into an equal tree.
+// BBox, Interval, Search, Related and the functions norm and exact are not part of CQL2: they are printed as function
+// calls that no parser accepts.
 func FormatText(e Expr) string {
 	p := &textPrinter{}
 	p.expr(e)
@@ -113,7 +113,7 @@ func (p *textPrinter) expr(e Expr) {
 	}
 }
 
-// junction prints AND or OR. One without two members has no form of its own.
+// junction prints AND or OR. With fewer than two members it prints the member, or the text empty.
 func (p *textPrinter) junction(list []Expr, sep string, empty bool) {
 	switch len(list) {
 	case 0:
@@ -125,7 +125,7 @@ func (p *textPrinter) junction(list []Expr, sep string, empty bool) {
 	}
 }
 
-// member prints a part of a junction or a negation, in brackets unless it binds by itself.
+// member prints a part of a junction or a negation, in brackets if needed.
 func (p *textPrinter) member(e Expr) {
 	switch x := e.(type) {
 	case And:
@@ -185,10 +185,10 @@ func (p *textPrinter) test(x Expr, op string) {
 	p.WriteString(op)
 }
 
-// binding is the strength of the arithmetic operators.
+// binding is the precedence of the arithmetic operators.
 var binding = map[ArithOp]int{Add: 1, Sub: 1, Mul: 2, Div: 2, IntDiv: 2, Mod: 2, Pow: 3}
 
-// term prints an operand, in brackets when it binds less than least.
+// term prints an operand, in brackets if its precedence is below least.
 func (p *textPrinter) term(e Expr, least int) {
 	a, ok := e.(Arith)
 	p.brackets(e, ok && binding[a.Op] < least || isCondition(e))

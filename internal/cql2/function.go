@@ -1,7 +1,6 @@
 package cql2
 
-// Function describes a function that a filter may call besides those of the standard's own classes (OGC 21-065r2,
-// 7.12).
+// Function describes a function of filters other than those of the standard's own classes (OGC 21-065r2, 7.12).
 type Function struct {
 	Name    string // in lower case; calls may be in any case
 	Args    []Type
@@ -21,7 +20,7 @@ var Functions = []Function{
 	{"year", []Type{TypeTimestamp}, TypeInteger},
 }
 
-// textFunctions fold a text. The last two are ours and cannot be written by a client.
+// textFunctions fold a text. Clients cannot write the last two.
 var textFunctions = []Function{
 	{"casei", []Type{TypeText}, TypeText},
 	{"accenti", []Type{TypeText}, TypeText},

@@ -13,7 +13,7 @@ import (
 
 func bits(f float64) uint64 { return math.Float64bits(f) }
 
-// bare returns a tree without what tells where it was written.
+// bare returns a tree without positions.
 func bare(e cql2.Expr) cql2.Expr {
 	v := reflect.New(reflect.TypeFor[cql2.Expr]()).Elem()
 	v.Set(reflect.ValueOf(e))

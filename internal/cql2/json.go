@@ -123,7 +123,7 @@ func (p *jsonParser) expr(v *jsonValue) Expr {
 	return p.fail(v, `null is no value; write {"op":"isNull","args":[...]}`)
 }
 
-// objectMembers are the members that an object may have, by the one that tells its meaning.
+// objectMembers lists the members that an object may have, by the member that defines its meaning.
 var objectMembers = []struct {
 	key     string
 	members []string
@@ -230,7 +230,7 @@ func (p *jsonParser) call(v, op *jsonValue) Expr {
 	return p.apply(op, name, args.values)
 }
 
-// jsonArity is the number of arguments of the operators; that of comparison functions is 2.
+// jsonArity is the number of arguments of the operators. Comparison functions have 2.
 var jsonArity = func() map[string]int {
 	m := map[string]int{"not": 1, "like": 2, "between": 3, "in": 2, "isnull": 1, "casei": 1, "accenti": 1}
 	for _, op := range []string{"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "div", "^"} {
@@ -248,7 +248,7 @@ var jsonArity = func() map[string]int {
 	return m
 }()
 
-// apply makes the node of an operator, whose number of arguments is right.
+// apply builds the node of an operator whose number of arguments is right.
 func (p *jsonParser) apply(op *jsonValue, name string, args []*jsonValue) Expr {
 	switch name {
 	case "and":

@@ -8,8 +8,8 @@ import (
 	"grense/internal/geo/relate"
 )
 
-// geometry parses a GeoJSON geometry (RFC 7946, 3.1). Heights are read and dropped: the predicates are plane.
-// A member "bbox" of the geometry is not looked at.
+// geometry parses a GeoJSON geometry (RFC 7946, 3.1). It drops heights, because the predicates are planar,
+// and ignores a member "bbox".
 func (p *jsonParser) geometry(v *jsonValue) Expr {
 	if g := p.shape(v, true); p.err == nil {
 		return Geom{g, p.in}

@@ -10,7 +10,7 @@ import (
 	"grense/internal/problem"
 )
 
-// jsonValue is a JSON value with its place. Exactly one of the fields after pos is in use, as kind says.
+// jsonValue is a JSON value with its position. kind selects the one field after pos that is in use.
 type jsonValue struct {
 	kind   byte // 'o'bject, 'a'rray, 's'tring, 'n'umber, 'b'oolean, or '0' for null
 	pos    int  // byte offset from 0
@@ -30,10 +30,10 @@ func (v *jsonValue) member(key string) *jsonValue {
 	return nil
 }
 
-// maxJSONDepth is above what a tree of MaxDepth needs: two levels for each node, and the arrays of a multi-polygon.
+// maxJSONDepth is more than a tree of MaxDepth needs: two levels for each node, and the arrays of a multi-polygon.
 const maxJSONDepth = 2*MaxDepth + 8
 
-// jsonReader reads JSON (RFC 8259) into values that know where they stand. It refuses duplicate keys.
+// jsonReader reads JSON (RFC 8259) into values with positions. It refuses duplicate keys.
 type jsonReader struct {
 	src   []byte
 	dec   *json.Decoder

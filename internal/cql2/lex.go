@@ -77,8 +77,8 @@ func lexToken(src string, i int, r rune) (t token, wrong problem.Saying) {
 	return token{end: i + utf8.RuneLen(r)}, problem.Sayf("unexpected character '%c'", r)
 }
 
-// stringEscapes are the characters that a backslash makes in a string.
-// Another character keeps its backslash, as LIKE needs it.
+// stringEscapes are the characters that a backslash escape yields in a string. Before any other character the backslash
+// stays, as LIKE needs it.
 var stringEscapes = map[byte]byte{'\'': '\'', '\\': '\\', 'a': '\a', 'b': '\b', 't': '\t', 'n': '\n', 'v': '\v',
 	'f': '\f', 'r': '\r'}
 
@@ -106,7 +106,7 @@ func lexString(src string, i int) (t token, wrong problem.Saying) {
 	return token{end: i + 1}, problem.Sayf("the string has no closing quote")
 }
 
-// lexQuoted reads an identifier in double quotes; a doubled one stands for itself.
+// lexQuoted reads an identifier in double quotes. Two double quotes stand for one.
 func lexQuoted(src string, i int) (t token, wrong problem.Saying) {
 	var b strings.Builder
 	for j := i + 1; j < len(src); j++ {

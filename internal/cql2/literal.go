@@ -55,11 +55,11 @@ func parseTimestamp(s string) (time.Time, bool) {
 	return t, true
 }
 
-// Date-times of RFC 3339 but for the zone, and as forms of HTML write them, without seconds.
+// Layouts of date-times without zone: RFC 3339, and without seconds as HTML forms send them.
 var unzoned = [...]string{"2006-01-02T15:04:05.999999999", "2006-01-02T15:04"}
 
-// parseTimestampIn is parseTimestamp, which also takes a date-time without zone:
-// as one of that time zone; nil means UTC.
+// parseTimestampIn is parseTimestamp that also accepts a date-time without zone, as one in the given time zone;
+// nil means UTC.
 func parseTimestampIn(s string, in *time.Location) (time.Time, bool) {
 	if t, ok := parseTimestamp(s); ok {
 		return t, true
@@ -80,8 +80,7 @@ func parseTimestampIn(s string, in *time.Location) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// ParseStored reads a date or timestamp as a store gives it: also with a blank for T,
-// and in UTC where no zone is given.
+// ParseStored parses a date or timestamp as a store returns it: also with a blank for T, and as UTC without zone.
 func ParseStored(s string) (time.Time, bool) {
 	if len(s) <= len(dateLayout) {
 		return parseDate(s)
@@ -95,7 +94,7 @@ func ParseStored(s string) (time.Time, bool) {
 	return parseTimestamp(s + "Z")
 }
 
-// point makes a vertex from two numbers in the axis order of a CRS. Negative zero becomes zero.
+// point returns a vertex from two numbers in the axis order of a CRS. Negative zero becomes zero.
 func point(a, b float64, in crs.ID) orb.Point {
 	if a == 0 {
 		a = 0
@@ -109,8 +108,8 @@ func point(a, b float64, in crs.ID) orb.Point {
 	return orb.Point{a, b}
 }
 
-// boxNumbers reads the numbers of a box, four or six in the axis order of the CRS. Wrong says what is wrong;
-// it is empty for nothing.
+// boxNumbers reads the numbers of a box, four or six in the axis order of the CRS.
+// wrong is the message of an error, or empty.
 func boxNumbers(v []float64, in crs.ID) (box orb.Bound, z *[2]float64, wrong problem.Saying) {
 	switch len(v) {
 	case 4:
@@ -150,7 +149,8 @@ func axes(in crs.ID) string {
 	return "easting, northing"
 }
 
-// outside says why a vertex is not in the domain of a CRS; nothing when it is. Only finite coordinates are inside.
+// outside returns the message for a vertex outside the domain of a CRS, or an empty one.
+// Coordinates that are not finite are outside.
 func outside(p orb.Point, in crs.ID) (wrong problem.Saying) {
 	d := in.Domain()
 	if p[0] >= d.Min[0] && p[0] <= d.Max[0] && p[1] >= d.Min[1] && p[1] <= d.Max[1] {
@@ -170,7 +170,7 @@ func outside(p orb.Point, in crs.ID) (wrong problem.Saying) {
 		coordinate(d.Max[1]), problem.Sayf(axes(in)))
 }
 
-// coordinate prints a coordinate with all its digits and no exponent where that is short.
+// coordinate prints a coordinate with all its digits, without exponent if that is short.
 func coordinate(v float64) string {
 	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e15) {
 		return strconv.FormatFloat(v, 'G', -1, 64)

@@ -2,8 +2,9 @@ package cql2
 
 import "encoding/json"
 
-// Member returns the value at a path of names inside JSON text, as a Record gives values; nil if there is none of that
-// type, which is TypeText, TypeNumber or TypeBool. Of members of one name the last counts.
+// Member returns the value at a path of names inside JSON text, of the types that Record returns.
+// It returns nil if there is no value of type t: TypeText, TypeNumber or TypeBool.
+// Of members with the same name the last counts.
 func Member(text string, path []string, t Type) any {
 	v := decoded(text)
 	for _, name := range path {
@@ -27,7 +28,7 @@ func Member(text string, path []string, t Type) any {
 	return nil
 }
 
-// recorded is a JSON number as a Record gives it; nil if it is beyond all that compare.
+// recorded converts a JSON number to a value of Record, or nil if it is too large to compare.
 func recorded(n json.Number) any {
 	e, _ := parseNumber(string(n))
 	switch n := e.(type) {

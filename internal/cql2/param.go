@@ -13,9 +13,9 @@ import (
 )
 
 // ParseInterval parses the parameter datetime (OGC 17-069r4, 7.15.4): an instant, or an interval a/b whose open end is
-// '..' or empty. Both bounds count; a nil bound is open. Besides date-times, dates are read:
-// the first moment of the day as a start, the last nanosecond as an end, and the whole day as an instant.
-// Days, and date-times without zone, are of zone, as are the bounds. An error is a *problem.Error.
+// '..' or empty. Both bounds are included; a nil bound is open. An error is a *problem.Error.
+// It also accepts dates: as a start the first moment of the day, as an end the last nanosecond, as an instant the whole
+// day. Days and date-times without zone are in zone, and so are the bounds.
 func ParseInterval(s string, zone *time.Location) (from, to *time.Time, err error) {
 	start, end, isInterval := strings.Cut(s, "/")
 	if !isInterval {
@@ -56,8 +56,8 @@ func ParseInterval(s string, zone *time.Location) (from, to *time.Time, err erro
 	return from, to, nil
 }
 
-// ParseInstant parses a day, of which it returns the beginning, or a moment, as ParseInterval does.
-// It returns it in zone; false when it is neither.
+// ParseInstant parses a moment, or a day, of which it returns the beginning. The result is in zone.
+// ok is false if s is neither.
 func ParseInstant(s string, zone *time.Location) (time.Time, bool) {
 	from, _, err := ParseInterval(s, zone)
 	if err != nil || strings.Contains(s, "/") {
@@ -78,15 +78,15 @@ func parseMoment(s string, zone *time.Location) (first, last time.Time, ok bool)
 		s = s[:n] + "+" + s[n+1:]
 	}
 	t, ok := parseTimestampIn(s, zone)
-	if at := t.In(zone); at.Year() >= 0 && at.Year() <= 9999 { // else the ends of the calendar would leave it
+	if at := t.In(zone); at.Year() >= 0 && at.Year() <= 9999 { // otherwise the ends of the calendar would leave it
 		t = at
 	}
 	return t, t, ok
 }
 
 // ParseBBox parses the parameter bbox (OGC 17-069r4, 7.15.3): four numbers, or six with heights, in the axis order of
-// the CRS in. Prop of the result is empty. A box that reaches beyond the domain of the CRS is cut off there;
-// one wholly outside is refused. An error is a *problem.Error.
+// the CRS in. It leaves Prop empty. A box that reaches outside the domain of the CRS is clipped to it;
+// a box wholly outside is an error. An error is a *problem.Error.
 func ParseBBox(s string, in crs.ID) (BBox, error) {
 	bad := func(cure problem.Saying) (BBox, error) { return BBox{}, problem.InvalidSaid("bbox", clip(s), cure) }
 	if !in.Valid() {
@@ -115,7 +115,7 @@ func ParseBBox(s string, in crs.ID) (BBox, error) {
 	return BBox{CRS: in, Box: box, Z: z}, nil
 }
 
-// clamped is the part of a box that lies in the domain of its CRS; wrong says why there is none.
+// clamped returns the part of a box in the domain of its CRS, or the message if there is none.
 // Maps send boxes that reach beyond the world.
 func clamped(box orb.Bound, in crs.ID) (part orb.Bound, wrong problem.Saying) {
 	d := in.Domain()
@@ -132,7 +132,7 @@ func clamped(box orb.Bound, in crs.ID) (part orb.Bound, wrong problem.Saying) {
 	return box, wrong
 }
 
-// exampleBox is a box in the south of Norway, or in the middle of the CRS's domain.
+// exampleBox returns a box in the south of Norway, or in the middle of the CRS's domain.
 func exampleBox(in crs.ID) string {
 	b := orb.Bound{Min: orb.Point{10, 59}, Max: orb.Point{11, 60}}
 	if !in.Geographic() {

@@ -112,7 +112,7 @@ func TestAreasAreTestedAsSimpleFeaturesDoes(t *testing.T) {
 	}
 }
 
-// TestBoundsPromiseNothingFalse: what envelopes tell is true of every geometry in them.
+// TestBoundsPromiseNothingFalse: the result for an envelope is true of every geometry in it.
 func TestBoundsPromiseNothingFalse(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -183,7 +183,7 @@ func randomPlace(r *rand.Rand, depth int) cql2.Expr {
 	return cql2.Spatial{Op: ops[r.IntN(3)], L: prop("g"), R: literal}
 }
 
-// TestBoundsInAnotherCRS: a box in degrees is told of envelopes in metres.
+// TestBoundsInAnotherCRS: a box in degrees is compared with envelopes in metres.
 func TestBoundsInAnotherCRS(t *testing.T) {
 	t.Parallel()
 	b := cql2.BBox{Prop: "g", CRS: crs.CRS84, Box: orb.Bound{Min: orb.Point{10, 59}, Max: orb.Point{11, 60}}}

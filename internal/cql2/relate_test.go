@@ -188,9 +188,8 @@ func TestComparingGeometriesEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestLargeCollectionsAreRefused: a collection is compared by a way that cannot be broken off, so its size is bounded,
-// and the refusal tells the cure.
-// Of the same size, what is no collection is compared.
+// TestLargeCollectionsAreRefused: the comparison of a collection cannot be cancelled, so its size is bounded,
+// and the error has the cure. Other geometries of that size are compared.
 func TestLargeCollectionsAreRefused(t *testing.T) {
 	t.Parallel()
 	few, many := comb(100, false), comb(15_000, false)

@@ -17,35 +17,35 @@ const (
 	TypeDate           // a day; stored as "2006-01-02"
 	TypeTimestamp      // an instant; stored as RFC 3339, UTC when no zone is given
 	TypeGeometry       //
-	TypeJSON           // an array or object, kept as JSON text
+	TypeJSON           // an array or object, stored as JSON text
 )
 
 // Types holds every Type, for tests that must not forget one.
 var Types = []Type{TypeText, TypeInteger, TypeNumber, TypeBool, TypeDate, TypeTimestamp, TypeGeometry, TypeJSON}
 
-// AliasedSchema is a Schema whose properties may have another name beside the one in Names, which stays accepted.
+// AliasedSchema is a Schema whose properties may have a second name that is accepted besides the one in Names.
 type AliasedSchema interface {
 	Schema
-	Canonical(name string) string // the name in Names; any other text as it is
+	Canonical(name string) string // returns the name in Names; any other text unchanged
 }
 
-// ZonedSchema is a Schema of a service with a time zone, which is that of date-times in texts that have none.
+// ZonedSchema is a Schema with the time zone of date-times that have none.
 type ZonedSchema interface {
 	Schema
 	Zone() *time.Location
 }
 
-// Schema is what a filter may name. Names are case-sensitive.
+// Schema describes the properties that a filter may use. Names are case-sensitive.
 type Schema interface {
-	// Property returns the type of a property; false when there is none.
+	// Property returns the type of a property. ok is false if there is none of that name.
 	Property(name string) (Type, bool)
-	// Names lists the properties in schema order; used to suggest the nearest valid name.
+	// Names lists the properties in schema order; errors suggest the nearest one.
 	Names() []string
 }
 
 var typeNames = [...]string{"text", "integer", "number", "boolean", "date", "timestamp", "geometry", "json"}
 
-// MarshalText returns the name under which a type is stored.
+// MarshalText returns the stored name of a type.
 func (t Type) MarshalText() ([]byte, error) {
 	if int(t) >= len(typeNames) {
 		return nil, fmt.Errorf("cql2: there is no type %d", uint8(t))
@@ -53,7 +53,7 @@ func (t Type) MarshalText() ([]byte, error) {
 	return []byte(typeNames[t]), nil
 }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText parses the result of MarshalText.
 func (t *Type) UnmarshalText(b []byte) error {
 	i := slices.Index(typeNames[:], string(b))
 	if i < 0 {

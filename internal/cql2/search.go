@@ -8,18 +8,18 @@ import (
 	"grense/internal/problem"
 )
 
-// How well a text matches a Search; less is better.
+// How well a text matches a Search; a lower rank is better.
 const (
 	RankWhole = iota // the text is a term
 	RankStart        // the text starts with a term
 	RankWord         // a later word of the text starts a term
 )
 
-// maxSearch is the length of the parameter q, in characters.
+// maxSearch is the largest length of the parameter q, in characters.
 const maxSearch = 200
 
-// ParseSearch parses the parameter q (OGC API - Features Part 9, draft): terms separated by commas, of which one has to
-// match; the words of a term stand in that order. An error is a *problem.Error.
+// ParseSearch parses the parameter q (OGC API - Features Part 9, draft): terms separated by commas, one of which must
+// match. The order of the words in a term counts. An error is a *problem.Error.
 func ParseSearch(s string) ([]string, error) {
 	if utf8.RuneCountInString(s) > maxSearch {
 		return nil, problem.Invalidf("q", clip(s), "write at most %d characters", maxSearch)
@@ -41,8 +41,8 @@ func ParseSearch(s string) ([]string, error) {
 	return terms, nil
 }
 
-// Words returns the words of a text in the fold Norm, one blank between: what is neither letter nor digit
-// nor mark separates them.
+// Words returns the words of a text in the fold Norm, separated by one blank.
+// Words consist of letters, digits and marks.
 func Words(s string) string {
 	s = Norm(s)
 	if !strings.ContainsFunc(s, func(r rune) bool { return r != ' ' && !isWord(r) }) {
@@ -58,7 +58,7 @@ func isWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
 }
 
-// RankWords ranks a text, as Words gives it, by the best of the terms; false when it matches none.
+// RankWords returns the best rank of a text, as returned by Words, for the terms. ok is false if none matches.
 func RankWords(text string, terms []string) (rank int, ok bool) {
 	rank = RankWord + 1
 	for _, t := range terms {
@@ -75,7 +75,7 @@ func RankWords(text string, terms []string) (rank int, ok bool) {
 	return rank, rank <= RankWord
 }
 
-// holdsTerm reports whether the words of the term start words of the text that follow each other.
+// holdsTerm reports whether the words of the term start consecutive words of the text.
 func holdsTerm(text, term string) bool {
 	for {
 		if startsTerm(text, term) {
@@ -107,7 +107,7 @@ func startsTerm(text, term string) bool {
 	}
 }
 
-// Rank ranks a record by the best of its texts; false when none matches.
+// Rank returns the best rank of a record's texts. ok is false if none matches.
 func (s Search) Rank(r Record) (rank int, ok bool, err error) {
 	rank = RankWord + 1
 	for _, name := range s.Props {
@@ -124,7 +124,7 @@ func (s Search) Rank(r Record) (rank int, ok bool, err error) {
 	return rank, ok, nil
 }
 
-// operands are the properties and terms as a printer shows them.
+// operands returns the properties and terms for a printer.
 func (s Search) operands() []Expr {
 	var list []Expr
 	for _, name := range s.Props {

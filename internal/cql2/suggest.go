@@ -7,8 +7,7 @@ import (
 	"grense/internal/problem"
 )
 
-// suggest ends a sentence about an unknown name: with the name that was meant, or with a list of
-// what there is, in that form.
+// suggest returns the end of a message about an unknown name: the most similar name, or the list of names.
 func suggest(name string, names []string, list string) problem.Saying {
 	if best := Nearest(name, names); best != "" {
 		return problem.Sayf("; did you mean '%s'?", best)
@@ -25,8 +24,8 @@ func suggest(name string, names []string, list string) problem.Saying {
 	return problem.Sayf(list, strings.Join(sorted, ", "))
 }
 
-// Nearest returns the name that is most like s; "" when none is near. Equal but for case and marks is nearest,
-// then names of which s is a short form ("kommunenr" for "kommunenummer"), then names with few letters changed.
+// Nearest returns the name most similar to s, or "". It prefers names equal but for case and marks, then names that s
+// abbreviates ("kommunenr" for "kommunenummer"), then names with few changed letters.
 func Nearest(s string, names []string) string {
 	best, least := "", 1000
 	key := Norm(s)
@@ -38,7 +37,7 @@ func Nearest(s string, names []string) string {
 	return best
 }
 
-// distance is a measure of unlikeness; 1000 when too far.
+// distance returns a measure of difference; 1000 if too large.
 func distance(s, name string) int {
 	a, b := []rune(s), []rune(name)
 	if len(a) > 100 || len(b) > 100 {
@@ -56,7 +55,7 @@ func distance(s, name string) int {
 	return 1000
 }
 
-// isShortForm reports whether name becomes s by leaving letters out.
+// isShortForm reports whether s is name with some letters left out.
 func isShortForm(s, name []rune) bool {
 	for _, r := range name {
 		if len(s) > 0 && s[0] == r {
@@ -66,7 +65,7 @@ func isShortForm(s, name []rune) bool {
 	return len(s) == 0
 }
 
-// edits is the Levenshtein distance, with neighbours swapped counting once.
+// edits returns the Levenshtein distance; a swap of neighbours counts as one edit.
 func edits(a, b []rune) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -17,10 +17,10 @@ func ParseText(s string) (Expr, error) { return ParseTextIn(s, crs.CRS84) }
 // ParseTextIn is ParseText for geometries in another CRS (parameter filter-crs), in that CRS's own axis order.
 func ParseTextIn(s string, in crs.ID) (Expr, error) { return Reading{CRS: in}.Text(s) }
 
-// Reading says how a filter is read.
+// Reading holds the options of a parser.
 type Reading struct {
-	CRS  crs.ID         // of its geometries; zero: CRS84
-	Zone *time.Location // of date-times without zone; nil: UTC
+	CRS  crs.ID         // CRS of geometries; zero: CRS84
+	Zone *time.Location // time zone of date-times without one; nil: UTC
 }
 
 func (r Reading) crs() crs.ID {
@@ -67,13 +67,13 @@ func (r Reading) Text(s string) (Expr, error) {
 	return e, nil
 }
 
-// tokens are lists to be used again, up to maxTokens long.
+// tokens is a pool of lists of up to maxTokens tokens.
 var tokens = sync.Pool{New: func() any { return new([]token) }}
 
 const maxTokens = 1024
 
-// textParser is a recursive descent parser. After the first error it stands at the end of the tokens,
-// so that everything unwinds.
+// textParser is a recursive descent parser. After the first error it skips to the end of the tokens,
+// so that all functions return.
 type textParser struct {
 	src                    string
 	toks                   []token
@@ -81,7 +81,7 @@ type textParser struct {
 	in                     crs.ID
 	zone                   *time.Location
 	depth, nodes, vertices int
-	// how many brackets stand around the expression that ended last, and are no array by themselves
+	// number of bracket pairs around the last expression that are not arrays by themselves
 	around int
 	err    error
 }
@@ -107,7 +107,7 @@ func (p *textParser) fail(t token, cure string, a ...any) {
 	p.i = len(p.toks) - 1
 }
 
-// show names a token for a message.
+// show returns a token for a message.
 func (p *textParser) show(t token) any {
 	switch {
 	case t.kind == tokEnd:
@@ -118,7 +118,7 @@ func (p *textParser) show(t token) any {
 	return "'" + clip(p.src[t.pos:t.end]) + "'"
 }
 
-// accept takes a sign when it is the next token.
+// accept consumes a sign if it is the next token.
 func (p *textParser) accept(sign string) bool {
 	if p.peek().sign(sign) {
 		p.i++
@@ -127,7 +127,7 @@ func (p *textParser) accept(sign string) bool {
 	return false
 }
 
-// keyword takes a keyword when it is the next token.
+// keyword consumes a keyword if it is the next token.
 func (p *textParser) keyword(k string) bool {
 	if p.peek().is(k) {
 		p.i++
@@ -157,7 +157,7 @@ func (p *textParser) node(e Expr) Expr {
 	return e
 }
 
-// enter counts a level of nesting, and reports false when there are too many; leave ends it.
+// enter adds a level of nesting and reports false if there are too many; leave ends it.
 func (p *textParser) enter() bool {
 	if p.depth++; p.depth > MaxDepth {
 		p.fail(p.peek(), "the filter is nested more than %d deep", MaxDepth)
@@ -168,7 +168,7 @@ func (p *textParser) enter() bool {
 
 func (p *textParser) leave() { p.depth-- }
 
-// condition parses a booleanExpression and refuses a mere value.
+// condition parses a booleanExpression and reports a fault for a value that is no condition.
 func (p *textParser) condition() Expr { return p.asCondition(p.peek(), p.or()) }
 
 func (p *textParser) asCondition(t token, e Expr) Expr {
@@ -188,7 +188,7 @@ func (p *textParser) asOperand(t token, e Expr) Expr {
 	return e
 }
 
-// or parses a booleanExpression; a mere value passes, for arguments and brackets.
+// or parses a booleanExpression; for arguments and brackets it also accepts a value.
 func (p *textParser) or() Expr {
 	t := p.peek()
 	e := p.and()
@@ -226,7 +226,7 @@ func (p *textParser) not() Expr {
 	return p.node(Not{p.asCondition(p.peek(), p.not())})
 }
 
-// predicate parses a comparison, or what may stand alone.
+// predicate parses a comparison, or an operand alone.
 func (p *textParser) predicate() Expr {
 	t := p.peek()
 	x := p.sum()
@@ -276,8 +276,8 @@ func (p *textParser) negate(negated bool, e Expr) Expr {
 // startsTest reports whether a token is LIKE, BETWEEN or IN, or the ILIKE that GDAL sends.
 func startsTest(t token) bool { return t.is("LIKE") || t.is("ILIKE") || t.is("BETWEEN") || t.is("IN") }
 
-// test parses LIKE, BETWEEN or IN after the operand x. ILIKE, which the standard does not have,
-// is LIKE of CASEI on both sides.
+// test parses LIKE, BETWEEN or IN after the operand x. ILIKE, which is not in the standard,
+// is LIKE with CASEI on both sides.
 func (p *textParser) test(x Expr) Expr {
 	switch {
 	case p.keyword("ILIKE"):
@@ -363,7 +363,7 @@ func (p *textParser) factor() Expr {
 	return p.arith(Mul, sign, Int(-1), p.primary)
 }
 
-// number takes a numeric literal.
+// number parses a numeric literal.
 func (p *textParser) number(sign string) Expr {
 	t := p.next()
 	e, ok := parseNumber(sign + t.text)
@@ -373,7 +373,7 @@ func (p *textParser) number(sign string) Expr {
 	return p.node(e)
 }
 
-// reserved are the words that are never names unless they are quoted.
+// reserved are the words that need quotes to be names.
 var reserved = map[string]bool{"AND": true, "OR": true, "NOT": true, "LIKE": true, "BETWEEN": true, "IN": true,
 	"IS": true, "NULL": true, "TRUE": true, "FALSE": true}
 
@@ -421,7 +421,7 @@ func (p *textParser) name(t token) Expr {
 	return p.node(Prop{Name: t.text, Pos: t.pos + 1})
 }
 
-// brackets parses a bracketed expression, or an array of none or of more than one element.
+// brackets parses a bracketed expression, or an array of zero or of more than one element.
 func (p *textParser) brackets() Expr {
 	if !p.enter() {
 		return nil
@@ -469,8 +469,8 @@ func (p *textParser) array() Expr {
 // element parses an element of an array or an argument of a function.
 func (p *textParser) element() Expr { return p.nested(p.or()) }
 
-// nested makes an array of one value of each pair of brackets around e, the expression that ended last, within an array
-// or arguments. The innermost pair around arithmetic or a condition belongs to that.
+// nested wraps e, the last expression in an array or in arguments, in an array of one element for each pair of brackets
+// around it. The innermost pair around arithmetic or a condition does not count.
 func (p *textParser) nested(e Expr) Expr {
 	n := p.around
 	if n > 0 && bracketed(e) {
@@ -482,7 +482,7 @@ func (p *textParser) nested(e Expr) Expr {
 	return e
 }
 
-// bracketed reports whether brackets around e may be its own.
+// bracketed reports whether e may have a pair of brackets of its own.
 func bracketed(e Expr) bool {
 	_, arith := e.(Arith)
 	return arith || isCondition(e)

@@ -27,7 +27,7 @@ func opSet[T ~string](ops ...T) map[string]T {
 	return m
 }
 
-// ownFunctions are functions that our own code builds; no client may write them.
+// ownFunctions are functions that only our own code builds; clients cannot write them.
 var ownFunctions = map[string]bool{"norm": true, "exact": true, "related": true, "search": true}
 
 // call parses a function, or a literal that looks like one.
@@ -112,7 +112,7 @@ func (p *textParser) timestamp() Expr {
 	return Timestamp{at}
 }
 
-// instant parses an end of INTERVAL; nil when it is open.
+// instant parses an end of INTERVAL. It returns nil for an open end.
 func (p *textParser) instant() Expr {
 	t := p.peek()
 	if t.kind != tokString {
@@ -129,7 +129,7 @@ func (p *textParser) instant() Expr {
 	return p.node(e)
 }
 
-// instantLiteral reads a date or a timestamp, without zone in that one; nil when s is neither.
+// instantLiteral parses a date or a timestamp, in the time zone in if it has none. It returns nil if s is neither.
 func instantLiteral(s string, in *time.Location) Expr {
 	var at time.Time
 	var ok bool
@@ -149,7 +149,7 @@ var geometryTypes = map[string]string{
 	"MULTIPOLYGON":    "MultiPolygon", "GEOMETRYCOLLECTION": "GeometryCollection",
 }
 
-// geometry parses well-known text after its keyword t. Heights are read and dropped: the predicates are plane.
+// geometry parses well-known text after its keyword t. It drops heights, because the predicates are planar.
 func (p *textParser) geometry(t token) Expr {
 	g := p.shape(t)
 	return p.node(Geom{g, p.in})
@@ -219,7 +219,7 @@ func (p *textParser) ring() orb.Ring {
 	return ring
 }
 
-// closed reports whether a ring is one.
+// closed reports whether a ring has at least four positions and ends where it starts.
 func closed(r orb.Ring) bool { return len(r) >= 4 && r[0] == r[len(r)-1] }
 
 // loosePoint parses a point of a MULTIPOINT, with or without brackets.

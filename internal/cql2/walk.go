@@ -95,7 +95,7 @@ func ends(s Span) []Expr {
 	return out
 }
 
-// Walk calls fn for e and the nodes below it, from the top; where fn returns false it does not go deeper.
+// Walk calls fn for e and the nodes below it, top down. If fn returns false it skips the nodes below.
 func Walk(e Expr, fn func(Expr) bool) {
 	if !fn(e) {
 		return
@@ -105,7 +105,7 @@ func Walk(e Expr, fn func(Expr) bool) {
 	}
 }
 
-// isOperand reports whether e is a value that is no predicate.
+// isOperand reports whether e is a value that cannot be a predicate.
 func isOperand(e Expr) bool {
 	switch e.(type) {
 	case Text, Number, Int, Decimal, Date, Timestamp, Span, Geom, List, Arith:

@@ -12,17 +12,16 @@ import (
 )
 
 const (
-	metre      = 1.0           // by which an edge may bend and be taken as straight
+	metre      = 1.0           // distance by which an edge may bend and still count as straight
 	metreOf    = metre / 111e3 // in degrees
-	longEdge   = 1e6           // metres: an edge of this length is divided, however its middle lies
+	longEdge   = 1e6           // in metres: an edge of this length is always divided
 	longEdgeOf = 10            // in degrees
-	mostPieces = 1 << 8        // of one edge
-	mostPoints = 20_000        // that are put into one geometry, about
+	mostPieces = 1 << 8        // pieces of one edge
+	mostPoints = 20_000        // points that are added to one geometry, about
 )
 
-// bent returns a literal ready for its vertices to be transformed: edges, which are straight in the CRS from, have
-// points where they are not in the CRS to. What lies where the projection has no answer, far from all data in it, is
-// cut off.
+// bent returns a literal whose vertices can be transformed: it adds points to edges that are straight in the CRS from
+// and bend in the CRS to. It cuts off what lies outside the projection, far from all data in it.
 func bent(g orb.Geometry, from, to crs.ID) orb.Geometry {
 	if b, ok := g.(orb.Bound); ok {
 		g = BoxGeometry(b)
@@ -52,10 +51,10 @@ func bent(g orb.Geometry, from, to crs.ID) orb.Geometry {
 	return x.geometry(g)
 }
 
-// bender puts points on edges.
+// bender adds points to edges.
 type bender struct {
 	f               crs.Func
-	most            int // how often an edge is halved
+	most            int // halvings of one edge
 	long, tolerance float64
 }
 
@@ -104,7 +103,7 @@ func (x *bender) image(p orb.Point) orb.Point {
 	return orb.Point{a, b}
 }
 
-// halve appends what lies between the ends of an edge.
+// halve appends the points between the ends of an edge.
 func (x *bender) halve(out []orb.Point, edge, image [2]orb.Point, most int) []orb.Point {
 	middle := func(e [2]orb.Point) orb.Point { return orb.Point{(e[0][0] + e[1][0]) / 2, (e[0][1] + e[1][1]) / 2} }
 	m, straight := middle(edge), middle(image)
@@ -117,7 +116,7 @@ func (x *bender) halve(out []orb.Point, edge, image [2]orb.Point, most int) []or
 	return x.halve(out, [2]orb.Point{m, edge[1]}, [2]orb.Point{at, image[1]}, most-1)
 }
 
-// far is how far two points are apart on the axis on which it is more.
+// far returns the larger of the distances along the two axes.
 func far(a, b orb.Point) float64 { return max(a[0]-b[0], b[0]-a[0], a[1]-b[1], b[1]-a[1]) }
 
 // EachPoint calls fn for every vertex.
@@ -157,8 +156,8 @@ func eachPart[T orb.Geometry](parts []T, fn func(orb.Point)) {
 	}
 }
 
-// Bounds returns the bounds of a Literal in the CRS to; one for each half of a box that crosses the antimeridian. False
-// if a vertex has no place there.
+// Bounds returns the bounds of a Literal in the CRS to; one for each half of a box that crosses the antimeridian.
+// It returns false if a vertex cannot be transformed.
 func Bounds(g orb.Geometry, from, to crs.ID) ([]orb.Bound, bool) {
 	f, err := crs.Between(from, to)
 	if err != nil {

@@ -17,12 +17,13 @@ type Box struct {
 	CRS   crs.ID
 }
 
-// Touches reports whether a geometry matches a box: whether they have a point in common, in the CRS of the box, edges
-// straight between the vertices there (OGC 17-069r4, 7.15.3). The geometry is WKB (ISO or EWKB, either byte order) in
-// the CRS in. None at all (nil) and an empty one match. A polygon around the box matches, one with the box in a hole
-// does not. When the box has heights and the geometry too, the range of heights of the point, line or polygon that
-// touches must meet that of the box. Vertices that have no place in the CRS of the box touch nothing. The test is exact
-// and allocates nothing unless an edge runs within rounding of a corner.
+// Touches reports whether a geometry matches a box: whether they have a point in common in the CRS of the box,
+// with straight edges between the transformed vertices (OGC 17-069r4, 7.15.3). The geometry is WKB (ISO or EWKB,
+// either byte order) in the CRS in.
+// A missing (nil) or empty geometry matches. A polygon around the box matches; one with the box in a hole does not.
+// If both have heights, the range of heights of the point, line or polygon that touches must overlap that of the box.
+// Vertices that cannot be transformed touch nothing.
+// The test is exact, and allocates only if an edge passes a corner within rounding.
 func (b Box) Touches(geometry []byte, in crs.ID) (bool, error) {
 	if geometry == nil {
 		return true, nil
@@ -47,23 +48,23 @@ func (b Box) Touches(geometry []byte, in crs.ID) (bool, error) {
 // BoxTest tests many geometries against a box. It is not safe for concurrent use.
 type BoxTest struct {
 	Box Box
-	// Bounds returns the bounds of the box in a CRS, one for each side of the antimeridian; false if none can be
-	// promised.
+	// Bounds returns the bounds of the box in a CRS, one for each side of the antimeridian.
+	// It returns false if no bound is certain.
 	Bounds func(in crs.ID) ([]orb.Bound, bool)
 
 	in   crs.ID
 	pad  float64
 	f    crs.Func
-	near *orb.Bound // edges elsewhere cannot touch the box, in the CRS in; nil when that is not known
+	near *orb.Bound // edges outside it cannot touch the box, in the CRS in; nil if unknown
 	at   orb.Point  // a point of the box in the CRS in
 }
 
 // Plain reports whether Touches uses edges: the box has no heights and does not cross the antimeridian.
 func (m *BoxTest) Plain() bool { return m.Box.Z == nil && m.Box.Bound.Min[0] <= m.Box.Bound.Max[0] }
 
-// Touches is Box.Touches. edges is the geometry made ready, or nil. pad is how far an edge of the geometry, straight in
-// another CRS, may lie outside of the envelope of its ends, in units of in; infinite or not a number if that is not
-// known. With a pad, boxes in another CRS are tested with few transformations.
+// Touches is Box.Touches. edges is the prepared geometry, or nil. pad is how far an edge that is straight in another
+// CRS may leave the envelope of its ends, in units of in; infinite or NaN if unknown.
+// With a pad, boxes in another CRS need few transformations.
 func (m *BoxTest) Touches(geometry []byte, in crs.ID, edges *Edges, pad float64) (bool, error) {
 	known := !math.IsInf(pad, 0) && !math.IsNaN(pad)
 	switch same := crs.Same(in, m.Box.CRS); {
@@ -109,30 +110,30 @@ func (m *BoxTest) prepare(in crs.ID, pad float64) {
 
 // boxTest walks a geometry once.
 type boxTest struct {
-	f     crs.Func // nil: coordinates as they are
+	f     crs.Func // nil: no transformation
 	boxes [2]orb.Bound
 	n     int // boxes in use
 	z     *[2]float64
 	any   bool // some vertex was seen
-	lost  bool // some vertex has no place
+	lost  bool // some vertex cannot be transformed
 
-	near   *orb.Bound // of BoxTest; nil: every vertex is transformed
+	near   *orb.Bound // see BoxTest; nil: transform every vertex
 	at     orb.Point
 	pad    float64
-	unsure bool // an edge runs so near to at that the polygon may hold it or not
+	unsure bool // an edge passes so close to at that the polygon may contain it or not
 
-	// of the point, line or polygon at hand:
+	// of the current point, line or polygon:
 	hit    bool
 	inside [2]bool // an odd number of edges passed below the first corner, for each box
 	lo, hi float64 // range of heights; lo > hi when there are none
 }
 
-// start begins a point, line or polygon.
+// start begins a point, line or polygon; done ends it.
 func (t *boxTest) start() {
 	t.hit, t.inside, t.lo, t.hi = false, [2]bool{}, math.Inf(1), math.Inf(-1)
 }
 
-// done ends it and tells whether it matches.
+// done ends a point, line or polygon and reports whether it matches.
 func (t *boxTest) done(polygon bool) bool {
 	if !t.hit && (!polygon || !t.inside[0] && !t.inside[1]) {
 		return false
@@ -140,7 +141,7 @@ func (t *boxTest) done(polygon bool) bool {
 	return t.z == nil || t.lo > t.hi || t.lo <= t.z[1] && t.hi >= t.z[0]
 }
 
-// test walks a geometry to its end, unless it matches.
+// test walks a geometry until it matches or ends.
 func (t *boxTest) test(geometry []byte) (hit bool, err error) {
 	err = wkb.Walk(geometry, func(r wkb.Run) bool {
 		if r.Ring == 0 {
@@ -169,14 +170,14 @@ func (t *boxTest) vertex(r *wkb.Run, i int) orb.Point {
 	}
 	if !wkb.Finite(x) || !wkb.Finite(y) {
 		t.lost = true
-		return orb.Point{math.NaN(), math.NaN()} // which no comparison below takes for a place
+		return orb.Point{math.NaN(), math.NaN()} // NaN fails every comparison below
 	}
 	return orb.Point{x, y}
 }
 
-// nearPath is path where few edges come near the box. A polygon none of whose edges touches the box holds all of it or
-// nothing. Whether it holds the point at is the same with edges straight in either CRS, unless at lies between both
-// courses of an edge.
+// nearPath is path for geometries with few edges near the box. If no edge of a polygon touches the box,
+// the polygon contains all of it or nothing. Then it suffices to test the point at.
+// Edges straight in either CRS give the same result, unless at lies between both courses of an edge.
 func (t *boxTest) nearPath(r *wkb.Run) {
 	box, ring := &t.boxes[0], r.Kind == wkb.Polygon
 	var last orb.Point
@@ -238,18 +239,18 @@ func (t *boxTest) path(r *wkb.Run) {
 			}
 		}
 		if last = p; t.hit && t.z == nil {
-			break // nothing more to learn of this part
+			break // this part is decided
 		}
 	}
 }
 
-// holds reports whether a point is in a closed box; never for NaN, unlike orb.Bound.Contains.
+// holds reports whether a point is in a closed box. It is false for NaN, unlike orb.Bound.Contains.
 func holds(box *orb.Bound, p orb.Point) bool {
 	return p[0] >= box.Min[0] && p[0] <= box.Max[0] && p[1] >= box.Min[1] && p[1] <= box.Max[1]
 }
 
-// edgeTouches reports whether a segment and a closed box have a point in common. A segment whose own bound meets the
-// box misses it only when all four corners lie strictly on one side of its line.
+// edgeTouches reports whether a segment and a closed box have a point in common. A segment whose bound meets the box
+// misses it only if all four corners lie strictly on one side of its line.
 func edgeTouches(a, b orb.Point, box *orb.Bound) bool {
 	if !(min(a[0], b[0]) <= box.Max[0] && max(a[0], b[0]) >= box.Min[0] &&
 		min(a[1], b[1]) <= box.Max[1] && max(a[1], b[1]) >= box.Min[1]) {
@@ -263,8 +264,8 @@ func edgeTouches(a, b orb.Point, box *orb.Bound) bool {
 		wkb.Turn(a, b, orb.Point{box.Min[0], box.Max[1]}) != side
 }
 
-// passesBelow reports whether the ray from c to the south crosses a segment. An end counts when it lies west of c and
-// the other does not.
+// passesBelow reports whether the ray from c to the south crosses a segment.
+// An end counts if it lies west of c and the other end does not.
 func passesBelow(a, b, c orb.Point) bool {
 	if (a[0] < c[0]) == (b[0] < c[0]) {
 		return false
@@ -286,8 +287,8 @@ func Halves(b orb.Bound) []orb.Bound {
 	}
 }
 
-// BoxGeometry is the geometry of the literal BBOX: a polygon; two when the box crosses the antimeridian; a line or a
-// point when the box has no width or height.
+// BoxGeometry returns the geometry of the literal BBOX: a polygon, or two if the box crosses the antimeridian;
+// a line or a point if the box has no width or height.
 func BoxGeometry(b orb.Bound) orb.Geometry {
 	if b.Min[0] > b.Max[0] {
 		h := Halves(b)

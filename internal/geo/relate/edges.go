@@ -9,26 +9,26 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Edges is a geometry made ready for boxes and points: there is a bound around each few of its edges, so that few edges
-// are looked at. It answers what the walk over all of them does. It shares memory with the bytes that it was made of,
+// Edges is a geometry prepared for tests against boxes and points. Each group of consecutive edges has a bound,
+// so that most edges are skipped. The results equal those of a walk over all edges. It shares memory with its WKB,
 // is immutable and safe for concurrent use.
 type Edges struct {
 	runs  []wkb.Run
 	chain []chain
 }
 
-// chain is edges of a run that follow each other.
+// chain is a group of consecutive edges of a run.
 type chain struct {
 	bound       orb.Bound
 	run         int32
 	first, last int32 // positions
 }
 
-// edgesInChain is how many edges have a bound of their own.
+// edgesInChain is the number of edges that share a bound.
 const edgesInChain = 16
 
-// NewEdges reads a geometry in WKB; nil where it cannot be read, where it or a part of it has no position, and where
-// one is not finite.
+// NewEdges reads a geometry in WKB. It returns nil if the bytes are invalid, if the geometry or a part of it is empty,
+// or if a coordinate is not finite.
 func NewEdges(geometry []byte) *Edges {
 	g := &Edges{}
 	plain := true
@@ -43,7 +43,7 @@ func NewEdges(geometry []byte) *Edges {
 	return g
 }
 
-// add adds a run; false where it has no position, or one that is not finite.
+// add adds a run. It returns false if the run is empty or a coordinate is not finite.
 func (g *Edges) add(r wkb.Run) bool {
 	n, run := r.Len(), int32(len(g.runs))
 	if n == 0 {
@@ -64,7 +64,7 @@ func (g *Edges) add(r wkb.Run) bool {
 	return true
 }
 
-// Bytes is what it takes beside the bytes that it was made of.
+// Bytes returns the memory that it takes in addition to its WKB.
 func (g *Edges) Bytes() int {
 	if g == nil {
 		return 0
@@ -72,7 +72,7 @@ func (g *Edges) Bytes() int {
 	return int(unsafe.Sizeof(*g)) + cap(g.runs)*int(unsafe.Sizeof(wkb.Run{})) + cap(g.chain)*int(unsafe.Sizeof(chain{}))
 }
 
-// Bound is what lies around all positions.
+// Bound returns the envelope of all positions.
 func (g *Edges) Bound() orb.Bound {
 	b := g.chain[0].bound
 	for i := range g.chain {
@@ -81,8 +81,8 @@ func (g *Edges) Bound() orb.Bound {
 	return b
 }
 
-// touches reports whether the geometry and a closed box have a point in common, edges straight in the CRS of the
-// geometry, which is that of the box: what boxTest finds without heights.
+// touches reports whether the geometry and a closed box in the same CRS have a point in common.
+// It equals boxTest without heights.
 func (g *Edges) touches(box *orb.Bound) bool {
 	for i := range g.chain {
 		if c := &g.chain[i]; c.bound.Intersects(*box) && g.chainTouches(c, box) {
@@ -113,7 +113,7 @@ func vertexOf(r *wkb.Run, i int32) orb.Point {
 	return orb.Point{x, y}
 }
 
-// around reports whether an odd number of edges of a polygon pass below a point, for any of the polygons.
+// around reports whether an odd number of edges of some polygon pass below a point.
 func (g *Edges) around(at orb.Point) bool {
 	inside := false
 	for i := range g.chain {
@@ -136,7 +136,7 @@ func (g *Edges) around(at orb.Point) bool {
 func (g *Edges) chainPasses(c *chain, at orb.Point) bool {
 	b := &c.bound
 	if b.Min[0] >= at[0] || b.Max[0] < at[0] || b.Min[1] > at[1] {
-		return false // no edge goes from the west of the point to its east, or all are above
+		return false // no edge spans the x of the point, or all edges are above
 	}
 	r := &g.runs[c.run]
 	last := vertexOf(r, c.first)
@@ -154,7 +154,7 @@ func (g *Edges) chainPasses(c *chain, at orb.Point) bool {
 	return odd
 }
 
-// near is what boxTest finds with its nearPath, for a box in another CRS; unsure where that does not tell.
+// near equals boxTest with nearPath, for a box in another CRS. unsure reports that this does not decide.
 func (g *Edges) near(t *boxTest) (hit, unsure bool) {
 	for i := range g.chain {
 		c := &g.chain[i]

@@ -9,16 +9,16 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// flat is a geometry made plane: ISO WKB in little-endian order, and its bound, which is empty when the geometry is.
+// flat is a planar geometry: ISO WKB in little-endian order, and its bound, which is empty if the geometry is.
 type flat struct {
 	wkb   []byte
 	bound orb.Bound
 }
 
-// ErrPlace reports a vertex that has no place in the CRS asked for.
+// ErrPlace reports a vertex that cannot be transformed to the requested CRS.
 var ErrPlace = errors.New("relate: a coordinate is not finite")
 
-// flatten copies a geometry as plane WKB, each vertex passed through f; nil leaves them as they are.
+// flatten copies a geometry as planar WKB and transforms each vertex with f; nil leaves vertices as they are.
 func flatten(geometry []byte, f crs.Func) (flat, error) {
 	bound, lost := wkb.EmptyBound(), false
 	plane, err := wkb.AppendPlane(make([]byte, 0, len(geometry)), geometry, func(x, y float64) (float64, float64) {

@@ -8,29 +8,29 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// region is a polygon or several of them, made ready for tests against points, segments and boxes: all that its rings
-// enclose by the rule of even and odd, borders included. Every test is exact. It is immutable.
+// region is one or several polygons, prepared for tests against points, segments and boxes.
+// It contains all that its rings enclose by the even-odd rule, borders included. Every test is exact. It is immutable.
 type region struct {
 	bound orb.Bound
 	parts []regionPart
 }
 
-// regionPart is one polygon. Its edges lie in bands of equal height.
+// regionPart is one polygon. Its edges are indexed by horizontal bands of equal height.
 type regionPart struct {
 	bound orb.Bound
 	edges []segment
-	start []int32 // of each band in list, and the end
-	list  []int32 // of edges
-	scale float64 // bands in a unit
+	start []int32 // first index in list of each band, and the end
+	list  []int32 // numbers of edges
+	scale float64 // bands per unit
 	last  float64 // number of the last band
 }
 
 type segment struct{ a, b orb.Point }
 
-// maxBands is how many bands a polygon has at most.
+// maxBands is the largest number of bands of a polygon.
 const maxBands = 4096
 
-// newRegion reads a geometry that flatten has made; nil when it is no area, or one with open rings.
+// newRegion reads a geometry from flatten. It returns nil if it is not an area, or if a ring is open.
 func newRegion(f flat) *region {
 	r := wkb.NewReader(f.wkb)
 	if kind, err := r.Header(); err != nil || kind != wkb.Polygon && kind != wkb.MultiPolygon {
@@ -55,7 +55,7 @@ func newRegion(f flat) *region {
 	return a
 }
 
-// add adds the edges of a ring; false when it is open.
+// add adds the edges of a ring. It returns false if the ring is open.
 func (s *regionPart) add(r *wkb.Run) bool {
 	var first, last orb.Point
 	for i := range r.Len() {
@@ -100,7 +100,7 @@ func (s *regionPart) index() {
 	s.start = s.start[:n+1]
 }
 
-// bands returns the first and the last band of a range of y. It rounds the same way for edges and for questions.
+// bands returns the first and the last band of a range of y. It rounds in the same way for edges and for tests.
 func (s *regionPart) bands(lo, hi float64) (first, last int) {
 	at := func(y float64) int { return int(min(max((y-s.bound.Min[1])*s.scale, 0), s.last)) }
 	return at(lo), at(hi)
@@ -179,7 +179,7 @@ func segmentsTouch(a, b, c, d orb.Point) bool {
 	return wkb.Turn(c, d, a)*wkb.Turn(c, d, b) <= 0 && wkb.Turn(a, b, c)*wkb.Turn(a, b, d) <= 0
 }
 
-// box reports what holds for all geometries in a box: that they touch the area, or that none does.
+// box reports what is true of all geometries in a box: that they touch the area, or that none does.
 func (a *region) box(b orb.Bound) (all, none bool) {
 	none = true
 	for i := range a.parts {
@@ -195,10 +195,10 @@ func (a *region) box(b orb.Bound) (all, none bool) {
 	return false, none
 }
 
-// touches reports whether a geometry touches the area. Vertices behind one that does are not looked at; of others,
-// ErrPlace reports those that are not finite.
+// touches reports whether a geometry touches the area. It stops at the first vertex that does.
+// ErrPlace reports a vertex before that which is not finite.
 func (a *region) touches(geometry []byte) (bool, error) {
-	for _, edges := range [...]bool{false, true} { // most have a vertex in it, which is quick to see
+	for _, edges := range [...]bool{false, true} { // most have a vertex in it, which is a cheap test
 		w := regionTest{region: a, edges: edges}
 		err := wkb.Walk(geometry, func(r wkb.Run) bool { return !w.run(&r) })
 		if w.hit || w.lost {
@@ -211,12 +211,11 @@ func (a *region) touches(geometry []byte) (bool, error) {
 	return false, nil
 }
 
-// regionTest walks a geometry once, for vertices in the area or for edges that meet its edges and for polygons around
-// it.
+// regionTest walks a geometry once: for vertices in the area, or for edges that meet its edges and polygons around it.
 type regionTest struct {
 	*region
 	edges     bool
-	inside    []bool // by part: the polygon at hand holds it
+	inside    []bool // by part: the current polygon contains it
 	hit, lost bool
 }
 
@@ -227,7 +226,7 @@ func (w *regionTest) err() error {
 	return nil
 }
 
-// run tests the positions of a run, or the edges between them, and reports whether that ends the walk.
+// run tests the positions of a run, or the edges between them, and reports whether the walk can end.
 func (w *regionTest) run(r *wkb.Run) bool {
 	switch {
 	case !w.edges:
@@ -285,7 +284,7 @@ func (w *regionTest) path(r *wkb.Run) {
 	}
 }
 
-// pointTouches reports whether a geometry holds a point. As of touches, vertices behind a hit are not looked at.
+// pointTouches reports whether a geometry contains a point. It stops at the first hit, as touches does.
 func pointTouches(geometry []byte, p orb.Point) (bool, error) {
 	t := boxTest{n: 1}
 	t.boxes[0] = orb.Bound{Min: p, Max: p}

@@ -1,5 +1,5 @@
-// Package relate compares geometries exactly: the spatial predicates of OGC 06-103r4, and boxes as OGC 17-069r4 has
-// them. A comparison ends with its context, which no library offers.
+// Package relate evaluates spatial predicates exactly: those of OGC 06-103r4, and boxes as in OGC 17-069r4.
+// The end of a context cancels a comparison, which no library offers.
 package relate
 
 import (
@@ -14,7 +14,7 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Op is a spatial predicate, named as the function of CQL2 in lower case.
+// Op is a spatial predicate, named like the function of CQL2 in lower case.
 type Op string
 
 const (
@@ -28,7 +28,7 @@ const (
 	Contains   Op = "s_contains"
 )
 
-// place is where a point lies in a geometry (OGC 06-103r4, 6.1.15.1).
+// place is the position of a point relative to a geometry: interior, boundary or exterior (OGC 06-103r4, 6.1.15.1).
 type place uint8
 
 const (
@@ -37,27 +37,28 @@ const (
 	exterior
 )
 
-// matrix has for each two places the dimension of what they have in common, plus one; 0 when that is nothing.
+// matrix holds, for each pair of places, the dimension of their intersection plus one; 0 if it is empty.
 type matrix [3][3]int8
 
 func (m *matrix) set(a, b place, dim int8) { m[a][b] = max(m[a][b], dim+1) }
 
 func (m *matrix) any(a, b place) bool { return m[a][b] > 0 }
 
-// relation computes the matrix of two geometries of one dimension each, as far as a predicate needs it. Every test is
-// exact: where edges cross within both, the four sides are known without the point; elsewhere they meet in a vertex.
-// What two geometries have in common is seen around these points, and for lines and rings without any by one of their
-// vertices. Needed are the time and memory of searches, not of an overlay, and its context is asked again and again.
-// Polygons are taken for valid; of others any answer may come.
+// relation computes the matrix of two geometries of one dimension each, as far as a predicate needs it.
+// Every test is exact. Where two edges cross in their interiors, the four sides are known without computing the point;
+// elsewhere edges meet in a vertex. The rest follows from these points, and for lines and rings without any
+// from one of their vertices.
+// It needs the time and memory of searches, not of an overlay, and polls its context. Polygons must be valid;
+// for others the result is undefined.
 type relation struct {
 	ctx     context.Context
 	a, b    *topology
 	m       matrix
-	done    func(*matrix) bool // nothing more is needed
-	crossed bool               // edges cross within both, which tells all that such points can tell
+	done    func(*matrix) bool // the predicate is decided
+	crossed bool               // edges cross in their interiors; further crossings add nothing
 	tests   int
 	err     error
-	met     [2][]bool // lines and rings of a and b that have a vertex in common with the other
+	met     [2][]bool // lines and rings of a and b that share a vertex with the other
 	rays    []ray
 }
 
@@ -73,14 +74,14 @@ func holdsRelation(ctx context.Context, op Op, a, b *topology) (bool, error) {
 	return want.holds(&r.m), r.err
 }
 
-// predicate9 is what a predicate asks of a matrix.
+// predicate9 evaluates a predicate on a matrix.
 type predicate9 struct {
 	never   bool
-	decided func(*matrix) bool // holds will not change, whatever is added
+	decided func(*matrix) bool // the value of holds is final
 	holds   func(*matrix) bool
 }
 
-// predicateOf names the patterns of a predicate (OGC 06-103r4, 6.1.15.3).
+// predicateOf returns the patterns of a predicate (OGC 06-103r4, 6.1.15.3).
 func predicateOf(op Op, a, b int) predicate9 {
 	not := func(f func(*matrix) bool) func(*matrix) bool { return func(m *matrix) bool { return !f(m) } }
 	meets := func(m *matrix) bool {
@@ -129,7 +130,7 @@ func crosses(a, b int) predicate9 {
 	return predicate9{decided: holds, holds: holds}
 }
 
-// tick asks the context now and then, and makes way for other goroutines; false ends all work.
+// tick polls the context now and then and yields to other goroutines. It returns false if the work must end.
 func (r *relation) tick() bool {
 	if r.tests++; r.tests&1023 == 0 && r.err == nil {
 		if r.err = r.ctx.Err(); r.tests&8191 == 0 {
@@ -139,10 +140,10 @@ func (r *relation) tick() bool {
 	return r.err == nil
 }
 
-// on tells whether to go on.
+// on reports whether to continue.
 func (r *relation) on() bool { return r.tick() && !r.done(&r.m) }
 
-// set notes what places of a and b have in common; swapped, of b and a.
+// set records the intersection of a place of a and one of b; of b and a if swapped.
 func (r *relation) set(swapped bool, x, y place, dim int8) {
 	if swapped {
 		x, y = y, x
@@ -174,7 +175,7 @@ func (r *relation) compute() {
 	r.apart(r.b, r.a, true)
 }
 
-// ofDimension notes what the dimensions alone tell: of an area, something lies off every line.
+// ofDimension records what follows from the dimensions alone: an area always extends beyond a line.
 func (r *relation) ofDimension(x, y *topology, swapped bool) {
 	if x.dim == 2 && y.dim == 1 {
 		r.set(swapped, interior, exterior, 2)
@@ -190,7 +191,7 @@ func (r *relation) computePoints(x, y *topology, swapped bool) {
 	}
 	switch y.dim {
 	case 0, 1:
-		in := interior // of y, what is no boundary
+		in := interior // interior of y
 		if y.dim == 1 {
 			r.set(swapped, exterior, interior, 1)
 			in = boundary
@@ -206,7 +207,7 @@ func (r *relation) computePoints(x, y *topology, swapped bool) {
 	}
 }
 
-// locate tells where a point lies in a geometry.
+// locate returns the place of a point in a geometry.
 func (r *relation) locate(t *topology, p orb.Point) place {
 	switch t.dim {
 	case 0:
@@ -249,7 +250,7 @@ func (r *relation) locate(t *topology, p orb.Point) place {
 	return at
 }
 
-// meet finds where edges of x and y meet.
+// meet finds the points where edges of x and y meet.
 func (r *relation) meet(x, y *topology, swapped bool) {
 	for i := range x.edges {
 		e := &x.edges[i]
@@ -268,11 +269,11 @@ func (r *relation) meet(x, y *topology, swapped bool) {
 	}
 }
 
-// edgePair is an edge of x and one of y whose boxes meet.
+// edgePair is an edge of x and one of y whose boxes overlap.
 type edgePair struct {
 	x, y         *topology
 	e, f         *segment
-	lastX, lastY bool // the end of the edge is no start of another
+	lastX, lastY bool // the end of the edge is not the start of another
 	swapped      bool // x is b
 }
 
@@ -292,7 +293,7 @@ func (r *relation) pair(p edgePair) {
 		}
 		return
 	}
-	// A vertex is looked at once: with the edges that start there, or with the one that it lies within.
+	// Handle each vertex once: with the edges that start there, or with the edge that contains it.
 	own := func(v orb.Point) bool { return f.holds(v) && (v != f.b || p.lastY) }
 	if own(e.a) {
 		r.node(e.a)
@@ -309,7 +310,7 @@ func (r *relation) pair(p edgePair) {
 	}
 }
 
-// vertexAt reports whether some vertex lies where two edges cross; node tells what is there.
+// vertexAt reports whether two edges meet in a vertex, which node then handles.
 func (r *relation) vertexAt(p edgePair) bool {
 	box, other := p.e.bound(), p.f.bound()
 	box = orb.Bound{
@@ -332,8 +333,8 @@ func (r *relation) vertexAt(p edgePair) bool {
 	return false
 }
 
-// cross notes what is known where edges cross within both. Whether another edge runs along one of them, as lines may,
-// is seen where it begins.
+// cross records what follows from edges that cross in their interiors. If another edge runs along one of them,
+// as lines may, its start handles that.
 func (r *relation) cross(x, y int, swapped bool) {
 	r.crossed = true
 	set := func(a, b place, dim int8) { r.set(swapped, a, b, dim) }
@@ -362,10 +363,10 @@ func (r *relation) cross(x, y int, swapped bool) {
 type ray struct {
 	to  orb.Point
 	of  uint8 // 0: a, 1: b
-	out bool  // the edge runs away from the point: to its left, against the clock, lies the interior of an area
+	out bool  // the edge leaves the point: the interior of an area lies to its left, counter-clockwise
 }
 
-// node looks around a point in which a vertex of one geometry lies on the other.
+// node records the places around a point in which a vertex of one geometry lies on the other.
 func (r *relation) node(p orb.Point) {
 	r.rays = r.rays[:0]
 	for of, t := range [...]*topology{r.a, r.b} {
@@ -391,7 +392,7 @@ func (r *relation) node(p orb.Point) {
 	var sides [2]place
 	for of, t := range [...]*topology{r.a, r.b} {
 		sides[of] = exterior
-		if t.dim == 2 { // the side before the first ray is that after the last one
+		if t.dim == 2 { // the side before the first ray is the side after the last one
 			for i := len(r.rays) - 1; i >= 0; i-- {
 				if int(r.rays[i].of) == of {
 					sides[of] = r.rays[i].side()
@@ -405,8 +406,8 @@ func (r *relation) node(p orb.Point) {
 	}
 }
 
-// turnPast notes what lies along the i-th ray, and others in its direction, and what follows it. It returns the number
-// of the next ray.
+// turnPast records the places along the i-th ray, with others in its direction, and after it.
+// It returns the number of the next ray.
 func (r *relation) turnPast(p orb.Point, i int, sides *[2]place) int {
 	along, k := *sides, i
 	for ; k < len(r.rays) && direction(p, r.rays[i].to, r.rays[k].to) == 0; k++ {
@@ -422,7 +423,7 @@ func (r *relation) turnPast(p orb.Point, i int, sides *[2]place) int {
 	return k
 }
 
-// side is what follows the ray of an area against the clock.
+// side returns the place that follows the ray of an area counter-clockwise.
 func (x ray) side() place {
 	if x.out {
 		return interior
@@ -430,7 +431,7 @@ func (x ray) side() place {
 	return exterior
 }
 
-// at tells what a point on a line, or on the border of an area, is of it.
+// at returns the place of a point on a line or on the border of an area.
 func (t *topology) at(p orb.Point) place {
 	if t.dim == 2 || t.odd[p] {
 		return boundary
@@ -438,7 +439,7 @@ func (t *topology) at(p orb.Point) place {
 	return interior
 }
 
-// around sorts rays against the clock; of one direction and area, the one that runs away comes last.
+// around sorts rays counter-clockwise. Of one direction and area, the ray that leaves the point comes last.
 func around(p orb.Point, rays []ray) {
 	slices.SortFunc(rays, func(x, y ray) int {
 		if c := direction(p, x.to, y.to); c != 0 || x.of != y.of {
@@ -454,7 +455,7 @@ func around(p orb.Point, rays []ray) {
 	})
 }
 
-// direction compares the directions from p to x and y, against the clock from the east.
+// direction compares the directions from p to x and y, counter-clockwise from the east.
 func direction(p, x, y orb.Point) int {
 	half := func(q orb.Point) int {
 		if q[1] > p[1] || q[1] == p[1] && q[0] > p[0] {
@@ -468,7 +469,7 @@ func direction(p, x, y orb.Point) int {
 	return -wkb.Turn(p, x, y)
 }
 
-// apart notes where the lines and rings of x lie that no vertex shares with y, and the ends of lines.
+// apart records the places of lines and rings of x that share no vertex with y, and of the ends of lines.
 func (r *relation) apart(x, y *topology, swapped bool) {
 	met := r.met[0]
 	if swapped {

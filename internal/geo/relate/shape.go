@@ -15,17 +15,17 @@ import (
 	"grense/internal/problem"
 )
 
-// Shape is a plane geometry ready for predicates. It is not safe for concurrent use.
+// Shape is a planar geometry prepared for predicates. It is not safe for concurrent use.
 type Shape struct {
 	flat
 	tried bool
-	topo  *topology  // nil when it is a collection
-	area  *region    // of literals for Intersects; nil when it is none
-	point *orb.Point // the same
+	topo  *topology  // nil for a collection
+	area  *region    // for literals and Intersects; nil if not an area
+	point *orb.Point // for literals and Intersects; nil if not a point
 }
 
-// New returns a geometry in WKB (ISO or EWKB), with its vertices transformed from one CRS to another. ErrPlace if one
-// has no place there.
+// New returns a geometry from WKB (ISO or EWKB), with its vertices transformed from one CRS to another.
+// It returns ErrPlace if a vertex cannot be transformed.
 func New(geometry []byte, from, to crs.ID) (*Shape, error) {
 	var f crs.Func
 	if !crs.Same(from, to) {
@@ -53,14 +53,14 @@ func Literal(g orb.Geometry, from, to crs.ID) (*Shape, error) {
 // Bound returns the envelope, which is empty if the geometry is.
 func (s *Shape) Bound() orb.Bound { return s.bound }
 
-// IsArea reports whether a literal is an area, so that InBox knows more than its envelope.
+// IsArea reports whether a literal is an area, so that InBox decides more than its envelope.
 func (s *Shape) IsArea() bool { return s.area != nil }
 
-// InBox reports what holds for all geometries in a box: that they intersect the area, or that none does.
+// InBox reports what is true of all geometries in a box: that they intersect the area, or that none does.
 func (s *Shape) InBox(b orb.Bound) (all, none bool) { return s.area.box(b) }
 
-// Intersects reports whether a literal that is an area or a point intersects a geometry in WKB in its CRS. edges is the
-// geometry made ready, or nil. ok is false if the literal is something else.
+// Intersects reports whether a literal that is an area or a point intersects a geometry in WKB in its CRS.
+// edges is the prepared geometry, or nil. ok is false if the literal is neither.
 func (s *Shape) Intersects(geometry []byte, edges *Edges) (hit, ok bool, err error) {
 	switch {
 	case s.area != nil:
@@ -84,7 +84,7 @@ func onePoint(f flat) *orb.Point {
 	return &f.bound.Min
 }
 
-// topology returns the geometry ready for relation; nil when it is a collection.
+// topology returns the geometry prepared for relation; nil for a collection.
 func (s *Shape) topology() *topology {
 	if !s.tried {
 		s.tried, s.topo = true, newTopology(s.flat)
@@ -92,7 +92,7 @@ func (s *Shape) topology() *topology {
 	return s.topo
 }
 
-// envelopes answers from the bounds alone where that is possible. An empty geometry is disjoint from everything.
+// envelopes decides a predicate from the bounds alone if possible. An empty geometry is disjoint from everything.
 func envelopes(op Op, a, b orb.Bound) (known, answer bool) {
 	if a.IsEmpty() || b.IsEmpty() || !a.Intersects(b) {
 		return true, op == Disjoint
@@ -111,10 +111,10 @@ func envelopes(op Op, a, b orb.Bound) (known, answer bool) {
 // Covered reports whether a lies in b.
 func Covered(a, b orb.Bound) bool { return b.Contains(a.Min) && b.Contains(a.Max) }
 
-// ErrUndefined reports that a predicate has no answer, as for an invalid polygon.
+// ErrUndefined reports that a predicate has no result, as for an invalid polygon.
 var ErrUndefined = errors.New("relate: the predicate is not defined for these geometries")
 
-// Holds computes the exact predicate of two geometries in one CRS (OGC 06-103r4, 6.1.15), until ctx ends.
+// Holds evaluates the exact predicate on two geometries in one CRS (OGC 06-103r4, 6.1.15), until ctx ends.
 func Holds(ctx context.Context, op Op, a, b *Shape) (bool, error) {
 	if known, answer := envelopes(op, a.bound, b.bound); known {
 		return answer, nil
@@ -125,15 +125,15 @@ func Holds(ctx context.Context, op Op, a, b *Shape) (bool, error) {
 	return relateCollections(op, a, b)
 }
 
-// maxCollection bounds the bytes of two geometries of which one is a collection. Their comparison cannot be broken off,
-// and takes about a second of this size.
+// maxCollection bounds the bytes of two geometries of which one is a collection. Their comparison cannot be cancelled;
+// at this size it takes about a second.
 const maxCollection = 20_000 * 16
 
-// maxMeetings bounds the pairs of edges whose boxes meet when a collection is compared, besides those that follow each
-// other.
+// maxMeetings bounds the pairs of edges whose boxes overlap in comparisons of collections.
+// Consecutive edges do not count.
 const maxMeetings = 50_000
 
-// meetOften reports whether edges of two geometries, or of one of them, may meet more often than maxMeetings.
+// meetOften reports whether the number of pairs of edges, of two geometries or within one, may exceed maxMeetings.
 func meetOften(geometries ...flat) bool {
 	var boxes []orb.Bound
 	for _, f := range geometries {
@@ -144,7 +144,7 @@ func meetOften(geometries ...flat) bool {
 					x, y := r.XY(k)
 					wkb.Extend(&b, x, y)
 				}
-				if b.Min != b.Max { // a position that is repeated is no edge
+				if b.Min != b.Max { // repeated positions form no edge
 					boxes = append(boxes, b)
 				}
 			}
@@ -176,8 +176,8 @@ func meetOften(geometries ...flat) bool {
 	return false
 }
 
-// relateCollections computes the predicate where a geometry has parts of several dimensions, or none of the extent of
-// its type.
+// relateCollections evaluates the predicate for geometries with parts of several dimensions,
+// or with none of the extent of its type.
 func relateCollections(op Op, a, b *Shape) (bool, error) {
 	if len(a.wkb)+len(b.wkb) > maxCollection {
 		return false,

@@ -8,22 +8,22 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// topology is a geometry of one dimension made ready for relate: points, lines, or areas. It is immutable.
+// topology is a geometry of one dimension prepared for relation: points, lines or areas. It is immutable.
 type topology struct {
 	dim    int
 	bound  orb.Bound
 	points []orb.Point        // of dimension 0
-	edges  []segment          // of the others, path by path, none without length; areas lie to their left
+	edges  []segment          // of lines and areas, path by path, none of length 0; areas lie to their left
 	paths  []int32            // first edge of each line or ring, and the end
 	odd    map[orb.Point]bool // ends of an odd number of lines: their boundary (OGC 06-103r4, 6.1.8); or all points
-	levels [][]orb.Bound      // of fanout entries of the level below, or of edges
+	levels [][]orb.Bound      // each bounds fanout entries of the level below, or edges
 }
 
-// fanout is how many edges, or boxes of them, have a box in common. What is near in a path is near in the plane.
+// fanout is the number of edges, or boxes of them, that share a box.
+// Edges that are close in a path are close in the plane.
 const fanout = 8
 
-// newTopology reads a geometry that flatten has made. Nil when it is a collection, or when nothing of it has the extent
-// that its type says.
+// newTopology reads a geometry from flatten. It returns nil for a collection, or if no part has the extent of its type.
 func newTopology(f flat) *topology {
 	r := wkb.NewReader(f.wkb)
 	kind, err := r.Header()
@@ -95,7 +95,8 @@ func (t *topology) end(p orb.Point) {
 	}
 }
 
-// leftward reports whether a ring has its inside to the left: whether it turns left at its lowest corner in the west.
+// leftward reports whether the inside of a ring is to its left: whether it turns left at its
+// lowest, westernmost corner.
 func leftward(ring []segment) bool {
 	k := 0
 	for i, e := range ring {
@@ -148,8 +149,8 @@ func (t *topology) index() {
 	}
 }
 
-// search calls fn with the numbers of edges whose boxes may meet a box, until it returns false. It reports whether it
-// came to the end.
+// search calls fn with the numbers of edges whose boxes may overlap a box, until fn returns false.
+// It reports whether fn never did.
 func (t *topology) search(box *orb.Bound, fn func(i int) bool) bool {
 	top := len(t.levels) - 1
 	return t.descend(top, 0, len(t.levels[top]), box, fn)
@@ -178,7 +179,7 @@ func (t *topology) descend(level, from, to int, box *orb.Bound, fn func(i int) b
 	return true
 }
 
-// path is the number of the line or ring that an edge belongs to.
+// path returns the number of the line or ring of an edge.
 func (t *topology) path(edge int) int {
 	i, found := slices.BinarySearch(t.paths, int32(edge))
 	if found {
@@ -187,6 +188,5 @@ func (t *topology) path(edge int) int {
 	return i - 1
 }
 
-// isLast reports whether an edge ends a line that is not followed from there: the others' ends are starts of their
-// next.
+// isLast reports whether an edge is the last of an open line. The end of every other edge is the start of the next.
 func (t *topology) isLast(i int) bool { return t.dim == 1 && int(t.paths[t.path(i)+1]) == i+1 }
