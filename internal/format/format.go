@@ -1,11 +1,11 @@
-// Package format writes the features of a collection as one file, in the format of the tool at hand.
+// Package format writes features of a collection to one file in a requested format, and finds the readers of formats.
 //
-// A Format opens a Writer for a selection of one collection; features are written one by one, in the order in which
-// they come, and Close ends the file. Formats that stream hold nothing; the others keep what they cannot write yet in a
-// temporary file. Text formats round coordinates to 7 decimals of a degree or 2 of a metre unless Options.Precision
-// says otherwise, heights to 2 decimals; the others (GeoPackage, GeoParquet, FlatGeobuf and Shapefile) do not round.
-// GeoJSON, the place of JSON-FG and GML have them in the axis order of the authority of the asked reference system, as
-// items has; in all other formats x is before y. What a format cannot hold is listed in its Losses.
+// A Format opens a Writer for a selection of one collection. Features are written one by one in their order,
+// and Close ends the file. Streaming formats hold nothing back; the others keep features in a temporary file.
+// Text formats round coordinates to 7 decimals of a degree or 2 of a metre, unless Options.Precision differs,
+// and heights to 2 decimals. GeoPackage, GeoParquet, FlatGeobuf and Shapefile do not round.
+// GeoJSON, the member place of JSON-FG and GML use the axis order of the authority of the requested reference system,
+// as items do; all other formats write x before y. Losses lists what a format cannot hold.
 package format
 
 import (
@@ -29,30 +29,30 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// Format is one format of files.
+// Format is a file format.
 type Format struct {
 	Name    string   // value of the parameter f
 	Media   string   // media type, without charset
 	Charset bool     // the media type is text, written as UTF-8
 	Ext     string   // of the file name, with its dot
 	Title   string   // for people; the same in every language
-	Streams bool     // the first byte comes with the first feature, and nothing is kept
-	Lon     bool     // coordinates are always CRS84, whatever is asked
-	Most    int      // features that a file can hold; 0: any number
-	Precise bool     // Options.Precision has a meaning
+	Streams bool     // the first byte is sent with the first feature, and nothing is held back
+	Lon     bool     // coordinates are always CRS84, whatever is requested
+	Most    int      // largest number of features in a file; 0: unlimited
+	Precise bool     // Options.Precision applies
 	Losses  []string // what a reader may not get back, each a phrase in English; LossesIn returns those of one file
 	// NeedsWriter says that the format needs Options.GeoPackage.
 	NeedsWriter bool
 	open        func(w io.Writer, o output.Options) (output.Writer, error)
-	// Suffixes are the endings of the names of files that Read lists the layers of, in lower case with the dot.
+	// Suffixes are the endings of file names whose layers Read lists, in lower case with the dot.
 	Suffixes []string
 	Read     input.ListLayers
 }
 
-// All lists the formats, in the order in which they are offered. The caller owns the slice; the formats are shared.
+// All returns the formats in the order in which they are offered. The caller owns the slice; the formats are shared.
 func All() []*Format { return slices.Clone(formats) }
 
-// Find returns the format with a name; nil when there is none.
+// Find returns the format with a name; nil if there is none.
 func Find(name string) *Format {
 	for _, f := range formats {
 		if strings.EqualFold(f.Name, name) {
@@ -62,8 +62,8 @@ func Find(name string) *Format {
 	return nil
 }
 
-// ReaderOf returns what lists the layers of files whose names have an ending, in lower case with the dot; nil where
-// none does.
+// ReaderOf returns the function that lists the layers of files with an ending, in lower case with the dot;
+// nil if there is none.
 func ReaderOf(suffix string) input.ListLayers {
 	for _, f := range formats {
 		if slices.Contains(f.Suffixes, suffix) {
@@ -157,7 +157,7 @@ var formats = []*Format{
 	},
 }
 
-// Open begins a file. A property that the collection has not, or a reference system that is not served, is an error.
+// Open begins a file. It fails for a property that the collection lacks and for a reference system that is not served.
 func (f *Format) Open(w io.Writer, o output.Options) (output.Writer, error) {
 	if f.Lon {
 		o.CRS = crs.CRS84
@@ -199,8 +199,8 @@ func (f *Format) LossesIn(o output.Options) (losses []string) {
 	return losses
 }
 
-// FileName is the name under which a file is saved: the collection, what was selected ("" for all), the reference
-// system where it is not CRS84, and the ending.
+// FileName returns the name under which clients save a file: the collection, the selection ("" for all),
+// the reference system unless it is CRS84, and the ending.
 func (f *Format) FileName(collection, selection string, id crs.ID) string {
 	name := collection
 	if selection != "" {
@@ -212,7 +212,7 @@ func (f *Format) FileName(collection, selection string, id crs.ID) string {
 	return name + f.Ext
 }
 
-// TooMany is the error for more features than a file can hold.
+// TooMany returns the error for more features than a file can hold.
 func (f *Format) TooMany() error {
 	return output.TooMany(f.Name, f.Most)
 }

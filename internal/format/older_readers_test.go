@@ -34,8 +34,8 @@ var (
 	oneLine   = wkb.Append(nil, orb.MultiLineString{{{10, 60}, {11, 62}}})
 )
 
-// TestFlatGeobufOfLines tells which type the file has, and gives every multiline its ends, without which GDAL before
-// 3.9.3 reads none.
+// TestFlatGeobufOfLines: the file states its type, and every multiline has its ends, without which GDAL
+// before 3.9.3 reads none.
 func TestFlatGeobufOfLines(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -8,12 +8,12 @@ import (
 	"grense/internal/store"
 )
 
-// many is from how many features on a file begins with its first piece; one of fewer is mostly made whole before it
-// does, so that what fails is told.
+// many is the number of features from which a file is sent in pieces. A smaller one is mostly complete before it is
+// sent, so that errors are reported properly.
 const many = 500
 
-// Produce writes a whole file. Questions to the snapshot gather pieces in memory, so that nobody waits for a reader
-// inside of one.
+// Produce writes a whole file. It buffers pieces in memory during queries, so that no query waits
+// for the reader of the file.
 func (f *Format) Produce(ctx context.Context, out io.Writer, o output.Options, from output.Source) error {
 	q := from.Query
 	q.Count, q.Limit, q.Offset = store.CountCheap, output.ProducePage, 0

@@ -54,8 +54,8 @@ func (w *firstWrite) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestAFileBeginsWithItsFirstFeatures holds that no page is asked for twice, each feature is read once, and the first
-// byte waits for few of them.
+// TestAFileBeginsWithItsFirstFeatures: no page is queried twice, each feature is read once,
+// and the first byte waits for few of them.
 func TestAFileBeginsWithItsFirstFeatures(t *testing.T) {
 	t.Parallel()
 	c, _ := places()

@@ -105,7 +105,7 @@ func same(got, want string, typ cql2.Type) bool {
 	return got == want
 }
 
-// blank formats do not tell null from an empty text.
+// blank formats do not distinguish null from an empty text.
 var blank = map[string]bool{"csv": true, "xlsx": true}
 
 // compare holds what was read against the features.

@@ -1,4 +1,4 @@
-// Package csv is comma-separated values (RFC 4180).
+// Package csv reads and writes comma-separated values (RFC 4180).
 package csv
 
 import (
@@ -19,14 +19,14 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// reader reads CSV (RFC 4180) with a header, split by comma, semicolon, tab or bar. Points come from a pair of columns,
-// any geometry from a column of well-known text (OGC 06-103r4, 7).
+// reader reads CSV (RFC 4180) with a header, separated by comma, semicolon, tab or bar.
+// Points come from a pair of columns, other geometries from a column of well-known text (OGC 06-103r4, 7).
 type reader struct {
 	open   func() (io.ReadCloser, error)
 	memory input.Memory
 }
 
-// NoCoordinates is the note on a table that has no geometry.
+// NoCoordinates is the note on a table without geometry.
 const NoCoordinates = "there are no columns with coordinates, so that features have no geometry; if there should be, " +
 	"name the columns lon and lat, x and y, or wkt"
 
@@ -39,10 +39,10 @@ var (
 		{"x_koordinat", "y_koordinat"}}
 )
 
-// degreePairs is how many of pairNames say that they are degrees.
+// degreePairs is the number of pairNames whose names imply degrees.
 const degreePairs = 5
 
-// rowBudget ends a row that never ends.
+// rowBudget stops reading a row of unlimited length.
 type rowBudget struct {
 	in   io.Reader
 	left int
@@ -57,13 +57,13 @@ func (b *rowBudget) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// quotedLines doubles the carriage return of a line end within quotes: encoding/csv takes one away.
+// quotedLines doubles the carriage return of a line end within quotes, because encoding/csv removes one.
 type quotedLines struct {
 	in     io.Reader
 	quoted bool
 	last   byte
 	chunk  [4096]byte
-	buf    []byte // what out is part of
+	buf    []byte // the buffer behind out
 	out    []byte
 }
 
@@ -90,18 +90,17 @@ func (q *quotedLines) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Table is what the header tells.
+// Table is the meaning of the header.
 type Table struct {
 	Memory  input.Memory
 	Names   []string
-	WKT     int // column; -1 without
-	X, Y    int // columns; -1 without
+	WKT     int // number of the column; -1: none
+	X, Y    int // numbers of the columns; -1: none
 	Degrees bool
-	Comma   bool // decimal commas may stand in coordinates
+	Comma   bool // coordinates may have decimal commas
 }
 
-// isFlat reports whether the header has no columns with coordinates. A header that cannot be read is left to the
-// survey.
+// isFlat reports whether the header has no columns with coordinates. It leaves errors in the header to the survey.
 func (c *reader) isFlat() (bool, error) {
 	in, err := c.open()
 	if err != nil {
@@ -114,7 +113,7 @@ func (c *reader) isFlat() (bool, error) {
 	return err == nil && t.Header(row) == "" && !t.Located(), nil
 }
 
-// rows begins to read rows; the budget must be refilled for each.
+// rows returns a reader of rows. The caller refills the budget for each row.
 func rows(in io.Reader) (*csv.Reader, *rowBudget) {
 	budget := &rowBudget{in: in, left: input.MaxRow}
 	text := bufio.NewReaderSize(budget, 64<<10)
@@ -172,7 +171,7 @@ func (c *reader) Read(ctx context.Context, out input.Sink) error {
 	}
 }
 
-// failed tells a fault of the content to out.
+// failed reports an error in the content to out.
 func (c *reader) failed(err error, out input.Sink) error {
 	if bad, ok := errors.AsType[*csv.ParseError](err); ok {
 		reason := bad.Err.Error()
@@ -205,7 +204,7 @@ func delimiter(head []byte) rune {
 	return best
 }
 
-// header reads the first row; false when a fault was told.
+// header reads the first row. ok is false if out has received a fault.
 func header(r *csv.Reader, out input.Sink) (t Table, ok bool, err error) {
 	row, err := r.Read()
 	refuse := func(reason string) (Table, bool, error) {
@@ -228,7 +227,7 @@ func header(r *csv.Reader, out input.Sink) (t Table, ok bool, err error) {
 // Located reports whether the table has columns with coordinates.
 func (t *Table) Located() bool { return t.X >= 0 || t.WKT >= 0 }
 
-// Header takes the names of the columns, and finds those with coordinates; wrong tells why it cannot.
+// Header stores the names of the columns and finds those with coordinates. wrong is the reason if it cannot.
 func (t *Table) Header(row []string) (wrong string) {
 	if len(row) > input.MaxNames {
 		return fmt.Sprintf("more than %d columns", input.MaxNames)
@@ -260,13 +259,13 @@ func (t *Table) Header(row []string) (wrong string) {
 			t.X, t.Y, t.Degrees = x, y, i < degreePairs
 		}
 	}
-	if t.X >= 0 { // numbers need no guess about what is in them
+	if t.X >= 0 { // numbers are clear without inspecting the rows
 		t.WKT = -1
 	}
 	return ""
 }
 
-// Properties are the names of the columns that are not coordinates.
+// Properties returns the names of the columns that are not coordinates.
 func (t *Table) Properties() []string {
 	var names []string
 	for i, n := range t.Names {
@@ -277,7 +276,7 @@ func (t *Table) Properties() []string {
 	return names
 }
 
-// record makes a feature of a row. Columns with coordinates become the geometry and are no properties.
+// record converts a row to a feature. Columns with coordinates become the geometry instead of properties.
 func (t *Table) record(row []string, line int, out input.Sink) *input.Record {
 	rec := &input.Record{At: input.Place{Line: line, Column: 1}}
 	refuse := func(reason string) {
@@ -309,7 +308,7 @@ func (t *Table) record(row []string, line int, out input.Sink) *input.Record {
 	return rec
 }
 
-// Locate makes the geometry of a record of the texts in the columns with coordinates: well-known text, x and y.
+// Locate builds the geometry of a record from the texts at: well-known text, x and y.
 func (t *Table) Locate(rec *input.Record, at [3]string, out input.Sink) {
 	refuse := func(reason string) {
 		rec.Refused = true
@@ -338,7 +337,7 @@ func (t *Table) Locate(rec *input.Record, at [3]string, out input.Sink) {
 	rec.Shape.Add(fx, fy, 0)
 }
 
-// coordinate reads a decimal number, with a decimal comma where that cannot be a separator.
+// coordinate parses a decimal number, with a decimal comma if that cannot be a separator.
 func (t *Table) coordinate(s string) (float64, bool) {
 	if t.Comma && strings.Count(s, ",") == 1 && !strings.Contains(s, ".") {
 		s = strings.Replace(s, ",", ".", 1)
@@ -350,7 +349,7 @@ func (t *Table) coordinate(s string) (float64, bool) {
 	return f, err == nil
 }
 
-// Layers lists the table of a file.
+// Layers returns the table of a file as a layer.
 func Layers(_ context.Context, f *input.File, o input.Options) ([]input.Layer, error) {
 	r := &reader{open: f.Open, memory: input.Memory(o.Limits.Feature)}
 	flat, err := r.isFlat()

@@ -8,7 +8,7 @@ import (
 	"grense/internal/store"
 )
 
-// Losses are what a reader may not get back.
+// Losses lists what a reader may not get back.
 var Losses = []string{
 	output.LossShapes,
 	output.LossHeights,

@@ -1,4 +1,4 @@
-// Package flatgeobuf is FlatGeobuf 3.
+// Package flatgeobuf reads and writes FlatGeobuf 3.
 package flatgeobuf
 
 import (
@@ -16,8 +16,8 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// reader reads FlatGeobuf 3. The index is passed over, since everything is read. What is stated of sizes is believed
-// only as far as there are bytes.
+// reader reads FlatGeobuf 3. It skips the index, since it reads every feature.
+// It trusts a stated size only as far as bytes follow.
 type reader struct {
 	open   func() (io.ReadCloser, error)
 	memory input.Memory
@@ -26,18 +26,18 @@ type reader struct {
 // maxHeader bounds the bytes of a header.
 const maxHeader = 16 << 20
 
-// column is a property: its name and its type, by the number in the schema of the format.
+// column is the name of a property and its type, by its number in the schema of the format.
 type column struct {
 	name string
 	kind byte
 }
 
-// header is what the header tells.
+// header is the content of the header.
 type header struct {
-	kind    wkb.Kind // of all geometries; 0: each tells its own
+	kind    wkb.Kind // of all geometries; 0: each states its own
 	columns []column
-	count   uint64 // 0: not known
-	index   int64  // bytes of it
+	count   uint64
+	index   int64 // its length in bytes
 	system  string
 	memory  input.Memory
 }
@@ -73,7 +73,7 @@ func (r *reader) Read(ctx context.Context, out input.Sink) error {
 	return l.features(ctx, in, out)
 }
 
-// open reads the header; wrong tells why a file is refused.
+// open reads the header. wrong is the reason if the file is refused.
 func open(in io.Reader) (l *header, wrong string, err error) {
 	var start [12]byte
 	if _, err := io.ReadFull(in, start[:]); err != nil {
@@ -137,7 +137,7 @@ func readHeader(b []byte) (*header, string) {
 	return l, ""
 }
 
-// system names the reference system of a table Crs: org 0, code 1, wkt 4, code_string 5.
+// system returns the name of the reference system in a table Crs: org 0, code 1, wkt 4, code_string 5.
 func (t *buffer) system(at int) string {
 	org := t.text(at, 0)
 	if org == "" {
@@ -204,7 +204,7 @@ func (l *header) features(ctx context.Context, in io.Reader, out input.Sink) err
 	return nil
 }
 
-// readGrowing reads n bytes into b; memory is taken as they come, since n may be wrong.
+// readGrowing reads n bytes into b. It allocates as bytes arrive, since n may be wrong.
 func readGrowing(in io.Reader, b []byte, n int) ([]byte, error) {
 	b = b[:0]
 	for len(b) < n {
@@ -217,7 +217,7 @@ func readGrowing(in io.Reader, b []byte, n int) ([]byte, error) {
 	return b, nil
 }
 
-// record makes a record of a table Feature: geometry 0, properties 1, columns 2.
+// record converts a table Feature to a record: geometry 0, properties 1, columns 2.
 func (l *header) record(b []byte, out input.Sink) *input.Record {
 	t := &buffer{b: b, most: l.memory.Bytes() / input.PositionCost}
 	root := t.root()
@@ -251,7 +251,7 @@ func (l *header) record(b []byte, out input.Sink) *input.Record {
 	return rec
 }
 
-// properties reads pairs of the number of a column and a value; columns without one are null.
+// properties reads pairs of a column number and a value. Columns without a value are null.
 func (l *header) properties(rec *input.Record, columns []column, b []byte, out input.Sink) (wrong string) {
 	values := make([]input.Value, len(columns))
 	for len(b) > 0 {
@@ -282,11 +282,11 @@ func (l *header) properties(rec *input.Record, columns []column, b []byte, out i
 	return ""
 }
 
-// sizes are the bytes of values of a fixed size, by type: Byte, UByte, Bool, Short, UShort, Int, UInt, Long, ULong,
-// Float, Double.
+// sizes are the lengths in bytes of values of fixed size, by type: Byte, UByte, Bool, Short, UShort, Int, UInt,
+// Long, ULong, Float, Double.
 var sizes = [...]int{1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8}
 
-// value reads a value; size is -1 where there are too few bytes.
+// value reads a value. size is -1 if bytes are missing.
 func (c column) value(b []byte) (v input.Value, size int) {
 	if int(c.kind) < len(sizes) {
 		if size = sizes[c.kind]; len(b) < size {
@@ -337,12 +337,12 @@ func (c column) value(b []byte) (v input.Value, size int) {
 	return input.Value{Kind: input.Plain, Text: string(s)}, 4 + len(s)
 }
 
-// buffer reads tables of FlatBuffers. What points outside of the bytes is nothing, and bad is set.
+// buffer reads tables of FlatBuffers. An offset outside the bytes reads as nothing and sets bad.
 type buffer struct {
 	b    []byte
 	bad  bool
-	many bool  // more positions than most
-	most int64 // positions that one feature may have; they may be pointed to more than once
+	many bool  // the feature has more positions than most
+	most int64 // largest number of positions of a feature; several members may share them
 	n    int64 // positions so far
 }
 
@@ -358,10 +358,10 @@ func (t *buffer) follow(i int) int {
 	return i + int(binary.LittleEndian.Uint32(t.at(i, 4)))
 }
 
-// root is where the root table stands.
+// root returns the offset of the root table.
 func (t *buffer) root() int { return t.follow(0) }
 
-// slot is where a member of a table stands; 0 when it has none.
+// slot returns the offset of a member of a table; 0 if it is missing.
 func (t *buffer) slot(table, n int) int {
 	names := table - int(int32(binary.LittleEndian.Uint32(t.at(table, 4))))
 	if size := int(binary.LittleEndian.Uint16(t.at(names, 2))); t.bad || 4+2*n+2 > size {
@@ -402,7 +402,7 @@ func (t *buffer) uint64(table, n int, without uint64) uint64 {
 	return without
 }
 
-// child is where a table that is a member stands; 0 when there is none.
+// child returns the offset of a table that is a member; 0 if it is missing.
 func (t *buffer) child(table, n int) int {
 	if at := t.slot(table, n); at != 0 {
 		return t.follow(at)
@@ -410,7 +410,7 @@ func (t *buffer) child(table, n int) int {
 	return 0
 }
 
-// vector is where the elements of a member stand, and how many there are.
+// vector returns the offset of the elements of a member, and their number.
 func (t *buffer) vector(table, n, size int) (from, count int) {
 	at := t.slot(table, n)
 	if at == 0 {
@@ -430,8 +430,8 @@ func (t *buffer) text(table, n int) string {
 	return string(t.b[from : from+count])
 }
 
-// geometry appends a table Geometry as well-known binary: ends 0, xy 1, z 2, type 6, parts 7. kind is what it is where
-// it does not tell.
+// geometry appends a table Geometry as well-known binary: ends 0, xy 1, z 2, type 6, parts 7.
+// kind is used if the table states no type.
 func (t *buffer) geometry(dst []byte, at int, kind wkb.Kind, depth int) []byte {
 	if own := wkb.Kind(t.byte(at, 6, 0)); own != 0 {
 		kind = own
@@ -474,7 +474,7 @@ func (t *buffer) geometry(dst []byte, at int, kind wkb.Kind, depth int) []byte {
 	}
 	dst = wkb.AppendCount(wkb.AppendHeader(dst, kind, z), n)
 	for i := range n {
-		if t.n++; t.n > t.most { // empty members are no positions, but there may be many
+		if t.n++; t.n > t.most { // empty members have no positions, but there may be many
 			t.many, t.bad = true, true
 		}
 		if t.bad {
@@ -485,7 +485,7 @@ func (t *buffer) geometry(dst []byte, at int, kind wkb.Kind, depth int) []byte {
 	return dst
 }
 
-// ends are the numbers of positions before the ends of lines or rings.
+// ends returns the numbers of positions before the ends of lines or rings.
 func (t *buffer) ends(at, n int) []int {
 	from, count := t.vector(at, 0, 4)
 	if count == 0 && n > 0 {
@@ -504,15 +504,15 @@ func (t *buffer) ends(at, n int) []int {
 	return out
 }
 
-// positions are those of a table Geometry.
+// positions are the ordinates of a table Geometry.
 type positions struct {
 	t     *buffer
-	xy, z int // where the ordinates stand
+	xy, z int // offsets of the ordinates
 	n     int
 	hasZ  bool
 }
 
-// append appends a geometry that has no members.
+// append appends a geometry without members.
 func (p *positions) append(dst []byte, kind wkb.Kind, ends []int) []byte {
 	if kind == wkb.Point && p.n == 0 {
 		return wkb.AppendXY(wkb.AppendHeader(dst, kind, false), math.NaN(), math.NaN())
@@ -552,7 +552,7 @@ func (p *positions) positions(dst []byte, from, to int) []byte {
 	return dst
 }
 
-// Layers is the layer of a file.
+// Layers returns the layer of a file.
 func Layers(_ context.Context, f *input.File, o input.Options) ([]input.Layer, error) {
 	return []input.Layer{{Reader: &reader{open: f.Open, memory: input.Memory(o.Limits.Feature)}}}, nil
 }

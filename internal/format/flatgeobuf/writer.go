@@ -15,27 +15,27 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Losses are what a reader may not get back.
+// Losses lists what a reader may not get back.
 var Losses = []string{"the order of features, when all have a geometry",
 	"polygons in a layer with multipolygons are multipolygons, and so lines and points",
 	"dates are moments at midnight",
 	"positions without a height, in a file with heights, have height 0"}
 
-// magic begins a file of version 3.
+// magic is the beginning of a file of version 3.
 var magic = []byte{'f', 'g', 'b', 3, 'f', 'g', 'b', 1}
 
-// nodeSize is how many children a node of the index has.
+// nodeSize is the number of children of a node of the index.
 const nodeSize = 16
 
-// writer writes FlatGeobuf 3: magic, header, index, features. The header tells what all features have in common, and
-// the index their places and sizes, so they wait in a table. The index is a packed R-tree over the features in the
-// order of a Hilbert curve, as the format asks. A file with a feature that has no geometry can have none, and keeps the
-// order of the features.
+// writer writes FlatGeobuf 3: magic, header, index, features. The header needs facts of all features,
+// and the index their positions and sizes, so features wait in a table. The index is a packed R-tree over the features
+// in the order of a Hilbert curve, as the format requires. A file with a feature without geometry has no index and
+// keeps the order of the features.
 type writer struct {
 	*output.Table
 	w    io.Writer
 	b    *flatbuffers.Builder
-	kind wkb.Kind // of all geometries; 0 when they differ
+	kind wkb.Kind // of all geometries; 0 if they differ
 }
 
 func New(w io.Writer, o output.Options) (output.Writer, error) {
@@ -65,7 +65,7 @@ func (w *writer) Close(abort bool) error {
 	}
 	defer data.Close()
 	err = w.Read(func(i int, values []any, geom []byte) error {
-		row := &w.Rows[i] // which was read, and tells the place in data from now on
+		row := &w.Rows[i] // already read; from now on the offset in data
 		row.Offset = data.Size
 		b, err := w.feature(values, geom)
 		if err == nil {
@@ -78,7 +78,7 @@ func (w *writer) Close(abort bool) error {
 		return err
 	}
 	out := bufio.NewWriterSize(w.w, output.FlushAt)
-	out.Write(append(slices.Clone(magic), w.header(index)...)) // Flush has its error
+	out.Write(append(slices.Clone(magic), w.header(index)...)) // Flush returns its error
 	if index {
 		writeIndex(out, w.Rows)
 	}
@@ -135,7 +135,7 @@ func (w *writer) geometry(g *output.Shape, z bool) flatbuffers.UOffsetT {
 			at = append(at, uint32(len(line)))
 		}
 		if len(at) > 1 && g.Kind != wkb.MultiPoint || g.Kind == wkb.MultiLineString {
-			// of one line, readers such as GDAL before 3.9.3 need it
+			// also for one line, which readers such as GDAL before 3.9.3 need
 			w.b.StartVector(4, len(at), 4)
 			for _, n := range slices.Backward(at) {
 				w.b.PrependUint32(n)
@@ -154,7 +154,7 @@ func (w *writer) geometry(g *output.Shape, z bool) flatbuffers.UOffsetT {
 		if z {
 			w.b.StartVector(8, len(line), 8)
 			for _, p := range slices.Backward(line) {
-				if p[2] != p[2] { // readers take no position of NaN
+				if p[2] != p[2] { // readers reject positions of NaN
 					p[2] = 0
 				}
 				w.b.PrependFloat64(p[2])
@@ -197,7 +197,7 @@ func typeOf(t cql2.Type) byte {
 	return fgbString
 }
 
-// appendValue appends a column's number and value in the column's type; nothing for null.
+// appendValue appends the number of a column and a value of its type; nothing for null.
 func appendValue(dst []byte, col int, t cql2.Type, v any) []byte {
 	if v == nil {
 		return dst
@@ -227,9 +227,9 @@ func appendValue(dst []byte, col int, t cql2.Type, v any) []byte {
 	return append(binary.LittleEndian.AppendUint32(dst, uint32(len(s))), s...)
 }
 
-// writeIndex writes the packed R-tree over items, which are in the order of the file: nodes of four doubles and an
-// offset, from the root down; the offset of a leaf is that of its feature behind the index, the offset of another node
-// is the number of its first child.
+// writeIndex writes the packed R-tree over items, which are in the order of the file.
+// Nodes have four doubles and an offset and are written from the root down. The offset of a leaf is that of its feature
+// behind the index; the offset of another node is the number of its first child.
 func writeIndex(out *bufio.Writer, items []output.TableRow) {
 	levels := [][]output.TableRow{items}
 	for len(levels[len(levels)-1]) > 1 || len(levels) == 1 {
@@ -310,14 +310,14 @@ func (w *writer) header(index bool) []byte {
 	return b.FinishedBytes()
 }
 
-// systemOf writes the table Crs: org 0, code 1, name 2, wkt 4, code_string 5. Coordinates are x, y whatever the
-// authority says.
+// systemOf writes the table Crs: org 0, code 1, name 2, wkt 4, code_string 5. Coordinates are x, y,
+// whatever the authority defines.
 func systemOf(b *flatbuffers.Builder, id crs.ID) flatbuffers.UOffsetT {
 	org, code, text := "EPSG", int32(id), ""
 	switch {
 	case id == crs.CRS84:
 		org, code, text = "OGC", 0, "CRS84"
-	case id.Own(): // its text tells it
+	case id.Own(): // its definition states it
 		org, code = "", 0
 	}
 	o, n := b.CreateString(org), b.CreateString(id.Name())

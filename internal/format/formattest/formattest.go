@@ -1,5 +1,5 @@
-// Package formattest has what tests of formats need in more than one package: the official JSON Schemas of JSON-FG 1.0
-// (OGC 21-045r1), as they are published under the Apache licence in jsonfg/LICENSE.
+// Package formattest has helpers for tests of several formats: the official JSON Schemas of JSON-FG 1.0 (OGC 21-045r1),
+// published under the Apache licence in jsonfg/LICENSE.
 package formattest
 
 import (

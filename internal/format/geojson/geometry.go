@@ -9,20 +9,20 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// coordinates is the member of that name, of which the meaning is not known before the type is.
+// coordinates is the member of that name. Its meaning is unknown until the type is read.
 type coordinates struct {
 	at     input.Place // of its first bracket
 	xyz    []float64
-	flat   int         // positions without a height
-	depth  int         // arrays around each position; -1 while there is none
-	shuts  []shut      // arrays that are no positions, as they end
-	wrong  string      // what is wrong with it first; "" when nothing
-	wrongs input.Place // where
+	flat   int         // number of positions without a height
+	depth  int         // arrays around each position; -1 before the first
+	shuts  []shut      // ends of arrays that are not positions, in order
+	wrong  string      // the first fault; "" for none
+	wrongs input.Place // its place
 	long   input.Place // a position of more than three numbers
 	fine   input.Place // a number with more than nine decimals
 }
 
-// shut is the end of an array: its depth, how many positions have come before, and where it began.
+// shut is the end of an array: its depth, the number of positions before it, and its place.
 type shut struct {
 	depth, positions int
 	at               input.Place
@@ -40,7 +40,7 @@ func (g *Reader) coordinates() (*coordinates, error) {
 	return c, g.nested(c, 0)
 }
 
-// nested consumes one array, around which there are depth others.
+// nested consumes one array inside depth others.
 func (g *Reader) nested(c *coordinates, depth int) error {
 	at := g.JSON.Here()
 	n, numbers := 0, 0
@@ -93,7 +93,7 @@ func (g *Reader) ordinate(c *coordinates, at input.Place) (float64, error) {
 	return x, nil
 }
 
-// decimals counts the digits after the point.
+// decimals returns the number of digits after the point.
 func decimals(b []byte) int {
 	for i, c := range b {
 		if c == '.' {
@@ -120,14 +120,14 @@ func (c *coordinates) position(at input.Place, depth, numbers int, p [3]float64)
 	c.xyz = append(c.xyz, p[0], p[1], p[2])
 }
 
-// shape makes a geometry of a kind that has coordinates. nil without a reason: it is empty.
+// shape builds a geometry of a kind with coordinates. nil without a reason means that it is empty.
 func (c *coordinates) shape(kind wkb.Kind) (*input.Shape, input.Place, string) {
 	want := input.Depths[kind]
 	switch {
 	case c.wrong != "" && (c.depth == want || c.depth < 0):
 		return nil, c.wrongs, c.wrong
 	case c.depth < 0 && len(c.shuts) == 1:
-		return nil, c.at, "" // an empty array may be read as null (RFC 7946, 3.1)
+		return nil, c.at, "" // an empty array may mean null (RFC 7946, 3.1)
 	case c.depth < 0 && slices.ContainsFunc(c.shuts, func(x shut) bool { return x.depth >= want }):
 		return nil, c.at, "arrays without positions"
 	case c.depth < 0: // lines, rings or polygons without positions
@@ -156,7 +156,7 @@ func (c *coordinates) shape(kind wkb.Kind) (*input.Shape, input.Place, string) {
 	return s, input.Place{}, ""
 }
 
-// faultyPart is where the first line or ring stands that has too few positions, or is open.
+// faultyPart returns the place of the first line or ring that has too few positions or is open.
 func (c *coordinates) faultyPart(kind wkb.Kind) input.Place {
 	from, least := 0, 4
 	if kind == input.LineString || kind == input.MultiLineString {
@@ -176,7 +176,7 @@ func (c *coordinates) faultyPart(kind wkb.Kind) input.Place {
 	return c.at
 }
 
-// geometry reads a geometry object; nil when it is null, empty or wrong. null tells whether it may be null.
+// geometry reads a geometry object. It returns nil if the object is null, empty or wrong; nullable permits null.
 func (g *Reader) geometry(depth int, nullable bool) (*input.Shape, error) {
 	c, err := g.JSON.Peek()
 	if err != nil {
@@ -195,7 +195,7 @@ func (g *Reader) geometry(depth int, nullable bool) (*input.Shape, error) {
 	return g.shapeOf(n, depth), nil
 }
 
-// shapeOf makes the geometry of a node; nil when it is empty or wrong.
+// shapeOf builds the geometry of a node; nil if it is empty or wrong.
 func (g *Reader) shapeOf(n *Node, depth int) *input.Shape {
 	kind := input.KindNamed(n.Typ)
 	if kind == 0 {
@@ -253,7 +253,7 @@ func (g *Reader) collect(n *Node, depth int) *input.Shape {
 	return s
 }
 
-// finish brings a geometry into the form in which it is stored.
+// finish converts a geometry to the form in which it is stored.
 func (g *Reader) finish(s *input.Shape, c *coordinates) *input.Shape {
 	at := c.faultyPart(s.Kind)
 	closed, dropped := s.Check()

@@ -7,23 +7,23 @@ import (
 	"slices"
 )
 
-// jsonFG is what is known of a document of JSON-FG (OGC 21-045r1) while it is read.
+// jsonFG is the state of reading a document of JSON-FG (OGC 21-045r1).
 type jsonFG struct {
 	system      string      // coordRefSys of the document
 	featureType input.Value // of the document
 	looked      bool        // the document was searched for both
-	swap        bool        // positions of the geometry being read have the northing or latitude first
-	told        string      // the system that was told last
+	swap        bool        // positions of the current geometry have the northing or latitude first
+	reported    string      // the system that was reported last
 	places      bool        // some features had a place
 	geometries  bool        // some had a geometry only
 }
 
-// fgGeometries are the types of geometries that JSON-FG adds to GeoJSON. They are not read.
+// fgGeometries are the types of geometries that JSON-FG adds to GeoJSON. The reader does not support them.
 var fgGeometries = []string{"Polyhedron", "MultiPolyhedron", "Prism", "MultiPrism", "CircularString", "CompoundCurve",
 	"CurvePolygon", "MultiCurve", "MultiSurface"}
 
-// jsonFG reads the value of a member of a document, if root, or of a feature. What is not as JSON-FG has it is a
-// foreign member.
+// jsonFG reads the value of a member of a document (root) or of a feature.
+// A value that JSON-FG does not allow is a foreign member.
 func (g *Reader) jsonFG(n *Node, m int, c byte, root bool) error {
 	if m == memberPlace {
 		if c != '{' {
@@ -60,8 +60,8 @@ func (g *Reader) jsonFG(n *Node, m int, c byte, root bool) error {
 	return nil
 }
 
-// systemOf returns the name in a coordRefSys (OGC 21-045r1, 7.5): a URI, an object with one, or a list of a horizontal
-// system and others.
+// systemOf returns the name in a coordRefSys (OGC 21-045r1, 7.5): a URI, an object with one, or a list of a
+// horizontal system and others.
 func systemOf(b []byte) string {
 	var name string
 	var reference struct{ Href string }
@@ -78,7 +78,7 @@ func systemOf(b []byte) string {
 	return name
 }
 
-// timesOf reads the member time (OGC 21-045r1, 7.3); nil if it is not of JSON-FG.
+// timesOf reads the member time (OGC 21-045r1, 7.3); nil if JSON-FG does not allow its value.
 func timesOf(b []byte) []input.Field {
 	var t struct {
 		Date, Timestamp string
@@ -103,7 +103,7 @@ func timesOf(b []byte) []input.Field {
 	return nil
 }
 
-// extra returns the members beside the properties of a feature, with the type of its document.
+// extra returns the members of a feature outside its properties, and the type in its document.
 func (d *jsonFG) extra(n *Node) []input.Field {
 	if d.featureType.Kind > input.Null && !slices.ContainsFunc(n.extra, func(f input.Field) bool {
 		return f.Name == input.ExtraFeatureType
@@ -113,7 +113,7 @@ func (d *jsonFG) extra(n *Node) []input.Field {
 	return n.extra
 }
 
-// placed returns the geometry of a feature: its place, else its geometry, which is in CRS84.
+// placed returns the geometry of a feature: its place, or else its geometry, which is in CRS84.
 func (g *Reader) placed(n *Node) (*input.Shape, error) {
 	p, d := n.place, &g.fg
 	if (p != nil || len(n.extra) > 0) && !d.looked && (d.system == "" || d.featureType.Kind == input.Absent) {
@@ -153,8 +153,8 @@ func (g *Reader) placed(n *Node) (*input.Shape, error) {
 }
 
 func (g *Reader) tellSystem(at input.Place, system string) {
-	if g.fg.told != system {
-		g.fg.told = system
+	if g.fg.reported != system {
+		g.fg.reported = system
 		g.Out.Reference(at, system)
 	}
 }
@@ -188,7 +188,7 @@ func (g *Reader) look() error {
 			return s.Skip(nil)
 		})
 	}
-	if c, err := s.Peek(); err != nil || c != '{' { // the reader of the value reports the error
+	if c, err := s.Peek(); err != nil || c != '{' { // whoever reads the value reports the error
 		return ignoreSyntax(err)
 	}
 	return ignoreSyntax(members(g.layer))

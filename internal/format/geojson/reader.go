@@ -1,4 +1,4 @@
-// Package geojson is GeoJSON (RFC 7946), sequences of it (RFC 8142) and JSON-FG (OGC 21-045r1).
+// Package geojson reads and writes GeoJSON (RFC 7946), sequences of it (RFC 8142) and JSON-FG (OGC 21-045r1).
 package geojson
 
 import (
@@ -13,23 +13,23 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// Reader reads GeoJSON (RFC 7946), JSON-FG (OGC 21-045r1), and sequences of them (RFC 8142, or a text on each line).
+// Reader reads GeoJSON (RFC 7946), JSON-FG (OGC 21-045r1), and sequences of them: RFC 8142, or one text on each line.
 type Reader struct {
 	open   func() (io.ReadCloser, error)
 	memory input.Memory
-	layer  string // the member of the outermost object that is read; "" is that object itself
-	as     crs.ID // what a person says the coordinates are in, or 0
+	layer  string // the member of the outermost object to read; "" is that object itself
+	as     crs.ID // the reference system that the user states, or 0
 
 	JSON    *input.JSONScanner
 	Out     input.Sink
 	Names   map[string]*NameUse
-	serial  int             // of the object of properties under way
-	Told    map[string]bool // warnings that are given once for the layer
-	refused bool            // the feature under way is
+	serial  int             // number of the current object of properties
+	Warned  map[string]bool // warnings that were given, each once for the layer
+	refused bool            // the current feature is refused
 	fg      jsonFG
 }
 
-// NameUse is a name of properties and the object that had it last.
+// NameUse is a name of properties and the last object that had it.
 type NameUse struct {
 	name   string
 	serial int
@@ -42,16 +42,16 @@ func (g *Reader) Read(ctx context.Context, out input.Sink) error {
 	}
 	defer in.Close()
 	g.JSON, g.Out = input.NewJSONScanner(in, g.memory), out
-	g.Names, g.Told, g.serial, g.fg = map[string]*NameUse{}, map[string]bool{}, 0, jsonFG{}
+	g.Names, g.Warned, g.serial, g.fg = map[string]*NameUse{}, map[string]bool{}, 0, jsonFG{}
 	err = g.texts(ctx)
 	if bad, ok := errors.AsType[*input.SyntaxError](err); ok {
-		out.Fault(bad.At, false, input.Refused, bad.Tell("not JSON: "))
+		out.Fault(bad.At, false, input.Refused, bad.Message("not JSON: "))
 		return nil
 	}
 	return err
 }
 
-// texts reads one JSON text, or a sequence of them.
+// texts reads one JSON text or a sequence of them.
 func (g *Reader) texts(ctx context.Context) error {
 	for n := 0; ; n++ {
 		if n&1023 == 0 && ctx.Err() != nil {
@@ -105,7 +105,7 @@ const (
 	memberID
 	memberBBox
 	memberCRS
-	memberPlace // these of JSON-FG
+	memberPlace // those of JSON-FG
 	memberCoordRefSys
 	memberTime
 	memberFeatureType
@@ -115,7 +115,7 @@ const (
 var memberNames = [members]string{"type", "coordinates", "geometries", "geometry", "properties", "features", "id",
 	"bbox", "crs", "place", "coordRefSys", "time", "featureType"}
 
-// Node is an object of GeoJSON whose type may come last.
+// Node is an object of GeoJSON. Its type may come last.
 type Node struct {
 	At     input.Place
 	Typ    string
@@ -132,7 +132,7 @@ type Node struct {
 	extra  []input.Field // time and featureType
 }
 
-// Fault tells what is wrong with the feature under way.
+// Fault reports a fault of the current feature.
 func (g *Reader) Fault(at input.Place, a input.Action, reason string) {
 	g.refused = g.refused || a == input.Refused
 	g.Out.Fault(at, true, a, reason)
@@ -140,8 +140,8 @@ func (g *Reader) Fault(at input.Place, a input.Action, reason string) {
 
 // once warns at the first place only.
 func (g *Reader) once(at input.Place, reason string) {
-	if !g.Told[reason] {
-		g.Told[reason] = true
+	if !g.Warned[reason] {
+		g.Warned[reason] = true
 		g.Out.Fault(at, false, input.Warning, reason)
 	}
 }
@@ -201,7 +201,7 @@ func (g *Reader) root(ctx context.Context) error {
 	return nil
 }
 
-// typeFault tells that the type is missing or another one than wanted.
+// typeFault reports that the type is missing or not the wanted one.
 func (g *Reader) typeFault(n *Node, want string, of bool) {
 	at, reason := n.At, `the member "type" is missing; `+want+" is expected"
 	if n.has[memberType] != (input.Place{}) {
@@ -276,7 +276,7 @@ func (g *Reader) Emit(n *Node, s *input.Shape) error {
 	return g.Out.Record(&r)
 }
 
-// node reads the members of an object. features, when not nil, consumes the member of that name.
+// node reads the members of an object. features, unless nil, consumes the member of that name.
 func (g *Reader) node(n *Node, depth int, features func() error) error {
 	return g.JSON.Object(func(name []byte, at input.Place) error {
 		m := -1
@@ -303,7 +303,7 @@ func (g *Reader) node(n *Node, depth int, features func() error) error {
 	})
 }
 
-// member reads the value of member m, which begins with c.
+// member reads the value of member m, whose first byte is c.
 func (g *Reader) member(n *Node, m int, c byte, depth int, features func() error) (err error) {
 	at := g.JSON.Here()
 	switch {
@@ -375,7 +375,7 @@ func (g *Reader) value(c byte) (input.Value, error) {
 		}
 		return input.Value{Kind: k, Text: string(g.JSON.Token)}, err
 	}
-	if c == 'N' || c == 'I' { // no JSON, but what Python and others write
+	if c == 'N' || c == 'I' { // not JSON, but written by Python and others
 		w, err := g.JSON.Word("NaN", "Infinity")
 		return input.Value{Kind: input.Number, Text: w}, err
 	}
@@ -415,7 +415,7 @@ func (g *Reader) Properties(n *Node) error {
 	})
 }
 
-// bbox checks the member (RFC 7946, 5), of which nothing is used.
+// bbox checks the member bbox (RFC 7946, 5), whose value is not used.
 func (g *Reader) bbox(c byte) error {
 	at := g.JSON.Here()
 	if c == 'n' {
@@ -476,15 +476,15 @@ func (g *Reader) Reference(at input.Place) error {
 	return nil
 }
 
-// Layer is the layer of a file that jsonNames calls name.
+// Layer returns the layer of a file with a name from Names.
 func Layer(f *input.File, name string, o input.Options) input.Layer {
 	// RFC 7946, 4
 	return input.Layer{Name: name, Reader: &Reader{open: f.Open, layer: name, memory: input.Memory(o.Limits.Feature),
 		as: o.CRS}, Silent: crs.CRS84}
 }
 
-// Names looks into a JSON text and returns the names of its layers: the objects of a topology; the members that are
-// FeatureCollections, of an outermost object that is none; else one without a name.
+// Names reads a JSON text and returns the names of its layers: the objects of a topology;
+// the members that are FeatureCollections, if the outermost object is not one; else a single layer without a name.
 func Names(in io.Reader) (layers []string, topology bool, err error) {
 	s := input.NewJSONScanner(in, 0)
 	known := errors.New("known")
@@ -534,7 +534,7 @@ func Names(in io.Reader) (layers []string, topology bool, err error) {
 	return layers, false, ignoreSyntax(err)
 }
 
-// ignoreSyntax leaves faults of the content to the one who reads it.
+// ignoreSyntax drops errors of the content, which the reader reports later.
 func ignoreSyntax(err error) error {
 	if _, ok := errors.AsType[*input.SyntaxError](err); ok {
 		return nil

@@ -10,14 +10,14 @@ import (
 	"grense/internal/store"
 )
 
-// Losses and geoJSONSeqLosses are what a reader may not get back.
+// Losses and geoJSONSeqLosses list what a reader may not get back.
 var (
 	Losses         = []string{output.LossPrecision}
 	SequenceLosses = []string{output.LossPrecision,
 		"the name of a reference system other than CRS84, which the header Content-Crs has"}
 )
 
-// New begins a FeatureCollection, of JSON-FG if the profile says so.
+// New begins a FeatureCollection, of JSON-FG if the profile asks for it.
 func New(w io.Writer, o output.Options) (output.Writer, error) {
 	if o.Profile == "jsonfg" || o.Profile == "jsonfg-plus" {
 		return newJSONFG(w, o)
@@ -25,19 +25,19 @@ func New(w io.Writer, o output.Options) (output.Writer, error) {
 	return newWriter(w, o, writer{})
 }
 
-// NewSequence begins a text sequence (RFC 8142), which has no place for a system other than CRS84; but coordinates may
-// be asked in one.
+// NewSequence begins a text sequence (RFC 8142). It cannot name a system other than CRS84,
+// but a client may request one.
 func NewSequence(w io.Writer, o output.Options) (output.Writer, error) {
 	return newWriter(w, o, writer{seq: true, mark: true})
 }
 
-// NewLines begins a text with a feature a line, for tools that know no record separator: DuckDB, polars, jq.
+// NewLines begins a text with one feature a line, for tools without record separators: DuckDB, polars, jq.
 func NewLines(w io.Writer, o output.Options) (output.Writer, error) {
 	return newWriter(w, o, writer{seq: true})
 }
 
-// writer writes a FeatureCollection (RFC 7946, 3.3), or a sequence of features, each before a line feed and, with mark,
-// behind a record separator (RFC 8142, 2).
+// writer writes a FeatureCollection (RFC 7946, 3.3) or a sequence of features, each ended by a line feed and,
+// with mark, begun by a record separator (RFC 8142, 2).
 type writer struct {
 	output.Buffered
 	enc  *feature.Encoder
@@ -56,7 +56,7 @@ func newWriter(w io.Writer, o output.Options, g writer) (output.Writer, error) {
 	if !g.seq {
 		g.Buf = append(g.Buf, `{"type":"FeatureCollection",`...)
 		if o.CRS != crs.CRS84 && !o.SkipGeometry {
-			// Not of RFC 7946, which knows CRS84 alone; readers take metres for degrees without it.
+			// Not part of RFC 7946, which knows only CRS84. Without it readers take metres for degrees.
 			g.Buf = append(g.Buf, `"crs":{"type":"name","properties":{"name":"urn:ogc:def:crs:EPSG::`...)
 			g.Buf = append(strconv.AppendInt(g.Buf, int64(o.CRS), 10), `"}},`...)
 		}
@@ -88,7 +88,7 @@ func (g *writer) Write(f *store.Feature) error {
 	return g.Flush(output.FlushAt)
 }
 
-// flush writes what was gathered, if that is at least n bytes.
+// Close writes the rest of the text, unless the file is aborted.
 func (g *writer) Close(abort bool) error {
 	if g.seq {
 		return g.End("", abort)

@@ -1,4 +1,4 @@
-// Package geopackage is GeoPackage (OGC 12-128r19), read and written through a store.
+// Package geopackage reads and writes GeoPackage (OGC 12-128r19) through a store.
 package geopackage
 
 import (
@@ -30,8 +30,8 @@ func Layers(ctx context.Context, f *input.File, o input.Options) ([]input.Layer,
 	return StoreLayers(st, input.Memory(o.Limits.Feature)), nil
 }
 
-// StoreLayers are the public collections of a store as layers, and those that it refuses. The store must stay open
-// while they are read.
+// StoreLayers returns the public collections of a store as layers, and the layers that it refuses.
+// The store must stay open while they are read.
 func StoreLayers(st store.Store, m input.Memory) (layers []input.Layer) {
 	cat := st.Catalog()
 	for _, c := range cat.Collections {
@@ -64,7 +64,7 @@ type reader struct {
 	memory input.Memory
 }
 
-// batch is how many features are asked for at once.
+// batch is the number of features in a query.
 const batch = 500
 
 func (r *reader) Read(ctx context.Context, out input.Sink) error {
@@ -120,7 +120,7 @@ func (r *reader) record(f *store.Feature, names []string, types []cql2.Type, out
 		return rec
 	}
 	var notes []input.Note
-	_, _, err := f.Geometry.Bound() // bounds the nesting, which the library does not
+	_, _, err := f.Geometry.Bound() // limits the nesting, which the library does not
 	wrong := ""
 	if err == nil {
 		var g geom.Geometry
@@ -141,7 +141,7 @@ func (r *reader) record(f *store.Feature, names []string, types []cql2.Type, out
 	return rec
 }
 
-// stated is a value of a store with the kind that its property has.
+// stated returns a value of a store with the kind of its property.
 func stated(v any, t cql2.Type) input.Value {
 	switch v := v.(type) {
 	case string:
@@ -160,7 +160,7 @@ func stated(v any, t cql2.Type) input.Value {
 	case bool:
 		return input.Value{Kind: input.Boolean, Text: strconv.FormatBool(v)}
 	case store.JSON:
-		if t == cql2.TypeNumber { // of more digits than a double
+		if t == cql2.TypeNumber { // with more digits than a double
 			return input.Value{Kind: input.Number, Text: string(v)}
 		}
 		return input.Value{Kind: input.Object, Text: string(v)}

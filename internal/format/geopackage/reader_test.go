@@ -77,7 +77,7 @@ func TestLayerOfAStoreKeepsWhatItsRowsDoNotTell(t *testing.T) {
 	if !ok {
 		t.Fatal("no collection")
 	}
-	for i := range got.Properties { // which columns have a value in each row is told by the rows
+	for i := range got.Properties { // the rows show which columns have a value
 		got.Properties[i].NotNull, from.Properties[i].NotNull = false, false
 	}
 	for what, v := range map[string][2]any{

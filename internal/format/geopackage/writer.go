@@ -16,7 +16,7 @@ import (
 	"grense/internal/store"
 )
 
-// Losses are what a reader may not get back.
+// Losses lists what a reader may not get back.
 var Losses = []string{"JSON properties are text", "names that differ in case only get a number"}
 
 // writer writes a GeoPackage with one table, through a store.Writer.
@@ -45,7 +45,7 @@ func (g *writer) Close(abort bool) error {
 	return throughFile(g.w, g.Options.Temp, g.write)
 }
 
-// throughFile copies to w what write makes at a path in a folder; "" is the system's.
+// throughFile copies to w the file that write creates at a path in a folder; "" is the system's.
 func throughFile(w io.Writer, temp string, write func(path string) error) error {
 	dir, err := os.MkdirTemp(temp, "grense-gpkg-*")
 	if err != nil {
@@ -65,15 +65,15 @@ func throughFile(w io.Writer, temp string, write func(path string) error) error 
 	return err
 }
 
-// Table is one table of a GeoPackage: what is written of a collection, and which of its features.
+// Table is one table of a GeoPackage: a collection and the features to write.
 type Table struct {
 	Options output.Options
 	Name    string // of the table; "": the id of the collection
 	Query   store.Query
 }
 
-// WriteTables writes a GeoPackage with several tables, all of one snapshot. Options of the first layer say how the file
-// is made.
+// WriteTables writes a GeoPackage with several tables, all from one snapshot.
+// The options of the first layer apply to the file.
 func WriteTables(ctx context.Context, w io.Writer, snap store.Snapshot, layers []Table) error {
 	o := layers[0].Options
 	if o.GeoPackage == nil {
@@ -111,7 +111,7 @@ func addTable(ctx context.Context, out store.Writer, snap store.Snapshot, l Tabl
 }
 
 func (g *writer) write(path string) error {
-	ctx := context.Background() // the request's end is seen by the caller, who gives up writing
+	ctx := context.Background() // the caller notices the end of the request and stops writing
 	out, err := newFile(&g.Options, ctx, path)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (g *writer) fill(ctx context.Context, out store.Writer) error {
 		return err
 	}
 	row := make([]any, len(columns))
-	defer func() { g.Rows = nil }() // the index takes their room
+	defer func() { g.Rows = nil }() // the index needs their memory
 	return g.Read(func(_ int, values []any, geom []byte) error {
 		for i, v := range values {
 			row[i] = valueOf(g.KindOf(i), v)
@@ -158,7 +158,7 @@ func (g *writer) fill(ctx context.Context, out store.Writer) error {
 	})
 }
 
-// collection is what is written, and the columns in the order of rows.
+// collection returns the collection to write, and its columns in the order of rows.
 func (g *writer) collection() (*store.Collection, []string) {
 	from := g.Options.Collection
 	c := &store.Collection{ID: from.ID, Table: from.ID, Title: from.Title, Description: from.Description, Public: true,
@@ -184,15 +184,15 @@ func (g *writer) collection() (*store.Collection, []string) {
 	}
 	id := g.Options.CRS
 	if id == crs.CRS84 {
-		id = crs.WGS84 // GeoPackage puts x before y whatever the authority says (OGC 12-128r18, 1.1.1)
+		id = crs.WGS84 // GeoPackage has x before y, whatever the authority defines (OGC 12-128r18, 1.1.1)
 	}
 	name := names[len(names)-1]
 	c.Geometry = &store.Geom{Name: name, Column: name, Type: kind, HasZ: g.HasZ, CRS: id}
 	return c, names
 }
 
-// valueOf is a value in the type of its column; moments have the form of OGC 12-128r18, table 1, where they have no
-// finer parts.
+// valueOf converts a value to the type of its column. Moments have the form of OGC 12-128r18,
+// table 1, unless they are finer.
 func valueOf(t cql2.Type, v any) any {
 	switch x := v.(type) {
 	case int64:

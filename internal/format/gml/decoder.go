@@ -11,10 +11,10 @@ import (
 type Decoder struct {
 	*input.XML
 	memory  input.Memory
-	as      crs.ID // what a person says the coordinates are in, or 0
+	as      crs.ID // the reference system that the user states, or 0
 	ordered string // the reference system that was named last, and whether its positions are swapped
 	swap    bool
 }
 
-// NewDecoder returns a decoder that refuses a piece between two calls of Again of more than most bytes.
+// NewDecoder returns a decoder that refuses more than most bytes between two calls of Again.
 func NewDecoder(in io.Reader, most int64) *Decoder { return &Decoder{XML: input.NewXML(in, most)} }

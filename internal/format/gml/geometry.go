@@ -25,7 +25,7 @@ var geometryKinds = map[string]wkb.Kind{
 	"GeometryCollection": wkb.Collection,
 }
 
-// geometryFault is what is wrong with a geometry.
+// geometryFault is the reason why a geometry is refused.
 type geometryFault string
 
 func (f geometryFault) Error() string { return string(f) }
@@ -35,22 +35,22 @@ type geometryReader struct {
 	d      *Decoder
 	system string
 	swap   bool
-	dim    int  // of positions, where no element tells
-	depth  int  // elements of the geometry that have begun
+	dim    int  // of positions without a stated dimension
+	depth  int  // open elements of the geometry
 	n      int  // positions so far
-	mixed  bool // positions are in two reference systems
-	broken bool // parts of a curve do not follow each other
+	mixed  bool // positions use two reference systems
+	broken bool // parts of a curve do not join
 }
 
-// Geometry is a geometry that was read.
+// Geometry is the result of reading a geometry.
 type Geometry struct {
 	WKB    []byte
 	System string // name of its reference system; "": none is stated
-	Broken bool   // parts of a curve do not follow each other; straight lines join them
+	Broken bool   // parts of a curve do not join; straight lines connect them
 }
 
-// Geometry reads the geometry whose element has begun, to its end. system is the name of the reference system if the
-// geometry states none; wrong says why the geometry is refused.
+// Geometry reads a geometry whose start element was read, to its end. system is the reference system if the geometry
+// names none; wrong is the reason if the geometry is refused.
 func (d *Decoder) Geometry(e xml.StartElement, system string) (g Geometry, wrong string, err error) {
 	kind, known := geometryKinds[e.Name.Local]
 	if !known {
@@ -78,7 +78,7 @@ func notRead(e xml.StartElement) string {
 		input.Shorten(e.Name.Local))
 }
 
-// named takes the reference system and the dimension of an element.
+// named sets the reference system and the dimension of an element.
 func (x *geometryReader) named(e xml.StartElement, otherwise string) {
 	if name := input.Attr(e, "srsName"); name != "" {
 		otherwise = name
@@ -97,14 +97,14 @@ func (x *geometryReader) named(e xml.StartElement, otherwise string) {
 	}
 }
 
-// sameReference reports whether two names are of one reference system.
+// sameReference reports whether two names mean the same reference system.
 func sameReference(a, b string) bool {
 	x, _, wrong := input.Reference(a)
 	y, _, alsoWrong := input.Reference(b)
 	return wrong == "" && alsoWrong == "" && x == y
 }
 
-// read appends the geometry of an element that has begun.
+// read appends the geometry of an element whose start was read.
 func (x *geometryReader) read(dst []byte, e xml.StartElement, kind wkb.Kind, depth int) ([]byte, error) {
 	x.depth++
 	if depth > wkb.MaxDepth {
@@ -123,7 +123,7 @@ func (x *geometryReader) read(dst []byte, e xml.StartElement, kind wkb.Kind, dep
 		}
 		if kind == wkb.Point {
 			if len(line) != dim {
-				x.depth-- // it is at its end
+				x.depth-- // at its end
 				return dst, geometryFault(fmt.Sprintf("a point of %d numbers", len(line)))
 			}
 			dst = wkb.AppendHeader(dst, wkb.Point, dim == 3)
@@ -161,7 +161,7 @@ func (x *geometryReader) positions(dst []byte, line []float64, dim int) []byte {
 	return dst
 }
 
-// next is the next element below the one that has begun; false at its end.
+// next returns the next child of the current element; ok is false at the end.
 func (x *geometryReader) next() (e xml.StartElement, ok bool, err error) {
 	for {
 		t, err := x.d.Token()
@@ -177,7 +177,7 @@ func (x *geometryReader) next() (e xml.StartElement, ok bool, err error) {
 	}
 }
 
-// line reads the positions of an element that has begun, of its segments too, to its end.
+// line reads the positions of the current element, also those of its segments, to its end.
 func (x *geometryReader) line(line []float64, depth int) ([]float64, int, error) {
 	dim := 0
 	if depth > wkb.MaxDepth {
@@ -233,8 +233,8 @@ func (x *geometryReader) line(line []float64, depth int) ([]float64, int, error)
 	}
 }
 
-// follow returns the positions of a part behind those of line, without the first where it is the last of line. Segments
-// share their ends.
+// follow returns the positions of a part to append to line. It omits the first one if it repeats the last of line.
+// Segments share their ends.
 func (x *geometryReader) follow(line, part []float64, dim int, segment bool) []float64 {
 	if slices.Equal(line[len(line)-dim:], part[:dim]) {
 		return part[dim:]
@@ -295,8 +295,8 @@ func (x *geometryReader) arcs(what string, line []float64, dim int) ([]float64, 
 	return line, nil
 }
 
-// restOfCircle returns the two positions that make three positions of a circle a closed string of arcs: one between the
-// third and the first, and the first. false if the three lie on a line.
+// restOfCircle returns the two positions that complete three positions of a circle to a closed string of arcs:
+// one between the third and the first, and the first. ok is false if the three lie on a line.
 func restOfCircle(line []float64, dim int) ([]float64, bool) {
 	ax, ay, bx, by, cx, cy := line[0], line[1], line[dim], line[dim+1], line[2*dim], line[2*dim+1]
 	ux, uy, vx, vy := bx-ax, by-ay, cx-ax, cy-ay
@@ -318,7 +318,7 @@ func restOfCircle(line []float64, dim int) ([]float64, bool) {
 	return append(rest, line[:dim]...), true
 }
 
-// numbers reads the text of an element that has begun as ordinates, to its end.
+// numbers reads the text of the current element as ordinates, to its end.
 func (x *geometryReader) numbers(e xml.StartElement) (out []float64, dim int, err error) {
 	var b strings.Builder
 	for {
@@ -351,13 +351,13 @@ func (x *geometryReader) numbers(e xml.StartElement) (out []float64, dim int, er
 	}
 	out, dim, wrong := x.parse(e, b.String())
 	if wrong != "" {
-		x.depth-- // the element is at its end
+		x.depth-- // at the end of the element
 		return nil, 0, geometryFault(wrong)
 	}
 	return out, dim, nil
 }
 
-// parse reads the text of an element as ordinates.
+// parse parses the text of an element as ordinates.
 func (x *geometryReader) parse(e xml.StartElement, s string) (out []float64, dim int, wrong string) {
 	dim = x.dim
 	if e.Name.Local == "coordinates" { // GML 2: tuples
@@ -459,7 +459,7 @@ func (x *geometryReader) polygon(dst []byte, depth int) ([]byte, error) {
 	return dst, nil
 }
 
-// members reads the members of a geometry of several, to the end of the element.
+// members reads the members of a collection geometry, to the end of the element.
 func (x *geometryReader) members(dst []byte, kind wkb.Kind, depth int) ([]byte, error) {
 	at := len(dst)
 	dst = wkb.AppendCount(wkb.AppendHeader(dst, kind, false), 0)
@@ -509,7 +509,7 @@ func (x *geometryReader) members(dst []byte, kind wkb.Kind, depth int) ([]byte, 
 		}
 		n++
 	}
-	if n > 0 && dst[at+9+2] == 3 { // members with heights (type 1001 and on): so are they together
+	if n > 0 && dst[at+9+2] == 3 { // members with heights (type 1001 and above): the collection has them too
 		copy(dst[at:], wkb.AppendHeader(nil, kind, true))
 	}
 	copy(dst[at+5:], wkb.AppendCount(nil, int(n)))

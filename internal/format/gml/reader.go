@@ -1,4 +1,4 @@
-// Package gml is GML 2 and 3 of simple features (OGC 10-100r3).
+// Package gml reads and writes GML 2 and 3 of simple features (OGC 10-100r3).
 package gml
 
 import (
@@ -17,20 +17,21 @@ import (
 	"grense/internal/store"
 )
 
-// reader reads the features of one type of GML 2 and 3 of simple features (OGC 10-100r3): members of a collection whose
-// properties are texts, nested texts or geometries of straight lines and arcs of circles. Coordinates are in the order
-// of the authority where the reference system is named by a URN or URI, and x before y where it is named EPSG:n.
+// reader reads the features of one type in GML 2 and 3 of simple features (OGC 10-100r3): members of a collection whose
+// properties are texts, nested texts, or geometries of straight lines and circular arcs.
+// Coordinates are in the authority's order if a URN or URI names the reference system,
+// and x before y if it is named EPSG:n.
 type reader struct {
 	open   func() (io.ReadCloser, error)
 	kind   string // name of the elements that are features
 	memory input.Memory
-	as     crs.ID // what a person says the coordinates are in, or 0
+	as     crs.ID // the reference system that the user states, or 0
 }
 
-// memberElements are the elements that hold features.
+// memberElements are the elements that contain features.
 var memberElements = map[string]bool{"featureMember": true, "featureMembers": true, "member": true}
 
-// unreadKinds are elements that are geometries and are not read.
+// unreadKinds are elements of geometries that the reader does not support.
 var unreadKinds = map[string]bool{"Solid": true, "CompositeSolid": true, "MultiSolid": true, "PolyhedralSurface": true,
 	"TriangulatedSurface": true, "Tin": true,
 	"OrientableCurve": true, "OrientableSurface": true, "GeometricComplex": true, "Grid": true, "RectifiedGrid": true,
@@ -38,10 +39,9 @@ var unreadKinds = map[string]bool{"Solid": true, "CompositeSolid": true, "MultiS
 
 func isGML(n xml.Name) bool { return strings.HasPrefix(n.Space, "http://www.opengis.net/gml") }
 
-// members calls fn with each element that is a feature, until the document ends; other is called with what stands
-// elsewhere.
+// members calls fn with each element that is a feature until the document ends, and other with each element elsewhere.
 func (d *Decoder) members(fn func(e xml.StartElement) error, other func(e xml.StartElement)) error {
-	var path []string // names of the elements around
+	var path []string // names of the enclosing elements
 	some := false
 	for {
 		d.Again()
@@ -100,7 +100,7 @@ func types(f *input.File) (names []string, err error) {
 		return d.Leave()
 	}, func(xml.StartElement) {})
 	switch {
-	case err != nil && errors.Is(err, input.ErrRefused) && len(names) > 0: // the survey tells it with its place
+	case err != nil && errors.Is(err, input.ErrRefused) && len(names) > 0: // the survey reports it with its place
 		return names, nil
 	case err != nil:
 		return nil, err
@@ -147,20 +147,20 @@ func (r *reader) Read(ctx context.Context, out input.Sink) error {
 // features reads features one by one.
 type features struct {
 	*Decoder
-	out     input.Sink
-	system  string // of geometries that name none
-	told    string // the system that was told last
-	telling bool
-	known   map[string]bool   // names of properties that were left out, and told
-	names   map[string]string // of properties, by the path of their elements
-	paths   map[string]string // the other way round
-	leaves  []leaf            // of the feature being read
+	out         input.Sink
+	system      string // of geometries without one
+	reported    string // the system that was reported last
+	anyReported bool
+	known       map[string]bool   // names of properties that were left out and reported
+	names       map[string]string // of properties, by the path of their elements
+	paths       map[string]string // the other way round
+	leaves      []leaf            // of the feature being read
 }
 
-// leaf is a text in a property of a feature.
+// leaf is a text inside a property of a feature.
 type leaf struct {
-	name, top string // of the property that it becomes; and of the element of the feature that it lies in
-	n         int    // which of the elements called top that is, from 0
+	name, top string // of its property, and of the child of the feature that contains it
+	n         int    // number of that child among those called top, from 0
 	value     input.Value
 }
 
@@ -174,7 +174,7 @@ func (g *features) warn(at input.Place, name, reason string) {
 	}
 }
 
-// feature reads a feature whose element has begun.
+// feature reads a feature whose start element was read.
 func (g *features) feature(e xml.StartElement) (*input.Record, error) {
 	rec := &input.Record{At: g.Place()}
 	own := ""
@@ -219,7 +219,8 @@ func (g *features) feature(e xml.StartElement) (*input.Record, error) {
 	return rec, nil
 }
 
-// property reads a property whose element has begun, number n of its name: a text, a geometry, or elements with texts.
+// property reads the n-th property of its name, whose start element was read:
+// a text, a geometry, or elements with texts.
 func (g *features) property(rec *input.Record, p xml.StartElement, n int) error {
 	at, top := g.Place(), p.Name.Local
 	var b strings.Builder
@@ -268,9 +269,9 @@ func (g *features) property(rec *input.Record, p xml.StartElement, n int) error 
 	return nil
 }
 
-// leafValue is the value of an element with that text: else of its reference, or of its code (ISO 19139).
+// leafValue returns the value of an element with text s; if s is blank, its reference or its code (ISO 19139).
 func leafValue(e xml.StartElement, s string) input.Value {
-	if s = strings.Trim(s, " \t\r\n"); s != "" { // blanks of XML, and no others
+	if s = strings.Trim(s, " \t\r\n"); s != "" { // only the blanks of XML
 		return input.Value{Kind: input.Untyped, Text: s}
 	}
 	for _, a := range e.Attr {
@@ -282,15 +283,15 @@ func leafValue(e xml.StartElement, s string) input.Value {
 	return input.Value{Kind: input.Null}
 }
 
-// mostNested bounds how deep elements lie in each other in a property.
+// mostNested bounds the depth of elements in a property.
 const mostNested = 100
 
-// nested reads an element in the property top, number n of that name, whose innermost elements are texts.
+// nested reads an element in the n-th property called top. Its innermost elements are texts.
 func (g *features) nested(e xml.StartElement, top string, n int) error {
 	type level struct {
 		e      xml.StartElement
 		text   strings.Builder
-		parent bool // has elements
+		parent bool // has children
 	}
 	stack := []*level{{e: e}}
 	for len(stack) > 0 {
@@ -334,9 +335,9 @@ func (g *features) nested(e xml.StartElement, top string, n int) error {
 	return nil
 }
 
-// name names the property for the texts at a path of elements in the element top: by top, and by the last of the path
-// that is a property and no object (OGC 07-036r1, 7.1.1: objects begin with a capital letter). If another path has that
-// name, by all of them.
+// name returns the name of the property for texts at a path of elements in the element top.
+// It joins top and the last element of the path that is a property: objects begin with a capital letter (OGC 07-036r1,
+// 7.1.1). If another path has that name, it joins all elements.
 func (g *features) name(top string, path []string) string {
 	key := top + "/" + strings.Join(path, "/")
 	if name, ok := g.names[key]; ok {
@@ -365,8 +366,8 @@ func (g *features) name(top string, path []string) string {
 	return name
 }
 
-// collect makes the properties of a feature. Where an element stands count times, or a text several times in it, the
-// property is a list; with one text for each element, null where it has none.
+// collect builds the properties of a feature. If an element occurs count times, or a text several times in it,
+// the property is a list. With one text for each element it has null for elements without text.
 func (g *features) collect(rec *input.Record, count map[string]int) error {
 	texts := map[string][]leaf{}
 	for _, l := range g.leaves {
@@ -422,9 +423,9 @@ func (g *features) geometry(rec *input.Record, e xml.StartElement) error {
 	if err != nil || wrong != "" {
 		return err
 	}
-	if read.System != g.told || !g.telling {
+	if read.System != g.reported || !g.anyReported {
 		g.out.Reference(at, read.System)
-		g.told, g.telling = read.System, true
+		g.reported, g.anyReported = read.System, true
 	}
 	rec.At = at
 	g.memory.Place(rec, read.WKB, g.out)

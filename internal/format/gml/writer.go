@@ -13,20 +13,20 @@ import (
 	"grense/internal/store"
 )
 
-// Losses are what a reader may not get back.
+// Losses lists what a reader may not get back.
 var Losses = []string{"names of properties that XML does not allow are escaped", output.LossPrecision,
 	"JSON properties are text", "heights of a geometry that has not all of them", output.NoXML}
 
-// Names of OGC 17-069r4, 8.5 and OGC 07-036.
+// Names from OGC 17-069r4, 8.5 and OGC 07-036.
 const (
 	namespace   = "http://www.opengis.net/gml/3.2"
 	sfNamespace = "http://www.opengis.net/ogcapi-features-1/1.0/sf"
 	sfSchema    = "http://schemas.opengis.net/ogcapi/features/part1/1.0/xml/core-sf.xsd"
 )
 
-// writer writes an sf:FeatureCollection (OGC 17-069r4, 8.5) of features of the simple features profile, level 0 (OGC
-// 10-100r3). Coordinates are in the order of the reference system's authority. gml:id is COLLECTION.ID, since ids may
-// begin with a digit.
+// writer writes an sf:FeatureCollection (OGC 17-069r4, 8.5) of features of the simple features profile,
+// level 0 (OGC 10-100r3). Coordinates are in the axis order of the authority. gml:id is COLLECTION.ID,
+// since ids may begin with a digit.
 type writer struct {
 	output.Buffered
 	o      output.Options
@@ -35,17 +35,17 @@ type writer struct {
 	geom   string // name of the property with the geometry
 	shaper *output.Shaper
 	z      bool
-	// heights is the attribute of geometries that have them. GDAL takes a layer of any geometry for one of a type that
-	// its callers do not know when the text srsDimension="3" is in the file; in apostrophes it means the same and is
-	// not looked for.
+	// heights is the attribute of geometries with heights. If the text srsDimension="3" occurs in a file,
+	// GDAL gives a layer of mixed geometries a type that its callers do not know. In single quotes it means the same
+	// and GDAL does not look for it.
 	heights string
 	srs     string
 	swap    bool
-	parts   int // parts of the feature that have an id so far
+	parts   int // parts of the feature with an id so far
 	id      string
 }
 
-// Namespace is that of the features of a collection.
+// Namespace returns the XML namespace of the features of a collection.
 func Namespace(address string) string { return address + "/schema" }
 
 func New(w io.Writer, o output.Options) (output.Writer, error) {
@@ -70,7 +70,7 @@ func New(w io.Writer, o output.Options) (output.Writer, error) {
 	return g, nil
 }
 
-// propertyNames are the names of the elements of the columns, and of the geometry.
+// propertyNames returns the names of the elements of the columns and of the geometry.
 func propertyNames(o *output.Options, cols []output.Column) ([]string, string) {
 	all := cols
 	if o.Collection.Geometry != nil {
@@ -114,14 +114,14 @@ func (g *writer) Write(f *store.Feature) error {
 	return g.Flush(output.FlushAt)
 }
 
-// allHeights reports whether every position has a height, as a three-dimensional srsDimension needs.
+// allHeights reports whether every position has a height, which srsDimension 3 requires.
 func allHeights(g *output.Shape) bool {
 	all := true
 	g.Each(func(p output.Position) { all = all && p[2] == p[2] })
 	return all
 }
 
-// appendValue writes a value in the type that the schema gives it.
+// appendValue appends a value in its type of the schema.
 func appendValue(b []byte, t cql2.Type, v any) []byte {
 	if f, ok := v.(float64); ok && math.IsInf(f, 1) {
 		return append(b, "INF"...)
@@ -135,7 +135,7 @@ func (g *writer) Close(abort bool) error {
 	return g.End("</sf:FeatureCollection>\n", abort)
 }
 
-// geometry writes a geometry; every geometry has an id, the outermost one names the reference system.
+// geometry appends a geometry. Every geometry has an id; the outermost one names the reference system.
 func (g *writer) geometry(b []byte, s *output.Shape, outer bool) []byte {
 	name := s.Kind.String()
 	member := ""
@@ -186,7 +186,7 @@ func (g *writer) geometry(b []byte, s *output.Shape, outer bool) []byte {
 	return append(append(append(b, "</gml:"...), name...), '>')
 }
 
-// positions writes coordinates.
+// positions appends coordinates.
 func (g *writer) positions(b []byte, line []output.Position) []byte {
 	for i, p := range line {
 		if i > 0 {

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Budget ends a text of which one piece has more than most bytes.
+// Budget stops reading a text when one piece exceeds most bytes.
 type Budget struct {
 	in         io.Reader
 	left, most int
@@ -34,7 +34,7 @@ func Attr(e xml.StartElement, name string) string {
 	return ""
 }
 
-// Ended is nil for an error that says that a file is too short.
+// Ended returns nil for an error that means that a file is too short.
 func Ended(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil

@@ -17,31 +17,31 @@ import (
 	"unicode/utf8"
 )
 
-// Limits bound what a compressed file may unpack to, and what one feature may take. A zero field has its default.
+// Limits bounds the unpacked size of a compressed file and the memory of one feature. A zero field has its default.
 type Limits struct {
-	Ratio    int64 // unpacked bytes for each packed one, once more than Free are unpacked. Defaults to 250.
-	Free     int64 // bytes that are unpacked whatever the ratio. Defaults to 64 MiB.
+	Ratio    int64 // unpacked bytes per packed byte, once more than Free are unpacked. Defaults to 250.
+	Free     int64 // bytes that may be unpacked at any ratio. Defaults to 64 MiB.
 	Unpacked int64 // bytes of one file, unpacked. Defaults to 64 GiB.
 	Entries  int   // files in one archive. Defaults to 10 000.
 	// bytes of memory for one feature while it is checked, and for the arcs of a topology. Defaults to 1 GiB.
 	Feature int64
 }
 
-// MaxNames bounds the names of properties of a layer; SQLite has at most 2000 columns.
+// MaxNames bounds the property names of a layer; SQLite allows 2000 columns.
 const MaxNames = 1900
 
 // MaxRow bounds the bytes of one row of CSV.
 const MaxRow = 64 << 20
 
-// PositionCost is what a position of a geometry takes while it is checked, in bytes, about.
+// PositionCost is the approximate memory in bytes of a position while its geometry is checked.
 const PositionCost = 256
 
-// Memory is Limits.Feature; 0 is the default.
+// Memory is Limits.Feature; 0 means the default.
 type Memory int64
 
 func (m Memory) Bytes() int64 { return cmp.Or(int64(m), 1<<30) }
 
-// Positions tells why so many positions are refused; "" when they are not.
+// Positions returns why n positions are refused; "" if they are not.
 func (m Memory) Positions(n int) string {
 	if int64(n) <= m.Bytes()/PositionCost {
 		return ""
@@ -69,23 +69,23 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// File is a file that can be read from its start again and again: of its own, unpacked, or in an archive.
+// File is a file that can be read repeatedly from its start: a plain file, an unpacked one, or one in an archive.
 type File struct {
-	Name string // without .gz; of an archive's file, its path there
-	Size int64  // bytes that done counts up to
-	Done int64  // bytes read since it was opened last
+	Name string // without .gz; in an archive the path there
+	Size int64  // value of Done at the end, in bytes
+	Done int64  // bytes read since the last open
 	Open func() (io.ReadCloser, error)
-	// of the same name with another suffix (".dbf", in any case); nil when there is none
+	// returns the file of the same name with another suffix (".dbf", in any case); nil if there is none
 	Sibling func(suffix string) *File
-	Label   string // for people: the path, and in an archive the file in it
-	path    string // where it lies unpacked; "" where it does not
+	Label   string // for messages: the path, and in an archive the file in it
+	path    string // its unpacked path; "" if there is none
 	closes  []func() error
 }
 
-// AtClose calls fn when the file is closed.
+// AtClose registers fn to be called when the file is closed.
 func (f *File) AtClose(fn func() error) { f.closes = append(f.closes, fn) }
 
-// Close releases what was opened or unpacked of the file.
+// Close releases what was opened or unpacked.
 func (f *File) Close() error {
 	var err error
 	for _, fn := range slices.Backward(f.closes) {
@@ -95,7 +95,7 @@ func (f *File) Close() error {
 	return err
 }
 
-// Unpacked returns the path of the file, which is unpacked into a folder in dir if it is packed.
+// Unpacked returns the path of the file. A packed file is first unpacked into a folder in dir.
 func (f *File) Unpacked(dir string) (string, error) {
 	if f.path != "" {
 		return f.path, nil
@@ -112,16 +112,16 @@ func (f *File) Unpacked(dir string) (string, error) {
 	return path, err
 }
 
-// Suffix is the ending of the name in lower case, with the dot.
+// Suffix returns the ending of the name in lower case, with the dot.
 func (f *File) Suffix() string { return strings.ToLower(path.Ext(f.Name)) }
 
-// Base is the name without folders and ending.
+// Base returns the name without folders and ending.
 func (f *File) Base() string {
 	b := path.Base(filepath.ToSlash(f.Name))
 	return strings.TrimSuffix(b, path.Ext(b))
 }
 
-// NewFile is a file of the file system, perhaps packed with gzip.
+// NewFile returns a file of the file system, which may be packed with gzip.
 func NewFile(name string, l Limits) (*File, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -160,7 +160,7 @@ func NewFile(name string, l Limits) (*File, error) {
 	return f, nil
 }
 
-// ZipFiles lists the files of an archive. It stays open until close.
+// ZipFiles lists the files of an archive, which stays open until closer is called.
 func ZipFiles(name string, l Limits) (files []*File, closer func() error, err error) {
 	z, err := zip.OpenReader(name)
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrChecksum) {
@@ -197,7 +197,7 @@ func ZipFiles(name string, l Limits) (files []*File, closer func() error, err er
 	return files, z.Close, nil
 }
 
-// Printable is a text of a file, for a message: without what would end the line or steer the terminal.
+// Printable returns a text of a file for a message, without characters that end the line or control the terminal.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -207,7 +207,7 @@ func Printable(s string) string {
 	}, s)
 }
 
-// counted tells its file how much was read.
+// counted adds to the Done of its file.
 type counted struct {
 	in    io.Reader
 	close func() error
@@ -222,7 +222,7 @@ func (c *counted) Read(p []byte) (int, error) {
 
 func (c *counted) Close() error { return c.close() }
 
-// unpacking reads what is packed, within limits.
+// unpacking reads packed data within limits.
 type unpacking struct {
 	in     io.Reader
 	close  func() error
@@ -232,7 +232,7 @@ type unpacking struct {
 	name   string
 }
 
-// Unpack reads packed bytes of a file of that name within limits, and closes it by done.
+// Unpack reads packed bytes of a file called name within limits. Closing it calls done.
 func Unpack(in io.Reader, done func() error, l Limits, packed int64, name string) io.ReadCloser {
 	return &unpacking{in: in, close: done, limit: l, packed: packed, name: name}
 }
@@ -274,7 +274,7 @@ func extract(f *File, dir string) (string, error) {
 	return out.Name(), nil
 }
 
-// NotFound tells in plain words why a path cannot be read.
+// NotFound returns a plain message why a path cannot be read.
 func NotFound(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -8,13 +8,13 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Note is a fault of a geometry whose place the caller knows.
+// Note is a fault of a geometry; the caller knows its place.
 type Note struct {
 	Action Action
 	Reason string
 }
 
-// Normalize brings a geometry into the form in which it is stored; nil when it is empty.
+// Normalize converts a geometry to the form in which it is stored; nil if it is empty.
 func Normalize(g geom.Geometry) (*Shape, []Note, string) {
 	s, err := FromSimple(g)
 	if err != nil {
@@ -33,7 +33,7 @@ func Normalize(g geom.Geometry) (*Shape, []Note, string) {
 	return &s, notes, ""
 }
 
-// Tidy drops what is too short, closes rings and turns them. The geometry may be empty afterwards.
+// Tidy drops parts that are too short, closes rings and orients them. The geometry may be empty afterwards.
 func (s *Shape) Tidy() (notes []Note) {
 	closed, dropped := s.Check()
 	if dropped > 0 {
@@ -42,12 +42,12 @@ func (s *Shape) Tidy() (notes []Note) {
 	if closed > 0 {
 		notes = append(notes, Note{Repaired, ClosedRing})
 	}
-	s.Orient() // neither WKT nor GeoPackage says how rings run
+	s.Orient() // neither WKT nor GeoPackage defines the orientation of rings
 	return notes
 }
 
-// shapeOf reads a geometry of well-known binary, of any type of ISO 13249-3, as its shape; nil where it is empty. wrong
-// tells why it is refused.
+// shapeOf reads a geometry of well-known binary, of any type of ISO 13249-3; nil if it is empty.
+// wrong is the reason if it is refused.
 func (m Memory) shapeOf(b []byte) (s *Shape, notes []Note, wrong string) {
 	chord := wkb.ChordMetres
 	if x, y, ok := wkb.First(b); ok && math.Abs(x) <= 360 && math.Abs(y) <= 90 {
@@ -70,7 +70,7 @@ func (m Memory) shapeOf(b []byte) (s *Shape, notes []Note, wrong string) {
 	return Normalize(g)
 }
 
-// Place puts a geometry of well-known binary into a record, and tells what is wrong with it.
+// Place sets the geometry of a record from well-known binary, and reports its faults to out.
 func (m Memory) Place(rec *Record, b []byte, out Sink) {
 	s, notes, wrong := m.shapeOf(b)
 	rec.Shape = s
@@ -83,8 +83,8 @@ func (m Memory) Place(rec *Record, b []byte, out Sink) {
 	}
 }
 
-// Plane brings a geometry of well-known binary into the form in which it is stored, without heights; nil where it is
-// empty. wrong says why it is refused, also if a ring is open or a part has too few positions.
+// Plane converts a geometry of well-known binary to the form in which it is stored, without heights;
+// nil if it is empty. wrong is the reason if it is refused, also if a ring is open or a part has too few positions.
 func Plane(b []byte) (out []byte, kind wkb.Kind, wrong string) {
 	s, notes, wrong := Memory(0).shapeOf(b)
 	switch {

@@ -9,21 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds on one JSON text.
+// Limits of one JSON text.
 const (
-	MaxNesting = 64        // arrays and objects in each other
-	maxToken   = 256 << 20 // bytes of one string, number or nested value
+	MaxNesting = 64        // depth of arrays and objects
+	maxToken   = 256 << 20 // bytes of a string, number or nested value
 )
 
-// SyntaxError is a text that is not JSON (RFC 8259).
+// SyntaxError reports text that is not JSON (RFC 8259).
 type SyntaxError struct {
 	At     Place
 	Reason string
 	limit  bool // it is too large
 }
 
-// Tell is the reason with what the text is not, where it is not.
-func (e *SyntaxError) Tell(not string) string {
+// Message returns the text of the error; not names the expected format if the text is none.
+func (e *SyntaxError) Message(not string) string {
 	if e.limit {
 		return e.Reason
 	}
@@ -34,7 +34,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.At.Line, e.At.Column, e.Reason)
 }
 
-// JSONScanner reads JSON token by token from a stream, and knows the line. Nothing is kept but the token under way.
+// JSONScanner reads JSON token by token from a stream and counts lines. It stores only the current token.
 type JSONScanner struct {
 	in        io.Reader
 	buf       []byte
@@ -46,13 +46,13 @@ type JSONScanner struct {
 	Token     []byte // text of the last string or number, valid until the next
 	depth     int
 	memory    Memory
-	spent     int64 // of it, since begin
+	spent     int64 // memory in use since Begin
 }
 
 // Begin starts a feature.
 func (s *JSONScanner) Begin() { s.spent = 0 }
 
-// Spend takes memory for the feature under way, in bytes.
+// Spend adds n bytes to the memory of the current feature.
 func (s *JSONScanner) Spend(n int) error {
 	if s.spent += int64(n); s.spent > s.memory.Bytes() {
 		return &SyntaxError{s.Here(), s.memory.Refusal(), true}
@@ -60,26 +60,26 @@ func (s *JSONScanner) Spend(n int) error {
 	return nil
 }
 
-// longest is the most bytes of one token.
+// longest returns the largest number of bytes of a token.
 func (s *JSONScanner) longest() int { return int(min(maxToken, s.memory.Bytes()/8)) }
 
 func NewJSONScanner(in io.Reader, m Memory) *JSONScanner {
 	s := &JSONScanner{in: in, memory: m, buf: make([]byte, 64<<10), line: 1}
 	if s.fill() && bytes.HasPrefix(s.buf[:s.end], []byte("\xef\xbb\xbf")) {
-		s.Pos = 3 // a byte order mark, which RFC 8259, 8.1, lets readers ignore
+		s.Pos = 3 // skip a byte order mark, as RFC 8259, 8.1 permits
 		s.lineStart = 3
 	}
 	return s
 }
 
-// fill reads more, when all is consumed; false at the end.
+// fill reads more once all is consumed; false at the end.
 func (s *JSONScanner) fill() bool {
 	if s.readErr != nil {
 		return false
 	}
 	s.base += int64(s.end)
 	s.Pos, s.end = 0, 0
-	for s.end < 3 && s.readErr == nil { // three bytes tell whether there is a byte order mark
+	for s.end < 3 && s.readErr == nil { // three bytes show whether there is a byte order mark
 		var n int
 		n, s.readErr = s.in.Read(s.buf[s.end:])
 		s.end += n
@@ -95,7 +95,7 @@ func (s *JSONScanner) Fail(format string, a ...any) error {
 	return &SyntaxError{At: s.Here(), Reason: fmt.Sprintf(format, a...)}
 }
 
-// Peek returns the next byte that is no white space, and leaves it unread; 0 at the end.
+// Peek returns the next byte that is not white space without consuming it; 0 at the end.
 func (s *JSONScanner) Peek() (byte, error) {
 	for {
 		for s.Pos < s.end {
@@ -118,7 +118,7 @@ func (s *JSONScanner) Peek() (byte, error) {
 	}
 }
 
-// ended returns the error that ended the stream; nil at its proper end.
+// ended returns the error that ended the stream; nil at a proper end.
 func (s *JSONScanner) ended() error {
 	if errors.Is(s.readErr, io.EOF) {
 		return nil
@@ -126,7 +126,7 @@ func (s *JSONScanner) ended() error {
 	return s.readErr
 }
 
-// Raw returns the next byte whatever it is; false at the end.
+// Raw returns the next byte, whatever it is; false at the end.
 func (s *JSONScanner) Raw() (byte, bool) {
 	if s.Pos == s.end && !s.fill() {
 		return 0, false
@@ -154,8 +154,7 @@ func (s *JSONScanner) unexpected(got byte, want string) error {
 	return s.Fail("%q where %s is expected", got, want)
 }
 
-// list consumes an array or object, from its opening to its closing bracket, and calls item for each element, which
-// consumes it.
+// list consumes an array or object including its brackets. It calls item for each element; item consumes it.
 func (s *JSONScanner) list(open, shut byte, item func() error) error {
 	if err := s.want(open); err != nil {
 		return err
@@ -196,7 +195,7 @@ func (s *JSONScanner) list(open, shut byte, item func() error) error {
 	}
 }
 
-// Object consumes an object; member gets each name and consumes the value. The name is valid until the next token.
+// Object consumes an object. member receives each name and consumes the value. The name is valid until the next token.
 func (s *JSONScanner) Object(member func(name []byte, at Place) error) error {
 	return s.list('{', '}', func() error {
 		c, err := s.Peek()
@@ -219,7 +218,7 @@ func (s *JSONScanner) Object(member func(name []byte, at Place) error) error {
 
 func (s *JSONScanner) Array(item func() error) error { return s.list('[', ']', item) }
 
-// Text consumes a string and leaves it, decoded, in tok.
+// Text consumes a string and leaves it, decoded, in Token.
 func (s *JSONScanner) Text() error {
 	if err := s.want('"'); err != nil {
 		return err
@@ -258,7 +257,7 @@ func (s *JSONScanner) Text() error {
 	}
 }
 
-// escape decodes what follows a backslash (RFC 8259, 7).
+// escape decodes the characters after a backslash (RFC 8259, 7).
 func (s *JSONScanner) escape() error {
 	c, ok := s.Raw()
 	if !ok {
@@ -325,7 +324,7 @@ func (s *JSONScanner) hex4() (rune, error) {
 	return r, nil
 }
 
-// Number consumes a number and leaves its text in tok; whole tells that it has neither fraction nor exponent.
+// Number consumes a number and leaves its text in Token. whole reports that it has neither fraction nor exponent.
 func (s *JSONScanner) Number() (whole bool, err error) {
 	if _, err := s.Peek(); err != nil {
 		return false, err
@@ -398,7 +397,7 @@ func NumberSyntax(b []byte) (whole, ok bool) {
 	return whole, len(b) == 0
 }
 
-// Word consumes one of words.
+// Word consumes one of the words and returns it.
 func (s *JSONScanner) Word(words ...string) (string, error) {
 	at := s.Here()
 	var got []byte
@@ -422,7 +421,7 @@ func (s *JSONScanner) Word(words ...string) (string, error) {
 	return "", &SyntaxError{At: at, Reason: fmt.Sprintf("%.20q is not JSON", got)}
 }
 
-// Skip consumes any value. With into not nil, its text is appended there, without white space.
+// Skip consumes any value. Unless into is nil, it appends the text there without white space.
 func (s *JSONScanner) Skip(into *[]byte) error {
 	c, err := s.Peek()
 	if err != nil {
@@ -484,7 +483,7 @@ func (s *JSONScanner) Skip(into *[]byte) error {
 	return put([]byte(w)...)
 }
 
-// put appends to the text of a value; into may be nil.
+// put appends to the text of a value, unless into is nil.
 func (s *JSONScanner) put(into *[]byte, b ...byte) error {
 	if into == nil {
 		return nil
@@ -495,7 +494,7 @@ func (s *JSONScanner) put(into *[]byte, b ...byte) error {
 	return nil
 }
 
-// AppendJSON writes a string that is UTF-8 as JSON.
+// AppendJSON appends a UTF-8 string as JSON.
 func AppendJSON(dst, s []byte) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -512,7 +511,7 @@ func AppendJSON(dst, s []byte) []byte {
 	return append(dst, '"')
 }
 
-// Describe names the kind of a value by its first byte.
+// Describe returns a name for the kind of a value from its first byte.
 func Describe(c byte) string {
 	switch {
 	case c == '{':

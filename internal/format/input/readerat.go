@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 )
 
-// Opened is a file that can be read from any place.
+// Opened is a file with random access.
 type Opened struct {
 	io.ReaderAt
 	Size  int64
 	Close func() error
 }
 
-// Anywhere returns how a file is opened for reading from any place. What is packed is unpacked into a folder in dir,
-// once.
+// Anywhere returns a function that opens the file for random access.
+// A packed file is unpacked once, into a folder in dir.
 func (f *File) Anywhere(dir string) (func() (*Opened, error), error) {
 	path, err := f.Unpacked(dir)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package input is what readers of formats share: files and their limits, the records that a reader gives to a sink,
-// and their geometries.
+// Package input has what the readers of formats share: files and their limits, records,
+// the sink that receives them, and geometries.
 //
-// A format lists the layers of a File as Layer values. Each has a Reader, which gives Records to a Sink, one by one and
-// in the order of the file, each time it is read. Faults of the content go to the Sink too; an error that is ErrRefused
-// says that nothing of the file can be read.
+// A format lists the layers of a File as Layer values. Each has a Reader that passes Records to a Sink,
+// one by one in the order of the file, every time it is read. Faults of the content go to the Sink too.
+// An error that is ErrRefused means that nothing of the file can be read.
 package input
 
 import (
@@ -18,19 +18,19 @@ type Kind uint8
 
 const (
 	Absent  Kind = iota
-	Null         // stated, and nothing
+	Null         // present without a value
 	Boolean      // text is true or false
-	Integer      // text is a decimal integer of any length
+	Integer      // decimal integer of any length
 	Number       // text is a decimal number
-	Text         // may turn out to be a day or a moment
-	Plain        // text that is nothing else
-	Untyped      // of a format without types, as CSV
+	Text         // may turn out to be a date or a timestamp
+	Plain        // text, whatever it looks like
+	Untyped      // from a format without types, such as CSV
 	Object       // text is JSON
-	Many         // text is a JSON array, of an element that may also stand once, as text or null
-	Blob         // bytes that are no text
+	Many         // a JSON array, of an element that may also stand alone, as text or null
+	Blob         // binary data
 )
 
-// Value is one value with the text that the file has for it.
+// Value is a value and its text in the file.
 type Value struct {
 	Kind Kind
 	Text string
@@ -41,35 +41,35 @@ type Field struct {
 	Value Value
 }
 
-// Place is where something stands in a file. A file without lines has none.
+// Place is a position in a file. A file without lines has none.
 type Place struct{ Line, Column int }
 
-// Record is one feature. It is valid only until the function it was given to returns.
+// Record is one feature. It is valid only until the function that receives it returns.
 type Record struct {
 	At      Place
 	ID      Value // the format's own id
 	Fields  []Field
-	Extra   []Field // members beside the properties, as JSON-FG has them; nil for most
+	Extra   []Field // members outside the properties, as in JSON-FG; nil for most
 	Shape   *Shape  // nil: null
-	Refused bool    // a fault was told, so that only id and fields count
+	Refused bool    // a fault was reported, so only ID and Fields count
 }
 
-// Reader reads one layer. It may be read several times, one after the other.
+// Reader reads one layer. It may be read repeatedly, but not concurrently.
 type Reader interface {
-	// read gives the records in order to s. A fault of the content is told to s; an error is anything else, or one of
-	// s.
+	// Read passes the records to s in order. Faults of the content go to s.
+	// An error is anything else, or an error of s.
 	Read(ctx context.Context, s Sink) error
 }
 
-// Sink takes what a reader finds.
+// Sink receives what a reader finds.
 type Sink interface {
-	// record takes one feature. Its error ends the reading and comes back.
+	// Record receives a feature. Its error ends the reading and is returned.
 	Record(r *Record) error
-	// fault tells what is wrong: with the feature that comes next, unless of is false.
+	// Fault reports what is wrong: with the next feature, unless of is false.
 	Fault(at Place, of bool, a Action, reason string)
-	// reference tells the name of a reference system that the file states; "" when it says that there is none.
+	// Reference receives the name of a reference system that the file states; "" if it states that there is none.
 	Reference(at Place, name string)
-	// fields tells names of properties that the layer has even where it has no features.
+	// Fields receives names of properties that the layer has even without features.
 	Fields(names []string)
 }
 
@@ -95,12 +95,12 @@ func Structured(s []byte) bool {
 	return len(s) > 0 && (s[0] == '{' || s[0] == '[') && json.Valid(s)
 }
 
-// Floating is a number of so many bits.
+// Floating returns a number with the precision of bits.
 func Floating(v float64, bits int) Value {
 	return Value{Number, strconv.FormatFloat(v, 'f', -1, bits)}
 }
 
-// Names of the properties that members beside the properties become.
+// Names of the properties for members outside the properties.
 const (
 	ExtraTime        = "time"
 	ExtraTimeStart   = "time_start"

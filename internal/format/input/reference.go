@@ -7,7 +7,8 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// Reference resolves the name of a reference system. note tells what is not quite so; wrong, why it is not served.
+// Reference resolves the name of a reference system. note describes a deviation;
+// wrong is the reason if it is not served.
 func Reference(name string) (id crs.ID, note, wrong string) {
 	if id, ok := crs.Parse(name); ok {
 		return id, "", ""
@@ -22,17 +23,18 @@ func Reference(name string) (id crs.ID, note, wrong string) {
 	return 0, "", "the reference system " + strconv.Quote(Shorten(name)) + " is not known; state it with --crs EPSG:n"
 }
 
-// epsg is the code in a name in upper case.
+// epsg returns the code in a name in upper case.
 func epsg(upper string) (code int, ok bool) {
 	digits := upper[strings.LastIndexAny(upper, ":/#")+1:]
 	code, err := strconv.Atoi(digits)
 	return code, err == nil && (strings.Contains(upper, "EPSG") || digits == upper)
 }
 
-// NorthFirst reports whether positions of GML that state this system have latitude or northing first: as EPSG has it,
-// also where they are taken as a system with another order, such as CRS84; never with the names that old GML has for x
-// before y, EPSG:n and .../gml/srs/epsg.xml#n. as is the system that a person says they are in, or 0: it tells the
-// order for a code that is not known, latitude first where it is of degrees.
+// NorthFirst reports whether positions of GML that state this system have latitude or northing first.
+// That follows EPSG, even if the system is read as one with another order, such as CRS84.
+// It is false for the names with which old GML means x before y: EPSG:n and .../gml/srs/epsg.xml#n.
+// as is the system that the user states, or 0. It decides the order for an unknown code:
+// latitude first if it is in degrees.
 func NorthFirst(name string, as crs.ID) bool {
 	upper := strings.ToUpper(strings.TrimSpace(name))
 	if strings.HasPrefix(upper, "EPSG:") || strings.Contains(upper, "/GML/SRS/") {
@@ -66,5 +68,5 @@ func ReferenceOfText(s string) (id crs.ID, note, wrong string) {
 	return id, note, ""
 }
 
-// WKTPrefix begins the name of a reference system that is well-known text.
+// WKTPrefix is the beginning of the name of a reference system that is well-known text.
 const WKTPrefix = "wkt:"

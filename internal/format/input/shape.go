@@ -10,7 +10,7 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// The types of geometries that are taken.
+// The supported types of geometries.
 const (
 	Point           = wkb.Point
 	LineString      = wkb.LineString
@@ -21,11 +21,11 @@ const (
 	Collection      = wkb.Collection
 )
 
-// ShapeNames are the names of types in GeoJSON, by their code.
+// ShapeNames are the GeoJSON names of types, by their code.
 var ShapeNames = [...]string{"", "Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon",
 	"GeometryCollection"}
 
-// Depths is how many arrays lie around a position, by kind of geometry.
+// Depths is the number of arrays around a position, by kind of geometry.
 var Depths = map[wkb.Kind]int{Point: 0, LineString: 1, MultiPoint: 1, Polygon: 2, MultiLineString: 2, MultiPolygon: 3}
 
 func KindNamed(name string) wkb.Kind {
@@ -37,11 +37,11 @@ func KindNamed(name string) wkb.Kind {
 	return 0
 }
 
-// Shape is a geometry, x before y. Positions lie flat; a line or ring ends before position ends[i], a polygon of a
-// MultiPolygon before ring polys[i].
+// Shape is a geometry, x before y. Positions are stored flat. A line or ring ends before position Ends[i],
+// a polygon of a MultiPolygon before ring Polys[i].
 type Shape struct {
 	Kind   wkb.Kind
-	XYZ    []float64 // three ordinates for each position; z means nothing without hasZ
+	XYZ    []float64 // three ordinates for each position; z is undefined without HasZ
 	HasZ   bool
 	Ends   []int   // MultiLineString, Polygon, MultiPolygon
 	Polys  []int   // MultiPolygon
@@ -55,7 +55,7 @@ func (s *Shape) Add(x, y, z float64) { s.XYZ = append(s.XYZ, x, y, z) }
 // Same reports whether two positions are equal in x and y.
 func (s *Shape) Same(i, j int) bool { return s.XYZ[3*i] == s.XYZ[3*j] && s.XYZ[3*i+1] == s.XYZ[3*j+1] }
 
-// IsEmpty reports whether there is no position.
+// IsEmpty reports whether it has no positions.
 func (s *Shape) IsEmpty() bool {
 	for i := range s.Shapes {
 		if !s.Shapes[i].IsEmpty() {
@@ -81,7 +81,7 @@ func (s *Shape) Rings(fn func(from, to int, outer bool)) {
 	}
 }
 
-// SetZ says whether s and all its parts have heights, and reports whether some part lost its own.
+// SetZ sets whether s and all its parts have heights, and reports whether some part lost its heights.
 func (s *Shape) SetZ(z bool) (lost bool) {
 	lost = s.HasZ && !z
 	s.HasZ = z
@@ -91,7 +91,7 @@ func (s *Shape) SetZ(z bool) (lost bool) {
 	return lost
 }
 
-// Areal tells whether s has rings.
+// Areal reports whether s has rings.
 func (s *Shape) Areal() bool {
 	for i := range s.Shapes {
 		if s.Shapes[i].Areal() {
@@ -101,7 +101,7 @@ func (s *Shape) Areal() bool {
 	return (s.Kind == Polygon || s.Kind == MultiPolygon) && len(s.Ends) > 0
 }
 
-// Orient turns rings that do not follow the right-hand rule (RFC 7946, 3.1.6) and returns how many.
+// Orient reverses rings that violate the right-hand rule (RFC 7946, 3.1.6) and returns their number.
 func (s *Shape) Orient() (turned int) {
 	for i := range s.Shapes {
 		turned += s.Shapes[i].Orient()
@@ -118,7 +118,7 @@ func (s *Shape) Orient() (turned int) {
 	return turned
 }
 
-// Area returns the signed area of a ring, positive when it runs against the clock.
+// Area returns the signed area of a ring, positive if it runs counter-clockwise.
 func (s *Shape) Area(from, to int) float64 {
 	var a wkb.Area
 	for i := from; i < to; i++ {
@@ -135,7 +135,7 @@ func (s *Shape) Reverse(from, to int) {
 	}
 }
 
-// Bound widens b by all positions; the number of positions that are no finite numbers comes back.
+// Bound extends b by all positions and returns the number of positions that are not finite.
 func (s *Shape) Bound(b *orb.Bound) (bad int) {
 	for i := range s.Shapes {
 		bad += s.Shapes[i].Bound(b)
@@ -151,7 +151,7 @@ func (s *Shape) Bound(b *orb.Bound) (bad int) {
 	return bad
 }
 
-// Transform moves every position.
+// Transform applies fn to every position.
 func (s *Shape) Transform(fn crs.Func) {
 	for i := range s.Shapes {
 		s.Shapes[i].Transform(fn)
@@ -228,7 +228,7 @@ func (s *Shape) ordinates(dst []byte, from, to int) []byte {
 	return dst
 }
 
-// FromSimple copies a geometry of simplefeatures; measures are left out.
+// FromSimple copies a geometry of simplefeatures without measures.
 func FromSimple(g geom.Geometry) (Shape, error) {
 	if g.CoordinatesType() == geom.DimXYM || g.CoordinatesType() == geom.DimXYZM {
 		dim := geom.DimXY
@@ -278,7 +278,7 @@ func FromSimple(g geom.Geometry) (Shape, error) {
 			if err != nil {
 				return Shape{}, err
 			}
-			if !part.IsEmpty() { // a point of no positions has no form that is written
+			if !part.IsEmpty() { // an empty point has no encoding
 				s.Shapes = append(s.Shapes, part)
 			}
 		}
@@ -312,9 +312,9 @@ func (s *Shape) simplePolygon(p geom.Polygon) {
 	}
 }
 
-// Check closes open rings and leaves out what is too short (RFC 7946, 3.1): lines of one position, rings of fewer than
-// four, and a polygon without its outer ring. It returns how many rings were closed, and how many lines, rings and
-// polygons were dropped. The geometry may be empty afterwards.
+// Check closes open rings and drops parts that are too short (RFC 7946, 3.1): lines of one position, rings of fewer
+// than four, and polygons without an outer ring. It returns the number of closed rings and of dropped parts.
+// The geometry may be empty afterwards.
 func (s *Shape) Check() (closed, dropped int) {
 	shapes := s.Shapes[:0]
 	for _, part := range s.Shapes {
@@ -354,7 +354,7 @@ const (
 	ShortPart  = "a ring needs four or more positions, and a line two; what has fewer is left out"
 )
 
-// length is the number of positions of a ring once it is closed.
+// length returns the number of positions of a ring once it is closed.
 func (s *Shape) length(from, to int) int {
 	if n := to - from; n == 0 || s.Same(from, to-1) {
 		return n

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Document is a file that another package reads: unpacked, within the limits.
+// Document is a file for another package to read: unpacked and within the limits.
 type Document struct {
-	Path string // for people: the path, and in an archive the file in it
+	Path string // for messages: the path, and in an archive the file in it
 	f    *File
 }
 
-// Documents finds the files of name that end in one of suffixes (".gml"): the file itself, perhaps packed with gzip, or
-// those in a zip archive. There may be none. Close releases the archive and is never nil.
+// Documents returns the files of name that end in one of suffixes (".gml"): the file itself, perhaps packed with gzip,
+// or those in a zip archive. The list may be empty. closer releases the archive and is never nil.
 func Documents(name string, suffixes []string, l Limits) (list []*Document, closer func() error, err error) {
 	closer = func() error { return nil }
 	l = l.WithDefaults()
@@ -46,8 +46,8 @@ func Documents(name string, suffixes []string, l Limits) (list []*Document, clos
 	return list, closer, nil
 }
 
-// Open starts at the beginning. The caller must close it.
+// Open opens the file at its beginning. The caller must close it.
 func (t *Document) Open() (io.ReadCloser, error) { return t.f.Open() }
 
-// Progress tells how many bytes were read since Open, and of how many; of a packed file, of the packed ones.
+// Progress returns the bytes read since Open, and the total; for a packed file it counts packed bytes.
 func (t *Document) Progress() (done, total int64) { return min(t.f.Done, t.f.Size), t.f.Size }

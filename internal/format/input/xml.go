@@ -10,13 +10,13 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// XML reads XML: no piece of more than a bound, and Latin letters besides UTF-8.
+// XML reads XML with limited pieces, in UTF-8 or a Latin character set.
 type XML struct {
 	*xml.Decoder
 	text *Budget
 }
 
-// NewXML returns a decoder that refuses a piece between two calls of Again of more than most bytes.
+// NewXML returns a decoder that refuses more than most bytes between two calls of Again.
 func NewXML(in io.Reader, most int64) *XML {
 	d := &XML{text: NewBudget(in, int(min(max(most, 1<<20), math.MaxInt32)))}
 	d.Decoder = xml.NewDecoder(d.text)
@@ -39,9 +39,9 @@ func NewXML(in io.Reader, most int64) *XML {
 // Again begins a new piece.
 func (d *XML) Again() { d.text.Again() }
 
-// Leave reads to the end of the element that has begun.
+// Leave reads to the end of the current element.
 func (d *XML) Leave() error {
-	for depth := 1; depth > 0; { // Skip is recursive and has no bound of its own
+	for depth := 1; depth > 0; { // Skip is recursive without a limit
 		t, err := d.Token()
 		if err != nil {
 			return d.Wrong(err)
@@ -56,16 +56,16 @@ func (d *XML) Leave() error {
 	return nil
 }
 
-// Line is the line that was read last, from 1.
+// Line returns the line that was read last, from 1.
 func (d *XML) Line() int { return d.Place().Line }
 
-// Place is where the reader stands.
+// Place returns the position of the reader.
 func (d *XML) Place() Place {
 	line, column := d.InputPos()
 	return Place{Line: line, Column: column}
 }
 
-// Wrong makes a refusal of an error of XML.
+// Wrong converts an error of XML to a refusal.
 func (d *XML) Wrong(err error) error {
 	if bad, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		switch bad.Msg {

@@ -1,4 +1,4 @@
-// Package kml is KML 2.2 (OGC 07-147r2).
+// Package kml reads and writes KML 2.2 (OGC 07-147r2).
 package kml
 
 import (
@@ -16,20 +16,19 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Layers is the one layer of a file: all its placemarks, whatever folders they lie in.
+// Layers returns the one layer of a file: the placemarks of all folders.
 func Layers(_ context.Context, f *input.File, o input.Options) ([]input.Layer, error) {
 	r := &reader{open: f.Open, memory: input.Memory(o.Limits.Feature)}
 	return []input.Layer{{Reader: r, Silent: crs.CRS84}}, nil
 }
 
-// reader reads the placemarks of KML with their geometries of straight lines, names, descriptions, times and extended
-// data.
+// reader reads the placemarks of KML: geometries of straight lines, names, descriptions, times and extended data.
 type reader struct {
 	open   func() (io.ReadCloser, error)
 	memory input.Memory
 }
 
-// maxDepth bounds how deep elements lie in each other.
+// maxDepth bounds the depth of elements.
 const maxDepth = 1000
 
 func (r *reader) Read(ctx context.Context, out input.Sink) error {
@@ -43,7 +42,7 @@ func (r *reader) Read(ctx context.Context, out input.Sink) error {
 		memory: r.memory,
 		out:    out,
 		types:  map[string]string{},
-		told:   map[string]bool{},
+		warned: map[string]bool{},
 	}
 	err = p.document(ctx)
 	if errors.Is(err, input.ErrRefused) && ctx.Err() == nil {
@@ -59,15 +58,15 @@ type placemarks struct {
 	memory input.Memory
 	out    input.Sink
 	types  map[string]string // of fields of schemas, by "schema/field"
-	schema string            // being read
-	told   map[string]bool   // warnings that are given once
-	n      int               // positions of the geometry being read
+	schema string            // schema that is being read
+	warned map[string]bool   // warnings that were given, each once
+	n      int               // positions of the current geometry
 }
 
 // once warns at the first place only.
 func (p *placemarks) once(reason string) {
-	if !p.told[reason] && len(p.told) < input.MaxNames {
-		p.told[reason] = true
+	if !p.warned[reason] && len(p.warned) < input.MaxNames {
+		p.warned[reason] = true
 		p.out.Fault(p.Place(), false, input.Warning, reason)
 	}
 }
@@ -121,7 +120,7 @@ func (p *placemarks) document(ctx context.Context) error {
 	}
 }
 
-// each calls fn with the elements in the one that has begun, to its end. fn reads each to its end.
+// each calls fn with the children of the current element, to its end. fn reads each child to its end.
 func (p *placemarks) each(fn func(e xml.StartElement) error) error {
 	for {
 		t, err := p.Token()
@@ -139,7 +138,7 @@ func (p *placemarks) each(fn func(e xml.StartElement) error) error {
 	}
 }
 
-// text is the text of the element that has begun, to its end, without that of elements in it.
+// text returns the text of the current element without that of its children, and reads to its end.
 func (p *placemarks) text() (string, error) {
 	var b strings.Builder
 	for {
@@ -160,7 +159,7 @@ func (p *placemarks) text() (string, error) {
 	}
 }
 
-// placemark reads a feature whose element has begun.
+// placemark reads a feature whose start element was read.
 func (p *placemarks) placemark(e xml.StartElement) error {
 	rec := &input.Record{At: p.Place()}
 	var name, description string
@@ -247,7 +246,7 @@ func (p *placemarks) extended(rec *input.Record) error {
 	})
 }
 
-// add adds a property with a type of a schema; "" for none.
+// add adds a property; kind is its type in a schema, or "".
 func (p *placemarks) add(rec *input.Record, name, kind, s string) {
 	if has(rec, name) {
 		p.once(fmt.Sprintf("the property %q stands several times in a placemark; the first is read",
@@ -273,7 +272,7 @@ func (p *placemarks) add(rec *input.Record, name, kind, s string) {
 	rec.Fields = append(rec.Fields, input.Field{Name: name, Value: v})
 }
 
-// place reads the geometry of a feature, whose element has begun.
+// place reads the geometry of a feature, whose start element was read.
 func (p *placemarks) place(rec *input.Record, e xml.StartElement) error {
 	at := p.Place()
 	p.n = 0
@@ -307,7 +306,7 @@ func (p *placemarks) place(rec *input.Record, e xml.StartElement) error {
 	return nil
 }
 
-// geometryFault is what is wrong with a geometry. open is how many of its elements have begun and not ended.
+// geometryFault is the reason why a geometry is refused. open is the number of its elements that have not ended.
 type geometryFault struct {
 	reason string
 	open   int
@@ -315,13 +314,13 @@ type geometryFault struct {
 
 func (f geometryFault) Error() string { return f.reason }
 
-// geometries are the elements that are geometries, and their kinds; 0 for those that are not read.
+// geometries are the elements of geometries and their kinds; 0 for those that are not supported.
 var geometries = map[string]wkb.Kind{
 	"Point": wkb.Point, "LineString": wkb.LineString, "LinearRing": wkb.LineString, "Polygon": wkb.Polygon,
 	"MultiGeometry": wkb.Collection, "Model": 0, "Track": 0, "MultiTrack": 0,
 }
 
-// geometry is a shape, and how many of its positions have a height.
+// geometry is a shape and the number of its positions with a height.
 type geometry struct {
 	input.Shape
 	high int
@@ -339,7 +338,7 @@ func (g *geometry) count() int {
 	return n
 }
 
-// geometry reads a geometry whose element has begun, to its end.
+// geometry reads a geometry whose start element was read, to its end.
 func (p *placemarks) geometry(e xml.StartElement, depth int) (*geometry, error) {
 	kind := geometries[e.Name.Local]
 	g := &geometry{Shape: input.Shape{Kind: kind}, zero: true}
@@ -365,7 +364,7 @@ func (p *placemarks) geometry(e xml.StartElement, depth int) (*geometry, error) 
 	return g, opened(err)
 }
 
-// opened is a fault in an element around that of the fault.
+// opened adds the enclosing element to the open elements of a fault.
 func opened(err error) error {
 	if bad, ok := errors.AsType[geometryFault](err); ok {
 		bad.open++
@@ -374,7 +373,7 @@ func opened(err error) error {
 	return err
 }
 
-// coordinates reads the positions of an element that has begun, to its end.
+// coordinates reads the positions of the current element, to its end.
 func (p *placemarks) coordinates(g *geometry) error {
 	return p.each(func(e xml.StartElement) error {
 		if e.Name.Local != "coordinates" {
@@ -457,7 +456,7 @@ func (p *placemarks) rings(g *geometry) error {
 	return nil
 }
 
-// members reads the geometries in a MultiGeometry. Those of one kind become a geometry of several.
+// members reads the geometries in a MultiGeometry. Geometries of one kind become a multi geometry.
 func (p *placemarks) members(g *geometry, depth int) error {
 	one := wkb.Kind(0)
 	err := p.each(func(e xml.StartElement) error {

@@ -12,7 +12,7 @@ import (
 	"grense/internal/store"
 )
 
-// sink writes down what a reader tells.
+// sink records what a reader reports.
 type sink struct{ records, faults []string }
 
 func (s *sink) Record(r *input.Record) error {

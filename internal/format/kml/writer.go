@@ -12,7 +12,7 @@ import (
 	"grense/internal/store"
 )
 
-// Losses are what a reader may not get back.
+// Losses lists what a reader may not get back.
 var Losses = []string{
 	output.LossPrecision,
 	"integers, dates and JSON are text",
@@ -20,14 +20,14 @@ var Losses = []string{
 	output.NoXML,
 }
 
-// writer writes KML 2.2 (OGC 07-147r2): a Schema with the types of the properties and a Placemark for each feature,
-// whose name is the feature's title, whose values are SchemaData.
+// writer writes KML 2.2 (OGC 07-147r2): a Schema with the types of the properties, and a Placemark for each feature.
+// Its name is the title of the feature, its SchemaData the values.
 type writer struct {
 	output.Buffered
 	o      output.Options
 	cols   []output.Column
 	names  []string
-	title  int // index in cols of what names a feature
+	title  int // index in cols of the title of a feature
 	shaper *output.Shaper
 }
 
@@ -57,7 +57,7 @@ func New(w io.Writer, o output.Options) (output.Writer, error) {
 	return k, nil
 }
 
-// fieldTypes are the types of KML; what has none here is a string, and so are integers, since its int has 32 bits.
+// fieldTypes are the types of KML. Other types are strings; so are integers, since an int of KML has 32 bits.
 var fieldTypes = map[cql2.Type]string{cql2.TypeNumber: "double", cql2.TypeBool: "bool"}
 
 func (k *writer) Want() store.Want { return k.o.Want() }
@@ -90,8 +90,8 @@ func (k *writer) Write(f *store.Feature) error {
 	return k.Flush(output.FlushAt)
 }
 
-// xmlID is the id of a feature as an XML id (xsd:ID), which begins with no digit and holds no blanks. "fields" is that
-// of the schema.
+// xmlID returns the id of a feature as an XML id (xsd:ID), which begins with no digit and contains no blanks.
+// The schema has the id "fields".
 func xmlID(id string) string { return "id." + output.XMLName("a" + id)[1:] }
 
 func (k *writer) Close(abort bool) error {

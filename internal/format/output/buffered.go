@@ -2,20 +2,20 @@ package output
 
 import "io"
 
-// FirstPiece is how much of a file is gathered before its beginning goes out, in bytes.
+// FirstPiece is the number of bytes at which the beginning of a file is sent.
 const FirstPiece = 16 << 10
 
-// FlushAt is how many bytes are gathered before they are written.
+// FlushAt is the number of bytes that are gathered before they are sent.
 const FlushAt = 64 << 10
 
-// Buffered is the text of a format that streams, on its way to w.
+// Buffered buffers the text of a streaming format on its way to w.
 type Buffered struct {
 	W    io.Writer
 	Buf  []byte
-	sent bool // some of it
+	sent bool // something was sent
 }
 
-// Flush sends the text when it has n bytes or more, and the beginning of it when it has firstPiece.
+// Flush sends the text if it has at least n bytes; its beginning is sent at FirstPiece bytes.
 func (b *Buffered) Flush(n int) error {
 	if !b.sent {
 		n = min(n, FirstPiece)
@@ -28,7 +28,7 @@ func (b *Buffered) Flush(n int) error {
 	return err
 }
 
-// End sends the rest with the last words of the file; nothing of one that is aborted.
+// End sends the rest and the last words of the file, or nothing if the file is aborted.
 func (b *Buffered) End(last string, abort bool) error {
 	if abort {
 		return nil

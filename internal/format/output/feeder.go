@@ -9,25 +9,25 @@ import (
 	"grense/internal/store"
 )
 
-// How much of a file is gathered before it goes out in the end, in bytes, and how many ids are asked for at once.
+// Bytes that are gathered at the end of a file before they are sent, and ids in one query.
 const (
 	producePiece = 1 << 20
 	ProducePage  = 5000
 )
 
-// errGathered ends a Fetch whose piece is large enough.
+// errGathered ends a Fetch once the piece is large enough.
 var errGathered = errors.New("format: the piece is full")
 
-// Source is which features of a snapshot are written; the query's limit, offset and count say nothing.
+// Source selects the features of a snapshot to write. Limit, offset and count of its query are ignored.
 type Source struct {
 	Snapshot store.Snapshot
 	Query    store.Query
-	// VersionIDs is that of store.Want.
+	// VersionIDs is store.Want.VersionIDs.
 	VersionIDs bool
 }
 
-// Feeder gives a Writer the features that a source selects. to is what it writes to; nil: it writes nothing before its
-// end.
+// Feeder passes the features of a source to a Writer. to is the destination of the Writer;
+// nil if it writes nothing before its end.
 type Feeder struct {
 	W    Writer
 	To   *Pieces
@@ -42,7 +42,7 @@ func (x Feeder) Feed(ctx context.Context) error {
 	return x.Follow(ctx, first)
 }
 
-// Follow gives the features of a page and of those behind it.
+// Follow writes the features of a page and of all pages after it.
 func (x Feeder) Follow(ctx context.Context, p *store.Page) (err error) {
 	for {
 		if err := x.page(ctx, p.Rows); err != nil || p.Next == "" {
@@ -54,7 +54,7 @@ func (x Feeder) Follow(ctx context.Context, p *store.Page) (err error) {
 	}
 }
 
-// next is the page at a cursor; the first for "".
+// next returns the page at a cursor; the first for "".
 func (x Feeder) next(ctx context.Context, at store.Cursor) (*store.Page, error) {
 	q := x.From.Query
 	q.Count, q.Limit, q.Offset, q.Cursor = store.CountNone, ProducePage, 0, at
@@ -88,10 +88,10 @@ func (x Feeder) page(ctx context.Context, rows []store.Row) error {
 	return ctx.Err()
 }
 
-// Pieces gathers what a format writes; once direct is set it passes everything on.
+// Pieces buffers the output of a format; once direct is set it passes everything on.
 type Pieces struct {
 	piece  bytes.Buffer
-	Most   int // bytes that gather
+	Most   int // bytes to buffer
 	Out    io.Writer
 	Direct bool
 }
@@ -104,7 +104,7 @@ func (p *Pieces) Write(b []byte) (int, error) {
 }
 
 func (p *Pieces) Flush() error {
-	if p.piece.Len() == 0 { // an answer that can still be another one is not begun
+	if p.piece.Len() == 0 { // the response is not begun while it can still become an error
 		return nil
 	}
 	_, err := p.Out.Write(p.piece.Bytes())

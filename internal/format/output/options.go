@@ -13,42 +13,42 @@ import (
 
 // Writer writes one file. It is not safe for concurrent use.
 type Writer interface {
-	// Want is what features must be fetched with.
+	// Want returns how features must be fetched.
 	Want() store.Want
-	// Write appends a feature, which is not kept.
+	// Write appends a feature and does not retain it.
 	Write(f *store.Feature) error
-	// Close ends the file and removes what was kept beside it. It must be called once, also after an error; abort says
-	// that the file is not wanted any more, so that nothing is written.
+	// Close ends the file and removes temporary files. Call it once, also after an error.
+	// abort means that the file is no longer wanted, so nothing is written.
 	Close(abort bool) error
 }
 
-// Options says what is written.
+// Options controls what is written.
 type Options struct {
 	Collection   *store.Collection
 	CRS          crs.ID   // of the coordinates; the zero ID is CRS84
 	Properties   []string // names, in this order; nil: all that are not hidden, in schema order
 	SkipGeometry bool
-	Count        int    // how many features will come; -1: unknown
+	Count        int    // number of features that will be written; -1: unknown
 	Address      string // of the collection, for names in XML and the links of features
 	Title        string // of the collection, in the language of the answer
 	Temp         string // folder for temporary files; "": that of the system
-	Excel        bool   // of CSV: for spreadsheets of the Nordic countries, see NewCSV
-	// decimals of coordinates where Format.Precise, 0 to feature.MaxPrecision; nil: 7 of degrees, 2 of metres
+	Excel        bool   // CSV for spreadsheets of the Nordic countries, see NewCSV
+	// decimals of coordinates if Format.Precise, 0 to feature.MaxPrecision; nil: 7 of degrees, 2 of metres
 	Precision *int
-	// GeoPackage begins a new GeoPackage at a path, whose contents have a date. Nil: that format cannot be written.
+	// GeoPackage creates a GeoPackage at a path, with contents of date at. nil: the format cannot be written.
 	GeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 	Dated      time.Time // of the data; the same features and date give the same bytes. Zero: the year 1970
 	Profile    string    // of GeoJSON: "rfc7946" (also ""), "jsonfg" or "jsonfg-plus"
 }
 
-// Losses that depend on what is written.
+// Losses that depend on the content.
 const (
 	LossShapes    = "geometries other than points"
 	LossHeights   = "heights"
 	LossPrecision = "decimals beyond 7 of degrees, 2 of metres and heights"
 )
 
-// Complete sets what the zero value leaves to the collection.
+// Complete fills zero fields from the collection.
 func (o *Options) Complete() {
 	if o.CRS == 0 {
 		o.CRS = crs.CRS84
@@ -58,15 +58,14 @@ func (o *Options) Complete() {
 	}
 }
 
-// Column is one property of a file that is a table.
+// Column is a property of a file that is a table.
 type Column struct {
 	Name string
 	Type cql2.Type
 	At   int // index in Feature.Values; -1: the feature's id
 }
 
-// Columns are the id and then the properties. A property called id repeats the id (the server has no other) and is left
-// out.
+// Columns returns the id and then the properties. A property called id repeats the id and is left out.
 func (o *Options) Columns() ([]Column, error) {
 	cols := []Column{{Name: "id", Type: cql2.TypeText, At: -1}}
 	names := o.Properties
@@ -89,7 +88,7 @@ func (o *Options) Columns() ([]Column, error) {
 	return cols, nil
 }
 
-// Value is what a feature has in a column; nil where it has nothing.
+// Value returns the value of a feature in a column; nil if there is none.
 func (c Column) Value(f *store.Feature) any {
 	if c.At < 0 {
 		return f.Public()
@@ -97,13 +96,12 @@ func (c Column) Value(f *store.Feature) any {
 	return f.Values[c.At]
 }
 
-// Want is what a table of the options' columns is fetched with.
+// Want returns how to fetch features for a table of these columns.
 func (o *Options) Want() store.Want {
 	return store.Want{Properties: o.Properties, NoGeometry: o.SkipGeometry}
 }
 
-// Distinct makes names different from each other under a fold, by a number at their end, and shorter than most bytes
-// (0: any length).
+// Distinct returns names that differ under a fold, by appending numbers, and have at most most bytes (0: any length).
 func Distinct(cols []Column, most int, fold func(string) string) []string {
 	names := make([]string, len(cols))
 	taken := map[string]bool{}
@@ -123,7 +121,7 @@ func Distinct(cols []Column, most int, fold func(string) string) []string {
 	return names
 }
 
-// Cut shortens a text to at most n bytes, whole characters; 0 leaves it.
+// Cut shortens a text to at most n bytes without splitting characters; 0 means any length.
 func Cut(s string, n int) string {
 	if n <= 0 || len(s) <= n {
 		return s
@@ -134,7 +132,7 @@ func Cut(s string, n int) string {
 	return s[:n]
 }
 
-// TooMany is the error for more features than a file of a format can hold.
+// TooMany returns the error for more features than a file of a format can hold.
 func TooMany(name string, most int) error {
 	return problem.Invalidf("f", name,
 		"a sheet has at most %d rows; narrow the selection by a filter, or use f=csv, f=gpkg or f=parquet", most)

@@ -6,20 +6,20 @@ import (
 	"os"
 )
 
-// Scratch is a temporary file that is written once and then read. Its name is gone as soon as the system allows.
+// Scratch is a temporary file that is written once and then read. Its name is removed as soon as the system allows.
 type Scratch struct {
 	f    *os.File
 	W    *bufio.Writer
 	Size int64
 }
 
-// NewScratch makes a file in a folder; "" is the system's.
+// NewScratch creates a file in a folder; "" is the system's.
 func NewScratch(dir string) (*Scratch, error) {
 	f, err := os.CreateTemp(dir, "grense-*.tmp")
 	if err != nil {
 		return nil, err
 	}
-	os.Remove(f.Name()) // where that is not allowed while it is open, close does it
+	os.Remove(f.Name()) // if an open file cannot be removed, Close does it
 	return &Scratch{f: f, W: bufio.NewWriterSize(f, FlushAt)}, nil
 }
 

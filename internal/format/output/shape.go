@@ -10,11 +10,11 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Position is x, y and height, in the units of a reference system; the height is NaN where there is none.
+// Position is x, y and height in the units of a reference system; a missing height is NaN.
 type Position [3]float64
 
-// Shape is a geometry as formats write it. A Point has one position, or none when it is empty; a LineString has its
-// positions; a Polygon has rings as parts, each a LineString; the others have their members.
+// Shape is a geometry as formats write it. A Point has one position, or none if it is empty;
+// a LineString has positions; a Polygon has rings as parts, each a LineString; the others have members.
 type Shape struct {
 	Kind  wkb.Kind
 	Z     bool // some position has a height
@@ -22,17 +22,17 @@ type Shape struct {
 	Parts []Shape
 }
 
-// Shaper makes shapes of stored geometries: transformed, rounded where the format is text and, where it says so, with
-// rings turned.
+// Shaper converts stored geometries to shapes: transformed, rounded for text formats and,
+// if requested, with oriented rings.
 type Shaper struct {
 	move     crs.Func // nil: as stored
-	decimals float64  // 10 to the number of decimals; NaN: x and y are not rounded
+	decimals float64  // 10 to the power of the number of decimals; NaN: do not round x and y
 	heights  float64  // the same for heights
-	none     bool     // there is no geometry, whatever the bytes say
+	none     bool     // no geometry, whatever the bytes hold
 	turn     int      // 1: outer rings run counter-clockwise and holes clockwise; -1: the other way round; 0: as stored
 }
 
-// Prepare returns the columns of the options, and what shapes their geometries.
+// Prepare returns the columns of the options and the Shaper of their geometries.
 func (o *Options) Prepare(turn int) ([]Column, *Shaper, error) {
 	cols, err := o.Columns()
 	if err != nil {
@@ -59,7 +59,8 @@ func NewShaper(o *Options, turn int) (*Shaper, error) {
 	return s, nil
 }
 
-// Shape reads stored bytes. Empty parts are left out; nothing left, as bytes that are no geometry, is false.
+// Shape converts stored bytes and leaves out empty parts. ok is false for an empty geometry and for bytes
+// that are not a geometry.
 func (s *Shaper) Shape(b []byte) (Shape, bool, error) {
 	if s.none || len(b) == 0 {
 		return Shape{}, false, nil
@@ -79,7 +80,8 @@ func (s *Shaper) Shape(b []byte) (Shape, bool, error) {
 	return g, !g.empty(), err
 }
 
-// errNoPlace reports a position that the reference system has no numbers for: such a geometry is null, as in GeoJSON.
+// errNoPlace reports a position that cannot be transformed to the reference system:
+// its geometry is null, as in GeoJSON.
 var errNoPlace = errors.New("format: a position has no place in the reference system")
 
 func (s *Shaper) read(r *wkb.Reader, k wkb.Kind, depth int) (Shape, error) {
@@ -126,7 +128,7 @@ func (s *Shaper) ring(r *wkb.Reader, hole bool) (Shape, error) {
 	if err := s.positions(&g, &run); err != nil {
 		return g, err
 	}
-	// Transforms keep the sense of rotation, so that stored coordinates tell it.
+	// Transformations preserve orientation, so the stored coordinates show it.
 	if a := run.Area(); s.turn != 0 && a != 0 && (a > 0) != (s.turn > 0) != hole {
 		for i, j := 0, len(g.Line)-1; i < j; i, j = i+1, j-1 {
 			g.Line[i], g.Line[j] = g.Line[j], g.Line[i]
@@ -156,8 +158,8 @@ func (s *Shaper) positions(g *Shape, run *wkb.Run) error {
 	return nil
 }
 
-// round rounds half away from zero to a number of decimals, given as its power of ten, as GeoJSON is written, never to
-// -0; NaN leaves it.
+// round rounds half away from zero to a number of decimals, given as its power of ten, and never returns -0.
+// NaN means no rounding.
 func round(v, scale float64) float64 {
 	if scale != scale {
 		return v
@@ -192,7 +194,7 @@ func (g Shape) Multi() Shape {
 	return g
 }
 
-// appendWKB appends the shape as ISO WKB, with heights where some position has one: those without become NaN.
+// appendWKB appends the shape as ISO WKB. With z all positions have heights; missing ones become NaN.
 func (g *Shape) appendWKB(dst []byte, z bool) []byte {
 	dst = wkb.AppendHeader(dst, g.Kind, z)
 	switch g.Kind {
@@ -223,8 +225,8 @@ func appendPositions(dst []byte, line []Position, z bool) []byte {
 	return dst
 }
 
-// LayerKind is the one type that a file of the collection's features has, Multi where they may be mixed; 0 when only
-// the features tell.
+// LayerKind returns the one type of geometries in a file of the collection, Multi if they may be mixed;
+// 0 if only the features show it.
 func (o *Options) LayerKind() wkb.Kind {
 	if o.SkipGeometry {
 		return 0

@@ -19,8 +19,7 @@ import (
 	"grense/internal/store"
 )
 
-// Table keeps features in a temporary file until all are known: for formats whose types, order or counts come first in
-// the file.
+// Table stores features in a temporary file until all are known, for formats that begin with types, order or counts.
 type Table struct {
 	Options Options
 	Cols    []Column
@@ -35,19 +34,19 @@ type Table struct {
 	scratch []byte
 }
 
-// TableRow is where a feature stands in the temporary file; its box is empty when it has no geometry.
+// TableRow is the position of a feature in the temporary file; its box is empty without geometry.
 type TableRow struct {
 	Offset, Size int64
 	Box          orb.Bound
 }
 
-// facts are what the values of a column have been so far.
+// facts describes the values of a column so far.
 type facts struct {
 	text, Number, Integer, Boolean bool
-	// some text is no date or instant of the column's type between the years 1 and 9999
+	// some text is not a date or timestamp of the column's type in the years 1 to 9999
 	undated bool
 	Longest int   // bytes of the longest text
-	Most    int64 // of absolute integers
+	Most    int64 // largest absolute integer
 }
 
 // Tags of values in the temporary file.
@@ -60,7 +59,7 @@ const (
 	tagTrue
 )
 
-// mostForeseen is for how many features there is room from the beginning.
+// mostForeseen is the largest number of rows to allocate in advance.
 const mostForeseen = 4 << 20
 
 func NewTable(o Options, turn int) (*Table, error) {
@@ -68,20 +67,20 @@ func NewTable(o Options, turn int) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.decimals, s.heights = math.NaN(), math.NaN() // numbers of 8 bytes carry what is stored
+	s.decimals, s.heights = math.NaN(), math.NaN() // numbers of 8 bytes hold the stored values
 	tmp, err := NewScratch(o.Temp)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]TableRow, 0, min(max(o.Count, 0), mostForeseen)) // growing would take several times as much
+	rows := make([]TableRow, 0, min(max(o.Count, 0), mostForeseen)) // growing would need several times as much
 	return &Table{Options: o, Cols: cols, shaper: s, Scratch: tmp, Rows: rows, Facts: make([]facts, len(cols)),
 		Kinds: map[wkb.Kind]bool{}, Bound: wkb.EmptyBound()}, nil
 }
 
-// Want is what features must be fetched with.
+// Want returns how features must be fetched.
 func (t *Table) Want() store.Want { return t.Options.Want() }
 
-// Write keeps a feature.
+// Write stores a feature.
 func (t *Table) Write(f *store.Feature) error {
 	row := TableRow{Offset: t.Scratch.Size, Box: wkb.EmptyBound()}
 	t.Buf = t.Buf[:0]
@@ -108,7 +107,7 @@ func (t *Table) Write(f *store.Feature) error {
 	return nil
 }
 
-// appendValue appends a value with its tag, and learns of it.
+// appendValue appends a value with its tag and updates the facts.
 func (t *Table) appendValue(dst []byte, i int, c Column, v any) []byte {
 	is := &t.Facts[i]
 	text := func(s string) []byte {
@@ -143,7 +142,7 @@ func (t *Table) appendValue(dst []byte, i int, c Column, v any) []byte {
 	return append(dst, tagNull)
 }
 
-// ValueText is a value as text.
+// ValueText returns a value as text.
 func ValueText(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -158,8 +157,7 @@ func ValueText(v any) string {
 	return ""
 }
 
-// KindOf is the type in which all values of a column can be written: that of the schema, or text where some value is of
-// another type.
+// KindOf returns the type that fits all values of a column: that of the schema, or text if some value has another type.
 func (t *Table) KindOf(i int) cql2.Type {
 	is := t.Facts[i]
 	switch typ := t.Cols[i].Type; {
@@ -175,8 +173,7 @@ func (t *Table) KindOf(i int) cql2.Type {
 	return cql2.TypeText
 }
 
-// Read calls fn with each feature that was kept, in the order of rows. The values and the WKB are valid until fn
-// returns.
+// Read calls fn with each stored feature in the order of Rows. The values and the WKB are valid until fn returns.
 func (t *Table) Read(fn func(i int, values []any, geom []byte) error) error {
 	if err := t.Scratch.W.Flush(); err != nil {
 		return err
@@ -222,11 +219,10 @@ func takeValue(b []byte) (any, []byte) {
 	return nil, b
 }
 
-// Stored reads geometries that a table kept: they are transformed already.
+// Stored is the Shaper for geometries of a table, which are transformed already.
 var Stored = &Shaper{decimals: math.NaN(), heights: math.NaN()}
 
-// ByPlace puts the rows in the order of a Hilbert curve through the middles of their envelopes, those without geometry
-// last.
+// ByPlace sorts the rows along a Hilbert curve through the centres of their envelopes, those without geometry last.
 func (t *Table) ByPlace() { sortByPlace(t.Rows, t.Bound) }
 
 func sortByPlace(rows []TableRow, all orb.Bound) {
@@ -265,7 +261,7 @@ func sortByPlace(rows []TableRow, all orb.Bound) {
 	}
 }
 
-// b2i is 1 for true.
+// b2i returns 1 for true.
 func b2i(b bool) int {
 	if b {
 		return 1
@@ -295,7 +291,8 @@ func hilbert(x, y uint32) uint32 {
 	return d
 }
 
-// OneKind is the kind that all geometries can be written as: a multi one where both are there; 0 when there is none.
+// OneKind returns the kind in which all geometries can be written: a multi kind if single and multi occur;
+// 0 if there is none.
 func (t *Table) OneKind() wkb.Kind {
 	if t.Options.SkipGeometry {
 		return 0

@@ -15,7 +15,7 @@ const NoXML = "characters that XML does not allow are U+FFFD"
 
 const XMLHead = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
 
-// AppendXML appends character data for elements and attributes. Characters that XML 1.0 has not (2.2) become U+FFFD.
+// AppendXML appends character data for elements and attributes. Characters that XML 1.0 forbids (2.2) become U+FFFD.
 func AppendXML(b []byte, s string) []byte {
 	for _, r := range s {
 		switch {
@@ -38,7 +38,7 @@ func AppendXML(b []byte, s string) []byte {
 	return b
 }
 
-// AppendXMLValue appends a value as XML Schema writes it.
+// AppendXMLValue appends a value in the notation of XML Schema.
 func AppendXMLValue(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case string:
@@ -48,16 +48,16 @@ func AppendXMLValue(b []byte, v any) []byte {
 	case int64:
 		return strconv.AppendInt(b, v, 10)
 	case float64:
-		return strconv.AppendFloat(b, v, 'g', -1, 64) // NaN and Inf are those of xs:double but for the sign of +Inf
+		return strconv.AppendFloat(b, v, 'g', -1, 64) // NaN and Inf as in xs:double, except the sign of +Inf
 	case bool:
 		return strconv.AppendBool(b, v)
 	}
 	return b
 }
 
-// XMLName makes an NCName (Namespaces in XML 1.0, 3) of a text: what may not stand there becomes _xHHHH_, as SQL/XML
-// maps names (ISO 9075-14, 9.1), and so does an underscore that would read as the beginning of that. Different texts
-// have different names.
+// XMLName converts a text to an NCName (Namespaces in XML 1.0, 3). Other characters become _xHHHH_, as SQL/XML maps
+// names (ISO 9075-14, 9.1); so does an underscore that would read as the beginning of such an escape.
+// Different texts have different names.
 func XMLName(s string) string {
 	var b strings.Builder
 	for i, r := range s {
@@ -75,10 +75,10 @@ func XMLName(s string) string {
 	return b.String()
 }
 
-// escaped matches what xmlName writes for a character.
+// escaped matches the escape of a character by XMLName.
 var escaped = regexp.MustCompile(`^_x([0-9A-F]{4}|[0-9A-F]{6})_`)
 
-// width is where the digits of a character begin in a number of seven digits: it has four of them, or six.
+// width returns where the digits of a character begin in a number of seven digits: it has four or six of them.
 func width(r rune) int {
 	if r > 0xFFFF {
 		return 1
@@ -86,5 +86,5 @@ func width(r rune) int {
 	return 3
 }
 
-// AppendNumber writes a number without an exponent, as short as it reads back.
+// AppendNumber appends a number without an exponent, in the fewest digits that parse to it.
 func AppendNumber(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'f', -1, 64) }

@@ -9,19 +9,19 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// nativeKinds are the encodings of geometries as lists of coordinates (GeoParquet 1.1, Native encodings).
+// nativeKinds are the encodings of geometries as lists of coordinates (GeoParquet 1.1, native encodings).
 var nativeKinds = map[string]wkb.Kind{"point": input.Point, "linestring": input.LineString, "polygon": input.Polygon,
 	"multipoint": input.MultiPoint, "multilinestring": input.MultiLineString,
 	"multipolygon": input.MultiPolygon}
 
-// nativeGeometry is a column of such an encoding: the numbers of the leaves with the ordinates.
+// nativeGeometry is a column in such an encoding, by the numbers of the leaves with the ordinates.
 type nativeGeometry struct {
 	kind    wkb.Kind
 	x, y, z int // z is -1 without heights
 	levels  int // lists around a position
 }
 
-// nativeOf finds the leaves of a column; nil if it is not built as its kind needs.
+// nativeOf finds the leaves of a column; nil if its structure does not fit its kind.
 func (t *table) nativeOf(n parquet.Node, kind wkb.Kind, f column) *nativeGeometry {
 	g := &nativeGeometry{kind: kind, x: -1, y: -1, z: -1, levels: input.Depths[kind]}
 	if len(f.names) != f.to-f.from {
@@ -54,7 +54,7 @@ func (t *table) nativeOf(n parquet.Node, kind wkb.Kind, f column) *nativeGeometr
 	return g
 }
 
-// place puts the geometry of a row into its record.
+// place sets the geometry of a record from a row.
 func (g *nativeGeometry) place(m input.Memory, rec *input.Record, row parquet.Row, starts []int, out input.Sink) {
 	values := func(leaf int) parquet.Row {
 		if leaf < 0 {
@@ -97,7 +97,7 @@ func (g *nativeGeometry) place(m input.Memory, rec *input.Record, row parquet.Ro
 	rec.Shape = s
 }
 
-// endLists ends so many lists: a line or ring, and the polygon that it belongs to.
+// endLists ends lists levels: a line or ring, and its polygon.
 func endLists(s *input.Shape, lists int) {
 	rings := s.Kind == input.Polygon || s.Kind == input.MultiLineString || s.Kind == input.MultiPolygon
 	last := 0

@@ -1,4 +1,4 @@
-// Package parquet is GeoParquet 1.x and Parquet with geometry types.
+// Package parquet reads and writes GeoParquet 1.x, and reads Parquet with geometry types.
 package parquet
 
 import (
@@ -22,14 +22,14 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// reader reads GeoParquet 1.x with geometries as WKB or in a native encoding, Parquet whose columns have the type
-// GEOMETRY or GEOGRAPHY, and Parquet without geometries. Structures become JSON where they hold plain values only.
+// reader reads GeoParquet 1.x with geometries as WKB or in a native encoding, Parquet with columns of the type GEOMETRY
+// or GEOGRAPHY, and Parquet without geometries. Structures of plain values become JSON.
 type reader struct {
 	open   func() (*input.Opened, error)
 	memory input.Memory
 }
 
-// geoMetadata is what a file says of its geometries (GeoParquet 1.1, Metadata).
+// geoMetadata is the metadata of geometries in a file (GeoParquet 1.1, Metadata).
 type geoMetadata struct {
 	Primary string                      `json:"primary_column"`
 	Columns map[string]geoParquetColumn `json:"columns"`
@@ -44,7 +44,7 @@ type geoParquetColumn struct {
 	} `json:"covering"`
 }
 
-// guarded turns a panic of the library, which damaged files cause, into a refusal.
+// guarded converts a panic of the library, which damaged files cause, to a refusal.
 func guarded(fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -95,8 +95,8 @@ func openFile(in *input.Opened) (f *parquet.File, geo *geoMetadata, err error) {
 	return f, typedGeometries(f), nil
 }
 
-// typedGeometries is what the types of columns say of geometries (Apache Parquet, Geospatial Definitions): the first
-// such column has those of the features. Nil: there is none.
+// typedGeometries returns the metadata that the types of columns state (Apache Parquet, Geospatial Definitions).
+// The first such column has the geometries of the features. nil: there is none.
 func typedGeometries(f *parquet.File) *geoMetadata {
 	var geo *geoMetadata
 	for _, c := range f.Schema().Fields() {
@@ -120,8 +120,8 @@ func typedGeometries(f *parquet.File) *geoMetadata {
 	return geo
 }
 
-// typedSystem is the reference system of a type as GeoParquet names it: PROJJSON, or a name as JSON text; null where
-// the file lacks it. Nil is CRS84.
+// typedSystem returns the reference system of a type as GeoParquet names it: PROJJSON, or a name as JSON text;
+// null if the file lacks it. nil means CRS84.
 func typedSystem(f *parquet.File, name string) json.RawMessage {
 	if key, ok := strings.CutPrefix(name, "projjson:"); ok {
 		if name, ok = f.Lookup(key); !ok {
@@ -140,7 +140,7 @@ func typedSystem(f *parquet.File, name string) json.RawMessage {
 	return input.AppendJSON(nil, []byte(name))
 }
 
-// isFlat tells whether a file has no geometries.
+// isFlat reports whether a file has no geometries.
 func isFlat(open func() (*input.Opened, error)) (bool, error) {
 	in, err := open()
 	if err != nil {
@@ -151,7 +151,7 @@ func isFlat(open func() (*input.Opened, error)) (bool, error) {
 	return geo == nil, err
 }
 
-// table is what the metadata of a file tell.
+// table is the structure of a file according to its metadata.
 type table struct {
 	memory input.Memory
 	leaves []leaf // by number of the column
@@ -168,10 +168,10 @@ type leaf struct {
 	list     int  // definition level of a list that is empty
 	optional bool // elements may be null
 	skip     bool
-	half     bool // numbers of 16 bits, whose type the library does not tell
+	half     bool // numbers of 16 bits, whose type the library does not report
 }
 
-// column is a property: of the columns from, to.
+// column is a property, read from the leaves from to to.
 type column struct {
 	name     string
 	from, to int
@@ -266,7 +266,7 @@ func (t *table) group(ctx context.Context, g parquet.RowGroup, buf []parquet.Row
 	return nil
 }
 
-// system names the reference system of the geometries. Without one it is CRS84; null says that it is not known.
+// system returns the reference system of the geometries. A missing one means CRS84; null means unknown.
 func (g *geoMetadata) system() (string, error) {
 	c := g.Columns[g.Primary]
 	if c.Encoding != "WKB" && nativeKinds[c.Encoding] == 0 {
@@ -291,7 +291,7 @@ func (g *geoMetadata) system() (string, error) {
 		}
 	}
 	if err := json.Unmarshal(c.CRS, &system); err != nil || system.ID.Authority == "" {
-		return input.Shorten(system.Name), nil // which is told as not known
+		return input.Shorten(system.Name), nil // reported as unknown
 	}
 	if n, ok := system.ID.Code.(float64); ok {
 		return system.ID.Authority + ":" + strconv.FormatFloat(n, 'f', -1, 64), nil
@@ -357,8 +357,8 @@ func newTable(s *parquet.Schema, geo *geoMetadata) (*table, []string, error) {
 	return t, notes, nil
 }
 
-// add appends the leaves of a node and reports whether they can be read: a value, a list of values, or a structure of
-// values.
+// add appends the leaves of a node and reports whether they can be read: a value, a list of values,
+// or a structure of values.
 func (t *table) add(n parquet.Node, l leaf, top bool, field *column) (plainly bool) {
 	if len(t.leaves) > input.MaxNames {
 		return false
@@ -395,7 +395,7 @@ func (t *table) add(n parquet.Node, l leaf, top bool, field *column) (plainly bo
 	return plainly
 }
 
-// record makes a record of a row, whose values come column by column.
+// record converts a row, whose values come column by column, to a record.
 func (t *table) record(row parquet.Row, out input.Sink) *input.Record {
 	rec := &input.Record{}
 	refuse := func(reason string) {
@@ -471,7 +471,7 @@ func (t *table) value(f column, row parquet.Row, starts []int) (input.Value, str
 	return input.Value{Kind: input.Object, Text: string(append(b, ']'))}, ""
 }
 
-// structure is a structure of plain values, as JSON.
+// structure returns a structure of plain values as JSON.
 func (t *table) structure(f column, row parquet.Row, starts []int) (input.Value, string) {
 	b, some := []byte{'{'}, false
 	for i := f.from; i < f.to; i++ {
@@ -496,7 +496,7 @@ func (t *table) structure(f column, row parquet.Row, starts []int) (input.Value,
 	return input.Value{Kind: input.Object, Text: string(append(b, '}'))}, ""
 }
 
-// value is a value with the text that its type gives it.
+// value returns a value with its text according to its type.
 func (l *leaf) value(v parquet.Value) (input.Value, string) {
 	if v.IsNull() {
 		return input.Value{Kind: input.Null}, ""
@@ -557,7 +557,7 @@ func (l *leaf) bytes(b []byte, logical format.LogicalTypeValue) (input.Value, st
 	return input.Value{Kind: input.Plain, Text: string(b)}, ""
 }
 
-// half is a number of 16 bits (IEEE 754, binary16).
+// half decodes a number of 16 bits (IEEE 754, binary16).
 func half(b []byte) float64 {
 	n := binary.LittleEndian.Uint16(b)
 	sign, exponent, fraction := 1-2*float64(n>>15), int(n>>10&0x1f), float64(n&0x3ff)
@@ -572,7 +572,7 @@ func half(b []byte) float64 {
 	return sign * math.Ldexp(fraction+1024, exponent-25)
 }
 
-// wholeValue is what an integer means by its type, or by the older name of that.
+// wholeValue returns the meaning of an integer by its logical type, or by the older converted type.
 func wholeValue(n int64, unsigned uint64, logical format.LogicalTypeValue, old *deprecated.ConvertedType) input.Value {
 	moment := func(t time.Time) input.Value {
 		return input.Value{Kind: input.Text, Text: t.UTC().Format(time.RFC3339Nano)}
@@ -613,7 +613,7 @@ func wholeValue(n int64, unsigned uint64, logical format.LogicalTypeValue, old *
 	return input.Value{Kind: input.Integer, Text: strconv.FormatInt(n, 10)}
 }
 
-// decimal is a decimal number of its digits and how many of these are behind the point.
+// decimal returns a decimal number from its digits and the number of digits after the point.
 func decimal(digits string, scale int) input.Value {
 	if scale <= 0 || scale > 100 {
 		return input.Value{Kind: input.Integer, Text: digits}
@@ -629,7 +629,7 @@ func decimal(digits string, scale int) input.Value {
 	return input.Value{Kind: input.Number, Text: s}
 }
 
-// Layers is the table of a file.
+// Layers returns the table of a file as a layer.
 func Layers(_ context.Context, f *input.File, o input.Options) ([]input.Layer, error) {
 	open, err := f.Anywhere(o.TempDir)
 	if err != nil {

@@ -65,7 +65,7 @@ func TestParquetWithTypedGeometriesIsRead(t *testing.T) {
 	}
 	plan, _ := ingesttest.Survey(t, "a.parquet",
 		ingesttest.ParquetOf(t, parquet.Geometry("projjson:none"), metres, false), ingesttest.Into)
-	if _, told := ingesttest.Find(plan.Report, input.Refused, ""); !told {
+	if _, found := ingesttest.Find(plan.Report, input.Refused, ""); !found {
 		t.Errorf("metres without a system: %v", plan.Report.Faults)
 	}
 }
@@ -91,8 +91,8 @@ func TestParquetOfRareTypesKeepsItsValues(t *testing.T) {
 	}
 	plan, _ := ingesttest.ImportText(t, "a.parquet",
 		ingesttest.ParquetOf(t, parquet.Leaf(parquet.ByteArrayType), []byte("a\x00b"), false), ingesttest.Into)
-	if _, told := ingesttest.Find(plan.Report, input.Warning,
-		`the property "k" has bytes that are no text; it is left out`); !told || len(plan.Collection.Properties) != 0 {
+	if _, found := ingesttest.Find(plan.Report, input.Warning,
+		`the property "k" has bytes that are no text; it is left out`); !found || len(plan.Collection.Properties) != 0 {
 		t.Errorf("bytes that are no text: %v", plan.Report.Faults)
 	}
 }
@@ -155,7 +155,7 @@ func TestNativeEncodingsOfGeoParquetAreRead(t *testing.T) {
 	plan, _ := ingesttest.Survey(t, "a.parquet", nativeFile(t, "polygon", []struct {
 		G listed[xy] `parquet:"g"`
 	}{{ring}}), ingesttest.Into)
-	if _, told := ingesttest.Find(plan.Report, input.Refused, `not as its encoding "polygon" says`); !told {
+	if _, found := ingesttest.Find(plan.Report, input.Refused, `not as its encoding "polygon" says`); !found {
 		t.Errorf("another depth: %v", plan.Report.Faults)
 	}
 }

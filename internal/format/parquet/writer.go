@@ -17,7 +17,7 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Losses are what a reader may not get back.
+// Losses lists what a reader may not get back.
 var Losses = []string{"the order of features", "moments finer than a microsecond are cut"}
 
 func New(w io.Writer, o output.Options) (output.Writer, error) {
@@ -28,15 +28,16 @@ func New(w io.Writer, o output.Options) (output.Writer, error) {
 	return &writer{Table: t, w: w}, nil
 }
 
-// rowGroup is how many features a row group has: those of a place together, so that a reader of a box skips the others.
+// rowGroup is the number of features in a row group. They are close together, so that a reader of a
+// box skips the other groups.
 const rowGroup = 8192
 
-// pageSize is about the size of a page before it is compressed, in bytes: what fits into one block of Zstandard (RFC
-// 8878, 3.1.1.2), beyond which its encoders keep megabytes.
+// pageSize is the approximate size in bytes of an uncompressed page. It fits into one block of Zstandard (RFC 8878,
+// 3.1.1.2); for more its encoders hold megabytes.
 const pageSize = 96 << 10
 
-// writer writes GeoParquet 1.1.0: WKB, outer rings counter-clockwise, x before y in every reference system (it is named
-// by PROJJSON), a column bbox, and row groups along a Hilbert curve.
+// writer writes GeoParquet 1.1.0: WKB, outer rings counter-clockwise, x before y in every reference system (named by
+// PROJJSON), a column bbox, and row groups along a Hilbert curve.
 type writer struct {
 	*output.Table
 	w io.Writer
@@ -83,11 +84,11 @@ func (p *writer) Close(abort bool) error {
 	return out.Close()
 }
 
-// longestBound is the longest text of a column whose pages tell the least and the greatest. Readers refuse headers of
-// pages beyond 16 MB, and an outline may have as much.
+// longestBound is the longest text in bytes of a column whose pages state minimum and maximum.
+// Readers refuse page headers beyond 16 MB, and a geometry can be that long.
 const longestBound = 4 << 10
 
-// unbounded are the columns whose pages tell no bounds: geometries and long texts.
+// unbounded returns the columns whose pages state no bounds: geometries and long texts.
 func (p *writer) unbounded(spatial bool) (names []string) {
 	all := p.names(spatial)
 	for i := range p.Cols {
@@ -101,7 +102,7 @@ func (p *writer) unbounded(spatial bool) (names []string) {
 	return names
 }
 
-// names are those of the columns, with that of the geometry and of its box where there is one.
+// names returns the names of the columns, and those of the geometry and its box if there is one.
 func (p *writer) names(spatial bool) []string {
 	cols := p.Cols
 	if spatial {
@@ -121,7 +122,7 @@ func (p *writer) row(row parquet.Row, values []any) parquet.Row {
 		case string:
 			x = parquet.ByteArrayValue([]byte(v))
 			if at, ok := feature.Moment(v); ok && kind == cql2.TypeDate {
-				x = parquet.Int32Value(int32(at.Unix() / 86400)) // of a midnight: without rest
+				x = parquet.Int32Value(int32(at.Unix() / 86400)) // midnight: no remainder
 			} else if ok && kind == cql2.TypeTimestamp {
 				x = parquet.Int64Value(at.UnixMicro())
 			}
@@ -209,8 +210,8 @@ func (p *writer) schema(spatial bool) (*parquet.Schema, []byte, error) {
 	return parquet.NewSchema(p.Options.Collection.ID, newOrdered(fields)), meta, err
 }
 
-// types lists the types of the geometries, as GeoParquet names them. Files with heights name each type in both forms,
-// since a table does not keep them apart.
+// types lists the types of the geometries by their GeoParquet names. Files with heights list each type in both forms,
+// since a table does not distinguish them.
 func (p *writer) types() []string {
 	out := []string{}
 	for k := wkb.Point; k <= wkb.Collection; k++ {
@@ -256,7 +257,7 @@ func newOrdered(fields []parquet.Field) ordered {
 
 func (o ordered) Fields() []parquet.Field { return o.fields }
 
-// namedNode is a field. Rows are written as values, so that nothing is ever taken out of a Go value.
+// namedNode is a field. Rows are written as values, so no field is ever read from a Go value.
 type namedNode struct {
 	parquet.Node
 	name string

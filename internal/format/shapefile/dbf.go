@@ -20,7 +20,7 @@ type dbfTable struct {
 	fields  []dbfField
 	rows    int // as the header states
 	text    encoding.Encoding
-	guessed bool // nothing states the encoding: UTF-8 unless it is not
+	guessed bool // the encoding is not stated: UTF-8 if it fits
 	row     []byte
 	read    int
 }
@@ -28,10 +28,10 @@ type dbfTable struct {
 type dbfField struct {
 	name     string
 	kind     byte
-	from, to int // in the row
+	from, to int // offsets in the row
 }
 
-// openDBF reads the header. A refusal comes back as a reason.
+// openDBF reads the header. A refusal is returned as a reason.
 func openDBF(in io.Reader, cpg string) (*dbfTable, string, error) {
 	t := &dbfTable{in: bufio.NewReaderSize(in, 64<<10)}
 	head := make([]byte, 32)
@@ -66,7 +66,7 @@ func openDBF(in io.Reader, cpg string) (*dbfTable, string, error) {
 		}
 		n := int(rest[16])
 		if rest[11] == 'C' {
-			n += int(rest[17]) << 8 // text may be longer than 255 bytes
+			n += int(rest[17]) << 8 // a text may be longer than 255 bytes
 		}
 		f := dbfField{name: strings.TrimSpace(name), kind: rest[11], from: from, to: from + n}
 		if f.name == "" || seen[f.name] {
@@ -90,7 +90,7 @@ func (t *dbfTable) names() []string {
 	return names
 }
 
-// ignoreEnd leaves the end of a file to the reason that is told.
+// ignoreEnd drops the error of a file that is too short, which the reason describes.
 func ignoreEnd(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
@@ -116,7 +116,7 @@ func (t *dbfTable) setEncoding(cpg string, driver byte) string {
 	return ""
 }
 
-// wrongText tells that what cannot be decoded.
+// wrongText returns the reason for a text that cannot be decoded.
 func (t *dbfTable) wrongText(what string) string {
 	if t.guessed {
 		return what + " is not UTF-8, and nothing states another encoding; write its name, such as 1252, into a .cpg " +
@@ -126,7 +126,7 @@ func (t *dbfTable) wrongText(what string) string {
 		"1252, into the .cpg"
 }
 
-// next reads one row; io.EOF at the end. deleted rows are those that dBASE marks so.
+// next reads one row; io.EOF at the end. deleted reports that dBASE marks the row as deleted.
 func (t *dbfTable) next() (fields []input.Field, deleted bool, reason string, err error) {
 	if t.read == t.rows {
 		return nil, false, "", io.EOF
@@ -167,7 +167,7 @@ func (t *dbfTable) value(f dbfField) (input.Value, string) {
 	switch f.kind {
 	case 'N', 'F':
 		s = strings.TrimPrefix(s, "+")
-		if s == "" || strings.Trim(s, "*") == "" { // stars stand for what did not fit
+		if s == "" || strings.Trim(s, "*") == "" { // stars mean that the value did not fit
 			return nothing, ""
 		}
 		if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "-.") {
@@ -175,7 +175,7 @@ func (t *dbfTable) value(f dbfField) (input.Value, string) {
 		}
 		s = strings.TrimSuffix(s, ".")
 		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-			return input.Value{Kind: input.Integer, Text: strconv.FormatInt(n, 10)}, "" // also of 007
+			return input.Value{Kind: input.Integer, Text: strconv.FormatInt(n, 10)}, "" // also for 007
 		}
 		if _, ok := input.NumberSyntax([]byte(s)); !ok {
 			return nothing, fmt.Sprintf("the field %s holds %q, which is not a number", f.name, input.Shorten(s))

@@ -14,10 +14,10 @@ import (
 	utext "golang.org/x/text/encoding/unicode"
 )
 
-// utf16Text is what a .cpg calls UTF-16; the byte order is little-endian where no mark states it.
+// utf16Text is the encoding that a .cpg calls UTF-16: little-endian unless a mark states otherwise.
 var utf16Text = utext.UTF16(utext.LittleEndian, utext.UseBOM)
 
-// codePages are the encodings of a .cpg file by name, in lower case, without all that is no letter or digit.
+// codePages are the encodings of a .cpg file by name, in lower case, letters and digits only.
 var codePages = map[string]encoding.Encoding{
 	"utf8": encoding.Nop, "65001": encoding.Nop, "usascii": encoding.Nop, "ascii": encoding.Nop, "utf16": utf16Text,
 	"utf16le": utf16Text,
@@ -63,7 +63,7 @@ var drivers = map[byte]string{
 	0xca: "1254", 0xcb: "1253", 0xcc: "1257",
 }
 
-// codePage finds an encoding by the name in a .cpg: "UTF-8", "ISO-8859-1", "ANSI 1252", "Big-5".
+// codePage returns an encoding by its name in a .cpg: "UTF-8", "ISO-8859-1", "ANSI 1252", "Big-5".
 func codePage(name string) (encoding.Encoding, bool) {
 	key := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -81,7 +81,7 @@ func codePage(name string) (encoding.Encoding, bool) {
 	return nil, false
 }
 
-// decode turns stored bytes into text, without the padding; false when they are not of that encoding.
+// decode decodes stored bytes without padding; false if they are not in that encoding.
 func decode(e encoding.Encoding, b []byte) (string, bool) {
 	if e == nil || e == encoding.Nop {
 		s := strings.TrimRight(string(b), " \x00")

@@ -1,4 +1,4 @@
-// Package shapefile is ESRI Shapefiles and tables of dBASE.
+// Package shapefile reads and writes ESRI Shapefiles, and reads tables of dBASE.
 package shapefile
 
 import (
@@ -17,9 +17,9 @@ import (
 // maxShape bounds the bytes of one shape.
 const maxShape = 256 << 20
 
-// reader reads a Shapefile (ESRI Shapefile Technical Description, 1998): shapes and rows side by side. Without a .shp
-// the rows are features without geometry, without a .dbf the shapes are features without properties. The .shx only
-// serves to compare counts.
+// reader reads a Shapefile (ESRI Shapefile Technical Description, 1998): shapes and rows in parallel.
+// Without a .shp the rows are features without geometry; without a .dbf the shapes are features without properties.
+// The .shx is only used to compare counts.
 type reader struct {
 	shp, dbf, shx, prj, cpg *input.File
 	memory                  input.Memory
@@ -79,7 +79,7 @@ func (r *reader) Read(ctx context.Context, out input.Sink) error {
 	return r.join(ctx, s, table, out)
 }
 
-// small reads a file of some hundred bytes; "" when there is none.
+// small reads a file of a few hundred bytes; "" if there is none.
 func small(f *input.File) (string, error) {
 	if f == nil {
 		return "", nil
@@ -104,7 +104,7 @@ func (r *reader) reference(out input.Sink) error {
 	return err
 }
 
-// join reads shapes and rows side by side; one of them may be nil.
+// join reads shapes and rows in parallel; one of them may be nil.
 func (r *reader) join(ctx context.Context, s *shapes, t *dbfTable, out input.Sink) error {
 	if s != nil && s.measures() {
 		out.Fault(input.Place{}, false, input.Warning, "measures (M) are left out")
@@ -150,7 +150,7 @@ func (r *reader) join(ctx context.Context, s *shapes, t *dbfTable, out input.Sin
 	}
 }
 
-// finish checks a shape; rings of a Shapefile run the other way round, so that turning them is no repair.
+// finish checks a shape. Rings of a Shapefile run the other way round, so reversing them is not a repair.
 func (r *reader) finish(rec *input.Record, out input.Sink) {
 	closed, dropped := rec.Shape.Check()
 	if dropped > 0 {
@@ -162,7 +162,7 @@ func (r *reader) finish(rec *input.Record, out input.Sink) {
 	rec.Shape.Orient()
 }
 
-// ended tells whether record n is behind the end, and what is wrong there.
+// ended reports whether record n is past the end, and reports the faults there.
 func (r *reader) ended(n int, s *shapes, t *dbfTable, shapeEnd, rowEnd error, out input.Sink) (bool, error) {
 	for _, err := range [...]error{shapeEnd, rowEnd} {
 		if err != nil && ignoreEnd(err) != nil {
@@ -207,11 +207,11 @@ func (r *reader) ended(n int, s *shapes, t *dbfTable, shapeEnd, rowEnd error, ou
 	return true, nil
 }
 
-// shapes reads the records of a .shp one after the other.
+// shapes reads the records of a .shp in sequence.
 type shapes struct {
 	in     *bufio.Reader
 	kind   uint32
-	left   int64 // bytes of the length that the header states
+	left   int64 // bytes left of the stated length
 	record []byte
 	memory input.Memory
 }
@@ -246,20 +246,20 @@ func openShapes(in io.Reader) (*shapes, string, error) {
 
 func (s *shapes) measures() bool { return s.kind > 20 && s.kind != shapeMultiPatch }
 
-// rest counts the bytes behind the stated length.
+// rest returns the number of bytes after the stated length.
 func (s *shapes) rest() (int64, error) {
 	n, err := io.Copy(io.Discard, s.in)
 	return max(n-max(s.left, 0), 0), err
 }
 
-// next reads one shape; nil for a null shape. io.EOF at the end.
+// next reads one shape; nil for a null shape. It returns io.EOF at the end.
 func (s *shapes) next() (*input.Shape, string, error) {
 	if s.left < 8 {
 		return nil, "", io.EOF
 	}
 	var head [8]byte
 	if _, err := io.ReadFull(s.in, head[:]); err != nil {
-		return nil, "", err // EOF too: the header may state more than there is
+		return nil, "", err // also EOF: the header may state too much
 	}
 	size := 2 * int64(binary.BigEndian.Uint32(head[4:]))
 	s.left -= 8 + size
@@ -281,7 +281,7 @@ func (s *shapes) next() (*input.Shape, string, error) {
 	return g, wrong, nil
 }
 
-// grow appends what is written, so that memory is only taken for bytes that are there.
+// grow appends what is written, so that memory is only used for existing bytes.
 type grow struct{ b *[]byte }
 
 func (g grow) Write(p []byte) (int, error) {
@@ -338,7 +338,7 @@ func (s *shapes) decode(b []byte) (*input.Shape, string) {
 
 func float(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }
 
-// orNil is nil for a shape without positions.
+// orNil returns nil for a shape without positions.
 func orNil(g *input.Shape) *input.Shape {
 	if g.Positions() == 0 {
 		return nil
@@ -394,7 +394,7 @@ func readParts(s *input.Shape, b []byte, base uint32) (*input.Shape, string) {
 	return groupRings(s), ""
 }
 
-// splitParts sets the ends of parts, of which starts holds the first position each; n is the number of positions.
+// splitParts sets the ends of parts; starts holds the first position of each, and n is the number of positions.
 func splitParts(s *input.Shape, starts []byte, n int64) (wrong string) {
 	last, parts := int64(0), len(starts)/4
 	for i := range parts {
@@ -425,7 +425,8 @@ const (
 	lastPartType  = 5
 )
 
-// multiPatch reads surfaces as a MultiPolygon: of each triangle, and of each outer ring with the rings that follow it.
+// multiPatch reads surfaces as a MultiPolygon: one polygon for each triangle, and for each outer ring
+// with the rings after it.
 func multiPatch(b []byte) (*input.Shape, string) {
 	if len(b) < 40 {
 		return nil, shortShape
@@ -481,15 +482,15 @@ func multiPatch(b []byte) (*input.Shape, string) {
 	return orNil(out), ""
 }
 
-// groupRings makes polygons of rings. An outer ring runs with the clock, a hole against it; a hole belongs to the
-// smallest outer ring around it, and is an outer ring itself where there is none.
+// groupRings builds polygons from rings. An outer ring runs clockwise, a hole counter-clockwise.
+// A hole belongs to the smallest outer ring around it; without one it is an outer ring itself.
 func groupRings(s *input.Shape) *input.Shape {
 	type ring struct {
 		from, to int
 		area     float64 // twice, signed
 		box      orb.Bound
 		holes    []int
-		border   *border // made when a hole is first compared
+		border   *border // built when a hole is first compared
 	}
 	rings := make([]ring, len(s.Ends))
 	from := 0
@@ -544,7 +545,7 @@ func groupRings(s *input.Shape) *input.Shape {
 	return g
 }
 
-// border is an outer ring for the question what lies inside.
+// border is an outer ring prepared for tests of what lies inside.
 type border struct {
 	ring     orb.Ring
 	vertices map[orb.Point]bool
@@ -560,8 +561,8 @@ func newBorder(s *input.Shape, from, to int) *border {
 	return b
 }
 
-// insideRing tells whether the first vertex of a ring that is no vertex of the border lies inside it; a ring of which
-// all are is taken to be inside.
+// insideRing reports whether a ring lies inside a border. It tests the first vertex that is not a vertex of the border;
+// without one the ring counts as inside.
 func insideRing(s *input.Shape, from, to int, b *border) bool {
 	for i := from; i < to; i++ {
 		if p := (orb.Point{s.XYZ[3*i], s.XYZ[3*i+1]}); !b.vertices[p] {
@@ -571,7 +572,7 @@ func insideRing(s *input.Shape, from, to int, b *border) bool {
 	return true
 }
 
-// crosses is the even-odd rule.
+// crosses implements the even-odd rule.
 func crosses(ring orb.Ring, p orb.Point) bool {
 	in := false
 	for i, j := 0, len(ring)-1; i < len(ring); j, i = i, i+1 {
@@ -583,7 +584,7 @@ func crosses(ring orb.Ring, p orb.Point) bool {
 	return in
 }
 
-// Layers is the layer of a Shapefile, or the table of a .dbf without a .shp beside it.
+// Layers returns the layer of a Shapefile, or the table of a .dbf without a .shp.
 func Layers(_ context.Context, f *input.File, o input.Options) ([]input.Layer, error) {
 	if f.Suffix() == ".dbf" {
 		return table(f)

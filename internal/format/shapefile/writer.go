@@ -16,7 +16,7 @@ import (
 	"grense/internal/store"
 )
 
-// Losses are what a reader may not get back.
+// Losses lists what a reader may not get back.
 var Losses = []string{"names of properties beyond 10 bytes are cut",
 	"texts beyond 254 bytes are cut, and blanks at their end are lost",
 	"null texts are blank, and null truth values are ?",
@@ -24,14 +24,14 @@ var Losses = []string{"names of properties beyond 10 bytes are cut",
 	"geometries of several kinds are split into one file a kind", "the difference between polygons and multipolygons",
 	"positions without a height, in a file with heights, have height 0"}
 
-// mostShapefile is how large a file of a shapefile may be: offsets are 31 bits of 16-bit words, but many readers stop
-// at 2 GiB. mostRecord is how many bytes a row of its table may have, whose length is 16 bits.
+// mostShapefile is the largest size of a file: offsets are 31 bits of 16-bit words, but many readers stop at 2 GiB.
+// mostRecord is the largest size of a row of the table, whose length has 16 bits.
 const (
 	mostShapefile = math.MaxInt32
 	mostRecord    = math.MaxUint16
 )
 
-// errLarge refuses what a shapefile has no room for.
+// errLarge returns the error for data that does not fit into a shapefile.
 func errLarge(what string) error {
 	return problem.Invalidf("f", "shapefile",
 		"%s; narrow the selection by a filter or by properties, or use f=gpkg or f=flatgeobuf", what)
@@ -95,7 +95,7 @@ func (s *writer) Close(abort bool) error {
 	return out.Close()
 }
 
-// kindIn returns the kind of shapefile for a kind of geometry; -1 for collections, which are taken apart.
+// kindIn returns the kind of shapefile for a kind of geometry; -1 for collections, which are split.
 func kindIn(k wkb.Kind) int {
 	switch k {
 	case wkb.Point:
@@ -110,7 +110,7 @@ func kindIn(k wkb.Kind) int {
 	return -1
 }
 
-// kinds lists what kinds of shapefiles the features need.
+// kinds returns the kinds of shapefiles that the features need.
 func (s *writer) kinds() ([]int, error) {
 	var has [layerKinds]bool
 	for k := range s.t.Kinds {
@@ -143,7 +143,7 @@ func (s *writer) kinds() ([]int, error) {
 	return out, nil
 }
 
-// pick returns the part of a geometry that belongs into a shapefile of a kind.
+// pick returns the part of a geometry that belongs in a shapefile of a kind.
 func pick(geom []byte, kind int) (output.Shape, bool) {
 	if len(geom) == 0 {
 		return output.Shape{}, false
@@ -175,8 +175,7 @@ func pick(geom []byte, kind int) (output.Shape, bool) {
 	return out, len(out.Parts) > 0
 }
 
-// layer writes one shapefile into the zip; kind -1 writes the table alone. bare says that features without geometry go
-// here.
+// layer writes one shapefile into the zip; kind -1 writes only the table. bare includes features without geometry.
 func (s *writer) layer(out *zip.Writer, name string, kind int, bare bool) error {
 	var body [3]*output.Scratch // shp, shx, dbf
 	for i := range body {
@@ -233,7 +232,7 @@ func (s *writer) layer(out *zip.Writer, name string, kind int, bare bool) error 
 	return addFile(out, name+".cpg", []byte("UTF-8"), nil)
 }
 
-// addFile adds a file to the zip: a beginning, and what was kept.
+// addFile adds a file to the zip: a header and a body.
 func addFile(out *zip.Writer, name string, head []byte, body *output.Scratch) error {
 	w, err := out.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
 	if err != nil {
@@ -245,7 +244,7 @@ func addFile(out *zip.Writer, name string, head []byte, body *output.Scratch) er
 	return body.CopyTo(w)
 }
 
-// layerWriter is the .shp and .shx of a shapefile under way, without their headers of 100 bytes.
+// layerWriter writes the .shp and .shx of a shapefile without their headers of 100 bytes.
 type layerWriter struct {
 	kind     int
 	z        bool
@@ -256,7 +255,7 @@ type layerWriter struct {
 	buf      []byte
 }
 
-// code is the type of shape in the file.
+// code returns the type of shape in the file.
 func (l *layerWriter) code() uint32 {
 	c := [...]uint32{1, 3, 5, 8}[l.kind]
 	if l.z {
@@ -340,10 +339,10 @@ func (l *layerWriter) shape(b []byte, g *output.Shape) []byte {
 	return b
 }
 
-// noMeasure stands for no measure: anything below -1e38.
+// noMeasure means no measure: any value below -1e38.
 const noMeasure = -1e39
 
-// height is the height of a position, 0 where it has none: the format has no way to say so.
+// height returns the height of a position, or 0 if it has none: the format cannot express that.
 func (l *layerWriter) height(p output.Position) float64 {
 	h := p[2]
 	if h != h {
@@ -353,7 +352,7 @@ func (l *layerWriter) height(p output.Position) float64 {
 	return h
 }
 
-// flat gathers the points and lines of a geometry, rings among them.
+// flat collects the points and lines of a geometry, including rings.
 func flat(g *output.Shape, out *[]output.Shape) {
 	if len(g.Line) > 0 {
 		*out = append(*out, *g)
@@ -370,7 +369,7 @@ func appendDoubles(b []byte, vs ...float64) []byte {
 	return b
 }
 
-// header is that of a .shp or .shx with a body of so many bytes.
+// header returns the header of a .shp or .shx whose body has that many bytes.
 func (l *layerWriter) header(body int64) []byte {
 	b := make([]byte, 28, 100)
 	binary.BigEndian.PutUint32(b, 9994)
@@ -449,7 +448,7 @@ func (d *dbfWriter) add(values []any) error {
 	return err
 }
 
-// size is how many bytes a row has.
+// size returns the number of bytes of a row.
 func (d *dbfWriter) size() int {
 	n := 1
 	for _, c := range d.cols {
@@ -458,7 +457,7 @@ func (d *dbfWriter) size() int {
 	return n
 }
 
-// append writes a value in the width of the column: numbers to the right, texts to the left, nothing as blanks.
+// append appends a value in the width of the column: numbers right-aligned, texts left-aligned, null as blanks.
 func (c dbfColumn) append(b []byte, v any) []byte {
 	s := output.ValueText(v)
 	switch x := v.(type) {
@@ -487,7 +486,8 @@ func (c dbfColumn) append(b []byte, v any) []byte {
 }
 
 func (d *dbfWriter) header() []byte {
-	b := []byte{3, 95, 7, 26} // a date, as GDAL writes it: that of today would make two files of the same data differ
+	// a fixed date, as GDAL writes it: today's date would make two files of the same data differ
+	b := []byte{3, 95, 7, 26}
 	b = binary.LittleEndian.AppendUint32(b, d.n)
 	b = binary.LittleEndian.AppendUint16(b, uint16(32+32*len(d.cols)+1))
 	b = binary.LittleEndian.AppendUint16(b, uint16(d.size()))

@@ -1,4 +1,4 @@
-// Package topojson is TopoJSON.
+// Package topojson reads and writes TopoJSON.
 package topojson
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 // reader reads one object of a topology (TopoJSON 1.0). The members of an outermost GeometryCollection are the
-// features. The arcs, to which all features refer and which may come last, are kept in memory.
+// features. It keeps the arcs in memory, because all features refer to them and they may come last.
 type reader struct {
 	open   func() (io.ReadCloser, error)
 	object string
@@ -27,7 +27,7 @@ type transform struct {
 	Scale, Translate [2]float64
 }
 
-// apply turns a quantized position into a real one.
+// apply converts a quantized position to a real one.
 func (t *transform) apply(p [2]float64) (x, y float64) {
 	if t == nil {
 		return p[0], p[1]
@@ -39,12 +39,12 @@ func (t *reader) Read(ctx context.Context, out input.Sink) error {
 	err := t.pass(func(s *input.JSONScanner) error { return t.load(s) })
 	if err == nil {
 		err = t.pass(func(s *input.JSONScanner) error {
-			t.g = geojson.Reader{JSON: s, Out: out, Names: map[string]*geojson.NameUse{}, Told: map[string]bool{}}
+			t.g = geojson.Reader{JSON: s, Out: out, Names: map[string]*geojson.NameUse{}, Warned: map[string]bool{}}
 			return t.objects(ctx)
 		})
 	}
 	if bad, ok := errors.AsType[*input.SyntaxError](err); ok {
-		out.Fault(bad.At, false, input.Refused, bad.Tell("not TopoJSON: "))
+		out.Fault(bad.At, false, input.Refused, bad.Message("not TopoJSON: "))
 		return nil
 	}
 	return err
@@ -58,7 +58,7 @@ func (t *reader) pass(fn func(s *input.JSONScanner) error) error {
 	return errors.Join(fn(input.NewJSONScanner(in, t.memory)), in.Close())
 }
 
-// decode consumes a value of a small part of the file into v.
+// decodeJSON consumes a value of a small part of the file into v.
 func decodeJSON(s *input.JSONScanner, v any) error {
 	at := s.Here()
 	var b []byte
@@ -178,7 +178,7 @@ func (t *reader) emit(n *node) error {
 		if closed > 0 {
 			t.g.Fault(n.At, input.Repaired, input.ClosedRing)
 		}
-		s.Orient() // TopoJSON does not say how rings run
+		s.Orient() // TopoJSON does not define the orientation of rings
 	}
 	if wrong != "" {
 		t.g.Fault(n.At, input.Refused, wrong)
@@ -187,8 +187,8 @@ func (t *reader) emit(n *node) error {
 	return t.g.Emit(&n.Node, s)
 }
 
-// node reads an object. each, when not nil, consumes the members of a collection one by one; streamed tells that it
-// did.
+// node reads an object. each, unless nil, consumes the members of a collection one by one;
+// streamed reports that it did.
 func (t *reader) node(n *node, each func() error) (streamed bool, err error) {
 	s := t.g.JSON
 	err = s.Object(func(name []byte, _ input.Place) error {
@@ -225,7 +225,7 @@ func (t *reader) node(n *node, each func() error) (streamed bool, err error) {
 	return streamed, err
 }
 
-// shape makes the geometry of an object; nil when it is empty or null.
+// shape builds the geometry of an object; nil if it is empty or null.
 func (t *reader) shape(n *node) (*input.Shape, string) {
 	s := &input.Shape{Kind: input.KindNamed(n.Typ)}
 	var err error
@@ -312,7 +312,7 @@ func (t *reader) lines(s *input.Shape, list [][]int) (wrong string) {
 	return ""
 }
 
-// line joins arcs; the first position of each is the last of the one before. The arc -1 is arc 0 backwards, and so on.
+// line joins arcs; the first position of each is the last of the one before. Arc -1 is arc 0 backwards, and so on.
 func (t *reader) line(s *input.Shape, arcs []int) string {
 	start := s.Positions()
 	for _, i := range arcs {
@@ -341,7 +341,7 @@ func (t *reader) line(s *input.Shape, arcs []int) string {
 	return ""
 }
 
-// Layer is the layer of an object of a topology, which states no reference system.
+// Layer returns the layer of an object of a topology. It states no reference system.
 func Layer(f *input.File, object string, o input.Options) input.Layer {
 	return input.Layer{Name: object,
 		Reader: &reader{open: f.Open, object: object, memory: input.Memory(o.Limits.Feature)}}

@@ -10,34 +10,34 @@ import (
 // cell is a position on a grid.
 type cell [2]int32
 
-// topology finds the arcs that runs of positions have in common: the pieces between the positions where borders meet,
-// part or end. Nothing is moved: what does not match to the last digit is an arc of its own.
+// topology finds the arcs that runs of positions share: the pieces between the positions where borders meet,
+// part or end. It moves nothing: a piece that does not match in every digit is an arc of its own.
 type topology struct {
 	at    []cell  // positions of the runs, one after the other
-	ends  []int32 // where in at a run ends
+	ends  []int32 // end of each run in at
 	rings []bool  // by run: it is closed
 
-	arcs   int     // that were written
-	id     []int32 // by position: where in at it is for the first time
+	arcs   int     // arcs that were written
+	id     []int32 // by position: its first index in at
 	beside [][2]int32
-	begin  []int32 // where in way an arc begins, and where the last one ends
+	begin  []int32 // start of each arc in way, and the end of the last one
 	way    []int32 // the ids of arcs
-	table  []int32 // of open addresses, a power of two of them: positions and then arcs, each its number and 1
+	table  []int32 // hash table with open addressing, of a power of two: positions and then arcs, as number plus 1
 }
 
-// Values of beside that are no neighbours.
+// Values of beside that are not neighbours.
 const (
 	unseen   = -1
 	junction = -2
 )
 
-// settle writes the references of each run, as their number and themselves, and the arcs that are new as JSON, each
-// after a comma but for the first of all; then it forgets the runs.
+// settle writes the references of each run, preceded by their number, and the new arcs as JSON, separated by commas.
+// Then it forgets the runs.
 func (t *topology) settle(refs, arcs *output.Scratch) error {
 	t.number()
 	t.meet()
 	t.begin, t.way = append(t.begin[:0], 0), t.way[:0]
-	clear(t.table) // no more arcs than positions
+	clear(t.table) // there are no more arcs than positions
 	var line, list []int32
 	var b []byte
 	start := int32(0)
@@ -69,7 +69,7 @@ func (t *topology) settle(refs, arcs *output.Scratch) error {
 	return err
 }
 
-// number fills id.
+// number sets id.
 func (t *topology) number() {
 	size := 16
 	for size < 2*len(t.at) {
@@ -94,7 +94,7 @@ func (t *topology) number() {
 	}
 }
 
-// meet finds the junctions: where a line ends, and where runs have other neighbours.
+// meet finds the junctions: ends of lines, and positions where runs have different neighbours.
 func (t *topology) meet() {
 	t.beside = slices.Grow(t.beside[:0], len(t.at))[:len(t.at)]
 	for i := range t.beside {
@@ -134,8 +134,8 @@ func (t *topology) pass(v, a, b int32) {
 
 func (t *topology) isJunction(v int32) bool { return t.beside[v][0] == junction }
 
-// turnToJunction makes a ring begin at its first junction; one without at that of its positions which came first in the
-// file, so that a hole and what fills it begin alike.
+// turnToJunction rotates a ring to begin at its first junction. A ring without one begins at the position that came
+// first in the file, so that a hole and its filling begin alike.
 func (t *topology) turnToJunction(ring []int32) {
 	n := len(ring) - 1
 	if n < 1 || ring[0] != ring[n] {
@@ -151,7 +151,7 @@ func (t *topology) turnToJunction(ring []int32) {
 	ring[n] = ring[0]
 }
 
-// arc returns the reference of an arc: its number, or the complement of that when it is written the other way round.
+// arc returns the reference of an arc: its number, or the complement if it is written in reverse.
 func (t *topology) arc(line []int32) int32 {
 	last := len(line) - 1
 	back := line[0] > line[last] || line[0] == line[last] && line[1] > line[last-1]

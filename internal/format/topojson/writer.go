@@ -16,22 +16,22 @@ import (
 	"grense/internal/store"
 )
 
-// Outer rings run clockwise, as programs that draw on a sphere want them; the specification leaves it open.
-// topoJSONLosses are what a reader may not get back.
+// Losses lists what a reader may not get back. Outer rings run clockwise, as programs that draw on a sphere need;
+// the specification leaves it open.
 var Losses = []string{output.LossPrecision, output.LossHeights, "the name of the reference system, which is CRS84",
 	"where rings begin and which way they run",
 	"GDAL leaves out features without geometry and collections of geometries"}
 
-// unit is the grid of positions: as many decimals as GeoJSON has in degrees, so that nothing is lost.
+// unit is the grid of positions: with as many decimals of degrees as GeoJSON has, nothing is lost.
 const unit = 1e7
 
-// mostTogether is among how many positions shared lines are looked for: what comes then begins anew. It bounds the
-// memory, some 40 bytes for each.
+// mostTogether is the number of positions among which shared lines are found; then a new topology begins.
+// It bounds the memory, some 40 bytes for each.
 const mostTogether = 3 << 20
 
-// writer writes a topology (TopoJSON 1.0): lines and rings as references to arcs, which neighbours share where they
-// have the same positions. Arcs come last in the file. Until then the features are kept as their text, with a zero byte
-// where the references of a run of positions come.
+// writer writes a topology (TopoJSON 1.0): lines and rings as references to arcs, which neighbours share if they have
+// the same positions. Arcs come last in the file. Until then it stores the features as text, with a zero byte in place
+// of the references of a run of positions.
 type writer struct {
 	w      io.Writer
 	id     string
@@ -40,16 +40,16 @@ type writer struct {
 	topology
 	text, refs, arcs *output.Scratch
 	features         int
-	together         int // positions after which the topology is settled
+	together         int // number of positions after which the topology is settled
 	buf              []byte
-	bad              bool // some position has no place on the grid
+	bad              bool // some position does not fit the grid
 }
 
 func New(w io.Writer, o output.Options) (output.Writer, error) {
 	return NewTogether(w, o, mostTogether)
 }
 
-// NewTogether begins a topology whose arcs are settled after so many positions.
+// NewTogether begins a topology whose arcs are settled after that many positions.
 func NewTogether(w io.Writer, o output.Options, together int) (output.Writer, error) {
 	enc, err := feature.NewEncoder(o.Collection,
 		feature.Options{Properties: o.Properties, SkipGeometry: o.SkipGeometry})
@@ -111,7 +111,7 @@ func (t *writer) Write(f *store.Feature) error {
 	return err
 }
 
-// typeNames are the names of kinds, by their number.
+// typeNames are the names of kinds.
 var typeNames = map[wkb.Kind]string{wkb.Point: "Point", wkb.LineString: "LineString", wkb.Polygon: "Polygon",
 	wkb.MultiPoint:      "MultiPoint",
 	wkb.MultiLineString: "MultiLineString", wkb.MultiPolygon: "MultiPolygon", wkb.Collection: "GeometryCollection"}
@@ -135,7 +135,7 @@ func (t *writer) geometry(b []byte, g *output.Shape) []byte {
 	return t.runs(append(b, `,"arcs":`...), g)
 }
 
-// runs appends the position of a point, the place of a line's references, or the list of what the parts have.
+// runs appends the position of a point, a placeholder for the references of a line, or a list of the parts.
 func (t *writer) runs(b []byte, g *output.Shape) []byte {
 	switch g.Kind {
 	case wkb.Point:
@@ -159,7 +159,7 @@ func (t *writer) runs(b []byte, g *output.Shape) []byte {
 	return append(b, ']')
 }
 
-// line adds a run to the topology; one of a single position is that twice.
+// line adds a run to the topology. A single position is repeated.
 func (t *writer) line(g *output.Shape) {
 	for _, p := range g.Line {
 		t.at = append(t.at, t.cell(p))
@@ -184,7 +184,7 @@ func (t *writer) Close(abort bool) error {
 	if err := t.settle(t.refs, t.arcs); err != nil {
 		return err
 	}
-	for _, s := range []*output.Scratch{t.text, t.refs, t.arcs} { // a disk that is full is told before the first byte
+	for _, s := range []*output.Scratch{t.text, t.refs, t.arcs} { // report a full disk before the first byte
 		if err := s.W.Flush(); err != nil {
 			return err
 		}

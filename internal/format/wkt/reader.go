@@ -1,4 +1,4 @@
-// Package wkt is well-known text (OGC 06-103r4, 7).
+// Package wkt reads well-known text (OGC 06-103r4, 7).
 package wkt
 
 import (
@@ -17,7 +17,7 @@ import (
 	"grense/internal/store"
 )
 
-// Read reads well-known text, which may begin with SRID=n; of which out is told.
+// Read parses well-known text, which may begin with SRID=n, and reports that system to out.
 func Read(m input.Memory, s string, at input.Place, out input.Sink) (*input.Shape, []input.Note, string) {
 	s = strings.TrimSpace(s)
 	system := ""
@@ -46,7 +46,7 @@ func Read(m input.Memory, s string, at input.Place, out input.Sink) (*input.Shap
 
 const unread = "not well-known text of a geometry that is read: "
 
-// curves reads well-known text of types that GeoJSON lacks, as lines. Where no system is known yet, the numbers tell
+// curves parses well-known text of types that GeoJSON lacks, as lines. Without a known system, the numbers decide
 // whether they are degrees.
 func curves(m input.Memory, s, srid string) (*input.Shape, []input.Note, string) {
 	b, measured, err := curvesOf(s)
@@ -78,7 +78,7 @@ func curves(m input.Memory, s, srid string) (*input.Shape, []input.Note, string)
 	return shape, notes, wrong
 }
 
-// nesting counts how deep brackets lie in each other; the parser of the library is recursive and has no bound.
+// nesting returns the depth of brackets. The parser of the library is recursive and has no limit.
 func nesting(s string) (deepest int) {
 	depth := 0
 	for i := range len(s) {
@@ -104,7 +104,7 @@ var wktTypes = map[string]wkb.Kind{
 	"TIN":               wkb.TIN, "TRIANGLE": wkb.Triangle,
 }
 
-// hasCurves reports whether a well-known text names a type that GeoJSON lacks. Other texts are read by the library.
+// hasCurves reports whether a well-known text names a type that GeoJSON lacks. The library reads other texts.
 func hasCurves(s string) bool {
 	s = strings.ToUpper(s)
 	for _, name := range [...]string{"CURVE", "CIRCULARSTRING", "SURFACE", "TIN", "TRIANGLE"} {
@@ -115,8 +115,7 @@ func hasCurves(s string) bool {
 	return false
 }
 
-// curvesOf reads a well-known text of any type as ISO WKB of which measures are left out; measured tells whether there
-// were any.
+// curvesOf parses a well-known text of any type as ISO WKB without measures; measured reports whether there were any.
 func curvesOf(s string) (b []byte, measured bool, err error) {
 	p := &wktParser{s: s}
 	p.count()
@@ -131,9 +130,9 @@ type wktParser struct {
 	s        string
 	at       int // of the next token
 	b        []byte
-	ordinals int  // of each position; 0: there is none
-	z        bool // the third of them is a height
-	measures bool // the last of them is a measure
+	ordinals int  // numbers in a position; 0: unknown
+	z        bool // the third is a height
+	measures bool // the last is a measure
 }
 
 func (p *wktParser) wrong(want string) error {
@@ -144,7 +143,7 @@ func (p *wktParser) wrong(want string) error {
 	return fmt.Errorf("%s is missing before %q, at character %d", want, input.Shorten(token), p.at+1)
 }
 
-// token is the next word, number or sign; "" at the end.
+// token returns the next word, number or sign; "" at the end.
 func (p *wktParser) token() string {
 	for p.at < len(p.s) && strings.IndexByte(" \t\r\n", p.s[p.at]) >= 0 {
 		p.at++
@@ -160,7 +159,7 @@ func (p *wktParser) token() string {
 	return rest[:n]
 }
 
-// take goes past the next token where it is the one that is given, whatever the case of its letters.
+// take consumes the next token if it equals token, ignoring case.
 func (p *wktParser) take(token string) bool {
 	if !strings.EqualFold(p.token(), token) {
 		return false
@@ -169,14 +168,14 @@ func (p *wktParser) take(token string) bool {
 	return true
 }
 
-// tagged reads a geometry that begins with the name of its type, which is one of of where that is given.
+// tagged reads a geometry with the name of its type, which must be one of of if given.
 func (p *wktParser) tagged(depth int, of ...wkb.Kind) error {
 	if depth > input.MaxNesting {
 		return fmt.Errorf("more than %d geometries in each other", input.MaxNesting)
 	}
 	name := strings.ToUpper(p.token())
 	k, ok := wktTypes[name]
-	for _, d := range [...]string{"ZM", "Z", "M"} { // some write it without a blank
+	for _, d := range [...]string{"ZM", "Z", "M"} { // some omit the blank
 		if cut, has := strings.CutSuffix(name, d); has && !ok {
 			k, ok = wktTypes[cut]
 		}
@@ -193,8 +192,8 @@ func (p *wktParser) tagged(depth int, of ...wkb.Kind) error {
 	return p.body(k, depth)
 }
 
-// count finds out of how many numbers positions are, by the first one, and what the third is, by the letters behind the
-// types.
+// count finds the number of numbers in positions from the first one, and the meaning of the third from the
+// letters after the types.
 func (p *wktParser) count() {
 	i := strings.IndexAny(p.s, "0123456789")
 	if i < 0 {
@@ -203,7 +202,7 @@ func (p *wktParser) count() {
 	first, _, _ := strings.Cut(p.s[i:], ",")
 	first, _, _ = strings.Cut(first, ")")
 	p.ordinals = len(strings.Fields(first))
-	tag := strings.ToUpper(strings.TrimRight(p.s[:i], "(-+. \t\r\n")) // no type ends in M
+	tag := strings.ToUpper(strings.TrimRight(p.s[:i], "(-+. \t\r\n")) // no name of a type ends in M
 	p.measures = p.ordinals == 4 || p.ordinals == 3 && strings.HasSuffix(tag, "M")
 	p.z = p.ordinals == 4 || p.ordinals == 3 && !p.measures
 }
@@ -269,7 +268,7 @@ func (p *wktParser) body(k wkb.Kind, depth int) error {
 	return p.list(func() error { return p.tagged(depth + 1) })
 }
 
-// list reads members between brackets and with commas, or EMPTY, and puts their number before them.
+// list reads members in brackets, separated by commas, or EMPTY, and writes their number before them.
 func (p *wktParser) list(member func() error) error {
 	start, n := len(p.b), 0
 	p.b = wkb.AppendCount(p.b, 0)

@@ -1,4 +1,4 @@
-// Package xlsx is workbooks of spreadsheets (ECMA-376).
+// Package xlsx reads and writes workbooks of spreadsheets (ECMA-376).
 package xlsx
 
 import (
@@ -21,9 +21,9 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// reader reads a sheet of a workbook (ECMA-376, 18): its first row that has cells names the columns. Coordinates stand
-// in columns as in CSV; without them the rows are features without geometry. Numbers with the format of a date or time
-// are days, moments, times or durations; texts stay texts.
+// reader reads a sheet of a workbook (ECMA-376, 18). The first row with cells names the columns.
+// Coordinates come from columns as in CSV; without them the rows are features without geometry.
+// Numbers in the format of a date or time become dates, timestamps, times or durations; texts stay texts.
 type reader struct {
 	open   func() (*input.Opened, error)
 	sheet  sheet
@@ -36,12 +36,12 @@ type sheet struct {
 	located    bool // has columns with coordinates
 }
 
-// book is what is kept of a workbook while a sheet is read.
+// book is the part of a workbook that stays in memory while a sheet is read.
 type book struct {
 	zip    *zip.Reader
 	texts  []string
 	dates  []dateStyle // by style
-	early  bool        // days are counted from 1904 and may be negative, not from 1900
+	early  bool        // days count from 1904 and may be negative, instead of from 1900
 	errors map[string]int
 	blank  int // formulas without a result
 	limits input.Limits
@@ -50,7 +50,7 @@ type book struct {
 
 const notWorkbook = "the file is no workbook that can be read, or damaged: %v; save it anew as .xlsx"
 
-// openBook reads what sheets refer to; texts says that the shared texts are wanted, which may be many.
+// openBook reads the parts that sheets refer to; texts includes the shared texts, which may be many.
 func openBook(in *input.Opened, l input.Limits, most int64) (*book, error) {
 	z, err := zip.NewReader(in, in.Size)
 	if err != nil {
@@ -63,7 +63,7 @@ func openBook(in *input.Opened, l input.Limits, most int64) (*book, error) {
 	return b, b.readStyles()
 }
 
-// part opens a file of the workbook; nil when there is none.
+// part opens a file of the workbook; nil if there is none.
 func (b *book) part(name string) (io.ReadCloser, error) {
 	for _, f := range b.zip.File {
 		if strings.EqualFold(strings.TrimPrefix(f.Name, "/"), name) {
@@ -77,7 +77,7 @@ func (b *book) part(name string) (io.ReadCloser, error) {
 	return nil, nil
 }
 
-// elements calls fn with each element that begins. fn reads on by d, or leaves the content.
+// elements calls fn with each start element. fn may read the content from d.
 func (b *book) elements(name string, fn func(d *xml.Decoder, e xml.StartElement) error) error {
 	in, err := b.part(name)
 	if in == nil {
@@ -103,8 +103,8 @@ func (b *book) elements(name string, fn func(d *xml.Decoder, e xml.StartElement)
 	}
 }
 
-// workbookError makes a refusal of an error of XML. Those of its declaration, as of an encoding that OPC forbids, have
-// no type.
+// workbookError converts an error of XML to a refusal. Errors of its declaration, as for an encoding that
+// OPC forbids, have no type.
 func workbookError(err error) error {
 	if strings.HasPrefix(err.Error(), "xml: ") && !errors.Is(err, input.ErrRefused) {
 		return input.Refuse(notWorkbook, err)
@@ -116,7 +116,7 @@ func workbookError(err error) error {
 	return err
 }
 
-// text reads the text of an element: that of its parts t, but for readings of characters.
+// text returns the text of an element: that of its parts t, without phonetic readings.
 func text(d *xml.Decoder, e xml.StartElement, most int) (string, error) {
 	var b strings.Builder
 	in, skip := 0, 0
@@ -155,7 +155,7 @@ func text(d *xml.Decoder, e xml.StartElement, most int) (string, error) {
 	return unescape(b.String()), nil
 }
 
-// unescape undoes the escapes of characters that XML has not (ECMA-376, 22.9.2.19).
+// unescape decodes the escapes of characters that XML forbids (ECMA-376, 22.9.2.19).
 func unescape(s string) string {
 	if !strings.Contains(s, "_x") {
 		return s
@@ -193,7 +193,7 @@ func (b *book) readTexts(most int64) error {
 	})
 }
 
-// readStyles learns which styles are dates (ECMA-376, 18.8.30), and from when days are counted.
+// readStyles finds the styles that are dates (ECMA-376, 18.8.30), and the day from which days count.
 func (b *book) readStyles() error {
 	own := map[string]dateStyle{}
 	cells := false
@@ -209,8 +209,8 @@ func (b *book) readStyles() error {
 			}
 			id := input.Attr(e, "numFmtId")
 			n, _ := strconv.Atoi(id)
-			style, told := own[id]
-			if !told {
+			style, ok := own[id]
+			if !ok {
 				style = builtIn[n]
 			}
 			b.dates = append(b.dates, style)
@@ -228,7 +228,7 @@ func (b *book) readStyles() error {
 	})
 }
 
-// dateStyle is what a format of numbers shows.
+// dateStyle is what a number format shows.
 type dateStyle uint8
 
 const (
@@ -236,15 +236,15 @@ const (
 	onlyDate           // a day
 	dateTime           // a day with a time
 	onlyTime           // a time of day
-	duration           // hours, minutes or seconds that may pass a day
+	duration           // hours, minutes or seconds that may exceed a day
 )
 
-// builtIn are the formats without a code of their own (ECMA-376, 18.8.30).
+// builtIn are the number formats without a code (ECMA-376, 18.8.30).
 var builtIn = map[int]dateStyle{14: onlyDate, 15: onlyDate, 16: onlyDate, 17: onlyDate, 18: onlyTime, 19: onlyTime,
 	20: onlyTime, 21: onlyTime, 22: dateTime,
 	45: onlyTime, 46: duration, 47: onlyTime}
 
-// styleOf reads the code of a format of numbers, of which the first section counts.
+// styleOf parses the code of a number format, of which only the first section counts.
 func styleOf(code string) dateStyle {
 	code, _, _ = strings.Cut(code, ";")
 	day, clock := false, false
@@ -337,7 +337,7 @@ func sheets(open func() (*input.Opened, error), l input.Limits) ([]sheet, error)
 // errEnough ends the reading of a sheet.
 var errEnough = errors.New("ingest: enough of the sheet")
 
-// peek reads the names of the columns of a sheet; false when it has no cells.
+// peek reads the names of the columns of a sheet; false if it has no cells.
 func (b *book) peek(s sheet) (t csv.Table, cells bool, err error) {
 	err = b.rows(s, func(_ int, row []cell) error {
 		cells = true
@@ -350,7 +350,7 @@ func (b *book) peek(s sheet) (t csv.Table, cells bool, err error) {
 	return t, cells, err
 }
 
-// names are the texts of a row without empty cells at its end.
+// names returns the texts of a row without empty cells at its end.
 func names(row []cell) (names []string) {
 	for i := range row {
 		if row[i].Kind > input.Null {
@@ -363,13 +363,13 @@ func names(row []cell) (names []string) {
 	return names
 }
 
-// cell is a cell with its value; nothing is absent.
+// cell is a cell with its value; an empty cell is input.Absent.
 type cell struct{ input.Value }
 
-// maxErrors is how many kinds of errors in cells are told.
+// maxErrors is the number of kinds of errors in cells that are reported.
 const maxErrors = 20
 
-// maxColumns is how many columns a sheet can have.
+// maxColumns is the largest number of columns of a sheet.
 const maxColumns = 16384
 
 // rows calls fn with the rows of a sheet that have cells, and their numbers. The cells are valid until fn returns.
@@ -453,7 +453,7 @@ func (b *book) row(d *xml.Decoder, row []cell) (_ []cell, some bool, err error) 
 	}
 }
 
-// columnOf is the column of a cell's name, from 0; "B7" is 1.
+// columnOf returns the column in the name of a cell, from 0: "B7" is 1.
 func columnOf(name string) int {
 	n := 0
 	for i := 0; i < len(name) && i < 4 && name[i] >= 'A' && name[i] <= 'Z'; i++ {
@@ -534,15 +534,15 @@ func (b *book) cell(d *xml.Decoder, c xml.StartElement) (v input.Value, err erro
 	return input.Value{Kind: input.Number, Text: strconv.FormatFloat(f, 'f', -1, 64)}, nil
 }
 
-// Days that a workbook can have: to 9999-12-31, and from 1900-01-01 if they are counted from 1904.
+// Range of days in a workbook: to 9999-12-31, and from 1900-01-01 if they count from 1904.
 const (
 	lastDay1900  = 2958465
 	firstDay1904 = -1462
 )
 
-// moment is what a number of days shows in a style, to the millisecond; false if it shows no date. Days are counted
-// from 1900-01-01, which is 1, with a day 60 that no calendar has (1900-02-29); or from 1904-01-01, which is 0
-// (ECMA-376, 18.17.4.1).
+// moment returns what a number of days shows in a style, to the millisecond; false if it is not a date.
+// Days count from 1900-01-01, which is 1, with a day 60 that does not exist (1900-02-29); or from 1904-01-01,
+// which is 0 (ECMA-376, 18.17.4.1).
 func (b *book) moment(days float64, style dateStyle) (input.Value, bool) {
 	const dayLength = 86400e3 // in milliseconds
 	least := 0.0
@@ -634,7 +634,7 @@ func (r *reader) rows(ctx context.Context, b *book, out input.Sink) error {
 	return err
 }
 
-// xlsxRecord makes a feature of a row.
+// xlsxRecord converts a row to a feature.
 func xlsxRecord(t *csv.Table, n int, row []cell, out input.Sink) *input.Record {
 	rec := &input.Record{At: input.Place{Line: n, Column: 1}}
 	cell := func(i int) input.Value {

@@ -7,15 +7,15 @@ import (
 	"path/filepath"
 )
 
-// Sheet is a sheet of a workbook: the texts of its rows that have cells, and their numbers.
+// Sheet is a sheet of a workbook: the texts and numbers of its rows that have cells.
 type Sheet struct {
 	Name  string
 	Rows  [][]string
 	Lines []int
 }
 
-// Sheets reads the visible sheets of a workbook into memory; days are as ISO 8601 writes them. An error that is
-// ErrRefused says what is wrong with the file.
+// Sheets reads the visible sheets of a workbook into memory, with dates as in ISO 8601.
+// An error that is ErrRefused describes what is wrong with the file.
 func Sheets(name string, l input.Limits) (out []Sheet, err error) {
 	l = l.WithDefaults()
 	open := func() (*input.Opened, error) {

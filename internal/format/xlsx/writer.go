@@ -16,18 +16,18 @@ import (
 	"grense/internal/store"
 )
 
-// MaxRows is how many rows a sheet has besides its header (ECMA-376, 18.3.1.73).
+// MaxRows is the largest number of rows of a sheet without its header (ECMA-376, 18.3.1.73).
 const MaxRows = 1<<20 - 1
 
-// Losses are what a reader may not get back.
+// Losses lists what a reader may not get back.
 var Losses = []string{output.LossShapes, output.LossHeights, output.LossPrecision,
 	"null and an empty text are the same", "integers beyond 15 digits are text",
 	"texts beyond 32,767 characters are cut",
 	"dates before 1901 are text", "moments are in UTC without saying so, to the millisecond", output.NoXML}
 
-// writer writes a workbook with one sheet (ECMA-376): a header, frozen, then a row for each feature. Texts stay texts,
-// so that codes keep their zeros; numbers, truth values and dates have their types. Where some feature may be a point
-// there are the columns lon and lat, in degrees.
+// writer writes a workbook with one sheet (ECMA-376): a frozen header and a row for each feature.
+// Texts stay texts, so codes keep their zeros; numbers, booleans and dates have their types.
+// If a feature may be a point, there are columns lon and lat in degrees.
 type writer struct {
 	w      io.Writer
 	o      output.Options
@@ -37,7 +37,7 @@ type writer struct {
 	shaper *output.Shaper
 	points bool
 	row    int
-	size   int64 // of the sheet, about; rather more
+	size   int64 // approximate size of the sheet, rather too large
 	date   int   // styles
 	moment int
 }
@@ -80,7 +80,7 @@ func (x *writer) begin() error {
 	if x.moment, err = x.file.NewStyle(&excelize.Style{CustomNumFmt: &moment}); err != nil {
 		return err
 	}
-	if err = x.file.SetSheetDimension(name, ""); err != nil { // it would say A1, and some readers stop there
+	if err = x.file.SetSheetDimension(name, ""); err != nil { // it would say A1, and some readers would stop there
 		return err
 	}
 	if x.sheet, err = x.file.NewStreamWriter(name); err != nil {
@@ -101,7 +101,7 @@ func (x *writer) begin() error {
 	return x.sheet.SetRow("A1", head)
 }
 
-// sheetName is a legal name of a sheet.
+// sheetName returns a valid name of a sheet.
 func sheetName(id string) string { return output.Cut(id, 31) }
 
 func (x *writer) Want() store.Want { return x.o.Want() }
@@ -135,11 +135,11 @@ func (x *writer) Write(f *store.Feature) error {
 	return x.sheet.SetRow(cell, row)
 }
 
-// cell is a value as a cell holds it.
+// cell converts a value for a cell.
 func (x *writer) cell(t cql2.Type, v any) any {
 	switch v := v.(type) {
 	case int64:
-		if v > -1e15 && v < 1e15 { // a cell's number has 15 digits
+		if v > -1e15 && v < 1e15 { // a number in a cell has 15 digits
 			return v
 		}
 		return fmt.Sprint(v)
@@ -167,7 +167,7 @@ func (x *writer) cell(t cql2.Type, v any) any {
 	return nil
 }
 
-// cellText cuts a text to what a cell holds: 32,767 units of UTF-16.
+// cellText shortens a text to what a cell can hold: 32,767 units of UTF-16.
 func cellText(s string) string {
 	const most = 32767
 	if len(s) <= most {
@@ -182,10 +182,10 @@ func cellText(s string) string {
 	return s
 }
 
-// A workbook is written as it is compressed. One whose sheet may have 4 GiB is made in memory, since Excel wants
-// another mark in the head of such a part.
+// A workbook is compressed while it is written. If its sheet may reach 4 GiB it is built in memory, because Excel needs
+// another header for such a part.
 const (
-	cellSize  = 64 // bytes of a cell in XML, besides its text
+	cellSize  = 64 // bytes of a cell in XML without its text
 	zip64From = 3 << 30
 )
 
@@ -200,5 +200,5 @@ func (x *writer) Close(abort bool) error {
 	if x.size < zip64From {
 		x.file.SetZipWriter(func(io.Writer) excelize.ZipWriter { return zip.NewWriter(x.w) })
 	}
-	return x.file.Write(x.w) // of a file that is written already: nothing
+	return x.file.Write(x.w) // nothing, if the file is already written
 }
