@@ -13,20 +13,21 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// touch is how near to the antimeridian, in degrees, a position lies on it: a hundredth of a millimetre.
+// touch is the distance from the antimeridian, in degrees, within which a position lies on it:
+// a hundredth of a millimetre.
 const touch = 1e-10
 
-// cutProjected takes a geometry of a projected system that crosses the antimeridian to degrees, cut there (RFC 7946,
-// 3.1.9). cut is nil where it does not cross it; wrong tells why it cannot be cut. Areas around a pole are cut along
-// the antimeridian up to it.
+// cutProjected converts a geometry of a projected system that crosses the antimeridian to degrees and cuts it there
+// (RFC 7946, 3.1.9). cut is nil if it does not cross; wrong is the reason if it cannot be cut.
+// Areas around a pole are cut along the antimeridian up to the pole.
 func cutProjected(s *input.Shape, degrees crs.Func) (cut *input.Shape, wrong string) {
 	return cutAlong(s, unroller{degrees: degrees, turn: func(from, to orb.Point) float64 {
 		return crs.Turn(degrees, from, to)
 	}})
 }
 
-// cutGeodesic is cutProjected for degrees whose edges go the short way around the globe. An edge of a whole turn is one
-// along the antimeridian.
+// cutGeodesic is cutProjected for degrees with edges that go the short way around the globe.
+// An edge of a whole turn runs along the antimeridian.
 func cutGeodesic(s *input.Shape) (cut *input.Shape, wrong string) {
 	if !goesAround(s) {
 		return nil, ""
@@ -64,7 +65,7 @@ func cutAlong(s *input.Shape, u unroller) (cut *input.Shape, wrong string) {
 	return out, ""
 }
 
-// cutParts is cutAlong of a collection: all parts are in degrees then.
+// cutParts is cutAlong for a collection. Afterwards all parts are in degrees.
 func cutParts(s *input.Shape, u unroller) (cut *input.Shape, wrong string) {
 	out := *s
 	out.Shapes = make([]input.Shape, len(s.Shapes))
@@ -92,24 +93,24 @@ func cloneShape(s *input.Shape) input.Shape {
 	return c
 }
 
-// unroller makes projected lines and rings into ones of longitudes that go on beyond ±180.
+// unroller converts projected lines and rings to longitudes that continue beyond ±180.
 type unroller struct {
 	degrees crs.Func
-	// what is added to longitudes after an edge of more than half a turn, in degrees
+	// degrees to add to longitudes after an edge of more than half a turn
 	turn  func(from, to orb.Point) float64
 	areal bool
 	flat  input.Shape // of all lines, or all areas
-	off   input.Shape // holes of areas around a pole, which are taken off when both are cut
-	ring  []orb.Point // the line or ring that is unrolled
+	off   input.Shape // holes of areas around a pole, subtracted when both are cut
+	ring  []orb.Point // the current line or ring
 }
 
-// unroll reports whether s crosses the antimeridian, or has edges along it that leap from one side to the other.
+// unroll reports whether s crosses the antimeridian, or has edges along it that jump from one side to the other.
 func (u *unroller) unroll(s *input.Shape) (crosses bool) {
 	outers := map[int]bool{}
 	if u.areal {
 		s.Rings(func(from, _ int, outer bool) { outers[from] = outer })
 	}
-	capped, shell := false, 0.0 // whether the last shell goes around a pole, and where it begins
+	capped, shell := false, 0.0 // whether the last shell goes around a pole, and its start
 	eachLine(s, func(from, to int) {
 		turn, turned := u.line(s, from, to)
 		if crosses = crosses || turned; len(u.ring) == 0 {
@@ -135,7 +136,7 @@ func (u *unroller) unroll(s *input.Shape) (crosses bool) {
 	return crosses
 }
 
-// line unrolls a line or ring. turn is by how much a ring does not come back to where it began.
+// line unrolls a line or ring. turn is the longitude by which a ring misses its start.
 func (u *unroller) line(s *input.Shape, from, to int) (turn float64, crosses bool) {
 	u.ring = u.ring[:0]
 	var last orb.Point
@@ -158,8 +159,7 @@ func (u *unroller) line(s *input.Shape, from, to int) (turn float64, crosses boo
 	return turn, crosses
 }
 
-// closeAtPole makes the ring, which goes around a pole, end at the pole, along the antimeridian from where it crosses
-// it nearest to the pole.
+// closeAtPole closes a ring around a pole: at the crossing nearest to the pole it follows the antimeridian to the pole.
 func (u *unroller) closeAtPole(turn float64) {
 	ring := u.ring
 	sum := 0.0
@@ -205,7 +205,7 @@ func (u *unroller) closeAtPole(turn float64) {
 	u.ring = out
 }
 
-// appendLine adds a line, or a ring, which begins a polygon or is a hole of the last one.
+// appendLine adds a line or a ring. A ring begins a polygon or is a hole of the last one.
 func appendLine(s *input.Shape, line []orb.Point, begins bool) {
 	for _, p := range line {
 		s.Add(p[0], p[1], 0)
@@ -220,7 +220,7 @@ func appendLine(s *input.Shape, line []orb.Point, begins bool) {
 	}
 }
 
-// strips cuts what was unrolled.
+// strips cuts the unrolled geometry.
 func (u *unroller) strips() (*input.Shape, error) {
 	u.flat.Orient()
 	out, err := intoStrips(&u.flat)
@@ -235,7 +235,7 @@ func (u *unroller) strips() (*input.Shape, error) {
 	return subtract(out, off)
 }
 
-// subtract takes an area off another. The library may panic on what is not valid.
+// subtract subtracts one area from another. The library may panic on invalid areas.
 func subtract(s *input.Shape, off *input.Shape) (out *input.Shape, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -262,15 +262,15 @@ func subtract(s *input.Shape, off *input.Shape) (out *input.Shape, err error) {
 	return out, nil
 }
 
-// cutting is what a layer knows of where its features cross the antimeridian.
+// cutting tracks where features of a layer can cross the antimeridian.
 type cutting struct {
 	id      crs.ID
-	degrees crs.Func  // nil: geographic, or not known
-	within  orb.Bound // a box that does not reach it
+	degrees crs.Func  // nil: geographic or unknown
+	within  orb.Bound // a box that does not touch the antimeridian
 	some    bool
 }
 
-// system is the reference system of coordinates, as far as is known while the layer is read; 0 where it is not known.
+// system returns the reference system of coordinates, as far as it is known while the layer is read; 0 if unknown.
 func (l *layerSurvey) system() crs.ID {
 	if l.stated != 0 {
 		return l.stated
@@ -283,9 +283,8 @@ func (l *layerSurvey) system() crs.ID {
 	return l.Silent
 }
 
-// cutFeature cuts a geometry where it crosses the antimeridian, and notes and tells it. in is the box that it has in
-// the layer; doubt is set where it may cross and stays as it is; false where it is refused. A cut geometry is in
-// degrees.
+// cutFeature cuts a geometry that crosses the antimeridian, and records and reports that. in is its box in the layer.
+// doubt reports that it may cross and stays as it is; ok is false if it is refused. A cut geometry is in degrees.
 func (s *surveyor) cutFeature(g *input.Shape, in *orb.Bound, f Fault) (cut *input.Shape, doubt, ok bool) {
 	l := s.l
 	id := l.system()
@@ -339,7 +338,7 @@ func (c *cutting) clear(id crs.ID, b orb.Bound) bool {
 		b = b.Union(c.within)
 	}
 	for _, pad := range [...]float64{max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]), 0} {
-		// a wider one is asked for less often
+		// a wider box is tested less often
 		wide := b.Pad(pad)
 		e, err := crs.EnvelopeOf(wide, id, crs.CRS84)
 		if err == nil && !e.IsEmpty() && e.Min[0] > -halfTurn && e.Max[0] < halfTurn {
@@ -350,12 +349,12 @@ func (c *cutting) clear(id crs.ID, b orb.Bound) bool {
 	return false
 }
 
-// geodesic reports whether edges of the layer go the short way around the globe.
+// geodesic reports whether the edges of the layer go the short way around the globe.
 func (l *Layer) geodesic() bool {
 	return l.Of != nil && l.Of.Geometry != nil && l.Of.Geometry.Geodesic
 }
 
-// cutAgain is the geometry that was cut when the layer was surveyed, in degrees.
+// cutAgain returns the geometry, in degrees, as the survey cut it.
 func (w *writing) cutAgain(s *input.Shape) *input.Shape {
 	var cut *input.Shape
 	if w.l.geodesic() {

@@ -198,7 +198,7 @@ func reversed(r orb.Ring) orb.Ring {
 	return r
 }
 
-// TestWhatCannotBeCutAtTheAntimeridianIsRefused in a projected system, which tells that it crosses it.
+// TestWhatCannotBeCutAtTheAntimeridianIsRefused: in a projected system the refusal says that the feature crosses it.
 func TestWhatCannotBeCutAtTheAntimeridianIsRefused(t *testing.T) {
 	t.Parallel()
 	path := ingesttest.WriteFile(t, "a.geojson",

@@ -9,13 +9,13 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 )
 
-// halfTurn is half of the way around the world, in degrees.
+// halfTurn is half of a turn around the globe, in degrees.
 const halfTurn = 180
 
-// cutWorld brings a geometry in degrees that crosses the antimeridian into the form of RFC 7946, 3.1.9: cut there, with
-// all longitudes within ±180. cut is nil where nothing is done; warn tells why where it looks as if something should.
-// An edge that goes more than half around the world is taken as the short one, but in rectangles, which may be as wide
-// as they say, and around poles.
+// cutWorld cuts a geometry in degrees that crosses the antimeridian (RFC 7946, 3.1.9), so that all longitudes are
+// within ±180. cut is nil if nothing is done; warn is the reason if it looks as if something should be done.
+// An edge of more than half a turn counts as the short one, except around poles and in rectangles, which may be that
+// wide.
 func cutWorld(s *input.Shape) (cut *input.Shape, warn string) {
 	if s.Kind == input.Collection {
 		out := *s
@@ -50,13 +50,13 @@ func cutWorld(s *input.Shape) (cut *input.Shape, warn string) {
 	return out, ""
 }
 
-// goesAround tells whether some edge is longer than half a turn, or a longitude lies beyond it, by less than a turn.
+// goesAround reports whether some edge is longer than half a turn, or a longitude exceeds ±180 by less than a turn.
 func goesAround(s *input.Shape) bool {
 	around, other := false, false
 	eachLine(s, func(from, to int) {
 		for i := from; i < to; i++ {
 			x := math.Abs(s.XYZ[3*i])
-			other = other || x > 3*halfTurn || math.Abs(s.XYZ[3*i+1]) > 90+slack // no degrees
+			other = other || x > 3*halfTurn || math.Abs(s.XYZ[3*i+1]) > 90+slack // not degrees
 			around = around || x > halfTurn+slack || i > from && math.Abs(s.XYZ[3*i]-s.XYZ[3*i-3]) > halfTurn
 		}
 	})
@@ -76,15 +76,15 @@ func eachLine(s *input.Shape, fn func(from, to int)) {
 	}
 }
 
-// unwrapShape makes longitudes go on beyond ±180, so that no edge is longer than half a turn; nil where the intent is
-// another or cannot be told.
+// unwrapShape continues longitudes beyond ±180, so that no edge is longer than half a turn.
+// It returns nil if the intent is different or unclear.
 func unwrapShape(s *input.Shape) (out *input.Shape, warn string) {
 	o := *s
 	o.XYZ = slices.Clone(s.XYZ)
 	const odd = "an edge goes more than half around the world, and whether it crosses the antimeridian cannot be " +
 		"told (RFC 7946, 3.1.9): "
 	areal := s.Kind == input.Polygon || s.Kind == input.MultiPolygon
-	shell := 0 // where the outer ring begins
+	shell := 0 // start of the outer ring
 	outers := map[int]bool{}
 	if areal {
 		s.Rings(func(from, _ int, outer bool) { outers[from] = outer })
@@ -111,7 +111,7 @@ func unwrapShape(s *input.Shape) (out *input.Shape, warn string) {
 			collapsed = true
 		case outers[from]:
 			shell = from
-		default: // a hole lies beside its shell
+		default: // the hole lies beside its shell
 			shiftLine(&o, from, to, 2*halfTurn*math.Round((o.XYZ[3*shell]-o.XYZ[3*from])/(2*halfTurn)))
 		}
 	})
@@ -126,7 +126,7 @@ func unwrapShape(s *input.Shape) (out *input.Shape, warn string) {
 	return &o, ""
 }
 
-// changedLine tells whether longitudes differ from those of o.
+// changedLine reports whether longitudes differ from those of o.
 func changedLine(s *input.Shape, o *input.Shape, from, to int) bool {
 	return !slices.Equal(s.XYZ[3*from:3*to], o.XYZ[3*from:3*to])
 }
@@ -137,8 +137,8 @@ func shiftLine(s *input.Shape, from, to int, dx float64) {
 	}
 }
 
-// intoStrips cuts an unwrapped geometry at every antimeridian and brings the pieces into ±180. The library may panic on
-// what is not valid.
+// intoStrips cuts an unwrapped geometry at every antimeridian and shifts the pieces into ±180.
+// The library may panic on invalid geometries.
 func intoStrips(s *input.Shape) (out *input.Shape, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -186,8 +186,8 @@ func intoStrips(s *input.Shape) (out *input.Shape, err error) {
 	return out, nil
 }
 
-// gatherStrips adds the polygons or lines of a geometry, shifted; those of lower dimension, which only touch the cut,
-// are left out.
+// gatherStrips adds the polygons or lines of a geometry, shifted by dx. It skips parts of lower dimension,
+// which only touch the cut.
 func gatherStrips(s *input.Shape, g geom.Geometry, dx float64) error {
 	for _, part := range g.Dump() {
 		p, err := input.FromSimple(part)

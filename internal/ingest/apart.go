@@ -7,43 +7,42 @@ import (
 	"slices"
 )
 
-// ringEdge is a straight piece of a ring, by the numbers of its ends. An edge whose ends are the same place is left
-// out.
+// ringEdge is a straight edge of a ring, by the numbers of its ends. Edges of length 0 are left out.
 type ringEdge struct {
 	segment
 	ring       int32
 	prev, next int32 // its neighbours in the ring
 }
 
-// borders is the rings of polygons as edges.
+// borders holds the rings of polygons as edges.
 type borders struct {
 	edges []ringEdge
 	rings []ringPart
-	left  int // steps that may still be made
+	left  int // steps left in the budget
 }
 
-// ringPart is a ring: a position of it, the number of its polygon, and whether it is that one's outer ring.
+// ringPart is a ring: a position on it, the number of its polygon, and whether it is the outer ring.
 type ringPart struct {
 	at    xy
 	poly  int32
 	outer bool
 }
 
-// plainlyValid tells that a polygon or multi-polygon is valid, where that is seen at once: no two rings meet, no ring
-// meets itself, and each lies where it belongs. Most geometries are so, the largest as well, and the time is that of a
-// sort. false says nothing.
+// plainlyValid reports that a polygon or multi-polygon is valid because no two rings meet, no ring meets itself,
+// and each lies where it belongs. That is true of most geometries and takes the time of a sort. false proves nothing.
 func plainlyValid(s *input.Shape) bool {
 	b := bordersOf(s)
 	return b != nil && b.apart() && b.nested()
 }
 
-// stepsPerEdge bounds the work, so that what is drawn to be slow is left to the library.
+// stepsPerEdge bounds the work, so that geometries that are drawn to be slow go to the library.
 const stepsPerEdge = 500
 
-// largest bounds coordinates, so that no product of differences of two is infinite.
+// largest bounds coordinates, so that no product of two differences is infinite.
 const largest = 1e150
 
-// bordersOf returns the edges of all rings; nil where one is empty, open or too large, or a polygon has none.
+// bordersOf returns the edges of all rings. It returns nil if a ring is empty,
+// open or too large, or a polygon has none.
 func bordersOf(s *input.Shape) *borders {
 	for i, to := range s.Polys {
 		if to == 0 || i > 0 && to == s.Polys[i-1] {
@@ -84,7 +83,7 @@ func bordersOf(s *input.Shape) *borders {
 	return b
 }
 
-// apart tells whether edges meet in the common ends of neighbours only. It sweeps from west to east.
+// apart reports whether edges meet only in the common ends of neighbours. It sweeps from west to east.
 func (b *borders) apart() bool {
 	order := make([]int32, len(b.edges))
 	for i := range order {
@@ -92,7 +91,7 @@ func (b *borders) apart() bool {
 	}
 	left := func(i int32) float64 { return min(b.edges[i].a.x, b.edges[i].b.x) }
 	slices.SortFunc(order, func(i, j int32) int { return cmp.Compare(left(i), left(j)) })
-	var open []int32 // edges that reach the x of the one under way
+	var open []int32 // edges that reach the x of the current one
 	for _, i := range order {
 		if b.left -= len(open); b.left < 0 {
 			return false
@@ -115,7 +114,8 @@ func (b *borders) apart() bool {
 	return true
 }
 
-// meet tells whether two edges whose boxes meet have a place in common; of neighbours, one more than their common end.
+// meet reports whether two edges with overlapping boxes have a point in common; for neighbours,
+// one besides their common end.
 func (b *borders) meet(i, j int32) bool {
 	s, o := &b.edges[i], &b.edges[j]
 	if s.prev == j {
@@ -128,8 +128,8 @@ func (b *borders) meet(i, j int32) bool {
 	return side(o.a, o.b, s.a)*side(o.a, o.b, s.b) <= 0 && side(s.a, s.b, o.a)*side(s.a, s.b, o.b) <= 0
 }
 
-// nested tells whether rings that do not meet lie where they belong: holes in the outer ring of their polygon and not
-// in each other, and no polygon in another one.
+// nested reports whether rings that do not meet lie where they belong: holes inside the outer ring of their polygon and
+// outside each other, and no polygon inside another.
 func (b *borders) nested() bool {
 	bands := b.bands()
 	outer := map[int32]int32{} // ring by polygon
@@ -138,7 +138,7 @@ func (b *borders) nested() bool {
 			outer[r.poly] = int32(i)
 		}
 	}
-	odd := map[int32]bool{} // rings around a place
+	odd := map[int32]bool{} // rings around a position
 	for i, r := range b.rings {
 		clear(odd)
 		for _, k := range bands.at(r.at.y) {
@@ -166,7 +166,7 @@ func (b *borders) nested() bool {
 	return true
 }
 
-// belongs tells whether a ring lies where it should, by the rings around it.
+// belongs reports whether a ring lies where it should, judging by the rings around it.
 func (b *borders) belongs(r ringPart, around map[int32]bool, outer map[int32]int32) bool {
 	if !r.outer && !around[outer[r.poly]] {
 		return false
@@ -188,7 +188,7 @@ func (b *borders) belongs(r ringPart, around map[int32]bool, outer map[int32]int
 	return true
 }
 
-// bandList is edges by the height of the plane that they reach.
+// bandList lists edges by the horizontal bands that they reach.
 type bandList struct {
 	low, scale float64
 	list       [][]int32
@@ -200,7 +200,7 @@ func (l *bandList) of(y float64) int {
 
 func (l *bandList) at(y float64) []int32 { return l.list[l.of(y)] }
 
-// bands sorts edges into as many bands as make the lists a few times as long as the edges are many.
+// bands sorts edges into bands. Their number keeps the lists a few times as long as there are edges.
 func (b *borders) bands() *bandList {
 	low, high, sum := math.Inf(1), math.Inf(-1), 0.0
 	for i := range b.edges {

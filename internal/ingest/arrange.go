@@ -15,31 +15,30 @@ type xy struct{ x, y float64 }
 // before orders positions by x, then y.
 func (a xy) before(b xy) bool { return a.x < b.x || a.x == b.x && a.y < b.y }
 
-// segment is a straight piece of a ring.
+// segment is a straight edge of a ring.
 type segment struct{ a, b xy }
 
-// edge is a line between two corners of an arrangement, from to that comes later than from in the order of before. turn
-// tells how much larger the winding number is on its left than on its right.
+// edge is a line between two corners of an arrangement; from comes before to in the order of before.
+// turn is the winding number on its left minus that on its right.
 type edge struct {
 	from, to    int32
 	turn        int32
 	left, right int32 // winding numbers
 }
 
-// arrangement is the plane as rings divide it: edges meet in corners only, and both sides of each have a winding
-// number.
+// arrangement is the plane divided by rings: edges meet only in corners, and each side of an edge has a winding number.
 type arrangement struct {
 	corners []xy
 	edges   []edge
-	// by corner: its half-edges against the clock, beginning in the west; 2e goes along edge e, 2e+1 back
+	// by corner: its half-edges counter-clockwise from the west; 2e runs along edge e, 2e+1 back
 	around  [][]int32
 	heights map[xy]float64
 }
 
-// errUnsettled tells that rounding keeps making new crossings.
+// errUnsettled reports that rounding keeps creating new crossings.
 var errUnsettled = errors.New("its lines cross in more places than can be told apart")
 
-// arrange divides the plane by the rings of a polygon or multi-polygon. Their roles mean nothing to it.
+// arrange divides the plane by the rings of a polygon or multi-polygon. It ignores whether rings are holes.
 func arrange(s *input.Shape) (*arrangement, error) {
 	a := &arrangement{}
 	if s.HasZ {
@@ -49,7 +48,7 @@ func arrange(s *input.Shape) (*arrangement, error) {
 	s.Rings(func(from, to int, _ bool) {
 		for i := from; i < to; i++ {
 			j := i + 1
-			if j == to { // closed already, or closed so
+			if j == to { // closed already, or by this edge
 				j = from
 			}
 			p, q := xy{s.XYZ[3*i], s.XYZ[3*i+1]}, xy{s.XYZ[3*j], s.XYZ[3*j+1]}
@@ -71,14 +70,14 @@ func arrange(s *input.Shape) (*arrangement, error) {
 	return a, nil
 }
 
-// height keeps the first height of a position.
+// height stores the first height of a position.
 func (a *arrangement) height(p xy, z float64) {
 	if _, ok := a.heights[p]; !ok {
 		a.heights[p] = z
 	}
 }
 
-// maxRounds bounds how often what was cut is cut again, because a crossing was rounded to another place.
+// maxRounds bounds how often pieces are cut again because a crossing was rounded to another position.
 const maxRounds = 12
 
 // node cuts segments where they meet others.
@@ -110,12 +109,12 @@ func (a *arrangement) node(list []segment) ([]segment, error) {
 	return nil, errUnsettled
 }
 
-// along tells how far p lies along s, in the square of the unit.
+// along returns how far p lies along s, in squared units.
 func (s segment) along(p xy) float64 {
 	return (p.x-s.a.x)*(s.b.x-s.a.x) + (p.y-s.a.y)*(s.b.y-s.a.y)
 }
 
-// crossings finds where segments meet but in common ends, by their numbers.
+// crossings returns, by segment number, where segments meet other than in common ends.
 func crossings(list []segment) map[int32][]xy {
 	order := make([]int32, len(list))
 	for i := range order {
@@ -124,7 +123,7 @@ func crossings(list []segment) map[int32][]xy {
 	left := func(i int32) float64 { return min(list[i].a.x, list[i].b.x) }
 	slices.SortFunc(order, func(i, j int32) int { return cmp.Compare(left(i), left(j)) })
 	cuts := map[int32][]xy{}
-	var open []int32 // segments that reach the x of the one under way
+	var open []int32 // segments that reach the x of the current one
 	for _, i := range order {
 		s := list[i]
 		lo, hi, x := min(s.a.y, s.b.y), max(s.a.y, s.b.y), left(i)
@@ -145,7 +144,7 @@ func crossings(list []segment) map[int32][]xy {
 	return cuts
 }
 
-// cut tells where two segments are to be cut.
+// cut calls ofS and ofO with the positions at which two segments must be cut.
 func cut(s, o segment, ofS, ofO func(xy)) {
 	if s == o || s.a == o.b && s.b == o.a {
 		return
@@ -156,11 +155,11 @@ func cut(s, o segment, ofS, ofO func(xy)) {
 		side int
 		p    xy
 		of   segment
-		tell func(xy)
+		add  func(xy)
 	}{{sa, s.a, o, ofO}, {sb, s.b, o, ofO}, {oa, o.a, s, ofS}, {ob, o.b, s, ofS}} {
 		if c.side == 0 && c.of.holds(c.p) {
 			if met = true; c.p != c.of.a && c.p != c.of.b {
-				c.tell(c.p)
+				c.add(c.p)
 			}
 		}
 	}
@@ -176,12 +175,12 @@ func cut(s, o segment, ofS, ofO func(xy)) {
 	}
 }
 
-// holds tells whether p lies in the box of s.
+// holds reports whether p lies in the box of s.
 func (s segment) holds(p xy) bool {
 	return p.x >= min(s.a.x, s.b.x) && p.x <= max(s.a.x, s.b.x) && p.y >= min(s.a.y, s.b.y) && p.y <= max(s.a.y, s.b.y)
 }
 
-// meeting is where two segments cross, rounded, inside the boxes of both.
+// meeting returns the rounded crossing of two segments, inside the boxes of both.
 func meeting(s, o segment) xy {
 	dx, dy, ex, ey := s.b.x-s.a.x, s.b.y-s.a.y, o.b.x-o.a.x, o.b.y-o.a.y
 	t := ((o.a.x-s.a.x)*ey - (o.a.y-s.a.y)*ex) / (dx*ey - dy*ex)
@@ -194,20 +193,20 @@ func meeting(s, o segment) xy {
 	return xy{within(s.a.x+t*dx, s.a.x, s.b.x, o.a.x, o.b.x), within(s.a.y+t*dy, s.a.y, s.b.y, o.a.y, o.b.y)}
 }
 
-// side tells exactly on which side of the line from a to b the position c lies: 1 left, -1 right, 0 on it.
+// side returns exactly on which side of the line from a to b the position c lies: 1 left, -1 right, 0 on it.
 func side(a, b, c xy) int {
 	l, r := (a.x-c.x)*(b.y-c.y), (a.y-c.y)*(b.x-c.x)
 	if d := l - r; math.Abs(d) > 4e-16*(math.Abs(l)+math.Abs(r)) {
 		return cmp.Compare(d, 0)
 	}
 	f := func(v float64) *big.Float { return new(big.Float).SetPrec(0).SetMode(big.ToNearestEven).SetFloat64(v) }
-	const prec = 5000 // holds the product of two differences of any two numbers
+	const prec = 5000 // enough for the product of two differences of any two numbers
 	sub := func(p, q float64) *big.Float { return new(big.Float).SetPrec(prec).Sub(f(p), f(q)) }
 	mul := func(p, q *big.Float) *big.Float { return new(big.Float).SetPrec(prec).Mul(p, q) }
 	return mul(sub(a.x, c.x), sub(b.y, c.y)).Cmp(mul(sub(a.y, c.y), sub(b.x, c.x)))
 }
 
-// collect makes edges of segments that meet in ends only; those that cancel each other go.
+// collect converts segments that meet only in ends to edges. Segments that cancel each other vanish.
 func (a *arrangement) collect(list []segment) {
 	number := map[xy]int32{}
 	corner := func(p xy) int32 {
@@ -238,7 +237,7 @@ func (a *arrangement) collect(list []segment) {
 	})
 }
 
-// head is the corner to which a half-edge goes.
+// head returns the corner at which a half-edge ends.
 func (a *arrangement) head(h int32) int32 {
 	if e := &a.edges[h>>1]; h&1 == 0 {
 		return e.to
@@ -256,7 +255,7 @@ func (a *arrangement) sort() {
 	}
 	for c, list := range a.around {
 		p := a.corners[c]
-		// From the west against the clock: downwards, then upwards; what goes due west comes last.
+		// From the west counter-clockwise: downwards, then upwards; due west comes last.
 		half := func(q xy) int {
 			if q.y < p.y || q.y == p.y && q.x > p.x {
 				return 0
@@ -270,8 +269,8 @@ func (a *arrangement) sort() {
 	}
 }
 
-// wind finds the winding numbers: at the westernmost corner of each connected part by what lies west of it, and from
-// there around the corners.
+// wind computes the winding numbers: at the westernmost corner of each connected part from what lies west of it,
+// and from there around the corners.
 func (a *arrangement) wind() {
 	order := make([]int32, 0, len(a.corners))
 	for c := range a.corners {
@@ -289,7 +288,8 @@ func (a *arrangement) wind() {
 			continue
 		}
 		seen[c] = true
-		type visit struct{ corner, slot, number int32 } // the number before the half-edge of that slot
+		// number is the winding number before the half-edge of that slot
+		type visit struct{ corner, slot, number int32 }
 		next := []visit{{c, 0, a.west(a.corners[c])}}
 		for len(next) > 0 {
 			v := next[len(next)-1]
@@ -307,7 +307,7 @@ func (a *arrangement) wind() {
 				}
 				if to := a.head(h); !seen[to] {
 					seen[to] = true
-					// At the other end the half-edge back has on its right what this one has on its left.
+					// At the other end, the reverse half-edge has on its right what this one has on its left.
 					next = append(next, visit{to, int32(slices.Index(a.around[to], h^1)), w})
 				}
 			}
@@ -315,8 +315,8 @@ func (a *arrangement) wind() {
 	}
 }
 
-// west is the winding number a little to the west of p, where only edges whose both ends lie further west or that pass
-// west of p count.
+// west returns the winding number just west of p. Only edges count that pass west of p or whose
+// both ends lie further west.
 func (a *arrangement) west(p xy) (w int32) {
 	for i := range a.edges {
 		e := &a.edges[i]
@@ -328,14 +328,14 @@ func (a *arrangement) west(p xy) (w int32) {
 		if q.y > r.y {
 			q, r, turn = r, q, -turn
 		}
-		if side(q, r, p) < 0 { // p lies right of the edge, which goes up
+		if side(q, r, p) < 0 { // p lies right of the edge, which runs upwards
 			w -= turn
 		}
 	}
 	return w
 }
 
-// area of the places whose winding number is in.
+// area returns the area of the faces whose winding number is in.
 func (a *arrangement) area(in func(int32) bool) (sum float64) {
 	if len(a.corners) == 0 {
 		return 0
@@ -357,13 +357,13 @@ func (a *arrangement) area(in func(int32) bool) (sum float64) {
 	return sum
 }
 
-// loop is a ring without a corner that comes twice, by corners, the first not repeated.
+// loop is a ring that visits no corner twice, as a list of corners without the repeated end.
 type loop struct {
 	corners []int32
 	area    float64 // signed
 }
 
-// loops are the rings around the places whose winding number is in, which lie on their left.
+// loops returns the rings around the faces whose winding number is in. The faces lie to their left.
 func (a *arrangement) loops(in func(int32) bool) (list []loop) {
 	use := make([]bool, 2*len(a.edges))
 	for i := range a.edges {
@@ -374,7 +374,7 @@ func (a *arrangement) loops(in func(int32) bool) (list []loop) {
 			use[2*i+1] = true
 		}
 	}
-	place := make([]int32, len(a.corners)) // from 1, in the path under way
+	place := make([]int32, len(a.corners)) // from 1, in the current path
 	for h := range use {
 		if !use[h] {
 			continue
@@ -407,7 +407,7 @@ func (a *arrangement) loops(in func(int32) bool) (list []loop) {
 	return list
 }
 
-// next is the half-edge that goes on from h around the place on its left; -1 where all is used.
+// next returns the half-edge that follows h around the face on its left; -1 if all are used.
 func (a *arrangement) next(h int32, use []bool) int32 {
 	list := a.around[a.head(h)]
 	k := slices.Index(list, h^1)
@@ -431,8 +431,8 @@ func (a *arrangement) ringArea(ring []int32) (sum float64) {
 	return sum
 }
 
-// polygons makes a geometry of the places whose winding number is in; nil when there are none, or a hole lies in no
-// shell.
+// polygons returns a geometry of the faces whose winding number is in; nil if there are none,
+// or if a hole lies in no shell.
 func (a *arrangement) polygons(in func(int32) bool) *input.Shape {
 	var shells, holes []loop
 	for _, l := range a.loops(in) {
@@ -476,8 +476,8 @@ func (a *arrangement) polygons(in func(int32) bool) *input.Shape {
 	return out
 }
 
-// outline appends rings around the places whose winding number is in. Those places lie on the left of the rings;
-// reversed, on the right.
+// outline appends rings around the faces whose winding number is in. The faces lie to the left of the rings;
+// with reversed, to the right.
 func (a *arrangement) outline(s *input.Shape, in func(int32) bool, reversed bool) {
 	for _, l := range a.loops(in) {
 		from := s.Positions()
@@ -497,7 +497,7 @@ func (a *arrangement) box(l loop) (b [2]xy) {
 	return b
 }
 
-// encloses tells whether the ring s is around the ring h, of which it crosses no edge.
+// encloses reports whether ring s is around ring h, whose edges it does not cross.
 func (a *arrangement) encloses(s, h loop) bool {
 	on := make(map[int32]bool, len(s.corners))
 	for _, c := range s.corners {
@@ -508,11 +508,11 @@ func (a *arrangement) encloses(s, h loop) bool {
 			return a.contains(s, a.corners[c])
 		}
 	}
-	p, q := a.corners[h.corners[0]], a.corners[h.corners[1]] // all corners are common
+	p, q := a.corners[h.corners[0]], a.corners[h.corners[1]] // all corners are shared
 	return a.contains(s, xy{(p.x + q.x) / 2, (p.y + q.y) / 2})
 }
 
-// contains tells whether p, which is not on the ring, lies in it.
+// contains reports whether p, which is not on the ring, lies inside it.
 func (a *arrangement) contains(l loop, p xy) (in bool) {
 	for i, c := range l.corners {
 		q, r := a.corners[c], a.corners[l.corners[(i+1)%len(l.corners)]]

@@ -75,7 +75,7 @@ func TestAwkwardFiles(t *testing.T) {
 	}
 }
 
-// outcome tells in a row for each layer what becomes of a file.
+// outcome returns, in a row for each layer, what becomes of a file.
 func outcome(t *testing.T, path, name string, id crs.ID) (rows []string) {
 	t.Helper()
 	if id != 0 {

@@ -11,25 +11,25 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// column is what is known of a property after the values seen so far.
+// column describes a property by the values that were read so far.
 type column struct {
 	name  string // as the file has it
 	kinds [input.Blob + 1]int
 
-	big        bool // an integer of more than 53 bits, of which a double holds not all
+	big        bool // an integer of more than 53 bits that a double cannot hold exactly
 	huge       bool // an integer of more than 64 bits, or a number beyond doubles
 	fine       bool // a number with digits that a double would lose
-	notDay     bool // a text is not a day
-	notMoment  bool // a text is not a moment
-	notInteger bool // an untyped value is not a plain integer
+	notDay     bool // some text is not a date
+	notMoment  bool // some text is not a timestamp
+	notInteger bool // some untyped value is not a plain integer
 	notNumber  bool // ... nor a plain number
-	notTruth   bool // ... nor a truth value
+	notTruth   bool // ... nor a boolean
 	nans       int  // numbers that are NaN or infinite, which are null
-	nanTexts   int  // untyped values that are NaN or infinite, if the others are numbers
+	nanTexts   int  // untyped values that are NaN or infinite if the others are numbers
 
-	gone  bool      // it is left out
-	extra bool      // of a member beside the properties
-	out   string    // name as it is served
+	gone  bool      // the property is left out
+	extra bool      // from a member outside the properties
+	out   string    // name in the API
 	store string    // column in the store
 	typ   cql2.Type // decided after the survey
 }
@@ -80,7 +80,7 @@ func (c *column) seeNumber(s string) {
 		return
 	}
 	e, ok := cql2.ParseNumber(s)
-	if !ok { // not zero, and nearer to it than doubles are
+	if !ok { // not zero, but smaller than any double
 		c.fine = true
 		return
 	}
@@ -89,7 +89,7 @@ func (c *column) seeNumber(s string) {
 		c.fine = c.fine || !cql2.IsDouble(digits)
 		return
 	}
-	// a large double prints with other digits than it has
+	// a large double does not print with its own digits
 	c.fine = c.fine || strconv.FormatFloat(f+0, 'f', -1, 64) != digits
 }
 
@@ -104,8 +104,8 @@ func (c *column) seeTime(s string) {
 	}
 }
 
-// plainNumber tells whether a text is a number that comes out of it as it went in: without leading zeros, sign plus or
-// exponent.
+// plainNumber reports whether a text is a number that prints as it is written:
+// without leading zeros, plus sign or exponent.
 func plainNumber(s string) (whole, ok bool) {
 	if strings.ContainsAny(s, "eE") || s == "-0" {
 		return false, false
@@ -113,7 +113,7 @@ func plainNumber(s string) (whole, ok bool) {
 	return input.NumberSyntax([]byte(s))
 }
 
-// day reads a day of ISO 8601, extended.
+// day parses a date of ISO 8601, extended format.
 func day(s string) (time.Time, bool) {
 	if len(s) != len(time.DateOnly) || s[4] != '-' {
 		return time.Time{}, false
@@ -122,12 +122,12 @@ func day(s string) (time.Time, bool) {
 	return t, err == nil
 }
 
-// moments are the forms of moments; those without a zone are taken as UTC.
+// moments are the layouts of timestamps. Those without a zone are UTC.
 var moments = [...]string{"2006-01-02T15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999",
 	"2006-01-02 15:04:05.999999999Z07:00",
 	"2006-01-02 15:04:05.999999999", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04"}
 
-// moment reads a moment of ISO 8601, extended, also with a space for the T.
+// moment parses a timestamp of ISO 8601, extended format, also with a space for the T.
 func moment(s string) (time.Time, bool) {
 	if len(s) < 16 || len(s) > 40 || s[4] != '-' || s[7] != '-' || s[10] != 'T' && s[10] != ' ' {
 		return time.Time{}, false
@@ -140,7 +140,7 @@ func moment(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// decide chooses the narrowest type that holds all values. why says why they became text; "" where that needs no word.
+// decide chooses the narrowest type for all values. why is the reason if they become text and a note is needed.
 func (c *column) decide() (why string) {
 	seen := 0
 	for k := input.Boolean; k <= input.Many; k++ {
@@ -187,7 +187,7 @@ func (c *column) decide() (why string) {
 	return ""
 }
 
-// convert returns a value in the form in which the store takes it.
+// convert returns a value in the form that the store accepts.
 func (c *column) convert(v input.Value) any {
 	if v.Kind <= input.Null || v.Kind == input.Number && input.NotFinite(v.Text) {
 		return nil

@@ -55,8 +55,8 @@ func Repair(wkb []byte) (input.Action, string, []byte, error) {
 	return v.action, v.reason, s.Append(nil), nil
 }
 
-// PlainlyValid tells whether a geometry of WKB is seen to be valid at once, and what the library finds wrong with it;
-// "" for nothing.
+// PlainlyValid returns the results of plainlyValid and of the library for a geometry in WKB;
+// wrong is "" if it is valid.
 func PlainlyValid(wkb []byte) (plainly bool, wrong string, err error) {
 	g, err := geom.UnmarshalWKB(wkb, geom.NoValidate{})
 	if err != nil {

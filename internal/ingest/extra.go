@@ -7,14 +7,15 @@ import (
 	"grense/internal/format/input"
 )
 
-// extraColumn is a member of features beside their properties, which becomes a property unless one has the same values.
+// extraColumn is a member of features outside their properties.
+// It becomes a property unless a property has the same values.
 type extraColumn struct {
 	column
 	same []string // properties with the same values so far
 	only string   // the only value so far; "" if there are several
 }
 
-// seeExtra learns from the members beside the properties of a feature, before its properties are seen.
+// seeExtra records the members outside the properties of a feature, before its properties are read.
 func (s *surveyor) seeExtra(r *input.Record) {
 	for _, x := range r.Extra {
 		if !s.wanted(x.Name) || slices.ContainsFunc(s.extras, func(e *extraColumn) bool { return e.name == x.Name }) {
@@ -49,7 +50,7 @@ func valueOf(fields []input.Field, name string) input.Value {
 	return input.Value{Kind: input.Null}
 }
 
-// equalValues compares texts, days and moments.
+// equalValues compares texts, dates and timestamps.
 func equalValues(a, b input.Value) bool {
 	if a.Kind <= input.Null || b.Kind <= input.Null {
 		return a.Kind <= input.Null && b.Kind <= input.Null
@@ -62,8 +63,8 @@ func equalValues(a, b input.Value) bool {
 	return ok && is && s.Equal(t)
 }
 
-// addExtras makes properties of the members beside the properties, but for those that a property has already, or the id
-// of the collection.
+// addExtras adds properties for the members outside the properties, unless a property has their values or they are
+// the id of the collection.
 func (p *Plan) addExtras() {
 	for _, e := range p.extras {
 		known := len(e.same) > 0 || e.name == input.ExtraFeatureType && e.only == p.target.Collection
@@ -73,7 +74,7 @@ func (p *Plan) addExtras() {
 	}
 }
 
-// setTimes gives the members with times their roles, unless the collection has some.
+// setTimes assigns the members with times their roles, unless the collection has such roles.
 func (p *Plan) setTimes() {
 	c := p.Collection
 	if c.Instant != "" || c.IntervalStart != "" || c.IntervalEnd != "" {

@@ -6,19 +6,20 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong with a file.
+// Fault is one error or note about a file.
 type Fault struct {
-	File    string       `json:"file"`
-	Layer   string       `json:"layer,omitempty"`
-	Line    int          `json:"line,omitempty"`    // from 1; 0 where the format has no lines
-	Column  int          `json:"column,omitempty"`  // in bytes, from 1
-	Feature int          `json:"feature,omitempty"` // number in the layer, from 1; 0 when no single feature is meant
-	ID      string       `json:"id,omitempty"`      // of the feature, where it is known
+	File   string `json:"file"`
+	Layer  string `json:"layer,omitempty"`
+	Line   int    `json:"line,omitempty"`   // from 1; 0 if the format has no lines
+	Column int    `json:"column,omitempty"` // in bytes, from 1
+	// number in the layer, from 1; 0 if it is not about a single feature
+	Feature int          `json:"feature,omitempty"`
+	ID      string       `json:"id,omitempty"` // of the feature, if known
 	Action  input.Action `json:"action"`
-	Reason  string       `json:"reason"` // with the cure where there is one
+	Reason  string       `json:"reason"` // with the cure if there is one
 }
 
-// String is the fault in one line for a person.
+// String returns the fault as a line for a person.
 func (f Fault) String() string {
 	var b strings.Builder
 	b.WriteString(f.File)
@@ -38,38 +39,38 @@ func (f Fault) String() string {
 	return b.String()
 }
 
-// Report counts what happened to the features of an import. The zero value is ready for use.
+// Report counts what happened to the features of an import. The zero value is ready to use.
 type Report struct {
 	Read     int // features found
 	Written  int
 	Null     int // features without a geometry
-	Repaired int // features whose geometry was made valid or closed, or lost stray ordinates
+	Repaired int // features whose geometry was made valid, closed, or lost extra ordinates
 	Turned   int // features with rings that were reversed
-	Dropped  int // features that lost rings or lines of too few positions
+	Dropped  int // features that lost rings or lines with too few positions
 	Kept     int // features that stay invalid
-	Refused  int // features refused, and faults that are in no feature
+	Refused  int // refused features, and faults outside features
 	Warnings int
 	Area     Area
-	Faults   []Fault // the first of each action, at most MaxFaults, in the order of the files
-	All      int     // faults in all
+	Faults   []Fault // the first of each action, at most MaxFaults, in file order
+	All      int     // number of all faults
 
-	kept map[input.Action]int // how many of Faults have the action
-	last map[input.Action]int // number of the feature that was counted last
-	file string               // of that feature
+	kept map[input.Action]int // number in Faults by action
+	last map[input.Action]int // number of the last feature that was counted
+	file string               // file of that feature
 }
 
-// Area is that of all polygons, in square metres: in the plane of a projected system; of degrees, on a sphere. What is
-// invalid and kept counts as it is read.
+// Area is the area of all polygons in square metres: planar in a projected system, on a sphere for degrees.
+// Invalid geometries that are kept count as read.
 type Area struct {
-	Read    float64 // of what the file has, by a non-zero reading of rings that are not valid
+	Read    float64 // in the file; invalid rings by the non-zero rule
 	Written float64
-	Moved   float64 // by repairs: what is in one of the two and not in the other
+	Moved   float64 // changed by repairs: the area that is in only one of the two
 }
 
-// MaxFaults bounds the faults of one action in Report.Faults; Watch.Fault gets all.
+// MaxFaults bounds the faults of one action in Report.Faults. Watch.Fault receives all.
 const MaxFaults = 1000
 
-// add counts a fault; several of one feature count once.
+// add counts a fault. Several faults of one feature with the same action count once.
 func (r *Report) add(f Fault) {
 	if r.last == nil {
 		r.last, r.kept = map[input.Action]int{}, map[input.Action]int{}

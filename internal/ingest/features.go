@@ -14,31 +14,32 @@ import (
 	"grense/internal/store"
 )
 
-// Feature is one feature as a file has it, for a reader with a model of its own. It is valid only until the function it
-// was given to returns.
+// Feature is a feature as the file has it, for a reader with its own model. It is valid only until the function
+// that receives it returns.
 type Feature struct {
-	Line       int            // from 1; 0 where the format has no lines
+	Line       int            // from 1; 0 if the format has no lines
 	Number     int            // in the layer, from 1
 	Properties []Property     // in the order of the file
-	Geometry   store.Geometry // x before y, in CRS, without heights; null where there is none. Its memory is used again
-	CRS        crs.ID         // 0 where the layer has no geometry
+	Geometry   store.Geometry // x before y, in CRS, without heights; null if there is none. Its memory is reused
+	CRS        crs.ID         // 0 if the layer has no geometry
 }
 
-// Property is a named value: its text, as the file has it. JSON tells that the text is a JSON array or object.
+// Property is a named value with its text in the file. JSON reports that the text is a JSON array or object.
 type Property struct {
 	Name string
 	Text string // "" for null
 	JSON bool
 }
 
-// Features reads a layer: found gets each feature that can be read, fault what is wrong. An error of either ends the
-// reading and comes back. The file is read twice, because it may state its reference system at its end.
+// Features reads a layer. It calls found with each feature that can be read, and fault with each fault.
+// An error of either ends the reading and is returned. It reads the file twice, because the reference system
+// may be stated at its end.
 func (l *Layer) Features(ctx context.Context, found func(*Feature) error, fault func(Fault) error) error {
 	look := &referenceSink{}
 	if err := l.Reader.Read(ctx, look); err != nil {
 		return fmt.Errorf("%s: %w", l.File, err)
 	}
-	s := &featureSink{l: l, found: found, tell: fault}
+	s := &featureSink{l: l, found: found, report: fault}
 	if s.feature.CRS = l.stated; s.feature.CRS == 0 {
 		for _, name := range look.names {
 			id, _, wrong := resolveName(name)
@@ -63,7 +64,7 @@ func (l *Layer) Features(ctx context.Context, found func(*Feature) error, fault 
 	return nil
 }
 
-// Progress tells how many bytes of the file were read, and of how many; 0 and 0 where that is not known.
+// Progress returns how many bytes of the file were read, and the total; 0 and 0 if unknown.
 func (l *Layer) Progress() (done, total int64) {
 	if l.file == nil {
 		return 0, 0
@@ -71,7 +72,7 @@ func (l *Layer) Progress() (done, total int64) {
 	return min(l.file.Done, l.file.Size), l.file.Size
 }
 
-// referenceSink listens for reference systems only.
+// referenceSink records reference systems only.
 type referenceSink struct{ names []string }
 
 func (s *referenceSink) Record(*input.Record) error                    { return nil }
@@ -83,14 +84,14 @@ func (s *referenceSink) Reference(_ input.Place, name string) {
 	}
 }
 
-// featureSink makes features of records.
+// featureSink converts records to features.
 type featureSink struct {
 	l       *Layer
 	n       int
 	feature Feature
 	found   func(*Feature) error
-	tell    func(Fault) error
-	err     error // of tell
+	report  func(Fault) error
+	err     error // error of report
 }
 
 func (s *featureSink) Reference(input.Place, string) {}
@@ -102,7 +103,7 @@ func (s *featureSink) Fault(at input.Place, of bool, a input.Action, reason stri
 		f.Feature = s.n + 1
 	}
 	if s.err == nil {
-		s.err = s.tell(f)
+		s.err = s.report(f)
 	}
 }
 
@@ -126,7 +127,7 @@ func (s *featureSink) Record(r *input.Record) error {
 	b := orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
 	switch n := r.Shape.Bound(&b); {
 	case n > 0:
-		return s.tell(Fault{File: s.l.File, Line: r.At.Line, Feature: s.n, Action: input.Refused,
+		return s.report(Fault{File: s.l.File, Line: r.At.Line, Feature: s.n, Action: input.Refused,
 			Reason: fmt.Sprintf("%d positions are not numbers (NaN or infinite)", n)})
 	case f.CRS == 0:
 		return input.Refuse("no reference system is stated; state it with --crs EPSG:n")

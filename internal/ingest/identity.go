@@ -9,29 +9,29 @@ import (
 	"grense/internal/format/input"
 )
 
-// idSource is one of the places where the id of a feature may stand.
+// idSource is one possible source of the ids of features.
 type idSource struct {
-	what    string // for people
+	what    string // for messages
 	seed    maphash.Seed
 	seen    map[uint64]int // features by the hash of their ids, counted over all files
-	texts   bool           // some id is no integer, or not the plain form of one
+	texts   bool           // some id is not an integer in plain form
 	stated  int
-	faults  []Fault // features with the id of another
-	repeats int     // how many there are
+	faults  []Fault // features that repeat an id
+	repeats int     // number of repeats
 	missing int     // features without an id
 	first   Fault   // the first of them
-	gone    bool    // it cannot be the source, so it is no longer looked at
+	gone    bool    // it cannot be the source and is ignored
 }
 
-// maxIDFaults bounds what is kept of a source that may not be chosen.
+// maxIDFaults bounds the stored faults of a source that may not be chosen.
 const maxIDFaults = 200
 
 func newIDSource(what string) *idSource {
 	return &idSource{what: what, seed: maphash.MakeSeed(), seen: map[uint64]int{}}
 }
 
-// see takes the id of feature number n of all. Two ids are taken for one when their hashes of 64 bits are equal, which
-// for a million features happens once in 37 million imports.
+// see records the id of the n-th feature of all. Two ids count as equal if their hashes of 64 bits are;
+// for a million features that errs once in 37 million imports.
 func (s *idSource) see(v input.Value, n int, f Fault, label func(int) string) {
 	if s.gone {
 		return
@@ -63,7 +63,7 @@ func (s *idSource) see(v input.Value, n int, f Fault, label func(int) string) {
 	s.seen[h] = n
 }
 
-// number returns an id for feature n of total, which has none: n, or a larger number if another feature has that.
+// number returns an id for the n-th feature, which has none: n, or a larger number if another feature has n.
 func (s *idSource) number(n, total int) string {
 	for {
 		id := strconv.Itoa(n)
@@ -74,10 +74,10 @@ func (s *idSource) number(n, total int) string {
 	}
 }
 
-// drop forgets all.
+// drop gives the source up.
 func (s *idSource) drop() { s.gone, s.seen, s.faults = true, nil, nil }
 
-// idText is the text of an id; false when the value is none.
+// idText returns the text of an id; false if the value cannot be an id.
 func idText(v input.Value) (string, bool) {
 	switch v.Kind {
 	case input.Text, input.Plain, input.Untyped, input.Integer:

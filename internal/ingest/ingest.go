@@ -1,15 +1,16 @@
-// Package ingest reads files of geographic features and writes them to a store: GeoJSON (RFC 7946) and sequences of it
-// (RFC 8142), TopoJSON, GeoPackage, Shapefile, FlatGeobuf, GeoParquet, GML (Simple Features), KML, CSV with
-// coordinates, and XLSX, each also packed with gzip or in a zip archive.
+// Package ingest imports files of geographic features into a store: GeoJSON (RFC 7946) and sequences of it (RFC 8142),
+// TopoJSON, GeoPackage, Shapefile, FlatGeobuf, GeoParquet, GML (Simple Features), KML, CSV with coordinates, and XLSX,
+// each also packed with gzip or in a zip archive.
 //
-// An import has two passes. Survey reads everything once: it learns the properties, their types and the ids, and finds
-// all faults. Write reads once more and fills a store.Writer. So a file may be of any size: what is kept of a feature
-// after it was read is a few bytes that tell whether its id is unique; only the arcs of TopoJSON stay in memory. A
-// fault that cannot be mended refuses the whole import, before anything is written.
+// An import has two passes. Survey reads everything once: it learns the properties, their types and the ids,
+// and finds all faults. Write reads everything again and fills a store.Writer. So a file may have any size:
+// the survey keeps only a few bytes of each feature, to detect repeated ids. Only the arcs of TopoJSON stay in memory.
+// A fault that cannot be repaired refuses the whole import before anything is written.
 //
-// Measures (M) are left out, with a warning. Curves, triangles and surfaces come as lines and MultiPolygons: from a
-// GeoPackage as its store serves them, and from well-known text and MultiPatch. Archives in archives are not opened. A
-// GeoPackage is read through the store that Options.OpenGeoPackage returns, so what that store refuses is refused here.
+// Measures (M) are dropped with a warning. Curves, triangles and surfaces become lines and MultiPolygons:
+// a GeoPackage as its store serves them, and well-known text and MultiPatch here.
+// Archives inside archives are not opened. A GeoPackage is read through the store that Options.OpenGeoPackage returns,
+// so whatever that store refuses is refused here.
 package ingest
 
 import (
@@ -25,7 +26,7 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// Source is a file that was opened. The caller must Close it.
+// Source is an open file. The caller must Close it.
 type Source struct {
 	Path   string
 	Layers []*Layer // in the order of the file
@@ -42,19 +43,19 @@ func (s *Source) Close() error {
 	return err
 }
 
-// Layer is one set of features in a file.
+// Layer is a set of features in a file.
 type Layer struct {
 	input.Layer
-	File   string      // for people: the path, and in an archive the file in it
-	file   *input.File // that tells the progress; nil where there is none
+	File   string      // for messages: the path, and in an archive the file in it
+	file   *input.File // reports the progress; nil if there is none
 	stated crs.ID      // Options.CRS
 }
 
-// parts of a Shapefile beside its .shp.
+// shapefileParts are the files of a Shapefile other than its .shp.
 var shapefileParts = []string{".shx", ".dbf", ".prj", ".cpg", ".qpj", ".sbn", ".sbx", ".qix", ".shp.xml"}
 
-// IsData tells whether a file of that name is read: its ending is known, and it is not part of a Shapefile beside its
-// .shp.
+// IsData reports whether a file of that name can be imported: its ending is known, and it is not a
+// side file of a Shapefile.
 func IsData(name string) bool {
 	low := strings.TrimSuffix(strings.ToLower(name), ".gz")
 	if isArchive(low) {
@@ -68,13 +69,13 @@ func IsData(name string) bool {
 	return format.ReaderOf(suffix) != nil
 }
 
-// isArchive reports whether a file of that name is a zip archive; so is KMZ.
+// isArchive reports whether a file of that name is a zip archive, such as KMZ.
 func isArchive(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return ext == ".zip" || ext == ".kmz"
 }
 
-// Open looks into a file and lists its layers. An error that is ErrRefused says what is wrong with the file.
+// Open opens a file and lists its layers. An error that is ErrRefused describes what is wrong with the file.
 func Open(ctx context.Context, name string, o input.Options) (*Source, error) {
 	o.Limits = o.Limits.WithDefaults()
 	s := &Source{Path: name}
@@ -112,7 +113,7 @@ func (s *Source) open(ctx context.Context, o input.Options) error {
 	return s.add(ctx, f, s.Path, o)
 }
 
-// unknown refuses a file whose ending is not known.
+// unknown returns the error for a file with an unknown ending.
 func (s *Source) unknown(f *input.File) error {
 	switch {
 	case slices.Contains(shapefileParts, f.Suffix()):

@@ -5,8 +5,8 @@ import (
 	"grense/internal/store"
 )
 
-// StoreLayers are the public collections of a store as layers, and those that it refuses. The store must stay open
-// while they are read.
+// StoreLayers returns the public collections of a store as layers, and the layers that it refuses.
+// The store must stay open while they are read.
 func StoreLayers(label string, st store.Store) (layers []*Layer) {
 	for _, l := range geopackage.StoreLayers(st, 0) {
 		layers = append(layers, &Layer{Layer: l, File: label})
@@ -14,7 +14,7 @@ func StoreLayers(label string, st store.Store) (layers []*Layer) {
 	return layers
 }
 
-// source is what a store says of the only layer; nil where there are several, or it is of a file.
+// source returns the collection of the only layer, if it comes from a store; else nil.
 func source(layers []*Layer) *store.Collection {
 	if len(layers) != 1 {
 		return nil
@@ -29,14 +29,14 @@ func (p *Plan) sources() (layers []*Layer) {
 	return layers
 }
 
-// inherit takes from a collection of a store what its rows do not tell.
+// inherit copies from a collection of a store what the rows do not show.
 func (p *Plan) inherit(from *store.Collection) {
 	c := p.Collection
 	if c.Title == nil {
 		c.Title = from.Title
 	}
 	c.Description, c.Keywords, c.Links = from.Description, from.Keywords, from.Links
-	now := func(name string) string { // what the property is called now
+	now := func(name string) string { // new name of the property
 		if x := p.byName[name]; x != nil {
 			return x.out
 		}

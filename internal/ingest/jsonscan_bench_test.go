@@ -12,8 +12,8 @@ import (
 	"grense/internal/ingest"
 )
 
-// BenchmarkJSON walks GeoJSON of 200 polygons with 500 corners each by our scanner and by the tokens of jsontext, the
-// line of each number told.
+// BenchmarkJSON reads GeoJSON of 200 polygons with 500 corners each with our scanner and with the tokens of jsontext,
+// including the line of each number.
 func BenchmarkJSON(b *testing.B) {
 	text := polygons(200, 500)
 	want, line, err := ingest.ScanJSON(bytes.NewReader(text))

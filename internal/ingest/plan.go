@@ -22,7 +22,7 @@ const (
 	geometryColumn = "geom"
 )
 
-// define makes the collection of what was learnt.
+// define builds the collection from the survey.
 func (p *Plan) define() {
 	c := &store.Collection{ID: p.target.Collection, Table: cmp.Or(p.target.Table, p.target.Collection),
 		Title: p.target.Title, Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger}}
@@ -72,7 +72,7 @@ func (p *Plan) define() {
 	}
 }
 
-// leaveOut removes the columns with bytes that are no text, and refuses names in Target.Columns that no feature has.
+// leaveOut removes columns with binary data, and refuses names in Target.Columns that no feature has.
 func (p *Plan) leaveOut() {
 	p.columns = slices.DeleteFunc(p.columns, func(c *column) bool {
 		if c.gone = c.kinds[input.Blob] > 0; c.gone {
@@ -94,7 +94,7 @@ func (p *Plan) wanted(name string) bool {
 		name == p.target.ValidFrom || name == p.target.ValidTo
 }
 
-// times finds the interval of validity. An end that is open everywhere has the type of the start.
+// times finds the interval of validity. An end that is open in all features gets the type of the start.
 func (p *Plan) times() {
 	isTime := func(c *column) bool { return c.typ == cql2.TypeDate || c.typ == cql2.TypeTimestamp }
 	for _, pair := range store.UsualIntervals {
@@ -126,8 +126,8 @@ func sum(list []int) (n int) {
 	return n
 }
 
-// nameColumns gives properties the names that they are served by and columns, which SQL compares without case. A
-// property called id that is not the id becomes id_.
+// nameColumns chooses API names for properties, and column names, which SQL compares without case.
+// A property called id that is not the id becomes id_.
 func (p *Plan) nameColumns() {
 	names, stores := map[string]bool{geometryName: true}, map[string]bool{geometryColumn: true}
 	if p.key == keyNumber {
@@ -155,7 +155,8 @@ func (p *Plan) nameColumns() {
 	}
 }
 
-// readableName replaces control characters in the name of a property; one without visible characters is called unnamed.
+// readableName replaces control characters in the name of a property.
+// A name without visible characters becomes unnamed.
 func readableName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -169,7 +170,7 @@ func readableName(name string) string {
 	return name
 }
 
-// idName is the property that may be the id.
+// idName returns the property that may be the id.
 func (p *Plan) idName() string {
 	if p.target.IDField != "" {
 		return p.target.IDField
@@ -187,7 +188,7 @@ func (p *Plan) setKey() {
 		return
 	case p.key == keyField:
 		if source, prop = p.field, p.byName[p.idName()]; source.missing > 0 || !p.has(p.idName()) {
-			prop = nil // the property stays null where it is, or is left out
+			prop = nil // the property stays null in some features, or is left out
 		}
 	case p.differ:
 		prop = nil
@@ -224,7 +225,7 @@ func (p *Plan) setGeometry() {
 	}
 	g := &store.Geom{Name: geometryName, Column: geometryColumn, HasZ: z, CRS: p.crs}
 	for _, one := range [...]wkb.Kind{input.LineString, input.Polygon} {
-		if kinds[one] && kinds[one+3] { // single ones become collections of one
+		if kinds[one] && kinds[one+3] { // single geometries become collections of one
 			kinds[one], p.mixed = false, true
 		}
 	}
@@ -242,7 +243,7 @@ func (p *Plan) setGeometry() {
 	p.Collection.Geometry = g
 }
 
-// Write reads all layers a second time and fills w; Commit is left to the caller. A plan with refusals is not written.
+// Write reads all layers a second time and fills w. The caller commits. A plan with refusals is not written.
 func (p *Plan) Write(ctx context.Context, w store.Writer) error {
 	if p.Report.Refused > 0 {
 		return input.Refuse("%s", p.summary(p.Report.Refused))
@@ -291,11 +292,11 @@ type writing struct {
 	insert  func(values ...any) error
 	values  []any
 	move    crs.Func // nil: none
-	moveCut crs.Func // of what was cut, from degrees; nil: none
-	bad     string   // a refusal, which the first pass had not found
+	moveCut crs.Func // for cut geometries, from degrees; nil: none
+	bad     string   // a refusal that the first pass did not find
 }
 
-// moves settles the transformations from the layer to the collection.
+// moves prepares the transformations from the layer to the collection.
 func (w *writing) moves() (err error) {
 	if !crs.Same(w.l.crs, w.crs) {
 		w.move, err = crs.Between(w.l.crs, w.crs)
@@ -319,7 +320,7 @@ func (w *writing) Fields([]string)               {}
 
 func (w *writing) Record(r *input.Record) error {
 	w.n++
-	w.tell(w.n, w.l)
+	w.progress(w.n, w.l)
 	if w.bad != "" || r.Refused || w.n > w.l.n {
 		return fmt.Errorf("ingest: %s changed while it was read: %s", w.l.File, w.bad)
 	}
@@ -363,10 +364,10 @@ func (w *writing) Record(r *input.Record) error {
 	return nil
 }
 
-// has reports whether a property is imported and there.
+// has reports whether a property exists and is imported.
 func (p *Plan) has(name string) bool { return p.byName[name] != nil && !p.byName[name].gone }
 
-// index returns the number of a column; -1 when there is none.
+// index returns the number of a column; -1 if there is none.
 func (p *Plan) index(name string) int {
 	for i, c := range p.columns {
 		if c.name == name && !c.extra {
@@ -376,7 +377,7 @@ func (p *Plan) index(name string) int {
 	return -1
 }
 
-// keyColumn is the number of the column that is the key.
+// keyColumn returns the number of the key column.
 func (p *Plan) keyColumn() int {
 	if p.key == keyField {
 		return p.index(p.idName())
@@ -384,7 +385,7 @@ func (p *Plan) keyColumn() int {
 	return p.index("id")
 }
 
-// id is the feature id as the store takes it.
+// id returns the feature id in the form that the store accepts.
 func (w *writing) id(r *input.Record) any {
 	v, source, n := r.ID, w.own, w.l.first+w.n
 	switch w.key {
@@ -412,7 +413,7 @@ func (w *writing) id(r *input.Record) any {
 	return s
 }
 
-// geometry brings a shape into the store's form. Its memory is used again for the next one.
+// geometry converts a shape to the form of the store. Its memory is reused for the next shape.
 func (w *writing) geometry(s *input.Shape) (any, error) {
 	if s == nil || s.IsEmpty() {
 		return nil, nil
@@ -446,8 +447,8 @@ func (w *writing) geometry(s *input.Shape) (any, error) {
 	return g, nil
 }
 
-// promoteShape makes a LineString or Polygon the only part of a MultiLineString or MultiPolygon, where that is the type
-// of all.
+// promoteShape makes a LineString or Polygon the only part of a MultiLineString or MultiPolygon,
+// if that is the type of all.
 func promoteShape(s *input.Shape, all string) bool {
 	switch {
 	case s.Kind == input.LineString && all == input.ShapeNames[input.MultiLineString]:
@@ -461,7 +462,7 @@ func promoteShape(s *input.Shape, all string) bool {
 	return true
 }
 
-// clampShape takes coordinates that passed the end of the domain by rounding back to it.
+// clampShape moves coordinates that left the domain by rounding back to its edge.
 func clampShape(s *input.Shape, id crs.ID) {
 	for i := range s.Shapes {
 		clampShape(&s.Shapes[i], id)

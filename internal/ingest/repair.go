@@ -10,23 +10,23 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 )
 
-// maxDoubt is the part of the area by which the readings of rings may differ for a repair: a millionth.
+// maxDoubt is the largest fraction of the area by which the readings of rings may differ for a repair: a millionth.
 const maxDoubt = 1e-6
 
-// verdict is what became of a geometry with rings.
+// verdict is the result of validating a geometry with rings.
 type verdict struct {
-	action input.Action // "" when it was valid
+	action input.Action // "" if it was valid
 	reason string
-	shape  *input.Shape // the repaired one; nil unless action is Repaired
-	read   float64      // area before, in the square of the unit of the coordinates
+	shape  *input.Shape // the repaired geometry; nil unless action is Repaired
+	read   float64      // area before, in squared units of the coordinates
 	wrote  float64      // area after
-	doubt  float64      // area of the places that not all readings agree on; a repair moved no more
+	doubt  float64      // area on which the readings differ; a repair changed no more
 }
 
-// validate checks a geometry against OGC 06-103r4, 6.1.11.1. An invalid one is repaired if all readings of its rings
-// agree, but for a millionth of the area; see settle. Else it is kept as it is. A repair is never empty, and keeps
-// heights. Of a collection either all polygons are repaired, or nothing is changed. Where rings meet, the time grows
-// faster than the size.
+// validate checks a geometry against OGC 06-103r4, 6.1.11.1. It repairs an invalid one if all readings of its rings
+// agree, except for a millionth of the area; see settleRings. Otherwise the geometry stays as it is.
+// A repair is never empty and keeps heights. In a collection, all polygons are repaired or none.
+// Where rings meet, the time grows faster than the size.
 func validate(s *input.Shape, wkb []byte) verdict {
 	if !s.Areal() {
 		return verdict{}
@@ -66,8 +66,8 @@ func judgeParts(s *input.Shape) verdict {
 	return all
 }
 
-// invalidity tells what is wrong with a geometry that is no collection; "" when nothing. The algorithms of the library
-// may panic on geometries that are not valid.
+// invalidity returns what is wrong with a geometry that is not a collection; "" if nothing is.
+// The library may panic on invalid geometries.
 func invalidity(s *input.Shape, wkb []byte) (wrong string) {
 	if plainlyValid(s) {
 		return ""
@@ -87,7 +87,7 @@ func invalidity(s *input.Shape, wkb []byte) (wrong string) {
 	return nestedHole(s)
 }
 
-// repairShape makes an invalid geometry valid, or says why not.
+// repairShape makes an invalid geometry valid, or returns why it cannot.
 func repairShape(s *input.Shape, wrong string) (v verdict) {
 	v.read = sumArea(s, false)
 	v.wrote = v.read
@@ -113,7 +113,7 @@ func repairShape(s *input.Shape, wrong string) (v verdict) {
 	if out == nil {
 		return kept("a repair failed")
 	}
-	if s.HasZ && !hasAllPositions(out, s) { // of a surface of many faces, say
+	if s.HasZ && !hasAllPositions(out, s) { // for example of a surface with many faces
 		return kept("a repair would lose heights")
 	}
 	if s.Kind == input.Polygon && len(out.Polys) == 1 {
@@ -128,7 +128,7 @@ func repairShape(s *input.Shape, wrong string) (v verdict) {
 	return v
 }
 
-// percent formats a part of 1 with two significant digits, or without decimals from 10 % on.
+// percent formats a fraction as a percentage: two significant digits, or no decimals from 10 % on.
 func percent(part float64) string {
 	if part >= 0.1 {
 		return fmt.Sprintf("%.0f %%", 100*part)
@@ -140,20 +140,20 @@ func percent(part float64) string {
 func covered(w int32) bool { return w > 0 }
 func nonZero(w int32) bool { return w != 0 }
 
-// reading is what the rings of a polygon or multi-polygon mean.
+// reading is the meaning of the rings of a polygon or multi-polygon.
 type reading struct {
-	arrangement *arrangement // winding numbers count the polygons that cover a place
-	read        float64      // area of all outer rings less that of all holes
-	area        float64      // area of the places that some polygon covers
-	doubt       float64      // area of the places that not all readings agree on
+	arrangement *arrangement // winding numbers count the polygons that cover a face
+	read        float64      // area of all outer rings minus that of all holes
+	area        float64      // area that some polygon covers
+	doubt       float64      // area on which the readings differ
 }
 
-// settleRings reads rings by their roles: a ring covers what it winds around, a polygon its outer ring without its
-// holes, a multi-polygon what some polygon covers. Readings differ where a ring winds around a place an even number of
-// times, where holes overlap or leave their outer ring, and where polygons overlap.
+// settleRings interprets rings by their roles: a ring covers the faces that it winds around, a polygon its outer ring
+// without its holes, a multi-polygon whatever some polygon covers. Readings differ where a ring winds around a face an
+// even number of times, where holes overlap or leave their outer ring, and where polygons overlap.
 func settleRings(s *input.Shape) (r reading, err error) {
 	all := &input.Shape{Kind: input.Polygon, HasZ: s.HasZ}
-	var one *input.Shape // the rings of the polygon being read, each without self-crossings
+	var one *input.Shape // the rings of the current polygon, each without self-crossings
 	flush := func() {
 		if one == nil || err != nil {
 			return
@@ -197,7 +197,7 @@ func settleRings(s *input.Shape) (r reading, err error) {
 	return r, nil
 }
 
-// hasAllPositions tells whether each position of o is one of s.
+// hasAllPositions reports whether each position of o is one of s.
 func hasAllPositions(s *input.Shape, o *input.Shape) bool {
 	have := make(map[xy]bool, s.Positions())
 	for i := 0; i < len(s.XYZ); i += 3 {
@@ -211,12 +211,12 @@ func hasAllPositions(s *input.Shape, o *input.Shape) bool {
 	return true
 }
 
-// authalicRadius is that of the sphere with the surface of the WGS 84 ellipsoid, in metres.
+// authalicRadius is the radius in metres of the sphere with the surface of the WGS 84 ellipsoid.
 const authalicRadius = 6371007.181
 
-// sumArea returns the area of all polygons: of shells less that of holes, of a polygon never below 0. onSphere takes
-// coordinates as degrees and returns square metres, with edges that are straight in a cylindrical equal-area
-// projection.
+// sumArea returns the area of all polygons: shells minus holes, for each polygon at least 0.
+// onSphere means that coordinates are degrees and the result is in square metres, with edges that are straight in a
+// cylindrical equal-area projection.
 func sumArea(s *input.Shape, onSphere bool) (sum float64) {
 	for i := range s.Shapes {
 		sum += sumArea(&s.Shapes[i], onSphere)
@@ -266,8 +266,8 @@ type ringBox struct {
 	min, max xy
 }
 
-// nestedHole tells of a hole that lies in another hole of its polygon, which the library misses where they touch at the
-// first position.
+// nestedHole reports a hole inside another hole of its polygon.
+// The library misses that if they touch at the first position.
 func nestedHole(s *input.Shape) string {
 	var holes []ringBox
 	found := ""
@@ -307,7 +307,7 @@ func nestedHole(s *input.Shape) string {
 	return found
 }
 
-// ringInRing tells whether a lies in b, where the two do not cross.
+// ringInRing reports whether a lies in b. The two must not cross.
 func ringInRing(s *input.Shape, a, b ringBox) bool {
 	if a.min.x < b.min.x || a.min.y < b.min.y || a.max.x > b.max.x || a.max.y > b.max.y {
 		return false

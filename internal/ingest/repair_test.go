@@ -165,10 +165,10 @@ func random(r *rand.Rand) orb.Geometry {
 	return m
 }
 
-// TestRepairAgreesWithGEOS compares with PostGIS: what GEOS calls invalid is repaired or kept and told, and a repair
-// covers what ST_MakeValid covers, and an even-odd reading of the rings by GEOS, but for a millionth. Where a piece of
-// line is drawn twice those two differ, because ST_MakeValid reads lines without regard to how often they are drawn;
-// then one of them will do.
+// TestRepairAgreesWithGEOS compares with PostGIS. What GEOS calls invalid is repaired, or kept and reported.
+// A repair covers what ST_MakeValid covers, and what an even-odd reading by GEOS covers, except for a millionth.
+// If a piece of line is drawn twice those two differ, because ST_MakeValid ignores how often lines are drawn.
+// Then one of them is enough.
 func TestRepairAgreesWithGEOS(t *testing.T) {
 	t.Parallel()
 	n := sharedtest.Rounds(t, 400)

@@ -15,33 +15,33 @@ import (
 	"grense/internal/store"
 )
 
-// Target says what becomes of the layers.
+// Target controls where the layers are imported.
 type Target struct {
 	Collection string     // id
 	Table      string     // of the store; "": named as the collection
 	Title      store.Text // nil: none
 	// property with the feature ids; "": the format's own id, else the property id, else the number of the feature
 	IDField    string
-	TitleField string   // property that names a feature to people; "": none
-	Columns    []string // properties that are imported, besides the named ones; nil: all
-	Replace    bool     // a collection of that id may exist, and goes
-	Strict     bool     // a polygon that cannot be repaired, and a ring or line of too few positions, are refused
-	// ValidFrom and ValidTo are the properties with the validity of versions, where ids of IDField repeat; "": those of
-	// the usual names. Inclusive says that ValidTo is the last day or moment.
+	TitleField string   // property with the title of a feature; "": none
+	Columns    []string // properties to import, besides the named ones; nil: all
+	Replace    bool     // an existing collection of that id is replaced
+	Strict     bool     // refuse polygons that cannot be repaired, and rings or lines with too few positions
+	// ValidFrom and ValidTo are the properties with the validity of versions, if ids of IDField repeat; "":
+	// those with the usual names. Inclusive means that ValidTo is the last day or moment.
 	ValidFrom, ValidTo string
 	Inclusive          bool
 }
 
-// Watch follows an import. Its functions may be nil.
+// Watch observes an import. Its functions may be nil.
 type Watch struct {
-	Fault    func(Fault)             // each fault, as it is found
-	Progress func(done, total int64) // bytes read, of both passes; of a store, features
+	Fault    func(Fault)             // receives each fault as it is found
+	Progress func(done, total int64) // receives the bytes read, of both passes; for a store, features
 }
 
 // Plan is a surveyed import.
 type Plan struct {
 	Report     Report
-	Collection *store.Collection // as it will be defined
+	Collection *store.Collection // as it will be created
 
 	target    Target
 	watch     Watch
@@ -49,22 +49,22 @@ type Plan struct {
 	columns   []*column
 	byName    map[string]*column
 	extras    []*extraColumn
-	left      []string  // some of the properties that Target.Columns leaves out
+	left      []string  // some properties that Target.Columns leaves out
 	own       *idSource // the format's own id
 	field     *idSource // the property IDField, else "id"
-	differ    bool      // the property is not the own id everywhere
+	differ    bool      // the property differs from the own id in some feature
 	version   *idSource // the property with the beginning of its validity
-	versioned bool      // features are versions of those that the property names
+	versioned bool      // features are versions, identified by the property
 	key       keyFrom
 	total     int64
-	before    int64 // bytes of layers that were read
+	before    int64 // bytes of the layers before
 	crs       crs.ID
 	multi     string // type of all geometries; "" where there are several
-	mixed     bool   // some are single, and some are collections of the same
+	mixed     bool   // some are single, and some are multi geometries of the same kind
 	line      []byte // scratch for WKB
 }
 
-// keyFrom says where the feature ids come from.
+// keyFrom is the source of the feature ids.
 type keyFrom uint8
 
 const (
@@ -73,21 +73,21 @@ const (
 	keyField
 )
 
-// layerSurvey is what was learnt of a layer.
+// layerSurvey is the result of surveying a layer.
 type layerSurvey struct {
 	*Layer
-	first   int // features of the layers before
+	first   int // features in the layers before
 	n       int // features read
 	shapes  int
 	kinds   [input.Collection + 1]bool
 	z       bool
-	bad     map[int]input.Action // features that are not valid
+	bad     map[int]input.Action // invalid features
 	cut     map[int]bool         // features that cross the antimeridian
 	crs     crs.ID
 	names   []statedName
-	extreme [4]extreme // least x, y; greatest x, y
+	extreme [4]extreme // minimum x, y; maximum x, y
 	cutting cutting
-	area    [2]Area // of polygons, in the square of the unit; and on the sphere
+	area    [2]Area // of polygons, in squared units and on the sphere
 }
 
 type statedName struct {
@@ -101,8 +101,8 @@ type extreme struct {
 	at Fault
 }
 
-// Survey reads all layers once and makes a plan. Where something must be refused, the error is ErrRefused, and the
-// plan's report tells all. The plan is never nil.
+// Survey reads all layers once and returns a plan, which is never nil. If something must be refused,
+// the error is ErrRefused and the report of the plan has all faults.
 func Survey(ctx context.Context, layers []*Layer, t Target, w Watch) (*Plan, error) {
 	if from := source(layers); from != nil {
 		t.IDField = cmp.Or(t.IDField, from.Key.Property)
@@ -149,7 +149,7 @@ func Survey(ctx context.Context, layers []*Layer, t Target, w Watch) (*Plan, err
 	return p, nil
 }
 
-// summary tells the first refusal, and how many there are.
+// summary returns the first refusal and the number of refusals.
 func (p *Plan) summary(n int) string {
 	first := ""
 	for _, f := range p.Report.Faults {
@@ -164,7 +164,7 @@ func (p *Plan) summary(n int) string {
 	return first
 }
 
-// bytes is the size of the file; of a layer of a store, the number of features.
+// bytes returns the size of the file; for a layer of a store, the number of features.
 func (l *Layer) bytes() int64 {
 	switch {
 	case l.file != nil:
@@ -175,7 +175,7 @@ func (l *Layer) bytes() int64 {
 	return 0
 }
 
-// fault counts a fault and tells it.
+// fault counts a fault and reports it.
 func (p *Plan) fault(f Fault) {
 	p.Report.add(f)
 	if p.watch.Fault != nil {
@@ -183,7 +183,7 @@ func (p *Plan) fault(f Fault) {
 	}
 }
 
-// at begins a fault of feature n of a layer; 0 for none.
+// at returns a fault of the n-th feature of a layer; n is 0 for no feature.
 func (l *layerSurvey) at(at input.Place, n int) Fault {
 	f := Fault{File: l.File, Line: at.Line, Column: at.Column, Feature: n}
 	if l.Name != "" && !strings.HasPrefix(filepath.Base(l.File), l.Name+".") {
@@ -192,8 +192,8 @@ func (l *layerSurvey) at(at input.Place, n int) Fault {
 	return f
 }
 
-// tell reports progress now and then.
-func (p *Plan) tell(n int, l *layerSurvey) {
+// progress reports progress from time to time.
+func (p *Plan) progress(n int, l *layerSurvey) {
 	if p.watch.Progress == nil || n&255 != 0 {
 		return
 	}
@@ -245,7 +245,7 @@ func (s *surveyor) Fields(names []string) {
 	}
 }
 
-// column returns the column of that name, made where it is new.
+// column returns the column of that name, creating it if needed.
 func (p *Plan) column(name string) *column {
 	c := p.byName[name]
 	if c == nil {
@@ -256,7 +256,7 @@ func (p *Plan) column(name string) *column {
 	return c
 }
 
-// leave notes the name of a property that is left out, for list.
+// leave records the name of a property that is left out, for list.
 func (p *Plan) leave(name string) {
 	if len(p.left) < listed && !slices.Contains(p.left, name) {
 		p.left = append(p.left, name)
@@ -266,7 +266,7 @@ func (p *Plan) leave(name string) {
 func (s *surveyor) Record(r *input.Record) error {
 	s.l.n++
 	s.Report.Read++
-	s.tell(s.l.n, s.l)
+	s.progress(s.l.n, s.l)
 	f := s.l.at(r.At, s.l.n)
 	s.identify(r, f)
 	s.seeExtra(r)
@@ -297,7 +297,7 @@ func (s *surveyor) Record(r *input.Record) error {
 	return nil
 }
 
-// identify takes the ids that a feature may have.
+// identify records the possible ids of a feature.
 func (s *surveyor) identify(r *input.Record, f Fault) {
 	n := s.l.first + s.l.n
 	name := s.target.IDField
@@ -325,7 +325,7 @@ func (s *surveyor) identify(r *input.Record, f Fault) {
 	}
 }
 
-// label names feature number n of all.
+// label returns a name for the n-th feature of all.
 func (p *Plan) label(n int) string {
 	for _, l := range p.layers {
 		if n > l.first && n <= l.first+l.n {
@@ -338,10 +338,10 @@ func (p *Plan) label(n int) string {
 	return fmt.Sprintf("feature %d", n)
 }
 
-// farAway is a coordinate that no system has; geometries that go so far are refused after the layer, and not validated.
+// farAway is a coordinate that no system has. Geometries that reach it are refused after the layer, and not validated.
 const farAway = 1e9
 
-// look learns from a geometry, and validates it.
+// look records facts of a geometry and validates it.
 func (s *surveyor) look(g *input.Shape, f Fault) {
 	l := s.l
 	l.shapes++
@@ -369,7 +369,7 @@ func (s *surveyor) look(g *input.Shape, f Fault) {
 	if max(-b.Min[0], -b.Min[1], b.Max[0], b.Max[1]) < farAway {
 		s.line = g.Append(s.line[:0])
 		if v = validate(g, s.line); v.action == input.Repaired && doubt {
-			// of which it is not known what its rings mean
+			// the meaning of its rings is unknown
 			v = verdict{action: input.Kept, reason: "invalid as it is drawn; it is written as it is", read: v.read,
 				wrote: v.read}
 		}
@@ -393,13 +393,13 @@ func (s *surveyor) look(g *input.Shape, f Fault) {
 	}
 }
 
-// measure adds the area of a geometry that was validated, as it is written.
+// measure adds the area of a validated geometry, as it is written.
 func (l *layerSurvey) measure(g *input.Shape, v verdict) {
 	if v.wrote == 0 {
 		return
 	}
 	plane := sumArea(g, false)
-	if plane == 0 { // kept, and encloses nothing
+	if plane == 0 { // kept, and encloses no area
 		return
 	}
 	for i, factor := range [...]float64{1, sumArea(g, true) / plane} {
@@ -408,7 +408,7 @@ func (l *layerSurvey) measure(g *input.Shape, v verdict) {
 	}
 }
 
-// resolve settles the reference system of a layer.
+// resolve decides the reference system of a layer.
 func (p *Plan) resolve(l *layerSurvey) {
 	refuse := func(at input.Place, format string, a ...any) {
 		f := l.at(at, 0)
@@ -477,10 +477,10 @@ func describeReference(id crs.ID, name string) string {
 	return input.Shorten(strings.TrimPrefix(name, input.WKTPrefix))
 }
 
-// slack is by how much coordinates may pass the end of a domain by rounding, in degrees or metres.
+// slack is the distance by which rounding may move coordinates out of a domain, in degrees or metres.
 const slack = 1e-6
 
-// plausible refuses coordinates that are not of the reference system.
+// plausible refuses coordinates outside the reference system.
 func (p *Plan) plausible(l *layerSurvey) {
 	if l.shapes == 0 {
 		return
@@ -518,8 +518,8 @@ func (p *Plan) plausible(l *layerSurvey) {
 	}
 }
 
-// agree settles the reference system of the collection: that of the first layer, or CRS84 where that cannot hold what
-// was cut. Others are converted.
+// agree decides the reference system of the collection: that of the first layer, or CRS84 if that cannot hold cut
+// geometries. Other layers are transformed.
 func (p *Plan) agree() {
 	for _, l := range p.layers {
 		switch {
@@ -543,7 +543,7 @@ func (p *Plan) agree() {
 	}
 }
 
-// chooseKey settles where ids come from.
+// chooseKey decides the source of ids.
 func (p *Plan) chooseKey() {
 	source := p.own
 	switch {
@@ -591,7 +591,7 @@ func (p *Plan) chooseKey() {
 func (p *Plan) refuse(format string, a ...any) { p.importFault(input.Refused, format, a...) }
 func (p *Plan) warn(format string, a ...any)   { p.importFault(input.Warning, format, a...) }
 
-// importFault tells a fault of the whole import, at the first file.
+// importFault reports a fault of the whole import, at the first file.
 func (p *Plan) importFault(a input.Action, format string, v ...any) {
 	f := Fault{Action: a, Reason: fmt.Sprintf(format, v...)}
 	if len(p.layers) > 0 {
@@ -601,10 +601,10 @@ func (p *Plan) importFault(a input.Action, format string, v ...any) {
 	p.fault(f)
 }
 
-// listed is how many properties list names.
+// listed is the number of properties in the result of list.
 const listed = 20
 
-// list names some properties.
+// list returns the names of some properties.
 func (p *Plan) list() string {
 	var names []string
 	for _, c := range p.columns {

@@ -8,8 +8,8 @@ import (
 	"grense/internal/store"
 )
 
-// validity names the properties with the beginning and the end of a version: those that are set, else those of the
-// usual names; "" when there are none.
+// validity returns the properties with the beginning and the end of a version: those that are set, else those with the
+// usual names; "" if there are none.
 func (p *Plan) validity() (start, end string) {
 	s := store.Settings{ValidFrom: p.target.ValidFrom, ValidTo: p.target.ValidTo}
 	start, end, _ = s.ValidityOf(func(lower string) (string, bool) {
@@ -23,7 +23,7 @@ func (p *Plan) validity() (start, end string) {
 	return start, end
 }
 
-// seeVersion takes the id of a feature with the beginning of its version, of which no two may be the same.
+// seeVersion records the id of a feature with the beginning of its version. The pair must be unique.
 func (s *surveyor) seeVersion(id input.Value, r *input.Record, n int, f Fault) {
 	text, ok := idText(id)
 	if !ok {
@@ -40,7 +40,8 @@ func (s *surveyor) seeVersion(id input.Value, r *input.Record, n int, f Fault) {
 	}
 }
 
-// chooseVersions makes features versions where the ids of --id-field repeat beside a validity; false where they do not.
+// chooseVersions treats features as versions if the ids of --id-field repeat and there is a validity.
+// It reports whether it does.
 func (p *Plan) chooseVersions() bool {
 	start, end := p.validity()
 	if p.target.IDField == "" || start == "" || p.field.repeats == 0 || p.field.missing > 0 ||
@@ -56,7 +57,7 @@ func (p *Plan) chooseVersions() bool {
 	return true
 }
 
-// defineVersions says in the collection which properties make versions.
+// defineVersions sets the properties of the collection that make versions.
 func (p *Plan) defineVersions() {
 	start, end := p.validity()
 	id, from, to := p.byName[p.target.IDField], p.byName[start], p.byName[end]
@@ -71,7 +72,8 @@ func (p *Plan) defineVersions() {
 	}
 }
 
-// typeVersions gives the property with the id its type, and an end that is open everywhere that of the start.
+// typeVersions sets the type of the property with the id, and gives an end that is open in all
+// features the type of the start.
 func (p *Plan) typeVersions() {
 	start, end := p.validity()
 	id, from, to := p.byName[p.target.IDField], p.byName[start], p.byName[end]

@@ -11,8 +11,8 @@ import (
 	"grense/internal/store"
 )
 
-// TestVersionsAreImported: where ids repeat beside a validity, features become versions, told by a warning; else ids
-// that repeat are refused as ever.
+// TestVersionsAreImported: if ids repeat and there is a validity, features become versions, with a warning.
+// Otherwise repeated ids are refused.
 func TestVersionsAreImported(t *testing.T) {
 	t.Parallel()
 	target := ingest.Target{Collection: "x", IDField: "nr"}

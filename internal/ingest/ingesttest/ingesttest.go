@@ -17,7 +17,7 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// SharedPath is a path in the folder of shared data. The test skips without it.
+// SharedPath returns a path in the folder of shared data. The test is skipped without it.
 func SharedPath(t testing.TB, elem ...string) string { return sharedtest.Path(t, elem...) }
 
 func WriteFile(t testing.TB, name, text string) string {
@@ -37,7 +37,7 @@ func Opener(t testing.TB) func(context.Context, string) (store.Store, error) {
 	}
 }
 
-// Open opens a file with its layers; it is closed with the test.
+// Open opens a file with its layers. It is closed at the end of the test.
 func Open(t testing.TB, path string, id crs.ID) *ingest.Source {
 	t.Helper()
 	src, err := ingest.Open(t.Context(), path, input.Options{CRS: id, OpenGeoPackage: Opener(t)})
@@ -52,7 +52,7 @@ func Open(t testing.TB, path string, id crs.ID) *ingest.Source {
 	return src
 }
 
-// Write fills a new GeoPackage and opens it, which must have nothing to note.
+// Write fills a new GeoPackage and opens it. The store must have no notes.
 func Write(t testing.TB, plan *ingest.Plan) store.Store {
 	t.Helper()
 	st := Fill(t, plan)
@@ -74,7 +74,7 @@ func Fill(t testing.TB, plan *ingest.Plan) store.Store {
 	return storetest.Opened[*gpkg.Store](t)(gpkg.Open(t.Context(), path, gpkg.Options{DataDir: t.TempDir()}))
 }
 
-// ImportText imports a file with that text, all layers into one collection, and fails on refusals.
+// ImportText imports a file with that text, all layers into one collection. Refusals fail the test.
 func ImportText(t testing.TB, name, text string, target ingest.Target) (*ingest.Plan, []Feature) {
 	t.Helper()
 	plan, err := Survey(t, name, text, target)
@@ -136,7 +136,7 @@ func Find(r ingest.Report, a input.Action, reason string) (ingest.Fault, bool) {
 	return ingest.Fault{}, false
 }
 
-// CountingWriter is a store.Writer that keeps nothing but the number of rows.
+// CountingWriter is a store.Writer that only counts the rows.
 type CountingWriter struct{ Rows int }
 
 func (w *CountingWriter) Define(context.Context, *store.Collection, bool) error { return nil }
@@ -157,7 +157,7 @@ func MustSurvey(t testing.TB, path string, id crs.ID) *ingest.Plan {
 	return plan
 }
 
-// collection of points with the given members and properties, one feature a line.
+// GeoJSON returns a collection of points with the given members and properties, one feature a line.
 func GeoJSON(list ...string) string {
 	return `{"type":"FeatureCollection","features":[` + strings.Join(list, ",\n") + `]}`
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// ParquetOf is a file with one row of a column.
+// ParquetOf returns the path of a file with one column and one row.
 func ParquetOf(t *testing.T, column parquet.Node, value []byte, fixed bool, metadata ...parquet.WriterOption) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -20,7 +20,7 @@ func Floats(list ...float64) (b []byte) {
 	return b
 }
 
-// SHP makes a .shp of records of one type; a record is what follows the type.
+// SHP returns a .shp with records of one type. A record is what follows the type.
 func SHP(kind uint32, records ...[]byte) []byte {
 	var body []byte
 	for i, r := range records {
@@ -40,7 +40,7 @@ func SHP(kind uint32, records ...[]byte) []byte {
 	return append(head, body...)
 }
 
-// DBF makes a table; a field is NAME:type:width, a row its fields, padded to the widths.
+// DBF returns a table. A field is NAME:type:width; a row lists its fields, which are padded to the widths.
 func DBF(driver byte, fields []string, rows ...[]string) []byte {
 	head := make([]byte, 32)
 	head[0], head[29] = 3, driver
@@ -75,7 +75,7 @@ func DBF(driver byte, fields []string, rows ...[]string) []byte {
 	return append(head, 0x1a)
 }
 
-// Shapefile writes the parts, by their endings, and returns the path of the .shp, or of the .dbf without one.
+// Shapefile writes the parts, keyed by ending, and returns the path of the .shp, or of the .dbf if there is none.
 func Shapefile(t testing.TB, parts map[string][]byte) string {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "a")
@@ -90,7 +90,7 @@ func Shapefile(t testing.TB, parts map[string][]byte) string {
 	return base + ".shp"
 }
 
-// Rings is a polygon or line record with parts of x, y pairs.
+// Rings returns a polygon or line record with parts of x, y pairs.
 func Rings(parts ...[]float64) []byte {
 	b := make([]byte, 32)
 	n := 0
@@ -110,7 +110,7 @@ func Rings(parts ...[]float64) []byte {
 	return b
 }
 
-// Patch is a record of a MultiPatch: parts of x, y, z, each with its type.
+// Patch returns a record of a MultiPatch: parts of x, y, z, each with its type.
 func Patch(kinds []uint32, parts ...[]float64) []byte {
 	b := make([]byte, 32)
 	n := 0
