@@ -12,18 +12,18 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// Catalog is an immutable description of the data. Nobody changes it after the store has handed it out.
+// Catalog is an immutable description of the data. It does not change after the store has returned it.
 type Catalog struct {
 	Version     string        // changes when schema or data change; the base of every ETag
 	Modified    time.Time     // of the data, as far as known
 	Collections []*Collection // public and internal ones, in a stable order
-	Notes       []Note        // what was refused or served with a warning
+	Notes       []Note        // layers that were refused or are served with a warning
 	Hidden      []string      // layers of the source that the settings hide
-	Bookkeeping []string      // layers that are not served since IsBookkeeping says so
-	Live        bool          // rows are those of a database: they may change at any moment, without another catalog
+	Bookkeeping []string      // layers that are not served because of IsBookkeeping
+	Live        bool          // rows come from a database: they may change at any time without a new catalog
 }
 
-// Collection returns the collection with that id; false when there is none.
+// Collection returns the collection with an id. ok is false if there is none.
 func (c *Catalog) Collection(id string) (*Collection, bool) {
 	for _, x := range c.Collections {
 		if x.ID == id {
@@ -33,16 +33,16 @@ func (c *Catalog) Collection(id string) (*Collection, bool) {
 	return nil, false
 }
 
-// Note tells what is wrong with one layer of the source. A refused layer has no collection.
+// Note reports a problem of one layer of the source. A refused layer has no collection.
 type Note struct {
 	Layer      string // the name in the source
-	Collection string // of a refused layer: the id under which it would be served, but for a number that keeps ids apart
+	Collection string // of a refused layer: its id if it were served, without the number that keeps ids apart
 	Refused    bool
-	Setting    bool   // a setting of the configuration fits nothing
-	Reason     string // a sentence, with the cure where there is one
+	Setting    bool   // a setting of the configuration matches nothing
+	Reason     string // a sentence, with the cure if there is one
 }
 
-// Refusal returns the note of the layer that was refused and would be served under an id.
+// Refusal returns the note of the refused layer that would be served under an id.
 func (c *Catalog) Refusal(id string) (Note, bool) {
 	for _, n := range c.Notes {
 		if n.Refused && n.Collection == id {
@@ -52,8 +52,8 @@ func (c *Catalog) Refusal(id string) (Note, bool) {
 	return Note{}, false
 }
 
-// RequireCollections returns an error that gives the reason of each refused layer if the catalog has no collection. Without a refused layer
-// it gives the reason otherwise.
+// RequireCollections returns an error if the catalog has no collection: with the reason of each refused layer,
+// or with otherwise if no layer was refused.
 func (c *Catalog) RequireCollections(otherwise string) error {
 	if len(c.Collections) > 0 {
 		return nil
@@ -73,7 +73,7 @@ func (c *Catalog) RequireCollections(otherwise string) error {
 // Text is a text in several languages, by tag: "nb", "nn", "en". The key "" is the text of no stated language.
 type Text map[string]string
 
-// In returns the text in the language asked, else in nb, en, of no stated language, nn; "" when there is none.
+// In returns the text in the language lang, or else in nb, en, no stated language or nn; "" if there is none.
 func (t Text) In(lang string) string {
 	for _, l := range [...]string{lang, "nb", "en", "", "nn"} {
 		if s, ok := t[l]; ok {
@@ -83,7 +83,7 @@ func (t Text) In(lang string) string {
 	return ""
 }
 
-// Notes that end the descriptions of what is made up.
+// Notes at the end of descriptions of invented data.
 var (
 	SchematicBorders = Text{
 		"nb": "Dette er en demo: grensene er skjematiske, ikke de virkelige.",
@@ -102,7 +102,8 @@ func (t Text) SaysInvented() bool {
 	return strings.Contains(t["nb"], SchematicBorders["nb"]) || strings.Contains(t["nb"], InventedContent["nb"])
 }
 
-// Collection describes one set of features of one schema. It implements cql2.Schema over all its properties and its geometry.
+// Collection describes one set of features of one schema. It implements cql2.Schema over all its
+// properties and its geometry.
 type Collection struct {
 	ID          string // [a-z0-9_-]+
 	Table       string // name in the source
@@ -110,16 +111,17 @@ type Collection struct {
 	Description Text
 	Keywords    []string
 	Links       []Link
-	Invented    bool      `json:"-"` // its features or their borders are made up: so says the description in the source, whatever settings put in its place
-	Modified    time.Time `json:"-"` // when its features were written last, as far as the source tells; zero where it does not
-	Public      bool      // served as an OGC API collection; SOAP reads the others too
+	// its features or borders are invented, according to the description in the source, even if settings replace that
+	Invented bool      `json:"-"`
+	Modified time.Time `json:"-"` // time of the last write, as far as the source reports it; else zero
+	Public   bool      // served as an OGC API collection; SOAP reads the others too
 
-	Key        FeatureKey // what the feature id is made of
+	Key        FeatureKey // source of the feature id
 	Geometry   *Geom      // nil: features have no geometry
 	Properties []Property // in schema order, without the geometry
 	names      map[string]int
-	// Derived are properties that filters may name and features do not show: the feature id, where no property
-	// repeats it, and values inside JSON properties.
+	// Derived are properties that filters may name and features do not show: the feature id if no property repeats it,
+	// and values inside JSON properties.
 	Derived     []Property `json:"-"`
 	Relations   []Relation
 	DefaultSort []Sort // nil: by id
@@ -127,24 +129,28 @@ type Collection struct {
 	Instant       string // role primary-instant: the property with the moment of a feature; "" when there is none
 	IntervalStart string // role primary-interval-start
 	IntervalEnd   string // role primary-interval-end; a null end is open
-	// Times are all properties with days or moments where nobody has said which of several is the time of a feature: the parameter datetime
-	// counts them all (OGC 17-069r4, 7.15.4, lets the server choose), besides an interval that is known by its names. nil: the roles alone.
+	// Times are all properties with dates or timestamps, if nobody has stated which one is the time of a feature.
+	// The parameter datetime then compares all of them, as OGC 17-069r4, 7.15.4, permits, and an interval found by its
+	// names. nil: the roles alone.
 	Times []string
-	// Timeless is a hidden property that is true where a feature is of no time at all, as an empty range is: datetime never selects it. "": none.
+	// Timeless is a hidden property that is true if a feature has no time at all, as for an empty range:
+	// datetime never selects it. "": none.
 	Timeless string
 
-	Settled  string    // day before which versions that have ended are never corrected; "": none
+	Settled  string    // versions that ended before this day are never corrected; "": none
 	Versions *Versions `json:",omitempty"` // nil: each row is a feature
 
-	Changes       *bool         `json:",omitempty"` // whether changes are recorded, where that is configured; nil: by the number of features
-	Codes         string        // the scheme of a history whose codes the feature ids are, where that is configured; else ""
-	Zooms         *Zooms        `json:",omitempty"` // levels of tiles that show the collection; nil: all
-	PageDefault   int           `json:",omitempty"` // features in a page without limit; 0: as the service says
-	PageMax       int           `json:",omitempty"` // a larger limit is clamped to it; 0: as the service says
-	Count         int           // features in all
-	Extent        *orb.Bound    // CRS84, degrees, lon before lat, tight; nil when no feature has a geometry
-	Temporal      [2]*time.Time // first and last moment; nil: open or unknown
-	TitleProperty string        // the property that names a feature to people: the one set, else LikelyTitle; "" when there is none
+	// whether changes are recorded, if configured; nil: by the number of features
+	Changes     *bool         `json:",omitempty"`
+	Codes       string        // scheme of the history whose codes the feature ids are, if configured; else ""
+	Zooms       *Zooms        `json:",omitempty"` // levels of tiles that show the collection; nil: all
+	PageDefault int           `json:",omitempty"` // default page size; 0: that of the service
+	PageMax     int           `json:",omitempty"` // largest page; 0: that of the service
+	Count       int           // features in all
+	Extent      *orb.Bound    // CRS84, degrees, lon before lat, tight; nil if no feature has a geometry
+	Temporal    [2]*time.Time // first and last moment; nil: open or unknown
+	// property with the title of a feature: the configured one, else LikelyTitle; "" if there is none
+	TitleProperty string
 }
 
 // Zooms are the first and the last level of tiles.
@@ -155,22 +161,22 @@ func (c *Collection) ShownAt(zoom int) bool {
 	return c.Zooms == nil || zoom >= c.Zooms.Min && zoom <= c.Zooms.Max
 }
 
-// FeatureKey says how a feature id is stored.
+// FeatureKey describes how a feature id is stored.
 type FeatureKey struct {
 	Column   string    // column in the source
 	Type     cql2.Type // TypeText or TypeInteger
-	Property string    // the property that repeats the id; "" when the id column is no property
+	Property string    // the property that repeats the id; "" if the id column is not a property
 }
 
 // Geom describes the geometry of a collection.
 type Geom struct {
 	Name   string // property name in filters and schemas: geometry, unless a property has that name
-	Alias  string // another name that filters may use: that of the column; "" when there is none
+	Alias  string // second name that filters may use: that of the column; "" if there is none
 	Column string // column in the source
-	Type   string // GeoJSON name of the declared type; "" when any
+	Type   string // GeoJSON name of the declared type; "" if any
 	HasZ   bool
 	CRS    crs.ID // of the stored coordinates, served as StorageCRS
-	// Geodesic says that an edge goes the short way around the globe, as edges of PostGIS's geography do.
+	// Geodesic means that an edge goes the short way around the globe, as in PostGIS's geography.
 	Geodesic bool `json:",omitempty"`
 }
 
@@ -184,30 +190,32 @@ type Property struct {
 	Type        cql2.Type
 	Title       Text
 	Description Text
-	Path        []string // of a value inside a JSON property: names of members, the outermost first; nil else
-	Items       string   // of TypeJSON when every value is an array: JSON type of the elements, "any" when they differ; else ""
-	Unit        string   // UCUM code, or ""
-	Enum        []string // allowed values, where the source declares them
-	CodeList    string   // address of a code list, or ""
-	Ref         string   // id of the collection whose features the values name, or ""
-	NotNull     bool     // the source declares that no feature is without a value
-	Hidden      bool     // for filters and sorting of our own code; never output, no queryable
-	Search      Search
+	Path        []string // of a value inside a JSON property: names of members, outermost first; else nil
+	// of TypeJSON if every value is an array: JSON type of the elements, "any" if they differ; else ""
+	Items    string
+	Unit     string   // UCUM code, or ""
+	Enum     []string // allowed values, if the source declares them
+	CodeList string   // address of a code list, or ""
+	Ref      string   // id of the collection that the values refer to, or ""
+	NotNull  bool     // the source declares that every feature has a value
+	Hidden   bool     // for filters and sorting by our own code; never output, not queryable
+	Search   Search
 }
 
-// Filled reports whether every value of a column is served as one, by its declaration: numbers, days and moments that JSON lacks are served as null.
+// Filled reports whether every value of a column is served as a value, according to its declaration.
+// Numbers, dates and timestamps that JSON cannot express are served as null.
 func Filled(notNull bool, t cql2.Type) bool {
 	return notNull && (t == cql2.TypeText || t == cql2.TypeInteger || t == cql2.TypeBool)
 }
 
-// Search names the columns made for searching a text property. Empty: there is none.
+// Search names the columns for searching a text property. Empty: there are none.
 type Search struct {
 	Exact string // cql2.CaseI of the text
 	Norm  string // cql2.Norm of the text
 	Rev   string // Norm, reversed by character, for patterns that start with a wildcard
-	Gram  string // full-text table with trigrams over Norm, by rowid of Texts, or without that of the collection's table
-	Texts string // table of the texts of Norm, each once, in a column of that name; id is the row id
-	Fold  string // the cql2.NormVersion that the columns were filled by; a Writer sets it
+	Gram  string // full-text table with trigrams over Norm, by rowid of Texts, or else of the collection's table
+	Texts string // table of the distinct texts of Norm, in a column of that name; id is the row id
+	Fold  string // the cql2.NormVersion of the columns; a Writer sets it
 }
 
 // Relation is a set of rows that belong to features many to one, or many to many through a table of pairs.
@@ -216,17 +224,17 @@ type Relation struct {
 	Table string
 	Owner string // column of Table that holds the owner's value of Key
 	Key   string // column of the collection's table that Owner refers to; "" means the id column
-	// Order names a property of the collection, all different integers, and a column of Table that puts rows in the order that it puts their
-	// owners in. Every row has an owner then. "": there is no such order.
+	// Order names a property of the collection with distinct integers, and a column of Table that sorts rows as the
+	// property sorts their owners. Every row then has an owner. "": there is no such order.
 	Order     string
 	Columns   []Property
-	Relations []Relation // of the rows of this one; Owner of these refers to Key in Table
+	Relations []Relation // of its rows; their Owner refers to Key in Table
 }
 
 // Link is a link that configuration adds to a collection.
 type Link struct{ Href, Rel, Type, Title, Hreflang string }
 
-// Canonical is the name of the geometry, for that of its column where nothing else has it.
+// Canonical returns the name of the geometry for that of its column, unless a property has that name.
 func (c *Collection) Canonical(name string) string {
 	g := c.Geometry
 	if g == nil || name == "" || name != g.Alias {
@@ -238,8 +246,8 @@ func (c *Collection) Canonical(name string) string {
 	return g.Name
 }
 
-// GeometryName is what the geometry of a column is called where no definition says it, and what else filters may call it: geometry and the column,
-// or the column alone where another one is called geometry.
+// GeometryName returns the name of the geometry in a column without a definition, and its alias in filters:
+// geometry and the column, or the column alone if something else is called geometry.
 func GeometryName(column string, taken func(string) bool) (name, alias string) {
 	const usual = "geometry"
 	if column == usual || taken(usual) {
@@ -248,7 +256,7 @@ func GeometryName(column string, taken func(string) bool) (name, alias string) {
 	return usual, column
 }
 
-// Property returns the type of a property or of the geometry; false when there is none. Hidden properties are found.
+// Property returns the type of a property, also a hidden one, or of the geometry. ok is false if there is none.
 func (c *Collection) Property(name string) (cql2.Type, bool) {
 	if c.Geometry != nil && c.Geometry.Name == name {
 		return cql2.TypeGeometry, true
@@ -259,10 +267,10 @@ func (c *Collection) Property(name string) (cql2.Type, bool) {
 	return 0, false
 }
 
-// manyProperties is from how many on Find looks names up.
+// manyProperties is the number of properties from which Find uses an index of names.
 const manyProperties = 32
 
-// IndexNames has Find look names up where there are many properties. A store calls it once its collection is complete.
+// IndexNames builds the index of Find if there are many properties. A store calls it once its collection is complete.
 func (c *Collection) IndexNames() {
 	if len(c.Properties) < manyProperties {
 		return
@@ -275,7 +283,8 @@ func (c *Collection) IndexNames() {
 
 // Find returns a property by name.
 func (c *Collection) Find(name string) (*Property, bool) {
-	if i, ok := c.names[name]; ok && i < len(c.Properties) && c.Properties[i].Name == name { // else the properties are not those that were indexed
+	// otherwise the properties changed after they were indexed
+	if i, ok := c.names[name]; ok && i < len(c.Properties) && c.Properties[i].Name == name {
 		return &c.Properties[i], true
 	}
 	for i := range c.Properties {
@@ -286,11 +295,11 @@ func (c *Collection) Find(name string) (*Property, bool) {
 	return nil, false
 }
 
-// IDName is what filters, orders and schemas call the feature id where no property repeats it.
+// IDName is the name of the feature id in filters, orders and schemas if no property repeats it.
 const IDName = "id"
 
-// DeriveID adds the feature id to Derived where no property repeats it, and reports whether it did. A store calls it
-// once the key, the geometry and the properties are settled.
+// DeriveID adds the feature id to Derived if no property repeats it, and reports whether it did.
+// A store calls it once the key, the geometry and the properties are final.
 func (c *Collection) DeriveID() bool {
 	if _, taken := c.Property(IDName); taken || c.Key.Property != "" {
 		return false
@@ -299,7 +308,7 @@ func (c *Collection) DeriveID() bool {
 	return true
 }
 
-// Queryable returns a property that filters may name: one of Properties, or of Derived.
+// Queryable returns a property that filters may name, from Properties or Derived.
 func (c *Collection) Queryable(name string) (*Property, bool) {
 	if p, ok := c.Find(name); ok {
 		return p, true
@@ -325,10 +334,10 @@ func (c *Collection) Queryables() iter.Seq[*Property] {
 	}
 }
 
-// MaxSearched is how many properties the parameter q searches at most.
+// MaxSearched is the largest number of properties that the parameter q searches.
 const MaxSearched = 100
 
-// SearchNames lists the properties that the parameter q searches: the texts with a column of their own for it, else all that are not
+// SearchNames returns the properties that the parameter q searches: texts with search columns, else all that are not
 // hidden, up to MaxSearched.
 func (c *Collection) SearchNames() []string {
 	var all, made []string
@@ -347,14 +356,15 @@ func (c *Collection) SearchNames() []string {
 	return all[:min(len(all), MaxSearched)]
 }
 
-// UsualIntervals are names of columns that are taken as an interval without being told, in lower case: first start, then end.
+// UsualIntervals are names of columns that count as an interval without configuration,
+// in lower case: first start, then end.
 var UsualIntervals = [...][2]string{{"gyldigfra", "gyldigtil"}, {"valid_from", "valid_to"}}
 
-// SettleTimes sets Times by the roles and properties. told says that the roles were set and not found by their names. The only property with
-// days or moments has the role of an instant.
-func (c *Collection) SettleTimes(told bool) {
+// SettleTimes sets Times by the roles and properties. configured means that the roles were set and not found by their
+// names. If only one property has dates or timestamps, it becomes the instant.
+func (c *Collection) SettleTimes(configured bool) {
 	c.Times = nil
-	if told {
+	if configured {
 		return
 	}
 	for _, p := range c.Properties {
@@ -370,8 +380,8 @@ func (c *Collection) SettleTimes(told bool) {
 	}
 }
 
-// UsualInterval returns the columns of a table that are taken as an interval without being told; "" where it has none. column gives a column's own name, "" where it
-// is not there.
+// UsualInterval returns the columns of a table that count as an interval without configuration; "" if there are none.
+// column returns the spelling of a column, or "" if it does not exist.
 func UsualInterval(column func(name string) string) (start, end string) {
 	for _, pair := range UsualIntervals {
 		if start, end = column(pair[0]), column(pair[1]); start != "" && end != "" {
@@ -391,7 +401,7 @@ func (c *Collection) HasUsualInterval() bool {
 	return false
 }
 
-// During returns what the parameter datetime asks of the collection, without its bounds; false when features have no time.
+// During returns the condition of the parameter datetime without its bounds. ok is false if features have no time.
 func (c *Collection) During() (cql2.Interval, bool) {
 	e := cql2.Interval{Start: c.IntervalStart, End: c.IntervalEnd, Also: c.Times}
 	if c.Instant != "" {
@@ -400,7 +410,7 @@ func (c *Collection) During() (cql2.Interval, bool) {
 	return e, e.Start != "" || e.End != "" || e.Also != nil
 }
 
-// IsDuring returns the filter that the parameter datetime asks for; a nil bound is open. It is false when features have no time.
+// IsDuring returns the filter of the parameter datetime; a nil bound is open. ok is false if features have no time.
 func (c *Collection) IsDuring(from, to *time.Time) (cql2.Expr, bool) {
 	e, ok := c.During()
 	if e.From, e.To = from, to; c.Timeless == "" {
@@ -409,7 +419,7 @@ func (c *Collection) IsDuring(from, to *time.Time) (cql2.Expr, bool) {
 	return cql2.And{e, cql2.Not{X: cql2.Prop{Name: c.Timeless}}}, ok
 }
 
-// Names lists what filters may name: Shown, then Derived.
+// Names returns the names that filters may use: Shown, then Derived.
 func (c *Collection) Names() []string {
 	names := c.Shown()
 	for _, p := range c.Derived {
@@ -432,7 +442,8 @@ func (c *Collection) Shown() []string {
 	return names
 }
 
-// Relation returns the columns of a relation as a schema; false when there is none. With it, cql2.Check looks into Related.
+// Relation returns the columns of a relation as a schema; ok is false if there is none.
+// It lets cql2.Check check Related.
 func (c *Collection) Relation(name string) (cql2.Schema, bool) { return relation(c.Relations, name) }
 
 func relation(rs []Relation, name string) (cql2.Schema, bool) {
@@ -476,26 +487,28 @@ func (c *Collection) StorageCRS() crs.ID {
 	return c.Geometry.CRS
 }
 
-// Settings is what an operator may say of a layer of the source; zero values leave the source's own.
+// Settings is the configuration of a layer; zero values leave the source's own.
 type Settings struct {
-	ID                                                 string // collection id
-	Title                                              Text
-	Description                                        Text
-	Keywords                                           []string
-	Links                                              []Link
-	Hidden                                             bool     // do not serve the layer
-	IDColumns                                          []string // columns whose values are the feature ids; unique together and not null
-	HiddenColumns                                      []string
-	GeometryColumn                                     string // column with the geometry; "": the first
-	Codes                                              string // scheme of a history whose codes the feature ids are
-	Changes                                            *bool  // whether changes are recorded; nil: by the number of features
+	ID          string // collection id
+	Title       Text
+	Description Text
+	Keywords    []string
+	Links       []Link
+	Hidden      bool // do not serve the layer
+	// columns with the feature id; unique together and not null
+	IDColumns      []string
+	HiddenColumns  []string
+	GeometryColumn string // column with the geometry; "": the first
+	Codes          string // scheme of the history whose codes the feature ids are
+	// whether changes are recorded; nil: by the number of features
+	Changes                                            *bool
 	TitleProperty, Instant, IntervalStart, IntervalEnd string
 
 	Zooms                *Zooms `json:",omitempty"` // Collection.Zooms
 	PageDefault, PageMax int    // of Collection
-	StorageCRS           int    // EPSG code of the system of geometries whose source states none; 0: they are refused
+	StorageCRS           int    // EPSG code of geometries without a stated system; 0: they are refused
 
-	ValidFrom, ValidTo string // columns with the validity of versions, which the only one of IDColumns joins to features
+	ValidFrom, ValidTo string // columns with the validity of versions; the one IDColumns joins them to features
 	Inclusive          bool   // ValidTo is the last day or moment of validity
 	Settled            string // Collection.Settled
 }
@@ -508,8 +521,8 @@ func (s Settings) SingleID() string {
 	return ""
 }
 
-// Apply takes what an operator says of the texts, links and title of a collection whose properties are known; without a property for the title it is
-// LikelyTitle. Warn is told when there is no property as the one that is to be the title.
+// Apply sets the texts, links and title of a collection whose properties are known. Without a configured title property
+// it uses LikelyTitle. It calls warn if the configured property does not exist.
 func (c *Collection) Apply(s *Settings, warn func(format string, args ...any)) {
 	if s.Title != nil {
 		c.Title = s.Title

@@ -1,25 +1,25 @@
 package store
 
-// Cost is the class of a question: what its work grows with. A greater Cost is more work.
-// It is told before the question runs, so that long questions can be kept from delaying short ones.
+// Cost is the class of a query: what its work grows with. A greater Cost is more work.
+// It is estimated before the query runs, so that long queries can be kept from delaying short ones.
 type Cost uint8
 
 const (
-	// CostPage grows with the features asked for: an id, a page of all features in the order by id.
+	// CostPage grows with the requested features: an id, a page of all features in the order by id.
 	CostPage Cost = iota
-	// CostIndexed grows with what an index gives: a box, a code, the beginning of an indexed text, a word.
+	// CostIndexed grows with the result of an index: a box, a code, the beginning of an indexed text, a word.
 	CostIndexed
-	// CostScan grows with the collection: rows are tested one by one, or sorted by what no index holds.
+	// CostScan grows with the collection: rows are tested one by one, or sorted without an index.
 	CostScan
-	// CostGeometry grows with the vertices of two geometries: a shape of the question, or another geometry of the row,
-	// is compared with geometries.
+	// CostGeometry grows with the vertices of two geometries: geometries are compared with a shape in the query,
+	// or with another geometry of the row.
 	CostGeometry
 )
 
-// Costs holds every class, the cheapest first.
+// Costs lists the classes, the cheapest first.
 var Costs = [...]Cost{CostPage, CostIndexed, CostScan, CostGeometry}
 
-// String returns the name of the class, as metrics and `grense check --explain` have it.
+// String returns the name of the class in metrics and in `grense check --explain`.
 func (c Cost) String() string {
 	switch c {
 	case CostPage:

@@ -13,33 +13,33 @@ import (
 	"grense/internal/cql2"
 )
 
-// Cursor marks a place in an order: the values of the sort keys of one feature, its id, and the direction in which to
-// go on. It is opaque to clients, safe in a URL (base64url without padding) and independent of the revision:
-// in another revision it goes on from the same key values.
+// Cursor is a position in an order: the sort keys of a feature, its id, and the direction to continue in.
+// It is opaque to clients, safe in a URL (base64url without padding) and independent of the revision:
+// in another revision it continues from the same keys.
 type Cursor string
 
-// Place is what a Cursor holds.
+// Place is the content of a Cursor.
 type Place struct {
 	Back  bool   // towards the first feature
 	Order string // names the sort keys, so that a cursor of another order is refused
-	// Keys has nil, string, int64, float64, bool, Far or cql2.Decimal, which is read back as a
-	// string, for each sort key.
+	// Keys holds a value for each sort key: nil, string, int64, float64, bool, Far or cql2.Decimal,
+	// which is read back as a string.
 	Keys []any
 	ID   string
 }
 
-// maxCursor is the length of the longest cursor that is read, in bytes.
+// maxCursor is the largest length of a cursor that is read, in bytes.
 const maxCursor = 8 << 10
 
-// Far stands for a text that is too long for an address: that of the feature with the id of the place.
+// Far replaces a text that is too long for a URL. The text is that of the feature with the id of the place.
 type Far struct {
 	Far bool // true
 }
 
-// A cursor longer than longCursor, in bytes, has no texts longer than longKey.
+// longCursor and longKey bound cursors: one longer than longCursor bytes has no texts longer than longKey.
 const longCursor, longKey = 2 << 10, 200
 
-// NewCursor writes a place as a cursor.
+// NewCursor encodes a place as a cursor.
 func NewCursor(p Place) Cursor {
 	c := p.write()
 	if len(c) > longCursor {
@@ -62,7 +62,7 @@ func NewCursor(p Place) Cursor {
 }
 
 func (p Place) write() Cursor {
-	if p.Keys == nil && bare(p.Order) && bare(p.ID) { // as json writes it
+	if p.Keys == nil && bare(p.Order) && bare(p.ID) { // as encoding/json does
 		b := append(make([]byte, 0, len(`[false,"",null,""]`)+len(p.Order)+len(p.ID)), '[')
 		b = append(append(strconv.AppendBool(b, p.Back), `,"`...), p.Order...)
 		b = append(append(append(b, `",null,"`...), p.ID...), `"]`...)
@@ -70,7 +70,7 @@ func (p Place) write() Cursor {
 	}
 	keys := slices.Clone(p.Keys)
 	for i, k := range keys {
-		if f, ok := k.(float64); ok && math.Abs(f) >= 1<<53 { // else it would be read as another integer
+		if f, ok := k.(float64); ok && math.Abs(f) >= 1<<53 { // otherwise it would be read as another integer
 			keys[i] = json.RawMessage(strconv.FormatFloat(f, 'e', -1, 64))
 		}
 	}
@@ -81,7 +81,7 @@ func (p Place) write() Cursor {
 	return Cursor(base64.RawURLEncoding.EncodeToString(b))
 }
 
-// bare reports whether json writes a text as it is, between quotes.
+// bare reports whether JSON writes a text unchanged between quotes.
 func bare(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
@@ -91,7 +91,7 @@ func bare(s string) bool {
 	return true
 }
 
-// Reached returns the question with its cursor read, and texts that are Far read from the store.
+// Reached returns the query with its cursor decoded, and texts that are Far read from the store.
 func (q Query) Reached(ctx context.Context, s Store) (Query, error) {
 	if q.Cursor == "" {
 		return q, nil
@@ -116,7 +116,7 @@ func (q Query) Reached(ctx context.Context, s Store) (Query, error) {
 	return q, nil
 }
 
-// textOf is the sort key of a feature that holds a text; ErrCursor when there is none.
+// textOf returns the sort key of a feature that is a text; ErrCursor if there is none.
 func (q Query) textOf(ctx context.Context, s Store, id string, by Sort) (text string, err error) {
 	found := false
 	err = s.Fetch(ctx, q.Collection, Current(id),
@@ -138,7 +138,7 @@ func (q Query) textOf(ctx context.Context, s Store, id string, by Sort) (text st
 	return strings.Clone(text), err
 }
 
-// Place is where the answer begins. Texts are Far unless the question was Reached.
+// Place returns the position where the page begins. Texts stay Far unless Reached was called.
 func (q Query) Place() (Place, error) {
 	if q.place == nil {
 		return q.Cursor.Place()
@@ -146,7 +146,7 @@ func (q Query) Place() (Place, error) {
 	return *q.place, nil
 }
 
-// Place reads a cursor. Anything that NewCursor did not write gives ErrCursor.
+// Place decodes a cursor. It returns ErrCursor for anything that NewCursor did not return.
 func (c Cursor) Place() (Place, error) {
 	var p Place
 	if len(c) > maxCursor {
@@ -185,7 +185,7 @@ func (c Cursor) Place() (Place, error) {
 	return p, nil
 }
 
-// OrderName names the order of a question for Place.Order.
+// OrderName returns the name of the order of a query for Place.Order.
 func (q Query) OrderName() string {
 	if q.Rank != nil {
 		return "?" + OrderName(q.SortBy)
@@ -193,7 +193,7 @@ func (q Query) OrderName() string {
 	return OrderName(q.SortBy)
 }
 
-// OrderName names an order for Place.Order: "" for the order by id, else the keys with their directions.
+// OrderName returns the name of an order for Place.Order: "" for the order by id, else the keys with their directions.
 func OrderName(keys []Sort) string {
 	var b []byte
 	for i, k := range keys {

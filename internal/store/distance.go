@@ -9,9 +9,9 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Distance is the least distance in metres, along the ellipsoid, from a position in CRS84 to the points and edges of
-// the geometry, which back brings to CRS84; infinite when there are none, or they cannot be read.
-// Edges are straight in the geometry's own system. Inside of a polygon it is the distance to its border.
+// Distance returns the shortest distance in metres, along the ellipsoid, from a position in CRS84 to the points and
+// edges of the geometry. back transforms its coordinates to CRS84. It is infinite for empty and invalid geometries.
+// Edges are straight in the geometry's own system. Inside a polygon it is the distance to the border.
 func (g Geometry) Distance(at orb.Point, back crs.Func) float64 {
 	n := crs.NewNearest(at, back)
 	err := wkb.Walk(g.WKB, func(r wkb.Run) bool {

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Feature is one record. It is valid only until the function it was given to returns.
+// Feature is one record. It is valid only until the function that receives it returns.
 type Feature struct {
 	ID       string // that of the Row
-	Of       string // of a version the id of its feature, or with Want.VersionIDs VersionID; "": the row is the feature
+	Of       string // of a version the id of its feature, or VersionID with Want.VersionIDs; "": the row is the feature
 	Rev      uint64
 	Geometry Geometry // in the collection's storage CRS
 	Values   []any    // nil, string, int64, float64, bool or JSON, in the order of Want.Properties
 }
 
-// Public is the id that clients know the feature by.
+// Public returns the id by which clients know the feature.
 func (f *Feature) Public() string {
 	if f.Of != "" {
 		return f.Of
@@ -23,11 +23,10 @@ func (f *Feature) Public() string {
 	return f.ID
 }
 
-// JSON is a value that is JSON text already, without line breaks.
+// JSON is a value that is JSON text, without line breaks.
 type JSON string
 
-// CompactJSON returns JSON text as a value: without line breaks between its parts, which would end a record
-// of line-delimited formats.
+// CompactJSON returns JSON text as a value, without line breaks, which would end a record of line-delimited formats.
 func CompactJSON(text string) JSON {
 	if !strings.ContainsAny(text, "\n\r") {
 		return JSON(text)
@@ -40,7 +39,7 @@ func CompactJSON(text string) JSON {
 }
 
 // Geometry is a stored geometry: well-known binary (ISO or extended, either byte order, with or without Z and M),
-// x before y, in the storage CRS of its collection. Empty when the feature has none. It is decoded on demand.
+// x before y, in the storage CRS of its collection. It is empty if the feature has none, and decoded on demand.
 type Geometry struct {
 	WKB []byte
 }

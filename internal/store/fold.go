@@ -6,12 +6,11 @@ import (
 	"grense/internal/cql2"
 )
 
-// OldFold is why a collection is refused whose columns for searching were filled by other rules of folding than ours.
+// OldFold is why a collection is refused if its search columns were filled by other folding rules.
 const OldFold = "its texts for searching are folded as an older Grense did, which finds other names; " +
 	"run grense register upgrade FILE; of a database, import the register again"
 
-// Folded returns the collection with the version of the fold noted wherever columns are made for searching.
-// A Writer keeps that one.
+// Folded returns the collection with the fold version set on all search columns. A Writer stores that one.
 func (c Collection) Folded() Collection {
 	c.Properties, c.Relations = foldedProperties(c.Properties), foldedRelations(c.Relations)
 	return c
@@ -35,12 +34,11 @@ func foldedProperties(ps []Property) []Property {
 	return ps
 }
 
-// FoldedOtherwise reports whether some columns for searching were filled by other rules of
-// folding than cql2.Norm has now.
+// FoldedOtherwise reports whether some search columns were filled by folding rules other than those of cql2.Norm.
 func FoldedOtherwise(ps []Property, rs []Relation) bool {
 	return slices.ContainsFunc(ps, func(p Property) bool { return p.Search.Old() }) ||
 		slices.ContainsFunc(rs, func(r Relation) bool { return FoldedOtherwise(r.Columns, r.Relations) })
 }
 
-// Old reports whether the columns were filled by other rules of folding than cql2.Norm has now.
+// Old reports whether the columns were filled by folding rules other than those of cql2.Norm.
 func (s Search) Old() bool { return (s.Norm != "" || s.Rev != "") && s.Fold != cql2.NormVersion }

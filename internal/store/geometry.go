@@ -11,11 +11,11 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// ErrGeometry reports bytes that are no geometry: package wkb says which. Adapters hand out none;
+// ErrGeometry reports bytes that are not a geometry by the rules of package wkb. Adapters never return such bytes;
 // they serve the feature with a null geometry.
 var ErrGeometry = wkb.ErrInvalid
 
-// Orb decodes the geometry as wkb.Decode does. A null geometry gives nil.
+// Orb decodes the geometry as wkb.Decode does. A null geometry returns nil.
 func (g Geometry) Orb() (orb.Geometry, error) {
 	if g.IsNull() {
 		return nil, nil
@@ -23,7 +23,7 @@ func (g Geometry) Orb() (orb.Geometry, error) {
 	return wkb.Decode(g.WKB)
 }
 
-// Bound returns the smallest box around the geometry, x before y; false when it has no point.
+// Bound returns the envelope of the geometry, x before y. ok is false if it is empty.
 // It fails exactly when Orb does, and allocates nothing.
 func (g Geometry) Bound() (b orb.Bound, ok bool, err error) {
 	if g.IsNull() {
@@ -36,8 +36,7 @@ func (g Geometry) Bound() (b orb.Bound, ok bool, err error) {
 	return in.Bound, true, nil
 }
 
-// geometryTypes are the GeoJSON names of declared types (OGC 12-128r18, annex G), and of what stands for those that
-// may have arcs or are faces.
+// geometryTypes maps declared types (OGC 12-128r18, annex G), also those with arcs or faces, to GeoJSON types.
 var geometryTypes = map[string]string{
 	"POINT": "Point", "LINESTRING": "LineString", "POLYGON": "Polygon", "MULTIPOINT": "MultiPoint",
 	"MULTILINESTRING": "MultiLineString",
@@ -49,11 +48,10 @@ var geometryTypes = map[string]string{
 	"TIN": "MultiPolygon",
 }
 
-// GeometryType is the GeoJSON type that geometries of a declared type are served as, whatever the case of its letters;
-// "" where that may be several.
+// GeometryType returns the GeoJSON type of geometries of a declared type, ignoring case; "" if it may be several.
 func GeometryType(declared string) string { return geometryTypes[strings.ToUpper(declared)] }
 
-// Chord is how far lines may lie from the arcs that they stand for, in units of the system.
+// Chord returns the largest distance between arcs and the lines that replace them, in units of the system.
 func Chord(id crs.ID) float64 {
 	if id.Geographic() {
 		return wkb.ChordDegrees
@@ -68,32 +66,32 @@ func (g Geometry) HasZ() bool {
 	return err == nil && r.HasZ()
 }
 
-// slack is how far, in degrees, coordinates may lie beyond the antimeridian and the poles from rounding.
+// slack is the distance, in degrees, by which rounding may move coordinates beyond the antimeridian and the poles.
 const slack = 1e-6
 
-// Spread is what the geometries of a layer cover, gathered by the adapter that surveys it.
+// Spread is the extent of the geometries of a layer. The adapter that surveys the layer fills it.
 type Spread struct {
 	Bound       *orb.Bound // CRS84; nil: nothing
 	LongestEdge float64    // units of the storage CRS
-	Outside     bool       // some position is no longitude and latitude, that no place on earth has; it is not in Bound
-	Nowhere     bool       // some of these is not so by more than a turn of its longitude either
-	// some edge crosses the antimeridian, or seems to: in degrees, it goes more than half around the world
+	Outside     bool       // some position is no longitude and latitude on earth; it is not in Bound
+	Nowhere     bool       // some of these is off by more than a turn of longitude
+	// some edge crosses the antimeridian, or seems to: in degrees, it is longer than half a turn
 	Across bool
-	Wide   bool // some edges of a rectangle in degrees do, which may be as wide as it says
+	Wide   bool // some edges of a rectangle in degrees do; a rectangle may be that wide
 }
 
-// Placing says how the geometries of a layer are meant.
+// Placing describes how to interpret the geometries of a layer.
 type Placing struct {
 	CRS      crs.ID // of the stored coordinates
 	Geodesic bool   // Geom.Geodesic
-	// an import of ours wrote them: it has cut what crosses the antimeridian in degrees, and kept what does not
+	// an import by Grense wrote them: it cuts what crosses the antimeridian in degrees
 	Ours  bool
 	Uncut bool // they are read for an import that cuts them
 }
 
-// Misplaced returns why a layer cannot be served as it lies, with the cure, or a note about it;
-// "" and "" if all is well. Geometries that cross the antimeridian have boxes and tiles that go around the world (RFC
-// 7946, 3.1.9): the layer is refused unless it is uncut.
+// Misplaced returns why a layer cannot be served, with the cure, or a note about it; "" and "" if all is well.
+// Boxes and tiles of geometries that cross the antimeridian go around the world (RFC 7946, 3.1.9):
+// the layer is refused unless it is uncut.
 func (s *Spread) Misplaced(p Placing) (wrong, note string) {
 	id := p.CRS
 	across, wide := s.Across, s.Wide
@@ -132,15 +130,15 @@ func (s *Spread) Misplaced(p Placing) (wrong, note string) {
 	return "", ""
 }
 
-// Add adds a geometry in the storage CRS id, whose positions degrees takes to CRS84.
-// Bytes that are no geometry are added as far as they can be read.
+// Add adds a geometry in the storage CRS id; degrees transforms its positions to CRS84.
+// Of invalid bytes it adds what can be read.
 func (s *Spread) Add(geometry []byte, id crs.ID, degrees crs.Func) {
 	geographic := id.Geographic()
 	bound := wkb.EmptyBound()
 	if s.Bound != nil {
 		bound = *s.Bound
 	}
-	_ = wkb.Walk(geometry, func(r wkb.Run) bool { // what is no geometry is counted by wkb.Check
+	_ = wkb.Walk(geometry, func(r wkb.Run) bool { // wkb.Check counts invalid geometries
 		var px, py, before float64
 		long, square := false, geographic
 		for i := range r.Len() {
@@ -175,8 +173,7 @@ func (s *Spread) Add(geometry []byte, id crs.ID, degrees crs.Func) {
 	}
 }
 
-// isLong reports whether an edge in degrees goes more than half around the world, but not all around
-// it, and touches no pole.
+// isLong reports whether an edge in degrees is longer than half a turn, but not a whole turn, and touches no pole.
 func isLong(fromX, fromY, toX, toY float64) bool {
 	d := math.Abs(toX - fromX)
 	return d > 180 && d < 360-slack && math.Max(math.Abs(fromY), math.Abs(toY)) <= 90-slack

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A feature id of several columns has ; between its parts, and in texts ~0 for ~ and ~1 for ;, as RFC 6901,
-// 3, does for JSON Pointers.
+// A feature id of several columns joins its parts with ;. In texts ~ becomes ~0 and ;
+// becomes ~1, as in JSON Pointers (RFC 6901, 3).
 var (
 	escapePart   = strings.NewReplacer("~", "~0", ";", "~1")
 	unescapePart = strings.NewReplacer("~1", ";", "~0", "~")
 	strayEscape  = regexp.MustCompile(`~([^01]|$)`)
 )
 
-// JoinID prints the feature id of several parts, each int64 or string.
+// JoinID returns the feature id of several parts, each int64 or string.
 func JoinID(parts []any) string {
 	var b strings.Builder
 	for i, p := range parts {
@@ -31,8 +31,8 @@ func JoinID(parts []any) string {
 	return b.String()
 }
 
-// SplitID returns the parts of a feature id, int64 where integers says so and else string;
-// false if JoinID prints no such id.
+// SplitID returns the parts of a feature id: int64 if integers says so, else string.
+// ok is false if JoinID returns no such id.
 func SplitID(id string, integers []bool) ([]any, bool) {
 	texts := strings.Split(id, ";")
 	if len(texts) != len(integers) || strayEscape.MatchString(id) {

@@ -8,14 +8,14 @@ import (
 	"grense/internal/cql2"
 )
 
-// Member is a value inside the objects of a JSON property, which filters may name.
+// Member is a value inside the objects of a JSON property; filters may name it.
 type Member struct {
 	Path []string  // names of members, the outermost first
 	Type cql2.Type // TypeText, TypeNumber or TypeBool
 }
 
-// Members collects what the objects of a JSON property hold, from a sample of its values. The zero value is ready for
-// use.
+// Members collects the members of a JSON property's objects from a sample of its values.
+// The zero value is ready to use.
 type Members struct {
 	types map[string]memberType // by the names with dots between
 	paths map[string][]string
@@ -23,13 +23,13 @@ type Members struct {
 	bytes int // of them
 }
 
-// memberType is the type of all values of a member that were seen.
+// memberType is the common type of a member's values.
 type memberType struct {
 	is    cql2.Type
-	mixed bool // they are of several types, lists or objects
+	mixed bool // several types, lists or objects
 }
 
-// SampledValues is how many values of a JSON property tell what its objects hold, and sampledBytes how much text.
+// SampledValues is the number of values of a JSON property in the sample, and sampledBytes the amount of text.
 const (
 	SampledValues = 1000
 	sampledBytes  = 8 << 20
@@ -40,7 +40,7 @@ const (
 // Full reports whether the sample is large enough.
 func (m *Members) Full() bool { return m.seen >= SampledValues || m.bytes >= sampledBytes }
 
-// Add notes what a value holds; it does nothing once the sample is full.
+// Add records the members of a value; it does nothing once the sample is full.
 func (m *Members) Add(text []byte) {
 	if m.Full() {
 		return
@@ -89,7 +89,7 @@ func (m *Members) note(path []string, t memberType) {
 	m.types[name], m.paths[name] = t, path
 }
 
-// List returns the members of one type throughout, by their names.
+// List returns the members with a single type, sorted by name.
 func (m *Members) List() (list []Member) {
 	for name, t := range m.types {
 		if !t.mixed {
@@ -100,8 +100,8 @@ func (m *Members) List() (list []Member) {
 	return list[:min(len(list), mostMembers)]
 }
 
-// DeriveMembers adds members of a JSON property to Derived, under names such as props.a.b, and returns the properties
-// that are new. A store calls it once the properties are settled.
+// DeriveMembers adds members of a JSON property to Derived, under names such as props.a.b, and returns the new
+// properties. A store calls it once the properties are final.
 func (c *Collection) DeriveMembers(of string, members []Member) (added []Property) {
 	p, ok := c.Find(of)
 	if !ok || p.Hidden || p.Type != cql2.TypeJSON {

@@ -12,9 +12,9 @@ import (
 	"grense/internal/cql2"
 )
 
-// CollectionID turns the name of a layer into an id that is safe in a URL: lower case, æ, ø, å as ae, o, a,
-// letters with accents without them, letters and figures of other scripts by their number in Unicode, _u65e5,
-// and other runs as one underscore.
+// CollectionID converts the name of a layer to an id that is safe in a URL. It is in lower case, with ae,
+// o and a for æ, ø and å, and without accents. Letters and digits of other scripts become their Unicode number,
+// such as _u65e5; other runs become one underscore.
 func CollectionID(name string) string {
 	var b strings.Builder
 	run := false
@@ -48,8 +48,8 @@ func CollectionID(name string) string {
 	return b.String()
 }
 
-// bookkeeping are tables without geometry that programs keep for themselves, in lower case: QGIS, GDAL, osm2pgsql,
-// and what migrates databases.
+// bookkeeping lists tables without geometry that programs use internally, in lower case: QGIS, GDAL, osm2pgsql,
+// and tools that migrate databases.
 var bookkeeping = map[string]bool{
 	"layer_styles": true, "qgis_projects": true, "qgis_layer_metadata": true,
 	"ogr_system_tables.metadata": true, "ogr_system_tables.event_trigger_metadata": true, "ogr_empty_table": true,
@@ -62,14 +62,14 @@ var bookkeeping = map[string]bool{
 	"gorp_migrations": true,
 }
 
-// IsBookkeeping reports whether a table without geometry is one that a program keeps for itself.
+// IsBookkeeping reports whether a table without geometry is one that a program uses internally.
 // It is served only if the settings name it. schema is "" in files.
 func IsBookkeeping(schema, table string) bool {
 	name := strings.ToLower(table)
 	return bookkeeping[name] || bookkeeping[strings.ToLower(schema)+"."+name]
 }
 
-// Unique returns id, or id with _2, _3 ... when it is taken.
+// Unique returns id, or id with _2, _3 and so on if it is taken.
 func Unique(id string, taken func(string) bool) string {
 	for n, next := 2, id; ; n++ {
 		if !taken(next) {
@@ -79,9 +79,9 @@ func Unique(id string, taken func(string) bool) string {
 	}
 }
 
-// LikelyTitle is the property that by its name holds the names of the features: one that is called so,
-// or whose name says so of the collection, as kommunenavn does in n1000_kommune, or alone says so of anything.
-// "" when there is none, or several might be meant.
+// LikelyTitle returns the property that by its name holds the names of the features: one called so, or one named after
+// the collection, as kommunenavn in n1000_kommune, or the only one that ends so.
+// It returns "" if there is none, or if several qualify.
 func (c *Collection) LikelyTitle() string {
 	of, other := "", ""
 	several := false
@@ -94,7 +94,7 @@ func (c *Collection) LikelyTitle() string {
 		if i := slices.Index(likelyTitles, name); i >= 0 && i < best {
 			best, of = i, p.Name
 		}
-		if name == "fulltekst" { // the name in full, beside its pieces
+		if name == "fulltekst" { // the full name, besides its parts
 			several = other != ""
 			other = p.Name
 		}

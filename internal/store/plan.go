@@ -1,14 +1,14 @@
 package store
 
-// Plan tells how a store answers a question, for people.
+// Plan describes how a store answered a query, for people.
 type Plan struct {
-	Way  string // the name of the way that answered
-	Does string // what the way does
-	Cost Cost   // as it was told before
-	// ways before it that take such questions and could not answer now:
-	// their table is not made, or the file was changed
+	Way  string // name of the strategy that answered
+	Does string // what the strategy does
+	Cost Cost   // as estimated before
+	// strategies that come first for such queries and were not possible now:
+	// their table is not built, or the file was changed
 	Passed []string
-	Steps  []string // what the database says of its statements, in its words
+	Steps  []string // the database's own description of its statements
 
 	Rows    int // of the page
 	Matched int // -1: not counted

@@ -9,8 +9,8 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// ItemType returns the JSON type (Property.Items) that the elements of the array text have in common with those of
-// earlier ones: "any" when they differ, "" when there are none. False when text is no array.
+// ItemType returns the JSON type (Property.Items) of the elements of the array text and of earlier ones:
+// "any" if they differ, "" if there are none. ok is false if text is not an array.
 func ItemType(earlier string, text []byte) (string, bool) {
 	var list []any
 	if json.Unmarshal(text, &list) != nil {
@@ -39,11 +39,12 @@ func ItemType(earlier string, text []byte) (string, bool) {
 	return earlier, true
 }
 
-// EdgePad bounds how far an edge that is straight in another CRS lies outside the envelope of its ends, in units of id,
-// the storage CRS: the sagitta of an edge on a curve of the radius that a parallel has on the map, taken six times as
-// curved as a great circle, which holds to 80 degrees of latitude. Longest is the length of the longest edge in units
-// of id, bound the extent in degrees, and outside says that some coordinates have no place there.
-// Beyond 80 degrees, and for edges so long that the sagitta says nothing, it is infinite.
+// EdgePad bounds how far an edge that is straight in another CRS leaves the envelope of its ends, in units of id,
+// the storage CRS. It is the sagitta of an edge on a curve with the radius of a parallel on the map, taken six times as
+// curved as a great circle, which holds up to 80 degrees of latitude.
+// longest is the length of the longest edge in units of id, bound the extent in degrees, and outside means that some
+// coordinates cannot be transformed. The result is infinite beyond 80 degrees, and for edges so long that
+// the sagitta proves nothing.
 func EdgePad(id crs.ID, longest float64, bound *orb.Bound, outside bool) float64 {
 	const radius, curved, most = 6371e3, 6, 500e3
 	unit := 1.0 // metres

@@ -12,37 +12,35 @@ import (
 	"grense/internal/cql2"
 )
 
-// Versions says that the rows of a collection are versions of features: rows with one value of ID are one feature,
-// each in an interval of its own. Rows have ids of their own (Row.ID), which lead from Page to Fetch and mean nothing
-// to clients; those know Feature.Of.
-// The interval is half-open inside: [Start, End). A null End is open; a row without a Start is of no time.
+// Versions means that the rows of a collection are versions of features: rows with the same value of ID are one
+// feature, each with an interval of its own. Row.ID identifies a row between Page and Fetch and means nothing to
+// clients; they know Feature.Of. Internally the interval is half-open: [Start, End). A null End is open;
+// a row without a Start has no time.
 type Versions struct {
 	ID    string // property with the feature id, of texts or whole numbers
-	Start string // property with the first day, or the moment, of validity; different in all versions of a feature
+	Start string // property with the first day, or the moment, of validity; distinct for all versions of a feature
 	End   string // property with the end of validity, of the type of Start
-	// Inclusive says that End is the last day, or the last moment, of validity, and not the first after it.
+	// Inclusive means that End is the last day or moment of validity, not the first after it.
 	Inclusive bool
-	// Overlap says that versions of a feature may overlap, or share a moment:
-	// of several the one that begins last is taken.
+	// Overlap means that versions of a feature may overlap or share a moment. Then the one that begins last counts.
 	Overlap bool
 }
 
-// TransactionTime reports whether the interval tells when a version was recorded and not when it was so in the world:
-// INSPIRE calls the columns of that beginLifespanVersion and endLifespanVersion.
+// TransactionTime reports whether the interval records when a version was registered, rather than when it was true.
+// INSPIRE calls those columns beginLifespanVersion and endLifespanVersion.
 func (v *Versions) TransactionTime() bool { return strings.EqualFold(v.Start, "beginLifespanVersion") }
 
-// usualValidity are names of columns by which versions are found where ids repeat,
-// in lower case: first start, then end.
+// usualValidity are names of columns, in lower case, by which versions are found if ids repeat: first start, then end.
 var usualValidity = [...][2]string{{"gyldigfra", "gyldigtil"}, {"validfrom", "validto"}, {"valid_from", "valid_to"}}
 
-// ValidityOf returns the columns of validity that settings name, else those found by their usual names;
-// "" when there are none. Column tells how the source spells a name.
-func (s *Settings) ValidityOf(column func(lower string) (string, bool)) (start, end string, told bool) {
+// ValidityOf returns the configured columns of validity, else those found by their usual names; "" if there are none.
+// column returns how the source spells a name.
+func (s *Settings) ValidityOf(column func(lower string) (string, bool)) (start, end string, configured bool) {
 	if s.ValidFrom != "" {
 		return s.ValidFrom, s.ValidTo, true
 	}
 	if s.Instant != "" || s.IntervalStart != "" || s.IntervalEnd != "" {
-		return "", "", false // the settings say that features have a time and no versions
+		return "", "", false // the settings state that features have a time and no versions
 	}
 	for _, pair := range usualValidity {
 		a, okA := column(pair[0])
@@ -54,19 +52,20 @@ func (s *Settings) ValidityOf(column func(lower string) (string, bool)) (start, 
 	return "", "", false
 }
 
-// IsUsualStart reports whether a name in lower case is that of a column by which versions are found.
+// IsUsualStart reports whether a name in lower case is one of the usual starts of validity.
 func IsUsualStart(lower string) bool {
 	return slices.ContainsFunc(usualValidity[:], func(pair [2]string) bool { return pair[0] == lower })
 }
 
-// versionStamp is the time of a version in its id: a day or a moment in UTC, in the basic format of ISO 8601.
+// versionMoment and versionDay are the layouts of the time of a version in its id: a moment in UTC or a day,
+// in the basic format of ISO 8601.
 const (
 	versionDay    = "20060102"
 	versionMoment = "20060102T150405.999999999Z"
 )
 
-// VersionID is the id of a version among all versions of a collection (profile versions-as-features-unique-ids):
-// that of the feature, a point, and the start of the version, which is RFC 3339 as a property is served.
+// VersionID returns the id of a version, unique in its collection (profile versions-as-features-unique-ids):
+// that of the feature, a full stop, and the start of the version. start is RFC 3339, as the property is served.
 func VersionID(id, start string) string {
 	if t, err := time.Parse(time.DateOnly, start); err == nil {
 		return id + "." + t.Format(versionDay)
@@ -80,8 +79,8 @@ func VersionID(id, start string) string {
 
 var versionID = regexp.MustCompile(`^(.+?)\.(\d{8}(?:T\d{6}(?:\.\d{1,9})?Z)?)$`)
 
-// ParseVersionID takes the id of a version apart; false when it is none.
-// Of a day the time is midnight UTC, and day is set.
+// ParseVersionID splits the id of a version; ok is false if it is not one.
+// For a day, start is midnight UTC and day is true.
 func ParseVersionID(s string) (id string, start time.Time, day, ok bool) {
 	m := versionID.FindStringSubmatch(s)
 	if m == nil {
@@ -95,7 +94,7 @@ func ParseVersionID(s string) (id string, start time.Time, day, ok bool) {
 	return m[1], start, day, err == nil
 }
 
-// FeatureID is the id that a value of Versions.ID gives; "" where it gives none.
+// FeatureID returns the feature id for a value of Versions.ID; "" if there is none.
 func FeatureID(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -106,7 +105,7 @@ func FeatureID(v any) string {
 	return ""
 }
 
-// IsFeature selects all versions of a feature; false when no feature can have the id.
+// IsFeature returns a filter for all versions of a feature; ok is false if no feature can have the id.
 func (c *Collection) IsFeature(id string) (cql2.Expr, bool) {
 	p, _ := c.Find(c.Versions.ID)
 	prop := cql2.Prop{Name: p.Name}
@@ -117,8 +116,8 @@ func (c *Collection) IsFeature(id string) (cql2.Expr, bool) {
 	return cql2.Compare{Op: cql2.Eq, L: prop, R: cql2.Int(n)}, err == nil && strconv.FormatInt(n, 10) == id
 }
 
-// RowsOf returns the rows of features by their ids, of those with versions the ones that were valid at a moment.
-// Unknown ids of these are left out.
+// RowsOf returns the rows of features by their ids; of features with versions, the rows that were valid at a moment.
+// It skips unknown ids of these.
 func (c *Collection) RowsOf(ctx context.Context, from interface {
 	Page(context.Context, Query) (*Page, error)
 }, ids []string, at time.Time) ([]Row, error) {
@@ -141,28 +140,28 @@ func (c *Collection) RowsOf(ctx context.Context, from interface {
 	return p.Rows, nil
 }
 
-// LifeQuery asks for the versions of a feature of a collection that has them, and for what is beside it.
+// LifeQuery selects the versions of a feature, and its neighbours.
 type LifeQuery struct {
 	Collection, ID string    // ID is that of the feature
-	At             time.Time // the moment of which the features beside it are asked
-	Limit          int       // versions wanted at most
+	At             time.Time // moment at which the neighbours are valid
+	Limit          int       // largest number of versions
 }
 
-// Life is the versions of a feature, the earliest first; none where there is no such feature.
+// Life holds the versions of a feature, the earliest first; none if there is no such feature.
 type Life struct {
 	Versions []FeatureVersion
-	// features before and after it in the order by id, of those that are valid at the moment; "" where there is none
+	// features before and after it in the order by id, among those valid at the moment; "" if there is none
 	Prev, Next string
 }
 
 // FeatureVersion is one version of a feature.
 type FeatureVersion struct {
 	Row        Row
-	Start, End string // as properties are served; "" where they have no value
+	Start, End string // as properties are served; "" if null
 }
 
-// SetVersions makes a collection one of versions, by the names of columns.
-// It returns why it cannot be one; "" when it is.
+// SetVersions turns the rows of a collection into versions, by the names of columns.
+// It returns why that is impossible, or "".
 func (c *Collection) SetVersions(id, start, end string, inclusive bool) (fault string) {
 	var v Versions
 	for _, x := range [...]struct {
@@ -196,8 +195,8 @@ func (c *Collection) SetVersions(id, start, end string, inclusive bool) (fault s
 	return ""
 }
 
-// Moment is a moment as Query.AsOf is asked of the collection: of versions in days midnight of the day in UTC,
-// so that all moments of a day are one question; zero where there are no versions.
+// Moment normalises a moment for Query.AsOf: for versions in days to midnight UTC of the day, so that all moments of a
+// day are one query; zero if there are no versions.
 func (c *Collection) Moment(t time.Time) time.Time {
 	if c.Versions == nil || t.IsZero() {
 		return time.Time{}
@@ -208,8 +207,8 @@ func (c *Collection) Moment(t time.Time) time.Time {
 	return t
 }
 
-// Asked is a moment that somebody asks for, as Query.AsOf, whose zero asks for all versions:
-// instead of the beginning of year 1 it is the nanosecond after.
+// Asked returns a requested moment for Query.AsOf, whose zero value means all versions: the beginning of year 1 becomes
+// the nanosecond after it.
 func Asked(t time.Time) time.Time {
 	if t.IsZero() {
 		return t.Add(time.Nanosecond)

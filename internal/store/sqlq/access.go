@@ -7,30 +7,30 @@ import (
 	"grense/internal/cql2"
 )
 
-// AccessPath is one way to read all rows that match a filter: a table that is read by an index, and the source's rows
-// joined to it. Rows may come more than once, in any order.
+// AccessPath is one way to read all rows that match a filter: a table that is read by an index, joined to the rows of
+// the source. Rows may come repeatedly, in any order.
 type AccessPath struct {
-	Join  Fragment // FROM and WHERE of the whole; the source's rows are called as was asked
-	Probe Fragment // FROM and WHERE of the table that paths alone: as many rows as are read at most
-	Few   bool     // an equality that few rows have; a probe is not worth while
+	Join  Fragment // FROM and WHERE of the join; the rows of the source have the requested alias
+	Probe Fragment // FROM and WHERE of the first table alone: an upper bound of the rows that are read
+	Few   bool     // an equality that few rows have, so a probe is not worthwhile
 
-	All bool // all that Probe reads matches
-	// column of the source that the rows of Probe refer to, where these are of a relation;
-	// "" when they are rows of the source
+	All bool // all rows of Probe match
+	// column of the source that the rows of Probe refer to if they belong to a relation;
+	// "" if they are rows of the source
 	Key   string
 	Owner string // expression over a row of Probe for the value of Key
-	Order string // the same for a value of Relation.Order; "" when there is none
+	Order string // the same for a value of Relation.Order; "" if there is none
 	By    string // property of that order
 }
 
-// Steady is SQLite with arguments whose values it does not look at before it plans, so that a statement is planned
-// once. What an AccessPath // says leaves nothing to choose by value.
+// Steady is SQLite whose arguments are hidden from the planner, so that a statement is planned once.
+// An AccessPath leaves nothing to decide by value.
 type Steady struct{ SQLite }
 
 func (Steady) Placeholder(int, any) string { return "+?" }
 
-// AccessPaths returns the ways to read what e selects from s, for SQLite; none when e cannot be said exactly.
-// Where no index serves, the only one leaves the choice to the database. What gives no path is tested row by row.
+// AccessPaths returns the ways to read what e selects from s, for SQLite; none if SQL cannot express e exactly.
+// If no index serves, the only path leaves the choice to the database. Conditions without a path are tested row by row.
 func AccessPaths(s *Source, alias string, e cql2.Expr) []AccessPath {
 	parts := conjuncts(simple(e), nil)
 	var paths []AccessPath
@@ -59,9 +59,9 @@ func AccessPaths(s *Source, alias string, e cql2.Expr) []AccessPath {
 	return []AccessPath{{Join: Cat(Ident(" FROM "+s.Table+" AS "+alias+" WHERE ("), f.Where, Ident(")"))}}
 }
 
-// bounded joins comparisons that bound the same property into one part, which an index serves at both ends.
+// bounded merges comparisons that bound the same property, so that an index serves both ends.
 func bounded(parts []cql2.Expr) (out []cql2.Expr) {
-	at := map[cql2.Prop]int{} // of the part that bounds a property
+	at := map[cql2.Prop]int{} // index of the part that bounds a property
 	for _, x := range parts {
 		c, ok := x.(cql2.Compare)
 		p, isProp := c.L.(cql2.Prop)
@@ -79,7 +79,7 @@ func bounded(parts []cql2.Expr) (out []cql2.Expr) {
 	return out
 }
 
-// simple takes what stands alone out of AND and OR.
+// simple removes AND and OR with a single member.
 func simple(e cql2.Expr) cql2.Expr {
 	var list []cql2.Expr
 	switch x := e.(type) {
@@ -107,7 +107,7 @@ func simple(e cql2.Expr) cql2.Expr {
 	return e
 }
 
-// accessBy paths by one part of a filter; false when nothing serves it.
+// accessBy returns the path by one part of a filter; ok is false if no index serves it.
 func accessBy(s *Source, alias string, x cql2.Expr, others []cql2.Expr) (AccessPath, bool) {
 	depth := 1
 	d := AccessPath{All: len(others) == 0}
@@ -136,7 +136,7 @@ func accessBy(s *Source, alias string, x cql2.Expr, others []cql2.Expr) (AccessP
 		return d, true
 	}
 	by := ""
-	if d.All && s.Leads[r.Key] != "" { // the index may hold all that is read of a row
+	if d.All && s.Leads[r.Key] != "" { // the index may hold all columns that are read
 		by = " INDEXED BY " + SQLite{}.Quote(s.Leads[r.Key])
 	}
 	d.Key, d.Owner, d.By = r.Key, c.quoted(r.Owner), r.Order
@@ -148,9 +148,9 @@ func accessBy(s *Source, alias string, x cql2.Expr, others []cql2.Expr) (AccessP
 	return d, true
 }
 
-// lead returns the tables from which the rows for which e holds are read, and the condition;
-// few tells that e is an equality that few rows have. With indexed the table has to have an index that
-// begins with what is compared.
+// lead returns the tables for reading the rows where e is true, and the condition.
+// few reports that e is an equality that few rows have. With indexed, the table must have an index that begins
+// with the compared column.
 func (c *compiler) lead(e cql2.Expr, indexed bool) (from, where Fragment, few, ok bool) {
 	parts := conjuncts(e, nil)
 	for i, x := range parts {
@@ -185,7 +185,7 @@ func (c *compiler) lead(e cql2.Expr, indexed bool) (from, where Fragment, few, o
 	return from, where, few, ok
 }
 
-// index returns the index that serves a comparison of a column; equal tells that it is equality with a text or
+// index returns the index for a comparison of a column. equal reports equality with a text or
 // number that few rows have.
 func (c *compiler) index(x cql2.Expr) (name string, equal, ok bool) {
 	var e cql2.Expr
@@ -227,7 +227,7 @@ func (c *compiler) index(x cql2.Expr) (name string, equal, ok bool) {
 	return name, equal, ok
 }
 
-// ledColumn returns the column that holds an operand as it is compared.
+// ledColumn returns the column that holds an operand in the compared form.
 func (c *compiler) ledColumn(e cql2.Expr) (string, bool) {
 	if p, isProp := e.(cql2.Prop); isProp {
 		f := c.src.Fields[p.Name]
@@ -256,7 +256,7 @@ func (c *compiler) ledColumn(e cql2.Expr) (string, bool) {
 
 func isProp(e cql2.Expr) bool { _, ok := e.(cql2.Prop); return ok }
 
-// texts reads the rows whose folded text is like a pattern that no ordered index serves, by the table of texts.
+// texts reads the rows whose folded text matches a pattern that no ordered index serves, by the table of texts.
 func (c *compiler) texts(e cql2.Like) (from, where Fragment, ok bool) {
 	pattern, isText := PatternText(e.Pattern)
 	p, valid := SplitPattern(pattern)

@@ -7,17 +7,17 @@ import (
 	"grense/internal/store"
 )
 
-// Columns is the list of columns of a CREATE TABLE, each name once: the first declaration of a name holds.
+// Columns is the list of columns of a CREATE TABLE, without duplicates: the first declaration of a name counts.
 type Columns struct {
 	Dialect Dialect
 	Type    func(cql2.Type) string // the declared type of the values of a property
-	Folds   bool                   // names that differ in case are one
+	Folds   bool                   // names that differ only in case are equal
 
 	list []string
 	seen map[string]bool
 }
 
-// Add declares a column; one without a name is none.
+// Add declares a column, unless its name is empty.
 func (l *Columns) Add(name, declaration string) {
 	key := name
 	if l.Folds {
@@ -33,7 +33,7 @@ func (l *Columns) Add(name, declaration string) {
 	l.list = append(l.list, l.Dialect.Quote(name)+" "+declaration)
 }
 
-// AddProperties declares the columns of properties, with those made for search.
+// AddProperties declares the columns of properties and their search columns.
 func (l *Columns) AddProperties(ps []store.Property) {
 	for _, p := range ps {
 		if p.NotNull {
@@ -46,5 +46,5 @@ func (l *Columns) AddProperties(ps []store.Property) {
 	}
 }
 
-// String is the list with commas.
+// String returns the list, separated by commas.
 func (l *Columns) String() string { return strings.Join(l.list, ", ") }

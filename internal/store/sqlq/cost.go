@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// farOffset is how many rows are passed over before that is work of its own.
+	// farOffset is the number of skipped rows from which skipping counts as work of its own.
 	farOffset = 10_000
-	// smallShape is how many positions a literal has at most that is as cheap to compare with as a box.
+	// smallShape is the largest number of positions of a literal that is as cheap to compare with as a box.
 	smallShape = 16
 )
 
-// Cost returns the class of a question over the rows of s, whose feature id is in the column key, not quoted.
+// Cost returns the class of a query over the rows of s, whose feature id is in the column key, not quoted.
 func Cost(d Dialect, s *Source, key string, q store.Query) store.Cost {
 	c := &coster{d: d, src: s, key: key}
 	cost := store.CostPage
@@ -39,8 +39,8 @@ func Cost(d Dialect, s *Source, key string, q store.Query) store.Cost {
 	return cost
 }
 
-// shapes reports whether e compares geometries with each other: with a literal of more positions than a box has some, or by a predicate
-// that needs where all their edges meet.
+// shapes reports whether e compares geometries with each other: with a literal of more than a few positions,
+// or by a predicate that needs the intersections of all their edges.
 func shapes(e cql2.Expr) bool {
 	switch e := e.(type) {
 	case cql2.And:
@@ -79,14 +79,14 @@ func isSmall(e cql2.Expr) bool {
 	return false
 }
 
-// coster tells which conditions an index serves.
+// coster decides which conditions an index serves.
 type coster struct {
 	d   Dialect
 	src *Source
 	key string // column of the feature id
 }
 
-// indexed reports whether an index begins with the values of a property in the form in which they are compared.
+// indexed reports whether an index begins with the values of a property in the compared form.
 func (c *coster) indexed(name string) bool {
 	f := c.src.Fields[name]
 	if f == nil || !f.IsColumn() || f.Column != c.key && !c.src.Indexed[f.Column] {
@@ -95,7 +95,8 @@ func (c *coster) indexed(name string) bool {
 	return c.d.Normal("", f) == "" || f.Type == cql2.TypeTimestamp && f.Layout != ""
 }
 
-// ranged reports whether an index serves a comparison of a property with a literal that is said of its stored column; a moment bounds days, too.
+// ranged reports whether an index serves a comparison of a property with a literal, expressed on its stored column.
+// A timestamp bounds dates, too.
 func (c *coster) ranged(x, literal cql2.Expr) bool {
 	p, isProp := x.(cql2.Prop)
 	if !isProp || !isLiteral(literal) {
@@ -116,13 +117,13 @@ func (c *coster) ranged(x, literal cql2.Expr) bool {
 	return ok
 }
 
-// ordered reports whether an index gives rows in that order.
+// ordered reports whether an index returns rows in that order.
 func (c *coster) ordered(keys []store.Sort) bool {
 	f := c.src.Fields[keys[0].Property]
 	return len(keys) == 1 && !keys[0].Norwegian && f != nil && !f.Nulls && c.indexed(keys[0].Property)
 }
 
-// served reports whether an index gives the rows that may match e.
+// served reports whether an index returns the rows that may match e.
 func (c *coster) served(e cql2.Expr) bool {
 	switch e := e.(type) {
 	case cql2.And:
@@ -132,7 +133,8 @@ func (c *coster) served(e cql2.Expr) bool {
 	case cql2.Bool:
 		return !bool(e)
 	case cql2.Compare:
-		return e.Op != cql2.Ne && (c.operand(e.L) && isLiteral(e.R) || c.operand(e.R) && isLiteral(e.L) || c.ranged(e.L, e.R) || c.ranged(e.R, e.L)) ||
+		return e.Op != cql2.Ne && (c.operand(e.L) && isLiteral(e.R) || c.operand(e.R) && isLiteral(e.L) ||
+			c.ranged(e.L, e.R) || c.ranged(e.R, e.L)) ||
 			e.Op == cql2.Eq && (c.findsID(e.L, e.R) || c.findsID(e.R, e.L))
 	case cql2.Between:
 		return c.operand(e.X) && isLiteral(e.Lo) && isLiteral(e.Hi) || c.ranged(e.X, e.Lo) && c.ranged(e.X, e.Hi)
@@ -142,7 +144,8 @@ func (c *coster) served(e cql2.Expr) bool {
 			!slices.ContainsFunc(e.List, func(x cql2.Expr) bool { return !c.findsID(e.X, x) })
 	case cql2.Interval:
 		return e.From != nil && e.To != nil && e.Start == e.End && len(e.Also) == 0 &&
-			c.ranged(cql2.Prop{Name: e.Start}, cql2.Timestamp{T: *e.From}) && c.ranged(cql2.Prop{Name: e.Start}, cql2.Timestamp{T: *e.To})
+			c.ranged(cql2.Prop{Name: e.Start}, cql2.Timestamp{T: *e.From}) &&
+			c.ranged(cql2.Prop{Name: e.Start}, cql2.Timestamp{T: *e.To})
 	case cql2.Like:
 		return c.like(e)
 	case cql2.BBox, cql2.Spatial:
@@ -161,7 +164,7 @@ func (c *coster) served(e cql2.Expr) bool {
 	return false
 }
 
-// operand reports whether an index holds what a comparison asks about: a property, or its search columns.
+// operand reports whether an index holds the operand of a comparison: a property, or its search columns.
 func (c *coster) operand(e cql2.Expr) bool {
 	switch e := e.(type) {
 	case cql2.Prop:
@@ -173,7 +176,7 @@ func (c *coster) operand(e cql2.Expr) bool {
 	return false
 }
 
-// folded returns the search columns of a property that a function folds, all of which have an index.
+// folded returns the search columns of a folded property if all of them have an index.
 func (c *coster) folded(e cql2.Expr) (s SearchColumns) {
 	f, ok := e.(cql2.Func)
 	if !ok || len(f.Args) != 1 {
@@ -197,17 +200,21 @@ func (c *coster) like(e cql2.Like) bool {
 	}
 	if f, is := e.X.(cql2.Func); is {
 		s := c.folded(f)
-		return f.Name == "norm" && s.Norm != "" && (p.Prefix != "" || p.Suffix != "" && s.Rev != "" || len(p.Longest) >= 3)
+		return f.Name == "norm" && s.Norm != "" && (p.Prefix != "" || p.Suffix != "" && s.Rev != "" ||
+			len(p.Longest) >= 3)
 	}
 	return p.Prefix != "" && c.operand(e.X)
 }
 
-// search reports whether an index of words, or folded texts, serve the parameter q.
+// search reports whether an index of words, or of folded texts, serves the parameter q.
 func (c *coster) search(s cql2.Search) bool {
 	if w := c.src.Words; w != nil && slices.Equal(w.Props, s.Props) {
 		return true
 	}
-	return len(s.Props) > 0 && !slices.ContainsFunc(s.Props, func(p string) bool { f := c.src.Fields[p]; return f == nil || f.Search.Norm == "" })
+	return len(s.Props) > 0 && !slices.ContainsFunc(s.Props, func(p string) bool {
+		f := c.src.Fields[p]
+		return f == nil || f.Search.Norm == ""
+	})
 }
 
 // isLiteral reports whether e is the same for every row.

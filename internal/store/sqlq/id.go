@@ -2,7 +2,7 @@ package sqlq
 
 import "grense/internal/cql2"
 
-// idOf returns the field of an operand that is a feature id made of columns; nil for others.
+// idOf returns the field of an operand that is a feature id of several columns; nil for others.
 func idOf(s *Source, e cql2.Expr) *ID {
 	p, ok := e.(cql2.Prop)
 	if !ok || s.Fields[p.Name] == nil {
@@ -11,7 +11,7 @@ func idOf(s *Source, e cql2.Expr) *ID {
 	return s.Fields[p.Name].ID
 }
 
-// compareID compiles "id = 'a'" and "id <> 'a'" by the columns of the id; false for other comparisons.
+// compareID compiles "id = 'a'" and "id <> 'a'" by the columns of the id; ok is false for other comparisons.
 func (c *compiler) compareID(op cql2.CompareOp, l, r cql2.Expr) (Fragment, bool) {
 	if idOf(c.src, l) == nil {
 		l, r = r, l
@@ -26,8 +26,8 @@ func (c *compiler) compareID(op cql2.CompareOp, l, r cql2.Expr) (Fragment, bool)
 	return f, ok
 }
 
-// oneOfIDs compiles "id IN (list)" by the columns of the id; false if e is no such id or the list has something other
-// than literals.
+// oneOfIDs compiles "id IN (list)" by the columns of the id; ok is false if e is no such id or the list
+// has anything but literals.
 func (c *compiler) oneOfIDs(e cql2.Expr, list []cql2.Expr) (Fragment, bool) {
 	id := idOf(c.src, e)
 	if id == nil {

@@ -6,14 +6,14 @@ import (
 	"grense/internal/cql2"
 )
 
-// NumberKind tells which numbers an operand gives, on which depends how SQL compares it with others.
+// NumberKind is the set of numbers that an operand can have; it decides how SQL compares it with others.
 type NumberKind uint8
 
 const (
 	NoNumber NumberKind = iota
 	Whole               // integers of 64 bits
-	Double              // doubles, with which the database compares integers as doubles
-	Mixed               // doubles and integers, which the database compares exactly
+	Double              // doubles; the database compares integers with them as doubles
+	Mixed               // doubles and integers; the database compares them exactly
 	Numeric             // decimal numbers of any length
 )
 
@@ -25,15 +25,15 @@ func (k NumberKind) comparesWith(other NumberKind) bool {
 	return k == other || k == Whole && (other == Mixed || other == Numeric)
 }
 
-// numberTest is a comparison of a number with a literal, as SQL says it exactly, or with another operand.
+// numberTest is an exact SQL comparison of a number with a literal or another operand.
 type numberTest struct {
 	op    cql2.CompareOp
 	arg   value
-	known bool // all numbers compare with the literal in the same way
-	holds bool // for all numbers, where known
+	known bool // all numbers compare alike with the literal
+	holds bool // the result for all numbers, if known
 }
 
-// number returns "x op y" as a test of x; false when SQL has none. y is an operand with its value.
+// number returns "x op y" as a test of x; ok is false if SQL cannot express it. y is an operand and v its value.
 func (c *compiler) number(op cql2.CompareOp, x value, y cql2.Expr, v value) (numberTest, bool) {
 	n := cql2.ExactNumberOf(y)
 	if n == nil {
@@ -57,7 +57,7 @@ func (c *compiler) number(op cql2.CompareOp, x value, y cql2.Expr, v value) (num
 			true
 	case Mixed:
 		switch {
-		// A double that prints as the literal equals it, an integer of the double's value does not.
+		// A double that prints as the literal equals it; an integer with the value of that double does not.
 		case whole && side == 0 && math.Abs(near) > maxExact && !isInteger(near, floor):
 			return numberTest{}, false
 		case whole:
@@ -73,7 +73,7 @@ func (c *compiler) number(op cql2.CompareOp, x value, y cql2.Expr, v value) (num
 	return test, true
 }
 
-// maxExact is the limit up to which all integers are doubles.
+// maxExact is the largest integer up to which every integer is a double.
 const maxExact = 1 << 53
 
 // isInteger reports whether a double is that integer.
@@ -83,8 +83,8 @@ func integerTest(op cql2.CompareOp, n int64) numberTest {
 	return numberTest{op: op, arg: value{SQL("?", n), cql2.TypeInteger, Whole}}
 }
 
-// besides is a comparison with a number that no value is, in terms of its nearest neighbour, which test has as its
-// argument. The number is above that for a side of 1, and below for -1.
+// besides compares with a number that no value equals, by its nearest neighbour, which is the argument of test.
+// The number is above the neighbour for a side of 1, and below for -1.
 func besides(op cql2.CompareOp, side int, test numberTest) numberTest {
 	switch {
 	case op == cql2.Eq || op == cql2.Ne:
@@ -101,7 +101,7 @@ func besides(op cql2.CompareOp, side int, test numberTest) numberTest {
 	return test
 }
 
-// sql returns the test of x, which is null where x is.
+// sql returns the test of x, which is null if x is.
 func (t numberTest) sql(x value) Fragment {
 	switch {
 	case t.known && t.holds:

@@ -3,12 +3,12 @@ package sqlq
 // Key is one key of an order.
 type Key struct {
 	Expr  Fragment
-	Name  string // of the column of the statement that holds Expr; "" when ORDER BY shall repeat Expr
+	Name  string // name of the column of the statement that holds Expr; "" if ORDER BY must repeat Expr
 	Desc  bool
 	Nulls bool // may be null; null comes last in both directions
 }
 
-// Order returns the keys of ORDER BY; with back in the opposite order.
+// Order returns the keys of ORDER BY, reversed with back.
 func Order(keys []Key, back bool) Fragment {
 	var list []Fragment
 	for _, k := range keys {
@@ -24,7 +24,7 @@ func Order(keys []Key, back bool) Fragment {
 	return Join(", ", list...)
 }
 
-// Ordered is Order as PostgreSQL says it: with null last by a word, so that an index over the key serves it.
+// Ordered is Order in PostgreSQL's syntax: NULLS LAST as a keyword, so that an index over the key serves it.
 func Ordered(keys []Key, back bool) Fragment {
 	var list []Fragment
 	for _, k := range keys {
@@ -32,7 +32,7 @@ func Ordered(keys []Key, back bool) Fragment {
 		if k.Nulls && k.Desc {
 			f = Cat(f, Ident(map[bool]string{false: " NULLS LAST", true: " NULLS FIRST"}[back]))
 		}
-		list = append(list, f) // else null is last of what rises, and first of what falls, by itself
+		list = append(list, f) // otherwise null is last in ascending and first in descending order
 	}
 	return Join(", ", list...)
 }
@@ -44,7 +44,7 @@ func direction(desc bool) string {
 	return ""
 }
 
-// After returns the condition for rows that come after the place with those key values, or with back before it.
+// After returns the condition for rows after the place with those key values, or before it with back.
 // There is a value for each key; the last key is unique and never null.
 func After(d Dialect, keys []Key, values []any, back bool) Fragment {
 	k, v := keys[0], values[0]

@@ -14,17 +14,17 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Normal forms of a field (Field.Normal) that the PostgreSQL dialect knows. Columns of tables that we made need none.
+// Normal forms of a field (Field.Normal) in the PostgreSQL dialect. Columns of tables that Grense created need none.
 const (
 	PostgresCollate = "collate" // text of another collation than "C"
 	PostgresText    = "text"    // a type that is compared by its text
-	PostgresNumber  = "number"  // a double that may be none, or infinite
-	PostgresNumeric = "numeric" // a decimal number that may be none, infinite, or too large for a double
-	PostgresSingle  = "single"  // a number of 32 bits, which is the decimal number that it is printed as
-	PostgresDay     = "day"     // a day that may be infinite or beyond the years 1 to 9999
-	PostgresStamp   = "stamp"   // a moment of that kind, with a zone or in UTC
+	PostgresNumber  = "number"  // a double that may be NaN or infinite
+	PostgresNumeric = "numeric" // a decimal number that may be NaN, infinite, or too large for a double
+	PostgresSingle  = "single"  // a number of 32 bits, which counts as the decimal number that it prints as
+	PostgresDay     = "day"     // a date that may be infinite or outside the years 1 to 9999
+	PostgresStamp   = "stamp"   // a timestamp of that kind, with a zone or in UTC
 
-	// Of a range: its first and its last day or moment, null where it has none, and whether it is empty.
+	// Parts of a range: its first and its last day or moment, null if unbounded, and whether it is empty.
 	// Moments are a microsecond apart.
 	PostgresFirstDay    = "first day"
 	PostgresLastDay     = "last day"
@@ -33,16 +33,15 @@ const (
 	PostgresEmpty       = "empty"
 )
 
-// PostgreSQL is the dialect of a PostGIS database. The session's time zone has to be UTC and its encoding UTF8.
-// A role that only reads cannot make functions, so texts are folded only where they are ASCII and not in a search
-// column, and the rest is left to cql2.Eval. Arithmetic fails when it overflows, and an index of trigrams serves LIKE
-// itself; with a range beside the pattern, of which the server makes one, it would take the rows for far fewer.
-// Arguments are Date and Moment, too.
+// PostgreSQL is the dialect of a PostGIS database. The session needs the time zone UTC and the encoding UTF8.
+// A read-only role cannot create functions. So texts are folded only if they are ASCII and not in a search column;
+// cql2.Eval does the rest. Arithmetic fails on overflow. An index of trigrams serves LIKE itself;
+// an additional range makes the server expect far fewer rows. Arguments may also be Date and Moment.
 type PostgreSQL struct{}
 
 var _ Dialect = PostgreSQL{}
 
-// Date is a day as an argument, in PostgreSQL's own form.
+// Date is a date as an argument, in PostgreSQL's own form.
 type Date string
 
 // Moment is a timestamp as an argument, in PostgreSQL's own form.
@@ -50,8 +49,7 @@ type Moment string
 
 func (PostgreSQL) Quote(ident string) string { return `"` + strings.ReplaceAll(ident, `"`, `""`) + `"` }
 
-// Placeholder states the type, so that the server does not guess one from what stands beside.
-// Texts compare by code point.
+// Placeholder states the type, so that the server does not guess it from the context. Texts compare by code point.
 func (PostgreSQL) Placeholder(n int, v any) string {
 	p := "$" + strconv.Itoa(n)
 	switch v.(type) {
@@ -119,7 +117,7 @@ func (PostgreSQL) Normal(column string, f *Field) string {
 	return column
 }
 
-// PostgresMost is the greatest number that is served.
+// PostgresMost is the largest number that is served.
 const PostgresMost = "1.7976931348623157e308"
 
 func (PostgreSQL) Numbers(f *Field) NumberKind {
@@ -129,13 +127,14 @@ func (PostgreSQL) Numbers(f *Field) NumberKind {
 	return Double
 }
 
-// The ranges of days and moments that are served.
+// The ranges of dates and timestamps that are served.
 const (
 	postgresDays   = "BETWEEN '0001-01-01' AND '9999-12-31'"
 	postgresStamps = "BETWEEN '0001-01-01' AND '9999-12-31 23:59:59.999999'"
 )
 
-// Range compares numbers of 32 bits with the neighbours of the argument, since they are the numbers that they print as.
+// Range compares numbers of 32 bits with the neighbours of the argument, since they count as the
+// numbers that they print as.
 func (PostgreSQL) Range(column string, f *Field, op string, arg any) (Fragment, bool) {
 	v, isNumber := arg.(float64)
 	switch {
@@ -176,7 +175,7 @@ func (PostgreSQL) Day(t time.Time) any {
 	return Date(t.Format(time.DateOnly))
 }
 
-// Stamp gives moments to the microsecond, which is what a column holds.
+// Stamp returns moments with microseconds, the precision of a column.
 func (PostgreSQL) Stamp(t time.Time, _ string) (any, bool) {
 	t = t.UTC()
 	if t.Year() < 1 || t.Year() > 9999 || t.Nanosecond()%1000 != 0 {
@@ -210,8 +209,8 @@ func (PostgreSQL) Like(x Fragment, pattern string) (Fragment, bool) {
 }
 
 // short reports whether a pattern begins with a wildcard and has no three letters in a row.
-// An index of trigrams gives all rows for it, which the planner takes for cheap; an expression that is not indexed is
-// looked for in the narrowest index that holds the column.
+// An index of trigrams returns all rows for it, which the planner considers cheap.
+// For an expression without index it reads the narrowest index that holds the column.
 func (p Pattern) short() bool {
 	for i, t := range p.Tokens {
 		if i == 0 && t.Wild == 0 || utf8.RuneCountInString(t.Text) >= 3 {
@@ -221,7 +220,7 @@ func (p Pattern) short() bool {
 	return true
 }
 
-// Touch compares with the envelopes that rows carry in single precision, which are never smaller than the geometry.
+// Touch compares with the envelopes of rows, which have single precision and are never smaller than the geometry.
 func (d PostgreSQL) Touch(alias string, g *Geometry, boxes []orb.Bound, missing bool) (Fragment, bool) {
 	var parts []Fragment
 	for _, b := range boxes {
@@ -240,8 +239,8 @@ func (d PostgreSQL) Touch(alias string, g *Geometry, boxes []orb.Bound, missing 
 	return Join(" OR ", parts...), true
 }
 
-// Inside compares with the box as it is rounded inwards to single precision, so that an envelope which
-// lies in it surely does so.
+// Inside compares with the box rounded inwards to single precision, so that an envelope inside it is
+// certainly inside the box.
 func (d PostgreSQL) Inside(alias string, g *Geometry, b orb.Bound) (Fragment, bool) {
 	x0, y0, x1, y1 := up(b.Min[0]), up(b.Min[1]), -up(-b.Max[0]), -up(-b.Max[1])
 	f, ok := envelope(x0, y0, x1, y1)
@@ -251,7 +250,7 @@ func (d PostgreSQL) Inside(alias string, g *Geometry, b orb.Bound) (Fragment, bo
 	return Cat(Ident(d.geometry(alias, g)+" @ "), f, Ident(" OR "), d.Missing(alias, g)), true
 }
 
-// up returns the least number of single precision that is not below v.
+// up returns the smallest number of single precision that is not below v.
 func up(v float64) float64 {
 	f := float32(v)
 	if float64(f) < v {
@@ -260,7 +259,7 @@ func up(v float64) float64 {
 	return float64(f)
 }
 
-// far is beyond every coordinate of a reference system that is served, and in the range of single precision.
+// far is larger than every coordinate of a reference system that is served, and within single precision.
 const far = 1e30
 
 func envelope(x0, y0, x1, y1 float64) (Fragment, bool) {
@@ -274,19 +273,19 @@ func envelope(x0, y0, x1, y1 float64) (Fragment, bool) {
 	return SQL("ST_MakeEnvelope(?, ?, ?, ?)", v[0], v[1], v[2], v[3]), true
 }
 
-// Missing finds null, and where the layer has them geometries without any position (Geometry.HasEmpty) and what is no
-// geometry (Geometry.HasBroken).
+// Missing finds null; if the layer has them, also geometries without positions (Geometry.HasEmpty) and invalid
+// ones (Geometry.HasBroken).
 func (d PostgreSQL) Missing(alias string, g *Geometry) Fragment {
 	column := d.geometry(alias, g)
 	switch {
-	case g.HasBroken: // the length of a line through all positions and another tells NaN and infinity
+	case g.HasBroken: // the length of a line through all positions and one more reveals NaN and infinity
 		far := strconv.FormatFloat(wkb.MaxOrdinate, 'f', -1, 64)
 		return Ident("(" + column + " IS NULL OR ST_IsEmpty(" + column + ") OR NOT (abs(ST_XMin(" + column + ")) <= " +
 			far + " AND abs(ST_XMax(" + column + ")) <= " + far +
 			" AND abs(ST_YMin(" + column + ")) <= " + far + " AND abs(ST_YMax(" + column + ")) <= " + far +
 			" AND ST_Length(ST_MakeLine(ARRAY[ST_Points(" + column + "), ST_SetSRID(ST_MakePoint(0, 0), ST_SRID(" +
 			column + "))])) < 'Infinity'))")
-	case g.HasEmpty: // a point of NaN is none, which ST_IsEmpty does not say
+	case g.HasEmpty: // a point of NaN counts as none, but ST_IsEmpty is false for it
 		return Ident("(" + column + " IS NULL OR ST_IsEmpty(" + column + ") OR ST_XMin(" + column +
 			") = 'NaN' AND NOT EXISTS (SELECT FROM ST_DumpPoints(" + column + ") p WHERE ST_X(p.geom) < 'NaN'))")
 	}
@@ -301,16 +300,16 @@ func (d PostgreSQL) geometry(alias string, g *Geometry) string {
 	return g.Before + column + g.After
 }
 
-// The ASCII characters that are no part of words, as cql2.Words has it, and those that are,
-// for a class of a regular expression.
+// The ASCII characters that are not part of words, as in cql2.Words, and those that are, for a character class
+// of a regular expression.
 const (
 	blanks = `\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f`
 	words  = `a-zA-Z0-9`
 )
 
-// SearchBound asks the folded columns by a regular expression, which an index of trigrams serves.
-// What other characters than those of ASCII are is left open: from above each may be part of a word and separate
-// words, from below neither.
+// SearchBound matches the folded columns with a regular expression, which an index of trigrams serves.
+// Characters outside ASCII are undecided: for an upper bound each may be part of a word and separate words;
+// for a lower bound neither.
 func (d PostgreSQL) SearchBound(alias string, src *Source, s cql2.Search, upper bool) (Fragment, bool) {
 	between, within := "["+blanks+"]", "["+words+"]"
 	if upper {
@@ -338,15 +337,15 @@ func (d PostgreSQL) SearchBound(alias string, src *Source, s cql2.Search, upper 
 	return Join(" OR ", parts...), true
 }
 
-// FoldASCII tells texts of ASCII by a pattern.
+// FoldASCII recognises ASCII texts by a pattern.
 func (PostgreSQL) FoldASCII(x Fragment) (ascii, lower Fragment, ok bool) {
 	return Cat(x, Ident(` !~ '[^\u0001-\u007f]'`)), Cat(Ident("lower("), x, Ident(` COLLATE "C")`)), true
 }
 
-// Begins returns whole: the server makes the range by itself.
+// Begins returns whole: the server derives the range itself.
 func (PostgreSQL) Begins(_ Fragment, _ string, whole Fragment) Fragment { return whole }
 
-// What a role that only reads cannot ask of PostgreSQL.
+// What a read-only role cannot do in PostgreSQL.
 func (PostgreSQL) Call(string) (string, bool)                                        { return "", false }
 func (PostgreSQL) LikeFolded(string, Fragment, string) (f Fragment, ok bool)         { return f, false }
 func (PostgreSQL) Finite(Fragment) (f Fragment, ok bool)                             { return f, false }

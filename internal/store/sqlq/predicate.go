@@ -13,20 +13,20 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// compiler compiles over the rows of one table, called alias.
+// compiler compiles conditions over the rows of one table with an alias.
 type compiler struct {
 	d     Dialect
 	src   *Source
 	alias string
-	depth *int        // aliases given to relations so far
-	neg   bool        // what is compiled is wanted false: false and null must be told apart
-	ascii *[]Fragment // texts that have to be ASCII for what is compiled to be exact; nil: none may
-	plain bool        // conditions are tested row by row: lists are not made
-	three bool        // false and null must be told apart on either side of a NOT
+	depth *int        // number of aliases given to relations so far
+	neg   bool        // the condition is needed for false, so false and null must differ
+	ascii *[]Fragment // texts that must be ASCII for the condition to be exact; nil: none allowed
+	plain bool        // conditions are tested row by row, so no lists are built
+	three bool        // false and null must differ on both sides of a NOT
 }
 
-// bound returns a condition for "e has the truth value want": with upper one that holds whenever e has it,
-// else one that holds only when e has it. For an e that SQL can say, both are the same.
+// bound returns a condition for "e has the truth value want". With upper it holds whenever e has it;
+// otherwise it holds only if e has it. If SQL can express e, both are the same.
 func (c *compiler) bound(e cql2.Expr, want, upper bool) Fragment {
 	c.neg = !want
 	if f, ok := c.exact(e); ok {
@@ -38,7 +38,7 @@ func (c *compiler) bound(e cql2.Expr, want, upper bool) Fragment {
 	return c.inexact(e, want, upper)
 }
 
-// inexact is bound for an e that SQL cannot say.
+// inexact is bound for an e that SQL cannot express.
 func (c *compiler) inexact(e cql2.Expr, want, upper bool) Fragment {
 	switch e := e.(type) {
 	case cql2.And:
@@ -81,7 +81,7 @@ func (c *compiler) inexact(e cql2.Expr, want, upper bool) Fragment {
 	return c.constant(upper)
 }
 
-// plainly bounds a comparison of folded texts: it is said for texts that are ASCII, and left open for others.
+// plainly bounds a comparison of folded texts: exactly for ASCII texts, and undecided for others.
 func (c *compiler) plainly(e cql2.Expr, want, upper bool) (Fragment, bool) {
 	sub := *c
 	sub.ascii = new([]Fragment)
@@ -110,7 +110,7 @@ func (c *compiler) all(xs []cql2.Expr, want, upper, and bool) Fragment {
 	return c.join(fs, and)
 }
 
-// maxJoin is how many conditions stand beside each other; SQLite takes a chain of n as an expression of depth n.
+// maxJoin is the largest number of conditions in a chain; SQLite parses a chain of n as an expression of depth n.
 const maxJoin = 64
 
 func (c *compiler) join(fs []Fragment, and bool) Fragment {
@@ -133,7 +133,7 @@ func (c *compiler) join(fs []Fragment, and bool) Fragment {
 	return Join(" OR ", fs...)
 }
 
-// exact returns a condition with the same truth value as e in three-valued logic; false when SQL has none.
+// exact returns a condition with the same truth value as e in three-valued logic; ok is false if SQL has none.
 func (c *compiler) exact(e cql2.Expr) (Fragment, bool) {
 	switch e := e.(type) {
 	case cql2.And:
@@ -252,7 +252,7 @@ func (c *compiler) isNull(e cql2.IsNull) (Fragment, bool) {
 	}
 	if isPredicate(e.X) {
 		neg, three := c.neg, c.three
-		c.neg, c.three = true, true // false and null must be told apart
+		c.neg, c.three = true, true // false and null must differ
 		f, ok := c.exact(e.X)
 		c.neg, c.three = neg, three
 		return Cat(paren(f), Ident(" IS NULL")), ok
@@ -264,7 +264,7 @@ func (c *compiler) isNull(e cql2.IsNull) (Fragment, bool) {
 	return Cat(paren(v.Fragment), Ident(" IS NULL")), true
 }
 
-// isPredicate reports whether e has a truth value and no other.
+// isPredicate reports whether e can only be a truth value.
 func isPredicate(e cql2.Expr) bool {
 	switch e.(type) {
 	case cql2.And, cql2.Or, cql2.Not, cql2.Compare, cql2.Like, cql2.Between, cql2.In, cql2.IsNull, cql2.Spatial,
@@ -303,7 +303,7 @@ func (c *compiler) interval(e cql2.Interval) (Fragment, bool) {
 	return c.join(fs, true), true
 }
 
-// reach asks for one bound of an interval: name is the property whose null is open, or "".
+// reach tests one bound of an interval: name is the property whose null is open, or "".
 // It is true or false, never null.
 func (c *compiler) reach(e cql2.Interval, name, op string, t time.Time) (Fragment, bool) {
 	names := e.Also
@@ -329,7 +329,7 @@ func (c *compiler) reach(e cql2.Interval, name, op string, t time.Time) (Fragmen
 	return c.join(append(some, c.join(none, true)), false), true
 }
 
-// moment returns a field and a moment that can be compared: days with the day of the moment in its own time zone.
+// moment returns a field and a moment in comparable forms: dates with the date of the moment in its own time zone.
 func (c *compiler) moment(f *Field, t time.Time) (v [2]Fragment, ok bool) {
 	switch f.Type {
 	case cql2.TypeDate:
@@ -343,8 +343,7 @@ func (c *compiler) moment(f *Field, t time.Time) (v [2]Fragment, ok bool) {
 	return v, false
 }
 
-// box bounds a BBox, which is never null: upper from above by envelopes that touch, else from below by
-// envelopes that lie inside.
+// box bounds a BBox, which is never null: with upper by envelopes that touch, else by envelopes that lie inside.
 func (c *compiler) box(e cql2.BBox, upper bool) (Fragment, bool) {
 	g := c.src.Geometry
 	if g == nil || g.Name != e.Prop {
@@ -363,7 +362,7 @@ func (c *compiler) box(e cql2.BBox, upper bool) (Fragment, bool) {
 	return c.d.Inside(c.alias, g, e.Box)
 }
 
-// boxes returns the boxes of which every geometry that matches e touches one, in the storage CRS.
+// boxes returns boxes in the storage CRS. Every geometry that matches e touches one of them.
 func (c *compiler) boxes(e cql2.BBox, g *Geometry) ([]orb.Bound, bool) {
 	boxes, ok := cql2.Extent(e, g.Name, g.CRS)
 	if !ok || crs.Same(e.CRS, g.CRS) {
@@ -398,7 +397,7 @@ func (c *compiler) exactRelated(e cql2.Related) (Fragment, bool) {
 	return f, ok
 }
 
-// related asks whether some row of the relation holds; it is never null. The list of owners is made once,
+// related tests whether some row of the relation matches; it is never null. The list of owners is built once,
 // from the relation's own indexes, so that a selective condition there drives the query.
 func (c *compiler) related(e cql2.Related, where func(*compiler, cql2.Expr) Fragment) Fragment {
 	r := c.src.Relations[e.Relation]

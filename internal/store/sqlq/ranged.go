@@ -13,8 +13,8 @@ type bounding struct {
 	arg value
 }
 
-// within adds to an exact condition on a property what an index on its column serves, where the exact one hides the
-// column. What is null in the exact one may be false then, so that it stays as it is where the two must be told apart.
+// within adds to an exact condition on a property a second one that an index on its column serves, if the exact one
+// hides the column. The result may be false where the exact one is null. So nothing is added where the two must differ.
 func (c *compiler) within(exact Fragment, property cql2.Expr, bounds ...bounding) Fragment {
 	p, isProp := property.(cql2.Prop)
 	if !isProp || c.neg || c.three || c.src.Fields[p.Name] == nil || !c.src.Fields[p.Name].IsColumn() {
@@ -35,8 +35,8 @@ func (c *compiler) within(exact Fragment, property cql2.Expr, bounds ...bounding
 	return Join(" AND ", append(fs, paren(exact))...)
 }
 
-// during is an interval of one property, as ranges of its column; false where the normal form of the column is no
-// obstacle, or there are more.
+// during compiles an interval of one property as ranges of its column; ok is false if the normal form of the column
+// hides no index, or if there are more properties.
 func (c *compiler) during(e cql2.Interval) (Fragment, bool) {
 	if e.Start != e.End || len(e.Also) > 0 {
 		return Fragment{}, false

@@ -8,11 +8,11 @@ import (
 	"grense/internal/cql2"
 )
 
-// maxSearched is how many texts one call of grense_rank takes; SQLite allows 127 arguments.
+// maxSearched is the largest number of texts in one call of grense_rank; SQLite allows 127 arguments.
 const maxSearched = 100
 
-// Search asks the index of words; where the words of a term have to follow each other,
-// it asks the texts that the index gives.
+// Search queries the index of words. If the words of a term must follow each other, it then tests the
+// texts that the index returns.
 func (d SQLite) Search(alias string, src *Source, s cql2.Search) (Fragment, bool) {
 	w := src.Words
 	if w == nil || !slices.Equal(w.Props, s.Props) {
@@ -28,10 +28,10 @@ func (d SQLite) Search(alias string, src *Source, s cql2.Search) (Fragment, bool
 	return Cat(Ident(alias+"."+w.RowID+" IN ("), match, Ident(")")), true
 }
 
-// limitRank is what makes a condition of a rank.
+// limitRank turns a rank into a condition.
 var limitRank = Ident(" <= " + strconv.Itoa(cql2.RankWord))
 
-// Rank looks the words of a row up.
+// Rank looks up the words of a row.
 func (d SQLite) Rank(alias string, src *Source, s cql2.Search) (Fragment, bool) {
 	w := src.Words
 	if w == nil || !slices.Equal(w.Props, s.Props) {
@@ -86,7 +86,8 @@ func single(terms []string) bool {
 	return !slices.ContainsFunc(terms, func(t string) bool { return strings.Contains(t, " ") })
 }
 
-// matchWords is a question to FTS5: some term, all words of it, each by its start. Words hold letters and digits only.
+// matchWords returns a query for FTS5: some term, with all its words, each as a prefix.
+// Words hold only letters and digits.
 func matchWords(terms []string) string {
 	or := make([]string, len(terms))
 	for i, t := range terms {

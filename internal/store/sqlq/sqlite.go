@@ -11,24 +11,24 @@ import (
 	"grense/internal/cql2"
 )
 
-// Normal forms of a field (Field.Normal) that the SQLite dialect knows.
+// Normal forms of a field (Field.Normal) in the SQLite dialect.
 const (
-	NormalCast = "cast" // text in a column that may hold numbers, or whose declared type would turn text into numbers
-	NormalText = "text" // text that may be no UTF-8
-	NormalDate = "date" // a day in some form
-	NormalTime = "time" // a moment in some form; Field.Layout tells a form that can be compared as it is
+	NormalCast = "cast" // text in a column that may hold numbers, or whose declared type would convert text to numbers
+	NormalText = "text" // text that may be invalid UTF-8
+	NormalDate = "date" // a date in some form
+	NormalTime = "time" // a timestamp in some form; Field.Layout is a form that can be compared directly
 )
 
-// SQLite is the dialect of a GeoPackage. The connection has to offer the functions grense_text, grense_date,
-// grense_time, which give the normal form of one value or null, and those of Call.
+// SQLite is the dialect of a GeoPackage. The connection must provide the functions grense_text, grense_date and
+// grense_time, which return the normal form of a value or null, and those of Call.
 type SQLite struct{}
 
 var _ Dialect = SQLite{}
 
-// StampLayout is the normal form of a timestamp, in UTC; it sorts as the moments do.
+// StampLayout is the normal form of a timestamp, in UTC; it sorts chronologically.
 const StampLayout = "2006-01-02T15:04:05.000000000Z"
 
-// maxGlob is a length of patterns, in bytes, that SQLite takes (SQLITE_MAX_LIKE_PATTERN_LENGTH is 50000).
+// maxGlob is a pattern length in bytes that SQLite accepts (SQLITE_MAX_LIKE_PATTERN_LENGTH is 50000).
 const maxGlob = 16 << 10
 
 func (SQLite) Quote(ident string) string   { return `"` + strings.ReplaceAll(ident, `"`, `""`) + `"` }
@@ -58,7 +58,7 @@ func (SQLite) Normal(column string, f *Field) string {
 	return column
 }
 
-// Numbers are doubles, but a column that is not declared as one of them may have integers besides.
+// Numbers returns Mixed: a column of doubles may also have integers.
 func (SQLite) Numbers(*Field) NumberKind { return Mixed }
 
 // Finite needs no test for NaN, which SQLite stores as null; 9e999 is its infinity.
@@ -81,7 +81,7 @@ func (SQLite) Stamp(t time.Time, layout string) (any, bool) {
 	return s, err == nil && back.Equal(t)
 }
 
-// Like uses GLOB, which compares case-sensitively and by character.
+// Like uses GLOB, which is case-sensitive and compares characters.
 func (SQLite) Like(x Fragment, pattern string) (Fragment, bool) {
 	p, ok := SplitPattern(pattern)
 	if !ok {
@@ -106,15 +106,15 @@ func (SQLite) Like(x Fragment, pattern string) (Fragment, bool) {
 	return Cat(x, SQL(" GLOB ?", b.String())), b.Len() <= maxGlob
 }
 
-// Begins adds the range, which SQLite does not see in an argument.
+// Begins adds the range, which SQLite cannot derive from an argument.
 func (SQLite) Begins(x Fragment, prefix string, whole Fragment) Fragment {
 	return between(x, prefix, whole)
 }
 
-// Folded is an argument: the pattern of a LIKE on a text that a folding function is applied to.
+// Folded is an argument: the pattern of a LIKE on a folded text.
 type Folded struct{ Fold, Pattern string }
 
-// LikeFolded makes one call of two and needs no text in between.
+// LikeFolded folds and compares in one call, without a text in between.
 func (SQLite) LikeFolded(fold string, x Fragment, pattern string) (Fragment, bool) {
 	return Cat(Ident("grense_like("), x, SQL(", ?)", Folded{fold, pattern})), true
 }
@@ -149,7 +149,7 @@ func (d SQLite) Missing(alias string, g *Geometry) Fragment {
 	return d.oneOf(alias, g, nil, true)
 }
 
-// oneOf selects the rows whose row id the parts give; with missing also the rows without geometry.
+// oneOf selects the rows whose row id the parts return; with missing also the rows without geometry.
 func (d SQLite) oneOf(alias string, g *Geometry, parts []Fragment, missing bool) Fragment {
 	if missing && g.HasNull {
 		if g.NoGeom == "" {
@@ -173,8 +173,8 @@ func (d SQLite) Gram(alias, table, literal string) (Fragment, bool) {
 	return Cat(Ident(alias+".rowid IN (SELECT rowid FROM "+name+" WHERE "+name), SQL(" MATCH ?)", phrase)), true
 }
 
-// Texts searches an FTS5 table with the tokenizer trigram and without positions: a text that has all trigrams of
-// the literal may hold it.
+// Texts searches an FTS5 table with the tokenizer trigram and without positions:
+// a text with all trigrams of the literal may contain it.
 func (d SQLite) Texts(alias string, s SearchColumns, pattern, literal string) (Fragment, bool) {
 	norm := "x." + d.Quote(s.Norm)
 	like, ok := d.Like(Ident(norm), pattern)
@@ -189,7 +189,7 @@ func (d SQLite) Texts(alias string, s SearchColumns, pattern, literal string) (F
 		Ident(")")), true
 }
 
-// Trigrams returns the query of an FTS5 table with that tokenizer for all trigrams of a text; "" when it has none.
+// Trigrams returns the query of an FTS5 table with that tokenizer for all trigrams of a text; "" if it has none.
 func Trigrams(text string) string {
 	if strings.ContainsRune(text, 0) {
 		return ""
@@ -205,8 +205,8 @@ func Trigrams(text string) string {
 	return strings.Join(terms, " AND ")
 }
 
-// What SQLite needs no other form for: its functions fold all texts and find words exactly, and its normal forms are
-// columns that indexes hold.
+// What SQLite needs no other form for: its functions fold all texts and find words exactly,
+// and indexes hold the normal forms.
 func (SQLite) FoldASCII(Fragment) (ascii, lower Fragment, ok bool)                  { return ascii, lower, false }
 func (SQLite) Range(string, *Field, string, any) (f Fragment, ok bool)              { return f, false }
 func (SQLite) Absent(string, *Field) (f Fragment, ok bool)                          { return f, false }

@@ -1,13 +1,11 @@
 // Package sqlq compiles CQL2 to SQL. It is the only place that writes a condition.
 //
-// What SQL cannot say exactly is split: Where is a condition that holds for every match and perhaps for more,
-// Sure is one that holds for matches only, and Residue is what has to be evaluated by cql2.Eval for a candidate that is
-// not sure. Both follow the polarity of the tree: under NOT, bounds from above become bounds from below.
-// Three-valued logic is kept.
+// A filter that SQL cannot express exactly is split. Where holds for every match and perhaps for more.
+// Sure holds only for matches. Residue is what cql2.Eval must evaluate for a row that matches Where but not Sure.
+// Both follow the polarity of the tree: under NOT, upper bounds become lower bounds. Three-valued logic is preserved.
 //
-// SQL text never holds a value: identifiers come from a Source, which the store's schema makes,
-// and everything else is an argument.
-// The same question gives the same text.
+// SQL text never contains a value: identifiers come from a Source, which the store builds from its schema,
+// and everything else is an argument. Equal queries give equal text.
 package sqlq
 
 import (
@@ -21,97 +19,99 @@ import (
 	"grense/internal/store"
 )
 
-// Dialect is what each database says in its own way. A method whose last result is a bool returns false for what the
-// database cannot say; the compiler then leaves the condition to cql2.Eval, or says it without the index.
+// Dialect is the syntax of a database. A method whose last result is a bool returns false if the database cannot
+// express the condition. The compiler then leaves it to cql2.Eval, or does without the index.
 type Dialect interface {
 	Quote(ident string) string
-	Placeholder(n int, v any) string // of argument v; n counts from 1
+	Placeholder(n int, v any) string // placeholder of argument v; n counts from 1
 	Bool(v bool) string              // a constant
-	// Normal wraps a column whose stored form is not the one that comparisons need.
+	// Normal converts a column whose stored form cannot be compared directly.
 	Normal(column string, f *Field) string
-	// Numbers tells which numbers a field of cql2.TypeNumber has, in its normal form.
+	// Numbers returns which numbers a field of cql2.TypeNumber can have in its normal form.
 	Numbers(f *Field) NumberKind
-	// Day and Stamp give the argument that is compared with a date or a timestamp stored in a layout;
-	// false when the layout cannot hold the moment. The layout "" is that of Normal.
+	// Day and Stamp return the argument to compare with a date or a timestamp that is stored in a layout;
+	// ok is false if the layout cannot hold the moment. The layout "" is that of Normal.
 	Day(t time.Time) any
 	Stamp(t time.Time, layout string) (any, bool)
-	// Like returns a condition on text x that is equal to CQL2 LIKE with that pattern; false when there is none.
+	// Like returns a condition on text x that equals CQL2 LIKE with that pattern.
 	Like(x Fragment, pattern string) (Fragment, bool)
 	// Touch selects rows of alias whose envelope touches one of the boxes, in the storage CRS;
-	// with missing also rows without a geometry. False when there is no index: the condition would be no bound.
+	// with missing also rows without a geometry. It returns false without an index,
+	// since the condition would bound nothing.
 	Touch(alias string, g *Geometry, boxes []orb.Bound, missing bool) (Fragment, bool)
-	// Inside selects rows of alias whose envelope lies in the box, borders included; false as with Touch.
+	// Inside selects rows of alias whose envelope lies in the box, borders included. It returns false as Touch does.
 	Inside(alias string, g *Geometry, box orb.Bound) (Fragment, bool)
 	// Missing selects rows of alias that have no geometry.
 	Missing(alias string, g *Geometry) Fragment
 
 	// Call returns the SQL name of the function that folds text: "norm", "exact", "casei" or "accenti".
 	Call(fold string) (string, bool)
-	// LikeFolded is Like on a text that the function is applied to.
+	// LikeFolded is Like on a folded text.
 	LikeFolded(fold string, x Fragment, pattern string) (Fragment, bool)
-	// FoldASCII is for a database that can fold only ASCII: ascii holds for texts in ASCII,
+	// FoldASCII is for a database that can fold only ASCII: ascii is true for ASCII texts,
 	// and lower is the text in lower case.
 	FoldASCII(x Fragment) (ascii, lower Fragment, ok bool)
-	// Finite makes null of the result of arithmetic that is no number or infinite;
-	// false where arithmetic fails instead.
+	// Finite replaces a result of arithmetic that is NaN or infinite by null.
+	// It returns false if arithmetic fails instead.
 	Finite(x Fragment) (Fragment, bool)
 
-	// Begins returns whole, a condition that Like gave for x and a pattern that begins with prefix, with the range of
-	// an ordered index where the database has to be told it.
+	// Begins adds the range of an ordered index to whole, if the database cannot derive it.
+	// whole is the result of Like for x and a pattern that begins with prefix.
 	Begins(x Fragment, prefix string, whole Fragment) Fragment
-	// Range is on the column as it is stored, where the normal form hides it from its index.
-	// It holds wherever the normal form compares so with the argument, and perhaps for more;
-	// false when no index would serve it.
+	// Range returns a condition on the stored column if the normal form hides it from its index.
+	// It holds whenever the normal form compares so with the argument, and perhaps for more.
+	// It returns false if no index would serve it.
 	Range(column string, f *Field, op string, arg any) (Fragment, bool)
-	// Absent holds where the normal form of a day or a moment is null, and is never null itself; false as with Range.
+	// Absent is true if the normal form of a date or timestamp is null, and is never null itself.
+	// It returns false as Range does.
 	Absent(column string, f *Field) (Fragment, bool)
 
 	// Search selects rows of alias that match s, and is never null.
 	Search(alias string, src *Source, s cql2.Search) (Fragment, bool)
-	// SearchBound is for a database that finds words roughly: with upper it holds for every
-	// match, else for matches only.
+	// SearchBound is for a database that finds words approximately: with upper it holds for every
+	// match, else only for matches.
 	SearchBound(alias string, src *Source, s cql2.Search, upper bool) (Fragment, bool)
-	// Gram selects rows of alias whose folded text may hold the literal, at least three characters, by an index of
-	// trigrams that is a table of its own.
+	// Gram selects rows of alias whose folded text may contain the literal of at least three characters, by an index of
+	// trigrams in a table of its own.
 	Gram(alias, table, literal string) (Fragment, bool)
-	// Texts selects rows whose folded text, in the column of that name, is like a pattern with that longest literal, by
-	// the table of texts.
+	// Texts selects rows whose folded text, in the column of that name, matches a pattern with that longest
+	// literal, by the table of texts.
 	Texts(alias string, s SearchColumns, pattern, literal string) (Fragment, bool)
 }
 
-// Source describes one table to the compiler.
+// Source describes a table to the compiler.
 type Source struct {
 	Table     string // quoted, with its schema where needed
 	Fields    map[string]*Field
 	Geometry  *Geometry            // nil: none
 	Words     *Words               // nil: no index of words
 	Relations map[string]*Relation // by name
-	Versions  *store.Versions      // nil: no AsOf is asked
-	Leads     map[string]string    // an index, not quoted, by the column that it begins with; see AccessPaths
-	Indexed   map[string]bool      // columns, not quoted, that an index of all rows begins with; see Cost
+	Versions  *store.Versions      // nil: queries have no AsOf
+	Leads     map[string]string    // index, not quoted, by the column that it begins with; see AccessPaths
+	Indexed   map[string]bool      // columns, not quoted, with which an index of all rows begins; see Cost
 }
 
 // Field is a column.
 type Field struct {
 	Column string // not quoted
 	Type   cql2.Type
-	Normal string // a conversion for Dialect.Normal; "" when the column can be compared as it is
-	Layout string // of stored timestamps, when all have the same; "" else
+	Normal string // a conversion for Dialect.Normal; "" if the column can be compared directly
+	Layout string // layout of stored timestamps if all have the same; else ""
 	Nulls  bool   // there are null values
-	// Collated says that the database may compare the texts of the column otherwise than by code point.
+	// Collated means that the database may compare the texts of the column in another order than by code point.
 	Collated bool
 	Search   SearchColumns
-	Declared string   // what the source calls the type of the column, for adapters that need it
-	ID       *ID      // the field is a feature id that is not the value of one column; nil else
-	Path     []string // the field is a value inside the JSON of the column, which only cql2.Member reads; nil else
+	Declared string   // declared type of the column in the source, for adapters that need it
+	ID       *ID      // the field is a feature id that is not the value of one column; else nil
+	Path     []string // path of a value inside the JSON of the column, which only cql2.Member reads; else nil
 }
 
-// ID is a feature id as text, made of columns without null.
+// ID is a feature id as text, built from columns without null.
 type ID struct {
-	// Text returns the id, as it is printed, of a row of alias; it compares by code point.
+	// Text returns the id of a row of alias as it is printed; it compares by code point.
 	Text func(alias string) string
-	// Is returns the condition that a row of alias has an id, which an index over the columns serves; false if no row
-	// can have it.
+	// Is returns the condition that a row of alias has an id; an index over the columns serves it.
+	// ok is false if no row can have the id.
 	Is      func(alias, id string) (Fragment, bool)
 	Indexed bool // such an index is there
 }
@@ -126,7 +126,7 @@ func (f *Field) Member(p *store.Property) *Field {
 	return &m
 }
 
-// SearchColumns are columns made for search, not quoted; see store.Search.
+// SearchColumns are the columns for searching, not quoted; see store.Search.
 type SearchColumns struct{ Exact, Norm, Rev, Gram, Texts string }
 
 // Geometry is a geometry column.
@@ -135,12 +135,12 @@ type Geometry struct {
 	Column string // not quoted
 	CRS    crs.ID // of the stored coordinates
 	Pad    float64
-	// Pad is how far, in units of the storage CRS, an edge that is straight in another CRS may lie outside the envelope
-	// of its ends; infinite when that is not known.
+	// Pad is how far, in units of the storage CRS, an edge that is straight in another CRS may leave the envelope of
+	// its ends; infinite if unknown.
 	HasNull bool // some rows have no geometry
-	Indexed bool // an index over envelopes serves
+	Indexed bool // an index over envelopes exists
 
-	// Of SQLite, where envelopes and rows without geometry are in tables of their own.
+	// Of SQLite, where envelopes and rows without geometry have tables of their own.
 	Index  string // the table of envelopes, with its schema; "" when there is none
 	NoGeom string // the table of rows without geometry, with its schema; "" when it is not kept
 	RowID  string // not quoted column that both refer to
@@ -149,12 +149,11 @@ type Geometry struct {
 	HasEmpty  bool // there may be geometries without any position, which count as none
 	HasBroken bool // there may be values that are no geometry (package wkb), which count as none
 	Geography bool // the column is of type geography
-	// Before and After make, around the column, the geometry in CRS where the column holds another system;
-	// "" where it is in CRS.
+	// Before and After wrap the column to transform the geometry to CRS if the column has another system; else "".
 	Before, After string
 }
 
-// Words is an index over the words of texts, as cql2.Words gives them.
+// Words is an index over the words of texts, as cql2.Words returns them.
 type Words struct {
 	Props []string // properties, in the order of the columns c0, c1 ...
 	Index string   // full-text table of these columns, with its schema
@@ -162,16 +161,16 @@ type Words struct {
 	RowID string   // quoted column of the source that rows of both refer to
 }
 
-// Relation is a table of rows that belong to the source's.
+// Relation is a table whose rows belong to those of the source.
 type Relation struct {
 	Source
 	Owner string // column of the relation, not quoted
 	Key   string // column of the source that Owner refers to, not quoted
-	// store.Relation.Order, where it is sure to hold; a column of the relation and a property of the source
+	// store.Relation.Order if it certainly holds; a column of the relation and a property of the source
 	Order string
 }
 
-// placeholder stands for an argument until the fragment is appended to a Builder.
+// placeholder replaces an argument until the fragment is appended to a Builder.
 const placeholder = '\x00'
 
 // Fragment is a piece of SQL with its arguments, in the order of their placeholders.
@@ -180,7 +179,7 @@ type Fragment struct {
 	args []any
 }
 
-// SQL makes a fragment of text with a question mark for each argument.
+// SQL returns a fragment from text with a question mark for each argument.
 func SQL(text string, args ...any) Fragment {
 	return Fragment{strings.ReplaceAll(text, "?", string(placeholder)), args}
 }
@@ -191,10 +190,10 @@ func (f Fragment) IsEmpty() bool { return f.sql == "" }
 // Args returns the arguments, which the caller must not change.
 func (f Fragment) Args() []any { return f.args }
 
-// Ident makes a fragment of text that is copied as it is.
+// Ident returns a fragment from text that is copied unchanged.
 func Ident(text string) Fragment { return Fragment{sql: text} }
 
-// Join puts fragments together, sep between them.
+// Join concatenates fragments with sep between them.
 func Join(sep string, fs ...Fragment) Fragment {
 	var b strings.Builder
 	size, n := len(sep)*len(fs), 0
@@ -216,13 +215,13 @@ func Join(sep string, fs ...Fragment) Fragment {
 	return Fragment{b.String(), args}
 }
 
-// Cat puts fragments together.
+// Cat concatenates fragments.
 func Cat(fs ...Fragment) Fragment { return Join("", fs...) }
 
 func paren(f Fragment) Fragment { return Fragment{"(" + f.sql + ")", f.args} }
 func not(f Fragment) Fragment   { return Fragment{"NOT (" + f.sql + ")", f.args} }
 
-// Builder makes a statement. Its zero value is not usable; call New.
+// Builder builds a statement. Call New; the zero value is not usable.
 type Builder struct {
 	d    Dialect
 	sb   strings.Builder
@@ -263,24 +262,24 @@ func (b *Builder) Add(f Fragment) *Builder {
 	}
 }
 
-// Grow makes room for n bytes of text, which a long statement then takes without copies.
+// Grow reserves n bytes of text, so that a long statement is not copied.
 func (b *Builder) Grow(n int) *Builder {
 	b.sb.Grow(n)
 	return b
 }
 
-// SQL returns the statement and its arguments: nil, string, int64, float64, cql2.Decimal, bool, []byte, or what Day and
-// Stamp of the dialect give.
+// SQL returns the statement and its arguments: nil, string, int64, float64, cql2.Decimal, bool, []byte,
+// or results of Day and Stamp of the dialect.
 func (b *Builder) SQL() (string, []any) { return b.sb.String(), b.args }
 
 // Filter is a compiled condition.
 type Filter struct {
 	Where   Fragment  // holds for every match
-	Sure    Fragment  // holds only for matches; meaningful when Residue is not nil
-	Residue cql2.Expr // to be evaluated for rows that are not sure; nil when Where is exact
+	Sure    Fragment  // holds only for matches; used if Residue is not nil
+	Residue cql2.Expr // to evaluate for rows outside Sure; nil if Where is exact
 }
 
-// Compile compiles a checked predicate over s, whose rows are called alias. A nil predicate holds for all.
+// Compile compiles a checked predicate over s, whose rows have an alias. A nil predicate is true for all.
 func Compile(d Dialect, s *Source, alias string, e cql2.Expr) Filter {
 	if e == nil {
 		e = cql2.And{}

@@ -27,7 +27,7 @@ func Column(d Dialect, alias string, f *Field) string {
 	return d.Normal(alias+"."+d.Quote(f.Column), f)
 }
 
-// values returns operands of one common type; false when SQL cannot compare them as CQL2 does.
+// values returns operands of one common type; ok is false if SQL cannot compare them as CQL2 does.
 func (c *compiler) values(es ...cql2.Expr) ([]value, bool) {
 	if vs, ok := c.stamps(es); ok {
 		return vs, true
@@ -49,7 +49,7 @@ func comparableTypes(a, b cql2.Type) bool {
 	return a == b && a != cql2.TypeJSON && a != cql2.TypeGeometry || isNumber(a) && isNumber(b)
 }
 
-// value returns one operand; false when SQL has no equal. Timestamps depend on their context: see stamps.
+// value returns one operand; ok is false if SQL cannot express it. Timestamps depend on their context: see stamps.
 func (c *compiler) value(e cql2.Expr) (value, bool) {
 	switch e := e.(type) {
 	case cql2.Prop:
@@ -83,7 +83,7 @@ func (c *compiler) value(e cql2.Expr) (value, bool) {
 
 func textValue(f Fragment) value { return value{Fragment: f, typ: cql2.TypeText} }
 
-// numbers returns which numbers a field has.
+// numbers returns the kind of numbers in a field.
 func (c *compiler) numbers(f *Field) NumberKind {
 	switch f.Type {
 	case cql2.TypeInteger:
@@ -94,8 +94,8 @@ func (c *compiler) numbers(f *Field) NumberKind {
 	return NoNumber
 }
 
-// call compiles a fold of text: a search column where there is one, else a function of the database;
-// of a literal, its value.
+// call compiles a fold of text: to a search column if there is one, else to a function of the database.
+// The fold of a literal is its value.
 func (c *compiler) call(e cql2.Func) (value, bool) {
 	if len(e.Args) != 1 {
 		return value{}, false
@@ -123,7 +123,8 @@ func (c *compiler) call(e cql2.Func) (value, bool) {
 	return c.callASCII(e, v)
 }
 
-// callASCII compiles a fold of text that the database does not know, for texts that are ASCII, which it notes.
+// callASCII compiles a fold of text that the database does not know. It is valid for ASCII texts,
+// and records that condition.
 func (c *compiler) callASCII(e cql2.Func, x value) (value, bool) {
 	ascii, lower, ok := c.d.FoldASCII(x.Fragment)
 	if !ok || c.ascii == nil {
@@ -142,7 +143,7 @@ func (c *compiler) callASCII(e cql2.Func, x value) (value, bool) {
 	return value{}, false
 }
 
-// LiteralText returns the text of a literal, folded as its functions say; false when it is no text.
+// LiteralText returns the text of a literal, with its folding functions applied; ok is false if it is not text.
 func LiteralText(e cql2.Expr) (string, bool) {
 	switch e := e.(type) {
 	case cql2.Text:
@@ -167,7 +168,7 @@ func LiteralText(e cql2.Expr) (string, bool) {
 	return "", false
 }
 
-// PatternText returns the pattern of LIKE, folded as its functions say.
+// PatternText returns the pattern of LIKE with its folding functions applied.
 func PatternText(e cql2.Expr) (string, bool) {
 	switch e := e.(type) {
 	case cql2.Text:
@@ -182,7 +183,7 @@ func PatternText(e cql2.Expr) (string, bool) {
 	return "", false
 }
 
-// arith compiles arithmetic on numbers. What is no finite number is null.
+// arith compiles arithmetic on numbers. Results that are not finite are null.
 func (c *compiler) arith(e cql2.Arith) (value, bool) {
 	l, okL := c.value(e.L)
 	r, okR := c.value(e.R)
@@ -249,7 +250,7 @@ func (c *compiler) stamps(es []cql2.Expr) ([]value, bool) {
 	return vs, true
 }
 
-// common returns layout when it holds every moment, else "".
+// common returns layout if it can hold every moment, else "".
 func (c *compiler) common(layout string, times []time.Time) string {
 	for _, t := range times {
 		if _, ok := c.d.Stamp(t, layout); !ok {
@@ -265,7 +266,7 @@ func (c *compiler) stampColumn(f *Field, times []time.Time) (Fragment, string) {
 	return c.stamp(f, layout), layout
 }
 
-// stamp returns a timestamp column as it is stored when that is the layout, else in the normal form.
+// stamp returns a timestamp column as stored if that is the layout, else in the normal form.
 func (c *compiler) stamp(f *Field, layout string) Fragment {
 	if layout != "" {
 		return Ident(c.quoted(f.Column))
@@ -275,7 +276,7 @@ func (c *compiler) stamp(f *Field, layout string) Fragment {
 	return c.column(&g)
 }
 
-// like compiles a pattern, with the search columns where they bound it.
+// like compiles a pattern, bounded by search columns if there are any.
 func (c *compiler) like(e cql2.Like) (Fragment, bool) {
 	pattern, ok := PatternText(e.Pattern)
 	if !ok || strings.ContainsRune(pattern, 0) {
@@ -313,7 +314,7 @@ func (c *compiler) like(e cql2.Like) (Fragment, bool) {
 	return f, true
 }
 
-// byTexts returns whole, a condition for a pattern, by an index over the texts where there is one.
+// byTexts returns whole, a condition for a pattern, bounded by an index over the texts if there is one.
 func (c *compiler) byTexts(s SearchColumns, p Pattern, pattern string, whole Fragment) Fragment {
 	switch {
 	case s.Texts != "":
@@ -362,7 +363,7 @@ func (c *compiler) search(e cql2.Expr) (s SearchColumns) {
 	return c.src.Fields[p.Name].Search
 }
 
-// between bounds x to texts that start with prefix, so that a B-tree can serve, and keeps the exact condition.
+// between restricts x to texts that start with prefix, which a B-tree serves, and keeps the exact condition.
 func between(x Fragment, prefix string, exact Fragment) Fragment {
 	low := Cat(x, SQL(" >= ?", prefix))
 	if up, ok := successor(prefix); ok {
@@ -371,12 +372,12 @@ func between(x Fragment, prefix string, exact Fragment) Fragment {
 	return Join(" AND ", low, paren(exact))
 }
 
-// successor returns the least text that is greater than every text with that prefix, by code point.
+// successor returns the smallest text, by code point, that is greater than every text with that prefix.
 func successor(prefix string) (string, bool) {
 	rs := []rune(prefix)
 	for i := len(rs) - 1; i >= 0; i-- {
 		if r := rs[i] + 1; r <= utf8.MaxRune {
-			if r == 0xD800 { // surrogates are no characters
+			if r == 0xD800 { // surrogates are not characters
 				r = 0xE000
 			}
 			return string(append(rs[:i:i], r)), true
@@ -393,7 +394,7 @@ func reverse(s string) string {
 	return string(rs)
 }
 
-// Pattern is a LIKE pattern taken apart.
+// Pattern is a LIKE pattern, split into its parts.
 type Pattern struct {
 	Prefix, Suffix string // literal text before the first and after the last wildcard
 	Longest        string // the longest literal text between wildcards
@@ -423,8 +424,8 @@ func (p Pattern) reversed() string {
 	return b.String()
 }
 
-// SplitPattern reads a LIKE pattern (OGC 21-065r2, 7.1): % any run, _ one character, \ escapes what follows;
-// a lone \ at the end is literal. False when the pattern is not valid UTF-8.
+// SplitPattern parses a LIKE pattern (OGC 21-065r2, 7.1): % any run, _ one character, \ escapes what follows;
+// a lone \ at the end is literal. ok is false if the pattern is not valid UTF-8.
 func SplitPattern(s string) (p Pattern, ok bool) {
 	if !utf8.ValidString(s) {
 		return p, false

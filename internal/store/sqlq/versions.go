@@ -6,8 +6,8 @@ import (
 	"grense/internal/store"
 )
 
-// AsOf returns the filter for versions that are valid at a moment; nothing else is changed, since what it selects is
-// said exactly. Of versions that overlap it takes the later, which begins last, by their index.
+// AsOf restricts the filter to versions that are valid at a moment, which SQL expresses exactly.
+// Of versions that overlap it selects the one that begins last, by their index.
 func (f Filter) AsOf(d Dialect, s *Source, alias string, at time.Time) Filter {
 	v := s.Versions
 	c := &compiler{d: d, src: s, alias: alias, depth: new(int)}
@@ -25,17 +25,17 @@ func (f Filter) AsOf(d Dialect, s *Source, alias string, at time.Time) Filter {
 	return f
 }
 
-// Valid holds for the rows called alias in whose interval a moment is, also of several of one feature.
+// Valid is true for rows of alias whose interval contains a moment, also for several of one feature.
 func Valid(d Dialect, s *Source, alias string, at time.Time) Fragment {
 	return (&compiler{d: d, src: s, alias: alias, depth: new(int)}).valid(s.Versions, at)
 }
 
-// valid holds for the rows in whose interval a moment is.
+// valid is true for rows whose interval contains a moment.
 func (c *compiler) valid(v *store.Versions, at time.Time) Fragment {
 	begun, ok := c.moment(c.src.Fields[v.Start], at)
 	ended, same := c.moment(c.src.Fields[v.End], at)
 	if !ok || !same {
-		return c.constant(false) // no version begins beyond the years that a column can hold
+		return c.constant(false) // no version begins after the years that a column can hold
 	}
 	op := " > "
 	if v.Inclusive {
@@ -46,8 +46,8 @@ func (c *compiler) valid(v *store.Versions, at time.Time) Fragment {
 		c.column(end), Ident(" IS NULL)"))
 }
 
-// Interval returns the validity of the rows called alias as two expressions, which AsOf compares with a moment;
-// false where it compares with none.
+// Interval returns the validity of the rows of alias as two expressions that AsOf compares with a moment;
+// ok is false if it never does.
 func Interval(d Dialect, s *Source, alias string, at time.Time) (start, end string, ok bool) {
 	c := &compiler{d: d, src: s, alias: alias, depth: new(int)}
 	begun, ok := c.moment(s.Fields[s.Versions.Start], at)

@@ -8,7 +8,7 @@ import (
 	"grense/internal/store"
 )
 
-// exerciseAllOrNothing asks random questions that want all matches or none, with some of them first.
+// exerciseAllOrNothing runs random queries that need all matches or none, with some of them first.
 func exerciseAllOrNothing(t *testing.T, s store.Store, d *dataset) {
 	orders := append(slices.Clone(sorts), []store.Sort{{Property: "skjult"}}, []store.Sort{{Property: "antall"}})
 	for i, set := range d.sets {
@@ -16,7 +16,8 @@ func exerciseAllOrNothing(t *testing.T, s store.Store, d *dataset) {
 		c := find(t, s, set.c.ID)
 		moved := 0
 		for n := range 300 {
-			q := store.Query{Collection: c.ID, SortBy: orders[n%len(orders)], Limit: 1000, Count: store.CountNone, AllOrNothing: true}
+			q := store.Query{Collection: c.ID, SortBy: orders[n%len(orders)], Limit: 1000, Count: store.CountNone,
+				AllOrNothing: true}
 			if n%10 > 0 {
 				q.Filter = checked(t, c, g.predicate(n%3))
 			}
@@ -43,7 +44,8 @@ func exerciseAllOrNothing(t *testing.T, s store.Store, d *dataset) {
 			if q.Limit--; q.Limit > 0 {
 				p = page(t, s, q)
 				got := idsOf(p)
-				if slices.Sort(got); p.Next == "" || len(slices.Compact(got)) != q.Limit || slices.ContainsFunc(got, func(id string) bool { return !slices.Contains(want, id) }) {
+				if slices.Sort(got); p.Next == "" || len(slices.Compact(got)) != q.Limit ||
+					slices.ContainsFunc(got, func(id string) bool { return !slices.Contains(want, id) }) {
 					t.Errorf("%+v: %q, next page %q", q, got, p.Next)
 				}
 			}

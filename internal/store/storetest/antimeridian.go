@@ -13,15 +13,15 @@ import (
 	"grense/internal/store"
 )
 
-// Crossing is a layer whose geometry lies by the antimeridian.
+// Crossing is a layer with one geometry near the antimeridian.
 type Crossing struct {
 	Name     string
 	CRS      crs.ID
 	Geometry orb.Geometry
-	Refused  string // what the note says of it; "" where it is served
+	Refused  string // part of the note; "" if the layer is served
 }
 
-// shownIn takes a geometry of longitudes and latitudes to a system.
+// shownIn transforms longitudes and latitudes to a system.
 func shownIn(id crs.ID, ring ...orb.Point) orb.Ring {
 	f, err := crs.Between(crs.CRS84, id)
 	if err != nil {
@@ -35,7 +35,7 @@ func shownIn(id crs.ID, ring ...orb.Point) orb.Ring {
 	return out
 }
 
-// Crossings are layers that go across the antimeridian, and some that are near or along it only.
+// Crossings returns layers that cross the antimeridian, and some that only touch it or lie near it.
 func Crossings() []Crossing {
 	const cut, right = "grense import cuts lines and areas there", "is right"
 	fiji := []orb.Point{{179, -17}, {181, -17}, {181, -16}, {179, -16}, {179, -17}}
@@ -85,9 +85,8 @@ func WriteCrossings(t *testing.T, w store.Writer) {
 	}
 }
 
-// ExerciseAntimeridian runs the part of the contract that is about layers that cross the antimeridian as no positions
-// in CRS84 tell: they are refused with the cure, rather than served around the world (RFC 7946, 3.1.9),
-// and all others are served.
+// ExerciseAntimeridian tests layers that cross the antimeridian in ways that positions in CRS84 do not show.
+// They are refused with the cure, rather than served around the world (RFC 7946, 3.1.9); all others are served.
 func ExerciseAntimeridian(t *testing.T, open Opener) {
 	t.Helper()
 	cat := open(t, func(w store.Writer) { WriteCrossings(t, w) }).Catalog()
@@ -105,8 +104,8 @@ func ExerciseAntimeridian(t *testing.T, open Opener) {
 	}
 }
 
-// WideEdges are geometries in degrees that other programs wrote, by name. Refused is part of the reason that plain
-// geometries of such edges are refused with; Geodesic is that of geographies.
+// WideEdges returns geometries in degrees from other programs, by name. Refused is part of the reason why plain
+// geometries with such edges are refused; Geodesic is that of geographies.
 func WideEdges() []WideEdge {
 	const across, either = "half around the world; grense import cuts", "as wide as it says"
 	return []WideEdge{
@@ -127,5 +126,5 @@ func WideEdges() []WideEdge {
 type WideEdge struct {
 	Name              string
 	Geometry          orb.Geometry
-	Refused, Geodesic string // "": it is served
+	Refused, Geodesic string // "": served
 }

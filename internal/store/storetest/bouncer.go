@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Bouncer starts PgBouncer before the database at address, in a pool mode (session, transaction) and with at most size
-// sessions of the server, until the test ends. It returns the address through it. Without PgBouncer the test fails:
-// nothing is skipped silently.
+// Bouncer starts PgBouncer in front of the database at address, in a pool mode (session, transaction) and with at most
+// size sessions of the server, until the test ends. It returns the address through it.
+// Without PgBouncer the test fails: nothing is skipped silently.
 func Bouncer(t testing.TB, address, mode string, size int) string {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
@@ -45,7 +45,7 @@ func Bouncer(t testing.TB, address, mode string, size int) string {
 		}
 	}
 	cmd := exec.Command(program, filepath.Join(dir, "ini"))
-	if os.Getuid() == 0 { // it does not run as root
+	if os.Getuid() == 0 { // PgBouncer does not run as root
 		who, err := other()
 		if err != nil {
 			t.Fatal(err)

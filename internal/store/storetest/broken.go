@@ -14,15 +14,14 @@ import (
 	"grense/internal/store"
 )
 
-// Put puts bytes behind the back of a Writer in the place of a geometry: that of the row of a table whose key column
-// holds id. It reports whether the storage takes them.
+// Put replaces a geometry with bytes, bypassing the Writer: in the row of a table whose key column holds id.
+// It reports whether the storage accepts them.
 type Put func(c *store.Collection, id string, geometry []byte) bool
 
-// BrokenOpener is an Opener that calls spoil between the writing and the opening.
+// BrokenOpener is an Opener that calls spoil after writing and before opening.
 type BrokenOpener func(t *testing.T, fill func(w store.Writer), spoil func(Put)) store.Store
 
-// noGeometries are bytes that are none, as other programs may leave them (package wkb),
-// and a geometry without a position.
+// noGeometries returns invalid geometries, as other programs may leave them (package wkb), and one without positions.
 func noGeometries() map[string][]byte {
 	line := func(xy ...float64) []byte {
 		b := wkb.AppendCount(wkb.AppendHeader(nil, wkb.LineString, false), len(xy)/2)
@@ -58,8 +57,8 @@ func noGeometries() map[string][]byte {
 	}
 }
 
-// ExerciseBroken runs the part of the contract that is about bytes that are no geometry: the feature is served without
-// one, matches every bbox and no spatial predicate, and is counted and named in the notes of the catalog.
+// ExerciseBroken tests invalid geometries: the feature is served without one, matches every bbox and no spatial
+// predicate, and is counted and named in the notes of the catalog.
 func ExerciseBroken(t *testing.T, open BrokenOpener) {
 	t.Helper()
 	d := newDataset()
@@ -106,7 +105,7 @@ func ExerciseBroken(t *testing.T, open BrokenOpener) {
 	}
 }
 
-// noted reports whether a note tells how many values of a collection cannot be read, and which is the first.
+// noted reports whether a note states how many values of a collection cannot be read, and the first of them.
 func noted(s store.Store, set *set) bool {
 	for _, n := range s.Catalog().Notes {
 		if strings.HasSuffix(n.Layer, set.c.Table) && !n.Refused &&

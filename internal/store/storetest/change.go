@@ -8,11 +8,10 @@ import (
 	"grense/internal/store"
 )
 
-// Changer opens a store as Opener does, and returns with it a function that puts what another fill writes in the
-// place of all that it holds.
+// Changer opens a store as Opener does, and returns a function that replaces all its data with another fill.
 type Changer func(t *testing.T, fill func(w store.Writer)) (s store.Store, change func(fill func(w store.Writer)))
 
-// ExerciseChange holds a store to one state for an answer: what a page named is given as it was then, or not at all.
+// ExerciseChange tests that a result has a single version: what a page names is returned as it was then, or not at all.
 func ExerciseChange(t *testing.T, open Changer) {
 	t.Helper()
 	before, after := newDataset(), newDataset()
@@ -66,7 +65,7 @@ func ExerciseChange(t *testing.T, open Changer) {
 	}
 }
 
-// fetchPage reads what a page names.
+// fetchPage fetches the rows of a page.
 func fetchPage(t *testing.T, s store.Store, set *set, p *store.Page) {
 	t.Helper()
 	n := 0

@@ -12,7 +12,7 @@ import (
 	"grense/internal/store"
 )
 
-// circle is a ring of n edges around Oslo.
+// circle returns a ring of n edges around Oslo.
 func circle(n int) cql2.Geom {
 	ring := make(orb.Ring, 0, n+1)
 	for i := range n {
@@ -22,7 +22,7 @@ func circle(n int) cql2.Geom {
 	return cql2.Geom{G: orb.Polygon{append(ring, ring[0])}, CRS: crs.CRS84}
 }
 
-// exerciseCost tests that every class is told, the same by every store.
+// exerciseCost tests that every class occurs, and that all stores agree.
 func exerciseCost(t *testing.T, s store.Store) {
 	eq := func(p string, v cql2.Expr) cql2.Expr { return cql2.Compare{Op: cql2.Eq, L: name(p), R: v} }
 	box := cql2.BBox{Prop: "geometry", CRS: crs.CRS84,
@@ -69,7 +69,7 @@ func exerciseCost(t *testing.T, s store.Store) {
 	}
 }
 
-// exerciseExplain tests that what is explained is what Page answers.
+// exerciseExplain tests that Explain describes what Page returns.
 func exerciseExplain(t *testing.T, s store.Store, q store.Query) {
 	t.Helper()
 	q.Limit = 10

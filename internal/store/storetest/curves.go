@@ -13,7 +13,7 @@ import (
 	"grense/internal/store"
 )
 
-// curves are geometries around x, y whose types GeoJSON lacks: arcs of radius r, and faces.
+// curves returns geometries around x, y of types that GeoJSON lacks: arcs of radius r, and faces.
 func curves(x, y, r float64) [][]byte {
 	line := func(k wkb.Kind, at ...float64) []byte {
 		b := wkb.AppendCount(wkb.AppendHeader(nil, k, false), len(at)/2)
@@ -43,8 +43,8 @@ func curves(x, y, r float64) [][]byte {
 	}
 }
 
-// ExerciseCurves runs the part of the contract that is about geometries of other programs whose types GeoJSON lacks:
-// they are served as what wkb.Straighten makes of them, and found where that is.
+// ExerciseCurves tests geometries of other programs in types that GeoJSON lacks: they are served as wkb.Straighten
+// returns them, and found there.
 func ExerciseCurves(t *testing.T, open BrokenOpener) {
 	t.Helper()
 	d := newDataset()

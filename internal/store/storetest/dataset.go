@@ -27,13 +27,13 @@ import (
 // dataset is the data of the contract.
 type dataset struct{ sets []*set }
 
-// set is one collection with its rows.
+// set is a collection with its rows.
 type set struct {
 	c    *store.Collection
 	rows []*feature
 }
 
-// feature is one row as plain values. It is a cql2.Record.
+// feature is a row as plain values. It is a cql2.Record.
 type feature struct {
 	id     string
 	text   bool  // the id is a text; else it is number
@@ -79,7 +79,7 @@ func prop(name string, t cql2.Type) store.Property {
 	return store.Property{Name: name, Column: name, Type: t}
 }
 
-// properties are those of every collection.
+// properties returns the properties of every collection.
 func properties() []store.Property {
 	return []store.Property{
 		text("navn"), prop("antall", cql2.TypeInteger), prop("areal", cql2.TypeNumber), prop("aktiv", cql2.TypeBool),
@@ -90,8 +90,8 @@ func properties() []store.Property {
 	}
 }
 
-// newDataset makes the same data each time: a collection with text ids in degrees, one with numbers in
-// metres, one without geometry.
+// newDataset returns the same data each time: a collection with text ids in degrees, one with numbers in metres,
+// and one without geometry.
 func newDataset() *dataset {
 	name := text("tekst")
 	name.Search = store.Search{Exact: "eksakt", Norm: "norm", Rev: "rev", Gram: "navn_fts", Texts: "navn_tekst"}
@@ -154,7 +154,7 @@ func (s *set) fill(r *rand.Rand) {
 	}
 }
 
-// values are of small domains, so that comparisons hit, with nulls among them.
+// values returns values from small domains, so that comparisons match, and some nulls.
 func (s *set) values(r *rand.Rand) map[string]any {
 	maybe := func(v any) any {
 		if r.IntN(5) == 0 {
@@ -176,10 +176,10 @@ func (s *set) values(r *rand.Rand) map[string]any {
 	return values
 }
 
-// memberNames are what filters may name inside the objects of a property, in the order of Collection.Names.
+// memberNames are the names for filters inside the objects of a property, in the order of Collection.Names.
 var memberNames = []string{"objekt.dyp.er", "objekt.dyp.navn", "objekt.tall"}
 
-// members makes an object, which is null in one of five cases, and what its members are.
+// members returns an object, null in one of five cases, and the values of its members.
 func members(r *rand.Rand) map[string]any {
 	deep, object := map[string]any{"er": r.IntN(2) == 0, "navn": words[r.IntN(len(words))]}, map[string]any{}
 	numbers := []string{"1", "-2", "0.5", "9007199254740993", "12345678901234567891", "1e+300",
@@ -210,7 +210,7 @@ func members(r *rand.Rand) map[string]any {
 		"objekt.dyp.er": deep["er"], "objekt.dyp.navn": deep["navn"]}
 }
 
-// shape returns a geometry near Oslo, none in one of six cases.
+// shape returns a geometry near Oslo, or none in one of six cases.
 func shape(r *rand.Rand, id crs.ID) orb.Geometry {
 	x, y, unit := 10+float64(r.IntN(8))/4, 59+float64(r.IntN(8))/4, 0.25
 	if id != crs.CRS84 {
@@ -249,7 +249,7 @@ func names(r *rand.Rand, owner int) []*feature {
 	return list
 }
 
-// write puts the data through a Writer, rows in an order that is not that of the ids.
+// write writes the data with a Writer, with rows out of the order of ids.
 func (d *dataset) write(t *testing.T, w store.Writer) {
 	t.Helper()
 	check := func(err error) {
@@ -397,7 +397,7 @@ func compareValues(x, y any) int {
 	panic(fmt.Sprintf("storetest: %T", x))
 }
 
-// matching returns the ids, by id, for which the reference says that e is true.
+// matching returns the ids for which the reference evaluates e as true.
 func (s *set) matching(t *testing.T, e cql2.Expr) map[string]bool {
 	t.Helper()
 	m := cql2.NewMatcher(e)
@@ -424,7 +424,7 @@ func (s *set) filter(t *testing.T, e cql2.Expr, sort []store.Sort) []string {
 	return slices.DeleteFunc(ids, func(id string) bool { return !hits[id] })
 }
 
-// compare tells where a feature that was fetched differs from what was written.
+// compare reports where a fetched feature differs from what was written.
 func (s *set) compare(t *testing.T, got *store.Feature, names []string) {
 	t.Helper()
 	i := slices.IndexFunc(s.rows, func(f *feature) bool { return f.id == got.ID })
@@ -443,7 +443,7 @@ func (s *set) compare(t *testing.T, got *store.Feature, names []string) {
 		}
 	}
 	if want.shape == nil || got.Geometry.IsNull() {
-		return // whether it was asked for is tested elsewhere
+		return // other tests check whether it was wanted
 	}
 	g, err := got.Geometry.Orb()
 	if err != nil || !orb.Equal(g, want.shape) {
@@ -468,7 +468,7 @@ func (s *set) extent() (b orb.Bound, ok bool) {
 			return true
 		})
 		if err != nil {
-			panic(err) // a geometry of this suite
+			panic(err) // a geometry of this suite is valid
 		}
 	}
 	return b, !b.IsEmpty()

@@ -28,7 +28,7 @@ func checked(t *testing.T, c *store.Collection, e cql2.Expr) cql2.Expr {
 	return x
 }
 
-// agree compares the store's answer with the reference.
+// agree compares the store's result with the reference.
 func agree(t *testing.T, s store.Store, set *set, e cql2.Expr) {
 	t.Helper()
 	e = checked(t, find(t, s, set.c.ID), e)
@@ -45,7 +45,7 @@ func agree(t *testing.T, s store.Store, set *set, e cql2.Expr) {
 
 func name(n string) cql2.Prop { return cql2.Prop{Name: n} }
 
-// cases are filters that went wrong somewhere, or that random ones seldom are.
+// cases returns filters that failed once, or that random ones rarely cover.
 func cases() map[string]cql2.Expr {
 	like := func(x cql2.Expr, p string) cql2.Expr { return cql2.Like{X: x, Pattern: cql2.Text(p)} }
 	related := func(x cql2.Expr) cql2.Expr { return cql2.Related{Relation: "navn", X: x} }
@@ -138,7 +138,7 @@ func cases() map[string]cql2.Expr {
 // east is a zone whose days begin before those of UTC.
 var east = time.FixedZone("", 2*3600)
 
-// veryLong has more parts than a database takes in a chain.
+// veryLong has more parts than a database accepts in a chain.
 func veryLong() cql2.Or {
 	var or cql2.Or
 	for i := range 3000 {
@@ -147,7 +147,7 @@ func veryLong() cql2.Or {
 	return or
 }
 
-// spatialCases need a geometry.
+// spatialCases returns filters that need a geometry.
 func spatialCases() map[string]cql2.Expr {
 	box := func(id crs.ID, x0, y0, x1, y1 float64) cql2.Expr {
 		return cql2.BBox{Prop: "geometry", CRS: id, Box: orb.Bound{Min: orb.Point{x0, y0}, Max: orb.Point{x1, y1}}}
@@ -213,7 +213,7 @@ func usesRelation(e cql2.Expr) (found bool) {
 	return found
 }
 
-// exerciseRandom asks random questions of every kind of node. In make soak these are more, of a new seed each time.
+// exerciseRandom runs random queries with every kind of node. make soak runs more, with a new seed each time.
 func exerciseRandom(t *testing.T, s store.Store, d *dataset) {
 	n, seed := 2100, uint64(7)
 	if sharedtest.Soak(t) > 0 {
@@ -243,11 +243,11 @@ func noteKinds(e cql2.Expr, kinds map[reflect.Type]bool) {
 	})
 }
 
-// generator makes random expressions over the properties of a set.
+// generator builds random expressions over the properties of a set.
 type generator struct {
 	r    *rand.Rand
 	set  *set
-	rows bool // of the relation
+	rows bool // for rows of the relation
 }
 
 func (g *generator) predicate(depth int) cql2.Expr {
@@ -365,7 +365,7 @@ func (g *generator) ids() cql2.Expr {
 	return cql2.Compare{Op: g.op(), L: name(store.IDName), R: of()}
 }
 
-// members compares what is inside of objects.
+// members compares values inside objects.
 func (g *generator) members() cql2.Expr {
 	word, text := cql2.Text(pick(g.r, words...)), name("objekt.dyp.navn")
 	number := pick[cql2.Expr](g.r, cql2.Int(1), cql2.Int(9007199254740992), cql2.Int(9007199254740993),
@@ -426,7 +426,7 @@ func (g *generator) temporal() cql2.Expr {
 		return s
 	}
 	var l, r cql2.Expr = cql2.Span{Start: name("dag"), End: name("gyldig_til")}, span()
-	switch op { // the others take instants too
+	switch op { // the others accept timestamps too
 	case cql2.TAfter, cql2.TBefore, cql2.TDisjoint, cql2.TEquals, cql2.TIntersects:
 		l = pick[cql2.Expr](g.r, l, name("dag"), name("tid"))
 		r = pick[cql2.Expr](g.r, r, cql2.Date{T: day(1 + g.r.IntN(5))},
@@ -444,12 +444,12 @@ func (g *generator) array() cql2.Expr {
 		L: name("liste"), R: list}
 }
 
-// search is over the texts that q searches, or one of them, for which no index is made.
+// search covers the texts that q searches, or one of them, for which there is no index.
 func (g *generator) search() cql2.Expr {
 	return cql2.Search{Props: pick(g.r, g.set.c.SearchNames(), []string{"navn"}), Terms: g.terms()}
 }
 
-// terms are beginnings of words of the data.
+// terms returns beginnings of words in the data.
 func (g *generator) terms() []string {
 	var terms []string
 	for range 1 + g.r.IntN(2) {
@@ -470,7 +470,7 @@ func (g *generator) terms() []string {
 
 func (g *generator) spatial() cql2.Expr {
 	x, y := 9.5+g.r.Float64()*3, 58.8+g.r.Float64()*2.2
-	if g.r.IntN(2) == 0 { // on the lattice of the data
+	if g.r.IntN(2) == 0 { // on the grid of the data
 		x, y = 10+float64(g.r.IntN(8))/4, 59+float64(g.r.IntN(8))/4
 	}
 	w, h := g.r.Float64()*1.5, g.r.Float64()*1.5

@@ -10,7 +10,7 @@ import (
 	"grense/internal/store"
 )
 
-// exerciseForms asks for texts that rows have composed (NFC) and decomposed (NFD), in both forms.
+// exerciseForms searches for texts that rows have composed (NFC) and decomposed (NFD), in both forms.
 func exerciseForms(t *testing.T, open Opener) {
 	c := &store.Collection{ID: "former", Table: "former", Public: true,
 		Key:        store.FeatureKey{Column: "nr", Type: cql2.TypeInteger},

@@ -18,7 +18,7 @@ import (
 	"grense/internal/store"
 )
 
-// EdgeNumbers are numbers at the edges of what integers, doubles and decimals of one form hold.
+// EdgeNumbers are numbers at the limits of integers, doubles and decimals.
 var (
 	EdgeIntegers = []int64{0, 1, -1, 7, 1<<53 - 1, 1 << 53, 1<<53 + 1, -1<<53 - 1, 1 << 56, 72057594037927940,
 		math.MaxInt64, math.MaxInt64 - 1, math.MinInt64, math.MinInt64 + 1}
@@ -43,7 +43,7 @@ var edgeLiterals = []string{"0", "-0.0", "1", "1.0", "1.5", "0.1", "0.1000000000
 	"18446744073709552000", "1e300", "1.0000000000000000001e300", "-1e300", "1.7976931348623157e308", "5e-324",
 	"4.9406564584124654e-324", "1.00000000000000000001"}
 
-// NumberRow is a feature with an id that is a whole number, and the values of its properties as cql2.Record has them.
+// NumberRow is a feature with an integer id, and the values of its properties in the types of cql2.Record.
 type NumberRow struct {
 	ID     int64
 	Values map[string]any
@@ -77,7 +77,7 @@ func exact(v any) any {
 	return v
 }
 
-// NumberRows makes rows of every edge value of each column, and of nulls, beside each other at random.
+// NumberRows returns rows with every edge value of each column, and nulls, in random combinations.
 func NumberRows(columns map[string][]any) []NumberRow {
 	r := rand.New(rand.NewPCG(3, 7))
 	rows := make([]NumberRow, 60)
@@ -95,7 +95,7 @@ func NumberRows(columns map[string][]any) []NumberRow {
 	return rows
 }
 
-// Anys is a list as values of any type.
+// Anys returns a list as values of any type.
 func Anys[T any](list []T) []any {
 	out := make([]any, len(list))
 	for i, v := range list {
@@ -104,9 +104,8 @@ func Anys[T any](list []T) []any {
 	return out
 }
 
-// ExerciseNumbers asks a collection with those rows for 1,000 random comparisons of numbers,
-// and sorts by each property.
-// Matches are those of cql2.Eval, values are served with all digits. In make soak these are more, of a new seed.
+// ExerciseNumbers runs 1,000 random comparisons of numbers on a collection with those rows, and sorts by each property.
+// Matches equal those of cql2.Eval, and values are served with all digits. make soak runs more, with a new seed.
 func ExerciseNumbers(t *testing.T, s store.Store, collection string, rows []NumberRow) {
 	t.Helper()
 	c := find(t, s, collection)
@@ -196,7 +195,7 @@ func printedNumber(v any) string {
 	return fmt.Sprint(v)
 }
 
-// numberFilters makes random filters.
+// numberFilters builds random filters.
 type numberFilters struct {
 	r     *rand.Rand
 	names []string
@@ -212,7 +211,7 @@ func (g numberFilters) operand() string {
 	return pick(g.r, edgeLiterals...)
 }
 
-// computed is arithmetic, or a function, of properties and literals.
+// computed returns arithmetic, or a function, of properties and literals.
 func (g numberFilters) computed() string {
 	x, y := pick(g.r, g.names...), pick(g.r, append(g.names, edgeLiterals...)...)
 	if g.r.IntN(3) == 0 {
@@ -259,7 +258,7 @@ func (g numberFilters) order() (by []store.Sort) {
 	return by
 }
 
-// exerciseNumbers is ExerciseNumbers of a collection that a Writer wrote.
+// exerciseNumbers is ExerciseNumbers for a collection that a Writer wrote.
 func exerciseNumbers(t *testing.T, open Opener) {
 	c := &store.Collection{ID: "tall", Table: "tall", Public: true, Key: store.FeatureKey{Column: "nr",
 		Type: cql2.TypeInteger},

@@ -17,7 +17,7 @@ import (
 	"grense/internal/store"
 )
 
-// sorts are orders with ties and nulls, of every type that can be sorted.
+// sorts are orders with ties and nulls, for every sortable type.
 var sorts = [][]store.Sort{
 	nil, {{Property: "navn"}}, {{Property: "navn", Desc: true}},
 	{{Property: "antall"}, {Property: "areal", Desc: true}}, {{Property: "areal"}},
@@ -40,7 +40,7 @@ func exercisePages(t *testing.T, s store.Store, d *dataset) {
 				want := set.filter(t, f, sort)
 				for limit := 1; limit <= 40; limit++ {
 					if (limit+i+j)%3 != 0 && limit > 3 && i > 0 {
-						continue // a third of the limits is enough where the order is not by id
+						continue // a third of the limits is enough if the order is not by id
 					}
 					crawl(t, s, store.Query{Collection: c.ID, Filter: f, SortBy: sort, Limit: limit}, want)
 				}
@@ -50,7 +50,7 @@ func exercisePages(t *testing.T, s store.Store, d *dataset) {
 	}
 }
 
-// exerciseRank crawls in the order of how well features match.
+// exerciseRank pages in the order of rank.
 func exerciseRank(t *testing.T, s store.Store, d *dataset) {
 	for i, set := range d.sets {
 		g := &generator{r: rand.New(rand.NewPCG(11, uint64(i))), set: set}
@@ -77,7 +77,7 @@ func exerciseRank(t *testing.T, s store.Store, d *dataset) {
 	}
 }
 
-// rank is the reference for the order of a search.
+// rank returns the reference rank of a feature in a search.
 func (s *set) rank(t *testing.T, search cql2.Search, id string) int {
 	t.Helper()
 	i := slices.IndexFunc(s.rows, func(f *feature) bool { return f.id == id })
@@ -88,7 +88,7 @@ func (s *set) rank(t *testing.T, search cql2.Search, id string) int {
 	return n
 }
 
-// crawl goes to the end by Next and back by Prev.
+// crawl pages to the end by Next and back by Prev.
 func crawl(t *testing.T, s store.Store, q store.Query, want []string) {
 	t.Helper()
 	var got []string
@@ -156,7 +156,7 @@ func offsets(t *testing.T, s store.Store, q store.Query, want []string) {
 	}
 }
 
-// exerciseCancel ends questions before and while they run.
+// exerciseCancel cancels queries before and while they run.
 func exerciseCancel(t *testing.T, s store.Store, d *dataset) {
 	set := d.sets[0]
 	ctx, cancel := context.WithCancel(context.Background())
@@ -177,7 +177,7 @@ func exerciseCancel(t *testing.T, s store.Store, d *dataset) {
 	}
 }
 
-// exerciseConcurrent asks from many goroutines while the store reloads.
+// exerciseConcurrent queries from many goroutines while the store reloads.
 func exerciseConcurrent(t *testing.T, s store.Store, d *dataset) {
 	var readers sync.WaitGroup
 	for i := range 16 {
@@ -209,7 +209,7 @@ func exerciseConcurrent(t *testing.T, s store.Store, d *dataset) {
 	readers.Wait()
 }
 
-// exerciseClose closes while a question is under way: Close waits, and afterwards nothing is answered.
+// exerciseClose closes the store during a query: Close waits, and afterwards no query succeeds.
 func exerciseClose(t *testing.T, open Opener) {
 	d := newDataset()
 	s := open(t, func(w store.Writer) { d.write(t, w) })
@@ -244,7 +244,7 @@ func exerciseClose(t *testing.T, open Opener) {
 	}
 }
 
-// exerciseLongKeys crawls in the order of texts that are too long for an address.
+// exerciseLongKeys pages in the order of texts that are too long for a URL.
 func exerciseLongKeys(t *testing.T, open Opener) {
 	c := &store.Collection{ID: "lange", Table: "lange", Public: true,
 		Key:        store.FeatureKey{Column: "kode", Type: cql2.TypeText},

@@ -22,38 +22,37 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Cluster is a PostgreSQL server for tests: the one that GRENSE_TEST_POSTGRES names (the address of a superuser),
-// else one of installed binaries in a temporary folder. Its zero value starts when it is first used; Stop ends it.
+// Cluster is a PostgreSQL server for tests: the one at GRENSE_TEST_POSTGRES (the address of a superuser),
+// else one started from installed binaries in a temporary folder. The zero value starts at first use; Stop ends it.
 type Cluster struct {
-	Private bool // a server of our own in any case, for tests that stop it
+	Private bool // always a server of our own, for tests that stop it
 
 	once  sync.Once
 	err   error
-	admin string // address of a superuser in the database postgres
-	dir   string // of a server of ours; "" when it is another's
+	admin string // superuser's address in the database postgres
+	dir   string // folder of our own server; "" if it is another's
 	bin   string
-	run   *syscall.Credential // nil: as we are
+	run   *syscall.Credential // nil: the current user
 	names atomic.Int64
-	guard *exec.Cmd      // ends the servers in dir when its input does, be it that this process was killed
+	guard *exec.Cmd      // ends the servers in dir when its input closes, even if this process was killed
 	alive io.WriteCloser // the input of guard
 
 	mu      sync.Mutex
 	lasting []string // databases that Stop removes
 }
 
-// missing says what to install.
+// missing lists what to install.
 const missing = "these tests need PostgreSQL with PostGIS: install postgresql and postgis (on Debian: " +
 	"apt-get install postgresql postgresql-15-postgis-3), " +
 	"or set GRENSE_TEST_POSTGRES to the address of a superuser of a server for tests"
 
-// Main is TestMain of a package whose tests use the server: it runs them, ends the server and returns
-// the status to exit with.
+// Main is TestMain of a package whose tests use the server: it runs them, stops the server and returns the exit status.
 func (c *Cluster) Main(m *testing.M) int {
 	defer c.Stop()
 	return m.Run()
 }
 
-// Database makes a new database with PostGIS, removed when the test ends, and returns its address as a superuser.
+// Database creates a database with PostGIS, dropped at the end of the test, and returns its address as a superuser.
 // Without a server the test fails: nothing is skipped silently.
 func (c *Cluster) Database(t testing.TB) string {
 	t.Helper()
@@ -66,7 +65,7 @@ func (c *Cluster) Database(t testing.TB) string {
 	return c.address(name)
 }
 
-// Lasting is Database for several tests: Stop removes the database.
+// Lasting is Database for several tests: Stop drops the database.
 func (c *Cluster) Lasting(t testing.TB) string {
 	t.Helper()
 	name := c.create(t)
@@ -118,9 +117,9 @@ func (c *Cluster) start() error {
 		execute(c.address(c.template()), "CREATE EXTENSION postgis"))
 }
 
-// binaries returns the folder with initdb of the newest PostgreSQL; "" when there is none.
+// binaries returns the folder with initdb of the newest PostgreSQL; "" if there is none.
 func binaries() string {
-	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is sound
+	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is valid
 	slices.SortFunc(dirs, func(a, b string) int {
 		x, _ := strconv.Atoi(filepath.Base(filepath.Dir(a)))
 		y, _ := strconv.Atoi(filepath.Base(filepath.Dir(b)))
@@ -139,7 +138,7 @@ func binaries() string {
 	return ""
 }
 
-// boot makes and starts a server. PostgreSQL does not run as root: then it runs as postgres or nobody.
+// boot creates and starts a server. PostgreSQL refuses to run as root: then it runs as postgres or nobody.
 func (c *Cluster) boot() error {
 	var err error
 	if c.dir, err = os.MkdirTemp("", "grense-postgres"); err != nil {
@@ -169,7 +168,7 @@ func (c *Cluster) boot() error {
 	return c.launch("data", port)
 }
 
-// atEnd waits for the end of its input, ends the servers in the folder $2 by the program $1 and removes the folder.
+// atEnd waits for the end of its input, stops the servers in the folder $2 with the program $1 and removes the folder.
 const atEnd = `cat; for pid in "$2"/*/postmaster.pid; do [ ! -e "$pid" ] || "$1" -D "${pid%/*}" -m immediate -w ` +
 	`stop; done; rm -rf "$2"`
 
@@ -193,7 +192,7 @@ func freePort() (string, error) {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), l.Close()
 }
 
-// launch starts the server whose data are in a folder of c.dir.
+// launch starts the server whose data is in a folder of c.dir.
 func (c *Cluster) launch(data, port string) error {
 	return c.command("pg_ctl", "-D", filepath.Join(c.dir, data), "-w", "-l", filepath.Join(c.dir, data+".log"), "-o",
 		"-p "+port+" -k "+c.dir+
@@ -201,8 +200,8 @@ func (c *Cluster) launch(data, port string) error {
 			"shared_buffers=64MB", "start")
 }
 
-// Replica starts a server that follows this one, which has to be private, by streaming; it ends when the test does.
-// It returns the address there of a database here.
+// Replica starts a streaming replica of this server, which must be private, until the test ends.
+// It returns the address of a database on the replica.
 func (c *Cluster) Replica(t testing.TB, address string) string {
 	t.Helper()
 	here, err := url.Parse(address)
@@ -218,7 +217,7 @@ func (c *Cluster) Replica(t testing.TB, address string) string {
 		"--no-sync", "-d", c.admin); err != nil {
 		t.Fatal(err)
 	}
-	// its data go with those of c
+	// its data is removed with that of c
 	t.Cleanup(func() { c.command("pg_ctl", "-D", filepath.Join(c.dir, data), "-m", "immediate", "-w", "stop") })
 	if err := c.launch(data, port); err != nil {
 		t.Fatal(err)
@@ -273,11 +272,11 @@ func execute(address, sql string) error {
 	return nil
 }
 
-// roles counts the roles that were made.
+// roles counts the created roles.
 var roles atomic.Int64
 
-// Role makes a role that may log in, with options of CREATE ROLE, and returns its name and the address of a database as
-// that role. It goes with the test, and so do its rights in that database.
+// Role creates a role that may log in, with options of CREATE ROLE, and returns its name and the address of a database
+// for it. The role and its rights in that database are dropped at the end of the test.
 func Role(t testing.TB, address, options string) (name, as string) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -304,7 +303,7 @@ func Role(t testing.TB, address, options string) (name, as string) {
 	return name, u.String()
 }
 
-// Halt stops a server of ours at once, as a crash does, and Resume starts it again; false when the server is another's.
+// Halt stops our own server at once, like a crash, and Resume starts it again; ok is false if the server is another's.
 func (c *Cluster) Halt() (bool, error) {
 	if c.dir == "" {
 		return false, nil
@@ -312,7 +311,7 @@ func (c *Cluster) Halt() (bool, error) {
 	return true, c.command("pg_ctl", "-D", filepath.Join(c.dir, "data"), "-m", "immediate", "-w", "stop")
 }
 
-// Resume starts a server again that Halt stopped.
+// Resume starts a server that Halt stopped.
 func (c *Cluster) Resume() error {
 	u, err := url.Parse(c.admin)
 	if err != nil {
@@ -321,16 +320,17 @@ func (c *Cluster) Resume() error {
 	return c.launch("data", u.Port())
 }
 
-// Stop ends a server of ours and removes its data; of another's, it removes our databases.
-// Call it when all tests of a package have run.
+// Stop stops our own server and removes its data; on another's server, it drops our databases.
+// Call it after all tests of a package.
 func (c *Cluster) Stop() {
 	switch {
 	case c.alive != nil:
 		c.alive.Close()
-		c.guard.Wait() // nothing is left to save
+		c.guard.Wait() // there is nothing to save
 	case c.admin != "":
 		for _, name := range append(c.lasting, c.template()) {
-			execute(c.admin, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") // what stays is told by its name
+			// a database that stays is recognisable by its name
+			execute(c.admin, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
 		}
 	}
 }

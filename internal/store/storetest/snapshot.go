@@ -7,7 +7,7 @@ import (
 	"grense/internal/store"
 )
 
-// exerciseSnapshot holds the answers of a snapshot against those of the store, before and after a reload.
+// exerciseSnapshot compares the results of a snapshot with those of the store, before and after a reload.
 func exerciseSnapshot(t *testing.T, s store.Store, d *dataset) {
 	for _, begin := range [...]func(context.Context) (store.Snapshot, error){s.Snapshot, s.Hold} {
 		exerciseBegun(t, s, d, begin)

@@ -1,7 +1,7 @@
 // Package storetest is the contract of store.Store as a suite: every store passes Exercise.
 //
-// The data are made here, go in through the store's own Writer and are kept beside as plain Go values; what a store answers is
-// compared with cql2.Eval over those values, never with another store.
+// The data is generated here, written with the store's own Writer, and held as plain Go values.
+// Results of a store are compared with cql2.Eval over those values, never with another store.
 package storetest
 
 import (
@@ -15,10 +15,11 @@ import (
 	"grense/internal/store"
 )
 
-// Opener returns a new store that holds what fill writes. It closes the store and removes the data when the test ends.
+// Opener returns a new store that holds what fill writes. At the end of the test it closes the
+// store and removes the data.
 type Opener func(t *testing.T, fill func(w store.Writer)) store.Store
 
-// Exercise runs the contract against stores that open makes.
+// Exercise runs the contract on stores that open returns.
 func Exercise(t *testing.T, open Opener) {
 	t.Helper()
 	d := newDataset()
@@ -43,7 +44,7 @@ func Exercise(t *testing.T, open Opener) {
 	t.Run("closing", func(t *testing.T) { exerciseClose(t, open) })
 }
 
-// ExerciseThreads runs what the contract says of several goroutines: a short part, for the race detector.
+// ExerciseThreads runs the part of the contract about concurrency: a short part, for the race detector.
 func ExerciseThreads(t *testing.T, open Opener) {
 	t.Helper()
 	d := newDataset()
@@ -55,7 +56,7 @@ func ExerciseThreads(t *testing.T, open Opener) {
 	t.Run("closing", func(t *testing.T) { exerciseClose(t, open) })
 }
 
-// ExerciseAnswers runs what the contract says of pages and filters, for a store that has several ways of answering them.
+// ExerciseAnswers runs the part of the contract about pages and filters, for a store with several strategies.
 func ExerciseAnswers(t *testing.T, open Opener) {
 	t.Helper()
 	d := newDataset()
@@ -66,7 +67,7 @@ func ExerciseAnswers(t *testing.T, open Opener) {
 	t.Run("random filters", func(t *testing.T) { exerciseRandom(t, s, d) })
 }
 
-// Write has fill write with the Writer that a Create of a store returned, and commits.
+// Write calls fill with the Writer that a Create of a store returned, and commits.
 func Write(t testing.TB, fill func(store.Writer)) func(store.Writer, error) {
 	t.Helper()
 	return func(w store.Writer, err error) {
@@ -82,7 +83,7 @@ func Write(t testing.TB, fill func(store.Writer)) func(store.Writer, error) {
 	}
 }
 
-// Opened returns the store that an Open returned, and closes it when the test ends.
+// Opened returns the store that an Open returned, and closes it at the end of the test.
 func Opened[S store.Store](t testing.TB) func(S, error) S {
 	t.Helper()
 	return func(s S, err error) S {
@@ -105,7 +106,7 @@ func find(t *testing.T, s store.Store, id string) *store.Collection {
 	return c
 }
 
-// page asks and fails the test on an error.
+// page returns a page, and fails the test on an error.
 func page(t *testing.T, s store.Store, q store.Query) *store.Page {
 	t.Helper()
 	p, err := s.Page(context.Background(), q)
@@ -143,7 +144,8 @@ func exerciseCatalog(t *testing.T, s store.Store, d *dataset) {
 				t.Errorf("%s: property %q is %+v, want %+v", c.ID, p.Name, got, p)
 			}
 		}
-		if c.Public != set.c.Public || c.StorageCRS() != set.c.StorageCRS() || c.Title.In("nn") != set.c.Title.In("nn") || c.IntervalEnd != set.c.IntervalEnd {
+		if c.Public != set.c.Public || c.StorageCRS() != set.c.StorageCRS() ||
+			c.Title.In("nn") != set.c.Title.In("nn") || c.IntervalEnd != set.c.IntervalEnd {
 			t.Errorf("%s: metadata differ: %+v", c.ID, c)
 		}
 		if len(c.Relations) != len(set.c.Relations) {
@@ -172,13 +174,14 @@ func exerciseFetch(t *testing.T, s store.Store, d *dataset) {
 	for _, set := range d.sets {
 		ids := set.order(nil)
 		slices.Reverse(ids)
-		ids = append(ids, ids[0], ids[0]) // the order asked, and twice where asked twice
+		ids = append(ids, ids[0], ids[0]) // in the order of the rows, also repeated
 		var got []string
-		err := s.Fetch(context.Background(), set.c.ID, store.Current(ids...), store.Want{}, func(f *store.Feature) error {
-			got = append(got, f.ID)
-			set.compare(t, f, visible(set.c))
-			return nil
-		})
+		err := s.Fetch(context.Background(), set.c.ID, store.Current(ids...), store.Want{},
+			func(f *store.Feature) error {
+				got = append(got, f.ID)
+				set.compare(t, f, visible(set.c))
+				return nil
+			})
 		if err != nil {
 			t.Fatalf("%s: %v", set.c.ID, err)
 		}
@@ -187,21 +190,23 @@ func exerciseFetch(t *testing.T, s store.Store, d *dataset) {
 	}
 }
 
-// exerciseWant asks for parts of features.
+// exerciseWant fetches parts of features.
 func exerciseWant(t *testing.T, s store.Store, set *set) {
 	names := visible(set.c)
 	slices.Reverse(names)
-	for _, w := range []store.Want{{Properties: names}, {Properties: names[:1], NoGeometry: true}, {Properties: []string{}}} {
-		err := s.Fetch(context.Background(), set.c.ID, store.Current(set.order(nil)...), w, func(f *store.Feature) error {
-			if w.NoGeometry && !f.Geometry.IsNull() {
-				return errors.New("a geometry that nobody asked for")
-			}
-			if len(f.Values) != len(w.Properties) {
-				return fmt.Errorf("%d values, want %d", len(f.Values), len(w.Properties))
-			}
-			set.compare(t, f, w.Properties)
-			return nil
-		})
+	for _, w := range []store.Want{{Properties: names}, {Properties: names[:1], NoGeometry: true},
+		{Properties: []string{}}} {
+		err := s.Fetch(context.Background(), set.c.ID, store.Current(set.order(nil)...), w,
+			func(f *store.Feature) error {
+				if w.NoGeometry && !f.Geometry.IsNull() {
+					return errors.New("a geometry that nobody asked for")
+				}
+				if len(f.Values) != len(w.Properties) {
+					return fmt.Errorf("%d values, want %d", len(f.Values), len(w.Properties))
+				}
+				set.compare(t, f, w.Properties)
+				return nil
+			})
 		if err != nil {
 			t.Errorf("%s, %+v: %v", set.c.ID, w, err)
 		}
@@ -229,23 +234,26 @@ func exerciseErrors(t *testing.T, s store.Store, d *dataset) {
 		t.Errorf("fetch from an unknown collection: %v", err)
 	}
 	ids := set.order(nil)
-	for _, bad := range []string{"", "nobody", "0x1", "01", "1 OR 1=1", "'; DROP TABLE t; --", "1e0", "\x00", string(make([]byte, 9000)), "\xff", "9223372036854775808"} {
+	for _, bad := range []string{"", "nobody", "0x1", "01", "1 OR 1=1", "'; DROP TABLE t; --", "1e0", "\x00",
+		string(make([]byte, 9000)), "\xff", "9223372036854775808"} {
 		for _, set := range d.sets {
 			ids := set.order(nil)
 			var got []string
-			err := s.Fetch(ctx, set.c.ID, store.Current(ids[0], ids[1], bad, ids[2]), store.Want{}, func(f *store.Feature) error {
-				got = append(got, f.ID)
-				return nil
-			})
+			err := s.Fetch(ctx, set.c.ID, store.Current(ids[0], ids[1], bad, ids[2]), store.Want{},
+				func(f *store.Feature) error {
+					got = append(got, f.ID)
+					return nil
+				})
 			if !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%s: id %.20q: %v", set.c.ID, bad, err)
 			}
 			same(t, "before the unknown id", got, ids[:2])
 			got = nil
-			err = s.Fetch(ctx, set.c.ID, store.Current(bad, ids[0], bad, bad, ids[1], ids[2], bad), store.Want{SkipMissing: true}, func(f *store.Feature) error {
-				got = append(got, f.ID)
-				return nil
-			})
+			err = s.Fetch(ctx, set.c.ID, store.Current(bad, ids[0], bad, bad, ids[1], ids[2], bad),
+				store.Want{SkipMissing: true}, func(f *store.Feature) error {
+					got = append(got, f.ID)
+					return nil
+				})
 			if err != nil {
 				t.Errorf("%s: passing over id %.20q: %v", set.c.ID, bad, err)
 			}
@@ -254,15 +262,20 @@ func exerciseErrors(t *testing.T, s store.Store, d *dataset) {
 	}
 	stop := errors.New("stop")
 	calls := 0
-	err := s.Fetch(ctx, set.c.ID, store.Current(ids...), store.Want{}, func(*store.Feature) error { calls++; return stop })
+	err := s.Fetch(ctx, set.c.ID, store.Current(ids...), store.Want{}, func(*store.Feature) error {
+		calls++
+		return stop
+	})
 	if err != stop || calls != 1 {
 		t.Errorf("an error of fn came back as %v after %d calls", err, calls)
 	}
 	cursor := page(t, s, store.Query{Collection: set.c.ID, Limit: 1, SortBy: []store.Sort{{Property: "antall"}}}).Next
 	for name, q := range map[string]store.Query{
-		"of another order":  {Collection: set.c.ID, Limit: 1, Cursor: cursor},
-		"of a rank":         {Collection: set.c.ID, Limit: 1, Cursor: cursor, SortBy: []store.Sort{{Property: "antall"}}, Rank: &cql2.Search{Props: []string{"navn"}, Terms: []string{"a"}}},
-		"of no order":       {Collection: set.c.ID, Limit: 1, Cursor: store.NewCursor(store.Place{ID: "x"}), SortBy: []store.Sort{{Property: "antall"}}},
+		"of another order": {Collection: set.c.ID, Limit: 1, Cursor: cursor},
+		"of a rank": {Collection: set.c.ID, Limit: 1, Cursor: cursor, SortBy: []store.Sort{{Property: "antall"}},
+			Rank: &cql2.Search{Props: []string{"navn"}, Terms: []string{"a"}}},
+		"of no order": {Collection: set.c.ID, Limit: 1, Cursor: store.NewCursor(store.Place{ID: "x"}),
+			SortBy: []store.Sort{{Property: "antall"}}},
 		"that is no cursor": {Collection: set.c.ID, Limit: 1, Cursor: "?"},
 		"that is empty":     {Collection: set.c.ID, Limit: 1, Cursor: store.Cursor("W10")},
 	} {
@@ -270,12 +283,13 @@ func exerciseErrors(t *testing.T, s store.Store, d *dataset) {
 			t.Errorf("cursor %s: %v", name, err)
 		}
 	}
-	if _, err := s.Page(ctx, store.Query{Collection: set.c.ID, Limit: 1, SortBy: []store.Sort{{Property: "nothing"}}}); err == nil {
+	if _, err := s.Page(ctx,
+		store.Query{Collection: set.c.ID, Limit: 1, SortBy: []store.Sort{{Property: "nothing"}}}); err == nil {
 		t.Error("an unknown sort key gave no error")
 	}
 }
 
-// insertTooLate offers a row after the context of Insert has ended: it is not written.
+// insertTooLate inserts a row after the context of Insert has ended: it is not written.
 func insertTooLate(t *testing.T, w store.Writer, c *store.Collection) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -9,9 +9,8 @@ import (
 	"grense/internal/store"
 )
 
-// exerciseTimes asks a collection of several days and moments, of which nobody has said which is the time of a feature,
-// by the parameter datetime: no feature may be lost of which one of them is in the interval, and what is answered is
-// what the naive evaluator answers.
+// exerciseTimes tests the parameter datetime on a collection with several dates and timestamps, none configured as the
+// time of a feature. A feature matches if one of them is in the interval, as in the reference.
 func exerciseTimes(t *testing.T, s store.Store, d *dataset) {
 	for _, c := range []struct {
 		id, instant, start string

@@ -10,9 +10,9 @@ import (
 	"grense/internal/store"
 )
 
-// ExerciseVersion holds the versions, revisions and snapshots of a store against its answers, before and after
-// another program has changed the data: where an answer is another, the version is another or unknown. Sees lists the
-// collections; change is what the other program does, and has to change an answer, at the latest after a reload.
+// ExerciseVersion compares the versions, revisions and snapshots of a store with its results, before and after another
+// program has changed the data. If a result differs, the version differs or is unknown. sees lists the collections.
+// change is what the other program does; it must change a result, at the latest after a reload.
 func ExerciseVersion(t *testing.T, s store.Store, sees []string, change func()) {
 	t.Helper()
 	x := &versionTest{contents: map[string]string{}}
@@ -54,7 +54,7 @@ func ExerciseVersion(t *testing.T, s store.Store, sees []string, change func()) 
 			t.Errorf("%s: the snapshot has version %q and then %q", id, pinned[i], v)
 		}
 		switch snap.Close(); {
-		case pinned[i] == "": // of a view, whose definition is the present one
+		case pinned[i] == "": // of a view, whose definition is the current one
 		case err == nil && !strings.HasPrefix(before[i].answer, rows+"\n"):
 			t.Errorf("%s: the snapshot of\n%s\nanswers\n%s", id, before[i].answer, rows)
 		case err != nil && !errors.Is(err, store.ErrChanged) && !errors.Is(err, store.ErrUnavailable):
@@ -70,12 +70,12 @@ func ExerciseVersion(t *testing.T, s store.Store, sees []string, change func()) 
 	}
 }
 
-// versionTest knows what rows held in each revision.
+// versionTest stores the content of rows in each revision.
 type versionTest struct{ contents map[string]string }
 
 // seenAnswer is what a store returns for a collection.
 type seenAnswer struct {
-	version store.Version // "" also where it gives an error
+	version store.Version // "" also if it returns an error
 	answer  string
 }
 
@@ -122,7 +122,7 @@ func (x *versionTest) rows(t *testing.T, s store.Reader, collection string) (str
 	return strings.Join(lines, "\n"), err
 }
 
-// content is what a feature holds: the same in one revision.
+// content returns the content of a feature and fails if it differs within a revision.
 func (x *versionTest) content(t *testing.T, collection string, f *store.Feature) string {
 	t.Helper()
 	content := fmt.Sprintf("%s %q %x", f.ID, f.Values, f.Geometry.WKB)

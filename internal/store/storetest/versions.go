@@ -18,7 +18,7 @@ import (
 	"grense/internal/store"
 )
 
-// version is one row of a collection of versions, as plain values.
+// version is a row of a collection of versions, as plain values.
 type version struct {
 	id         string
 	start, end time.Time // end: zero when open
@@ -29,13 +29,13 @@ type version struct {
 // versioned is a collection of versions with its rows in the order of features and starts.
 type versioned struct {
 	c         *store.Collection
-	unit      time.Duration // what times are whole multiples of
+	unit      time.Duration // times are multiples of it
 	inclusive bool
 	rows      []*version
 }
 
-// versionedSets are collections of each kind of interval: of days and moments, with an end that counts and one that
-// does not, ids that are texts and numbers, and versions that share a moment or overlap.
+// versionedSets returns collections with each kind of interval: dates and timestamps, inclusive and exclusive ends,
+// ids that are texts and numbers, and versions that share a moment or overlap.
 func versionedSets() []*versioned {
 	const aDay = 24 * time.Hour
 	var sets []*versioned
@@ -43,7 +43,7 @@ func versionedSets() []*versioned {
 		id        string
 		key, time cql2.Type
 		inclusive bool
-		shared    bool // an end that counts is the next start
+		shared    bool // an inclusive end equals the next start
 	}{
 		{"dager", cql2.TypeText, cql2.TypeDate, false, false},
 		{"dager_med", cql2.TypeInteger, cql2.TypeDate, true, false},
@@ -103,7 +103,7 @@ func (s *versioned) overlap() {
 	}
 }
 
-// valid reports whether a version is valid at t, of days on the day of t.
+// valid reports whether a version is valid at t; dates are compared with the day of t.
 func (s *versioned) valid(v *version, t time.Time) bool {
 	if s.unit == 24*time.Hour {
 		t = time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
@@ -111,7 +111,7 @@ func (s *versioned) valid(v *version, t time.Time) bool {
 	return !t.Before(v.start) && (v.end.IsZero() || t.Before(v.end) || s.inclusive && t.Equal(v.end))
 }
 
-// asOf are the rows that the standard asks for at t: of each feature the one that is valid and begins last.
+// asOf returns the rows that the standard requires at t: of each feature the valid one that begins last.
 func (s *versioned) asOf(t time.Time) (out []*version) {
 	for _, v := range s.rows {
 		if !s.valid(v, t) {
@@ -142,7 +142,7 @@ func (s *versioned) write(t *testing.T, w store.Writer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range s.rows { // in another order than that of features and starts
+	for i := range s.rows { // not in the order of features and starts
 		n := (i*31 + 7) % len(s.rows)
 		v := s.rows[n]
 		row := []any{int64(1000 - n), any(v.id), v.name, s.moment(v.start), nil,
@@ -159,7 +159,7 @@ func (s *versioned) write(t *testing.T, w store.Writer) {
 	}
 }
 
-// stamped are the ids of versions and what they begin with.
+// stamped returns the ids of versions and their starts.
 func (s *versioned) stamped(vs []*version, unique bool) (ids []string) {
 	for _, v := range vs {
 		id := v.id
@@ -224,7 +224,7 @@ func (s *versioned) exercise(t *testing.T, st store.Store) {
 	s.filtered(t, st, q, selected)
 }
 
-// answers asks and compares features, versions and the count.
+// answers compares features, versions and the count of a query.
 func (s *versioned) answers(t *testing.T, st store.Store, q store.Query, want []*version) {
 	t.Helper()
 	p := page(t, st, q)
@@ -251,7 +251,7 @@ func (s *versioned) answers(t *testing.T, st store.Store, q store.Query, want []
 	}
 }
 
-// counts asks for a page that does not tell the count by itself.
+// counts requests a page that does not reveal the count by itself.
 func (s *versioned) counts(t *testing.T, st store.Store, q store.Query) {
 	t.Helper()
 	q.Limit = 1
@@ -260,7 +260,7 @@ func (s *versioned) counts(t *testing.T, st store.Store, q store.Query) {
 	}
 }
 
-// lives reads the versions of each feature, and of some that are not there, and its neighbours at a moment.
+// lives reads the versions of each feature, and of unknown ones, and its neighbours at a moment.
 func (s *versioned) lives(t *testing.T, st store.Store, at time.Time) {
 	t.Helper()
 	starts := map[string][]string{"77": nil, "a\x00": nil}
@@ -277,7 +277,7 @@ func (s *versioned) lives(t *testing.T, st store.Store, at time.Time) {
 	}
 }
 
-// isLife holds an answer against the starts of the versions, the rows, and the features that are valid at the moment.
+// isLife compares a result with the starts of the versions, the rows, and the features that are valid at the moment.
 func (s *versioned) isLife(t *testing.T, life *store.Life, q store.LifeQuery, starts []string) {
 	t.Helper()
 	var prev, next string
@@ -312,7 +312,7 @@ func (s *versioned) isLife(t *testing.T, life *store.Life, q store.LifeQuery, st
 	same(t, "starts of versions of "+q.ID, got, starts)
 }
 
-// filtered asks the selected versions and no others by other conditions.
+// filtered applies other conditions to the selected versions.
 func (s *versioned) filtered(t *testing.T, st store.Store, q store.Query, selected []*version) {
 	c := find(t, st, s.c.ID)
 	q.Limit = 1000

@@ -10,26 +10,26 @@ import (
 	"testing"
 )
 
-// Wire stands between clients and the database at an address, and counts how often a client begins to ask while nothing
-// that it asked before is under way: round trips. What is sent in one go is one, however many statements it has.
+// Wire is a proxy between clients and the database at an address. It counts round trips: how often a client begins to
+// send while no request is in flight. Several statements in one message are one trip.
 type Wire struct {
-	Address string // of the database through the wire
+	Address string // of the database through the proxy
 	trips   atomic.Int64
 	bytes   atomic.Int64
 	asked   atomic.Int64
 	talks   sync.RWMutex
 }
 
-// Trips is how many round trips there were.
+// Trips returns the number of round trips.
 func (w *Wire) Trips() int { return int(w.trips.Load()) }
 
-// Bytes is how many bytes the database sent.
+// Bytes returns the number of bytes that the database sent.
 func (w *Wire) Bytes() int { return int(w.bytes.Load()) }
 
-// Asked is how many bytes the database was sent.
+// Asked returns the number of bytes sent to the database.
 func (w *Wire) Asked() int { return int(w.asked.Load()) }
 
-// Silence holds back what the database says, until end is called.
+// Silence holds back the responses of the database until end is called.
 func (w *Wire) Silence() (end func()) {
 	w.talks.Lock()
 	return w.talks.Unlock
@@ -50,7 +50,7 @@ func NewWire(t testing.TB, address string) *Wire {
 	t.Cleanup(func() { l.Close() })
 	u.Host = l.Addr().String()
 	q := u.Query()
-	q.Set("sslmode", "disable") // else what goes over the wire says nothing
+	q.Set("sslmode", "disable") // otherwise the traffic is unreadable
 	u.RawQuery = q.Encode()
 	w := &Wire{Address: u.String()}
 	go func() {
@@ -65,7 +65,7 @@ func NewWire(t testing.TB, address string) *Wire {
 	return w
 }
 
-// carry hands on what a client and the server say, until one of them ends.
+// carry forwards the traffic between a client and the server until one of them ends.
 func (w *Wire) carry(client net.Conn, address string) {
 	defer client.Close()
 	server, err := net.Dial("tcp", address)
@@ -73,14 +73,14 @@ func (w *Wire) carry(client net.Conn, address string) {
 		return
 	}
 	defer server.Close()
-	var idle atomic.Bool // the server has said ReadyForQuery, and nothing was asked since
+	var idle atomic.Bool // the server sent ReadyForQuery, and nothing was sent since
 	go func() {
 		defer server.Close()
 		buf := make([]byte, 64<<10)
 		for {
 			n, err := client.Read(buf)
 			w.asked.Add(int64(n))
-			if n > 0 && idle.Swap(false) && buf[0] != 'X' { // Terminate has no answer
+			if n > 0 && idle.Swap(false) && buf[0] != 'X' { // Terminate has no response
 				w.trips.Add(1)
 			}
 			if _, wrong := server.Write(buf[:n]); err != nil || wrong != nil {
