@@ -203,10 +203,10 @@ func serveShared(t *testing.T, source string) *serving {
 }
 
 // serveDatabase serves a database, where its key is.
-func serveDatabase(t *testing.T, source string) *serving {
+func serveDatabase(t *testing.T, source string, env ...string) *serving {
 	t.Helper()
 	key := strings.TrimSpace(grense(t, "key", "create", "--name", "a real client", "--source", source))
-	s := serve(t, nil, source)
+	s := serve(t, env, source)
 	s.key = key
 	return s
 }

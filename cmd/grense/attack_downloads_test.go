@@ -21,10 +21,10 @@ func TestAttackWholeDownloads(t *testing.T) {
 	}{{"geojsonseq", true}, {"csv", true}, {"json", true}, {"kml", true}, {"gml", true}, {"flatgeobuf", false},
 		{"parquet", false}, {"gpkg", false}, {"shapefile", false}, {"topojson", false}} {
 		t.Run(f.name, func(t *testing.T) {
-			s := serve(t, nil, file)
+			s := serve(t, []string{tellsMetrics}, file)
 			var doc struct{ ItemCount int }
 			s.getJSON(t, "/collections/sted", &doc)
-			idle, before := s.peak(t), s.cpu(t)
+			idle, before := s.idle(t), s.cpu(t)
 			n := s.discard(t, "/collections/sted/download?f="+f.name)
 			used := s.cpu(t) - before
 			what := fmt.Sprintf("%s of %d places, %d MB: ", f.name, doc.ItemCount, n>>20)
@@ -40,12 +40,11 @@ func TestAttackWholeDownloads(t *testing.T) {
 		})
 	}
 	t.Run("xlsx", func(t *testing.T) {
-		s := serve(t, nil, file)
-		if status, body, err := s.get(t.Context(), "/collections/sted/download?f=xlsx"); err != nil ||
-			status != http.StatusBadRequest {
+		s := serve(t, []string{tellsMetrics}, file)
+		if status, body, err := s.get(t.Context(), "/collections/sted/download?f=xlsx"); err != nil || status != http.StatusBadRequest {
 			t.Errorf("more rows than a sheet has: %d %.300s %v", status, body, err)
 		}
-		idle := s.peak(t)
+		idle := s.idle(t)
 		n := s.discard(t, "/collections/sted/download?f=xlsx&bbox=4,57,16,69")
 		figure(t, fmt.Sprintf("xlsx of the places of a part of the country, %d MB: memory above idle", n>>20),
 			s.peak(t)-idle, 256<<20)

@@ -94,13 +94,12 @@ func figure[N int | int64 | float64 | time.Duration | size](t *testing.T, what s
 	sharedtest.Figure{What: what, Got: text(got), Bound: text(bound), Failed: got > bound}.Record(t)
 }
 
-// latency reports a time that clients measured. Clients and other programs share the processors with the server,
-// so a bare handler was asked at the same time: what its answers took is the noise of the machine,
-// which comes on top of the bound.
+// latency reports a time that clients measured. Clients and other programs share the processors with the server, so a
+// bare handler was asked at the same time. What its answers took is the noise of the machine. The bare handler waits for
+// a processor once, a request at most four times (connection, turn, store, answer): so often noise may be added.
 func latency(t *testing.T, what string, got, noise, bound time.Duration) {
 	t.Helper()
-	sharedtest.Figure{What: what, Got: text(got), Bound: text(bound), Noise: text(noise),
-		Failed: got > bound+noise}.Record(t)
+	sharedtest.Figure{What: what, Got: text(got), Bound: text(bound), Noise: text(noise), Failed: got > bound+4*noise}.Record(t)
 }
 
 // p99 is the value that one in a hundred exceeds.

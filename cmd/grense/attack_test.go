@@ -57,6 +57,17 @@ func (s *serving) peak(t testing.TB) size {
 	return size(n << 10)
 }
 
+// idle waits until nothing is made in the background, has peak count from then on, and returns its value. The server
+// has the setting tellsMetrics.
+func (s *serving) idle(t *testing.T) size {
+	t.Helper()
+	s.rest(t)
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0); err != nil {
+		t.Skip("SKIPPED: the peak of memory cannot be reset here")
+	}
+	return s.peak(t)
+}
+
 // cpu is the processor time that the program has used.
 func (s *serving) cpu(t testing.TB) time.Duration {
 	t.Helper()
@@ -334,7 +345,7 @@ func TestAttackSlowSOAP(t *testing.T) {
 	var begun, refused atomic.Int64
 	for range readers {
 		all.Go(func() {
-			if s.sendAgain(ctx, request, &refused) == http.StatusOK {
+			if s.sendAgain(ctx, request, &refused, func() {}) == http.StatusOK {
 				begun.Add(1)
 			}
 		})
@@ -348,11 +359,10 @@ func TestAttackSlowSOAP(t *testing.T) {
 	seen.report(t)
 }
 
-// sendAgain is sendSlowly by a client that retries a second later if the server is busy.
-// refused counts how often it was.
-func (s *serving) sendAgain(ctx context.Context, request string, refused *atomic.Int64) int {
+// sendAgain is sendSlowly by a client that retries a second later if the server is busy. refused counts how often it was.
+func (s *serving) sendAgain(ctx context.Context, request string, refused *atomic.Int64, begun func()) int {
 	for {
-		status := s.sendSlowly(ctx, request)
+		status := s.sendSlowly(ctx, request, begun)
 		if status != http.StatusServiceUnavailable || ctx.Err() != nil {
 			return status
 		}
@@ -361,8 +371,9 @@ func (s *serving) sendAgain(ctx context.Context, request string, refused *atomic
 	}
 }
 
-// sendSlowly sends a request and takes 6 KB in a second of the answer until ctx ends. It returns the status.
-func (s *serving) sendSlowly(ctx context.Context, request string) int {
+// sendSlowly sends a request and takes 6 KB in a second of the answer until ctx ends. It calls begun when an answer of
+// 200 begins, and returns the status.
+func (s *serving) sendSlowly(ctx context.Context, request string, begun func()) int {
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.addr)
 	if err != nil {
 		return 0
@@ -381,6 +392,7 @@ func (s *serving) sendSlowly(ctx context.Context, request string) int {
 			if status, _ = strconv.Atoi(string(b[9:12])); status != http.StatusOK {
 				return status // the connection stays open, and nothing more comes
 			}
+			begun()
 		}
 		if err != nil {
 			return status
