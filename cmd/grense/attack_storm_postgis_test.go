@@ -372,6 +372,9 @@ func stormOverPostGIS(t *testing.T, changes int) (wrong, refused, answers int64)
 	}
 	stop()
 	readers.Wait()
+	if failed.Load() > 0 {
+		t.Logf("the server logged %s", s.logged(t))
+	}
 	return failed.Load(), away.Load(), good.Load()
 }
 

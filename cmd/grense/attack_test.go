@@ -182,8 +182,9 @@ func TestAttackFairTurns(t *testing.T) {
 // fairTurns lets eight clients attack with so many keys.
 func fairTurns(t *testing.T, keys int) {
 	t.Helper()
-	s := serveCommunes(t)
+	s := serveCommunes(t, tellsMetrics)
 	s.away = true // questions that take too long are 503
+	s.idle(t)
 	collection := s.only(t)
 	items := "/collections/" + collection + "/items"
 	dear := items + "?limit=1&filter=" + url.QueryEscape("S_TOUCHES(geometry,geometry) AND nom<>'N'")

@@ -170,13 +170,11 @@ func (c *Call) Ask(fn func(context.Context) error) error {
 			return err
 		}
 	}
-	if err := fn(c.Asking(c.Request.Context())); err != nil {
-		return err
+	err := fn(c.Asking(c.Request.Context()))
+	if c.s.Store.Catalog().Version != c.Catalog.Version && (err == nil || Classify(err).Kind == problem.Internal) {
+		return errReopened() // what failed was asked for by the catalog of before
 	}
-	if c.s.Store.Catalog().Version != c.Catalog.Version {
-		return errReopened()
-	}
-	return nil
+	return err
 }
 
 func errReopened() error {
