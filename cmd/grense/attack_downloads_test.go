@@ -41,7 +41,8 @@ func TestAttackWholeDownloads(t *testing.T) {
 	}
 	t.Run("xlsx", func(t *testing.T) {
 		s := serve(t, []string{tellsMetrics}, file)
-		if status, body, err := s.get(t.Context(), "/collections/sted/download?f=xlsx"); err != nil || status != http.StatusBadRequest {
+		status, body, err := s.get(t.Context(), "/collections/sted/download?f=xlsx")
+		if err != nil || status != http.StatusBadRequest {
 			t.Errorf("more rows than a sheet has: %d %.300s %v", status, body, err)
 		}
 		idle := s.idle(t)

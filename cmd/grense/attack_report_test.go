@@ -99,7 +99,8 @@ func figure[N int | int64 | float64 | time.Duration | size](t *testing.T, what s
 // a processor once, a request at most four times (connection, turn, store, answer): so often noise may be added.
 func latency(t *testing.T, what string, got, noise, bound time.Duration) {
 	t.Helper()
-	sharedtest.Figure{What: what, Got: text(got), Bound: text(bound), Noise: text(noise), Failed: got > bound+4*noise}.Record(t)
+	failed := got > bound+4*noise
+	sharedtest.Figure{What: what, Got: text(got), Bound: text(bound), Noise: text(noise), Failed: failed}.Record(t)
 }
 
 // p99 is the value that one in a hundred exceeds.

@@ -18,7 +18,7 @@ type crowd struct {
 	readers int
 	path    func(i int) string // that a reader asks
 	beside  string             // that the other client asks
-	lasts   time.Duration // from when each has the beginning of its answer
+	lasts   time.Duration      // from when each has the beginning of its answer
 }
 
 // attack lets the crowd read, and prints what it cost. what names the attack.
@@ -31,7 +31,8 @@ func (c crowd) attack(t *testing.T, s *serving, what string) {
 	var begun, told, failed atomic.Int64
 	for i := range c.readers {
 		all.Go(func() {
-			request := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\nX-API-Key: %s\r\n\r\n", c.path(i), s.key)
+			request := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\nX-API-Key: %s\r\n\r\n",
+				c.path(i), s.key)
 			status := s.sendAgain(ctx, request, &told, func() {
 				if begun.Add(1) == int64(c.readers) {
 					time.AfterFunc(c.lasts, cancel)

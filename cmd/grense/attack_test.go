@@ -360,7 +360,8 @@ func TestAttackSlowSOAP(t *testing.T) {
 	seen.report(t)
 }
 
-// sendAgain is sendSlowly by a client that retries a second later if the server is busy. refused counts how often it was.
+// sendAgain is sendSlowly by a client that retries a second later if the server is busy. refused counts how often it
+// was.
 func (s *serving) sendAgain(ctx context.Context, request string, refused *atomic.Int64, begun func()) int {
 	for {
 		status := s.sendSlowly(ctx, request, begun)

@@ -36,7 +36,7 @@ INSERT INTO wide WITH r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < 
 }
 
 // TestAttackWideTables: a table of ten times the columns costs at most ten times as much; as CSV, which reads each row
-// of the file anew, 13 times: SQLite keeps such a row on nine pages, and finds the page for each value.
+// of the file again, 13 times: SQLite keeps such a row on nine pages, and finds the page for each value.
 func TestAttackWideTables(t *testing.T) {
 	attack(t)
 	forms := []string{"/items?limit=10&offset=%d", "/items?limit=10&offset=%d&f=html",
