@@ -6,9 +6,9 @@ import (
 	"grense/internal/problem"
 )
 
-// Memory is the memory of answers under way: made, and not yet taken by their readers. While there is enough, an
-// answer up to limits.buffer is made whole; beyond, answers go out in small pieces, so that any number of slow
-// readers costs little; far beyond, an answer whose first byte is not out is refused. It is safe for concurrent use.
+// Memory counts the memory of responses in flight: built, and not yet read by their clients. While there is enough,
+// a response up to limits.buffer is built whole. Beyond that, responses are sent in small pieces, so that slow clients
+// cost little; far beyond, a response is refused before its first byte. It is safe for concurrent use.
 type Memory struct {
 	Most int64 // bytes
 	Held atomic.Int64
@@ -52,7 +52,7 @@ func SharesOf(memory int64) shares {
 // Lent counts to how many readers the same bytes are being sent: together they hold them once.
 type Lent struct{ n atomic.Int64 }
 
-// Begin counts bytes among the answers under way, once for all readers, until done is called.
+// Begin counts bytes among the responses in flight, once for all readers, until done is called.
 func (l *Lent) Begin(f *Memory, bytes int) (done func(), err error) {
 	if l.n.Add(1) == 1 {
 		if err := f.Admit(bytes); err != nil {

@@ -65,7 +65,7 @@ func (b *Buckets) Charge(owner string, units float64, now time.Time) {
 				delete(b.by, name)
 			}
 		}
-		if len(b.by) >= 4*maxBuckets { // so many in debt at once are an attack from many addresses; all begin anew
+		if len(b.by) >= 4*maxBuckets { // so many in debt at once are an attack from many addresses; all start over
 			clear(b.by)
 		}
 	}
@@ -112,7 +112,7 @@ func TooMany(wait time.Duration, format string, a ...any) error {
 	return problem.New(problem.TooMany, &RetryIn{wait}, format, a...)
 }
 
-// RetryIn tells when to try again.
+// RetryIn is an error that states when to retry.
 type RetryIn struct{ wait time.Duration }
 
 func (r *RetryIn) Error() string { return "again in " + r.Seconds() + " s" }
@@ -133,8 +133,8 @@ func (b *Buckets) Headers(owner string) (policy, left string) {
 	return b.policy, left
 }
 
-// Requests that are broken off (429 by turns.go): so many of one caller at once, then so many in each second. Beyond,
-// nothing is asked for it. Maps that are moved quickly break off some dozens in a second.
+// A caller may cancel requests: resetsAtOnce in a burst, then resetsRate a second. Beyond that, its requests get 429
+// without a query. Maps that are moved quickly cancel some dozens a second.
 const (
 	resetsAtOnce = 1000
 	resetsRate   = 100

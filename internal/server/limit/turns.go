@@ -19,10 +19,9 @@ import (
 	"grense/internal/store"
 )
 
-// Turns lets questions to the store run a few at a time. Each class of cost has places and a queue of its own, so
-// that what is dear never delays what is cheap. In a queue the owners (keys, or addresses where none are asked for)
-// take turns, whatever number of questions each has; and none holds all places of a class. It is safe for concurrent
-// use.
+// Turns limits how many queries to the store run at a time. Each cost class has slots and a queue of its own,
+// so that expensive queries never delay cheap ones. In a queue the owners (keys, or addresses without keys) take turns,
+// however many queries each has, and none holds all slots of a class. It is safe for concurrent use.
 type Turns struct {
 	Wait    time.Duration // of one request, for places and connections, before it is refused
 	Work    time.Duration // of one request, for all its questions
@@ -372,7 +371,7 @@ func (t *Turns) chargeRead(ctx context.Context, n int) {
 	}
 }
 
-// Counted counts what a question reads, of which done is told at its end.
+// Counted counts the rows that a query reads; done must be called at its end.
 func (t *Turns) Counted(ctx context.Context, fn func(*store.Feature) error) (count func(*store.Feature) error,
 	done func()) {
 	n := 0

@@ -14,7 +14,7 @@ type FieldFault struct {
 	Title  string // of the field
 	Value  string // as it came, where no field shows it
 	Text   string // what would be right
-	Cure   string // the same in English, where Text cannot tell it; "" else
+	Cure   string // the same in English, if Text has no translation; else ""
 	Target string // id of the input; "" when the form has none for it
 }
 

@@ -58,7 +58,8 @@ func AsMarkup(s string) string {
 	return strings.ReplaceAll(template.HTMLEscapeString(s), "+", "&#43;")
 }
 
-// Alternates are the elements of the head that tell the other representations of the page and its other languages.
+// Alternates returns the elements of the head that link to the other representations of the page
+// and its other languages.
 func (v *Page) Alternates() template.HTML {
 	var m Markup
 	for _, f := range v.Formats {

@@ -67,11 +67,11 @@ type Page struct {
 	LD          template.JS // the page as JSON-LD, made safe by inScript; "" for none
 	Caption     string      // of the map; "" for the usual one
 	Tiles       *TileMap    // the map of tiles that scripts put in the place of the drawing; nil: none
-	Refresh     bool        // without scripts the page is loaded anew every few seconds
+	Refresh     bool        // without scripts the page reloads every few seconds
 	Copies      []Copied    // what people take away from the page, each with a button that copies it
 	Refused     bool        // the page is a form that comes back with what is wrong
 	Path        string      // below the mount, where it is not that of the request
-	Instance    string      // of the problem that such a form tells
+	Instance    string      // of the problem that such a form reports
 	Empty       bool        // there is nothing to take away in another format
 	Without     string      // a representation of the route that this document does not have; "" for none
 
@@ -178,7 +178,7 @@ func Number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 // Address is where to write: one of the two; both "" when not configured.
 type Address struct{ Email, URL string }
 
-// TileMap is what the script of a map of tiles is told.
+// TileMap is the data for the script of a map of tiles.
 type TileMap struct {
 	Path   string // of the tileset, below the mount, with its query
 	Layers string // JSON by collection: what its features are called, and where their pages are

@@ -272,7 +272,7 @@ var xmlFaults = []struct {
 	{"entity", regexp.MustCompile(`^invalid character entity (\S+)`)},
 }
 
-// brokenXML tells where a message is no XML; "" where it is.
+// brokenXML returns what is wrong with a message that is not XML, or "".
 func (c *call) brokenXML(message string) string {
 	d := xml.NewDecoder(strings.NewReader(strings.TrimSpace(message)))
 	for {
@@ -312,7 +312,7 @@ func (c *call) ofMessage(said string) []page.FieldFault {
 	return []page.FieldFault{{Name: "request", Title: c.Text("soap.xml"), Text: said, Target: "request"}}
 }
 
-// tellFailure tells what the service found wrong, beside the fields that it is of.
+// tellFailure shows the faults of a call next to their fields.
 func (v *soapView) tellFailure(c *call, failed soapFailure) {
 	if failed.text == nil {
 		return
@@ -331,7 +331,7 @@ func (v *soapView) tellFailure(c *call, failed soapFailure) {
 	}
 }
 
-// tellFault tells one fault, beside the field that it is of, where the form has one.
+// tellFault shows one fault, next to its field if the form has it.
 func (v *soapView) tellFault(c *call, x contract.Fault, lang contract.Lang) {
 	path := strings.Split(x.Path, "/")
 	i := slices.IndexFunc(v.Fields, func(f soapField) bool {

@@ -19,7 +19,7 @@ const mostHits = 50
 // hitNames are the elements that name a hit, which come first and lead to its page.
 var hitNames = []string{"visningsnavn", "stedsnavn", "skrivemaate", "skrivemaater", "tittel", "kartblad"}
 
-// hitTitles are the names of the texts of elements that the form has fields for, or that no property tells.
+// hitTitles are the message keys for elements that are fields of the form, or that no property describes.
 var hitTitles = map[string]string{"stedsnavn": "name", "skrivemaate": "spelling", "navneobjekttypeId": "type",
 	"stedstatusId": "status", "stedsnavnSkrivemaatestatusIds": "spelling-statuses",
 	"navnesakstatusId": "casestatus", "kommunerIds": "municipality", "kommuneId": "municipality",
@@ -43,10 +43,10 @@ var hitProperties = map[string]string{"registreringsdato": "registrert", "oppdat
 	"produktkodeId": "karttype", "visningsnavnForSted": "visningsnavn",
 	"stedsnavnSkrivemaatestatusIds": "skrivemaatestatus"}
 
-// hitRecords are the collections whose properties elements tell.
+// hitRecords are the collections whose properties describe elements.
 var hitRecords = []string{"sted", "stedsnavn", "skrivemaate", "navnesak", "vedtak", "samlevedtak", "bok", "kartprodukt"}
 
-// hitProperty is the property that an element of a hit tells, as omraade for omraadeId; nil for none.
+// hitProperty returns the property that describes an element of a hit, as omraade for omraadeId; nil for none.
 func (c *call) hitProperty(element string) *store.Property {
 	for _, name := range []string{hitProperties[element], snake(element), snake(strings.TrimSuffix(element, "Id"))} {
 		for _, id := range hitRecords {
@@ -83,8 +83,8 @@ func (c *call) hitTitle(element string) string {
 	return element
 }
 
-// hitText is the text of an element that tells a property, or nil: codes by their names, and what is true or a time
-// as people write it.
+// hitText returns the text of an element with its property, or nil: codes by their names, and booleans and
+// times as people write them.
 func (c *call) hitText(f *xmlNode, p *store.Property) string {
 	text, list := f.leaves(), hitLists[f.XMLName.Local]
 	if list == "" && len(f.Children) == 1 { // who decided: a municipality or a county

@@ -232,7 +232,7 @@ type soapExample struct{ Title, Operation, Message string }
 var soapRules = []string{"names", "advanced", "texts", "fields", "times", "order", "limit", "geometry", "faults",
 	"transport"}
 
-// soapDoc tells programs where the place-name service is.
+// soapDoc is the document that describes the place-name service to programs.
 type soapDoc struct {
 	Title      string        `json:"title"`
 	Endpoint   string        `json:"endpoint"`

@@ -16,11 +16,12 @@ import (
 // isAllOrNothing reports whether all matches are wanted or none, of a layer whose indexes are known.
 func (qu *question) isAllOrNothing() bool {
 	q := &qu.q
-	return q.AllOrNothing && q.Limit > 0 && q.Cursor == "" && q.Offset <= 0 && q.Rank == nil && q.Count != store.CountExact && qu.l.source.Leads != nil
+	return q.AllOrNothing && q.Limit > 0 && q.Cursor == "" && q.Offset <= 0 && q.Rank == nil &&
+		q.Count != store.CountExact && qu.l.source.Leads != nil
 }
 
-// allOrNothing reads no more matches than are wanted and some, by the access path that reads the least, and puts them in order afterwards. It
-// reports false when SQL cannot say the filter.
+// allOrNothing reads no more matches than are wanted and some, by the access path that reads the least,
+// and puts them in order afterwards. It reports false when SQL cannot say the filter.
 func (qu *question) allOrNothing(ctx context.Context, c *conn, p *store.Page) (bool, error) {
 	q := qu.q
 	sql, args, err := qu.allStatement(c, q)
@@ -50,12 +51,13 @@ func (qu *question) allOrNothing(ctx context.Context, c *conn, p *store.Page) (b
 	return true, ctx.Err()
 }
 
-// beyond is the cursor that tells that there are more rows than are wanted, of which one has that id.
+// beyond returns the cursor of a page that is incomplete because there are more rows than the limit; id is one of them.
 func (qu *question) beyond(id string) store.Cursor {
 	return qu.cursor(found{id: id, keys: make([]any, len(qu.keys)-1)}, false)
 }
 
-// allValues fills the page of the rows that read gives until its function returns errEnough; more tells that there are more rows than are wanted.
+// allValues fills the page with the rows that read passes on, until its function returns errEnough.
+// more reports that there are more rows than the limit.
 func (qu *question) allValues(read func(func(row) error) error, first firstRows, p *store.Page) (more bool, err error) {
 	last := len(qu.keys) - 1
 	var values []any // of all rows, one after the other; the id is the last of each
@@ -162,7 +164,8 @@ func sortNumbered(rows []numbered) []numbered {
 }
 
 // allNumbers is allValues for an order that is that of numbered. It allocates nothing for a row.
-func (qu *question) allNumbers(read func(func(numbered) error) error, first firstRows, p *store.Page) (more bool, err error) {
+func (qu *question) allNumbers(read func(func(numbered) error) error, first firstRows,
+	p *store.Page) (more bool, err error) {
 	g := qu.gather(0)
 	err = read(func(x numbered) error {
 		if !g.add(x) {
@@ -237,7 +240,8 @@ func (g *gathered) end() {
 	g.rows = g.rows[:min(len(g.rows), g.most)]
 }
 
-// numberedPage fills the page with rows; those whose ids first holds for come before the others. A nil one holds for none.
+// numberedPage fills the page with rows; those whose ids first holds for come before the others.
+// A nil one holds for none.
 func (qu *question) numberedPage(g *gathered, first func(id int64) bool, p *store.Page) {
 	rows := g.rows
 	if first != nil {
@@ -306,7 +310,8 @@ func (s *idSet) has(id any) (ok bool) {
 	return ok
 }
 
-// allStatement selects the sort keys and the id of all matches, in any order and perhaps more than once; "" when SQL cannot say the filter.
+// allStatement selects the sort keys and the id of all matches, in any order and perhaps more than once;
+// "" when SQL cannot say the filter.
 func (qu *question) allStatement(c *conn, q store.Query) (sql string, args []any, err error) {
 	paths := sqlq.AccessPaths(qu.l.source, alias, q.Filter)
 	if paths == nil {
@@ -317,7 +322,8 @@ func (qu *question) allStatement(c *conn, q store.Query) (sql string, args []any
 		return "", nil, err
 	}
 	b := sqlq.New(sqlq.Steady{}).Text("SELECT ")
-	if d.All && d.Order != "" && quote(d.Key) == qu.l.key && len(q.SortBy) == 1 && q.SortBy[0] == (store.Sort{Property: d.By}) {
+	if d.All && d.Order != "" && quote(d.Key) == qu.l.key && len(q.SortBy) == 1 &&
+		q.SortBy[0] == (store.Sort{Property: d.By}) {
 		sql, args = b.Text(d.Order, ", ", d.Owner).Add(d.Probe).SQL()
 		return sql, args, nil
 	}
@@ -377,7 +383,8 @@ func cheapest(c *conn, paths []sqlq.AccessPath) (sqlq.AccessPath, error) {
 	}
 	for most := int64(500); most < 1<<20; most *= 8 {
 		for _, d := range paths {
-			sql, args := sqlq.New(sqlq.Steady{}).Text("SELECT count(*) FROM (SELECT 1").Add(d.Probe).Text(" LIMIT ").Arg(most).Text(")").SQL()
+			sql, args := sqlq.New(sqlq.Steady{}).Text("SELECT count(*) FROM (SELECT 1").Add(d.Probe).Text(" LIMIT ").
+				Arg(most).Text(")").SQL()
 			n, err := c.one(sql, args...)
 			if err != nil || n < most {
 				return d, err

@@ -20,9 +20,9 @@ const (
 	blobBroken           // no GeoPackage geometry, or one of a type that is not served
 )
 
-// readBlob returns the WKB inside a GeoPackage geometry (OGC 12-128r18, 2.1.3) after a check of all of it.
-// It shares memory with b, but where lines stand for arcs, and MultiPolygons for faces. Only blobFine has WKB,
-// and what the check tells of it.
+// readBlob returns the WKB inside a GeoPackage geometry (OGC 12-128r18, 2.1.3) after checking all of it.
+// It shares memory with b unless lines replace arcs, or MultiPolygons replace faces.
+// Only blobFine has WKB and the results of the check.
 func readBlob(b []byte) ([]byte, wkb.Info, blobState) {
 	if len(b) == 0 {
 		return nil, wkb.Info{}, blobEmpty

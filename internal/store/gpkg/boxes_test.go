@@ -13,7 +13,7 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// Features outside of all that the extent tells of match no box, not even one around the extent.
+// Features outside the extent in the metadata match no box, not even one around that extent.
 func TestBoxAroundTheExtentLeavesWhatLiesOutside(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.gpkg")

@@ -21,8 +21,8 @@ type columnLimits struct {
 
 var usualColumns = columnLimits{from: 100, wide: 4096, records: typeAheadFrom}
 
-// columnsAgain, a power of two, is how often values that are not at hand are asked for before they are made once more;
-// then it is twice as often, and so on, so that tables which do not fit together are not made in turn for ever.
+// columnsAgain, a power of two, is the number of requests for missing values after which they are built again.
+// Then the number doubles, and so on, so that tables that do not fit together are not built in turn forever.
 const columnsAgain = 16
 
 // columnCache holds tables of all revisions, by what they hold: ids, envelopes, records.

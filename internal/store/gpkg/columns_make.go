@@ -10,9 +10,9 @@ import (
 // columns makes the tables of values of a revision.
 type columns struct {
 	tables *columnCache
-	asked  map[string]int            // under typeAhead.mu: for what is not at hand
+	asked  map[string]int            // under typeAhead.mu: requests for missing tables
 	never  map[string]bool           // the same: what does not fit, or cannot be made
-	wanted map[string]*recordsWanted // the same: of layers whose records are not at hand
+	wanted map[string]*recordsWanted // the same, for layers without records
 	limits columnLimits
 }
 
@@ -21,7 +21,8 @@ func idsName(l *layer) string { return l.ID }
 // mostIDs is of how many features at most the ids are read for their order alone.
 const mostIDs = 100_000
 
-// ids returns the ids of a layer in order; nil where they are not at hand, and then they are read when it is worth it.
+// ids returns the ids of a layer in order, or nil if they are not loaded.
+// Then they are loaded in the background if that is worthwhile.
 func (r *revision) ids(l *layer) *rowIDs {
 	name := idsName(l)
 	if ids, ok := r.columns.tables.Get(tableKey{r.rev, name}); ok {

@@ -17,7 +17,7 @@ import (
 // definitionTable keeps what a GeoPackage has no place for: our metadata of a collection.
 const definitionTable = "grense_collection"
 
-// definition is a collection as JSON: all but what the data tell.
+// definition is a collection as JSON, without what is derived from the data.
 type definition struct {
 	ID            string               `json:"id"`
 	Table         string               `json:"table"`

@@ -10,7 +10,7 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// TestOneFaultyLayerLeavesTheOthers: what is wrong with a view or table is told of that layer, with the cure,
+// TestOneFaultyLayerLeavesTheOthers: a fault in a view or table is reported for that layer, with the cure,
 // and the others are served.
 func TestOneFaultyLayerLeavesTheOthers(t *testing.T) {
 	t.Parallel()

@@ -51,8 +51,8 @@ type knownText struct {
 	value any
 }
 
-// known is the text of a column as a value of type t: text, date or JSON. SQLite is asked for it once:
-// for columns of short texts that is most of what reading costs.
+// known returns the text of a column as a value of type t: text, date or JSON. It reads it from SQLite once,
+// which is most of the cost of short texts.
 func (b *batch) known(r row, column int, t cql2.Type) any {
 	n := 0
 	if !b.utf16 {
@@ -160,7 +160,7 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 	return ctx.Err()
 }
 
-// rowsReader reads rows into a batch, from records where they are at hand.
+// rowsReader reads rows into a batch, from records if they are loaded.
 type rowsReader struct {
 	r       *revision
 	f       *fetcher
@@ -169,8 +169,8 @@ type rowsReader struct {
 	asked   []int    // of their properties
 }
 
-// read reads the first n of rows, in the revision rev; missing tells that the next one does not exist,
-// or not in the revision asked for.
+// read reads the first n of rows in the revision rev. missing reports that the next one does not exist,
+// or not in that revision.
 func (x *rowsReader) read(ctx context.Context, rows []store.Row) (rev uint64, n int, missing bool, err error) {
 	if x.records != nil {
 		if n, missing, ok, err := x.packed(ctx, rows); ok || err != nil {
@@ -319,8 +319,8 @@ func (f *fetcher) readRun(c *conn, b *batch, rev uint64, rows []store.Row) (n in
 	return n, err
 }
 
-// read fills b with the first n of rows, which are in the revision rev; missing tells that the next one does not exist,
-// or not in the revision asked for.
+// read fills b with the first n of rows, which are in the revision rev. missing reports that the next one does not
+// exist, or not in that revision.
 func (f *fetcher) read(c *conn, b *batch, rev uint64, rows []store.Row) (n int, missing bool, err error) {
 	b.reset()
 	f.statements()

@@ -8,14 +8,16 @@ import (
 	"grense/internal/store"
 )
 
-// TestWhatComesFirstIsAskedWhereThereIsAnOrder: which hits come first is asked for where there are two or more.
+// TestWhatComesFirstIsAskedWhereThereIsAnOrder: First is evaluated if there are two or more hits.
 func TestWhatComesFirstIsAskedWhereThereIsAnOrder(t *testing.T) {
 	t.Parallel()
 	s := opened(t, manyNames(t), -1)
 	seen := map[bool]bool{}
-	for _, name := range []string{"Oslo", "Bergen", "Nesset", "Storhaugen", "Nes", "Vik", "Haugen", "Sandvika", "no such name"} {
+	for _, name := range []string{"Oslo", "Bergen", "Nesset", "Storhaugen", "Nes", "Vik", "Haugen", "Sandvika",
+		"no such name"} {
 		is := func(function, text string) cql2.Expr {
-			return cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: function, Args: []cql2.Expr{cql2.Prop{Name: "langnavn", Type: cql2.TypeText}}}, R: cql2.Text(text)}
+			return cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: function,
+				Args: []cql2.Expr{cql2.Prop{Name: "langnavn", Type: cql2.TypeText}}}, R: cql2.Text(text)}
 		}
 		plan, err := s.Explain(t.Context(), store.Query{Collection: "skrivemaate", SortBy: []store.Sort{{Property: "rang"}}, Filter: is("norm", cql2.Norm(name)), First: is("exact", cql2.CaseI(name)),
 			Limit: 1000, Count: store.CountNone, AllOrNothing: true})

@@ -120,7 +120,7 @@ func rank(words func(string) string) func(sqlite.Context, []sqlite.Value) (sqlit
 	}
 }
 
-// likes are the patterns that statements have bound of late. In SQL a pattern is its number,
+// likes are the patterns that statements have bound recently. In SQL a pattern is its number,
 // so that a call costs no text.
 type likes struct {
 	n     int64

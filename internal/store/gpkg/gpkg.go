@@ -1,14 +1,15 @@
 // Package gpkg serves a GeoPackage file (OGC 12-128r18) through SQLite, and writes one.
 //
-// Any GeoPackage is served as it is: its feature and attribute tables and views become collections. The file is opened read-only
-// and nothing is written beside it; what is expensive to learn (envelopes where there is no R-tree, extents, the types that values
-// really have, the words of texts) is kept in a side file in the data folder, which
-// belongs to one state of the file and can be deleted at any time. So can the index file
-// (index.go). A register that our Writer made has all of this in itself, and no side file as long as no other program has
-// changed it.
+// Any GeoPackage is served as it is: its feature and attribute tables and views become collections.
+// The file is opened read-only and nothing is written beside it; what is expensive to learn (envelopes where there is
+// no R-tree, extents, the types that values really have, the words of texts) is kept in a side file in the data folder,
+// which belongs to one state of the file and can be deleted at any time. So can the index file (index.go).
+// A register that our Writer made has all of this in itself, and no side file as long as no
+// other program has changed it.
 //
-// A file that is changed in place while it is served is read as it is now, but counts, extents, revisions and side indexes stay
-// those of the last Reload. Curves and other types that GeoJSON lacks are served as features without geometry, with a note.
+// A file that is changed in place while it is served is read as it is now, but counts, extents, revisions and side
+// indexes stay those of the last Reload. Curves and other types that GeoJSON lacks are served as features
+// without geometry, with a note.
 package gpkg
 
 import (
@@ -31,33 +32,42 @@ import (
 
 // Options says how a file is opened. DataDir is needed; the rest may be zero.
 type Options struct {
-	DataDir  string                              // folder for side files; made where missing
-	Settings map[string]store.Settings           // by layer name, or by the collection id that the name gives
-	Logger   *slog.Logger                        // nil: none
-	Progress func(layer string, done, total int) // of the rows of a layer, or of the layers where layer is empty; nil: nobody is told
-	Caches   *cache.Group                        // takes the caches of the store; nil: none
-	// Unchanging promises that nobody writes into the file: who changes it puts another in its place. It is read without locks then, and refused while a
-	// -wal or -journal lies beside it. Until the next Reload answers from a file that is written into after all may be wrong; the log tells of it.
+	DataDir  string                    // folder for side files; made where missing
+	Settings map[string]store.Settings // by layer name, or by the collection id that the name gives
+	Logger   *slog.Logger              // nil: none
+	// reports rows of a layer, or layers if layer is empty; nil: no reports
+	Progress func(layer string, done, total int)
+	Caches   *cache.Group // takes the caches of the store; nil: none
+	// Unchanging promises that no program writes into the file; whoever changes it replaces it.
+	// The file is then read without locks, and refused if there is a -wal or -journal next to it.
+	// If a program writes into it after all, responses may be wrong until the next Reload, and the log says so.
 	Unchanging bool
-	// MaxConns is the number of connections to the file, one for each concurrent question; one more is kept for Ready. Defaults to four times
-	// the processors, at least 6.
+	// MaxConns is the number of connections to the file, one for each concurrent question; one more is kept for Ready.
+	// Defaults to four times the processors, at least 6.
 	MaxConns int
-	// ViewTimeout is how long a view may take to be read through at the first opening; one that takes longer is refused, and the other layers are
-	// served. Defaults to 30 s.
+	// ViewTimeout is how long a view may take to be read through at the first opening;
+	// one that takes longer is refused, and the other layers are served. Defaults to 30 s.
 	ViewTimeout time.Duration
-	// ViewRow is the most bytes of a value, or of a row, that a view may read or compute; one with more is refused, and the other layers are served.
+	// ViewRow is the most bytes of a value, or of a row, that a view may read or compute; one with more is refused,
+	// and the other layers are served.
 	// Defaults to 128 MiB, which is the most of a table, too.
 	ViewRow int
-	// PageCache is how many bytes of pages all connections keep together. Defaults to 16 MiB for each, which a national register needs.
+	// PageCache is how many bytes of pages all connections keep together. Defaults to 16 MiB for each,
+	// which a national register needs.
 	PageCache int64
-	TypeAhead int // bytes that tables in memory for the parameter q and for parts of texts may take, together; negative: none. Defaults to 96 MiB, which a million names need.
-	// Columns is how many bytes ids, envelopes and records of large layers may take in memory; negative: none. Defaults to half of TypeAhead.
+	// bytes that tables in memory for the parameter q and for parts of texts may take, together; negative: none.
+	// Defaults to 96 MiB, which a million names need.
+	TypeAhead int
+	// Columns is how many bytes ids, envelopes and records of large layers may take in memory; negative: none.
+	// Defaults to half of TypeAhead.
 	Columns int
-	// Index is how many bytes the file of column indexes in DataDir may take; negative: there is none. Defaults to 1 GiB.
+	// Index is how many bytes the file of column indexes in DataDir may take; negative: there is none.
+	// Defaults to 1 GiB.
 	Index int64
 	// AllowEmpty opens a file of which no layer can be served. Else that is an error, at Open and at Reload.
 	AllowEmpty bool
-	// Uncut opens layers that cross the antimeridian and would be refused, for an import that cuts them: their boxes and extents are wrong.
+	// Uncut opens layers that cross the antimeridian and would be refused, for an import that cuts them:
+	// their boxes and extents are wrong.
 	Uncut bool
 }
 
@@ -83,8 +93,8 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens a GeoPackage. What is wrong with single layers stands in the catalog's notes; an error means that nothing can be
-// served, and says why.
+// Open opens a GeoPackage. What is wrong with single layers stands in the catalog's notes;
+// an error means that nothing can be served, and says why.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.DataDir == "" {
 		return nil, errors.New("gpkg: no data folder for side files")
@@ -111,10 +121,13 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		o.Columns = o.TypeAhead / 2
 	}
 	s := &Store{path: path, options: o, settled: settledAfter, limits: usualColumns,
-		shapes:  cache.New[shapeKey, *shape](cache.Options{Name: "geometries", Bytes: shapeBytes, Shards: 4, Group: o.Caches}),
-		counts:  cache.New[countKey, int](cache.Options{Name: "counts", Bytes: countBytes, Group: o.Caches}),
-		spelled: cache.New[tableKey, spelledRows](cache.Options{Name: "spellings", Bytes: spelledBytes, Group: o.Caches}),
-		tables:  cache.New[tableKey, any](cache.Options{Name: "type_ahead", Bytes: int64(o.TypeAhead), Group: o.Caches, Fixed: true}),
+		shapes: cache.New[shapeKey, *shape](cache.Options{Name: "geometries", Bytes: shapeBytes, Shards: 4,
+			Group: o.Caches}),
+		counts: cache.New[countKey, int](cache.Options{Name: "counts", Bytes: countBytes, Group: o.Caches}),
+		spelled: cache.New[tableKey, spelledRows](cache.Options{Name: "spellings", Bytes: spelledBytes,
+			Group: o.Caches}),
+		tables: cache.New[tableKey, any](cache.Options{Name: "type_ahead", Bytes: int64(o.TypeAhead), Group: o.Caches,
+			Fixed: true}),
 		columns: cache.New[tableKey, any](cache.Options{Name: "columns", Bytes: int64(o.Columns), Group: o.Caches})}
 	r, err := s.load(ctx)
 	if err != nil {
@@ -149,7 +162,7 @@ func (s *Store) install(r *revision) {
 // Catalog returns the current catalog.
 func (s *Store) Catalog() *store.Catalog { return s.current.Load().catalog }
 
-// Reload opens the file anew. Questions under way finish on the old revision.
+// Reload opens the file again. Queries in flight finish on the old revision.
 func (s *Store) Reload(ctx context.Context) error {
 	s.reload.Lock()
 	defer s.reload.Unlock()
@@ -160,7 +173,7 @@ func (s *Store) Reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.current.Load().promise.broken() // tells of it, if nobody has
+	s.current.Load().promise.broken() // logs it, unless that is done
 	s.logNotes(s.current.Load().catalog.Notes, r.catalog)
 	s.install(r)
 	return nil
@@ -200,7 +213,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	}))
 }
 
-// Close waits for questions under way.
+// Close waits for queries in flight.
 func (s *Store) Close() error {
 	s.reload.Lock()
 	defer s.reload.Unlock()
@@ -231,7 +244,9 @@ func (s *Store) acquire() (*revision, error) {
 func settingsKey(m map[string]store.Settings) string {
 	keys := map[string][10]string{}
 	for name, s := range m {
-		keys[name] = [10]string{strings.Join(s.IDColumns, "\x00"), s.Instant, s.IntervalStart, s.IntervalEnd, strings.Join(s.HiddenColumns, "\x00"), s.ValidFrom, s.ValidTo, strconv.FormatBool(s.Inclusive), s.GeometryColumn, strconv.Itoa(s.StorageCRS)}
+		keys[name] = [10]string{strings.Join(s.IDColumns, "\x00"), s.Instant, s.IntervalStart, s.IntervalEnd,
+			strings.Join(s.HiddenColumns, "\x00"), s.ValidFrom, s.ValidTo, strconv.FormatBool(s.Inclusive),
+			s.GeometryColumn, strconv.Itoa(s.StorageCRS)}
 	}
 	b, _ := json.Marshal(keys) // text and maps of text always have JSON
 	return string(b)

@@ -23,7 +23,7 @@ import (
 // sorts need and no index of the source serves. Tables are built in the background. A file belongs to one state of the
 // source and is never changed after it was written: a file with more tables replaces it. It can be deleted at any time.
 
-// indexVersion is raised when the content of index files changes its meaning; older ones are built anew.
+// indexVersion is increased when the meaning of index files changes; older ones are rebuilt.
 const indexVersion = "1"
 
 // Values that stand for null. Each comes after all others in the order of its table.
@@ -155,7 +155,7 @@ func (x *indexes) want(r *revision, t indexed) <-chan struct{} {
 	return x.building
 }
 
-// next returns the tables that are wanted and not built; nil if there are none, and then want begins anew.
+// next returns the tables that are wanted and not built; nil if there are none, and then want starts over.
 func (x *indexes) next() map[string]indexed {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -202,7 +202,9 @@ func (l *layer) mayFind(e cql2.Expr) bool {
 	case cql2.And:
 		return slices.ContainsFunc(e, l.mayFind)
 	case cql2.Or:
-		return len(e) > 0 && len(e) <= maxParts && !slices.ContainsFunc(e, func(e cql2.Expr) bool { return !l.mayFind(e) })
+		return len(e) > 0 && len(e) <= maxParts && !slices.ContainsFunc(e, func(e cql2.Expr) bool {
+			return !l.mayFind(e)
+		})
 	}
 	_, ok := l.indexedBy(e)
 	return ok
@@ -277,7 +279,7 @@ func partKey(qu *question, e cql2.Expr, most int) countKey {
 	return countKey{qu.rev.rev, qu.l.ID, "at most\x00" + canonical(e), int64(most)}
 }
 
-// orderOf returns the table that gives the order in which rows are asked for; false if no table does.
+// orderOf returns the table with the order of the query; ok is false if there is none.
 func (qu *question) orderOf() (t indexed, ok bool) {
 	by := qu.q.SortBy
 	if len(by) != 1 || by[0].Norwegian {

@@ -292,7 +292,7 @@ func TestIDsInMemoryAreOfOneStateOfTheFile(t *testing.T) {
 	}
 }
 
-// A file that another program writes into is read as it is now, and so is one that is opened anew.
+// A file that another program writes into is read in its current version, and so is one that is opened again.
 func TestColumnIndexesAreOfOneStateOfTheFile(t *testing.T) {
 	t.Parallel()
 	path := mixedFile(t, "fid INTEGER PRIMARY KEY", 300)

@@ -25,7 +25,7 @@ type layer struct {
 	shapes  *shapeCache
 	view    bool   // it is a view, which may give other rows each time
 	outside bool   // some coordinates are not in Collection.Extent
-	rowid   string // column by which SQLite tells rows apart, quoted; "" if there is none
+	rowid   string // column that identifies rows in SQLite, quoted; "" if there is none
 	keyed   bool   // the feature id is the number by which the R-tree refers to a row
 }
 
@@ -348,7 +348,7 @@ func (d *draft) roleColumns() (instant, start, end string) {
 	if v := d.versions; v != nil {
 		return "", v.Start, v.End
 	}
-	if s := d.settings; d.told() {
+	if s := d.settings; d.timesConfigured() {
 		return s.Instant, s.IntervalStart, s.IntervalEnd
 	}
 	start, end = store.UsualInterval(func(name string) string {
@@ -367,8 +367,8 @@ func (d *draft) isRole(column string) bool {
 		strings.EqualFold(column, c))
 }
 
-// told reports whether the settings say which columns are the time of a feature.
-func (d *draft) told() bool {
+// timesConfigured reports whether the settings name the columns with the time of a feature.
+func (d *draft) timesConfigured() bool {
 	s := d.settings
 	return s.Instant != "" || s.IntervalStart != "" || s.IntervalEnd != ""
 }
@@ -377,15 +377,15 @@ func (d *draft) told() bool {
 // else by the names of columns.
 func (d *draft) setRoles(l *layer) {
 	d.setVersions(l)
-	told := d.own != nil && (l.Instant != "" || l.IntervalStart != "") && !l.HasUsualInterval()
+	configured := d.own != nil && (l.Instant != "" || l.IntervalStart != "") && !l.HasUsualInterval()
 	if l.Versions != nil {
-		told = true
-	} else if d.own == nil || d.told() {
+		configured = true
+	} else if d.own == nil || d.timesConfigured() {
 		instant, start, end := d.roleColumns()
 		l.Instant, l.IntervalStart, l.IntervalEnd = d.role(l, instant), d.role(l, start), d.role(l, end)
-		told = d.told() && l.Instant+l.IntervalStart+l.IntervalEnd != ""
+		configured = d.timesConfigured() && l.Instant+l.IntervalStart+l.IntervalEnd != ""
 	}
-	l.SettleTimes(told)
+	l.SettleTimes(configured)
 	e, _ := l.During()
 	ends := true
 	for _, n := range e.Props() {

@@ -62,8 +62,8 @@ func TestSideFile(t *testing.T) {
 	}
 }
 
-// TestAJournalOfTheFileThatTookItsPlace makes questions to the old file begin anew: SQLite takes it for one that a dead
-// writer of theirs has left.
+// TestAJournalOfTheFileThatTookItsPlace: queries to the old file are repeated, since SQLite takes the journal for one
+// that a dead writer left.
 func TestAJournalOfTheFileThatTookItsPlace(t *testing.T) {
 	t.Parallel()
 	const rows = `CREATE TABLE x (fid INTEGER PRIMARY KEY, a INT); INSERT INTO x VALUES (1, 1);` + attributes
@@ -145,7 +145,7 @@ func TestUnchangingFileIsReplaced(t *testing.T) {
 	}
 }
 
-// TestAFileThatIsWrittenIntoAfterAll is told of once, and is served as it is after the next reload.
+// TestAFileThatIsWrittenIntoAfterAll: it is logged once, and served in its current version after the next reload.
 func TestAFileThatIsWrittenIntoAfterAll(t *testing.T) {
 	t.Parallel()
 	path := build(t, `CREATE TABLE x (fid INTEGER PRIMARY KEY); INSERT INTO x VALUES (1), (2);`+attributes)

@@ -8,8 +8,8 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// TestNeighboursAreThoseOfPages: one step tells the revision and the ids beside a feature that pages tell,
-// for every type of id; of a file that nobody writes into also from the ids in memory.
+// TestNeighboursAreThoseOfPages: Neighbours returns the revision and the ids before and after a feature that pages
+// return, for every type of id. If nobody writes into the file they also come from the ids in memory.
 func TestNeighboursAreThoseOfPages(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]gpkg.Options{"by SQL": {}, "from memory": {Unchanging: true, Columns: 1 << 20},

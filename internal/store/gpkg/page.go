@@ -79,7 +79,7 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	return p, nil
 }
 
-// bySQL answers by a statement for the page and, where the page does not tell it, one for the count.
+// bySQL runs a statement for the page, and one for the count unless the page implies it.
 func (qu *question) bySQL(ctx context.Context, c *conn, p *store.Page) (done bool, err error) {
 	q := qu.q
 	qu.compile()
@@ -96,7 +96,7 @@ func (qu *question) bySQL(ctx context.Context, c *conn, p *store.Page) (done boo
 	}
 	switch {
 	case q.Count != store.CountExact:
-	case q.Cursor == "" && p.Next == "" && len(p.Rows) > 0: // the last page tells how many there are
+	case q.Cursor == "" && p.Next == "" && len(p.Rows) > 0: // the last page implies the count
 		p.Matched = max(q.Offset, 0) + len(p.Rows)
 	case qu.total != nil && q.Limit > 0:
 		p.Matched = *qu.total
@@ -108,11 +108,13 @@ func (qu *question) bySQL(ctx context.Context, c *conn, p *store.Page) (done boo
 }
 
 // withoutConstants drops boxes that hold the whole extent of the layer, which every feature matches, those without
-// geometry as well (OGC 17-069r4, 7.15.3), and comparisons of literals that are true. It returns nil if nothing is left.
+// geometry as well (OGC 17-069r4, 7.15.3), and comparisons of literals that are true.
+// It returns nil if nothing is left.
 func (l *layer) withoutConstants(e cql2.Expr) cql2.Expr {
 	switch e := e.(type) {
 	case cql2.BBox:
-		if l.Extent != nil && !l.outside && e.Z == nil && e.CRS.Geographic() && e.Box.Contains(l.Extent.Min) && e.Box.Contains(l.Extent.Max) {
+		if l.Extent != nil && !l.outside && e.Z == nil && e.CRS.Geographic() && e.Box.Contains(l.Extent.Min) &&
+			e.Box.Contains(l.Extent.Max) {
 			return nil
 		}
 	case cql2.Compare:
@@ -159,7 +161,8 @@ func (qu *question) compile() {
 		qu.filter = sqlq.Compile(sqlq.SQLite{}, source, alias, qu.q.Filter)
 	}
 	if qu.among != nil {
-		ids := sqlq.Cat(sqlq.Ident(alias+"."+qu.l.rowid+" IN ("), sqlq.Join(" UNION ALL ", qu.among...), sqlq.Ident(")"))
+		ids := sqlq.Cat(sqlq.Ident(alias+"."+qu.l.rowid+" IN ("), sqlq.Join(" UNION ALL ", qu.among...),
+			sqlq.Ident(")"))
 		if qu.exactly {
 			qu.filter.Where = ids
 		} else {
@@ -230,7 +233,7 @@ type found struct {
 	keys []any
 }
 
-// fill reads the rows of the page and one more, which tells whether there is another page.
+// fill reads the rows of the page and one more, which shows whether there is another page.
 func (qu *question) fill(ctx context.Context, c *conn, q store.Query, p *store.Page) error {
 	back := qu.place != nil && qu.place.Back
 	limit, skip := q.Limit, max(q.Offset, 0)
@@ -280,7 +283,7 @@ func (qu *question) cursor(x found, back bool) store.Cursor {
 	return store.NewCursor(store.Place{Back: back, Order: qu.order, Keys: x.keys, ID: x.id})
 }
 
-// exists tells whether a match lies before (back) the first or after the last row.
+// exists reports whether a match lies before (back) the first or after the last row.
 func (qu *question) exists(ctx context.Context, c *conn, back bool, rows []found) (bool, error) {
 	edge := rows[len(rows)-1]
 	if back {
@@ -293,9 +296,10 @@ func (qu *question) exists(ctx context.Context, c *conn, back bool, rows []found
 	return len(next) > 0, err
 }
 
-// read returns at most limit matches in the order, from the place on, without the first skip of them; skipped tells whether there were
-// any of these.
-func (qu *question) read(ctx context.Context, c *conn, back bool, limit, skip int) (rows []found, skipped bool, err error) {
+// read returns at most limit matches in the order, from the place on, without the first skip of them.
+// skipped reports whether any were skipped.
+func (qu *question) read(ctx context.Context, c *conn, back bool, limit,
+	skip int) (rows []found, skipped bool, err error) {
 	if qu.ahead != nil {
 		var values []any
 		if qu.place != nil {
@@ -357,7 +361,7 @@ func (qu *question) statement(back bool, limit, skip int) (string, []any) {
 	}
 	b.Text(" ORDER BY ").Add(sqlq.Order(qu.keys, back))
 	if qu.filter.Residue == nil {
-		// +0: SQLite plans anew for each value of a bare parameter here.
+		// +0: here SQLite plans again for each value of a bare parameter.
 		b.Text(" LIMIT ").Arg(int64(limit)).Text("+0 OFFSET ").Arg(int64(skip)).Text("+0")
 	}
 	return b.SQL()
@@ -373,7 +377,7 @@ func (qu *question) residueColumns(b *sqlq.Builder) {
 	}
 }
 
-// holds tells whether a candidate matches; its id, its sureness and its row id are in columns n, n+1 and n+2.
+// holds reports whether a candidate matches; its id, sureness and row id are in columns n, n+1 and n+2.
 func (qu *question) holds(ctx context.Context, c *conn, r row, n int) (bool, error) {
 	if r.Bool(n + 1) {
 		return true, nil
@@ -425,7 +429,8 @@ type countKey struct {
 	asOf         int64
 }
 
-// countCache holds numbers of matches. countBytes is how much of them: about a thousand long filters, or ten thousand short ones.
+// countCache holds numbers of matches. countBytes is how much of them: about a thousand long filters,
+// or ten thousand short ones.
 type countCache = cache.Cache[countKey, int]
 
 const countBytes = 4 << 20

@@ -62,7 +62,7 @@ func (l *layer) isPlace(e cql2.Expr) bool {
 	return ok
 }
 
-// matches tells whether the i-th row matches, and notes it in the row.
+// matches reports whether the i-th row matches, and stores that in the row.
 func (s *candidates) matches(ctx context.Context, i int) (bool, error) {
 	x := &s.rows[i]
 	if x.t == cql2.Null {
@@ -207,7 +207,7 @@ func newPlaceRecord(ctx context.Context, c *conn, l *layer) placeRecord {
 // Context is that of the question.
 func (r *placeRecord) Context() context.Context { return r.ctx }
 
-// Geometry returns the stored geometry; it is valid until that of another row is asked for.
+// Geometry returns the stored geometry; it is valid until the next call for another row.
 func (r *placeRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
 	g := r.l.source.Geometry
 	if r.read {
@@ -266,7 +266,7 @@ func (r *placeRecord) Rows(relation string) ([]cql2.Record, error) {
 	return nil, fmt.Errorf("gpkg: %q of a row that has a place only", relation)
 }
 
-// hints tell what envelopes in memory know of rows that a statement gives.
+// hints hold what envelopes in memory decide about rows of a statement.
 type hints struct {
 	rev    *revision
 	l      *layer

@@ -13,7 +13,8 @@ import (
 	"grense/internal/store"
 )
 
-// placeTable is the envelopes of the rows of a layer in a packed tree, and the ids of all rows in order. Where a row is among these is its place. It is immutable.
+// placeTable is the envelopes of the rows of a layer in a packed tree, and the ids of all rows in order.
+// Where a row is among these is its place. It is immutable.
 type placeTable struct {
 	ids    *rowIDs
 	rowids []int64      // by place; nil: the ids are they
@@ -27,7 +28,7 @@ type placeTable struct {
 // mostPlaces is of how many features at most the envelopes are in memory; of more, the R-tree serves.
 const mostPlaces = 1_000_000
 
-// entry is a row, with what its envelope tells of a predicate.
+// entry is a row, with the value of a predicate as far as its envelope decides it.
 type entry struct {
 	id int64 // its place
 	t  cql2.Truth
@@ -47,8 +48,8 @@ func (t *placeTable) rowid(place int64) int64 {
 	return t.rowids[place]
 }
 
-// find returns the rows for whose envelope test is not False, by their places, in no order; false when there are more than most of them. It is False for all that do not
-// touch reach.
+// find returns the rows for whose envelope test is not False, by their places, in no order;
+// false when there are more than most of them. It is False for all that do not touch reach.
 func (t *placeTable) find(reach orb.Bound, most int, test *cql2.Bounds) ([]entry, bool) {
 	top := len(t.tiers) - 2
 	w := placeSearch{t, test, reach, most, nil}
@@ -74,10 +75,12 @@ func (w *placeSearch) boxes(tier, from, to int, known cql2.Truth) bool {
 		t := known
 		if t == cql2.Null {
 			b := &w.placeTable.boxes[i]
-			if float64(b[0]) > w.reach.Max[0] || float64(b[2]) < w.reach.Min[0] || float64(b[1]) > w.reach.Max[1] || float64(b[3]) < w.reach.Min[1] {
+			if float64(b[0]) > w.reach.Max[0] || float64(b[2]) < w.reach.Min[0] || float64(b[1]) > w.reach.Max[1] ||
+				float64(b[3]) < w.reach.Min[1] {
 				continue
 			}
-			t = w.test.Test(orb.Bound{Min: orb.Point{float64(b[0]), float64(b[1])}, Max: orb.Point{float64(b[2]), float64(b[3])}}, slack)
+			t = w.test.Test(orb.Bound{Min: orb.Point{float64(b[0]), float64(b[1])},
+				Max: orb.Point{float64(b[2]), float64(b[3])}}, slack)
 		}
 		if t == cql2.False {
 			continue
@@ -97,11 +100,13 @@ func (w *placeSearch) boxes(tier, from, to int, known cql2.Truth) bool {
 	return true
 }
 
-// pack sorts boxes, and lays boxes around those that are beside each other: strips from west to east, each cut from south to north.
+// pack sorts boxes, and lays boxes around those that are beside each other: strips from west to east,
+// each cut from south to north.
 func (t *placeTable) pack(leaves []placeLeaf) {
 	sortBy := func(s []placeLeaf, side int) {
 		slices.SortFunc(s, func(a, b placeLeaf) int {
-			return cmp.Or(cmp.Compare(a.box[side]+a.box[side+2], b.box[side]+b.box[side+2]), cmp.Compare(a.place, b.place))
+			return cmp.Or(cmp.Compare(a.box[side]+a.box[side+2], b.box[side]+b.box[side+2]),
+				cmp.Compare(a.place, b.place))
 		})
 	}
 	sortBy(leaves, 0)
@@ -136,7 +141,8 @@ type placeLeaf struct {
 
 func placesName(l *layer) string { return l.ID + "\x00\x00places" }
 
-// places returns the envelopes and ids of a layer; nil where they are not at hand, and then they are read when it is worth it.
+// places returns the envelopes and ids of a layer, or nil if they are not loaded.
+// Then they are loaded in the background if that is worthwhile.
 func (r *revision) places(l *layer) *placeTable {
 	key := tableKey{r.rev, placesName(l)}
 	if t, ok := r.columns.tables.Get(key); ok {
@@ -150,7 +156,8 @@ func (r *revision) places(l *layer) *placeTable {
 	return nil
 }
 
-// makePlaces reads the envelopes and ids of a layer, and keeps them, then its geometries; an error where they cannot be kept.
+// makePlaces reads the envelopes and ids of a layer, and keeps them, then its geometries;
+// an error where they cannot be kept.
 func (r *revision) makePlaces(l *layer) error {
 	t := &placeTable{ids: &rowIDs{}, slack: math.Inf(1)}
 	err := r.use(context.Background(), func(c *conn) error {
@@ -206,26 +213,31 @@ type rowBound struct {
 	orb.Bound
 }
 
-// tightened is the table with boxes of the rows that are no larger than rounding makes them; nil where bounds, by row id, do not have all of them.
+// tightened is the table with boxes of the rows that are no larger than rounding makes them; nil where bounds,
+// by row id, do not have all of them.
 func (t *placeTable) tightened(bounds []rowBound) *placeTable {
 	leaves := make([]placeLeaf, len(t.places))
 	slack := 0.0
 	for i, place := range t.places {
-		at, ok := slices.BinarySearchFunc(bounds, t.rowid(int64(place)), func(b rowBound, id int64) int { return cmp.Compare(b.id, id) })
+		at, ok := slices.BinarySearchFunc(bounds, t.rowid(int64(place)), func(b rowBound, id int64) int {
+			return cmp.Compare(b.id, id)
+		})
 		if !ok {
 			return nil
 		}
 		own, x := bounds[at], newPackCell(0, bounds[at].Bound)
 		leaves[i] = placeLeaf{[4]float32{x.minX, x.minY, x.maxX, x.maxY}, place}
-		slack = max(slack, own.Min[0]-float64(x.minX), own.Min[1]-float64(x.minY), float64(x.maxX)-own.Max[0], float64(x.maxY)-own.Max[1])
+		slack = max(slack, own.Min[0]-float64(x.minX), own.Min[1]-float64(x.minY), float64(x.maxX)-own.Max[0],
+			float64(x.maxY)-own.Max[1])
 	}
-	tight := &placeTable{ids: t.ids, rowids: t.rowids, none: t.none, slack: slack * 1.0001} // since differences are rounded
+	// since differences are rounded
+	tight := &placeTable{ids: t.ids, rowids: t.rowids, none: t.none, slack: slack * 1.0001}
 	tight.pack(leaves)
 	return tight
 }
 
-// makeShapes makes the geometries of a layer ready before a question needs them, as long as none has to make room for them, and returns what lies around them. Envelopes
-// decide for points.
+// makeShapes makes the geometries of a layer ready before a question needs them, as long as none has to make room for
+// them, and returns what lies around them. Envelopes decide for points.
 func (r *revision) makeShapes(l *layer) (bounds []rowBound, err error) {
 	x := r.shapes.Stats()
 	if l.Geometry.Type == "Point" || l.bytes > x.Limit-x.Bytes {
@@ -239,17 +251,20 @@ func (r *revision) makeShapes(l *layer) (bounds []rowBound, err error) {
 	return bounds, err
 }
 
-// shapeRest is what of the room for geometries is left to others, one of so many parts; shapeHead is about how many bytes one takes beside its own.
+// shapeRest is what of the room for geometries is left to others, one of so many parts;
+// shapeHead is about how many bytes one takes beside its own.
 const (
 	shapeRest = 16
 	shapeHead = 256
 )
 
-// readShapes makes some geometries ready, those of the rows after last, and appends to bounds; more tells that others follow. It takes a connection for a few milliseconds.
+// readShapes prepares some geometries, those of the rows after last, and appends to bounds.
+// more reports that others follow. It uses a connection for a few milliseconds.
 func (r *revision) readShapes(l *layer, last int64, bounds *[]rowBound) (_ int64, more bool, err error) {
 	g := l.source.Geometry
 	number, size := alias+"."+g.RowID, 0
-	sql := "SELECT " + number + ", " + alias + "." + quote(g.Column) + " FROM " + l.source.Table + " AS " + alias + " WHERE " + number + " > ? ORDER BY " + number
+	sql := "SELECT " + number + ", " + alias + "." + quote(g.Column) + " FROM " + l.source.Table + " AS " + alias +
+		" WHERE " + number + " > ? ORDER BY " + number
 	err = r.use(context.Background(), func(c *conn) error {
 		if same, err := c.unchanged(); err != nil || !same {
 			return err
@@ -275,7 +290,8 @@ func (r *revision) readShapes(l *layer, last int64, bounds *[]rowBound) (_ int64
 	return last, more, err
 }
 
-// readIDs reads the ids and the numbers by which the R-tree refers to rows, and returns what finds the place of such a number.
+// readIDs reads the ids and the numbers by which the R-tree refers to rows, and returns what finds
+// the place of such a number.
 func (t *placeTable) readIDs(c *conn, l *layer) (at func(int64) (uint32, bool), err error) {
 	id, number := l.idExpr(alias), alias+"."+l.source.Geometry.RowID
 	table := l.source.Table
@@ -300,10 +316,12 @@ func (t *placeTable) readIDs(c *conn, l *layer) (at func(int64) (uint32, bool), 
 	}, err
 }
 
-// isByPlaces reports whether a question is about places alone, in the order by id, of a layer whose envelopes may be in memory.
+// isByPlaces reports whether a question is about places alone, in the order by id, of a layer whose
+// envelopes may be in memory.
 func (qu *question) isByPlaces() bool {
 	l := qu.l
-	if l.boxes == "" || l.view || l.Count > mostPlaces || len(qu.keys) > 1 || qu.q.AllOrNothing || qu.rev.columns.tables.Limit() == 0 || !l.isSpatial(qu.q.Filter) {
+	if l.boxes == "" || l.view || l.Count > mostPlaces || len(qu.keys) > 1 || qu.q.AllOrNothing ||
+		qu.rev.columns.tables.Limit() == 0 || !l.isSpatial(qu.q.Filter) {
 		return false
 	}
 	extent, ok := cql2.Extent(qu.q.Filter, l.source.Geometry.Name, l.source.Geometry.CRS)
@@ -323,7 +341,8 @@ func reachOf(bounds []orb.Bound, pad float64) orb.Bound {
 	return all.Pad(pad)
 }
 
-// byPlaces answers from the envelopes in memory; false when somebody has changed the file, or envelopes tell nothing of the filter.
+// byPlaces answers from the envelopes in memory. It returns false if the file was changed, or if envelopes
+// decide nothing of the filter.
 func (qu *question) byPlaces(ctx context.Context, c *conn, p *store.Page) (bool, error) {
 	t := qu.rev.places(qu.l)
 	if t == nil {
@@ -341,7 +360,8 @@ func (qu *question) byPlaces(ctx context.Context, c *conn, p *store.Page) (bool,
 	return err == nil, err
 }
 
-// placed returns the rows that may match, of a question that is about places, without a record to test them by; nil where envelopes tell nothing of the filter, or of more than most.
+// placed returns the rows that may match a query about places, without a record to test them by.
+// It returns nil if envelopes decide nothing of the filter, or leave more than most rows.
 func (qu *question) placed(t *placeTable, most int) (*candidates, error) {
 	g := qu.l.source.Geometry
 	b := cql2.NewBounds(qu.q.Filter, g.Name, g.CRS, g.Pad)

@@ -14,24 +14,30 @@ import (
 type way struct {
 	name string // in store.Plan
 	does string // what the way does, for people
-	// takes is the condition, told from the question and the layer alone.
+	// takes decides whether the strategy applies, from the query and the layer alone.
 	takes func(*question) bool
 	// cost returns the class of a question that the way takes; nil: that of sqlq.Cost.
 	cost func(*question) store.Cost
-	// answer fills the page. It reports false, and has changed nothing, where what the way needs is not there: a table in memory that is not made
-	// yet, a file that nobody has changed, a condition that SQL can say. The next way is tried then.
+	// answer fills the page. It reports false, and has changed nothing, where what the way needs is not there:
+	// a table in memory that is not made yet, a file that nobody has changed, a condition that SQL can say.
+	// The next way is tried then.
 	answer func(*question, context.Context, *conn, *store.Page) (bool, error)
 }
 
-// ways are the ways of answering, in order: the first that takes a question and can answer it does. The last takes each.
+// ways are the ways of answering, in order: the first that takes a question and can answer it does.
+// The last takes each.
 var ways = [...]way{
 	{
-		name: "spellings", does: "looks for patterns through the distinct folded texts of a property, in memory, and tests the rows with them by what else is asked",
+		name: "spellings", does: "looks for patterns through the distinct folded texts of a property, in memory, " +
+			"and tests the rows with them by what else is asked",
 		takes: (*question).isSpelled, answer: (*question).bySpellings,
 	},
 	{
-		name: "all or nothing", does: "reads all matches by the index that gives the fewest rows, no more than are wanted, and sorts them in memory",
-		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isAllOrNothing() }, answer: (*question).allOrNothing,
+		name: "all or nothing", does: "reads all matches by the index that gives the fewest rows, no more than are " +
+			"wanted, and sorts them in memory",
+		takes: func(qu *question) bool {
+			return qu.q.AsOf.IsZero() && qu.isAllOrNothing()
+		}, answer: (*question).allOrNothing,
 	},
 	{
 		name: "two questions", does: "asks for all matches and for those that come first, each in its best way",
@@ -39,14 +45,17 @@ var ways = [...]way{
 	},
 	{
 		name: "type-ahead", does: "reads along the table of all beginnings of words, in memory",
-		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isTypeAhead() }, cost: func(*question) store.Cost { return store.CostIndexed }, answer: (*question).typeAhead,
+		takes: func(qu *question) bool {
+			return qu.q.AsOf.IsZero() && qu.isTypeAhead()
+		}, cost: func(*question) store.Cost { return store.CostIndexed }, answer: (*question).typeAhead,
 	},
 	{
 		name: "places", does: "walks envelopes in memory, and tests the geometries that envelopes do not decide",
 		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isByPlaces() }, answer: (*question).byPlaces,
 	},
 	{
-		name: "column index", does: "finds rows by the values of properties in the index file, and lets SQLite look among them",
+		name:  "column index",
+		does:  "finds rows by the values of properties in the index file, and lets SQLite look among them",
 		takes: (*question).isByIndex, cost: (*question).indexCost, answer: (*question).byIndex,
 	},
 	{
@@ -113,7 +122,7 @@ func (qu *question) cost() store.Cost {
 	return sqlq.Cost(sqlq.SQLite{}, qu.l.source, qu.l.Key.Column, qu.q)
 }
 
-// Explain answers a question and tells how.
+// Explain runs a query and describes how.
 func (s *Store) Explain(ctx context.Context, q store.Query) (*store.Plan, error) {
 	q, err := q.Reached(ctx, s)
 	if err != nil {

@@ -156,7 +156,7 @@ func TestCountsDoNotDependOnThePage(t *testing.T) {
 	}
 	path := planFile(t, 1000, false)
 	count := func(q store.Query) int {
-		p, err := openStore(t, path, gpkg.Options{}).Page(t.Context(), q) // anew, so that no count is cached
+		p, err := openStore(t, path, gpkg.Options{}).Page(t.Context(), q) // open again, so that no count is cached
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,8 +18,8 @@ type promise struct {
 	told atomic.Bool
 }
 
-// broken reports whether the file was written into since it was opened, by its size and the time of its content.
-// The log tells the first time. Another file in its place breaks nothing.
+// broken reports whether the file was written into since it was opened, by its size and its modification time.
+// It logs that the first time. Another file in its place breaks nothing.
 func (p *promise) broken() bool {
 	if p == nil {
 		return false

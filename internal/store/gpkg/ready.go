@@ -66,8 +66,7 @@ func (w *Writer) learn(ctx context.Context) (bool, error) {
 // one again, and editing them does not come so far.
 const sealCounter = 1 << 30
 
-// sealReady notes the state that the file has after this very change. A file in which that cannot be told is
-// not ready, and no worse.
+// sealReady records the version of the file after this change. Without a reliable version the file is simply not ready.
 func sealReady(path string) error {
 	src, err := inspect(path)
 	if err != nil {

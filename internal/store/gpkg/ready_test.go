@@ -101,7 +101,7 @@ func TestRegisterNeedsNoSideFileUntilItIsChanged(t *testing.T) {
 	}
 }
 
-// A copy by SQLite counts its changes anew: no number of changes to it makes it look like the file that was sealed.
+// A copy by SQLite restarts its change counter: no number of changes to it makes it look like the sealed file.
 func TestChangedCopyOfARegisterIsReadAsAnyOtherFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

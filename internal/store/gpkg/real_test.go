@@ -230,7 +230,7 @@ func hasNote(t *testing.T, s *gpkg.Store, part string) {
 	}
 }
 
-// TestOfficialInterval reads gyldigFra and gyldigTil, whose ends are all open, without being told.
+// TestOfficialInterval reads gyldigFra and gyldigTil, whose ends are all open, without configuration.
 func TestOfficialInterval(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -12,7 +12,7 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// record is one row as cql2.Eval sees it. It reads what is asked for, on the connection of the question.
+// record is a row for cql2.Eval. It reads values on demand, on the connection of the query.
 type record struct {
 	ctx    context.Context // of the question
 	c      *conn

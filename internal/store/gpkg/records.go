@@ -64,15 +64,15 @@ func recordSum(first int64, block []byte) uint32 {
 
 func (t *records) size() int { return t.bytes }
 
-// at is where an id was asked for.
+// recordAt is an id and its position in the request.
 type recordAt struct {
 	id    int64
 	at    int
 	block int // that it is in, if it is there; -1: none
 }
 
-// read fills b with the values of the first n of rows: of the properties whose numbers are asked for. missing tells
-// that the next one does not exist, or not in the revision rev. It reports false where the file cannot be read.
+// read fills b with the values of the first n of rows, of the properties with the numbers asked.
+// missing reports that the next row does not exist, or not in the revision rev. ok is false if the file cannot be read.
 func (t *records) read(b *batch, asked []int, rev uint64, rows []store.Row) (n int, missing, ok bool) {
 	b.reset()
 	rows = rows[:min(len(rows), batchFeatures)]
@@ -104,7 +104,8 @@ func (t *records) read(b *batch, asked []int, rev uint64, rows []store.Row) (n i
 	return len(rows), missing, true
 }
 
-// fill puts the values of b.order where they were asked for; least is the first of those that do not exist, or n.
+// fill stores the values of b.order at their positions in the request.
+// least is the position of the first missing row, or n.
 func (t *records) fill(b *batch, asked []int, n int) (least int, ok bool) {
 	r := recordReader{t: t, b: b, to: make([]int, len(t.values))}
 	for i := range r.to {
@@ -123,7 +124,7 @@ func (t *records) fill(b *batch, asked []int, n int) (least int, ok bool) {
 			i++
 			continue
 		}
-		to, end := from+1, i+1 // blocks and what is asked of them
+		to, end := from+1, i+1 // blocks and the rows of each
 		for ; end < len(b.order); end++ {
 			k := b.order[end].block
 			if k > to+recordsApart || k >= to && t.starts[k+1]-t.starts[from] > recordsRead {
@@ -140,7 +141,7 @@ func (t *records) fill(b *batch, asked []int, n int) (least int, ok bool) {
 	return least, true
 }
 
-// find finds the block of each of what is asked for, in order.
+// find finds the block of each requested id, in order.
 func (t *records) find(order []recordAt) {
 	near := 0
 	for i := range order {
@@ -176,15 +177,15 @@ type recordReader struct {
 	t      *records
 	b      *batch
 	to     []int // by property, where its value goes in a row; -1: nowhere
-	last   int   // of the properties that are asked for
+	last   int   // of the requested properties
 	width  int   // of a row
 	wanted bool  // there are some
 
 	entries [recordsABlock]recordEntry // of a block
 }
 
-// blocks reads blocks from one to another, and of them the rows that are asked for, in order; gone is the least place
-// of those that do not exist.
+// blocks reads a range of blocks, and in them the requested rows, in order.
+// gone is the smallest position of a row that does not exist.
 func (r *recordReader) blocks(from, to int, asked []recordAt) (gone int, ok bool) {
 	t := r.t
 	start := t.starts[from]
@@ -210,7 +211,7 @@ func (r *recordReader) blocks(from, to int, asked []recordAt) (gone int, ok bool
 	return gone, true
 }
 
-// rows reads the rows of a block that are asked for, in order.
+// rows reads the requested rows of a block, in order.
 func (r *recordReader) rows(id int64, block []byte, asked []recordAt) (gone int, ok bool) {
 	gone = math.MaxInt
 	n, ok := r.head(id, block)
@@ -308,8 +309,7 @@ func (x *rowsReader) packed(ctx context.Context, rows []store.Row) (n int, missi
 	return n, missing, ok, nil
 }
 
-// dropRecords forgets records that cannot be read any more, and lets nobody make them anew as long as the source is as
-// it is.
+// dropRecords drops records that can no longer be read, and prevents rebuilding them while the source is unchanged.
 func (r *revision) dropRecords(t *records) {
 	r.typeAhead.mu.Lock()
 	if r.columns.never == nil { // a revision of the same state made them

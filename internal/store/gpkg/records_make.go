@@ -17,7 +17,7 @@ import (
 	"grense/internal/store"
 )
 
-// recordsVersion is raised when the content of files of records changes its meaning; older ones are made anew.
+// recordsVersion is increased when the meaning of record files changes; older ones are rebuilt.
 const recordsVersion = "records4"
 
 const recordsMagic = "grense/2"
@@ -37,14 +37,14 @@ func (h recordsHome) path(layer string) string {
 	return filepath.Join(h.dir, h.stem+"-"+layer+".records")
 }
 
-// recordsWanted counts what is asked of a layer while its records are not at hand.
+// recordsWanted counts the requests for a layer without records.
 type recordsWanted struct {
 	rows   int
 	looked bool // for a file that is there already
 }
 
-// recordsOf returns the records of a layer, with the numbers of the properties that a fetcher wants; nil where they do
-// not have what is wanted, or are not at hand: they are opened, or made when enough rows were wanted.
+// recordsOf returns the records of a layer, with the numbers of the properties that a fetcher wants.
+// It returns nil if they lack a property or are not loaded; they are loaded, or built once enough rows were wanted.
 func (r *revision) recordsOf(f *fetcher, rows int) (*records, []int) {
 	l := f.l
 	if f.geometry || f.version != nil || l.text || l.view || l.source.Leads == nil ||

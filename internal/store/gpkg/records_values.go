@@ -79,7 +79,7 @@ func (c *recordCursor) next(b *batch, p int, known []any, wanted bool) (v any, o
 	return v, true
 }
 
-// appendPlain appends a value that has no number; inText tells that it stands there as codeText or codeJSON.
+// appendPlain appends a value without a number. inText reports that it is stored as codeText or codeJSON.
 func appendPlain(dst []byte, v any) (_ []byte, inText bool) {
 	var room [knownBytes]byte
 	switch v := v.(type) {

@@ -91,8 +91,10 @@ func (r *revision) explain(err error) error {
 	return err
 }
 
-// revOf is the revision of the features that a transaction on c reads, which must not have read anything before. A file that somebody has changed in place since it was opened
-// has another one for each of its states; while commits to a file in WAL mode follow one another too fast to tell them apart, and where it is not the one that the context has to meet, store.ErrChanged.
+// revOf returns the revision of the features that a transaction on c reads; the transaction must not have read anything
+// yet. A file that was changed in place since it was opened has another revision for each version.
+// It returns store.ErrChanged if the revision is not the one in the context, or if commits to a file in WAL mode follow
+// each other too fast to distinguish.
 func (r *revision) revOf(ctx context.Context, c *conn) (uint64, error) {
 	rev, err := r.revNow(ctx, c)
 	if err == nil {
@@ -132,12 +134,15 @@ func (r *revision) revNamed(kind, n uint64) uint64 {
 }
 
 const (
-	besideTries  = 200             // how often a transaction is begun anew so that nobody commits at that moment, which takes 50 µs
+	// how often a transaction is restarted until nobody commits at that moment, at 50 µs each
+	besideTries  = 200
 	signPatience = 5 * time.Second // as long as SQLite waits for a lock, whatever else the question waited for
 )
 
-// revBeside is revOf in WAL mode, where commits go beside the file and leave its change counter as it was. Only a connection can tell that it sees another state than before, by a
-// number that is its own: so the one for signs numbers the states for all. It looks before and after a transaction on c begins; with the same number twice nobody committed in between.
+// revBeside is revOf in WAL mode, where commits leave the change counter of the file unchanged.
+// Only a connection can notice a new version, by a number of its own. So one connection numbers the versions for all:
+// it reads its number before and after a transaction on c begins. If the numbers are equal,
+// nobody committed in between.
 func (r *revision) revBeside(ctx context.Context, c *conn) (uint64, error) {
 	w, err := r.signs.get(store.WithPatience(ctx, signPatience))
 	if err != nil {
@@ -167,11 +172,11 @@ func (r *revision) revBeside(ctx context.Context, c *conn) (uint64, error) {
 	return 0, fmt.Errorf("gpkg: others commit all the time: %w", store.ErrChanged)
 }
 
-// loads is how often a file is opened anew because another took its name meanwhile.
+// loads is how often a file is opened again because another one took its name during loading.
 const loads = 5
 
-// load opens the file that has the name now. A file that is replaced meanwhile is opened anew, so that the result is of the newest file;
-// under constant replacement it may be of one that was replaced before load returns, but never of two.
+// load opens the file that has the name now. If the file is replaced during loading, load opens the new one.
+// Under constant replacement the result may be a file that was replaced before load returns, but never a mix of two.
 func (s *Store) load(ctx context.Context) (r *revision, err error) {
 	for n := 1; ; n++ {
 		r, err = s.loadOnce(ctx)
@@ -187,7 +192,8 @@ func (s *Store) load(ctx context.Context) (r *revision, err error) {
 }
 
 // errReplaced reports that another file took the name of the source while connections to it were opened.
-var errReplaced = errors.New("gpkg: the file was replaced again and again while it was opened; it is opened at the next reload")
+var errReplaced = errors.New(
+	"gpkg: the file was replaced again and again while it was opened; it is opened at the next reload")
 
 // loadOnce opens the file that has the name now, or returns errReplaced.
 func (s *Store) loadOnce(ctx context.Context) (r *revision, err error) {
@@ -234,8 +240,8 @@ type openedFile struct {
 	signs  *pool
 }
 
-// openFile opens all connections to the file of src, or to the copy of it that path names. It returns errReplaced where the name has gone to
-// another file, since some of them may be to that one.
+// openFile opens all connections to the file of src, or to the copy of it that path names.
+// It returns errReplaced where the name has gone to another file, since some of them may be to that one.
 func (s *Store) openFile(src source, path string, m mode) (_ *openedFile, err error) {
 	f := &openedFile{path: path, mode: m}
 	f.stamp, _ = stampOf(path)
@@ -248,7 +254,9 @@ func (s *Store) openFile(src source, path string, m mode) (_ *openedFile, err er
 		}
 	}()
 	f.survey.first = s.limitPages
-	if f.pool, err = newPool(s.options.MaxConns-1, func() (*conn, error) { return s.reader(path, m, f.survey.encoding) }); err != nil {
+	if f.pool, err = newPool(s.options.MaxConns-1, func() (*conn, error) {
+		return s.reader(path, m, f.survey.encoding)
+	}); err != nil {
 		return nil, errors.Join(err, f.survey.close())
 	}
 	f.pool.add(f.survey)
@@ -284,8 +292,10 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 	if t, err := readTable(c, "gpkg_contents"); err != nil {
 		return nil, err
 	} else if t == nil {
-		return nil, fmt.Errorf("gpkg: %s is an SQLite file but not a GeoPackage: it has no table gpkg_contents; convert it, for example "+
-			"with ogr2ogr -f GPKG out.gpkg %s", s.path, filepath.Base(s.path))
+		return nil,
+			fmt.Errorf("gpkg: %s is an SQLite file but not a GeoPackage: it has no table gpkg_contents; "+
+				"convert it, for example "+
+				"with ogr2ogr -f GPKG out.gpkg %s", s.path, filepath.Base(s.path))
 	}
 	schemaNow, err := c.schema()
 	if err != nil {
@@ -310,8 +320,9 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 		return nil, err
 	}
 	r := &revision{
-		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), strconv.Itoa(sideVersion)), Modified: lastChange(c, src.mtime),
-			Hidden: unserved.hidden, Bookkeeping: unserved.bookkeeping},
+		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), strconv.Itoa(sideVersion)),
+			Modified: lastChange(c, src.mtime),
+			Hidden:   unserved.hidden, Bookkeeping: unserved.bookkeeping},
 		layers: map[string]*layer{},
 		served: map[string]string{},
 		source: src, path: f.path,
@@ -343,7 +354,8 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 		r.still = false
 		r.pool.distrust() // somebody wrote while it was opened
 	}
-	r.signed, r.records, r.typeAhead.tables, r.spelled = rand.Uint64()|1, newRecordsHome(s.options.DataDir, src, r.catalog.Version), s.tables, s.spelled
+	r.signed, r.records, r.typeAhead.tables, r.spelled = rand.Uint64()|1,
+		newRecordsHome(s.options.DataDir, src, r.catalog.Version), s.tables, s.spelled
 	r.columns.tables, r.columns.limits = s.columns, s.limits
 	r.indexes = newIndexes(s.options.DataDir, src, r.catalog.Version, s.options.Index)
 	r.pool.ready = r.indexes.attach
@@ -355,12 +367,14 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 	return r, nil
 }
 
-// manyTables are so many that connections read the schema when they are first used. SQLite takes 0.3 ms and 30 KB for a table with the index and
-// the triggers that GDAL makes. If the side file is deleted meanwhile, these connections fail until the next reload.
+// manyTables is the number of tables from which connections read the schema when they are first used.
+// SQLite needs 0.3 ms and 30 KB for a table with the index and the triggers that GDAL creates.
+// If the side file is deleted before that, these connections fail until the next reload.
 const manyTables = 2500
 
 // noLayer is why a file without refused layers serves nothing.
-const noLayer = "gpkg_contents lists no table of features or attributes, or the configuration hides all; add a layer, or set allow_empty"
+const noLayer = "gpkg_contents lists no table of features or attributes, or the configuration hides all; " +
+	"add a layer, or set allow_empty"
 
 // close closes a revision that nobody uses.
 func (r *revision) close() error {
@@ -401,13 +415,15 @@ func (s *Store) drafts(c *conn) (served []*draft, not unserved, err error) {
 	}
 	var drafts []*draft
 	for _, x := range list {
-		d := &draft{contents: x, at: inSide, settings: s.settingsOf(x.table), own: own[strings.ToLower(x.table)], uncut: s.options.Uncut}
+		d := &draft{contents: x, at: inSide, settings: s.settingsOf(x.table), own: own[strings.ToLower(x.table)],
+			uncut: s.options.Uncut}
 		delete(own, strings.ToLower(x.table))
 		drafts = append(drafts, d)
 	}
 	for _, name := range sortedKeys(own) { // tables that are no layer for others
 		def := own[name]
-		drafts = append(drafts, &draft{contents: contents{table: def.Table, kind: "attributes"}, at: inSide, settings: s.settingsOf(def.Table), own: def})
+		drafts = append(drafts, &draft{contents: contents{table: def.Table, kind: "attributes"}, at: inSide,
+			settings: s.settingsOf(def.Table), own: def})
 	}
 	texts, textsErr := readColumnTexts(c)
 	if textsErr != nil && !faulty(textsErr) {
@@ -450,7 +466,8 @@ func (s *Store) configures(layer string) bool {
 	return byName || byID
 }
 
-// check refuses what is no table of features or attributes. texts are those of readColumnTexts, or textsErr says why they cannot be read.
+// check refuses what is no table of features or attributes. texts are those of readColumnTexts, or textsErr says
+// why they cannot be read.
 func (d *draft) check(c *conn, texts map[string]map[string]columnText, textsErr error) (err error) {
 	if d.own != nil && foldedOtherwise(d.own.Properties, d.own.Relations) {
 		d.refuse(store.OldFold)
@@ -495,29 +512,38 @@ func (d *draft) check(c *conn, texts map[string]map[string]columnText, textsErr 
 	return nil
 }
 
-// chooseGeometry takes the geometry column that the settings name, else the first in the table, and leaves the others out. Hidden ones are not among them.
+// chooseGeometry takes the geometry column that the settings name, else the first in the table, and leaves the others
+// out. Hidden ones are not among them.
 func (d *draft) chooseGeometry(columns []geometryColumn) {
 	wanted := d.settings.GeometryColumn
 	if d.own != nil && d.own.Geometry != nil && len(columns) > 0 {
 		wanted = d.own.Geometry.Column
 	}
 	place := func(g geometryColumn) int {
-		return slices.IndexFunc(d.table.columns, func(col tableColumn) bool { return strings.EqualFold(col.name, g.geometry) })
+		return slices.IndexFunc(d.table.columns, func(col tableColumn) bool {
+			return strings.EqualFold(col.name, g.geometry)
+		})
 	}
 	slices.SortStableFunc(columns, func(a, b geometryColumn) int { return place(a) - place(b) })
-	at := slices.IndexFunc(columns, func(g geometryColumn) bool { return wanted == "" || strings.EqualFold(g.geometry, wanted) })
+	at := slices.IndexFunc(columns, func(g geometryColumn) bool {
+		return wanted == "" || strings.EqualFold(g.geometry, wanted)
+	})
 	if at < 0 {
 		if wanted != "" {
-			d.refuse("there is no column %q with a geometry that is served; name another one in geometry_column", wanted)
+			d.refuse("there is no column %q with a geometry that is served; name another one in geometry_column",
+				wanted)
 		}
 		return
 	}
 	d.geometryColumn = columns[at]
 	for _, g := range slices.Delete(slices.Clone(columns), at, at+1) {
 		if d.settings.GeometryColumn == "" {
-			d.warn("column %q is left out: %q is the geometry; geometry_column chooses another one", g.geometry, d.geometry)
+			d.warn("column %q is left out: %q is the geometry; geometry_column chooses another one",
+				g.geometry, d.geometry)
 		}
-		d.table.columns = slices.DeleteFunc(d.table.columns, func(col tableColumn) bool { return strings.EqualFold(col.name, g.geometry) })
+		d.table.columns = slices.DeleteFunc(d.table.columns, func(col tableColumn) bool {
+			return strings.EqualFold(col.name, g.geometry)
+		})
 	}
 }
 
@@ -526,7 +552,8 @@ func (s *Store) side(ctx context.Context, src source, c *conn, drafts []*draft) 
 	if ready, err := s.ready(src, c, drafts); ready || err != nil {
 		return nil, err
 	}
-	path, prefix, stem := sidePath(s.options.DataDir, src, settingsKey(s.options.Settings)+s.options.ViewTimeout.String()+" "+strconv.Itoa(s.options.ViewRow)+" "+surveyRules)
+	path, prefix, stem := sidePath(s.options.DataDir, src, settingsKey(s.options.Settings)+
+		s.options.ViewTimeout.String()+" "+strconv.Itoa(s.options.ViewRow)+" "+surveyRules)
 	f := readSide(path)
 	for _, d := range drafts {
 		if f != nil && !d.refused() && f.surveys[d.contents.table] == nil {
@@ -573,8 +600,8 @@ func (s *Store) makeSide(ctx context.Context, path string, c *conn, drafts []*dr
 	return w.finish()
 }
 
-// examine surveys a layer. What is wrong with the layer alone stands in its survey, so that the others are served; it is an error when the
-// file cannot be read, or the side file not be written.
+// examine surveys a layer. What is wrong with the layer alone stands in its survey, so that the others are served;
+// it is an error when the file cannot be read, or the side file not be written.
 func (s *Store) examine(ctx context.Context, c *conn, w *sideWriter, d *draft) (*survey, error) {
 	bounded, cancel := ctx, context.CancelFunc(func() {})
 	if d.table.view {
@@ -617,7 +644,8 @@ func (r *revision) publish(c *conn, drafts []*draft) error {
 	return nil
 }
 
-// resolveReferences gives references the ids under which collections are served, and drops those to collections that are not.
+// resolveReferences gives references the ids under which collections are served, and drops those to
+// collections that are not.
 func (r *revision) resolveReferences() {
 	for _, c := range r.catalog.Collections {
 		for i := range c.Properties {

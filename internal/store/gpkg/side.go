@@ -11,7 +11,7 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// sideVersion is raised when the content of side files changes its meaning; older ones are made anew.
+// sideVersion is increased when the meaning of side files changes; older ones are rebuilt.
 const sideVersion = 5
 
 // A side file holds what is expensive to learn of a source: a survey of each layer, an R-tree where the source has
@@ -205,7 +205,7 @@ func surveyTable(prefix string) string {
 	return "CREATE TABLE " + prefix + "survey (layer TEXT PRIMARY KEY, body TEXT NOT NULL)"
 }
 
-// readSurveys returns the surveys of a table by layer, without those that have to be made anew.
+// readSurveys returns the surveys of a table by layer, except for those that must be repeated.
 func readSurveys(c *conn, table string) (map[string]*survey, error) {
 	m := map[string]*survey{}
 	err := c.query("SELECT layer, body FROM "+table, nil, func(r row) error {

@@ -58,7 +58,7 @@ const (
 	timeStep = 50 * time.Millisecond // longer than the steps of the times that file systems give
 )
 
-// read is look that tells a file that somebody makes longer from one that is cut off.
+// read is look, but distinguishes a file that is still being written from a truncated one.
 func (s source) read() (now source, err error) {
 	for i := range looks {
 		if i > 0 {
@@ -76,7 +76,7 @@ func (s source) read() (now source, err error) {
 	return now, err
 }
 
-// look reads what the head of the file and the file system tell, and how many bytes the file has by its head.
+// look reads the header of the file and its metadata in the file system, and its size according to the header.
 func (s source) look() (now source, whole int64, err error) {
 	path := s.name
 	info, err := s.file.Stat()
@@ -179,8 +179,8 @@ func (s source) readable(dir string, unchanging bool) (path string, m mode, err 
 	return path, immutable, nil
 }
 
-// copyBeside copies a file in WAL mode into an empty one, as it is at one moment. While no other file lies beside it,
-// SQLite, which would make some, is only asked when others write meanwhile.
+// copyBeside copies a file in WAL mode, as it is at one moment, into an empty file. SQLite would create side files,
+// so it is only used if others write at the same time.
 func (s source) copyBeside(dst string) error {
 	for range looks {
 		if s.walSize > 0 {

@@ -23,7 +23,8 @@ type spelledPart struct {
 	id     string
 	order  string
 	shared bool // id is not that of the layer, but what the rest of the filter, a relation, belongs to
-	led    bool // an ordered index serves x as well, so that only few rows that the rest leaves are worth looking through
+	// an ordered index serves x as well, so that only few rows that the rest leaves are worth looking through
+	led bool
 }
 
 // name names the table.
@@ -31,7 +32,8 @@ func (part *spelledPart) name() string {
 	return strings.Join([]string{part.table, part.norm, part.id, part.order}, "\x00")
 }
 
-// spelledPart returns the part of the filter that spellings answer; false where an ordered index serves it as well and nothing else is asked, or there is none.
+// spelledPart returns the part of the filter that spellings answer; false where an ordered index serves it as well and
+// nothing else is asked, or there is none.
 func (qu *question) spelledPart() (part spelledPart, ok bool) {
 	if qu.l.text || qu.q.Texts == "" && !qu.counts(qu.q) {
 		return part, false
@@ -74,8 +76,8 @@ func (qu *question) spelledPart() (part spelledPart, ok bool) {
 	return part, false
 }
 
-// shareTexts lets texts be looked for in the table that serves a relation of another layer to this one, by what the spellings belong to, where the
-// rest of the filter is a relation of that, too, or nothing.
+// shareTexts lets texts be looked for in the table that serves a relation of another layer to this one,
+// by what the spellings belong to, where the rest of the filter is a relation of that, too, or nothing.
 func (qu *question) shareTexts(part *spelledPart) {
 	key := ""
 	if len(part.others) == 1 {
@@ -89,7 +91,8 @@ func (qu *question) shareTexts(part *spelledPart) {
 	own := part.id
 	for _, l := range qu.rev.layers {
 		for _, r := range l.source.Relations {
-			if r.Table == part.table && r.Order != "" && (r.Owner == key || key == "" && (part.id == own || r.Owner < part.id)) {
+			if r.Table == part.table && r.Order != "" &&
+				(r.Owner == key || key == "" && (part.id == own || r.Owner < part.id)) {
 				part.id, part.order, part.shared = r.Owner, r.Order, true
 			}
 		}
@@ -135,8 +138,8 @@ func spelledIn(src *sqlq.Source, list []cql2.Expr) (f *sqlq.Field) {
 	return f
 }
 
-// led reports whether an ordered index serves a condition: a pattern that all matches have begins with a text, or ends with one where there
-// is an index of the texts from behind.
+// led reports whether an ordered index serves a condition: a pattern that all matches have begins with a text,
+// or ends with one where there is an index of the texts from behind.
 func led(f *sqlq.Field, e cql2.Expr) bool {
 	switch e := e.(type) {
 	case cql2.And:
@@ -160,7 +163,8 @@ func (qu *question) isSpelled() bool {
 	return ok
 }
 
-// bySpellings answers from the texts in memory; false where there is no table of them, or the rest of the filter leaves fewer rows.
+// bySpellings answers from the texts in memory; false where there is no table of them, or the rest of the
+// filter leaves fewer rows.
 func (qu *question) bySpellings(ctx context.Context, c *conn, p *store.Page) (bool, error) {
 	part, _ := qu.spelledPart()
 	t := qu.rev.spellings(qu.l, part)
@@ -205,10 +209,12 @@ func (qu *question) spelledPage(ctx context.Context, c *conn, t *spellings, p *s
 // spelledRows are the rows that fulfil the rest of a filter, by text; nil where there are too many to keep.
 type spelledRows = []uint32
 
-// spelledFew is the part of all rows up to which those that the rest of a filter leaves are read before the texts are looked at, and are kept.
+// spelledFew is the part of all rows up to which those that the rest of a filter leaves are read before the texts are
+// looked at, and are kept.
 const spelledFew = 32
 
-// spelledRows returns the rows that a part asks for; false where the texts leave fewer rows than the rest of the filter.
+// spelledRows returns the rows that a part asks for; false where the texts leave fewer rows
+// than the rest of the filter.
 func (qu *question) spelledRows(c *conn, t *spellings, part spelledPart) (rows iter.Seq[uint32], ok bool, err error) {
 	if len(part.others) == 0 {
 		return func(yield func(uint32) bool) { t.eachRow(part.x, yield) }, true, nil
@@ -249,11 +255,13 @@ func (qu *question) spelledRows(c *conn, t *spellings, part spelledPart) (rows i
 }
 
 // spelledAmongMany is spelledRows where the rest of the filter, by an access path, leaves many.
-func (qu *question) spelledAmongMany(c *conn, t *spellings, part spelledPart, d sqlq.AccessPath) (rows iter.Seq[uint32], ok bool, err error) {
+func (qu *question) spelledAmongMany(c *conn, t *spellings, part spelledPart,
+	d sqlq.AccessPath) (rows iter.Seq[uint32], ok bool, err error) {
 	found, n := t.find(part.x), int64(0)
 	t.eachRow(part.x, func(uint32) bool { n++; return true })
 	if !d.Few {
-		sql, args := sqlq.New(sqlq.Steady{}).Text("SELECT count(*) FROM (SELECT 1").Add(d.Probe).Text(" LIMIT ").Arg(n).Text(")").SQL()
+		sql, args := sqlq.New(sqlq.Steady{}).Text("SELECT count(*) FROM (SELECT 1").Add(d.Probe).Text(" LIMIT ").Arg(n).
+			Text(")").SQL()
 		others, err := c.one(sql, args...)
 		if err != nil || others >= n {
 			return nil, false, err
@@ -266,8 +274,10 @@ func (qu *question) spelledAmongMany(c *conn, t *spellings, part spelledPart, d 
 	return t.among(t.of(ids), found.has), true, nil
 }
 
-// spelledIDs returns the ids, as a part has them, that an access path gives, in order and each once; more tells that it gives more than most.
-func (qu *question) spelledIDs(c *conn, d sqlq.AccessPath, part spelledPart, most int) (ids []int64, more bool, err error) {
+// spelledIDs returns the distinct ids that an access path returns for a part, in order.
+// more reports that there are more than most.
+func (qu *question) spelledIDs(c *conn, d sqlq.AccessPath, part spelledPart,
+	most int) (ids []int64, more bool, err error) {
 	sql, args := "", []any(nil)
 	if !part.shared {
 		sql, args = qu.idsBy(d)

@@ -154,7 +154,7 @@ type gramPlan struct {
 	exact bool // they are matches, all of them
 }
 
-// plan tells how a pattern is looked for; false where it has no grams.
+// plan returns how to search for a pattern; ok is false if it has no grams.
 func (g *grams) plan(p spelledPattern) (plan gramPlan, ok bool) {
 	all := func(gram uint32) {
 		ok = true

@@ -17,10 +17,11 @@ import (
 func textsOf(t *testing.T, s store.Store, rows []store.Row) []string {
 	t.Helper()
 	texts := []string{}
-	err := s.Fetch(t.Context(), "skrivemaate", rows, store.Want{Properties: []string{"langnavn"}, NoGeometry: true}, func(f *store.Feature) error {
-		texts = append(texts, cql2.Norm(f.Values[0].(string)))
-		return nil
-	})
+	err := s.Fetch(t.Context(), "skrivemaate", rows, store.Want{Properties: []string{"langnavn"}, NoGeometry: true},
+		func(f *store.Feature) error {
+			texts = append(texts, cql2.Norm(f.Values[0].(string)))
+			return nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,13 +29,14 @@ func textsOf(t *testing.T, s store.Store, rows []store.Row) []string {
 	return slices.Compact(texts)
 }
 
-// Patterns that are looked for among texts in memory find what SQLite finds: by place, by name and by spelling, alone and with other criteria,
-// as rows and as texts, and refuse as many.
+// Patterns that are looked for among texts in memory find what SQLite finds: by place, by name and by spelling,
+// alone and with other criteria, as rows and as texts, and refuse as many.
 func TestPatternsAreFoundAmongSpellingsAsBySQLite(t *testing.T) {
 	t.Parallel()
 	path := manyNames(t)
 	sql, table := opened(t, path, -1), opened(t, path, 0)
-	everything, err := sql.Page(t.Context(), store.Query{Collection: "skrivemaate", Limit: 100_000, Count: store.CountNone})
+	everything, err := sql.Page(t.Context(),
+		store.Query{Collection: "skrivemaate", Limit: 100_000, Count: store.CountNone})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,14 +70,16 @@ func TestPatternsAreFoundAmongSpellingsAsBySQLite(t *testing.T) {
 	ways := map[string]int{}
 	for range 400 {
 		coll := []string{"sted", "stedsnavn", "skrivemaate"}[r.IntN(3)]
-		q := store.Query{Collection: coll, SortBy: []store.Sort{{Property: "rang"}}, Limit: []int{1, 20, 500, 100_000}[r.IntN(4)], Count: store.CountNone, AllOrNothing: true}
+		q := store.Query{Collection: coll, SortBy: []store.Sort{{Property: "rang"}},
+			Limit: []int{1, 20, 500, 100_000}[r.IntN(4)], Count: store.CountNone, AllOrNothing: true}
 		filter := cql2.And{drawn(2)}
 		if coll != "skrivemaate" {
 			filter = cql2.And{cql2.Related{Relation: "skrivemaater", X: filter[0]}}
 		}
 		switch r.IntN(3) {
 		case 0:
-			filter = append(filter, has("kommuner", cql2.In{X: cql2.Prop{Name: "kommunenummer"}, List: []cql2.Expr{cql2.Text("5612"), cql2.Text("0301"), cql2.Text("4204")}}))
+			filter = append(filter, has("kommuner", cql2.In{X: cql2.Prop{Name: "kommunenummer"},
+				List: []cql2.Expr{cql2.Text("5612"), cql2.Text("0301"), cql2.Text("4204")}}))
 		case 1:
 			filter = append(filter, is("navneobjekttype", cql2.Text("bekk")))
 		}
@@ -90,7 +94,8 @@ func TestPatternsAreFoundAmongSpellingsAsBySQLite(t *testing.T) {
 		}
 		want, err := sql.Page(t.Context(), q)
 		plan, err2 := table.Explain(t.Context(), q)
-		for until := time.Now().Add(time.Minute); err2 == nil && slices.Contains(plan.Passed, "spellings") && table.Making() > 0 && time.Now().Before(until); time.Sleep(time.Millisecond) {
+		for until := time.Now().Add(time.Minute); err2 == nil && slices.Contains(plan.Passed, "spellings") &&
+			table.Making() > 0 && time.Now().Before(until); time.Sleep(time.Millisecond) {
 			plan, err2 = table.Explain(t.Context(), q)
 		}
 		got, err3 := table.Page(t.Context(), q)
@@ -110,12 +115,14 @@ func TestPatternsAreFoundAmongSpellingsAsBySQLite(t *testing.T) {
 				t.Fatalf("%#v: %q, by SQLite %q", q.Filter, got.Texts, textsOf(t, sql, want.Rows))
 			}
 		case len(want.Rows)+len(got.Rows) > 0 && !reflect.DeepEqual(want.Rows, got.Rows):
-			t.Fatalf("%s, %#v, by %q: %d rows %.200v, by SQLite %d %.200v", coll, q.Filter, plan.Way, len(got.Rows), got.Rows, len(want.Rows), want.Rows)
+			t.Fatalf("%s, %#v, by %q: %d rows %.200v, by SQLite %d %.200v", coll, q.Filter, plan.Way, len(got.Rows),
+				got.Rows, len(want.Rows), want.Rows)
 		case len(want.Rows) > 0:
 			ways["found"]++
 		}
 	}
-	if ways["spellings"] < 100 || ways["all or nothing"] < 10 || ways["texts"] < 10 || ways["too many"] < 20 || ways["found"] < 100 {
+	if ways["spellings"] < 100 || ways["all or nothing"] < 10 || ways["texts"] < 10 || ways["too many"] < 20 ||
+		ways["found"] < 100 {
 		t.Errorf("answers %v", ways)
 	}
 }
@@ -124,11 +131,13 @@ func TestPatternsAreFoundAmongSpellingsAsBySQLite(t *testing.T) {
 func TestTextsShareTheTableOfThePlaces(t *testing.T) {
 	t.Parallel()
 	s := opened(t, manyNames(t), 0)
-	in := has("kommuner", cql2.In{X: cql2.Prop{Name: "kommunenummer"}, List: []cql2.Expr{cql2.Text("5612"), cql2.Text("0301")}})
+	in := has("kommuner",
+		cql2.In{X: cql2.Prop{Name: "kommunenummer"}, List: []cql2.Expr{cql2.Text("5612"), cql2.Text("0301")}})
 	for _, q := range []store.Query{
 		{Collection: "skrivemaate", Filter: cql2.And{in, liked("%an%")}, Texts: "langnavn"},
 		{Collection: "skrivemaate", Filter: liked("%an%"), Texts: "langnavn"},
-		{Collection: "sted", Filter: cql2.Related{Relation: "skrivemaater", X: liked("%an%")}, SortBy: []store.Sort{{Property: "rang"}}},
+		{Collection: "sted", Filter: cql2.Related{Relation: "skrivemaater", X: liked("%an%")},
+			SortBy: []store.Sort{{Property: "rang"}}},
 	} {
 		c, _ := s.Catalog().Collection(q.Collection)
 		filter, err := cql2.Check(q.Filter, c)
@@ -137,7 +146,8 @@ func TestTextsShareTheTableOfThePlaces(t *testing.T) {
 		}
 		q.Filter, q.Limit, q.Count, q.AllOrNothing = filter, 50_000, store.CountNone, true
 		_, err = s.Explain(t.Context(), q)
-		for until := time.Now().Add(time.Minute); err == nil && s.Making() > 0 && time.Now().Before(until); time.Sleep(time.Millisecond) {
+		for until := time.Now().Add(time.Minute); err == nil && s.Making() > 0 &&
+			time.Now().Before(until); time.Sleep(time.Millisecond) {
 			_, err = s.Explain(t.Context(), q)
 		}
 		if err != nil {
@@ -152,20 +162,24 @@ func TestTextsShareTheTableOfThePlaces(t *testing.T) {
 	}
 }
 
-// The rows of a municipality are read once, and no longer when another pattern is asked for within it; after a reload they are read anew.
+// The rows of a municipality are read once, not again for another pattern within it;
+// after a reload they are read again.
 func TestWhatPatternsAreAskedWithinIsReadOnce(t *testing.T) {
 	t.Parallel()
 	s := opened(t, manyNames(t), 0)
 	reads := func(pattern, number string) bool {
 		t.Helper()
 		c, _ := s.Catalog().Collection("sted")
-		filter, err := cql2.Check(cql2.And{has("skrivemaater", liked(pattern)), has("kommuner", is("kommunenummer", cql2.Text(number)))}, c)
+		filter, err := cql2.Check(cql2.And{has("skrivemaater", liked(pattern)),
+			has("kommuner", is("kommunenummer", cql2.Text(number)))}, c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := store.Query{Collection: "sted", Filter: filter, SortBy: []store.Sort{{Property: "rang"}}, Limit: 5000, Count: store.CountNone, AllOrNothing: true}
+		q := store.Query{Collection: "sted", Filter: filter, SortBy: []store.Sort{{Property: "rang"}}, Limit: 5000,
+			Count: store.CountNone, AllOrNothing: true}
 		plan, err := s.Explain(t.Context(), q)
-		for until := time.Now().Add(time.Minute); err == nil && plan.Way != "spellings" && time.Now().Before(until); time.Sleep(time.Millisecond) {
+		for until := time.Now().Add(time.Minute); err == nil && plan.Way != "spellings" &&
+			time.Now().Before(until); time.Sleep(time.Millisecond) {
 			plan, err = s.Explain(t.Context(), q)
 		}
 		if err != nil {
@@ -176,7 +190,8 @@ func TestWhatPatternsAreAskedWithinIsReadOnce(t *testing.T) {
 	for i, step := range []struct {
 		pattern, number string
 		reads           bool
-	}{{"%an%", "5612", true}, {"%an%", "5612", false}, {"%vatn%", "5612", false}, {"va%", "5612", false}, {"%vatn", "5612", false}, {"%an%", "0301", true}, {"%an%", "9999", true}, {"%vatn%", "9999", false}} {
+	}{{"%an%", "5612", true}, {"%an%", "5612", false}, {"%vatn%", "5612", false}, {"va%", "5612", false},
+		{"%vatn", "5612", false}, {"%an%", "0301", true}, {"%an%", "9999", true}, {"%vatn%", "9999", false}} {
 		if got := reads(step.pattern, step.number); got != step.reads {
 			t.Errorf("step %d: rows are read: %v", i, got)
 		}

@@ -51,7 +51,7 @@ type conn struct {
 	index  *indexFile // attached as schema idx; nil: none
 	likes  likes
 	blob   []byte                       // of a geometry, the same
-	trace  func(sql string, args []any) // told of each statement that query runs; nil: nobody is
+	trace  func(sql string, args []any) // called for each statement of query; nil: no calls
 }
 
 type statement struct {
@@ -323,13 +323,13 @@ func (c *conn) renew() error {
 	return c.exec("BEGIN")
 }
 
-// discard ends the transaction of a snapshot and begins another one, with pages and a schema that are read anew.
+// discard ends the transaction of a snapshot and begins another one, which reads pages and schema again.
 func (c *conn) discard() error {
 	c.state, c.known = -1, nil
 	return c.script("COMMIT; PRAGMA shrink_memory; PRAGMA writable_schema=RESET; BEGIN")
 }
 
-// interrupt lets the end of ctx break off what c does, until it is called anew.
+// interrupt lets the end of ctx cancel the work of c, until the next call.
 func (c *conn) interrupt(ctx context.Context) { c.c.SetInterrupt(ctx.Done()) }
 
 // watch is interrupt until stop is called, without the goroutine that interrupt starts.
@@ -515,7 +515,7 @@ var cures = [...]struct{ part, cure string }{
 	{"", "mend it, or leave it out: set hidden of the collection in the configuration"},
 }
 
-// unreadable tells the operator why a layer cannot be read, and the cure.
+// unreadable returns for the operator why a layer cannot be read, and the cure.
 func unreadable(err error) string {
 	text := err.Error()
 	for _, x := range cures {
@@ -533,11 +533,11 @@ type pool struct {
 	ready func(*conn) error // is called with each connection that get returns; nil: nothing is
 
 	mu   sync.Mutex
-	idle []*conn // the one used last is taken first, since its pages are at hand
+	idle []*conn // a stack: the last used connection has warm pages
 }
 
-// newPool opens all connections at once, so that nothing depends on files that are removed or replaced later.
-// The caller verifies that the name has not gone to another file meanwhile.
+// newPool opens all connections at once, so that files that are removed or replaced later do not matter.
+// The caller verifies that the name still belongs to the same file.
 func newPool(size int, open func() (*conn, error)) (*pool, error) {
 	p := &pool{turns: make(chan struct{}, size+1)}
 	for range size {

@@ -19,7 +19,7 @@ import (
 	"grense/internal/store"
 )
 
-// survey is what one reading of a whole layer tells. It is kept in the side file.
+// survey is the result of one reading of a whole layer. It is stored in the side file.
 type survey struct {
 	Fault      string // why the layer cannot be read; the rest is empty then
 	Count      int
@@ -38,7 +38,7 @@ type survey struct {
 	Bytes       int64          // of all geometries
 	Versions    *versionSurvey // nil: rows are features
 	Words       []string       // columns in the index of words, in its order; nil: there is none
-	Edges       bool           // Spread tells which edges cross the antimeridian, in degrees too
+	Edges       bool           // Spread reports edges across the antimeridian, in degrees too
 }
 
 // stale reports whether an older program made the survey and may have missed edges that cross the antimeridian, which
@@ -52,17 +52,20 @@ func (sv *survey) stale() bool {
 	return !sv.Edges && (sv.Outside || sv.Bound != nil && sv.Bound.Max[0]-sv.Bound.Min[0] > 180)
 }
 
-// columnSurvey tells which values a column holds. Of a column that was not read, it holds at most the presence of nulls.
+// columnSurvey describes the values of a column. For a column that was not read,
+// it holds at most the presence of nulls.
 type columnSurvey struct {
-	Null, Int, Float, Text, Blob  int
-	NotBool, NotFinite, NotUTF8   bool
-	NotMoment, Clock, NotDay, Set bool           // of texts: no day or moment; a time of day; another form than 2006-01-02; Layout is set
+	Null, Int, Float, Text, Blob int
+	NotBool, NotFinite, NotUTF8  bool
+	// of texts: no day or moment; a time of day; another form than 2006-01-02; Layout is set
+	NotMoment, Clock, NotDay, Set bool
 	NotArray, NotJSON             bool           // of texts that are to be JSON
 	Members                       []store.Member // of texts that are to be JSON
 	Sampled                       bool           // Members is known
-	Items                         string         // JSON type of all elements of the arrays; "any" when they differ, "" when there are none
-	Layout                        string         // the one of stampLayouts that all texts have
-	Min, Max                      time.Time      // of moments, UTC; meaningful when Set
+	// JSON type of all elements of the arrays; "any" when they differ, "" when there are none
+	Items    string
+	Layout   string    // the one of stampLayouts that all texts have
+	Min, Max time.Time // of moments, UTC; meaningful when Set
 
 	members store.Members
 }
@@ -92,7 +95,8 @@ func (d *draft) refuse(format string, a ...any) {
 		own = d.own.ID
 	}
 	id := store.CollectionID(cmp.Or(d.settings.ID, own, d.contents.table))
-	d.notes = append(d.notes, store.Note{Layer: d.contents.table, Collection: id, Refused: true, Reason: fmt.Sprintf(format, a...)})
+	d.notes = append(d.notes, store.Note{Layer: d.contents.table, Collection: id, Refused: true,
+		Reason: fmt.Sprintf(format, a...)})
 }
 
 func (d *draft) warn(format string, a ...any) {
@@ -185,9 +189,11 @@ func (d *draft) checkKey(c *conn, key []string) (integers []bool, fault string, 
 	for i, name := range key {
 		columns[i], groups[i] = quote(name), quote(name)+" COLLATE BINARY"
 	}
-	err = c.query("SELECT "+strings.Join(columns, " || ';' || ")+", count(*) FROM "+d.table.quoted()+" GROUP BY "+strings.Join(groups, ", ")+
+	err = c.query("SELECT "+strings.Join(columns, " || ';' || ")+", count(*) FROM "+d.table.quoted()+" GROUP BY "+
+		strings.Join(groups, ", ")+
 		" HAVING count(*) > 1 LIMIT 1", nil, func(r row) error {
-		fault = fmt.Sprintf("%s cannot be the feature id: the value %q occurs %d times", columnNames(key), r.Text(0), r.Int(1))
+		fault = fmt.Sprintf("%s cannot be the feature id: the value %q occurs %d times", columnNames(key),
+			r.Text(0), r.Int(1))
 		return nil
 	})
 	return integers, fault, err
@@ -207,7 +213,8 @@ func (d *draft) checkColumn(c *conn, name string, part bool) (integer bool, faul
 		return nil
 	})
 	if err == nil && rows != ints && rows != texts {
-		fault = fmt.Sprintf("column %q cannot be the feature id: %d of %d values are null, empty, or neither all text nor all whole numbers",
+		fault = fmt.Sprintf("column %q cannot be the feature id: %d of %d values are null, empty, or neither all "+
+			"text nor all whole numbers",
 			name, rows-max(ints, texts), rows)
 	}
 	return rows == ints && rows > 0, fault, err
@@ -221,8 +228,10 @@ func columnNames(names []string) string {
 	return fmt.Sprintf("columns %q together", strings.Join(names, ", "))
 }
 
-// examine reads the whole layer. The envelopes of all features go to the side file unless the source's own R-tree has them.
-func (d *draft) examine(ctx context.Context, c *conn, side *sideWriter, progress func(layer string, done, total int)) (*survey, error) {
+// examine reads the whole layer. The envelopes of all features go to the side file unless the
+// source's own R-tree has them.
+func (d *draft) examine(ctx context.Context, c *conn, side *sideWriter,
+	progress func(layer string, done, total int)) (*survey, error) {
 	sv, err := d.read(ctx, c, side, progress)
 	if errors.Is(err, errIndex) {
 		d.ownIndex = true
@@ -234,7 +243,8 @@ func (d *draft) examine(ctx context.Context, c *conn, side *sideWriter, progress
 	return sv, err
 }
 
-func (d *draft) read(ctx context.Context, c *conn, side *sideWriter, progress func(layer string, done, total int)) (*survey, error) {
+func (d *draft) read(ctx context.Context, c *conn, side *sideWriter,
+	progress func(layer string, done, total int)) (*survey, error) {
 	sv := &survey{Columns: map[string]*columnSurvey{}, Edges: true}
 	if err := d.chooseKey(c, sv); err != nil || sv.KeyFault != "" {
 		return sv, err
@@ -328,7 +338,8 @@ func (d *draft) reader(c *conn, sv *survey, side *sideWriter) (*surveyor, error)
 		case d.own.isJSON(col.name), d.own == nil && known && t == cql2.TypeJSON:
 			f = jsonText
 		}
-		if d.own != nil && f == plainText { // our Writer stored what the definition says; reading it all would take long
+		if d.own != nil && f == plainText {
+			// our Writer stored what the definition says; reading it all would take long
 			if !col.notNull {
 				cs.Null = 1
 			}

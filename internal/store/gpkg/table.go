@@ -108,7 +108,7 @@ const surveyRules = "unique keys, JSON, few rows"
 // rowNumber as a key stands for the row id.
 const rowNumber = ""
 
-// keys returns the columns that may be the feature id, best first. The reason tells why there are none.
+// keys returns the columns that may be the feature id, best first. reason is why there are none.
 func (t *table) keys(c *conn, configured []string) (keys [][]string, reason string, err error) {
 	if len(configured) > 0 {
 		var names []string
@@ -182,7 +182,7 @@ type contents struct {
 	table, kind, title, description string
 	geometryColumn                  // the one that is served; the zero value if there is none
 	geometries                      []geometryColumn
-	changed                         time.Time // zero: not told
+	changed                         time.Time // zero: unknown
 }
 
 // geometryColumn is a row of gpkg_geometry_columns.

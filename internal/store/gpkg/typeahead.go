@@ -78,7 +78,7 @@ func begin[T interface{ size() int }](r *revision, name string, build func(room 
 		defer a.mu.Unlock()
 		a.making = false
 		switch {
-		case errors.Is(err, store.ErrUnavailable): // for now; whoever asks next tries again
+		case errors.Is(err, store.ErrUnavailable): // for now; the next request tries again
 			delete(a.begun, name)
 		case err == nil && int64(t.size()) <= room && r.refs.Load() > 1:
 			a.tables.Put(key, t, int64(t.size()))

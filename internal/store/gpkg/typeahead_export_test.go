@@ -1,6 +1,6 @@
 package gpkg
 
-// TypeAhead reports whether the table of type-ahead of a collection was asked for, and whether it is there.
+// TypeAhead reports whether the type-ahead table of a collection was requested, and whether it is built.
 func (s *Store) TypeAhead(collection string) (begun, ready bool) {
 	r := s.current.Load()
 	r.typeAhead.mu.Lock()
@@ -9,7 +9,7 @@ func (s *Store) TypeAhead(collection string) (begun, ready bool) {
 	return r.typeAhead.begun[collection], ready
 }
 
-// Making returns how many tables are asked for and not there.
+// Making returns the number of tables that were requested and are not built.
 func (s *Store) Making() (n int) {
 	r := s.current.Load()
 	r.typeAhead.mu.Lock()

@@ -17,8 +17,7 @@ type fileVersion struct {
 	rev   uint64
 }
 
-// fileStamp is what the file system tells of a file that any write into it changes: the kernel sets changed,
-// which nobody can set back.
+// fileStamp is the metadata of a file that any write changes: the kernel sets changed, which no program can reset.
 type fileStamp struct {
 	device, inode uint64
 	size          int64
@@ -84,7 +83,7 @@ func (r *revision) stamped() (uint64, bool) {
 	return k.rev, ok && now == k.stamp
 }
 
-// lookAt is what the file tells of itself before it is read.
+// lookAt is the metadata of a file before it is read.
 type lookAt struct {
 	r       *revision
 	stamp   fileStamp

@@ -10,7 +10,7 @@ import (
 	"grense/internal/store"
 )
 
-// versionSurvey tells of the columns by which rows are versions of features.
+// versionSurvey describes the columns that make rows versions of features.
 type versionSurvey struct {
 	ID, Start, End string // columns
 	Inclusive      bool
@@ -19,9 +19,8 @@ type versionSurvey struct {
 	Found          bool   // by the names of columns and ids that repeat: no setting says so
 }
 
-// findVersions finds the columns of versions: those of our definition, those that the settings name, or,
-// where the configured id repeats, those of the usual names. Fault tells why they cannot be versions
-// although the settings say so.
+// findVersions finds the columns of versions: those of our definition, those in the settings, or, if the configured id
+// repeats, those with the usual names. fault is why they cannot be versions although the settings say so.
 func (d *draft) findVersions(c *conn) (v *versionSurvey, fault string, err error) {
 	v = &versionSurvey{ID: d.settings.SingleID(), Inclusive: d.settings.Inclusive}
 	own := d.own != nil && d.own.Versions != nil

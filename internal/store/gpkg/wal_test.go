@@ -36,7 +36,7 @@ func other(t *testing.T, path string) (run func(statements ...string), end func(
 	}, end
 }
 
-// counted reads the n of the row 1 by its revision; 0 when the file was changed meanwhile.
+// counted reads the n of row 1 by its revision; 0 if the file changed in between.
 func counted(t *testing.T, s *gpkg.Store) (rev uint64, n int64) {
 	t.Helper()
 	p, err := s.Page(t.Context(), store.Query{Collection: "x", Limit: 1, Count: store.CountExact})
@@ -143,7 +143,7 @@ func TestRevisionsHoldWhileManyWriteInWALMode(t *testing.T) {
 			}
 		})
 	}
-	var of sync.Map // n by revision; 0 for those that were changed meanwhile
+	var of sync.Map // n by revision; 0 for those that changed in between
 	var told atomic.Int64
 	for range 4 {
 		readers.Go(func() {

@@ -12,8 +12,8 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// wordColumns lists the columns that the parameter q searches (store.Collection.SearchNames), as far as a survey tells.
-// The index serves only when it has all of these and no other.
+// wordColumns lists the columns that the parameter q searches (store.Collection.SearchNames), as far as a survey shows.
+// The index serves only if it has exactly these.
 func (d *draft) wordColumns(sv *survey) []string {
 	if d.own != nil {
 		return d.own.wordColumns()

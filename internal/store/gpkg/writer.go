@@ -41,8 +41,8 @@ type target struct {
 	rowid string   // column with the row id
 }
 
-// Create begins to write the GeoPackage at path. Where one exists, the new one starts as its copy, so that collections
-// that are not defined anew stay. The caller must call Close.
+// Create begins to write the GeoPackage at path. If one exists, the new one starts as its copy, so that collections
+// that are not defined again stay. The caller must call Close.
 func Create(ctx context.Context, path string) (store.Writer, error) {
 	return create(ctx, &Writer{path: path})
 }
@@ -191,7 +191,7 @@ func (w *Writer) copyTarget() error {
 	if src.wal {
 		return src.copyBeside(w.tmp)
 	}
-	c, err := openConn(src.path, readOnly) // its lock keeps others from writing meanwhile
+	c, err := openConn(src.path, readOnly) // its lock keeps others from writing during the copy
 	if err != nil {
 		return src.explain(err)
 	}

@@ -271,8 +271,8 @@ func TestWriterTakesTablesOfMigrations(t *testing.T) {
 	hasNote(t, s, "there is no table or view")
 }
 
-// TestImportLeavesTheRegisterOfAnOlderFile: what a later migration would empty stays until somebody
-// writes the register anew.
+// TestImportLeavesTheRegisterOfAnOlderFile: what a later migration would empty stays until the
+// register is written again.
 func TestImportLeavesTheRegisterOfAnOlderFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.gpkg")

@@ -16,8 +16,8 @@ const (
 	mostForCount = time.Minute
 )
 
-// columnsServed tells of the tables that are read in whole: which values are given as null, and which indexes are
-// missing. A table that cannot be read is told of elsewhere.
+// columnsServed reports on tables that are read in whole: which values are served as null, and which indexes are
+// missing. Tables that cannot be read are reported elsewhere.
 func (i *inspector) columnsServed(ctx context.Context, pool *pgxpool.Pool) error {
 	var tables []*table
 	indexed := map[string]bool{}
@@ -100,7 +100,7 @@ func (i *inspector) beyond(ctx context.Context, pool *pgxpool.Pool, t *table) {
 	for j, n := range found {
 		if n > 0 {
 			_, what := beyondOf(columns[j])
-			i.tell(false, "%s: values of %q that are given as null, since they are %s: %d", t.layer(),
+			i.advise(false, "%s: values of %q that are given as null, since they are %s: %d", t.layer(),
 				columns[j].name, what, n)
 		}
 	}
@@ -113,8 +113,8 @@ const servingSQL = `SELECT i.indrelid, a.attname::text, m.amname <> 'btree' FROM
 WHERE d.datname = current_database() AND i.indisvalid AND i.indpred IS NULL AND m.amname IN ('btree', 'gin', 'gist') AND (co.oid IS NULL OR co.collname IN ('C', 'POSIX')
   OR co.collname = 'default' AND a.attcollation = co.oid AND d.datcollate IN ('C', 'POSIX', 'C.UTF-8', 'C.utf8') AND d.datlocprovider = 'c')`
 
-// indexes advises indexes for a table of n rows; indexed tells which columns have one,
-// and whether that is for parts of texts.
+// indexes advises indexes for a table of n rows. indexed lists the columns with an index,
+// and whether that serves parts of texts.
 func (i *inspector) indexes(t *table, n int64, indexed map[string]bool) {
 	has := func(c column, parts bool) bool { return indexed[fmt.Sprint(t.oid, " ", c.name, parts)] }
 	name := t.quoted()
@@ -137,12 +137,12 @@ func (i *inspector) indexes(t *table, n int64, indexed map[string]bool) {
 		}
 	}
 	if columns != nil {
-		i.tell(false, "%s has about %d rows, and no index serves filters and orders by %s, so that each reads them "+
+		i.advise(false, "%s has about %d rows, and no index serves filters and orders by %s, so that each reads them "+
 			"all; for those that clients use, let its owner run: %s",
 			t.layer(), n, strings.Join(columns, ", "), strings.Join(statements, "; "))
 	}
 	if parts != nil {
-		i.tell(false, "%s: words (q) read all of about %d rows; a copy that is made with grense import --into "+
+		i.advise(false, "%s: words (q) read all of about %d rows; a copy that is made with grense import --into "+
 			"postgres://... has indexes for them. "+
 			"For parts of texts (LIKE '%%vik%%'), let its owner run: CREATE EXTENSION IF NOT EXISTS pg_trgm; %s",
 			t.layer(), n, strings.Join(parts, "; "))

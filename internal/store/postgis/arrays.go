@@ -15,9 +15,9 @@ import (
 // mostForItems is how many rows are read for the items of a column that a changed definition brings.
 const mostForItems = 100_000
 
-// setItems finds out which JSON properties of a layer hold arrays only, and of what (store.Property.Items).
-// What an earlier reading told of a column is taken from known, by itemsName, and noted in found.
-// With bounded, nothing is promised of a column with more rows than mostForItems.
+// setItems finds the JSON properties of a layer that hold only arrays, and the type of their elements
+// (store.Property.Items). It takes the result of an earlier reading from known, by itemsName, and records results in
+// found. With bounded, a column with more than mostForItems rows stays undecided.
 func (d *draft) setItems(ctx context.Context, c *pgxpool.Conn, l *layer, found map[string]string) error {
 	l.Properties = append([]store.Property(nil), l.Properties...) // those of a definition are shared
 	for i, p := range l.Properties {
@@ -40,7 +40,8 @@ func (d *draft) setItems(ctx context.Context, c *pgxpool.Conn, l *layer, found m
 	return nil
 }
 
-// itemsName names a column as long as only single rows of its table change; "" where that cannot be told.
+// itemsName returns a name of a column that is valid as long as only single rows of its table change;
+// "" if that is unknown.
 func (d *draft) itemsName(column string) string {
 	col, ok := d.table.column(column)
 	if d.table.file == 0 || !ok {

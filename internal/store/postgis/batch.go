@@ -22,11 +22,11 @@ type expecting struct {
 	expects []expect
 }
 
-// one is the function of that name for statements about the table of a layer: what does not come as expected is told as
-// changed before fn sees it.
+// one is the function of that name for statements about the table of a layer.
+// It reports an unexpected result as changed before fn sees it.
 //
-// A prepared statement that a connection has cached names the table that it was prepared for, also after that was
-// replaced by one with the same columns: the statements are deallocated, and it is asked once more.
+// A prepared statement that a connection has cached names the table for which it was prepared, also after that table
+// was replaced by one with the same columns. Then one deallocates the statements and repeats the query.
 func (l *layer) one(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(pgx.Rows) error) error {
 	err := l.asked(ctx, c, st, fn)
 	if !errors.Is(err, errStatement) {

@@ -88,9 +88,9 @@ func (l *layer) check(fields []pgconn.FieldDescription, expects []expect) error 
 	return nil
 }
 
-// placeExpr gives layer.stored as it is now; null when there is no such column any more. Of a column of any system,
-// the first geometry tells the system: the operator of boxes compares numbers, whatever system they are in.
-// A view may take long to give a row, so only an answer without rows asks it.
+// placeExpr returns the current value of layer.stored as an expression; null if the column no longer exists.
+// In a column of any system, the first geometry decides the system: the operator of boxes compares numbers,
+// whatever their system. A view may take long to return a row, so only a result without rows uses it.
 func (l *layer) placeExpr(noRows bool) string {
 	system := "0"
 	if l.anySystem && (noRows || l.table.kind != 'v') {
@@ -114,7 +114,8 @@ func (l *layer) inSystem(wkb []byte) error {
 	return nil
 }
 
-// ask is retry for a question about a layer. What tells that the table has changed makes the definitions be read anew.
+// ask is retry for a query about a layer. If the result shows that the table has changed,
+// the definitions are read again.
 func (s *Store) ask(ctx context.Context, l *layer, fn func(*pgxpool.Conn) error) error {
 	err := s.retry(context.WithValue(ctx, lazily{}, true), fn)
 	if err == nil {

@@ -12,8 +12,8 @@ import (
 	"grense/internal/store/postgis"
 )
 
-// TestTotalsHaveABudget: the page of a large table comes without a total that costs much;
-// who asks for the total alone gets it.
+// TestTotalsHaveABudget: the page of a large table comes without a total that is expensive;
+// a request for the total alone gets it.
 func TestTotalsHaveABudget(t *testing.T) {
 	t.Parallel()
 	url := base(t,

@@ -74,7 +74,7 @@ func (c *counting) name() string {
 	st := c.statement()
 	b.WriteString(st.sql)
 	for _, a := range st.args {
-		fmt.Fprintf(&b, "\x00%v", a) // the statement tells its type
+		fmt.Fprintf(&b, "\x00%v", a) // the statement states its type
 	}
 	return b.String()
 }
@@ -125,7 +125,7 @@ func (c *counts) lastSeen(qu *question) total {
 	return c.dated(qu)
 }
 
-// counted notes the number of matches of a question in a state; none where that is not told.
+// counted stores the number of matches of a query in a version, unless the version is unknown.
 func (c *counts) counted(ctx context.Context, conn *pgxpool.Conn, qu *question, t total) {
 	if qu.q.AsOf.IsZero() {
 		c.putTotal(qu.l, t)

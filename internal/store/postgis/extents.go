@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// What a survey told of tables is kept in a file (Options.Dir), so that a start need not read large tables.
-// What is kept may be of before the last changes: once the store is open, all tables are read again in the background,
+// Surveys of tables are stored in a file (Options.Dir), so that a start need not read large tables.
+// They may be older than the last changes: once the store is open, all tables are read again in the background,
 // and the catalog is swapped.
 
 // extentsVersion changes when what is kept means something else.
@@ -29,7 +29,7 @@ type extents struct {
 	Items    map[string]string
 }
 
-// database names the database, so that another one behind the same address is told apart.
+// database returns a name of the database that distinguishes it from another one at the same address.
 func database(ctx context.Context, c *pgxpool.Conn) (string, error) {
 	var oid uint32
 	if err := c.QueryRow(ctx, "SELECT oid FROM pg_database WHERE datname = current_database()").Scan(&oid); err != nil {

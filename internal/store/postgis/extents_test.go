@@ -13,7 +13,7 @@ import (
 	"grense/internal/store/postgis"
 )
 
-// TestStartDoesNotReadTablesAgain: it takes what the last run told, and reads them while it serves.
+// TestStartDoesNotReadTablesAgain: it uses the results of the last run, and reads the tables while it serves.
 func TestStartDoesNotReadTablesAgain(t *testing.T) {
 	t.Parallel()
 	url := base(t,

@@ -251,7 +251,7 @@ func (f *fetcher) value(i int, raw []byte, t cql2.Type) any {
 	}
 	v, ok := decodeValue(raw, f.fields[i])
 	if !ok {
-		f.l.tell(f.fields[i].Column)
+		f.l.reportBeyond(f.fields[i].Column)
 	}
 	return v
 }

@@ -236,10 +236,10 @@ func (w *Writer) renameConstraints(ctx context.Context, name string) error {
 // How long an import waits for the tables' readers, at first and at most, before it lets others pass and tries again.
 const firstLockWait, lastLockWait = 300 * time.Millisecond, 15 * time.Second
 
-// lock takes those of the tables that exist from their readers, all or none at a time: a reader of several may wait for
-// one of them while it holds another. The server would solve that after a second, perhaps by giving up the import.
-// It waits longer each time, since slow readers may never leave a gap; a reader that the server then gives
-// up is told to try again.
+// lock locks the existing tables against readers, all or none at a time: a reader of several may wait for one while it
+// holds another. The server would resolve that after a second, perhaps by aborting the import.
+// lock waits longer each time, since slow readers may never leave a gap.
+// A reader that the server aborts gets an error to retry.
 func (w *Writer) lock(ctx context.Context, names []string) error {
 	var list []string
 	for _, name := range names {

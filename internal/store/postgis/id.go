@@ -243,9 +243,8 @@ func (l *layer) printed(raw []byte) string {
 	return string(raw)
 }
 
-// stateOf is the expression for the revision of a row: the transaction that wrote it, or what is in it where the
-// database does not tell that.
-// The former is null if the table does not have the columns of the layer any more.
+// stateOf returns an expression for the revision of a row: the transaction that wrote it, or the content of the row if
+// the database does not provide that. The former is null if the table no longer has the columns of the layer.
 func (l *layer) stateOf(alias string) string {
 	if l.xmin && l.table.schema == ownSchema { // a Writer exchanges these tables whole
 		return alias + ".xmin"
@@ -267,8 +266,8 @@ func (l *layer) stateOf(alias string) string {
 	return "hashtextextended(ROW(" + strings.Join(list, ", ") + ")::text, 0)"
 }
 
-// revision returns the number of a row's state, as stateOf tells it, of the definitions and of the run of the server,
-// another of which may give the number of a transaction again. It is never 0.
+// revision returns the number of a row's version from stateOf, of the definitions and of the run of the server,
+// because another run may reuse transaction numbers. It is never 0.
 func (l *layer) revision(raw []byte) (uint64, error) {
 	if raw == nil {
 		return 0, l.changed("its columns are others")

@@ -18,7 +18,7 @@ type Advice struct {
 	Text  string
 }
 
-// Inspect tells what of ours is missing in the database that url names, and which rights the role lacks.
+// Inspect returns what is missing of Grense's own tables in the database at url, and which rights the role lacks.
 // It changes nothing.
 func Inspect(ctx context.Context, url string) (list []Advice, err error) {
 	pool, err := newPool(ctx, url, toAsk)
@@ -53,7 +53,7 @@ type inspector struct {
 	list []Advice
 }
 
-func (i *inspector) tell(wrong bool, format string, a ...any) {
+func (i *inspector) advise(wrong bool, format string, a ...any) {
 	i.list = append(i.list, Advice{wrong, fmt.Sprintf(format, a...)})
 }
 
@@ -69,14 +69,14 @@ func (i *inspector) inspect(ctx context.Context) error {
 	}
 	switch {
 	case !there && create:
-		i.tell(false,
+		i.advise(false,
 			"there is no schema grense; it is made when a key is made with --source, or something is imported")
 	case !there:
-		i.tell(false, "there is no schema grense, and the role %s may not make it: keys are kept in the data "+
+		i.advise(false, "there is no schema grense, and the role %s may not make it: keys are kept in the data "+
 			"directory of each machine, and nothing can be imported; "+
 			"let a role that may create schemas run: grense key list --source postgres://...", i.role)
 	case !use:
-		i.tell(true, "the role %s may not use the schema grense, so what was imported is not served, and keys are "+
+		i.advise(true, "the role %s may not use the schema grense, so what was imported is not served, and keys are "+
 			"not shared; let its owner run: GRANT USAGE ON SCHEMA grense TO %[1]s", i.role)
 	default:
 		if err := i.migrations(ctx); err != nil {
@@ -86,11 +86,11 @@ func (i *inspector) inspect(ctx context.Context) error {
 			return err
 		}
 		if !create && !replica {
-			i.tell(false, "the role %s may not import; if it shall: GRANT CREATE ON SCHEMA grense TO %[1]s", i.role)
+			i.advise(false, "the role %s may not import; if it shall: GRANT CREATE ON SCHEMA grense TO %[1]s", i.role)
 		}
 	}
 	if replica {
-		i.tell(false, "this server is a replica: it takes no keys and no imports; name the primary too, "+
+		i.advise(false, "this server is a replica: it takes no keys and no imports; name the primary too, "+
 			"as in postgres://user@primary,replica/database")
 	}
 	return i.tables(ctx)
@@ -111,7 +111,7 @@ func (i *inspector) migrations(ctx context.Context) error {
 	case err != nil:
 		return err
 	case table && !read:
-		i.tell(false, "the role %s may not see which migrations were applied; let the owner run: "+
+		i.advise(false, "the role %s may not see which migrations were applied; let the owner run: "+
 			"GRANT SELECT ON grense.migration TO %[1]s", i.role)
 		return nil
 	}
@@ -132,18 +132,18 @@ func (i *inspector) migrations(ctx context.Context) error {
 		}
 	}
 	if len(missing) > 0 {
-		i.tell(true, "migrations are missing in the schema grense: %s; let its owner run: "+
+		i.advise(true, "migrations are missing in the schema grense: %s; let its owner run: "+
 			"grense check --migrate postgres://...", strings.Join(missing, ", "))
 	}
 	for _, n := range applied {
 		if n > len(known) {
-			i.tell(true, "migration %d in the schema grense is of a newer version of this program; use that one", n)
+			i.advise(true, "migration %d in the schema grense is of a newer version of this program; use that one", n)
 		}
 	}
 	return nil
 }
 
-// rights tells what the role may not do with our tables.
+// rights reports what the role may not do with Grense's own tables.
 func (i *inspector) rights(ctx context.Context) error {
 	for _, x := range []struct{ table, rights, lost string }{
 		{"collection", "SELECT", "what was imported is not served"},
@@ -156,14 +156,14 @@ func (i *inspector) rights(ctx context.Context) error {
 			return err
 		}
 		if lacking != nil {
-			i.tell(x.table == "collection", "%s; if the role %s shall see to it: GRANT %s ON grense.%s TO %[2]s",
+			i.advise(x.table == "collection", "%s; if the role %s shall see to it: GRANT %s ON grense.%s TO %[2]s",
 				x.lost, i.role, *lacking, x.table)
 		}
 	}
 	return nil
 }
 
-// tables tells which tables with a geometry the role may not read, and which large ones have no index.
+// tables reports tables with a geometry that the role may not read, and large ones without an index.
 func (i *inspector) tables(ctx context.Context) error {
 	const list = ` FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 		JOIN pg_type y ON y.oid = a.atttypid AND y.typname IN ('geometry', 'geography')
@@ -178,7 +178,7 @@ func (i *inspector) tables(ctx context.Context) error {
 		if !use {
 			grant = "GRANT USAGE ON SCHEMA " + schema + " TO " + i.role + "; " + grant
 		}
-		i.tell(false, "%s is not served, for the role may not read it; if it shall: %s", table, grant)
+		i.advise(false, "%s is not served, for the role may not read it; if it shall: %s", table, grant)
 		return err
 	})
 	if err != nil {
@@ -192,7 +192,7 @@ func (i *inspector) tables(ctx context.Context) error {
 		var table, column string
 		var n int64
 		err := rows.Scan(&table, &column, &n)
-		i.tell(false, "%s has about %d rows and no spatial index, so every box reads them all; let its owner run: "+
+		i.advise(false, "%s has about %d rows and no spatial index, so every box reads them all; let its owner run: "+
 			"CREATE INDEX ON %[1]s USING gist (%[3]s)", table, n, column)
 		return err
 	})

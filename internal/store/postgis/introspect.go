@@ -20,7 +20,7 @@ const ownSchema = "grense"
 
 // table is a table or view as the system catalogs describe it.
 type table struct {
-	oid, file    uint32 // file changes when all rows are written anew; 0: none
+	oid, file    uint32 // file changes when all rows are rewritten; 0: none
 	schema, name string
 	kind         byte // relkind: r, p, v, m, f
 	comment      string
@@ -28,8 +28,7 @@ type table struct {
 	// columns that an index of all rows begins with: ordered, or of envelopes where the column is a geometry
 	indexed []string
 	whole   bool // the role may read every column, and so the system columns
-	// columns that tell each row from all others by the structure: of unique indexes, those of one column
-	// and the primary key first
+	// columns that identify rows by the structure: of unique indexes, those of one column and the primary key first
 	keys       [][]string
 	nullable   bool   // columns of keys may hold null, as those of materialised views
 	columnsSum string // of columnsSumSQL when the columns were read
@@ -146,7 +145,7 @@ func fingerprint(ctx context.Context, c *pgxpool.Conn) (string, error) {
 	return *found + modified, nil
 }
 
-// ownModified tells when one of our collections was last written; "" when there are none that the role may see.
+// ownModified returns when one of Grense's own collections was last written; "" if the role can see none.
 func ownModified(ctx context.Context, c *pgxpool.Conn) (string, error) {
 	there, err := hasOwn(ctx, c)
 	if err != nil || !there {

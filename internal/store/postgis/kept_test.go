@@ -11,7 +11,7 @@ import (
 	"grense/internal/store/postgis"
 )
 
-// TestReplacedTablesKeepTheUsersIndexes and have names that tell what they are.
+// TestReplacedTablesKeepTheUsersIndexes: their names still say what they are.
 func TestReplacedTablesKeepTheUsersIndexes(t *testing.T) {
 	t.Parallel()
 	url := cluster.Database(t)

@@ -27,7 +27,7 @@ type layer struct {
 	table     *table
 	parts     []keyPart  // what the feature id is made of
 	text      bool       // the feature id is text, as that of several parts always is
-	sure      bool       // an index tells that no two rows have the same id
+	sure      bool       // an index guarantees that ids are unique
 	srid      int        // of every geometry
 	stored    string     // column.stored of the geometry
 	anySystem bool       // the column of the geometry takes any reference system
@@ -44,8 +44,8 @@ type layer struct {
 	beside    string              // besideStatement
 	plain     bool                // a table or a materialised view
 	spanning  atomic.Bool         // spans are being read
-	beyond    sync.Map            // names of the properties of which a value was told that cannot be given
-	warn      func(column string) // nil: nobody is told
+	beyond    sync.Map            // names of properties with a value that cannot be served and was reported
+	warn      func(column string) // nil: no reports
 }
 
 // draft is a table that is being read in.
@@ -61,11 +61,11 @@ type draft struct {
 	curable  bool // rows are wrong; if it is refused, it is tried again
 	assigned bool // geometries have no reference system: settings.StorageCRS says which it is
 	notes    []store.Note
-	items    map[string]string // what an earlier reading told of columns, by itemsName
+	items    map[string]string // results of an earlier reading of columns, by itemsName
 	bounded  bool              // there was an earlier reading
-	measured *survey           // what an earlier reading of the same geometries told; nil: none
+	measured *survey           // result of an earlier reading of the same geometries; nil: none
 	stored   bool              // measured is of an earlier run: all of it is taken, and the table is read again later
-	progress func(rows int)    // told now and then
+	progress func(rows int)    // called from time to time
 	versions *versionColumns   // nil: rows are features
 	uncut    bool              // Options.Uncut
 }
@@ -224,8 +224,8 @@ func (d *draft) transform() (before, after string) {
 	return before + "ST_CurveToLine(", fmt.Sprintf(", %v, 1, 1)", wkb.ChordMetres) + after
 }
 
-// keyColumns returns the columns of the feature id, whether an index tells that they are unique,
-// and what to say when there are none.
+// keyColumns returns the columns of the feature id, whether an index guarantees that they are unique,
+// and the reason if there are none.
 func (d *draft) keyColumns() (names []string, sure bool, reason string) {
 	if v := d.versions; v != nil && v.keyed && d.own == nil {
 		return []string{v.id, v.start}, true, ""
@@ -264,7 +264,7 @@ func (d *draft) keyColumns() (names []string, sure bool, reason string) {
 		"for all of its rows" + cure
 }
 
-// isUnique reports whether an index says that these columns tell each row from all others.
+// isUnique reports whether an index guarantees that these columns identify rows.
 func (d *draft) isUnique(names ...string) bool {
 	return slices.ContainsFunc(d.table.keys, func(k []string) bool {
 		return !slices.ContainsFunc(k, func(n string) bool { return !slices.Contains(names, n) })
@@ -380,7 +380,7 @@ func (d *draft) addProperties(l *layer) {
 		isKey := len(l.parts) == 1 && col.name == l.parts[0].name
 		if col.isRange() && !isKey {
 			d.addRange(l, col, taken)
-			if ranges != "" && !d.told() {
+			if ranges != "" && !d.timesConfigured() {
 				d.warn("of the ranges, %q is the time of a feature; roles (interval_start: %s) choose another one",
 					ranges, col.name)
 			}
@@ -402,8 +402,8 @@ func (d *draft) addProperties(l *layer) {
 	}
 }
 
-// addRange makes properties of a column of ranges: the first and the last day or moment, and a hidden one
-// that tells which are empty.
+// addRange adds properties for a column of ranges: the first and the last day or moment, and a hidden one
+// that marks empty ranges.
 func (d *draft) addRange(l *layer, col column, taken map[string]bool) {
 	for _, p := range col.rangeParts() {
 		p.Name = store.Unique(p.Name, func(s string) bool {
@@ -578,7 +578,7 @@ func normal(c column, t cql2.Type) string {
 const arrayColumn = "array"
 
 func (d *draft) roleColumns() (instant, start, end string) {
-	if s := d.settings; d.told() {
+	if s := d.settings; d.timesConfigured() {
 		return s.Instant, s.IntervalStart, s.IntervalEnd
 	}
 	start, end = store.UsualInterval(func(name string) string {
@@ -588,8 +588,8 @@ func (d *draft) roleColumns() (instant, start, end string) {
 	return "", start, end
 }
 
-// told reports whether the settings say which columns are the time of a feature.
-func (d *draft) told() bool {
+// timesConfigured reports whether the settings name the columns with the time of a feature.
+func (d *draft) timesConfigured() bool {
 	s := d.settings
 	return s.Instant != "" || s.IntervalStart != "" || s.IntervalEnd != ""
 }
@@ -614,17 +614,17 @@ func (d *draft) setRoles(c *store.Collection) (missing []string) {
 		}
 		return nil
 	}
-	told := d.own != nil && (c.Instant != "" || c.IntervalStart != "") && !c.HasUsualInterval()
-	if d.own == nil || d.told() {
+	configured := d.own != nil && (c.Instant != "" || c.IntervalStart != "") && !c.HasUsualInterval()
+	if d.own == nil || d.timesConfigured() {
 		instant, start, end := d.roleColumns()
 		if column := d.rangeColumn(cmp.Or(start, instant), end); column != "" {
 			setRange(c, column)
 			return nil
 		}
 		c.Instant, c.IntervalStart, c.IntervalEnd = role(instant), role(start), role(end)
-		told = d.told() && c.Instant+c.IntervalStart+c.IntervalEnd != ""
+		configured = d.timesConfigured() && c.Instant+c.IntervalStart+c.IntervalEnd != ""
 	}
-	c.SettleTimes(told)
+	c.SettleTimes(configured)
 	return missing
 }
 
@@ -656,8 +656,8 @@ func setRange(c *store.Collection, column string) {
 	}
 }
 
-// tell says once that a value of a column cannot be given.
-func (l *layer) tell(column string) {
+// reportBeyond reports once that a column has a value that cannot be served.
+func (l *layer) reportBeyond(column string) {
 	if _, told := l.beyond.LoadOrStore(column, true); !told && l.warn != nil {
 		l.warn(column)
 	}

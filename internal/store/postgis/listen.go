@@ -9,15 +9,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 )
 
-// channel is where a Writer tells that it has committed.
+// channel is where a Writer announces its commits.
 const channel = "grense_catalog"
 
 // listenAgain is the pause after a connection for listening was refused or lost.
 const listenAgain = 30 * time.Second
 
 // listen wakes the poller when a Writer has committed, until ctx ends. It needs a connection of its own.
-// Replicas refuse to listen, and poolers may swallow what is told: then the looks every few seconds have to
-// do, so nothing is logged.
+// Replicas refuse to listen, and poolers may swallow notifications.
+// Then the poll every few seconds suffices, so nothing is logged.
 func (s *Store) listen(ctx context.Context, wake chan<- struct{}) {
 	for {
 		s.hear(ctx, wake)

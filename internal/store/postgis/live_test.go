@@ -396,7 +396,8 @@ func TestReloadHasItsOwnTime(t *testing.T) {
 	}
 }
 
-// TestCountsThatTookLong are cached for a while, but tell no fewer than a page shows, and go with the definitions.
+// TestCountsThatTookLong: they are cached for a while, but are never below what a page shows,
+// and end with the definitions.
 func TestCountsThatTookLong(t *testing.T) {
 	t.Parallel()
 	url := base(t,

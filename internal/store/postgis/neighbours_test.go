@@ -9,8 +9,8 @@ import (
 	"grense/internal/store/postgis"
 )
 
-// TestNeighboursAreThoseOfPages: one step tells the revision and the ids beside a feature that pages
-// tell, for every type of id.
+// TestNeighboursAreThoseOfPages: Neighbours returns the revision and the ids before and after a feature that pages
+// return, for every type of id.
 func TestNeighboursAreThoseOfPages(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

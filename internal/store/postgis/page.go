@@ -97,7 +97,8 @@ func (qu *question) twice(rows []found) bool {
 
 func newQuestion(l *layer, q store.Query) (*question, error) {
 	q.AsOf = l.Moment(q.AsOf)
-	qu := &question{l: l, q: q, keys: l.byID, order: l.idOrder, cheap: q.Count == store.CountCheap && q.Limit > 0 && l.Count > cheapRows}
+	qu := &question{l: l, q: q, keys: l.byID, order: l.idOrder, cheap: q.Count == store.CountCheap && q.Limit > 0 &&
+		l.Count > cheapRows}
 	if q.Count == store.CountCheap {
 		qu.q.Count = store.CountExact
 	}
@@ -164,7 +165,8 @@ func (qu *question) sort() error {
 			continue
 		}
 		expr := sqlq.Column(sqlq.PostgreSQL{}, alias, f)
-		qu.keys = append(qu.keys, key{sqlq.Key{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls}, selectExpr(alias, f), f.Type,
+		qu.keys = append(qu.keys, key{sqlq.Key{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls},
+			selectExpr(alias, f), f.Type,
 			k.Norwegian && f.Type == cql2.TypeText, f.Normal == sqlq.PostgresNumeric})
 		if ordering == 0 && l.unique[k.Property] { // no two rows have the same: what follows would only cost a sort
 			ordering = len(qu.keys)
@@ -188,7 +190,8 @@ func compile(l *layer, e cql2.Expr) sqlq.Filter {
 	f := sqlq.Compile(sqlq.PostgreSQL{}, l.source, alias, e)
 	refused := func(a any) bool { s, ok := a.(string); return ok && !storable(s) }
 	where, sure := f.Where.Args(), f.Sure.Args()
-	if slices.ContainsFunc(where, refused) || slices.ContainsFunc(sure, refused) || len(where)+len(sure) > maxArguments {
+	if slices.ContainsFunc(where, refused) || slices.ContainsFunc(sure, refused) ||
+		len(where)+len(sure) > maxArguments {
 		return sqlq.Filter{Where: sqlq.Ident("TRUE"), Sure: sqlq.Ident("FALSE"), Residue: e}
 	}
 	return f
@@ -233,8 +236,8 @@ type found struct {
 // back reports whether the page is read towards the first feature.
 func (qu *question) back() bool { return qu.place != nil && qu.place.Back }
 
-// exact answers a question that SQL says exactly, in one statement: the count, and whether there is something on the other side of the
-// place, are columns of its rows. Where the count may take long, it is a statement of its own.
+// exact answers a question that SQL says exactly, in one statement: the count, and whether there is something on the
+// other side of the place, are columns of its rows. Where the count may take long, it is a statement of its own.
 func (qu *question) exact(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
 	n := &wantedCount{known: -1}
 	if qu.q.Count == store.CountExact {
@@ -269,7 +272,8 @@ type wantedCount struct {
 // exactPage fills the page, and counts with it where the count is open and not apart.
 func (qu *question) exactPage(ctx context.Context, c *pgxpool.Conn, n *wantedCount, p *store.Page) error {
 	qu.seen = qu.counts.lastSeen(qu)
-	rows := exactRows{qu: qu, x: extras{exists: qu.place != nil, count: n.open != nil && !n.apart, state: n.open != nil && qu.states()}}
+	rows := exactRows{qu: qu, x: extras{exists: qu.place != nil, count: n.open != nil && !n.apart,
+		state: n.open != nil && qu.states()}}
 	start := time.Now()
 	if err := qu.one(ctx, c, qu.statement(qu.pageAndOne(), rows.x), rows.add); err != nil {
 		return err
@@ -354,14 +358,15 @@ func (qu *question) countApart(ctx context.Context, c *pgxpool.Conn, n *wantedCo
 	return err
 }
 
-// isAllOrNothing reports whether all matches are wanted or none, so that the server need not put them in order: it may stop when there are too
-// many, whichever it has found.
+// isAllOrNothing reports whether all matches are wanted or none, so that the server need not put them in order:
+// it may stop when there are too many, whichever it has found.
 func (qu *question) isAllOrNothing() bool {
 	q := &qu.q
 	if q.First != nil && qu.first.Residue != nil {
 		return false
 	}
-	return q.AllOrNothing && q.Limit > 0 && q.Cursor == "" && q.Offset <= 0 && q.Rank == nil && q.Count == store.CountNone && qu.filter.Residue == nil
+	return q.AllOrNothing && q.Limit > 0 && q.Cursor == "" && q.Offset <= 0 && q.Rank == nil &&
+		q.Count == store.CountNone && qu.filter.Residue == nil
 }
 
 func (qu *question) allOrNothing(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
@@ -396,7 +401,8 @@ func (qu *question) allOrNothing(ctx context.Context, c *pgxpool.Conn, p *store.
 	return nil
 }
 
-// fill makes the page of the rows, one more than its limit when there are more; exists tells whether there are any before the place.
+// fill builds the page from the rows; one row more than the limit means that there are more.
+// exists reports rows before the place.
 func (qu *question) fill(p *store.Page, rows []found, exists bool) {
 	back, limit := qu.back(), qu.q.Limit
 	more := len(rows) > limit
@@ -423,7 +429,7 @@ func (qu *question) fill(p *store.Page, rows []found, exists bool) {
 	}
 }
 
-// matched sets the count; a page that is the first and the last tells it itself.
+// matched sets the count; a page that is both the first and the last implies it.
 func (qu *question) matched(p *store.Page, counted int) {
 	switch {
 	case qu.q.Count != store.CountExact:
@@ -463,8 +469,8 @@ type extras struct {
 	unordered bool // rows come in any order, and the limit is how many are read
 }
 
-// stretch is a part of the rows in the order: at most limit of them, of all when limit is 0, after those keys (arguments; nil: from the
-// beginning), without the first skip of them.
+// stretch is a part of the rows in the order: at most limit of them, of all when limit is 0, after those keys
+// (arguments; nil: from the beginning), without the first skip of them.
 type stretch struct {
 	after       []any
 	back        bool // towards the first feature
@@ -485,8 +491,9 @@ type statement struct {
 // statement selects the keys of the order, the revision, what candidates needs, and extras.
 func (qu *question) statement(s stretch, x extras) statement {
 	back, values, limit, skip := s.back, s.after, s.limit, s.skip
-	first := qu.q.Filter == nil && qu.q.AsOf.IsZero() && qu.q.Rank == nil && len(qu.q.SortBy) == 0 && values == nil && !back && limit > 0 && !x.first
-	if first { // the page that is asked for most: its text is always the same
+	first := qu.q.Filter == nil && qu.q.AsOf.IsZero() && qu.q.Rank == nil && len(qu.q.SortBy) == 0 && values == nil &&
+		!back && limit > 0 && !x.first
+	if first { // the most requested page: its text is always the same
 		if sql, ok := qu.l.first.Load(x); ok {
 			args := []any{int64(limit), int64(skip)}
 			if x.count && x.state {
@@ -545,7 +552,8 @@ func (qu *question) from(b *sqlq.Builder) {
 func (qu *question) otherSide(b *sqlq.Builder, back bool) {
 	b.Text("SELECT 1")
 	qu.from(b)
-	same := len(qu.order) - len(qu.l.parts) // those of the id tell the row, or the last alone where it is unique and ends the order
+	// those of the id identify the row, or the last alone if it is unique and ends the order
+	same := len(qu.order) - len(qu.l.parts)
 	if len(qu.order) < len(qu.keys) {
 		same = len(qu.order) - 1
 	}
@@ -626,15 +634,17 @@ func (qu *question) stillPlaced(ctx context.Context, c *pgxpool.Conn) error {
 	return nil
 }
 
-// cheapRows is how many rows a table has at most that are counted with their page, whatever that costs, and countBudget how long a count beside a
-// page of a larger one may take.
+// cheapRows is how many rows a table has at most that are counted with their page, whatever that costs, and countBudget
+// how long a count beside a page of a larger one may take.
 const (
 	cheapRows   = 100_000
 	countBudget = 500 * time.Millisecond
 )
 
-// budgeted runs a count that is left out where it costs much, and reports whether it was. A transaction around it goes on after one that was broken off.
-func (qu *question) budgeted(ctx context.Context, c *pgxpool.Conn, x *counting, count func(context.Context) error) (dear bool, err error) {
+// budgeted runs a count that is left out where it costs much, and reports whether it was.
+// A transaction around it goes on after one that was broken off.
+func (qu *question) budgeted(ctx context.Context, c *pgxpool.Conn, x *counting,
+	count func(context.Context) error) (dear bool, err error) {
 	if !qu.cheap {
 		return false, count(ctx)
 	}

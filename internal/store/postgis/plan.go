@@ -24,7 +24,8 @@ type way struct {
 // ways are the ways of answering, in order: the first that takes a question answers it. The last takes each.
 var ways = [...]way{
 	{
-		name: "all or nothing", does: "reads all matches in any order, no more than are wanted, and sorts them in memory",
+		name:  "all or nothing",
+		does:  "reads all matches in any order, no more than are wanted, and sorts them in memory",
 		takes: (*question).isAllOrNothing, answer: (*question).allOrNothing, statement: (*question).allStatement,
 	},
 	{
@@ -33,12 +34,15 @@ var ways = [...]way{
 		statement: (*question).candidateStatement,
 	},
 	{
-		name: "sorted here", does: "reads all matches and sorts them in memory, since the database does not know the order",
+		name:  "sorted here",
+		does:  "reads all matches and sorts them in memory, since the database does not know the order",
 		takes: (*question).isSortedHere, answer: (*question).sorted, statement: (*question).candidateStatement,
 	},
 	{
 		name: "SQL and recheck", does: "reads the rows that SQL leaves, and tests in Go what SQL cannot say",
-		takes: func(qu *question) bool { return qu.filter.Residue != nil }, answer: (*question).recheck, statement: (*question).candidateStatement,
+		takes: func(qu *question) bool {
+			return qu.filter.Residue != nil
+		}, answer: (*question).recheck, statement: (*question).candidateStatement,
 	},
 	{
 		name: "SQL", does: "lets PostgreSQL answer in one statement",
@@ -71,7 +75,7 @@ func (s *Store) answer(ctx context.Context, r *revision, qu *question) (p *store
 		if err := w.answer(qu, ctx, c, p); err != nil || len(p.Rows) > 0 {
 			return err
 		}
-		return qu.stillPlaced(ctx, c) // no row has told it
+		return qu.stillPlaced(ctx, c) // no row has shown it
 	})
 	if err != nil {
 		return nil, w, err
@@ -101,7 +105,7 @@ func (s *Store) Cost(q store.Query) store.Cost {
 	return sqlq.Cost(sqlq.PostgreSQL{}, l.source, l.Key.Column, q)
 }
 
-// Explain answers a question and tells how.
+// Explain runs a query and describes how.
 func (s *Store) Explain(ctx context.Context, q store.Query) (*store.Plan, error) {
 	q, err := q.Reached(ctx, s)
 	if err != nil {

@@ -113,7 +113,7 @@ func configure(c *pgx.ConnConfig, use purpose) {
 	p["standard_conforming_strings"] = "on"          // identifiers and constants are written so
 	p["client_min_messages"] = "warning"             //
 	p["search_path"] = "public, postgis, extensions" // where PostGIS is found; tables are named with their schema
-	if use == toAsk && p["lock_timeout"] == "" {     // a table that another program has locked is told as such
+	if use == toAsk && p["lock_timeout"] == "" {     // a table that another program has locked is reported as such
 		p["lock_timeout"] = strconv.FormatInt(waitForLock.Milliseconds(), 10)
 	}
 	for name, value := range map[string]string{
@@ -197,9 +197,9 @@ func Redact(url string) string {
 	return url
 }
 
-// retry runs fn with a connection. When the connection turns out to be broken, as all are after the server was
-// restarted, fn runs once more with a new one; so fn must start over. The server gives up by itself soon after the time
-// that ctx leaves, even when it is not told to. Errors of the server and of the network become those of package store.
+// retry runs fn with a connection. If the connection turns out to be broken, as all are after a restart of the server,
+// fn runs once more with a new one; so fn must start over. The server stops by itself soon after the deadline of ctx,
+// even if a cancellation does not reach it. Errors of the server and the network become those of package store.
 func (s *Store) retry(ctx context.Context, fn func(*pgxpool.Conn) error) error {
 	if s.pinned != nil {
 		return explain(ctx, s.pool.Config().ConnConfig, bounded(ctx, fn)(s.pinned))
@@ -351,9 +351,9 @@ func explain(ctx context.Context, c *pgx.ConnConfig, err error) error {
 	return fmt.Errorf("postgis: %w", err)
 }
 
-// unavailable reports whether an error of the server (PostgreSQL, appendix A) is of a kind that goes away:
-// of connections and of authorization, a database that is missing, resources, the operator, the system, conflicts with
-// recovery; and tables and columns that were dropped or taken from the role, which the catalog will tell in a moment.
+// unavailable reports whether an error of the server (PostgreSQL, appendix A) is temporary:
+// of connections and authorization, a missing database, resources, the operator, the system, conflicts with recovery;
+// and of tables and columns that were dropped or revoked, which the catalog will notice in a moment.
 func unavailable(code string) bool {
 	switch code {
 	case "42P01", "42703", "42501", "42704", "42804", "42846", "42809", "42P21", "42P22", "0A000", "3D000", "3F000",

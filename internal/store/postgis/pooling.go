@@ -14,9 +14,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// poolMode is the parameter of the address that tells of a pooler, such as PgBouncer, between us and the server,
-// by the name and the values that PgBouncer has for it. A pooler refuses the settings that we send when we connect,
-// and hands server sessions from client to client.
+// poolMode is the parameter of the address that declares a pooler, such as PgBouncer, in front of the server,
+// with PgBouncer's name and values. A pooler refuses the settings of a connection at startup, and passes server
+// sessions from client to client.
 const poolMode = "pool_mode"
 
 const (
@@ -109,7 +109,7 @@ func (p *pooling) learn(sql string) {
 // poolingName is the name of pooling in the data of a connection.
 const poolingName = "grense.pooling"
 
-// setPooling makes a configuration fit for the pooler that its address tells of.
+// setPooling adapts a configuration to the pooler that its address declares.
 func setPooling(cfg *pgxpool.Config, p purpose) error {
 	params := cfg.ConnConfig.RuntimeParams
 	mode := params[poolMode]
@@ -164,7 +164,7 @@ func arrived(p purpose) func(context.Context, *pgx.Conn) error {
 	}
 	return func(ctx context.Context, c *pgx.Conn) error {
 		var version int
-		fmt.Sscanf(c.PgConn().ParameterStatus("server_version"), "%d", &version) // 0 when it is told otherwise
+		fmt.Sscanf(c.PgConn().ParameterStatus("server_version"), "%d", &version) // 0 if the server says something else
 		if version >= 14 && c.PgConn().ParameterStatus("default_transaction_read_only") != "on" {
 			return own(fmt.Errorf("%w: %s", ErrPooler, poolerCure))
 		}
@@ -180,7 +180,7 @@ func arrived(p purpose) func(context.Context, *pgx.Conn) error {
 	}
 }
 
-// ErrPooler reports a pooler that the address does not tell of.
+// ErrPooler reports a pooler that the address does not declare.
 var ErrPooler = errors.New("postgis: there is a pooler between")
 
 const poolerCure = "it does not pass settings on when a connection is made; add pool_mode=session or " +

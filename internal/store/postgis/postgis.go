@@ -1,18 +1,17 @@
 // Package postgis serves the tables of a PostGIS database through pgx, and writes into one.
 //
 // Any schema is served as it is: tables, views and materialised views with a geometry column become collections;
-// a role that may only read is enough. Rows are live: what another session commits is in the next answer.
-// The definitions of tables are asked for every few seconds, and the catalog is swapped when they have changed.
+// a read-only role is enough. Rows are live: the next response has what another session commits.
+// Every few seconds the definitions of tables are compared, and the catalog is swapped if they have changed.
 //
 // Counts, extents and the longest edge in the catalog are those of the last Reload, or of the time when all rows of a
-// table were last written anew. The number that a question matches is counted anew, but a count that took long is kept
-// for a while, and the number of all rows of a table for as long as no transaction has ended in the server.
-// An edge that is far longer than all others, or the first empty geometry of a table, is seen by questions in another
-// reference system only after the next Reload.
+// table were last rewritten. Matches of a query are counted each time, but an expensive count is cached for a while,
+// and the total of a table until a transaction ends in the server. Queries in another reference system take an edge
+// that is far longer than all others, or the first empty geometry of a table, into account only after the next Reload.
 //
-// Search by words (cql2.Search) and patterns asks folded columns where a table of ours has them, through indexes of
-// trigrams where the extension pg_trgm is there; elsewhere the rows that other conditions leave are read and tested
-// here. A rank, and the order of the Norwegian alphabet, read and sort all matches here.
+// Word search (cql2.Search) and patterns use folded columns if Grense created the table, with indexes of trigrams if
+// the extension pg_trgm is installed. Otherwise rows that pass the other conditions are read and tested here.
+// Sorting by rank or in Norwegian order reads all matches here.
 package postgis
 
 import (
@@ -59,12 +58,12 @@ type Store struct {
 	reload  sync.Mutex
 	away    atomic.Bool // the database could not be reached at the last look
 	wake    chan struct{}
-	doubted atomic.Bool // an answer told that a table is not as it was read
+	doubted atomic.Bool // a result showed that a table has changed
 
 	healNext  time.Time // the poller's: when tables that could not be read are tried again
 	healPause time.Duration
 	looked    time.Time // the poller's: when a doubt last made it look
-	told      string    // the poller's: the fingerprint that was last told of
+	told      string    // the fingerprint that the poller reported last
 
 	versions atomic.Pointer[versionQueries]
 	run      *serverRun // of the pool; nil: of a snapshot
@@ -72,7 +71,7 @@ type Store struct {
 	pinned *pgxpool.Conn // of a snapshot: answers every question, in its transaction; else nil
 
 	mu     sync.Mutex
-	users  int  // questions under way, and one for being open
+	users  int  // queries in flight, and one for being open
 	closed bool // no further questions
 	idle   chan struct{}
 
@@ -117,7 +116,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s.current.Store(r)
-	s.tell(nil, r)
+	s.logChanges(nil, r)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // lives until Close
 	s.stop = stop
 	if !r.stored {
@@ -153,7 +152,7 @@ func (s *Store) first(ctx context.Context) (*revision, error) {
 // looks says what the poller does besides.
 type looks struct{ verify, listen bool }
 
-// poll looks for changed definitions, every few seconds and when a Writer tells of them, until ctx ends.
+// poll checks for changed definitions, every few seconds and when a Writer announces a commit, until ctx ends.
 func (s *Store) poll(ctx context.Context, also looks) {
 	defer close(s.stopped)
 	var beside sync.WaitGroup
@@ -239,7 +238,7 @@ func (s *Store) some(r *revision) error {
 // Catalog returns the current catalog.
 func (s *Store) Catalog() *store.Catalog { return s.current.Load().catalog }
 
-// Reload reads definitions, counts and extents anew. Questions under way finish on the old ones.
+// Reload reads definitions, counts and extents again. Queries in flight finish on the old ones.
 func (s *Store) Reload(ctx context.Context) error {
 	err := s.swap(ctx, nil)
 	if err == nil {
@@ -277,7 +276,7 @@ func (s *Store) become(r *revision) error {
 		return fmt.Errorf("%w; the catalog of before stays", err)
 	}
 	s.current.Store(r)
-	s.tell(now, r)
+	s.logChanges(now, r)
 	return nil
 }
 
@@ -306,7 +305,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	return err
 }
 
-// Close waits for questions under way.
+// Close waits for queries in flight.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	first := !s.closed

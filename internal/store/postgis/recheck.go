@@ -131,7 +131,7 @@ func (qu *question) scan(ctx context.Context, c *pgxpool.Conn, s stretch, fn fun
 	return qu.one(ctx, c, qu.statement(s, extras{}), fn)
 }
 
-// holds tells whether a candidate matches.
+// holds reports whether a candidate matches.
 func (qu *question) holds(ctx context.Context, m *cql2.Matcher, r pgx.Rows) (bool, error) {
 	x := qu.rows.record(ctx, r.RawValues()[len(qu.keys):])
 	if x.sure {
@@ -188,7 +188,7 @@ func (qu *question) sorted(ctx context.Context, c *pgxpool.Conn, p *store.Page) 
 	return nil
 }
 
-// rank notes how well a row matches, where that is asked for.
+// rank stores how well a row matches, if the query sorts by rank.
 func (qu *question) rank(x *found, r pgx.Rows) error {
 	if qu.q.Rank == nil {
 		return nil
@@ -200,8 +200,8 @@ func (qu *question) rank(x *found, r pgx.Rows) error {
 	return own(err)
 }
 
-// part returns the rows after the place, in the direction of reading and one more than the limit when there are more;
-// exists tells whether there are any on the other side.
+// part returns the rows after the place in reading direction, one more than the limit if there are more.
+// exists reports rows on the other side.
 func (qu *question) part(rows []found) (part []found, exists bool, err error) {
 	start := 0
 	if qu.place != nil {

@@ -156,11 +156,11 @@ type definitionsRead struct {
 	own         map[string]definition // by table
 }
 
-// mostReadings is how often definitions are read that change meanwhile.
+// mostReadings is how often definitions that change during reading are read again.
 const mostReadings = 5
 
-// settledDefinitions reads definitions that nobody has changed meanwhile: the statements see different states of the
-// system catalogs, and a table that is replaced between them would be none.
+// settledDefinitions reads definitions that nobody has changed during reading: each statement sees another version of
+// the system catalogs, and a table that is replaced in between would be missing.
 func settledDefinitions(ctx context.Context, c *pgxpool.Conn) (*definitionsRead, error) {
 	for n := 1; ; n++ {
 		in, err := readDefinitions(ctx, c)
@@ -180,7 +180,7 @@ func readDefinitions(ctx context.Context, c *pgxpool.Conn) (*definitionsRead, er
 	}
 	in := &definitionsRead{ours: map[string]*table{}}
 	var err error
-	if in.fingerprint, err = fingerprint(ctx, c); err != nil { // first: what changes meanwhile is seen by the next look
+	if in.fingerprint, err = fingerprint(ctx, c); err != nil { // first: the next poll notices later changes
 		return nil, err
 	}
 	if in.tables, err = readTables(ctx, c); err != nil {
@@ -210,7 +210,7 @@ type examined struct {
 // readers is how many tables are read at once.
 const readers = 4
 
-// examine reads the tables of drafts, several at once. One that cannot be read is told as such;
+// examine reads the tables of drafts, several at once. It reports tables that cannot be read;
 // an error means that there is no database. With hurry, tables that do not belong to this
 // database alone have little time.
 func (s *Store) examine(ctx context.Context, drafts []*draft, before *revision, hurry bool) ([]examined, error) {
@@ -263,7 +263,7 @@ func (s *Store) examine(ctx context.Context, drafts []*draft, before *revision, 
 	return found, nil
 }
 
-// progress returns a function that tells every few seconds how far the reading of a table is.
+// progress returns a function that logs every few seconds how far the reading of a table is.
 func (s *Store) progress(t *table) func(int) {
 	last := time.Now()
 	return func(rows int) {
@@ -274,8 +274,8 @@ func (s *Store) progress(t *table) func(int) {
 	}
 }
 
-// geometries names the geometries of a table as long as only single rows of it change; "" where that cannot be told.
-// A Writer may fill a table of ours anew without a new file.
+// geometries returns a name of the geometries of a table that is valid as long as only single rows change;
+// "" if that is unknown. A Writer may refill a table of Grense without a new file.
 func (d *draft) geometries() string {
 	if d.table.file == 0 || d.geometry.name == "" {
 		return ""
@@ -377,7 +377,7 @@ func (r *revision) add(d *draft, x examined, in *definitionsRead, id string) *su
 	}
 	r.surveys[d.extentsName()] = x.sv
 	maps.Copy(r.items, x.items)
-	x.l = nil // which the next revision makes anew
+	x.l = nil // the next revision builds it again
 	r.read[d.definition()] = x
 	return x.sv
 }

@@ -96,8 +96,8 @@ const renamedSQL = `EXISTS (SELECT FROM pg_attribute a CROSS JOIN quote_ident(a.
 	CROSS JOIN pg_identify_object('pg_class'::regclass, a.attrelid, a.attnum) AS i
 	WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped AND right(i.identity, length(q) + 1) IS DISTINCT FROM '.' || q)`
 
-// hold makes sure that a collection that was asked for the first time is read as it was when the transaction began.
-// The question has locked its tables, so that none is emptied from now on.
+// hold ensures that a collection, when first used, is read as it was when the transaction began.
+// The query has locked its tables, so that none can be emptied from now on.
 func (x *snapshot) hold(ctx context.Context, collection string) error {
 	if x.whole[collection] {
 		return nil

@@ -14,9 +14,9 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// How many versions are valid at a moment is counted row by row, which takes a hundred times as long as a page.
-// Where the same state of the database was met twice, starts and ends are read once for it, and each moment is told by
-// them; versions that overlap are counted as before.
+// Counting the versions that are valid at a moment row by row takes a hundred times as long as a page.
+// When the same version of the database is met twice, its starts and ends are read once, and the counts follow from
+// them. Versions that overlap are still counted row by row.
 
 // spans are the versions of a layer, by moments in days or microseconds since 2000.
 type spans = sqlq.Moments[int64]
@@ -28,8 +28,8 @@ const (
 	spansRest    = 20
 )
 
-// moment is a moment that is asked for in the unit of the layer's versions; false where their columns are compared
-// with none that is told so.
+// moment returns a requested moment in the unit of the layer's versions; ok is false if their columns
+// cannot be compared with it.
 func (l *layer) moment(t time.Time) (int64, bool) {
 	if isDays(l) {
 		const day = 24 * 60 * 60

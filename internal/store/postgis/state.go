@@ -61,8 +61,8 @@ func OpenState(ctx context.Context, url string) (*state.DB, error) {
 	return state.New(s), nil
 }
 
-// prepare makes the table of keys on the server that takes changes. Where none can be reached, one that follows tells
-// whether the role might.
+// prepare creates the table of keys on the primary server. If none can be reached, a replica shows
+// whether the role may do so.
 func (s *stateDriver) prepare(ctx context.Context) error {
 	err := s.do(ctx, s.writes, stateTime, prepareState)
 	if s.writes == s.reads || !errors.Is(err, store.ErrUnavailable) || isFull(err) {

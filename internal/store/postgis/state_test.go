@@ -29,8 +29,8 @@ func plain(t *testing.T, address string, others ...string) string {
 	return u.String()
 }
 
-// TestKeysWhereNoServerTakesChanges: a server that follows another, alone or because the other is gone,
-// tells at once that there is no table of keys, and whether the role might make it.
+// TestKeysWhereNoServerTakesChanges: a replica, alone or because the primary is gone, reports at once that there is no
+// table of keys, and whether the role may create it.
 func TestKeysWhereNoServerTakesChanges(t *testing.T) {
 	t.Parallel()
 	own := &storetest.Cluster{Private: true}

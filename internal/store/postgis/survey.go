@@ -15,11 +15,11 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// survey is what one reading of a whole table tells.
+// survey is the result of one reading of a whole table.
 type survey struct {
 	Count int
 	Key   []string // columns of the feature id
-	Sure  bool     // an index tells that no two rows have the same
+	Sure  bool     // an index guarantees uniqueness
 	store.Spread
 	Empty       int    // geometries without any position
 	Broken      int    // values that are no geometry, by package wkb

@@ -17,11 +17,11 @@ type total struct {
 // long as the state of the database is.
 func (qu *question) states() bool { return qu.q.Filter == nil && qu.l.plain }
 
-// state returns an expression that has another value when a transaction has ended that may have changed the table:
-// the transactions that a statement sees (txid_snapshot), when the server was started, and its run, since a crash,
-// or a switch to a server that follows it, may lose the last of them, whose numbers are given again.
-// It is empty where that does not tell: on a replica, whose snapshots do not list what is under way, where policies
-// decide which rows are seen, and where rows may be in other tables or, with Citus, in other servers.
+// state returns an expression whose value changes when a transaction has ended that may have changed the table.
+// It combines the transactions that a statement sees (txid_snapshot), the start time of the server, and its run:
+// a crash, or a failover to a replica, may lose the last transactions, whose numbers are then reused.
+// It is empty if that proves nothing: on a replica, whose snapshots do not list transactions in flight;
+// if policies decide which rows are visible; and if rows may be in other tables or, with Citus, on other servers.
 func (l *layer) state() string { return stateOf([]*layer{l}) }
 
 // stateOf is layer.state of several.
@@ -41,9 +41,9 @@ func stateOf(layers []*layer) string {
 		"txid_current_snapshot()::text || '/' || pg_postmaster_start_time()::text || '/' || " + runOf + " END)"
 }
 
-// The run of a server is named by when the counts of its background writer began: they begin anew when it recovers from
-// a crash, after which none of its connections goes on. So a connection is asked once, when it is made:
-// within it that is a setting. Who has none, behind a pooler, asks each time, which costs the database some 20 µs.
+// The run of a server is identified by the time when the counts of its background writer began:
+// they restart after a crash, which ends all connections. So a connection reads it once, when it is opened,
+// and stores it as a setting. Behind a pooler, which has no such settings, it is read each time, at some 20 µs.
 const (
 	runName = "grense.run"
 	setRun  = "set_config('" + runName + "', coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, ''), FALSE)"

@@ -16,8 +16,7 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestTotalsFollowEveryTransaction: the number of all rows is cached only as long as no transaction has ended,
-// whatever else is under way.
+// TestTotalsFollowEveryTransaction: the total is cached only until a transaction ends, whatever else is in flight.
 func TestTotalsFollowEveryTransaction(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -90,8 +89,8 @@ func TestTotalsFollowEveryTransaction(t *testing.T) {
 	matched(6)
 }
 
-// TestTheVersionOfManyTablesIsAskedInFewBytes: what is asked with each answer that is kept is prepared, and tells a
-// change all the same, also of a table that has another's name.
+// TestTheVersionOfManyTablesIsAskedInFewBytes: the statement before each cached response is prepared, and still notices
+// a change, also of a table that takes another's name.
 func TestTheVersionOfManyTablesIsAskedInFewBytes(t *testing.T) {
 	t.Parallel()
 	var create, drop strings.Builder
@@ -115,7 +114,7 @@ func TestTheVersionOfManyTablesIsAskedInFewBytes(t *testing.T) {
 	version()
 	first := version()
 	bytes, trips := 1<<30, 1<<30
-	for range 5 { // another question may go over the wire meanwhile
+	for range 5 { // another query may pass in between
 		asked, made := w.Asked(), w.Trips()
 		version()
 		bytes, trips = min(bytes, w.Asked()-asked), min(trips, w.Trips()-made)

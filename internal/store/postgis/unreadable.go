@@ -137,9 +137,9 @@ func (s *Store) heals(ctx context.Context, r *revision) bool {
 	return false
 }
 
-// tell logs what is new in a revision: what is refused or served with a warning, and collections that are gone
-// or are of another table.
-func (s *Store) tell(before, r *revision) {
+// logChanges logs what is new in a revision: what is refused or served with a warning, and collections that are gone or
+// belong to another table.
+func (s *Store) logChanges(before, r *revision) {
 	var known map[[2]string]bool
 	if before != nil {
 		known = map[[2]string]bool{}

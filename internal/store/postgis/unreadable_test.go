@@ -61,7 +61,7 @@ func TestUnreadableTableCostsItselfOnly(t *testing.T) {
 	}
 }
 
-// TestUnreadableForAWhile: a table that was served stays in the catalog, so that its clients are told to come again.
+// TestUnreadableForAWhile: a table that was served stays in the catalog, so that its clients get an error to retry.
 func TestUnreadableForAWhile(t *testing.T) {
 	t.Parallel()
 	url := base(t, places+odd+"UPDATE nevner SET n = 1; REFRESH MATERIALIZED VIEW kopi;")

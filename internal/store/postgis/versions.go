@@ -18,12 +18,11 @@ import (
 type versionColumns struct {
 	id, start, end string
 	inclusive      bool
-	keyed          bool // a unique index over id and start tells rows apart; else a key of the table does
+	keyed          bool // a unique index over id and start identifies rows; otherwise a key of the table does
 }
 
-// findVersions finds the columns of versions: those of our definition, those that the settings name, or,
-// where the configured id repeats, those of the usual names. Fault tells why they cannot be versions
-// although the settings say so.
+// findVersions finds the columns of versions: those of our definition, those in the settings, or, if the configured id
+// repeats, those with the usual names. fault is why they cannot be versions although the settings say so.
 func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionColumns, fault string, err error) {
 	s := &d.settings
 	if d.own != nil && d.own.Versions != nil && s.ValidFrom == "" {
@@ -80,7 +79,7 @@ func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionCo
 	return v, "", nil
 }
 
-// versionFault tells why rows cannot be versions by these columns; "" when they can.
+// versionFault returns why rows cannot be versions by these columns; "" if they can.
 func (d *draft) versionFault(v *versionColumns) string {
 	var c store.Collection
 	for _, col := range d.table.columns {
@@ -112,7 +111,7 @@ func (d *draft) versionFault(v *versionColumns) string {
 		v.id, v.start, cure)
 }
 
-// readVersions tells which rows are no versions, where no index promises that they are; "" when all are.
+// readVersions returns which rows are not versions, if no index guarantees that all are; "" if all are.
 func (d *draft) readVersions(ctx context.Context, c *pgxpool.Conn, v *versionColumns) (fault string, err error) {
 	id, start, from := quote(v.id), quote(v.start), d.table.quoted()
 	noID, noStart, twice := false, "", []string{"", ""}

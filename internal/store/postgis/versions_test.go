@@ -15,9 +15,9 @@ import (
 	"grense/internal/store/storetest"
 )
 
-// TestVersionsOfOtherTables: rows of any table are versions where the settings say so, or where the configured id
-// repeats beside columns of the usual names, and then a note says so; a unique index has to tell versions apart.
-// Rows are live: of two that overlap the one that begins last is served.
+// TestVersionsOfOtherTables: rows of any table are versions if the settings say so, or if the configured id repeats and
+// there are columns with the usual names; a note says so. A unique index must keep versions apart. Rows are live:
+// of two that overlap the one that begins last is served.
 func TestVersionsOfOtherTables(t *testing.T) {
 	t.Parallel()
 	url := base(t, `CREATE TABLE told (nr TEXT, fra DATE, til DATE, navn TEXT, PRIMARY KEY (nr, fra));
@@ -179,8 +179,8 @@ func TestVersionsOfTablesWithoutDeclarations(t *testing.T) {
 	}
 }
 
-// TestVersionsOfADayAreCountedByTheirSpans: once a state of the database was met twice their number is told by starts
-// and ends, until a transaction has ended; versions that overlap are counted.
+// TestVersionsOfADayAreCountedByTheirSpans: once a version of the database was met twice, counts follow from starts and
+// ends until a transaction ends; versions that overlap are counted.
 func TestVersionsOfADayAreCountedByTheirSpans(t *testing.T) {
 	t.Parallel()
 	own := &storetest.Cluster{Private: true} // where nobody else ends transactions

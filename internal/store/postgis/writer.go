@@ -29,7 +29,7 @@ type Writer struct {
 	targets []*store.Collection
 	staged  map[string]string  // table under another name until Commit
 	ours    map[string]bool    // those of staged that a migration makes, whose indexes it names
-	emptied map[string]bool    // tables to which things of the user's are tied, and that are filled anew as they are
+	emptied map[string]bool    // tables that objects of the user depend on, which are refilled in place
 	copies  map[string]*copier // by table and columns
 	drop    []string           // tables that a collection had before
 	named   map[string]bool    // names that indexes get
@@ -172,7 +172,7 @@ func (w *Writer) needed(ctx context.Context, name string) (needed bool, err erro
 	return needed, err
 }
 
-// empty lets a table be filled anew as it is.
+// empty marks a table to be refilled in place.
 func (w *Writer) empty(ctx context.Context, name string) error {
 	w.emptied[name] = true
 	_, err := w.tx.Exec(ctx, "DELETE FROM grense."+quote(name))
@@ -235,7 +235,7 @@ func (w *Writer) define(ctx context.Context, c *store.Collection, replace bool) 
 	return err
 }
 
-// defined returns a collection without what its rows tell.
+// defined returns a collection without what is derived from its rows.
 func defined(c *store.Collection) *store.Collection {
 	d := *c
 	d.Count, d.Extent, d.Temporal = 0, nil, store.Collection{}.Temporal

@@ -106,7 +106,7 @@ var zooStems = []string{"heltall", "kort", "langt", "des", "noyaktig", "enkel", 
 	"sant", "dag", "tid", "lokal", "uuid", "farge", "lite", "jsonb", "json",
 	"tall", "ord", "nett", "klokke", "tomt"}
 
-// zooKeys are the kinds of keys: columns, their definition, their values, and whether rows can be told apart.
+// zooKeys are the kinds of keys: columns, their definition, their values, and whether they identify rows.
 var zooKeys = []struct {
 	columns, definition, values string
 	served                      bool
@@ -256,7 +256,7 @@ func (z *zoo) make(a *animal) {
 	}
 }
 
-// rowOf tells which row an id is of; 0 when it is of none.
+// rowOf returns the row of an id; 0 if there is none.
 func rowOf(id string) int {
 	first, rest, _ := strings.Cut(id, ";")
 	if strings.HasPrefix(id, "~~k;") {
@@ -352,8 +352,8 @@ func look(s *postgis.Store, cat *store.Catalog, c *store.Collection, q store.Que
 	return wrong, err == nil
 }
 
-// wrongTypes says which geometry is not of the type that the catalog tells. It holds at rest only:
-// a column of any type may get others at any time.
+// wrongTypes reports the first geometry that is not of the type in the catalog. It is valid at rest only:
+// a column of any type may receive others at any time.
 func wrongTypes(s *postgis.Store, c *store.Collection) (wrong string) {
 	p, err := s.Page(context.Background(), store.Query{Collection: c.ID, Limit: 1000})
 	if err != nil {
