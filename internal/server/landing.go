@@ -77,9 +77,6 @@ func (c *Call) wholeMap() *store.Collection {
 	return nil
 }
 
-// searchesMost is how many collections the search of the landing page offers.
-const searchesMost = 4
-
 // findsMost is how many kinds of features the landing page begins with.
 const findsMost = 4
 
@@ -99,25 +96,6 @@ func (c *Call) finds() string {
 		list += " " + c.Text("landing.and") + " "
 	}
 	return c.Text("landing.finds", list+parts[len(parts)-1])
-}
-
-// searches are the first of the collections that are searched.
-func (c *Call) searches() (out []searched) {
-	order := c.searchOrder()
-	for _, coll := range order[:min(len(order), searchesMost)] {
-		x := searched{ID: coll.ID, Title: c.titleOf(coll), Property: coll.TitleProperty}
-		if l := languageProperty(coll); l != nil {
-			x.Language = l.Name
-		}
-		out = append(out, x)
-	}
-	return out
-}
-
-// searched is a collection that the search of the landing page offers.
-type searched struct {
-	ID, Title, Property string
-	Language            string // property with the language of the titles; "" when there is none
 }
 
 // landingView is what the landing page shows.

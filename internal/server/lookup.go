@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"net/http"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,46 +20,6 @@ import (
 	"grense/internal/server/page"
 	"grense/internal/store"
 )
-
-// aPoint is a position as people write it: latitude, longitude, in decimal degrees, with letters for the directions or without.
-var aPoint = regexp.MustCompile(`(?i)^([+-]?\d{1,3}\.\d+)\s*°?\s*([NS]?)\s*[,;\s]\s*([+-]?\d{1,3}\.\d+)\s*°?\s*([EØWV]?)$`)
-
-// soughtPoint is the page of the point that words searched for name; false when they name none. Longitude may stand first where only that lies in the data.
-func (c *Call) soughtPoint() (href string, ok bool) {
-	m := aPoint.FindStringSubmatch(strings.TrimSpace(first(c.Values["q"])))
-	all := c.divisions()
-	if m == nil || len(all) == 0 {
-		return "", false
-	}
-	lat, lon := m[1], m[3]
-	if strings.EqualFold(m[2], "s") {
-		lat = "-" + lat
-	}
-	if strings.EqualFold(m[4], "w") || strings.EqualFold(m[4], "v") {
-		lon = "-" + lon
-	}
-	within := func(x, y string) bool {
-		p := orb.Point{}
-		p[0], _ = strconv.ParseFloat(x, 64) // digits
-		p[1], _ = strconv.ParseFloat(y, 64)
-		return slices.ContainsFunc(all, func(coll *store.Collection) bool { return coll.Extent != nil && coll.Extent.Contains(p) })
-	}
-	if m[2]+m[4] == "" && !within(lon, lat) && within(lat, lon) {
-		lat, lon = lon, lat
-	}
-	return c.HtmlHref("/lookup") + "&lon=" + queryEscape(lon) + "&lat=" + queryEscape(lat), true
-}
-
-// divisions are the public collections of areas, those with the fewest features first: counties before municipalities.
-func (c *Call) divisions() (out []*store.Collection) {
-	for _, coll := range c.Catalog.Collections {
-		if g := coll.Geometry; coll.Public && g != nil && (g.Type == "Polygon" || g.Type == "MultiPolygon") {
-			out = append(out, coll)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b *store.Collection) int { return a.Count - b.Count })
-	return out
-}
 
 // A division is one that covers the point, or the nearest one.
 type division struct {

@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"grense/internal/cql2"
 	"grense/internal/problem"
@@ -70,14 +68,4 @@ func (c *Call) HasRegister() bool { return holdsRegister(c.Catalog) }
 func holdsRegister(cat *store.Catalog) bool {
 	coll, ok := cat.Collection("skrivemaate")
 	return ok && len(coll.Relations) > 0
-}
-
-// WithoutTypes leaves out words of type beside others, as in "Bærum kommune".
-func WithoutTypes(typed string) string {
-	words := strings.Fields(typed)
-	if kept := slices.DeleteFunc(slices.Clone(words),
-		func(w string) bool { return typeWords[strings.ToLower(w)] != "" }); len(kept) > 0 {
-		words = kept
-	}
-	return strings.Join(words, " ")
 }

@@ -29,12 +29,6 @@ type searchParams struct {
 
 func newSearchParams(*Call) any { return &searchParams{} }
 
-// typeWords are words for kinds of divisions, with the ids of their collections.
-var typeWords = map[string]string{
-	"kommune": "kommuner", "kommunen": "kommuner", "kommuner": "kommuner", "kommunar": "kommuner", "municipality": "kommuner", "municipalities": "kommuner",
-	"fylke": "fylker", "fylket": "fylker", "fylker": "fylker", "county": "fylker", "counties": "fylker",
-}
-
 // parseSearched reads what is searched: words, of which one may name a kind.
 func parseSearched(c *Call, p *searchParams, v []string) (err error) {
 	p.asked = v[0]
@@ -166,24 +160,6 @@ type searchView struct {
 	Near     string // the name of a division that is much like what was asked, of which nothing was found; "": none
 }
 
-// nearName is the name of a division of these collections that is most like what was asked; "" where none is near.
-func (c *Call) nearName(asked string, of []*store.Collection) (string, error) {
-	var names []string
-	for _, coll := range of {
-		if coll.Geometry == nil || dimensions[coll.Geometry.Type] != 2 || coll.Count > optionsMost {
-			continue
-		}
-		offered, err := c.optionsFrom(coll)
-		if err != nil {
-			return "", err
-		}
-		for _, x := range offered {
-			names = append(names, strings.TrimPrefix(x.Title, x.Value+" "))
-		}
-	}
-	return cql2.Nearest(WithoutTypes(asked), names), nil
-}
-
 // searchForm is the page of a search without hits.
 func (s *Kit) searchForm(c *Call, f page.Faulty) (*page.Page, error) {
 	for i := range f.Faults {
@@ -193,27 +169,6 @@ func (s *Kit) searchForm(c *Call, f page.Faulty) (*page.Page, error) {
 	}
 	v := searchView{searchDoc: searchDoc{Query: first(c.Values["q"])}, Faulty: f, Searches: c.searches(), Keyed: s.Config.Auth != "open"}
 	return &page.Page{Name: "found", Title: c.Text("search.title"), Crumbs: c.Crumbs(""), Data: &v, Script: true}, nil
-}
-
-// searchOrder are the collections that are searched: divisions first, then the smallest ones.
-func (c *Call) searchOrder() []*store.Collection {
-	var out []*store.Collection
-	for _, coll := range c.Catalog.Collections {
-		if p, ok := coll.Find(coll.TitleProperty); coll.Public && ok && !p.Hidden && len(coll.SearchNames()) > 0 {
-			out = append(out, coll)
-		}
-	}
-	rank := func(coll *store.Collection) int {
-		switch {
-		case coll.Geometry != nil && dimensions[coll.Geometry.Type] == 2:
-			return 0
-		case coll.Geometry != nil:
-			return 1
-		}
-		return 2
-	}
-	slices.SortStableFunc(out, func(a, b *store.Collection) int { return cmp.Or(rank(a)-rank(b), a.Count-b.Count) })
-	return out[:min(len(out), 2*searchesMost)]
 }
 
 // settlements are words of type that, like those of divisions, say nothing where the data have no types of places.

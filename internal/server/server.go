@@ -194,19 +194,27 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	return s, nil
 }
 
-// join returns the routes of the kit and its surfaces, in the order of the API definition.
+// join returns the routes of the kit and its surfaces, in the order of the API definition. Surfaces may follow each other
+// in any order.
 func (s *Kit) join() []*Route {
 	all := s.table()
+	var rest []*Route
 	for _, surface := range s.surfaces {
 		for _, rt := range surface(s) {
-			at := len(all)
-			if i := slices.IndexFunc(all, func(x *Route) bool { return x.Op == rt.After }); i >= 0 {
-				at = i + 1
-			}
-			all = slices.Insert(all, at, &rt)
+			rest = append(rest, &rt)
 		}
 	}
-	return all
+	for n := -1; n != len(rest); {
+		n = len(rest)
+		rest = slices.DeleteFunc(rest, func(rt *Route) bool {
+			i := slices.IndexFunc(all, func(x *Route) bool { return x.Op == rt.After })
+			if i >= 0 {
+				all = slices.Insert(all, i+1, rt)
+			}
+			return i >= 0
+		})
+	}
+	return append(all, rest...)
 }
 
 // keptOf is how many bytes of finished answers of a kind are kept to be sent again, where there is room for so many: none when limits.answers is 0.
