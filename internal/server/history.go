@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/big"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -65,7 +64,8 @@ func (c *Call) history() (*history.History, error) {
 // usualSchemes are the schemes of codes that collections have by their ids where nothing is configured.
 var usualSchemes = map[string]string{"kommuner": history.Kommune, "fylker": history.Fylke}
 
-// schemeID is the scheme whose codes the ids of a collection are, as configured or by its usual name; it need not be known.
+// schemeID is the scheme whose codes the ids of a collection are, as configured or by its usual name; it need not be
+// known.
 func schemeID(coll *store.Collection) string {
 	if coll.Codes != "" {
 		return coll.Codes
@@ -111,27 +111,6 @@ func (c *Call) today() history.Date { return history.DateOf(time.Now().In(c.zone
 
 // The documents about codes through time.
 type (
-	// divisionDoc is a version of a division. Valid is half-open: validTo is the first day on which it does not hold any more.
-	divisionDoc struct {
-		Scheme    string       `json:"scheme"`
-		Code      string       `json:"code"`
-		Name      string       `json:"name"`
-		ValidFrom string       `json:"validFrom,omitempty"` // "": not known
-		ValidTo   string       `json:"validTo,omitempty"`
-		Parent    *parentCode  `json:"parent,omitempty"`
-		Entity    string       `json:"entity"`
-		Ended     history.Kind `json:"ended,omitempty"` // what ended it
-		Became    []codeRef    `json:"became,omitempty"`
-		Was       []codeRef    `json:"was,omitempty"`
-		Href      string       `json:"href,omitempty"` // of the feature, where there is one now
-	}
-
-	parentCode struct {
-		Scheme string `json:"scheme"`
-		Code   string `json:"code"`
-		Name   string `json:"name,omitempty"`
-	}
-
 	// codeRef is a code that another one became or was.
 	codeRef struct {
 		Code  string   `json:"code"`
@@ -143,59 +122,12 @@ type (
 		Units int64    `json:"units,omitempty"`
 		Href  string   `json:"href,omitempty"`
 	}
-
-	codeHistoryDoc struct {
-		Scheme    string        `json:"scheme"`
-		Code      string        `json:"code"`
-		Datetime  string        `json:"datetime,omitempty"`
-		Ambiguous bool          `json:"ambiguous"` // it stood for several that have nothing to do with each other
-		Meanings  []divisionDoc `json:"meanings"`
-		Links     []ogcapi.Link `json:"links"`
-	}
-
-	lineageDoc struct {
-		Division     divisionDoc   `json:"division"`
-		Datetime     string        `json:"datetime"`
-		Predecessors []eventDoc    `json:"predecessors,omitempty"`
-		Successors   []eventDoc    `json:"successors,omitempty"`
-		Until        *untilDoc     `json:"until,omitempty"`
-		Links        []ogcapi.Link `json:"links"`
-	}
-
-	eventDoc struct {
-		ID      string           `json:"id"`
-		Date    string           `json:"date"`
-		Kind    history.Kind     `json:"kind"`
-		Kinds   []history.Kind   `json:"kinds"` // the kind and those of all its changes
-		Changes []history.Change `json:"changes"`
-		Source  string           `json:"source,omitempty"`
-		Href    string           `json:"href,omitempty"` // of the feature, where events are a collection
-	}
-
-	// untilDoc is what the division is, or was, on the day until.
-	untilDoc struct {
-		Datetime string    `json:"datetime"`
-		Codes    []codeRef `json:"codes"`
-		// A merger was undone on the way, and the source does not say which of the codes the division came back to.
-		Ambiguous bool `json:"ambiguous,omitempty"`
-	}
 )
 
 // errNoHistory answers where the data know nothing of divisions through time.
 func errNoHistory() error {
-	return problem.NotFoundf("the data served here have no history of divisions; the operator adds one with --history norway, or with grense lineage import")
-}
-
-// errNoScheme answers where the ids of the collection are no codes of a history.
-func (c *Call) errNoScheme() error {
-	h, err := c.history()
-	if err != nil {
-		return err
-	}
-	if h == nil {
-		return errNoHistory()
-	}
-	return problem.NotFoundf("the ids of %s are no codes of a history; where they are, the operator names the scheme with codes: of the collection, one of %s", c.Collection.ID, strings.Join(schemeIDs(h), ", "))
+	return problem.NotFoundf("the data served here have no history of divisions; the operator adds one with " +
+		"--history norway, or with grense lineage import")
 }
 
 func schemeIDs(h *history.History) (ids []string) {
@@ -203,46 +135,6 @@ func schemeIDs(h *history.History) (ids []string) {
 		ids = append(ids, x.ID)
 	}
 	return ids
-}
-
-// code tells what a code stood for (on a day, or ever).
-func (s *Kit) code(c *Call) (*Answer, error) {
-	p := c.Params.(*historyParams)
-	h, err := c.history()
-	if err != nil {
-		return nil, err
-	}
-	if h == nil {
-		return nil, errNoHistory()
-	}
-	name, code := c.PathParam("schemeId"), c.PathParam("code")
-	scheme := h.Scheme(name)
-	if scheme == nil {
-		return nil, problem.NotFoundf("there is no scheme %q; there are %s", Clip(name), strings.Join(schemeIDs(h), ", "))
-	}
-	code = scheme.Whole(code)
-	all := scheme.Meanings(code)
-	if len(all) == 0 {
-		return nil, problem.NotFoundf("%s has no code %q and never had", scheme.ID, Clip(code))
-	}
-	path := "/codes/" + PathEscape(scheme.ID) + "/" + PathEscape(code)
-	doc := codeHistoryDoc{Scheme: scheme.ID, Code: code, Datetime: p.at.String(), Links: c.SelfLinks(path)}
-	for _, v := range all {
-		if p.at != 0 && !v.Holds(p.at) {
-			continue
-		}
-		doc.Meanings = append(doc.Meanings, c.divisionDoc(scheme, v))
-	}
-	if doc.Meanings == nil {
-		return nil, c.notInUse(scheme, code, p.at)
-	}
-	doc.Ambiguous = p.at == 0 && !scheme.Related(code)
-	last := all[len(all)-1]
-	if coll := c.collectionOf(scheme.ID); coll != nil && last.To == 0 {
-		doc.Links = append(doc.Links, ogcapi.Link{Rel: "item", Type: asGeoJSON.Media, Title: last.Name, Href: c.Base() + "/collections/" + coll.ID + "/items/" + PathEscape(code)})
-	}
-	title := page.Capital(c.Text("code.title", scheme.ID, code))
-	return &Answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page.Page{Name: "code", Title: title, Crumbs: c.Crumbs(""), Data: c.codeView(doc)}}, nil
 }
 
 // notInUse is the error of a code that its scheme has, but not on a day: 410, with the successors of what it stood for
@@ -266,29 +158,9 @@ func (c *Call) notInUse(s *history.Scheme, code string, at history.Date) error {
 	if err != nil {
 		return err
 	}
-	e.told = problem.New(problem.Gone, nil, "%s %s was not in use on %s, but %s; %s", s.ID, code, at, history.Spans(all), e.became)
+	e.told = problem.New(problem.Gone, nil, "%s %s was not in use on %s, but %s; %s", s.ID, code, at,
+		history.Spans(all), e.became)
 	return e
-}
-
-func (c *Call) divisionDoc(s *history.Scheme, v *history.Version) divisionDoc {
-	d := divisionDoc{Scheme: s.ID, Code: v.Code, Name: v.Name, ValidFrom: v.From.String(), ValidTo: v.To.String(), Entity: v.Entity, Ended: s.Fate(v)}
-	if v.Parent != "" {
-		d.Parent = &parentCode{Scheme: v.ParentScheme, Code: v.Parent, Name: c.parentName(v)}
-	}
-	for _, e := range s.Out(v) {
-		if e.To != nil {
-			d.Became = append(d.Became, c.codeRef(s, e.To, e))
-		}
-	}
-	for _, e := range s.In(v) {
-		if e.From != nil {
-			d.Was = append(d.Was, c.codeRef(s, e.From, e))
-		}
-	}
-	if v.To == 0 {
-		d.Href = c.featureOf(s.ID, v.Code)
-	}
-	return d
 }
 
 // versionHref is the address of the feature of a version that holds, else of what is known of its code.
@@ -297,20 +169,6 @@ func (c *Call) versionHref(scheme string, v *history.Version) string {
 		return href
 	}
 	return c.Base() + "/codes/" + PathEscape(scheme) + "/" + PathEscape(v.Code)
-}
-
-// parentName is the name that the parent of a version has, at the beginning of the version or else when it begins itself; "" when it is not known.
-func (c *Call) parentName(v *history.Version) string {
-	h, err := c.history()
-	if err != nil || h == nil || h.Scheme(v.ParentScheme) == nil {
-		return ""
-	}
-	for _, p := range h.Scheme(v.ParentScheme).Meanings(v.Parent) {
-		if (v.To == 0 || p.From < v.To) && (p.To == 0 || v.From < p.To) {
-			return p.Name
-		}
-	}
-	return ""
 }
 
 // featureOf is the address of the feature with a code; "" when no collection has the codes of the scheme.
@@ -324,7 +182,8 @@ func (c *Call) featureOf(scheme, code string) string {
 
 // codeRef is one end of an edge.
 func (c *Call) codeRef(s *history.Scheme, v *history.Version, e *history.Edge) codeRef {
-	r := codeRef{Code: v.Code, Name: v.Name, Date: e.Event.Date.String(), Event: e.Event.ID, Part: e.Part, Units: e.Units, Href: c.versionHref(s.ID, v)}
+	r := codeRef{Code: v.Code, Name: v.Name, Date: e.Event.Date.String(), Event: e.Event.ID, Part: e.Part,
+		Units: e.Units, Href: c.versionHref(s.ID, v)}
 	if e.Part && e.People.Known {
 		total := int64(0)
 		for _, x := range s.Out(e.From) {
@@ -345,57 +204,8 @@ func shareOfWhole(r *big.Rat) *float64 {
 	return &f
 }
 
-// lineage writes what a feature was made of and what became of it.
-func (s *Kit) lineage(c *Call, w http.ResponseWriter) error {
-	scheme, err := c.scheme()
-	if err != nil {
-		return err
-	}
-	id, p := c.PathParam("featureId"), c.Params.(*historyParams)
-	if scheme == nil {
-		return c.errNoScheme()
-	}
-	v, at, err := c.meant(scheme, id, p.at)
-	if err != nil {
-		return err
-	}
-	path := "/collections/" + c.Collection.ID + "/items/" + PathEscape(id) + "/lineage"
-	doc := lineageDoc{Division: c.divisionDoc(scheme, v), Datetime: at.String(), Links: c.SelfLinks(path)}
-	begin, end := beginning, max(c.today(), at)
-	for _, e := range scheme.Events { // decided, but still to come
-		end = max(end, e.Date)
-	}
-	if p.until != 0 && p.until < at {
-		begin, end = p.until, at
-	} else if p.until != 0 {
-		begin, end = at, p.until
-	}
-	if p.direction != "successors" {
-		doc.Predecessors = c.eventDocs(scheme.Lineage(v, at, begin))
-	}
-	if p.direction != "predecessors" {
-		doc.Successors = c.eventDocs(scheme.Lineage(v, at, end))
-	}
-	if p.until != 0 {
-		all, err := scheme.Matches(v.Code, at, p.until)
-		if err != nil {
-			return err
-		}
-		doc.Until = &untilDoc{Datetime: p.until.String(), Codes: []codeRef{}}
-		for _, m := range all {
-			doc.Until.Ambiguous = doc.Until.Ambiguous || m.Unsure
-			doc.Until.Codes = append(doc.Until.Codes, codeRef{Code: m.Code, Name: m.Name, Share: shareOfWhole(m.Share), Href: c.versionHref(scheme.ID, m.Version)})
-		}
-	}
-	doc.Links = append(doc.Links, ogcapi.Link{Rel: "collection", Type: AsJSON.Media, Title: c.titleOf(c.Collection), Href: c.Base() + "/collections/" + c.Collection.ID})
-	if doc.Division.Href != "" {
-		doc.Links = append(doc.Links, ogcapi.Link{Rel: "original", Type: asGeoJSON.Media, Title: v.Name, Href: doc.Division.Href})
-	}
-	title := c.Text("lineage.title", v.Code, v.Name)
-	return c.dataAnswer(w, &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "lineage", Title: title, Crumbs: c.Crumbs("items"), Data: c.lineageView(&doc)}})
-}
-
-// meant is what a code stands for on a day, or, where none is given, today, else when it last stood for something; and a day of that time.
+// meant is what a code stands for on a day, or, where none is given, today, else when it last stood for something;
+// and a day of that time.
 func (c *Call) meant(s *history.Scheme, code string, at history.Date) (*history.Version, history.Date, error) {
 	all := s.Meanings(s.Whole(code))
 	if len(all) == 0 {
@@ -415,26 +225,6 @@ func (c *Call) meant(s *history.Scheme, code string, at history.Date) (*history.
 	}
 	v = all[len(all)-1]
 	return v, v.SomeDay(), nil
-}
-
-func (c *Call) eventDocs(edges []*history.Edge) []eventDoc {
-	out := []eventDoc{}
-	for _, e := range edges {
-		if n := len(out); n == 0 || out[n-1].ID != e.Event.ID {
-			k := slices.IndexFunc(out, func(d eventDoc) bool { return d.ID == e.Event.ID })
-			if k >= 0 {
-				out[k].Changes = append(out[k].Changes, history.ChangeOf(e))
-				continue
-			}
-			d := eventDoc{ID: e.Event.ID, Date: e.Event.Date.String(), Kind: e.Event.Kind, Kinds: e.Event.EdgeKinds(), Source: e.Event.Source}
-			if history.Has(c.Catalog) {
-				d.Href = c.Base() + "/collections/" + history.EventsID + "/items/" + PathEscape(e.Event.ID)
-			}
-			out = append(out, d)
-		}
-		out[len(out)-1].Changes = append(out[len(out)-1].Changes, history.ChangeOf(e))
-	}
-	return out
 }
 
 // dataAnswer writes a document that depends on the data.
@@ -528,7 +318,8 @@ func (c *Call) retired(s *history.Scheme, v *history.Version) (*retired, error) 
 		r := codeRef{Code: x.Code, Name: x.Name, Href: c.versionHref(s.ID, x)}
 		e.more.Current = append(e.more.Current, r)
 		names = append(names, r.Code+" "+r.Name)
-		e.links = append(e.links, ogcapi.Link{Rel: "successor-version", Type: asGeoJSON.Media, Title: r.Code + " " + r.Name, Href: r.Href})
+		e.links = append(e.links, ogcapi.Link{Rel: "successor-version", Type: asGeoJSON.Media, Title: r.Code + " " +
+			r.Name, Href: r.Href})
 	}
 	told := "nothing follows it"
 	if names != nil {
@@ -537,35 +328,6 @@ func (c *Call) retired(s *history.Scheme, v *history.Version) (*retired, error) 
 	e.name, e.became = strings.TrimSpace(id+" "+v.Name), told
 	e.told = problem.New(problem.Gone, nil, "%s was given up on %s; %s", e.name, v.To, told)
 	return e, nil
-}
-
-// codeView is what the page of a code shows.
-type codeView struct {
-	codeHistoryDoc
-	Rows []codeHistoryRow
-}
-
-type codeHistoryRow struct {
-	divisionDoc
-	Page  string // of the feature; "" for none
-	Fate  string
-	Leads []page.Crumb // to what it became
-	From  []page.Crumb // to what it was
-}
-
-func (c *Call) codeView(doc codeHistoryDoc) codeView {
-	v := codeView{codeHistoryDoc: doc}
-	for _, m := range doc.Meanings {
-		row := codeHistoryRow{divisionDoc: m, Leads: c.refCrumbs(m.Became), From: c.refCrumbs(m.Was)}
-		if m.Href != "" {
-			row.Page = c.asPage(m.Href)
-		}
-		if m.Ended != "" {
-			row.Fate = c.kindText(m.Ended)
-		}
-		v.Rows = append(v.Rows, row)
-	}
-	return v
 }
 
 func (c *Call) kindText(k history.Kind) string { return c.Text(fmt.Sprintf("kind.%s", k)) }
@@ -582,49 +344,5 @@ func (c *Call) refCrumbs(refs []codeRef) []page.Crumb {
 	return out
 }
 
-// timelineRow is one event on a page.
-type timelineRow struct {
-	Date, Kind, Href string
-	Before, After    []page.Crumb
-}
-
-// lineageView is what the page of a lineage shows.
-type lineageView struct {
-	*lineageDoc
-	Timeline []timelineRow
-	Now      []page.Crumb // what it is on the day until
-	Feature  string       // page of the feature; "" for none
-}
-
-func (c *Call) lineageView(doc *lineageDoc) *lineageView {
-	v := &lineageView{lineageDoc: doc, Timeline: c.timeline(doc.Division.Scheme, append(slices.Clone(doc.Predecessors), doc.Successors...))}
-	if doc.Until != nil {
-		v.Now = c.refCrumbs(doc.Until.Codes)
-	}
-	if doc.Division.Href != "" {
-		v.Feature = c.asPage(doc.Division.Href)
-	}
-	return v
-}
-
-// timeline is events as rows of a page.
-func (c *Call) timeline(scheme string, events []eventDoc) (out []timelineRow) {
-	for _, e := range events {
-		row := timelineRow{Date: e.Date, Kind: c.kindText(e.Kind)}
-		add := func(to *[]page.Crumb, code, name string) {
-			x := page.Crumb{Title: strings.TrimSpace(code + " " + name), Href: c.asPage(c.codeHref(scheme, code))}
-			if code != "" && !slices.Contains(*to, x) {
-				*to = append(*to, x)
-			}
-		}
-		for _, x := range e.Changes {
-			add(&row.Before, x.From, x.FromName)
-			add(&row.After, x.To, x.ToName)
-		}
-		if e.Href != "" {
-			row.Href = c.asPage(e.Href)
-		}
-		out = append(out, row)
-	}
-	return out
-}
+// beginning is before all that is known.
+const beginning = history.Date(10101)

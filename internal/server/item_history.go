@@ -3,11 +3,50 @@ package server
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/server/page"
 )
+
+// eventChange is a change of an event on a page.
+type eventChange struct {
+	Before, After []page.Crumb
+	Part          bool
+	MadeOf        string
+	People        string
+	Area          string
+}
+
+// eventChanges are the changes of an event, for its page; nil for other features.
+func (c *Call) eventChanges(id string) (out []eventChange, err error) {
+	if c.Collection.ID != history.EventsID {
+		return nil, nil
+	}
+	h, err := c.history()
+	if err != nil || h == nil {
+		return nil, err
+	}
+	link := func(v *history.Version) []page.Crumb {
+		if v == nil {
+			return nil
+		}
+		return []page.Crumb{{Title: strings.TrimSpace(v.Code + " " + v.Name),
+			Href: c.asPage(c.codeHref(v.Scheme, v.Code))}}
+	}
+	for _, s := range h.Schemes() {
+		e := s.Event(id)
+		if e == nil {
+			continue
+		}
+		for _, x := range e.Edges {
+			out = append(out, eventChange{link(x.From), link(x.To), x.Part,
+				strings.Join(history.ChangeOf(x).MadeOf, ", "), x.People.String(), x.Area.String()})
+		}
+	}
+	return out, nil
+}
 
 // itemHistory is what the page of a feature tells of its past: the last events, the last first.
 type itemHistory struct {
@@ -18,7 +57,8 @@ type itemHistory struct {
 }
 
 type historyEvent struct {
-	Date, Day, Kind, Page string // Day is the page of what happened on the date, Page that of the event; "" where events are no collection
+	// Day is the page of what happened on the date, Page that of the event; "" where events are no collection
+	Date, Day, Kind, Page string
 	Before, After         []page.Crumb
 }
 
@@ -38,7 +78,8 @@ func (c *Call) itemHistory(id string) (*itemHistory, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &itemHistory{Since: v.From.String(), All: c.HtmlHref("/collections/" + c.Collection.ID + "/items/" + PathEscape(id) + "/lineage")}
+	h := &itemHistory{Since: v.From.String(),
+		All: c.HtmlHref("/collections/" + c.Collection.ID + "/items/" + PathEscape(id) + "/lineage")}
 	_, collected := c.Catalog.Collection(history.EventsID)
 	edges := s.Lineage(v, at, beginning)
 	slices.Reverse(edges)
@@ -63,9 +104,6 @@ func (c *Call) itemHistory(id string) (*itemHistory, error) {
 	}
 	return h, nil
 }
-
-// beginning is before all that is known.
-const beginning = history.Date(10101)
 
 // addEnd adds one end of an edge, once.
 func (c *Call) addEnd(list []page.Crumb, s *history.Scheme, v *history.Version) []page.Crumb {

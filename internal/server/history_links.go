@@ -1,0 +1,72 @@
+package server
+
+import (
+	"slices"
+	"strings"
+
+	"grense/api/ogcapi"
+	"grense/internal/history"
+)
+
+// codesLike are the codes that a search asks for, of all schemes.
+func (c *Call) codesLike(asked string) ([]codeRef, error) {
+	if asked == "" || len(asked) > 20 || strings.ContainsAny(asked, " /") || !c.hasHistory() {
+		return nil, nil
+	}
+	h, err := c.history()
+	if err != nil || h == nil {
+		return nil, err
+	}
+	var out []codeRef
+	for _, s := range h.Schemes() {
+		code := s.Whole(asked)
+		all := s.Meanings(code)
+		if len(all) == 0 {
+			continue
+		}
+		var names []string
+		for _, v := range all {
+			if !slices.Contains(names, v.Name) && v.Name != "" {
+				names = append(names, v.Name)
+			}
+		}
+		out = append(out, codeRef{Code: code, Name: strings.Join(names, ", "), Href: c.codeHref(s.ID, code)})
+	}
+	return out, nil
+}
+
+// codeHref is the address of what a code stood for.
+func (c *Call) codeHref(scheme, code string) string {
+	return c.Base() + "/codes/" + PathEscape(scheme) + "/" + PathEscape(code)
+}
+
+// versionsElsewhere is the address of the versions of features that have none themselves, but whose ids are codes of a
+// history; "" where the request names no time, or where there is no such history. Code is that of one feature, or "".
+func (c *Call) versionsElsewhere(code string) string {
+	at := first(c.Values["datetime"])
+	if at == "" || c.Collection == nil || isVersioned(c.Collection) || !c.tellsTime(c.Collection) {
+		return ""
+	}
+	scheme := schemeID(c.Collection)
+	switch {
+	case history.Has(c.Catalog):
+		href := c.Base() + "/collections/" + history.VersionsID + "/items?scheme=" + queryEscape(scheme)
+		if code != "" {
+			href += "&code=" + queryEscape(code)
+		}
+		return href + "&datetime=" + queryEscape(at)
+	case code != "":
+		return c.codeHref(scheme, code)
+	}
+	return c.Base() + "/codes/" + PathEscape(scheme)
+}
+
+// versionsLink is the link to versionsElsewhere; none where there are none.
+func (c *Call) versionsLink(code string) []ogcapi.Link {
+	href := c.versionsElsewhere(code)
+	if href == "" {
+		return nil
+	}
+	return []ogcapi.Link{{Rel: "version-history", Type: AsJSON.Media,
+		Title: "The divisions as they were, without borders", Href: href}}
+}
