@@ -157,6 +157,9 @@ func (c *Call) stateOfAll() (state store.Version, err error) {
 	return state, nil
 }
 
+// looksInto is the struct of a route that depends on certain collections only.
+type looksInto interface{ looksInto() []*store.Collection }
+
 // dependencies returns the ids of the collections that a response depends on; nil if these are not known. A response
 // about c.Collection depends on it, on those that it refers to or that refer to it, and on a page on the one under the map; a
 // lookup, but for its page, on those that it looks into and those that they refer to.
@@ -166,8 +169,8 @@ func (c *Call) dependencies() (ids []string) {
 			ids = append(ids, coll.ID)
 		}
 	}
-	if p, ok := c.Params.(*lookupParams); ok && c.Format.F != AsHTML.F {
-		for _, coll := range p.collections {
+	if p, ok := c.Params.(looksInto); ok && c.Format.F != AsHTML.F {
+		for _, coll := range p.looksInto() {
 			add(coll)
 			for i := range coll.Properties {
 				add(c.refersTo(&coll.Properties[i]))

@@ -96,7 +96,7 @@ func (c *Call) definition() openapi.Input {
 		}
 	}
 	for _, rt := range c.s.routes {
-		if rt.Hidden || rt.Register && !c.HasRegister() || rt.Lineage && !c.hasHistory() || rt.Feed && c.s.recorder == nil {
+		if rt.Hidden || rt.Register && !c.HasRegister() || rt.Lineage && !c.hasHistory() || rt.Feed && c.s.Changes == nil {
 			continue
 		}
 		if !slices.ContainsFunc(in.Tags, func(t openapi.Tag) bool { return t.Name == rt.Tag }) {

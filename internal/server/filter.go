@@ -203,7 +203,7 @@ func (c *Call) parseFilter(p *itemsParams) (cql2.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e, err = cql2.Check(e, public{c.Collection, c.zone()}); err != nil {
+	if e, err = cql2.Check(e, c.schemaOf(c.Collection)); err != nil {
 		return nil, cql2.Locate(err, p.filter)
 	}
 	return e, nil
@@ -214,6 +214,9 @@ type public struct {
 	*store.Collection
 	zone *time.Location
 }
+
+// schemaOf is what a client's filter may name of a collection.
+func (c *Call) schemaOf(coll *store.Collection) cql2.Schema { return public{coll, c.zone()} }
 
 // Zone is the time zone of the service.
 func (p public) Zone() *time.Location { return p.zone }

@@ -33,7 +33,7 @@ func (s *Kit) landing(c *Call) (*Answer, error) {
 		{Rel: ogcapi.RelConformance, Type: "application/json", Title: "Conformance", Href: b + "/conformance"},
 		{Rel: ogcapi.RelData, Type: "application/json", Title: "Collections", Href: b + "/collections"},
 	}
-	if s.jobs.kept != nil {
+	if s.Jobs != nil {
 		links = append(links, ogcapi.Link{Rel: ogcapi.RelJobList, Type: "application/json", Title: "Jobs", Href: b + "/jobs?f=json"},
 			ogcapi.Link{Rel: ogcapi.RelJobList, Type: "text/html", Title: "Jobs as HTML", Href: b + "/jobs?f=html", Hreflang: Hreflang})
 	}
@@ -43,7 +43,7 @@ func (s *Kit) landing(c *Call) (*Answer, error) {
 			ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: AsHTML.Media, Title: "Vector tiles of all collections as HTML", Href: b + "/tiles?f=html", Hreflang: Hreflang},
 			ogcapi.Link{Rel: "stylesheet", Type: asStyle.Media, Title: "Style of a map of all collections", Href: b + "/style?f=json"})
 	}
-	if s.recorder != nil {
+	if s.Changes != nil {
 		links = append(links, ogcapi.Link{Rel: "current", Type: asAtom.Media, Title: "Changes of the data as Atom", Href: b + "/changes/latest?f=atom"},
 			ogcapi.Link{Rel: "current", Type: AsJSON.Media, Title: "Changes of the data", Href: b + "/changes/latest?f=json"})
 	}
@@ -54,7 +54,7 @@ func (s *Kit) landing(c *Call) (*Answer, error) {
 		links = append(links, ogcapi.Link{Rel: "terms-of-service", Type: "text/html", Title: "Terms of service", Href: svc.Terms, Hreflang: Hreflang})
 	}
 	doc := ogcapi.Landing{Links: links, Title: title, Description: description}
-	view := landingView{Landing: doc, Collections: c.collectionDocs(c.publicCollections()), Publisher: publisher(svc), Keyed: s.Config.Auth != "open", Divisions: len(c.divisions()) > 0, Changes: s.recorder != nil}
+	view := landingView{Landing: doc, Collections: c.collectionDocs(c.publicCollections()), Publisher: publisher(svc), Keyed: s.Config.Auth != "open", Divisions: len(c.divisions()) > 0, Changes: s.Changes != nil}
 	a := &Answer{JSON: doc, LD: func() any { return c.catalogLD(links) }, Links: links}
 	if whole := c.wholeMap(); whole != nil {
 		view.Map, a.Fleeting = c.overview(whole, c.Text("map.landing", c.titleOf(whole), whole.Count))

@@ -483,7 +483,7 @@ func (c *Call) surroundings(at mapScale, id string, b orb.Bound) ([]draw.Mark, e
 	wide := b.Pad(max((b.Max[0]-b.Min[0])/5, (b.Max[1]-b.Min[1])/5, least))
 	domain := g.CRS.Domain()
 	wide = orb.Bound{Min: orb.Point{max(wide.Min[0], domain.Min[0]), max(wide.Min[1], domain.Min[1])}, Max: orb.Point{min(wide.Max[0], domain.Max[0]), min(wide.Max[1], domain.Max[1])}}
-	e, err := cql2.Check(cql2.BBox{Prop: g.Name, CRS: g.CRS, Box: wide}, public{c.Collection, c.zone()})
+	e, err := cql2.Check(cql2.BBox{Prop: g.Name, CRS: g.CRS, Box: wide}, c.schemaOf(c.Collection))
 	if err != nil {
 		return nil, err
 	}

@@ -172,6 +172,8 @@ type lookupParams struct {
 
 func (p *lookupParams) toldProfile() *string { return &p.profile }
 
+func (p *lookupParams) looksInto() []*store.Collection { return p.collections }
+
 func newLookupParams(c *Call) any { return &lookupParams{crs: crs.CRS84, collections: c.divisions()} }
 
 // enrichParams are those of a table that divisions are added to.

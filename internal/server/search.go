@@ -238,7 +238,7 @@ func (c *Call) searchIn(coll *store.Collection, terms []string, alike map[[2]str
 		if also != nil {
 			asked = cql2.And{words, also}
 		}
-		e, err := cql2.Check(asked, public{coll, c.zone()})
+		e, err := cql2.Check(asked, c.schemaOf(coll))
 		if err != nil {
 			return g, err
 		}

@@ -75,9 +75,11 @@ type Kit struct {
 	zone *time.Location // of days and of date-times without one; nil: that of the data, see call.zone
 	Oslo *time.Location // the zone of Norway's registers
 
-	Config config.Config
-	Store  store.Store
-	fair   limit.Store // of which store is made
+	Config  config.Config
+	Store   store.Store
+	Jobs    state.Jobs  // nil: none are stored
+	Changes *state.DB   // nil: none are recorded
+	fair    limit.Store // of which store is made
 
 	cursorKey []byte
 
@@ -127,6 +129,7 @@ type Kit struct {
 	outgoing    *outgoing
 	jobs        *jobs
 	recorder    *feed.Recorder // nil: changes are not recorded
+	onReload    []func()
 	ready       atomic.Bool
 	reloadErr   atomic.Pointer[error] // of the last reload; nil when it went well
 }
@@ -185,7 +188,11 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	}
 	s.makers = limit.NewMakers(limit.SpoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), s.turns)
 	s.setPages(o.Shore)
+	s.Jobs, s.Changes = o.Jobs, o.Changes
 	s.recorder = s.newRecorder(o.Changes, o.Store)
+	if s.recorder != nil {
+		s.OnReload(s.recorder.Wake)
+	}
 	s.processList, s.jobs, s.metrics = process.NewRegistry(process.Standard()...), newJobs(o.Jobs), newMetrics(s)
 	s.outgoing, s.surfaces = newOutgoing(o.Config.Processes.Allow), surfaces
 	s.routes = s.join()
@@ -258,6 +265,9 @@ func (s *Kit) Close() {
 // SetReady says what /readyz shall answer: false while the server drains.
 func (s *Kit) SetReady(ready bool) { s.ready.Store(ready) }
 
+// OnReload has fn called after each reload that succeeds. It is for surfaces, before the first request.
+func (s *Kit) OnReload(fn func()) { s.onReload = append(s.onReload, fn) }
+
 // Reload opens the data anew. On an error the server goes on with what it has; /readyz tells the error in its detail.
 func (s *Kit) Reload(ctx context.Context) error {
 	before := s.Store.Catalog()
@@ -269,8 +279,8 @@ func (s *Kit) Reload(ctx context.Context) error {
 	}
 	s.reloadErr.Store(nil)
 	s.warnOfLost(before, s.Store.Catalog())
-	if s.recorder != nil {
-		s.recorder.Wake()
+	for _, fn := range s.onReload {
+		fn()
 	}
 	s.metrics.reloads.WithLabelValues("ok").Inc()
 	return nil
