@@ -76,9 +76,6 @@ const mostLiteral = 50
 // mostListed is how many ids of collections a templated path lists.
 const mostListed = 1000
 
-// anyCollection stands for each collection in templated paths.
-var anyCollection = &store.Collection{ID: "collection", Title: store.Text{"": "any collection"}, Public: true, Geometry: &store.Geom{Name: "geometry"}}
-
 // definition derives the API definition from the table of routes and the catalog: literal paths for each collection, since clients
 // look for them, or templated ones where there are more than mostLiteral.
 func (c *Call) definition() openapi.Input {
@@ -96,7 +93,7 @@ func (c *Call) definition() openapi.Input {
 		}
 	}
 	for _, rt := range c.s.routes {
-		if rt.Hidden || rt.Register && !c.HasRegister() || rt.Lineage && !c.hasHistory() || rt.Feed && c.s.Changes == nil {
+		if rt.Hidden || !c.Offers(rt) {
 			continue
 		}
 		if !slices.ContainsFunc(in.Tags, func(t openapi.Tag) bool { return t.Name == rt.Tag }) {
@@ -108,7 +105,7 @@ func (c *Call) definition() openapi.Input {
 		}
 		var of []*store.Collection
 		for _, coll := range public {
-			if (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || c.tellsTime(coll)) && (!rt.Versions || isVersioned(coll)) {
+			if c.OffersOf(rt, coll) {
 				of = append(of, coll)
 			}
 		}
@@ -123,7 +120,7 @@ func (c *Call) definition() openapi.Input {
 		}
 	}
 	if len(public) > mostLiteral {
-		public = []*store.Collection{anyCollection}
+		public = []*store.Collection{AnyCollection}
 	}
 	for _, coll := range public {
 		at := *c
@@ -135,7 +132,7 @@ func (c *Call) definition() openapi.Input {
 
 // templated is the operation of a route for many collections, which are all that there are or some.
 func (c *Call) templated(rt *Route, of []*store.Collection, all bool) openapi.Operation {
-	op := c.operation(rt, anyCollection)
+	op := c.operation(rt, AnyCollection)
 	op.Path = rt.Path
 	id := openapi.Parameter{Shared: "collectionId", Name: "collectionId", In: "path", Description: "Id of the collection; /collections lists all",
 		Schema: map[string]any{"type": "string", "pattern": "^[^/]+$"}}
@@ -182,7 +179,7 @@ func (c *Call) operations(rt *Route) []openapi.Operation {
 
 func (c *Call) operation(rt *Route, coll *store.Collection) openapi.Operation {
 	op := openapi.Operation{Path: rt.Path, ID: rt.Op, Kind: rt.Op, Tag: rt.Tag, Summary: rt.Summary, Description: rt.Description, Keyed: rt.Data, Asks: rt.Asks, Lookup: strings.Contains(rt.Path, "{"),
-		Resumes: slices.Contains(rt.Params, paramRevision)}
+		Resumes: slices.ContainsFunc(rt.Params, func(p *Param) bool { return p.Name == "revision" })}
 	if op.Path == "" {
 		op.Path = "/"
 	}
@@ -196,25 +193,18 @@ func (c *Call) operation(rt *Route, coll *store.Collection) openapi.Operation {
 	at.Collection, at.Route = coll, rt
 	op.Parameters = at.definedParams()
 	for _, r := range rt.Formats {
-		op.Answers = append(op.Answers, openapi.Answer{Media: r.Media, Schema: answerSchema(rt, r, coll), Binary: r.F == asMVT.F})
-		op.Empty = op.Empty || r.F == asMVT.F
+		op.Answers = append(op.Answers, openapi.Answer{Media: r.Media, Schema: answerSchema(rt, r, coll), Binary: r.Binary})
+		op.Empty = op.Empty || r.Binary
 	}
 	return op
 }
 
 // answerSchema names the schema of an answer of a route; "" for what is no JSON.
 func answerSchema(rt *Route, r Format, coll *store.Collection) string {
-	switch r.F {
-	case asJSONLD.F:
-		return "linkedData"
-	case asJSONFeed.F:
-		return "jsonFeed"
-	case asTileJSON.F:
-		return "tileJSON"
-	case AsJSON.F:
+	if r.F == AsJSON.F {
 		return rt.Schema(coll)
 	}
-	return ""
+	return r.Schema
 }
 
 // definedParams describes the variables of the path, f and lang, the parameters of the table and the queryables.
@@ -227,11 +217,9 @@ func (c *Call) definedParams() []openapi.Parameter {
 				schema = v.Schema
 			}
 			shared := v.Name
-			if v.Values != nil {
-				schema["enum"] = v.Values(c)
-				if strings.Contains(c.Route.Path, "/tiles/") { // others than elsewhere
-					shared = c.tilesOf() + "." + v.Name
-				}
+			if values := c.Route.Values[v.Name]; values != nil {
+				schema["enum"] = values(c)
+				shared = c.sharedVariable(v.Name)
 			}
 			out = append(out, openapi.Parameter{Shared: shared, Name: v.Name, In: "path", Description: v.Description, Schema: schema})
 		}
@@ -243,14 +231,14 @@ func (c *Call) definedParams() []openapi.Parameter {
 	out = append(out, openapi.Parameter{Shared: "f-" + strings.Join(formats, "-"), Name: "f", In: "query", Description: paramF.Description, Schema: map[string]any{"type": "string", "enum": formats}},
 		openapi.Parameter{Shared: "lang", Name: "lang", In: "query", Description: paramLang.Description, Schema: paramLang.Schema})
 	for _, p := range c.paramsOf(c.Route) {
-		if p != paramDatetimeAlias { // accepted, not told: generators make one name of both
+		if !p.Untold {
 			out = append(out, c.definedParam(p))
 		}
 	}
 	if !c.Route.Fields {
 		return out
 	}
-	if c.Collection == anyCollection {
+	if c.Collection == AnyCollection {
 		return append(out, openapi.Parameter{Name: "queryables", In: "query", Explode: true,
 			Description: "Only features whose property has this value: NAME=VALUE, of the queryables of the collection",
 			Schema:      map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "string"}}})
@@ -273,6 +261,18 @@ func (c *Call) definedParams() []openapi.Parameter {
 	return out
 }
 
+// sharedVariable names a variable of the path whose values are listed. Operations below a collection, or with a point in
+// their names, have values of their own.
+func (c *Call) sharedVariable(name string) string {
+	if c.Collection != nil {
+		return c.Collection.ID + "." + name
+	}
+	if i := strings.LastIndexByte(c.Route.Op, '.'); i > 0 {
+		return c.Route.Op[:i+1] + name
+	}
+	return name
+}
+
 // nameInCode returns what generators of clients make of a parameter's name, at the least: Id, id_ and i-d become one name.
 func nameInCode(name string) string {
 	return strings.Map(func(r rune) rune {
@@ -289,54 +289,8 @@ func (c *Call) definedParam(p *Param) openapi.Parameter {
 	if p.Own {
 		d.Shared = ""
 	}
-	switch p {
-	case paramVersion:
-		d.Shared = "version"
-		d.Description += ". Days, and times without a zone, are those of " + c.zone().String()
-	case paramProfile:
-		if isVersioned(c.Collection) {
-			d.Shared = "profile-versions"
-			d.Schema = map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": c.profileNames()}}
-			d.Description += ". Of several versions of a feature: versions-as-features-unique-ids, the default of an interval, gives each an id of its own, versions-as-features that of the feature"
-		}
-	case paramDatetime:
-		if isVersioned(c.Collection) {
-			d.Shared = "datetime-versions"
-			d.Description = "Which versions of the features: those of a moment or of a day (RFC 3339), one of each; of an interval (a/b, ../b, a/..) all that touch it. Without it, those of now. All other conditions are on these versions"
-		}
-		d.Description += ". Days, and times without a zone, are those of " + c.zone().String()
-	case paramLimit:
-		d.Schema = map[string]any{"type": "integer", "minimum": 1, "maximum": c.pageMax(), "default": c.pageDefault()}
-		if c.Collection != nil && c.Collection.PageDefault+c.Collection.PageMax > 0 {
-			d.Shared = ""
-		}
-	case paramCollections:
-		d.Shared = "tile-collections"
-		ids := []string{}
-		for _, coll := range c.tiled(nil) {
-			ids = append(ids, coll.ID)
-		}
-		d.Description += ": " + strings.Join(ids, ", ")
-	case paramCRS, paramBBoxCRS, paramFilterCRS:
-		d.Shared = ""
-		if c.Collection == nil || c.Collection == anyCollection {
-			break
-		}
-		d.Schema = map[string]any{"type": "string", "enum": crsURIs(c.Collection)} // no format: generators make types of it that have no constants
-	case paramProperties:
-		d.Shared = ""
-		if c.Collection == nil || c.Collection == anyCollection {
-			break
-		}
-		names := c.Collection.Shown()
-		if len(names) > 0 {
-			d.Schema = map[string]any{"type": "array", "minItems": 1, "uniqueItems": true, "items": map[string]any{"type": "string", "enum": names}}
-		}
-	case paramSortBy:
-		d.Shared = ""
-		if c.Collection != anyCollection {
-			d.Description += ". Properties: " + strings.Join(sortableNames(c.Collection), ", ")
-		}
+	if p.Define != nil {
+		p.Define(c, &d)
 	}
 	return d
 }

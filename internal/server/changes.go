@@ -54,7 +54,7 @@ const (
 // Representations of feeds (RFC 4287; JSON Feed 1.1).
 var (
 	asAtom     = Format{F: "atom", Media: "application/atom+xml", Charset: true}
-	asJSONFeed = Format{F: "jsonfeed", Media: "application/feed+json"}
+	asJSONFeed = Format{F: "jsonfeed", Media: "application/feed+json", Schema: "jsonFeed"}
 )
 
 // The documents of the feed.

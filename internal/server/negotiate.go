@@ -8,13 +8,15 @@ import (
 	"grense/internal/problem"
 )
 
-// rep is one representation of a resource.
+// A Format is one representation of a resource.
 type Format struct {
 	F       string   // value of the parameter f
 	Alias   string   // another value of f
 	Media   string   // media type that is written
 	Also    []string // further media types that Accept may name
 	Charset bool     // written with charset=utf-8
+	Schema  string   // of its answers, for the API definition; "": that of the route where F is json, else none
+	Binary  bool     // its answers are no text
 }
 
 // ContentType is the value of the header Content-Type.

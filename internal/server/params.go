@@ -15,6 +15,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/state"
 	"grense/internal/store"
+	"grense/openapi"
 )
 
 // A Param is a query parameter, declared once for the check of requests and for the API definition.
@@ -26,8 +27,11 @@ type Param struct {
 	Own         bool                         // each operation of the API definition describes it by itself
 	Repeat      bool                         // may stand more than once
 	Only        func(*store.Collection) bool // which collections it is for; nil: all
-	// parse reads the values into the struct of the route's parameters; what it returns is an error of kind Invalid. It runs for every
-	// parameter of the route that the request names, in the order of the table. Made by into; nil: the values are read elsewhere.
+	Untold      bool                         // accepted, but nowhere told: the same as another under a second name
+	// Define changes the description of the parameter in the API definition to what holds for the collection of the call; nil: nothing.
+	Define func(c *Call, d *openapi.Parameter)
+	// Parse reads the values into the struct of the route's parameters; what it returns is an error of kind Invalid. It runs for every
+	// parameter of the route that the request names, in the order of the table. Made by Into; nil: the values are read elsewhere.
 	Parse func(c *Call, params any, values []string) error
 }
 
@@ -37,11 +41,16 @@ func Into[T any](parse func(c *Call, to T, values []string) error) func(*Call, a
 		if to, ok := params.(T); ok {
 			return parse(c, to, values)
 		}
-		if p, ok := params.(*tileParams); ok { // what chooses features does so in each layer
-			return p.each(func(at *Call) error { return parse(at, any(at.Params).(T), values) })
+		if p, ok := params.(Layered); ok { // what chooses features does so in each layer
+			return p.Each(func(at *Call) error { return parse(at, any(at.Params).(T), values) })
 		}
 		return parse(c, any(params.(selectsFeatures).selection()).(T), values)
 	}
+}
+
+// Layered are parameters that choose features of several collections.
+type Layered interface {
+	Each(fn func(*Call) error) error // calls fn with the call as if it asked for the features of one collection
 }
 
 // outputParams say how features are written. They are part of the structs of several routes.
@@ -266,7 +275,7 @@ var (
 
 	paramLang = &Param{Name: "lang", Description: "Language of texts: nb, nn or en; goes before Accept-Language, anything else gives nb", Schema: SchemaString}
 
-	paramLimit = &Param{Name: "limit", Description: "Features in one page, at most. A larger number is read as the maximum; pages in HTML show 250 at most",
+	paramLimit = &Param{Name: "limit", Define: defineLimit, Description: "Features in one page, at most. A larger number is read as the maximum; pages in HTML show 250 at most",
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
 		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.query.Limit, err = positive("limit", v[0], 1)
@@ -292,23 +301,23 @@ var (
 		Schema: map[string]any{"type": "array", "minItems": 4, "maxItems": 6, "items": map[string]any{"type": "number"}},
 		Parse:  Into(func(_ *Call, p *itemsParams, v []string) error { p.bbox, p.hasBBox = v[0], true; return nil })}
 
-	paramBBoxCRS = &Param{Name: "bbox-crs", Description: "CRS of bbox: one of the collection's crs; default CRS84", Schema: schemaURI,
+	paramBBoxCRS = &Param{Name: "bbox-crs", Own: true, Define: defineCRS, Description: "CRS of bbox: one of the collection's crs; default CRS84", Schema: schemaURI,
 		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.bboxCRS, _, err = c.parseCRS("bbox-crs", v[0])
 			return err
 		})}
 
-	paramCRS = &Param{Name: "crs", Description: "CRS of the coordinates in the answer: one of the collection's crs; default CRS84", Schema: schemaURI,
+	paramCRS = &Param{Name: "crs", Own: true, Define: defineCRS, Description: "CRS of the coordinates in the answer: one of the collection's crs; default CRS84", Schema: schemaURI,
 		Parse: Into(func(c *Call, to writesFeatures, v []string) (err error) {
 			p := to.output()
 			p.crs, p.crsURI, err = c.parseCRS("crs", v[0])
 			return err
 		})}
 
-	paramDatetime = &Param{Name: "datetime", Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in. Where no property has the role of the time, all days and moments of a feature count",
+	paramDatetime = &Param{Name: "datetime", Define: defineDatetime, Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in. Where no property has the role of the time, all days and moments of a feature count",
 		Schema: schemaFilled, Parse: Into(func(c *Call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0], c.zone()) })}
 
-	paramVersion = &Param{Name: "datetime", Description: "A moment, or a day: the version of the feature that was valid then. Without it, the one of now", Schema: schemaFilled, Only: hasTimes,
+	paramVersion = &Param{Name: "datetime", Define: defineVersion, Description: "A moment, or a day: the version of the feature that was valid then. Without it, the one of now", Schema: schemaFilled, Only: hasTimes,
 		Parse: Into(func(c *Call, p *itemParams, v []string) (err error) {
 			if isPlain(c.Collection) && !c.hasHistory() {
 				return problem.Invalidf("datetime", v[0], "features of %s have no versions; leave datetime out", c.Collection.ID)
@@ -317,10 +326,10 @@ var (
 			return err
 		})}
 
-	paramDatetimeAlias = &Param{Name: "datetime_", Description: "The same as datetime, for clients that cannot write that name",
+	paramDatetimeAlias = &Param{Name: "datetime_", Untold: true, Description: "The same as datetime, for clients that cannot write that name",
 		Schema: schemaFilled, Parse: Into(func(c *Call, p *itemsParams, v []string) error { return p.parseDatetime("datetime_", v[0], c.zone()) })}
 
-	paramSortBy = &Param{Name: "sortby", Description: "Order: properties, separated by commas, each with + (ascending) or - (descending) before it. Features without a value come last",
+	paramSortBy = &Param{Name: "sortby", Own: true, Define: defineSortBy, Description: "Order: properties, separated by commas, each with + (ascending) or - (descending) before it. Features without a value come last",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}}, Repeat: true,
 		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.query.SortBy, err = c.parseSortBy(v)
@@ -406,13 +415,13 @@ var (
 			return problem.Invalidf("filter-lang", v[0], "use one of %s", strings.Join(filterLangs, ", "))
 		})}
 
-	paramFilterCRS = &Param{Name: "filter-crs", Description: "CRS of the geometries in filter: one of the collection's crs; default CRS84", Schema: schemaURI,
+	paramFilterCRS = &Param{Name: "filter-crs", Own: true, Define: defineCRS, Description: "CRS of the geometries in filter: one of the collection's crs; default CRS84", Schema: schemaURI,
 		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.filterCRS, _, err = c.parseCRS("filter-crs", v[0])
 			return err
 		})}
 
-	paramProperties = &Param{Name: "properties", Description: "Properties to return, separated by commas; id and links always stay, the geometry only when it is named",
+	paramProperties = &Param{Name: "properties", Own: true, Define: defineProperties, Description: "Properties to return, separated by commas; id and links always stay, the geometry only when it is named",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
 		Parse:  Into(func(c *Call, to writesFeatures, v []string) error { return c.parseProperties(to.output(), v[0]) })}
 
@@ -484,7 +493,7 @@ var (
 			return err
 		})}
 
-	paramProfile = &Param{Name: "profile", Description: "Of GeoJSON: rfc7946, the default, or JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS. Of several the first is written. Other representations have none, and tell so in the header Format-Losses",
+	paramProfile = &Param{Name: "profile", Define: defineProfile, Description: "Of GeoJSON: rfc7946, the default, or JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS. Of several the first is written. Other representations have none, and tell so in the header Format-Losses",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": profiles}},
 		Parse: Into(func(c *Call, to profiled, v []string) error {
 			told := false
@@ -509,7 +518,7 @@ var (
 	// tileFilters are the parameters that say what is in a tile.
 	tileFilters = []*Param{paramDatetime, paramDatetimeAlias, paramFilter, paramFilterLang, paramFilterCRS, paramProperties}
 
-	paramCollections = &Param{Name: "collections", Description: "Collections, a layer of the tiles for each, in this order: ids or addresses, with commas between them. Without it all are in",
+	paramCollections = &Param{Name: "collections", Shared: "tile-collections", Define: defineCollections, Description: "Collections, a layer of the tiles for each, in this order: ids or addresses, with commas between them. Without it all are in",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
 		Parse:  Into(func(c *Call, p *tileParams, v []string) error { return p.choose(c, v[0]) })}
 
@@ -750,6 +759,68 @@ var (
 	schemaURI    = map[string]any{"type": "string", "format": "uri"}
 )
 
+func defineVersion(c *Call, d *openapi.Parameter) {
+	d.Shared = "version"
+	d.Description += ". Days, and times without a zone, are those of " + c.zone().String()
+}
+
+func defineProfile(c *Call, d *openapi.Parameter) {
+	if isVersioned(c.Collection) {
+		d.Shared = "profile-versions"
+		d.Schema = map[string]any{"type": "array", "minItems": 1,
+			"items": map[string]any{"type": "string", "enum": c.profileNames()}}
+		d.Description += ". Of several versions of a feature: versions-as-features-unique-ids, the default of an interval, " +
+			"gives each an id of its own, versions-as-features that of the feature"
+	}
+}
+
+func defineDatetime(c *Call, d *openapi.Parameter) {
+	if isVersioned(c.Collection) {
+		d.Shared = "datetime-versions"
+		d.Description = "Which versions of the features: those of a moment or of a day (RFC 3339), one of each; " +
+			"of an interval (a/b, ../b, a/..) all that touch it. Without it, those of now. All other conditions are on these versions"
+	}
+	d.Description += ". Days, and times without a zone, are those of " + c.zone().String()
+}
+
+func defineLimit(c *Call, d *openapi.Parameter) {
+	d.Schema = map[string]any{"type": "integer", "minimum": 1, "maximum": c.pageMax(), "default": c.pageDefault()}
+	if c.Collection != nil && c.Collection.PageDefault+c.Collection.PageMax > 0 {
+		d.Shared = ""
+	}
+}
+
+func defineCollections(c *Call, d *openapi.Parameter) {
+	ids := []string{}
+	for _, coll := range c.tiled(nil) {
+		ids = append(ids, coll.ID)
+	}
+	d.Description += ": " + strings.Join(ids, ", ")
+}
+
+func defineCRS(c *Call, d *openapi.Parameter) {
+	if c.Collection != nil && c.Collection != AnyCollection {
+		// Without a format: generators make types of it that have no constants.
+		d.Schema = map[string]any{"type": "string", "enum": crsURIs(c.Collection)}
+	}
+}
+
+func defineProperties(c *Call, d *openapi.Parameter) {
+	if c.Collection == nil || c.Collection == AnyCollection {
+		return
+	}
+	if names := c.Collection.Shown(); len(names) > 0 {
+		d.Schema = map[string]any{"type": "array", "minItems": 1, "uniqueItems": true,
+			"items": map[string]any{"type": "string", "enum": names}}
+	}
+}
+
+func defineSortBy(c *Call, d *openapi.Parameter) {
+	if c.Collection != AnyCollection {
+		d.Description += ". Properties: " + strings.Join(sortableNames(c.Collection), ", ")
+	}
+}
+
 // reserved are the names that a property cannot have as a query parameter; such a property is no query parameter.
 var reserved = map[string]bool{"f": true, "lang": true, "limit": true, "offset": true, "cursor": true, "bbox": true, "bbox-crs": true, "crs": true,
 	"datetime": true, "datetime_": true, "sortby": true, "collation": true, "properties": true, "skipGeometry": true, "resulttype": true, "q": true, "filter": true, "filter-lang": true,
@@ -810,8 +881,8 @@ func (c *Call) parseQuery(rt *Route) error {
 	switch p := c.Params.(type) {
 	case selectsFeatures:
 		add(c.finishQuery(p.selection()))
-	case *tileParams:
-		add(p.each(func(at *Call) error { return at.finishQuery(at.items()) }))
+	case Layered:
+		add(p.Each(func(at *Call) error { return at.finishQuery(at.items()) }))
 	}
 	if len(faults) > 0 {
 		sortFaults(faults)
@@ -877,7 +948,7 @@ func holdsKey(s string) bool { return redact(s) != s }
 func (c *Call) parameterNames(rt *Route) problem.Saying {
 	names := []string{"f", "lang"}
 	for _, p := range c.paramsOf(rt) {
-		if p != paramDatetimeAlias {
+		if !p.Untold {
 			names = append(names, p.Name)
 		}
 	}

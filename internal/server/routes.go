@@ -47,6 +47,8 @@ type Route struct {
 	Lineage     bool                                         // only for data with a history of divisions; below a collection: only where its ids are codes of one
 	Versions    bool                                         // of a collection: only where features have versions
 
+	Values map[string]func(*Call) []string // all that variables of the path may be, by their names, for the API definition
+
 	Serve func(rt *Route, mount string) http.Handler // instead of all others: answers every method by itself
 }
 
@@ -66,23 +68,13 @@ func featureSchema(coll *store.Collection) string { return openapi.SchemaOf(coll
 type pathVariable struct {
 	Name        string
 	Description string
-	Values      func(c *Call) []string // all that there are; nil: not listed in the API definition
-	Schema      map[string]any         // in the API definition; nil: a text
+	Schema      map[string]any // in the API definition; nil: a text
 }
 
 // pathVariables are those of all routes, but for the collection: the API definition has literal paths for each.
 var pathVariables = []pathVariable{
 	{Name: "featureId", Description: "Id of the feature"},
-	{Name: "tileMatrixSetId", Description: "Id of the tile matrix set", Values: func(c *Call) (ids []string) {
-		sets := tile.All()
-		if strings.Contains(c.Route.Path, "/tiles/") {
-			sets = c.here()
-		}
-		for _, s := range sets {
-			ids = append(ids, s.ID)
-		}
-		return ids
-	}},
+	{Name: "tileMatrixSetId", Description: "Id of the tile matrix set"},
 	{Name: "tileMatrix", Description: "Level of the tile matrix set"},
 	{Name: "tileRow", Description: "Row of the tile, counted from the top", Schema: map[string]any{"type": "integer", "minimum": 0}},
 	{Name: "tileCol", Description: "Column of the tile, counted from the left", Schema: map[string]any{"type": "integer", "minimum": 0}},
@@ -91,13 +83,29 @@ var pathVariables = []pathVariable{
 	{Name: "code", Description: "The code"},
 	{Name: "jobId", Description: "Id of the job"},
 	{Name: "outputId", Description: "Id of the output"},
-	{Name: "processId", Description: "Id of the process", Values: func(c *Call) (ids []string) {
-		for _, p := range c.s.processList.All() {
-			ids = append(ids, p.ID())
-		}
-		return ids
-	}},
+	{Name: "processId", Description: "Id of the process"},
 }
+
+// allTileSets are the ids of all tile matrix sets.
+var allTileSets = map[string]func(*Call) []string{"tileMatrixSetId": func(*Call) []string { return setIDs(tile.All()) }}
+
+// tilesHere are the ids of the tile matrix sets in which there are tiles.
+var tilesHere = map[string]func(*Call) []string{"tileMatrixSetId": func(c *Call) []string { return setIDs(c.here()) }}
+
+func setIDs(sets []*tile.Set) (ids []string) {
+	for _, s := range sets {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
+
+// processIDs are the ids of all processes.
+var processIDs = map[string]func(*Call) []string{"processId": func(c *Call) (ids []string) {
+	for _, p := range c.s.processList.All() {
+		ids = append(ids, p.ID())
+	}
+	return ids
+}}
 
 // Addresses of conformance classes (OGC 19-072, OGC 17-069r4, OGC 18-058r1, OGC 19-079r2, OGC 23-058r2, OGC 17-083r4, OGC 20-057, OGC 18-062r2, OGC 21-045r1).
 const (
@@ -198,12 +206,12 @@ func (s *Kit) table() []*Route {
 			Description: "The tile matrix sets in which there are vector tiles of the collection, with the limits of each (OGC 20-057).",
 			Formats:     []Format{AsJSON, AsHTML}, Schema: SchemaNamed("tileSets"), Get: s.tilesets, Draws: true, Drawn: true,
 			Classes: []string{tiles1 + "core", tiles1 + "tilesets-list", tiles1 + "geodata-tilesets", tiles1 + "oas30"}},
-		{Path: "/collections/{collectionId}/tiles/{tileMatrixSetId}", Alias: "/collections/{collectionId}/tiles/{tileMatrixSetId}/metadata", Op: "collection.vector.getTileSet",
+		{Path: "/collections/{collectionId}/tiles/{tileMatrixSetId}", Alias: "/collections/{collectionId}/tiles/{tileMatrixSetId}/metadata", Op: "collection.vector.getTileSet", Values: tilesHere,
 			Tag: "Tiles", Summary: "One tileset of a collection",
 			Description: "The layer, limits and address of the tiles of a collection in a tile matrix set. TileJSON, for map libraries, is of WebMercatorQuad only.",
 			Formats:     []Format{AsJSON, AsHTML, asTileJSON}, Schema: SchemaNamed("tileSet"), New: newTileParams, Get: s.tileset, Draws: true, Drawn: true,
 			Classes: []string{tiles1 + "tileset", tms2 + "json-tilesetmetadata", tms2 + "tilesetmetadata", tms2 + "json-tilematrixsetlimits", tms2 + "tilematrixsetlimits"}},
-		{Path: "/collections/{collectionId}/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}", Op: "collection.vector.getTile", Tag: "Tiles", Summary: "One tile of a collection",
+		{Path: "/collections/{collectionId}/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}", Op: "collection.vector.getTile", Values: tilesHere, Tag: "Tiles", Summary: "One tile of a collection",
 			Description: "The features in a tile as Mapbox Vector Tile. The layer has the id of the collection; 204 says that there is nothing in the tile.",
 			Data:        true, Drawn: true, Params: tileFilters, New: newTileParams, Formats: []Format{asMVT}, Stream: s.tile, Classes: []string{tiles1 + "mvt"}},
 		{Path: "/collections/{collectionId}/style", Op: "getStyle", Tag: "Tiles", Summary: "Style of a collection",
@@ -212,11 +220,11 @@ func (s *Kit) table() []*Route {
 		{Path: "/tiles", Op: "dataset.vector.getTileSetsList", Tag: "Tiles", Summary: "Tilesets of all data",
 			Description: "The tile matrix sets in which there are vector tiles of all collections together, a layer for each (OGC 20-057).",
 			Formats:     []Format{AsJSON, AsHTML}, Schema: SchemaNamed("tileSets"), Get: s.tilesets, Draws: true, Classes: []string{tiles1 + "dataset-tilesets"}},
-		{Path: "/tiles/{tileMatrixSetId}", Alias: "/tiles/{tileMatrixSetId}/metadata", Op: "dataset.vector.getTileSet", Tag: "Tiles", Summary: "One tileset of all data",
+		{Path: "/tiles/{tileMatrixSetId}", Alias: "/tiles/{tileMatrixSetId}/metadata", Op: "dataset.vector.getTileSet", Values: tilesHere, Tag: "Tiles", Summary: "One tileset of all data",
 			Description: "The layers, limits and address of tiles in a tile matrix set. TileJSON, for map libraries, is of WebMercatorQuad only.",
 			Params:      []*Param{paramCollections}, New: newTileParams, Formats: []Format{AsJSON, AsHTML, asTileJSON}, Schema: SchemaNamed("tileSet"), Get: s.tileset, Draws: true,
 			Classes: []string{tiles1 + "collections-selection"}},
-		{Path: "/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}", Op: "dataset.vector.getTile", Tag: "Tiles", Summary: "One tile of all data",
+		{Path: "/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}", Op: "dataset.vector.getTile", Values: tilesHere, Tag: "Tiles", Summary: "One tile of all data",
 			Description: "The features of several collections in a tile as Mapbox Vector Tile, a layer for each; 204 says that there is nothing in the tile. Filters hold for each layer.",
 			Data:        true, Params: append([]*Param{paramCollections}, tileFilters...), New: newTileParams, Formats: []Format{asMVT}, Stream: s.tile},
 		{Path: "/style", Op: "getDatasetStyle", Tag: "Tiles", Summary: "Style of all data",
@@ -229,7 +237,7 @@ func (s *Kit) table() []*Route {
 			Description: "The tile matrix sets that the service knows.",
 			Formats:     []Format{AsJSON, AsHTML}, Schema: SchemaNamed("tileMatrixSets"), Get: s.tileMatrixSets,
 			Classes: []string{tms2 + "tilematrixset", tms2 + "json-tilematrixset"}},
-		{Path: "/TileMatrixSets/{tileMatrixSetId}", Alias: "/tileMatrixSets/{tileMatrixSetId}", Op: "getTileMatrixSet", Tag: "Tiling schemes",
+		{Path: "/TileMatrixSets/{tileMatrixSetId}", Alias: "/tileMatrixSets/{tileMatrixSetId}", Op: "getTileMatrixSet", Values: allTileSets, Tag: "Tiling schemes",
 			Summary:     "One tile matrix set",
 			Description: "Coordinate system, origin and levels of a tile matrix set (OGC 17-083r4).",
 			Formats:     []Format{AsJSON, AsHTML}, Schema: SchemaNamed("tileMatrixSet"), Get: s.tileMatrixSet},
@@ -273,11 +281,11 @@ func (s *Kit) table() []*Route {
 			Params:      []*Param{paramProcessLimit, paramProcessOffset}, New: newProcessesParams,
 			Formats: []Format{AsJSON, asJSONLD, AsHTML}, Schema: SchemaNamed("processes"), Get: s.processes,
 			Classes: []string{processes1 + "core", processes1 + "json", processes1 + "html", processes1 + "oas30"}},
-		{Path: "/processes/{processId}", Op: "getProcessDescription", Tag: "Processes", Summary: "One process",
+		{Path: "/processes/{processId}", Op: "getProcessDescription", Values: processIDs, Tag: "Processes", Summary: "One process",
 			Description: "Inputs and outputs of a process (OGC 18-062r2).",
 			Formats:     []Format{AsJSON, AsHTML}, Schema: SchemaNamed("process"), Get: s.process,
 			Classes: []string{processes1 + "ogc-process-description"}},
-		{Path: "/processes/{processId}/execution", Op: "execute", Tag: "Processes", Summary: "Execute a process",
+		{Path: "/processes/{processId}/execution", Op: "execute", Values: processIDs, Tag: "Processes", Summary: "Execute a process",
 			Description: "Runs a process on the inputs in the body and answers with its outputs (OGC 18-062r2, 7.11).",
 			Data:        true, Formats: []Format{AsJSON}, Schema: SchemaNamed("results"), NoAccept: true, Body: "execution", Post: s.execute, Form: s.processForm},
 		{Path: "/jobs", Op: "getJobs", Tag: "Processes", Summary: "Your jobs",
@@ -310,22 +318,36 @@ func (s *Kit) table() []*Route {
 // Representations. The media types of the first column are written, the others are understood in Accept as well.
 var (
 	AsJSON       = Format{F: "json", Media: "application/json"}
-	asJSONLD     = Format{F: "jsonld", Media: "application/ld+json"}
+	asJSONLD     = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
 	AsHTML       = Format{F: "html", Media: "text/html", Charset: true}
 	asGeoJSON    = Format{F: "json", Media: "application/geo+json", Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
-	asGeoJSONLD  = Format{F: "jsonld", Media: "application/ld+json"}
+	asGeoJSONLD  = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
 	AsCSV        = Format{F: "csv", Media: "text/csv", Charset: true}
 	asLines      = Format{F: "ndjson", Media: "application/x-ndjson"}
 	asPNG        = Format{F: "png", Media: "image/png"}
 	asSchema     = Format{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
-	asMVT        = Format{F: "mvt", Media: "application/vnd.mapbox-vector-tile", Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf"}
+	asMVT        = Format{F: "mvt", Media: "application/vnd.mapbox-vector-tile", Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf", Binary: true}
 	asLinkFormat = Format{F: "linkformat", Media: "application/link-format"}
-	asTileJSON   = Format{F: "tilejson", Media: "application/vnd.mapbox.tile+json"}
+	asTileJSON   = Format{F: "tilejson", Media: "application/vnd.mapbox.tile+json", Schema: "tileJSON"}
 	asStyle      = Format{F: "json", Media: "application/vnd.mapbox.style+json", Also: []string{"application/json"}, Alias: "mapbox"}
 	asXSD        = Format{F: "xsd", Media: "application/xml", Also: []string{"text/xml"}} // of the features as GML
 	asOpenAPI    = Format{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0", Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
 	asYAML       = Format{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0", Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}
 )
+
+// Offers reports whether there are data that a route is for.
+func (c *Call) Offers(rt *Route) bool {
+	return (!rt.Register || c.HasRegister()) && (!rt.Lineage || c.hasHistory()) && (!rt.Feed || c.s.recorder != nil)
+}
+
+// OffersOf reports whether a route below a collection is for that one.
+func (c *Call) OffersOf(rt *Route, coll *store.Collection) bool {
+	return (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || c.tellsTime(coll)) && (!rt.Versions || isVersioned(coll))
+}
+
+// AnyCollection stands for each collection where the API definition has templated paths.
+var AnyCollection = &store.Collection{ID: "collection", Title: store.Text{"": "any collection"}, Public: true,
+	Geometry: &store.Geom{Name: "geometry"}}
 
 // An Answer is a document in all its representations, before one is written.
 type Answer struct {

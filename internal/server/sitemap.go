@@ -64,7 +64,7 @@ func (s *Kit) siteMap(w http.ResponseWriter, r *http.Request) {
 		doc.Pages = append(doc.Pages, p)
 	}
 	for _, rt := range s.routes {
-		if !strings.Contains(rt.Path, "{") && rt.Get != nil && slices.ContainsFunc(rt.Formats, func(r Format) bool { return r.F == AsHTML.F }) && (!rt.Register || c.HasRegister()) && (rt.Path != "/codes" || c.hasHistory()) {
+		if !strings.Contains(rt.Path, "{") && rt.Get != nil && slices.ContainsFunc(rt.Formats, func(r Format) bool { return r.F == AsHTML.F }) && c.Offers(rt) {
 			add(rt.Path)
 		}
 	}

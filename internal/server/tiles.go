@@ -61,7 +61,7 @@ func (p *tileParams) collections() []*store.Collection {
 }
 
 // each calls fn for each layer. Faults that not all of several layers have are told with the collections that have them.
-func (p *tileParams) each(fn func(*Call) error) error {
+func (p *tileParams) Each(fn func(*Call) error) error {
 	var faults []problem.Fault
 	in := map[[4]string][]string{}
 	told := func(f *problem.Fault) [4]string { return [4]string{f.In, f.Param, f.Value, f.Cure} }
@@ -175,14 +175,6 @@ func (c *Call) tilesPath() string {
 		return "/collections/" + c.Collection.ID + "/tiles"
 	}
 	return "/tiles"
-}
-
-// tilesOf names what the tiles of the route are of, for the API definition; no collection has the name of the dataset.
-func (c *Call) tilesOf() string {
-	if c.Collection != nil {
-		return c.Collection.ID
-	}
-	return "dataset.vector"
 }
 
 // tilesTitle is what the tiles of the route are of.
