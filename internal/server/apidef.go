@@ -92,7 +92,7 @@ func (c *Call) definition() openapi.Input {
 			public = append(public, coll)
 		}
 	}
-	for _, rt := range c.s.routes {
+	for _, rt := range c.s.Routes() {
 		if rt.Hidden || !c.Offers(rt) {
 			continue
 		}

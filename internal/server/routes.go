@@ -337,7 +337,7 @@ var (
 
 // Offers reports whether there are data that a route is for.
 func (c *Call) Offers(rt *Route) bool {
-	return (!rt.Register || c.HasRegister()) && (!rt.Lineage || c.hasHistory()) && (!rt.Feed || c.s.recorder != nil)
+	return (!rt.Register || c.HasRegister()) && (!rt.Lineage || c.hasHistory()) && (!rt.Feed || c.s.Changes != nil)
 }
 
 // OffersOf reports whether a route below a collection is for that one.

@@ -63,7 +63,7 @@ func (s *Kit) siteMap(w http.ResponseWriter, r *http.Request) {
 		}
 		doc.Pages = append(doc.Pages, p)
 	}
-	for _, rt := range s.routes {
+	for _, rt := range s.Routes() {
 		if !strings.Contains(rt.Path, "{") && rt.Get != nil && slices.ContainsFunc(rt.Formats, func(r Format) bool { return r.F == AsHTML.F }) && c.Offers(rt) {
 			add(rt.Path)
 		}
@@ -125,14 +125,6 @@ type aboutView struct {
 	statement
 	Service  *config.Service
 	Invented []page.Crumb // collections that are made up
-}
-
-func (s *Kit) feedback() page.Address {
-	to := strings.TrimPrefix(s.Config.Service.Feedback, "mailto:")
-	if strings.Contains(to, "://") {
-		return page.Address{URL: to}
-	}
-	return page.Address{Email: to}
 }
 
 // accessibility says how accessible the pages are, and where they are not.
