@@ -75,9 +75,11 @@ var may = map[string]string{
 	"internal/migrate":      "migrations",
 	"internal/server/limit": "internal/config internal/store",
 	"internal/server/page":  "internal/config internal/geo/crs web",
+	"internal/server/docs": "internal/server internal/server/page api/ogcapi internal/cache internal/config internal/cql2 internal/draw internal/geo/crs " +
+		"internal/store openapi",
 	"internal/server/placenames": "internal/server internal/server/page api/ogcapi api/placename internal/cql2 internal/geo/crs " +
 		"internal/placename internal/soap internal/store",
-	"internal/server/surface": "internal/server internal/server/placenames",
+	"internal/server/surface": "internal/server internal/server/docs internal/server/placenames",
 	"internal/server": "internal/state internal/server/page internal/server/limit internal/cache api/ogcapi web " +
 		"openapi migrations internal/config internal/geo/crs internal/cql2 internal/store internal/feature " +
 		"internal/draw internal/tile " +

@@ -90,7 +90,7 @@ func (s *Kit) stream(c *Call, w http.ResponseWriter) error {
 	if s.answers == nil || !c.Route.Kept || c.Request.Method == http.MethodPost || c.Response == nil {
 		return c.Route.Stream(c, w)
 	}
-	k := answerKey{root: c.root, mount: c.mount, path: c.Request.URL.EscapedPath(), query: c.canonical(), media: c.Format.Media, lang: c.Lang, gzip: acceptsGzip(c.Request), files: c.filesTold()}
+	k := answerKey{root: c.Root, mount: c.mount, path: c.Request.URL.EscapedPath(), query: c.canonical(), media: c.Format.Media, lang: c.Lang, gzip: acceptsGzip(c.Request), files: c.filesTold()}
 	return c.keptOr(w, k, func() error { return c.Route.Stream(c, w) })
 }
 
@@ -133,7 +133,7 @@ func (c *Call) Searched(path, body, media string, made func() error) error {
 	if c.s.answers == nil {
 		return made()
 	}
-	k := answerKey{root: c.root, mount: c.mount, path: path, query: body, media: media, gzip: acceptsGzip(c.Request)}
+	k := answerKey{root: c.Root, mount: c.mount, path: path, query: body, media: media, gzip: acceptsGzip(c.Request)}
 	return c.Anew(func() error { return c.keptOr(c.Response, k, made) })
 }
 
@@ -193,7 +193,7 @@ func (c *Call) dependencies() (ids []string) {
 		}
 	}
 	if c.Format.F == "html" {
-		add(c.country())
+		add(c.Country())
 	}
 	return ids
 }
@@ -219,7 +219,7 @@ func (c *Call) day() string { return time.Now().In(c.zone()).Format(time.DateOnl
 
 // lasts reports whether the answer stays the same for as long as the data and the day do.
 func (c *Call) lasts(h http.Header) bool {
-	return !c.roughly && c.sharable(h)
+	return !c.Roughly && c.sharable(h)
 }
 
 // sharable reports whether the answer is as good for another who asks the same now.

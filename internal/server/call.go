@@ -28,7 +28,7 @@ type Call struct {
 	Route      *Route
 	ID         string // of the request, as in the log and in problem documents
 	mount      string // "" or "/v1"
-	root       string // absolute URL that links start with, without mount and without a slash at its end
+	Root       string // absolute URL that links start with, without mount and without a slash at its end
 	Catalog    *store.Catalog
 	Collection *store.Collection // of a route below a collection
 	Format     Format            // negotiated
@@ -50,7 +50,7 @@ type Call struct {
 	Params    any
 	files     keptState      // that links to files were made of
 	simple    *simplified    // nil: geometries as they are stored
-	roughly   bool           // a map was drawn without shared borders, which are being made
+	Roughly   bool           // a map was drawn without shared borders, which are being made
 	retries   int            // how often the answer was begun anew, since the data changed
 	early     store.Snapshot // the state that a large page is read from, which begins early; nil: none is held
 	continues bool           // the request follows a page, by its cursor
@@ -102,7 +102,7 @@ func (c *Call) Writer() http.ResponseWriter {
 func (c *Call) Begun() bool { return c.Response != nil && c.Response.status != 0 }
 
 // Base is the absolute URL of the mount, without a slash at its end.
-func (c *Call) Base() string { return c.root + c.mount }
+func (c *Call) Base() string { return c.Root + c.mount }
 
 // PathParam returns a variable of the path, unescaped; "" when the escape is broken.
 func (c *Call) PathParam(name string) string {

@@ -112,7 +112,7 @@ func (s *Kit) tellBegin(ctx context.Context, j state.Job) {
 
 func (s *Kit) notTaken(ctx context.Context, j *state.Job, address string, err error) {
 	u, _ := url.Parse(address) // subscriber has read it
-	s.Log.WarnContext(ctx, "a callback was not taken", "job", j.ID, "to", u.Host, "err", redact(err.Error()))
+	s.Log.WarnContext(ctx, "a callback was not taken", "job", j.ID, "to", u.Host, "err", Redacted(err.Error()))
 }
 
 // callOf is what a job that has ended is still to tell; nil for nothing.

@@ -53,7 +53,7 @@ const (
 
 // Representations of feeds (RFC 4287; JSON Feed 1.1).
 var (
-	asAtom     = Format{F: "atom", Media: "application/atom+xml", Charset: true}
+	AsAtom     = Format{F: "atom", Media: "application/atom+xml", Charset: true}
 	asJSONFeed = Format{F: "jsonfeed", Media: "application/feed+json", Schema: "jsonFeed"}
 )
 
@@ -184,9 +184,9 @@ func (c *Call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
 	a := &Answer{JSON: doc, Links: doc.Links}
 	var err error
 	switch c.Format.F {
-	case asAtom.F:
-		a.Raw = map[string][]byte{asAtom.F: nil}
-		a.Raw[asAtom.F], err = c.atom(doc)
+	case AsAtom.F:
+		a.Raw = map[string][]byte{AsAtom.F: nil}
+		a.Raw[AsAtom.F], err = c.atom(doc)
 	case asJSONFeed.F:
 		a.Raw = map[string][]byte{}
 		a.Raw[asJSONFeed.F], err = marshal(c.jsonFeed(doc))
@@ -203,7 +203,7 @@ func (c *Call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
 func (c *Call) changeTitle(d *changeDoc) string {
 	what := d.Collection
 	if coll, ok := c.Catalog.Collection(d.Collection); ok && coll.Public {
-		what = c.titleOf(coll)
+		what = c.TitleOf(coll)
 	}
 	switch {
 	case d.Title != "" && d.Title != d.ID:
@@ -219,7 +219,7 @@ func (c *Call) changeTitle(d *changeDoc) string {
 
 // changeID names an entry for ever, at whatever mount and in whatever form it was read (RFC 4287, 4.2.6).
 func (c *Call) changeID(d *changeDoc) string {
-	return c.root + "/changes?after=" + strconv.FormatInt(d.Seq-1, 10) + "&limit=1"
+	return c.Root + "/changes?after=" + strconv.FormatInt(d.Seq-1, 10) + "&limit=1"
 }
 
 // The elements of Atom (RFC 4287).
@@ -257,7 +257,7 @@ type (
 
 func (c *Call) atom(doc *changesDoc) ([]byte, error) {
 	svc := &c.s.Config.Service
-	f := atomFeed{Lang: page.LanguageTag(c.Lang), ID: c.root + "/changes", Title: svc.Title.In(c.Lang) + ": " + doc.title, Author: cmp.Or(svc.Publisher.Name, svc.Title.In(c.Lang)), Generator: "Grense", Updated: time.Unix(0, 0).UTC().Format(time.RFC3339)}
+	f := atomFeed{Lang: page.LanguageTag(c.Lang), ID: c.Root + "/changes", Title: svc.Title.In(c.Lang) + ": " + doc.title, Author: cmp.Or(svc.Publisher.Name, svc.Title.In(c.Lang)), Generator: "Grense", Updated: time.Unix(0, 0).UTC().Format(time.RFC3339)}
 	for _, l := range doc.Links {
 		f.Links = append(f.Links, atomLink{Rel: l.Rel, Type: l.Type, Href: l.Href})
 	}
@@ -345,7 +345,7 @@ func (c *Call) changesView(doc *changesDoc) changesView {
 	for _, d := range doc.Changes {
 		row := changeRow{changeDoc: d, When: d.Recorded, What: c.Text(fmt.Sprintf("change.%s", d.Op)), Name: d.Title, Of: d.Collection}
 		if coll, ok := c.s.Store.Catalog().Collection(d.Collection); ok {
-			row.Of = c.titleOf(coll)
+			row.Of = c.TitleOf(coll)
 		}
 		if d.ID != "" && d.ID != d.Title && !strings.Contains(d.Title, " → ") {
 			row.Name = strings.TrimSpace(d.Title + " " + d.ID)

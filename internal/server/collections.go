@@ -19,12 +19,12 @@ import (
 // collections lists the public collections (OGC 17-069r4, 7.13), a page of those that are sought (OGC API - Common Part 2, draft).
 func (s *Kit) collections(c *Call) (*Answer, error) {
 	p := c.Params.(*collectionsParams)
-	found := slices.DeleteFunc(c.publicCollections(), func(coll *store.Collection) bool { return !p.wants(coll) })
+	found := slices.DeleteFunc(c.PublicCollections(), func(coll *store.Collection) bool { return !p.wants(coll) })
 	links := append(c.SelfLinks("/collections"), c.listPages("/collections", p.offset, p.limit, len(found))...)
 	shown := found[min(p.offset, len(found)):min(p.offset+p.limit, len(found))]
-	doc := ogcapi.Collections{Collections: c.collectionDocs(shown), Links: links, NumberMatched: len(found), NumberReturned: len(shown)}
+	doc := ogcapi.Collections{Collections: c.CollectionDocs(shown), Links: links, NumberMatched: len(found), NumberReturned: len(shown)}
 	ld := func() any {
-		m := c.catalogLD(nil)
+		m := c.CatalogLD(nil)
 		var sets []any
 		for i := range doc.Collections {
 			set := datasetLD(&doc.Collections[i])
@@ -107,13 +107,13 @@ func (s *Kit) collection(c *Call) (*Answer, error) {
 	ld := func() any {
 		m := datasetLD(&doc)
 		m["@context"] = "https://schema.org/docs/jsonldcontext.jsonld"
-		m["includedInDataCatalog"] = c.catalogLD(nil)
+		m["includedInDataCatalog"] = c.CatalogLD(nil)
 		if c.Format.F == AsHTML.F {
-			m["includedInDataCatalog"] = named(c.catalogLD(nil))
+			m["includedInDataCatalog"] = named(c.CatalogLD(nil))
 		}
 		return m
 	}
-	view := collectionView{Collection: doc, Schema: schemaDoc(c, "schema"), Keyed: s.Config.Auth != "open", Tiled: tileSets(c.Collection) != nil,
+	view := collectionView{Collection: doc, Schema: SchemaDoc(c, "schema"), Keyed: s.Config.Auth != "open", Tiled: tileSets(c.Collection) != nil,
 		Timed: c.Collection.IntervalStart != "" || c.Collection.Versions != nil}
 	if at := c.Collection.Modified; !at.IsZero() {
 		view.Updated = at.UTC().Format(time.RFC3339)
@@ -124,7 +124,7 @@ func (s *Kit) collection(c *Call) (*Answer, error) {
 	}
 	view.Files = c.pageDownloads(nil, c.Collection.Count)
 	fleeting := false
-	view.Map, fleeting = c.overview(c.Collection, c.Text("map.collection", doc.Title))
+	view.Map, fleeting = c.Overview(c.Collection, c.Text("map.collection", doc.Title))
 	a.Fleeting = a.Fleeting || fleeting
 	a.Page = &page.Page{Name: "collection", Title: doc.Title, Description: doc.Description, Crumbs: c.Crumbs("collections"), Data: view, Script: view.Map != ""}
 	if set := mapGrid(c.Collection); set != nil && view.Map != "" {
@@ -133,7 +133,7 @@ func (s *Kit) collection(c *Call) (*Answer, error) {
 	switch {
 	case !c.mayDraw():
 		a.Page.Caption = c.Text("map.caption-extent")
-	case c.Collection.Count > countryMost:
+	case c.Collection.Count > CountryMost:
 		a.Page.Caption = c.Text("map.caption-box")
 	}
 	return a, nil
@@ -159,8 +159,8 @@ func (v collectionView) CRSName(uri string) string {
 	return ""
 }
 
-// collectionDocs describes collections in their order; never nil.
-func (c *Call) collectionDocs(list []*store.Collection) []ogcapi.Collection {
+// CollectionDocs describes collections in their order; never nil.
+func (c *Call) CollectionDocs(list []*store.Collection) []ogcapi.Collection {
 	out := make([]ogcapi.Collection, len(list))
 	for i, coll := range list {
 		out[i] = c.collectionDoc(coll)
@@ -168,8 +168,8 @@ func (c *Call) collectionDocs(list []*store.Collection) []ogcapi.Collection {
 	return out
 }
 
-// publicCollections returns the public collections in catalog order.
-func (c *Call) publicCollections() []*store.Collection {
+// PublicCollections returns the public collections in catalog order.
+func (c *Call) PublicCollections() []*store.Collection {
 	return slices.DeleteFunc(slices.Clone(c.Catalog.Collections), func(coll *store.Collection) bool { return !coll.Public })
 }
 
@@ -177,7 +177,7 @@ func (c *Call) publicCollections() []*store.Collection {
 // name the document itself.
 func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	root, here := c.Base(), c.Base()+"/collections/"+coll.ID
-	title := c.titleOf(coll)
+	title := c.TitleOf(coll)
 	var links []ogcapi.Link
 	add := func(rel, media, href, title string) {
 		l := ogcapi.Link{Rel: rel, Type: media, Title: title, Href: href}
@@ -208,7 +208,7 @@ func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 		add(ogcapi.RelTilesetsVector, AsJSON.Media, here+"/tiles?f=json", "Vector tiles of this collection")
 		add(ogcapi.RelTilesetsVector, AsHTML.Media, here+"/tiles?f=html", "Vector tiles of this collection as HTML")
 		if slices.Contains(offeredCRS(coll), crs.WebMercator) {
-			add("stylesheet", asStyle.Media, here+"/style?f=json", "Style of a map of this collection")
+			add("stylesheet", AsStyle.Media, here+"/style?f=json", "Style of a map of this collection")
 		}
 	}
 	links = append(links, c.downloadLinks(coll)...)
@@ -232,7 +232,7 @@ func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	return doc
 }
 
-func (c *Call) titleOf(coll *store.Collection) string {
+func (c *Call) TitleOf(coll *store.Collection) string {
 	if t := coll.Title.In(c.Lang); t != "" {
 		return t
 	}

@@ -12,11 +12,11 @@ import (
 // searchesMost is how many collections the search of the landing page offers.
 const searchesMost = 4
 
-// searches are the first of the collections that are searched.
-func (c *Call) searches() (out []searched) {
-	order := c.searchOrder()
+// Searches are the first of the collections that are searched.
+func (c *Call) Searches() (out []Searched) {
+	order := c.SearchOrder()
 	for _, coll := range order[:min(len(order), searchesMost)] {
-		x := searched{ID: coll.ID, Title: c.titleOf(coll), Property: coll.TitleProperty}
+		x := Searched{ID: coll.ID, Title: c.TitleOf(coll), Property: coll.TitleProperty}
 		if l := languageProperty(coll); l != nil {
 			x.Language = l.Name
 		}
@@ -25,14 +25,14 @@ func (c *Call) searches() (out []searched) {
 	return out
 }
 
-// searched is a collection that the search of the landing page offers.
-type searched struct {
+// Searched is a collection that the search of the landing page offers.
+type Searched struct {
 	ID, Title, Property string
 	Language            string // property with the language of the titles; "" when there is none
 }
 
-// divisions are the public collections of areas, those with the fewest features first: counties before municipalities.
-func (c *Call) divisions() (out []*store.Collection) {
+// Divisions are the public collections of areas, those with the fewest features first: counties before municipalities.
+func (c *Call) Divisions() (out []*store.Collection) {
 	for _, coll := range c.Catalog.Collections {
 		if g := coll.Geometry; coll.Public && g != nil && (g.Type == "Polygon" || g.Type == "MultiPolygon") {
 			out = append(out, coll)
@@ -77,8 +77,8 @@ func (c *Call) nearName(asked string, of []*store.Collection) (string, error) {
 	return cql2.Nearest(WithoutTypes(asked), names), nil
 }
 
-// searchOrder are the collections that are searched: divisions first, then the smallest ones.
-func (c *Call) searchOrder() []*store.Collection {
+// SearchOrder are the collections that are searched: divisions first, then the smallest ones.
+func (c *Call) SearchOrder() []*store.Collection {
 	var out []*store.Collection
 	for _, coll := range c.Catalog.Collections {
 		if p, ok := coll.Find(coll.TitleProperty); coll.Public && ok && !p.Hidden && len(coll.SearchNames()) > 0 {

@@ -322,7 +322,7 @@ func (c *Call) produce(out io.Writer, f *format.Format, snap store.Snapshot, tem
 
 // revisionOf names a state of the data as addresses do. It changes with the program too, since another version may write other bytes.
 func (c *Call) revisionOf(state store.Version) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(state), c.s.version, c.Base()}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(state), c.s.Version, c.Base()}, "\x00")))
 	return hex.EncodeToString(sum[:8])
 }
 

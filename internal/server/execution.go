@@ -63,7 +63,7 @@ func (s *Kit) execute(c *Call, w http.ResponseWriter) error {
 	if err := c.checkSubscriber(req.Subscriber, job); err != nil {
 		return err
 	}
-	x := &execution{s: s, p: p, desc: d, req: req, mount: c.mount, root: c.root, lang: c.Lang, owner: c.owner(), keyID: c.KeyID, progress: func(int, string) {}}
+	x := &execution{s: s, p: p, desc: d, req: req, mount: c.mount, root: c.Root, lang: c.Lang, owner: c.owner(), keyID: c.KeyID, progress: func(int, string) {}}
 	if job {
 		return s.submit(c, w, x, body)
 	}

@@ -20,7 +20,7 @@ import (
 // call is a request that an execution makes of the server's own parts. Its turns are those of the execution.
 func (x *execution) call(ctx context.Context) *Call {
 	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, x.root+x.mount+"/", nil) // our own address
-	return &Call{s: x.s, Request: r, mount: x.mount, root: x.root, Catalog: x.s.Store.Catalog(), Lang: x.lang, KeyID: x.keyID, Address: x.owner, right: x.ticket()}
+	return &Call{s: x.s, Request: r, mount: x.mount, Root: x.root, Catalog: x.s.Store.Catalog(), Lang: x.lang, KeyID: x.keyID, Address: x.owner, right: x.ticket()}
 }
 
 // ticket is the right to ask the store; a job may ask for as long as it may take.
@@ -40,7 +40,7 @@ func (x *execution) history(ctx context.Context) (*history.History, error) {
 // divisions finds divisions for tables.
 func (x *execution) divisions(ctx context.Context, collections, datetime string, points crs.ID) (enrich.Finder, error) {
 	c := x.call(ctx)
-	p := &enrichParams{crs: points, collections: c.divisions(), datetime: datetime}
+	p := &enrichParams{crs: points, collections: c.Divisions(), datetime: datetime}
 	if collections != "" {
 		if err := pickDivisions(&p.collections, collections); err != nil {
 			return nil, ofInputs(err)

@@ -57,7 +57,7 @@ func (s *Kit) JSONRoutes() (out []JSONRoute, bare []string) {
 	for _, rt := range s.routes {
 		j := JSONRoute{Path: rt.Path, Op: rt.Op}
 		for _, r := range rt.Formats {
-			if !rt.Hidden && rt.gets() && (r.F == AsJSON.F || r.F == asJSONLD.F) {
+			if !rt.Hidden && rt.Gets() && (r.F == AsJSON.F || r.F == AsJSONLD.F) {
 				j.Formats = append(j.Formats, r.F)
 			}
 		}

@@ -107,7 +107,7 @@ func (c *Call) problemOf(e *problem.Error) ogcapi.Problem {
 	if e.Kind != problem.Internal {
 		p.Detail = e.Detail
 		for _, f := range e.Faults[:min(len(e.Faults), mostFaults)] {
-			p.Faults = append(p.Faults, ogcapi.Fault{In: f.In, Name: redact(Clip(f.Param)), Value: redact(Clip(f.Value)), Cure: redact(f.Cure), Pos: f.Pos})
+			p.Faults = append(p.Faults, ogcapi.Fault{In: f.In, Name: Redacted(Clip(f.Param)), Value: Redacted(Clip(f.Value)), Cure: Redacted(f.Cure), Pos: f.Pos})
 		}
 	}
 	if p.Detail == "" && len(p.Faults) > 0 {
@@ -130,7 +130,7 @@ func (c *Call) problemOf(e *problem.Error) ogcapi.Problem {
 	if p.Detail == "" {
 		p.Detail = details[e.Kind]
 	}
-	p.Detail = redact(p.Detail)
+	p.Detail = Redacted(p.Detail)
 	p.Description = p.Detail
 	return p
 }
@@ -139,7 +139,7 @@ func (c *Call) problemOf(e *problem.Error) ogcapi.Problem {
 func (c *Call) Fail(w http.ResponseWriter, err error) {
 	e := Classify(err)
 	if e.Kind == problem.Internal || diskFull(err) {
-		c.s.Log.ErrorContext(c.Request.Context(), "request failed", "request", c.ID, "path", redact(c.Request.URL.Path), "err", redact(e.Error()))
+		c.s.Log.ErrorContext(c.Request.Context(), "request failed", "request", c.ID, "path", Redacted(c.Request.URL.Path), "err", Redacted(e.Error()))
 	}
 	p := c.problemOf(e)
 	h := w.Header()
@@ -191,7 +191,7 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 		if plain, err := c.RenderPage(pg); err == nil {
 			h.Set("Content-Type", AsHTML.ContentType())
 			h.Set("Content-Language", page.LanguageTag(c.Lang))
-			c.WriteBody(w, p.Status, once([]byte(redact(string(plain)))))
+			c.WriteBody(w, p.Status, once([]byte(Redacted(string(plain)))))
 			return
 		}
 		c.s.Log.ErrorContext(c.Request.Context(), "error page failed", "request", c.ID, "err", err)

@@ -1,16 +1,13 @@
 package server
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"grense/api/ogcapi"
 	"grense/internal/cql2"
 	"grense/internal/history"
 	"grense/internal/problem"
-	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
@@ -94,14 +91,14 @@ func (c *Call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 		and = append(and, e)
 	}
 	for p := range c.Collection.Queryables() {
-		if v, ok := c.Values[p.Name]; ok && c.field(p.Name) != nil {
+		if v, ok := c.Values[p.Name]; ok && c.Field(p.Name) != nil {
 			add(c.equals(p, v[0]))
 		}
-		if !c.forgives || c.field(p.Name) == nil {
+		if !c.forgives || c.Field(p.Name) == nil {
 			continue
 		}
 		for _, ending := range endings(p) {
-			if v, ok := c.Values[p.Name+ending]; ok && c.field(p.Name+ending) == nil {
+			if v, ok := c.Values[p.Name+ending]; ok && c.Field(p.Name+ending) == nil {
 				add(forgivingFilter(p, ending, v[0], c.zone()))
 			}
 		}
@@ -117,7 +114,7 @@ func (c *Call) equals(p *store.Property, v string) (cql2.Expr, error) {
 		return e, err
 	}
 	for i := range c.Collection.Properties {
-		if q := &c.Collection.Properties[i]; q.Name == "kinds" && elements(q) {
+		if q := &c.Collection.Properties[i]; q.Name == "kinds" && Elements(q) {
 			return equals(q, v, c.zone())
 		}
 	}
@@ -130,7 +127,7 @@ func equals(p *store.Property, v string, zone *time.Location) (cql2.Expr, error)
 	if p.Type == cql2.TypeText && len(p.Enum) > 0 && !slices.Contains(p.Enum, v) { // the parameter's schema has them (OGC 17-069r4, 7.8)
 		return nil, problem.Invalidf(p.Name, v, "use one of %s", strings.Join(p.Enum, ", "))
 	}
-	if elements(p) {
+	if Elements(p) {
 		x, err := element(p, v)
 		return cql2.Array{Op: cql2.AContains, L: prop, R: cql2.List{x}}, err
 	}
@@ -243,35 +240,3 @@ func (p public) Property(name string) (cql2.Type, bool) {
 
 // sortables describes what features can be sorted by (OGC API – Features Part 8, draft; OGC 23-058r2).
 func (s *Kit) sortables(c *Call) (*Answer, error) { return c.schemaAnswer("sortables") }
-
-// functionsDoc lists the functions that filters may call (OGC 19-079r2, 6.4).
-type functionsDoc struct {
-	Functions []functionDoc `json:"functions"`
-}
-
-type functionDoc struct {
-	Name        string        `json:"name"`
-	Description string        `json:"description"`
-	Arguments   []argumentDoc `json:"arguments"`
-	Returns     []string      `json:"returns"`
-}
-
-type argumentDoc struct {
-	Type []string `json:"type"`
-}
-
-var functionTypes = map[cql2.Type]string{cql2.TypeText: "string", cql2.TypeInteger: "integer", cql2.TypeNumber: "number", cql2.TypeBool: "boolean", cql2.TypeDate: "date", cql2.TypeTimestamp: "datetime", cql2.TypeGeometry: "geometry"}
-
-// functions lists the functions besides those of the standard's own classes.
-func (s *Kit) functions(c *Call) (*Answer, error) {
-	doc := functionsDoc{}
-	for _, f := range cql2.Functions {
-		d := functionDoc{Name: f.Name, Description: c.Text(fmt.Sprintf("functions.about.%s", f.Name)), Returns: []string{functionTypes[f.Returns]}}
-		for _, a := range f.Args {
-			d.Arguments = append(d.Arguments, argumentDoc{Type: []string{functionTypes[a]}})
-		}
-		doc.Functions = append(doc.Functions, d)
-	}
-	links := append(c.SelfLinks("/functions"), ogcapi.Link{Rel: "describedby", Type: "text/html", Href: "https://docs.ogc.org/is/21-065r2/21-065r2.html", Title: "Common Query Language (CQL2)", Hreflang: "en"})
-	return &Answer{JSON: doc, Links: links, Page: &page.Page{Name: "functions", Title: c.Text("functions.title"), Data: doc}}, nil
-}

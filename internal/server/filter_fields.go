@@ -36,10 +36,10 @@ func endings(p *store.Property) []string {
 // forgiving returns the property and the ending of a query parameter that forgives; nil when there is none of that name.
 func (c *Call) forgiving(name string) (p *store.Property, ending string) {
 	i := strings.LastIndexByte(name, '.')
-	if i < 0 || c.field(name) != nil {
+	if i < 0 || c.Field(name) != nil {
 		return nil, ""
 	}
-	if p = c.field(name[:i]); p == nil || elements(p) || !slices.Contains(endings(p), name[i:]) {
+	if p = c.Field(name[:i]); p == nil || Elements(p) || !slices.Contains(endings(p), name[i:]) {
 		return nil, ""
 	}
 	return p, name[i:]
@@ -54,7 +54,7 @@ func (c *Call) asksOf(p *store.Property) (names []string) {
 		return names
 	}
 	for _, ending := range endings(p) {
-		if name := p.Name + ending; first(c.Values[name]) != "" && c.field(name) == nil {
+		if name := p.Name + ending; first(c.Values[name]) != "" && c.Field(name) == nil {
 			names = append(names, name)
 		}
 	}
@@ -121,14 +121,14 @@ func (c *Call) ungrouped() (href string, ok bool) {
 	return "/collections/" + c.Collection.ID + "/items?" + values.Encode(), ok
 }
 
-// definedForgiving describes the parameters of a property that forgive.
-func (c *Call) definedForgiving(p *store.Property) (out []openapi.Parameter) {
-	if elements(p) {
+// DefinedForgiving describes the parameters of a property that forgive.
+func (c *Call) DefinedForgiving(p *store.Property) (out []openapi.Parameter) {
+	if Elements(p) {
 		return nil
 	}
-	t, format := jsonType(p.Type)
+	t, format := JsonType(p.Type)
 	for _, ending := range endings(p) {
-		if c.field(p.Name+ending) != nil {
+		if c.Field(p.Name+ending) != nil {
 			continue
 		}
 		schema := map[string]any{"type": t}

@@ -76,7 +76,7 @@ func (c *Call) said(s problem.Saying) string {
 	if text = page.Capital(text); !strings.HasSuffix(text, "?") {
 		text += "."
 	}
-	return redact(text)
+	return Redacted(text)
 }
 
 // told is what a saying says in the language of the page, else the English, marked as such.
@@ -103,14 +103,14 @@ func (c *Call) fieldOf(x *page.FieldFault) bool {
 	if c.Collection == nil {
 		return false
 	}
-	p, ending := c.field(x.Name), ""
+	p, ending := c.Field(x.Name), ""
 	if p == nil {
 		p, ending = c.forgiving(x.Name)
 	}
 	if p == nil {
 		return false
 	}
-	if exact := endings(p); ending == "" && len(exact) > 0 && !elements(p) && p.Ref == "" && p.CodeList == "" {
+	if exact := endings(p); ending == "" && len(exact) > 0 && !Elements(p) && p.Ref == "" && p.CodeList == "" {
 		ending = exact[0] // the input that shows it
 	}
 	x.Target, x.Title = "q-"+p.Name+ending, strings.TrimSuffix(c.columnOf(p).Title+" "+c.endingText(ending), " ")
@@ -129,7 +129,7 @@ func (s *Kit) itemsForm(c *Call, f page.Faulty) (*page.Page, error) {
 	if err := c.fillForm(&v); err != nil {
 		return nil, err
 	}
-	return &page.Page{Name: "items", Title: c.titleOf(c.Collection), Crumbs: c.Crumbs("collection"), Data: &v}, nil
+	return &page.Page{Name: "items", Title: c.TitleOf(c.Collection), Crumbs: c.Crumbs("collection"), Data: &v}, nil
 }
 
 // lookupForm is the page of a point without divisions.

@@ -529,7 +529,7 @@ func (c *Call) itemAddress(id string) string {
 type pageReading struct {
 	want     store.Want
 	asked    []int     // where in Feature.Values those stand that the request asks for, in its order
-	outlines *outliner // nil: the page has no map
+	outlines *Outliner // nil: the page has no map
 	titled   []int     // where those stand that outlines need
 }
 
@@ -538,7 +538,7 @@ type pageReading struct {
 func (c *Call) reading(shown []*store.Property) (r *pageReading, err error) {
 	r = &pageReading{want: store.Want{Properties: []string{}}}
 	if c.Collection.Geometry != nil && !c.output().skipGeometry {
-		if r.outlines, err = c.outliner(c.Collection, c.scaleOfAll(c.Collection, mapCRS(c.Collection))); err != nil {
+		if r.outlines, err = c.Outliner(c.Collection, c.scaleOfAll(c.Collection, MapCRS(c.Collection))); err != nil {
 			return nil, err
 		}
 	}
@@ -626,7 +626,7 @@ func (c *Call) itemLinks(id, prev, next string) []ogcapi.Link {
 			links[i].Title = formTitles["json"]
 		}
 	}
-	links = append(links, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.titleOf(c.Collection), Href: c.Base() + "/collections/" + c.Collection.ID})
+	links = append(links, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.TitleOf(c.Collection), Href: c.Base() + "/collections/" + c.Collection.ID})
 	if prev != "" {
 		links = append(links, ogcapi.Link{Rel: "prev", Type: "application/json", Href: c.Base() + items + PathEscape(prev) + c.datedQuery()})
 	}

@@ -46,7 +46,7 @@ func (c *Call) fillForm(v *itemsView) error {
 	v.LimitValue = cmp.Or(first(c.Values["limit"]), strconv.Itoa(v.Limit))
 	for p := range c.Collection.Queryables() {
 		_, shown := c.Collection.Find(p.Name)
-		if c.field(p.Name) != nil && (shown && len(v.Filters) < mostColumns || len(c.asksOf(p)) > 0) {
+		if c.Field(p.Name) != nil && (shown && len(v.Filters) < mostColumns || len(c.asksOf(p)) > 0) {
 			f := filterField{Name: p.Name, Title: c.columnOf(p).Title, Type: inputType(p), Value: first(c.Values[p.Name]), Unit: p.Unit}
 			var err error
 			if f.Options, err = c.options(p, f.Value); err != nil {
@@ -147,7 +147,7 @@ func (v *itemsView) addInputs(c *Call, p *store.Property, f *filterField) {
 		return
 	}
 	names := endings(p)
-	if elements(p) || names == nil || slices.ContainsFunc(names, func(e string) bool { return c.field(p.Name+e) != nil }) {
+	if Elements(p) || names == nil || slices.ContainsFunc(names, func(e string) bool { return c.Field(p.Name+e) != nil }) {
 		names = []string{""}
 	}
 	for _, ending := range names {

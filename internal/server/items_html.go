@@ -152,7 +152,7 @@ func (c *Call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*pag
 		v.Columns[i] = c.sortable(pr)
 		v.Shown++
 	}
-	pg := &page.Page{Name: "items", Title: c.titleOf(c.Collection), Crumbs: c.Crumbs("collection"), Data: v, Script: true, LD: template.JS(read.list)}
+	pg := &page.Page{Name: "items", Title: c.TitleOf(c.Collection), Crumbs: c.Crumbs("collection"), Data: v, Script: true, LD: template.JS(read.list)}
 	if pg.Empty = len(p.Rows) == 0; !pg.Empty {
 		pg.Copies = c.copies(path + "?" + strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&"))
 	}
@@ -247,7 +247,7 @@ func (c *Call) tableOrder() []*store.Property {
 			return 1
 		case p.Name == id:
 			return 2
-		case c.field(p.Name) != nil && len(c.asksOf(p)) > 0, language != nil && p.Name == language.Name:
+		case c.Field(p.Name) != nil && len(c.asksOf(p)) > 0, language != nil && p.Name == language.Name:
 			return 3
 		}
 		return 4
@@ -312,7 +312,7 @@ type propertyView struct {
 }
 
 func (c *Call) itemView(f *store.Feature) (*itemView, error) {
-	v := &itemView{ID: f.Public(), Title: c.titleOf(c.Collection) + " " + f.Public()} // its name, where it has one
+	v := &itemView{ID: f.Public(), Title: c.TitleOf(c.Collection) + " " + f.Public()} // its name, where it has one
 	i := 0
 	for j := range c.Collection.Properties {
 		p := &c.Collection.Properties[j]
@@ -398,7 +398,7 @@ func (c *Call) oneOf(coll *store.Collection) string {
 	case "kommuner":
 		return c.Text("one.kommuner")
 	}
-	return c.titleOf(coll)
+	return c.TitleOf(coll)
 }
 
 // partsOf links to the features of other collections that refer to a feature of this one, with their number.
@@ -423,7 +423,7 @@ func (c *Call) partsOf(v *itemView) (out []page.Crumb, err error) {
 			if n == 0 {
 				continue
 			}
-			title := c.titleOf(coll)
+			title := c.TitleOf(coll)
 			if n > 0 {
 				title = page.InDigits(strconv.Itoa(n), c.Lang) + " " + page.InsideSentence(title)
 			}
@@ -502,7 +502,7 @@ func cell(v any) string {
 }
 
 func inputType(p *store.Property) string {
-	switch t, format := jsonType(p.Type); {
+	switch t, format := JsonType(p.Type); {
 	case format == "date":
 		return "date"
 	case t == "boolean":

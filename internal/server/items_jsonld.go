@@ -38,7 +38,7 @@ func (c *Call) itemList(p *store.Page, full bool) (*itemList, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := map[string]any{"@type": "ItemList", "@id": c.Base() + "/collections/" + c.Collection.ID + "/items", "name": c.titleOf(c.Collection)}
+	doc := map[string]any{"@type": "ItemList", "@id": c.Base() + "/collections/" + c.Collection.ID + "/items", "name": c.TitleOf(c.Collection)}
 	if p.Matched >= 0 {
 		doc["numberOfItems"] = p.Matched
 	}

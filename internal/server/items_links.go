@@ -28,7 +28,7 @@ func (c *Call) itemsLinks(p *store.Page) []ogcapi.Link {
 	page("prev", "Items (prev)", p.Prev)
 	page("next", "Items (next)", p.Next)
 	links = append(links, c.versionsLink("")...)
-	return append(links, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.titleOf(c.Collection), Href: c.Base() + "/collections/" + c.Collection.ID})
+	return append(links, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.TitleOf(c.Collection), Href: c.Base() + "/collections/" + c.Collection.ID})
 }
 
 // pageHref replays the request from another place.

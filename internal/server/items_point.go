@@ -19,7 +19,7 @@ var aPoint = regexp.MustCompile(`(?i)^([+-]?\d{1,3}\.\d+)\s*°?\s*([NS]?)\s*[,;\
 // first where only that lies in the data.
 func (c *Call) soughtPoint() (href string, ok bool) {
 	m := aPoint.FindStringSubmatch(strings.TrimSpace(first(c.Values["q"])))
-	all := c.divisions()
+	all := c.Divisions()
 	if m == nil || len(all) == 0 {
 		return "", false
 	}

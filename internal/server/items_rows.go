@@ -12,7 +12,7 @@ import (
 type rowsRead struct {
 	table    []byte    // the rows
 	list     []byte    // linked data; nil where the page is too long or too wide for it
-	outlines *outliner // of the map; nil where there is none
+	outlines *Outliner // of the map; nil where there is none
 	example  string    // of a filter; empty for none
 }
 

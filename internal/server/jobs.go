@@ -277,7 +277,7 @@ func (s *Kit) work(ctx context.Context, j state.Job) {
 func (s *Kit) fails(ctx context.Context, j *state.Job, err error) {
 	e := Classify(err)
 	if e.Kind == problem.Internal || diskFull(err) {
-		s.Log.ErrorContext(ctx, "job failed", "job", j.ID, "err", redact(err.Error()))
+		s.Log.ErrorContext(ctx, "job failed", "job", j.ID, "err", Redacted(err.Error()))
 	}
 	p := (&Call{s: s, ID: j.ID}).problemOf(e)
 	p.Instance = "urn:grense:job:" + j.ID
@@ -358,7 +358,7 @@ func (s *Kit) executionOf(j *state.Job) (*execution, error) {
 	if err := json.Unmarshal(j.Request, &r); err != nil {
 		return nil, err
 	}
-	c := &Call{s: s, Lang: r.Lang, root: r.Root, mount: r.Mount, Catalog: s.Store.Catalog()}
+	c := &Call{s: s, Lang: r.Lang, Root: r.Root, mount: r.Mount, Catalog: s.Store.Catalog()}
 	p, ok := s.processList.Find(j.Process)
 	if !ok {
 		return nil, problem.NotFoundf("the process %s is gone", j.Process)

@@ -168,7 +168,7 @@ func (c *Call) ownOrigin(origin string) bool {
 	if err != nil || o.Host == "" { // "null" among them
 		return false
 	}
-	root, err := url.Parse(c.root)
+	root, err := url.Parse(c.Root)
 	return err == nil && o.Scheme == root.Scheme && o.Host == root.Host || o.Host == c.Request.Host
 }
 
@@ -181,7 +181,7 @@ func (c *Call) welcome(w http.ResponseWriter, key string) error {
 }
 
 func (c *Call) setCookie(w http.ResponseWriter, value string, age int) {
-	u, _ := url.Parse(c.root)
+	u, _ := url.Parse(c.Root)
 	http.SetCookie(w, &http.Cookie{Name: apikey.Cookie, Value: value, Path: u.EscapedPath() + "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: u.Scheme == "https"})
 }
 
@@ -191,7 +191,7 @@ func (c *Call) redirect(w http.ResponseWriter) error {
 	if c.Request.URL.Query().Has("lang") {
 		to += "?lang=" + c.Lang
 	}
-	if next := c.Params.(*keyParams).next; ours(next, c.root) {
+	if next := c.Params.(*keyParams).next; ours(next, c.Root) {
 		to = next
 	}
 	path, query, has := strings.Cut(to, "?")

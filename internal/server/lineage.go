@@ -206,7 +206,7 @@ func (s *Kit) lineage(c *Call, w http.ResponseWriter) error {
 					Href: c.versionHref(scheme.ID, m.Version)})
 		}
 	}
-	doc.Links = append(doc.Links, ogcapi.Link{Rel: "collection", Type: AsJSON.Media, Title: c.titleOf(c.Collection),
+	doc.Links = append(doc.Links, ogcapi.Link{Rel: "collection", Type: AsJSON.Media, Title: c.TitleOf(c.Collection),
 		Href: c.Base() + "/collections/" + c.Collection.ID})
 	if doc.Division.Href != "" {
 		doc.Links = append(doc.Links, ogcapi.Link{Rel: "original", Type: asGeoJSON.Media, Title: v.Name,

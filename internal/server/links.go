@@ -148,10 +148,10 @@ func (c *Call) eachReplayed(each func(name, value string), without ...string) {
 	}
 	if c.Route.Fields && c.Collection != nil && left > 0 {
 		for p := range c.Collection.Queryables() {
-			if len(c.Values[p.Name]) > 0 && c.field(p.Name) != nil { // in this order, since there may be thousands of properties
+			if len(c.Values[p.Name]) > 0 && c.Field(p.Name) != nil { // in this order, since there may be thousands of properties
 				add(p.Name)
 			}
-			if !c.forgives || c.field(p.Name) == nil {
+			if !c.forgives || c.Field(p.Name) == nil {
 				continue
 			}
 			for _, name := range c.asksOf(p) {

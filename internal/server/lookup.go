@@ -401,6 +401,6 @@ func (c *Call) encode(d *division) {
 	d.split = len(b)
 	links, _ := marshal([]ogcapi.Link{
 		{Rel: "canonical", Type: asGeoJSON.Media, Title: d.title.Text, Href: c.Base() + d.path},
-		{Rel: "collection", Type: AsJSON.Media, Title: c.titleOf(d.coll), Href: c.Base() + "/collections/" + d.coll.ID}})
+		{Rel: "collection", Type: AsJSON.Media, Title: c.TitleOf(d.coll), Href: c.Base() + "/collections/" + d.coll.ID}})
 	d.encoded = append(append(append(b, `,"links":`...), links...), '}')
 }

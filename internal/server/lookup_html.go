@@ -75,7 +75,7 @@ func (c *Call) lookupPage(w http.ResponseWriter, covering, nearest []*division) 
 }
 
 func (c *Call) divisionView(d *division) divisionView {
-	v := divisionView{Kind: c.titleOf(d.coll), KindHref: c.HtmlHref("/collections/" + d.coll.ID), ID: d.id, Title: d.title}
+	v := divisionView{Kind: c.TitleOf(d.coll), KindHref: c.HtmlHref("/collections/" + d.coll.ID), ID: d.id, Title: d.title}
 	v.Title.Href = c.HtmlHref(d.path)
 	if d.coll.Key.Property == "" {
 		v.ID = ""
@@ -99,7 +99,7 @@ func (c *Call) lookupMap(found []*division) (template.HTML, error) {
 	if p.hasTime && !p.interval {
 		c.began = store.Asked(p.from.In(c.zone())) // what lies around it is of then, too
 	}
-	plane := mapCRS(d.coll)
+	plane := MapCRS(d.coll)
 	rows := []store.Row{d.row}
 	outs, err := c.outlinesOf(d.coll, c.scaleOfAll(d.coll, plane), rows)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 
 const (
 	mapMost      = 1000     // features on the map of a page, at most
-	countryMost  = 500      // features of a collection that is drawn whole, at most
+	CountryMost  = 500      // features of a collection that is drawn whole, at most
 	nearMost     = 40       // features around the one that a page shows, at most
 	outlineBytes = 32 << 20 // outlines that are cached, at most
 )
@@ -33,7 +33,7 @@ const (
 type outlineCache = cache.Cache[outlineKey, *draw.Outline]
 
 type outlineKey struct {
-	collection, id, plane string
+	collection, id, Plane string
 	rev                   uint64
 }
 
@@ -48,8 +48,8 @@ func putOutline(c *outlineCache, k outlineKey, o *draw.Outline) {
 // norwegian is the area whose maps are drawn in UTM zone 33, in which maps of Norway are.
 var norwegian = orb.Bound{Min: orb.Point{-10, 56}, Max: orb.Point{36, 82}}
 
-// mapCRS is the plane of the maps of a collection: metres in Norway, else degrees.
-func mapCRS(coll *store.Collection) crs.ID {
+// MapCRS is the plane of the maps of a collection: metres in Norway, else degrees.
+func MapCRS(coll *store.Collection) crs.ID {
 	if b := coll.Extent; b != nil && norwegian.Contains(b.Min) && norwegian.Contains(b.Max) {
 		return crs.UTM33
 	}
@@ -59,19 +59,19 @@ func mapCRS(coll *store.Collection) crs.ID {
 // norwegianTowns are areas by whose names readers find their way on a map of Norway, although they are small.
 var norwegianTowns = []string{"Oslo", "Bergen", "Trondheim - Tråante", "Trondheim", "Stavanger", "Kristiansand", "Tromsø", "Bodø", "Ålesund"}
 
-// A mapScale is the plane of a map, and how wide a unit of its picture is there.
-type mapScale struct {
-	plane crs.ID
-	unit  float64
+// A MapScale is the plane of a map, and how wide a unit of its picture is there.
+type MapScale struct {
+	Plane crs.ID
+	Unit  float64
 }
 
 // scaleOf is that of a map of an area in a plane.
-func scaleOf(plane crs.ID, area orb.Bound) mapScale {
-	return mapScale{plane, draw.Unit(area, plane.Geographic())}
+func scaleOf(plane crs.ID, area orb.Bound) MapScale {
+	return MapScale{plane, draw.Unit(area, plane.Geographic())}
 }
 
 // scaleOfAll is that of a map of all of a collection of the call's catalog.
-func (c *Call) scaleOfAll(coll *store.Collection, plane crs.ID) mapScale {
+func (c *Call) scaleOfAll(coll *store.Collection, plane crs.ID) MapScale {
 	all := c.s.scales.Load()
 	if all == nil || all.cat != c.Catalog {
 		all = &mapScales{cat: c.Catalog}
@@ -79,9 +79,9 @@ func (c *Call) scaleOfAll(coll *store.Collection, plane crs.ID) mapScale {
 	}
 	key := scaledIn{coll.ID, plane}
 	if at, ok := all.of.Load(key); ok {
-		return at.(mapScale)
+		return at.(MapScale)
 	}
-	at := mapScale{plane: plane}
+	at := MapScale{Plane: plane}
 	if coll.Extent != nil {
 		if area, err := crs.EnvelopeOf(*coll.Extent, crs.CRS84, plane); err == nil {
 			at = scaleOf(plane, area).of(coll.Count)
@@ -103,9 +103,9 @@ type scaledIn struct {
 }
 
 // of is the scale of a map of so many features: with many it is coarser, so that the picture keeps within its bytes without moving borders.
-func (at mapScale) of(n int) mapScale {
+func (at MapScale) of(n int) MapScale {
 	if n > groundMost {
-		at.unit *= 2.5
+		at.Unit *= 2.5
 	}
 	return at
 }
@@ -115,18 +115,18 @@ const finestUnit = 6.0
 
 // shared are the outlines of the areas of a collection for a map, in which neighbours have the same border; nil where there are none: then each
 // feature has its own. Pending says that there will be some.
-func (c *Call) shared(coll *store.Collection, at mapScale) (o *tile.Outlines, pending bool, err error) {
-	set := ladder(coll, at.plane)
-	if set == nil || set.CRS != at.plane || !(at.unit > 0) || dimensions[coll.Geometry.Type] != 2 {
+func (c *Call) shared(coll *store.Collection, at MapScale) (o *tile.Outlines, pending bool, err error) {
+	set := ladder(coll, at.Plane)
+	if set == nil || set.CRS != at.Plane || !(at.Unit > 0) || dimensions[coll.Geometry.Type] != 2 {
 		return nil, false, nil
 	}
 	least := finestUnit
-	if at.plane.Geographic() {
+	if at.Plane.Geographic() {
 		least /= metresPerDegree
 	}
-	at.unit = max(at.unit, least)
+	at.Unit = max(at.Unit, least)
 	err = c.Ask(func(ctx context.Context) (err error) {
-		o, err = c.s.tiles.Outlines(ctx, c.s.Store, tile.Scale{Set: set, Collection: coll.ID, Cell: at.unit * 1.5})
+		o, err = c.s.tiles.Outlines(ctx, c.s.Store, tile.Scale{Set: set, Collection: coll.ID, Cell: at.Unit * 1.5})
 		return err
 	})
 	if problem.Of(err).Kind == problem.Busy {
@@ -136,8 +136,8 @@ func (c *Call) shared(coll *store.Collection, at mapScale) (o *tile.Outlines, pe
 }
 
 // outlinesOf gives the outlines of the features that rows name, in order, in the revisions that they name.
-func (c *Call) outlinesOf(coll *store.Collection, at mapScale, rows []store.Row) ([]*draw.Outline, error) {
-	o, err := c.outliner(coll, at)
+func (c *Call) outlinesOf(coll *store.Collection, at MapScale, rows []store.Row) ([]*draw.Outline, error) {
+	o, err := c.Outliner(coll, at)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (c *Call) outlinesOf(coll *store.Collection, at mapScale, rows []store.Row)
 }
 
 // outlinesBy is the same by an outliner, which may have made them.
-func (c *Call) outlinesBy(o *outliner, rows []store.Row) ([]*draw.Outline, error) {
+func (c *Call) outlinesBy(o *Outliner, rows []store.Row) ([]*draw.Outline, error) {
 	out := make([]*draw.Outline, len(rows))
 	var missing []store.Row
 	place := map[string]int{}
@@ -157,7 +157,7 @@ func (c *Call) outlinesBy(o *outliner, rows []store.Row) ([]*draw.Outline, error
 	for len(missing) > 0 {
 		n := min(len(missing), batch)
 		err := c.Ask(func(ctx context.Context) error {
-			return c.s.Store.Fetch(ctx, o.key.collection, missing[:n], store.Want{Properties: o.properties, NoGeometry: o.shared != nil}, func(x *store.Feature) (err error) {
+			return c.s.Store.Fetch(ctx, o.Key.collection, missing[:n], store.Want{Properties: o.properties, NoGeometry: o.shared != nil}, func(x *store.Feature) (err error) {
 				out[place[x.ID]], err = o.outline(x, x.Values)
 				return err
 			})
@@ -178,7 +178,7 @@ var errHeavy = errors.New("server: the geometries are too large for a map")
 
 // lightOutlines is outlinesBy for features that may be left out: nil from the one on with which their geometries are too large; whole is false then. A page does
 // not wait for large neighbours.
-func (c *Call) lightOutlines(o *outliner, rows []store.Row) (out []*draw.Outline, whole bool, err error) {
+func (c *Call) lightOutlines(o *Outliner, rows []store.Row) (out []*draw.Outline, whole bool, err error) {
 	if o.shared != nil {
 		out, err = c.outlinesBy(o, rows)
 		return out, true, err
@@ -196,7 +196,7 @@ func (c *Call) lightOutlines(o *outliner, rows []store.Row) (out []*draw.Outline
 		}
 		k := 0
 		err := c.Ask(func(ctx context.Context) error {
-			return c.s.Store.Fetch(ctx, o.key.collection, missing, store.Want{Properties: o.properties}, func(x *store.Feature) (err error) {
+			return c.s.Store.Fetch(ctx, o.Key.collection, missing, store.Want{Properties: o.properties}, func(x *store.Feature) (err error) {
 				if read += len(x.Geometry.WKB); read > lightBytes {
 					return errHeavy
 				}
@@ -206,7 +206,7 @@ func (c *Call) lightOutlines(o *outliner, rows []store.Row) (out []*draw.Outline
 			})
 		})
 		if errors.Is(err, errHeavy) {
-			c.roughly = true
+			c.Roughly = true
 			return out, false, nil
 		}
 		if err != nil {
@@ -217,8 +217,8 @@ func (c *Call) lightOutlines(o *outliner, rows []store.Row) (out []*draw.Outline
 }
 
 // refine changes outlines of features of a collection for another scale, where they have shared borders.
-func (c *Call) refine(coll *store.Collection, at mapScale, rows []store.Row, outs []*draw.Outline) error {
-	o, err := c.outliner(coll, at)
+func (c *Call) refine(coll *store.Collection, at MapScale, rows []store.Row, outs []*draw.Outline) error {
+	o, err := c.Outliner(coll, at)
 	if err != nil || o.shared == nil {
 		return err
 	}
@@ -238,28 +238,28 @@ func (c *Call) refine(coll *store.Collection, at mapScale, rows []store.Row, out
 	return nil
 }
 
-// outliner makes the outlines of features of a collection, and caches them.
-type outliner struct {
+// Outliner makes the outlines of features of a collection, and caches them.
+type Outliner struct {
 	server     *Kit
-	key        outlineKey // but for the feature
+	Key        outlineKey // but for the feature
 	project    func(x, y float64) (float64, float64)
 	properties []string       // of the title and of its language, as far as there are; never nil
 	shared     *tile.Outlines // nil: each feature has an outline of its own
 }
 
-func (c *Call) outliner(coll *store.Collection, at mapScale) (*outliner, error) {
-	f, err := crs.Between(coll.Geometry.CRS, at.plane)
+func (c *Call) Outliner(coll *store.Collection, at MapScale) (*Outliner, error) {
+	f, err := crs.Between(coll.Geometry.CRS, at.Plane)
 	if err != nil {
 		return nil, err
 	}
-	o := &outliner{server: c.s, key: outlineKey{collection: coll.ID, plane: at.plane.String()}, project: f, properties: []string{}}
+	o := &Outliner{server: c.s, Key: outlineKey{collection: coll.ID, Plane: at.Plane.String()}, project: f, properties: []string{}}
 	shared, pending, err := c.shared(coll, at)
 	if err != nil {
 		return nil, err
 	}
-	o.shared, c.roughly = shared, c.roughly || pending
+	o.shared, c.Roughly = shared, c.Roughly || pending
 	if o.shared != nil {
-		o.key.plane += " " + o.shared.Rev()
+		o.Key.Plane += " " + o.shared.Rev()
 	}
 	if p, ok := coll.Find(coll.TitleProperty); ok && !p.Hidden {
 		o.properties = []string{p.Name}
@@ -271,19 +271,19 @@ func (c *Call) outliner(coll *store.Collection, at mapScale) (*outliner, error) 
 }
 
 // cached is the outline of a row; nil when it must be made.
-func (o *outliner) cached(r store.Row) *draw.Outline {
+func (o *Outliner) cached(r store.Row) *draw.Outline {
 	out, _ := o.server.outlines.Get(o.keyOf(r))
 	return out
 }
 
-func (o *outliner) keyOf(r store.Row) outlineKey {
-	key := o.key
+func (o *Outliner) keyOf(r store.Row) outlineKey {
+	key := o.Key
 	key.id, key.rev = r.ID, r.Rev
 	return key
 }
 
 // outline makes and caches the outline of a feature, whose values of the properties are given.
-func (o *outliner) outline(x *store.Feature, values []any) (*draw.Outline, error) {
+func (o *Outliner) outline(x *store.Feature, values []any) (*draw.Outline, error) {
 	title := x.ID
 	if len(values) > 0 && values[0] != nil {
 		title = cell(values[0])
@@ -319,7 +319,7 @@ func (c *Call) marks(coll *store.Collection, outs []*draw.Outline, near bool) []
 		tail = "?lang=" + queryEscape(l)
 	}
 	start := page.LocalPath(c.Base()) + "/collections/" + coll.ID + "/items/"
-	towns := mapCRS(coll) == crs.UTM33 && dimensions[coll.Geometry.Type] == 2
+	towns := MapCRS(coll) == crs.UTM33 && dimensions[coll.Geometry.Type] == 2
 	var out []draw.Mark
 	for _, o := range outs {
 		if o != nil && !o.Empty() {
@@ -330,12 +330,12 @@ func (c *Call) marks(coll *store.Collection, outs []*draw.Outline, near bool) []
 }
 
 // itemsMap draws the features of a page; "" without an outliner.
-func (c *Call) itemsMap(o *outliner, rows []store.Row) (template.HTML, error) {
+func (c *Call) itemsMap(o *Outliner, rows []store.Row) (template.HTML, error) {
 	if o == nil {
 		return "", nil
 	}
 	rows = rows[:min(len(rows), mapMost)]
-	plane := mapCRS(c.Collection)
+	plane := MapCRS(c.Collection)
 	at := c.scaleOfAll(c.Collection, plane)
 	outs, err := c.outlinesBy(o, rows)
 	if err != nil {
@@ -345,7 +345,7 @@ func (c *Call) itemsMap(o *outliner, rows []store.Row) (template.HTML, error) {
 	if here == nil {
 		return "", nil
 	}
-	if near := scaleOf(plane, draw.Bound(here)).of(len(here)); near.unit < at.unit/2 { // a small part of the collection
+	if near := scaleOf(plane, draw.Bound(here)).of(len(here)); near.Unit < at.Unit/2 { // a small part of the collection
 		if err = c.refine(c.Collection, near, rows, outs); err != nil {
 			return "", err
 		}
@@ -353,7 +353,7 @@ func (c *Call) itemsMap(o *outliner, rows []store.Row) (template.HTML, error) {
 	}
 	ground, err := c.ground(at)
 	others := len(rows) < c.Collection.Count || isVersioned(c.Collection)
-	if err == nil && others && c.country() == c.Collection {
+	if err == nil && others && c.Country() == c.Collection {
 		ground, err = c.groundOf(c.Collection, at, len(rows))
 		others = ground != nil
 	}
@@ -361,15 +361,15 @@ func (c *Call) itemsMap(o *outliner, rows []store.Row) (template.HTML, error) {
 		return "", err
 	}
 	p := draw.Picture{Lang: c.Lang, Degrees: plane.Geographic(), Marks: append(ground, here...), Labels: true, Lookup: true, Bare: ground == nil && others}
-	if p.Text = c.Text("map.items", c.titleOf(c.Collection), len(here)); len(here) == 1 {
-		p.Text = c.Text("map.items-one", c.titleOf(c.Collection))
+	if p.Text = c.Text("map.items", c.TitleOf(c.Collection), len(here)); len(here) == 1 {
+		p.Text = c.Text("map.items-one", c.TitleOf(c.Collection))
 	}
 	return p.SVG(), nil
 }
 
 // itemMap draws a feature and, in grey, what of its collection lies around it.
-func (c *Call) itemMap(o *outliner, row store.Row, b orb.Bound, title string) (template.HTML, error) {
-	plane := mapCRS(c.Collection)
+func (c *Call) itemMap(o *Outliner, row store.Row, b orb.Bound, title string) (template.HTML, error) {
+	plane := MapCRS(c.Collection)
 	area, err := crs.EnvelopeOf(b, c.Collection.Geometry.CRS, plane)
 	if err != nil {
 		return "", err
@@ -406,20 +406,20 @@ func (c *Call) itemMap(o *outliner, row store.Row, b orb.Bound, title string) (t
 const groundMost = 60
 
 // ground is the country in grey, under features of another collection; nil when there is none in that plane.
-func (c *Call) ground(at mapScale) ([]draw.Mark, error) {
-	under := c.country()
-	if under == nil && c.s.shore != nil && at.plane == crs.UTM33 {
+func (c *Call) ground(at MapScale) ([]draw.Mark, error) {
+	under := c.Country()
+	if under == nil && c.s.shore != nil && at.Plane == crs.UTM33 {
 		return []draw.Mark{{Outline: c.s.shore, Near: true}}, nil
 	}
-	if under == nil || under == c.Collection || mapCRS(under) != at.plane {
+	if under == nil || under == c.Collection || MapCRS(under) != at.Plane {
 		return nil, nil
 	}
 	return c.groundOf(under, at, 0)
 }
 
 // groundOf is what a collection of areas covers, in grey; nil where that is no more than so many areas, which are shown.
-func (c *Call) groundOf(under *store.Collection, at mapScale, shown int) ([]draw.Mark, error) {
-	o, err := c.outliner(under, at.of(under.Count))
+func (c *Call) groundOf(under *store.Collection, at MapScale, shown int) ([]draw.Mark, error) {
+	o, err := c.Outliner(under, at.of(under.Count))
 	if err != nil {
 		return nil, err
 	}
@@ -474,7 +474,7 @@ func (s *Kit) setPages(rings []orb.Ring) {
 }
 
 // surroundings are the other features of the collection that touch a box in its storage CRS, widened by a fifth.
-func (c *Call) surroundings(at mapScale, id string, b orb.Bound) ([]draw.Mark, error) {
+func (c *Call) surroundings(at MapScale, id string, b orb.Bound) ([]draw.Mark, error) {
 	g := c.Collection.Geometry
 	least := 10000.0
 	if g.CRS.Geographic() {
@@ -496,7 +496,7 @@ func (c *Call) surroundings(at mapScale, id string, b orb.Bound) ([]draw.Mark, e
 		return nil, err
 	}
 	rows := slices.DeleteFunc(page.Rows, func(r store.Row) bool { return r.ID == id })
-	o, err := c.outliner(c.Collection, at)
+	o, err := c.Outliner(c.Collection, at)
 	if err != nil {
 		return nil, err
 	}
@@ -507,10 +507,10 @@ func (c *Call) surroundings(at mapScale, id string, b orb.Bound) ([]draw.Mark, e
 	return c.marks(c.Collection, outs, true), err
 }
 
-// country is the first public collection of areas that can be drawn whole; nil when there is none.
-func (c *Call) country() *store.Collection {
+// Country is the first public collection of areas that can be drawn whole; nil when there is none.
+func (c *Call) Country() *store.Collection {
 	for _, coll := range c.Catalog.Collections {
-		if coll.Public && coll.Geometry != nil && (coll.Geometry.Type == "Polygon" || coll.Geometry.Type == "MultiPolygon") && coll.Count > 0 && coll.Count <= countryMost {
+		if coll.Public && coll.Geometry != nil && (coll.Geometry.Type == "Polygon" || coll.Geometry.Type == "MultiPolygon") && coll.Count > 0 && coll.Count <= CountryMost {
 			return coll
 		}
 	}
@@ -520,10 +520,10 @@ func (c *Call) country() *store.Collection {
 // mayDraw reports whether a page about data may show features: none where they need a key and the visitor has none.
 func (c *Call) mayDraw() bool { return c.s.Config.Auth == "open" || c.holds }
 
-// overview draws all features of a collection, or where it is large its extent over the country. For visitors who lack a key it draws none of them:
+// Overview draws all features of a collection, or where it is large its extent over the country. For visitors who lack a key it draws none of them:
 // on the page of the collection its extent over a grid of degrees, elsewhere nothing. A store that does not answer costs the page its map only: then fleeting is set, and the page
 // must not be cached.
-func (c *Call) overview(coll *store.Collection, text string) (svg template.HTML, fleeting bool) {
+func (c *Call) Overview(coll *store.Collection, text string) (svg template.HTML, fleeting bool) {
 	if c.Format.F != "html" || coll == nil || coll.Geometry == nil || coll.Extent == nil {
 		return "", false
 	}
@@ -534,16 +534,16 @@ func (c *Call) overview(coll *store.Collection, text string) (svg template.HTML,
 		p := draw.Picture{Lang: c.Lang, Degrees: true, Text: text, Box: coll.Extent, DegreeGrid: true}
 		return p.SVG(), false
 	}
-	plane := mapCRS(coll)
+	plane := MapCRS(coll)
 	p := draw.Picture{Lang: c.Lang, Degrees: plane.Geographic(), Text: text, Labels: true}
 	drawn := coll
-	if coll.Count > countryMost {
+	if coll.Count > CountryMost {
 		box, err := crs.EnvelopeOf(*coll.Extent, crs.CRS84, plane)
 		if err != nil {
 			return "", false
 		}
 		p.Box = &box
-		if drawn = c.country(); drawn == nil || mapCRS(drawn) != plane {
+		if drawn = c.Country(); drawn == nil || MapCRS(drawn) != plane {
 			p.Marks, _ = c.ground(c.scaleOfAll(coll, plane))
 			p.DegreeGrid = p.Marks == nil && p.Degrees // what would be an empty frame
 			return p.SVG(), false
@@ -556,20 +556,20 @@ func (c *Call) overview(coll *store.Collection, text string) (svg template.HTML,
 		marks = slices.Concat(ground, marks)
 	}
 	if err != nil {
-		c.s.Log.WarnContext(c.Request.Context(), "map left out", "request", c.ID, "collection", drawn.ID, "err", redact(err.Error()))
+		c.s.Log.WarnContext(c.Request.Context(), "map left out", "request", c.ID, "collection", drawn.ID, "err", Redacted(err.Error()))
 		return "", true
 	}
 	for i := range marks {
 		marks[i].Near = drawn != coll || marks[i].Near
 	}
 	p.Marks = marks
-	return p.SVG(), c.roughly
+	return p.SVG(), c.Roughly
 }
 
 // setMap draws the tiles of a set that lie over the country, at the first level that cuts it into several; "" where the set does not
 // cover it. Such a map has neither names nor links; where data need a key it has no outlines either. For fleeting see overview.
 func (c *Call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
-	coll := c.country()
+	coll := c.Country()
 	if c.Format.F != "html" || coll == nil || coll.Extent == nil || !covers(set.CRS, *coll.Extent) {
 		return "", false
 	}
@@ -580,7 +580,7 @@ func (c *Call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 	var marks []draw.Mark
 	if c.mayDraw() {
 		if marks, err = c.allMarks(coll, c.scaleOfAll(coll, set.CRS)); err != nil {
-			c.s.Log.WarnContext(c.Request.Context(), "map left out", "request", c.ID, "collection", coll.ID, "err", redact(err.Error()))
+			c.s.Log.WarnContext(c.Request.Context(), "map left out", "request", c.ID, "collection", coll.ID, "err", Redacted(err.Error()))
 			return "", true
 		}
 		area = draw.Bound(marks)
@@ -593,7 +593,7 @@ func (c *Call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 	if marks == nil {
 		p.Box = &area
 	}
-	return p.SVG(), c.roughly
+	return p.SVG(), c.Roughly
 }
 
 // gridOver lists the tiles that touch an area, at the first level whose tiles are smaller than half of it.
@@ -620,16 +620,16 @@ func gridOver(set *tile.Set, area orb.Bound) (z int, out []draw.Tile) {
 }
 
 // allMarks is every feature of a collection that is small enough to be drawn whole.
-func (c *Call) allMarks(coll *store.Collection, at mapScale) ([]draw.Mark, error) {
-	o, err := c.outliner(coll, at)
+func (c *Call) allMarks(coll *store.Collection, at MapScale) ([]draw.Mark, error) {
+	o, err := c.Outliner(coll, at)
 	if err != nil {
 		return nil, err
 	}
-	return c.allMarksBy(o, coll)
+	return c.AllMarksBy(o, coll)
 }
 
-// allMarksBy is the same by an outliner of the collection.
-func (c *Call) allMarksBy(o *outliner, coll *store.Collection) ([]draw.Mark, error) {
+// AllMarksBy is the same by an outliner of the collection.
+func (c *Call) AllMarksBy(o *Outliner, coll *store.Collection) ([]draw.Mark, error) {
 	rows, err := c.allRows(coll)
 	if err != nil {
 		return nil, err
@@ -642,7 +642,7 @@ func (c *Call) allMarksBy(o *outliner, coll *store.Collection) ([]draw.Mark, err
 func (c *Call) allRows(coll *store.Collection) ([]store.Row, error) {
 	var page *store.Page
 	err := c.Ask(func(ctx context.Context) (err error) {
-		page, err = c.s.Store.Page(ctx, c.current(coll, store.Query{Limit: countryMost, Count: store.CountNone}))
+		page, err = c.s.Store.Page(ctx, c.current(coll, store.Query{Limit: CountryMost, Count: store.CountNone}))
 		return err
 	})
 	if err != nil {

@@ -55,7 +55,7 @@ func newMetrics(s *Kit) *metrics {
 		}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "grense_fragments_deflated_total", Help: "Encoded features that were deflated."},
 			func() float64 { return float64(s.fragments.Stats().Deflated) }),
-		cacheMetrics{s.caches},
+		cacheMetrics{s.Caches},
 	)
 	return m
 }

@@ -137,7 +137,7 @@ func (s *Kit) pass(w http.ResponseWriter, r *http.Request) *passage {
 	p := &passage{Context: r.Context()}
 	c := &p.call
 	c.s, c.ID, c.Lang = s, newID(), language(askedLanguage(r.URL), r.Header["Accept-Language"])
-	c.root, c.Address = s.address(r)
+	c.Root, c.Address = s.address(r)
 	c.Response, c.Request = &p.response, r.WithContext(p)
 	readRange(c.Request.Header)
 	p.response = response{ResponseWriter: w, plain: r.TLS == nil, deadline: s.Config.Limits.WriteTimeout, slowest: int64(s.Config.Limits.Slowest), makers: s.makers}
@@ -181,7 +181,7 @@ func (s *Kit) chain(router *router) http.Handler {
 				rw.spool, rw.spooled = nil, true
 			}
 			if p != nil && p != http.ErrAbortHandler {
-				s.Log.ErrorContext(way, "panic", "request", c.ID, "path", redact(r.URL.Path), "panic", p, "stack", string(debug.Stack()))
+				s.Log.ErrorContext(way, "panic", "request", c.ID, "path", Redacted(r.URL.Path), "panic", p, "stack", string(debug.Stack()))
 				if rw.status == 0 {
 					c.Fail(rw, problem.New(problem.Internal, nil, ""))
 					p = nil
@@ -231,7 +231,7 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 	if (r.URL.Path == "/healthz" || r.URL.Path == "/readyz") && rw.status == http.StatusOK {
 		return
 	}
-	query := redact(Clip(r.URL.RawQuery))
+	query := Redacted(Clip(r.URL.RawQuery))
 	if strings.Contains(query, "code=") {
 		query = "code=***" // a one-time code is as good as a key until it is redeemed
 	}
@@ -240,8 +240,8 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 		return
 	}
 	line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // nobody looks for the place in the code, which costs a look at the stack
-	line.AddAttrs(slog.String("request", c.ID), slog.String("method", Clip(r.Method)), slog.String("path", redact(Clip(r.URL.Path))), slog.String("query", query),
-		slog.Int("status", rw.status), slog.Int64("bytes", rw.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("key", c.KeyID), slog.String("client", c.Address), slog.String("agent", redact(Clip(r.UserAgent()))))
+	line.AddAttrs(slog.String("request", c.ID), slog.String("method", Clip(r.Method)), slog.String("path", Redacted(Clip(r.URL.Path))), slog.String("query", query),
+		slog.Int("status", rw.status), slog.Int64("bytes", rw.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("key", c.KeyID), slog.String("client", c.Address), slog.String("agent", Redacted(Clip(r.UserAgent()))))
 	if c.Operation != "" {
 		line.AddAttrs(slog.String("operation", c.Operation))
 	}
@@ -608,5 +608,5 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// redact blots keys out of a text, so that they reach no log, URL or error body.
-func redact(s string) string { return apikey.Redact(s) }
+// Redacted blots keys out of a text, so that they reach no log, URL or error body.
+func Redacted(s string) string { return apikey.Redact(s) }

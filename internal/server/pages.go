@@ -38,8 +38,8 @@ func (c *Call) RenderPage(p *page.Page) ([]byte, error) {
 	if c.Catalog == nil { // the request failed before its route was found
 		c.Catalog = c.s.Store.Catalog()
 	}
-	p.Lang, p.Service, p.Root, p.Base, p.Version = c.Lang, c.s.Config.Service.Title.In(c.Lang), c.root, c.Base(),
-		c.s.version
+	p.Lang, p.Service, p.Root, p.Base, p.Version = c.Lang, c.s.Config.Service.Title.In(c.Lang), c.Root, c.Base(),
+		c.s.Version
 	p.LangAsked, p.Zone, p.MapCaption = first(c.Values["lang"]), c.zone(), c.mapCaption()
 	p.Feedback, p.Contact, p.Invented, p.Register = c.s.feedback(), c.s.Config.Service.Contact, c.invented(),
 		c.HasRegister()
@@ -95,7 +95,7 @@ func (c *Call) Crumbs(parent string) []page.Crumb {
 		return []page.Crumb{home, {Title: c.Text("collections.title"), Href: c.HtmlHref("/collections")}}
 	case "collection":
 		return append(c.Crumbs("collections"),
-			page.Crumb{Title: c.titleOf(c.Collection), Href: c.HtmlHref("/collections/" + c.Collection.ID)})
+			page.Crumb{Title: c.TitleOf(c.Collection), Href: c.HtmlHref("/collections/" + c.Collection.ID)})
 	case "items":
 		return append(c.Crumbs("collection"),
 			page.Crumb{Title: c.Text("items.title"), Href: c.HtmlHref("/collections/" + c.Collection.ID + "/items")})
@@ -130,11 +130,11 @@ func (c *Call) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 	c.tellProblem(&v, e)
 	if p.Status == http.StatusUnauthorized && c.Collection != nil {
 		doc := c.collectionDoc(c.Collection)
-		schema := schemaDoc(c, "schema")
+		schema := SchemaDoc(c, "schema")
 		v.Collection, v.Schema = &doc, &schema
-		v.Next = c.root + c.mount + strings.TrimPrefix(c.s.routePath(c.Request.URL), c.mount)
+		v.Next = c.Root + c.mount + strings.TrimPrefix(c.s.routePath(c.Request.URL), c.mount)
 		if c.Request.URL.RawQuery != "" {
-			v.Next += "?" + redact(c.Request.URL.RawQuery)
+			v.Next += "?" + Redacted(c.Request.URL.RawQuery)
 		}
 	}
 	return pg
@@ -194,8 +194,8 @@ type problemView struct {
 // forever is the Cache-Control of files whose name holds their hash.
 const forever = "public, max-age=31536000, immutable"
 
-// briefly is the Cache-Control of files that were asked by their plain name, as browsers ask favicon.ico.
-const briefly = "public, max-age=3600"
+// Briefly is the Cache-Control of files that were asked by their plain name, as browsers ask favicon.ico.
+const Briefly = "public, max-age=3600"
 
 // static serves the embedded files by their hashed names.
 func (s *Kit) static(w http.ResponseWriter, r *http.Request) {
@@ -218,7 +218,7 @@ func (s *Kit) static(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", f.media)
 	h.Set("Cache-Control", forever)
 	if name != path.Base(r.URL.Path) {
-		h.Set("Cache-Control", briefly)
+		h.Set("Cache-Control", Briefly)
 	}
 	h.Set("Vary", "Accept-Encoding")
 	c.Request = r

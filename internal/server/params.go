@@ -158,11 +158,6 @@ const collectionsDefault = 1000
 
 func newCollectionsParams(*Call) any { return &collectionsParams{limit: collectionsDefault} }
 
-// apiParams are those of the API definition.
-type apiParams struct{ swagger bool }
-
-func newAPIParams(*Call) any { return &apiParams{} }
-
 // keyParams are those of the form for the key.
 type keyParams struct{ code, next string } // "": none
 
@@ -183,7 +178,7 @@ func (p *lookupParams) toldProfile() *string { return &p.profile }
 
 func (p *lookupParams) looksInto() []*store.Collection { return p.collections }
 
-func newLookupParams(c *Call) any { return &lookupParams{crs: crs.CRS84, collections: c.divisions()} }
+func newLookupParams(c *Call) any { return &lookupParams{crs: crs.CRS84, collections: c.Divisions()} }
 
 // enrichParams are those of a table that divisions are added to.
 type enrichParams struct {
@@ -193,7 +188,7 @@ type enrichParams struct {
 	datetime    string // "": now
 }
 
-func newEnrichParams(c *Call) any { return &enrichParams{crs: crs.CRS84, collections: c.divisions()} }
+func newEnrichParams(c *Call) any { return &enrichParams{crs: crs.CRS84, collections: c.Divisions()} }
 
 // historyParams are those of the answers about codes through time.
 type historyParams struct {
@@ -271,9 +266,9 @@ const (
 )
 
 var (
-	paramF = &Param{Name: "f", Description: "Representation; goes before the header Accept", Schema: SchemaString}
+	ParamF = &Param{Name: "f", Description: "Representation; goes before the header Accept", Schema: SchemaString}
 
-	paramLang = &Param{Name: "lang", Description: "Language of texts: nb, nn or en; goes before Accept-Language, anything else gives nb", Schema: SchemaString}
+	ParamLang = &Param{Name: "lang", Description: "Language of texts: nb, nn or en; goes before Accept-Language, anything else gives nb", Schema: SchemaString}
 
 	paramLimit = &Param{Name: "limit", Define: defineLimit, Description: "Features in one page, at most. A larger number is read as the maximum; pages in HTML show 250 at most",
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
@@ -334,15 +329,6 @@ var (
 		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.query.SortBy, err = c.parseSortBy(v)
 			return err
-		})}
-
-	paramUI = &Param{Name: "ui", Description: "Page of the API definition: plain, the default, reads without JavaScript; swagger tries requests out", Schema: map[string]any{"type": "string", "enum": []string{"swagger", "plain"}},
-		Parse: Into(func(_ *Call, p *apiParams, v []string) error {
-			if v[0] != "swagger" && v[0] != "plain" {
-				return problem.Invalidf("ui", v[0], "use swagger or plain")
-			}
-			p.swagger = v[0] == "swagger"
-			return nil
 		})}
 
 	paramProcessLimit = &Param{Name: "limit", Shared: "processes-limit", Description: "Processes in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
@@ -792,7 +778,7 @@ func defineLimit(c *Call, d *openapi.Parameter) {
 
 func defineCollections(c *Call, d *openapi.Parameter) {
 	ids := []string{}
-	for _, coll := range c.tiled(nil) {
+	for _, coll := range c.Tiled(nil) {
 		ids = append(ids, coll.ID)
 	}
 	d.Description += ": " + strings.Join(ids, ", ")
@@ -873,7 +859,7 @@ func (c *Call) parseQuery(rt *Route) error {
 	for name, v := range values {
 		add(c.checkName(rt, name, v))
 	}
-	for _, p := range c.paramsOf(rt) {
+	for _, p := range c.ParamsOf(rt) {
 		if v, ok := values[p.Name]; ok && p.Parse != nil {
 			add(p.Parse(c, c.Params, v))
 		}
@@ -895,7 +881,7 @@ func (c *Call) parseQuery(rt *Route) error {
 func (c *Call) checkName(rt *Route, name string, v []string) error {
 	p := c.paramNamed(rt, name)
 	form := rt.Fields && strings.EqualFold(c.Values.Get("f"), AsHTML.F)
-	field := p == nil && rt.Fields && c.field(name) != nil
+	field := p == nil && rt.Fields && c.Field(name) != nil
 	if p == nil && rt.Fields && !field {
 		x, _ := c.forgiving(name)
 		field = x != nil
@@ -918,8 +904,8 @@ func (c *Call) checkName(rt *Route, name string, v []string) error {
 	return nil
 }
 
-// paramsOf are the parameters of a route, at the collection of the call.
-func (c *Call) paramsOf(rt *Route) []*Param {
+// ParamsOf are the parameters of a route, at the collection of the call.
+func (c *Call) ParamsOf(rt *Route) []*Param {
 	if !slices.ContainsFunc(rt.Params, func(p *Param) bool { return p.Only != nil }) {
 		return rt.Params
 	}
@@ -928,12 +914,12 @@ func (c *Call) paramsOf(rt *Route) []*Param {
 
 // paramNamed is the parameter of a route with that name; nil when there is none.
 func (c *Call) paramNamed(rt *Route, name string) *Param {
-	for _, p := range [...]*Param{paramF, paramLang} {
+	for _, p := range [...]*Param{ParamF, ParamLang} {
 		if p.Name == name {
 			return p
 		}
 	}
-	for _, p := range c.paramsOf(rt) {
+	for _, p := range c.ParamsOf(rt) {
 		if p.Name == name {
 			return p
 		}
@@ -942,19 +928,19 @@ func (c *Call) paramNamed(rt *Route, name string) *Param {
 }
 
 // holdsKey reports whether a text looks like an API key.
-func holdsKey(s string) bool { return redact(s) != s }
+func holdsKey(s string) bool { return Redacted(s) != s }
 
 // parameterNames lists what a route takes, for the cure of an unknown parameter.
 func (c *Call) parameterNames(rt *Route) problem.Saying {
 	names := []string{"f", "lang"}
-	for _, p := range c.paramsOf(rt) {
+	for _, p := range c.ParamsOf(rt) {
 		if !p.Untold {
 			names = append(names, p.Name)
 		}
 	}
 	if rt.Fields {
 		for p := range c.Collection.Queryables() {
-			if c.field(p.Name) != nil {
+			if c.Field(p.Name) != nil {
 				names = append(names, p.Name)
 			}
 		}
@@ -963,17 +949,17 @@ func (c *Call) parameterNames(rt *Route) problem.Saying {
 	return problem.Sayf("use %s", strings.Join(names, ", "))
 }
 
-// field returns the property that a query parameter of that name filters by; nil when there is none.
-func (c *Call) field(name string) *store.Property {
+// Field returns the property that a query parameter of that name filters by; nil when there is none.
+func (c *Call) Field(name string) *store.Property {
 	p, ok := c.Collection.Queryable(name)
-	if !ok || p.Hidden || reserved[name] || !simple(p.Type) && !elements(p) {
+	if !ok || p.Hidden || reserved[name] || !simple(p.Type) && !Elements(p) {
 		return nil
 	}
 	return p
 }
 
-// elements reports whether a property is an array whose elements a query parameter can name.
-func elements(p *store.Property) bool {
+// Elements reports whether a property is an array whose elements a query parameter can name.
+func Elements(p *store.Property) bool {
 	return p.Items != "" && p.Items != "object" && p.Items != "array"
 }
 

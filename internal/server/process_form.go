@@ -124,7 +124,7 @@ func (c *Call) inputChoices(input string, values []string) (out page.Choices) {
 		case input == "format" && f != nil:
 			x.Title = f.Title
 		case ok:
-			x.Title = c.titleOf(coll)
+			x.Title = c.TitleOf(coll)
 		}
 		out = append(out, x)
 	}

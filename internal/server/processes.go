@@ -29,7 +29,7 @@ func (s *Kit) processes(c *Call) (*Answer, error) {
 		for _, p := range doc.Processes {
 			apps = append(apps, map[string]any{"@type": "WebAPI", "@id": c.Base() + "/processes/" + p.ID, "name": p.Title, "description": p.Description})
 		}
-		m := c.catalogLD(nil)
+		m := c.CatalogLD(nil)
 		m["@type"] = "ItemList"
 		m["@id"], m["url"] = c.Base()+"/processes", c.Base()+"/processes"
 		m["itemListElement"] = apps

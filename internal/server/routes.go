@@ -19,7 +19,7 @@ type Route struct {
 	Alias       string          // another spelling, served but not documented
 	Root        bool            // at the root of the server only, not at each mount
 	Op          string          // operationId of the GET; the name of the route in logs and metrics
-	After       string          // Op of the route that it follows in the API definition; "": the last one
+	After       string          // Op of the route that it follows in the API definition; "": before those of the kit
 	Tag         string          // group in the API definition
 	Summary     string          // in the API definition
 	Description string          // the same; what is not Hidden has one
@@ -63,28 +63,6 @@ func featuresSchema(coll *store.Collection) string { return openapi.SchemaOf(col
 func fileSchema(coll *store.Collection) string { return openapi.FileOf(coll.ID) }
 
 func featureSchema(coll *store.Collection) string { return openapi.SchemaOf(coll.ID, true) }
-
-// A pathVariable is a variable in the path of a route.
-type pathVariable struct {
-	Name        string
-	Description string
-	Schema      map[string]any // in the API definition; nil: a text
-}
-
-// pathVariables are those of all routes, but for the collection: the API definition has literal paths for each.
-var pathVariables = []pathVariable{
-	{Name: "featureId", Description: "Id of the feature"},
-	{Name: "tileMatrixSetId", Description: "Id of the tile matrix set"},
-	{Name: "tileMatrix", Description: "Level of the tile matrix set"},
-	{Name: "tileRow", Description: "Row of the tile, counted from the top", Schema: map[string]any{"type": "integer", "minimum": 0}},
-	{Name: "tileCol", Description: "Column of the tile, counted from the left", Schema: map[string]any{"type": "integer", "minimum": 0}},
-	{Name: "codeListId", Description: "Id of the code list"},
-	{Name: "schemeId", Description: "Id of the scheme that the code is of, such as kommune"},
-	{Name: "code", Description: "The code"},
-	{Name: "jobId", Description: "Id of the job"},
-	{Name: "outputId", Description: "Id of the output"},
-	{Name: "processId", Description: "Id of the process"},
-}
 
 // allTileSets are the ids of all tile matrix sets.
 var allTileSets = map[string]func(*Call) []string{"tileMatrixSetId": func(*Call) []string { return setIDs(tile.All()) }}
@@ -147,25 +125,14 @@ func always(h http.HandlerFunc) func(*Route, string) http.Handler {
 // Besides there are only /metrics, on a listener of its own (metrics.go), and what answers until the data are open (cmd/grense/opening.go).
 func (s *Kit) table() []*Route {
 	return []*Route{
-		{Path: "", Op: "getLandingPage", Tag: "Capabilities", Summary: "Landing page",
-			Description: "Title, description and links to all parts of the service. Start here.",
-			Formats:     []Format{AsJSON, asJSONLD, AsHTML}, Schema: SchemaNamed("landingPage"), Get: s.landing, Draws: true,
-			Classes: []string{common1 + "core", common1 + "landing-page", common1 + "json", common1 + "html", features1 + "core", features1 + "html"}},
-		{Path: "/openapi", Alias: "/api", Op: "getApiDefinition", Tag: "Capabilities", Summary: "This document",
-			Description: "The definition of the API as OpenAPI 3.0, in JSON, YAML or as a page.",
-			Formats:     []Format{asOpenAPI, asYAML, AsHTML}, Schema: SchemaNamed("openapi"), NoAccept: true, Get: s.apiDefinition, Params: []*Param{paramUI}, New: newAPIParams,
-			Classes: []string{common1 + "oas30", features1 + "oas30"}},
-		{Path: "/conformance", Op: "getConformance", Tag: "Capabilities", Summary: "Conformance classes",
-			Description: "The conformance classes of OGC standards that the service passes.",
-			Formats:     []Format{AsJSON, AsHTML}, Schema: SchemaNamed("conformance"), Get: s.conformance},
 		{Path: "/collections", Op: "getCollections", Tag: "Collections", Summary: "All collections",
 			Description: "The collections with their extents, coordinate systems and links, those that are sought page by page.",
 			Params:      []*Param{paramCollectionsLimit, paramCollectionsOffset, paramCollectionsQ, paramCollectionsBBox, paramCollectionsTime}, New: newCollectionsParams,
-			Formats: []Format{AsJSON, asJSONLD, AsHTML}, Schema: SchemaNamed("collections"), Get: s.collections,
+			Formats: []Format{AsJSON, AsJSONLD, AsHTML}, Schema: SchemaNamed("collections"), Get: s.collections,
 			Classes: []string{common2 + "collections", common2s + "collections", common2 + "json", common2s + "json", common2 + "html", common2s + "html"}},
 		{Path: "/collections/{collectionId}", Op: "getCollection", Tag: "Collections", Summary: "One collection",
 			Description: "Extent, coordinate systems, number of features and links of a collection.",
-			Formats:     []Format{AsJSON, asJSONLD, AsHTML}, Schema: SchemaNamed("collection"), Get: s.collection, Draws: true},
+			Formats:     []Format{AsJSON, AsJSONLD, AsHTML}, Schema: SchemaNamed("collection"), Get: s.collection, Draws: true},
 		{Path: "/collections/{collectionId}/schema", Op: "getSchema", Tag: "Collections", Summary: "Schema of the features",
 			Description: "The properties of the features as JSON Schema, with their roles and formats (OGC 23-058r2).",
 			Formats:     []Format{asSchema, AsHTML, asXSD}, Schema: SchemaNamed("jsonSchema"), Get: s.schema,
@@ -216,7 +183,7 @@ func (s *Kit) table() []*Route {
 			Data:        true, Drawn: true, Params: tileFilters, New: newTileParams, Formats: []Format{asMVT}, Stream: s.tile, Classes: []string{tiles1 + "mvt"}},
 		{Path: "/collections/{collectionId}/style", Op: "getStyle", Tag: "Tiles", Summary: "Style of a collection",
 			Description: "How the collection may look in a map library: a style of MapLibre (Mapbox style specification, version 8) over the tiles in WebMercatorQuad.",
-			Formats:     []Format{asStyle}, Schema: SchemaNamed("mapStyle"), New: newStyleParams, Get: s.style, Drawn: true},
+			Formats:     []Format{AsStyle}, Schema: SchemaNamed("mapStyle"), New: newStyleParams, Get: s.style, Drawn: true},
 		{Path: "/tiles", Op: "dataset.vector.getTileSetsList", Tag: "Tiles", Summary: "Tilesets of all data",
 			Description: "The tile matrix sets in which there are vector tiles of all collections together, a layer for each (OGC 20-057).",
 			Formats:     []Format{AsJSON, AsHTML}, Schema: SchemaNamed("tileSets"), Get: s.tilesets, Draws: true, Classes: []string{tiles1 + "dataset-tilesets"}},
@@ -229,10 +196,7 @@ func (s *Kit) table() []*Route {
 			Data:        true, Params: append([]*Param{paramCollections}, tileFilters...), New: newTileParams, Formats: []Format{asMVT}, Stream: s.tile},
 		{Path: "/style", Op: "getDatasetStyle", Tag: "Tiles", Summary: "Style of all data",
 			Description: "How the data may look in a map library: a style of MapLibre (Mapbox style specification, version 8) over the tiles in WebMercatorQuad.",
-			Params:      []*Param{paramCollections}, New: newStyleParams, Formats: []Format{asStyle}, Schema: SchemaNamed("mapStyle"), Get: s.style},
-		{Path: "/functions", Op: "getFunctions", Tag: "Capabilities", Summary: "Functions that filters may call",
-			Description: "The functions that filters may call, with the types of their arguments.",
-			Formats:     []Format{AsJSON, AsHTML}, Schema: SchemaNamed("functions"), Get: s.functions},
+			Params:      []*Param{paramCollections}, New: newStyleParams, Formats: []Format{AsStyle}, Schema: SchemaNamed("mapStyle"), Get: s.style},
 		{Path: "/TileMatrixSets", Alias: "/tileMatrixSets", Op: "getTileMatrixSetsList", Tag: "Tiling schemes", Summary: "All tile matrix sets",
 			Description: "The tile matrix sets that the service knows.",
 			Formats:     []Format{AsJSON, AsHTML}, Schema: SchemaNamed("tileMatrixSets"), Get: s.tileMatrixSets,
@@ -260,10 +224,10 @@ func (s *Kit) table() []*Route {
 			Lineage:     true, Params: []*Param{paramAt}, New: newHistoryParams, Formats: []Format{AsJSON, AsHTML}, Schema: SchemaNamed("codeHistory"), Get: s.code},
 		{Path: "/changes", Op: "getChanges", Tag: "History", Summary: "What has changed in the data",
 			Description: "The log of changes, onwards from a number: numbers have no gaps, and nothing in the log is ever another. add, update and remove are of one feature, which is read at href; load says that a collection is new or has another schema, and is to be taken whole; drop, that it is gone or no longer recorded. A copy that does this, and goes on with after= the last number, ends equal to the data. What lies between two looks at the data is one change.",
-			Data:        true, Feed: true, Params: []*Param{paramAfter, paramChangesLimit}, New: newChangesParams, Formats: []Format{AsJSON, asAtom, asJSONFeed, AsHTML}, Schema: SchemaNamed("changes"), Stream: s.changes},
+			Data:        true, Feed: true, Params: []*Param{paramAfter, paramChangesLimit}, New: newChangesParams, Formats: []Format{AsJSON, AsAtom, asJSONFeed, AsHTML}, Schema: SchemaNamed("changes"), Stream: s.changes},
 		{Path: "/changes/latest", Op: "getLatestChanges", Tag: "History", Summary: "The latest changes of the data",
 			Description: "The last changes, the last first, and the number of the last one: where a copy that is taken now goes on.",
-			Data:        true, Feed: true, Params: []*Param{paramLatestLimit}, New: newLatestParams, Formats: []Format{AsJSON, asAtom, asJSONFeed, AsHTML}, Schema: SchemaNamed("changes"), Stream: s.latestChanges},
+			Data:        true, Feed: true, Params: []*Param{paramLatestLimit}, New: newLatestParams, Formats: []Format{AsJSON, AsAtom, asJSONFeed, AsHTML}, Schema: SchemaNamed("changes"), Stream: s.latestChanges},
 		{Path: "/enrich", Op: "enrich", Tag: "Data", Summary: "Add divisions to a table",
 			Description: "Takes a table of points or codes, CSV with a header or a JSON object a line, and answers with the same rows in the same order, as they come in, with the id and title of the division of each collection behind them (of several at a point the first by id), and why in enrich_error where a row could not be read. The trailer Enrich-Report counts rows as JSON, codes that matched with zeros that they had lost among them.",
 			Data:        true, Params: []*Param{paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime, paramEnrichCollections}, New: newEnrichParams,
@@ -279,7 +243,7 @@ func (s *Kit) table() []*Route {
 		{Path: "/processes", Op: "getProcesses", Tag: "Processes", Summary: "All processes",
 			Description: "The processes that the service offers.",
 			Params:      []*Param{paramProcessLimit, paramProcessOffset}, New: newProcessesParams,
-			Formats: []Format{AsJSON, asJSONLD, AsHTML}, Schema: SchemaNamed("processes"), Get: s.processes,
+			Formats: []Format{AsJSON, AsJSONLD, AsHTML}, Schema: SchemaNamed("processes"), Get: s.processes,
 			Classes: []string{processes1 + "core", processes1 + "json", processes1 + "html", processes1 + "oas30"}},
 		{Path: "/processes/{processId}", Op: "getProcessDescription", Values: processIDs, Tag: "Processes", Summary: "One process",
 			Description: "Inputs and outputs of a process (OGC 18-062r2).",
@@ -301,38 +265,33 @@ func (s *Kit) table() []*Route {
 		{Path: "/jobs/{jobId}/results/{outputId}", Op: "getOutput", Tag: "Processes", Summary: "One output of a job",
 			Description: "One output of a job as it is; it can be asked for in parts by the header Range.",
 			Data:        true, Formats: []Format{AsJSON}, NoAccept: true, Schema: SchemaNamed("results"), Stream: s.output},
-		{Path: "/preview.png", Op: "getPreview", Summary: "Picture of the service", Formats: []Format{asPNG, AsJSON}, NoAccept: true, Hidden: true, Get: s.preview},
-		{Path: "/about", Op: "getAbout", Summary: "About the service", Formats: []Format{AsHTML, AsJSON}, Hidden: true, Get: s.about},
-		{Path: "/accessibility", Op: "getAccessibility", Summary: "Accessibility statement", Formats: []Format{AsHTML, AsJSON}, Hidden: true, Get: s.accessibility},
 		{Path: "/key", Op: "getKeyForm", Summary: "Form for the API key", Params: []*Param{paramCode, paramNextPage}, New: newKeyParams, Formats: []Format{AsHTML, AsJSON}, Hidden: true,
 			Stream: s.keyForm, Post: s.keyPost},
 
 		{Path: "/healthz", Op: "health", Root: true, Hidden: true, Serve: always(s.healthz)},
 		{Path: "/readyz", Op: "ready", Root: true, Hidden: true, Serve: always(s.readyz)},
 		{Path: "/static/*", Alias: "/favicon.ico", Op: "static", Root: true, Hidden: true, Serve: always(s.static)},
-		{Path: "/sitemap.xml", Op: "sitemap", Root: true, Hidden: true, Serve: always(s.siteMap)},
-		{Path: "/robots.txt", Op: "robots", Root: true, Hidden: true, Serve: always(s.robots)},
 	}
 }
 
 // Representations. The media types of the first column are written, the others are understood in Accept as well.
 var (
 	AsJSON       = Format{F: "json", Media: "application/json"}
-	asJSONLD     = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
+	AsJSONLD     = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
 	AsHTML       = Format{F: "html", Media: "text/html", Charset: true}
 	asGeoJSON    = Format{F: "json", Media: "application/geo+json", Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
 	asGeoJSONLD  = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
 	AsCSV        = Format{F: "csv", Media: "text/csv", Charset: true}
 	asLines      = Format{F: "ndjson", Media: "application/x-ndjson"}
-	asPNG        = Format{F: "png", Media: "image/png"}
+	AsPNG        = Format{F: "png", Media: "image/png"}
 	asSchema     = Format{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
 	asMVT        = Format{F: "mvt", Media: "application/vnd.mapbox-vector-tile", Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf", Binary: true}
 	asLinkFormat = Format{F: "linkformat", Media: "application/link-format"}
 	asTileJSON   = Format{F: "tilejson", Media: "application/vnd.mapbox.tile+json", Schema: "tileJSON"}
-	asStyle      = Format{F: "json", Media: "application/vnd.mapbox.style+json", Also: []string{"application/json"}, Alias: "mapbox"}
+	AsStyle      = Format{F: "json", Media: "application/vnd.mapbox.style+json", Also: []string{"application/json"}, Alias: "mapbox"}
 	asXSD        = Format{F: "xsd", Media: "application/xml", Also: []string{"text/xml"}} // of the features as GML
-	asOpenAPI    = Format{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0", Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
-	asYAML       = Format{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0", Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}
+	AsOpenAPI    = Format{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0", Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
+	AsYAML       = Format{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0", Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}
 )
 
 // Offers reports whether there are data that a route is for.

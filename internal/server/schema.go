@@ -19,7 +19,7 @@ func (s *Kit) schema(c *Call) (*Answer, error) { return c.schemaAnswer("schema")
 func (s *Kit) queryables(c *Call) (*Answer, error) { return c.schemaAnswer("queryables") }
 
 func (c *Call) schemaAnswer(kind string) (*Answer, error) {
-	doc := schemaDoc(c, kind)
+	doc := SchemaDoc(c, kind)
 	var derived ogcapi.SchemaProperties
 	for i := range c.Collection.Derived {
 		if p := &c.Collection.Derived[i]; p.Path == nil {
@@ -46,11 +46,11 @@ type schemaView struct {
 	Kind string
 }
 
-// schemaDoc builds the schema of properties of kind "schema"; "queryables" leave out what cannot be filtered by,
+// SchemaDoc builds the schema of properties of kind "schema"; "queryables" leave out what cannot be filtered by,
 // "sortables" what has no order.
-func schemaDoc(c *Call, kind string) ogcapi.Schema {
+func SchemaDoc(c *Call, kind string) ogcapi.Schema {
 	coll := c.Collection
-	doc := ogcapi.Schema{Schema: ogcapi.SchemaDialect, ID: c.Base() + "/collections/" + coll.ID + "/" + kind, Type: "object", Title: c.titleOf(coll),
+	doc := ogcapi.Schema{Schema: ogcapi.SchemaDialect, ID: c.Base() + "/collections/" + coll.ID + "/" + kind, Type: "object", Title: c.TitleOf(coll),
 		Description: coll.Description.In(c.Lang), Properties: ogcapi.SchemaProperties{}}
 	if g := coll.Geometry; g != nil && kind != "sortables" {
 		p := ogcapi.SchemaProperty{Name: g.Name, Title: c.Text("geometry"), Format: geometryFormat(g.Type), Role: "primary-geometry"}
@@ -58,7 +58,7 @@ func schemaDoc(c *Call, kind string) ogcapi.Schema {
 	}
 	for i := range coll.Properties {
 		p := &coll.Properties[i]
-		if p.Hidden || kind == "queryables" && c.field(p.Name) == nil && p.Items == "" || kind == "sortables" && !simple(p.Type) {
+		if p.Hidden || kind == "queryables" && c.Field(p.Name) == nil && p.Items == "" || kind == "sortables" && !simple(p.Type) {
 			continue
 		}
 		doc.Properties = append(doc.Properties, c.schemaProperty(p, kind))
@@ -71,7 +71,7 @@ func schemaDoc(c *Call, kind string) ogcapi.Schema {
 func (c *Call) derivedID(p *store.Property, kind string) ogcapi.SchemaProperty {
 	out := ogcapi.SchemaProperty{Name: p.Name, Title: p.Name, Type: ogcapi.Types{"string"}, Role: "id"}
 	if kind != "schema" {
-		typ, _ := jsonType(p.Type)
+		typ, _ := JsonType(p.Type)
 		out.Type = ogcapi.Types{typ}
 	}
 	return out
@@ -84,7 +84,7 @@ func (c *Call) schemaProperty(p *store.Property, kind string) ogcapi.SchemaPrope
 		title = p.Name
 	}
 	out := ogcapi.SchemaProperty{Name: p.Name, Title: title, Description: p.Description.In(c.Lang), Unit: p.Unit, CodeList: p.CodeList, Role: c.role(p)}
-	typ, format := jsonType(p.Type)
+	typ, format := JsonType(p.Type)
 	out.Type, out.Format = ogcapi.Types{typ}, format
 	if p.Items != "" {
 		out.Type, out.Items = ogcapi.Types{"array"}, &ogcapi.SchemaItems{}
@@ -150,8 +150,8 @@ func (c *Call) role(p *store.Property) string {
 	return ""
 }
 
-// jsonType gives the JSON Schema type and format of a property: one type, since clients read no more.
-func jsonType(t cql2.Type) (typ, format string) {
+// JsonType gives the JSON Schema type and format of a property: one type, since clients read no more.
+func JsonType(t cql2.Type) (typ, format string) {
 	switch t {
 	case cql2.TypeInteger:
 		return "integer", ""

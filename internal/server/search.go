@@ -92,7 +92,7 @@ func (s *Kit) search(c *Call, w http.ResponseWriter) error {
 		return err
 	}
 	doc, alike := searchDoc{Query: p.asked, Groups: []searchGroup{}}, map[[2]string]bool{}
-	for _, x := range c.searchOrder() {
+	for _, x := range c.SearchOrder() {
 		if p.kind != "" && x.ID != p.kind || p.asked == "" {
 			continue
 		}
@@ -133,10 +133,10 @@ func (s *Kit) search(c *Call, w http.ResponseWriter) error {
 
 // searchPage writes what was found as a page.
 func (c *Call) searchPage(w http.ResponseWriter, doc searchDoc) (err error) {
-	view := searchView{searchDoc: doc, Searches: c.searches(), Keyed: c.s.Config.Auth != "open"}
+	view := searchView{searchDoc: doc, Searches: c.Searches(), Keyed: c.s.Config.Auth != "open"}
 	view.Ways = c.refCrumbs(doc.Codes)
 	if len(doc.Groups) == 0 && doc.Codes == nil {
-		if view.Near, err = c.nearName(doc.Query, c.searchOrder()); err != nil {
+		if view.Near, err = c.nearName(doc.Query, c.SearchOrder()); err != nil {
 			return err
 		}
 	}
@@ -155,7 +155,7 @@ type searchView struct {
 	searchDoc
 	page.Faulty
 	Ways     []page.Crumb // pages of codes
-	Searches []searched
+	Searches []Searched
 	Keyed    bool
 	Near     string // the name of a division that is much like what was asked, of which nothing was found; "": none
 }
@@ -167,7 +167,7 @@ func (s *Kit) searchForm(c *Call, f page.Faulty) (*page.Page, error) {
 			x.Target, x.Title = "search", c.Text("search.label")
 		}
 	}
-	v := searchView{searchDoc: searchDoc{Query: first(c.Values["q"])}, Faulty: f, Searches: c.searches(), Keyed: s.Config.Auth != "open"}
+	v := searchView{searchDoc: searchDoc{Query: first(c.Values["q"])}, Faulty: f, Searches: c.Searches(), Keyed: s.Config.Auth != "open"}
 	return &page.Page{Name: "found", Title: c.Text("search.title"), Crumbs: c.Crumbs(""), Data: &v, Script: true}, nil
 }
 
@@ -229,7 +229,7 @@ func typedBy(coll *store.Collection) *store.Property {
 
 // searchIn finds the best features of a collection that fulfil also, which may be nil; without terms the first ones. No hit looks like one of those before, which alike keeps.
 func (c *Call) searchIn(coll *store.Collection, terms []string, alike map[[2]string]bool, also cql2.Expr) (g searchGroup, err error) {
-	g = searchGroup{ID: coll.ID, Title: c.titleOf(coll), one: c.oneOf(coll), Href: c.HtmlHref("/collections/" + coll.ID + "/items")}
+	g = searchGroup{ID: coll.ID, Title: c.TitleOf(coll), one: c.oneOf(coll), Href: c.HtmlHref("/collections/" + coll.ID + "/items")}
 	q := store.Query{Limit: searchHits + 1, Count: store.CountNone}
 	if terms != nil {
 		g.Href += "&q=" + queryEscape(strings.Join(terms, ","))

@@ -86,7 +86,7 @@ type Kit struct {
 	keys    *apikey.Checker
 	oneTime *apikey.Codes
 	Log     *slog.Logger
-	version string
+	Version string
 
 	root      string // configured base URL
 	prefix    string // its path, "" or "/geo"
@@ -99,7 +99,7 @@ type Kit struct {
 	assets    *assets
 	shore     *draw.Outline // lies under data without areas; nil for none
 	shoreFile string        // address of its rings below the root
-	caches    *cache.Group
+	Caches    *cache.Group
 	fragments *feature.Cache
 	wanted    *fragmentsWanted
 	outlines  *outlineCache
@@ -118,7 +118,6 @@ type Kit struct {
 
 	codeNames *cache.Cache[listKey, *nameList]
 	offered   *cache.Cache[optionsKey, offeredList]
-	previews  *cache.Cache[string, []byte] // by the version of the catalog
 	metrics   *metrics
 	turns     *limit.Turns
 	Flight    limit.Memory
@@ -156,20 +155,19 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 		o.CursorKey = newCursorKey()
 	}
 	o.Config.Limits = o.Config.Limits.WithMemory()
-	s := &Kit{cursorKey: o.CursorKey, Config: o.Config, Store: o.Store, keys: o.Keys, oneTime: o.Codes, Log: o.Logger, version: o.Version,
+	s := &Kit{cursorKey: o.CursorKey, Config: o.Config, Store: o.Store, keys: o.Keys, oneTime: o.Codes, Log: o.Logger, Version: o.Version,
 		root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
-		caches: o.Caches, fragments: feature.NewCache(fragmentBytes, o.Caches), wanted: newFragmentsWanted(),
-		docs: cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: keptOf(o.Config.Limits, docBytes), Group: o.Caches}), endless: documentsAsked{seed: maphash.MakeSeed()},
+		Caches: o.Caches, fragments: feature.NewCache(fragmentBytes, o.Caches), wanted: newFragmentsWanted(),
+		docs: cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: KeptOf(o.Config.Limits, docBytes), Group: o.Caches}), endless: documentsAsked{seed: maphash.MakeSeed()},
 		outlines: newOutlineCache(o.Caches), points: newPointIndexes(o.Store, o.Logger, o.Caches), divided: newDivisionCache(o.Caches), times: newTimes(),
 		codeNames: cache.New[listKey, *nameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),
 		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
-		previews:  cache.New[string, []byte](cache.Options{Name: "previews", Bytes: keptOf(o.Config.Limits, 512<<10), Group: o.Caches}),
 		wrongKeys: limit.NewBuckets(limit.WrongKeysRate, limit.WrongKeysAtOnce), turns: limit.NewTurns(o.Config.Limits, o.Store.Room())}
 	if err := s.setZone(); err != nil {
 		return nil, err
 	}
 	parts := limit.SharesOf(int64(s.Config.Limits.Memory))
-	s.caches.SetBudget(parts.Caches)
+	s.Caches.SetBudget(parts.Caches)
 	s.Flight.Most = parts.Answers
 	s.fair = limit.NewStore(o.Store, s.turns)
 	s.Store = s.fair
@@ -182,7 +180,7 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 		dir = filepath.Join(o.Config.DataDir, "downloads")
 	}
 	s.downloads = newFileCache(dir, o.Config.Limits)
-	s.tiles, s.tileCache, s.templates, s.answers = o.Tiles, newTileCache(s.caches, keptOf(o.Config.Limits, tileBytes)), newTemplates(s.caches), newAnswers(int64(o.Config.Limits.Answers), s.caches)
+	s.tiles, s.tileCache, s.templates, s.answers = o.Tiles, newTileCache(s.Caches, KeptOf(o.Config.Limits, tileBytes)), newTemplates(s.Caches), newAnswers(int64(o.Config.Limits.Answers), s.Caches)
 	if s.tiles == nil {
 		s.tiles = tile.NewMaker(tile.Options{Log: o.Logger})
 	}
@@ -201,16 +199,20 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	return s, nil
 }
 
-// join returns the routes of the kit and its surfaces, in the order of the API definition. Surfaces may follow each other
+// join returns the routes of the surfaces and the kit, in the order of the API definition. Surfaces may follow each other
 // in any order.
 func (s *Kit) join() []*Route {
-	all := s.table()
-	var rest []*Route
+	var all, rest []*Route
 	for _, surface := range s.surfaces {
 		for _, rt := range surface(s) {
-			rest = append(rest, &rt)
+			if rt.After == "" {
+				all = append(all, &rt)
+			} else {
+				rest = append(rest, &rt)
+			}
 		}
 	}
+	all = append(all, s.table()...)
 	for n := -1; n != len(rest); {
 		n = len(rest)
 		rest = slices.DeleteFunc(rest, func(rt *Route) bool {
@@ -224,8 +226,8 @@ func (s *Kit) join() []*Route {
 	return append(all, rest...)
 }
 
-// keptOf is how many bytes of finished answers of a kind are kept to be sent again, where there is room for so many: none when limits.answers is 0.
-func keptOf(l config.Limits, bytes int64) int64 {
+// KeptOf is how many bytes of finished answers of a kind are kept to be sent again, where there is room for so many: none when limits.answers is 0.
+func KeptOf(l config.Limits, bytes int64) int64 {
 	if l.Answers == 0 {
 		return 0
 	}
@@ -373,7 +375,7 @@ func (s *Kit) serve(mount string, rt *Route) http.Handler {
 			err = rt.Delete(c, w)
 		case r.Method == http.MethodPost && rt.Asks:
 			err = s.get(c, w)
-		case r.Method != http.MethodGet && r.Method != http.MethodHead || !rt.gets():
+		case r.Method != http.MethodGet && r.Method != http.MethodHead || !rt.Gets():
 			h.Set("Allow", allow)
 			err = problem.New(problem.Method, nil, "%s is not possible here; use %s", Clip(r.Method), allow)
 		default:
@@ -385,13 +387,13 @@ func (s *Kit) serve(mount string, rt *Route) http.Handler {
 	})
 }
 
-// gets reports whether the route answers GET and HEAD.
-func (rt *Route) gets() bool { return rt.Get != nil || rt.Stream != nil }
+// Gets reports whether the route answers GET and HEAD.
+func (rt *Route) Gets() bool { return rt.Get != nil || rt.Stream != nil }
 
 // allow lists the methods of the route (RFC 9110, 10.2.1).
 func (rt *Route) allow() string {
 	var methods []string
-	if rt.gets() {
+	if rt.Gets() {
 		methods = append(methods, http.MethodGet, http.MethodHead)
 	}
 	if rt.Post != nil || rt.Asks {
@@ -437,7 +439,7 @@ func (s *Kit) End(c *Call, w http.ResponseWriter, err error) {
 	rw, ok := w.(*response)
 	if begun := ok && rw.status != 0; begun || c.Request.Context().Err() != nil {
 		if begun && !rw.gone && c.Request.Context().Err() == nil {
-			s.Log.ErrorContext(c.Request.Context(), "answer broken off", "request", c.ID, "path", redact(c.Request.URL.Path), "err", redact(err.Error()))
+			s.Log.ErrorContext(c.Request.Context(), "answer broken off", "request", c.ID, "path", Redacted(c.Request.URL.Path), "err", Redacted(err.Error()))
 		}
 		panic(http.ErrAbortHandler)
 	}

@@ -9,8 +9,8 @@ import (
 	"grense/internal/store"
 )
 
-// catalogLD is the service as a schema.org DataCatalog. Members that are not configured are left out.
-func (c *Call) catalogLD(links []ogcapi.Link) map[string]any {
+// CatalogLD is the service as a schema.org DataCatalog. Members that are not configured are left out.
+func (c *Call) CatalogLD(links []ogcapi.Link) map[string]any {
 	svc := &c.s.Config.Service
 	ld := map[string]any{
 		"@context":    "https://schema.org/docs/jsonldcontext.jsonld",
@@ -18,7 +18,7 @@ func (c *Call) catalogLD(links []ogcapi.Link) map[string]any {
 		"@id":         c.Base() + "/",
 		"url":         c.Base() + "/",
 		"name":        svc.Title.In(c.Lang),
-		"description": c.described(),
+		"description": c.Described(),
 		"inLanguage":  page.LanguageTag(c.Lang),
 	}
 	set := func(m map[string]any, name, v string) {
@@ -55,8 +55,8 @@ func (c *Call) catalogLD(links []ogcapi.Link) map[string]any {
 	return ld
 }
 
-// described is what the service says of itself, and of the demo that it shows.
-func (c *Call) described() string {
+// Described is what the service says of itself, and of the demo that it shows.
+func (c *Call) Described() string {
 	d := c.s.Config.Service.Description.In(c.Lang)
 	if c.invented() {
 		d += " " + c.Text("demo.text")

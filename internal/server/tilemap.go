@@ -27,13 +27,13 @@ type mapLayer struct {
 // tileMap is a map of collections in a set. What is no area lies on the country, where that has tiles in the set.
 func (c *Call) tileMap(set *tile.Set, colls ...*store.Collection) *page.TileMap {
 	layers, path, rest, shown := map[string]mapLayer{}, c.tilesPath(), "", colls
-	if under := c.country(); c.Collection != nil && dimensions[c.Collection.Geometry.Type] != 2 && under != nil && under != c.Collection && slices.Contains(tileSets(under), set) {
+	if under := c.Country(); c.Collection != nil && dimensions[c.Collection.Geometry.Type] != 2 && under != nil && under != c.Collection && slices.Contains(tileSets(under), set) {
 		layers[under.ID] = mapLayer{Ground: true}
 		shown = append([]*store.Collection{under}, colls...)
 		path, rest = "/tiles", "&collections="+under.ID+","+c.Collection.ID
 	}
 	for _, coll := range colls {
-		l := mapLayer{Name: c.titleOf(coll), Href: page.LocalPath(c.Base()) + "/collections/" + coll.ID + "/items/{id}?f=html"}
+		l := mapLayer{Name: c.TitleOf(coll), Href: page.LocalPath(c.Base()) + "/collections/" + coll.ID + "/items/{id}?f=html"}
 		if lang := first(c.Values["lang"]); lang != "" {
 			l.Href += "&lang=" + queryEscape(lang)
 		}
@@ -54,10 +54,10 @@ func (c *Call) tileMap(set *tile.Set, colls ...*store.Collection) *page.TileMap 
 	if first(c.Values["datetime"]) == "" { // the extent follows the data of now, and a page of another day stays as it was
 		m.Whole = wholeOf(set, shown)
 	}
-	if c.Collection != nil && dimensions[c.Collection.Geometry.Type] != 2 && c.country() == nil && c.s.shore != nil && set.CRS == crs.UTM33 {
-		m.Shore = page.LocalPath(c.root) + c.s.shoreFile
+	if c.Collection != nil && dimensions[c.Collection.Geometry.Type] != 2 && c.Country() == nil && c.s.shore != nil && set.CRS == crs.UTM33 {
+		m.Shore = page.LocalPath(c.Root) + c.s.shoreFile
 	}
-	m.Bare = m.Shore == "" && (c.country() == nil || c.Collection != nil && dimensions[c.Collection.Geometry.Type] != 2 && !m.Grounded)
+	m.Bare = m.Shore == "" && (c.Country() == nil || c.Collection != nil && dimensions[c.Collection.Geometry.Type] != 2 && !m.Grounded)
 	if p, ok := c.Params.(*tileParams); ok && p.chosen {
 		m.Path += c.collectionsRest()
 	}
@@ -95,7 +95,7 @@ func cornersText(b orb.Bound) (s string) {
 // mapGrid is the set that maps of a collection are in: that of the base maps of Norway where it lies there; nil when there is none.
 func mapGrid(coll *store.Collection) *tile.Set {
 	ids := []string{webMercator, "WorldCRS84Quad"}
-	if mapCRS(coll) == crs.UTM33 {
+	if MapCRS(coll) == crs.UTM33 {
 		ids = []string{"utm33n"}
 	}
 	for _, id := range ids {

@@ -35,7 +35,7 @@ func newTileParamsOf(c *Call, set *tile.Set) *tileParams {
 	p := &tileParams{set: set}
 	colls := []*store.Collection{c.Collection}
 	if c.Collection == nil {
-		colls = c.tiled(p.set)
+		colls = c.Tiled(p.set)
 	}
 	p.setLayers(c, colls)
 	return p
@@ -60,7 +60,7 @@ func (p *tileParams) collections() []*store.Collection {
 	return colls
 }
 
-// each calls fn for each layer. Faults that not all of several layers have are told with the collections that have them.
+// Each calls fn for each layer. Faults that not all of several layers have are told with the collections that have them.
 func (p *tileParams) Each(fn func(*Call) error) error {
 	var faults []problem.Fault
 	in := map[[4]string][]string{}
@@ -99,11 +99,11 @@ func (c *Call) tiles() *tileParams { return c.Params.(*tileParams) }
 // choose reads the parameter collections: ids or addresses of collections, in the order of the layers (OGC 20-057, /req/collections-selection).
 func (p *tileParams) choose(c *Call, v string) error {
 	var colls []*store.Collection
-	all := c.tiled(p.set)
+	all := c.Tiled(p.set)
 	for name := range strings.SplitSeq(v, ",") {
 		id := strings.TrimSpace(name)
 		for _, mount := range mounts {
-			if rest, ok := strings.CutPrefix(id, c.root+mount+"/collections/"); ok {
+			if rest, ok := strings.CutPrefix(id, c.Root+mount+"/collections/"); ok {
 				id, _, _ = strings.Cut(rest, "?")
 				id = strings.TrimSuffix(id, "/")
 			}
@@ -146,8 +146,8 @@ func tileSets(coll *store.Collection) (sets []*tile.Set) {
 	return sets
 }
 
-// tiled are the public collections with tiles in a set; nil for any.
-func (c *Call) tiled(set *tile.Set) (colls []*store.Collection) {
+// Tiled are the public collections with tiles in a set; nil for any.
+func (c *Call) Tiled(set *tile.Set) (colls []*store.Collection) {
 	for _, coll := range c.Catalog.Collections {
 		if coll.Public && (set == nil && tileSets(coll) != nil || set != nil && set.Takes(coll)) {
 			colls = append(colls, coll)
@@ -162,7 +162,7 @@ func (c *Call) here() (sets []*tile.Set) {
 		return tileSets(c.Collection)
 	}
 	for _, set := range tile.All() {
-		if c.tiled(set) != nil {
+		if c.Tiled(set) != nil {
 			sets = append(sets, set)
 		}
 	}
@@ -180,7 +180,7 @@ func (c *Call) tilesPath() string {
 // tilesTitle is what the tiles of the route are of.
 func (c *Call) tilesTitle() string {
 	if c.Collection != nil {
-		return c.titleOf(c.Collection)
+		return c.TitleOf(c.Collection)
 	}
 	return c.s.Config.Service.Title.In(c.Lang)
 }
@@ -188,7 +188,7 @@ func (c *Call) tilesTitle() string {
 // grid is the tile matrix set that the path names, as far as there are tiles in it here.
 func (c *Call) grid() (*tile.Set, error) {
 	set := c.tiles().set
-	if set != nil && (c.Collection != nil && set.Takes(c.Collection) || c.Collection == nil && c.tiled(set) != nil) {
+	if set != nil && (c.Collection != nil && set.Takes(c.Collection) || c.Collection == nil && c.Tiled(set) != nil) {
 		return set, nil
 	}
 	ids := make([]string, 0, 10)
@@ -267,14 +267,14 @@ func (s *Kit) tilesets(c *Call) (*Answer, error) {
 	for _, set := range c.here() {
 		colls := []*store.Collection{c.Collection}
 		if c.Collection == nil {
-			colls = c.tiled(set)
+			colls = c.Tiled(set)
 		}
 		x, err := c.tileExtent(set, colls)
 		if err != nil {
 			return nil, err
 		}
 		a.Fleeting = a.Fleeting || !x.settled
-		doc.Tilesets = append(doc.Tilesets, ogcapi.TileSetItem{Title: doc.Title, DataType: "vector", CRS: set.CRS.URI(), TileMatrixSetURI: set.URI(c.root), TileMatrixSetID: set.ID,
+		doc.Tilesets = append(doc.Tilesets, ogcapi.TileSetItem{Title: doc.Title, DataType: "vector", CRS: set.CRS.URI(), TileMatrixSetURI: set.URI(c.Root), TileMatrixSetID: set.ID,
 			TileMatrixSetLimits: x.limits, Links: c.tilesetLinks(set, "")})
 	}
 	a.JSON, a.Links = doc, doc.Links
@@ -383,7 +383,7 @@ func find(links []ogcapi.Link, rel string) (ogcapi.Link, bool) {
 
 func (c *Call) tilesetDoc(set *tile.Set, x tileExtent) ogcapi.TileSet {
 	p := c.tiles()
-	doc := ogcapi.TileSet{Title: c.tilesTitle(), AccessConstraints: "unclassified", DataType: "vector", CRS: set.CRS.URI(), TileMatrixSetURI: set.URI(c.root), TileMatrixSetID: set.ID,
+	doc := ogcapi.TileSet{Title: c.tilesTitle(), AccessConstraints: "unclassified", DataType: "vector", CRS: set.CRS.URI(), TileMatrixSetURI: set.URI(c.Root), TileMatrixSetID: set.ID,
 		TileMatrixSetLimits: x.limits, MediaTypes: []string{asMVT.Media}, Layers: []ogcapi.TileLayer{}, Links: c.tilesetLinks(set, c.collectionsRest())}
 	if c.Collection != nil {
 		doc.Description, doc.Keywords = c.Collection.Description.In(c.Lang), c.Collection.Keywords
@@ -432,9 +432,9 @@ var dimensions = map[string]int{"Point": 0, "MultiPoint": 0, "LineString": 1, "M
 
 // tileLayer describes the layer of the call's collection.
 func (c *Call) tileLayer(r tile.Range) ogcapi.TileLayer {
-	l := ogcapi.TileLayer{ID: c.Collection.ID, Title: c.titleOf(c.Collection), Description: c.Collection.Description.In(c.Lang), DataType: "vector", BoundingBox: degreeBox(c.Collection.Extent),
+	l := ogcapi.TileLayer{ID: c.Collection.ID, Title: c.TitleOf(c.Collection), Description: c.Collection.Description.In(c.Lang), DataType: "vector", BoundingBox: degreeBox(c.Collection.Extent),
 		PropertiesSchema: ogcapi.LayerSchema{Type: "object", Properties: map[string]ogcapi.LayerProperty{}},
-		Links:            []ogcapi.Link{{Rel: "collection", Type: AsJSON.Media, Title: c.titleOf(c.Collection), Href: c.Base() + "/collections/" + c.Collection.ID + "?f=json"}}}
+		Links:            []ogcapi.Link{{Rel: "collection", Type: AsJSON.Media, Title: c.TitleOf(c.Collection), Href: c.Base() + "/collections/" + c.Collection.ID + "?f=json"}}}
 	if d, ok := dimensions[c.Collection.Geometry.Type]; ok {
 		l.GeometryDimension = &d
 	}
@@ -448,7 +448,7 @@ func (c *Call) tileLayer(r tile.Range) ogcapi.TileLayer {
 		if t := p.Title.In(c.Lang); t != p.Name {
 			x.Title = t
 		}
-		if x.Type, x.Format = jsonType(p.Type); p.Type == cql2.TypeJSON { // written as text
+		if x.Type, x.Format = JsonType(p.Type); p.Type == cql2.TypeJSON { // written as text
 			x.Type = "string"
 		}
 		l.PropertiesSchema.Properties[p.Name] = x

@@ -15,7 +15,7 @@ import (
 // tileMatrixSets lists the tile matrix sets (OGC 17-083r4; OGC 20-057, Annex A).
 func (s *Kit) tileMatrixSets(c *Call) (*Answer, error) {
 	doc := ogcapi.TileMatrixSets{Links: c.SelfLinks("/TileMatrixSets"), TileMatrixSets: []ogcapi.TileMatrixSetItem{}}
-	for _, set := range tile.Sets(c.root) {
+	for _, set := range tile.Sets(c.Root) {
 		doc.TileMatrixSets = append(doc.TileMatrixSets, ogcapi.TileMatrixSetItem{ID: set.ID, Title: set.Title, URI: set.URI, CRS: set.CRS, Links: c.tilingLinks(set.ID)})
 	}
 	return &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "tilematrixsets", Title: c.Text("tilematrixsets.title"), Data: doc}}, nil
@@ -24,7 +24,7 @@ func (s *Kit) tileMatrixSets(c *Call) (*Answer, error) {
 // tileMatrixSet writes one tile matrix set in full.
 func (s *Kit) tileMatrixSet(c *Call) (*Answer, error) {
 	id := c.PathParam("tileMatrixSetId")
-	for _, set := range tile.Sets(c.root) {
+	for _, set := range tile.Sets(c.Root) {
 		if set.ID == id || strings.EqualFold(set.ID, id) {
 			set.Links = c.tilingLinks(set.ID)
 			a := &Answer{JSON: set, Links: set.Links}

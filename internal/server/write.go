@@ -200,7 +200,7 @@ func (c *Call) document(w http.ResponseWriter) error {
 			c.holds, cached = true, "private, no-cache"
 		}
 	}
-	key := docKey{holds: c.holds, root: c.root, path: c.Request.URL.Path, query: c.canonical(), f: c.Format.F, lang: c.Lang, version: c.Catalog.Version, files: c.s.filesListed("")}
+	key := docKey{holds: c.holds, root: c.Root, path: c.Request.URL.Path, query: c.canonical(), f: c.Format.F, lang: c.Lang, version: c.Catalog.Version, files: c.s.filesListed("")}
 	d, ok := c.s.docs.Get(key)
 	if !ok {
 		a, err := c.Route.Get(c)

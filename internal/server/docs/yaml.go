@@ -1,4 +1,4 @@
-package server
+package docs
 
 import (
 	"bytes"
@@ -63,7 +63,8 @@ func (y *yamlWriter) key() error {
 	}
 	key, _ := t.(string)
 	switch lower := strings.ToLower(key); {
-	case plainKey.MatchString(key) && lower != "true" && lower != "false" && lower != "null" && lower != "yes" && lower != "off":
+	case plainKey.MatchString(key) && lower != "true" && lower != "false" && lower != "null" && lower != "yes" &&
+		lower != "off":
 		y.out.WriteString(key)
 	default:
 		b, err := json.Marshal(key)

@@ -1,4 +1,4 @@
-package server
+package docs
 
 import (
 	"encoding/xml"
@@ -8,24 +8,27 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/config"
+	"grense/internal/server"
 	"grense/internal/server/page"
 )
 
-// robots tells crawlers what to leave alone, and where the site map is (RFC 9309). Only the root of a host is asked for it.
-func (s *Kit) robots(w http.ResponseWriter, r *http.Request) {
-	c := CallOf(r)
-	root := page.LocalPath(c.root)
+// robots tells crawlers what to leave alone, and where the site map is (RFC 9309). Only the root of a host is asked
+// for it.
+func (s *surface) robots(w http.ResponseWriter, r *http.Request) {
+	c := server.CallOf(r)
+	root := page.LocalPath(c.Root)
 	text := "User-agent: *\n"
-	for _, p := range []string{"/v1/", "/key", "/*cursor=", "/*filter=", "/soap/"} { // what is a copy, a form, or without end
+	// what is a copy, a form, or without end
+	for _, p := range []string{"/v1/", "/key", "/*cursor=", "/*filter=", "/soap/"} {
 		text += "Disallow: " + root + p + "\n"
 	}
 	for _, end := range []string{"$", "?"} { // the page of the service, below what is left alone: the longer path wins
-		text += "Allow: " + root + SoapPath + end + "\n"
+		text += "Allow: " + root + server.SoapPath + end + "\n"
 	}
 	if s.Config.Auth != "open" {
 		text += "Disallow: " + root + "/collections/*/items\n"
 	}
-	s.plain(w, r, "text/plain; charset=utf-8", []byte(text+"\nSitemap: "+c.root+"/sitemap.xml\n"))
+	s.plain(w, r, "text/plain; charset=utf-8", []byte(text+"\nSitemap: "+c.Root+"/sitemap.xml\n"))
 }
 
 // siteMap is a list of pages (sitemaps.org, protocol 0.9) with each in all languages (the extension for alternates).
@@ -48,13 +51,13 @@ type siteAlternate struct {
 }
 
 // siteMap lists the pages at the mount / that need no key; with open data, the features of each collection too.
-func (s *Kit) siteMap(w http.ResponseWriter, r *http.Request) {
-	c := CallOf(r)
+func (s *surface) siteMap(w http.ResponseWriter, r *http.Request) {
+	c := server.CallOf(r)
 	cat := s.Store.Catalog()
 	c.Catalog = cat
 	doc := siteMap{XHTML: "http://www.w3.org/1999/xhtml"}
 	add := func(path string) {
-		p := sitePage{Location: c.root + path + "?f=html"}
+		p := sitePage{Location: c.Root + path + "?f=html"}
 		if !cat.Modified.IsZero() {
 			p.Modified = cat.Modified.UTC().Format("2006-01-02")
 		}
@@ -64,12 +67,14 @@ func (s *Kit) siteMap(w http.ResponseWriter, r *http.Request) {
 		doc.Pages = append(doc.Pages, p)
 	}
 	for _, rt := range s.Routes() {
-		if !strings.Contains(rt.Path, "{") && rt.Get != nil && slices.ContainsFunc(rt.Formats, func(r Format) bool { return r.F == AsHTML.F }) && c.Offers(rt) {
+		if !strings.Contains(rt.Path, "{") && rt.Get != nil &&
+			slices.ContainsFunc(rt.Formats, func(r server.Format) bool { return r.F == server.AsHTML.F }) &&
+			c.Offers(rt) {
 			add(rt.Path)
 		}
 	}
 	if c.HasRegister() {
-		add(SoapPath)
+		add(server.SoapPath)
 	}
 	for _, coll := range cat.Collections {
 		if !coll.Public {
@@ -93,7 +98,7 @@ func (s *Kit) siteMap(w http.ResponseWriter, r *http.Request) {
 }
 
 // plain writes a file that is made on the spot.
-func (s *Kit) plain(w http.ResponseWriter, r *http.Request, media string, data []byte) {
+func (s *surface) plain(w http.ResponseWriter, r *http.Request, media string, data []byte) {
 	h := w.Header()
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
@@ -101,23 +106,24 @@ func (s *Kit) plain(w http.ResponseWriter, r *http.Request, media string, data [
 		return
 	}
 	h.Set("Content-Type", media)
-	h.Set("Cache-Control", briefly)
+	h.Set("Cache-Control", server.Briefly)
 	h.Set("Vary", "Accept-Encoding")
-	c := CallOf(r)
+	c := server.CallOf(r)
 	c.Request = r
-	c.WriteBody(w, http.StatusOK, NewBody(data))
+	c.WriteBody(w, http.StatusOK, server.NewBody(data))
 }
 
 // about tells what the service is, who runs it, and what of its data is made up.
-func (s *Kit) about(c *Call) (*Answer, error) {
-	doc := statement{Title: c.Text("about.title"), Description: c.described(), Links: c.SelfLinks("/about")}
+func (s *surface) about(c *call) (*server.Answer, error) {
+	doc := statement{Title: c.Text("about.title"), Description: c.Described(), Links: c.SelfLinks("/about")}
 	v := aboutView{statement: doc, Service: &s.Config.Service}
 	for _, coll := range c.Catalog.Collections {
 		if coll.Public && coll.Invented {
-			v.Invented = append(v.Invented, page.Crumb{Title: c.titleOf(coll), Href: c.HtmlHref("/collections/" + coll.ID)})
+			v.Invented = append(v.Invented,
+				page.Crumb{Title: c.TitleOf(coll), Href: c.HtmlHref("/collections/" + coll.ID)})
 		}
 	}
-	return &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "about", Title: doc.Title, Data: v}}, nil
+	return &server.Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "about", Title: doc.Title, Data: v}}, nil
 }
 
 // aboutView is what the page about the service shows.
@@ -128,9 +134,11 @@ type aboutView struct {
 }
 
 // accessibility says how accessible the pages are, and where they are not.
-func (s *Kit) accessibility(c *Call) (*Answer, error) {
-	doc := statement{Title: c.Text("accessibility.title"), Description: c.Text("accessibility.lead"), Links: c.SelfLinks("/accessibility")}
-	return &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "accessibility", Title: doc.Title, Data: doc}}, nil
+func (s *surface) accessibility(c *call) (*server.Answer, error) {
+	doc := statement{Title: c.Text("accessibility.title"), Description: c.Text("accessibility.lead"),
+		Links: c.SelfLinks("/accessibility")}
+	return &server.Answer{JSON: doc, Links: doc.Links,
+		Page: &page.Page{Name: "accessibility", Title: doc.Title, Data: doc}}, nil
 }
 
 // statement is a page for programs: what it is, and where to read it.

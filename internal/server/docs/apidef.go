@@ -1,4 +1,4 @@
-package server
+package docs
 
 import (
 	"cmp"
@@ -8,34 +8,37 @@ import (
 	"unicode"
 
 	"grense/api/ogcapi"
+	"grense/internal/server"
 	"grense/internal/server/page"
 	"grense/internal/store"
 	"grense/openapi"
 )
 
-// apiDefinition is the OpenAPI document of the mount (OGC 19-072, 7.3 and 9). Without f it is the 3.0 JSON, whatever Accept says.
-func (s *Kit) apiDefinition(c *Call) (*Answer, error) {
+// apiDefinition is the OpenAPI document of the mount (OGC 19-072, 7.3 and 9). Without f it is the 3.0 JSON, whatever
+// Accept says.
+func (s *surface) apiDefinition(c *call) (*server.Answer, error) {
 	in := c.definition()
 	doc, err := openapi.Build(in)
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{JSON: doc, Links: []ogcapi.Link{
-		{Rel: "self", Type: asOpenAPI.Media, Href: c.Base() + "/openapi"},
+	a := &server.Answer{JSON: doc, Links: []ogcapi.Link{
+		{Rel: "self", Type: server.AsOpenAPI.Media, Href: c.Base() + "/openapi"},
 		{Rel: "alternate", Type: "text/html", Href: c.Base() + "/openapi?f=html"}},
-		Page: &page.Page{Name: "api", Title: c.Text("api.title"), Data: apiView{Input: in, Swagger: c.Params.(*apiParams).swagger}}}
-	if c.Format.F == asYAML.F {
+		Page: &page.Page{Name: "api", Title: c.Text("api.title"),
+			Data: apiView{Input: in, Swagger: c.Params.(*apiParams).swagger}}}
+	if c.Format.F == server.AsYAML.F {
 		text, err := yamlOf(doc)
 		if err != nil {
 			return nil, fmt.Errorf("server: API definition as YAML: %w", err)
 		}
-		a.Raw = map[string][]byte{asYAML.F: text}
+		a.Raw = map[string][]byte{server.AsYAML.F: text}
 	}
 	return a, nil
 }
 
-// apiView is what the page of the API definition shows: everything in plain HTML; when it is asked for, with Swagger UI over it where
-// scripts run.
+// apiView is what the page of the API definition shows: everything in plain HTML; when it is asked for, with Swagger
+// UI over it where scripts run.
 type apiView struct {
 	openapi.Input
 	Swagger bool
@@ -64,23 +67,26 @@ func (apiView) Own(op openapi.Operation) (out []openapi.Parameter) {
 
 // Page is the path of the page of an operation; "" where it has none that can be opened without more.
 func (apiView) Page(op openapi.Operation) string {
-	if op.Method != "" || strings.Contains(op.Path, "{") || !slices.ContainsFunc(op.Answers, func(a openapi.Answer) bool { return a.Media == AsHTML.Media }) {
+	if op.Method != "" || strings.Contains(op.Path, "{") ||
+		!slices.ContainsFunc(op.Answers, func(a openapi.Answer) bool { return a.Media == server.AsHTML.Media }) {
 		return ""
 	}
 	return strings.TrimSuffix(op.Path, "/")
 }
 
-// mostLiteral is how many collections have paths of their own in the API definition: the document and the time that it takes grow with them.
+// mostLiteral is how many collections have paths of their own in the API definition: the document and the time that
+// it takes grow with them.
 const mostLiteral = 50
 
 // mostListed is how many ids of collections a templated path lists.
 const mostListed = 1000
 
-// definition derives the API definition from the table of routes and the catalog: literal paths for each collection, since clients
-// look for them, or templated ones where there are more than mostLiteral.
-func (c *Call) definition() openapi.Input {
+// definition derives the API definition from the table of routes and the catalog: literal paths for each collection,
+// since clients look for them, or templated ones where there are more than mostLiteral.
+func (c *call) definition() openapi.Input {
 	svc := &c.s.Config.Service
-	in := openapi.Input{BaseURL: c.Base(), Title: svc.Title.In(c.Lang), Description: svc.Description.In(c.Lang), Version: c.s.version, Terms: svc.Terms,
+	in := openapi.Input{BaseURL: c.Base(), Title: svc.Title.In(c.Lang), Description: svc.Description.In(c.Lang),
+		Version: c.s.Version, Terms: svc.Terms,
 		Contact: openapi.Contact{Name: svc.Contact.Name, URL: svc.Contact.URL, Email: svc.Contact.Email},
 		Licence: openapi.Licence{Name: svc.Licence.Name, URL: svc.Licence.URL}, Keyed: c.s.Config.Auth != "open"}
 	if in.Version == "" {
@@ -120,22 +126,24 @@ func (c *Call) definition() openapi.Input {
 		}
 	}
 	if len(public) > mostLiteral {
-		public = []*store.Collection{AnyCollection}
+		public = []*store.Collection{server.AnyCollection}
 	}
 	for _, coll := range public {
-		at := *c
+		at := *c.Call
 		at.Collection = coll
-		in.Collections = append(in.Collections, openapi.Collection{ID: coll.ID, Geometry: coll.Geometry != nil, Schema: schemaDoc(&at, "schema")})
+		in.Collections = append(in.Collections,
+			openapi.Collection{ID: coll.ID, Geometry: coll.Geometry != nil, Schema: server.SchemaDoc(&at, "schema")})
 	}
 	return in
 }
 
 // templated is the operation of a route for many collections, which are all that there are or some.
-func (c *Call) templated(rt *Route, of []*store.Collection, all bool) openapi.Operation {
-	op := c.operation(rt, AnyCollection)
+func (c *call) templated(rt *server.Route, of []*store.Collection, all bool) openapi.Operation {
+	op := c.operation(rt, server.AnyCollection)
 	op.Path = rt.Path
-	id := openapi.Parameter{Shared: "collectionId", Name: "collectionId", In: "path", Description: "Id of the collection; /collections lists all",
-		Schema: map[string]any{"type": "string", "pattern": "^[^/]+$"}}
+	id := openapi.Parameter{Shared: "collectionId", Name: "collectionId", In: "path",
+		Description: "Id of the collection; /collections lists all",
+		Schema:      map[string]any{"type": "string", "pattern": "^[^/]+$"}}
 	if !all {
 		id.Shared = "collectionId-" + rt.Op
 	}
@@ -158,14 +166,15 @@ var tagDescriptions = map[string]string{
 	"Tiles":          "Vector tiles, for maps",
 	"Tiling schemes": "Tile matrix sets that tiles are cut by",
 	"Processes":      "What the service can compute",
-	"History":        "Divisions through time: what codes stood for, what became of them, and what has changed in the data",
-	"Code lists":     "Codes of the place-name register and their names",
+	"History": "Divisions through time: what codes stood for, what became of them, and what has changed in " +
+		"the data",
+	"Code lists": "Codes of the place-name register and their names",
 }
 
 // operations are the methods of a route below no collection.
-func (c *Call) operations(rt *Route) []openapi.Operation {
+func (c *call) operations(rt *server.Route) []openapi.Operation {
 	op := c.operation(rt, nil)
-	if !rt.gets() {
+	if !rt.Gets() {
 		op.Method, op.Body = "post", rt.Body
 	}
 	list := []openapi.Operation{op}
@@ -177,38 +186,40 @@ func (c *Call) operations(rt *Route) []openapi.Operation {
 	return list
 }
 
-func (c *Call) operation(rt *Route, coll *store.Collection) openapi.Operation {
-	op := openapi.Operation{Path: rt.Path, ID: rt.Op, Kind: rt.Op, Tag: rt.Tag, Summary: rt.Summary, Description: rt.Description, Keyed: rt.Data, Asks: rt.Asks, Lookup: strings.Contains(rt.Path, "{"),
-		Resumes: slices.ContainsFunc(rt.Params, func(p *Param) bool { return p.Name == "revision" })}
+func (c *call) operation(rt *server.Route, coll *store.Collection) openapi.Operation {
+	op := openapi.Operation{Path: rt.Path, ID: rt.Op, Kind: rt.Op, Tag: rt.Tag, Summary: rt.Summary,
+		Description: rt.Description, Keyed: rt.Data, Asks: rt.Asks, Lookup: strings.Contains(rt.Path, "{"),
+		Resumes: slices.ContainsFunc(rt.Params, func(p *server.Param) bool { return p.Name == "revision" })}
 	if op.Path == "" {
 		op.Path = "/"
 	}
 	if coll != nil {
 		op.Path = strings.ReplaceAll(rt.Path, "{collectionId}", coll.ID)
 		op.ID = coll.ID + "." + rt.Op
-		op.Of = c.titleOf(coll)
+		op.Of = c.TitleOf(coll)
 		op.Summary = rt.Summary + ": " + op.Of
 	}
-	at := *c
+	at := *c.Call
 	at.Collection, at.Route = coll, rt
-	op.Parameters = at.definedParams()
+	op.Parameters = (&call{&at, c.s}).definedParams()
 	for _, r := range rt.Formats {
-		op.Answers = append(op.Answers, openapi.Answer{Media: r.Media, Schema: answerSchema(rt, r, coll), Binary: r.Binary})
+		op.Answers = append(op.Answers, openapi.Answer{Media: r.Media, Schema: answerSchema(rt, r, coll),
+			Binary: r.Binary})
 		op.Empty = op.Empty || r.Binary
 	}
 	return op
 }
 
 // answerSchema names the schema of an answer of a route; "" for what is no JSON.
-func answerSchema(rt *Route, r Format, coll *store.Collection) string {
-	if r.F == AsJSON.F {
+func answerSchema(rt *server.Route, r server.Format, coll *store.Collection) string {
+	if r.F == server.AsJSON.F {
 		return rt.Schema(coll)
 	}
 	return r.Schema
 }
 
 // definedParams describes the variables of the path, f and lang, the parameters of the table and the queryables.
-func (c *Call) definedParams() []openapi.Parameter {
+func (c *call) definedParams() []openapi.Parameter {
 	var out []openapi.Parameter
 	for _, v := range pathVariables {
 		if strings.Contains(c.Route.Path, "{"+v.Name+"}") {
@@ -218,19 +229,22 @@ func (c *Call) definedParams() []openapi.Parameter {
 			}
 			shared := v.Name
 			if values := c.Route.Values[v.Name]; values != nil {
-				schema["enum"] = values(c)
+				schema["enum"] = values(c.Call)
 				shared = c.sharedVariable(v.Name)
 			}
-			out = append(out, openapi.Parameter{Shared: shared, Name: v.Name, In: "path", Description: v.Description, Schema: schema})
+			out = append(out, openapi.Parameter{Shared: shared, Name: v.Name, In: "path", Description: v.Description,
+				Schema: schema})
 		}
 	}
 	formats := make([]string, len(c.Route.Formats))
 	for i, r := range c.Route.Formats {
 		formats[i] = r.F
 	}
-	out = append(out, openapi.Parameter{Shared: "f-" + strings.Join(formats, "-"), Name: "f", In: "query", Description: paramF.Description, Schema: map[string]any{"type": "string", "enum": formats}},
-		openapi.Parameter{Shared: "lang", Name: "lang", In: "query", Description: paramLang.Description, Schema: paramLang.Schema})
-	for _, p := range c.paramsOf(c.Route) {
+	out = append(out, openapi.Parameter{Shared: "f-" + strings.Join(formats, "-"), Name: "f", In: "query",
+		Description: server.ParamF.Description, Schema: map[string]any{"type": "string", "enum": formats}},
+		openapi.Parameter{Shared: "lang", Name: "lang", In: "query", Description: server.ParamLang.Description,
+			Schema: server.ParamLang.Schema})
+	for _, p := range c.ParamsOf(c.Route) {
 		if !p.Untold {
 			out = append(out, c.definedParam(p))
 		}
@@ -238,7 +252,7 @@ func (c *Call) definedParams() []openapi.Parameter {
 	if !c.Route.Fields {
 		return out
 	}
-	if c.Collection == AnyCollection {
+	if c.Collection == server.AnyCollection {
 		return append(out, openapi.Parameter{Name: "queryables", In: "query", Explode: true,
 			Description: "Only features whose property has this value: NAME=VALUE, of the queryables of the collection",
 			Schema:      map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "string"}}})
@@ -248,10 +262,10 @@ func (c *Call) definedParams() []openapi.Parameter {
 		seen[nameInCode(p.Name)] = true
 	}
 	for p := range c.Collection.Queryables() {
-		if c.field(p.Name) == nil {
+		if c.Field(p.Name) == nil {
 			continue
 		}
-		for _, d := range append([]openapi.Parameter{definedField(p)}, c.definedForgiving(p)...) {
+		for _, d := range append([]openapi.Parameter{definedField(p)}, c.DefinedForgiving(p)...) {
 			if name := nameInCode(d.Name); !seen[name] { // others are accepted, not told
 				seen[name] = true
 				out = append(out, d)
@@ -261,9 +275,9 @@ func (c *Call) definedParams() []openapi.Parameter {
 	return out
 }
 
-// sharedVariable names a variable of the path whose values are listed. Operations below a collection, or with a point in
-// their names, have values of their own.
-func (c *Call) sharedVariable(name string) string {
+// sharedVariable names a variable of the path whose values are listed. Operations below a collection, or with a point
+// in their names, have values of their own.
+func (c *call) sharedVariable(name string) string {
 	if c.Collection != nil {
 		return c.Collection.ID + "." + name
 	}
@@ -273,7 +287,8 @@ func (c *Call) sharedVariable(name string) string {
 	return name
 }
 
-// nameInCode returns what generators of clients make of a parameter's name, at the least: Id, id_ and i-d become one name.
+// nameInCode returns what generators of clients make of a parameter's name, at the least: Id, id_ and i-d become one
+// name.
 func nameInCode(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == '.' || r == ' ' {
@@ -284,22 +299,23 @@ func nameInCode(name string) string {
 }
 
 // definedParam describes a parameter of the table as it is for the collection.
-func (c *Call) definedParam(p *Param) openapi.Parameter {
-	d := openapi.Parameter{Shared: cmp.Or(p.Shared, p.Name), Name: p.Name, In: "query", Description: p.Description, Schema: p.Schema}
+func (c *call) definedParam(p *server.Param) openapi.Parameter {
+	d := openapi.Parameter{Shared: cmp.Or(p.Shared, p.Name), Name: p.Name, In: "query", Description: p.Description,
+		Schema: p.Schema}
 	if p.Own {
 		d.Shared = ""
 	}
 	if p.Define != nil {
-		p.Define(c, &d)
+		p.Define(c.Call, &d)
 	}
 	return d
 }
 
 // definedField describes the parameter that has the name of a property.
 func definedField(p *store.Property) openapi.Parameter {
-	t, format := jsonType(p.Type)
+	t, format := server.JsonType(p.Type)
 	about := "Only features whose " + p.Name + " equals this"
-	if elements(p) {
+	if server.Elements(p) {
 		t, format, about = "string", "", "Only features whose list "+p.Name+" contains this"
 		if p.Items != "any" {
 			t = p.Items

@@ -1,0 +1,172 @@
+package docs
+
+import (
+	"cmp"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+
+	"grense/api/ogcapi"
+	"grense/internal/config"
+	"grense/internal/server"
+	"grense/internal/server/page"
+	"grense/internal/store"
+)
+
+// landing is the start of the API (OGC 19-072, 7.2). The first eleven links are what clients of the service were
+// written for: order, relation, type, address and title are fixed, and they are the same in each machine
+// representation. Further links come after them.
+func (s *surface) landing(c *call) (*server.Answer, error) {
+	b, svc := c.Base(), &s.Config.Service
+	title, description := svc.Title.In(c.Lang), c.Described()
+	links := []ogcapi.Link{
+		{Rel: "about", Type: "text/html", Title: title, Href: cmp.Or(svc.Publisher.URL, b+"/about"),
+			Hreflang: server.Hreflang},
+		{Rel: "self", Type: "application/json", Title: "This document as JSON", Href: b + "?f=json"},
+		{Rel: "alternate", Type: "application/ld+json", Title: "This document as RDF (JSON-LD)", Href: b + "?f=jsonld"},
+		{Rel: "alternate", Type: "text/html", Title: "This document as HTML", Href: b + "?f=html",
+			Hreflang: server.Hreflang},
+		{Rel: "service-desc", Type: server.AsOpenAPI.Media, Title: "The OpenAPI definition as JSON", Href: b +
+			"/openapi"},
+		{Rel: "service-doc", Type: "text/html", Title: "The OpenAPI definition as HTML", Href: b + "/openapi?f=html",
+			Hreflang: server.Hreflang},
+		{Rel: "conformance", Type: "application/json", Title: "Conformance", Href: b + "/conformance"},
+		{Rel: "data", Type: "application/json", Title: "Collections", Href: b + "/collections"},
+		{Rel: ogcapi.RelProcesses, Type: "application/json", Title: "Processes", Href: b + "/processes"},
+		{Rel: ogcapi.RelTilingSchemes, Type: "application/json",
+			Title: "The list of supported tiling schemes as JSON", Href: b + "/TileMatrixSets?f=json"},
+		{Rel: ogcapi.RelTilingSchemes, Type: "text/html", Title: "The list of supported tiling schemes as HTML",
+			Href: b + "/TileMatrixSets?f=html", Hreflang: server.Hreflang},
+		{Rel: ogcapi.RelConformance, Type: "application/json", Title: "Conformance", Href: b + "/conformance"},
+		{Rel: ogcapi.RelData, Type: "application/json", Title: "Collections", Href: b + "/collections"},
+	}
+	if s.Jobs != nil {
+		links = append(links, ogcapi.Link{Rel: ogcapi.RelJobList, Type: "application/json", Title: "Jobs", Href: b +
+			"/jobs?f=json"},
+			ogcapi.Link{Rel: ogcapi.RelJobList, Type: "text/html", Title: "Jobs as HTML", Href: b + "/jobs?f=html",
+				Hreflang: server.Hreflang})
+	}
+	if c.Tiled(nil) != nil {
+		links = append(links,
+			ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: server.AsJSON.Media,
+				Title: "Vector tiles of all collections", Href: b + "/tiles?f=json"},
+			ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: server.AsHTML.Media,
+				Title: "Vector tiles of all collections as HTML", Href: b + "/tiles?f=html", Hreflang: server.Hreflang},
+			ogcapi.Link{Rel: "stylesheet", Type: server.AsStyle.Media, Title: "Style of a map of all collections",
+				Href: b + "/style?f=json"})
+	}
+	if s.Changes != nil {
+		links = append(links, ogcapi.Link{Rel: "current", Type: server.AsAtom.Media,
+			Title: "Changes of the data as Atom", Href: b + "/changes/latest?f=atom"},
+			ogcapi.Link{Rel: "current", Type: server.AsJSON.Media, Title: "Changes of the data", Href: b +
+				"/changes/latest?f=json"})
+	}
+	if svc.Licence.URL != "" {
+		links = append(links, ogcapi.Link{Rel: "license", Type: "text/html", Title: svc.Licence.Name,
+			Href: svc.Licence.URL, Hreflang: server.Hreflang})
+	}
+	if svc.Terms != "" {
+		links = append(links, ogcapi.Link{Rel: "terms-of-service", Type: "text/html", Title: "Terms of service",
+			Href: svc.Terms, Hreflang: server.Hreflang})
+	}
+	doc := ogcapi.Landing{Links: links, Title: title, Description: description}
+	view := landingView{Landing: doc, Collections: c.CollectionDocs(c.PublicCollections()), Publisher: publisher(svc),
+		Keyed: s.Config.Auth != "open", Divisions: len(c.Divisions()) > 0, Changes: s.Changes != nil}
+	a := &server.Answer{JSON: doc, LD: func() any { return c.CatalogLD(links) }, Links: links}
+	if whole := c.wholeMap(); whole != nil {
+		view.Map, a.Fleeting = c.Overview(whole, c.Text("map.landing", c.TitleOf(whole), whole.Count))
+	}
+	view.Searches, view.Finds = c.Searches(), c.finds()
+	a.Page = &page.Page{Name: "landing", Title: title, Description: description, Data: view, Script: view.Map != "" ||
+		view.Searches != nil}
+	return a, nil
+}
+
+// wholeMap is the collection that the landing page draws: the country, else the first that can be drawn whole; nil
+// when there is none.
+func (c *call) wholeMap() *store.Collection {
+	if country := c.Country(); country != nil {
+		return country
+	}
+	for _, coll := range c.Catalog.Collections {
+		if coll.Public && coll.Geometry != nil && coll.Count > 0 && coll.Count <= server.CountryMost {
+			return coll
+		}
+	}
+	return nil
+}
+
+// findsMost is how many kinds of features the landing page begins with.
+const findsMost = 4
+
+// finds tells what there is: the largest kinds of features that people search by name, those of areas first.
+func (c *call) finds() string {
+	var parts []string
+	for _, coll := range c.SearchOrder() {
+		if coll.Geometry != nil && coll.Count > 0 && len(parts) < findsMost {
+			parts = append(parts, page.InDigits(strconv.Itoa(coll.Count), c.Lang)+" "+
+				page.InsideSentence(c.TitleOf(coll)))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	list := strings.Join(parts[:len(parts)-1], ", ")
+	if list != "" {
+		list += " " + c.Text("landing.and") + " "
+	}
+	return c.Text("landing.finds", list+parts[len(parts)-1])
+}
+
+// landingView is what the landing page shows.
+type landingView struct {
+	ogcapi.Landing
+	Collections []ogcapi.Collection
+	Map         template.HTML // of the first collection of areas
+	Searches    []server.Searched
+	Finds       string // what there is; "" for nothing
+	Publisher   string // name, or address, of who stands behind the data; "" for nobody
+	Keyed       bool   // data need a key
+	Divisions   bool   // points can be looked up
+	Changes     bool   // are recorded
+}
+
+// conformance lists the classes of all routes (OGC 19-072, 7.5).
+func (s *surface) conformance(c *call) (*server.Answer, error) {
+	var uris []string
+	for _, rt := range s.Routes() {
+		uris = append(uris, rt.Classes...)
+	}
+	slices.Sort(uris)
+	doc := ogcapi.Conformance{ConformsTo: slices.Compact(uris)}
+	return &server.Answer{JSON: doc, Links: c.SelfLinks("/conformance"),
+		Page: &page.Page{Name: "conformance", Title: c.Text("conformance.title"),
+			Data: c.classViews(doc.ConformsTo)}}, nil
+}
+
+// classView is a conformance class on its page.
+type classView struct {
+	URI, Name string // the name is that of the standard, a point, and that of the class
+	Known     bool   // the catalogues have a sentence for it
+}
+
+func (c *call) classViews(uris []string) []classView {
+	out := make([]classView, len(uris))
+	for i, uri := range uris {
+		_, name, _ := strings.Cut(uri, "/spec/")
+		standard, _, _ := strings.Cut(name, "/")
+		v := classView{URI: uri, Name: standard + "." + uri[strings.LastIndexByte(uri, '/')+1:]}
+		v.Known = c.Text("class."+v.Name) != "class."+v.Name
+		out[i] = v
+	}
+	return out
+}
+
+// publisher is what the link to the publisher says; "" when there is none.
+func publisher(svc *config.Service) string {
+	if svc.Publisher.URL == "" {
+		return ""
+	}
+	return cmp.Or(svc.Publisher.Name, svc.Publisher.URL)
+}
