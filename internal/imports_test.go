@@ -79,7 +79,9 @@ var may = map[string]string{
 		"internal/store openapi",
 	"internal/server/placenames": "internal/server internal/server/page api/ogcapi api/placename internal/cql2 internal/geo/crs " +
 		"internal/placename internal/soap internal/store",
-	"internal/server/surface": "internal/server internal/server/docs internal/server/placenames",
+	"internal/server/lookup": "internal/server internal/server/page api/ogcapi internal/cache internal/cql2 internal/draw " +
+		"internal/feature internal/geo/crs internal/geo/locate internal/store",
+	"internal/server/surface": "internal/server internal/server/docs internal/server/lookup internal/server/placenames",
 	"internal/server": "internal/state internal/server/page internal/server/limit internal/cache api/ogcapi web " +
 		"openapi migrations internal/config internal/geo/crs internal/cql2 internal/store internal/feature " +
 		"internal/draw internal/tile " +

@@ -90,7 +90,7 @@ func (s *Kit) stream(c *Call, w http.ResponseWriter) error {
 	if s.answers == nil || !c.Route.Kept || c.Request.Method == http.MethodPost || c.Response == nil {
 		return c.Route.Stream(c, w)
 	}
-	k := answerKey{root: c.Root, mount: c.mount, path: c.Request.URL.EscapedPath(), query: c.canonical(), media: c.Format.Media, lang: c.Lang, gzip: acceptsGzip(c.Request), files: c.filesTold()}
+	k := answerKey{root: c.Root, mount: c.mount, path: c.Request.URL.EscapedPath(), query: c.Canonical(), media: c.Format.Media, lang: c.Lang, gzip: acceptsGzip(c.Request), files: c.filesTold()}
 	return c.keptOr(w, k, func() error { return c.Route.Stream(c, w) })
 }
 
@@ -108,7 +108,7 @@ func (c *Call) keptOr(w http.ResponseWriter, k answerKey, made func() error) err
 	if err != nil {
 		return err
 	}
-	now := time.Now().In(c.zone())
+	now := time.Now().In(c.Zone())
 	day := now.Format(time.DateOnly)
 	if ok && old.of(state, day) {
 		return c.sendKept(w, old)
@@ -158,7 +158,7 @@ func (c *Call) stateOfAll() (state store.Version, err error) {
 }
 
 // looksInto is the struct of a route that depends on certain collections only.
-type looksInto interface{ looksInto() []*store.Collection }
+type looksInto interface{ LooksInto() []*store.Collection }
 
 // dependencies returns the ids of the collections that a response depends on; nil if these are not known. A response
 // about c.Collection depends on it, on those that it refers to or that refer to it, and on a page on the one under the map; a
@@ -170,10 +170,10 @@ func (c *Call) dependencies() (ids []string) {
 		}
 	}
 	if p, ok := c.Params.(looksInto); ok && c.Format.F != AsHTML.F {
-		for _, coll := range p.looksInto() {
+		for _, coll := range p.LooksInto() {
 			add(coll)
 			for i := range coll.Properties {
-				add(c.refersTo(&coll.Properties[i]))
+				add(c.RefersTo(&coll.Properties[i]))
 			}
 		}
 		return ids
@@ -184,7 +184,7 @@ func (c *Call) dependencies() (ids []string) {
 	add(c.Collection)
 	for _, coll := range c.Catalog.Collections {
 		for i := range coll.Properties {
-			switch other := c.refersTo(&coll.Properties[i]); {
+			switch other := c.RefersTo(&coll.Properties[i]); {
 			case coll == c.Collection:
 				add(other)
 			case other == c.Collection:
@@ -215,7 +215,7 @@ func (c *Call) dataVersion(collections ...string) (v store.Version, err error) {
 }
 
 // day is today's date where the data are of.
-func (c *Call) day() string { return time.Now().In(c.zone()).Format(time.DateOnly) }
+func (c *Call) day() string { return time.Now().In(c.Zone()).Format(time.DateOnly) }
 
 // lasts reports whether the answer stays the same for as long as the data and the day do.
 func (c *Call) lasts(h http.Header) bool {
@@ -270,7 +270,7 @@ func (c *Call) stays(k *keeping) bool {
 
 // answer is the answer, and the bytes that it takes.
 func (k *keeping) answer(h http.Header, body []byte, coding string) (*keptAnswer, int64) {
-	a := &keptAnswer{state: k.state, day: k.day, etag: first(h["Etag"]), coding: coding, body: k.body, stamped: k.stamped, gz: k.gz}
+	a := &keptAnswer{state: k.state, day: k.day, etag: First(h["Etag"]), coding: coding, body: k.body, stamped: k.stamped, gz: k.gz}
 	if !k.stamped {
 		a.body = slices.Clone(body)
 	}
@@ -317,9 +317,9 @@ func (c *Call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	}
 	defer done()
 	if a.coding != "" {
-		setHeader(w, "Content-Encoding", a.coding)
+		SetHeader(w, "Content-Encoding", a.coding)
 	}
-	setHeader(w, "Content-Length", strconv.Itoa(len(a.body)+len(end)))
+	SetHeader(w, "Content-Length", strconv.Itoa(len(a.body)+len(end)))
 	w.WriteHeader(http.StatusOK)
 	if c.Request.Method == http.MethodHead {
 		return nil

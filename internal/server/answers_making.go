@@ -58,7 +58,7 @@ func (a *answers) first(c *Call, k answerKey, hash uint64) (m *making, busy bool
 	if state == "" {
 		return nil, false
 	}
-	m = &making{all: a, hash: hash, key: k, state: state, began: time.Now().In(c.zone())}
+	m = &making{all: a, hash: hash, key: k, state: state, began: time.Now().In(c.Zone())}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.making[hash] != nil {

@@ -61,7 +61,7 @@ type Call struct {
 
 	Operation string // operation of the protocol that the route speaks, once it is known: for the log and the metrics
 
-	began time.Time // see call.now; zero: nobody has asked
+	Began time.Time // see call.now; zero: nobody has asked
 }
 
 // keptState are the names of states that links to files were made of, by collection; of a file "" has that of all. A name is "" where the store did not tell.
@@ -147,7 +147,7 @@ func (c *Call) resolve() error {
 	}
 	var nerr error
 	c.asked = hasF
-	c.Format, nerr = negotiate(first(f), hasF, accept, c.Route.Formats)
+	c.Format, nerr = negotiate(First(f), hasF, accept, c.Route.Formats)
 	switch {
 	case perr == nil:
 		return nerr
@@ -156,7 +156,7 @@ func (c *Call) resolve() error {
 	}
 	all := problem.Of(perr)
 	all.Faults = append(all.Faults, problem.Of(nerr).Faults...)
-	sortFaults(all.Faults)
+	SortFaults(all.Faults)
 	return all
 }
 
@@ -192,9 +192,9 @@ func (c *Call) Anew(fn func() error) error {
 	}
 }
 
-// still reports whether the data are those that the first question of a page in HTML met. Such a page asks for features of which it knows no
+// Still reports whether the data are those that the first question of a page in HTML met. Such a page asks for features of which it knows no
 // revision: those that it names.
-func (c *Call) still() error {
+func (c *Call) Still() error {
 	if c.state == "" {
 		return nil
 	}
@@ -227,7 +227,7 @@ func (c *Call) owner() string {
 // caller is who breaks off what it asks for: one address of an owner, since programs at many addresses may have one key.
 func (c *Call) caller() string { return c.owner() + " " + shareOf(c.Address) }
 
-func first(v []string) string {
+func First(v []string) string {
 	if len(v) == 0 {
 		return ""
 	}
@@ -243,6 +243,6 @@ func Clip(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-func sortFaults(f []problem.Fault) {
+func SortFaults(f []problem.Fault) {
 	slices.SortStableFunc(f, func(a, b problem.Fault) int { return cmp.Compare(a.Param, b.Param) })
 }

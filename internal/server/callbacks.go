@@ -92,7 +92,7 @@ func (s *Kit) tellBegin(ctx context.Context, j state.Job) {
 	}
 	s.jobs.told.Go(func() {
 		for tries := 1; ; tries++ {
-			b, _ := marshal(x.call(ctx).statusOf(&j)) // strings and numbers only
+			b, _ := Marshal(x.call(ctx).statusOf(&j)) // strings and numbers only
 			err := s.outgoing.post(ctx, address, io.NopCloser(bytes.NewReader(b)))
 			wait, more := callWait(tries)
 			if err == nil || ctx.Err() != nil {

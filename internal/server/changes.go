@@ -148,15 +148,15 @@ func (c *Call) askChanges(fn func(context.Context, *state.DB) error) error {
 }
 
 func (c *Call) limitQuery() string {
-	if v := first(c.Values["limit"]); v != "" {
-		return "&limit=" + queryEscape(v)
+	if v := First(c.Values["limit"]); v != "" {
+		return "&limit=" + QueryEscape(v)
 	}
 	return ""
 }
 
 func (c *Call) addLink(doc *changesDoc, rel, title, path string) {
-	if l := first(c.Values["lang"]); l != "" {
-		path += "&lang=" + queryEscape(l)
+	if l := First(c.Values["lang"]); l != "" {
+		path += "&lang=" + QueryEscape(l)
 	}
 	doc.Links = append(doc.Links, ogcapi.Link{Rel: rel, Type: c.Format.Media, Title: title, Href: c.Base() + path})
 }
@@ -169,7 +169,7 @@ func (c *Call) changesDoc(path string, list []state.Change) changesDoc {
 		switch x.Op {
 		case state.ChangeLoad:
 			d.Count, d.Href = &x.Count, items
-			if coll, ok := c.Catalog.Collection(x.Collection); ok && !isPlain(coll) {
+			if coll, ok := c.Catalog.Collection(x.Collection); ok && !IsPlain(coll) {
 				d.Href += everyVersion
 			}
 		case state.ChangeAdd, state.ChangeUpdate:
@@ -189,7 +189,7 @@ func (c *Call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
 		a.Raw[AsAtom.F], err = c.atom(doc)
 	case asJSONFeed.F:
 		a.Raw = map[string][]byte{}
-		a.Raw[asJSONFeed.F], err = marshal(c.jsonFeed(doc))
+		a.Raw[asJSONFeed.F], err = Marshal(c.jsonFeed(doc))
 	default:
 		a.Page = &page.Page{Name: "changes", Title: doc.title, Crumbs: c.Crumbs(""), Data: c.changesView(doc)}
 	}

@@ -198,7 +198,7 @@ func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	add(ogcapi.RelSchema, "text/html", here+"/schema?f=html", "Schema of collection in HTML")
 	add(ogcapi.RelQueryables, asSchema.Media, here+"/queryables?f=json", "Queryables for this collection as JSON")
 	add(ogcapi.RelQueryables, "text/html", here+"/queryables?f=html", "Queryables for this collection as HTML")
-	add("items", asGeoJSON.Media, here+"/items", "Items as GeoJSON, page by page")
+	add("items", AsGeoJSON.Media, here+"/items", "Items as GeoJSON, page by page")
 	add("items", "application/ld+json", here+"/items?f=jsonld", "Items as RDF (GeoJSON-LD), page by page")
 	add("items", "text/html", here+"/items?f=html", "Items as HTML, page by page")
 	add("items", AsCSV.Media, here+"/items?f=csv", "Items as CSV, page by page")

@@ -17,7 +17,7 @@ func (c *Call) Searches() (out []Searched) {
 	order := c.SearchOrder()
 	for _, coll := range order[:min(len(order), searchesMost)] {
 		x := Searched{ID: coll.ID, Title: c.TitleOf(coll), Property: coll.TitleProperty}
-		if l := languageProperty(coll); l != nil {
+		if l := LanguageProperty(coll); l != nil {
 			x.Language = l.Name
 		}
 		out = append(out, x)
@@ -46,24 +46,24 @@ func (c *Call) Divisions() (out []*store.Collection) {
 func WithoutTypes(typed string) string {
 	words := strings.Fields(typed)
 	if kept := slices.DeleteFunc(slices.Clone(words),
-		func(w string) bool { return typeWords[strings.ToLower(w)] != "" }); len(kept) > 0 {
+		func(w string) bool { return TypeWords[strings.ToLower(w)] != "" }); len(kept) > 0 {
 		words = kept
 	}
 	return strings.Join(words, " ")
 }
 
-// typeWords are words for kinds of divisions, with the ids of their collections.
-var typeWords = map[string]string{
+// TypeWords are words for kinds of divisions, with the ids of their collections.
+var TypeWords = map[string]string{
 	"kommune": "kommuner", "kommunen": "kommuner", "kommuner": "kommuner", "kommunar": "kommuner",
 	"municipality": "kommuner", "municipalities": "kommuner",
 	"fylke": "fylker", "fylket": "fylker", "fylker": "fylker", "county": "fylker", "counties": "fylker",
 }
 
-// nearName is the name of a division of these collections that is most like what was asked; "" where none is near.
-func (c *Call) nearName(asked string, of []*store.Collection) (string, error) {
+// NearName is the name of a division of these collections that is most like what was asked; "" where none is near.
+func (c *Call) NearName(asked string, of []*store.Collection) (string, error) {
 	var names []string
 	for _, coll := range of {
-		if coll.Geometry == nil || dimensions[coll.Geometry.Type] != 2 || coll.Count > optionsMost {
+		if coll.Geometry == nil || Dimensions[coll.Geometry.Type] != 2 || coll.Count > optionsMost {
 			continue
 		}
 		offered, err := c.optionsFrom(coll)
@@ -87,7 +87,7 @@ func (c *Call) SearchOrder() []*store.Collection {
 	}
 	rank := func(coll *store.Collection) int {
 		switch {
-		case coll.Geometry != nil && dimensions[coll.Geometry.Type] == 2:
+		case coll.Geometry != nil && Dimensions[coll.Geometry.Type] == 2:
 			return 0
 		case coll.Geometry != nil:
 			return 1

@@ -35,8 +35,8 @@ func (s *Kit) downloadReps() []Format {
 			continue
 		}
 		r := Format{F: f.Name, Media: f.Media, Charset: f.Charset}
-		if f.Name == asGeoJSON.F {
-			r.Also, r.Alias = asGeoJSON.Also, asGeoJSON.Alias
+		if f.Name == AsGeoJSON.F {
+			r.Also, r.Alias = AsGeoJSON.Also, AsGeoJSON.Alias
 		}
 		reps = append(reps, r)
 	}
@@ -54,7 +54,7 @@ func (s *Kit) download(c *Call, w http.ResponseWriter) error {
 	h.Set("Content-Type", c.Format.ContentType())
 	c.DataHeaders(w)
 	h.Set("Content-Disposition", `attachment; filename="`+f.FileName(c.Collection.ID, c.selection(), c.output().crs)+`"`)
-	c.tellLosses(h, f)
+	c.TellLosses(h, f)
 	id := c.output().crs
 	if f.Lon {
 		id = crs.CRS84
@@ -92,7 +92,7 @@ func (c *Call) checkDownload(f *format.Format) error {
 	case c.output().dialect != "" && f.Name != "csv":
 		return problem.Invalidf("dialect", c.output().dialect, "it is of f=csv")
 	case f.Lon && c.output().crs != crs.CRS84:
-		return problem.Invalidf("crs", first(c.Values["crs"]), "%s is in CRS84 always; leave out crs", f.Title)
+		return problem.Invalidf("crs", First(c.Values["crs"]), "%s is in CRS84 always; leave out crs", f.Title)
 	}
 	return c.checkPrecision()
 }
@@ -103,7 +103,7 @@ func (c *Call) checkPrecision() error {
 	if c.output().precision == nil || f != nil && f.Precise || c.Format.F == asGeoJSONLD.F {
 		return nil
 	}
-	return problem.Invalidf("precision", first(c.Values["precision"]), "f=%s has no such choice; use f=json, f=geojsonseq, f=ndjson or f=csv", c.Format.F)
+	return problem.Invalidf("precision", First(c.Values["precision"]), "f=%s has no such choice; use f=json, f=geojsonseq, f=ndjson or f=csv", c.Format.F)
 }
 
 // checkMost counts before a file is begun that cannot hold any number of features. Where counting takes too long, the file itself tells it.
@@ -440,7 +440,7 @@ func (c *Call) hasFile(revision string, f *format.Format) bool {
 func (c *Call) downloadLinks(coll *store.Collection) []ogcapi.Link {
 	var links []ogcapi.Link
 	revision, lasts := "", false
-	if isPlain(coll) {
+	if IsPlain(coll) {
 		revision, lasts = c.fileState(coll)
 	}
 	for _, r := range c.s.downloadReps() {

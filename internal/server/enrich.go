@@ -122,7 +122,7 @@ type divider struct {
 // dividedLayer is a collection with the ids and titles of its divisions, in the order by id.
 type dividedLayer struct {
 	coll   *store.Collection
-	index  *pointIndex // nil: the store is asked
+	index  *PointIndex // nil: the store is asked
 	move   crs.Func    // from the points to the collection
 	ids    []string
 	titles []string         // nil: the collection has none
@@ -183,7 +183,7 @@ func (c *Call) momentOf(p *enrichParams) (time.Time, error) {
 	if p.datetime == "" {
 		return time.Time{}, nil
 	}
-	at, ok := cql2.ParseInstant(p.datetime, c.zone())
+	at, ok := cql2.ParseInstant(p.datetime, c.Zone())
 	switch {
 	case !ok:
 		return time.Time{}, problem.Invalidf("datetime", p.datetime, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z")
@@ -217,15 +217,15 @@ func (c *Call) fillLayer(l *dividedLayer) (err error) {
 }
 
 // awaitIndex is the index of a collection; nil when there can be none.
-func (c *Call) awaitIndex(coll *store.Collection) (*pointIndex, error) {
+func (c *Call) awaitIndex(coll *store.Collection) (*PointIndex, error) {
 	for range tries {
-		i, err := c.pointIndex(coll)
+		i, err := c.PointIndex(coll)
 		if i != nil || err != nil {
 			return i, err
 		}
 		made := c.s.points.begun(coll.ID)
 		if made == nil { // it has ended since, or there can be none
-			return c.pointIndex(coll)
+			return c.PointIndex(coll)
 		}
 		select {
 		case <-made:
@@ -240,9 +240,9 @@ func (c *Call) readTitles(l *dividedLayer) error {
 	l.ids, l.titles = nil, nil
 	var rows []store.Row
 	if l.index != nil {
-		rows = l.index.rows
+		rows = l.index.Rows
 	}
-	q := c.current(l.coll, store.Query{Limit: maxDivided, Count: store.CountNone})
+	q := c.Current(l.coll, store.Query{Limit: maxDivided, Count: store.CountNone})
 	if l.asOf.IsZero() {
 		l.asOf = q.AsOf
 	}
@@ -263,7 +263,7 @@ func (c *Call) readTitles(l *dividedLayer) error {
 		for _, r := range rows {
 			l.ids = append(l.ids, r.ID)
 		}
-		if l.titles == nil && isPlain(l.coll) {
+		if l.titles == nil && IsPlain(l.coll) {
 			return nil
 		}
 		n := 0
@@ -276,7 +276,7 @@ func (c *Call) readTitles(l *dividedLayer) error {
 			}
 			title := ""
 			if f.Values[0] != nil {
-				title = cell(f.Values[0])
+				title = Cell(f.Values[0])
 			}
 			l.titles = append(l.titles, title)
 			return nil

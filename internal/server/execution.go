@@ -216,7 +216,7 @@ func (x *execution) run(ctx context.Context, to shelf) ([]result, error) {
 		r.box = isBox(spec.Schema)
 		write := func(ctx context.Context, w io.Writer) error { return out.Write(ctx, w) }
 		if out.Write == nil {
-			b, err := marshal(out.Value)
+			b, err := Marshal(out.Value)
 			if err != nil {
 				return nil, err
 			}

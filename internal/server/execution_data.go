@@ -42,7 +42,7 @@ func (x *execution) divisions(ctx context.Context, collections, datetime string,
 	c := x.call(ctx)
 	p := &enrichParams{crs: points, collections: c.Divisions(), datetime: datetime}
 	if collections != "" {
-		if err := pickDivisions(&p.collections, collections); err != nil {
+		if err := PickDivisions(&p.collections, collections); err != nil {
 			return nil, ofInputs(err)
 		}
 	}

@@ -177,7 +177,7 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 			pg = c.problemPage(e, p)
 		}
 		if isRetired {
-			pg.Data.(*problemView).Current = c.refCrumbs(gone.more.Current)
+			pg.Data.(*problemView).Current = c.RefCrumbs(gone.more.Current)
 			if gone.name != "" {
 				day, _ := c.dateText(gone.more.Date)
 				pg.Data.(*problemView).Gone = c.Text("retired.gone", gone.name, day, c.kindText(history.Kind(gone.more.Type)))
@@ -201,6 +201,6 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 	if isRetired {
 		doc = gone.more
 	}
-	plain, _ := marshal(doc) // strings and numbers only
+	plain, _ := Marshal(doc) // strings and numbers only
 	c.WriteBody(w, p.Status, &body{plain: plain})
 }

@@ -99,7 +99,7 @@ func (c *Call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 		}
 		for _, ending := range endings(p) {
 			if v, ok := c.Values[p.Name+ending]; ok && c.Field(p.Name+ending) == nil {
-				add(forgivingFilter(p, ending, v[0], c.zone()))
+				add(forgivingFilter(p, ending, v[0], c.Zone()))
 			}
 		}
 	}
@@ -109,13 +109,13 @@ func (c *Call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 // equals builds the filter of a parameter of a property. Of events, kind=split finds those that are a split among
 // other things.
 func (c *Call) equals(p *store.Property, v string) (cql2.Expr, error) {
-	e, err := equals(p, v, c.zone())
+	e, err := equals(p, v, c.Zone())
 	if err != nil || c.Collection.ID != history.EventsID || p.Name != "kind" {
 		return e, err
 	}
 	for i := range c.Collection.Properties {
 		if q := &c.Collection.Properties[i]; q.Name == "kinds" && Elements(q) {
-			return equals(q, v, c.zone())
+			return equals(q, v, c.Zone())
 		}
 	}
 	return e, nil
@@ -189,7 +189,7 @@ func element(p *store.Property, v string) (cql2.Expr, error) {
 
 // parseFilter reads filter, after all other parameters, since its meaning depends on filter-lang and filter-crs.
 func (c *Call) parseFilter(p *itemsParams) (cql2.Expr, error) {
-	as := cql2.Reading{CRS: p.filterCRS, Zone: c.zone()}
+	as := cql2.Reading{CRS: p.filterCRS, Zone: c.Zone()}
 	var e cql2.Expr
 	var err error
 	if p.filterJSON {
@@ -200,7 +200,7 @@ func (c *Call) parseFilter(p *itemsParams) (cql2.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e, err = cql2.Check(e, c.schemaOf(c.Collection)); err != nil {
+	if e, err = cql2.Check(e, c.SchemaOf(c.Collection)); err != nil {
 		return nil, cql2.Locate(err, p.filter)
 	}
 	return e, nil
@@ -212,14 +212,14 @@ type public struct {
 	zone *time.Location
 }
 
-// schemaOf is what a client's filter may name of a collection.
-func (c *Call) schemaOf(coll *store.Collection) cql2.Schema { return public{coll, c.zone()} }
+// SchemaOf is what a client's filter may name of a collection.
+func (c *Call) SchemaOf(coll *store.Collection) cql2.Schema { return public{coll, c.Zone()} }
 
 // Zone is the time zone of the service.
 func (p public) Zone() *time.Location { return p.zone }
 
-// zone is the time zone of the service: the one that is set, else that of the registers of Norway where there is one, else UTC.
-func (c *Call) zone() *time.Location { return c.s.zoneOf(c.Catalog) }
+// Zone is the time zone of the service: the one that is set, else that of the registers of Norway where there is one, else UTC.
+func (c *Call) Zone() *time.Location { return c.s.zoneOf(c.Catalog) }
 
 func (s *Kit) zoneOf(cat *store.Catalog) *time.Location {
 	switch {

@@ -47,14 +47,14 @@ func (c *Call) forgiving(name string) (p *store.Property, ending string) {
 
 // asksOf are the query parameters of a property that have a value, the exact one first.
 func (c *Call) asksOf(p *store.Property) (names []string) {
-	if first(c.Values[p.Name]) != "" {
+	if First(c.Values[p.Name]) != "" {
 		names = append(names, p.Name)
 	}
 	if !c.forgives {
 		return names
 	}
 	for _, ending := range endings(p) {
-		if name := p.Name + ending; first(c.Values[name]) != "" && c.Field(name) == nil {
+		if name := p.Name + ending; First(c.Values[name]) != "" && c.Field(name) == nil {
 			names = append(names, name)
 		}
 	}
@@ -76,9 +76,9 @@ func forgivingFilter(p *store.Property, ending, v string, zone *time.Location) (
 		}
 		return cql2.Search{Props: []string{p.Name}, Terms: []string{words}}, nil
 	case cql2.TypeInteger, cql2.TypeNumber:
-		x, ok := cql2.ParseNumber(typedNumber.Replace(v))
+		x, ok := cql2.ParseNumber(TypedNumber.Replace(v))
 		if !ok && groupedNumber.MatchString(v) { // its commas cannot be one before decimals
-			x, ok = cql2.ParseNumber(typedNumber.Replace(strings.ReplaceAll(v, ",", "")))
+			x, ok = cql2.ParseNumber(TypedNumber.Replace(strings.ReplaceAll(v, ",", "")))
 		}
 		if !ok {
 			return nil, problem.Invalidf(name, v, "use a number, such as 12 or 12.5")
@@ -99,8 +99,8 @@ func forgivingFilter(p *store.Property, ending, v string, zone *time.Location) (
 	return cql2.Compare{Op: op, L: prop, R: cql2.Timestamp{T: at.UTC()}}, nil
 }
 
-// typedNumber takes a number as people write it to one as programs do: blanks between the digits, a comma before the decimals.
-var typedNumber = strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "\u2009", "", ",", ".", "\u2212", "-")
+// TypedNumber takes a number as people write it to one as programs do: blanks between the digits, a comma before the decimals.
+var TypedNumber = strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "\u2009", "", ",", ".", "\u2212", "-")
 
 // groupedNumber is a number with commas between thousands, as English writes it; elsewhere a comma is one before decimals.
 var groupedNumber = regexp.MustCompile(`^\s*[-\x{2212}]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?\s*$`)
@@ -114,7 +114,7 @@ func (c *Call) ungrouped() (href string, ok bool) {
 	values := maps.Clone(c.Values)
 	for name := range c.Values {
 		p, _ := c.forgiving(name)
-		if v := first(c.Values[name]); p != nil && (p.Type == cql2.TypeInteger || p.Type == cql2.TypeNumber) && groupedNumber.MatchString(v) {
+		if v := First(c.Values[name]); p != nil && (p.Type == cql2.TypeInteger || p.Type == cql2.TypeNumber) && groupedNumber.MatchString(v) {
 			values[name], ok = []string{strings.ReplaceAll(v, ",", "")}, true
 		}
 	}

@@ -131,10 +131,3 @@ func (s *Kit) itemsForm(c *Call, f page.Faulty) (*page.Page, error) {
 	}
 	return &page.Page{Name: "items", Title: c.TitleOf(c.Collection), Crumbs: c.Crumbs("collection"), Data: &v}, nil
 }
-
-// lookupForm is the page of a point without divisions.
-func (s *Kit) lookupForm(c *Call, f page.Faulty) (*page.Page, error) {
-	v := c.lookupView()
-	v.Faulty = f
-	return &page.Page{Name: "lookup", Title: c.Text("lookup.title"), Crumbs: c.Crumbs(""), Data: &v}, nil
-}

@@ -41,7 +41,7 @@ func newFragmentsWanted() *fragmentsWanted {
 
 // add notes that n features were not there.
 func (x *fragmentsWanted) add(w wantedFragments, n int) {
-	if w.key.Kind != feature.KindMembers || w.key.Properties != 0 || !isPlain(w.coll) || w.coll.Count > encodeMost {
+	if w.key.Kind != feature.KindMembers || w.key.Properties != 0 || !IsPlain(w.coll) || w.coll.Count > encodeMost {
 		return
 	}
 	x.mu.Lock()

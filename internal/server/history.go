@@ -107,12 +107,12 @@ func (c *Call) collectionOf(scheme string) *store.Collection {
 }
 
 // today is the day that it is where the data are from.
-func (c *Call) today() history.Date { return history.DateOf(time.Now().In(c.zone())) }
+func (c *Call) today() history.Date { return history.DateOf(time.Now().In(c.Zone())) }
 
 // The documents about codes through time.
 type (
-	// codeRef is a code that another one became or was.
-	codeRef struct {
+	// CodeRef is a code that another one became or was.
+	CodeRef struct {
 		Code  string   `json:"code"`
 		Name  string   `json:"name"`
 		Date  string   `json:"date,omitempty"`
@@ -181,8 +181,8 @@ func (c *Call) featureOf(scheme, code string) string {
 }
 
 // codeRef is one end of an edge.
-func (c *Call) codeRef(s *history.Scheme, v *history.Version, e *history.Edge) codeRef {
-	r := codeRef{Code: v.Code, Name: v.Name, Date: e.Event.Date.String(), Event: e.Event.ID, Part: e.Part,
+func (c *Call) codeRef(s *history.Scheme, v *history.Version, e *history.Edge) CodeRef {
+	r := CodeRef{Code: v.Code, Name: v.Name, Date: e.Event.Date.String(), Event: e.Event.ID, Part: e.Part,
 		Units: e.Units, Href: c.versionHref(s.ID, v)}
 	if e.Part && e.People.Known {
 		total := int64(0)
@@ -229,7 +229,7 @@ func (c *Call) meant(s *history.Scheme, code string, at history.Date) (*history.
 
 // dataAnswer writes a document that depends on the data.
 func (c *Call) dataAnswer(w http.ResponseWriter, a *Answer) error {
-	if err := c.still(); err != nil {
+	if err := c.Still(); err != nil {
 		return err
 	}
 	plain, err := c.render(a)
@@ -261,8 +261,8 @@ func (e *retired) Unwrap() error { return e.told }
 type retiredDoc struct {
 	ogcapi.Problem
 	Date       string    `json:"date"`
-	Successors []codeRef `json:"successors"` // what it became then
-	Current    []codeRef `json:"current"`    // what that is now
+	Successors []CodeRef `json:"successors"` // what it became then
+	Current    []CodeRef `json:"current"`    // what that is now
 }
 
 // missing is the error of a feature that is not there: 410 with its successors for a code that was retired, else 404.
@@ -302,7 +302,7 @@ func (c *Call) missing(id string) error {
 // retired tells what became of a version that has ended.
 func (c *Call) retired(s *history.Scheme, v *history.Version) (*retired, error) {
 	today, id := c.today(), v.Code
-	e := &retired{more: retiredDoc{Date: v.To.String(), Successors: []codeRef{}, Current: []codeRef{}}}
+	e := &retired{more: retiredDoc{Date: v.To.String(), Successors: []CodeRef{}, Current: []CodeRef{}}}
 	e.more.Type = string(s.Fate(v))
 	for _, x := range s.Out(v) {
 		if x.To != nil {
@@ -315,10 +315,10 @@ func (c *Call) retired(s *history.Scheme, v *history.Version) (*retired, error) 
 	}
 	var names []string
 	for _, x := range now {
-		r := codeRef{Code: x.Code, Name: x.Name, Href: c.versionHref(s.ID, x)}
+		r := CodeRef{Code: x.Code, Name: x.Name, Href: c.versionHref(s.ID, x)}
 		e.more.Current = append(e.more.Current, r)
 		names = append(names, r.Code+" "+r.Name)
-		e.links = append(e.links, ogcapi.Link{Rel: "successor-version", Type: asGeoJSON.Media, Title: r.Code + " " +
+		e.links = append(e.links, ogcapi.Link{Rel: "successor-version", Type: AsGeoJSON.Media, Title: r.Code + " " +
 			r.Name, Href: r.Href})
 	}
 	told := "nothing follows it"
@@ -335,8 +335,8 @@ func (c *Call) kindText(k history.Kind) string { return c.Text(fmt.Sprintf("kind
 // asPage is the page of an address of this mount.
 func (c *Call) asPage(href string) string { return c.HtmlHref(strings.TrimPrefix(href, c.Base())) }
 
-// refCrumbs are links to pages of codes.
-func (c *Call) refCrumbs(refs []codeRef) []page.Crumb {
+// RefCrumbs are links to pages of codes.
+func (c *Call) RefCrumbs(refs []CodeRef) []page.Crumb {
 	out := make([]page.Crumb, len(refs))
 	for i, r := range refs {
 		out[i] = page.Crumb{Title: r.Code + " " + r.Name, Href: c.asPage(r.Href)}

@@ -8,8 +8,8 @@ import (
 	"grense/internal/history"
 )
 
-// codesLike are the codes that a search asks for, of all schemes.
-func (c *Call) codesLike(asked string) ([]codeRef, error) {
+// CodesLike are the codes that a search asks for, of all schemes.
+func (c *Call) CodesLike(asked string) ([]CodeRef, error) {
 	if asked == "" || len(asked) > 20 || strings.ContainsAny(asked, " /") || !c.hasHistory() {
 		return nil, nil
 	}
@@ -17,7 +17,7 @@ func (c *Call) codesLike(asked string) ([]codeRef, error) {
 	if err != nil || h == nil {
 		return nil, err
 	}
-	var out []codeRef
+	var out []CodeRef
 	for _, s := range h.Schemes() {
 		code := s.Whole(asked)
 		all := s.Meanings(code)
@@ -30,7 +30,7 @@ func (c *Call) codesLike(asked string) ([]codeRef, error) {
 				names = append(names, v.Name)
 			}
 		}
-		out = append(out, codeRef{Code: code, Name: strings.Join(names, ", "), Href: c.codeHref(s.ID, code)})
+		out = append(out, CodeRef{Code: code, Name: strings.Join(names, ", "), Href: c.codeHref(s.ID, code)})
 	}
 	return out, nil
 }
@@ -43,18 +43,18 @@ func (c *Call) codeHref(scheme, code string) string {
 // versionsElsewhere is the address of the versions of features that have none themselves, but whose ids are codes of a
 // history; "" where the request names no time, or where there is no such history. Code is that of one feature, or "".
 func (c *Call) versionsElsewhere(code string) string {
-	at := first(c.Values["datetime"])
+	at := First(c.Values["datetime"])
 	if at == "" || c.Collection == nil || isVersioned(c.Collection) || !c.tellsTime(c.Collection) {
 		return ""
 	}
 	scheme := schemeID(c.Collection)
 	switch {
 	case history.Has(c.Catalog):
-		href := c.Base() + "/collections/" + history.VersionsID + "/items?scheme=" + queryEscape(scheme)
+		href := c.Base() + "/collections/" + history.VersionsID + "/items?scheme=" + QueryEscape(scheme)
 		if code != "" {
-			href += "&code=" + queryEscape(code)
+			href += "&code=" + QueryEscape(code)
 		}
-		return href + "&datetime=" + queryEscape(at)
+		return href + "&datetime=" + QueryEscape(at)
 	case code != "":
 		return c.codeHref(scheme, code)
 	}

@@ -57,21 +57,21 @@ func (s *Kit) items(c *Call, w http.ResponseWriter) error {
 		return err
 	}
 	links, h := c.itemsLinks(p), w.Header()
-	c.dataFields(w, links)
+	c.DataFields(w, links)
 	if p.Matched >= 0 {
-		setHeader(w, "Ogc-Numbermatched", strconv.Itoa(p.Matched))
+		SetHeader(w, "Ogc-Numbermatched", strconv.Itoa(p.Matched))
 	}
-	setHeader(w, "Ogc-Numberreturned", strconv.Itoa(len(p.Rows)))
+	SetHeader(w, "Ogc-Numberreturned", strconv.Itoa(len(p.Rows)))
 	file := c.pageFormat()
-	c.tellLosses(h, file)
+	c.TellLosses(h, file)
 	switch {
 	case file != nil:
 		c.fileHeaders(h, file)
 	case c.Format.F == "json":
-		setHeader(w, "Content-Crs", c.output().contentCRS())
+		SetHeader(w, "Content-Crs", c.output().contentCRS())
 	}
 	if c.Format.F != "html" {
-		if same, err := c.unchanged(w, c.pageTag(p)); same || err != nil {
+		if same, err := c.Unchanged(w, c.pageTag(p)); same || err != nil {
 			return err
 		}
 	}
@@ -138,11 +138,11 @@ var (
 
 // pageTag is the weak validator of a page: it changes with the features, their order, the count and the request.
 func (c *Call) pageTag(p *store.Page) string {
-	b := takeBuffer()
+	b := TakeBuffer()
 	put := func(s string) { b = append(append(b, s...), 0) }
 	put(c.Base())
 	put(c.Request.URL.Path)
-	put(c.canonical())
+	put(c.Canonical())
 	put(c.Format.F)
 	put(c.Lang)
 	put(string(p.Next))
@@ -155,21 +155,21 @@ func (c *Call) pageTag(p *store.Page) string {
 		put(r.ID)
 		b = binary.LittleEndian.AppendUint64(b, r.Rev)
 	}
-	return digest(b)
+	return Digest(b)
 }
 
-// digest is a validator of what a buffer holds, which is given back.
-func digest(b []byte) string {
+// Digest is a validator of what a buffer holds, which is given back.
+func Digest(b []byte) string {
 	sum := sha256.Sum256(b)
-	giveBuffer(b)
+	GiveBuffer(b)
 	return hex.EncodeToString(sum[:12])
 }
 
-// unchanged sets the weak validator of an answer and evaluates the conditions of the request (RFC 9110, 13.2.2). It answers 304 and
+// Unchanged sets the weak validator of an answer and evaluates the conditions of the request (RFC 9110, 13.2.2). It answers 304 and
 // reports true if the client has the version already; the error is that of ifMatch.
-func (c *Call) unchanged(w http.ResponseWriter, tag string) (same bool, err error) {
+func (c *Call) Unchanged(w http.ResponseWriter, tag string) (same bool, err error) {
 	etag := `W/"` + tag + `"`
-	setHeader(w, "Etag", etag)
+	SetHeader(w, "Etag", etag)
 	if c.Request.Method == http.MethodPost { // 304 is for GET and HEAD (RFC 9110, 13.1.2)
 		return false, nil
 	}
@@ -221,7 +221,7 @@ func (c *Call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 		out.buf = strconv.AppendInt(out.buf, int64(p.Matched), 10)
 	}
 	out.buf = append(out.buf, `,"links":`...)
-	out.buf = append(appendLinks(out.buf, c.withProfile(links)), `,"timeStamp":"`...)
+	out.buf = append(AppendLinks(out.buf, c.WithProfile(links)), `,"timeStamp":"`...)
 	out.ends()
 	out.buf = appendStamp(out.buf, time.Now())
 	return out.finish()
@@ -271,9 +271,9 @@ func (c *Call) parts() uint64 {
 	return h.Sum64() | 1
 }
 
-// batch is how many features are read from the store at once, firstBatch of a large answer at first, so that it begins soon, and pieceBytes after how many bytes of them it is enough.
+// Batch is how many features are read from the store at once, firstBatch of a large answer at first, so that it begins soon, and pieceBytes after how many bytes of them it is enough.
 const (
-	batch      = 200
+	Batch      = 200
 	firstBatch = 50
 	pieceBytes = 1 << 20
 )
@@ -283,7 +283,7 @@ func nextBatch(left, all int) int {
 	if left == all && all >= LargeAnswer {
 		return firstBatch
 	}
-	return min(left, batch)
+	return min(left, Batch)
 }
 
 // errPiece ends a reading of features that are enough for now.
@@ -340,7 +340,7 @@ type missing struct {
 	key   feature.Key
 	rows  []store.Row
 	at    []int // of rows, in frags
-	enc   membersEncoder
+	enc   MembersEncoder
 	n     int // rows that were read
 	size  int // of their fragments, in bytes
 }
@@ -351,8 +351,8 @@ func (m *missing) read() (frags []*feature.Fragment, err error) {
 	if m.enc, err = c.members(); err != nil {
 		return nil, err
 	}
-	buf := takeBuffer()
-	defer func() { giveBuffer(buf) }()
+	buf := TakeBuffer()
+	defer func() { GiveBuffer(buf) }()
 	err = c.Ask(func(ctx context.Context) error {
 		err := c.fetch(ctx, m.rows, m.enc.Want(), func(f *store.Feature) (err error) {
 			buf, err = m.put(f, buf[:0])
@@ -402,19 +402,19 @@ func (s *Kit) item(c *Call, w http.ResponseWriter) error {
 		links = append(links, c.versionLinks(v)...)
 	}
 	links = append(links, c.versionsLink(id)...)
-	c.dataFields(w, links)
+	c.DataFields(w, links)
 	told := 0
 	if v != nil {
 		c.versionHeaders(w.Header(), v)
 		told = len(v.all)
 	}
-	c.tellLosses(w.Header(), nil)
+	c.TellLosses(w.Header(), nil)
 	if c.Format.F == "json" {
-		setHeader(w, "Content-Crs", c.output().contentCRS())
+		SetHeader(w, "Content-Crs", c.output().contentCRS())
 	}
 	if c.Format.F != "html" {
 		tag := c.pageTag(&store.Page{Rows: []store.Row{at.row}, Next: store.Cursor(at.next), Prev: store.Cursor(at.prev), Matched: told})
-		if same, err := c.unchanged(w, tag); same || err != nil {
+		if same, err := c.Unchanged(w, tag); same || err != nil {
 			return err
 		}
 	}
@@ -433,7 +433,7 @@ func (c *Call) soughtItem(id string) (at neighbours, v *versionAsked, err error)
 		if v, err = c.soughtVersion(id); err != nil {
 			return at, nil, err
 		}
-		c.output().versionIDs, c.began = v.byID, v.moment
+		c.output().versionIDs, c.Began = v.byID, v.moment
 		at.row, at.id, at.of = v.all[v.n].row, id, v.versionList.id
 		if !v.byID {
 			at.prev, at.next = v.prev, v.next
@@ -477,7 +477,7 @@ func (c *Call) itemJSON(w http.ResponseWriter, at neighbours, links []ogcapi.Lin
 	out.add(frags[0])
 	out.buf = appendText(append(out.buf, `,"prev":`...), orSelf(at.prev, at.id))
 	out.buf = appendText(append(out.buf, `,"next":`...), orSelf(at.next, at.id))
-	out.buf = append(appendLinks(append(out.buf, `,"links":`...), c.withProfile(links)), '}')
+	out.buf = append(AppendLinks(append(out.buf, `,"links":`...), c.WithProfile(links)), '}')
 	return out.finish()
 }
 
@@ -538,7 +538,7 @@ type pageReading struct {
 func (c *Call) reading(shown []*store.Property) (r *pageReading, err error) {
 	r = &pageReading{want: store.Want{Properties: []string{}}}
 	if c.Collection.Geometry != nil && !c.output().skipGeometry {
-		if r.outlines, err = c.Outliner(c.Collection, c.scaleOfAll(c.Collection, MapCRS(c.Collection))); err != nil {
+		if r.outlines, err = c.Outliner(c.Collection, c.ScaleOfAll(c.Collection, MapCRS(c.Collection))); err != nil {
 			return nil, err
 		}
 	}
@@ -622,7 +622,7 @@ func (c *Call) itemLinks(id, prev, next string) []ogcapi.Link {
 		ogcapi.Link{Rel: "root", Type: "text/html", Title: "The landing page of this server as HTML", Href: c.Base() + "?f=html", Hreflang: Hreflang})
 	links = c.appendSelfLinks(links, items+PathEscape(id), c.others())
 	for i := range links {
-		if links[i].Type == asGeoJSON.Media {
+		if links[i].Type == AsGeoJSON.Media {
 			links[i].Title = formTitles["json"]
 		}
 	}

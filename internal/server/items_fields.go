@@ -42,12 +42,12 @@ var shownParams = []string{"limit", "offset", "cursor", "bbox", "datetime", "dat
 // fillForm sets what the form over the features shows: the fields with what was asked, and what is sent on unseen.
 func (c *Call) fillForm(v *itemsView) error {
 	v.Action = "/collections/" + c.Collection.ID + "/items"
-	v.BoxValue, v.TimeValue, v.FilterValue, v.SearchValue = first(c.Values["bbox"]), first(c.Values["datetime"]), first(c.Values["filter"]), first(c.Values["q"])
-	v.LimitValue = cmp.Or(first(c.Values["limit"]), strconv.Itoa(v.Limit))
+	v.BoxValue, v.TimeValue, v.FilterValue, v.SearchValue = First(c.Values["bbox"]), First(c.Values["datetime"]), First(c.Values["filter"]), First(c.Values["q"])
+	v.LimitValue = cmp.Or(First(c.Values["limit"]), strconv.Itoa(v.Limit))
 	for p := range c.Collection.Queryables() {
 		_, shown := c.Collection.Find(p.Name)
 		if c.Field(p.Name) != nil && (shown && len(v.Filters) < mostColumns || len(c.asksOf(p)) > 0) {
-			f := filterField{Name: p.Name, Title: c.columnOf(p).Title, Type: inputType(p), Value: first(c.Values[p.Name]), Unit: p.Unit}
+			f := filterField{Name: p.Name, Title: c.columnOf(p).Title, Type: inputType(p), Value: First(c.Values[p.Name]), Unit: p.Unit}
 			var err error
 			if f.Options, err = c.options(p, f.Value); err != nil {
 				return err
@@ -80,12 +80,12 @@ func (c *Call) fillForm(v *itemsView) error {
 
 // soughtWords says what words asked for features, beginning with a blank; "" for none.
 func (c *Call) soughtWords() string {
-	if words := first(c.Values["q"]); words != "" {
+	if words := First(c.Values["q"]); words != "" {
 		return " " + c.Text("items.for", words)
 	}
 	if title, _ := c.Collection.Find(c.Collection.TitleProperty); title != nil {
 		if names := c.asksOf(title); len(names) > 0 {
-			return " " + c.Text("items.for", first(c.Values[names[0]]))
+			return " " + c.Text("items.for", First(c.Values[names[0]]))
 		}
 	}
 	return ""
@@ -151,7 +151,7 @@ func (v *itemsView) addInputs(c *Call, p *store.Property, f *filterField) {
 		names = []string{""}
 	}
 	for _, ending := range names {
-		in := fieldInput{Name: p.Name + ending, Label: c.endingText(ending), Type: f.Type, Value: first(c.Values[p.Name+ending])}
+		in := fieldInput{Name: p.Name + ending, Label: c.endingText(ending), Type: f.Type, Value: First(c.Values[p.Name+ending])}
 		if in.Value == "" {
 			in.Value = f.Value
 		} else if ending != "" && f.Value != "" { // both
@@ -206,7 +206,7 @@ func (c *Call) chips(v *itemsView) (out []chip) {
 		p, _ := c.Collection.Queryable(f.Name)
 		for _, name := range c.asksOf(p) {
 			if ending := name[len(p.Name):]; ending != "" {
-				add(name, strings.TrimSuffix(f.Title+" "+c.endingText(ending), " "), c.chipText(p, first(c.Values[name])))
+				add(name, strings.TrimSuffix(f.Title+" "+c.endingText(ending), " "), c.chipText(p, First(c.Values[name])))
 			}
 		}
 		for _, o := range f.Options {
@@ -322,7 +322,7 @@ func (c *Call) fits(l offeredList) bool { return c.keep == nil || l.state == c.k
 func (c *Call) readOptions(coll *store.Collection) (out page.Choices, err error) {
 	var pg *store.Page
 	err = c.Ask(func(ctx context.Context) (err error) {
-		pg, err = c.s.Store.Page(ctx, c.current(coll, store.Query{Limit: optionsMost, Count: store.CountNone}))
+		pg, err = c.s.Store.Page(ctx, c.Current(coll, store.Query{Limit: optionsMost, Count: store.CountNone}))
 		return err
 	})
 	if err != nil {
@@ -344,7 +344,7 @@ func (c *Call) readOptions(coll *store.Collection) (out page.Choices, err error)
 // sortChoices are the orders that the form offers: the usual one, each property in both directions, and the one that was asked when
 // it is none of these.
 func (c *Call) sortChoices() page.Choices {
-	asked := first(c.Values["sortby"])
+	asked := First(c.Values["sortby"])
 	out := page.Choices{{Title: c.Text("items.sort-usual"), Selected: asked == ""}}
 	names := sortableNames(c.Collection)
 	for _, name := range names[:min(len(names), mostColumns)] {

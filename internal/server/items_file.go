@@ -14,7 +14,7 @@ import (
 
 // itemsReps are the representations of a page of features: those of its own, and the formats of files.
 func (s *Kit) itemsReps() []Format {
-	own := []Format{asGeoJSON, asGeoJSONLD, AsHTML, AsCSV}
+	own := []Format{AsGeoJSON, asGeoJSONLD, AsHTML, AsCSV}
 	reps := slices.Clone(own)
 	for _, r := range s.downloadReps() {
 		if !slices.ContainsFunc(own, func(x Format) bool { return x.F == r.F }) {
@@ -26,7 +26,7 @@ func (s *Kit) itemsReps() []Format {
 
 // pageFormat is the format of a page of features that is a file; nil for representations of its own.
 func (c *Call) pageFormat() *format.Format {
-	if c.Format.F == asGeoJSON.F {
+	if c.Format.F == AsGeoJSON.F {
 		return nil
 	}
 	return format.Find(c.Format.F)
@@ -42,9 +42,9 @@ func (c *Call) fileHeaders(h http.Header, f *format.Format) {
 	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
 }
 
-// tellLosses tells what the answer does not give: what its format cannot hold, and a profile that was asked for and is none of it, which is no error (OGC 23-058r2,
+// TellLosses tells what the answer does not give: what its format cannot hold, and a profile that was asked for and is none of it, which is no error (OGC 23-058r2,
 // 13, profile-negotiation). Of representations that are no files f is nil.
-func (c *Call) tellLosses(h http.Header, f *format.Format) {
+func (c *Call) TellLosses(h http.Header, f *format.Format) {
 	var losses []string
 	if f != nil {
 		losses = slices.Clip(f.LossesIn(c.fileOptions()))
@@ -52,8 +52,8 @@ func (c *Call) tellLosses(h http.Header, f *format.Format) {
 			losses = append(losses, "texts that a spreadsheet takes for formulas begin with an apostrophe")
 		}
 	}
-	if p, ok := c.Params.(profiled); ok && c.Format.F != asGeoJSON.F && *p.toldProfile() != "" {
-		losses = append(losses, "the profile "+*p.toldProfile()+", which f=json has")
+	if p, ok := c.Params.(profiled); ok && c.Format.F != AsGeoJSON.F && *p.ToldProfile() != "" {
+		losses = append(losses, "the profile "+*p.ToldProfile()+", which f=json has")
 	}
 	if len(losses) > 0 {
 		h.Set("Format-Losses", strings.Join(losses, "; "))

@@ -166,21 +166,21 @@ func (c *Call) nearItems(p *store.Page) (*page.Crumb, error) {
 	if p.Matched != 0 || n != 1 {
 		return nil, nil
 	}
-	if title, _ := c.Collection.Find(c.Collection.TitleProperty); first(c.Values["q"]) == "" && title != nil {
+	if title, _ := c.Collection.Find(c.Collection.TitleProperty); First(c.Values["q"]) == "" && title != nil {
 		if names := c.asksOf(title); len(names) > 0 {
 			name = names[0]
 		}
 	}
-	asked := first(c.Values[name])
+	asked := First(c.Values[name])
 	if asked == "" {
 		return nil, nil
 	}
-	near, err := c.nearName(asked, []*store.Collection{c.Collection})
+	near, err := c.NearName(asked, []*store.Collection{c.Collection})
 	if err != nil || near == "" || near == asked {
 		return nil, err
 	}
 	query := append([]string{"f=html"}, c.replay("f", name, "offset", "cursor")...)
-	return &page.Crumb{Title: near, Href: c.Base() + "/collections/" + c.Collection.ID + "/items?" + strings.Join(append(query, queryEscape(name)+"="+queryEscape(near)), "&")}, nil
+	return &page.Crumb{Title: near, Href: c.Base() + "/collections/" + c.Collection.ID + "/items?" + strings.Join(append(query, QueryEscape(name)+"="+QueryEscape(near)), "&")}, nil
 }
 
 // tellItems says which features a page has, of how many; and what files with all of them are called. chosen says that not all of the collection are asked for.
@@ -238,7 +238,7 @@ func (c *Call) tableOrder() []*store.Property {
 	if !has(title) {
 		title = id
 	}
-	language := languageProperty(c.Collection) // without it titles have no language
+	language := LanguageProperty(c.Collection) // without it titles have no language
 	rank := func(p *store.Property) int {
 		switch {
 		case p.Name == title:
@@ -270,7 +270,7 @@ func (c *Call) tableOrder() []*store.Property {
 
 // sortedBy reports whether it was asked to sort by a property.
 func (c *Call) sortedBy(name string) bool {
-	return first(c.Values["sortby"]) != "" && slices.ContainsFunc(c.items().query.SortBy, func(s store.Sort) bool { return s.Property == name })
+	return First(c.Values["sortby"]) != "" && slices.ContainsFunc(c.items().query.SortBy, func(s store.Sort) bool { return s.Property == name })
 }
 
 // itemView is what the page of one feature shows.
@@ -348,7 +348,7 @@ func (c *Call) nameItem(v *itemView) error {
 		p, _ := c.Collection.Find(v.Properties[i].Name)
 		props, values = append(props, p), append(values, v.Properties[i].Value)
 	}
-	if err := c.nameAll(c.Collection, props, [][]page.Value{values}); err != nil {
+	if err := c.NameAll(c.Collection, props, [][]page.Value{values}); err != nil {
 		return err
 	}
 	for i, p := range props {
@@ -356,8 +356,8 @@ func (c *Call) nameItem(v *itemView) error {
 		if p.Name == c.Collection.TitleProperty {
 			v.TitleLang = values[i].Lang
 		}
-		if other := c.refersTo(p); other != nil {
-			v.belong(c.oneOf(other), values[i])
+		if other := c.RefersTo(p); other != nil {
+			v.belong(c.OneOf(other), values[i])
 		}
 	}
 	var err error
@@ -390,8 +390,8 @@ func (v *itemView) belong(kind string, s page.Value) {
 	}
 }
 
-// oneOf is what one feature of a collection is called; the title of the collection where no catalogue knows it.
-func (c *Call) oneOf(coll *store.Collection) string {
+// OneOf is what one feature of a collection is called; the title of the collection where no catalogue knows it.
+func (c *Call) OneOf(coll *store.Collection) string {
 	switch coll.ID {
 	case "fylker":
 		return c.Text("one.fylker")
@@ -409,7 +409,7 @@ func (c *Call) partsOf(v *itemView) (out []page.Crumb, err error) {
 	}
 	for _, coll := range c.Catalog.Collections {
 		leads := func(p *store.Property) bool {
-			return coll.Public && !p.Hidden && c.refersTo(p) == c.Collection && !reserved[p.Name] && simple(p.Type)
+			return coll.Public && !p.Hidden && c.RefersTo(p) == c.Collection && !reserved[p.Name] && Simple(p.Type)
 		}
 		for i := range coll.Properties {
 			p := &coll.Properties[i]
@@ -431,7 +431,7 @@ func (c *Call) partsOf(v *itemView) (out []page.Crumb, err error) {
 			if by := c.columnOf(p).Title; slices.ContainsFunc(coll.Properties, func(x store.Property) bool { return x.Name != p.Name && leads(&x) }) {
 				text += " (" + by + ")"
 			}
-			out = append(out, page.Crumb{Title: text, Href: c.HtmlHref("/collections/"+coll.ID+"/items") + "&" + queryEscape(p.Name) + "=" + queryEscape(v.ID)})
+			out = append(out, page.Crumb{Title: text, Href: c.HtmlHref("/collections/"+coll.ID+"/items") + "&" + QueryEscape(p.Name) + "=" + QueryEscape(v.ID)})
 		}
 	}
 	return out, nil
@@ -439,7 +439,7 @@ func (c *Call) partsOf(v *itemView) (out []page.Crumb, err error) {
 
 // countOf is how many features of a collection have that value; -1 where counting would take long.
 func (c *Call) countOf(coll *store.Collection, p *store.Property, value string) (n int, err error) {
-	e, err := equals(p, value, c.zone())
+	e, err := equals(p, value, c.Zone())
 	if err == nil {
 		e, err = cql2.Check(e, coll)
 	}
@@ -447,7 +447,7 @@ func (c *Call) countOf(coll *store.Collection, p *store.Property, value string) 
 		return -1, nil // an id that no value can be
 	}
 	err = c.Ask(func(ctx context.Context) error {
-		page, err := c.s.Store.Page(ctx, c.current(coll, store.Query{Filter: e, Limit: 1, Count: store.CountCheap}))
+		page, err := c.s.Store.Page(ctx, c.Current(coll, store.Query{Filter: e, Limit: 1, Count: store.CountCheap}))
 		if err != nil {
 			return err
 		}
@@ -476,22 +476,22 @@ func (c *Call) columnOf(p *store.Property) column {
 // sortable is a column of a table that can be sorted by it: once up, then down.
 func (c *Call) sortable(p *store.Property) column {
 	col := c.columnOf(p)
-	if !simple(p.Type) {
+	if !Simple(p.Type) {
 		return col
 	}
 	by := p.Name
-	if keys := c.items().query.SortBy; first(c.Values["sortby"]) != "" && len(keys) > 0 && keys[0].Property == p.Name {
+	if keys := c.items().query.SortBy; First(c.Values["sortby"]) != "" && len(keys) > 0 && keys[0].Property == p.Name {
 		col.Sorted = "descending"
 		if !keys[0].Desc {
 			col.Sorted, by = "ascending", "-"+p.Name
 		}
 	}
-	col.Sort = c.Base() + "/collections/" + c.Collection.ID + "/items?" + strings.Join(append([]string{"f=html", "sortby=" + queryEscape(by)}, c.replay("f", "sortby", "offset", "cursor")...), "&")
+	col.Sort = c.Base() + "/collections/" + c.Collection.ID + "/items?" + strings.Join(append([]string{"f=html", "sortby=" + QueryEscape(by)}, c.replay("f", "sortby", "offset", "cursor")...), "&")
 	return col
 }
 
-// cell writes a value for a table.
-func cell(v any) string {
+// Cell writes a value for a table.
+func Cell(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""

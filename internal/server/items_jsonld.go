@@ -45,7 +45,7 @@ func (c *Call) itemList(p *store.Page, full bool) (*itemList, error) {
 	if !full {
 		doc["@context"] = feature.Context()
 	}
-	head, err := marshal(doc)
+	head, err := Marshal(doc)
 	if err != nil {
 		return nil, err
 	}

@@ -8,12 +8,12 @@ import (
 	"grense/internal/store"
 )
 
-// dataFields are the header fields of answers with features: dataHeaders, what they are written in, and their links.
-func (c *Call) dataFields(w http.ResponseWriter, links []ogcapi.Link) {
-	setHeader(w, "Content-Type", c.Format.ContentType())
-	setHeader(w, "Content-Language", page.LanguageTag(c.Lang))
+// DataFields are the header fields of answers with features: dataHeaders, what they are written in, and their links.
+func (c *Call) DataFields(w http.ResponseWriter, links []ogcapi.Link) {
+	SetHeader(w, "Content-Type", c.Format.ContentType())
+	SetHeader(w, "Content-Language", page.LanguageTag(c.Lang))
 	c.DataHeaders(w)
-	setHeader(w, "Link", linkHeader(append(links, c.profileLinks()...)))
+	SetHeader(w, "Link", linkHeader(append(links, c.profileLinks()...)))
 }
 
 // itemsLinks are the links of a page of features, in the order that clients know.
@@ -34,8 +34,8 @@ func (c *Call) itemsLinks(p *store.Page) []ogcapi.Link {
 // pageHref replays the request from another place.
 func (c *Call) pageHref(path string, cur store.Cursor) string {
 	query := "?"
-	if f := first(c.Values["f"]); f != "" {
-		query = "?f=" + queryEscape(f) + "&"
+	if f := First(c.Values["f"]); f != "" {
+		query = "?f=" + QueryEscape(f) + "&"
 	}
 	return c.Base() + path + query + "cursor=" + string(cur) + c.replayed("f", "offset", "cursor")
 }

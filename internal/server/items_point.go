@@ -18,7 +18,7 @@ var aPoint = regexp.MustCompile(`(?i)^([+-]?\d{1,3}\.\d+)\s*°?\s*([NS]?)\s*[,;\
 // soughtPoint is the page of the point that words searched for name; false when they name none. Longitude may stand
 // first where only that lies in the data.
 func (c *Call) soughtPoint() (href string, ok bool) {
-	m := aPoint.FindStringSubmatch(strings.TrimSpace(first(c.Values["q"])))
+	m := aPoint.FindStringSubmatch(strings.TrimSpace(First(c.Values["q"])))
 	all := c.Divisions()
 	if m == nil || len(all) == 0 {
 		return "", false
@@ -42,5 +42,5 @@ func (c *Call) soughtPoint() (href string, ok bool) {
 	if m[2]+m[4] == "" && !within(lon, lat) && within(lat, lon) {
 		lat, lon = lon, lat
 	}
-	return c.HtmlHref("/lookup") + "&lon=" + queryEscape(lon) + "&lat=" + queryEscape(lat), true
+	return c.HtmlHref("/lookup") + "&lon=" + QueryEscape(lon) + "&lat=" + QueryEscape(lat), true
 }

@@ -49,7 +49,7 @@ func (c *Call) readFilter() error {
 func (c *Call) takeFilter(values url.Values) (faults []problem.Fault) {
 	for _, name := range [...]string{paramFilter.Name, paramFilterLang.Name} {
 		if v, ok := values[name]; ok && (name == paramFilter.Name || len(v) != 1 || v[0] != "cql2-json") {
-			faults = append(faults, problem.Fault{In: "query", Param: name, Value: Clip(first(v)), Cure: fmt.Sprintf("leave %s out of the address; the filter stands in the body, as CQL2 JSON", name)})
+			faults = append(faults, problem.Fault{In: "query", Param: name, Value: Clip(First(v)), Cure: fmt.Sprintf("leave %s out of the address; the filter stands in the body, as CQL2 JSON", name)})
 		}
 	}
 	values.Set(paramFilter.Name, c.body)

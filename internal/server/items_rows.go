@@ -19,7 +19,7 @@ type rowsRead struct {
 // readRows fetches the rows of a page once: for the table, for the map, whose outlines it keeps, and for linked data.
 func (c *Call) readRows(p *store.Page, order []*store.Property) (out rowsRead, err error) {
 	some := []*store.Property(nil)
-	if len(c.visible()) > mostColumns || len(p.Rows) > batch {
+	if len(c.visible()) > mostColumns || len(p.Rows) > Batch {
 		some = slices.DeleteFunc(slices.Clone(order), func(p *store.Property) bool { return p == nil })
 	}
 	read, err := c.reading(some)
@@ -62,7 +62,7 @@ func (c *Call) readRows(p *store.Page, order []*store.Property) (out rowsRead, e
 		return dst, err
 	})
 	if err == nil {
-		err = c.nameAll(c.Collection, order, cells)
+		err = c.NameAll(c.Collection, order, cells)
 	}
 	if err != nil {
 		return out, err
@@ -93,7 +93,7 @@ func (c *Call) writePage(w http.ResponseWriter, pg *page.Page) error {
 	if err != nil {
 		return err
 	}
-	if err := c.still(); err != nil {
+	if err := c.Still(); err != nil {
 		return err
 	}
 	return c.WriteOnce(w, plain)

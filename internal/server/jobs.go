@@ -281,7 +281,7 @@ func (s *Kit) fails(ctx context.Context, j *state.Job, err error) {
 	}
 	p := (&Call{s: s, ID: j.ID}).problemOf(e)
 	p.Instance = "urn:grense:job:" + j.ID
-	b, _ := marshal(p) // strings and numbers only
+	b, _ := Marshal(p) // strings and numbers only
 	j.Status, j.Finished, j.Failure, j.Message = state.JobFailed, j.Updated, b, p.Detail
 }
 
@@ -555,7 +555,7 @@ func (c *Call) statusOf(j *state.Job) ogcapi.StatusInfo {
 }
 
 func (c *Call) writeStatus(w http.ResponseWriter, status int, j *state.Job) error {
-	b, err := marshal(c.statusOf(j))
+	b, err := Marshal(c.statusOf(j))
 	if err != nil {
 		return err
 	}

@@ -245,7 +245,7 @@ func (f *failedJob) Error() string { return f.p.Detail }
 
 // writeFailure answers with the failure of a job: its status, type and faults.
 func (c *Call) writeFailure(w http.ResponseWriter, f *failedJob) error {
-	b, err := marshal(f.p)
+	b, err := Marshal(f.p)
 	if err != nil {
 		return err
 	}

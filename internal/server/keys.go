@@ -74,7 +74,7 @@ type keyDoc struct {
 
 // WriteDoc writes a JSON document that is not cached.
 func (c *Call) WriteDoc(w http.ResponseWriter, doc any) error {
-	b, err := marshal(doc)
+	b, err := Marshal(doc)
 	if err != nil {
 		return err
 	}

@@ -22,8 +22,8 @@ type divisionDoc struct {
 	Parent    *parentCode  `json:"parent,omitempty"`
 	Entity    string       `json:"entity"`
 	Ended     history.Kind `json:"ended,omitempty"` // what ended it
-	Became    []codeRef    `json:"became,omitempty"`
-	Was       []codeRef    `json:"was,omitempty"`
+	Became    []CodeRef    `json:"became,omitempty"`
+	Was       []CodeRef    `json:"was,omitempty"`
 	Href      string       `json:"href,omitempty"` // of the feature, where there is one now
 }
 
@@ -64,7 +64,7 @@ type eventDoc struct {
 // untilDoc is what the division is, or was, on the day until.
 type untilDoc struct {
 	Datetime string    `json:"datetime"`
-	Codes    []codeRef `json:"codes"`
+	Codes    []CodeRef `json:"codes"`
 	// A merger was undone on the way, and the source does not say which of the codes the division came back to.
 	Ambiguous bool `json:"ambiguous,omitempty"`
 }
@@ -117,7 +117,7 @@ func (s *Kit) code(c *Call) (*Answer, error) {
 	doc.Ambiguous = p.at == 0 && !scheme.Related(code)
 	last := all[len(all)-1]
 	if coll := c.collectionOf(scheme.ID); coll != nil && last.To == 0 {
-		doc.Links = append(doc.Links, ogcapi.Link{Rel: "item", Type: asGeoJSON.Media, Title: last.Name,
+		doc.Links = append(doc.Links, ogcapi.Link{Rel: "item", Type: AsGeoJSON.Media, Title: last.Name,
 			Href: c.Base() + "/collections/" + coll.ID + "/items/" + PathEscape(code)})
 	}
 	title := page.Capital(c.Text("code.title", scheme.ID, code))
@@ -198,18 +198,18 @@ func (s *Kit) lineage(c *Call, w http.ResponseWriter) error {
 		if err != nil {
 			return err
 		}
-		doc.Until = &untilDoc{Datetime: p.until.String(), Codes: []codeRef{}}
+		doc.Until = &untilDoc{Datetime: p.until.String(), Codes: []CodeRef{}}
 		for _, m := range all {
 			doc.Until.Ambiguous = doc.Until.Ambiguous || m.Unsure
 			doc.Until.Codes = append(doc.Until.Codes,
-				codeRef{Code: m.Code, Name: m.Name, Share: shareOfWhole(m.Share),
+				CodeRef{Code: m.Code, Name: m.Name, Share: shareOfWhole(m.Share),
 					Href: c.versionHref(scheme.ID, m.Version)})
 		}
 	}
 	doc.Links = append(doc.Links, ogcapi.Link{Rel: "collection", Type: AsJSON.Media, Title: c.TitleOf(c.Collection),
 		Href: c.Base() + "/collections/" + c.Collection.ID})
 	if doc.Division.Href != "" {
-		doc.Links = append(doc.Links, ogcapi.Link{Rel: "original", Type: asGeoJSON.Media, Title: v.Name,
+		doc.Links = append(doc.Links, ogcapi.Link{Rel: "original", Type: AsGeoJSON.Media, Title: v.Name,
 			Href: doc.Division.Href})
 	}
 	title := c.Text("lineage.title", v.Code, v.Name)
@@ -255,7 +255,7 @@ type codeHistoryRow struct {
 func (c *Call) codeView(doc codeHistoryDoc) codeView {
 	v := codeView{codeHistoryDoc: doc}
 	for _, m := range doc.Meanings {
-		row := codeHistoryRow{divisionDoc: m, Leads: c.refCrumbs(m.Became), From: c.refCrumbs(m.Was)}
+		row := codeHistoryRow{divisionDoc: m, Leads: c.RefCrumbs(m.Became), From: c.RefCrumbs(m.Was)}
 		if m.Href != "" {
 			row.Page = c.asPage(m.Href)
 		}
@@ -285,7 +285,7 @@ func (c *Call) lineageView(doc *lineageDoc) *lineageView {
 	v := &lineageView{lineageDoc: doc, Timeline: c.timeline(doc.Division.Scheme,
 		append(slices.Clone(doc.Predecessors), doc.Successors...))}
 	if doc.Until != nil {
-		v.Now = c.refCrumbs(doc.Until.Codes)
+		v.Now = c.RefCrumbs(doc.Until.Codes)
 	}
 	if doc.Division.Href != "" {
 		v.Feature = c.asPage(doc.Division.Href)

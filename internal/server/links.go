@@ -59,7 +59,7 @@ func (c *Call) appendSelfLinks(links []ogcapi.Link, path, rest string) []ogcapi.
 
 // titleOfForm is the title of a link to a document in that representation.
 func titleOfForm(r *Format) string {
-	if r.F == "json" && r.Media == asGeoJSON.Media {
+	if r.F == "json" && r.Media == AsGeoJSON.Media {
 		return "This document as GeoJSON"
 	}
 	return allTitles[r.F]
@@ -79,8 +79,8 @@ var allTitles = func() map[string]string {
 func (c *Call) listPages(path string, offset, limit, n int) (links []ogcapi.Link) {
 	page := func(rel string, offset int) {
 		q := "?"
-		if f := first(c.Values["f"]); f != "" {
-			q += "f=" + queryEscape(f) + "&"
+		if f := First(c.Values["f"]); f != "" {
+			q += "f=" + QueryEscape(f) + "&"
 		}
 		q += "limit=" + strconv.Itoa(limit)
 		if offset > 0 {
@@ -112,9 +112,9 @@ func (c *Call) replayed(without ...string) string {
 	b.Grow(len(c.Request.URL.RawQuery) + 16)
 	c.eachReplayed(func(name, value string) {
 		b.WriteByte('&')
-		b.WriteString(queryEscape(name))
+		b.WriteString(QueryEscape(name))
 		b.WriteByte('=')
-		b.WriteString(queryEscape(value))
+		b.WriteString(QueryEscape(value))
 	}, without...)
 	return b.String()
 }
@@ -122,7 +122,7 @@ func (c *Call) replayed(without ...string) string {
 // replay gives the parameters of the request as they came, decoded and written again, in the order of the table, without those
 // that are left out. Commas and other characters that are safe in a query stay readable.
 func (c *Call) replay(without ...string) (out []string) {
-	c.eachReplayed(func(name, value string) { out = append(out, queryEscape(name)+"="+queryEscape(value)) }, without...)
+	c.eachReplayed(func(name, value string) { out = append(out, QueryEscape(name)+"="+QueryEscape(value)) }, without...)
 	return out
 }
 
@@ -163,8 +163,8 @@ func (c *Call) eachReplayed(each func(name, value string), without ...string) {
 	}
 }
 
-// queryEscape escapes a text for a query; commas, colons and slashes stay (RFC 3986, 3.4).
-func queryEscape(s string) string {
+// QueryEscape escapes a text for a query; commas, colons and slashes stay (RFC 3986, 3.4).
+func QueryEscape(s string) string {
 	n := 0
 	for i := range len(s) {
 		if !inQuery[s[i]] {
@@ -194,8 +194,8 @@ var inQuery = func() (is [256]bool) {
 	return is
 }()
 
-// appendLinks appends links as marshal writes them.
-func appendLinks(b []byte, links []ogcapi.Link) []byte {
+// AppendLinks appends links as marshal writes them.
+func AppendLinks(b []byte, links []ogcapi.Link) []byte {
 	if links == nil {
 		return append(b, "null"...)
 	}
@@ -259,6 +259,6 @@ func appendUnusual(b []byte, s string) []byte {
 }
 
 func appendMarshalled(b []byte, s string) []byte {
-	all, _ := marshal(s) // texts do not fail
+	all, _ := Marshal(s) // texts do not fail
 	return append(b, all...)
 }

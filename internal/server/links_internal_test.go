@@ -16,11 +16,11 @@ func TestLinksAreWrittenAsEncodingJSONWritesThem(t *testing.T) {
 		{{Rel: "æøå", Title: "Røros – Δ 日本 😀", Href: "\u2029"}, {Title: "\ufffd", Type: "\xe2\x80"}},
 		{{Rel: "item", Title: "Gjøvik «<b>» & \u2028 \u007f \xff", Href: "http://localhost/\"\\\n\t\x00", Hreflang: "nb-NO", Length: 12, Templated: true}},
 	} {
-		want, err := marshal(links)
+		want, err := Marshal(links)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := appendLinks([]byte("x"), links); string(got) != "x"+string(want) {
+		if got := AppendLinks([]byte("x"), links); string(got) != "x"+string(want) {
 			t.Errorf("%s\nwant x%s", got, want)
 		}
 	}

@@ -65,13 +65,13 @@ type MapScale struct {
 	Unit  float64
 }
 
-// scaleOf is that of a map of an area in a plane.
-func scaleOf(plane crs.ID, area orb.Bound) MapScale {
+// ScaleOf is that of a map of an area in a plane.
+func ScaleOf(plane crs.ID, area orb.Bound) MapScale {
 	return MapScale{plane, draw.Unit(area, plane.Geographic())}
 }
 
-// scaleOfAll is that of a map of all of a collection of the call's catalog.
-func (c *Call) scaleOfAll(coll *store.Collection, plane crs.ID) MapScale {
+// ScaleOfAll is that of a map of all of a collection of the call's catalog.
+func (c *Call) ScaleOfAll(coll *store.Collection, plane crs.ID) MapScale {
 	all := c.s.scales.Load()
 	if all == nil || all.cat != c.Catalog {
 		all = &mapScales{cat: c.Catalog}
@@ -84,7 +84,7 @@ func (c *Call) scaleOfAll(coll *store.Collection, plane crs.ID) MapScale {
 	at := MapScale{Plane: plane}
 	if coll.Extent != nil {
 		if area, err := crs.EnvelopeOf(*coll.Extent, crs.CRS84, plane); err == nil {
-			at = scaleOf(plane, area).of(coll.Count)
+			at = ScaleOf(plane, area).of(coll.Count)
 		}
 	}
 	all.of.Store(key, at)
@@ -117,7 +117,7 @@ const finestUnit = 6.0
 // feature has its own. Pending says that there will be some.
 func (c *Call) shared(coll *store.Collection, at MapScale) (o *tile.Outlines, pending bool, err error) {
 	set := ladder(coll, at.Plane)
-	if set == nil || set.CRS != at.Plane || !(at.Unit > 0) || dimensions[coll.Geometry.Type] != 2 {
+	if set == nil || set.CRS != at.Plane || !(at.Unit > 0) || Dimensions[coll.Geometry.Type] != 2 {
 		return nil, false, nil
 	}
 	least := finestUnit
@@ -135,8 +135,8 @@ func (c *Call) shared(coll *store.Collection, at MapScale) (o *tile.Outlines, pe
 	return o, false, err
 }
 
-// outlinesOf gives the outlines of the features that rows name, in order, in the revisions that they name.
-func (c *Call) outlinesOf(coll *store.Collection, at MapScale, rows []store.Row) ([]*draw.Outline, error) {
+// OutlinesOf gives the outlines of the features that rows name, in order, in the revisions that they name.
+func (c *Call) OutlinesOf(coll *store.Collection, at MapScale, rows []store.Row) ([]*draw.Outline, error) {
 	o, err := c.Outliner(coll, at)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (c *Call) outlinesBy(o *Outliner, rows []store.Row) ([]*draw.Outline, error
 		}
 	}
 	for len(missing) > 0 {
-		n := min(len(missing), batch)
+		n := min(len(missing), Batch)
 		err := c.Ask(func(ctx context.Context) error {
 			return c.s.Store.Fetch(ctx, o.Key.collection, missing[:n], store.Want{Properties: o.properties, NoGeometry: o.shared != nil}, func(x *store.Feature) (err error) {
 				out[place[x.ID]], err = o.outline(x, x.Values)
@@ -216,8 +216,8 @@ func (c *Call) lightOutlines(o *Outliner, rows []store.Row) (out []*draw.Outline
 	return out, true, nil
 }
 
-// refine changes outlines of features of a collection for another scale, where they have shared borders.
-func (c *Call) refine(coll *store.Collection, at MapScale, rows []store.Row, outs []*draw.Outline) error {
+// Refine changes outlines of features of a collection for another scale, where they have shared borders.
+func (c *Call) Refine(coll *store.Collection, at MapScale, rows []store.Row, outs []*draw.Outline) error {
 	o, err := c.Outliner(coll, at)
 	if err != nil || o.shared == nil {
 		return err
@@ -263,7 +263,7 @@ func (c *Call) Outliner(coll *store.Collection, at MapScale) (*Outliner, error) 
 	}
 	if p, ok := coll.Find(coll.TitleProperty); ok && !p.Hidden {
 		o.properties = []string{p.Name}
-		if l := languageProperty(coll); l != nil {
+		if l := LanguageProperty(coll); l != nil {
 			o.properties = append(o.properties, l.Name)
 		}
 	}
@@ -286,11 +286,11 @@ func (o *Outliner) keyOf(r store.Row) outlineKey {
 func (o *Outliner) outline(x *store.Feature, values []any) (*draw.Outline, error) {
 	title := x.ID
 	if len(values) > 0 && values[0] != nil {
-		title = cell(values[0])
+		title = Cell(values[0])
 	}
 	lang := ""
 	if len(values) > 1 {
-		lang = languageCode(cell(values[1]))
+		lang = LanguageCode(Cell(values[1]))
 	}
 	var out *draw.Outline
 	if o.shared != nil {
@@ -312,18 +312,18 @@ func (o *Outliner) outline(x *store.Feature, values []any) (*draw.Outline, error
 	return out, nil
 }
 
-// marks makes marks of features; the parameter lang is kept in their links.
-func (c *Call) marks(coll *store.Collection, outs []*draw.Outline, near bool) []draw.Mark {
+// Marks makes marks of features; the parameter lang is kept in their links.
+func (c *Call) Marks(coll *store.Collection, outs []*draw.Outline, near bool) []draw.Mark {
 	tail := ""
-	if l := first(c.Values["lang"]); l != "" {
-		tail = "?lang=" + queryEscape(l)
+	if l := First(c.Values["lang"]); l != "" {
+		tail = "?lang=" + QueryEscape(l)
 	}
 	start := page.LocalPath(c.Base()) + "/collections/" + coll.ID + "/items/"
-	towns := MapCRS(coll) == crs.UTM33 && dimensions[coll.Geometry.Type] == 2
+	towns := MapCRS(coll) == crs.UTM33 && Dimensions[coll.Geometry.Type] == 2
 	var out []draw.Mark
 	for _, o := range outs {
 		if o != nil && !o.Empty() {
-			out = append(out, draw.Mark{Outline: o, Foreign: foreign(o.Lang, c.Lang), Href: start + PathEscape(o.ID) + tail, Near: near, First: towns && slices.Contains(norwegianTowns, o.Title)})
+			out = append(out, draw.Mark{Outline: o, Foreign: Foreign(o.Lang, c.Lang), Href: start + PathEscape(o.ID) + tail, Near: near, First: towns && slices.Contains(norwegianTowns, o.Title)})
 		}
 	}
 	return out
@@ -336,22 +336,22 @@ func (c *Call) itemsMap(o *Outliner, rows []store.Row) (template.HTML, error) {
 	}
 	rows = rows[:min(len(rows), mapMost)]
 	plane := MapCRS(c.Collection)
-	at := c.scaleOfAll(c.Collection, plane)
+	at := c.ScaleOfAll(c.Collection, plane)
 	outs, err := c.outlinesBy(o, rows)
 	if err != nil {
 		return "", err
 	}
-	here := c.marks(c.Collection, outs, false)
+	here := c.Marks(c.Collection, outs, false)
 	if here == nil {
 		return "", nil
 	}
-	if near := scaleOf(plane, draw.Bound(here)).of(len(here)); near.Unit < at.Unit/2 { // a small part of the collection
-		if err = c.refine(c.Collection, near, rows, outs); err != nil {
+	if near := ScaleOf(plane, draw.Bound(here)).of(len(here)); near.Unit < at.Unit/2 { // a small part of the collection
+		if err = c.Refine(c.Collection, near, rows, outs); err != nil {
 			return "", err
 		}
-		here, at = c.marks(c.Collection, outs, false), near
+		here, at = c.Marks(c.Collection, outs, false), near
 	}
-	ground, err := c.ground(at)
+	ground, err := c.Ground(at)
 	others := len(rows) < c.Collection.Count || isVersioned(c.Collection)
 	if err == nil && others && c.Country() == c.Collection {
 		ground, err = c.groundOf(c.Collection, at, len(rows))
@@ -379,17 +379,17 @@ func (c *Call) itemMap(o *Outliner, row store.Row, b orb.Bound, title string) (t
 	if err != nil {
 		return "", err
 	}
-	at := scaleOf(plane, area)
-	if err := c.refine(c.Collection, at, rows, outs); err != nil {
+	at := ScaleOf(plane, area)
+	if err := c.Refine(c.Collection, at, rows, outs); err != nil {
 		return "", err
 	}
-	here := c.marks(c.Collection, outs, false)
+	here := c.Marks(c.Collection, outs, false)
 	if here == nil {
 		return "", nil
 	}
 	var ground []draw.Mark
 	if !here[0].HasArea() { // points and lines need something to lie on
-		if ground, err = c.ground(at); err != nil {
+		if ground, err = c.Ground(at); err != nil {
 			return "", err
 		}
 	}
@@ -405,8 +405,8 @@ func (c *Call) itemMap(o *Outliner, row store.Row, b orb.Bound, title string) (t
 // groundMost is how many features of the country lie under the map of other features, at most; of more it is the country without the borders in it.
 const groundMost = 60
 
-// ground is the country in grey, under features of another collection; nil when there is none in that plane.
-func (c *Call) ground(at MapScale) ([]draw.Mark, error) {
+// Ground is the country in grey, under features of another collection; nil when there is none in that plane.
+func (c *Call) Ground(at MapScale) ([]draw.Mark, error) {
 	under := c.Country()
 	if under == nil && c.s.shore != nil && at.Plane == crs.UTM33 {
 		return []draw.Mark{{Outline: c.s.shore, Near: true}}, nil
@@ -431,7 +431,7 @@ func (c *Call) groundOf(under *store.Collection, at MapScale, shown int) ([]draw
 	if err == nil && !complete { // part of a country would be taken for all of it
 		return nil, nil
 	}
-	marks := c.marks(under, outs, false)
+	marks := c.Marks(under, outs, false)
 	if errors.Is(err, store.ErrChanged) || err == nil && len(marks) <= shown { // what lies under the map may be left out
 		return nil, nil
 	}
@@ -483,13 +483,13 @@ func (c *Call) surroundings(at MapScale, id string, b orb.Bound) ([]draw.Mark, e
 	wide := b.Pad(max((b.Max[0]-b.Min[0])/5, (b.Max[1]-b.Min[1])/5, least))
 	domain := g.CRS.Domain()
 	wide = orb.Bound{Min: orb.Point{max(wide.Min[0], domain.Min[0]), max(wide.Min[1], domain.Min[1])}, Max: orb.Point{min(wide.Max[0], domain.Max[0]), min(wide.Max[1], domain.Max[1])}}
-	e, err := cql2.Check(cql2.BBox{Prop: g.Name, CRS: g.CRS, Box: wide}, c.schemaOf(c.Collection))
+	e, err := cql2.Check(cql2.BBox{Prop: g.Name, CRS: g.CRS, Box: wide}, c.SchemaOf(c.Collection))
 	if err != nil {
 		return nil, err
 	}
 	var page *store.Page
 	err = c.Ask(func(ctx context.Context) (err error) {
-		page, err = c.s.Store.Page(ctx, c.current(c.Collection, store.Query{Filter: e, Limit: nearMost, Count: store.CountNone}))
+		page, err = c.s.Store.Page(ctx, c.Current(c.Collection, store.Query{Filter: e, Limit: nearMost, Count: store.CountNone}))
 		return err
 	})
 	if err != nil {
@@ -504,7 +504,7 @@ func (c *Call) surroundings(at MapScale, id string, b orb.Bound) ([]draw.Mark, e
 	if errors.Is(err, store.ErrChanged) { // what lies around it may be left out
 		return nil, nil
 	}
-	return c.marks(c.Collection, outs, true), err
+	return c.Marks(c.Collection, outs, true), err
 }
 
 // Country is the first public collection of areas that can be drawn whole; nil when there is none.
@@ -544,15 +544,15 @@ func (c *Call) Overview(coll *store.Collection, text string) (svg template.HTML,
 		}
 		p.Box = &box
 		if drawn = c.Country(); drawn == nil || MapCRS(drawn) != plane {
-			p.Marks, _ = c.ground(c.scaleOfAll(coll, plane))
+			p.Marks, _ = c.Ground(c.ScaleOfAll(coll, plane))
 			p.DegreeGrid = p.Marks == nil && p.Degrees // what would be an empty frame
 			return p.SVG(), false
 		}
 	}
-	marks, err := c.allMarks(drawn, c.scaleOfAll(coll, plane))
-	if err == nil && drawn == coll && dimensions[coll.Geometry.Type] != 2 { // points and lines need something to lie on
+	marks, err := c.allMarks(drawn, c.ScaleOfAll(coll, plane))
+	if err == nil && drawn == coll && Dimensions[coll.Geometry.Type] != 2 { // points and lines need something to lie on
 		var ground []draw.Mark
-		ground, err = c.ground(c.scaleOfAll(coll, plane))
+		ground, err = c.Ground(c.ScaleOfAll(coll, plane))
 		marks = slices.Concat(ground, marks)
 	}
 	if err != nil {
@@ -579,7 +579,7 @@ func (c *Call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 	}
 	var marks []draw.Mark
 	if c.mayDraw() {
-		if marks, err = c.allMarks(coll, c.scaleOfAll(coll, set.CRS)); err != nil {
+		if marks, err = c.allMarks(coll, c.ScaleOfAll(coll, set.CRS)); err != nil {
 			c.s.Log.WarnContext(c.Request.Context(), "map left out", "request", c.ID, "collection", coll.ID, "err", Redacted(err.Error()))
 			return "", true
 		}
@@ -635,14 +635,14 @@ func (c *Call) AllMarksBy(o *Outliner, coll *store.Collection) ([]draw.Mark, err
 		return nil, err
 	}
 	outs, err := c.outlinesBy(o, rows)
-	return c.marks(coll, outs, false), err
+	return c.Marks(coll, outs, false), err
 }
 
 // allRows are the features of a collection that is small enough to be drawn whole.
 func (c *Call) allRows(coll *store.Collection) ([]store.Row, error) {
 	var page *store.Page
 	err := c.Ask(func(ctx context.Context) (err error) {
-		page, err = c.s.Store.Page(ctx, c.current(coll, store.Query{Limit: CountryMost, Count: store.CountNone}))
+		page, err = c.s.Store.Page(ctx, c.Current(coll, store.Query{Limit: CountryMost, Count: store.CountNone}))
 		return err
 	})
 	if err != nil {

@@ -46,8 +46,8 @@ const TransportSecurity = "max-age=31536000"
 // tellRates sets the header fields that tell an owner its rate limit.
 func (s *Kit) tellRates(w http.ResponseWriter, owner string) {
 	if policy, left := s.turns.Rates.Headers(owner); policy != "" {
-		setHeader(w, "Ratelimit-Policy", policy)
-		setHeader(w, "Ratelimit", left)
+		SetHeader(w, "Ratelimit-Policy", policy)
+		SetHeader(w, "Ratelimit", left)
 	}
 }
 
@@ -427,8 +427,8 @@ func (w *response) set(name, value string) {
 	w.Header()[name] = []string{value}
 }
 
-// setHeader is response.set for any answer.
-func setHeader(w http.ResponseWriter, name, value string) {
+// SetHeader is response.set for any answer.
+func SetHeader(w http.ResponseWriter, name, value string) {
 	if rw, ok := w.(*response); ok {
 		rw.set(name, value)
 		return
@@ -443,7 +443,7 @@ func (w *response) WriteHeader(status int) {
 			w.lead.end(nil, false)
 			w.lead = nil
 		}
-		if h := w.Header(); isDocument(first(h["Content-Type"])) {
+		if h := w.Header(); isDocument(First(h["Content-Type"])) {
 			everyDocument.set(h)
 		}
 	}

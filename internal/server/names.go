@@ -14,7 +14,7 @@ import (
 
 // Show writes a value of a property.
 func (c *Call) Show(p *store.Property, v any) page.Value {
-	text := cell(v)
+	text := Cell(v)
 	if b, ok := v.(bool); ok {
 		if text = c.Text("items.no"); b {
 			text = c.Text("items.yes")
@@ -28,7 +28,7 @@ func (c *Call) Show(p *store.Property, v any) page.Value {
 			return page.Value{Text: day, Time: text}
 		}
 	}
-	s := page.Value{Text: text, Lang: foreign(languageOfName(p.Name), c.Lang)}
+	s := page.Value{Text: text, Lang: Foreign(LanguageOfName(p.Name), c.Lang)}
 	var many []json.RawMessage
 	if p.Type == cql2.TypeJSON && strings.HasPrefix(text, "[") && json.Unmarshal([]byte(text), &many) == nil {
 		parts := make([]string, len(many))
@@ -49,8 +49,8 @@ func numeric(p *store.Property) bool {
 	return (p.Type == cql2.TypeInteger || p.Type == cql2.TypeNumber) && p.Ref == "" && p.CodeList == ""
 }
 
-// languageOfName is the language that the end of a property's name tells, as in navn_se; "" when it tells none.
-func languageOfName(name string) string {
+// LanguageOfName is the language that the end of a property's name tells, as in navn_se; "" when it tells none.
+func LanguageOfName(name string) string {
 	i := strings.LastIndexByte(name, '_')
 	if i < 1 {
 		return ""
@@ -66,8 +66,8 @@ func languageOfName(name string) string {
 var languageTags = map[string]string{"nor": "no", "nob": "nb", "nno": "nn", "sme": "se", "eng": "en", "dan": "da", "swe": "sv", "fin": "fi", "isl": "is", "fao": "fo", "deu": "de",
 	"fra": "fr", "nld": "nl", "rus": "ru", "gle": "ga", "kal": "kl", "spa": "es", "ita": "it", "pol": "pl", "lat": "la"}
 
-// languageCode is the BCP 47 tag of a code of ISO 639; "" for what is no such code.
-func languageCode(code string) string {
+// LanguageCode is the BCP 47 tag of a code of ISO 639; "" for what is no such code.
+func LanguageCode(code string) string {
 	if t := languageTags[code]; t != "" {
 		return t
 	}
@@ -77,16 +77,16 @@ func languageCode(code string) string {
 	return code
 }
 
-// foreign is the tag of a language where it is another than that of the page: Norwegian of no stated form (no) is none on pages in Norwegian.
-func foreign(tag, page string) string {
+// Foreign is the tag of a language where it is another than that of the page: Norwegian of no stated form (no) is none on pages in Norwegian.
+func Foreign(tag, page string) string {
 	if tag == page || tag == "no" && page != "en" {
 		return ""
 	}
 	return tag
 }
 
-// languageProperty is the property that tells in which language the title of each feature is; nil when there is none.
-func languageProperty(coll *store.Collection) *store.Property {
+// LanguageProperty is the property that tells in which language the title of each feature is; nil when there is none.
+func LanguageProperty(coll *store.Collection) *store.Property {
 	if coll.TitleProperty == "" {
 		return nil
 	}
@@ -101,11 +101,11 @@ func languageProperty(coll *store.Collection) *store.Property {
 // nameMost is how many features of one collection are looked up by their ids for the names on one page, at most.
 const nameMost = 1000
 
-// nameAll puts names in the place of codes and ids: rows hold the values of props, which belong to one collection; nil is the id. The language of
+// NameAll puts names in the place of codes and ids: rows hold the values of props, which belong to one collection; nil is the id. The language of
 // titles is set where a property tells it. It asks the store once for each collection that properties refer to.
-func (c *Call) nameAll(coll *store.Collection, props []*store.Property, rows [][]page.Value) error {
+func (c *Call) NameAll(coll *store.Collection, props []*store.Property, rows [][]page.Value) error {
 	title, language := -1, -1
-	lp := languageProperty(coll)
+	lp := LanguageProperty(coll)
 	for j, p := range props {
 		if p == nil { // the id
 			continue
@@ -119,7 +119,7 @@ func (c *Call) nameAll(coll *store.Collection, props []*store.Property, rows [][
 	}
 	if title >= 0 && language >= 0 {
 		for _, r := range rows {
-			r[title].Lang = foreign(languageCode(r[language].Text), c.Lang)
+			r[title].Lang = Foreign(LanguageCode(r[language].Text), c.Lang)
 		}
 	}
 	references := map[*store.Collection][]int{} // columns that refer to a collection
@@ -127,7 +127,7 @@ func (c *Call) nameAll(coll *store.Collection, props []*store.Property, rows [][
 		if p == nil {
 			continue
 		}
-		if other := c.refersTo(p); other != nil {
+		if other := c.RefersTo(p); other != nil {
 			references[other] = append(references[other], j)
 		}
 	}
@@ -164,9 +164,9 @@ func tellsKind(coll *store.Collection, p *store.Property) bool {
 // divisionLists are the collections whose ids are the codes of our lists.
 var divisionLists = map[string]string{"kommune": "kommuner", "fylke": "fylker"}
 
-// refersTo is the public collection whose features the values of a property name, by their ids or by codes that are their ids; nil when there
+// RefersTo is the public collection whose features the values of a property name, by their ids or by codes that are their ids; nil when there
 // is none.
-func (c *Call) refersTo(p *store.Property) *store.Collection {
+func (c *Call) RefersTo(p *store.Property) *store.Collection {
 	id := p.Ref
 	if list, ours := strings.CutPrefix(p.CodeList, "/codelists/"); id == "" && ours {
 		id = divisionLists[list]
@@ -260,7 +260,7 @@ func (c *Call) titles(coll *store.Collection, ids []string) (map[string]page.Val
 		want.Properties = []string{}
 	} else {
 		want.Properties = []string{p.Name}
-		if l := languageProperty(coll); l != nil {
+		if l := LanguageProperty(coll); l != nil {
 			want.Properties = append(want.Properties, l.Name)
 		}
 	}
@@ -272,10 +272,10 @@ func (c *Call) titles(coll *store.Collection, ids []string) (map[string]page.Val
 		return c.s.Store.Fetch(ctx, coll.ID, rows, want, func(f *store.Feature) error {
 			t := page.Value{Text: f.Public()}
 			if len(f.Values) > 0 && f.Values[0] != nil {
-				t = page.Value{Text: cell(f.Values[0]), Lang: foreign(languageOfName(p.Name), c.Lang)}
+				t = page.Value{Text: Cell(f.Values[0]), Lang: Foreign(LanguageOfName(p.Name), c.Lang)}
 			}
 			if len(f.Values) > 1 {
-				t.Lang = foreign(languageCode(cell(f.Values[1])), c.Lang)
+				t.Lang = Foreign(LanguageCode(Cell(f.Values[1])), c.Lang)
 			}
 			out[f.Public()] = t
 			return nil
@@ -324,7 +324,7 @@ func (c *Call) CodeNames(list string) (*nameList, error) {
 }
 
 // dateText writes a day or a moment for people in the language of the page.
-func (c *Call) dateText(s string) (string, bool) { return page.DateText(s, c.Lang, c.zone()) }
+func (c *Call) dateText(s string) (string, bool) { return page.DateText(s, c.Lang, c.Zone()) }
 
 // periodText writes a day, a moment or an interval of them, as datetime takes them, for people; an open end is left out.
 func (c *Call) periodText(s string) string {

@@ -30,7 +30,7 @@ func (c *Call) Text(name string, args ...any) string { return page.Text(c.Lang, 
 
 // HtmlHref is the address of a page below the mount.
 func (c *Call) HtmlHref(path string) string {
-	return page.LinkTo(c.Base(), path, first(c.Values["lang"]))
+	return page.LinkTo(c.Base(), path, First(c.Values["lang"]))
 }
 
 // RenderPage writes a page with its layout.
@@ -40,7 +40,7 @@ func (c *Call) RenderPage(p *page.Page) ([]byte, error) {
 	}
 	p.Lang, p.Service, p.Root, p.Base, p.Version = c.Lang, c.s.Config.Service.Title.In(c.Lang), c.Root, c.Base(),
 		c.s.Version
-	p.LangAsked, p.Zone, p.MapCaption = first(c.Values["lang"]), c.zone(), c.mapCaption()
+	p.LangAsked, p.Zone, p.MapCaption = First(c.Values["lang"]), c.Zone(), c.mapCaption()
 	p.Feedback, p.Contact, p.Invented, p.Register = c.s.feedback(), c.s.Config.Service.Contact, c.invented(),
 		c.HasRegister()
 	p.Formats, p.Languages, p.Preview = nil, nil, c.Base()+"/preview.png"
@@ -76,7 +76,7 @@ func (c *Call) mapCaption() string {
 	if c.Collection == nil || c.Collection.Geometry == nil {
 		return c.Text("map.caption")
 	}
-	switch d, known := dimensions[c.Collection.Geometry.Type]; {
+	switch d, known := Dimensions[c.Collection.Geometry.Type]; {
 	case !known:
 		return c.Text("map.caption-mixed")
 	case d == 0:

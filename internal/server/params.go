@@ -71,10 +71,10 @@ type outputParams struct {
 // output lets a parameter find these in the struct of a route.
 func (p *outputParams) output() *outputParams { return p }
 
-func (p *outputParams) toldProfile() *string { return &p.profile }
+func (p *outputParams) ToldProfile() *string { return &p.profile }
 
 // profiled is the struct of a route that answers in GeoJSON of a profile.
-type profiled interface{ toldProfile() *string }
+type profiled interface{ ToldProfile() *string }
 
 // writesFeatures is the struct of a route that has outputParams.
 type writesFeatures interface{ output() *outputParams }
@@ -162,23 +162,6 @@ func newCollectionsParams(*Call) any { return &collectionsParams{limit: collecti
 type keyParams struct{ code, next string } // "": none
 
 func newKeyParams(*Call) any { return &keyParams{} }
-
-// lookupParams are those of the divisions at a point.
-type lookupParams struct {
-	lon, lat    *float64 // nil: not given
-	crs         crs.ID   // of lon and lat
-	collections []*store.Collection
-	from, to    *time.Time
-	hasTime     bool
-	interval    bool   // datetime is an interval, not a moment or a day
-	profile     string // of GeoJSON; "": rfc7946
-}
-
-func (p *lookupParams) toldProfile() *string { return &p.profile }
-
-func (p *lookupParams) looksInto() []*store.Collection { return p.collections }
-
-func newLookupParams(c *Call) any { return &lookupParams{crs: crs.CRS84, collections: c.Divisions()} }
 
 // enrichParams are those of a table that divisions are added to.
 type enrichParams struct {
@@ -285,7 +268,7 @@ var (
 			return err
 		})}
 
-	paramCursor = &Param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no meaning of its own", Schema: schemaFilled,
+	paramCursor = &Param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no meaning of its own", Schema: SchemaFilled,
 		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.query.Cursor, err = c.verifyCursor(v[0])
 			c.continues = err == nil
@@ -296,13 +279,13 @@ var (
 		Schema: map[string]any{"type": "array", "minItems": 4, "maxItems": 6, "items": map[string]any{"type": "number"}},
 		Parse:  Into(func(_ *Call, p *itemsParams, v []string) error { p.bbox, p.hasBBox = v[0], true; return nil })}
 
-	paramBBoxCRS = &Param{Name: "bbox-crs", Own: true, Define: defineCRS, Description: "CRS of bbox: one of the collection's crs; default CRS84", Schema: schemaURI,
+	paramBBoxCRS = &Param{Name: "bbox-crs", Own: true, Define: defineCRS, Description: "CRS of bbox: one of the collection's crs; default CRS84", Schema: SchemaURI,
 		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.bboxCRS, _, err = c.parseCRS("bbox-crs", v[0])
 			return err
 		})}
 
-	paramCRS = &Param{Name: "crs", Own: true, Define: defineCRS, Description: "CRS of the coordinates in the answer: one of the collection's crs; default CRS84", Schema: schemaURI,
+	paramCRS = &Param{Name: "crs", Own: true, Define: defineCRS, Description: "CRS of the coordinates in the answer: one of the collection's crs; default CRS84", Schema: SchemaURI,
 		Parse: Into(func(c *Call, to writesFeatures, v []string) (err error) {
 			p := to.output()
 			p.crs, p.crsURI, err = c.parseCRS("crs", v[0])
@@ -310,11 +293,11 @@ var (
 		})}
 
 	paramDatetime = &Param{Name: "datetime", Define: defineDatetime, Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in. Where no property has the role of the time, all days and moments of a feature count",
-		Schema: schemaFilled, Parse: Into(func(c *Call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0], c.zone()) })}
+		Schema: SchemaFilled, Parse: Into(func(c *Call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0], c.Zone()) })}
 
-	paramVersion = &Param{Name: "datetime", Define: defineVersion, Description: "A moment, or a day: the version of the feature that was valid then. Without it, the one of now", Schema: schemaFilled, Only: hasTimes,
+	paramVersion = &Param{Name: "datetime", Define: defineVersion, Description: "A moment, or a day: the version of the feature that was valid then. Without it, the one of now", Schema: SchemaFilled, Only: hasTimes,
 		Parse: Into(func(c *Call, p *itemParams, v []string) (err error) {
-			if isPlain(c.Collection) && !c.hasHistory() {
+			if IsPlain(c.Collection) && !c.hasHistory() {
 				return problem.Invalidf("datetime", v[0], "features of %s have no versions; leave datetime out", c.Collection.ID)
 			}
 			p.at, err = c.parseMoment(v[0])
@@ -322,7 +305,7 @@ var (
 		})}
 
 	paramDatetimeAlias = &Param{Name: "datetime_", Untold: true, Description: "The same as datetime, for clients that cannot write that name",
-		Schema: schemaFilled, Parse: Into(func(c *Call, p *itemsParams, v []string) error { return p.parseDatetime("datetime_", v[0], c.zone()) })}
+		Schema: SchemaFilled, Parse: Into(func(c *Call, p *itemsParams, v []string) error { return p.parseDatetime("datetime_", v[0], c.Zone()) })}
 
 	paramSortBy = &Param{Name: "sortby", Own: true, Define: defineSortBy, Description: "Order: properties, separated by commas, each with + (ascending) or - (descending) before it. Features without a value come last",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}}, Repeat: true,
@@ -370,16 +353,14 @@ var (
 			p.bbox = &b
 			return err
 		})}
-	paramCollectionsTime = &Param{Name: "datetime", Own: true, Description: "Only collections whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Collections without time are always in", Schema: schemaFilled,
+	paramCollectionsTime = &Param{Name: "datetime", Own: true, Description: "Only collections whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Collections without time are always in", Schema: SchemaFilled,
 		Parse: Into(func(c *Call, p *collectionsParams, v []string) (err error) {
-			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
+			p.from, p.to, err = cql2.ParseInterval(v[0], c.Zone())
 			p.hasTime = true
 			return err
 		})}
 
-	paramSearch = &Param{Name: "q", Own: true, Description: "Words, as q of a collection takes them, of which one may name a kind of divisions", Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200}, Parse: Into(parseSearched)}
-
-	paramFilter = &Param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: schemaFilled,
+	paramFilter = &Param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: SchemaFilled,
 		Parse: Into(func(_ *Call, p *itemsParams, v []string) error { p.filter, p.hasFilter = v[0], true; return nil })}
 
 	paramQ = &Param{Name: "q", Description: "Only features with these words in a text: the beginning of a word is enough; case, accents and letters such as ø and o count as equal. " +
@@ -401,7 +382,7 @@ var (
 			return problem.Invalidf("filter-lang", v[0], "use one of %s", strings.Join(filterLangs, ", "))
 		})}
 
-	paramFilterCRS = &Param{Name: "filter-crs", Own: true, Define: defineCRS, Description: "CRS of the geometries in filter: one of the collection's crs; default CRS84", Schema: schemaURI,
+	paramFilterCRS = &Param{Name: "filter-crs", Own: true, Define: defineCRS, Description: "CRS of the geometries in filter: one of the collection's crs; default CRS84", Schema: SchemaURI,
 		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.filterCRS, _, err = c.parseCRS("filter-crs", v[0])
 			return err
@@ -479,7 +460,7 @@ var (
 			return err
 		})}
 
-	paramProfile = &Param{Name: "profile", Define: defineProfile, Description: "Of GeoJSON: rfc7946, the default, or JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS. Of several the first is written. Other representations have none, and tell so in the header Format-Losses",
+	ParamProfile = &Param{Name: "profile", Define: defineProfile, Description: "Of GeoJSON: rfc7946, the default, or JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS. Of several the first is written. Other representations have none, and tell so in the header Format-Losses",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": profiles}},
 		Parse: Into(func(c *Call, to profiled, v []string) error {
 			told := false
@@ -495,7 +476,7 @@ var (
 					return problem.Invalidf("profile", v[0], "use %s", strings.Join(c.profileNames(), ", "))
 				}
 				if !told {
-					*to.toldProfile(), told = name, true
+					*to.ToldProfile(), told = name, true
 				}
 			}
 			return nil
@@ -511,56 +492,26 @@ var (
 	paramCode     = &Param{Name: "code", Description: "One-time code", Schema: SchemaString, Parse: Into(func(_ *Call, p *keyParams, v []string) error { p.code = v[0]; return nil })}
 	paramNextPage = &Param{Name: "next", Description: "Page to open afterwards", Schema: SchemaString, Parse: Into(func(_ *Call, p *keyParams, v []string) error { p.next = v[0]; return nil })}
 
-	paramLon = &Param{Name: "lon", Description: "Longitude in degrees, or the easting where crs is projected. Must be given; the page asks for it", Schema: schemaNumber,
-		Parse: Into(func(c *Call, p *lookupParams, v []string) (err error) {
-			p.lon, err = c.coordinate("lon", v[0])
-			return err
-		})}
-
-	paramLat = &Param{Name: "lat", Description: "Latitude in degrees, or the northing where crs is projected. Must be given; the page asks for it", Schema: schemaNumber,
-		Parse: Into(func(c *Call, p *lookupParams, v []string) (err error) {
-			p.lat, err = c.coordinate("lat", v[0])
-			return err
-		})}
-
-	paramLookupCRS = &Param{Name: "crs", Own: true, Description: "CRS of lon and lat, whatever its axis order; default CRS84", Schema: schemaURI,
-		Parse: Into(func(_ *Call, p *lookupParams, v []string) (err error) {
-			p.crs, err = crsOfPoints(v[0])
-			return err
-		})}
-
-	paramLookupCollections = &Param{Name: "collections", Own: true, Description: "Only divisions of these collections: ids, separated by commas", Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
-		Parse: Into(func(_ *Call, p *lookupParams, v []string) error {
-			return pickDivisions(&p.collections, v[0])
-		})}
-
-	paramLookupTime = &Param{Name: "datetime", Own: true, Description: "Only divisions whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Divisions without time are always in", Schema: schemaFilled,
-		Parse: Into(func(c *Call, p *lookupParams, v []string) (err error) {
-			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
-			p.hasTime, p.interval = true, strings.Contains(v[0], "/")
-			return err
-		})}
-
-	paramEnrichX = &Param{Name: "x", Own: true, Description: "Column with the longitude, or the easting; default: lon, lng, longitude, x and the like", Schema: schemaFilled,
+	paramEnrichX = &Param{Name: "x", Own: true, Description: "Column with the longitude, or the easting; default: lon, lng, longitude, x and the like", Schema: SchemaFilled,
 		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { p.columns.X = v[0]; return nil })}
 
-	paramEnrichY = &Param{Name: "y", Own: true, Description: "Column with the latitude, or the northing; default: lat, latitude, y and the like", Schema: schemaFilled,
+	paramEnrichY = &Param{Name: "y", Own: true, Description: "Column with the latitude, or the northing; default: lat, latitude, y and the like", Schema: SchemaFilled,
 		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { p.columns.Y = v[0]; return nil })}
 
-	paramEnrichCode = &Param{Name: "code", Own: true, Description: "Column with codes of divisions, their ids; goes before columns with points. Default, where there are none: code, kode, kommunenummer, id and the like", Schema: schemaFilled,
+	paramEnrichCode = &Param{Name: "code", Own: true, Description: "Column with codes of divisions, their ids; goes before columns with points. Default, where there are none: code, kode, kommunenummer, id and the like", Schema: SchemaFilled,
 		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { p.columns.Code = v[0]; return nil })}
 
-	paramEnrichCRS = &Param{Name: "crs", Own: true, Description: "CRS of the points, whatever its axis order; default CRS84", Schema: schemaURI,
+	paramEnrichCRS = &Param{Name: "crs", Own: true, Description: "CRS of the points, whatever its axis order; default CRS84", Schema: SchemaURI,
 		Parse: Into(func(_ *Call, p *enrichParams, v []string) (err error) {
-			p.crs, err = crsOfPoints(v[0])
+			p.crs, err = CrsOfPoints(v[0])
 			return err
 		})}
 
-	paramEnrichTime = &Param{Name: "datetime", Own: true, Description: "A day or a moment: of divisions with versions those that were valid then. Default: now", Schema: schemaFilled,
+	paramEnrichTime = &Param{Name: "datetime", Own: true, Description: "A day or a moment: of divisions with versions those that were valid then. Default: now", Schema: SchemaFilled,
 		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { p.datetime = v[0]; return nil })}
 
-	paramEnrichCollections = &Param{Name: "collections", Own: true, Description: "Only divisions of these collections: ids, separated by commas", Schema: paramLookupCollections.Schema,
-		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { return pickDivisions(&p.collections, v[0]) })}
+	paramEnrichCollections = &Param{Name: "collections", Own: true, Description: "Only divisions of these collections: ids, separated by commas", Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
+		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { return PickDivisions(&p.collections, v[0]) })}
 
 	paramHarmoniseTo = &Param{
 		Name: "to", Own: true, Description: "Day whose divisions are wanted, such as 2024-01-01. Required", Schema: map[string]any{"type": "string", "format": "date"},
@@ -589,7 +540,7 @@ var (
 		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error { p.columns.Value = v[0]; return nil }),
 	}
 	paramHarmoniseBy = &Param{
-		Name: "by", Own: true, Description: "Further columns that tell values apart, such as sex and age, separated by commas. They are in the answer", Schema: schemaFilled,
+		Name: "by", Own: true, Description: "Further columns that tell values apart, such as sex and age, separated by commas. They are in the answer", Schema: SchemaFilled,
 		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error {
 			p.columns.By = strings.Split(v[0], ",")
 			for i, name := range p.columns.By {
@@ -656,15 +607,15 @@ var (
 		}),
 	}
 
-	paramAt = &Param{Name: "datetime", Own: true, Description: "A day, or a moment of it, by RFC 3339: what the code stood for then", Schema: schemaFilled,
+	paramAt = &Param{Name: "datetime", Own: true, Description: "A day, or a moment of it, by RFC 3339: what the code stood for then", Schema: SchemaFilled,
 		Parse: Into(func(c *Call, p *historyParams, v []string) (err error) {
-			p.at, err = dayOf("datetime", v[0], c.zone())
+			p.at, err = dayOf("datetime", v[0], c.Zone())
 			return err
 		})}
 
-	paramUntil = &Param{Name: "until", Own: true, Description: "How far to follow: a day, which may be before the feature or after it. Default: to the beginning and to the end of what is known", Schema: schemaFilled,
+	paramUntil = &Param{Name: "until", Own: true, Description: "How far to follow: a day, which may be before the feature or after it. Default: to the beginning and to the end of what is known", Schema: SchemaFilled,
 		Parse: Into(func(c *Call, p *historyParams, v []string) (err error) {
-			p.until, err = dayOf("until", v[0], c.zone())
+			p.until, err = dayOf("until", v[0], c.Zone())
 			return err
 		})}
 
@@ -719,9 +670,9 @@ var (
 			p.status, err = oneOf("status", v[0], jobStates)
 			return err
 		})}
-	paramJobTime = &Param{Name: "datetime", Own: true, Description: "Only jobs that were made at this time: a moment, or an interval with / between its ends and .. for an open one", Schema: schemaFilled,
+	paramJobTime = &Param{Name: "datetime", Own: true, Description: "Only jobs that were made at this time: a moment, or an interval with / between its ends and .. for an open one", Schema: SchemaFilled,
 		Parse: Into(func(c *Call, p *jobsParams, v []string) (err error) {
-			p.from, p.to, err = cql2.ParseInterval(v[0], c.zone())
+			p.from, p.to, err = cql2.ParseInterval(v[0], c.Zone())
 			return err
 		})}
 	paramJobShortest = &Param{Name: "minDuration", Own: true, Description: "Only jobs that have run for at least so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
@@ -740,14 +691,14 @@ var (
 
 var (
 	SchemaString = map[string]any{"type": "string"}
-	schemaFilled = map[string]any{"type": "string", "minLength": 1}
-	schemaNumber = map[string]any{"type": "number"}
-	schemaURI    = map[string]any{"type": "string", "format": "uri"}
+	SchemaFilled = map[string]any{"type": "string", "minLength": 1}
+	SchemaNumber = map[string]any{"type": "number"}
+	SchemaURI    = map[string]any{"type": "string", "format": "uri"}
 )
 
 func defineVersion(c *Call, d *openapi.Parameter) {
 	d.Shared = "version"
-	d.Description += ". Days, and times without a zone, are those of " + c.zone().String()
+	d.Description += ". Days, and times without a zone, are those of " + c.Zone().String()
 }
 
 func defineProfile(c *Call, d *openapi.Parameter) {
@@ -766,7 +717,7 @@ func defineDatetime(c *Call, d *openapi.Parameter) {
 		d.Description = "Which versions of the features: those of a moment or of a day (RFC 3339), one of each; " +
 			"of an interval (a/b, ../b, a/..) all that touch it. Without it, those of now. All other conditions are on these versions"
 	}
-	d.Description += ". Days, and times without a zone, are those of " + c.zone().String()
+	d.Description += ". Days, and times without a zone, are those of " + c.Zone().String()
 }
 
 func defineLimit(c *Call, d *openapi.Parameter) {
@@ -871,7 +822,7 @@ func (c *Call) parseQuery(rt *Route) error {
 		add(p.Each(func(at *Call) error { return at.finishQuery(at.items()) }))
 	}
 	if len(faults) > 0 {
-		sortFaults(faults)
+		SortFaults(faults)
 		return &problem.Error{Kind: problem.Invalid, Faults: faults}
 	}
 	return whole
@@ -952,7 +903,7 @@ func (c *Call) parameterNames(rt *Route) problem.Saying {
 // Field returns the property that a query parameter of that name filters by; nil when there is none.
 func (c *Call) Field(name string) *store.Property {
 	p, ok := c.Collection.Queryable(name)
-	if !ok || p.Hidden || reserved[name] || !simple(p.Type) && !Elements(p) {
+	if !ok || p.Hidden || reserved[name] || !Simple(p.Type) && !Elements(p) {
 		return nil
 	}
 	return p
@@ -963,8 +914,8 @@ func Elements(p *store.Property) bool {
 	return p.Items != "" && p.Items != "object" && p.Items != "array"
 }
 
-// simple reports whether values of the type can be written as a query parameter.
-func simple(t cql2.Type) bool { return t != cql2.TypeGeometry && t != cql2.TypeJSON }
+// Simple reports whether values of the type can be written as a query parameter.
+func Simple(t cql2.Type) bool { return t != cql2.TypeGeometry && t != cql2.TypeJSON }
 
 // parseCRS reads a CRS that the collection offers (OGC 18-058r1, 6.2, 6.3). uri is what Content-Crs shall say.
 func (c *Call) parseCRS(name, v string) (id crs.ID, uri string, err error) {
@@ -998,7 +949,7 @@ func (p *itemsParams) parseDatetime(name, v string, zone *time.Location) error {
 
 // parseMoment reads a moment, or a day, of which it is the beginning.
 func (c *Call) parseMoment(v string) (*time.Time, error) {
-	at, ok := cql2.ParseInstant(v, c.zone())
+	at, ok := cql2.ParseInstant(v, c.Zone())
 	if !ok {
 		return nil, problem.Invalidf("datetime", v, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z; %s/versions lists those of a feature", strings.TrimSuffix(c.Request.URL.Path, "/"))
 	}
@@ -1052,7 +1003,7 @@ func sortableNames(coll *store.Collection) []string {
 }
 
 // sortable reports whether features can be put in the order of a property.
-func sortable(p *store.Property) bool { return !p.Hidden && simple(p.Type) && p.Path == nil }
+func sortable(p *store.Property) bool { return !p.Hidden && Simple(p.Type) && p.Path == nil }
 
 // parseProperties reads the list of properties to return (OGC API – Features Part 6, draft).
 func (c *Call) parseProperties(p *outputParams, v string) error {
@@ -1075,8 +1026,8 @@ func (c *Call) parseProperties(p *outputParams, v string) error {
 	return nil
 }
 
-// pickDivisions leaves of collections those that a list names, in its order.
-func pickDivisions(collections *[]*store.Collection, list string) error {
+// PickDivisions leaves of collections those that a list names, in its order.
+func PickDivisions(collections *[]*store.Collection, list string) error {
 	all, ids := *collections, []string{}
 	for _, coll := range all {
 		ids = append(ids, coll.ID)
@@ -1092,8 +1043,8 @@ func pickDivisions(collections *[]*store.Collection, list string) error {
 	return nil
 }
 
-// crsOfPoints reads the CRS of positions that are asked about.
-func crsOfPoints(v string) (crs.ID, error) {
+// CrsOfPoints reads the CRS of positions that are asked about.
+func CrsOfPoints(v string) (crs.ID, error) {
 	id, ok := crs.Parse(v)
 	if !ok {
 		return id, problem.Invalidf("crs", v, "use the address of a coordinate system, such as %s", crs.UTM33.URI())
@@ -1101,20 +1052,8 @@ func crsOfPoints(v string) (crs.ID, error) {
 	return id, nil
 }
 
-// coordinate reads a number; of the form of a page as people write it.
-func (c *Call) coordinate(name, v string) (*float64, error) {
-	if c.Values.Get("f") == AsHTML.F {
-		v = typedNumber.Replace(v)
-	}
-	x, ok := plainNumber(v)
-	if !ok {
-		return nil, problem.Invalidf(name, v, "use a number with a point for the decimals, such as 10.75")
-	}
-	return &x, nil
-}
-
-// plainNumber reads a number as people and JSON write it; what only programs do, such as 1_0 and 0x1p3, is none, nor are infinity and NaN.
-func plainNumber(v string) (float64, bool) {
+// PlainNumber reads a number as people and JSON write it; what only programs do, such as 1_0 and 0x1p3, is none, nor are infinity and NaN.
+func PlainNumber(v string) (float64, bool) {
 	x, err := strconv.ParseFloat(v, 64)
 	return x, err == nil && x-x == 0 && !strings.ContainsAny(v, "xX_")
 }

@@ -18,7 +18,7 @@ import (
 type pointIndexes struct {
 	store store.Store
 	log   *slog.Logger
-	held  *cache.Cache[string, *pointIndex] // by collection
+	held  *cache.Cache[string, *PointIndex] // by collection
 	ctx   context.Context
 	stop  context.CancelFunc
 
@@ -28,10 +28,10 @@ type pointIndexes struct {
 	group sync.WaitGroup
 }
 
-// pointIndex is the index of a collection, with its features by number.
-type pointIndex struct {
+// PointIndex is the index of a collection, with its features by number.
+type PointIndex struct {
 	*locate.Index
-	rows  []store.Row // in the order by id
+	Rows  []store.Row // in the order by id
 	state store.Version
 	size  int64 // bytes
 }
@@ -52,7 +52,7 @@ const (
 )
 
 func newPointIndexes(st store.Store, log *slog.Logger, g *cache.Group) *pointIndexes {
-	x := &pointIndexes{store: st, log: log, held: cache.New[string, *pointIndex](cache.Options{Name: "points", Bytes: pointBytes, Group: g}),
+	x := &pointIndexes{store: st, log: log, held: cache.New[string, *PointIndex](cache.Options{Name: "points", Bytes: pointBytes, Group: g}),
 		works: map[string]*pointWork{}, turn: make(chan struct{}, 1)}
 	x.ctx, x.stop = context.WithCancel(context.Background()) // what is made serves later requests as well
 	return x
@@ -65,7 +65,7 @@ func (x *pointIndexes) close() {
 }
 
 // of is the index of a collection in a state of the data; nil while there is none, which is begun then.
-func (x *pointIndexes) of(collection string, state store.Version) *pointIndex {
+func (x *pointIndexes) of(collection string, state store.Version) *PointIndex {
 	if state == "" {
 		return nil
 	}
@@ -124,18 +124,18 @@ func (x *pointIndexes) work(collection string, w *pointWork) {
 	case err != nil:
 		x.log.Info("points are looked up in the store", "collection", collection, "why", err)
 	default:
-		x.log.Info("points are looked up in memory", "collection", collection, "features", len(i.rows), "bytes", i.size, "took", took.Round(time.Millisecond))
+		x.log.Info("points are looked up in memory", "collection", collection, "features", len(i.Rows), "bytes", i.size, "took", took.Round(time.Millisecond))
 	}
 }
 
 // make reads a collection as it is now.
-func (x *pointIndexes) make(ctx context.Context, collection string) (*pointIndex, error) {
+func (x *pointIndexes) make(ctx context.Context, collection string) (*PointIndex, error) {
 	snap, err := x.store.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer snap.Close()
-	i := &pointIndex{}
+	i := &PointIndex{}
 	if i.state, err = snap.Version(ctx, collection); err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (x *pointIndexes) bytes(collection string) int64 {
 }
 
 // read adds all features to an index.
-func (i *pointIndex) read(ctx context.Context, snap store.Snapshot, collection string, b *locate.Builder) error {
+func (i *PointIndex) read(ctx context.Context, snap store.Snapshot, collection string, b *locate.Builder) error {
 	const atOnce = 1000
 	q := store.Query{Collection: collection, Limit: atOnce, Count: store.CountNone}
 	for {
@@ -183,15 +183,15 @@ func (i *pointIndex) read(ctx context.Context, snap store.Snapshot, collection s
 		for _, r := range page.Rows {
 			i.size += int64(len(r.ID)) + 32
 		}
-		if i.rows = append(i.rows, page.Rows...); page.Next == "" {
+		if i.Rows = append(i.Rows, page.Rows...); page.Next == "" {
 			return nil
 		}
 		q.Cursor = page.Next
 	}
 }
 
-// pointIndex is the index of a collection as the data are now; nil: the store has to answer.
-func (c *Call) pointIndex(coll *store.Collection) (*pointIndex, error) {
+// PointIndex is the index of a collection as the data are now; nil: the store has to answer.
+func (c *Call) PointIndex(coll *store.Collection) (*PointIndex, error) {
 	if isVersioned(coll) { // an index is of all rows
 		return nil, nil
 	}

@@ -59,7 +59,7 @@ func (c *Call) processPage(d ogcapi.Process) processView {
 	for _, o := range d.JobControlOptions {
 		v.Async = v.Async || o == process.Async
 	}
-	b, _ := marshal(d.Example)
+	b, _ := Marshal(d.Example)
 	var example struct{ Inputs map[string]any }
 	json.Unmarshal(b, &example) // our own, where there is one
 	for _, in := range d.Inputs {
@@ -86,7 +86,7 @@ func (c *Call) processPage(d ogcapi.Process) processView {
 		if s, text := value.(string); text {
 			f.fill(s)
 		} else if ok {
-			b, _ := marshal(value)
+			b, _ := Marshal(value)
 			f.fill(string(b))
 		}
 		if upload >= 0 {

@@ -26,10 +26,10 @@ func profileName(id string) string {
 // profileLinks tell the profile of an answer in GeoJSON. Other representations have none.
 func (c *Call) profileLinks() []ogcapi.Link {
 	p, ok := c.Params.(profiled)
-	if c.Format.F != asGeoJSON.F || !ok {
+	if c.Format.F != AsGeoJSON.F || !ok {
 		return nil
 	}
-	name := *p.toldProfile()
+	name := *p.ToldProfile()
 	if name == "" {
 		name = profiles[0]
 	}
@@ -49,7 +49,7 @@ func (c *Call) profileNames() []string {
 }
 
 // links that a document in GeoJSON repeats: those of its header, with its profile where one was asked for.
-func (c *Call) withProfile(links []ogcapi.Link) []ogcapi.Link {
+func (c *Call) WithProfile(links []ogcapi.Link) []ogcapi.Link {
 	if len(c.Values["profile"]) == 0 {
 		return links
 	}
@@ -67,14 +67,14 @@ func (c *Call) jsonFG() (is, plus bool) {
 	return false, false
 }
 
-// membersEncoder writes the members of features as GeoJSON.
-type membersEncoder interface {
+// MembersEncoder writes the members of features as GeoJSON.
+type MembersEncoder interface {
 	Want() store.Want
 	AppendMembers(dst []byte, f *store.Feature) ([]byte, error)
 }
 
 // members gives the encoder of the features of an answer in GeoJSON.
-func (c *Call) members() (membersEncoder, error) {
+func (c *Call) members() (MembersEncoder, error) {
 	if is, plus := c.jsonFG(); is {
 		return c.jsonFGEncoder(plus)
 	}

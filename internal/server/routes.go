@@ -145,7 +145,7 @@ func (s *Kit) table() []*Route {
 			Description: "A page of features that match all conditions asked for, with the number of all matches and links to the pages beside it.",
 			Data:        true, Fields: true,
 			Params: []*Param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
-				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramZoomLevel, paramResultType, paramProfile, paramDialect, paramPrecision}, New: newItemsParams,
+				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramZoomLevel, paramResultType, ParamProfile, paramDialect, paramPrecision}, New: newItemsParams,
 			Formats: s.itemsReps(), Schema: featuresSchema, Stream: s.items, Asks: true, Kept: true, Form: s.itemsForm,
 			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+"features-filter",
 				features6+"properties", features6+"properties-features", features7+"zoom-level", features7+"zoom-level-features", features8+"sorting", features8+"features-sorting",
@@ -154,12 +154,12 @@ func (s *Kit) table() []*Route {
 			Description: "All features that match all conditions asked for, as one file. Where the answer names a state of the data in Content-Location, the file can be resumed under that address.",
 			Data:        true, Fields: true,
 			Params: []*Param{paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
-				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramZoomLevel, paramProfile, paramDialect, paramPrecision, paramRevision}, New: newDownloadParams,
+				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramZoomLevel, ParamProfile, paramDialect, paramPrecision, paramRevision}, New: newDownloadParams,
 			Formats: s.downloadReps(), Schema: fileSchema, Stream: s.download},
 		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature",
 			Description: "One feature by its id.",
 			Data:        true,
-			Params:      []*Param{paramCRS, paramProperties, paramSkipGeometry, paramZoomLevel, paramProfile, paramPrecision, paramVersion}, New: newItemParams, Formats: []Format{asGeoJSON, asGeoJSONLD, AsHTML}, Schema: featureSchema, Stream: s.item, Kept: true},
+			Params:      []*Param{paramCRS, paramProperties, paramSkipGeometry, paramZoomLevel, ParamProfile, paramPrecision, paramVersion}, New: newItemParams, Formats: []Format{AsGeoJSON, asGeoJSONLD, AsHTML}, Schema: featureSchema, Stream: s.item, Kept: true},
 		{Path: "/collections/{collectionId}/items/{featureId}/versions", Op: "getVersions", Tag: "Data", Summary: "All versions of a feature",
 			Description: "The time map of a feature (RFC 7089): a link to each of its versions, with the moment from which it is valid.",
 			Data:        true, Versions: true, Formats: []Format{AsJSON, AsHTML, asLinkFormat}, Schema: SchemaNamed("timeMap"), Stream: s.versions, Kept: true},
@@ -205,13 +205,6 @@ func (s *Kit) table() []*Route {
 			Summary:     "One tile matrix set",
 			Description: "Coordinate system, origin and levels of a tile matrix set (OGC 17-083r4).",
 			Formats:     []Format{AsJSON, AsHTML}, Schema: SchemaNamed("tileMatrixSet"), Get: s.tileMatrixSet},
-		{Path: "/lookup", Op: "lookup", Tag: "Data", Summary: "The divisions at a point",
-			Description: "Codes, names and properties of every division that covers a point or has it on its border, the largest kind first, in one answer. Outside of all: an empty answer with the nearest division and its distance.",
-			Data:        true, Params: []*Param{paramLon, paramLat, paramLookupCRS, paramLookupCollections, paramLookupTime, paramProfile}, New: newLookupParams,
-			Formats: []Format{asGeoJSON, AsHTML}, Schema: SchemaNamed("lookup"), Stream: s.lookup, Kept: true, Form: s.lookupForm},
-		{Path: "/search", Op: "search", Tag: "Data", Summary: "Search in all collections",
-			Description: "The best hits of each collection, divisions first, with what kind they are and where they lie. A word of type (kommune, fylke, county and the like) chooses the collection, one of the types of places (by, farm) those of that type. The page of a position leads to /lookup.",
-			Data:        true, Params: []*Param{paramSearch}, New: newSearchParams, Formats: []Format{AsJSON, AsHTML}, Schema: SchemaNamed("search"), Stream: s.search, Form: s.searchForm},
 		{Path: "/codes", Op: "getCodeSchemes", Tag: "History", Summary: "Schemes of codes",
 			Description: "The schemes of codes whose history is known, such as those of municipalities and counties.",
 			Lineage:     true, Formats: []Format{AsJSON, AsCSV, AsHTML}, Schema: SchemaNamed("codeSchemes"), Get: s.schemes},
@@ -279,7 +272,7 @@ var (
 	AsJSON       = Format{F: "json", Media: "application/json"}
 	AsJSONLD     = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
 	AsHTML       = Format{F: "html", Media: "text/html", Charset: true}
-	asGeoJSON    = Format{F: "json", Media: "application/geo+json", Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
+	AsGeoJSON    = Format{F: "json", Media: "application/geo+json", Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
 	asGeoJSONLD  = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
 	AsCSV        = Format{F: "csv", Media: "text/csv", Charset: true}
 	asLines      = Format{F: "ndjson", Media: "application/x-ndjson"}

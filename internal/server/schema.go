@@ -58,7 +58,7 @@ func SchemaDoc(c *Call, kind string) ogcapi.Schema {
 	}
 	for i := range coll.Properties {
 		p := &coll.Properties[i]
-		if p.Hidden || kind == "queryables" && c.Field(p.Name) == nil && p.Items == "" || kind == "sortables" && !simple(p.Type) {
+		if p.Hidden || kind == "queryables" && c.Field(p.Name) == nil && p.Items == "" || kind == "sortables" && !Simple(p.Type) {
 			continue
 		}
 		doc.Properties = append(doc.Properties, c.schemaProperty(p, kind))

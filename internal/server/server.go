@@ -110,7 +110,6 @@ type Kit struct {
 	answers   *answers                           // nil: none are kept
 	templates *cache.Cache[templatesKey, string] // of tiles
 	points    *pointIndexes
-	divided   *divisionCache
 
 	times         times
 	past          *history.History // where the data bring none; nil: none
@@ -159,7 +158,7 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 		root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
 		Caches: o.Caches, fragments: feature.NewCache(fragmentBytes, o.Caches), wanted: newFragmentsWanted(),
 		docs: cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: KeptOf(o.Config.Limits, docBytes), Group: o.Caches}), endless: documentsAsked{seed: maphash.MakeSeed()},
-		outlines: newOutlineCache(o.Caches), points: newPointIndexes(o.Store, o.Logger, o.Caches), divided: newDivisionCache(o.Caches), times: newTimes(),
+		outlines: newOutlineCache(o.Caches), points: newPointIndexes(o.Store, o.Logger, o.Caches), times: newTimes(),
 		codeNames: cache.New[listKey, *nameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),
 		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
 		wrongKeys: limit.NewBuckets(limit.WrongKeysRate, limit.WrongKeysAtOnce), turns: limit.NewTurns(o.Config.Limits, o.Store.Room())}

@@ -203,8 +203,8 @@ func (s *sink) finish() error {
 }
 
 func (s *sink) release() {
-	giveBuffer(s.buf)
-	giveBuffer(s.packed)
+	GiveBuffer(s.buf)
+	GiveBuffer(s.packed)
 	s.buf, s.packed, s.copied = nil, nil, nil
 	s.c.Hold(-s.held)
 	s.held = 0
@@ -212,17 +212,17 @@ func (s *sink) release() {
 
 // buffer is takeBuffer, but for a large one where memory is short.
 func (c *Call) buffer() []byte {
-	b := takeBuffer()
+	b := TakeBuffer()
 	if cap(b) > 4*limit.SmallPiece && c.s.Flight.Short() {
-		giveBuffer(b)
+		GiveBuffer(b)
 		return make([]byte, 0, limit.SmallPiece)
 	}
 	return b
 }
 
-func takeBuffer() []byte { return (*bufPool.Get().(*[]byte))[:0] }
+func TakeBuffer() []byte { return (*bufPool.Get().(*[]byte))[:0] }
 
-func giveBuffer(b []byte) {
+func GiveBuffer(b []byte) {
 	if b != nil && cap(b) <= pooled {
 		bufPool.Put(&b)
 	}
@@ -233,8 +233,8 @@ func (c *Call) WriteOnce(w http.ResponseWriter, plain []byte) error {
 	if len(plain) < worthwhile || !acceptsGzip(c.Request) {
 		return c.send(w, plain, "")
 	}
-	out := compress(takeBuffer(), plain, gzip.BestSpeed)
-	defer giveBuffer(out)
+	out := compress(TakeBuffer(), plain, gzip.BestSpeed)
+	defer GiveBuffer(out)
 	return c.send(w, out, "gzip")
 }
 
@@ -248,9 +248,9 @@ func (c *Call) send(w http.ResponseWriter, body []byte, coding string) error {
 	}
 	c.keepAnswer(h, body, coding)
 	if coding != "" {
-		setHeader(w, "Content-Encoding", coding)
+		SetHeader(w, "Content-Encoding", coding)
 	}
-	setHeader(w, "Content-Length", strconv.Itoa(len(body)))
+	SetHeader(w, "Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)
 	if c.Request.Method == http.MethodHead {
 		return nil

@@ -172,7 +172,7 @@ func (c *Call) readTableFields(parts *multipart.Reader) (table *multipart.Part, 
 		case err != nil:
 			return nil, problem.New(problem.Invalid, err, "the form ends before it is whole; send it again")
 		case part.FormName() == "table" && len(faults) > 0:
-			sortFaults(faults)
+			SortFaults(faults)
 			return nil, &problem.Error{Kind: problem.Invalid, Faults: faults}
 		case part.FormName() == "table":
 			return part, nil

@@ -120,7 +120,7 @@ func (c *Call) collectionsRest() string {
 	if !c.tiles().chosen {
 		return ""
 	}
-	return "&collections=" + queryEscape(first(c.Values["collections"]))
+	return "&collections=" + QueryEscape(First(c.Values["collections"]))
 }
 
 // quiet are the colours of layers in turn: fill, line and label.
@@ -155,7 +155,7 @@ func styleLayers(layers []*Call) (out []map[string]any) {
 
 // draws reports whether the collection may have geometries of a dimension.
 func (c *Call) draws(dimension int) bool {
-	d, ok := dimensions[c.Collection.Geometry.Type]
+	d, ok := Dimensions[c.Collection.Geometry.Type]
 	return !ok || d == dimension
 }
 

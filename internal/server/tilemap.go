@@ -27,23 +27,23 @@ type mapLayer struct {
 // tileMap is a map of collections in a set. What is no area lies on the country, where that has tiles in the set.
 func (c *Call) tileMap(set *tile.Set, colls ...*store.Collection) *page.TileMap {
 	layers, path, rest, shown := map[string]mapLayer{}, c.tilesPath(), "", colls
-	if under := c.Country(); c.Collection != nil && dimensions[c.Collection.Geometry.Type] != 2 && under != nil && under != c.Collection && slices.Contains(tileSets(under), set) {
+	if under := c.Country(); c.Collection != nil && Dimensions[c.Collection.Geometry.Type] != 2 && under != nil && under != c.Collection && slices.Contains(tileSets(under), set) {
 		layers[under.ID] = mapLayer{Ground: true}
 		shown = append([]*store.Collection{under}, colls...)
 		path, rest = "/tiles", "&collections="+under.ID+","+c.Collection.ID
 	}
 	for _, coll := range colls {
 		l := mapLayer{Name: c.TitleOf(coll), Href: page.LocalPath(c.Base()) + "/collections/" + coll.ID + "/items/{id}?f=html"}
-		if lang := first(c.Values["lang"]); lang != "" {
-			l.Href += "&lang=" + queryEscape(lang)
+		if lang := First(c.Values["lang"]); lang != "" {
+			l.Href += "&lang=" + QueryEscape(lang)
 		}
 		if p, ok := coll.Find(coll.TitleProperty); ok && !p.Hidden {
 			l.Title = p.Name
-			if p := languageProperty(coll); p != nil {
+			if p := LanguageProperty(coll); p != nil {
 				l.Lang = p.Name
 			}
 		}
-		if c.mayDraw() && set.CRS == crs.UTM33 && dimensions[coll.Geometry.Type] == 2 { // who lacks a key gets no tiles to name
+		if c.mayDraw() && set.CRS == crs.UTM33 && Dimensions[coll.Geometry.Type] == 2 { // who lacks a key gets no tiles to name
 			l.First = norwegianTowns
 		}
 		layers[coll.ID] = l
@@ -51,13 +51,13 @@ func (c *Call) tileMap(set *tile.Set, colls ...*store.Collection) *page.TileMap 
 	text, _ := json.Marshal(layers) // of texts only
 	m := &page.TileMap{Path: path + "/" + set.ID + "?f=json" + rest, Layers: string(text), Keyed: c.s.Config.Auth != "open",
 		Grounded: rest != ""}
-	if first(c.Values["datetime"]) == "" { // the extent follows the data of now, and a page of another day stays as it was
+	if First(c.Values["datetime"]) == "" { // the extent follows the data of now, and a page of another day stays as it was
 		m.Whole = wholeOf(set, shown)
 	}
-	if c.Collection != nil && dimensions[c.Collection.Geometry.Type] != 2 && c.Country() == nil && c.s.shore != nil && set.CRS == crs.UTM33 {
+	if c.Collection != nil && Dimensions[c.Collection.Geometry.Type] != 2 && c.Country() == nil && c.s.shore != nil && set.CRS == crs.UTM33 {
 		m.Shore = page.LocalPath(c.Root) + c.s.shoreFile
 	}
-	m.Bare = m.Shore == "" && (c.Country() == nil || c.Collection != nil && dimensions[c.Collection.Geometry.Type] != 2 && !m.Grounded)
+	m.Bare = m.Shore == "" && (c.Country() == nil || c.Collection != nil && Dimensions[c.Collection.Geometry.Type] != 2 && !m.Grounded)
 	if p, ok := c.Params.(*tileParams); ok && p.chosen {
 		m.Path += c.collectionsRest()
 	}
@@ -126,7 +126,7 @@ func (c *Call) itemTiles(id string, box orb.Bound) *page.TileMap {
 	}
 	m := c.tileMap(set, c.Collection)
 	least := float64(nearest)
-	if dimensions[c.Collection.Geometry.Type] == 0 && (m.Grounded || m.Shore != "") {
+	if Dimensions[c.Collection.Geometry.Type] == 0 && (m.Grounded || m.Shore != "") {
 		least = nearestPlace
 	}
 	if set.CRS.Geographic() {

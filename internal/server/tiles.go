@@ -346,7 +346,7 @@ func (s *Kit) tileset(c *Call) (*Answer, error) {
 	}
 	a := &Answer{Fleeting: !x.settled}
 	if c.Format.F == asTileJSON.F {
-		text, err := marshal(c.tileJSON(x))
+		text, err := Marshal(c.tileJSON(x))
 		a.Raw = map[string][]byte{asTileJSON.F: text}
 		return a, err
 	}
@@ -427,15 +427,15 @@ func degreeBox(b *orb.Bound) *ogcapi.BoundingBox {
 	return &ogcapi.BoundingBox{LowerLeft: [2]float64{down(b.Min[0], -180), down(b.Min[1], -90)}, UpperRight: [2]float64{-down(-b.Max[0], -180), -down(-b.Max[1], -90)}, CRS: crs.CRS84.URI()}
 }
 
-// dimensions of geometries by their names in GeoJSON.
-var dimensions = map[string]int{"Point": 0, "MultiPoint": 0, "LineString": 1, "MultiLineString": 1, "Polygon": 2, "MultiPolygon": 2}
+// Dimensions of geometries by their names in GeoJSON.
+var Dimensions = map[string]int{"Point": 0, "MultiPoint": 0, "LineString": 1, "MultiLineString": 1, "Polygon": 2, "MultiPolygon": 2}
 
 // tileLayer describes the layer of the call's collection.
 func (c *Call) tileLayer(r tile.Range) ogcapi.TileLayer {
 	l := ogcapi.TileLayer{ID: c.Collection.ID, Title: c.TitleOf(c.Collection), Description: c.Collection.Description.In(c.Lang), DataType: "vector", BoundingBox: degreeBox(c.Collection.Extent),
 		PropertiesSchema: ogcapi.LayerSchema{Type: "object", Properties: map[string]ogcapi.LayerProperty{}},
 		Links:            []ogcapi.Link{{Rel: "collection", Type: AsJSON.Media, Title: c.TitleOf(c.Collection), Href: c.Base() + "/collections/" + c.Collection.ID + "?f=json"}}}
-	if d, ok := dimensions[c.Collection.Geometry.Type]; ok {
+	if d, ok := Dimensions[c.Collection.Geometry.Type]; ok {
 		l.GeometryDimension = &d
 	}
 	l.MinTileMatrix, l.MaxTileMatrix = strconv.Itoa(r.First), strconv.Itoa(r.Last)

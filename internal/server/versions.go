@@ -40,19 +40,19 @@ func hasTimes(coll *store.Collection) bool {
 	return isVersioned(coll) || coll.Codes != "" || usual
 }
 
-// isPlain is the opposite of isVersioned.
-func isPlain(coll *store.Collection) bool { return !isVersioned(coll) }
+// IsPlain is the opposite of isVersioned.
+func IsPlain(coll *store.Collection) bool { return !isVersioned(coll) }
 
 // now is the moment of the request, to the second, in the time zone of the service.
 func (c *Call) now() time.Time {
-	if c.began.IsZero() {
-		c.began = time.Now().Truncate(time.Second).In(c.zone())
+	if c.Began.IsZero() {
+		c.Began = time.Now().Truncate(time.Second).In(c.Zone())
 	}
-	return c.began
+	return c.Began
 }
 
-// current is the question for features of a collection as they are now.
-func (c *Call) current(coll *store.Collection, q store.Query) store.Query {
+// Current is the question for features of a collection as they are now.
+func (c *Call) Current(coll *store.Collection, q store.Query) store.Query {
 	q.Collection = coll.ID
 	if isVersioned(coll) {
 		q.AsOf = c.now()
@@ -66,7 +66,7 @@ const everyVersion = "?datetime=0001-01-01/.."
 // selectVersions makes the parameter datetime the selector of versions: without it those of now, with a moment or the beginning of a day those of then.
 // With an interval all that touch it are features of their own; false then, and for collections without versions, where datetime is a condition.
 func (c *Call) selectVersions(p *itemsParams) (selected bool) {
-	if isPlain(c.Collection) {
+	if IsPlain(c.Collection) {
 		return false
 	}
 	switch {
@@ -80,8 +80,8 @@ func (c *Call) selectVersions(p *itemsParams) (selected bool) {
 		}
 		return false
 	default:
-		p.query.AsOf = store.Asked(p.from.In(c.zone()))
-		c.began = p.query.AsOf // what a page tells besides is of then, too
+		p.query.AsOf = store.Asked(p.from.In(c.Zone()))
+		c.Began = p.query.AsOf // what a page tells besides is of then, too
 	}
 	p.versionIDs, p.told = p.versions == profileUnique, p.versions
 	return true
@@ -89,12 +89,12 @@ func (c *Call) selectVersions(p *itemsParams) (selected bool) {
 
 // datedQuery asks another feature for its version of the moment that this request names; "" where it names none.
 func (c *Call) datedQuery() string {
-	v := first(c.Values["datetime"])
+	v := First(c.Values["datetime"])
 	out, ok := c.Params.(writesFeatures)
-	if v == "" || isPlain(c.Collection) || !ok || out.output().versionIDs || strings.Contains(v, "/") {
+	if v == "" || IsPlain(c.Collection) || !ok || out.output().versionIDs || strings.Contains(v, "/") {
 		return ""
 	}
-	return "?datetime=" + queryEscape(v)
+	return "?datetime=" + QueryEscape(v)
 }
 
 // rowsOf are the rows of features by their ids, of versions those of the moment.
@@ -105,7 +105,7 @@ func (c *Call) rowsOf(ctx context.Context, coll *store.Collection, ids []string)
 // publicIDs are the ids of features by their rows.
 func (c *Call) publicIDs(coll *store.Collection, rows []store.Row) ([]string, error) {
 	ids := make([]string, 0, len(rows))
-	if isPlain(coll) {
+	if IsPlain(coll) {
 		for _, r := range rows {
 			ids = append(ids, r.ID)
 		}
@@ -147,7 +147,7 @@ func (c *Call) versionsOf(id string, at time.Time) (*versionList, error) {
 	if err != nil || len(life.Versions) == 0 {
 		return nil, err
 	}
-	l := &versionList{id: id, coll: c.Collection, zone: c.zone(), prev: life.Prev, next: life.Next, all: make([]version, 0, len(life.Versions))}
+	l := &versionList{id: id, coll: c.Collection, zone: c.Zone(), prev: life.Prev, next: life.Next, all: make([]version, 0, len(life.Versions))}
 	for _, x := range life.Versions {
 		l.all = append(l.all, version{x.Row, x.Start, x.End})
 	}
@@ -205,7 +205,7 @@ func (l *versionList) memento(n int) string {
 
 // href is the address of a version, which stays its own: the feature with the start as datetime. f is the representation; "": the one that is negotiated.
 func (c *Call) mementoHref(l *versionList, n int, f string) string {
-	href := c.itemAddress(l.id) + "?datetime=" + queryEscape(l.all[n].start)
+	href := c.itemAddress(l.id) + "?datetime=" + QueryEscape(l.all[n].start)
 	if f != "" {
 		href += "&f=" + f
 	}
@@ -251,10 +251,10 @@ func (c *Call) soughtVersion(id string) (*versionAsked, error) {
 			return nil, c.missing(id)
 		}
 		if p.at != nil {
-			return nil, problem.Invalidf("datetime", first(c.Values["datetime"]), "the id %s names one version; leave out datetime, or ask %s", id, c.itemAddress(of))
+			return nil, problem.Invalidf("datetime", First(c.Values["datetime"]), "the id %s names one version; leave out datetime, or ask %s", id, c.itemAddress(of))
 		}
 		at, _ := l.time(l.all[n].start)
-		return &versionAsked{versionList: l, n: n, byID: true, dated: true, id: id, moment: at.In(c.zone())}, nil
+		return &versionAsked{versionList: l, n: n, byID: true, dated: true, id: id, moment: at.In(c.Zone())}, nil
 	}
 	n := l.at(at)
 	if n < 0 {
@@ -272,16 +272,16 @@ func (c *Call) goneVersion(l *versionList, at *time.Time) error {
 	last := len(l.all) - 1
 	ended := e != nil
 	if !ended {
-		e = &retired{more: retiredDoc{Successors: []codeRef{}, Current: []codeRef{}}}
+		e = &retired{more: retiredDoc{Successors: []CodeRef{}, Current: []CodeRef{}}}
 		e.more.Type = "about:blank"
 		if end, closed := l.ended(l.all[last]); closed {
-			e.more.Date = end.In(c.zone()).Format(time.DateOnly)
+			e.more.Date = end.In(c.Zone()).Format(time.DateOnly)
 		}
 	}
 	if !ended || at != nil {
 		when, what := "now", "the last one begins with "+l.all[last].start
 		if at != nil {
-			when = "at " + first(c.Values["datetime"])
+			when = "at " + First(c.Values["datetime"])
 		}
 		if start, ok := l.time(l.all[0].start); ok && at != nil && at.Before(start) {
 			what = "the first one begins with " + l.all[0].start
@@ -293,7 +293,7 @@ func (c *Call) goneVersion(l *versionList, at *time.Time) error {
 			cmp.Or(e.name, l.id), when, what, c.timeMapHref(l.id))
 	}
 	e.links = slices.DeleteFunc(e.links, func(x ogcapi.Link) bool { return x.Rel == "version-history" })
-	e.links = append(e.links, ogcapi.Link{Rel: "latest-version", Type: asGeoJSON.Media, Title: "The last version", Href: c.mementoHref(l, last, "")})
+	e.links = append(e.links, ogcapi.Link{Rel: "latest-version", Type: AsGeoJSON.Media, Title: "The last version", Href: c.mementoHref(l, last, "")})
 	e.links = append(e.links, c.timeMapLinks(l.id)...)
 	return e
 }
@@ -326,15 +326,15 @@ func (c *Call) timeMapLinks(id string) []ogcapi.Link {
 // versionLinks are those of an answer with one version.
 func (c *Call) versionLinks(v *versionAsked) []ogcapi.Link {
 	links := []ogcapi.Link{
-		{Rel: "canonical", Type: asGeoJSON.Media, Title: "This version", Href: c.mementoHref(v.versionList, v.n, "")},
-		{Rel: "original", Type: asGeoJSON.Media, Title: "The feature, as it is now", Href: c.itemAddress(v.versionList.id)},
+		{Rel: "canonical", Type: AsGeoJSON.Media, Title: "This version", Href: c.mementoHref(v.versionList, v.n, "")},
+		{Rel: "original", Type: AsGeoJSON.Media, Title: "The feature, as it is now", Href: c.itemAddress(v.versionList.id)},
 	}
 	links = append(links, c.timeMapLinks(v.versionList.id)...)
 	if v.n > 0 {
-		links = append(links, ogcapi.Link{Rel: "predecessor-version", Type: asGeoJSON.Media, Title: "The version before", Href: c.mementoHref(v.versionList, v.n-1, "")})
+		links = append(links, ogcapi.Link{Rel: "predecessor-version", Type: AsGeoJSON.Media, Title: "The version before", Href: c.mementoHref(v.versionList, v.n-1, "")})
 	}
 	if v.n < len(v.all)-1 {
-		links = append(links, ogcapi.Link{Rel: "successor-version", Type: asGeoJSON.Media, Title: "The version after", Href: c.mementoHref(v.versionList, v.n+1, "")})
+		links = append(links, ogcapi.Link{Rel: "successor-version", Type: AsGeoJSON.Media, Title: "The version after", Href: c.mementoHref(v.versionList, v.n+1, "")})
 	}
 	return links
 }
@@ -412,7 +412,7 @@ func (v *timeMapView) name(id string) string {
 // versions writes the time map of a feature (RFC 7089, 5).
 func (s *Kit) versions(c *Call, w http.ResponseWriter) error {
 	id := c.PathParam("featureId")
-	if isPlain(c.Collection) {
+	if IsPlain(c.Collection) {
 		return problem.NotFoundf("features of %s have no versions; roles valid_from and valid_to in the configuration make rows versions", c.Collection.ID)
 	}
 	l, err := c.versionsOf(id, c.now())
@@ -448,10 +448,10 @@ func (c *Call) timeMap(l *versionList) timeMapDoc {
 	for _, x := range c.SelfLinks("/collections/" + c.Collection.ID + "/items/" + PathEscape(l.id) + "/versions") {
 		add("", x)
 	}
-	add("", ogcapi.Link{Rel: "original", Type: asGeoJSON.Media, Href: c.itemAddress(l.id)})
+	add("", ogcapi.Link{Rel: "original", Type: AsGeoJSON.Media, Href: c.itemAddress(l.id)})
 	last := len(l.all) - 1
 	for i := range l.all {
-		x := ogcapi.Link{Rel: "memento", Type: asGeoJSON.Media, Href: c.mementoHref(l, i, "")}
+		x := ogcapi.Link{Rel: "memento", Type: AsGeoJSON.Media, Href: c.mementoHref(l, i, "")}
 		if i == 0 {
 			x.Rel = "first"
 			add("", x)
@@ -501,7 +501,7 @@ func (c *Call) timeMapView(l *versionList) (*timeMapView, error) {
 			n := len(v.Rows)
 			r := timeMapRow{From: l.all[n].start, To: l.all[n].end, Href: c.mementoHref(l, n, AsHTML.F)}
 			if len(f.Values) > 0 && f.Values[0] != nil {
-				r.Title, r.Lang = cell(f.Values[0]), foreign(languageOfName(c.Collection.TitleProperty), c.Lang)
+				r.Title, r.Lang = Cell(f.Values[0]), Foreign(LanguageOfName(c.Collection.TitleProperty), c.Lang)
 			}
 			v.Rows = append(v.Rows, r)
 			return nil

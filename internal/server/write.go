@@ -177,8 +177,8 @@ func matches(values []string, etag string) bool {
 	return false
 }
 
-// marshal writes a JSON document without escaping <, > and &, and without a line end.
-func marshal(v any) ([]byte, error) {
+// Marshal writes a JSON document without escaping <, > and &, and without a line end.
+func Marshal(v any) ([]byte, error) {
 	if b, ok := v.([]byte); ok {
 		return b, nil
 	}
@@ -200,7 +200,7 @@ func (c *Call) document(w http.ResponseWriter) error {
 			c.holds, cached = true, "private, no-cache"
 		}
 	}
-	key := docKey{holds: c.holds, root: c.Root, path: c.Request.URL.Path, query: c.canonical(), f: c.Format.F, lang: c.Lang, version: c.Catalog.Version, files: c.s.filesListed("")}
+	key := docKey{holds: c.holds, root: c.Root, path: c.Request.URL.Path, query: c.Canonical(), f: c.Format.F, lang: c.Lang, version: c.Catalog.Version, files: c.s.filesListed("")}
 	d, ok := c.s.docs.Get(key)
 	if !ok {
 		a, err := c.Route.Get(c)
@@ -210,7 +210,7 @@ func (c *Call) document(w http.ResponseWriter) error {
 		if a.Fleeting && c.s.Store.Catalog() != c.Catalog {
 			return fmt.Errorf("server: what was left out may be there now: %w", store.ErrChanged)
 		}
-		if err := c.still(); err != nil {
+		if err := c.Still(); err != nil {
 			return err
 		}
 		plain, err := c.render(a)
@@ -253,12 +253,12 @@ func (c *Call) render(a *Answer) ([]byte, error) {
 	}
 	switch c.Format.F {
 	case "json":
-		return marshal(a.JSON)
+		return Marshal(a.JSON)
 	case "jsonld":
-		return marshal(a.LD())
+		return Marshal(a.LD())
 	default:
 		if a.LD != nil {
-			b, err := marshal(a.LD())
+			b, err := Marshal(a.LD())
 			if err != nil {
 				return nil, err
 			}
@@ -268,9 +268,9 @@ func (c *Call) render(a *Answer) ([]byte, error) {
 	}
 }
 
-// canonical is the query with the parameters in a fixed order, once it is read; two requests with the same text ask the same. Of f it has what the answer depends on: nothing where that names
+// Canonical is the query with the parameters in a fixed order, once it is read; two requests with the same text ask the same. Of f it has what the answer depends on: nothing where that names
 // the first representation, whose links are the same without it, but for pages, whose links to others repeat it as it came.
-func (c *Call) canonical() string {
+func (c *Call) Canonical() string {
 	if c.encoded == "" {
 		values, f := c.Values, c.Values["f"]
 		first := c.Format.F == c.Route.Formats[0].F

@@ -75,7 +75,7 @@ func (c *Call) simplify() error {
 				uris = append(uris, id.URI())
 			}
 		}
-		return problem.Invalidf("zoom-level", first(c.Values["zoom-level"]), "there are no simplified geometries in %s; ask with crs=%s, or leave zoom-level out", p.crsURI, strings.Join(uris, " or "))
+		return problem.Invalidf("zoom-level", First(c.Values["zoom-level"]), "there are no simplified geometries in %s; ask with crs=%s, or leave zoom-level out", p.crsURI, strings.Join(uris, " or "))
 	}
 	var o *tile.Outlines
 	err := c.Ask(func(ctx context.Context) (err error) {

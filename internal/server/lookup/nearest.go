@@ -1,4 +1,4 @@
-package server
+package lookup
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/locate"
+	"grense/internal/server"
 	"grense/internal/store"
 )
 
@@ -23,8 +24,8 @@ type candidate struct {
 // sameDistance is by how many metres distances differ that count as equal: that is how exact they are.
 const sameDistance = 0.001
 
-// nearestOf is the nearest of candidates in the order of their collections and by id; of several at one distance the last, which is of the smallest kind. Nil when there is
-// none.
+// nearestOf is the nearest of candidates in the order of their collections and by id; of several at one distance the
+// last, which is of the smallest kind. Nil when there is none.
 func nearestOf(all []candidate) *candidate {
 	least := math.Inf(1)
 	for _, a := range all {
@@ -38,15 +39,16 @@ func nearestOf(all []candidate) *candidate {
 	return nil
 }
 
-// nearest is the division nearest to a point that none covers; nil when there is none at all. What has no index, or would be too much to measure in it, is asked of
-// the store.
-func (c *Call) nearest(at orb.Point, indexes []*pointIndex) (*division, error) {
+// nearest is the division nearest to a point that none covers; nil when there is none at all. What has no index, or
+// would be too much to measure in it, is asked of the store.
+func (c *call) nearest(at orb.Point, indexes []*server.PointIndex) (*division, error) {
 	p := c.Params.(*lookupParams)
 	var space [8]candidate
 	all := space[:0]
 	var others []*store.Collection
 	within := math.Inf(1)
-	for n, coll := range slices.Backward(p.collections) { // those with the most features first, of which one is the nearest, as a rule
+	// those with the most features first, of which one is the nearest, as a rule
+	for n, coll := range slices.Backward(p.collections) {
 		var room [16]locate.Near
 		var near []locate.Near
 		known := false
@@ -58,7 +60,7 @@ func (c *Call) nearest(at orb.Point, indexes []*pointIndex) (*division, error) {
 			continue
 		}
 		for _, a := range near {
-			all = append(all, candidate{coll, indexes[n].rows[a.Area], a.Metres})
+			all = append(all, candidate{coll, indexes[n].Rows[a.Area], a.Metres})
 			within = min(within, a.Metres+sameDistance)
 		}
 	}
@@ -85,12 +87,13 @@ func (c *Call) nearest(at orb.Point, indexes []*pointIndex) (*division, error) {
 	return &near, nil
 }
 
-// besideNearest is by how many metres the nearest of another kind may be farther away than the nearest of all, to be told beside it: borders of two kinds that
-// are one are drawn apart in data that were simplified.
+// besideNearest is by how many metres the nearest of another kind may be farther away than the nearest of all, to be
+// told beside it: borders of two kinds that are one are drawn apart in data that were simplified.
 const besideNearest = 1000.0
 
-// nearestOfEach is near, the nearest division, and those of the other collections that are nearly as near, in the order of the collections.
-func (c *Call) nearestOfEach(at orb.Point, indexes []*pointIndex, near *division) (out []*division, err error) {
+// nearestOfEach is near, the nearest division, and those of the other collections that are nearly as near, in the
+// order of the collections.
+func (c *call) nearestOfEach(at orb.Point, indexes []*server.PointIndex, near *division) (out []*division, err error) {
 	within := near.distance + besideNearest
 	for n, coll := range c.Params.(*lookupParams).collections {
 		if coll == near.coll {
@@ -104,7 +107,7 @@ func (c *Call) nearestOfEach(at orb.Point, indexes []*pointIndex, near *division
 			found, known = indexes[n].AppendNear(nil, at, within)
 		}
 		for _, a := range found {
-			all = append(all, candidate{coll, indexes[n].rows[a.Area], a.Metres})
+			all = append(all, candidate{coll, indexes[n].Rows[a.Area], a.Metres})
 		}
 		if !known {
 			if all, err = c.nearStored(at, []*store.Collection{coll}, &candidate{metres: within}); err != nil {
@@ -126,17 +129,17 @@ func (c *Call) nearestOfEach(at orb.Point, indexes []*pointIndex, near *division
 	return out, nil
 }
 
-// Half the sides of the boxes in which the nearest division is looked for, in metres: the first, by how much each is larger than the one before, and
-// the last, which is half way round the world.
+// Half the sides of the boxes in which the nearest division is looked for, in metres: the first, by how much each is
+// larger than the one before, and the last, which is half way round the world.
 const (
 	nearFirst = 4000.0
 	nearGrow  = 4.0
 	nearLast  = 20037508.0
 )
 
-// nearStored are the features of collections among which the nearest to a point is, unless known is nearer. A box holds all that is nearer than half its side, and the
-// first thing found in one tells how large the box must be.
-func (c *Call) nearStored(at orb.Point, collections []*store.Collection, known *candidate) ([]candidate, error) {
+// nearStored are the features of collections among which the nearest to a point is, unless known is nearer. A box
+// holds all that is nearer than half its side, and the first thing found in one tells how large the box must be.
+func (c *call) nearStored(at orb.Point, collections []*store.Collection, known *candidate) ([]candidate, error) {
 	last := nearLast
 	if known != nil {
 		last = min(known.metres+sameDistance, nearLast)
@@ -157,7 +160,7 @@ func (c *Call) nearStored(at orb.Point, collections []*store.Collection, known *
 }
 
 // within finds the features of a collection that touch a box around a point, with half sides of r metres.
-func (c *Call) within(at orb.Point, r float64, coll *store.Collection) (rows []store.Row, err error) {
+func (c *call) within(at orb.Point, r float64, coll *store.Collection) (rows []store.Row, err error) {
 	const degree = 110500.0 // metres in a degree of latitude, at least
 	dy := r / degree
 	dx := 180.0
@@ -193,8 +196,9 @@ func (c *Call) within(at orb.Point, r float64, coll *store.Collection) (rows []s
 	return rows, nil
 }
 
-// closest are the nearest features of collections among those within r metres or not much more, in order, with others before them that were the nearest so far.
-func (c *Call) closest(at orb.Point, r float64, collections []*store.Collection) (out []candidate, err error) {
+// closest are the nearest features of collections among those within r metres or not much more, in order, with others
+// before them that were the nearest so far.
+func (c *call) closest(at orb.Point, r float64, collections []*store.Collection) (out []candidate, err error) {
 	least := math.Inf(1)
 	for _, coll := range collections {
 		found, err := c.within(at, r, coll)
@@ -205,17 +209,18 @@ func (c *Call) closest(at orb.Point, r float64, collections []*store.Collection)
 		if err != nil {
 			return nil, err
 		}
-		for rows := range slices.Chunk(found, batch) {
+		for rows := range slices.Chunk(found, server.Batch) {
 			n := 0
 			err := c.Ask(func(ctx context.Context) error {
-				return c.s.Store.Fetch(ctx, coll.ID, rows, store.Want{Properties: []string{}}, func(f *store.Feature) error {
-					if d := f.Geometry.Distance(at, back); d <= least+sameDistance && !math.IsInf(d, 1) {
-						least = min(least, d)
-						out = append(out, candidate{coll, rows[n], d})
-					}
-					n++
-					return ctx.Err()
-				})
+				return c.s.Store.Fetch(ctx, coll.ID, rows, store.Want{Properties: []string{}},
+					func(f *store.Feature) error {
+						if d := f.Geometry.Distance(at, back); d <= least+sameDistance && !math.IsInf(d, 1) {
+							least = min(least, d)
+							out = append(out, candidate{coll, rows[n], d})
+						}
+						n++
+						return ctx.Err()
+					})
 			})
 			if err != nil {
 				return nil, err

@@ -1,4 +1,4 @@
-package server
+package lookup
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 
 	"grense/internal/draw"
 	"grense/internal/geo/crs"
+	"grense/internal/server"
 	"grense/internal/server/page"
 	"grense/internal/store"
 )
@@ -35,12 +36,13 @@ type divisionView struct {
 }
 
 // lookupView is the form with what was asked.
-func (c *Call) lookupView() lookupView {
-	get := func(name string) string { return first(c.Values[name]) }
-	return lookupView{Lon: get("lon"), Lat: get("lat"), CRS: get("crs"), Collections: get("collections"), Datetime: get("datetime")}
+func (c *call) lookupView() lookupView {
+	get := func(name string) string { return server.First(c.Values[name]) }
+	return lookupView{Lon: get("lon"), Lat: get("lat"), CRS: get("crs"), Collections: get("collections"),
+		Datetime: get("datetime")}
 }
 
-func (c *Call) lookupPage(w http.ResponseWriter, covering, nearest []*division) error {
+func (c *call) lookupPage(w http.ResponseWriter, covering, nearest []*division) error {
 	v := c.lookupView()
 	v.Asked = v.Lon != ""
 	for _, d := range covering {
@@ -58,13 +60,13 @@ func (c *Call) lookupPage(w http.ResponseWriter, covering, nearest []*division) 
 	}
 	pg := &page.Page{Name: "lookup", Title: c.Text("lookup.title"), Crumbs: c.Crumbs(""), Data: &v, Script: v.Map != ""}
 	if !v.Asked {
-		pg.Without = AsJSON.F // which needs a point
+		pg.Without = server.AsJSON.F // which needs a point
 	}
 	doc, err := c.RenderPage(pg)
 	if err != nil {
 		return err
 	}
-	if err := c.still(); err != nil {
+	if err := c.Still(); err != nil {
 		return err
 	}
 	c.lookupHeaders(w, c.SelfLinks("/lookup"))
@@ -74,8 +76,9 @@ func (c *Call) lookupPage(w http.ResponseWriter, covering, nearest []*division) 
 	return c.WriteOnce(w, doc)
 }
 
-func (c *Call) divisionView(d *division) divisionView {
-	v := divisionView{Kind: c.TitleOf(d.coll), KindHref: c.HtmlHref("/collections/" + d.coll.ID), ID: d.id, Title: d.title}
+func (c *call) divisionView(d *division) divisionView {
+	v := divisionView{Kind: c.TitleOf(d.coll), KindHref: c.HtmlHref("/collections/" + d.coll.ID), ID: d.id,
+		Title: d.title}
 	v.Title.Href = c.HtmlHref(d.path)
 	if d.coll.Key.Property == "" {
 		v.ID = ""
@@ -90,18 +93,18 @@ func (c *Call) divisionView(d *division) divisionView {
 }
 
 // lookupMap draws the point on the smallest of the divisions, which cover it or are the nearest ones.
-func (c *Call) lookupMap(found []*division) (template.HTML, error) {
+func (c *call) lookupMap(found []*division) (template.HTML, error) {
 	if len(found) == 0 {
 		return "", nil
 	}
 	d := slices.MaxFunc(found, func(a, b *division) int { return cmp.Compare(a.coll.Count, b.coll.Count) })
 	p := c.Params.(*lookupParams)
 	if p.hasTime && !p.interval {
-		c.began = store.Asked(p.from.In(c.zone())) // what lies around it is of then, too
+		c.Began = store.Asked(p.from.In(c.Zone())) // what lies around it is of then, too
 	}
-	plane := MapCRS(d.coll)
+	plane := server.MapCRS(d.coll)
 	rows := []store.Row{d.row}
-	outs, err := c.outlinesOf(d.coll, c.scaleOfAll(d.coll, plane), rows)
+	outs, err := c.OutlinesOf(d.coll, c.ScaleOfAll(d.coll, plane), rows)
 	if err != nil {
 		return "", err
 	}
@@ -110,14 +113,22 @@ func (c *Call) lookupMap(found []*division) (template.HTML, error) {
 		return "", err
 	}
 	here := draw.Mark{Outline: draw.NewOutline(c.Text("lookup.point"), orb.Point{*p.lon, *p.lat}, move)}
-	at := scaleOf(plane, draw.Bound(append(c.marks(d.coll, outs, false), here)))
-	if err := c.refine(d.coll, at, rows, outs); err != nil {
+	at := server.ScaleOf(plane, draw.Bound(append(c.Marks(d.coll, outs, false), here)))
+	if err := c.Refine(d.coll, at, rows, outs); err != nil {
 		return "", err
 	}
-	ground, err := c.ground(at)
+	ground, err := c.Ground(at)
 	if err != nil {
 		return "", err
 	}
-	marks := append(append(ground, c.marks(d.coll, outs, false)...), here)
-	return (&draw.Picture{Lang: c.Lang, Degrees: plane.Geographic(), Marks: marks, Labels: true, Lookup: true, Bare: ground == nil && d.coll.Count > 1, Text: c.Text("lookup.map", d.title.Label())}).SVG(), nil
+	marks := append(append(ground, c.Marks(d.coll, outs, false)...), here)
+	return (&draw.Picture{Lang: c.Lang, Degrees: plane.Geographic(), Marks: marks, Labels: true, Lookup: true,
+		Bare: ground == nil && d.coll.Count > 1, Text: c.Text("lookup.map", d.title.Label())}).SVG(), nil
+}
+
+// lookupForm is the page of a point without divisions.
+func (s *surface) lookupForm(c *call, f page.Faulty) (*page.Page, error) {
+	v := c.lookupView()
+	v.Faulty = f
+	return &page.Page{Name: "lookup", Title: c.Text("lookup.title"), Crumbs: c.Crumbs(""), Data: &v}, nil
 }

@@ -1,4 +1,4 @@
-package server
+package lookup
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"grense/internal/feature"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
+	"grense/internal/server"
 	"grense/internal/server/page"
 	"grense/internal/store"
 )
@@ -42,9 +43,9 @@ type parent struct {
 }
 
 // lookup tells which divisions cover a point, the largest kind first; outside of all, which is the nearest.
-func (s *Kit) lookup(c *Call, w http.ResponseWriter) error {
+func (s *surface) lookup(c *call, w http.ResponseWriter) error {
 	p := c.Params.(*lookupParams)
-	if c.Format.F == AsHTML.F && p.lon == nil && p.lat == nil {
+	if c.Format.F == server.AsHTML.F && p.lon == nil && p.lat == nil {
 		return c.lookupPage(w, nil, nil)
 	}
 	at, err := p.place()
@@ -65,7 +66,7 @@ func (s *Kit) lookup(c *Call, w http.ResponseWriter) error {
 			return err
 		}
 	}
-	if c.Format.F == AsHTML.F {
+	if c.Format.F == server.AsHTML.F {
 		var nearest []*division
 		if near != nil {
 			if nearest, err = c.nearestOfEach(at, indexes, near); err != nil {
@@ -76,16 +77,17 @@ func (s *Kit) lookup(c *Call, w http.ResponseWriter) error {
 	}
 	links := c.SelfLinks("/lookup")
 	c.lookupHeaders(w, links)
-	setHeader(w, "Ogc-Numberreturned", strconv.Itoa(len(covering)))
-	if same, err := c.unchanged(w, c.lookupTag(covering, near)); same || err != nil {
+	server.SetHeader(w, "Ogc-Numberreturned", strconv.Itoa(len(covering)))
+	if same, err := c.Unchanged(w, c.lookupTag(covering, near)); same || err != nil {
 		return err
 	}
-	doc := c.appendLookup(takeBuffer(), covering, near, links)
-	defer giveBuffer(doc)
+	doc := c.appendLookup(server.TakeBuffer(), covering, near, links)
+	defer server.GiveBuffer(doc)
 	return c.WriteOnce(w, doc)
 }
 
-// jsonFG reports whether the answer is written as JSON-FG. It has no geometries, so that both of its profiles are the same.
+// jsonFG reports whether the answer is written as JSON-FG. It has no geometries, so that both of its profiles are the
+// same.
 func (p *lookupParams) jsonFG() bool { return strings.HasPrefix(p.profile, "jsonfg") }
 
 // place is the point in CRS84; what is wrong with it is told all at once.
@@ -96,13 +98,16 @@ func (p *lookupParams) place() (orb.Point, error) {
 		name := [...]string{"lon", "lat"}[i]
 		switch {
 		case v == nil:
-			faults = append(faults, problem.Fault{In: "query", Param: name, Cure: "give lon and lat, such as lon=10.75&lat=59.91"})
+			faults = append(faults, problem.Fault{In: "query", Param: name,
+				Cure: "give lon and lat, such as lon=10.75&lat=59.91"})
 		case *v < domain.Min[i] || *v > domain.Max[i]:
-			faults = append(faults, problem.Fault{In: "query", Param: name, Value: page.Number(*v), Cure: "in " + p.crs.String() + " it lies between " + page.Number(domain.Min[i]) + " and " + page.Number(domain.Max[i])})
+			faults = append(faults, problem.Fault{In: "query", Param: name, Value: page.Number(*v), Cure: "in " +
+				p.crs.String() + " it lies between " + page.Number(domain.Min[i]) + " and " +
+				page.Number(domain.Max[i])})
 		}
 	}
 	if faults != nil {
-		sortFaults(faults)
+		server.SortFaults(faults)
 		return orb.Point{}, &problem.Error{Kind: problem.Invalid, Faults: faults}
 	}
 	move, err := crs.Between(p.crs, crs.CRS84)
@@ -114,47 +119,49 @@ func (p *lookupParams) place() (orb.Point, error) {
 }
 
 // dividing returns the filter for features of a collection that match a spatial condition at the time asked for.
-func (c *Call) dividing(coll *store.Collection, where cql2.Expr) (cql2.Expr, error) {
+func (c *call) dividing(coll *store.Collection, where cql2.Expr) (cql2.Expr, error) {
 	p := c.Params.(*lookupParams)
 	and := cql2.And{where}
-	if e, ok := coll.IsDuring(p.from, p.to); ok && p.hasTime && (isPlain(coll) || p.interval) {
+	if e, ok := coll.IsDuring(p.from, p.to); ok && p.hasTime && (server.IsPlain(coll) || p.interval) {
 		and = append(and, e)
 	}
 	return cql2.Check(and, coll)
 }
 
 // dated is a question for features of a collection at the time asked for.
-func (c *Call) dated(coll *store.Collection, q store.Query) store.Query {
+func (c *call) dated(coll *store.Collection, q store.Query) store.Query {
 	p := c.Params.(*lookupParams)
-	q = c.current(coll, q)
+	q = c.Current(coll, q)
 	switch {
 	case q.AsOf.IsZero() || !p.hasTime:
 	case p.interval:
 		q.AsOf = time.Time{}
 	default:
-		q.AsOf = store.Asked(p.from.In(c.zone()))
+		q.AsOf = store.Asked(p.from.In(c.Zone()))
 	}
 	return q
 }
 
-// pointIndexes are the indexes of the collections asked for; nil for one while there is none that knows the time asked for.
-func (c *Call) pointIndexes() ([]*pointIndex, error) {
+// pointIndexes are the indexes of the collections asked for; nil for one while there is none that knows the time
+// asked for.
+func (c *call) pointIndexes() ([]*server.PointIndex, error) {
 	p := c.Params.(*lookupParams)
-	out := make([]*pointIndex, len(p.collections))
+	out := make([]*server.PointIndex, len(p.collections))
 	for i, coll := range p.collections {
 		if _, timed := coll.During(); timed && p.hasTime {
 			continue
 		}
 		var err error
-		if out[i], err = c.pointIndex(coll); err != nil {
+		if out[i], err = c.PointIndex(coll); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// covering are the divisions that the point lies in or on the border of: exactly those that S_INTERSECTS finds, in the order of the collections and then by id.
-func (c *Call) covering(indexes []*pointIndex) ([]*division, error) {
+// covering are the divisions that the point lies in or on the border of: exactly those that S_INTERSECTS finds, in
+// the order of the collections and then by id.
+func (c *call) covering(indexes []*server.PointIndex) ([]*division, error) {
 	p := c.Params.(*lookupParams)
 	var out []*division
 	for n, coll := range p.collections {
@@ -172,7 +179,7 @@ func (c *Call) covering(indexes []*pointIndex) ([]*division, error) {
 }
 
 // rowsAt are the features of a collection that the point lies in, by its index, or by the store where that is nil.
-func (c *Call) rowsAt(coll *store.Collection, i *pointIndex) (rows []store.Row, err error) {
+func (c *call) rowsAt(coll *store.Collection, i *server.PointIndex) (rows []store.Row, err error) {
 	p := c.Params.(*lookupParams)
 	if i != nil {
 		move, err := crs.Between(p.crs, coll.Geometry.CRS)
@@ -182,24 +189,28 @@ func (c *Call) rowsAt(coll *store.Collection, i *pointIndex) (rows []store.Row, 
 		var room [8]int32
 		x, y := move(*p.lon, *p.lat)
 		for _, n := range i.Append(room[:0], x, y) {
-			rows = append(rows, i.rows[n])
+			rows = append(rows, i.Rows[n])
 		}
 		return rows, nil
 	}
-	e, err := c.dividing(coll, cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: coll.Geometry.Name}, R: cql2.Geom{G: orb.Point{*p.lon, *p.lat}, CRS: p.crs}})
+	e, err := c.dividing(coll, cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: coll.Geometry.Name},
+		R: cql2.Geom{G: orb.Point{*p.lon, *p.lat}, CRS: p.crs}})
 	if err != nil {
 		return nil, err
 	}
 	var page *store.Page
 	err = c.Ask(func(ctx context.Context) (err error) {
-		page, err = c.s.Store.Page(ctx, c.dated(coll, store.Query{Filter: e, Limit: c.s.Config.Limits.PageMax, Count: store.CountNone}))
+		page, err = c.s.Store.Page(ctx, c.dated(coll,
+			store.Query{Filter: e, Limit: c.s.Config.Limits.PageMax, Count: store.CountNone}))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	if page.Next != "" {
-		return nil, problem.New(problem.TooLarge, nil, "more than %d features of %s cover the point; leave that collection out with the parameter collections", len(page.Rows), coll.ID)
+		return nil, problem.New(problem.TooLarge, nil,
+			"more than %d features of %s cover the point; leave that collection out with the parameter collections",
+			len(page.Rows), coll.ID)
 	}
 	return page.Rows, nil
 }
@@ -218,11 +229,12 @@ func newDivisionCache(g *cache.Group) *divisionCache {
 }
 
 // describe reads features, without their geometries. What it returns is shared: nobody changes it.
-func (c *Call) describe(coll *store.Collection, rows []store.Row) ([]*division, error) {
+func (c *call) describe(coll *store.Collection, rows []store.Row) ([]*division, error) {
 	out := make([]*division, len(rows))
 	var missing []store.Row
 	var at []int
-	key := divisionKey{collection: coll.ID, base: c.Base(), lang: c.Lang, catalog: c.Catalog.Version, jsonFG: c.Params.(*lookupParams).jsonFG()}
+	key := divisionKey{collection: coll.ID, base: c.Base(), lang: c.Lang, catalog: c.Catalog.Version,
+		jsonFG: c.Params.(*lookupParams).jsonFG()}
 	for i, r := range rows {
 		key.id, key.rev = r.ID, r.Rev
 		if d, ok := c.s.divided.Get(key); ok {
@@ -244,11 +256,11 @@ func (c *Call) describe(coll *store.Collection, rows []store.Row) ([]*division, 
 	return out, nil
 }
 
-func (c *Call) readDivisions(coll *store.Collection, rows []store.Row) ([]*division, error) {
+func (c *call) readDivisions(coll *store.Collection, rows []store.Row) ([]*division, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	var enc membersEncoder
+	var enc server.MembersEncoder
 	var err error
 	if o := (feature.Options{CRS: crs.CRS84, SkipGeometry: true}); c.Params.(*lookupParams).jsonFG() {
 		enc, err = feature.NewJSONFG(coll, o, false)
@@ -263,7 +275,7 @@ func (c *Call) readDivisions(coll *store.Collection, rows []store.Row) ([]*divis
 		out = out[:0]
 		return c.s.Store.Fetch(ctx, coll.ID, rows, enc.Want(), func(f *store.Feature) error {
 			d := &division{coll: coll, row: rows[len(out)], id: f.Public(), title: page.Value{Text: f.Public()}}
-			d.path = "/collections/" + coll.ID + "/items/" + PathEscape(d.id) + startOf(coll, f.Values)
+			d.path = "/collections/" + coll.ID + "/items/" + server.PathEscape(d.id) + startOf(coll, f.Values)
 			var err error
 			if d.members, err = enc.AppendMembers(nil, f); err != nil {
 				return err
@@ -276,15 +288,16 @@ func (c *Call) readDivisions(coll *store.Collection, rows []store.Row) ([]*divis
 	return out, err
 }
 
-// startOf is the query that asks for the version of those values, which are of all properties that are not hidden; "" for what has no versions.
+// startOf is the query that asks for the version of those values, which are of all properties that are not hidden; ""
+// for what has no versions.
 func startOf(coll *store.Collection, values []any) string {
-	if isPlain(coll) {
+	if server.IsPlain(coll) {
 		return ""
 	}
 	i := 0
 	for _, p := range coll.Properties {
 		if p.Name == coll.Versions.Start {
-			return "?datetime=" + queryEscape(cell(values[i]))
+			return "?datetime=" + server.QueryEscape(server.Cell(values[i]))
 		}
 		if !p.Hidden {
 			i++
@@ -294,8 +307,8 @@ func startOf(coll *store.Collection, values []any) string {
 }
 
 // nameDivision takes title and parents of a division from its values, those of all properties that are not hidden.
-func (c *Call) nameDivision(d *division, values []any) {
-	lp := languageProperty(d.coll)
+func (c *call) nameDivision(d *division, values []any) {
+	lp := server.LanguageProperty(d.coll)
 	i := -1
 	for j := range d.coll.Properties {
 		p := &d.coll.Properties[j]
@@ -305,31 +318,31 @@ func (c *Call) nameDivision(d *division, values []any) {
 		if i++; i >= len(values) || values[i] == nil {
 			continue
 		}
-		switch other := c.refersTo(p); {
+		switch other := c.RefersTo(p); {
 		case p.Name == d.coll.TitleProperty:
-			d.title.Text = cell(values[i])
+			d.title.Text = server.Cell(values[i])
 			if d.title.Lang == "" {
-				d.title.Lang = foreign(languageOfName(p.Name), c.Lang)
+				d.title.Lang = server.Foreign(server.LanguageOfName(p.Name), c.Lang)
 			}
 		case lp != nil && p.Name == lp.Name:
-			d.title.Lang = foreign(languageCode(cell(values[i])), c.Lang)
-		case other != nil && other != d.coll && simple(p.Type):
-			d.parents = append(d.parents, parent{other.ID, cell(values[i])})
+			d.title.Lang = server.Foreign(server.LanguageCode(server.Cell(values[i])), c.Lang)
+		case other != nil && other != d.coll && server.Simple(p.Type):
+			d.parents = append(d.parents, parent{other.ID, server.Cell(values[i])})
 		}
 	}
 }
 
-func (c *Call) lookupHeaders(w http.ResponseWriter, links []ogcapi.Link) {
-	c.dataFields(w, links)
-	c.tellLosses(w.Header(), nil)
+func (c *call) lookupHeaders(w http.ResponseWriter, links []ogcapi.Link) {
+	c.DataFields(w, links)
+	c.TellLosses(w.Header(), nil)
 }
 
 // lookupTag is the weak validator of the answer.
-func (c *Call) lookupTag(covering []*division, near *division) string {
-	b := takeBuffer()
+func (c *call) lookupTag(covering []*division, near *division) string {
+	b := server.TakeBuffer()
 	put := func(s string) { b = append(append(b, s...), 0) }
 	put(c.Base())
-	put(c.canonical())
+	put(c.Canonical())
 	put(c.Lang)
 	if near != nil {
 		covering = []*division{near}
@@ -340,11 +353,12 @@ func (c *Call) lookupTag(covering []*division, near *division) string {
 		b = binary.LittleEndian.AppendUint64(b, d.row.Rev)
 	}
 	put(strconv.FormatBool(near != nil))
-	return digest(b)
+	return server.Digest(b)
 }
 
-// appendLookup appends a FeatureCollection (RFC 7946) of the divisions, without their geometries; further members say what they are.
-func (c *Call) appendLookup(b []byte, covering []*division, near *division, links []ogcapi.Link) []byte {
+// appendLookup appends a FeatureCollection (RFC 7946) of the divisions, without their geometries; further members say
+// what they are.
+func (c *call) appendLookup(b []byte, covering []*division, near *division, links []ogcapi.Link) []byte {
 	p := c.Params.(*lookupParams)
 	b = append(b, `{"type":"FeatureCollection",`...)
 	if p.jsonFG() { // each feature tells its type
@@ -372,14 +386,14 @@ func (c *Call) appendLookup(b []byte, covering []*division, near *division, link
 			b = append(b, near.encoded[near.split:]...)
 		}
 	}
-	b = appendLinks(append(b, `,"links":`...), c.withProfile(links))
+	b = server.AppendLinks(append(b, `,"links":`...), c.WithProfile(links))
 	b = append(append(append(b, `,"point":{"lon":`...), page.Number(*p.lon)...), `,"lat":`...)
 	b = append(append(append(b, page.Number(*p.lat)...), `,"crs":"`...), p.crs.URI()...)
 	return append(b, `"}}`...)
 }
 
 // encode writes a division as it stands in the answer.
-func (c *Call) encode(d *division) {
+func (c *call) encode(d *division) {
 	var b []byte
 	text := func(s string) {
 		t, _ := json.Marshal(s) // texts do not fail
@@ -395,12 +409,13 @@ func (c *Call) encode(d *division) {
 	text(d.title.Text)
 	if len(d.parents) > 0 {
 		b = append(b, `,"parents":`...)
-		all, _ := marshal(d.parents)
+		all, _ := server.Marshal(d.parents)
 		b = append(b, all...)
 	}
 	d.split = len(b)
-	links, _ := marshal([]ogcapi.Link{
-		{Rel: "canonical", Type: asGeoJSON.Media, Title: d.title.Text, Href: c.Base() + d.path},
-		{Rel: "collection", Type: AsJSON.Media, Title: c.TitleOf(d.coll), Href: c.Base() + "/collections/" + d.coll.ID}})
+	links, _ := server.Marshal([]ogcapi.Link{
+		{Rel: "canonical", Type: server.AsGeoJSON.Media, Title: d.title.Text, Href: c.Base() + d.path},
+		{Rel: "collection", Type: server.AsJSON.Media, Title: c.TitleOf(d.coll), Href: c.Base() + "/collections/" +
+			d.coll.ID}})
 	d.encoded = append(append(append(b, `,"links":`...), links...), '}')
 }

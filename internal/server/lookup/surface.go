@@ -1,0 +1,57 @@
+// Package lookup finds divisions at a point, and features of all collections by words.
+package lookup
+
+import (
+	"net/http"
+
+	"grense/internal/server"
+	"grense/internal/server/page"
+)
+
+// surface is what the routes share.
+type surface struct {
+	*server.Kit
+	divided *divisionCache
+}
+
+// call is a request to the surface.
+type call struct {
+	*server.Call
+	s *surface
+}
+
+func (s *surface) stream(h func(*call, http.ResponseWriter) error) func(*server.Call, http.ResponseWriter) error {
+	return func(c *server.Call, w http.ResponseWriter) error { return h(&call{c, s}, w) }
+}
+
+// pageMaker makes a page of what is wrong.
+type pageMaker func(*server.Call, page.Faulty) (*page.Page, error)
+
+func (s *surface) form(h func(*call, page.Faulty) (*page.Page, error)) pageMaker {
+	return func(c *server.Call, f page.Faulty) (*page.Page, error) { return h(&call{c, s}, f) }
+}
+
+// Routes returns the routes of points and of the search in all collections.
+func Routes(k *server.Kit) []server.Route {
+	s := &surface{Kit: k, divided: newDivisionCache(k.Caches)}
+	return []server.Route{
+		{Path: "/lookup", Op: "lookup", After: "getTileMatrixSet", Tag: "Data", Summary: "The divisions at a point",
+			Description: "Codes, names and properties of every division that covers a point or has it on its border, " +
+				"the largest kind first, in one answer. Outside of all: an empty answer with the nearest division " +
+				"and its " +
+				"distance.",
+			Data: true,
+			Params: []*server.Param{paramLon, paramLat, paramLookupCRS, paramLookupCollections, paramLookupTime,
+				server.ParamProfile},
+			New: newLookupParams, Formats: []server.Format{server.AsGeoJSON, server.AsHTML},
+			Schema: server.SchemaNamed("lookup"), Stream: s.stream(s.lookup), Kept: true, Form: s.form(s.lookupForm)},
+		{Path: "/search", Op: "search", After: "lookup", Tag: "Data", Summary: "Search in all collections",
+			Description: "The best hits of each collection, divisions first, with what kind they are and where they " +
+				"lie. A word of type (kommune, fylke, county and the like) chooses the collection, one of the " +
+				"types of " +
+				"places (by, farm) those of that type. The page of a position leads to /lookup.",
+			Data: true, Params: []*server.Param{paramSearch}, New: newSearchParams,
+			Formats: []server.Format{server.AsJSON, server.AsHTML}, Schema: server.SchemaNamed("search"),
+			Stream: s.stream(s.search), Form: s.form(s.searchForm)},
+	}
+}
