@@ -73,6 +73,9 @@ type keptState struct {
 
 type callKey struct{}
 
+// NewCall returns a call without a client, of the catalog as it is now.
+func (s *Kit) NewCall() *Call { return &Call{s: s, Catalog: s.Store.Catalog()} }
+
 // CallOf returns the call that the middleware made for a request.
 func CallOf(r *http.Request) *Call {
 	c, _ := r.Context().Value(callKey{}).(*Call)

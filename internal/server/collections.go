@@ -144,7 +144,7 @@ type collectionView struct {
 	ogcapi.Collection
 	Schema  ogcapi.Schema
 	Keyed   bool
-	Files   []downloadLink
+	Files   []page.DownloadLink
 	Map     template.HTML // its features, or where they are
 	Tiled   bool          // there are tiles of it
 	Updated string        // when its features were written last, by RFC 3339; "" where nobody knows

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"html/template"
 	"io"
 	"net/http"
 	"os"
@@ -499,29 +498,13 @@ func downloadName(collection, revision string, f *format.Format) string {
 	return collection + "." + revision + f.Ext
 }
 
-// downloadLink is a link to a file, as pages show it.
-type downloadLink struct {
-	Title, Href, Media, Ext string
-	Size                    string // for people; "" when it is not known before
-}
-
-// HTML is the link as an element of a list, as itemRow.HTML is.
-func (l downloadLink) HTML() template.HTML {
-	esc := template.HTMLEscapeString
-	size := ""
-	if l.Size != "" {
-		size = ", " + esc(l.Size)
-	}
-	return template.HTML(`<li><a href="` + esc(l.Href) + `" type="` + esc(l.Media) + `" rel="enclosure nofollow">` + esc(l.Title) + `</a> <span class="hint">` + esc(l.Ext) + size + "</span></li>")
-}
-
 // pageDownloads are the links of the files of the collection, or of what the page selects from it: matched features, -1 where
 // that is not known. The size of a file is told where it is made.
-func (c *Call) pageDownloads(selection []string, matched int) (out []downloadLink) {
+func (c *Call) pageDownloads(selection []string, matched int) (out []page.DownloadLink) {
 	reps := c.s.downloadReps()
 	for i, l := range c.downloadLinks(c.Collection) {
 		f := format.Find(reps[i].F)
-		d := downloadLink{Title: f.Title, Href: l.Href, Media: l.Type, Ext: f.Ext}
+		d := page.DownloadLink{Title: f.Title, Href: l.Href, Media: l.Type, Ext: f.Ext}
 		if f.Most > 0 && matched > f.Most {
 			d.Size = c.Text("files.most", page.InDigits(strconv.Itoa(f.Most), c.Lang))
 		}

@@ -72,7 +72,7 @@ func (e *enriching) through(w io.Writer) error {
 // runForm answers a form for a file. Browsers read no answer before they have sent everything, so that the answer waits in a file until then.
 func (e *enriching) runForm() error {
 	c := e.c
-	shelf := &tempShelf{dir: c.s.downloads.temp()}
+	shelf := &tempShelf{dir: c.s.TempDir()}
 	defer shelf.close()
 	r, err := shelf.put(result{id: "table", media: e.media(), name: e.fileName("enriched")}, func(w io.Writer) error {
 		return e.through(&boundedWriter{Writer: w, left: int64(c.s.Config.Processes.JobBytes)})
@@ -214,26 +214,6 @@ func (c *Call) fillLayer(l *dividedLayer) (err error) {
 		}
 	}
 	return nil
-}
-
-// awaitIndex is the index of a collection; nil when there can be none.
-func (c *Call) awaitIndex(coll *store.Collection) (*PointIndex, error) {
-	for range tries {
-		i, err := c.PointIndex(coll)
-		if i != nil || err != nil {
-			return i, err
-		}
-		made := c.s.points.begun(coll.ID)
-		if made == nil { // it has ended since, or there can be none
-			return c.PointIndex(coll)
-		}
-		select {
-		case <-made:
-		case <-c.Request.Context().Done():
-			return nil, c.Request.Context().Err()
-		}
-	}
-	return nil, nil
 }
 
 func (c *Call) readTitles(l *dividedLayer) error {

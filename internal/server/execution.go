@@ -96,7 +96,7 @@ func (s *Kit) executeNow(c *Call, w http.ResponseWriter, x *execution) error {
 		return err
 	}
 	leave := func() { s.turns.Leave(limit.CostExecuting, ticket) }
-	shelf := &tempShelf{dir: s.downloads.temp()}
+	shelf := &tempShelf{dir: s.TempDir()}
 	defer shelf.close()
 	results, err := func() ([]result, error) {
 		defer leave() // nobody waits for a reader
@@ -252,7 +252,7 @@ func isBox(schema any) bool {
 
 // env is what the process works with.
 func (x *execution) env() *process.Env {
-	return &process.Env{Catalog: x.s.Store.Catalog(), Store: x.s.Store, GeoPackage: x.s.newGeoPackage, Temp: x.s.downloads.temp(), Base: x.root + x.mount, Lang: x.lang, Now: time.Now().In(x.s.zoneOf(x.s.Store.Catalog())),
+	return &process.Env{Catalog: x.s.Store.Catalog(), Store: x.s.Store, GeoPackage: x.s.newGeoPackage, Temp: x.s.TempDir(), Base: x.root + x.mount, Lang: x.lang, Now: time.Now().In(x.s.zoneOf(x.s.Store.Catalog())),
 		Open: x.open, History: x.history, Lookup: x.lookup, Divisions: x.divisions, Neighbours: x.neighbours, Waiting: !x.begun, Progress: x.progress}
 }
 

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"grense/api/ogcapi"
 	"grense/internal/enrich"
 	"grense/internal/geo/crs"
 	"grense/internal/history"
@@ -20,7 +19,16 @@ import (
 // call is a request that an execution makes of the server's own parts. Its turns are those of the execution.
 func (x *execution) call(ctx context.Context) *Call {
 	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, x.root+x.mount+"/", nil) // our own address
-	return &Call{s: x.s, Request: r, mount: x.mount, Root: x.root, Catalog: x.s.Store.Catalog(), Lang: x.lang, KeyID: x.keyID, Address: x.owner, right: x.ticket()}
+	c := x.s.newCall(x.root, x.mount, x.lang)
+	c.Request, c.KeyID, c.Address, c.right = r, x.keyID, x.owner, x.ticket()
+	return c
+}
+
+// newCall returns a call without a client, whose links begin with root and mount.
+func (s *Kit) newCall(root, mount, lang string) *Call {
+	c := s.NewCall()
+	c.Root, c.mount, c.Lang = root, mount, lang
+	return c
 }
 
 // ticket is the right to ask the store; a job may ask for as long as it may take.
@@ -79,24 +87,6 @@ func ofInputs(err error) error {
 		told.Faults = append(told.Faults, f)
 	}
 	return &told
-}
-
-// refused is the problem that an answer to ourselves tells, as an error of its kind.
-func refused(status int, text []byte) error {
-	var p ogcapi.Problem
-	if json.Unmarshal(text, &p) != nil {
-		p.Detail = http.StatusText(status)
-	}
-	e := &problem.Error{Kind: problem.Invalid, Detail: p.Detail}
-	for _, k := range problem.Kinds {
-		if codes[k] == p.Code {
-			e.Kind = k
-		}
-	}
-	for _, f := range p.Faults {
-		e.Faults = append(e.Faults, problem.Fault{In: f.In, Param: f.Name, Value: f.Value, Cure: f.Cure, Pos: f.Pos})
-	}
-	return e
 }
 
 // neighbours are the features beside one, where a collection is a coverage.

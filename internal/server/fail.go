@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -203,4 +204,22 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 	}
 	plain, _ := Marshal(doc) // strings and numbers only
 	c.WriteBody(w, p.Status, &body{plain: plain})
+}
+
+// ReadProblem returns the problem that an answer of this server tells, as an error of its kind.
+func ReadProblem(status int, text []byte) error {
+	var p ogcapi.Problem
+	if json.Unmarshal(text, &p) != nil {
+		p.Detail = http.StatusText(status)
+	}
+	e := &problem.Error{Kind: problem.Invalid, Detail: p.Detail}
+	for _, k := range problem.Kinds {
+		if codes[k] == p.Code {
+			e.Kind = k
+		}
+	}
+	for _, f := range p.Faults {
+		e.Faults = append(e.Faults, problem.Fault{In: f.In, Param: f.Name, Value: f.Value, Cure: f.Cure, Pos: f.Pos})
+	}
+	return e
 }

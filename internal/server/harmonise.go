@@ -52,7 +52,7 @@ func (s *Kit) harmonise(c *Call, w http.ResponseWriter) error {
 	}
 	p := c.Params.(*harmoniseParams)
 	h := &harmonising{tableStream: t, ticket: s.turns.NewTicket(c.owner(), false), left: int64(s.Config.Processes.JobBytes)}
-	p.options.Pause, p.options.Spill = h.pause, cmp.Or(s.downloads.temp(), os.TempDir())
+	p.options.Pause, p.options.Spill = h.pause, cmp.Or(s.TempDir(), os.TempDir())
 	x, err := c.newSeries(p)
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ type itemsView struct {
 	Prev     string
 	Next     string
 	Map      template.HTML
-	Files    []downloadLink // with all features that match
+	Files    []page.DownloadLink // with all features that match
 	Filters  []filterField
 	Limit    int
 	Most     int // that Limit may be

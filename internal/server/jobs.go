@@ -279,7 +279,7 @@ func (s *Kit) fails(ctx context.Context, j *state.Job, err error) {
 	if e.Kind == problem.Internal || diskFull(err) {
 		s.Log.ErrorContext(ctx, "job failed", "job", j.ID, "err", Redacted(err.Error()))
 	}
-	p := (&Call{s: s, ID: j.ID}).problemOf(e)
+	p := s.NewCall().problemOf(e)
 	p.Instance = "urn:grense:job:" + j.ID
 	b, _ := Marshal(p) // strings and numbers only
 	j.Status, j.Finished, j.Failure, j.Message = state.JobFailed, j.Updated, b, p.Detail
@@ -358,7 +358,7 @@ func (s *Kit) executionOf(j *state.Job) (*execution, error) {
 	if err := json.Unmarshal(j.Request, &r); err != nil {
 		return nil, err
 	}
-	c := &Call{s: s, Lang: r.Lang, Root: r.Root, mount: r.Mount, Catalog: s.Store.Catalog()}
+	c := s.newCall(r.Root, r.Mount, r.Lang)
 	p, ok := s.processList.Find(j.Process)
 	if !ok {
 		return nil, problem.NotFoundf("the process %s is gone", j.Process)
@@ -564,6 +564,6 @@ func (c *Call) writeStatus(w http.ResponseWriter, status int, j *state.Job) erro
 	h.Set("Cache-Control", "private, no-store")
 	h.Set("Vary", varyKeyed)
 	h.Set("Content-Language", page.LanguageTag(c.Lang))
-	c.WriteBody(w, status, &body{plain: b})
+	c.WriteBody(w, status, plainBody(b))
 	return nil
 }

@@ -104,7 +104,7 @@ func (s *Kit) job(c *Call, w http.ResponseWriter) error {
 			return err
 		}
 		for _, k := range kept {
-			view.Results = append(view.Results, downloadLink{Title: k.ID, Href: c.Base() + "/jobs/" + j.ID + "/results/" + k.ID, Media: k.Media, Ext: k.Media, Size: c.size(k.Size)})
+			view.Results = append(view.Results, page.DownloadLink{Title: k.ID, Href: c.Base() + "/jobs/" + j.ID + "/results/" + k.ID, Media: k.Media, Ext: k.Media, Size: c.size(k.Size)})
 		}
 	}
 	return c.writeFresh(w, &Answer{JSON: info, Page: &page.Page{Name: "job", Title: c.Text("job.title"), Crumbs: c.Crumbs("jobs"), Data: view, Refresh: !view.Done}})
@@ -115,7 +115,7 @@ type jobView struct {
 	ogcapi.StatusInfo
 	Process string
 	Done    bool
-	Results []downloadLink
+	Results []page.DownloadLink
 }
 
 // dismiss ends a job, or removes one that has finished (OGC 18-062r2, 12).
@@ -253,7 +253,7 @@ func (c *Call) writeFailure(w http.ResponseWriter, f *failedJob) error {
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", varyKeyed)
-	c.WriteBody(w, f.p.Status, &body{plain: b})
+	c.WriteBody(w, f.p.Status, plainBody(b))
 	return nil
 }
 

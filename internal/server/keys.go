@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -15,8 +16,8 @@ import (
 
 // Authorize checks the key of a request for data. Missing, unknown, revoked, expired, or two that disagree: the same answer.
 func (s *Kit) Authorize(c *Call) error {
-	if x, ok := c.Request.Context().Value(insideKey{}).(*execution); ok { // asked by the server itself, for who was checked
-		c.KeyID, c.Address = x.keyID, x.owner
+	if x, ok := c.Request.Context().Value(insideKey{}).(Inside); ok {
+		c.KeyID, c.Address = x.KeyID, x.Owner
 		return nil
 	}
 	key, found, conflict := apikey.FromRequest(c.Request.Header, CookieKey(c.Request))
@@ -38,6 +39,19 @@ func (s *Kit) Authorize(c *Call) error {
 		}
 	}
 	return problem.New(problem.Unauthorized, nil, "Send a valid API key in the header X-API-Key (or as Authorization: Bearer, or as the password of Basic); see %s/openapi", c.Base())
+}
+
+// Inside is whom the server asks something of itself for: somebody whose key was checked.
+type Inside struct {
+	KeyID string // "" for none
+	Owner string // whose turns the request takes
+}
+
+type insideKey struct{}
+
+// With returns the context of a request that the server asks of itself.
+func (x Inside) With(ctx context.Context) context.Context {
+	return context.WithValue(ctx, insideKey{}, x)
 }
 
 // countWrongKey counts a wrong key of an address, and refuses the request if there were too many. Valid keys are never counted.

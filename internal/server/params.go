@@ -141,7 +141,9 @@ func newItemParams(*Call) any { return &itemParams{outputParams: newOutputParams
 // processesParams are those of the list of processes.
 type processesParams struct{ limit, offset int }
 
-func newProcessesParams(c *Call) any { return &processesParams{limit: c.s.Config.Limits.PageDefault} }
+func (s *Kit) newProcessesParams(*Call) any {
+	return &processesParams{limit: s.Config.Limits.PageDefault}
+}
 
 // collectionsParams are those of the list of collections.
 type collectionsParams struct {
@@ -200,9 +202,21 @@ type jobsParams struct {
 	from, to             *time.Time
 	shortest, longest    float64 // seconds
 	hasShort, hasLongest bool
+
+	processes []string // that there are
 }
 
-func newJobsParams(c *Call) any { return &jobsParams{limit: c.s.Config.Limits.PageDefault} }
+func (s *Kit) newJobsParams(*Call) any {
+	return &jobsParams{limit: s.Config.Limits.PageDefault, processes: s.processIDs()}
+}
+
+// processIDs are the ids of all processes.
+func (s *Kit) processIDs() (ids []string) {
+	for _, p := range s.processList.All() {
+		ids = append(ids, p.ID())
+	}
+	return ids
+}
 
 // jobStates are the values of the parameter status.
 var jobStates = []string{state.JobAccepted, state.JobRunning, state.JobSuccessful, state.JobFailed, state.JobDismissed}
@@ -657,12 +671,8 @@ var (
 			return err
 		})}
 	paramJobProcess = &Param{Name: "processID", Own: true, Description: "Ids of processes, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
-		Parse: Into(func(c *Call, p *jobsParams, v []string) (err error) {
-			var ids []string
-			for _, x := range c.s.processList.All() {
-				ids = append(ids, x.ID())
-			}
-			p.process, err = oneOf("processID", v[0], ids)
+		Parse: Into(func(_ *Call, p *jobsParams, v []string) (err error) {
+			p.process, err = oneOf("processID", v[0], p.processes)
 			return err
 		})}
 	paramJobStatus = &Param{Name: "status", Own: true, Description: "States of jobs, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": jobStates}},

@@ -214,3 +214,23 @@ func (x *pointIndexes) begun(collection string) <-chan struct{} {
 	}
 	return nil
 }
+
+// awaitIndex is the index of a collection; nil when there can be none.
+func (c *Call) awaitIndex(coll *store.Collection) (*PointIndex, error) {
+	for range tries {
+		i, err := c.PointIndex(coll)
+		if i != nil || err != nil {
+			return i, err
+		}
+		made := c.s.points.begun(coll.ID)
+		if made == nil { // it has ended since, or there can be none
+			return c.PointIndex(coll)
+		}
+		select {
+		case <-made:
+		case <-c.Request.Context().Done():
+			return nil, c.Request.Context().Err()
+		}
+	}
+	return nil, nil
+}

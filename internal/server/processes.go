@@ -86,3 +86,8 @@ func (c *Call) describeProcess(p process.Process) ogcapi.Process {
 	}
 	return d
 }
+
+// processValues are the ids of processes as values of the variable in paths.
+func (s *Kit) processValues() map[string]func(*Call) []string {
+	return map[string]func(*Call) []string{"processId": func(*Call) []string { return s.processIDs() }}
+}

@@ -49,7 +49,7 @@ func (x *execution) inside(u *url.URL) (string, bool) {
 
 // ask answers a GET of this service, without the network.
 func (x *execution) ask(ctx context.Context, path, query string) (io.ReadCloser, string, error) {
-	r, err := http.NewRequestWithContext(context.WithValue(ctx, insideKey{}, x), http.MethodGet, x.root+path, nil)
+	r, err := http.NewRequestWithContext(Inside{KeyID: x.keyID, Owner: x.owner}.With(ctx), http.MethodGet, x.root+path, nil)
 	if err != nil {
 		return nil, "", problem.New(problem.Invalid, err, "the address cannot be read")
 	}
@@ -71,19 +71,16 @@ func (x *execution) ask(ctx context.Context, path, query string) (io.ReadCloser,
 			}
 			out.CloseWithError(failed)
 		}()
-		x.s.handler.ServeHTTP(w, r)
+		x.s.Handler().ServeHTTP(w, r)
 	}()
 	<-w.begun
 	if w.status != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(in, 64<<10))
 		in.Close()
-		return nil, "", refused(w.status, text)
+		return nil, "", ReadProblem(w.status, text)
 	}
 	return in, w.header.Get("Content-Type"), nil
 }
-
-// insideKey marks a request that the server asks of itself, for the execution that is its value.
-type insideKey struct{}
 
 // pipedAnswer is an answer that is read while it is written.
 type pipedAnswer struct {

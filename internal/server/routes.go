@@ -77,14 +77,6 @@ func setIDs(sets []*tile.Set) (ids []string) {
 	return ids
 }
 
-// processIDs are the ids of all processes.
-var processIDs = map[string]func(*Call) []string{"processId": func(c *Call) (ids []string) {
-	for _, p := range c.s.processList.All() {
-		ids = append(ids, p.ID())
-	}
-	return ids
-}}
-
 // Addresses of conformance classes (OGC 19-072, OGC 17-069r4, OGC 18-058r1, OGC 19-079r2, OGC 23-058r2, OGC 17-083r4, OGC 20-057, OGC 18-062r2, OGC 21-045r1).
 const (
 	common1    = "http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/"
@@ -235,19 +227,19 @@ func (s *Kit) table() []*Route {
 		},
 		{Path: "/processes", Op: "getProcesses", Tag: "Processes", Summary: "All processes",
 			Description: "The processes that the service offers.",
-			Params:      []*Param{paramProcessLimit, paramProcessOffset}, New: newProcessesParams,
+			Params:      []*Param{paramProcessLimit, paramProcessOffset}, New: s.newProcessesParams,
 			Formats: []Format{AsJSON, AsJSONLD, AsHTML}, Schema: SchemaNamed("processes"), Get: s.processes,
 			Classes: []string{processes1 + "core", processes1 + "json", processes1 + "html", processes1 + "oas30"}},
-		{Path: "/processes/{processId}", Op: "getProcessDescription", Values: processIDs, Tag: "Processes", Summary: "One process",
+		{Path: "/processes/{processId}", Op: "getProcessDescription", Values: s.processValues(), Tag: "Processes", Summary: "One process",
 			Description: "Inputs and outputs of a process (OGC 18-062r2).",
 			Formats:     []Format{AsJSON, AsHTML}, Schema: SchemaNamed("process"), Get: s.process,
 			Classes: []string{processes1 + "ogc-process-description"}},
-		{Path: "/processes/{processId}/execution", Op: "execute", Values: processIDs, Tag: "Processes", Summary: "Execute a process",
+		{Path: "/processes/{processId}/execution", Op: "execute", Values: s.processValues(), Tag: "Processes", Summary: "Execute a process",
 			Description: "Runs a process on the inputs in the body and answers with its outputs (OGC 18-062r2, 7.11).",
 			Data:        true, Formats: []Format{AsJSON}, Schema: SchemaNamed("results"), NoAccept: true, Body: "execution", Post: s.execute, Form: s.processForm},
 		{Path: "/jobs", Op: "getJobs", Tag: "Processes", Summary: "Your jobs",
 			Description: "The jobs that were made with the same key, the newest first; where no key is asked for, all (OGC 18-062r2, 11).",
-			Data:        true, Params: []*Param{paramJobLimit, paramJobOffset, paramJobType, paramJobProcess, paramJobStatus, paramJobTime, paramJobShortest, paramJobLongest}, New: newJobsParams,
+			Data:        true, Params: []*Param{paramJobLimit, paramJobOffset, paramJobType, paramJobProcess, paramJobStatus, paramJobTime, paramJobShortest, paramJobLongest}, New: s.newJobsParams,
 			Formats: []Format{AsJSON, AsHTML}, Schema: SchemaNamed("jobList"), Stream: s.jobList, Classes: []string{processes1 + "job-list"}},
 		{Path: "/jobs/{jobId}", Op: "getStatus", Tag: "Processes", Summary: "One job",
 			Description: "How far a job is. DELETE ends it, or removes it when it has finished (OGC 18-062r2, 7.12 and 12).",

@@ -263,6 +263,9 @@ func (s *Kit) Close() {
 	s.points.close()
 }
 
+// TempDir is the folder for temporary files; "": that of the system.
+func (s *Kit) TempDir() string { return s.downloads.temp() }
+
 // SetReady says what /readyz shall answer: false while the server drains.
 func (s *Kit) SetReady(ready bool) { s.ready.Store(ready) }
 

@@ -43,6 +43,9 @@ type body struct {
 	etag      string // strong, for the plain form; the compressed form adds -gzip
 }
 
+// plainBody is the body of a small answer, which is not compressed.
+func plainBody(b []byte) *body { return &body{plain: b} }
+
 func NewBody(plain []byte) *body { return newBodyAt(plain, gzip.BestCompression) }
 
 // newBodyAt is newBody with a level of compression.

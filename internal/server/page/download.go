@@ -1,0 +1,20 @@
+package page
+
+import "html/template"
+
+// DownloadLink is a link to a file, as pages show it.
+type DownloadLink struct {
+	Title, Href, Media, Ext string
+	Size                    string // for people; "" when it is not known before
+}
+
+// HTML is the link as an element of a list, as itemRow.HTML is.
+func (l DownloadLink) HTML() template.HTML {
+	esc := template.HTMLEscapeString
+	size := ""
+	if l.Size != "" {
+		size = ", " + esc(l.Size)
+	}
+	return template.HTML(`<li><a href="` + esc(l.Href) + `" type="` + esc(l.Media) + `" rel="enclosure nofollow">` +
+		esc(l.Title) + `</a> <span class="hint">` + esc(l.Ext) + size + "</span></li>")
+}
