@@ -294,7 +294,7 @@ func (c *Call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	c.s.answers.Count(true)
 	h := w.Header()
 	a.header.set(h)
-	c.s.tellRates(w, c.owner())
+	c.s.tellRates(w, c.Owner())
 	if err := c.ifMatch(a.etag); err != nil {
 		return err
 	}

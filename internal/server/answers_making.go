@@ -118,7 +118,7 @@ func (c *Call) join(n *making) (other *keptAnswer, m *making, err error) {
 			return nil, n, nil
 		}
 		if late == nil {
-			late = time.NewTimer(c.s.turns.Wait + c.s.turns.Work)
+			late = time.NewTimer(c.s.Turns.Wait + c.s.Turns.Work)
 			defer late.Stop()
 		}
 		select {

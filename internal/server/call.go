@@ -211,7 +211,7 @@ func (c *Call) Still() error {
 // Asking returns ctx with the request's right to ask the store.
 func (c *Call) Asking(ctx context.Context) context.Context {
 	if c.right == nil {
-		c.right = c.ticket(c.continues) // a page that follows another is part of a download
+		c.right = c.Ticket(c.continues) // a page that follows another is part of a download
 		if p, ok := c.Params.(selectsFeatures); ok && p.selection().hits {
 			c.right.Work.Store(int64(max(c.s.Config.Limits.Query, c.s.Config.Limits.Count)))
 		}
@@ -219,8 +219,8 @@ func (c *Call) Asking(ctx context.Context) context.Context {
 	return c.right.With(ctx)
 }
 
-// owner is whose share of the server a request takes: that of its key, else of its address.
-func (c *Call) owner() string {
+// Owner is whose share of the server a request takes: that of its key, else of its address.
+func (c *Call) Owner() string {
 	if c.KeyID != "" {
 		return c.KeyID
 	}
@@ -228,7 +228,7 @@ func (c *Call) owner() string {
 }
 
 // caller is who breaks off what it asks for: one address of an owner, since programs at many addresses may have one key.
-func (c *Call) caller() string { return c.owner() + " " + shareOf(c.Address) }
+func (c *Call) caller() string { return c.Owner() + " " + shareOf(c.Address) }
 
 func First(v []string) string {
 	if len(v) == 0 {

@@ -140,8 +140,8 @@ func (c *Call) askChanges(fn func(context.Context, *state.DB) error) error {
 		return errNoChanges()
 	}
 	return c.Ask(func(ctx context.Context) error {
-		return c.s.turns.Run(ctx, store.CostPage, func(ctx context.Context) error {
-			c.s.turns.Charge(ctx, store.CostPage)
+		return c.s.Turns.Run(ctx, store.CostPage, func(ctx context.Context) error {
+			c.s.Turns.Charge(ctx, store.CostPage)
 			return fn(ctx, c.s.recorder.Kept)
 		})
 	})

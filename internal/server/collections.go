@@ -113,7 +113,7 @@ func (s *Kit) collection(c *Call) (*Answer, error) {
 		}
 		return m
 	}
-	view := collectionView{Collection: doc, Schema: SchemaDoc(c, "schema"), Keyed: s.Config.Auth != "open", Tiled: tileSets(c.Collection) != nil,
+	view := collectionView{Collection: doc, Schema: SchemaDoc(c, "schema"), Keyed: s.Config.Auth != "open", Tiled: TileSets(c.Collection) != nil,
 		Timed: c.Collection.IntervalStart != "" || c.Collection.Versions != nil}
 	if at := c.Collection.Modified; !at.IsZero() {
 		view.Updated = at.UTC().Format(time.RFC3339)
@@ -128,7 +128,7 @@ func (s *Kit) collection(c *Call) (*Answer, error) {
 	a.Fleeting = a.Fleeting || fleeting
 	a.Page = &page.Page{Name: "collection", Title: doc.Title, Description: doc.Description, Crumbs: c.Crumbs("collections"), Data: view, Script: view.Map != ""}
 	if set := mapGrid(c.Collection); set != nil && view.Map != "" {
-		a.Page.Tiles = c.tileMap(set, c.Collection)
+		a.Page.Tiles = c.TileMap(set, c.Collection)
 	}
 	switch {
 	case !c.mayDraw():
@@ -191,9 +191,9 @@ func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	}
 	add("root", "application/json", root+"?f=json", "The landing page of this server as JSON")
 	add("root", "text/html", root+"?f=html", "The landing page of this server as HTML")
-	add("self", "application/json", here+"?f=json", formTitles["json"])
-	add("alternate", "application/ld+json", here+"?f=jsonld", formTitles["jsonld"])
-	add("alternate", "text/html", here+"?f=html", formTitles["html"])
+	add("self", "application/json", here+"?f=json", FormTitles["json"])
+	add("alternate", "application/ld+json", here+"?f=jsonld", FormTitles["jsonld"])
+	add("alternate", "text/html", here+"?f=html", FormTitles["html"])
 	add(ogcapi.RelSchema, asSchema.Media, here+"/schema?f=json", "Schema of collection in JSON")
 	add(ogcapi.RelSchema, "text/html", here+"/schema?f=html", "Schema of collection in HTML")
 	add(ogcapi.RelQueryables, asSchema.Media, here+"/queryables?f=json", "Queryables for this collection as JSON")
@@ -204,7 +204,7 @@ func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	add("items", AsCSV.Media, here+"/items?f=csv", "Items as CSV, page by page")
 	add(ogcapi.RelSortables, asSchema.Media, here+"/sortables?f=json", "Sortables for this collection as JSON")
 	add(ogcapi.RelSortables, "text/html", here+"/sortables?f=html", "Sortables for this collection as HTML")
-	if tileSets(coll) != nil {
+	if TileSets(coll) != nil {
 		add(ogcapi.RelTilesetsVector, AsJSON.Media, here+"/tiles?f=json", "Vector tiles of this collection")
 		add(ogcapi.RelTilesetsVector, AsHTML.Media, here+"/tiles?f=html", "Vector tiles of this collection as HTML")
 		if slices.Contains(offeredCRS(coll), crs.WebMercator) {
@@ -246,7 +246,7 @@ func extentOf(coll *store.Collection) *ogcapi.Extent {
 	var e ogcapi.Extent
 	if b := coll.Extent; b != nil {
 		e.Spatial = &ogcapi.SpatialExtent{CRS: crs.CRS84.URI(), BBox: [][4]float64{{
-			down(b.Min[0], -180), down(b.Min[1], -90), -down(-b.Max[0], -180), -down(-b.Max[1], -90)}}}
+			Down(b.Min[0], -180), Down(b.Min[1], -90), -Down(-b.Max[0], -180), -Down(-b.Max[1], -90)}}}
 	}
 	if _, ok := coll.During(); ok {
 		e.Temporal = &ogcapi.TemporalExtent{TRS: "http://www.opengis.net/def/uom/ISO-8601/0/Gregorian",
@@ -258,8 +258,8 @@ func extentOf(coll *store.Collection) *ogcapi.Extent {
 	return &e
 }
 
-// down rounds towards minus infinity to six decimals below v - pad, not below low.
-func down(v, low float64) float64 { return max(math.Floor((v-pad)*1e6)/1e6, low) }
+// Down rounds towards minus infinity to six decimals below v - pad, not below low.
+func Down(v, low float64) float64 { return max(math.Floor((v-pad)*1e6)/1e6, low) }
 
 func moment(t *time.Time) *string {
 	if t == nil {

@@ -69,9 +69,9 @@ func (c *Call) verifyCursor(text string) (store.Cursor, error) {
 			return cur, nil
 		}
 	}
-	if rates := c.s.turns.Rates; rates != nil && !c.paid {
+	if rates := c.s.Turns.Rates; rates != nil && !c.paid {
 		c.paid = true
-		rates.Charge(c.owner(), limit.Units[store.CostPage], time.Now())
+		rates.Charge(c.Owner(), limit.Units[store.CostPage], time.Now())
 	}
 	return "", problem.InvalidSaid("cursor", text, foreignCursor)
 }

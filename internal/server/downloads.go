@@ -110,7 +110,7 @@ func (c *Call) checkMost(f *format.Format) error {
 	if f.Most == 0 {
 		return nil
 	}
-	q := c.items().query
+	q := c.Items().Query
 	q.Limit, q.Offset, q.Count, q.SortBy = 0, 0, store.CountExact, nil
 	n := 0
 	err := c.Ask(func(ctx context.Context) error {
@@ -156,7 +156,7 @@ func (c *Call) everything() bool {
 
 // snapshot holds the present state of the data. Those that keep a connection are few at a time.
 func (c *Call) snapshot() (store.Snapshot, error) {
-	snap, err := c.s.snapshotFor(c.Request.Context(), c.owner(), false)
+	snap, err := c.s.snapshotFor(c.Request.Context(), c.Owner(), false)
 	if err == nil && snap.Catalog().Version != c.Catalog.Version {
 		snap.Close()
 		err = errReopened()
@@ -193,15 +193,15 @@ type fairSnapshot struct {
 }
 
 func (s *fairSnapshot) turn(cost store.Cost, fn func(context.Context) error) error {
-	ticket := s.s.turns.NewTicket(s.owner, s.begun)
+	ticket := s.s.Turns.NewTicket(s.owner, s.begun)
 	s.begun = true
-	return s.s.turns.Run(ticket.With(s.ctx), cost, fn)
+	return s.s.Turns.Run(ticket.With(s.ctx), cost, fn)
 }
 
 func (s *fairSnapshot) Page(_ context.Context, q store.Query) (p *store.Page, err error) {
 	cost := s.s.Store.Cost(q)
 	err = s.turn(cost, func(ctx context.Context) error {
-		s.s.turns.Charge(ctx, cost)
+		s.s.Turns.Charge(ctx, cost)
 		p, err = s.Snapshot.Page(ctx, q)
 		return err
 	})
@@ -210,7 +210,7 @@ func (s *fairSnapshot) Page(_ context.Context, q store.Query) (p *store.Page, er
 
 func (s *fairSnapshot) Fetch(_ context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	return s.turn(limit.CostOfFetch(rows), func(ctx context.Context) error {
-		count, done := s.s.turns.Counted(ctx, fn)
+		count, done := s.s.Turns.Counted(ctx, fn)
 		defer done()
 		return s.Snapshot.Fetch(ctx, collection, rows, want, count)
 	})
@@ -223,13 +223,13 @@ func (s *fairSnapshot) Close() error {
 
 // fileOptions is how the file is written.
 func (c *Call) fileOptions() output.Options {
-	return output.Options{Collection: c.written(), CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry, Count: -1, Address: c.Base() + "/collections/" + c.Collection.ID,
+	return output.Options{Collection: c.written(), CRS: c.output().crs, Properties: c.output().Properties, SkipGeometry: c.output().skipGeometry, Count: -1, Address: c.Base() + "/collections/" + c.Collection.ID,
 		Title: c.Collection.Title.In("nb"), Dated: c.Catalog.Modified, Excel: c.output().dialect == "excel", Precision: c.output().precision, Profile: c.output().profile, GeoPackage: c.s.newGeoPackage}
 }
 
 // makeFile writes the file to out, with a place for that; what is written does not wait for a reader.
 func (c *Call) makeFile(out io.Writer, f *format.Format, snap store.Snapshot) error {
-	t, k := c.s.turns, c.largeTicket()
+	t, k := c.s.Turns, c.largeTicket()
 	if err := t.Enter(c.Request.Context(), limit.CostFileMaking, k); err != nil {
 		return err
 	}
@@ -316,7 +316,7 @@ func (c *Call) produce(out io.Writer, f *format.Format, snap store.Snapshot, tem
 	if c.simple != nil {
 		snap = simpleSnapshot{snap, c.simple}
 	}
-	return f.Produce(c.Request.Context(), out, o, output.Source{Snapshot: snap, Query: c.items().query, VersionIDs: c.output().versionIDs})
+	return f.Produce(c.Request.Context(), out, o, output.Source{Snapshot: snap, Query: c.Items().Query, VersionIDs: c.output().versionIDs})
 }
 
 // revisionOf names a state of the data as addresses do. It changes with the program too, since another version may write other bytes.

@@ -87,14 +87,14 @@ func (e *enriching) runForm() error {
 	h := e.w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set(enrichReport, string(report))
-	c.s.tellRates(e.w, c.owner())
+	c.s.tellRates(e.w, c.Owner())
 	return c.sendResult(e.w, r)
 }
 
 // turn does the work on a piece in a turn of its own.
 func (e *enriching) turn(work func() error) error {
-	t := e.c.s.turns
-	k := t.NewTicket(e.c.owner(), e.begun)
+	t := e.c.s.Turns
+	k := t.NewTicket(e.c.Owner(), e.begun)
 	ctx := e.c.Request.Context()
 	if err := t.Enter(ctx, limit.CostWriting, k); err != nil {
 		return err

@@ -63,7 +63,7 @@ func (s *Kit) execute(c *Call, w http.ResponseWriter) error {
 	if err := c.checkSubscriber(req.Subscriber, job); err != nil {
 		return err
 	}
-	x := &execution{s: s, p: p, desc: d, req: req, mount: c.mount, root: c.Root, lang: c.Lang, owner: c.owner(), keyID: c.KeyID, progress: func(int, string) {}}
+	x := &execution{s: s, p: p, desc: d, req: req, mount: c.mount, root: c.Root, lang: c.Lang, owner: c.Owner(), keyID: c.KeyID, progress: func(int, string) {}}
 	if job {
 		return s.submit(c, w, x, body)
 	}
@@ -91,11 +91,11 @@ func (c *Call) asksForJob() bool {
 
 // executeNow runs a process while the client waits (OGC 18-062r2, 7.11.2.2).
 func (s *Kit) executeNow(c *Call, w http.ResponseWriter, x *execution) error {
-	ticket := s.turns.NewTicket(x.owner, false)
-	if err := s.turns.Enter(c.Request.Context(), limit.CostExecuting, ticket); err != nil {
+	ticket := s.Turns.NewTicket(x.owner, false)
+	if err := s.Turns.Enter(c.Request.Context(), limit.CostExecuting, ticket); err != nil {
 		return err
 	}
-	leave := func() { s.turns.Leave(limit.CostExecuting, ticket) }
+	leave := func() { s.Turns.Leave(limit.CostExecuting, ticket) }
 	shelf := &tempShelf{dir: s.TempDir()}
 	defer shelf.close()
 	results, err := func() ([]result, error) {
@@ -111,7 +111,7 @@ func (s *Kit) executeNow(c *Call, w http.ResponseWriter, x *execution) error {
 		w.Header().Set("Preference-Applied", "wait")
 	}
 	x.req.Document = x.req.Document || c.form && len(results) > 1
-	s.tellRates(w, c.owner())
+	s.tellRates(w, c.Owner())
 	return c.sendResults(w, results, x.req)
 }
 
@@ -146,7 +146,7 @@ func (s *Kit) executeKept(c *Call, w http.ResponseWriter, x *execution, body []b
 	if len(c.Request.Header.Values("Prefer")) > 0 {
 		w.Header().Set("Preference-Applied", "wait")
 	}
-	s.tellRates(w, c.owner())
+	s.tellRates(w, c.Owner())
 	return c.sendResults(w, list, x.req)
 }
 

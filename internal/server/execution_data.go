@@ -33,7 +33,7 @@ func (s *Kit) newCall(root, mount, lang string) *Call {
 
 // ticket is the right to ask the store; a job may ask for as long as it may take.
 func (x *execution) ticket() *limit.Ticket {
-	k := x.s.turns.NewTicket(x.owner, x.begun)
+	k := x.s.Turns.NewTicket(x.owner, x.begun)
 	if x.begun {
 		k.Work.Store(int64(x.s.Config.Processes.Time))
 	}
@@ -91,7 +91,7 @@ func ofInputs(err error) error {
 
 // neighbours are the features beside one, where a collection is a coverage.
 func (x *execution) neighbours(ctx context.Context, collection, row string) ([]process.Neighbour, bool, error) {
-	top, err := x.s.tiles.Topology(ctx, x.s.Store, collection)
+	top, err := x.s.Tiles.Topology(ctx, x.s.Store, collection)
 	if err != nil || !top.Coverage {
 		return nil, false, err
 	}

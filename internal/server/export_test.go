@@ -11,9 +11,6 @@ import (
 // DialAnywhere lets the server ask addresses that are not public, such as those of tests.
 func (s *Kit) DialAnywhere() { s.outgoing.public = func(netip.Addr) bool { return true } }
 
-// ForgetTiles empties the cache of tiles.
-func (s *Kit) ForgetTiles() { s.tileCache.Clear() }
-
 // IsPublic is isPublic.
 var IsPublic = isPublic
 
@@ -22,7 +19,7 @@ var IsPublic = isPublic
 func (s *Kit) Meter() (charged func() float64) {
 	last := float64(1 << 40)
 	b := limit.NewBuckets(1e-12, last)
-	s.turns.Rates = b
+	s.Turns.Rates = b
 	return func() float64 {
 		before := last
 		last, _ = b.Left("127.0.0.1", time.Now())
@@ -101,7 +98,7 @@ func (s *Kit) KeyedRoutes() (out []KeyedRoute) {
 
 // TilesReady reports whether tiles of everything that was asked for come from levels, so that their limits are settled.
 func (s *Kit) TilesReady() bool {
-	for _, p := range s.tiles.Progress() {
+	for _, p := range s.Tiles.Progress() {
 		if !p.Ready {
 			return false
 		}

@@ -151,7 +151,7 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 	h.Set("Vary", varyKeyed)
 	h.Set("Content-Language", "en")
 	if e.Kind == problem.TooMany {
-		c.s.tellRates(w, c.owner())
+		c.s.tellRates(w, c.Owner())
 	}
 	asPage := wantsPage(c.Request.URL.Query().Get("f"), c.Request.Header.Values("Accept"))
 	switch e.Kind {
@@ -203,7 +203,7 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 		doc = gone.more
 	}
 	plain, _ := Marshal(doc) // strings and numbers only
-	c.WriteBody(w, p.Status, &body{plain: plain})
+	c.WriteBody(w, p.Status, &Body{Plain: plain})
 }
 
 // ReadProblem returns the problem that an answer of this server tells, as an error of its kind.

@@ -14,9 +14,9 @@ import (
 // finishQuery makes the question to the store of all parameters that were read.
 func (c *Call) finishQuery(p *itemsParams) error {
 	if p.norwegian {
-		p.query.SortBy = slices.Clone(p.query.SortBy) // it may be the catalog's
-		for i := range p.query.SortBy {
-			p.query.SortBy[i].Norwegian = true
+		p.Query.SortBy = slices.Clone(p.Query.SortBy) // it may be the catalog's
+		for i := range p.Query.SortBy {
+			p.Query.SortBy[i].Norwegian = true
 		}
 	}
 	return c.buildFilter(p)
@@ -29,7 +29,7 @@ func (c *Call) buildFilter(asked *itemsParams) error {
 		s := cql2.Search{Props: c.Collection.SearchNames(), Terms: asked.terms}
 		and = append(and, s)
 		if _, sorted := c.Values["sortby"]; !sorted {
-			asked.query.Rank, asked.query.SortBy = &s, nil
+			asked.Query.Rank, asked.Query.SortBy = &s, nil
 		}
 	}
 	if asked.hasFilter {
@@ -58,12 +58,12 @@ func (c *Call) buildFilter(asked *itemsParams) error {
 	var all cql2.Expr = and
 	if len(and) == 1 {
 		if all = and[0]; asked.hasFilter { // which is checked
-			asked.query.Filter = all
+			asked.Query.Filter = all
 			return nil
 		}
 	}
 	e, err := cql2.Check(all, c.Collection)
-	asked.query.Filter = e
+	asked.Query.Filter = e
 	return err
 }
 

@@ -94,7 +94,7 @@ func (s *Kit) fragmentsAhead(ctx context.Context, w wantedFragments) {
 	}
 	q := store.Query{Collection: w.coll.ID, Limit: encodeBatch, Count: store.CountNone}
 	for first := true; first || q.Cursor != ""; first = false {
-		for s.turns.Queued() {
+		for s.Turns.Queued() {
 			if !pauses(ctx, encodeBusy) {
 				return
 			}
@@ -116,7 +116,7 @@ func (s *Kit) fragmentsAhead(ctx context.Context, w wantedFragments) {
 
 // encodeAhead encodes a page of features, which have n bytes.
 func (s *Kit) encodeAhead(ctx context.Context, w wantedFragments, enc *feature.Encoder, q store.Query) (next store.Cursor, n int64, err error) {
-	ctx = s.turns.NewTicket("", true).With(ctx)
+	ctx = s.Turns.NewTicket("", true).With(ctx)
 	p, err := s.Store.Page(ctx, q)
 	if err != nil {
 		return "", 0, err

@@ -51,7 +51,7 @@ func (s *Kit) harmonise(c *Call, w http.ResponseWriter) error {
 		return err
 	}
 	p := c.Params.(*harmoniseParams)
-	h := &harmonising{tableStream: t, ticket: s.turns.NewTicket(c.owner(), false), left: int64(s.Config.Processes.JobBytes)}
+	h := &harmonising{tableStream: t, ticket: s.Turns.NewTicket(c.Owner(), false), left: int64(s.Config.Processes.JobBytes)}
 	p.options.Pause, p.options.Spill = h.pause, cmp.Or(s.TempDir(), os.TempDir())
 	x, err := c.newSeries(p)
 	if err != nil {
@@ -121,7 +121,7 @@ type harmonising struct {
 
 // enter waits for a turn.
 func (h *harmonising) enter() error {
-	t, ctx := h.c.s.turns, h.c.Request.Context()
+	t, ctx := h.c.s.Turns, h.c.Request.Context()
 	if err := t.Enter(ctx, limit.CostWriting, h.ticket); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (h *harmonising) leave() {
 	if h.in {
 		h.in = false
 		h.worked += time.Since(h.since)
-		h.c.s.turns.Leave(limit.CostWriting, h.ticket)
+		h.c.s.Turns.Leave(limit.CostWriting, h.ticket)
 	}
 }
 

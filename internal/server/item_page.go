@@ -69,7 +69,7 @@ func (c *Call) itemDoc(v *itemView, linked []byte, drawn string) *page.Page {
 	if href := c.versionsElsewhere(v.ID); href != "" {
 		v.Elsewhere = c.asPage(href)
 	}
-	query := strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&")
+	query := strings.Join(append([]string{"f=json"}, c.Replay("f", "lang")...), "&")
 	pg := &page.Page{Name: "item", Title: v.Title, Crumbs: c.Crumbs("items"), LD: page.InScript(linked), Data: v, TitleLang: v.TitleLang,
 		Script: true, Copies: append(c.copies(path+"?"+query), page.Copied{Title: c.Text("items.id"), Text: v.ID})}
 	if v.Map != "" {

@@ -29,9 +29,9 @@ func (s *Kit) items(c *Call, w http.ResponseWriter) error {
 	if err := c.checkPrecision(); err != nil {
 		return err
 	}
-	q := &c.items().query
+	q := &c.Items().Query
 	q.Count = store.CountCheap
-	if c.items().hits {
+	if c.Items().hits {
 		q.Limit, q.Count = 0, store.CountExact
 	}
 	if c.Format.F == "html" {
@@ -88,7 +88,7 @@ func (s *Kit) items(c *Call, w http.ResponseWriter) error {
 
 // foundPage asks for the page of the call.
 func (c *Call) foundPage() (p *store.Page, err error) {
-	q := c.items().query
+	q := c.Items().Query
 	err = c.Ask(func(ctx context.Context) (err error) {
 		p, err = c.page(ctx, q)
 		return err
@@ -121,7 +121,7 @@ var (
 
 // DataHeaders are those of every answer with data.
 func (c *Call) DataHeaders(w http.ResponseWriter) {
-	c.s.tellRates(w, c.owner())
+	c.s.tellRates(w, c.Owner())
 	h := w.Header()
 	if c.s.Config.Auth == "open" {
 		openData.set(h)
@@ -239,13 +239,13 @@ func appendCRS(dst []byte, id crs.ID) []byte {
 
 // encoder writes features as the request wants them.
 func (c *Call) encoder(skipGeometry bool) (*feature.Encoder, error) {
-	return feature.NewEncoder(c.written(), feature.Options{CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: skipGeometry, Precision: c.output().precision,
+	return feature.NewEncoder(c.written(), feature.Options{CRS: c.output().crs, Properties: c.output().Properties, SkipGeometry: skipGeometry, Precision: c.output().precision,
 		Vocabulary: c.Base() + "/collections/" + c.Collection.ID + "/schema#"})
 }
 
 // parts names what of a feature is wanted; 0 when everything is.
 func (c *Call) parts() uint64 {
-	if c.output().properties == nil && !c.output().skipGeometry && c.simple == nil && !c.output().versionIDs && c.output().precision == nil {
+	if c.output().Properties == nil && !c.output().skipGeometry && c.simple == nil && !c.output().versionIDs && c.output().precision == nil {
 		return 0
 	}
 	h := fnv.New64a()
@@ -261,11 +261,11 @@ func (c *Call) parts() uint64 {
 	if p := c.output().precision; p != nil {
 		h.Write([]byte{4, byte(*p)})
 	}
-	for _, p := range c.output().properties {
+	for _, p := range c.output().Properties {
 		h.Write([]byte(p))
 		h.Write([]byte{0})
 	}
-	if c.output().properties == nil {
+	if c.output().Properties == nil {
 		h.Write([]byte{2})
 	}
 	return h.Sum64() | 1
@@ -564,7 +564,7 @@ func (c *Call) reading(shown []*store.Property) (r *pageReading, err error) {
 		}
 		return out
 	}
-	switch asked := c.output().properties; {
+	switch asked := c.output().Properties; {
 	case shown != nil:
 	case asked != nil:
 		r.asked = at(asked)
@@ -620,10 +620,10 @@ func (c *Call) itemLinks(id, prev, next string) []ogcapi.Link {
 	links := append(make([]ogcapi.Link, 0, 2+len(c.Route.Formats)+moreLinks),
 		ogcapi.Link{Rel: "root", Type: "application/json", Title: "The landing page of this server as JSON", Href: c.Base() + "?f=json"},
 		ogcapi.Link{Rel: "root", Type: "text/html", Title: "The landing page of this server as HTML", Href: c.Base() + "?f=html", Hreflang: Hreflang})
-	links = c.appendSelfLinks(links, items+PathEscape(id), c.others())
+	links = c.appendSelfLinks(links, items+PathEscape(id), c.Others())
 	for i := range links {
 		if links[i].Type == AsGeoJSON.Media {
-			links[i].Title = formTitles["json"]
+			links[i].Title = FormTitles["json"]
 		}
 	}
 	links = append(links, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.TitleOf(c.Collection), Href: c.Base() + "/collections/" + c.Collection.ID})

@@ -197,7 +197,7 @@ func (c *Call) chips(v *itemsView) (out []chip) {
 		if value == "" {
 			return
 		}
-		rest := append([]string{"f=html"}, c.replay(name, "f", "offset", "cursor")...)
+		rest := append([]string{"f=html"}, c.Replay(name, "f", "offset", "cursor")...)
 		out = append(out, chip{title, value, page.LocalPath(c.Base()) + v.Action + "?" + strings.Join(rest, "&")})
 	}
 	add("q", c.Text("items.search"), v.SearchValue)

@@ -116,12 +116,12 @@ func (s *sinkWriter) Write(b []byte) (int, error) {
 
 // selected is the collection with the properties that are wanted only.
 func (c *Call) selected() *store.Collection {
-	if c.output().properties == nil {
+	if c.output().Properties == nil {
 		return c.Collection
 	}
 	coll := *c.Collection
 	coll.Properties = nil
-	for _, name := range c.output().properties {
+	for _, name := range c.output().Properties {
 		if p, ok := c.Collection.Find(name); ok {
 			coll.Properties = append(coll.Properties, *p)
 		}

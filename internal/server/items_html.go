@@ -115,7 +115,7 @@ func (c *Call) itemsPage(w http.ResponseWriter, p *store.Page) error {
 var ofThePage = []string{"f", "lang", "limit", "offset", "cursor", "resulttype"}
 
 // chosenBy is what a page of features is chosen by, and how they are written.
-func (c *Call) chosenBy() []string { return c.replay(ofThePage...) }
+func (c *Call) chosenBy() []string { return c.Replay(ofThePage...) }
 
 // itemsDoc is the page of features.
 func (c *Call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*page.Page, error) {
@@ -124,7 +124,7 @@ func (c *Call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*pag
 	if err != nil {
 		return nil, err
 	}
-	v := &itemsView{Limit: c.items().query.Limit, Most: mostOnPage, BBox: c.Collection.Geometry != nil, Returned: len(p.Rows),
+	v := &itemsView{Limit: c.Items().Query.Limit, Most: mostOnPage, BBox: c.Collection.Geometry != nil, Returned: len(p.Rows),
 		Near: near, Schema: "/collections/" + c.Collection.ID + "/schema", Example: read.example,
 		Table: template.HTML(read.table), Map: drawn}
 	_, v.Datetime = c.Collection.During()
@@ -154,7 +154,7 @@ func (c *Call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*pag
 	}
 	pg := &page.Page{Name: "items", Title: c.TitleOf(c.Collection), Crumbs: c.Crumbs("collection"), Data: v, Script: true, LD: template.JS(read.list)}
 	if pg.Empty = len(p.Rows) == 0; !pg.Empty {
-		pg.Copies = c.copies(path + "?" + strings.Join(append([]string{"f=json"}, c.replay("f", "lang")...), "&"))
+		pg.Copies = c.copies(path + "?" + strings.Join(append([]string{"f=json"}, c.Replay("f", "lang")...), "&"))
 	}
 	return pg, nil
 }
@@ -179,7 +179,7 @@ func (c *Call) nearItems(p *store.Page) (*page.Crumb, error) {
 	if err != nil || near == "" || near == asked {
 		return nil, err
 	}
-	query := append([]string{"f=html"}, c.replay("f", name, "offset", "cursor")...)
+	query := append([]string{"f=html"}, c.Replay("f", name, "offset", "cursor")...)
 	return &page.Crumb{Title: near, Href: c.Base() + "/collections/" + c.Collection.ID + "/items?" + strings.Join(append(query, QueryEscape(name)+"="+QueryEscape(near)), "&")}, nil
 }
 
@@ -187,7 +187,7 @@ func (c *Call) nearItems(p *store.Page) (*page.Crumb, error) {
 func (c *Call) tellItems(p *store.Page, chosen bool) (lead, whole string) {
 	count := func(n int) string { return page.InDigits(strconv.Itoa(n), c.Lang) }
 	first, last := 0, 0 // numbers of the first and the last row; a cursor does not tell them
-	if q := &c.items().query; q.Cursor == "" {
+	if q := &c.Items().Query; q.Cursor == "" {
 		first, last = q.Offset+1, q.Offset+len(p.Rows)
 	}
 	if whole = c.Text("items.files-uncounted"); p.Matched >= 0 {
@@ -253,7 +253,7 @@ func (c *Call) tableOrder() []*store.Property {
 		return 4
 	}
 	most, last := mostColumns, 1
-	if c.output().properties == nil {
+	if c.output().Properties == nil {
 		most, last = tableColumns, 4
 	}
 	byRank := make([][]*store.Property, last+1)
@@ -270,7 +270,7 @@ func (c *Call) tableOrder() []*store.Property {
 
 // sortedBy reports whether it was asked to sort by a property.
 func (c *Call) sortedBy(name string) bool {
-	return First(c.Values["sortby"]) != "" && slices.ContainsFunc(c.items().query.SortBy, func(s store.Sort) bool { return s.Property == name })
+	return First(c.Values["sortby"]) != "" && slices.ContainsFunc(c.Items().Query.SortBy, func(s store.Sort) bool { return s.Property == name })
 }
 
 // itemView is what the page of one feature shows.
@@ -480,13 +480,13 @@ func (c *Call) sortable(p *store.Property) column {
 		return col
 	}
 	by := p.Name
-	if keys := c.items().query.SortBy; First(c.Values["sortby"]) != "" && len(keys) > 0 && keys[0].Property == p.Name {
+	if keys := c.Items().Query.SortBy; First(c.Values["sortby"]) != "" && len(keys) > 0 && keys[0].Property == p.Name {
 		col.Sorted = "descending"
 		if !keys[0].Desc {
 			col.Sorted, by = "ascending", "-"+p.Name
 		}
 	}
-	col.Sort = c.Base() + "/collections/" + c.Collection.ID + "/items?" + strings.Join(append([]string{"f=html", "sortby=" + QueryEscape(by)}, c.replay("f", "sortby", "offset", "cursor")...), "&")
+	col.Sort = c.Base() + "/collections/" + c.Collection.ID + "/items?" + strings.Join(append([]string{"f=html", "sortby=" + QueryEscape(by)}, c.Replay("f", "sortby", "offset", "cursor")...), "&")
 	return col
 }
 

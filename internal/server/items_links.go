@@ -19,7 +19,7 @@ func (c *Call) DataFields(w http.ResponseWriter, links []ogcapi.Link) {
 // itemsLinks are the links of a page of features, in the order that clients know.
 func (c *Call) itemsLinks(p *store.Page) []ogcapi.Link {
 	path := "/collections/" + c.Collection.ID + "/items"
-	links := c.appendSelfLinks(make([]ogcapi.Link, 0, len(c.Route.Formats)+moreLinks), path, c.others())
+	links := c.appendSelfLinks(make([]ogcapi.Link, 0, len(c.Route.Formats)+moreLinks), path, c.Others())
 	page := func(rel, title string, cur store.Cursor) {
 		if cur != "" {
 			links = append(links, ogcapi.Link{Rel: rel, Type: c.Format.Media, Title: title, Href: c.pageHref(path, cur)})

@@ -47,12 +47,12 @@ func (c *Call) readFilter() error {
 
 // takeFilter puts the filter of the body among the parameters of the address, so that links that are made of these ask the same by GET.
 func (c *Call) takeFilter(values url.Values) (faults []problem.Fault) {
-	for _, name := range [...]string{paramFilter.Name, paramFilterLang.Name} {
-		if v, ok := values[name]; ok && (name == paramFilter.Name || len(v) != 1 || v[0] != "cql2-json") {
+	for _, name := range [...]string{ParamFilter.Name, ParamFilterLang.Name} {
+		if v, ok := values[name]; ok && (name == ParamFilter.Name || len(v) != 1 || v[0] != "cql2-json") {
 			faults = append(faults, problem.Fault{In: "query", Param: name, Value: Clip(First(v)), Cure: fmt.Sprintf("leave %s out of the address; the filter stands in the body, as CQL2 JSON", name)})
 		}
 	}
-	values.Set(paramFilter.Name, c.body)
-	values.Set(paramFilterLang.Name, "cql2-json")
+	values.Set(ParamFilter.Name, c.body)
+	values.Set(ParamFilterLang.Name, "cql2-json")
 	return faults
 }

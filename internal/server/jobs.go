@@ -65,7 +65,7 @@ func (s *Kit) submit(c *Call, w http.ResponseWriter, x *execution, body []byte) 
 		return err
 	}
 	h := w.Header()
-	s.tellRates(w, c.owner())
+	s.tellRates(w, c.Owner())
 	h.Set("Location", c.Base()+"/jobs/"+j.ID)
 	if c.form {
 		w.Header().Set("Cache-Control", "no-store")

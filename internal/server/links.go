@@ -15,13 +15,13 @@ import (
 const Hreflang = "nb-NO"
 
 // titles of links to the same document in another representation.
-var formTitles = map[string]string{"json": "This document as JSON", "jsonld": "This document as RDF (JSON-LD)", "html": "This document as HTML", "csv": "This document as CSV", "yaml": "This document as YAML",
+var FormTitles = map[string]string{"json": "This document as JSON", "jsonld": "This document as RDF (JSON-LD)", "html": "This document as HTML", "csv": "This document as CSV", "yaml": "This document as YAML",
 	"atom": "This document as Atom", "jsonfeed": "This document as JSON Feed"}
 
 // SelfLinks are the links self and alternate of a document: the representation that was asked for is self, the others alternate;
 // without f, the first is self. Every parameter of the request is kept. There is room for some others behind them.
 func (c *Call) SelfLinks(path string) []ogcapi.Link {
-	return c.appendSelfLinks(make([]ogcapi.Link, 0, len(c.Route.Formats)+moreLinks), path, c.others())
+	return c.appendSelfLinks(make([]ogcapi.Link, 0, len(c.Route.Formats)+moreLinks), path, c.Others())
 }
 
 // moreLinks is for how many links there is room beside those of selfLinks: those of a page or a feature, and of its profiles.
@@ -71,7 +71,7 @@ var allTitles = func() map[string]string {
 	for _, f := range format.All() {
 		all[f.Name] = f.Title
 	}
-	maps.Copy(all, formTitles)
+	maps.Copy(all, FormTitles)
 	return all
 }()
 
@@ -100,11 +100,11 @@ func (c *Call) listPages(path string, offset, limit, n int) (links []ogcapi.Link
 
 // with is the absolute address of a path of this mount in representation f, with the parameters of this request.
 func (c *Call) with(path, f string) string {
-	return c.Base() + path + "?f=" + f + c.others()
+	return c.Base() + path + "?f=" + f + c.Others()
 }
 
-// others are the parameters of this request but f, each after an ampersand.
-func (c *Call) others() string { return c.replayed("f") }
+// Others are the parameters of this request but f, each after an ampersand.
+func (c *Call) Others() string { return c.replayed("f") }
 
 // replayed are the parameters of replay, each after an ampersand.
 func (c *Call) replayed(without ...string) string {
@@ -119,9 +119,9 @@ func (c *Call) replayed(without ...string) string {
 	return b.String()
 }
 
-// replay gives the parameters of the request as they came, decoded and written again, in the order of the table, without those
+// Replay gives the parameters of the request as they came, decoded and written again, in the order of the table, without those
 // that are left out. Commas and other characters that are safe in a query stay readable.
-func (c *Call) replay(without ...string) (out []string) {
+func (c *Call) Replay(without ...string) (out []string) {
 	c.eachReplayed(func(name, value string) { out = append(out, QueryEscape(name)+"="+QueryEscape(value)) }, without...)
 	return out
 }
@@ -194,7 +194,7 @@ var inQuery = func() (is [256]bool) {
 	return is
 }()
 
-// AppendLinks appends links as marshal writes them.
+// AppendLinks appends links as Marshal writes them.
 func AppendLinks(b []byte, links []ogcapi.Link) []byte {
 	if links == nil {
 		return append(b, "null"...)
@@ -227,7 +227,7 @@ func AppendLinks(b []byte, links []ogcapi.Link) []byte {
 	return append(b, ']')
 }
 
-// appendText appends a text as marshal writes it.
+// appendText appends a text as Marshal writes it.
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		if !bareInText[s[i]] {
@@ -237,7 +237,7 @@ func appendText(b []byte, s string) []byte {
 	return append(append(append(b, '"'), s...), '"')
 }
 
-// bareInText are the bytes of which a text is that marshal writes as it is, one of ASCII.
+// bareInText are the bytes of which a text is that Marshal writes as it is, one of ASCII.
 var bareInText = func() (is [256]bool) {
 	for x := byte(' '); x <= '~'; x++ {
 		is[x] = x != '"' && x != '\\'
@@ -261,4 +261,19 @@ func appendUnusual(b []byte, s string) []byte {
 func appendMarshalled(b []byte, s string) []byte {
 	all, _ := Marshal(s) // texts do not fail
 	return append(b, all...)
+}
+
+// LinkTemplates writes templated links as the value of the header Link-Template (RFC 9652, 2).
+func LinkTemplates(links []ogcapi.Link) string {
+	var b []byte
+	for _, l := range links {
+		if !l.Templated {
+			continue
+		}
+		if b != nil {
+			b = append(b, ", "...)
+		}
+		b = append(b, strconv.Quote(linkSafe.Replace(l.Href))+`; rel="`+linkSafe.Replace(l.Rel)+`"; type="`+linkSafe.Replace(l.Type)+`"`...)
+	}
+	return string(b)
 }

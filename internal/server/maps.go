@@ -126,7 +126,7 @@ func (c *Call) shared(coll *store.Collection, at MapScale) (o *tile.Outlines, pe
 	}
 	at.Unit = max(at.Unit, least)
 	err = c.Ask(func(ctx context.Context) (err error) {
-		o, err = c.s.tiles.Outlines(ctx, c.s.Store, tile.Scale{Set: set, Collection: coll.ID, Cell: at.Unit * 1.5})
+		o, err = c.s.Tiles.Outlines(ctx, c.s.Store, tile.Scale{Set: set, Collection: coll.ID, Cell: at.Unit * 1.5})
 		return err
 	})
 	if problem.Of(err).Kind == problem.Busy {
@@ -566,9 +566,9 @@ func (c *Call) Overview(coll *store.Collection, text string) (svg template.HTML,
 	return p.SVG(), c.Roughly
 }
 
-// setMap draws the tiles of a set that lie over the country, at the first level that cuts it into several; "" where the set does not
+// SetMap draws the tiles of a set that lie over the country, at the first level that cuts it into several; "" where the set does not
 // cover it. Such a map has neither names nor links; where data need a key it has no outlines either. For fleeting see overview.
-func (c *Call) setMap(set *tile.Set) (svg template.HTML, fleeting bool) {
+func (c *Call) SetMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 	coll := c.Country()
 	if c.Format.F != "html" || coll == nil || coll.Extent == nil || !covers(set.CRS, *coll.Extent) {
 		return "", false

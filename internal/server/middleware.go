@@ -45,7 +45,7 @@ const TransportSecurity = "max-age=31536000"
 
 // tellRates sets the header fields that tell an owner its rate limit.
 func (s *Kit) tellRates(w http.ResponseWriter, owner string) {
-	if policy, left := s.turns.Rates.Headers(owner); policy != "" {
+	if policy, left := s.Turns.Rates.Headers(owner); policy != "" {
 		SetHeader(w, "Ratelimit-Policy", policy)
 		SetHeader(w, "Ratelimit", left)
 	}

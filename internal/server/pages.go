@@ -59,7 +59,7 @@ func (c *Call) RenderPage(p *page.Page) ([]byte, error) {
 			p.Formats = append(p.Formats, page.FormatLink{F: r.F, Href: c.with(path, r.F), Media: r.Media})
 		}
 	}
-	rest := strings.Join(c.replay("f", "lang"), "&")
+	rest := strings.Join(c.Replay("f", "lang"), "&")
 	if rest != "" {
 		rest = "&" + rest
 	}

@@ -57,7 +57,7 @@ type Layered interface {
 type outputParams struct {
 	crs          crs.ID
 	crsURI       string   // as Content-Crs shall say it
-	properties   []string // nil: all
+	Properties   []string // nil: all
 	skipGeometry bool
 	profile      string   // of GeoJSON; "": rfc7946
 	dialect      string   // of CSV; "": rfc4180
@@ -84,7 +84,7 @@ func newOutputParams() outputParams { return outputParams{crs: crs.CRS84, crsURI
 // itemsParams are those of the features of a collection.
 type itemsParams struct {
 	outputParams
-	query      store.Query
+	Query      store.Query
 	bbox       string
 	hasBBox    bool
 	bboxCRS    crs.ID
@@ -113,19 +113,19 @@ type downloadParams struct {
 }
 
 func newDownloadParams(c *Call) any {
-	return &downloadParams{itemsParams: *newItemsParams(c).(*itemsParams)}
+	return &downloadParams{itemsParams: *NewItemsParams(c).(*itemsParams)}
 }
 
 // file are the parameters of a call of the route of downloads.
 func (c *Call) file() *downloadParams { return c.Params.(*downloadParams) }
 
-func newItemsParams(c *Call) any {
+func NewItemsParams(c *Call) any {
 	return &itemsParams{outputParams: newOutputParams(), bboxCRS: crs.CRS84,
-		query: store.Query{Collection: c.Collection.ID, Limit: c.pageDefault(), SortBy: c.Collection.DefaultSort}}
+		Query: store.Query{Collection: c.Collection.ID, Limit: c.pageDefault(), SortBy: c.Collection.DefaultSort}}
 }
 
-// items are the parameters of a call of a route that selects features.
-func (c *Call) items() *itemsParams { return c.Params.(selectsFeatures).selection() }
+// Items are the parameters of a call of a route that selects features.
+func (c *Call) Items() *itemsParams { return c.Params.(selectsFeatures).selection() }
 
 // output are the parameters of a call of a route that writes features.
 func (c *Call) output() *outputParams { return c.Params.(writesFeatures).output() }
@@ -270,21 +270,21 @@ var (
 	paramLimit = &Param{Name: "limit", Define: defineLimit, Description: "Features in one page, at most. A larger number is read as the maximum; pages in HTML show 250 at most",
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
 		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
-			p.query.Limit, err = positive("limit", v[0], 1)
-			p.query.Limit = min(p.query.Limit, c.pageMax())
+			p.Query.Limit, err = positive("limit", v[0], 1)
+			p.Query.Limit = min(p.Query.Limit, c.pageMax())
 			return err
 		})}
 
 	paramOffset = &Param{Name: "offset", Description: "Features to skip. To walk through all, follow the links next instead",
 		Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
 		Parse: Into(func(_ *Call, p *itemsParams, v []string) (err error) {
-			p.query.Offset, err = positive("offset", v[0], 0)
+			p.Query.Offset, err = positive("offset", v[0], 0)
 			return err
 		})}
 
 	paramCursor = &Param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no meaning of its own", Schema: SchemaFilled,
 		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
-			p.query.Cursor, err = c.verifyCursor(v[0])
+			p.Query.Cursor, err = c.verifyCursor(v[0])
 			c.continues = err == nil
 			return err
 		})}
@@ -306,7 +306,7 @@ var (
 			return err
 		})}
 
-	paramDatetime = &Param{Name: "datetime", Define: defineDatetime, Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in. Where no property has the role of the time, all days and moments of a feature count",
+	ParamDatetime = &Param{Name: "datetime", Define: defineDatetime, Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in. Where no property has the role of the time, all days and moments of a feature count",
 		Schema: SchemaFilled, Parse: Into(func(c *Call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0], c.Zone()) })}
 
 	paramVersion = &Param{Name: "datetime", Define: defineVersion, Description: "A moment, or a day: the version of the feature that was valid then. Without it, the one of now", Schema: SchemaFilled, Only: hasTimes,
@@ -318,13 +318,13 @@ var (
 			return err
 		})}
 
-	paramDatetimeAlias = &Param{Name: "datetime_", Untold: true, Description: "The same as datetime, for clients that cannot write that name",
+	ParamDatetimeAlias = &Param{Name: "datetime_", Untold: true, Description: "The same as datetime, for clients that cannot write that name",
 		Schema: SchemaFilled, Parse: Into(func(c *Call, p *itemsParams, v []string) error { return p.parseDatetime("datetime_", v[0], c.Zone()) })}
 
 	paramSortBy = &Param{Name: "sortby", Own: true, Define: defineSortBy, Description: "Order: properties, separated by commas, each with + (ascending) or - (descending) before it. Features without a value come last",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}}, Repeat: true,
 		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
-			p.query.SortBy, err = c.parseSortBy(v)
+			p.Query.SortBy, err = c.parseSortBy(v)
 			return err
 		})}
 
@@ -374,7 +374,7 @@ var (
 			return err
 		})}
 
-	paramFilter = &Param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: SchemaFilled,
+	ParamFilter = &Param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: SchemaFilled,
 		Parse: Into(func(_ *Call, p *itemsParams, v []string) error { p.filter, p.hasFilter = v[0], true; return nil })}
 
 	paramQ = &Param{Name: "q", Description: "Only features with these words in a text: the beginning of a word is enough; case, accents and letters such as ø and o count as equal. " +
@@ -385,7 +385,7 @@ var (
 			return err
 		})}
 
-	paramFilterLang = &Param{Name: "filter-lang", Description: "Encoding of filter", Schema: map[string]any{"type": "string", "enum": filterLangs, "default": filterLangs[0]},
+	ParamFilterLang = &Param{Name: "filter-lang", Description: "Encoding of filter", Schema: map[string]any{"type": "string", "enum": filterLangs, "default": filterLangs[0]},
 		Parse: Into(func(_ *Call, p *itemsParams, v []string) error {
 			for _, l := range filterLangs {
 				if v[0] == l {
@@ -396,13 +396,13 @@ var (
 			return problem.Invalidf("filter-lang", v[0], "use one of %s", strings.Join(filterLangs, ", "))
 		})}
 
-	paramFilterCRS = &Param{Name: "filter-crs", Own: true, Define: defineCRS, Description: "CRS of the geometries in filter: one of the collection's crs; default CRS84", Schema: SchemaURI,
+	ParamFilterCRS = &Param{Name: "filter-crs", Own: true, Define: defineCRS, Description: "CRS of the geometries in filter: one of the collection's crs; default CRS84", Schema: SchemaURI,
 		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
 			p.filterCRS, _, err = c.parseCRS("filter-crs", v[0])
 			return err
 		})}
 
-	paramProperties = &Param{Name: "properties", Own: true, Define: defineProperties, Description: "Properties to return, separated by commas; id and links always stay, the geometry only when it is named",
+	ParamProperties = &Param{Name: "properties", Own: true, Define: defineProperties, Description: "Properties to return, separated by commas; id and links always stay, the geometry only when it is named",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
 		Parse:  Into(func(c *Call, to writesFeatures, v []string) error { return c.parseProperties(to.output(), v[0]) })}
 
@@ -495,13 +495,6 @@ var (
 			}
 			return nil
 		})}
-
-	// tileFilters are the parameters that say what is in a tile.
-	tileFilters = []*Param{paramDatetime, paramDatetimeAlias, paramFilter, paramFilterLang, paramFilterCRS, paramProperties}
-
-	paramCollections = &Param{Name: "collections", Shared: "tile-collections", Define: defineCollections, Description: "Collections, a layer of the tiles for each, in this order: ids or addresses, with commas between them. Without it all are in",
-		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
-		Parse:  Into(func(c *Call, p *tileParams, v []string) error { return p.choose(c, v[0]) })}
 
 	paramCode     = &Param{Name: "code", Description: "One-time code", Schema: SchemaString, Parse: Into(func(_ *Call, p *keyParams, v []string) error { p.code = v[0]; return nil })}
 	paramNextPage = &Param{Name: "next", Description: "Page to open afterwards", Schema: SchemaString, Parse: Into(func(_ *Call, p *keyParams, v []string) error { p.next = v[0]; return nil })}
@@ -737,14 +730,6 @@ func defineLimit(c *Call, d *openapi.Parameter) {
 	}
 }
 
-func defineCollections(c *Call, d *openapi.Parameter) {
-	ids := []string{}
-	for _, coll := range c.Tiled(nil) {
-		ids = append(ids, coll.ID)
-	}
-	d.Description += ": " + strings.Join(ids, ", ")
-}
-
 func defineCRS(c *Call, d *openapi.Parameter) {
 	if c.Collection != nil && c.Collection != AnyCollection {
 		// Without a format: generators make types of it that have no constants.
@@ -829,7 +814,7 @@ func (c *Call) parseQuery(rt *Route) error {
 	case selectsFeatures:
 		add(c.finishQuery(p.selection()))
 	case Layered:
-		add(p.Each(func(at *Call) error { return at.finishQuery(at.items()) }))
+		add(p.Each(func(at *Call) error { return at.finishQuery(at.Items()) }))
 	}
 	if len(faults) > 0 {
 		SortFaults(faults)
@@ -1017,7 +1002,7 @@ func sortable(p *store.Property) bool { return !p.Hidden && Simple(p.Type) && p.
 
 // parseProperties reads the list of properties to return (OGC API – Features Part 6, draft).
 func (c *Call) parseProperties(p *outputParams, v string) error {
-	p.properties, p.skipGeometry = []string{}, true
+	p.Properties, p.skipGeometry = []string{}, true
 	seen := map[string]bool{}
 	for name := range strings.SplitSeq(v, ",") {
 		if seen[name] {
@@ -1031,7 +1016,7 @@ func (c *Call) parseProperties(p *outputParams, v string) error {
 		if x, ok := c.Collection.Find(name); !ok || x.Hidden {
 			return problem.Invalidf("properties", v, "name properties of the collection: %s", strings.Join(c.Collection.Shown(), ", "))
 		}
-		p.properties = append(p.properties, name)
+		p.Properties = append(p.Properties, name)
 	}
 	return nil
 }

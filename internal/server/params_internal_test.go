@@ -51,7 +51,7 @@ func TestTextsOfTheConfigurationMayBeInEveryLanguageOfTheCatalogues(t *testing.T
 // TestParametersFitTheStructOfTheirRoute reads every parameter of every route into the struct that the route makes.
 func TestParametersFitTheStructOfTheirRoute(t *testing.T) {
 	t.Parallel()
-	s, n := &Kit{processList: process.NewRegistry(), turns: &limit.Turns{}}, 0
+	s, n := &Kit{processList: process.NewRegistry(), Turns: &limit.Turns{}}, 0
 	some := &store.Collection{ID: "some", Public: true, Geometry: &store.Geom{CRS: crs.CRS84}}
 	for _, rt := range s.table() {
 		c := &Call{s: s, Request: httptest.NewRequest("GET", "/", nil), Route: rt, Catalog: &store.Catalog{Collections: []*store.Collection{some}}, Collection: some}

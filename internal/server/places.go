@@ -138,7 +138,7 @@ func (c *Call) writing() error {
 	if err := c.Request.Context().Err(); err != nil {
 		return err
 	}
-	t, k := c.s.turns, c.ticket(c.continues)
+	t, k := c.s.Turns, c.Ticket(c.continues)
 	if err := t.Enter(c.Request.Context(), limit.CostWriting, k); err != nil {
 		return err
 	}
@@ -154,38 +154,38 @@ func (w *response) resting() {
 	}
 }
 
-// ticket returns one of the call. With begun, its work goes on with what was answered before.
-func (c *Call) ticket(begun bool) *limit.Ticket {
-	k := c.s.turns.NewTicket(c.owner(), begun)
+// Ticket returns one of the call. With begun, its work goes on with what was answered before.
+func (c *Call) Ticket(begun bool) *limit.Ticket {
+	k := c.s.Turns.NewTicket(c.Owner(), begun)
 	k.Caller = c.caller()
 	return k
 }
 
 // brokenOff counts a request whose client did not wait for its answer, and as a page what it would have asked.
 func (c *Call) brokenOff() {
-	t, now := c.s.turns, time.Now()
+	t, now := c.s.Turns, time.Now()
 	t.Resets.Charge(c.caller(), 1, now)
 	if c.right == nil && !c.paid && t.Rates != nil {
-		t.Rates.Charge(c.owner(), limit.Units[store.CostPage], now)
+		t.Rates.Charge(c.Owner(), limit.Units[store.CostPage], now)
 	}
 }
 
 // pay refuses a call whose owner has used up the rate, unless it goes on with what was begun, and charges it as a
 // page: for what is answered without a question to the store.
 func (c *Call) pay(begun bool) error {
-	t := c.s.turns
+	t := c.s.Turns
 	if !begun {
-		if err := t.Admit(c.owner(), c.caller()); err != nil {
+		if err := t.Admit(c.Owner(), c.caller()); err != nil {
 			return err
 		}
 	}
 	if c.paid = true; t.Rates != nil {
-		t.Rates.Charge(c.owner(), limit.Units[store.CostPage], time.Now())
+		t.Rates.Charge(c.Owner(), limit.Units[store.CostPage], time.Now())
 	}
 	return nil
 }
 
 // largeTicket returns a ticket of the call for a place of a large answer.
 func (c *Call) largeTicket() *limit.Ticket {
-	return c.s.makers.Ticket(c.owner(), c.caller(), c.continues)
+	return c.s.makers.Ticket(c.Owner(), c.caller(), c.continues)
 }

@@ -24,7 +24,7 @@ func someTurns() *limit.Turns {
 
 // writer is a request of a key that writes many features.
 func writer(ctx context.Context, t *limit.Turns, key string) *Call {
-	return &Call{s: &Kit{turns: t}, Request: httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil), KeyID: key,
+	return &Call{s: &Kit{Turns: t}, Request: httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil), KeyID: key,
 		Response: &response{ResponseWriter: httptest.NewRecorder(), deadline: time.Minute}}
 }
 

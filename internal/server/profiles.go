@@ -93,7 +93,7 @@ func (c *Call) membersKind() feature.Kind {
 }
 
 func (c *Call) jsonFGEncoder(plus bool) (*feature.JSONFG, error) {
-	return feature.NewJSONFG(c.written(), feature.Options{CRS: c.output().crs, Properties: c.output().properties, SkipGeometry: c.output().skipGeometry, Precision: c.output().precision}, plus)
+	return feature.NewJSONFG(c.written(), feature.Options{CRS: c.output().crs, Properties: c.output().Properties, SkipGeometry: c.output().skipGeometry, Precision: c.output().precision}, plus)
 }
 
 // appendRoot appends what a document in GeoJSON says besides its features or those of its one feature, each with a comma behind it.

@@ -39,7 +39,7 @@ func (x *execution) inside(u *url.URL) (string, bool) {
 		return "", false
 	}
 	below := rest
-	for _, m := range mounts {
+	for _, m := range Mounts {
 		if m != "" {
 			below = strings.TrimPrefix(below, m)
 		}

@@ -7,7 +7,6 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/server/page"
 	"grense/internal/store"
-	"grense/internal/tile"
 	"grense/openapi"
 )
 
@@ -64,22 +63,8 @@ func fileSchema(coll *store.Collection) string { return openapi.FileOf(coll.ID) 
 
 func featureSchema(coll *store.Collection) string { return openapi.SchemaOf(coll.ID, true) }
 
-// allTileSets are the ids of all tile matrix sets.
-var allTileSets = map[string]func(*Call) []string{"tileMatrixSetId": func(*Call) []string { return setIDs(tile.All()) }}
-
-// tilesHere are the ids of the tile matrix sets in which there are tiles.
-var tilesHere = map[string]func(*Call) []string{"tileMatrixSetId": func(c *Call) []string { return setIDs(c.here()) }}
-
-func setIDs(sets []*tile.Set) (ids []string) {
-	for _, s := range sets {
-		ids = append(ids, s.ID)
-	}
-	return ids
-}
-
 // Addresses of conformance classes (OGC 19-072, OGC 17-069r4, OGC 18-058r1, OGC 19-079r2, OGC 23-058r2, OGC 17-083r4, OGC 20-057, OGC 18-062r2, OGC 21-045r1).
 const (
-	common1    = "http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/"
 	common2    = "http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/"
 	common2s   = "https://www.opengis.net/spec/ogcapi-common-2/1.0/conf/"
 	features1  = "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/"
@@ -88,12 +73,10 @@ const (
 	common3    = "http://www.opengis.net/spec/ogcapi-common-3/1.0/conf/"
 	features5  = "http://www.opengis.net/spec/ogcapi-features-5/1.0/conf/" // where older clients look for the classes of Common 3
 	jsonFG     = "http://www.opengis.net/spec/json-fg-1/1.0/conf/"
-	tms2       = "http://www.opengis.net/spec/tms/2.0/conf/"
 	features6  = "http://www.opengis.net/spec/ogcapi-features-6/0.0/conf/" // draft: no stable address yet
 	features7  = "http://www.opengis.net/spec/ogcapi-features-7/0.0/conf/" // draft: no stable address yet
 	features8  = "http://www.opengis.net/spec/ogcapi-features-8/0.0/conf/" // draft: no stable address yet
 	features9  = "http://www.opengis.net/spec/ogcapi-features-9/0.0/conf/" // draft: no stable address yet
-	tiles1     = "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/"
 	cql2Base   = "http://www.opengis.net/spec/cql2/1.0/conf/"
 	processes1 = "http://www.opengis.net/spec/ogcapi-processes-1/1.0/conf/"
 )
@@ -136,8 +119,8 @@ func (s *Kit) table() []*Route {
 		{Path: "/collections/{collectionId}/items", Op: "getFeatures", Tag: "Data", Summary: "Features",
 			Description: "A page of features that match all conditions asked for, with the number of all matches and links to the pages beside it.",
 			Data:        true, Fields: true,
-			Params: []*Param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
-				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramZoomLevel, paramResultType, ParamProfile, paramDialect, paramPrecision}, New: newItemsParams,
+			Params: []*Param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, ParamDatetime, ParamDatetimeAlias, paramQ, ParamFilter, ParamFilterLang, ParamFilterCRS,
+				paramSortBy, paramCollation, ParamProperties, paramSkipGeometry, paramZoomLevel, paramResultType, ParamProfile, paramDialect, paramPrecision}, New: NewItemsParams,
 			Formats: s.itemsReps(), Schema: featuresSchema, Stream: s.items, Asks: true, Kept: true, Form: s.itemsForm,
 			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+"features-filter",
 				features6+"properties", features6+"properties-features", features7+"zoom-level", features7+"zoom-level-features", features8+"sorting", features8+"features-sorting",
@@ -145,13 +128,13 @@ func (s *Kit) table() []*Route {
 		{Path: "/collections/{collectionId}/download", Op: "getDownload", Tag: "Data", Summary: "All features as a file",
 			Description: "All features that match all conditions asked for, as one file. Where the answer names a state of the data in Content-Location, the file can be resumed under that address.",
 			Data:        true, Fields: true,
-			Params: []*Param{paramBBox, paramBBoxCRS, paramCRS, paramDatetime, paramDatetimeAlias, paramQ, paramFilter, paramFilterLang, paramFilterCRS,
-				paramSortBy, paramCollation, paramProperties, paramSkipGeometry, paramZoomLevel, ParamProfile, paramDialect, paramPrecision, paramRevision}, New: newDownloadParams,
+			Params: []*Param{paramBBox, paramBBoxCRS, paramCRS, ParamDatetime, ParamDatetimeAlias, paramQ, ParamFilter, ParamFilterLang, ParamFilterCRS,
+				paramSortBy, paramCollation, ParamProperties, paramSkipGeometry, paramZoomLevel, ParamProfile, paramDialect, paramPrecision, paramRevision}, New: newDownloadParams,
 			Formats: s.downloadReps(), Schema: fileSchema, Stream: s.download},
 		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature",
 			Description: "One feature by its id.",
 			Data:        true,
-			Params:      []*Param{paramCRS, paramProperties, paramSkipGeometry, paramZoomLevel, ParamProfile, paramPrecision, paramVersion}, New: newItemParams, Formats: []Format{AsGeoJSON, asGeoJSONLD, AsHTML}, Schema: featureSchema, Stream: s.item, Kept: true},
+			Params:      []*Param{paramCRS, ParamProperties, paramSkipGeometry, paramZoomLevel, ParamProfile, paramPrecision, paramVersion}, New: newItemParams, Formats: []Format{AsGeoJSON, asGeoJSONLD, AsHTML}, Schema: featureSchema, Stream: s.item, Kept: true},
 		{Path: "/collections/{collectionId}/items/{featureId}/versions", Op: "getVersions", Tag: "Data", Summary: "All versions of a feature",
 			Description: "The time map of a feature (RFC 7089): a link to each of its versions, with the moment from which it is valid.",
 			Data:        true, Versions: true, Formats: []Format{AsJSON, AsHTML, asLinkFormat}, Schema: SchemaNamed("timeMap"), Stream: s.versions, Kept: true},
@@ -161,42 +144,6 @@ func (s *Kit) table() []*Route {
 		{Path: "/collections/{collectionId}/sortables", Op: "getSortables", Tag: "Collections", Summary: "Properties to sort by",
 			Description: "The properties that sortby takes, as JSON Schema.",
 			Formats:     []Format{asSchema, AsHTML}, Schema: SchemaNamed("jsonSchema"), Get: s.sortables, Classes: []string{common3 + "sortables", features8 + "sortables"}},
-		{Path: "/collections/{collectionId}/tiles", Op: "collection.vector.getTileSetsList", Tag: "Tiles", Summary: "Tilesets of a collection",
-			Description: "The tile matrix sets in which there are vector tiles of the collection, with the limits of each (OGC 20-057).",
-			Formats:     []Format{AsJSON, AsHTML}, Schema: SchemaNamed("tileSets"), Get: s.tilesets, Draws: true, Drawn: true,
-			Classes: []string{tiles1 + "core", tiles1 + "tilesets-list", tiles1 + "geodata-tilesets", tiles1 + "oas30"}},
-		{Path: "/collections/{collectionId}/tiles/{tileMatrixSetId}", Alias: "/collections/{collectionId}/tiles/{tileMatrixSetId}/metadata", Op: "collection.vector.getTileSet", Values: tilesHere,
-			Tag: "Tiles", Summary: "One tileset of a collection",
-			Description: "The layer, limits and address of the tiles of a collection in a tile matrix set. TileJSON, for map libraries, is of WebMercatorQuad only.",
-			Formats:     []Format{AsJSON, AsHTML, asTileJSON}, Schema: SchemaNamed("tileSet"), New: newTileParams, Get: s.tileset, Draws: true, Drawn: true,
-			Classes: []string{tiles1 + "tileset", tms2 + "json-tilesetmetadata", tms2 + "tilesetmetadata", tms2 + "json-tilematrixsetlimits", tms2 + "tilematrixsetlimits"}},
-		{Path: "/collections/{collectionId}/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}", Op: "collection.vector.getTile", Values: tilesHere, Tag: "Tiles", Summary: "One tile of a collection",
-			Description: "The features in a tile as Mapbox Vector Tile. The layer has the id of the collection; 204 says that there is nothing in the tile.",
-			Data:        true, Drawn: true, Params: tileFilters, New: newTileParams, Formats: []Format{asMVT}, Stream: s.tile, Classes: []string{tiles1 + "mvt"}},
-		{Path: "/collections/{collectionId}/style", Op: "getStyle", Tag: "Tiles", Summary: "Style of a collection",
-			Description: "How the collection may look in a map library: a style of MapLibre (Mapbox style specification, version 8) over the tiles in WebMercatorQuad.",
-			Formats:     []Format{AsStyle}, Schema: SchemaNamed("mapStyle"), New: newStyleParams, Get: s.style, Drawn: true},
-		{Path: "/tiles", Op: "dataset.vector.getTileSetsList", Tag: "Tiles", Summary: "Tilesets of all data",
-			Description: "The tile matrix sets in which there are vector tiles of all collections together, a layer for each (OGC 20-057).",
-			Formats:     []Format{AsJSON, AsHTML}, Schema: SchemaNamed("tileSets"), Get: s.tilesets, Draws: true, Classes: []string{tiles1 + "dataset-tilesets"}},
-		{Path: "/tiles/{tileMatrixSetId}", Alias: "/tiles/{tileMatrixSetId}/metadata", Op: "dataset.vector.getTileSet", Values: tilesHere, Tag: "Tiles", Summary: "One tileset of all data",
-			Description: "The layers, limits and address of tiles in a tile matrix set. TileJSON, for map libraries, is of WebMercatorQuad only.",
-			Params:      []*Param{paramCollections}, New: newTileParams, Formats: []Format{AsJSON, AsHTML, asTileJSON}, Schema: SchemaNamed("tileSet"), Get: s.tileset, Draws: true,
-			Classes: []string{tiles1 + "collections-selection"}},
-		{Path: "/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}", Op: "dataset.vector.getTile", Values: tilesHere, Tag: "Tiles", Summary: "One tile of all data",
-			Description: "The features of several collections in a tile as Mapbox Vector Tile, a layer for each; 204 says that there is nothing in the tile. Filters hold for each layer.",
-			Data:        true, Params: append([]*Param{paramCollections}, tileFilters...), New: newTileParams, Formats: []Format{asMVT}, Stream: s.tile},
-		{Path: "/style", Op: "getDatasetStyle", Tag: "Tiles", Summary: "Style of all data",
-			Description: "How the data may look in a map library: a style of MapLibre (Mapbox style specification, version 8) over the tiles in WebMercatorQuad.",
-			Params:      []*Param{paramCollections}, New: newStyleParams, Formats: []Format{AsStyle}, Schema: SchemaNamed("mapStyle"), Get: s.style},
-		{Path: "/TileMatrixSets", Alias: "/tileMatrixSets", Op: "getTileMatrixSetsList", Tag: "Tiling schemes", Summary: "All tile matrix sets",
-			Description: "The tile matrix sets that the service knows.",
-			Formats:     []Format{AsJSON, AsHTML}, Schema: SchemaNamed("tileMatrixSets"), Get: s.tileMatrixSets,
-			Classes: []string{tms2 + "tilematrixset", tms2 + "json-tilematrixset"}},
-		{Path: "/TileMatrixSets/{tileMatrixSetId}", Alias: "/tileMatrixSets/{tileMatrixSetId}", Op: "getTileMatrixSet", Values: allTileSets, Tag: "Tiling schemes",
-			Summary:     "One tile matrix set",
-			Description: "Coordinate system, origin and levels of a tile matrix set (OGC 17-083r4).",
-			Formats:     []Format{AsJSON, AsHTML}, Schema: SchemaNamed("tileMatrixSet"), Get: s.tileMatrixSet},
 		{Path: "/codes", Op: "getCodeSchemes", Tag: "History", Summary: "Schemes of codes",
 			Description: "The schemes of codes whose history is known, such as those of municipalities and counties.",
 			Lineage:     true, Formats: []Format{AsJSON, AsCSV, AsHTML}, Schema: SchemaNamed("codeSchemes"), Get: s.schemes},
@@ -270,9 +217,9 @@ var (
 	asLines      = Format{F: "ndjson", Media: "application/x-ndjson"}
 	AsPNG        = Format{F: "png", Media: "image/png"}
 	asSchema     = Format{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
-	asMVT        = Format{F: "mvt", Media: "application/vnd.mapbox-vector-tile", Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf", Binary: true}
+	AsMVT        = Format{F: "mvt", Media: "application/vnd.mapbox-vector-tile", Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf", Binary: true}
 	asLinkFormat = Format{F: "linkformat", Media: "application/link-format"}
-	asTileJSON   = Format{F: "tilejson", Media: "application/vnd.mapbox.tile+json", Schema: "tileJSON"}
+	AsTileJSON   = Format{F: "tilejson", Media: "application/vnd.mapbox.tile+json", Schema: "tileJSON"}
 	AsStyle      = Format{F: "json", Media: "application/vnd.mapbox.style+json", Also: []string{"application/json"}, Alias: "mapbox"}
 	asXSD        = Format{F: "xsd", Media: "application/xml", Also: []string{"text/xml"}} // of the features as GML
 	AsOpenAPI    = Format{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0", Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}

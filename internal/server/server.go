@@ -105,10 +105,8 @@ type Kit struct {
 	outlines  *outlineCache
 	scales    atomic.Pointer[mapScales]
 	downloads *fileCache
-	tiles     *tile.Maker
-	tileCache *tileCache
-	answers   *answers                           // nil: none are kept
-	templates *cache.Cache[templatesKey, string] // of tiles
+	Tiles     *tile.Maker
+	answers   *answers // nil: none are kept
 	points    *pointIndexes
 
 	times         times
@@ -118,7 +116,7 @@ type Kit struct {
 	codeNames *cache.Cache[listKey, *nameList]
 	offered   *cache.Cache[optionsKey, offeredList]
 	metrics   *metrics
-	turns     *limit.Turns
+	Turns     *limit.Turns
 	Flight    limit.Memory
 	makers    *limit.Makers  // of large answers
 	wrongKeys *limit.Buckets // of addresses
@@ -161,14 +159,14 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 		outlines: newOutlineCache(o.Caches), points: newPointIndexes(o.Store, o.Logger, o.Caches), times: newTimes(),
 		codeNames: cache.New[listKey, *nameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),
 		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
-		wrongKeys: limit.NewBuckets(limit.WrongKeysRate, limit.WrongKeysAtOnce), turns: limit.NewTurns(o.Config.Limits, o.Store.Room())}
+		wrongKeys: limit.NewBuckets(limit.WrongKeysRate, limit.WrongKeysAtOnce), Turns: limit.NewTurns(o.Config.Limits, o.Store.Room())}
 	if err := s.setZone(); err != nil {
 		return nil, err
 	}
 	parts := limit.SharesOf(int64(s.Config.Limits.Memory))
 	s.Caches.SetBudget(parts.Caches)
 	s.Flight.Most = parts.Answers
-	s.fair = limit.NewStore(o.Store, s.turns)
+	s.fair = limit.NewStore(o.Store, s.Turns)
 	s.Store = s.fair
 	if o.Config.SOAP.Collections == "public" {
 		s.Store = &withRecords{Store: s.fair}
@@ -179,11 +177,11 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 		dir = filepath.Join(o.Config.DataDir, "downloads")
 	}
 	s.downloads = newFileCache(dir, o.Config.Limits)
-	s.tiles, s.tileCache, s.templates, s.answers = o.Tiles, newTileCache(s.Caches, KeptOf(o.Config.Limits, tileBytes)), newTemplates(s.Caches), newAnswers(int64(o.Config.Limits.Answers), s.Caches)
-	if s.tiles == nil {
-		s.tiles = tile.NewMaker(tile.Options{Log: o.Logger})
+	s.Tiles, s.answers = o.Tiles, newAnswers(int64(o.Config.Limits.Answers), s.Caches)
+	if s.Tiles == nil {
+		s.Tiles = tile.NewMaker(tile.Options{Log: o.Logger})
 	}
-	s.makers = limit.NewMakers(limit.SpoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), s.turns)
+	s.makers = limit.NewMakers(limit.SpoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), s.Turns)
 	s.setPages(o.Shore)
 	s.Jobs, s.Changes = o.Jobs, o.Changes
 	s.recorder = s.newRecorder(o.Changes, o.Store)
@@ -249,8 +247,8 @@ func (s *Kit) setZone() (err error) {
 // fragmentBytes bounds the encoded features that are cached.
 const fragmentBytes = 256 << 20
 
-// mounts are the places of the whole API below the base URL.
-var mounts = []string{"", "/v1"}
+// Mounts are the places of the whole API below the base URL.
+var Mounts = []string{"", "/v1"}
 
 // Handler returns the handler of the whole service, health checks included.
 func (s *Kit) Handler() http.Handler { return s.handler }
@@ -328,7 +326,7 @@ func (s *Kit) router() *router {
 		m.tree.Handle(pattern, h)
 		m.handlers[pattern] = h
 	}
-	for _, mount := range mounts {
+	for _, mount := range Mounts {
 		for _, rt := range s.routes {
 			if rt.Root && mount != "" {
 				continue

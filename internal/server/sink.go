@@ -233,7 +233,7 @@ func (c *Call) WriteOnce(w http.ResponseWriter, plain []byte) error {
 	if len(plain) < worthwhile || !acceptsGzip(c.Request) {
 		return c.send(w, plain, "")
 	}
-	out := compress(TakeBuffer(), plain, gzip.BestSpeed)
+	out := Compress(TakeBuffer(), plain, gzip.BestSpeed)
 	defer GiveBuffer(out)
 	return c.send(w, out, "gzip")
 }

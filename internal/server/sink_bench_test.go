@@ -74,7 +74,7 @@ func benchmarkItems(b *testing.B, source, collection string, n int, coding strin
 }
 
 // benched serves a GeoPackage to a benchmark, open and without a log.
-func benched(b *testing.B, source string) *surface.Server {
+func benched(b *testing.B, source string, change ...func(*config.Config)) *surface.Server {
 	b.Helper()
 	st, err := gpkg.Open(b.Context(), source, gpkg.Options{DataDir: b.TempDir(), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -83,6 +83,9 @@ func benched(b *testing.B, source string) *surface.Server {
 	b.Cleanup(func() { st.Close() })
 	cfg := config.Default()
 	cfg.Auth, cfg.BaseURL = "open", "http://localhost:8080"
+	for _, f := range change {
+		f(&cfg)
+	}
 	srv, err := surface.New(server.Options{Config: cfg, Store: st, Logger: slog.New(slog.DiscardHandler), Version: "test"})
 	if err != nil {
 		b.Fatal(err)

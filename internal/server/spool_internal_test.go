@@ -18,7 +18,7 @@ import (
 func slowCall(t *testing.T, m *limit.Makers) (*Call, *httptest.ResponseRecorder) {
 	t.Helper()
 	rec := httptest.NewRecorder()
-	c := &Call{s: &Kit{makers: m, turns: m.Turns}, KeyID: "a", Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}
+	c := &Call{s: &Kit{makers: m, Turns: m.Turns}, KeyID: "a", Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}
 	c.Response = &response{ResponseWriter: rec, deadline: time.Minute, makers: m, blocked: 2 * limit.TooSlow}
 	return c, rec
 }

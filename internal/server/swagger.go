@@ -17,13 +17,13 @@ import (
 
 // asset is a static file as it goes out. Its body is made when it is first asked for.
 type asset struct {
-	body  func() *body
+	body  func() *Body
 	media string
 }
 
 // newAsset is a file of the program.
 func newAsset(data []byte, media string) asset {
-	return asset{sync.OnceValue(func() *body { return NewBody(data) }), media}
+	return asset{sync.OnceValue(func() *Body { return NewBody(data) }), media}
 }
 
 // swaggerMedia are the files of Swagger UI that the page of the API definition loads.
@@ -56,8 +56,8 @@ var unpacked = sync.OnceValues(func() (swagger, error) {
 		}
 		sum := sha256.Sum256(plain)
 		u.hashed[name] = web.HashedName(name, plain)
-		b := &body{plain: plain, gz: packed, etag: base64.RawURLEncoding.EncodeToString(sum[:12])}
-		u.files[u.hashed[name]] = asset{func() *body { return b }, media}
+		b := &Body{Plain: plain, Gz: packed, Etag: base64.RawURLEncoding.EncodeToString(sum[:12])}
+		u.files[u.hashed[name]] = asset{func() *Body { return b }, media}
 	}
 	return u, nil
 })

@@ -138,7 +138,7 @@ func (t *tableStream) begin() {
 	h.Set("Content-Type", t.media())
 	h.Set("Cache-Control", "no-store")
 	h.Set("Trailer", t.report)
-	t.c.s.tellRates(t.w, t.c.owner())
+	t.c.s.tellRates(t.w, t.c.Owner())
 	t.w.WriteHeader(http.StatusOK)
 }
 

@@ -24,10 +24,10 @@ type mapLayer struct {
 	Ground bool     `json:"ground,omitempty"` // lies under the others: without names
 }
 
-// tileMap is a map of collections in a set. What is no area lies on the country, where that has tiles in the set.
-func (c *Call) tileMap(set *tile.Set, colls ...*store.Collection) *page.TileMap {
-	layers, path, rest, shown := map[string]mapLayer{}, c.tilesPath(), "", colls
-	if under := c.Country(); c.Collection != nil && Dimensions[c.Collection.Geometry.Type] != 2 && under != nil && under != c.Collection && slices.Contains(tileSets(under), set) {
+// TileMap is a map of collections in a set. What is no area lies on the country, where that has tiles in the set.
+func (c *Call) TileMap(set *tile.Set, colls ...*store.Collection) *page.TileMap {
+	layers, path, rest, shown := map[string]mapLayer{}, c.TilesPath(), "", colls
+	if under := c.Country(); c.Collection != nil && Dimensions[c.Collection.Geometry.Type] != 2 && under != nil && under != c.Collection && slices.Contains(TileSets(under), set) {
 		layers[under.ID] = mapLayer{Ground: true}
 		shown = append([]*store.Collection{under}, colls...)
 		path, rest = "/tiles", "&collections="+under.ID+","+c.Collection.ID
@@ -58,15 +58,12 @@ func (c *Call) tileMap(set *tile.Set, colls ...*store.Collection) *page.TileMap 
 		m.Shore = page.LocalPath(c.Root) + c.s.shoreFile
 	}
 	m.Bare = m.Shore == "" && (c.Country() == nil || c.Collection != nil && Dimensions[c.Collection.Geometry.Type] != 2 && !m.Grounded)
-	if p, ok := c.Params.(*tileParams); ok && p.chosen {
-		m.Path += c.collectionsRest()
-	}
 	return m
 }
 
 // wholeOf returns the corners of the extent of collections in the CRS of a set, within its tiles; "" without an extent.
 func wholeOf(set *tile.Set, colls []*store.Collection) string {
-	e := extentOfAll(colls)
+	e := ExtentOfAll(colls)
 	if e == nil {
 		return ""
 	}
@@ -94,12 +91,12 @@ func cornersText(b orb.Bound) (s string) {
 
 // mapGrid is the set that maps of a collection are in: that of the base maps of Norway where it lies there; nil when there is none.
 func mapGrid(coll *store.Collection) *tile.Set {
-	ids := []string{webMercator, "WorldCRS84Quad"}
+	ids := []string{WebMercator, "WorldCRS84Quad"}
 	if MapCRS(coll) == crs.UTM33 {
 		ids = []string{"utm33n"}
 	}
 	for _, id := range ids {
-		for _, set := range tileSets(coll) {
+		for _, set := range TileSets(coll) {
 			if set.ID == id && set.Holds(coll) {
 				return set
 			}
@@ -124,7 +121,7 @@ func (c *Call) itemTiles(id string, box orb.Bound) *page.TileMap {
 	if err != nil {
 		return nil
 	}
-	m := c.tileMap(set, c.Collection)
+	m := c.TileMap(set, c.Collection)
 	least := float64(nearest)
 	if Dimensions[c.Collection.Geometry.Type] == 0 && (m.Grounded || m.Shore != "") {
 		least = nearestPlace
@@ -135,4 +132,54 @@ func (c *Call) itemTiles(id string, box orb.Bound) *page.TileMap {
 	b = b.Pad(max(0, least-max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1])) / 2)
 	m.ID, m.View = id, cornersText(b)
 	return m
+}
+
+// TileSets are the tile matrix sets in which a collection has tiles; none without geometry.
+func TileSets(coll *store.Collection) (sets []*tile.Set) {
+	for _, set := range tile.All() {
+		if set.Takes(coll) {
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}
+
+// TilesPath is where the tiles of the route are, below the mount.
+func (c *Call) TilesPath() string {
+	if c.Collection != nil {
+		return "/collections/" + c.Collection.ID + "/tiles"
+	}
+	return "/tiles"
+}
+
+// WebMercator is the set that TileJSON and styles are of: the libraries that read them know no other.
+const WebMercator = "WebMercatorQuad"
+
+// ExtentOfAll is what holds the extents of collections, in CRS84; nil when none has one.
+func ExtentOfAll(colls []*store.Collection) *orb.Bound {
+	var all *orb.Bound
+	for _, coll := range colls {
+		if coll.Extent == nil {
+			continue
+		}
+		b := *coll.Extent
+		if all != nil {
+			b = b.Union(*all)
+		}
+		all = &b
+	}
+	return all
+}
+
+// Dimensions of geometries by their names in GeoJSON.
+var Dimensions = map[string]int{"Point": 0, "MultiPoint": 0, "LineString": 1, "MultiLineString": 1, "Polygon": 2, "MultiPolygon": 2}
+
+// Tiled are the public collections with tiles in a set; nil for any.
+func (c *Call) Tiled(set *tile.Set) (colls []*store.Collection) {
+	for _, coll := range c.Catalog.Collections {
+		if coll.Public && (set == nil && TileSets(coll) != nil || set != nil && set.Takes(coll)) {
+			colls = append(colls, coll)
+		}
+	}
+	return colls
 }

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"testing"
 	"time"
+
+	"grense/internal/config"
 )
 
 // BenchmarkWarmTile is a tile that was made before, without the network.
@@ -48,14 +50,14 @@ func BenchmarkWarmTile(b *testing.B) {
 
 // BenchmarkColdTile is a tile of 357 municipalities that was not made before, from levels, compressed, without the network.
 func BenchmarkColdTile(b *testing.B) {
-	srv := benched(b, shared(b, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"))
+	uncached := func(cfg *config.Config) { cfg.Limits.Answers = 0 }
+	srv := benched(b, shared(b, "norway/hmalmedal-n1000/n1000-kommune-25833.gpkg"), uncached)
 	h, d := srv.Handler(), &discard{}
 	for _, x := range []struct{ name, path string }{{"z=3", "/3/2/4"}, {"z=6", "/6/18/33"}} {
 		get := func() {
 			r := httptest.NewRequest("GET", "/collections/kommune/tiles/WebMercatorQuad"+x.path, nil)
 			r.Header.Set("Accept-Encoding", "gzip")
 			*d = discard{h: http.Header{}}
-			srv.ForgetTiles()
 			h.ServeHTTP(d, r)
 		}
 		b.Run(x.name, func(b *testing.B) {

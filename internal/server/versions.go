@@ -71,7 +71,7 @@ func (c *Call) selectVersions(p *itemsParams) (selected bool) {
 	}
 	switch {
 	case !p.hasTime:
-		p.query.AsOf = c.now()
+		p.Query.AsOf = c.now()
 	case p.interval:
 		p.versionIDs = p.versions != profileVersions
 		p.told = profileVersions
@@ -80,8 +80,8 @@ func (c *Call) selectVersions(p *itemsParams) (selected bool) {
 		}
 		return false
 	default:
-		p.query.AsOf = store.Asked(p.from.In(c.Zone()))
-		c.Began = p.query.AsOf // what a page tells besides is of then, too
+		p.Query.AsOf = store.Asked(p.from.In(c.Zone()))
+		c.Began = p.Query.AsOf // what a page tells besides is of then, too
 	}
 	p.versionIDs, p.told = p.versions == profileUnique, p.versions
 	return true

@@ -37,42 +37,43 @@ const (
 	worthwhile = 1400
 )
 
-// A body is an answer that stands in memory, plain and, where that is shorter, compressed. It is immutable.
-type body struct {
-	plain, gz []byte
-	etag      string // strong, for the plain form; the compressed form adds -gzip
+// A Body is an answer that stands in memory, plain and, where that is shorter, compressed. It is immutable.
+type Body struct {
+	Plain, Gz []byte
+	Etag      string // strong, for the plain form; the compressed form adds -gzip
 }
 
 // plainBody is the body of a small answer, which is not compressed.
-func plainBody(b []byte) *body { return &body{plain: b} }
+func plainBody(b []byte) *Body { return &Body{Plain: b} }
 
-func NewBody(plain []byte) *body { return newBodyAt(plain, gzip.BestCompression) }
+// NewBody makes a body, compressed as well as it can be.
+func NewBody(plain []byte) *Body { return newBodyAt(plain, gzip.BestCompression) }
 
 // newBodyAt is newBody with a level of compression.
-func newBodyAt(plain []byte, level int) *body {
+func newBodyAt(plain []byte, level int) *Body {
 	sum := sha256.Sum256(plain)
-	b := &body{plain: plain, etag: base64.RawURLEncoding.EncodeToString(sum[:12])}
+	b := &Body{Plain: plain, Etag: base64.RawURLEncoding.EncodeToString(sum[:12])}
 	if len(plain) >= smallest {
-		if gz := compress(nil, plain, level); len(gz) < len(plain) {
-			b.gz = gz
+		if gz := Compress(nil, plain, level); len(gz) < len(plain) {
+			b.Gz = gz
 		}
 	}
 	return b
 }
 
 // once is a body that is not cached and has no ETag.
-func once(plain []byte) *body {
-	b := &body{plain: plain}
+func once(plain []byte) *Body {
+	b := &Body{Plain: plain}
 	if len(plain) >= worthwhile {
-		b.gz = compress(nil, plain, gzip.BestSpeed)
+		b.Gz = Compress(nil, plain, gzip.BestSpeed)
 	}
 	return b
 }
 
 var gzipPool = sync.Pool{New: func() any { w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return w }}
 
-// compress appends src as one gzip member to dst.
-func compress(dst, src []byte, level int) []byte {
+// Compress appends src as one gzip member to dst.
+func Compress(dst, src []byte, level int) []byte {
 	buf := bytes.NewBuffer(dst)
 	if level == gzip.BestSpeed {
 		w := gzipPool.Get().(*gzip.Writer)
@@ -108,16 +109,16 @@ func acceptsGzip(r *http.Request) bool {
 }
 
 // WriteBody writes a complete answer with its validators (RFC 9110, 8.8.3, 13.1.2).
-func (c *Call) WriteBody(w http.ResponseWriter, status int, b *body) {
+func (c *Call) WriteBody(w http.ResponseWriter, status int, b *Body) {
 	h := w.Header()
-	plain, etag := b.plain, `"`+b.etag+`"`
-	if b.gz != nil && acceptsGzip(c.Request) {
-		plain, etag = b.gz, `"`+b.etag+`-gzip"`
+	plain, etag := b.Plain, `"`+b.Etag+`"`
+	if b.Gz != nil && acceptsGzip(c.Request) {
+		plain, etag = b.Gz, `"`+b.Etag+`-gzip"`
 		h["Content-Encoding"] = gzipped
 	}
 	values := [2]string{etag, strconv.Itoa(len(plain))}
 	if status == http.StatusOK {
-		if b.etag == "" {
+		if b.Etag == "" {
 			etag = ""
 		}
 		if err := c.ifMatch(etag); err != nil {
@@ -125,7 +126,7 @@ func (c *Call) WriteBody(w http.ResponseWriter, status int, b *body) {
 			return
 		}
 	}
-	if status == http.StatusOK && b.etag != "" {
+	if status == http.StatusOK && b.Etag != "" {
 		h["Etag"] = values[0:1:1]
 		if matches(c.Request.Header["If-None-Match"], etag) {
 			h.Del("Content-Encoding")
@@ -234,7 +235,7 @@ func (c *Call) document(w http.ResponseWriter) error {
 	return nil
 }
 
-func (c *Call) newDoc(b *body, links []ogcapi.Link, vary, cached string) *doc {
+func (c *Call) newDoc(b *Body, links []ogcapi.Link, vary, cached string) *doc {
 	d := &doc{body: b}
 	d.header.add("Content-Type", c.Format.ContentType())
 	d.header.add("Content-Language", page.LanguageTag(c.Lang))
@@ -243,7 +244,7 @@ func (c *Call) newDoc(b *body, links []ogcapi.Link, vary, cached string) *doc {
 	if l := linkHeader(ledBy(links)); l != "" {
 		d.header.add("Link", l)
 	}
-	if l := linkTemplates(links); l != "" {
+	if l := LinkTemplates(links); l != "" {
 		d.header.add("Link-Template", l)
 	}
 	return d
@@ -381,7 +382,7 @@ type docKey struct {
 }
 
 type doc struct {
-	body   *body
+	body   *Body
 	header fields
 }
 
@@ -400,7 +401,7 @@ type documentsAsked struct {
 func (a *documentsAsked) again(k docKey) bool { return again(a.late[:], maphash.Comparable(a.seed, k)) }
 
 func (d *doc) size() int64 {
-	n := len(d.body.plain) + len(d.body.gz) + 512
+	n := len(d.body.Plain) + len(d.body.Gz) + 512
 	for i := range d.header {
 		n += len(d.header[i].values[0])
 	}

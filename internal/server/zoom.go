@@ -35,7 +35,7 @@ func ladder(coll *store.Collection, id crs.ID) *tile.Set {
 	if id.Geographic() { // one datum, as far as maps show
 		id = crs.CRS84
 	}
-	for _, set := range tileSets(coll) {
+	for _, set := range TileSets(coll) {
 		if set.CRS == id && set.Holds(coll) {
 			return set
 		}
@@ -79,7 +79,7 @@ func (c *Call) simplify() error {
 	}
 	var o *tile.Outlines
 	err := c.Ask(func(ctx context.Context) (err error) {
-		o, err = c.s.tiles.Outlines(ctx, c.s.Store, tile.Scale{Set: set, Collection: c.Collection.ID, Cell: cellAt(c.Collection, set.CRS, *p.zoom)})
+		o, err = c.s.Tiles.Outlines(ctx, c.s.Store, tile.Scale{Set: set, Collection: c.Collection.ID, Cell: cellAt(c.Collection, set.CRS, *p.zoom)})
 		return err
 	})
 	if err != nil || o == nil {

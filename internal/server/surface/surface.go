@@ -6,6 +6,7 @@ import (
 	"grense/internal/server/docs"
 	"grense/internal/server/lookup"
 	"grense/internal/server/placenames"
+	"grense/internal/server/tiles"
 )
 
 // Server answers requests. Make one with New. It is safe for concurrent use.
@@ -16,7 +17,7 @@ type Server struct {
 // New returns a server that is ready. It panics if Options lack what they must have.
 func New(o server.Options) (*Server, error) {
 	s := &Server{}
-	kit, err := server.New(o, docs.Routes, lookup.Routes, placenames.Routes)
+	kit, err := server.New(o, docs.Routes, lookup.Routes, placenames.Routes, tiles.Routes)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package server
+package tiles
 
 import (
 	"fmt"
@@ -8,42 +8,48 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
+	"grense/internal/server"
 	"grense/internal/server/page"
 	"grense/internal/tile"
 )
 
 // tileMatrixSets lists the tile matrix sets (OGC 17-083r4; OGC 20-057, Annex A).
-func (s *Kit) tileMatrixSets(c *Call) (*Answer, error) {
+func (s *surface) tileMatrixSets(c *call) (*server.Answer, error) {
 	doc := ogcapi.TileMatrixSets{Links: c.SelfLinks("/TileMatrixSets"), TileMatrixSets: []ogcapi.TileMatrixSetItem{}}
 	for _, set := range tile.Sets(c.Root) {
-		doc.TileMatrixSets = append(doc.TileMatrixSets, ogcapi.TileMatrixSetItem{ID: set.ID, Title: set.Title, URI: set.URI, CRS: set.CRS, Links: c.tilingLinks(set.ID)})
+		doc.TileMatrixSets = append(doc.TileMatrixSets,
+			ogcapi.TileMatrixSetItem{ID: set.ID, Title: set.Title, URI: set.URI, CRS: set.CRS,
+				Links: c.tilingLinks(set.ID)})
 	}
-	return &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "tilematrixsets", Title: c.Text("tilematrixsets.title"), Data: doc}}, nil
+	return &server.Answer{JSON: doc, Links: doc.Links,
+		Page: &page.Page{Name: "tilematrixsets", Title: c.Text("tilematrixsets.title"), Data: doc}}, nil
 }
 
 // tileMatrixSet writes one tile matrix set in full.
-func (s *Kit) tileMatrixSet(c *Call) (*Answer, error) {
+func (s *surface) tileMatrixSet(c *call) (*server.Answer, error) {
 	id := c.PathParam("tileMatrixSetId")
 	for _, set := range tile.Sets(c.Root) {
 		if set.ID == id || strings.EqualFold(set.ID, id) {
 			set.Links = c.tilingLinks(set.ID)
-			a := &Answer{JSON: set, Links: set.Links}
+			a := &server.Answer{JSON: set, Links: set.Links}
 			v := tileSetView{TileMatrixSet: set, Unit: "m"}
 			if id, ok := crs.Parse(set.CRS); ok && id.Geographic() {
 				v.Unit = "°"
 			}
 			if of, ok := tile.Find(set.ID); ok {
-				v.Map, a.Fleeting = c.setMap(of)
+				v.Map, a.Fleeting = c.SetMap(of)
 			}
-			a.Page = &page.Page{Name: "tilematrixset", Title: c.gridName(set.ID), Crumbs: c.Crumbs("tilematrixsets"), Data: v}
+			a.Page = &page.Page{Name: "tilematrixset", Title: c.gridName(set.ID), Crumbs: c.Crumbs("tilematrixsets"),
+				Data: v}
 			return a, nil
 		}
 	}
-	return nil, problem.NotFoundf("there is no tile matrix set %q; %s/TileMatrixSets lists all", Clip(id), c.Base())
+	return nil, problem.NotFoundf("there is no tile matrix set %q; %s/TileMatrixSets lists all", server.Clip(id),
+		c.Base())
 }
 
 // gridName is what a tile matrix set is called in the language of the page.
-func (c *Call) gridName(id string) string { return c.Text(fmt.Sprintf("grid.%s", id)) }
+func (c *call) gridName(id string) string { return c.Text(fmt.Sprintf("grid.%s", id)) }
 
 // tileSetView is what the page of a tile matrix set shows.
 type tileSetView struct {
@@ -52,10 +58,11 @@ type tileSetView struct {
 	Unit string        // of cell sizes and origins
 }
 
-func (c *Call) tilingLinks(id string) []ogcapi.Link {
+func (c *call) tilingLinks(id string) []ogcapi.Link {
 	here := c.Base() + "/TileMatrixSets/" + id
 	return []ogcapi.Link{
-		{Rel: "self", Type: "application/json", Title: formTitles["json"], Href: here + "?f=json"},
-		{Rel: "alternate", Type: "text/html", Title: formTitles["html"], Href: here + "?f=html", Hreflang: Hreflang},
+		{Rel: "self", Type: "application/json", Title: server.FormTitles["json"], Href: here + "?f=json"},
+		{Rel: "alternate", Type: "text/html", Title: server.FormTitles["html"], Href: here + "?f=html",
+			Hreflang: server.Hreflang},
 	}
 }

@@ -1,15 +1,17 @@
-package server
+package tiles
 
 import (
 	"html/template"
 	"math"
-	"strconv"
 
 	"grense/api/ogcapi"
+	"grense/internal/server"
+	"grense/internal/store"
 	"grense/internal/tile"
 )
 
-// tileJSONDoc describes a tileset in WebMercatorQuad for map libraries (TileJSON 3.0.0, 3). Coordinates are longitude before latitude.
+// tileJSONDoc describes a tileset in WebMercatorQuad for map libraries (TileJSON 3.0.0, 3). Coordinates are longitude
+// before latitude.
 type tileJSONDoc struct {
 	TileJSON     string             `json:"tilejson"`
 	Name         string             `json:"name"`
@@ -28,14 +30,17 @@ type tileJSONDoc struct {
 const mercatorLat = 85.0511287
 
 // tileJSON describes the tileset of the call.
-func (c *Call) tileJSON(x tileExtent) tileJSONDoc {
-	set, _ := tile.Find(webMercator)
+func (c *call) tileJSON(x tileExtent) tileJSONDoc {
+	set, _ := tile.Find(server.WebMercator)
 	t := c.tilesetDoc(set, x)
-	d := tileJSONDoc{TileJSON: "3.0.0", Name: t.Title, Description: t.Description, Attribution: attribution(t), Scheme: "xyz",
-		Tiles: []string{c.Base() + c.tilesPath() + "/" + webMercator + "/{z}/{y}/{x}?f=mvt" + c.collectionsRest()}, VectorLayers: []tile.VectorLayer{}}
+	d := tileJSONDoc{TileJSON: "3.0.0", Name: t.Title, Description: t.Description, Attribution: attribution(t),
+		Scheme: "xyz",
+		Tiles: []string{c.Base() + c.TilesPath() + "/" + server.WebMercator + "/{z}/{y}/{x}?f=mvt" +
+			c.collectionsRest()}, VectorLayers: []tile.VectorLayer{}}
 	d.MinZoom, d.MaxZoom, _ = x.zooms()
 	if b := t.BoundingBox; b != nil {
-		d.Bounds = &[4]float64{b.LowerLeft[0], max(b.LowerLeft[1], -mercatorLat), b.UpperRight[0], min(b.UpperRight[1], mercatorLat)}
+		d.Bounds = &[4]float64{b.LowerLeft[0], max(b.LowerLeft[1], -mercatorLat), b.UpperRight[0],
+			min(b.UpperRight[1], mercatorLat)}
 		lon, lat, zoom := center(*d.Bounds)
 		d.Center = &[3]float64{lon, lat, float64(max(d.MinZoom, min(d.MaxZoom, int(zoom))))}
 	}
@@ -82,8 +87,8 @@ type styleSource struct {
 	PromoteID map[string]string `json:"promoteId"`
 }
 
-func newStyleParams(c *Call) any {
-	set, _ := tile.Find(webMercator)
+func newStyleParams(c *server.Call) any {
+	set, _ := tile.Find(server.WebMercator)
 	return newTileParamsOf(c, set)
 }
 
@@ -91,7 +96,7 @@ func newStyleParams(c *Call) any {
 const sourceName = "grense"
 
 // style is how a collection or the dataset may look in a map library (OGC 20-009, draft).
-func (s *Kit) style(c *Call) (*Answer, error) {
+func (s *surface) style(c *call) (*server.Answer, error) {
 	if _, err := c.grid(); err != nil {
 		return nil, err
 	}
@@ -101,52 +106,62 @@ func (s *Kit) style(c *Call) (*Answer, error) {
 		return nil, err
 	}
 	t := c.tileJSON(x)
-	d := styleDoc{Version: 8, Name: t.Name, Glyphs: s.Config.Service.Glyphs, Layers: []map[string]any{{"id": "background", "type": "background", "paint": map[string]any{"background-color": "#f6f5f1"}}}}
+	d := styleDoc{Version: 8, Name: t.Name, Glyphs: s.Config.Service.Glyphs,
+		Layers: []map[string]any{{"id": "background", "type": "background",
+			"paint": map[string]any{"background-color": "#f6f5f1"}}}}
 	if t.Bounds != nil {
 		lon, lat, zoom := center(*t.Bounds)
 		d.Center, d.Zoom = &[2]float64{lon, lat}, zoom
 	}
-	source := styleSource{Type: "vector", URL: c.Base() + c.tilesPath() + "/" + webMercator + "?f=tilejson" + c.collectionsRest(), PromoteID: map[string]string{}}
+	source := styleSource{Type: "vector", URL: c.Base() + c.TilesPath() + "/" + server.WebMercator + "?f=tilejson" +
+		c.collectionsRest(), PromoteID: map[string]string{}}
 	d.Layers = append(d.Layers, styleLayers(p.layers)...)
 	for _, id := range c.layerIDs() {
 		source.PromoteID[id] = tile.IDKey
 	}
 	d.Sources = map[string]styleSource{sourceName: source}
-	return &Answer{JSON: d, Fleeting: !x.settled}, nil
+	return &server.Answer{JSON: d, Fleeting: !x.settled}, nil
 }
 
 // collectionsRest repeats the parameter collections in an address.
-func (c *Call) collectionsRest() string {
+func (c *call) collectionsRest() string {
 	if !c.tiles().chosen {
 		return ""
 	}
-	return "&collections=" + QueryEscape(First(c.Values["collections"]))
+	return "&collections=" + server.QueryEscape(server.First(c.Values["collections"]))
 }
 
 // quiet are the colours of layers in turn: fill, line and label.
-var quiet = [...][3]string{{"#dfe5da", "#7d8a78", "#3f4a3c"}, {"#dde3ea", "#75879a", "#38465a"}, {"#ece2d8", "#9a836c", "#57442f"}, {"#e6dfea", "#877a94", "#473c54"}}
+var quiet = [...][3]string{{"#dfe5da", "#7d8a78", "#3f4a3c"}, {"#dde3ea", "#75879a", "#38465a"},
+	{"#ece2d8", "#9a836c", "#57442f"}, {"#e6dfea", "#877a94", "#473c54"}}
 
 // styleLayers draws areas below lines below points below names, each in the order of the layers.
-func styleLayers(layers []*Call) (out []map[string]any) {
+func styleLayers(layers []*server.Call) (out []map[string]any) {
 	for i, at := range layers {
-		if at.draws(2) {
-			out = append(out, at.styled("area", "fill", "Polygon", map[string]any{"fill-color": quiet[i%len(quiet)][0], "fill-opacity": 0.6}))
+		if draws(at.Collection, 2) {
+			out = append(out, styled(at.Collection, "area", "fill", "Polygon",
+				map[string]any{"fill-color": quiet[i%len(quiet)][0], "fill-opacity": 0.6}))
 		}
 	}
 	for i, at := range layers {
-		if at.draws(2) || at.draws(1) {
-			out = append(out, at.styled("line", "line", "", map[string]any{"line-color": quiet[i%len(quiet)][1], "line-width": byZoom(0.5, 2)}))
+		if draws(at.Collection, 2) || draws(at.Collection, 1) {
+			out = append(out, styled(at.Collection, "line", "line", "",
+				map[string]any{"line-color": quiet[i%len(quiet)][1], "line-width": byZoom(0.5, 2)}))
 		}
 	}
 	for i, at := range layers {
-		if at.draws(0) {
-			out = append(out, at.styled("point", "circle", "Point", map[string]any{"circle-color": quiet[i%len(quiet)][1], "circle-radius": byZoom(1.5, 4), "circle-stroke-color": "#ffffff", "circle-stroke-width": 0.5}))
+		if draws(at.Collection, 0) {
+			out = append(out, styled(at.Collection, "point", "circle", "Point",
+				map[string]any{"circle-color": quiet[i%len(quiet)][1], "circle-radius": byZoom(1.5, 4),
+					"circle-stroke-color": "#ffffff", "circle-stroke-width": 0.5}))
 		}
 	}
 	for i, at := range layers {
 		if p, ok := at.Collection.Find(at.Collection.TitleProperty); ok && !p.Hidden {
-			l := at.styled("name", "symbol", "", map[string]any{"text-color": quiet[i%len(quiet)][2], "text-halo-color": "#ffffff", "text-halo-width": 1.2})
-			l["layout"] = at.nameLayout(p.Name)
+			l := styled(at.Collection, "name", "symbol", "",
+				map[string]any{"text-color": quiet[i%len(quiet)][2], "text-halo-color": "#ffffff",
+					"text-halo-width": 1.2})
+			l["layout"] = nameLayout(at.Collection, p.Name)
 			out = append(out, l)
 		}
 	}
@@ -154,14 +169,15 @@ func styleLayers(layers []*Call) (out []map[string]any) {
 }
 
 // draws reports whether the collection may have geometries of a dimension.
-func (c *Call) draws(dimension int) bool {
-	d, ok := Dimensions[c.Collection.Geometry.Type]
+func draws(coll *store.Collection, dimension int) bool {
+	d, ok := server.Dimensions[coll.Geometry.Type]
 	return !ok || d == dimension
 }
 
 // styled is a layer of a style over the layer of the collection; kind is a type of geometry, "" for all.
-func (c *Call) styled(part, as, kind string, paint map[string]any) map[string]any {
-	l := map[string]any{"id": c.Collection.ID + "-" + part, "type": as, "source": sourceName, "source-layer": c.Collection.ID, "paint": paint}
+func styled(coll *store.Collection, part, as, kind string, paint map[string]any) map[string]any {
+	l := map[string]any{"id": coll.ID + "-" + part, "type": as, "source": sourceName, "source-layer": coll.ID,
+		"paint": paint}
 	if kind != "" {
 		l["filter"] = []any{"==", []any{"geometry-type"}, kind}
 	}
@@ -169,13 +185,14 @@ func (c *Call) styled(part, as, kind string, paint map[string]any) map[string]an
 }
 
 // nameLayout writes what the data call a feature, in the language of the place.
-func (c *Call) nameLayout(property string) map[string]any {
-	l := map[string]any{"text-field": []any{"to-string", []any{"get", property}}, "text-size": byZoom(10, 14), "text-max-width": 8, "text-padding": 4}
+func nameLayout(coll *store.Collection, property string) map[string]any {
+	l := map[string]any{"text-field": []any{"to-string", []any{"get", property}}, "text-size": byZoom(10, 14),
+		"text-max-width": 8, "text-padding": 4}
 	switch {
-	case c.draws(2):
-	case c.draws(1):
+	case draws(coll, 2):
+	case draws(coll, 1):
 		l["symbol-placement"] = "line"
-	case c.draws(0):
+	case draws(coll, 0):
 		l["text-anchor"], l["text-offset"] = "top", []any{0, 0.4}
 	}
 	return l
@@ -184,19 +201,4 @@ func (c *Call) nameLayout(property string) map[string]any {
 // byZoom grows from one value at zoom 4 to another at zoom 14.
 func byZoom(from, to float64) []any {
 	return []any{"interpolate", []any{"linear"}, []any{"zoom"}, 4, from, 14, to}
-}
-
-// linkTemplates writes templated links as the value of the header Link-Template (RFC 9652, 2).
-func linkTemplates(links []ogcapi.Link) string {
-	var b []byte
-	for _, l := range links {
-		if !l.Templated {
-			continue
-		}
-		if b != nil {
-			b = append(b, ", "...)
-		}
-		b = append(b, strconv.Quote(linkSafe.Replace(l.Href))+`; rel="`+linkSafe.Replace(l.Rel)+`"; type="`+linkSafe.Replace(l.Type)+`"`...)
-	}
-	return string(b)
 }

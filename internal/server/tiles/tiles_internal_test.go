@@ -1,4 +1,4 @@
-package server
+package tiles
 
 import (
 	"context"

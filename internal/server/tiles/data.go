@@ -1,4 +1,4 @@
-package server
+package tiles
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"grense/internal/cache"
+	"grense/internal/server"
 	"grense/internal/server/limit"
 	"grense/internal/store"
 	"grense/internal/tile"
@@ -32,7 +33,7 @@ type tileKey struct {
 
 // madeTile is a tile as it goes out. It is immutable.
 type madeTile struct {
-	body *body // nil: an empty one
+	body *server.Body // nil: an empty one
 	hint string
 	keep bool
 
@@ -43,7 +44,7 @@ func (t *madeTile) size() int64 {
 	if t.body == nil {
 		return 64
 	}
-	return int64(len(t.body.plain) + len(t.body.gz) + 128)
+	return int64(len(t.body.Plain) + len(t.body.Gz) + 128)
 }
 
 // tileCache holds tiles, and lets one request make what several ask for at once. It is safe for concurrent use.
@@ -61,14 +62,16 @@ type tileMaking struct {
 	next *tileMaking // the one after it, guarded by tileCache.mu; nil: nobody waits for that
 }
 
-// newTileCache makes a cache of so many bytes; of 0 it keeps nothing, and what several ask for at once is made once all the same.
+// newTileCache makes a cache of so many bytes; of 0 it keeps nothing, and what several ask for at once is made once
+// all the same.
 func newTileCache(g *cache.Group, bytes int64) *tileCache {
-	return &tileCache{Cache: cache.New[tileKey, *madeTile](cache.Options{Name: "tiles", Bytes: bytes, Shards: 4, Group: g}), made: map[tileKey]*tileMaking{}}
+	return &tileCache{Cache: cache.New[tileKey,
+		*madeTile](cache.Options{Name: "tiles", Bytes: bytes, Shards: 4, Group: g}), made: map[tileKey]*tileMaking{}}
 }
 
-// get returns a tile: a cached one, that of a request that is building it, or a new one. Without a rev a request never gets what was begun before it,
-// which may be of older data: all who come while a tile is built share the one that is built after it. Where the other request fails, which may have
-// reasons of its own, fresh is called.
+// get returns a tile: a cached one, that of a request that is building it, or a new one. Without a rev a request
+// never gets what was begun before it, which may be of older data: all who come while a tile is built share the one
+// that is built after it. Where the other request fails, which may have reasons of its own, fresh is called.
 func (tc *tileCache) get(ctx context.Context, k tileKey, fresh func() (*madeTile, error)) (*madeTile, error) {
 	if t, ok := tc.Get(k); ok {
 		return t, nil
@@ -134,7 +137,7 @@ func (tc *tileCache) end(k tileKey, m, before *tileMaking) {
 }
 
 // tile gives a tile of a collection or of the dataset (OGC 20-057, 7).
-func (s *Kit) tile(c *Call, w http.ResponseWriter) error {
+func (s *surface) tile(c *call, w http.ResponseWriter) error {
 	set, err := c.grid()
 	if err != nil {
 		return err
@@ -143,11 +146,11 @@ func (s *Kit) tile(c *Call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	if err := s.turns.Rates.Admit(c.owner()); err != nil { // a tile that is there already asks the store for nothing
+	if err := s.Turns.Rates.Admit(c.Owner()); err != nil { // a tile that is there already asks the store for nothing
 		return err
 	}
-	key := tileKey{set: set, at: at, asked: c.tileAsked(), rev: s.tiles.Rev(s.Store, set, c.layerIDs()...)}
-	t, err := s.tileCache.get(c.Request.Context(), key, func() (*madeTile, error) { return c.makeTile(set, at) })
+	key := tileKey{set: set, at: at, asked: c.tileAsked(), rev: s.Tiles.Rev(s.Store, set, c.layerIDs()...)}
+	t, err := s.tiles.get(c.Request.Context(), key, func() (*madeTile, error) { return c.makeTile(set, at) })
 	if err != nil {
 		return err
 	}
@@ -155,7 +158,7 @@ func (s *Kit) tile(c *Call, w http.ResponseWriter) error {
 		return store.ErrChanged
 	}
 	if t.keep {
-		s.turns.Charge(c.Asking(c.Request.Context()), store.CostPage)
+		s.Turns.Charge(c.Asking(c.Request.Context()), store.CostPage)
 	}
 	h := w.Header()
 	c.DataHeaders(w)
@@ -167,7 +170,7 @@ func (s *Kit) tile(c *Call, w http.ResponseWriter) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	done, err := t.readers.Begin(&s.Flight, len(t.body.plain)+len(t.body.gz))
+	done, err := t.readers.Begin(&s.Flight, len(t.body.Plain)+len(t.body.Gz))
 	if err != nil {
 		return err
 	}
@@ -185,22 +188,22 @@ func newTemplates(g *cache.Group) *cache.Cache[templatesKey, string] {
 }
 
 // tileTemplates is the header Link-Template of a tile (RFC 9652; OGC 20-057, /rec/core/tc-link-template).
-func (c *Call) tileTemplates(set *tile.Set) string {
-	rest := c.others()
+func (c *call) tileTemplates(set *tile.Set) string {
+	rest := c.Others()
 	if rest != "" {
-		return linkTemplates(c.tilesetLinks(set, rest))
+		return server.LinkTemplates(c.tilesetLinks(set, rest))
 	}
-	key := templatesKey{c.Base(), c.tilesPath(), set.ID}
+	key := templatesKey{c.Base(), c.TilesPath(), set.ID}
 	if v, ok := c.s.templates.Get(key); ok {
 		return v
 	}
-	v := linkTemplates(c.tilesetLinks(set, ""))
+	v := server.LinkTemplates(c.tilesetLinks(set, ""))
 	c.s.templates.Put(key, v, int64(len(v)+len(key.base)+len(key.path)+64))
 	return v
 }
 
 // layerIDs are the collections of the layers.
-func (c *Call) layerIDs() []string {
+func (c *call) layerIDs() []string {
 	ids := make([]string, len(c.tiles().layers))
 	for i, at := range c.tiles().layers {
 		ids[i] = at.Collection.ID
@@ -209,14 +212,14 @@ func (c *Call) layerIDs() []string {
 }
 
 // tileAsked is what is asked besides set and address: two requests with the same text have the same tile.
-func (c *Call) tileAsked() string {
+func (c *call) tileAsked() string {
 	ids := strings.Join(c.layerIDs(), ",")
 	for _, l := range c.tiles().layers {
-		if at := l.Collection.Moment(l.items().query.AsOf); !at.IsZero() { // of now, too
+		if at := l.Collection.Moment(l.Items().Query.AsOf); !at.IsZero() { // of now, too
 			ids += "@" + strconv.FormatInt(at.Unix(), 36)
 		}
 	}
-	rest := c.replay("f", "lang", "collections")
+	rest := c.Replay("f", "lang", "collections")
 	if len(rest) == 0 {
 		return ids
 	}
@@ -224,10 +227,11 @@ func (c *Call) tileAsked() string {
 }
 
 // makeTile makes a tile of a set. Where there are no data it is empty, and so it is on levels before the first one.
-func (c *Call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
+func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 	ask := tile.Ask{Set: set, Tile: at}
 	for _, l := range c.tiles().layers {
-		ask.Layers = append(ask.Layers, tile.Query{Collection: l.Collection.ID, Filter: l.items().query.Filter, AsOf: l.Collection.Moment(l.items().query.AsOf), Properties: l.items().properties})
+		ask.Layers = append(ask.Layers, tile.Query{Collection: l.Collection.ID, Filter: l.Items().Query.Filter,
+			AsOf: l.Collection.Moment(l.Items().Query.AsOf), Properties: l.Items().Properties})
 	}
 	ok, err := c.mayHold(set, at)
 	if err != nil {
@@ -235,7 +239,7 @@ func (c *Call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 	}
 	if !ok {
 		err := c.Ask(func(ctx context.Context) (err error) {
-			ok, err = c.s.tiles.Holds(ctx, c.s.Store, ask)
+			ok, err = c.s.Tiles.Holds(ctx, c.s.Store, ask)
 			return err
 		})
 		if err != nil {
@@ -243,7 +247,7 @@ func (c *Call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 		}
 	}
 	if !ok { // not cached, so that tiles beside the data leave the others their room
-		c.s.turns.Charge(c.Asking(c.Request.Context()), store.CostPage)
+		c.s.Turns.Charge(c.Asking(c.Request.Context()), store.CostPage)
 		return &madeTile{hint: "empty"}, nil
 	}
 	made, err := c.drawTile(ask)
@@ -261,14 +265,14 @@ func (c *Call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 }
 
 // drawTile makes a tile when it is its turn.
-func (c *Call) drawTile(ask tile.Ask) (made *tile.Made, err error) {
-	turn := c.ticket(false)
-	if err := c.s.turns.Enter(c.Request.Context(), limit.CostTile, turn); err != nil {
+func (c *call) drawTile(ask tile.Ask) (made *tile.Made, err error) {
+	turn := c.Ticket(false)
+	if err := c.s.Turns.Enter(c.Request.Context(), limit.CostTile, turn); err != nil {
 		return nil, err
 	}
-	defer c.s.turns.Leave(limit.CostTile, turn)
+	defer c.s.Turns.Leave(limit.CostTile, turn)
 	err = c.Ask(func(ctx context.Context) (err error) {
-		made, err = c.s.tiles.Tile(ctx, c.s.Store, ask)
+		made, err = c.s.Tiles.Tile(ctx, c.s.Store, ask)
 		return err
 	})
 	return made, err
@@ -277,24 +281,26 @@ func (c *Call) drawTile(ask tile.Ask) (made *tile.Made, err error) {
 // levelsWait is how long a tile waits for coarse levels before it is refused: map libraries leave a hole where one is.
 const levelsWait = 20 * time.Second
 
-// awaitLevels waits, without a turn, until the layers have levels, coarse ones at least; false when that takes too long.
-func (c *Call) awaitLevels(set *tile.Set) bool {
+// awaitLevels waits, without a turn, until the layers have levels, coarse ones at least; false when that takes too
+// long.
+func (c *call) awaitLevels(set *tile.Set) bool {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), levelsWait)
 	defer cancel()
-	return c.s.tiles.Await(ctx, c.s.Store, set, c.layerIDs()...)
+	return c.s.Tiles.Await(ctx, c.s.Store, set, c.layerIDs()...)
 }
 
-// tileBody is a tile as a body. It is compressed quickly: what it costs is part of the time of a tile that nobody has asked for before. Where that finds next to
-// nothing, as among short numbers it may, it is compressed again with more care.
-func tileBody(plain []byte) *body {
+// tileBody is a tile as a body. It is compressed quickly: what it costs is part of the time of a tile that nobody has
+// asked for before. Where that finds next to nothing, as among short numbers it may, it is compressed again with more
+// care.
+func tileBody(plain []byte) *server.Body {
 	sum := sha256.Sum256(plain)
-	b := &body{plain: plain, etag: base64.RawURLEncoding.EncodeToString(sum[:12])}
-	gz := compress(nil, plain, gzip.BestSpeed)
+	b := &server.Body{Plain: plain, Etag: base64.RawURLEncoding.EncodeToString(sum[:12])}
+	gz := server.Compress(nil, plain, gzip.BestSpeed)
 	if len(gz) > len(plain)/8*7 {
-		gz = compress(gz[:0], plain, gzip.DefaultCompression)
+		gz = server.Compress(gz[:0], plain, gzip.DefaultCompression)
 	}
 	if len(gz) < len(plain) {
-		b.gz = gz
+		b.Gz = gz
 	}
 	return b
 }

@@ -1,0 +1,27 @@
+package tiles
+
+import (
+	"strings"
+
+	"grense/internal/server"
+	"grense/openapi"
+)
+
+// tileFilters are the parameters that say what is in a tile.
+var tileFilters = []*server.Param{server.ParamDatetime, server.ParamDatetimeAlias, server.ParamFilter,
+	server.ParamFilterLang, server.ParamFilterCRS, server.ParamProperties}
+
+var paramCollections = &server.Param{Name: "collections", Shared: "tile-collections", Define: defineCollections,
+	Description: "Collections, a layer of the tiles for each, in this order: ids or addresses, with commas between " +
+		"them. Without it all are in",
+	Schema: map[string]any{"type": "array", "minItems": 1,
+		"items": map[string]any{"type": "string", "minLength": 1}},
+	Parse: server.Into(func(c *server.Call, p *tileParams, v []string) error { return p.choose(c, v[0]) })}
+
+func defineCollections(c *server.Call, d *openapi.Parameter) {
+	ids := []string{}
+	for _, coll := range c.Tiled(nil) {
+		ids = append(ids, coll.ID)
+	}
+	d.Description += ": " + strings.Join(ids, ", ")
+}

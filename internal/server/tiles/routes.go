@@ -1,0 +1,115 @@
+// Package tiles serves vector tiles: tilesets of a collection and of all data, tiles, TileJSON and styles for map
+// libraries, and tile matrix sets.
+package tiles
+
+import (
+	"net/http"
+
+	"grense/internal/cache"
+	"grense/internal/server"
+)
+
+// Conformance classes of OGC 20-057 and OGC 17-083r4.
+const (
+	tiles1 = "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/"
+	tms2   = "http://www.opengis.net/spec/tms/2.0/conf/"
+)
+
+// surface is what the routes share.
+type surface struct {
+	*server.Kit
+	tiles     *tileCache
+	templates *cache.Cache[templatesKey, string]
+}
+
+// call is a request to the surface.
+type call struct {
+	*server.Call
+	s *surface
+}
+
+func (s *surface) get(h func(*call) (*server.Answer, error)) func(*server.Call) (*server.Answer, error) {
+	return func(c *server.Call) (*server.Answer, error) { return h(&call{c, s}) }
+}
+
+func (s *surface) stream(h func(*call, http.ResponseWriter) error) func(*server.Call, http.ResponseWriter) error {
+	return func(c *server.Call, w http.ResponseWriter) error { return h(&call{c, s}, w) }
+}
+
+// Routes returns the routes of tiles and tile matrix sets.
+func Routes(k *server.Kit) []server.Route {
+	s := &surface{Kit: k, tiles: newTileCache(k.Caches, server.KeptOf(k.Config.Limits, tileBytes)),
+		templates: newTemplates(k.Caches)}
+	return []server.Route{
+		{Path: "/collections/{collectionId}/tiles", Op: "collection.vector.getTileSetsList", After: "getSortables",
+			Tag: "Tiles", Summary: "Tilesets of a collection",
+			Description: "The tile matrix sets in which there are vector tiles of the collection, with the limits " +
+				"of each (OGC 20-057).",
+			Formats: []server.Format{server.AsJSON, server.AsHTML}, Schema: server.SchemaNamed("tileSets"),
+			Get: s.get(s.tilesets), Draws: true, Drawn: true,
+			Classes: []string{tiles1 + "core", tiles1 + "tilesets-list", tiles1 + "geodata-tilesets",
+				tiles1 + "oas30"}},
+		{Path: "/collections/{collectionId}/tiles/{tileMatrixSetId}",
+			Alias: "/collections/{collectionId}/tiles/{tileMatrixSetId}/metadata", Op: "collection.vector.getTileSet",
+			After: "collection.vector.getTileSetsList", Values: tilesHere,
+			Tag: "Tiles", Summary: "One tileset of a collection",
+			Description: "The layer, limits and address of the tiles of a collection in a tile matrix set. " +
+				"TileJSON, for map libraries, is of WebMercatorQuad only.",
+			Formats: []server.Format{server.AsJSON, server.AsHTML, server.AsTileJSON},
+			Schema:  server.SchemaNamed("tileSet"), New: newTileParams, Get: s.get(s.tileset), Draws: true, Drawn: true,
+			Classes: []string{tiles1 + "tileset", tms2 + "json-tilesetmetadata", tms2 + "tilesetmetadata",
+				tms2 + "json-tilematrixsetlimits", tms2 + "tilematrixsetlimits"}},
+		{Path: "/collections/{collectionId}/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}",
+			Op: "collection.vector.getTile", After: "collection.vector.getTileSet", Values: tilesHere, Tag: "Tiles",
+			Summary: "One tile of a collection",
+			Description: "The features in a tile as Mapbox Vector Tile. The layer has the id of the collection; " +
+				"204 says that there is nothing in the tile.",
+			Data: true, Drawn: true, Params: tileFilters, New: newTileParams,
+			Formats: []server.Format{server.AsMVT}, Stream: s.stream(s.tile), Classes: []string{tiles1 + "mvt"}},
+		{Path: "/collections/{collectionId}/style", Op: "getStyle", After: "collection.vector.getTile", Tag: "Tiles",
+			Summary: "Style of a collection",
+			Description: "How the collection may look in a map library: a style of MapLibre (Mapbox style " +
+				"specification, version 8) over the tiles in WebMercatorQuad.",
+			Formats: []server.Format{server.AsStyle}, Schema: server.SchemaNamed("mapStyle"), New: newStyleParams,
+			Get: s.get(s.style), Drawn: true},
+		{Path: "/tiles", Op: "dataset.vector.getTileSetsList", After: "getStyle", Tag: "Tiles",
+			Summary: "Tilesets of all data",
+			Description: "The tile matrix sets in which there are vector tiles of all collections together, a " +
+				"layer for each (OGC 20-057).",
+			Formats: []server.Format{server.AsJSON, server.AsHTML}, Schema: server.SchemaNamed("tileSets"),
+			Get: s.get(s.tilesets), Draws: true, Classes: []string{tiles1 + "dataset-tilesets"}},
+		{Path: "/tiles/{tileMatrixSetId}", Alias: "/tiles/{tileMatrixSetId}/metadata",
+			Op: "dataset.vector.getTileSet", After: "dataset.vector.getTileSetsList", Values: tilesHere, Tag: "Tiles",
+			Summary: "One tileset of all data",
+			Description: "The layers, limits and address of tiles in a tile matrix set. TileJSON, for map " +
+				"libraries, is of WebMercatorQuad only.",
+			Params: []*server.Param{paramCollections}, New: newTileParams,
+			Formats: []server.Format{server.AsJSON, server.AsHTML, server.AsTileJSON},
+			Schema:  server.SchemaNamed("tileSet"), Get: s.get(s.tileset), Draws: true,
+			Classes: []string{tiles1 + "collections-selection"}},
+		{Path: "/tiles/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}", Op: "dataset.vector.getTile",
+			After: "dataset.vector.getTileSet", Values: tilesHere, Tag: "Tiles", Summary: "One tile of all data",
+			Description: "The features of several collections in a tile as Mapbox Vector Tile, a layer for each; " +
+				"204 says that there is nothing in the tile. Filters hold for each layer.",
+			Data: true, Params: append([]*server.Param{paramCollections}, tileFilters...), New: newTileParams,
+			Formats: []server.Format{server.AsMVT}, Stream: s.stream(s.tile)},
+		{Path: "/style", Op: "getDatasetStyle", After: "dataset.vector.getTile", Tag: "Tiles",
+			Summary: "Style of all data",
+			Description: "How the data may look in a map library: a style of MapLibre (Mapbox style specification, " +
+				"version 8) over the tiles in WebMercatorQuad.",
+			Params: []*server.Param{paramCollections}, New: newStyleParams,
+			Formats: []server.Format{server.AsStyle}, Schema: server.SchemaNamed("mapStyle"), Get: s.get(s.style)},
+		{Path: "/TileMatrixSets", Alias: "/tileMatrixSets", Op: "getTileMatrixSetsList", After: "getFunctions",
+			Tag: "Tiling schemes", Summary: "All tile matrix sets",
+			Description: "The tile matrix sets that the service knows.",
+			Formats:     []server.Format{server.AsJSON, server.AsHTML}, Schema: server.SchemaNamed("tileMatrixSets"),
+			Get:     s.get(s.tileMatrixSets),
+			Classes: []string{tms2 + "tilematrixset", tms2 + "json-tilematrixset"}},
+		{Path: "/TileMatrixSets/{tileMatrixSetId}", Alias: "/tileMatrixSets/{tileMatrixSetId}",
+			Op: "getTileMatrixSet", After: "getTileMatrixSetsList", Values: allTileSets, Tag: "Tiling schemes",
+			Summary:     "One tile matrix set",
+			Description: "Coordinate system, origin and levels of a tile matrix set (OGC 17-083r4).",
+			Formats:     []server.Format{server.AsJSON, server.AsHTML}, Schema: server.SchemaNamed("tileMatrixSet"),
+			Get: s.get(s.tileMatrixSet)},
+	}
+}

@@ -1,0 +1,460 @@
+package tiles
+
+import (
+	"context"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/paulmach/orb"
+
+	"grense/api/ogcapi"
+	"grense/internal/cql2"
+	"grense/internal/geo/crs"
+	"grense/internal/problem"
+	"grense/internal/server"
+	"grense/internal/server/page"
+	"grense/internal/store"
+	"grense/internal/tile"
+)
+
+// tileParams are those of tiles and of what describes them: of a collection, or of the dataset with a layer for each
+// of several.
+type tileParams struct {
+	set *tile.Set // nil: none in the path, or none that there is
+	// the call as if it asked for the features of each layer's collection, in the order of the layers
+	layers []*server.Call
+	chosen bool // by the parameter collections
+}
+
+func newTileParams(c *server.Call) any {
+	return newTileParamsOf(c, tileSet(c.PathParam("tileMatrixSetId")))
+}
+
+// newTileParamsOf are those of tiles in a set; nil: none is named, or none that there is.
+func newTileParamsOf(c *server.Call, set *tile.Set) *tileParams {
+	p := &tileParams{set: set}
+	colls := []*store.Collection{c.Collection}
+	if c.Collection == nil {
+		colls = c.Tiled(p.set)
+	}
+	p.setLayers(c, colls)
+	return p
+}
+
+func (p *tileParams) setLayers(c *server.Call, colls []*store.Collection) {
+	p.layers = make([]*server.Call, len(colls))
+	for i, coll := range colls {
+		at := *c
+		at.Collection, at.Values = coll, nil
+		at.Params = server.NewItemsParams(&at)
+		p.layers[i] = &at
+	}
+}
+
+// collections are those of the layers.
+func (p *tileParams) collections() []*store.Collection {
+	colls := make([]*store.Collection, len(p.layers))
+	for i, at := range p.layers {
+		colls[i] = at.Collection
+	}
+	return colls
+}
+
+// Each calls fn for each layer. Faults that not all of several layers have are told with the collections that have
+// them.
+func (p *tileParams) Each(fn func(*server.Call) error) error {
+	var faults []problem.Fault
+	in := map[[4]string][]string{}
+	told := func(f *problem.Fault) [4]string { return [4]string{f.In, f.Param, f.Value, f.Cure} }
+	for _, at := range p.layers {
+		err := fn(at)
+		if err == nil {
+			continue
+		}
+		e := problem.Of(err)
+		if len(e.Faults) == 0 {
+			return err
+		}
+		for _, f := range e.Faults {
+			is := told(&f)
+			if in[is] == nil {
+				faults = append(faults, f)
+			}
+			in[is] = append(in[is], at.Collection.ID)
+		}
+	}
+	if faults == nil {
+		return nil
+	}
+	for i, f := range faults {
+		if ids := in[told(&f)]; len(ids) < len(p.layers) {
+			faults[i].Cure = strings.Join(ids, ", ") + ": " + f.Cure + "; collections= chooses the layers"
+		}
+	}
+	return &problem.Error{Kind: problem.Invalid, Faults: faults}
+}
+
+// tiles are the parameters of a call of a route of tiles.
+func (c *call) tiles() *tileParams { return c.Params.(*tileParams) }
+
+// choose reads the parameter collections: ids or addresses of collections, in the order of the layers (OGC 20-057,
+// /req/collections-selection).
+func (p *tileParams) choose(c *server.Call, v string) error {
+	var colls []*store.Collection
+	all := c.Tiled(p.set)
+	for name := range strings.SplitSeq(v, ",") {
+		id := strings.TrimSpace(name)
+		for _, mount := range server.Mounts {
+			if rest, ok := strings.CutPrefix(id, c.Root+mount+"/collections/"); ok {
+				id, _, _ = strings.Cut(rest, "?")
+				id = strings.TrimSuffix(id, "/")
+			}
+		}
+		i := slices.IndexFunc(all, func(x *store.Collection) bool { return x.ID == id })
+		if i < 0 {
+			ids := make([]string, len(all))
+			for i, x := range all {
+				ids[i] = x.ID
+			}
+			return problem.Invalidf("collections", v,
+				"there are no tiles here of %q; name some of %s, by id or address, with commas between them",
+				server.Clip(id), strings.Join(ids, ", "))
+		}
+		if slices.Contains(colls, all[i]) {
+			return problem.Invalidf("collections", v, "name each collection once; %s stands twice", id)
+		}
+		colls = append(colls, all[i])
+	}
+	p.chosen = true
+	p.setLayers(c, colls)
+	return nil
+}
+
+// tileSet finds a tile matrix set, whatever the case of its id; nil when there is none.
+func tileSet(id string) *tile.Set {
+	for _, set := range tile.All() {
+		if strings.EqualFold(set.ID, id) {
+			return set
+		}
+	}
+	return nil
+}
+
+// setsHere are the tile matrix sets of the route: those of its collection, or of any of the dataset.
+func setsHere(c *server.Call) (sets []*tile.Set) {
+	if c.Collection != nil {
+		return server.TileSets(c.Collection)
+	}
+	for _, set := range tile.All() {
+		if c.Tiled(set) != nil {
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}
+
+// tilesTitle is what the tiles of the route are of.
+func (c *call) tilesTitle() string {
+	if c.Collection != nil {
+		return c.TitleOf(c.Collection)
+	}
+	return c.s.Config.Service.Title.In(c.Lang)
+}
+
+// grid is the tile matrix set that the path names, as far as there are tiles in it here.
+func (c *call) grid() (*tile.Set, error) {
+	set := c.tiles().set
+	if set != nil && (c.Collection != nil && set.Takes(c.Collection) || c.Collection == nil && c.Tiled(set) != nil) {
+		return set, nil
+	}
+	ids := make([]string, 0, 10)
+	for _, s := range setsHere(c.Call) {
+		ids = append(ids, s.ID)
+	}
+	return nil, problem.NotFoundf("there are no tiles here in a set %q; there are in %s",
+		server.Clip(c.PathParam("tileMatrixSetId")), strings.Join(ids, ", "))
+}
+
+// A tileExtent is where one or more layers have tiles in a set.
+type tileExtent struct {
+	layers  []tile.Range // as asked
+	limits  []ogcapi.TileMatrixLimits
+	settled bool // see tile.Range
+}
+
+// mayHold reports whether a layer may have features in a tile, by the extent in the catalog; rows that were added
+// since may lie outside. A level that is finer than all that are made is not found (OGC 20-057, /req/core/tc-error).
+func (c *call) mayHold(set *tile.Set, at tile.Tile) (bool, error) {
+	last := -1
+	for _, coll := range c.tiles().collections() {
+		r, err := c.s.Tiles.Estimate(c.s.Store, set, coll.ID)
+		if err != nil || r.Contains(at) {
+			return err == nil, err
+		}
+		last = max(last, r.Last)
+	}
+	if at.Z > last {
+		return false, problem.NotFoundf("the tiles of %s%s/%s end with level %d; enlarge those", c.Base(),
+			c.TilesPath(), set.ID, last)
+	}
+	return false, nil
+}
+
+// tileExtent tells where the layers have tiles. Limits are whole matrices: clients that reproject tiles also ask for
+// those beside the data, and drop what they draw if one is missing. Empty tiles within are 204.
+func (c *call) tileExtent(set *tile.Set, colls []*store.Collection) (x tileExtent, err error) {
+	x.settled, x.limits = true, []ogcapi.TileMatrixLimits{}
+	first, last := math.MaxInt, -1
+	for _, coll := range colls {
+		var r tile.Range
+		err := c.Ask(func(ctx context.Context) (err error) {
+			r, err = c.s.Tiles.Range(ctx, c.s.Store, set, coll.ID)
+			return err
+		})
+		if err != nil {
+			return x, err
+		}
+		x.layers, x.settled = append(x.layers, r), x.settled && r.Settled
+		first, last = min(first, r.First), max(last, r.Last)
+	}
+	for z := first; z <= last; z++ {
+		w, h := set.Size(z)
+		x.limits = append(x.limits, ogcapi.TileMatrixLimits{TileMatrix: strconv.Itoa(z), MaxTileRow: h - 1,
+			MaxTileCol: w - 1})
+	}
+	return x, nil
+}
+
+// zooms are the first and the last level of limits; false when there are none.
+func (x tileExtent) zooms() (first, last int, ok bool) {
+	if len(x.limits) == 0 {
+		return 0, 0, false
+	}
+	first, _ = strconv.Atoi(x.limits[0].TileMatrix) // made of numbers
+	last, _ = strconv.Atoi(x.limits[len(x.limits)-1].TileMatrix)
+	return first, last, true
+}
+
+// tilesets lists the tilesets of a collection or of the dataset (OGC 20-057, 9).
+func (s *surface) tilesets(c *call) (*server.Answer, error) {
+	here := c.Base() + c.TilesPath()
+	doc := ogcapi.TileSets{Title: c.tilesTitle(), Tilesets: []ogcapi.TileSetItem{},
+		Links: append(c.SelfLinks(c.TilesPath()),
+			ogcapi.Link{Rel: "self", Type: server.AsJSON.Media, Title: "Tileset in a tile matrix set", Href: here +
+				"/{tileMatrixSetId}?f=json", Templated: true},
+			ogcapi.Link{Rel: "item", Type: server.AsMVT.Media, Title: "Tiles", Href: here +
+				"/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}?f=mvt", Templated: true},
+			ogcapi.Link{Rel: "describedby", Type: server.AsJSON.Media, Title: "Tileset in a tile matrix set",
+				Href: here +
+					"/{tileMatrixSetId}/metadata?f=json", Templated: true})}
+	a := &server.Answer{}
+	for _, set := range setsHere(c.Call) {
+		colls := []*store.Collection{c.Collection}
+		if c.Collection == nil {
+			colls = c.Tiled(set)
+		}
+		x, err := c.tileExtent(set, colls)
+		if err != nil {
+			return nil, err
+		}
+		a.Fleeting = a.Fleeting || !x.settled
+		doc.Tilesets = append(doc.Tilesets,
+			ogcapi.TileSetItem{Title: doc.Title, DataType: "vector", CRS: set.CRS.URI(),
+				TileMatrixSetURI: set.URI(c.Root), TileMatrixSetID: set.ID,
+				TileMatrixSetLimits: x.limits, Links: c.tilesetLinks(set, "")})
+	}
+	a.JSON, a.Links = doc, doc.Links
+	a.Page = &page.Page{Name: "tilesets", Title: c.Text("tilesets.title"), Crumbs: c.tileCrumbs(),
+		Data: tilesetsView{TileSets: doc, Path: c.TilesPath(), Style: c.styleAddress()}}
+	return a, nil
+}
+
+// tilesetsView is what the page of a list of tilesets shows.
+type tilesetsView struct {
+	ogcapi.TileSets
+	Path  string // of the list, below the mount
+	Style string // address; "" when there is none
+}
+
+// Levels are the first and the last level of a tileset.
+func (v tilesetsView) Levels(t ogcapi.TileSetItem) string {
+	if n := len(t.TileMatrixSetLimits); n > 0 {
+		return t.TileMatrixSetLimits[0].TileMatrix + "–" + t.TileMatrixSetLimits[n-1].TileMatrix
+	}
+	return ""
+}
+
+// styleAddress is where the style of the route's collection, or of the dataset, is; "" where none of it is in Web
+// Mercator.
+func (c *call) styleAddress() string {
+	if set, _ := tile.Find(server.WebMercator); !slices.Contains(setsHere(c.Call), set) {
+		return ""
+	}
+	return c.Base() + strings.TrimSuffix(c.TilesPath(), "/tiles") + "/style"
+}
+
+func (c *call) tileCrumbs() []page.Crumb {
+	if c.Collection != nil {
+		return c.Crumbs("collection")
+	}
+	return c.Crumbs("")
+}
+
+// tilesetLinks are those of a tileset, of its document and of its entry in the list; rest is what follows f in its
+// addresses.
+func (c *call) tilesetLinks(set *tile.Set, rest string) []ogcapi.Link {
+	here := c.Base() + c.TilesPath() + "/" + set.ID
+	links := []ogcapi.Link{
+		{Rel: "self", Type: server.AsJSON.Media, Title: server.FormTitles["json"], Href: here + "?f=json" + rest},
+		{Rel: "alternate", Type: server.AsHTML.Media, Title: server.FormTitles["html"], Href: here + "?f=html" + rest,
+			Hreflang: server.Hreflang},
+	}
+	if set.ID == server.WebMercator {
+		links = append(links, ogcapi.Link{Rel: "alternate", Type: server.AsTileJSON.Media,
+			Title: "This tileset as TileJSON", Href: here + "?f=tilejson" + rest})
+	}
+	return append(links,
+		ogcapi.Link{Rel: "item", Type: server.AsMVT.Media, Title: "Tiles", Href: here +
+			"/{tileMatrix}/{tileRow}/{tileCol}?f=mvt" + rest, Templated: true},
+		ogcapi.Link{Rel: ogcapi.RelTilingScheme, Type: server.AsJSON.Media, Title: "Tile matrix set " + set.ID,
+			Href: c.Base() + "/TileMatrixSets/" + set.ID + "?f=json"})
+}
+
+// tileset describes a tileset (OGC 20-057, 8; OGC 17-083r4, 8).
+func (s *surface) tileset(c *call) (*server.Answer, error) {
+	set, err := c.grid()
+	if err != nil {
+		return nil, err
+	}
+	p := c.tiles()
+	if c.Format.F == server.AsTileJSON.F && set.ID != server.WebMercator {
+		return nil, problem.Invalidf("f", server.AsTileJSON.F,
+			"TileJSON knows %s only: ask %s%s/%s?f=tilejson, or take f=json here", server.WebMercator, c.Base(),
+			c.TilesPath(), server.WebMercator)
+	}
+	x, err := c.tileExtent(set, p.collections())
+	if err != nil {
+		return nil, err
+	}
+	a := &server.Answer{Fleeting: !x.settled}
+	if c.Format.F == server.AsTileJSON.F {
+		text, err := server.Marshal(c.tileJSON(x))
+		a.Raw = map[string][]byte{server.AsTileJSON.F: text}
+		return a, err
+	}
+	doc := c.tilesetDoc(set, x)
+	a.JSON, a.Links = doc, doc.Links
+	v := tilesetView{TileSet: doc}
+	if r, ok := find(doc.Links, "item"); ok {
+		v.Template = r.Href
+	}
+	v.Map, a.Fleeting = c.SetMap(set)
+	a.Fleeting = a.Fleeting || !x.settled
+	tiles := c.TileMap(set, p.collections()...)
+	tiles.Path += c.collectionsRest()
+	a.Page = &page.Page{Name: "tileset", Title: c.gridName(set.ID), Script: true, Tiles: tiles,
+		Crumbs: append(c.tileCrumbs(), page.Crumb{Title: c.Text("tilesets.title"), Href: c.HtmlHref(c.TilesPath())}),
+		Data:   v}
+	if set.ID != server.WebMercator {
+		a.Page.Without = server.AsTileJSON.F
+	}
+	return a, nil
+}
+
+// tilesetView is what the page of a tileset shows.
+type tilesetView struct {
+	ogcapi.TileSet
+	Template string        // address of tiles
+	Map      template.HTML // the tiles over the country; "" where it is not within the grid
+}
+
+// find returns the first link of a relation.
+func find(links []ogcapi.Link, rel string) (ogcapi.Link, bool) {
+	i := slices.IndexFunc(links, func(l ogcapi.Link) bool { return l.Rel == rel })
+	if i < 0 {
+		return ogcapi.Link{}, false
+	}
+	return links[i], true
+}
+
+func (c *call) tilesetDoc(set *tile.Set, x tileExtent) ogcapi.TileSet {
+	p := c.tiles()
+	doc := ogcapi.TileSet{Title: c.tilesTitle(), AccessConstraints: "unclassified", DataType: "vector",
+		CRS: set.CRS.URI(), TileMatrixSetURI: set.URI(c.Root), TileMatrixSetID: set.ID,
+		TileMatrixSetLimits: x.limits, MediaTypes: []string{server.AsMVT.Media}, Layers: []ogcapi.TileLayer{},
+		Links: c.tilesetLinks(set, c.collectionsRest())}
+	if c.Collection != nil {
+		doc.Description, doc.Keywords = c.Collection.Description.In(c.Lang), c.Collection.Keywords
+	} else {
+		doc.Description = c.s.Config.Service.Description.In(c.Lang)
+	}
+	if l := c.s.Config.Service.Licence; l.Name != "" {
+		doc.Attribution, doc.License = l.Name, l.URL
+		doc.Links = append(doc.Links, ogcapi.Link{Rel: "license", Type: server.AsHTML.Media, Title: l.Name,
+			Href: l.URL})
+	}
+	if low, high, ok := x.zooms(); ok {
+		doc.MinZoom, doc.MaxZoom = &low, &high
+	}
+	doc.BoundingBox = degreeBox(server.ExtentOfAll(p.collections()))
+	for i, at := range p.layers {
+		doc.Layers = append(doc.Layers, tileLayer(at, x.layers[i]))
+	}
+	return doc
+}
+
+func degreeBox(b *orb.Bound) *ogcapi.BoundingBox {
+	if b == nil {
+		return nil
+	}
+	return &ogcapi.BoundingBox{LowerLeft: [2]float64{server.Down(b.Min[0], -180), server.Down(b.Min[1], -90)},
+		UpperRight: [2]float64{-server.Down(-b.Max[0], -180), -server.Down(-b.Max[1], -90)}, CRS: crs.CRS84.URI()}
+}
+
+// tileLayer describes the layer of the call's collection.
+func tileLayer(c *server.Call, r tile.Range) ogcapi.TileLayer {
+	l := ogcapi.TileLayer{ID: c.Collection.ID, Title: c.TitleOf(c.Collection),
+		Description: c.Collection.Description.In(c.Lang), DataType: "vector",
+		BoundingBox:      degreeBox(c.Collection.Extent),
+		PropertiesSchema: ogcapi.LayerSchema{Type: "object", Properties: map[string]ogcapi.LayerProperty{}},
+		Links: []ogcapi.Link{{Rel: "collection", Type: server.AsJSON.Media, Title: c.TitleOf(c.Collection),
+			Href: c.Base() + "/collections/" + c.Collection.ID + "?f=json"}}}
+	if d, ok := server.Dimensions[c.Collection.Geometry.Type]; ok {
+		l.GeometryDimension = &d
+	}
+	l.MinTileMatrix, l.MaxTileMatrix = strconv.Itoa(r.First), strconv.Itoa(r.Last)
+	for i := range c.Collection.Properties {
+		p := &c.Collection.Properties[i]
+		if p.Hidden || p.Name == tile.IDKey {
+			continue
+		}
+		x := ogcapi.LayerProperty{Description: p.Description.In(c.Lang)}
+		if t := p.Title.In(c.Lang); t != p.Name {
+			x.Title = t
+		}
+		if x.Type, x.Format = server.JsonType(p.Type); p.Type == cql2.TypeJSON { // written as text
+			x.Type = "string"
+		}
+		l.PropertiesSchema.Properties[p.Name] = x
+	}
+	l.PropertiesSchema.Properties[tile.IDKey] = ogcapi.LayerProperty{Type: "string", Title: "id"}
+	return l
+}
+
+// allTileSets are the ids of all tile matrix sets.
+var allTileSets = map[string]func(*server.Call) []string{
+	"tileMatrixSetId": func(*server.Call) []string { return setIDs(tile.All()) }}
+
+// tilesHere are the ids of the tile matrix sets in which there are tiles.
+var tilesHere = map[string]func(*server.Call) []string{
+	"tileMatrixSetId": func(c *server.Call) []string { return setIDs(setsHere(c)) }}
+
+func setIDs(sets []*tile.Set) (ids []string) {
+	for _, s := range sets {
+		ids = append(ids, s.ID)
+	}
+	return ids
+}
