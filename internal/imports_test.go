@@ -75,6 +75,9 @@ var may = map[string]string{
 	"internal/migrate":      "migrations",
 	"internal/server/limit": "internal/config internal/store",
 	"internal/server/page":  "internal/config internal/geo/crs web",
+	"internal/server/compat": "internal/server internal/server/page api/placename internal/cache internal/cql2 " +
+		"internal/draw internal/feature internal/geo/crs internal/geo/wkb internal/history internal/placename " +
+		"internal/register internal/store",
 	"internal/server/docs": "internal/server internal/server/page api/ogcapi internal/cache internal/config " +
 		"internal/cql2 internal/draw internal/geo/crs internal/store openapi",
 	"internal/server/lookup": "internal/server internal/server/page api/ogcapi internal/cache internal/cql2 internal/draw " +
@@ -83,7 +86,7 @@ var may = map[string]string{
 		"internal/geo/crs internal/placename internal/soap internal/store",
 	"internal/server/tiles": "internal/server internal/server/limit internal/server/page api/ogcapi internal/cache " +
 		"internal/cql2 internal/geo/crs internal/store internal/tile openapi",
-	"internal/server/surface": "internal/server internal/server/docs internal/server/lookup " +
+	"internal/server/surface": "internal/server internal/server/compat internal/server/docs internal/server/lookup " +
 		"internal/server/placenames internal/server/tiles",
 	"internal/server": "internal/state internal/server/page internal/server/limit internal/cache api/ogcapi web " +
 		"openapi migrations internal/config internal/geo/crs internal/cql2 internal/store internal/feature " +

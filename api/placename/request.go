@@ -131,6 +131,8 @@ type Answer struct {
 	// concurrent use. All batches are of one state of the data; where that is gone, Next and Search give an error
 	// that is ErrChanged. Nil when Count is 0.
 	Next func(ctx context.Context) (Hits, error)
+	// Only leaves of the hits to come those after the first from, at most n. Nil when Count is 0.
+	Only func(from, n int)
 }
 
 // Hits is a batch of hits. The list is closed: the eleven list types of the contract.

@@ -55,7 +55,7 @@ func TestCommandsOfDocumentsRun(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")
 	}
-	s := serve(t, []string{"GRENSE_HISTORY=norway"})
+	s := serve(t, []string{"GRENSE_HISTORY=norway", "GRENSE_COMPAT_KOMMUNEINFO=true", "GRENSE_COMPAT_STEDSNAVN=true"})
 	dir := t.TempDir()
 	documentFiles(t, s, dir)
 	pages := []string{rootPath(t, "README.md"), rootPath(t, "CONTRIBUTING.md")}

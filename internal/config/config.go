@@ -56,6 +56,7 @@ type Config struct {
 	Collections map[string]Collection `yaml:"collections"` // by name of the layer in the source, or by collection id
 	Limits      Limits                `yaml:"limits"`
 	SOAP        SOAP                  `yaml:"soap"`
+	Compat      Compat                `yaml:"compat"`
 	Processes   Processes             `yaml:"processes"`
 }
 
@@ -310,6 +311,48 @@ type Limits struct {
 	DrainWait time.Duration `yaml:"drain_wait"`
 	// Time for requests in flight after that. Defaults to 30s.
 	DrainTimeout time.Duration `yaml:"drain_timeout"`
+}
+
+// Compat serves the addresses of two public REST services of Kartverket, so that their clients need another host
+// only.
+type Compat struct {
+	// Whether /kommuneinfo/v1 is served. Defaults to false.
+	Kommuneinfo bool `yaml:"kommuneinfo"`
+	// Whether /stedsnavn/v1 is served; the data need a register of place names. Defaults to false.
+	Stedsnavn bool `yaml:"stedsnavn"`
+	// Whether both answer without a key, under the limits of addresses. Defaults to false.
+	Open     bool           `yaml:"open"`
+	Kommuner Municipalities `yaml:"kommuner"`
+	Fylker   Counties       `yaml:"fylker"`
+}
+
+// Municipalities names the collection of municipalities for /kommuneinfo/v1, and its columns.
+type Municipalities struct {
+	// Collection id. Defaults to kommuner or kommune, else the areas that have the column kommunenummer.
+	Collection string `yaml:"collection"`
+	// Column with the number. Defaults to kommunenummer, else nr.
+	Number string `yaml:"number"`
+	// Column with the official name. Defaults to kommunenavn, else navn or name.
+	Name string `yaml:"name"`
+	// Column with the Norwegian name. Defaults to kommunenavnNorsk, else the Norwegian part of the official name.
+	NorwegianName string `yaml:"norwegian_name"`
+	// Column with the number of the county. Defaults to fylkesnummer or fylke_nr, else the first two digits of the
+	// number.
+	County string `yaml:"county"`
+	// Column with the names by language, JSON with navn, rekkefolge and sprak. Defaults to administrativenhetnavn.
+	Names string `yaml:"names"`
+	// Column that says whether it lies in the Sami administrative area. Defaults to samiskForvaltningsområde.
+	SamiArea string `yaml:"sami_area"`
+}
+
+// Counties names the collection of counties for /kommuneinfo/v1, and its columns.
+type Counties struct {
+	// Collection id. Defaults to fylker or fylke, else the areas that have fylkesnummer and no kommunenummer.
+	Collection string `yaml:"collection"`
+	// Column with the number. Defaults to fylkesnummer, else nr.
+	Number string `yaml:"number"`
+	// Column with the official name. Defaults to fylkesnavn, else navn or name.
+	Name string `yaml:"name"`
 }
 
 // SOAP configures the place-name service.

@@ -180,6 +180,10 @@ func TestEverySettingIsRead(t *testing.T) {
 			CRS:             25833,
 			Collections:     "public",
 		},
+		Compat: config.Compat{Kommuneinfo: true, Stedsnavn: true, Open: true,
+			Kommuner: config.Municipalities{Collection: "k", Number: "nr", Name: "navn", NorwegianName: "norsk",
+				County: "fylke", Names: "alle", SamiArea: "samisk"},
+			Fylker: config.Counties{Collection: "f", Number: "fnr", Name: "fnavn"}},
 		Processes: config.Processes{
 			Allow:     []string{"https://example.org/data/"},
 			Callbacks: true,

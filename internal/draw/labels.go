@@ -363,10 +363,13 @@ func shortName(s string) string {
 	return s
 }
 
-// inside is a position in a ring with room to both sides, in none of some boxes if there is such a one: the middle of
+// Inside returns a position in a polygon, where it is wide.
+func Inside(p orb.Polygon) orb.Point { return inside(p[0], nil, p[1:]...) }
+
+// inside is a position in a ring, and in none of its holes, with room to both sides, in none of some boxes if there is such a one: the middle of
 // the longest piece of a few level lines that lies in the ring, or where that is in a box, a place nearer to an end
 // of a piece.
-func inside(r orb.Ring, taken []orb.Bound) orb.Point {
+func inside(r orb.Ring, taken []orb.Bound, holes ...orb.Ring) orb.Point {
 	b := r.Bound()
 	at, most := b.Center(), -1.0
 	var room [16]float64
@@ -378,13 +381,15 @@ func inside(r orb.Ring, taken []orb.Bound) orb.Point {
 	for _, part := range parts {
 		y := b.Min[1] + part*(b.Max[1]-b.Min[1])
 		xs = xs[:0]
-		for i := range r {
-			q := r[0]
-			if i+1 < len(r) {
-				q = r[i+1]
+		for h := -1; h < len(holes); h++ {
+			ring := r
+			if h >= 0 {
+				ring = holes[h]
 			}
-			if p := r[i]; (p[1] > y) != (q[1] > y) {
-				xs = append(xs, p[0]+(y-p[1])*(q[0]-p[0])/(q[1]-p[1]))
+			for i, p := range ring {
+				if q := ring[(i+1)%len(ring)]; (p[1] > y) != (q[1] > y) {
+					xs = append(xs, p[0]+(y-p[1])*(q[0]-p[0])/(q[1]-p[1]))
+				}
 			}
 		}
 		slices.Sort(xs)

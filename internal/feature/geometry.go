@@ -35,6 +35,12 @@ func NewGeometry(from, to crs.ID) (Geometry, error) {
 	return g, nil
 }
 
+// XFirst returns the writer with x before y, whatever the authority of the CRS says.
+func (g Geometry) XFirst() Geometry {
+	g.swap = false
+	return g
+}
+
 // setPrecision sets the number of decimals of x and y; nil leaves that of the CRS.
 func (g *Geometry) setPrecision(decimals *int) {
 	if decimals != nil {

@@ -78,7 +78,7 @@ func find[H any](
 			return api.Answer{}, err
 		}
 	}
-	return api.Answer{Count: len(rows), Next: r.next}, nil
+	return api.Answer{Count: len(rows), Next: r.next, Only: r.only}, nil
 }
 
 // still reports whether the data are those of a catalog; else what was read may be of two states.
@@ -174,6 +174,12 @@ func (r *reader[H]) geometries() error {
 	}
 	r.wkt = &g
 	return nil
+}
+
+// only leaves the rows after the first from, at most n.
+func (r *reader[H]) only(from, n int) {
+	r.rows = r.rows[min(from, len(r.rows)):]
+	r.rows = r.rows[:min(n, len(r.rows))]
 }
 
 // next gives the next batch; nil when there are no more.

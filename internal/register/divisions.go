@@ -83,6 +83,21 @@ var nameLanguages = map[string][]string{
 	"Finnmark - Finnmárku - Finmarkku":   {"nor", "sme", "fkv"},
 }
 
+// OfficialName is one of the names that an official name joins.
+type OfficialName struct {
+	Text     string
+	Language string // ISO 639-3
+}
+
+// OfficialNames splits the official name of a county or municipality: "Unjárga - Nesseby". A part whose language is
+// not known counts as Norwegian.
+func OfficialNames(name string) (out []OfficialName) {
+	for _, n := range splitOfficial(name) {
+		out = append(out, OfficialName{n.text, n.spraak})
+	}
+	return out
+}
+
 // splitOfficial splits an official name into its names. A part whose language is not known counts as Norwegian.
 func splitOfficial(navn string) []officialName {
 	languages := nameLanguages[navn]

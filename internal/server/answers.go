@@ -214,6 +214,11 @@ func (c *Call) dataVersion(collections ...string) (v store.Version, err error) {
 	return v, err
 }
 
+// DataVersion returns the version of collections, of all without any; "" if it is unknown.
+func (c *Call) DataVersion(collections ...string) (store.Version, error) {
+	return c.dataVersion(collections...)
+}
+
 // day is today's date where the data are of.
 func (c *Call) day() string { return time.Now().In(c.Zone()).Format(time.DateOnly) }
 

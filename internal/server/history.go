@@ -61,6 +61,9 @@ func (c *Call) history() (*history.History, error) {
 	return r.h, nil
 }
 
+// History returns what the data know of divisions through time; nil when they know nothing.
+func (c *Call) History() (*history.History, error) { return c.history() }
+
 // usualSchemes are the schemes of codes that collections have by their ids where nothing is configured.
 var usualSchemes = map[string]string{"kommuner": history.Kommune, "fylker": history.Fylke}
 

@@ -805,6 +805,9 @@ func (c *Call) parseQuery(rt *Route) error {
 	for name, v := range values {
 		add(c.checkName(rt, name, v))
 	}
+	if rt.Lenient && len(rt.Formats) == 1 {
+		delete(values, "f")
+	}
 	for _, p := range c.ParamsOf(rt) {
 		if v, ok := values[p.Name]; ok && p.Parse != nil {
 			add(p.Parse(c, c.Params, v))
@@ -842,6 +845,7 @@ func (c *Call) checkName(rt *Route, name string, v []string) error {
 		if len(v) > 1 {
 			return problem.Invalidf(name, v[1], "give the property once")
 		}
+	case rt.Lenient:
 	case p == nil:
 		return problem.Invalidf(name, v[0], "there is no such parameter here; %s", c.parameterNames(rt))
 	case len(v) > 1 && !p.Repeat:

@@ -7,9 +7,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/paulmach/orb"
+
 	"grense/internal/cache"
+	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/locate"
+	"grense/internal/problem"
 	"grense/internal/store"
 )
 
@@ -203,6 +207,71 @@ func (c *Call) PointIndex(coll *store.Collection) (*PointIndex, error) {
 		return nil, err
 	}
 	return c.s.points.of(coll.ID, state), nil
+}
+
+// At returns the features that a position lies in or on the border of.
+func (i *PointIndex) At(coll *store.Collection, system crs.ID, x, y float64) (rows []store.Row, err error) {
+	move, err := crs.Between(system, coll.Geometry.CRS)
+	if err != nil {
+		return nil, err
+	}
+	var room [8]int32
+	x, y = move(x, y)
+	for _, n := range i.Append(room[:0], x, y) {
+		rows = append(rows, i.Rows[n])
+	}
+	return rows, nil
+}
+
+// Holding is the condition that a feature has a position inside or on its border.
+func Holding(coll *store.Collection, system crs.ID, x, y float64) cql2.Expr {
+	return cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: coll.Geometry.Name},
+		R: cql2.Geom{G: orb.Point{x, y}, CRS: system}}
+}
+
+// AllOf returns all features that a query for those at a position selects.
+func (c *Call) AllOf(q store.Query) ([]store.Row, error) {
+	var page *store.Page
+	q.Limit, q.Count = c.s.Config.Limits.PageMax, store.CountNone
+	err := c.Ask(func(ctx context.Context) (err error) {
+		page, err = c.s.Store.Page(ctx, q)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if page.Next != "" {
+		return nil, problem.New(problem.TooLarge, nil,
+			"more than %d features of %s cover the point; leave that collection out with the parameter collections",
+			len(page.Rows), q.Collection)
+	}
+	return page.Rows, nil
+}
+
+// At returns the features of a collection of areas that a position lies in or on the border of, of versions those of a
+// moment; the zero time is now.
+func (c *Call) At(coll *store.Collection, system crs.ID, x, y float64, at time.Time) ([]store.Row, error) {
+	i, err := c.PointIndex(coll)
+	if err != nil {
+		return nil, err
+	}
+	if i != nil {
+		return i.At(coll, system, x, y)
+	}
+	e, err := cql2.Check(Holding(coll, system, x, y), coll)
+	if err != nil {
+		return nil, err
+	}
+	return c.AllOf(c.AsOf(coll, store.Query{Filter: e}, at))
+}
+
+// AsOf makes q a query of a collection that selects, of versions, those of a moment; the zero time is now.
+func (c *Call) AsOf(coll *store.Collection, q store.Query, at time.Time) store.Query {
+	q = c.Current(coll, q)
+	if !q.AsOf.IsZero() && !at.IsZero() {
+		q.AsOf = store.Asked(at)
+	}
+	return q
 }
 
 // begun is closed when the making of an index that is under way has ended; nil: none is.

@@ -38,6 +38,7 @@ type Route struct {
 	Asks        bool                                         // POST asks the same as GET, with a filter in CQL2 JSON as its body
 	NoAccept    bool                                         // the first representation answers whatever Accept says, when f is not given
 	Hidden      bool                                         // not in the API definition
+	Lenient     bool                                         // unknown query parameters are ignored, and of several values the first counts
 	Kept        bool                                         // Stream's answers to GET depend on nothing but the request, the data and the day, and may be kept
 	Draws       bool                                         // the page has a map, of data where the visitor has a key
 	Drawn       bool                                         // of a collection: only where features have geometries

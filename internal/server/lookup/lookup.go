@@ -182,37 +182,13 @@ func (c *call) covering(indexes []*server.PointIndex) ([]*division, error) {
 func (c *call) rowsAt(coll *store.Collection, i *server.PointIndex) (rows []store.Row, err error) {
 	p := c.Params.(*lookupParams)
 	if i != nil {
-		move, err := crs.Between(p.crs, coll.Geometry.CRS)
-		if err != nil {
-			return nil, err
-		}
-		var room [8]int32
-		x, y := move(*p.lon, *p.lat)
-		for _, n := range i.Append(room[:0], x, y) {
-			rows = append(rows, i.Rows[n])
-		}
-		return rows, nil
+		return i.At(coll, p.crs, *p.lon, *p.lat)
 	}
-	e, err := c.dividing(coll, cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: coll.Geometry.Name},
-		R: cql2.Geom{G: orb.Point{*p.lon, *p.lat}, CRS: p.crs}})
+	e, err := c.dividing(coll, server.Holding(coll, p.crs, *p.lon, *p.lat))
 	if err != nil {
 		return nil, err
 	}
-	var page *store.Page
-	err = c.Ask(func(ctx context.Context) (err error) {
-		page, err = c.s.Store.Page(ctx, c.dated(coll,
-			store.Query{Filter: e, Limit: c.s.Config.Limits.PageMax, Count: store.CountNone}))
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if page.Next != "" {
-		return nil, problem.New(problem.TooLarge, nil,
-			"more than %d features of %s cover the point; leave that collection out with the parameter collections",
-			len(page.Rows), coll.ID)
-	}
-	return page.Rows, nil
+	return c.AllOf(c.dated(coll, store.Query{Filter: e}))
 }
 
 // divisionCache holds divisions by everything that they are made of.

@@ -3,6 +3,7 @@ package surface
 
 import (
 	"grense/internal/server"
+	"grense/internal/server/compat"
 	"grense/internal/server/docs"
 	"grense/internal/server/lookup"
 	"grense/internal/server/placenames"
@@ -17,7 +18,7 @@ type Server struct {
 // New returns a server that is ready. It panics if Options lack what they must have.
 func New(o server.Options) (*Server, error) {
 	s := &Server{}
-	kit, err := server.New(o, docs.Routes, lookup.Routes, placenames.Routes, tiles.Routes)
+	kit, err := server.New(o, compat.Routes, docs.Routes, lookup.Routes, placenames.Routes, tiles.Routes)
 	if err != nil {
 		return nil, err
 	}

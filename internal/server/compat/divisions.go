@@ -1,0 +1,567 @@
+package compat
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/planar"
+
+	"grense/internal/draw"
+	"grense/internal/geo/crs"
+	"grense/internal/geo/wkb"
+	"grense/internal/history"
+	"grense/internal/problem"
+	"grense/internal/register"
+	"grense/internal/store"
+)
+
+// roles are the collection of a kind of divisions and the names of its properties; "" where there is none.
+type roles struct {
+	coll                                                     *store.Collection
+	number, name, norwegian, county, countyName, names, sami string
+}
+
+// usual are names of collections and properties, in lower case, that have a role where no setting says so.
+var usual = struct {
+	kommuner, fylker, kommunenummer, kommunenavn, fylkesnummer, fylkesnavn, norwegian, county, names, sami []string
+}{
+	kommuner:      []string{"kommuner", "kommune"},
+	fylker:        []string{"fylker", "fylke"},
+	kommunenummer: []string{"kommunenummer", "kommunenr", "nr"},
+	kommunenavn:   []string{"kommunenavn", "navn", "name"},
+	fylkesnummer:  []string{"fylkesnummer", "fylkesnr", "nr"},
+	fylkesnavn:    []string{"fylkesnavn", "navn", "name"},
+	norwegian:     []string{"kommunenavnnorsk", "kommunenavn_norsk", "navn_norsk"},
+	county:        []string{"fylkesnummer", "fylkesnr", "fylke_nr"},
+	names:         []string{"administrativenhetnavn"},
+	sami:          []string{"samiskforvaltningsområde", "samiskforvaltningsomrade"},
+}
+
+// property returns the property that a setting names, else the first with a usual name; "" for none.
+func property(coll *store.Collection, setting string, names []string) string {
+	if setting != "" {
+		names = []string{strings.ToLower(setting)}
+	}
+	for _, name := range names {
+		for i := range coll.Properties {
+			if p := &coll.Properties[i]; !p.Hidden && strings.ToLower(p.Name) == name {
+				return p.Name
+			}
+		}
+	}
+	return ""
+}
+
+// collection returns the public collection of areas that a setting or a usual name names, else the first that fits.
+func collection(cat *store.Catalog, setting string, names []string,
+	fits func(*store.Collection) bool) *store.Collection {
+	areas := func(x *store.Collection) bool {
+		return x.Public && x.Geometry != nil &&
+			slices.Contains([]string{"Polygon", "MultiPolygon", ""}, x.Geometry.Type)
+	}
+	if setting != "" {
+		names, fits = []string{setting}, func(*store.Collection) bool { return false }
+	}
+	for _, name := range names {
+		if coll, ok := cat.Collection(name); ok && areas(coll) {
+			return coll
+		}
+	}
+	for _, coll := range cat.Collections {
+		if areas(coll) && fits(coll) {
+			return coll
+		}
+	}
+	return nil
+}
+
+// catalogRoles are the roles in a catalog; err if it has no municipalities.
+type catalogRoles struct {
+	catalog          *store.Catalog
+	kommuner, fylker roles // of counties without a collection where the data have none
+	err              error
+}
+
+// roles returns those of the catalog.
+func (c *call) roles() (*catalogRoles, error) {
+	r := c.s.roles.Load()
+	if r == nil || r.catalog != c.Catalog {
+		r = &catalogRoles{catalog: c.Catalog}
+		if r.kommuner, r.err = c.kommuner(); r.err == nil {
+			r.fylker, r.err = c.fylker()
+		}
+		c.s.roles.Store(r)
+	}
+	return r, r.err
+}
+
+// kommuner finds the roles of municipalities.
+func (c *call) kommuner() (roles, error) {
+	o := c.s.Config.Compat.Kommuner
+	coll := collection(c.Catalog, o.Collection, usual.kommuner, func(x *store.Collection) bool {
+		return property(x, "", usual.kommunenummer[:1]) != "" && x.Geometry.Type != ""
+	})
+	if coll == nil {
+		return roles{}, problem.NotFoundf("the data served here hold no municipalities; name their collection in " +
+			"compat.kommuner.collection")
+	}
+	r := roles{coll: coll, number: property(coll, o.Number, usual.kommunenummer),
+		name: property(coll, o.Name, usual.kommunenavn), norwegian: property(coll, o.NorwegianName, usual.norwegian),
+		county: property(coll, o.County, usual.county), countyName: property(coll, "", usual.fylkesnavn[:1]),
+		names: property(coll, o.Names, usual.names), sami: property(coll, o.SamiArea, usual.sami)}
+	return r, r.check("kommuner")
+}
+
+// fylker finds the roles of counties.
+func (c *call) fylker() (roles, error) {
+	o := c.s.Config.Compat.Fylker
+	coll := collection(c.Catalog, o.Collection, usual.fylker, func(x *store.Collection) bool {
+		return property(x, "", usual.fylkesnummer[:1]) != "" && property(x, "", usual.kommunenummer[:1]) == "" &&
+			x.Geometry.Type != ""
+	})
+	if coll == nil {
+		return roles{}, nil
+	}
+	r := roles{coll: coll, number: property(coll, o.Number, usual.fylkesnummer),
+		name: property(coll, o.Name, usual.fylkesnavn), names: property(coll, "", usual.names)}
+	return r, r.check("fylker")
+}
+
+func (r roles) check(kind string) error {
+	for _, x := range []struct{ property, setting string }{{r.number, "number"}, {r.name, "name"}} {
+		if x.property == "" {
+			return problem.NotFoundf("the collection %s lacks the column that compat.%s.%s names; name one of %s",
+				r.coll.ID, kind, x.setting, strings.Join(r.coll.Shown(), ", "))
+		}
+	}
+	return nil
+}
+
+// A division is a municipality or a county as it is served.
+type division struct {
+	number, name, norwegian string
+	county                  *division // of a municipality; nil if the data do not have it
+	names                   []officialName
+	sami                    bool
+	rows                    []store.Row     // its features; none where the data have no borders of the day
+	box, point              json.RawMessage // coordinates; nil where they were not wanted or are not known
+
+	bound   orb.Bound // in the system of the table
+	largest float64   // area of the part that point lies in
+}
+
+// officialName is a name in a language, as the service calls it.
+type officialName struct{ text, language string }
+
+// A table holds all divisions, by number.
+type table struct {
+	kommuner, fylker []*division
+	byRow            map[string]*division // municipalities by the ids of their rows
+}
+
+// tableKey names a table: of a version of the data, as of a day or "", with geometries in a system or 0.
+type tableKey struct {
+	catalog string
+	version store.Version
+	day     string
+	system  crs.ID
+}
+
+// tableBytes bounds the tables; one takes about 1 MB with geometries.
+const tableBytes = 16 << 20
+
+func find(list []*division, number string) *division {
+	i, ok := slices.BinarySearchFunc(list, number,
+		func(d *division, n string) int { return strings.Compare(d.number, n) })
+	if !ok {
+		return nil
+	}
+	return list[i]
+}
+
+// table returns all divisions as of a day, with boxes and points in a system; without them for system 0.
+func (c *call) table(system crs.ID, day time.Time) (*table, error) {
+	r, err := c.roles()
+	if err != nil {
+		return nil, err
+	}
+	k, f := r.kommuner, r.fylker
+	key := tableKey{catalog: c.Catalog.Version, system: system}
+	if !day.IsZero() {
+		key.day = day.Format(time.DateOnly)
+	} else if k.coll.Versions != nil || f.coll != nil && f.coll.Versions != nil { // what is valid changes by the day
+		key.day = "today " + time.Now().In(c.s.Oslo).Format(time.DateOnly)
+	}
+	ids := []string{k.coll.ID}
+	switch {
+	case !day.IsZero():
+		ids = nil
+	case f.coll != nil:
+		ids = append(ids, f.coll.ID)
+	}
+	if key.version, err = c.DataVersion(ids...); err != nil {
+		return nil, err
+	}
+	if t, ok := c.s.tables.Get(key); ok && key.version != "" {
+		return t, nil
+	}
+	t := &table{}
+	if day.IsZero() || k.coll.Versions != nil {
+		err = c.load(t, k, f, system, day)
+	} else {
+		err = c.recall(t, system, day)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if key.version != "" {
+		c.s.tables.Put(key, t, int64(1000+1500*(len(t.kommuner)+len(t.fylker))))
+	}
+	return t, nil
+}
+
+// load reads the divisions from the collections.
+func (c *call) load(t *table, k, f roles, system crs.ID, day time.Time) (err error) {
+	counties := map[string]string{} // names by number, from municipalities
+	county := map[*division]string{}
+	if f.coll != nil {
+		err = c.loadKind(f, 2, system, day, func(d *division, _ []any) { t.fylker = append(t.fylker, d) })
+	}
+	if err == nil {
+		err = c.loadKind(k, 4, system, day, func(d *division, values []any) {
+			t.kommuner = append(t.kommuner, d)
+			number := digits(values[2], 2)
+			if number == "" && len(d.number) == 4 {
+				number = d.number[:2]
+			}
+			county[d], counties[number] = number, text(values[3])
+		})
+	}
+	if err != nil {
+		return err
+	}
+	byNumber := func(a, b *division) int { return strings.Compare(a.number, b.number) }
+	if f.coll == nil { // counties that municipalities name
+		for number, name := range counties {
+			t.fylker = append(t.fylker, &division{number: number, name: cmp.Or(name, number)})
+		}
+	}
+	slices.SortFunc(t.fylker, byNumber)
+	slices.SortFunc(t.kommuner, byNumber)
+	t.byRow = map[string]*division{}
+	for _, d := range t.kommuner {
+		for _, r := range d.rows {
+			t.byRow[r.ID] = d
+		}
+	}
+	for _, d := range t.kommuner {
+		if d.county = find(t.fylker, county[d]); d.county != nil && f.coll == nil && d.box != nil {
+			if d.county.box == nil {
+				d.county.bound = d.bound
+			}
+			d.county.setBound(d.county.bound.Union(d.bound), system)
+		}
+	}
+	return nil
+}
+
+// loadKind reads the features of a collection and calls add for each division, with the values of number, name, county,
+// name of the county, Norwegian name, names and Sami area. Several features with one number are one division.
+func (c *call) loadKind(r roles, width int, system crs.ID, day time.Time, add func(*division, []any)) error {
+	want := store.Want{Properties: []string{}, NoGeometry: system == 0}
+	at := [7]int{}
+	for i, name := range []string{r.number, r.name, r.county, r.countyName, r.norwegian, r.names, r.sami} {
+		if at[i] = slices.Index(want.Properties, name); name != "" && at[i] < 0 {
+			at[i] = len(want.Properties)
+			want.Properties = append(want.Properties, name)
+		}
+	}
+	var move crs.Func
+	if system != 0 {
+		var err error
+		if move, err = crs.Between(r.coll.Geometry.CRS, system); err != nil {
+			return refuse(unknownSystem, "utkoordsys", system.String(), "use 4258, 4326, 3857, 25832, 25833 or 25835")
+		}
+	}
+	seen := map[string]*division{}
+	return c.Ask(func(ctx context.Context) error {
+		q := c.AsOf(r.coll, store.Query{Limit: 1000, Count: store.CountNone}, day)
+		for {
+			page, err := c.s.Store.Page(ctx, q)
+			if err != nil {
+				return err
+			}
+			n := 0
+			err = c.s.Store.Fetch(ctx, r.coll.ID, page.Rows, want, func(f *store.Feature) error {
+				var values [7]any
+				for i, p := range at {
+					if p >= 0 {
+						values[i] = f.Values[p]
+					}
+				}
+				row := page.Rows[n]
+				n++
+				number := digits(values[0], width)
+				if number == "" {
+					return nil
+				}
+				d := seen[number]
+				if d == nil {
+					d = newDivision(number, values)
+					seen[number] = d
+					add(d, values[:])
+				}
+				d.rows = append(d.rows, row)
+				if system == 0 {
+					return nil
+				}
+				return d.measure(f.Geometry.WKB, move, system)
+			})
+			if err != nil || page.Next == "" {
+				return err
+			}
+			q.Cursor = page.Next
+		}
+	})
+}
+
+func newDivision(number string, values [7]any) *division {
+	d := &division{number: number, name: text(values[1]), norwegian: text(values[4]), names: namesOf(values[5])}
+	switch v := values[6].(type) {
+	case bool:
+		d.sami = v
+	case int64:
+		d.sami = v != 0
+	case string:
+		d.sami = slices.Contains([]string{"true", "ja", "1"}, strings.ToLower(v))
+	}
+	d.complete()
+	return d
+}
+
+// complete adds names that the data do not tell.
+func (d *division) complete() {
+	if d.names == nil {
+		for _, n := range register.OfficialNames(d.name) {
+			d.names = append(d.names, officialName{n.Text, languages[n.Language]})
+		}
+	}
+	for _, n := range d.names {
+		if d.norwegian == "" && n.language == languages["nor"] {
+			d.norwegian = n.text
+		}
+	}
+	d.norwegian = cmp.Or(d.norwegian, d.name)
+}
+
+// languages are those of official names, by ISO 639-3, as the service calls them.
+var languages = map[string]string{"nor": "Norwegian", "sme": "Northern Sami", "smj": "Lule Sami",
+	"sma": "Southern Sami", "fkv": "Kven Finnish"}
+
+// namesOf reads the names by language of Kartverket's files: JSON with navn, rekkefolge and sprak.
+func namesOf(v any) (out []officialName) {
+	s, ok := v.(string)
+	if j, is := v.(store.JSON); is {
+		s, ok = string(j), true
+	}
+	type name struct {
+		Navn, Sprak string
+		Rekkefolge  any
+	}
+	var list []name
+	if !ok || json.Unmarshal([]byte(s), &list) != nil {
+		return nil
+	}
+	slices.SortStableFunc(list, func(a, b name) int {
+		return strings.Compare(fmt.Sprint(a.Rekkefolge), fmt.Sprint(b.Rekkefolge))
+	})
+	for _, n := range list {
+		out = append(out, officialName{n.Navn, cmp.Or(languages[n.Sprak], n.Sprak)})
+	}
+	return out
+}
+
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	}
+	return ""
+}
+
+// digits is a number as text, with the leading zeros that integers lack.
+func digits(v any, width int) string {
+	if n, ok := v.(int64); ok {
+		return fmt.Sprintf("%0*d", width, n)
+	}
+	return text(v)
+}
+
+// measure adds a geometry to the box of a division, and puts its point into the largest part.
+func (d *division) measure(geometry []byte, move crs.Func, system crs.ID) error {
+	g, err := wkb.Decode(geometry)
+	if err != nil {
+		return nil // no geometry: served as none
+	}
+	var polygons orb.MultiPolygon
+	switch g := g.(type) {
+	case orb.Polygon:
+		polygons = orb.MultiPolygon{g}
+	case orb.MultiPolygon:
+		polygons = g
+	}
+	bound := d.bound
+	if d.box == nil {
+		bound = wkb.EmptyBound()
+	}
+	for _, p := range polygons {
+		if len(p) == 0 || len(p[0]) < 4 {
+			continue
+		}
+		if area := math.Abs(planar.Area(p)); d.point == nil || area > d.largest {
+			at := draw.Inside(p)
+			x, y := move(at[0], at[1])
+			d.largest, d.point = area, coordinates(orb.Point{x, y}, system)
+		}
+		for _, at := range p[0] {
+			x, y := move(at[0], at[1])
+			wkb.Extend(&bound, x, y)
+		}
+	}
+	if d.point != nil {
+		d.setBound(bound, system)
+	}
+	return nil
+}
+
+// setBound sets the box, a ring from the lower left corner upwards.
+func (d *division) setBound(b orb.Bound, system crs.ID) {
+	d.bound = b
+	ring := []byte("[[")
+	for i, p := range []orb.Point{b.Min, {b.Min[0], b.Max[1]}, b.Max, {b.Max[0], b.Min[1]}, b.Min} {
+		if i > 0 {
+			ring = append(ring, ',')
+		}
+		ring = append(ring, coordinates(p, system)...)
+	}
+	d.box = append(ring, "]]"...)
+}
+
+// coordinates writes a position, x before y whatever the authority says.
+func coordinates(p orb.Point, system crs.ID) json.RawMessage {
+	b := []byte{'['}
+	b = strconv.AppendFloat(b, rounded(p[0], system.Decimals()), 'f', -1, 64)
+	b = strconv.AppendFloat(append(b, ','), rounded(p[1], system.Decimals()), 'f', -1, 64)
+	return append(b, ']')
+}
+
+// recall reads the divisions of a day from the history. Those that are unchanged since have the geometries of today.
+func (c *call) recall(t *table, system crs.ID, day time.Time) error {
+	h, err := c.History()
+	if err != nil {
+		return err
+	}
+	if h == nil || h.Scheme(history.Kommune) == nil {
+		return problem.NotFoundf("the data served here have no history of municipalities, so that datetime is not " +
+			"possible; the operator adds one with --history norway")
+	}
+	now, err := c.table(system, time.Time{})
+	if err != nil {
+		return err
+	}
+	d, today := history.DateOf(day), history.DateOf(time.Now().In(c.s.Oslo))
+	past := func(scheme string, present []*division) (out []*division, parents map[*division]string) {
+		s := h.Scheme(scheme)
+		parents = map[*division]string{}
+		if s == nil {
+			return nil, parents
+		}
+		for _, v := range s.On(d) {
+			x := &division{number: v.Code, name: v.Name}
+			moved := slices.ContainsFunc(s.Moves(v), func(e *history.Edge) bool { return e.Event.Date > d })
+			if same := find(present, v.Code); same != nil && v.Holds(today) && !moved {
+				copied := *same
+				copied.county = nil
+				x = &copied
+			}
+			x.complete()
+			parents[x] = v.Parent
+			out = append(out, x)
+		}
+		return out, parents
+	}
+	t.fylker, _ = past(history.Fylke, now.fylker)
+	var parents map[*division]string
+	t.kommuner, parents = past(history.Kommune, now.kommuner)
+	if len(t.kommuner) == 0 {
+		return problem.NotFoundf("the history begins on %s; ask for a later day", h.Scheme(history.Kommune).Begin())
+	}
+	for _, x := range t.kommuner {
+		x.county = find(t.fylker, parents[x])
+	}
+	return nil
+}
+
+// at returns the municipality at a position on a day; nil outside of all.
+func (c *call) at(p position, day time.Time) (*division, error) {
+	t, err := c.table(0, day)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.roles()
+	if err != nil {
+		return nil, err
+	}
+	k := r.kommuner
+	rows, err := c.At(k.coll, p.system, p.x, p.y, day)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	now := t
+	if !day.IsZero() && k.coll.Versions == nil {
+		if now, err = c.table(0, time.Time{}); err != nil {
+			return nil, err
+		}
+	}
+	d := now.byRow[rows[0].ID]
+	if d == nil || now == t {
+		return d, nil
+	}
+	return c.before(t, d, day)
+}
+
+// before returns what a municipality was on a day. It fails where it was a part of several.
+func (c *call) before(t *table, d *division, day time.Time) (*division, error) {
+	h, err := c.History()
+	if err != nil {
+		return nil, err
+	}
+	today := history.DateOf(time.Now().In(c.s.Oslo))
+	was, err := h.Scheme(history.Kommune).Translate(d.number, today, history.DateOf(day))
+	if err != nil && !history.NotUsed(err) {
+		return nil, err
+	}
+	switch len(was) {
+	case 0:
+		return nil, nil
+	case 1:
+		return find(t.kommuner, was[0].Code), nil
+	}
+	var all []string
+	for _, v := range was {
+		all = append(all, v.Code+" "+v.Name)
+	}
+	return nil, problem.NotFoundf(
+		"the point lies in %s %s, which was in %s on %s; the data have no borders of that day",
+		d.number, d.name, strings.Join(all, ", "), day.Format(time.DateOnly))
+}
