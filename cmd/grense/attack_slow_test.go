@@ -122,7 +122,7 @@ func TestAttackSlowestReaders(t *testing.T) {
 			all.Go(func() {
 				still := time.Duration(0)
 				if speed == 0 {
-					still = 15500 * time.Millisecond
+					still = 15900 * time.Millisecond
 				}
 				took, read, err := s.endOf(t, path, speed, still)
 				t.Logf("%s at %d bytes a second: %d bytes, ended after %v, %v", path, speed, read, took, err)
