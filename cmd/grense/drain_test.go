@@ -21,7 +21,7 @@ func TestEveryOpenedConnectionIsAnsweredWhileTheServerEnds(t *testing.T) {
 	t.Parallel()
 	cut := int64(0)
 	for range 4 {
-		cut += cutAtTheEnd(t)
+		cut += cutAtTheEnd(t, t.TempDir())
 	}
 	if cut > 0 {
 		t.Errorf("%d connections were opened and not answered", cut)
@@ -32,19 +32,19 @@ func TestEveryOpenedConnectionIsAnsweredWhileTheServerEnds(t *testing.T) {
 func TestAttackEndWithNewConnections(t *testing.T) {
 	attack(t)
 	cut := int64(0)
-	times := repeats(t, 50)
+	times, home := repeats(t, 50), t.TempDir()
 	for range times {
-		cut += cutAtTheEnd(t)
+		cut += cutAtTheEnd(t, home)
 	}
 	figure(t, fmt.Sprintf("%d times SIGTERM while 8 clients open connections: connections that were cut", times), cut,
 		0)
 }
 
 // cutAtTheEnd ends a server under clients with a connection for each request, and returns how many connections were
-// opened and not answered.
-func cutAtTheEnd(t *testing.T) int64 {
+// opened and not answered. Servers of one home write the files of the demo once.
+func cutAtTheEnd(t *testing.T, home string) int64 {
 	t.Helper()
-	s := serve(t, []string{"GRENSE_LIMITS_DRAIN_WAIT=0s"})
+	s := serve(t, []string{"GRENSE_LIMITS_DRAIN_WAIT=0s", "HOME=" + home})
 	var all sync.WaitGroup
 	var cut, answered atomic.Int64
 	warm := make(chan struct{})
