@@ -60,7 +60,7 @@ var may = map[string]string{
 	"internal/format/xlsx": "internal/cql2 internal/feature internal/format/csv internal/format/input " +
 		"internal/format/output internal/geo/wkb internal/store",
 	"internal/ingest": "internal/cql2 internal/format internal/format/geopackage internal/format/input " +
-		"internal/geo/crs internal/geo/wkb internal/store",
+		"internal/geo/crs internal/geo/wkb internal/store internal/tempfile",
 	"internal/tile": "internal/geo/coverage internal/archive internal/cache internal/store " +
 		"internal/cql2 internal/geo/crs internal/geo/wkb api/ogcapi",
 	"internal/process": "internal/enrich internal/history internal/store internal/cql2 internal/geo/crs " +

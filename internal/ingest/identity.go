@@ -1,38 +1,57 @@
 package ingest
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"hash/maphash"
 	"strconv"
 
 	"grense/internal/cql2"
 	"grense/internal/format/input"
+	"grense/internal/tempfile"
 )
 
 // idSource is one possible source of the ids of features.
 type idSource struct {
 	what    string // for messages
 	seed    maphash.Seed
-	seen    map[uint64]int // features by the hash of their ids, counted over all files
-	texts   bool           // some id is not an integer in plain form
+	ids     *tempfile.Sorter[idEntry]
+	taken   []uint64       // bits of whole numbers below mostTaken that are ids
+	largest int            // such id
+	again   map[uint64]int // the first features with hashes of ids that others have too, of some
+	texts   bool           // some id is no integer, or not the plain form of one
 	stated  int
-	faults  []Fault // features that repeat an id
-	repeats int     // number of repeats
-	missing int     // features without an id
-	first   Fault   // the first of them
-	gone    bool    // it cannot be the source and is ignored
+	repeats int   // how many features have the id of another; known after settle
+	missing int   // features without an id
+	first   Fault // the first of them
+	gone    bool  // it cannot be the source, so it is no longer looked at
 }
 
-// maxIDFaults bounds the stored faults of a source that may not be chosen.
-const maxIDFaults = 200
+// idEntry is the hash of an id, and the number of its feature, counted over all files.
+type idEntry struct {
+	hash uint64
+	n    int64
+}
+
+const (
+	// maxIDFaults bounds the features with the id of another that are listed.
+	maxIDFaults = 200
+	// idsHeld is how many ids are sorted in memory.
+	idsHeld = 1 << 18
+	// mostTaken bounds the bits of idSource.taken.
+	mostTaken = 1 << 26
+)
 
 func newIDSource(what string) *idSource {
-	return &idSource{what: what, seed: maphash.MakeSeed(), seen: map[uint64]int{}}
+	return &idSource{what: what, seed: maphash.MakeSeed(), ids: tempfile.NewSorter("", idsHeld, func(a, b idEntry) int {
+		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.n, b.n))
+	})}
 }
 
-// see records the id of the n-th feature of all. Two ids count as equal if their hashes of 64 bits are;
-// for a million features that errs once in 37 million imports.
-func (s *idSource) see(v input.Value, n int, f Fault, label func(int) string) {
+// see takes the id of feature number n of all. Two ids are taken for one when their hashes of 64 bits are equal, which
+// for a million features happens once in 37 million imports.
+func (s *idSource) see(v input.Value, n int, f Fault) {
 	if s.gone {
 		return
 	}
@@ -44,38 +63,56 @@ func (s *idSource) see(v input.Value, n int, f Fault, label func(int) string) {
 		return
 	}
 	s.stated++
-	if _, err := strconv.ParseInt(id, 10, 64); err != nil || v.Kind == input.Text || v.Kind == input.Plain ||
-		v.Kind == input.Number {
-		s.texts = true
-	} else if whole, _ := plainNumber(id); !whole {
+	i, err := strconv.ParseInt(id, 10, 64)
+	if whole, _ := plainNumber(id); err != nil || !whole ||
+		v.Kind == input.Text || v.Kind == input.Plain || v.Kind == input.Number {
 		s.texts = true
 	}
-	h := maphash.String(s.seed, id)
-	if first, ok := s.seen[h]; ok {
-		f.ID, f.Action = id, input.Refused
-		f.Reason = fmt.Sprintf("the %s %q is that of %s too; name another property with --id-field", s.what,
-			id, label(first))
-		if s.repeats++; len(s.faults) < maxIDFaults {
-			s.faults = append(s.faults, f)
+	if err == nil && i >= 0 && strconv.FormatInt(i, 10) == id {
+		s.largest = max(s.largest, int(i))
+		if at := int(i / 64); i < mostTaken {
+			if at >= len(s.taken) {
+				s.taken = append(s.taken, make([]uint64, at+1-len(s.taken))...)
+			}
+			s.taken[at] |= 1 << (i % 64)
 		}
-		return
 	}
-	s.seen[h] = n
+	s.ids.Add(idEntry{maphash.String(s.seed, id), int64(n)})
+}
+
+// settle finds the ids that repeat, after all have been seen.
+func (s *idSource) settle() error {
+	if s.gone {
+		return nil
+	}
+	defer s.ids.Close()
+	s.again = map[uint64]int{}
+	var last idEntry
+	return s.ids.Sorted(func(e idEntry) error {
+		if e.hash != last.hash || last.n == 0 {
+			last = e
+			return nil
+		}
+		if s.repeats++; len(s.again) < maxIDFaults {
+			s.again[e.hash] = int(last.n)
+		}
+		return nil
+	})
 }
 
 // number returns an id for the n-th feature, which has none: n, or a larger number if another feature has n.
 func (s *idSource) number(n, total int) string {
-	for {
-		id := strconv.Itoa(n)
-		if _, taken := s.seen[maphash.String(s.seed, id)]; !taken {
-			return id
-		}
-		n += total
+	if at := n / 64; n >= mostTaken || at < len(s.taken) && s.taken[at]&(1<<(n%64)) != 0 {
+		n += (1 + s.largest/total) * total
 	}
+	return strconv.Itoa(n)
 }
 
 // drop gives the source up.
-func (s *idSource) drop() { s.gone, s.seen, s.faults = true, nil, nil }
+func (s *idSource) drop() {
+	s.ids.Close()
+	s.gone, s.taken, s.again = true, nil, nil
+}
 
 // idText returns the text of an id; false if the value cannot be an id.
 func idText(v input.Value) (string, bool) {
@@ -88,4 +125,59 @@ func idText(v input.Value) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// repeated reads the layers once more for the features that have the id of another, and tells of some.
+func (p *Plan) repeated(ctx context.Context, s *idSource) error {
+	told := 0
+	for _, l := range p.layers {
+		if told == maxIDFaults || s.repeats == 0 {
+			break
+		}
+		x := &idReader{p: p, s: s, l: l, told: &told}
+		if err := l.Reader.Read(ctx, x); err != nil && err != errTold {
+			return fmt.Errorf("%s: %w", l.File, err)
+		}
+	}
+	if more := s.repeats - told; more > 0 {
+		p.refuse("%d more features have the id of another", more)
+	}
+	return nil
+}
+
+// errTold ends a reading.
+var errTold = fmt.Errorf("ingest: enough faults")
+
+// idReader is the sink of repeated.
+type idReader struct {
+	p    *Plan
+	s    *idSource
+	l    *layerSurvey
+	n    int
+	told *int
+}
+
+func (r *idReader) Fault(input.Place, bool, input.Action, string) {}
+func (r *idReader) Reference(input.Place, string)                 {}
+func (r *idReader) Fields([]string)                               {}
+
+func (r *idReader) Record(x *input.Record) error {
+	r.n++
+	id, ok := idText(r.p.idOf(r.s, x))
+	if !ok {
+		return nil
+	}
+	first, ok := r.s.again[maphash.String(r.s.seed, id)]
+	if n := r.l.first + r.n; !ok || first == n {
+		return nil
+	}
+	f := r.l.at(x.At, r.n)
+	f.ID, f.Action = id, input.Refused
+	f.Reason = fmt.Sprintf("the %s %q is that of %s too; name another property with --id-field", r.s.what,
+		id, r.p.label(first))
+	r.p.fault(f)
+	if *r.told++; *r.told == maxIDFaults {
+		return errTold
+	}
+	return nil
 }

@@ -392,13 +392,7 @@ func (w *writing) id(r *input.Record) any {
 	case keyNumber:
 		return int64(n)
 	case keyField:
-		v, source = input.Value{}, w.field
-		name := w.idName()
-		for _, x := range r.Fields {
-			if x.Name == name {
-				v = x.Value
-			}
-		}
+		v, source = w.idOf(w.field, r), w.field
 	}
 	s, ok := idText(v)
 	if !ok && source.missing == 0 {

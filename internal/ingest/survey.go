@@ -118,6 +118,9 @@ func Survey(ctx context.Context, layers []*Layer, t Target, w Watch) (*Plan, err
 	} else {
 		p.field = newIDSource("property id")
 	}
+	for _, s := range [...]*idSource{p.own, p.field, p.version} {
+		defer s.ids.Close()
+	}
 	for _, l := range layers {
 		p.total += l.bytes()
 	}
@@ -141,7 +144,9 @@ func Survey(ctx context.Context, layers []*Layer, t Target, w Watch) (*Plan, err
 		sum.Read, sum.Written, sum.Moved = sum.Read+area.Read, sum.Written+area.Written, sum.Moved+area.Moved
 	}
 	p.agree()
-	p.chooseKey()
+	if err := p.chooseKey(ctx); err != nil {
+		return p, err
+	}
 	p.define()
 	if n := p.Report.Refused; n > 0 {
 		return p, input.Refuse("%s", p.summary(n))
@@ -300,29 +305,36 @@ func (s *surveyor) Record(r *input.Record) error {
 // identify records the possible ids of a feature.
 func (s *surveyor) identify(r *input.Record, f Fault) {
 	n := s.l.first + s.l.n
-	name := s.target.IDField
-	if name == "" {
-		name = "id"
-	}
-	var prop input.Value
-	for _, x := range r.Fields {
-		if x.Name == name {
-			prop = x.Value
-		}
-	}
+	prop := s.idOf(s.field, r)
 	if s.target.IDField == "" {
-		s.own.see(r.ID, n, f, s.label)
+		s.own.see(r.ID, n, f)
 		a, _ := idText(r.ID)
 		b, ok := idText(prop)
 		s.differ = s.differ || !ok || a != b
 	}
-	s.field.see(prop, n, f, s.label)
+	s.field.see(prop, n, f)
 	if s.target.IDField != "" {
-		s.seeVersion(prop, r, n, f)
-	}
-	if s.target.IDField == "" && s.field.repeats+s.field.missing > 0 {
+		s.version.see(s.idOf(s.version, r), n, f)
+	} else if s.field.missing > 0 {
 		s.field.drop()
 	}
+}
+
+// idOf returns the id that a record has in a source.
+func (p *Plan) idOf(s *idSource, r *input.Record) input.Value {
+	switch s {
+	case p.own:
+		return r.ID
+	case p.version:
+		return p.versionOf(r)
+	}
+	var v input.Value
+	for _, x := range r.Fields {
+		if x.Name == p.idName() {
+			v = x.Value
+		}
+	}
+	return v
 }
 
 // label returns a name for the n-th feature of all.
@@ -544,23 +556,31 @@ func (p *Plan) agree() {
 }
 
 // chooseKey decides the source of ids.
-func (p *Plan) chooseKey() {
+func (p *Plan) chooseKey(ctx context.Context) error {
+	for _, s := range [...]*idSource{p.own, p.field, p.version} {
+		if err := s.settle(); err != nil {
+			return fmt.Errorf("ingest: %w", err)
+		}
+	}
+	if p.target.IDField == "" && p.field.repeats > 0 {
+		p.field.drop()
+	}
 	source := p.own
 	switch {
 	case p.target.IDField != "":
 		source, p.key = p.field, keyField
 		if p.byName[p.target.IDField] == nil && p.Report.Read > 0 {
 			p.refuse("there is no property %q for --id-field; there are: %s", p.target.IDField, p.list())
-			return
+			return nil
 		}
 		if p.chooseVersions() {
 			p.key = keyNumber
-			return
+			return p.repeated(ctx, p.version)
 		}
 		if p.field.stated == 0 && p.Report.Read > 0 {
 			p.refuse("no feature has an id in the property %q, but null, a list or a truth value; "+
 				"name another one with --id-field", p.target.IDField)
-			return
+			return nil
 		}
 	case !p.field.gone && p.field.stated > 0 && (p.own.stated == 0 || p.own.missing > 0):
 		source, p.key = p.field, keyField
@@ -571,13 +591,7 @@ func (p *Plan) chooseKey() {
 			p.warn("features have no id of their own; they are numbered, and the numbers change with the file; " +
 				"name a property with --id-field")
 		}
-		return
-	}
-	for _, f := range source.faults {
-		p.fault(f)
-	}
-	if more := source.repeats - len(source.faults); more > 0 {
-		p.refuse("%d more features have the id of another", more)
+		return nil
 	}
 	if source.missing > 0 && source.repeats == 0 {
 		f := source.first
@@ -586,6 +600,7 @@ func (p *Plan) chooseKey() {
 				"id, which changes with the file", source.what, source.missing)
 		p.fault(f)
 	}
+	return p.repeated(ctx, source)
 }
 
 func (p *Plan) refuse(format string, a ...any) { p.importFault(input.Refused, format, a...) }

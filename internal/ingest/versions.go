@@ -23,21 +23,22 @@ func (p *Plan) validity() (start, end string) {
 	return start, end
 }
 
-// seeVersion records the id of a feature with the beginning of its version. The pair must be unique.
-func (s *surveyor) seeVersion(id input.Value, r *input.Record, n int, f Fault) {
-	text, ok := idText(id)
+// versionOf returns the id of a feature with the beginning of its version, of which no two may be the same.
+func (p *Plan) versionOf(r *input.Record) (v input.Value) {
+	text, ok := idText(p.idOf(p.field, r))
 	if !ok {
-		return
+		return v
 	}
 	for _, x := range r.Fields {
-		if lower := strings.ToLower(x.Name); x.Name == s.target.ValidFrom ||
-			s.target.ValidFrom == "" && store.IsUsualStart(lower) {
+		if lower := strings.ToLower(x.Name); x.Name == p.target.ValidFrom ||
+			p.target.ValidFrom == "" && store.IsUsualStart(lower) {
 			if start, ok := idText(x.Value); ok {
-				s.version.see(input.Value{Kind: input.Plain, Text: text + " " + start}, n, f, s.label)
+				v = input.Value{Kind: input.Plain, Text: text + " " + start}
 			}
-			return
+			return v
 		}
 	}
+	return v
 }
 
 // chooseVersions treats features as versions if the ids of --id-field repeat and there is a validity.
@@ -47,9 +48,6 @@ func (p *Plan) chooseVersions() bool {
 	if p.target.IDField == "" || start == "" || p.field.repeats == 0 || p.field.missing > 0 ||
 		p.version.stated < p.field.stated {
 		return false
-	}
-	for _, f := range p.version.faults {
-		p.fault(f)
 	}
 	p.versioned = true
 	p.warn("ids repeat, so that features are versions: those of one %s are one feature, valid from %s until %s",
