@@ -28,8 +28,8 @@ func TestAnImportTakesBoundedMemory(t *testing.T) {
 		if err := errors.Join(p.WriteGeoJSON(w), w.Flush(), f.Close()); err != nil {
 			t.Fatal(err)
 		}
-		cmd := program(t, t.Context(), dir, "import", from, "--into", filepath.Join(dir, "teig.gpkg"), "--collection", "teig",
-			"--crs", "EPSG:25833", "--id-field", "nummer")
+		cmd := program(t, t.Context(), dir, "import", from, "--into", filepath.Join(dir, "teig.gpkg"),
+			"--collection", "teig", "--crs", "EPSG:25833", "--id-field", "nummer")
 		cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)

@@ -141,13 +141,15 @@ type service struct {
 	metrics net.Listener     // nil: none
 	front   *front
 
+	assembled chan struct{} // closed when all parts are there
+
 	stopKeys func() // ends the checker and waits for it
 }
 
 // occupy takes the listeners, so that a port in use is reported before data are read. With socket, the API is served on
 // that.
 func occupy(ctx context.Context, cfg config.Config, log *slog.Logger, socket net.Listener) (_ *service, err error) {
-	s := &service{codes: &apikey.Codes{}, front: newFront()}
+	s := &service{codes: &apikey.Codes{}, front: newFront(), assembled: make(chan struct{})}
 	s.log = slog.New(telling{log.Handler(), s.front})
 	defer func() {
 		if err != nil {
@@ -183,7 +185,7 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	}
 	caches := &cache.Group{}
 	if s.store, err = source.Open(ctx, src, source.Options{DataDir: dir, Config: s.cfg, Logger: s.log,
-		Version: programVersion(), Wait: true, Caches: caches}); err != nil {
+		Version: programVersion(), Wait: true, Caches: caches, Surveyed: s.surveyed}); err != nil {
 		return err
 	}
 	if src == "" && s.cfg.Service.Licence == (config.Licence{}) {
@@ -253,7 +255,23 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	done.Go(func() { s.server.RunChanges(work) })
 	done.Go(func() { s.server.RunFragments(work) })
 	s.stopKeys = func() { stop(); cancel(); done.Wait() }
+	close(s.assembled)
 	return nil
+}
+
+// surveyed serves what the store has learnt of a large file after it began to serve it.
+func (s *service) surveyed(ctx context.Context) {
+	select {
+	case <-s.assembled:
+	case <-ctx.Done():
+		return
+	}
+	if err := s.server.Reload(ctx); err != nil {
+		s.log.Error("the source has been read, but cannot be opened again; reload to try again", "err", err)
+		return
+	}
+	s.log.Info("the source has been read; what it tells is served", "version", s.store.Catalog().Version)
+	s.tiles.Prepare(s.store)
 }
 
 // jobs returns where jobs are kept; nil, with a warning, if none can be kept.

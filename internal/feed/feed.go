@@ -121,6 +121,9 @@ func (r *Recorder) Look(ctx context.Context) (read bool, err error) {
 		return false, err
 	}
 	cat := r.Store.Catalog()
+	if cat.Survey != nil { // types may turn out to be others
+		return false, nil
+	}
 	for _, c := range cat.Collections {
 		if !r.Records(c) {
 			continue

@@ -127,7 +127,7 @@ func idText(v input.Value) (string, bool) {
 	return "", false
 }
 
-// repeated reads the layers once more for the features that have the id of another, and tells of some.
+// repeated reads the layers once more for the features that have the id of another, and reports some.
 func (p *Plan) repeated(ctx context.Context, s *idSource) error {
 	told := 0
 	for _, l := range p.layers {

@@ -36,6 +36,9 @@ type Options struct {
 	Version string       // of the program: copies of other versions are rebuilt
 	Wait    bool         // a database may be away for now
 	Caches  *cache.Group // takes the caches of the store; nil: none
+	// Surveyed is called when a GeoPackage that was served after a look at some of its rows has been read whole.
+	// It reloads. Nil: a file is read whole before it is served.
+	Surveyed func(context.Context)
 }
 
 // Open opens what is to be served: the GeoPackage at path, a copy of the other files at path, the database whose
@@ -69,7 +72,7 @@ func openFile(ctx context.Context, path string, o Options) (store.Store, error) 
 	options := gpkg.Options{DataDir: dir, Settings: Settings(o.Config), Logger: log, Progress: progress(log),
 		TypeAhead: int(cfg.Limits.TypeAhead), ViewTimeout: cfg.Limits.ViewTimeout,
 		ViewRow: viewRow(cfg.Limits.Memory), PageCache: int64(cfg.Limits.Memory) / 8, Unchanging: ours ||
-			cfg.Unchanging, AllowEmpty: cfg.AllowEmpty, Caches: o.Caches}
+			cfg.Unchanging, AllowEmpty: cfg.AllowEmpty, Caches: o.Caches, Surveyed: o.Surveyed}
 	if m := int(cfg.Limits.Memory) / 6; m > 0 {
 		options.TypeAhead = min(options.TypeAhead, m)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/paulmach/orb"
@@ -21,6 +22,36 @@ type Catalog struct {
 	Hidden      []string      // layers of the source that the settings hide
 	Bookkeeping []string      // layers that are not served because of IsBookkeeping
 	Live        bool          // rows come from a database: they may change at any time without a new catalog
+	// Survey is of the rows that are read while the catalog is served; nil: none are. Extents may be too large then.
+	Survey *Survey
+}
+
+// Survey reports how much of a source has been read. It is safe for concurrent use.
+type Survey struct {
+	mu          sync.Mutex
+	layers, all int
+	rows        float64 // the part of the present layer
+}
+
+// Note records how many layers have been read, or how many rows of the present layer.
+func (s *Survey) Note(layers bool, done, total int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if layers {
+		s.layers, s.all, s.rows = done, total, 0
+	} else if total > 0 {
+		s.rows = float64(done) / float64(total)
+	}
+}
+
+// Done returns the part that has been read, at most 1; a nil Survey has read all.
+func (s *Survey) Done() float64 {
+	if s == nil {
+		return 1
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return min((float64(s.layers)+s.rows)/float64(max(s.all, 1)), 1)
 }
 
 // Collection returns the collection with an id. ok is false if there is none.

@@ -212,6 +212,13 @@ const (
 	CountCheap              // as CountExact if counting is cheap compared with the page; else Matched is -1
 )
 
+// CheapRows is how many features a collection has at most whose matches CountCheap always counts,
+// and CountBudget how long it counts those of a larger one.
+const (
+	CheapRows   = 100_000
+	CountBudget = 100 * time.Millisecond
+)
+
 // Page is one page of a result.
 type Page struct {
 	Rows       []Row

@@ -83,7 +83,8 @@ func (s *Sorter[T]) Sorted(fn func(T) error) error {
 	m := &merge[T]{compare: s.compare, runs: []*run[T]{{next: s.held}}}
 	from := int64(0)
 	for _, to := range s.ends {
-		m.runs, from = append(m.runs, &run[T]{file: bufio.NewReaderSize(io.NewSectionReader(s.file, from, to-from), 64<<10)}), to
+		part := io.NewSectionReader(s.file, from, to-from)
+		m.runs, from = append(m.runs, &run[T]{file: bufio.NewReaderSize(part, 64<<10)}), to
 	}
 	for _, r := range m.runs {
 		if err := r.advance(); err != nil {

@@ -194,9 +194,9 @@ func (m *Maker) want(set *Set, c *store.Collection) {
 // while nobody wants any.
 //
 // Levels are built once for each collection, set and state of the data, one after another, and after a
-// failure again in retryAfter. Where as many as Options.Queue are made or wait for that, another request starts them
-// later. Where rows may change at any moment, all levels of a set that there are are made or compared with their rows
-// in one go, so that they are of one state.
+// failure again in retryAfter; none while the store reads its rows for the first time. Where as many as Options.Queue
+// are made or wait for that, another request starts them later. Where rows may change at any moment, all levels of a
+// set that there are are made or compared with their rows in one go, so that they are of one state.
 func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.Collection) (*levels, error) {
 	if c.Geometry == nil {
 		return nil, nil
@@ -214,7 +214,7 @@ func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.C
 	}
 	fresh := w.levels != nil && w.stamp == now
 	old := fresh && live && (time.Since(w.checked) > m.o.Check || w.due && time.Since(w.checked) > w.rest)
-	if (!fresh || old) && w.idle(now) && !m.closed && m.queued < m.o.Queue {
+	if (!fresh || old) && w.idle(now) && !m.closed && m.queued < m.o.Queue && st.Catalog().Survey == nil {
 		m.begin(&job{m: m, st: st, now: now, live: live}, k)
 	}
 	if fresh {

@@ -30,11 +30,21 @@ type columnCache = cache.Cache[tableKey, any]
 
 // rowIDs is the ids of all rows of a layer, ascending. Where a row is among them is its place. It is immutable.
 type rowIDs struct {
+	first   int64 // with run, and without numbers: each number is one more than that before
+	run     int   // how many these are
 	numbers []int64
 	texts   []string // where ids are texts
 }
 
-func (x *rowIDs) len() int { return len(x.numbers) + len(x.texts) }
+func (x *rowIDs) len() int { return x.run + len(x.numbers) + len(x.texts) }
+
+// number returns the id at a place, where ids are numbers.
+func (x *rowIDs) number(place int64) int64 {
+	if x.run > 0 {
+		return x.first + place
+	}
+	return x.numbers[place]
+}
 
 func (x *rowIDs) size() int {
 	n := 8*cap(x.numbers) + 16*cap(x.texts)
@@ -48,7 +58,7 @@ func (x *rowIDs) text(place uint32) string {
 	if x.texts != nil {
 		return x.texts[place]
 	}
-	return strconv.FormatInt(x.numbers[place], 10)
+	return strconv.FormatInt(x.number(int64(place)), 10)
 }
 
 // place returns where an id of the layer's type is, or would be.
@@ -57,7 +67,15 @@ func (x *rowIDs) place(id any) (int, bool) {
 		return slices.BinarySearch(x.texts, s)
 	}
 	n, _ := id.(int64)
-	return slices.BinarySearch(x.numbers, n)
+	switch {
+	case x.run == 0:
+		return slices.BinarySearch(x.numbers, n)
+	case n < x.first:
+		return 0, false
+	case n > x.first+int64(x.run-1):
+		return x.run, false
+	}
+	return int(n - x.first), true
 }
 
 // span is some of a list, one after the other.

@@ -39,9 +39,18 @@ func (r *revision) ids(l *layer) *rowIDs {
 	return nil
 }
 
+// hasIDs reports whether the ids of a layer are in memory.
+func (r *revision) hasIDs(l *layer) bool {
+	_, ok := r.columns.tables.Get(tableKey{r.rev, idsName(l)})
+	return ok
+}
+
 // makeTable has a table made in the background, one at a time, unless it cannot be kept;
 // it reports whether it is begun, and with limits.wait whether it has ended.
 func (r *revision) makeTable(name string, work func() error) bool {
+	if r.catalog.Survey != nil { // it would be made once more soon
+		return false
+	}
 	a, made := &r.typeAhead, make(chan struct{})
 	a.mu.Lock()
 	if r.columns.asked == nil {
@@ -103,10 +112,23 @@ func (x *rowIDs) add(r row, text bool) error {
 	}
 	if !text {
 		id := r.Int(0)
-		if n := len(x.numbers); n > 0 && x.numbers[n-1] >= id {
+		n := x.len()
+		switch {
+		case n == 0:
+			x.first = id
+		case x.number(int64(n-1)) >= id:
 			return errNoRoom
+		case x.run > 0 && x.first+int64(n) != id:
+			for i := range n {
+				x.numbers = append(x.numbers, x.first+int64(i))
+			}
+			x.run = 0
 		}
-		x.numbers = append(x.numbers, id)
+		if x.numbers == nil {
+			x.run++
+		} else {
+			x.numbers = append(x.numbers, id)
+		}
 		return nil
 	}
 	id := r.Text(0)

@@ -2,12 +2,14 @@ package gpkg
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"grense/internal/cql2"
 	"grense/internal/geo/wkb"
 	"grense/internal/store"
+	"grense/internal/tempfile"
 )
 
 // finish makes what follows from the rows of a collection: indexes, extent, count, full-text tables.
@@ -103,9 +105,6 @@ func (w *Writer) versionIndex(c *store.Collection) error {
 		" (" + strings.Join(columns, ", ") + ")")
 }
 
-// mostForeseen is for how many rows there is room from the beginning.
-const mostForeseen = 4 << 20
-
 // buildIndex fills the R-tree (OGC 12-128r18, F.3) and the extent of the contents.
 func (w *Writer) buildIndex(t *target) error {
 	name, col := t.c.Table, t.c.Geometry.Column
@@ -115,12 +114,9 @@ func (w *Writer) buildIndex(t *target) error {
 	}
 	all := wkb.EmptyBound()
 	var buf []byte
-	last, err := w.c.one("SELECT coalesce(max(" + t.rowid + "), 0) FROM " + quote(name))
-	if err != nil {
-		return err
-	}
-	cells := make([]packCell, 0, min(max(last, 0), mostForeseen)) // growing would take several times as much
-	err = w.c.query("SELECT "+t.rowid+", "+quote(col)+" FROM "+quote(name), nil, func(r row) error {
+	cells := tempfile.NewSorter(filepath.Dir(w.path), packMost, byColumn)
+	defer cells.Close()
+	err := w.c.query("SELECT "+t.rowid+", "+quote(col)+" FROM "+quote(name), nil, func(r row) error {
 		if r.Null(1) {
 			return nil
 		}
@@ -130,7 +126,7 @@ func (w *Writer) buildIndex(t *target) error {
 			return nil
 		}
 		all = all.Union(in.Bound)
-		cells = append(cells, newPackCell(r.Int(0), in.Bound))
+		cells.Add(newPackCell(r.Int(0), in.Bound))
 		return nil
 	})
 	if err == nil {

@@ -42,6 +42,11 @@ type Options struct {
 	// The file is then read without locks, and refused if there is a -wal or -journal next to it.
 	// If a program writes into it after all, responses may be wrong until the next Reload, and the log says so.
 	Unchanging bool
+	// Surveyed is called once after Open, when all rows of layers have been read that Open served by a sample of
+	// their rows; it should call Reload. Nil: Open reads all rows of every layer that it does not know yet.
+	Surveyed func(context.Context)
+	// SampleFrom is how many rows a layer has at least that Open samples. Defaults to 100,000.
+	SampleFrom int
 	// MaxConns is the number of connections to the file, one for each concurrent question; one more is kept for Ready.
 	// Defaults to four times the processors, at least 6.
 	MaxConns int
@@ -59,7 +64,7 @@ type Options struct {
 	// Defaults to 96 MiB, which a million names need.
 	TypeAhead int
 	// Columns is how many bytes ids, envelopes and records of large layers may take in memory; negative: none.
-	// Defaults to half of TypeAhead.
+	// Defaults to TypeAhead.
 	Columns int
 	// Index is how many bytes the file of column indexes in DataDir may take; negative: there is none.
 	// Defaults to 1 GiB.
@@ -88,7 +93,11 @@ type Store struct {
 	limits  columnLimits  // usualColumns
 	settled time.Duration // settledAfter
 
-	stop context.CancelFunc // of what looks after the promise
+	stop context.CancelFunc // of what looks after the promise, and of surveyAll
+	work sync.WaitGroup     // surveyAll
+
+	sampling bool          // Open reads samples of large layers
+	survey   *store.Survey // of what is read in the background; nil: nothing is
 }
 
 var _ store.Store = (*Store)(nil)
@@ -114,11 +123,14 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.TypeAhead == 0 {
 		o.TypeAhead = 96 << 20
 	}
+	if o.SampleFrom == 0 {
+		o.SampleFrom = sampledFrom
+	}
 	if o.Index == 0 {
 		o.Index = 1 << 30
 	}
 	if o.Columns == 0 {
-		o.Columns = o.TypeAhead / 2
+		o.Columns = o.TypeAhead
 	}
 	s := &Store{path: path, options: o, settled: settledAfter, limits: usualColumns,
 		shapes: cache.New[shapeKey, *shape](cache.Options{Name: "geometries", Bytes: shapeBytes, Shards: 4,
@@ -129,15 +141,25 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		tables: cache.New[tableKey, any](cache.Options{Name: "type_ahead", Bytes: int64(o.TypeAhead), Group: o.Caches,
 			Fixed: true}),
 		columns: cache.New[tableKey, any](cache.Options{Name: "columns", Bytes: int64(o.Columns), Group: o.Caches})}
+	s.sampling = o.Surveyed != nil
 	r, err := s.load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.logNotes(nil, r.catalog)
 	s.install(r)
+	s.sampling, s.survey = false, r.catalog.Survey
 	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // lives until Close
 	if s.stop = stop; o.Unchanging {
 		go s.watch(background)
+	}
+	if s.survey != nil {
+		s.work.Go(func() {
+			if err := s.surveyAll(background); err != nil && background.Err() == nil {
+				s.options.Logger.Error("the source could not be read whole; reload to try again",
+					"path", s.path, "err", err)
+			}
+		})
 	}
 	return s, nil
 }
@@ -215,12 +237,13 @@ func (s *Store) Ready(ctx context.Context) error {
 
 // Close waits for queries in flight.
 func (s *Store) Close() error {
+	s.stop()
+	s.work.Wait()
 	s.reload.Lock()
 	defer s.reload.Unlock()
 	if s.closed.Swap(true) {
 		return nil
 	}
-	s.stop()
 	s.current.Load().release()
 	s.open.Wait()
 	return nil

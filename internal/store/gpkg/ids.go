@@ -13,6 +13,30 @@ func (qu *question) isByIDs() bool {
 		!qu.l.view && qu.l.Count >= qu.rev.columns.limits.from && qu.rev.columns.tables.Limit() > 0
 }
 
+// markEvery is how many rows lie between two marks of a layer.
+const markEvery = 1024
+
+// mark returns the id of a row that is fewer than markEvery rows before one that a statement skips to,
+// and how many rows are skipped from there; false if no mark helps.
+func (qu *question) mark(back bool, skip int) (id int64, rest int, ok bool) {
+	if skip < markEvery || back || qu.place != nil || qu.sorted != "" || qu.now != qu.rev.rev || !qu.isByIDs() {
+		return 0, 0, false
+	}
+	at := skip / markEvery
+	if at >= len(qu.l.marks) {
+		return 0, 0, false
+	}
+	return qu.l.marks[at], skip % markEvery, true
+}
+
+// idsCost is that of a page whose first row is found at once.
+func (qu *question) idsCost() store.Cost {
+	if qu.q.Offset/markEvery < len(qu.l.marks) || qu.l.Count <= mostIDs && qu.rev.hasIDs(qu.l) {
+		return store.CostPage
+	}
+	return qu.l.plainCost(qu.q)
+}
+
 // byIDs takes the page from the ids of all rows.
 func (qu *question) byIDs(_ context.Context, c *conn, p *store.Page) (bool, error) {
 	ids := qu.rev.ids(qu.l)

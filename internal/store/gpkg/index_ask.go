@@ -193,7 +193,7 @@ func (qu *question) isByIndex() bool {
 func (qu *question) isIndexed() bool {
 	q := &qu.q
 	return q.Rank == nil && q.First == nil && !q.AllOrNothing && qu.l.Count >= qu.rev.columns.limits.from &&
-		!qu.l.view && qu.l.rowid != "" && qu.rev.indexes.limit > 0
+		!qu.l.view && qu.l.rowid != "" && qu.rev.indexes.limit > 0 && qu.rev.catalog.Survey == nil
 }
 
 // mayFind reports whether indexSearch.find would find a probe if all tables were there.
@@ -226,18 +226,36 @@ func (qu *question) byIndex(ctx context.Context, c *conn, p *store.Page) (bool, 
 		return false, err
 	}
 	x := &indexSearch{qu: qu, c: c, most: qu.most()}
+	if qu.cheap {
+		x.most = min(x.most, fewMatches)
+	}
 	found, ok, err := x.find(qu.q.Filter)
 	if err != nil || !ok {
 		return false, err
 	}
+	if found.count > x.most && qu.cheap {
+		if found.exact && qu.q.AsOf.IsZero() && qu.countable() {
+			qu.cacheCount(expensive)
+		}
+		if near, err := qu.near(c, found); near || err != nil {
+			return false, err
+		}
+		if x.most = qu.most(); x.most > fewMatches {
+			if found, _, err = x.find(qu.q.Filter); err != nil {
+				return false, err
+			}
+		}
+	}
 	if found.count > x.most {
-		if found.exact && qu.q.AsOf.IsZero() && qu.q.Count == store.CountExact && qu.counted() < 0 {
+		if found.exact && qu.q.AsOf.IsZero() && qu.q.Count == store.CountExact && qu.countable() {
 			sql, args := sqlq.New(sqlq.SQLite{}).Text("SELECT count(*) FROM (").Add(found.ids[0]).Text(")").SQL()
-			n, err := c.one(sql, args...)
+			n, err := qu.counting(ctx, c, func() (int, error) { n, err := c.one(sql, args...); return int(n), err })
 			if err != nil {
 				return false, err
 			}
-			qu.cacheCount(int(n))
+			if n >= 0 {
+				qu.cacheCount(n)
+			}
 		}
 		return false, nil
 	}
@@ -245,6 +263,39 @@ func (qu *question) byIndex(ctx context.Context, c *conn, p *store.Page) (bool, 
 		qu.cacheCount(found.count)
 	}
 	return qu.bySQL(ctx, c, p)
+}
+
+const (
+	// fewMatches is how many matches of a filter are counted beside a page that can do without a count.
+	fewMatches = 1 << 14
+	// nearRows is how many rows are read along the ids sooner than many matches are sorted.
+	nearRows = 1 << 16
+)
+
+// near reports whether so many of the rows that a probe selects lie close behind the start of the page,
+// in the order by id, that reading along the ids finds them soon.
+func (qu *question) near(c *conn, p probe) (bool, error) {
+	if !p.exact || !qu.l.keyed || len(qu.keys) > 1 || len(qu.l.marks) == 0 || qu.place != nil && qu.place.Back {
+		return false, nil
+	}
+	start := qu.l.marks[0] - 1
+	if qu.place != nil {
+		start, _ = qu.values[0].(int64)
+	}
+	sql, args := sqlq.New(sqlq.SQLite{}).Add(p.ids[0]).Text(" LIMIT ").Arg(int64(fewMatches)).SQL()
+	var ids []int64
+	err := c.query(sql, args, func(r row) error {
+		if id := r.Int(0); id > start {
+			ids = append(ids, id)
+		}
+		return nil
+	})
+	n := max(qu.q.Offset, 0) + qu.q.Limit
+	if err != nil || len(ids) <= n {
+		return false, err
+	}
+	slices.Sort(ids)
+	return ids[n]-start <= nearRows, nil
 }
 
 // indexCost is that of an index once the tables are there that a filter needs.

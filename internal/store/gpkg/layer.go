@@ -23,10 +23,11 @@ type layer struct {
 	visible []int         // of Collection.Properties: those that are not hidden
 	boxes   string        // R-tree whose entries are the rows with a geometry, as in source; "": there is none
 	shapes  *shapeCache
-	view    bool   // it is a view, which may give other rows each time
-	outside bool   // some coordinates are not in Collection.Extent
-	rowid   string // column that identifies rows in SQLite, quoted; "" if there is none
-	keyed   bool   // the feature id is the number by which the R-tree refers to a row
+	view    bool    // it is a view, which may give other rows each time
+	outside bool    // some coordinates are not in Collection.Extent
+	rowid   string  // column that identifies rows in SQLite, quoted; "" if there is none
+	keyed   bool    // the feature id is the number by which the R-tree refers to a row
+	marks   []int64 // survey.Marks, where these are feature ids; nil: they are not known
 }
 
 // idExpr returns the feature id in SQL, of several parts as it is printed.
@@ -142,7 +143,11 @@ func (d *draft) setKey(l *layer) {
 		l.key = d.table.rowid
 	}
 	col, ok := d.table.column(name)
-	l.keyed = !l.text && (sv.Key == "" || ok && d.table.isRowid(col) || d.rowid(sv) == l.key)
+	number := !l.text && (sv.Key == "" || ok && d.table.isRowid(col))
+	if number {
+		l.marks = sv.Marks
+	}
+	l.keyed = number || !l.text && d.rowid(sv) == l.key
 }
 
 func (d *draft) setGeometry(l *layer) {

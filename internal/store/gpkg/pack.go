@@ -3,10 +3,14 @@ package gpkg
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"math"
+	"path/filepath"
 	"slices"
 
 	"github.com/paulmach/orb"
+
+	"grense/internal/tempfile"
 )
 
 // packCell is an entry of a node of an R-tree that is written: a row or a node with its envelope.
@@ -34,9 +38,18 @@ const (
 	packRoot = 1  // number of the root
 )
 
-// packTree writes cells, which it sorts, into the empty R-tree of that name, as the three tables that hold it
-// (sqlite.org/rtree.html, section 6): tiles of neighbours, every node full, none ever split.
-func (w *Writer) packTree(name string, cells []packCell) error {
+// packMost is how many cells are sorted in memory.
+const packMost = 1 << 18
+
+// byColumn orders cells from west to east.
+func byColumn(a, b packCell) int {
+	return cmp.Or(cmp.Compare(a.minX+a.maxX, b.minX+b.maxX), cmp.Compare(a.id, b.id))
+}
+
+// packTree writes cells into the empty R-tree of that name, as the three tables that hold it (sqlite.org/rtree.html,
+// section 6): tiles of neighbours, every node full, none ever split. Only one strip of the lowest level is in memory,
+// and the levels above.
+func (w *Writer) packTree(name string, cells *tempfile.Sorter[packCell]) error {
 	size, err := w.c.one("SELECT length(data) FROM "+quote(name+"_node")+" WHERE nodeno = ?", int64(packRoot))
 	if err != nil {
 		return err
@@ -44,78 +57,92 @@ func (w *Writer) packTree(name string, cells []packCell) error {
 	f := &packer{w: w, node: make([]byte, size), fanout: (int(size) - packHead) / packSize, last: packRoot,
 		insertNode:   "INSERT OR REPLACE INTO " + quote(name+"_node") + " (nodeno, data) VALUES (?, ?)",
 		insertParent: "INSERT INTO " + quote(name+"_parent") + " (nodeno, parentnode) VALUES (?, ?)"}
-	var owner []int64 // nodes of the cells of the lowest level, as they are sorted
-	rows := cells
-	depth := 0
-	for ; len(cells) > f.fanout; depth++ {
-		up, of, err := f.level(cells, depth == 0)
+	owners := tempfile.NewSorter(filepath.Dir(w.path), packMost,
+		func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	defer owners.Close()
+	f.owns = func(row, node int64) { owners.Add([2]int64{row, node}) }
+	up, depth := []packCell(nil), 0
+	if cells.Len() > f.fanout {
+		if up, err = f.level(cells.Len(), cells.Sorted); err != nil {
+			return err
+		}
+		depth++
+	} else {
+		err = cells.Sorted(func(c packCell) error { up = append(up, c); f.owns(c.id, packRoot); return nil })
 		if err != nil {
 			return err
 		}
-		if depth == 0 {
-			owner = of
-		}
-		cells = up
 	}
-	if err := f.write(packRoot, depth, cells, depth == 0); err != nil {
-		return err
-	}
-	order := make([]int32, len(rows))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(rows[a].id, rows[b].id) })
-	insert := "INSERT INTO " + quote(name+"_rowid") + " (rowid, nodeno) VALUES (?, ?)"
-	for _, i := range order {
-		node := int64(packRoot)
-		if owner != nil {
-			node = owner[i]
-		}
-		if err := w.c.exec(insert, rows[i].id, node); err != nil {
+	f.owns = nil
+	for ; len(up) > f.fanout; depth++ {
+		slices.SortFunc(up, byColumn)
+		up, err = f.level(len(up), func(fn func(packCell) error) error {
+			for _, c := range up {
+				if err := fn(c); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 	}
-	return nil
+	if err := f.write(packRoot, depth, up, depth == 0); err != nil {
+		return err
+	}
+	insert := "INSERT INTO " + quote(name+"_rowid") + " (rowid, nodeno) VALUES (?, ?)"
+	return owners.Sorted(func(o [2]int64) error { return w.c.exec(insert, o[0], o[1]) })
 }
 
 // packer writes nodes.
 type packer struct {
 	w                        *Writer
-	node                     []byte // of one node, used again
-	fanout                   int    // cells that a node holds
-	last                     int64  // number of the last node
+	node                     []byte                // of one node, used again
+	owns                     func(row, node int64) // called with the node that a row is in; nil: cells are nodes
+	fanout                   int                   // cells that a node holds
+	last                     int64                 // number of the last node
 	insertNode, insertParent string
 }
 
-// level puts cells into nodes: strips from west to east, each cut from south to north.
-// It returns the cells of the next level and the node of each cell.
-func (f *packer) level(cells []packCell, lowest bool) (up []packCell, of []int64, err error) {
-	nodes := (len(cells) + f.fanout - 1) / f.fanout
-	strip := f.fanout * int(math.Ceil(math.Sqrt(float64(nodes))))
-	slices.SortFunc(cells, func(a, b packCell) int {
-		return cmp.Or(cmp.Compare(a.minX+a.maxX, b.minX+b.maxX), cmp.Compare(a.id, b.id))
-	})
-	of = make([]int64, 0, len(cells))
-	for s := range slices.Chunk(cells, strip) {
-		slices.SortFunc(s, func(a, b packCell) int {
+// level puts n cells, which come from west to east, into nodes: strips, each cut from south to north.
+// It returns the cells of the next level.
+func (f *packer) level(n int, each func(func(packCell) error) error) (up []packCell, err error) {
+	nodes := (n + f.fanout - 1) / f.fanout
+	strip := make([]packCell, 0, f.fanout*int(math.Ceil(math.Sqrt(float64(nodes)))))
+	cut := func() error {
+		slices.SortFunc(strip, func(a, b packCell) int {
 			return cmp.Or(cmp.Compare(a.minY+a.maxY, b.minY+b.maxY), cmp.Compare(a.id, b.id))
 		})
-		for part := range slices.Chunk(s, f.fanout) {
+		for part := range slices.Chunk(strip, f.fanout) {
 			f.last++
-			if err := f.write(f.last, 0, part, lowest); err != nil {
-				return nil, nil, err
+			if err := f.write(f.last, 0, part, f.owns != nil); err != nil {
+				return err
 			}
 			all := part[0]
 			all.id = f.last
 			for _, c := range part {
 				all.minX, all.maxX = min(all.minX, c.minX), max(all.maxX, c.maxX)
 				all.minY, all.maxY = min(all.minY, c.minY), max(all.maxY, c.maxY)
-				of = append(of, f.last)
+				if f.owns != nil {
+					f.owns(c.id, f.last)
+				}
 			}
 			up = append(up, all)
 		}
+		strip = strip[:0]
+		return nil
 	}
-	return up, of, nil
+	err = each(func(c packCell) error {
+		if strip = append(strip, c); len(strip) < cap(strip) {
+			return nil
+		}
+		return cut()
+	})
+	if err == nil {
+		err = cut()
+	}
+	return up, err
 }
 
 // write writes a node; its cells are rows on the lowest level, else nodes.
@@ -136,4 +163,50 @@ func (f *packer) write(number int64, depth int, cells []packCell, lowest bool) e
 	b = b[:len(f.node)]
 	clear(b[packHead+packSize*len(cells):])
 	return f.w.c.exec(f.insertNode, number, b)
+}
+
+// bound returns the envelope.
+func (x packCell) bound() orb.Bound {
+	return orb.Bound{Min: orb.Point{float64(x.minX), float64(x.minY)}, Max: orb.Point{float64(x.maxX), float64(x.maxY)}}
+}
+
+// errTree reports an R-tree that cannot be read.
+var errTree = errors.New("gpkg: the R-tree is damaged")
+
+// walkTree calls fn with the rows of an R-tree of the source, node by node.
+func walkTree(c *conn, name string, fn func(packCell) error) error {
+	sql := "SELECT data FROM main." + quote(name+"_node") + " WHERE nodeno = ?"
+	var node func(number int64, height int) error
+	node = func(number int64, height int) error {
+		var data []byte
+		if err := c.query(sql, []any{number}, func(r row) error { data = r.Bytes(0, nil); return nil }); err != nil {
+			return err
+		}
+		if len(data) < packHead {
+			return errTree
+		}
+		if number == packRoot {
+			height = int(binary.BigEndian.Uint16(data))
+		}
+		n := int(binary.BigEndian.Uint16(data[2:]))
+		if packHead+n*packSize > len(data) || height > 40 {
+			return errTree
+		}
+		for i := range n {
+			b := data[packHead+i*packSize:]
+			side := func(k int) float32 { return math.Float32frombits(binary.BigEndian.Uint32(b[8+4*k:])) }
+			x := packCell{int64(binary.BigEndian.Uint64(b)), side(0), side(1), side(2), side(3)}
+			err := error(nil)
+			if height > 0 {
+				err = node(x.id, height-1)
+			} else {
+				err = fn(x)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return node(packRoot, 0)
 }

@@ -38,6 +38,7 @@ type question struct {
 	ahead    *aheadAnswer    // where not nil, rows come from the table of type-ahead
 	among    []sqlq.Fragment // where not nil, each selects some of the row ids among which all matches are
 	exactly  bool            // with among: these are all matches
+	cheap    bool            // the count is left out where it costs much
 	sorted   string          // condition on rows of table if that is one of the index file, in order; else ""
 
 	reach  orb.Bound // with isByPlaces, what the envelope of every match touches
@@ -55,9 +56,6 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 		return nil, err
 	}
 	defer r.release()
-	if at.Count == store.CountCheap {
-		at.Count = store.CountExact
-	}
 	qu, err := newQuestion(r, at)
 	if err != nil {
 		return nil, err
@@ -86,7 +84,7 @@ func (qu *question) bySQL(ctx context.Context, c *conn, p *store.Page) (done boo
 	if qu.sorted == "" {
 		qu.table = qu.l.source.Table
 	}
-	if q.Count == store.CountExact && q.Cursor == "" && qu.filter.Residue != nil && qu.counted() < 0 {
+	if q.Count == store.CountExact && q.Cursor == "" && qu.filter.Residue != nil && qu.counted() < 0 && !qu.cheap {
 		qu.total = new(int)
 	}
 	if q.Limit > 0 {
@@ -181,7 +179,11 @@ func newQuestion(r *revision, q store.Query) (*question, error) {
 		return nil, err
 	}
 	q.Filter, q.AsOf = l.withoutConstants(q.Filter), l.Moment(q.AsOf)
-	qu := &question{rev: r, l: l, q: q, order: q.OrderName()}
+	cheap := q.Count == store.CountCheap && q.Limit > 0 && l.Count > store.CheapRows
+	if q.Count == store.CountCheap {
+		q.Count = store.CountExact
+	}
+	qu := &question{rev: r, l: l, q: q, order: q.OrderName(), cheap: cheap}
 	if q.Rank != nil {
 		rank, ok := sqlq.SQLite{}.Rank(alias, l.source, *q.Rank)
 		if !ok {
@@ -356,6 +358,10 @@ func (qu *question) statement(back bool, limit, skip int) (string, []any) {
 	}
 	qu.residueColumns(b)
 	b.Text(" FROM ", qu.table, " AS ", alias, " WHERE (").Add(qu.filter.Where).Text(")")
+	if id, rest, ok := qu.mark(back, skip); ok {
+		b.Text(" AND ", qu.l.idExpr(alias), " >= ").Arg(id)
+		skip = rest
+	}
 	if qu.place != nil {
 		b.Text(" AND (").Add(sqlq.After(sqlq.SQLite{}, qu.keys, qu.placeValues(), back)).Text(")")
 	}
@@ -435,7 +441,7 @@ type countCache = cache.Cache[countKey, int]
 
 const countBytes = 4 << 20
 
-// counted returns the number of matches where it is known; else -1.
+// counted returns the number of matches where it is known; else -1, or expensive.
 func (qu *question) counted() int {
 	if qu.now != qu.rev.rev { // known is what the file held when it was opened
 		return -1
@@ -452,6 +458,12 @@ func (qu *question) counted() int {
 	return -1
 }
 
+// countable reports whether the matches are not counted yet, and counting may be worth it.
+func (qu *question) countable() bool {
+	n := qu.counted()
+	return n < 0 && !(n == expensive && qu.cheap)
+}
+
 // cacheCount puts a count into the cache.
 func (qu *question) cacheCount(n int) {
 	if size := len(qu.countKey.where); size > 0 && size < 4<<10 && qu.now == qu.rev.rev {
@@ -461,8 +473,8 @@ func (qu *question) cacheCount(n int) {
 
 // count returns the number of matches. p is the page that was read.
 func (qu *question) count(ctx context.Context, c *conn, q store.Query, p *store.Page) (int, error) {
-	if n := qu.counted(); n >= 0 {
-		return n, nil
+	if !qu.countable() {
+		return max(qu.counted(), -1), nil
 	}
 	rest, before := qu, 0
 	if q.Cursor == "" && len(p.Rows) > 0 && len(qu.keys) == 1 && qu.filter.Residue == nil && qu.calls() {
@@ -470,12 +482,36 @@ func (qu *question) count(ctx context.Context, c *conn, q store.Query, p *store.
 		x := *qu
 		x.after, before, rest = last, max(q.Offset, 0)+len(p.Rows), &x
 	}
-	n, err := rest.countRows(ctx, c)
-	if err != nil {
-		return 0, err
+	n, err := qu.counting(ctx, c, func() (int, error) { return rest.countRows(ctx, c) })
+	if err != nil || n < 0 {
+		return n, err
 	}
 	qu.cacheCount(before + n)
 	return before + n, nil
+}
+
+// expensive is cached in place of a count that takes longer than store.CountBudget.
+const expensive = -2
+
+// counting returns a count; -1, and notes it, if a page can do without and counting takes long.
+func (qu *question) counting(ctx context.Context, c *conn, count func() (int, error)) (int, error) {
+	if !qu.cheap {
+		return count()
+	}
+	short, done := context.WithTimeout(ctx, store.CountBudget)
+	defer done()
+	outer := c.halt
+	c.halt = nil
+	stop := c.watch(short)
+	n, err := count()
+	stop()
+	c.halt = outer
+	c.c.SetInterrupt(outer)
+	if err != nil && short.Err() != nil && ctx.Err() == nil && interrupted(err) {
+		qu.cacheCount(expensive)
+		return -1, nil
+	}
+	return n, err
 }
 
 // calls reports whether the filter costs so much for each row that those of the page shall not be tested twice.

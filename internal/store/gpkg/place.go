@@ -27,6 +27,7 @@ type candidates struct {
 	rec     placeRecord
 	places  *placeTable
 	rows    []entry // by place; Null is not tested yet
+	tested  int
 	turn    time.Time
 }
 
@@ -64,12 +65,16 @@ func (l *layer) isPlace(e cql2.Expr) bool {
 
 // matches reports whether the i-th row matches, and stores that in the row.
 func (s *candidates) matches(ctx context.Context, i int) (bool, error) {
-	x := &s.rows[i]
+	return s.holds(ctx, &s.rows[i])
+}
+
+// holds reports whether a row matches, and notes it in the row.
+func (s *candidates) holds(ctx context.Context, x *entry) (bool, error) {
 	if x.t == cql2.Null {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		if i%rowsATurn == 0 {
+		if s.tested++; s.tested%rowsATurn == 0 {
 			s.turn = makeWay(s.turn)
 		}
 		s.rec.id, s.rec.read = s.places.rowid(x.id), false

@@ -20,13 +20,14 @@ type placeTable struct {
 	rowids []int64      // by place; nil: the ids are they
 	none   []uint32     // places of the rows without geometry, where those may match; ascending
 	boxes  [][4]float32 // of rows, then around fan of these, and so on: west, south, east, north
+	spans  [][2]uint32  // the least and the greatest place within each box around others
 	places []uint32     // of the first boxes
 	tiers  []int        // where each of them begins in boxes; and the end
 	slack  float64      // how far within each side of its box a row has a vertex; infinite: it is not known
 }
 
 // mostPlaces is of how many features at most the envelopes are in memory; of more, the R-tree serves.
-const mostPlaces = 1_000_000
+const mostPlaces = 4_000_000
 
 // entry is a row, with the value of a predicate as far as its envelope decides it.
 type entry struct {
@@ -38,12 +39,12 @@ type entry struct {
 const placeFan = 16
 
 func (t *placeTable) size() int {
-	return t.ids.size() + 8*cap(t.rowids) + 4*cap(t.none) + 16*cap(t.boxes) + 4*cap(t.places)
+	return t.ids.size() + 8*cap(t.rowids) + 4*cap(t.none) + 16*cap(t.boxes) + 8*cap(t.spans) + 4*cap(t.places)
 }
 
 func (t *placeTable) rowid(place int64) int64 {
 	if t.rowids == nil {
-		return t.ids.numbers[place]
+		return t.ids.number(place)
 	}
 	return t.rowids[place]
 }
@@ -52,7 +53,7 @@ func (t *placeTable) rowid(place int64) int64 {
 // false when there are more than most of them. It is False for all that do not touch reach.
 func (t *placeTable) find(reach orb.Bound, most int, test *cql2.Bounds) ([]entry, bool) {
 	top := len(t.tiers) - 2
-	w := placeSearch{t, test, reach, most, nil}
+	w := placeSearch{placeTable: t, test: test, reach: reach, most: most}
 	ok := top < 0 || w.boxes(top, t.tiers[top], t.tiers[top+1], cql2.Null)
 	return w.rows, ok
 }
@@ -63,26 +64,38 @@ type placeSearch struct {
 	reach orb.Bound
 	most  int
 	rows  []entry
+
+	counts bool // rows that are sure to match are counted and not listed
+	sure   int
 }
 
-// boxes goes through some of a tier. known is what is known of all of them.
-func (w *placeSearch) boxes(tier, from, to int, known cql2.Truth) bool {
+// look returns what is known of the rows in a box of a tier, where known is known of all in its tier.
+func (w *placeSearch) look(tier, i int, known cql2.Truth) cql2.Truth {
+	if known != cql2.Null {
+		return known
+	}
+	b := &w.placeTable.boxes[i]
+	if float64(b[0]) > w.reach.Max[0] || float64(b[2]) < w.reach.Min[0] || float64(b[1]) > w.reach.Max[1] ||
+		float64(b[3]) < w.reach.Min[1] {
+		return cql2.False
+	}
 	slack := math.Inf(1)
 	if tier == 0 {
 		slack = w.slack
 	}
+	return w.test.Test(orb.Bound{Min: orb.Point{float64(b[0]), float64(b[1])},
+		Max: orb.Point{float64(b[2]), float64(b[3])}}, slack)
+}
+
+// boxes goes through some of a tier. known is what is known of all of them.
+func (w *placeSearch) boxes(tier, from, to int, known cql2.Truth) bool {
 	for i := from; i < to; i++ {
-		t := known
-		if t == cql2.Null {
-			b := &w.placeTable.boxes[i]
-			if float64(b[0]) > w.reach.Max[0] || float64(b[2]) < w.reach.Min[0] || float64(b[1]) > w.reach.Max[1] ||
-				float64(b[3]) < w.reach.Min[1] {
-				continue
-			}
-			t = w.test.Test(orb.Bound{Min: orb.Point{float64(b[0]), float64(b[1])},
-				Max: orb.Point{float64(b[2]), float64(b[3])}}, slack)
-		}
+		t := w.look(tier, i, known)
 		if t == cql2.False {
+			continue
+		}
+		if w.counts && t == cql2.True {
+			w.sure += w.leaves(tier, i)
 			continue
 		}
 		if tier == 0 {
@@ -100,6 +113,25 @@ func (w *placeSearch) boxes(tier, from, to int, known cql2.Truth) bool {
 	return true
 }
 
+// leaves returns how many rows lie within a box of a tier.
+func (t *placeTable) leaves(tier, i int) int {
+	size := 1
+	for range tier {
+		size *= placeFan
+	}
+	first := (i - t.tiers[tier]) * size
+	return min(first+size, len(t.places)) - first
+}
+
+// span returns the least and the greatest place within a box of a tier.
+func (t *placeTable) span(tier, i int) (low, high int64) {
+	if tier == 0 {
+		return int64(t.places[i]), int64(t.places[i])
+	}
+	s := t.spans[i-t.tiers[1]]
+	return int64(s[0]), int64(s[1])
+}
+
 // pack sorts boxes, and lays boxes around those that are beside each other: strips from west to east,
 // each cut from south to north.
 func (t *placeTable) pack(leaves []placeLeaf) {
@@ -115,18 +147,25 @@ func (t *placeTable) pack(leaves []placeLeaf) {
 	for s := range slices.Chunk(leaves, strip) {
 		sortBy(s, 1)
 	}
+	t.boxes = make([][4]float32, 0, len(leaves)+len(leaves)/(placeFan-1)+placeFan)
+	t.places = make([]uint32, 0, len(leaves))
 	for _, x := range leaves {
 		t.boxes, t.places = append(t.boxes, x.box), append(t.places, x.place)
 	}
 	for from := 0; len(t.boxes) > from; {
 		to := len(t.boxes)
 		t.tiers = append(t.tiers, from)
+		tier := len(t.tiers) - 1
 		for i := from; i < to && to-from > placeFan; i += placeFan {
 			all := t.boxes[i]
-			for _, b := range t.boxes[i+1 : min(i+placeFan, to)] {
+			low, high := t.span(tier, i)
+			for j := i + 1; j < min(i+placeFan, to); j++ {
+				b := t.boxes[j]
 				all = [4]float32{min(all[0], b[0]), min(all[1], b[1]), max(all[2], b[2]), max(all[3], b[3])}
+				first, last := t.span(tier, j)
+				low, high = min(low, first), max(high, last)
 			}
-			t.boxes = append(t.boxes, all)
+			t.boxes, t.spans = append(t.boxes, all), append(t.spans, [2]uint32{uint32(low), uint32(high)})
 		}
 		from = to
 	}
@@ -168,7 +207,7 @@ func (r *revision) makePlaces(l *layer) error {
 		if err != nil {
 			return err
 		}
-		var leaves []placeLeaf
+		leaves := make([]placeLeaf, 0, l.Count)
 		lost := false
 		err = c.query("SELECT id, minx, miny, maxx, maxy FROM "+l.boxes, nil, func(row row) error {
 			place, ok := at(row.Int(0))
@@ -216,6 +255,9 @@ type rowBound struct {
 // tightened is the table with boxes of the rows that are no larger than rounding makes them; nil where bounds,
 // by row id, do not have all of them.
 func (t *placeTable) tightened(bounds []rowBound) *placeTable {
+	if len(bounds) == 0 {
+		return nil
+	}
 	leaves := make([]placeLeaf, len(t.places))
 	slack := 0.0
 	for i, place := range t.places {
@@ -350,6 +392,10 @@ func (qu *question) byPlaces(ctx context.Context, c *conn, p *store.Page) (bool,
 	}
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
+	}
+	n := max(qu.q.Offset, 0) + qu.q.Limit
+	if qu.q.Limit > 0 && n <= fewPlaces && (qu.cheap || qu.q.Count == store.CountNone) {
+		return qu.byFirst(ctx, c, t, p)
 	}
 	s, err := qu.placed(t, maxCandidates)
 	if s == nil || err != nil {

@@ -64,7 +64,7 @@ var ways = [...]way{
 	},
 	{
 		name: "ids", does: "takes a page from the ids of all rows, in memory",
-		takes: (*question).isByIDs, answer: (*question).byIDs,
+		takes: (*question).isByIDs, cost: (*question).idsCost, answer: (*question).byIDs,
 	},
 	{
 		name: "SQL", does: "lets SQLite choose, and tests in Go what SQL cannot say",

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -319,10 +320,14 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 	if err != nil {
 		return nil, err
 	}
+	version := []string{src.state(), schema, string(settings), strconv.Itoa(sideVersion)}
+	var rest *store.Survey
+	if slices.ContainsFunc(drafts, (*draft).isSampled) {
+		version, rest = append(version, "sampled"), &store.Survey{}
+	}
 	r := &revision{
-		catalog: &store.Catalog{Version: hash(src.state(), schema, string(settings), strconv.Itoa(sideVersion)),
-			Modified: lastChange(c, src.mtime),
-			Hidden:   unserved.hidden, Bookkeeping: unserved.bookkeeping},
+		catalog: &store.Catalog{Version: hash(version...), Modified: lastChange(c, src.mtime),
+			Hidden: unserved.hidden, Bookkeeping: unserved.bookkeeping, Survey: rest},
 		layers: map[string]*layer{},
 		served: map[string]string{},
 		source: src, path: f.path,
@@ -552,13 +557,13 @@ func (s *Store) side(ctx context.Context, src source, c *conn, drafts []*draft) 
 	if ready, err := s.ready(src, c, drafts); ready || err != nil {
 		return nil, err
 	}
-	path, prefix, stem := sidePath(s.options.DataDir, src, settingsKey(s.options.Settings)+
-		s.options.ViewTimeout.String()+" "+strconv.Itoa(s.options.ViewRow)+" "+surveyRules)
-	f := readSide(path)
-	for _, d := range drafts {
-		if f != nil && !d.refused() && f.surveys[d.contents.table] == nil {
-			f = nil
-		}
+	rules := settingsKey(s.options.Settings) + s.options.ViewTimeout.String() + " " + strconv.Itoa(s.options.ViewRow) +
+		" " + surveyRules
+	whole, prefix, stem := sidePath(s.options.DataDir, src, rules)
+	path, f := whole, sideOf(whole, drafts)
+	if f == nil && s.sampling {
+		path, _, _ = sidePath(s.options.DataDir, src, rules+" sampled")
+		f = sideOf(path, drafts)
 	}
 	if f == nil {
 		s.options.Logger.Info("reading the layers of a GeoPackage for the first time", "path", s.path, "side", path)
@@ -566,10 +571,17 @@ func (s *Store) side(ctx context.Context, src source, c *conn, drafts []*draft) 
 		if err != nil {
 			return nil, fmt.Errorf("gpkg: making the side file %s: %w", path, err)
 		}
-		removeOthers(s.options.DataDir, prefix, stem, ".side")
 		if f = readSide(path); f == nil {
 			return nil, fmt.Errorf("gpkg: the side file %s cannot be read back", path)
 		}
+		if f.isSampled() {
+			_, _, stem = sidePath(s.options.DataDir, src, rules+" sampled")
+		} else if err := os.Rename(path, whole); err != nil {
+			return nil, fmt.Errorf("gpkg: %w", err)
+		} else {
+			f.path = whole
+		}
+		removeOthers(s.options.DataDir, prefix, stem, ".side")
 	}
 	for _, d := range drafts {
 		d.survey = f.surveys[d.contents.table]
@@ -577,19 +589,48 @@ func (s *Store) side(ctx context.Context, src source, c *conn, drafts []*draft) 
 	return f, nil
 }
 
+// sideOf returns the side file at a path if it has all layers; else nil.
+func sideOf(path string, drafts []*draft) *sideFile {
+	f := readSide(path)
+	for _, d := range drafts {
+		if f != nil && !d.refused() && f.surveys[d.contents.table] == nil {
+			return nil
+		}
+	}
+	return f
+}
+
+// isSampled reports whether most rows of some layer have not been read.
+func (f *sideFile) isSampled() bool {
+	for _, sv := range f.surveys {
+		if sv.Sampled {
+			return true
+		}
+	}
+	return false
+}
+
+// isSampled reports whether most rows have not been read.
+func (d *draft) isSampled() bool { return d.survey != nil && d.survey.Sampled }
+
 func (s *Store) makeSide(ctx context.Context, path string, c *conn, drafts []*draft) error {
 	w, err := newSideWriter(path, c.encoding)
 	if err != nil {
 		return err
 	}
 	for i, d := range drafts {
-		if s.options.Progress != nil {
-			s.options.Progress("", i, len(drafts))
-		}
+		s.progress("", i, len(drafts))
 		if d.refused() {
 			continue
 		}
-		sv, err := s.examine(ctx, c, w, d)
+		var sv *survey
+		var err error
+		if s.sampling {
+			sv, err = d.sample(c, w, s.options.SampleFrom)
+		}
+		if sv == nil && (err == nil || faulty(err)) {
+			sv, err = s.examine(ctx, c, w, d)
+		}
 		if err == nil {
 			err = w.put(d.contents.table, sv)
 		}
@@ -598,6 +639,16 @@ func (s *Store) makeSide(ctx context.Context, path string, c *conn, drafts []*dr
 		}
 	}
 	return w.finish()
+}
+
+// progress reports the progress of reading, to Options.Progress and store.Survey.
+func (s *Store) progress(layer string, done, total int) {
+	if s.survey != nil {
+		s.survey.Note(layer == "", done, total)
+	}
+	if s.options.Progress != nil {
+		s.options.Progress(layer, done, total)
+	}
 }
 
 // examine surveys a layer. What is wrong with the layer alone stands in its survey, so that the others are served;
@@ -612,7 +663,7 @@ func (s *Store) examine(ctx context.Context, c *conn, w *sideWriter, d *draft) (
 	defer cancel()
 	c.interrupt(bounded)
 	defer c.interrupt(ctx)
-	sv, err := d.examine(bounded, c, w, s.options.Progress)
+	sv, err := d.examine(bounded, c, w, s.progress)
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return sv, err

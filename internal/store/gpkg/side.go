@@ -1,14 +1,18 @@
 package gpkg
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
 
 	"github.com/paulmach/orb"
+
+	"grense/internal/tempfile"
 )
 
 // sideVersion is increased when the meaning of side files changes; older ones are rebuilt.
@@ -52,6 +56,7 @@ func sidePath(dir string, s source, extra string) (path, prefix, stem string) {
 // sideWriter fills a new side file.
 type sideWriter struct {
 	c       *conn
+	dir     string // where there is room to sort; "": that of the system
 	at      string // how a reader names what begins the names of tables: the schema, and in a file of ours a prefix
 	prefix  string // of the names of tables
 	surveys map[string]*survey
@@ -63,7 +68,7 @@ func newSideWriter(path, encoding string) (*sideWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &sideWriter{c: c, at: inSide, surveys: map[string]*survey{}}
+	w := &sideWriter{c: c, dir: filepath.Dir(path), at: inSide, surveys: map[string]*survey{}}
 	for _, sql := range [...]string{
 		"PRAGMA encoding='" + encoding + "'", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF",
 		"PRAGMA locking_mode=EXCLUSIVE", "BEGIN",
@@ -92,19 +97,21 @@ func (w *sideWriter) finish() error {
 // sideIndex takes the envelopes of one layer. A nil index takes nothing.
 type sideIndex struct {
 	w      *sideWriter
-	name   string // of the R-tree that is to be used, quoted, with schema
-	insert string // "" when the source has an R-tree already
-	miss   string // table of rows without geometry, which the first of them makes
-	missed bool   // it is made
-	verify string // question to the source's R-tree, through c
-	c      *conn
-	trust  bool // our Writer made the source's R-tree; only its size is verified
+	name   string                     // of the R-tree that is to be used, quoted, with schema
+	insert string                     // "" when the source has an R-tree already
+	miss   string                     // table of rows without geometry, which the first of them makes
+	missed bool                       // it is made
+	trust  bool                       // our Writer made the source's R-tree; only its size is verified
+	c      *conn                      // to the source
+	cells  *tempfile.Sorter[packCell] // of the source's R-tree, by row id; nil: it is not verified
+	next   func() (packCell, bool)    // the rest of them
+	close  func()
 }
 
 // index prepares an R-tree of a layer, unless the source's own is complete.
 func (w *sideWriter) index(c *conn, d *draft) (*sideIndex, error) {
 	n := strconv.Itoa(d.n)
-	x := &sideIndex{w: w, miss: w.prefix + "nogeom_" + n}
+	x := &sideIndex{w: w, miss: w.prefix + "nogeom_" + n, close: func() {}}
 	if err := w.c.exec("DROP TABLE IF EXISTS " + x.miss); err != nil {
 		return nil, err
 	}
@@ -114,8 +121,6 @@ func (w *sideWriter) index(c *conn, d *draft) (*sideIndex, error) {
 	}
 	if own != "" {
 		x.name, x.c, x.trust = own, c, d.own != nil
-		x.verify = "SELECT count(*) FROM " + own +
-			" WHERE id = ? AND minx <= ? AND maxx >= ? AND miny <= ? AND maxy >= ?"
 		return x, nil
 	}
 	if err := w.c.exec("CREATE VIRTUAL TABLE " + w.prefix + "rtree_" + n +
@@ -135,11 +140,37 @@ func sourceIndex(c *conn, d *draft) (string, error) {
 	if d.table.rowid == "" || d.ownIndex {
 		return "", nil
 	}
-	t, err := readTable(c, "rtree_"+d.table.name+"_"+d.geometry)
+	t, err := readTable(c, d.treeName())
 	if err != nil || t == nil {
 		return "", err
 	}
 	return "main." + quote(t.name), nil
+}
+
+// treeName is that of the R-tree of the source.
+func (d *draft) treeName() string { return "rtree_" + d.table.name + "_" + d.geometry }
+
+// verify has add verify that the source's R-tree has the rows, which come in the order of their ids.
+func (x *sideIndex) verify(dir, tree string) error {
+	if x == nil || x.trust || x.insert != "" {
+		return nil
+	}
+	x.cells = tempfile.NewSorter(dir, packMost, func(a, b packCell) int { return cmp.Compare(a.id, b.id) })
+	err := walkTree(x.c, tree, func(cell packCell) error { x.cells.Add(cell); return nil })
+	if errors.Is(err, errTree) || faulty(err) {
+		err = errIndex
+	}
+	stop := func() {}
+	x.next, stop = iter.Pull(func(yield func(packCell) bool) {
+		x.cells.Sorted(func(c packCell) error { // an error leaves entries out, which complete finds
+			if !yield(c) {
+				return errEnough
+			}
+			return nil
+		})
+	})
+	x.close = func() { stop(); x.cells.Close() }
+	return err
 }
 
 // add notes the envelope of a row, or verifies that the source's R-tree has it.
@@ -153,17 +184,23 @@ func (x *sideIndex) add(id int64, b orb.Bound) error {
 	if x.insert != "" {
 		return x.w.c.exec(x.insert, id, b.Min[0], b.Max[0], b.Min[1], b.Max[1])
 	}
-	n, err := x.c.one(x.verify, id, b.Min[0], b.Max[0], b.Min[1], b.Max[1])
-	if err == nil && n == 0 {
-		err = errIndex
+	cell, ok := x.next()
+	if in := cell.bound(); !ok || cell.id != id || !in.Contains(b.Min) || !in.Contains(b.Max) {
+		return errIndex
 	}
-	return err
+	return nil
 }
 
 // complete verifies that the source's R-tree has as many entries as there are geometries,
 // and so none of rows that are gone.
 func (x *sideIndex) complete(want int) error {
 	if x.insert != "" {
+		return nil
+	}
+	if x.cells != nil {
+		if x.cells.Len() != want {
+			return errIndex
+		}
 		return nil
 	}
 	n, err := x.c.one("SELECT count(*) FROM " + x.name)

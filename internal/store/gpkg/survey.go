@@ -39,6 +39,8 @@ type survey struct {
 	Versions    *versionSurvey // nil: rows are features
 	Words       []string       // columns in the index of words, in its order; nil: there is none
 	Edges       bool           // Spread reports edges across the antimeridian, in degrees too
+	Marks       []int64        // every markEvery-th row id, where there are more than mostIDs, in order
+	Sampled     bool           // most rows have not been read; see draft.sample
 }
 
 // stale reports whether an older program made the survey and may have missed edges that cross the antimeridian, which
@@ -258,7 +260,16 @@ func (d *draft) read(ctx context.Context, c *conn, side *sideWriter,
 		return nil, err
 	}
 	sv.Columns = rd.byName
-	err = c.query(rd.sql, nil, func(r row) error {
+	if rd.index != nil {
+		defer rd.index.close()
+		if err := rd.index.verify(side.dir, d.treeName()); err != nil {
+			return nil, err
+		}
+	}
+	err = c.query(rd.sql+rd.order, nil, func(r row) error {
+		if sv.Count%markEvery == 0 && int(total) > mostIDs && d.table.rowid != "" {
+			sv.Marks = append(sv.Marks, r.Int(0))
+		}
 		if sv.Count++; sv.Count%4096 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -295,7 +306,8 @@ const (
 type surveyor struct {
 	d      *draft
 	sv     *survey
-	sql    string
+	sql    string // without an order
+	order  string
 	cols   []*columnSurvey // of the columns that are read
 	byName map[string]*columnSurvey
 	forms  []form // of cols
@@ -350,6 +362,9 @@ func (d *draft) reader(c *conn, sv *survey, side *sideWriter) (*surveyor, error)
 		cols = append(cols, quote(col.name))
 	}
 	s.sql = "SELECT " + strings.Join(cols, ", ") + " FROM " + d.table.quoted()
+	if d.table.rowid != "" {
+		s.order = " ORDER BY " + d.table.rowid
+	}
 	return s, nil
 }
 

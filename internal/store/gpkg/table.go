@@ -103,7 +103,7 @@ var usualIDs = [...]string{"fid", "ogc_fid", "objectid", "id"}
 
 // surveyRules names what surveys of this program know that those of older ones do not;
 // side files of other rules are not used.
-const surveyRules = "unique keys, JSON, few rows"
+const surveyRules = "unique keys, JSON, few rows, marks"
 
 // rowNumber as a key stands for the row id.
 const rowNumber = ""

@@ -98,7 +98,7 @@ func (qu *question) twice(rows []found) bool {
 func newQuestion(l *layer, q store.Query) (*question, error) {
 	q.AsOf = l.Moment(q.AsOf)
 	qu := &question{l: l, q: q, keys: l.byID, order: l.idOrder, cheap: q.Count == store.CountCheap && q.Limit > 0 &&
-		l.Count > cheapRows}
+		l.Count > store.CheapRows}
 	if q.Count == store.CountCheap {
 		qu.q.Count = store.CountExact
 	}
@@ -634,13 +634,6 @@ func (qu *question) stillPlaced(ctx context.Context, c *pgxpool.Conn) error {
 	return nil
 }
 
-// cheapRows is how many rows a table has at most that are counted with their page, whatever that costs, and countBudget
-// how long a count beside a page of a larger one may take.
-const (
-	cheapRows   = 100_000
-	countBudget = 500 * time.Millisecond
-)
-
 // budgeted runs a count that is left out where it costs much, and reports whether it was.
 // A transaction around it goes on after one that was broken off.
 func (qu *question) budgeted(ctx context.Context, c *pgxpool.Conn, x *counting,
@@ -657,7 +650,7 @@ func (qu *question) budgeted(ctx context.Context, c *pgxpool.Conn, x *counting,
 			return false, err
 		}
 	}
-	short, done := context.WithTimeout(ctx, countBudget)
+	short, done := context.WithTimeout(ctx, store.CountBudget)
 	defer done()
 	err = count(short)
 	if !qu.isDear(ctx, short, x, err) {

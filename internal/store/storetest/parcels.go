@@ -16,8 +16,8 @@ import (
 	"grense/internal/store"
 )
 
-// Parcels are N synthetic properties in rows from west to east, the southern row first. Neighbours share their borders. The same
-// numbers give the same parcels.
+// Parcels are N synthetic properties in rows from west to east, the southern row first. Neighbours share their borders.
+// The same numbers give the same parcels.
 type Parcels struct{ N int }
 
 // ScaledParcels returns 300,000 and 3 million parcels, or skips the test unless GRENSE_BENCH_SCALE=1.
@@ -53,7 +53,8 @@ func (p Parcels) Row() int { return max(1, int(math.Ceil(math.Sqrt(float64(p.N))
 // Box returns the west, south, east and north ends of all parcels, in metres.
 func (p Parcels) Box() [4]float64 {
 	rows := (p.N + p.Row() - 1) / p.Row()
-	return [4]float64{parcelWest, parcelEnd, parcelWest + parcelSide*float64(p.Row()), parcelEnd + parcelSide*float64(rows)}
+	width, height := parcelSide*float64(p.Row()), parcelSide*float64(rows)
+	return [4]float64{parcelWest, parcelEnd, parcelWest + width, parcelEnd + height}
 }
 
 // scatter returns 64 bits that look random, the same for the same numbers (SplitMix64).
@@ -116,12 +117,14 @@ func (x *Parcel) AppendWKB(b []byte) []byte {
 
 // Collection describes parcels as a store has them.
 func (p Parcels) Collection() *store.Collection {
-	c := &store.Collection{ID: "teig", Table: "teig", Public: true, Key: store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
+	c := &store.Collection{ID: "teig", Table: "teig", Public: true,
+		Key:      store.FeatureKey{Column: "fid", Type: cql2.TypeInteger},
 		Geometry: &store.Geom{Name: "geometry", Column: "geom", Type: "Polygon", CRS: crs.UTM33}}
 	for _, x := range [...]struct {
 		name string
 		typ  cql2.Type
-	}{{"nummer", cql2.TypeInteger}, {"navn", cql2.TypeText}, {"areal", cql2.TypeNumber}, {"dato", cql2.TypeDate}, {"art", cql2.TypeText}} {
+	}{{"nummer", cql2.TypeInteger}, {"navn", cql2.TypeText}, {"areal", cql2.TypeNumber},
+		{"dato", cql2.TypeDate}, {"art", cql2.TypeText}} {
 		c.Properties = append(c.Properties, store.Property{Name: x.name, Column: x.name, Type: x.typ})
 	}
 	return c
@@ -150,7 +153,8 @@ func (p Parcels) Fill(t testing.TB, w store.Writer) {
 func (p Parcels) WriteGeoJSON(w io.Writer) error {
 	var b []byte
 	for x := range p.All() {
-		b = fmt.Appendf(b[:0], `{"type":"Feature","properties":{"nummer":%d,"navn":%q,"areal":%v,"dato":%q,"art":%q},"geometry":{"type":"Polygon","coordinates":[[`,
+		b = fmt.Appendf(b[:0], `{"type":"Feature","properties":{"nummer":%d,"navn":%q,"areal":%v,"dato":%q,"art":%q},`+
+			`"geometry":{"type":"Polygon","coordinates":[[`,
 			x.Number, x.Name, x.Area, x.Date.Format(time.DateOnly), x.Kind)
 		for i, at := range x.Ring {
 			if i > 0 {

@@ -1,0 +1,251 @@
+package gpkg
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/geo/crs"
+	"grense/internal/store"
+)
+
+// A first start does not wait until all rows of a large layer have been read. Its sampled survey holds the declared
+// types, which some rows have to confirm, and the count, extent and rows without geometry from the R-tree. What a
+// sample cannot show is set so that answers are right, if slower. The whole survey follows in the background, and then
+// Options.Surveyed.
+
+const (
+	// sampledFrom is the default of Options.SampleFrom.
+	sampledFrom = 100_000
+	// samples is from how many places in the table rows are read, and sampleRows how many from each.
+	samples, sampleRows = 16, 1024
+)
+
+// sample returns the sampled survey of a layer; nil if it has to be read whole before it is served.
+func (d *draft) sample(c *conn, side *sideWriter, from int) (*survey, error) {
+	if d.table.view || d.table.rowid == "" || d.uncut || slices.ContainsFunc(d.table.columns, d.isUnsure) {
+		return nil, nil
+	}
+	total, err := c.one("SELECT count(*) FROM " + d.table.quoted())
+	if err != nil || int(total) < from {
+		return nil, err
+	}
+	sv := &survey{Count: int(total), Edges: true, Sampled: true}
+	if err := d.chooseKey(c, sv); err != nil || sv.KeyFault != "" || sv.KeyDoubt != "" || sv.Versions != nil {
+		return nil, err
+	}
+	tree := ""
+	if d.geometry != "" {
+		if tree, err = sourceIndex(c, d); err != nil || tree == "" {
+			return nil, err
+		}
+	}
+	if err := d.sampleRows(c, sv, side); err != nil || sv.Broken > 0 || !d.declaredHold(sv) {
+		return nil, err
+	}
+	sv.Spread, sv.Missing = store.Spread{}, 0
+	if tree == "" {
+		return sv, nil
+	}
+	return d.sampleTree(c, sv, side)
+}
+
+// isUnsure reports whether some rows show too little of a column: JSON, whose members are listed, and text in the role
+// of a time.
+func (d *draft) isUnsure(col tableColumn) bool {
+	t, known := d.declaredType(col)
+	return t == cql2.TypeJSON || d.own.isJSON(col.name) || d.isRole(col.name) && known && t == cql2.TypeText
+}
+
+// sampleRows reads rows from places all over the table.
+func (d *draft) sampleRows(c *conn, sv *survey, side *sideWriter) error {
+	rd, err := d.reader(c, sv, side)
+	if err != nil {
+		return err
+	}
+	rd.index, sv.Columns = nil, rd.byName
+	id := d.table.rowid
+	first, err := c.one("SELECT min(" + id + ") FROM " + d.table.quoted())
+	if err != nil {
+		return err
+	}
+	last, err := c.one("SELECT max(" + id + ") FROM " + d.table.quoted())
+	if sv.Count > mostIDs && last-first+1 == int64(sv.Count) {
+		for at := first; at <= last; at += markEvery {
+			sv.Marks = append(sv.Marks, at)
+		}
+	}
+	for i := range int64(samples) {
+		if err != nil {
+			return err
+		}
+		at := first + int64(float64(last-first)*float64(i)/samples)
+		err = c.query(rd.sql+" WHERE "+id+" >= ? ORDER BY "+id+" LIMIT "+strconv.Itoa(sampleRows), []any{at}, rd.read)
+	}
+	return err
+}
+
+// declaredHold reports whether columns have the types that are declared, as far as the sample shows, and sets what it
+// cannot show.
+func (d *draft) declaredHold(sv *survey) bool {
+	for _, col := range d.table.columns {
+		cs := sv.Columns[col.name]
+		if cs == nil {
+			continue
+		}
+		t, known := d.declaredType(col)
+		_, ok, asDeclared := d.settle(col, cs)
+		if d.own == nil && !(known && ok && asDeclared) || cs.NotUTF8 || cs.Blob > 0 {
+			return false
+		}
+		moment := t == cql2.TypeDate || t == cql2.TypeTimestamp
+		if moment && cs.Clock && t == cql2.TypeDate {
+			return false
+		}
+		if !col.notNull {
+			cs.Null++
+		}
+		cs.Set, cs.Layout, cs.NotDay, cs.Sampled = false, "", moment, true
+	}
+	return true
+}
+
+// sampleTree completes a survey by the R-tree of the source; nil if that does not agree with the rows.
+func (d *draft) sampleTree(c *conn, sv *survey, side *sideWriter) (*survey, error) {
+	var ids []int64
+	all := orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
+	err := walkTree(c, d.treeName(), func(x packCell) error {
+		b := x.bound()
+		ids, all = append(ids, x.id), all.Union(b)
+		sv.LongestEdge = max(sv.LongestEdge, math.Hypot(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]))
+		return nil
+	})
+	if err != nil || len(ids) > sv.Count {
+		return nil, err
+	}
+	degree, err := crs.Between(d.crs, crs.CRS84)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) > 0 {
+		if sv.Bound = widest(all, degree, d.crs); sv.Bound == nil {
+			return nil, nil
+		}
+	}
+	size, err := c.one("SELECT page_count * page_size FROM pragma_page_count('main'), pragma_page_size('main')")
+	if err != nil {
+		return nil, err
+	}
+	sv.Bytes = size // at most
+	index, err := side.index(c, d)
+	if err != nil {
+		return nil, err
+	}
+	sv.Index = index.name
+	defer index.close()
+	if sv.Missing = sv.Count - len(ids); sv.Missing == 0 {
+		return sv, nil
+	}
+	whole, err := d.findMissing(c, index, ids)
+	if err != nil || !whole {
+		return nil, err
+	}
+	return sv, nil
+}
+
+// findMissing notes the rows that the R-tree does not have, by its ids; false if one of them has a geometry.
+func (d *draft) findMissing(c *conn, index *sideIndex, ids []int64) (whole bool, err error) {
+	slices.Sort(ids)
+	var missing []int64
+	at := 0
+	id := d.table.rowid
+	err = c.query("SELECT "+id+" FROM "+d.table.quoted()+" ORDER BY "+id, nil, func(r row) error {
+		for n := r.Int(0); at < len(ids) && ids[at] <= n; at++ {
+			if ids[at] == n {
+				return nil
+			}
+		}
+		missing = append(missing, r.Int(0))
+		return nil
+	})
+	whole = len(missing) > 0
+	var buf []byte
+	for _, n := range missing {
+		if err != nil || !whole {
+			break
+		}
+		sql := "SELECT " + quote(d.geometry) + " FROM " + d.table.quoted() + " WHERE " + id + " = ?"
+		err = c.query(sql, []any{n}, func(r row) error {
+			if r.Kind(0) == kindBlob {
+				buf = r.Bytes(0, buf)
+				_, _, state := readBlob(buf)
+				whole = state == blobEmpty
+			}
+			return nil
+		})
+		if err == nil && whole {
+			err = index.missing(n)
+		}
+	}
+	return whole, err
+}
+
+// widest returns a box of longitudes and latitudes around a box in id; nil if it may reach across the antimeridian, or
+// out of the system.
+func widest(b orb.Bound, degree crs.Func, id crs.ID) *orb.Bound {
+	const steps, margin = 64, 1.0 / 64 // the ends lie on the edges; between two steps they may lie beyond
+	if id.Geographic() {
+		if b.Min[0] < -180 || b.Max[0] > 180 || b.Min[1] < -90 || b.Max[1] > 90 || b.Max[0]-b.Min[0] > 180 {
+			return nil
+		}
+		return &b
+	}
+	all := orb.Bound{Min: orb.Point{180, 90}, Max: orb.Point{-180, -90}}
+	for i := range steps + 1 {
+		at := float64(i) / steps
+		x, y := b.Min[0]+at*(b.Max[0]-b.Min[0]), b.Min[1]+at*(b.Max[1]-b.Min[1])
+		for _, p := range [...]orb.Point{{x, b.Min[1]}, {x, b.Max[1]}, {b.Min[0], y}, {b.Max[0], y}} {
+			lon, lat := degree(p[0], p[1])
+			if !(math.Abs(lon) <= 180 && math.Abs(lat) <= 85) {
+				return nil
+			}
+			all = all.Extend(orb.Point{lon, lat})
+		}
+	}
+	all = all.Pad(margin * max(all.Max[0]-all.Min[0], all.Max[1]-all.Min[1], 0.01))
+	if all.Min[0] < -180 || all.Max[0] > 180 || all.Max[0]-all.Min[0] > 180 {
+		return nil
+	}
+	return &all
+}
+
+// surveyAll makes the whole side file of a source that is served by samples, and calls Options.Surveyed.
+func (s *Store) surveyAll(ctx context.Context) error {
+	src, err := inspect(s.path)
+	if err != nil {
+		return err
+	}
+	defer src.close()
+	path, m, err := src.readable(s.options.DataDir, s.options.Unchanging)
+	if err != nil {
+		return err
+	}
+	c, err := openConn(path, m)
+	if err != nil {
+		return src.explain(err)
+	}
+	defer c.close()
+	c.interrupt(ctx)
+	drafts, _, err := s.drafts(c)
+	if err == nil {
+		_, err = s.side(ctx, src, c, drafts)
+	}
+	if err == nil {
+		s.options.Surveyed(ctx)
+	}
+	return err
+}
