@@ -18,6 +18,7 @@ import (
 	"grense/internal/feed"
 	"grense/internal/history"
 	"grense/internal/server"
+	"grense/internal/server/surface"
 	"grense/internal/source"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
@@ -143,7 +144,7 @@ func printUnknownSchemes(ctx context.Context, w io.Writer, st store.Store) (wron
 // checkDefinition builds the API definition of a source as it would be served and validates it.
 func checkDefinition(ctx context.Context, cfg config.Config, st store.Store) error {
 	cfg.Auth, cfg.BaseURL = "open", cmp.Or(cfg.BaseURL, "http://localhost:8080")
-	srv, err := server.New(
+	srv, err := surface.New(
 		server.Options{
 			Config:        cfg,
 			NewGeoPackage: gpkg.CreateBare,
@@ -155,6 +156,7 @@ func checkDefinition(ctx context.Context, cfg config.Config, st store.Store) err
 	if err != nil {
 		return err
 	}
+	defer srv.Close()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.BaseURL+"/openapi", nil)
 	if err != nil {
 		return err
