@@ -37,23 +37,31 @@ var may = map[string]string{
 	"internal/store/postgis": "internal/state internal/cache internal/store internal/store/sqlq internal/cql2 " +
 		"internal/geo/crs internal/geo/wkb internal/migrate migrations",
 	"internal/store/storetest": "internal/store internal/cql2 internal/geo/crs internal/geo/wkb internal/sharedtest",
-	"internal/feature":         "internal/cache internal/store internal/cql2 internal/geo/crs internal/geo/wkb api/ogcapi",
-	"internal/draw":            "internal/geo/crs",
+	"internal/feature": "internal/cache internal/store internal/cql2 internal/geo/crs internal/geo/wkb " +
+		"api/ogcapi",
+	"internal/draw": "internal/geo/crs",
 	"internal/format": "internal/format/csv internal/format/flatgeobuf internal/format/geojson " +
 		"internal/format/geopackage internal/format/gml internal/format/input internal/format/kml " +
 		"internal/format/output internal/format/parquet internal/format/shapefile internal/format/topojson " +
 		"internal/format/xlsx internal/geo/crs internal/store",
-	"internal/format/csv":        "internal/feature internal/format/input internal/format/output internal/format/wkt internal/store",
-	"internal/format/flatgeobuf": "internal/cql2 internal/format/input internal/format/output internal/geo/crs internal/geo/wkb",
+	"internal/format/csv": "internal/feature internal/format/input internal/format/output internal/format/wkt " +
+		"internal/store",
+	"internal/format/flatgeobuf": "internal/cql2 internal/format/input internal/format/output internal/geo/crs " +
+		"internal/geo/wkb",
 	"internal/format/geojson": "internal/feature internal/format/input internal/format/output internal/geo/crs " +
 		"internal/geo/wkb internal/store",
-	"internal/format/geopackage": "internal/cql2 internal/feature internal/format/input internal/format/output internal/geo/crs internal/store",
-	"internal/format/gml":        "internal/cql2 internal/format/input internal/format/output internal/geo/crs internal/geo/wkb internal/store",
-	"internal/format/input":      "internal/geo/crs internal/geo/wkb internal/store",
-	"internal/format/kml":        "internal/cql2 internal/format/input internal/format/output internal/geo/crs internal/geo/wkb internal/store",
-	"internal/format/output":     "internal/cql2 internal/feature internal/geo/crs internal/geo/wkb internal/store",
-	"internal/format/parquet":    "internal/cql2 internal/feature internal/format/input internal/format/output internal/geo/crs internal/geo/wkb",
-	"internal/format/shapefile":  "internal/cql2 internal/format/input internal/format/output internal/geo/wkb internal/store",
+	"internal/format/geopackage": "internal/cql2 internal/feature internal/format/input internal/format/output " +
+		"internal/geo/crs internal/store",
+	"internal/format/gml": "internal/cql2 internal/format/input internal/format/output internal/geo/crs " +
+		"internal/geo/wkb internal/store",
+	"internal/format/input": "internal/geo/crs internal/geo/wkb internal/store",
+	"internal/format/kml": "internal/cql2 internal/format/input internal/format/output internal/geo/crs " +
+		"internal/geo/wkb internal/store",
+	"internal/format/output": "internal/cql2 internal/feature internal/geo/crs internal/geo/wkb internal/store",
+	"internal/format/parquet": "internal/cql2 internal/feature internal/format/input internal/format/output " +
+		"internal/geo/crs internal/geo/wkb",
+	"internal/format/shapefile": "internal/cql2 internal/format/input internal/format/output internal/geo/wkb " +
+		"internal/store",
 	"internal/format/topojson": "internal/feature internal/format/geojson internal/format/input " +
 		"internal/format/output internal/geo/crs internal/geo/wkb internal/store",
 	"internal/format/wkt": "internal/format/input internal/geo/crs internal/geo/wkb internal/store",
@@ -65,9 +73,10 @@ var may = map[string]string{
 		"internal/cql2 internal/geo/crs internal/geo/wkb api/ogcapi",
 	"internal/process": "internal/enrich internal/history internal/store internal/cql2 internal/geo/crs " +
 		"internal/format internal/format/geopackage internal/format/output internal/geo/wkb api/ogcapi",
-	"internal/history":      "internal/store internal/cql2",
-	"internal/feed":         "internal/state internal/store",
-	"internal/placename":    "internal/cache internal/store internal/cql2 internal/geo/crs internal/feature api/placename",
+	"internal/history": "internal/store internal/cql2",
+	"internal/feed":    "internal/state internal/store",
+	"internal/placename": "internal/cache internal/store internal/cql2 internal/geo/crs internal/feature " +
+		"api/placename",
 	"internal/soap":         "internal/cache internal/placename api/placename",
 	"internal/demo":         "internal/store internal/cql2 internal/geo/crs internal/geo/wkb",
 	"internal/register":     "internal/store internal/cql2 internal/geo/crs internal/geo/wkb internal/demo",
@@ -80,7 +89,8 @@ var may = map[string]string{
 		"internal/register internal/store",
 	"internal/server/docs": "internal/server internal/server/page api/ogcapi internal/cache internal/config " +
 		"internal/cql2 internal/draw internal/geo/crs internal/store openapi",
-	"internal/server/lookup": "internal/server internal/server/page api/ogcapi internal/cache internal/cql2 internal/draw " +
+	"internal/server/lookup": "internal/server internal/server/page api/ogcapi internal/cache internal/cql2 " +
+		"internal/draw " +
 		"internal/feature internal/geo/crs internal/geo/locate internal/store",
 	"internal/server/placenames": "internal/server internal/server/page api/ogcapi api/placename internal/cql2 " +
 		"internal/geo/crs internal/placename internal/soap internal/store",

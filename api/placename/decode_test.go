@@ -169,9 +169,11 @@ func TestTolerance(t *testing.T) {
 		"empty object": {``, placename.StedSoek{}},
 		"nil optional": {`<t:stedsnavn xsi:nil="true"/><t:landId xsi:nil="true"/><t:kommunerIds xsi:nil="true"/>`,
 			placename.StedSoek{}},
-		"nil item, empty list": {`<t:kommunerIds><ko:item><d:value>0301</d:value></ko:item><ko:item xsi:nil="true"/></t:kommunerIds><t:stedstatuserIds/>`,
+		"nil item, empty list": {`<t:kommunerIds><ko:item><d:value>0301</d:value></ko:item><ko:item xsi:nil="true"/>` +
+			`</t:kommunerIds><t:stedstatuserIds/>`,
 			placename.StedSoek{KommunerIds: []string{"0301"}}},
-		"attributes of XML, XML Schema and SOAP": {`<t:stedsnavn xml:lang="nb" xsi:type="x" xsi:nil="0" S:encodingStyle="" xmlns:S="` + placename.Envelope11 + `">Oslo</t:stedsnavn>`,
+		"attributes of XML, XML Schema and SOAP": {`<t:stedsnavn xml:lang="nb" xsi:type="x" xsi:nil="0" ` +
+			`S:encodingStyle="" xmlns:S="` + placename.Envelope11 + `">Oslo</t:stedsnavn>`,
 			placename.StedSoek{Stedsnavn: &oslo}},
 		"blank text": {"<t:stedsnavn> \n</t:stedsnavn>", placename.StedSoek{}},
 		"white space kept": {`<t:stedsnavn>Oslo</t:stedsnavn><t:merknadstekst> x </t:merknadstekst>`,
@@ -254,7 +256,8 @@ func TestUnknownElementsAreRefusedWithTheRightName(t *testing.T) {
 			`" S:encodingStyle="" S:value="Oslo"/></q:vedtakSoek>`,
 			`findVedtak/vedtakSoek/skrivemaate/@value = "Oslo": there is no such attribute; ` +
 				`values stand inside the elements.`, true},
-		"attribute of XML": {"findVedtak", `<q:vedtakSoek><t:skrivemaate xml:lang="nb" xml:value="Oslo"/></q:vedtakSoek>`,
+		"attribute of XML": {"findVedtak",
+			`<q:vedtakSoek><t:skrivemaate xml:lang="nb" xml:value="Oslo"/></q:vedtakSoek>`,
 			`findVedtak/vedtakSoek/skrivemaate/@value = "Oslo": there is no such attribute; ` +
 				`values stand inside the elements.`, true},
 		"an attachment": {"findVedtak",

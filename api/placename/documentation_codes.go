@@ -28,15 +28,23 @@ var codeLists = map[string]string{
 		"parkeringsplass, busstasjon, fjellovergang, stasjon, holdeplass, banestrekning, jernbanebru, " +
 		"jernbanetunnel, flyplass, landingsplass, helikopterlandingsplass, farledSkipslei, ferjestrekning, havn, " +
 		"kai, brygge, ferjekai, ankringsplass, småbåthavn, stø, utstikker, molo, sluse, kanal, fyrstasjon, fyrlykt, " +
-		"lanterne, jernstang, stake, lysbøye, båke, overett, sjøvarde, varde, sjømerkeMedIndirekteBelysning, tunnel, bru, klopp, bomstasjon, vegbom, rasteplass, garasjeHangarbygg, fjellheis, taubane, overbygg, mindreBrukonstruksjon, kraftstasjon, kraftledning, kraftgateRørgate, rørledning, kabel, oljeinstallasjon, vannstandsmåler, tV-Radio-EllerMobiltelefontårn, nasjon, fylke, kommune, administrativBydel, grunnkrets, skolekrets, valgkrets, sokn, poststed, grensemerke, statistiskTettsted, annenAdministrativInndeling, reinbeitedistrikt, verneområde, allmenning, skytefelt, skytebane, soneinndelingTilHavs, friluftsområde, severdighet, utsiktspunkt, offersted, annenKulturdetalj, museumGalleriBibliotek, forsamlingshusKulturhus, kirke, annenBygningForReligionsutøvelse, gravplass, kulturMessehall",
+		"lanterne, jernstang, stake, lysbøye, båke, overett, sjøvarde, varde, sjømerkeMedIndirekteBelysning, tunnel, " +
+		"bru, klopp, bomstasjon, vegbom, rasteplass, garasjeHangarbygg, fjellheis, taubane, overbygg, " +
+		"mindreBrukonstruksjon, kraftstasjon, kraftledning, kraftgateRørgate, rørledning, kabel, oljeinstallasjon, " +
+		"vannstandsmåler, tV-Radio-EllerMobiltelefontårn, nasjon, fylke, kommune, administrativBydel, grunnkrets, " +
+		"skolekrets, valgkrets, sokn, poststed, grensemerke, statistiskTettsted, annenAdministrativInndeling, " +
+		"reinbeitedistrikt, verneområde, allmenning, skytefelt, skytebane, soneinndelingTilHavs, friluftsområde, " +
+		"severdighet, utsiktspunkt, offersted, annenKulturdetalj, museumGalleriBibliotek, forsamlingshusKulturhus, " +
+		"kirke, annenBygningForReligionsutøvelse, gravplass, kulturMessehall",
 	"NavneobjektgruppeKodeId": "terrengområder, høyder, senkninger, flater, skråninger, " +
 		"terrengdetaljer, bartFjell, løsmasseavsetninger, vegetasjon, våtmark, dyrkamark, isOgPermafrost, " +
 		"uttakOgDeponi, stilleståendeVann, ferskvannskontur, grunnerIFerskvann, rennendeVann, detaljerIFerskvann, " +
 		"farvann, kystkontur, grunnerISjø, sjøbunn, detaljISjø, bebyggelsesområder, gardsbebyggelse, bolighus, " +
 		"næring, institusjoner, fritidsanlegg, veg, bane, luftfart, sjøfart, navigasjon, samferdselsanlegg, energi, " +
 		"kommunikasjon, administrativeIndelinger, verne-OgBruksområder, kulturminner, kulturinstitusjoner",
-	"NavneobjekthovedgruppeKodeId": "terreng, markslag, ferskvann, sjø, bebyggelse, infrastruktur, offentligAdministrasjon, kultur",
-	"StedstatusKodeId":             "aktiv, relikt, planlagt, feilført",
+	"NavneobjekthovedgruppeKodeId": "terreng, markslag, ferskvann, sjø, bebyggelse, infrastruktur, " +
+		"offentligAdministrasjon, kultur",
+	"StedstatusKodeId": "aktiv, relikt, planlagt, feilført",
 	"SpraakprioriteringKodeId": "lulesamisk-nordsamisk-skoltesamisk-sørsamisk-norsk-kvensk, " +
 		"lulesamisk-sørsamisk-nordsamisk-skoltesamisk-norsk-kvensk, " +
 		"nordsamisk-skoltesamisk-lulesamisk-sørsamisk-norsk-kvensk, " +

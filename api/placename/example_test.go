@@ -19,8 +19,7 @@ func ExampleNilTypes_AppendHits() {
 		},
 	}
 	fmt.Printf("%s\n", placename.PlainNil.AppendHits(nil, "findBoeker", hits))
-	// Output: <t:item><t:id><d:value>7</d:value></t:id><t:tittel>Norske
-	// Gaardnavne</t:tittel><t:isbn></t:isbn><t:utgave>1</t:utgave><t:forfatter>Rygh</t:forfatter><t:utgiver>Fabritius</t:utgiver><t:utgivelsesaar>1897</t:utgivelsesaar></t:item>
+	// Output: <t:item><t:id><d:value>7</d:value></t:id><t:tittel>Norske Gaardnavne</t:tittel><t:isbn></t:isbn><t:utgave>1</t:utgave><t:forfatter>Rygh</t:forfatter><t:utgiver>Fabritius</t:utgiver><t:utgivelsesaar>1897</t:utgivelsesaar></t:item>
 }
 
 func ExampleDecode() {

@@ -165,7 +165,8 @@ func TestValuesInRefusalsAreShortAndVisible(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if f.Limit() ||
-		!(&placename.Refusal{Faults: []placename.Fault{{Path: "findBoeker", Reason: placename.TooManyHits, N: 5000}}}).Limit() {
+		!(&placename.Refusal{
+			Faults: []placename.Fault{{Path: "findBoeker", Reason: placename.TooManyHits, N: 5000}}}).Limit() {
 		t.Error("Limit")
 	}
 }

@@ -219,7 +219,9 @@ func TestAcceptPostGIS(t *testing.T) {
 	t.Cleanup(cluster.Stop)
 	for i, layers := range map[int]map[string]string{1: {"fylker": "fylker", "fylker_kystkontur": "fylker_kystkontur"},
 		2: {"kommune": "kommune", "kommunegrense": "kommunegrense", "fylkesgrense": "fylkesgrense"},
-		3: {"ne_110m_admin_0_countries": "ne_110m_admin_0_countries", "ne_110m_populated_places_simple": "ne_110m_populated_places_simple", "ne_110m_rivers_lake_centerlines": "ne_110m_rivers_lake_centerlines"},
+		3: {"ne_110m_admin_0_countries": "ne_110m_admin_0_countries",
+			"ne_110m_populated_places_simple": "ne_110m_populated_places_simple",
+			"ne_110m_rivers_lake_centerlines": "ne_110m_rivers_lake_centerlines"},
 		4: {"": "kommuner-m"}} {
 		src := sources[i]
 		t.Run(src.name, func(t *testing.T) {

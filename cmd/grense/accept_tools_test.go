@@ -110,7 +110,8 @@ func TestAcceptMoreGenerators(t *testing.T) {
 		"ogen.yml": "generator:\n  ignore_not_implemented: [\"all\"]\n",
 		"orval.config.cjs": "module.exports = { grense: { input: { target: './openapi.json' }, " +
 			"output: { target: 'src/api.ts', client: 'axios-functions', mode: 'single' } } };\n",
-		"tsconfig.json": `{"compilerOptions":{"target":"ES2022","module":"esnext","moduleResolution":"bundler","strict":true,` +
+		"tsconfig.json": `{"compilerOptions":{"target":"ES2022","module":"esnext","moduleResolution":"bundler",` +
+			`"strict":true,` +
 			`"skipLibCheck":true,"noEmit":true,"lib":["ES2022","DOM"]},"files":["src/api.ts"]}`,
 	} {
 		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o644); err != nil {

@@ -95,8 +95,9 @@ func figure[N int | int64 | float64 | time.Duration | size](t *testing.T, what s
 }
 
 // latency reports a time that clients measured. Clients and other programs share the processors with the server, so a
-// bare handler was asked at the same time. What its answers took is the noise of the machine. The bare handler waits for
-// a processor once, a request at most four times (connection, turn, store, answer): so often noise may be added.
+// bare handler was asked at the same time. What its answers took is the noise of the machine.
+// The bare handler waits for a processor once, a request at most four times (connection, turn, store, answer):
+// so often noise may be added.
 func latency(t *testing.T, what string, got, noise, bound time.Duration) {
 	t.Helper()
 	failed := got > bound+4*noise

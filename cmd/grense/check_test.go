@@ -205,7 +205,8 @@ func TestCheckExplainsAQuestionToADatabase(t *testing.T) {
 			"Index Scan using punkt_pkey"},
 		"id = 7":          {"way   SQL: ", "cost  indexed\n", "found 1 feature, of 2000 ", "Index Cond: (id = "},
 		"navn LIKE '%99'": {"way   SQL: ", "cost  scan\n", "found 20 features, "},
-		"S_INTERSECTS(geom, POLYGON((10 59, 10.0105 59, 10.0105 61, 10 61, 10 59)))": {"way   SQL and recheck: ", "cost  indexed\n", "found 10 features, ", "punkt_geom_idx"},
+		"S_INTERSECTS(geom, POLYGON((10 59, 10.0105 59, 10.0105 61, 10 61, 10 59)))": {"way   SQL and recheck: ",
+			"cost  indexed\n", "found 10 features, ", "punkt_geom_idx"},
 	} {
 		tellsTheWay(t, dir, []string{db, "--collection", "punkt"}, filter, want)
 	}

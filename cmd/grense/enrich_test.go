@@ -35,8 +35,10 @@ func TestATableGetsItsDivisionsOnTheCommandLine(t *testing.T) {
 			t.Errorf("%s: status %d, %s%s", tt.args, code, stdout, stderr)
 		}
 	}
-	for args, told := range map[string]string{"--crs x": "--crs x: there is no such system", "--collections zz": "name each of these at most once: fylker, kommuner", "--x zz": `the table has no column "zz"; it has lon, lat`,
-		"--out " + out: "exists; choose another file", "nowhere.csv": "nowhere.csv",
+	for args, told := range map[string]string{"--crs x": "--crs x: there is no such system",
+		"--collections zz": "name each of these at most once: fylker, kommuner",
+		"--x zz":           `the table has no column "zz"; it has lon, lat`,
+		"--out " + out:     "exists; choose another file", "nowhere.csv": "nowhere.csv",
 		"--with nowhere.gpkg": "nowhere.gpkg"} {
 		code, stdout, stderr := piped(t, dir, strings.NewReader("lon,lat\n1,2\n"), strings.Fields("enrich "+args)...)
 		if code != 1 || stdout != "" || !strings.Contains(stderr, told) {

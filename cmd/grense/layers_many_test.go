@@ -89,16 +89,22 @@ INSERT INTO "%[1]s_node" SELECT * FROM rtree_layer_0000_geom_node`, index)
 				fmt.Sprintf(`CREATE VIRTUAL TABLE "%s" USING rtree(id, minx, maxx, miny, maxy)`, index))
 		}
 		for trigger, sql := range map[string]string{
-			index + "_insert": `AFTER INSERT ON "%[1]s" WHEN (new.geom NOT NULL AND NOT ST_IsEmpty(NEW.geom)) BEGIN INSERT OR REPLACE INTO "%[2]s"
+			index +
+				"_insert": `AFTER INSERT ON "%[1]s" WHEN (new.geom NOT NULL AND NOT ST_IsEmpty(NEW.geom)) BEGIN INSERT OR REPLACE INTO "%[2]s"
   VALUES (NEW.fid, ST_MinX(NEW.geom), ST_MaxX(NEW.geom), ST_MinY(NEW.geom), ST_MaxY(NEW.geom)); END`,
-			index + "_update6": `AFTER UPDATE OF geom ON "%[1]s" WHEN OLD.fid = NEW.fid AND (NEW.geom NOTNULL AND NOT ST_IsEmpty(NEW.geom)) BEGIN
+			index +
+				"_update6": `AFTER UPDATE OF geom ON "%[1]s" WHEN OLD.fid = NEW.fid AND (NEW.geom NOTNULL AND NOT ST_IsEmpty(NEW.geom)) BEGIN
   UPDATE "%[2]s" SET minx = ST_MinX(NEW.geom), maxx = ST_MaxX(NEW.geom), miny = ST_MinY(NEW.geom), maxy = ST_MaxY(NEW.geom) WHERE id = NEW.fid; END`,
-			index + "_update2": `AFTER UPDATE OF geom ON "%[1]s" WHEN OLD.fid = NEW.fid AND (NEW.geom ISNULL OR ST_IsEmpty(NEW.geom)) BEGIN
+			index +
+				"_update2": `AFTER UPDATE OF geom ON "%[1]s" WHEN OLD.fid = NEW.fid AND (NEW.geom ISNULL OR ST_IsEmpty(NEW.geom)) BEGIN
   DELETE FROM "%[2]s" WHERE id = OLD.fid; END`,
-			index + "_delete": `AFTER DELETE ON "%[1]s" WHEN old.geom NOT NULL BEGIN DELETE FROM "%[2]s" WHERE id = OLD.fid; END`,
-			"trigger_insert_feature_count_" + name: `AFTER INSERT ON "%[1]s" BEGIN UPDATE gpkg_ogr_contents SET feature_count = feature_count + 1
+			index + "_delete": `AFTER DELETE ON "%[1]s" WHEN old.geom NOT NULL BEGIN DELETE FROM "%[2]s" WHERE id = ` +
+				`OLD.fid; END`,
+			"trigger_insert_feature_count_" +
+				name: `AFTER INSERT ON "%[1]s" BEGIN UPDATE gpkg_ogr_contents SET feature_count = feature_count + 1
   WHERE lower(table_name) = lower('%[1]s'); END`,
-			"trigger_delete_feature_count_" + name: `AFTER DELETE ON "%[1]s" BEGIN UPDATE gpkg_ogr_contents SET feature_count = feature_count - 1
+			"trigger_delete_feature_count_" +
+				name: `AFTER DELETE ON "%[1]s" BEGIN UPDATE gpkg_ogr_contents SET feature_count = feature_count - 1
   WHERE lower(table_name) = lower('%[1]s'); END`,
 		} {
 			put("trigger", trigger, name, fmt.Sprintf(`CREATE TRIGGER "`+trigger+`" `+sql, name, index))

@@ -105,15 +105,20 @@ func TestTheBuiltInHistoryTellsOfAnyDataset(t *testing.T) {
 	for _, source := range []string{file, own, db, reader} {
 		s := serve(t, dir, source, "--config", config, "--data-dir",
 			filepath.Join(dir, fmt.Sprint("data", len(events))))
-		for path, want := range map[string]string{"/collections/kommuner/items/1534?f=json": `"current":[{"code":"1580"`, "/codes/kommune/0712?f=json": `"ambiguous":true`,
-			"/collections/divisions_events/items?datetime=2024-01-01&kind=split&scheme=kommune":       `"numberMatched":1,`,
-			"/collections/divisions_versions/items?code=0301&datetime=1990-01-01&f=json":              `"numberMatched":1,`,
-			"/collections/kommuner/items/1580/lineage?until=2019-01-01&f=html":                        "1534 Haram",
-			"/collections/kommuner/items/1580/lineage?f=json":                                         "/collections/divisions_events/items/",
+		for path, want := range map[string]string{"/collections/kommuner/items" +
+			"/1534?f=json": `"current":[{"code":"1580"`, "/codes/kommune/0712?f=json": `"ambiguous":true`,
+			"/collections/divisions_events/items?datetime=2024-01-01&kind=split" +
+				"&scheme=kommune": `"numberMatched":1,`,
+			"/collections/divisions_versions/items?code=0301" +
+				"&datetime=1990-01-01&f=json": `"numberMatched":1,`,
+			"/collections/kommuner/items/1580/lineage?until=2019-01-01&f=html": "1534 Haram",
+			"/collections/kommuner/items/1580/lineage?f=json": "/collections" +
+				"/divisions_events/items/",
 			"/collections/divisions_events/items?filter=codes_after%20LIKE%20%27%251580%25%27&f=html": "1580 Haram",
 			"/collections/divisions_events/download?f=csv":                                            "kind",
 			"/collections/kommuner/download?f=csv":                                                    "Haram",
-			"/collections/kommuner/items/1580?f=html":                                                 "divisions_events"} {
+			"/collections/kommuner/items" +
+				"/1580?f=html": "divisions_events"} {
 			if _, body := s.get(t, path, ""); !strings.Contains(body, want) {
 				t.Errorf("%s: %s: %s", source, path, body)
 			}
@@ -309,7 +314,9 @@ func TestAnUnknownStartIsOpenToThePast(t *testing.T) {
 			{[]string{"--since", "2016-01-01", "--replace"},
 				map[string]string{"E?datetime=2015-06-01": "404 ward E is not known before 2016-01-01",
 					"A":                     "404 never had",
-					"B?datetime=2016-01-01": `200 "validFrom":"2016-01-01"`, "C?datetime=2017-06-01": `200 "ended":"renumber"`, "D?datetime=2015-01-01": "404 is not known before"}},
+					"B?datetime=2016-01-01": `200 "validFrom":"2016-01-01"`,
+					"C?datetime=2017-06-01": `200 "ended":"renumber"`,
+					"D?datetime=2015-01-01": "404 is not known before"}},
 		} {
 			args := append([]string{"lineage", "import", changes, "--scheme", "ward", "--codes", list, "--at",
 				"2020-01-01", "--into", into}, tt.args...)

@@ -92,15 +92,17 @@ func TestATableThatCannotBeTranslatedLeavesNoFile(t *testing.T) {
 	there := writeFile(t, filepath.Join(dir, "there.csv"), "precious")
 	const good = "--column k --from 2020-01-01 --to 2024-01-01 "
 	for args, want := range map[string]string{
-		"--column x --from 2020-01-01 --to 2024-01-01":         `the table has no column "x"; it has k, v`,
-		"--column k --from 2020 --to 2024-01-01":               `--from: "2020" is no day; write it as 2020-01-01`,
-		"--column k --from 2020-01-01 --to 2024-02-30":         `--to: "2024-02-30" is no day`,
-		"--column k --from 2020-01-01":                         "--to=DAY",
-		good + "--scheme sogn":                                 "--scheme sogn: there is no such scheme; there are fylke, kommune",
-		good + "--on-ambiguous most":                           "--on-ambiguous",
-		good + "--as k":                                        "the table has a column k already",
-		good + "--history " + filepath.Join(dir, "none.gpkg"):  "none.gpkg",
-		good + "--out " + there:                                "there.csv exists; choose another file, or replace it with --force",
+		"--column x --from 2020-01-01 --to 2024-01-01": `the table has no column "x"; it has k, v`,
+		"--column k --from 2020 --to 2024-01-01":       `--from: "2020" is no day; write it as 2020-01-01`,
+		"--column k --from 2020-01-01 --to 2024-02-30": `--to: "2024-02-30" is no day`,
+		"--column k --from 2020-01-01":                 "--to=DAY",
+		good + "--scheme sogn": "--scheme sogn: there is no such scheme; " +
+			"there are fylke, kommune",
+		good + "--on-ambiguous most": "--on-ambiguous",
+		good + "--as k":              "the table has a column k already",
+		good + "--history " + filepath.Join(dir, "none.gpkg"): "none.gpkg",
+		good + "--out " +
+			there: "there.csv exists; choose another file, or replace it with --force",
 		good + "--on-ambiguous error --force --out " + there:   "row 1: 1507 of 2020-01-01",
 		good + "--out " + filepath.Join(dir, "no", "file.csv"): "there is no folder",
 		good + filepath.Join(dir, "no.csv"):                    "no.csv",

@@ -18,7 +18,8 @@ import (
 // Config is the whole configuration. Load and Default return one; it is not changed afterwards.
 // The comments of its fields are the text of docs/run/configuration.md.
 type Config struct {
-	// What is served: a file, a folder of files, or the address of a PostGIS database. The argument of grense serve wins.
+	// What is served: a file, a folder of files, or the address of a PostGIS database.
+	// The argument of grense serve wins.
 	// GRENSE_SOURCE_FILE names a file that holds it, for addresses with a password. Defaults to the built-in demo.
 	Source string `yaml:"source"`
 	// File of grense tiles export to read tiles from. Defaults to none: tiles are built from the data.
@@ -160,8 +161,8 @@ type Collection struct {
 	Keywords []string `yaml:"keywords"`
 	// Whether the layer is left out. Defaults to false.
 	Hidden bool `yaml:"hidden"`
-	// Column with the feature ids; or several that are unique together and never null. Defaults to the primary key, else
-	// a unique index.
+	// Column with the feature ids; or several that are unique together and never null.
+	// Defaults to the primary key, else a unique index.
 	IDColumns []string `yaml:"id_column"`
 	// The geometry column that is served, if there are several. Defaults to the first.
 	GeometryColumn string `yaml:"geometry_column"`
@@ -188,7 +189,8 @@ type Collection struct {
 	PageDefault int `yaml:"page_default"`
 	// Largest page; a larger limit is clamped to it. Defaults to limits.page_max.
 	PageMax int `yaml:"page_max"`
-	// Coordinate system of geometries that state none (SRID 0), as EPSG:25833. Defaults to none: such a layer is refused.
+	// Coordinate system of geometries that state none (SRID 0), as EPSG:25833. Defaults to none:
+	// such a layer is refused.
 	StorageCRS string `yaml:"storage_crs"`
 	Links      []Link `yaml:"links"`
 }
@@ -289,8 +291,8 @@ type Limits struct {
 	// Time that a request waits for places and connections in all; then it is 503. Defaults to 2s.
 	Queue time.Duration `yaml:"queue_wait"`
 
-	// Memory of the program in all: caches, buffers, requests in flight. At least 128MiB. Defaults to 60 % of the machine
-	// or control group.
+	// Memory of the program in all: caches, buffers, requests in flight. At least 128MiB.
+	// Defaults to 60 % of the machine or control group.
 	Memory Size `yaml:"memory"`
 	// Bytes that a client must read in a second; a slower one is disconnected. Defaults to 4KiB.
 	Slowest Size `yaml:"slowest"`

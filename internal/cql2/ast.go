@@ -9,11 +9,12 @@
 //
 // Choices where the standard is silent, and limits:
 //   - Literals are plane; heights in them are dropped.
-//   - A date beside timestamps is its first moment in comparisons and the whole day in temporal functions; all in UTC.
-//   - '/' gives a double, 'div' drops the fraction, division by zero is null.
-//   - In a string two backslashes are one; a backslash before another character than ' a b t n v f r stays, as LIKE needs it.
+//   - A date compared with timestamps is its first moment; in temporal functions it is the whole day. All in UTC.
+//   - '/' returns a double, 'div' drops the fraction, division by zero is null.
+//   - In a string two backslashes are one. Before a character other than ' a b t n v f r a backslash stays, as LIKE
+//     needs it.
 //   - ILIKE is read as LIKE of CASEI. Text is not normalised, except by norm and exact.
-//   - In an array within an array, a value alone in brackets is an array of one and a sum alone in brackets is a number.
+//   - In an array within an array, a single value in brackets is an array of one; a sum in brackets is a number.
 package cql2
 
 import (

@@ -42,7 +42,9 @@ func BenchmarkBoxTouches(b *testing.B) {
 
 func BenchmarkMatcher(b *testing.B) {
 	all := openTables(b)
-	for name, filter := range map[string]string{"compare": "POP_EST > 37589262", "like": "casei(NAME) LIKE casei('%land%')", "intersects": "S_INTERSECTS(geom,POLYGON((0 40,10 40,10 50,0 50,0 40)))"} {
+	for name, filter := range map[string]string{"compare": "POP_EST > 37589262",
+		"like":       "casei(NAME) LIKE casei('%land%')",
+		"intersects": "S_INTERSECTS(geom,POLYGON((0 40,10 40,10 50,0 50,0 40)))"} {
 		b.Run(name, func(b *testing.B) {
 			src := all["ne_110m_admin_0_countries"]
 			m := cql2.NewMatcher(must(b, filter, src))

@@ -16,12 +16,12 @@ type RelationSchema interface {
 }
 
 // Check resolves a tree against a schema and returns the tree to be compiled; e itself is not changed. It
-//   - refuses what has the wrong type or number of arguments, unknown properties and functions, and coordinates outside their CRS;
+//   - refuses wrong arguments, unknown properties and functions, and coordinates outside their CRS;
 //   - sets the type of each Prop;
-//   - casts literals to the type they are compared with: '2024-02-29' beside a date becomes Date, a date beside timestamps the first
-//     moment of the day; in temporal functions such a date becomes the whole day;
-//   - reads "a" in an array as a string where it is quoted and no property has that name;
-//   - lets a text literal beside =, <>, IN or LIKE stand for its composed and its decomposed form (NFC, NFD).
+//   - casts literals to the type they are compared with: '2024-02-29' becomes Date for a date; for timestamps it
+//     becomes the first moment of the day, or the whole day in temporal functions;
+//   - reads "a" in an array as a string if it is quoted and no property has that name;
+//   - lets a text literal with =, <>, IN or LIKE match its composed and its decomposed form (NFC, NFD).
 //
 // An error is a *problem.Error with all faults; Locate adds line and column.
 func Check(e Expr, s Schema) (Expr, error) {

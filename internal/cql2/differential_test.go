@@ -121,7 +121,8 @@ func seldom(hits map[cql2.SpatialOp]int, ops []cql2.SpatialOp, n int) bool {
 func TestCollectionsHaveSpatialPredicates(t *testing.T) {
 	t.Parallel()
 	schema := columns{"g": cql2.TypeGeometry}
-	r := record{wkb: map[string][]byte{"g": wkb.MustMarshal(orb.Collection{orb.Point{5, 5}, orb.LineString{{0, 0}, {1, 1}}})}, in: crs.CRS84}
+	r := record{wkb: map[string][]byte{
+		"g": wkb.MustMarshal(orb.Collection{orb.Point{5, 5}, orb.LineString{{0, 0}, {1, 1}}})}, in: crs.CRS84}
 	for filter, want := range map[string]cql2.Truth{
 		"S_INTERSECTS(g, POINT(5 5))": cql2.True, "S_WITHIN(g, BBOX(-1,-1,6,6))": cql2.True,
 		"S_WITHIN(g, BBOX(-1,-1,4,4))": cql2.False, "S_CONTAINS(g, POINT(5 5))": cql2.True,

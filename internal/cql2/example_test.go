@@ -25,8 +25,9 @@ func Example() {
 	fmt.Println(string(cql2test.FormatJSON(e.(cql2.And)[1])))
 	fmt.Println(cql2.Extent(e, "geometry", crs.CRS84))
 	// Output:
-	// casei(kommunenavn) LIKE casei('%berg%') AND dag > DATE('2020-01-01') AND S_INTERSECTS(geometry,POLYGON((4 58,12
-	// 58,12 64,4 64,4 58))) {"op":">","args":[{"property":"dag"},{"date":"2020-01-01"}]} [{[4 58] [12 64]}] true
+	// casei(kommunenavn) LIKE casei('%berg%') AND dag > DATE('2020-01-01') AND S_INTERSECTS(geometry,POLYGON((4 58,12 58,12 64,4 64,4 58)))
+	// {"op":">","args":[{"property":"dag"},{"date":"2020-01-01"}]}
+	// [{[4 58] [12 64]}] true
 }
 
 func ExampleLocate() {

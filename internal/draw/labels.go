@@ -240,7 +240,8 @@ func (q *placer) meets(b orb.Bound) bool { return touches(q.taken, b) || touches
 
 func touches(taken []orb.Bound, b orb.Bound) bool {
 	for i := range taken {
-		if t := &taken[i]; t.Min[0] <= b.Max[0] && b.Min[0] <= t.Max[0] && t.Min[1] <= b.Max[1] && b.Min[1] <= t.Max[1] {
+		if t := &taken[i]; t.Min[0] <= b.Max[0] && b.Min[0] <= t.Max[0] && t.Min[1] <= b.Max[1] &&
+			b.Min[1] <= t.Max[1] {
 			return true
 		}
 	}
@@ -257,7 +258,8 @@ func (q *placer) near(l *label, w, apart float64) (at orb.Point, free bool) {
 	}
 	if q.few && l.ring != nil && !l.near && l.room < q.size && l.tall < q.size { // it would be covered
 		for _, side := range []float64{1, -1} {
-			if by := (orb.Point{at[0] + side*(l.room/2+q.size/2+w/2), at[1]}); q.free(by, w, apart) && !q.overLand(by, w) {
+			if by := (orb.Point{at[0] + side*(l.room/2+q.size/2+w/2), at[1]}); q.free(by, w, apart) &&
+				!q.overLand(by, w) {
 				return by, true
 			}
 		}
@@ -339,7 +341,8 @@ func (q *placer) covers(a, b orb.Point) bool {
 // overLand reports whether a name would lie over an area of the map.
 func (q *placer) overLand(at orb.Point, w float64) bool {
 	b := q.box(at, w)
-	for _, p := range []orb.Point{b.Min, {at[0], b.Min[1]}, {b.Max[0], b.Min[1]}, {b.Min[0], at[1]}, at, {b.Max[0], at[1]}, {b.Min[0], b.Max[1]}, {at[0], b.Max[1]}, b.Max} {
+	for _, p := range []orb.Point{b.Min, {at[0], b.Min[1]}, {b.Max[0], b.Min[1]}, {b.Min[0], at[1]}, at,
+		{b.Max[0], at[1]}, {b.Min[0], b.Max[1]}, {at[0], b.Max[1]}, b.Max} {
 		if slices.ContainsFunc(q.land, func(r orb.Ring) bool { return planar.RingContains(r, p) }) {
 			return true
 		}
@@ -349,7 +352,8 @@ func (q *placer) overLand(at orb.Point, w float64) bool {
 
 // around are the places of a name besides the middle of its feature: aside in parts of the wider of the two, down in
 // heights of the name. Those before over lie over the feature.
-var around = []orb.Point{{0, 0}, {0, -.6}, {0, .6}, {-.2, 0}, {.2, 0}, {0, -1.2}, {0, 1.2}, {-.2, -.6}, {.2, -.6}, {-.2, .6}, {.2, .6}, {-.4, 0}, {.4, 0}, {-.4, -.6}, {.4, -.6}, {-.4, .6}, {.4, .6},
+var around = []orb.Point{{0, 0}, {0, -.6}, {0, .6}, {-.2, 0}, {.2, 0}, {0, -1.2}, {0, 1.2}, {-.2, -.6}, {.2, -.6},
+	{-.2, .6}, {.2, .6}, {-.4, 0}, {.4, 0}, {-.4, -.6}, {.4, -.6}, {-.4, .6}, {.4, .6},
 	{-.7, 0}, {.7, 0}, {-.5, -.3}, {-.5, .3}, {-.5, -.9}, {-.5, .9}, {-.7, .6}, {.7, .6}, {-.7, -.6}, {.7, -.6}}
 
 // shortName is the first of the names that a title joins, cut to what fits on a map.
@@ -366,9 +370,9 @@ func shortName(s string) string {
 // Inside returns a position in a polygon, where it is wide.
 func Inside(p orb.Polygon) orb.Point { return inside(p[0], nil, p[1:]...) }
 
-// inside is a position in a ring, and in none of its holes, with room to both sides, in none of some boxes if there is such a one: the middle of
-// the longest piece of a few level lines that lies in the ring, or where that is in a box, a place nearer to an end
-// of a piece.
+// inside is a position in a ring, and in none of its holes, with room to both sides, in none of some boxes if there is
+// such a one: the middle of the longest piece of a few level lines that lies in the ring, or where that is in a box,
+// a place nearer to an end of a piece.
 func inside(r orb.Ring, taken []orb.Bound, holes ...orb.Ring) orb.Point {
 	b := r.Bound()
 	at, most := b.Center(), -1.0

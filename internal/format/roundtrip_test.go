@@ -190,8 +190,10 @@ func nameIn(f *format.Format, name string) string {
 
 // selections are the ways to ask for places.
 func selections() map[string]output.Options {
-	return map[string]output.Options{"all": {}, "without geometry": {SkipGeometry: true}, "some properties": {Properties: []string{"kode", "antall"}}, "hidden, asked for": {Properties: []string{"skjult"}},
-		"no property": {Properties: []string{}}, "in 25833": {CRS: crs.UTM33},
+	return map[string]output.Options{"all": {}, "without geometry": {SkipGeometry: true},
+		"some properties":   {Properties: []string{"kode", "antall"}},
+		"hidden, asked for": {Properties: []string{"skjult"}},
+		"no property":       {Properties: []string{}}, "in 25833": {CRS: crs.UTM33},
 		"in 3035, north first": {CRS: crs.LAEAEurope}, "in 4258, north first": {CRS: crs.ETRS89}}
 }
 

@@ -169,11 +169,15 @@ func TestNeighboursShareArcs(t *testing.T) {
 		of   []orb.Geometry
 		arcs int
 	}{
-		"a ring":                   {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1)}}, 1},
-		"two squares with a side":  {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1, 0, 1)}, orb.Polygon{ring(1, 1, 1, 0, 2, 0, 2, 1)}}, 3},
-		"a hole and what fills it": {[]orb.Geometry{orb.Polygon{ring(0, 0, 3, 0, 3, 3, 0, 3), hole}, orb.Polygon{filler}}, 2},
-		"a line along a ring":      {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1)}, orb.LineString{{1, 1}, {1, 0}}}, 2},
-		"the same ring twice":      {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1)}, orb.Polygon{ring(1, 0, 1, 1, 0, 0)}}, 1},
+		"a ring": {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1)}}, 1},
+		"two squares with a side": {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1, 0, 1)},
+			orb.Polygon{ring(1, 1, 1, 0, 2, 0, 2, 1)}}, 3},
+		"a hole and what fills it": {[]orb.Geometry{orb.Polygon{ring(0, 0, 3, 0, 3, 3, 0, 3), hole},
+			orb.Polygon{filler}}, 2},
+		"a line along a ring": {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1)},
+			orb.LineString{{1, 1}, {1, 0}}}, 2},
+		"the same ring twice": {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1)},
+			orb.Polygon{ring(1, 0, 1, 1, 0, 0)}}, 1},
 		"sides with another vertex on it": {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 0, 1, 1, 0, 1)},
 			orb.Polygon{ring(1, 1, 1, .5, 1, 0, 2, 0, 2, 1)}}, 4},
 		"a ring that touches itself": {[]orb.Geometry{orb.Polygon{ring(0, 0, 1, 1, 2, 0, 2, 2, 1, 1, 0, 2)}}, 2},

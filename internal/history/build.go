@@ -74,7 +74,8 @@ func (f *Faults) add(line int, format string, args ...any) {
 // New builds a history of the rows of one or more schemes and checks that they fit together. An error is Faults with
 // all that does not:
 //   - a version begins before it ends, and no two of a code hold on the same day;
-//   - an edge leads from a version that ends on its day to one that begins on it; a transfer between two that hold around its day;
+//   - an edge leads from a version that ends on its day to one that begins on it; a transfer links two that are valid
+//     around its day;
 //   - every version that ends is left by an edge, and every one that begins after the scheme does is reached by one;
 //   - of the edges that leave a version, either all or none say how many people went, and so for the area;
 //   - what an edge is said to be made of was merged into its version before.

@@ -370,13 +370,16 @@ func TestFateOfWhatHasEnded(t *testing.T) {
 func TestRowsThatDoNotFitAreToldWithLineAndReason(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]history.Rows{
-		"line 2: A begins on 2001-01-01, but is in use since 2000-01-01": {Versions: []history.VersionRow{{Line: 1, Code: "A", From: 20000101}, {Line: 2, Code: "A", From: 20010101}}},
-		"line 1: A begins on 2000-01-01 and ends on 1999-01-01":          {Versions: []history.VersionRow{{Line: 1, Code: "A", From: 20000101, To: 19990101}}},
+		"line 2: A begins on 2001-01-01, but is in use since 2000-01-01": {
+			Versions: []history.VersionRow{{Line: 1, Code: "A", From: 20000101}, {Line: 2, Code: "A", From: 20010101}}},
+		"line 1: A begins on 2000-01-01 and ends on 1999-01-01": {
+			Versions: []history.VersionRow{{Line: 1, Code: "A", From: 20000101, To: 19990101}}},
 		"line 1: A ends on 2001-01-01, and no change says what becomes of it\nline 2: B begins on 2001-01-01, " +
 			"and no change says what it was": {
 			Versions: []history.VersionRow{{Line: 1, Code: "A", From: 20000101, To: 20010101},
 				{Line: 2, Code: "B", From: 20010101}}},
-		"line 7: no version of C ends on 2001-01-01": {Versions: []history.VersionRow{{Line: 1, Code: "A", From: 20000101}}, Edges: []history.EdgeRow{{Line: 7, Date: 20010101, From: "C", To: "A"}}},
+		"line 7: no version of C ends on 2001-01-01": {Versions: []history.VersionRow{{Line: 1, Code: "A",
+			From: 20000101}}, Edges: []history.EdgeRow{{Line: 7, Date: 20010101, From: "C", To: "A"}}},
 		"line 3: of the 2 changes that end A on 2001-01-01, 1 have numbers; give them for all or none": {
 			Versions: []history.VersionRow{{Code: "A", From: 20000101, To: 20010101}, {Code: "B", From: 20010101},
 				{Code: "C", From: 20010101}},

@@ -183,17 +183,25 @@ func TestOurOwnTableOfChanges(t *testing.T) {
 func TestTablesThatDoNotFitAreToldWithLineAndReason(t *testing.T) {
 	t.Parallel()
 	for table, want := range map[string]string{
-		"date,from,to\n2020-13-01,A,B\n":                                 `line 2: date is "2020-13-01"; write a day, such as 2020-01-31 or 31.01.2020`,
-		"date,from,to,people\n2020-01-01,A,B,many\n":                     `line 2: people is "many"; write a whole number, or nothing where it is not known`,
-		"date,from,to\n2020-01-01,,\n":                                   "line 2: a change names no code",
-		"date,from,to\n2020-01-01,A,B\n2021-01-01,A,C\n":                 "line 3: A changes on 2021-01-01, but is not in use before",
-		"date,from,to\n2020-01-01,A,B\n2020-01-01,C,D\n2021-01-01,B,D\n": "line 4: D begins on 2021-01-01, but is in use already; where it stays and takes up others, add a line with D on both sides",
-		"date,from,to\n2020-01-01,A,B\n\"":                               "line 3: extraneous or missing \" in quoted-field",
-		"date,from,to\n2020-01-01,A,A\n":                                 "no line changes a code or a name",
-		"date,from,to,recorded\n2020-01-01,A,B,yesterday\n":              `line 2: recorded is "yesterday"; write a moment, as 2024-02-16T12:00:00Z`,
-		"date,from,to,people\n2020-01-01,A,B,5\n2020-01-01,A,B,7\n":      "line 3: A to B on 2020-01-01 stands twice, with other numbers",
-		"date,from,to\n2020-01-01,A\a,B\n":                               `line 2: "A\a" holds control characters`,
-		"d\x00a\x00t\x00e\x00":                                           "the table holds NUL, as UTF-16 does; save it as UTF-8",
+		"date,from,to\n2020-13-01,A,B\n": `line 2: date is "2020-13-01"; ` +
+			`write a day, such as 2020-01-31 or 31.01.2020`,
+		"date,from,to,people\n2020-01-01,A,B,many\n": `line 2: people is "many"; ` +
+			`write a whole number, or nothing where it is not known`,
+		"date,from,to\n2020-01-01,,\n": "line 2: a change names no code",
+		"date,from,to\n2020-01-01,A,B\n2021-01-01,A,C\n": "line 3: A changes on 2021-01-01, " +
+			"but is not in use before",
+		"date,from,to\n2020-01-01,A,B\n2020-01-01,C,D\n2021-01-01,B,D\n": "line 4: D begins on 2021-01-01, " +
+			"but is in use already; where it stays and takes up others, add a line with D on both sides",
+		"date,from,to\n2020-01-01,A,B\n\"": "line 3: extraneous or missing \" in " +
+			"quoted-field",
+		"date,from,to\n2020-01-01,A,A\n": "no line changes a code or a name",
+		"date,from,to,recorded\n2020-01-01,A,B,yesterday\n": `line 2: recorded is "yesterday"; ` +
+			`write a moment, as 2024-02-16T12:00:00Z`,
+		"date,from,to,people\n2020-01-01,A,B,5\n2020-01-01,A,B,7\n": "line 3: A to B on 2020-01-01 stands " +
+			"twice, with other numbers",
+		"date,from,to\n2020-01-01,A\a,B\n": `line 2: "A\a" holds control characters`,
+		"d\x00a\x00t\x00e\x00": "the table holds NUL, as UTF-16 does; " +
+			"save it as UTF-8",
 		"a,b\n1,2\n": "the table is of no known form. " +
 			"Its first line has to name the columns of one of these:\n  KLASS: oldCode, newCode, changeOccurred\n",
 		"": "the table is empty",

@@ -77,28 +77,40 @@ var registers = map[string]register{
 5,Elm,Municipality,110,Change of area,2013-01-01
 30,Maple,Municipality,111,Mutation canceled,2014-01-01
 31,Never,Municipality,100,First-time registration,1960-01-01`)},
-		events: "2000 merge, 2005 split, 2006 absorb, 2007 rename, 2008 renumber, 2009 renumber, 2011 transfer, 2012 split",
+		events: "2000 merge, 2005 split, 2006 absorb, 2007 rename, 2008 renumber, 2009 renumber, 2011 transfer, " +
+			"2012 split",
 		on: map[string]string{
 			"1970-01-01": "1 Ask, 2 Birch, 20 Juniper, 21 Kapok, 31 Never, 5 Elm, 6 Fir, 7 Gorse, 8 Hazel, 9 Ivy",
-			"2013-01-01": "11 Ask, 12 Birch, 18 Hazel, 20 Juniper, 21 Kapok, 22 Larch, 31 Never, 5 Elm, 7 Great Gorse, 8 Ivy",
+			"2013-01-01": "11 Ask, 12 Birch, 18 Hazel, 20 Juniper, 21 Kapok, 22 Larch, 31 Never, 5 Elm, " +
+				"7 Great Gorse, 8 Ivy",
 		},
 		became: "1 1970 2004: 3; 1 1970 2013: 11? 12?; 8 2000 2013: 18; 8 2013 2000: 9; 6 1960 2013: 5; " +
 			"20 2000 2013: 20; 22 2013 2000: 21",
 		wrong: map[string]string{
-			bfsLine("31,Never,Municipality,100,Marriage,1960-01-01"):                      `line 28: mAdmissionMode is "Marriage", which is no mode of BFS; write its number, such as 21 for a creation`,
-			bfsLine("31,Never,Municipality,100,20,1960-13-01"):                            `line 28: mAdmissionDate is "1960-13-01"; write a day, such as 2020-01-31 or 31.01.2020`,
-			bfsLine("31,Never,Municipality,100,20,1960-01-01,112,24,1999-12-31"):          `line 28: mAbolitionMode of 31 is "reassignment to other d/c", but mutation 112 does not say what it is afterwards; add its line, or write 29 where it ends`,
-			bfsLine("31,Never,Municipality,112,26,1999-12-31"):                            `line 28: mAdmissionMode of 31 is "change of area", but mutation 112 does not say what it was before; add its line, or write 21 where it begins`,
-			bfsLine("31,Never,Municipality,100,20,1960-01-01,101,29,2001-12-31"):          `line 28: mAbolitionDate is 2001-12-31, but what comes of mutation 101 begins on 2000-01-01; correct one of the dates`,
-			bfsLine("11,Ask,Municipality,112,21,2004-01-01"):                              `line 28: "11" stands twice in the list, or is no code`,
-			bfsLine("31,Never,Municipality,100,20,1960-01-01,113,29,2004-12-31") + "\n\"": `line 29: extraneous or missing " in quoted-field`,
+			bfsLine("31,Never,Municipality,100,Marriage,1960-01-01"): `line 28: mAdmissionMode ` +
+				`is "Marriage", which is no mode of BFS; write its number, such as 21 for a creation`,
+			bfsLine("31,Never,Municipality,100,20,1960-13-01"): `line 28: mAdmissionDate ` +
+				`is "1960-13-01"; write a day, such as 2020-01-31 or 31.01.2020`,
+			bfsLine("31,Never,Municipality,100,20,1960-01-01,112,24,1999-12-31"): `line 28: mAbolitionMode ` +
+				`of 31 is "reassignment to other d/c", but mutation 112 does not say what it is afterwards; ` +
+				`add its line, or write 29 where it ends`,
+			bfsLine("31,Never,Municipality,112,26,1999-12-31"): `line 28: mAdmissionMode ` +
+				`of 31 is "change of area", but mutation 112 does not say what it was before; add its line, ` +
+				`or write 21 where it begins`,
+			bfsLine("31,Never,Municipality,100,20,1960-01-01,101,29,2001-12-31"): `line 28: mAbolitionDate ` +
+				`is 2001-12-31, but what comes of mutation 101 begins on 2000-01-01; correct one of the dates`,
+			bfsLine("11,Ask,Municipality,112,21,2004-01-01"): `line 28: "11" stands ` +
+				`twice in the list, or is no code`,
+			bfsLine("31,Never,Municipality,100,20,1960-01-01,113,29,2004-12-31") +
+				"\n\"": `line 29: extraneous or missing " in quoted-field`,
 		},
 	},
 	// Lakes and areas of no municipality: a lake changes its district, a moor its name and its number before Elm takes
 	// it up, and Fir gives land to Gorse and a wood, which stays.
 	"BFS with lakes": {
 		options: history.ReadOptions{Areas: true, Lakes: true},
-		tables: []string{bfsTable(`5,Elm,Municipality,100,First-time registration,1960-01-01,103,Change of area,2005-12-31
+		tables: []string{
+			bfsTable(`5,Elm,Municipality,100,First-time registration,1960-01-01,103,Change of area,2005-12-31
 5,Elm,Municipality,103,Change of area,2006-01-01
 6,Fir,Municipality,100,First-time registration,1960-01-01,104,Change of area,2006-12-31
 6,Fir,Municipality,104,Change of area,2007-01-01
@@ -146,7 +158,8 @@ var registers = map[string]register{
 		},
 		became: "1 1999 2001: 2; 3 1999 2001: 3",
 		wrong: map[string]string{
-			"103,01.01.2002,1,2,Birch,31,1,9,Ivy,21": `line 7: InitialStep is "31", which is no mode of BFS; write its number, such as 21 for a creation`,
+			"103,01.01.2002,1,2,Birch,31,1,9,Ivy,21": `line 7: InitialStep is "31", which is no mode of BFS; ` +
+				`write its number, such as 21 for a creation`,
 		},
 	},
 	// Ask and Birch merge; Cedar loses a few houses to Dogwood, and both get new codes; Elm is renamed, with a row and
@@ -192,8 +205,10 @@ W05000008,Ward,,,GSS re-coding strategy,02/01/2009,,,W05,LGBC,live
 		became: "E07000001 2008 2012: E06000010; E07000003 2009 2012: E07000013 E07000014; E07000020 2014 2017: ; " +
 			"E07000017 2017 2009: E07000006",
 		wrong: map[string]string{
-			"E07000030,Ivy,,E07000031,Ivy,,,,2009/04/31,E07,2009": `line 11: OPER_DATE is "2009/04/31"; write a day, such as 2020-01-31 or 31.01.2020 or 31/01/2020`,
-			",Ivy,,E07000008,Hazel,,,,01/04/2009,E07,2009":        `line 11: GEOGCD is empty; write the code that begins, or leave the line out`,
+			"E07000030,Ivy,,E07000031,Ivy,,,,2009/04/31,E07,2009": `line 11: OPER_DATE is "2009/04/31"; write a day, ` +
+				`such as 2020-01-31 or 31.01.2020 or 31/01/2020`,
+			",Ivy,,E07000008,Hazel,,,,01/04/2009,E07,2009": `line 11: GEOGCD is empty; ` +
+				`write the code that begins, or leave the line out`,
 		},
 	},
 	"ONS states": {
@@ -201,11 +216,14 @@ W05000008,Ward,,,GSS re-coding strategy,02/01/2009,,,W05,LGBC,live
 		on:     map[string]string{"2009-01-01": "A Ask"},
 		became: "A 2009 2010: A",
 		wrong: map[string]string{
-			"A,Ash,01/01/2010,,live": `line 3: A begins on 2010-01-01, but is in use then by line 2; correct one of the days`,
+			"A,Ash,01/01/2010,,live": `line 3: A begins on 2010-01-01, but is in use then by line 2; ` +
+				`correct one of the days`,
 			"B,Birch,01/01/2010,,gone": `line 3: STATUS is "gone", which is not known; ` +
 				`correct it to one of live, Live, terminated, Terminated, or leave the line out`,
-			"B,Birch,01/01/2010,,terminated":     `line 3: TERM_DATE of B is empty, but STATUS is "terminated"; write its last day`,
-			"B,Birch,01/01/2010,01/01/2008,live": `line 3: B begins on 2010-01-01 and has ended by 2008-01-02; correct one of the days`,
+			"B,Birch,01/01/2010,,terminated": `line 3: TERM_DATE of B is empty, but STATUS is "terminated"; ` +
+				`write its last day`,
+			"B,Birch,01/01/2010,01/01/2008,live": `line 3: B begins on 2010-01-01 and has ended by 2008-01-02; ` +
+				`correct one of the days`,
 		},
 	},
 	// Ask ends in Birch, which was there; Cedar and Dogwood merge into Elm, which was not; Fir is parted between Birch
@@ -258,11 +276,16 @@ Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / N
 		became: "01001001 2020 2025: 01001002; 01001005 2025 2020: 01001003 01001004; 01001006 2020 2025: " +
 			"01001002 01001007; 01001008 2020 2025: 01001008",
 		wrong: map[string]string{
-			"8;Gemeinde;;123;Maple;1;;;;01001002;Birch;01.01.2025;":       `line 17: AGS (abgebende Gemeinde) is "123"; write the 8 digits of the AGS`,
-			"8;Gemeinde;;01001013;Maple;5;;;;01001002;Birch;01.01.2025;":  `line 17: Änderungsart is "5"; write 1 (Auflösung), 2 (Teilausgliederung), 3 (Schlüsseländerung) or 4 (Namensänderung)`,
-			"8;Gemeinde;;01001013;Maple;1;x;;;01001002;Birch;01.01.2025;": `line 17: Fläche is "x"; write a whole number, or nothing if it is not known`,
-			"8;Gemeinde;;01001013;Maple;1;;;;01001002;Birch;bald;":        `line 17: Wirksamkeitsdatum (juristisch) is "bald"; write a day, such as 2020-01-31 or 31.01.2020`,
-			"8;Gemeinde;;01001013;Maple;1;;;;01001002;Birch;01.01.2025;":  `line 17: 01001013 changes on 2025-01-01, but is not in use before`,
+			"8;Gemeinde;;123;Maple;1;;;;01001002;Birch;01.01.2025;": `line 17: AGS (abgebende Gemeinde) is ` +
+				`"123"; write the 8 digits of the AGS`,
+			"8;Gemeinde;;01001013;Maple;5;;;;01001002;Birch;01.01.2025;": `line 17: Änderungsart is "5"; ` +
+				`write 1 (Auflösung), 2 (Teilausgliederung), 3 (Schlüsseländerung) or 4 (Namensänderung)`,
+			"8;Gemeinde;;01001013;Maple;1;x;;;01001002;Birch;01.01.2025;": `line 17: Fläche is "x"; ` +
+				`write a whole number, or nothing if it is not known`,
+			"8;Gemeinde;;01001013;Maple;1;;;;01001002;Birch;bald;": `line 17: Wirksamkeitsdatum (juristisch) ` +
+				`is "bald"; write a day, such as 2020-01-31 or 31.01.2020`,
+			"8;Gemeinde;;01001013;Maple;1;;;;01001002;Birch;01.01.2025;": `line 17: 01001013 changes on 2025-01-01, ` +
+				`but is not in use before`,
 		},
 	},
 	// Ask and Birch merge into Cedar; Dogwood joins Elm, which stays; Fir, with a new code, is called Great Fir;
@@ -290,12 +313,19 @@ Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / N
 		became: "0001 2016 2022: 0003; 0004 2016 2022: 0005; 0006 2016 2022: 0016; 0007 2016 2022: 0005 0008; " +
 			"0009 2016 2022: 0009; 0011 2016 2023: ",
 		wrong: map[string]string{
-			"2023-01-01;fusie;0009;Ivy;0012;Larch;;;":         `line 12: soort is "fusie", which is not known; correct it to one of naamswijziging, codewijziging, samenvoeging, toevoeging, splitsing, instelling, opheffing, grenscorrectie, or leave the line out`,
-			"2023-01-01;opheffing;0009;Ivy;0012;Larch;;;":     `line 12: nieuwe_gemeentecode is "0012"; soort opheffing has none, every other has one`,
-			"2023-01-01;samenvoeging;;;0012;Larch;;;":         `line 12: oude_gemeentecode is ""; soort instelling has none, every other has one`,
-			"2023-01-01;samenvoeging;00009;Ivy;0012;Larch;;;": `line 12: oude_gemeentecode is "00009"; write four digits, such as 0014, or GM0014`,
-			"2023-01-01;samenvoeging;0009;Ivy;0012;Larch;x;;": `line 12: inwoners is "x"; write a number, or nothing if it is not known`,
-			"1 januari;samenvoeging;0009;Ivy;0012;Larch;;;":   `line 12: ingangsdatum is "1 januari"; write a day, such as 2020-01-31 or 31.01.2020`,
+			"2023-01-01;fusie;0009;Ivy;0012;Larch;;;": `line 12: soort is "fusie", which is not known; ` +
+				`correct it to one of naamswijziging, codewijziging, samenvoeging, toevoeging, splitsing, ` +
+				`instelling, opheffing, grenscorrectie, or leave the line out`,
+			"2023-01-01;opheffing;0009;Ivy;0012;Larch;;;": `line 12: nieuwe_gemeentecode is "0012"; ` +
+				`soort opheffing has none, every other has one`,
+			"2023-01-01;samenvoeging;;;0012;Larch;;;": `line 12: oude_gemeentecode is ""; ` +
+				`soort instelling has none, every other has one`,
+			"2023-01-01;samenvoeging;00009;Ivy;0012;Larch;;;": `line 12: oude_gemeentecode is "00009"; ` +
+				`write four digits, such as 0014, or GM0014`,
+			"2023-01-01;samenvoeging;0009;Ivy;0012;Larch;x;;": `line 12: inwoners is "x"; write a number, ` +
+				`or nothing if it is not known`,
+			"1 januari;samenvoeging;0009;Ivy;0012;Larch;;;": `line 12: ingangsdatum is "1 januari"; write a day, ` +
+				`such as 2020-01-31 or 31.01.2020`,
 		},
 	},
 	// Japan's table, with the columns of our own CSV: a town joins another, three become a city, a town becomes a city
@@ -346,7 +376,8 @@ Kennziffer;Regionaleinheit;Abgebende / Aufgelöste Gemeinde;;;;;;Aufnehmende / N
 				`correct it to one of 10, 20, 21, 30, 31, 32, 33, 34, 35, 41, 50, 70, 71, 72, or leave the line out`,
 			"10,2018-01-01,VILLE,01001,Ask,COM,01009,Elm": `line 10: TYPECOM_AV is "VILLE", which is not known; ` +
 				`correct it to one of COM, COMA, COMD, ARM, or leave the line out`,
-			"10,2018,COM,01001,Ask,COM,01009,Elm": `line 10: DATE_EFF is "2018"; write a day, such as 2020-01-31 or 31.01.2020`,
+			"10,2018,COM,01001,Ask,COM,01009,Elm": `line 10: DATE_EFF is "2018"; write a day, such as 2020-01-31 or ` +
+				`31.01.2020`,
 		},
 	},
 }

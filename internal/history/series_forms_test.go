@@ -38,12 +38,14 @@ func TestTablesAreReadAsPeopleWriteThem(t *testing.T) {
 		}
 	}
 	for table, want := range map[string]string{
-		"code,date,value\n0301,2024,\"1,234\"\n": `row 1: "1,234" may be thousands or decimals; write decimals with a point, and nothing between thousands`,
-		"code;date;value\n0301;2024;1 7\n":       `row 1: "1 7" is no number; write digits, with a point before decimals`,
-		"code,date,value\n0301,2019M13,1\n":      `row 1: "2019M13" is no day; write it as 2020-01-01`,
-		"\xff\xfec\x00o\x00":                     "heading: the table is UTF-16; save it as UTF-8",
-		"code,Date,DATE,value\n":                 `heading: the column "date" stands twice; name each once`,
-		"code,date,value\n0301,2019K5,1\n":       `row 1: "2019K5" is no day; write it as 2020-01-01`,
+		"code,date,value\n0301,2024,\"1,234\"\n": `row 1: "1,234" may be thousands or decimals; ` +
+			`write decimals with a point, and nothing between thousands`,
+		"code;date;value\n0301;2024;1 7\n": `row 1: "1 7" is no number; write digits, with a point ` +
+			`before decimals`,
+		"code,date,value\n0301,2019M13,1\n": `row 1: "2019M13" is no day; write it as 2020-01-01`,
+		"\xff\xfec\x00o\x00":                "heading: the table is UTF-16; save it as UTF-8",
+		"code,Date,DATE,value\n":            `heading: the column "date" stands twice; name each once`,
+		"code,date,value\n0301,2019K5,1\n":  `row 1: "2019K5" is no day; write it as 2020-01-01`,
 	} {
 		if _, _, err := harmonise(t, &strings.Builder{}, table, history.SeriesColumns{},
 			history.SeriesOptions{To: 20240101}); err == nil ||
@@ -75,7 +77,8 @@ func TestAnIntervalIsGivenInsteadOfABlank(t *testing.T) {
 		table, want string
 		ratio       bool
 	}{
-		"a part that is not known": {"code,date,value\n1805,2019,18000\n1854,2019,2500\n1850,2019,2000\n1849,2019,1700\n",
+		"a part that is not known": {
+			"code,date,value\n1805,2019,18000\n1854,2019,2500\n1850,2019,2000\n1849,2019,1700\n",
 			"1806,Narvik,2019-01-01,,20500,22500,missing\n1875,Hábmer,2019-01-01,,1700,3700,missing\n", false},
 		"exact": {"code,date,value\n0301,2019,5\n", "0301,Oslo,2019-01-01,5,5,5,exact\n", false},
 		"below nothing": {"code,date,value\n1507,2023,-5\n",

@@ -60,8 +60,9 @@ func TestASeriesOfManyYearsIsOfTheDivisionsOfOneDay(t *testing.T) {
 			want: "3909,Larvik,2023-01-01,5,exact,\n3909,Larvik,2024-01-01,7,exact,\n"},
 		"zeros that were lost": {table: "code,date,value\n301,2024,5.50\n",
 			want: "0301,Oslo,2024-01-01,5.50,exact,\n"},
-		"an undone merger": {table: "code;date;value\n1504;2019;10\n1523;2019;1\n1529;2019;2\n1546;2019;3\n1534;2019;4\n",
-			want: "1508;Ålesund;2019-01-01;16;exact;\n1580;Haram;2019-01-01;4;exact;\n"},
+		"an undone merger": {
+			table: "code;date;value\n1504;2019;10\n1523;2019;1\n1529;2019;2\n1546;2019;3\n1534;2019;4\n",
+			want:  "1508;Ålesund;2019-01-01;16;exact;\n1580;Haram;2019-01-01;4;exact;\n"},
 		"a split is refused": {table: "code,date,value\n1507,2023,100\n",
 			want: "1508,Ålesund,2023-01-01,,missing,\"1507 became several, and no weights are to be used\"\n" +
 				"1580,Haram,2023-01-01,,missing,\"1507 became several, and no weights are to be used\"\n"},
@@ -88,7 +89,8 @@ func TestASeriesOfManyYearsIsOfTheDivisionsOfOneDay(t *testing.T) {
 		"ratios that are alike": {table: "code,date,value\n1504,2019,10\n1523,2019,10.0\n1529,2019,10\n1546,2019,10\n",
 			o: history.SeriesOptions{Ratio: true}, want: "1508,Ålesund,2019-01-01,10,exact,\n"},
 		"ratios that differ": {table: "code,date,value\n1504,2019,10\n1523,2019,11\n1529,2019,10\n1546,2019,10\n",
-			o: history.SeriesOptions{Ratio: true}, want: "1508,Ålesund,2019-01-01,,missing,how much 1504 counts in the mean is not known; supply weights\n"},
+			o:    history.SeriesOptions{Ratio: true},
+			want: "1508,Ålesund,2019-01-01,,missing,how much 1504 counts in the mean is not known; supply weights\n"},
 		"ratios by weights": {table: "code,date,value\n1504,2019,10\n1523,2019,11\n1529,2019,10\n1546,2019,10\n",
 			o: history.SeriesOptions{Ratio: true, Weights: history.SuppliedWeights, Supplied: []history.SuppliedWeight{
 				{Code: "1504", Weight: "4"}, {Code: "1523", Weight: "1"}, {Code: "1529", Weight: "0.5"},
@@ -174,13 +176,15 @@ func TestTotalsOfASeriesAreConserved(t *testing.T) {
 func TestASeriesThatIsWrongIsRefusedByRow(t *testing.T) {
 	t.Parallel()
 	for table, want := range map[string]string{
-		"":                                 "heading: the table is empty",
-		"code,day,value\n":                 `heading: there is no column "date"; there are code, day, value`,
-		"code,date,value,value\n":          `heading: the column "value" stands twice; name each once`,
-		"code,date,value\r0301,2024,1\r":   "heading: the lines end with carriage returns alone; save the table with line feeds",
+		"":                        "heading: the table is empty",
+		"code,day,value\n":        `heading: there is no column "date"; there are code, day, value`,
+		"code,date,value,value\n": `heading: the column "value" stands twice; name each once`,
+		"code,date,value\r0301,2024,1\r": "heading: the lines end with carriage returns alone; " +
+			"save the table with line feeds",
 		"code,date,value\n0301,2024,1e5\n": `row 1: "1e5" is no number; write digits, with a point before decimals`,
 		"code,date,value\n0301,24,1\n":     `row 1: "24" is no day; write it as 2020-01-01`,
-		"code,date,value\n0301,2024,1\n0301,2024,1\n": "row 2: 0301 on 2024-01-01 stands twice; name the columns that tell the rows apart",
+		"code,date,value\n0301,2024,1\n0301,2024,1\n": "row 2: 0301 on 2024-01-01 stands twice; " +
+			"name the columns that tell the rows apart",
 	} {
 		var fault *history.SeriesFault
 		_, _, err := harmonise(t, &strings.Builder{}, table, history.SeriesColumns{},

@@ -34,10 +34,13 @@ func TestWhatCrossesTheAntimeridianIsCut(t *testing.T) {
 			`[[-179,5],[179,5],[179,6],[-179,5]]]}`, input.Repaired, "MultiPolygon", 389},
 		"one part of two": {`{"type":"MultiPolygon","coordinates":[[[[178,0],[-178,0],[-178,4],[178,0]]],[[[0,` +
 			`0],[1,0],[1,1],[0,0]]]]}`, input.Repaired, "MultiPolygon", 8.5},
-		"through 180 and -180": {`{"type":"Polygon","coordinates":[[[178,0],[180,0],[-180,0],[-178,1],[-178,4],[178,4],[178,0]]]}`, input.Repaired, "MultiPolygon", 15},
+		"through 180 and -180": {`{"type":"Polygon","coordinates":[[[178,0],[180,0],[-180,0],[-178,1],[-178,4],[178,` +
+			`4],[178,0]]]}`, input.Repaired, "MultiPolygon", 15},
 		"a line": {`{"type":"LineString","coordinates":[[170,0],[-170,0]]}`, input.Repaired,
 			"MultiLineString", 20},
-		"in a collection": {`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[0,0]},{"type":"Polygon","coordinates":[[[178,0],[-178,0],[-178,4],[178,0]]]}]}`, input.Repaired, "GeometryCollection", 8},
+		"in a collection": {`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[0,0]},` +
+			`{"type":"Polygon","coordinates":[[[178,0],[-178,0],[-178,4],[178,0]]]}]}`, input.Repaired,
+			"GeometryCollection", 8},
 		"a rectangle": {`{"type":"Polygon","coordinates":[[[-170,0],[170,0],[170,4],[-170,4],[-170,0]]]}`,
 			input.Warning, "Polygon", 1360},
 		"around a pole": {`{"type":"Polygon","coordinates":[[[-170,-60],[-50,-65],[70,-60],[170,-62],` +

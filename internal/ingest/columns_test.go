@@ -93,7 +93,8 @@ func workbook(t *testing.T, from1904 bool, rows ...string) string {
 	for name, text := range map[string]string{
 		"xl/workbook.xml": fmt.Sprintf(`<workbook xmlns:r="r"><workbookPr date1904="%v"/><sheets><sheet `+
 			`name="a" sheetId="1" r:id="r1"/></sheets></workbook>`, from1904),
-		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="r1" Target="worksheets/sheet1.xml"/></Relationships>`,
+		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="r1" Target="worksheets/sheet1.xml"/>` +
+			`</Relationships>`,
 		"xl/styles.xml": `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="[h]:mm:ss"/><numFmt numFmtId="165" formatCode="[$-409]hh:mm"/></numFmts>
 			<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="22"/><xf numFmtId="165"/><xf numFmtId="164"/></cellXfs></styleSheet>`,
 		"xl/worksheets/sheet1.xml": `<worksheet><sheetData>` + sheet.String() + `</sheetData></worksheet>`,

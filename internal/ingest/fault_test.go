@@ -66,15 +66,16 @@ func TestSyntaxFaults(t *testing.T) {
 func TestGeometryFaults(t *testing.T) {
 	t.Parallel()
 	for geometry, want := range map[string]string{
-		`{"type":"Point","coordinates":[1,[2]]}`:                        "must be a number, but one is an array",
-		`{"type":"LineString","coordinates":[[1,2],3]}`:                 "a number stands among arrays",
-		`{"type":"LineString","coordinates":[[1,2],[[3,4]]]}`:           "different depths of arrays",
-		`{"type":"Point","coordinates":[[1,2]]}`:                        "nested too deep",
-		`{"type":"Point","coordinates":[1e999,2]}`:                      "too large for a coordinate",
-		`{"type":"Point","coordinates":null}`:                           `"coordinates" must be an array`,
-		`{"type":"Point"}`:                                              `a Point needs a member "coordinates"`,
-		`{"type":"MultiPoint","coordinates":[[]]}`:                      "arrays without positions",
-		`{"type":"MultiPoint","coordinates":[[1,2],[]]}`:                "an empty array stands where a position is expected",
+		`{"type":"Point","coordinates":[1,[2]]}`:              "must be a number, but one is an array",
+		`{"type":"LineString","coordinates":[[1,2],3]}`:       "a number stands among arrays",
+		`{"type":"LineString","coordinates":[[1,2],[[3,4]]]}`: "different depths of arrays",
+		`{"type":"Point","coordinates":[[1,2]]}`:              "nested too deep",
+		`{"type":"Point","coordinates":[1e999,2]}`:            "too large for a coordinate",
+		`{"type":"Point","coordinates":null}`:                 `"coordinates" must be an array`,
+		`{"type":"Point"}`:                                    `a Point needs a member "coordinates"`,
+		`{"type":"MultiPoint","coordinates":[[]]}`:            "arrays without positions",
+		`{"type":"MultiPoint","coordinates":[[1,2],[]]}`: "an empty array stands where a position " +
+			"is expected",
 		`{"type":"GeometryCollection"}`:                                 `needs a member "geometries"`,
 		`{"type":"GeometryCollection","geometries":[null]}`:             "a geometry must be an object, but is null",
 		`{"type":"GeometryCollection","geometries":[{"type":"Point"}]}`: `a Point needs a member "coordinates"`,
@@ -82,7 +83,8 @@ func TestGeometryFaults(t *testing.T) {
 		`{"type":"Feature","geometry":null,"properties":null}`:          "the type must be the name of a geometry",
 		`{}`:      `the member "type" is missing`,
 		`"POINT"`: "a geometry must be an object, but is a string",
-		`{"type":"Point","coordinates":[1,2],"coordinates":[3,4]}`: `the member "coordinates" stands here a second time`,
+		`{"type":"Point","coordinates":[1,2],"coordinates":[3,4]}`: `the member "coordinates" stands here a ` +
+			`second time`,
 	} {
 		plan, err := ingesttest.Survey(t, "a.json", ingesttest.GeoJSON(ingesttest.PointWith(`"id":1,`, ""),
 			"\n"+`{"type":"Feature","id":2,"properties":{},"geometry":`+geometry+`}`), ingesttest.Into)
@@ -98,16 +100,21 @@ func TestShortPartsAreDropped(t *testing.T) {
 	t.Parallel()
 	const whole = "((0 0,1 0,1 1,0 0))"
 	for geometry, want := range map[string]string{
-		`{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[1,1],[0,0]]],[]]}`:                               "MULTIPOLYGON(" + whole + ")",
-		`{"type":"MultiPolygon","coordinates":[[],[[[0,0],[1,0],[1,1],[0,0]]],[[[8,8],[9,9],[8,8]]]]}`:         "MULTIPOLYGON(" + whole + ")",
-		`{"type":"MultiPolygon","coordinates":[[[[8,8],[9,9]],[[0,0],[1,0],[1,1],[0,0]]]]}`:                    "",
-		`{"type":"Polygon","coordinates":[[[0,0],[1,0]]]}`:                                                     "",
-		`{"type":"Polygon","coordinates":[[]]}`:                                                                "",
-		`{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1]],[]]}`:                                            "POLYGON" + whole,
-		`{"type":"Polygon","coordinates":[[[0,0],[4,0],[4,4],[0,0]],[[1,1],[2,2]],[[3,1],[2,1],[3,2],[3,1]]]}`: "POLYGON((0 0,4 0,4 4,0 0),(3 1,2 1,3 2,3 1))",
-		`{"type":"MultiLineString","coordinates":[[[0,0]]]}`:                                                   "",
-		`{"type":"MultiLineString","coordinates":[[[0,0]],[[1,1],[2,2]],[]]}`:                                  "MULTILINESTRING((1 1,2 2))",
-		`{"type":"LineString","coordinates":[[1,1]]}`:                                                          "",
+		`{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[1,1],` +
+			`[0,0]]],[]]}`: "MULTIPOLYGON(" + whole + ")",
+		`{"type":"MultiPolygon","coordinates":[[],[[[0,0],[1,0],[1,1],[0,0]]],[[[8,8],[9,` +
+			`9],[8,8]]]]}`: "MULTIPOLYGON(" + whole + ")",
+		`{"type":"MultiPolygon","coordinates":[[[[8,8],[9,9]],[[0,0],[1,0],[1,1],[0,0]]]]}`: "",
+		`{"type":"Polygon","coordinates":[[[0,0],[1,0]]]}`:                                  "",
+		`{"type":"Polygon","coordinates":[[]]}`:                                             "",
+		`{"type":"Polygon","coordinates":[[[0,0],[1,0],` +
+			`[1,1]],[]]}`: "POLYGON" + whole,
+		`{"type":"Polygon","coordinates":[[[0,0],[4,0],[4,4],[0,0]],[[1,1],[2,2]],[[3,1],[2,1],[3,` +
+			`2],[3,1]]]}`: "POLYGON((0 0,4 0,4 4,0 0),(3 1,2 1,3 2,3 1))",
+		`{"type":"MultiLineString","coordinates":[[[0,0]]]}`: "",
+		`{"type":"MultiLineString","coordinates":[[[0,0]],[[1,1],` +
+			`[2,2]],[]]}`: "MULTILINESTRING((1 1,2 2))",
+		`{"type":"LineString","coordinates":[[1,1]]}`: "",
 		`{"type":"GeometryCollection","geometries":[{"type":"LineString","coordinates":[[1,1]]},{"type":"Point",` +
 			`"coordinates":[1,2]}]}`: "GEOMETRYCOLLECTION(POINT(1 2))",
 	} {
@@ -180,7 +187,9 @@ func TestAFileThatChangesBetweenThePassesIsNotWritten(t *testing.T) {
 	for name, text := range map[string]string{
 		"more features": ingesttest.GeoJSON(one, two, two), "fewer features": ingesttest.GeoJSON(one),
 		"another property": ingesttest.GeoJSON(one, ingesttest.PointWith(`"id":2,`, `"b":2`)),
-		"a fault":          ingesttest.GeoJSON(one, `{"type":"Feature","id":2,"geometry":{}}`), "no id": ingesttest.GeoJSON(one, ingesttest.PointWith("", `"a":2`)), "no JSON": ingesttest.GeoJSON(one, "{"),
+		"a fault":          ingesttest.GeoJSON(one, `{"type":"Feature","id":2,"geometry":{}}`),
+		"no id":            ingesttest.GeoJSON(one, ingesttest.PointWith("", `"a":2`)),
+		"no JSON":          ingesttest.GeoJSON(one, "{"),
 	} {
 		path := ingesttest.WriteFile(t, "a.geojson", ingesttest.GeoJSON(one, two))
 		plan := ingesttest.MustSurvey(t, path, 0)

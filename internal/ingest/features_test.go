@@ -151,7 +151,9 @@ func TestTextsAreFoundInFilesAndArchives(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for name, want := range map[string]string{dir: "is a folder; name the files in it", filepath.Join(dir, "none.gml"): "there is no file", ingesttest.WriteFile(t, "b.zip", "no archive"): "is not a zip archive"} {
+	for name, want := range map[string]string{dir: "is a folder; name the files in it",
+		filepath.Join(dir, "none.gml"):                 "there is no file",
+		ingesttest.WriteFile(t, "b.zip", "no archive"): "is not a zip archive"} {
 		list, closer, err := input.Documents(name, []string{".gml"}, input.Limits{})
 		if !errors.Is(err, input.ErrRefused) || !strings.Contains(err.Error(), want) || len(list) > 0 ||
 			closer() != nil {

@@ -37,7 +37,8 @@ func TestReferenceOfText(t *testing.T) {
 		"in feet": {strings.Replace(utm(etrs, "9.0", "0.9996"), `UNIT["Meter",1.0]`,
 			`UNIT["Foot_US",0.3048006096012192]`, 1), 0},
 		"another datum": {strings.ReplaceAll(utm(etrs, "9.0", "0.9996"), "D_ETRS_1989", "D_European_1950"), 0},
-		"from Paris":    {strings.Replace(ingesttest.WGS84, `PRIMEM["Greenwich",0]`, `PRIMEM["Paris",2.337229166666667]`, 1), 0},
+		"from Paris": {strings.Replace(ingesttest.WGS84, `PRIMEM["Greenwich",0]`,
+			`PRIMEM["Paris",2.337229166666667]`, 1), 0},
 		"with a code": {`PROJCS["ETRS89 / UTM zone 33N",GEOGCS["ETRS89",AUTHORITY["EPSG","4258"]],` +
 			`AUTHORITY["EPSG","25833"]]`, crs.UTM33},
 		"of 2019":      {`PROJCRS["ETRS89 / UTM zone 33N",BASEGEOGCRS["ETRS89"],ID["EPSG",25833]]`, crs.UTM33},
@@ -46,7 +47,9 @@ func TestReferenceOfText(t *testing.T) {
 			`,PROJECTION["Mercator_Auxiliary_Sphere"],PARAMETER["False_Easting",0.0],PARAMETER["Central_Meridian",` +
 			`0.0],PARAMETER["Standard_Parallel_1",0.0],PARAMETER["Auxiliary_Sphere_Type",0.0],UNIT["Meter",1.0]]`,
 			crs.WebMercator},
-		"Europe":  {`PROJCS["x",` + etrs + `,PROJECTION["Lambert_Azimuthal_Equal_Area"],PARAMETER["False_Easting",4321000.0],PARAMETER["False_Northing",3210000.0],PARAMETER["Central_Meridian",10.0],PARAMETER["Latitude_Of_Origin",52.0],UNIT["Meter",1.0]]`, crs.LAEAEurope},
+		"Europe": {`PROJCS["x",` + etrs + `,PROJECTION["Lambert_Azimuthal_Equal_Area"],PARAMETER["False_Easting",` +
+			`4321000.0],PARAMETER["False_Northing",3210000.0],PARAMETER["Central_Meridian",10.0],` +
+			`PARAMETER["Latitude_Of_Origin",52.0],UNIT["Meter",1.0]]`, crs.LAEAEurope},
 		"cut off": {ingesttest.WGS84[:100], 0},
 		"deep":    {strings.Repeat("A[", 1000), 0},
 	} {

@@ -46,7 +46,8 @@ func TestRepairKeepsWhatIsCovered(t *testing.T) {
 			input.Kept, 0, "ways that differ by 153 %"},
 		"turned the second time": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,8 1,8 8,1 8,1 1))",
 			input.Kept, 0, "ways that differ by 153 %"},
-		"the same hole thrice": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,1 8,8 8,8 1,1 1),(1 1,8 1,8 8,1 8,1 1))", input.Kept, 0, ""},
+		"the same hole thrice": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,1 8,8 8,8 1,1 1),(1 1,8 " +
+			"1,8 8,1 8,1 1))", input.Kept, 0, ""},
 		"a tiny hole twice": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 1.001,1.001 1.001,1.001 1,1 1),(1 1,1 " +
 			"1.001,1.001 1.001,1.001 1,1 1))", input.Repaired, 81 - 1e-6, ""},
 		"holes that overlap": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,1 6,6 6,6 1,1 1),(3 3,3 8,8 8,8 3,3 3))",
@@ -55,7 +56,8 @@ func TestRepairKeepsWhatIsCovered(t *testing.T) {
 			input.Repaired, 81 - 21, ""},
 		"the hole is the shell": {"POLYGON((0 0,9 0,9 9,0 9,0 0),(0 0,0 9,9 9,9 0,0 0))", input.Kept, 0,
 			"enclose nothing"},
-		"a part in a hole twice": {"MULTIPOLYGON(((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,1 8,8 8,8 1,1 1)),((1 1,8 1,8 8,1 8,1 1)))", input.Kept, 0, ""},
+		"a part in a hole twice": {"MULTIPOLYGON(((0 0,9 0,9 9,0 9,0 0),(1 1,1 8,8 8,8 1,1 1),(1 1,1 8,8 8,8 1,1 " +
+			"1)),((1 1,8 1,8 8,1 8,1 1)))", input.Kept, 0, ""},
 		"bow-tie for a hole": {"POLYGON((-1 -1,9 -1,9 9,-1 9,-1 -1),(0 0,2 2,2 0,0 2,0 0))",
 			input.Repaired, 98, ""},
 		"bow-tie": {"POLYGON((0 0,2 2,2 0,0 2,0 0))", input.Repaired, 2, ""},

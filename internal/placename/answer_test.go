@@ -80,7 +80,8 @@ func TestGeometryIsWellKnownTextWithLongitudeFirst(t *testing.T) {
 			kind, positions := wkt(t, f, list.Index(i).FieldByName("StedId").String())
 			kinds[kind]++
 			numbers := coordinate.FindAllStringSubmatch(got, -1)
-			if !strings.HasPrefix(got, kind+"(") && !strings.HasPrefix(got, kind+" (") || len(numbers) != len(positions) {
+			if !strings.HasPrefix(got, kind+"(") && !strings.HasPrefix(got, kind+" (") ||
+				len(numbers) != len(positions) {
 				t.Fatalf("%s: %q, want a %s of %d positions", op, got, kind, len(positions))
 			}
 			for k, n := range numbers {
@@ -120,7 +121,8 @@ func TestGeometryComesInTheConfiguredSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := g.(orb.Point)
-	if want := fmt.Sprintf("POINT(%s %s)", strconv.FormatFloat(p[0], 'f', -1, 64), strconv.FormatFloat(p[1], 'f', -1, 64)); got[0].Geometri != want {
+	if want := fmt.Sprintf("POINT(%s %s)", strconv.FormatFloat(p[0], 'f', -1, 64),
+		strconv.FormatFloat(p[1], 'f', -1, 64)); got[0].Geometri != want {
 		t.Errorf("%s, want %s", got[0].Geometri, want)
 	}
 }
@@ -172,8 +174,9 @@ func TestHitsTakeOneQuestionForEachBatch(t *testing.T) {
 		r              api.Request
 		pages, fetches int64 // fetches for each thousand hits
 	}{
-		"places":                  {&api.FindSteder{}, 1, 1},
-		"places with geometry":    {&api.FindSteder{Flags: api.Flags{BeregnVisningsnavn: true, InkluderGeometri: true}}, 1, 1},
+		"places": {&api.FindSteder{}, 1, 1},
+		"places with geometry": {&api.FindSteder{Flags: api.Flags{BeregnVisningsnavn: true, InkluderGeometri: true}},
+			1, 1},
 		"spellings":               {&api.FindSkrivemaater{Flags: api.Flags{BeregnVisningsnavn: true}}, 1, 1},
 		"spellings with geometry": {&api.FindSkrivemaater{Flags: api.Flags{InkluderGeometri: true}}, 1, 2},
 		"a name":                  {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("Oslo")}}, 1, 1},
@@ -346,7 +349,8 @@ func TestEverySearchFindsSomethingAboutTheCapital(t *testing.T) {
 		&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{Stedsnavn: ptr("Oslo")}, Flags: both},
 		&api.FindStederForMatrikkelenhetreferanse{Soek: unit, Flags: both},
 		&api.FindStedsnavnForMatrikkelenhetreferanse{Soek: api.StedsnavnMatrikkelenhetreferanseSoek(unit), Flags: both},
-		&api.FindSkrivemaaterForMatrikkelenhetreferanse{Soek: api.SkrivemaateMatrikkelenhetreferanseSoek(unit), Flags: both},
+		&api.FindSkrivemaaterForMatrikkelenhetreferanse{Soek: api.SkrivemaateMatrikkelenhetreferanseSoek(unit),
+			Flags: both},
 		&api.FindNavnesaker{NavnesakSoek: api.NavnesakSoek{KommunerIds: oslo}},
 		&api.FindVedtak{VedtakSoek: api.VedtakSoek{KommunerIds: oslo}},
 		&api.FindSamlevedtak{SamlevedtakSoek: api.SamlevedtakSoek{Stedsnavn: ptr("Oslo")}},

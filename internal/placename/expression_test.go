@@ -74,7 +74,9 @@ func FuzzParseExpression(f *testing.F) {
 		for _, list := range e {
 			if len(list) == 0 ||
 				slices.ContainsFunc(list,
-					func(x string) bool { return slices.Contains([]string{"", "=", "~", `""`}, strings.TrimPrefix(x, "-")) }) {
+					func(x string) bool {
+						return slices.Contains([]string{"", "=", "~", `""`}, strings.TrimPrefix(x, "-"))
+					}) {
 				t.Fatalf("%q: an empty term in %q", s, list)
 			}
 		}
@@ -123,7 +125,9 @@ func TestExpressionsSelectTheTextsThatTheySay(t *testing.T) {
 		{in: `"Søre"`, want: phrase("sore")},
 		{in: `-"Søre" sor`, want: and(not(phrase("sore")), has("sor"))},
 		{in: `"s?re"`, want: func(s string) bool {
-			return slices.ContainsFunc(strings.Fields(f.fold(s)), func(w string) bool { return len(w) == 4 && w[0] == 's' && w[2:] == "re" })
+			return slices.ContainsFunc(strings.Fields(f.fold(s)), func(w string) bool {
+				return len(w) == 4 && w[0] == 's' && w[2:] == "re"
+			})
 		}},
 		{in: "=Oslo", want: is("Oslo")},
 		{in: "=oslo", want: is("oslo"), none: true},
@@ -166,11 +170,14 @@ func TestExpressionsSelectTheTextsThatTheySay(t *testing.T) {
 			// A place is found when one of its spellings fulfils the whole expression.
 			var wantPlaces, places []string
 			for _, r := range f.sorted("sted", func(r row) bool {
-				return slices.ContainsFunc(f.where("skrivemaate", "sted_id", r["id"]), func(s row) bool { return c.want(s.text("langnavn")) })
+				return slices.ContainsFunc(f.where("skrivemaate", "sted_id", r["id"]), func(s row) bool {
+					return c.want(s.text("langnavn"))
+				})
 			}) {
 				wantPlaces = append(wantPlaces, r.id())
 			}
-			for _, h := range hits[api.StedTreff, api.StedTreffList](t, f.service(), &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: &in, AvansertSoek: &advanced}}) {
+			for _, h := range hits[api.StedTreff, api.StedTreffList](t, f.service(),
+				&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: &in, AvansertSoek: &advanced}}) {
 				places = append(places, h.StedId)
 			}
 			if !slices.Equal(places, wantPlaces) {
@@ -249,7 +256,8 @@ func TestSimilarNamesAreRefusedWhereThereAreTooMany(t *testing.T) {
 	for _, c := range []struct {
 		candidates, similar int
 		fine                bool
-	}{{places * 9, one + two, true}, {1, one + two, false}, {places * 9, one + two - 1, false}, {places * 9, one - 1, false}} {
+	}{{places * 9, one + two, true}, {1, one + two, false}, {places * 9, one + two - 1, false},
+		{places * 9, one - 1, false}} {
 		s := f.service()
 		s.LimitSimilar(c.candidates, c.similar)
 		if c.fine {

@@ -50,63 +50,92 @@ func TestBadValuesAreRefusedWithTheirPath(t *testing.T) {
 			[]api.Fault{{Path: "findSteder/stedSoek/stedsnavn", Value: long, Reason: api.LongText, N: 200}}},
 		"name of a decision too long": {&api.FindVedtak{VedtakSoek: api.VedtakSoek{Skrivemaate: &long}},
 			[]api.Fault{{Path: "findVedtak/vedtakSoek/skrivemaate", Value: long, Reason: api.LongText, N: 200}}},
-		"text too long": {&api.FindNavnesaker{NavnesakSoek: api.NavnesakSoek{Beskrivelse: ptr(strings.Repeat("a", 1001))}},
-			[]api.Fault{{Path: "findNavnesaker/navnesakSoek/beskrivelse", Value: strings.Repeat("a", 1001), Reason: api.LongText, N: 1000}}},
+		"text too long": {
+			&api.FindNavnesaker{NavnesakSoek: api.NavnesakSoek{Beskrivelse: ptr(strings.Repeat("a", 1001))}},
+			[]api.Fault{{Path: "findNavnesaker/navnesakSoek/beskrivelse", Value: strings.Repeat("a", 1001),
+				Reason: api.LongText, N: 1000}}},
 		"list too long": {&api.FindSteder{StedSoek: api.StedSoek{StedstatuserIds: many(1001), KommunerIds: many(1001)}},
 			[]api.Fault{
 				{Path: "findSteder/stedSoek/kommunerIds", Reason: api.LongList, N: 1000},
 				{Path: "findSteder/stedSoek/stedstatuserIds", Reason: api.LongList, N: 1000}}},
 		"wildcards only": {&api.FindStedsnavn{StedsnavnSoek: api.StedsnavnSoek{Stedsnavn: ptr("*?")}},
 			[]api.Fault{{Path: "findStedsnavn/stedsnavnSoek/stedsnavn", Value: "*?", Reason: api.FewLiterals, N: 2}}},
-		"one letter and a wildcard in a second name": {&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{Stedsnavn: ptr("Oslo/Å*")}},
-			[]api.Fault{{Path: "findSkrivemaater/skrivemaateSoek/stedsnavn", Value: "Oslo/Å*", Reason: api.FewLiterals, N: 2}}},
-		"one letter and a wildcard": {&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{Stedsnavn: ptr("Å *")}},
-			[]api.Fault{{Path: "findSkrivemaater/skrivemaateSoek/stedsnavn", Value: "Å *", Reason: api.FewLiterals, N: 2}}},
+		"one letter and a wildcard in a second name": {
+			&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{Stedsnavn: ptr("Oslo/Å*")}},
+			[]api.Fault{{Path: "findSkrivemaater/skrivemaateSoek/stedsnavn", Value: "Oslo/Å*",
+				Reason: api.FewLiterals, N: 2}}},
+		"one letter and a wildcard": {
+			&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{Stedsnavn: ptr("Å *")}},
+			[]api.Fault{{Path: "findSkrivemaater/skrivemaateSoek/stedsnavn", Value: "Å *",
+				Reason: api.FewLiterals, N: 2}}},
 		"nothing left after folding": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("''*")}},
 			[]api.Fault{{Path: "findSteder/stedSoek/stedsnavn", Value: "''*", Reason: api.FewLiterals, N: 2}}},
-		"a text of hard blanks, however the rest narrows the search": {&api.FindSteder{StedSoek: api.StedSoek{Merknadstekst: ptr("\u00a0"), KommunerIds: []string{"0301"}}},
+		"a text of hard blanks, however the rest narrows the search": {
+			&api.FindSteder{StedSoek: api.StedSoek{Merknadstekst: ptr("\u00a0"), KommunerIds: []string{"0301"}}},
 			[]api.Fault{{Path: "findSteder/stedSoek/merknadstekst", Value: "\u00a0", Reason: api.FewLiterals, N: 2}}},
-		"one letter and a wildcard, and a flag": {&api.FindSteder{StedSoek: api.StedSoek{Merknadstekst: ptr("x*"), AvAllmennInteresse: ptr(true)}},
+		"one letter and a wildcard, and a flag": {
+			&api.FindSteder{StedSoek: api.StedSoek{Merknadstekst: ptr("x*"), AvAllmennInteresse: ptr(true)}},
 			[]api.Fault{{Path: "findSteder/stedSoek/merknadstekst", Value: "x*", Reason: api.FewLiterals, N: 2}}},
-		"two such patterns": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("Å*"), Merknadstekst: ptr("x*")}}, []api.Fault{
-			{Path: "findSteder/stedSoek/stedsnavn", Value: "Å*", Reason: api.FewLiterals, N: 2}, {Path: "findSteder/stedSoek/merknadstekst", Value: "x*", Reason: api.FewLiterals, N: 2}}},
-		"one letter in one alternative of an expression": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(`Oslo|Å`), AvansertSoek: ptr(true)}},
+		"two such patterns": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("Å*"), Merknadstekst: ptr("x*")}},
+			[]api.Fault{
+				{Path: "findSteder/stedSoek/stedsnavn", Value: "Å*", Reason: api.FewLiterals, N: 2},
+				{Path: "findSteder/stedSoek/merknadstekst", Value: "x*", Reason: api.FewLiterals, N: 2}}},
+		"one letter in one alternative of an expression": {
+			&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(`Oslo|Å`), AvansertSoek: ptr(true)}},
 			[]api.Fault{{Path: "findSteder/stedSoek/stedsnavn", Value: "Oslo|Å", Reason: api.FewLiterals, N: 2}}},
-		"one letter beside what is not meant": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(`-Oslo Å`), AvansertSoek: ptr(true)}},
+		"one letter beside what is not meant": {
+			&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(`-Oslo Å`), AvansertSoek: ptr(true)}},
 			[]api.Fault{{Path: "findSteder/stedSoek/stedsnavn", Value: "-Oslo Å", Reason: api.FewLiterals, N: 2}}},
-		"one letter in phrase and pattern": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(`"Å" =Å*`), AvansertSoek: ptr(true)}},
+		"one letter in phrase and pattern": {
+			&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(`"Å" =Å*`), AvansertSoek: ptr(true)}},
 			[]api.Fault{{Path: "findSteder/stedSoek/stedsnavn", Value: `"Å" =Å*`, Reason: api.FewLiterals, N: 2}}},
-		"one letter and similarity": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(`~Å`), AvansertSoek: ptr(true), KommunerIds: []string{"0301"}}},
+		"one letter and similarity": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(`~Å`),
+			AvansertSoek: ptr(true), KommunerIds: []string{"0301"}}},
 			[]api.Fault{{Path: "findSteder/stedSoek/stedsnavn", Value: `~Å`, Reason: api.FewLiterals, N: 2}}},
-		"broken expression": {&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("Ås||dal"), AvansertSoek: ptr(true)}},
+		"broken expression": {
+			&api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("Ås||dal"), AvansertSoek: ptr(true)}},
 			[]api.Fault{{Path: "findSteder/stedSoek/stedsnavn", Value: "Ås||dal", Reason: api.BadExpression, N: 4}}},
-		"municipalities": {&api.FindSteder{StedSoek: api.StedSoek{KommunerIds: []string{"0301", "Oslo", "301", "03012"}}}, []api.Fault{
-			{Path: "findSteder/stedSoek/kommunerIds", Value: "Oslo", Reason: api.NotNumber}, {Path: "findSteder/stedSoek/kommunerIds", Value: "301", Reason: api.BadKommune},
-			{Path: "findSteder/stedSoek/kommunerIds", Value: "03012", Reason: api.BadKommune}}},
+		"municipalities": {
+			&api.FindSteder{StedSoek: api.StedSoek{KommunerIds: []string{"0301", "Oslo", "301", "03012"}}}, []api.Fault{
+				{Path: "findSteder/stedSoek/kommunerIds", Value: "Oslo", Reason: api.NotNumber},
+				{Path: "findSteder/stedSoek/kommunerIds", Value: "301", Reason: api.BadKommune},
+				{Path: "findSteder/stedSoek/kommunerIds", Value: "03012", Reason: api.BadKommune}}},
 		"cadastral numbers": {&api.FindStederForMatrikkelenhetreferanse{Soek: api.StedMatrikkelenhetreferanseSoek{
 			Kommunenummer: "30l", Gaardsnummer: " ", Bruksnummer: ptr("1-"), Stedsnavn: ptr("''*")}}, []api.Fault{
 			{Path: "findStederForMatrikkelenhetreferanse/soek/kommunenummer", Value: "30l", Reason: api.BadKommune},
 			{Path: "findStederForMatrikkelenhetreferanse/soek/gaardsnummer", Value: " ", Reason: api.Blank},
 			{Path: "findStederForMatrikkelenhetreferanse/soek/bruksnummer", Value: "1-", Reason: api.BadNumberList},
-			{Path: "findStederForMatrikkelenhetreferanse/soek/stedsnavn", Value: "''*", Reason: api.FewLiterals, N: 2}}},
+			{Path: "findStederForMatrikkelenhetreferanse/soek/stedsnavn", Value: "''*",
+				Reason: api.FewLiterals, N: 2}}},
 		"nested searches": {&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{
-			BokSoek: &api.BokSoek{Tittel: ptr("x?")}, AnnenKartforekomstSoek: &api.KartforekomstSoek{Kartblad: ptr("*")}, KlageSoek: &api.DokumentertKlageSoek{Beskrivelse: ptr("?")},
+			BokSoek: &api.BokSoek{Tittel: ptr("x?")}, AnnenKartforekomstSoek: &api.KartforekomstSoek{
+				Kartblad: ptr("*")}, KlageSoek: &api.DokumentertKlageSoek{Beskrivelse: ptr("?")},
 			DokumentSoek: &api.DokumentSoek{Entry: []api.DokumentSoekEntry{{Key: "brev", Value: "'"}}}}}, []api.Fault{
-			{Path: "findSkrivemaater/skrivemaateSoek/dokumentSoek/entry[1]/value", Value: "'", Reason: api.FewLiterals, N: 2}}},
+			{Path: "findSkrivemaater/skrivemaateSoek/dokumentSoek/entry[1]/value", Value: "'",
+				Reason: api.FewLiterals, N: 2}}},
 		"wildcards in nested searches": {&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{
-			BokSoek: &api.BokSoek{Tittel: ptr("x?")}, AnnenKartforekomstSoek: &api.KartforekomstSoek{Kartblad: ptr("*")}, KlageSoek: &api.DokumentertKlageSoek{Beskrivelse: ptr("?")},
+			BokSoek: &api.BokSoek{Tittel: ptr("x?")}, AnnenKartforekomstSoek: &api.KartforekomstSoek{
+				Kartblad: ptr("*")}, KlageSoek: &api.DokumentertKlageSoek{Beskrivelse: ptr("?")},
 			OpplysningSoek: &api.OpplysningSoek{Informant: ptr("x*")}}}, []api.Fault{
 			{Path: "findSkrivemaater/skrivemaateSoek/bokSoek/tittel", Value: "x?", Reason: api.FewLiterals, N: 2},
-			{Path: "findSkrivemaater/skrivemaateSoek/annenKartforekomstSoek/kartblad", Value: "*", Reason: api.FewLiterals, N: 2},
-			{Path: "findSkrivemaater/skrivemaateSoek/opplysningSoek/informant", Value: "x*", Reason: api.FewLiterals, N: 2},
-			{Path: "findSkrivemaater/skrivemaateSoek/klageSoek/beskrivelse", Value: "?", Reason: api.FewLiterals, N: 2}}},
-		"too many documents": {&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{DokumentSoek: &api.DokumentSoek{Entry: make([]api.DokumentSoekEntry, 101)}}},
+			{Path: "findSkrivemaater/skrivemaateSoek/annenKartforekomstSoek/kartblad", Value: "*",
+				Reason: api.FewLiterals, N: 2},
+			{Path: "findSkrivemaater/skrivemaateSoek/opplysningSoek/informant", Value: "x*",
+				Reason: api.FewLiterals, N: 2},
+			{Path: "findSkrivemaater/skrivemaateSoek/klageSoek/beskrivelse", Value: "?",
+				Reason: api.FewLiterals, N: 2}}},
+		"too many documents": {&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{
+			DokumentSoek: &api.DokumentSoek{Entry: make([]api.DokumentSoekEntry, 101)}}},
 			[]api.Fault{{Path: "findSkrivemaater/skrivemaateSoek/dokumentSoek", Reason: api.LongList, N: 100}}},
-		"books without words":     {&api.FindBoeker{Soeketekst: " \t"}, []api.Fault{{Path: "findBoeker/soeketekst", Value: " \t", Reason: api.Blank}}},
-		"books with letters only": {&api.FindBoeker{Soeketekst: "a b *"}, []api.Fault{{Path: "findBoeker/soeketekst", Value: "a b *", Reason: api.ShortWords, N: 2}}},
+		"books without words": {&api.FindBoeker{Soeketekst: " \t"},
+			[]api.Fault{{Path: "findBoeker/soeketekst", Value: " \t", Reason: api.Blank}}},
+		"books with letters only": {&api.FindBoeker{Soeketekst: "a b *"},
+			[]api.Fault{{Path: "findBoeker/soeketekst", Value: "a b *", Reason: api.ShortWords, N: 2}}},
 		"books with a long text": {&api.FindBoeker{Soeketekst: strings.Repeat("a ", 501)},
-			[]api.Fault{{Path: "findBoeker/soeketekst", Value: strings.Repeat("a ", 501), Reason: api.LongText, N: 1000}}},
-		"books with punctuation only": {&api.FindBoeker{Soeketekst: ": , ;"}, []api.Fault{{Path: "findBoeker/soeketekst", Value: ": , ;", Reason: api.ShortWords, N: 2}}},
+			[]api.Fault{{Path: "findBoeker/soeketekst", Value: strings.Repeat("a ", 501),
+				Reason: api.LongText, N: 1000}}},
+		"books with punctuation only": {&api.FindBoeker{Soeketekst: ": , ;"},
+			[]api.Fault{{Path: "findBoeker/soeketekst", Value: ": , ;", Reason: api.ShortWords, N: 2}}},
 		"map sheet of one character and a wildcard": {&api.FindKartprodukter{Kartblad: ptr("1*")},
 			[]api.Fault{{Path: "findKartprodukter/kartblad", Value: "1*", Reason: api.FewLiterals, N: 2}}},
 	} {
@@ -199,7 +228,8 @@ func TestNumberListsAreReadOrRefused(t *testing.T) {
 	f := setup(t)
 	for in, fine := range map[string]bool{
 		"1": true, "01": true, "1,2": true, " 1 - 5 , 7 ": true, "3-3": true, "0": true, "999999999999": true,
-		"1,": false, ",1": false, "1--5": false, "-5": false, "5-1": false, "1.5": false, "a": false, "1-5-7": false, "+1": false, "١": false, "99999999999999999999": false,
+		"1,": false, ",1": false, "1--5": false, "-5": false, "5-1": false, "1.5": false, "a": false, "1-5-7": false,
+		"+1": false, "١": false, "99999999999999999999": false,
 	} {
 		r := &api.FindStederForMatrikkelenhetreferanse{
 			Soek: api.StedMatrikkelenhetreferanseSoek{Kommunenummer: "0301", Gaardsnummer: in},
@@ -227,7 +257,8 @@ func TestASearchIsRefusedWhenItFindsMoreThanTheLimit(t *testing.T) {
 	f := setup(t)
 	r := &api.FindSteder{StedSoek: api.StedSoek{NavneobjekttyperIds: []string{"fylke"}}}
 	n := len(f.steder(&r.StedSoek))
-	if got := hits[api.StedTreff, api.StedTreffList](t, placename.New(f.store, placename.Options{MaxHits: n}), r); len(got) != n {
+	if got := hits[api.StedTreff, api.StedTreffList](t, placename.New(f.store, placename.Options{MaxHits: n}),
+		r); len(got) != n {
 		t.Errorf("%d hits at the limit, want %d", len(got), n)
 	}
 	want := []api.Fault{{Path: "findSteder", Reason: api.TooManyHits, N: int64(n - 1)}}
@@ -249,12 +280,16 @@ func TestBlankTextsAndEmptyResultsAreNoFaults(t *testing.T) {
 		"unknown country":      &api.FindSteder{StedSoek: api.StedSoek{LandId: ptr("QQ")}},
 		"name of silent signs": &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("'")}},
 		"name of hard blanks":  &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("\u00a0\u2003")}},
-		"later than it is":     &api.FindSteder{StedSoek: api.StedSoek{OppdatertEtter: ptr(time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -14*3600)))}},
-		"earlier than it was":  &api.FindSteder{StedSoek: api.StedSoek{OppdatertFoer: ptr(time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 14*3600)))}},
+		"later than it is": &api.FindSteder{StedSoek: api.StedSoek{
+			OppdatertEtter: ptr(time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -14*3600)))}},
+		"earlier than it was": &api.FindSteder{
+			StedSoek: api.StedSoek{OppdatertFoer: ptr(time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 14*3600)))}},
 		"an empty window": &api.FindSteder{StedSoek: api.StedSoek{
-			OppdatertEtter: ptr(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)), OppdatertFoer: ptr(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))}},
-		"an empty window of days": &api.FindVedtak{VedtakSoek: api.VedtakSoek{VedtattEtter: ptr(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)),
-			VedtattFoer: ptr(time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC))}},
+			OppdatertEtter: ptr(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)),
+			OppdatertFoer:  ptr(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))}},
+		"an empty window of days": &api.FindVedtak{
+			VedtakSoek: api.VedtakSoek{VedtattEtter: ptr(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)),
+				VedtattFoer: ptr(time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC))}},
 		"a negative number": &api.FindSteder{StedSoek: api.StedSoek{Stedsnummer: ptr(int64(-1))}},
 		"a huge number":     &api.FindSteder{StedSoek: api.StedSoek{Stedsnummer: ptr(int64(1<<63 - 1))}},
 	} {
@@ -263,7 +298,8 @@ func TestBlankTextsAndEmptyResultsAreNoFaults(t *testing.T) {
 			t.Errorf("%s: %d hits, %v", name, a.Count, err)
 		}
 	}
-	for _, at := range []time.Time{time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.FixedZone("", -14*3600)), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)} {
+	for _, at := range []time.Time{time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.FixedZone("", -14*3600)),
+		time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)} {
 		r := &api.FindSteder{StedSoek: api.StedSoek{OppdatertFoer: &at}}
 		if n := searches["findSteder"].compare(t, f, f.service(), r); n != places {
 			t.Errorf("before %v: %d places", at, n)
@@ -281,11 +317,13 @@ func TestASnapshotBeforeTheDataIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		at   time.Time
 		fine bool
-	}{{time.Time{}, true}, {extract, true}, {time.Date(9999, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600)), true}, {extract.Add(-time.Second), false}} {
+	}{{time.Time{}, true}, {extract, true}, {time.Date(9999, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600)), true},
+		{extract.Add(-time.Second), false}} {
 		r := &api.FindBoeker{StedsnavnContext: api.StedsnavnContext{SnapshotVersion: c.at}, Soeketekst: "norske"}
 		if c.fine {
 			searches["findBoeker"].compare(t, f, f.service(), r)
-		} else if got := refusal(t, f.service(), r); got[0].Reason != api.OldSnapshot || got[0].Path != "findBoeker/stedsnavnContext/snapshotVersion" {
+		} else if got := refusal(t, f.service(), r); got[0].Reason != api.OldSnapshot ||
+			got[0].Path != "findBoeker/stedsnavnContext/snapshotVersion" {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -298,7 +336,8 @@ func TestTheLargestLegalRequestsAreAnswered(t *testing.T) {
 	lists := api.SkrivemaateSoek{
 		SkrivemaatestatuserIds: many(
 			1000,
-		), NavneobjekttyperIds: many(1000), VedtaksmyndigheterIds: many(1000), KommunerIds: many(1000), SpraakIds: many(1000),
+		), NavneobjekttyperIds: many(1000), VedtaksmyndigheterIds: many(1000), KommunerIds: many(1000),
+		SpraakIds:           many(1000),
 		NavnesakstatuserIds: many(1000), MerknadstyperIds: many(1000), DokumentSoek: &api.DokumentSoek{},
 		Stedsnavn: ptr(strings.Repeat("ab|", 66) + "cd"), AvansertSoek: ptr(true),
 	}
@@ -309,11 +348,15 @@ func TestTheLargestLegalRequestsAreAnswered(t *testing.T) {
 	for name, r := range map[string]api.Request{
 		"lists": &api.FindSkrivemaater{SkrivemaateSoek: lists},
 		"ranges": &api.FindStederForMatrikkelenhetreferanse{Soek: api.StedMatrikkelenhetreferanseSoek{
-			Kommunenummer: "0301", Gaardsnummer: strings.Repeat("1-2,", 249) + "1-2", Bruksnummer: ptr(strings.Repeat("1,", 499) + "1")}},
-		"words":      &api.FindBoeker{Soeketekst: strings.Repeat("ab ", 333)},
-		"negations":  &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(strings.Repeat("-ab ", 50)), AvansertSoek: ptr(true)}},
-		"similarity": &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("~" + strings.Repeat("abcdefghij", 19)), AvansertSoek: ptr(true)}},
-		"phrases":    &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(strings.Repeat(`"ab"|`, 39) + "cd"), AvansertSoek: ptr(true)}},
+			Kommunenummer: "0301", Gaardsnummer: strings.Repeat("1-2,", 249) + "1-2",
+			Bruksnummer: ptr(strings.Repeat("1,", 499) + "1")}},
+		"words": &api.FindBoeker{Soeketekst: strings.Repeat("ab ", 333)},
+		"negations": &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(strings.Repeat("-ab ", 50)),
+			AvansertSoek: ptr(true)}},
+		"similarity": &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr("~" + strings.Repeat("abcdefghij", 19)),
+			AvansertSoek: ptr(true)}},
+		"phrases": &api.FindSteder{StedSoek: api.StedSoek{Stedsnavn: ptr(strings.Repeat(`"ab"|`, 39) + "cd"),
+			AvansertSoek: ptr(true)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -377,15 +420,17 @@ func TestErrorsOfTheStoreHaveAClass(t *testing.T) {
 		b    broken
 		kind problem.Kind
 	}{
-		"page":           {broken{page: secret}, problem.Internal},
-		"fetch":          {broken{fetch: secret}, problem.Internal},
-		"store away":     {broken{page: fmt.Errorf("x: %w", store.ErrUnavailable)}, problem.Unavailable},
-		"record gone":    {broken{fetch: fmt.Errorf("x: %w", store.ErrNotFound)}, problem.Unavailable},
-		"no register":    {broken{catalog: &store.Catalog{}}, problem.Unavailable},
-		"other register": {broken{catalog: &store.Catalog{Collections: []*store.Collection{{ID: "skrivemaate"}}}}, problem.Internal},
+		"page":        {broken{page: secret}, problem.Internal},
+		"fetch":       {broken{fetch: secret}, problem.Internal},
+		"store away":  {broken{page: fmt.Errorf("x: %w", store.ErrUnavailable)}, problem.Unavailable},
+		"record gone": {broken{fetch: fmt.Errorf("x: %w", store.ErrNotFound)}, problem.Unavailable},
+		"no register": {broken{catalog: &store.Catalog{}}, problem.Unavailable},
+		"other register": {broken{catalog: &store.Catalog{Collections: []*store.Collection{{ID: "skrivemaate"}}}},
+			problem.Internal},
 	} {
 		err := ask(c.b, oslo())
-		if p, ok := errors.AsType[*problem.Error](err); !ok || p.Kind != c.kind || strings.Contains(p.Detail, "secret") {
+		if p, ok := errors.AsType[*problem.Error](err); !ok || p.Kind != c.kind ||
+			strings.Contains(p.Detail, "secret") {
 			t.Errorf("%s: %#v", name, err)
 		}
 	}
@@ -431,9 +476,12 @@ func TestAValueOfTheWrongTypeIsAnErrorThatNamesIt(t *testing.T) {
 		value    any
 		fine     bool
 	}{
-		{"stedsnummer", int64(7), true}, {"stedsnummer", "7", false}, {"antall_skrivemaater", int64(1) << 40, false}, {"antall_skrivemaater", nil, true},
-		{"antall_beste_skrivemaater", 1.5, false}, {"kommuner", store.JSON(`["0301"]`), true}, {"kommuner", store.JSON(`{`), false}, {"kommuner", "0301", false},
-		{"har_primaerfunksjon", int64(1), false}, {"spraak", true, false}, {"sted_id", int64(7), true}, {"skrivemaatestatusdato", "2024-02-29", true},
+		{"stedsnummer", int64(7), true}, {"stedsnummer", "7", false}, {"antall_skrivemaater", int64(1) << 40, false},
+		{"antall_skrivemaater", nil, true},
+		{"antall_beste_skrivemaater", 1.5, false}, {"kommuner", store.JSON(`["0301"]`), true},
+		{"kommuner", store.JSON(`{`), false}, {"kommuner", "0301", false},
+		{"har_primaerfunksjon", int64(1), false}, {"spraak", true, false}, {"sted_id", int64(7), true},
+		{"skrivemaatestatusdato", "2024-02-29", true},
 		{"skrivemaatestatusdato", "2024-02-30", false}, {"skrivemaatestatusdato", int64(2024), false},
 	} {
 		s := placename.New(mistaken{f.store, c.property, c.value}, placename.Options{})

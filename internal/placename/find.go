@@ -112,7 +112,8 @@ func (s *Service) rows(ctx context.Context, collection string, order []store.Sor
 		return nil, classify(err)
 	}
 	if p.Next != "" {
-		return nil, &api.Refusal{Faults: []api.Fault{{Path: c.op, Reason: api.TooManyHits, N: int64(s.options.MaxHits)}}}
+		return nil,
+			&api.Refusal{Faults: []api.Fault{{Path: c.op, Reason: api.TooManyHits, N: int64(s.options.MaxHits)}}}
 	}
 	return p.Rows, nil
 }

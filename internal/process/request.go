@@ -345,8 +345,9 @@ func referred(ctx context.Context, env *Env, ref Ref, at string) ([]byte, error)
 	}
 	if len(b) > maxReferred {
 		return nil, &problem.Error{
-			Kind:   problem.Invalid,
-			Faults: []problem.Fault{faultAt(at+"/href", ref.Href, problem.Sayf("refer to at most %d bytes", maxReferred))},
+			Kind: problem.Invalid,
+			Faults: []problem.Fault{faultAt(at+"/href", ref.Href,
+				problem.Sayf("refer to at most %d bytes", maxReferred))},
 		}
 	}
 	return b, nil

@@ -19,7 +19,8 @@
 //	  registrert*, oppdatert*      registrert, oppdatert (oppdatert is never null: it falls back to registrert)
 //	  stedsnummer                  stedsnummer
 //	  stedsnavn                    EXISTS skrivemaater(TEXT langnavn)
-//	  navneobjekttyper             navneobjekttype; with municipalities EXISTS kommuner(kommunenummer AND navneobjekttype)
+//	  navneobjekttyper             navneobjekttype; with municipalities
+//	                               EXISTS kommuner(kommunenummer AND navneobjekttype)
 //	  stedstatuser, land           stedstatus, land
 //	  kommuner                     EXISTS kommuner(kommunenummer)
 //	  spraakprioriteringer         spraakprioritering
@@ -42,14 +43,18 @@
 //	  dokumentasjonsdato*          EXISTS dokumentasjon(dato)
 //	  bokSoek                      EXISTS dokumentasjon(EXISTS bok(tittel, utgave, utgiver LIKE))
 //	  offentligKartforekomstSoek   EXISTS dokumentasjon(offentlig AND EXISTS kartprodukt(karttype AND kartblad LIKE))
-//	  annenKartforekomstSoek       EXISTS dokumentasjon(NOT offentlig AND EXISTS kartprodukt(karttype AND kartblad LIKE))
+//	  annenKartforekomstSoek       EXISTS dokumentasjon(NOT offentlig
+//	                               AND EXISTS kartprodukt(karttype AND kartblad LIKE))
 //	  opplysningSoek               EXISTS dokumentasjon(art = "opplysning" AND person LIKE)
 //	  lokaleInnsamlingerSoek       EXISTS dokumentasjon(art = "lokalInnsamling" AND person LIKE)
-//	  vedtakSoek                   EXISTS dokumentasjon(EXISTS vedtak(aar, saksnummer, arkivloepenummer, EXISTS navnesak(arkivreferanse,
+//	  vedtakSoek                   EXISTS dokumentasjon(EXISTS vedtak(aar, saksnummer, arkivloepenummer,
+//	                               EXISTS navnesak(arkivreferanse,
 //	                               beskrivelse LIKE)))
-//	  samlevedtakSoek              EXISTS dokumentasjon(EXISTS del_av_samlevedtak(arkivloepenummer, EXISTS samlevedtak(aar, saksnummer,
+//	  samlevedtakSoek              EXISTS dokumentasjon(EXISTS del_av_samlevedtak(arkivloepenummer,
+//	                               EXISTS samlevedtak(aar, saksnummer,
 //	                               arkivreferanse, beskrivelse LIKE)))
-//	  klageSoek                    EXISTS dokumentasjon(EXISTS klage(aar, saksnummer, arkivreferanse, beskrivelse LIKE))
+//	  klageSoek                    EXISTS dokumentasjon(
+//	                               EXISTS klage(aar, saksnummer, arkivreferanse, beskrivelse LIKE))
 //	  dokumentSoek, each entry     EXISTS dokumentasjon(art = "dokument" AND dokumenttype AND tekst LIKE)
 //	NavnesakSoek             on navnesak
 //	  aar, saksnummer              aar, saksnummer
@@ -68,7 +73,8 @@
 //	  stedsnavn                    EXISTS deler(EXISTS skrivemaater(TEXT langnavn))
 //	  stedsnummer, stedsnavnnummer EXISTS deler(stedsnummer AND stedsnavnnummer)
 //	the three cadastral searches   on matrikkel_sted, matrikkel_stedsnavn, matrikkel_skrivemaate
-//	  kommunenummer, *nummer       kommunenummer, gaardsnummer, bruksnummer, festenummer, seksjonsnummer (integers, 0 for none)
+//	  kommunenummer, *nummer       kommunenummer, gaardsnummer, bruksnummer, festenummer, seksjonsnummer
+//	                               (integers, 0 for none)
 //	  tilleggsopplysningtekst      tilleggsopplysning LIKE
 //	  stedsnavn                    EXISTS skrivemaater(TEXT langnavn): of the place, of the name, of the spelling
 //	  navneobjekttyper             navneobjekttype

@@ -422,7 +422,8 @@ var hits = map[string]string{
 		"navnesakstatus navnestatus spraak navneobjekttype kommunenummer tilleggsopplysning? gaardsnummer " +
 		"bruksnummer festenummer " +
 		"seksjonsnummer av_allmenn_interesse rang",
-	"matrikkel_skrivemaate": "sted_id stedsnavn_id skrivemaate_id visningsnavn stedsnummer stedsnavnnummer skrivemaatenummer langnavn " +
+	"matrikkel_skrivemaate": "sted_id stedsnavn_id skrivemaate_id visningsnavn stedsnummer stedsnavnnummer " +
+		"skrivemaatenummer langnavn " +
 		"skrivemaatestatus skrivemaatestatusdato navnesakstatus navnestatus navneobjekttype kommunenummer " +
 		"tilleggsopplysning? gaardsnummer " +
 		"bruksnummer festenummer seksjonsnummer av_allmenn_interesse rang",

@@ -318,14 +318,20 @@ func TestRowsReferToEachOther(t *testing.T) {
 		}
 	}
 	for about, query := range map[string]string{
-		"place without name":                    "SELECT id FROM sted WHERE id NOT IN (SELECT sted_id FROM stedsnavn)",
-		"place without municipality":            "SELECT id FROM sted WHERE id NOT IN (SELECT sted_id FROM sted_kommune)",
-		"case decided but without decision":     "SELECT id FROM navnesak WHERE avsluttet AND id NOT IN (SELECT navnesak_id FROM vedtak)",
-		"closed without a date, or the reverse": "SELECT id FROM navnesak WHERE avsluttet <> (sluttdato IS NOT NULL) OR klagesak <> (klage_id IS NOT NULL)",
-		"road with a cadastral unit":            "SELECT sted_id FROM vegreferanse INTERSECT SELECT sted_id FROM matrikkel_sted",
-		"name that was made from itself":        "SELECT id FROM stedsnavn WHERE primaerfunksjon_id = id",
-		"no or several prioritised spellings":   "SELECT stedsnavn_id FROM skrivemaate GROUP BY 1 HAVING sum(prioritert) <> 1",
-		"documentation without its document": `SELECT id FROM dokumentasjon WHERE CASE art WHEN 'bok' THEN bok_id WHEN 'kartforekomst' THEN kartprodukt_id WHEN 'vedtak' THEN vedtak_id
+		"place without name": "SELECT id FROM sted WHERE id NOT IN (SELECT sted_id FROM stedsnavn)",
+		"place without municipality": "SELECT id FROM sted WHERE id NOT IN (SELECT sted_id FROM " +
+			"sted_kommune)",
+		"case decided but without decision": "SELECT id FROM navnesak WHERE avsluttet AND id NOT IN (SELECT " +
+			"navnesak_id FROM vedtak)",
+		"closed without a date, or the reverse": "SELECT id FROM navnesak WHERE avsluttet <> (sluttdato IS NOT NULL) " +
+			"OR klagesak <> (klage_id IS NOT NULL)",
+		"road with a cadastral unit": "SELECT sted_id FROM vegreferanse INTERSECT SELECT sted_id FROM " +
+			"matrikkel_sted",
+		"name that was made from itself": "SELECT id FROM stedsnavn WHERE primaerfunksjon_id = id",
+		"no or several prioritised spellings": "SELECT stedsnavn_id FROM skrivemaate GROUP BY 1 HAVING " +
+			"sum(prioritert) <> 1",
+		"documentation without " +
+			"its document": `SELECT id FROM dokumentasjon WHERE CASE art WHEN 'bok' THEN bok_id WHEN 'kartforekomst' THEN kartprodukt_id WHEN 'vedtak' THEN vedtak_id
 			WHEN 'delAvSamlevedtak' THEN del_av_samlevedtak_id WHEN 'klage' THEN klage_id WHEN 'dokument' THEN dokumenttype ELSE person END IS NULL`,
 	} {
 		if rows := ask(t, query); len(rows) > 0 {
@@ -358,7 +364,8 @@ func TestRepeatedValuesAgree(t *testing.T) {
 			"a.stedsnavn IS NOT b.skrivemaater OR " +
 			same("sted_id stedsnummer stedsnavnnummer visningsnavn skrivemaatestatus skrivemaatestatusdato "+
 				"navnesakstatus navnestatus spraak navneobjekttype rang"),
-		"spelling of unit": "SELECT a.id FROM matrikkel_skrivemaate a JOIN skrivemaate b ON b.id = a.skrivemaate_id WHERE " +
+		"spelling of unit": "SELECT a.id FROM matrikkel_skrivemaate a JOIN skrivemaate b ON b.id = " +
+			"a.skrivemaate_id WHERE " +
 			same("sted_id stedsnavn_id stedsnummer stedsnavnnummer skrivemaatenummer langnavn visningsnavn "+
 				"skrivemaatestatus skrivemaatestatusdato navnesakstatus navnestatus rang"),
 		"units of names": `SELECT stedsnavn_id FROM matrikkel_stedsnavn EXCEPT SELECT n.id FROM stedsnavn n JOIN ` +
@@ -376,7 +383,8 @@ func TestRepeatedValuesAgree(t *testing.T) {
 			"(SELECT count(*) FROM sted_kommune WHERE sted_id = s.id)",
 		"antall_tilleggsopplysninger of sted": "SELECT id FROM sted s WHERE antall_tilleggsopplysninger <> (SELECT " +
 			"count(*) FROM sted_tilleggsopplysning WHERE sted_id = s.id)",
-		"antall_merknader of sted": "SELECT id FROM sted s WHERE antall_merknader <> (SELECT count(*) FROM sted_merknad WHERE sted_id = s.id)",
+		"antall_merknader of sted": "SELECT id FROM sted s WHERE antall_merknader <> (SELECT count(*) FROM " +
+			"sted_merknad WHERE sted_id = s.id)",
 		"counters of stedsnavn": `SELECT id FROM stedsnavn s WHERE antall_tilleggsopplysninger <> (SELECT count(*) FROM stedsnavn_tilleggsopplysning WHERE stedsnavn_id = s.id)
 			OR antall_merknader <> (SELECT count(*) FROM stedsnavn_merknad WHERE stedsnavn_id = s.id) OR antall_skrivemaater <> (SELECT count(*) FROM skrivemaate WHERE stedsnavn_id = s.id)`,
 		"antall_merknader of skrivemaate": "SELECT id FROM skrivemaate s WHERE antall_merknader <> (SELECT count(*) " +

@@ -25,7 +25,10 @@ func TestRefusalsTellTheTrueReason(t *testing.T) {
 			"prosesseringsinstruksjoner"},
 		"no part with an envelope":      {mtom, part("image/png", "other", "x") + "--b--\r\n", "vedlegg"},
 		"an envelope that is a picture": {mtom, part("image/png", "root", "x") + "--b--\r\n", "vedlegg"},
-		"a value in another part": {mtom, part("application/xop+xml", "root", steder(`<t:stedsnavn><x:Include xmlns:x="http://www.w3.org/2004/08/xop/include" href="cid:a"/></t:stedsnavn>`)) + "--b--\r\n",
+		"a value in another part": {mtom,
+			part("application/xop+xml", "root",
+				steder(`<t:stedsnavn><x:Include xmlns:x="http://www.w3.org/2004/08/xop/include" href="cid:a"/>`+
+					`</t:stedsnavn>`)) + "--b--\r\n",
 			"stedsnavn/Include: attachments"},
 		"an envelope alone": {mtom, part(`application/xop+xml; charset=UTF-8; type="text/xml"`, "root", oslo) +
 			"--b--\r\n", ""},

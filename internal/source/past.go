@@ -17,8 +17,8 @@ import (
 // pastDate is when the history that is built in was last changed.
 var pastDate = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// withPast is a store whose catalog has the history that is built in besides, unless the data bring one. Its rows are in a file of their own in the data
-// directory, which is never changed.
+// withPast is a store whose catalog has the history that is built in besides, unless the data bring one.
+// Its rows are in a file of their own in the data directory, which is never changed.
 type withPast struct {
 	store.Store // the data
 	past        *gpkg.Store
@@ -46,7 +46,8 @@ func openPast(ctx context.Context, st store.Store, o Options) (*withPast, error)
 	if err != nil {
 		return nil, err
 	}
-	past, err := gpkg.Open(ctx, path, gpkg.Options{DataDir: o.DataDir, Settings: Settings(o.Config), Logger: o.Logger, Unchanging: true})
+	past, err := gpkg.Open(ctx, path, gpkg.Options{DataDir: o.DataDir, Settings: Settings(o.Config), Logger: o.Logger,
+		Unchanging: true})
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +139,8 @@ func (s *withPast) versionOf(part store.Store, p *store.Page) string {
 	return s.named(p.Version)
 }
 
-func (s *withPast) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (s *withPast) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	return s.part(collection).Fetch(ctx, collection, rows, want, fn)
 }
 
@@ -216,7 +218,8 @@ func (x *snapshotWithPast) Page(ctx context.Context, q store.Query) (*store.Page
 	return p, err
 }
 
-func (x *snapshotWithPast) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (x *snapshotWithPast) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
 	if !x.s.inPast(x.Snapshot.Catalog(), collection) {
 		return x.Snapshot.Fetch(ctx, collection, rows, want, fn)
 	}
@@ -224,7 +227,8 @@ func (x *snapshotWithPast) Fetch(ctx context.Context, collection string, rows []
 }
 
 // Neighbours is that of the part that has the collection.
-func (s *withPast) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
+func (s *withPast) Neighbours(ctx context.Context, collection,
+	id string) (row store.Row, prev, next string, err error) {
 	return s.part(collection).Neighbours(ctx, collection, id)
 }
 

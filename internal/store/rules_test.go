@@ -64,7 +64,8 @@ func TestEdgePadCoversCurvedEdges(t *testing.T) {
 		}
 	}
 	for name, pad := range map[string]float64{
-		"too long": store.EdgePad(crs.CRS84, 10, bound, false), "unknown extent": store.EdgePad(crs.CRS84, 1, nil, false), "coordinates outside": store.EdgePad(crs.CRS84, 1, bound, true),
+		"too long": store.EdgePad(crs.CRS84, 10, bound, false), "unknown extent": store.EdgePad(crs.CRS84, 1, nil,
+			false), "coordinates outside": store.EdgePad(crs.CRS84, 1, bound, true),
 		"polar": store.EdgePad(crs.CRS84, 1, &orb.Bound{Min: orb.Point{0, 0}, Max: orb.Point{1, 85}}, false),
 	} {
 		if !math.IsInf(pad, 1) {

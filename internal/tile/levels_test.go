@@ -140,7 +140,8 @@ func TestLevelsFollowTheData(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range n {
-				if err := insert(store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
+				if err := insert(store.Geometry{WKB: wkb.Append(nil,
+					orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -551,7 +552,8 @@ func small(t testing.TB, n int, east float64) store.Store {
 		insert := define(t, w, &store.Geom{Name: "geom", Column: "geom", CRS: crs.UTM33}, "navn")
 		for i := range n {
 			if err := insert(fmt.Sprint(i),
-				store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(east+float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
+				store.Geometry{WKB: wkb.Append(nil,
+					orb.Polygon{square(east+float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -779,7 +781,8 @@ func rowsOfDatabase(t *testing.T, n int) (url string, st store.Store) {
 		}
 		for i := range n {
 			if err := insert(int64(i), fmt.Sprint(i),
-				store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
+				store.Geometry{WKB: wkb.Append(nil,
+					orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
 				t.Fatal(err)
 			}
 		}

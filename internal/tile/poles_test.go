@@ -68,7 +68,9 @@ func TestAreasThatAreSmallerThanACell(t *testing.T) {
 		x, y := float64(100_000+i%10), float64(6_600_000+i/10)
 		list = append(list, orb.Polygon{{{x, y}, {x + .001, y}, {x + .001, y + .001}, {x, y}}})
 	}
-	for name, list := range map[string][]orb.Geometry{"tiny": list, "one": list[:1], "without area": {orb.Polygon{{{100_000, 6_600_000}, {101_000, 6_600_000}, {102_000, 6_600_000}, {100_000, 6_600_000}}}}} {
+	for name, list := range map[string][]orb.Geometry{"tiny": list, "one": list[:1],
+		"without area": {
+			orb.Polygon{{{100_000, 6_600_000}, {101_000, 6_600_000}, {102_000, 6_600_000}, {100_000, 6_600_000}}}}} {
 		st := areas(t, crs.UTM33, list...)
 		m := tile.NewMaker(tile.Options{})
 		r := ready(t, m, st, "utm33n", "areas")

@@ -103,7 +103,8 @@ func twoTables(t *testing.T, w store.Writer) {
 		}
 		for i := range 10 {
 			if err := insert(int64(i), int64(0),
-				store.Geometry{WKB: wkb.Append(nil, orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
+				store.Geometry{WKB: wkb.Append(nil,
+					orb.Polygon{square(float64(1000*i), 6_500_000, 1000, 1000)})}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -44,8 +44,12 @@ func TestPlacesOfJSONFG(t *testing.T) {
 			"POINT(10 60)"},
 		"no place": {one(`"coordRefSys":`+utm+`,`,
 			`"geometry":{"type":"Point","coordinates":[10,60]},"place":null`), "OGC:CRS84", "POINT(10 60)"},
-		"a foreign member": {one("", `"geometry":{"type":"Point","coordinates":[10,60]},"place":{"name":"Oslo"},"time":12,"featureType":null`), "OGC:CRS84", "POINT(10 60)"},
-		"of a type not read": {one("", `"geometry":{"type":"Point","coordinates":[10,60]},"place":{"type":"Polyhedron","coordinates":[[[[[10,60,1],[11,60,1],[11,61,1],[10,60,1]]]]]}`),
+		"a foreign member": {
+			one("", `"geometry":{"type":"Point","coordinates":[10,60]},"place":{"name":"Oslo"},"time":12,`+
+				`"featureType":null`), "OGC:CRS84", "POINT(10 60)"},
+		"of a type not read": {
+			one("", `"geometry":{"type":"Point","coordinates":[10,60]},"place":{"type":"Polyhedron",`+
+				`"coordinates":[[[[[10,60,1],[11,60,1],[11,61,1],[10,60,1]]]]]}`),
 			"OGC:CRS84", "POINT(10 60)"},
 	} {
 		plan, have := ingesttest.ImportText(t, "a.json", c.text, ingesttest.Into)
@@ -60,7 +64,8 @@ func TestPlacesOfJSONFG(t *testing.T) {
 		"mixes reference systems": `{"type":"FeatureCollection","coordRefSys":` + utm +
 			`,"features":[{"type":"Feature","id":1,"properties":{},"geometry":null,"place":` + ring + `},
 			{"type":"Feature","id":2,"properties":{},"geometry":{"type":"Point","coordinates":[10,60]},"place":null}]}`,
-		"a place of the type Polyhedron is not read, and there is no geometry": one("", `"geometry":null,"place":{"type":"Polyhedron","coordinates":[]}`),
+		"a place of the type Polyhedron is not read, and there is no geometry": one("",
+			`"geometry":null,"place":{"type":"Polyhedron","coordinates":[]}`),
 		"the reference system": one(`"coordRefSys":"http://example.org/none",`, `"geometry":null,"place":`+ring),
 	} {
 		plan, err := ingesttest.Survey(t, "a.json", text, ingesttest.Into)
@@ -88,9 +93,13 @@ func TestTimesAndTypesOfJSONFG(t *testing.T) {
 		"intervals": {features("", `"id":1,"properties":{},"time":{"interval":["2020-01-01",".."]}`,
 			`"id":2,"properties":{},"time":{"interval":["2020-01-01","2021-01-01"]}`),
 			map[string]any{"time_start": "2020-01-01", "time_end": nil}, "", "time_start", "time_end"},
-		"of properties": {features("", `"id":1,"properties":{"fra":"2020-01-01","til":null},"time":{"interval":["2020-01-01",".."]}`, `"id":2,"properties":{"fra":null,"til":"2020-01-02"},"time":{"interval":["..","2020-01-02"]}`),
+		"of properties": {
+			features("", `"id":1,"properties":{"fra":"2020-01-01","til":null},"time":{"interval":["2020-01-01",".."]}`,
+				`"id":2,"properties":{"fra":null,"til":"2020-01-02"},"time":{"interval":["..","2020-01-02"]}`),
 			map[string]any{"fra": "2020-01-01", "til": nil}, "", "fra", "til"},
-		"beside a property of that name": {features("", `"id":1,"properties":{"time":"noon"},"time":{"date":"2020-01-01"}`), map[string]any{"time": "noon", "time_2": "2020-01-01"}, "time_2", "", ""},
+		"beside a property of that name": {
+			features("", `"id":1,"properties":{"time":"noon"},"time":{"date":"2020-01-01"}`),
+			map[string]any{"time": "noon", "time_2": "2020-01-01"}, "time_2", "", ""},
 		"the type of a feature": {features("", `"id":1,"properties":{},"featureType":"a"`,
 			`"id":2,"properties":{},"featureType":"b"`), map[string]any{"featureType": "a"}, "", "", ""},
 		"the type of all": {features(`"featureType":"kommune",`, `"id":1,"properties":{}`),

@@ -90,14 +90,28 @@ func TestArcsOfGMLBecomeLines(t *testing.T) {
 		geometry     string
 		length, area float64
 	}{
-		"Arc":              {curve(half), 100 * math.Pi, 0},
-		"Arc of points":    {curve(`<gml:Arc><gml:pos>250000 6650000</gml:pos><gml:pos>250100 6650100</gml:pos><gml:pos>250200 6650000</gml:pos></gml:Arc>`), 100 * math.Pi, 0},
-		"ArcString":        {curve(`<gml:ArcString><gml:posList>250000 6650000 250100 6650100 250200 6650000 250300 6649900 250400 6650000</gml:posList></gml:ArcString>`), 200 * math.Pi, 0},
-		"Arc and line":     {curve(half + `<gml:LineStringSegment><gml:posList>250200 6650000 250200 6649900</gml:posList></gml:LineStringSegment>`), 100*math.Pi + 100, 0},
-		"Circle":           {curve(`<gml:Circle><gml:posList>250000 6650000 250100 6650100 250100 6649900</gml:posList></gml:Circle>`), 200 * math.Pi, 0},
-		"half a disc":      {ring(half + `<gml:LineStringSegment><gml:posList>250200 6650000 250000 6650000</gml:posList></gml:LineStringSegment>`), 100*math.Pi + 200, 1e4 * math.Pi / 2},
-		"a disc":           {ring(`<gml:Circle><gml:posList>250000 6650000 250100 6650100 250200 6650000</gml:posList></gml:Circle>`), 200 * math.Pi, 1e4 * math.Pi},
-		"Arc with heights": {curve(`<gml:Arc><gml:posList srsDimension="3">250000 6650000 1 250100 6650100 2 250200 6650000 3</gml:posList></gml:Arc>`), 100 * math.Pi, 0},
+		"Arc": {curve(half), 100 * math.Pi, 0},
+		"Arc of points": {
+			curve(`<gml:Arc><gml:pos>250000 6650000</gml:pos><gml:pos>250100 6650100</gml:pos><gml:pos>250200 ` +
+				`6650000</gml:pos></gml:Arc>`), 100 * math.Pi, 0},
+		"ArcString": {
+			curve(`<gml:ArcString><gml:posList>250000 6650000 250100 6650100 250200 6650000 250300 6649900 250400 ` +
+				`6650000</gml:posList></gml:ArcString>`), 200 * math.Pi, 0},
+		"Arc and line": {
+			curve(half + `<gml:LineStringSegment><gml:posList>250200 6650000 250200 6649900</gml:posList>` +
+				`</gml:LineStringSegment>`), 100*math.Pi + 100, 0},
+		"Circle": {
+			curve(`<gml:Circle><gml:posList>250000 6650000 250100 6650100 250100 6649900</gml:posList></gml:Circle>`),
+			200 * math.Pi, 0},
+		"half a disc": {
+			ring(half + `<gml:LineStringSegment><gml:posList>250200 6650000 250000 6650000</gml:posList>` +
+				`</gml:LineStringSegment>`), 100*math.Pi + 200, 1e4 * math.Pi / 2},
+		"a disc": {
+			ring(`<gml:Circle><gml:posList>250000 6650000 250100 6650100 250200 6650000</gml:posList></gml:Circle>`),
+			200 * math.Pi, 1e4 * math.Pi},
+		"Arc with heights": {
+			curve(`<gml:Arc><gml:posList srsDimension="3">250000 6650000 1 250100 6650100 2 250200 6650000 ` +
+				`3</gml:posList></gml:Arc>`), 100 * math.Pi, 0},
 		"in a MultiSurface": {`<gml:MultiSurface srsName="urn:ogc:def:crs:EPSG::25833"><gml:surfaceMember>` +
 			ring(`<gml:Circle><gml:posList>250000 6650000 250100 6650100 250200 6650000</gml:posList></gml:Circle>`) +
 			`</gml:surfaceMember></gml:MultiSurface>`, 200 * math.Pi, 1e4 * math.Pi},
@@ -147,7 +161,8 @@ func TestGeometriesOfGMLThatSaySeveralThingsAreRefused(t *testing.T) {
 		"two systems": {`<gml:LineString srsName="EPSG:4258"><gml:pos>10 60</gml:pos><gml:pos ` +
 			`srsName="EPSG:25833">250000 6650000</gml:pos></gml:LineString>`,
 			"two reference systems"},
-		"two orders of axes": {`<gml:LineString srsName="EPSG:4258"><gml:pos>10 60</gml:pos><gml:pos srsName="urn:ogc:def:crs:EPSG::4258">60 11</gml:pos></gml:LineString>`,
+		"two orders of axes": {`<gml:LineString srsName="EPSG:4258"><gml:pos>10 60</gml:pos><gml:pos ` +
+			`srsName="urn:ogc:def:crs:EPSG::4258">60 11</gml:pos></gml:LineString>`,
 			"two reference systems"},
 	} {
 		plan, err := ingesttest.Survey(t, "a.gml", gmlText("<app:geometry>"+c.geometry+"</app:geometry>"),

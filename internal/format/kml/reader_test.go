@@ -75,7 +75,8 @@ func TestPlacemarksBecomeFeatures(t *testing.T) {
 	const schema = `<Schema id="s"><SimpleField name="n" type="int"/><SimpleField name="d" type="double"/>` +
 		`<SimpleField name="b" type="bool"/><SimpleField name="t" type="string"/></Schema>`
 	for name, c := range map[string]struct{ elements, want string }{
-		"name and description": {`<Placemark id="p1"><name> Å &amp; B </name><description><![CDATA[<b>x</b>]]></description></Placemark>`, `p1 name="Å & B" description="<b>x</b>"`},
+		"name and description": {`<Placemark id="p1"><name> Å &amp; B </name><description><![CDATA[<b>x</b>]]>` +
+			`</description></Placemark>`, `p1 name="Å & B" description="<b>x</b>"`},
 		"in folders": {`<Folder><name>f</name><Folder><Placemark id="p"><styleUrl>#x</styleUrl><LookAt>` +
 			`<range>1</range></LookAt></Placemark></Folder></Folder>`, `p`},
 		"data": {`<Placemark><ExtendedData><Data name="kode"><displayName>Kode</displayName><value>0301</value>` +
@@ -85,8 +86,10 @@ func TestPlacemarksBecomeFeatures(t *testing.T) {
 			`name="n">7</SimpleData><SimpleData name="d">1.5</SimpleData>` +
 			`<SimpleData name="b">1</SimpleData><SimpleData name="t">7</SimpleData></SchemaData></ExtendedData>` +
 			`</Placemark>`, `n=7 d=1.5 b=true t="7"`},
-		"a value of another type": {schema + `<Placemark><ExtendedData><SchemaData schemaUrl="#s"><SimpleData name="n">x</SimpleData></SchemaData></ExtendedData></Placemark>`, `n="x"`},
-		"properties before name":  {`<Placemark id="q"><name>n</name><ExtendedData><Data name="name"><value>v</value></Data><Data name="id"><value>1</value></Data></ExtendedData></Placemark>`, `name="v" id="1"`},
+		"a value of another type": {schema + `<Placemark><ExtendedData><SchemaData schemaUrl="#s"><SimpleData ` +
+			`name="n">x</SimpleData></SchemaData></ExtendedData></Placemark>`, `n="x"`},
+		"properties before name": {`<Placemark id="q"><name>n</name><ExtendedData><Data name="name"><value>v</value>` +
+			`</Data><Data name="id"><value>1</value></Data></ExtendedData></Placemark>`, `name="v" id="1"`},
 		"a moment": {`<Placemark><TimeStamp><when>2024-01-31</when></TimeStamp></Placemark>`,
 			`time="2024-01-31"`},
 		"a period": {`<Placemark><TimeSpan><begin>2024</begin><end>2025-06</end></TimeSpan></Placemark>`,
@@ -121,11 +124,15 @@ func TestGeometriesAreRead(t *testing.T) {
 		polygon: "Polygon [[[10 60] [14 60] [14 64] [10 64] [10 60]] [[11 61] [12 62] [12 " +
 			"61] [11 61]]]",
 		`<MultiGeometry/>`: "",
-		`<MultiGeometry>` + point("1,2") + point("3,4") + `</MultiGeometry>`:       "MultiPoint [[1 2] [3 4]]",
-		`<MultiGeometry>` + line("1,2 3,4") + line("5,6 7,8") + `</MultiGeometry>`: "MultiLineString [[[1 2] [3 4]] [[5 6] [7 8]]]",
-		`<MultiGeometry>` + polygon + `</MultiGeometry>`:                           "MultiPolygon [[[[10 60] [14 60] [14 64] [10 64] [10 60]] [[11 61] [12 62] [12 61] [11 61]]]]",
-		`<MultiGeometry>` + point("1,2") + line("5,6 7,8") + `</MultiGeometry>`:    "GeometryCollection [[1 2] [[5 6] [7 8]]]",
-		`<LinearRing><coordinates>1,2 3,4 5,7 1,2</coordinates></LinearRing>`:      "LineString [[1 2] [3 4] [5 7] [1 2]]",
+		`<MultiGeometry>` + point("1,2") + point("3,4") + `</MultiGeometry>`: "MultiPoint [[1 2] [3 4]]",
+		`<MultiGeometry>` + line("1,2 3,4") + line("5,6 7,8") +
+			`</MultiGeometry>`: "MultiLineString [[[1 2] [3 4]] [[5 6] [7 8]]]",
+		`<MultiGeometry>` + polygon + `</MultiGeometry>`: "MultiPolygon [[[[10 60] [14 60] " +
+			"[14 64] [10 64] [10 60]] [[11 61] [12 62] [12 61] [11 61]]]]",
+		`<MultiGeometry>` + point("1,2") + line("5,6 7,8") +
+			`</MultiGeometry>`: "GeometryCollection [[1 2] [[5 6] [7 8]]]",
+		`<LinearRing><coordinates>1,2 3,4 5,7 1,2</coordinates></LinearRing>`: "LineString [[1 2] [3 4] " +
+			"[5 7] [1 2]]",
 	} {
 		s := read(t, "<Placemark>"+geometry+"</Placemark>")
 		if len(s.records) != 1 || s.records[0] != want {
@@ -138,19 +145,25 @@ func TestWhatIsNoKMLIsRefusedWithACure(t *testing.T) {
 	t.Parallel()
 	const after = `<Placemark id="next"><Point><coordinates>1,2</coordinates></Point></Placemark>`
 	for elements, want := range map[string]string{
-		`<Placemark><Point><coordinates>10 60</coordinates></Point></Placemark>`:                "write longitude,latitude",
-		`<Placemark><Point><coordinates>10,x</coordinates></Point></Placemark>`:                 `"10,x" is not a position`,
-		`<Placemark><Point><coordinates>1,2 3,4</coordinates></Point></Placemark>`:              "a Point of 2 positions",
-		`<Placemark><Model><Link/></Model></Placemark>`:                                         "ogr2ogr makes simple ones",
-		`<Placemark><gx:Track><when>2024</when></gx:Track></Placemark>`:                         "type Track",
-		`<Placemark><Polygon><outerBoundaryIs><Point/></outerBoundaryIs></Polygon></Placemark>`: "where a LinearRing should be",
+		`<Placemark><Point><coordinates>10 60</coordinates></Point>` +
+			`</Placemark>`: "write longitude,latitude",
+		`<Placemark><Point><coordinates>10,x</coordinates></Point>` +
+			`</Placemark>`: `"10,x" is not a position`,
+		`<Placemark><Point><coordinates>1,2 3,4</coordinates></Point>` +
+			`</Placemark>`: "a Point of 2 positions",
+		`<Placemark><Model><Link/></Model>` +
+			`</Placemark>`: "ogr2ogr makes simple ones",
+		`<Placemark><gx:Track><when>2024</when></gx:Track></Placemark>`: "type Track",
+		`<Placemark><Polygon><outerBoundaryIs><Point/></outerBoundaryIs></Polygon>` +
+			`</Placemark>`: "where a LinearRing should be",
 		`<Placemark><Polygon>` +
 			strings.Repeat(`<outerBoundaryIs><LinearRing><coordinates>1,2 3,4 5,7 1,2</coordinates></LinearRing>`+
 				`</outerBoundaryIs>`, 2) + `</Polygon></Placemark>`: "two outer boundaries",
 		`<Placemark>` + strings.Repeat("<MultiGeometry>", 60) + strings.Repeat("</MultiGeometry>", 60) +
 			`</Placemark>`: "too deep",
 		`<Placemark><MultiGeometry><Polygon><outerBoundaryIs><LinearRing><coordinates>a</coordinates></LinearRing>` +
-			`</outerBoundaryIs></Polygon><Point><coordinates>1,2</coordinates></Point></MultiGeometry></Placemark>`: `"a" is not a position`,
+			`</outerBoundaryIs></Polygon><Point><coordinates>1,2</coordinates></Point></MultiGeometry>` +
+			`</Placemark>`: `"a" is not a position`,
 	} {
 		s := read(t, elements+after)
 		if len(s.faults) != 1 || !strings.Contains(s.faults[0], "refused: ") || !strings.Contains(s.faults[0], want) {

@@ -496,7 +496,9 @@ func groupRings(s *input.Shape) *input.Shape {
 	from := 0
 	var outers, holes []int
 	for i, to := range s.Ends {
-		r := ring{from: from, to: to, area: s.Area(from, to), box: orb.Bound{Min: orb.Point{s.XYZ[3*from], s.XYZ[3*from+1]}, Max: orb.Point{s.XYZ[3*from], s.XYZ[3*from+1]}}}
+		r := ring{from: from, to: to, area: s.Area(from, to),
+			box: orb.Bound{Min: orb.Point{s.XYZ[3*from], s.XYZ[3*from+1]},
+				Max: orb.Point{s.XYZ[3*from], s.XYZ[3*from+1]}}}
 		for j := from; j < to; j++ {
 			r.box = r.box.Extend(orb.Point{s.XYZ[3*j], s.XYZ[3*j+1]})
 		}

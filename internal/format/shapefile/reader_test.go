@@ -123,7 +123,9 @@ func TestFaultsOfShapefiles(t *testing.T) {
 			"too short for its shape"},
 		"NaN": {map[string][]byte{".shp": ingesttest.SHP(1, ingesttest.Floats(1, math.NaN())),
 			".dbf": table, ".prj": []byte(ingesttest.WGS84)}, "not numbers (NaN or infinite)"},
-		"parts out of order":  {map[string][]byte{".shp": ingesttest.SHP(5, append(append([]byte{}, half[:40]...), append([]byte{9, 0, 0, 0}, half[44:]...)...)), ".dbf": table}, "do not follow each other"},
+		"parts out of order": {
+			map[string][]byte{".shp": ingesttest.SHP(5, append(append([]byte{}, half[:40]...),
+				append([]byte{9, 0, 0, 0}, half[44:]...)...)), ".dbf": table}, "do not follow each other"},
 		"header of the table": {map[string][]byte{".shp": good, ".dbf": table[:20]}, "no whole header"},
 		"unknown encoding": {map[string][]byte{".shp": good, ".dbf": table, ".cpg": []byte("klingon")},
 			`the encoding "klingon" of the .cpg is not known`},

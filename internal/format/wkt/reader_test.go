@@ -32,13 +32,20 @@ func TestCurvesInText(t *testing.T) {
 		"CIRCULARSTRING M (10 60 1,10.02 60.02 2,10.04 60 3)":        {kind: wkb.LineString},
 		"CIRCULARSTRING ZM (10 60 1 2,10.02 60.02 2 2,10.04 60 3 2)": {kind: wkb.LineString, z: true},
 		// as PostGIS writes heights
-		"CIRCULARSTRING(10 60 1,10.02 60.02 2,10.04 60 3)":                                             {kind: wkb.LineString, z: true},
-		"COMPOUNDCURVE((10 60,10.04 60),CIRCULARSTRING(10.04 60,10.02 60.02,10 60))":                   {kind: wkb.LineString},
-		"CURVEPOLYGON(COMPOUNDCURVE((10 60,10.04 60),CIRCULARSTRING(10.04 60,10.02 60.02,10 60)))":     {kind: wkb.Polygon, area: halfDisc},
-		"CURVEPOLYGON((10 60,11 60,11 61,10 60))":                                                      {kind: wkb.Polygon, area: 0.5},
-		"CURVEPOLYGON(CIRCULARSTRING(10 60,10.04 60,10 60))":                                           {kind: wkb.Polygon, area: 2 * halfDisc},
-		"MULTICURVE((10 60,11 61),CIRCULARSTRING(10 60,10.02 60.02,10.04 60))":                         {kind: wkb.MultiLineString},
-		"MULTISURFACE(CURVEPOLYGON(CIRCULARSTRING(10 60,10.04 60,10 60)),((20 60,21 60,21 61,20 60)))": {kind: wkb.MultiPolygon, area: 2*halfDisc + 0.5},
+		"CIRCULARSTRING(10 60 1,10.02 60.02 2,10.04 60 3)": {
+			kind: wkb.LineString, z: true},
+		"COMPOUNDCURVE((10 60,10.04 60),CIRCULARSTRING(10.04 60,10.02 60.02,10 60))": {
+			kind: wkb.LineString},
+		"CURVEPOLYGON(COMPOUNDCURVE((10 60,10.04 60),CIRCULARSTRING(10.04 60,10.02 60.02,10 60)))": {
+			kind: wkb.Polygon, area: halfDisc},
+		"CURVEPOLYGON((10 60,11 60,11 61,10 60))": {
+			kind: wkb.Polygon, area: 0.5},
+		"CURVEPOLYGON(CIRCULARSTRING(10 60,10.04 60,10 60))": {
+			kind: wkb.Polygon, area: 2 * halfDisc},
+		"MULTICURVE((10 60,11 61),CIRCULARSTRING(10 60,10.02 60.02,10.04 60))": {
+			kind: wkb.MultiLineString},
+		"MULTISURFACE(CURVEPOLYGON(CIRCULARSTRING(10 60,10.04 60,10 60)),((20 60,21 60,21 61,20 60)))": {
+			kind: wkb.MultiPolygon, area: 2*halfDisc + 0.5},
 		"GEOMETRYCOLLECTION(POINT(1 2),CIRCULARSTRING(10 60,10.02 60.02,10.04 60),MULTIPOINT((1 2),3 " +
 			"4),MULTIPOINT EMPTY)": {kind: wkb.Collection},
 		"TIN(((0 0,1 0,0 1,0 0)),((1 0,1 1,0 1,1 0)))": {kind: wkb.MultiPolygon, area: 1,

@@ -44,9 +44,14 @@ func TestFromText(t *testing.T) {
 			"1000000"), `"Latitude_Of_Origin",0.0`, `"Latitude_Of_Origin",58.0`, 1), want: 5110},
 		"Google of ESRI": {text: strings.TrimSuffix(tm("x", wgs84, "0", "1", "0", "0"), "]") +
 			`,AUTHORITY["ESRI","102100"]]`, want: crs.WebMercator},
-		"New Zealand": {text: `PROJCS["NZGD2000 / New Zealand Transverse Mercator 2000",GEOGCS["NZGD2000",DATUM["New_Zealand_Geodetic_Datum_2000",SPHEROID["GRS 1980",6378137,298.257222101]],` + rest + `],PROJECTION["Transverse_Mercator"],PARAMETER["latitude_of_origin",0],PARAMETER["central_meridian",173],PARAMETER["scale_factor",0.9996],PARAMETER["false_easting",1600000],PARAMETER["false_northing",10000000],UNIT["metre",1]]`,
+		"New Zealand": {text: `PROJCS["NZGD2000 / New Zealand Transverse Mercator 2000",GEOGCS["NZGD2000",` +
+			`DATUM["New_Zealand_Geodetic_Datum_2000",SPHEROID["GRS 1980",6378137,298.257222101]],` + rest +
+			`],PROJECTION["Transverse_Mercator"],PARAMETER["latitude_of_origin",0],PARAMETER["central_meridian",173],` +
+			`PARAMETER["scale_factor",0.9996],PARAMETER["false_easting",1600000],PARAMETER["false_northing",` +
+			`10000000],UNIT["metre",1]]`,
 			want: 2193, note: "two metres"},
-		"Estonia in WKT 2": {text: `PROJCRS["unknown",BASEGEOGCRS["EST97",DATUM["Estonia 1997",ELLIPSOID["GRS 1980",6378137,298.257222101,LENGTHUNIT["metre",1]]],PRIMEM["Greenwich",0,ANGLEUNIT["degree",0.0174532925199433]]],
+		"Estonia in WKT 2": {
+			text: `PROJCRS["unknown",BASEGEOGCRS["EST97",DATUM["Estonia 1997",ELLIPSOID["GRS 1980",6378137,298.257222101,LENGTHUNIT["metre",1]]],PRIMEM["Greenwich",0,ANGLEUNIT["degree",0.0174532925199433]]],
 			CONVERSION["Estonian National Grid",METHOD["Lambert Conic Conformal (2SP)",ID["EPSG",9802]],PARAMETER["Latitude of false origin",57.5175539305556,ANGLEUNIT["degree",0.0174532925199433]],
 			PARAMETER["Longitude of false origin",24],PARAMETER["Latitude of 1st standard parallel",59.3333333333333],PARAMETER["Latitude of 2nd standard parallel",58],PARAMETER["Easting at false origin",500000,LENGTHUNIT["metre",1]],
 			PARAMETER["Northing at false origin",6375000]],CS[Cartesian,2],AXIS["northing",north],AXIS["easting",east],LENGTHUNIT["metre",1]]`, want: 3301},

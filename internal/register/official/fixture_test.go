@@ -47,7 +47,8 @@ func (p gmlPlace) String() string {
 		&b,
 		"<gml:featureMember>\n<app:Sted gml:id=\"id%d\">\n<app:identifikasjon><app:Identifikasjon>"+
 			"<app:lokalId>L%d</app:lokalId></app:Identifikasjon></app:identifikasjon>\n"+
-			"<app:oppdateringsdato>%s</app:oppdateringsdato>\n<app:datauttaksdato>2026-02-01T06:30:56.496516+02:00</app:datauttaksdato>\n%s\n",
+			"<app:oppdateringsdato>%s</app:oppdateringsdato>\n"+
+			"<app:datauttaksdato>2026-02-01T06:30:56.496516+02:00</app:datauttaksdato>\n%s\n",
 		p.number,
 		p.number,
 		p.updated,

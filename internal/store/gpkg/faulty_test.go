@@ -19,8 +19,12 @@ func TestOneFaultyLayerLeavesTheOthers(t *testing.T) {
 			"store the rows of the view as a table"},
 		"dropped": {"CREATE TABLE gone (a); CREATE VIEW x AS SELECT a FROM gone; DROP TABLE gone;",
 			"no such table: main.gone", "make the view anew"},
-		"column": {"CREATE TABLE kept (a, b); CREATE VIEW x AS SELECT b FROM kept; PRAGMA legacy_alter_table=ON; PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE kept (a, c)' WHERE name = 'kept';", "no such column", "make the view anew"},
-		"module": {"PRAGMA writable_schema=ON; INSERT INTO sqlite_schema VALUES ('table', 'x', 'x', 0, 'CREATE VIRTUAL TABLE x USING VirtualShape(''a'', ''b'', 1)');", "no such module: VirtualShape", "ordinary table"},
+		"column": {"CREATE TABLE kept (a, b); CREATE VIEW x AS SELECT b FROM kept; PRAGMA legacy_alter_table=ON; " +
+			"PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE kept (a, c)' WHERE name = 'kept';",
+			"no such column", "make the view anew"},
+		"module": {"PRAGMA writable_schema=ON; INSERT INTO sqlite_schema VALUES ('table', 'x', 'x', 0, " +
+			"'CREATE VIRTUAL TABLE x USING VirtualShape(''a'', ''b'', 1)');", "no such module: VirtualShape",
+			"ordinary table"},
 		"a row": {"CREATE VIEW x AS SELECT a, abs(-9223372036854775807 - a) AS n FROM good;",
 			"integer overflow", "hidden"},
 		"no end": {"CREATE VIEW x AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) " +

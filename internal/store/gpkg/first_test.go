@@ -19,7 +19,9 @@ func TestWhatComesFirstIsAskedWhereThereIsAnOrder(t *testing.T) {
 			return cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: function,
 				Args: []cql2.Expr{cql2.Prop{Name: "langnavn", Type: cql2.TypeText}}}, R: cql2.Text(text)}
 		}
-		plan, err := s.Explain(t.Context(), store.Query{Collection: "skrivemaate", SortBy: []store.Sort{{Property: "rang"}}, Filter: is("norm", cql2.Norm(name)), First: is("exact", cql2.CaseI(name)),
+		plan, err := s.Explain(t.Context(), store.Query{Collection: "skrivemaate",
+			SortBy: []store.Sort{{Property: "rang"}}, Filter: is("norm", cql2.Norm(name)),
+			First: is("exact", cql2.CaseI(name)),
 			Limit: 1000, Count: store.CountNone, AllOrNothing: true})
 		if err != nil || plan.Way != "all or nothing" {
 			t.Fatal(plan, err)

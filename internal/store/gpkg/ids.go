@@ -9,7 +9,8 @@ import (
 // isByIDs reports whether a question is for all rows in the order by id.
 func (qu *question) isByIDs() bool {
 	q := &qu.q
-	return q.Filter == nil && q.First == nil && !q.AllOrNothing && len(qu.keys) == 1 && q.AsOf.IsZero() && q.Limit > 0 &&
+	return q.Filter == nil && q.First == nil && !q.AllOrNothing && len(qu.keys) == 1 && q.AsOf.IsZero() &&
+		q.Limit > 0 &&
 		!qu.l.view && qu.l.Count >= qu.rev.columns.limits.from && qu.rev.columns.tables.Limit() > 0
 }
 

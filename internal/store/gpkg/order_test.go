@@ -14,8 +14,8 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// TestPlacesThatAnotherProgramRemovedAreNotFound: that each spelling has a place holds only as long as nobody else writes, and not again when something
-// is imported into the file later.
+// TestPlacesThatAnotherProgramRemovedAreNotFound: that each spelling has a place holds only as long as nobody else
+// writes, and not again when something is imported into the file later.
 func TestPlacesThatAnotherProgramRemovedAreNotFound(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "register.gpkg")
@@ -35,7 +35,8 @@ func TestPlacesThatAnotherProgramRemovedAreNotFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := store.Query{Collection: "sted", Filter: x, SortBy: []store.Sort{{Property: "rang"}}, Limit: 1000, Count: store.CountNone, AllOrNothing: true}
+		q := store.Query{Collection: "sted", Filter: x, SortBy: []store.Sort{{Property: "rang"}}, Limit: 1000,
+			Count: store.CountNone, AllOrNothing: true}
 		p, err := s.Page(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +60,8 @@ func TestPlacesThatAnotherProgramRemovedAreNotFound(t *testing.T) {
 	if ids, alone := named(); !slices.Equal(ids, all) || !alone {
 		t.Errorf("after an import beside it: %d of %d places; from spellings alone: %v", len(ids), len(all), alone)
 	}
-	alter(t, path, "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE type = 'trigger'; PRAGMA writable_schema = RESET; DELETE FROM sted WHERE id = "+all[0])
+	alter(t, path, "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE type = 'trigger'; "+
+		"PRAGMA writable_schema = RESET; DELETE FROM sted WHERE id = "+all[0])
 	for _, step := range []string{"changed", "changed, and imported into"} {
 		if ids, alone := named(); !slices.Equal(ids, all[1:]) || alone {
 			t.Errorf("%s: %d of %d places; from spellings alone: %v", step, len(ids), len(all), alone)

@@ -668,9 +668,13 @@ func (s *Store) examine(ctx context.Context, c *conn, w *sideWriter, d *draft) (
 	case err == nil || ctx.Err() != nil:
 		return sv, err
 	case bounded.Err() != nil:
-		return &survey{Fault: fmt.Sprintf("the view did not end within %v; store its rows as a table, or raise limits.view_timeout", s.options.ViewTimeout)}, nil
+		return &survey{Fault: fmt.Sprintf("the view did not end within %v; store its rows as a table, "+
+			"or raise limits.view_timeout", s.options.ViewTimeout)}, nil
 	case d.table.view && tooBig(err):
-		return &survey{Fault: fmt.Sprintf("the view reads or computes a value of more than %d MiB, the most for a view; shorten it by substr, store the rows as a table, or raise limits.memory, of which that is a part", s.options.ViewRow>>20)}, nil
+		return &survey{
+			Fault: fmt.Sprintf("the view reads or computes a value of more than %d MiB, the most for a view; "+
+				"shorten it by substr, store the rows as a table, or raise limits.memory, of which that is a part",
+				s.options.ViewRow>>20)}, nil
 	case faulty(err):
 		return &survey{Fault: unreadable(err)}, nil
 	}

@@ -11,7 +11,8 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// BenchmarkSpellings looks for parts of names in a large register, the file that GRENSE_ACCEPT_REGISTER names, once their texts are in memory.
+// BenchmarkSpellings looks for parts of names in a large register, the file that GRENSE_ACCEPT_REGISTER names,
+// once their texts are in memory.
 func BenchmarkSpellings(b *testing.B) {
 	s := openLargeRegister(b).(*gpkg.Store)
 	in := has("kommuner", is("kommunenummer", cql2.Text("5612")))
@@ -24,12 +25,14 @@ func BenchmarkSpellings(b *testing.B) {
 		{"texts", "%vatn%", "texts"},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
-			q := store.Query{Collection: "sted", Filter: has("skrivemaater", liked(bb.pattern)), SortBy: []store.Sort{{Property: "rang"}}, Limit: 5000, Count: store.CountNone, AllOrNothing: true}
+			q := store.Query{Collection: "sted", Filter: has("skrivemaater", liked(bb.pattern)),
+				SortBy: []store.Sort{{Property: "rang"}}, Limit: 5000, Count: store.CountNone, AllOrNothing: true}
 			switch bb.texts {
 			case "in":
 				q.Filter = cql2.And{q.Filter, in}
 			case "texts":
-				q.Collection, q.Filter, q.Texts, q.SortBy, q.Limit = "skrivemaate", liked(bb.pattern), "langnavn", nil, 50_000
+				q.Collection, q.Filter, q.Texts, q.SortBy, q.Limit = "skrivemaate", liked(bb.pattern),
+					"langnavn", nil, 50_000
 			}
 			c, _ := s.Catalog().Collection(q.Collection)
 			filter, err := cql2.Check(q.Filter, c)

@@ -28,12 +28,18 @@ func TestVersionsOfOtherFiles(t *testing.T) {
 		want     []string // versions of 2024-01-01; nil: refused, or each row a feature
 		note     string
 	}{
-		"told":           {usual + rows(apart), told, []string{"1508.20240101"}, ""},
-		"told, last day": {usual + rows(`('a', '', '2020-01-01', '2024-01-01'), ('a', '', '2024-01-02', NULL), ('b', '', '2000-01-01', '2023-12-31')`), inclusive, []string{"a.20200101"}, ""},
+		"told": {usual + rows(apart), told, []string{"1508.20240101"}, ""},
+		"told, last day": {usual +
+			rows(`('a', '', '2020-01-01', '2024-01-01'), ('a', '', '2024-01-02', NULL), ('b', '', '2000-01-01', `+
+				`'2023-12-31')`), inclusive, []string{"a.20200101"}, ""},
 		"found": {usual + rows(apart), store.Settings{IDColumns: []string{"nr"}}, []string{"1508.20240101"},
 			`the ids in column "nr" repeat`},
-		"found by camels":  {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT, navn TEXT, validFrom DATE, validTo DATE); INSERT INTO x VALUES (1, 'a', '', '2020-01-01', '2021-01-01'), (2, 'a', '', '2021-01-01', NULL);`, store.Settings{IDColumns: []string{"nr"}}, []string{"a.20210101"}, "repeat"},
-		"numbers, moments": {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr INTEGER, gyldigFra DATETIME, gyldigTil DATETIME); INSERT INTO x VALUES (1, 7, '2001-07-02T10:43:17Z', NULL);`, told, []string{"7.20010702T104317Z"}, ""},
+		"found by camels": {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr TEXT, navn TEXT, validFrom DATE, ` +
+			`validTo DATE); INSERT INTO x VALUES (1, 'a', '', '2020-01-01', '2021-01-01'), (2, 'a', '', ` +
+			`'2021-01-01', NULL);`, store.Settings{IDColumns: []string{"nr"}}, []string{"a.20210101"}, "repeat"},
+		"numbers, moments": {`CREATE TABLE x (fid INTEGER PRIMARY KEY, nr INTEGER, gyldigFra DATETIME, ` +
+			`gyldigTil DATETIME); INSERT INTO x VALUES (1, 7, '2001-07-02T10:43:17Z', NULL);`, told,
+			[]string{"7.20010702T104317Z"}, ""},
 		"ids once": {usual + rows(`('a', '', '2020-01-01', NULL), ('b', '', '2020-01-01', NULL)`),
 			store.Settings{IDColumns: []string{"nr"}}, nil, ""},
 		"instant said": {usual + rows(apart), store.Settings{IDColumns: []string{"nr"}, Instant: "gyldigFra"}, nil,

@@ -88,7 +88,8 @@ func TestEachStateOfAFileInWALModeHasItsRevision(t *testing.T) {
 			}
 			revs[rev], last = n, rev
 		}
-		p, err := s.Page(t.Context(), store.Query{Collection: "x", Filter: cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "n"}, R: cql2.Int(n)}, Limit: 1, Count: store.CountExact})
+		p, err := s.Page(t.Context(), store.Query{Collection: "x", Filter: cql2.Compare{Op: cql2.Eq,
+			L: cql2.Prop{Name: "n"}, R: cql2.Int(n)}, Limit: 1, Count: store.CountExact})
 		if err != nil || p.Matched != 1 {
 			t.Errorf("%s: finds %+v of n = %d: %v", what, p, n, err)
 		}

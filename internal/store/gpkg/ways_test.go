@@ -31,15 +31,20 @@ func TestEachWayAnswersItsQuestions(t *testing.T) {
 		q        store.Query
 		without  string // way of other
 	}{
-		"all or nothing": {none, none, store.Query{Collection: "navn", Filter: os, Count: store.CountNone, AllOrNothing: true}, ""},
-		"spellings":      {spelled, unspelled, store.Query{Collection: "skrivemaate", SortBy: []store.Sort{{Property: "rang"}}, Filter: liked("%ne%"), Count: store.CountNone, AllOrNothing: true}, "all or nothing"},
-		"two questions":  {none, none, store.Query{Collection: "navn", Filter: cql2.IsNull{X: cql2.Prop{Name: "annet"}}, First: os, AllOrNothing: true}, ""},
-		"type-ahead":     {memory, none, store.Query{Collection: "navn", Filter: search, Rank: &search}, "SQL"},
-		"places":         {place, tree, store.Query{Collection: "x", Filter: box}, "SQL"},
-		"column index":   {memory, none, store.Query{Collection: "navn", Filter: os}, "SQL"},
-		"column order":   {memory, none, store.Query{Collection: "navn", SortBy: []store.Sort{{Property: "navn"}}}, "SQL"},
-		"ids":            {memory, none, store.Query{Collection: "navn"}, "SQL"},
-		"SQL":            {none, none, store.Query{Collection: "navn", Filter: os}, ""},
+		"all or nothing": {none, none, store.Query{Collection: "navn", Filter: os, Count: store.CountNone,
+			AllOrNothing: true}, ""},
+		"spellings": {spelled, unspelled, store.Query{Collection: "skrivemaate",
+			SortBy: []store.Sort{{Property: "rang"}}, Filter: liked("%ne%"), Count: store.CountNone,
+			AllOrNothing: true}, "all or nothing"},
+		"two questions": {none, none, store.Query{Collection: "navn", Filter: cql2.IsNull{X: cql2.Prop{Name: "annet"}},
+			First: os, AllOrNothing: true}, ""},
+		"type-ahead":   {memory, none, store.Query{Collection: "navn", Filter: search, Rank: &search}, "SQL"},
+		"places":       {place, tree, store.Query{Collection: "x", Filter: box}, "SQL"},
+		"column index": {memory, none, store.Query{Collection: "navn", Filter: os}, "SQL"},
+		"column order": {memory, none, store.Query{Collection: "navn", SortBy: []store.Sort{{Property: "navn"}}},
+			"SQL"},
+		"ids": {memory, none, store.Query{Collection: "navn"}, "SQL"},
+		"SQL": {none, none, store.Query{Collection: "navn", Filter: os}, ""},
 	}
 	for _, name := range gpkg.Ways() {
 		x, ok := tests[name]
@@ -52,7 +57,8 @@ func TestEachWayAnswersItsQuestions(t *testing.T) {
 		if err == nil && x.without != "" && !slices.Contains(plan.Passed, name) && plan.Way != name {
 			t.Errorf("%s: before the table is made: %+v", name, plan)
 		}
-		for end := time.Now().Add(time.Minute); err == nil && (plan.Way != name || plan.Cost != x.s.Cost(x.q)) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(time.Minute); err == nil && (plan.Way != name || plan.Cost != x.s.Cost(x.q)) &&
+			time.Now().Before(end); time.Sleep(time.Millisecond) {
 			plan, err = x.s.Explain(t.Context(), x.q)
 		}
 		if err != nil || plan.Way != name || plan.Cost != x.s.Cost(x.q) {
@@ -60,7 +66,8 @@ func TestEachWayAnswersItsQuestions(t *testing.T) {
 			continue
 		}
 		other, err := x.other.Explain(t.Context(), x.q)
-		if err != nil || x.without != "" && other.Way != x.without || other.Rows != plan.Rows || other.Matched != plan.Matched || plan.Rows == 0 {
+		if err != nil || x.without != "" && other.Way != x.without || other.Rows != plan.Rows ||
+			other.Matched != plan.Matched || plan.Rows == 0 {
 			t.Errorf("%s: %+v, without it %+v (%v)", name, plan, other, err)
 		}
 		got, err1 := x.s.Page(t.Context(), x.q)

@@ -218,10 +218,11 @@ func TestWrittenFileIsAGeoPackage(t *testing.T) {
 		"PRAGMA journal_mode":                           "delete",
 		"PRAGMA integrity_check":                        "ok",
 		"SELECT count(*) FROM pragma_foreign_key_check": "0",
-		"SELECT group_concat(DISTINCT feature_count) FROM gpkg_ogr_contents":                      "2",
-		"SELECT min_x || ' ' || max_x FROM gpkg_contents WHERE table_name = 'lepsg_3857'":         "10.0 11.0",
-		"SELECT count(*) FROM rtree_lepsg_3857_geom":                                              "2",
-		"SELECT dag || ' ' || tid FROM lepsg_3857 LIMIT 1":                                        "2024-02-29 2024-02-29T11:00:00.000Z",
+		"SELECT group_concat(DISTINCT feature_count) FROM gpkg_ogr_contents":              "2",
+		"SELECT min_x || ' ' || max_x FROM gpkg_contents WHERE table_name = 'lepsg_3857'": "10.0 11.0",
+		"SELECT count(*) FROM rtree_lepsg_3857_geom":                                      "2",
+		"SELECT dag || ' ' || tid FROM lepsg_3857 LIMIT 1": "2024-02-29 " +
+			"2024-02-29T11:00:00.000Z",
 		"SELECT count(*) FROM gpkg_extensions WHERE extension_name = 'gpkg_rtree_index'":          "12",
 		"SELECT count(*) FROM gpkg_spatial_ref_sys WHERE definition = 'undefined' AND srs_id > 0": "0",
 		// tables of the register only where they are used

@@ -101,8 +101,10 @@ func TestIndexesThatAreAdvised(t *testing.T) {
 	for name, q := range map[string]store.Query{
 		"text": {Filter: parsed(t, c, "navn = 'n17'")}, "prefix": {Filter: parsed(t, c, "kode LIKE 'k1234%'")},
 		"number":         {Filter: parsed(t, c, "nr = 17")},
-		"part of a text": {Filter: parsed(t, c, "navn LIKE '%1999%'")}, "order": {SortBy: []store.Sort{{Property: "navn"}}}, "number, order": {SortBy: []store.Sort{{Property: "nr"}}},
-		"falling": {SortBy: []store.Sort{{Property: "kode", Desc: true}}},
+		"part of a text": {Filter: parsed(t, c, "navn LIKE '%1999%'")},
+		"order":          {SortBy: []store.Sort{{Property: "navn"}}},
+		"number, order":  {SortBy: []store.Sort{{Property: "nr"}}},
+		"falling":        {SortBy: []store.Sort{{Property: "kode", Desc: true}}},
 	} {
 		q.Collection, q.Limit = "stor", 10
 		plan, err := s.Explain(context.Background(), q)

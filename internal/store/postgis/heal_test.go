@@ -22,7 +22,9 @@ func TestTablesHealOnceTheirRowsAreRight(t *testing.T) {
 		CREATE TABLE to_ganger (nr TEXT); INSERT INTO to_ganger VALUES ('1'), ('1');
 		CREATE TABLE feil (nr TEXT PRIMARY KEY, geom GEOMETRY(Point, 4258)); INSERT INTO feil VALUES ('1', 'SRID=4258;POINT(10 60)'), ('2', 'SRID=4258;POINT(500000 6600000)');
 		CREATE TABLE to_systemer (nr TEXT PRIMARY KEY, geom GEOMETRY); INSERT INTO to_systemer VALUES ('1', 'SRID=4258;POINT(10 60)'), ('2', 'SRID=25833;POINT(500000 6600000)')`)
-	s := openStore(t, url, postgis.Options{Poll: 50 * time.Millisecond, Settings: map[string]store.Settings{"tom": {IDColumns: []string{"nr"}}, "to_ganger": {IDColumns: []string{"nr"}}}})
+	s := openStore(t, url, postgis.Options{Poll: 50 * time.Millisecond,
+		Settings: map[string]store.Settings{"tom": {IDColumns: []string{"nr"}},
+			"to_ganger": {IDColumns: []string{"nr"}}}})
 	for table, x := range map[string][2]string{
 		"tom":         {"1 values are null", "DELETE FROM tom WHERE nr IS NULL"},
 		"to_ganger":   {"more than once", "DELETE FROM to_ganger WHERE ctid IN (SELECT ctid FROM to_ganger LIMIT 1)"},

@@ -266,7 +266,8 @@ func TestVersionsAreFeaturesEachOnce(t *testing.T) {
 		INSERT INTO kommune SELECT lpad(i::text, 4, '0'), fra::DATE, (fra + INTERVAL '2 years - 1 day')::DATE, 'navn ' || i FROM generate_series(1, 50) i, generate_series(DATE '2016-01-01', '2022-01-01', '2 years') fra;
 		UPDATE kommune SET gyldig_til = NULL WHERE gyldig_fra = '2022-01-01'`)
 	s := openStore(t, url,
-		postgis.Options{Settings: map[string]store.Settings{"kommune": {IntervalStart: "gyldig_fra", IntervalEnd: "gyldig_til"}}})
+		postgis.Options{
+			Settings: map[string]store.Settings{"kommune": {IntervalStart: "gyldig_fra", IntervalEnd: "gyldig_til"}}})
 	for _, reload := range []bool{false, true} {
 		if reload {
 			run(t, url, "ALTER TABLE kommune ADD COLUMN mer TEXT")

@@ -31,9 +31,9 @@ func (a *asked) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	return a.Store.Page(ctx, q)
 }
 
-// TestRegisterPlans looks at how the server answers searches of a register with statistics: which index drives them, that no table is read
-// whole, and that nothing is sorted where an index has the order. In make soak the register has 50,000 places, else 10,000. Making it
-// takes too long with the race detector.
+// TestRegisterPlans looks at how the server answers searches of a register with statistics: which index drives them,
+// that no table is read whole, and that nothing is sorted where an index has the order.
+// In make soak the register has 50,000 places, else 10,000. Making it takes too long with the race detector.
 func TestRegisterPlans(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -70,7 +70,8 @@ func TestRegisterPlans(t *testing.T) {
 	read("SELECT navneobjekttype FROM grense.sted GROUP BY 1 ORDER BY count(*) DESC LIMIT 1", &type_)
 	read("SELECT navneobjekttype FROM grense.sted GROUP BY 1 ORDER BY count(*) LIMIT 1", &rare)
 	read("SELECT kommunenummer, gaardsnummer::text FROM grense.matrikkel_sted ORDER BY id LIMIT 1", &farmIn, &farm)
-	read("SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY oppdatert), percentile_disc(0.999) WITHIN GROUP (ORDER BY oppdatert) FROM grense.sted", &half, &late)
+	read("SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY oppdatert), percentile_disc(0.999) WITHIN GROUP (ORDER "+
+		"BY oppdatert) FROM grense.sted", &half, &late)
 	base := openStore(t, url, postgis.Options{})
 	sted := func(fill func(*api.StedSoek)) api.Request {
 		r := &api.FindSteder{}
@@ -84,23 +85,34 @@ func TestRegisterPlans(t *testing.T) {
 		indexes string // that the plan has, separated by blanks
 		sorts   bool   // few rows of another index
 	}{
-		"exact name":             {named(name), "skrivemaate_norm sted_pkey", true},
-		"prefix":                 {named(begin + "*"), "skrivemaate_norm sted_pkey", true},
-		"suffix":                 {named("*" + end), "skrivemaate_rev sted_pkey", true},
-		"infix":                  {named("*" + end[:len(end)-1] + "*"), "skrivemaate_gram sted_pkey", true},
-		"prefix and suffix":      {named(begin + "*" + end[len(end)-2:]), "skrivemaate_norm sted_pkey", true},
-		"number":                 {sted(func(s *api.StedSoek) { s.Stedsnummer = &number }), "sted_stedsnummer", true},
-		"updated after half":     {sted(func(s *api.StedSoek) { s.OppdatertEtter = &half }), "sted_rang", false},
-		"updated lately":         {sted(func(s *api.StedSoek) { s.OppdatertEtter = &late }), "sted_oppdatert", true},
-		"municipality":           {sted(func(s *api.StedSoek) { s.KommunerIds = []string{kommune} }), "sted_kommune sted_rang", true},
-		"type":                   {sted(func(s *api.StedSoek) { s.NavneobjekttyperIds = []string{type_} }), "sted_navneobjekttype", false},
-		"municipality and type":  {sted(func(s *api.StedSoek) { s.KommunerIds, s.NavneobjekttyperIds = []string{kommune}, []string{rare} }), "sted_kommune_type", true},
-		"name in a municipality": {sted(func(s *api.StedSoek) { s.KommunerIds, s.Stedsnavn = []string{kommune}, &name }), "skrivemaate_norm sted_kommune", true},
-		"everything":             {sted(func(*api.StedSoek) {}), "sted_rang", false},
-		"a farm": {&api.FindStederForMatrikkelenhetreferanse{Soek: api.StedMatrikkelenhetreferanseSoek{Kommunenummer: farmIn, Gaardsnummer: farm}},
+		"exact name":         {named(name), "skrivemaate_norm sted_pkey", true},
+		"prefix":             {named(begin + "*"), "skrivemaate_norm sted_pkey", true},
+		"suffix":             {named("*" + end), "skrivemaate_rev sted_pkey", true},
+		"infix":              {named("*" + end[:len(end)-1] + "*"), "skrivemaate_gram sted_pkey", true},
+		"prefix and suffix":  {named(begin + "*" + end[len(end)-2:]), "skrivemaate_norm sted_pkey", true},
+		"number":             {sted(func(s *api.StedSoek) { s.Stedsnummer = &number }), "sted_stedsnummer", true},
+		"updated after half": {sted(func(s *api.StedSoek) { s.OppdatertEtter = &half }), "sted_rang", false},
+		"updated lately":     {sted(func(s *api.StedSoek) { s.OppdatertEtter = &late }), "sted_oppdatert", true},
+		"municipality": {sted(func(s *api.StedSoek) {
+			s.KommunerIds = []string{kommune}
+		}), "sted_kommune sted_rang", true},
+		"type": {sted(func(s *api.StedSoek) {
+			s.NavneobjekttyperIds = []string{type_}
+		}), "sted_navneobjekttype", false},
+		"municipality and type": {sted(func(s *api.StedSoek) {
+			s.KommunerIds, s.NavneobjekttyperIds = []string{kommune}, []string{rare}
+		}), "sted_kommune_type", true},
+		"name in a municipality": {sted(func(s *api.StedSoek) {
+			s.KommunerIds, s.Stedsnavn = []string{kommune}, &name
+		}), "skrivemaate_norm sted_kommune", true},
+		"everything": {sted(func(*api.StedSoek) {}), "sted_rang", false},
+		"a farm": {&api.FindStederForMatrikkelenhetreferanse{
+			Soek: api.StedMatrikkelenhetreferanseSoek{Kommunenummer: farmIn, Gaardsnummer: farm}},
 			"matrikkel_sted_enhet", true},
-		"names by prefix":     {&api.FindStedsnavn{StedsnavnSoek: api.StedsnavnSoek{Stedsnavn: new(begin + "*")}}, "skrivemaate_norm stedsnavn_pkey", true},
-		"spellings by prefix": {&api.FindSkrivemaater{SkrivemaateSoek: api.SkrivemaateSoek{Stedsnavn: new(begin + "*")}}, "skrivemaate_norm", true},
+		"names by prefix": {&api.FindStedsnavn{StedsnavnSoek: api.StedsnavnSoek{Stedsnavn: new(begin + "*")}},
+			"skrivemaate_norm stedsnavn_pkey", true},
+		"spellings by prefix": {&api.FindSkrivemaater{
+			SkrivemaateSoek: api.SkrivemaateSoek{Stedsnavn: new(begin + "*")}}, "skrivemaate_norm", true},
 	} {
 		t.Run(what, func(t *testing.T) {
 			a := &asked{Store: base}

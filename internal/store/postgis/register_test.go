@@ -39,7 +39,8 @@ func TestRegisterIsTheSameWithoutTrigrams(t *testing.T) {
 	role, asRole := storetest.Role(t, url, "")
 	run(t, url, "CREATE SCHEMA grense AUTHORIZATION "+role)
 	sameRegister(t, asRole)
-	if found := lines(t, url, "SELECT extname::text FROM pg_extension WHERE extname = 'pg_trgm' UNION ALL SELECT indexname::text FROM pg_indexes WHERE indexname LIKE '%_gram'"); len(found) > 0 {
+	if found := lines(t, url, "SELECT extname::text FROM pg_extension WHERE extname = 'pg_trgm' UNION ALL SELECT "+
+		"indexname::text FROM pg_indexes WHERE indexname LIKE '%_gram'"); len(found) > 0 {
 		t.Errorf("the role has got %v", found)
 	}
 }
@@ -83,7 +84,8 @@ func sameRegister(t *testing.T, url string) {
 		if got.Count != c.Count || !reflect.DeepEqual(got.Extent, c.Extent) {
 			t.Errorf("%s: %d features in %v, want %d in %v", c.ID, got.Count, got.Extent, c.Count, c.Extent)
 		}
-		asDeclared := slices.Clone(c.Properties) // a file without a null of a column says so, whatever the column may hold
+		// a file without a null of a column says so, whatever the column may hold
+		asDeclared := slices.Clone(c.Properties)
 		for i := range min(len(asDeclared), len(got.Properties)) {
 			asDeclared[i].NotNull = asDeclared[i].NotNull && got.Properties[i].NotNull
 		}
@@ -93,11 +95,13 @@ func sameRegister(t *testing.T, url string) {
 				for i < min(len(a), len(b)) && a[i] == b[i] {
 					i++
 				}
-				t.Errorf("%s: properties or relations differ:\n got ...%.200s\nwant ...%.200s", c.ID, a[max(0, i-60):], b[max(0, i-60):])
+				t.Errorf("%s: properties or relations differ:\n got ...%.200s\nwant ...%.200s", c.ID, a[max(0, i-60):],
+					b[max(0, i-60):])
 			}
 		}
 		if !reflect.DeepEqual(got.Temporal, c.Temporal) {
-			t.Errorf("%s: time from %v to %v, want %v to %v", c.ID, got.Temporal[0], got.Temporal[1], c.Temporal[0], c.Temporal[1])
+			t.Errorf("%s: time from %v to %v, want %v to %v", c.ID, got.Temporal[0], got.Temporal[1], c.Temporal[0],
+				c.Temporal[1])
 		}
 		if a, b := everything(t, file, c), everything(t, base, c); !reflect.DeepEqual(a, b) {
 			for i := range a {
@@ -113,7 +117,8 @@ func sameRegister(t *testing.T, url string) {
 // allOrNone asks for all matches where there are as many as the limit, and one more.
 func allOrNone(t *testing.T, file, base store.Store) {
 	t.Helper()
-	q := store.Query{Collection: "sted", SortBy: []store.Sort{{Property: "rang"}}, Count: store.CountNone, AllOrNothing: true}
+	q := store.Query{Collection: "sted", SortBy: []store.Sort{{Property: "rang"}}, Count: store.CountNone,
+		AllOrNothing: true}
 	q.Filter = cql2.Compare{Op: cql2.Eq, L: cql2.Prop{Name: "navneobjekttype"}, R: cql2.Text("fylke")}
 	all := q
 	all.AllOrNothing, all.Limit = false, 1000
@@ -133,7 +138,8 @@ func allOrNone(t *testing.T, file, base store.Store) {
 	}
 }
 
-// sameWords searches the names of both stores for words and folded texts, and compares what comes, in which order, and how many there are.
+// sameWords searches the names of both stores for words and folded texts, and compares what comes,
+// in which order, and how many there are.
 func sameWords(t *testing.T, file, base store.Store) {
 	t.Helper()
 	for _, x := range []struct{ collection, property string }{{"sted", "visningsnavn"}, {"stedsnavn", "stedsnavn"}} {
@@ -151,7 +157,8 @@ func sameWords(t *testing.T, file, base store.Store) {
 			runes := []rune(name)
 			part := string(runes[:1+rng.IntN(len(runes))])
 			casei := func(e cql2.Expr) cql2.Expr { return cql2.Func{Name: "casei", Args: []cql2.Expr{e}} }
-			like := cql2.Like{X: casei(cql2.Prop{Name: x.property}), Pattern: casei(cql2.Text("%" + strings.ToUpper(part[len(part)/2:]) + "%"))}
+			like := cql2.Like{X: casei(cql2.Prop{Name: x.property}),
+				Pattern: casei(cql2.Text("%" + strings.ToUpper(part[len(part)/2:]) + "%"))}
 			if !utf8.ValidString(part[len(part)/2:]) {
 				like.Pattern = cql2.Text(cql2.CaseI(part) + "%")
 			}
@@ -159,7 +166,9 @@ func sameWords(t *testing.T, file, base store.Store) {
 			if i%2 == 0 {
 				words.Terms = append(words.Terms, cql2.Words(name))
 			}
-			for _, q := range []store.Query{{Filter: words, Rank: &words, Limit: 20}, {Filter: words, Limit: 5, Offset: 1}, {Filter: cql2.Not{X: words}, Limit: 5}, {Filter: like, Limit: 5}, {Filter: cql2.Not{X: like}, Limit: 5}} {
+			for _, q := range []store.Query{{Filter: words, Rank: &words, Limit: 20},
+				{Filter: words, Limit: 5, Offset: 1}, {Filter: cql2.Not{X: words}, Limit: 5}, {Filter: like, Limit: 5},
+				{Filter: cql2.Not{X: like}, Limit: 5}} {
 				q.Collection = c.ID
 				var err error
 				if q.Filter, err = cql2.Check(q.Filter, c); err != nil {
@@ -174,7 +183,8 @@ func sameWords(t *testing.T, file, base store.Store) {
 					t.Fatal(err)
 				}
 				if ids(got) != ids(want) || got.Matched != want.Matched {
-					t.Errorf("%s %v: %d in the database, %s; want %d, %s", c.ID, q.Filter, got.Matched, ids(got), want.Matched, ids(want))
+					t.Errorf("%s %v: %d in the database, %s; want %d, %s", c.ID, q.Filter, got.Matched, ids(got),
+						want.Matched, ids(want))
 				}
 			}
 		}
@@ -195,11 +205,12 @@ func everything(t *testing.T, s store.Store, c *store.Collection) (all [][]any) 
 	for _, x := range c.Properties {
 		names = append(names, x.Name)
 	}
-	err = s.Fetch(context.Background(), c.ID, store.Current(ids...), store.Want{Properties: names}, func(f *store.Feature) error {
-		g, err := f.Geometry.Orb()
-		all = append(all, append([]any{f.ID, g}, f.Values...))
-		return err
-	})
+	err = s.Fetch(context.Background(), c.ID, store.Current(ids...), store.Want{Properties: names},
+		func(f *store.Feature) error {
+			g, err := f.Geometry.Orb()
+			all = append(all, append([]any{f.ID, g}, f.Values...))
+			return err
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,12 +226,15 @@ func TestRegistersOfAnOlderFoldAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	run(t, url, `UPDATE grense.collection SET definition = replace(definition::text, '"Fold":"`+cql2.NormVersion+`"', '"Fold":""')::json`)
+	run(t, url, `UPDATE grense.collection SET definition = replace(definition::text, '"Fold":"`+cql2.NormVersion+
+		`"', '"Fold":""')::json`)
 	s := openStore(t, url, postgis.Options{})
 	if _, ok := s.Catalog().Collection("skrivemaate"); ok {
 		t.Error("spellings of an older fold are served")
 	}
-	if !slices.ContainsFunc(s.Catalog().Notes, func(n store.Note) bool { return n.Refused && strings.Contains(n.Reason, "grense register upgrade") }) {
+	if !slices.ContainsFunc(s.Catalog().Notes, func(n store.Note) bool {
+		return n.Refused && strings.Contains(n.Reason, "grense register upgrade")
+	}) {
 		t.Errorf("no note tells the cure: %+v", s.Catalog().Notes)
 	}
 }

@@ -270,7 +270,9 @@ func TestASnapshotIsNotEmptyOfATableThatIsTruncated(t *testing.T) {
 		CREATE MATERIALIZED VIEW mat AS SELECT * FROM ting; CREATE UNIQUE INDEX ON mat (id);
 		CREATE TABLE delt (id INT PRIMARY KEY) PARTITION BY RANGE (id); CREATE TABLE delt_1 PARTITION OF delt FOR VALUES FROM (0) TO (100); INSERT INTO delt SELECT generate_series(1, 10)`)
 	s := openStore(t, url, postgis.Options{Poll: time.Hour})
-	for coll, change := range map[string]string{"ting": "TRUNCATE ting; INSERT INTO ting SELECT i, 'b' FROM generate_series(1, 10) i", "syn": "TRUNCATE ting; INSERT INTO ting SELECT i, 'c' FROM generate_series(1, 10) i",
+	for coll, change := range map[string]string{
+		"ting": "TRUNCATE ting; INSERT INTO ting SELECT i, 'b' FROM generate_series(1, 10) i",
+		"syn":  "TRUNCATE ting; INSERT INTO ting SELECT i, 'c' FROM generate_series(1, 10) i",
 		"mat":  "REFRESH MATERIALIZED VIEW mat",
 		"delt": "TRUNCATE delt; INSERT INTO delt SELECT generate_series(1, 10)"} {
 		snap, err := s.Snapshot(t.Context())

@@ -51,10 +51,11 @@ func TestVersionsChangeWithAnswers(t *testing.T) {
 		"dropped":       "DROP TABLE sted CASCADE",
 		"another view": "CREATE OR REPLACE VIEW utsnitt AS SELECT kode, annet AS navn, navn AS annet, " +
 			"geom FROM sted",
-		"refresh":          "UPDATE sted SET navn = 'other'; REFRESH MATERIALIZED VIEW kopi",
-		"refresh beside":   "UPDATE sted SET navn = 'other'; REFRESH MATERIALIZED VIEW CONCURRENTLY kopi",
-		"a partition":      "UPDATE del1 SET navn = 'other'",
-		"a partition more": "CREATE TABLE del2 PARTITION OF delt FOR VALUES FROM ('f') TO ('z'); INSERT INTO del2 VALUES ('g', 'G')",
+		"refresh":        "UPDATE sted SET navn = 'other'; REFRESH MATERIALIZED VIEW kopi",
+		"refresh beside": "UPDATE sted SET navn = 'other'; REFRESH MATERIALIZED VIEW CONCURRENTLY kopi",
+		"a partition":    "UPDATE del1 SET navn = 'other'",
+		"a partition more": "CREATE TABLE del2 PARTITION OF delt FOR VALUES FROM ('f') TO ('z'); " +
+			"INSERT INTO del2 VALUES ('g', 'G')",
 		"exchanged parts": "ALTER TABLE delt DETACH PARTITION del1; CREATE TABLE del2 PARTITION OF delt FOR " +
 			"VALUES FROM ('a') TO ('f'); INSERT INTO del2 VALUES ('a', 'other')",
 		"rows of another table": "CREATE TABLE arving () INHERITS (reserve); INSERT INTO arving SELECT 'h', 'H'",

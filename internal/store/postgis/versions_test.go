@@ -124,7 +124,8 @@ func TestVersionsOfTablesWithoutDeclarations(t *testing.T) {
 			"DELETE FROM x WHERE navn = ''"},
 		"the same start": {ogr(rows+", ('1508', '', '2020-01-01Z', NULL)", ""), told,
 			`two versions of "1508" in column "nr" begin at `, "DELETE FROM x WHERE navn = ''"},
-		"days as text": {ogr(rows, "ALTER TABLE x ALTER fra TYPE VARCHAR USING fra::text, ALTER til TYPE VARCHAR USING til::text; INSERT INTO x (nr, fra, til) VALUES ('9', '2025-01-01', '')"), told,
+		"days as text": {ogr(rows, "ALTER TABLE x ALTER fra TYPE VARCHAR USING fra::text, ALTER til TYPE VARCHAR "+
+			"USING til::text; INSERT INTO x (nr, fra, til) VALUES ('9', '2025-01-01', '')"), told,
 			`ALTER TABLE "public"."x" ALTER COLUMN "fra" TYPE date USING nullif("fra", '')::date`,
 			`ALTER TABLE x ALTER COLUMN "fra" TYPE date USING nullif("fra", '')::date; ALTER TABLE x ALTER COLUMN ` +
 				`"til" TYPE date USING nullif("til", '')::date`},

@@ -17,14 +17,18 @@ func TestEachWayAnswersItsQuestions(t *testing.T) {
 	s := openStore(t, url, postgis.Options{})
 	name := cql2.Prop{Name: "navn", Type: cql2.TypeText}
 	os := cql2.Compare{Op: cql2.Eq, L: name, R: cql2.Text("Os")}
-	folded := cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: "casei", Args: []cql2.Expr{name}}, R: cql2.Func{Name: "casei", Args: []cql2.Expr{cql2.Text("ås")}}}
+	folded := cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: "casei", Args: []cql2.Expr{name}},
+		R: cql2.Func{Name: "casei", Args: []cql2.Expr{cql2.Text("ås")}}}
 	tests := map[string]struct {
 		q    store.Query
 		want []string
 	}{
-		"all or nothing":  {store.Query{Filter: os, Count: store.CountNone, AllOrNothing: true}, []string{"2", "4", "6"}},
-		"two questions":   {store.Query{Filter: cql2.IsNull{X: cql2.Prop{Name: "annet"}}, First: folded, Count: store.CountNone, AllOrNothing: true}, []string{"1", "3", "5", "2", "4", "6"}},
-		"sorted here":     {store.Query{SortBy: []store.Sort{{Property: "navn", Norwegian: true}}}, []string{"2", "4", "6", "1", "3", "5"}},
+		"all or nothing": {store.Query{Filter: os, Count: store.CountNone, AllOrNothing: true},
+			[]string{"2", "4", "6"}},
+		"two questions": {store.Query{Filter: cql2.IsNull{X: cql2.Prop{Name: "annet"}}, First: folded,
+			Count: store.CountNone, AllOrNothing: true}, []string{"1", "3", "5", "2", "4", "6"}},
+		"sorted here": {store.Query{SortBy: []store.Sort{{Property: "navn", Norwegian: true}}},
+			[]string{"2", "4", "6", "1", "3", "5"}},
 		"SQL and recheck": {store.Query{Filter: folded}, []string{"1", "3", "5"}},
 		"SQL":             {store.Query{Filter: os}, []string{"2", "4", "6"}},
 	}

@@ -90,7 +90,8 @@ func TestImportMakesIndexesAndStatistics(t *testing.T) {
 	}
 	defer db.Close(context.Background())
 	for what, sql := range map[string]string{
-		"a primary key": "SELECT EXISTS (SELECT 1 FROM pg_index WHERE indrelid = 'grense.tabell'::regclass AND indisprimary)",
+		"a primary key": "SELECT EXISTS (SELECT 1 FROM pg_index WHERE indrelid = 'grense.tabell'::regclass AND " +
+			"indisprimary)",
 		"a spatial index": "SELECT EXISTS (SELECT 1 FROM pg_indexes WHERE schemaname = 'grense' AND tablename = " +
 			"'tabell' AND indexdef LIKE '%USING gist (geom)')",
 		"an index of moments": "SELECT EXISTS (SELECT 1 FROM pg_indexes WHERE schemaname = 'grense' AND tablename = " +
@@ -132,7 +133,8 @@ func TestImportRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, row := range map[string][]any{
-		"too few": {int64(2)}, "no text": {int64(2), "a\x00", nil}, "no geometry": {int64(2), "a", store.Geometry{WKB: []byte{1, 2, 3}}}, "no type": {int64(2), struct{}{}, nil},
+		"too few": {int64(2)}, "no text": {int64(2), "a\x00", nil}, "no geometry": {int64(2), "a",
+			store.Geometry{WKB: []byte{1, 2, 3}}}, "no type": {int64(2), struct{}{}, nil},
 	} {
 		if err := insert(row...); err == nil {
 			t.Errorf("%s: no error", name)

@@ -51,8 +51,9 @@ func TestAccessPaths(t *testing.T) {
 			[]string{`main."n" AS r1 CROSS JOIN main."t" AS t INDEXED BY "by_id" WHERE (`}},
 		"a relation and more": {cql2.And{name, equal(prop("flagg"), cql2.Bool(true))},
 			[]string{`main."n" AS r1 CROSS JOIN main."t" AS t WHERE (`}},
-		"what SQL cannot say":               {cql2.Array{Op: cql2.AEquals, L: prop("liste"), R: cql2.List{}}, nil},
-		"an index, and what SQL cannot say": {cql2.And{few, cql2.Array{Op: cql2.AEquals, L: prop("liste"), R: cql2.List{}}}, nil},
+		"what SQL cannot say": {cql2.Array{Op: cql2.AEquals, L: prop("liste"), R: cql2.List{}}, nil},
+		"an index, and what SQL cannot say": {
+			cql2.And{few, cql2.Array{Op: cql2.AEquals, L: prop("liste"), R: cql2.List{}}}, nil},
 	} {
 		paths := sqlq.AccessPaths(indexed(), "t", x.e)
 		if len(paths) != len(x.want) {
@@ -111,9 +112,11 @@ func TestCost(t *testing.T) {
 			store.CostIndexed},
 		"words without an index": {store.Query{Filter: cql2.Search{Props: []string{"navn"}, Terms: []string{"os"}}},
 			store.CostScan},
-		"a suffix of a relation":     {store.Query{Filter: related(cql2.Like{X: fn("norm", prop("tekst")), Pattern: cql2.Text("%vik")})}, store.CostIndexed},
-		"a short part of a relation": {store.Query{Filter: related(cql2.Like{X: fn("norm", prop("tekst")), Pattern: cql2.Text("%v%")})}, store.CostScan},
-		"a far page":                 {store.Query{Offset: 10_001}, store.CostScan},
+		"a suffix of a relation": {store.Query{
+			Filter: related(cql2.Like{X: fn("norm", prop("tekst")), Pattern: cql2.Text("%vik")})}, store.CostIndexed},
+		"a short part of a relation": {store.Query{
+			Filter: related(cql2.Like{X: fn("norm", prop("tekst")), Pattern: cql2.Text("%v%")})}, store.CostScan},
+		"a far page": {store.Query{Offset: 10_001}, store.CostScan},
 		"a point": {store.Query{Filter: cql2.Spatial{Op: cql2.SIntersects, L: prop("geometry"),
 			R: cql2.Geom{G: orb.Point{1, 2}, CRS: crs.UTM33}}}, store.CostIndexed},
 		"a point within": {store.Query{Filter: cql2.Spatial{Op: cql2.SContains, L: prop("geometry"),
@@ -122,8 +125,11 @@ func TestCost(t *testing.T) {
 			R: cql2.Geom{G: shape(16), CRS: crs.UTM33}}}, store.CostIndexed},
 		"a larger shape": {store.Query{Filter: cql2.Spatial{Op: cql2.SIntersects, L: prop("geometry"),
 			R: cql2.Geom{G: shape(17), CRS: crs.UTM33}}}, store.CostGeometry},
-		"a small shape within": {store.Query{Filter: cql2.Spatial{Op: cql2.SWithin, L: prop("geometry"), R: cql2.Geom{G: shape(5), CRS: crs.UTM33}}}, store.CostGeometry},
-		"a shape under not":    {store.Query{Filter: cql2.Not{X: cql2.Or{equal(tall, cql2.Int(1)), cql2.Spatial{Op: cql2.STouches, L: prop("geometry"), R: cql2.Geom{G: shape(5), CRS: crs.UTM33}}}}}, store.CostGeometry},
+		"a small shape within": {store.Query{Filter: cql2.Spatial{Op: cql2.SWithin, L: prop("geometry"),
+			R: cql2.Geom{G: shape(5), CRS: crs.UTM33}}}, store.CostGeometry},
+		"a shape under not": {
+			store.Query{Filter: cql2.Not{X: cql2.Or{equal(tall, cql2.Int(1)), cql2.Spatial{Op: cql2.STouches,
+				L: prop("geometry"), R: cql2.Geom{G: shape(5), CRS: crs.UTM33}}}}}, store.CostGeometry},
 		"an order by an index": {store.Query{SortBy: []store.Sort{{Property: "tall"}}}, store.CostIndexed},
 		"an order with nulls":  {store.Query{SortBy: []store.Sort{{Property: "navn"}}}, store.CostScan},
 		"an order by two": {store.Query{SortBy: []store.Sort{{Property: "tall"}, {Property: "navn"}}},

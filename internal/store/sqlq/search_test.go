@@ -20,16 +20,18 @@ func TestWordsAndMomentsAreArguments(t *testing.T) {
 		e    cql2.Expr
 		args int // in SQLite; fewer than one: SQL must say nothing exact
 	}{
-		"words of the index":       {cql2.Search{Props: []string{"navn", "sær"}, Terms: []string{"ondskap"}}, 1},
-		"a phrase of the index":    {cql2.Search{Props: []string{"navn", "sær"}, Terms: []string{"ondskap to", "ondskap"}}, 2},
+		"words of the index": {cql2.Search{Props: []string{"navn", "sær"}, Terms: []string{"ondskap"}}, 1},
+		"a phrase of the index": {cql2.Search{Props: []string{"navn", "sær"},
+			Terms: []string{"ondskap to", "ondskap"}}, 2},
 		"words of another text":    {cql2.Search{Props: []string{"navn"}, Terms: []string{"ondskap"}}, 1},
 		"words of what is no text": {cql2.Search{Props: []string{"tall"}, Terms: []string{"ondskap"}}, 0},
 		"a time of days":           {cql2.Interval{Start: "dag", End: "dag", From: &from, To: &to}, 2},
 		"a time from a moment":     {cql2.Interval{Start: "tid", End: "tid", From: &from}, 1},
 		"a time of two":            {cql2.Interval{Start: "dag", End: "tid", From: &from, To: &to}, 2},
-		"a time of three":          {cql2.Interval{Start: "dag", End: "tid", Also: []string{"dag"}, From: &from, To: &to}, 3},
-		"a time of what is none":   {cql2.Interval{Start: "navn", End: "navn", From: &from, To: &to}, 0},
-		"a time of nothing":        {cql2.Interval{Start: "ingen", End: "ingen", From: &from}, 0},
+		"a time of three": {cql2.Interval{Start: "dag", End: "tid", Also: []string{"dag"},
+			From: &from, To: &to}, 3},
+		"a time of what is none": {cql2.Interval{Start: "navn", End: "navn", From: &from, To: &to}, 0},
+		"a time of nothing":      {cql2.Interval{Start: "ingen", End: "ingen", From: &from}, 0},
 	} {
 		for _, d := range []sqlq.Dialect{sqlq.SQLite{}, sqlq.PostgreSQL{}} {
 			f := sqlq.Compile(d, src, "t", x.e)
