@@ -244,7 +244,7 @@ func (j judged) judge(t *testing.T, m *tile.Maker, st store.Store) {
 	}
 	t.Logf("%s of %s: %d tiles with %d features, levels %d to %d", j.collection, j.set, tiles, features,
 		r.First, r.Last)
-	if seen != tiles || tiles < j.more*max(0, r.Last-j.whole)/4 || tiles == 0 {
+	if seen != tiles || tiles < j.more*max(0, r.Last-j.whole)/8 || tiles == 0 {
 		t.Errorf("%d tiles of %d were judged", seen, tiles)
 	}
 }
