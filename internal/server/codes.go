@@ -56,7 +56,7 @@ type codesView struct {
 
 // schemes lists the schemes of the history.
 func (s *Kit) schemes(c *Call) (*Answer, error) {
-	h, err := c.history()
+	h, err := c.History()
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (c *Call) addRows(a *Answer, rows [][]string) error {
 // codesOf lists the codes of a scheme that are in use on a day, a page at a time.
 func (s *Kit) codesOf(c *Call) (*Answer, error) {
 	p := c.Params.(*historyParams)
-	h, err := c.history()
+	h, err := c.History()
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (x *execution) ticket() *limit.Ticket {
 
 // history is what is known of divisions through time.
 func (x *execution) history(ctx context.Context) (*history.History, error) {
-	return x.call(ctx).history()
+	return x.call(ctx).History()
 }
 
 // divisions finds divisions for tables.

@@ -83,7 +83,7 @@ func (s *Kit) harmonise(c *Call, w http.ResponseWriter) error {
 
 // newSeries checks what was asked for besides the table.
 func (c *Call) newSeries(p *harmoniseParams) (*history.Series, error) {
-	h, err := c.history()
+	h, err := c.History()
 	if err != nil {
 		return nil, err
 	}

@@ -31,8 +31,8 @@ type readTimes struct {
 
 func newTimes() times { return times{turn: make(chan struct{}, 1)} }
 
-// history returns what the data know of divisions through time; nil when they know nothing.
-func (c *Call) history() (*history.History, error) {
+// History returns what the data know of divisions through time; nil when they know nothing.
+func (c *Call) History() (*history.History, error) {
 	if !history.Has(c.Catalog) {
 		return c.s.past, nil
 	}
@@ -60,9 +60,6 @@ func (c *Call) history() (*history.History, error) {
 	t.read.Store(r)
 	return r.h, nil
 }
-
-// History returns what the data know of divisions through time; nil when they know nothing.
-func (c *Call) History() (*history.History, error) { return c.history() }
 
 // usualSchemes are the schemes of codes that collections have by their ids where nothing is configured.
 var usualSchemes = map[string]string{"kommuner": history.Kommune, "fylker": history.Fylke}
@@ -92,7 +89,7 @@ func (c *Call) scheme() (*history.Scheme, error) {
 	if !c.tellsTime(c.Collection) {
 		return nil, nil
 	}
-	h, err := c.history()
+	h, err := c.History()
 	if err != nil || h == nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ func (c *Call) CodesLike(asked string) ([]CodeRef, error) {
 	if asked == "" || len(asked) > 20 || strings.ContainsAny(asked, " /") || !c.hasHistory() {
 		return nil, nil
 	}
-	h, err := c.history()
+	h, err := c.History()
 	if err != nil || h == nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func (c *Call) eventChanges(id string) (out []eventChange, err error) {
 	if c.Collection.ID != history.EventsID {
 		return nil, nil
 	}
-	h, err := c.history()
+	h, err := c.History()
 	if err != nil || h == nil {
 		return nil, err
 	}

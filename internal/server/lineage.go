@@ -71,7 +71,7 @@ type untilDoc struct {
 
 // errNoScheme answers where the ids of the collection are no codes of a history.
 func (c *Call) errNoScheme() error {
-	h, err := c.history()
+	h, err := c.History()
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (c *Call) errNoScheme() error {
 // code tells what a code stood for (on a day, or ever).
 func (s *Kit) code(c *Call) (*Answer, error) {
 	p := c.Params.(*historyParams)
-	h, err := c.history()
+	h, err := c.History()
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (c *Call) divisionDoc(s *history.Scheme, v *history.Version) divisionDoc {
 // parentName is the name that the parent of a version has, at the beginning of the version or else when it begins
 // itself; "" when it is not known.
 func (c *Call) parentName(v *history.Version) string {
-	h, err := c.history()
+	h, err := c.History()
 	if err != nil || h == nil || h.Scheme(v.ParentScheme) == nil {
 		return ""
 	}

@@ -304,7 +304,7 @@ func (c *Call) endedEntity(id string) (*retired, error) {
 		e, _ := c.missing(id).(*retired)
 		return e, nil
 	}
-	h, err := c.history()
+	h, err := c.History()
 	if err != nil || h == nil {
 		return nil, err
 	}
