@@ -94,15 +94,19 @@ var may = map[string]string{
 		"internal/feature internal/geo/crs internal/geo/locate internal/store",
 	"internal/server/placenames": "internal/server internal/server/page api/ogcapi api/placename internal/cql2 " +
 		"internal/geo/crs internal/placename internal/soap internal/store",
+	"internal/server/processes": "internal/server internal/server/limit internal/server/page api/ogcapi " +
+		"internal/cql2 internal/enrich internal/format internal/geo/crs internal/history internal/process " +
+		"internal/state internal/store",
 	"internal/server/tiles": "internal/server internal/server/limit internal/server/page api/ogcapi internal/cache " +
 		"internal/cql2 internal/geo/crs internal/store internal/tile openapi",
-	"internal/server/surface": "internal/server internal/server/compat internal/server/docs internal/server/lookup " +
-		"internal/server/placenames internal/server/tiles",
+	"internal/server/surface": "internal/enrich internal/geo/crs internal/server internal/server/compat " +
+		"internal/server/docs internal/server/lookup internal/server/placenames internal/server/processes " +
+		"internal/server/tiles",
 	"internal/server": "internal/state internal/server/page internal/server/limit internal/cache api/ogcapi web " +
 		"openapi migrations internal/config internal/geo/crs internal/cql2 internal/store internal/feature " +
 		"internal/draw internal/tile " +
-		"internal/process internal/history internal/feed internal/format internal/format/gml internal/format/output " +
-		"internal/geo/locate internal/enrich internal/apikey",
+		"internal/history internal/feed internal/format internal/format/gml internal/format/output " +
+		"internal/geo/locate internal/apikey",
 	"cmd/grense": "*",
 
 	"internal/format/formattest": "",

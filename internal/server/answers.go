@@ -90,7 +90,7 @@ func (s *Kit) stream(c *Call, w http.ResponseWriter) error {
 	if s.answers == nil || !c.Route.Kept || c.Request.Method == http.MethodPost || c.Response == nil {
 		return c.Route.Stream(c, w)
 	}
-	k := answerKey{root: c.Root, mount: c.mount, path: c.Request.URL.EscapedPath(), query: c.Canonical(), media: c.Format.Media, lang: c.Lang, gzip: acceptsGzip(c.Request), files: c.filesTold()}
+	k := answerKey{root: c.Root, mount: c.Mount, path: c.Request.URL.EscapedPath(), query: c.Canonical(), media: c.Format.Media, lang: c.Lang, gzip: acceptsGzip(c.Request), files: c.filesTold()}
 	return c.keptOr(w, k, func() error { return c.Route.Stream(c, w) })
 }
 
@@ -133,7 +133,7 @@ func (c *Call) Searched(path, body, media string, made func() error) error {
 	if c.s.answers == nil {
 		return made()
 	}
-	k := answerKey{root: c.Root, mount: c.mount, path: path, query: body, media: media, gzip: acceptsGzip(c.Request)}
+	k := answerKey{root: c.Root, mount: c.Mount, path: path, query: body, media: media, gzip: acceptsGzip(c.Request)}
 	return c.Anew(func() error { return c.keptOr(c.Response, k, made) })
 }
 
@@ -292,14 +292,14 @@ func (k *keeping) answer(h http.Header, body []byte, coding string) (*keptAnswer
 
 // sendKept sends a kept answer as the one to this request.
 func (c *Call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
-	if err := c.pay(c.continues); err != nil {
+	if err := c.Pay(c.continues); err != nil {
 		return err
 	}
 	c.cached = true
 	c.s.answers.Count(true)
 	h := w.Header()
 	a.header.set(h)
-	c.s.tellRates(w, c.Owner())
+	c.s.TellRates(w, c.Owner())
 	if err := c.ifMatch(a.etag); err != nil {
 		return err
 	}

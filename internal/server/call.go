@@ -27,7 +27,7 @@ type Call struct {
 	Response   *response // what the handler writes to, below what compresses
 	Route      *Route
 	ID         string // of the request, as in the log and in problem documents
-	mount      string // "" or "/v1"
+	Mount      string // "" or "/v1"
 	Root       string // absolute URL that links start with, without mount and without a slash at its end
 	Catalog    *store.Catalog
 	Collection *store.Collection // of a route below a collection
@@ -38,12 +38,12 @@ type Call struct {
 	holds      bool              // a valid key came with a page about data, which then shows what others do not see
 	Address    string            // of the client, as the nearest proxy that is not trusted sees it
 	held       int               // bytes of the answer that flight knows of
-	right      *limit.Ticket     // to ask the store; nil: not asked yet
+	Right      *limit.Ticket     // to ask the store; nil: not asked yet
 	paid       bool              // as a page, for what the store was not asked for
 
 	Values  url.Values // all query parameters
 	encoded string     // see call.canonical; "": not known, or nothing
-	form    bool       // the body is that of a form of ours
+	Form    bool       // the body is that of a form of ours
 	body    string     // the filter that the body brings; "" for none
 
 	// params is what the query parameters say: the struct of the route's Params, as its New made it; nil when it has none.
@@ -90,7 +90,7 @@ func CallIn(ctx context.Context) (*Call, bool) {
 
 // Enter says that the call has reached a route at a mount.
 func (c *Call) Enter(r *http.Request, rt *Route, mount string) {
-	c.Request, c.Route, c.mount, c.Catalog = r, rt, mount, c.s.Store.Catalog()
+	c.Request, c.Route, c.Mount, c.Catalog = r, rt, mount, c.s.Store.Catalog()
 }
 
 // Writer is what the answer is written to; nil for a call without a client.
@@ -105,7 +105,7 @@ func (c *Call) Writer() http.ResponseWriter {
 func (c *Call) Begun() bool { return c.Response != nil && c.Response.status != 0 }
 
 // Base is the absolute URL of the mount, without a slash at its end.
-func (c *Call) Base() string { return c.Root + c.mount }
+func (c *Call) Base() string { return c.Root + c.Mount }
 
 // PathParam returns a variable of the path, unescaped; "" when the escape is broken.
 func (c *Call) PathParam(name string) string {
@@ -116,9 +116,9 @@ func (c *Call) PathParam(name string) string {
 	return v
 }
 
-// resolve runs the steps between the router and the handler: collection (404), key (401), parameters (400), representation (400,
+// Resolve runs the steps between the router and the handler: collection (404), key (401), parameters (400), representation (400,
 // 406). The key of a data route is checked before anything inside the collection is told.
-func (c *Call) resolve() error {
+func (c *Call) Resolve() error {
 	if id := chi.URLParam(c.Request, "collectionId"); id != "" {
 		coll, ok := c.Catalog.Collection(c.PathParam("collectionId"))
 		if !ok || !coll.Public {
@@ -210,13 +210,13 @@ func (c *Call) Still() error {
 
 // Asking returns ctx with the request's right to ask the store.
 func (c *Call) Asking(ctx context.Context) context.Context {
-	if c.right == nil {
-		c.right = c.Ticket(c.continues) // a page that follows another is part of a download
+	if c.Right == nil {
+		c.Right = c.Ticket(c.continues) // a page that follows another is part of a download
 		if p, ok := c.Params.(selectsFeatures); ok && p.selection().hits {
-			c.right.Work.Store(int64(max(c.s.Config.Limits.Query, c.s.Config.Limits.Count)))
+			c.Right.Work.Store(int64(max(c.s.Config.Limits.Query, c.s.Config.Limits.Count)))
 		}
 	}
-	return c.right.With(ctx)
+	return c.Right.With(ctx)
 }
 
 // Owner is whose share of the server a request takes: that of its key, else of its address.

@@ -11,7 +11,7 @@ import (
 
 func TestClientAddressByTrustedProxies(t *testing.T) {
 	t.Parallel()
-	s := &Kit{root: "https://example.org", Config: config.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}}
+	s := &Kit{Root: "https://example.org", Config: config.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}}
 	for name, c := range map[string]struct {
 		peer string
 		h    http.Header

@@ -61,7 +61,7 @@ func (s *Kit) schemes(c *Call) (*Answer, error) {
 		return nil, err
 	}
 	if h == nil {
-		return nil, errNoHistory()
+		return nil, ErrNoHistory()
 	}
 	doc := codeSchemesDoc{Schemes: []codeScheme{}, Links: c.SelfLinks("/codes")}
 	rows := [][]string{{"scheme", "codes", "known_from"}}
@@ -103,12 +103,12 @@ func (s *Kit) codesOf(c *Call) (*Answer, error) {
 		return nil, err
 	}
 	if h == nil {
-		return nil, errNoHistory()
+		return nil, ErrNoHistory()
 	}
 	id := c.PathParam("schemeId")
 	scheme := h.Scheme(id)
 	if scheme == nil {
-		return nil, problem.NotFoundf("there is no scheme %q; there are %s", Clip(id), strings.Join(schemeIDs(h), ", "))
+		return nil, problem.NotFoundf("there is no scheme %q; there are %s", Clip(id), strings.Join(SchemeIDs(h), ", "))
 	}
 	at := p.at
 	if at == 0 {

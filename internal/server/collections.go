@@ -20,7 +20,7 @@ import (
 func (s *Kit) collections(c *Call) (*Answer, error) {
 	p := c.Params.(*collectionsParams)
 	found := slices.DeleteFunc(c.PublicCollections(), func(coll *store.Collection) bool { return !p.wants(coll) })
-	links := append(c.SelfLinks("/collections"), c.listPages("/collections", p.offset, p.limit, len(found))...)
+	links := append(c.SelfLinks("/collections"), c.ListPages("/collections", p.offset, p.limit, len(found))...)
 	shown := found[min(p.offset, len(found)):min(p.offset+p.limit, len(found))]
 	doc := ogcapi.Collections{Collections: c.CollectionDocs(shown), Links: links, NumberMatched: len(found), NumberReturned: len(shown)}
 	ld := func() any {
@@ -37,7 +37,7 @@ func (s *Kit) collections(c *Call) (*Answer, error) {
 		return m
 	}
 	view := collectionsView{Collections: doc.Collections, Query: p.query, Searched: len(found) > searchedFrom || c.Values.Has("q")}
-	view.Prev, view.Next = pagesBeside(links)
+	view.Prev, view.Next = PagesBeside(links)
 	return &Answer{JSON: doc, LD: ld, Links: links, Fleeting: c.files.asked, Endless: len(c.Request.URL.RawQuery) > 0,
 		Page: &page.Page{Name: "collections", Title: c.Text("collections.title"), Data: view}}, nil
 }
@@ -54,8 +54,8 @@ type collectionsView struct {
 	Prev, Next string // addresses of the pages beside this one; "" for none
 }
 
-// pagesBeside returns the addresses of the links prev and next; "" where there is none.
-func pagesBeside(links []ogcapi.Link) (prev, next string) {
+// PagesBeside returns the addresses of the links prev and next; "" where there is none.
+func PagesBeside(links []ogcapi.Link) (prev, next string) {
 	for _, l := range links {
 		switch l.Rel {
 		case "prev":
@@ -220,7 +220,7 @@ func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	if doc.Keywords == nil {
 		doc.Keywords = []string{}
 	}
-	if isVersioned(coll) {
+	if IsVersioned(coll) {
 		doc.Versioning = &ogcapi.Versioning{TimeAxis: "validity-time"}
 		if coll.Versions.TransactionTime() {
 			doc.Versioning.TimeAxis = "transaction-time"

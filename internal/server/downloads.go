@@ -30,7 +30,7 @@ import (
 func (s *Kit) downloadReps() []Format {
 	var reps []Format
 	for _, f := range format.All() {
-		if f.NeedsWriter && s.newGeoPackage == nil {
+		if f.NeedsWriter && s.NewGeoPackage == nil {
 			continue
 		}
 		r := Format{F: f.Name, Media: f.Media, Charset: f.Charset}
@@ -59,7 +59,7 @@ func (s *Kit) download(c *Call, w http.ResponseWriter) error {
 		id = crs.CRS84
 	}
 	h.Set("Content-Crs", "<"+id.URI()+">")
-	h.Set("Link", linkHeader(append(c.profileLinks(), ogcapi.Link{Rel: "collection", Type: "application/json", Href: c.Base() + "/collections/" + c.Collection.ID})))
+	h.Set("Link", LinkHeader(append(c.profileLinks(), ogcapi.Link{Rel: "collection", Type: "application/json", Href: c.Base() + "/collections/" + c.Collection.ID})))
 	if err := c.checkMost(f); err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (c *Call) selection() string {
 
 // everything reports whether nothing but the format is asked.
 func (c *Call) everything() bool {
-	if isVersioned(c.Collection) { // what is valid now changes with time
+	if IsVersioned(c.Collection) { // what is valid now changes with time
 		return false
 	}
 	for name := range c.Values {
@@ -156,7 +156,7 @@ func (c *Call) everything() bool {
 
 // snapshot holds the present state of the data. Those that keep a connection are few at a time.
 func (c *Call) snapshot() (store.Snapshot, error) {
-	snap, err := c.s.snapshotFor(c.Request.Context(), c.Owner(), false)
+	snap, err := c.s.SnapshotFor(c.Request.Context(), c.Owner(), false)
 	if err == nil && snap.Catalog().Version != c.Catalog.Version {
 		snap.Close()
 		err = errReopened()
@@ -164,8 +164,8 @@ func (c *Call) snapshot() (store.Snapshot, error) {
 	return snap, err
 }
 
-// snapshotFor holds the present state of the data for questions in the turns of an owner. With begun they are part of work that is not refused.
-func (s *Kit) snapshotFor(ctx context.Context, owner string, begun bool) (store.Snapshot, error) {
+// SnapshotFor holds the present state of the data for questions in the turns of an owner. With begun they are part of work that is not refused.
+func (s *Kit) SnapshotFor(ctx context.Context, owner string, begun bool) (store.Snapshot, error) {
 	leave, err := s.downloads.enter(ctx, s.Config.Limits.Queue)
 	if err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func (s *fairSnapshot) Close() error {
 // fileOptions is how the file is written.
 func (c *Call) fileOptions() output.Options {
 	return output.Options{Collection: c.written(), CRS: c.output().crs, Properties: c.output().Properties, SkipGeometry: c.output().skipGeometry, Count: -1, Address: c.Base() + "/collections/" + c.Collection.ID,
-		Title: c.Collection.Title.In("nb"), Dated: c.Catalog.Modified, Excel: c.output().dialect == "excel", Precision: c.output().precision, Profile: c.output().profile, GeoPackage: c.s.newGeoPackage}
+		Title: c.Collection.Title.In("nb"), Dated: c.Catalog.Modified, Excel: c.output().dialect == "excel", Precision: c.output().precision, Profile: c.output().profile, GeoPackage: c.s.NewGeoPackage}
 }
 
 // makeFile writes the file to out, with a place for that; what is written does not wait for a reader.
@@ -241,10 +241,10 @@ func (c *Call) makeFile(out io.Writer, f *format.Format, snap store.Snapshot) er
 func (c *Call) deliver(w http.ResponseWriter, f *format.Format, snap store.Snapshot) error {
 	out := &begun{ResponseWriter: w}
 	err := c.stream(out, f, snap, c.s.downloads.temp())
-	if noRoom(err) && !out.yes {
+	if NoRoom(err) && !out.yes {
 		err = c.stream(out, f, snap, "")
 	}
-	if noRoom(err) && !out.yes {
+	if NoRoom(err) && !out.yes {
 		return problem.New(problem.Unavailable, err, "There is no room for the file now. Try again later, select less, or take a format that needs none, as f=geojsonseq or f=csv.")
 	}
 	return err
@@ -349,7 +349,7 @@ func (s *Kit) wholeDownload(c *Call, w http.ResponseWriter, f *format.Format) er
 	file, err := s.downloads.open(name)
 	part := c.Request.Header.Get("Range") != ""
 	resumed := err == nil && part
-	if perr := c.pay(resumed); perr != nil {
+	if perr := c.Pay(resumed); perr != nil {
 		if err == nil {
 			file.Close()
 		}
@@ -372,7 +372,7 @@ func (s *Kit) wholeDownload(c *Call, w http.ResponseWriter, f *format.Format) er
 		if file, sent, err = c.makeWhole(w, f, snap, state); sent {
 			return err
 		}
-		if noRoom(err) { // the cached copy is lost, the answer is not
+		if NoRoom(err) { // the cached copy is lost, the answer is not
 			if err := c.largeFile(); err != nil {
 				return err
 			}
@@ -389,7 +389,7 @@ func (s *Kit) wholeDownload(c *Call, w http.ResponseWriter, f *format.Format) er
 
 // unnamedDownload is wholeDownload of data whose state cannot be told: such a file is never kept, and has no address of its own.
 func (s *Kit) unnamedDownload(c *Call, w http.ResponseWriter, f *format.Format, snap store.Snapshot) error {
-	if err := c.pay(false); err != nil {
+	if err := c.Pay(false); err != nil {
 		return err
 	}
 	if c.file().revision != "" {
@@ -417,7 +417,7 @@ func (c *Call) sendFile(w http.ResponseWriter, file *os.File, revision string, f
 	if err := c.ifMatch(fileTag(revision, f)); err != nil {
 		return err
 	}
-	return c.serveParts(w, file)
+	return c.ServeParts(w, file)
 }
 
 // fileFields are those of the header that name the file of a whole collection in a state.
@@ -514,7 +514,7 @@ func (c *Call) pageDownloads(selection []string, matched int) (out []page.Downlo
 				continue
 			}
 		} else if l.Length > 0 {
-			d.Size = c.size(l.Length)
+			d.Size = c.Size(l.Length)
 		}
 		out = append(out, d)
 		if f.Name == AsCSV.F { // what spreadsheets open by themselves
@@ -531,8 +531,8 @@ func withoutRevision(href string) string {
 	return lasting
 }
 
-// size writes a number of bytes for people, in decimal units.
-func (c *Call) size(n int64) string {
+// Size writes a number of bytes for people, in decimal units.
+func (c *Call) Size(n int64) string {
 	v, unit := float64(n), "B"
 	for _, u := range [...]string{"kB", "MB", "GB"} {
 		if v < 1000 {

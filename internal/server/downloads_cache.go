@@ -108,11 +108,11 @@ func (k *fileCache) temp() string {
 	return dir
 }
 
-// diskFull reports whether a disk is full, rather than what one may have of it.
-func diskFull(err error) bool { return noRoom(err) && !errors.Is(err, errNoRoom) }
+// DiskFull reports whether a disk is full, rather than what one may have of it.
+func DiskFull(err error) bool { return NoRoom(err) && !errors.Is(err, errNoRoom) }
 
-// noRoom reports whether an error tells that a disk, or what one may have of it, is full.
-func noRoom(err error) bool {
+// NoRoom reports whether an error tells that a disk, or what one may have of it, is full.
+func NoRoom(err error) bool {
 	return errors.Is(err, errNoRoom) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) || errors.Is(err, store.ErrFull)
 }
 

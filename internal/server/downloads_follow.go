@@ -142,7 +142,7 @@ func (c *Call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Sna
 			sending = c.follow(w, out, func() { c.fileFields(w.Header(), revision, f) })
 		}
 	})
-	if !noRoom(err) { // else it is asked again
+	if !NoRoom(err) { // else it is asked again
 		snap.Close()
 	}
 	began, failed := sending.join()
@@ -181,7 +181,7 @@ func (c *Call) streamFile(w http.ResponseWriter, f *format.Format, snap store.Sn
 	defer d.end(errors.New("server: the file was given up"))
 	err = c.produce(d, f, snap, temp)
 	d.end(err)
-	if !noRoom(err) { // else it is asked again
+	if !NoRoom(err) { // else it is asked again
 		snap.Close()
 	}
 	leave()

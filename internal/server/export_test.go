@@ -1,18 +1,14 @@
 package server
 
 import (
-	"net/netip"
+	"fmt"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"time"
 
 	"grense/internal/server/limit"
 )
-
-// DialAnywhere lets the server ask addresses that are not public, such as those of tests.
-func (s *Kit) DialAnywhere() { s.outgoing.public = func(netip.Addr) bool { return true } }
-
-// IsPublic is isPublic.
-var IsPublic = isPublic
 
 // Meter lets the server charge what is asked from this machine without ever refusing it, and returns what was charged since
 // it was last asked.
@@ -104,4 +100,36 @@ func (s *Kit) TilesReady() bool {
 		}
 	}
 	return true
+}
+
+// ReadParameters reads a value into every parameter of every route, and returns what panics or takes a value that is none,
+// and how many parameters there are.
+func (s *Kit) ReadParameters(value string) (faults []string, n int) {
+	add := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	for _, rt := range s.routes {
+		if rt.New == nil && rt.Params != nil {
+			add("%q has parameters without a struct", rt.Path)
+			continue
+		}
+		c := s.NewCall()
+		c.Request, c.Route = httptest.NewRequest("GET", "/", nil), rt
+		if strings.Contains(rt.Path, "{collectionId}") {
+			c.Collection = c.Catalog.Collections[0]
+		}
+		for _, p := range rt.Params {
+			n++
+			func() {
+				defer func() {
+					if x := recover(); x != nil {
+						add("%q, parameter %s: %v", rt.Path, p.Name, x)
+					}
+				}()
+				err := p.Parse(c, rt.New(c), []string{value})
+				if err == nil && p.Schema["type"] != "string" && p.Name != "bbox" {
+					add("%q takes %s for %s", rt.Path, value, p.Name)
+				}
+			}()
+		}
+	}
+	return faults, n
 }

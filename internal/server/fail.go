@@ -95,8 +95,8 @@ func Classify(err error) *problem.Error {
 // mostFaults is how many faults a problem tells at most, so that a request of faults alone is not answered with many times its bytes.
 const mostFaults = 50
 
-// problemOf turns an error into the document that the client gets. Keys are blotted out of what the client sent.
-func (c *Call) problemOf(e *problem.Error) ogcapi.Problem {
+// ProblemOf turns an error into the document that the client gets. Keys are blotted out of what the client sent.
+func (c *Call) ProblemOf(e *problem.Error) ogcapi.Problem {
 	st := status[e.Kind]
 	p := ogcapi.Problem{Type: "about:blank", Title: http.StatusText(st), Status: st, Code: codes[e.Kind], Instance: "urn:grense:request:" + c.ID}
 	if e.Type != "" {
@@ -139,19 +139,19 @@ func (c *Call) problemOf(e *problem.Error) ogcapi.Problem {
 // Fail writes an error as a problem document or, for people, as a page (RFC 9457; OGC 17-069r4, 7.5.1). Nothing was written before.
 func (c *Call) Fail(w http.ResponseWriter, err error) {
 	e := Classify(err)
-	if e.Kind == problem.Internal || diskFull(err) {
+	if e.Kind == problem.Internal || DiskFull(err) {
 		c.s.Log.ErrorContext(c.Request.Context(), "request failed", "request", c.ID, "path", Redacted(c.Request.URL.Path), "err", Redacted(e.Error()))
 	}
-	p := c.problemOf(e)
+	p := c.ProblemOf(e)
 	h := w.Header()
 	for _, name := range [...]string{"Content-Encoding", "Content-Crs", "ETag", "Link", "OGC-NumberMatched", "OGC-NumberReturned", "Content-Disposition", "Content-Location", "Content-Length", "Format-Losses"} {
 		h.Del(name)
 	}
 	h.Set("Cache-Control", "no-store")
-	h.Set("Vary", varyKeyed)
+	h.Set("Vary", VaryKeyed)
 	h.Set("Content-Language", "en")
 	if e.Kind == problem.TooMany {
-		c.s.tellRates(w, c.Owner())
+		c.s.TellRates(w, c.Owner())
 	}
 	asPage := wantsPage(c.Request.URL.Query().Get("f"), c.Request.Header.Values("Accept"))
 	switch e.Kind {
@@ -165,7 +165,7 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 	}
 	gone, isRetired := errors.AsType[*retired](err)
 	if isRetired {
-		h.Set("Link", linkHeader(gone.links))
+		h.Set("Link", LinkHeader(gone.links))
 		p.Type = gone.more.Type
 		gone.more.Problem = p
 	}
@@ -183,7 +183,7 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 				day, _ := c.dateText(gone.more.Date)
 				pg.Data.(*problemView).Gone = c.Text("retired.gone", gone.name, day, c.kindText(history.Kind(gone.more.Type)))
 			}
-			path := strings.TrimPrefix(c.s.routePath(c.Request.URL), c.mount)
+			path := strings.TrimPrefix(c.s.routePath(c.Request.URL), c.Mount)
 			if c.Collection != nil && !strings.HasSuffix(path, "/lineage") {
 				path += "/lineage"
 			}

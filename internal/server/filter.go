@@ -219,9 +219,9 @@ func (c *Call) SchemaOf(coll *store.Collection) cql2.Schema { return public{coll
 func (p public) Zone() *time.Location { return p.zone }
 
 // Zone is the time zone of the service: the one that is set, else that of the registers of Norway where there is one, else UTC.
-func (c *Call) Zone() *time.Location { return c.s.zoneOf(c.Catalog) }
+func (c *Call) Zone() *time.Location { return c.s.ZoneOf(c.Catalog) }
 
-func (s *Kit) zoneOf(cat *store.Catalog) *time.Location {
+func (s *Kit) ZoneOf(cat *store.Catalog) *time.Location {
 	switch {
 	case s.zone != nil:
 		return s.zone

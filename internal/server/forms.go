@@ -12,7 +12,7 @@ import (
 
 // formPage is the form that a request was made by, with what was typed and what is wrong with it; nil where there is none or it cannot be made.
 func (c *Call) formPage(e *problem.Error, p ogcapi.Problem) *page.Page {
-	if c.Route == nil || c.Route.Form == nil || c.Params == nil && !c.form {
+	if c.Route == nil || c.Route.Form == nil || c.Params == nil && !c.Form {
 		return nil
 	}
 	v := page.Faulty{}

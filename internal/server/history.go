@@ -124,13 +124,13 @@ type (
 	}
 )
 
-// errNoHistory answers where the data know nothing of divisions through time.
-func errNoHistory() error {
+// ErrNoHistory answers where the data know nothing of divisions through time.
+func ErrNoHistory() error {
 	return problem.NotFoundf("the data served here have no history of divisions; the operator adds one with " +
 		"--history norway, or with grense lineage import")
 }
 
-func schemeIDs(h *history.History) (ids []string) {
+func SchemeIDs(h *history.History) (ids []string) {
 	for _, x := range h.Schemes() {
 		ids = append(ids, x.ID)
 	}
@@ -232,7 +232,7 @@ func (c *Call) dataAnswer(w http.ResponseWriter, a *Answer) error {
 	if err := c.Still(); err != nil {
 		return err
 	}
-	plain, err := c.render(a)
+	plain, err := c.Render(a)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (c *Call) dataAnswer(w http.ResponseWriter, a *Answer) error {
 	h.Set("Content-Type", c.Format.ContentType())
 	h.Set("Content-Language", page.LanguageTag(c.Lang))
 	c.DataHeaders(w)
-	h.Set("Link", linkHeader(a.Links))
+	h.Set("Link", LinkHeader(a.Links))
 	c.WriteBody(w, http.StatusOK, NewBody(plain))
 	return nil
 }

@@ -44,7 +44,7 @@ func (c *Call) codeHref(scheme, code string) string {
 // history; "" where the request names no time, or where there is no such history. Code is that of one feature, or "".
 func (c *Call) versionsElsewhere(code string) string {
 	at := First(c.Values["datetime"])
-	if at == "" || c.Collection == nil || isVersioned(c.Collection) || !c.tellsTime(c.Collection) {
+	if at == "" || c.Collection == nil || IsVersioned(c.Collection) || !c.tellsTime(c.Collection) {
 		return ""
 	}
 	scheme := schemeID(c.Collection)

@@ -40,7 +40,7 @@ func (c *Call) readItem(at neighbours) (v *itemView, linked []byte, err error) {
 		return nil, nil, err
 	}
 	v.Prev.ID, v.Next.ID = at.prev, at.next
-	if isVersioned(c.Collection) {
+	if IsVersioned(c.Collection) {
 		v.Versions = c.asPage(c.timeMapHref(at.of))
 	}
 	if err := c.nameItem(v); err != nil {

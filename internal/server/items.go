@@ -121,7 +121,7 @@ var (
 
 // DataHeaders are those of every answer with data.
 func (c *Call) DataHeaders(w http.ResponseWriter) {
-	c.s.tellRates(w, c.Owner())
+	c.s.TellRates(w, c.Owner())
 	h := w.Header()
 	if c.s.Config.Auth == "open" {
 		openData.set(h)
@@ -133,7 +133,7 @@ func (c *Call) DataHeaders(w http.ResponseWriter) {
 // openData and keyedData are the fields of answers with data, where these need no key and where they do.
 var (
 	openData  = fields{{"Vary", []string{varyOpen}}, {"Cache-Control", []string{"no-cache"}}}
-	keyedData = fields{{"Vary", []string{varyKeyed}}, {"Cache-Control", []string{"private, no-cache"}}}
+	keyedData = fields{{"Vary", []string{VaryKeyed}}, {"Cache-Control", []string{"private, no-cache"}}}
 )
 
 // pageTag is the weak validator of a page: it changes with the features, their order, the count and the request.
@@ -429,7 +429,7 @@ func (s *Kit) item(c *Call, w http.ResponseWriter) error {
 
 // soughtItem finds the feature that an address names, with those beside it; of a collection of versions its version.
 func (c *Call) soughtItem(id string) (at neighbours, v *versionAsked, err error) {
-	if isVersioned(c.Collection) {
+	if IsVersioned(c.Collection) {
 		if v, err = c.soughtVersion(id); err != nil {
 			return at, nil, err
 		}

@@ -64,10 +64,10 @@ func (c *Call) TellLosses(h http.Header, f *format.Format) {
 func (c *Call) itemsFile(w http.ResponseWriter, p *store.Page, f *format.Format) error {
 	out := &begun{ResponseWriter: w}
 	err := c.writeItemsFile(out, p, f, c.s.downloads.temp())
-	if noRoom(err) && !out.yes {
+	if NoRoom(err) && !out.yes {
 		err = c.writeItemsFile(out, p, f, "")
 	}
-	if noRoom(err) && !out.yes {
+	if NoRoom(err) && !out.yes {
 		return problem.New(problem.Unavailable, err, "There is no room for the file now. Try again later, ask for fewer features, or take a format that needs none, as f=json or f=csv.")
 	}
 	return err

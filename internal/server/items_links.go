@@ -13,7 +13,7 @@ func (c *Call) DataFields(w http.ResponseWriter, links []ogcapi.Link) {
 	SetHeader(w, "Content-Type", c.Format.ContentType())
 	SetHeader(w, "Content-Language", page.LanguageTag(c.Lang))
 	c.DataHeaders(w)
-	SetHeader(w, "Link", linkHeader(append(links, c.profileLinks()...)))
+	SetHeader(w, "Link", LinkHeader(append(links, c.profileLinks()...)))
 }
 
 // itemsLinks are the links of a page of features, in the order that clients know.

@@ -92,21 +92,21 @@ func (c *Call) WriteDoc(w http.ResponseWriter, doc any) error {
 	if err != nil {
 		return err
 	}
-	return c.writeUncached(w, b)
+	return c.WriteUncached(w, b)
 }
 
-// writeUncached writes an answer in the chosen representation that is for the key it was asked with, and made anew each time.
-func (c *Call) writeUncached(w http.ResponseWriter, b []byte) error {
+// WriteUncached writes an answer in the chosen representation that is for the key it was asked with, and made anew each time.
+func (c *Call) WriteUncached(w http.ResponseWriter, b []byte) error {
 	h := w.Header()
 	h.Set("Content-Type", c.Format.ContentType())
 	h.Set("Content-Language", page.LanguageTag(c.Lang))
-	h.Set("Vary", varyKeyed)
+	h.Set("Vary", VaryKeyed)
 	h.Set("Cache-Control", "private, no-cache")
 	return c.WriteOnce(w, b)
 }
 
-// maxForm bounds the body of the key form, in bytes.
-const maxForm = 4 << 10
+// MaxForm bounds the body of the key form, in bytes.
+const MaxForm = 4 << 10
 
 // keyForm shows the form for the key, or takes a one-time code and puts its key into the cookie.
 func (s *Kit) keyForm(c *Call, w http.ResponseWriter) error {
@@ -131,7 +131,7 @@ func (s *Kit) keyForm(c *Call, w http.ResponseWriter) error {
 
 // keyPost takes a key from the form. An empty key removes the cookie.
 func (s *Kit) keyPost(c *Call, w http.ResponseWriter) error {
-	if err := c.ReadForm(maxForm); err != nil {
+	if err := c.ReadForm(MaxForm); err != nil {
 		return err
 	}
 	c.Params = &keyParams{next: c.Request.PostForm.Get("next")}
@@ -154,7 +154,7 @@ func (s *Kit) keyPost(c *Call, w http.ResponseWriter) error {
 
 // ReadForm reads the body of a form of ours, of at most size bytes. Forms of other sites are refused.
 func (c *Call) ReadForm(size int64) error {
-	if err := c.checkOrigin(); err != nil {
+	if err := c.CheckOrigin(); err != nil {
 		return err
 	}
 	if media, _, _ := strings.Cut(c.Request.Header.Get("Content-Type"), ";"); strings.TrimSpace(media) != "application/x-www-form-urlencoded" {
@@ -167,8 +167,8 @@ func (c *Call) ReadForm(size int64) error {
 	return nil
 }
 
-// checkOrigin refuses forms of other sites, which would be sent with the cookie of a visitor.
-func (c *Call) checkOrigin() error {
+// CheckOrigin refuses forms of other sites, which would be sent with the cookie of a visitor.
+func (c *Call) CheckOrigin() error {
 	site, origin := c.Request.Header.Get("Sec-Fetch-Site"), c.Request.Header.Get("Origin") // the latter from browsers that do not tell the site
 	if site != "" && site != "same-origin" && site != "none" || origin != "" && !c.ownOrigin(origin) {
 		return problem.New(problem.Invalid, nil, "send the form from this site's own page")
@@ -229,7 +229,7 @@ func ours(address, root string) bool {
 func (c *Call) keyPage(w http.ResponseWriter, status int, message string) error {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
-	h.Set("Vary", varyKeyed)
+	h.Set("Vary", VaryKeyed)
 	h.Set("Content-Language", page.LanguageTag(c.Lang))
 	plain, err := c.RenderPage(&page.Page{Name: "key", Title: c.Text("key.title"), Data: keyView{Message: message, Next: c.Params.(*keyParams).next, HasKey: CookieKey(c.Request) != ""}})
 	if err != nil {

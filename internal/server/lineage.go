@@ -76,10 +76,10 @@ func (c *Call) errNoScheme() error {
 		return err
 	}
 	if h == nil {
-		return errNoHistory()
+		return ErrNoHistory()
 	}
 	return problem.NotFoundf("the ids of %s are no codes of a history; where they are, the operator names the "+
-		"scheme with codes: of the collection, one of %s", c.Collection.ID, strings.Join(schemeIDs(h), ", "))
+		"scheme with codes: of the collection, one of %s", c.Collection.ID, strings.Join(SchemeIDs(h), ", "))
 }
 
 // code tells what a code stood for (on a day, or ever).
@@ -90,13 +90,13 @@ func (s *Kit) code(c *Call) (*Answer, error) {
 		return nil, err
 	}
 	if h == nil {
-		return nil, errNoHistory()
+		return nil, ErrNoHistory()
 	}
 	name, code := c.PathParam("schemeId"), c.PathParam("code")
 	scheme := h.Scheme(name)
 	if scheme == nil {
 		return nil, problem.NotFoundf("there is no scheme %q; there are %s", Clip(name),
-			strings.Join(schemeIDs(h), ", "))
+			strings.Join(SchemeIDs(h), ", "))
 	}
 	code = scheme.Whole(code)
 	all := scheme.Meanings(code)

@@ -75,8 +75,8 @@ var allTitles = func() map[string]string {
 	return all
 }()
 
-// listPages returns the links prev and next of a page of a list that is paged by offset and limit; n is the length of the whole list.
-func (c *Call) listPages(path string, offset, limit, n int) (links []ogcapi.Link) {
+// ListPages returns the links prev and next of a page of a list that is paged by offset and limit; n is the length of the whole list.
+func (c *Call) ListPages(path string, offset, limit, n int) (links []ogcapi.Link) {
 	page := func(rel string, offset int) {
 		q := "?"
 		if f := First(c.Values["f"]); f != "" {

@@ -352,7 +352,7 @@ func (c *Call) itemsMap(o *Outliner, rows []store.Row) (template.HTML, error) {
 		here, at = c.Marks(c.Collection, outs, false), near
 	}
 	ground, err := c.Ground(at)
-	others := len(rows) < c.Collection.Count || isVersioned(c.Collection)
+	others := len(rows) < c.Collection.Count || IsVersioned(c.Collection)
 	if err == nil && others && c.Country() == c.Collection {
 		ground, err = c.groundOf(c.Collection, at, len(rows))
 		others = ground != nil

@@ -43,8 +43,8 @@ const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data
 // TransportSecurity is the value of Strict-Transport-Security on every answer over TLS: browsers use https for a year (RFC 6797).
 const TransportSecurity = "max-age=31536000"
 
-// tellRates sets the header fields that tell an owner its rate limit.
-func (s *Kit) tellRates(w http.ResponseWriter, owner string) {
+// TellRates sets the header fields that tell an owner its rate limit.
+func (s *Kit) TellRates(w http.ResponseWriter, owner string) {
 	if policy, left := s.Turns.Rates.Headers(owner); policy != "" {
 		SetHeader(w, "Ratelimit-Policy", policy)
 		SetHeader(w, "Ratelimit", left)
@@ -136,7 +136,7 @@ func (p *passage) Value(key any) any {
 func (s *Kit) pass(w http.ResponseWriter, r *http.Request) *passage {
 	p := &passage{Context: r.Context()}
 	c := &p.call
-	c.s, c.ID, c.Lang = s, newID(), language(askedLanguage(r.URL), r.Header["Accept-Language"])
+	c.s, c.ID, c.Lang = s, NewID(), language(askedLanguage(r.URL), r.Header["Accept-Language"])
 	c.Root, c.Address = s.address(r)
 	c.Response, c.Request = &p.response, r.WithContext(p)
 	readRange(c.Request.Header)
@@ -271,19 +271,19 @@ func (s *Kit) routePath(u *url.URL) string {
 func (s *Kit) address(r *http.Request) (root, client string) {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
-		return s.root, ""
+		return s.Root, ""
 	}
 	peer, err := netip.ParseAddr(host)
 	if err != nil {
-		return s.root, ""
+		return s.Root, ""
 	}
 	trusted := len(s.Config.TrustedProxies) > 0
 	if peer.Is4() && !trusted {
-		return s.root, host
+		return s.Root, host
 	}
 	peer = peer.Unmap().WithZone("")
 	if !trusted || !s.trusts(peer) {
-		return s.root, peer.String()
+		return s.Root, peer.String()
 	}
 	return s.forwarded(r.Header), s.client(peer, r.Header).String()
 }
@@ -353,7 +353,7 @@ var prefixPattern = regexp.MustCompile(`^(?:/[A-Za-z0-9._~-]{1,64}){1,8}/?$`)
 
 // forwarded reads Forwarded (RFC 7239) or X-Forwarded-*, of the nearest proxy. What is missing or malformed is taken from the base URL.
 func (s *Kit) forwarded(h http.Header) string {
-	base, _ := url.Parse(s.root)
+	base, _ := url.Parse(s.Root)
 	proto, host, prefix := base.Scheme, base.Host, s.prefix
 	set := func(p, ho string) {
 		if p = strings.ToLower(p); p == "http" || p == "https" {
@@ -602,7 +602,7 @@ func (w *response) allowed(n int64) time.Duration {
 // Unwrap lets http.ResponseController reach the connection.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func newID() string {
+func NewID() string {
 	var b [8]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
 	return hex.EncodeToString(b[:])

@@ -47,7 +47,7 @@ func (c *Call) RenderPage(p *page.Page) ([]byte, error) {
 	if c.Route == nil {
 		return c.s.pages.Render(p)
 	}
-	path := strings.TrimPrefix(c.s.routePath(c.Request.URL), c.mount)
+	path := strings.TrimPrefix(c.s.routePath(c.Request.URL), c.Mount)
 	if p.Path != "" {
 		path = p.Path
 	}
@@ -132,7 +132,7 @@ func (c *Call) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 		doc := c.collectionDoc(c.Collection)
 		schema := SchemaDoc(c, "schema")
 		v.Collection, v.Schema = &doc, &schema
-		v.Next = c.Root + c.mount + strings.TrimPrefix(c.s.routePath(c.Request.URL), c.mount)
+		v.Next = c.Root + c.Mount + strings.TrimPrefix(c.s.routePath(c.Request.URL), c.Mount)
 		if c.Request.URL.RawQuery != "" {
 			v.Next += "?" + Redacted(c.Request.URL.RawQuery)
 		}

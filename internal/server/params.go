@@ -8,12 +8,10 @@ import (
 	"time"
 
 	"grense/internal/cql2"
-	"grense/internal/enrich"
 	"grense/internal/feature"
 	"grense/internal/geo/crs"
 	"grense/internal/history"
 	"grense/internal/problem"
-	"grense/internal/state"
 	"grense/internal/store"
 	"grense/openapi"
 )
@@ -138,13 +136,6 @@ type itemParams struct {
 
 func newItemParams(*Call) any { return &itemParams{outputParams: newOutputParams()} }
 
-// processesParams are those of the list of processes.
-type processesParams struct{ limit, offset int }
-
-func (s *Kit) newProcessesParams(*Call) any {
-	return &processesParams{limit: s.Config.Limits.PageDefault}
-}
-
 // collectionsParams are those of the list of collections.
 type collectionsParams struct {
 	limit, offset int
@@ -164,16 +155,6 @@ func newCollectionsParams(*Call) any { return &collectionsParams{limit: collecti
 type keyParams struct{ code, next string } // "": none
 
 func newKeyParams(*Call) any { return &keyParams{} }
-
-// enrichParams are those of a table that divisions are added to.
-type enrichParams struct {
-	columns     enrich.Options
-	crs         crs.ID // of the points
-	collections []*store.Collection
-	datetime    string // "": now
-}
-
-func newEnrichParams(c *Call) any { return &enrichParams{crs: crs.CRS84, collections: c.Divisions()} }
 
 // historyParams are those of the answers about codes through time.
 type historyParams struct {
@@ -195,32 +176,6 @@ type changesParams struct {
 func newChangesParams(*Call) any { return &changesParams{limit: changesDefault} }
 func newLatestParams(*Call) any  { return &changesParams{limit: latestDefault} }
 
-// jobsParams are those of the list of jobs (OGC 18-062r2, 11.2).
-type jobsParams struct {
-	limit, offset        int
-	process, status      []string
-	from, to             *time.Time
-	shortest, longest    float64 // seconds
-	hasShort, hasLongest bool
-
-	processes []string // that there are
-}
-
-func (s *Kit) newJobsParams(*Call) any {
-	return &jobsParams{limit: s.Config.Limits.PageDefault, processes: s.processIDs()}
-}
-
-// processIDs are the ids of all processes.
-func (s *Kit) processIDs() (ids []string) {
-	for _, p := range s.processList.All() {
-		ids = append(ids, p.ID())
-	}
-	return ids
-}
-
-// jobStates are the values of the parameter status.
-var jobStates = []string{state.JobAccepted, state.JobRunning, state.JobSuccessful, state.JobFailed, state.JobDismissed}
-
 // directions are the values of the parameter direction.
 var directions = []string{"predecessors", "successors", "both"}
 
@@ -230,8 +185,8 @@ var filterLangs = []string{"cql2-text", "cql2-json", "cql-text"}
 // profiles are those of GeoJSON (OGC 21-045r1, 14); the first goes without saying.
 var profiles = []string{"rfc7946", "jsonfg", "jsonfg-plus"}
 
-// truth reads the value of a parameter that is true or false.
-func truth(name, value string) (bool, error) {
+// Truth reads the value of a parameter that is true or false.
+func Truth(name, value string) (bool, error) {
 	if value != "true" && value != "false" {
 		return false, problem.Invalidf(name, value, "use true or false")
 	}
@@ -270,7 +225,7 @@ var (
 	paramLimit = &Param{Name: "limit", Define: defineLimit, Description: "Features in one page, at most. A larger number is read as the maximum; pages in HTML show 250 at most",
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
 		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
-			p.Query.Limit, err = positive("limit", v[0], 1)
+			p.Query.Limit, err = Positive("limit", v[0], 1)
 			p.Query.Limit = min(p.Query.Limit, c.pageMax())
 			return err
 		})}
@@ -278,7 +233,7 @@ var (
 	paramOffset = &Param{Name: "offset", Description: "Features to skip. To walk through all, follow the links next instead",
 		Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
 		Parse: Into(func(_ *Call, p *itemsParams, v []string) (err error) {
-			p.Query.Offset, err = positive("offset", v[0], 0)
+			p.Query.Offset, err = Positive("offset", v[0], 0)
 			return err
 		})}
 
@@ -328,29 +283,16 @@ var (
 			return err
 		})}
 
-	paramProcessLimit = &Param{Name: "limit", Shared: "processes-limit", Description: "Processes in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
-		Parse: Into(func(_ *Call, p *processesParams, v []string) (err error) {
-			p.limit, err = positive("limit", v[0], 1)
-			p.limit = min(p.limit, MaxLimit)
-			return err
-		})}
-
-	paramProcessOffset = &Param{Name: "offset", Own: true, Description: "Processes to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		Parse: Into(func(_ *Call, p *processesParams, v []string) (err error) {
-			p.offset, err = positive("offset", v[0], 0)
-			return err
-		})}
-
 	paramCollectionsLimit = &Param{Name: "limit", Own: true, Description: "Collections in one page, at most. A larger number is read as the maximum",
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": collectionsDefault},
 		Parse: Into(func(_ *Call, p *collectionsParams, v []string) (err error) {
-			p.limit, err = positive("limit", v[0], 1)
+			p.limit, err = Positive("limit", v[0], 1)
 			p.limit = min(p.limit, MaxLimit)
 			return err
 		})}
 	paramCollectionsOffset = &Param{Name: "offset", Own: true, Description: "Collections to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
 		Parse: Into(func(_ *Call, p *collectionsParams, v []string) (err error) {
-			p.offset, err = positive("offset", v[0], 0)
+			p.offset, err = Positive("offset", v[0], 0)
 			return err
 		})}
 	paramCollectionsQ = &Param{Name: "q", Own: true, Description: "Only collections with these words in id, title, description or keywords: the beginning of a word is enough, a comma separates alternatives",
@@ -408,7 +350,7 @@ var (
 
 	paramSkipGeometry = &Param{Name: "skipGeometry", Description: "Leave the geometry out", Schema: map[string]any{"type": "boolean", "default": false},
 		Parse: Into(func(_ *Call, to writesFeatures, v []string) (err error) {
-			to.output().skipGeometry, err = truth("skipGeometry", v[0])
+			to.output().skipGeometry, err = Truth("skipGeometry", v[0])
 			return err
 		})}
 
@@ -466,7 +408,7 @@ var (
 	paramPrecision = &Param{Name: "precision", Description: "Decimals of coordinates in GeoJSON and CSV, at most: without it 7 of degrees and 2 of metres. Heights have 2",
 		Schema: map[string]any{"type": "integer", "minimum": 0, "maximum": feature.MaxPrecision},
 		Parse: Into(func(_ *Call, to writesFeatures, v []string) error {
-			n, err := positive("precision", v[0], 0)
+			n, err := Positive("precision", v[0], 0)
 			if err == nil && n > feature.MaxPrecision {
 				err = problem.Invalidf("precision", v[0], "use a number from 0 to %d", feature.MaxPrecision)
 			}
@@ -480,7 +422,7 @@ var (
 			told := false
 			for name := range strings.SplitSeq(v[0], ",") {
 				name = profileName(name)
-				if out, ok := to.(writesFeatures); ok && isVersioned(c.Collection) && slices.Contains(versionProfiles, name) {
+				if out, ok := to.(writesFeatures); ok && IsVersioned(c.Collection) && slices.Contains(versionProfiles, name) {
 					if out.output().versions == "" {
 						out.output().versions = name
 					}
@@ -499,108 +441,11 @@ var (
 	paramCode     = &Param{Name: "code", Description: "One-time code", Schema: SchemaString, Parse: Into(func(_ *Call, p *keyParams, v []string) error { p.code = v[0]; return nil })}
 	paramNextPage = &Param{Name: "next", Description: "Page to open afterwards", Schema: SchemaString, Parse: Into(func(_ *Call, p *keyParams, v []string) error { p.next = v[0]; return nil })}
 
-	paramEnrichX = &Param{Name: "x", Own: true, Description: "Column with the longitude, or the easting; default: lon, lng, longitude, x and the like", Schema: SchemaFilled,
-		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { p.columns.X = v[0]; return nil })}
-
-	paramEnrichY = &Param{Name: "y", Own: true, Description: "Column with the latitude, or the northing; default: lat, latitude, y and the like", Schema: SchemaFilled,
-		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { p.columns.Y = v[0]; return nil })}
-
-	paramEnrichCode = &Param{Name: "code", Own: true, Description: "Column with codes of divisions, their ids; goes before columns with points. Default, where there are none: code, kode, kommunenummer, id and the like", Schema: SchemaFilled,
-		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { p.columns.Code = v[0]; return nil })}
-
-	paramEnrichCRS = &Param{Name: "crs", Own: true, Description: "CRS of the points, whatever its axis order; default CRS84", Schema: SchemaURI,
-		Parse: Into(func(_ *Call, p *enrichParams, v []string) (err error) {
-			p.crs, err = CrsOfPoints(v[0])
-			return err
-		})}
-
-	paramEnrichTime = &Param{Name: "datetime", Own: true, Description: "A day or a moment: of divisions with versions those that were valid then. Default: now", Schema: SchemaFilled,
-		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { p.datetime = v[0]; return nil })}
-
-	paramEnrichCollections = &Param{Name: "collections", Own: true, Description: "Only divisions of these collections: ids, separated by commas", Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
-		Parse: Into(func(_ *Call, p *enrichParams, v []string) error { return PickDivisions(&p.collections, v[0]) })}
-
-	paramHarmoniseTo = &Param{
-		Name: "to", Own: true, Description: "Day whose divisions are wanted, such as 2024-01-01. Required", Schema: map[string]any{"type": "string", "format": "date"},
-		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) (err error) {
-			if p.options.To, err = history.ParseDate(v[0]); err != nil {
-				return problem.Invalidf("to", v[0], "send a day, as 2024-01-31")
-			}
-			return nil
-		}),
-	}
-	paramHarmoniseScheme = &Param{
-		Name: "scheme", Own: true, Description: "What the codes are of: an id of /codes", Schema: map[string]any{"type": "string", "minLength": 1, "default": history.Kommune},
-		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error { p.scheme = v[0]; return nil }),
-	}
-	paramHarmoniseCode = &Param{
-		Name: "code", Own: true, Description: "Column with the codes", Schema: map[string]any{"type": "string", "minLength": 1, "default": "code"},
-		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error { p.columns.Code = v[0]; return nil }),
-	}
-	paramHarmoniseDate = &Param{
-		Name: "date", Own: true, Description: "Column with days, as 2019-01-01, or years, months, quarters and half-years, which are their first days: 2019, 2019M01, 2019-01, 2019K1, 2019H1",
-		Schema: map[string]any{"type": "string", "minLength": 1, "default": "date"},
-		Parse:  Into(func(_ *Call, p *harmoniseParams, v []string) error { p.columns.Date = v[0]; return nil }),
-	}
-	paramHarmoniseValue = &Param{
-		Name: "value", Own: true, Description: "Column with the values: digits, with a point or a comma before decimals", Schema: map[string]any{"type": "string", "minLength": 1, "default": "value"},
-		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error { p.columns.Value = v[0]; return nil }),
-	}
-	paramHarmoniseBy = &Param{
-		Name: "by", Own: true, Description: "Further columns that tell values apart, such as sex and age, separated by commas. They are in the answer", Schema: SchemaFilled,
-		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error {
-			p.columns.By = strings.Split(v[0], ",")
-			for i, name := range p.columns.By {
-				if p.columns.By[i] = strings.TrimSpace(name); p.columns.By[i] == "" {
-					return problem.Invalidf("by", v[0], "write the names of columns, separated by commas")
-				}
-			}
-			return nil
-		}),
-	}
-	paramHarmoniseKind = &Param{
-		Name: "kind", Own: true, Description: "Whether values are added, or averaged", Schema: map[string]any{"type": "string", "enum": []string{"additive", "ratio"}, "default": "additive"},
-		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error {
-			if v[0] != "additive" && v[0] != "ratio" {
-				return problem.Invalidf("kind", v[0], "use additive or ratio")
-			}
-			p.options.Ratio = v[0] == "ratio"
-			return nil
-		}),
-	}
-	paramHarmoniseWeights = &Param{
-		Name: "weights", Own: true, Description: "By what a value is shared where a division became several: the people or the area that went along, as far as it is known. Your own weights go with the process harmonise-series",
-		Schema: map[string]any{"type": "string", "enum": []string{string(history.RefuseWeights), string(history.PopulationWeights), string(history.AreaWeights)}, "default": string(history.RefuseWeights)},
-		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) error {
-			switch p.options.Weights = history.Weights(v[0]); p.options.Weights {
-			case history.RefuseWeights, history.PopulationWeights, history.AreaWeights:
-				return nil
-			case history.SuppliedWeights:
-				return problem.Invalidf("weights", v[0], "use the process harmonise-series, which takes a table of weights, or run grense harmonise")
-			}
-			return problem.Invalidf("weights", v[0], "use refuse, population or area")
-		}),
-	}
-	paramHarmoniseSkip = &Param{
-		Name: "skip", Own: true, Description: "Pass over rows that cannot be read, and report them", Schema: map[string]any{"type": "boolean", "default": false},
-		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) (err error) {
-			p.columns.Skip, err = truth("skip", v[0])
-			return err
-		}),
-	}
-	paramHarmoniseInterval = &Param{
-		Name: "interval", Own: true, Description: "Add the columns low and high: between which the value is, also where it is missing because parts are not known", Schema: map[string]any{"type": "boolean", "default": false},
-		Parse: Into(func(_ *Call, p *harmoniseParams, v []string) (err error) {
-			p.options.Interval, err = truth("interval", v[0])
-			return err
-		}),
-	}
-
 	paramCodesLimit = &Param{
 		Name: "limit", Own: true, Description: "Codes on a page, at most",
 		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
 		Parse: Into(func(_ *Call, p *historyParams, v []string) (err error) {
-			p.limit, err = positive("limit", v[0], 1)
+			p.limit, err = Positive("limit", v[0], 1)
 			p.limit = min(p.limit, MaxLimit)
 			return err
 		}),
@@ -609,7 +454,7 @@ var (
 		Name: "offset", Own: true, Description: "Codes to skip. To walk through all, follow the links next instead",
 		Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
 		Parse: Into(func(_ *Call, p *historyParams, v []string) (err error) {
-			p.offset, err = positive("offset", v[0], 0)
+			p.offset, err = Positive("offset", v[0], 0)
 			return err
 		}),
 	}
@@ -646,50 +491,6 @@ var (
 		})}
 	paramChangesLimit = changesLimit(changesDefault)
 	paramLatestLimit  = changesLimit(latestDefault)
-
-	paramJobLimit = &Param{Name: "limit", Own: true, Description: "Jobs in the list, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
-		Parse: Into(func(_ *Call, p *jobsParams, v []string) (err error) {
-			p.limit, err = positive("limit", v[0], 1)
-			p.limit = min(p.limit, MaxLimit)
-			return err
-		})}
-	paramJobOffset = &Param{Name: "offset", Own: true, Description: "Jobs to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		Parse: Into(func(_ *Call, p *jobsParams, v []string) (err error) {
-			p.offset, err = positive("offset", v[0], 0)
-			return err
-		})}
-	paramJobType = &Param{Name: "type", Own: true, Description: "Kinds of jobs: process, the only one there is", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": []string{"process"}}},
-		Parse: Into(func(_ *Call, _ *jobsParams, v []string) error {
-			_, err := oneOf("type", v[0], []string{"process"})
-			return err
-		})}
-	paramJobProcess = &Param{Name: "processID", Own: true, Description: "Ids of processes, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
-		Parse: Into(func(_ *Call, p *jobsParams, v []string) (err error) {
-			p.process, err = oneOf("processID", v[0], p.processes)
-			return err
-		})}
-	paramJobStatus = &Param{Name: "status", Own: true, Description: "States of jobs, with commas between them", Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": jobStates}},
-		Parse: Into(func(_ *Call, p *jobsParams, v []string) (err error) {
-			p.status, err = oneOf("status", v[0], jobStates)
-			return err
-		})}
-	paramJobTime = &Param{Name: "datetime", Own: true, Description: "Only jobs that were made at this time: a moment, or an interval with / between its ends and .. for an open one", Schema: SchemaFilled,
-		Parse: Into(func(c *Call, p *jobsParams, v []string) (err error) {
-			p.from, p.to, err = cql2.ParseInterval(v[0], c.Zone())
-			return err
-		})}
-	paramJobShortest = &Param{Name: "minDuration", Own: true, Description: "Only jobs that have run for at least so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
-		Parse: Into(func(_ *Call, p *jobsParams, v []string) error {
-			n, err := positive("minDuration", v[0], 0)
-			p.shortest, p.hasShort = float64(n), true
-			return err
-		})}
-	paramJobLongest = &Param{Name: "maxDuration", Own: true, Description: "Only jobs that have run for at most so many seconds", Schema: map[string]any{"type": "integer", "minimum": 0},
-		Parse: Into(func(_ *Call, p *jobsParams, v []string) error {
-			n, err := positive("maxDuration", v[0], 0)
-			p.longest, p.hasLongest = float64(n), true
-			return err
-		})}
 )
 
 var (
@@ -705,7 +506,7 @@ func defineVersion(c *Call, d *openapi.Parameter) {
 }
 
 func defineProfile(c *Call, d *openapi.Parameter) {
-	if isVersioned(c.Collection) {
+	if IsVersioned(c.Collection) {
 		d.Shared = "profile-versions"
 		d.Schema = map[string]any{"type": "array", "minItems": 1,
 			"items": map[string]any{"type": "string", "enum": c.profileNames()}}
@@ -715,7 +516,7 @@ func defineProfile(c *Call, d *openapi.Parameter) {
 }
 
 func defineDatetime(c *Call, d *openapi.Parameter) {
-	if isVersioned(c.Collection) {
+	if IsVersioned(c.Collection) {
 		d.Shared = "datetime-versions"
 		d.Description = "Which versions of the features: those of a moment or of a day (RFC 3339), one of each; " +
 			"of an interval (a/b, ../b, a/..) all that touch it. Without it, those of now. All other conditions are on these versions"
@@ -761,8 +562,8 @@ var reserved = map[string]bool{"f": true, "lang": true, "limit": true, "offset":
 // maxInt bounds limit and offset as they are read; larger numbers mean the same as this one.
 const maxInt = 1 << 40
 
-// positive reads a whole number of at least low.
-func positive(name, v string, low int) (int, error) {
+// Positive reads a whole number of at least low.
+func Positive(name, v string, low int) (int, error) {
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil && n > 0 && len(v) < 1000 && !strings.ContainsAny(v, "+-_") {
 		n, err = maxInt, nil // out of range, but a whole number
@@ -828,7 +629,7 @@ func (c *Call) parseQuery(rt *Route) error {
 
 // checkName tells what is wrong with a parameter of the query besides its value. Fields that a form sends empty are taken out.
 func (c *Call) checkName(rt *Route, name string, v []string) error {
-	p := c.paramNamed(rt, name)
+	p := c.ParamNamed(rt, name)
 	form := rt.Fields && strings.EqualFold(c.Values.Get("f"), AsHTML.F)
 	field := p == nil && rt.Fields && c.Field(name) != nil
 	if p == nil && rt.Fields && !field {
@@ -847,7 +648,7 @@ func (c *Call) checkName(rt *Route, name string, v []string) error {
 		}
 	case rt.Lenient:
 	case p == nil:
-		return problem.Invalidf(name, v[0], "there is no such parameter here; %s", c.parameterNames(rt))
+		return problem.Invalidf(name, v[0], "there is no such parameter here; %s", c.ParameterNames(rt))
 	case len(v) > 1 && !p.Repeat:
 		return problem.Invalidf(name, v[1], "give the parameter once")
 	}
@@ -862,8 +663,8 @@ func (c *Call) ParamsOf(rt *Route) []*Param {
 	return slices.DeleteFunc(slices.Clone(rt.Params), func(p *Param) bool { return p.Only != nil && !p.Only(c.Collection) })
 }
 
-// paramNamed is the parameter of a route with that name; nil when there is none.
-func (c *Call) paramNamed(rt *Route, name string) *Param {
+// ParamNamed is the parameter of a route with that name; nil when there is none.
+func (c *Call) ParamNamed(rt *Route, name string) *Param {
 	for _, p := range [...]*Param{ParamF, ParamLang} {
 		if p.Name == name {
 			return p
@@ -880,8 +681,8 @@ func (c *Call) paramNamed(rt *Route, name string) *Param {
 // holdsKey reports whether a text looks like an API key.
 func holdsKey(s string) bool { return Redacted(s) != s }
 
-// parameterNames lists what a route takes, for the cure of an unknown parameter.
-func (c *Call) parameterNames(rt *Route) problem.Saying {
+// ParameterNames lists what a route takes, for the cure of an unknown parameter.
+func (c *Call) ParameterNames(rt *Route) problem.Saying {
 	names := []string{"f", "lang"}
 	for _, p := range c.ParamsOf(rt) {
 		if !p.Untold {
@@ -1069,14 +870,14 @@ func dayOf(name, v string, zone *time.Location) (history.Date, error) {
 func changesLimit(usual int) *Param {
 	return &Param{Name: "limit", Own: true, Description: "Changes in the answer, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": changesMost, "default": usual},
 		Parse: Into(func(_ *Call, p *changesParams, v []string) (err error) {
-			p.limit, err = positive("limit", v[0], 1)
+			p.limit, err = Positive("limit", v[0], 1)
 			p.limit = min(p.limit, changesMost)
 			return err
 		})}
 }
 
-// oneOf reads a list of values, each of which must be allowed.
-func oneOf(name, v string, allowed []string) ([]string, error) {
+// OneOf reads a list of values, each of which must be allowed.
+func OneOf(name, v string, allowed []string) ([]string, error) {
 	list := strings.Split(v, ",")
 	for _, x := range list {
 		if !slices.Contains(allowed, x) {

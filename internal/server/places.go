@@ -165,14 +165,14 @@ func (c *Call) Ticket(begun bool) *limit.Ticket {
 func (c *Call) brokenOff() {
 	t, now := c.s.Turns, time.Now()
 	t.Resets.Charge(c.caller(), 1, now)
-	if c.right == nil && !c.paid && t.Rates != nil {
+	if c.Right == nil && !c.paid && t.Rates != nil {
 		t.Rates.Charge(c.Owner(), limit.Units[store.CostPage], now)
 	}
 }
 
-// pay refuses a call whose owner has used up the rate, unless it goes on with what was begun, and charges it as a
+// Pay refuses a call whose owner has used up the rate, unless it goes on with what was begun, and charges it as a
 // page: for what is answered without a question to the store.
-func (c *Call) pay(begun bool) error {
+func (c *Call) Pay(begun bool) error {
 	t := c.s.Turns
 	if !begun {
 		if err := t.Admit(c.Owner(), c.caller()); err != nil {

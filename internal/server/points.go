@@ -196,12 +196,12 @@ func (i *PointIndex) read(ctx context.Context, snap store.Snapshot, collection s
 
 // PointIndex is the index of a collection as the data are now; nil: the store has to answer.
 func (c *Call) PointIndex(coll *store.Collection) (*PointIndex, error) {
-	if isVersioned(coll) { // an index is of all rows
+	if IsVersioned(coll) { // an index is of all rows
 		return nil, nil
 	}
 	state, err := c.dataVersion(coll.ID)
 	if err == nil {
-		err = c.pay(c.right != nil || c.paid) // once it has asked anything it goes on
+		err = c.Pay(c.Right != nil || c.paid) // once it has asked anything it goes on
 	}
 	if err != nil {
 		return nil, err
@@ -284,8 +284,8 @@ func (x *pointIndexes) begun(collection string) <-chan struct{} {
 	return nil
 }
 
-// awaitIndex is the index of a collection; nil when there can be none.
-func (c *Call) awaitIndex(coll *store.Collection) (*PointIndex, error) {
+// AwaitIndex is the index of a collection; nil when there can be none.
+func (c *Call) AwaitIndex(coll *store.Collection) (*PointIndex, error) {
 	for range tries {
 		i, err := c.PointIndex(coll)
 		if i != nil || err != nil {

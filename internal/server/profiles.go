@@ -42,7 +42,7 @@ func (c *Call) profileLinks() []ogcapi.Link {
 
 // profileNames are the profiles that the call's collection has.
 func (c *Call) profileNames() []string {
-	if isVersioned(c.Collection) {
+	if IsVersioned(c.Collection) {
 		return append(slices.Clip(profiles), versionProfiles...)
 	}
 	return profiles

@@ -10,8 +10,8 @@ import (
 	"grense/internal/problem"
 )
 
-// serveParts sends content, or the parts of it that the header Range names. What http.ServeContent refuses is a problem document.
-func (c *Call) serveParts(w http.ResponseWriter, content io.ReadSeeker) error {
+// ServeParts sends content, or the parts of it that the header Range names. What http.ServeContent refuses is a problem document.
+func (c *Call) ServeParts(w http.ResponseWriter, content io.ReadSeeker) error {
 	parts := &partsWriter{ResponseWriter: w}
 	http.ServeContent(parts, c.Request, "", time.Time{}, content)
 	if !parts.refused {

@@ -66,20 +66,19 @@ func featureSchema(coll *store.Collection) string { return openapi.SchemaOf(coll
 
 // Addresses of conformance classes (OGC 19-072, OGC 17-069r4, OGC 18-058r1, OGC 19-079r2, OGC 23-058r2, OGC 17-083r4, OGC 20-057, OGC 18-062r2, OGC 21-045r1).
 const (
-	common2    = "http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/"
-	common2s   = "https://www.opengis.net/spec/ogcapi-common-2/1.0/conf/"
-	features1  = "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/"
-	features2  = "http://www.opengis.net/spec/ogcapi-features-2/1.0/conf/"
-	features3  = "http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/"
-	common3    = "http://www.opengis.net/spec/ogcapi-common-3/1.0/conf/"
-	features5  = "http://www.opengis.net/spec/ogcapi-features-5/1.0/conf/" // where older clients look for the classes of Common 3
-	jsonFG     = "http://www.opengis.net/spec/json-fg-1/1.0/conf/"
-	features6  = "http://www.opengis.net/spec/ogcapi-features-6/0.0/conf/" // draft: no stable address yet
-	features7  = "http://www.opengis.net/spec/ogcapi-features-7/0.0/conf/" // draft: no stable address yet
-	features8  = "http://www.opengis.net/spec/ogcapi-features-8/0.0/conf/" // draft: no stable address yet
-	features9  = "http://www.opengis.net/spec/ogcapi-features-9/0.0/conf/" // draft: no stable address yet
-	cql2Base   = "http://www.opengis.net/spec/cql2/1.0/conf/"
-	processes1 = "http://www.opengis.net/spec/ogcapi-processes-1/1.0/conf/"
+	common2   = "http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/"
+	common2s  = "https://www.opengis.net/spec/ogcapi-common-2/1.0/conf/"
+	features1 = "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/"
+	features2 = "http://www.opengis.net/spec/ogcapi-features-2/1.0/conf/"
+	features3 = "http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/"
+	common3   = "http://www.opengis.net/spec/ogcapi-common-3/1.0/conf/"
+	features5 = "http://www.opengis.net/spec/ogcapi-features-5/1.0/conf/" // where older clients look for the classes of Common 3
+	jsonFG    = "http://www.opengis.net/spec/json-fg-1/1.0/conf/"
+	features6 = "http://www.opengis.net/spec/ogcapi-features-6/0.0/conf/" // draft: no stable address yet
+	features7 = "http://www.opengis.net/spec/ogcapi-features-7/0.0/conf/" // draft: no stable address yet
+	features8 = "http://www.opengis.net/spec/ogcapi-features-8/0.0/conf/" // draft: no stable address yet
+	features9 = "http://www.opengis.net/spec/ogcapi-features-9/0.0/conf/" // draft: no stable address yet
+	cql2Base  = "http://www.opengis.net/spec/cql2/1.0/conf/"
 )
 
 // cql2Classes are the classes of OGC 21-065r2 that filters have.
@@ -161,43 +160,6 @@ func (s *Kit) table() []*Route {
 		{Path: "/changes/latest", Op: "getLatestChanges", Tag: "History", Summary: "The latest changes of the data",
 			Description: "The last changes, the last first, and the number of the last one: where a copy that is taken now goes on.",
 			Data:        true, Feed: true, Params: []*Param{paramLatestLimit}, New: newLatestParams, Formats: []Format{AsJSON, AsAtom, asJSONFeed, AsHTML}, Schema: SchemaNamed("changes"), Stream: s.latestChanges},
-		{Path: "/enrich", Op: "enrich", Tag: "Data", Summary: "Add divisions to a table",
-			Description: "Takes a table of points or codes, CSV with a header or a JSON object a line, and answers with the same rows in the same order, as they come in, with the id and title of the division of each collection behind them (of several at a point the first by id), and why in enrich_error where a row could not be read. The trailer Enrich-Report counts rows as JSON, codes that matched with zeros that they had lost among them.",
-			Data:        true, Params: []*Param{paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime, paramEnrichCollections}, New: newEnrichParams,
-			Formats: []Format{AsCSV, asLines}, NoAccept: true, Form: s.tableAgain, Post: s.enrich},
-		{
-			Path: "/harmonise", Op: "harmonise", Tag: "History", Summary: "Harmonise a series",
-			Description: "Takes a table of codes, days and values, CSV with a header or a JSON object a line, to the divisions of one day: code, name, date, value, mark (exact, estimated or missing) and why. " +
-				"Nothing is guessed. The answer begins when the table has ended. The trailer Harmonise-Report counts rows and cells as JSON, with the totals and the first rows that were skipped.",
-			Data: true, Lineage: true, New: newHarmoniseParams, Formats: []Format{AsCSV, asLines}, NoAccept: true, Form: s.tableAgain, Post: s.harmonise,
-			Params: []*Param{paramHarmoniseTo, paramHarmoniseScheme, paramHarmoniseCode, paramHarmoniseDate, paramHarmoniseValue, paramHarmoniseBy,
-				paramHarmoniseKind, paramHarmoniseWeights, paramHarmoniseSkip, paramHarmoniseInterval},
-		},
-		{Path: "/processes", Op: "getProcesses", Tag: "Processes", Summary: "All processes",
-			Description: "The processes that the service offers.",
-			Params:      []*Param{paramProcessLimit, paramProcessOffset}, New: s.newProcessesParams,
-			Formats: []Format{AsJSON, AsJSONLD, AsHTML}, Schema: SchemaNamed("processes"), Get: s.processes,
-			Classes: []string{processes1 + "core", processes1 + "json", processes1 + "html", processes1 + "oas30"}},
-		{Path: "/processes/{processId}", Op: "getProcessDescription", Values: s.processValues(), Tag: "Processes", Summary: "One process",
-			Description: "Inputs and outputs of a process (OGC 18-062r2).",
-			Formats:     []Format{AsJSON, AsHTML}, Schema: SchemaNamed("process"), Get: s.process,
-			Classes: []string{processes1 + "ogc-process-description"}},
-		{Path: "/processes/{processId}/execution", Op: "execute", Values: s.processValues(), Tag: "Processes", Summary: "Execute a process",
-			Description: "Runs a process on the inputs in the body and answers with its outputs (OGC 18-062r2, 7.11).",
-			Data:        true, Formats: []Format{AsJSON}, Schema: SchemaNamed("results"), NoAccept: true, Body: "execution", Post: s.execute, Form: s.processForm},
-		{Path: "/jobs", Op: "getJobs", Tag: "Processes", Summary: "Your jobs",
-			Description: "The jobs that were made with the same key, the newest first; where no key is asked for, all (OGC 18-062r2, 11).",
-			Data:        true, Params: []*Param{paramJobLimit, paramJobOffset, paramJobType, paramJobProcess, paramJobStatus, paramJobTime, paramJobShortest, paramJobLongest}, New: s.newJobsParams,
-			Formats: []Format{AsJSON, AsHTML}, Schema: SchemaNamed("jobList"), Stream: s.jobList, Classes: []string{processes1 + "job-list"}},
-		{Path: "/jobs/{jobId}", Op: "getStatus", Tag: "Processes", Summary: "One job",
-			Description: "How far a job is. DELETE ends it, or removes it when it has finished (OGC 18-062r2, 7.12 and 12).",
-			Data:        true, Formats: []Format{AsJSON, AsHTML}, Schema: SchemaNamed("statusInfo"), Stream: s.job, Post: s.jobForm, Delete: s.dismiss, Classes: s.dismissClasses()},
-		{Path: "/jobs/{jobId}/results", Op: "getResult", Tag: "Processes", Summary: "The outputs of a job",
-			Description: "The outputs of a job in the form that its execution asked for; of a job that failed its failure (OGC 18-062r2, 7.13).",
-			Data:        true, Formats: []Format{AsJSON}, NoAccept: true, Schema: SchemaNamed("results"), Stream: s.results},
-		{Path: "/jobs/{jobId}/results/{outputId}", Op: "getOutput", Tag: "Processes", Summary: "One output of a job",
-			Description: "One output of a job as it is; it can be asked for in parts by the header Range.",
-			Data:        true, Formats: []Format{AsJSON}, NoAccept: true, Schema: SchemaNamed("results"), Stream: s.output},
 		{Path: "/key", Op: "getKeyForm", Summary: "Form for the API key", Params: []*Param{paramCode, paramNextPage}, New: newKeyParams, Formats: []Format{AsHTML, AsJSON}, Hidden: true,
 			Stream: s.keyForm, Post: s.keyPost},
 
@@ -215,7 +177,7 @@ var (
 	AsGeoJSON    = Format{F: "json", Media: "application/geo+json", Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
 	asGeoJSONLD  = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
 	AsCSV        = Format{F: "csv", Media: "text/csv", Charset: true}
-	asLines      = Format{F: "ndjson", Media: "application/x-ndjson"}
+	AsLines      = Format{F: "ndjson", Media: "application/x-ndjson"}
 	AsPNG        = Format{F: "png", Media: "image/png"}
 	asSchema     = Format{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
 	AsMVT        = Format{F: "mvt", Media: "application/vnd.mapbox-vector-tile", Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf", Binary: true}
@@ -234,7 +196,7 @@ func (c *Call) Offers(rt *Route) bool {
 
 // OffersOf reports whether a route below a collection is for that one.
 func (c *Call) OffersOf(rt *Route, coll *store.Collection) bool {
-	return (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || c.tellsTime(coll)) && (!rt.Versions || isVersioned(coll))
+	return (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || c.tellsTime(coll)) && (!rt.Versions || IsVersioned(coll))
 }
 
 // AnyCollection stands for each collection where the API definition has templated paths.

@@ -30,7 +30,6 @@ import (
 	"grense/internal/feed"
 	"grense/internal/history"
 	"grense/internal/problem"
-	"grense/internal/process"
 	"grense/internal/server/limit"
 	"grense/internal/server/page"
 	"grense/internal/state"
@@ -88,7 +87,7 @@ type Kit struct {
 	Log     *slog.Logger
 	Version string
 
-	root      string // configured base URL
+	Root      string // configured base URL
 	prefix    string // its path, "" or "/geo"
 	surfaces  []Surface
 	routes    []*Route // of the kit and all surfaces, in the order of the API definition
@@ -111,7 +110,7 @@ type Kit struct {
 
 	times         times
 	past          *history.History // where the data bring none; nil: none
-	newGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
+	NewGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 
 	codeNames *cache.Cache[listKey, *nameList]
 	offered   *cache.Cache[optionsKey, offeredList]
@@ -121,13 +120,10 @@ type Kit struct {
 	makers    *limit.Makers  // of large answers
 	wrongKeys *limit.Buckets // of addresses
 
-	processList *process.Registry
-	outgoing    *outgoing
-	jobs        *jobs
-	recorder    *feed.Recorder // nil: changes are not recorded
-	onReload    []func()
-	ready       atomic.Bool
-	reloadErr   atomic.Pointer[error] // of the last reload; nil when it went well
+	recorder  *feed.Recorder // nil: changes are not recorded
+	onReload  []func()
+	ready     atomic.Bool
+	reloadErr atomic.Pointer[error] // of the last reload; nil when it went well
 }
 
 // A Surface returns the routes of a standard or a protocol, in the order of the API definition.
@@ -153,7 +149,7 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	}
 	o.Config.Limits = o.Config.Limits.WithMemory()
 	s := &Kit{cursorKey: o.CursorKey, Config: o.Config, Store: o.Store, keys: o.Keys, oneTime: o.Codes, Log: o.Logger, Version: o.Version,
-		root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
+		Root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
 		Caches: o.Caches, fragments: feature.NewCache(fragmentBytes, o.Caches), wanted: newFragmentsWanted(),
 		docs: cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: KeptOf(o.Config.Limits, docBytes), Group: o.Caches}), endless: documentsAsked{seed: maphash.MakeSeed()},
 		outlines: newOutlineCache(o.Caches), points: newPointIndexes(o.Store, o.Logger, o.Caches), times: newTimes(),
@@ -171,7 +167,7 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	if o.Config.SOAP.Collections == "public" {
 		s.Store = &withRecords{Store: s.fair}
 	}
-	s.past, s.newGeoPackage = o.Past, o.NewGeoPackage
+	s.past, s.NewGeoPackage = o.Past, o.NewGeoPackage
 	dir := ""
 	if o.Config.DataDir != "" {
 		dir = filepath.Join(o.Config.DataDir, "downloads")
@@ -188,8 +184,8 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	if s.recorder != nil {
 		s.OnReload(s.recorder.Wake)
 	}
-	s.processList, s.jobs, s.metrics = process.NewRegistry(process.Standard()...), newJobs(o.Jobs), newMetrics(s)
-	s.outgoing, s.surfaces = newOutgoing(o.Config.Processes.Allow), surfaces
+	s.metrics = newMetrics(s)
+	s.surfaces = surfaces
 	s.routes = s.join()
 	s.handler = s.chain(s.router())
 	s.ready.Store(true)
@@ -416,15 +412,15 @@ func (s *Kit) get(c *Call, w http.ResponseWriter) error {
 		if rw, ok := w.(*response); !errors.Is(err, store.ErrChanged) || n == tries || ok && rw.status != 0 {
 			return err
 		}
-		keyID, right, paid, held, body := c.KeyID, c.right, c.paid, c.held, c.body
+		keyID, right, paid, held, body := c.KeyID, c.Right, c.paid, c.held, c.body
 		*c = asked
-		c.KeyID, c.right, c.paid, c.held, c.body, c.Catalog = keyID, right, paid, held, body, s.Store.Catalog()
+		c.KeyID, c.Right, c.paid, c.held, c.body, c.Catalog = keyID, right, paid, held, body, s.Store.Catalog()
 		c.retries = n
 	}
 }
 
 func (s *Kit) getOnce(c *Call, w http.ResponseWriter) error {
-	if err := c.resolve(); err != nil {
+	if err := c.Resolve(); err != nil {
 		return err
 	}
 	if c.Route.Get != nil {
@@ -451,7 +447,7 @@ func (s *Kit) notFound(w http.ResponseWriter, r *http.Request) {
 	c := CallOf(r)
 	c.Request, c.Catalog = r, s.Store.Catalog()
 	if strings.HasPrefix(s.routePath(r.URL)+"/", "/v1/") {
-		c.mount = "/v1"
+		c.Mount = "/v1"
 	}
 	c.Fail(w, problem.NotFoundf("there is no resource at this path; start at %s", c.Base()))
 }

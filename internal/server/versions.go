@@ -27,8 +27,8 @@ const (
 
 var versionProfiles = []string{profileUnique, profileVersions}
 
-// isVersioned reports whether features of a collection have versions.
-func isVersioned(coll *store.Collection) bool { return coll != nil && coll.Versions != nil }
+// IsVersioned reports whether features of a collection have versions.
+func IsVersioned(coll *store.Collection) bool { return coll != nil && coll.Versions != nil }
 
 // hasTimes reports whether a feature of a collection may be asked for at a moment: it has versions, or its id may be a
 // code of a history.
@@ -37,11 +37,11 @@ func hasTimes(coll *store.Collection) bool {
 		return false
 	}
 	_, usual := usualSchemes[coll.ID]
-	return isVersioned(coll) || coll.Codes != "" || usual
+	return IsVersioned(coll) || coll.Codes != "" || usual
 }
 
 // IsPlain is the opposite of isVersioned.
-func IsPlain(coll *store.Collection) bool { return !isVersioned(coll) }
+func IsPlain(coll *store.Collection) bool { return !IsVersioned(coll) }
 
 // now is the moment of the request, to the second, in the time zone of the service.
 func (c *Call) now() time.Time {
@@ -54,7 +54,7 @@ func (c *Call) now() time.Time {
 // Current is the question for features of a collection as they are now.
 func (c *Call) Current(coll *store.Collection, q store.Query) store.Query {
 	q.Collection = coll.ID
-	if isVersioned(coll) {
+	if IsVersioned(coll) {
 		q.AsOf = c.now()
 	}
 	return q

@@ -27,7 +27,7 @@ import (
 // Values of Vary (RFC 9110, 12.5.5). Keyed answers differ by the key as well.
 const (
 	varyOpen  = "Accept, Accept-Encoding, Accept-Language"
-	varyKeyed = varyOpen + ", X-API-Key, Authorization, Cookie"
+	VaryKeyed = varyOpen + ", X-API-Key, Authorization, Cookie"
 )
 
 const (
@@ -43,8 +43,8 @@ type Body struct {
 	Etag      string // strong, for the plain form; the compressed form adds -gzip
 }
 
-// plainBody is the body of a small answer, which is not compressed.
-func plainBody(b []byte) *Body { return &Body{Plain: b} }
+// PlainBody is the body of a small answer, which is not compressed.
+func PlainBody(b []byte) *Body { return &Body{Plain: b} }
 
 // NewBody makes a body, compressed as well as it can be.
 func NewBody(plain []byte) *Body { return newBodyAt(plain, gzip.BestCompression) }
@@ -200,7 +200,7 @@ func Marshal(v any) ([]byte, error) {
 func (c *Call) document(w http.ResponseWriter) error {
 	vary, cached := varyOpen, "no-cache"
 	if c.Route.Draws && c.Format.F == "html" && c.s.Config.Auth != "open" {
-		if vary = varyKeyed; hasKey(c.Request) && c.s.Authorize(c) == nil { // a key that is wrong is none here
+		if vary = VaryKeyed; hasKey(c.Request) && c.s.Authorize(c) == nil { // a key that is wrong is none here
 			c.holds, cached = true, "private, no-cache"
 		}
 	}
@@ -217,7 +217,7 @@ func (c *Call) document(w http.ResponseWriter) error {
 		if err := c.Still(); err != nil {
 			return err
 		}
-		plain, err := c.render(a)
+		plain, err := c.Render(a)
 		if err != nil {
 			return err
 		}
@@ -241,7 +241,7 @@ func (c *Call) newDoc(b *Body, links []ogcapi.Link, vary, cached string) *doc {
 	d.header.add("Content-Language", page.LanguageTag(c.Lang))
 	d.header.add("Vary", vary)
 	d.header.add("Cache-Control", cached)
-	if l := linkHeader(ledBy(links)); l != "" {
+	if l := LinkHeader(ledBy(links)); l != "" {
 		d.header.add("Link", l)
 	}
 	if l := LinkTemplates(links); l != "" {
@@ -250,8 +250,8 @@ func (c *Call) newDoc(b *Body, links []ogcapi.Link, vary, cached string) *doc {
 	return d
 }
 
-// render writes the chosen representation of an answer.
-func (c *Call) render(a *Answer) ([]byte, error) {
+// Render writes the chosen representation of an answer.
+func (c *Call) Render(a *Answer) ([]byte, error) {
 	if b, ok := a.Raw[c.Format.F]; ok {
 		return b, nil
 	}
@@ -325,9 +325,9 @@ func ledBy(links []ogcapi.Link) []ogcapi.Link {
 // maxLinks is how long the header Link gets at most, in bytes: many programs and proxies refuse answers whose headers have 8 KB together.
 const maxLinks = 4 << 10
 
-// linkHeader writes links as the value of the header Link (RFC 8288, 3). Templated links are left out, and what a long filter makes
+// LinkHeader writes links as the value of the header Link (RFC 8288, 3). Templated links are left out, and what a long filter makes
 // too long: first the links to the document itself, then the others. The document has them all, but for CSV, which then is paged by offset.
-func linkHeader(links []ogcapi.Link) string {
+func LinkHeader(links []ogcapi.Link) string {
 	itself := func(l *ogcapi.Link) bool { return l.Rel == "self" || l.Rel == "alternate" }
 	left, all := maxLinks, 0 // left for the links to the document itself
 	for i := range links {

@@ -101,7 +101,7 @@ func (c *Call) written() *store.Collection {
 
 // fetch reads features of the call's collection, with the geometries that it asks for.
 func (c *Call) fetch(ctx context.Context, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
-	if isVersioned(c.Collection) {
+	if IsVersioned(c.Collection) {
 		want.VersionIDs = c.output().versionIDs
 	}
 	if c.simple != nil && !want.NoGeometry {

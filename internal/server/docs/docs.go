@@ -9,7 +9,6 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/cache"
 	"grense/internal/cql2"
-	"grense/internal/problem"
 	"grense/internal/server"
 	"grense/internal/server/page"
 )
@@ -115,22 +114,6 @@ func (s *surface) functions(c *call) (*server.Answer, error) {
 	return &server.Answer{JSON: doc, Links: links,
 		Page: &page.Page{Name: "functions", Title: c.Text("functions.title"), Data: doc}}, nil
 }
-
-// apiParams are those of the API definition.
-type apiParams struct{ swagger bool }
-
-func newAPIParams(*server.Call) any { return &apiParams{} }
-
-var paramUI = &server.Param{Name: "ui", Description: "Page of the API definition: plain, the default, reads " +
-	"without JavaScript; swagger tries requests out",
-	Schema: map[string]any{"type": "string", "enum": []string{"swagger", "plain"}},
-	Parse: server.Into(func(_ *server.Call, p *apiParams, v []string) error {
-		if v[0] != "swagger" && v[0] != "plain" {
-			return problem.Invalidf("ui", v[0], "use swagger or plain")
-		}
-		p.swagger = v[0] == "swagger"
-		return nil
-	})}
 
 // A pathVariable is a variable in the path of a route.
 type pathVariable struct {

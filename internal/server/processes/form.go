@@ -1,4 +1,4 @@
-package server
+package processes
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/format"
 	"grense/internal/process"
+	"grense/internal/server"
 	"grense/internal/server/page"
 )
 
@@ -53,18 +54,19 @@ func (f *processField) fill(value string) {
 }
 
 // processPage makes the form of a process from its description.
-func (c *Call) processPage(d ogcapi.Process) processView {
+func (c *call) processPage(d ogcapi.Process) processView {
 	v := processView{Process: d, Upload: uploads[d.ID]}
-	upload := slices.IndexFunc(c.s.routes, func(rt *Route) bool { return v.Upload != "" && rt.Path == v.Upload })
+	upload := slices.IndexFunc(c.s.routes, func(rt server.Route) bool { return v.Upload != "" && rt.Path == v.Upload })
 	for _, o := range d.JobControlOptions {
 		v.Async = v.Async || o == process.Async
 	}
-	b, _ := Marshal(d.Example)
+	b, _ := server.Marshal(d.Example)
 	var example struct{ Inputs map[string]any }
 	json.Unmarshal(b, &example) // our own, where there is one
 	for _, in := range d.Inputs {
 		schema, _ := in.Schema.(map[string]any)
-		f := processField{ID: in.ID, Title: in.Title, Description: in.Description, Required: in.MinOccurs > 0, Kind: "json"}
+		f := processField{ID: in.ID, Title: in.Title, Description: in.Description, Required: in.MinOccurs > 0,
+			Kind: "json"}
 		list, isList := schema["enum"].([]string)
 		switch t, _ := schema["type"].(string); {
 		case isList:
@@ -77,7 +79,8 @@ func (c *Call) processPage(d ogcapi.Process) processView {
 		case t == "number", t == "integer":
 			f.Kind = "number"
 		case t == "boolean":
-			f.Kind, f.Options = "choice", page.Choices{{Value: "true", Title: c.Text("items.yes")}, {Value: "false", Title: c.Text("items.no")}}
+			f.Kind, f.Options = "choice",
+				page.Choices{{Value: "true", Title: c.Text("items.yes")}, {Value: "false", Title: c.Text("items.no")}}
 		}
 		value, ok := example.Inputs[in.ID]
 		if !ok {
@@ -86,11 +89,11 @@ func (c *Call) processPage(d ogcapi.Process) processView {
 		if s, text := value.(string); text {
 			f.fill(s)
 		} else if ok {
-			b, _ := Marshal(value)
+			b, _ := server.Marshal(value)
 			f.fill(string(b))
 		}
 		if upload >= 0 {
-			c.offer(&f, c.paramNamed(c.s.routes[upload], in.ID))
+			c.offer(&f, c.ParamNamed(&c.s.routes[upload], in.ID))
 		}
 		v.Fields = append(v.Fields, f)
 	}
@@ -98,7 +101,7 @@ func (c *Call) processPage(d ogcapi.Process) processView {
 }
 
 // offer puts a field into the form for a file, where that has a parameter of its name.
-func (c *Call) offer(f *processField, p *Param) {
+func (c *call) offer(f *processField, p *server.Param) {
 	if p == nil {
 		return
 	}
@@ -110,8 +113,9 @@ func (c *Call) offer(f *processField, p *Param) {
 	}
 }
 
-// inputChoices are the values that an input can have, in words where there are any: those of the catalogues, the titles of collections and of formats.
-func (c *Call) inputChoices(input string, values []string) (out page.Choices) {
+// inputChoices are the values that an input can have, in words where there are any: those of the catalogues, the
+// titles of collections and of formats.
+func (c *call) inputChoices(input string, values []string) (out page.Choices) {
 	for _, v := range values {
 		x := page.Choice{Value: v, Title: v}
 		name := input + "." + v
@@ -132,8 +136,8 @@ func (c *Call) inputChoices(input string, values []string) (out page.Choices) {
 }
 
 // processForm is the page of a process with what was typed.
-func (s *Kit) processForm(c *Call, f page.Faulty) (*page.Page, error) {
-	if !c.form {
+func (s *Surface) processForm(c *call, f page.Faulty) (*page.Page, error) {
+	if !c.Form {
 		return nil, nil
 	}
 	p, err := c.findProcess()
@@ -157,7 +161,8 @@ func (s *Kit) processForm(c *Call, f page.Faulty) (*page.Page, error) {
 			}
 		}
 	}
-	return &page.Page{Name: "process", Title: d.Title, Crumbs: c.Crumbs("processes"), Data: &v, Path: "/processes/" + d.ID}, nil
+	return &page.Page{Name: "process", Title: d.Title, Crumbs: c.Crumbs("processes"), Data: &v, Path: "/processes/" +
+		d.ID}, nil
 }
 
 // isTable reports whether a schema is that of tables, which have lines: a text of one media type or of several.
@@ -166,15 +171,16 @@ func isTable(schema map[string]any) bool {
 		return true
 	}
 	forms, _ := schema["anyOf"].([]any)
-	return len(forms) > 0 && !slices.ContainsFunc(forms, func(x any) bool { m, _ := x.(map[string]any); return m["contentMediaType"] == nil })
+	return len(forms) > 0 && !slices.ContainsFunc(forms,
+		func(x any) bool { m, _ := x.(map[string]any); return m["contentMediaType"] == nil })
 }
 
 // readProcessForm makes the body of an execution of the fields of the form. Fields that are empty are not sent.
-func (c *Call) readProcessForm(d ogcapi.Process) ([]byte, error) {
+func (c *call) readProcessForm(d ogcapi.Process) ([]byte, error) {
 	if err := c.ReadForm(maxExecute); err != nil {
 		return nil, err
 	}
-	c.form = true
+	c.Form = true
 	inputs := map[string]any{}
 	for _, f := range c.processPage(d).Fields {
 		text := c.Request.PostForm.Get(f.ID)

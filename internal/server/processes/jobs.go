@@ -1,4 +1,4 @@
-package server
+package processes
 
 import (
 	"bytes"
@@ -22,6 +22,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/problem"
 	"grense/internal/process"
+	"grense/internal/server"
 	"grense/internal/server/page"
 	"grense/internal/state"
 	"grense/internal/store"
@@ -48,7 +49,8 @@ type jobs struct {
 }
 
 func newJobs(kept state.Jobs) *jobs {
-	return &jobs{kept: kept, worker: newID(), wake: make(chan struct{}, 1), ended: make(chan struct{}, 1), running: map[string]context.CancelFunc{}, warned: map[string]string{}}
+	return &jobs{kept: kept, worker: server.NewID(), wake: make(chan struct{}, 1), ended: make(chan struct{}, 1),
+		running: map[string]context.CancelFunc{}, warned: map[string]string{}}
 }
 
 // jobRequest is what a job is made of again, also by another process.
@@ -59,15 +61,15 @@ type jobRequest struct {
 }
 
 // submit stores an execution as a job, and answers with its state (OGC 18-062r2, 7.11.3).
-func (s *Kit) submit(c *Call, w http.ResponseWriter, x *execution, body []byte) error {
+func (s *Surface) submit(c *call, w http.ResponseWriter, x *execution, body []byte) error {
 	j, err := s.makeJob(c, x, body)
 	if err != nil {
 		return err
 	}
 	h := w.Header()
-	s.tellRates(w, c.Owner())
+	s.TellRates(w, c.Owner())
 	h.Set("Location", c.Base()+"/jobs/"+j.ID)
-	if c.form {
+	if c.Form {
 		w.Header().Set("Cache-Control", "no-store")
 		h.Set("Location", page.LocalPath(c.Base()+"/jobs/"+j.ID)+"?lang="+c.Lang)
 		w.WriteHeader(http.StatusSeeOther)
@@ -78,7 +80,7 @@ func (s *Kit) submit(c *Call, w http.ResponseWriter, x *execution, body []byte) 
 }
 
 // makeJob stores an execution as a job that waits for a worker. It refuses callers who have too many jobs.
-func (s *Kit) makeJob(c *Call, x *execution, body []byte) (j state.Job, err error) {
+func (s *Surface) makeJob(c *call, x *execution, body []byte) (j state.Job, err error) {
 	ctx := c.Request.Context()
 	list, err := s.jobs.kept.JobList(ctx)
 	if err != nil {
@@ -91,18 +93,21 @@ func (s *Kit) makeJob(c *Call, x *execution, body []byte) (j state.Job, err erro
 		}
 	}
 	if waiting >= s.Config.Processes.Waiting {
-		return j, problem.New(problem.Busy, nil, "There are %d jobs of yours that have not finished. Wait for some, or dismiss them.", waiting)
+		return j, problem.New(problem.Busy, nil,
+			"There are %d jobs of yours that have not finished. Wait for some, or dismiss them.", waiting)
 	}
 	if len(list) >= s.Config.Processes.Jobs {
 		i := spare(list)
 		if i < 0 {
-			return j, problem.New(problem.Busy, nil, "There are %d jobs that have not finished. Try again later.", len(list))
+			return j, problem.New(problem.Busy, nil, "There are %d jobs that have not finished. Try again later.",
+				len(list))
 		}
 		if err := s.jobs.kept.DropJob(ctx, list[i].ID); err != nil {
 			return j, err
 		}
 	}
-	request, err := json.Marshal(jobRequest{Body: body, Root: x.root, Mount: x.mount, Lang: x.lang, Share: x.owner, KeyID: x.keyID})
+	request, err := json.Marshal(jobRequest{Body: body, Root: x.root, Mount: x.mount, Lang: x.lang, Share: x.owner,
+		KeyID: x.keyID})
 	if err != nil {
 		return j, err
 	}
@@ -111,7 +116,8 @@ func (s *Kit) makeJob(c *Call, x *execution, body []byte) (j state.Job, err erro
 		return j, err
 	}
 	now := time.Now().UTC()
-	j = state.Job{How: how, ID: newJobID(), Process: x.p.ID(), Owner: c.jobOwner(), Status: state.JobAccepted, Created: now, Updated: now, Request: request}
+	j = state.Job{How: how, ID: newJobID(), Process: x.p.ID(), Owner: c.jobOwner(), Status: state.JobAccepted,
+		Created: now, Updated: now, Request: request}
 	if err := s.jobs.kept.PutJob(ctx, j); err != nil {
 		return j, noRoomFor(err)
 	}
@@ -150,7 +156,7 @@ func newJobID() string {
 }
 
 // jobOwner is whose jobs a caller sees: those of its key; where no keys are asked for they have no owner.
-func (c *Call) jobOwner() string {
+func (c *call) jobOwner() string {
 	if c.s.Config.Auth == "open" {
 		return ""
 	}
@@ -190,8 +196,9 @@ func rest(ctx context.Context, told <-chan struct{}) {
 	}
 }
 
-// RunJobs works on jobs until ctx ends; then it gives back what it has not finished. It returns at once where no jobs are kept.
-func (s *Kit) RunJobs(ctx context.Context) {
+// RunJobs works on jobs until ctx ends; then it gives back what it has not finished. It returns at once where no jobs
+// are kept.
+func (s *Surface) RunJobs(ctx context.Context) {
 	if s.jobs.kept == nil {
 		return
 	}
@@ -208,7 +215,7 @@ func (s *Kit) RunJobs(ctx context.Context) {
 }
 
 // workOnJobs takes one job after the other.
-func (s *Kit) workOnJobs(ctx context.Context) {
+func (s *Surface) workOnJobs(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now().UTC()
 		j, ok, err := s.jobs.kept.ClaimJob(ctx, s.jobs.worker, now, now.Add(-jobStale))
@@ -225,7 +232,7 @@ func (s *Kit) workOnJobs(ctx context.Context) {
 }
 
 // work executes one job and writes how it ended.
-func (s *Kit) work(ctx context.Context, j state.Job) {
+func (s *Surface) work(ctx context.Context, j state.Job) {
 	run, cancel := context.WithTimeout(ctx, s.Config.Processes.Time)
 	defer cancel()
 	s.jobs.mu.Lock()
@@ -250,14 +257,16 @@ func (s *Kit) work(ctx context.Context, j state.Job) {
 	defer done()
 	switch {
 	case err == nil:
-		j.Status, j.Finished, j.Progress, j.Message, j.Results, j.Bytes = state.JobSuccessful, now, 100, "", results, size
+		j.Status, j.Finished, j.Progress, j.Message, j.Results, j.Bytes = state.JobSuccessful, now, 100, "", results,
+			size
 	case ctx.Err() != nil: // the server ends: another goes on
 		j.Updated = time.Unix(1, 0)
 	case errors.Is(run.Err(), context.Canceled): // dismissed, or another's: nothing is to be written
 		return
 	default:
 		if errors.Is(err, context.DeadlineExceeded) && run.Err() != nil {
-			err = problem.New(problem.Timeout, err, "The job took longer than %v. Ask for less.", s.Config.Processes.Time)
+			err = problem.New(problem.Timeout, err, "The job took longer than %v. Ask for less.",
+				s.Config.Processes.Time)
 		}
 		s.fails(ctx, &j, err)
 	}
@@ -274,14 +283,14 @@ func (s *Kit) work(ctx context.Context, j state.Job) {
 }
 
 // fails makes a job one that failed.
-func (s *Kit) fails(ctx context.Context, j *state.Job, err error) {
-	e := Classify(err)
-	if e.Kind == problem.Internal || diskFull(err) {
-		s.Log.ErrorContext(ctx, "job failed", "job", j.ID, "err", Redacted(err.Error()))
+func (s *Surface) fails(ctx context.Context, j *state.Job, err error) {
+	e := server.Classify(err)
+	if e.Kind == problem.Internal || server.DiskFull(err) {
+		s.Log.ErrorContext(ctx, "job failed", "job", j.ID, "err", server.Redacted(err.Error()))
 	}
-	p := s.NewCall().problemOf(e)
+	p := s.NewCall().ProblemOf(e)
 	p.Instance = "urn:grense:job:" + j.ID
-	b, _ := Marshal(p) // strings and numbers only
+	b, _ := server.Marshal(p) // strings and numbers only
 	j.Status, j.Finished, j.Failure, j.Message = state.JobFailed, j.Updated, b, p.Detail
 }
 
@@ -297,7 +306,7 @@ func (p *progress) tell(percent int, message string) {
 }
 
 // beat tells progress, and ends the work when the job was dismissed or is another's.
-func (s *Kit) beat(ctx context.Context, j state.Job, told *progress, cancel context.CancelFunc) {
+func (s *Surface) beat(ctx context.Context, j state.Job, told *progress, cancel context.CancelFunc) {
 	tick := time.NewTicker(jobBeat)
 	defer tick.Stop()
 	last := time.Now()
@@ -313,7 +322,8 @@ func (s *Kit) beat(ctx context.Context, j state.Job, told *progress, cancel cont
 			j.Progress, j.Updated, last = percent, now, now
 			j.Message, _ = told.message.Load().(string)
 			err = s.jobs.kept.KeepJob(ctx, j)
-		} else if is, e := s.jobs.kept.Job(ctx, j.ID); errors.Is(e, store.ErrNotFound) || e == nil && (is.Status != state.JobRunning || is.Attempt != j.Attempt) {
+		} else if is, e := s.jobs.kept.Job(ctx, j.ID); errors.Is(e, store.ErrNotFound) || e == nil &&
+			(is.Status != state.JobRunning || is.Attempt != j.Attempt) {
 			err = store.ErrChanged
 		}
 		if errors.Is(err, store.ErrChanged) {
@@ -324,7 +334,8 @@ func (s *Kit) beat(ctx context.Context, j state.Job, told *progress, cancel cont
 }
 
 // perform executes a job. Its outputs go into the store of jobs.
-func (s *Kit) perform(ctx context.Context, j *state.Job, told *progress) (results json.RawMessage, size int64, err error) {
+func (s *Surface) perform(ctx context.Context, j *state.Job, told *progress) (results json.RawMessage, size int64,
+	err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.Log.ErrorContext(ctx, "panic", "job", j.ID, "panic", p, "stack", string(debug.Stack()))
@@ -332,7 +343,8 @@ func (s *Kit) perform(ctx context.Context, j *state.Job, told *progress) (result
 		}
 	}()
 	if j.Attempt > jobAttempts {
-		return nil, 0, problem.New(problem.Unavailable, nil, "The server stopped %d times while it worked on this job. Ask for less.", jobAttempts)
+		return nil, 0, problem.New(problem.Unavailable, nil,
+			"The server stopped %d times while it worked on this job. Ask for less.", jobAttempts)
 	}
 	x, err := s.executionOf(j)
 	if err != nil {
@@ -346,14 +358,15 @@ func (s *Kit) perform(ctx context.Context, j *state.Job, told *progress) (result
 	}
 	kept := make([]keptResult, len(list))
 	for i, r := range list {
-		kept[i] = keptResult{ID: r.id, Media: r.media, Name: r.name, JSON: r.json, Object: r.object, Box: r.box, Size: r.size}
+		kept[i] = keptResult{ID: r.id, Media: r.media, Name: r.name, JSON: r.json, Object: r.object, Box: r.box,
+			Size: r.size}
 	}
 	results, err = json.Marshal(kept)
 	return results, to.size, err
 }
 
 // executionOf makes the execution of a job, as it was asked for.
-func (s *Kit) executionOf(j *state.Job) (*execution, error) {
+func (s *Surface) executionOf(j *state.Job) (*execution, error) {
 	var r jobRequest
 	if err := json.Unmarshal(j.Request, &r); err != nil {
 		return nil, err
@@ -368,7 +381,8 @@ func (s *Kit) executionOf(j *state.Job) (*execution, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &execution{s: s, p: p, desc: d, req: req, mount: r.Mount, root: r.Root, lang: r.Lang, owner: r.Share, keyID: r.KeyID, begun: true}, nil
+	return &execution{s: s, p: p, desc: d, req: req, mount: r.Mount, root: r.Root, lang: r.Lang, owner: r.Share,
+		keyID: r.KeyID, begun: true}, nil
 }
 
 // keptResult is what is known of an output of a job.
@@ -380,7 +394,7 @@ type keptResult struct {
 
 // jobShelf keeps outputs in pieces.
 type jobShelf struct {
-	s    *Kit
+	s    *Surface
 	ctx  context.Context
 	job  *state.Job
 	size int64 // of all
@@ -424,7 +438,8 @@ func (p *pieceWriter) flush() error {
 	}
 	p.size += int64(p.buf.Len())
 	if p.shelf.size += int64(p.buf.Len()); p.shelf.size > int64(p.shelf.s.Config.Processes.JobBytes) {
-		return problem.New(problem.TooLarge, nil, "The outputs of a job have at most %d bytes. Ask for less.", p.shelf.s.Config.Processes.JobBytes)
+		return problem.New(problem.TooLarge, nil, "The outputs of a job have at most %d bytes. Ask for less.",
+			p.shelf.s.Config.Processes.JobBytes)
 	}
 	p.piece.Data = p.buf.Bytes()
 	err := p.shelf.s.jobs.kept.PutPiece(p.shelf.ctx, p.piece)
@@ -435,7 +450,7 @@ func (p *pieceWriter) flush() error {
 
 // pieceReader reads an output.
 type pieceReader struct {
-	s     *Kit
+	s     *Surface
 	ctx   context.Context
 	piece state.Piece
 	read  bool
@@ -461,7 +476,7 @@ func (p *pieceReader) ReadAt(b []byte, at int64) (n int, err error) {
 }
 
 // tidyJobs removes jobs that have expired, and the oldest of whom has most where there are too many.
-func (s *Kit) tidyJobs(ctx context.Context) {
+func (s *Surface) tidyJobs(ctx context.Context) {
 	for {
 		if err := s.tidy(ctx); ctx.Err() == nil {
 			s.jobs.warn(s.Log, "old jobs are not removed", err)
@@ -475,7 +490,7 @@ func (s *Kit) tidyJobs(ctx context.Context) {
 }
 
 // tidy removes what has finished longer ago than processes.keep, and outputs beyond processes.jobs_bytes.
-func (s *Kit) tidy(ctx context.Context) error {
+func (s *Surface) tidy(ctx context.Context) error {
 	list, err := s.jobs.kept.JobList(ctx)
 	if err != nil {
 		return err
@@ -518,9 +533,9 @@ func (s *Kit) tidy(ctx context.Context) error {
 }
 
 // findJob is the job that the path names, where it is one of the caller's (OGC 18-062r2, 7.12.3).
-func (c *Call) findJob() (*state.Job, error) {
+func (c *call) findJob() (*state.Job, error) {
 	id := c.PathParam("jobId")
-	missing := problem.Of(problem.NotFoundf("there is no job %q; %s/jobs lists yours", Clip(id), c.Base()))
+	missing := problem.Of(problem.NotFoundf("there is no job %q; %s/jobs lists yours", server.Clip(id), c.Base()))
 	missing.Type, missing.Code = noSuchJob, "NoSuchJob"
 	if c.s.jobs.kept == nil || strings.ContainsFunc(id, func(r rune) bool { return r < '0' || r > 'z' }) {
 		return nil, missing
@@ -533,7 +548,7 @@ func (c *Call) findJob() (*state.Job, error) {
 }
 
 // statusOf is the state of a job (OGC 18-062r2, 7.12).
-func (c *Call) statusOf(j *state.Job) ogcapi.StatusInfo {
+func (c *call) statusOf(j *state.Job) ogcapi.StatusInfo {
 	at := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
@@ -541,29 +556,33 @@ func (c *Call) statusOf(j *state.Job) ogcapi.StatusInfo {
 		return t.UTC().Format("2006-01-02T15:04:05.000Z")
 	}
 	here := c.Base() + "/jobs/" + j.ID
-	info := ogcapi.StatusInfo{ProcessID: j.Process, Type: "process", JobID: j.ID, Status: j.Status, Message: j.Message, Created: at(j.Created), Started: at(j.Started), Finished: at(j.Finished),
+	info := ogcapi.StatusInfo{ProcessID: j.Process, Type: "process", JobID: j.ID, Status: j.Status,
+		Message: j.Message, Created: at(j.Created), Started: at(j.Started), Finished: at(j.Finished),
 		Updated: at(j.Updated), Progress: j.Progress, Links: []ogcapi.Link{
 			{Rel: "self", Type: "application/json", Title: "This document as JSON", Href: here + "?f=json"},
-			{Rel: "alternate", Type: "text/html", Title: "This document as HTML", Href: here + "?f=html", Hreflang: Hreflang}}}
+			{Rel: "alternate", Type: "text/html", Title: "This document as HTML", Href: here + "?f=html",
+				Hreflang: server.Hreflang}}}
 	switch j.Status {
 	case state.JobSuccessful, state.JobFailed:
-		info.Links = append(info.Links, ogcapi.Link{Rel: ogcapi.RelResults, Type: mediaOfResults(j), Title: "Results", Href: here + "/results"})
+		info.Links = append(info.Links, ogcapi.Link{Rel: ogcapi.RelResults, Type: mediaOfResults(j), Title: "Results",
+			Href: here + "/results"})
 	case state.JobAccepted, state.JobRunning:
-		info.Links = append(info.Links, ogcapi.Link{Rel: "monitor", Type: "application/json", Title: "State of the job", Href: here + "?f=json"})
+		info.Links = append(info.Links, ogcapi.Link{Rel: "monitor", Type: "application/json",
+			Title: "State of the job", Href: here + "?f=json"})
 	}
 	return info
 }
 
-func (c *Call) writeStatus(w http.ResponseWriter, status int, j *state.Job) error {
-	b, err := Marshal(c.statusOf(j))
+func (c *call) writeStatus(w http.ResponseWriter, status int, j *state.Job) error {
+	b, err := server.Marshal(c.statusOf(j))
 	if err != nil {
 		return err
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "private, no-store")
-	h.Set("Vary", varyKeyed)
+	h.Set("Vary", server.VaryKeyed)
 	h.Set("Content-Language", page.LanguageTag(c.Lang))
-	c.WriteBody(w, status, plainBody(b))
+	c.WriteBody(w, status, server.PlainBody(b))
 	return nil
 }

@@ -1,4 +1,4 @@
-package server
+package processes
 
 import (
 	"bufio"
@@ -18,6 +18,7 @@ import (
 
 	"grense/internal/enrich"
 	"grense/internal/problem"
+	"grense/internal/server"
 	"grense/internal/server/page"
 )
 
@@ -26,7 +27,7 @@ const maxField = 1 << 10
 
 // tableStream is a table that a client sends, and the answer to it, each under deadlines that move.
 type tableStream struct {
-	c      *Call
+	c      *call
 	w      http.ResponseWriter
 	rc     *http.ResponseController
 	body   io.Reader
@@ -39,15 +40,16 @@ type tableStream struct {
 }
 
 // openTable begins to read a table: the body, or the last field of a form, whose other fields are the parameters.
-func (c *Call) openTable(w http.ResponseWriter, report string) (*tableStream, error) {
+func (c *call) openTable(w http.ResponseWriter, report string) (*tableStream, error) {
 	t := &tableStream{c: c, w: w, rc: http.NewResponseController(w), body: c.Request.Body, report: report}
 	media, _, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
 	if media == "multipart/form-data" {
 		return t, t.openForm()
 	}
-	t.lines = slices.Contains([]string{asLines.Media, "application/jsonl", "application/x-jsonlines"}, media)
-	if err != nil || !t.lines && media != AsCSV.Media {
-		return nil, problem.New(problem.MediaType, err, "send the table with Content-Type text/csv or application/x-ndjson")
+	t.lines = slices.Contains([]string{server.AsLines.Media, "application/jsonl", "application/x-jsonlines"}, media)
+	if err != nil || !t.lines && media != server.AsCSV.Media {
+		return nil, problem.New(problem.MediaType, err,
+			"send the table with Content-Type text/csv or application/x-ndjson")
 	}
 	if e := c.Request.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return nil, problem.New(problem.MediaType, nil, "send the table without Content-Encoding")
@@ -57,7 +59,7 @@ func (c *Call) openTable(w http.ResponseWriter, report string) (*tableStream, er
 
 // openForm reads the fields before the table.
 func (t *tableStream) openForm() error {
-	if err := t.c.checkOrigin(); err != nil {
+	if err := t.c.CheckOrigin(); err != nil {
 		return err
 	}
 	parts, err := t.c.Request.MultipartReader()
@@ -77,9 +79,9 @@ func (t *tableStream) openForm() error {
 // media is the type of the answer, which is that of the table.
 func (t *tableStream) media() string {
 	if t.lines {
-		return asLines.ContentType()
+		return server.AsLines.ContentType()
 	}
-	return AsCSV.ContentType()
+	return server.AsCSV.ContentType()
 }
 
 // fileName is the name of the answer as a file: that of the file in the form, and what was done with it.
@@ -95,7 +97,8 @@ func (t *tableStream) fileName(done string) string {
 	return strings.TrimSuffix(name, path.Ext(name)) + "-" + done + end
 }
 
-// interactive is how many bytes a read brings at least from a client that does not wait for the answer to what it has sent.
+// interactive is how many bytes a read brings at least from a client that does not wait for the answer to what it has
+// sent.
 const interactive = 2 << 10
 
 // Read reads from the client.
@@ -138,7 +141,7 @@ func (t *tableStream) begin() {
 	h.Set("Content-Type", t.media())
 	h.Set("Cache-Control", "no-store")
 	h.Set("Trailer", t.report)
-	t.c.s.tellRates(t.w, t.c.Owner())
+	t.c.s.TellRates(t.w, t.c.Owner())
 	t.w.WriteHeader(http.StatusOK)
 }
 
@@ -161,9 +164,9 @@ func (t *tableStream) finish(report any) error {
 }
 
 // readTableFields takes the fields before the table as parameters. Those that are empty were not filled in.
-func (c *Call) readTableFields(parts *multipart.Reader) (table *multipart.Part, err error) {
+func (c *call) readTableFields(parts *multipart.Reader) (table *multipart.Part, err error) {
 	var faults []problem.Fault
-	c.form, c.Request.PostForm = true, url.Values{}
+	c.Form, c.Request.PostForm = true, url.Values{}
 	for {
 		part, err := parts.NextPart()
 		switch {
@@ -172,7 +175,7 @@ func (c *Call) readTableFields(parts *multipart.Reader) (table *multipart.Part, 
 		case err != nil:
 			return nil, problem.New(problem.Invalid, err, "the form ends before it is whole; send it again")
 		case part.FormName() == "table" && len(faults) > 0:
-			SortFaults(faults)
+			server.SortFaults(faults)
 			return nil, &problem.Error{Kind: problem.Invalid, Faults: faults}
 		case part.FormName() == "table":
 			return part, nil
@@ -182,17 +185,17 @@ func (c *Call) readTableFields(parts *multipart.Reader) (table *multipart.Part, 
 			return nil, endsEarly(err)
 		}
 		name, value := part.FormName(), strings.TrimSpace(string(b))
-		p := c.paramNamed(c.Route, name)
+		p := c.ParamNamed(c.Route, name)
 		if p != nil && len(b) <= maxField {
 			c.Request.PostForm.Set(name, value)
 		}
 		switch {
 		case p == nil || p.Parse == nil:
-			err = problem.Invalidf(name, Clip(value), "there is no such field; %s", c.parameterNames(c.Route))
+			err = problem.Invalidf(name, server.Clip(value), "there is no such field; %s", c.ParameterNames(c.Route))
 		case len(b) > maxField:
-			err = problem.Invalidf(name, Clip(value), "use at most %d bytes", maxField)
+			err = problem.Invalidf(name, server.Clip(value), "use at most %d bytes", maxField)
 		case value != "":
-			err = p.Parse(c, c.Params, []string{value})
+			err = p.Parse(c.Call, c.Params, []string{value})
 		}
 		if err != nil {
 			faults = append(faults, problem.Of(err).Faults...)
@@ -203,9 +206,10 @@ func (c *Call) readTableFields(parts *multipart.Reader) (table *multipart.Part, 
 // uploads are the routes that a file can be sent to, by the process that does the same.
 var uploads = map[string]string{"enrich-table": "/enrich", "harmonise-series": "/harmonise"}
 
-// tableAgain is the page of the form for a file with what was typed; nil where the table came without one. Browsers fill in no files, so that the file is chosen anew.
-func (s *Kit) tableAgain(c *Call, f page.Faulty) (*page.Page, error) {
-	if !c.form {
+// tableAgain is the page of the form for a file with what was typed; nil where the table came without one. Browsers
+// fill in no files, so that the file is chosen anew.
+func (s *Surface) tableAgain(c *call, f page.Faulty) (*page.Page, error) {
+	if !c.Form {
 		return nil, nil
 	}
 	for id, path := range uploads {
@@ -225,7 +229,8 @@ func (s *Kit) tableAgain(c *Call, f page.Faulty) (*page.Page, error) {
 				}
 			}
 		}
-		return &page.Page{Name: "process", Title: d.Title, Crumbs: c.Crumbs("processes"), Data: &v, Path: "/processes/" + d.ID}, nil
+		return &page.Page{Name: "process", Title: d.Title, Crumbs: c.Crumbs("processes"), Data: &v,
+			Path: "/processes/" + d.ID}, nil
 	}
 	return nil, nil
 }
@@ -238,7 +243,8 @@ type boundedWriter struct {
 
 func (b *boundedWriter) Write(p []byte) (int, error) {
 	if b.left -= int64(len(p)); b.left < 0 {
-		return 0, problem.New(problem.TooLarge, nil, "The table is too large for the form. Send it to /enrich as a stream, or run grense enrich.")
+		return 0, problem.New(problem.TooLarge, nil,
+			"The table is too large for the form. Send it to /enrich as a stream, or run grense enrich.")
 	}
 	return b.Writer.Write(p)
 }

@@ -1,4 +1,4 @@
-package server
+package processes
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"grense/internal/enrich"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
+	"grense/internal/server"
 	"grense/internal/server/limit"
 	"grense/internal/store"
 )
@@ -24,9 +25,10 @@ import (
 // enrichReport is the trailer with the counts (RFC 9110, 6.5).
 const enrichReport = "Enrich-Report"
 
-// enrich adds divisions to the table in the body. Reading and writing go on at the same time, each under deadlines that move.
-func (s *Kit) enrich(c *Call, w http.ResponseWriter) error {
-	if err := c.resolve(); err != nil {
+// enrich adds divisions to the table in the body. Reading and writing go on at the same time, each under deadlines
+// that move.
+func (s *Surface) enrich(c *call, w http.ResponseWriter) error {
+	if err := c.Resolve(); err != nil {
 		return err
 	}
 	t, err := c.openTable(w, enrichReport)
@@ -69,7 +71,8 @@ func (e *enriching) through(w io.Writer) error {
 	return e.table.Run(w, e, nil)
 }
 
-// runForm answers a form for a file. Browsers read no answer before they have sent everything, so that the answer waits in a file until then.
+// runForm answers a form for a file. Browsers read no answer before they have sent everything, so that the answer
+// waits in a file until then.
 func (e *enriching) runForm() error {
 	c := e.c
 	shelf := &tempShelf{dir: c.s.TempDir()}
@@ -87,7 +90,7 @@ func (e *enriching) runForm() error {
 	h := e.w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set(enrichReport, string(report))
-	c.s.tellRates(e.w, c.Owner())
+	c.s.TellRates(e.w, c.Owner())
 	return c.sendResult(e.w, r)
 }
 
@@ -111,7 +114,7 @@ func (e *enriching) turn(work func() error) error {
 
 // divider finds the divisions of points and codes, in one state of the data. It implements enrich.Finder.
 type divider struct {
-	s       *Kit
+	s       *Surface
 	ctx     context.Context // of the piece at hand
 	layers  []dividedLayer
 	columns []string
@@ -122,8 +125,8 @@ type divider struct {
 // dividedLayer is a collection with the ids and titles of its divisions, in the order by id.
 type dividedLayer struct {
 	coll   *store.Collection
-	index  *PointIndex // nil: the store is asked
-	move   crs.Func    // from the points to the collection
+	index  *server.PointIndex // nil: the store is asked
+	move   crs.Func           // from the points to the collection
 	ids    []string
 	titles []string         // nil: the collection has none
 	byID   map[string]int32 // numbers
@@ -138,7 +141,7 @@ const ambiguous = -1
 const maxDivided = 200_000
 
 // newDivider reads what a divider needs, of one state of the data: when they change meanwhile, it begins anew.
-func (c *Call) newDivider(p *enrichParams) (d *divider, err error) {
+func (c *call) newDivider(p *enrichParams) (d *divider, err error) {
 	err = c.Anew(func() error {
 		d, err = c.readDivider(p)
 		return err
@@ -146,7 +149,7 @@ func (c *Call) newDivider(p *enrichParams) (d *divider, err error) {
 	return d, err
 }
 
-func (c *Call) readDivider(p *enrichParams) (*divider, error) {
+func (c *call) readDivider(p *enrichParams) (*divider, error) {
 	d := &divider{s: c.s, in: p.crs}
 	at, err := c.momentOf(p)
 	if err != nil {
@@ -154,10 +157,11 @@ func (c *Call) readDivider(p *enrichParams) (*divider, error) {
 	}
 	for _, coll := range p.collections {
 		if coll.Count > maxDivided {
-			return nil, problem.Invalidf("collections", coll.ID, "leave %s out: it has more than %d features", coll.ID, maxDivided)
+			return nil, problem.Invalidf("collections", coll.ID, "leave %s out: it has more than %d features",
+				coll.ID, maxDivided)
 		}
 		l := dividedLayer{coll: coll, byID: map[string]int32{}, short: map[string]int32{}}
-		if isVersioned(coll) {
+		if server.IsVersioned(coll) {
 			l.asOf = at
 		}
 		if l.move, err = crs.Between(p.crs, coll.Geometry.CRS); err == nil {
@@ -179,24 +183,27 @@ func (c *Call) readDivider(p *enrichParams) (*divider, error) {
 }
 
 // momentOf is that of which divisions with versions are; zero: now.
-func (c *Call) momentOf(p *enrichParams) (time.Time, error) {
+func (c *call) momentOf(p *enrichParams) (time.Time, error) {
 	if p.datetime == "" {
 		return time.Time{}, nil
 	}
 	at, ok := cql2.ParseInstant(p.datetime, c.Zone())
 	switch {
 	case !ok:
-		return time.Time{}, problem.Invalidf("datetime", p.datetime, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z")
-	case !slices.ContainsFunc(p.collections, isVersioned):
-		return time.Time{}, problem.Invalidf("datetime", p.datetime, "leave it out: divisions of these collections have no versions")
+		return time.Time{}, problem.Invalidf("datetime", p.datetime,
+			"use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z")
+	case !slices.ContainsFunc(p.collections, server.IsVersioned):
+		return time.Time{}, problem.Invalidf("datetime", p.datetime,
+			"leave it out: divisions of these collections have no versions")
 	}
 	return store.Asked(at), nil
 }
 
-// fillLayer reads ids and titles of the divisions in the state that the index has, which is waited for while it is made.
-func (c *Call) fillLayer(l *dividedLayer) (err error) {
+// fillLayer reads ids and titles of the divisions in the state that the index has, which is waited for while it is
+// made.
+func (c *call) fillLayer(l *dividedLayer) (err error) {
 	if l.asOf.IsZero() { // of now, as indexes are
-		if l.index, err = c.awaitIndex(l.coll); err != nil {
+		if l.index, err = c.AwaitIndex(l.coll); err != nil {
 			return err
 		}
 	}
@@ -216,7 +223,7 @@ func (c *Call) fillLayer(l *dividedLayer) (err error) {
 	return nil
 }
 
-func (c *Call) readTitles(l *dividedLayer) error {
+func (c *call) readTitles(l *dividedLayer) error {
 	l.ids, l.titles = nil, nil
 	var rows []store.Row
 	if l.index != nil {
@@ -243,7 +250,7 @@ func (c *Call) readTitles(l *dividedLayer) error {
 		for _, r := range rows {
 			l.ids = append(l.ids, r.ID)
 		}
-		if l.titles == nil && IsPlain(l.coll) {
+		if l.titles == nil && server.IsPlain(l.coll) {
 			return nil
 		}
 		n := 0
@@ -256,7 +263,7 @@ func (c *Call) readTitles(l *dividedLayer) error {
 			}
 			title := ""
 			if f.Values[0] != nil {
-				title = Cell(f.Values[0])
+				title = server.Cell(f.Values[0])
 			}
 			l.titles = append(l.titles, title)
 			return nil
@@ -285,7 +292,7 @@ func (d *divider) At(dst []string, x, y float64) ([]string, string, error) {
 
 // number is that of a row.
 func (l *dividedLayer) number(row string) (int32, bool) {
-	if isVersioned(l.coll) {
+	if server.IsVersioned(l.coll) {
 		n, ok := l.byRow[row]
 		return n, ok
 	}
@@ -302,11 +309,13 @@ func (d *divider) find(l *dividedLayer, x, y float64) (int32, error) {
 		}
 		return -1, nil
 	}
-	e, err := cql2.Check(cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: l.coll.Geometry.Name}, R: cql2.Geom{G: orb.Point{x, y}, CRS: d.in}}, l.coll)
+	e, err := cql2.Check(cql2.Spatial{Op: cql2.SIntersects, L: cql2.Prop{Name: l.coll.Geometry.Name},
+		R: cql2.Geom{G: orb.Point{x, y}, CRS: d.in}}, l.coll)
 	if err != nil {
 		return -1, err
 	}
-	page, err := d.s.Store.Page(d.ctx, store.Query{Collection: l.coll.ID, Filter: e, Limit: 1, Count: store.CountNone, AsOf: l.asOf})
+	page, err := d.s.Store.Page(d.ctx, store.Query{Collection: l.coll.ID, Filter: e, Limit: 1, Count: store.CountNone,
+		AsOf: l.asOf})
 	if err != nil || len(page.Rows) == 0 {
 		return -1, err
 	}
@@ -331,7 +340,8 @@ func (l *dividedLayer) append(dst []string, n int32) []string {
 	return dst
 }
 
-// Code finds the divisions with a code; where there is none, one whose code is the same but for zeros at its beginning, when no other is.
+// Code finds the divisions with a code; where there is none, one whose code is the same but for zeros at its
+// beginning, when no other is.
 func (d *divider) Code(dst []string, code string) (values []string, restored bool, err error) {
 	found, only := false, -1
 	for i := range d.layers {

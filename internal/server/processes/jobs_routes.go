@@ -1,4 +1,4 @@
-package server
+package processes
 
 import (
 	"context"
@@ -12,13 +12,14 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/problem"
 	"grense/internal/process"
+	"grense/internal/server"
 	"grense/internal/server/page"
 	"grense/internal/state"
 	"grense/internal/store"
 )
 
 // jobList lists the jobs of the caller, the newest first (OGC 18-062r2, 11.2).
-func (s *Kit) jobList(c *Call, w http.ResponseWriter) error {
+func (s *Surface) jobList(c *call, w http.ResponseWriter) error {
 	doc := ogcapi.Jobs{Jobs: []ogcapi.StatusInfo{}, Links: c.SelfLinks("/jobs")}
 	view := jobsView{Titles: map[string]string{}}
 	if s.jobs.kept != nil {
@@ -33,14 +34,20 @@ func (s *Kit) jobList(c *Call, w http.ResponseWriter) error {
 			doc.Jobs = append(doc.Jobs, c.statusOf(&list[i]))
 			view.Titles[list[i].Process] = c.processTitle(list[i].Process)
 		}
-		doc.Links = append(doc.Links, c.listPages("/jobs", p.offset, p.limit, len(list))...)
+		doc.Links = append(doc.Links, c.ListPages("/jobs", p.offset, p.limit, len(list))...)
 	}
 	view.Jobs = doc.Jobs
-	view.Prev, view.Next = pagesBeside(doc.Links)
-	if l := linkHeader(doc.Links); l != "" {
+	view.Prev, view.Next = server.PagesBeside(doc.Links)
+	if l := server.LinkHeader(doc.Links); l != "" {
 		w.Header().Set("Link", l)
 	}
-	return c.writeFresh(w, &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "jobs", Title: c.Text("jobs.title"), Crumbs: c.Crumbs("processes"), Data: view, Refresh: slices.ContainsFunc(doc.Jobs, func(j ogcapi.StatusInfo) bool { return j.Status == state.JobAccepted || j.Status == state.JobRunning })}})
+	return c.writeFresh(w, &server.Answer{JSON: doc, Links: doc.Links,
+		Page: &page.Page{Name: "jobs", Title: c.Text("jobs.title"), Crumbs: c.Crumbs("processes"), Data: view,
+			Refresh: slices.ContainsFunc(doc.Jobs,
+				func(j ogcapi.StatusInfo) bool {
+					return j.Status == state.JobAccepted ||
+						j.Status == state.JobRunning
+				})}})
 }
 
 // jobsView is what the page of jobs shows.
@@ -52,7 +59,7 @@ type jobsView struct {
 }
 
 // processTitle is what people call a process; its id where there is none any more.
-func (c *Call) processTitle(id string) string {
+func (c *call) processTitle(id string) string {
 	if p, ok := c.s.processList.Find(id); ok {
 		return p.Describe(c.Catalog, c.Lang).Title
 	}
@@ -61,7 +68,8 @@ func (c *Call) processTitle(id string) string {
 
 // wants reports whether a job is among those asked for. Of one that has not finished the duration is that until now.
 func (p *jobsParams) wants(j *state.Job, now time.Time) bool {
-	if p.process != nil && !slices.Contains(p.process, j.Process) || p.status != nil && !slices.Contains(p.status, j.Status) {
+	if p.process != nil && !slices.Contains(p.process, j.Process) || p.status != nil &&
+		!slices.Contains(p.status, j.Status) {
 		return false
 	}
 	if p.from != nil && j.Created.Before(*p.from) || p.to != nil && j.Created.After(*p.to) {
@@ -82,16 +90,16 @@ func (p *jobsParams) wants(j *state.Job, now time.Time) bool {
 }
 
 // writeFresh writes a document that is made anew each time.
-func (c *Call) writeFresh(w http.ResponseWriter, a *Answer) error {
-	b, err := c.render(a)
+func (c *call) writeFresh(w http.ResponseWriter, a *server.Answer) error {
+	b, err := c.Render(a)
 	if err != nil {
 		return err
 	}
-	return c.writeUncached(w, b)
+	return c.WriteUncached(w, b)
 }
 
 // job tells the state of a job (OGC 18-062r2, 7.12).
-func (s *Kit) job(c *Call, w http.ResponseWriter) error {
+func (s *Surface) job(c *call, w http.ResponseWriter) error {
 	j, err := c.findJob()
 	if err != nil {
 		return err
@@ -104,10 +112,14 @@ func (s *Kit) job(c *Call, w http.ResponseWriter) error {
 			return err
 		}
 		for _, k := range kept {
-			view.Results = append(view.Results, page.DownloadLink{Title: k.ID, Href: c.Base() + "/jobs/" + j.ID + "/results/" + k.ID, Media: k.Media, Ext: k.Media, Size: c.size(k.Size)})
+			view.Results = append(view.Results,
+				page.DownloadLink{Title: k.ID, Href: c.Base() + "/jobs/" + j.ID + "/results/" + k.ID, Media: k.Media,
+					Ext: k.Media, Size: c.Size(k.Size)})
 		}
 	}
-	return c.writeFresh(w, &Answer{JSON: info, Page: &page.Page{Name: "job", Title: c.Text("job.title"), Crumbs: c.Crumbs("jobs"), Data: view, Refresh: !view.Done}})
+	return c.writeFresh(w, &server.Answer{JSON: info,
+		Page: &page.Page{Name: "job", Title: c.Text("job.title"), Crumbs: c.Crumbs("jobs"), Data: view,
+			Refresh: !view.Done}})
 }
 
 // jobView is what the page of a job shows.
@@ -119,8 +131,8 @@ type jobView struct {
 }
 
 // dismiss ends a job, or removes one that has finished (OGC 18-062r2, 12).
-func (s *Kit) dismiss(c *Call, w http.ResponseWriter) error {
-	if err := c.resolve(); err != nil {
+func (s *Surface) dismiss(c *call, w http.ResponseWriter) error {
+	if err := c.Resolve(); err != nil {
 		return err
 	}
 	j, err := s.dismissed(c)
@@ -133,7 +145,7 @@ func (s *Kit) dismiss(c *Call, w http.ResponseWriter) error {
 }
 
 // dismissed ends or removes the job that is asked for.
-func (s *Kit) dismissed(c *Call) (*state.Job, error) {
+func (s *Surface) dismissed(c *call) (*state.Job, error) {
 	j, err := c.findJob()
 	if err != nil {
 		return nil, err
@@ -141,7 +153,7 @@ func (s *Kit) dismissed(c *Call) (*state.Job, error) {
 	return j, s.dismissJob(c.Request.Context(), j)
 }
 
-func (s *Kit) dismissJob(ctx context.Context, j *state.Job) error {
+func (s *Surface) dismissJob(ctx context.Context, j *state.Job) error {
 	now := time.Now().UTC()
 	if j.Done() {
 		return s.jobs.kept.DropJob(ctx, j.ID)
@@ -163,11 +175,11 @@ func (s *Kit) dismissJob(ctx context.Context, j *state.Job) error {
 }
 
 // jobForm dismisses a job from its page.
-func (s *Kit) jobForm(c *Call, w http.ResponseWriter) error {
-	if err := c.resolve(); err != nil {
+func (s *Surface) jobForm(c *call, w http.ResponseWriter) error {
+	if err := c.Resolve(); err != nil {
 		return err
 	}
-	if err := c.ReadForm(maxForm); err != nil {
+	if err := c.ReadForm(server.MaxForm); err != nil {
 		return err
 	}
 	if _, err := s.dismissed(c); err != nil {
@@ -183,8 +195,8 @@ func keptResults(j *state.Job) (list []keptResult, err error) {
 	return list, json.Unmarshal(j.Results, &list)
 }
 
-// mediaOfResults returns the media type that the results of a finished job have: that of the only output in a raw answer. It is "" if
-// they have no body, since all outputs are references.
+// mediaOfResults returns the media type that the results of a finished job have: that of the only output in a raw
+// answer. It is "" if they have no body, since all outputs are references.
 func mediaOfResults(j *state.Job) string {
 	kept, err := keptResults(j)
 	req, bad := requestOf(j)
@@ -205,7 +217,7 @@ func mediaOfResults(j *state.Job) string {
 }
 
 // finishedJob is a job whose results can be asked for; a failed one is its failure (OGC 18-062r2, 7.13).
-func (c *Call) finishedJob() (*state.Job, error) {
+func (c *call) finishedJob() (*state.Job, error) {
 	j, err := c.findJob()
 	if err != nil {
 		return nil, err
@@ -214,7 +226,7 @@ func (c *Call) finishedJob() (*state.Job, error) {
 }
 
 // succeeded returns nil if the results of a job can be asked for, and else why not.
-func (c *Call) succeeded(j *state.Job) error {
+func (c *call) succeeded(j *state.Job) error {
 	switch j.Status {
 	case state.JobSuccessful:
 		return nil
@@ -225,13 +237,14 @@ func (c *Call) succeeded(j *state.Job) error {
 		}
 		return &failedJob{p}
 	}
-	e := problem.Of(problem.NotFoundf("the job is %s and has no results; its state is at %s/jobs/%s", j.Status, c.Base(), j.ID))
+	e := problem.Of(problem.NotFoundf("the job is %s and has no results; its state is at %s/jobs/%s", j.Status,
+		c.Base(), j.ID))
 	e.Type, e.Code = resultNotReady, "ResultNotReady"
 	return e
 }
 
 // jobOutputs returns the outputs of a job as its execution asked for them.
-func (c *Call) jobOutputs(j *state.Job, req *process.Request) ([]result, error) {
+func (c *call) jobOutputs(j *state.Job, req *process.Request) ([]result, error) {
 	if err := c.succeeded(j); err != nil {
 		return nil, err
 	}
@@ -244,21 +257,21 @@ type failedJob struct{ p ogcapi.Problem }
 func (f *failedJob) Error() string { return f.p.Detail }
 
 // writeFailure answers with the failure of a job: its status, type and faults.
-func (c *Call) writeFailure(w http.ResponseWriter, f *failedJob) error {
-	b, err := Marshal(f.p)
+func (c *call) writeFailure(w http.ResponseWriter, f *failedJob) error {
+	b, err := server.Marshal(f.p)
 	if err != nil {
 		return err
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Vary", varyKeyed)
-	c.WriteBody(w, f.p.Status, plainBody(b))
+	h.Set("Vary", server.VaryKeyed)
+	c.WriteBody(w, f.p.Status, server.PlainBody(b))
 	return nil
 }
 
 // results gives the outputs of a job, as its execution asked for them.
-func (s *Kit) results(c *Call, w http.ResponseWriter) error {
+func (s *Surface) results(c *call, w http.ResponseWriter) error {
 	j, err := c.finishedJob()
 	if f, ok := err.(*failedJob); ok {
 		return c.writeFailure(w, f)
@@ -291,22 +304,25 @@ func requestOf(j *state.Job) (*process.Request, error) {
 }
 
 // keptOutputs are the outputs of a job.
-func (c *Call) keptOutputs(j *state.Job, req *process.Request) ([]result, error) {
+func (c *call) keptOutputs(j *state.Job, req *process.Request) ([]result, error) {
 	kept, err := keptResults(j)
 	if err != nil {
 		return nil, err
 	}
 	var list []result
 	for _, k := range kept {
-		at := &pieceReader{s: c.s, ctx: c.Request.Context(), piece: state.Piece{Job: j.ID, Attempt: j.Attempt, Output: k.ID}}
-		list = append(list, result{id: k.ID, media: k.Media, name: k.Name, json: k.JSON, object: k.Object, box: k.Box, size: k.Size, reference: req.Reference[k.ID],
-			href: c.Base() + "/jobs/" + j.ID + "/results/" + k.ID, etag: j.ID + "-" + k.ID, data: io.NewSectionReader(at, 0, k.Size)})
+		at := &pieceReader{s: c.s, ctx: c.Request.Context(),
+			piece: state.Piece{Job: j.ID, Attempt: j.Attempt, Output: k.ID}}
+		list = append(list, result{id: k.ID, media: k.Media, name: k.Name, json: k.JSON, object: k.Object, box: k.Box,
+			size: k.Size, reference: req.Reference[k.ID],
+			href: c.Base() + "/jobs/" + j.ID + "/results/" + k.ID, etag: j.ID + "-" + k.ID,
+			data: io.NewSectionReader(at, 0, k.Size)})
 	}
 	return list, nil
 }
 
 // output gives one output of a job.
-func (s *Kit) output(c *Call, w http.ResponseWriter) error {
+func (s *Surface) output(c *call, w http.ResponseWriter) error {
 	j, err := c.finishedJob()
 	if f, ok := err.(*failedJob); ok {
 		return c.writeFailure(w, f)
@@ -321,10 +337,10 @@ func (s *Kit) output(c *Call, w http.ResponseWriter) error {
 	for _, r := range list {
 		if r.id == c.PathParam("outputId") {
 			h := w.Header()
-			h.Set("Vary", varyKeyed)
+			h.Set("Vary", server.VaryKeyed)
 			h.Set("Cache-Control", "private, no-cache")
 			return c.sendResult(w, r)
 		}
 	}
-	return problem.NotFoundf("the job has no output %q", Clip(c.PathParam("outputId")))
+	return problem.NotFoundf("the job has no output %q", server.Clip(c.PathParam("outputId")))
 }

@@ -1,4 +1,4 @@
-package server
+package processes
 
 import (
 	"bytes"
@@ -11,27 +11,32 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/problem"
+	"grense/internal/server"
 	"grense/internal/state"
 	"grense/internal/store"
 )
 
-// checkSubscriber says what is wrong with the addresses that want to be told of a job (OGC 18-062r2, 9); they are called only where the operator allows it.
-func (c *Call) checkSubscriber(sub *ogcapi.Subscriber, job bool) error {
+// checkSubscriber says what is wrong with the addresses that want to be told of a job (OGC 18-062r2, 9); they are
+// called only where the operator allows it.
+func (c *call) checkSubscriber(sub *ogcapi.Subscriber, job bool) error {
 	if sub == nil {
 		return nil
 	}
 	bad := func(name, value, cure string) error {
-		return &problem.Error{Kind: problem.Invalid, Faults: []problem.Fault{{In: "body", Param: name, Value: value, Cure: cure}}}
+		return &problem.Error{Kind: problem.Invalid,
+			Faults: []problem.Fault{{In: "body", Param: name, Value: value, Cure: cure}}}
 	}
 	switch {
 	case !c.s.Config.Processes.Callbacks:
-		return bad("/subscriber", sub.SuccessURI, "leave it out, callbacks are not offered; ask with Prefer: respond-async and then for the state of the job")
+		return bad("/subscriber", sub.SuccessURI,
+			"leave it out, callbacks are not offered; ask with Prefer: respond-async and then for the state of the job")
 	case !job:
 		return bad("/subscriber", sub.SuccessURI, "callbacks tell of jobs; ask with Prefer: respond-async")
 	case sub.SuccessURI == "":
 		return bad("/subscriber/successUri", "", "it is missing; the standard requires it")
 	}
-	for _, x := range [...][2]string{{"successUri", sub.SuccessURI}, {"inProgressUri", sub.InProgressURI}, {"failedUri", sub.FailedURI}} {
+	for _, x := range [...][2]string{{"successUri", sub.SuccessURI}, {"inProgressUri", sub.InProgressURI},
+		{"failedUri", sub.FailedURI}} {
 		if x[1] == "" {
 			continue
 		}
@@ -54,13 +59,15 @@ const (
 	callTries   = 4
 )
 
-// callWait is how long after so many tries in vain the next one is: 1, 4 and 16 seconds; more is false when that was the last.
+// callWait is how long after so many tries in vain the next one is: 1, 4 and 16 seconds; more is false when that was
+// the last.
 func callWait(tries int) (wait time.Duration, more bool) {
 	return time.Second << (2 * (tries - 1)), tries < callTries
 }
 
-// subscriber is where a job tells of its state; "" for nowhere. The operator's list may have changed since the job was made.
-func (s *Kit) subscriber(j *state.Job) (address string) {
+// subscriber is where a job tells of its state; "" for nowhere. The operator's list may have changed since the job
+// was made.
+func (s *Surface) subscriber(j *state.Job) (address string) {
 	var r jobRequest
 	var x struct{ Subscriber ogcapi.Subscriber }
 	if !s.Config.Processes.Callbacks || json.Unmarshal(j.Request, &r) != nil || json.Unmarshal(r.Body, &x) != nil {
@@ -80,8 +87,9 @@ func (s *Kit) subscriber(j *state.Job) (address string) {
 	return address
 }
 
-// tellBegin tells the state of a job that begins, in the background while the server lives: who takes the job over tells it anew.
-func (s *Kit) tellBegin(ctx context.Context, j state.Job) {
+// tellBegin tells the state of a job that begins, in the background while the server lives: who takes the job over
+// tells it anew.
+func (s *Surface) tellBegin(ctx context.Context, j state.Job) {
 	address := s.subscriber(&j)
 	if address == "" {
 		return
@@ -92,7 +100,7 @@ func (s *Kit) tellBegin(ctx context.Context, j state.Job) {
 	}
 	s.jobs.told.Go(func() {
 		for tries := 1; ; tries++ {
-			b, _ := Marshal(x.call(ctx).statusOf(&j)) // strings and numbers only
+			b, _ := server.Marshal(x.call(ctx).statusOf(&j)) // strings and numbers only
 			err := s.outgoing.post(ctx, address, io.NopCloser(bytes.NewReader(b)))
 			wait, more := callWait(tries)
 			if err == nil || ctx.Err() != nil {
@@ -110,22 +118,22 @@ func (s *Kit) tellBegin(ctx context.Context, j state.Job) {
 	})
 }
 
-func (s *Kit) notTaken(ctx context.Context, j *state.Job, address string, err error) {
+func (s *Surface) notTaken(ctx context.Context, j *state.Job, address string, err error) {
 	u, _ := url.Parse(address) // subscriber has read it
-	s.Log.WarnContext(ctx, "a callback was not taken", "job", j.ID, "to", u.Host, "err", Redacted(err.Error()))
+	s.Log.WarnContext(ctx, "a callback was not taken", "job", j.ID, "to", u.Host, "err", server.Redacted(err.Error()))
 }
 
 // callOf is what a job that has ended is still to tell; nil for nothing.
-func (s *Kit) callOf(j *state.Job) *state.Call {
+func (s *Surface) callOf(j *state.Job) *state.Call {
 	if s.subscriber(j) == "" {
 		return nil
 	}
 	return &state.Call{After: state.Nanos(j.Finished)}
 }
 
-// tellSubscribers calls back for jobs that have ended, those of other processes and of before a restart too, until ctx ends. Each is told at least once: who dies while it tells
-// is followed by another after callLease.
-func (s *Kit) tellSubscribers(ctx context.Context) {
+// tellSubscribers calls back for jobs that have ended, those of other processes and of before a restart too, until
+// ctx ends. Each is told at least once: who dies while it tells is followed by another after callLease.
+func (s *Surface) tellSubscribers(ctx context.Context) {
 	turns := make(chan struct{}, callsAtOnce)
 	for ctx.Err() == nil {
 		list, err := s.jobs.kept.JobList(ctx)
@@ -152,7 +160,7 @@ func (s *Kit) tellSubscribers(ctx context.Context) {
 }
 
 // tellEnd tries once to tell how a job ended: its results as a document when it has succeeded, its failure else.
-func (s *Kit) tellEnd(ctx context.Context, id string, was state.Call) {
+func (s *Surface) tellEnd(ctx context.Context, id string, was state.Call) {
 	mine := state.Call{After: time.Now().Add(callLease).UnixNano(), Tries: was.Tries + 1}
 	j, err := s.jobs.kept.SwapCall(ctx, id, was, &mine)
 	if err != nil { // another tells it, or the job is gone
@@ -177,12 +185,13 @@ func (s *Kit) tellEnd(ctx context.Context, id string, was state.Call) {
 	}
 	keep, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer done()
-	if _, err := s.jobs.kept.SwapCall(keep, id, mine, next); err != nil && !errors.Is(err, store.ErrChanged) && !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.jobs.kept.SwapCall(keep, id, mine, next); err != nil && !errors.Is(err, store.ErrChanged) &&
+		!errors.Is(err, store.ErrNotFound) {
 		s.Log.WarnContext(ctx, "the end of a callback is not kept", "job", id, "err", err)
 	}
 }
 
-func (s *Kit) postEnd(ctx context.Context, address string, j *state.Job) error {
+func (s *Surface) postEnd(ctx context.Context, address string, j *state.Job) error {
 	body := io.NopCloser(bytes.NewReader(j.Failure))
 	if j.Status == state.JobSuccessful {
 		x, err := s.executionOf(j)
@@ -201,7 +210,8 @@ func (x *execution) resultsOf(ctx context.Context, j *state.Job) io.ReadCloser {
 	go func() {
 		list, err := c.keptOutputs(j, x.req)
 		if err == nil {
-			err = c.sendDocument(&pipedAnswer{header: map[string][]string{}, out: out, begun: make(chan struct{})}, list)
+			err = c.sendDocument(&pipedAnswer{header: map[string][]string{}, out: out, begun: make(chan struct{})},
+				list)
 		}
 		out.CloseWithError(err)
 	}()
@@ -209,7 +219,7 @@ func (x *execution) resultsOf(ctx context.Context, j *state.Job) io.ReadCloser {
 }
 
 // dismissClasses are the conformance classes of one job; callbacks are declared where they are configured.
-func (s *Kit) dismissClasses() []string {
+func (s *Surface) dismissClasses() []string {
 	classes := []string{processes1 + "dismiss"}
 	if s.Config.Processes.Callbacks {
 		classes = append(classes, processes1+"callback")

@@ -1,4 +1,4 @@
-package server
+package processes
 
 import (
 	"bytes"
@@ -13,22 +13,23 @@ import (
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/process"
+	"grense/internal/server"
 	"grense/internal/server/limit"
 )
 
 // call is a request that an execution makes of the server's own parts. Its turns are those of the execution.
-func (x *execution) call(ctx context.Context) *Call {
+func (x *execution) call(ctx context.Context) *call {
 	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, x.root+x.mount+"/", nil) // our own address
 	c := x.s.newCall(x.root, x.mount, x.lang)
-	c.Request, c.KeyID, c.Address, c.right = r, x.keyID, x.owner, x.ticket()
+	c.Request, c.KeyID, c.Address, c.Right = r, x.keyID, x.owner, x.ticket()
 	return c
 }
 
 // newCall returns a call without a client, whose links begin with root and mount.
-func (s *Kit) newCall(root, mount, lang string) *Call {
+func (s *Surface) newCall(root, mount, lang string) *call {
 	c := s.NewCall()
-	c.Root, c.mount, c.Lang = root, mount, lang
-	return c
+	c.Root, c.Mount, c.Lang = root, mount, lang
+	return &call{c, s}
 }
 
 // ticket is the right to ask the store; a job may ask for as long as it may take.
@@ -50,7 +51,7 @@ func (x *execution) divisions(ctx context.Context, collections, datetime string,
 	c := x.call(ctx)
 	p := &enrichParams{crs: points, collections: c.Divisions(), datetime: datetime}
 	if collections != "" {
-		if err := PickDivisions(&p.collections, collections); err != nil {
+		if err := server.PickDivisions(&p.collections, collections); err != nil {
 			return nil, ofInputs(err)
 		}
 	}
@@ -64,7 +65,7 @@ func (x *execution) divisions(ctx context.Context, collections, datetime string,
 
 // lookup is the answer to GET /lookup.
 func (x *execution) lookup(ctx context.Context, parameters url.Values) (json.RawMessage, error) {
-	parameters.Set("f", AsJSON.F)
+	parameters.Set("f", server.AsJSON.F)
 	in, _, err := x.ask(ctx, x.mount+"/lookup", parameters.Encode())
 	if err != nil {
 		return nil, ofInputs(err)
@@ -103,8 +104,9 @@ func (x *execution) neighbours(ctx context.Context, collection, row string) ([]p
 	return list, true, err
 }
 
-// Divisions finds the divisions of points and codes for a table, of the collections that a list with commas names ("": all of areas), of those with versions the ones
-// that were valid on a day or at a moment ("": now). Points are in a CRS, x before y. The Finder is for one goroutine, and good until ctx ends.
-func (s *Kit) Divisions(ctx context.Context, collections, datetime string, points crs.ID) (enrich.Finder, error) {
-	return (&execution{s: s, root: s.root, lang: "en", begun: true}).divisions(ctx, collections, datetime, points)
+// Divisions finds the divisions of points and codes for a table, of the collections that a list with commas names
+// ("": all of areas), of those with versions the ones that were valid on a day or at a moment ("": now). Points are
+// in a CRS, x before y. The Finder is for one goroutine, and good until ctx ends.
+func (s *Surface) Divisions(ctx context.Context, collections, datetime string, points crs.ID) (enrich.Finder, error) {
+	return (&execution{s: s, root: s.Root, lang: "en", begun: true}).divisions(ctx, collections, datetime, points)
 }

@@ -1,4 +1,4 @@
-package server
+package processes
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 
 	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/server"
 	"grense/internal/server/limit"
 	"grense/internal/store"
 )
@@ -33,7 +34,7 @@ type harmoniseParams struct {
 	columns history.SeriesColumns
 }
 
-func newHarmoniseParams(*Call) any {
+func newHarmoniseParams(*server.Call) any {
 	return &harmoniseParams{
 		scheme:  history.Kommune,
 		options: history.SeriesOptions{Weights: history.RefuseWeights, MaxCells: seriesCells, MaxKeys: seriesCells},
@@ -42,8 +43,8 @@ func newHarmoniseParams(*Call) any {
 
 // harmonise takes the values in the body to the divisions of one day. The answer begins when the table has ended, since
 // a division may have values anywhere in it.
-func (s *Kit) harmonise(c *Call, w http.ResponseWriter) error {
-	if err := c.resolve(); err != nil {
+func (s *Surface) harmonise(c *call, w http.ResponseWriter) error {
+	if err := c.Resolve(); err != nil {
 		return err
 	}
 	t, err := c.openTable(w, harmoniseReport)
@@ -51,14 +52,15 @@ func (s *Kit) harmonise(c *Call, w http.ResponseWriter) error {
 		return err
 	}
 	p := c.Params.(*harmoniseParams)
-	h := &harmonising{tableStream: t, ticket: s.Turns.NewTicket(c.Owner(), false), left: int64(s.Config.Processes.JobBytes)}
+	h := &harmonising{tableStream: t, ticket: s.Turns.NewTicket(c.Owner(), false),
+		left: int64(s.Config.Processes.JobBytes)}
 	p.options.Pause, p.options.Spill = h.pause, cmp.Or(s.TempDir(), os.TempDir())
 	x, err := c.newSeries(p)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	if err := cmp.Or(c.pay(false), s.Flight.Admit(seriesMemory)); err != nil {
+	if err := cmp.Or(c.Pay(false), s.Flight.Admit(seriesMemory)); err != nil {
 		return err
 	}
 	c.Hold(seriesMemory)
@@ -71,7 +73,8 @@ func (s *Kit) harmonise(c *Call, w http.ResponseWriter) error {
 		return ofTable(err)
 	}
 	if t.form {
-		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": t.fileName("harmonised")}))
+		w.Header().Set("Content-Disposition",
+			mime.FormatMediaType("attachment", map[string]string{"filename": t.fileName("harmonised")}))
 	}
 	out := bufio.NewWriterSize(h, 64<<10)
 	report, err := x.Write(out, p.columns)
@@ -82,20 +85,20 @@ func (s *Kit) harmonise(c *Call, w http.ResponseWriter) error {
 }
 
 // newSeries checks what was asked for besides the table.
-func (c *Call) newSeries(p *harmoniseParams) (*history.Series, error) {
+func (c *call) newSeries(p *harmoniseParams) (*history.Series, error) {
 	h, err := c.History()
 	if err != nil {
 		return nil, err
 	}
 	if h == nil {
-		return nil, errNoHistory()
+		return nil, server.ErrNoHistory()
 	}
 	if p.options.To == 0 {
 		return nil, problem.Invalidf("to", "", "send the day whose divisions are wanted, as 2024-01-31")
 	}
 	s := h.Scheme(p.scheme)
 	if s == nil {
-		return nil, problem.Invalidf("scheme", p.scheme, "use one of %s", strings.Join(schemeIDs(h), ", "))
+		return nil, problem.Invalidf("scheme", p.scheme, "use one of %s", strings.Join(server.SchemeIDs(h), ", "))
 	}
 	return s.NewSeries(p.options)
 }
@@ -139,8 +142,8 @@ func (h *harmonising) leave() {
 	}
 }
 
-// pause gives up the turn after 100 ms and waits for the next one. It fails if the client has gone or the work takes too
-// long.
+// pause gives up the turn after 100 ms and waits for the next one. It fails if the client has gone or the work takes
+// too long.
 func (h *harmonising) pause() error {
 	const turn = 100 * time.Millisecond
 	if err := h.c.Request.Context().Err(); err != nil || time.Since(h.since) < turn {
@@ -148,7 +151,8 @@ func (h *harmonising) pause() error {
 	}
 	h.leave()
 	if h.worked > syncTime {
-		return problem.New(problem.TooLarge, nil, "The series takes too long. Send it in parts, or run grense harmonise.")
+		return problem.New(problem.TooLarge, nil,
+			"The series takes too long. Send it in parts, or run grense harmonise.")
 	}
 	return h.enter()
 }
@@ -158,7 +162,9 @@ func (h *harmonising) Read(b []byte) (int, error) {
 	h.leave()
 	n, err := h.tableStream.Read(b)
 	if h.left -= int64(n); h.left < 0 {
-		return 0, problem.New(problem.TooLarge, nil, "The table has more than %d bytes. Send it in parts, or run grense harmonise.", h.c.s.Config.Processes.JobBytes)
+		return 0, problem.New(problem.TooLarge, nil,
+			"The table has more than %d bytes. Send it in parts, or run grense harmonise.",
+			h.c.s.Config.Processes.JobBytes)
 	}
 	if e := h.enter(); e != nil {
 		return 0, e

@@ -1,4 +1,4 @@
-package server
+package processes
 
 import (
 	"context"
@@ -15,7 +15,8 @@ import (
 	"grense/internal/problem"
 )
 
-// outgoing asks other servers: only addresses that the operator allows, by names that lead to public addresses, which are those that are connected to, and without redirects.
+// outgoing asks other servers: only addresses that the operator allows, by names that lead to public addresses, which
+// are those that are connected to, and without redirects.
 type outgoing struct {
 	allow  []string
 	public func(netip.Addr) bool
@@ -28,18 +29,21 @@ const (
 	outgoingBytes = 256 << 20        // of an answer
 )
 
-func newOutgoing(allow []string) *outgoing {
-	o := &outgoing{allow: allow, public: isPublic}
+func newOutgoing(allow []string, public func(netip.Addr) bool) *outgoing {
+	o := &outgoing{allow: allow, public: public}
 	o.client = &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport:     &http.Transport{DialContext: o.dial, TLSHandshakeTimeout: outgoingTime, ResponseHeaderTimeout: outgoingTime, DisableKeepAlives: true, DisableCompression: true},
+		Transport: &http.Transport{DialContext: o.dial, TLSHandshakeTimeout: outgoingTime,
+			ResponseHeaderTimeout: outgoingTime, DisableKeepAlives: true, DisableCompression: true},
 	}
 	return o
 }
 
-// allowed reports whether an address begins with one that is allowed: the same scheme, host and port, and the same first parts of the path.
+// allowed reports whether an address begins with one that is allowed: the same scheme, host and port, and the same
+// first parts of the path.
 func (o *outgoing) allowed(u *url.URL) bool {
-	if u.User != nil || u.Fragment != "" || u.Host == "" || strings.Contains(u.EscapedPath(), "..") || strings.Contains(strings.ToLower(u.EscapedPath()), "%2") {
+	if u.User != nil || u.Fragment != "" || u.Host == "" || strings.Contains(u.EscapedPath(), "..") ||
+		strings.Contains(strings.ToLower(u.EscapedPath()), "%2") {
 		return false
 	}
 	for _, prefix := range o.allow {
@@ -96,7 +100,8 @@ func (o *outgoing) resolve(ctx context.Context, host string) ([]netip.Addr, erro
 // resolveTime bounds the look at the host of a callback while its client waits.
 const resolveTime = 2 * time.Second
 
-// private reports whether the host of an address is known to be one that is never called: it has an address that is not public.
+// private reports whether the host of an address is known to be one that is never called: it has an address that is
+// not public.
 func (o *outgoing) private(ctx context.Context, u *url.URL) bool {
 	ctx, cancel := context.WithTimeout(ctx, resolveTime)
 	defer cancel()
@@ -106,15 +111,18 @@ func (o *outgoing) private(ctx context.Context, u *url.URL) bool {
 
 // reservedBlocks are those blocks of addresses that lead to no public host, besides those that netip knows (RFC 6890).
 var reservedBlocks = func() (out []netip.Prefix) {
-	for _, s := range []string{"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-		"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10"} {
+	for _, s := range []string{"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24",
+		"198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+		"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+		"5f00::/16", "fec0::/10"} {
 		out = append(out, netip.MustParsePrefix(s))
 	}
 	return out
 }()
 
 func isPublic(a netip.Addr) bool {
-	if !a.IsValid() || a.Zone() != "" || !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
+	if !a.IsValid() || a.Zone() != "" || !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() ||
+		a.IsLinkLocalUnicast() {
 		return false
 	}
 	for _, p := range reservedBlocks {
@@ -141,7 +149,8 @@ func (o *outgoing) get(ctx context.Context, u *url.URL) (io.ReadCloser, string, 
 		return nil, "", problem.New(problem.Invalid, err, "the host does not answer")
 	case res.StatusCode != http.StatusOK:
 		res.Body.Close()
-		return nil, "", problem.New(problem.Invalid, nil, "the address answers %d %s; redirects are not followed", res.StatusCode, http.StatusText(res.StatusCode))
+		return nil, "", problem.New(problem.Invalid, nil, "the address answers %d %s; redirects are not followed",
+			res.StatusCode, http.StatusText(res.StatusCode))
 	}
 	return boundedBody{http.MaxBytesReader(nil, res.Body, outgoingBytes)}, res.Header.Get("Content-Type"), nil
 }
@@ -157,7 +166,8 @@ func (b boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// post sends JSON once to an address that is allowed, which takes it with a status of 2xx. The error does not name the address, which may hold a secret.
+// post sends JSON once to an address that is allowed, which takes it with a status of 2xx. The error does not name
+// the address, which may hold a secret.
 func (o *outgoing) post(ctx context.Context, address string, body io.ReadCloser) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

@@ -1,4 +1,4 @@
-package server
+package processes
 
 import (
 	"bufio"
@@ -13,14 +13,16 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/process"
+	"grense/internal/server"
 	"grense/internal/server/page"
 )
 
-// sendResults answers with the outputs of an execution: raw, one as it is and several as multipart/related, or as one document (OGC 18-062r2, 7.11.4).
-// Outputs that are wanted by reference are links, in a raw answer in the header Link.
-func (c *Call) sendResults(w http.ResponseWriter, results []result, req *process.Request) error {
+// sendResults answers with the outputs of an execution: raw, one as it is and several as multipart/related, or as one
+// document (OGC 18-062r2, 7.11.4). Outputs that are wanted by reference are links, in a raw answer in the header
+// Link.
+func (c *call) sendResults(w http.ResponseWriter, results []result, req *process.Request) error {
 	h := w.Header()
-	h.Set("Vary", varyKeyed)
+	h.Set("Vary", server.VaryKeyed)
 	h.Set("Cache-Control", "private, no-store")
 	h.Set("Content-Language", page.LanguageTag(c.Lang))
 	if req.Document {
@@ -36,7 +38,7 @@ func (c *Call) sendResults(w http.ResponseWriter, results []result, req *process
 		values = append(values, r)
 	}
 	if links != nil {
-		h.Set("Link", linkHeader(links))
+		h.Set("Link", server.LinkHeader(links))
 	}
 	switch len(values) {
 	case 0:
@@ -49,7 +51,7 @@ func (c *Call) sendResults(w http.ResponseWriter, results []result, req *process
 }
 
 // sendResult answers with one output, as it is; parts of it by the header Range.
-func (c *Call) sendResult(w http.ResponseWriter, r result) error {
+func (c *call) sendResult(w http.ResponseWriter, r result) error {
 	h := w.Header()
 	h.Set("Content-Type", charsetOf(r.media))
 	if r.name != "" {
@@ -63,7 +65,7 @@ func (c *Call) sendResult(w http.ResponseWriter, r result) error {
 	} else { // what is made for one request cannot be asked for in parts
 		c.Request.Header.Del("Range")
 	}
-	return c.serveParts(w, r.data)
+	return c.ServeParts(w, r.data)
 }
 
 // charsetOf is a media type as it is sent.
@@ -75,9 +77,10 @@ func charsetOf(media string) string {
 }
 
 // sendParts answers with several outputs, each a part with its name as Content-ID (RFC 2387).
-func (c *Call) sendParts(w http.ResponseWriter, results []result) error {
+func (c *call) sendParts(w http.ResponseWriter, results []result) error {
 	m := multipart.NewWriter(w)
-	w.Header().Set("Content-Type", mime.FormatMediaType("multipart/related", map[string]string{"boundary": m.Boundary(), "type": results[0].media}))
+	w.Header().Set("Content-Type", mime.FormatMediaType("multipart/related",
+		map[string]string{"boundary": m.Boundary(), "type": results[0].media}))
 	w.WriteHeader(http.StatusOK)
 	for _, r := range results {
 		head := textproto.MIMEHeader{"Content-Type": {charsetOf(r.media)}, "Content-ID": {"<" + r.id + ">"}}
@@ -98,9 +101,9 @@ func (c *Call) sendParts(w http.ResponseWriter, results []result) error {
 	return m.Close()
 }
 
-// sendDocument answers with a JSON object of the outputs by name (OGC 18-062r2, 7.11.4.1): numbers, texts, lists and boxes as they are, other objects
-// and files as qualified values, what is wanted by reference as a link.
-func (c *Call) sendDocument(w http.ResponseWriter, results []result) error {
+// sendDocument answers with a JSON object of the outputs by name (OGC 18-062r2, 7.11.4.1): numbers, texts, lists and
+// boxes as they are, other objects and files as qualified values, what is wanted by reference as a link.
+func (c *call) sendDocument(w http.ResponseWriter, results []result) error {
 	w.Header().Set("Content-Type", "application/json")
 	if c.Request.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)
@@ -179,7 +182,9 @@ func writeMember(w io.Writer, r result) error {
 }
 
 // isText reports whether files of a media type are texts in UTF-8.
-func isText(media string) bool { return strings.HasPrefix(media, "text/") || media == asLines.Media }
+func isText(media string) bool {
+	return strings.HasPrefix(media, "text/") || media == server.AsLines.Media
+}
 
 // writeText writes a text as a qualified value, line by line.
 func writeText(w io.Writer, media string, data io.Reader) error {

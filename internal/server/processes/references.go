@@ -1,4 +1,4 @@
-package server
+package processes
 
 import (
 	"context"
@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	"grense/internal/problem"
+	"grense/internal/server"
 )
 
-// open reads what an input refers to (OGC 18-062r2, 7.11.2.4): data of this service, which are asked for inside, with the key of the execution.
+// open reads what an input refers to (OGC 18-062r2, 7.11.2.4): data of this service, which are asked for inside, with
+// the key of the execution.
 func (x *execution) open(ctx context.Context, href string) (io.ReadCloser, string, error) {
 	u, err := url.Parse(href)
 	if err != nil || u.User != nil || u.Fragment != "" {
@@ -19,7 +21,9 @@ func (x *execution) open(ctx context.Context, href string) (io.ReadCloser, strin
 	}
 	if path, ok := x.inside(u); ok {
 		in, media, err := x.ask(ctx, path, u.RawQuery)
-		if e := problem.Of(err); err != nil && (e.Kind == problem.Invalid || e.Kind == problem.NotFound || e.Kind == problem.Gone || e.Kind == problem.NotAcceptable) {
+		if e := problem.Of(err); err != nil &&
+			(e.Kind == problem.Invalid || e.Kind == problem.NotFound || e.Kind == problem.Gone ||
+				e.Kind == problem.NotAcceptable) {
 			return nil, "", problem.New(problem.Invalid, err, "the address is answered with: %s", e.Detail)
 		}
 		return in, media, err
@@ -27,7 +31,9 @@ func (x *execution) open(ctx context.Context, href string) (io.ReadCloser, strin
 	if x.s.outgoing.allowed(u) {
 		return x.s.outgoing.get(ctx, u)
 	}
-	return nil, "", problem.New(problem.Invalid, nil, "refer to a collection of this service, below %s/collections; other addresses are read only where the operator allows them", x.root+x.mount)
+	return nil, "", problem.New(problem.Invalid, nil,
+		"refer to a collection of this service, below %s/collections; other addresses are read only where the "+
+			"operator allows them", x.root+x.mount)
 }
 
 // inside is the path below the mount of an address of this service that gives data.
@@ -39,7 +45,7 @@ func (x *execution) inside(u *url.URL) (string, bool) {
 		return "", false
 	}
 	below := rest
-	for _, m := range Mounts {
+	for _, m := range server.Mounts {
 		if m != "" {
 			below = strings.TrimPrefix(below, m)
 		}
@@ -49,7 +55,8 @@ func (x *execution) inside(u *url.URL) (string, bool) {
 
 // ask answers a GET of this service, without the network.
 func (x *execution) ask(ctx context.Context, path, query string) (io.ReadCloser, string, error) {
-	r, err := http.NewRequestWithContext(Inside{KeyID: x.keyID, Owner: x.owner}.With(ctx), http.MethodGet, x.root+path, nil)
+	r, err := http.NewRequestWithContext(server.Inside{KeyID: x.keyID, Owner: x.owner}.With(ctx), http.MethodGet,
+		x.root+path, nil)
 	if err != nil {
 		return nil, "", problem.New(problem.Invalid, err, "the address cannot be read")
 	}
@@ -77,7 +84,7 @@ func (x *execution) ask(ctx context.Context, path, query string) (io.ReadCloser,
 	if w.status != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(in, 64<<10))
 		in.Close()
-		return nil, "", ReadProblem(w.status, text)
+		return nil, "", server.ReadProblem(w.status, text)
 	}
 	return in, w.header.Get("Content-Type"), nil
 }

@@ -1,4 +1,4 @@
-package server
+package processes
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/problem"
 	"grense/internal/process"
+	"grense/internal/server"
 	"grense/internal/server/page"
 )
 
@@ -17,17 +18,19 @@ const (
 )
 
 // processes lists the processes (OGC 18-062r2, 7.9).
-func (s *Kit) processes(c *Call) (*Answer, error) {
+func (s *Surface) processes(c *call) (*server.Answer, error) {
 	all := s.processList.All()
 	asked := c.Params.(*processesParams)
-	doc := ogcapi.Processes{Processes: []ogcapi.ProcessSummary{}, Links: append(c.SelfLinks("/processes"), c.listPages("/processes", asked.offset, asked.limit, len(all))...)}
+	doc := ogcapi.Processes{Processes: []ogcapi.ProcessSummary{},
+		Links: append(c.SelfLinks("/processes"), c.ListPages("/processes", asked.offset, asked.limit, len(all))...)}
 	for _, p := range all[min(asked.offset, len(all)):min(asked.offset+asked.limit, len(all))] {
 		doc.Processes = append(doc.Processes, c.describeProcess(p).ProcessSummary)
 	}
 	ld := func() any {
 		var apps []any
 		for _, p := range doc.Processes {
-			apps = append(apps, map[string]any{"@type": "WebAPI", "@id": c.Base() + "/processes/" + p.ID, "name": p.Title, "description": p.Description})
+			apps = append(apps, map[string]any{"@type": "WebAPI", "@id": c.Base() + "/processes/" + p.ID,
+				"name": p.Title, "description": p.Description})
 		}
 		m := c.CatalogLD(nil)
 		m["@type"] = "ItemList"
@@ -36,9 +39,11 @@ func (s *Kit) processes(c *Call) (*Answer, error) {
 		return m
 	}
 	view := processesView{Processes: doc.Processes}
-	view.Prev, view.Next = pagesBeside(doc.Links)
-	return &Answer{JSON: doc, LD: ld, Links: doc.Links, Page: &page.Page{Name: "processes", Title: c.Text("processes.title"), Data: view},
-		Fleeting: c.Values.Has("limit") || c.Values.Has("offset")}, nil // there is a document for each number, and nobody asks for it again
+	view.Prev, view.Next = server.PagesBeside(doc.Links)
+	return &server.Answer{JSON: doc, LD: ld, Links: doc.Links,
+		Page: &page.Page{Name: "processes", Title: c.Text("processes.title"), Data: view},
+		// there is a document for each number, and nobody asks for it again
+		Fleeting: c.Values.Has("limit") || c.Values.Has("offset")}, nil
 }
 
 // processesView is what the page of processes shows.
@@ -48,21 +53,23 @@ type processesView struct {
 }
 
 // process describes one process (OGC 18-062r2, 7.10).
-func (s *Kit) process(c *Call) (*Answer, error) {
+func (s *Surface) process(c *call) (*server.Answer, error) {
 	p, err := c.findProcess()
 	if err != nil {
 		return nil, err
 	}
 	d := c.describeProcess(p)
 	view := c.processPage(d)
-	return &Answer{JSON: d, Links: d.Links, Page: &page.Page{Name: "process", Title: d.Title, Crumbs: c.Crumbs("processes"), Data: &view}}, nil
+	return &server.Answer{JSON: d, Links: d.Links,
+		Page: &page.Page{Name: "process", Title: d.Title, Crumbs: c.Crumbs("processes"), Data: &view}}, nil
 }
 
 // findProcess is the process that the path names (OGC 18-062r2, 7.10.3).
-func (c *Call) findProcess() (process.Process, error) {
+func (c *call) findProcess() (process.Process, error) {
 	p, ok := c.s.processList.Find(c.PathParam("processId"))
 	if !ok {
-		e := problem.Of(problem.NotFoundf("there is no process %q; %s/processes lists all", Clip(c.PathParam("processId")), c.Base()))
+		e := problem.Of(problem.NotFoundf("there is no process %q; %s/processes lists all",
+			server.Clip(c.PathParam("processId")), c.Base()))
 		e.Type, e.Code = noSuchProcess, "NoSuchProcess"
 		return nil, e
 	}
@@ -70,24 +77,30 @@ func (c *Call) findProcess() (process.Process, error) {
 }
 
 // describeProcess is the description of a process as the service offers it, with links.
-func (c *Call) describeProcess(p process.Process) ogcapi.Process {
+func (c *call) describeProcess(p process.Process) ogcapi.Process {
 	d := p.Describe(c.Catalog, c.Lang)
 	if c.s.jobs.kept == nil {
-		d.JobControlOptions = slices.DeleteFunc(slices.Clone(d.JobControlOptions), func(o string) bool { return o != process.Sync })
+		d.JobControlOptions = slices.DeleteFunc(slices.Clone(d.JobControlOptions),
+			func(o string) bool { return o != process.Sync })
 	}
 	if !slices.Contains(d.JobControlOptions, process.Async) { // what is referred to is kept by jobs
 		d.OutputTransmission = []string{"value"}
 	}
 	here := c.Base() + "/processes/" + d.ID
 	d.Links = []ogcapi.Link{
-		{Rel: "self", Type: "application/json", Title: "Process description as JSON", Href: here + "?f=json", Hreflang: Hreflang},
-		{Rel: "alternate", Type: "text/html", Title: "Process description as HTML", Href: here + "?f=html", Hreflang: Hreflang},
-		{Rel: ogcapi.RelExecute, Type: "application/json", Title: "Execution", Href: here + "/execution?f=json", Hreflang: Hreflang},
+		{Rel: "self", Type: "application/json", Title: "Process description as JSON", Href: here + "?f=json",
+			Hreflang: server.Hreflang},
+		{Rel: "alternate", Type: "text/html", Title: "Process description as HTML", Href: here + "?f=html",
+			Hreflang: server.Hreflang},
+		{Rel: ogcapi.RelExecute, Type: "application/json", Title: "Execution", Href: here + "/execution?f=json",
+			Hreflang: server.Hreflang},
 	}
 	return d
 }
 
 // processValues are the ids of processes as values of the variable in paths.
-func (s *Kit) processValues() map[string]func(*Call) []string {
-	return map[string]func(*Call) []string{"processId": func(*Call) []string { return s.processIDs() }}
+func (s *Surface) processValues() map[string]func(*server.Call) []string {
+	return map[string]func(*server.Call) []string{"processId": func(*server.Call) []string { return s.processIDs() }}
 }
+
+const processes1 = "http://www.opengis.net/spec/ogcapi-processes-1/1.0/conf/"

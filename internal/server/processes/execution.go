@@ -1,4 +1,4 @@
-package server
+package processes
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/problem"
 	"grense/internal/process"
+	"grense/internal/server"
 	"grense/internal/server/limit"
 	"grense/internal/store"
 )
@@ -24,7 +25,7 @@ const maxExecute = 4 << 20
 
 // execution is one execution of a process on its way, whether somebody waits for it or it is a job.
 type execution struct {
-	s    *Kit
+	s    *Surface
 	p    process.Process
 	desc ogcapi.Process
 	req  *process.Request
@@ -39,15 +40,15 @@ type execution struct {
 }
 
 // execute runs a process (OGC 18-062r2, 7.11).
-func (s *Kit) execute(c *Call, w http.ResponseWriter) error {
-	if err := c.resolve(); err != nil {
+func (s *Surface) execute(c *call, w http.ResponseWriter) error {
+	if err := c.Resolve(); err != nil {
 		return err
 	}
 	p, err := c.findProcess()
 	if err != nil {
 		return err
 	}
-	if err := c.pay(false); err != nil {
+	if err := c.Pay(false); err != nil {
 		return err
 	}
 	d := c.describeProcess(p)
@@ -59,11 +60,13 @@ func (s *Kit) execute(c *Call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	job := slices.Contains(d.JobControlOptions, process.Async) && (c.asksForJob() || !slices.Contains(d.JobControlOptions, process.Sync))
+	job := slices.Contains(d.JobControlOptions, process.Async) &&
+		(c.asksForJob() || !slices.Contains(d.JobControlOptions, process.Sync))
 	if err := c.checkSubscriber(req.Subscriber, job); err != nil {
 		return err
 	}
-	x := &execution{s: s, p: p, desc: d, req: req, mount: c.mount, root: c.Root, lang: c.Lang, owner: c.Owner(), keyID: c.KeyID, progress: func(int, string) {}}
+	x := &execution{s: s, p: p, desc: d, req: req, mount: c.Mount, root: c.Root, lang: c.Lang, owner: c.Owner(),
+		keyID: c.KeyID, progress: func(int, string) {}}
 	if job {
 		return s.submit(c, w, x, body)
 	}
@@ -74,8 +77,8 @@ func (s *Kit) execute(c *Call, w http.ResponseWriter) error {
 }
 
 // asksForJob reports whether the client prefers not to wait (RFC 7240, 4.1; OGC 18-062r2, 7.11.2.2).
-func (c *Call) asksForJob() bool {
-	if c.form {
+func (c *call) asksForJob() bool {
+	if c.Form {
 		return c.Request.PostForm.Get("run") == "job"
 	}
 	for _, v := range c.Request.Header.Values("Prefer") {
@@ -90,7 +93,7 @@ func (c *Call) asksForJob() bool {
 }
 
 // executeNow runs a process while the client waits (OGC 18-062r2, 7.11.2.2).
-func (s *Kit) executeNow(c *Call, w http.ResponseWriter, x *execution) error {
+func (s *Surface) executeNow(c *call, w http.ResponseWriter, x *execution) error {
 	ticket := s.Turns.NewTicket(x.owner, false)
 	if err := s.Turns.Enter(c.Request.Context(), limit.CostExecuting, ticket); err != nil {
 		return err
@@ -110,14 +113,14 @@ func (s *Kit) executeNow(c *Call, w http.ResponseWriter, x *execution) error {
 	if len(c.Request.Header.Values("Prefer")) > 0 {
 		w.Header().Set("Preference-Applied", "wait")
 	}
-	x.req.Document = x.req.Document || c.form && len(results) > 1
-	s.tellRates(w, c.Owner())
+	x.req.Document = x.req.Document || c.Form && len(results) > 1
+	s.TellRates(w, c.Owner())
 	return c.sendResults(w, results, x.req)
 }
 
-// executeKept runs a process as a job while the client waits, since outputs by reference are those of a job (OGC 18-062r2, 7.11.2.2).
-// If the client leaves, the job is dismissed.
-func (s *Kit) executeKept(c *Call, w http.ResponseWriter, x *execution, body []byte) error {
+// executeKept runs a process as a job while the client waits, since outputs by reference are those of a job (OGC
+// 18-062r2, 7.11.2.2). If the client leaves, the job is dismissed.
+func (s *Surface) executeKept(c *call, w http.ResponseWriter, x *execution, body []byte) error {
 	j, err := s.makeJob(c, x, body)
 	if err != nil {
 		return err
@@ -146,7 +149,7 @@ func (s *Kit) executeKept(c *Call, w http.ResponseWriter, x *execution, body []b
 	if len(c.Request.Header.Values("Prefer")) > 0 {
 		w.Header().Set("Preference-Applied", "wait")
 	}
-	s.tellRates(w, c.Owner())
+	s.TellRates(w, c.Owner())
 	return c.sendResults(w, list, x.req)
 }
 
@@ -154,12 +157,13 @@ func (s *Kit) executeKept(c *Call, w http.ResponseWriter, x *execution, body []b
 const syncTime = 10 * time.Minute
 
 // readExecution reads the body of an execution.
-func (c *Call) readExecution(d ogcapi.Process) ([]byte, error) {
+func (c *call) readExecution(d ogcapi.Process) ([]byte, error) {
 	media, params, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
 	if media == "application/x-www-form-urlencoded" {
 		return c.readProcessForm(d)
 	}
-	if charset := strings.ToLower(params["charset"]); err != nil || media != "application/json" || charset != "" && charset != "utf-8" {
+	if charset := strings.ToLower(params["charset"]); err != nil || media != "application/json" || charset != "" &&
+		charset != "utf-8" {
 		return nil, problem.New(problem.MediaType, err, "send the inputs as JSON, with Content-Type application/json")
 	}
 	if e := c.Request.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
@@ -170,7 +174,8 @@ func (c *Call) readExecution(d ogcapi.Process) ([]byte, error) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(nil, c.Request.Body, maxExecute))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, problem.New(problem.TooLarge, err, "the body of an execution has at most %d bytes; send large inputs by reference", maxExecute)
+		return nil, problem.New(problem.TooLarge, err,
+			"the body of an execution has at most %d bytes; send large inputs by reference", maxExecute)
 	}
 	if err != nil {
 		return nil, problem.New(problem.Invalid, err, "the body ends before it is whole; send it again")
@@ -183,7 +188,7 @@ func (c *Call) readExecution(d ogcapi.Process) ([]byte, error) {
 func (x *execution) run(ctx context.Context, to shelf) ([]result, error) {
 	env := x.env()
 	env.Snapshot = func(ctx context.Context) (store.Snapshot, error) {
-		snap, err := x.s.snapshotFor(ctx, x.owner, x.begun)
+		snap, err := x.s.SnapshotFor(ctx, x.owner, x.begun)
 		if err == nil {
 			x.held = append(x.held, snap)
 		}
@@ -209,14 +214,15 @@ func (x *execution) run(ctx context.Context, to shelf) ([]result, error) {
 		if !ok || !slices.Contains(x.req.Outputs, id) {
 			continue
 		}
-		r := result{id: id, media: out.Media, name: out.Name, losses: strings.Join(out.Losses, "; "), reference: x.req.Reference[id]}
+		r := result{id: id, media: out.Media, name: out.Name, losses: strings.Join(out.Losses, "; "),
+			reference: x.req.Reference[id]}
 		if r.media == "" {
 			r.media = "application/json"
 		}
 		r.box = isBox(spec.Schema)
 		write := func(ctx context.Context, w io.Writer) error { return out.Write(ctx, w) }
 		if out.Write == nil {
-			b, err := Marshal(out.Value)
+			b, err := server.Marshal(out.Value)
 			if err != nil {
 				return nil, err
 			}
@@ -244,7 +250,8 @@ func (w endingWriter) Write(b []byte) (int, error) {
 	return w.Writer.Write(b)
 }
 
-// isBox reports whether a schema is that of a box, the one object that stands among values as it is (OGC 18-062r2, 7.11.2.3).
+// isBox reports whether a schema is that of a box, the one object that stands among values as it is (OGC 18-062r2,
+// 7.11.2.3).
 func isBox(schema any) bool {
 	m, _ := schema.(map[string]any)
 	return m["format"] == "ogc-bbox"
@@ -252,8 +259,10 @@ func isBox(schema any) bool {
 
 // env is what the process works with.
 func (x *execution) env() *process.Env {
-	return &process.Env{Catalog: x.s.Store.Catalog(), Store: x.s.Store, GeoPackage: x.s.newGeoPackage, Temp: x.s.TempDir(), Base: x.root + x.mount, Lang: x.lang, Now: time.Now().In(x.s.zoneOf(x.s.Store.Catalog())),
-		Open: x.open, History: x.history, Lookup: x.lookup, Divisions: x.divisions, Neighbours: x.neighbours, Waiting: !x.begun, Progress: x.progress}
+	return &process.Env{Catalog: x.s.Store.Catalog(), Store: x.s.Store, GeoPackage: x.s.NewGeoPackage,
+		Temp: x.s.TempDir(), Base: x.root + x.mount, Lang: x.lang, Now: time.Now().In(x.s.ZoneOf(x.s.Store.Catalog())),
+		Open: x.open, History: x.history, Lookup: x.lookup, Divisions: x.divisions, Neighbours: x.neighbours,
+		Waiting: !x.begun, Progress: x.progress}
 }
 
 // A shelf keeps outputs until they are delivered.
@@ -312,7 +321,7 @@ func (t *tempShelf) put(r result, write func(io.Writer) error) (result, error) {
 
 // noRoomFor tells a full disk to the client; other errors are as they were.
 func noRoomFor(err error) error {
-	if !noRoom(err) {
+	if !server.NoRoom(err) {
 		return err
 	}
 	return problem.New(problem.Unavailable, err, "There is no room for this now. Try again later, or ask for less.")

@@ -1,0 +1,125 @@
+// Package processes runs processes (OGC 18-062r2), while clients wait and as jobs, and sends tables through them.
+package processes
+
+import (
+	"net/http"
+	"net/netip"
+
+	"grense/internal/process"
+	"grense/internal/server"
+	"grense/internal/server/page"
+)
+
+// A Surface is what the routes share, and works on jobs. Its method Routes is for server.New.
+type Surface struct {
+	// Public reports whether a server at an address may be asked. Nil: those on the public internet.
+	Public func(netip.Addr) bool
+
+	*server.Kit
+	processList *process.Registry
+	outgoing    *outgoing
+	jobs        *jobs
+	routes      []server.Route
+}
+
+// call is a request to the surface.
+type call struct {
+	*server.Call
+	s *Surface
+}
+
+func (s *Surface) get(h func(*call) (*server.Answer, error)) func(*server.Call) (*server.Answer, error) {
+	return func(c *server.Call) (*server.Answer, error) { return h(&call{c, s}) }
+}
+
+func (s *Surface) stream(h func(*call, http.ResponseWriter) error) func(*server.Call, http.ResponseWriter) error {
+	return func(c *server.Call, w http.ResponseWriter) error { return h(&call{c, s}, w) }
+}
+
+func (s *Surface) form(h func(*call, page.Faulty) (*page.Page, error)) func(*server.Call, page.Faulty) (*page.Page,
+	error) {
+	return func(c *server.Call, f page.Faulty) (*page.Page, error) { return h(&call{c, s}, f) }
+}
+
+// Routes returns the routes of processes, jobs and tables.
+func (s *Surface) Routes(k *server.Kit) []server.Route {
+	s.Kit, s.processList, s.jobs = k, process.NewRegistry(process.Standard()...), newJobs(k.Jobs)
+	s.outgoing = newOutgoing(k.Config.Processes.Allow, func(a netip.Addr) bool { return s.Public(a) })
+	if s.Public == nil {
+		s.Public = isPublic
+	}
+	s.routes = []server.Route{
+		{Path: "/enrich", Op: "enrich", After: "getLatestChanges", Tag: "Data", Summary: "Add divisions to a table",
+			Description: "Takes a table of points or codes, CSV with a header or a JSON object a line, and answers " +
+				"with " +
+				"the same rows in the same order, as they come in, with the id and title of the division of each " +
+				"collection behind them (of several at a point the first by id), and why in enrich_error where a row " +
+				"could not be read. The trailer Enrich-Report counts rows as JSON, codes that matched with zeros " +
+				"that they " +
+				"had lost among them.",
+			Data: true,
+			Params: []*server.Param{paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime,
+				paramEnrichCollections},
+			New: newEnrichParams, Formats: []server.Format{server.AsCSV, server.AsLines}, NoAccept: true,
+			Form: s.form(s.tableAgain), Post: s.stream(s.enrich)},
+		{Path: "/harmonise", Op: "harmonise", After: "enrich", Tag: "History", Summary: "Harmonise a series",
+			Description: "Takes a table of codes, days and values, CSV with a header or a JSON object a line, to the " +
+				"divisions of one day: code, name, date, value, mark (exact, estimated or missing) and why. " +
+				"Nothing is " +
+				"guessed. The answer begins when the table has ended. The trailer Harmonise-Report counts rows and " +
+				"cells " +
+				"as JSON, with the totals and the first rows that were skipped.",
+			Data: true, Lineage: true, New: newHarmoniseParams,
+			Formats: []server.Format{server.AsCSV, server.AsLines}, NoAccept: true,
+			Form: s.form(s.tableAgain), Post: s.stream(s.harmonise),
+			Params: []*server.Param{paramHarmoniseTo, paramHarmoniseScheme, paramHarmoniseCode, paramHarmoniseDate,
+				paramHarmoniseValue, paramHarmoniseBy, paramHarmoniseKind, paramHarmoniseWeights, paramHarmoniseSkip,
+				paramHarmoniseInterval}},
+		{Path: "/processes", Op: "getProcesses", After: "harmonise", Tag: "Processes", Summary: "All processes",
+			Description: "The processes that the service offers.",
+			Params:      []*server.Param{paramProcessLimit, paramProcessOffset}, New: s.newProcessesParams,
+			Formats: []server.Format{server.AsJSON, server.AsJSONLD, server.AsHTML},
+			Schema:  server.SchemaNamed("processes"), Get: s.get(s.processes),
+			Classes: []string{processes1 + "core", processes1 + "json", processes1 + "html", processes1 + "oas30"}},
+		{Path: "/processes/{processId}", Op: "getProcessDescription", After: "getProcesses", Values: s.processValues(),
+			Tag: "Processes", Summary: "One process",
+			Description: "Inputs and outputs of a process (OGC 18-062r2).",
+			Formats:     []server.Format{server.AsJSON, server.AsHTML},
+			Schema:      server.SchemaNamed("process"), Get: s.get(s.process),
+			Classes: []string{processes1 + "ogc-process-description"}},
+		{Path: "/processes/{processId}/execution", Op: "execute", After: "getProcessDescription",
+			Values: s.processValues(), Tag: "Processes", Summary: "Execute a process",
+			Description: "Runs a process on the inputs in the body and answers with its outputs (OGC 18-062r2, 7.11).",
+			Data:        true, Formats: []server.Format{server.AsJSON}, Schema: server.SchemaNamed("results"),
+			NoAccept: true, Body: "execution", Post: s.stream(s.execute), Form: s.form(s.processForm)},
+		{Path: "/jobs", Op: "getJobs", After: "execute", Tag: "Processes", Summary: "Your jobs",
+			Description: "The jobs that were made with the same key, the newest first; where no key is asked for, " +
+				"all " +
+				"(OGC 18-062r2, 11).",
+			Data: true,
+			Params: []*server.Param{paramJobLimit, paramJobOffset, paramJobType, paramJobProcess, paramJobStatus,
+				paramJobTime, paramJobShortest, paramJobLongest},
+			New: s.newJobsParams, Formats: []server.Format{server.AsJSON, server.AsHTML},
+			Schema: server.SchemaNamed("jobList"), Stream: s.stream(s.jobList),
+			Classes: []string{processes1 + "job-list"}},
+		{Path: "/jobs/{jobId}", Op: "getStatus", After: "getJobs", Tag: "Processes", Summary: "One job",
+			Description: "How far a job is. DELETE ends it, or removes it when it has finished (OGC 18-062r2, 7.12 " +
+				"and " +
+				"12).",
+			Data: true, Formats: []server.Format{server.AsJSON, server.AsHTML},
+			Schema: server.SchemaNamed("statusInfo"), Stream: s.stream(s.job), Post: s.stream(s.jobForm),
+			Delete: s.stream(s.dismiss), Classes: s.dismissClasses()},
+		{Path: "/jobs/{jobId}/results", Op: "getResult", After: "getStatus", Tag: "Processes",
+			Summary: "The outputs of a job",
+			Description: "The outputs of a job in the form that its execution asked for; of a job that failed its " +
+				"failure (OGC 18-062r2, 7.13).",
+			Data: true, Formats: []server.Format{server.AsJSON}, NoAccept: true,
+			Schema: server.SchemaNamed("results"), Stream: s.stream(s.results)},
+		{Path: "/jobs/{jobId}/results/{outputId}", Op: "getOutput", After: "getResult", Tag: "Processes",
+			Summary:     "One output of a job",
+			Description: "One output of a job as it is; it can be asked for in parts by the header Range.",
+			Data:        true, Formats: []server.Format{server.AsJSON}, NoAccept: true,
+			Schema: server.SchemaNamed("results"), Stream: s.stream(s.output)},
+	}
+	return s.routes
+}
