@@ -51,12 +51,6 @@ const (
 	latestDefault  = 50
 )
 
-// Representations of feeds (RFC 4287; JSON Feed 1.1).
-var (
-	AsAtom     = Format{F: "atom", Media: "application/atom+xml", Charset: true}
-	asJSONFeed = Format{F: "jsonfeed", Media: "application/feed+json", Schema: "jsonFeed"}
-)
-
 // The documents of the feed.
 type (
 	changesDoc struct {

@@ -214,3 +214,9 @@ type Answer struct {
 	Fleeting bool // made without something that was out of reach, or one of endlessly many: not to be cached
 	Endless  bool // one of endlessly many: cached from the second time on that it is asked for, and compressed quickly
 }
+
+// Representations of feeds (RFC 4287; JSON Feed 1.1).
+var (
+	AsAtom     = Format{F: "atom", Media: "application/atom+xml", Charset: true}
+	asJSONFeed = Format{F: "jsonfeed", Media: "application/feed+json", Schema: "jsonFeed"}
+)
