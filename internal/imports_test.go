@@ -89,6 +89,8 @@ var may = map[string]string{
 		"internal/register internal/store",
 	"internal/server/docs": "internal/server internal/server/page api/ogcapi internal/cache internal/config " +
 		"internal/cql2 internal/draw internal/geo/crs internal/store openapi",
+	"internal/server/lineage": "internal/server internal/server/page api/ogcapi internal/cql2 " +
+		"internal/feed internal/history internal/state internal/store",
 	"internal/server/lookup": "internal/server internal/server/page api/ogcapi internal/cache internal/cql2 " +
 		"internal/draw " +
 		"internal/feature internal/geo/crs internal/geo/locate internal/store",
@@ -100,12 +102,13 @@ var may = map[string]string{
 	"internal/server/tiles": "internal/server internal/server/limit internal/server/page api/ogcapi internal/cache " +
 		"internal/cql2 internal/geo/crs internal/store internal/tile openapi",
 	"internal/server/surface": "internal/enrich internal/geo/crs internal/server internal/server/compat " +
-		"internal/server/docs internal/server/lookup internal/server/placenames internal/server/processes " +
+		"internal/server/docs internal/server/lineage internal/server/lookup internal/server/placenames " +
+		"internal/server/processes " +
 		"internal/server/tiles",
 	"internal/server": "internal/state internal/server/page internal/server/limit internal/cache api/ogcapi web " +
 		"openapi migrations internal/config internal/geo/crs internal/cql2 internal/store internal/feature " +
 		"internal/draw internal/tile " +
-		"internal/history internal/feed internal/format internal/format/gml internal/format/output " +
+		"internal/history internal/format internal/format/gml internal/format/output " +
 		"internal/geo/locate internal/apikey",
 	"cmd/grense": "*",
 

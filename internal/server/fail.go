@@ -181,7 +181,7 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 			pg.Data.(*problemView).Current = c.RefCrumbs(gone.more.Current)
 			if gone.name != "" {
 				day, _ := c.dateText(gone.more.Date)
-				pg.Data.(*problemView).Gone = c.Text("retired.gone", gone.name, day, c.kindText(history.Kind(gone.more.Type)))
+				pg.Data.(*problemView).Gone = c.Text("retired.gone", gone.name, day, c.KindText(history.Kind(gone.more.Type)))
 			}
 			path := strings.TrimPrefix(c.s.routePath(c.Request.URL), c.Mount)
 			if c.Collection != nil && !strings.HasSuffix(path, "/lineage") {

@@ -84,8 +84,8 @@ func (c *Call) tellsTime(coll *store.Collection) bool {
 	return c.hasHistory() && (coll.Codes != "" || usualSchemes[coll.ID] != "")
 }
 
-// scheme is that of the codes that the ids of the collection are; nil when they are none.
-func (c *Call) scheme() (*history.Scheme, error) {
+// Scheme is that of the codes that the ids of the collection are; nil when they are none.
+func (c *Call) Scheme() (*history.Scheme, error) {
 	if !c.tellsTime(c.Collection) {
 		return nil, nil
 	}
@@ -96,8 +96,8 @@ func (c *Call) scheme() (*history.Scheme, error) {
 	return h.Scheme(schemeID(c.Collection)), nil
 }
 
-// collectionOf is the public collection whose ids are codes of a scheme; nil when there is none.
-func (c *Call) collectionOf(scheme string) *store.Collection {
+// CollectionOf is the public collection whose ids are codes of a scheme; nil when there is none.
+func (c *Call) CollectionOf(scheme string) *store.Collection {
 	for _, coll := range c.Catalog.Collections {
 		if coll.Public && c.tellsTime(coll) && schemeID(coll) == scheme {
 			return coll
@@ -106,8 +106,8 @@ func (c *Call) collectionOf(scheme string) *store.Collection {
 	return nil
 }
 
-// today is the day that it is where the data are from.
-func (c *Call) today() history.Date { return history.DateOf(time.Now().In(c.Zone())) }
+// Today is the day that it is where the data are from.
+func (c *Call) Today() history.Date { return history.DateOf(time.Now().In(c.Zone())) }
 
 // The documents about codes through time.
 type (
@@ -137,9 +137,9 @@ func SchemeIDs(h *history.History) (ids []string) {
 	return ids
 }
 
-// notInUse is the error of a code that its scheme has, but not on a day: 410, with the successors of what it stood for
+// NotInUse is the error of a code that its scheme has, but not on a day: 410, with the successors of what it stood for
 // before, or 404 on a day of which the scheme knows nothing.
-func (c *Call) notInUse(s *history.Scheme, code string, at history.Date) error {
+func (c *Call) NotInUse(s *history.Scheme, code string, at history.Date) error {
 	if _, err := s.At(code, at); errors.Is(err, history.ErrNotKnown) {
 		return problem.NotFoundf("%s %s is not known before %s; ask for that day or a later one", s.ID, code, s.Begin())
 	}
@@ -163,40 +163,40 @@ func (c *Call) notInUse(s *history.Scheme, code string, at history.Date) error {
 	return e
 }
 
-// versionHref is the address of the feature of a version that holds, else of what is known of its code.
-func (c *Call) versionHref(scheme string, v *history.Version) string {
-	if href := c.featureOf(scheme, v.Code); v.To == 0 && href != "" {
+// VersionHref is the address of the feature of a version that holds, else of what is known of its code.
+func (c *Call) VersionHref(scheme string, v *history.Version) string {
+	if href := c.FeatureOf(scheme, v.Code); v.To == 0 && href != "" {
 		return href
 	}
 	return c.Base() + "/codes/" + PathEscape(scheme) + "/" + PathEscape(v.Code)
 }
 
-// featureOf is the address of the feature with a code; "" when no collection has the codes of the scheme.
-func (c *Call) featureOf(scheme, code string) string {
-	coll := c.collectionOf(scheme)
+// FeatureOf is the address of the feature with a code; "" when no collection has the codes of the scheme.
+func (c *Call) FeatureOf(scheme, code string) string {
+	coll := c.CollectionOf(scheme)
 	if coll == nil {
 		return ""
 	}
 	return c.Base() + "/collections/" + coll.ID + "/items/" + PathEscape(code)
 }
 
-// codeRef is one end of an edge.
-func (c *Call) codeRef(s *history.Scheme, v *history.Version, e *history.Edge) CodeRef {
+// CodeRef is one end of an edge.
+func (c *Call) CodeRef(s *history.Scheme, v *history.Version, e *history.Edge) CodeRef {
 	r := CodeRef{Code: v.Code, Name: v.Name, Date: e.Event.Date.String(), Event: e.Event.ID, Part: e.Part,
-		Units: e.Units, Href: c.versionHref(s.ID, v)}
+		Units: e.Units, Href: c.VersionHref(s.ID, v)}
 	if e.Part && e.People.Known {
 		total := int64(0)
 		for _, x := range s.Out(e.From) {
 			total += x.People.N
 		}
 		if total > 0 {
-			r.Share = shareOfWhole(big.NewRat(e.People.N, total))
+			r.Share = ShareOfWhole(big.NewRat(e.People.N, total))
 		}
 	}
 	return r
 }
 
-func shareOfWhole(r *big.Rat) *float64 {
+func ShareOfWhole(r *big.Rat) *float64 {
 	if r == nil {
 		return nil
 	}
@@ -204,9 +204,9 @@ func shareOfWhole(r *big.Rat) *float64 {
 	return &f
 }
 
-// meant is what a code stands for on a day, or, where none is given, today, else when it last stood for something;
+// Meant is what a code stands for on a day, or, where none is given, today, else when it last stood for something;
 // and a day of that time.
-func (c *Call) meant(s *history.Scheme, code string, at history.Date) (*history.Version, history.Date, error) {
+func (c *Call) Meant(s *history.Scheme, code string, at history.Date) (*history.Version, history.Date, error) {
 	all := s.Meanings(s.Whole(code))
 	if len(all) == 0 {
 		return nil, 0, problem.NotFoundf("%s has no code %q and never had", s.ID, Clip(code))
@@ -214,21 +214,21 @@ func (c *Call) meant(s *history.Scheme, code string, at history.Date) (*history.
 	code = all[0].Code
 	asked := at != 0
 	if !asked {
-		at = c.today()
+		at = c.Today()
 	}
 	v, err := s.At(code, at)
 	switch {
 	case err == nil:
 		return v, at, nil
 	case asked:
-		return nil, 0, c.notInUse(s, code, at)
+		return nil, 0, c.NotInUse(s, code, at)
 	}
 	v = all[len(all)-1]
 	return v, v.SomeDay(), nil
 }
 
-// dataAnswer writes a document that depends on the data.
-func (c *Call) dataAnswer(w http.ResponseWriter, a *Answer) error {
+// DataAnswer writes a document that depends on the data.
+func (c *Call) DataAnswer(w http.ResponseWriter, a *Answer) error {
 	if err := c.Still(); err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ type retiredDoc struct {
 // missing is the error of a feature that is not there: 410 with its successors for a code that was retired, else 404.
 func (c *Call) missing(id string) error {
 	plain := notFoundFeature(c, id)
-	s, err := c.scheme()
+	s, err := c.Scheme()
 	if err != nil {
 		return err
 	}
@@ -276,7 +276,7 @@ func (c *Call) missing(id string) error {
 		return plain
 	}
 	var v *history.Version
-	today := c.today()
+	today := c.Today()
 	id = s.Whole(id)
 	for _, x := range s.Meanings(id) {
 		if x.Holds(today) {
@@ -301,12 +301,12 @@ func (c *Call) missing(id string) error {
 
 // retired tells what became of a version that has ended.
 func (c *Call) retired(s *history.Scheme, v *history.Version) (*retired, error) {
-	today, id := c.today(), v.Code
+	today, id := c.Today(), v.Code
 	e := &retired{more: retiredDoc{Date: v.To.String(), Successors: []CodeRef{}, Current: []CodeRef{}}}
 	e.more.Type = string(s.Fate(v))
 	for _, x := range s.Out(v) {
 		if x.To != nil {
-			e.more.Successors = append(e.more.Successors, c.codeRef(s, x.To, x))
+			e.more.Successors = append(e.more.Successors, c.CodeRef(s, x.To, x))
 		}
 	}
 	now, err := s.Translate(id, v.SomeDay(), today)
@@ -315,7 +315,7 @@ func (c *Call) retired(s *history.Scheme, v *history.Version) (*retired, error) 
 	}
 	var names []string
 	for _, x := range now {
-		r := CodeRef{Code: x.Code, Name: x.Name, Href: c.versionHref(s.ID, x)}
+		r := CodeRef{Code: x.Code, Name: x.Name, Href: c.VersionHref(s.ID, x)}
 		e.more.Current = append(e.more.Current, r)
 		names = append(names, r.Code+" "+r.Name)
 		e.links = append(e.links, ogcapi.Link{Rel: "successor-version", Type: AsGeoJSON.Media, Title: r.Code + " " +
@@ -330,19 +330,19 @@ func (c *Call) retired(s *history.Scheme, v *history.Version) (*retired, error) 
 	return e, nil
 }
 
-func (c *Call) kindText(k history.Kind) string { return c.Text(fmt.Sprintf("kind.%s", k)) }
+func (c *Call) KindText(k history.Kind) string { return c.Text(fmt.Sprintf("kind.%s", k)) }
 
-// asPage is the page of an address of this mount.
-func (c *Call) asPage(href string) string { return c.HtmlHref(strings.TrimPrefix(href, c.Base())) }
+// AsPage is the page of an address of this mount.
+func (c *Call) AsPage(href string) string { return c.HtmlHref(strings.TrimPrefix(href, c.Base())) }
 
 // RefCrumbs are links to pages of codes.
 func (c *Call) RefCrumbs(refs []CodeRef) []page.Crumb {
 	out := make([]page.Crumb, len(refs))
 	for i, r := range refs {
-		out[i] = page.Crumb{Title: r.Code + " " + r.Name, Href: c.asPage(r.Href)}
+		out[i] = page.Crumb{Title: r.Code + " " + r.Name, Href: c.AsPage(r.Href)}
 	}
 	return out
 }
 
-// beginning is before all that is known.
-const beginning = history.Date(10101)
+// Beginning is before all that is known.
+const Beginning = history.Date(10101)

@@ -30,13 +30,13 @@ func (c *Call) CodesLike(asked string) ([]CodeRef, error) {
 				names = append(names, v.Name)
 			}
 		}
-		out = append(out, CodeRef{Code: code, Name: strings.Join(names, ", "), Href: c.codeHref(s.ID, code)})
+		out = append(out, CodeRef{Code: code, Name: strings.Join(names, ", "), Href: c.CodeHref(s.ID, code)})
 	}
 	return out, nil
 }
 
-// codeHref is the address of what a code stood for.
-func (c *Call) codeHref(scheme, code string) string {
+// CodeHref is the address of what a code stood for.
+func (c *Call) CodeHref(scheme, code string) string {
 	return c.Base() + "/codes/" + PathEscape(scheme) + "/" + PathEscape(code)
 }
 
@@ -56,7 +56,7 @@ func (c *Call) versionsElsewhere(code string) string {
 		}
 		return href + "&datetime=" + QueryEscape(at)
 	case code != "":
-		return c.codeHref(scheme, code)
+		return c.CodeHref(scheme, code)
 	}
 	return c.Base() + "/codes/" + PathEscape(scheme)
 }

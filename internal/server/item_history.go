@@ -33,7 +33,7 @@ func (c *Call) eventChanges(id string) (out []eventChange, err error) {
 			return nil
 		}
 		return []page.Crumb{{Title: strings.TrimSpace(v.Code + " " + v.Name),
-			Href: c.asPage(c.codeHref(v.Scheme, v.Code))}}
+			Href: c.AsPage(c.CodeHref(v.Scheme, v.Code))}}
 	}
 	for _, s := range h.Schemes() {
 		e := s.Event(id)
@@ -67,11 +67,11 @@ const historyMost = 8
 
 // itemHistory tells how a feature came to be; nil when nothing is known.
 func (c *Call) itemHistory(id string) (*itemHistory, error) {
-	s, err := c.scheme()
+	s, err := c.Scheme()
 	if err != nil || s == nil {
 		return nil, err
 	}
-	v, at, err := c.meant(s, id, 0)
+	v, at, err := c.Meant(s, id, 0)
 	if pe, ok := errors.AsType[*problem.Error](err); ok && pe.Kind == problem.NotFound {
 		return nil, nil // an id that is no code
 	}
@@ -81,7 +81,7 @@ func (c *Call) itemHistory(id string) (*itemHistory, error) {
 	h := &itemHistory{Since: v.From.String(),
 		All: c.HtmlHref("/collections/" + c.Collection.ID + "/items/" + PathEscape(id) + "/lineage")}
 	_, collected := c.Catalog.Collection(history.EventsID)
-	edges := s.Lineage(v, at, beginning)
+	edges := s.Lineage(v, at, Beginning)
 	slices.Reverse(edges)
 	last := ""
 	for _, e := range edges {
@@ -89,7 +89,7 @@ func (c *Call) itemHistory(id string) (*itemHistory, error) {
 			h.More++
 		}
 		if last != e.Event.ID && h.More == 0 {
-			x := historyEvent{Date: e.Event.Date.String(), Kind: c.kindText(e.Event.Kind)}
+			x := historyEvent{Date: e.Event.Date.String(), Kind: c.KindText(e.Event.Kind)}
 			if collected {
 				x.Page = c.HtmlHref("/collections/" + history.EventsID + "/items/" + PathEscape(e.Event.ID))
 				x.Day = c.HtmlHref("/collections/"+history.EventsID+"/items") + "&datetime=" + x.Date
@@ -110,7 +110,7 @@ func (c *Call) addEnd(list []page.Crumb, s *history.Scheme, v *history.Version) 
 	if v == nil {
 		return list
 	}
-	x := page.Crumb{Title: v.Code + " " + v.Name, Href: c.asPage(c.versionHref(s.ID, v))}
+	x := page.Crumb{Title: v.Code + " " + v.Name, Href: c.AsPage(c.VersionHref(s.ID, v))}
 	if !slices.Contains(list, x) {
 		list = append(list, x)
 	}

@@ -41,7 +41,7 @@ func (c *Call) readItem(at neighbours) (v *itemView, linked []byte, err error) {
 	}
 	v.Prev.ID, v.Next.ID = at.prev, at.next
 	if IsVersioned(c.Collection) {
-		v.Versions = c.asPage(c.timeMapHref(at.of))
+		v.Versions = c.AsPage(c.timeMapHref(at.of))
 	}
 	if err := c.nameItem(v); err != nil {
 		return nil, nil, err
@@ -67,7 +67,7 @@ func (c *Call) readItem(at neighbours) (v *itemView, linked []byte, err error) {
 func (c *Call) itemDoc(v *itemView, linked []byte, drawn string) *page.Page {
 	path := "/collections/" + c.Collection.ID + "/items/" + PathEscape(v.ID)
 	if href := c.versionsElsewhere(v.ID); href != "" {
-		v.Elsewhere = c.asPage(href)
+		v.Elsewhere = c.AsPage(href)
 	}
 	query := strings.Join(append([]string{"f=json"}, c.Replay("f", "lang")...), "&")
 	pg := &page.Page{Name: "item", Title: v.Title, Crumbs: c.Crumbs("items"), LD: page.InScript(linked), Data: v, TitleLang: v.TitleLang,

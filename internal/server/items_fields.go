@@ -242,7 +242,7 @@ func (c *Call) options(p *store.Property, asked string) (out page.Choices, err e
 	for _, x := range p.Enum {
 		title := x
 		if tellsKind(c.Collection, p) {
-			title = c.kindText(history.Kind(x))
+			title = c.KindText(history.Kind(x))
 		}
 		out = append(out, page.Choice{Value: x, Title: title})
 	}

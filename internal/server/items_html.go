@@ -129,7 +129,7 @@ func (c *Call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*pag
 		Table: template.HTML(read.table), Map: drawn}
 	_, v.Datetime = c.Collection.During()
 	if href := c.versionsElsewhere(""); href != "" {
-		v.Elsewhere = c.asPage(href)
+		v.Elsewhere = c.AsPage(href)
 	}
 	v.Files = c.pageDownloads(c.chosenBy(), p.Matched)
 	if err := c.fillForm(v); err != nil {

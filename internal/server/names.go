@@ -148,7 +148,7 @@ func (c *Call) NameAll(coll *store.Collection, props []*store.Property, rows [][
 		if tellsKind(coll, p) {
 			for s := range values(rows, j) {
 				if s.Text != "" {
-					*s = s.Named(page.Value{Text: c.kindText(history.Kind(s.Text))}, "")
+					*s = s.Named(page.Value{Text: c.KindText(history.Kind(s.Text))}, "")
 				}
 			}
 		}

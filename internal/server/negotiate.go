@@ -151,7 +151,7 @@ func wantsPage(f string, accept []string) bool {
 	switch strings.ToLower(f) {
 	case AsHTML.F:
 		return true
-	case AsJSON.F, AsJSONLD.F, AsCSV.F, AsYAML.F, AsGeoJSON.Alias, AsYAML.Alias, AsAtom.F, asJSONFeed.F:
+	case AsJSON.F, AsJSONLD.F, AsCSV.F, AsYAML.F, AsGeoJSON.Alias, AsYAML.Alias, AsAtom.F, AsJSONFeed.F:
 		return false
 	}
 	r, err := negotiate("", false, accept, []Format{AsJSON, AsHTML})

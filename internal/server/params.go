@@ -10,7 +10,6 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/feature"
 	"grense/internal/geo/crs"
-	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/store"
 	"grense/openapi"
@@ -155,29 +154,6 @@ func newCollectionsParams(*Call) any { return &collectionsParams{limit: collecti
 type keyParams struct{ code, next string } // "": none
 
 func newKeyParams(*Call) any { return &keyParams{} }
-
-// historyParams are those of the answers about codes through time.
-type historyParams struct {
-	at        history.Date // 0: none was given
-	until     history.Date // the same
-	direction string       // predecessors, successors or both
-
-	limit, offset int // of a list of codes
-}
-
-func newHistoryParams(*Call) any { return &historyParams{direction: "both", limit: DefaultLimit} }
-
-// changesParams are those of the feed.
-type changesParams struct {
-	after int64
-	limit int
-}
-
-func newChangesParams(*Call) any { return &changesParams{limit: changesDefault} }
-func newLatestParams(*Call) any  { return &changesParams{limit: latestDefault} }
-
-// directions are the values of the parameter direction.
-var directions = []string{"predecessors", "successors", "both"}
 
 // Encodings of a filter (OGC 19-079r2, 7.3). cql-text is the name that older clients know.
 var filterLangs = []string{"cql2-text", "cql2-json", "cql-text"}
@@ -440,57 +416,6 @@ var (
 
 	paramCode     = &Param{Name: "code", Description: "One-time code", Schema: SchemaString, Parse: Into(func(_ *Call, p *keyParams, v []string) error { p.code = v[0]; return nil })}
 	paramNextPage = &Param{Name: "next", Description: "Page to open afterwards", Schema: SchemaString, Parse: Into(func(_ *Call, p *keyParams, v []string) error { p.next = v[0]; return nil })}
-
-	paramCodesLimit = &Param{
-		Name: "limit", Own: true, Description: "Codes on a page, at most",
-		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
-		Parse: Into(func(_ *Call, p *historyParams, v []string) (err error) {
-			p.limit, err = Positive("limit", v[0], 1)
-			p.limit = min(p.limit, MaxLimit)
-			return err
-		}),
-	}
-	paramCodesOffset = &Param{
-		Name: "offset", Own: true, Description: "Codes to skip. To walk through all, follow the links next instead",
-		Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		Parse: Into(func(_ *Call, p *historyParams, v []string) (err error) {
-			p.offset, err = Positive("offset", v[0], 0)
-			return err
-		}),
-	}
-
-	paramAt = &Param{Name: "datetime", Own: true, Description: "A day, or a moment of it, by RFC 3339: what the code stood for then", Schema: SchemaFilled,
-		Parse: Into(func(c *Call, p *historyParams, v []string) (err error) {
-			p.at, err = dayOf("datetime", v[0], c.Zone())
-			return err
-		})}
-
-	paramUntil = &Param{Name: "until", Own: true, Description: "How far to follow: a day, which may be before the feature or after it. Default: to the beginning and to the end of what is known", Schema: SchemaFilled,
-		Parse: Into(func(c *Call, p *historyParams, v []string) (err error) {
-			p.until, err = dayOf("until", v[0], c.Zone())
-			return err
-		})}
-
-	paramDirection = &Param{Name: "direction", Own: true, Description: "What to follow: what the feature was made of, what became of it, or both", Schema: map[string]any{"type": "string", "enum": directions, "default": "both"},
-		Parse: Into(func(_ *Call, p *historyParams, v []string) error {
-			if !slices.Contains(directions, v[0]) {
-				return problem.Invalidf("direction", v[0], "use %s", strings.Join(directions, ", "))
-			}
-			p.direction = v[0]
-			return nil
-		})}
-
-	paramAfter = &Param{Name: "after", Own: true, Description: "Only changes with larger numbers: the last number that you have. Default: all, from the first", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		Parse: Into(func(_ *Call, p *changesParams, v []string) error {
-			n, err := strconv.ParseUint(v[0], 10, 63)
-			if err != nil {
-				return problem.Invalidf("after", v[0], "use a whole number from 0")
-			}
-			p.after = int64(n)
-			return nil
-		})}
-	paramChangesLimit = changesLimit(changesDefault)
-	paramLatestLimit  = changesLimit(latestDefault)
 )
 
 var (
@@ -856,24 +781,6 @@ func CrsOfPoints(v string) (crs.ID, error) {
 func PlainNumber(v string) (float64, bool) {
 	x, err := strconv.ParseFloat(v, 64)
 	return x, err == nil && x-x == 0 && !strings.ContainsAny(v, "xX_")
-}
-
-// dayOf reads a day, or the day of a moment, in a zone.
-func dayOf(name, v string, zone *time.Location) (history.Date, error) {
-	from, to, err := cql2.ParseInterval(v, zone)
-	if err != nil || from == nil || to == nil || history.DateOf(from.In(zone)) != history.DateOf(to.In(zone)) {
-		return 0, problem.Invalidf(name, v, "give one day or moment, such as 2020-01-01 or 2020-01-01T12:00:00Z")
-	}
-	return history.DateOf(from.In(zone)), nil
-}
-
-func changesLimit(usual int) *Param {
-	return &Param{Name: "limit", Own: true, Description: "Changes in the answer, at most", Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": changesMost, "default": usual},
-		Parse: Into(func(_ *Call, p *changesParams, v []string) (err error) {
-			p.limit, err = Positive("limit", v[0], 1)
-			p.limit = min(p.limit, changesMost)
-			return err
-		})}
 }
 
 // OneOf reads a list of values, each of which must be allowed.

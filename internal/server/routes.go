@@ -138,28 +138,9 @@ func (s *Kit) table() []*Route {
 		{Path: "/collections/{collectionId}/items/{featureId}/versions", Op: "getVersions", Tag: "Data", Summary: "All versions of a feature",
 			Description: "The time map of a feature (RFC 7089): a link to each of its versions, with the moment from which it is valid.",
 			Data:        true, Versions: true, Formats: []Format{AsJSON, AsHTML, asLinkFormat}, Schema: SchemaNamed("timeMap"), Stream: s.versions, Kept: true},
-		{Path: "/collections/{collectionId}/items/{featureId}/lineage", Op: "getLineage", Tag: "History", Summary: "Lineage of a feature",
-			Description: "What a division was made of and what became of it, event by event: renamings, renumberings, mergers, splits. Of a code that was given up as well. With until also what it is, or was, on that day. Shares are told where they are known, and never guessed.",
-			Data:        true, Lineage: true, Params: []*Param{paramDirection, paramUntil, paramAt}, New: newHistoryParams, Formats: []Format{AsJSON, AsHTML}, Schema: SchemaNamed("lineage"), Stream: s.lineage},
 		{Path: "/collections/{collectionId}/sortables", Op: "getSortables", Tag: "Collections", Summary: "Properties to sort by",
 			Description: "The properties that sortby takes, as JSON Schema.",
 			Formats:     []Format{asSchema, AsHTML}, Schema: SchemaNamed("jsonSchema"), Get: s.sortables, Classes: []string{common3 + "sortables", features8 + "sortables"}},
-		{Path: "/codes", Op: "getCodeSchemes", Tag: "History", Summary: "Schemes of codes",
-			Description: "The schemes of codes whose history is known, such as those of municipalities and counties.",
-			Lineage:     true, Formats: []Format{AsJSON, AsCSV, AsHTML}, Schema: SchemaNamed("codeSchemes"), Get: s.schemes},
-		{Path: "/codes/{schemeId}", Op: "getCodes", Tag: "History", Summary: "The codes of a scheme",
-			Description: "The codes of a scheme that are in use on a day, with their names, in the order of codes; without datetime those of today.",
-			Lineage:     true, Params: []*Param{paramCodesLimit, paramCodesOffset, paramAt}, New: newHistoryParams,
-			Formats: []Format{AsJSON, AsCSV, AsHTML}, Schema: SchemaNamed("codesOfScheme"), Get: s.codesOf},
-		{Path: "/codes/{schemeId}/{code}", Op: "getCode", Tag: "History", Summary: "What a code stands for, or stood for",
-			Description: "The divisions that a code stood for, each with its time, its parent and what it became; with datetime the one of that day. Codes are used again, so that there may be several.",
-			Lineage:     true, Params: []*Param{paramAt}, New: newHistoryParams, Formats: []Format{AsJSON, AsHTML}, Schema: SchemaNamed("codeHistory"), Get: s.code},
-		{Path: "/changes", Op: "getChanges", Tag: "History", Summary: "What has changed in the data",
-			Description: "The log of changes, onwards from a number: numbers have no gaps, and nothing in the log is ever another. add, update and remove are of one feature, which is read at href; load says that a collection is new or has another schema, and is to be taken whole; drop, that it is gone or no longer recorded. A copy that does this, and goes on with after= the last number, ends equal to the data. What lies between two looks at the data is one change.",
-			Data:        true, Feed: true, Params: []*Param{paramAfter, paramChangesLimit}, New: newChangesParams, Formats: []Format{AsJSON, AsAtom, asJSONFeed, AsHTML}, Schema: SchemaNamed("changes"), Stream: s.changes},
-		{Path: "/changes/latest", Op: "getLatestChanges", Tag: "History", Summary: "The latest changes of the data",
-			Description: "The last changes, the last first, and the number of the last one: where a copy that is taken now goes on.",
-			Data:        true, Feed: true, Params: []*Param{paramLatestLimit}, New: newLatestParams, Formats: []Format{AsJSON, AsAtom, asJSONFeed, AsHTML}, Schema: SchemaNamed("changes"), Stream: s.latestChanges},
 		{Path: "/key", Op: "getKeyForm", Summary: "Form for the API key", Params: []*Param{paramCode, paramNextPage}, New: newKeyParams, Formats: []Format{AsHTML, AsJSON}, Hidden: true,
 			Stream: s.keyForm, Post: s.keyPost},
 
@@ -218,5 +199,5 @@ type Answer struct {
 // Representations of feeds (RFC 4287; JSON Feed 1.1).
 var (
 	AsAtom     = Format{F: "atom", Media: "application/atom+xml", Charset: true}
-	asJSONFeed = Format{F: "jsonfeed", Media: "application/feed+json", Schema: "jsonFeed"}
+	AsJSONFeed = Format{F: "jsonfeed", Media: "application/feed+json", Schema: "jsonFeed"}
 )

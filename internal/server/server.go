@@ -27,7 +27,6 @@ import (
 	"grense/internal/config"
 	"grense/internal/draw"
 	"grense/internal/feature"
-	"grense/internal/feed"
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/server/limit"
@@ -78,6 +77,7 @@ type Kit struct {
 	Store   store.Store
 	Jobs    state.Jobs  // nil: none are stored
 	Changes *state.DB   // nil: none are recorded
+	Direct  store.Store // without turns, for work in the background
 	fair    limit.Store // of which store is made
 
 	cursorKey []byte
@@ -120,7 +120,6 @@ type Kit struct {
 	makers    *limit.Makers  // of large answers
 	wrongKeys *limit.Buckets // of addresses
 
-	recorder  *feed.Recorder // nil: changes are not recorded
 	onReload  []func()
 	ready     atomic.Bool
 	reloadErr atomic.Pointer[error] // of the last reload; nil when it went well
@@ -148,7 +147,7 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 		o.CursorKey = newCursorKey()
 	}
 	o.Config.Limits = o.Config.Limits.WithMemory()
-	s := &Kit{cursorKey: o.CursorKey, Config: o.Config, Store: o.Store, keys: o.Keys, oneTime: o.Codes, Log: o.Logger, Version: o.Version,
+	s := &Kit{cursorKey: o.CursorKey, Config: o.Config, Store: o.Store, Direct: o.Store, keys: o.Keys, oneTime: o.Codes, Log: o.Logger, Version: o.Version,
 		Root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
 		Caches: o.Caches, fragments: feature.NewCache(fragmentBytes, o.Caches), wanted: newFragmentsWanted(),
 		docs: cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: KeptOf(o.Config.Limits, docBytes), Group: o.Caches}), endless: documentsAsked{seed: maphash.MakeSeed()},
@@ -180,10 +179,6 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	s.makers = limit.NewMakers(limit.SpoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), s.Turns)
 	s.setPages(o.Shore)
 	s.Jobs, s.Changes = o.Jobs, o.Changes
-	s.recorder = s.newRecorder(o.Changes, o.Store)
-	if s.recorder != nil {
-		s.OnReload(s.recorder.Wake)
-	}
 	s.metrics = newMetrics(s)
 	s.surfaces = surfaces
 	s.routes = s.join()

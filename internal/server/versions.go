@@ -60,8 +60,8 @@ func (c *Call) Current(coll *store.Collection, q store.Query) store.Query {
 	return q
 }
 
-// everyVersion asks the items of a collection for all versions of its features: an interval touches those without a start as well.
-const everyVersion = "?datetime=0001-01-01/.."
+// EveryVersion asks the items of a collection for all versions of its features: an interval touches those without a start as well.
+const EveryVersion = "?datetime=0001-01-01/.."
 
 // selectVersions makes the parameter datetime the selector of versions: without it those of now, with a moment or the beginning of a day those of then.
 // With an interval all that touch it are features of their own; false then, and for collections without versions, where datetime is a condition.
@@ -309,7 +309,7 @@ func (c *Call) endedEntity(id string) (*retired, error) {
 		return nil, err
 	}
 	s, v := h.Entity(id)
-	if v == nil || v.To == 0 || v.To > c.today() {
+	if v == nil || v.To == 0 || v.To > c.Today() {
 		return nil, nil
 	}
 	return c.retired(s, v)
@@ -439,7 +439,7 @@ func (s *Kit) versions(c *Call, w http.ResponseWriter) error {
 		}
 		a.Page = &page.Page{Name: "versions", Title: c.Text("versions.title", view.name(id)), Crumbs: c.Crumbs("items"), Data: view}
 	}
-	return c.dataAnswer(w, a)
+	return c.DataAnswer(w, a)
 }
 
 func (c *Call) timeMap(l *versionList) timeMapDoc {
@@ -486,7 +486,7 @@ func linkFormat(links []mementoLink) []byte {
 }
 
 func (c *Call) timeMapView(l *versionList) (*timeMapView, error) {
-	v := &timeMapView{ID: l.id, Href: c.asPage(c.itemAddress(l.id))}
+	v := &timeMapView{ID: l.id, Href: c.AsPage(c.itemAddress(l.id))}
 	rows := make([]store.Row, len(l.all))
 	want := store.Want{Properties: []string{}, NoGeometry: true}
 	if p, ok := c.Collection.Find(c.Collection.TitleProperty); ok && !p.Hidden {

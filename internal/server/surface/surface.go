@@ -9,6 +9,7 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/compat"
 	"grense/internal/server/docs"
+	"grense/internal/server/lineage"
 	"grense/internal/server/lookup"
 	"grense/internal/server/placenames"
 	"grense/internal/server/processes"
@@ -19,13 +20,14 @@ import (
 type Server struct {
 	*server.Kit
 	Processes processes.Surface
+	lineage   lineage.Surface
 }
 
 // New returns a server that is ready. It panics if Options lack what they must have.
 func New(o server.Options) (*Server, error) {
 	s := &Server{}
-	kit, err := server.New(o, compat.Routes, docs.Routes, lookup.Routes, placenames.Routes, s.Processes.Routes,
-		tiles.Routes)
+	kit, err := server.New(o, compat.Routes, docs.Routes, lookup.Routes, s.lineage.Routes, placenames.Routes,
+		s.Processes.Routes, tiles.Routes)
 	if err != nil {
 		return nil, err
 	}
@@ -41,3 +43,9 @@ func (s *Server) RunJobs(ctx context.Context) { s.Processes.RunJobs(ctx) }
 func (s *Server) Divisions(ctx context.Context, collections, datetime string, points crs.ID) (enrich.Finder, error) {
 	return s.Processes.Divisions(ctx, collections, datetime, points)
 }
+
+// RunChanges records changes of the data until ctx ends. It returns at once where none can be stored.
+func (s *Server) RunChanges(ctx context.Context) { s.lineage.Run(ctx) }
+
+// RecordChanges records what has changed in the data until now.
+func (s *Server) RecordChanges(ctx context.Context) error { return s.lineage.Record(ctx) }

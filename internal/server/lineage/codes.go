@@ -1,4 +1,4 @@
-package server
+package lineage
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/problem"
+	"grense/internal/server"
 	"grense/internal/server/page"
 )
 
@@ -55,72 +56,77 @@ type codesView struct {
 }
 
 // schemes lists the schemes of the history.
-func (s *Kit) schemes(c *Call) (*Answer, error) {
+func (s *Surface) schemes(c *call) (*server.Answer, error) {
 	h, err := c.History()
 	if err != nil {
 		return nil, err
 	}
 	if h == nil {
-		return nil, ErrNoHistory()
+		return nil, server.ErrNoHistory()
 	}
 	doc := codeSchemesDoc{Schemes: []codeScheme{}, Links: c.SelfLinks("/codes")}
 	rows := [][]string{{"scheme", "codes", "known_from"}}
 	var links []page.Crumb
 	for _, x := range h.Schemes() {
-		path := "/codes/" + PathEscape(x.ID)
-		e := codeScheme{ID: x.ID, Codes: len(x.On(c.today())), KnownFrom: x.Begin().String(), Links: []ogcapi.Link{
-			{Rel: "item", Type: AsJSON.Media, Title: x.ID, Href: c.Base() + path},
-			{Rel: "item", Type: AsCSV.Media, Title: x.ID, Href: c.Base() + path + "?f=csv"},
-			{Rel: "item", Type: AsHTML.Media, Title: x.ID, Href: c.Base() + path + "?f=html", Hreflang: Hreflang}}}
+		path := "/codes/" + server.PathEscape(x.ID)
+		e := codeScheme{ID: x.ID, Codes: len(x.On(c.Today())), KnownFrom: x.Begin().String(), Links: []ogcapi.Link{
+			{Rel: "item", Type: server.AsJSON.Media, Title: x.ID, Href: c.Base() + path},
+			{Rel: "item", Type: server.AsCSV.Media, Title: x.ID, Href: c.Base() + path + "?f=csv"},
+			{Rel: "item", Type: server.AsHTML.Media, Title: x.ID, Href: c.Base() + path + "?f=html",
+				Hreflang: server.Hreflang}}}
 		doc.Schemes = append(doc.Schemes, e)
 		rows = append(rows, []string{e.ID, strconv.Itoa(e.Codes), e.KnownFrom})
 		links = append(links, page.Crumb{Title: fmt.Sprintf("%s (%d)", x.ID, e.Codes), Href: c.HtmlHref(path)})
 	}
-	a := &Answer{JSON: doc, Links: doc.Links, Page: &page.Page{
-		Name: "schemes", Title: c.Text("codes.title"), Crumbs: c.Crumbs(""), Data: struct{ Schemes []page.Crumb }{links},
+	a := &server.Answer{JSON: doc, Links: doc.Links, Page: &page.Page{
+		Name: "schemes", Title: c.Text("codes.title"), Crumbs: c.Crumbs(""),
+		Data: struct{ Schemes []page.Crumb }{links},
 	}}
 	return a, c.addRows(a, rows)
 }
 
 // addRows gives an answer its form as CSV (RFC 4180), when that is the one asked for.
-func (c *Call) addRows(a *Answer, rows [][]string) error {
-	if c.Format.F != AsCSV.F {
+func (c *call) addRows(a *server.Answer, rows [][]string) error {
+	if c.Format.F != server.AsCSV.F {
 		return nil
 	}
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	w.UseCRLF = true
 	err := w.WriteAll(rows)
-	a.Raw = map[string][]byte{AsCSV.F: b.Bytes()}
+	a.Raw = map[string][]byte{server.AsCSV.F: b.Bytes()}
 	return err
 }
 
 // codesOf lists the codes of a scheme that are in use on a day, a page at a time.
-func (s *Kit) codesOf(c *Call) (*Answer, error) {
+func (s *Surface) codesOf(c *call) (*server.Answer, error) {
 	p := c.Params.(*historyParams)
 	h, err := c.History()
 	if err != nil {
 		return nil, err
 	}
 	if h == nil {
-		return nil, ErrNoHistory()
+		return nil, server.ErrNoHistory()
 	}
 	id := c.PathParam("schemeId")
 	scheme := h.Scheme(id)
 	if scheme == nil {
-		return nil, problem.NotFoundf("there is no scheme %q; there are %s", Clip(id), strings.Join(SchemeIDs(h), ", "))
+		return nil, problem.NotFoundf("there is no scheme %q; there are %s", server.Clip(id),
+			strings.Join(server.SchemeIDs(h), ", "))
 	}
 	at := p.at
 	if at == 0 {
-		at = c.today()
+		at = c.Today()
 	}
 	if at < scheme.Begin() {
-		return nil, problem.NotFoundf("%s is not known before %s; ask for that day or a later one", scheme.ID, scheme.Begin())
+		return nil, problem.NotFoundf("%s is not known before %s; ask for that day or a later one", scheme.ID,
+			scheme.Begin())
 	}
 	all := scheme.On(at)
 	from, to := min(p.offset, len(all)), min(p.offset+p.limit, len(all))
-	path := "/codes/" + PathEscape(scheme.ID)
-	doc := codesDoc{Scheme: scheme.ID, Datetime: at.String(), NumberMatched: len(all), NumberReturned: to - from, Codes: []listedCode{}, Links: c.SelfLinks(path)}
+	path := "/codes/" + server.PathEscape(scheme.ID)
+	doc := codesDoc{Scheme: scheme.ID, Datetime: at.String(), NumberMatched: len(all), NumberReturned: to - from,
+		Codes: []listedCode{}, Links: c.SelfLinks(path)}
 	v := codesView{Path: path}
 	turn := func(rel string, offset int) string {
 		query := url.Values{"limit": {strconv.Itoa(p.limit)}, "offset": {strconv.Itoa(offset)}}
@@ -139,7 +145,7 @@ func (s *Kit) codesOf(c *Call) (*Answer, error) {
 	}
 	rows := [][]string{{"code", "name", "valid_from", "valid_to", "parent"}}
 	for _, x := range all[from:to] {
-		own := path + "/" + PathEscape(x.Code)
+		own := path + "/" + server.PathEscape(x.Code)
 		e := listedCode{x.Code, x.Name, x.From.String(), x.To.String(), x.Parent, c.Base() + own}
 		doc.Codes = append(doc.Codes, e)
 		rows = append(rows, []string{e.Code, e.Name, e.ValidFrom, e.ValidTo, e.Parent})
@@ -147,7 +153,7 @@ func (s *Kit) codesOf(c *Call) (*Answer, error) {
 		v.Rows = append(v.Rows, e)
 	}
 	v.codesDoc = doc
-	a := &Answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page.Page{
+	a := &server.Answer{JSON: doc, Links: doc.Links, Endless: true, Page: &page.Page{
 		Name: "codes", Title: c.Text("codes.scheme", scheme.ID), Crumbs: c.Crumbs("codes"), Data: v,
 	}}
 	return a, c.addRows(a, rows)

@@ -1,4 +1,4 @@
-package server
+package lineage
 
 import (
 	"net/http"
@@ -8,23 +8,24 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/server"
 	"grense/internal/server/page"
 )
 
 // divisionDoc is a version of a division. Valid is half-open: validTo is the first day on which it does not hold any
 // more.
 type divisionDoc struct {
-	Scheme    string       `json:"scheme"`
-	Code      string       `json:"code"`
-	Name      string       `json:"name"`
-	ValidFrom string       `json:"validFrom,omitempty"` // "": not known
-	ValidTo   string       `json:"validTo,omitempty"`
-	Parent    *parentCode  `json:"parent,omitempty"`
-	Entity    string       `json:"entity"`
-	Ended     history.Kind `json:"ended,omitempty"` // what ended it
-	Became    []CodeRef    `json:"became,omitempty"`
-	Was       []CodeRef    `json:"was,omitempty"`
-	Href      string       `json:"href,omitempty"` // of the feature, where there is one now
+	Scheme    string           `json:"scheme"`
+	Code      string           `json:"code"`
+	Name      string           `json:"name"`
+	ValidFrom string           `json:"validFrom,omitempty"` // "": not known
+	ValidTo   string           `json:"validTo,omitempty"`
+	Parent    *parentCode      `json:"parent,omitempty"`
+	Entity    string           `json:"entity"`
+	Ended     history.Kind     `json:"ended,omitempty"` // what ended it
+	Became    []server.CodeRef `json:"became,omitempty"`
+	Was       []server.CodeRef `json:"was,omitempty"`
+	Href      string           `json:"href,omitempty"` // of the feature, where there is one now
 }
 
 type parentCode struct {
@@ -63,47 +64,47 @@ type eventDoc struct {
 
 // untilDoc is what the division is, or was, on the day until.
 type untilDoc struct {
-	Datetime string    `json:"datetime"`
-	Codes    []CodeRef `json:"codes"`
+	Datetime string           `json:"datetime"`
+	Codes    []server.CodeRef `json:"codes"`
 	// A merger was undone on the way, and the source does not say which of the codes the division came back to.
 	Ambiguous bool `json:"ambiguous,omitempty"`
 }
 
 // errNoScheme answers where the ids of the collection are no codes of a history.
-func (c *Call) errNoScheme() error {
+func (c *call) errNoScheme() error {
 	h, err := c.History()
 	if err != nil {
 		return err
 	}
 	if h == nil {
-		return ErrNoHistory()
+		return server.ErrNoHistory()
 	}
 	return problem.NotFoundf("the ids of %s are no codes of a history; where they are, the operator names the "+
-		"scheme with codes: of the collection, one of %s", c.Collection.ID, strings.Join(SchemeIDs(h), ", "))
+		"scheme with codes: of the collection, one of %s", c.Collection.ID, strings.Join(server.SchemeIDs(h), ", "))
 }
 
 // code tells what a code stood for (on a day, or ever).
-func (s *Kit) code(c *Call) (*Answer, error) {
+func (s *Surface) code(c *call) (*server.Answer, error) {
 	p := c.Params.(*historyParams)
 	h, err := c.History()
 	if err != nil {
 		return nil, err
 	}
 	if h == nil {
-		return nil, ErrNoHistory()
+		return nil, server.ErrNoHistory()
 	}
 	name, code := c.PathParam("schemeId"), c.PathParam("code")
 	scheme := h.Scheme(name)
 	if scheme == nil {
-		return nil, problem.NotFoundf("there is no scheme %q; there are %s", Clip(name),
-			strings.Join(SchemeIDs(h), ", "))
+		return nil, problem.NotFoundf("there is no scheme %q; there are %s", server.Clip(name),
+			strings.Join(server.SchemeIDs(h), ", "))
 	}
 	code = scheme.Whole(code)
 	all := scheme.Meanings(code)
 	if len(all) == 0 {
-		return nil, problem.NotFoundf("%s has no code %q and never had", scheme.ID, Clip(code))
+		return nil, problem.NotFoundf("%s has no code %q and never had", scheme.ID, server.Clip(code))
 	}
-	path := "/codes/" + PathEscape(scheme.ID) + "/" + PathEscape(code)
+	path := "/codes/" + server.PathEscape(scheme.ID) + "/" + server.PathEscape(code)
 	doc := codeHistoryDoc{Scheme: scheme.ID, Code: code, Datetime: p.at.String(), Links: c.SelfLinks(path)}
 	for _, v := range all {
 		if p.at != 0 && !v.Holds(p.at) {
@@ -112,20 +113,20 @@ func (s *Kit) code(c *Call) (*Answer, error) {
 		doc.Meanings = append(doc.Meanings, c.divisionDoc(scheme, v))
 	}
 	if doc.Meanings == nil {
-		return nil, c.notInUse(scheme, code, p.at)
+		return nil, c.NotInUse(scheme, code, p.at)
 	}
 	doc.Ambiguous = p.at == 0 && !scheme.Related(code)
 	last := all[len(all)-1]
-	if coll := c.collectionOf(scheme.ID); coll != nil && last.To == 0 {
-		doc.Links = append(doc.Links, ogcapi.Link{Rel: "item", Type: AsGeoJSON.Media, Title: last.Name,
-			Href: c.Base() + "/collections/" + coll.ID + "/items/" + PathEscape(code)})
+	if coll := c.CollectionOf(scheme.ID); coll != nil && last.To == 0 {
+		doc.Links = append(doc.Links, ogcapi.Link{Rel: "item", Type: server.AsGeoJSON.Media, Title: last.Name,
+			Href: c.Base() + "/collections/" + coll.ID + "/items/" + server.PathEscape(code)})
 	}
 	title := page.Capital(c.Text("code.title", scheme.ID, code))
-	return &Answer{JSON: doc, Links: doc.Links, Endless: true,
+	return &server.Answer{JSON: doc, Links: doc.Links, Endless: true,
 		Page: &page.Page{Name: "code", Title: title, Crumbs: c.Crumbs(""), Data: c.codeView(doc)}}, nil
 }
 
-func (c *Call) divisionDoc(s *history.Scheme, v *history.Version) divisionDoc {
+func (c *call) divisionDoc(s *history.Scheme, v *history.Version) divisionDoc {
 	d := divisionDoc{Scheme: s.ID, Code: v.Code, Name: v.Name, ValidFrom: v.From.String(), ValidTo: v.To.String(),
 		Entity: v.Entity, Ended: s.Fate(v)}
 	if v.Parent != "" {
@@ -133,23 +134,23 @@ func (c *Call) divisionDoc(s *history.Scheme, v *history.Version) divisionDoc {
 	}
 	for _, e := range s.Out(v) {
 		if e.To != nil {
-			d.Became = append(d.Became, c.codeRef(s, e.To, e))
+			d.Became = append(d.Became, c.CodeRef(s, e.To, e))
 		}
 	}
 	for _, e := range s.In(v) {
 		if e.From != nil {
-			d.Was = append(d.Was, c.codeRef(s, e.From, e))
+			d.Was = append(d.Was, c.CodeRef(s, e.From, e))
 		}
 	}
 	if v.To == 0 {
-		d.Href = c.featureOf(s.ID, v.Code)
+		d.Href = c.FeatureOf(s.ID, v.Code)
 	}
 	return d
 }
 
 // parentName is the name that the parent of a version has, at the beginning of the version or else when it begins
 // itself; "" when it is not known.
-func (c *Call) parentName(v *history.Version) string {
+func (c *call) parentName(v *history.Version) string {
 	h, err := c.History()
 	if err != nil || h == nil || h.Scheme(v.ParentScheme) == nil {
 		return ""
@@ -163,8 +164,8 @@ func (c *Call) parentName(v *history.Version) string {
 }
 
 // lineage writes what a feature was made of and what became of it.
-func (s *Kit) lineage(c *Call, w http.ResponseWriter) error {
-	scheme, err := c.scheme()
+func (s *Surface) lineage(c *call, w http.ResponseWriter) error {
+	scheme, err := c.Scheme()
 	if err != nil {
 		return err
 	}
@@ -172,13 +173,13 @@ func (s *Kit) lineage(c *Call, w http.ResponseWriter) error {
 	if scheme == nil {
 		return c.errNoScheme()
 	}
-	v, at, err := c.meant(scheme, id, p.at)
+	v, at, err := c.Meant(scheme, id, p.at)
 	if err != nil {
 		return err
 	}
-	path := "/collections/" + c.Collection.ID + "/items/" + PathEscape(id) + "/lineage"
+	path := "/collections/" + c.Collection.ID + "/items/" + server.PathEscape(id) + "/lineage"
 	doc := lineageDoc{Division: c.divisionDoc(scheme, v), Datetime: at.String(), Links: c.SelfLinks(path)}
-	begin, end := beginning, max(c.today(), at)
+	begin, end := server.Beginning, max(c.Today(), at)
 	for _, e := range scheme.Events { // decided, but still to come
 		end = max(end, e.Date)
 	}
@@ -198,26 +199,27 @@ func (s *Kit) lineage(c *Call, w http.ResponseWriter) error {
 		if err != nil {
 			return err
 		}
-		doc.Until = &untilDoc{Datetime: p.until.String(), Codes: []CodeRef{}}
+		doc.Until = &untilDoc{Datetime: p.until.String(), Codes: []server.CodeRef{}}
 		for _, m := range all {
 			doc.Until.Ambiguous = doc.Until.Ambiguous || m.Unsure
 			doc.Until.Codes = append(doc.Until.Codes,
-				CodeRef{Code: m.Code, Name: m.Name, Share: shareOfWhole(m.Share),
-					Href: c.versionHref(scheme.ID, m.Version)})
+				server.CodeRef{Code: m.Code, Name: m.Name, Share: server.ShareOfWhole(m.Share),
+					Href: c.VersionHref(scheme.ID, m.Version)})
 		}
 	}
-	doc.Links = append(doc.Links, ogcapi.Link{Rel: "collection", Type: AsJSON.Media, Title: c.TitleOf(c.Collection),
-		Href: c.Base() + "/collections/" + c.Collection.ID})
+	doc.Links = append(doc.Links, ogcapi.Link{Rel: "collection", Type: server.AsJSON.Media,
+		Title: c.TitleOf(c.Collection),
+		Href:  c.Base() + "/collections/" + c.Collection.ID})
 	if doc.Division.Href != "" {
-		doc.Links = append(doc.Links, ogcapi.Link{Rel: "original", Type: AsGeoJSON.Media, Title: v.Name,
+		doc.Links = append(doc.Links, ogcapi.Link{Rel: "original", Type: server.AsGeoJSON.Media, Title: v.Name,
 			Href: doc.Division.Href})
 	}
 	title := c.Text("lineage.title", v.Code, v.Name)
-	return c.dataAnswer(w, &Answer{JSON: doc, Links: doc.Links,
+	return c.DataAnswer(w, &server.Answer{JSON: doc, Links: doc.Links,
 		Page: &page.Page{Name: "lineage", Title: title, Crumbs: c.Crumbs("items"), Data: c.lineageView(&doc)}})
 }
 
-func (c *Call) eventDocs(edges []*history.Edge) []eventDoc {
+func (c *call) eventDocs(edges []*history.Edge) []eventDoc {
 	out := []eventDoc{}
 	for _, e := range edges {
 		if n := len(out); n == 0 || out[n-1].ID != e.Event.ID {
@@ -229,7 +231,7 @@ func (c *Call) eventDocs(edges []*history.Edge) []eventDoc {
 			d := eventDoc{ID: e.Event.ID, Date: e.Event.Date.String(), Kind: e.Event.Kind, Kinds: e.Event.EdgeKinds(),
 				Source: e.Event.Source}
 			if history.Has(c.Catalog) {
-				d.Href = c.Base() + "/collections/" + history.EventsID + "/items/" + PathEscape(e.Event.ID)
+				d.Href = c.Base() + "/collections/" + history.EventsID + "/items/" + server.PathEscape(e.Event.ID)
 			}
 			out = append(out, d)
 		}
@@ -252,15 +254,15 @@ type codeHistoryRow struct {
 	From  []page.Crumb // to what it was
 }
 
-func (c *Call) codeView(doc codeHistoryDoc) codeView {
+func (c *call) codeView(doc codeHistoryDoc) codeView {
 	v := codeView{codeHistoryDoc: doc}
 	for _, m := range doc.Meanings {
 		row := codeHistoryRow{divisionDoc: m, Leads: c.RefCrumbs(m.Became), From: c.RefCrumbs(m.Was)}
 		if m.Href != "" {
-			row.Page = c.asPage(m.Href)
+			row.Page = c.AsPage(m.Href)
 		}
 		if m.Ended != "" {
-			row.Fate = c.kindText(m.Ended)
+			row.Fate = c.KindText(m.Ended)
 		}
 		v.Rows = append(v.Rows, row)
 	}
@@ -281,24 +283,24 @@ type lineageView struct {
 	Feature  string       // page of the feature; "" for none
 }
 
-func (c *Call) lineageView(doc *lineageDoc) *lineageView {
+func (c *call) lineageView(doc *lineageDoc) *lineageView {
 	v := &lineageView{lineageDoc: doc, Timeline: c.timeline(doc.Division.Scheme,
 		append(slices.Clone(doc.Predecessors), doc.Successors...))}
 	if doc.Until != nil {
 		v.Now = c.RefCrumbs(doc.Until.Codes)
 	}
 	if doc.Division.Href != "" {
-		v.Feature = c.asPage(doc.Division.Href)
+		v.Feature = c.AsPage(doc.Division.Href)
 	}
 	return v
 }
 
 // timeline is events as rows of a page.
-func (c *Call) timeline(scheme string, events []eventDoc) (out []timelineRow) {
+func (c *call) timeline(scheme string, events []eventDoc) (out []timelineRow) {
 	for _, e := range events {
-		row := timelineRow{Date: e.Date, Kind: c.kindText(e.Kind)}
+		row := timelineRow{Date: e.Date, Kind: c.KindText(e.Kind)}
 		add := func(to *[]page.Crumb, code, name string) {
-			x := page.Crumb{Title: strings.TrimSpace(code + " " + name), Href: c.asPage(c.codeHref(scheme, code))}
+			x := page.Crumb{Title: strings.TrimSpace(code + " " + name), Href: c.AsPage(c.CodeHref(scheme, code))}
 			if code != "" && !slices.Contains(*to, x) {
 				*to = append(*to, x)
 			}
@@ -308,7 +310,7 @@ func (c *Call) timeline(scheme string, events []eventDoc) (out []timelineRow) {
 			add(&row.After, x.To, x.ToName)
 		}
 		if e.Href != "" {
-			row.Href = c.asPage(e.Href)
+			row.Href = c.AsPage(e.Href)
 		}
 		out = append(out, row)
 	}

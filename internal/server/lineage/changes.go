@@ -1,4 +1,4 @@
-package server
+package lineage
 
 import (
 	"cmp"
@@ -12,37 +12,12 @@ import (
 	"time"
 
 	"grense/api/ogcapi"
-	"grense/internal/feed"
-	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/server"
 	"grense/internal/server/page"
 	"grense/internal/state"
 	"grense/internal/store"
 )
-
-// newRecorder returns what finds changes of the data; nil if they cannot be stored.
-func (s *Kit) newRecorder(kept *state.DB, from store.Store) *feed.Recorder {
-	if kept == nil {
-		return nil
-	}
-	return feed.New(feed.Options{Store: s.Store, From: from, Kept: kept, Log: s.Log, Most: s.Config.Limits.Changes, Whole: func(id string) bool { return id != history.EventsID }})
-}
-
-// RunChanges records changes of the data until ctx ends. It returns at once where none can be kept.
-func (s *Kit) RunChanges(ctx context.Context) {
-	if s.recorder != nil {
-		s.recorder.Run(ctx)
-	}
-}
-
-// RecordChanges records what has changed in the data until now.
-func (s *Kit) RecordChanges(ctx context.Context) error {
-	if s.recorder == nil {
-		return errNoChanges()
-	}
-	_, err := s.recorder.Look(ctx)
-	return err
-}
 
 // Limits of the feed: changes in an answer.
 const (
@@ -54,9 +29,10 @@ const (
 // The documents of the feed.
 type (
 	changesDoc struct {
-		Changes []changeDoc   `json:"changes"`
-		Last    int64         `json:"last"` // number of the last change here, or, of the latest, of all; where there is none, that which was asked from
-		Links   []ogcapi.Link `json:"links"`
+		Changes []changeDoc `json:"changes"`
+		// number of the last change here, or, of the latest, of all; where there is none, that which was asked from
+		Last  int64         `json:"last"`
+		Links []ogcapi.Link `json:"links"`
 
 		newest bool   // the last come first
 		title  string // of the feed, to people
@@ -75,11 +51,13 @@ type (
 )
 
 func errNoChanges() error {
-	return problem.NotFoundf("changes are not recorded here; the operator lets the role of the database write into its schema grense (GRANT CREATE ON DATABASE, once), or serves a file with a data directory that can be written to")
+	return problem.NotFoundf("changes are not recorded here; the operator lets the role of the database write into " +
+		"its schema grense (GRANT CREATE ON DATABASE, once), or serves a file with a data directory that can be " +
+		"written to")
 }
 
 // changes lists changes onwards from a number.
-func (s *Kit) changes(c *Call, w http.ResponseWriter) error {
+func (s *Surface) changes(c *call, w http.ResponseWriter) error {
 	p := c.Params.(*changesParams)
 	var list []state.Change
 	err := c.askChanges(func(ctx context.Context, kept *state.DB) (err error) {
@@ -90,7 +68,9 @@ func (s *Kit) changes(c *Call, w http.ResponseWriter) error {
 		if err != nil || len(last) > 0 && last[0].Seq >= p.after {
 			return err
 		}
-		return problem.New(problem.Gone, nil, "there is no change %d: the log of changes was begun anew; take the collections whole, and go on from after=0", p.after)
+		return problem.New(problem.Gone, nil,
+			"there is no change %d: the log of changes was begun anew; take the collections whole, and go on from "+
+				"after=0", p.after)
 	})
 	if err != nil {
 		return err
@@ -102,14 +82,15 @@ func (s *Kit) changes(c *Call, w http.ResponseWriter) error {
 		doc.Last = doc.Changes[n-1].Seq
 	}
 	if more {
-		c.addLink(&doc, "next", "The changes after these", fmt.Sprintf("/changes?f=%s&after=%d%s", c.Format.F, doc.Last, c.limitQuery()))
+		c.addLink(&doc, "next", "The changes after these",
+			fmt.Sprintf("/changes?f=%s&after=%d%s", c.Format.F, doc.Last, c.limitQuery()))
 	}
 	c.addLink(&doc, "current", "The latest changes", "/changes/latest?f="+c.Format.F)
 	return c.writeChanges(w, &doc)
 }
 
 // latestChanges lists the last changes, the last first.
-func (s *Kit) latestChanges(c *Call, w http.ResponseWriter) error {
+func (s *Surface) latestChanges(c *call, w http.ResponseWriter) error {
 	p := c.Params.(*changesParams)
 	var list []state.Change
 	err := c.askChanges(func(ctx context.Context, kept *state.DB) (err error) {
@@ -129,7 +110,7 @@ func (s *Kit) latestChanges(c *Call, w http.ResponseWriter) error {
 }
 
 // askChanges reads the log, in turn.
-func (c *Call) askChanges(fn func(context.Context, *state.DB) error) error {
+func (c *call) askChanges(fn func(context.Context, *state.DB) error) error {
 	if c.s.recorder == nil {
 		return errNoChanges()
 	}
@@ -141,60 +122,61 @@ func (c *Call) askChanges(fn func(context.Context, *state.DB) error) error {
 	})
 }
 
-func (c *Call) limitQuery() string {
-	if v := First(c.Values["limit"]); v != "" {
-		return "&limit=" + QueryEscape(v)
+func (c *call) limitQuery() string {
+	if v := server.First(c.Values["limit"]); v != "" {
+		return "&limit=" + server.QueryEscape(v)
 	}
 	return ""
 }
 
-func (c *Call) addLink(doc *changesDoc, rel, title, path string) {
-	if l := First(c.Values["lang"]); l != "" {
-		path += "&lang=" + QueryEscape(l)
+func (c *call) addLink(doc *changesDoc, rel, title, path string) {
+	if l := server.First(c.Values["lang"]); l != "" {
+		path += "&lang=" + server.QueryEscape(l)
 	}
 	doc.Links = append(doc.Links, ogcapi.Link{Rel: rel, Type: c.Format.Media, Title: title, Href: c.Base() + path})
 }
 
-func (c *Call) changesDoc(path string, list []state.Change) changesDoc {
+func (c *call) changesDoc(path string, list []state.Change) changesDoc {
 	doc := changesDoc{Changes: make([]changeDoc, len(list)), Links: c.SelfLinks(path)}
 	for i, x := range list {
 		items := c.Base() + "/collections/" + x.Collection + "/items"
-		d := changeDoc{Seq: x.Seq, Recorded: x.At.Format("2006-01-02T15:04:05.000Z"), Op: x.Op, Collection: x.Collection, ID: x.ID, Title: x.Title}
+		d := changeDoc{Seq: x.Seq, Recorded: x.At.Format("2006-01-02T15:04:05.000Z"), Op: x.Op,
+			Collection: x.Collection, ID: x.ID, Title: x.Title}
 		switch x.Op {
 		case state.ChangeLoad:
 			d.Count, d.Href = &x.Count, items
-			if coll, ok := c.Catalog.Collection(x.Collection); ok && !IsPlain(coll) {
-				d.Href += everyVersion
+			if coll, ok := c.Catalog.Collection(x.Collection); ok && !server.IsPlain(coll) {
+				d.Href += server.EveryVersion
 			}
 		case state.ChangeAdd, state.ChangeUpdate:
-			d.Href = items + "/" + PathEscape(x.ID)
+			d.Href = items + "/" + server.PathEscape(x.ID)
 		}
 		doc.Changes[i] = d
 	}
 	return doc
 }
 
-func (c *Call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
-	a := &Answer{JSON: doc, Links: doc.Links}
+func (c *call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
+	a := &server.Answer{JSON: doc, Links: doc.Links}
 	var err error
 	switch c.Format.F {
-	case AsAtom.F:
-		a.Raw = map[string][]byte{AsAtom.F: nil}
-		a.Raw[AsAtom.F], err = c.atom(doc)
-	case asJSONFeed.F:
+	case server.AsAtom.F:
+		a.Raw = map[string][]byte{server.AsAtom.F: nil}
+		a.Raw[server.AsAtom.F], err = c.atom(doc)
+	case server.AsJSONFeed.F:
 		a.Raw = map[string][]byte{}
-		a.Raw[asJSONFeed.F], err = Marshal(c.jsonFeed(doc))
+		a.Raw[server.AsJSONFeed.F], err = server.Marshal(c.jsonFeed(doc))
 	default:
 		a.Page = &page.Page{Name: "changes", Title: doc.title, Crumbs: c.Crumbs(""), Data: c.changesView(doc)}
 	}
 	if err != nil {
 		return err
 	}
-	return c.dataAnswer(w, a)
+	return c.DataAnswer(w, a)
 }
 
 // changeTitle says in words what happened: "Oslo (kommuner 0301): new".
-func (c *Call) changeTitle(d *changeDoc) string {
+func (c *call) changeTitle(d *changeDoc) string {
 	what := d.Collection
 	if coll, ok := c.Catalog.Collection(d.Collection); ok && coll.Public {
 		what = c.TitleOf(coll)
@@ -212,7 +194,7 @@ func (c *Call) changeTitle(d *changeDoc) string {
 }
 
 // changeID names an entry for ever, at whatever mount and in whatever form it was read (RFC 4287, 4.2.6).
-func (c *Call) changeID(d *changeDoc) string {
+func (c *call) changeID(d *changeDoc) string {
 	return c.Root + "/changes?after=" + strconv.FormatInt(d.Seq-1, 10) + "&limit=1"
 }
 
@@ -249,16 +231,19 @@ type (
 	}
 )
 
-func (c *Call) atom(doc *changesDoc) ([]byte, error) {
+func (c *call) atom(doc *changesDoc) ([]byte, error) {
 	svc := &c.s.Config.Service
-	f := atomFeed{Lang: page.LanguageTag(c.Lang), ID: c.Root + "/changes", Title: svc.Title.In(c.Lang) + ": " + doc.title, Author: cmp.Or(svc.Publisher.Name, svc.Title.In(c.Lang)), Generator: "Grense", Updated: time.Unix(0, 0).UTC().Format(time.RFC3339)}
+	f := atomFeed{Lang: page.LanguageTag(c.Lang), ID: c.Root + "/changes", Title: svc.Title.In(c.Lang) + ": " +
+		doc.title, Author: cmp.Or(svc.Publisher.Name, svc.Title.In(c.Lang)), Generator: "Grense",
+		Updated: time.Unix(0, 0).UTC().Format(time.RFC3339)}
 	for _, l := range doc.Links {
 		f.Links = append(f.Links, atomLink{Rel: l.Rel, Type: l.Type, Href: l.Href})
 	}
 	for i := range doc.Changes {
 		d := &doc.Changes[i]
 		f.Updated = max(f.Updated, d.Recorded)
-		e := atomEntry{ID: c.changeID(d), Title: c.changeTitle(d), Updated: d.Recorded, Category: atomCategory{d.Op}, Content: c.changeTitle(d)}
+		e := atomEntry{ID: c.changeID(d), Title: c.changeTitle(d), Updated: d.Recorded, Category: atomCategory{d.Op},
+			Content: c.changeTitle(d)}
 		if d.Href != "" {
 			e.Links = append(e.Links, atomLink{Rel: "alternate", Href: d.Href})
 		}
@@ -294,9 +279,10 @@ type (
 	}
 )
 
-func (c *Call) jsonFeed(doc *changesDoc) jsonFeedDoc {
+func (c *call) jsonFeed(doc *changesDoc) jsonFeedDoc {
 	svc := &c.s.Config.Service
-	f := jsonFeedDoc{Version: "https://jsonfeed.org/version/1.1", Title: svc.Title.In(c.Lang) + ": " + doc.title, HomePage: c.Base() + "/changes/latest?f=html", Language: page.LanguageTag(c.Lang),
+	f := jsonFeedDoc{Version: "https://jsonfeed.org/version/1.1", Title: svc.Title.In(c.Lang) + ": " + doc.title,
+		HomePage: c.Base() + "/changes/latest?f=html", Language: page.LanguageTag(c.Lang),
 		Authors: []jsonAuthor{{cmp.Or(svc.Publisher.Name, svc.Title.In(c.Lang))}}, Items: []jsonFeedItem{}}
 	for _, l := range doc.Links {
 		switch l.Rel {
@@ -309,7 +295,8 @@ func (c *Call) jsonFeed(doc *changesDoc) jsonFeedDoc {
 	for i := range doc.Changes {
 		d := &doc.Changes[i]
 		t := c.changeTitle(d)
-		f.Items = append(f.Items, jsonFeedItem{ID: c.changeID(d), URL: d.Href, Title: t, Text: t, Published: d.Recorded, Tags: []string{d.Op, d.Collection}, Change: *d})
+		f.Items = append(f.Items, jsonFeedItem{ID: c.changeID(d), URL: d.Href, Title: t, Text: t,
+			Published: d.Recorded, Tags: []string{d.Op, d.Collection}, Change: *d})
 	}
 	return f
 }
@@ -328,7 +315,7 @@ type changeRow struct {
 	Many                   string // count of features; "" for none
 }
 
-func (c *Call) changesView(doc *changesDoc) changesView {
+func (c *call) changesView(doc *changesDoc) changesView {
 	v := changesView{Other: page.Crumb{Title: c.Text("changes.latest-title"), Href: c.HtmlHref("/changes/latest")}}
 	if doc.newest {
 		v.Other = page.Crumb{Title: c.Text("changes.title"), Href: c.HtmlHref("/changes")}
@@ -337,7 +324,8 @@ func (c *Call) changesView(doc *changesDoc) changesView {
 		v.Next = doc.Links[i].Href
 	}
 	for _, d := range doc.Changes {
-		row := changeRow{changeDoc: d, When: d.Recorded, What: c.Text(fmt.Sprintf("change.%s", d.Op)), Name: d.Title, Of: d.Collection}
+		row := changeRow{changeDoc: d, When: d.Recorded, What: c.Text(fmt.Sprintf("change.%s", d.Op)), Name: d.Title,
+			Of: d.Collection}
 		if coll, ok := c.s.Store.Catalog().Collection(d.Collection); ok {
 			row.Of = c.TitleOf(coll)
 		}
@@ -351,7 +339,7 @@ func (c *Call) changesView(doc *changesDoc) changesView {
 			row.Many = page.InDigits(strconv.FormatInt(*d.Count, 10), c.Lang)
 		}
 		if d.Href != "" {
-			row.Page = c.asPage(d.Href)
+			row.Page = c.AsPage(d.Href)
 		}
 		v.Rows = append(v.Rows, row)
 	}

@@ -1,0 +1,108 @@
+// Package lineage serves codes through time, the lineage of divisions, and the log of changes of the data.
+package lineage
+
+import (
+	"context"
+	"net/http"
+
+	"grense/internal/feed"
+	"grense/internal/history"
+	"grense/internal/server"
+)
+
+// A Surface is what the routes share, and records changes. Its method Routes is for server.New.
+type Surface struct {
+	*server.Kit
+	recorder *feed.Recorder // nil: changes are not recorded
+}
+
+// call is a request to the surface.
+type call struct {
+	*server.Call
+	s *Surface
+}
+
+func (s *Surface) get(h func(*call) (*server.Answer, error)) func(*server.Call) (*server.Answer, error) {
+	return func(c *server.Call) (*server.Answer, error) { return h(&call{c, s}) }
+}
+
+func (s *Surface) stream(h func(*call, http.ResponseWriter) error) func(*server.Call, http.ResponseWriter) error {
+	return func(c *server.Call, w http.ResponseWriter) error { return h(&call{c, s}, w) }
+}
+
+// Routes returns the routes of lineage, codes and changes.
+func (s *Surface) Routes(k *server.Kit) []server.Route {
+	s.Kit = k
+	if s.recorder = s.newRecorder(); s.recorder != nil {
+		k.OnReload(s.recorder.Wake)
+	}
+	pages := []server.Format{server.AsJSON, server.AsHTML}
+	tables := []server.Format{server.AsJSON, server.AsCSV, server.AsHTML}
+	feeds := []server.Format{server.AsJSON, server.AsAtom, server.AsJSONFeed, server.AsHTML}
+	return []server.Route{
+		{Path: "/collections/{collectionId}/items/{featureId}/lineage", Op: "getLineage", After: "getVersions",
+			Tag: "History", Summary: "Lineage of a feature",
+			Description: "What a division was made of and what became of it, event by event: renamings, " +
+				"renumberings, " +
+				"mergers, splits. Of a code that was given up as well. With until also what it is, or was, on that " +
+				"day. Shares are told where they are known, and never guessed.",
+			Data: true, Lineage: true, Params: []*server.Param{paramDirection, paramUntil, paramAt},
+			New: newHistoryParams, Formats: pages, Schema: server.SchemaNamed("lineage"), Stream: s.stream(s.lineage)},
+		{Path: "/codes", Op: "getCodeSchemes", After: "search", Tag: "History", Summary: "Schemes of codes",
+			Description: "The schemes of codes whose history is known, such as those of municipalities and counties.",
+			Lineage:     true, Formats: tables, Schema: server.SchemaNamed("codeSchemes"), Get: s.get(s.schemes)},
+		{Path: "/codes/{schemeId}", Op: "getCodes", After: "getCodeSchemes", Tag: "History",
+			Summary: "The codes of a scheme",
+			Description: "The codes of a scheme that are in use on a day, with their names, in the order of codes; " +
+				"without datetime those of today.",
+			Lineage: true, Params: []*server.Param{paramCodesLimit, paramCodesOffset, paramAt}, New: newHistoryParams,
+			Formats: tables, Schema: server.SchemaNamed("codesOfScheme"), Get: s.get(s.codesOf)},
+		{Path: "/codes/{schemeId}/{code}", Op: "getCode", After: "getCodes", Tag: "History",
+			Summary: "What a code stands for, or stood for",
+			Description: "The divisions that a code stood for, each with its time, its parent and what it became; " +
+				"with datetime the one of that day. Codes are used again, so that there may be several.",
+			Lineage: true, Params: []*server.Param{paramAt}, New: newHistoryParams, Formats: pages,
+			Schema: server.SchemaNamed("codeHistory"), Get: s.get(s.code)},
+		{Path: "/changes", Op: "getChanges", After: "getCode", Tag: "History",
+			Summary: "What has changed in the data",
+			Description: "The log of changes, onwards from a number: numbers have no gaps, and nothing in the log is " +
+				"ever another. add, update and remove are of one feature, which is read at href; load says that a " +
+				"collection is new or has another schema, and is to be taken whole; drop, that it is gone or no " +
+				"longer " +
+				"recorded. A copy that does this, and goes on with after= the last number, ends equal to the data. " +
+				"What lies between two looks at the data is one change.",
+			Data: true, Feed: true, Params: []*server.Param{paramAfter, paramChangesLimit}, New: newChangesParams,
+			Formats: feeds, Schema: server.SchemaNamed("changes"), Stream: s.stream(s.changes)},
+		{Path: "/changes/latest", Op: "getLatestChanges", After: "getChanges", Tag: "History",
+			Summary: "The latest changes of the data",
+			Description: "The last changes, the last first, and the number of the last one: where a copy that is " +
+				"taken now goes on.",
+			Data: true, Feed: true, Params: []*server.Param{paramLatestLimit}, New: newLatestParams, Formats: feeds,
+			Schema: server.SchemaNamed("changes"), Stream: s.stream(s.latestChanges)},
+	}
+}
+
+// newRecorder returns what finds changes of the data; nil if they cannot be stored.
+func (s *Surface) newRecorder() *feed.Recorder {
+	if s.Changes == nil {
+		return nil
+	}
+	return feed.New(feed.Options{Store: s.Store, From: s.Direct, Kept: s.Changes, Log: s.Log,
+		Most: s.Config.Limits.Changes, Whole: func(id string) bool { return id != history.EventsID }})
+}
+
+// Run records changes of the data until ctx ends. It returns at once where none can be kept.
+func (s *Surface) Run(ctx context.Context) {
+	if s.recorder != nil {
+		s.recorder.Run(ctx)
+	}
+}
+
+// Record records what has changed in the data until now.
+func (s *Surface) Record(ctx context.Context) error {
+	if s.recorder == nil {
+		return errNoChanges()
+	}
+	_, err := s.recorder.Look(ctx)
+	return err
+}
