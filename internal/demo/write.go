@@ -17,13 +17,18 @@ func Write(ctx context.Context, w store.Writer) error {
 	if err != nil {
 		return err
 	}
+	return set.Write(ctx, w)
+}
+
+// Write is like the function Write, of divisions that have been drawn.
+func (set *Set) Write(ctx context.Context, w store.Writer) error {
 	for _, c := range Collections() {
 		if err := w.Define(ctx, c, true); err != nil {
 			return fmt.Errorf("demo: define %s: %w", c.ID, err)
 		}
 	}
 	fylker := table{FylkerID, []string{"nr", "navn", "geom"}}
-	err = fylker.fill(ctx, w, len(set.Fylker), func(i int) ([]any, orb.MultiPolygon) {
+	err := fylker.fill(ctx, w, len(set.Fylker), func(i int) ([]any, orb.MultiPolygon) {
 		f := &set.Fylker[i]
 		return []any{f.Nr, f.Navn}, f.Geometry
 	})

@@ -33,6 +33,7 @@ type Options struct {
 	Places int
 	// the same seed gives the same register; a smaller register is the beginning of a larger one
 	Seed     uint64
+	Set      *demo.Set             // the divisions; nil: they are drawn
 	Progress func(done, total int) // called now and then with steps done and steps in all; nil: not called
 }
 
@@ -100,9 +101,11 @@ func step(ctx context.Context, o Options, done int) error {
 }
 
 func newGenerator(o Options) (*generator, error) {
-	set, err := demo.Divisions()
-	if err != nil {
-		return nil, fmt.Errorf("register: %w", err)
+	set, err := o.Set, error(nil)
+	if set == nil {
+		if set, err = demo.Divisions(); err != nil {
+			return nil, fmt.Errorf("register: %w", err)
+		}
 	}
 	g := &generator{seed: o.Seed, words: newWords(), country: newCountry(set), typeGroups: map[string][2]string{}}
 	if g.lists, err = codeLists(set); err != nil {

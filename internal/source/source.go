@@ -187,10 +187,14 @@ func writeDemo(ctx context.Context, path string) error {
 		return err
 	}
 	defer w.Close()
-	if err := demo.Write(ctx, w); err != nil {
+	set, err := demo.Divisions()
+	if err != nil {
 		return err
 	}
-	if err := register.Generate(ctx, w, register.Options{Places: demoPlaces, Seed: demoSeed}); err != nil {
+	if err := set.Write(ctx, w); err != nil {
+		return err
+	}
+	if err := register.Generate(ctx, w, register.Options{Places: demoPlaces, Seed: demoSeed, Set: set}); err != nil {
 		return err
 	}
 	times, err := history.Norway()

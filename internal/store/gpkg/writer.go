@@ -94,10 +94,7 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if w.c, err = openConn(w.tmp, readWrite); err != nil {
 		return err
 	}
-	pages := "cache_size=-65536" // KiB; of sorters, too
-	if w.bare {                  // which a server makes beside other work
-		pages = "cache_size=-16384"
-	}
+	const pages = "cache_size=-24576" // KiB; of each sorter, too
 	for _, p := range [...]string{"journal_mode=MEMORY", "synchronous=OFF", "locking_mode=EXCLUSIVE", pages,
 		"foreign_keys=OFF"} {
 		if err := w.c.exec("PRAGMA " + p); err != nil {
