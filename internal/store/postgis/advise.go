@@ -1,13 +1,20 @@
 package postgis
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"grense/internal/cql2"
+	"grense/internal/store/sqlq"
 )
 
 // How many rows a table has at least that indexes are advised for, and how long its values are counted.
@@ -20,20 +27,9 @@ const (
 // missing. Tables that cannot be read are reported elsewhere.
 func (i *inspector) columnsServed(ctx context.Context, pool *pgxpool.Pool) error {
 	var tables []*table
-	indexed := map[string]bool{}
 	rows := map[uint32]int64{}
 	err := use(ctx, pool, func(c *pgxpool.Conn) (err error) {
 		if tables, err = readTables(ctx, c); err != nil {
-			return err
-		}
-		if err := each(ctx, c, servingSQL, func(r pgx.Rows) error {
-			var oid uint32
-			var name string
-			var parts bool
-			err := r.Scan(&oid, &name, &parts)
-			indexed[fmt.Sprint(oid, " ", name, parts)] = true
-			return err
-		}); err != nil {
 			return err
 		}
 		return each(ctx, c, "SELECT oid, reltuples::bigint FROM pg_class WHERE relkind IN ('r', 'p', 'm')",
@@ -51,7 +47,9 @@ func (i *inspector) columnsServed(ctx context.Context, pool *pgxpool.Pool) error
 	for _, t := range tables {
 		i.beyond(ctx, pool, t)
 		if n := rows[t.oid]; n >= manyRows && t.schema != ownSchema {
-			i.indexes(t, n, indexed)
+			if err := i.indexes(ctx, pool, t, n); err != nil {
+				return err
+			}
 		}
 	}
 	return ctx.Err()
@@ -106,40 +104,128 @@ func (i *inspector) beyond(ctx context.Context, pool *pgxpool.Pool, t *table) {
 	}
 }
 
-// servingSQL lists the columns by which an index of all rows sorts as we do, texts by code point, and those with one
-// that may serve parts of texts.
-const servingSQL = `SELECT i.indrelid, a.attname::text, m.amname <> 'btree' FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
-  JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] LEFT JOIN pg_collation co ON co.oid = i.indcollation[0] CROSS JOIN pg_database d
-WHERE d.datname = current_database() AND i.indisvalid AND i.indpred IS NULL AND m.amname IN ('btree', 'gin', 'gist') AND (co.oid IS NULL OR co.collname IN ('C', 'POSIX')
-  OR co.collname = 'default' AND a.attcollation = co.oid AND d.datcollate IN ('C', 'POSIX', 'C.UTF-8', 'C.utf8') AND d.datlocprovider = 'c')`
+// columnUse is a use of a column that an index may serve.
+type columnUse struct {
+	name  string // in advice
+	e     cql2.Expr
+	order bool // by the column, in place of e
+}
 
-// indexes advises indexes for a table of n rows. indexed lists the columns with an index,
-// and whether that serves parts of texts.
-func (i *inspector) indexes(t *table, n int64, indexed map[string]bool) {
-	has := func(c column, parts bool) bool { return indexed[fmt.Sprint(t.oid, " ", c.name, parts)] }
+// uses lists those that an index over a column, as cure makes it, serves; of texts first those that any ordered index
+// does.
+func (c column) uses(t cql2.Type) []columnUse {
+	x := cql2.Prop{Name: c.name, Type: t}
+	var low, high cql2.Expr
+	switch t {
+	case cql2.TypeInteger:
+		low, high = cql2.Int(1), cql2.Int(9)
+	case cql2.TypeNumber:
+		low, high = cql2.Number(1.5), cql2.Number(9.5)
+	case cql2.TypeDate:
+		low, high = cql2.Date{T: time.Unix(1e9, 0)}, cql2.Date{T: time.Unix(2e9, 0)}
+	case cql2.TypeTimestamp:
+		low, high = cql2.Timestamp{T: time.Unix(1e9, 0)}, cql2.Timestamp{T: time.Unix(2e9, 0)}
+	case cql2.TypeText:
+		low, high = cql2.Text(someUUID), cql2.Text("b"+someUUID[1:])
+	}
+	if low == nil || t == cql2.TypeText && stored(c, t) == sqlq.StoredOther {
+		return nil
+	}
+	list := []columnUse{
+		{name: "equality", e: cql2.Compare{Op: cql2.Eq, L: x, R: low}},
+		{name: "ranges", e: cql2.And{cql2.Compare{Op: cql2.Ge, L: x, R: low}, cql2.Compare{Op: cql2.Lt, L: x,
+			R: high}}},
+	}
+	if t == cql2.TypeText {
+		list = append(list, columnUse{name: "LIKE 'abc%'", e: cql2.Like{X: x, Pattern: cql2.Text("abc%")}})
+	}
+	if c.base != "float4" && stored(c, t) != sqlq.StoredEnum {
+		list = append(list, columnUse{name: "the order", order: true})
+	}
+	return list
+}
+
+// someUUID is a text that every type takes.
+const someUUID = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
+
+// cure is the definition of an index that serves all uses of a column.
+func (c column) cure(t cql2.Type) string {
+	name := quote(c.name)
+	switch {
+	case t != cql2.TypeText || c.isByCodePoint() || stored(c, t) == sqlq.StoredUUID || stored(c, t) == sqlq.StoredEnum:
+		return "(" + name + ")"
+	case c.base == "text" || c.base == "varchar":
+		return "(" + name + ` COLLATE "C")`
+	}
+	return "((" + name + `::text) COLLATE "C")`
+}
+
+// indexes reports which uses of the columns of a table of n rows an index serves, and which index would serve those
+// that none does.
+func (i *inspector) indexes(ctx context.Context, pool *pgxpool.Pool, t *table, n int64) error {
 	name := t.quoted()
-	var columns, statements, parts []string
+	var bare, cures, parts, folded []string
 	for _, c := range t.columns {
-		expr := ""
-		switch c.base {
-		case "int2", "int4", "int8":
-			expr = quote(c.name)
-		case "text", "varchar":
-			if expr = quote(c.name) + ` COLLATE "C"`; c.binaryCollation {
-				expr = quote(c.name)
+		typ, ok := typeOf(c)
+		uses := c.uses(typ)
+		if !ok || uses == nil {
+			continue
+		}
+		by, without := map[string][]string{}, []string(nil) // uses by the index that serves them, and the others
+		for _, u := range uses {
+			index, err := t.serves(ctx, pool, c, typ, u)
+			if err != nil {
+				return err
 			}
-			if !has(c, true) {
-				parts = append(parts, "CREATE INDEX ON "+name+" USING gin ("+expr+" gin_trgm_ops)")
+			if index == "" {
+				without = append(without, u.name)
+			} else {
+				by[index] = append(by[index], u.name)
 			}
 		}
-		if expr != "" && !has(c, false) {
-			columns, statements = append(columns, c.name), append(statements, "CREATE INDEX ON "+name+" ("+expr+")")
+		cure := "CREATE INDEX ON " + name + " " + c.cure(typ)
+		switch {
+		case len(by) == 0:
+			bare, cures = append(bare, c.name), append(cures, cure)
+		default:
+			text := fmt.Sprintf("%s, column %q:", t.layer(), c.name)
+			for _, index := range slices.Sorted(maps.Keys(by)) {
+				text += fmt.Sprintf(" the index %s serves %s;", index, strings.Join(by[index], ", "))
+			}
+			if without != nil {
+				text += fmt.Sprintf(" none serves %s; for those, let its owner run: %s", strings.Join(without,
+					", "), cure)
+			}
+			i.advise(false, "%s", strings.TrimSuffix(text, ";"))
+		}
+		if typ != cql2.TypeText || c.base != "text" && c.base != "varchar" {
+			continue
+		}
+		x := cql2.Prop{Name: c.name, Type: typ}
+		for _, more := range []struct {
+			use   columnUse
+			index string
+			to    *[]string
+		}{
+			{columnUse{e: cql2.Like{X: x, Pattern: cql2.Text("%abcd%")}}, "USING gin (" + strings.Trim(c.cure(typ),
+				"()") + " gin_trgm_ops)", &parts},
+			{columnUse{e: cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: "casei", Args: []cql2.Expr{x}},
+				R: cql2.Text("abc")}}, "(lower(" + quote(c.name) + ` COLLATE "C"))`, &folded},
+		} {
+			index, err := t.serves(ctx, pool, c, typ, more.use)
+			if err != nil {
+				return err
+			}
+			if index == "" {
+				*more.to = append(*more.to, "CREATE INDEX ON "+name+" "+more.index)
+			}
 		}
 	}
-	if columns != nil {
-		i.advise(false, "%s has about %d rows, and no index serves filters and orders by %s, so that each reads them "+
-			"all; for those that clients use, let its owner run: %s",
-			t.layer(), n, strings.Join(columns, ", "), strings.Join(statements, "; "))
+	if bare != nil {
+		i.advise(false,
+			"%s has about %d rows, and no index serves filters and orders by %s, so that each reads them "+
+				"all; for those that clients use, let its owner run: %s",
+			t.layer(), n, strings.Join(bare, ", "), strings.Join(cures, "; "))
 	}
 	if parts != nil {
 		i.advise(false, "%s: words (q) read all of about %d rows; a copy that is made with grense import --into "+
@@ -147,4 +233,80 @@ func (i *inspector) indexes(t *table, n int64, indexed map[string]bool) {
 			"For parts of texts (LIKE '%%vik%%'), let its owner run: CREATE EXTENSION IF NOT EXISTS pg_trgm; %s",
 			t.layer(), n, strings.Join(parts, "; "))
 	}
+	if folded != nil {
+		i.advise(false,
+			"%s: no index serves CASEI, so that it reads all of about %d rows; "+
+				"for the columns that clients use, let its owner run: %s", t.layer(), n, strings.Join(folded, "; "))
+	}
+	return nil
+}
+
+// serves returns the index by which the server would answer a use of a column, even where reading the table costs
+// less; "" if there is none.
+func (t *table) serves(ctx context.Context, pool *pgxpool.Pool, c column, typ cql2.Type, u columnUse) (index string,
+	err error) {
+	f := &sqlq.Field{Column: c.name, Type: typ, Normal: normal(c, typ), Nulls: !c.notNull, Stored: stored(c, typ),
+		Indexes: c.indexes, Declared: declared(c, typ)}
+	src := &sqlq.Source{Table: t.quoted(), Fields: map[string]*sqlq.Field{c.name: f}}
+	b := sqlq.New(sqlq.PostgreSQL{}).Text("EXPLAIN (FORMAT JSON, COSTS OFF) SELECT 1 FROM ", src.Table, " AS ",
+		alias, " WHERE ")
+	if u.order {
+		column := alias + "." + quote(c.name)
+		only, ok := sqlq.PostgreSQL{}.Present(column, f)
+		if !ok {
+			only = sqlq.Ident("TRUE")
+		}
+		b.Add(only).Text(" ORDER BY ", orderExpr(column, f), " LIMIT 1")
+	} else {
+		b.Add(sqlq.Compile(sqlq.PostgreSQL{}, src, alias, u.e).Where)
+	}
+	sql, args := b.SQL()
+	var text []byte
+	err = use(ctx, pool, func(c *pgxpool.Conn) error {
+		if _, err := c.Exec(ctx, fmt.Sprintf(onlyIndexes, inTransactions(c)),
+			pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+		return c.QueryRow(ctx, sql, bind(args)...).Scan(&text)
+	})
+	if err != nil {
+		return "", err
+	}
+	var plans []struct{ Plan planNode }
+	if err := json.Unmarshal(text, &plans); err != nil || len(plans) == 0 {
+		return "", own(fmt.Errorf("postgis: a plan cannot be read: %s", text))
+	}
+	index, whole := plans[0].Plan.index(u.order)
+	if whole {
+		return "", nil
+	}
+	return index, nil
+}
+
+// onlyIndexes keeps the server from reading whole tables and sorting, where another way is; its argument says whether
+// for the transaction only.
+const onlyIndexes = "SELECT set_config('enable_seqscan', 'off', %[1]t), set_config('enable_sort', 'off', %[1]t)"
+
+// planNode is what EXPLAIN reports of a step.
+type planNode struct {
+	Type      string     `json:"Node Type"`
+	Index     string     `json:"Index Name"`
+	Condition string     `json:"Index Cond"`
+	Plans     []planNode `json:"Plans"`
+}
+
+// index returns the index that the step and those below use, for an order or for a condition; whole says that they
+// read or sort a whole table.
+func (n *planNode) index(order bool) (name string, whole bool) {
+	switch {
+	case n.Type == "Seq Scan" || n.Type == "Sort" || n.Index != "" && !order && n.Condition == "":
+		return "", true
+	case n.Index != "":
+		name = n.Index
+	}
+	for i := range n.Plans {
+		below, all := n.Plans[i].index(order)
+		name, whole = cmp.Or(name, below), whole || all
+	}
+	return name, whole
 }

@@ -84,27 +84,36 @@ func TestIndexesThatAreAdvised(t *testing.T) {
 		return lists
 	}
 	list := advice()
-	if len(list) != 2 || !strings.Contains(list[0], `orders by navn, kode, nr, sær "n",`) ||
-		!strings.Contains(list[1], "words (q)") {
-		t.Fatalf("%q", list)
+	for i, begin := range []string{`stor, column "id": the index stor_pkey serves equality, ranges, the order`,
+		`stor, column "navn": the index stor_navn_idx serves equality; none serves ranges, LIKE 'abc%', the order; ` +
+			`for those, let its owner run: CREATE INDEX ON "public"."stor" ("navn" COLLATE "C")`,
+		`stor has about 20000 rows, and no index serves filters and orders by kode, nr, sær "n",`,
+		"stor: words (q)", "stor: no index serves CASEI"} {
+		if len(list) != 5 || !strings.HasPrefix(list[i], begin) {
+			t.Fatalf("%q", list)
+		}
 	}
-	for _, text := range list {
+	for _, text := range list[1:] {
 		_, sql, _ := strings.Cut(text, "let its owner run: ")
 		run(t, url, sql)
 	}
 	run(t, url, "ANALYZE stor")
-	if list = advice(); len(list) != 0 {
-		t.Errorf("again: %q", list)
+	for _, text := range advice() {
+		if strings.Contains(text, "owner run") || strings.Contains(text, "none serves") {
+			t.Errorf("again: %q", text)
+		}
 	}
 	s := openStore(t, url, postgis.Options{})
 	c, _ := s.Catalog().Collection("stor")
 	for name, q := range map[string]store.Query{
 		"text": {Filter: parsed(t, c, "navn = 'n17'")}, "prefix": {Filter: parsed(t, c, "kode LIKE 'k1234%'")},
-		"number":         {Filter: parsed(t, c, "nr = 17")},
-		"part of a text": {Filter: parsed(t, c, "navn LIKE '%1999%'")},
-		"order":          {SortBy: []store.Sort{{Property: "navn"}}},
-		"number, order":  {SortBy: []store.Sort{{Property: "nr"}}},
-		"falling":        {SortBy: []store.Sort{{Property: "kode", Desc: true}}},
+		"number":           {Filter: parsed(t, c, "nr = 17")},
+		"part of a text":   {Filter: parsed(t, c, "navn LIKE '%1999%'")},
+		"order":            {SortBy: []store.Sort{{Property: "navn"}}},
+		"number, order":    {SortBy: []store.Sort{{Property: "nr"}}},
+		"falling":          {SortBy: []store.Sort{{Property: "kode", Desc: true}}},
+		"CASEI":            {Filter: parsed(t, c, "CASEI(navn) = CASEI('N17')")},
+		"CASEI, beginning": {Filter: parsed(t, c, "CASEI(kode) LIKE CASEI('K1999%')")},
 	} {
 		q.Collection, q.Limit = "stor", 10
 		plan, err := s.Explain(context.Background(), q)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -19,13 +18,15 @@ type keyPart struct {
 	column  string // the same, quoted
 	base    string // name of its type, without schema
 	integer bool
+	field   *sqlq.Field // of its text
 }
 
 func keyParts(t *table, names []string) []keyPart {
 	var out []keyPart
 	for _, n := range names {
 		col, _ := t.column(n)
-		out = append(out, keyPart{n, quote(n), col.base, isInteger(col.base)})
+		out = append(out, keyPart{n, quote(n), col.base, isInteger(col.base), &sqlq.Field{Normal: sqlq.PostgresText,
+			Stored: stored(col, cql2.TypeText), Indexes: col.indexes, Declared: declared(col, cql2.TypeText)}})
 	}
 	return out
 }
@@ -34,6 +35,10 @@ func keyParts(t *table, names []string) []keyPart {
 func (p keyPart) expr(alias string) string {
 	x := alias + "." + p.column
 	if p.integer {
+		return x
+	}
+	switch p.field.Stored {
+	case sqlq.StoredCodePoint, sqlq.StoredUTF8, sqlq.StoredUUID:
 		return x
 	}
 	return "(" + x + `::text COLLATE "C")`
@@ -49,7 +54,8 @@ func (p keyPart) sel(alias string) string {
 
 // key is the part as a key of the order by id.
 func (p keyPart) key(alias string) key {
-	k := key{Key: sqlq.Key{Expr: sqlq.Ident(p.expr(alias))}, sel: p.sel(alias), typ: cql2.TypeText}
+	k := key{Key: sqlq.Key{Expr: sqlq.Ident(p.expr(alias))}, sel: p.sel(alias), typ: cql2.TypeText,
+		uuid: p.field.Stored == sqlq.StoredUUID}
 	if p.integer {
 		k.typ = cql2.TypeInteger
 	}
@@ -108,11 +114,9 @@ func (l *layer) id(id string) ([]any, bool) {
 	return out, ok
 }
 
-var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-
 // takes reports whether a part that is no number may be this text.
 func (p keyPart) takes(s string) bool {
-	return storable(s) && (p.base != "uuid" || uuid.MatchString(s))
+	return storable(s) && (p.field.Stored != sqlq.StoredUUID || sqlq.IsUUID(s))
 }
 
 // list is the type of the list that values of the part are looked for in, and the column as it is compared with them:
@@ -123,6 +127,9 @@ func (p keyPart) list(alias string) (column, typ string) {
 	case "int2", "int4", "int8":
 		return column, "bigint[]"
 	case "text", "varchar", "bpchar":
+		if p.field.Indexes&sqlq.IndexCodePoint != 0 && p.base != "bpchar" {
+			column = "(" + column + ` COLLATE "C")`
+		}
 		return column, p.base + "[]"
 	case "uuid":
 		return column, "text[]::uuid[]"
@@ -133,14 +140,17 @@ func (p keyPart) list(alias string) (column, typ string) {
 // equals returns the condition that the part has a value, which an index over the column serves.
 func (p keyPart) equals(alias string, value any) sqlq.Fragment {
 	exact := sqlq.SQL(p.expr(alias)+" = ?", value)
-	column := alias + "." + p.column
-	switch p.base {
-	case "text", "varchar", "bpchar": // the collation of the index may be the usual one
-		return sqlq.Cat(sqlq.SQL(column+" = (?::"+p.base+` COLLATE "default") AND `, value), exact)
-	case "uuid":
-		return sqlq.SQL(column+" = ?::uuid", value)
+	if p.integer {
+		return exact
 	}
-	return exact
+	served, same, ok := sqlq.PostgreSQL{}.Range(alias+"."+p.column, p.field, "=", value)
+	switch {
+	case !ok:
+		return exact
+	case same:
+		return served
+	}
+	return sqlq.Cat(served, sqlq.Ident(" AND "), exact)
 }
 
 // addID adds the feature id to what filters may name, where no property repeats it.

@@ -27,8 +27,10 @@ type table struct {
 	columns      []column
 	// columns that an index of all rows begins with: ordered, or of envelopes where the column is a geometry
 	indexed []string
-	whole   bool // the role may read every column, and so the system columns
-	// columns that identify rows by the structure: of unique indexes, those of one column and the primary key first
+	ordered map[string]bool // of those, the ones whose index has the order of the column itself
+	whole   bool            // the role may read every column, and so the system columns
+	// columns that identify rows by the structure: of unique indexes, those of one column and the
+	// primary key first
 	keys       [][]string
 	nullable   bool   // columns of keys may hold null, as those of materialised views
 	columnsSum string // of columnsSumSQL when the columns were read
@@ -41,12 +43,21 @@ type column struct {
 	declared        string // base as a statement names it
 	number          int16
 	notNull         bool
-	binaryCollation bool // compares by code point
+	collation       byte         // one of the collation constants; 0: none
+	indexes         sqlq.Indexes // besides one in the order of the column itself
 	comment         string
 	geometryType    string // of geometry and geography: as declared
 	srid, dims      int
 	stored          string // of geometry and geography: the type and its modifier, which holds the reference system
 }
+
+// What is known of the collation of a column.
+const (
+	collationCodePoint = 'c' // the server knows that it compares by code point
+	collationUTF8      = 'u' // C.UTF-8 of the C library, which does, too
+	collationEqual     = 'd' // deterministic: only the same texts are equal
+	collationRoughly   = 'n' // nondeterministic
+)
 
 // layer names a table for people: with its schema unless that is public.
 func (t *table) layer() string {
@@ -80,8 +91,8 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND n.nspn
 // columnsSQL lists the columns of these tables that the role may read.
 const columnsSQL = `WITH t(oid, schema, name, kind, comment, whole, populated) AS (` + tablesSQL + `)
 SELECT t.oid, a.attname::text, format_type(a.atttypid, a.atttypmod), b.typname::text, b.typcategory::text, format_type(b.oid, NULL), a.attnum, a.attnotnull,
-  coalesce(a.attcollation = 0 OR co.collname IN ('C', 'POSIX') OR co.collname = 'default' AND d.datcollate IN ('C', 'POSIX', 'C.UTF-8', 'C.utf8')
-    AND d.datlocprovider = 'c', FALSE),
+  CASE WHEN co.oid IS NULL THEN '' WHEN NOT co.collisdeterministic THEN 'n' WHEN co.provider = 'b' OR co.provider = 'c' AND co.locale IN ('C', 'POSIX') THEN 'c'
+    WHEN co.provider = 'c' AND co.locale IN ('C.UTF-8', 'C.utf8') THEN 'u' ELSE 'd' END,
   coalesce(col_description(t.oid, a.attnum), ''),
   CASE WHEN b.typname IN ('geometry', 'geography') AND a.atttypmod >= 0 THEN postgis_typmod_type(a.atttypmod) ELSE '' END,
   CASE WHEN b.typname IN ('geometry', 'geography') AND a.atttypmod >= 0 THEN postgis_typmod_srid(a.atttypmod) ELSE 0 END,
@@ -89,8 +100,10 @@ SELECT t.oid, a.attname::text, format_type(a.atttypid, a.atttypmod), b.typname::
 FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped AND (t.whole OR has_column_privilege(t.oid, a.attnum, 'SELECT'))
   JOIN pg_type y ON y.oid = a.atttypid
   JOIN pg_type b ON b.oid = CASE WHEN y.typtype = 'd' THEN y.typbasetype ELSE y.oid END
-  LEFT JOIN pg_collation co ON co.oid = a.attcollation CROSS JOIN pg_database d
-WHERE d.datname = current_database() ORDER BY t.oid, a.attnum`
+  LEFT JOIN (SELECT c.oid, c.collisdeterministic, CASE c.collprovider WHEN 'd' THEN d.datlocprovider ELSE c.collprovider END AS provider,
+    CASE c.collprovider WHEN 'd' THEN d.datcollate ELSE c.collcollate END AS locale
+    FROM pg_collation c CROSS JOIN pg_database d WHERE d.datname = current_database()) co ON co.oid = a.attcollation
+ORDER BY t.oid, a.attnum`
 
 // uniqueSQL lists the keys of tables: the columns of unique indexes over all rows of a table, without null,
 // by their numbers. The columns of materialised views are never declared to be without null.
@@ -112,11 +125,14 @@ WHERE c.relkind = 'v' AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'informati
   AND NOT EXISTS (SELECT FROM pg_rewrite o WHERE o.ev_class = c.oid AND o.ev_type <> '1')
   AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`
 
-// indexedSQL lists the columns that an index of all rows begins with.
+// indexedSQL lists the columns that an index of all rows begins with, and whether it is for patterns, has the order
+// of the column, or that of the collation "C" instead.
 const indexedSQL = `WITH t(oid, schema, name, kind, comment, whole, populated) AS (` + tablesSQL + `)
-SELECT DISTINCT t.oid, a.attname::text FROM t JOIN pg_index i ON i.indrelid = t.oid AND i.indisvalid AND i.indpred IS NULL
+SELECT DISTINCT t.oid, a.attname::text, NOT o.opcdefault AND o.opcname LIKE '%pattern_ops', i.indcollation[0] = a.attcollation, coalesce(co.collname = 'C', FALSE)
+FROM t JOIN pg_index i ON i.indrelid = t.oid AND i.indisvalid AND i.indpred IS NULL
   JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = i.indkey[0] JOIN pg_type y ON y.oid = a.atttypid
-  JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
+  JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam JOIN pg_opclass o ON o.oid = i.indclass[0]
+  LEFT JOIN pg_collation co ON co.oid = i.indcollation[0]
 WHERE CASE WHEN y.typname IN ('geometry', 'geography') THEN m.amname IN ('gist', 'spgist', 'brin') ELSE m.amname = 'btree' END`
 
 // fingerprintSQL names the definitions: it changes when one of them does.
@@ -216,8 +232,12 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 	err = each(ctx, c, columnsSQL, func(rows pgx.Rows) error {
 		var x column
 		var oid uint32
+		var collation string
 		err := rows.Scan(&oid, &x.name, &x.typ, &x.base, &x.category, &x.declared, &x.number, &x.notNull,
-			&x.binaryCollation, &x.comment, &x.geometryType, &x.srid, &x.dims, &x.stored)
+			&collation, &x.comment, &x.geometryType, &x.srid, &x.dims, &x.stored)
+		if collation != "" {
+			x.collation = collation[0]
+		}
 		if t := byOID[oid]; t != nil {
 			t.columns = append(t.columns, x)
 		}
@@ -229,9 +249,10 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 	err = each(ctx, c, indexedSQL, func(rows pgx.Rows) error {
 		var oid uint32
 		var name string
-		err := rows.Scan(&oid, &name)
+		var pattern, own, code bool
+		err := rows.Scan(&oid, &name, &pattern, &own, &code)
 		if t := byOID[oid]; t != nil {
-			t.indexed = append(t.indexed, name)
+			t.addIndex(name, pattern, own, code)
 		}
 		return err
 	})
@@ -282,13 +303,24 @@ func readColumnsSums(ctx context.Context, c *pgxpool.Conn, list []*table, byOID 
 		}, oids, last)
 }
 
-// columnsIndexed returns the set of table.indexed.
-func (t *table) columnsIndexed() map[string]bool {
-	m := make(map[string]bool, len(t.indexed))
-	for _, name := range t.indexed {
-		m[name] = true
+// addIndex notes a row of indexedSQL.
+func (t *table) addIndex(name string, pattern, own, code bool) {
+	if !slices.Contains(t.indexed, name) {
+		t.indexed = append(t.indexed, name)
 	}
-	return m
+	i := slices.IndexFunc(t.columns, func(c column) bool { return c.name == name })
+	switch {
+	case pattern && i >= 0:
+		t.columns[i].indexes |= sqlq.IndexPattern
+	case pattern:
+	case own:
+		if t.ordered == nil {
+			t.ordered = map[string]bool{}
+		}
+		t.ordered[name] = true
+	case code && i >= 0:
+		t.columns[i].indexes |= sqlq.IndexCodePoint
+	}
 }
 
 // each calls fn for each row of an answer.

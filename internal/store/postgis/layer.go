@@ -275,7 +275,7 @@ func (d *draft) open(sv *survey) *layer {
 	t := d.table
 	l := &layer{
 		Collection: &store.Collection{Table: t.layer(), Title: textOf(t.comment), Public: true},
-		source:     &sqlq.Source{Table: t.quoted(), Fields: map[string]*sqlq.Field{}, Indexed: t.columnsIndexed()},
+		source:     &sqlq.Source{Table: t.quoted(), Fields: map[string]*sqlq.Field{}, Indexed: t.ordered},
 		table:      t,
 		xmin:       t.whole && strings.IndexByte("rpm", t.kind) >= 0,
 		srid:       d.srid,
@@ -398,7 +398,7 @@ func (d *draft) addProperties(l *layer) {
 		l.add(store.Property{Name: name, Column: col.name, Type: t, NotNull: store.Filled(col.notNull, t),
 			Title: textOf(col.comment)}, &sqlq.Field{
 			Column: col.name, Type: t, Normal: normal(col, t), Nulls: !store.Filled(col.notNull, t),
-			Declared: declared(col, t)})
+			Stored: stored(col, t), Indexes: col.indexes, Declared: declared(col, t)})
 	}
 }
 
@@ -478,7 +478,7 @@ func ownFields(ps []store.Property, t *table) (map[string]*sqlq.Field, []*sqlq.F
 	var list []*sqlq.Field
 	for _, p := range ps {
 		col, _ := t.column(p.Column)
-		f := &sqlq.Field{Column: p.Column, Type: p.Type, Nulls: !col.notNull,
+		f := &sqlq.Field{Column: p.Column, Type: p.Type, Nulls: !col.notNull, Stored: stored(col, p.Type),
 			Search: sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev}}
 		byName[p.Name] = f
 		list = append(list, f)
@@ -494,8 +494,7 @@ func relations(list []store.Relation, defaultKey string, tables map[string]*tabl
 		if t == nil {
 			return nil, fmt.Errorf("relation %q has no table %q that the role may read", x.Name, x.Table)
 		}
-		r := &sqlq.Relation{Source: sqlq.Source{Table: t.quoted(), Indexed: t.columnsIndexed()},
-			Owner: x.Owner, Key: x.Key}
+		r := &sqlq.Relation{Source: sqlq.Source{Table: t.quoted(), Indexed: t.ordered}, Owner: x.Owner, Key: x.Key}
 		if r.Key == "" {
 			r.Key = defaultKey
 		}
@@ -551,7 +550,7 @@ func normal(c column, t cql2.Type) string {
 		switch {
 		case c.base != "text" && c.base != "varchar":
 			return sqlq.PostgresText
-		case !c.binaryCollation:
+		case !c.isByCodePoint():
 			return sqlq.PostgresCollate
 		}
 	case cql2.TypeNumber:
@@ -572,6 +571,32 @@ func normal(c column, t cql2.Type) string {
 		}
 	}
 	return ""
+}
+
+// isByCodePoint reports whether the texts of a column compare by code point.
+func (c column) isByCodePoint() bool {
+	return (c.base == "text" || c.base == "varchar") && (c.collation == collationCodePoint ||
+		c.collation == collationUTF8)
+}
+
+// stored reports how the texts of a column compare as they are stored.
+func stored(c column, t cql2.Type) sqlq.Stored {
+	switch {
+	case t != cql2.TypeText:
+	case c.base == "text" || c.base == "varchar":
+		return map[byte]sqlq.Stored{collationCodePoint: sqlq.StoredCodePoint, collationUTF8: sqlq.StoredUTF8,
+			collationEqual:   sqlq.StoredEqual,
+			collationRoughly: sqlq.StoredRoughly}[c.collation]
+	case c.base == "bpchar" && c.collation != collationRoughly:
+		return sqlq.StoredPadded
+	case c.base == "citext":
+		return sqlq.StoredRoughly
+	case c.base == "uuid":
+		return sqlq.StoredUUID
+	case c.category == "E":
+		return sqlq.StoredEnum
+	}
+	return sqlq.StoredOther
 }
 
 // arrayColumn as Field.Normal says that the column is an array; JSON is not compared in SQL.

@@ -27,6 +27,7 @@ type key struct {
 	// norwegian makes the value cql2.NorwegianKey of what is read, by which the database cannot order.
 	norwegian bool
 	numeric   bool // values are decimal numbers of any length
+	uuid      bool // arguments are sqlq.UUID
 }
 
 // question is a Query prepared against a layer.
@@ -36,6 +37,7 @@ type question struct {
 	filter sqlq.Filter
 	keys   []key       // of the order, without rank; the id last
 	order  []sqlq.Key  // of keys, up to the first that is unique
+	valued *valued     // nil: no index has that order
 	rows   *candidates // what is read of each row
 	where  bool        // the filter asks where features are
 	cheap  bool        // the count is left out where it costs much
@@ -112,6 +114,7 @@ func newQuestion(l *layer, q store.Query) (*question, error) {
 			return nil, err
 		}
 	}
+	qu.setValued()
 	if q.Filter == nil && q.Rank == nil && q.First == nil && q.AsOf.IsZero() {
 		qu.filter, qu.rows = all, &candidates{l: l}
 		return qu, nil
@@ -165,9 +168,12 @@ func (qu *question) sort() error {
 			continue
 		}
 		expr := sqlq.Column(sqlq.PostgreSQL{}, alias, f)
+		if f.Stored == sqlq.StoredUUID {
+			expr = orderExpr(alias+"."+quote(f.Column), f)
+		}
 		qu.keys = append(qu.keys, key{sqlq.Key{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls},
 			selectExpr(alias, f), f.Type,
-			k.Norwegian && f.Type == cql2.TypeText, f.Normal == sqlq.PostgresNumeric})
+			k.Norwegian && f.Type == cql2.TypeText, f.Normal == sqlq.PostgresNumeric, f.Stored == sqlq.StoredUUID})
 		if ordering == 0 && l.unique[k.Property] { // no two rows have the same: what follows would only cost a sort
 			ordering = len(qu.keys)
 		}
@@ -180,6 +186,45 @@ func (qu *question) sort() error {
 		qu.order = append(qu.order, k.Key)
 	}
 	return nil
+}
+
+// valued is the order of the rows that have a value of the first key, by its column as it is stored: that of an
+// index. These rows come first in either direction, so that a full page of them is the page of all rows.
+type valued struct {
+	order []sqlq.Key
+	only  sqlq.Fragment // selects them
+}
+
+// setValued sets valued. A page that begins among the rows without a value has none, nor has one that may not be
+// full: it would be asked for twice.
+func (qu *question) setValued() {
+	few := store.CheapRows
+	if qu.q.Filter == nil && qu.q.AsOf.IsZero() {
+		few = qu.q.Limit
+	}
+	if len(qu.q.SortBy) == 0 || qu.l.Count <= few || qu.values != nil && qu.values[0] == nil {
+		return
+	}
+	f := qu.l.source.Fields[qu.q.SortBy[0].Property]
+	if !f.IsColumn() || !qu.l.source.Indexed[f.Column] && f.Indexes&sqlq.IndexCodePoint == 0 {
+		return
+	}
+	column := alias + "." + quote(f.Column)
+	only, ok := sqlq.PostgreSQL{}.Present(column, f)
+	if !ok {
+		return
+	}
+	first := qu.order[0]
+	first.Nulls, first.Expr = false, sqlq.Ident(orderExpr(column, f))
+	qu.valued = &valued{append([]sqlq.Key{first}, qu.order[1:]...), only}
+}
+
+// orderExpr is the expression by which an index over a column has the order of its values, where all rows have one.
+func orderExpr(column string, f *sqlq.Field) string {
+	if f.Type == cql2.TypeText && f.Stored != sqlq.StoredUUID {
+		return sqlq.PostgreSQL{}.Normal(column, f)
+	}
+	return column
 }
 
 // maxArguments is how many arguments a statement has at most; the protocol counts them in 16 bits.
@@ -220,7 +265,10 @@ func (qu *question) start() error {
 		}
 		qu.values = append(qu.values, a)
 	}
-	qu.values = append(qu.values, id...)
+	for i, v := range id {
+		a, _ := qu.l.byID[i].argument(v) // of the type, since the layer takes the id
+		qu.values = append(qu.values, a)
+	}
 	qu.place = &p
 	return nil
 }
@@ -274,9 +322,15 @@ func (qu *question) exactPage(ctx context.Context, c *pgxpool.Conn, n *wantedCou
 	qu.seen = qu.counts.lastSeen(qu)
 	rows := exactRows{qu: qu, x: extras{exists: qu.place != nil, count: n.open != nil && !n.apart,
 		state: n.open != nil && qu.states()}}
-	start := time.Now()
-	if err := qu.one(ctx, c, qu.statement(qu.pageAndOne(), rows.x), rows.add); err != nil {
+	start, part := time.Now(), qu.pageAndOne()
+	if err := qu.one(ctx, c, qu.statement(part, rows.x), rows.add); err != nil {
 		return err
+	}
+	if part.valued && !part.back && len(rows.found) <= qu.q.Limit { // those without a value follow
+		part.valued, rows = false, exactRows{qu: qu, x: rows.x}
+		if err := qu.one(ctx, c, qu.statement(part, rows.x), rows.add); err != nil {
+			return err
+		}
 	}
 	if qu.twice(rows.found) {
 		return qu.l.changed("an id occurs twice")
@@ -475,11 +529,13 @@ type stretch struct {
 	after       []any
 	back        bool // towards the first feature
 	limit, skip int
+	valued      bool // of question.valued
 }
 
 // pageAndOne is the page and one row more.
 func (qu *question) pageAndOne() stretch {
-	return stretch{qu.values, qu.back(), min(max(qu.q.Limit, 0), math.MaxInt32) + 1, max(qu.q.Offset, 0)}
+	return stretch{qu.values, qu.back(), min(max(qu.q.Limit, 0), math.MaxInt32) + 1, max(qu.q.Offset, 0),
+		qu.valued != nil}
 }
 
 // statement is SQL with its arguments.
@@ -491,6 +547,10 @@ type statement struct {
 // statement selects the keys of the order, the revision, what candidates needs, and extras.
 func (qu *question) statement(s stretch, x extras) statement {
 	back, values, limit, skip := s.back, s.after, s.limit, s.skip
+	rows := valued{order: qu.order}
+	if s.valued {
+		rows = *qu.valued
+	}
 	first := qu.q.Filter == nil && qu.q.AsOf.IsZero() && qu.q.Rank == nil && len(qu.q.SortBy) == 0 && values == nil &&
 		!back && limit > 0 && !x.first
 	if first { // the most requested page: its text is always the same
@@ -509,7 +569,11 @@ func (qu *question) statement(s stretch, x extras) statement {
 	qu.rows.columns(b, qu.filter)
 	if x.exists {
 		b.Text(", EXISTS (")
-		qu.otherSide(b, back)
+		if back { // there are those without a value
+			qu.otherSide(b, valued{order: qu.order}, back)
+		} else {
+			qu.otherSide(b, rows, back)
+		}
 		b.Text(")")
 	}
 	if x.count && x.state {
@@ -528,11 +592,12 @@ func (qu *question) statement(s stretch, x extras) statement {
 		b.Text(", (").Add(qu.first.Where).Text(") IS TRUE")
 	}
 	qu.from(b)
+	rows.where(b)
 	if values != nil {
-		b.Text(" AND (").Add(sqlq.After(sqlq.PostgreSQL{}, qu.order, values, back)).Text(")")
+		b.Text(" AND (").Add(sqlq.After(sqlq.PostgreSQL{}, rows.order, values, back)).Text(")")
 	}
 	if !x.unordered {
-		b.Text(" ORDER BY ").Add(sqlq.Ordered(qu.order, back))
+		b.Text(" ORDER BY ").Add(sqlq.Ordered(rows.order, back))
 	}
 	if limit > 0 {
 		b.Text(" LIMIT ").Arg(int64(limit)).Text(" OFFSET ").Arg(int64(skip))
@@ -544,21 +609,29 @@ func (qu *question) statement(s stretch, x extras) statement {
 	return statement{sql, args}
 }
 
+// where adds the condition to those of a statement.
+func (v valued) where(b *sqlq.Builder) {
+	if !v.only.IsEmpty() {
+		b.Text(" AND ").Add(v.only)
+	}
+}
+
 func (qu *question) from(b *sqlq.Builder) {
 	b.Text(" FROM ", qu.l.source.Table, " AS ", alias, " WHERE (").Add(qu.filter.Where).Text(")")
 }
 
 // otherSide selects the matches at the place or on the side from which the page leads away.
-func (qu *question) otherSide(b *sqlq.Builder, back bool) {
+func (qu *question) otherSide(b *sqlq.Builder, rows valued, back bool) {
 	b.Text("SELECT 1")
 	qu.from(b)
+	rows.where(b)
 	// those of the id identify the row, or the last alone if it is unique and ends the order
-	same := len(qu.order) - len(qu.l.parts)
-	if len(qu.order) < len(qu.keys) {
-		same = len(qu.order) - 1
+	same := len(rows.order) - len(qu.l.parts)
+	if len(rows.order) < len(qu.keys) {
+		same = len(rows.order) - 1
 	}
-	b.Text(" AND ((").Add(sqlq.After(sqlq.PostgreSQL{}, qu.order, qu.values, !back)).Text(") OR (")
-	for i, k := range qu.order[same:] {
+	b.Text(" AND ((").Add(sqlq.After(sqlq.PostgreSQL{}, rows.order, qu.values, !back)).Text(") OR (")
+	for i, k := range rows.order[same:] {
 		if i > 0 {
 			b.Text(" AND ")
 		}

@@ -11,6 +11,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/sqlq"
 )
 
 // recheck answers a question of which SQL gives more rows than match: each is tested here.
@@ -244,7 +245,12 @@ func (qu *question) placed() (x found, ok bool) {
 			x.keys[i] = float64(n)
 		}
 	}
-	x.keys = append(x.keys, qu.values[len(qu.values)-len(qu.l.parts):]...)
+	for _, v := range qu.values[len(qu.values)-len(qu.l.parts):] {
+		if id, is := v.(sqlq.UUID); is {
+			v = string(id)
+		}
+		x.keys = append(x.keys, v)
+	}
 	return x, true
 }
 

@@ -204,8 +204,11 @@ func ownKey(v any, t cql2.Type) any {
 
 // argument turns the value of a key, read or in a cursor, into an argument; false when it is none of the type.
 func (k key) argument(v any) (any, bool) {
-	if k.numeric {
+	switch text, _ := v.(string); {
+	case k.numeric:
 		return numericArgument(v)
+	case k.uuid && v != nil:
+		return sqlq.UUID(text), sqlq.IsUUID(text)
 	}
 	return keyArgument(v, k.typ)
 }
@@ -262,6 +265,8 @@ func bind(args []any) []any {
 		case sqlq.Date:
 			args[i] = string(a)
 		case sqlq.Moment:
+			args[i] = string(a)
+		case sqlq.UUID:
 			args[i] = string(a)
 		case cql2.Decimal:
 			args[i] = string(a)

@@ -17,8 +17,8 @@ func TestEachWayAnswersItsQuestions(t *testing.T) {
 	s := openStore(t, url, postgis.Options{})
 	name := cql2.Prop{Name: "navn", Type: cql2.TypeText}
 	os := cql2.Compare{Op: cql2.Eq, L: name, R: cql2.Text("Os")}
-	folded := cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: "casei", Args: []cql2.Expr{name}},
-		R: cql2.Func{Name: "casei", Args: []cql2.Expr{cql2.Text("ås")}}}
+	folded := cql2.Compare{Op: cql2.Eq, L: cql2.Func{Name: "norm", Args: []cql2.Expr{name}},
+		R: cql2.Func{Name: "norm", Args: []cql2.Expr{cql2.Text("ås")}}}
 	tests := map[string]struct {
 		q    store.Query
 		want []string

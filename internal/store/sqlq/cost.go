@@ -89,21 +89,21 @@ type coster struct {
 // indexed reports whether an index begins with the values of a property in the compared form.
 func (c *coster) indexed(name string) bool {
 	f := c.src.Fields[name]
-	if f == nil || !f.IsColumn() || f.Column != c.key && !c.src.Indexed[f.Column] {
+	if f == nil || !f.IsColumn() || f.Column != c.key && !c.src.Indexed[f.Column] && f.Indexes&IndexCodePoint == 0 {
 		return false
 	}
-	return c.d.Normal("", f) == "" || f.Type == cql2.TypeTimestamp && f.Layout != ""
+	return c.d.Normal("", f) == "" || f.Type == cql2.TypeTimestamp && f.Layout != "" || f.Indexes&IndexCodePoint != 0
 }
 
-// ranged reports whether an index serves a comparison of a property with a literal, expressed on its stored column.
-// A timestamp bounds dates, too.
-func (c *coster) ranged(x, literal cql2.Expr) bool {
+// ranged reports whether an index serves a comparison of a property with a literal that is said of its stored column;
+// a moment bounds days, too.
+func (c *coster) ranged(x cql2.Expr, op string, literal cql2.Expr) bool {
 	p, isProp := x.(cql2.Prop)
 	if !isProp || !isLiteral(literal) {
 		return false
 	}
 	f := c.src.Fields[p.Name]
-	if f == nil || !f.IsColumn() || f.Column != c.key && !c.src.Indexed[f.Column] {
+	if f == nil || !f.IsColumn() || f.Column != c.key && !c.src.Indexed[f.Column] && f.Indexes == 0 {
 		return false
 	}
 	if t, ok := literal.(cql2.Timestamp); ok && f.Type == cql2.TypeDate {
@@ -113,7 +113,7 @@ func (c *coster) ranged(x, literal cql2.Expr) bool {
 	if !ok || len(vs[1].args) != 1 {
 		return false
 	}
-	_, ok = c.d.Range("", f, "=", vs[1].args[0])
+	_, _, ok = c.d.Range("", f, op, vs[1].args[0])
 	return ok
 }
 
@@ -134,18 +134,19 @@ func (c *coster) served(e cql2.Expr) bool {
 		return !bool(e)
 	case cql2.Compare:
 		return e.Op != cql2.Ne && (c.operand(e.L) && isLiteral(e.R) || c.operand(e.R) && isLiteral(e.L) ||
-			c.ranged(e.L, e.R) || c.ranged(e.R, e.L)) ||
+			c.ranged(e.L, string(e.Op), e.R) || c.ranged(e.R, string(e.Op.Turned()), e.L)) ||
 			e.Op == cql2.Eq && (c.findsID(e.L, e.R) || c.findsID(e.R, e.L))
 	case cql2.Between:
-		return c.operand(e.X) && isLiteral(e.Lo) && isLiteral(e.Hi) || c.ranged(e.X, e.Lo) && c.ranged(e.X, e.Hi)
+		return c.operand(e.X) && isLiteral(e.Lo) && isLiteral(e.Hi) || c.ranged(e.X, ">=", e.Lo) && c.ranged(e.X,
+			"<=", e.Hi)
 	case cql2.In:
 		return c.operand(e.X) && !slices.ContainsFunc(e.List, func(x cql2.Expr) bool { return !isLiteral(x) }) ||
-			len(e.List) == 1 && c.ranged(e.X, e.List[0]) ||
+			!slices.ContainsFunc(e.List, func(x cql2.Expr) bool { return !c.ranged(e.X, "=", x) }) ||
 			!slices.ContainsFunc(e.List, func(x cql2.Expr) bool { return !c.findsID(e.X, x) })
 	case cql2.Interval:
 		return e.From != nil && e.To != nil && e.Start == e.End && len(e.Also) == 0 &&
-			c.ranged(cql2.Prop{Name: e.Start}, cql2.Timestamp{T: *e.From}) &&
-			c.ranged(cql2.Prop{Name: e.Start}, cql2.Timestamp{T: *e.To})
+			c.ranged(cql2.Prop{Name: e.Start}, ">=", cql2.Timestamp{T: *e.From}) &&
+			c.ranged(cql2.Prop{Name: e.Start}, "<=", cql2.Timestamp{T: *e.To})
 	case cql2.Like:
 		return c.like(e)
 	case cql2.BBox, cql2.Spatial:
@@ -202,6 +203,13 @@ func (c *coster) like(e cql2.Like) bool {
 		s := c.folded(f)
 		return f.Name == "norm" && s.Norm != "" && (p.Prefix != "" || p.Suffix != "" && s.Rev != "" ||
 			len(p.Longest) >= 3)
+	}
+	if c.ranged(e.X, "LIKE", cql2.Text(pattern)) {
+		return true
+	}
+	if x, is := e.X.(cql2.Prop); is && p.Prefix != "" && c.src.Fields[x.Name] != nil &&
+		c.src.Fields[x.Name].Indexes&IndexPattern != 0 {
+		return true
 	}
 	return p.Prefix != "" && c.operand(e.X)
 }

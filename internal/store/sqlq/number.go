@@ -124,7 +124,7 @@ func (c *compiler) compareNumbers(op cql2.CompareOp, l, r cql2.Expr, x, y value)
 	if !ok || t.known {
 		return t.sql(x), ok
 	}
-	return c.within(t.sql(x), l, bounding{string(t.op), r, t.arg}), true
+	return c.within(t.sql(x), l, bound1(string(t.op), r, t.arg)), true
 }
 
 // betweenNumbers compiles BETWEEN of numbers.
@@ -138,7 +138,7 @@ func (c *compiler) betweenNumbers(e cql2.Between, x, lo, hi value) (Fragment, bo
 			true)
 	}
 	f := Cat(x.Fragment, Ident(" BETWEEN "), from.arg.Fragment, Ident(" AND "), to.arg.Fragment)
-	return c.within(f, e.X, bounding{">=", e.Lo, from.arg}, bounding{"<=", e.Hi, to.arg}), true
+	return c.within(f, e.X, bound1(">=", e.Lo, from.arg), bound1("<=", e.Hi, to.arg)), true
 }
 
 // inNumbers compiles IN of numbers.
@@ -151,14 +151,14 @@ func (c *compiler) inNumbers(e cql2.In, x value, vs []value) (Fragment, bool) {
 		return c.exactAll(some, false)
 	}
 	var list []Fragment
-	var first bounding
+	all := bounding{op: "IN"}
 	for i, y := range e.List {
 		t, ok := c.number(cql2.Eq, x, y, vs[i])
 		if !ok {
 			return Fragment{}, false
 		}
 		if !t.known {
-			list, first = append(list, t.arg.Fragment), bounding{"=", y, t.arg}
+			list, all.es, all.args = append(list, t.arg.Fragment), append(all.es, y), append(all.args, t.arg)
 		}
 	}
 	if list == nil {
@@ -166,7 +166,7 @@ func (c *compiler) inNumbers(e cql2.In, x value, vs []value) (Fragment, bool) {
 	}
 	f := Cat(x.Fragment, Ident(" IN "), paren(Join(", ", list...)))
 	if len(list) == 1 {
-		return c.within(f, e.X, first), true
+		all.op = "="
 	}
-	return f, true
+	return c.within(f, e.X, all), true
 }

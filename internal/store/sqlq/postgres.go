@@ -3,6 +3,7 @@ package sqlq
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,10 +34,12 @@ const (
 	PostgresEmpty       = "empty"
 )
 
-// PostgreSQL is the dialect of a PostGIS database. The session needs the time zone UTC and the encoding UTF8.
-// A read-only role cannot create functions. So texts are folded only if they are ASCII and not in a search column;
-// cql2.Eval does the rest. Arithmetic fails on overflow. An index of trigrams serves LIKE itself;
-// an additional range makes the server expect far fewer rows. Arguments may also be Date and Moment.
+// PostgreSQL is the dialect of a PostGIS database. The session's time zone has to be UTC and its encoding UTF8. A
+// role that only reads cannot make functions, so texts are folded only where they are ASCII and not in a search
+// column, and the rest is left to cql2.Eval. Texts compare in the collation of their column where that is by code
+// point, else by COLLATE "C"; see Stored for what an index serves. Arithmetic fails when it overflows, and an index
+// of trigrams serves LIKE itself; with a range beside the pattern, of which the server makes one, it would take the
+// rows for far fewer. Arguments are Date and Moment, too.
 type PostgreSQL struct{}
 
 var _ Dialect = PostgreSQL{}
@@ -49,14 +52,17 @@ type Moment string
 
 func (PostgreSQL) Quote(ident string) string { return `"` + strings.ReplaceAll(ident, `"`, `""`) + `"` }
 
-// Placeholder states the type, so that the server does not guess it from the context. Texts compare by code point.
+// Placeholder states the type, so that the server does not guess one from what stands beside. Texts compare in the
+// collation of the column beside them, for only then does an index over the column serve.
 func (PostgreSQL) Placeholder(n int, v any) string {
 	p := "$" + strconv.Itoa(n)
 	switch v.(type) {
 	case nil:
 		return p + "::text"
 	case string:
-		return "(" + p + `::text COLLATE "C")`
+		return p + "::text"
+	case UUID:
+		return p + "::uuid"
 	case int64:
 		return p + "::bigint"
 	case float64:
@@ -117,7 +123,23 @@ func (PostgreSQL) Normal(column string, f *Field) string {
 	return column
 }
 
-// PostgresMost is the largest number that is served.
+// Present selects the rows that have a value, by their column as it is stored, in whose order the values are; false
+// where they are in another order, and where no row is without a value.
+func (PostgreSQL) Present(column string, f *Field) (Fragment, bool) {
+	switch f.Normal {
+	case PostgresNumber, PostgresNumeric:
+		return Ident(column + " BETWEEN -" + PostgresMost + " AND " + PostgresMost), true
+	case PostgresDay:
+		return Ident(column + " " + postgresDays), true
+	case PostgresStamp:
+		return Ident(column + " " + postgresStamps), true
+	case "", PostgresCollate, PostgresText:
+		return Ident(column + " IS NOT NULL"), f.Nulls
+	}
+	return Fragment{}, false
+}
+
+// PostgresMost is the greatest number that is served.
 const PostgresMost = "1.7976931348623157e308"
 
 func (PostgreSQL) Numbers(f *Field) NumberKind {
@@ -133,27 +155,56 @@ const (
 	postgresStamps = "BETWEEN '0001-01-01' AND '9999-12-31 23:59:59.999999'"
 )
 
-// Range compares numbers of 32 bits with the neighbours of the argument, since they count as the
-// numbers that they print as.
-func (PostgreSQL) Range(column string, f *Field, op string, arg any) (Fragment, bool) {
-	v, isNumber := arg.(float64)
-	switch {
-	case op == "<>":
-	case f.Normal == PostgresDay || f.Normal == PostgresStamp || f.Normal == PostgresNumber ||
-		f.Normal == PostgresNumeric:
-		return SQL(column+" "+op+" ?", arg), true
-	case f.Normal == PostgresSingle && isNumber && math.Abs(v) < math.MaxFloat32:
-		above, below := SQL(column+" >= (?::real)", float64(float32(v))),
-			SQL(column+" <= (?::real)", float64(float32(v)))
+// ByCodePoint gives a text the collation in which it compares by code point.
+func (PostgreSQL) ByCodePoint(x Fragment) Fragment {
+	return Fragment{"(" + x.sql + ` COLLATE "C")`, x.args}
+}
+
+// Range compares numbers of 32 bits with the neighbours of the argument, since they are the numbers that they print as.
+func (d PostgreSQL) Range(column string, f *Field, op string, args ...any) (served Fragment, exact, ok bool) {
+	equality := op == "=" || op == "IN"
+	switch f.Normal {
+	case "", PostgresCollate, PostgresText:
+		return d.rangeOfText(column, f, op, args)
+	case PostgresDay, PostgresStamp, PostgresNumber, PostgresNumeric:
+		return compared(column, op, "?", args), equality && !slices.ContainsFunc(args, isBeyond), op != "<>"
+	case PostgresSingle:
+		v, isNumber := args[0].(float64)
+		if op == "<>" || op == "IN" || !isNumber || math.Abs(v) >= math.MaxFloat32 {
+			return served, false, false
+		}
+		near := []any{float64(float32(v))}
+		above, below := compared(column, ">=", "(?::real)", near), compared(column, "<=", "(?::real)", near)
 		switch op {
 		case ">", ">=":
-			return above, true
+			return above, false, true
 		case "<", "<=":
-			return below, true
+			return below, false, true
 		}
-		return Join(" AND ", above, below), true
+		return Join(" AND ", above, below), false, true
 	}
-	return Fragment{}, false
+	return served, false, false
+}
+
+// isBeyond reports whether a column can hold an argument that no value is served as.
+func isBeyond(arg any) bool {
+	switch v := arg.(type) {
+	case Date:
+		return len(v) != len(time.DateOnly)
+	case cql2.Decimal:
+		_, err := strconv.ParseFloat(string(v), 64)
+		return err != nil
+	}
+	return false
+}
+
+// compared compares a column with arguments in one form each: with all of them for IN, else with one.
+func compared(column, op, form string, args []any) Fragment {
+	if op == "IN" {
+		forms := strings.Repeat(", "+form, len(args))
+		return Cat(Ident(column), SQL(" IN ("+forms[len(", "):]+")", args...))
+	}
+	return Cat(Ident(column), SQL(" "+op+" "+form, args...))
 }
 
 func (PostgreSQL) Absent(column string, f *Field) (Fragment, bool) {
@@ -201,6 +252,9 @@ func (PostgreSQL) Like(x Fragment, pattern string) (Fragment, bool) {
 			}
 			b.WriteRune(r)
 		}
+	}
+	if literal, plain := p.literal(); plain {
+		return Cat(x, SQL(" = ?", literal)), true
 	}
 	if p.short() {
 		x = Cat(Ident("("), x, Ident(" || '')"))

@@ -94,7 +94,11 @@ func (c *compiler) plainly(e cql2.Expr, want, upper bool) (Fragment, bool) {
 	}
 	plain := c.join(*sub.ascii, true)
 	if upper {
-		return Cat(not(plain), Ident(" OR ("), f, Ident(")")), true
+		f = Cat(not(plain), Ident(" OR ("), f, Ident(")"))
+		if begins, ok := c.beginsFolded(e); ok && want {
+			f = Join(" AND ", paren(begins), paren(f))
+		}
+		return f, true
 	}
 	return Cat(paren(plain), Ident(" AND ("), f, Ident(")")), true
 }
@@ -190,6 +194,9 @@ func (c *compiler) compare(op cql2.CompareOp, l, r cql2.Expr) (Fragment, bool) {
 	if f, ok := c.compareID(op, l, r); ok {
 		return f, true
 	}
+	if f, ok := c.compareFolded(op, l, r); ok {
+		return f, true
+	}
 	vs, ok := c.values(l, r)
 	if !ok || vs[0].typ == cql2.TypeBool && op != cql2.Eq && op != cql2.Ne {
 		return Fragment{}, false
@@ -201,7 +208,7 @@ func (c *compiler) compare(op cql2.CompareOp, l, r cql2.Expr) (Fragment, bool) {
 	if isLiteral(l) {
 		l, r, vs[1], op = r, l, vs[0], op.Turned()
 	}
-	return c.within(f, l, bounding{string(op), r, vs[1]}), true
+	return c.within(f, l, bound1(string(op), r, vs[1])), true
 }
 
 func (c *compiler) between(e cql2.Between) (Fragment, bool) {
@@ -213,7 +220,7 @@ func (c *compiler) between(e cql2.Between) (Fragment, bool) {
 		return c.betweenNumbers(e, vs[0], vs[1], vs[2])
 	}
 	f := Cat(vs[0].Fragment, Ident(" BETWEEN "), vs[1].Fragment, Ident(" AND "), vs[2].Fragment)
-	return c.within(f, e.X, bounding{">=", e.Lo, vs[1]}, bounding{"<=", e.Hi, vs[2]}), true
+	return c.within(f, e.X, bound1(">=", e.Lo, vs[1]), bound1("<=", e.Hi, vs[2])), true
 }
 
 func (c *compiler) in(e cql2.In) (Fragment, bool) {
@@ -221,6 +228,9 @@ func (c *compiler) in(e cql2.In) (Fragment, bool) {
 		return Fragment{}, false
 	}
 	if f, ok := c.oneOfIDs(e.X, e.List); ok {
+		return f, true
+	}
+	if f, ok := c.oneOfFolded(e.X, e.List); ok {
 		return f, true
 	}
 	vs, ok := c.values(append([]cql2.Expr{e.X}, e.List...)...)
@@ -236,9 +246,9 @@ func (c *compiler) in(e cql2.In) (Fragment, bool) {
 	}
 	f := Cat(vs[0].Fragment, Ident(" IN "), paren(Join(", ", list...)))
 	if len(vs) == 2 {
-		return c.within(f, e.X, bounding{"=", e.List[0], vs[1]}), true
+		return c.within(f, e.X, bound1("=", e.List[0], vs[1])), true
 	}
-	return f, true
+	return c.within(f, e.X, bounding{"IN", e.List, vs[1:]}), true
 }
 
 func (c *compiler) isNull(e cql2.IsNull) (Fragment, bool) {

@@ -6,15 +6,19 @@ import (
 	"grense/internal/cql2"
 )
 
-// bounding is a comparison of a property with an operand.
+// bounding is a comparison of a property with operands: several for "IN".
 type bounding struct {
-	op  string
-	e   cql2.Expr
-	arg value
+	op   string
+	es   []cql2.Expr
+	args []value
 }
 
-// within adds to an exact condition on a property a second one that an index on its column serves, if the exact one
-// hides the column. The result may be false where the exact one is null. So nothing is added where the two must differ.
+func bound1(op string, e cql2.Expr, arg value) bounding {
+	return bounding{op, []cql2.Expr{e}, []value{arg}}
+}
+
+// within says an exact condition on a property so that an index on its column serves it, if the exact one hides the
+// column. The result may be false where the exact one is null. So the condition stays where the two must differ.
 func (c *compiler) within(exact Fragment, property cql2.Expr, bounds ...bounding) Fragment {
 	p, isProp := property.(cql2.Prop)
 	if !isProp || c.neg || c.three || c.src.Fields[p.Name] == nil || !c.src.Fields[p.Name].IsColumn() {
@@ -22,21 +26,37 @@ func (c *compiler) within(exact Fragment, property cql2.Expr, bounds ...bounding
 	}
 	f := c.src.Fields[p.Name]
 	var fs []Fragment
+	enough := true
 	for _, b := range bounds {
-		if !isLiteral(b.e) || len(b.arg.args) != 1 {
-			return exact
-		}
-		x, ok := c.d.Range(c.quoted(f.Column), f, b.op, b.arg.args[0])
+		args, ok := b.arguments()
 		if !ok {
 			return exact
 		}
-		fs = append(fs, x)
+		x, same, ok := c.d.Range(c.quoted(f.Column), f, b.op, args...)
+		if !ok {
+			return exact
+		}
+		fs, enough = append(fs, x), enough && same
+	}
+	if enough {
+		return Join(" AND ", fs...)
 	}
 	return Join(" AND ", append(fs, paren(exact))...)
 }
 
-// during compiles an interval of one property as ranges of its column; ok is false if the normal form of the column
-// hides no index, or if there are more properties.
+// arguments returns those of literals; false if an operand is none.
+func (b bounding) arguments() (args []any, ok bool) {
+	for i, e := range b.es {
+		if !isLiteral(e) || len(b.args[i].args) != 1 {
+			return nil, false
+		}
+		args = append(args, b.args[i].args[0])
+	}
+	return args, true
+}
+
+// during is an interval of one property, as ranges of its column; false where the normal form of the column is no
+// obstacle, or there are more.
 func (c *compiler) during(e cql2.Interval) (Fragment, bool) {
 	if e.Start != e.End || len(e.Also) > 0 {
 		return Fragment{}, false
@@ -58,7 +78,7 @@ func (c *compiler) during(e cql2.Interval) (Fragment, bool) {
 		if !ok {
 			return Fragment{}, false
 		}
-		r, ok := c.d.Range(c.quoted(f.Column), f, x.op, v[1].args[0])
+		r, _, ok := c.d.Range(c.quoted(f.Column), f, x.op, v[1].args[0])
 		if !ok {
 			return Fragment{}, false
 		}

@@ -66,7 +66,7 @@ func rankOfSingle(w *Words, s cql2.Search) Fragment {
 	for _, t := range s.Terms {
 		for _, c := range w.columns() {
 			whole = append(whole, SQL(c+" = ?", t))
-			start = append(start, between(Ident(c), t, Ident("1")))
+			start = append(start, prefixed(Ident(c), t))
 		}
 	}
 	return Cat(Ident("CASE WHEN "), Join(" OR ", whole...), Ident(" THEN "+strconv.Itoa(cql2.RankWhole)+" WHEN "),

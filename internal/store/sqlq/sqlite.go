@@ -108,7 +108,7 @@ func (SQLite) Like(x Fragment, pattern string) (Fragment, bool) {
 
 // Begins adds the range, which SQLite cannot derive from an argument.
 func (SQLite) Begins(x Fragment, prefix string, whole Fragment) Fragment {
-	return between(x, prefix, whole)
+	return Join(" AND ", prefixed(x, prefix), paren(whole))
 }
 
 // Folded is an argument: the pattern of a LIKE on a folded text.
@@ -205,9 +205,12 @@ func Trigrams(text string) string {
 	return strings.Join(terms, " AND ")
 }
 
-// What SQLite needs no other form for: its functions fold all texts and find words exactly,
-// and indexes hold the normal forms.
-func (SQLite) FoldASCII(Fragment) (ascii, lower Fragment, ok bool)                  { return ascii, lower, false }
-func (SQLite) Range(string, *Field, string, any) (f Fragment, ok bool)              { return f, false }
+// What SQLite needs no other form for: its functions fold all texts and find words exactly, and its normal forms are
+// columns that indexes hold.
+func (SQLite) FoldASCII(Fragment) (ascii, lower Fragment, ok bool) { return ascii, lower, false }
+func (SQLite) Range(string, *Field, string, ...any) (f Fragment, exact, ok bool) {
+	return f, false, false
+}
+func (SQLite) ByCodePoint(x Fragment) Fragment                                      { return x }
 func (SQLite) Absent(string, *Field) (f Fragment, ok bool)                          { return f, false }
 func (SQLite) SearchBound(string, *Source, cql2.Search, bool) (f Fragment, ok bool) { return f, false }

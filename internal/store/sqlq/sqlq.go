@@ -58,12 +58,13 @@ type Dialect interface {
 	// Begins adds the range of an ordered index to whole, if the database cannot derive it.
 	// whole is the result of Like for x and a pattern that begins with prefix.
 	Begins(x Fragment, prefix string, whole Fragment) Fragment
-	// Range returns a condition on the stored column if the normal form hides it from its index.
-	// It holds whenever the normal form compares so with the argument, and perhaps for more.
-	// It returns false if no index would serve it.
-	Range(column string, f *Field, op string, arg any) (Fragment, bool)
-	// Absent is true if the normal form of a date or timestamp is null, and is never null itself.
-	// It returns false as Range does.
+	// Range compares the column as it is stored, where the normal form hides it from its index, with an argument, for
+	// "IN" with several; "LIKE" takes a pattern. It holds wherever the normal form does, and unless exact perhaps for
+	// more, and may be false where that is null. It is not ok if no index would serve it.
+	Range(column string, f *Field, op string, args ...any) (served Fragment, exact, ok bool)
+	// ByCodePoint gives a text the collation in which it compares by code point, whatever its column has.
+	ByCodePoint(x Fragment) Fragment
+	// Absent holds where the normal form of a day or a moment is null, and is never null itself; false as with Range.
 	Absent(column string, f *Field) (Fragment, bool)
 
 	// Search selects rows of alias that match s, and is never null.
@@ -101,9 +102,11 @@ type Field struct {
 	// Collated means that the database may compare the texts of the column in another order than by code point.
 	Collated bool
 	Search   SearchColumns
-	Declared string   // declared type of the column in the source, for adapters that need it
-	ID       *ID      // the field is a feature id that is not the value of one column; else nil
-	Path     []string // path of a value inside the JSON of the column, which only cql2.Member reads; else nil
+	Stored   Stored   // how PostgreSQL compares the texts of the column as they are stored
+	Indexes  Indexes  // of a column of texts in PostgreSQL
+	Declared string   // what the source calls the type of the column, for adapters that need it
+	ID       *ID      // the field is a feature id that is not the value of one column; nil else
+	Path     []string // the field is a value inside the JSON of the column, which only cql2.Member reads; nil else
 }
 
 // ID is a feature id as text, built from columns without null.

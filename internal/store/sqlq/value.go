@@ -42,7 +42,23 @@ func (c *compiler) values(es ...cql2.Expr) ([]value, bool) {
 			return nil, false
 		}
 	}
+	if vs[0].typ == cql2.TypeText {
+		c.collate(es, vs)
+	}
 	return vs, true
+}
+
+// collate makes texts of several columns comparable, whose collations may differ, and literals among themselves.
+func (c *compiler) collate(es []cql2.Expr, vs []value) {
+	columns := 0
+	for _, e := range es {
+		if !isLiteral(e) {
+			columns++
+		}
+	}
+	if columns != 1 {
+		vs[0].Fragment = c.d.ByCodePoint(vs[0].Fragment)
+	}
 }
 
 func comparableTypes(a, b cql2.Type) bool {
@@ -297,6 +313,7 @@ func (c *compiler) like(e cql2.Like) (Fragment, bool) {
 	if !ok {
 		return f, true
 	}
+	f = c.within(f, e.X, bound1("LIKE", cql2.Text(pattern), textValue(SQL("?", pattern))))
 	s := c.search(e.X)
 	switch {
 	case c.plain:
@@ -363,13 +380,13 @@ func (c *compiler) search(e cql2.Expr) (s SearchColumns) {
 	return c.src.Fields[p.Name].Search
 }
 
-// between restricts x to texts that start with prefix, which a B-tree serves, and keeps the exact condition.
-func between(x Fragment, prefix string, exact Fragment) Fragment {
+// prefixed bounds x to texts that start with prefix, so that a B-tree can serve.
+func prefixed(x Fragment, prefix string) Fragment {
 	low := Cat(x, SQL(" >= ?", prefix))
 	if up, ok := successor(prefix); ok {
-		return Join(" AND ", low, Cat(x, SQL(" < ?", up)), paren(exact))
+		return Join(" AND ", low, Cat(x, SQL(" < ?", up)))
 	}
-	return Join(" AND ", low, paren(exact))
+	return low
 }
 
 // successor returns the smallest text, by code point, that is greater than every text with that prefix.

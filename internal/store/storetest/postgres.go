@@ -65,7 +65,27 @@ func (c *Cluster) Database(t testing.TB) string {
 	return c.address(name)
 }
 
-// Lasting is Database for several tests: Stop drops the database.
+// Located is Database with the locale that options of CREATE DATABASE give; false where the server does not have it.
+func (c *Cluster) Located(t testing.TB, options string) (address string, ok bool) {
+	t.Helper()
+	c.ready(t)
+	name := fmt.Sprintf("grense_test_%d_%d", os.Getpid(), c.names.Add(1))
+	if err := execute(c.admin, "CREATE DATABASE "+name+" TEMPLATE template0 ENCODING 'UTF8' "+options); err != nil {
+		t.Log(err)
+		return "", false
+	}
+	t.Cleanup(func() {
+		if err := execute(c.admin, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := execute(c.address(name), "CREATE EXTENSION postgis"); err != nil {
+		t.Fatal(err)
+	}
+	return c.address(name), true
+}
+
+// Lasting is Database for several tests: Stop removes the database.
 func (c *Cluster) Lasting(t testing.TB) string {
 	t.Helper()
 	name := c.create(t)
@@ -75,12 +95,18 @@ func (c *Cluster) Lasting(t testing.TB) string {
 	return c.address(name)
 }
 
-func (c *Cluster) create(t testing.TB) string {
+// ready starts the server.
+func (c *Cluster) ready(t testing.TB) {
 	t.Helper()
 	c.once.Do(func() { c.err = c.start() })
 	if c.err != nil {
 		t.Fatal(c.err)
 	}
+}
+
+func (c *Cluster) create(t testing.TB) string {
+	t.Helper()
+	c.ready(t)
 	name := fmt.Sprintf("grense_test_%d_%d", os.Getpid(), c.names.Add(1))
 	if err := execute(c.admin, "CREATE DATABASE "+name+" TEMPLATE "+c.template()); err != nil {
 		t.Fatal(err)
