@@ -20,6 +20,7 @@ func one(ctx context.Context, c *pgxpool.Conn, st statement, fn func(pgx.Rows) e
 type expecting struct {
 	statement
 	expects []expect
+	once    bool // one plan suits all arguments
 }
 
 // one is the function of that name for statements about the table of a layer.
@@ -45,7 +46,7 @@ func (l *layer) one(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(
 var errStatement = errors.New("postgis: a statement is of another definition")
 
 func (l *layer) asked(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(pgx.Rows) error) error {
-	rows, end, err := query(ctx, c, st.sql, bind(append([]any(nil), st.args...)))
+	rows, end, err := queryPlanned(ctx, c, st.sql, bind(append([]any(nil), st.args...)), st.once && l.plain)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,8 @@ func (qu *question) one(ctx context.Context, c *pgxpool.Conn, st statement, fn f
 		expects = append(expects, k.expect())
 	}
 	expects = append(expects, qu.l.expectState())
-	return qu.l.one(ctx, c, expecting{st, expects}, fn)
+	once := qu.q.Filter == nil && qu.q.AsOf.IsZero() && len(qu.q.SortBy) == 0 && qu.q.Rank == nil
+	return qu.l.one(ctx, c, expecting{st, expects, once}, fn)
 }
 
 // timeLimit is the name of what is known of a connection: the limit for statements that its session has,

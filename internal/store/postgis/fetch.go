@@ -150,13 +150,14 @@ func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, rows []store.Row) e
 			}
 			f.same[i] = first
 		}
-		return f.l.one(ctx, c, expecting{statement{f.sql, f.l.lists(keys)}, expects}, func(r pgx.Rows) error {
-			raw := r.RawValues()
-			if i, ok := at[f.l.printed(raw[0])]; ok {
-				return f.fill(i, rows[i].ID, raw)
-			}
-			return nil
-		})
+		return f.l.one(ctx, c, expecting{statement{f.sql, f.l.lists(keys)}, expects, len(f.l.parts) == 1},
+			func(r pgx.Rows) error {
+				raw := r.RawValues()
+				if i, ok := at[f.l.printed(raw[0])]; ok {
+					return f.fill(i, rows[i].ID, raw)
+				}
+				return nil
+			})
 	}
 	at, keys := make(map[int64]int, len(rows)), make([]int64, 0, len(rows))
 	for i, row := range rows {
@@ -173,7 +174,7 @@ func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, rows []store.Row) e
 		}
 		f.same[i] = first
 	}
-	return f.l.one(ctx, c, expecting{statement{f.sql, []any{keys}}, expects}, func(r pgx.Rows) error {
+	return f.l.one(ctx, c, expecting{statement{f.sql, []any{keys}}, expects, true}, func(r pgx.Rows) error {
 		raw := r.RawValues()
 		if i, ok := at[int64(binary.BigEndian.Uint64(raw[0]))]; ok {
 			return f.fill(i, rows[i].ID, raw)

@@ -29,7 +29,7 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 	}
 	err = s.ask(ctx, l, func(c *pgxpool.Conn) error {
 		at, prev, next = store.Row{}, "", ""
-		return l.one(ctx, c, expecting{statement{l.beside, l.lists([][]any{key})}, l.idExpects()},
+		return l.one(ctx, c, expecting{statement{l.beside, l.lists([][]any{key})}, l.idExpects(), len(l.parts) == 1},
 			func(r pgx.Rows) error {
 				raw := r.RawValues()
 				if l.printed(raw[0]) != id { // a type that compares as equal what it does not print the same

@@ -72,17 +72,24 @@ func settle(ctx context.Context, c *pgxpool.Conn) error {
 // in one round trip; the server takes what is sent together for a transaction of its own.
 // The caller calls end when it has read the rows.
 func query(ctx context.Context, c *pgxpool.Conn, sql string, args []any) (rows pgx.Rows, end func(), err error) {
+	return queryPlanned(ctx, c, sql, args, false)
+}
+
+// queryPlanned is query. With once, a session of ours plans the statement once for all arguments.
+func queryPlanned(ctx context.Context, c *pgxpool.Conn, sql string, args []any, once bool) (
+	rows pgx.Rows, end func(), err error) {
 	p := poolingOf(c)
-	if p == nil || p.pending == "" || !p.known[sql] {
+	if p == nil {
+		return queryInMode(ctx, c, sql, args, once)
+	}
+	if p.pending == "" || !p.known[sql] {
 		if err := settle(ctx, c); err != nil {
 			return nil, nil, err
 		}
 		if rows, err = c.Query(ctx, sql, args...); err != nil {
 			return nil, nil, err
 		}
-		if p != nil {
-			p.learn(sql)
-		}
+		p.learn(sql)
 		return rows, rows.Close, nil
 	}
 	b := &pgx.Batch{}
@@ -97,6 +104,42 @@ func query(ctx context.Context, c *pgxpool.Conn, sql string, args []any) (rows p
 		return nil, nil, errors.Join(err, results.Close())
 	}
 	return rows, func() { rows.Close(); results.Close() }, nil
+}
+
+// planOnce is the name of a fact about a connection: whether its session plans statements once for all arguments.
+const planOnce = "grense.plan_once"
+
+// queryInMode is Query of c in a session of ours. It sets the mode of planning in the same round trip.
+func queryInMode(ctx context.Context, c *pgxpool.Conn, sql string, args []any, once bool) (
+	rows pgx.Rows, end func(), err error) {
+	data := c.Conn().PgConn().CustomData()
+	if now, _ := data[planOnce].(bool); now == once {
+		if rows, err = c.Query(ctx, sql, args...); err != nil {
+			return nil, nil, err
+		}
+		return rows, rows.Close, nil
+	}
+	mode := "force_custom_plan"
+	if once {
+		mode = "force_generic_plan"
+	}
+	b := &pgx.Batch{}
+	b.Queue("SET plan_cache_mode = " + mode)
+	b.Queue(sql, args...)
+	results := c.SendBatch(ctx, b)
+	if _, err = results.Exec(); err == nil {
+		rows, err = results.Query()
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, results.Close())
+	}
+	data[planOnce] = once
+	return rows, func() {
+		rows.Close()
+		if results.Close() != nil || rows.Err() != nil { // the server has undone the setting
+			data[planOnce] = !once
+		}
+	}, nil
 }
 
 func (p *pooling) learn(sql string) {
