@@ -75,7 +75,7 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 	wrong += unknown
 	printUnrecorded(p.Stdout, cfg, cat)
 	if cfg.Limits.Answers > 0 {
-		if err := printUnmarked(ctx, p.Stdout, st); err != nil {
+		if err := printUncached(ctx, p.Stdout, st); err != nil {
 			return err
 		}
 	}
@@ -236,9 +236,9 @@ func printUnrecorded(w io.Writer, cfg config.Config, cat *store.Catalog) {
 	}
 }
 
-// printUnmarked lists the collections whose responses are not cached, since the server does not know whether their
-// rows have changed; where one does, none is sent again, of any collection.
-func printUnmarked(ctx context.Context, w io.Writer, st store.Store) error {
+// printUncached lists the collections whose responses are not cached, because the store cannot report whether their
+// rows have changed.
+func printUncached(ctx context.Context, w io.Writer, st store.Store) error {
 	cat := st.Catalog()
 	if !cat.Live {
 		return nil
@@ -256,23 +256,15 @@ func printUnmarked(ctx context.Context, w io.Writer, st store.Store) error {
 	switch {
 	case len(unknown) == 0:
 	case len(unknown) == len(cat.Collections):
-		fmt.Fprintf(
-			w,
-			"\nNo answer is kept to be sent again: whether rows have changed cannot be told on a replica, "+
-				"with Citus, and of views, foreign and partitioned tables, and tables with policies for the role. "+
-				"A primary tells it of plain tables and materialised views\n",
-		)
+		fmt.Fprint(w, "\nResponses are not cached: it cannot be seen whether rows have changed. That is so on a replica, "+
+			"with Citus, for views, foreign and partitioned tables, and for tables with policies for the role. "+
+			"Name the primary, or serve plain tables or materialised views\n")
 	default:
-		fmt.Fprintf(
-			w,
-			"\n%s: whether rows have changed cannot be told of views, foreign and partitioned tables, "+
-				"and tables with policies for the role, so that their answers, and those that tell of all "+
-				"collections, are not cached. "+
-				"Serve a table or a materialised view instead: CREATE MATERIALIZED VIEW name AS SELECT * FROM view, "+
-				"with a unique index, which REFRESH MATERIALIZED VIEW CONCURRENTLY name brings up to date, "+
-				"and let the role not read the view\n",
-			strings.Join(unknown, ", "),
-		)
+		fmt.Fprintf(w, "\n%s: responses are not cached, nor are those about all collections. It cannot be seen whether "+
+			"rows of views, foreign and partitioned tables, and tables with policies for the role have changed. "+
+			"Serve a table or a materialised view instead: CREATE MATERIALIZED VIEW name AS SELECT * FROM view, "+
+			"with a unique index. REFRESH MATERIALIZED VIEW CONCURRENTLY name updates it. "+
+			"Revoke the right of the role to read the view\n", strings.Join(unknown, ", "))
 	}
 	return nil
 }

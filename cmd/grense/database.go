@@ -61,7 +61,7 @@ func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, er
 			return openStateIn(ctx, dir)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("cannot tell whether keys are in %s: %w", dir, err)
+			return nil, fmt.Errorf("cannot find out whether keys are in %s: %w", dir, err)
 		}
 	}
 	st, err := s.awaitState(ctx, src, open)
@@ -97,7 +97,7 @@ func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, er
 			err,
 		)
 		if err := os.WriteFile(mark, []byte(markText), 0o600); err != nil {
-			return nil, fmt.Errorf("cannot keep the keys in %s: %w", dir, err)
+			return nil, fmt.Errorf("cannot store the keys in %s: %w", dir, err)
 		}
 		return openStateIn(ctx, dir)
 	case err != nil:

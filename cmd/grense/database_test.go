@@ -69,15 +69,15 @@ func TestDatabase(t *testing.T) {
 	}
 }
 
-// TestCheckTellsWhichCollectionsHaveNoAnswersKept: answers of a view are not cached,
+// TestCheckListsCollectionsWithoutCachedResponses: responses about a view are not cached,
 // until a materialised view is in its place.
-func TestCheckTellsWhichCollectionsHaveNoAnswersKept(t *testing.T) {
+func TestCheckListsCollectionsWithoutCachedResponses(t *testing.T) {
 	t.Parallel()
 	db, dir := cluster.Database(t), t.TempDir()
 	statement(t, db,
 		`CREATE TABLE steder (nr TEXT PRIMARY KEY, geom geometry(Point, 4258)); INSERT INTO steder VALUES ('1', `+
 			`'SRID=4258;POINT(10 60)'); CREATE TABLE andre AS TABLE steder; ALTER TABLE andre ADD PRIMARY KEY (nr)`)
-	const says = "their answers, and those that tell of all collections, are not cached"
+	const says = "responses are not cached, nor are those about all collections"
 	for _, x := range []struct {
 		change string
 		tells  bool
@@ -89,7 +89,7 @@ func TestCheckTellsWhichCollectionsHaveNoAnswersKept(t *testing.T) {
 	} {
 		statement(t, db, x.change)
 		code, stdout, stderr := command(t, dir, "check", db)
-		if tells := strings.Contains(stdout, "\nvist: whether rows have changed") &&
+		if tells := strings.Contains(stdout, "\nvist: responses are not cached") &&
 			strings.Contains(stdout, says); code != 0 || tells != x.tells || strings.Contains(stdout, says) != x.tells {
 			t.Errorf("after %s: status %d, told %v, want %v: %s%s", x.change, code, tells, x.tells, stdout, stderr)
 		}
@@ -335,9 +335,9 @@ func TestCheckOfADatabase(t *testing.T) {
 			}
 		}
 	}
-	check(asRole, 0, "there is no schema grense, and the role "+role+" may not make it",
+	check(asRole, 0, "there is no schema grense, and the role "+role+" may not create it",
 		"GRANT SELECT ON public.lukket TO "+role, "CREATE INDEX ON public.stor USING gist (geom)", "not: punkt is not")
-	check(db, 0, "there is no schema grense; it is made when", "not: lukket is not served")
+	check(db, 0, "there is no schema grense; creating a key", "not: lukket is not served")
 	if code, stdout, stderr := command(t, dir, "key", "list", "--source", db); code != 0 {
 		t.Fatalf("status %d, %s%s", code, stdout, stderr)
 	}

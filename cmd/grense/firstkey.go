@@ -30,12 +30,12 @@ const keysNeeded = "Data need an API key: grense key create --name NAME\n"
 // key only on a terminal.
 func (s *service) firstKey(ctx context.Context, terminal bool) (string, error) {
 	if s.cfg.Auth != "required" {
-		return "Data are open: no API key is asked for.\n", nil
+		return "Data are open: no API key is needed.\n", nil
 	}
 	s.forgetFirstKey()
 	if all, active := s.keys.Count(time.Now()); all > 0 {
 		if active == 0 {
-			s.log.Warn("no API key is valid, so no data can be read; make one with: grense key create --name NAME")
+			s.log.Warn("no API key is valid, so no data can be read; create one with: grense key create --name NAME")
 		}
 		return keysNeeded, nil
 	}
@@ -46,7 +46,7 @@ func (s *service) firstKey(ctx context.Context, terminal bool) (string, error) {
 	made, err := s.storeFirstKey(ctx, key, terminal || s.cfg.FirstKeyFile != "")
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("cannot make the first key: %w", err)
+		return "", fmt.Errorf("cannot create the first key: %w", err)
 	case !made || s.cfg.FirstKeyFile != "": // another process on the same folder made one, or the operator has it
 		return keysNeeded, nil
 	}

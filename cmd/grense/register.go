@@ -65,7 +65,7 @@ func (c *registerGenerateCmd) Run(ctx context.Context, p *process) error {
 	bar := newMeter(p.Stderr, "places")
 	if err := register.Generate(ctx, w, register.Options{Places: c.Places, Seed: c.Seed, Progress: bar.show}); err !=
 		nil {
-		return fmt.Errorf("cannot make the register: %w", err)
+		return fmt.Errorf("cannot create the register: %w", err)
 	}
 	bar.end("making indexes")
 	if err := w.Commit(ctx); err != nil {

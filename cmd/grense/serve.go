@@ -270,7 +270,7 @@ func (s *service) surveyed(ctx context.Context) {
 		s.log.Error("the source has been read, but cannot be opened again; reload to try again", "err", err)
 		return
 	}
-	s.log.Info("the source has been read; what it tells is served", "version", s.store.Catalog().Version)
+	s.log.Info("the source has been read; its data are served", "version", s.store.Catalog().Version)
 	s.tiles.Prepare(s.store)
 }
 
@@ -316,7 +316,7 @@ func (s *service) changes(ctx context.Context, src string) *state.DB {
 		return nil
 	}
 	if err := s.state.PrepareChanges(ctx); err != nil {
-		s.log.Warn("changes of the data are not recorded, since they cannot be kept", "err", err)
+		s.log.Warn("changes of the data are not recorded, since they cannot be stored", "err", err)
 		return nil
 	}
 	return s.state

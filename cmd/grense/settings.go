@@ -59,7 +59,7 @@ func makeDataDir(cfg config.Config) (string, error) {
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot make the data directory: %w; name another one with --data-dir", err)
+		return "", fmt.Errorf("cannot create the data directory: %w; name another one with --data-dir", err)
 	}
 	return dir, keepPrivate(dir)
 }

@@ -194,7 +194,7 @@ func (c *tilesExportCmd) moment(zone string, cat *store.Catalog, names []string)
 func (c *tilesExportCmd) explained(err error) error {
 	switch {
 	case errors.Is(err, archive.ErrBusy):
-		return fmt.Errorf("another program is making %s; wait for it, or choose another file", c.Out)
+		return fmt.Errorf("another program is writing %s; wait for it, or choose another file", c.Out)
 	case errors.Is(err, archive.ErrPart):
 		return fmt.Errorf("%s.part is in the way, and no export that was begun; delete or rename it", c.Out)
 	case errors.Is(err, store.ErrChanged):

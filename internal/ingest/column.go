@@ -174,7 +174,7 @@ func (c *column) decide() (why string) {
 	case only(input.Text, input.Untyped) && !c.notMoment:
 		c.typ = cql2.TypeTimestamp
 	case only(input.Integer, input.Number), only(input.Untyped) && !c.notNumber:
-		return "numbers of more digits than are kept in a number"
+		return "numbers of more digits than a number can hold"
 	case only(input.Text, input.Plain, input.Untyped):
 	default:
 		return "values of different kinds"

@@ -18,7 +18,7 @@ import (
 	"grense/internal/store/storetest"
 )
 
-const digitsNote = "numbers of more digits than are kept in a number; they are kept as text"
+const digitsNote = "numbers of more digits than a number can hold; they are stored as text"
 
 func TestNumbersThatNoDoubleHoldsBecomeTextWithANote(t *testing.T) {
 	t.Parallel()

@@ -45,7 +45,7 @@ func (p *Plan) define() {
 			}
 		}
 		if why != "" {
-			p.warn("the property %q has %s; they are kept as text", x.name, why)
+			p.warn("the property %q has %s; they are stored as text", x.name, why)
 		}
 	}
 	p.times()

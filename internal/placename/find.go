@@ -84,7 +84,7 @@ func find[H any](
 // still reports whether the data are those of a catalog; else what was read may be of two states.
 func (s *Service) still(state *store.Catalog) error {
 	if s.store.Catalog() != state {
-		return classify(fmt.Errorf("placename: the data were opened anew: %w", store.ErrChanged))
+		return classify(fmt.Errorf("placename: the data were opened again: %w", store.ErrChanged))
 	}
 	return nil
 }

@@ -456,7 +456,7 @@ func (a *foundArea) filter(coll *store.Collection, predicate string) (cql2.Expr,
 	default:
 		if e = a.byCode(coll); e == nil {
 			return nil, Fault(predicate,
-				problem.Sayf("nothing in %s tells the %s of a feature; use within or intersects", coll.ID, a.kind),
+				problem.Sayf("nothing in %s states the %s of a feature; use within or intersects", coll.ID, a.kind),
 				"predicate")
 		}
 	}

@@ -76,7 +76,7 @@ func (joinTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 				"Kolonnane i ein tabell med eitt nummer per rad, som statistikk, blir eigenskapar ved objekta med "+
 					"same nummer. Ein rapport seier kva som manglar på begge sider.",
 				"The columns of a table with a code in each row, such as statistics, become properties of the "+
-					"features with the same code. A report tells what has no match on either side.",
+					"features with the same code. A report lists what has no match on either side.",
 			),
 			JobControlOptions:  []string{Sync, Async, Dismiss},
 			OutputTransmission: []string{"value", "reference"},

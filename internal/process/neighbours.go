@@ -59,7 +59,7 @@ func (neighbours) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 					"Lengder er meter på ellipsoiden; der grensene ikkje passar saman, er det berre sagt kven som "+
 					"rører ved.",
 				"The divisions beside another one, those with the longest shared border first. "+
-					"Lengths are metres on the ellipsoid; where borders do not match it only tells who touches.",
+					"Lengths are metres on the ellipsoid; where borders do not match it only shows who touches.",
 			),
 			JobControlOptions:  []string{Sync, Async, Dismiss},
 			OutputTransmission: []string{"value", "reference"},

@@ -181,7 +181,7 @@ func (c *Call) Ask(fn func(context.Context) error) error {
 }
 
 func errReopened() error {
-	return fmt.Errorf("server: the data were opened anew: %w", store.ErrChanged)
+	return fmt.Errorf("server: the data were opened again: %w", store.ErrChanged)
 }
 
 // Anew calls fn, and again with the data of now while these change before the first byte of the answer.

@@ -243,7 +243,7 @@ func (m *Maker) compare(f *fit, st store.Store, collection, now string) {
 		f.stamp, f.ok = "", was
 		m.o.Log.Warn("the data could not be compared with the archive of tiles", "collection", collection, "error", err)
 	} else if was && !f.ok {
-		m.o.Log.Warn("the archive of tiles holds other data than the source; its tiles are made anew. "+
+		m.o.Log.Warn("the archive of tiles holds other data than the source; its tiles are rebuilt. "+
 			"Export them again, and start with the new file", "collection", collection, "archive", m.o.Archive.path)
 	}
 }

@@ -344,7 +344,7 @@ func (m *Maker) Tile(ctx context.Context, st store.Store, a Ask) (*Made, error) 
 		made, err = m.tile(ctx, st, a, nil)
 	}
 	if errors.Is(err, errArchive) {
-		m.o.Log.Warn("a tile of the archive cannot be read and is made anew", "archive", m.o.Archive.path, "tile",
+		m.o.Log.Warn("a tile of the archive cannot be read and is rebuilt", "archive", m.o.Archive.path, "tile",
 			a.Tile, "error", err)
 		made, err = m.tile(ctx, st, a, nil)
 	}

@@ -335,7 +335,7 @@ func (m *Maker) settle(j *job, p *part) {
 	case errors.Is(p.err, coverage.ErrTooLarge):
 		w.failed, w.at = j.now, time.Now()
 		m.o.Log.Warn(
-			"the levels for tiles take more memory than they may: tiles are made of features as they are asked for, "+
+			"the levels for tiles need more memory than the limit: tiles are built from features on request, "+
 				"and those of too many are refused; raise limits.memory, or serve an archive (grense tiles)",
 			"collection",
 			p.k.collection,
@@ -557,7 +557,7 @@ func (j *job) read(path string, p *part, set *Set, collection string) (*levels, 
 	s, err := openSide(path)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			j.m.o.Log.Warn("a side file with levels for tiles is made anew", "path", path, "why", err)
+			j.m.o.Log.Warn("a side file with levels for tiles is rebuilt", "path", path, "why", err)
 		}
 		return nil, nil
 	}
@@ -568,7 +568,7 @@ func (j *job) read(path string, p *part, set *Set, collection string) (*levels, 
 	}
 	l, err := j.m.newLevels(set, collection, s, j.live)
 	if err != nil {
-		j.m.o.Log.Warn("a side file with levels for tiles is made anew", "path", path, "why", err)
+		j.m.o.Log.Warn("a side file with levels for tiles is rebuilt", "path", path, "why", err)
 		return nil, s.close()
 	}
 	return l, nil

@@ -268,7 +268,7 @@ func (l *header) properties(rec *input.Record, columns []column, b []byte, out i
 				columns[i].name)
 		}
 		if (v.Kind == input.Plain || v.Kind == input.Text) && !utf8.ValidString(v.Text) {
-			return fmt.Sprintf("the text in %q is not UTF-8; write the file anew, for example with ogr2ogr",
+			return fmt.Sprintf("the text in %q is not UTF-8; write the file again, for example with ogr2ogr",
 				columns[i].name)
 		}
 		values[i], b = v, b[2+size:]

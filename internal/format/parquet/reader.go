@@ -71,7 +71,7 @@ func openFile(in *input.Opened) (f *parquet.File, geo *geoMetadata, err error) {
 	}
 	if n := int64(tail[0]) | int64(tail[1])<<8 | int64(tail[2])<<16 | int64(tail[3])<<24; n > maxFooter ||
 		n > in.Size-12 {
-		return nil, nil, input.Refuse("the file tells that its metadata have %d bytes; is it damaged?", n)
+		return nil, nil, input.Refuse("the file states %d bytes of metadata; is it damaged?", n)
 	}
 	err = guarded(func() (err error) {
 		if f, err = parquet.OpenFile(in, in.Size, parquet.SkipPageIndex(true),
@@ -87,7 +87,7 @@ func openFile(in *input.Opened) (f *parquet.File, geo *geoMetadata, err error) {
 		geo = &geoMetadata{}
 		if err := json.Unmarshal([]byte(text), geo); err != nil || geo.Columns[geo.Primary].Encoding == "" {
 			return nil, nil,
-				input.Refuse("the metadata of GeoParquet cannot be read; write the file anew, for example with " +
+				input.Refuse("the metadata of GeoParquet cannot be read; write the file again, for example with " +
 					"ogr2ogr or geopandas")
 		}
 		return f, geo, nil

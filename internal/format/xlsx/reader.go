@@ -48,7 +48,7 @@ type book struct {
 	packed int64
 }
 
-const notWorkbook = "the file is no workbook that can be read, or damaged: %v; save it anew as .xlsx"
+const notWorkbook = "the file is not a workbook, or is damaged: %v; save it again as .xlsx"
 
 // openBook reads the parts that sheets refer to; texts includes the shared texts, which may be many.
 func openBook(in *input.Opened, l input.Limits, most int64) (*book, error) {

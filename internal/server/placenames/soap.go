@@ -197,7 +197,7 @@ func (c *call) soapDocument(w http.ResponseWriter) error {
 }
 
 var errNoRegister = problem.NotFoundf("the data served here hold no place-name register; serve the demo, or a file " +
-	"made by grense register; grense check tells why a register is refused")
+	"made by grense register; grense check says why a register is refused")
 
 // soapView is what the page of the place-name service shows.
 type soapView struct {

@@ -18,10 +18,10 @@ func TestOneFaultyLayerLeavesTheOthers(t *testing.T) {
 		"function": {"CREATE VIEW x AS SELECT a, ST_Area(a) AS area FROM good;", "no such function: ST_Area",
 			"store the rows of the view as a table"},
 		"dropped": {"CREATE TABLE gone (a); CREATE VIEW x AS SELECT a FROM gone; DROP TABLE gone;",
-			"no such table: main.gone", "make the view anew"},
+			"no such table: main.gone", "create the view again"},
 		"column": {"CREATE TABLE kept (a, b); CREATE VIEW x AS SELECT b FROM kept; PRAGMA legacy_alter_table=ON; " +
 			"PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE kept (a, c)' WHERE name = 'kept';",
-			"no such column", "make the view anew"},
+			"no such column", "create the view again"},
 		"module": {"PRAGMA writable_schema=ON; INSERT INTO sqlite_schema VALUES ('table', 'x', 'x', 0, " +
 			"'CREATE VIRTUAL TABLE x USING VirtualShape(''a'', ''b'', 1)');", "no such module: VirtualShape",
 			"ordinary table"},

@@ -30,7 +30,7 @@ func (p *promise) broken() bool {
 	}
 	if !p.told.Swap(true) {
 		p.log.Error("the file was written into, which unchanging promises that nobody does; "+
-			"answers may be wrong until it is opened anew (SIGHUP). Put a new file in its place by renaming it, "+
+			"answers may be wrong until it is opened again (SIGHUP). Put a new file in its place by renaming it, "+
 			"or remove unchanging", "path", p.path)
 	}
 	return true

@@ -503,12 +503,12 @@ func faulty(err error) bool {
 
 // cures of what SQLite says of a view or table that it cannot read.
 var cures = [...]struct{ part, cure string }{
-	{"no such function", "only the functions of SQLite itself are at hand, not those of SpatiaLite and the like; " +
+	{"no such function", "only the functions of SQLite itself are available, not those of SpatiaLite and the like; " +
 		"store the rows of the view as a table"},
 	{"no such module",
-		"the table needs an extension of SQLite that is not at hand; store its rows as an ordinary table"},
-	{"no such table", "the view asks for a table that was dropped or renamed; make the view anew"},
-	{"no such column", "the view asks for a column that was dropped or renamed; make the view anew"},
+		"the table needs an extension of SQLite that is not available; store its rows as an ordinary table"},
+	{"no such table", "the view uses a table that was dropped or renamed; create the view again"},
+	{"no such column", "the view uses a column that was dropped or renamed; create the view again"},
 	{"too big",
 		fmt.Sprintf("a value or a row has more than %d MiB, the most that is read; shorten it, or leave the layer "+
 			"out: set hidden of the collection in the configuration", maxValue>>20)},

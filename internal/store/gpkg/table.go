@@ -148,7 +148,7 @@ func (t *table) keys(c *conn, configured []string) (keys [][]string, reason stri
 	if t.rowid != "" {
 		keys = append(keys, []string{rowNumber})
 	}
-	return keys, "no key tells its rows apart, and there is no row id; name a unique column, or a list of several, " +
+	return keys, "no key identifies its rows, and there is no row id; name a unique column, or a list of several, " +
 		"as the id column", err
 }
 

@@ -70,9 +70,9 @@ func (i *inspector) inspect(ctx context.Context) error {
 	switch {
 	case !there && create:
 		i.advise(false,
-			"there is no schema grense; it is made when a key is made with --source, or something is imported")
+			"there is no schema grense; creating a key with --source, or an import, creates it")
 	case !there:
-		i.advise(false, "there is no schema grense, and the role %s may not make it: keys are kept in the data "+
+		i.advise(false, "there is no schema grense, and the role %s may not create it: keys are stored in the data "+
 			"directory of each machine, and nothing can be imported; "+
 			"let a role that may create schemas run: grense key list --source postgres://...", i.role)
 	case !use:
@@ -86,11 +86,11 @@ func (i *inspector) inspect(ctx context.Context) error {
 			return err
 		}
 		if !create && !replica {
-			i.advise(false, "the role %s may not import; if it shall: GRANT CREATE ON SCHEMA grense TO %[1]s", i.role)
+			i.advise(false, "the role %s may not import; to allow it: GRANT CREATE ON SCHEMA grense TO %[1]s", i.role)
 		}
 	}
 	if replica {
-		i.advise(false, "this server is a replica: it takes no keys and no imports; name the primary too, "+
+		i.advise(false, "this server is a replica: it accepts no keys and no imports; name the primary too, "+
 			"as in postgres://user@primary,replica/database")
 	}
 	return i.tables(ctx)
@@ -147,7 +147,7 @@ func (i *inspector) migrations(ctx context.Context) error {
 func (i *inspector) rights(ctx context.Context) error {
 	for _, x := range []struct{ table, rights, lost string }{
 		{"collection", "SELECT", "what was imported is not served"},
-		{"api_key", "SELECT,INSERT,UPDATE", "keys are kept in the data directory of each machine"},
+		{"api_key", "SELECT,INSERT,UPDATE", "keys are stored in the data directory of each machine"},
 	} {
 		var lacking *string
 		err := i.c.QueryRow(ctx, `SELECT string_agg(r, ', ') FROM pg_class c, unnest(string_to_array($2::text, ',')) r
@@ -156,7 +156,7 @@ func (i *inspector) rights(ctx context.Context) error {
 			return err
 		}
 		if lacking != nil {
-			i.advise(x.table == "collection", "%s; if the role %s shall see to it: GRANT %s ON grense.%s TO %[2]s",
+			i.advise(x.table == "collection", "%s; to change that for the role %s: GRANT %s ON grense.%s TO %[2]s",
 				x.lost, i.role, *lacking, x.table)
 		}
 	}
@@ -178,7 +178,7 @@ func (i *inspector) tables(ctx context.Context) error {
 		if !use {
 			grant = "GRANT USAGE ON SCHEMA " + schema + " TO " + i.role + "; " + grant
 		}
-		i.advise(false, "%s is not served, for the role may not read it; if it shall: %s", table, grant)
+		i.advise(false, "%s is not served: the role may not read it; to serve it: %s", table, grant)
 		return err
 	})
 	if err != nil {

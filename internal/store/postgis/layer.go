@@ -255,7 +255,7 @@ func (d *draft) keyColumns() (names []string, sure bool, reason string) {
 		return nil, false, "it is a view that does not show each row of one table with the whole of its primary key" +
 			cure
 	case 'm':
-		return nil, false, "no unique index tells its rows apart; make one, with CREATE UNIQUE INDEX, or name the " +
+		return nil, false, "no unique index identifies its rows; create one with CREATE UNIQUE INDEX, or name the " +
 			"column that is unique and without null as the id column"
 	case 'f':
 		return nil, false, "a foreign table has no primary key" + cure
