@@ -256,15 +256,17 @@ func printUncached(ctx context.Context, w io.Writer, st store.Store) error {
 	switch {
 	case len(unknown) == 0:
 	case len(unknown) == len(cat.Collections):
-		fmt.Fprint(w, "\nResponses are not cached: it cannot be seen whether rows have changed. That is so on a replica, "+
-			"with Citus, for views, foreign and partitioned tables, and for tables with policies for the role. "+
-			"Name the primary, or serve plain tables or materialised views\n")
+		fmt.Fprint(w,
+			"\nResponses are not cached: it cannot be seen whether rows have changed. That is so on a replica, "+
+				"with Citus, for views, foreign and partitioned tables, and for tables with policies for the role. "+
+				"Name the primary, or serve plain tables or materialised views\n")
 	default:
-		fmt.Fprintf(w, "\n%s: responses are not cached, nor are those about all collections. It cannot be seen whether "+
-			"rows of views, foreign and partitioned tables, and tables with policies for the role have changed. "+
-			"Serve a table or a materialised view instead: CREATE MATERIALIZED VIEW name AS SELECT * FROM view, "+
-			"with a unique index. REFRESH MATERIALIZED VIEW CONCURRENTLY name updates it. "+
-			"Revoke the right of the role to read the view\n", strings.Join(unknown, ", "))
+		fmt.Fprintf(w,
+			"\n%s: responses are not cached, nor are those about all collections. It cannot be seen whether "+
+				"rows of views, foreign and partitioned tables, and tables with policies for the role have changed. "+
+				"Serve a table or a materialised view instead: CREATE MATERIALIZED VIEW name AS SELECT * FROM view, "+
+				"with a unique index. REFRESH MATERIALIZED VIEW CONCURRENTLY name updates it. "+
+				"Revoke the right of the role to read the view\n", strings.Join(unknown, ", "))
 	}
 	return nil
 }
