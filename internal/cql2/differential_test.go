@@ -67,7 +67,7 @@ func TestSpatialPredicatesAgreeWithTheIntersectionMatrix(t *testing.T) {
 	hits := map[cql2.SpatialOp]int{}
 	n := sharedtest.Rounds(t, 1500)
 	for i := 0; i < n || i < 20*n && seldom(hits, ops, 5); i++ {
-		x, y := randomGeometry(r), randomGeometry(r)
+		x, y := sharedtest.Geometry(r), sharedtest.Geometry(r)
 		if r.IntN(4) == 0 {
 			y = x
 		}

@@ -2,7 +2,6 @@ package cql2_test
 
 import (
 	"encoding/binary"
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -37,9 +36,9 @@ func TestGeometriesMadeReadyGiveTheSameAnswers(t *testing.T) {
 		g := randomArea(r)
 		switch r.IntN(8) {
 		case 0:
-			g = randomGeometry(r)
+			g = sharedtest.Geometry(r)
 		case 1:
-			g = orb.Collection{randomGeometry(r), near(r, g), g}
+			g = orb.Collection{sharedtest.Geometry(r), near(r, g), g}
 		}
 		order := []binary.ByteOrder{binary.LittleEndian, binary.BigEndian}[r.IntN(2)]
 		plain := padded{record{wkb: map[string][]byte{"g": wkb.MustMarshal(g, order)}, in: crs.CRS84}, 0}
@@ -69,26 +68,5 @@ func TestGeometriesMadeReadyGiveTheSameAnswers(t *testing.T) {
 	}
 	if hits < n || hits > 11*n || ready < n*9/10 {
 		t.Errorf("of %d questions %d hit, and %d of %d geometries are made ready: no test", 12*n, hits, ready, n)
-	}
-}
-
-// Of geometries that have parts without a place there are no edges.
-func TestEdgesAreOfWholeGeometriesAlone(t *testing.T) {
-	t.Parallel()
-	nowhere := math.NaN()
-	for name, g := range map[string]orb.Geometry{
-		"empty":                     orb.Polygon{},
-		"a vertex without a place":  orb.LineString{{0, 0}, {nowhere, 1}, {2, 2}},
-		"a vertex at infinity":      orb.LineString{{0, 0}, {math.Inf(1), 1}, {2, 2}},
-		"a point without a place":   orb.Collection{orb.Point{nowhere, nowhere}, orb.Point{1, 1}},
-		"an empty outer ring":       orb.Polygon{{}, {{0, 0}, {1, 0}, {1, 1}, {0, 0}}},
-		"a collection with nothing": orb.Collection{},
-	} {
-		if relate.NewEdges(wkb.MustMarshal(g)) != nil {
-			t.Errorf("%s: there are edges", name)
-		}
-	}
-	if relate.NewEdges(nil) != nil || relate.NewEdges([]byte{1, 3, 0}) != nil {
-		t.Error("there are edges of bytes that are no geometry")
 	}
 }

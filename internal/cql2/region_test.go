@@ -84,7 +84,7 @@ func TestAreasAreTestedAsSimpleFeaturesDoes(t *testing.T) {
 		a := randomArea(r)
 		var b orb.Geometry
 		if b = near(r, a); r.IntN(3) == 0 {
-			b = randomGeometry(r)
+			b = sharedtest.Geometry(r)
 		}
 		rec := record{wkb: map[string][]byte{"a": wkb.MustMarshal(a), "b": wkb.MustMarshal(b)}, in: crs.CRS84}
 		first, err1 := geom.UnmarshalWKB(rec.wkb["a"])
@@ -128,7 +128,7 @@ func TestBoundsPromiseNothingFalse(t *testing.T) {
 		}
 		m := cql2.NewMatcher(e)
 		for range 4 {
-			g := randomGeometry(r)
+			g := sharedtest.Geometry(r)
 			if r.IntN(2) == 0 {
 				g = orb.Point{10 * r.Float64(), 10 * r.Float64()}
 			}
