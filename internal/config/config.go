@@ -282,8 +282,8 @@ type Limits struct {
 	Count time.Duration `yaml:"count_timeout"`
 	// Time for reading a view when a file is opened for the first time; a slower view is not served. Defaults to 30s.
 	ViewTimeout time.Duration `yaml:"view_timeout"`
-	// Memory for text indexes: beginnings of names for q, parts of names for SOAP. Indexes of envelopes and ids take
-	// half as much. May be 0. Defaults to 96MiB, enough for a million names.
+	// Memory for text indexes: beginnings of names for q, parts of names for SOAP. Envelopes, ids and packed records
+	// take as much again. May be 0. Defaults to 96MiB, enough for a million names.
 	TypeAhead Size `yaml:"type_ahead"`
 
 	// Cheap queries at once; expensive ones have fewer places. Defaults to 32.

@@ -329,6 +329,14 @@ func (l *leaving) Fetch(
 	})
 }
 
+func (l *leaving) All(ctx context.Context, q store.AllQuery) (*store.All, error) {
+	p, err := l.Page(context.Background(), q.Query)
+	if err != nil {
+		return nil, err
+	}
+	return store.AllOf(ctx, l, q, p)
+}
+
 func TestSimilarNamesStopWhenTheCallerLeaves(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -381,11 +381,11 @@ func (b broken) Catalog() *store.Catalog {
 	return b.Store.Catalog()
 }
 
-func (b broken) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+func (b broken) All(ctx context.Context, q store.AllQuery) (*store.All, error) {
 	if b.page != nil {
 		return nil, b.page
 	}
-	return b.Store.Page(ctx, q)
+	return b.Store.All(ctx, q)
 }
 
 func (b broken) Fetch(

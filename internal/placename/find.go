@@ -91,31 +91,43 @@ func (s *Service) still(state *store.Catalog) error {
 
 // rows returns the records of all hits in their order; a refusal when there are too many.
 func (s *Service) rows(ctx context.Context, collection string, order []store.Sort, c *criteria) ([]store.Row, error) {
-	q := store.Query{
-		Collection:   collection,
-		SortBy:       order,
-		Limit:        s.options.MaxHits,
-		Count:        store.CountNone,
-		AllOrNothing: true,
-	}
-	var err error
-	if q.Filter, err = s.check(collection, c.where); err != nil {
-		return nil, err
-	}
-	if c.exact != nil {
-		if q.First, err = s.check(collection, c.exact); err != nil {
+	all := func(where cql2.Expr) ([]store.Row, error) {
+		filter, err := s.check(collection, where)
+		if err != nil {
 			return nil, err
 		}
+		q := store.Query{Collection: collection, Filter: filter, SortBy: order, Limit: s.options.MaxHits}
+		a, err := s.store.All(ctx, store.AllQuery{Query: q})
+		if err != nil {
+			return nil, classify(err)
+		}
+		if a.More {
+			return nil,
+				&api.Refusal{Faults: []api.Fault{{Path: c.op, Reason: api.TooManyHits, N: int64(s.options.MaxHits)}}}
+		}
+		return a.Rows, nil
 	}
-	p, err := s.store.Page(ctx, q)
+	rows, err := all(c.where)
+	if err != nil || len(rows) < 2 || c.exact == nil {
+		return rows, err
+	}
+	first, err := all(cql2.And{c.where, c.exact})
 	if err != nil {
-		return nil, classify(err)
+		return nil, err
 	}
-	if p.Next != "" {
-		return nil,
-			&api.Refusal{Faults: []api.Fault{{Path: c.op, Reason: api.TooManyHits, N: int64(s.options.MaxHits)}}}
+	exact := make(map[store.Row]bool, len(first))
+	for _, r := range first {
+		exact[r] = true
 	}
-	return p.Rows, nil
+	sorted := make([]store.Row, 0, len(rows))
+	for _, is := range [...]bool{true, false} {
+		for _, r := range rows {
+			if exact[r] == is {
+				sorted = append(sorted, r)
+			}
+		}
+	}
+	return sorted, nil
 }
 
 // collection returns a record kind.

@@ -50,29 +50,19 @@ func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And, most
 	if err != nil {
 		return nil, err
 	}
-	q := store.Query{
-		Collection:   "skrivemaate",
-		Filter:       filter,
-		Limit:        s.candidates,
-		Count:        store.CountNone,
-		AllOrNothing: true,
-		Texts:        "langnavn",
-	}
-	page, err := s.store.Page(ctx, q)
+	all, err := s.store.All(ctx, store.AllQuery{
+		Query: store.Query{Collection: "skrivemaate", Filter: filter, Limit: s.candidates},
+		Texts: "langnavn",
+	})
 	if err != nil {
 		return nil, classify(err)
 	}
-	if page.Next != "" {
+	if all.More {
 		return nil, nil
-	}
-	if page.Texts == nil {
-		if page.Texts, err = s.texts(ctx, page.Rows); err != nil {
-			return nil, classify(err)
-		}
 	}
 	texts := []cql2.Expr{}
 	var room []trigram
-	for i, text := range page.Texts {
+	for i, text := range all.Texts {
 		if i%1024 == 0 && ctx.Err() != nil { // this takes longer than the reading
 			return nil, classify(ctx.Err())
 		}
@@ -84,26 +74,6 @@ func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And, most
 		return nil, nil
 	}
 	return texts, nil
-}
-
-// texts returns the folded texts of spellings, each once.
-func (s *Service) texts(ctx context.Context, rows []store.Row) (texts []string, err error) {
-	seen := map[string]bool{}
-	err = s.store.Fetch(
-		ctx,
-		"skrivemaate",
-		rows,
-		store.Want{Properties: []string{"langnavn"}, NoGeometry: true},
-		func(f *store.Feature) error {
-			text, _ := f.Values[0].(string)
-			if text = cql2.Norm(text); !seen[text] {
-				seen[text] = true
-				texts = append(texts, text)
-			}
-			return ctx.Err()
-		},
-	)
-	return texts, err
 }
 
 // trigram is three characters, of 21 bits each.

@@ -226,6 +226,11 @@ func (x *snapshotWithPast) Fetch(ctx context.Context, collection string, rows []
 	return x.s.past.Fetch(ctx, collection, rows, want, fn)
 }
 
+// All is that of the part that has the collection.
+func (s *withPast) All(ctx context.Context, q store.AllQuery) (*store.All, error) {
+	return s.part(q.Collection).All(ctx, q)
+}
+
 // Neighbours is that of the part that has the collection.
 func (s *withPast) Neighbours(ctx context.Context, collection,
 	id string) (row store.Row, prev, next string, err error) {

@@ -9,8 +9,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"grense/internal/cql2"
@@ -77,6 +75,10 @@ type Store interface {
 	// Hold returns a Snapshot that no writer can end: it occupies a connection, and may block writers.
 	// The caller must close it soon.
 	Hold(ctx context.Context) (Snapshot, error)
+
+	// All returns all rows that q selects, or none where more than Limit match: it reads them in any order, and sorts
+	// them afterwards.
+	All(ctx context.Context, q AllQuery) (*All, error)
 
 	// Neighbours returns a feature and the ids before and after it in the order by id; "" if there is none.
 	// It returns ErrNotFound as Page and Fetch do.
@@ -147,53 +149,40 @@ type Query struct {
 	// versions in days are compared with its day in its own time zone. Zero selects all.
 	// Filter sees only the selected ones. Other collections ignore it.
 	AsOf time.Time
-	// AllOrNothing means that the caller uses no rows if more than Limit match. Then the page may hold any Limit of
-	// them, and Next reports that there are more.
-	AllOrNothing bool
-	// First, which takes AllOrNothing, holds for matches that come before the others, whatever SortBy;
-	// checked as Filter. Nil: none do.
-	First cql2.Expr
-	// Texts, which takes AllOrNothing, names a property with a column for its folded text (Search.Norm), and says that
-	// the caller wants no more of the matches than that: a store that can gives Page.Texts and no rows.
-	Texts string
 }
 
-// InTurn answers a query with First by two queries without it, for a store without a better strategy.
-func InTurn(ctx context.Context, q Query, page func(context.Context, Query) (*Page, error)) (*Page, error) {
-	x := q.First
-	q.First = nil
-	all, err := page(ctx, q)
-	if err != nil || len(all.Rows) < 2 || all.Next != "" {
-		return all, err
+// AllQuery is a Query whose caller wants all matches or none. Its Cursor, Offset, Rank and Count mean nothing.
+type AllQuery struct {
+	Query
+	Texts string // a property with a column for its folded text (Search.Norm): these texts are wanted, and no rows
+}
+
+// All is the answer to an AllQuery.
+type All struct {
+	Rows  []Row    // in the order of the query
+	Texts []string // folded, each once, in any order
+	More  bool     // more than Limit match; nothing else is set
+}
+
+// AllOf returns an answer whose rows are those of a page. Texts are read from s.
+func AllOf(ctx context.Context, s Reader, q AllQuery, p *Page) (*All, error) {
+	if p.Next != "" {
+		return &All{More: true}, nil
 	}
-	if q.Filter != nil {
-		x = cql2.And{q.Filter, x}
+	if q.Texts == "" {
+		return &All{Rows: p.Rows}, nil
 	}
-	q.Filter = x
-	first, err := page(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	if first.Version != all.Version || len(first.Rows) > 0 && !slices.Contains(all.Rows, first.Rows[0]) {
-		return nil, fmt.Errorf("store: what comes first and what comes at all differ: %w", ErrChanged)
-	}
-	if len(first.Rows) == 0 {
-		return all, nil
-	}
-	ahead := make(map[string]bool, len(first.Rows))
-	for _, r := range first.Rows {
-		ahead[r.ID] = true
-	}
-	rows := make([]Row, 0, len(all.Rows))
-	for _, is := range [...]bool{true, false} {
-		for _, r := range all.Rows {
-			if ahead[r.ID] == is {
-				rows = append(rows, r)
-			}
+	a, seen := &All{}, map[string]bool{}
+	want := Want{Properties: []string{q.Texts}, NoGeometry: true}
+	err := s.Fetch(ctx, q.Collection, p.Rows, want, func(f *Feature) error {
+		text, _ := f.Values[0].(string)
+		if text = cql2.Norm(text); !seen[text] {
+			seen[text] = true
+			a.Texts = append(a.Texts, text)
 		}
-	}
-	all.Rows = rows
-	return all, nil
+		return ctx.Err()
+	})
+	return a, err
 }
 
 // Sort is one key of an order. Text is ordered by code point; null comes last in both directions.
@@ -225,9 +214,6 @@ type Page struct {
 	Next, Prev Cursor // "" if there is no such page
 	Matched    int    // number of all matches; -1 if not computed
 	Version    string // Catalog.Version from which this page was read
-	// Texts holds the distinct folded texts of Query.Texts of the matches, in any order; none if Next is set.
-	// Nil: the page has rows.
-	Texts []string
 }
 
 // Row identifies a feature and its revision: equal ID and Rev mean equal bytes. Page never returns the Rev 0.

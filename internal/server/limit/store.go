@@ -33,6 +33,17 @@ func (s Store) Page(ctx context.Context, q store.Query) (p *store.Page, err erro
 	return p, err
 }
 
+// All is that of the store in turns.
+func (s Store) All(ctx context.Context, q store.AllQuery) (a *store.All, err error) {
+	cost := s.Cost(q.Query)
+	err = s.turns.Run(ctx, cost, func(ctx context.Context) error {
+		s.turns.Charge(ctx, cost)
+		a, err = s.Store.All(ctx, q)
+		return err
+	})
+	return a, err
+}
+
 func (s Store) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
 	fn func(*store.Feature) error) error {
 	return s.turns.Run(ctx, CostOfFetch(rows), func(ctx context.Context) error {

@@ -67,7 +67,7 @@ func (s *Store) ColumnsAtOnce(few bool) {
 	if few {
 		s.limits.wide = 9
 	}
-	s.current.Load().columns.limits = s.limits
+	s.current.Load().memory.limits = s.limits
 }
 
 // Indexed returns how many tables the index file has.
@@ -107,7 +107,7 @@ func (s *Store) Packed(collection string) bool {
 	if err != nil {
 		return false
 	}
-	_, ok := r.columns.tables.Get(tableKey{r.rev, recordsName(l)})
+	_, ok := r.memory.columns.Get(tableKey{r.rev, recordsName(l)})
 	return ok
 }
 

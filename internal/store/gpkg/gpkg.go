@@ -86,11 +86,10 @@ type Store struct {
 	closed  atomic.Bool
 	shapes  *shapeCache
 	counts  *countCache
-	spelled *spelledCache
 	tables  *tableCache
-	columns *columnCache
+	columns *tableCache
 
-	limits  columnLimits  // usualColumns
+	limits  limits        // usualLimits
 	settled time.Duration // settledAfter
 
 	stop context.CancelFunc // of what looks after the promise, and of surveyAll
@@ -132,12 +131,10 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.Columns == 0 {
 		o.Columns = o.TypeAhead
 	}
-	s := &Store{path: path, options: o, settled: settledAfter, limits: usualColumns,
+	s := &Store{path: path, options: o, settled: settledAfter, limits: usualLimits,
 		shapes: cache.New[shapeKey, *shape](cache.Options{Name: "geometries", Bytes: shapeBytes, Shards: 4,
 			Group: o.Caches}),
 		counts: cache.New[countKey, int](cache.Options{Name: "counts", Bytes: countBytes, Group: o.Caches}),
-		spelled: cache.New[tableKey, spelledRows](cache.Options{Name: "spellings", Bytes: spelledBytes,
-			Group: o.Caches}),
 		tables: cache.New[tableKey, any](cache.Options{Name: "type_ahead", Bytes: int64(o.TypeAhead), Group: o.Caches,
 			Fixed: true}),
 		columns: cache.New[tableKey, any](cache.Options{Name: "columns", Bytes: int64(o.Columns), Group: o.Caches})}
@@ -175,7 +172,6 @@ func (s *Store) install(r *revision) {
 	if old := s.current.Swap(r); old != nil {
 		s.shapes.Clear() // they are of layers that are going
 		s.tables.Clear()
-		s.spelled.Clear()
 		s.columns.Clear()
 		old.release()
 	}

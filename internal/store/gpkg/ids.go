@@ -2,6 +2,9 @@ package gpkg
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strconv"
 
 	"grense/internal/store"
 )
@@ -9,9 +12,9 @@ import (
 // isByIDs reports whether a question is for all rows in the order by id.
 func (qu *question) isByIDs() bool {
 	q := &qu.q
-	return q.Filter == nil && q.First == nil && !q.AllOrNothing && len(qu.keys) == 1 && q.AsOf.IsZero() &&
+	return q.Filter == nil && qu.all == nil && len(qu.keys) == 1 && q.AsOf.IsZero() &&
 		q.Limit > 0 &&
-		!qu.l.view && qu.l.Count >= qu.rev.columns.limits.from && qu.rev.columns.tables.Limit() > 0
+		!qu.l.view && qu.l.Count >= qu.rev.memory.limits.from && qu.rev.memory.columns.Limit() > 0
 }
 
 // markEvery is how many rows lie between two marks of a layer.
@@ -84,4 +87,126 @@ func (qu *question) pageOf(ids *rowIDs, p *store.Page) {
 	if from > 0 {
 		p.Prev = qu.cursor(found{id: p.Rows[0].ID}, true)
 	}
+}
+
+// rowIDs is the ids of all rows of a layer, ascending. Where a row is among them is its place. It is immutable.
+type rowIDs struct {
+	first   int64 // with run, and without numbers: each number is one more than that before
+	run     int   // how many these are
+	numbers []int64
+	texts   []string // where ids are texts
+}
+
+func (x *rowIDs) len() int { return x.run + len(x.numbers) + len(x.texts) }
+
+// number returns the id at a place, where ids are numbers.
+func (x *rowIDs) number(place int64) int64 {
+	if x.run > 0 {
+		return x.first + place
+	}
+	return x.numbers[place]
+}
+
+func (x *rowIDs) size() int {
+	n := 8*cap(x.numbers) + 16*cap(x.texts)
+	for _, s := range x.texts {
+		n += len(s)
+	}
+	return n
+}
+
+func (x *rowIDs) text(place uint32) string {
+	if x.texts != nil {
+		return x.texts[place]
+	}
+	return strconv.FormatInt(x.number(int64(place)), 10)
+}
+
+// place returns where an id of the layer's type is, or would be.
+func (x *rowIDs) place(id any) (int, bool) {
+	if s, ok := id.(string); ok {
+		return slices.BinarySearch(x.texts, s)
+	}
+	n, _ := id.(int64)
+	switch {
+	case x.run == 0:
+		return slices.BinarySearch(x.numbers, n)
+	case n < x.first:
+		return 0, false
+	case n > x.first+int64(x.run-1):
+		return x.run, false
+	}
+	return int(n - x.first), true
+}
+
+// add takes the id of the next row; an error where ids are no texts or numbers in order, each once.
+func (x *rowIDs) add(r row, text bool) error {
+	if r.Null(0) {
+		return errNoRoom
+	}
+	if !text {
+		id := r.Int(0)
+		n := x.len()
+		switch {
+		case n == 0:
+			x.first = id
+		case x.number(int64(n-1)) >= id:
+			return errNoRoom
+		case x.run > 0 && x.first+int64(n) != id:
+			for i := range n {
+				x.numbers = append(x.numbers, x.first+int64(i))
+			}
+			x.run = 0
+		}
+		if x.numbers == nil {
+			x.run++
+		} else {
+			x.numbers = append(x.numbers, id)
+		}
+		return nil
+	}
+	id := r.Text(0)
+	if n := len(x.texts); n > 0 && x.texts[n-1] >= id {
+		return errNoRoom
+	}
+	x.texts = append(x.texts, id)
+	return nil
+}
+
+func idsName(l *layer) string { return l.ID + "\x00ids" }
+
+// mostIDs is of how many features at most the ids are read for their order alone.
+const mostIDs = 100_000
+
+// ids returns the ids of a layer in order, or nil if they are not loaded.
+// Then they are loaded in the background if that is worthwhile.
+func (r *revision) ids(l *layer) *rowIDs {
+	if l.view || l.parts != nil || l.Count > mostIDs {
+		return nil
+	}
+	return tableOf[*rowIDs](r, r.memory.columns, idsName(l), func() error { return r.makeIDs(l) })
+}
+
+// hasIDs reports whether the ids of a layer are in memory.
+func (r *revision) hasIDs(l *layer) bool {
+	_, ok := r.memory.columns.Get(tableKey{r.rev, idsName(l)})
+	return ok
+}
+
+// makeIDs reads the ids of a layer, and keeps them; an error where they cannot be kept.
+func (r *revision) makeIDs(l *layer) error {
+	ids := &rowIDs{}
+	err := r.use(context.Background(), func(c *conn) error {
+		if same, err := c.unchanged(); err != nil || !same || c.encoding != utf8Texts {
+			return errors.Join(err, errNoRoom)
+		}
+		table, id := l.source.Table, l.idExpr(alias)
+		return c.query("SELECT "+id+" FROM "+table+" AS "+alias+" ORDER BY "+id, nil, func(row row) error {
+			return ids.add(row, l.text)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return r.put(r.memory.columns, idsName(l), ids, ids.size())
 }

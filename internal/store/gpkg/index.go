@@ -146,7 +146,7 @@ func (x *indexes) want(r *revision, t indexed) <-chan struct{} {
 	}
 	x.building = make(chan struct{})
 	go func() {
-		defer r.columns.tables.Make()()
+		defer r.memory.columns.Make()()
 		defer r.release()
 		for work := x.next(); work != nil; work = x.next() {
 			x.build(r, work)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"grense/internal/cql2"
@@ -87,11 +88,55 @@ func (x *indexSearch) leaf(e cql2.Expr) (p probe, ok bool, err error) {
 	return p, err == nil, err
 }
 
+// operand is a column as it is compared: folded, or not.
+type operand struct {
+	field *sqlq.Field
+	folds string // names of functions, the innermost first, each with a space behind
+}
+
+func (l *layer) operandOf(e cql2.Expr) (o operand, ok bool) {
+	switch e := e.(type) {
+	case cql2.Prop:
+		o.field = l.source.Fields[e.Name]
+		return o, o.field != nil && o.field.Type != cql2.TypeJSON && o.field.Path == nil
+	case cql2.Func:
+		if len(e.Args) != 1 || e.Name != "casei" && e.Name != "accenti" {
+			return o, false
+		}
+		if o, ok = l.operandOf(e.Args[0]); !ok || o.field.Type != cql2.TypeText || strings.Contains(o.folds, e.Name) {
+			return o, false
+		}
+		o.folds += e.Name + " "
+		return o, true
+	}
+	return o, false
+}
+
+// compares reports whether e is a literal that compares with the values.
+func (o operand) compares(e cql2.Expr) bool {
+	moment := func(t time.Time) bool {
+		year := t.UTC().Year() // others do not sort as texts
+		return year >= 0 && year <= 9999 && (o.field.Type == cql2.TypeDate || o.field.Type == cql2.TypeTimestamp)
+	}
+	switch x := e.(type) {
+	case cql2.Int, cql2.Number, cql2.Decimal:
+		return cql2.ExactNumberOf(e) != nil && (o.field.Type == cql2.TypeInteger || o.field.Type == cql2.TypeNumber)
+	case cql2.Bool:
+		return o.field.Type == cql2.TypeBool
+	case cql2.Date:
+		return moment(x.T)
+	case cql2.Timestamp:
+		return moment(x.T)
+	}
+	_, isText := sqlq.LiteralText(e)
+	return isText && o.field.Type == cql2.TypeText
+}
+
 // indexTable returns a table that c can read; "" if there is none yet, and then it is built in the background.
 func (r *revision) indexTable(c *conn, t indexed) string {
 	table := c.index.table(t.name())
 	if table == "" {
-		if ended := r.indexes.want(r, t); r.columns.limits.wait && ended != nil {
+		if ended := r.indexes.want(r, t); r.memory.limits.wait && ended != nil {
 			<-ended
 		}
 	}
@@ -102,7 +147,6 @@ func (r *revision) indexTable(c *conn, t indexed) string {
 // does.
 func (l *layer) indexedBy(e cql2.Expr) (t indexed, ok bool) {
 	t.l = l
-	literal := func(e cql2.Expr) bool { _, ok := t.literal(e); return ok }
 	switch e := e.(type) {
 	case cql2.Compare:
 		left, right := e.L, e.R
@@ -110,13 +154,13 @@ func (l *layer) indexedBy(e cql2.Expr) (t indexed, ok bool) {
 			t.operand, ok = l.operandOf(right)
 			right = left
 		}
-		ok = ok && e.Op != cql2.Ne && literal(right)
+		ok = ok && e.Op != cql2.Ne && t.compares(right)
 	case cql2.Between:
 		t.operand, ok = l.operandOf(e.X)
-		ok = ok && literal(e.Lo) && literal(e.Hi)
+		ok = ok && t.compares(e.Lo) && t.compares(e.Hi)
 	case cql2.In:
 		t.operand, ok = l.operandOf(e.X)
-		ok = ok && len(e.List) > 0 && !slices.ContainsFunc(e.List, func(e cql2.Expr) bool { return !literal(e) })
+		ok = ok && len(e.List) > 0 && !slices.ContainsFunc(e.List, func(e cql2.Expr) bool { return !t.compares(e) })
 	case cql2.Like:
 		if t.operand, ok = l.operandOf(e.X); ok {
 			p, whole := likePattern(e)
@@ -191,8 +235,7 @@ func (qu *question) isByIndex() bool {
 
 // isIndexed reports whether the index file may hold columns of the layer.
 func (qu *question) isIndexed() bool {
-	q := &qu.q
-	return q.Rank == nil && q.First == nil && !q.AllOrNothing && qu.l.Count >= qu.rev.columns.limits.from &&
+	return qu.q.Rank == nil && qu.all == nil && qu.l.Count >= qu.rev.memory.limits.from &&
 		!qu.l.view && qu.l.rowid != "" && qu.rev.indexes.limit > 0 && qu.rev.catalog.Survey == nil
 }
 
@@ -213,10 +256,10 @@ func (l *layer) mayFind(e cql2.Expr) bool {
 // most returns how many rows a probe may select to be of use: where more match, those in the order by id are found
 // sooner by reading along the ids.
 func (qu *question) most() int {
-	if wide := qu.rev.columns.limits.wide; !qu.l.keyed || len(qu.keys) > 1 {
+	if wide := qu.rev.memory.limits.wide; !qu.l.keyed || len(qu.keys) > 1 {
 		return wide
 	}
-	return max(qu.rev.columns.limits.wide, qu.l.Count/8)
+	return max(qu.rev.memory.limits.wide, qu.l.Count/8)
 }
 
 // byIndex lets a statement look among the rows that the index file selects; false if it selects too many, or somebody

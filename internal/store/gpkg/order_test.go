@@ -35,9 +35,8 @@ func TestPlacesThatAnotherProgramRemovedAreNotFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := store.Query{Collection: "sted", Filter: x, SortBy: []store.Sort{{Property: "rang"}}, Limit: 1000,
-			Count: store.CountNone, AllOrNothing: true}
-		p, err := s.Page(t.Context(), q)
+		q := store.Query{Collection: "sted", Filter: x, SortBy: []store.Sort{{Property: "rang"}}, Limit: 1000}
+		p, err := s.All(t.Context(), store.AllQuery{Query: q})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,23 +43,49 @@ type question struct {
 
 	reach  orb.Bound // with isByPlaces, what the envelope of every match touches
 	passed []string  // ways that take the question and could not answer it
+
+	all   *store.AllQuery // nil: a page is wanted
+	more  bool            // with all: more than Limit match
+	texts []string        // with all.Texts; nil: the page has the rows
 }
 
 // Page returns the ids that q selects.
 func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
-	at, err := q.Reached(ctx, s)
+	q, err := q.Reached(ctx, s)
 	if err != nil {
 		return nil, err
 	}
+	_, p, err := s.ask(ctx, q, nil)
+	return p, err
+}
+
+// All returns all rows that q selects.
+func (s *Store) All(ctx context.Context, q store.AllQuery) (*store.All, error) {
+	q.Count = store.CountNone
+	qu, p, err := s.ask(ctx, q.Query, &q)
+	switch {
+	case err != nil:
+		return nil, err
+	case qu.more:
+		return &store.All{More: true}, nil
+	case qu.texts != nil:
+		return &store.All{Texts: qu.texts}, nil
+	}
+	return store.AllOf(ctx, s, q, p)
+}
+
+// ask answers a question, which all makes one for all matches.
+func (s *Store) ask(ctx context.Context, q store.Query, all *store.AllQuery) (*question, *store.Page, error) {
 	r, err := s.acquire()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer r.release()
-	qu, err := newQuestion(r, at)
+	qu, err := newQuestion(r, q)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	qu.all = all
 	p := &store.Page{Matched: -1, Version: r.catalog.Version}
 	look := r.look(s.settled)
 	err = r.use(ctx, func(c *conn) error {
@@ -68,13 +94,7 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 		}
 		return look.see(c, qu.now)
 	})
-	if err == errInTurn {
-		return store.InTurn(ctx, q, s.Page)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
+	return qu, p, err
 }
 
 // bySQL runs a statement for the page, and one for the count unless the page implies it.

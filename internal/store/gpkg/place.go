@@ -285,7 +285,7 @@ const hintsFrom = 16
 
 func newHints(rev *revision, l *layer, residue cql2.Expr) *hints {
 	h := &hints{rev: rev, l: l}
-	if g := l.source.Geometry; l.boxes != "" && !l.view && l.Count <= mostPlaces && rev.columns.tables.Limit() > 0 {
+	if g := l.source.Geometry; l.boxes != "" && !l.view && l.Count <= mostPlaces && rev.memory.columns.Limit() > 0 {
 		h.bounds = cql2.NewBounds(residue, g.Name, g.CRS, g.Pad)
 	}
 	return h

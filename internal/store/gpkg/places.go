@@ -183,16 +183,7 @@ func placesName(l *layer) string { return l.ID + "\x00\x00places" }
 // places returns the envelopes and ids of a layer, or nil if they are not loaded.
 // Then they are loaded in the background if that is worthwhile.
 func (r *revision) places(l *layer) *placeTable {
-	key := tableKey{r.rev, placesName(l)}
-	if t, ok := r.columns.tables.Get(key); ok {
-		return t.(*placeTable)
-	}
-	if r.makeTable(key.name, func() error { return r.makePlaces(l) }) && r.columns.limits.wait {
-		if t, ok := r.columns.tables.Get(key); ok {
-			return t.(*placeTable)
-		}
-	}
-	return nil
+	return tableOf[*placeTable](r, r.memory.columns, placesName(l), func() error { return r.makePlaces(l) })
 }
 
 // makePlaces reads the envelopes and ids of a layer, and keeps them, then its geometries;
@@ -235,13 +226,12 @@ func (r *revision) makePlaces(l *layer) error {
 	if err != nil {
 		return err
 	}
-	if t.size() > int(r.columns.tables.Limit()) || r.refs.Load() <= 1 {
-		return errNoRoom
+	if err := r.put(r.memory.columns, placesName(l), t, t.size()); err != nil {
+		return err
 	}
-	r.columns.tables.Put(tableKey{r.rev, placesName(l)}, t, int64(t.size()))
 	bounds, err := r.makeShapes(l)
-	if tight := t.tightened(bounds); tight != nil && err == nil && r.refs.Load() > 1 {
-		r.columns.tables.Put(tableKey{r.rev, placesName(l)}, tight, int64(tight.size()))
+	if tight := t.tightened(bounds); tight != nil && err == nil {
+		return r.put(r.memory.columns, placesName(l), tight, tight.size())
 	}
 	return err
 }
@@ -362,8 +352,8 @@ func (t *placeTable) readIDs(c *conn, l *layer) (at func(int64) (uint32, bool), 
 // envelopes may be in memory.
 func (qu *question) isByPlaces() bool {
 	l := qu.l
-	if l.boxes == "" || l.view || l.Count > mostPlaces || len(qu.keys) > 1 || qu.q.AllOrNothing ||
-		qu.rev.columns.tables.Limit() == 0 || !l.isSpatial(qu.q.Filter) {
+	if l.boxes == "" || l.view || l.Count > mostPlaces || len(qu.keys) > 1 || qu.all != nil ||
+		qu.rev.memory.columns.Limit() == 0 || !l.isSpatial(qu.q.Filter) {
 		return false
 	}
 	extent, ok := cql2.Extent(qu.q.Filter, l.source.Geometry.Name, l.source.Geometry.CRS)

@@ -2,7 +2,6 @@ package gpkg
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"grense/internal/cql2"
@@ -35,13 +34,7 @@ var ways = [...]way{
 	{
 		name: "all or nothing", does: "reads all matches by the index that gives the fewest rows, no more than are " +
 			"wanted, and sorts them in memory",
-		takes: func(qu *question) bool {
-			return qu.q.AsOf.IsZero() && qu.isAllOrNothing()
-		}, answer: (*question).allOrNothing,
-	},
-	{
-		name: "two questions", does: "asks for all matches and for those that come first, each in its best way",
-		takes: func(qu *question) bool { return qu.q.First != nil }, answer: (*question).inTurn,
+		takes: (*question).isAllOrNothing, answer: (*question).allOrNothing,
 	},
 	{
 		name: "type-ahead", does: "reads along the table of all beginnings of words, in memory",
@@ -72,13 +65,6 @@ var ways = [...]way{
 	},
 }
 
-// errInTurn says that a question is to be asked as two, which no connection is held for.
-var errInTurn = fmt.Errorf("gpkg: to be asked as two questions")
-
-func (qu *question) inTurn(context.Context, *conn, *store.Page) (bool, error) {
-	return false, errInTurn
-}
-
 // answer fills the page by the first way that can.
 func (qu *question) answer(ctx context.Context, c *conn, p *store.Page) (w *way, err error) {
 	if qu.now, err = qu.rev.revOf(ctx, c); err != nil {
@@ -98,7 +84,7 @@ func (qu *question) answer(ctx context.Context, c *conn, p *store.Page) (w *way,
 
 // Cost returns the class of a question.
 func (s *Store) Cost(q store.Query) store.Cost {
-	if q.Filter == nil && q.First == nil && q.Rank == nil && len(q.SortBy) == 0 && q.Offset == 0 && q.AsOf.IsZero() {
+	if q.Filter == nil && q.Rank == nil && len(q.SortBy) == 0 && q.Offset == 0 && q.AsOf.IsZero() {
 		return store.CostPage // each item asks this twice, for its neighbours
 	}
 	r, err := s.acquire()
@@ -128,6 +114,11 @@ func (s *Store) Explain(ctx context.Context, q store.Query) (*store.Plan, error)
 	if err != nil {
 		return nil, err
 	}
+	return s.explain(ctx, q, nil)
+}
+
+// explain is Explain of a question, which all makes one for all matches.
+func (s *Store) explain(ctx context.Context, q store.Query, all *store.AllQuery) (*store.Plan, error) {
 	r, err := s.acquire()
 	if err != nil {
 		return nil, err
@@ -137,6 +128,7 @@ func (s *Store) Explain(ctx context.Context, q store.Query) (*store.Plan, error)
 	if err != nil {
 		return nil, err
 	}
+	qu.all = all
 	plan := &store.Plan{Cost: qu.cost()}
 	page := &store.Page{Matched: -1, Version: r.catalog.Version}
 	err = r.use(ctx, func(c *conn) error {
@@ -148,19 +140,13 @@ func (s *Store) Explain(ctx context.Context, q store.Query) (*store.Plan, error)
 		}
 		w, err := qu.answer(ctx, c, page)
 		c.trace = nil
-		if err != nil && err != errInTurn {
+		if err != nil {
 			return err
 		}
 		plan.Way, plan.Does, plan.Passed = w.name, w.does, qu.passed
-		inTurn := err
-		if plan.Steps, err = c.explain(statements); err != nil {
-			return err
-		}
-		return inTurn
+		plan.Steps, err = c.explain(statements)
+		return err
 	})
-	if err == errInTurn {
-		page, err = store.InTurn(ctx, q, s.Page)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -311,13 +311,10 @@ func (x *rowsReader) packed(ctx context.Context, rows []store.Row) (n int, missi
 
 // dropRecords drops records that can no longer be read, and prevents rebuilding them while the source is unchanged.
 func (r *revision) dropRecords(t *records) {
-	r.typeAhead.mu.Lock()
-	if r.columns.never == nil { // a revision of the same state made them
-		r.columns.asked, r.columns.never = map[string]int{}, map[string]bool{}
-	}
-	r.columns.never[t.name] = true
-	r.typeAhead.mu.Unlock()
-	r.columns.tables.Delete(tableKey{r.rev, t.name})
+	r.memory.mu.Lock()
+	r.memory.never[t.name] = true
+	r.memory.mu.Unlock()
+	r.memory.columns.Delete(tableKey{r.rev, t.name})
 	os.Remove(t.file.Name())
 }
 

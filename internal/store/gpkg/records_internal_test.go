@@ -177,9 +177,9 @@ func TestLongTextsOfRecordsStayInTheFile(t *testing.T) {
 func TestDamagedRecordsOfAnotherRevisionAreDropped(t *testing.T) {
 	t.Parallel()
 	r, _ := writtenRecords(t, 20, func(i int) any { return int64(i) })
-	v := &revision{}
+	v := &revision{memory: newMemory(&Store{})}
 	v.dropRecords(r)
-	if !v.columns.never[r.name] {
+	if !v.memory.never[r.name] {
 		t.Error("they are made anew")
 	}
 }

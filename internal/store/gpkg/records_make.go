@@ -48,7 +48,7 @@ type recordsWanted struct {
 func (r *revision) recordsOf(f *fetcher, rows int) (*records, []int) {
 	l := f.l
 	if f.geometry || f.version != nil || l.text || l.view || l.source.Leads == nil ||
-		l.Count < r.columns.limits.records {
+		l.Count < r.memory.limits.records {
 		return nil, nil
 	}
 	asked := make([]int, len(f.fields))
@@ -58,36 +58,30 @@ func (r *revision) recordsOf(f *fetcher, rows int) (*records, []int) {
 		}
 	}
 	name := recordsName(l)
-	key := tableKey{r.rev, name}
-	if t, ok := r.columns.tables.Get(key); ok {
+	if t, ok := r.memory.columns.Get(tableKey{r.rev, name}); ok {
 		return t.(*records), asked
 	}
-	work := r.recordsWork(l, name, rows)
-	if work == nil || !r.makeTable(name, work) || !r.columns.limits.wait {
-		return nil, nil
+	if work := r.recordsWork(l, name, rows); work != nil {
+		return tableOf[*records](r, r.memory.columns, name, work), asked
 	}
-	t, _ := r.columns.tables.Get(key)
-	x, _ := t.(*records)
-	return x, asked
+	return nil, nil
 }
 
 // recordsWork is how the records come to hand; nil: not yet.
 func (r *revision) recordsWork(l *layer, name string, rows int) func() error {
-	r.typeAhead.mu.Lock()
-	defer r.typeAhead.mu.Unlock()
-	if r.columns.wanted == nil {
-		r.columns.wanted = map[string]*recordsWanted{}
-	}
-	w := r.columns.wanted[name]
+	m := r.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := m.wanted[name]
 	if w == nil {
 		w = &recordsWanted{}
-		r.columns.wanted[name] = w
+		m.wanted[name] = w
 	}
 	w.rows += rows
 	switch {
-	case w.rows >= recordsFrom || r.columns.limits.wait:
+	case w.rows >= recordsFrom || m.limits.wait:
 		return func() error { return r.putRecords(l, name, true) }
-	case !w.looked && !r.typeAhead.making:
+	case !w.looked && !m.building:
 		w.looked = true
 		return func() error { return r.putRecords(l, name, false) }
 	}
@@ -99,9 +93,9 @@ func (r *revision) putRecords(l *layer, name string, write bool) error {
 	path := r.records.path(l.ID)
 	t, err := openRecords(path, l)
 	if errors.Is(err, fs.ErrNotExist) && !write {
-		r.typeAhead.mu.Lock()
-		defer r.typeAhead.mu.Unlock()
-		delete(r.columns.asked, name) // they may be wanted soon
+		r.memory.mu.Lock()
+		defer r.memory.mu.Unlock()
+		delete(r.memory.asked, name) // they may be wanted soon
 		return nil
 	}
 	if err != nil {
@@ -113,8 +107,8 @@ func (r *revision) putRecords(l *layer, name string, write bool) error {
 	if err != nil {
 		return err
 	}
-	if r.refs.Load() <= 1 || !r.columns.tables.Put(tableKey{r.rev, name}, t, int64(t.size())) {
-		return errors.Join(errNoRoom, t.file.Close())
+	if err := r.put(r.memory.columns, name, t, t.size()); err != nil {
+		return errors.Join(err, t.file.Close())
 	}
 	return nil
 }

@@ -42,8 +42,8 @@ func BenchmarkRegister(b *testing.B) {
 			b.ReportAllocs()
 			n := 0
 			for b.Loop() {
-				p, err := s.Page(b.Context(), store.Query{Collection: "sted", Filter: x,
-					SortBy: []store.Sort{{Property: "rang"}}, Limit: 5001, Count: store.CountNone, AllOrNothing: true})
+				p, err := s.All(b.Context(), store.AllQuery{Query: store.Query{Collection: "sted", Filter: x,
+					SortBy: []store.Sort{{Property: "rang"}}, Limit: 5001}})
 				if err != nil {
 					b.Fatal(err)
 				}

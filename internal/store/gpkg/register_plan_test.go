@@ -120,8 +120,7 @@ func TestRegisterPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 		plan, err := s.AllOrNothingPlan(store.Query{Collection: tt.collection, Filter: x,
-			SortBy: []store.Sort{{Property: sortOf(tt.collection)}}, Limit: 5001, Count: store.CountNone,
-			AllOrNothing: true})
+			SortBy: []store.Sort{{Property: sortOf(tt.collection)}}, Limit: 5001})
 		if err != nil {
 			t.Fatal(err)
 		}

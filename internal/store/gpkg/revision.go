@@ -42,14 +42,12 @@ type revision struct {
 
 	promise *promise // nil: none
 
-	counts  *countCache   // of the store
-	shapes  *shapeCache   // of the store
-	spelled *spelledCache // of the store
+	counts *countCache // of the store
+	shapes *shapeCache // of the store
 
-	typeAhead typeAhead
-	columns   columns
-	records   recordsHome
-	indexes   *indexes
+	memory  *memory
+	records recordsHome
+	indexes *indexes
 }
 
 func (r *revision) take() bool {
@@ -359,9 +357,8 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 		r.still = false
 		r.pool.distrust() // somebody wrote while it was opened
 	}
-	r.signed, r.records, r.typeAhead.tables, r.spelled = rand.Uint64()|1,
-		newRecordsHome(s.options.DataDir, src, r.catalog.Version), s.tables, s.spelled
-	r.columns.tables, r.columns.limits = s.columns, s.limits
+	r.signed, r.records = rand.Uint64()|1, newRecordsHome(s.options.DataDir, src, r.catalog.Version)
+	r.memory = newMemory(s)
 	r.indexes = newIndexes(s.options.DataDir, src, r.catalog.Version, s.options.Index)
 	r.pool.ready = r.indexes.attach
 	if now, ok := stampOf(f.path); ok && now.same(f.stamp) && local(f.path) {

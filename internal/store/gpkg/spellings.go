@@ -248,8 +248,8 @@ func (t *spellings) like(e cql2.Like, fn func(i int) bool) {
 			return
 		}
 	}
-	s := t.beginning(p.Prefix)
-	for i := s.from; i < s.to; i++ {
+	from, to := t.beginning(p.Prefix)
+	for i := from; i < to; i++ {
 		if i&(1<<14-1) == 0 { // half a millisecond
 			runtime.Gosched()
 		}
@@ -280,26 +280,14 @@ func (t *spellings) of(ids []int64) (rows []uint32) {
 	return rows
 }
 
-// near is the part of rows, which are in order, that has all those with a text for which a condition holds.
-func (t *spellings) near(rows []uint32, e cql2.Expr) []uint32 {
-	like, ok := only(e).(cql2.Like)
-	if !ok {
-		return rows
-	}
-	s := t.beginning(newSpelledPattern(like).Prefix)
-	from, _ := slices.BinarySearch(rows, t.from[s.from])
-	to, _ := slices.BinarySearch(rows, t.from[s.to])
-	return rows[from:to]
-}
-
 // beginning is the texts that begin with a text.
-func (t *spellings) beginning(prefix string) span {
+func (t *spellings) beginning(prefix string) (from, to int) {
 	n := len(t.ends)
 	if prefix == "" {
-		return span{0, n}
+		return 0, n
 	}
-	from := sort.Search(n, func(i int) bool { return t.at(i) >= prefix })
-	return span{from, from + sort.Search(n-from, func(i int) bool { return !strings.HasPrefix(t.at(from+i), prefix) })}
+	from = sort.Search(n, func(i int) bool { return t.at(i) >= prefix })
+	return from, from + sort.Search(n-from, func(i int) bool { return !strings.HasPrefix(t.at(from+i), prefix) })
 }
 
 // among gives those of rows whose text is wanted.
@@ -320,8 +308,9 @@ func (t *spellings) among(rows []uint32, wanted func(text int) bool) iter.Seq[ui
 	}
 }
 
-// makeSpellings reads the texts of rows in order; errNoRoom when they do not fit, or the revision is no longer wanted.
-func (r *revision) makeSpellings(part spelledPart, room int) (*spellings, error) {
+// makeSpellings reads the texts of rows in order.
+func (r *revision) makeSpellings(part spelledPart) error {
+	room := int(r.memory.typeAhead.Room())
 	t := &spellings{}
 	order := "0"
 	if part.order != "" {
@@ -358,16 +347,16 @@ func (r *revision) makeSpellings(part spelledPart, room int) (*spellings, error)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// without the room that they grew into
 	t.ends, t.from = slices.Clone(t.ends), append(slices.Clone(t.from), uint32(len(t.rows)))
 	t.countTexts()
 	t.sort()
 	if t.grams = makeGrams(t.text, t.ends, room-t.size()); t.grams == nil {
-		return nil, errNoRoom
+		return errNoRoom
 	}
-	return t, nil
+	return r.put(r.memory.typeAhead, part.name(), t, t.size())
 }
 
 // spellingsMaker adds rows to a table, by text.
@@ -402,30 +391,11 @@ func (m *spellingsMaker) add(row row) error {
 	return nil
 }
 
-// sort makes byID: digit by digit, which keeps the order by text of what has the same id.
+// sort makes byID.
 func (t *spellings) sort() {
-	const digit = 11 // bits
-	rows, other := make([]uint32, len(t.rows)), make([]uint32, len(t.rows))
-	greatest := uint64(0)
-	for i := range rows {
-		rows[i] = uint32(i)
-		greatest = max(greatest, uint64(t.id(uint32(i))-t.base))
+	t.byID = make([]uint32, len(t.rows))
+	for i := range t.byID {
+		t.byID[i] = uint32(i)
 	}
-	for shift := 0; greatest>>shift > 0; shift += digit {
-		var ends [1<<digit + 1]uint32
-		at := func(row uint32) uint64 { return uint64(t.id(row)-t.base) >> shift & (1<<digit - 1) }
-		for _, row := range rows {
-			ends[at(row)+1]++
-		}
-		for i := range 1 << digit {
-			ends[i+1] += ends[i]
-		}
-		for _, row := range rows {
-			n := &ends[at(row)]
-			other[*n] = row
-			*n++
-		}
-		rows, other = other, rows
-	}
-	t.byID = rows
+	slices.SortFunc(t.byID, func(a, b uint32) int { return cmp.Or(cmp.Compare(t.id(a), t.id(b)), cmp.Compare(a, b)) })
 }

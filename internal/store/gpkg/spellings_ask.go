@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"grense/internal/cache"
 	"grense/internal/cql2"
 	"grense/internal/store"
 	"grense/internal/store/sqlq"
@@ -23,8 +22,6 @@ type spelledPart struct {
 	id     string
 	order  string
 	shared bool // id is not that of the layer, but what the rest of the filter, a relation, belongs to
-	// an ordered index serves x as well, so that only few rows that the rest leaves are worth looking through
-	led bool
 }
 
 // name names the table.
@@ -32,10 +29,10 @@ func (part *spelledPart) name() string {
 	return strings.Join([]string{part.table, part.norm, part.id, part.order}, "\x00")
 }
 
-// spelledPart returns the part of the filter that spellings answer; false where an ordered index serves it as well and
-// nothing else is asked, or there is none.
+// spelledPart returns the part of the filter that spellings answer; false where an ordered index serves it as well, or
+// there is none.
 func (qu *question) spelledPart() (part spelledPart, ok bool) {
-	if qu.l.text || qu.q.Texts == "" && !qu.counts(qu.q) {
+	if qu.l.text || qu.all.Texts == "" && !qu.counts() {
 		return part, false
 	}
 	var list cql2.And
@@ -43,7 +40,7 @@ func (qu *question) spelledPart() (part spelledPart, ok bool) {
 		list = cql2.And{qu.q.Filter}
 	}
 	by := ""
-	if qu.q.Texts == "" {
+	if qu.all.Texts == "" {
 		by = qu.q.SortBy[0].Property
 	}
 	for i, x := range list {
@@ -54,21 +51,18 @@ func (qu *question) spelledPart() (part spelledPart, ok bool) {
 		}
 		if rel, isRelated := x.(cql2.Related); isRelated {
 			r := src.Relations[rel.Relation]
-			if qu.q.Texts != "" || r == nil || quote(r.Key) != qu.l.key || r.Order != by {
+			if qu.all.Texts != "" || r == nil || quote(r.Key) != qu.l.key || r.Order != by {
 				continue
 			}
 			src, x, part.id = &r.Source, rel.X, r.Owner
 		}
 		f := spelledField(src, x)
-		if f == nil || f.Search.Norm == "" || qu.q.Texts != "" && src.Fields[qu.q.Texts] != f {
-			continue
-		}
-		if part.led = led(f, x); part.led && (len(list) == 1 || qu.q.Texts != "") {
+		if f == nil || f.Search.Norm == "" || qu.all.Texts != "" && src.Fields[qu.all.Texts] != f || led(f, x) {
 			continue
 		}
 		part.x, part.table, part.norm = x, src.Table, f.Search.Norm
 		part.others = append(list[:i:i], list[i+1:]...)
-		if qu.q.Texts != "" {
+		if qu.all.Texts != "" {
 			qu.shareTexts(&part)
 		}
 		return part, true
@@ -156,7 +150,7 @@ func led(f *sqlq.Field, e cql2.Expr) bool {
 
 // isSpelled reports whether spellings may answer.
 func (qu *question) isSpelled() bool {
-	if !qu.q.AsOf.IsZero() || !qu.isAllOrNothing() {
+	if !qu.isAllOrNothing() {
 		return false
 	}
 	_, ok := qu.spelledPart()
@@ -184,13 +178,9 @@ func (qu *question) spelledPage(ctx context.Context, c *conn, t *spellings, p *s
 	if err != nil || !ok {
 		return false, err
 	}
-	if qu.q.Texts != "" {
-		qu.spelledTexts(t, part, rows, p)
+	if qu.all.Texts != "" {
+		qu.spelledTexts(t, part, rows)
 		return true, ctx.Err()
-	}
-	first, ok := qu.firsts(c, qu.q)
-	if !ok {
-		return false, nil
 	}
 	numbers := func(fn func(numbered) error) (err error) {
 		rows(func(row uint32) bool {
@@ -199,18 +189,12 @@ func (qu *question) spelledPage(ctx context.Context, c *conn, t *spellings, p *s
 		})
 		return enough(err)
 	}
-	more, err := qu.allNumbers(numbers, first, p)
-	if more {
-		p.Next = qu.beyond(p.Rows[0].ID)
-	}
+	err = qu.allNumbers(numbers, p)
 	return true, cmp.Or(err, ctx.Err())
 }
 
-// spelledRows are the rows that fulfil the rest of a filter, by text; nil where there are too many to keep.
-type spelledRows = []uint32
-
-// spelledFew is the part of all rows up to which those that the rest of a filter leaves are read before the texts are
-// looked at, and are kept.
+// spelledFew is the part of all rows up to which those that the rest of a filter leaves are read before the
+// texts are looked at.
 const spelledFew = 32
 
 // spelledRows returns the rows that a part asks for; false where the texts leave fewer rows
@@ -223,33 +207,18 @@ func (qu *question) spelledRows(c *conn, t *spellings, part spelledPart) (rows i
 	if len(paths) == 0 || paths[0].Probe.IsEmpty() { // no index serves it
 		return nil, false, nil
 	}
-	others, known := qu.rev.spelled.Get(qu.othersKey(part))
-	if known && others != nil {
-		return t.among(t.near(others, part.x), t.test(part.x)), true, nil
-	}
-	if known && part.led {
-		return nil, false, nil
-	}
 	d, err := cheapest(c, paths)
 	if err != nil {
 		return nil, false, err
 	}
-	if !known {
-		ids, more, err := qu.spelledIDs(c, d, part, len(t.rows)/spelledFew)
-		if err != nil {
-			return nil, false, err
-		}
-		if !more {
-			others = append(spelledRows{}, t.of(ids)...)
-			slices.Sort(others)
-		}
-		qu.keepOthers(part, others)
-		if !more {
-			return t.among(t.near(others, part.x), t.test(part.x)), true, nil
-		}
-		if part.led {
-			return nil, false, nil
-		}
+	ids, more, err := qu.spelledIDs(c, d, part, len(t.rows)/spelledFew)
+	if err != nil {
+		return nil, false, err
+	}
+	if !more {
+		others := t.of(ids)
+		slices.Sort(others)
+		return t.among(others, t.test(part.x)), true, nil
 	}
 	return qu.spelledAmongMany(c, t, part, d)
 }
@@ -297,8 +266,8 @@ func (qu *question) spelledIDs(c *conn, d sqlq.AccessPath, part spelledPart,
 	return slices.Compact(ids), more, err
 }
 
-// spelledTexts fills the page with the texts of rows.
-func (qu *question) spelledTexts(t *spellings, part spelledPart, rows iter.Seq[uint32], p *store.Page) {
+// spelledTexts takes the texts of rows.
+func (qu *question) spelledTexts(t *spellings, part spelledPart, rows iter.Seq[uint32]) {
 	n, texts := 0, []uint32(nil)
 	if len(part.others) == 0 {
 		t.each(part.x, func(i int) bool {
@@ -317,30 +286,8 @@ func (qu *question) spelledTexts(t *spellings, part spelledPart, rows iter.Seq[u
 			}
 		}
 	}
-	if n > qu.q.Limit {
-		p.Texts, p.Next = []string{}, qu.beyond(qu.idOf(t.id(t.from[texts[0]])))
-		return
-	}
-	p.Texts = t.copied(texts)
-}
-
-// Lists of rows that the rest of a filter leaves are kept, in spelledBytes: of a hundred large municipalities.
-const (
-	spelledBytes = 4 << 20
-	mostOthers   = 4 << 10 // bytes of the name of a list
-)
-
-// spelledCache holds lists of spelledRows of all revisions.
-type spelledCache = cache.Cache[tableKey, spelledRows]
-
-// othersKey names the rows that the rest of a filter leaves.
-func (qu *question) othersKey(part spelledPart) tableKey {
-	return tableKey{qu.rev.rev, part.name() + "\x00" + qu.l.ID + "\x00" + canonical(part.others)}
-}
-
-func (qu *question) keepOthers(part spelledPart, rows spelledRows) {
-	if key := qu.othersKey(part); len(key.name) <= mostOthers {
-		qu.rev.spelled.Put(key, rows, int64(len(key.name)+4*cap(rows)))
+	if qu.more = n > qu.q.Limit; !qu.more {
+		qu.texts = t.copied(texts)
 	}
 }
 
@@ -349,5 +296,5 @@ func (r *revision) spellings(l *layer, part spelledPart) *spellings {
 	if l.Count < typeAheadFrom {
 		return nil
 	}
-	return begin(r, part.name(), func(room int) (*spellings, error) { return r.makeSpellings(part, room) })
+	return tableOf[*spellings](r, r.memory.typeAhead, part.name(), func() error { return r.makeSpellings(part) })
 }

@@ -25,8 +25,8 @@ func BenchmarkSpellings(b *testing.B) {
 		{"texts", "%vatn%", "texts"},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
-			q := store.Query{Collection: "sted", Filter: has("skrivemaater", liked(bb.pattern)),
-				SortBy: []store.Sort{{Property: "rang"}}, Limit: 5000, Count: store.CountNone, AllOrNothing: true}
+			q := store.AllQuery{Query: store.Query{Collection: "sted", Filter: has("skrivemaater", liked(bb.pattern)),
+				SortBy: []store.Sort{{Property: "rang"}}, Limit: 5000}}
 			switch bb.texts {
 			case "in":
 				q.Filter = cql2.And{q.Filter, in}
@@ -41,7 +41,7 @@ func BenchmarkSpellings(b *testing.B) {
 			}
 			q.Filter = filter
 			for {
-				plan, err := s.Explain(b.Context(), q)
+				plan, err := s.ExplainAll(b.Context(), q)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -53,7 +53,7 @@ func BenchmarkSpellings(b *testing.B) {
 			b.ReportAllocs()
 			n := 0
 			for b.Loop() {
-				p, err := s.Page(b.Context(), q)
+				p, err := s.All(b.Context(), q)
 				if err != nil {
 					b.Fatal(err)
 				}

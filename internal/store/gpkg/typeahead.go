@@ -3,7 +3,6 @@ package gpkg
 import (
 	"bytes"
 	"context"
-	"errors"
 	"math/bits"
 	"slices"
 	"sort"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"grense/internal/cache"
 	"grense/internal/cql2"
 	"grense/internal/store"
 )
@@ -26,71 +24,17 @@ import (
 // typeAheadFrom is how many features a collection has at least to have a table; the index is fast enough for fewer.
 const typeAheadFrom = 2_000
 
-// typeAhead makes the tables of a revision.
-type typeAhead struct {
-	tables *tableCache
-
-	mu     sync.Mutex
-	begun  map[string]bool // by the name of the table; whether it was offered to the cache or not
-	making bool            // one of them
-}
-
-// tableCache holds tables of all revisions: *aheadTable and *spellings.
-// What does not fit beside the others is not made.
-type tableCache = cache.Cache[tableKey, any]
-
-// tableKey names a table of a revision: of type-ahead by its collection.
-type tableKey struct {
-	rev  uint64
-	name string
-}
-
 // ahead returns the table of a layer; nil where there is none yet, and then it is begun.
 func (r *revision) ahead(l *layer) *aheadTable {
 	if l.source.Words == nil || !l.keyed || l.Count < typeAheadFrom {
 		return nil
 	}
-	return begin(r, l.ID, func(room int) (*aheadTable, error) { return r.makeAhead(l, room) })
+	return tableOf[*aheadTable](r, r.memory.typeAhead, l.ID, func() error { return r.makeAhead(l) })
 }
 
-// begin returns one of the tables. Where there is none yet it is begun, unless another is being made:
-// each takes a connection and may need all the room that is left.
-func begin[T interface{ size() int }](r *revision, name string, build func(room int) (T, error)) (t T) {
-	a, key := &r.typeAhead, tableKey{r.rev, name}
-	if v, ok := a.tables.Get(key); ok {
-		return v.(T)
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	room := a.tables.Room()
-	if room <= 0 || a.begun[name] || a.making || !r.take() {
-		return t
-	}
-	if a.begun == nil {
-		a.begun = map[string]bool{}
-	}
-	a.begun[name], a.making = true, true
-	go func() {
-		defer a.tables.Make()()
-		defer r.release()
-		t, err := build(int(room))
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.making = false
-		switch {
-		case errors.Is(err, store.ErrUnavailable): // for now; the next request tries again
-			delete(a.begun, name)
-		case err == nil && int64(t.size()) <= room && r.refs.Load() > 1:
-			a.tables.Put(key, t, int64(t.size()))
-		}
-	}()
-	return t
-}
-
-var errNoRoom = errors.New("gpkg: no room")
-
-// makeAhead reads the texts of a layer; errNoRoom when they do not fit, or the revision is no longer wanted.
-func (r *revision) makeAhead(l *layer, room int) (*aheadTable, error) {
+// makeAhead reads the texts of a layer.
+func (r *revision) makeAhead(l *layer) error {
+	room := int(r.memory.typeAhead.Room())
 	w := l.source.Words
 	wanted := func() bool { return r.refs.Load() > 1 } // our own use is one
 	t := &aheadTable{}
@@ -113,10 +57,10 @@ func (r *revision) makeAhead(l *layer, room int) (*aheadTable, error) {
 		})
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if t.size() > room || !t.sort(wanted) {
-		return nil, errNoRoom
+		return errNoRoom
 	}
 	t.answers.New = func() any {
 		a := &aheadAnswer{table: t}
@@ -125,7 +69,7 @@ func (r *revision) makeAhead(l *layer, room int) (*aheadTable, error) {
 		}
 		return a
 	}
-	return t, nil
+	return r.put(r.memory.typeAhead, l.ID, t, t.size())
 }
 
 // aheadTable is all beginnings of words of the texts of a collection, in order. It is immutable once it is sorted.

@@ -1,13 +1,10 @@
 package postgis
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"grense/internal/cache"
 	"grense/internal/cql2"
@@ -114,23 +111,6 @@ func (c *counts) put(x *counting, n slowCount) {
 	if k := c.key(x); len(k.name) <= maxName {
 		c.slow.Put(k, n, int64(len(k.name)))
 		c.any.Store(true)
-	}
-}
-
-// lastSeen is the number of matches of a question that states, in the state of the database in which it is known.
-func (c *counts) lastSeen(qu *question) total {
-	if qu.q.AsOf.IsZero() {
-		return c.total(qu.l)
-	}
-	return c.dated(qu)
-}
-
-// counted stores the number of matches of a query in a version, unless the version is unknown.
-func (c *counts) counted(ctx context.Context, conn *pgxpool.Conn, qu *question, t total) {
-	if qu.q.AsOf.IsZero() {
-		c.putTotal(qu.l, t)
-	} else {
-		c.meet(ctx, conn, qu, t.state)
 	}
 }
 

@@ -10,8 +10,18 @@ import (
 	"grense/internal/store"
 )
 
-// Plan returns how the server would answer the statement of a page.
-func (s *Store) Plan(ctx context.Context, q store.Query) (plan string, err error) {
+// ExplainOf is Explain of a question for a page, or for all matches.
+func (s *Store) ExplainOf(ctx context.Context, q store.Query, all bool) (*store.Plan, error) {
+	return s.explain(ctx, q, all)
+}
+
+// PageOf answers a question for a page, or for all matches.
+func (s *Store) PageOf(ctx context.Context, q store.Query, all bool) (*store.Page, error) {
+	return s.page(ctx, q, all)
+}
+
+// Plan returns how the server would answer the statement of a page, or of all matches.
+func (s *Store) Plan(ctx context.Context, q store.Query, all bool) (plan string, err error) {
 	l, err := s.current.Load().layer(q.Collection)
 	if err != nil {
 		return "", err
@@ -22,7 +32,7 @@ func (s *Store) Plan(ctx context.Context, q store.Query) (plan string, err error
 	}
 	var lines []string
 	err = s.retry(ctx, func(c *pgxpool.Conn) error {
-		st := qu.statement(qu.pageAndOne(), extras{unordered: qu.isAllOrNothing()})
+		st := qu.statement(qu.pageAndOne(), extras{unordered: all && qu.filter.Residue == nil})
 		return one(ctx, c, statement{"EXPLAIN (COSTS OFF) " + st.sql, st.args}, func(r pgx.Rows) error {
 			lines = append(lines, string(r.RawValues()[0]))
 			return nil

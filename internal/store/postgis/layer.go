@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -40,10 +39,8 @@ type layer struct {
 	unique    map[string]bool     // properties whose values differ from row to row, and are never null
 	byID      []key               // of the order by id
 	idOrder   []sqlq.Key          // of byID
-	first     sync.Map            // statements of first pages without a filter and in the order by id, by extras
 	beside    string              // besideStatement
 	plain     bool                // a table or a materialised view
-	spanning  atomic.Bool         // spans are being read
 	beyond    sync.Map            // names of properties with a value that cannot be served and was reported
 	warn      func(column string) // nil: no reports
 }

@@ -42,18 +42,33 @@ type question struct {
 	where  bool        // the filter asks where features are
 	cheap  bool        // the count is left out where it costs much
 	place  *store.Place
-	first  sqlq.Filter // of Query.First, where that is asked
-	values []any       // arguments of the keys at place
-	seen   total       // how many rows the table had when they were last counted
-	counts *counts     // of the revision
+	all    bool    // all matches are wanted, or none
+	values []any   // arguments of the keys at place
+	seen   total   // how many rows the table had when they were last counted
+	counts *counts // of the revision
 }
 
 // Page returns the ids that q selects.
 func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
-	at, err := q.Reached(ctx, s)
+	q, err := q.Reached(ctx, s)
 	if err != nil {
 		return nil, err
 	}
+	return s.page(ctx, q, false)
+}
+
+// All returns all rows that q selects.
+func (s *Store) All(ctx context.Context, q store.AllQuery) (*store.All, error) {
+	q.Count = store.CountNone
+	p, err := s.page(ctx, q.Query, true)
+	if err != nil {
+		return nil, err
+	}
+	return store.AllOf(ctx, s, q, p)
+}
+
+// page answers a question for a page, or for all matches.
+func (s *Store) page(ctx context.Context, q store.Query, all bool) (*store.Page, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
@@ -63,14 +78,12 @@ func (s *Store) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	qu, err := newQuestion(l, at)
+	qu, err := newQuestion(l, q)
 	if err != nil {
 		return nil, err
 	}
+	qu.all = all
 	p, _, err := s.answer(ctx, r, qu)
-	if err == errInTurn {
-		return store.InTurn(ctx, q, s.Page)
-	}
 	return p, err
 }
 
@@ -115,16 +128,13 @@ func newQuestion(l *layer, q store.Query) (*question, error) {
 		}
 	}
 	qu.setValued()
-	if q.Filter == nil && q.Rank == nil && q.First == nil && q.AsOf.IsZero() {
+	if q.Filter == nil && q.Rank == nil && q.AsOf.IsZero() {
 		qu.filter, qu.rows = all, &candidates{l: l}
 		return qu, nil
 	}
 	qu.filter, qu.where = compile(l, q.Filter), l.Geometry != nil && asksWhere(q.Filter)
 	if !q.AsOf.IsZero() {
 		qu.filter = qu.filter.AsOf(sqlq.PostgreSQL{}, l.source, alias, q.AsOf)
-	}
-	if q.First != nil {
-		qu.first = compile(l, q.First)
 	}
 	var err error
 	if qu.rows, err = newCandidates(l, qu.filter, q.Rank); err == nil {
@@ -276,9 +286,8 @@ func (qu *question) start() error {
 // found is one row of a page.
 type found struct {
 	store.Row
-	keys  []any // decoded, with the id
-	rank  int
-	first bool // of Query.First
+	keys []any // decoded, with the id
+	rank int
 }
 
 // back reports whether the page is read towards the first feature.
@@ -319,7 +328,7 @@ type wantedCount struct {
 
 // exactPage fills the page, and counts with it where the count is open and not apart.
 func (qu *question) exactPage(ctx context.Context, c *pgxpool.Conn, n *wantedCount, p *store.Page) error {
-	qu.seen = qu.counts.lastSeen(qu)
+	qu.seen = qu.counts.total(qu.l)
 	rows := exactRows{qu: qu, x: extras{exists: qu.place != nil, count: n.open != nil && !n.apart,
 		state: n.open != nil && qu.states()}}
 	start, part := time.Now(), qu.pageAndOne()
@@ -342,7 +351,7 @@ func (qu *question) exactPage(ctx context.Context, c *pgxpool.Conn, n *wantedCou
 	case len(rows.found) > 0:
 		n.known = rows.matched
 		qu.counts.together(n.open, time.Since(start))
-		qu.counts.counted(ctx, c, qu, total{state: rows.state, n: n.known})
+		qu.counts.putTotal(qu.l, total{state: rows.state, n: n.known})
 		n.open = nil
 	case qu.place == nil && qu.q.Offset <= 0:
 		n.known, n.open = 0, nil
@@ -407,7 +416,7 @@ func (qu *question) countApart(ctx context.Context, c *pgxpool.Conn, n *wantedCo
 		n.known = -1
 	case err == nil:
 		qu.counts.alone(n.open, n.known, time.Since(start))
-		qu.counts.counted(ctx, c, qu, total{state: state, n: n.known})
+		qu.counts.putTotal(qu.l, total{state: state, n: n.known})
 	}
 	return err
 }
@@ -415,22 +424,13 @@ func (qu *question) countApart(ctx context.Context, c *pgxpool.Conn, n *wantedCo
 // isAllOrNothing reports whether all matches are wanted or none, so that the server need not put them in order:
 // it may stop when there are too many, whichever it has found.
 func (qu *question) isAllOrNothing() bool {
-	q := &qu.q
-	if q.First != nil && qu.first.Residue != nil {
-		return false
-	}
-	return q.AllOrNothing && q.Limit > 0 && q.Cursor == "" && q.Offset <= 0 && q.Rank == nil &&
-		q.Count == store.CountNone && qu.filter.Residue == nil
+	return qu.all && qu.q.Limit > 0 && qu.filter.Residue == nil
 }
 
 func (qu *question) allOrNothing(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
 	var rows []found
-	x := extras{unordered: true, first: qu.q.First != nil}
-	st := qu.statement(stretch{limit: min(qu.q.Limit, math.MaxInt32) + 1}, x)
-	err := qu.one(ctx, c, st, func(r pgx.Rows) error {
+	err := qu.one(ctx, c, qu.allStatement(), func(r pgx.Rows) error {
 		f, err := qu.found(r)
-		raw := r.RawValues()
-		f.first = x.first && raw[len(raw)-1][0] != 0
 		rows = append(rows, f)
 		return err
 	})
@@ -441,15 +441,7 @@ func (qu *question) allOrNothing(ctx context.Context, c *pgxpool.Conn, p *store.
 		return qu.l.changed("an id occurs twice")
 	}
 	if len(rows) <= qu.q.Limit {
-		slices.SortFunc(rows, func(a, b found) int {
-			if a.first != b.first {
-				if a.first {
-					return -1
-				}
-				return 1
-			}
-			return qu.compare(a, b)
-		})
+		slices.SortFunc(rows, qu.compare)
 	}
 	qu.fill(p, rows, false)
 	return nil
@@ -519,7 +511,6 @@ type extras struct {
 	exists    bool // whether there is a match on the other side of the place, or at it
 	count     bool // of all matches; null where the state is that of question.seen
 	state     bool // of the database
-	first     bool // whether the row is one of Query.First; unlike the others it differs by row
 	unordered bool // rows come in any order, and the limit is how many are read
 }
 
@@ -551,17 +542,6 @@ func (qu *question) statement(s stretch, x extras) statement {
 	if s.valued {
 		rows = *qu.valued
 	}
-	first := qu.q.Filter == nil && qu.q.AsOf.IsZero() && qu.q.Rank == nil && len(qu.q.SortBy) == 0 && values == nil &&
-		!back && limit > 0 && !x.first
-	if first { // the most requested page: its text is always the same
-		if sql, ok := qu.l.first.Load(x); ok {
-			args := []any{int64(limit), int64(skip)}
-			if x.count && x.state {
-				args = []any{qu.seen.state, int64(limit), int64(skip)}
-			}
-			return statement{sql.(string), args}
-		}
-	}
 	b := sqlq.New(sqlq.PostgreSQL{}).Grow(1 << 10).Text("SELECT ")
 	for _, k := range qu.keys {
 		b.Text(k.sel, ", ")
@@ -588,9 +568,6 @@ func (qu *question) statement(s stretch, x extras) statement {
 	if x.state {
 		b.Text(", ", qu.l.state())
 	}
-	if x.first {
-		b.Text(", (").Add(qu.first.Where).Text(") IS TRUE")
-	}
 	qu.from(b)
 	rows.where(b)
 	if values != nil {
@@ -603,9 +580,6 @@ func (qu *question) statement(s stretch, x extras) statement {
 		b.Text(" LIMIT ").Arg(int64(limit)).Text(" OFFSET ").Arg(int64(skip))
 	}
 	sql, args := b.SQL()
-	if first {
-		qu.l.first.Store(x, sql)
-	}
 	return statement{sql, args}
 }
 

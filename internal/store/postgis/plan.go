@@ -2,7 +2,7 @@ package postgis
 
 import (
 	"context"
-	"errors"
+	"math"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -16,7 +16,7 @@ type way struct {
 	name   string // in store.Plan
 	does   string // what the way does, for people
 	takes  func(*question) bool
-	answer func(*question, context.Context, *pgxpool.Conn, *store.Page) error // fills the page; nil: see errInTurn
+	answer func(*question, context.Context, *pgxpool.Conn, *store.Page) error // fills the page
 	// statement is the one that the way asks first, to be explained.
 	statement func(*question) statement
 }
@@ -27,11 +27,6 @@ var ways = [...]way{
 		name:  "all or nothing",
 		does:  "reads all matches in any order, no more than are wanted, and sorts them in memory",
 		takes: (*question).isAllOrNothing, answer: (*question).allOrNothing, statement: (*question).allStatement,
-	},
-	{
-		name: "two questions", does: "asks for all matches and for those that come first, each in its best way",
-		takes:     func(qu *question) bool { return qu.q.First != nil },
-		statement: (*question).candidateStatement,
 	},
 	{
 		name:  "sorted here",
@@ -50,9 +45,6 @@ var ways = [...]way{
 	},
 }
 
-// errInTurn says that a question is to be asked as two, which no connection is held for.
-var errInTurn = errors.New("postgis: to be asked as two questions")
-
 // way returns the way that answers the question.
 func (qu *question) way() *way {
 	for i := range ways {
@@ -66,9 +58,6 @@ func (qu *question) way() *way {
 // answer fills a page by the first way that takes the question.
 func (s *Store) answer(ctx context.Context, r *revision, qu *question) (p *store.Page, w *way, err error) {
 	w = qu.way()
-	if w.answer == nil {
-		return nil, w, errInTurn
-	}
 	qu.counts = r.counts
 	err = s.ask(ctx, qu.l, func(c *pgxpool.Conn) error {
 		p = &store.Page{Matched: -1, Version: r.catalog.Version}
@@ -85,7 +74,7 @@ func (s *Store) answer(ctx context.Context, r *revision, qu *question) (p *store
 
 // allStatement, candidateStatement and pageStatement are the statements of the ways, without columns for counts.
 func (qu *question) allStatement() statement {
-	return qu.statement(stretch{limit: qu.q.Limit + 1}, extras{unordered: true, first: qu.q.First != nil})
+	return qu.statement(stretch{limit: min(qu.q.Limit, math.MaxInt32) + 1}, extras{unordered: true})
 }
 
 func (qu *question) candidateStatement() statement {
@@ -111,7 +100,12 @@ func (s *Store) Explain(ctx context.Context, q store.Query) (*store.Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.Page(ctx, q)
+	return s.explain(ctx, q, false)
+}
+
+// explain is Explain of a question for a page, or for all matches.
+func (s *Store) explain(ctx context.Context, q store.Query, all bool) (*store.Plan, error) {
+	page, err := s.page(ctx, q, all)
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +121,7 @@ func (s *Store) Explain(ctx context.Context, q store.Query) (*store.Plan, error)
 	if err != nil {
 		return nil, err
 	}
+	qu.all = all
 	w := qu.way()
 	plan := &store.Plan{Cost: s.Cost(q), Way: w.name, Does: w.does, Rows: len(page.Rows), Matched: page.Matched}
 	st := w.statement(qu)

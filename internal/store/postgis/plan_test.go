@@ -20,15 +20,17 @@ import (
 	"grense/internal/store/postgis"
 )
 
-// asked is a store that remembers the last question for a page.
+// asked is a store that remembers the first question for all matches.
 type asked struct {
 	store.Store
 	q store.Query
 }
 
-func (a *asked) Page(ctx context.Context, q store.Query) (*store.Page, error) {
-	a.q = q
-	return a.Store.Page(ctx, q)
+func (a *asked) All(ctx context.Context, q store.AllQuery) (*store.All, error) {
+	if a.q.Collection == "" {
+		a.q = q.Query
+	}
+	return a.Store.All(ctx, q)
 }
 
 // TestRegisterPlans looks at how the server answers searches of a register with statistics: which index drives them,
@@ -125,8 +127,7 @@ func TestRegisterPlans(t *testing.T) {
 				if whole && !tt.sorts {
 					continue // so many match that reading any table finds too many soon
 				}
-				a.q.AllOrNothing = whole
-				plan, err := base.Plan(ctx, a.q)
+				plan, err := base.Plan(ctx, a.q, whole)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -150,7 +151,7 @@ func TestRegisterPlans(t *testing.T) {
 			t.Fatalf("no collection %q", x[0])
 		}
 		words := cql2.Search{Props: c.SearchNames(), Terms: []string{cql2.Words(name)}}
-		plan, err := base.Plan(ctx, store.Query{Collection: c.ID, Filter: words, Rank: &words, Limit: 10})
+		plan, err := base.Plan(ctx, store.Query{Collection: c.ID, Filter: words, Rank: &words, Limit: 10}, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,21 +1,16 @@
 package postgis
 
-import (
-	"strings"
-	"time"
-)
+import "strings"
 
 // total is how many rows a table had in a state of the database.
 type total struct {
 	state string // of layer.state
 	n     int
-	spans *spans    // of a layer with versions, in place of n; nil: not read
-	rest  time.Time // until then they are not read again
 }
 
-// states reports whether the number of matches is that of all rows or of all versions of a moment, and the same for as
-// long as the state of the database is.
-func (qu *question) states() bool { return qu.q.Filter == nil && qu.l.plain }
+// states reports whether the number of matches is that of all rows, and the same for as long
+// as the state of the database is.
+func (qu *question) states() bool { return qu.q.Filter == nil && qu.q.AsOf.IsZero() && qu.l.plain }
 
 // state returns an expression whose value changes when a transaction has ended that may have changed the table.
 // It combines the transactions that a statement sees (txid_snapshot), the start time of the server, and its run:

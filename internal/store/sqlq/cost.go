@@ -33,7 +33,7 @@ func Cost(d Dialect, s *Source, key string, q store.Query) store.Cost {
 	if q.Offset > farOffset {
 		cost = max(cost, store.CostScan)
 	}
-	if shapes(q.Filter) || shapes(q.First) {
+	if shapes(q.Filter) {
 		cost = store.CostGeometry
 	}
 	return cost

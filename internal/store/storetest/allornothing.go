@@ -5,53 +5,80 @@ import (
 	"slices"
 	"testing"
 
+	"grense/internal/cql2"
 	"grense/internal/store"
 )
 
-// exerciseAllOrNothing runs random queries that need all matches or none, with some of them first.
+// exerciseAllOrNothing asks random questions that want all matches or none.
 func exerciseAllOrNothing(t *testing.T, s store.Store, d *dataset) {
 	orders := append(slices.Clone(sorts), []store.Sort{{Property: "skjult"}}, []store.Sort{{Property: "antall"}})
 	for i, set := range d.sets {
 		g := &generator{r: rand.New(rand.NewPCG(13, uint64(i))), set: set}
 		c := find(t, s, set.c.ID)
-		moved := 0
 		for n := range 300 {
-			q := store.Query{Collection: c.ID, SortBy: orders[n%len(orders)], Limit: 1000, Count: store.CountNone,
-				AllOrNothing: true}
+			q := store.Query{Collection: c.ID, SortBy: orders[n%len(orders)], Limit: 1000}
 			if n%10 > 0 {
 				q.Filter = checked(t, c, g.predicate(n%3))
 			}
 			want := set.filter(t, q.Filter, q.SortBy)
-			plain := want
-			if n%5 > 0 {
-				q.First = checked(t, c, g.predicate(n%4/2))
-				first := set.matching(t, q.First)
-				rest := slices.Clone(want)
-				want = slices.DeleteFunc(slices.Clone(want), func(id string) bool { return !first[id] })
-				want = append(want, slices.DeleteFunc(rest, func(id string) bool { return first[id] })...)
+			all := func(limit int) *store.All {
+				q.Limit = limit
+				a, err := s.All(t.Context(), store.AllQuery{Query: q})
+				if err != nil {
+					t.Fatalf("%+v: %v", q, err)
+				}
+				return a
 			}
-			if !slices.Equal(want, plain) {
-				moved++
+			for _, limit := range []int{1000, len(want)} {
+				if limit == 0 {
+					continue
+				}
+				a := all(limit)
+				same(t, c.ID, idsOf(&store.Page{Rows: a.Rows}), want)
+				if a.More {
+					t.Errorf("%+v: more than all", q)
+				}
 			}
-			p := page(t, s, q)
-			same(t, c.ID, idsOf(p), want)
-			if p.Next != "" {
-				t.Errorf("%+v: more than all", q)
-			}
-			if q.Limit = len(want); q.Limit > 0 {
-				same(t, "as many as there are", idsOf(page(t, s, q)), want)
-			}
-			if q.Limit--; q.Limit > 0 {
-				p = page(t, s, q)
-				got := idsOf(p)
-				if slices.Sort(got); p.Next == "" || len(slices.Compact(got)) != q.Limit ||
-					slices.ContainsFunc(got, func(id string) bool { return !slices.Contains(want, id) }) {
-					t.Errorf("%+v: %q, next page %q", q, got, p.Next)
+			if len(want) > 1 {
+				if a := all(len(want) - 1); !a.More || a.Rows != nil {
+					t.Errorf("%+v: %d rows, more %v", q, len(a.Rows), a.More)
 				}
 			}
 		}
-		if moved < 10 {
-			t.Errorf("%s: First changes the order of %d answers only", c.ID, moved)
+	}
+}
+
+// exerciseTexts asks for the folded texts of matches.
+func exerciseTexts(t *testing.T, s store.Store, d *dataset) {
+	for i, set := range d.sets {
+		c := find(t, s, set.c.ID)
+		at := slices.IndexFunc(c.Properties, func(p store.Property) bool { return p.Search.Norm != "" })
+		if at < 0 {
+			continue
+		}
+		name := c.Properties[at].Name
+		g := &generator{r: rand.New(rand.NewPCG(14, uint64(i))), set: set}
+		for n := range 50 {
+			q := store.AllQuery{Query: store.Query{Collection: c.ID, Limit: 1000}, Texts: name}
+			if n > 0 {
+				q.Filter = checked(t, c, g.predicate(n%3))
+			}
+			want := map[string]bool{}
+			rows := store.Current(set.filter(t, q.Filter, nil)...)
+			wanted := store.Want{Properties: []string{name}}
+			err := s.Fetch(t.Context(), c.ID, rows, wanted, func(f *store.Feature) error {
+				text, _ := f.Values[0].(string)
+				want[cql2.Norm(text)] = true
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := s.All(t.Context(), q)
+			if err != nil || a.More || a.Rows != nil || len(a.Texts) != len(want) ||
+				slices.ContainsFunc(a.Texts, func(s string) bool { return !want[s] }) {
+				t.Errorf("%+v: %+v, want %v (%v)", q, a, want, err)
+			}
 		}
 	}
 }

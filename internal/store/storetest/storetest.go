@@ -28,6 +28,7 @@ func Exercise(t *testing.T, open Opener) {
 	t.Run("fetch", func(t *testing.T) { exerciseFetch(t, s, d) })
 	t.Run("pages", func(t *testing.T) { exercisePages(t, s, d) })
 	t.Run("all or nothing", func(t *testing.T) { exerciseAllOrNothing(t, s, d) })
+	t.Run("texts", func(t *testing.T) { exerciseTexts(t, s, d) })
 	t.Run("cost", func(t *testing.T) { exerciseCost(t, s) })
 	t.Run("rank", func(t *testing.T) { exerciseRank(t, s, d) })
 	t.Run("filters", func(t *testing.T) { exerciseFilters(t, s, d) })

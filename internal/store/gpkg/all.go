@@ -3,7 +3,6 @@ package gpkg
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,59 +14,43 @@ import (
 
 // isAllOrNothing reports whether all matches are wanted or none, of a layer whose indexes are known.
 func (qu *question) isAllOrNothing() bool {
-	q := &qu.q
-	return q.AllOrNothing && q.Limit > 0 && q.Cursor == "" && q.Offset <= 0 && q.Rank == nil &&
-		q.Count != store.CountExact && qu.l.source.Leads != nil
+	return qu.all != nil && qu.q.Limit > 0 && qu.q.AsOf.IsZero() && qu.l.source.Leads != nil
 }
 
 // allOrNothing reads no more matches than are wanted and some, by the access path that reads the least,
 // and puts them in order afterwards. It reports false when SQL cannot say the filter.
 func (qu *question) allOrNothing(ctx context.Context, c *conn, p *store.Page) (bool, error) {
-	q := qu.q
-	sql, args, err := qu.allStatement(c, q)
+	sql, args, err := qu.allStatement(c)
 	if err != nil || sql == "" {
 		return false, err
 	}
-	first, ok := qu.firsts(c, q)
-	if !ok {
-		return false, nil
-	}
 	read := func(fn func(row) error) error { return enough(c.query(sql, args, fn)) }
-	var more bool
-	if qu.counts(q) {
+	if qu.counts() {
 		numbers := func(fn func(numbered) error) error {
 			return read(func(r row) error { return fn(numbered{r.Int(0), r.Int(1)}) })
 		}
-		more, err = qu.allNumbers(numbers, first, p)
+		err = qu.allNumbers(numbers, p)
 	} else {
-		more, err = qu.allValues(read, first, p)
+		err = qu.allValues(read, p)
 	}
 	if err != nil {
 		return false, err
 	}
-	if more {
-		p.Next = qu.beyond(p.Rows[0].ID)
-	}
 	return true, ctx.Err()
 }
 
-// beyond returns the cursor of a page that is incomplete because there are more rows than the limit; id is one of them.
-func (qu *question) beyond(id string) store.Cursor {
-	return qu.cursor(found{id: id, keys: make([]any, len(qu.keys)-1)}, false)
-}
-
-// allValues fills the page with the rows that read passes on, until its function returns errEnough.
-// more reports that there are more rows than the limit.
-func (qu *question) allValues(read func(func(row) error) error, first firstRows, p *store.Page) (more bool, err error) {
+// allValues fills the page of the rows that read gives until its function returns errEnough, unless more match than are
+// wanted.
+func (qu *question) allValues(read func(func(row) error) error, p *store.Page) error {
 	last := len(qu.keys) - 1
 	var values []any // of all rows, one after the other; the id is the last of each
 	n := len(qu.keys)
 	var came idSet
-	err = read(func(r row) error {
+	err := read(func(r row) error {
 		if !came.add(qu.l, r, last) {
 			return nil
 		}
-		if more = len(values) == qu.q.Limit*n; more {
+		if qu.more = len(values) == qu.q.Limit*n; qu.more {
 			return errEnough
 		}
 		for i := range n {
@@ -75,26 +58,19 @@ func (qu *question) allValues(read func(func(row) error) error, first firstRows,
 		}
 		return nil
 	})
-	if err != nil {
-		return false, err
+	if err != nil || qu.more {
+		return err
 	}
 	rows := make([][]any, 0, len(values)/n)
 	for v := range slices.Chunk(values, n) {
 		rows = append(rows, v)
 	}
-	if !more {
-		slices.SortFunc(rows, func(a, b []any) int { return compareKeys(qu.keys, a, b) })
-		ids, err := first.of(len(rows))
-		if err != nil {
-			return false, err
-		}
-		rows = ahead(rows, func(v []any) bool { return ids.has(v[last]) })
-	}
+	slices.SortFunc(rows, func(a, b []any) int { return compareKeys(qu.keys, a, b) })
 	p.Rows = make([]store.Row, len(rows))
 	for i, v := range rows {
 		p.Rows[i] = store.Row{ID: qu.idOf(v[last]), Rev: qu.now}
 	}
-	return more, nil
+	return nil
 }
 
 // enough is an error but for errEnough.
@@ -109,7 +85,8 @@ func enough(err error) error {
 type numbered struct{ key, id int64 }
 
 // counts reports whether the order is that of numbered.
-func (qu *question) counts(q store.Query) bool {
+func (qu *question) counts() bool {
+	q := &qu.q
 	if qu.l.text || len(q.SortBy) != 1 || q.SortBy[0].Desc {
 		return false
 	}
@@ -124,71 +101,25 @@ func compareNumbered(a, b numbered) int {
 	return cmp.Compare(a.id, b.id)
 }
 
-// sortNumbered sorts by key, then by id, and may put the result in another slice. BenchmarkSortNumbered holds
-// it against comparisons.
-func sortNumbered(rows []numbered) []numbered {
-	const digit = 11 // bits
-	low, high := int64(math.MaxInt64), int64(math.MinInt64)
-	for _, x := range rows {
-		low, high = min(low, x.key), max(high, x.key)
-	}
-	if len(rows) < 1<<digit/4 || uint64(high)-uint64(low) >= 1<<(3*digit) {
-		slices.SortFunc(rows, compareNumbered)
-		return rows
-	}
-	other := make([]numbered, len(rows))
-	for shift := 0; (uint64(high)-uint64(low))>>shift > 0; shift += digit {
-		var ends [1<<digit + 1]int32
-		at := func(x numbered) uint64 { return (uint64(x.key) - uint64(low)) >> shift & (1<<digit - 1) }
-		for _, x := range rows {
-			ends[at(x)+1]++
-		}
-		for i := range 1 << digit {
-			ends[i+1] += ends[i]
-		}
-		for _, x := range rows {
-			n := &ends[at(x)]
-			other[*n] = x
-			*n++
-		}
-		rows, other = other, rows
-	}
-	for start, end := 0, 0; start < len(rows); start = end { // the same key
-		for end = start + 1; end < len(rows) && rows[end].key == rows[start].key; end++ {
-		}
-		if end > start+1 {
-			slices.SortFunc(rows[start:end], compareNumbered)
-		}
-	}
-	return rows
-}
-
 // allNumbers is allValues for an order that is that of numbered. It allocates nothing for a row.
-func (qu *question) allNumbers(read func(func(numbered) error) error, first firstRows,
-	p *store.Page) (more bool, err error) {
-	g := qu.gather(0)
-	err = read(func(x numbered) error {
+func (qu *question) allNumbers(read func(func(numbered) error) error, p *store.Page) error {
+	g := gathered{most: qu.q.Limit, full: qu.q.Limit + 1}
+	err := read(func(x numbered) error {
 		if !g.add(x) {
 			return errEnough
 		}
 		return nil
 	})
 	if err != nil {
-		return false, err
+		return err
 	}
-	g.end()
-	var is func(int64) bool
 	if !g.more {
-		ids, err := first.of(len(g.rows))
-		if err != nil {
-			return false, err
-		}
-		if len(ids.numbers) > 0 {
-			is = func(id int64) bool { _, ok := ids.numbers[id]; return ok }
-		}
+		g.unique()
 	}
-	qu.numberedPage(&g, is, p)
-	return g.more, nil
+	if qu.more = g.more; !qu.more {
+		qu.numberedPage(g.rows, p)
+	}
+	return nil
 }
 
 // gathered are rows that come in any order, and perhaps more than once.
@@ -197,15 +128,6 @@ type gathered struct {
 	most int // that are wanted
 	full int // so many are put in order before more come
 	more bool
-}
-
-// gather begins with none; about n will come.
-func (qu *question) gather(n int) gathered {
-	g := gathered{most: qu.q.Limit, full: qu.q.Limit + 1}
-	if n > 0 {
-		g.rows = make([]numbered, 0, min(n, g.full))
-	}
-	return g
 }
 
 // add adds a row; false when there are more than are wanted.
@@ -226,27 +148,14 @@ func (g *gathered) room() bool {
 // unique puts the rows in order, each once.
 func (g *gathered) unique() {
 	if len(g.rows) > 1 {
-		g.rows = sortNumbered(g.rows)
+		slices.SortFunc(g.rows, compareNumbered)
 		g.rows = slices.CompactFunc(g.rows, func(a, b numbered) bool { return a.id == b.id })
 	}
 	g.more = len(g.rows) > g.most
 }
 
-// end is called when no more rows come, or no more are wanted.
-func (g *gathered) end() {
-	if !g.more {
-		g.unique()
-	}
-	g.rows = g.rows[:min(len(g.rows), g.most)]
-}
-
-// numberedPage fills the page with rows; those whose ids first holds for come before the others.
-// A nil one holds for none.
-func (qu *question) numberedPage(g *gathered, first func(id int64) bool, p *store.Page) {
-	rows := g.rows
-	if first != nil {
-		rows = ahead(rows, func(x numbered) bool { return first(x.id) })
-	}
+// numberedPage fills the page with rows.
+func (qu *question) numberedPage(rows []numbered, p *store.Page) {
 	p.Rows = make([]store.Row, len(rows))
 	var text strings.Builder // of all ids
 	text.Grow(8 * len(rows))
@@ -261,19 +170,6 @@ func (qu *question) numberedPage(g *gathered, first func(id int64) bool, p *stor
 		p.Rows[i] = store.Row{ID: all[start:end], Rev: qu.now}
 		start = end
 	}
-}
-
-// ahead puts the rows for which is holds before the others. Both keep their order.
-func ahead[R any](rows []R, is func(R) bool) []R {
-	out, rest := make([]R, 0, len(rows)), make([]R, 0, len(rows))
-	for _, x := range rows {
-		if is(x) {
-			out = append(out, x)
-		} else {
-			rest = append(rest, x)
-		}
-	}
-	return append(out, rest...)
 }
 
 // idSet is a set of ids as the database gives them, numbers or texts.
@@ -300,19 +196,10 @@ func (s *idSet) add(l *layer, r row, i int) (added bool) {
 	return len(s.numbers) > n
 }
 
-func (s *idSet) has(id any) (ok bool) {
-	switch id := id.(type) {
-	case int64:
-		_, ok = s.numbers[id]
-	case string:
-		_, ok = s.texts[id]
-	}
-	return ok
-}
-
 // allStatement selects the sort keys and the id of all matches, in any order and perhaps more than once;
 // "" when SQL cannot say the filter.
-func (qu *question) allStatement(c *conn, q store.Query) (sql string, args []any, err error) {
+func (qu *question) allStatement(c *conn) (sql string, args []any, err error) {
+	q := &qu.q
 	paths := sqlq.AccessPaths(qu.l.source, alias, q.Filter)
 	if paths == nil {
 		return "", nil, nil
@@ -335,34 +222,6 @@ func (qu *question) allStatement(c *conn, q store.Query) (sql string, args []any
 	}
 	sql, args = b.Add(d.Join).SQL()
 	return sql, args, nil
-}
-
-// firstRows finds the ids of the rows for which Query.First holds, matches or not; nil: none do.
-type firstRows func() (idSet, error)
-
-// of is those ids where they change the order of n rows.
-func (f firstRows) of(n int) (ids idSet, err error) {
-	if f == nil || n < 2 {
-		return ids, nil
-	}
-	return f()
-}
-
-// firsts returns how the rows that come first are found; false when SQL cannot say it.
-func (qu *question) firsts(c *conn, q store.Query) (firstRows, bool) {
-	if q.First == nil {
-		return nil, true
-	}
-	paths := sqlq.AccessPaths(qu.l.source, alias, q.First)
-	return func() (ids idSet, err error) {
-		d, err := cheapest(c, paths)
-		if err != nil {
-			return ids, err
-		}
-		sql, args := qu.idsBy(d)
-		err = c.query(sql, args, func(r row) error { ids.add(qu.l, r, 0); return nil })
-		return ids, err
-	}, paths != nil
 }
 
 // idsBy selects the ids of the rows of an access path.

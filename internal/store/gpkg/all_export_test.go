@@ -6,6 +6,11 @@ import (
 	"grense/internal/store"
 )
 
+// ExplainAll is Explain of a question that wants all matches or none.
+func (s *Store) ExplainAll(ctx context.Context, q store.AllQuery) (*store.Plan, error) {
+	return s.explain(ctx, q.Query, &q)
+}
+
 // AllOrNothingPlan returns how SQLite reads the answer to a question that wants all matches or none.
 func (s *Store) AllOrNothingPlan(q store.Query) (plan []string, err error) {
 	r, err := s.acquire()
@@ -18,7 +23,7 @@ func (s *Store) AllOrNothingPlan(q store.Query) (plan []string, err error) {
 		return nil, err
 	}
 	err = r.use(context.Background(), func(c *conn) error {
-		sql, args, err := qu.allStatement(c, q)
+		sql, args, err := qu.allStatement(c)
 		if err != nil || sql == "" {
 			return err
 		}
