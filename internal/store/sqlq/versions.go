@@ -45,12 +45,3 @@ func (c *compiler) valid(v *store.Versions, at time.Time) Fragment {
 	return Cat(begun[0], Ident(" <= "), begun[1], Ident(" AND ("), ended[0], Ident(op), ended[1], Ident(" OR "),
 		c.column(end), Ident(" IS NULL)"))
 }
-
-// Interval returns the validity of the rows of alias as two expressions that AsOf compares with a moment;
-// ok is false if it never does.
-func Interval(d Dialect, s *Source, alias string, at time.Time) (start, end string, ok bool) {
-	c := &compiler{d: d, src: s, alias: alias, depth: new(int)}
-	begun, ok := c.moment(s.Fields[s.Versions.Start], at)
-	ended, same := c.moment(s.Fields[s.Versions.End], at)
-	return begun[0].sql, ended[0].sql, ok && same && len(begun[0].args)+len(ended[0].args) == 0
-}
