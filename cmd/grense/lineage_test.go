@@ -395,7 +395,7 @@ func TestAWorkbookIsATableOfChanges(t *testing.T) {
 	}
 	none := writeFile(t, filepath.Join(dir, "none.xlsx"), "no workbook")
 	if code, _, stderr := command(t, dir, append([]string{"lineage", "import", none}, args...)...); code == 0 ||
-		!strings.Contains(stderr, "the file is no workbook that can be read") {
+		!strings.Contains(stderr, "the file is not a workbook, or is damaged") {
 		t.Errorf("status %d, %s", code, stderr)
 	}
 }

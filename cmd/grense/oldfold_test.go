@@ -35,7 +35,7 @@ func TestServeTellsWhyARegisterIsRefused(t *testing.T) {
 		t.Errorf("divisions beside the register: %d", code)
 	}
 	if code, body := r.get(t, "/soap/stedsnavn/v1/SoekServiceWS?wsdl", ""); code != http.StatusNotFound ||
-		!strings.Contains(body, "grense check tells why") {
+		!strings.Contains(body, "grense check says why") {
 		t.Errorf("the description of a refused register: %d %s", code, body)
 	}
 }
