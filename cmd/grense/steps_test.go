@@ -170,7 +170,8 @@ func stepFolder(t *testing.T, name string) string {
 const attackHead = `# Attacks and soak
 
 ` + "`make attack` and `make soak` measured these figures, and `make attacks-page` wrote this page." + `
-Clients and server shared the processors. Noise is what a bare handler took at the same time; it is allowed beyond the bound.
+Clients and server shared the processors. Noise is what a bare handler took at the same time; four times that is
+allowed beyond the bound.
 
 ## Attacks`
 
