@@ -53,10 +53,10 @@ test: lint build tools postgres chromium page-checks ## everything that must hol
 # Nothing is run twice that one run proves. Packages whose code starts goroutines, locks or uses atomics run with the
 # race detector and -short; without it run the others, and of these the tests that ask testing.Short
 # (TestOnlyTestsAskWhetherTheRunIsShort finds what this would miss). The tests of cmd/grense watch another process,
-# internal/placename has one lock, and of the tests of internal/server the detector sees those about what happens at
-# once; make race watches all. PostgreSQL answers the tests of internal/server that are about data, not those about how
-# answers are rendered.
-ALONE = $(CURDIR)/cmd/grense $(CURDIR)/internal/server $(CURDIR)/internal/placename
+# internal/placename has one lock, internal/server/compat one atomic pointer, and of the tests of internal/server the
+# detector sees those about what happens at once; make race watches all. PostgreSQL answers the tests of
+# internal/server that are about data, not those about how answers are rendered.
+ALONE = $(addprefix $(CURDIR)/,cmd/grense internal/server internal/server/compat internal/placename)
 WATCHED = $(sort $(patsubst %/,$(CURDIR)/%,$(dir $(shell grep -rlE --include=*.go --exclude=*_test.go '^\s*go (func|[a-z])|\.Go.func|sync\.(RW)?Mutex|atomic\.|errgroup' api cmd internal migrations openapi web))))
 RACED = $(filter-out $(ALONE),$(WATCHED))
 LONG = $(shell grep -rhE --include=*_test.go '^func |testing\.Short\(\)' api internal migrations openapi web | \
