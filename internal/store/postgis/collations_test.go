@@ -69,6 +69,9 @@ var orders = []string{"uid", "tall", "mengde", "dag", "stund", "lokal", "nr"}
 // what they can, those that are advised all that they are advised for, and the answers are those of code points.
 func TestIndexesServeInEveryLocale(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: the run without the race detector has it")
+	}
 	for _, x := range locales {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
