@@ -175,7 +175,7 @@ func (c *Call) Ask(fn func(context.Context) error) error {
 	}
 	err := fn(c.Asking(c.Request.Context()))
 	if c.s.Store.Catalog().Version != c.Catalog.Version && (err == nil || Classify(err).Kind == problem.Internal) {
-		return errReopened() // what failed was asked for by the catalog of before
+		return errReopened() // the request was read by the previous catalog
 	}
 	return err
 }
