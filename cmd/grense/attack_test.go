@@ -171,8 +171,8 @@ func serveRegister(t *testing.T) (s *serving, other *asker) {
 	return s, other
 }
 
-// TestAttackFairTurns: beside clients who ask the dearest filters as fast as they are answered, other keys are answered
-// at once, and what is refused costs nothing and says why.
+// TestAttackFairTurns: while clients send the most expensive filters as fast as they are answered, other keys are
+// answered at once. A refusal costs nothing and says why.
 func TestAttackFairTurns(t *testing.T) {
 	attack(t)
 	t.Run("one key", func(t *testing.T) { fairTurns(t, 1) })
@@ -404,7 +404,7 @@ func (s *serving) sendSlowly(ctx context.Context, request string, begun func()) 
 	return status
 }
 
-// TestAttackSearches: beside the dearest searches of SOAP and the dearest filters, other keys are answered at once.
+// TestAttackSearches: during the most expensive searches of SOAP and filters, other keys are answered at once.
 func TestAttackSearches(t *testing.T) {
 	attack(t)
 	s, other := serveRegister(t)

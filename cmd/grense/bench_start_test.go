@@ -16,7 +16,7 @@ const (
 )
 
 // benchStarts are what a server is started with, and milliseconds of CPU that it may take until it is ready,
-// where the copy of its data and what stands beside them is there already. With GRENSE_ACCEPT_REGISTER,
+// where the copy of its data and its side files exist already. With GRENSE_ACCEPT_REGISTER,
 // the path of a GeoPackage of 1.1 million places as grense register generate makes it, such a register is one.
 func benchStarts(t *testing.T) []struct {
 	what, source string // source "": the demo

@@ -18,7 +18,7 @@ func (a xy) before(b xy) bool { return a.x < b.x || a.x == b.x && a.y < b.y }
 // segment is a straight edge of a ring.
 type segment struct{ a, b xy }
 
-// edge is a line between two corners of an arrangement; from comes before to in the order of before.
+// edge is a line between two corners of an arrangement; from.before(to) holds.
 // turn is the winding number on its left minus that on its right.
 type edge struct {
 	from, to    int32

@@ -95,7 +95,7 @@ func (c *Call) WriteDoc(w http.ResponseWriter, doc any) error {
 	return c.WriteUncached(w, b)
 }
 
-// WriteUncached writes an answer in the chosen representation that is for the key it was asked with, and made anew each time.
+// WriteUncached writes an answer in the chosen representation that only the key of the request may see. It is not cached.
 func (c *Call) WriteUncached(w http.ResponseWriter, b []byte) error {
 	h := w.Header()
 	h.Set("Content-Type", c.Format.ContentType())

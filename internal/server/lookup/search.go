@@ -178,8 +178,8 @@ func (s *surface) searchForm(c *call, f page.Faulty) (*page.Page, error) {
 // settlements are words of type that, like those of divisions, say nothing where the data have no types of places.
 var settlements = []string{"by", "byen", "tettsted", "tettstad", "bygd", "town", "city"}
 
-// placeTypes are the types of places that the first or the last word of what is asked names, as in "oslo by", and the
-// terms without it; nil for none. Of data that have no types there are terms only.
+// placeTypes returns the types of places that the first or the last word of the search names, as in "oslo by", and the
+// other words. Both are nil if neither word names a type. Where the data have no types, only codes is nil.
 func (c *call) placeTypes(asked string) (codes []cql2.Expr, rest []string, err error) {
 	words := strings.Fields(asked)
 	names, err := c.CodeNames("navneobjekttype")

@@ -131,8 +131,9 @@ func (s *Surface) callOf(j *state.Job) *state.Call {
 	return &state.Call{After: state.Nanos(j.Finished)}
 }
 
-// tellSubscribers calls back for jobs that have ended, those of other processes and of before a restart too, until
-// ctx ends. Each is told at least once: who dies while it tells is followed by another after callLease.
+// tellSubscribers sends the callbacks of jobs that have ended until ctx ends, also of jobs that another process ran or
+// that ended before a restart. Each callback is sent at least once: if the process that sends it dies, another sends it
+// after callLease.
 func (s *Surface) tellSubscribers(ctx context.Context) {
 	turns := make(chan struct{}, callsAtOnce)
 	for ctx.Err() == nil {

@@ -52,8 +52,8 @@ type Moment string
 
 func (PostgreSQL) Quote(ident string) string { return `"` + strings.ReplaceAll(ident, `"`, `""`) + `"` }
 
-// Placeholder states the type, so that the server does not guess one from what stands beside. Texts compare in the
-// collation of the column beside them, for only then does an index over the column serve.
+// Placeholder states the type, so that the server does not guess one from the rest of the expression. A text is
+// compared in the collation of the column, since only then can an index over the column be used.
 func (PostgreSQL) Placeholder(n int, v any) string {
 	p := "$" + strconv.Itoa(n)
 	switch v.(type) {
