@@ -288,8 +288,8 @@ const tellsMetrics = "GRENSE_METRICS_ADDR=127.0.0.1:0"
 // keepsNone are the settings of a server that makes each answer as if it were requested for the first time.
 var keepsNone = []string{"GRENSE_LIMITS_ANSWERS=0", tellsMetrics}
 
-// rest waits until nothing is made in the background: levels for tiles, encoded features, indexes.
-// Its metrics say so three times in a row.
+// rest waits until nothing is made in the background: levels for tiles, encoded features, indexes, and until the
+// source is read whole. Its metrics say so three times in a row.
 func (s *serving) rest(t *testing.T) {
 	t.Helper()
 	if !slices.Contains(s.cmd.Env, tellsMetrics) {
@@ -308,7 +308,7 @@ func (s *serving) rest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if idle++; makingPattern.Match(text) {
+		if idle++; makingPattern.Match(text) || readingPattern.Match(text) {
 			idle = 0
 		}
 		if time.Now().After(until) {
@@ -319,6 +319,9 @@ func (s *serving) rest(t *testing.T) {
 
 // makingPattern finds caches for which values are made.
 var makingPattern = regexp.MustCompile(`(?m)^grense_cache_making\{.*\} [1-9]`)
+
+// readingPattern finds a source of which a part is not read yet.
+var readingPattern = regexp.MustCompile(`(?m)^grense_source_read_ratio 0`)
 
 // compare adds a row for each question; where answers are kept one for the first time it is asked, and one for again.
 func compare(t *testing.T, table io.Writer, s, first *serving, questions []question) {
