@@ -43,12 +43,28 @@ licences: ## rewrite THIRD_PARTY, the licence texts of the linked libraries
 	go test -count=1 -run '^TestLicencesOfLinkedModulesAreInThirdParty$$' ./internal -update
 
 test: lint build tools postgres chromium page-checks ## everything that must hold, on both stores; under 20 minutes
-	$(if $(RACE),$(RACED_TESTS),go test -timeout 15m -skip '^TestBrowser' ./...)
-	GRENSE_TEST_STORE=postgis go test -short -timeout 15m -skip '^TestBrowser|$(RENDERED)' ./internal/server
-	go test -timeout 20m -run '^TestBrowser' ./internal/server
+	@$(MAKE) --no-print-directory -j2 --output-sync=line $(if $(RACE),$(TESTS),test-plain $(TESTS_OF_SERVER))
 	@{ $(CHROMIUM_FOUND); } || echo "NOTE: there is no Chromium; the tests of the pages in a browser were skipped"
 	@test -d $(PAGE_CHECKS)/node_modules || echo "NOTE: npm did not install $(PAGE_CHECKS); the pages were not checked by axe-core and html-validate"
 	@test -d "$(GRENSE_SHARED)" || echo "NOTE: $(GRENSE_SHARED) is absent; the tests that need the shared data were skipped"
+
+# The parts of make test, two at a time: many tests wait for a program, a database or a browser.
+TESTS_OF_SERVER := test-server-postgis test-browser
+TESTS := test-alone test-raced $(TESTS_OF_SERVER) test-server-raced
+.PHONY: test-plain $(TESTS)
+test-plain:
+	go test -timeout 30m -skip '^TestBrowser' ./...
+test-alone:
+	go test -timeout 30m -skip '^TestBrowser' $(filter-out $(RACED),$(shell go list -f '{{.Dir}}' ./...))
+	go test -timeout 30m -run '^($(LONG))$$' $(RACED)
+test-raced:
+	CGO_ENABLED=1 go test $(RACE) -short -timeout 30m $(RACED)
+test-server-raced:
+	CGO_ENABLED=1 go test $(RACE) -short -timeout 30m -skip '^TestBrowser' -run '$(ATONCE)' ./internal/server
+test-server-postgis:
+	GRENSE_TEST_STORE=postgis go test -short -timeout 30m -skip '^TestBrowser|$(RENDERED)' ./internal/server
+test-browser:
+	go test -timeout 30m -run '^TestBrowser' ./internal/server
 
 # Nothing is run twice that one run proves. Packages whose code starts goroutines, locks or uses atomics run with the
 # race detector and -short; without it run the others, and of these the tests that ask testing.Short
@@ -63,13 +79,6 @@ LONG = $(shell grep -rhE --include=*_test.go '^func |testing\.Short\(\)' api int
   awk '/^func /{name = $$2; sub(/[^A-Za-z0-9_].*/, "", name); next} !seen[name]++{printf "%s%s", sep, name; sep = "|"}')
 ATONCE = AtOnce|Beside|Kept|Storm|Reload|Replac|Turn|Cancel|Callback|Concurren|Meanwhile|Together|Share
 RENDERED = Page|HTML|Html|Problem|OpenAPI|Definition|Header|Language|Parameter|Document|Golden|Link|Key|Cookie|Script|Style|Map|Charged|Rate|Execution|Subscriber|Callback|Job|Turn|Slow|Abuse|HangUp|Outgoing|Form
-define RACED_TESTS
-go test -timeout 15m -skip '^TestBrowser' $(filter-out $(RACED),$(shell go list -f '{{.Dir}}' ./...))
-	go test -timeout 15m -run '^($(LONG))$$' $(RACED)
-	CGO_ENABLED=1 go test $(RACE) -short -timeout 30m $(RACED)
-	CGO_ENABLED=1 go test $(RACE) -short -timeout 15m -skip '^TestBrowser' -run '$(ATONCE)' ./internal/server
-endef
-
 .PHONY: race
 race: ## every test with the race detector (an hour)
 	CGO_ENABLED=1 go test $(RACE) -timeout 60m -skip '^TestBrowser' $(WATCHED)
