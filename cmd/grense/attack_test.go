@@ -238,7 +238,8 @@ func TestAttackOneComparison(t *testing.T) {
 	if out, err := exec.Command("ogr2ogr", "-nln", "ocean", ocean, "/vsigzip/"+file).CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED: ogr2ogr: %v, %s; make attack installs it", err, out)
 	}
-	s := serve(t, []string{"GRENSE_LIMITS_QUERY_TIMEOUT=1s", "GRENSE_LIMITS_MEMORY=512MiB"}, ocean)
+	s := serve(t, []string{"GRENSE_LIMITS_QUERY_TIMEOUT=1s", "GRENSE_LIMITS_COUNT_TIMEOUT=1s",
+		"GRENSE_LIMITS_MEMORY=512MiB"}, ocean)
 	s.away = true
 	items := "/collections/" + s.only(t) + "/items"
 	a := s.asker(s.key)
@@ -267,7 +268,7 @@ func TestAttackOneComparison(t *testing.T) {
 			worst = max(worst, used)
 		}
 		figure(t,
-			fmt.Sprintf("an ocean of 450,000 corners compared with %s by each predicate, `query_timeout: 1s`: most CPU",
+			fmt.Sprintf("an ocean of 450,000 corners compared with %s by each predicate, at most 1 s a query: most CPU",
 				what), worst, 2*time.Second)
 	}
 	figure(t, "  most memory, `memory: 512MiB`", s.peak(t), 512<<20)

@@ -257,7 +257,7 @@ type Limits struct {
 	ReadTimeout time.Duration `yaml:"read_timeout"`
 	// Time between requests on a connection. Defaults to 2m.
 	IdleTimeout time.Duration `yaml:"idle_timeout"`
-	// Time for one write of at most 64 KiB, not for the response. Defaults to 15s.
+	// Time for one write of at most 64 KiB, not for the response. Defaults to 14s.
 	WriteTimeout time.Duration `yaml:"write_timeout"`
 	// Size of the request line and headers. A filter of 64 KB fits, escaped. Defaults to 256KiB.
 	MaxHeader Size `yaml:"max_header"`
@@ -390,7 +390,7 @@ func Default() Config {
 			ReadHeaderTimeout: 5 * time.Second,
 			ReadTimeout:       30 * time.Second,
 			IdleTimeout:       120 * time.Second,
-			WriteTimeout:      15 * time.Second,
+			WriteTimeout:      14 * time.Second,
 			MaxHeader:         256 << 10,
 			PageDefault:       100,
 			PageMax:           10000,

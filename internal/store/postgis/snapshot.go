@@ -119,9 +119,16 @@ func (x *snapshot) hold(ctx context.Context, collection string) error {
 	return nil
 }
 
+// Fetch calls fn once it is known that the table is as it was when the transaction began: what fn makes of a feature may
+// be cached.
 func (x *snapshot) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
 	fn func(*store.Feature) error) error {
-	err := x.pinned.Fetch(ctx, collection, rows, want, fn)
+	err := x.pinned.Fetch(ctx, collection, rows, want, func(f *store.Feature) error {
+		if err := x.hold(ctx, collection); err != nil {
+			return err
+		}
+		return fn(f)
+	})
 	if err == nil {
 		err = x.hold(ctx, collection)
 	}

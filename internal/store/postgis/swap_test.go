@@ -295,3 +295,25 @@ func TestASnapshotIsNotEmptyOfATableThatIsTruncated(t *testing.T) {
 		snap.Close()
 	}
 }
+
+// TestASnapshotGivesNoFeatureUnderNamesOfLater: columns exchange their names after the transaction began and before it
+// has read. Nothing is called with a feature, since it might keep what it makes of it.
+func TestASnapshotGivesNoFeatureUnderNamesOfLater(t *testing.T) {
+	t.Parallel()
+	url := base(t, "CREATE TABLE ting (id INT PRIMARY KEY, a TEXT, b TEXT); INSERT INTO ting VALUES (1, 'a', 'b')")
+	s := openStore(t, url, postgis.Options{Poll: time.Hour})
+	snap, err := s.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Close()
+	run(t, url, "BEGIN; ALTER TABLE ting RENAME a TO c; ALTER TABLE ting RENAME b TO a; "+
+		"ALTER TABLE ting RENAME c TO b; COMMIT")
+	err = snap.Fetch(t.Context(), "ting", []store.Row{{ID: "1"}}, store.Want{}, func(f *store.Feature) error {
+		t.Errorf("a feature with %v", f.Values)
+		return nil
+	})
+	if !errors.Is(err, store.ErrChanged) {
+		t.Errorf("%v instead of %v", err, store.ErrChanged)
+	}
+}
