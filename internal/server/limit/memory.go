@@ -6,18 +6,18 @@ import (
 	"grense/internal/problem"
 )
 
-// Memory counts the memory of responses in flight: built, and not yet read by their clients. While there is enough,
-// a response up to limits.buffer is built whole. Beyond that, responses are sent in small pieces, so that slow clients
-// cost little; far beyond, a response is refused before its first byte. It is safe for concurrent use.
+// Memory counts the bytes of responses in flight: built, but not yet read by their clients. Up to Most, a response is
+// built whole in memory, if it fits limits.buffer. Above Most, responses are sent in pieces of SmallPiece; above
+// 2*Most, Admit refuses large ones. It is safe for concurrent use.
 type Memory struct {
 	Most int64 // bytes
 	Held atomic.Int64
 }
 
-// SmallPiece is how much of an answer gathers where memory is short, in bytes.
+// SmallPiece is the number of bytes after which a response is sent on when memory is short.
 const SmallPiece = 64 << 10
 
-// Piece is how much of an answer may gather before it is sent, at most full.
+// Piece returns the number of bytes to buffer before sending: full, or SmallPiece if memory is short.
 func (f *Memory) Piece(full int) int {
 	if f.Short() {
 		return min(full, SmallPiece)
@@ -27,8 +27,8 @@ func (f *Memory) Piece(full int) int {
 
 func (f *Memory) Short() bool { return f.Held.Load() > f.Most }
 
-// Admit refuses an answer that would hold more than a small piece when there is no memory for it. Nothing of it may
-// have been sent.
+// Admit returns an error of kind problem.Busy if a response of so many bytes does not fit. Small pieces always fit.
+// Callers must ask before they send the first byte.
 func (f *Memory) Admit(bytes int) error {
 	if bytes > SmallPiece && f.Held.Load() > 2*f.Most {
 		return problem.New(problem.Busy, nil,
@@ -38,21 +38,21 @@ func (f *Memory) Admit(bytes int) error {
 	return nil
 }
 
-// shares divides limits.memory. What is left is for the code, stacks, connections and what questions need.
+// shares divides limits.memory, in bytes. The rest is for code, stacks, connections and queries.
 type shares struct {
 	Caches, Answers int64
 }
 
-// SharesOf keeps the parts that add up to less than the whole; the store's page caches have an eighth (see
-// gpkg.Options.PageCache).
+// SharesOf divides limits.memory. The store's page caches use another eighth (gpkg.Options.PageCache).
 func SharesOf(memory int64) shares {
 	return shares{Caches: memory / 4, Answers: memory / 5}
 }
 
-// Lent counts to how many readers the same bytes are being sent: together they hold them once.
+// Lent counts the clients to which one buffer is being sent, so that Memory counts the buffer once.
 type Lent struct{ n atomic.Int64 }
 
-// Begin counts bytes among the responses in flight, once for all readers, until done is called.
+// Begin adds a client. The first one adds the bytes to f, and fails if they do not fit. The last call of done subtracts
+// them.
 func (l *Lent) Begin(f *Memory, bytes int) (done func(), err error) {
 	if l.n.Add(1) == 1 {
 		if err := f.Admit(bytes); err != nil {

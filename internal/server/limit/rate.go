@@ -10,31 +10,31 @@ import (
 	"grense/internal/store"
 )
 
-// Buckets bound a rate for each of many owners. An owner may be in debt: what was answered is charged, and the next
-// request waits. It is safe for concurrent use.
+// Buckets is a token bucket for each owner, in units. A balance may be negative: a request is charged after it ran, and
+// the next one has to wait. It is safe for concurrent use.
 type Buckets struct {
-	rate   float64 // units in a second
-	burst  float64 // units that gather at most
-	policy string  // both, for those who ask
+	rate   float64 // units per second
+	burst  float64 // the largest balance
+	policy string  // value of RateLimit-Policy
 
 	mu sync.Mutex
 	by map[string]bucket
 }
 
-// bucket is how many units there were at a moment.
+// bucket is the balance of an owner at a time.
 type bucket struct {
 	units float64
 	at    time.Time
 }
 
-// maxBuckets is from how many owners on those that owe nothing are forgotten.
+// maxBuckets is the number of owners from which full buckets are deleted.
 const maxBuckets = 1 << 14
 
 func NewBuckets(rate, burst float64) *Buckets {
 	return &Buckets{rate: rate, burst: burst, by: map[string]bucket{}}
 }
 
-// units returns what an owner has at now; the lock is held.
+// units returns the balance of an owner at now. The caller holds the lock.
 func (b *Buckets) units(owner string, now time.Time) float64 {
 	x, ok := b.by[owner]
 	if !ok {
@@ -43,8 +43,7 @@ func (b *Buckets) units(owner string, now time.Time) float64 {
 	return min(b.burst, x.units+b.rate*now.Sub(x.at).Seconds())
 }
 
-// Left returns the units of an owner. Below 1 its requests are refused, and wait is how long it takes until there is
-// one.
+// Left returns the balance of an owner. Below 1 its requests are refused, and wait is the time until it is 1 again.
 func (b *Buckets) Left(owner string, now time.Time) (units float64, wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,7 +54,7 @@ func (b *Buckets) Left(owner string, now time.Time) (units float64, wait time.Du
 	return units, time.Duration((1 - units) / b.rate * float64(time.Second))
 }
 
-// Charge takes units from an owner.
+// Charge subtracts units from the balance of an owner.
 func (b *Buckets) Charge(owner string, units float64, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -65,26 +64,26 @@ func (b *Buckets) Charge(owner string, units float64, now time.Time) {
 				delete(b.by, name)
 			}
 		}
-		if len(b.by) >= 4*maxBuckets { // so many in debt at once are an attack from many addresses; all start over
+		if len(b.by) >= 4*maxBuckets { // an attack from many addresses: reset them all
 			clear(b.by)
 		}
 	}
 	b.by[owner] = bucket{max(b.units(owner, now)-units, -mostDebt*b.burst), now}
 }
 
-// mostDebt is how much an owner owes at most, in bursts, so that a storm is forgiven some time after its end.
+// mostDebt bounds a negative balance, in bursts, so that an owner can go on some time after a storm of requests.
 const mostDebt = 6
 
-// rateWindow is the time over which limits.rate is an average.
+// rateWindow is the time over which limits.rate is averaged.
 const rateWindow = 10 * time.Second
 
-// Units are what a question of each class is charged.
+// Units is the charge for a query, by cost class.
 var Units = [...]float64{store.CostPage: 1, store.CostIndexed: 2, store.CostScan: 20, store.CostGeometry: 50}
 
-// unitsRead is what a feature is charged that is read, beyond the first of a question.
+// unitsRead is the charge for each feature that a query reads after the first.
 const unitsRead = 0.01
 
-// newRates returns nil when there is no limit.
+// newRates returns buckets for limits.rate, in units per second; nil if there is no limit.
 func newRates(rate int) *Buckets {
 	if rate == 0 {
 		return nil
@@ -94,7 +93,7 @@ func newRates(rate int) *Buckets {
 	return b
 }
 
-// Admit refuses a request of an owner who has used up the rate.
+// Admit returns an error of kind problem.TooMany if the owner has no units left. A nil b admits all.
 func (b *Buckets) Admit(owner string) error {
 	if b == nil {
 		return nil
@@ -107,7 +106,7 @@ func (b *Buckets) Admit(owner string) error {
 	return nil
 }
 
-// TooMany is the refusal of a caller who has to wait.
+// TooMany returns an error of kind problem.TooMany with the time to wait. The text addresses the client.
 func TooMany(wait time.Duration, format string, a ...any) error {
 	return problem.New(problem.TooMany, &RetryIn{wait}, format, a...)
 }
@@ -119,8 +118,8 @@ func (r *RetryIn) Error() string { return "again in " + r.Seconds() + " s" }
 
 func (r *RetryIn) Seconds() string { return strconv.Itoa(max(1, int(math.Ceil(r.wait.Seconds())))) }
 
-// Headers returns the values of RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-10): the limit,
-// and what an owner has left of it. Both are empty if there is no limit.
+// Headers returns the values of RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-10). Both are
+// empty if there is no limit.
 func (b *Buckets) Headers(owner string) (policy, left string) {
 	if b == nil {
 		return "", ""
@@ -133,15 +132,15 @@ func (b *Buckets) Headers(owner string) (policy, left string) {
 	return b.policy, left
 }
 
-// A caller may cancel requests: resetsAtOnce in a burst, then resetsRate a second. Beyond that, its requests get 429
-// without a query. Maps that are moved quickly cancel some dozens a second.
+// A caller may cancel resetsAtOnce requests in a burst, then resetsRate each second. Further requests get 429 and run
+// no query. A map that is panned fast cancels some dozens each second.
 const (
 	resetsAtOnce = 1000
 	resetsRate   = 100
 )
 
-// Wrong keys: so many of one address are answered at once, then one in each second. A right key is never refused for
-// it.
+// A client address may send WrongKeysAtOnce wrong keys in a burst, then WrongKeysRate each second. Requests with a
+// right key are never refused for it.
 const (
 	WrongKeysAtOnce = 20
 	WrongKeysRate   = 1

@@ -8,8 +8,8 @@ import (
 	"grense/internal/store"
 )
 
-// Snapshot is one of the store, which has a turn until it is closed: it may hold a connection, and must not wait for
-// those who wait for one.
+// Snapshot returns a snapshot of the store. It occupies a slot until it is closed, since it may hold a connection. It
+// must not wait for requests that are waiting for a connection themselves.
 func (s Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	k, ok := ticketOf(ctx)
 	if !ok {
@@ -32,16 +32,16 @@ func (s Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	return nil, err
 }
 
-// Snapshot is a snapshot that has a turn.
+// Snapshot is a store.Snapshot that occupies a slot of a class.
 type Snapshot struct {
 	store.Snapshot
 	s      Store
 	k      *Ticket
-	class  store.Cost // of its turn
+	class  store.Cost // of its slot
 	closed bool
 }
 
-// run asks the snapshot for something, within what the request may still take.
+// run calls fn with the time that the request has left for queries.
 func (x *Snapshot) run(ctx context.Context, fn func(context.Context) error) error {
 	x.k.Begun.Store(true)
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(x.k.Work.Load()))

@@ -11,33 +11,33 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// Makers bounds how many large answers are made at once. The first few go straight to their readers. Of the others a
-// few are made at a time, into files of the data folder, so that neither memory nor a place waits for a slow reader.
-// Owners take turns. It is safe for concurrent use.
+// Makers limits how many large responses are built at a time. The first few are sent while they are built (CostDirect,
+// CostFileDirect). Further ones are built into files of the data directory (CostMaking, CostFileMaking), so that a slow
+// client occupies neither memory nor a slot. Owners take turns. It is safe for concurrent use.
 type Makers struct {
 	Turns *Turns
-	Wait  time.Duration // for a place
-	Dir   string        // of the files; "" for none
-	Used  atomic.Int64  // bytes of them
+	Wait  time.Duration // for a slot
+	Dir   string        // of the files; "" if there is no data directory
+	Used  atomic.Int64  // bytes in all files
 	most  int64
 }
 
-// largestSpool bounds the file of one answer, in bytes; what follows waits until its reader has taken that.
+// largestSpool bounds the file of one response, in bytes. When it is full, the response waits until the client has read
+// it.
 const largestSpool = 256 << 20
 
-// memoryWait is how long a large answer waits for a place. It is longer than limits.queue_wait, since large answers
-// take their time, and their clients too.
+// memoryWait is the time that a large response waits for a slot. It exceeds limits.queue_wait, since large responses
+// take long in any case.
 const memoryWait = 30 * time.Second
 
-// TooSlow is how long an answer may wait for its reader before the rest of it goes to a file.
+// TooSlow is the total time that writes to a client may block before the rest of the response goes to a file.
 const TooSlow = time.Second
 
 func NewMakers(dir string, most int64, t *Turns) *Makers {
 	return &Makers{Turns: t, Wait: memoryWait, Dir: dir, most: most}
 }
 
-// Ticket returns a ticket that waits for a place of a large answer. With begun, its work goes on with what was
-// answered.
+// Ticket returns a ticket that waits for a slot as long as large responses may. begun: the request is answered in part.
 func (m *Makers) Ticket(owner, caller string, begun bool) *Ticket {
 	k := m.Turns.NewTicket(owner, begun)
 	k.Caller = caller
@@ -45,8 +45,8 @@ func (m *Makers) Ticket(owner, caller string, begun bool) *Ticket {
 	return k
 }
 
-// Spool is what of an answer waits for its reader, in a file that nobody else sees: blocks of S2, each behind its
-// length. It is not safe for concurrent use.
+// Spool holds the part of a response that its client has not read yet, in an unlinked temporary file. The file is a
+// sequence of S2 blocks, each after its length. It is not safe for concurrent use.
 type Spool struct {
 	m     *Makers
 	f     *os.File
@@ -54,10 +54,10 @@ type Spool struct {
 	block []byte
 }
 
-// SpoolBlock is how much of an answer is in a block, and in memory for each slow reader, in bytes.
+// SpoolBlock is the size of a block before compression, in bytes. Each slow client costs one such buffer.
 const SpoolBlock = 16 << 10
 
-// NewSpool makes no file yet; nil when there is no folder for one.
+// NewSpool returns an empty spool without a file; nil if there is no data directory or its limit is 0.
 func NewSpool(m *Makers) *Spool {
 	if m == nil || m.Dir == "" || m.most <= 0 {
 		return nil
@@ -67,7 +67,7 @@ func NewSpool(m *Makers) *Spool {
 
 var errSpoolFull = errors.New("server: no room for an answer in the data folder")
 
-// Write adds what of b there is room for, and returns how much that is.
+// Write appends b. If the file is full, n is smaller than len(b) and err is errSpoolFull.
 func (s *Spool) Write(b []byte) (n int, err error) {
 	if s.block == nil {
 		s.block = make([]byte, 4+s2.MaxEncodedLen(SpoolBlock))
@@ -84,7 +84,7 @@ func (s *Spool) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// put adds to the file, all or nothing.
+// put appends b to the file, all or nothing.
 func (s *Spool) put(b []byte) error {
 	n := int64(len(b))
 	if s.Size+n > largestSpool {
@@ -104,7 +104,8 @@ func (s *Spool) put(b []byte) error {
 	return nil
 }
 
-// Read returns the block at an offset, and where the next one begins. The block is valid until read is called again.
+// Read returns the decoded block at an offset and the offset of the next one. It decodes into plain if that is large
+// enough.
 func (s *Spool) Read(at int64, plain []byte) ([]byte, int64, error) {
 	if _, err := s.f.ReadAt(s.block[:4], at); err != nil {
 		return nil, 0, err
@@ -127,7 +128,7 @@ func (s *Spool) open() (err error) {
 	if s.f, err = os.CreateTemp(s.m.Dir, "answer-*"); err != nil {
 		return err
 	}
-	os.Remove(s.f.Name()) // where a file in use cannot be removed, close does it
+	os.Remove(s.f.Name()) // Windows cannot remove an open file; Close does
 	return nil
 }
 
@@ -141,7 +142,7 @@ func (s *Spool) Close() {
 	s.Size = 0
 }
 
-// SpoolDir is where answers wait for their readers; "" when there is no data folder.
+// SpoolDir returns the folder of spools in a data directory; "" if there is none.
 func SpoolDir(data string) string {
 	if data == "" {
 		return ""

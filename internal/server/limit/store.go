@@ -7,18 +7,18 @@ import (
 	"grense/internal/store"
 )
 
-// Store is a store whose questions wait for their turns.
+// Store is a store whose queries wait for a slot of their cost class.
 type Store struct {
 	store.Store
 	turns *Turns
 }
 
-// NewStore returns a store whose queries wait for their turns.
+// NewStore returns st with queries that wait for slots of t.
 func NewStore(st store.Store, t *Turns) Store { return Store{st, t} }
 
 func (s Store) Page(ctx context.Context, q store.Query) (p *store.Page, err error) {
 	k, ok := ticketOf(ctx)
-	if !ok { // the server's own
+	if !ok { // a query of the server itself
 		return s.Store.Page(ctx, q)
 	}
 	if err := s.turns.begin(ctx, k); err != nil {
@@ -33,7 +33,7 @@ func (s Store) Page(ctx context.Context, q store.Query) (p *store.Page, err erro
 	return p, err
 }
 
-// All is that of the store in turns.
+// All calls All of the store in a slot of the query's class.
 func (s Store) All(ctx context.Context, q store.AllQuery) (a *store.All, err error) {
 	cost := s.Cost(q.Query)
 	err = s.turns.Run(ctx, cost, func(ctx context.Context) error {
@@ -53,7 +53,7 @@ func (s Store) Fetch(ctx context.Context, collection string, rows []store.Row, w
 	})
 }
 
-// CostOfFetch is the class of reading features, and of what is written of them while they are read.
+// CostOfFetch returns the class of fetching rows, which includes encoding them.
 func CostOfFetch(rows []store.Row) store.Cost {
 	if len(rows) >= ManyFeatures {
 		return CostWriting
@@ -61,7 +61,7 @@ func CostOfFetch(rows []store.Row) store.Cost {
 	return store.CostPage
 }
 
-// Version is that of the store, in turns where it takes a connection.
+// Version calls Version of the store; in a slot if the catalog is live, since it needs a connection then.
 func (s Store) Version(ctx context.Context, collections ...string) (v store.Version, err error) {
 	if !s.Store.Catalog().Live {
 		return s.Store.Version(ctx, collections...)
@@ -73,7 +73,7 @@ func (s Store) Version(ctx context.Context, collections ...string) (v store.Vers
 	return v, err
 }
 
-// Neighbours is that of the store in turns.
+// Neighbours calls Neighbours of the store in a slot of CostPage.
 func (s Store) Neighbours(ctx context.Context, collection, id string) (row store.Row, prev, next string, err error) {
 	err = s.turns.Run(ctx, store.CostPage, func(ctx context.Context) error {
 		s.turns.Charge(ctx, store.CostPage)
@@ -83,7 +83,7 @@ func (s Store) Neighbours(ctx context.Context, collection, id string) (row store
 	return row, prev, next, err
 }
 
-// Life is that of the store in turns.
+// Life calls Life of the store in a slot of CostPage.
 func (s Store) Life(ctx context.Context, q store.LifeQuery) (life *store.Life, err error) {
 	err = s.turns.Run(ctx, store.CostPage, func(ctx context.Context) error {
 		s.turns.Charge(ctx, store.CostPage)
@@ -93,8 +93,8 @@ func (s Store) Life(ctx context.Context, q store.LifeQuery) (life *store.Life, e
 	return life, err
 }
 
-// PageHeld is Page with the state of the data that it is of, which the caller must close; nil where all places of such
-// are taken, or none can be had.
+// PageHeld returns a page and the snapshot that it was read from, which the caller must close. The snapshot is nil if
+// no slot is free for it or the store cannot hold one.
 func (s Store) PageHeld(ctx context.Context, q store.Query) (p *store.Page, held *Snapshot, err error) {
 	k, asks := ticketOf(ctx)
 	if !asks || !s.turns.Try(costHeld, k) {
@@ -103,7 +103,7 @@ func (s Store) PageHeld(ctx context.Context, q store.Query) (p *store.Page, held
 	}
 	var snap store.Snapshot
 	defer func() {
-		if held == nil { // there is none, or the store has panicked
+		if held == nil { // there is no snapshot, or the store panicked
 			defer s.turns.Leave(costHeld, k)
 			if snap != nil {
 				snap.Close()

@@ -1,8 +1,7 @@
-// Package limit keeps one client from taking the server from the others: queues and places for queries to the store
-// and for large answers, rates, the memory of answers that are in flight, and files for answers whose readers are
-// slow.
+// Package limit shares the server fairly among clients. It has queues and slots for queries and for large responses,
+// rates, a memory budget of responses in flight, and files for responses to slow clients.
 //
-// It knows neither routes nor formats. An owner (a key, or an address where no key is needed) is a text to it.
+// It knows neither routes nor formats. An owner is an opaque text: a key, or an address where no key is needed.
 package limit
 
 import (
@@ -23,40 +22,40 @@ import (
 // so that expensive queries never delay cheap ones. In a queue the owners (keys, or addresses without keys) take turns,
 // however many queries each has, and none holds all slots of a class. It is safe for concurrent use.
 type Turns struct {
-	Wait    time.Duration // of one request, for places and connections, before it is refused
-	Work    time.Duration // of one request, for all its questions
+	Wait    time.Duration // that one request may wait for slots and connections before it is refused
+	Work    time.Duration // that all queries of one request may take
 	mu      sync.Mutex
 	classes [costs]turnClass
-	Rates   *Buckets // of owners; nil: none
-	Resets  *Buckets // of callers who break off what they asked for
+	Rates   *Buckets // of owners; nil: no limit
+	Resets  *Buckets // of callers who cancel requests
 }
 
-// turnClass is the places and the queue of a class.
+// turnClass holds the slots and the queue of a class.
 type turnClass struct {
 	free    int
-	part    int            // of the places, for one owner
-	held    map[string]int // places by owner
-	ring    *list.List     // of *turnOwner that have questions waiting; the first is served next
+	part    int            // slots that one owner may hold
+	held    map[string]int // slots by owner
+	ring    *list.List     // of *turnOwner with waiting queries; the first is served next
 	owners  map[string]*list.Element
 	waiting int
 }
 
-// turnOwner is one owner's part of a queue.
+// turnOwner is the part of a queue that belongs to one owner.
 type turnOwner struct {
 	name         string
-	begun, fresh list.List // of *turnWaiter; those of work that was begun go first
+	begun, fresh list.List // of *turnWaiter; queries of requests that are answered in part go first
 }
 
 type turnWaiter struct {
 	in    *list.List
 	at    *list.Element
-	ready chan struct{} // closed when a place is taken for it
+	ready chan struct{} // closed when it gets a slot
 }
 
-// maxWaiting bounds the questions that wait in one class; each holds a request and its connection.
+// maxWaiting bounds the queue of one class. Each waiter holds a request and its connection.
 const maxWaiting = 4096
 
-// NewTurns gives each class its places.
+// NewTurns returns turns with the slots of each class, at most limits.concurrent.
 func NewTurns(l config.Limits, places [len(store.Costs)]int) *Turns {
 	t := &Turns{Wait: l.Queue, Work: l.Query, Rates: newRates(l.Rate), Resets: NewBuckets(resetsRate, resetsAtOnce)}
 	for i := range places {
@@ -80,8 +79,7 @@ func NewTurns(l config.Limits, places [len(store.Costs)]int) *Turns {
 	return t
 }
 
-// heldClass has half as many places as questions with an index have: none in a pool of so few connections that each
-// is needed.
+// heldClass returns a class with half as many slots as indexed queries have. A pool with one connection gets none.
 func heldClass(indexed int) turnClass {
 	n := indexed / 2
 	return newTurnClass(n, max(1, n-1))
@@ -92,45 +90,44 @@ func newTurnClass(places, part int) turnClass {
 		owners: map[string]*list.Element{}}
 }
 
-// Classes of work besides questions.
+// Classes of work other than queries.
 const (
-	// CostWriting is that of reading many features and of writing them into an answer. One owner has as many places
-	// as there are processors, so that answers of others need not wait for more than that, however many of its own it
-	// asks for and breaks off.
+	// CostWriting is for reading many features and encoding them. One owner may hold half of the slots, as many as
+	// processors, so that its cancelled requests do not delay others.
 	CostWriting = store.Cost(len(store.Costs)) + iota
-	// Large answers are made with a place of these: those that go straight to their readers, and those that go into a
-	// file first. Files of downloads have their own, since they take longer.
+	// Classes of building large responses: direct ones are sent while they are built, the others go to a file first.
+	// Downloads have classes of their own, since they take longer.
 	CostDirect
 	CostMaking
 	CostFileDirect
 	CostFileMaking
-	// costHeld is that of large pages that begin early where rows change at any moment. Nobody waits for a place of
-	// it: without one a page is made whole.
+	// costHeld is for large pages that are sent from a snapshot while rows may change. Nobody queues for it: without a
+	// slot the page is built whole.
 	costHeld
-	// CostExecuting is that of executions that clients wait for. Their questions wait for turns of their own besides.
+	// CostExecuting is for synchronous executions of processes. Their queries also wait for slots.
 	CostExecuting
-	// CostTile is that of making tiles that are not there. What they ask the store waits for turns of its own besides.
+	// CostTile is for building tiles that are not cached. Their queries also wait for slots.
 	CostTile
 	costs
 )
 
-// A Ticket is a request's right to ask the store. It belongs to the request's context.
+// Ticket is the right of one request to query the store. The context of the request carries it.
 type Ticket struct {
 	Owner  string
 	Caller string       // see call.caller
-	Begun  atomic.Bool  // it has been answered in part; further questions are not refused
-	left   atomic.Int64 // nanoseconds that it may still wait for places and connections
-	Work   atomic.Int64 // nanoseconds that its questions may still take
+	Begun  atomic.Bool  // the request is answered in part: its further queries are not refused
+	left   atomic.Int64 // nanoseconds that it may still wait for slots and connections
+	Work   atomic.Int64 // nanoseconds that its queries may still take
 }
 
 type ticketKey struct{}
 
-// With returns ctx with a ticket, under which the store is asked.
+// With returns ctx with the ticket.
 func (k *Ticket) With(ctx context.Context) context.Context {
 	return context.WithValue(ctx, ticketKey{}, k)
 }
 
-// ticketOf returns the ticket of ctx; false where it has none.
+// ticketOf returns the ticket of ctx; ok is false if it has none.
 func ticketOf(ctx context.Context) (*Ticket, bool) {
 	k, ok := ctx.Value(ticketKey{}).(*Ticket)
 	return k, ok
@@ -144,7 +141,7 @@ func (t *Turns) NewTicket(owner string, begun bool) *Ticket {
 	return k
 }
 
-// errBusy is what a question that gets no place is answered.
+// errBusy returns the error for a client whose query gets no slot of class c.
 func errBusy(c store.Cost) error {
 	switch c {
 	case store.CostScan:
@@ -166,15 +163,15 @@ func errBusy(c store.Cost) error {
 	return problem.New(problem.Busy, nil, "The server is busy. Try again after the seconds in Retry-After.")
 }
 
-// Try takes a place of class c if there is one at once.
+// Try takes a slot of class c if one is free.
 func (t *Turns) Try(c store.Cost, k *Ticket) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.classes[c].try(k.Owner)
 }
 
-// Enter waits for a place of class c. Work that was begun is never refused: a download that breaks off costs its
-// client all of it. The waits of one ticket together are bounded. Who gets a place calls leave.
+// Enter waits for a slot of class c; the caller must call Leave. All waits of one ticket share its time. A request that
+// is answered in part waits without a limit, since a refusal would cost its client the whole download.
 func (t *Turns) Enter(ctx context.Context, c store.Cost, k *Ticket) error {
 	x := &t.classes[c]
 	t.mu.Lock()
@@ -198,7 +195,7 @@ func (t *Turns) Enter(ctx context.Context, c store.Cost, k *Ticket) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if w.at == nil { // it got a place at the last moment
+	if w.at == nil { // it got a slot after await returned
 		if ctx.Err() == nil {
 			return nil
 		}
@@ -237,7 +234,7 @@ func (t *Turns) Leave(c store.Cost, k *Ticket) {
 	t.classes[c].release(k.Owner)
 }
 
-// try takes a place if there is one for the owner.
+// try takes a slot if one is free and the owner may have it.
 func (x *turnClass) try(owner string) bool {
 	if x.free == 0 || x.held[owner] >= x.part {
 		return false
@@ -251,7 +248,7 @@ func (x *turnClass) take(owner string) {
 	x.held[owner]++
 }
 
-// release gives a place back, and to the next owner whose turn it is.
+// release returns a slot and gives it to the next owner in the queue.
 func (x *turnClass) release(owner string) {
 	x.free++
 	if x.held[owner]--; x.held[owner] == 0 {
@@ -293,7 +290,7 @@ func (x *turnClass) enqueue(owner string, begun bool) *turnWaiter {
 	return w
 }
 
-// remove takes a waiter out of the queue.
+// remove deletes a waiter from the queue.
 func (x *turnClass) remove(owner string, w *turnWaiter) {
 	w.in.Remove(w.at)
 	w.at = nil
@@ -305,10 +302,10 @@ func (x *turnClass) remove(owner string, w *turnWaiter) {
 	}
 }
 
-// Run asks the store for something of class c under the ticket in ctx.
+// Run calls fn, which queries the store, in a slot of class c under the ticket in ctx.
 func (t *Turns) Run(ctx context.Context, c store.Cost, fn func(context.Context) error) error {
 	k, ok := ticketOf(ctx)
-	if !ok { // the server's own questions, such as those of a reload
+	if !ok { // queries of the server itself, such as those of a reload
 		return fn(ctx)
 	}
 	if err := t.begin(ctx, k); err != nil {
@@ -317,7 +314,8 @@ func (t *Turns) Run(ctx context.Context, c store.Cost, fn func(context.Context) 
 	return t.runIn(ctx, c, k, fn)
 }
 
-// begin refuses a question of a request that was broken off, and of one that is the first of too many.
+// begin returns an error if the request is cancelled, or if its owner or caller is over the rate. Requests that are
+// answered in part are not checked against the rate.
 func (t *Turns) begin(ctx context.Context, k *Ticket) error {
 	if err := ctx.Err(); err != nil || k.Begun.Load() {
 		return err
@@ -325,7 +323,7 @@ func (t *Turns) begin(ctx context.Context, k *Ticket) error {
 	return t.Admit(k.Owner, k.Caller)
 }
 
-// runIn is run of what has begun.
+// runIn is Run after begin.
 func (t *Turns) runIn(ctx context.Context, c store.Cost, k *Ticket, fn func(context.Context) error) error {
 	if err := t.Enter(ctx, c, k); err != nil {
 		return err
@@ -347,7 +345,7 @@ func (t *Turns) runIn(ctx context.Context, c store.Cost, k *Ticket, fn func(cont
 	return err
 }
 
-// Admit refuses a request that is the first of too many.
+// Admit returns an error of kind problem.TooMany if the caller cancels too many requests or the owner is over the rate.
 func (t *Turns) Admit(owner, caller string) error {
 	if n, wait := t.Resets.Left(caller, time.Now()); n < 1 {
 		return TooMany(wait, "You have broken off more requests than the server begins for one caller. Wait for "+
@@ -356,29 +354,28 @@ func (t *Turns) Admit(owner, caller string) error {
 	return t.Rates.Admit(owner)
 }
 
-// Charge counts a question against the rate of its owner.
+// Charge charges the owner of ctx for a query of class c.
 func (t *Turns) Charge(ctx context.Context, c store.Cost) {
 	if k, ok := ticketOf(ctx); ok && t.Rates != nil {
 		t.Rates.Charge(k.Owner, Units[c], time.Now())
 	}
 }
 
-// chargeRead counts n features, read for one question, against the rate of their owner. The first is paid with the
-// question that found it.
+// chargeRead charges the owner of ctx for n features. The first one is part of the charge for its query.
 func (t *Turns) chargeRead(ctx context.Context, n int) {
 	if k, ok := ticketOf(ctx); ok && t.Rates != nil && n > 1 {
 		t.Rates.Charge(k.Owner, float64(n-1)*unitsRead, time.Now())
 	}
 }
 
-// Counted counts the rows that a query reads; done must be called at its end.
+// Counted wraps fn to count the features it gets. done charges for them and must be called.
 func (t *Turns) Counted(ctx context.Context, fn func(*store.Feature) error) (count func(*store.Feature) error,
 	done func()) {
 	n := 0
 	return func(f *store.Feature) error { n++; return fn(f) }, func() { t.chargeRead(ctx, n) }
 }
 
-// Queued reports whether a question waits for its turn.
+// Queued reports whether any query waits for a slot.
 func (t *Turns) Queued() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -390,5 +387,5 @@ func (t *Turns) Queued() bool {
 	return false
 }
 
-// ManyFeatures is from how many features on their writing waits for its turn.
+// ManyFeatures is the number of features from which a fetch has class CostWriting.
 const ManyFeatures = 50

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// monthNames are the months in Norwegian, both forms of it; in English they are those of package time.
+// monthNames are the months in Norwegian (Bokmål and Nynorsk). Package time has the English ones.
 var monthNames = [...]string{"januar", "februar", "mars", "april", "mai", "juni", "juli", "august", "september",
 	"oktober", "november", "desember"}
 
-// DateText writes a day or a moment (RFC 3339) for people in the language of the page, a moment by the time zone of
-// the service: 11. desember 2013 kl. 03.15. Its blanks break before the hour only. False for what is neither.
+// DateText formats a date or an RFC 3339 time in a language: 11. desember 2013 kl. 03.15. Times are shown in zone.
+// Spaces do not break, except before the hour. ok is false, and the text unchanged, if s is neither.
 func DateText(s, lang string, zone *time.Location) (string, bool) {
 	t, err := time.Parse(time.DateOnly, s)
 	moment := err != nil
@@ -36,7 +36,7 @@ func DateText(s, lang string, zone *time.Location) (string, bool) {
 	return text, true
 }
 
-// TimeElement is a day or a moment as an element that programs read, too; what is neither stays.
+// TimeElement returns a date or an RFC 3339 time as an HTML time element. It returns other texts escaped.
 func TimeElement(s, lang string, zone *time.Location) template.HTML {
 	text, ok := DateText(s, lang, zone)
 	if !ok {
@@ -45,11 +45,11 @@ func TimeElement(s, lang string, zone *time.Location) template.HTML {
 	return template.HTML(`<time datetime="` + template.HTMLEscapeString(s) + `">` + text + "</time>")
 }
 
-// Time writes a day or a moment for people in the language of the page.
+// Time formats a date or an RFC 3339 time in the language of the page.
 func (v *Page) Time(s string) template.HTML { return TimeElement(s, v.Lang, v.Zone) }
 
-// Bound writes an end of a period: the day, where it is the first or the last moment of one, by the time zone of the
-// service or by UTC.
+// Bound formats an end of a period. It leaves out a time that is the first or last second of a day in the service's
+// time zone or UTC.
 func (v *Page) Bound(s string) template.HTML {
 	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
 		for _, t := range []time.Time{t.In(v.Zone), t.UTC()} {
@@ -61,7 +61,7 @@ func (v *Page) Bound(s string) template.HTML {
 	return TimeElement(s, v.Lang, v.Zone)
 }
 
-// Day writes a day for people, as text.
+// Day formats a date in the language of the page, as text.
 func (v *Page) Day(s string) string {
 	text, _ := DateText(s, v.Lang, v.Zone)
 	return text

@@ -2,13 +2,13 @@ package page
 
 import "html/template"
 
-// DownloadLink is a link to a file, as pages show it.
+// DownloadLink is a link to a file on a page.
 type DownloadLink struct {
 	Title, Href, Media, Ext string
-	Size                    string // for people; "" when it is not known before
+	Size                    string // with its unit; "" if it is not known before the file is built
 }
 
-// HTML is the link as an element of a list, as itemRow.HTML is.
+// HTML returns the link as an element of a list.
 func (l DownloadLink) HTML() template.HTML {
 	esc := template.HTMLEscapeString
 	size := ""

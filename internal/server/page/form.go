@@ -8,26 +8,26 @@ import (
 	"unicode/utf8"
 )
 
-// FieldFault is what is wrong with a field of a form, in the language of the page.
+// FieldFault is an error in a field of a form, in the language of the page.
 type FieldFault struct {
 	Name   string // of the parameter
 	Title  string // of the field
-	Value  string // as it came, where no field shows it
-	Text   string // what would be right
-	Cure   string // the same in English, if Text has no translation; else ""
-	Target string // id of the input; "" when the form has none for it
+	Value  string // as the client sent it, if no field shows it
+	Text   string // the expected value
+	Cure   string // the English text, if Text has no translation; else ""
+	Target string // id of the input; "" if the form has no such input
 }
 
-// Faulty is a form that comes back with what is wrong.
+// Faulty holds the errors of a form that is shown again.
 type Faulty struct {
 	Faults  []FieldFault
-	Trouble Value // why there is no answer although nothing is wrong; without a text for nothing
+	Trouble Value // the reason why a valid request has no result; an empty text if there is none
 }
 
-// Refused reports whether the form comes back without an answer.
+// Refused reports whether the form is shown again without a result.
 func (v *Faulty) Refused() bool { return v.Trouble.Text != "" || len(v.Faults) > 0 }
 
-// Fault is what is wrong with a parameter; nil for nothing.
+// Fault returns the error of a parameter; nil if it has none.
 func (v *Faulty) Fault(name string) *FieldFault {
 	if i := slices.IndexFunc(v.Faults, func(f FieldFault) bool { return f.Name == name }); i >= 0 {
 		return &v.Faults[i]
@@ -35,7 +35,7 @@ func (v *Faulty) Fault(name string) *FieldFault {
 	return nil
 }
 
-// Capital is a text with a capital letter first.
+// Capital returns a text with its first letter in upper case.
 func Capital(text string) string {
 	r, n := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(r)) + text[n:]
@@ -44,7 +44,7 @@ func Capital(text string) string {
 // Choice is an option of a select in a form.
 type Choice struct {
 	Value, Title string
-	Lang         string // of the title; "" when it is that of the page, or not known
+	Lang         string // of the title; "" if it is that of the page or unknown
 	Selected     bool
 	Bare         bool // the title is the value
 }
@@ -52,7 +52,7 @@ type Choice struct {
 // Choices are the options of a select.
 type Choices []Choice
 
-// HTML is the option elements, in order. There may be hundreds, for which templates are slow.
+// HTML returns the option elements. It uses no template, since a form may have hundreds.
 func (xs Choices) HTML() template.HTML {
 	var b strings.Builder
 	for _, x := range xs {

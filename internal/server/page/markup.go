@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Markup is what stands many times on pages, for which templates are slow. It escapes as templates do.
+// Markup builds HTML that a page repeats many times, for which templates are too slow. It escapes as templates do.
 type Markup []byte
 
 // Add appends markup.
@@ -16,7 +16,7 @@ func (m *Markup) Add(parts ...string) {
 	}
 }
 
-// Text appends a text, for where text or a quoted attribute stands.
+// Text appends an escaped text, for content or a quoted attribute.
 func (m *Markup) Text(s string) { m.Add(AsMarkup(s)) }
 
 // Attribute appends an attribute, unless its value is empty.
@@ -26,8 +26,8 @@ func (m *Markup) Attribute(name, value string) {
 	}
 }
 
-// Address appends an address of ours, for a quoted attribute: what may not stand in an address is percent-encoded
-// (RFC 3986, 2).
+// Address appends an address for a quoted attribute. It percent-encodes characters that URIs do not allow (RFC 3986,
+// section 2). It does not check the scheme.
 func (m *Markup) Address(s string) {
 	b := *m
 	for i := range len(s) {
@@ -50,7 +50,7 @@ func (m *Markup) Address(s string) {
 
 const hexDigits = "0123456789abcdefABCDEF"
 
-// AsMarkup escapes a text for where text or a quoted attribute stands.
+// AsMarkup escapes a text for content or a quoted attribute.
 func AsMarkup(s string) string {
 	if !strings.ContainsAny(s, "\x00\"'&<>+") {
 		return s
@@ -75,7 +75,7 @@ func (v *Page) Alternates() template.HTML {
 	return template.HTML(m)
 }
 
-// FormatItems are the links to the other representations, as elements of a list.
+// FormatItems returns list items that link to the other representations of the page.
 func (v *Page) FormatItems() template.HTML {
 	var m Markup
 	for _, f := range v.Formats {
@@ -86,7 +86,7 @@ func (v *Page) FormatItems() template.HTML {
 	return template.HTML(m)
 }
 
-// FootItems are the links that every page ends with, as elements of a list.
+// FootItems returns the list items of the footer.
 func (v *Page) FootItems() template.HTML {
 	var m Markup
 	for _, l := range footLinks {
@@ -101,8 +101,7 @@ var footLinks = [...]struct{ path, text string }{{"", "home"}, {"/collections", 
 	{"/openapi", "api.title"}, {"/conformance", "conformance.title"}, {"/key", "key.title"},
 	{"/about", "about.title"}, {"/accessibility", "accessibility.title"}}
 
-// shortNames are what people call representations, by media type or else by the value of f; others have the value of
-// f as their name.
+// shortNames are the titles of representations, by media type or by the value of f. Others are titled by f.
 var shortNames = map[string]string{"application/geo+json": "GeoJSON", "application/schema+json": "JSON Schema",
 	"json": "JSON", "jsonld": "JSON-LD", "csv": "CSV", "yaml": "YAML",
 	"geojsonseq": "GeoJSONSeq", "ndjson": "NDJSON", "gpkg": "GeoPackage", "flatgeobuf": "FlatGeobuf",
@@ -110,24 +109,24 @@ var shortNames = map[string]string{"application/geo+json": "GeoJSON", "applicati
 	"kml": "KML", "linkformat": "Link-Format", "xsd": "XML Schema", "tilejson": "TileJSON", "atom": "Atom",
 	"jsonfeed": "JSON Feed"}
 
-// Title is what people call the representation.
+// Title returns the name of the representation for readers.
 func (f FormatLink) Title() string { return cmp.Or(shortNames[f.Media], shortNames[f.F], f.F) }
 
-// Unit appends the unit of values, unless there is none.
+// Unit appends a unit (UCUM) in parentheses; nothing if it is "".
 func (m *Markup) Unit(u string) {
 	if u != "" {
 		m.Add(" (", AsMarkup(unitText.Replace(u)), ")")
 	}
 }
 
-// Invalid appends the attributes of an input with a fault; nil is none.
+// Invalid appends the ARIA attributes of an input with an error; nothing if f is nil.
 func (m *Markup) Invalid(f *FieldFault) {
 	if f != nil {
 		m.Add(` aria-invalid="true" aria-describedby="`, AsMarkup(f.Target), `-fault"`)
 	}
 }
 
-// Fault appends what is wrong with an input; nil is nothing.
+// Fault appends the error of an input; nothing if f is nil.
 func (m *Markup) Fault(f *FieldFault) {
 	if f == nil {
 		return

@@ -1,5 +1,5 @@
-// Package page writes HTML: the layout, the view models that its templates show, values and dates as people read
-// them, and markup that stands on pages thousands of times. It knows no store, no request and no route.
+// Package page renders HTML: the layout, its view models, and values and dates in the language of the reader. It knows
+// no store, no request and no route.
 package page
 
 import (
@@ -15,8 +15,8 @@ import (
 	"grense/internal/config"
 )
 
-// InDigits writes a decimal number for people: the digits before the mark in groups of three, 15\u00a0326,5 or in
-// English 15,326.5. The space does not break. What is no number stays.
+// InDigits formats a decimal number with groups of three digits: 15\u00a0326,5, or 15,326.5 in English. The space does
+// not break. Other texts are returned unchanged.
 func InDigits(number, lang string) string {
 	whole, part, broken := strings.Cut(number, ".")
 	sign := ""
@@ -39,12 +39,12 @@ func InDigits(number, lang string) string {
 	return sign + whole
 }
 
-// Language is one that pages and titles are written in, with the tag that goes out.
+// Language is a language of pages and titles. Tag is its BCP 47 tag in headers and attributes.
 type Language struct{ Code, Tag string }
 
 var Languages = []Language{{"nb", "nb-NO"}, {"nn", "nn-NO"}, {"en", "en"}}
 
-// LanguageTag is the value of Content-Language and of the attribute lang.
+// LanguageTag returns the value of Content-Language and of the attribute lang.
 func LanguageTag(code string) string {
 	for _, l := range Languages {
 		if l.Code == code {
@@ -54,53 +54,53 @@ func LanguageTag(code string) string {
 	return "nb-NO"
 }
 
-// Page is what a template shows.
+// Page is the data of a template and of the layout around it.
 type Page struct {
 	Name   string // of the template
 	Title  string
 	Crumbs []Crumb
 	Data   any
 
-	Script      bool        // the page has something that gains by site.js
-	TitleLang   string      // language of the title; "" when it is that of the page, or not known
-	Description string      // for search engines and previews; "" for none
-	LD          template.JS // the page as JSON-LD, made safe by inScript; "" for none
-	Caption     string      // of the map; "" for the usual one
-	Tiles       *TileMap    // the map of tiles that scripts put in the place of the drawing; nil: none
+	Script      bool        // the page needs site.js
+	TitleLang   string      // of the title; "" if it is that of the page or unknown
+	Description string      // for search engines and link previews; "" if there is none
+	LD          template.JS // the page as JSON-LD, escaped by InScript; "" if there is none
+	Caption     string      // of the map; "" for the default
+	Tiles       *TileMap    // the tile map that replaces the drawing if scripts run; nil if there is none
 	Refresh     bool        // without scripts the page reloads every few seconds
-	Copies      []Copied    // what people take away from the page, each with a button that copies it
-	Refused     bool        // the page is a form that comes back with what is wrong
-	Path        string      // below the mount, where it is not that of the request
-	Instance    string      // of the problem that such a form reports
-	Empty       bool        // there is nothing to take away in another format
-	Without     string      // a representation of the route that this document does not have; "" for none
+	Copies      []Copied    // texts with a button that copies them
+	Refused     bool        // the page is a form with errors
+	Path        string      // below the mount, if it differs from that of the request
+	Instance    string      // of the problem (RFC 9457) that a form with errors reports
+	Empty       bool        // there are no features to download
+	Without     string      // f of a representation of the route that this document lacks; ""
 
-	// What the layout shows around the page, which render sets. It is no struct of its own: templates find promoted
+	// Fields of the layout, which the caller of Render sets. They are not a struct, since templates find promoted
 	// fields slowly.
 	Lang       string // nb, nn, en
 	Tag        string // for the attribute lang
 	Service    string
 	Root       string // absolute URL of the service
 	Base       string // absolute URL of the mount
-	LangAsked  string // the parameter lang, which links repeat; "" for none
+	LangAsked  string // parameter lang, which links repeat; "" if it was not given
 	Zone       *time.Location
 	Formats    []FormatLink
 	Languages  []LanguageLink
-	Neutral    string // the address of this page in no stated language
-	Preview    string // address of the picture for previews of links
+	Neutral    string // address of this page without lang
+	Preview    string // address of the preview image
 	Version    string
-	MapCaption string         // what the usual map shows
-	Feedback   Address        // where to write about the service
-	Contact    config.Contact // who runs the service, as far as configured
-	Invented   bool           // the page shows data that are made up
-	Register   bool           // a place-name register is served
+	MapCaption string         // default caption of maps
+	Feedback   Address        // address for questions about the service
+	Contact    config.Contact // the publisher of the service, as configured
+	Invented   bool           // the page shows invented data
+	Register   bool           // the service has a place-name register
 	hashed     func(name string) string
 }
 
-// Copied is a text to copy, and what it is.
+// Copied is a text with a button that copies it.
 type Copied struct{ Title, Text string }
 
-// Crumb is a step of the path to a page.
+// Crumb is a link of the breadcrumb trail.
 type Crumb struct{ Title, Href string }
 
 type FormatLink struct{ F, Href, Media string }
@@ -110,17 +110,16 @@ type LanguageLink struct {
 	Current         bool
 }
 
-// T gives a text of the catalogue in the language of the page.
+// T returns a message in the language of the page.
 func (v *Page) T(name string, args ...any) string { return Text(v.Lang, name, args...) }
 
-// Count writes a whole number for people in the language of the page: 15 326, in English 15,326. The space does not
-// break.
+// Count formats an integer in the language of the page: 15 326, or 15,326 in English. The space does not break.
 func (v *Page) Count(n int) string { return InDigits(strconv.Itoa(n), v.Lang) }
 
-// Number writes a number for people in the language of the page, rounded to six decimals.
+// Number formats a number in the language of the page, rounded to six decimals.
 func (v *Page) Number(x float64) string { return InDigits(Number(math.Round(x*1e6)/1e6), v.Lang) }
 
-// Extent writes boxes in degrees for people.
+// Extent formats bounding boxes (minimum longitude and latitude, then maximum), in degrees.
 func (v *Page) Extent(boxes [][4]float64) string {
 	var out []string
 	for _, b := range boxes {
@@ -130,10 +129,11 @@ func (v *Page) Extent(boxes [][4]float64) string {
 	return strings.Join(out, "; ")
 }
 
-// Link gives the address of a page of this mount, in the language of this one.
+// Link returns the address of a page below the mount, with the parameter lang of this page.
 func (v *Page) Link(path string) string { return LinkTo(v.Base, path, v.LangAsked) }
 
-// Ours gives an address as a page in the language of this one, where it is a path of this mount; any other stays.
+// Ours rewrites an address below the mount to its HTML page in the language of this page. Other addresses are returned
+// unchanged.
 func (v *Page) Ours(href string) string {
 	if path, ok := strings.CutPrefix(href, v.Base+"/"); ok && !strings.ContainsAny(path, "?#") {
 		return v.Link("/" + path)
@@ -141,14 +141,14 @@ func (v *Page) Ours(href string) string {
 	return href
 }
 
-// Local gives the address of a path of this mount without scheme and host, so that it counts as ours for the browser
-// under whatever name the server was reached (CSP Level 3, 'self').
+// Local returns the address of a path below the mount without scheme and host. Browsers then match it with 'self' (CSP
+// Level 3) under any host name of the server.
 func (v *Page) Local(path string) string { return LocalPath(v.Base) + path }
 
-// Inside writes a title as it stands inside a sentence.
+// Inside returns a title for use inside a sentence; see InsideSentence.
 func (v *Page) Inside(title string) string { return InsideSentence(title) }
 
-// InsideSentence begins a title with a small letter, unless it is an abbreviation.
+// InsideSentence returns a title with its first letter in lower case, unless it begins with an abbreviation.
 func InsideSentence(title string) string {
 	a, n := utf8.DecodeRuneInString(title)
 	b, _ := utf8.DecodeRuneInString(title[n:])
@@ -158,12 +158,12 @@ func InsideSentence(title string) string {
 	return string(unicode.ToLower(a)) + title[n:]
 }
 
-// Static gives the address of an embedded file, without scheme and host.
+// Static returns the address of an embedded file, without scheme and host.
 func (v *Page) Static(name string) string {
 	return LocalPath(v.Root) + "/static/" + v.hashed(name)
 }
 
-// LocalPath is the path of an absolute address, escaped; "" for the root.
+// LocalPath returns the escaped path of an absolute address, without a slash at the end.
 func LocalPath(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -172,22 +172,22 @@ func LocalPath(address string) string {
 	return strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
-// Number writes a float in the shortest form.
+// Number formats a float in its shortest form.
 func Number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// Address is where to write: one of the two; both "" when not configured.
+// Address is where readers write to: Email or URL; both are "" if none is configured.
 type Address struct{ Email, URL string }
 
 // TileMap is the data for the script of a map of tiles.
 type TileMap struct {
 	Path   string // of the tileset, below the mount, with its query
-	Layers string // JSON by collection: what its features are called, and where their pages are
-	ID     string // of the feature that stands out; "" for none
+	Layers string // JSON by collection: titles of features and addresses of their pages
+	ID     string // of the highlighted feature; "" if there is none
 	View   string // west, south, east and north in the CRS of the set; "": all data
-	Whole  string // the same of all data; "": not known
-	Keyed  bool   // tiles need a key, which only the browser's cookie brings
+	Whole  string // the same for all data; "" if unknown
+	Keyed  bool   // tiles need a key, which scripts fetch with the browser's cookie
 
-	Grounded bool   // the country lies under the collection
-	Shore    string // address of what does where the data have no country; "": nothing
-	Bare     bool   // where land ends is not known
+	Grounded bool   // the tiles include the areas of the country as background
+	Shore    string // address of an outline of the country, if the data have no areas; "" if there is none
+	Bare     bool   // there is no background: the map cannot tell land from sea
 }

@@ -19,7 +19,7 @@ import (
 	"grense/web"
 )
 
-// Text is a text of the catalogue in a language.
+// Text returns a message of web/messages in a language, formatted with args.
 func Text(lang, name string, args ...any) string {
 	s := web.Text(lang, name)
 	if len(args) > 0 {
@@ -28,7 +28,7 @@ func Text(lang, name string, args ...any) string {
 	return s
 }
 
-// LinkTo is the address of a page below a mount, in the language that lang asks for; "" for none.
+// LinkTo returns the address of an HTML page below a mount. lang is the parameter of that name; "" leaves it out.
 func LinkTo(base, path, lang string) string {
 	href := base + path + "?f=html"
 	if strings.Contains(path, "?") {
@@ -42,11 +42,11 @@ func LinkTo(base, path, lang string) string {
 
 // Renderer renders templates.
 type Renderer struct {
-	templates map[string]func() (*template.Template, error) // by language, made when first asked for
+	templates map[string]func() (*template.Template, error) // by language, parsed on first use
 	hashed    func(name string) string
 }
 
-// NewRenderer returns a renderer. hashed gives the name that a static file is served under.
+// NewRenderer returns a renderer. hashed maps the name of a static file to the name under which it is served.
 func NewRenderer(hashed func(name string) string) *Renderer {
 	ps := &Renderer{templates: map[string]func() (*template.Template, error){}, hashed: hashed}
 	for _, l := range Languages {
@@ -55,11 +55,11 @@ func NewRenderer(hashed func(name string) string) *Renderer {
 	return ps
 }
 
-// plainText is a place of a template where a text of the catalogues stands without values in it.
+// plainText matches a message without arguments in a template.
 var plainText = regexp.MustCompile(`\{\{\$?\.T "([^"{}]*)"\}\}`)
 
-// templatesIn parses the templates with the texts of a language in their places. All of them stand where text or a
-// quoted attribute does.
+// templatesIn parses the templates and replaces their messages without arguments by texts in a language. All of these
+// are content or in quoted attributes, so that they can be escaped beforehand.
 func templatesIn(lang string) (*template.Template, error) {
 	t := template.New("").Funcs(template.FuncMap{"number": Number, "join": strings.Join, "json": indented,
 		"sentence": sentence, "unit": unitText.Replace, "xml": IndentXML, "shape": shapeOf, "breakable": breakable,
@@ -83,14 +83,14 @@ func templatesIn(lang string) (*template.Template, error) {
 	return t, nil
 }
 
-// breakable is an address that may go on in another line before each of its parts.
+// breakable marks the places where a long address may wrap: before each of its parts.
 func breakable(address string) template.HTML {
 	s := strings.NewReplacer("//", "//", "/", "/<wbr>", "&amp;",
 		"<wbr>&amp;").Replace(template.HTMLEscapeString(address))
 	return template.HTML(strings.TrimSuffix(s, "<wbr>"))
 }
 
-// crsText is what people call a coordinate reference system by its URI: EPSG:25833.
+// crsText returns the short name of a coordinate reference system, such as EPSG:25833, or the URI if it is unknown.
 func crsText(uri string) string {
 	if id, ok := crs.Parse(uri); ok {
 		return id.String()
@@ -98,16 +98,16 @@ func crsText(uri string) string {
 	return uri
 }
 
-// unitText writes the powers of a unit (UCUM) for people: km2 becomes km².
+// unitText replaces the powers in a unit (UCUM): km2 becomes km².
 var unitText = strings.NewReplacer("2", "²", "3", "³")
 
-// InScript makes JSON safe inside a script element, where it stands as data (HTML, 4.12.1.3): what could end the
-// element or open a comment is escaped. It stays the same JSON.
+// InScript escapes JSON for a script element that holds data (HTML, 4.12.1.3), so that it can neither end the element
+// nor open a comment. The result is the same JSON value.
 func InScript(b []byte) template.JS {
 	return template.JS(strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(string(b)))
 }
 
-// sentence is the first sentence of a text: up to a full stop before a capital letter.
+// sentence returns the first sentence of a text: up to a full stop before a capital letter.
 func sentence(s string) string {
 	for i := range s {
 		if rest, ok := strings.CutPrefix(s[i:], ". "); ok {
@@ -119,16 +119,16 @@ func sentence(s string) string {
 	return s
 }
 
-// Degrees writes a longitude or latitude for people, with 4 decimals at most.
+// Degrees formats a longitude or latitude with at most 4 decimals.
 func Degrees(v float64) string { return Number(math.Round(v*1e4) / 1e4) }
 
-// indented writes a value as JSON for people, as it stands in an element: JSON of Go has no <, > and &.
+// indented formats a value as indented JSON for the content of an element: encoding/json escapes <, > and &.
 func indented(v any) (template.HTML, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
 	return template.HTML(b), err
 }
 
-// Render writes a page with its layout. The caller has set what the layout shows.
+// Render renders a page in the layout. The caller sets the fields of the layout.
 func (ps *Renderer) Render(v *Page) ([]byte, error) {
 	v.Tag, v.hashed = LanguageTag(v.Lang), ps.hashed
 	t, err := ps.templates[v.Lang]()
@@ -136,12 +136,12 @@ func (ps *Renderer) Render(v *Page) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	b.Grow(32 << 10) // most pages fit
+	b.Grow(32 << 10) // fits most pages
 	if err := t.ExecuteTemplate(&b, v.Name, v); err != nil {
 		return nil, fmt.Errorf("page: %s: %w", v.Name, err)
 	}
 	if out := b.Bytes(); utf8.Valid(out) {
 		return out, nil
 	}
-	return bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD")), nil // an address may hold any bytes
+	return bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD")), nil // an address may contain any bytes
 }

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// schemaShape is what people read of a JSON Schema of an input or output; the description in JSON has the schema
-// itself.
+// schemaShape is the part of a JSON Schema that the page of a process shows.
 type schemaShape struct {
 	Type, Format, ContentMediaType       string
 	Enum                                 []any
@@ -19,8 +18,8 @@ type schemaShape struct {
 	Default                              any
 }
 
-// shapeOf writes a schema in a line: choices by |, lists in brackets, members in braces, bounds, and the default
-// after an equals sign.
+// shapeOf describes a JSON Schema in one line: alternatives separated by |, arrays in brackets, objects in braces, then
+// the bounds, then = and the default.
 func shapeOf(schema any) (string, error) {
 	b, err := json.Marshal(schema)
 	if err != nil {
@@ -77,7 +76,7 @@ func alternatives[T any](of []T) string {
 	return strings.Join(texts, " | ")
 }
 
-// bounds are written where there are some.
+// bounds formats a minimum and a maximum, of which either may be nil.
 func bounds(least, most *json.Number) string {
 	switch {
 	case least == nil && most == nil:

@@ -8,23 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// Value is a value as people read it: where it is a code, or the id of another feature, under the name of what it
-// stands for.
+// Value is a value as pages show it. Codes and ids of features are shown with the title of what they refer to.
 type Value struct {
 	Text   string
-	Code   string  // the value itself, where Text is the name of what it stands for; else ""
-	Href   string  // of what it stands for; "" when it stands for nothing
+	Code   string  // the value itself, if Text is a title for it; else ""
+	Href   string  // of the page of the code or feature; "" if there is none
 	Away   bool    // Href is the value itself, an address on the web
-	Lang   string  // language of Text, a BCP 47 tag; "" when the data do not say
-	Number bool    // Code is of digits: it is written before the name
-	Time   string  // the day or moment that Text is, by RFC 3339; "" for none
-	Parts  []Value // the elements of a list, which are written instead; nil when the value is none
+	Lang   string  // of Text, a BCP 47 tag; "" if unknown
+	Number bool    // Code consists of digits: it is written before the title
+	Time   string  // the date or RFC 3339 time that Text shows; "" if it shows none
+	Parts  []Value // the elements of a list, which are written instead of Text; nil if the value is no list
 }
 
-// maxAddress is how many bytes an address has that a value is linked to, at most.
+// maxAddress is the largest length of an address that becomes a link, in bytes.
 const maxAddress = 2048
 
-// Linked links a value that is an absolute address of HTTP, and nothing besides, to that address.
+// Linked returns the value with a link to itself if it is an absolute HTTP or HTTPS address, else unchanged.
 func (s Value) Linked() Value {
 	u, err := url.Parse(s.Text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || len(s.Text) > maxAddress ||
@@ -35,7 +34,7 @@ func (s Value) Linked() Value {
 	return s
 }
 
-// Named is a value under the name of what it stands for.
+// Named returns a value with the title of the code or feature that it refers to, and the address of its page.
 func (s Value) Named(name Value, href string) Value {
 	out := Value{Text: name.Text, Lang: name.Lang, Href: href, Code: s.Text}
 	out.Number = strings.Trim(s.Text, "0123456789") == ""
@@ -48,7 +47,7 @@ func (s Value) Named(name Value, href string) Value {
 	return out
 }
 
-// Label is the whole of it in one line.
+// Label returns the code, if it is a number, and the text.
 func (s Value) Label() string {
 	if s.Number {
 		return s.Code + " " + s.Text
@@ -56,8 +55,7 @@ func (s Value) Label() string {
 	return s.Text
 }
 
-// HTML is it as part of a page, with its link and its language. A page holds thousands of values, for which templates
-// are slow.
+// HTML returns the value with its link and language. It uses no template, since a page shows thousands of values.
 func (s Value) HTML() template.HTML {
 	if s.Parts != nil {
 		parts := make([]string, len(s.Parts))
@@ -83,7 +81,7 @@ func (s Value) HTML() template.HTML {
 	return template.HTML(start + LangAttribute(s.Lang) + ">" + text + "</" + element + ">")
 }
 
-// LangAttribute is the attribute lang; "" for no language.
+// LangAttribute returns the attribute lang with a space before it; "" if the tag is "".
 func LangAttribute(tag string) string {
 	if tag == "" {
 		return ""

@@ -2,9 +2,8 @@ package page
 
 import "strings"
 
-// IndentXML writes an XML document for people: each element on a line of its own, one with text only on one line. It
-// adds and drops white space between tags and nothing else, and leaves alone what has comments or CDATA sections, and
-// what is no XML.
+// IndentXML puts each element of an XML document on a line, and an element with text only on a single line. It changes
+// only white space between tags. It returns texts with comments or CDATA, and texts that are not XML, unchanged.
 func IndentXML(s string) string {
 	if strings.Contains(s, "<!") || !strings.HasPrefix(strings.TrimSpace(s), "<") {
 		return s
