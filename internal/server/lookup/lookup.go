@@ -22,27 +22,27 @@ import (
 	"grense/internal/store"
 )
 
-// A division is one that covers the point, or the nearest one.
+// division is a feature that covers the point, or the nearest one. The cache shares it: nobody may change it.
 type division struct {
 	coll     *store.Collection
 	row      store.Row
 	id       string
-	path     string // of the feature below the mount; of a version that one
+	path     string // of the feature below the mount, with the datetime of its version
 	title    page.Value
 	parents  []parent
-	members  []byte  // of its GeoJSON, without geometry
+	members  []byte  // of its GeoJSON object, without geometry
 	distance float64 // from the point, in metres
-	encoded  []byte  // as it stands in the answer, without distance
-	split    int     // where in that the distance belongs
+	encoded  []byte  // the GeoJSON object without distance
+	split    int     // offset in encoded at which distance is inserted
 }
 
-// parent is a division that another one belongs to.
+// parent is a feature that a division refers to, such as its county.
 type parent struct {
 	Collection string `json:"collection"`
 	ID         string `json:"id"`
 }
 
-// lookup tells which divisions cover a point, the largest kind first; outside of all, which is the nearest.
+// lookup writes the divisions that cover a point, the largest kind first. If there are none, it writes the nearest one.
 func (s *surface) lookup(c *call, w http.ResponseWriter) error {
 	p := c.Params.(*lookupParams)
 	if c.Format.F == server.AsHTML.F && p.lon == nil && p.lat == nil {
@@ -86,11 +86,10 @@ func (s *surface) lookup(c *call, w http.ResponseWriter) error {
 	return c.WriteOnce(w, doc)
 }
 
-// jsonFG reports whether the answer is written as JSON-FG. It has no geometries, so that both of its profiles are the
-// same.
+// jsonFG reports whether the response is JSON-FG. Its two profiles are the same here, since features have no geometry.
 func (p *lookupParams) jsonFG() bool { return strings.HasPrefix(p.profile, "jsonfg") }
 
-// place is the point in CRS84; what is wrong with it is told all at once.
+// place returns the point in CRS84. Its error reports the faults of both coordinates.
 func (p *lookupParams) place() (orb.Point, error) {
 	var faults []problem.Fault
 	domain := p.crs.Domain()
@@ -118,7 +117,7 @@ func (p *lookupParams) place() (orb.Point, error) {
 	return orb.Point{x, y}, nil
 }
 
-// dividing returns the filter for features of a collection that match a spatial condition at the time asked for.
+// dividing returns a filter for the features of a collection that match where and are valid at the requested time.
 func (c *call) dividing(coll *store.Collection, where cql2.Expr) (cql2.Expr, error) {
 	p := c.Params.(*lookupParams)
 	and := cql2.And{where}
@@ -128,7 +127,7 @@ func (c *call) dividing(coll *store.Collection, where cql2.Expr) (cql2.Expr, err
 	return cql2.Check(and, coll)
 }
 
-// dated is a question for features of a collection at the time asked for.
+// dated returns q with the version of the data at the requested time.
 func (c *call) dated(coll *store.Collection, q store.Query) store.Query {
 	p := c.Params.(*lookupParams)
 	q = c.Current(coll, q)
@@ -142,8 +141,8 @@ func (c *call) dated(coll *store.Collection, q store.Query) store.Query {
 	return q
 }
 
-// pointIndexes are the indexes of the collections asked for; nil for one while there is none that knows the time
-// asked for.
+// pointIndexes returns an index for each requested collection. It is nil if the index is not built yet, or the
+// collection has times and a time is requested, since indexes hold current features only.
 func (c *call) pointIndexes() ([]*server.PointIndex, error) {
 	p := c.Params.(*lookupParams)
 	out := make([]*server.PointIndex, len(p.collections))
@@ -159,8 +158,8 @@ func (c *call) pointIndexes() ([]*server.PointIndex, error) {
 	return out, nil
 }
 
-// covering are the divisions that the point lies in or on the border of: exactly those that S_INTERSECTS finds, in
-// the order of the collections and then by id.
+// covering returns the divisions that contain the point or have it on their border, as S_INTERSECTS does. They are
+// ordered by collection and id.
 func (c *call) covering(indexes []*server.PointIndex) ([]*division, error) {
 	p := c.Params.(*lookupParams)
 	var out []*division
@@ -178,7 +177,7 @@ func (c *call) covering(indexes []*server.PointIndex) ([]*division, error) {
 	return out, nil
 }
 
-// rowsAt are the features of a collection that the point lies in, by its index, or by the store where that is nil.
+// rowsAt returns the features of a collection that cover the point: by the index i, or by a query if i is nil.
 func (c *call) rowsAt(coll *store.Collection, i *server.PointIndex) (rows []store.Row, err error) {
 	p := c.Params.(*lookupParams)
 	if i != nil {
@@ -191,7 +190,7 @@ func (c *call) rowsAt(coll *store.Collection, i *server.PointIndex) (rows []stor
 	return c.AllOf(c.dated(coll, store.Query{Filter: e}))
 }
 
-// divisionCache holds divisions by everything that they are made of.
+// divisionCache holds encoded divisions.
 type divisionCache = cache.Cache[divisionKey, *division]
 
 type divisionKey struct {
@@ -204,7 +203,7 @@ func newDivisionCache(g *cache.Group) *divisionCache {
 	return cache.New[divisionKey, *division](cache.Options{Name: "divisions", Bytes: 8 << 20, Group: g})
 }
 
-// describe reads features, without their geometries. What it returns is shared: nobody changes it.
+// describe returns the divisions of rows, without geometry, from the cache or the store. Callers must not change them.
 func (c *call) describe(coll *store.Collection, rows []store.Row) ([]*division, error) {
 	out := make([]*division, len(rows))
 	var missing []store.Row
@@ -264,8 +263,8 @@ func (c *call) readDivisions(coll *store.Collection, rows []store.Row) ([]*divis
 	return out, err
 }
 
-// startOf is the query that asks for the version of those values, which are of all properties that are not hidden; ""
-// for what has no versions.
+// startOf returns the query with the datetime at which a version begins; "" if the collection has no versions. values
+// are those of all properties that are not hidden.
 func startOf(coll *store.Collection, values []any) string {
 	if server.IsPlain(coll) {
 		return ""
@@ -282,7 +281,7 @@ func startOf(coll *store.Collection, values []any) string {
 	return ""
 }
 
-// nameDivision takes title and parents of a division from its values, those of all properties that are not hidden.
+// nameDivision sets title and parents of a division. values are those of all properties that are not hidden.
 func (c *call) nameDivision(d *division, values []any) {
 	lp := server.LanguageProperty(d.coll)
 	i := -1
@@ -313,7 +312,7 @@ func (c *call) lookupHeaders(w http.ResponseWriter, links []ogcapi.Link) {
 	c.TellLosses(w.Header(), nil)
 }
 
-// lookupTag is the weak validator of the answer.
+// lookupTag returns the entity tag of the response.
 func (c *call) lookupTag(covering []*division, near *division) string {
 	b := server.TakeBuffer()
 	put := func(s string) { b = append(append(b, s...), 0) }
@@ -332,12 +331,11 @@ func (c *call) lookupTag(covering []*division, near *division) string {
 	return server.Digest(b)
 }
 
-// appendLookup appends a FeatureCollection (RFC 7946) of the divisions, without their geometries; further members say
-// what they are.
+// appendLookup appends a FeatureCollection (RFC 7946) of the divisions without their geometries, and the point.
 func (c *call) appendLookup(b []byte, covering []*division, near *division, links []ogcapi.Link) []byte {
 	p := c.Params.(*lookupParams)
 	b = append(b, `{"type":"FeatureCollection",`...)
-	if p.jsonFG() { // each feature tells its type
+	if p.jsonFG() { // each feature has its featureType
 		b = append(append(append(b, `"conformsTo":["`...), strings.Join(feature.JSONFGClasses, `","`)...), `"],`...)
 	}
 	b = append(b, `"features":[`...)
@@ -368,11 +366,11 @@ func (c *call) appendLookup(b []byte, covering []*division, near *division, link
 	return append(b, `"}}`...)
 }
 
-// encode writes a division as it stands in the answer.
+// encode writes a division as a GeoJSON object.
 func (c *call) encode(d *division) {
 	var b []byte
 	text := func(s string) {
-		t, _ := json.Marshal(s) // texts do not fail
+		t, _ := json.Marshal(s) // strings cannot fail
 		b = append(b, t...)
 	}
 	b = append(append(append(b, '{'), d.members...), `,"collection":`...)

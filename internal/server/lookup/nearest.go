@@ -14,18 +14,18 @@ import (
 	"grense/internal/store"
 )
 
-// candidate is a feature that may be the nearest one.
+// candidate is a feature with its distance from the point.
 type candidate struct {
 	coll   *store.Collection
 	row    store.Row
 	metres float64
 }
 
-// sameDistance is by how many metres distances differ that count as equal: that is how exact they are.
+// sameDistance is the accuracy of distances, in metres. Distances that differ by less are equal.
 const sameDistance = 0.001
 
-// nearestOf is the nearest of candidates in the order of their collections and by id; of several at one distance the
-// last, which is of the smallest kind. Nil when there is none.
+// nearestOf returns the nearest of candidates, which are ordered by collection and id; nil if there is none. Of several
+// at the same distance it returns the last, which is of the smallest kind.
 func nearestOf(all []candidate) *candidate {
 	least := math.Inf(1)
 	for _, a := range all {
@@ -39,15 +39,15 @@ func nearestOf(all []candidate) *candidate {
 	return nil
 }
 
-// nearest is the division nearest to a point that none covers; nil when there is none at all. What has no index, or
-// would be too much to measure in it, is asked of the store.
+// nearest returns the division nearest to a point that no division covers; nil if there are no divisions. It queries
+// the store for collections without an index, and if the index would have to measure too many features.
 func (c *call) nearest(at orb.Point, indexes []*server.PointIndex) (*division, error) {
 	p := c.Params.(*lookupParams)
 	var space [8]candidate
 	all := space[:0]
 	var others []*store.Collection
 	within := math.Inf(1)
-	// those with the most features first, of which one is the nearest, as a rule
+	// collections with many features come first: one of these is usually the nearest
 	for n, coll := range slices.Backward(p.collections) {
 		var room [16]locate.Near
 		var near []locate.Near
@@ -87,14 +87,14 @@ func (c *call) nearest(at orb.Point, indexes []*server.PointIndex) (*division, e
 	return &near, nil
 }
 
-// besideNearest is by how many metres the nearest of another kind may be farther away than the nearest of all, to be
-// told beside it: borders of two kinds that are one are drawn apart in data that were simplified.
-const besideNearest = 1000.0
+// alsoNearest is the extra distance, in metres, up to which the nearest feature of another collection is shown too. In
+// simplified data, a border that two kinds share is drawn in two places.
+const alsoNearest = 1000.0
 
-// nearestOfEach is near, the nearest division, and those of the other collections that are nearly as near, in the
-// order of the collections.
+// nearestOfEach returns near, the nearest division, and those of other collections that are at most alsoNearest farther
+// away, in the order of the collections.
 func (c *call) nearestOfEach(at orb.Point, indexes []*server.PointIndex, near *division) (out []*division, err error) {
-	within := near.distance + besideNearest
+	within := near.distance + alsoNearest
 	for n, coll := range c.Params.(*lookupParams).collections {
 		if coll == near.coll {
 			out = append(out, near)
@@ -129,16 +129,16 @@ func (c *call) nearestOfEach(at orb.Point, indexes []*server.PointIndex, near *d
 	return out, nil
 }
 
-// Half the sides of the boxes in which the nearest division is looked for, in metres: the first, by how much each is
-// larger than the one before, and the last, which is half way round the world.
+// Half the sides of the boxes that are searched for the nearest division, in metres: the first, the factor from one to
+// the next, and the last, which covers half the earth.
 const (
 	nearFirst = 4000.0
 	nearGrow  = 4.0
 	nearLast  = 20037508.0
 )
 
-// nearStored are the features of collections among which the nearest to a point is, unless known is nearer. A box
-// holds all that is nearer than half its side, and the first thing found in one tells how large the box must be.
+// nearStored returns candidates for the feature nearest to a point, from queries with growing boxes. It may return none
+// if known is nearer. The distance of the first feature found determines the last box.
 func (c *call) nearStored(at orb.Point, collections []*store.Collection, known *candidate) ([]candidate, error) {
 	last := nearLast
 	if known != nil {
@@ -159,9 +159,9 @@ func (c *call) nearStored(at orb.Point, collections []*store.Collection, known *
 	}
 }
 
-// within finds the features of a collection that touch a box around a point, with half sides of r metres.
+// within returns the features of a collection that touch a box around a CRS84 point, with half sides of r metres.
 func (c *call) within(at orb.Point, r float64, coll *store.Collection) (rows []store.Row, err error) {
-	const degree = 110500.0 // metres in a degree of latitude, at least
+	const degree = 110500.0 // the smallest length of a degree of latitude in metres
 	dy := r / degree
 	dx := 180.0
 	if edge := math.Abs(at[1]) + dy; edge < 89 {
@@ -196,8 +196,8 @@ func (c *call) within(at orb.Point, r float64, coll *store.Collection) (rows []s
 	return rows, nil
 }
 
-// closest are the nearest features of collections among those within r metres or not much more, in order, with others
-// before them that were the nearest so far.
+// closest returns the features within about r metres that were nearer than all before them, in the order of
+// collections. The nearest one is among them.
 func (c *call) closest(at orb.Point, r float64, collections []*store.Collection) (out []candidate, err error) {
 	least := math.Inf(1)
 	for _, coll := range collections {

@@ -17,25 +17,25 @@ import (
 	"grense/internal/store"
 )
 
-// lookupView is what the page of a point shows.
+// lookupView is the data of the page.
 type lookupView struct {
-	Lon, Lat, CRS, Collections, Datetime string // as asked
+	Lon, Lat, CRS, Collections, Datetime string // as requested
 	Asked                                bool
 	Found                                []divisionView
-	Coded                                bool           // some of them have a code
-	Near                                 []divisionView // of each kind, where no division covers the point
+	Coded                                bool           // at least one has a code
+	Near                                 []divisionView // of each kind, if no division covers the point
 	Map                                  template.HTML
 	page.Faulty
 }
 
 type divisionView struct {
 	Kind, KindHref string
-	ID             string // its code; "" where features have numbers of rows only
+	ID             string // the code; "" if the collection has row numbers only
 	Title          page.Value
-	Distance       string // metres or kilometres, with the unit; "" for one that covers the point
+	Distance       string // in m or km, with the unit; "" for a division that covers the point
 }
 
-// lookupView is the form with what was asked.
+// lookupView returns the form with the parameters of the request.
 func (c *call) lookupView() lookupView {
 	get := func(name string) string { return server.First(c.Values[name]) }
 	return lookupView{Lon: get("lon"), Lat: get("lat"), CRS: get("crs"), Collections: get("collections"),
@@ -60,7 +60,7 @@ func (c *call) lookupPage(w http.ResponseWriter, covering, nearest []*division) 
 	}
 	pg := &page.Page{Name: "lookup", Title: c.Text("lookup.title"), Crumbs: c.Crumbs(""), Data: &v, Script: v.Map != ""}
 	if !v.Asked {
-		pg.Without = server.AsJSON.F // which needs a point
+		pg.Without = server.AsJSON.F // JSON needs a point
 	}
 	doc, err := c.RenderPage(pg)
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *call) divisionView(d *division) divisionView {
 	return v
 }
 
-// lookupMap draws the point on the smallest of the divisions, which cover it or are the nearest ones.
+// lookupMap draws the point on the smallest of the divisions.
 func (c *call) lookupMap(found []*division) (template.HTML, error) {
 	if len(found) == 0 {
 		return "", nil
@@ -100,7 +100,7 @@ func (c *call) lookupMap(found []*division) (template.HTML, error) {
 	d := slices.MaxFunc(found, func(a, b *division) int { return cmp.Compare(a.coll.Count, b.coll.Count) })
 	p := c.Params.(*lookupParams)
 	if p.hasTime && !p.interval {
-		c.Began = store.Asked(p.from.In(c.Zone())) // what lies around it is of then, too
+		c.Began = store.Asked(p.from.In(c.Zone())) // the background is of that time, too
 	}
 	plane := server.MapCRS(d.coll)
 	rows := []store.Row{d.row}
@@ -126,7 +126,7 @@ func (c *call) lookupMap(found []*division) (template.HTML, error) {
 		Bare: ground == nil && d.coll.Count > 1, Text: c.Text("lookup.map", d.title.Label())}).SVG(), nil
 }
 
-// lookupForm is the page of a point without divisions.
+// lookupForm returns the form with the errors of the request.
 func (s *surface) lookupForm(c *call, f page.Faulty) (*page.Page, error) {
 	v := c.lookupView()
 	v.Faulty = f

@@ -11,7 +11,7 @@ import (
 	"grense/internal/store"
 )
 
-// lookupParams are those of the divisions at a point.
+// lookupParams are the parameters of a lookup.
 type lookupParams struct {
 	lon, lat    *float64 // nil: not given
 	crs         crs.ID   // of lon and lat
@@ -74,7 +74,7 @@ var paramLookupTime = &server.Param{Name: "datetime", Own: true,
 		return err
 	})}
 
-// coordinate reads a number; of the form of a page as people write it.
+// coordinate parses a number. Forms of pages also accept a decimal comma and signs that people type.
 func coordinate(c *server.Call, name, v string) (*float64, error) {
 	if c.Values.Get("f") == server.AsHTML.F {
 		v = server.TypedNumber.Replace(v)

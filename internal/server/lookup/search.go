@@ -18,19 +18,19 @@ import (
 	"grense/internal/store"
 )
 
-// searchHits is how many hits of each collection a search shows; the page of the collection has the rest.
+// searchHits is the number of hits shown for each collection.
 const searchHits = 5
 
-// searchParams are those of a search in all collections.
+// searchParams are the parameters of a search.
 type searchParams struct {
 	asked string
 	terms []string
-	kind  string // id of the collection that a word of type names; "": all
+	kind  string // id of the collection that a word such as "kommune" selects; "": all
 }
 
 func newSearchParams(*server.Call) any { return &searchParams{} }
 
-// parseSearched reads what is searched: words, of which one may name a kind.
+// parseSearched parses the search text: words, of which one may select a collection.
 func parseSearched(c *server.Call, p *searchParams, v []string) (err error) {
 	p.asked = v[0]
 	var words []string
@@ -49,25 +49,25 @@ func parseSearched(c *server.Call, p *searchParams, v []string) (err error) {
 	return err
 }
 
-// searchDoc is what a search finds, by collections, divisions first.
+// searchDoc is the response: hits by collection, divisions first.
 type searchDoc struct {
 	Query  string           `json:"q"`
 	Groups []searchGroup    `json:"groups"`
-	Codes  []server.CodeRef `json:"codes,omitempty"` // whose history is known
+	Codes  []server.CodeRef `json:"codes,omitempty"` // codes with a known history
 }
 
 type searchGroup struct {
 	ID    string      `json:"collection"`
 	Title string      `json:"title"`
-	Href  string      `json:"href"` // of all its hits
-	More  bool        `json:"more"` // than are listed
+	Href  string      `json:"href"` // page with all hits
+	More  bool        `json:"more"` // there are more hits
 	Hits  []searchHit `json:"hits"`
 
-	one string // what one of them is called
+	one string // name of one feature in the collection, such as "kommune"
 }
 
-// searchHit is a feature that was found. About is its type and where it lies; Shown is as much of that as a reader
-// needs who sees the group.
+// searchHit is a feature that matches. About says what it is and where it lies; Shown leaves out what the heading of
+// its group says.
 type searchHit struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
@@ -77,7 +77,7 @@ type searchHit struct {
 	Href  string `json:"href"`
 }
 
-// search finds features of all collections by words; a position leads to the divisions there.
+// search finds features of all collections by words. It redirects the page of a position to /lookup.
 func (s *surface) search(c *call, w http.ResponseWriter) error {
 	p := c.Params.(*searchParams)
 	h := w.Header()
@@ -133,7 +133,7 @@ func (s *surface) search(c *call, w http.ResponseWriter) error {
 	return c.searchPage(w, doc)
 }
 
-// searchPage writes what was found as a page.
+// searchPage writes the HTML page of the hits.
 func (c *call) searchPage(w http.ResponseWriter, doc searchDoc) (err error) {
 	view := searchView{searchDoc: doc, Searches: c.Searches(), Keyed: c.s.Config.Auth != "open"}
 	view.Ways = c.RefCrumbs(doc.Codes)
@@ -153,17 +153,17 @@ func (c *call) searchPage(w http.ResponseWriter, doc searchDoc) (err error) {
 	return c.WriteOnce(w, page)
 }
 
-// searchView is what the page of a search shows.
+// searchView is the data of the page.
 type searchView struct {
 	searchDoc
 	page.Faulty
-	Ways     []page.Crumb // pages of codes
+	Ways     []page.Crumb // pages of the codes
 	Searches []server.Searched
 	Keyed    bool
-	Near     string // the name of a division that is much like what was asked, of which nothing was found; "": none
+	Near     string // a similar name of a division, if nothing was found; "": none
 }
 
-// searchForm is the page of a search without hits.
+// searchForm returns the form with the errors of the request.
 func (s *surface) searchForm(c *call, f page.Faulty) (*page.Page, error) {
 	for i := range f.Faults {
 		if x := &f.Faults[i]; x.Name == "q" {
@@ -175,11 +175,11 @@ func (s *surface) searchForm(c *call, f page.Faulty) (*page.Page, error) {
 	return &page.Page{Name: "found", Title: c.Text("search.title"), Crumbs: c.Crumbs(""), Data: &v, Script: true}, nil
 }
 
-// settlements are words of type that, like those of divisions, say nothing where the data have no types of places.
+// settlements are types of places that a search may name. They are ignored if the data have no such types.
 var settlements = []string{"by", "byen", "tettsted", "tettstad", "bygd", "town", "city"}
 
-// placeTypes returns the types of places that the first or the last word of the search names, as in "oslo by", and the
-// other words. Both are nil if neither word names a type. Where the data have no types, only codes is nil.
+// placeTypes returns the codes of the place types that the first or last word names, as in "oslo by", and the other
+// words. Both are nil if neither word names a type. If the data have no types, only codes is nil.
 func (c *call) placeTypes(asked string) (codes []cql2.Expr, rest []string, err error) {
 	words := strings.Fields(asked)
 	names, err := c.CodeNames("navneobjekttype")
@@ -207,8 +207,8 @@ func (c *call) placeTypes(asked string) (codes []cql2.Expr, rest []string, err e
 	return nil, nil, nil
 }
 
-// typeNamed reports whether a word is the name of a type of places, also of those in the sea and in the definite
-// form: "seter" is "Seter/støl".
+// typeNamed reports whether a word is the name of a place type, or a part of it between slashes, or the definite form
+// of one: "støl" and "stølen" name "Seter/støl".
 func typeNamed(name, word string) bool {
 	key := cql2.Norm(word)
 	name = strings.TrimSuffix(strings.TrimSpace(name), " i sjø")
@@ -223,7 +223,7 @@ func typeNamed(name, word string) bool {
 	return false
 }
 
-// typedBy is the property with the type of a place; nil for none.
+// typedBy returns the property with the type of a place; nil if there is none.
 func typedBy(coll *store.Collection) *store.Property {
 	for i := range coll.Properties {
 		if p := &coll.Properties[i]; p.CodeList == "/codelists/navneobjekttype" && !p.Hidden &&
@@ -234,8 +234,9 @@ func typedBy(coll *store.Collection) *store.Property {
 	return nil
 }
 
-// searchIn finds the best features of a collection that fulfil also, which may be nil; without terms the first ones.
-// No hit looks like one of those before, which alike keeps.
+// searchIn returns the best hits in a collection for all terms, or its first features if terms is nil. also is a
+// further condition, or nil. alike holds the name and description of the hits so far, so that no two hits look the
+// same.
 func (c *call) searchIn(coll *store.Collection, terms []string, alike map[[2]string]bool,
 	also cql2.Expr) (g searchGroup, err error) {
 	g = searchGroup{ID: coll.ID, Title: c.TitleOf(coll), one: c.OneOf(coll),
@@ -285,12 +286,12 @@ func (c *call) searchIn(coll *store.Collection, terms []string, alike map[[2]str
 	if err := c.NameAll(coll, props, rows); err != nil {
 		return g, err
 	}
-	g.tell(coll, props, rows, alike)
+	g.label(coll, props, rows, alike)
 	return g, nil
 }
 
-// tell names the hits by the values of the properties, each so that it looks like none before.
-func (g *searchGroup) tell(coll *store.Collection, props []*store.Property, rows [][]page.Value,
+// label sets the name and description of hits. It adds details to a hit that would look like an earlier one.
+func (g *searchGroup) label(coll *store.Collection, props []*store.Property, rows [][]page.Value,
 	alike map[[2]string]bool) {
 	for i, cells := range rows {
 		h := &g.Hits[i]
@@ -324,8 +325,8 @@ func (g *searchGroup) tell(coll *store.Collection, props []*store.Property, rows
 	}
 }
 
-// periodProperties are the ends of the time for which a version holds, by which people tell versions of one name
-// apart; none where rows are no versions.
+// periodProperties returns the properties with start and end of a version; none if the collection has no versions. They
+// distinguish versions with the same name.
 func periodProperties(coll *store.Collection) []*store.Property {
 	from, ok := coll.Find(coll.IntervalStart)
 	to, both := coll.Find(coll.IntervalEnd)
@@ -335,7 +336,7 @@ func periodProperties(coll *store.Collection) []*store.Property {
 	return []*store.Property{from, to}
 }
 
-// languageName is the property with the language of titles; "" for none.
+// languageName returns the name of the property with the language of titles; "" if there is none.
 func languageName(coll *store.Collection) string {
 	if p := server.LanguageProperty(coll); p != nil {
 		return p.Name
@@ -343,8 +344,8 @@ func languageName(coll *store.Collection) string {
 	return ""
 }
 
-// searchProperties are those that tell a feature: its title, what kind it is, the division that it lies in, and the
-// scheme of a version.
+// searchProperties returns the properties that describe a hit: title, language, place type, the division that it lies
+// in, and the scheme of a version.
 func (c *call) searchProperties(coll *store.Collection) []*store.Property {
 	title, _ := coll.Find(coll.TitleProperty)
 	out := []*store.Property{title}
@@ -366,7 +367,7 @@ func (c *call) searchProperties(coll *store.Collection) []*store.Property {
 	return out
 }
 
-// holdsData reports whether a position lies within the extent of divisions.
+// holdsData reports whether a position, in degrees, lies within the extent of a collection of areas.
 func (c *call) holdsData(lat, lon float64) bool {
 	return slices.ContainsFunc(c.Catalog.Collections, func(x *store.Collection) bool {
 		return x.Public && server.Dimensions[geometryType(x)] == 2 && x.Extent != nil &&
@@ -391,9 +392,9 @@ var (
 		`([EØANeøan])?[\s,;]+(\d{5,7}(?:[.,]\d+)?)\s*[mM]?\s*[NEØAneøa]?$`)
 )
 
-// position reads a position that people write: degrees as 59.9 10.7, latitude first, degrees and minutes as 59°54′N
-// 10°45′Ø, or UTM as 33 262000 6649000, either first, in zone 33 where none is told. Degrees without letters are
-// turned where only so they lie inside. It is the query of /lookup; "" when it is none.
+// position parses a typed position and returns the query for /lookup; "" if s is none. It accepts degrees with latitude
+// first (59.9 10.7), degrees and minutes (59°54′N 10°45′Ø), and UTM in either order (33 262000 6649000), by default in
+// zone 33. It swaps degrees without letters if only the swapped position is inside.
 func position(s string, inside func(lat, lon float64) bool) string {
 	s = strings.TrimSpace(s)
 	value := func(s string) float64 {
@@ -426,7 +427,7 @@ func position(s string, inside func(lat, lon float64) bool) string {
 	}
 	if m := utmPair.FindStringSubmatch(s); m != nil {
 		east, north := value(m[2]), value(m[4])
-		if east > north { // the northing of places in the country is the greater one
+		if east > north { // in the country, northings are larger than eastings
 			east, north = north, east
 		}
 		if east >= 1e6 || north < 1e6 {

@@ -8,13 +8,13 @@ import (
 	"grense/internal/server/page"
 )
 
-// surface is what the routes share.
+// surface holds what the handlers of all routes share.
 type surface struct {
 	*server.Kit
 	divided *divisionCache
 }
 
-// call is a request to the surface.
+// call is a request to a route of the surface.
 type call struct {
 	*server.Call
 	s *surface
@@ -24,14 +24,14 @@ func (s *surface) stream(h func(*call, http.ResponseWriter) error) func(*server.
 	return func(c *server.Call, w http.ResponseWriter) error { return h(&call{c, s}, w) }
 }
 
-// pageMaker makes a page of what is wrong.
+// pageMaker returns the page of a form with errors.
 type pageMaker func(*server.Call, page.Faulty) (*page.Page, error)
 
 func (s *surface) form(h func(*call, page.Faulty) (*page.Page, error)) pageMaker {
 	return func(c *server.Call, f page.Faulty) (*page.Page, error) { return h(&call{c, s}, f) }
 }
 
-// Routes returns the routes of points and of the search in all collections.
+// Routes returns the routes /lookup and /search.
 func Routes(k *server.Kit) []server.Route {
 	s := &surface{Kit: k, divided: newDivisionCache(k.Caches)}
 	return []server.Route{
