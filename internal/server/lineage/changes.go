@@ -19,23 +19,23 @@ import (
 	"grense/internal/store"
 )
 
-// Limits of the feed: changes in an answer.
+// Numbers of changes in one response.
 const (
 	changesDefault = 1000
-	changesMost    = 10000
+	maxChanges     = 10000
 	latestDefault  = 50
 )
 
-// The documents of the feed.
+// JSON documents of the change feed.
 type (
 	changesDoc struct {
 		Changes []changeDoc `json:"changes"`
-		// number of the last change here, or, of the latest, of all; where there is none, that which was asked from
+		// number of the last change listed; without changes, the number that was requested
 		Last  int64         `json:"last"`
 		Links []ogcapi.Link `json:"links"`
 
-		newest bool   // the last come first
-		title  string // of the feed, to people
+		newest bool   // in descending order
+		title  string // of the page and the feeds
 	}
 
 	changeDoc struct {
@@ -56,7 +56,7 @@ func errNoChanges() error {
 		"written to")
 }
 
-// changes lists changes onwards from a number.
+// changes lists changes after a number, in ascending order.
 func (s *Surface) changes(c *call, w http.ResponseWriter) error {
 	p := c.Params.(*changesParams)
 	var list []state.Change
@@ -89,7 +89,7 @@ func (s *Surface) changes(c *call, w http.ResponseWriter) error {
 	return c.writeChanges(w, &doc)
 }
 
-// latestChanges lists the last changes, the last first.
+// latestChanges lists the last changes, in descending order.
 func (s *Surface) latestChanges(c *call, w http.ResponseWriter) error {
 	p := c.Params.(*changesParams)
 	var list []state.Change
@@ -109,7 +109,7 @@ func (s *Surface) latestChanges(c *call, w http.ResponseWriter) error {
 	return c.writeChanges(w, &doc)
 }
 
-// askChanges reads the log, in turn.
+// askChanges queries the change log in a slot of CostPage. It fails if changes are not recorded.
 func (c *call) askChanges(fn func(context.Context, *state.DB) error) error {
 	if c.s.recorder == nil {
 		return errNoChanges()
@@ -175,7 +175,7 @@ func (c *call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
 	return c.DataAnswer(w, a)
 }
 
-// changeTitle says in words what happened: "Oslo (kommuner 0301): new".
+// changeTitle describes a change in the language of the request: "Kommuner: Oslo (0301) – ny".
 func (c *call) changeTitle(d *changeDoc) string {
 	what := d.Collection
 	if coll, ok := c.Catalog.Collection(d.Collection); ok && coll.Public {
@@ -184,7 +184,7 @@ func (c *call) changeTitle(d *changeDoc) string {
 	switch {
 	case d.Title != "" && d.Title != d.ID:
 		what += ": " + d.Title
-		if !strings.Contains(d.Title, " → ") { // an event names its divisions
+		if !strings.Contains(d.Title, " → ") { // the title of an event contains its codes
 			what += " (" + d.ID + ")"
 		}
 	case d.ID != "":
@@ -193,12 +193,12 @@ func (c *call) changeTitle(d *changeDoc) string {
 	return what + " – " + c.Text(fmt.Sprintf("change.%s", d.Op))
 }
 
-// changeID names an entry for ever, at whatever mount and in whatever form it was read (RFC 4287, 4.2.6).
+// changeID returns the permanent id of a feed entry, which depends on neither mount nor format (RFC 4287, 4.2.6).
 func (c *call) changeID(d *changeDoc) string {
 	return c.Root + "/changes?after=" + strconv.FormatInt(d.Seq-1, 10) + "&limit=1"
 }
 
-// The elements of Atom (RFC 4287).
+// Elements of an Atom feed (RFC 4287).
 type (
 	atomFeed struct {
 		XMLName   xml.Name `xml:"http://www.w3.org/2005/Atom feed"`
@@ -253,7 +253,7 @@ func (c *call) atom(doc *changesDoc) ([]byte, error) {
 	return append([]byte(xml.Header), b...), err
 }
 
-// The members of JSON Feed 1.1. What is not of it stands in _grense.
+// Members of JSON Feed 1.1. The extension _grense holds the change itself.
 type (
 	jsonFeedDoc struct {
 		Version  string         `json:"version"`
@@ -301,18 +301,18 @@ func (c *call) jsonFeed(doc *changesDoc) jsonFeedDoc {
 	return f
 }
 
-// changesView is what the page of changes shows.
+// changesView is the data of the page.
 type changesView struct {
 	Rows  []changeRow
-	Next  string     // page; "" for none
-	Other page.Crumb // the other page of changes
+	Next  string     // address of the next page; "" if there is none
+	Other page.Crumb // link to the other page of changes
 }
 
 type changeRow struct {
 	changeDoc
 	When, What, Name, Page string
-	Of                     string // what the collection is called
-	Many                   string // count of features; "" for none
+	Of                     string // title of the collection
+	Many                   string // number of features; "" if there is none
 }
 
 func (c *call) changesView(doc *changesDoc) changesView {

@@ -14,7 +14,7 @@ import (
 	"grense/internal/server/page"
 )
 
-// The lists of schemes, and of the codes of a scheme that are in use on a day.
+// JSON documents of schemes, and of the codes of a scheme that are in use on a day.
 type (
 	codeSchemesDoc struct {
 		Schemes []codeScheme  `json:"schemes"`
@@ -40,14 +40,14 @@ type (
 	listedCode struct {
 		Code      string `json:"code"`
 		Name      string `json:"name"`
-		ValidFrom string `json:"validFrom,omitempty"` // "": not known
+		ValidFrom string `json:"validFrom,omitempty"` // "": unknown
 		ValidTo   string `json:"validTo,omitempty"`
 		Parent    string `json:"parent,omitempty"`
 		Href      string `json:"href"`
 	}
 )
 
-// codesView is what the page of the codes of a scheme shows.
+// codesView is the data of the page.
 type codesView struct {
 	codesDoc
 	Rows       []listedCode // with the addresses of pages
@@ -55,7 +55,7 @@ type codesView struct {
 	Path       string // below the mount
 }
 
-// schemes lists the schemes of the history.
+// schemes lists the schemes of codes with a known history.
 func (s *Surface) schemes(c *call) (*server.Answer, error) {
 	h, err := c.History()
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Surface) schemes(c *call) (*server.Answer, error) {
 	return a, c.addRows(a, rows)
 }
 
-// addRows gives an answer its form as CSV (RFC 4180), when that is the one asked for.
+// addRows adds the CSV representation (RFC 4180), if the client requests it.
 func (c *call) addRows(a *server.Answer, rows [][]string) error {
 	if c.Format.F != server.AsCSV.F {
 		return nil
@@ -98,7 +98,7 @@ func (c *call) addRows(a *server.Answer, rows [][]string) error {
 	return err
 }
 
-// codesOf lists the codes of a scheme that are in use on a day, a page at a time.
+// codesOf lists the codes of a scheme that are in use on a day, in pages.
 func (s *Surface) codesOf(c *call) (*server.Answer, error) {
 	p := c.Params.(*historyParams)
 	h, err := c.History()

@@ -12,20 +12,19 @@ import (
 	"grense/internal/server/page"
 )
 
-// divisionDoc is a version of a division. Valid is half-open: validTo is the first day on which it does not hold any
-// more.
+// divisionDoc is a version of a division. It is valid from ValidFrom until the day before ValidTo.
 type divisionDoc struct {
 	Scheme    string           `json:"scheme"`
 	Code      string           `json:"code"`
 	Name      string           `json:"name"`
-	ValidFrom string           `json:"validFrom,omitempty"` // "": not known
+	ValidFrom string           `json:"validFrom,omitempty"` // "": unknown
 	ValidTo   string           `json:"validTo,omitempty"`
 	Parent    *parentCode      `json:"parent,omitempty"`
 	Entity    string           `json:"entity"`
-	Ended     history.Kind     `json:"ended,omitempty"` // what ended it
+	Ended     history.Kind     `json:"ended,omitempty"` // kind of the event that ended it
 	Became    []server.CodeRef `json:"became,omitempty"`
 	Was       []server.CodeRef `json:"was,omitempty"`
-	Href      string           `json:"href,omitempty"` // of the feature, where there is one now
+	Href      string           `json:"href,omitempty"` // of the feature, if it exists now
 }
 
 type parentCode struct {
@@ -38,7 +37,7 @@ type codeHistoryDoc struct {
 	Scheme    string        `json:"scheme"`
 	Code      string        `json:"code"`
 	Datetime  string        `json:"datetime,omitempty"`
-	Ambiguous bool          `json:"ambiguous"` // it stood for several that have nothing to do with each other
+	Ambiguous bool          `json:"ambiguous"` // the code was reused for an unrelated division
 	Meanings  []divisionDoc `json:"meanings"`
 	Links     []ogcapi.Link `json:"links"`
 }
@@ -56,21 +55,21 @@ type eventDoc struct {
 	ID      string           `json:"id"`
 	Date    string           `json:"date"`
 	Kind    history.Kind     `json:"kind"`
-	Kinds   []history.Kind   `json:"kinds"` // the kind and those of all its changes
+	Kinds   []history.Kind   `json:"kinds"` // kind of the event and of all its changes
 	Changes []history.Change `json:"changes"`
 	Source  string           `json:"source,omitempty"`
-	Href    string           `json:"href,omitempty"` // of the feature, where events are a collection
+	Href    string           `json:"href,omitempty"` // of the feature, if events are a collection
 }
 
-// untilDoc is what the division is, or was, on the day until.
+// untilDoc lists the codes that the division has on the day of the parameter until.
 type untilDoc struct {
 	Datetime string           `json:"datetime"`
 	Codes    []server.CodeRef `json:"codes"`
-	// A merger was undone on the way, and the source does not say which of the codes the division came back to.
+	// a merger was undone, and the source does not say which of the codes continue the division
 	Ambiguous bool `json:"ambiguous,omitempty"`
 }
 
-// errNoScheme answers where the ids of the collection are no codes of a history.
+// errNoScheme returns the error for a collection whose ids are not codes with a known history.
 func (c *call) errNoScheme() error {
 	h, err := c.History()
 	if err != nil {
@@ -83,7 +82,7 @@ func (c *call) errNoScheme() error {
 		"scheme with codes: of the collection, one of %s", c.Collection.ID, strings.Join(server.SchemeIDs(h), ", "))
 }
 
-// code tells what a code stood for (on a day, or ever).
+// code returns the divisions that a code stands for, on a day or at any time.
 func (s *Surface) code(c *call) (*server.Answer, error) {
 	p := c.Params.(*historyParams)
 	h, err := c.History()
@@ -148,8 +147,7 @@ func (c *call) divisionDoc(s *history.Scheme, v *history.Version) divisionDoc {
 	return d
 }
 
-// parentName is the name that the parent of a version has, at the beginning of the version or else when it begins
-// itself; "" when it is not known.
+// parentName returns the first name that the parent has while the version is valid; "" if it is unknown.
 func (c *call) parentName(v *history.Version) string {
 	h, err := c.History()
 	if err != nil || h == nil || h.Scheme(v.ParentScheme) == nil {
@@ -163,7 +161,7 @@ func (c *call) parentName(v *history.Version) string {
 	return ""
 }
 
-// lineage writes what a feature was made of and what became of it.
+// lineage writes the predecessors and successors of a division.
 func (s *Surface) lineage(c *call, w http.ResponseWriter) error {
 	scheme, err := c.Scheme()
 	if err != nil {
@@ -180,7 +178,7 @@ func (s *Surface) lineage(c *call, w http.ResponseWriter) error {
 	path := "/collections/" + c.Collection.ID + "/items/" + server.PathEscape(id) + "/lineage"
 	doc := lineageDoc{Division: c.divisionDoc(scheme, v), Datetime: at.String(), Links: c.SelfLinks(path)}
 	begin, end := server.Beginning, max(c.Today(), at)
-	for _, e := range scheme.Events { // decided, but still to come
+	for _, e := range scheme.Events { // events that are decided, but in the future
 		end = max(end, e.Date)
 	}
 	if p.until != 0 && p.until < at {
@@ -240,7 +238,7 @@ func (c *call) eventDocs(edges []*history.Edge) []eventDoc {
 	return out
 }
 
-// codeView is what the page of a code shows.
+// codeView is the data of the page.
 type codeView struct {
 	codeHistoryDoc
 	Rows []codeHistoryRow
@@ -248,10 +246,10 @@ type codeView struct {
 
 type codeHistoryRow struct {
 	divisionDoc
-	Page  string // of the feature; "" for none
+	Page  string // of the feature; "" if there is none
 	Fate  string
-	Leads []page.Crumb // to what it became
-	From  []page.Crumb // to what it was
+	Leads []page.Crumb // pages of its successors
+	From  []page.Crumb // pages of its predecessors
 }
 
 func (c *call) codeView(doc codeHistoryDoc) codeView {
@@ -269,18 +267,18 @@ func (c *call) codeView(doc codeHistoryDoc) codeView {
 	return v
 }
 
-// timelineRow is one event on a page.
+// timelineRow is an event on a page.
 type timelineRow struct {
 	Date, Kind, Href string
 	Before, After    []page.Crumb
 }
 
-// lineageView is what the page of a lineage shows.
+// lineageView is the data of the page.
 type lineageView struct {
 	*lineageDoc
 	Timeline []timelineRow
-	Now      []page.Crumb // what it is on the day until
-	Feature  string       // page of the feature; "" for none
+	Now      []page.Crumb // its codes on the day until
+	Feature  string       // page of the feature; "" if there is none
 }
 
 func (c *call) lineageView(doc *lineageDoc) *lineageView {
@@ -295,7 +293,7 @@ func (c *call) lineageView(doc *lineageDoc) *lineageView {
 	return v
 }
 
-// timeline is events as rows of a page.
+// timeline returns the events as rows of a page.
 func (c *call) timeline(scheme string, events []eventDoc) (out []timelineRow) {
 	for _, e := range events {
 		row := timelineRow{Date: e.Date, Kind: c.KindText(e.Kind)}

@@ -12,10 +12,10 @@ import (
 	"grense/internal/server"
 )
 
-// historyParams are those of the answers about codes through time.
+// historyParams are the parameters of codes and lineage.
 type historyParams struct {
-	at        history.Date // 0: none was given
-	until     history.Date // the same
+	at        history.Date // 0: not given
+	until     history.Date // 0: not given
 	direction string       // predecessors, successors or both
 
 	limit, offset int // of a list of codes
@@ -25,7 +25,7 @@ func newHistoryParams(*server.Call) any {
 	return &historyParams{direction: "both", limit: server.DefaultLimit}
 }
 
-// changesParams are those of the feed.
+// changesParams are the parameters of the change feed.
 type changesParams struct {
 	after int64
 	limit int
@@ -99,7 +99,7 @@ var paramChangesLimit = changesLimit(changesDefault)
 
 var paramLatestLimit = changesLimit(latestDefault)
 
-// dayOf reads a day, or the day of a moment, in a zone.
+// dayOf parses a date, or returns the date of a time in a zone.
 func dayOf(name, v string, zone *time.Location) (history.Date, error) {
 	from, to, err := cql2.ParseInterval(v, zone)
 	if err != nil || from == nil || to == nil || history.DateOf(from.In(zone)) != history.DateOf(to.In(zone)) {
@@ -110,10 +110,10 @@ func dayOf(name, v string, zone *time.Location) (history.Date, error) {
 
 func changesLimit(usual int) *server.Param {
 	return &server.Param{Name: "limit", Own: true, Description: "Changes in the answer, at most",
-		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": changesMost, "default": usual},
+		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": maxChanges, "default": usual},
 		Parse: server.Into(func(_ *server.Call, p *changesParams, v []string) (err error) {
 			p.limit, err = server.Positive("limit", v[0], 1)
-			p.limit = min(p.limit, changesMost)
+			p.limit = min(p.limit, maxChanges)
 			return err
 		})}
 }

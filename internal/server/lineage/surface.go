@@ -1,4 +1,4 @@
-// Package lineage serves codes through time, the lineage of divisions, and the log of changes of the data.
+// Package lineage serves the history of codes, the lineage of divisions and the log of changes.
 package lineage
 
 import (
@@ -10,13 +10,13 @@ import (
 	"grense/internal/server"
 )
 
-// A Surface is what the routes share, and records changes. Its method Routes is for server.New.
+// Surface serves the routes and records changes. Pass its method Routes to server.New.
 type Surface struct {
 	*server.Kit
 	recorder *feed.Recorder // nil: changes are not recorded
 }
 
-// call is a request to the surface.
+// call is a request to a route of the surface.
 type call struct {
 	*server.Call
 	s *Surface
@@ -82,7 +82,7 @@ func (s *Surface) Routes(k *server.Kit) []server.Route {
 	}
 }
 
-// newRecorder returns what finds changes of the data; nil if they cannot be stored.
+// newRecorder returns a recorder of changes; nil if they cannot be stored.
 func (s *Surface) newRecorder() *feed.Recorder {
 	if s.Changes == nil {
 		return nil
@@ -91,14 +91,14 @@ func (s *Surface) newRecorder() *feed.Recorder {
 		Most: s.Config.Limits.Changes, Whole: func(id string) bool { return id != history.EventsID }})
 }
 
-// Run records changes of the data until ctx ends. It returns at once where none can be kept.
+// Run records changes of the data until ctx ends. It returns at once if changes cannot be stored.
 func (s *Surface) Run(ctx context.Context) {
 	if s.recorder != nil {
 		s.recorder.Run(ctx)
 	}
 }
 
-// Record records what has changed in the data until now.
+// Record records the changes since the last record. It fails if changes cannot be stored.
 func (s *Surface) Record(ctx context.Context) error {
 	if s.recorder == nil {
 		return errNoChanges()

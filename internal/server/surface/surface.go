@@ -1,4 +1,4 @@
-// Package surface joins the kit and all surfaces into the server of Grense.
+// Package surface builds the server of Grense from all surfaces.
 package surface
 
 import (
@@ -16,14 +16,14 @@ import (
 	"grense/internal/server/tiles"
 )
 
-// Server answers requests. Make one with New. It is safe for concurrent use.
+// Server answers requests. New makes one. It is safe for concurrent use.
 type Server struct {
 	*server.Kit
 	Processes processes.Surface
 	lineage   lineage.Surface
 }
 
-// New returns a server that is ready. It panics if Options lack what they must have.
+// New returns a server that is ready to answer. It panics if a required option is missing.
 func New(o server.Options) (*Server, error) {
 	s := &Server{}
 	kit, err := server.New(o, compat.Routes, docs.Routes, lookup.Routes, s.lineage.Routes, placenames.Routes,
@@ -35,17 +35,17 @@ func New(o server.Options) (*Server, error) {
 	return s, nil
 }
 
-// RunJobs works on jobs until ctx ends; then it gives back what it has not finished. It returns at once where no jobs
-// are kept.
+// RunJobs runs jobs until ctx ends, and then returns unfinished ones to the queue. It returns at once if the server has
+// no jobs.
 func (s *Server) RunJobs(ctx context.Context) { s.Processes.RunJobs(ctx) }
 
-// Divisions finds the divisions of points and codes for a table: those of Surface.Divisions in package processes.
+// Divisions returns a finder of divisions by points or codes; see processes.Surface.Divisions.
 func (s *Server) Divisions(ctx context.Context, collections, datetime string, points crs.ID) (enrich.Finder, error) {
 	return s.Processes.Divisions(ctx, collections, datetime, points)
 }
 
-// RunChanges records changes of the data until ctx ends. It returns at once where none can be stored.
+// RunChanges records changes of the data until ctx ends. It returns at once if changes cannot be stored.
 func (s *Server) RunChanges(ctx context.Context) { s.lineage.Run(ctx) }
 
-// RecordChanges records what has changed in the data until now.
+// RecordChanges records the changes since the last record. It fails if changes cannot be stored.
 func (s *Server) RecordChanges(ctx context.Context) error { return s.lineage.Record(ctx) }
