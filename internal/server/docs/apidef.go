@@ -14,8 +14,8 @@ import (
 	"grense/openapi"
 )
 
-// apiDefinition is the OpenAPI document of the mount (OGC 19-072, 7.3 and 9). Without f it is the 3.0 JSON, whatever
-// Accept says.
+// apiDefinition returns the OpenAPI document of the mount (OGC 19-072, 7.3 and 9). Without f it is OpenAPI 3.0 as JSON,
+// whatever Accept says.
 func (s *surface) apiDefinition(c *call) (*server.Answer, error) {
 	in := c.definition()
 	doc, err := openapi.Build(in)
@@ -37,14 +37,13 @@ func (s *surface) apiDefinition(c *call) (*server.Answer, error) {
 	return a, nil
 }
 
-// apiView is what the page of the API definition shows: everything in plain HTML; when it is asked for, with Swagger
-// UI over it where scripts run.
+// apiView is the data of the page of the API definition: plain HTML, with Swagger UI on request.
 type apiView struct {
 	openapi.Input
 	Swagger bool
 }
 
-// Grouped gives the operations of a tag.
+// Grouped returns the operations of a tag.
 func (v apiView) Grouped(tag string) []openapi.Operation {
 	var out []openapi.Operation
 	for _, op := range v.Operations {
@@ -55,7 +54,7 @@ func (v apiView) Grouped(tag string) []openapi.Operation {
 	return out
 }
 
-// Own are the parameters of an operation that not every other has, too.
+// Own returns the parameters of an operation except f and lang, which every operation has.
 func (apiView) Own(op openapi.Operation) (out []openapi.Parameter) {
 	for _, p := range op.Parameters {
 		if p.Name != "f" && p.Name != "lang" {
@@ -65,7 +64,7 @@ func (apiView) Own(op openapi.Operation) (out []openapi.Parameter) {
 	return out
 }
 
-// Page is the path of the page of an operation; "" where it has none that can be opened without more.
+// Page returns the path of the page of an operation; "" if it has none, or its path has variables.
 func (apiView) Page(op openapi.Operation) string {
 	if op.Method != "" || strings.Contains(op.Path, "{") ||
 		!slices.ContainsFunc(op.Answers, func(a openapi.Answer) bool { return a.Media == server.AsHTML.Media }) {
@@ -74,15 +73,15 @@ func (apiView) Page(op openapi.Operation) string {
 	return strings.TrimSuffix(op.Path, "/")
 }
 
-// mostLiteral is how many collections have paths of their own in the API definition: the document and the time that
-// it takes grow with them.
-const mostLiteral = 50
+// maxLiteral is the number of collections up to which each has paths of its own in the API definition. Size and build
+// time of the document grow with it.
+const maxLiteral = 50
 
-// mostListed is how many ids of collections a templated path lists.
-const mostListed = 1000
+// maxListed is the number of collections up to which a templated path lists their ids.
+const maxListed = 1000
 
-// definition derives the API definition from the table of routes and the catalog: literal paths for each collection,
-// since clients look for them, or templated ones where there are more than mostLiteral.
+// definition derives the API definition from the routes and the catalog. Each collection has literal paths, since
+// clients look for them. With more than maxLiteral collections, paths are templated.
 func (c *call) definition() openapi.Input {
 	svc := &c.s.Config.Service
 	in := openapi.Input{BaseURL: c.Base(), Title: svc.Title.In(c.Lang), Description: svc.Description.In(c.Lang),
@@ -115,7 +114,7 @@ func (c *call) definition() openapi.Input {
 				of = append(of, coll)
 			}
 		}
-		if len(public) > mostLiteral {
+		if len(public) > maxLiteral {
 			if len(of) > 0 {
 				in.Operations = append(in.Operations, c.templated(rt, of, len(of) == len(public)))
 			}
@@ -125,7 +124,7 @@ func (c *call) definition() openapi.Input {
 			in.Operations = append(in.Operations, c.operation(rt, coll))
 		}
 	}
-	if len(public) > mostLiteral {
+	if len(public) > maxLiteral {
 		public = []*store.Collection{server.AnyCollection}
 	}
 	for _, coll := range public {
@@ -137,7 +136,7 @@ func (c *call) definition() openapi.Input {
 	return in
 }
 
-// templated is the operation of a route for many collections, which are all that there are or some.
+// templated returns the operation of a route for the collections of. all: these are all public collections.
 func (c *call) templated(rt *server.Route, of []*store.Collection, all bool) openapi.Operation {
 	op := c.operation(rt, server.AnyCollection)
 	op.Path = rt.Path
@@ -147,7 +146,7 @@ func (c *call) templated(rt *server.Route, of []*store.Collection, all bool) ope
 	if !all {
 		id.Shared = "collectionId-" + rt.Op
 	}
-	if len(of) <= mostListed {
+	if len(of) <= maxListed {
 		ids := make([]string, len(of))
 		for i, coll := range of {
 			ids[i] = coll.ID
@@ -158,7 +157,7 @@ func (c *call) templated(rt *server.Route, of []*store.Collection, all bool) ope
 	return op
 }
 
-// tagDescriptions say what groups of operations are for.
+// tagDescriptions describes the groups of operations.
 var tagDescriptions = map[string]string{
 	"Capabilities":   "What the service is and can do",
 	"Collections":    "What data there are, and what is known of each",
@@ -171,7 +170,7 @@ var tagDescriptions = map[string]string{
 	"Code lists": "Codes of the place-name register and their names",
 }
 
-// operations are the methods of a route below no collection.
+// operations returns the methods of a route whose path has no collection.
 func (c *call) operations(rt *server.Route) []openapi.Operation {
 	op := c.operation(rt, nil)
 	if !rt.Gets() {
@@ -210,7 +209,7 @@ func (c *call) operation(rt *server.Route, coll *store.Collection) openapi.Opera
 	return op
 }
 
-// answerSchema names the schema of an answer of a route; "" for what is no JSON.
+// answerSchema returns the name of the JSON Schema of a response; "" if the format is not JSON.
 func answerSchema(rt *server.Route, r server.Format, coll *store.Collection) string {
 	if r.F == server.AsJSON.F {
 		return rt.Schema(coll)
@@ -218,7 +217,7 @@ func answerSchema(rt *server.Route, r server.Format, coll *store.Collection) str
 	return r.Schema
 }
 
-// definedParams describes the variables of the path, f and lang, the parameters of the table and the queryables.
+// definedParams returns the parameters of an operation: path variables, f and lang, those of the route, and queryables.
 func (c *call) definedParams() []openapi.Parameter {
 	var out []openapi.Parameter
 	for _, v := range pathVariables {
@@ -266,7 +265,7 @@ func (c *call) definedParams() []openapi.Parameter {
 			continue
 		}
 		for _, d := range append([]openapi.Parameter{definedField(p)}, c.DefinedForgiving(p)...) {
-			if name := nameInCode(d.Name); !seen[name] { // others are accepted, not told
+			if name := nameInCode(d.Name); !seen[name] { // the server accepts the others, too
 				seen[name] = true
 				out = append(out, d)
 			}
@@ -275,8 +274,8 @@ func (c *call) definedParams() []openapi.Parameter {
 	return out
 }
 
-// sharedVariable names a variable of the path whose values are listed. Operations below a collection, or with a point
-// in their names, have values of their own.
+// sharedVariable returns the name under which operations share a path variable with listed values. Operations of a
+// collection, and those with a point in their names, have lists of their own.
 func (c *call) sharedVariable(name string) string {
 	if c.Collection != nil {
 		return c.Collection.ID + "." + name
@@ -287,8 +286,8 @@ func (c *call) sharedVariable(name string) string {
 	return name
 }
 
-// nameInCode returns what generators of clients make of a parameter's name, at the least: Id, id_ and i-d become one
-// name.
+// nameInCode returns a parameter name in lower case without punctuation. Generated clients often reduce Id, id_ and i-d
+// to the same identifier.
 func nameInCode(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == '.' || r == ' ' {
@@ -298,7 +297,7 @@ func nameInCode(name string) string {
 	}, name)
 }
 
-// definedParam describes a parameter of the table as it is for the collection.
+// definedParam describes a parameter of the route, adapted to the collection.
 func (c *call) definedParam(p *server.Param) openapi.Parameter {
 	d := openapi.Parameter{Shared: cmp.Or(p.Shared, p.Name), Name: p.Name, In: "query", Description: p.Description,
 		Schema: p.Schema}
@@ -311,7 +310,7 @@ func (c *call) definedParam(p *server.Param) openapi.Parameter {
 	return d
 }
 
-// definedField describes the parameter that has the name of a property.
+// definedField describes the query parameter that filters by a property.
 func definedField(p *store.Property) openapi.Parameter {
 	t, format := server.JsonType(p.Type)
 	about := "Only features whose " + p.Name + " equals this"

@@ -1,5 +1,5 @@
-// Package docs serves what the service says of itself: landing page, API definition, conformance, the functions of
-// filters, the pages about the service, and what crawlers ask for.
+// Package docs serves the description of the service: landing page, API definition, conformance, functions of filters,
+// pages about the service, site map and robots.txt.
 package docs
 
 import (
@@ -19,13 +19,13 @@ const (
 	features1 = "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/"
 )
 
-// surface is what the routes share.
+// surface holds what the handlers of all routes share.
 type surface struct {
 	*server.Kit
-	previews *cache.Cache[string, []byte] // by the version of the catalog
+	previews *cache.Cache[string, []byte] // by catalog version
 }
 
-// call is a request to the surface.
+// call is a request to a route of the surface.
 type call struct {
 	*server.Call
 	s *surface
@@ -35,12 +35,12 @@ func (s *surface) get(h func(*call) (*server.Answer, error)) func(*server.Call) 
 	return func(c *server.Call) (*server.Answer, error) { return h(&call{c, s}) }
 }
 
-// file is a handler that is the same at each mount.
+// file returns a handler that does not depend on the mount.
 func file(h http.HandlerFunc) func(*server.Route, string) http.Handler {
 	return func(*server.Route, string) http.Handler { return h }
 }
 
-// Routes returns the routes of what the service says of itself.
+// Routes returns the routes that describe the service.
 func Routes(k *server.Kit) []server.Route {
 	s := &surface{Kit: k, previews: cache.New[string, []byte](cache.Options{Name: "previews",
 		Bytes: server.KeptOf(k.Config.Limits, 512<<10), Group: k.Caches})}
@@ -97,7 +97,7 @@ var functionTypes = map[cql2.Type]string{cql2.TypeText: "string", cql2.TypeInteg
 	cql2.TypeNumber: "number", cql2.TypeBool: "boolean", cql2.TypeDate: "date", cql2.TypeTimestamp: "datetime",
 	cql2.TypeGeometry: "geometry"}
 
-// functions lists the functions besides those of the standard's own classes.
+// functions lists the functions that are not part of CQL2's own conformance classes.
 func (s *surface) functions(c *call) (*server.Answer, error) {
 	doc := functionsDoc{}
 	for _, f := range cql2.Functions {
@@ -115,14 +115,14 @@ func (s *surface) functions(c *call) (*server.Answer, error) {
 		Page: &page.Page{Name: "functions", Title: c.Text("functions.title"), Data: doc}}, nil
 }
 
-// A pathVariable is a variable in the path of a route.
+// pathVariable is a variable in the path of a route.
 type pathVariable struct {
 	Name        string
 	Description string
-	Schema      map[string]any // in the API definition; nil: a text
+	Schema      map[string]any // of the API definition; nil: a string
 }
 
-// pathVariables are those of all routes, but for the collection: the API definition has literal paths for each.
+// pathVariables are the variables of all routes, except for the collection.
 var pathVariables = []pathVariable{
 	{Name: "featureId", Description: "Id of the feature"},
 	{Name: "tileMatrixSetId", Description: "Id of the tile matrix set"},

@@ -14,9 +14,8 @@ import (
 	"grense/internal/store"
 )
 
-// landing is the start of the API (OGC 19-072, 7.2). The first eleven links are what clients of the service were
-// written for: order, relation, type, address and title are fixed, and they are the same in each machine
-// representation. Further links come after them.
+// landing returns the landing page (OGC 19-072, 7.2). Existing clients rely on the first eleven links: their order,
+// relation, type, address and title are fixed in every machine-readable representation. New links go after them.
 func (s *surface) landing(c *call) (*server.Answer, error) {
 	b, svc := c.Base(), &s.Config.Service
 	title, description := svc.Title.In(c.Lang), c.Described()
@@ -83,8 +82,8 @@ func (s *surface) landing(c *call) (*server.Answer, error) {
 	return a, nil
 }
 
-// wholeMap is the collection that the landing page draws: the country, else the first that can be drawn whole; nil
-// when there is none.
+// wholeMap returns the collection that the landing page draws: the country, or the first that is small enough to draw
+// whole; nil if there is none.
 func (c *call) wholeMap() *store.Collection {
 	if country := c.Country(); country != nil {
 		return country
@@ -97,14 +96,14 @@ func (c *call) wholeMap() *store.Collection {
 	return nil
 }
 
-// findsMost is how many kinds of features the landing page begins with.
-const findsMost = 4
+// maxFinds bounds the number of collections in the first sentence of the landing page.
+const maxFinds = 4
 
-// finds tells what there is: the largest kinds of features that people search by name, those of areas first.
+// finds returns a sentence with the number of features in the main collections, areas first; "" if there are none.
 func (c *call) finds() string {
 	var parts []string
 	for _, coll := range c.SearchOrder() {
-		if coll.Geometry != nil && coll.Count > 0 && len(parts) < findsMost {
+		if coll.Geometry != nil && coll.Count > 0 && len(parts) < maxFinds {
 			parts = append(parts, page.InDigits(strconv.Itoa(coll.Count), c.Lang)+" "+
 				page.InsideSentence(c.TitleOf(coll)))
 		}
@@ -119,17 +118,17 @@ func (c *call) finds() string {
 	return c.Text("landing.finds", list+parts[len(parts)-1])
 }
 
-// landingView is what the landing page shows.
+// landingView is the data of the page.
 type landingView struct {
 	ogcapi.Landing
 	Collections []ogcapi.Collection
-	Map         template.HTML // of the first collection of areas
+	Map         template.HTML // of the collection that wholeMap returns
 	Searches    []server.Searched
-	Finds       string // what there is; "" for nothing
-	Publisher   string // name, or address, of who stands behind the data; "" for nobody
+	Finds       string // see finds
+	Publisher   string // name or address of the publisher; "" if there is none
 	Keyed       bool   // data need a key
 	Divisions   bool   // points can be looked up
-	Changes     bool   // are recorded
+	Changes     bool   // changes are recorded
 }
 
 // conformance lists the classes of all routes (OGC 19-072, 7.5).
@@ -147,8 +146,8 @@ func (s *surface) conformance(c *call) (*server.Answer, error) {
 
 // classView is a conformance class on its page.
 type classView struct {
-	URI, Name string // the name is that of the standard, a point, and that of the class
-	Known     bool   // the catalogues have a sentence for it
+	URI, Name string // Name joins standard and class with a point, such as ogcapi-features-1.core
+	Known     bool   // web/messages has a sentence for it
 }
 
 func (c *call) classViews(uris []string) []classView {
@@ -163,7 +162,7 @@ func (c *call) classViews(uris []string) []classView {
 	return out
 }
 
-// publisher is what the link to the publisher says; "" when there is none.
+// publisher returns the text of the link to the publisher; "" if it has no address.
 func publisher(svc *config.Service) string {
 	if svc.Publisher.URL == "" {
 		return ""

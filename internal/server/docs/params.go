@@ -5,7 +5,7 @@ import (
 	"grense/internal/server"
 )
 
-// apiParams are those of the API definition.
+// apiParams are the parameters of the API definition.
 type apiParams struct{ swagger bool }
 
 func newAPIParams(*server.Call) any { return &apiParams{} }

@@ -10,15 +10,15 @@ import (
 	"grense/internal/store"
 )
 
-// previewDoc describes the picture for programs.
+// previewDoc is the JSON representation of the preview image.
 type previewDoc struct {
 	Title       string        `json:"title"`
 	Description string        `json:"description"`
 	Links       []ogcapi.Link `json:"links"`
 }
 
-// preview is the picture of the service for previews of links (The Open Graph protocol, og:image): the area that it
-// covers over a grid of degrees, with the outlines of the first collection of areas where data need no key.
+// preview returns the image for link previews (Open Graph, og:image): the extent of the data over a grid of degrees. If
+// data need no key, it also shows the areas of the country.
 func (s *surface) preview(c *call) (*server.Answer, error) {
 	svc := &s.Config.Service
 	doc := previewDoc{svc.Title.In(c.Lang), svc.Description.In(c.Lang), c.SelfLinks("/preview.png")}
@@ -34,9 +34,9 @@ func (s *surface) preview(c *call) (*server.Answer, error) {
 	return a, nil
 }
 
-// previewPNG is the picture. It is painted once for each catalog, and again when there are levels whose borders
-// neighbours share, since that takes longer than most answers, and anyone may ask. It is fleeting until then, and
-// when the outlines were out of reach.
+// previewPNG returns the image, from the cache if possible, since anyone may request it and it takes long. It is drawn
+// again for a new catalog, and when outlines with shared borders are ready. fleeting means that clients should not
+// cache it yet.
 func (c *call) previewPNG() (data []byte, fleeting bool, err error) {
 	v := c.previewView()
 	o, err := c.previewOutliner(v)
@@ -65,10 +65,10 @@ func (c *call) previewPNG() (data []byte, fleeting bool, err error) {
 	return data, fleeting || c.Roughly, nil
 }
 
-// A previewView is what the picture shows.
+// previewView describes the image.
 type previewView struct {
-	whole  *store.Collection // nil: nothing
-	extent *orb.Bound        // nil where it is not known
+	whole  *store.Collection // nil: there is no collection to show
+	extent *orb.Bound        // nil if unknown
 	plane  crs.ID
 }
 
@@ -85,7 +85,7 @@ func (c *call) previewView() (v previewView) {
 	return v
 }
 
-// previewOutliner makes the outlines of the picture; nil where it shows an extent alone.
+// previewOutliner returns the outliner of the image; nil if it shows an extent only.
 func (c *call) previewOutliner(v previewView) (*server.Outliner, error) {
 	if v.extent == nil || c.s.Config.Auth != "open" || v.whole != c.Country() {
 		return nil, nil

@@ -12,17 +12,17 @@ import (
 	"grense/internal/server/page"
 )
 
-// robots tells crawlers what to leave alone, and where the site map is (RFC 9309). Only the root of a host is asked
-// for it.
+// robots writes robots.txt (RFC 9309): the paths that crawlers should not visit, and the site map. Crawlers request it
+// at the root of a host only.
 func (s *surface) robots(w http.ResponseWriter, r *http.Request) {
 	c := server.CallOf(r)
 	root := page.LocalPath(c.Root)
 	text := "User-agent: *\n"
-	// what is a copy, a form, or without end
+	// copies, forms and endless pages
 	for _, p := range []string{"/v1/", "/key", "/*cursor=", "/*filter=", "/soap/"} {
 		text += "Disallow: " + root + p + "\n"
 	}
-	for _, end := range []string{"$", "?"} { // the page of the service, below what is left alone: the longer path wins
+	for _, end := range []string{"$", "?"} { // allows the SOAP page below a disallowed path: the longer rule wins
 		text += "Allow: " + root + server.SoapPath + end + "\n"
 	}
 	if s.Config.Auth != "open" {
@@ -31,7 +31,7 @@ func (s *surface) robots(w http.ResponseWriter, r *http.Request) {
 	s.plain(w, r, "text/plain; charset=utf-8", []byte(text+"\nSitemap: "+c.Root+"/sitemap.xml\n"))
 }
 
-// siteMap is a list of pages (sitemaps.org, protocol 0.9) with each in all languages (the extension for alternates).
+// siteMap is a site map (sitemaps.org, protocol 0.9) with links to each page in all languages (the xhtml extension).
 type siteMap struct {
 	XMLName xml.Name   `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
 	XHTML   string     `xml:"xmlns:xhtml,attr"`
@@ -50,7 +50,8 @@ type siteAlternate struct {
 	Href string `xml:"href,attr"`
 }
 
-// siteMap lists the pages at the mount / that need no key; with open data, the features of each collection too.
+// siteMap writes the site map: the pages at the root mount that need no key. If data need no key, it includes the
+// features of each collection.
 func (s *surface) siteMap(w http.ResponseWriter, r *http.Request) {
 	c := server.CallOf(r)
 	cat := s.Store.Catalog()
@@ -97,7 +98,7 @@ func (s *surface) siteMap(w http.ResponseWriter, r *http.Request) {
 	s.plain(w, r, "application/xml; charset=utf-8", append([]byte(xml.Header), b...))
 }
 
-// plain writes a file that is made on the spot.
+// plain writes a small file to GET and HEAD requests.
 func (s *surface) plain(w http.ResponseWriter, r *http.Request, media string, data []byte) {
 	h := w.Header()
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -113,7 +114,7 @@ func (s *surface) plain(w http.ResponseWriter, r *http.Request, media string, da
 	c.WriteBody(w, http.StatusOK, server.NewBody(data))
 }
 
-// about tells what the service is, who runs it, and what of its data is made up.
+// about returns the page about the service, its publisher and its invented data.
 func (s *surface) about(c *call) (*server.Answer, error) {
 	doc := statement{Title: c.Text("about.title"), Description: c.Described(), Links: c.SelfLinks("/about")}
 	v := aboutView{statement: doc, Service: &s.Config.Service}
@@ -126,14 +127,14 @@ func (s *surface) about(c *call) (*server.Answer, error) {
 	return &server.Answer{JSON: doc, Links: doc.Links, Page: &page.Page{Name: "about", Title: doc.Title, Data: v}}, nil
 }
 
-// aboutView is what the page about the service shows.
+// aboutView is the data of the page.
 type aboutView struct {
 	statement
 	Service  *config.Service
-	Invented []page.Crumb // collections that are made up
+	Invented []page.Crumb // collections with invented data
 }
 
-// accessibility says how accessible the pages are, and where they are not.
+// accessibility returns the accessibility statement.
 func (s *surface) accessibility(c *call) (*server.Answer, error) {
 	doc := statement{Title: c.Text("accessibility.title"), Description: c.Text("accessibility.lead"),
 		Links: c.SelfLinks("/accessibility")}
@@ -141,7 +142,7 @@ func (s *surface) accessibility(c *call) (*server.Answer, error) {
 		Page: &page.Page{Name: "accessibility", Title: doc.Title, Data: doc}}, nil
 }
 
-// statement is a page for programs: what it is, and where to read it.
+// statement is the JSON representation of a page: its title and description.
 type statement struct {
 	Title       string        `json:"title"`
 	Description string        `json:"description"`

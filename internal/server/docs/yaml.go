@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// yamlOf writes JSON as YAML in blocks, member by member. Strings stay as JSON has them, which YAML 1.2 reads.
+// yamlOf converts JSON to YAML in block style. It leaves strings as in JSON, which YAML 1.2 accepts.
 func yamlOf(doc []byte) ([]byte, error) {
 	y := yamlWriter{in: json.NewDecoder(bytes.NewReader(doc))}
 	y.in.UseNumber()
@@ -22,10 +22,10 @@ type yamlWriter struct {
 	out bytes.Buffer
 }
 
-// plainKey is what needs no quotes: nothing that YAML takes for a number, a truth value or null.
+// plainKey matches keys that need no quotes in YAML, with the exceptions in key.
 var plainKey = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{2,}$`)
 
-// value writes the next value behind a key or a dash, and its members at so many spaces.
+// value writes the next value after a key or a dash. Its members are indented by so many spaces.
 func (y *yamlWriter) value(indent int) error {
 	t, err := y.in.Token()
 	if err != nil {
@@ -52,7 +52,7 @@ func (y *yamlWriter) value(indent int) error {
 			return err
 		}
 	}
-	_, err = y.in.Token() // the end
+	_, err = y.in.Token() // the closing delimiter
 	return err
 }
 
