@@ -13,12 +13,12 @@ import (
 	"grense/internal/store"
 )
 
-// The collection that holds the codes of a place-name register, and the list that names all lists.
+// listOfLists is the id of the code list whose codes are the ids of all lists.
 const (
 	listOfLists = "kodeliste"
 )
 
-// codeListsDoc names the code lists.
+// codeListsDoc lists the code lists.
 type codeListsDoc struct {
 	CodeLists []codeListEntry `json:"codelists"`
 	Links     []ogcapi.Link   `json:"links"`
@@ -30,7 +30,7 @@ type codeListEntry struct {
 	Links []ogcapi.Link `json:"links"`
 }
 
-// codeListDoc is one code list. Names are given in every language that is known.
+// codeListDoc is a code list with the names of its codes in all known languages.
 type codeListDoc struct {
 	ID    string           `json:"id"`
 	Title string           `json:"title"`
@@ -45,7 +45,7 @@ func (s *surface) codeLists(c *call) (*server.Answer, error) {
 		return nil, err
 	}
 	sizes := map[string]int{}
-	if c.Format.F == server.AsHTML.F { // which alone shows them
+	if c.Format.F == server.AsHTML.F { // only the page shows them
 		if sizes, err = c.codeListSizes(); err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func (s *surface) codeLists(c *call) (*server.Answer, error) {
 	return a, c.addCSV(a, lists)
 }
 
-// codeListSizes counts the codes of every list.
+// codeListSizes returns the number of codes of each list.
 func (c *call) codeListSizes() (map[string]int, error) {
 	sizes := map[string]int{}
 	q := store.Query{Collection: server.CodeCollection, Limit: server.MaxLimit, Count: store.CountNone}
@@ -91,7 +91,7 @@ func (c *call) codeListSizes() (map[string]int, error) {
 	}
 }
 
-// addCSV gives an answer its form as CSV, when that is the one asked for.
+// addCSV adds the CSV representation if the client requests it.
 func (c *call) addCSV(a *server.Answer, codes []server.CodeDoc) error {
 	if c.Format.F != server.AsCSV.F {
 		return nil
@@ -109,7 +109,7 @@ type codeListRow struct {
 	Href      string
 }
 
-// codeList writes one code list.
+// codeList returns a code list.
 func (s *surface) codeList(c *call) (*server.Answer, error) {
 	id := c.PathParam("codeListId")
 	lists, err := c.Codes(listOfLists)
@@ -139,12 +139,12 @@ func (s *surface) codeList(c *call) (*server.Answer, error) {
 type codeListView struct {
 	ID            string
 	Codes         []codeRow
-	Sami, Parents bool // some code has a name in Northern Sami, or a parent
+	Sami, Parents bool // at least one code has a name in Northern Sami, or a parent
 }
 
 type codeRow struct{ Code, NB, NN, EN, SE, Parent, ParentHref string }
 
-// parentLists are the lists that the parents of codes stand in.
+// parentLists maps a code list to the list of its codes' parents.
 var parentLists = map[string]string{"navneobjekttype": "navneobjektgruppe",
 	"navneobjektgruppe": "navneobjekthovedgruppe", "kommune": "fylke"}
 
@@ -162,7 +162,7 @@ func (c *call) codeListView(id string, codes []server.CodeDoc) codeListView {
 	return v
 }
 
-// codesCSV writes codes by RFC 4180.
+// codesCSV encodes codes as CSV (RFC 4180).
 func codesCSV(codes []server.CodeDoc) ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)

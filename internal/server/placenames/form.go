@@ -19,16 +19,16 @@ import (
 	"grense/internal/server/page"
 )
 
-// soapField is a field of the form that writes the request of a search.
+// soapField is a field of the search form.
 type soapField struct {
 	Name, Title, Type, Mode, Value, Hint string
-	// of whose codes the value is one by name, where they are too many to choose from; "": of none
+	// code list of which the user types a name, if it is too long for a select; else ""
 	List    string
 	Options page.Choices // nil: any value
 	Fault   *page.FieldFault
 }
 
-// empty returns an empty request of a search.
+// empty returns an empty request of an operation.
 func empty[T any, P interface {
 	*T
 	contract.Request
@@ -36,7 +36,7 @@ func empty[T any, P interface {
 	return P(new(T))
 }
 
-// soapRequests make an empty request of each search.
+// soapRequests maps operations to functions that return an empty request.
 var soapRequests = map[string]func() contract.Request{
 	"findNavnesaker":                             empty[contract.FindNavnesaker],
 	"findSteder":                                 empty[contract.FindSteder],
@@ -51,8 +51,8 @@ var soapRequests = map[string]func() contract.Request{
 	"findKartprodukter":                          empty[contract.FindKartprodukter],
 }
 
-// soapFields are the fields of searches that forms have, in their order, each with the name of its text and its code
-// list; "" for none.
+// soapFields are the fields of requests that forms show, in order. text is the end of the message key, list the code
+// list of its values.
 var soapFields = []struct{ field, text, list string }{
 	{"Stedsnavn", "name", ""}, {"Skrivemaate", "spelling", ""}, {"Soeketekst", "words", ""},
 	{"KommunerIds", "municipality", "kommune"}, {"Kommunenummer", "municipality", "kommune"},
@@ -70,7 +70,7 @@ var soapFields = []struct{ field, text, list string }{
 	{"VedtattEtter", "decided-after", ""}, {"VedtattFoer", "decided-before", ""},
 }
 
-// searchValues are the fields of a request that a form can fill, by name.
+// searchValues returns the fields of a request that a form can set, by name.
 func searchValues(r contract.Request) map[string]reflect.Value {
 	out := map[string]reflect.Value{}
 	var walk func(v reflect.Value)
@@ -90,7 +90,7 @@ func searchValues(r contract.Request) map[string]reflect.Value {
 	return out
 }
 
-// soapForm is the form of a search, filled with what was typed.
+// soapForm returns the form of an operation with the typed values.
 func (c *call) soapForm(operation string, typed url.Values) (fields []soapField, err error) {
 	values := searchValues(soapRequests[operation]())
 	for _, x := range soapFields {
@@ -114,7 +114,7 @@ func (c *call) soapForm(operation string, typed url.Values) (fields []soapField,
 		switch {
 		case x.field == "Stedsnavn" || x.field == "Skrivemaate":
 			f.Hint = c.Text("soap.names-hint")
-		case x.list == "kommune": // of 357 names, which weigh a third of a page
+		case x.list == "kommune": // a select with 357 names would be a third of the page
 			f.List, f.Hint = x.list, c.Text("soap.municipality-hint")
 		case x.list != "":
 			if f.Options, f.Value, err = c.listChoices(x.list, f.Value); err != nil {
@@ -126,8 +126,9 @@ func (c *call) soapForm(operation string, typed url.Values) (fields []soapField,
 	return fields, nil
 }
 
-// listChoices are the codes of a list by name, and the code of what was typed; nil where there are none. A name that
-// only one code has is its value, which makes the page a sixth lighter. What was typed is among them.
+// listChoices returns the codes of a list, ordered by name, and the code of what was typed; nil if the list is empty.
+// The value of an option is its name if only one code has that name, which makes the page smaller. An unknown typed
+// value becomes an option too.
 func (c *call) listChoices(list, typed string) (out page.Choices, code string, err error) {
 	names, err := c.CodeNames(list)
 	if err != nil || len(names.Codes) == 0 {
@@ -159,7 +160,8 @@ func (c *call) listChoices(list, typed string) (out page.Choices, code string, e
 	return out, code, nil
 }
 
-// codeOf is the code that was typed, or whose name was, however it is written; where there is none of it, what to say.
+// codeOf returns the code that was typed, or the code with the typed name in any spelling. If there is none or there
+// are several, fault is a message for the user.
 func (c *call) codeOf(list, typed string) (code, fault string, err error) {
 	names, err := c.CodeNames(list)
 	if err != nil || len(names.Codes) == 0 || names.Of[typed] != nil {
@@ -189,7 +191,7 @@ func (c *call) codeOf(list, typed string) (code, fault string, err error) {
 	return "", c.Text("fault.name-several", strings.Join(called, ", ")), nil
 }
 
-// writeRequest makes the request of the fields. Fields that cannot be read have a fault afterwards; then ok is false.
+// writeRequest builds the request from the fields. It sets Fault of invalid fields; then ok is false.
 func (c *call) writeRequest(operation string, fields []soapField) (r contract.Request, ok bool, err error) {
 	r, ok = soapRequests[operation](), true
 	*r.Context() = contract.StedsnavnContext{SystemVersion: "1", ClientIdentification: "page",
@@ -222,7 +224,8 @@ func (c *call) writeRequest(operation string, fields []soapField) (r contract.Re
 	return r, ok, nil
 }
 
-// setField puts what was typed into a field of a request; it returns the name of what is wrong, "" for nothing.
+// setField parses text into a field of a request. It returns the end of the message key of an error; "" if there is
+// none.
 func setField(v reflect.Value, name, text string, oslo *time.Location) string {
 	switch v.Interface().(type) {
 	case string:
@@ -236,7 +239,7 @@ func setField(v reflect.Value, name, text string, oslo *time.Location) string {
 		v.Set(reflect.ValueOf(&is))
 	case *time.Time:
 		zone := oslo
-		if strings.HasPrefix(name, "Vedtatt") { // a day of the contract
+		if strings.HasPrefix(name, "Vedtatt") { // a date without a zone in the contract
 			zone = time.UTC
 		}
 		day, err := time.ParseInLocation(time.DateOnly, text, zone)
@@ -256,12 +259,12 @@ func setField(v reflect.Value, name, text string, oslo *time.Location) string {
 	return ""
 }
 
-// envelope is a request as SOAP 1.1.
+// envelope returns a request as a SOAP 1.1 message.
 func (s *surface) envelope(r contract.Request) string {
 	return string(contract.Example{Request: r}.Message(s.Config.SOAP.NamespaceBase))
 }
 
-// xmlFaults are the messages of encoding/xml that have sentences of their own, by the names of these.
+// xmlFaults maps errors of encoding/xml to the ends of message keys.
 var xmlFaults = []struct {
 	name  string
 	found *regexp.Regexp
@@ -272,7 +275,7 @@ var xmlFaults = []struct {
 	{"entity", regexp.MustCompile(`^invalid character entity (\S+)`)},
 }
 
-// brokenXML returns what is wrong with a message that is not XML, or "".
+// brokenXML returns why a message is not well-formed XML, in the language of the page; "" if it is.
 func (c *call) brokenXML(message string) string {
 	d := xml.NewDecoder(strings.NewReader(strings.TrimSpace(message)))
 	for {
@@ -298,22 +301,22 @@ func (c *call) brokenXML(message string) string {
 	}
 }
 
-// soapFailure is the fault that a search was answered with; text is nil where there was none.
+// soapFailure is the SOAP fault of a search. text is nil if it succeeded.
 type soapFailure struct {
 	text  func(contract.Lang) string
 	cause error
 }
 
-// failureKey is that of a *soapFailure in the context of a search by the form.
+// failureKey is the key of a *soapFailure in the context of a search from the form.
 type failureKey struct{}
 
-// ofMessage is what is wrong with a message that was written as XML.
-func (c *call) ofMessage(said string) []page.FieldFault {
+// messageFault returns the error of a message that the user wrote as XML.
+func (c *call) messageFault(said string) []page.FieldFault {
 	return []page.FieldFault{{Name: "request", Title: c.Text("soap.xml"), Text: said, Target: "request"}}
 }
 
-// tellFailure shows the faults of a call next to their fields.
-func (v *soapView) tellFailure(c *call, failed soapFailure) {
+// showFailure adds the faults of a search to the view, next to their fields.
+func (v *soapView) showFailure(c *call, failed soapFailure) {
 	if failed.text == nil {
 		return
 	}
@@ -321,18 +324,18 @@ func (v *soapView) tellFailure(c *call, failed soapFailure) {
 	refusal, _ := errors.AsType[*contract.Refusal](failed.cause)
 	switch {
 	case v.Written:
-		v.Faults = c.ofMessage(failed.text(lang))
+		v.Faults = c.messageFault(failed.text(lang))
 	case refusal == nil:
 		v.Trouble.Text = failed.text(lang)
 	default:
 		for _, x := range refusal.Faults {
-			v.tellFault(c, x, lang)
+			v.showFault(c, x, lang)
 		}
 	}
 }
 
-// tellFault shows one fault, next to its field if the form has it.
-func (v *soapView) tellFault(c *call, x contract.Fault, lang contract.Lang) {
+// showFault adds one fault to the view, next to its field if the form has it.
+func (v *soapView) showFault(c *call, x contract.Fault, lang contract.Lang) {
 	path := strings.Split(x.Path, "/")
 	i := slices.IndexFunc(v.Fields, func(f soapField) bool {
 		return slices.ContainsFunc(path, func(name string) bool { return strings.EqualFold(name, f.Name) })

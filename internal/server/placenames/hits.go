@@ -13,13 +13,14 @@ import (
 	"grense/internal/store"
 )
 
-// mostHits is how many hits the page of the place-name service shows as a table.
-const mostHits = 50
+// maxHits is the number of hits that the page shows.
+const maxHits = 50
 
-// hitNames are the elements that name a hit, which come first and lead to its page.
+// hitNames are the elements with the name of a hit. They are the first columns, and the first of them links to its
+// page.
 var hitNames = []string{"visningsnavn", "stedsnavn", "skrivemaate", "skrivemaater", "tittel", "kartblad"}
 
-// hitTitles are the message keys for elements that are fields of the form, or that no property describes.
+// hitTitles maps elements to message keys, for fields of the form and elements that no property describes.
 var hitTitles = map[string]string{"stedsnavn": "name", "skrivemaate": "spelling", "navneobjekttypeId": "type",
 	"stedstatusId": "status", "stedsnavnSkrivemaatestatusIds": "spelling-statuses",
 	"navnesakstatusId": "casestatus", "kommunerIds": "municipality", "kommuneId": "municipality",
@@ -28,25 +29,26 @@ var hitTitles = map[string]string{"stedsnavn": "name", "skrivemaate": "spelling"
 	"tilleggsopplysning": "remark", "ident": "ident",
 	"id": "id", "skrivemaateId": "id", "vedtakId": "id", "samlevedtakId": "id"}
 
-// unshownHits are the elements that say little to people; they are in the answer as XML.
+// unshownHits are the elements that the table leaves out.
 var unshownHits = []string{"landId", "geometri", "sortering", "antallTilleggsopplysninger", "antallInterneMerknader",
 	"spraakprioriteringId"}
 
-// hitLists are the code lists of elements.
+// hitLists maps elements to the code lists of their values.
 var hitLists = map[string]string{"navneobjekttypeId": "navneobjekttype", "stedstatusId": "stedstatus",
 	"navnestatusId": "navnestatus", "skrivemaatestatusId": "skrivemaatestatus",
 	"navnesakstatusId": "navnesakstatus", "kommunerIds": "kommune", "kommuneId": "kommune", "fylkeId": "fylke",
 	"spraakId": "spraak", "vedtaksmyndighetId": "vedtaksmyndighet"}
 
-// hitProperties are the properties of elements that have other names.
+// hitProperties maps elements to the properties that describe them, if the names differ.
 var hitProperties = map[string]string{"registreringsdato": "registrert", "oppdateringsdato": "oppdatert",
 	"produktkodeId": "karttype", "visningsnavnForSted": "visningsnavn",
 	"stedsnavnSkrivemaatestatusIds": "skrivemaatestatus"}
 
-// hitRecords are the collections whose properties describe elements.
+// hitRecords are the collections with properties that describe elements.
 var hitRecords = []string{"sted", "stedsnavn", "skrivemaate", "navnesak", "vedtak", "samlevedtak", "bok", "kartprodukt"}
 
-// hitProperty returns the property that describes an element of a hit, as omraade for omraadeId; nil for none.
+// hitProperty returns the property that describes an element of a hit, such as omraade for omraadeId; nil if there is
+// none.
 func (c *call) hitProperty(element string) *store.Property {
 	for _, name := range []string{hitProperties[element], snake(element), snake(strings.TrimSuffix(element, "Id"))} {
 		for _, id := range hitRecords {
@@ -60,7 +62,7 @@ func (c *call) hitProperty(element string) *store.Property {
 	return nil
 }
 
-// snake writes the name of an element as that of a property: avAllmennInteresse as av_allmenn_interesse.
+// snake converts a name to snake case: avAllmennInteresse becomes av_allmenn_interesse.
 func snake(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -72,7 +74,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// hitTitle is what a column of hits is called.
+// hitTitle returns the heading of a column.
 func (c *call) hitTitle(element string) string {
 	if text := hitTitles[element]; text != "" {
 		return c.Text(fmt.Sprintf("soap.field.%s", text))
@@ -83,11 +85,11 @@ func (c *call) hitTitle(element string) string {
 	return element
 }
 
-// hitText returns the text of an element with its property, or nil: codes by their names, and booleans and
-// times as people write them.
+// hitText formats an element in the language of the page: names instead of codes, and readable booleans and times. p is
+// the property that describes it, or nil.
 func (c *call) hitText(f *xmlNode, p *store.Property) string {
 	text, list := f.leaves(), hitLists[f.XMLName.Local]
-	if list == "" && len(f.Children) == 1 { // who decided: a municipality or a county
+	if list == "" && len(f.Children) == 1 { // vedtattAv contains a municipality or a county
 		list = hitLists[f.Children[0].XMLName.Local]
 	}
 	if list == "" && p != nil {
@@ -106,7 +108,7 @@ func (c *call) hitText(f *xmlNode, p *store.Property) string {
 		return text
 	}
 	names, err := c.CodeNames(list)
-	if err != nil { // the code will do
+	if err != nil { // show the code instead
 		return text
 	}
 	parts := strings.Split(text, ", ")
@@ -118,8 +120,8 @@ func (c *call) hitText(f *xmlNode, p *store.Property) string {
 	return strings.Join(parts, ", ")
 }
 
-// cadastral writes the number of a cadastral unit as people do, 0301-1/2: farm, holding, leasehold and section,
-// without those that it does not have.
+// cadastral formats a cadastral number as 0301-1/2: municipality, farm, holding, leasehold and section. It leaves out
+// zeros at the end.
 func (n *xmlNode) cadastral() string {
 	parts := make([]string, len(n.Children))
 	for i := range n.Children {
@@ -131,7 +133,7 @@ func (n *xmlNode) cadastral() string {
 	return parts[0] + "-" + strings.Join(parts[1:], "/")
 }
 
-// child is the first child of that name; nil for none.
+// child returns the first child with a name; nil if there is none.
 func (n *xmlNode) child(name string) *xmlNode {
 	for i := range n.Children {
 		if n.Children[i].XMLName.Local == name {
@@ -141,36 +143,36 @@ func (n *xmlNode) child(name string) *xmlNode {
 	return nil
 }
 
-// hitTable is the hits of an answer for people.
+// hitTable is the table of hits on the page.
 type hitTable struct {
 	Columns []string
 	Rows    [][]hitCell
 	More    bool // there are more hits than rows
 }
 
-// hitCell is a value, and the address of what it names; "" for none.
+// hitCell is a value and the address of the page that it links to; "" if there is none.
 type hitCell struct{ Text, Href string }
 
-// recordOf are the collections that ids of hits name, by the element.
+// recordOf maps elements with ids to the collections of the records.
 var recordOf = map[string]string{"stedId": "sted", "stedsnavnId": "stedsnavn", "skrivemaateId": "skrivemaate",
 	"navnesakId": "navnesak", "vedtakId": "vedtak",
 	"samlevedtakId": "samlevedtak", "findBoeker.id": "bok", "findKartprodukter.id": "kartprodukt"}
 
-// xmlNode is an element of an answer.
+// xmlNode is an element of a response.
 type xmlNode struct {
 	XMLName  xml.Name
 	Text     string    `xml:",chardata"`
 	Children []xmlNode `xml:",any"`
 }
 
-// hitsOf reads the first hits of an answer, which may be cut; nil when it has none.
+// hitsOf returns the first hits of a response, which may be truncated; nil if it has none.
 func (c *call) hitsOf(answer string) *hitTable {
 	operation, hits := firstHits(answer)
 	if len(hits) == 0 {
 		return nil
 	}
-	t := &hitTable{More: len(hits) > mostHits}
-	hits = hits[:min(len(hits), mostHits)]
+	t := &hitTable{More: len(hits) > maxHits}
+	hits = hits[:min(len(hits), maxHits)]
 	at := map[string]int{}
 	for _, name := range hitNames {
 		if slices.ContainsFunc(hits, func(h xmlNode) bool { return h.child(name) != nil }) {
@@ -191,9 +193,9 @@ func (c *call) hitsOf(answer string) *hitTable {
 			t.Columns[i] = c.hitTitle(name)
 		}
 	}()
-	tells := make([]*store.Property, len(t.Columns))
+	described := make([]*store.Property, len(t.Columns))
 	for i, name := range t.Columns {
-		tells[i] = c.hitProperty(name)
+		described[i] = c.hitProperty(name)
 	}
 	for _, hit := range hits {
 		row := make([]hitCell, len(t.Columns))
@@ -204,7 +206,7 @@ func (c *call) hitsOf(answer string) *hitTable {
 			if !ok {
 				continue
 			}
-			row[i] = hitCell{c.hitText(&f, tells[i]), c.recordHref(operation, name, f.leaves())}
+			row[i] = hitCell{c.hitText(&f, described[i]), c.recordHref(operation, name, f.leaves())}
 			page = cmp.Or(page, row[i].Href)
 		}
 		if slices.Contains(hitNames, t.Columns[0]) && row[0].Text != "" {
@@ -215,10 +217,10 @@ func (c *call) hitsOf(answer string) *hitTable {
 	return t
 }
 
-// firstHits returns the hits of an answer up to one more than a page shows, and the operation that it answers.
+// firstHits returns the operation of a response and its first hits, at most one more than the page shows.
 func firstHits(answer string) (operation string, hits []xmlNode) {
 	d := xml.NewDecoder(strings.NewReader(answer))
-	for len(hits) <= mostHits {
+	for len(hits) <= maxHits {
 		token, err := d.Token()
 		if err != nil {
 			break
@@ -241,7 +243,7 @@ func firstHits(answer string) (operation string, hits []xmlNode) {
 	return operation, hits
 }
 
-// recordHref is the page of the record that an id names; "" where there is none.
+// recordHref returns the address of the page of a record; "" if the data have no such collection.
 func (c *call) recordHref(operation, field, id string) string {
 	name, ok := recordOf[field]
 	if !ok {
@@ -253,7 +255,7 @@ func (c *call) recordHref(operation, field, id string) string {
 	return c.HtmlHref("/collections/" + name + "/items/" + server.PathEscape(id))
 }
 
-// leaves joins the texts of the innermost elements.
+// leaves returns the texts of the innermost elements, joined by commas.
 func (n *xmlNode) leaves() string {
 	if len(n.Children) == 0 {
 		return strings.TrimSpace(n.Text)

@@ -5,10 +5,10 @@ import (
 	"grense/internal/server"
 )
 
-// soapParams are those of the page of the place-name service.
+// soapParams are the parameters of the page of the place-name service.
 type soapParams struct {
-	operation string // "": the first that is shown
-	programs  bool   // what programs need to know, instead of the form
+	operation string // "": findSteder
+	programs  bool   // show the documentation for programmers instead of the form
 }
 
 func newSOAPParams(*server.Call) any { return &soapParams{} }

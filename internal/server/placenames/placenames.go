@@ -1,5 +1,5 @@
-// Package placenames serves the place-name register by SOAP: the endpoint with its WSDL, the page where people try a
-// search, and the code lists.
+// Package placenames serves the place-name register: the SOAP endpoint with its WSDL, a page with a search form, and
+// the code lists.
 package placenames
 
 import (
@@ -9,13 +9,13 @@ import (
 	"grense/internal/soap"
 )
 
-// surface is what the routes share.
+// surface holds what the handlers of all routes share.
 type surface struct {
 	*server.Kit
 	soap *soap.Service
 }
 
-// call is a request to the surface.
+// call is a request to a route of the surface.
 type call struct {
 	*server.Call
 	s *surface

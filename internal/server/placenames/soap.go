@@ -23,7 +23,7 @@ import (
 	"grense/internal/soap"
 )
 
-// newSOAP makes the SOAP service over the same store.
+// newSOAP returns the SOAP service over the store.
 func (s *surface) newSOAP() *soap.Service {
 	l, nilTypes := s.Config.Limits, contract.PlainNil
 	unknownCodes := placename.RefuseCodes
@@ -50,7 +50,7 @@ func (s *surface) newSOAP() *soap.Service {
 		FaultsBySOAP:  s.Config.SOAP.HTTPStatus == http.StatusInternalServerError,
 		CRS:           "EPSG:" + strconv.Itoa(s.Config.SOAP.CRS),
 		Hold: func(change, held int) (int, error) {
-			s.Flight.Held.Add(int64(change)) // the last call gives all back
+			s.Flight.Held.Add(int64(change)) // the last call subtracts the rest
 			return s.Flight.Piece(wholeSOAP), s.Flight.Admit(held)
 		},
 		Called: func(r *http.Request, operation string) { server.CallOf(r).Operation = operation },
@@ -59,33 +59,33 @@ func (s *surface) newSOAP() *soap.Service {
 				*f = soapFailure{text, cause}
 			}
 		},
-		Keep:  s.keepSOAP,
+		Keep:  s.cachedSOAP,
 		Whole: sendSOAP,
 	})
 }
 
-// keepSOAP answers a search with what is kept for it, or by made. What the form asks for is made each time.
-func (s *surface) keepSOAP(w http.ResponseWriter, r *http.Request, question []byte, made func() error) error {
+// cachedSOAP writes the cached response of a search, or calls build. Searches from the form are not cached.
+func (s *surface) cachedSOAP(w http.ResponseWriter, r *http.Request, message []byte, build func() error) error {
 	c := server.CallOf(r)
 	if !posted(c, w) {
-		return made()
+		return build()
 	}
-	var failed error // of the search, which has a kind already
+	var failed error // of the search, which is classified already
 	search := func() error {
-		failed = made()
+		failed = build()
 		return failed
 	}
-	err := c.Searched(server.SoapPath, string(question), w.Header().Get("Content-Type"), search)
+	err := c.Searched(server.SoapPath, string(message), w.Header().Get("Content-Type"), search)
 	switch {
 	case err != nil && c.Begun():
-		panic(http.ErrAbortHandler) // a part of it is out
+		panic(http.ErrAbortHandler) // part of the response is sent
 	case err == nil || failed != nil:
 		return err
 	}
 	return server.Classify(err)
 }
 
-// sendSOAP sends an answer of SOAP that is whole.
+// sendSOAP sends a complete SOAP response.
 func sendSOAP(w http.ResponseWriter, r *http.Request, b []byte) error {
 	c := server.CallOf(r)
 	if !posted(c, w) {
@@ -95,16 +95,16 @@ func sendSOAP(w http.ResponseWriter, r *http.Request, b []byte) error {
 	return c.WriteOnce(c.Writer(), b)
 }
 
-// posted reports whether w takes the answer to the call itself, and not one that a page shows.
+// posted reports whether w sends the response to the client. The form records it instead, to show it on a page.
 func posted(c *server.Call, w http.ResponseWriter) bool {
 	_, shown := w.(*recorder)
 	return !shown && c.Writer() != nil
 }
 
-// wholeSOAP is the size, in bytes, up to which an answer of SOAP is made whole.
+// wholeSOAP is the size, in bytes, up to which a SOAP response is built before it is sent.
 const wholeSOAP = 8 << 20
 
-// rowBytes estimates the memory that the id and revision of a hit take.
+// rowBytes estimates the memory for the id and revision of a hit, in bytes.
 const rowBytes = 64
 
 func unknownElements(setting string) contract.Unknown {
@@ -114,7 +114,7 @@ func unknownElements(setting string) contract.Unknown {
 	return contract.RefuseUnknown
 }
 
-// gatedSearcher makes searches wait for their turn and bounds their time, as all questions to the store.
+// gatedSearcher makes searches wait for slots as other queries do, and limits the memory of large responses.
 type gatedSearcher struct{ next contract.Searcher }
 
 func (g gatedSearcher) Search(ctx context.Context, r contract.Request) (a contract.Answer, err error) {
@@ -139,7 +139,7 @@ func (g gatedSearcher) Search(ctx context.Context, r contract.Request) (a contra
 	return a, err
 }
 
-// soapFile serves the endpoint, the WSDL and its schemas at a mount. Requests need a key, descriptions do not.
+// soapFile serves the endpoint, the WSDL and its schemas at a mount. Only the endpoint needs a key.
 func (s *surface) soapFile(rt *server.Route, mount string) http.Handler {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := server.CallOf(r)
@@ -165,7 +165,7 @@ func (s *surface) soapFile(rt *server.Route, mount string) http.Handler {
 	if err != nil {
 		panic("placenames: " + err.Error())
 	}
-	zipped := wrap(h) // leaves alone what is compressed already
+	zipped := wrap(h) // it does not compress twice
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := server.CallOf(r)
 		c.Enter(r, rt, mount)
@@ -183,7 +183,7 @@ func (s *surface) soapFile(rt *server.Route, mount string) http.Handler {
 	})
 }
 
-// soapDocument writes the WSDL or a schema, which need no key.
+// soapDocument writes the WSDL or a schema.
 func (c *call) soapDocument(w http.ResponseWriter) error {
 	h := w.Header()
 	b, err := c.s.soap.Document(h, c.Request)
@@ -199,40 +199,40 @@ func (c *call) soapDocument(w http.ResponseWriter) error {
 var errNoRegister = problem.NotFoundf("the data served here hold no place-name register; serve the demo, or a file " +
 	"made by grense register; grense check says why a register is refused")
 
-// soapView is what the page of the place-name service shows.
+// soapView is the data of the page.
 type soapView struct {
 	Endpoint, WSDL, Single string // absolute addresses
 	Schemas                []string
-	Rules                  []soapRule // of the part for programs, as the examples
+	Rules                  []soapRule // only in the part for programs, like Examples
 	Examples               []soapExample
-	Hits                   *hitTable // of the answer; nil when there are none
-	CodeLists              string    // address of the page
+	Hits                   *hitTable // of the response; nil if there are none
+	CodeLists              string    // address of the page of code lists
 	Programs               string    // address of the part for programs
-	Action                 string    // where the form goes
+	Action                 string    // address that the form posts to
 	Operations             []string
-	Selected               string // operation of the example
-	Request                string // envelope in the form
+	Selected               string // selected operation
+	Request                string // SOAP message in the form
 	Fields                 []soapField
 	page.Faulty
-	Written  bool   // the request was written as XML
-	Broken   bool   // and is none
-	Response string // what came back; "" before the form was sent
-	Status   int    // of the response; 0 before the form was sent
+	Written  bool   // the user wrote the request as XML
+	Broken   bool   // the written request is not well-formed
+	Response string // the response; "" before the form was posted
+	Status   int    // of the response; 0 before the form was posted
 	Keyed    bool   // searches need a key
-	NeedsKey bool   // and the browser holds none
+	NeedsKey bool   // searches need a key and the browser has none
 }
 
-// soapRule is a rule of the searches, in the language of the page.
+// soapRule is a rule for searches, in the language of the page.
 type soapRule struct{ Title, Text string }
 
-// soapExample is a question that a search answers.
+// soapExample is an example request.
 type soapExample struct{ Title, Operation, Message string }
 
-// soapRules are the messages soap.rule.NAME and soap.rule.NAME-text, in the order of the page.
+// soapRules are the message keys soap.rule.NAME and soap.rule.NAME-text, in the order of the page.
 var soapRules = []string{"names", "advanced", "texts", "fields", "times", "order", "limit", "geometry", "faults",
 	"transport"}
 
-// soapDoc is the document that describes the place-name service to programs.
+// soapDoc is the JSON representation of the page.
 type soapDoc struct {
 	Title      string        `json:"title"`
 	Endpoint   string        `json:"endpoint"`
@@ -242,7 +242,7 @@ type soapDoc struct {
 	Links      []ogcapi.Link `json:"links"`
 }
 
-// soapPage explains the place-name service and shows an example request of the operation asked.
+// soapPage writes the page of the place-name service with the form of an operation.
 func (s *surface) soapPage(c *call, w http.ResponseWriter) error {
 	if !c.HasRegister() {
 		return errNoRegister
@@ -262,7 +262,7 @@ func (s *surface) soapPage(c *call, w http.ResponseWriter) error {
 	v.Request = string(contract.ExampleRequest(op, false, s.Config.SOAP.NamespaceBase))
 	var err error
 	if c.Params.(*soapParams).programs {
-		v.tellPrograms(c)
+		v.addPrograms(c)
 		return c.writeSOAPPage(w, &page.Page{Name: "soap-programs", Title: c.Text("soap.programs"),
 			Description: c.Text("soap.programs-lead"),
 			Crumbs: append(c.Crumbs(""),
@@ -274,7 +274,7 @@ func (s *surface) soapPage(c *call, w http.ResponseWriter) error {
 	return c.writeSOAPForm(w, v)
 }
 
-// soapTry sends the envelope of the form to the service and shows request and answer.
+// soapTry sends the posted form to the SOAP service and shows request and response.
 func (s *surface) soapTry(c *call, w http.ResponseWriter) error {
 	if !c.HasRegister() {
 		return errNoRegister
@@ -282,18 +282,18 @@ func (s *surface) soapTry(c *call, w http.ResponseWriter) error {
 	if err := s.Authorize(c.Call); err != nil {
 		return err
 	}
-	// escapes make a form longer than what it holds
+	// percent-encoding makes the form longer than the message
 	if err := c.ReadForm(2 * int64(s.Config.Limits.SOAPBody)); err != nil {
 		return err
 	}
-	if c.Values == nil { // of which links take the language
+	if c.Values == nil { // links on the page repeat the language
 		c.Values = url.Values{"lang": {c.Lang}}
 	}
-	c.Catalog = s.Store.Catalog() // which may be another than when the form began to come
+	c.Catalog = s.Store.Catalog() // a reload may have happened while the form was read
 	return c.Anew(func() error { return s.searchByForm(c, w) })
 }
 
-// searchByForm is soapTry once the form is read.
+// searchByForm searches by the parsed form and writes the page.
 func (s *surface) searchByForm(c *call, w http.ResponseWriter) error {
 	op := c.Request.PostForm.Get("operation")
 	if _, ok := contract.TheContract().Operation(op); !ok {
@@ -308,7 +308,7 @@ func (s *surface) searchByForm(c *call, w http.ResponseWriter) error {
 		v.Request, v.Written = c.Request.PostForm.Get("request"), true
 		if said := c.brokenXML(v.Request); said != "" {
 			v.Broken = true
-			v.Faults = c.ofMessage(said)
+			v.Faults = c.messageFault(said)
 			return c.writeSOAPForm(w, v)
 		}
 	} else {
@@ -338,7 +338,7 @@ func (s *surface) searchByForm(c *call, w http.ResponseWriter) error {
 	s.soap.Call(res, req)
 	v.Status, v.Response = res.status, res.text()
 	v.Hits = c.hitsOf(v.Response)
-	v.tellFailure(c, failed)
+	v.showFailure(c, failed)
 	return c.writeSOAPForm(w, v)
 }
 
@@ -354,8 +354,8 @@ func (c *call) soapViewOf(op string) soapView {
 	return v
 }
 
-// tellPrograms adds the rules and the examples, in the language of the page.
-func (v *soapView) tellPrograms(c *call) {
+// addPrograms adds the rules and the examples, in the language of the page.
+func (v *soapView) addPrograms(c *call) {
 	filled := map[string]any{"limit": c.s.Config.SOAP.MaxHits, "geometry": "EPSG:" + strconv.Itoa(c.s.Config.SOAP.CRS)}
 	for _, name := range soapRules {
 		text := c.Text(fmt.Sprintf("soap.rule.%s-text", name))
@@ -397,16 +397,16 @@ func (c *call) writeSOAPPage(w http.ResponseWriter, pg *page.Page) error {
 	return c.WriteOnce(w, plain)
 }
 
-// trySize bounds the answer that the page shows, in bytes.
+// trySize is the size, in bytes, to which the page truncates a response.
 const trySize = 256 << 10
 
-// recorder keeps the start of an answer.
+// recorder is a ResponseWriter that stores the first bytes of a response.
 type recorder struct {
 	header http.Header
 	status int
 	buf    bytes.Buffer
 	limit  int
-	more   int // bytes that were dropped
+	more   int // bytes not stored
 }
 
 func (r *recorder) Header() http.Header { return r.header }
