@@ -20,59 +20,59 @@ import (
 	"grense/internal/tile"
 )
 
-// tileBytes bounds the tiles that are cached.
+// tileBytes bounds the cache of tiles, in bytes.
 const tileBytes = 128 << 20
 
-// tileKey names a tile in one state of the data.
+// tileKey identifies a tile in one version of the data.
 type tileKey struct {
-	set   *tile.Set
-	at    tile.Tile
-	asked string // layers, filters and properties
-	rev   string
+	set     *tile.Set
+	at      tile.Tile
+	content string // layers, filters and properties
+	rev     string // "": the version is not known without a query
 }
 
-// madeTile is a tile as it goes out. It is immutable.
-type madeTile struct {
-	body *server.Body // nil: an empty one
+// encodedTile is a tile with its headers. It is immutable.
+type encodedTile struct {
+	body *server.Body // nil if the tile is empty
 	hint string
 	keep bool
 
 	readers limit.Lent
 }
 
-func (t *madeTile) size() int64 {
+func (t *encodedTile) size() int64 {
 	if t.body == nil {
 		return 64
 	}
 	return int64(len(t.body.Plain) + len(t.body.Gz) + 128)
 }
 
-// tileCache holds tiles, and lets one request make what several ask for at once. It is safe for concurrent use.
+// tileCache caches tiles, and builds a tile once for all requests that wait for it. It is safe for concurrent use.
 type tileCache struct {
-	*cache.Cache[tileKey, *madeTile]
-	mu   sync.Mutex
-	made map[tileKey]*tileMaking
+	*cache.Cache[tileKey, *encodedTile]
+	mu      sync.Mutex
+	flights map[tileKey]*tileFlight
 }
 
-// tileMaking is a tile that is being built, or will be after another. made and err are set before done is closed.
-type tileMaking struct {
+// tileFlight is a tile that is being built, or queued behind another build. tile and err are set before done is closed.
+type tileFlight struct {
 	done chan struct{}
-	made *madeTile
+	tile *encodedTile
 	err  error
-	next *tileMaking // the one after it, guarded by tileCache.mu; nil: nobody waits for that
+	next *tileFlight // the build queued behind this one, guarded by tileCache.mu; nil if there is none
 }
 
-// newTileCache makes a cache of so many bytes; of 0 it keeps nothing, and what several ask for at once is made once
-// all the same.
+// newTileCache returns a cache of so many bytes. With 0 bytes it stores nothing, but still builds a tile once for all
+// requests that wait for it.
 func newTileCache(g *cache.Group, bytes int64) *tileCache {
-	return &tileCache{Cache: cache.New[tileKey,
-		*madeTile](cache.Options{Name: "tiles", Bytes: bytes, Shards: 4, Group: g}), made: map[tileKey]*tileMaking{}}
+	tiles := cache.New[tileKey, *encodedTile](cache.Options{Name: "tiles", Bytes: bytes, Shards: 4, Group: g})
+	return &tileCache{Cache: tiles, flights: map[tileKey]*tileFlight{}}
 }
 
-// get returns a tile: a cached one, that of a request that is building it, or a new one. Without a rev a request
-// never gets what was begun before it, which may be of older data: all who come while a tile is built share the one
-// that is built after it. Where the other request fails, which may have reasons of its own, fresh is called.
-func (tc *tileCache) get(ctx context.Context, k tileKey, fresh func() (*madeTile, error)) (*madeTile, error) {
+// get returns a tile from the cache, from the build of another request, or from fresh. If k has no rev, a build that
+// began before the request may use older data: all requests that come during a build then share one that begins after
+// it. If the build of another request fails, get calls fresh, since the reason may lie in that request.
+func (tc *tileCache) get(ctx context.Context, k tileKey, fresh func() (*encodedTile, error)) (*encodedTile, error) {
 	if t, ok := tc.Get(k); ok {
 		return t, nil
 	}
@@ -81,7 +81,7 @@ func (tc *tileCache) get(ctx context.Context, k tileKey, fresh func() (*madeTile
 		select {
 		case <-m.done:
 			if m.err == nil {
-				return m.made, nil
+				return m.tile, nil
 			}
 			return fresh()
 		case <-ctx.Done():
@@ -96,21 +96,22 @@ func (tc *tileCache) get(ctx context.Context, k tileKey, fresh func() (*madeTile
 			return nil, ctx.Err()
 		}
 	}
-	m.made, m.err = fresh()
-	if m.err == nil && m.made.keep && k.rev != "" {
-		tc.Put(k, m.made, m.made.size()+int64(len(k.asked)+len(k.rev)))
+	m.tile, m.err = fresh()
+	if m.err == nil && m.tile.keep && k.rev != "" {
+		tc.Put(k, m.tile, m.tile.size()+int64(len(k.content)+len(k.rev)))
 	}
-	return m.made, m.err
+	return m.tile, m.err
 }
 
-// join returns what a request waits for, or leads. A leader first waits for before, if that is not nil.
-func (tc *tileCache) join(k tileKey) (m, before *tileMaking, leads bool) {
+// join returns the build that a request waits for, or leads if it has to build. A leader first waits for before, unless
+// that is nil.
+func (tc *tileCache) join(k tileKey) (m, before *tileFlight, leads bool) {
 	tc.mu.Lock()
 	defer tc.mu.Unlock()
-	fresh := &tileMaking{done: make(chan struct{}), err: context.Canceled} // a panic leaves the others to build it
-	switch m = tc.made[k]; {
+	fresh := &tileFlight{done: make(chan struct{}), err: context.Canceled} // if it panics, each waiter builds
+	switch m = tc.flights[k]; {
 	case m == nil:
-		tc.made[k] = fresh
+		tc.flights[k] = fresh
 		return fresh, nil, true
 	case k.rev != "":
 		return m, nil, false
@@ -121,22 +122,22 @@ func (tc *tileCache) join(k tileKey) (m, before *tileMaking, leads bool) {
 	return m.next, nil, false
 }
 
-// end lets others have what m became, and the next one begin.
-func (tc *tileCache) end(k tileKey, m, before *tileMaking) {
+// end removes a build that ended, wakes its waiters and starts the next one.
+func (tc *tileCache) end(k tileKey, m, before *tileFlight) {
 	tc.mu.Lock()
 	if before != nil && before.next == m {
 		before.next = nil
 	}
-	if tc.made[k] == m {
-		if delete(tc.made, k); m.next != nil {
-			tc.made[k] = m.next
+	if tc.flights[k] == m {
+		if delete(tc.flights, k); m.next != nil {
+			tc.flights[k] = m.next
 		}
 	}
 	tc.mu.Unlock()
 	close(m.done)
 }
 
-// tile gives a tile of a collection or of the dataset (OGC 20-057, 7).
+// tile writes a tile of a collection or of the dataset (OGC 20-057, 7).
 func (s *surface) tile(c *call, w http.ResponseWriter) error {
 	set, err := c.grid()
 	if err != nil {
@@ -146,11 +147,11 @@ func (s *surface) tile(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Turns.Rates.Admit(c.Owner()); err != nil { // a tile that is there already asks the store for nothing
+	if err := s.Turns.Rates.Admit(c.Owner()); err != nil { // cached tiles need no slot, where the rate is checked
 		return err
 	}
-	key := tileKey{set: set, at: at, asked: c.tileAsked(), rev: s.Tiles.Rev(s.Store, set, c.layerIDs()...)}
-	t, err := s.tiles.get(c.Request.Context(), key, func() (*madeTile, error) { return c.makeTile(set, at) })
+	key := tileKey{set: set, at: at, content: c.contentKey(), rev: s.Tiles.Rev(s.Store, set, c.layerIDs()...)}
+	t, err := s.tiles.get(c.Request.Context(), key, func() (*encodedTile, error) { return c.buildTile(set, at) })
 	if err != nil {
 		return err
 	}
@@ -180,14 +181,14 @@ func (s *surface) tile(c *call, w http.ResponseWriter) error {
 	return nil
 }
 
-// templatesKey names the header Link-Template of tiles that are asked for without parameters.
+// templatesKey identifies the header Link-Template of tiles that are requested without parameters.
 type templatesKey struct{ base, path, set string }
 
 func newTemplates(g *cache.Group) *cache.Cache[templatesKey, string] {
 	return cache.New[templatesKey, string](cache.Options{Name: "link templates", Bytes: 256 << 10, Group: g})
 }
 
-// tileTemplates is the header Link-Template of a tile (RFC 9652; OGC 20-057, /rec/core/tc-link-template).
+// tileTemplates returns the header Link-Template of a tile (RFC 9652; OGC 20-057, /rec/core/tc-link-template).
 func (c *call) tileTemplates(set *tile.Set) string {
 	rest := c.Others()
 	if rest != "" {
@@ -202,7 +203,7 @@ func (c *call) tileTemplates(set *tile.Set) string {
 	return v
 }
 
-// layerIDs are the collections of the layers.
+// layerIDs returns the ids of the layers' collections.
 func (c *call) layerIDs() []string {
 	ids := make([]string, len(c.tiles().layers))
 	for i, at := range c.tiles().layers {
@@ -211,11 +212,12 @@ func (c *call) layerIDs() []string {
 	return ids
 }
 
-// tileAsked is what is asked besides set and address: two requests with the same text have the same tile.
-func (c *call) tileAsked() string {
+// contentKey returns layers, versions and filters as text: requests with equal set, address and contentKey get the same
+// tile.
+func (c *call) contentKey() string {
 	ids := strings.Join(c.layerIDs(), ",")
 	for _, l := range c.tiles().layers {
-		if at := l.Collection.Moment(l.Items().Query.AsOf); !at.IsZero() { // of now, too
+		if at := l.Collection.Moment(l.Items().Query.AsOf); !at.IsZero() { // set also if no datetime is requested
 			ids += "@" + strconv.FormatInt(at.Unix(), 36)
 		}
 	}
@@ -226,8 +228,8 @@ func (c *call) tileAsked() string {
 	return ids + "?" + strings.Join(rest, "&")
 }
 
-// makeTile makes a tile of a set. Where there are no data it is empty, and so it is on levels before the first one.
-func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
+// buildTile builds a tile. It is empty outside the data and on levels before the first one.
+func (c *call) buildTile(set *tile.Set, at tile.Tile) (*encodedTile, error) {
 	ask := tile.Ask{Set: set, Tile: at}
 	for _, l := range c.tiles().layers {
 		ask.Layers = append(ask.Layers, tile.Query{Collection: l.Collection.ID, Filter: l.Items().Query.Filter,
@@ -246,9 +248,9 @@ func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 			return nil, err
 		}
 	}
-	if !ok { // not cached, so that tiles beside the data leave the others their room
+	if !ok { // not cached, so that empty tiles do not displace others
 		c.s.Turns.Charge(c.Asking(c.Request.Context()), store.CostPage)
-		return &madeTile{hint: "empty"}, nil
+		return &encodedTile{hint: "empty"}, nil
 	}
 	made, err := c.drawTile(ask)
 	if errors.Is(err, tile.ErrPreparing) && c.awaitLevels(set) {
@@ -257,14 +259,14 @@ func (c *call) makeTile(set *tile.Set, at tile.Tile) (*madeTile, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &madeTile{hint: made.Hint, keep: made.Keep}
+	t := &encodedTile{hint: made.Hint, keep: made.Keep}
 	if !made.Empty {
 		t.body = tileBody(made.Data)
 	}
 	return t, nil
 }
 
-// drawTile makes a tile when it is its turn.
+// drawTile builds a tile in a slot of CostTile.
 func (c *call) drawTile(ask tile.Ask) (made *tile.Made, err error) {
 	turn := c.Ticket(false)
 	if err := c.s.Turns.Enter(c.Request.Context(), limit.CostTile, turn); err != nil {
@@ -278,20 +280,20 @@ func (c *call) drawTile(ask tile.Ask) (made *tile.Made, err error) {
 	return made, err
 }
 
-// levelsWait is how long a tile waits for coarse levels before it is refused: map libraries leave a hole where one is.
+// levelsWait is the time that a tile waits for generalized levels before it fails: map libraries leave a hole for a
+// tile that fails.
 const levelsWait = 20 * time.Second
 
-// awaitLevels waits, without a turn, until the layers have levels, coarse ones at least; false when that takes too
-// long.
+// awaitLevels waits without a slot until the layers have levels, if only coarse ones. It returns false after
+// levelsWait.
 func (c *call) awaitLevels(set *tile.Set) bool {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), levelsWait)
 	defer cancel()
 	return c.s.Tiles.Await(ctx, c.s.Store, set, c.layerIDs()...)
 }
 
-// tileBody is a tile as a body. It is compressed quickly: what it costs is part of the time of a tile that nobody has
-// asked for before. Where that finds next to nothing, as among short numbers it may, it is compressed again with more
-// care.
+// tileBody compresses a tile. Speed matters, since the client is waiting; the slower level is for tiles that the fast
+// one hardly compresses.
 func tileBody(plain []byte) *server.Body {
 	sum := sha256.Sum256(plain)
 	b := &server.Body{Plain: plain, Etag: base64.RawURLEncoding.EncodeToString(sum[:12])}

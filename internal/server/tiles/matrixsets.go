@@ -25,7 +25,7 @@ func (s *surface) tileMatrixSets(c *call) (*server.Answer, error) {
 		Page: &page.Page{Name: "tilematrixsets", Title: c.Text("tilematrixsets.title"), Data: doc}}, nil
 }
 
-// tileMatrixSet writes one tile matrix set in full.
+// tileMatrixSet returns a tile matrix set.
 func (s *surface) tileMatrixSet(c *call) (*server.Answer, error) {
 	id := c.PathParam("tileMatrixSetId")
 	for _, set := range tile.Sets(c.Root) {
@@ -48,10 +48,10 @@ func (s *surface) tileMatrixSet(c *call) (*server.Answer, error) {
 		c.Base())
 }
 
-// gridName is what a tile matrix set is called in the language of the page.
+// gridName returns the name of a tile matrix set in the language of the page.
 func (c *call) gridName(id string) string { return c.Text(fmt.Sprintf("grid.%s", id)) }
 
-// tileSetView is what the page of a tile matrix set shows.
+// tileSetView is the data of the page of a tile matrix set.
 type tileSetView struct {
 	ogcapi.TileMatrixSet
 	Map  template.HTML // the grid over the country

@@ -7,7 +7,7 @@ import (
 	"grense/openapi"
 )
 
-// tileFilters are the parameters that say what is in a tile.
+// tileFilters are the parameters that select the content of a tile.
 var tileFilters = []*server.Param{server.ParamDatetime, server.ParamDatetimeAlias, server.ParamFilter,
 	server.ParamFilterLang, server.ParamFilterCRS, server.ParamProperties}
 

@@ -15,14 +15,14 @@ const (
 	tms2   = "http://www.opengis.net/spec/tms/2.0/conf/"
 )
 
-// surface is what the routes share.
+// surface holds what the handlers of all routes share.
 type surface struct {
 	*server.Kit
 	tiles     *tileCache
 	templates *cache.Cache[templatesKey, string]
 }
 
-// call is a request to the surface.
+// call is a request to a route of the surface.
 type call struct {
 	*server.Call
 	s *surface

@@ -10,8 +10,7 @@ import (
 	"grense/internal/tile"
 )
 
-// tileJSONDoc describes a tileset in WebMercatorQuad for map libraries (TileJSON 3.0.0, 3). Coordinates are longitude
-// before latitude.
+// tileJSONDoc describes a tileset in WebMercatorQuad (TileJSON 3.0.0, 3). Coordinates are longitude, latitude.
 type tileJSONDoc struct {
 	TileJSON     string             `json:"tilejson"`
 	Name         string             `json:"name"`
@@ -26,10 +25,10 @@ type tileJSONDoc struct {
 	VectorLayers []tile.VectorLayer `json:"vector_layers"`
 }
 
-// mercatorLat is the latitude where Web Mercator ends, in degrees.
+// mercatorLat is the largest latitude in Web Mercator, in degrees.
 const mercatorLat = 85.0511287
 
-// tileJSON describes the tileset of the call.
+// tileJSON returns the TileJSON of the requested layers.
 func (c *call) tileJSON(x tileExtent) tileJSONDoc {
 	set, _ := tile.Find(server.WebMercator)
 	t := c.tilesetDoc(set, x)
@@ -59,7 +58,7 @@ func attribution(t ogcapi.TileSet) string {
 	return `<a href="` + template.HTMLEscapeString(t.License) + `">` + template.HTMLEscapeString(t.Attribution) + "</a>"
 }
 
-// center is the middle of bounds, and the zoom at which they fit into 512 pixels.
+// center returns the middle of bounds, in degrees, and the zoom at which they fit into 512 pixels.
 func center(b [4]float64) (lon, lat, zoom float64) {
 	m := func(lat float64) float64 { return math.Asinh(math.Tan(lat*math.Pi/180)) * 180 / math.Pi }
 	low, high := m(b[1]), m(b[3])
@@ -70,7 +69,7 @@ func center(b [4]float64) (lon, lat, zoom float64) {
 
 func round4(v float64) float64 { return math.Round(v*1e4) / 1e4 }
 
-// styleDoc is a style of map libraries (Mapbox style specification, version 8).
+// styleDoc is a style for map libraries (Mapbox style specification, version 8).
 type styleDoc struct {
 	Version int                    `json:"version"`
 	Name    string                 `json:"name"`
@@ -92,10 +91,10 @@ func newStyleParams(c *server.Call) any {
 	return newTileParamsOf(c, set)
 }
 
-// sourceName is what styles call the tiles.
+// sourceName is the name of the source in styles.
 const sourceName = "grense"
 
-// style is how a collection or the dataset may look in a map library (OGC 20-009, draft).
+// style returns a style for a collection or the dataset (OGC 20-009, draft).
 func (s *surface) style(c *call) (*server.Answer, error) {
 	if _, err := c.grid(); err != nil {
 		return nil, err
@@ -123,7 +122,7 @@ func (s *surface) style(c *call) (*server.Answer, error) {
 	return &server.Answer{JSON: d, Fleeting: !x.settled}, nil
 }
 
-// collectionsRest repeats the parameter collections in an address.
+// collectionsRest returns the parameter collections as part of a query; "" if it is not given.
 func (c *call) collectionsRest() string {
 	if !c.tiles().chosen {
 		return ""
@@ -131,11 +130,12 @@ func (c *call) collectionsRest() string {
 	return "&collections=" + server.QueryEscape(server.First(c.Values["collections"]))
 }
 
-// quiet are the colours of layers in turn: fill, line and label.
+// quiet are the colours of layers, used in rotation: fill, line and label.
 var quiet = [...][3]string{{"#dfe5da", "#7d8a78", "#3f4a3c"}, {"#dde3ea", "#75879a", "#38465a"},
 	{"#ece2d8", "#9a836c", "#57442f"}, {"#e6dfea", "#877a94", "#473c54"}}
 
-// styleLayers draws areas below lines below points below names, each in the order of the layers.
+// styleLayers returns the layers of a style: areas, lines, points, then labels. Within each, it keeps the order of
+// layers.
 func styleLayers(layers []*server.Call) (out []map[string]any) {
 	for i, at := range layers {
 		if draws(at.Collection, 2) {
@@ -174,7 +174,7 @@ func draws(coll *store.Collection, dimension int) bool {
 	return !ok || d == dimension
 }
 
-// styled is a layer of a style over the layer of the collection; kind is a type of geometry, "" for all.
+// styled returns a layer of a style for a collection. kind is a geometry type to filter by; "" for all.
 func styled(coll *store.Collection, part, as, kind string, paint map[string]any) map[string]any {
 	l := map[string]any{"id": coll.ID + "-" + part, "type": as, "source": sourceName, "source-layer": coll.ID,
 		"paint": paint}
@@ -184,7 +184,7 @@ func styled(coll *store.Collection, part, as, kind string, paint map[string]any)
 	return l
 }
 
-// nameLayout writes what the data call a feature, in the language of the place.
+// nameLayout returns the layout of labels with the value of a property.
 func nameLayout(coll *store.Collection, property string) map[string]any {
 	l := map[string]any{"text-field": []any{"to-string", []any{"get", property}}, "text-size": byZoom(10, 14),
 		"text-max-width": 8, "text-padding": 4}
@@ -198,7 +198,7 @@ func nameLayout(coll *store.Collection, property string) map[string]any {
 	return l
 }
 
-// byZoom grows from one value at zoom 4 to another at zoom 14.
+// byZoom returns an expression that interpolates from one value at zoom 4 to another at zoom 14.
 func byZoom(from, to float64) []any {
 	return []any{"interpolate", []any{"linear"}, []any{"zoom"}, 4, from, 14, to}
 }

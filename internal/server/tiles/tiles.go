@@ -20,20 +20,19 @@ import (
 	"grense/internal/tile"
 )
 
-// tileParams are those of tiles and of what describes them: of a collection, or of the dataset with a layer for each
-// of several.
+// tileParams are the parameters of tiles and tilesets. A tile of the dataset has a layer for each of its collections.
 type tileParams struct {
-	set *tile.Set // nil: none in the path, or none that there is
-	// the call as if it asked for the features of each layer's collection, in the order of the layers
+	set *tile.Set // nil: the path has none, or an unknown one
+	// calls for the features of each layer's collection, in the order of layers
 	layers []*server.Call
-	chosen bool // by the parameter collections
+	chosen bool // the parameter collections is given
 }
 
 func newTileParams(c *server.Call) any {
 	return newTileParamsOf(c, tileSet(c.PathParam("tileMatrixSetId")))
 }
 
-// newTileParamsOf are those of tiles in a set; nil: none is named, or none that there is.
+// newTileParamsOf returns the defaults for tiles in a set. set is nil if the path has none, or an unknown one.
 func newTileParamsOf(c *server.Call, set *tile.Set) *tileParams {
 	p := &tileParams{set: set}
 	colls := []*store.Collection{c.Collection}
@@ -54,7 +53,7 @@ func (p *tileParams) setLayers(c *server.Call, colls []*store.Collection) {
 	}
 }
 
-// collections are those of the layers.
+// collections returns the collections of the layers.
 func (p *tileParams) collections() []*store.Collection {
 	colls := make([]*store.Collection, len(p.layers))
 	for i, at := range p.layers {
@@ -63,8 +62,7 @@ func (p *tileParams) collections() []*store.Collection {
 	return colls
 }
 
-// Each calls fn for each layer. Faults that not all of several layers have are told with the collections that have
-// them.
+// Each calls fn for each layer and joins the faults of all. A fault that only some layers have begins with their ids.
 func (p *tileParams) Each(fn func(*server.Call) error) error {
 	var faults []problem.Fault
 	in := map[[4]string][]string{}
@@ -97,10 +95,10 @@ func (p *tileParams) Each(fn func(*server.Call) error) error {
 	return &problem.Error{Kind: problem.Invalid, Faults: faults}
 }
 
-// tiles are the parameters of a call of a route of tiles.
+// tiles returns the parameters of a call to a route of tiles.
 func (c *call) tiles() *tileParams { return c.Params.(*tileParams) }
 
-// choose reads the parameter collections: ids or addresses of collections, in the order of the layers (OGC 20-057,
+// choose parses the parameter collections: ids or addresses of collections, in the order of layers (OGC 20-057,
 // /req/collections-selection).
 func (p *tileParams) choose(c *server.Call, v string) error {
 	var colls []*store.Collection
@@ -133,7 +131,7 @@ func (p *tileParams) choose(c *server.Call, v string) error {
 	return nil
 }
 
-// tileSet finds a tile matrix set, whatever the case of its id; nil when there is none.
+// tileSet returns the tile matrix set with an id in any case; nil if there is none.
 func tileSet(id string) *tile.Set {
 	for _, set := range tile.All() {
 		if strings.EqualFold(set.ID, id) {
@@ -143,7 +141,8 @@ func tileSet(id string) *tile.Set {
 	return nil
 }
 
-// setsHere are the tile matrix sets of the route: those of its collection, or of any of the dataset.
+// setsHere returns the tile matrix sets of the route: those of its collection, or all sets in which the dataset has
+// tiles.
 func setsHere(c *server.Call) (sets []*tile.Set) {
 	if c.Collection != nil {
 		return server.TileSets(c.Collection)
@@ -156,7 +155,7 @@ func setsHere(c *server.Call) (sets []*tile.Set) {
 	return sets
 }
 
-// tilesTitle is what the tiles of the route are of.
+// tilesTitle returns the title of the collection or of the service.
 func (c *call) tilesTitle() string {
 	if c.Collection != nil {
 		return c.TitleOf(c.Collection)
@@ -164,7 +163,7 @@ func (c *call) tilesTitle() string {
 	return c.s.Config.Service.Title.In(c.Lang)
 }
 
-// grid is the tile matrix set that the path names, as far as there are tiles in it here.
+// grid returns the tile matrix set of the path. It fails if the route has no tiles in it.
 func (c *call) grid() (*tile.Set, error) {
 	set := c.tiles().set
 	if set != nil && (c.Collection != nil && set.Takes(c.Collection) || c.Collection == nil && c.Tiled(set) != nil) {
@@ -178,15 +177,15 @@ func (c *call) grid() (*tile.Set, error) {
 		server.Clip(c.PathParam("tileMatrixSetId")), strings.Join(ids, ", "))
 }
 
-// A tileExtent is where one or more layers have tiles in a set.
+// tileExtent is the range of tiles of one or more layers in a set.
 type tileExtent struct {
-	layers  []tile.Range // as asked
+	layers  []tile.Range // in the order of the requested layers
 	limits  []ogcapi.TileMatrixLimits
 	settled bool // see tile.Range
 }
 
-// mayHold reports whether a layer may have features in a tile, by the extent in the catalog; rows that were added
-// since may lie outside. A level that is finer than all that are made is not found (OGC 20-057, /req/core/tc-error).
+// mayHold reports whether a layer may have features in a tile, by the extent in the catalog. Later rows may lie outside
+// it. A level after the last one is an error of kind problem.NotFound (OGC 20-057, /req/core/tc-error).
 func (c *call) mayHold(set *tile.Set, at tile.Tile) (bool, error) {
 	last := -1
 	for _, coll := range c.tiles().collections() {
@@ -203,8 +202,8 @@ func (c *call) mayHold(set *tile.Set, at tile.Tile) (bool, error) {
 	return false, nil
 }
 
-// tileExtent tells where the layers have tiles. Limits are whole matrices: clients that reproject tiles also ask for
-// those beside the data, and drop what they draw if one is missing. Empty tiles within are 204.
+// tileExtent returns the range of tiles of layers. Its limits are whole matrices, since clients that reproject tiles
+// also request neighbours outside the data, and draw nothing if one fails. Those tiles are empty (204).
 func (c *call) tileExtent(set *tile.Set, colls []*store.Collection) (x tileExtent, err error) {
 	x.settled, x.limits = true, []ogcapi.TileMatrixLimits{}
 	first, last := math.MaxInt, -1
@@ -228,12 +227,12 @@ func (c *call) tileExtent(set *tile.Set, colls []*store.Collection) (x tileExten
 	return x, nil
 }
 
-// zooms are the first and the last level of limits; false when there are none.
+// zooms returns the first and last level of the limits; ok is false if there are none.
 func (x tileExtent) zooms() (first, last int, ok bool) {
 	if len(x.limits) == 0 {
 		return 0, 0, false
 	}
-	first, _ = strconv.Atoi(x.limits[0].TileMatrix) // made of numbers
+	first, _ = strconv.Atoi(x.limits[0].TileMatrix) // tileExtent writes numbers only
 	last, _ = strconv.Atoi(x.limits[len(x.limits)-1].TileMatrix)
 	return first, last, true
 }
@@ -272,14 +271,14 @@ func (s *surface) tilesets(c *call) (*server.Answer, error) {
 	return a, nil
 }
 
-// tilesetsView is what the page of a list of tilesets shows.
+// tilesetsView is the data of the page.
 type tilesetsView struct {
 	ogcapi.TileSets
 	Path  string // of the list, below the mount
-	Style string // address; "" when there is none
+	Style string // address; "" if there is none
 }
 
-// Levels are the first and the last level of a tileset.
+// Levels returns the first and last level of a tileset, such as 0–14.
 func (v tilesetsView) Levels(t ogcapi.TileSetItem) string {
 	if n := len(t.TileMatrixSetLimits); n > 0 {
 		return t.TileMatrixSetLimits[0].TileMatrix + "–" + t.TileMatrixSetLimits[n-1].TileMatrix
@@ -287,8 +286,8 @@ func (v tilesetsView) Levels(t ogcapi.TileSetItem) string {
 	return ""
 }
 
-// styleAddress is where the style of the route's collection, or of the dataset, is; "" where none of it is in Web
-// Mercator.
+// styleAddress returns the address of the style of the route's collection or of the dataset; "" if it has no tiles in
+// Web Mercator.
 func (c *call) styleAddress() string {
 	if set, _ := tile.Find(server.WebMercator); !slices.Contains(setsHere(c.Call), set) {
 		return ""
@@ -303,8 +302,7 @@ func (c *call) tileCrumbs() []page.Crumb {
 	return c.Crumbs("")
 }
 
-// tilesetLinks are those of a tileset, of its document and of its entry in the list; rest is what follows f in its
-// addresses.
+// tilesetLinks returns the links of a tileset. rest is the query after f.
 func (c *call) tilesetLinks(set *tile.Set, rest string) []ogcapi.Link {
 	here := c.Base() + c.TilesPath() + "/" + set.ID
 	links := []ogcapi.Link{
@@ -323,7 +321,7 @@ func (c *call) tilesetLinks(set *tile.Set, rest string) []ogcapi.Link {
 			Href: c.Base() + "/TileMatrixSets/" + set.ID + "?f=json"})
 }
 
-// tileset describes a tileset (OGC 20-057, 8; OGC 17-083r4, 8).
+// tileset returns the description of a tileset (OGC 20-057, 8; OGC 17-083r4, 8).
 func (s *surface) tileset(c *call) (*server.Answer, error) {
 	set, err := c.grid()
 	if err != nil {
@@ -364,14 +362,14 @@ func (s *surface) tileset(c *call) (*server.Answer, error) {
 	return a, nil
 }
 
-// tilesetView is what the page of a tileset shows.
+// tilesetView is the data of the page.
 type tilesetView struct {
 	ogcapi.TileSet
 	Template string        // address of tiles
-	Map      template.HTML // the tiles over the country; "" where it is not within the grid
+	Map      template.HTML // the tiles over the country; "" if it lies outside the grid
 }
 
-// find returns the first link of a relation.
+// find returns the first link with a relation.
 func find(links []ogcapi.Link, rel string) (ogcapi.Link, bool) {
 	i := slices.IndexFunc(links, func(l ogcapi.Link) bool { return l.Rel == rel })
 	if i < 0 {
@@ -435,7 +433,7 @@ func tileLayer(c *server.Call, r tile.Range) ogcapi.TileLayer {
 		if t := p.Title.In(c.Lang); t != p.Name {
 			x.Title = t
 		}
-		if x.Type, x.Format = server.JsonType(p.Type); p.Type == cql2.TypeJSON { // written as text
+		if x.Type, x.Format = server.JsonType(p.Type); p.Type == cql2.TypeJSON { // JSON values are written as text
 			x.Type = "string"
 		}
 		l.PropertiesSchema.Properties[p.Name] = x
@@ -444,11 +442,11 @@ func tileLayer(c *server.Call, r tile.Range) ogcapi.TileLayer {
 	return l
 }
 
-// allTileSets are the ids of all tile matrix sets.
+// allTileSets returns the ids of all tile matrix sets for the API definition.
 var allTileSets = map[string]func(*server.Call) []string{
 	"tileMatrixSetId": func(*server.Call) []string { return setIDs(tile.All()) }}
 
-// tilesHere are the ids of the tile matrix sets in which there are tiles.
+// tilesHere returns the ids of the tile matrix sets of the route for the API definition.
 var tilesHere = map[string]func(*server.Call) []string{
 	"tileMatrixSetId": func(c *server.Call) []string { return setIDs(setsHere(c)) }}
 

@@ -13,18 +13,18 @@ func TestATileIsMadeOnce(t *testing.T) {
 	for _, fault := range []error{nil, errors.New("of its own")} {
 		synctest.Test(t, func(t *testing.T) {
 			const askers = 12
-			tc, release, ended := newTileCache(nil, tileBytes), make(chan struct{}), make(chan *madeTile, askers)
+			tc, release, ended := newTileCache(nil, tileBytes), make(chan struct{}), make(chan *encodedTile, askers)
 			made := make(chan int, askers)
 			ask := func(ctx context.Context) {
 				first := false
-				m, err := tc.get(ctx, tileKey{rev: "1"}, func() (*madeTile, error) {
+				m, err := tc.get(ctx, tileKey{rev: "1"}, func() (*encodedTile, error) {
 					first = len(made) == 0
 					made <- 1
 					<-release
 					if first && fault != nil {
 						return nil, fault
 					}
-					return &madeTile{keep: true}, nil
+					return &encodedTile{keep: true}, nil
 				})
 				if err != nil && !(first && errors.Is(err, fault)) && ctx.Err() == nil {
 					t.Error(err)
