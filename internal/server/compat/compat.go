@@ -1,8 +1,8 @@
-// Package compat serves the addresses and documents of two public REST services of Kartverket, kommuneinfo/v1 and
-// stedsnavn/v1, for clients that exist: these need another host only.
+// Package compat serves two public REST services of Kartverket, kommuneinfo/v1 and stedsnavn/v1, with the same
+// addresses and documents. Existing clients only have to change the host.
 //
-// The documents, parameters and texts of refusals are those of the services. Unlike everywhere else in Grense, unknown
-// parameters are ignored here, a doubled slash before the first segment is accepted, and nothing found may be 404.
+// Documents, parameters and error texts are those of the services. Unlike the rest of Grense, this package ignores
+// unknown parameters, accepts a doubled slash before the first segment, and may answer 404 if nothing is found.
 package compat
 
 import (
@@ -22,38 +22,38 @@ import (
 	"grense/internal/server/page"
 )
 
-// Where the services lie below the root.
+// Paths of the services below the root.
 const (
 	kommuneinfoPath = "/kommuneinfo/v1"
 	stedsnavnPath   = "/stedsnavn/v1"
 )
 
-// surface is what the routes share.
+// surface holds what the handlers of all routes share.
 type surface struct {
 	*server.Kit
-	roles  atomic.Pointer[catalogRoles] // of the last catalog
+	roles  atomic.Pointer[catalogRoles] // of the latest catalog
 	tables *cache.Cache[tableKey, *table]
 	names  *placename.Service
 }
 
-// call is a request to the surface.
+// call is a request to a route of the surface.
 type call struct {
 	*server.Call
 	s *surface
 }
 
-// An endpoint is one resource of a service: the table from which routes and API definition are made.
+// endpoint is a resource of a service. Routes and API definition are derived from it.
 type endpoint struct {
-	path       string // below that of the service
-	alias      string // another spelling of it; "": none
+	path       string // below the path of the service
+	alias      string // another spelling of path; "" if there is none
 	summary    string
 	parameters []parameter
-	schema     string // of the answer, in the API definition
-	list       bool   // the answer is an array of it
+	schema     string // name of the response's schema in the API definition
+	list       bool   // the response is an array of schema
 	get        func(*call) (any, error)
 }
 
-// Routes returns the routes of the services that the configuration has; none if it has none.
+// Routes returns the routes of the services that the configuration enables.
 func Routes(k *server.Kit) []server.Route {
 	s := &surface{Kit: k}
 	var out []server.Route
@@ -94,12 +94,12 @@ func (s *surface) routes(v *service) []server.Route {
 	return out
 }
 
-// opName names an endpoint in logs and metrics: kommuner.kommunenummer.omrade.
+// opName returns the name of an endpoint in logs and metrics, such as kommuner.kommunenummer.omrade.
 func opName(path string) string {
 	return strings.NewReplacer("/", ".", "{", "", "}", "").Replace(strings.TrimPrefix(path, "/"))
 }
 
-// stream writes the answer of an endpoint.
+// stream returns a handler that writes the response of an endpoint.
 func (s *surface) stream(e endpoint) func(*server.Call, http.ResponseWriter) error {
 	return func(sc *server.Call, w http.ResponseWriter) error {
 		c := &call{sc, s}
@@ -115,7 +115,7 @@ func (s *surface) stream(e endpoint) func(*server.Call, http.ResponseWriter) err
 	}
 }
 
-// Texts of refusals, as the services have them.
+// Error texts of the original services.
 const (
 	wrongSystem     = "Feil i koordinatsystem-parameterene."
 	unknownSystem   = "Koordinatsystemet/SRID er ikke støttet."
@@ -128,13 +128,13 @@ const (
 	onlyWildcard    = "Søkeparameteren kan ikke kun være et wildcard."
 )
 
-// refuse refuses a parameter with the text of the service; the cure is ours.
+// refuse returns an error of kind problem.Invalid with a text of the original service and a cure of our own.
 func refuse(text, name, value, cure string) error {
 	return &problem.Error{Kind: problem.Invalid, Detail: text,
 		Faults: []problem.Fault{{In: "query", Param: name, Value: value, Cure: cure}}}
 }
 
-// system reads a coordinate system, an EPSG code with or without EPSG: before it. Without it is 4258.
+// system parses a coordinate system: an EPSG code with or without the prefix EPSG:. The default is 4258.
 func (c *call) system(name string) (crs.ID, error) {
 	v := c.Values.Get(name)
 	if v == "" {
@@ -154,7 +154,7 @@ func (c *call) system(name string) (crs.ID, error) {
 	return 0, refuse(unknownSystem, name, v, "use 4258, 4326, 3857, 25832, 25833 or 25835")
 }
 
-// point reads nord and ost, and the system that they are in.
+// point parses nord, ost and koordsys.
 func (c *call) point() (p position, err error) {
 	if p.system, err = c.system("koordsys"); err != nil {
 		return p, err
@@ -176,13 +176,13 @@ func (c *call) point() (p position, err error) {
 	return p, nil
 }
 
-// position is a place in a coordinate system, x east.
+// position is a place in a coordinate system: x is easting or longitude, y northing or latitude.
 type position struct {
 	system crs.ID
 	x, y   float64
 }
 
-// number reads a whole number of a range; without it it is usual.
+// number parses an integer between low and high. usual is the default.
 func (c *call) number(name string, usual, low, high int) (int, error) {
 	v := c.Values.Get(name)
 	if v == "" {
@@ -195,7 +195,7 @@ func (c *call) number(name string, usual, low, high int) (int, error) {
 	return n, nil
 }
 
-// day reads datetime, the day that is asked about; the zero time without it.
+// day parses datetime and returns noon of that day; the zero time if it is not given.
 func (c *call) day() (time.Time, error) {
 	v := c.Values.Get("datetime")
 	if v == "" {

@@ -23,13 +23,14 @@ import (
 	"grense/internal/store"
 )
 
-// roles are the collection of a kind of divisions and the names of its properties; "" where there is none.
+// roles are a collection of divisions and the names of its properties; "" for properties that it lacks.
 type roles struct {
 	coll                                                     *store.Collection
 	number, name, norwegian, county, countyName, names, sami string
 }
 
-// usual are names of collections and properties, in lower case, that have a role where no setting says so.
+// usual are names of collections and properties, in lower case, by the role that they have unless a setting names
+// another.
 var usual = struct {
 	kommuner, fylker, kommunenummer, kommunenavn, fylkesnummer, fylkesnavn, norwegian, county, names, sami []string
 }{
@@ -45,7 +46,7 @@ var usual = struct {
 	sami:          []string{"samiskforvaltningsområde", "samiskforvaltningsomrade"},
 }
 
-// property returns the property that a setting names, else the first with a usual name; "" for none.
+// property returns the property that a setting names, or the first one with a usual name; "" if there is none.
 func property(coll *store.Collection, setting string, names []string) string {
 	if setting != "" {
 		names = []string{strings.ToLower(setting)}
@@ -60,7 +61,7 @@ func property(coll *store.Collection, setting string, names []string) string {
 	return ""
 }
 
-// collection returns the public collection of areas that a setting or a usual name names, else the first that fits.
+// collection returns the public collection of areas that a setting or a usual name identifies, or the first that fits.
 func collection(cat *store.Catalog, setting string, names []string,
 	fits func(*store.Collection) bool) *store.Collection {
 	areas := func(x *store.Collection) bool {
@@ -83,15 +84,14 @@ func collection(cat *store.Catalog, setting string, names []string,
 	return nil
 }
 
-// catalogRoles are the roles in a catalog, without a collection where the data have none; err if they have neither
-// municipalities nor counties.
+// catalogRoles are the roles in a catalog. coll is nil for a kind that the data lack; err is set if they lack both.
 type catalogRoles struct {
 	catalog          *store.Catalog
 	kommuner, fylker roles
 	err              error
 }
 
-// roles returns those of the catalog.
+// roles returns the roles in the catalog of the request.
 func (c *call) roles() (*catalogRoles, error) {
 	r := c.s.roles.Load()
 	if r == nil || r.catalog != c.Catalog {
@@ -108,7 +108,7 @@ func (c *call) roles() (*catalogRoles, error) {
 	return r, r.err
 }
 
-// kommuner finds the roles of municipalities.
+// kommuner returns the roles of municipalities.
 func (c *call) kommuner() (roles, error) {
 	o := c.s.Config.Compat.Kommuner
 	coll := collection(c.Catalog, o.Collection, usual.kommuner, func(x *store.Collection) bool {
@@ -124,7 +124,7 @@ func (c *call) kommuner() (roles, error) {
 	return r, r.check("kommuner")
 }
 
-// fylker finds the roles of counties.
+// fylker returns the roles of counties.
 func (c *call) fylker() (roles, error) {
 	o := c.s.Config.Compat.Fylker
 	coll := collection(c.Catalog, o.Collection, usual.fylker, func(x *store.Collection) bool {
@@ -152,29 +152,29 @@ func (r roles) check(kind string) error {
 	return nil
 }
 
-// A division is a municipality or a county as it is served.
+// division is a municipality or a county.
 type division struct {
 	number, name, norwegian string
-	county                  *division // of a municipality; nil if the data do not have it
+	county                  *division // of a municipality; nil if the data lack it
 	names                   []officialName
 	sami                    bool
-	rows                    []store.Row     // its features; none where the data have no borders of the day
-	box, point              json.RawMessage // coordinates; nil where they were not wanted or are not known
+	rows                    []store.Row     // its features; none if the data have no borders for the day
+	box, point              json.RawMessage // coordinates as JSON; nil if not requested or unknown
 
 	bound   orb.Bound // in the system of the table
-	largest float64   // area of the part that point lies in
+	largest float64   // area of the polygon that contains point, in square units of the stored geometry
 }
 
-// officialName is a name in a language, as the service calls it.
+// officialName is a name and its language, as the original service names languages.
 type officialName struct{ text, language string }
 
-// A table holds all divisions, by number.
+// table holds all divisions, ordered by number.
 type table struct {
 	kommuner, fylker []*division
 	byRow            map[string]*division // municipalities by the ids of their rows
 }
 
-// tableKey names a table: of a version of the data, as of a day or "", with geometries in a system or 0.
+// tableKey identifies a table: a version of the data, a day or "", and the system of geometries or 0 for none.
 type tableKey struct {
 	catalog string
 	version store.Version
@@ -182,7 +182,7 @@ type tableKey struct {
 	system  crs.ID
 }
 
-// tableBytes bounds the tables; one takes about 1 MB with geometries.
+// tableBytes bounds the cache of tables, in bytes. A table with geometries takes about 1 MB.
 const tableBytes = 16 << 20
 
 func find(list []*division, number string) *division {
@@ -194,7 +194,7 @@ func find(list []*division, number string) *division {
 	return list[i]
 }
 
-// table returns all divisions as of a day, with boxes and points in a system; without them for system 0.
+// table returns all divisions on a day (the zero time for now), with boxes and points in a system; 0 leaves them out.
 func (c *call) table(system crs.ID, day time.Time) (*table, error) {
 	r, err := c.roles()
 	if err != nil {
@@ -204,7 +204,7 @@ func (c *call) table(system crs.ID, day time.Time) (*table, error) {
 	key := tableKey{catalog: c.Catalog.Version, system: system}
 	if !day.IsZero() {
 		key.day = day.Format(time.DateOnly)
-	} else if k.versions() || f.versions() { // what is valid changes by the day
+	} else if k.versions() || f.versions() { // the valid version depends on the date
 		key.day = "today " + time.Now().In(c.s.Oslo).Format(time.DateOnly)
 	}
 	var ids []string
@@ -223,7 +223,7 @@ func (c *call) table(system crs.ID, day time.Time) (*table, error) {
 	if day.IsZero() || k.versions() {
 		err = c.load(t, k, f, system, day)
 	} else {
-		err = c.recall(t, system, day)
+		err = c.loadDay(t, system, day)
 	}
 	if err != nil {
 		return nil, err
@@ -236,7 +236,7 @@ func (c *call) table(system crs.ID, day time.Time) (*table, error) {
 
 // load reads the divisions from the collections.
 func (c *call) load(t *table, k, f roles, system crs.ID, day time.Time) (err error) {
-	counties := map[string]string{} // names by number, from municipalities
+	counties := map[string]string{} // names by number, from properties of municipalities
 	county := map[*division]string{}
 	if f.coll != nil {
 		err = c.loadKind(f, 2, system, day, func(d *division, _ []any) { t.fylker = append(t.fylker, d) })
@@ -255,7 +255,7 @@ func (c *call) load(t *table, k, f roles, system crs.ID, day time.Time) (err err
 		return err
 	}
 	byNumber := func(a, b *division) int { return strings.Compare(a.number, b.number) }
-	if f.coll == nil { // counties that municipalities name
+	if f.coll == nil { // counties known from municipalities only
 		for number, name := range counties {
 			t.fylker = append(t.fylker, &division{number: number, name: cmp.Or(name, number)})
 		}
@@ -279,8 +279,8 @@ func (c *call) load(t *table, k, f roles, system crs.ID, day time.Time) (err err
 	return nil
 }
 
-// loadKind reads the features of a collection and calls add for each division, with the values of number, name, county,
-// name of the county, Norwegian name, names and Sami area. Several features with one number are one division.
+// loadKind reads the features of a collection and calls add for each division. values are number, name, county, name of
+// the county, Norwegian name, names and Sami area. Features with the same number are one division.
 func (c *call) loadKind(r roles, width int, system crs.ID, day time.Time, add func(*division, []any)) error {
 	want := store.Want{Properties: []string{}, NoGeometry: system == 0}
 	at := [7]int{}
@@ -353,7 +353,7 @@ func newDivision(number string, values [7]any) *division {
 	return d
 }
 
-// complete adds names that the data do not tell.
+// complete derives official names and the Norwegian name that the data lack.
 func (d *division) complete() {
 	if d.names == nil {
 		for _, n := range register.OfficialNames(d.name) {
@@ -368,11 +368,11 @@ func (d *division) complete() {
 	d.norwegian = cmp.Or(d.norwegian, d.name)
 }
 
-// languages are those of official names, by ISO 639-3, as the service calls them.
+// languages maps ISO 639-3 codes to the names of languages in the original service.
 var languages = map[string]string{"nor": "Norwegian", "sme": "Northern Sami", "smj": "Lule Sami",
 	"sma": "Southern Sami", "fkv": "Kven Finnish"}
 
-// namesOf reads the names by language of Kartverket's files: JSON with navn, rekkefolge and sprak.
+// namesOf parses the names by language in Kartverket's files: JSON with navn, rekkefolge and sprak.
 func namesOf(v any) (out []officialName) {
 	s, ok := v.(string)
 	if j, is := v.(store.JSON); is {
@@ -405,7 +405,7 @@ func text(v any) string {
 	return ""
 }
 
-// digits is a number as text, with the leading zeros that integers lack.
+// digits returns a number as text. It pads integers with leading zeros.
 func digits(v any, width int) string {
 	if n, ok := v.(int64); ok {
 		return fmt.Sprintf("%0*d", width, n)
@@ -413,11 +413,11 @@ func digits(v any, width int) string {
 	return text(v)
 }
 
-// measure adds a geometry to the box of a division, and puts its point into the largest part.
+// measure extends the box of a division by a geometry, and moves its point to the largest polygon so far.
 func (d *division) measure(geometry []byte, move crs.Func, system crs.ID) error {
 	g, err := wkb.Decode(geometry)
 	if err != nil {
-		return nil // no geometry: served as none
+		return nil // treat it as a feature without geometry
 	}
 	var polygons orb.MultiPolygon
 	switch g := g.(type) {
@@ -450,7 +450,7 @@ func (d *division) measure(geometry []byte, move crs.Func, system crs.ID) error 
 	return nil
 }
 
-// setBound sets the box, a ring from the lower left corner upwards.
+// setBound sets the box: a clockwise ring that begins at the lower left corner.
 func (d *division) setBound(b orb.Bound, system crs.ID) {
 	d.bound = b
 	ring := []byte("[[")
@@ -463,7 +463,7 @@ func (d *division) setBound(b orb.Bound, system crs.ID) {
 	d.box = append(ring, "]]"...)
 }
 
-// coordinates writes a position, x before y whatever the authority says.
+// coordinates formats a position with x first, whatever the axis order of the system.
 func coordinates(p orb.Point, system crs.ID) json.RawMessage {
 	b := []byte{'['}
 	b = strconv.AppendFloat(b, rounded(p[0], system.Decimals()), 'f', -1, 64)
@@ -471,8 +471,8 @@ func coordinates(p orb.Point, system crs.ID) json.RawMessage {
 	return append(b, ']')
 }
 
-// recall reads the divisions of a day from the history. Those that are unchanged since have the geometries of today.
-func (c *call) recall(t *table, system crs.ID, day time.Time) error {
+// loadDay reads the divisions of a day from the history. Divisions that have not changed since get today's geometry.
+func (c *call) loadDay(t *table, system crs.ID, day time.Time) error {
 	h, err := c.History()
 	if err != nil {
 		return err
@@ -518,7 +518,7 @@ func (c *call) recall(t *table, system crs.ID, day time.Time) error {
 	return nil
 }
 
-// at returns the municipality at a position on a day; nil outside of all.
+// at returns the municipality at a position on a day; nil if there is none.
 func (c *call) at(p position, day time.Time) (*division, error) {
 	t, err := c.table(0, day)
 	if err != nil {
@@ -546,11 +546,11 @@ func (c *call) at(p position, day time.Time) (*division, error) {
 	if d == nil || now == t {
 		return d, nil
 	}
-	return c.before(t, d, day)
+	return c.onDay(t, d, day)
 }
 
-// before returns what a municipality was on a day. It fails where it was a part of several.
-func (c *call) before(t *table, d *division, day time.Time) (*division, error) {
+// onDay returns the division that a current municipality belonged to on a day. It fails if there were several.
+func (c *call) onDay(t *table, d *division, day time.Time) (*division, error) {
 	h, err := c.History()
 	if err != nil {
 		return nil, err

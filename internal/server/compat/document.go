@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// An object is a JSON object whose members stand in a fixed order: some clients read them by position.
+// object is a JSON object with a fixed order of members: some clients read them by position.
 type object []member
 
 type member struct {
@@ -16,10 +16,10 @@ type member struct {
 	value any // object, []object, string, int, int64, float64, bool, nil, or json.RawMessage
 }
 
-// selection holds the names that filtrer selects, each with those inside it; nil selects everything.
+// selection holds the members that filtrer selects, each with its selected members; nil selects everything.
 type selection map[string]selection
 
-// parseSelection reads a comma list of names, with dots for names inside others.
+// parseSelection parses filtrer: names separated by commas, with points between nested names.
 func parseSelection(list string) selection {
 	if list == "" {
 		return nil
@@ -46,7 +46,7 @@ func parseSelection(list string) selection {
 	return root
 }
 
-// appendJSON writes the selected parts of a document.
+// appendJSON appends the selected members of a document.
 func appendJSON(b []byte, v any, keep selection) []byte {
 	switch v := v.(type) {
 	case object:
@@ -98,11 +98,11 @@ func appendText(b []byte, s string) []byte {
 	var out strings.Builder
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	e.Encode(s) //nolint:errcheck // a string does not fail
+	e.Encode(s) // a string cannot fail
 	return append(b, strings.TrimSuffix(out.String(), "\n")...)
 }
 
-// rounded returns x with as many decimals.
+// rounded returns x rounded to a number of decimals.
 func rounded(x float64, decimals int) float64 {
 	scale := math.Pow10(decimals)
 	return math.Round(x*scale) / scale

@@ -47,7 +47,7 @@ func kommuneinfo() *service {
 		}}
 }
 
-// crsMember is the member crs of geometries (GeoJSON of 2008).
+// crsMember returns the member crs of geometries, as in GeoJSON before RFC 7946.
 func crsMember(system crs.ID) object {
 	return object{{"properties", object{{"name", system.String()}}}, {"type", "name"}}
 }
@@ -59,7 +59,7 @@ func geometry(kind string, coordinates json.RawMessage, system crs.ID) any {
 	return object{{"coordinates", coordinates}, {"crs", crsMember(system)}, {"type", kind}}
 }
 
-// Documents of a division.
+// JSON documents of a division.
 
 func (d *division) fylke() object { return object{{"fylkesnavn", d.name}, {"fylkesnummer", d.number}} }
 
@@ -67,7 +67,7 @@ func (d *division) kommune() object {
 	return object{{"kommunenavn", d.name}, {"kommunenavnNorsk", d.norwegian}, {"kommunenummer", d.number}}
 }
 
-// ofCounty returns name and number of the county of a municipality.
+// ofCounty returns name and number of the county of a municipality; nil if unknown.
 func (d *division) ofCounty() (name, number any) {
 	if d.county == nil {
 		return nil, nil
@@ -75,10 +75,11 @@ func (d *division) ofCounty() (name, number any) {
 	return d.county.name, d.county.number
 }
 
-// whole is a municipality with everything but its area. Without borders of the day it has neither box nor point.
+// whole returns a municipality with all members except its area. Box and point are null if the data have no borders for
+// the day.
 func (d *division) whole(system crs.ID) object {
 	var names []object
-	for i := range max(3, len(d.names)) { // clients expect three
+	for i := range max(3, len(d.names)) { // clients expect at least three
 		n := object{{"navn", nil}, {"prioritet", i + 1}, {"sprak", nil}}
 		if i < len(d.names) {
 			n[0].value, n[2].value = d.names[i].text, d.names[i].language
@@ -92,8 +93,8 @@ func (d *division) whole(system crs.ID) object {
 		{"samiskForvaltningsomrade", d.sami}}
 }
 
-// asked reads utkoordsys and datetime, and returns the divisions.
-func (c *call) asked(boxes bool) (t *table, system crs.ID, day time.Time, err error) {
+// requested parses utkoordsys and datetime and returns the divisions. boxes adds their boxes and points.
+func (c *call) requested(boxes bool) (t *table, system crs.ID, day time.Time, err error) {
 	if day, err = c.day(); err != nil {
 		return nil, 0, day, err
 	}
@@ -108,7 +109,7 @@ func (c *call) asked(boxes bool) (t *table, system crs.ID, day time.Time, err er
 	return t, system, day, err
 }
 
-// sorted puts documents into the order of a member, by the Norwegian alphabet.
+// sorted sorts documents by the member that a parameter names, in Norwegian alphabetical order.
 func (c *call) sorted(parameter string, list []object) ([]object, error) {
 	by := c.Values.Get(parameter)
 	if by == "" || len(list) == 0 {
@@ -130,7 +131,7 @@ func (c *call) sorted(parameter string, list []object) ([]object, error) {
 }
 
 func (c *call) listFylker() (any, error) {
-	t, _, _, err := c.asked(false)
+	t, _, _, err := c.requested(false)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ func (c *call) listFylker() (any, error) {
 }
 
 func (c *call) listKommuner() (any, error) {
-	t, _, _, err := c.asked(false)
+	t, _, _, err := c.requested(false)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +154,7 @@ func (c *call) listKommuner() (any, error) {
 	return c.sorted("sorter", out)
 }
 
-// one returns the division that a variable of the path names.
+// one returns the division with the number in a path variable.
 func (c *call) one(list []*division, variable string) (*division, error) {
 	number := c.PathParam(variable)
 	if strings.Trim(number, "0123456789") != "" {
@@ -167,7 +168,7 @@ func (c *call) one(list []*division, variable string) (*division, error) {
 }
 
 func (c *call) oneFylke() (any, error) {
-	t, system, _, err := c.asked(true)
+	t, system, _, err := c.requested(true)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +187,7 @@ func (c *call) oneFylke() (any, error) {
 }
 
 func (c *call) everything() (any, error) {
-	t, system, _, err := c.asked(c.boxes("avgrensningsboks", "kommuner.avgrensningsboks", "kommuner.punktIOmrade"))
+	t, system, _, err := c.requested(c.boxes("avgrensningsboks", "kommuner.avgrensningsboks", "kommuner.punktIOmrade"))
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +207,7 @@ func (c *call) everything() (any, error) {
 	return c.sorted("sorterfylker", out)
 }
 
-// boxes reports whether filtrer selects one of some members, or all.
+// boxes reports whether filtrer selects any of these members.
 func (c *call) boxes(names ...string) bool {
 	keep := parseSelection(c.Values.Get("filtrer"))
 	return keep == nil || slices.ContainsFunc(names, func(path string) bool {
@@ -221,7 +222,7 @@ func (c *call) boxes(names ...string) bool {
 }
 
 func (c *call) oneKommune() (any, error) {
-	t, system, _, err := c.asked(c.boxes("avgrensningsboks", "punktIOmrade"))
+	t, system, _, err := c.requested(c.boxes("avgrensningsboks", "punktIOmrade"))
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +234,7 @@ func (c *call) oneKommune() (any, error) {
 }
 
 func (c *call) areaOfFylke() (any, error) {
-	t, system, day, err := c.asked(false)
+	t, system, day, err := c.requested(false)
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +251,7 @@ func (c *call) areaOfFylke() (any, error) {
 }
 
 func (c *call) areaOfKommune() (any, error) {
-	t, system, day, err := c.asked(false)
+	t, system, day, err := c.requested(false)
 	if err != nil {
 		return nil, err
 	}
@@ -333,7 +334,7 @@ func (c *call) kommuneAt() (any, error) {
 		{"kommunenummer", d.number}}, nil
 }
 
-// searchKommuner finds municipalities one of whose names is like knavn.
+// searchKommuner returns the municipalities with a name that matches knavn.
 func (c *call) searchKommuner() (any, error) {
 	name := c.Values.Get("knavn")
 	plain := strings.ToLower(strings.ReplaceAll(name, "*", ""))
@@ -343,7 +344,7 @@ func (c *call) searchKommuner() (any, error) {
 	case strings.ContainsAny(plain, `"';/\=`):
 		return nil, refuse(wrongSigns, "knavn", name, `leave out " ' ; / \ and =`)
 	}
-	t, system, _, err := c.asked(true)
+	t, system, _, err := c.requested(true)
 	if err != nil {
 		return nil, err
 	}

@@ -9,14 +9,14 @@ import (
 	"grense/internal/server/page"
 )
 
-// A service is one of the services, with what its page and its API definition say.
+// service is one of the two services.
 type service struct {
 	name, path, title string
-	try               []string // addresses below path, as examples
+	try               []string // example addresses below path
 	endpoints         []endpoint
 }
 
-// A parameter is one of an endpoint, as the API definition has it.
+// parameter is a parameter of an endpoint in the API definition.
 type parameter struct {
 	name, description string
 	schema            map[string]any
@@ -51,7 +51,7 @@ func paramSort(name string) parameter {
 	return parameter{name: name, schema: str, description: "Feltet som svaret sorteres etter"}
 }
 
-// usually is a schema with a default.
+// usually returns a schema with a default.
 func usually(schema map[string]any, value any) map[string]any {
 	schema = maps.Clone(schema)
 	schema["default"] = value
@@ -62,7 +62,7 @@ func between(low, high, usual int) map[string]any {
 	return map[string]any{"type": "integer", "minimum": low, "maximum": high, "default": usual}
 }
 
-// props is a schema of an object: names and their schemas in turn.
+// props returns the schema of an object. pairs alternates between names and schemas.
 func props(pairs ...any) map[string]any {
 	all := map[string]any{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -89,7 +89,7 @@ func orNull(schema map[string]any) map[string]any {
 	return schema
 }
 
-// schemas are those of all answers, by name. They describe the documents of other services, whose names are theirs.
+// schemas are the schemas of all responses, by name. The member names are those of the original services.
 var schemas = map[string]map[string]any{
 	"Punkt":         geometrySchema(listOf(number)),
 	"Flate":         geometrySchema(listOf(listOf(listOf(number)))),
@@ -133,7 +133,7 @@ var schemas = map[string]map[string]any{
 	"Sprak":           props("språk", str, "språkkode", str),
 }
 
-// definition is the OpenAPI 3.0 document of the service.
+// definition returns the OpenAPI 3.0 document of the service.
 func (v *service) definition(c *call) map[string]any {
 	paths, used := map[string]any{}, map[string]any{}
 	for _, e := range v.endpoints {
@@ -200,11 +200,11 @@ func use(used map[string]any, schema any) {
 // keyed reports whether the endpoints need a key.
 func (c *call) keyed() bool { return c.s.Config.Auth != "open" && !c.s.Config.Compat.Open }
 
-// serviceView is what the page of a service shows.
+// serviceView is the data of the page of a service.
 type serviceView struct {
 	Name, Path, Definition string
-	Action                 string // where the form goes
-	Field                  string // its parameter
+	Action                 string // address that the form requests
+	Field                  string // parameter that the form sends
 	Endpoints              []endpointView
 	Examples               []exampleView
 	NeedsKey               bool
@@ -214,14 +214,14 @@ type endpointView struct{ Path, Summary, Parameters string }
 
 type exampleView struct{ Text, Href string }
 
-// serviceDoc tells programs what the service has.
+// serviceDoc is the JSON representation of the page.
 type serviceDoc struct {
 	Title     string   `json:"title"`
 	OpenAPI   string   `json:"openapi"`
 	Addresses []string `json:"addresses"`
 }
 
-// page is the page of the service, with a form.
+// page returns the page of the service, with a form.
 func (v *service) page(c *call) *server.Answer {
 	root := c.Base() + v.path
 	view := serviceView{Name: v.name, Path: v.path, Definition: root + "/openapi.json", NeedsKey: c.keyed()}

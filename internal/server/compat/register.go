@@ -16,11 +16,12 @@ import (
 	"grense/internal/store"
 )
 
-// registerReader reads records of the register for answers.
+// registerReader reads records of the place-name register.
 type registerReader struct {
-	c                                                                       *call
-	system                                                                  crs.ID
-	move                                                                    crs.Func // from the positions of places
+	c      *call
+	system crs.ID
+	move   crs.Func // from the stored CRS of places to system
+
 	types, statuses, nameStatuses, spellingStatuses, spraak, kommune, fylke map[string]store.Text
 }
 
@@ -46,19 +47,19 @@ func (c *call) register(system crs.ID) (*registerReader, error) {
 	return r, nil
 }
 
-// nameOf is the Norwegian name of a code, or the code.
+// nameOf returns the Norwegian name of a code, or the code if it has none.
 func nameOf(names map[string]store.Text, code string) string {
 	return strings.TrimSpace(cmp.Or(names[code].In("nb"), code))
 }
 
-// A spelling is a way to write a name of a place.
+// spelling is a way to write a name of a place.
 type spelling struct {
 	place, text, spellingStatus, nameStatus, language string
 	nameNumber                                        int64
 	main                                              bool // of the main name
 }
 
-// status is what both answers say of a spelling first.
+// status returns the first members of a spelling, which are the same in both services.
 func (s *spelling) status() object {
 	return object{{"skrivemåte", s.text}, {"skrivemåtestatus", s.spellingStatus}, {"navnestatus", s.nameStatus},
 		{"språk", s.language}}
@@ -82,7 +83,7 @@ func (r *registerReader) spellings(rows []store.Row, fn func(spelling)) error {
 	})
 }
 
-// fetch reads records. What has gone since the search makes the answer begin again.
+// fetch reads records. It returns store.ErrChanged if one was deleted after the search, so that the request is retried.
 func (r *registerReader) fetch(coll string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	if len(rows) == 0 {
 		return nil
@@ -94,7 +95,7 @@ func (r *registerReader) fetch(coll string, rows []store.Row, want store.Want, f
 	return err
 }
 
-// A place is one of the register as it is served.
+// place is a place of the register.
 type place struct {
 	number           int64
 	kind, status     string
@@ -104,7 +105,7 @@ type place struct {
 	names            []object
 }
 
-// places reads places by id.
+// places reads places, and returns them by id. It sorts ids.
 func (r *registerReader) places(ids []string) (map[string]*place, error) {
 	slices.Sort(ids)
 	out := map[string]*place{}
@@ -133,7 +134,7 @@ func (r *registerReader) places(ids []string) (map[string]*place, error) {
 	return out, err
 }
 
-// areas adds the municipalities of a place, which are a JSON array, and their counties.
+// areas adds the municipalities of a place, given as a JSON array of codes, and their counties.
 func (r *registerReader) areas(p *place, kommuner any) {
 	var codes []string
 	if s, ok := kommuner.(store.JSON); !ok || json.Unmarshal([]byte(s), &codes) != nil {
@@ -149,7 +150,7 @@ func (r *registerReader) areas(p *place, kommuner any) {
 	}
 }
 
-// placesWithNames reads places with all their spellings, the main name first.
+// placesWithNames reads places with all their spellings, those of the main name first.
 func (c *call) placesWithNames(system crs.ID, ids []string) (map[string]*place, error) {
 	r, err := c.register(system)
 	if err != nil {

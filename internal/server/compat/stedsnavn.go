@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// maxHits bounds the hits of a search. The service it stands in for pages through 250,000.
+	// maxHits bounds the hits of a search. The original service allows 250,000.
 	maxHits = 50_000
-	// maxRadius is the largest radius in metres.
+	// maxRadius is the largest radius, in metres.
 	maxRadius = 5000
 )
 
@@ -66,7 +66,7 @@ var (
 	paramPage        = parameter{name: "side", schema: between(1, 500, 1), description: "Siden, fra 1"}
 )
 
-// A hitPage says which hits are wanted, and in which system.
+// hitPage selects a page of hits and the system of their coordinates.
 type hitPage struct {
 	size, number int
 	system       crs.ID
@@ -87,10 +87,10 @@ func (c *call) hitPage() (p hitPage, err error) {
 	return p, err
 }
 
-// from is the number of hits before the page.
+// from returns the number of hits before the page.
 func (p hitPage) from() int { return (p.number - 1) * p.size }
 
-// answer is a page of hits with what is said of it.
+// answer returns the document of a page of hits.
 func (c *call) answer(p hitPage, total int, hits []object) object {
 	first, last := 0, 0
 	if len(hits) > 0 {
@@ -100,15 +100,15 @@ func (c *call) answer(p hitPage, total int, hits []object) object {
 		{"viserFra", first}, {"viserTil", last}, {"sokeStreng", c.Request.URL.RawQuery}}}, {"navn", hits}}
 }
 
-// criteria are those that both searches have.
+// criteria are the conditions that both searches share.
 type criteria struct {
 	name            *string
 	advanced        *bool
 	kommuner, types []string
-	none            bool // nothing can fit
+	none            bool // no municipality matches: the result is empty
 }
 
-// criteria reads the search.
+// criteria parses the conditions of a search.
 func (c *call) criteria() (q criteria, err error) {
 	words, wide := strings.TrimSpace(c.Values.Get("sok")), false
 	if strings.Contains(words, "*") && strings.Trim(words, "* ") == "" {
@@ -132,7 +132,7 @@ func (c *call) criteria() (q criteria, err error) {
 	return q, nil
 }
 
-// similar is the expression for names that fit words, with their wildcards, or are similar to them.
+// similar returns the search expression for names that match words, with their wildcards, or resemble them.
 func similar(words string) string {
 	plain := strings.Join(strings.Fields(strings.NewReplacer("*", " ", "?", " ", `"`, " ").Replace(words)), " ")
 	out := `~"` + plain + `"`
@@ -147,7 +147,7 @@ func nonEmpty(list []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == "" })
 }
 
-// municipalities are those that knr, fnr, kommunenavn and fylkesnavn select together; wide if none of them is given.
+// municipalities returns the codes that match all of knr, fnr, kommunenavn and fylkesnavn. wide: none of them is given.
 func (c *call) municipalities() (out []string, wide bool, err error) {
 	knr, fnr := nonEmpty(c.Values["knr"]), nonEmpty(c.Values["fnr"])
 	kommune, fylke := c.Values.Get("kommunenavn"), c.Values.Get("fylkesnavn")
@@ -198,7 +198,7 @@ func (c *call) municipalities() (out []string, wide bool, err error) {
 	return out, false, nil
 }
 
-// search runs a search of the register and returns the ids of the hits of a page.
+// search searches the register and returns the number of hits and the ids of those on the page.
 func (c *call) search(p hitPage, r contract.Request,
 	id func(contract.Hits) []string) (total int, ids []string, err error) {
 	err = c.Ask(func(ctx context.Context) error {
@@ -225,11 +225,11 @@ func (c *call) search(p hitPage, r contract.Request,
 	return total, ids, err
 }
 
-// parameterOf are the parameters that fields of a search are made of.
+// parameterOf maps the last part of a fault's path to the parameter that caused it.
 var parameterOf = map[string]string{"stedsnavn": "sok", "navneobjekttyperIds": "navneobjekttype", "kommunerIds": "knr",
 	"spraakIds": "sprak"}
 
-// refused is the refusal of a search.
+// refused converts the refusal of a search to an error of kind problem.Invalid.
 func (c *call) refused(r *contract.Refusal) error {
 	e := &problem.Error{Kind: problem.Invalid, Detail: wrongParameters}
 	for _, f := range r.Faults {
@@ -335,7 +335,7 @@ func (c *call) searchPlaces() (any, error) {
 	return c.answer(p, total, hits), nil
 }
 
-// placesAt answers with the places around a point, the nearest first.
+// placesAt returns the places around a point, the nearest first.
 func (c *call) placesAt() (any, error) {
 	p, err := c.hitPage()
 	if err != nil {
@@ -380,7 +380,7 @@ type distant struct {
 	metres float64
 }
 
-// around returns the places within a radius, by distance.
+// around returns the places within a radius in metres, ordered by distance.
 func (c *call) around(at position, radius float64) (near []distant, err error) {
 	toDegrees, err := crs.Between(at.system, crs.CRS84)
 	if err != nil {
@@ -393,7 +393,7 @@ func (c *call) around(at position, radius float64) (near []distant, err error) {
 	if err != nil {
 		return nil, err
 	}
-	const metres, margin = 111_000, 1.05 // of a degree of latitude, at least
+	const metres, margin = 111_000, 1.05 // the smallest length of a degree of latitude, and a margin for the box
 	high := radius / metres * margin
 	wide := high / max(0.01, math.Cos((math.Abs(here[1])+high)*math.Pi/180))
 	box := orb.Bound{Min: orb.Point{here[0] - wide, here[1] - high}, Max: orb.Point{here[0] + wide, here[1] + high}}
@@ -448,7 +448,7 @@ func (c *call) types() (any, error) {
 
 func (c *call) languages() (any, error) { return c.codes("spraak", "språk", "språkkode") }
 
-// codes answers with the names and codes of a list.
+// codes returns the document of a code list, with the given member names.
 func (c *call) codes(list, name, code string) (any, error) {
 	names, err := c.CodeNames(list)
 	if err != nil {
