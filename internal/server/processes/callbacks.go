@@ -16,8 +16,8 @@ import (
 	"grense/internal/store"
 )
 
-// checkSubscriber says what is wrong with the addresses that want to be told of a job (OGC 18-062r2, 9); they are
-// called only where the operator allows it.
+// checkSubscriber returns an error for subscriber addresses that the server would not call (OGC 18-062r2, 9). It calls
+// only addresses that the operator allows.
 func (c *call) checkSubscriber(sub *ogcapi.Subscriber, job bool) error {
 	if sub == nil {
 		return nil
@@ -31,7 +31,7 @@ func (c *call) checkSubscriber(sub *ogcapi.Subscriber, job bool) error {
 		return bad("/subscriber", sub.SuccessURI,
 			"leave it out, callbacks are not offered; ask with Prefer: respond-async and then for the state of the job")
 	case !job:
-		return bad("/subscriber", sub.SuccessURI, "callbacks tell of jobs; ask with Prefer: respond-async")
+		return bad("/subscriber", sub.SuccessURI, "only jobs send callbacks; ask with Prefer: respond-async")
 	case sub.SuccessURI == "":
 		return bad("/subscriber/successUri", "", "it is missing; the standard requires it")
 	}
@@ -51,22 +51,21 @@ func (c *call) checkSubscriber(sub *ogcapi.Subscriber, job bool) error {
 	return nil
 }
 
-// How subscribers are called back.
+// Limits of callbacks.
 const (
 	callsAtOnce = 8
-	callTime    = time.Minute // for one try
+	callTime    = time.Minute // for one attempt
 	callLease   = 2 * callTime
 	callTries   = 4
 )
 
-// callWait is how long after so many tries in vain the next one is: 1, 4 and 16 seconds; more is false when that was
-// the last.
+// callWait returns the wait after so many failed attempts: 1, 4 and 16 seconds. more is false after the last attempt.
 func callWait(tries int) (wait time.Duration, more bool) {
 	return time.Second << (2 * (tries - 1)), tries < callTries
 }
 
-// subscriber is where a job tells of its state; "" for nowhere. The operator's list may have changed since the job
-// was made.
+// subscriber returns the address for the current state of a job; "" if there is none. It checks the operator's list
+// again, which may have changed since the job was created.
 func (s *Surface) subscriber(j *state.Job) (address string) {
 	var r jobRequest
 	var x struct{ Subscriber ogcapi.Subscriber }
@@ -81,33 +80,33 @@ func (s *Surface) subscriber(j *state.Job) (address string) {
 	case state.JobFailed:
 		address = x.Subscriber.FailedURI
 	}
-	if u, err := url.Parse(address); err != nil || !s.outgoing.allowed(u) { // nothing without a host is
+	if u, err := url.Parse(address); err != nil || !s.outgoing.allowed(u) { // an address without host is not allowed
 		return ""
 	}
 	return address
 }
 
-// tellBegin tells the state of a job that begins, in the background while the server lives: who takes the job over
-// tells it anew.
-func (s *Surface) tellBegin(ctx context.Context, j state.Job) {
+// postBegin sends the callback for a job that starts, in the background. It stops when the server ends: the server that
+// takes over the job sends the callback again.
+func (s *Surface) postBegin(ctx context.Context, j state.Job) {
 	address := s.subscriber(&j)
 	if address == "" {
 		return
 	}
 	x, err := s.executionOf(&j)
-	if err != nil { // it will fail
+	if err != nil { // the job will fail
 		return
 	}
-	s.jobs.told.Go(func() {
+	s.jobs.callbacks.Go(func() {
 		for tries := 1; ; tries++ {
-			b, _ := server.Marshal(x.call(ctx).statusOf(&j)) // strings and numbers only
+			b, _ := server.Marshal(x.call(ctx).statusOf(&j)) // strings and numbers cannot fail
 			err := s.outgoing.post(ctx, address, io.NopCloser(bytes.NewReader(b)))
 			wait, more := callWait(tries)
 			if err == nil || ctx.Err() != nil {
 				return
 			}
 			if !more || errors.Is(err, errPrivate) {
-				s.notTaken(ctx, &j, address, err)
+				s.logRefused(ctx, &j, address, err)
 				return
 			}
 			select {
@@ -118,12 +117,12 @@ func (s *Surface) tellBegin(ctx context.Context, j state.Job) {
 	})
 }
 
-func (s *Surface) notTaken(ctx context.Context, j *state.Job, address string, err error) {
-	u, _ := url.Parse(address) // subscriber has read it
+func (s *Surface) logRefused(ctx context.Context, j *state.Job, address string, err error) {
+	u, _ := url.Parse(address) // subscriber has parsed it
 	s.Log.WarnContext(ctx, "a callback was not taken", "job", j.ID, "to", u.Host, "err", server.Redacted(err.Error()))
 }
 
-// callOf is what a job that has ended is still to tell; nil for nothing.
+// callOf returns the pending callback of a finished job; nil if it has none.
 func (s *Surface) callOf(j *state.Job) *state.Call {
 	if s.subscriber(j) == "" {
 		return nil
@@ -131,13 +130,13 @@ func (s *Surface) callOf(j *state.Job) *state.Call {
 	return &state.Call{After: state.Nanos(j.Finished)}
 }
 
-// tellSubscribers sends the callbacks of jobs that have ended until ctx ends, also of jobs that another process ran or
-// that ended before a restart. Each callback is sent at least once: if the process that sends it dies, another sends it
+// sendCallbacks sends the callbacks of finished jobs until ctx ends, including jobs of other processes and jobs that
+// finished before a restart. Each callback is sent at least once: if the process that sends it dies, another sends it
 // after callLease.
-func (s *Surface) tellSubscribers(ctx context.Context) {
+func (s *Surface) sendCallbacks(ctx context.Context) {
 	turns := make(chan struct{}, callsAtOnce)
 	for ctx.Err() == nil {
-		list, err := s.jobs.kept.JobList(ctx)
+		list, err := s.jobs.store.JobList(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.Log.WarnContext(ctx, "jobs cannot be read", "err", err)
 		}
@@ -151,20 +150,20 @@ func (s *Surface) tellSubscribers(ctx context.Context) {
 				return
 			case turns <- struct{}{}:
 			}
-			s.jobs.told.Go(func() {
+			s.jobs.callbacks.Go(func() {
 				defer func() { <-turns }()
-				s.tellEnd(ctx, j.ID, *j.Call)
+				s.sendCallback(ctx, j.ID, *j.Call)
 			})
 		}
-		rest(ctx, s.jobs.ended)
+		waitFor(ctx, s.jobs.ended)
 	}
 }
 
-// tellEnd tries once to tell how a job ended: its results as a document when it has succeeded, its failure else.
-func (s *Surface) tellEnd(ctx context.Context, id string, was state.Call) {
+// sendCallback makes one attempt to send the callback of a finished job: its results as a document, or its failure.
+func (s *Surface) sendCallback(ctx context.Context, id string, was state.Call) {
 	mine := state.Call{After: time.Now().Add(callLease).UnixNano(), Tries: was.Tries + 1}
-	j, err := s.jobs.kept.SwapCall(ctx, id, was, &mine)
-	if err != nil { // another tells it, or the job is gone
+	j, err := s.jobs.store.SwapCall(ctx, id, was, &mine)
+	if err != nil { // another process sends it, or the job is gone
 		if ctx.Err() == nil && !errors.Is(err, store.ErrChanged) && !errors.Is(err, store.ErrNotFound) {
 			s.Log.WarnContext(ctx, "a callback is not begun", "job", id, "err", err)
 		}
@@ -177,18 +176,18 @@ func (s *Surface) tellEnd(ctx context.Context, id string, was state.Call) {
 	var next *state.Call
 	switch wait, more := callWait(mine.Tries); {
 	case err == nil:
-	case ctx.Err() != nil: // the server ends: another tries at once, and this was no try
+	case ctx.Err() != nil: // the server ends: another process sends it at once, and this attempt does not count
 		next = &was
 	case more && !errors.Is(err, errPrivate):
 		next = &state.Call{After: time.Now().Add(wait).UnixNano(), Tries: mine.Tries}
 	default:
-		s.notTaken(ctx, &j, address, err)
+		s.logRefused(ctx, &j, address, err)
 	}
 	keep, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer done()
-	if _, err := s.jobs.kept.SwapCall(keep, id, mine, next); err != nil && !errors.Is(err, store.ErrChanged) &&
+	if _, err := s.jobs.store.SwapCall(keep, id, mine, next); err != nil && !errors.Is(err, store.ErrChanged) &&
 		!errors.Is(err, store.ErrNotFound) {
-		s.Log.WarnContext(ctx, "the end of a callback is not kept", "job", id, "err", err)
+		s.Log.WarnContext(ctx, "the end of a callback was not stored", "job", id, "err", err)
 	}
 }
 
@@ -204,12 +203,12 @@ func (s *Surface) postEnd(ctx context.Context, address string, j *state.Job) err
 	return s.outgoing.post(ctx, address, body)
 }
 
-// resultsOf is the document of the outputs of a job.
+// resultsOf returns the results of a job as a JSON document.
 func (x *execution) resultsOf(ctx context.Context, j *state.Job) io.ReadCloser {
 	c := x.call(ctx)
 	in, out := io.Pipe()
 	go func() {
-		list, err := c.keptOutputs(j, x.req)
+		list, err := c.storedOutputs(j, x.req)
 		if err == nil {
 			err = c.sendDocument(&pipedAnswer{header: map[string][]string{}, out: out, begun: make(chan struct{})},
 				list)
@@ -219,7 +218,7 @@ func (x *execution) resultsOf(ctx context.Context, j *state.Job) io.ReadCloser {
 	return in
 }
 
-// dismissClasses are the conformance classes of one job; callbacks are declared where they are configured.
+// dismissClasses returns the conformance classes of a job. Callbacks are included if they are enabled.
 func (s *Surface) dismissClasses() []string {
 	classes := []string{processes1 + "dismiss"}
 	if s.Config.Processes.Callbacks {

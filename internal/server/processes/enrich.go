@@ -22,11 +22,11 @@ import (
 	"grense/internal/store"
 )
 
-// enrichReport is the trailer with the counts (RFC 9110, 6.5).
+// enrichReport is the name of the trailer with the counts (RFC 9110, 6.5).
 const enrichReport = "Enrich-Report"
 
-// enrich adds divisions to the table in the body. Reading and writing go on at the same time, each under deadlines
-// that move.
+// enrich adds divisions to the table in the body. It writes rows while it reads others; each read and write extends its
+// deadline.
 func (s *Surface) enrich(c *call, w http.ResponseWriter) error {
 	if err := c.Resolve(); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (s *Surface) enrich(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	e := &enriching{tableStream: t, find: find, table: enrich.NewCSV(find, p.columns)}
+	e := &enrichment{tableStream: t, find: find, table: enrich.NewCSV(find, p.columns)}
 	if t.lines {
 		e.table = enrich.NewLines(find, p.columns)
 	}
@@ -50,30 +50,30 @@ func (s *Surface) enrich(c *call, w http.ResponseWriter) error {
 	return e.run()
 }
 
-// enriching is one table on its way.
-type enriching struct {
+// enrichment is a request to enrich a table.
+type enrichment struct {
 	*tableStream
 	find  *divider
 	table *enrich.Table
 }
 
-func (e *enriching) run() error {
-	e.rc.EnableFullDuplex() // HTTP/2 needs none
+func (e *enrichment) run() error {
+	e.rc.EnableFullDuplex() // HTTP/2 does not need it
 	if err := e.through(e); err != nil {
 		return err
 	}
 	return e.finish(e.table.Report)
 }
 
-// through enriches what the client sends into w.
-func (e *enriching) through(w io.Writer) error {
+// through reads the table of the client and writes the enriched table to w.
+func (e *enrichment) through(w io.Writer) error {
 	e.table.Around = e.turn
 	return e.table.Run(w, e, nil)
 }
 
-// runForm answers a form for a file. Browsers read no answer before they have sent everything, so that the answer
-// waits in a file until then.
-func (e *enriching) runForm() error {
+// runForm enriches a file that was uploaded by a form. Browsers read no response before they have sent the whole form,
+// so the response waits in a temporary file.
+func (e *enrichment) runForm() error {
 	c := e.c
 	shelf := &tempShelf{dir: c.s.TempDir()}
 	defer shelf.close()
@@ -94,8 +94,8 @@ func (e *enriching) runForm() error {
 	return c.sendResult(e.w, r)
 }
 
-// turn does the work on a piece in a turn of its own.
-func (e *enriching) turn(work func() error) error {
+// turn runs work on a part of the table in a slot of CostWriting.
+func (e *enrichment) turn(work func() error) error {
 	t := e.c.s.Turns
 	k := t.NewTicket(e.c.Owner(), e.begun)
 	ctx := e.c.Request.Context()
@@ -112,35 +112,37 @@ func (e *enriching) turn(work func() error) error {
 	return err
 }
 
-// divider finds the divisions of points and codes, in one state of the data. It implements enrich.Finder.
+// divider finds divisions by points and codes in one version of the data. It implements enrich.Finder. It is not safe
+// for concurrent use.
 type divider struct {
 	s       *Surface
-	ctx     context.Context // of the piece at hand
+	ctx     context.Context // of the current part of the table
 	layers  []dividedLayer
 	columns []string
 	room    []int32
 	in      crs.ID
 }
 
-// dividedLayer is a collection with the ids and titles of its divisions, in the order by id.
+// dividedLayer is a collection with the ids and titles of its divisions, ordered by id. The values of its maps are
+// positions in ids.
 type dividedLayer struct {
 	coll   *store.Collection
-	index  *server.PointIndex // nil: the store is asked
-	move   crs.Func           // from the points to the collection
+	index  *server.PointIndex // nil: query the store
+	move   crs.Func           // from the CRS of the points to that of the collection
 	ids    []string
-	titles []string         // nil: the collection has none
-	byID   map[string]int32 // numbers
-	byRow  map[string]int32 // the same by row, of versions
-	asOf   time.Time        // of which the versions are
-	short  map[string]int32 // by id without zeros at its beginning; ambiguous where several have it
+	titles []string // nil: the collection has no titles
+	byID   map[string]int32
+	byRow  map[string]int32 // by row id, for collections with versions
+	asOf   time.Time        // time for which versions are selected
+	short  map[string]int32 // by id without leading zeros; ambiguous if several ids match
 }
 
 const ambiguous = -1
 
-// maxDivided bounds the divisions of a collection whose ids and titles are kept while a table is enriched.
+// maxDivided bounds the divisions of a collection whose ids and titles are in memory during a request.
 const maxDivided = 200_000
 
-// newDivider reads what a divider needs, of one state of the data: when they change meanwhile, it begins anew.
+// newDivider reads ids and titles. It starts again if the data change while it reads.
 func (c *call) newDivider(p *enrichParams) (d *divider, err error) {
 	err = c.Anew(func() error {
 		d, err = c.readDivider(p)
@@ -151,7 +153,7 @@ func (c *call) newDivider(p *enrichParams) (d *divider, err error) {
 
 func (c *call) readDivider(p *enrichParams) (*divider, error) {
 	d := &divider{s: c.s, in: p.crs}
-	at, err := c.momentOf(p)
+	at, err := c.instantOf(p)
 	if err != nil {
 		return nil, err
 	}
@@ -182,8 +184,8 @@ func (c *call) readDivider(p *enrichParams) (*divider, error) {
 	return d, nil
 }
 
-// momentOf is that of which divisions with versions are; zero: now.
-func (c *call) momentOf(p *enrichParams) (time.Time, error) {
+// instantOf returns the time for which versions are selected; the zero time for now.
+func (c *call) instantOf(p *enrichParams) (time.Time, error) {
 	if p.datetime == "" {
 		return time.Time{}, nil
 	}
@@ -199,10 +201,10 @@ func (c *call) momentOf(p *enrichParams) (time.Time, error) {
 	return store.Asked(at), nil
 }
 
-// fillLayer reads ids and titles of the divisions in the state that the index has, which is waited for while it is
-// made.
+// fillLayer reads ids and titles in the version of the data that the index has. It waits for an index that is being
+// built.
 func (c *call) fillLayer(l *dividedLayer) (err error) {
-	if l.asOf.IsZero() { // of now, as indexes are
+	if l.asOf.IsZero() { // indexes hold current features only
 		if l.index, err = c.AwaitIndex(l.coll); err != nil {
 			return err
 		}
@@ -271,10 +273,10 @@ func (c *call) readTitles(l *dividedLayer) error {
 	})
 }
 
-// Columns are an id and, where features have one, a title for each collection.
+// Columns returns the names of the added columns: for each collection an id, and a name if it has titles.
 func (d *divider) Columns() []string { return d.columns }
 
-// At finds the divisions at a point.
+// At appends the divisions at a point. Its text result says why the point has none.
 func (d *divider) At(dst []string, x, y float64) ([]string, string, error) {
 	if domain := d.in.Domain(); x < domain.Min[0] || x > domain.Max[0] || y < domain.Min[1] || y > domain.Max[1] {
 		return dst, "the point lies outside of " + d.in.String(), nil
@@ -290,7 +292,7 @@ func (d *divider) At(dst []string, x, y float64) ([]string, string, error) {
 	return dst, "", nil
 }
 
-// number is that of a row.
+// number returns the position of a row in ids.
 func (l *dividedLayer) number(row string) (int32, bool) {
 	if server.IsVersioned(l.coll) {
 		n, ok := l.byRow[row]
@@ -300,7 +302,7 @@ func (l *dividedLayer) number(row string) (int32, bool) {
 	return n, ok
 }
 
-// find is the number of the first division at a point; -1 when there is none.
+// find returns the position of the first division at a point; -1 if there is none.
 func (d *divider) find(l *dividedLayer, x, y float64) (int32, error) {
 	if l.index != nil {
 		x, y := l.move(x, y)
@@ -326,7 +328,7 @@ func (d *divider) find(l *dividedLayer, x, y float64) (int32, error) {
 	return n, nil
 }
 
-// append appends the columns of a division; -1: empty ones.
+// append appends the columns of the division at position n; empty columns if n is -1.
 func (l *dividedLayer) append(dst []string, n int32) []string {
 	id, title := "", ""
 	if n >= 0 {
@@ -340,8 +342,8 @@ func (l *dividedLayer) append(dst []string, n int32) []string {
 	return dst
 }
 
-// Code finds the divisions with a code; where there is none, one whose code is the same but for zeros at its
-// beginning, when no other is.
+// Code appends the divisions with a code. If there is none, it looks for a single id that equals the code except for
+// leading zeros; then restored is true.
 func (d *divider) Code(dst []string, code string) (values []string, restored bool, err error) {
 	found, only := false, -1
 	for i := range d.layers {

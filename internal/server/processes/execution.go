@@ -20,10 +20,10 @@ import (
 	"grense/internal/store"
 )
 
-// maxExecute bounds the body of an execution, in bytes. Larger inputs come by reference.
+// maxExecute bounds the body of an execution, in bytes. Larger inputs must be references.
 const maxExecute = 4 << 20
 
-// execution is one execution of a process on its way, whether somebody waits for it or it is a job.
+// execution is an execution of a process, for a waiting client or as a job.
 type execution struct {
 	s    *Surface
 	p    process.Process
@@ -32,10 +32,10 @@ type execution struct {
 
 	mount, root string // of the links in outputs
 	lang        string
-	owner       string // whose turns it takes
-	keyID       string // of the key that asked; "" for none
+	owner       string // owner of its slots
+	keyID       string // of the request; "" if it has none
 	held        []store.Snapshot
-	begun       bool // its questions are never refused
+	begun       bool // it is a job: its queries are never refused
 	progress    func(percent int, message string)
 }
 
@@ -61,7 +61,7 @@ func (s *Surface) execute(c *call, w http.ResponseWriter) error {
 		return err
 	}
 	job := slices.Contains(d.JobControlOptions, process.Async) &&
-		(c.asksForJob() || !slices.Contains(d.JobControlOptions, process.Sync))
+		(c.prefersAsync() || !slices.Contains(d.JobControlOptions, process.Sync))
 	if err := c.checkSubscriber(req.Subscriber, job); err != nil {
 		return err
 	}
@@ -71,13 +71,13 @@ func (s *Surface) execute(c *call, w http.ResponseWriter) error {
 		return s.submit(c, w, x, body)
 	}
 	if len(req.Reference) > 0 {
-		return s.executeKept(c, w, x, body)
+		return s.executeAsJob(c, w, x, body)
 	}
 	return s.executeNow(c, w, x)
 }
 
-// asksForJob reports whether the client prefers not to wait (RFC 7240, 4.1; OGC 18-062r2, 7.11.2.2).
-func (c *call) asksForJob() bool {
+// prefersAsync reports whether the client prefers a job (RFC 7240, 4.1; OGC 18-062r2, 7.11.2.2).
+func (c *call) prefersAsync() bool {
 	if c.Form {
 		return c.Request.PostForm.Get("run") == "job"
 	}
@@ -102,7 +102,7 @@ func (s *Surface) executeNow(c *call, w http.ResponseWriter, x *execution) error
 	shelf := &tempShelf{dir: s.TempDir()}
 	defer shelf.close()
 	results, err := func() ([]result, error) {
-		defer leave() // nobody waits for a reader
+		defer leave() // the slot is free while the client reads
 		ctx, cancel := context.WithTimeout(c.Request.Context(), syncTime)
 		defer cancel()
 		return x.run(ctx, shelf)
@@ -118,9 +118,9 @@ func (s *Surface) executeNow(c *call, w http.ResponseWriter, x *execution) error
 	return c.sendResults(w, results, x.req)
 }
 
-// executeKept runs a process as a job while the client waits, since outputs by reference are those of a job (OGC
-// 18-062r2, 7.11.2.2). If the client leaves, the job is dismissed.
-func (s *Surface) executeKept(c *call, w http.ResponseWriter, x *execution, body []byte) error {
+// executeAsJob runs a process as a job while the client waits, since outputs by reference belong to a job (OGC
+// 18-062r2, 7.11.2.2). If the client disconnects, the job is dismissed.
+func (s *Surface) executeAsJob(c *call, w http.ResponseWriter, x *execution, body []byte) error {
 	j, err := s.makeJob(c, x, body)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (s *Surface) executeKept(c *call, w http.ResponseWriter, x *execution, body
 			return errors.Join(ctx.Err(), s.dismissJob(keep, &j))
 		case <-time.After(wait):
 		}
-		if j, err = s.jobs.kept.Job(ctx, j.ID); err != nil && ctx.Err() == nil {
+		if j, err = s.jobs.store.Job(ctx, j.ID); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
@@ -153,10 +153,10 @@ func (s *Surface) executeKept(c *call, w http.ResponseWriter, x *execution, body
 	return c.sendResults(w, list, x.req)
 }
 
-// syncTime bounds an execution that a client waits for.
+// syncTime bounds an execution for a waiting client.
 const syncTime = 10 * time.Minute
 
-// readExecution reads the body of an execution.
+// readExecution reads the body of an execution request.
 func (c *call) readExecution(d ogcapi.Process) ([]byte, error) {
 	media, params, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
 	if media == "application/x-www-form-urlencoded" {
@@ -180,11 +180,11 @@ func (c *call) readExecution(d ogcapi.Process) ([]byte, error) {
 	if err != nil {
 		return nil, problem.New(problem.Invalid, err, "the body ends before it is whole; send it again")
 	}
-	c.Hold(8 * len(body)) // what JSON takes when it is read
+	c.Hold(8 * len(body)) // memory of the decoded JSON
 	return body, nil
 }
 
-// run executes the process and puts what is wanted of its outputs on a shelf, in the order of the description.
+// run executes the process and stores the requested outputs, in the order of the description.
 func (x *execution) run(ctx context.Context, to shelf) ([]result, error) {
 	env := x.env()
 	env.Snapshot = func(ctx context.Context) (store.Snapshot, error) {
@@ -237,7 +237,7 @@ func (x *execution) run(ctx context.Context, to shelf) ([]result, error) {
 	return results, ctx.Err()
 }
 
-// endingWriter ends with its context, so that a process that looks at nothing else stops.
+// endingWriter fails after its context ends, which stops processes that do not check the context.
 type endingWriter struct {
 	ctx context.Context
 	io.Writer
@@ -250,14 +250,14 @@ func (w endingWriter) Write(b []byte) (int, error) {
 	return w.Writer.Write(b)
 }
 
-// isBox reports whether a schema is that of a box, the one object that stands among values as it is (OGC 18-062r2,
-// 7.11.2.3).
+// isBox reports whether a schema is that of a bounding box. Boxes are the only objects that result documents contain
+// without a qualified value (OGC 18-062r2, 7.11.2.3).
 func isBox(schema any) bool {
 	m, _ := schema.(map[string]any)
 	return m["format"] == "ogc-bbox"
 }
 
-// env is what the process works with.
+// env returns the environment of the process.
 func (x *execution) env() *process.Env {
 	return &process.Env{Catalog: x.s.Store.Catalog(), Store: x.s.Store, GeoPackage: x.s.NewGeoPackage,
 		Temp: x.s.TempDir(), Base: x.root + x.mount, Lang: x.lang, Now: time.Now().In(x.s.ZoneOf(x.s.Store.Catalog())),
@@ -265,27 +265,27 @@ func (x *execution) env() *process.Env {
 		Waiting: !x.begun, Progress: x.progress}
 }
 
-// A shelf keeps outputs until they are delivered.
+// shelf stores outputs until they are sent.
 type shelf interface {
-	// put keeps what write writes.
+	// put stores what write writes.
 	put(r result, write func(io.Writer) error) (result, error)
 }
 
-// result is one output that is ready.
+// result is an output of an execution.
 type result struct {
 	id, media, name, losses string
-	json                    bool // a value, as JSON
+	json                    bool // a value, encoded as JSON
 	object                  bool // the value is an object
 	box                     bool
-	href, etag              string // of a result that is kept
-	reference               bool   // wanted by reference
+	href, etag              string // of a stored output
+	reference               bool   // requested by reference
 	size                    int64
 	data                    *io.SectionReader
 }
 
-// tempShelf keeps small outputs in memory and the others in temporary files, until it is closed.
+// tempShelf stores values in memory and files in temporary files, until it is closed.
 type tempShelf struct {
-	dir   string // "": that of the system
+	dir   string // "": the default of the system
 	files []*os.File
 }
 
@@ -305,12 +305,12 @@ func (t *tempShelf) put(r result, write func(io.Writer) error) (result, error) {
 	}
 	f, err := os.CreateTemp(t.dir, "output-*")
 	if err != nil {
-		return r, noRoomFor(err)
+		return r, diskFullError(err)
 	}
-	os.Remove(f.Name()) // it lives as long as it is open
+	os.Remove(f.Name()) // the open file stays readable
 	t.files = append(t.files, f)
 	if err := write(f); err != nil {
-		return r, noRoomFor(err)
+		return r, diskFullError(err)
 	}
 	if r.size, err = f.Seek(0, io.SeekCurrent); err != nil {
 		return r, err
@@ -319,8 +319,8 @@ func (t *tempShelf) put(r result, write func(io.Writer) error) (result, error) {
 	return r, nil
 }
 
-// noRoomFor tells a full disk to the client; other errors are as they were.
-func noRoomFor(err error) error {
+// diskFullError converts an error of a full disk for the client. It returns other errors unchanged.
+func diskFullError(err error) error {
 	if !server.NoRoom(err) {
 		return err
 	}

@@ -13,31 +13,31 @@ import (
 	"grense/internal/server/page"
 )
 
-// processView is what the page of a process shows: its description, and a form that runs it.
+// processView is the data of the page of a process: its description and a form.
 type processView struct {
 	ogcapi.Process
 	page.Faulty
 	Fields []processField
-	Async  bool   // may run as a job
-	Upload string // path that a file can be sent to instead; "": none
+	Async  bool   // it may run as a job
+	Upload string // route that accepts a file instead; "" if there is none
 }
 
-// processField is a field of the form, for one input.
+// processField is an input in the form.
 type processField struct {
 	ID, Title, Description string
 	Required               bool
 	Kind                   string // text, number, choice, table or json
 	Options                page.Choices
-	Value                  string // of the example, else the default
+	Value                  string // the example, or the default
 	Fault                  *page.FieldFault
 
-	Upload    bool         // it is a field of the form for a file
-	Offered   page.Choices // there; nil: any text
-	Sent      string       // there
+	Upload    bool         // the form for a file has the field, too
+	Offered   page.Choices // options in that form; nil: any text
+	Sent      string       // value in that form
 	SentFault *page.FieldFault
 }
 
-// send fills the field of the form for a file.
+// send sets the value in the form for a file.
 func (f *processField) send(value string) {
 	f.Sent = value
 	for i := range f.Offered {
@@ -45,7 +45,7 @@ func (f *processField) send(value string) {
 	}
 }
 
-// fill puts a value into the field.
+// fill sets the value.
 func (f *processField) fill(value string) {
 	f.Value = value
 	for i := range f.Options {
@@ -53,7 +53,7 @@ func (f *processField) fill(value string) {
 	}
 }
 
-// processPage makes the form of a process from its description.
+// processPage returns the form of a process.
 func (c *call) processPage(d ogcapi.Process) processView {
 	v := processView{Process: d, Upload: uploads[d.ID]}
 	upload := slices.IndexFunc(c.s.routes, func(rt server.Route) bool { return v.Upload != "" && rt.Path == v.Upload })
@@ -62,7 +62,7 @@ func (c *call) processPage(d ogcapi.Process) processView {
 	}
 	b, _ := server.Marshal(d.Example)
 	var example struct{ Inputs map[string]any }
-	json.Unmarshal(b, &example) // our own, where there is one
+	json.Unmarshal(b, &example) // the example is our own and valid
 	for _, in := range d.Inputs {
 		schema, _ := in.Schema.(map[string]any)
 		f := processField{ID: in.ID, Title: in.Title, Description: in.Description, Required: in.MinOccurs > 0,
@@ -100,7 +100,7 @@ func (c *call) processPage(d ogcapi.Process) processView {
 	return v
 }
 
-// offer puts a field into the form for a file, where that has a parameter of its name.
+// offer adds the field to the form for a file, if its route has a parameter with the same name.
 func (c *call) offer(f *processField, p *server.Param) {
 	if p == nil {
 		return
@@ -113,8 +113,7 @@ func (c *call) offer(f *processField, p *server.Param) {
 	}
 }
 
-// inputChoices are the values that an input can have, in words where there are any: those of the catalogues, the
-// titles of collections and of formats.
+// inputChoices returns the values of an input, with titles from web/messages, or those of collections and formats.
 func (c *call) inputChoices(input string, values []string) (out page.Choices) {
 	for _, v := range values {
 		x := page.Choice{Value: v, Title: v}
@@ -135,7 +134,7 @@ func (c *call) inputChoices(input string, values []string) (out page.Choices) {
 	return out
 }
 
-// processForm is the page of a process with what was typed.
+// processForm returns the page of a process with the values and errors of a posted form.
 func (s *Surface) processForm(c *call, f page.Faulty) (*page.Page, error) {
 	if !c.Form {
 		return nil, nil
@@ -165,7 +164,8 @@ func (s *Surface) processForm(c *call, f page.Faulty) (*page.Page, error) {
 		d.ID}, nil
 }
 
-// isTable reports whether a schema is that of tables, which have lines: a text of one media type or of several.
+// isTable reports whether a schema allows only text with a media type, such as CSV, which needs a field of several
+// lines.
 func isTable(schema map[string]any) bool {
 	if schema["contentMediaType"] == "text/csv" {
 		return true
@@ -175,7 +175,7 @@ func isTable(schema map[string]any) bool {
 		func(x any) bool { m, _ := x.(map[string]any); return m["contentMediaType"] == nil })
 }
 
-// readProcessForm makes the body of an execution of the fields of the form. Fields that are empty are not sent.
+// readProcessForm converts a posted form to the body of an execution. It leaves out empty fields.
 func (c *call) readProcessForm(d ogcapi.Process) ([]byte, error) {
 	if err := c.ReadForm(maxExecute); err != nil {
 		return nil, err
@@ -192,12 +192,12 @@ func (c *call) readProcessForm(d ogcapi.Process) ([]byte, error) {
 		if inputs[f.ID] = text; (schema["type"] == "string" || f.Kind == "table") && in.MaxOccurs <= 1 {
 			continue
 		}
-		if json.Valid([]byte(text)) { // else the check of inputs tells what is wrong
+		if json.Valid([]byte(text)) { // invalid JSON stays text, which the check of inputs refuses
 			inputs[f.ID] = json.RawMessage(text)
 		}
 	}
 	body := map[string]any{"inputs": inputs}
-	if report, ok := d.Outputs.Find("report"); ok && !c.asksForJob() { // the answer is the file
+	if report, ok := d.Outputs.Find("report"); ok && !c.prefersAsync() { // without the report, the file is the response
 		outputs := map[string]any{}
 		for _, o := range d.Outputs {
 			if o.ID != report.ID {

@@ -17,17 +17,17 @@ import (
 	"grense/internal/store"
 )
 
-// harmoniseReport is the trailer with the counts (RFC 9110, 6.5).
+// harmoniseReport is the name of the trailer with the counts (RFC 9110, 6.5).
 const harmoniseReport = "Harmonise-Report"
 
 const (
-	// seriesCells is how many values of a series are in memory; more are in a file.
+	// seriesCells is the number of values that a series holds in memory. It writes more to a file.
 	seriesCells = 200_000
-	// seriesMemory is what they take at most, with the texts of columns, in bytes.
+	// seriesMemory estimates the memory of a series with its texts, in bytes.
 	seriesMemory = 64 << 20
 )
 
-// harmoniseParams are those of a series that is taken to the divisions of one day.
+// harmoniseParams are the parameters of a series.
 type harmoniseParams struct {
 	scheme  string
 	options history.SeriesOptions
@@ -41,8 +41,8 @@ func newHarmoniseParams(*server.Call) any {
 	}
 }
 
-// harmonise takes the values in the body to the divisions of one day. The answer begins when the table has ended, since
-// a division may have values anywhere in it.
+// harmonise converts the values in the body to the divisions of one day. The response begins after the table has ended,
+// since rows of one division may be anywhere in it.
 func (s *Surface) harmonise(c *call, w http.ResponseWriter) error {
 	if err := c.Resolve(); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s *Surface) harmonise(c *call, w http.ResponseWriter) error {
 		return err
 	}
 	p := c.Params.(*harmoniseParams)
-	h := &harmonising{tableStream: t, ticket: s.Turns.NewTicket(c.Owner(), false),
+	h := &harmonisation{tableStream: t, ticket: s.Turns.NewTicket(c.Owner(), false),
 		left: int64(s.Config.Processes.JobBytes)}
 	p.options.Pause, p.options.Spill = h.pause, cmp.Or(s.TempDir(), os.TempDir())
 	x, err := c.newSeries(p)
@@ -70,7 +70,7 @@ func (s *Surface) harmonise(c *call, w http.ResponseWriter) error {
 	defer h.leave()
 	p.columns.Lines = t.lines
 	if err := x.Read(h, p.columns, nil); err != nil {
-		return ofTable(err)
+		return tableError(err)
 	}
 	if t.form {
 		w.Header().Set("Content-Disposition",
@@ -79,12 +79,12 @@ func (s *Surface) harmonise(c *call, w http.ResponseWriter) error {
 	out := bufio.NewWriterSize(h, 64<<10)
 	report, err := x.Write(out, p.columns)
 	if err = cmp.Or(err, out.Flush()); err != nil {
-		return ofTable(err)
+		return tableError(err)
 	}
 	return t.finish(report)
 }
 
-// newSeries checks what was asked for besides the table.
+// newSeries checks the parameters and returns an empty series.
 func (c *call) newSeries(p *harmoniseParams) (*history.Series, error) {
 	h, err := c.History()
 	if err != nil {
@@ -103,27 +103,28 @@ func (c *call) newSeries(p *harmoniseParams) (*history.Series, error) {
 	return s.NewSeries(p.options)
 }
 
-// ofTable tells what is wrong with a table to the client; other errors are as they were.
-func ofTable(err error) error {
+// tableError converts errors of a table for the client. It returns other errors unchanged.
+func tableError(err error) error {
 	_, fault := errors.AsType[*history.SeriesFault](err)
 	if said := history.SayingOf(err); fault || errors.Is(err, history.ErrTooMany) {
 		return &problem.Error{Kind: problem.Invalid, Detail: said.String(), Said: said}
 	}
-	return noRoomFor(err)
+	return diskFullError(err)
 }
 
-// harmonising is one series on its way. It works in a turn, which others have while the client is waited for.
-type harmonising struct {
+// harmonisation is a request to harmonise a series. It holds a slot while it computes, and none while it waits for the
+// client.
+type harmonisation struct {
 	*tableStream
 	ticket *limit.Ticket
-	in     bool          // a turn
-	since  time.Time     // when it began
-	worked time.Duration // in the turns before
+	in     bool          // it holds a slot
+	since  time.Time     // start of the current slot
+	worked time.Duration // total time in earlier slots
 	left   int64         // bytes that the table may still have
 }
 
-// enter waits for a turn.
-func (h *harmonising) enter() error {
+// enter waits for a slot.
+func (h *harmonisation) enter() error {
 	t, ctx := h.c.s.Turns, h.c.Request.Context()
 	if err := t.Enter(ctx, limit.CostWriting, h.ticket); err != nil {
 		return err
@@ -134,7 +135,7 @@ func (h *harmonising) enter() error {
 	return nil
 }
 
-func (h *harmonising) leave() {
+func (h *harmonisation) leave() {
 	if h.in {
 		h.in = false
 		h.worked += time.Since(h.since)
@@ -142,9 +143,9 @@ func (h *harmonising) leave() {
 	}
 }
 
-// pause gives up the turn after 100 ms and waits for the next one. It fails if the client has gone or the work takes
-// too long.
-func (h *harmonising) pause() error {
+// pause gives up the slot after 100 ms and waits for another. It fails if the client has disconnected or the work takes
+// longer than syncTime.
+func (h *harmonisation) pause() error {
 	const turn = 100 * time.Millisecond
 	if err := h.c.Request.Context().Err(); err != nil || time.Since(h.since) < turn {
 		return err
@@ -157,8 +158,8 @@ func (h *harmonising) pause() error {
 	return h.enter()
 }
 
-// Read reads from the client.
-func (h *harmonising) Read(b []byte) (int, error) {
+// Read reads from the client without a slot.
+func (h *harmonisation) Read(b []byte) (int, error) {
 	h.leave()
 	n, err := h.tableStream.Read(b)
 	if h.left -= int64(n); h.left < 0 {
@@ -172,8 +173,8 @@ func (h *harmonising) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write writes to the client.
-func (h *harmonising) Write(b []byte) (int, error) {
+// Write writes to the client without a slot.
+func (h *harmonisation) Write(b []byte) (int, error) {
 	h.leave()
 	n, err := h.tableStream.Write(b)
 	if err != nil {

@@ -28,39 +28,39 @@ import (
 	"grense/internal/store"
 )
 
-// How jobs are kept and worked on.
+// Timing of jobs.
 const (
-	jobBeat     = 250 * time.Millisecond // how often a worker looks whether its job is wanted
-	jobTells    = 1 * time.Second        // how often it says that it lives
-	jobStale    = 6 * time.Second        // after which another takes over
-	jobAttempts = 3                      // a job that ended so many servers is not begun again
+	jobBeat      = 250 * time.Millisecond // between two checks whether a running job was dismissed
+	jobHeartbeat = 1 * time.Second        // between two heartbeats of a running job
+	jobStale     = 6 * time.Second        // without a heartbeat, after which another worker takes the job
+	jobAttempts  = 3                      // a job that was interrupted so often fails
 )
 
-// jobs is the part of the server that works on executions which nobody waits for.
+// jobs runs executions in the background.
 type jobs struct {
-	kept    state.Jobs // nil: none are kept
-	worker  string     // names this process
-	wake    chan struct{}
-	mu      sync.Mutex
-	running map[string]context.CancelFunc
-	warned  map[string]string // the error that was last logged, by message
-	told    sync.WaitGroup    // callbacks on their way
-	ended   chan struct{}     // a subscriber is to be told
+	store     state.Jobs // nil: the server has no jobs
+	worker    string     // id of this process
+	wake      chan struct{}
+	mu        sync.Mutex
+	running   map[string]context.CancelFunc
+	warned    map[string]string // the last logged error, by message
+	callbacks sync.WaitGroup    // callbacks in flight
+	ended     chan struct{}     // a job with a subscriber has finished
 }
 
-func newJobs(kept state.Jobs) *jobs {
-	return &jobs{kept: kept, worker: server.NewID(), wake: make(chan struct{}, 1), ended: make(chan struct{}, 1),
+func newJobs(db state.Jobs) *jobs {
+	return &jobs{store: db, worker: server.NewID(), wake: make(chan struct{}, 1), ended: make(chan struct{}, 1),
 		running: map[string]context.CancelFunc{}, warned: map[string]string{}}
 }
 
-// jobRequest is what a job is made of again, also by another process.
+// jobRequest is the stored request of a job, from which any process can run it.
 type jobRequest struct {
 	Body                     json.RawMessage
 	Root, Mount, Lang, Share string
 	KeyID                    string
 }
 
-// submit stores an execution as a job, and answers with its state (OGC 18-062r2, 7.11.3).
+// submit stores an execution as a job and writes its state (OGC 18-062r2, 7.11.3).
 func (s *Surface) submit(c *call, w http.ResponseWriter, x *execution, body []byte) error {
 	j, err := s.makeJob(c, x, body)
 	if err != nil {
@@ -79,10 +79,10 @@ func (s *Surface) submit(c *call, w http.ResponseWriter, x *execution, body []by
 	return c.writeStatus(w, http.StatusCreated, &j)
 }
 
-// makeJob stores an execution as a job that waits for a worker. It refuses callers who have too many jobs.
+// makeJob stores an execution as a job that waits for a worker. It fails if the caller has too many unfinished jobs.
 func (s *Surface) makeJob(c *call, x *execution, body []byte) (j state.Job, err error) {
 	ctx := c.Request.Context()
-	list, err := s.jobs.kept.JobList(ctx)
+	list, err := s.jobs.store.JobList(ctx)
 	if err != nil {
 		return j, err
 	}
@@ -102,7 +102,7 @@ func (s *Surface) makeJob(c *call, x *execution, body []byte) (j state.Job, err 
 			return j, problem.New(problem.Busy, nil, "There are %d jobs that have not finished. Try again later.",
 				len(list))
 		}
-		if err := s.jobs.kept.DropJob(ctx, list[i].ID); err != nil {
+		if err := s.jobs.store.DropJob(ctx, list[i].ID); err != nil {
 			return j, err
 		}
 	}
@@ -118,14 +118,15 @@ func (s *Surface) makeJob(c *call, x *execution, body []byte) (j state.Job, err 
 	now := time.Now().UTC()
 	j = state.Job{How: how, ID: newJobID(), Process: x.p.ID(), Owner: c.jobOwner(), Status: state.JobAccepted,
 		Created: now, Updated: now, Request: request}
-	if err := s.jobs.kept.PutJob(ctx, j); err != nil {
-		return j, noRoomFor(err)
+	if err := s.jobs.store.PutJob(ctx, j); err != nil {
+		return j, diskFullError(err)
 	}
 	s.jobs.awake()
 	return j, nil
 }
 
-// spare is the oldest finished job of the owner who has most of them, in a list with the newest first; -1 for none.
+// spare returns the index of a finished job to delete: the oldest one of the owner with the most. list begins with the
+// newest. It returns -1 if no job has finished.
 func spare(list []state.Job) int {
 	by := map[string]int{}
 	for i := range list {
@@ -142,20 +143,20 @@ func spare(list []state.Job) int {
 	return found
 }
 
-// jobHow is in which form the outputs of a job were asked for.
+// jobHow is the requested form of a job's outputs.
 type jobHow struct {
 	Document   bool
 	References []string
 }
 
-// newJobID is a name that nobody guesses.
+// newJobID returns a random id that cannot be guessed.
 func newJobID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
 	return hex.EncodeToString(b[:])
 }
 
-// jobOwner is whose jobs a caller sees: those of its key; where no keys are asked for they have no owner.
+// jobOwner returns the owner of the jobs that a caller sees: its key; "" if the service needs no keys.
 func (c *call) jobOwner() string {
 	if c.s.Config.Auth == "open" {
 		return ""
@@ -163,7 +164,7 @@ func (c *call) jobOwner() string {
 	return c.KeyID
 }
 
-// warn logs an error unless it is the one that was last logged with the message. nil ends a series.
+// warn logs an error unless it equals the last one with the same message. A nil error resets that.
 func (k *jobs) warn(log *slog.Logger, message string, err error) {
 	text := ""
 	if err != nil {
@@ -183,23 +184,23 @@ func (k *jobs) awake() { awaken(k.wake) }
 func awaken(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // somebody is awake already
+	default: // it is awake already
 	}
 }
 
-// rest waits until something is told, or others may have made work.
-func rest(ctx context.Context, told <-chan struct{}) {
+// waitFor waits for a signal, at most a second, since other processes also create work.
+func waitFor(ctx context.Context, signal <-chan struct{}) {
 	select {
 	case <-ctx.Done():
-	case <-told:
+	case <-signal:
 	case <-time.After(time.Second):
 	}
 }
 
-// RunJobs works on jobs until ctx ends; then it gives back what it has not finished. It returns at once where no jobs
-// are kept.
+// RunJobs runs jobs until ctx ends, and then returns unfinished ones to the queue. It returns at once if the server has
+// no jobs.
 func (s *Surface) RunJobs(ctx context.Context) {
-	if s.jobs.kept == nil {
+	if s.jobs.store == nil {
 		return
 	}
 	var done sync.WaitGroup
@@ -208,30 +209,30 @@ func (s *Surface) RunJobs(ctx context.Context) {
 	}
 	done.Go(func() { s.tidyJobs(ctx) })
 	if s.Config.Processes.Callbacks {
-		done.Go(func() { s.tellSubscribers(ctx) })
+		done.Go(func() { s.sendCallbacks(ctx) })
 	}
 	done.Wait()
-	s.jobs.told.Wait()
+	s.jobs.callbacks.Wait()
 }
 
-// workOnJobs takes one job after the other.
+// workOnJobs runs jobs one after the other.
 func (s *Surface) workOnJobs(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now().UTC()
-		j, ok, err := s.jobs.kept.ClaimJob(ctx, s.jobs.worker, now, now.Add(-jobStale))
+		j, ok, err := s.jobs.store.ClaimJob(ctx, s.jobs.worker, now, now.Add(-jobStale))
 		if ctx.Err() == nil {
 			s.jobs.warn(s.Log, "jobs cannot be read", err)
 		}
 		if ok {
-			s.jobs.awake() // there may be more for others
+			s.jobs.awake() // wake another worker: there may be more jobs
 			s.work(ctx, j)
 			continue
 		}
-		rest(ctx, s.jobs.wake)
+		waitFor(ctx, s.jobs.wake)
 	}
 }
 
-// work executes one job and writes how it ended.
+// work runs a job and stores its result.
 func (s *Surface) work(ctx context.Context, j state.Job) {
 	run, cancel := context.WithTimeout(ctx, s.Config.Processes.Time)
 	defer cancel()
@@ -243,12 +244,12 @@ func (s *Surface) work(ctx context.Context, j state.Job) {
 		delete(s.jobs.running, j.ID)
 		s.jobs.mu.Unlock()
 	}()
-	s.tellBegin(ctx, j)
-	var told progress
+	s.postBegin(ctx, j)
+	var latest progress
 	var beats sync.WaitGroup
 	beating, stop := context.WithCancel(ctx)
-	beats.Go(func() { s.beat(beating, j, &told, cancel) })
-	results, size, err := s.perform(run, &j, &told)
+	beats.Go(func() { s.beat(beating, j, &latest, cancel) })
+	results, size, err := s.perform(run, &j, &latest)
 	stop()
 	beats.Wait()
 	now := time.Now().UTC()
@@ -259,54 +260,55 @@ func (s *Surface) work(ctx context.Context, j state.Job) {
 	case err == nil:
 		j.Status, j.Finished, j.Progress, j.Message, j.Results, j.Bytes = state.JobSuccessful, now, 100, "", results,
 			size
-	case ctx.Err() != nil: // the server ends: another goes on
+	case ctx.Err() != nil: // the server ends: make the job look stale, so that another process takes it
 		j.Updated = time.Unix(1, 0)
-	case errors.Is(run.Err(), context.Canceled): // dismissed, or another's: nothing is to be written
+	case errors.Is(run.Err(), context.Canceled): // dismissed, or taken by another process
 		return
 	default:
 		if errors.Is(err, context.DeadlineExceeded) && run.Err() != nil {
 			err = problem.New(problem.Timeout, err, "The job took longer than %v. Ask for less.",
 				s.Config.Processes.Time)
 		}
-		s.fails(ctx, &j, err)
+		s.fail(ctx, &j, err)
 	}
 	if j.Done() {
 		j.Call = s.callOf(&j)
 	}
-	err = s.jobs.kept.KeepJob(keep, j)
+	err = s.jobs.store.KeepJob(keep, j)
 	if err == nil && j.Call != nil {
 		awaken(s.jobs.ended)
 	}
 	if err != nil && !errors.Is(err, store.ErrChanged) {
-		s.Log.ErrorContext(ctx, "the end of a job is not kept", "job", j.ID, "err", err)
+		s.Log.ErrorContext(ctx, "the end of a job was not stored", "job", j.ID, "err", err)
 	}
 }
 
-// fails makes a job one that failed.
-func (s *Surface) fails(ctx context.Context, j *state.Job, err error) {
+// fail sets the state of a job to failed.
+func (s *Surface) fail(ctx context.Context, j *state.Job, err error) {
 	e := server.Classify(err)
 	if e.Kind == problem.Internal || server.DiskFull(err) {
 		s.Log.ErrorContext(ctx, "job failed", "job", j.ID, "err", server.Redacted(err.Error()))
 	}
 	p := s.NewCall().ProblemOf(e)
 	p.Instance = "urn:grense:job:" + j.ID
-	b, _ := server.Marshal(p) // strings and numbers only
+	b, _ := server.Marshal(p) // strings and numbers cannot fail
 	j.Status, j.Finished, j.Failure, j.Message = state.JobFailed, j.Updated, b, p.Detail
 }
 
-// progress is what a process last told.
+// progress is the latest progress report of a process.
 type progress struct {
 	percent atomic.Int64
 	message atomic.Value
 }
 
-func (p *progress) tell(percent int, message string) {
+func (p *progress) set(percent int, message string) {
 	p.percent.Store(int64(min(max(percent, 0), 100)))
 	p.message.Store(message)
 }
 
-// beat tells progress, and ends the work when the job was dismissed or is another's.
-func (s *Surface) beat(ctx context.Context, j state.Job, told *progress, cancel context.CancelFunc) {
+// beat stores the progress of a job as a heartbeat. It cancels the work if the job was dismissed or taken by another
+// process.
+func (s *Surface) beat(ctx context.Context, j state.Job, latest *progress, cancel context.CancelFunc) {
 	tick := time.NewTicker(jobBeat)
 	defer tick.Stop()
 	last := time.Now()
@@ -316,13 +318,13 @@ func (s *Surface) beat(ctx context.Context, j state.Job, told *progress, cancel 
 			return
 		case <-tick.C:
 		}
-		percent := int(told.percent.Load())
+		percent := int(latest.percent.Load())
 		var err error
-		if now := time.Now().UTC(); now.Sub(last) > jobTells || percent != j.Progress {
+		if now := time.Now().UTC(); now.Sub(last) > jobHeartbeat || percent != j.Progress {
 			j.Progress, j.Updated, last = percent, now, now
-			j.Message, _ = told.message.Load().(string)
-			err = s.jobs.kept.KeepJob(ctx, j)
-		} else if is, e := s.jobs.kept.Job(ctx, j.ID); errors.Is(e, store.ErrNotFound) || e == nil &&
+			j.Message, _ = latest.message.Load().(string)
+			err = s.jobs.store.KeepJob(ctx, j)
+		} else if is, e := s.jobs.store.Job(ctx, j.ID); errors.Is(e, store.ErrNotFound) || e == nil &&
 			(is.Status != state.JobRunning || is.Attempt != j.Attempt) {
 			err = store.ErrChanged
 		}
@@ -333,8 +335,8 @@ func (s *Surface) beat(ctx context.Context, j state.Job, told *progress, cancel 
 	}
 }
 
-// perform executes a job. Its outputs go into the store of jobs.
-func (s *Surface) perform(ctx context.Context, j *state.Job, told *progress) (results json.RawMessage, size int64,
+// perform runs a job and stores its outputs.
+func (s *Surface) perform(ctx context.Context, j *state.Job, latest *progress) (results json.RawMessage, size int64,
 	err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -350,22 +352,22 @@ func (s *Surface) perform(ctx context.Context, j *state.Job, told *progress) (re
 	if err != nil {
 		return nil, 0, err
 	}
-	x.progress = told.tell
+	x.progress = latest.set
 	to := &jobShelf{s: s, ctx: ctx, job: j}
 	list, err := x.run(ctx, to)
 	if err != nil {
 		return nil, 0, err
 	}
-	kept := make([]keptResult, len(list))
+	stored := make([]storedResult, len(list))
 	for i, r := range list {
-		kept[i] = keptResult{ID: r.id, Media: r.media, Name: r.name, JSON: r.json, Object: r.object, Box: r.box,
+		stored[i] = storedResult{ID: r.id, Media: r.media, Name: r.name, JSON: r.json, Object: r.object, Box: r.box,
 			Size: r.size}
 	}
-	results, err = json.Marshal(kept)
+	results, err = json.Marshal(stored)
 	return results, to.size, err
 }
 
-// executionOf makes the execution of a job, as it was asked for.
+// executionOf returns the execution of a stored job.
 func (s *Surface) executionOf(j *state.Job) (*execution, error) {
 	var r jobRequest
 	if err := json.Unmarshal(j.Request, &r); err != nil {
@@ -385,19 +387,19 @@ func (s *Surface) executionOf(j *state.Job) (*execution, error) {
 		keyID: r.KeyID, begun: true}, nil
 }
 
-// keptResult is what is known of an output of a job.
-type keptResult struct {
+// storedResult describes a stored output of a job.
+type storedResult struct {
 	ID, Media, Name   string
 	JSON, Object, Box bool
 	Size              int64
 }
 
-// jobShelf keeps outputs in pieces.
+// jobShelf stores outputs in pieces.
 type jobShelf struct {
 	s    *Surface
 	ctx  context.Context
 	job  *state.Job
-	size int64 // of all
+	size int64 // of all outputs
 }
 
 func (t *jobShelf) put(r result, write func(io.Writer) error) (result, error) {
@@ -407,10 +409,10 @@ func (t *jobShelf) put(r result, write func(io.Writer) error) (result, error) {
 		err = p.flush()
 	}
 	r.size = p.size
-	return r, noRoomFor(err)
+	return r, diskFullError(err)
 }
 
-// pieceWriter cuts an output into pieces.
+// pieceWriter splits an output into pieces.
 type pieceWriter struct {
 	shelf *jobShelf
 	piece state.Piece
@@ -442,13 +444,13 @@ func (p *pieceWriter) flush() error {
 			p.shelf.s.Config.Processes.JobBytes)
 	}
 	p.piece.Data = p.buf.Bytes()
-	err := p.shelf.s.jobs.kept.PutPiece(p.shelf.ctx, p.piece)
+	err := p.shelf.s.jobs.store.PutPiece(p.shelf.ctx, p.piece)
 	p.piece.N++
 	p.buf.Reset()
 	return err
 }
 
-// pieceReader reads an output.
+// pieceReader reads a stored output.
 type pieceReader struct {
 	s     *Surface
 	ctx   context.Context
@@ -461,7 +463,7 @@ func (p *pieceReader) ReadAt(b []byte, at int64) (n int, err error) {
 		i := int((at + int64(n)) / state.PieceSize)
 		if !p.read || p.piece.N != i {
 			p.piece.N = i
-			if p.piece.Data, err = p.s.jobs.kept.Piece(p.ctx, p.piece); err != nil {
+			if p.piece.Data, err = p.s.jobs.store.Piece(p.ctx, p.piece); err != nil {
 				return n, err
 			}
 			p.read = true
@@ -475,7 +477,7 @@ func (p *pieceReader) ReadAt(b []byte, at int64) (n int, err error) {
 	return n, nil
 }
 
-// tidyJobs removes jobs that have expired, and the oldest of whom has most where there are too many.
+// tidyJobs calls tidy every minute until ctx ends.
 func (s *Surface) tidyJobs(ctx context.Context) {
 	for {
 		if err := s.tidy(ctx); ctx.Err() == nil {
@@ -489,9 +491,10 @@ func (s *Surface) tidyJobs(ctx context.Context) {
 	}
 }
 
-// tidy removes what has finished longer ago than processes.keep, and outputs beyond processes.jobs_bytes.
+// tidy deletes jobs that finished more than processes.keep ago. While the outputs exceed processes.jobs_bytes, it
+// deletes the oldest job of the owner with the most bytes.
 func (s *Surface) tidy(ctx context.Context) error {
-	list, err := s.jobs.kept.JobList(ctx)
+	list, err := s.jobs.store.JobList(ctx)
 	if err != nil {
 		return err
 	}
@@ -500,7 +503,7 @@ func (s *Surface) tidy(ctx context.Context) error {
 	for i := range list {
 		j := &list[i]
 		if j.Done() && time.Since(j.Finished) > s.Config.Processes.Keep {
-			if err := s.jobs.kept.DropJob(ctx, j.ID); err != nil {
+			if err := s.jobs.store.DropJob(ctx, j.ID); err != nil {
 				return err
 			}
 			j.ID = ""
@@ -519,7 +522,7 @@ func (s *Surface) tidy(ctx context.Context) error {
 		dropped := false
 		for i := len(list) - 1; i >= 0 && !dropped; i-- { // the oldest is last
 			if j := &list[i]; j.ID != "" && j.Owner == most && j.Bytes > 0 {
-				if err := s.jobs.kept.DropJob(ctx, j.ID); err != nil {
+				if err := s.jobs.store.DropJob(ctx, j.ID); err != nil {
 					return err
 				}
 				sum, by[most], dropped, j.ID = sum-j.Bytes, by[most]-j.Bytes, true, ""
@@ -532,22 +535,22 @@ func (s *Surface) tidy(ctx context.Context) error {
 	return nil
 }
 
-// findJob is the job that the path names, where it is one of the caller's (OGC 18-062r2, 7.12.3).
+// findJob returns the job in the path. It fails if the job belongs to another caller (OGC 18-062r2, 7.12.3).
 func (c *call) findJob() (*state.Job, error) {
 	id := c.PathParam("jobId")
 	missing := problem.Of(problem.NotFoundf("there is no job %q; %s/jobs lists yours", server.Clip(id), c.Base()))
 	missing.Type, missing.Code = noSuchJob, "NoSuchJob"
-	if c.s.jobs.kept == nil || strings.ContainsFunc(id, func(r rune) bool { return r < '0' || r > 'z' }) {
+	if c.s.jobs.store == nil || strings.ContainsFunc(id, func(r rune) bool { return r < '0' || r > 'z' }) {
 		return nil, missing
 	}
-	j, err := c.s.jobs.kept.Job(c.Request.Context(), id)
+	j, err := c.s.jobs.store.Job(c.Request.Context(), id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && j.Owner != c.jobOwner() {
 		return nil, missing
 	}
 	return &j, err
 }
 
-// statusOf is the state of a job (OGC 18-062r2, 7.12).
+// statusOf returns the state of a job (OGC 18-062r2, 7.12).
 func (c *call) statusOf(j *state.Job) ogcapi.StatusInfo {
 	at := func(t time.Time) string {
 		if t.IsZero() {

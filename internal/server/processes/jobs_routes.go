@@ -22,8 +22,8 @@ import (
 func (s *Surface) jobList(c *call, w http.ResponseWriter) error {
 	doc := ogcapi.Jobs{Jobs: []ogcapi.StatusInfo{}, Links: c.SelfLinks("/jobs")}
 	view := jobsView{Titles: map[string]string{}}
-	if s.jobs.kept != nil {
-		list, err := s.jobs.kept.JobList(c.Request.Context())
+	if s.jobs.store != nil {
+		list, err := s.jobs.store.JobList(c.Request.Context())
 		if err != nil {
 			return err
 		}
@@ -50,15 +50,15 @@ func (s *Surface) jobList(c *call, w http.ResponseWriter) error {
 				})}})
 }
 
-// jobsView is what the page of jobs shows.
+// jobsView is the data of the page.
 type jobsView struct {
 	Jobs   []ogcapi.StatusInfo
-	Titles map[string]string // of the processes, by id
+	Titles map[string]string // of processes, by id
 
-	Prev, Next string // addresses of the pages beside this one; "" for none
+	Prev, Next string // addresses of the neighbouring pages; "" if there are none
 }
 
-// processTitle is what people call a process; its id where there is none any more.
+// processTitle returns the title of a process, or its id if the process no longer exists.
 func (c *call) processTitle(id string) string {
 	if p, ok := c.s.processList.Find(id); ok {
 		return p.Describe(c.Catalog, c.Lang).Title
@@ -66,7 +66,7 @@ func (c *call) processTitle(id string) string {
 	return id
 }
 
-// wants reports whether a job is among those asked for. Of one that has not finished the duration is that until now.
+// wants reports whether a job matches the parameters. The duration of a running job ends now.
 func (p *jobsParams) wants(j *state.Job, now time.Time) bool {
 	if p.process != nil && !slices.Contains(p.process, j.Process) || p.status != nil &&
 		!slices.Contains(p.status, j.Status) {
@@ -89,7 +89,7 @@ func (p *jobsParams) wants(j *state.Job, now time.Time) bool {
 	return (!p.hasShort || took >= p.shortest) && (!p.hasLongest || took <= p.longest)
 }
 
-// writeFresh writes a document that is made anew each time.
+// writeFresh writes a document that must not be cached.
 func (c *call) writeFresh(w http.ResponseWriter, a *server.Answer) error {
 	b, err := c.Render(a)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *call) writeFresh(w http.ResponseWriter, a *server.Answer) error {
 	return c.WriteUncached(w, b)
 }
 
-// job tells the state of a job (OGC 18-062r2, 7.12).
+// job writes the state of a job (OGC 18-062r2, 7.12).
 func (s *Surface) job(c *call, w http.ResponseWriter) error {
 	j, err := c.findJob()
 	if err != nil {
@@ -107,11 +107,11 @@ func (s *Surface) job(c *call, w http.ResponseWriter) error {
 	info := c.statusOf(j)
 	view := jobView{StatusInfo: info, Process: c.processTitle(j.Process), Done: j.Done()}
 	if j.Status == state.JobSuccessful {
-		kept, err := keptResults(j)
+		stored, err := storedResults(j)
 		if err != nil {
 			return err
 		}
-		for _, k := range kept {
+		for _, k := range stored {
 			view.Results = append(view.Results,
 				page.DownloadLink{Title: k.ID, Href: c.Base() + "/jobs/" + j.ID + "/results/" + k.ID, Media: k.Media,
 					Ext: k.Media, Size: c.Size(k.Size)})
@@ -122,7 +122,7 @@ func (s *Surface) job(c *call, w http.ResponseWriter) error {
 			Refresh: !view.Done}})
 }
 
-// jobView is what the page of a job shows.
+// jobView is the data of the page.
 type jobView struct {
 	ogcapi.StatusInfo
 	Process string
@@ -130,7 +130,7 @@ type jobView struct {
 	Results []page.DownloadLink
 }
 
-// dismiss ends a job, or removes one that has finished (OGC 18-062r2, 12).
+// dismiss cancels a job, or deletes a finished one (OGC 18-062r2, 12).
 func (s *Surface) dismiss(c *call, w http.ResponseWriter) error {
 	if err := c.Resolve(); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (s *Surface) dismiss(c *call, w http.ResponseWriter) error {
 	return c.writeStatus(w, http.StatusOK, &info)
 }
 
-// dismissed ends or removes the job that is asked for.
+// dismissed cancels or deletes the job in the path and returns it.
 func (s *Surface) dismissed(c *call) (*state.Job, error) {
 	j, err := c.findJob()
 	if err != nil {
@@ -156,11 +156,11 @@ func (s *Surface) dismissed(c *call) (*state.Job, error) {
 func (s *Surface) dismissJob(ctx context.Context, j *state.Job) error {
 	now := time.Now().UTC()
 	if j.Done() {
-		return s.jobs.kept.DropJob(ctx, j.ID)
+		return s.jobs.store.DropJob(ctx, j.ID)
 	}
-	err := s.jobs.kept.DismissJob(ctx, j.ID, now)
-	if errors.Is(err, store.ErrChanged) { // it finished meanwhile
-		return s.jobs.kept.DropJob(ctx, j.ID)
+	err := s.jobs.store.DismissJob(ctx, j.ID, now)
+	if errors.Is(err, store.ErrChanged) { // it has finished since it was read
+		return s.jobs.store.DropJob(ctx, j.ID)
 	}
 	if err != nil {
 		return err
@@ -191,14 +191,14 @@ func (s *Surface) jobForm(c *call, w http.ResponseWriter) error {
 	return nil
 }
 
-func keptResults(j *state.Job) (list []keptResult, err error) {
+func storedResults(j *state.Job) (list []storedResult, err error) {
 	return list, json.Unmarshal(j.Results, &list)
 }
 
-// mediaOfResults returns the media type that the results of a finished job have: that of the only output in a raw
-// answer. It is "" if they have no body, since all outputs are references.
+// mediaOfResults returns the media type of a finished job's results. It is "" if they have no body, since all outputs
+// are references.
 func mediaOfResults(j *state.Job) string {
-	kept, err := keptResults(j)
+	stored, err := storedResults(j)
 	req, bad := requestOf(j)
 	if j.Status != state.JobSuccessful || err != nil || bad != nil {
 		return "application/problem+json"
@@ -206,17 +206,17 @@ func mediaOfResults(j *state.Job) string {
 	if req.Document {
 		return "application/json"
 	}
-	kept = slices.DeleteFunc(kept, func(k keptResult) bool { return req.Reference[k.ID] })
-	switch len(kept) {
+	stored = slices.DeleteFunc(stored, func(k storedResult) bool { return req.Reference[k.ID] })
+	switch len(stored) {
 	case 0:
 		return ""
 	case 1:
-		return kept[0].Media
+		return stored[0].Media
 	}
 	return "multipart/related"
 }
 
-// finishedJob is a job whose results can be asked for; a failed one is its failure (OGC 18-062r2, 7.13).
+// finishedJob returns the job in the path if it has results; a failed job is a *failedJob error (OGC 18-062r2, 7.13).
 func (c *call) finishedJob() (*state.Job, error) {
 	j, err := c.findJob()
 	if err != nil {
@@ -225,7 +225,7 @@ func (c *call) finishedJob() (*state.Job, error) {
 	return j, c.succeeded(j)
 }
 
-// succeeded returns nil if the results of a job can be asked for, and else why not.
+// succeeded returns nil if a job has results, and the reason if not.
 func (c *call) succeeded(j *state.Job) error {
 	switch j.Status {
 	case state.JobSuccessful:
@@ -243,20 +243,20 @@ func (c *call) succeeded(j *state.Job) error {
 	return e
 }
 
-// jobOutputs returns the outputs of a job as its execution asked for them.
+// jobOutputs returns the outputs of a job in the requested form.
 func (c *call) jobOutputs(j *state.Job, req *process.Request) ([]result, error) {
 	if err := c.succeeded(j); err != nil {
 		return nil, err
 	}
-	return c.keptOutputs(j, req)
+	return c.storedOutputs(j, req)
 }
 
-// failedJob is the problem that a job ended with.
+// failedJob is the error of a failed job: the problem with which it ended.
 type failedJob struct{ p ogcapi.Problem }
 
 func (f *failedJob) Error() string { return f.p.Detail }
 
-// writeFailure answers with the failure of a job: its status, type and faults.
+// writeFailure writes the problem with which a job ended.
 func (c *call) writeFailure(w http.ResponseWriter, f *failedJob) error {
 	b, err := server.Marshal(f.p)
 	if err != nil {
@@ -270,7 +270,7 @@ func (c *call) writeFailure(w http.ResponseWriter, f *failedJob) error {
 	return nil
 }
 
-// results gives the outputs of a job, as its execution asked for them.
+// results writes the outputs of a job in the form that its execution requested.
 func (s *Surface) results(c *call, w http.ResponseWriter) error {
 	j, err := c.finishedJob()
 	if f, ok := err.(*failedJob); ok {
@@ -283,14 +283,14 @@ func (s *Surface) results(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	list, err := c.keptOutputs(j, req)
+	list, err := c.storedOutputs(j, req)
 	if err != nil {
 		return err
 	}
 	return c.sendResults(w, list, req)
 }
 
-// requestOf is how the outputs of a job were asked for.
+// requestOf returns the requested form of a job's outputs.
 func requestOf(j *state.Job) (*process.Request, error) {
 	var how jobHow
 	if err := json.Unmarshal(j.How, &how); err != nil {
@@ -303,14 +303,14 @@ func requestOf(j *state.Job) (*process.Request, error) {
 	return req, nil
 }
 
-// keptOutputs are the outputs of a job.
-func (c *call) keptOutputs(j *state.Job, req *process.Request) ([]result, error) {
-	kept, err := keptResults(j)
+// storedOutputs returns the outputs of a successful job.
+func (c *call) storedOutputs(j *state.Job, req *process.Request) ([]result, error) {
+	stored, err := storedResults(j)
 	if err != nil {
 		return nil, err
 	}
 	var list []result
-	for _, k := range kept {
+	for _, k := range stored {
 		at := &pieceReader{s: c.s, ctx: c.Request.Context(),
 			piece: state.Piece{Job: j.ID, Attempt: j.Attempt, Output: k.ID}}
 		list = append(list, result{id: k.ID, media: k.Media, name: k.Name, json: k.JSON, object: k.Object, box: k.Box,
@@ -321,7 +321,7 @@ func (c *call) keptOutputs(j *state.Job, req *process.Request) ([]result, error)
 	return list, nil
 }
 
-// output gives one output of a job.
+// output writes one output of a job.
 func (s *Surface) output(c *call, w http.ResponseWriter) error {
 	j, err := c.finishedJob()
 	if f, ok := err.(*failedJob); ok {
@@ -330,7 +330,7 @@ func (s *Surface) output(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	list, err := c.keptOutputs(j, &process.Request{})
+	list, err := c.storedOutputs(j, &process.Request{})
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"grense/internal/server/page"
 )
 
-// Classes of errors of OGC 18-062r2, by the addresses that clients compare.
+// Exception types of OGC 18-062r2, which clients compare.
 const (
 	noSuchJob      = "http://www.opengis.net/def/exceptions/ogcapi-processes-1/1.0/no-such-job"
 	resultNotReady = "http://www.opengis.net/def/exceptions/ogcapi-processes-1/1.0/result-not-ready"
@@ -42,17 +42,17 @@ func (s *Surface) processes(c *call) (*server.Answer, error) {
 	view.Prev, view.Next = server.PagesBeside(doc.Links)
 	return &server.Answer{JSON: doc, LD: ld, Links: doc.Links,
 		Page: &page.Page{Name: "processes", Title: c.Text("processes.title"), Data: view},
-		// there is a document for each number, and nobody asks for it again
+		// pages with a limit or offset are rarely requested again
 		Fleeting: c.Values.Has("limit") || c.Values.Has("offset")}, nil
 }
 
-// processesView is what the page of processes shows.
+// processesView is the data of the page.
 type processesView struct {
 	Processes  []ogcapi.ProcessSummary
-	Prev, Next string // addresses of the pages beside this one; "" for none
+	Prev, Next string // addresses of the neighbouring pages; "" if there are none
 }
 
-// process describes one process (OGC 18-062r2, 7.10).
+// process returns the description of a process (OGC 18-062r2, 7.10).
 func (s *Surface) process(c *call) (*server.Answer, error) {
 	p, err := c.findProcess()
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Surface) process(c *call) (*server.Answer, error) {
 		Page: &page.Page{Name: "process", Title: d.Title, Crumbs: c.Crumbs("processes"), Data: &view}}, nil
 }
 
-// findProcess is the process that the path names (OGC 18-062r2, 7.10.3).
+// findProcess returns the process in the path (OGC 18-062r2, 7.10.3).
 func (c *call) findProcess() (process.Process, error) {
 	p, ok := c.s.processList.Find(c.PathParam("processId"))
 	if !ok {
@@ -76,14 +76,14 @@ func (c *call) findProcess() (process.Process, error) {
 	return p, nil
 }
 
-// describeProcess is the description of a process as the service offers it, with links.
+// describeProcess returns the description of a process with links and the options that the server supports.
 func (c *call) describeProcess(p process.Process) ogcapi.Process {
 	d := p.Describe(c.Catalog, c.Lang)
-	if c.s.jobs.kept == nil {
+	if c.s.jobs.store == nil {
 		d.JobControlOptions = slices.DeleteFunc(slices.Clone(d.JobControlOptions),
 			func(o string) bool { return o != process.Sync })
 	}
-	if !slices.Contains(d.JobControlOptions, process.Async) { // what is referred to is kept by jobs
+	if !slices.Contains(d.JobControlOptions, process.Async) { // outputs by reference belong to a job
 		d.OutputTransmission = []string{"value"}
 	}
 	here := c.Base() + "/processes/" + d.ID
@@ -98,7 +98,7 @@ func (c *call) describeProcess(p process.Process) ogcapi.Process {
 	return d
 }
 
-// processValues are the ids of processes as values of the variable in paths.
+// processValues returns the ids of processes for the API definition.
 func (s *Surface) processValues() map[string]func(*server.Call) []string {
 	return map[string]func(*server.Call) []string{"processId": func(*server.Call) []string { return s.processIDs() }}
 }

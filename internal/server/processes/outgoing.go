@@ -15,18 +15,18 @@ import (
 	"grense/internal/problem"
 )
 
-// outgoing asks other servers: only addresses that the operator allows, by names that lead to public addresses, which
-// are those that are connected to, and without redirects.
+// outgoing sends requests to other servers. It requests only addresses that the operator allows. It connects to a name
+// only if all addresses of the name are public, and does not follow redirects.
 type outgoing struct {
 	allow  []string
 	public func(netip.Addr) bool
 	client *http.Client
 }
 
-// Bounds of a request to another server.
+// Limits of a request to another server.
 const (
-	outgoingTime  = 10 * time.Second // to the header of the answer
-	outgoingBytes = 256 << 20        // of an answer
+	outgoingTime  = 10 * time.Second // until the header of the response
+	outgoingBytes = 256 << 20        // of a response body
 )
 
 func newOutgoing(allow []string, public func(netip.Addr) bool) *outgoing {
@@ -39,8 +39,8 @@ func newOutgoing(allow []string, public func(netip.Addr) bool) *outgoing {
 	return o
 }
 
-// allowed reports whether an address begins with one that is allowed: the same scheme, host and port, and the same
-// first parts of the path.
+// allowed reports whether an address begins with an allowed one: the same scheme, host and port, and the same first
+// path segments.
 func (o *outgoing) allowed(u *url.URL) bool {
 	if u.User != nil || u.Fragment != "" || u.Host == "" || strings.Contains(u.EscapedPath(), "..") ||
 		strings.Contains(strings.ToLower(u.EscapedPath()), "%2") {
@@ -59,10 +59,10 @@ func (o *outgoing) allowed(u *url.URL) bool {
 	return false
 }
 
-// errPrivate reports a name that leads to an address which is not public.
+// errPrivate reports a host name with an address that is not public.
 var errPrivate = errors.New("server: the name leads to an address that is not public")
 
-// dial connects to an address that a name was resolved to once; every address of the name must be public.
+// dial resolves a name once and connects to one of its addresses, all of which must be public.
 func (o *outgoing) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -97,11 +97,10 @@ func (o *outgoing) resolve(ctx context.Context, host string) ([]netip.Addr, erro
 	return found, nil
 }
 
-// resolveTime bounds the look at the host of a callback while its client waits.
+// resolveTime bounds the check of a subscriber's host while the client waits.
 const resolveTime = 2 * time.Second
 
-// private reports whether the host of an address is known to be one that is never called: it has an address that is
-// not public.
+// private reports whether the host of an address is known to have an address that is not public.
 func (o *outgoing) private(ctx context.Context, u *url.URL) bool {
 	ctx, cancel := context.WithTimeout(ctx, resolveTime)
 	defer cancel()
@@ -109,7 +108,7 @@ func (o *outgoing) private(ctx context.Context, u *url.URL) bool {
 	return errors.Is(err, errPrivate)
 }
 
-// reservedBlocks are those blocks of addresses that lead to no public host, besides those that netip knows (RFC 6890).
+// reservedBlocks are address blocks without public hosts that netip does not know (RFC 6890).
 var reservedBlocks = func() (out []netip.Prefix) {
 	for _, s := range []string{"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24",
 		"198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
@@ -133,7 +132,7 @@ func isPublic(a netip.Addr) bool {
 	return true
 }
 
-// get reads an address that is allowed.
+// get requests an allowed address and returns the body and its media type.
 func (o *outgoing) get(ctx context.Context, u *url.URL) (io.ReadCloser, string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -155,7 +154,7 @@ func (o *outgoing) get(ctx context.Context, u *url.URL) (io.ReadCloser, string, 
 	return boundedBody{http.MaxBytesReader(nil, res.Body, outgoingBytes)}, res.Header.Get("Content-Type"), nil
 }
 
-// boundedBody tells a body that is too long.
+// boundedBody returns problem.TooLarge for a body that is too long.
 type boundedBody struct{ io.ReadCloser }
 
 func (b boundedBody) Read(p []byte) (int, error) {
@@ -166,8 +165,8 @@ func (b boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// post sends JSON once to an address that is allowed, which takes it with a status of 2xx. The error does not name
-// the address, which may hold a secret.
+// post sends JSON to an allowed address once. It fails unless the status is 2xx. The error does not contain the
+// address, which may hold a secret.
 func (o *outgoing) post(ctx context.Context, address string, body io.ReadCloser) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

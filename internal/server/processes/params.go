@@ -14,14 +14,14 @@ import (
 	"grense/internal/store"
 )
 
-// processesParams are those of the list of processes.
+// processesParams are the parameters of the list of processes.
 type processesParams struct{ limit, offset int }
 
 func (s *Surface) newProcessesParams(*server.Call) any {
 	return &processesParams{limit: s.Config.Limits.PageDefault}
 }
 
-// enrichParams are those of a table that divisions are added to.
+// enrichParams are the parameters of enrichment a table.
 type enrichParams struct {
 	columns     enrich.Options
 	crs         crs.ID // of the points
@@ -33,7 +33,7 @@ func newEnrichParams(c *server.Call) any {
 	return &enrichParams{crs: crs.CRS84, collections: c.Divisions()}
 }
 
-// jobsParams are those of the list of jobs (OGC 18-062r2, 11.2).
+// jobsParams are the parameters of the list of jobs (OGC 18-062r2, 11.2).
 type jobsParams struct {
 	limit, offset        int
 	process, status      []string
@@ -41,14 +41,14 @@ type jobsParams struct {
 	shortest, longest    float64 // seconds
 	hasShort, hasLongest bool
 
-	processes []string // that there are
+	processes []string // ids of all processes
 }
 
 func (s *Surface) newJobsParams(*server.Call) any {
 	return &jobsParams{limit: s.Config.Limits.PageDefault, processes: s.processIDs()}
 }
 
-// processIDs are the ids of all processes.
+// processIDs returns the ids of all processes.
 func (s *Surface) processIDs() (ids []string) {
 	for _, p := range s.processList.All() {
 		ids = append(ids, p.ID())

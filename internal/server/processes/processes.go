@@ -1,4 +1,4 @@
-// Package processes runs processes (OGC 18-062r2), while clients wait and as jobs, and sends tables through them.
+// Package processes runs processes (OGC 18-062r2) for waiting clients and as jobs, and enriches and harmonises tables.
 package processes
 
 import (
@@ -10,9 +10,9 @@ import (
 	"grense/internal/server/page"
 )
 
-// A Surface is what the routes share, and works on jobs. Its method Routes is for server.New.
+// Surface serves the routes and runs jobs. Pass its method Routes to server.New.
 type Surface struct {
-	// Public reports whether a server at an address may be asked. Nil: those on the public internet.
+	// Public reports whether the server may connect to an address. Nil: only to addresses of the public internet.
 	Public func(netip.Addr) bool
 
 	*server.Kit
@@ -22,7 +22,7 @@ type Surface struct {
 	routes      []server.Route
 }
 
-// call is a request to the surface.
+// call is a request to a route of the surface.
 type call struct {
 	*server.Call
 	s *Surface
@@ -61,7 +61,7 @@ func (s *Surface) Routes(k *server.Kit) []server.Route {
 			Params: []*server.Param{paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime,
 				paramEnrichCollections},
 			New: newEnrichParams, Formats: []server.Format{server.AsCSV, server.AsLines}, NoAccept: true,
-			Form: s.form(s.tableAgain), Post: s.stream(s.enrich)},
+			Form: s.form(s.tableForm), Post: s.stream(s.enrich)},
 		{Path: "/harmonise", Op: "harmonise", After: "enrich", Tag: "History", Summary: "Harmonise a series",
 			Description: "Takes a table of codes, days and values, CSV with a header or a JSON object a line, to the " +
 				"divisions of one day: code, name, date, value, mark (exact, estimated or missing) and why. " +
@@ -71,7 +71,7 @@ func (s *Surface) Routes(k *server.Kit) []server.Route {
 				"as JSON, with the totals and the first rows that were skipped.",
 			Data: true, Lineage: true, New: newHarmoniseParams,
 			Formats: []server.Format{server.AsCSV, server.AsLines}, NoAccept: true,
-			Form: s.form(s.tableAgain), Post: s.stream(s.harmonise),
+			Form: s.form(s.tableForm), Post: s.stream(s.harmonise),
 			Params: []*server.Param{paramHarmoniseTo, paramHarmoniseScheme, paramHarmoniseCode, paramHarmoniseDate,
 				paramHarmoniseValue, paramHarmoniseBy, paramHarmoniseKind, paramHarmoniseWeights, paramHarmoniseSkip,
 				paramHarmoniseInterval}},

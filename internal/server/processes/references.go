@@ -12,8 +12,8 @@ import (
 	"grense/internal/server"
 )
 
-// open reads what an input refers to (OGC 18-062r2, 7.11.2.4): data of this service, which are asked for inside, with
-// the key of the execution.
+// open reads an input by reference (OGC 18-062r2, 7.11.2.4): data of this service, requested internally with the key of
+// the execution, or an address that the operator allows.
 func (x *execution) open(ctx context.Context, href string) (io.ReadCloser, string, error) {
 	u, err := url.Parse(href)
 	if err != nil || u.User != nil || u.Fragment != "" {
@@ -36,7 +36,7 @@ func (x *execution) open(ctx context.Context, href string) (io.ReadCloser, strin
 			"operator allows them", x.root+x.mount)
 }
 
-// inside is the path below the mount of an address of this service that gives data.
+// inside returns the path of an address below a collection of this service; ok is false for other addresses.
 func (x *execution) inside(u *url.URL) (string, bool) {
 	address := *u
 	address.RawQuery = ""
@@ -53,7 +53,7 @@ func (x *execution) inside(u *url.URL) (string, bool) {
 	return rest, strings.HasPrefix(below, "/collections/") && !strings.Contains(below, "..")
 }
 
-// ask answers a GET of this service, without the network.
+// ask requests a path of this service, without the network. It returns the body and its media type.
 func (x *execution) ask(ctx context.Context, path, query string) (io.ReadCloser, string, error) {
 	r, err := http.NewRequestWithContext(server.Inside{KeyID: x.keyID, Owner: x.owner}.With(ctx), http.MethodGet,
 		x.root+path, nil)
@@ -69,7 +69,7 @@ func (x *execution) ask(ctx context.Context, path, query string) (io.ReadCloser,
 	go func() {
 		var failed error = io.EOF
 		defer func() {
-			if p := recover(); p != nil { // the answer breaks off
+			if p := recover(); p != nil { // the handler aborted the response
 				failed = errors.New("server: an answer to ourselves broke off")
 			}
 			w.WriteHeader(http.StatusOK)
@@ -89,12 +89,12 @@ func (x *execution) ask(ctx context.Context, path, query string) (io.ReadCloser,
 	return in, w.header.Get("Content-Type"), nil
 }
 
-// pipedAnswer is an answer that is read while it is written.
+// pipedAnswer is a ResponseWriter whose body can be read while it is written.
 type pipedAnswer struct {
 	header http.Header
 	out    *io.PipeWriter
 	status int
-	begun  chan struct{} // closed with the status
+	begun  chan struct{} // closed when status is set
 }
 
 var _ http.ResponseWriter = (*pipedAnswer)(nil)

@@ -17,9 +17,8 @@ import (
 	"grense/internal/server/page"
 )
 
-// sendResults answers with the outputs of an execution: raw, one as it is and several as multipart/related, or as one
-// document (OGC 18-062r2, 7.11.4). Outputs that are wanted by reference are links, in a raw answer in the header
-// Link.
+// sendResults writes the outputs of an execution (OGC 18-062r2, 7.11.4): as a document, or raw, where several outputs
+// are multipart/related. Outputs by reference are links, in a raw response in the header Link.
 func (c *call) sendResults(w http.ResponseWriter, results []result, req *process.Request) error {
 	h := w.Header()
 	h.Set("Vary", server.VaryKeyed)
@@ -50,7 +49,7 @@ func (c *call) sendResults(w http.ResponseWriter, results []result, req *process
 	return c.sendParts(w, values)
 }
 
-// sendResult answers with one output, as it is; parts of it by the header Range.
+// sendResult writes one output, or the byte range that the client requests.
 func (c *call) sendResult(w http.ResponseWriter, r result) error {
 	h := w.Header()
 	h.Set("Content-Type", charsetOf(r.media))
@@ -62,13 +61,13 @@ func (c *call) sendResult(w http.ResponseWriter, r result) error {
 	}
 	if r.etag != "" {
 		h.Set("ETag", `"`+r.etag+`"`)
-	} else { // what is made for one request cannot be asked for in parts
+	} else { // only stored outputs have ranges
 		c.Request.Header.Del("Range")
 	}
 	return c.ServeParts(w, r.data)
 }
 
-// charsetOf is a media type as it is sent.
+// charsetOf returns a media type with its charset.
 func charsetOf(media string) string {
 	if strings.HasPrefix(media, "text/") && !strings.Contains(media, "charset") {
 		return media + "; charset=utf-8"
@@ -76,7 +75,7 @@ func charsetOf(media string) string {
 	return media
 }
 
-// sendParts answers with several outputs, each a part with its name as Content-ID (RFC 2387).
+// sendParts writes several outputs as multipart/related, each with its id as Content-ID (RFC 2387).
 func (c *call) sendParts(w http.ResponseWriter, results []result) error {
 	m := multipart.NewWriter(w)
 	w.Header().Set("Content-Type", mime.FormatMediaType("multipart/related",
@@ -101,8 +100,8 @@ func (c *call) sendParts(w http.ResponseWriter, results []result) error {
 	return m.Close()
 }
 
-// sendDocument answers with a JSON object of the outputs by name (OGC 18-062r2, 7.11.4.1): numbers, texts, lists and
-// boxes as they are, other objects and files as qualified values, what is wanted by reference as a link.
+// sendDocument writes a JSON object of the outputs by id (OGC 18-062r2, 7.11.4.1): numbers, texts, lists and boxes as
+// they are, other objects and files as qualified values, references as links.
 func (c *call) sendDocument(w http.ResponseWriter, results []result) error {
 	w.Header().Set("Content-Type", "application/json")
 	if c.Request.Method == http.MethodHead {
@@ -131,7 +130,7 @@ func (c *call) sendDocument(w http.ResponseWriter, results []result) error {
 	return err
 }
 
-// writeMember writes one output into a document, without holding it in memory.
+// writeMember writes one output of a document without holding it in memory.
 func writeMember(w io.Writer, r result) error {
 	text := func(s string) error { _, err := io.WriteString(w, s); return err }
 	media, err := json.Marshal(r.media)
@@ -181,7 +180,7 @@ func writeMember(w io.Writer, r result) error {
 	return text(`"}`)
 }
 
-// isText reports whether files of a media type are texts in UTF-8.
+// isText reports whether files of a media type are UTF-8 text.
 func isText(media string) bool {
 	return strings.HasPrefix(media, "text/") || media == server.AsLines.Media
 }
@@ -193,7 +192,7 @@ func writeText(w io.Writer, media string, data io.Reader) error {
 	}
 	for lines := bufio.NewReader(data); ; {
 		line, err := lines.ReadString('\n')
-		b, _ := json.Marshal(line) // texts do not fail
+		b, _ := json.Marshal(line) // strings cannot fail
 		if _, err := w.Write(b[1 : len(b)-1]); err != nil {
 			return err
 		}
@@ -208,7 +207,7 @@ func writeText(w io.Writer, media string, data io.Reader) error {
 	return err
 }
 
-// isJSON reports whether files of a media type are JSON values.
+// isJSON reports whether files of a media type are JSON.
 func isJSON(media string) bool {
 	return media == "application/json" || strings.HasSuffix(media, "+json")
 }

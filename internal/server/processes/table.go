@@ -22,24 +22,24 @@ import (
 	"grense/internal/server/page"
 )
 
-// maxField bounds a field of the form beside the table, in bytes.
+// maxField bounds the size of a form field other than the table, in bytes.
 const maxField = 1 << 10
 
-// tableStream is a table that a client sends, and the answer to it, each under deadlines that move.
+// tableStream is a table from a client and the response to it. Each read and write extends its deadline.
 type tableStream struct {
 	c      *call
 	w      http.ResponseWriter
 	rc     *http.ResponseController
 	body   io.Reader
-	lines  bool   // JSON objects, one a line; else CSV
-	form   bool   // it is the last field of a form
-	file   string // the name of the file in the form
+	lines  bool   // one JSON object on each line; else CSV
+	form   bool   // the table is the last field of a form
+	file   string // name of the file in the form
 	report string // name of the trailer with the counts (RFC 9110, 6.5)
 	begun  bool
-	few    bool // the last read brought little
+	few    bool // the last read returned less than interactive
 }
 
-// openTable begins to read a table: the body, or the last field of a form, whose other fields are the parameters.
+// openTable opens the table of a request: the body, or the last field of a form, whose other fields are parameters.
 func (c *call) openTable(w http.ResponseWriter, report string) (*tableStream, error) {
 	t := &tableStream{c: c, w: w, rc: http.NewResponseController(w), body: c.Request.Body, report: report}
 	media, _, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
@@ -57,7 +57,7 @@ func (c *call) openTable(w http.ResponseWriter, report string) (*tableStream, er
 	return t, nil
 }
 
-// openForm reads the fields before the table.
+// openForm parses the fields before the table.
 func (t *tableStream) openForm() error {
 	if err := t.c.CheckOrigin(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (t *tableStream) openForm() error {
 	return nil
 }
 
-// media is the type of the answer, which is that of the table.
+// media returns the media type of the response, which is that of the table.
 func (t *tableStream) media() string {
 	if t.lines {
 		return server.AsLines.ContentType()
@@ -84,7 +84,8 @@ func (t *tableStream) media() string {
 	return server.AsCSV.ContentType()
 }
 
-// fileName is the name of the answer as a file: that of the file in the form, and what was done with it.
+// fileName returns the name of the response as a file: that of the uploaded file with done added, such as
+// people-enriched.csv.
 func (t *tableStream) fileName(done string) string {
 	end := ".csv"
 	if t.lines {
@@ -97,21 +98,20 @@ func (t *tableStream) fileName(done string) string {
 	return strings.TrimSuffix(name, path.Ext(name)) + "-" + done + end
 }
 
-// interactive is how many bytes a read brings at least from a client that does not wait for the answer to what it has
-// sent.
+// interactive is the number of bytes below which a read means that the client may be waiting for the response so far.
 const interactive = 2 << 10
 
 // Read reads from the client.
 func (t *tableStream) Read(b []byte) (n int, err error) {
 	if d := t.c.s.Config.Limits.ReadTimeout; d > 0 {
-		t.rc.SetReadDeadline(time.Now().Add(d)) // not every ResponseWriter has deadlines
+		t.rc.SetReadDeadline(time.Now().Add(d)) // not every ResponseWriter supports deadlines
 	}
 	n, err = t.body.Read(b)
 	t.few = n < interactive && err == nil
 	return n, endsEarly(err)
 }
 
-// endsEarly tells the client that its table broke off; the end of the table stays what it is.
+// endsEarly converts the error of a broken connection for the client. It returns io.EOF unchanged.
 func endsEarly(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return err
@@ -119,7 +119,7 @@ func endsEarly(err error) error {
 	return problem.New(problem.Invalid, err, "the table ends before it is whole; send it again")
 }
 
-// Write writes to the client, at once where it may wait for that.
+// Write writes to the client, and flushes if the client may be waiting for it.
 func (t *tableStream) Write(b []byte) (int, error) {
 	t.begin()
 	n, err := t.w.Write(b)
@@ -131,7 +131,7 @@ func (t *tableStream) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// begin writes the header of the answer.
+// begin writes the header of the response.
 func (t *tableStream) begin() {
 	if t.begun {
 		return
@@ -145,7 +145,7 @@ func (t *tableStream) begin() {
 	t.w.WriteHeader(http.StatusOK)
 }
 
-// finish ends the answer with a report, in the letters that a field of HTTP may have.
+// finish sets the trailer to the report as ASCII JSON.
 func (t *tableStream) finish(report any) error {
 	b, err := json.Marshal(report)
 	t.begin()
@@ -163,7 +163,7 @@ func (t *tableStream) finish(report any) error {
 	return err
 }
 
-// readTableFields takes the fields before the table as parameters. Those that are empty were not filled in.
+// readTableFields parses the fields before the table as parameters. It skips empty ones.
 func (c *call) readTableFields(parts *multipart.Reader) (table *multipart.Part, err error) {
 	var faults []problem.Fault
 	c.Form, c.Request.PostForm = true, url.Values{}
@@ -203,12 +203,12 @@ func (c *call) readTableFields(parts *multipart.Reader) (table *multipart.Part, 
 	}
 }
 
-// uploads are the routes that a file can be sent to, by the process that does the same.
+// uploads maps processes to the routes that do the same for a file.
 var uploads = map[string]string{"enrich-table": "/enrich", "harmonise-series": "/harmonise"}
 
-// tableAgain is the page of the form for a file with what was typed; nil where the table came without one. Browsers
-// fill in no files, so that the file is chosen anew.
-func (s *Surface) tableAgain(c *call, f page.Faulty) (*page.Page, error) {
+// tableForm returns the form for a file with the values and errors of the request; nil if the request is no form. The
+// user has to choose the file again, since browsers do not fill in files.
+func (s *Surface) tableForm(c *call, f page.Faulty) (*page.Page, error) {
 	if !c.Form {
 		return nil, nil
 	}
@@ -235,7 +235,7 @@ func (s *Surface) tableAgain(c *call, f page.Faulty) (*page.Page, error) {
 	return nil, nil
 }
 
-// boundedWriter takes so many bytes.
+// boundedWriter fails after a number of bytes.
 type boundedWriter struct {
 	io.Writer
 	left int64
