@@ -549,7 +549,7 @@ func (c *call) at(p position, day time.Time) (*division, error) {
 	return c.onDay(t, d, day)
 }
 
-// onDay returns the division that a current municipality belonged to on a day. It fails if there were several.
+// onDay returns what a current municipality was on a day; nil if nothing is known. It fails if it was several then.
 func (c *call) onDay(t *table, d *division, day time.Time) (*division, error) {
 	h, err := c.History()
 	if err != nil {
