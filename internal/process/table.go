@@ -200,7 +200,7 @@ func (enrichTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 		ProcessSummary: ogcapi.ProcessSummary{
 			Version: "1.0.0",
 			ID:      "enrich-table",
-			Title: in("Legg inndelinger til en tabell", "Legg inndelingar til ein tabell",
+			Title: in("Legg til inndelinger i en tabell", "Legg til inndelingar i ein tabell",
 				"Add divisions to a table"),
 			Keywords: []string{"table", "csv"},
 			Description: in(
