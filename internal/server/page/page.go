@@ -189,5 +189,5 @@ type TileMap struct {
 
 	Grounded bool   // the tiles include the areas of the country as background
 	Shore    string // address of an outline of the country, if the data have no areas; "" if there is none
-	Bare     bool   // there is no background: the map cannot tell land from sea
+	Bare     bool   // there is no background that shows where land is
 }
