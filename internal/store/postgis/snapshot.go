@@ -119,7 +119,7 @@ func (x *snapshot) hold(ctx context.Context, collection string) error {
 	return nil
 }
 
-// Fetch calls fn once it is known that the table is as it was when the transaction began: what fn makes of a feature may
+// Fetch calls fn after it has checked that the table is as it was when the transaction began, so that results of fn may
 // be cached.
 func (x *snapshot) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
 	fn func(*store.Feature) error) error {
