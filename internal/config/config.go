@@ -16,7 +16,7 @@ import (
 )
 
 // Config is the whole configuration. Load and Default return one; it is not changed afterwards.
-// The comments of its fields are the text of docs/run/configuration.md.
+// docs/run/configuration.md is generated from the comments of its fields.
 type Config struct {
 	// What is served: a file, a folder of files, or the address of a PostGIS database.
 	// The argument of grense serve wins.
@@ -198,8 +198,7 @@ type Collection struct {
 // MaxZoom is the last level of any tile matrix set.
 const MaxZoom = 30
 
-// Zooms returns the first and the last level of tiles that show the collection, 0 and MaxZoom if the configuration
-// says nothing.
+// Zooms returns the first and the last level of tiles that show the collection; by default 0 and MaxZoom.
 func (c Collection) Zooms() (first, last int) {
 	last = MaxZoom
 	if c.MinZoom != nil {
@@ -211,14 +210,14 @@ func (c Collection) Zooms() (first, last int) {
 	return first, last
 }
 
-// StorageCode returns the EPSG code of StorageCRS, which is written with or without EPSG: before it; false if it is
-// none.
+// StorageCode returns the EPSG code in StorageCRS, which may be written with or without "EPSG:"; false if it is not
+// one.
 func (c Collection) StorageCode() (code int, ok bool) {
 	n, err := strconv.ParseUint(strings.TrimPrefix(c.StorageCRS, "EPSG:"), 10, 20)
 	return int(n), err == nil && n > 0
 }
 
-// Roles names the columns with a meaning. An instant, an interval and a validity exclude each other.
+// Roles names columns with a meaning. Set only one of an instant, an interval and a validity.
 type Roles struct {
 	// Column that names a feature to people. Defaults to none.
 	Title string `yaml:"title"`
@@ -234,7 +233,7 @@ type Roles struct {
 	ValidTo string `yaml:"valid_to"`
 }
 
-// Link is a further link of a collection.
+// Link is an additional link of a collection.
 type Link struct {
 	// Absolute address. Required.
 	Href string `yaml:"href"`
@@ -315,8 +314,7 @@ type Limits struct {
 	DrainTimeout time.Duration `yaml:"drain_timeout"`
 }
 
-// Compat serves the addresses of two public REST services of Kartverket, so that their clients need another host
-// only.
+// Compat serves the addresses of two public REST services of Kartverket, so that their clients only need another host.
 type Compat struct {
 	// Whether /kommuneinfo/v1 is served. Defaults to false.
 	Kommuneinfo bool `yaml:"kommuneinfo"`
@@ -435,7 +433,7 @@ func Default() Config {
 	return c
 }
 
-// Listening returns c for a server that listens on a: Addr with the real port, and BaseURL filled in where it is empty.
+// Listening returns c for a server that listens on a: Addr has the real port, and BaseURL gets its default if empty.
 func (c Config) Listening(a net.Addr) Config {
 	c.Addr = a.String()
 	if _, port, err := net.SplitHostPort(c.Addr); err == nil && c.BaseURL == "" {
@@ -448,7 +446,7 @@ func (c Config) Listening(a net.Addr) Config {
 	return c
 }
 
-// Warnings returns what is allowed but likely a mistake, one sentence each.
+// Warnings returns one sentence for each setting that is allowed but likely a mistake.
 func (c Config) Warnings() []string {
 	var w []string
 	if c.BaseURL == "" && !loopback(c.Addr) {
@@ -477,7 +475,7 @@ func loopback(addr string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// splitAddr checks host:port; the host may be empty.
+// splitAddr splits host:port and returns the port; the host may be empty.
 func splitAddr(addr string) (port int, err error) {
 	_, p, err := net.SplitHostPort(addr)
 	if err != nil {

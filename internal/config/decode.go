@@ -14,10 +14,10 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// decoder fills a Config from a YAML syntax tree. It goes on after a fault, so that all of them are found.
+// decoder fills a Config from a YAML syntax tree. It continues after a fault, to report all of them.
 type decoder struct {
-	name   string           // of the file, for faults
-	where  map[string]place // where a setting was given, by path
+	name   string           // of the file, for error messages
+	where  map[string]place // where each setting was set, by path
 	faults Faults
 }
 
@@ -27,10 +27,10 @@ type place struct {
 	line int
 }
 
-// maxNesting is how deep brackets may nest. No setting needs more than 5.
+// maxNesting bounds the nesting of brackets. No setting needs more than 5.
 const maxNesting = 100
 
-// file reads the YAML document b into c.
+// file decodes the YAML document b into c.
 func (d *decoder) file(c *Config, name string, b []byte) {
 	d.name = name
 	if line := nestedTooDeep(b); line > 0 {
@@ -67,8 +67,8 @@ func (d *decoder) syntax(err error) {
 	d.faults = append(d.faults, f)
 }
 
-// nestedTooDeep returns the first line on which brackets of the flow style, quoted or not, nest deeper than
-// maxNesting; 0 when there is none. The parser recurses, and this keeps it from a hostile depth.
+// nestedTooDeep returns the first line on which brackets nest deeper than maxNesting, or 0. It also counts brackets in
+// quotes. The YAML parser recurses; this check prevents a stack overflow.
 func nestedTooDeep(b []byte) int {
 	depth, line := 0, 1
 	for _, c := range b {
@@ -87,7 +87,7 @@ func nestedTooDeep(b []byte) int {
 	return 0
 }
 
-// line returns the line on which a node begins; for a mapping that is the line of its first key.
+// line returns the line on which a node begins; for a mapping, the line of its first key.
 func line(n ast.Node) int {
 	var t *token.Token
 	switch n := n.(type) {
@@ -113,13 +113,13 @@ func (d *decoder) fault(n ast.Node, path, format string, a ...any) {
 	d.faults = append(d.faults, Fault{d.name, line(n), path, fmt.Sprintf(format, a...)})
 }
 
-// known reports whether a fault of the same setting at the same place is known.
+// known reports whether a fault of the same setting at the same place has been found already.
 func (d *decoder) known(f Fault) bool {
 	return slices.ContainsFunc(d.faults,
 		func(g Fault) bool { return g.Setting == f.Setting && g.Where == f.Where && g.Line == f.Line })
 }
 
-// origin returns where a setting was given; for one that was not, where the nearest part around it was.
+// origin returns where a setting was set; if it was not, where the nearest enclosing setting was.
 func (d *decoder) origin(path string) place {
 	for {
 		if w, ok := d.where[path]; ok || path == "" {
@@ -129,7 +129,7 @@ func (d *decoder) origin(path string) place {
 	}
 }
 
-// node sets v, the setting at path, from n. It recurses no deeper than the type of v does.
+// node decodes n into v, the setting at path. Its recursion is bounded by the type of v.
 func (d *decoder) node(path string, v reflect.Value, n ast.Node) {
 	switch n := n.(type) {
 	case nil:
@@ -156,7 +156,7 @@ func (d *decoder) node(path string, v reflect.Value, n ast.Node) {
 	}
 }
 
-// mapping sets a struct or a map from the entries of n.
+// mapping decodes the entries of n into a struct or a map.
 func (d *decoder) mapping(path string, v reflect.Value, n ast.Node, entries []*ast.MappingValueNode) {
 	if v.Kind() != reflect.Map && (v.Kind() != reflect.Struct || isText(v)) {
 		d.fault(n, path, "must be %s", expected(v))
@@ -202,7 +202,7 @@ func (d *decoder) field(path, key string, v reflect.Value, e *ast.MappingValueNo
 	d.fault(e, path, "unknown setting; known here: %s", strings.Join(names, ", "))
 }
 
-// sequence sets a slice, or the words of no stated language.
+// sequence decodes a list into a slice, or into the words without a language.
 func (d *decoder) sequence(path string, v reflect.Value, n *ast.SequenceNode) {
 	if v.Type() == reflect.TypeFor[Words]() {
 		words := reflect.New(reflect.TypeFor[[]string]()).Elem()

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Setting is one setting with the value that is in force.
+// Setting is a setting with its effective value.
 type Setting struct {
-	Path  string // "limits.query_timeout"
-	Value string // as a file or a variable may hold it; passwords are replaced by xxxxx
+	Path  string // such as "limits.query_timeout"
+	Value string // in the notation of the file and of variables; passwords are replaced by xxxxx
 	From  string // "grense.yaml:12", "GRENSE_ADDR", "--addr", or "default"
 }
 
-// Effective returns all settings of src, in the order of Config. The error is that of Load.
+// Effective returns all settings, in the order of the fields of Config. Its errors are those of Load.
 func Effective(src Sources) ([]Setting, error) {
 	c, where, err := load(src)
 	if err != nil {
@@ -104,7 +104,7 @@ func valueText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// hidden replaces the password of an address.
+// hidden replaces the password in an address.
 func hidden(value string) string {
 	if !strings.Contains(value, "://") {
 		return value

@@ -12,28 +12,28 @@ import (
 	"strings"
 )
 
-// Sources says where the configuration comes from. The zero value gives the defaults.
+// Sources lists where the configuration comes from. The zero value gives the defaults.
 type Sources struct {
 	File    string            // path of the YAML file; "": that of GRENSE_CONFIG, else none
-	Environ []string          // as os.Environ gives it
-	Flags   map[string]string // values of flags by path of the setting: "tls.cert" for --tls-cert
-	// IsDatabase reports whether a source is a database, for which settings that are for files are faults.
-	// Nil: none is.
+	Environ []string          // as os.Environ returns it
+	Flags   map[string]string // values of flags by setting: "tls.cert" for --tls-cert
+	// IsDatabase reports whether a source is a database, where some settings for files are not allowed. nil: no source
+	// is a database.
 	IsDatabase func(source string) bool
 }
 
-// Fault is one thing that is wrong with the configuration.
+// Fault is one mistake in the configuration.
 type Fault struct {
-	Where   string // "grense.yaml", "GRENSE_ADDR", "--addr"; "" when unknown
-	Line    int    // in the file, from 1; 0 when it is not about a file
-	Setting string // path, "limits.query_timeout"; "" when the fault is about the file as a whole
-	Cure    string // what is wrong and what would be right
+	Where   string // "grense.yaml", "GRENSE_ADDR", "--addr"; "" if unknown
+	Line    int    // in the file, from 1; 0 for variables and flags
+	Setting string // such as "limits.query_timeout"; "" if the fault concerns the whole file
+	Cure    string // what is wrong and how to correct it
 }
 
 func (f Fault) String() string {
 	s := f.Cure
 	switch {
-	case f.Line == 0 && f.Where != "": // a variable or a flag, which says the setting
+	case f.Line == 0 && f.Where != "": // the name of a variable or flag identifies the setting
 		return f.Where + ": " + s
 	case f.Setting != "":
 		s = f.Setting + ": " + s
@@ -44,7 +44,7 @@ func (f Fault) String() string {
 	return s
 }
 
-// Faults is all that is wrong, one line each.
+// Faults are all mistakes in the configuration; as an error, one line each.
 type Faults []Fault
 
 func (f Faults) Error() string {
@@ -55,21 +55,21 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// maxFile is the size of the largest file that is read, in bytes.
+// maxFile is the largest size of the file, in bytes.
 const maxFile = 256 << 10
 
-// Load reads file, environment and flags, the later ones over the earlier ones, and checks the result. An error about
-// the content is of type Faults and holds all of them, those of the file first, by line.
+// Load reads file, environment and flags and checks the result. The environment overrides the file, and flags override
+// both. Errors about the content are of type Faults; those about the file come first, by line.
 func Load(src Sources) (Config, error) {
 	c, _, err := load(src)
 	return c, err
 }
 
-// load is Load. It also returns where each setting was given.
+// load is Load. It also returns where each setting was set.
 func load(src Sources) (Config, map[string]place, error) {
 	env := environ(src.Environ)
 	c := Default()
-	c.Service.Title, c.Service.Description, c.Service.Keywords = nil, nil, nil // fillTexts gives them back
+	c.Service.Title, c.Service.Description, c.Service.Keywords = nil, nil, nil // fillTexts sets the defaults
 	c.DataDir = dataDir(env)
 
 	d := decoder{where: map[string]place{}}
@@ -103,7 +103,7 @@ func load(src Sources) (Config, map[string]place, error) {
 	for _, f := range faults {
 		at := d.origin(f.Setting)
 		f.Where, f.Line = at.name, at.line
-		if !d.known(f) { // a value that could not be read
+		if !d.known(f) { // known: a value that could not be parsed
 			d.faults = append(d.faults, f)
 		}
 	}
@@ -120,7 +120,7 @@ func load(src Sources) (Config, map[string]place, error) {
 	return c, d.where, nil
 }
 
-// secretFile replaces the variable name by the content of the file that name_FILE names, without white space around it.
+// secretFile sets the variable name to the content of the file that the variable name_FILE refers to, trimmed.
 func secretFile(env map[string]string, name string) error {
 	file := env[name+"_FILE"]
 	if file == "" {
@@ -165,7 +165,7 @@ func environ(list []string) map[string]string {
 	return env
 }
 
-// dataDir follows the XDG base directory specification: a relative XDG_DATA_HOME does not count.
+// dataDir returns the default data directory (XDG Base Directory Specification). It ignores a relative XDG_DATA_HOME.
 func dataDir(env map[string]string) string {
 	if d := env["XDG_DATA_HOME"]; filepath.IsAbs(d) {
 		return filepath.Join(d, "grense")
@@ -176,7 +176,7 @@ func dataDir(env map[string]string) string {
 	return ""
 }
 
-// env sets what GRENSE_* variables say. Empty variables count as unset.
+// env applies the GRENSE_* variables. Empty variables count as unset.
 func (d *decoder) env(c *Config, env map[string]string) {
 	leaves("", reflect.ValueOf(c).Elem(), func(path string, v reflect.Value) {
 		name := variable(path)
@@ -191,13 +191,13 @@ func variable(path string) string {
 	return "GRENSE_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
 
-// kubernetes matches the variables that Kubernetes makes for services whose names begin with grense.
+// kubernetes matches the variables that Kubernetes sets for services whose names begin with grense.
 var kubernetes = regexp.MustCompile(
 	`^GRENSE_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[A-Z0-9_]+)?)$`,
 )
 
-// UnknownVariables returns the names of variables in environ that begin with GRENSE_ and that nothing reads, and the
-// names that are read. Variables of Kubernetes services are left out.
+// UnknownVariables returns the GRENSE_ variables in environ that no setting has, except those of Kubernetes services,
+// and the names of all that exist.
 func UnknownVariables(environ []string) (unknown, known []string) {
 	known = []string{"GRENSE_CONFIG", "GRENSE_SOURCE_FILE"}
 	leaves("", reflect.ValueOf(new(Config)).Elem(),
@@ -223,11 +223,11 @@ func (d *decoder) flags(c *Config, flags map[string]string) {
 		}
 	})
 	if len(left) > 0 {
-		panic("config: flags for settings that do not exist: " + strings.Join(left, ", ")) // a mistake in our own code
+		panic("config: flags for settings that do not exist: " + strings.Join(left, ", ")) // a programming error
 	}
 }
 
-// set reads one value from text and notes where it came from.
+// set parses text into v and records where it came from.
 func (d *decoder) set(where, path string, v reflect.Value, text string) {
 	d.where[path] = place{name: where}
 	if err := setText(v, text); err != nil {
@@ -235,7 +235,7 @@ func (d *decoder) set(where, path string, v reflect.Value, text string) {
 	}
 }
 
-// leaves calls fn for every setting that one text can set: all but those in maps of structs.
+// leaves calls fn for every setting that a single text can set, that is, all except those in maps of structs.
 func leaves(path string, v reflect.Value, fn func(string, reflect.Value)) {
 	if isText(v) {
 		fn(path, v)

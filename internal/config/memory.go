@@ -14,7 +14,7 @@ const LeastMemory Size = 128 << 20
 // assumedMemory is the memory of a machine that does not report it.
 const assumedMemory = 2 << 30
 
-// WithMemory returns l with Memory filled in: 60 % of what the machine or the control group has.
+// WithMemory returns l with Memory set: by default 60 % of the memory of the machine or the control group.
 func (l Limits) WithMemory() Limits {
 	if l.Memory == 0 {
 		l.Memory = max(LeastMemory, Size(memoryOf(os.ReadFile)/10*6))
@@ -22,15 +22,15 @@ func (l Limits) WithMemory() Limits {
 	return l
 }
 
-// ForLevels is how much of Memory, in bytes, the making of levels for tiles may take: two fifths of what the program
-// itself, about 96 MB, leaves of it. It is taken for seconds or minutes, when data are new, and given back.
+// ForLevels returns how many bytes of memory building tile levels may use: two fifths of Memory, less 96 MB for the
+// rest of the program. Building takes seconds or minutes, after which the memory is free again.
 func (l Limits) ForLevels() int64 {
 	const program = 96 << 20
 	return max(12<<20, (int64(l.Memory)-program)/5*2)
 }
 
-// memoryOf is the memory that this process can have, in bytes: the least of the machine's and of what its control
-// groups allow (cgroup version 2, memory.max, and version 1), those above its own included.
+// memoryOf returns the memory available to this process, in bytes: the smallest of the machine's memory and the limits
+// of its control groups and their parents (cgroup v2 memory.max, v1 memory.limit_in_bytes).
 func memoryOf(read func(string) ([]byte, error)) int64 {
 	most := int64(assumedMemory)
 	if b, err := read("/proc/meminfo"); err == nil {
@@ -55,7 +55,7 @@ func memoryOf(read func(string) ([]byte, error)) int64 {
 			if f[1] != "" && !slices.Contains(strings.Split(f[1], ","), "memory") {
 				continue
 			}
-			for p := f[2]; len(p) > 1; p = path.Dir(p) { // the groups above bound it, too
+			for p := f[2]; len(p) > 1; p = path.Dir(p) { // parent groups have limits, too
 				names = append(names, mount+p+limit)
 			}
 		}
@@ -65,7 +65,7 @@ func memoryOf(read func(string) ([]byte, error)) int64 {
 		if err != nil {
 			continue
 		}
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 { // else "max"
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 { // fails for "max"
 			most = min(most, n)
 		}
 	}

@@ -2,10 +2,11 @@ package config
 
 import "strings"
 
-// Text is a text by language: "nb", "nn", "en". The key "" is the text of no stated language.
+// Text is a text by language: "nb", "nn", "en". The key "" is the text whose language is not stated.
 type Text map[string]string
 
-// In returns the text in the requested language, else in nb, en, of no stated language, nn; "" when there is none.
+// In returns the text in a language. It falls back to nb, en, "" (language not stated) and nn, in that order, and
+// returns "" if there is no text.
 func (t Text) In(lang string) string {
 	for _, l := range fallback(lang) {
 		if s, ok := t[l]; ok {
@@ -15,10 +16,10 @@ func (t Text) In(lang string) string {
 	return ""
 }
 
-// Words is a list of words by language, as Text is of texts.
+// Words is a list of words by language. The keys are those of Text.
 type Words map[string][]string
 
-// In returns the words in the requested language, with the same fall-back as Text.In. The caller does not change them.
+// In returns the words in a language, with the fallbacks of Text.In. The caller must not change them.
 func (w Words) In(lang string) []string {
 	for _, l := range fallback(lang) {
 		if s, ok := w[l]; ok {
@@ -30,7 +31,7 @@ func (w Words) In(lang string) []string {
 
 func fallback(lang string) [5]string { return [...]string{lang, "nb", "en", "", "nn"} }
 
-// fillTexts gives the texts of the service that are not configured their defaults, which depend on other settings.
+// fillTexts sets the default texts of the service, which depend on other settings.
 func (c *Config) fillTexts() {
 	s := &c.Service
 	if s.Feedback == "" {
@@ -58,7 +59,7 @@ func (c *Config) fillTexts() {
 	}
 }
 
-// description says the three things that a client must know before it builds on the service.
+// description returns the default description: three things that clients must know.
 func (c *Config) description() Text {
 	testing := Text{
 		"nb": "API-et er under utprøving og kan bli endret på kort varsel.",

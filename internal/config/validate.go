@@ -10,14 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // the program has no files beside it
+	_ "time/tzdata" // the system may have no time zone files
 )
 
 var collectionID = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
 
 var languages = []string{"", "nb", "nn", "en"}
 
-// Validate reports all that is wrong with c, as Faults without places; nil when nothing is.
+// Validate checks c and returns Faults without places; nil if there are none.
 func (c Config) Validate() error {
 	if f := c.validate(); len(f) > 0 {
 		return f
@@ -25,7 +25,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// checker gathers faults.
+// checker collects faults.
 type checker struct{ faults Faults }
 
 func (k *checker) check(ok bool, setting, cure string, a ...any) {
@@ -97,7 +97,7 @@ func (k *checker) baseURL(s string) {
 	}
 }
 
-// plainPath reports whether nothing in the URL needs escaping in HTML, JSON or a header.
+// plainPath reports whether a URL needs no escaping in HTML, JSON or a header.
 func plainPath(s string) bool {
 	return !strings.ContainsFunc(s,
 		func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"'<>\\^`{|}%,;", r) })
@@ -207,7 +207,7 @@ func (k *checker) collections(m map[string]Collection) {
 	}
 }
 
-// limits checks that every limit is positive. It goes through the fields, so that a new one is not forgotten.
+// limits checks that every limit is positive. It uses reflection, so that new limits are included.
 func (k *checker) limits(l Limits) {
 	v := reflect.ValueOf(l)
 	for i := range v.NumField() {
@@ -251,7 +251,7 @@ func (k *checker) processes(p Processes) {
 	k.check(p.JobBytes <= p.JobsBytes, "processes.job_bytes", "must not be above processes.jobs_bytes, %d", p.JobsBytes)
 }
 
-// sorted yields the keys of m in order, so that the same faults come in the same order.
+// sorted yields the keys of m in order, so that faults are always reported in the same order.
 func sorted[V any](m map[string]V) func(func(string) bool) {
 	keys := make([]string, 0, len(m))
 	for k := range m {

@@ -17,7 +17,7 @@ var sizeUnits = []struct {
 	bytes int64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}}
 
-// ParseSize reads "1MiB", "500 kB" or "4096".
+// ParseSize parses sizes such as "1MiB", "500 kB" or "4096".
 func ParseSize(s string) (Size, error) {
 	num, unit := s, int64(1)
 	for _, u := range sizeUnits {
@@ -33,7 +33,7 @@ func ParseSize(s string) (Size, error) {
 	return Size(n * unit), nil
 }
 
-// setText sets a value of a kind that isText names from text.
+// setText parses text into v, whose type isText accepts.
 func setText(v reflect.Value, text string) error {
 	switch p := v.Addr().Interface().(type) {
 	case *string:
@@ -82,7 +82,7 @@ func setText(v reflect.Value, text string) error {
 	return nil
 }
 
-// isText reports whether setText can set v.
+// isText reports whether setText supports the type of v.
 func isText(v reflect.Value) bool {
 	switch v.Interface().(type) {
 	case string, Text, Words, []string, []netip.Prefix, netip.Prefix, bool, int, *int, time.Duration, Size:
@@ -91,7 +91,7 @@ func isText(v reflect.Value) bool {
 	return false
 }
 
-// expected says in a fault what v may be.
+// expected returns the values that v may have, for error messages.
 func expected(v reflect.Value) string {
 	switch v.Interface().(type) {
 	case Text:
@@ -138,7 +138,7 @@ func setPrefixes(p *[]netip.Prefix, texts []string) error {
 	return nil
 }
 
-// setPrefix reads a CIDR block; an address alone is the block of it only.
+// setPrefix parses a CIDR block; a single address is a block of one address.
 func setPrefix(p *netip.Prefix, s string) error {
 	if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
 		a = a.Unmap()

@@ -8,45 +8,45 @@ import (
 	"grense/internal/store"
 )
 
-// Tracked is what is recorded of a collection.
+// Tracked describes what the log of changes has recorded of a collection.
 type Tracked struct {
-	Schema string // identifies the public properties and the form of digests
-	State  string // version of the data, if they have one; else ""
-	Pass   int64  // how often it was recorded; 0: never
+	Schema string // hash of the public properties and of how digests are computed
+	State  string // version of the data when it was recorded; "" if the store reports none
+	Pass   int64  // how many times the collection was recorded; 0: never
 }
 
 // Values of Change.Op.
 const (
-	ChangeLoad   = "load"   // the collection is new or has another schema: copies load it again
+	ChangeLoad   = "load"   // the collection is new or has another schema: followers load all of it again
 	ChangeDrop   = "drop"   // the collection was removed
 	ChangeAdd    = "add"    // a feature was added
 	ChangeUpdate = "update" // a feature was changed
 	ChangeRemove = "remove" // a feature was removed
 )
 
-// Change is an entry of the log.
+// Change is an entry in the log of changes.
 type Change struct {
 	Seq        int64
-	At         time.Time // when it was recorded; never before an earlier change
+	At         time.Time // when it was recorded; never decreases
 	Op         string
 	Collection string
-	ID         string // of the feature; "" for a whole collection
-	Title      string // of the feature as last recorded; "" if it has none
-	Count      int64  // features of the collection, for ChangeLoad
+	ID         string // feature id; "" if the change concerns the whole collection
+	Title      string // last recorded title of the feature; "" if it has none
+	Count      int64  // number of features in the collection, for ChangeLoad
 }
 
-// Recording is the result of comparing a collection with what is recorded of it.
+// Recording is the difference between a collection and what is recorded of it.
 type Recording struct {
 	Collection string
 	Was        Tracked // as Tracked returned it
-	Now        Tracked // Pass is ignored
+	Now        Tracked // new values; Pass is ignored
 	At         time.Time
-	Changes    []Change // Seq, At and Collection are ignored, and the titles of removed features
-	Digests    []Digest // of features that are new or changed; after a load, of all
-	Afresh     bool     // whether what is recorded of other features is deleted
+	Changes    []Change // Seq, At, Collection, and the titles of removed features are ignored
+	Digests    []Digest // of new and changed features; after a load, of all features
+	Afresh     bool     // delete the digests of all other features
 }
 
-// Digest identifies the content of a feature.
+// Digest is a hash of the content of a feature.
 type Digest struct {
 	ID, Title string
 	Digest    [16]byte
@@ -61,12 +61,12 @@ var changeTables = [...]table{
 		digest BYTEA NOT NULL, PRIMARY KEY (collection, id)`},
 }
 
-// PrepareChanges creates what is missing to keep changes. After an error none can be kept.
+// PrepareChanges creates the tables for the log of changes. After an error no changes can be recorded.
 func (db *DB) PrepareChanges(ctx context.Context) error {
 	return db.d.Do(ctx, Write, func(tx Tx) error { return create(tx, changeTables[:]...) })
 }
 
-// Tracked returns what is recorded of each collection, by id.
+// Tracked returns what is recorded of each collection, by collection id.
 func (db *DB) Tracked(ctx context.Context) (all map[string]Tracked, err error) {
 	err = db.d.Do(ctx, Write, func(tx Tx) error {
 		all = map[string]Tracked{}
@@ -81,7 +81,7 @@ func (db *DB) Tracked(ctx context.Context) (all map[string]Tracked, err error) {
 	return all, err
 }
 
-// Digests calls fn for each recorded feature of a collection, in no order.
+// Digests calls fn for each recorded feature of a collection, in any order.
 func (db *DB) Digests(ctx context.Context, collection string, fn func(id string, digest [16]byte) error) error {
 	return db.d.Do(ctx, Long, func(tx Tx) error {
 		const sql = "SELECT id, digest FROM grense.tracked_feature WHERE collection = $1"
@@ -99,11 +99,11 @@ func (db *DB) Digests(ctx context.Context, collection string, fn func(id string,
 	})
 }
 
-// Record appends changes to the log, with the numbers that follow the last one, and records what the collection holds
-// now: all or nothing. ErrChanged if the collection was recorded since r.Was.
+// Record appends changes to the log, numbered after the last one, and stores the new digests, all in one transaction.
+// It returns ErrChanged if another Record of the collection came after r.Was was read.
 func (db *DB) Record(ctx context.Context, r Recording) error {
 	return db.d.Do(ctx, Long, func(tx Tx) error {
-		if err := tx.Lock("grense.tracked"); err != nil { // so that numbers become visible in their order
+		if err := tx.Lock("grense.tracked"); err != nil { // readers then see numbers appear in order
 			return err
 		}
 		var pass int64
@@ -132,8 +132,8 @@ func (db *DB) Record(ctx context.Context, r Recording) error {
 	})
 }
 
-// appendChanges numbers the changes of a recording and adds them to the log. The titles of removed features are those
-// that were recorded.
+// appendChanges numbers the changes of a recording and adds them to the log. Removed features get the title that was
+// recorded before.
 func appendChanges(tx Tx, r *Recording) error {
 	var seq, at int64
 	err := tx.Query("SELECT seq, at FROM grense.change ORDER BY seq DESC LIMIT 1", nil,
@@ -150,7 +150,7 @@ func appendChanges(tx Tx, r *Recording) error {
 	})
 }
 
-// recordDigests replaces what is recorded of the features of a recording.
+// recordDigests updates the digests of a collection.
 func recordDigests(tx Tx, r *Recording) error {
 	if r.Afresh {
 		if _, err := tx.Exec("DELETE FROM grense.tracked_feature WHERE collection = $1", r.Collection); err != nil {
@@ -176,13 +176,13 @@ func recordDigests(tx Tx, r *Recording) error {
 		})
 }
 
-// ChangesAfter returns changes with larger numbers than after, at most limit of them, in order.
-// Numbers begin with 1 and have no gaps but that of a restored backup.
+// ChangesAfter returns up to limit changes with numbers greater than after, in order. Numbers begin at 1. Only
+// restoring a backup leaves a gap.
 func (db *DB) ChangesAfter(ctx context.Context, after int64, limit int) ([]Change, error) {
 	return db.changes(ctx, "WHERE seq > $1 ORDER BY seq LIMIT $2", after, limit)
 }
 
-// LastChanges returns the last changes, at most limit of them, the last first.
+// LastChanges returns up to limit changes, the latest first.
 func (db *DB) LastChanges(ctx context.Context, limit int) ([]Change, error) {
 	return db.changes(ctx, "ORDER BY seq DESC LIMIT $1", limit)
 }

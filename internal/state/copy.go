@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Copied counts what Copy copied.
+// Copied counts what Copy has copied.
 type Copied struct {
 	Keys    int `json:"keys"`
 	Jobs    int `json:"jobs"` // finished ones, with their outputs
 	Changes int `json:"changes"`
 }
 
-// Copy copies the keys, the secret, the finished jobs and the log of changes into a DB that holds none of them.
-// Others may use db at the same time: each part is as it was at one time.
+// Copy copies the keys, the secret, the finished jobs and the log of changes into an empty DB. Other processes may
+// write to db during the copy. Each part is consistent, but the parts may be of different times.
 func (db *DB) Copy(ctx context.Context, to *DB) (n Copied, err error) {
 	for _, step := range []func(context.Context, *DB, *Copied) error{db.copyKeys, db.copySecret, db.copyChanges,
 		db.copyJobs} {
@@ -58,7 +58,7 @@ func (db *DB) copySecret(ctx context.Context, to *DB, _ *Copied) error {
 	})
 }
 
-// copyBatch is how many changes are copied in one transaction.
+// copyBatch is the number of changes copied in one transaction.
 const copyBatch = 10_000
 
 func (db *DB) copyChanges(ctx context.Context, to *DB, n *Copied) error {
@@ -115,7 +115,7 @@ func (db *DB) copyJobs(ctx context.Context, to *DB, n *Copied) error {
 	return nil
 }
 
-// copyJob copies a finished job, its outputs first. False if it was removed in the meantime.
+// copyJob copies a finished job, its outputs first. It returns false if the job was removed during the copy.
 func (db *DB) copyJob(ctx context.Context, to *DB, id string) (bool, error) {
 	var jobs []Job
 	var pieces []Piece
@@ -146,12 +146,13 @@ func (db *DB) copyJob(ctx context.Context, to *DB, id string) (bool, error) {
 	return true, to.PutJob(ctx, jobs[0])
 }
 
-// restoreGap is how many numbers of changes a restored log skips for each second since it was copied,
-// and for the second of the copy.
+// restoreGap is how many change numbers a restored log skips for each second between the backup and the restore, plus
+// one second.
 const restoreGap = 1_000
 
-// Restored completes a DB that was copied at a time. The next change has a number above all that were given until now,
-// and followers load each collection again, since changes of the meantime are not known.
+// Restored adjusts the log of changes of a restored backup that was made at the time copied. The next change gets a
+// number greater than any given out before. Each collection gets a ChangeLoad, since the changes after the backup are
+// not known.
 func (db *DB) Restored(ctx context.Context, copied, now time.Time) error {
 	last, err := db.LastChanges(ctx, 1)
 	if err != nil || len(last) == 0 {

@@ -10,33 +10,33 @@ import (
 	"grense/internal/store"
 )
 
-// Jobs keeps executions for which no client waits. Times are those of the callers' clocks, which should agree to a
+// Jobs stores asynchronous executions of processes. Times come from the callers' clocks, which should agree to a
 // second.
 type Jobs interface {
-	// PrepareJobs creates what is missing to keep jobs. After an error none can be kept.
+	// PrepareJobs creates what is needed to store jobs. After an error no jobs can be stored.
 	PrepareJobs(ctx context.Context) error
-	// PutJob adds a job. ErrFull if there is not enough space to finish it.
+	// PutJob adds a job. It returns ErrFull if there is not enough space to finish the job later.
 	PutJob(ctx context.Context, j Job) error
 	// Job returns a job without its request, or ErrNotFound.
 	Job(ctx context.Context, id string) (Job, error)
 	// JobList returns all jobs without their requests, the newest first.
 	JobList(ctx context.Context) ([]Job, error)
-	// ClaimJob assigns the oldest job that waits, or whose worker was last heard of before stale, to a worker. False if
-	// there is none.
+	// ClaimJob assigns the oldest waiting job to a worker. Running jobs whose worker has not reported since stale count
+	// as waiting. It returns false if there is none.
 	ClaimJob(ctx context.Context, worker string, now, stale time.Time) (Job, bool, error)
-	// KeepJob writes progress and at last status of a job. ErrChanged if the job was dismissed or belongs to another
-	// worker.
+	// KeepJob stores the progress and, at the end, the status of a job. It returns ErrChanged if the job was dismissed
+	// or belongs to another worker.
 	KeepJob(ctx context.Context, j Job) error
-	// SwapCall replaces was, the pending call of a job, by next (nil: none) and returns the job with its request.
-	// ErrChanged if the pending call is another one, so that one of many callers continues; ErrNotFound if there is no
-	// such job.
+	// SwapCall replaces the pending call of a job, was, by next (nil: none) and returns the job with its request. It
+	// returns ErrChanged if the pending call is another one, so that only one of several callers succeeds, and
+	// ErrNotFound if there is no such job.
 	SwapCall(ctx context.Context, id string, was Call, next *Call) (Job, error)
-	// DismissJob ends a job that has not finished. ErrChanged if it has.
+	// DismissJob ends an unfinished job. It returns ErrChanged if the job has finished.
 	DismissJob(ctx context.Context, id string, at time.Time) error
-	// DropJob removes a job and its outputs. A job that does not exist is no error.
+	// DropJob removes a job and its outputs. It succeeds if there is no such job.
 	DropJob(ctx context.Context, id string) error
 
-	// PutPiece adds a piece of an output of a job.
+	// PutPiece stores a piece of an output of a job.
 	PutPiece(ctx context.Context, p Piece) error
 	// Piece returns the bytes of a piece, or ErrNotFound.
 	Piece(ctx context.Context, p Piece) ([]byte, error)
@@ -47,7 +47,7 @@ var _ Jobs = (*DB)(nil)
 // PieceSize is the length of the pieces of outputs in bytes; the last one is shorter.
 const PieceSize = 512 << 10
 
-// Piece is a piece of an output, counted from 0.
+// Piece is part of an output of a job. N counts from 0.
 type Piece struct {
 	Job     string
 	Attempt int
@@ -65,25 +65,25 @@ const (
 	JobDismissed  = "dismissed"
 )
 
-// Job is an execution for which no client waits.
+// Job is an asynchronous execution of a process.
 type Job struct {
 	ID      string `json:"-"`
 	Process string `json:"-"`
-	Owner   string `json:"-"` // id of the key of the client; "" where none is required
+	Owner   string `json:"-"` // id of the client's API key; "" if keys are not required
 	Status  string `json:"-"`
 
 	Created  time.Time `json:"-"`
 	Started  time.Time `json:"-"` // zero: not started
 	Finished time.Time `json:"-"` // zero: not finished
-	Updated  time.Time `json:"-"` // when its worker was last heard of
+	Updated  time.Time `json:"-"` // when its worker last reported
 
 	Worker  string `json:"-"`
-	Attempt int    `json:"-"` // how often it was started
+	Attempt int    `json:"-"` // how many times it was started
 
-	Call     *Call           `json:"call,omitempty"`     // pending call of its subscriber; nil: none
+	Call     *Call           `json:"call,omitempty"`     // pending call to its subscriber; nil: none
 	Progress int             `json:"progress,omitempty"` // percent
 	Message  string          `json:"message,omitempty"`
-	Bytes    int64           `json:"bytes,omitempty"`   // of all outputs
+	Bytes    int64           `json:"bytes,omitempty"`   // size of all outputs
 	How      json.RawMessage `json:"how,omitempty"`     // requested form of the outputs
 	Results  json.RawMessage `json:"results,omitempty"` // descriptions of the outputs
 	Failure  json.RawMessage `json:"failure,omitempty"` // the problem of a failed job
@@ -91,11 +91,12 @@ type Job struct {
 	Request []byte `json:"-"` // body of the request; immutable
 }
 
-// Call is a pending call of the subscriber of a job that has ended.
+// Call is a pending call to the subscriber of a finished job.
 type Call struct {
-	// After is when to call, in nanoseconds since 1970. Until then, who changed it last may be calling.
+	// After is the earliest time of the call, in nanoseconds since 1970. Whoever swaps a call moves After forward and
+	// may be calling until then.
 	After int64 `json:"after"`
-	Tries int   `json:"tries"` // how often it was attempted
+	Tries int   `json:"tries"` // number of attempts so far
 }
 
 // Done reports whether a job has ended.
@@ -112,7 +113,7 @@ var jobTables = [...]table{
 
 const jobColumns = "id, process, owner, status, created, started, finished, updated, worker, attempt, body"
 
-// PrepareJobs creates the tables, and reserves space as far as there is any: PutJob refuses jobs where it lacks.
+// PrepareJobs creates the tables and reserves disk space. If there is no space, it succeeds, and PutJob will fail.
 func (db *DB) PrepareJobs(ctx context.Context) error {
 	fn := func(tx Tx) error { return create(tx, jobTables[:]...) }
 	err := db.d.Do(ctx, Accept, fn)
@@ -136,7 +137,7 @@ func (db *DB) PutJob(ctx context.Context, j Job) error {
 	})
 }
 
-// queryJobs reads jobs, with their requests or without; rest follows the name of the table.
+// queryJobs reads jobs; rest is the SQL after the table name. requests includes the request bodies.
 func queryJobs(tx Tx, requests bool, rest string, args ...any) (list []Job, err error) {
 	sql := "SELECT " + jobColumns
 	if requests {
@@ -165,8 +166,7 @@ func queryJobs(tx Tx, requests bool, rest string, args ...any) (list []Job, err 
 	return list, err
 }
 
-// jobs is queryJobs in a transaction of its own. It reads from the server that takes changes, since one that follows it
-// may be behind.
+// jobs runs queryJobs in its own transaction. It reads from the primary server, since replicas may lag behind.
 func (db *DB) jobs(ctx context.Context, rest string, args ...any) (list []Job, err error) {
 	err = db.d.Do(ctx, Write, func(tx Tx) (err error) {
 		list, err = queryJobs(tx, false, rest, args...)
@@ -213,7 +213,7 @@ func (db *DB) ClaimJob(ctx context.Context, worker string, now, stale time.Time)
 	return j, ok && err == nil, err
 }
 
-// changeJob runs a statement that has to change a job.
+// changeJob runs a statement that must change a job. If it changes none, the error is ErrChanged.
 func (db *DB) changeJob(ctx context.Context, id, sql string, args ...any) error {
 	return db.d.Do(ctx, Finish, func(tx Tx) error {
 		return must(tx, fmt.Errorf("state: job %s: %w", id, store.ErrChanged), sql, args...)

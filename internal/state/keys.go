@@ -8,15 +8,15 @@ import (
 	"grense/internal/store"
 )
 
-// Key is what is kept of an API key. The key itself is never stored.
+// Key is what is stored of an API key. The key itself is never stored.
 type Key struct {
-	ID       string // 8 characters, public
+	ID       string // 8 characters, not secret
 	Name     string
 	Hash     [32]byte // SHA-256 of the whole key
 	Created  time.Time
 	Expires  time.Time // zero: never
 	Revoked  time.Time // zero: not revoked
-	LastUsed time.Time // a day; zero: never
+	LastUsed time.Time // day of the last use; zero: never
 }
 
 const keyColumns = "id, name, hash, created, expires, revoked, last_used"
@@ -45,7 +45,7 @@ func (db *DB) Keys(ctx context.Context) (keys []Key, err error) {
 	return keys, err
 }
 
-// PutKey adds a key. An ID that exists is an error.
+// PutKey adds a key. It fails if the ID exists.
 func (db *DB) PutKey(ctx context.Context, k Key) error {
 	return db.d.Do(ctx, Write, func(tx Tx) error {
 		return must(tx, fmt.Errorf("state: key %s exists already", k.ID),
@@ -54,8 +54,8 @@ func (db *DB) PutKey(ctx context.Context, k Key) error {
 	})
 }
 
-// PutFirstKey adds a key if there is none, and reports whether it did. Of several processes that call it at once one
-// does.
+// PutFirstKey adds a key if there are none, and reports whether it did. If several processes call it at once, only one
+// succeeds.
 func (db *DB) PutFirstKey(ctx context.Context, k Key) (added bool, err error) {
 	err = db.d.Do(ctx, Write, func(tx Tx) error {
 		if err := tx.Lock("grense.api_key"); err != nil {
@@ -69,7 +69,8 @@ func (db *DB) PutFirstKey(ctx context.Context, k Key) (added bool, err error) {
 	return added && err == nil, err
 }
 
-// RevokeKey marks a key as revoked. The first time counts. ErrNotFound if there is no such key.
+// RevokeKey marks a key as revoked. Revoking it again does not change the time. It returns ErrNotFound if there is no
+// such key.
 func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time) error {
 	return db.d.Do(ctx, Finish, func(tx Tx) error {
 		return must(tx, fmt.Errorf("state: key %s: %w", id, store.ErrNotFound),
@@ -77,8 +78,8 @@ func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time) error {
 	})
 }
 
-// RotateKey adds k in place of the key with the id old, which stays valid until then at most. ErrNotFound if there is
-// no such key, or if it is revoked.
+// RotateKey adds k as the successor of the key old, which remains valid at most until the time until. It returns
+// ErrNotFound if old does not exist or is revoked.
 func (db *DB) RotateKey(ctx context.Context, old string, until time.Time, k Key) error {
 	return db.d.Do(ctx, Write, func(tx Tx) error {
 		err := must(tx, fmt.Errorf("state: key %s: %w", old, store.ErrNotFound),
@@ -93,7 +94,7 @@ func (db *DB) RotateKey(ctx context.Context, old string, until time.Time, k Key)
 	})
 }
 
-// ImportKeys adds the keys that are not there yet, by their ids, and returns how many.
+// ImportKeys adds the keys whose IDs do not exist yet, and returns how many it added.
 func (db *DB) ImportKeys(ctx context.Context, keys []Key) (added int, err error) {
 	err = db.d.Do(ctx, Write, func(tx Tx) error {
 		added = 0
@@ -110,7 +111,7 @@ func (db *DB) ImportKeys(ctx context.Context, keys []Key) (added int, err error)
 	return added, err
 }
 
-// TouchKeys records the day on which keys were last used. It never goes back.
+// TouchKeys records the day on which keys were last used. An earlier day than the recorded one is ignored.
 func (db *DB) TouchKeys(ctx context.Context, day time.Time, ids []string) error {
 	day = day.UTC().Truncate(24 * time.Hour)
 	return db.d.Do(ctx, Write, func(tx Tx) error {
@@ -122,8 +123,7 @@ func (db *DB) TouchKeys(ctx context.Context, day time.Time, ids []string) error 
 
 var secretTable = table{"grense.secret", "id INTEGER PRIMARY KEY CHECK (id = 1), value BYTEA NOT NULL"}
 
-// Secret returns SecretSize random bytes that are the same for all who use the DB. The first call that may write
-// creates them.
+// Secret returns SecretSize random bytes that are the same for all processes using the DB. The first call creates them.
 func (db *DB) Secret(ctx context.Context) (secret []byte, err error) {
 	name := secretTable.name
 	read := func(tx Tx) error {

@@ -19,14 +19,14 @@ import (
 	"grense/internal/store"
 )
 
-// file is a Driver that keeps everything in an SQLite file.
+// file is a Driver that stores everything in an SQLite file.
 type file struct {
 	path string
 	mu   sync.Mutex
 	c    *sqlite.Conn // nil: closed
 }
 
-// busyTime is how long a transaction waits for those of other processes.
+// busyTime is how long a transaction waits for other processes.
 const busyTime = 5 * time.Second
 
 // Open opens the SQLite file at path. A missing file is created with mode 0600.
@@ -54,11 +54,11 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	return New(f), nil
 }
 
-// fileVersion is the user_version of a file. Raise it with each change of the tables, together with a step of migrate
-// that makes the change. Files of version 0 are of programs that did not write it; their tables are those of version 1.
+// fileVersion is the user_version of a file. Raise it with each change of the tables, and add a step to migrate. Old
+// programs wrote files of version 0, whose tables are those of version 1.
 const fileVersion = 1
 
-// migrate refuses a file of a newer program, brings an older one up to date and creates the table of keys.
+// migrate refuses a file of a newer program, upgrades an older one and creates the table of keys.
 func (f *file) migrate(tx Tx) error {
 	var v int
 	if err := tx.Query("PRAGMA user_version", nil, func(scan Scan) error { return scan(&v) }); err != nil {
@@ -77,7 +77,7 @@ func (f *file) migrate(tx Tx) error {
 		created TEXT NOT NULL, expires TEXT, revoked TEXT, last_used TEXT`})
 }
 
-// Do runs fn between BEGIN IMMEDIATE and COMMIT. Transactions of other processes are waited for.
+// Do runs fn between BEGIN IMMEDIATE and COMMIT. It waits for transactions of other processes.
 func (f *file) Do(ctx context.Context, p Purpose, fn func(Tx) error) error {
 	if p == Accept {
 		if err := f.reserve(); err != nil {
@@ -89,7 +89,7 @@ func (f *file) Do(ctx context.Context, p Purpose, fn func(Tx) error) error {
 		return err
 	}
 	err = f.do(ctx, fn)
-	f.reserve() // as far as there is space; Accept reports what lacks
+	f.reserve() // as much as there is space for; Accept reports a lack
 	return err
 }
 
@@ -121,7 +121,7 @@ func (f *file) do(ctx context.Context, fn func(Tx) error) (err error) {
 	return err
 }
 
-// Close waits for what is in flight.
+// Close waits for the transaction in flight, if any.
 func (f *file) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -133,13 +133,13 @@ func (f *file) Close() error {
 	return err
 }
 
-// reserveBytes is the size of a file that reserves space on the disk, so that keys can be revoked, and accepted jobs
-// finished, when it is full.
+// reserveBytes is the size of a file that reserves disk space. When the disk is full, that space serves to revoke keys
+// and to finish accepted jobs.
 const reserveBytes = 64 << 10
 
 func (f *file) reservePath() string { return f.path + "-room" }
 
-// reserve fills the file that reserves space; ErrFull if there is less.
+// reserve fills the reserve file. It returns ErrFull if there is not enough space.
 func (f *file) reserve() error {
 	r, err := os.OpenFile(f.reservePath(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -161,12 +161,12 @@ func (f *file) reserve() error {
 	return nil
 }
 
-// fileTx is a transaction in a file. One process writes at a time, so that nothing has to be locked.
+// fileTx is a transaction in a file. Only one process writes at a time, so tables need no locks.
 type fileTx struct{ c *sqlite.Conn }
 
 func (fileTx) Lock(string) error { return nil }
 
-// sqliteForm translates statements.
+// sqliteForm translates statements from PostgreSQL to SQLite.
 var sqliteForm = strings.NewReplacer("grense.api_key", "grense_key", "grense.", "grense_", "$", "?",
 	"BIGINT", "INTEGER", "BYTEA", "BLOB", ` COLLATE "C"`, "",
 	" FOR UPDATE SKIP LOCKED", "", " FOR UPDATE", "")
@@ -191,7 +191,7 @@ func (t fileTx) Batch(sql string, n int, args func(i int) []any) error {
 	return nil
 }
 
-// timeForm is the stored form of a time.
+// timeForm is the format of times in the file.
 const timeForm = "2006-01-02T15:04:05.000000000Z"
 
 func (t fileTx) Query(sql string, args []any, fn func(Scan) error) error {

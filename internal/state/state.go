@@ -1,7 +1,7 @@
-// Package state keeps API keys, jobs and the log of changes: what is written by us and is not data.
+// Package state stores API keys, jobs and the log of changes: what Grense itself writes, apart from the data.
 //
-// All statements are written once, for PostgreSQL. A Driver runs them: Open returns a DB in an SQLite file of the data
-// folder, postgis.OpenState one in the schema grense of a database. Several processes may use one DB at the same time.
+// Each statement is written once, in the SQL that PostgreSQL and SQLite share. A Driver runs it: Open returns a DB in
+// an SQLite file, postgis.OpenState one in the schema grense of a database. Several processes may use one DB at a time.
 package state
 
 import (
@@ -11,61 +11,61 @@ import (
 	"time"
 )
 
-// DB keeps keys, jobs and changes. It is safe for concurrent use, also by several processes.
+// DB stores keys, jobs and changes. It is safe for concurrent use, also by several processes.
 //
-// Errors are those of package store: ErrNotFound, ErrChanged, ErrUnavailable, ErrNotWritable and ErrFull.
+// Its errors are those of package store: ErrNotFound, ErrChanged, ErrUnavailable, ErrNotWritable and ErrFull.
 type DB struct{ d Driver }
 
-// New returns a DB that keeps everything through a driver. The driver sees to the table grense.api_key.
+// New returns a DB that uses a driver. The driver creates the table grense.api_key.
 func New(d Driver) *DB { return &DB{d} }
 
-// Close waits for what is in flight.
+// Close waits for the transaction in flight, if any, and closes the driver.
 func (db *DB) Close() error { return db.d.Close() }
 
-// Purpose says what a transaction is for.
+// Purpose is the kind of a transaction.
 type Purpose uint8
 
 const (
-	// Read reads keys, which a server that follows another may answer.
+	// Read only reads keys; a replica of the database may answer.
 	Read Purpose = iota
-	// Write changes something, or reads what must be the latest.
+	// Write changes something, or reads data that must be current.
 	Write
-	// Accept writes what has to be finished later: it fails with store.ErrFull unless enough space is reserved for
-	// that.
+	// Accept writes something that must be finished later. It fails with store.ErrFull if not enough space is reserved
+	// for finishing it.
 	Accept
-	// Finish writes what must be possible on a full disk. It may use the reserved space.
+	// Finish writes something that must be possible on a full disk. It may use the reserved space.
 	Finish
 	// Long is a Write that may take minutes.
 	Long
 )
 
-// Driver is a database in which a DB keeps its tables.
+// Driver is a database for the tables of a DB.
 type Driver interface {
-	// Do runs fn in a transaction, all or nothing. After a lost connection it may run fn once more, from the start.
-	// An error of fn comes back as it is.
+	// Do runs fn in a transaction. It returns an error of fn unchanged. After a lost connection it may run fn once
+	// more, from the beginning.
 	Do(ctx context.Context, p Purpose, fn func(Tx) error) error
 	Close() error
 }
 
-// Tx is a transaction. Statements are those of PostgreSQL that SQLite has too, with arguments $1, $2, … and tables
-// named grense.x. Arguments are texts, bytes, integers and times; the zero time is null.
+// Tx is a transaction. Statements use the SQL that PostgreSQL and SQLite share, with arguments $1, $2, … and tables
+// named grense.x. Arguments are strings, byte slices, integers and times; the zero time is null.
 type Tx interface {
-	// Exec runs a statement and returns how many rows it changed.
+	// Exec runs a statement and returns the number of rows that it changed.
 	Exec(sql string, args ...any) (int64, error)
 	// Batch runs a statement once for each of n lists of arguments.
 	Batch(sql string, n int, args func(i int) []any) error
-	// Query calls fn for each row, whose columns scan copies into pointers.
+	// Query calls fn for each row; fn calls scan to copy the columns into pointers.
 	Query(sql string, args []any, fn func(scan Scan) error) error
-	// Has reports whether a table exists and may be used in a way: SELECT, INSERT, DELETE.
+	// Has reports whether a table exists and the role has a privilege on it: SELECT, INSERT or DELETE.
 	Has(table, privilege string) (bool, error)
-	// Lock waits until no other transaction writes to a table, and keeps others from it.
+	// Lock waits until no other transaction writes to a table, and blocks other writers until this one ends.
 	Lock(table string) error
 }
 
-// Scan copies the columns of a row into pointers to texts, bytes and integers, or into a sql.Scanner.
+// Scan copies the columns of a row into pointers to strings, byte slices and integers, or into a sql.Scanner.
 type Scan = func(dest ...any) error
 
-// table is a table that is created when it is first needed.
+// table is a table that is created on first use.
 type table struct{ name, columns string }
 
 // create creates the tables of a list that do not exist.
@@ -94,7 +94,7 @@ func create(tx Tx, tables ...table) error {
 	return nil
 }
 
-// must runs a statement that has to change a row; none is the error otherwise.
+// must runs a statement that must change a row. If it changes none, the error is otherwise.
 func must(tx Tx, otherwise error, sql string, args ...any) error {
 	n, err := tx.Exec(sql, args...)
 	if err == nil && n == 0 {
@@ -103,7 +103,7 @@ func must(tx Tx, otherwise error, sql string, args ...any) error {
 	return err
 }
 
-// moment scans a time that may be null, into the zero time.
+// moment scans a nullable time; null becomes the zero time.
 type moment struct{ *time.Time }
 
 func (m moment) Scan(v any) (err error) {

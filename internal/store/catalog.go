@@ -22,7 +22,8 @@ type Catalog struct {
 	Hidden      []string      // layers of the source that the settings hide
 	Bookkeeping []string      // layers that are not served because of IsBookkeeping
 	Live        bool          // rows come from a database: they may change at any time without a new catalog
-	// Survey is of the rows that are read while the catalog is served; nil: none are. Extents may be too large then.
+	// Survey reports the progress of reading a large file while the catalog is already served. Until it is done,
+	// extents may be too large. nil: everything has been read.
 	Survey *Survey
 }
 
@@ -30,10 +31,10 @@ type Catalog struct {
 type Survey struct {
 	mu          sync.Mutex
 	layers, all int
-	rows        float64 // the part of the present layer
+	rows        float64 // the part of the current layer, 0 to 1
 }
 
-// Note records how many layers have been read, or how many rows of the present layer.
+// Note records how many layers have been read or, without layers, how many rows of the current layer.
 func (s *Survey) Note(layers bool, done, total int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +45,7 @@ func (s *Survey) Note(layers bool, done, total int) {
 	}
 }
 
-// Done returns the part that has been read, at most 1; a nil Survey has read all.
+// Done returns the part of the source that has been read, from 0 to 1; 1 for a nil Survey.
 func (s *Survey) Done() float64 {
 	if s == nil {
 		return 1
@@ -101,10 +102,11 @@ func (c *Catalog) RequireCollections(otherwise string) error {
 	return fmt.Errorf("no collection can be served:%s", b.String())
 }
 
-// Text is a text in several languages, by tag: "nb", "nn", "en". The key "" is the text of no stated language.
+// Text is a text by language tag: "nb", "nn", "en". The key "" is the text whose language is not stated.
 type Text map[string]string
 
-// In returns the text in the language lang, or else in nb, en, no stated language or nn; "" if there is none.
+// In returns the text in the language lang. It falls back to nb, en, "" (language not stated) and nn, in that order,
+// and returns "" if there is no text.
 func (t Text) In(lang string) string {
 	for _, l := range [...]string{lang, "nb", "en", "", "nn"} {
 		if s, ok := t[l]; ok {
@@ -114,7 +116,7 @@ func (t Text) In(lang string) string {
 	return ""
 }
 
-// Notes at the end of descriptions of invented data.
+// Sentences that end the description of a dataset with invented content.
 var (
 	SchematicBorders = Text{
 		"nb": "Dette er en demo: grensene er skjematiske, ikke de virkelige.",
@@ -128,7 +130,7 @@ var (
 	}
 )
 
-// SaysInvented reports whether a description has one of the notes.
+// SaysInvented reports whether a description contains one of these sentences.
 func (t Text) SaysInvented() bool {
 	return strings.Contains(t["nb"], SchematicBorders["nb"]) || strings.Contains(t["nb"], InventedContent["nb"])
 }
@@ -142,17 +144,18 @@ type Collection struct {
 	Description Text
 	Keywords    []string
 	Links       []Link
-	// its features or borders are invented, according to the description in the source, even if settings replace that
+	// whether features or borders are invented, according to the description in the source, even if the configuration
+	// replaces that description
 	Invented bool      `json:"-"`
 	Modified time.Time `json:"-"` // time of the last write, as far as the source reports it; else zero
-	Public   bool      // served as an OGC API collection; SOAP reads the others too
+	Public   bool      // served as an OGC API collection; SOAP also reads collections that are not
 
 	Key        FeatureKey // source of the feature id
 	Geometry   *Geom      // nil: features have no geometry
 	Properties []Property // in schema order, without the geometry
 	names      map[string]int
-	// Derived are properties that filters may name and features do not show: the feature id if no property repeats it,
-	// and values inside JSON properties.
+	// Derived are properties that filters may use but responses do not contain: the feature id if no property repeats
+	// it, and values inside JSON properties.
 	Derived     []Property `json:"-"`
 	Relations   []Relation
 	DefaultSort []Sort // nil: by id
@@ -160,18 +163,18 @@ type Collection struct {
 	Instant       string // role primary-instant: the property with the moment of a feature; "" when there is none
 	IntervalStart string // role primary-interval-start
 	IntervalEnd   string // role primary-interval-end; a null end is open
-	// Times are all properties with dates or timestamps, if nobody has stated which one is the time of a feature.
-	// The parameter datetime then compares all of them, as OGC 17-069r4, 7.15.4, permits, and an interval found by its
-	// names. nil: the roles alone.
+	// Times are all properties with dates or timestamps, if the time of a feature is not configured. The parameter
+	// datetime then compares each of them (OGC 17-069r4, 7.15.4), also an interval recognised by the names of its
+	// columns. nil: Instant, IntervalStart and IntervalEnd alone.
 	Times []string
-	// Timeless is a hidden property that is true if a feature has no time at all, as for an empty range:
-	// datetime never selects it. "": none.
+	// Timeless is a hidden property that is true if a feature has no time at all, such as an empty range. datetime
+	// never selects such features. "": there is no such property.
 	Timeless string
 
 	Settled  string    // versions that ended before this day are never corrected; "": none
 	Versions *Versions `json:",omitempty"` // nil: each row is a feature
 
-	// whether changes are recorded, if configured; nil: by the number of features
+	// whether changes are recorded, if configured; nil: only up to a number of features
 	Changes     *bool         `json:",omitempty"`
 	Codes       string        // scheme of the history whose codes the feature ids are, if configured; else ""
 	Zooms       *Zooms        `json:",omitempty"` // levels of tiles that show the collection; nil: all
@@ -180,7 +183,7 @@ type Collection struct {
 	Count       int           // features in all
 	Extent      *orb.Bound    // CRS84, degrees, lon before lat, tight; nil if no feature has a geometry
 	Temporal    [2]*time.Time // first and last moment; nil: open or unknown
-	// property with the title of a feature: the configured one, else LikelyTitle; "" if there is none
+	// property with the title of a feature: the configured one, else that of LikelyTitle; "" if there is none
 	TitleProperty string
 }
 
@@ -229,17 +232,17 @@ type Property struct {
 	CodeList string   // address of a code list, or ""
 	Ref      string   // id of the collection that the values refer to, or ""
 	NotNull  bool     // the source declares that every feature has a value
-	Hidden   bool     // for filters and sorting by our own code; never output, not queryable
+	Hidden   bool     // used internally in filters and orders; never output, not queryable by clients
 	Search   Search
 }
 
-// Filled reports whether every value of a column is served as a value, according to its declaration.
-// Numbers, dates and timestamps that JSON cannot express are served as null.
+// Filled reports whether, by its declaration, every value of a column is served as a value and not as null. Numbers,
+// dates and timestamps that JSON cannot express are served as null.
 func Filled(notNull bool, t cql2.Type) bool {
 	return notNull && (t == cql2.TypeText || t == cql2.TypeInteger || t == cql2.TypeBool)
 }
 
-// Search names the columns for searching a text property. Empty: there are none.
+// Search names the columns for searching a text property; "" if there is no such column.
 type Search struct {
 	Exact string // cql2.CaseI of the text
 	Norm  string // cql2.Norm of the text
@@ -249,17 +252,17 @@ type Search struct {
 	Fold  string // the cql2.NormVersion of the columns; a Writer sets it
 }
 
-// Relation is a set of rows that belong to features many to one, or many to many through a table of pairs.
+// Relation is a table whose rows belong to features, many to one, or many to many through a table of pairs.
 type Relation struct {
 	Name  string
 	Table string
 	Owner string // column of Table that holds the owner's value of Key
 	Key   string // column of the collection's table that Owner refers to; "" means the id column
-	// Order names a property of the collection with distinct integers, and a column of Table that sorts rows as the
-	// property sorts their owners. Every row then has an owner. "": there is no such order.
+	// Order is the name of a property of the collection with distinct integers, and of a column of Table. The column
+	// sorts rows as the property sorts their owners, and every row has an owner. "": there is no such order.
 	Order     string
 	Columns   []Property
-	Relations []Relation // of its rows; their Owner refers to Key in Table
+	Relations []Relation // of the rows of Table; their Owner refers to Key in Table
 }
 
 // Link is a link that configuration adds to a collection.
@@ -298,23 +301,23 @@ func (c *Collection) Property(name string) (cql2.Type, bool) {
 	return 0, false
 }
 
-// manyProperties is the number of properties from which Find uses an index of names.
+// manyProperties is the number of properties from which Find uses a map of names.
 const manyProperties = 32
 
-// IndexNames builds the index of Find if there are many properties. A store calls it once its collection is complete.
+// IndexNames builds the map for Find if there are many properties. A store calls it once its collection is complete.
 func (c *Collection) IndexNames() {
 	if len(c.Properties) < manyProperties {
 		return
 	}
 	c.names = make(map[string]int, len(c.Properties))
-	for i := len(c.Properties) - 1; i >= 0; i-- { // the first of a name wins
+	for i := len(c.Properties) - 1; i >= 0; i-- { // of equal names, the first wins
 		c.names[c.Properties[i].Name] = i
 	}
 }
 
 // Find returns a property by name.
 func (c *Collection) Find(name string) (*Property, bool) {
-	// otherwise the properties changed after they were indexed
+	// If the check fails, the properties have changed since IndexNames.
 	if i, ok := c.names[name]; ok && i < len(c.Properties) && c.Properties[i].Name == name {
 		return &c.Properties[i], true
 	}
@@ -391,8 +394,8 @@ func (c *Collection) SearchNames() []string {
 // in lower case: first start, then end.
 var UsualIntervals = [...][2]string{{"gyldigfra", "gyldigtil"}, {"valid_from", "valid_to"}}
 
-// SettleTimes sets Times by the roles and properties. configured means that the roles were set and not found by their
-// names. If only one property has dates or timestamps, it becomes the instant.
+// SettleTimes sets Times, and Instant if only one property has dates or timestamps. configured means that the
+// configuration sets the roles; then Times stays nil.
 func (c *Collection) SettleTimes(configured bool) {
 	c.Times = nil
 	if configured {
@@ -412,7 +415,7 @@ func (c *Collection) SettleTimes(configured bool) {
 }
 
 // UsualInterval returns the columns of a table that count as an interval without configuration; "" if there are none.
-// column returns the spelling of a column, or "" if it does not exist.
+// column returns the table's spelling of a name, or "" if there is no such column.
 func UsualInterval(column func(name string) string) (start, end string) {
 	for _, pair := range UsualIntervals {
 		if start, end = column(pair[0]), column(pair[1]); start != "" && end != "" {
@@ -432,7 +435,7 @@ func (c *Collection) HasUsualInterval() bool {
 	return false
 }
 
-// During returns the condition of the parameter datetime without its bounds. ok is false if features have no time.
+// During returns the filter of the parameter datetime without its bounds. ok is false if features have no time.
 func (c *Collection) During() (cql2.Interval, bool) {
 	e := cql2.Interval{Start: c.IntervalStart, End: c.IntervalEnd, Also: c.Times}
 	if c.Instant != "" {
@@ -473,8 +476,7 @@ func (c *Collection) Shown() []string {
 	return names
 }
 
-// Relation returns the columns of a relation as a schema; ok is false if there is none.
-// It lets cql2.Check check Related.
+// Relation returns the columns of a relation as a schema for cql2.Check; ok is false if there is no such relation.
 func (c *Collection) Relation(name string) (cql2.Schema, bool) { return relation(c.Relations, name) }
 
 func relation(rs []Relation, name string) (cql2.Schema, bool) {
@@ -518,7 +520,7 @@ func (c *Collection) StorageCRS() crs.ID {
 	return c.Geometry.CRS
 }
 
-// Settings is the configuration of a layer; zero values leave the source's own.
+// Settings is the configuration of a layer; zero values keep what the source states.
 type Settings struct {
 	ID          string // collection id
 	Title       Text
@@ -530,8 +532,8 @@ type Settings struct {
 	IDColumns      []string
 	HiddenColumns  []string
 	GeometryColumn string // column with the geometry; "": the first
-	Codes          string // scheme of the history whose codes the feature ids are
-	// whether changes are recorded; nil: by the number of features
+	Codes          string // scheme of the history that defines the feature ids, if they are codes
+	// whether changes are recorded; nil: only up to a number of features
 	Changes                                            *bool
 	TitleProperty, Instant, IntervalStart, IntervalEnd string
 
@@ -552,8 +554,8 @@ func (s Settings) SingleID() string {
 	return ""
 }
 
-// Apply sets the texts, links and title of a collection whose properties are known. Without a configured title property
-// it uses LikelyTitle. It calls warn if the configured property does not exist.
+// Apply sets the texts, links and title property of a collection whose properties are known. Without a configured title
+// property it uses LikelyTitle. It calls warn if the configured one does not exist.
 func (c *Collection) Apply(s *Settings, warn func(format string, args ...any)) {
 	if s.Title != nil {
 		c.Title = s.Title

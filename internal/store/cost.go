@@ -1,18 +1,18 @@
 package store
 
-// Cost is the class of a query: what its work grows with. A greater Cost is more work.
-// It is estimated before the query runs, so that long queries can be kept from delaying short ones.
+// Cost is the class of a query by what its work grows with; more expensive classes have greater values. It is estimated
+// before the query runs, so that long queries do not delay short ones.
 type Cost uint8
 
 const (
-	// CostPage grows with the requested features: an id, a page of all features in the order by id.
+	// CostPage: work grows with the number of requested features: an id, or a page of all features in the order by id.
 	CostPage Cost = iota
-	// CostIndexed grows with the result of an index: a box, a code, the beginning of an indexed text, a word.
+	// CostIndexed: work grows with the result of an index: a box, a code, the beginning of an indexed text, a word.
 	CostIndexed
-	// CostScan grows with the collection: rows are tested one by one, or sorted without an index.
+	// CostScan: work grows with the collection: rows are tested one by one, or sorted without an index.
 	CostScan
-	// CostGeometry grows with the vertices of two geometries: geometries are compared with a shape in the query,
-	// or with another geometry of the row.
+	// CostGeometry: work grows with the vertices of geometries that are compared, with a shape in the query or with
+	// another geometry of the row.
 	CostGeometry
 )
 

@@ -13,17 +13,17 @@ import (
 	"grense/internal/cql2"
 )
 
-// Cursor is a position in an order: the sort keys of a feature, its id, and the direction to continue in.
-// It is opaque to clients, safe in a URL (base64url without padding) and independent of the revision:
-// in another revision it continues from the same keys.
+// Cursor is a position in an order: the sort keys of a feature, its id, and the direction in which to continue. It is
+// opaque to clients and safe in a URL (base64url without padding). It does not depend on the version of the data: in
+// another version it continues after the same keys.
 type Cursor string
 
-// Place is the content of a Cursor.
+// Place is the decoded content of a Cursor.
 type Place struct {
 	Back  bool   // towards the first feature
-	Order string // names the sort keys, so that a cursor of another order is refused
-	// Keys holds a value for each sort key: nil, string, int64, float64, bool, Far or cql2.Decimal,
-	// which is read back as a string.
+	Order string // from OrderName; a cursor for another order is refused
+	// Keys holds a value for each sort key: nil, string, int64, float64, bool, Far or cql2.Decimal. A Decimal is
+	// decoded as a string.
 	Keys []any
 	ID   string
 }
@@ -31,12 +31,14 @@ type Place struct {
 // maxCursor is the largest length of a cursor that is read, in bytes.
 const maxCursor = 8 << 10
 
-// Far replaces a text that is too long for a URL. The text is that of the feature with the id of the place.
+// Far replaces a sort key that is a text too long for a URL. Reached reads the text from the feature with the id of the
+// Place.
 type Far struct {
 	Far bool // true
 }
 
-// longCursor and longKey bound cursors: one longer than longCursor bytes has no texts longer than longKey.
+// longCursor and longKey keep cursors short: in one of more than longCursor bytes, texts longer than longKey become
+// Far.
 const longCursor, longKey = 2 << 10, 200
 
 // NewCursor encodes a place as a cursor.
@@ -81,7 +83,7 @@ func (p Place) write() Cursor {
 	return Cursor(base64.RawURLEncoding.EncodeToString(b))
 }
 
-// bare reports whether JSON writes a text unchanged between quotes.
+// bare reports whether JSON encodes a text as the text itself between quotes.
 func bare(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
@@ -91,7 +93,7 @@ func bare(s string) bool {
 	return true
 }
 
-// Reached returns the query with its cursor decoded, and texts that are Far read from the store.
+// Reached returns the query with its cursor decoded, and with the texts of Far keys read from the store.
 func (q Query) Reached(ctx context.Context, s Store) (Query, error) {
 	if q.Cursor == "" {
 		return q, nil
@@ -116,7 +118,7 @@ func (q Query) Reached(ctx context.Context, s Store) (Query, error) {
 	return q, nil
 }
 
-// textOf returns the sort key of a feature that is a text; ErrCursor if there is none.
+// textOf reads a text that is the sort key of a feature. It returns ErrCursor if there is none.
 func (q Query) textOf(ctx context.Context, s Store, id string, by Sort) (text string, err error) {
 	found := false
 	err = s.Fetch(ctx, q.Collection, Current(id),
@@ -138,7 +140,7 @@ func (q Query) textOf(ctx context.Context, s Store, id string, by Sort) (text st
 	return strings.Clone(text), err
 }
 
-// Place returns the position where the page begins. Texts stay Far unless Reached was called.
+// Place returns the decoded cursor. Far keys stay Far unless Reached was called.
 func (q Query) Place() (Place, error) {
 	if q.place == nil {
 		return q.Cursor.Place()
@@ -185,7 +187,7 @@ func (c Cursor) Place() (Place, error) {
 	return p, nil
 }
 
-// OrderName returns the name of the order of a query for Place.Order.
+// OrderName returns the name of the query's order for Place.Order.
 func (q Query) OrderName() string {
 	if q.Rank != nil {
 		return "?" + OrderName(q.SortBy)
@@ -193,7 +195,8 @@ func (q Query) OrderName() string {
 	return OrderName(q.SortBy)
 }
 
-// OrderName returns the name of an order for Place.Order: "" for the order by id, else the keys with their directions.
+// OrderName returns the name of an order for Place.Order: "" for the order by id, else the sort keys with their
+// directions.
 func OrderName(keys []Sort) string {
 	var b []byte
 	for i, k := range keys {

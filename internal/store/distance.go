@@ -9,9 +9,10 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Distance returns the shortest distance in metres, along the ellipsoid, from a position in CRS84 to the points and
-// edges of the geometry. back transforms its coordinates to CRS84. It is infinite for empty and invalid geometries.
-// Edges are straight in the geometry's own system. Inside a polygon it is the distance to the border.
+// Distance returns the shortest distance in metres, along the ellipsoid, from a position in CRS84 (longitude before
+// latitude) to the points and edges of the geometry. back transforms coordinates of the geometry to CRS84. Edges are
+// straight in the geometry's CRS. Inside a polygon it is the distance to the border. It returns +Inf for empty and
+// invalid geometries.
 func (g Geometry) Distance(at orb.Point, back crs.Func) float64 {
 	n := crs.NewNearest(at, back)
 	err := wkb.Walk(g.WKB, func(r wkb.Run) bool {

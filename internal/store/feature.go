@@ -8,14 +8,14 @@ import (
 
 // Feature is one record. It is valid only until the function that receives it returns.
 type Feature struct {
-	ID       string // that of the Row
-	Of       string // of a version the id of its feature, or VersionID with Want.VersionIDs; "": the row is the feature
+	ID       string // Row.ID
+	Of       string // of a version: the id of its feature, or VersionID if Want.VersionIDs; "": the row is the feature
 	Rev      uint64
 	Geometry Geometry // in the collection's storage CRS
 	Values   []any    // nil, string, int64, float64, bool or JSON, in the order of Want.Properties
 }
 
-// Public returns the id by which clients know the feature.
+// Public returns the id that clients see: Of, or ID if Of is empty.
 func (f *Feature) Public() string {
 	if f.Of != "" {
 		return f.Of

@@ -6,11 +6,12 @@ import (
 	"grense/internal/cql2"
 )
 
-// OldFold is why a collection is refused if its search columns were filled by other folding rules.
+// OldFold is the reason for refusing a collection whose search columns were filled by other folding rules.
 const OldFold = "its texts for searching are folded as an older Grense did, which finds other names; " +
 	"run grense register upgrade FILE; of a database, import the register again"
 
-// Folded returns the collection with the fold version set on all search columns. A Writer stores that one.
+// Folded returns a copy of the collection with the current fold version on all search columns. A Writer stores this
+// copy.
 func (c Collection) Folded() Collection {
 	c.Properties, c.Relations = foldedProperties(c.Properties), foldedRelations(c.Relations)
 	return c

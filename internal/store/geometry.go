@@ -11,7 +11,7 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// ErrGeometry reports bytes that are not a geometry by the rules of package wkb. Adapters never return such bytes;
+// ErrGeometry reports bytes that are not a valid geometry by the rules of package wkb. Stores never return such bytes;
 // they serve the feature with a null geometry.
 var ErrGeometry = wkb.ErrInvalid
 
@@ -36,7 +36,7 @@ func (g Geometry) Bound() (b orb.Bound, ok bool, err error) {
 	return in.Bound, true, nil
 }
 
-// geometryTypes maps declared types (OGC 12-128r18, annex G), also those with arcs or faces, to GeoJSON types.
+// geometryTypes maps declared types (OGC 12-128r18, annex G), including those with curves or faces, to GeoJSON types.
 var geometryTypes = map[string]string{
 	"POINT": "Point", "LINESTRING": "LineString", "POLYGON": "Polygon", "MULTIPOINT": "MultiPoint",
 	"MULTILINESTRING": "MultiLineString",
@@ -48,10 +48,11 @@ var geometryTypes = map[string]string{
 	"TIN": "MultiPolygon",
 }
 
-// GeometryType returns the GeoJSON type of geometries of a declared type, ignoring case; "" if it may be several.
+// GeometryType returns the GeoJSON type for a declared type, ignoring case; "" if geometries may have several types.
 func GeometryType(declared string) string { return geometryTypes[strings.ToUpper(declared)] }
 
-// Chord returns the largest distance between arcs and the lines that replace them, in units of the system.
+// Chord returns the largest distance between circular arcs and the straight lines that replace them, in units of the
+// CRS.
 func Chord(id crs.ID) float64 {
 	if id.Geographic() {
 		return wkb.ChordDegrees
@@ -59,39 +60,39 @@ func Chord(id crs.ID) float64 {
 	return wkb.ChordMetres
 }
 
-// HasZ reports whether the outer geometry states heights.
+// HasZ reports whether the outermost geometry type has a Z coordinate.
 func (g Geometry) HasZ() bool {
 	r := wkb.NewReader(g.WKB)
 	_, err := r.Header()
 	return err == nil && r.HasZ()
 }
 
-// slack is the distance, in degrees, by which rounding may move coordinates beyond the antimeridian and the poles.
+// slack is a tolerance in degrees: rounding may move coordinates this far beyond the antimeridian or a pole.
 const slack = 1e-6
 
-// Spread is the extent of the geometries of a layer. The adapter that surveys the layer fills it.
+// Spread is the extent of the geometries of a layer. Stores fill it with Add when they read a layer for the first time.
 type Spread struct {
 	Bound       *orb.Bound // CRS84; nil: nothing
 	LongestEdge float64    // units of the storage CRS
-	Outside     bool       // some position is no longitude and latitude on earth; it is not in Bound
-	Nowhere     bool       // some of these is off by more than a turn of longitude
-	// some edge crosses the antimeridian, or seems to: in degrees, it is longer than half a turn
+	Outside     bool       // some position is not a longitude and latitude on earth; Bound does not include it
+	Nowhere     bool       // some such position is more than 540° from the prime meridian, or beyond a pole
+	// some edge seems to cross the antimeridian: in degrees, it spans more than 180° of longitude
 	Across bool
-	Wide   bool // some edges of a rectangle in degrees do; a rectangle may be that wide
+	Wide   bool // as Across, but the edge is part of a rectangle in degrees, which may really be that wide
 }
 
 // Placing describes how to interpret the geometries of a layer.
 type Placing struct {
 	CRS      crs.ID // of the stored coordinates
 	Geodesic bool   // Geom.Geodesic
-	// an import by Grense wrote them: it cuts what crosses the antimeridian in degrees
+	// written by grense import, which cuts geometries at the antimeridian if coordinates are degrees
 	Ours  bool
-	Uncut bool // they are read for an import that cuts them
+	Uncut bool // read by grense import, which will cut them
 }
 
-// Misplaced returns why a layer cannot be served, with the cure, or a note about it; "" and "" if all is well.
-// Boxes and tiles of geometries that cross the antimeridian go around the world (RFC 7946, 3.1.9):
-// the layer is refused unless it is uncut.
+// Misplaced returns why a layer cannot be served, with the cure, or a note about it; both are "" if all is well. A
+// layer with geometries that cross the antimeridian uncut is refused: their boxes and tiles would go around the world
+// (RFC 7946, 3.1.9).
 func (s *Spread) Misplaced(p Placing) (wrong, note string) {
 	id := p.CRS
 	across, wide := s.Across, s.Wide
@@ -130,8 +131,8 @@ func (s *Spread) Misplaced(p Placing) (wrong, note string) {
 	return "", ""
 }
 
-// Add adds a geometry in the storage CRS id; degrees transforms its positions to CRS84.
-// Of invalid bytes it adds what can be read.
+// Add extends s by a geometry in the storage CRS id; degrees transforms its positions to CRS84. Of an invalid geometry
+// it adds the part before the fault.
 func (s *Spread) Add(geometry []byte, id crs.ID, degrees crs.Func) {
 	geographic := id.Geographic()
 	bound := wkb.EmptyBound()
@@ -173,7 +174,7 @@ func (s *Spread) Add(geometry []byte, id crs.ID, degrees crs.Func) {
 	}
 }
 
-// isLong reports whether an edge in degrees is longer than half a turn, but not a whole turn, and touches no pole.
+// isLong reports whether an edge in degrees spans more than 180° but less than 360° of longitude, and touches no pole.
 func isLong(fromX, fromY, toX, toY float64) bool {
 	d := math.Abs(toX - fromX)
 	return d > 180 && d < 360-slack && math.Max(math.Abs(fromY), math.Abs(toY)) <= 90-slack

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A feature id of several columns joins its parts with ;. In texts ~ becomes ~0 and ;
-// becomes ~1, as in JSON Pointers (RFC 6901, 3).
+// A feature id of several columns is its parts joined by ";". Inside a part, ~ is escaped as ~0 and ; as ~1, as in JSON
+// Pointers (RFC 6901, 3).
 var (
 	escapePart   = strings.NewReplacer("~", "~0", ";", "~1")
 	unescapePart = strings.NewReplacer("~1", ";", "~0", "~")
@@ -31,8 +31,8 @@ func JoinID(parts []any) string {
 	return b.String()
 }
 
-// SplitID returns the parts of a feature id: int64 if integers says so, else string.
-// ok is false if JoinID returns no such id.
+// SplitID returns the parts of a feature id, the reverse of JoinID: int64 where integers is true, else string. ok is
+// false if id is not an id that JoinID returns for such parts.
 func SplitID(id string, integers []bool) ([]any, bool) {
 	texts := strings.Split(id, ";")
 	if len(texts) != len(integers) || strayEscape.MatchString(id) {

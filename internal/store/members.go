@@ -8,33 +8,33 @@ import (
 	"grense/internal/cql2"
 )
 
-// Member is a value inside the objects of a JSON property; filters may name it.
+// Member is a value inside the objects of a JSON property, which filters may use.
 type Member struct {
 	Path []string  // names of members, the outermost first
 	Type cql2.Type // TypeText, TypeNumber or TypeBool
 }
 
-// Members collects the members of a JSON property's objects from a sample of its values.
-// The zero value is ready to use.
+// Members finds the members of the objects in a JSON property from a sample of its values. The zero value is ready to
+// use.
 type Members struct {
-	types map[string]memberType // by the names with dots between
+	types map[string]memberType // by path, with dots between the names
 	paths map[string][]string
-	seen  int // values
-	bytes int // of them
+	seen  int // values in the sample
+	bytes int // length of these values
 }
 
-// memberType is the common type of a member's values.
+// memberType is the type that a member has in all sampled values.
 type memberType struct {
 	is    cql2.Type
-	mixed bool // several types, lists or objects
+	mixed bool // several types, or arrays or objects
 }
 
-// SampledValues is the number of values of a JSON property in the sample, and sampledBytes the amount of text.
+// SampledValues and sampledBytes bound the sample: the number of values, and their length in all.
 const (
 	SampledValues = 1000
 	sampledBytes  = 8 << 20
-	deepestMember = 5   // names in a path
-	mostMembers   = 100 // of a property
+	deepestMember = 5   // largest number of names in a path
+	mostMembers   = 100 // largest number of members of a property
 )
 
 // Full reports whether the sample is large enough.
@@ -100,7 +100,7 @@ func (m *Members) List() (list []Member) {
 	return list[:min(len(list), mostMembers)]
 }
 
-// DeriveMembers adds members of a JSON property to Derived, under names such as props.a.b, and returns the new
+// DeriveMembers adds the members of a JSON property to Derived, with names such as props.a.b, and returns the added
 // properties. A store calls it once the properties are final.
 func (c *Collection) DeriveMembers(of string, members []Member) (added []Property) {
 	p, ok := c.Find(of)

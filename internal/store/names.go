@@ -12,9 +12,9 @@ import (
 	"grense/internal/cql2"
 )
 
-// CollectionID converts the name of a layer to an id that is safe in a URL. It is in lower case, with ae,
-// o and a for æ, ø and å, and without accents. Letters and digits of other scripts become their Unicode number,
-// such as _u65e5; other runs become one underscore.
+// CollectionID converts the name of a layer to an id that is safe in a URL: in lower case, without accents, with ae, o
+// and a for æ, ø and å. Letters and digits of other scripts become their code point in hexadecimal, such as _u65e5; any
+// other run of characters becomes one underscore.
 func CollectionID(name string) string {
 	var b strings.Builder
 	run := false
@@ -62,8 +62,8 @@ var bookkeeping = map[string]bool{
 	"gorp_migrations": true,
 }
 
-// IsBookkeeping reports whether a table without geometry is one that a program uses internally.
-// It is served only if the settings name it. schema is "" in files.
+// IsBookkeeping reports whether a table without geometry belongs to a program such as QGIS and holds no data. It is
+// served only if the configuration names it. schema is "" in files.
 func IsBookkeeping(schema, table string) bool {
 	name := strings.ToLower(table)
 	return bookkeeping[name] || bookkeeping[strings.ToLower(schema)+"."+name]
@@ -79,9 +79,9 @@ func Unique(id string, taken func(string) bool) string {
 	}
 }
 
-// LikelyTitle returns the property that by its name holds the names of the features: one called so, or one named after
-// the collection, as kommunenavn in n1000_kommune, or the only one that ends so.
-// It returns "" if there is none, or if several qualify.
+// LikelyTitle guesses the property with the names of features: one with a usual name such as navn, else one named after
+// the collection, such as kommunenavn in n1000_kommune, else the only one that ends in such a word. It returns "" if
+// there is none, or if several end so.
 func (c *Collection) LikelyTitle() string {
 	of, other := "", ""
 	several := false
@@ -94,7 +94,7 @@ func (c *Collection) LikelyTitle() string {
 		if i := slices.Index(likelyTitles, name); i >= 0 && i < best {
 			best, of = i, p.Name
 		}
-		if name == "fulltekst" { // the full name, besides its parts
+		if name == "fulltekst" { // of a place name: the whole name; other properties have its parts
 			several = other != ""
 			other = p.Name
 		}
@@ -104,7 +104,7 @@ func (c *Collection) LikelyTitle() string {
 				continue
 			}
 			if strings.Contains(strings.ToLower(c.ID+" "+c.Table), strings.TrimSuffix(stem, "s")) {
-				// fylkesnavn in fylke
+				// such as fylkesnavn in fylke
 				if of == "" {
 					of = p.Name
 				}
@@ -120,5 +120,5 @@ func (c *Collection) LikelyTitle() string {
 	return of
 }
 
-// likelyTitles are the names of properties that hold names, the likeliest first.
+// likelyTitles are usual names of properties with titles, the likeliest first.
 var likelyTitles = []string{"navn", "namn", "name", "nom", "nombre", "nome", "naam", "title", "tittel"}

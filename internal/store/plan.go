@@ -1,15 +1,15 @@
 package store
 
-// Plan describes how a store answered a query, for people.
+// Plan describes to a person how a store answered a query.
 type Plan struct {
 	Way  string // name of the strategy that answered
 	Does string // what the strategy does
-	Cost Cost   // as estimated before
-	// strategies that come first for such queries and were not possible now:
-	// their table is not built, or the file was changed
+	Cost Cost   // estimate before the query ran
+	// strategies that would have been tried before this one but were not available: an index is not built yet, or
+	// another program has written to the file
 	Passed []string
 	Steps  []string // the database's own description of its statements
 
-	Rows    int // of the page
+	Rows    int // on the page
 	Matched int // -1: not counted
 }

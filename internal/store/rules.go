@@ -9,8 +9,8 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// ItemType returns the JSON type (Property.Items) of the elements of the array text and of earlier ones:
-// "any" if they differ, "" if there are none. ok is false if text is not an array.
+// ItemType returns the JSON type of the elements of a JSON array, for Property.Items: "any" if they differ, "" if there
+// are none. earlier is the result for the arrays before. ok is false if text is not an array.
 func ItemType(earlier string, text []byte) (string, bool) {
 	var list []any
 	if json.Unmarshal(text, &list) != nil {
@@ -39,12 +39,13 @@ func ItemType(earlier string, text []byte) (string, bool) {
 	return earlier, true
 }
 
-// EdgePad bounds how far an edge that is straight in another CRS leaves the envelope of its ends, in units of id,
-// the storage CRS. It is the sagitta of an edge on a curve with the radius of a parallel on the map, taken six times as
-// curved as a great circle, which holds up to 80 degrees of latitude.
-// longest is the length of the longest edge in units of id, bound the extent in degrees, and outside means that some
-// coordinates cannot be transformed. The result is infinite beyond 80 degrees, and for edges so long that
-// the sagitta proves nothing.
+// EdgePad returns how far an edge may leave the envelope of its end points if it is straight in another CRS. The result
+// is in units of id, the storage CRS; it is +Inf where no bound is known: beyond 80 degrees of latitude, for edges
+// longer than 500 km, and if outside is true, that is, some coordinates cannot be transformed. longest is the length of
+// the longest edge in units of id, bound the extent in degrees.
+//
+// It is the sagitta of an edge on a curve six times as curved as a great circle, which no parallel on a map exceeds up
+// to 80 degrees.
 func EdgePad(id crs.ID, longest float64, bound *orb.Bound, outside bool) float64 {
 	const radius, curved, most = 6371e3, 6, 500e3
 	unit := 1.0 // metres

@@ -1,9 +1,8 @@
-// Package store is the seam between the protocols and the data: the queries, and the interfaces of the
-// stores that answer them.
+// Package store defines the interface between protocols and data: queries, and the stores that answer them.
 //
-// Package gpkg serves a GeoPackage file, package postgis a PostGIS database; storetest holds the contract that both
-// pass. There is no SQL and no HTTP here. A protocol queries in two steps: Page returns the ids (small,
-// known before the first byte is written), and Fetch the features of those ids that are not cached.
+// Package gpkg serves a GeoPackage file, package postgis a PostGIS database; both pass the tests of package storetest.
+// This package contains neither SQL nor HTTP. A protocol queries in two steps. Page returns the ids: they are few and
+// known before the first byte is written. Fetch then returns those features that are not cached.
 package store
 
 import (
@@ -30,37 +29,37 @@ var (
 	// ErrChanged reports that the data changed after a page was read: the rows for Fetch are no longer in the revision
 	// of the page. Read the page again.
 	ErrChanged = errors.New("store: changed meanwhile")
-	// ErrBusy reports that no connection became free within the time of WithPatience.
+	// ErrBusy reports that no connection became free in time (WithPatience).
 	ErrBusy = errors.New("store: busy")
 	// ErrUnavailable reports that the data cannot be reached now; a retry may succeed.
 	ErrUnavailable = errors.New("store: unavailable")
 )
 
-// Version identifies a version of rows and definitions: results of equal versions are equal.
-// The zero Version is unknown: nothing built from it may be cached.
+// Version identifies a version of rows and definitions: two results with equal versions are equal. The zero Version
+// means unknown; nothing derived from it may be cached.
 type Version string
 
 // A Reader reads one dataset.
 type Reader interface {
-	// Catalog returns the current catalog: immutable, swapped whole on reload. It never blocks and is never nil.
+	// Catalog returns the current catalog. It is immutable and replaced as a whole. The call never blocks, and never
+	// returns nil.
 	Catalog() *Catalog
 
-	// Version returns the version of the rows and definitions of collections; without arguments, of all.
-	// For a file it is the Version of its Catalog until another program writes to the file.
-	// For a database (Catalog.Live) any transaction may change it.
+	// Version returns the version of the rows and definitions of some collections, or of all without arguments. For a
+	// file it equals Catalog.Version until another program writes to the file. In a database (Catalog.Live) any
+	// transaction may change it.
 	Version(ctx context.Context, collections ...string) (Version, error)
 
-	// Page returns the ids that q selects, in q's order. It reads only geometries that it must test.
-	// It returns ErrNotFound for a collection that is not in the catalog, and ErrCursor for a cursor of another query.
-	// The caller owns the Page.
+	// Page returns the ids that q selects, in the order of q. It reads geometries only if the filter needs them. It
+	// returns ErrNotFound for a collection that is not in the catalog, and ErrCursor for a cursor of another query. The
+	// caller owns the Page.
 	Page(ctx context.Context, q Query) (*Page, error)
 
-	// Fetch calls fn once for each row, in their order. The Feature and all that it points to are valid only until fn
-	// returns. An error of fn ends Fetch and is returned unchanged.
-	// A row with a Rev, as Page returned it, selects the feature in that revision; if it has changed or gone,
-	// Fetch returns ErrChanged. A row whose Rev is 0 selects the current feature; if the id does not exist,
-	// Fetch returns ErrNotFound. In both cases fn is not called for a later row. Fetch holds no connection while fn
-	// runs for longer than reading one batch takes.
+	// Fetch calls fn once for each row, in the order of rows. The Feature and all that it refers to are valid only
+	// until fn returns. An error of fn ends Fetch and is returned unchanged. A row with a Rev, as Page returned it,
+	// selects the feature in that revision; Fetch returns ErrChanged if the feature was changed or removed since. A row
+	// whose Rev is 0 selects the current feature; Fetch returns ErrNotFound if the id does not exist. After either
+	// error fn is not called again. Fetch reads in batches, so that a slow fn does not occupy a connection.
 	Fetch(ctx context.Context, collection string, rows []Row, want Want, fn func(*Feature) error) error
 }
 
@@ -68,53 +67,53 @@ type Reader interface {
 type Store interface {
 	Reader
 
-	// Snapshot returns a reader of the current version. It waits for a connection as a query does (WithPatience).
-	// The caller must close it.
+	// Snapshot returns a reader of the current version. Like a query, it waits for a connection (WithPatience). The
+	// caller must close it.
 	Snapshot(ctx context.Context) (Snapshot, error)
 
-	// Hold returns a Snapshot that no writer can end: it occupies a connection, and may block writers.
+	// Hold returns a Snapshot that stays valid whatever is written: it occupies a connection, and may block writers.
 	// The caller must close it soon.
 	Hold(ctx context.Context) (Snapshot, error)
 
-	// All returns all rows that q selects, or none where more than Limit match: it reads them in any order, and sorts
-	// them afterwards.
+	// All returns all rows that q selects, in the order of q, or none if more than Limit match.
 	All(ctx context.Context, q AllQuery) (*All, error)
 
-	// Neighbours returns a feature and the ids before and after it in the order by id; "" if there is none.
-	// It returns ErrNotFound as Page and Fetch do.
+	// Neighbours returns a feature and the ids before and after it in the order by id; prev or next is "" if there is
+	// none. Its errors are those of Page and Fetch.
 	Neighbours(ctx context.Context, collection, id string) (row Row, prev, next string, err error)
 
 	// Life returns the versions of a feature in a collection with versions (Collection.Versions).
 	Life(ctx context.Context, q LifeQuery) (*Life, error)
 
-	// Room returns how many queries of each class the store runs at once.
-	// Expensive classes leave processors and connections free.
+	// Room returns how many queries of each class the store runs at once. It is smaller for expensive classes, so that
+	// cheap queries always find a processor and a connection.
 	Room() [len(Costs)]int
 
-	// Cost estimates the class of q before it runs, in microseconds and without reading data.
-	// It errs towards more work. For a collection that is not in the catalog it is CostPage, since Page refuses it.
+	// Cost estimates the class of q before it runs, within microseconds and without reading data. If in doubt, it
+	// returns the more expensive class. For a collection that is not in the catalog it returns CostPage, since Page
+	// refuses it.
 	Cost(q Query) Cost
 
-	// Explain runs q and describes how. Its errors are those of Page.
+	// Explain runs q and returns how it was answered. Its errors are those of Page.
 	Explain(ctx context.Context, q Query) (*Plan, error)
 
-	// Reload opens the data again, verifies it and swaps the catalog. Queries in flight finish on the old revision.
-	// After an error the old revision stays.
+	// Reload opens the data again, verifies it and replaces the catalog. Queries in flight finish on the old data.
+	// After an error the old data stays in use.
 	Reload(ctx context.Context) error
 
 	// Ready returns why the store cannot answer now; nil if it can.
 	Ready(ctx context.Context) error
 
-	// Close waits for queries in flight and releases everything.
+	// Close waits for queries in flight, then closes files and connections.
 	Close() error
 }
 
-// Snapshot is a Reader of one version. Its queries see that version, or return ErrChanged once it is gone.
+// Snapshot is a Reader of one version of the data. Its queries return ErrChanged once that version no longer exists.
 // They must not use CountExact. It is not safe for concurrent use.
 type Snapshot interface {
 	Reader
-	// Holds reports whether the snapshot occupies a connection or blocks others.
-	// Then nobody should hold it while waiting for a slow client.
+	// Holds reports whether the snapshot occupies a connection or blocks writers. If so, close it before waiting for a
+	// slow client.
 	Holds() bool
 	Close() error
 }
@@ -127,7 +126,7 @@ func WithPatience(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, patienceKey{}, time.Now().Add(d))
 }
 
-// Patience returns the time until which a query waits for a connection; bounded is false if it waits until ctx ends.
+// Patience returns until when a query waits for a connection; bounded is false if it waits until ctx ends.
 func Patience(ctx context.Context) (until time.Time, bounded bool) {
 	until, bounded = ctx.Value(patienceKey{}).(time.Time)
 	return until, bounded
@@ -138,33 +137,33 @@ type Query struct {
 	Collection string
 	Filter     cql2.Expr // checked against the collection (cql2.Check); nil selects all
 	SortBy     []Sort    // nil: by id; otherwise ties are broken by id, ascending
-	// sort by cql2.RankWords of the best text, then by SortBy; Filter must imply it. Nil: no rank
+	// sort by the rank of the best matching text (cql2.RankWords), then by SortBy; Filter must imply Rank. nil: no rank
 	Rank   *cql2.Search
-	Limit  int    // number of ids, at least 1; 0: none, only Matched (with Count)
+	Limit  int    // number of ids, at least 1; 0: no ids, only Matched (with Count)
 	Offset int    // number of ids to skip after Cursor
 	Cursor Cursor // "" starts at the first id
 	place  *Place // decoded Cursor
 	Count  Count
-	// AsOf selects, in a collection of versions, the version of each feature that is valid at the moment;
-	// versions in days are compared with its day in its own time zone. Zero selects all.
-	// Filter sees only the selected ones. Other collections ignore it.
+	// AsOf selects, in a collection with versions, the version of each feature that is valid at this time. Versions in
+	// whole days are compared with the day in the time zone of AsOf. The zero time selects all versions. Filter is
+	// applied to the selected versions only. Collections without versions ignore AsOf.
 	AsOf time.Time
 }
 
-// AllQuery is a Query whose caller wants all matches or none. Its Cursor, Offset, Rank and Count mean nothing.
+// AllQuery is a Query for all matches, or none if they are too many. Cursor, Offset, Rank and Count are ignored.
 type AllQuery struct {
 	Query
-	Texts string // a property with a column for its folded text (Search.Norm): these texts are wanted, and no rows
+	Texts string // property with a Search.Norm column: return its distinct folded texts instead of rows
 }
 
-// All is the answer to an AllQuery.
+// All is the result of an AllQuery.
 type All struct {
 	Rows  []Row    // in the order of the query
-	Texts []string // folded, each once, in any order
-	More  bool     // more than Limit match; nothing else is set
+	Texts []string // folded and distinct, in any order
+	More  bool     // more than Limit match; the other fields are empty
 }
 
-// AllOf returns an answer whose rows are those of a page. Texts are read from s.
+// AllOf returns the rows of a page as an All. It reads texts, if q requests them, from s.
 func AllOf(ctx context.Context, s Reader, q AllQuery, p *Page) (*All, error) {
 	if p.Next != "" {
 		return &All{More: true}, nil
@@ -189,20 +188,20 @@ func AllOf(ctx context.Context, s Reader, q AllQuery, p *Page) (*All, error) {
 type Sort struct {
 	Property  string
 	Desc      bool
-	Norwegian bool // of a text: by cql2.NorwegianKey instead of by code point
+	Norwegian bool // for texts: order by cql2.NorwegianKey instead of code points
 }
 
 // Count selects whether Page.Matched is computed.
 type Count uint8
 
 const (
-	CountExact Count = iota // the number of all matches, whatever the paging
+	CountExact Count = iota // Matched is the number of all matches, whatever the page
 	CountNone               // Matched is -1
-	CountCheap              // as CountExact if counting is cheap compared with the page; else Matched is -1
+	CountCheap              // as CountExact if counting is cheap compared with reading the page, else as CountNone
 )
 
-// CheapRows is how many features a collection has at most whose matches CountCheap always counts,
-// and CountBudget how long it counts those of a larger one.
+// CountCheap always counts the matches in collections of up to CheapRows features. In larger ones it stops counting
+// after CountBudget.
 const (
 	CheapRows   = 100_000
 	CountBudget = 100 * time.Millisecond
@@ -213,16 +212,17 @@ type Page struct {
 	Rows       []Row
 	Next, Prev Cursor // "" if there is no such page
 	Matched    int    // number of all matches; -1 if not computed
-	Version    string // Catalog.Version from which this page was read
+	Version    string // Catalog.Version of the data that this page was read from
 }
 
-// Row identifies a feature and its revision: equal ID and Rev mean equal bytes. Page never returns the Rev 0.
+// Row identifies a feature and its revision: rows with equal ID and Rev have equal bytes. Page never returns a zero
+// Rev.
 type Row struct {
 	ID  string
 	Rev uint64
 }
 
-// Current returns rows that select features in any revision.
+// Current returns rows that select the current features with these ids, in any revision.
 func Current(ids ...string) []Row {
 	rows := make([]Row, len(ids))
 	for i, id := range ids {
@@ -231,9 +231,9 @@ func Current(ids ...string) []Row {
 	return rows
 }
 
-// Want selects the parts of features that Fetch returns.
+// Want selects the parts of features that Fetch reads.
 type Want struct {
-	// in this order; nil: all that are not hidden, in schema order. Never nil and empty at once: empty means none
+	// names in the order of Feature.Values; nil: all that are not hidden, in schema order; empty and not nil: none
 	Properties []string
 	NoGeometry bool // leaves Feature.Geometry empty
 
@@ -245,16 +245,16 @@ type Want struct {
 // A Writer fills a dataset. Readers see nothing before Commit; Close without Commit leaves the target unchanged.
 // It is not safe for concurrent use.
 type Writer interface {
-	// Define creates missing tables of a collection and its relations, and stores the collection's metadata.
-	// With replace it removes existing rows; otherwise an existing collection returns ErrExists.
+	// Define creates the missing tables of a collection and its relations, and stores the collection's metadata. With
+	// replace it removes existing rows; without it, it returns ErrExists if the collection exists.
 	Define(ctx context.Context, c *Collection, replace bool) error
 
-	// Insert returns a function that appends rows to a table of a defined collection, of a relation or of the
-	// migrations. It fails once ctx has ended. Values are nil, int64, float64, string, bool, []byte,
-	// time.Time or Geometry, one for each column; they are not retained.
+	// Insert returns a function that appends a row to a table: of a defined collection, of a relation, or of the
+	// migrations. The function takes a value for each column and does not retain it: nil, int64, float64, string, bool,
+	// []byte, time.Time or Geometry. It fails once ctx has ended.
 	Insert(ctx context.Context, table string, columns []string) (func(values ...any) error, error)
 
-	// Commit builds indexes, statistics and extents, verifies the data, and swaps it in as a whole.
+	// Commit builds indexes, statistics and extents, verifies the data, and makes all of it visible at once.
 	Commit(ctx context.Context) error
 	Close() error
 }

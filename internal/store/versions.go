@@ -12,35 +12,36 @@ import (
 	"grense/internal/cql2"
 )
 
-// Versions means that the rows of a collection are versions of features: rows with the same value of ID are one
-// feature, each with an interval of its own. Row.ID identifies a row between Page and Fetch and means nothing to
-// clients; they know Feature.Of. Internally the interval is half-open: [Start, End). A null End is open;
-// a row without a Start has no time.
+// Versions describes a collection whose rows are versions of features. Rows with the same value of ID are one feature,
+// and each row has its own interval of validity. Clients see Feature.Of as id; Row.ID only identifies a row between
+// Page and Fetch. Internally the interval is half-open, [Start, End). A null End is open; a row without a Start has no
+// time.
 type Versions struct {
-	ID    string // property with the feature id, of texts or whole numbers
-	Start string // property with the first day, or the moment, of validity; distinct for all versions of a feature
-	End   string // property with the end of validity, of the type of Start
+	ID    string // property with the feature id: text or integer
+	Start string // property with the first day or moment of validity; no two versions of a feature have the same
+	End   string // property with the end of validity, of the same type as Start
 	// Inclusive means that End is the last day or moment of validity, not the first after it.
 	Inclusive bool
-	// Overlap means that versions of a feature may overlap or share a moment. Then the one that begins last counts.
+	// Overlap means that versions of a feature may overlap. At any time the one with the latest Start is valid.
 	Overlap bool
 }
 
-// TransactionTime reports whether the interval records when a version was registered, rather than when it was true.
-// INSPIRE calls those columns beginLifespanVersion and endLifespanVersion.
+// TransactionTime reports whether the interval records when a version was registered, not when it was true. INSPIRE
+// calls these properties beginLifespanVersion and endLifespanVersion.
 func (v *Versions) TransactionTime() bool { return strings.EqualFold(v.Start, "beginLifespanVersion") }
 
-// usualValidity are names of columns, in lower case, by which versions are found if ids repeat: first start, then end.
+// usualValidity are pairs of column names (start, end), in lower case, that make rows with repeated ids versions
+// without configuration.
 var usualValidity = [...][2]string{{"gyldigfra", "gyldigtil"}, {"validfrom", "validto"}, {"valid_from", "valid_to"}}
 
-// ValidityOf returns the configured columns of validity, else those found by their usual names; "" if there are none.
-// column returns how the source spells a name.
+// ValidityOf returns the configured columns of validity, else columns with usual names; "" if there are none. column
+// returns the source's spelling of a name.
 func (s *Settings) ValidityOf(column func(lower string) (string, bool)) (start, end string, configured bool) {
 	if s.ValidFrom != "" {
 		return s.ValidFrom, s.ValidTo, true
 	}
 	if s.Instant != "" || s.IntervalStart != "" || s.IntervalEnd != "" {
-		return "", "", false // the settings state that features have a time and no versions
+		return "", "", false // the configuration gives features a time, so they have no versions
 	}
 	for _, pair := range usualValidity {
 		a, okA := column(pair[0])
@@ -52,20 +53,20 @@ func (s *Settings) ValidityOf(column func(lower string) (string, bool)) (start, 
 	return "", "", false
 }
 
-// IsUsualStart reports whether a name in lower case is one of the usual starts of validity.
+// IsUsualStart reports whether a name in lower case is a usual name for the start of validity.
 func IsUsualStart(lower string) bool {
 	return slices.ContainsFunc(usualValidity[:], func(pair [2]string) bool { return pair[0] == lower })
 }
 
-// versionMoment and versionDay are the layouts of the time of a version in its id: a moment in UTC or a day,
-// in the basic format of ISO 8601.
+// versionMoment and versionDay are the layouts of the start time in the id of a version: a moment in UTC or a day, in
+// the basic format of ISO 8601.
 const (
 	versionDay    = "20060102"
 	versionMoment = "20060102T150405.999999999Z"
 )
 
-// VersionID returns the id of a version, unique in its collection (profile versions-as-features-unique-ids):
-// that of the feature, a full stop, and the start of the version. start is RFC 3339, as the property is served.
+// VersionID returns the id of a version, which is unique in its collection: the feature id, a full stop, and the start
+// of the version (profile versions-as-features-unique-ids). start is the served value, RFC 3339.
 func VersionID(id, start string) string {
 	if t, err := time.Parse(time.DateOnly, start); err == nil {
 		return id + "." + t.Format(versionDay)
@@ -79,8 +80,8 @@ func VersionID(id, start string) string {
 
 var versionID = regexp.MustCompile(`^(.+?)\.(\d{8}(?:T\d{6}(?:\.\d{1,9})?Z)?)$`)
 
-// ParseVersionID splits the id of a version; ok is false if it is not one.
-// For a day, start is midnight UTC and day is true.
+// ParseVersionID splits the id of a version into the feature id and the start of the version. If the start is a day,
+// day is true and start is midnight UTC. ok is false if s is not the id of a version.
 func ParseVersionID(s string) (id string, start time.Time, day, ok bool) {
 	m := versionID.FindStringSubmatch(s)
 	if m == nil {
@@ -94,7 +95,7 @@ func ParseVersionID(s string) (id string, start time.Time, day, ok bool) {
 	return m[1], start, day, err == nil
 }
 
-// FeatureID returns the feature id for a value of Versions.ID; "" if there is none.
+// FeatureID returns a value of the property Versions.ID as a feature id; "" for other types and null.
 func FeatureID(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -105,7 +106,7 @@ func FeatureID(v any) string {
 	return ""
 }
 
-// IsFeature returns a filter for all versions of a feature; ok is false if no feature can have the id.
+// IsFeature returns a filter that selects all versions of a feature; ok is false if no feature can have the id.
 func (c *Collection) IsFeature(id string) (cql2.Expr, bool) {
 	p, _ := c.Find(c.Versions.ID)
 	prop := cql2.Prop{Name: p.Name}
@@ -116,8 +117,8 @@ func (c *Collection) IsFeature(id string) (cql2.Expr, bool) {
 	return cql2.Compare{Op: cql2.Eq, L: prop, R: cql2.Int(n)}, err == nil && strconv.FormatInt(n, 10) == id
 }
 
-// RowsOf returns the rows of features by their ids; of features with versions, the rows that were valid at a moment.
-// It skips unknown ids of these.
+// RowsOf returns rows for Fetch that select features by id; for features with versions, the version valid at a moment.
+// In a collection with versions it skips unknown ids.
 func (c *Collection) RowsOf(ctx context.Context, from interface {
 	Page(context.Context, Query) (*Page, error)
 }, ids []string, at time.Time) ([]Row, error) {
@@ -140,28 +141,28 @@ func (c *Collection) RowsOf(ctx context.Context, from interface {
 	return p.Rows, nil
 }
 
-// LifeQuery selects the versions of a feature, and its neighbours.
+// LifeQuery selects the versions of one feature, and the features before and after it.
 type LifeQuery struct {
 	Collection, ID string    // ID is that of the feature
-	At             time.Time // moment at which the neighbours are valid
+	At             time.Time // moment at which the features before and after must be valid
 	Limit          int       // largest number of versions
 }
 
-// Life holds the versions of a feature, the earliest first; none if there is no such feature.
+// Life holds the versions of a feature, the earliest first; empty if there is no such feature.
 type Life struct {
 	Versions []FeatureVersion
-	// features before and after it in the order by id, among those valid at the moment; "" if there is none
+	// ids of the features before and after this one, in the order by id, among those valid at the moment; "" if none
 	Prev, Next string
 }
 
 // FeatureVersion is one version of a feature.
 type FeatureVersion struct {
 	Row        Row
-	Start, End string // as properties are served; "" if null
+	Start, End string // as served in properties; "" if null
 }
 
-// SetVersions turns the rows of a collection into versions, by the names of columns.
-// It returns why that is impossible, or "".
+// SetVersions makes the rows of a collection versions; id, start and end are names of columns. It returns why that is
+// impossible, or "".
 func (c *Collection) SetVersions(id, start, end string, inclusive bool) (fault string) {
 	var v Versions
 	for _, x := range [...]struct {
@@ -195,8 +196,8 @@ func (c *Collection) SetVersions(id, start, end string, inclusive bool) (fault s
 	return ""
 }
 
-// Moment normalises a moment for Query.AsOf: for versions in days to midnight UTC of the day, so that all moments of a
-// day are one query; zero if there are no versions.
+// Moment normalises a moment for Query.AsOf. For versions in days that is midnight UTC of the day, so that all moments
+// of a day give the same query. It returns the zero time if the collection has no versions.
 func (c *Collection) Moment(t time.Time) time.Time {
 	if c.Versions == nil || t.IsZero() {
 		return time.Time{}
@@ -207,8 +208,7 @@ func (c *Collection) Moment(t time.Time) time.Time {
 	return t
 }
 
-// Asked returns a requested moment for Query.AsOf, whose zero value means all versions: the beginning of year 1 becomes
-// the nanosecond after it.
+// Asked adjusts a moment for Query.AsOf, whose zero value selects all versions: it moves the zero time by a nanosecond.
 func Asked(t time.Time) time.Time {
 	if t.IsZero() {
 		return t.Add(time.Nanosecond)
