@@ -8,12 +8,11 @@ import (
 	"grense/internal/problem"
 )
 
-// Tile is the address of a tile in a Set: the number of its level, its row from the top and its column from the left.
+// Tile is the address of a tile in a Set: the level, the row counted from the top and the column counted from the left.
 type Tile struct{ Z, Row, Col int }
 
-// Parse reads an address from the parts of a path. A part that is no decimal number gives an error of kind
-// problem.Invalid, with all such faults, an address outside the set one of kind problem.NotFound (OGC 20-057,
-// /req/core/tc-error).
+// Parse parses the three parts of a path. If parts are not decimal numbers, the error is of kind problem.Invalid and
+// lists them all. For an address outside the set it is of kind problem.NotFound (OGC 20-057, /req/core/tc-error).
 func (s *Set) Parse(matrix, row, col string) (Tile, error) {
 	var t Tile
 	var faults []problem.Fault
@@ -42,7 +41,7 @@ func (s *Set) Parse(matrix, row, col string) (Tile, error) {
 	return t, nil
 }
 
-// Contains reports whether the set has such a tile.
+// Contains reports whether the set has the tile.
 func (s *Set) Contains(t Tile) bool {
 	if t.Z < s.first || t.Z > s.last {
 		return false
@@ -51,8 +50,8 @@ func (s *Set) Contains(t Tile) bool {
 	return t.Col >= 0 && t.Col < w && t.Row >= 0 && t.Row < h
 }
 
-// Bound returns where a tile lies, in the set's CRS, x before y. For a tile that the set does not contain it extends
-// the grid.
+// Bound returns the box of a tile in the CRS of the set, x before y. Tiles outside the set lie on the same grid,
+// extended.
 func (s *Set) Bound(t Tile) orb.Bound {
 	side := s.cell * Cells / s.pow(t.Z)
 	return orb.Bound{

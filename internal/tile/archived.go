@@ -21,13 +21,13 @@ import (
 	"grense/internal/store"
 )
 
-// archivedSet is the set of the tiles of archives; other programs know no other.
+// archivedSet is the only tile matrix set of archives, since other programs support no other.
 const archivedSet = "WebMercatorQuad"
 
-// archivedVersion is that of the document with which an archive says about its layers.
+// archivedVersion is the version of the part of document that is our own.
 const archivedVersion = 1
 
-// document is what an archive says about its layers, to other programs and to us.
+// document is the JSON metadata of an archive: the standard list of vector layers, and our own part.
 type document struct {
 	Vector []VectorLayer `json:"vector_layers"`
 	Grense struct {
@@ -42,21 +42,21 @@ type VectorLayer struct {
 	Description string            `json:"description"`
 	MinZoom     int               `json:"minzoom"`
 	MaxZoom     int               `json:"maxzoom"`
-	Fields      map[string]string `json:"fields"` // name and kind: String, Number or Boolean
+	Fields      map[string]string `json:"fields"` // types by property name: String, Number or Boolean
 }
 
-// archivedLayer is what we store about a layer.
+// archivedLayer is our own metadata about a layer of an archive.
 type archivedLayer struct {
 	ID         string     `json:"id"`
-	First      int        `json:"first"` // levels of the layer, whichever are in the archive
+	First      int        `json:"first"` // levels with features, even if the archive lacks them
 	Last       int        `json:"last"`
 	Bound      *orb.Bound `json:"bound"` // in metres; nil: no features
 	Features   int        `json:"features"`
 	Properties []string   `json:"properties"`
-	Content    string     `json:"content"` // names what the features are; see contentOf
+	Content    string     `json:"content"` // hash of the features; see contentOf
 }
 
-// Archive is a file of tiles that Export made. It is safe for concurrent use.
+// Archive is a file of tiles that Export has written. It is safe for concurrent use.
 type Archive struct {
 	r      *archive.Reader
 	path   string
@@ -64,7 +64,7 @@ type Archive struct {
 	layers map[string]*archivedLayer
 }
 
-// OpenArchive opens an archive.
+// OpenArchive opens an archive. It refuses files that Export of this version has not written.
 func OpenArchive(path string) (*Archive, error) {
 	r, err := archive.Open(path)
 	if err != nil {
@@ -84,15 +84,14 @@ func OpenArchive(path string) (*Archive, error) {
 	return a, nil
 }
 
-// Close closes the file, after the Maker that has it.
+// Close closes the file. Close the Maker that uses it first.
 func (a *Archive) Close() error { return a.r.Close() }
 
-// Zooms are the first and the last level that are in the file.
+// Zooms returns the first and the last level in the file.
 func (a *Archive) Zooms() (first, last int) { return a.r.First, a.r.Last }
 
-// Fits reports what keeps an archive from holding tiles of the collections of a catalog: each of its layers is a
-// collection with as many features and the same properties. Whether they have the same values, a Maker looks when it
-// is requested tiles.
+// Fits returns an error if the archive cannot be of the collections of a catalog: a layer has no collection, or the
+// number of features or the properties differ. A Maker compares the values later, in the background.
 func (a *Archive) Fits(cat *store.Catalog) error {
 	var errs []error
 	for _, id := range a.Layers() {
@@ -116,7 +115,7 @@ func (a *Archive) Fits(cat *store.Catalog) error {
 	return errors.Join(errs...)
 }
 
-// Layers lists the collections with tiles in the file.
+// Layers returns the ids of the collections with tiles in the file, sorted.
 func (a *Archive) Layers() []string {
 	ids := make([]string, 0, len(a.layers))
 	for id := range a.layers {
@@ -126,12 +125,12 @@ func (a *Archive) Layers() []string {
 	return ids
 }
 
-// holds reports whether the tiles of a level are in the file.
+// holds reports whether the file includes a level of a set.
 func (a *Archive) holds(set *Set, z int) bool {
 	return set.ID == archivedSet && z >= a.r.First && z <= a.r.Last
 }
 
-// layer returns a layer of a tile as Layer.Append writes it; nil when it is empty there.
+// layer returns one layer of a tile, encoded as by Layer.Append; nil if it is empty. It reads at most most bytes.
 func (a *Archive) layer(t Tile, id string, most int64) ([]byte, error) {
 	packed, err := a.r.Tile(t.Z, t.Row, t.Col)
 	if packed == nil || err != nil {
@@ -163,7 +162,7 @@ func (a *Archive) layer(t Tile, id string, most int64) ([]byte, error) {
 	return nil, nil
 }
 
-// layerName is the name of a layer as Layer.Append writes it: its second field.
+// layerName returns the name in an encoded layer; ok is false if Layer.Append did not encode it.
 func layerName(m []byte) (string, bool) {
 	if len(m) < 3 || m[0] != 15<<3|varint || m[2] != 1<<3|lengthed {
 		return "", false
@@ -175,22 +174,22 @@ func layerName(m []byte) (string, bool) {
 	return string(m[3+k : 3+k+int(n)]), true
 }
 
-// fit is whether an archive holds the tiles of a collection as it is. All is guarded by the Maker's mutex.
+// fit is the result of comparing a collection with the archive. The Maker's mutex guards all fields.
 type fit struct {
-	stamp   string // of the data that were compared; "" before
+	stamp   string // data version of the comparison; "" before the first one
 	content string
-	sum     uint64 // of ids and revisions
+	sum     uint64 // hash of ids and revisions (rowSum)
 	ok      bool
-	version store.Version // of the rows that were compared
+	version store.Version // version of the rows that were compared
 	busy    bool
-	due     bool // rows have changed since
+	due     bool // rows have changed since the comparison
 	checked time.Time
-	rest    time.Duration // after checked, before which due does not have them compared again
+	rest    time.Duration // minimum time from checked to the next comparison if due
 }
 
-// archived returns the layer of the archive for a collection; nil when there is none, or it is of other data. Data
-// are compared in the background when they are requested first and after each change; what Fits is taken for the same
-// until then, what has changed is not.
+// archived returns the archive's layer of a collection, or nil if it has none or the data differ. The first call, and
+// each call after a change of the data, starts a comparison in the background. During the first comparison the data
+// count as equal, during later ones as different.
 func (m *Maker) archived(ctx context.Context, st store.Store, set *Set, c *store.Collection) *archivedLayer {
 	a := m.o.Archive
 	if a == nil || set.ID != archivedSet || a.layers[c.ID] == nil {
@@ -219,7 +218,7 @@ func (m *Maker) archived(ctx context.Context, st store.Store, set *Set, c *store
 	return a.layers[c.ID]
 }
 
-// compare settles whether an archive holds a collection as it is.
+// compare compares a collection with the archive and stores the result in f.
 func (m *Maker) compare(f *fit, st store.Store, collection, now string) {
 	defer m.cache.Make()()
 	select {
@@ -248,7 +247,7 @@ func (m *Maker) compare(f *fit, st store.Store, collection, now string) {
 	}
 }
 
-// contentNow is contentOf of what a store has, with its version; what was found before where no row has changed.
+// contentNow returns contentOf the current rows, with their version. It reuses the result in f if no row has changed.
 func (m *Maker) contentNow(f *fit, st store.Store,
 	collection string) (content string, version store.Version, sum uint64, err error) {
 	in, end, err := snapshotOf(m.ctx, st)
@@ -275,8 +274,8 @@ func (m *Maker) contentNow(f *fit, st store.Store,
 	return content, version, sum, err
 }
 
-// comparedWith is the version of the rows that an archive was compared with last; "" before. Changed says that they
-// have another one now.
+// comparedWith returns the version of the rows in the last comparison with the archive; "" before the first one.
+// changed means that the rows now have another version; then a new comparison becomes due.
 func (m *Maker) comparedWith(collection string, changed bool) store.Version {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -285,7 +284,7 @@ func (m *Maker) comparedWith(collection string, changed bool) store.Version {
 	return f.version
 }
 
-// snapshotOf is a snapshot of a store; the caller calls end.
+// snapshotOf opens a snapshot of a store. The caller must call end.
 func snapshotOf(ctx context.Context, st store.Store) (in store.Reader, end func(), err error) {
 	snap, err := st.Snapshot(ctx)
 	if err != nil {
@@ -294,8 +293,8 @@ func snapshotOf(ctx context.Context, st store.Store) (in store.Reader, end func(
 	return snap, func() { snap.Close() }, nil
 }
 
-// contentOf names what is in tiles of a collection, whichever store it is in: ids, values and geometries. The sum is
-// that of rowSum.
+// contentOf hashes the ids, values and geometries of a collection; the hash does not depend on the kind of store. sum
+// is what rowSum returns.
 func contentOf(ctx context.Context, st store.Reader, c *store.Collection) (name string, sum uint64, err error) {
 	m := maker{st: st, c: c, tags: newTagger(c, nil)}
 	h := sha256.New()
@@ -313,7 +312,7 @@ func contentOf(ctx context.Context, st store.Reader, c *store.Collection) (name 
 	return hex.EncodeToString(h.Sum(nil)), sum, err
 }
 
-// span is the range of a layer whose tiles are in an archive.
+// span restricts an estimate to the levels and the extent of an archived layer.
 func (l *archivedLayer) span(r Range) Range {
 	return narrowed(r, l.First, l.Last, l.Bound)
 }

@@ -16,55 +16,56 @@ import (
 	"grense/internal/store"
 )
 
-// maker makes the levels of a collection in a set.
+// maker builds the tile levels of one collection in one set.
 type maker struct {
-	st   store.Reader
-	c    *store.Collection
-	set  *Set
-	move crs.Func
-	out  *sideWriter
-	told func(done int) // in hundredths
+	st     store.Reader
+	c      *store.Collection
+	set    *Set
+	move   crs.Func
+	out    *sideWriter
+	report func(done int) // called with the progress in percent
 
-	whole   bool  // arcs of areas are wanted in full, and nothing else
-	memory  int64 // see Options
+	whole   bool  // build only one level, with unsimplified borders and without properties; see wholeID
+	memory  int64 // Options.Memory
 	options coverage.Options
 	grid    coverage.Grid
 	tags    *tagger
 	offsets []byte
-	sum     uint64 // of ids and revisions
+	sum     uint64 // hash of ids and revisions (addRow)
 	build   *coverage.Builder
 	lines   *coverage.Lines
 	points  points
-	divided bool // most areas share borders with others
+	divided bool // most areas share borders with other areas
 	first   int
 
-	from, to   int // its features among those of build
-	firstLevel int // of areas
+	from, to   int // range of its features in build
+	firstLevel int // first level with areas
 	widths     []float64
 }
 
-// Names of sections.
+// Names of sections in a side file.
 const (
 	secRecords = "records"
 	secOffsets = "offsets"
 	secPoints  = "points"
 
-	coarsePrefix = "coarse " // of levels that are there while others are made
+	coarsePrefix = "coarse " // prefix of sections with coarse levels, used while the other levels are built
 )
 
 func secArea(z int) string { return fmt.Sprint("area ", z) }
 func secLine(z int) string { return fmt.Sprint("line ", z) }
 
-// grid is that of the finest level; its origin is the upper left corner of all tiles.
+// grid returns the grid of the finest level. Its origin is the upper left corner of the set.
 func (s *Set) grid() coverage.Grid { return coverage.Grid{Origin: s.origin, Unit: s.unit(s.finest())} }
 
-// corner is the upper left corner of a tile on the grid of its level.
+// corner returns the upper left corner of a tile, in cells of the grid of its level.
 func corner(t Tile) coverage.Point {
 	return coverage.Point{X: int32(t.Col * Extent), Y: int32(-t.Row * Extent)}
 }
 
-// makeLevels fills the side files of makers in one set, but for their revisions. Areas are one coverage, with a layer
-// for each maker. Those of more edges than coarse have coarse levels first, of which publish hears.
+// makeLevels builds the levels of all makers, which have the same set, and writes them to their side files, except the
+// data version. The areas of all makers form one coverage. If it has more than coarse edges, coarse levels are built
+// first, and publish is called when they are complete.
 func makeLevels(ctx context.Context, makers []*maker, coarse int, publish func() error) error {
 	var build *coverage.Builder
 	for i, m := range makers {
@@ -117,12 +118,12 @@ func makeLevels(ctx context.Context, makers []*maker, coarse int, publish func()
 	return nil
 }
 
-// coarseWidth is how many cells half of the areas of a layer are wide at least on the finest of coarse levels, unless
-// they have too many edges there.
+// coarseWidth is the least width, in cells, of half of a layer's areas on the finest coarse level, unless that level
+// would have too many edges.
 const coarseWidth = 16
 
-// coarseSkip is how many of the finest levels coarse ones leave out. Edges are about one in two cells of their
-// length, on both sides.
+// coarseSkip returns how many of the finest levels are left out of the coarse ones, so that about most edges remain. It
+// assumes one edge for two cells of border, counted on both sides.
 func coarseSkip(makers []*maker, build *coverage.Builder, most int) int {
 	skip := math.Log2(float64(build.Length()) / 2 / float64(most))
 	for _, m := range makers {
@@ -134,7 +135,7 @@ func coarseSkip(makers []*maker, build *coverage.Builder, most int) int {
 	return max(1, int(skip)-build.Skipped())
 }
 
-// prepare is what comes before reading.
+// prepare sets up the builders before features are read.
 func (m *maker) prepare() {
 	m.grid, m.tags = m.set.grid(), newTagger(m.c, nil)
 	if m.whole = m.set.ID == wholeID; m.whole {
@@ -146,7 +147,7 @@ func (m *maker) prepare() {
 	m.first = m.set.finest() + 1
 }
 
-// finish is what comes after the areas.
+// finish builds the levels of lines and points, after the areas.
 func (m *maker) finish(ctx context.Context) error {
 	err := m.coarserLines(ctx)
 	if err == nil && len(m.points.at) > 0 {
@@ -181,7 +182,7 @@ func (m *maker) scan(ctx context.Context, want store.Want, fn func(i int, f *sto
 	}
 }
 
-// read reads all features once: records go into the file, geometries into builders.
+// read reads all features once. It writes their records to the side file and adds their geometries to the builders.
 func (m *maker) read(ctx context.Context) error {
 	m.out.begin(secRecords)
 	defer m.out.end()
@@ -207,7 +208,7 @@ func (m *maker) read(ctx context.Context) error {
 		}
 		m.out.sum.Features++
 		if i%1000 == 0 {
-			m.told(50 * i / max(m.c.Count, i+1))
+			m.report(50 * i / max(m.c.Count, i+1))
 		}
 		return m.add(i, f, &bound)
 	})
@@ -218,7 +219,8 @@ func (m *maker) read(ctx context.Context) error {
 	return err
 }
 
-// add gives the parts of a geometry to their builders. One that has no place on the grid is left out, and counted.
+// add adds a geometry to the builders of areas, lines and points. If it does not fit on the grid, it is counted in
+// Unplaced and left out.
 func (m *maker) add(i int, f *store.Feature, bound *orb.Bound) error {
 	geometry := f.Geometry.WKB
 	own, placed := wkb.EmptyBound(), true
@@ -274,11 +276,11 @@ func (m *maker) add(i int, f *store.Feature, bound *orb.Bound) error {
 	return nil
 }
 
-// enough is the area in cells that half of the features have from the first level on.
+// enough is the area in cells that half of a layer's features must have on its first level.
 const enough = 8
 
-// firstOf is the first level on which half of some sizes, in cells of level z, are enough; by is how many times
-// larger they are on it than on the one before.
+// firstOf returns the first level on which half of the sizes are at least enough cells. sizes are in cells of level z;
+// each coarser level divides them by by.
 func (m *maker) firstOf(sizes []float64, z int, by float64) int {
 	if len(sizes) == 0 {
 		return m.set.finest() + 1
@@ -292,7 +294,7 @@ func (m *maker) firstOf(sizes []float64, z int, by float64) int {
 	return z
 }
 
-// firstArea is the first level of a layer by the finest that is made, z.
+// firstArea returns the first level with areas. l is the finest level that is built, and z its number.
 func (m *maker) firstArea(l *coverage.Level, z int) int {
 	var sizes []float64
 	for f := range l.Features() {
@@ -303,7 +305,7 @@ func (m *maker) firstArea(l *coverage.Level, z int) int {
 	return m.firstOf(sizes, z, 4)
 }
 
-// areaLevels makes the levels of the polygons of all makers as one coverage.
+// areaLevels builds the levels of the polygons of all makers as one coverage.
 func areaLevels(ctx context.Context, makers []*maker, build *coverage.Builder) error {
 	if build.Empty() {
 		return nil
@@ -325,7 +327,7 @@ func areaLevels(ctx context.Context, makers []*maker, build *coverage.Builder) e
 	})
 }
 
-// of is what of a level of so many layers belongs to the maker.
+// of returns the features of this maker in a level that all makers share.
 func (m *maker) of(l *coverage.Level, layers int) *coverage.Level {
 	if layers == 1 {
 		return l
@@ -333,7 +335,7 @@ func (m *maker) of(l *coverage.Level, layers int) *coverage.Level {
 	return l.Layer(m.from, m.to)
 }
 
-// level writes one level, unless it is too coarse for the layer, and reports whether there are to be coarser ones.
+// level writes one level, unless it is too coarse for the layer. more is true if coarser levels are needed.
 func (m *maker) level(i int, l *coverage.Level, first bool) (more bool, err error) {
 	z := m.set.finest() - i
 	if first {
@@ -348,12 +350,12 @@ func (m *maker) level(i int, l *coverage.Level, first bool) (more bool, err erro
 	if err != nil {
 		return false, err
 	}
-	// the first level is beyond the last where all areas are smaller than a cell
-	m.told(50 + 50*(i+1)/max(1, m.set.finest()-m.firstLevel+1))
+	// firstLevel is beyond the finest level if all areas are smaller than a cell
+	m.report(50 + 50*(i+1)/max(1, m.set.finest()-m.firstLevel+1))
 	return z > m.firstLevel, m.out.put(secArea(z), b)
 }
 
-// coarseLevels writes levels of a Builder that begins with a coarse one.
+// coarseLevels writes the coarse levels of areas; build starts with the finest of them.
 func coarseLevels(ctx context.Context, makers []*maker, build *coverage.Builder) error {
 	for _, m := range makers {
 		m.out.rough.Live, m.out.rough.First = build.Skipped(), -1
@@ -380,13 +382,13 @@ func coarseLevels(ctx context.Context, makers []*maker, build *coverage.Builder)
 	})
 }
 
-// alone makes levels of polygons, each feature by itself.
+// alone builds levels of polygons without shared borders: it simplifies each feature independently.
 func (m *maker) alone(ctx context.Context) error {
 	live := m.out.sum.Live
 	last := m.set.finest() - live
 	all := make([]coverage.Level, last-m.set.first+1)
 	options := m.options
-	options.Memory = 0 // each feature has all levels
+	options.Memory = 0 // all levels of one feature fit into memory
 	err := m.scan(ctx, store.Want{Properties: []string{}}, func(i int, f *store.Feature) error {
 		b := coverage.NewBuilder(m.grid, options)
 		if err := b.Add(f.Geometry.WKB, m.move); err != nil {
@@ -410,7 +412,7 @@ func (m *maker) alone(ctx context.Context) error {
 		for i, l := range levels[live:] {
 			all[i].Join(l)
 		}
-		if m.memory > 0 && 2*all[0].Bytes() > m.memory { // all coarser ones together take as much at most
+		if m.memory > 0 && 2*all[0].Bytes() > m.memory { // the coarser levels together take at most as much again
 			return coverage.ErrTooLarge
 		}
 		return nil
@@ -432,7 +434,7 @@ func (m *maker) alone(ctx context.Context) error {
 	return nil
 }
 
-// coarserLines makes the levels of lines.
+// coarserLines builds the levels of lines.
 func (m *maker) coarserLines(ctx context.Context) error {
 	if m.lines.Count() == 0 {
 		return nil
@@ -467,7 +469,7 @@ func (m *maker) coarserLines(ctx context.Context) error {
 	return nil
 }
 
-// addRow adds a feature in a revision to a sum.
+// addRow adds the id and the revision of a feature to a hash.
 func addRow(sum uint64, id string, rev uint64) uint64 {
 	const prime = 1099511628211
 	for i := range len(id) {
@@ -477,7 +479,7 @@ func addRow(sum uint64, id string, rev uint64) uint64 {
 	return (sum ^ rev ^ rev>>29) * prime
 }
 
-// kept lists the properties of records.
+// kept returns the names of the properties in records.
 func (t *tagger) kept() []string {
 	var names []string
 	for i, name := range t.want {
@@ -488,11 +490,11 @@ func (t *tagger) kept() []string {
 	return names
 }
 
-// betweenIDs stands between the id of a row and that of the feature that it is a version of.
+// betweenIDs separates the id of a row from the id of its feature in a collection with versions.
 const betweenIDs = "\x00"
 
-// record appends the record of a feature: messages of its id and of its values, each after its length, which is 0 for
-// null.
+// record appends the record of a feature: the id and the values, each encoded by appendValue after its length. A null
+// has length 0.
 func (t *tagger) record(dst []byte, f *store.Feature) ([]byte, error) {
 	var value []byte
 	put := func(v any) (err error) {
@@ -503,7 +505,7 @@ func (t *tagger) record(dst []byte, f *store.Feature) ([]byte, error) {
 		return nil
 	}
 	id := f.ID
-	if f.Of != "" { // rows are found by theirs, and bear that of their feature
+	if f.Of != "" { // find looks up the row id; tiles contain the feature id
 		id += betweenIDs + f.Of
 	}
 	if err := put(id); err != nil {

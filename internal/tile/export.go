@@ -22,42 +22,42 @@ import (
 	"grense/internal/store"
 )
 
-// Export says what goes into an archive.
+// Export describes an archive to be written.
 type Export struct {
-	Path        string   // PMTiles or MBTiles, by its ending (archive.IsPath)
+	Path        string   // .pmtiles or .mbtiles (archive.IsPath)
 	Collections []string // in the order of the layers
-	First, Last int      // levels
+	First, Last int      // range of levels
 	Name        string
 	Attribution string // HTML
-	// AsOf is the moment of which features with versions are.
+	// AsOf is the time at which versions of features must be valid.
 	AsOf time.Time
-	// Report gets the progress: collection while its levels are made, in hundredths, and "" while tiles are.
-	// May be nil.
+	// Report is called with the progress: with a collection and percent while its levels are built, with "" and the
+	// number of tiles while tiles are written. May be nil.
 	Report func(collection string, done, total int)
 }
 
-// Exported describes what an archive holds.
+// Exported describes the archive that was written.
 type Exported struct {
 	First, Last      int
 	Tiles, Different int
-	Resumed          bool // an export that was broken off was gone on with
+	Resumed          bool // an interrupted export was continued
 }
 
-// exporter makes an archive.
+// exporter writes an archive.
 type exporter struct {
 	Export
 	m      *Maker
 	st     store.Store
 	cat    *store.Catalog
 	set    *Set
-	rev    string // of all tiles
-	when   string // moments of which layers with versions are
+	rev    string // Made.Rev of all tiles
+	when   string // AsOf of the layers with versions
 	layers []exportedLayer
 	doc    document
 	ask    []Query
 }
 
-// exportedLayer is a layer and where it has features.
+// exportedLayer is a layer with the geometries of the current level.
 type exportedLayer struct {
 	l      *levels
 	area   *coverage.Level
@@ -65,8 +65,8 @@ type exportedLayer struct {
 	points *shown
 }
 
-// Export writes the tiles of collections in WebMercatorQuad, the same that Tile makes, into an archive, which is put
-// into its place when it is whole. One that was broken off for the same data is gone on with.
+// Export writes the tiles of collections in WebMercatorQuad, as Tile returns them, into an archive. The file appears at
+// its path once it is complete. Export continues an interrupted export if the data have not changed.
 func (m *Maker) Export(ctx context.Context, st store.Store, e Export) (*Exported, error) {
 	set, _ := Find(archivedSet)
 	x := &exporter{Export: e, m: m, st: st, cat: st.Catalog(), set: set}
@@ -99,11 +99,11 @@ func (m *Maker) Export(ctx context.Context, st store.Store, e Export) (*Exported
 	return out, w.Finish(meta)
 }
 
-// prepare waits for the levels of all layers, and describes them.
+// prepare waits for the levels of all layers and collects the metadata of the layers.
 func (x *exporter) prepare(ctx context.Context) error {
 	first, last := x.set.finest()+1, -1
 	x.doc.Grense.Version = archivedVersion
-	for _, id := range x.Collections { // so that they are made of one state
+	for _, id := range x.Collections { // before the first wait, so that one job builds all levels
 		if c, ok := x.cat.Collection(id); ok && c.Geometry != nil {
 			x.m.want(x.set, c)
 		}
@@ -147,7 +147,7 @@ func (x *exporter) prepare(ctx context.Context) error {
 	return nil
 }
 
-// describe describes a layer, and checks that its levels are of what the store has.
+// describe returns the metadata of a layer. It returns store.ErrChanged if its levels are not of the current data.
 func (x *exporter) describe(ctx context.Context, c *store.Collection, l *levels) (d archivedLayer, err error) {
 	in, end, err := snapshotOf(ctx, x.st)
 	if err != nil {
@@ -180,7 +180,7 @@ func (x *exporter) describe(ctx context.Context, c *store.Collection, l *levels)
 	}, nil
 }
 
-// VectorLayerOf describes the layer of a collection but for its levels.
+// VectorLayerOf returns the TileJSON description of a collection, without its levels.
 func VectorLayerOf(c *store.Collection, title string) VectorLayer {
 	l := VectorLayer{ID: c.ID, Description: title, Fields: map[string]string{IDKey: "String"}}
 	for _, p := range c.Properties {
@@ -205,7 +205,7 @@ func (x *exporter) metadata() (archive.Metadata, error) {
 		return archive.Metadata{}, err
 	}
 	m := archive.Metadata{Name: x.Name, Attribution: x.Attribution, First: x.First, Last: x.Last, Layers: text}
-	const north = 85.0511287 // where Web Mercator ends
+	const north = 85.0511287 // northern edge of Web Mercator
 	whole := [4]float64{180, north, -180, -north}
 	for _, id := range x.Collections {
 		if c, _ := x.cat.Collection(id); c.Extent != nil {
@@ -224,10 +224,10 @@ func (x *exporter) metadata() (archive.Metadata, error) {
 	return m, nil
 }
 
-// batch is how many tiles are made between two looks at the time.
+// batch is the number of tiles that are built before the progress is reported and perhaps saved.
 const batch = 128
 
-// tiles makes all tiles that are still to come.
+// tiles writes all tiles that the archive does not have yet.
 func (x *exporter) tiles(ctx context.Context, w *archive.Writer) error {
 	total, done := 0, 0
 	for z := x.First; z <= x.Last; z++ {
@@ -235,7 +235,7 @@ func (x *exporter) tiles(ctx context.Context, w *archive.Writer) error {
 			return err
 		}
 	}
-	saved, whole := time.Now(), w.Next() // whole is the first that is still to come
+	saved, whole := time.Now(), w.Next() // whole is the id of the first tile that is missing
 	var list []Tile
 	next := func() error {
 		out, err := x.makeAll(ctx, list)
@@ -283,14 +283,14 @@ func (x *exporter) tiles(ctx context.Context, w *archive.Writer) error {
 	return w.Save(archive.ID(x.Last+1, 0, 0))
 }
 
-// makeAll makes tiles by as many goroutines as there are processors; nil for empty ones.
+// makeAll builds tiles in parallel, on all processors. Empty tiles are nil.
 func (x *exporter) makeAll(ctx context.Context, list []Tile) ([][]byte, error) {
 	out, errs := make([][]byte, len(list)), make([]error, len(list))
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(list)) {
 		group.Go(func() {
-			z, _ := gzip.NewWriterLevel(nil, gzip.DefaultCompression) // there is such a level
+			z, _ := gzip.NewWriterLevel(nil, gzip.DefaultCompression) // fails only for an invalid level
 			for i := int(next.Add(1)) - 1; i < len(list); i = int(next.Add(1)) - 1 {
 				if out[i], errs[i] = x.one(ctx, list[i], z); errs[i] != nil {
 					return
@@ -302,7 +302,7 @@ func (x *exporter) makeAll(ctx context.Context, list []Tile) ([][]byte, error) {
 	return out, errors.Join(errs...)
 }
 
-// one makes a tile.
+// one builds a tile and compresses it with z.
 func (x *exporter) one(ctx context.Context, t Tile, z *gzip.Writer) ([]byte, error) {
 	made, err := x.m.Tile(ctx, x.st, Ask{Set: x.set, Tile: t, Layers: x.ask, frozen: true})
 	if err != nil {
@@ -316,7 +316,7 @@ func (x *exporter) one(ctx context.Context, t Tile, z *gzip.Writer) ([]byte, err
 	}
 	var b strings.Builder
 	z.Reset(&b)
-	z.Write(made.Data) // a strings.Builder does not fail
+	z.Write(made.Data) // never fails on a strings.Builder
 	z.Close()
 	return []byte(b.String()), nil
 }
@@ -355,7 +355,7 @@ func (x *exporter) walk(ctx context.Context, z int, fn func(Tile) error) error {
 	return down(Tile{})
 }
 
-// load takes what the layer has on a level.
+// load loads the geometries of a level.
 func (l *exportedLayer) load(z int) (err error) {
 	if l.area, err = l.l.area(z); err != nil {
 		return err
@@ -367,8 +367,8 @@ func (l *exportedLayer) load(z int) (err error) {
 	return err
 }
 
-// touches reports whether the box of a feature, on level z, touches a tile of that or a coarser level with the
-// buffers of the tiles within.
+// touches reports whether the box of a feature on level z touches the tile t, which is on level z or a coarser one. It
+// takes the buffers of tiles on level z into account.
 func (l *exportedLayer) touches(t Tile, z int) bool {
 	shift := uint(z - t.Z)
 	at := corner(t)

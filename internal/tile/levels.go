@@ -20,21 +20,22 @@ import (
 	"grense/internal/store"
 )
 
-// levels are what tiles of one collection in one set are made from. They are immutable, and safe for concurrent use;
-// the file is closed by nobody who may still be read from, but with the last reference.
+// levels are the tile levels of one collection in one set: simplified geometries for each zoom level, and the records
+// of the features. They are immutable and safe for concurrent use. A replaced side file stays open for its readers
+// until the garbage collector closes it.
 type levels struct {
-	n       int64 // differs for all levels of a Maker
+	n       int64 // unique number within a Maker
 	set     *Set
 	c       string
 	side    *side
 	cache   *cache.Cache[sectionKey, any]
 	offsets []byte
-	rev     string // of the levels: see revOf
-	live    bool   // the rows that they were made of may have changed since: see same
-	rough   bool   // they stand in for others: finer ones than there are have the shapes of the last
+	rev     string // version of the levels; see revOf
+	live    bool   // rows may have changed since the levels were built; see same
+	rough   bool   // coarse levels in use while the others are built; finer levels repeat the last one
 
 	once sync.Once
-	byID []int32 // numbers of features in the order of their numeric ids
+	byID []int32 // feature numbers in the order of their numeric ids
 	nums []uint64
 	err  error
 }
@@ -44,7 +45,7 @@ type sectionKey struct {
 	name   string
 }
 
-// wholeRecords is up to how many bytes of records are held in memory at once.
+// wholeRecords is the largest size, in bytes, of a section of records that is loaded as a whole.
 const wholeRecords = 32 << 20
 
 func (m *Maker) newLevels(set *Set, c string, s *side, live bool) (*levels, error) {
@@ -60,7 +61,7 @@ func (m *Maker) newLevels(set *Set, c string, s *side, live bool) (*levels, erro
 	return l, err
 }
 
-// load returns a section as read makes it of its bytes; nil when there is none.
+// load returns a section as decoded by read, cached; nil if there is no such section.
 func (l *levels) load(name string, read func(b []byte) (value any, size int64, err error)) (any, error) {
 	if _, ok := l.side.sum.Sections[name]; !ok {
 		return nil, nil
@@ -94,7 +95,7 @@ func (l *levels) area(z int) (*coverage.Level, error) {
 	return level, err
 }
 
-// finer is the last of coarse levels on the grid of a finer one.
+// finer returns the last coarse level, scaled to the grid of a finer level.
 func (l *levels) finer(z, last int) (*coverage.Level, error) {
 	key := sectionKey{l.n, secArea(z)}
 	if v, ok := l.cache.Get(key); ok {
@@ -128,18 +129,18 @@ func (l *levels) points() (*shown, error) {
 	return p, err
 }
 
-// records reads records of features.
+// records reads the records of features. It is for one goroutine.
 type records struct {
 	l      *levels
 	whole  []byte
 	buf    []byte
 	tags   []Tag
 	row    string // id of the row that was read last
-	rev    uint64 // its revision
-	wanted []int  // places of the values of a record in tags; -1: not wanted
+	rev    uint64 // revision of that row
+	wanted []int  // index in tags for each value of a record; -1: not requested
 }
 
-// records returns a reader of the properties wanted; nil wants all.
+// records returns a reader of records with some properties; nil means all properties.
 func (l *levels) records(properties []string) (*records, error) {
 	r := &records{l: l, tags: []Tag{{Key: IDKey}}}
 	for _, name := range l.side.sum.Names {
@@ -158,7 +159,7 @@ func (l *levels) records(properties []string) (*records, error) {
 	return r, err
 }
 
-// of returns the number and the tags of a feature, which are valid until the next call.
+// of returns the numeric id and the tags of a feature. The tags are valid until the next call.
 func (r *records) of(feature int) (id uint64, tags []Tag, err error) {
 	b, err := r.read(feature)
 	if err == nil && len(b) < 8 {
@@ -196,7 +197,7 @@ func (r *records) of(feature int) (id uint64, tags []Tag, err error) {
 	return id, r.tags, err
 }
 
-// rowID is the id of the row of the feature that was read last.
+// rowID returns the id of the row that was read last.
 func (r *records) rowID() string { return r.row }
 
 func (r *records) read(feature int) ([]byte, error) {
@@ -216,7 +217,7 @@ func (r *records) read(feature int) ([]byte, error) {
 	return r.buf, nil
 }
 
-// textOf returns the text of a message of a value.
+// textOf decodes a string encoded by appendValue; "" for other types.
 func textOf(raw []byte) string {
 	if len(raw) == 0 {
 		return ""
@@ -227,7 +228,7 @@ func textOf(raw []byte) string {
 	return ""
 }
 
-// find returns the number of a feature; false when there is none with that id.
+// find returns the number of the feature with a row id; false if there is none.
 func (l *levels) find(r *records, id string) (int, bool, error) {
 	l.once.Do(func() {
 		l.byID, l.nums = make([]int32, l.side.sum.Features), make([]uint64, l.side.sum.Features)
@@ -254,27 +255,27 @@ func (l *levels) find(r *records, id string) (int, bool, error) {
 	return 0, false, nil
 }
 
-// drawing is a layer of a tile while it is made from levels.
+// drawing is a layer of a tile in progress, drawn from levels.
 type drawing struct {
 	m       *Maker
 	c       *store.Collection
 	set     *Set
 	l       *levels
 	tile    Tile
-	exact   bool // see source
+	exact   bool // see layered
 	q       Query
 	layer   *Layer
 	made    *Made
 	records *records
-	chosen  map[int32]bool // nil: all
-	others  []store.Row    // chosen as well, in a revision that the levels do not have
+	chosen  map[int32]bool // features that the filter selects; nil: all
+	others  []store.Row    // selected rows of another revision than in the levels
 	move    crs.Func
 	shown   *shown // nil: there are no points
 	low     coverage.Point
-	high    coverage.Point // of the tile with its buffer, on the grid of its level
+	high    coverage.Point // corners of the tile with its buffer, on the grid of its level
 }
 
-// draw adds what lies in the tile.
+// draw adds all features in the tile to the layer.
 func (d *drawing) draw(ctx context.Context, in store.Reader) (err error) {
 	sum := &d.l.side.sum
 	if d.tile.Z > sum.Last {
@@ -305,14 +306,14 @@ func (d *drawing) draw(ctx context.Context, in store.Reader) (err error) {
 	return s.some(ctx, d.q, d.others)
 }
 
-// mostChosen is how many features a filter may choose in one tile.
+// mostChosen is the largest number of features that a filter may select in one tile.
 const mostChosen = 200_000
 
-// errOtherRows reports rows that are not those of the levels any more.
+// errOtherRows reports that a row is not in the levels in its current revision.
 var errOtherRows = errors.New("tile: rows have changed since the levels were made")
 
-// same returns the number of the feature of a row; errOtherRows where levels do not know the row in that revision,
-// and store.ErrChanged where they should.
+// same returns the number of the feature of a row. If the levels do not have the row in that revision, it returns
+// errOtherRows for a live source and store.ErrChanged otherwise.
 func (l *levels) same(r *records, row store.Row) (int, error) {
 	f, ok, err := l.find(r, row.ID)
 	switch {
@@ -326,8 +327,8 @@ func (l *levels) same(r *records, row store.Row) (int, error) {
 	return f, nil
 }
 
-// choose finds the features in the tile for which the filter holds, and those of them that have changed since the
-// levels were made.
+// choose runs the filter and splits the rows in the tile into chosen, which the levels have in their revision, and
+// others.
 func (d *drawing) choose(ctx context.Context, in store.Reader) error {
 	s := slow{m: d.m, st: in, set: d.set, tile: d.tile, c: d.c}
 	rows, err := s.rows(ctx, d.q, mostChosen)
@@ -349,8 +350,8 @@ func (d *drawing) choose(ctx context.Context, in store.Reader) error {
 	return nil
 }
 
-// hidden reports whether the outline of a feature is not shown: the filter, or else its lack of importance at this
-// level, leaves it out.
+// hidden reports whether the outline of a feature is not drawn: the filter excludes it or, without a filter, more
+// important features nearby hide it at this level.
 func (d *drawing) hidden(f int32) bool {
 	if d.chosen != nil {
 		return !d.chosen[f]
@@ -415,8 +416,8 @@ func (d *drawing) lines(ctx context.Context) error {
 	return nil
 }
 
-// unlined leaves out the points of outlines that the level has; an outline that is too small for it is shown as its
-// point.
+// unlined removes the points that stand for outlines which the level has. Outlines too small for the level are drawn as
+// their point.
 func (d *drawing) unlined(list []shownPoint) ([]shownPoint, error) {
 	if d.shown.outlines == nil {
 		return list, nil
@@ -442,7 +443,7 @@ func (d *drawing) unlined(list []shownPoint) ([]shownPoint, error) {
 	return left, nil
 }
 
-// points adds points, the most important first. Those of a filter are thinned among themselves.
+// points adds points, the most important first. With a filter, only the selected points compete for a cell.
 func (d *drawing) points(ctx context.Context) error {
 	p := d.shown
 	if p == nil {
@@ -475,7 +476,7 @@ func (d *drawing) points(ctx context.Context) error {
 	return d.put(ctx, list, shift)
 }
 
-// bestOfCells leaves the first of each cell.
+// bestOfCells keeps the first point in each cell of 2^bits units.
 func bestOfCells(list []shownPoint, bits uint) []shownPoint {
 	taken := map[coverage.Point]bool{}
 	return slices.DeleteFunc(list, func(s shownPoint) bool {
@@ -486,7 +487,7 @@ func bestOfCells(list []shownPoint, bits uint) []shownPoint {
 	})
 }
 
-// put adds points in their order; those of one feature are one.
+// put adds points in their order. The points of one feature become one multipoint.
 func (d *drawing) put(ctx context.Context, list []shownPoint, shift uint) error {
 	of := make(map[int32][]coverage.Point, len(list))
 	half := int32(1) << shift >> 1
@@ -516,7 +517,7 @@ func (d *drawing) put(ctx context.Context, list []shownPoint, shift uint) error 
 	return nil
 }
 
-// bound refuses a layer that has grown beyond the limit.
+// bound returns an error if a layer has grown beyond the limit.
 func (m *Maker) bound(l *Layer) error {
 	if int64(len(l.features)) <= m.o.Largest {
 		return nil
@@ -527,13 +528,14 @@ func (m *Maker) bound(l *Layer) error {
 		l.name, strconv.FormatInt(m.o.Largest>>20, 10))
 }
 
-// within describes what the tile and all finer ones within are, as far as one layer decides: "empty", "full", or "".
+// within returns the hint for the tile and all finer tiles within it, considering only this layer: "empty", "full", or
+// "" if unknown (Made.Hint).
 func (l *levels) within(t Tile) (string, error) {
 	last := l.side.sum.Last
 	if t.Z > last {
 		return "empty", nil
 	}
-	if l.side.sum.Live > 0 { // what is too small for the levels is in tiles of finer ones
+	if l.side.sum.Live > 0 { // finer tiles may contain features that are too small for these levels
 		return "", nil
 	}
 	low, high := box(corner(t))
@@ -580,7 +582,7 @@ func (l *levels) within(t Tile) (string, error) {
 	return "", nil
 }
 
-// isBox reports whether a polygon is the whole of a box.
+// isBox reports whether a polygon fills a box.
 func isBox(rings [][]coverage.Point, low, high coverage.Point) bool {
 	if len(rings) != 1 {
 		return false
@@ -593,13 +595,13 @@ func isBox(rings [][]coverage.Point, low, high coverage.Point) bool {
 	return len(rings[0]) == 4
 }
 
-// span leaves of an estimate what the levels have.
+// span restricts an estimate to the levels and the extent that have features.
 func (l *levels) span(r Range) Range {
 	sum := &l.side.sum
 	return narrowed(r, sum.First, sum.Last, sum.Bound)
 }
 
-// narrowed leaves of an estimate the levels that there are; none without a bound.
+// narrowed restricts an estimate to the levels from first to last. Without a bound no tiles remain.
 func narrowed(r Range, first, last int, bound *orb.Bound) Range {
 	r.First, r.Last, r.Settled = first, last, true
 	if bound == nil {

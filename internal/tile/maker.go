@@ -19,53 +19,53 @@ import (
 	"grense/internal/store"
 )
 
-// Options say how a Maker works.
+// Options configure a Maker.
 type Options struct {
-	Dir   string       // takes side files with levels, in a folder of its own; "": levels are held in memory only
-	Bytes int64        // of levels in memory, besides those that are being made. Defaults to 128 MB
-	Cache *cache.Group // counts the levels in memory; nil: none
-	// Memory is how many bytes the making of levels may take, about; 0: no bound. Where a layer takes more, tiles of
-	// its finest levels are made of the features themselves, as they are requested; where it takes more on the first
-	// level already, or has too many points or lines, all are.
+	Dir   string       // directory for side files with levels, in a subdirectory; "": levels are in memory only
+	Bytes int64        // size of the cache of levels, without those being built. Defaults to 128 MB
+	Cache *cache.Group // group that counts the cache; nil: none
+	// Memory is about how many bytes building levels may use; 0: no limit. If a layer needs more, its finest levels are
+	// not built, and their tiles are drawn from the features on request. If the first level alone needs more, or there
+	// are too many points or lines, no levels are built.
 	Memory int64
-	// Most is how many points of a layer a tile shows; beyond, the least important are left out and counted. While
-	// levels are being made, a tile with more features than that is refused. Defaults to 20,000.
+	// Most is the largest number of points of a layer in a tile; the least important ones beyond it are left out and
+	// counted. While levels are being built, a tile with more features is refused. Defaults to 20,000.
 	Most    int
-	Largest int64 // bytes of a layer in a tile, beyond which it is refused. Defaults to 16 MB
-	// how often a store whose rows may change at any moment (store.Catalog.Live) is looked through for changes.
-	// Defaults to 5 minutes
+	Largest int64 // largest layer of a tile in bytes; a larger one is refused. Defaults to 16 MB
+	// interval at which a live source (store.Catalog.Live) is checked for changed rows. Defaults to 5 minutes
 	Check time.Duration
-	// Coarse is how many edges a layer may have without coarse levels, of about so many, which stand in for the
-	// others until these are made. Defaults to 500,000, of which levels are made within seconds.
+	// Coarse is the largest number of edges of a layer whose levels are built directly. A larger layer first gets
+	// coarse levels with about this number, for use until the others are complete. Defaults to 500,000, which takes
+	// seconds.
 	Coarse int
-	// Queue bounds how many levels, each of a collection in a set, are made or wait for that at once; those beyond
-	// are begun by later requests. Defaults to 32.
+	// Queue is the largest number of levels (of a collection in a set) that are being built or wait for it. Further
+	// ones start with a later request. Defaults to 32.
 	Queue int
 	Log   *slog.Logger // nil: none
-	// has tiles of data that it fits (Archive.Fits), which the caller closes after the Maker; nil: none
+	// archive with tiles of the same data (Archive.Fits), to be closed after the Maker; nil: none
 	Archive *Archive
 }
 
-// Maker makes vector tiles (Mapbox Vector Tile 2.1) of the collections of a store. It is safe for concurrent use.
+// Maker builds vector tiles (Mapbox Vector Tile 2.1) of the collections of a store. It is safe for concurrent use.
 type Maker struct {
 	o     Options
 	cache *cache.Cache[sectionKey, any]
 
-	ctx   context.Context // of what is made in the background
+	ctx   context.Context // of work in the background
 	stop  context.CancelFunc
 	group sync.WaitGroup
-	turn  chan struct{} // one at a time, so that memory keeps its bound
+	turn  chan struct{} // held by the job that runs: one at a time, to bound memory
 
 	mu     sync.Mutex
 	closed bool
 	works  map[workKey]*work
-	fits   map[string]*fit // of the archive, by collection
+	fits   map[string]*fit // by collection
 	groups map[mateKey][]string
 	count  int64
 	queued int
 }
 
-// NewMaker returns a Maker, which the caller closes.
+// NewMaker returns a Maker. The caller must close it.
 func NewMaker(o Options) *Maker {
 	if o.Bytes == 0 {
 		o.Bytes = 128 << 20
@@ -103,70 +103,70 @@ func NewMaker(o Options) *Maker {
 // Ask is a request for a tile.
 type Ask struct {
 	Set    *Set
-	Tile   Tile // of the set
+	Tile   Tile // address in Set
 	Layers []Query
 
-	frozen bool // the levels are taken as they are, though rows may have changed since
+	frozen bool // use the levels as they are, even if rows have changed since
 }
 
-// Query chooses the features of one layer, which is named as their collection.
+// Query selects the features of a layer. The layer has the name of the collection.
 type Query struct {
 	Collection string
-	Filter     cql2.Expr // checked against the collection (cql2.Check); nil chooses all
-	AsOf       time.Time // as store.Query
-	Properties []string  // as store.Want; besides, each feature has its id as IDKey
+	Filter     cql2.Expr // checked against the collection (cql2.Check); nil selects all
+	AsOf       time.Time // as in store.Query
+	Properties []string  // as in store.Want; each feature also has its id as IDKey
 }
 
-// chooses reports whether the tile has not all features of the collection.
+// chooses reports whether the query may exclude features of the collection.
 func (q *Query) chooses() bool { return q.Filter != nil || !q.AsOf.IsZero() }
 
-// IDKey, "id", is the property of each feature of a tile (MVT) that holds its id as text. A property of the
-// collection that bears that name repeats the id, and is not written.
+// IDKey is the property of each feature in a tile that contains its id as text. A property of the collection with the
+// same name repeats the id and is omitted.
 const IDKey = "id"
 
-// Made is a tile. It is immutable.
+// Made is a finished tile. It is immutable.
 type Made struct {
-	Data []byte // without compression; none when Empty
-	// Empty says that no layer has a feature in the tile (OGC 20-057, /per/core/empty-tile: 204).
+	Data []byte // encoded tile without compression; nil if Empty
+	// Empty means that no layer has a feature in the tile (OGC 20-057, /per/core/empty-tile: status 204).
 	Empty bool
-	// Hint is what the header OATiles-hint says about the tile and all finer ones within (OGC 20-057,
-	// /rec/core/tc-hint): "empty", "full" where they lie within one feature, or "" where that is not known.
+	// Hint is the value of the header OATiles-hint for the tile and all finer tiles within it (OGC 20-057,
+	// /rec/core/tc-hint): "empty", "full" if one feature covers them, or "" if unknown.
 	Hint string
-	// Rev names the state of the levels that the tile was made from: the same query with the same Rev has the same
-	// Data. "" without Keep.
+	// Rev is the version of the levels that the tile was built from: equal queries with equal Rev have equal Data. ""
+	// if Keep is false.
 	Rev string
-	// Keep says that the tile was made from levels, so that it may be kept for as long as Maker.Rev gives its Rev.
-	// Tiles that were made while levels are being built may not.
+	// Keep means that the tile may be cached as long as Maker.Rev returns Rev. It is false for tiles that were drawn
+	// from features because levels are still being built.
 	Keep bool
-	// LeftOut counts the features that lie in the tile and are not in it, since they are too many, or lack importance
-	// at its scale.
+	// LeftOut counts the features in the tile's area that it omits: there are too many, or they are not important
+	// enough at its scale.
 	LeftOut int
 
-	read bool // features were read in the state of levels
+	read bool // some features were read from the store instead of the levels
 }
 
-// Range is where a layer has tiles in a set.
+// Range describes which tiles of a set a layer has.
 type Range struct {
-	First, Last int       // levels
-	Bound       orb.Bound // in the CRS of the set; what holds the extent of the collection
-	// of each level from First on, of Bound; nil when the collection has no features with geometries there
+	First, Last int       // range of levels
+	Bound       orb.Bound // in the CRS of the set; contains the extent of the collection
+	// for each level of the range, the tiles that touch Bound; nil if the collection has no geometries there
 	Limits  []Limits
-	Settled bool // First and Last follow from the features; else they are those of the set, until levels are made
+	Settled bool // First and Last are those of built levels; otherwise they are estimates
 }
 
-// Limits are the first and the last row and column of a level that have features.
+// Limits are the first and the last row and column with features at level Z.
 type Limits struct{ Z, MinRow, MaxRow, MinCol, MaxCol int }
 
-// Contains reports whether a tile lies within the limits.
+// Contains reports whether a tile lies within the limits of its level.
 func (r Range) Contains(t Tile) bool {
 	return slices.ContainsFunc(r.Limits, func(l Limits) bool {
 		return l.Z == t.Z && t.Row >= l.MinRow && t.Row <= l.MaxRow && t.Col >= l.MinCol && t.Col <= l.MaxCol
 	})
 }
 
-// Range returns where a collection has tiles, by its levels if there are some: only a request for a tile begins to
-// make them. A collection that is not in the catalog gives store.ErrNotFound, one whose coordinates have no way to
-// the CRS of the set an error of kind problem.NotFound.
+// Range returns which tiles a collection has, from its levels if they are built. It does not start building levels. It
+// returns store.ErrNotFound for a collection that is not in the catalog, and an error of kind problem.NotFound if its
+// coordinates cannot be transformed to the CRS of the set.
 func (m *Maker) Range(ctx context.Context, st store.Store, set *Set, collection string) (Range, error) {
 	c, _, err := layerOf(st.Catalog(), set, collection)
 	if err != nil {
@@ -189,7 +189,7 @@ func (m *Maker) Range(ctx context.Context, st store.Store, set *Set, collection 
 	return zoomed(r, c), nil
 }
 
-// zoomed leaves of a range the levels that show a collection.
+// zoomed restricts a range to the levels that show a collection.
 func zoomed(r Range, c *store.Collection) Range {
 	if z := c.Zooms; z != nil {
 		r.Last = min(r.Last, max(z.Max, r.First))
@@ -199,8 +199,8 @@ func zoomed(r Range, c *store.Collection) Range {
 	return r
 }
 
-// Estimate returns where a collection has tiles as Range does before there are levels: all that Range returns later
-// lie within. For errors see Range.
+// Estimate returns what Range returns before levels are built. Later results of Range lie within it. Its errors are
+// those of Range.
 func (m *Maker) Estimate(st store.Store, set *Set, collection string) (Range, error) {
 	c, _, err := layerOf(st.Catalog(), set, collection)
 	if err != nil {
@@ -210,8 +210,8 @@ func (m *Maker) Estimate(st store.Store, set *Set, collection string) (Range, er
 	return zoomed(r, c), err
 }
 
-// layerOf finds a collection, and the way from its coordinates to those of a set; no way, and no error, where it has
-// no geometry.
+// layerOf returns a collection and the transformation of its coordinates to the CRS of a set. The transformation is nil
+// if the collection has no geometry.
 func layerOf(cat *store.Catalog, set *Set, id string) (*store.Collection, crs.Func, error) {
 	c, ok := cat.Collection(id)
 	if !ok {
@@ -224,18 +224,18 @@ func layerOf(cat *store.Catalog, set *Set, id string) (*store.Collection, crs.Fu
 	if err != nil {
 		return nil, nil, problem.New(problem.NotFound, err, "The collection %s has no tiles in %s.", id, set.ID)
 	}
-	if set.CRS == crs.WebMercator && c.Geometry.CRS.Geographic() { // which takes the poles to infinity
+	if set.CRS == crs.WebMercator && c.Geometry.CRS.Geographic() { // the projection is infinite at the poles
 		whole := move
 		move = func(x, y float64) (float64, float64) { return whole(x, min(max(y, -beyond), beyond)) }
 	}
 	return c, set.within(move), nil
 }
 
-// beyond is the latitude that stands for those further from the equator in Web Mercator. It lies outside of all tiles.
+// beyond is the largest absolute latitude that is projected to Web Mercator. It lies outside of all tiles.
 const beyond = 89
 
-// Takes reports whether a set shows a collection: its CRS is that of the geometries, or sound over all of them.
-// WebMercatorQuad ends before the poles, as maps of the world do; of what is stored in degrees it shows the rest.
+// Takes reports whether a set can show a collection: it has the same CRS, or all geometries lie in the area of use of
+// its CRS. WebMercatorQuad also shows collections in degrees that reach beyond its latitudes, without what lies there.
 func (s *Set) Takes(c *store.Collection) bool {
 	if s.Holds(c) {
 		return true
@@ -247,7 +247,7 @@ func (s *Set) Takes(c *store.Collection) bool {
 	return c.Extent.Max[1] >= area.Min[1] && c.Extent.Min[1] <= area.Max[1]
 }
 
-// Holds is Takes for all of a collection.
+// Holds reports whether a set can show all geometries of a collection.
 func (s *Set) Holds(c *store.Collection) bool {
 	if c.Geometry == nil {
 		return false
@@ -256,8 +256,8 @@ func (s *Set) Holds(c *store.Collection) bool {
 	return s.CRS == c.Geometry.CRS || c.Extent == nil || area.Contains(c.Extent.Min) && area.Contains(c.Extent.Max)
 }
 
-// within keeps what move gives within the reach of the set's first level and as much around it, where the projection
-// goes to infinity.
+// within returns move with its result clamped to the set's box, extended by its own width and height on each side.
+// Beyond, projections go to infinity.
 func (s *Set) within(move crs.Func) crs.Func {
 	b := s.World()
 	w, h := b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]
@@ -267,14 +267,14 @@ func (s *Set) within(move crs.Func) crs.Func {
 	}
 }
 
-// World returns the box of all tiles of the set's first level, in its CRS, x before y.
+// World returns the box of all tiles of the set, in its CRS, x before y.
 func (s *Set) World() orb.Bound {
 	w, h := s.size(s.first)
 	return s.Bound(Tile{Z: s.first}).Union(s.Bound(Tile{Z: s.first, Row: h - 1, Col: w - 1}))
 }
 
-// finest is the last level that tiles are made for: the first whose cells, 4096 to a tile, are at most 60 cm wide.
-// Readers enlarge its tiles.
+// finest returns the last level that is built: the first level whose cells (4096 for each tile) are at most 60 cm wide.
+// Map clients enlarge its tiles to show finer levels.
 func (s *Set) finest() int {
 	metre := 1.0
 	if s.CRS.Geographic() {
@@ -288,11 +288,11 @@ func (s *Set) finest() int {
 	return s.last
 }
 
-// unit is the width of a cell of Extent to a tile, in units of the CRS.
+// unit returns the width of a cell on level z (Extent cells for each tile), in units of the CRS.
 func (s *Set) unit(z int) float64 { return s.cell * Cells / Extent / s.pow(z) }
 
-// estimate returns the range from the catalog alone. It reaches a little further than the extent, which is rounded and
-// of other edges than its image.
+// estimate returns the range by the extent in the catalog. It adds a margin, since the extent is rounded, and its
+// transformed edges are not straight.
 func (s *Set) estimate(c *store.Collection) (Range, error) {
 	r := Range{First: s.first, Last: s.finest()}
 	if c.Geometry == nil || c.Extent == nil || c.Count == 0 {
@@ -306,7 +306,7 @@ func (s *Set) estimate(c *store.Collection) (Range, error) {
 	return r, nil
 }
 
-// limit fills bound and limits.
+// limit sets Bound and Limits of a range.
 func (s *Set) limit(r *Range, b orb.Bound) {
 	world := s.World()
 	r.Bound = orb.Bound{
@@ -327,9 +327,9 @@ func (s *Set) limit(r *Range, b orb.Bound) {
 	}
 }
 
-// Tile makes a tile, all of whose layers are of one state of the data. A collection that is not in the catalog gives
-// store.ErrNotFound. Data that change during the call give store.ErrChanged: a retry helps. The tile may lie outside
-// of Range, and is empty then.
+// Tile builds a tile; all of its layers are of one version of the data. It returns store.ErrNotFound for a collection
+// that is not in the catalog, and store.ErrChanged if the data change during the call: a retry helps. A tile outside of
+// Range is empty.
 func (m *Maker) Tile(ctx context.Context, st store.Store, a Ask) (*Made, error) {
 	cat := st.Catalog()
 	a.Layers = slices.DeleteFunc(slices.Clone(a.Layers), func(l Query) bool {

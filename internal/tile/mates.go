@@ -11,18 +11,17 @@ import (
 )
 
 const (
-	mostMates = 32 // collections that are compared for shared borders, at most
-	// features of the collection with fewer of them whose borders are looked for in the other, and edges of each
+	mostMates = 32 // largest number of collections that are compared for shared borders
+	// number of features whose borders are looked up in the other collection, and number of edges of each
 	mateSample  = 8
-	matesShared = 4 // one in so many of these edges makes borders shared
+	matesShared = 4 // borders are shared if one in this many edges is found
 )
 
-// mateKey names collections whose borders are compared.
+// mateKey is a key of Maker.groups.
 type mateKey struct{ version, set, collection string }
 
-// mates lists the collections of a set whose areas share borders with those of c, and c itself. Two share borders
-// where edges of some features of the one with fewer are edges of the other, in the same CRS; and so do those that
-// share borders with a third one.
+// mates returns c and the collections whose areas share borders with it, directly or through other collections. Two
+// collections share borders if edges of some features of the smaller one are edges of the other, in the same CRS.
 func (m *Maker) mates(ctx context.Context, in store.Reader, set *Set, c *store.Collection) ([]string, error) {
 	key := mateKey{in.Catalog().Version, set.ID, c.ID}
 	m.mu.Lock()
@@ -76,7 +75,7 @@ func hasAreas(c *store.Collection) bool {
 	return c.Geometry != nil && c.Count > 0 && (c.Geometry.Type == "Polygon" || c.Geometry.Type == "MultiPolygon")
 }
 
-// borderEdge is an edge between two positions as they are stored, the lesser one first.
+// borderEdge is an edge between two stored positions, the lesser one first.
 type borderEdge [2]orb.Point
 
 func edgeOf(r *wkb.Run, i int) borderEdge {
@@ -89,7 +88,7 @@ func edgeOf(r *wkb.Run, i int) borderEdge {
 	return borderEdge{a, b}
 }
 
-// shareBorders looks for some edges of the collection with fewer features in the other.
+// shareBorders reports whether enough sample edges of the smaller collection are edges of the other one.
 func shareBorders(ctx context.Context, in store.Reader, a, b *store.Collection) (bool, error) {
 	if a.Extent != nil && b.Extent != nil && !a.Extent.Intersects(*b.Extent) {
 		return false, nil
@@ -130,7 +129,7 @@ func shareBorders(ctx context.Context, in store.Reader, a, b *store.Collection) 
 	return false, nil
 }
 
-// sampleEdges are edges of the longest rings of some features, by themselves.
+// sampleEdges returns mateSample edges of the longest ring of each of the first mateSample features.
 func sampleEdges(ctx context.Context, in store.Reader, c *store.Collection) (map[borderEdge]bool, error) {
 	page, err := in.Page(ctx, store.Query{Collection: c.ID, Limit: mateSample, Count: store.CountNone})
 	if err != nil {
@@ -157,7 +156,7 @@ func sampleEdges(ctx context.Context, in store.Reader, c *store.Collection) (map
 	return sample, nil
 }
 
-// eachRing calls fn with the rings of features.
+// eachRing calls fn with each ring of the polygons of some features.
 func eachRing(ctx context.Context, in store.Reader, c *store.Collection, rows []store.Row, fn func(*wkb.Run)) error {
 	if len(rows) == 0 {
 		return nil
@@ -175,7 +174,7 @@ func eachRing(ctx context.Context, in store.Reader, c *store.Collection, rows []
 	})
 }
 
-// touching finds features whose boxes may have an edge.
+// touching returns up to mateSample features whose boxes intersect an edge.
 func touching(ctx context.Context, in store.Reader, c *store.Collection, e borderEdge) ([]store.Row, error) {
 	b := orb.Bound{Min: e[0], Max: e[0]}.Extend(e[1])
 	box, err := cql2.Check(cql2.BBox{Prop: c.Geometry.Name, CRS: c.Geometry.CRS, Box: b}, c)

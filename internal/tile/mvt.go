@@ -10,20 +10,20 @@ import (
 	"grense/internal/geo/coverage"
 )
 
-// Extent and Buffer of a tile (Mapbox Vector Tile 2.1, 4.1): cells along a side, and how far geometries reach beyond
-// it.
+// Extent is the number of cells along a side of a tile, and Buffer the number of cells that geometries may extend
+// beyond it (Mapbox Vector Tile 2.1, 4.1).
 const (
 	Extent = 4096
 	Buffer = 64
 )
 
-// Layer is a layer of a vector tile while it is made (Mapbox Vector Tile 2.1, 4.1). Features are written in the order
-// in which they come.
+// Layer encodes a layer of a vector tile (Mapbox Vector Tile 2.1, 4.1). Features are written in the order in which they
+// are added.
 type Layer struct {
 	name     string
 	features []byte
 	keys     map[string]uint32
-	values   map[string]uint32 // by the bytes of their messages
+	values   map[string]uint32 // index in valList by encoded value
 	keyList  []string
 	valList  []string
 	count    int
@@ -32,7 +32,7 @@ type Layer struct {
 	geometry []byte
 	message  []byte
 	value    []byte
-	x, y     int32 // of the cursor
+	x, y     int32 // position of the cursor
 }
 
 // NewLayer returns a layer without features.
@@ -43,15 +43,15 @@ func NewLayer(name string) *Layer {
 // Features returns the number of features.
 func (l *Layer) Features() int { return l.count }
 
-// Tag is a property of a feature: a string, int64, float64 or bool; with nil it is left out, as the format has no null.
+// Tag is a property of a feature: a string, int64, float64 or bool. A nil value is omitted, as the format has no null.
 type Tag struct {
 	Key   string
 	Value any
-	raw   []byte // message of the value, in its place
+	raw   []byte // encoded value, instead of Value
 }
 
-// NumericID returns the number of a feature id: the id itself where it is a whole number of the same digits below
-// 2^52, else a hash between 2^52 and 2^53, so that scripts can hold it exactly. It depends on the id alone.
+// NumericID returns the numeric id of a feature: the number itself if the id is a decimal number below 2^52, else a
+// hash between 2^52 and 2^53. JavaScript represents both exactly. The result depends on the id alone.
 func NumericID(id string) uint64 {
 	if n, err := strconv.ParseUint(id, 10, 64); err == nil && n < 1<<52 && strconv.FormatUint(n, 10) == id {
 		return n
@@ -61,9 +61,9 @@ func NumericID(id string) uint64 {
 	return 1<<52 | h.Sum64()>>12
 }
 
-// Polygons adds a feature of level l that lies in the tile, with what reaches into its buffer; false, and nothing
-// added, when it does not. origin is the upper left corner of the tile on the grid of the level, of which a cell is
-// one of the tile.
+// Polygons adds a feature of a level, clipped to the tile and its buffer. It returns false, and adds nothing, if the
+// feature lies outside. origin is the upper left corner of the tile on the grid of the level, whose cells are those of
+// the tile.
 func (l *Layer) Polygons(
 	c *coverage.Clipper,
 	level *coverage.Level,
@@ -86,7 +86,7 @@ func (l *Layer) Polygons(
 	return true, l.add(id, polygon, tags)
 }
 
-// Points adds a feature that is points on the grid of a level; origin is the upper left corner of the tile.
+// Points adds a feature with points on the grid of a level; origin is the upper left corner of the tile on that grid.
 func (l *Layer) Points(points []coverage.Point, origin coverage.Point, id uint64, tags []Tag) error {
 	l.geometry, l.x, l.y = l.geometry[:0], 0, 0
 	l.command(moveTo, len(points))
@@ -97,8 +97,8 @@ func (l *Layer) Points(points []coverage.Point, origin coverage.Point, id uint64
 	return l.add(id, point, tags)
 }
 
-// Lines adds a feature that is lines, each of two positions or more, on the grid of a level; origin is the upper left
-// corner of the tile.
+// Lines adds a feature with lines on the grid of a level, each of at least two positions; origin is the upper left
+// corner of the tile on that grid.
 func (l *Layer) Lines(lines [][]coverage.Point, origin coverage.Point, id uint64, tags []Tag) error {
 	l.geometry, l.x, l.y = l.geometry[:0], 0, 0
 	for _, line := range lines {
@@ -113,7 +113,7 @@ func (l *Layer) Lines(lines [][]coverage.Point, origin coverage.Point, id uint64
 	return l.add(id, lineString, tags)
 }
 
-// Commands of geometries (Mapbox Vector Tile 2.1, 4.3.1).
+// Geometry commands (Mapbox Vector Tile 2.1, 4.3.1).
 const (
 	moveTo    = 1
 	lineTo    = 2
@@ -125,13 +125,13 @@ func (l *Layer) command(id, count int) {
 }
 
 func (l *Layer) to(x, y int32) {
-	l.geometry = binary.AppendVarint(l.geometry, int64(x-l.x)) // zigzag, as the format has it
+	l.geometry = binary.AppendVarint(l.geometry, int64(x-l.x)) // zigzag encoding
 	l.geometry = binary.AppendVarint(l.geometry, int64(y-l.y))
 	l.x, l.y = x, y
 }
 
-// ring adds a ring, backwards: the order in which the outer one has a positive area with y down (Mapbox Vector Tile
-// 2.1, 4.3.4.4).
+// ring adds a ring in reverse order. Outer rings must have a positive area with the y axis pointing down (Mapbox Vector
+// Tile 2.1, 4.3.4.4).
 func (l *Layer) ring(r []coverage.Point, origin coverage.Point) {
 	last := len(r) - 1
 	l.command(moveTo, 1)
@@ -159,7 +159,7 @@ func appendBytes[T string | []byte](dst []byte, number int, v T) []byte {
 	return append(dst, v...)
 }
 
-// add writes a feature with the current geometry.
+// add writes a feature with the geometry in l.geometry.
 func (l *Layer) add(id uint64, kind int, tags []Tag) error {
 	l.tags = l.tags[:0]
 	for _, t := range tags {
@@ -198,8 +198,8 @@ func (l *Layer) add(id uint64, kind int, tags []Tag) error {
 	return nil
 }
 
-// Append appends the layer as part of a tile; nothing when it has no features, since a layer has at least one (Mapbox
-// Vector Tile 2.1, 4.1).
+// Append appends the encoded layer to a tile. It appends nothing if there are no features, since a layer must have at
+// least one (Mapbox Vector Tile 2.1, 4.1).
 func (l *Layer) Append(dst []byte) []byte {
 	if l.count == 0 {
 		return dst
@@ -217,7 +217,7 @@ func (l *Layer) Append(dst []byte) []byte {
 	return appendBytes(dst, 3, m)
 }
 
-// appendValue appends the message of a value; nothing for null, which a number that is none is.
+// appendValue appends an encoded value; nothing for nil, NaN and infinities.
 func appendValue(dst []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:

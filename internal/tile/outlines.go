@@ -14,28 +14,27 @@ import (
 	"grense/internal/store"
 )
 
-// Outlines are the geometries of a collection as a level of a set has them: simplified for maps of its scale, with
-// the borders that neighbours share. They are of one state of the data, and for one goroutine.
+// Outlines are the geometries of a collection on one level of a set: simplified for its scale, with borders that
+// neighbours share. They are of one version of the data. Each is for one goroutine.
 type Outlines struct {
 	l     *levels
 	r     *records
 	z     int
 	move  crs.Func
-	other func() // is called where rows have changed since the levels were made
+	other func() // called if rows have changed since the levels were built
 }
 
-// Scale says which geometries are wanted: those of a collection for maps in the CRS of a set on which a pixel is as
-// wide as Cell, in units of that CRS.
+// Scale selects a collection and the scale of a map: in the CRS of the set, with pixels of the width Cell in units of
+// that CRS.
 type Scale struct {
 	Set        *Set
 	Collection string
 	Cell       float64
 }
 
-// Outlines returns the geometries of the level whose tiles have as many pixels on such a map as map libraries give
-// them, 512; nil where nothing is simplified for it: all levels are coarser, or there are points only, or levels take
-// too much memory. While levels are being made, which this begins, the error is of kind problem.Busy; for other
-// errors see Range.
+// Outlines returns geometries simplified for a scale: those of the level whose tiles are shown 512 pixels wide. It
+// returns nil if no level is fine enough, the collection has only points, or levels need too much memory. It starts
+// building levels; until they are complete, the error is of kind problem.Busy. Other errors are those of Range.
 func (m *Maker) Outlines(ctx context.Context, st store.Store, of Scale) (*Outlines, error) {
 	set := of.Set
 	c, _, err := layerOf(st.Catalog(), set, of.Collection)
@@ -70,7 +69,7 @@ func (m *Maker) Outlines(ctx context.Context, st store.Store, of Scale) (*Outlin
 	return o, err
 }
 
-// levelOf is the first level whose cells are at most twice that wide; the one after the last when there is none.
+// levelOf returns the first level whose cells are at most twice as wide as cell; last+1 or more if there is none.
 func (s *Set) levelOf(cell float64) int {
 	if !(cell > 0) {
 		return s.last + 1
@@ -78,13 +77,12 @@ func (s *Set) levelOf(cell float64) int {
 	return s.first + max(0, int(math.Ceil(math.Log2(s.cell/cell/2)-1e-3)))
 }
 
-// Rev names the level and the state of the data that the geometries are of.
+// Rev identifies the level and the version of its data.
 func (o *Outlines) Rev() string { return o.l.rev + string(rune('0'+o.z)) }
 
-// Geometry returns the geometry of a feature as well-known binary in the CRS of the set; x has the one that the store
-// has, whose kind it keeps. A feature that has no outline on the level, since it is too small there, has that of the
-// next finer one where it has. What levels do not hold is only moved: points, collections of geometries, and features
-// that they do not know, or not in the revision of x.
+// Geometry returns the simplified geometry of a feature as well-known binary in the CRS of the set, with the geometry
+// type of the stored one in x. If the feature is too small for the level, it uses the next finer level that has it. It
+// only transforms points, geometry collections, and features that the levels lack or have in another revision.
 func (o *Outlines) Geometry(x *store.Feature) ([]byte, error) {
 	stored := x.Geometry.WKB
 	r := wkb.NewReader(stored)
@@ -116,7 +114,7 @@ func (o *Outlines) Geometry(x *store.Feature) ([]byte, error) {
 	return wkb.AppendPlane(nil, stored, o.move)
 }
 
-// Area is the areas of a feature, as Geometry has them; nil where levels know none.
+// Area returns the polygons of a feature as in Geometry; nil if the levels have none.
 func (o *Outlines) Area(id string) (orb.MultiPolygon, error) {
 	f, known, err := o.l.find(o.r, id)
 	for z := o.z; known && err == nil && z <= o.l.side.sum.Last; z++ {
@@ -130,7 +128,8 @@ func (o *Outlines) Area(id string) (orb.MultiPolygon, error) {
 	return nil, err
 }
 
-// area is the geometry of a feature on a level; nil when there is none of its kind.
+// area returns the polygons of feature f on level z as well-known binary; nil if there are none, or several where kind
+// is Polygon.
 func (o *Outlines) area(kind wkb.Kind, f, z int) ([]byte, error) {
 	level, err := o.l.area(z)
 	if level == nil || err != nil {
@@ -156,7 +155,7 @@ func (o *Outlines) area(kind wkb.Kind, f, z int) ([]byte, error) {
 	return b, nil
 }
 
-// line is the same of lines.
+// line returns the lines of feature f on level z in the same way.
 func (o *Outlines) line(kind wkb.Kind, f, z int) ([]byte, error) {
 	lines, err := o.l.line(z)
 	if lines == nil || err != nil {
@@ -176,7 +175,7 @@ func (o *Outlines) line(kind wkb.Kind, f, z int) ([]byte, error) {
 	return b, nil
 }
 
-// run appends positions of a level, with their number before.
+// run appends the number of positions and the positions, in the CRS of the set.
 func (o *Outlines) run(b []byte, ps []coverage.Point, z int) []byte {
 	b = wkb.AppendCount(b, len(ps))
 	unit, origin := o.l.set.unit(z), o.l.set.origin

@@ -13,43 +13,44 @@ import (
 	"grense/internal/store"
 )
 
-// points are the points of a layer while levels are made, and those by which lines and areas are thinned with them.
+// points collects the points of a layer while levels are built, and one point for each line or area that is thinned
+// together with them. Thinning shows only the most important point of a cell.
 type points struct {
 	c           *store.Collection
 	first, last int
-	thin        int    // last level that is thinned
-	by          string // property of importance; "": none
-	least       bool   // the smallest number of it is the most important
+	thin        int    // last level with thinning
+	by          string // property with the importance; "": none
+	least       bool   // the smallest value is the most important, not the largest
 	at          []place
-	features    int     // with points
-	areas       []place // one of each feature with areas
-	lines       []place // one of each other feature with lines
+	features    int     // number of features with points
+	areas       []place // one for each feature with areas
+	lines       []place // one for each feature with lines and no areas
 }
 
-// place is a point with its rank, the smallest first.
+// place is a point with its importance.
 type place struct {
 	at      coverage.Point
-	feature int32   // ^n: the outline of feature n
-	class   int32   // level from which on it is shown
-	rank    float64 // of the property; infinite without
+	feature int32   // feature number; ^n: the point stands for the outline of feature n
+	class   int32   // first level that shows it
+	rank    float64 // importance, the smallest is the most important; +Inf: unknown
 	hash    uint32
-	order   uint32 // by importance
+	order   uint32 // position in the order of importance
 }
 
-// Names of properties that express importance, in lower case: those of which the smallest number is the most important,
-// and those of which the largest is.
+// Names of properties with the importance of a feature, in lower case. In ranks the smallest number is the most
+// important, in weights the largest.
 var (
 	ranks   = []string{"rang", "rank", "scalerank", "labelrank", "min_zoom"}
 	weights = []string{"importance", "population", "folketall", "innbyggere", "innbyggertall", "pop_max", "pop"}
 )
 
-// bytes is what the points take while levels are made.
+// bytes returns the memory that the points use while levels are built.
 func (p *points) bytes() int64 {
-	const each = 64 // with the copies of thinned
+	const each = 64 // including the copies in thinned
 	return each * int64(len(p.at)+len(p.areas)+len(p.lines))
 }
 
-// property finds the property of importance.
+// property sets by and least from the properties of the collection.
 func (p *points) property() {
 	for _, x := range []struct {
 		names []string
@@ -82,14 +83,14 @@ func (p *points) place(at coverage.Point, feature int32, id string, value any) p
 	return place{at: at, feature: feature, rank: rank, hash: uint32(h ^ h>>32)}
 }
 
-// middle finds the point by which the outline of a feature is thinned: the middle of the box of its areas, or else
-// the position in the middle of its first line.
+// middle computes the point that stands for the outline of a feature: the centre of the box of its areas, else the
+// middle position of its first line.
 type middle struct {
 	low, high, on coverage.Point
 	area, line    bool
 }
 
-// add takes position k of a run.
+// add adds position k of a run of positions.
 func (m *middle) add(r *wkb.Run, k int, p coverage.Point) {
 	switch {
 	case r.Kind == wkb.Polygon && !m.area:
@@ -107,7 +108,7 @@ func (m *middle) add(r *wkb.Run, k int, p coverage.Point) {
 	}
 }
 
-// outline takes the outline of a feature, if it has one.
+// outline adds the point for the outline of a feature, if it has lines or areas.
 func (p *points) outline(m *middle, feature int, id string, value any) {
 	switch {
 	case m.area:
@@ -118,8 +119,8 @@ func (p *points) outline(m *middle, feature int, id string, value any) {
 	}
 }
 
-// mix has the outlines of a layer thinned with its points where most of its features are points, as of names. Areas
-// that share borders divide the land, and are not thinned.
+// mix thins outlines together with points if most features are points, as in a layer of names. It does not thin areas
+// that share borders (divided), since they cover the land without gaps.
 func (p *points) mix(divided bool) {
 	if p.features > len(p.areas)+len(p.lines) {
 		p.at = append(p.at, p.lines...)
@@ -130,11 +131,11 @@ func (p *points) mix(divided bool) {
 	p.areas, p.lines = nil, nil
 }
 
-// cellBits is the width of a cell of thinning in bits of the grid of a level: 32 by 32 cells to a tile, each of which
-// shows its most important point.
+// cellBits is the width of a thinning cell in bits: 2^7 units of the level's grid, so 32 by 32 cells for each tile.
 const cellBits = 7
 
-// thin is the last level whose points are thinned: beyond, a tile is less than 40 km wide.
+// thin returns the last level whose points are thinned, the last with tiles at least 40 km wide; first-1 if there is
+// none.
 func (s *Set) thin() int {
 	metres := 1.0
 	if s.CRS.Geographic() {
@@ -147,10 +148,10 @@ func (s *Set) thin() int {
 	return z
 }
 
-// thinned settles from which level on each point is shown, and returns the section: how many points belong to each
-// level, and the points, in the order of Morton in each. A point that is the best in its cell is the best in the
-// smaller cells within; so what is shown on a level is shown on all finer ones, and a cell with points shows one.
-// Those of outlines are thinned as they are.
+// thinned computes the first level on which each point is shown. It returns the section of a side file: the number of
+// points that first appear at each level, then the points by level and Morton code. The best point of a cell is also
+// the best of the smaller cell around it on the next level. So a point that is shown on a level is shown on all finer
+// ones.
 func (p *points) thinned() []byte {
 	slices.SortFunc(p.at, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.hash, b.hash), cmp.Compare(a.feature, b.feature))
@@ -162,7 +163,7 @@ func (p *points) thinned() []byte {
 		return cmp.Or(cmp.Compare(coverage.Morton(a.at), coverage.Morton(b.at)), cmp.Compare(a.order, b.order))
 	}
 	slices.SortFunc(p.at, byPlace)
-	left := make([]int32, len(p.at)) // points that are shown on the level above
+	left := make([]int32, len(p.at)) // points shown on level z+1
 	for i := range left {
 		left[i] = int32(i)
 	}
@@ -201,21 +202,21 @@ func (p *points) thinned() []byte {
 	return out
 }
 
-// shown are the points of a layer as they are in a side file. They are immutable.
+// shown is the decoded section of points in a side file. It is immutable.
 type shown struct {
 	first, last int
-	starts      []int // of each level in the points, and the end
+	starts      []int // index of the first point of each level, and the number of points
 	points      []shownPoint
-	outlines    []uint8 // of each feature: how many levels do not show its outline; nil: none
+	outlines    []uint8 // number of levels that do not show the outline, by feature; nil: all are shown
 }
 
 type shownPoint struct {
 	at      coverage.Point
-	feature int32 // ^n: the outline of feature n
+	feature int32 // feature number; ^n: the point stands for the outline of feature n
 	order   uint32
 }
 
-// readPoints reads the section of a layer with that many features.
+// readPoints decodes the section of points of a layer; features is the number of its features.
 func readPoints(b []byte, first, last, features int) (*shown, error) {
 	s := &shown{first: first, last: last, starts: []int{0}}
 	n := last - first + 2
@@ -250,14 +251,14 @@ func readPoints(b []byte, first, last, features int) (*shown, error) {
 	return s, nil
 }
 
-// hides reports whether level z does not show the outline of a feature, since others near it are more important; a
-// nil s hides none.
+// hides reports whether level z omits the outline of a feature because of more important ones nearby. A nil s hides
+// nothing.
 func (s *shown) hides(feature int32, z int) bool {
 	return s != nil && s.outlines != nil && int(s.outlines[feature]) > z-s.first
 }
 
-// search appends the points that are shown on the first level and lie in a box of the finest grid, which covers about
-// one tile of the second.
+// search appends the points in a box that level levels[0] shows. The box is in units of the finest grid and covers
+// about one tile of level levels[1].
 func (s *shown) search(dst []shownPoint, levels [2]int, low, high coverage.Point) []shownPoint {
 	s.each(levels, low, high, func(p shownPoint) bool {
 		dst = append(dst, p)
@@ -266,7 +267,7 @@ func (s *shown) search(dst []shownPoint, levels [2]int, low, high coverage.Point
 	return dst
 }
 
-// any reports whether a point that is shown on level z lies in a box, which covers about one tile of level as.
+// any reports whether level z shows a point in a box, which covers about one tile of level as.
 func (s *shown) any(z, as int, low, high coverage.Point) (found bool) {
 	s.each([2]int{z, as}, low, high, func(shownPoint) bool {
 		found = true
@@ -275,10 +276,10 @@ func (s *shown) any(z, as int, low, high coverage.Point) (found bool) {
 	return found
 }
 
-// each calls fn with the points that are shown on the first level and lie in a box, until it returns false. The box
-// covers about one tile of the second.
+// each calls fn with the points in a box that level levels[0] shows, until fn returns false. The box covers about one
+// tile of level levels[1].
 func (s *shown) each(levels [2]int, low, high coverage.Point, fn func(shownPoint) bool) {
-	z, size := levels[0], uint(s.last-levels[1])+12 // bits
+	z, size := levels[0], uint(s.last-levels[1])+12 // size of a tile in bits
 	for x := low.X >> size; x <= high.X>>size; x++ {
 		for y := low.Y >> size; y <= high.Y>>size; y++ {
 			from := coverage.Morton(coverage.Point{X: x << size, Y: y << size})

@@ -1,9 +1,8 @@
-// Package tile knows the tile matrix sets of OGC 17-083r4 that Grense serves and where their tiles lie.
+// Package tile defines the tile matrix sets (OGC 17-083r4) that Grense serves, and builds their vector tiles.
 //
-// Registered sets keep their identifiers, levels and URIs; the others are ours and have their URI under the server's
-// own root. Every set is a quad tree with square cells and tiles of 256 by 256 cells, counted from the top left
-// corner. Coordinates are x before y in the set's CRS, but in documents, where they follow the axes of the CRS's
-// authority.
+// Registered sets have the identifiers, levels and URIs of the OGC register. Our own sets have URIs below the root of
+// the server. Every set is a quad tree of tiles with 256 by 256 square cells, counted from the top left corner.
+// Coordinates are x before y in the set's CRS; in documents they have the axis order of the CRS's authority.
 package tile
 
 import (
@@ -16,7 +15,7 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// Cells is the width and height of every tile, in cells.
+// Cells is the width and height of every tile in cells of its tile matrix.
 const Cells = 256
 
 const (
@@ -24,25 +23,25 @@ const (
 	scaleSets  = "http://www.opengis.net/def/wkss/OGC/1.0/"
 )
 
-// Set is a tile matrix set. It never changes.
+// Set is a tile matrix set. It is immutable.
 type Set struct {
 	ID    string
 	Title string
 	CRS   crs.ID
 
-	ours     bool     // not in OGC's register
-	axes     []string // as the authority orders them
+	ours     bool     // not in the register of OGC
+	axes     []string // names in the order of the authority
 	scaleSet string   // registered name of the well-known scale set, or ""
 	origin   orb.Point
 	first    int // number of the first level
 	last     int
-	width    int     // tiles of the first level
-	height   int     // tiles of the first level
+	width    int     // number of tiles on the first level, from west to east
+	height   int     // number of tiles on the first level, from north to south
 	cell     float64 // cell size of the first level, in units of the CRS
 	scale    float64 // scale denominator of the first level
 }
 
-// sets is the table of all sets; it never changes.
+// sets lists all sets. It never changes.
 var sets = [...]Set{
 	{ID: "EPSG3575Quad", Title: "North Pole LAEA Europe, quad tree", CRS: crs.LAEANorthPole, ours: true, axes: xy,
 		origin: orb.Point{
@@ -103,7 +102,7 @@ var (
 	eastingFirst = []string{"E", "N"}
 )
 
-// utmWGS84 is a registered set; it has no level 0.
+// utmWGS84 returns a registered set of a UTM zone. Its first level is 1.
 func utmWGS84(id, zone string, c crs.ID) Set {
 	return Set{ID: id, Title: "Universal Transverse Mercator Zone " + zone + " WGS84 Quad", CRS: c, axes: eastingFirst,
 		origin: orb.Point{
@@ -112,13 +111,13 @@ func utmWGS84(id, zone string, c crs.ID) Set {
 		}, first: 1, last: 24, width: 1, height: 2, cell: 78140.3572602559, scale: 279072704.500914}
 }
 
-// utmETRS89 is the grid of the Norwegian base maps in a zone.
+// utmETRS89 returns the grid of the Norwegian base maps in a UTM zone.
 func utmETRS89(id, zone string, c crs.ID, west float64) Set {
 	return Set{ID: id, Title: "ETRS89 / UTM zone " + zone + "N, quad tree", CRS: c, ours: true, axes: eastingFirst,
 		origin: orb.Point{west, 9045984}, last: 17, width: 1, height: 1, cell: 21664, scale: 21664 / 0.00028}
 }
 
-// All lists every set. Nobody may change them; the caller owns the slice.
+// All returns all sets. The caller owns the slice, but must not change the sets.
 func All() []*Set {
 	all := make([]*Set, len(sets))
 	for i := range sets {
@@ -127,7 +126,7 @@ func All() []*Set {
 	return all
 }
 
-// Find returns the set with that id, case-sensitive; false when there is none.
+// Find returns the set with an id, which is case-sensitive; false if there is none.
 func Find(id string) (*Set, bool) {
 	for i := range sets {
 		if sets[i].ID == id {
@@ -137,8 +136,7 @@ func Find(id string) (*Set, bool) {
 	return nil, false
 }
 
-// Sets returns the documents of all sets; rootBase is the absolute address of the root mount, without a slash at its
-// end.
+// Sets returns the definitions of all sets. rootBase is the absolute URL of the server's root without a final slash.
 func Sets(rootBase string) []ogcapi.TileMatrixSet {
 	docs := make([]ogcapi.TileMatrixSet, len(sets))
 	for i := range sets {
@@ -147,7 +145,7 @@ func Sets(rootBase string) []ogcapi.TileMatrixSet {
 	return docs
 }
 
-// URI returns the registered identifier, or for sets of our own their address under rootBase (see Sets).
+// URI returns the registered URI or, for our own sets, a URL below rootBase (see Sets).
 func (s *Set) URI(rootBase string) string {
 	if s.ours {
 		return rootBase + "/TileMatrixSets/" + s.ID
@@ -155,7 +153,7 @@ func (s *Set) URI(rootBase string) string {
 	return registered + s.ID
 }
 
-// Document returns the whole definition, without links. For rootBase see Sets.
+// Document returns the definition of the set without links. For rootBase see Sets.
 func (s *Set) Document(rootBase string) ogcapi.TileMatrixSet {
 	d := ogcapi.TileMatrixSet{
 		Title: s.Title, CRS: s.CRS.URI(), ID: s.ID, URI: s.URI(rootBase), OrderedAxes: s.axes,
@@ -164,7 +162,7 @@ func (s *Set) Document(rootBase string) ogcapi.TileMatrixSet {
 	if s.scaleSet != "" {
 		d.WellKnownScaleSet = scaleSets + s.scaleSet
 	}
-	if s.ours { // the register gives none, and ours are those of the first level
+	if s.ours { // as in the register, registered sets have none
 		b := s.Bound(Tile{Z: s.first})
 		d.BoundingBox = &ogcapi.BoundingBox{
 			LowerLeft:   s.ordered(b.Min),
@@ -187,10 +185,10 @@ func (s *Set) Document(rootBase string) ogcapi.TileMatrixSet {
 // Levels returns the numbers of the first and the last level.
 func (s *Set) Levels() (first, last int) { return s.first, s.last }
 
-// pow returns how many times finer level z is than the first one.
+// pow returns by which factor the cells of level z are smaller than those of the first level.
 func (s *Set) pow(z int) float64 { return math.Ldexp(1, z-s.first) }
 
-// Size returns the number of columns and rows of level z, which the set has.
+// Size returns the number of columns and rows of level z, which must exist.
 func (s *Set) Size(z int) (width, height int) { return s.size(z) }
 
 // size returns the number of columns and rows of level z.
@@ -198,7 +196,7 @@ func (s *Set) size(z int) (width, height int) {
 	return s.width << (z - s.first), s.height << (z - s.first)
 }
 
-// ordered puts a point into the axis order of the document.
+// ordered returns a point, x before y, in the axis order of the authority.
 func (s *Set) ordered(p orb.Point) [2]float64 {
 	if s.CRS.NorthFirst() {
 		return [2]float64{p[1], p[0]}
@@ -206,7 +204,7 @@ func (s *Set) ordered(p orb.Point) [2]float64 {
 	return p
 }
 
-// short rounds to 15 digits, as the register writes numbers.
+// short rounds to 15 significant digits, as in the register.
 func short(v float64) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 15, 64), 64)
 	if err != nil {

@@ -18,33 +18,33 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// sideMagic begins a side file; the number changes when what is in it means something else.
+// sideMagic begins and ends a side file. Increase its number if the meaning of the content changes.
 const sideMagic = "grense levels 5\n"
 
-// errSide reports a side file that cannot be used, so that it is rebuilt.
+// errSide reports a side file that is damaged or of another version. It will be rebuilt.
 var errSide = errors.New("tile: not a side file of this version")
 
-// summary is the end of a side file: what it holds, and where.
+// summary is the JSON trailer of a side file. It describes the content and lists the sections.
 type summary struct {
-	Rev         string // of the data
-	With        string // the collections whose levels were made together with these, with their data; "" for none
-	First, Last int    // levels with tiles
+	Rev         string // version of the data
+	With        string // collections that were built together with this one, with their versions; "": none
+	First, Last int    // range of levels with tiles
 	Bound       *orb.Bound
-	Names       []string // properties of the records
+	Names       []string // properties in the records
 	Features    int
-	Unplaced    int // features that have no place on the grid
+	Unplaced    int // number of features that do not fit on the grid
 	Coverage    bool
-	// so many of the last levels have no areas, for lack of memory: their tiles are made of the features on
-	// request
+	// number of the finest levels that lack areas because they needed too much memory: their tiles are drawn from
+	// features on request
 	Live     int
-	Memory   int64 // that the making could take (Options)
+	Memory   int64 // Options.Memory when the levels were built
 	Sections map[string]section
 }
 
-// drawn is the last level that tiles are made from.
+// drawn returns the last level that tiles are drawn from.
 func (s *summary) drawn() int { return s.Last - s.Live }
 
-// section is a run of bytes.
+// section is a range of bytes in a side file, with its checksum.
 type section struct {
 	At, Size int64
 	CRC      uint32
@@ -61,14 +61,14 @@ type sideWriter struct {
 	at   int64
 	sum  summary
 
-	rough summary // First and Live of coarse levels
+	rough summary // of the coarse levels, only First and Live
 
-	name  string // of the current section
+	name  string // current section
 	start int64
 	crc   uint32
 }
 
-// newSideWriter begins a file that is to be at path; in memory when that is "".
+// newSideWriter creates a side file, which appears at path once it is finished; "": in memory.
 func newSideWriter(path string) (*sideWriter, error) {
 	s := &sideWriter{path: path}
 	s.sum.Sections = map[string]section{}
@@ -103,7 +103,7 @@ func (s *sideWriter) end() {
 	s.sum.Sections[s.name] = section{s.start, s.at - s.start, s.crc}
 }
 
-// put writes a section of its own.
+// put writes a whole section.
 func (s *sideWriter) put(name string, b []byte) error {
 	s.begin(name)
 	_, err := s.Write(b)
@@ -111,7 +111,7 @@ func (s *sideWriter) put(name string, b []byte) error {
 	return err
 }
 
-// finish writes the summary, and puts the file into its place. The result reads it.
+// finish writes the summary and renames the file to its path. It returns a reader of the file.
 func (s *sideWriter) finish() (*side, error) {
 	b, err := json.Marshal(s.sum)
 	if err != nil {
@@ -136,8 +136,8 @@ func (s *sideWriter) finish() (*side, error) {
 	return &side{sum: s.sum, r: f, f: f}, nil
 }
 
-// coarse reads what was written so far, with its coarse levels for the levels of areas; these are not listed in the
-// end.
+// coarse returns a reader of what has been written so far, with the coarse levels in place of the levels of areas. The
+// summary of the finished file does not list the coarse levels.
 func (s *sideWriter) coarse() (*side, error) {
 	sum := s.sum
 	sum.Sections = map[string]section{}
@@ -155,7 +155,7 @@ func (s *sideWriter) coarse() (*side, error) {
 	return &side{sum: sum, r: s.f}, s.w.Flush()
 }
 
-// abandon removes what was begun, unless it is finished.
+// abandon removes the file unless finish has completed it.
 func (s *sideWriter) abandon() {
 	if s.f != nil {
 		s.f.Close()
@@ -170,7 +170,8 @@ type side struct {
 	f   *os.File // nil: in memory
 }
 
-// openSide opens a side file; errSide when it is another version or damaged.
+// openSide opens a side file and verifies all checksums. It returns errSide if the file is damaged or of another
+// version.
 func openSide(path string) (*side, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -181,7 +182,7 @@ func openSide(path string) (*side, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	now := time.Now()
-	_ = os.Chtimes(path, now, now) // so that it is not taken for an old one; without the right to, it may be
+	_ = os.Chtimes(path, now, now) // so that tidy does not remove it; failing only risks that
 	return s, nil
 }
 
@@ -223,7 +224,7 @@ func (s *side) read() error {
 	return nil
 }
 
-// section reads a whole section; nil when there is none.
+// section returns the bytes of a section; nil if there is none.
 func (s *side) section(name string) ([]byte, error) {
 	x, ok := s.sum.Sections[name]
 	if !ok {
@@ -243,10 +244,11 @@ func (s *side) close() error {
 	return s.f.Close()
 }
 
-// kept is how many side files of one collection and set stay: one may belong to another source of the same data folder.
+// kept is the number of side files that tidy keeps for a collection in a set. Several sources may share a data
+// directory.
 const kept = 3
 
-// tidy removes side files that nobody has opened for longest, besides path, and what was left unfinished.
+// tidy removes the side files with a name prefix that were opened longest ago, except path, and unfinished files.
 func tidy(path, prefix string) {
 	list, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {

@@ -17,12 +17,12 @@ import (
 	"grense/internal/store"
 )
 
-// ErrPreparing reports a tile of too many features to be made without levels, which are being made: Await waits for
-// coarse ones.
+// ErrPreparing reports a tile with too many features to be drawn without levels, which are still being built. Await
+// waits for coarse levels.
 var ErrPreparing = errors.New("tile: levels are being made")
 
-// slow makes a layer of a tile from the features themselves. Borders are shared by what it finds in the box of the
-// tile; across tiles they may differ.
+// slow draws a layer of a tile from the features themselves. Only borders between features that it finds in the box of
+// the tile are simplified together, so they may not match across tiles.
 type slow struct {
 	m     *Maker
 	st    store.Reader
@@ -32,10 +32,10 @@ type slow struct {
 	move  crs.Func
 	layer *Layer
 	made  *Made
-	never bool // there will be no levels
+	never bool // levels will not be built
 }
 
-// record is a feature with what tiles need of it.
+// record holds the parts of a feature that tiles need.
 type record struct {
 	id   string
 	tags []Tag
@@ -50,7 +50,7 @@ func (s *slow) features(ctx context.Context, q Query) error {
 	return s.some(ctx, q, rows)
 }
 
-// some adds the features of rows.
+// some draws the features of rows.
 func (s *slow) some(ctx context.Context, q Query, rows []store.Row) error {
 	if len(rows) > s.m.o.Most {
 		return s.refused(q, fmt.Sprintf("%d features", s.m.o.Most))
@@ -73,7 +73,7 @@ func (s *slow) some(ctx context.Context, q Query, rows []store.Row) error {
 	return s.draw(ctx, list)
 }
 
-// Holds reports whether a layer of a tile has features now, of which the extent in the catalog may not know yet.
+// Holds reports whether layers of a tile have features now. The extent in the catalog may lag behind the data.
 func (m *Maker) Holds(ctx context.Context, st store.Store, a Ask) (bool, error) {
 	cat := st.Catalog()
 	for _, q := range a.Layers {
@@ -92,7 +92,7 @@ func (m *Maker) Holds(ctx context.Context, st store.Store, a Ask) (bool, error) 
 	return false, nil
 }
 
-// rows finds the features that touch the tile with its buffer, most of them at most.
+// rows returns the features that touch the tile with its buffer. More than most of them are an error.
 func (s *slow) rows(ctx context.Context, q Query, most int) ([]store.Row, error) {
 	rows, err := s.find(ctx, q, most+1)
 	if err == nil && len(rows) > most {
@@ -101,7 +101,7 @@ func (s *slow) rows(ctx context.Context, q Query, most int) ([]store.Row, error)
 	return rows, err
 }
 
-// find finds features that touch the tile with its buffer, limit of them at most.
+// find returns up to limit features that touch the tile with its buffer.
 func (s *slow) find(ctx context.Context, q Query, limit int) ([]store.Row, error) {
 	filter := q.Filter
 	b := s.set.Bound(s.tile).Pad(Buffer * s.set.unit(s.tile.Z))
@@ -128,7 +128,7 @@ func (s *slow) find(ctx context.Context, q Query, limit int) ([]store.Row, error
 	return page.Rows, nil
 }
 
-// mostBytes is how many bytes of geometries a tile is made of at most.
+// mostBytes returns the largest size of the geometries that a tile is drawn from, in bytes.
 func (m *Maker) mostBytes() int64 {
 	most := 4 * m.o.Largest
 	if m.o.Memory > 0 {
@@ -137,7 +137,7 @@ func (m *Maker) mostBytes() int64 {
 	return most
 }
 
-// refused says that a tile has more than so much.
+// refused returns the error for a tile with more than much, such as "20 MB".
 func (s *slow) refused(q Query, much string) error {
 	switch {
 	case q.Filter != nil:
@@ -159,7 +159,7 @@ func (s *slow) refused(q Query, much string) error {
 		s.c.ID, much)
 }
 
-// draw adds all features to the layer. Positions are counted from the upper left corner of the tile.
+// draw adds features to the layer. Positions are relative to the upper left corner of the tile.
 func (s *slow) draw(ctx context.Context, list []record) error {
 	b, unit := s.set.Bound(s.tile), s.set.unit(s.tile.Z)
 	grid := coverage.Grid{Origin: orb.Point{b.Min[0], b.Max[1]}, Unit: unit}
@@ -195,7 +195,7 @@ func (s *slow) draw(ctx context.Context, list []record) error {
 	return nil
 }
 
-// apart makes a level of features that are no coverage.
+// apart builds one level without shared borders: it simplifies each feature independently.
 func (s *slow) apart(ctx context.Context, grid coverage.Grid, list []record) ([]*coverage.Level, error) {
 	all := &coverage.Level{}
 	for _, r := range list {
@@ -225,7 +225,7 @@ func (s *slow) apart(ctx context.Context, grid coverage.Grid, list []record) ([]
 	return []*coverage.Level{all}, nil
 }
 
-// other adds the points and lines of a feature.
+// other adds the points and lines of a feature to the layer.
 func (s *slow) other(r record, id uint64, grid coverage.Grid) error {
 	var points []coverage.Point
 	var lines [][]coverage.Point
@@ -267,7 +267,7 @@ func (s *slow) other(r record, id uint64, grid coverage.Grid) error {
 	return nil
 }
 
-// box returns the corners of a tile with its buffer, whose upper left corner is origin.
+// box returns the lower left and the upper right corner of a tile with its buffer; origin is its upper left corner.
 func box(origin coverage.Point) (low, high coverage.Point) {
 	return coverage.Point{
 			X: origin.X - Buffer,
@@ -278,11 +278,11 @@ func box(origin coverage.Point) (low, high coverage.Point) {
 		}
 }
 
-// tagger makes tags of features of a collection.
+// tagger converts the values of features to tags.
 type tagger struct {
 	want   []string
-	keep   []bool // of want; the id is a tag of its own
-	number []bool // of want: it is a property of numbers
+	keep   []bool // by index in want: false for the property that repeats the id
+	number []bool // by index in want: the property is numeric
 }
 
 func newTagger(c *store.Collection, properties []string) *tagger {
@@ -304,8 +304,8 @@ func newTagger(c *store.Collection, properties []string) *tagger {
 	return t
 }
 
-// plain returns the value of property i of want that is JSON: a double for a number of more digits, so that all
-// numbers of a field are of one type, else the text.
+// plain converts a JSON value of property i in want. A number of many digits becomes a float64, so that all values of
+// the property have one type; anything else becomes its text.
 func (t *tagger) plain(i int, j store.JSON) any {
 	if t.number[i] {
 		if f, err := strconv.ParseFloat(string(j), 64); err == nil {
@@ -315,7 +315,7 @@ func (t *tagger) plain(i int, j store.JSON) any {
 	return string(j)
 }
 
-// of returns the tags of a feature: its id and its values, which are copied.
+// of returns the tags of a feature: its id and its values. It copies them.
 func (t *tagger) of(f *store.Feature) []Tag {
 	tags := make([]Tag, 1, len(t.want)+1)
 	tags[0] = Tag{Key: IDKey, Value: strings.Clone(f.Public())}

@@ -11,42 +11,42 @@ import (
 	"grense/internal/store"
 )
 
-// source is what the layers of a tile are read from.
+// source provides the data for all layers of a tile.
 type source struct {
-	st  store.Store  // its levels are taken
-	in  store.Reader // its rows
-	old []string     // collections that have other rows than the archive was compared with
-	// of the rows of all layers in a snapshot of rows that may change at any moment; "": it is unknown
+	st  store.Store  // its levels are used
+	in  store.Reader // rows are read from it
+	old []string     // collections whose rows have changed since the comparison with the archive
+	// version of the rows of all layers, for a snapshot of a live source; "": unknown
 	version store.Version
 }
 
-// layered is a layer that a tile is requested, with what it is drawn from.
+// layered is a requested layer with the data to draw it from.
 type layered struct {
 	q        Query
 	c        *store.Collection
 	move     crs.Func
-	archived *archivedLayer // nil: not from the archive
-	l        *levels        // nil: there are none yet
-	version  store.Version  // of the rows that the levels, or the archive, were seen to be of
-	// exact says that levels may be of another version than the rows. A feature of theirs is drawn only where its row
-	// has the same revision, and what they do not have is drawn of its row.
+	archived *archivedLayer // nil: not drawn from the archive
+	l        *levels        // nil: not built yet
+	version  store.Version  // version of the rows of the levels or the archive
+	// exact means that the levels may be of another version than the rows. Then a feature is drawn from the levels only
+	// if its row has the same revision; otherwise it is drawn from its row.
 	exact bool
 }
 
-// drawn reports whether tiles of level z are made from the levels that there are.
+// drawn reports whether tiles of level z can be drawn from the existing levels.
 func (x *layered) drawn(z int) bool {
 	return x.l != nil && (z <= x.l.side.sum.drawn() || z > x.l.side.sum.Last)
 }
 
 var (
-	// errArchive says that a tile in the archive cannot be read.
+	// errArchive reports that a tile in the archive cannot be read.
 	errArchive = errors.New("tile: the archive is broken")
-	// errOldArchive says that rows have changed since the archive was compared with them.
+	// errOldArchive reports that rows have changed since the archive was compared with them.
 	errOldArchive = errors.New("tile: the archive may be of other rows")
 )
 
-// layers finds what a tile is requested, and has levels begun. Collections without geometry have no move. The
-// archive, whose tiles are of one state, is taken for all layers or for none.
+// layers returns the requested layers of a tile, and starts building their levels. Collections without geometry have a
+// nil move. Either all layers use the archive or none, since all must be of one version of the data.
 func (m *Maker) layers(ctx context.Context, st store.Store, a Ask, from *Archive) ([]layered, error) {
 	cat, list := st.Catalog(), make([]layered, len(a.Layers))
 	archived := from != nil && from.holds(a.Set, a.Tile.Z)
@@ -75,7 +75,7 @@ func (m *Maker) layers(ctx context.Context, st store.Store, a Ask, from *Archive
 	return list, m.take(ctx, st, a.Set, list)
 }
 
-// take puts the levels that there are into layers: coarse ones while others are made.
+// take sets the existing levels in layers; coarse ones while the others are being built.
 func (m *Maker) take(ctx context.Context, st store.Store, set *Set, list []layered) error {
 	now, _, err := stamp(ctx, st)
 	if err != nil {
@@ -102,8 +102,8 @@ func (m *Maker) take(ctx context.Context, st store.Store, set *Set, list []layer
 	return nil
 }
 
-// Await waits until tiles of collections in a set can be drawn from levels, coarse ones at least, or none are being
-// made. It returns false where ctx ends before.
+// Await waits until tiles of collections can be drawn from levels, coarse ones at least, or no levels are being built.
+// It returns false if ctx ends before.
 func (m *Maker) Await(ctx context.Context, st store.Store, set *Set, collections ...string) bool {
 	for {
 		now, _, err := stamp(ctx, st)
@@ -130,19 +130,19 @@ func (m *Maker) Await(ctx context.Context, st store.Store, set *Set, collections
 	}
 }
 
-// Prepare has levels in WebMercatorQuad made of collections of so many features that their coarse tiles cannot be
-// made without. It returns at once.
+// Prepare starts building levels in WebMercatorQuad for collections with so many features that their tiles need levels.
+// It returns at once.
 func (m *Maker) Prepare(st store.Store) {
 	set, _ := Find(archivedSet)
 	for _, c := range st.Catalog().Collections {
 		if c.Public && c.Count > m.o.Most && set.Takes(c) && m.archived(m.ctx, st, set, c) == nil {
 			m.want(set, c)
-			_, _ = m.levels(m.ctx, st, set, c) // begins them; requests for tiles hear of errors
+			_, _ = m.levels(m.ctx, st, set, c) // starts building; requests for tiles report errors
 		}
 	}
 }
 
-// tile makes a tile; from is the archive, if it has the tile.
+// tile builds a tile; from is the archive to use, or nil.
 func (m *Maker) tile(ctx context.Context, st store.Store, a Ask, from *Archive) (*Made, error) {
 	before, live, err := stamp(ctx, st)
 	if err != nil {
@@ -185,7 +185,8 @@ func (m *Maker) tile(ctx context.Context, st store.Store, a Ask, from *Archive) 
 	return made, err
 }
 
-// hold has rows read from one state of the data, until the caller calls end, and finds which levels are of another.
+// hold opens a snapshot for the rows of all layers, until the caller calls end. It sets exact in the layers whose
+// levels are of another version, and old.
 func (s *source) hold(ctx context.Context, list []layered) (end func(), err error) {
 	if s.in, end, err = snapshotOf(ctx, s.st); err != nil {
 		return nil, err
@@ -223,7 +224,7 @@ func (s *source) hold(ctx context.Context, list []layered) (end func(), err erro
 	return end, nil
 }
 
-// follow has levels compared with their rows soon that are of an older version.
+// follow schedules a comparison of levels with their rows where the levels are of an older version.
 func (m *Maker) follow(st store.Store, set *Set, list []layered) {
 	for i := range list {
 		if x := &list[i]; x.exact && x.l != nil && !x.l.rough && x.version != "" {
@@ -232,7 +233,7 @@ func (m *Maker) follow(st store.Store, set *Set, list []layered) {
 	}
 }
 
-// names are the collections of layers.
+// names returns the collections of the layers that have a geometry.
 func names(list []layered) (ids []string) {
 	for i := range list {
 		if list[i].move != nil {
@@ -242,7 +243,7 @@ func names(list []layered) (ids []string) {
 	return ids
 }
 
-// drawAll makes a tile of its layers.
+// drawAll builds a tile from its layers.
 func (m *Maker) drawAll(ctx context.Context, from source, a Ask, list []layered) (*Made, error) {
 	made := &Made{Keep: true}
 	hints := make([]string, 0, len(list))
@@ -279,10 +280,10 @@ func (m *Maker) drawAll(ctx context.Context, from source, a Ask, list []layered)
 	return made, nil
 }
 
-// enlarged is by how many levels the last of coarse levels are enlarged before a tile is made of its features.
+// enlarged is the number of levels beyond the last coarse one whose tiles are drawn by enlarging it.
 const enlarged = 2
 
-// layer adds a layer of a tile, and sets its hint.
+// layer appends a layer to a tile and returns its hint.
 func (m *Maker) layer(ctx context.Context, from source, d drawing, x layered) (hint string, err error) {
 	if x.archived != nil {
 		a := m.o.Archive
@@ -294,7 +295,7 @@ func (m *Maker) layer(ctx context.Context, from source, d drawing, x layered) (h
 		return "", nil
 	}
 	drawn := x.drawn(d.tile.Z) || d.l != nil && d.l.rough && d.tile.Z <= d.l.side.sum.drawn()+enlarged
-	steady := d.l != nil && !d.l.rough && !x.exact // the tile is of the version of the levels
+	steady := d.l != nil && !d.l.rough && !x.exact // the levels are complete and of the version of the rows
 	if drawn {
 		if hint, err = d.drawn(ctx, from.in); err != nil {
 			return "", err

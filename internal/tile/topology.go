@@ -14,11 +14,11 @@ import (
 	"grense/internal/store"
 )
 
-// wholeID names, in works and side files, levels that are one: that of the areas as they are stored.
+// wholeID is the set ID of unsimplified levels: a single level with the areas as they are stored.
 const wholeID = "arcs"
 
-// wholeOf is a grid over a collection in the CRS of its geometries, on which nothing is left out that it can show: of
-// a millimetre, or as fine as there are positions for its extent.
+// wholeOf returns a set for the unsimplified level of a collection, in the CRS of its geometries. Its grid is 1 mm or,
+// for a large extent, as fine as positions of 32 bits allow.
 func wholeOf(c *store.Collection) (*Set, error) {
 	id := c.Geometry.CRS
 	b, least := id.Domain(), .001
@@ -31,33 +31,34 @@ func wholeOf(c *store.Collection) (*Set, error) {
 			return nil, err
 		}
 	}
-	// extents are rounded, and of other edges than their images
+	// a margin, since extents are rounded, and their transformed edges are not straight
 	width := 1.25 * max(b.Max[0]-b.Min[0], b.Max[1]-b.Min[1])
 	unit := max(width/coverage.MaxPosition, least)
 	return &Set{ID: wholeID, CRS: id, origin: b.Center(), width: 1, height: 1, cell: unit * Extent / Cells}, nil
 }
 
-// Topology is the areas of a collection as arcs, each of which is there once for the features on both of its sides.
-// It is of one state of the data, and for one goroutine. Features are numbered from 0 in the order of their ids in
-// the store. Positions are in CRS, x before y.
+// Topology holds the areas of a collection as arcs; two areas with a common border share the arcs of that border. It is
+// of one version of the data, and for one goroutine. Features are numbered from 0 in the order of their ids in the
+// store. Positions are in CRS, x before y.
 type Topology struct {
 	CRS crs.ID
-	// Coverage says that features which lie beside each other share their arcs; else their edges cross so often that
-	// each has arcs of its own.
+	// Coverage means that adjacent features share their arcs. It is false if their edges cross too often; then each
+	// feature has arcs of its own.
 	Coverage bool
 
 	l       *levels
 	r       *records
 	level   *coverage.Level
 	origin  orb.Point
-	degrees crs.Func // from CRS to CRS84
+	degrees crs.Func // transforms CRS to CRS84
 	points  []coverage.Point
 }
 
-// Topology returns the areas of a collection in full, in the CRS of its geometries, to a millimetre or what some 200
-// million positions across its extent allow. It waits, for as long as ctx lets it, while they are made for the first
-// time for this state of the data. A collection without areas gives a Topology without arcs, one that is not in the
-// catalog store.ErrNotFound, and one without geometries an error of kind problem.NotFound.
+// Topology returns the unsimplified areas of a collection in the CRS of its geometries. Positions are rounded to a
+// millimetre, or to about 1/200,000,000 of a larger extent. The first call for a version of the data builds the
+// topology and waits until it is complete or ctx ends. Without areas the Topology has no arcs. It returns
+// store.ErrNotFound for a collection that is not in the catalog, and an error of kind problem.NotFound if it has no
+// geometries.
 func (m *Maker) Topology(ctx context.Context, st store.Store, collection string) (*Topology, error) {
 	c, ok := st.Catalog().Collection(collection)
 	switch {
@@ -77,7 +78,7 @@ func (m *Maker) Topology(ctx context.Context, st store.Store, collection string)
 	return l.topology(l.side.sum.Last)
 }
 
-// Topology is the same of outlines, in the CRS of their set: of those that have an area on their level.
+// Topology returns the topology of the outlines, in the CRS of their set. It lacks areas too small for the level.
 func (o *Outlines) Topology() (*Topology, error) { return o.l.topology(o.z) }
 
 func (l *levels) topology(z int) (*Topology, error) {
@@ -95,13 +96,13 @@ func (l *levels) topology(z int) (*Topology, error) {
 	return t, err
 }
 
-// Features returns the number of features, with those that have no area.
+// Features returns the number of features, including those without areas.
 func (t *Topology) Features() int { return t.level.Features() }
 
-// Find returns the number of a feature; false when there is none with that id.
+// Find returns the number of the feature with a row id; ok is false if there is none.
 func (t *Topology) Find(id string) (feature int, ok bool, err error) { return t.l.find(t.r, id) }
 
-// ID returns the id of a feature's row.
+// ID returns the row id of a feature.
 func (t *Topology) ID(feature int) (string, error) {
 	_, _, err := t.r.of(feature)
 	return t.r.rowID(), err
@@ -110,10 +111,10 @@ func (t *Topology) ID(feature int) (string, error) {
 // Arcs returns the number of arcs.
 func (t *Topology) Arcs() int { return t.level.Arcs() }
 
-// Unit is the width of the grid on which positions lie, in units of the CRS.
+// Unit returns the width of the grid of positions, in units of the CRS.
 func (t *Topology) Unit() float64 { return t.level.Unit }
 
-// Arc appends the positions of an arc, at least two. A closed one ends where it begins.
+// Arc appends the positions of an arc, at least two. A closed arc ends where it begins.
 func (t *Topology) Arc(dst []orb.Point, arc int) []orb.Point {
 	t.points = t.level.Arc(t.points[:0], arc)
 	for _, p := range t.points {
@@ -122,9 +123,9 @@ func (t *Topology) Arc(dst []orb.Point, arc int) []orb.Point {
 	return dst
 }
 
-// Polygons calls fn with the rings of each polygon of a feature, the outer one first, counter-clockwise with y up,
-// holes clockwise. A ring is the arcs that it runs through, ^n for arc n backwards, as those of TopoJSON; their last
-// position is that of the first. Rings belong to fn only until it returns.
+// Polygons calls fn with the rings of each polygon of a feature: the outer ring first, counter-clockwise with y
+// pointing up, then the holes, clockwise. A ring is a list of arcs in sequence; as in TopoJSON, ^n is arc n in reverse.
+// Rings are valid only until fn returns.
 func (t *Topology) Polygons(feature int, fn func(rings [][]int32) error) error {
 	var rings [][]int32
 	for i := range t.level.Polygons(feature) {
@@ -140,15 +141,15 @@ func (t *Topology) Polygons(feature int, fn func(rings [][]int32) error) error {
 	return nil
 }
 
-// Neighbour is a feature beside another one.
+// Neighbour is a feature that shares a border with another one.
 type Neighbour struct {
 	ID     string
-	Length float64 // of the border that the two share, on the ellipsoid, in metres
+	Length float64 // of the shared border, in metres on the ellipsoid
 }
 
-// Neighbours returns the features that share a border with one, those with the longest first; of a collection of
-// versions, those of all times. Features that meet in single points have none, nor have those whose edges do not
-// match. Where there is no feature with that id, store.ErrNotFound.
+// Neighbours returns the features that share a border with a feature, the longest border first. In a collection with
+// versions they include versions of any time. Features that only touch in points, or whose edges differ, are not
+// neighbours. It returns store.ErrNotFound if there is no such feature.
 func (t *Topology) Neighbours(id string) ([]Neighbour, error) {
 	f, ok, err := t.Find(id)
 	if err != nil {
@@ -158,7 +159,7 @@ func (t *Topology) Neighbours(id string) ([]Neighbour, error) {
 		return nil, store.ErrNotFound
 	}
 	list := []Neighbour{}
-	lengths := map[int32]float64{} // of arcs: versions share them
+	lengths := map[int32]float64{} // by arc; versions of a feature share arcs
 	for _, b := range t.level.Borders(f) {
 		n := Neighbour{}
 		if n.ID, err = t.ID(b.Feature); err != nil {
@@ -176,7 +177,7 @@ func (t *Topology) Neighbours(id string) ([]Neighbour, error) {
 	return list, nil
 }
 
-// length is that of an arc in metres.
+// length returns the length of an arc in metres.
 func (t *Topology) length(arc int) (sum float64) {
 	last := orb.Point{math.NaN()}
 	for _, p := range t.Arc(nil, arc) {

@@ -19,54 +19,55 @@ import (
 	"grense/internal/store"
 )
 
-// workKey names levels of a Maker.
+// workKey identifies the levels of a collection in a set.
 type workKey struct{ collection, set string }
 
-// work is the making of levels, and what came of it. All is guarded by the Maker's mutex.
+// work is the state of building the levels for a workKey. The Maker's mutex guards all fields.
 type work struct {
-	levels *levels // nil: there are none yet
-	// of the collection's rows that the levels were seen to be of last in their snapshot; "": it is unknown
+	levels *levels // nil: not built yet
+	// version of the rows when the levels were last found to match them, in a snapshot; "": unknown
 	version store.Version
 	rough   rough
-	stamp   string // of the data that levels were made of or last compared with
+	stamp   string // data version of the last build or comparison
 	checked time.Time
 	due     bool          // rows have changed since
-	rest    time.Duration // after checked, before which that alone has them not compared again
+	rest    time.Duration // minimum time from checked to the next comparison if due
 	busy    bool
-	done    int           // in hundredths, while busy
-	ended   chan struct{} // closed when it is not busy any more; nil before it was
+	done    int           // percent, while busy
+	ended   chan struct{} // closed when busy ends; nil before the first build
 	failed  string
 	err     error
-	at      time.Time // of the failure
+	at      time.Time // time of the failure
 }
 
-// rough is coarse levels that stand in for others while these are made; its levels are nil when there are none.
+// rough holds the coarse levels in use while the others are being built; levels is nil if there are none.
 type rough struct {
 	levels  *levels
 	version store.Version
 	stamp   string
 }
 
-// Progress describes what a Maker does.
+// Progress is the state of the levels of a collection in a set.
 type Progress struct {
 	Collection, Set string
-	Ready           bool  // tiles are made from levels
-	Busy            bool  // levels are being read or made
-	Done            int   // of those, in hundredths
-	Err             error // why they could not be made the last time; they are tried again
+	Ready           bool  // tiles are drawn from levels
+	Busy            bool  // levels are being loaded or built
+	Done            int   // percent
+	Err             error // of the last attempt, which will be repeated
 }
 
-// retryAfter is how long after a failure levels are tried again.
+// retryAfter is the time after which a failed build is repeated.
 const retryAfter = time.Minute
 
-// retryLarge is the same where levels took too much memory, as they will again unless rows become fewer.
+// retryLarge is the time after which a build that needed too much memory is repeated. It will fail again unless there
+// are fewer rows.
 const retryLarge = time.Hour
 
-// restAfter is how many times as long as comparing levels with their rows, and rebuilding them, has taken is rested
-// where rows go on to change.
+// restAfter is the least pause after comparing or rebuilding levels, as a multiple of the time that took, while rows
+// keep changing.
 const restAfter = 10
 
-// Progress describes all levels that were requested.
+// Progress returns the state of all levels that were requested.
 func (m *Maker) Progress() []Progress {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -79,9 +80,9 @@ func (m *Maker) Progress() []Progress {
 	return list
 }
 
-// Rev names the state that tiles of these collections in a set are made from now, as Made.Rev does; while levels are
-// being made it is that of the data. It reads from the store only the version of its data, and begins no levels
-// that no tile was requested of. It is "" where the version of the data is unknown.
+// Rev returns the Made.Rev of tiles with these collections that are built now, or a version of the data while levels
+// are being built. It reads only the version from the store, and starts building only levels that a tile was requested
+// from. It returns "" if the version of the data is unknown.
 func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
 	cat := st.Catalog()
 	var list []*store.Collection
@@ -117,17 +118,17 @@ func (m *Maker) Rev(st store.Store, set *Set, collections ...string) string {
 	return rev
 }
 
-// versionPrefix begins Made.Rev where rows may change at any moment: version is that of the rows of all layers.
+// versionPrefix returns the beginning of Made.Rev for a live source; version is that of the rows of all layers.
 func versionPrefix(version store.Version) string { return string(version) + "|" }
 
-// revOf differs for any two levels of any data.
+// revOf returns the version of levels: a hash of the collection, the set and the version of the data.
 func revOf(l *levels) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %s %s", l.c, l.set.ID, l.side.sum.Rev)
 	return strconv.FormatUint(h.Sum64(), 36) + "."
 }
 
-// hintOf puts the hints of layers together.
+// hintOf combines the hints of all layers of a tile.
 func hintOf(hints []string) string {
 	full := 0
 	for _, h := range hints {
@@ -147,7 +148,7 @@ func hintOf(hints []string) string {
 	return ""
 }
 
-// drawn adds what lies in the tile, from levels, and sets its hint.
+// drawn draws the layer from levels and returns its hint.
 func (d *drawing) drawn(ctx context.Context, in store.Reader) (string, error) {
 	err := d.draw(ctx, in)
 	switch {
@@ -161,17 +162,18 @@ func (d *drawing) drawn(ctx context.Context, in store.Reader) (string, error) {
 	return "", nil
 }
 
-// due has levels compared with their rows soon, since some are known to have changed.
+// due schedules a comparison of levels with their rows, because some rows are known to have changed.
 func (m *Maker) due(st store.Store, set *Set, c *store.Collection) {
 	m.mu.Lock()
 	if w := m.works[workKey{c.ID, set.ID}]; w != nil {
 		w.due = true
 	}
 	m.mu.Unlock()
-	_, _ = m.levels(m.ctx, st, set, c) // begins it; the next request gets the error
+	_, _ = m.levels(m.ctx, st, set, c) // starts the job; the next request gets the error
 }
 
-// stamp names the state of the data; live says that rows may change without another stamp.
+// stamp returns the version of the data by which levels are identified. live means that rows may change without a new
+// stamp.
 func stamp(ctx context.Context, st store.Store) (name string, live bool, err error) {
 	cat := st.Catalog()
 	if cat.Live {
@@ -181,7 +183,7 @@ func stamp(ctx context.Context, st store.Store) (name string, live bool, err err
 	return string(v), false, err
 }
 
-// want has the next request for levels build them.
+// want requests levels, so that the next call of Maker.levels builds them.
 func (m *Maker) want(set *Set, c *store.Collection) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -190,13 +192,11 @@ func (m *Maker) want(set *Set, c *store.Collection) {
 	}
 }
 
-// levels returns those of a collection; nil while they are being made, which is begun here where they are wanted, and
-// while nobody wants any.
+// levels returns the levels of a collection; nil if they are not built yet or nobody has requested them (want).
 //
-// Levels are built once for each collection, set and state of the data, one after another, and after a
-// failure again in retryAfter; none while the store reads its rows for the first time. Where as many as Options.Queue
-// are made or wait for that, another request starts them later. Where rows may change at any moment, all levels of a
-// set that there are are made or compared with their rows in one go, so that they are of one state.
+// If needed, it starts a job in the background that builds them: once for each version of the data, one job at a time.
+// It starts none if Options.Queue levels are waiting, for retryAfter after a failure, and while the store still reads
+// its rows for the first time. For a live source the job compares the levels with their rows before it rebuilds them.
 func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.Collection) (*levels, error) {
 	if c.Geometry == nil {
 		return nil, nil
@@ -223,7 +223,7 @@ func (m *Maker) levels(ctx context.Context, st store.Store, set *Set, c *store.C
 	return nil, nil
 }
 
-// idle reports whether levels may be begun: they are not being made, and have not just failed.
+// idle reports whether a job may start: none is building these levels, and the last one has not failed just now.
 func (w *work) idle(now string) bool {
 	wait := retryAfter
 	if errors.Is(w.err, coverage.ErrTooLarge) {
@@ -232,7 +232,7 @@ func (w *work) idle(now string) bool {
 	return !w.busy && (w.failed != now || time.Since(w.at) >= wait)
 }
 
-// tooLarge reports whether there are no levels because they take too much memory.
+// tooLarge reports whether levels were not built because they needed too much memory.
 func (m *Maker) tooLarge(collection string, set *Set) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -240,21 +240,21 @@ func (m *Maker) tooLarge(collection string, set *Set) bool {
 	return w != nil && w.levels == nil && errors.Is(w.err, coverage.ErrTooLarge)
 }
 
-// begin has a job make levels. The mutex is held.
+// begin starts a job in the background. The caller holds the mutex.
 func (m *Maker) begin(j *job, first workKey) {
 	j.parts = append(j.parts, m.occupy(first))
 	m.queued++
 	m.group.Go(func() { m.work(j) })
 }
 
-// occupy begins the part of a job for idle levels. The mutex is held.
+// occupy marks levels as busy and returns their part of a job. The caller holds the mutex.
 func (m *Maker) occupy(k workKey) *part {
 	w := m.works[k]
 	w.busy, w.done, w.ended = true, 0, make(chan struct{})
 	return &part{k: k, w: w, owned: true}
 }
 
-// work does a job in the background.
+// work runs a job and stores its results.
 func (m *Maker) work(j *job) {
 	defer m.cache.Make()()
 	select {
@@ -281,8 +281,8 @@ func (m *Maker) work(j *job) {
 	}
 }
 
-// join adds the collections to a job whose areas share borders with those of its first one: their levels are made
-// together. Those that another job is for are made here already; that job then finds them.
+// join adds the collections whose areas share borders with the first one to a job, since their levels must be built
+// together. Levels for which another job waits are built here, too; that job will then find them.
 func (j *job) join(ctx context.Context, st store.Reader) error {
 	first := j.parts[0].k
 	set, c, _, err := layerIn(st.Catalog(), first)
@@ -314,7 +314,7 @@ func (j *job) join(ctx context.Context, st store.Reader) error {
 	return nil
 }
 
-// settle ends a part of a job. The mutex is held.
+// settle stores the result of a part. The caller holds the mutex.
 func (m *Maker) settle(j *job, p *part) {
 	w := p.w
 	w.rough = rough{}
@@ -360,7 +360,7 @@ func (m *Maker) settle(j *job, p *part) {
 	}
 }
 
-// layerIn finds what levels are made of, and for.
+// layerIn returns the set and the collection of a workKey, and the transformation of coordinates to the set's CRS.
 func layerIn(cat *store.Catalog, k workKey) (*Set, *store.Collection, crs.Func, error) {
 	if k.set == wholeID {
 		c, ok := cat.Collection(k.collection)
@@ -378,15 +378,15 @@ func layerIn(cat *store.Catalog, k workKey) (*Set, *store.Collection, crs.Func, 
 	return set, c, move, err
 }
 
-// awaited says which levels are waited for.
+// awaited describes levels to wait for.
 type awaited struct {
-	st   store.Store
-	set  *Set
-	c    *store.Collection
-	told func(done int) // hears how far they are, in hundredths
+	st     store.Store
+	set    *Set
+	c      *store.Collection
+	report func(done int) // called with the progress in percent
 }
 
-// await returns levels, which it has made where there are none.
+// await returns levels, and builds them if necessary.
 func (m *Maker) await(ctx context.Context, a awaited) (*levels, error) {
 	m.want(a.set, a.c)
 	for {
@@ -407,7 +407,7 @@ func (m *Maker) await(ctx context.Context, a awaited) (*levels, error) {
 		if !busy && err != nil {
 			return nil, err
 		}
-		a.told(done)
+		a.report(done)
 		select {
 		case <-ended:
 		case <-time.After(time.Second / 5):
@@ -419,31 +419,31 @@ func (m *Maker) await(ctx context.Context, a awaited) (*levels, error) {
 	}
 }
 
-// job is one making of levels, of one state of the data.
+// job builds or compares levels that must be of one version of the data.
 type job struct {
 	m     *Maker
 	st    store.Store
-	now   string // the stamp that it is for
-	live  bool   // rows may change without another stamp
+	now   string // stamp when the job was created
+	live  bool   // rows may change without a new stamp
 	parts []*part
 	start time.Time
 }
 
-// part is what a job does for one collection.
+// part is the part of a job for one collection.
 type part struct {
 	k       workKey
 	w       *work
-	owned   bool // the levels are busy for this job; else for another, or not at all
+	owned   bool // this job has marked the levels busy; false: another job has, or none
 	l       *levels
-	version store.Version // of the rows, in the snapshot of the job
-	rev     string        // see summary
-	with    string        // see summary
+	version store.Version // of the rows in the job's snapshot
+	rev     string        // summary.Rev
+	with    string        // summary.With
 	made    bool
 	took    time.Duration
 	err     error
 }
 
-// open takes the state that all parts are of.
+// open opens the snapshot for all parts.
 func (j *job) open(ctx context.Context) (in store.Reader, end func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -451,10 +451,10 @@ func (j *job) open(ctx context.Context) (in store.Reader, end func(), err error)
 	return snapshotOf(ctx, j.st)
 }
 
-// run makes the levels of all parts, or finds them.
+// run loads or builds the levels of all parts.
 func (j *job) run(ctx context.Context, st store.Reader) (err error) {
 	defer func() {
-		if x := recover(); x != nil { // no request is there to fail
+		if x := recover(); x != nil { // a panic in the background would end the program
 			err = fmt.Errorf("tile: %v\n%s", x, debug.Stack())
 		}
 	}()
@@ -496,7 +496,7 @@ func (j *job) run(ctx context.Context, st store.Reader) (err error) {
 	return err
 }
 
-// name sets the data version of each part, as the snapshot st has it, and the name of all parts together.
+// name sets the version of each part's rows in the snapshot st, and which parts are built together.
 func (j *job) name(ctx context.Context, st store.Reader) error {
 	all := ""
 	for _, p := range j.parts {
@@ -522,7 +522,8 @@ func (j *job) name(ctx context.Context, st store.Reader) error {
 	return nil
 }
 
-// find returns the levels of a part that were made before; nil where there are none of the present rows.
+// find returns levels of a part that exist already, in memory or in a side file; nil if they are not of the current
+// rows.
 func (j *job) find(p *part) (*levels, error) {
 	j.m.mu.Lock()
 	before := p.w.levels
@@ -541,7 +542,8 @@ func (j *job) find(p *part) (*levels, error) {
 	return j.read(path, p, set, c.ID)
 }
 
-// path returns where the side file lies, and how the names of such files of all states begin; "" without a folder.
+// path returns the path of a side file, and the prefix of the names of such files for all versions of the data. Both
+// are "" without a directory.
 func (j *job) path(collection, set string) (path, prefix string) {
 	if j.m.o.Dir == "" {
 		return "", ""
@@ -552,7 +554,7 @@ func (j *job) path(collection, set string) (path, prefix string) {
 	return filepath.Join(j.m.o.Dir, "tiles", fmt.Sprintf("%s%016x.levels", prefix, h.Sum64())), prefix
 }
 
-// read reads a side file; nil when there is none of that revision that can be used.
+// read loads a side file; nil if it does not exist, is damaged or of another version.
 func (j *job) read(path string, p *part, set *Set, collection string) (*levels, error) {
 	s, err := openSide(path)
 	if err != nil {
@@ -561,7 +563,7 @@ func (j *job) read(path string, p *part, set *Set, collection string) (*levels, 
 		}
 		return nil, nil
 	}
-	// with more memory, more levels are made
+	// more memory than last time: more levels can be built
 	if s.sum.Rev != p.rev || s.sum.With != p.with ||
 		s.sum.Live > 0 && (j.m.o.Memory == 0 || j.m.o.Memory > s.sum.Memory) {
 		return nil, s.close()
@@ -574,7 +576,7 @@ func (j *job) read(path string, p *part, set *Set, collection string) (*levels, 
 	return l, nil
 }
 
-// make makes the levels of parts together, and writes a side file for each.
+// make builds the levels of parts together, and writes a side file for each.
 func (j *job) make(ctx context.Context, st store.Reader, parts []*part) error {
 	start := time.Now()
 	makers := make([]*maker, len(parts))
@@ -591,7 +593,7 @@ func (j *job) make(ctx context.Context, st store.Reader, parts []*part) error {
 		defer out.abandon()
 		out.sum.Memory, out.sum.With = j.m.o.Memory, p.with
 		logged := time.Now()
-		makers[i] = &maker{st: st, c: c, set: set, move: move, memory: j.m.o.Memory, out: out, told: func(done int) {
+		makers[i] = &maker{st: st, c: c, set: set, move: move, memory: j.m.o.Memory, out: out, report: func(done int) {
 			j.m.mu.Lock()
 			p.w.done = done
 			j.m.mu.Unlock()
@@ -634,7 +636,7 @@ func (j *job) make(ctx context.Context, st store.Reader, parts []*part) error {
 	return nil
 }
 
-// publish has tiles drawn from the coarse levels that makers have written, until all are made.
+// publish makes the coarse levels that the makers have written available for drawing, until all levels are complete.
 func (j *job) publish(parts []*part, makers []*maker) error {
 	for i, p := range parts {
 		b := makers[i]
@@ -656,7 +658,7 @@ func (j *job) publish(parts []*part, makers []*maker) error {
 	return nil
 }
 
-// rowSum adds up the ids and revisions of a collection.
+// rowSum returns a hash of the ids and revisions of all rows in a collection.
 func rowSum(ctx context.Context, st store.Reader, collection string) (sum uint64, err error) {
 	q := store.Query{Collection: collection, Limit: 10_000, Count: store.CountNone}
 	for {
@@ -674,7 +676,7 @@ func rowSum(ctx context.Context, st store.Reader, collection string) (sum uint64
 	}
 }
 
-// Close ends what is made in the background, and waits for it.
+// Close stops work in the background, waits for it and closes all levels.
 func (m *Maker) Close() error {
 	m.mu.Lock()
 	m.closed = true
