@@ -9,7 +9,7 @@ import (
 	"grense/internal/store"
 )
 
-// announce prints where the service listens, and a text about the keys.
+// announce prints the address of the service, and a text about the keys.
 func (s *service) announce(p *process, keys string) error {
 	var b strings.Builder
 	base, src := s.cfg.BaseURL, s.cfg.Source

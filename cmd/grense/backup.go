@@ -27,7 +27,7 @@ const (
 	settingsName = "settings.txt"
 )
 
-// backupFormat is raised when an older program cannot restore the backups of a newer one.
+// backupFormat is the version of the archive. Raise it if older programs cannot restore a new archive.
 const backupFormat = 1
 
 // manifest describes a backup.
@@ -98,7 +98,7 @@ func (c *backupCmd) Run(ctx context.Context, p *process) (err error) {
 	return err
 }
 
-// copyState copies what from holds into a new SQLite file.
+// copyState copies keys, finished jobs and the log of changes into a new SQLite file at path.
 func copyState(ctx context.Context, from *state.DB, path string) (n state.Copied, err error) {
 	to, err := state.Open(ctx, path)
 	if err != nil {
@@ -108,7 +108,7 @@ func copyState(ctx context.Context, from *state.DB, path string) (n state.Copied
 	return n, errors.Join(err, to.Close())
 }
 
-// sumOf returns size and checksum of a file.
+// sumOf returns the size and the checksum of a file.
 func sumOf(path string) (s fileSum, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -120,7 +120,8 @@ func sumOf(path string) (s fileSum, err error) {
 	return fileSum{filepath.Base(path), n, hex.EncodeToString(h.Sum(nil))}, err
 }
 
-// writeBackup writes a manifest, settings and the state file at path into a new archive, for its owner only.
+// writeBackup writes a manifest, the settings and the state file at path into a new archive that only its owner can
+// read.
 func writeBackup(name string, m manifest, settings []config.Setting, path string) (err error) {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -212,7 +213,7 @@ func (c *restoreCmd) Run(ctx context.Context, p *process) error {
 	return err
 }
 
-// restore moves the unpacked state file to path, or copies what it holds into a database.
+// restore moves the unpacked state file to path or, if path is a database, copies its content there.
 func (c *restoreCmd) restore(ctx context.Context, m manifest, unpacked, path string) (state.Copied, error) {
 	from, err := state.Open(ctx, unpacked)
 	if err != nil {
@@ -242,10 +243,10 @@ func (c *restoreCmd) restore(ctx context.Context, m manifest, unpacked, path str
 	return n, to.Restored(ctx, m.Created, time.Now())
 }
 
-// maxManifest bounds the manifest in bytes.
+// maxManifest is the largest size of a manifest in bytes.
 const maxManifest = 1 << 20
 
-// unpackBackup writes the state file of a backup into dir, and verifies it.
+// unpackBackup unpacks the state file of a backup into dir and verifies its checksum.
 func unpackBackup(name, dir string) (m manifest, err error) {
 	z, err := zip.OpenReader(name)
 	if err != nil {

@@ -56,7 +56,7 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 			return err
 		}
 	}
-	cfg.AllowEmpty = true // each refused layer is listed
+	cfg.AllowEmpty = true // to list every refused layer instead of failing
 	st, err := source.Open(ctx, c.Source,
 		source.Options{DataDir: dir, Config: cfg, Logger: p.logger(cfg), Version: programVersion()})
 	if err != nil {
@@ -107,8 +107,8 @@ func (c *checkCmd) Run(ctx context.Context, p *process) error {
 	return nil
 }
 
-// printUnknownSchemes prints the collections whose setting codes names no scheme of the history, and returns how many
-// there are.
+// printUnknownSchemes prints the collections whose setting codes is not a scheme of the history, and returns their
+// number.
 func printUnknownSchemes(ctx context.Context, w io.Writer, st store.Store) (wrong int, err error) {
 	var h *history.History
 	for _, c := range st.Catalog().Collections {
@@ -141,7 +141,7 @@ func printUnknownSchemes(ctx context.Context, w io.Writer, st store.Store) (wron
 	return wrong, nil
 }
 
-// checkDefinition builds the API definition of a source as it would be served and validates it.
+// checkDefinition builds the API definition of a source as the server would, and validates it.
 func checkDefinition(ctx context.Context, cfg config.Config, st store.Store) error {
 	cfg.Auth, cfg.BaseURL = "open", cmp.Or(cfg.BaseURL, "http://localhost:8080")
 	srv, err := surface.New(
@@ -170,7 +170,7 @@ func checkDefinition(ctx context.Context, cfg config.Config, st store.Store) err
 	return err
 }
 
-// document keeps an answer in memory.
+// document is a ResponseWriter that keeps the response in memory.
 type document struct {
 	status int
 	header http.Header
@@ -188,7 +188,7 @@ func (d *document) WriteHeader(status int) { d.status = status }
 
 func (d *document) Write(b []byte) (int, error) { return d.body.Write(b) }
 
-// printLayers prints what would be served, and the refused layers after it.
+// printLayers prints the layers that would be served, then the refused ones.
 func printLayers(w io.Writer, cat *store.Catalog) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "LAYER\tCOLLECTION\tCRS\tFEATURES\tGEOMETRY\tID COLUMN\tNOTE")
@@ -220,7 +220,7 @@ func printLayers(w io.Writer, cat *store.Catalog) error {
 	return t.Flush()
 }
 
-// printUnrecorded describes which collections changes are not recorded because of their size.
+// printUnrecorded prints the collections whose changes are not recorded because they have too many features.
 func printUnrecorded(w io.Writer, cfg config.Config, cat *store.Catalog) {
 	o := feed.Options{Most: cfg.Limits.Changes}
 	for _, c := range cat.Collections {
@@ -236,7 +236,7 @@ func printUnrecorded(w io.Writer, cfg config.Config, cat *store.Catalog) {
 	}
 }
 
-// printUncached lists the collections whose responses are not cached, because the store cannot report whether their
+// printUncached prints the collections whose responses are not cached, because the store cannot report whether their
 // rows have changed.
 func printUncached(ctx context.Context, w io.Writer, st store.Store) error {
 	cat := st.Catalog()
@@ -271,7 +271,7 @@ func printUncached(ctx context.Context, w io.Writer, st store.Store) error {
 	return nil
 }
 
-// idColumn is the column with the ids of features; several rows have one where they are versions.
+// idColumn returns the column with the feature ids. In a collection with versions, several rows have the same id.
 func idColumn(c *store.Collection) string {
 	if c.Versions != nil {
 		return c.Versions.ID
@@ -288,8 +288,8 @@ func notesOf(cat *store.Catalog, layer string) (n int) {
 	return n
 }
 
-// printNotes prints what is to know, each reason once, and returns how many faults there are: layers that are
-// refused, and settings that fit nothing.
+// printNotes prints notes about layers, each reason once. It returns the number of faults: refused layers, and settings
+// that match nothing (strangers).
 func printNotes(w io.Writer, cat *store.Catalog, strangers []string) int {
 	if len(cat.Notes)+len(cat.Bookkeeping)+len(strangers) > 0 {
 		fmt.Fprintln(w)
@@ -314,7 +314,7 @@ func printNotes(w io.Writer, cat *store.Catalog, strangers []string) int {
 	return faults
 }
 
-// notesByReason is a line for each reason, with the layers that it concerns.
+// notesByReason returns a line for each reason, with the layers that have it.
 func notesByReason(notes []store.Note) []string {
 	var reasons []string
 	layers := map[string][]string{}

@@ -36,7 +36,7 @@ func (c completionCmd) Run(p *process, k *kong.Context) error {
 	return err
 }
 
-// commands calls fn with each command below node, by its words: "key create".
+// commands calls fn with each command below node. path is its full name, such as "key create".
 func commands(node *kong.Node, path string, fn func(path string, node *kong.Node)) {
 	fn(path, node)
 	for _, child := range node.Children {
@@ -46,7 +46,7 @@ func commands(node *kong.Node, path string, fn func(path string, node *kong.Node
 	}
 }
 
-// words returns what may follow a command: the names of its commands and flags.
+// words returns the words that may follow a command: its subcommands and flags.
 func words(node *kong.Node) (list []string) {
 	for _, child := range node.Children {
 		if child.Type == kong.CommandNode && !child.Hidden {
@@ -102,7 +102,7 @@ func fishCompletion(b *strings.Builder, root *kong.Node) {
 
 type manCmd struct{}
 
-// Run prints the manual page grense(1) in the language of man(7).
+// Run prints the manual page grense(1) in the format of man(7).
 func (manCmd) Run(p *process, k *kong.Context) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH GRENSE 1 \"\" \"grense %s\" \"User Commands\"\n.SH NAME\ngrense \\- serve administrative "+
@@ -131,7 +131,7 @@ func (manCmd) Run(p *process, k *kong.Context) error {
 	return err
 }
 
-// roff escapes a text for man(7). Lines that begin with spaces keep their form.
+// roff escapes text for man(7). It keeps the line breaks of indented lines.
 func roff(text string) string {
 	var b strings.Builder
 	example := false

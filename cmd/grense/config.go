@@ -75,7 +75,7 @@ func (c *configShowCmd) Run(p *process) error {
 	return w.Flush()
 }
 
-// unknownVariables returns a warning for each environment variable that looks like a setting and is none.
+// unknownVariables returns a warning for each GRENSE_ environment variable that is not a setting.
 func (p *process) unknownVariables() (warnings []string) {
 	unknown, known := config.UnknownVariables(p.Environ)
 	for _, name := range unknown {

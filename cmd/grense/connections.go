@@ -17,22 +17,22 @@ import (
 	"grense/internal/config"
 )
 
-// limitedListener bounds the connections at once, in all and of one address, of which it lets in at most half;
-// trusted proxies bring many clients. A connection too many is closed at once, plain HTTP with a word: it costs no
-// goroutine.
+// limitedListener limits the number of open connections, in all and for each client address. One address may have half
+// of them, a trusted proxy all. A connection beyond the limit is closed at once, without a goroutine for it; without
+// TLS, tooManyConnections is sent first.
 type limitedListener struct {
 	net.Listener
 	most    int
 	trusted []netip.Prefix
 	plain   bool
-	fresh   atomic.Int64 // connections whose first answer has not ended
+	fresh   atomic.Int64 // connections whose first response is not complete
 
 	mu   sync.Mutex
 	open int
 	by   map[netip.Addr]int
 }
 
-// tooManyConnections is the answer to a connection too many.
+// tooManyConnections is the response on a connection beyond the limit.
 const tooManyConnections = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Type: " +
 	"text/plain; charset=utf-8\r\nContent-Length: 79\r\n\r\n" +
 	"The server is busy: it has too many connections. Try again after some seconds.\n"
@@ -47,7 +47,7 @@ func limitConnections(l net.Listener, cfg config.Config) *limitedListener {
 	}
 }
 
-// Accept waits for a connection within the limits.
+// Accept waits for a connection that is within the limits.
 func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -60,14 +60,14 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			return &limitedConn{Conn: c, fresh: true, leave: sync.OnceFunc(func() { l.leave(peer) })}, nil
 		}
 		if l.plain {
-			// it fits into the empty buffer of the kernel, so that a client that is gone delays nothing
+			// the response fits into the send buffer of the kernel, so this never blocks
 			c.Write([]byte(tooManyConnections))
 		}
 		c.Close()
 	}
 }
 
-// follow is http.Server.ConnState: it counts connections that wait for their first answer.
+// follow is a http.Server.ConnState that counts connections whose first response is not complete.
 func (l *limitedListener) follow(c net.Conn, state http.ConnState) {
 	if state != http.StateIdle && state != http.StateClosed {
 		return
@@ -81,8 +81,8 @@ func (l *limitedListener) follow(c net.Conn, state http.ConnState) {
 	}
 }
 
-// awaitAnswers waits until no connection waits for its first answer, but not longer than http.Server.Shutdown waits
-// for a request.
+// awaitAnswers waits until every connection has had its first response, at most 5 seconds. That is how long
+// http.Server.Shutdown waits for the first request on a connection.
 func (l *limitedListener) awaitAnswers(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -97,7 +97,7 @@ func (l *limitedListener) awaitAnswers(ctx context.Context) {
 func peerOf(c net.Conn) netip.Addr {
 	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		peer := a.AddrPort().Addr().Unmap().WithZone("")
-		if peer.Is6() { // what one subscriber has (RFC 6177)
+		if peer.Is6() { // one subscriber has a /64 (RFC 6177)
 			p, _ := peer.Prefix(64)
 			peer = p.Addr()
 		}
@@ -130,17 +130,18 @@ func (l *limitedListener) leave(peer netip.Addr) {
 	}
 }
 
-// limitedConn gives its place back when it is closed. It is a server.Gatherer; one goroutine at a time writes.
+// limitedConn is a connection that the listener counts until it is closed. It is a server.Gatherer. Only one goroutine
+// at a time may write.
 type limitedConn struct {
 	net.Conn
-	fresh bool // the first answer has not ended
+	fresh bool // the first response is not complete
 	leave func()
-	held  *[]byte // what is held back; nil: nothing is
+	held  *[]byte // buffered bytes; nil: not buffering
 }
 
 var heldPool = sync.Pool{New: func() any { b := make([]byte, 0, 16<<10); return &b }}
 
-// Write writes, or holds back.
+// Write writes b, or buffers it after Hold.
 func (c *limitedConn) Write(b []byte) (int, error) {
 	if c.held == nil {
 		n, err := c.Conn.Write(b)
@@ -150,14 +151,14 @@ func (c *limitedConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Hold holds back what is written from now on: an answer in one piece is one call of the system, and one packet less.
+// Hold buffers everything written until Release, so that a response is one system call and fewer packets.
 func (c *limitedConn) Hold() {
 	if c.held == nil {
 		c.held = heldPool.Get().(*[]byte)
 	}
 }
 
-// Release writes what was held back.
+// Release writes the buffered bytes and ends buffering.
 func (c *limitedConn) Release() error {
 	if c.held == nil {
 		return nil
@@ -175,20 +176,20 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// ReadFrom lets the connection take a file as the system copies it.
+// ReadFrom copies from r, which lets the kernel copy files directly (sendfile).
 func (c *limitedConn) ReadFrom(r io.Reader) (int64, error) {
 	n, err := io.Copy(c.Conn, r)
 	return n, c.written(err)
 }
 
-// written returns the error of a write. After a time-out, Close resets the connection: the system drops what it has
-// buffered, so that a client that reads too slowly sees the end soon.
+// written handles the error of a write and returns it. After a timeout, Close resets the connection, so that the kernel
+// drops its send buffer and a slow client notices at once.
 func (c *limitedConn) written(err error) error {
 	if tcp, ok := c.Conn.(*net.TCPConn); ok && errors.Is(err, os.ErrDeadlineExceeded) {
-		tcp.SetLinger(0) // fails on a connection that has ended
+		tcp.SetLinger(0) // fails if the connection has ended
 	}
 	return err
 }
 
-// NetConn is the connection itself.
+// NetConn returns the underlying connection.
 func (c *limitedConn) NetConn() net.Conn { return c.Conn }

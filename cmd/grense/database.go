@@ -18,7 +18,7 @@ import (
 	"grense/internal/store/postgis"
 )
 
-// createTarget begins to write into a database or a GeoPackage.
+// createTarget returns a writer for a database or a GeoPackage.
 func createTarget(ctx context.Context, target string) (store.Writer, error) {
 	if source.IsDatabase(target) {
 		return postgis.Create(ctx, target)
@@ -26,20 +26,20 @@ func createTarget(ctx context.Context, target string) (store.Writer, error) {
 	return gpkg.Create(ctx, target)
 }
 
-// How long a start waits for a server that takes changes where the table of keys has to be made, and for keys at all
-// where none is requested.
+// primaryWait bounds the wait for a writable server at startup if the table of keys must be created. openWait bounds
+// the wait for any server if keys are not required.
 const (
 	primaryWait = 10 * time.Second
 	openWait    = 3 * time.Second
 )
 
-// markText is the text in the mark file.
+// markText is the content of the file stateMark.
 const markText = "The keys of a database are in " + stateFile +
 	", since no server took changes. Without this file, those of the database are used.\n"
 
-// openState opens the keys for a source: in the database where that is the source and the role may write there, else
-// in dir. A database that is away is tried again. Keys that were made in dir because no server took changes stay
-// there.
+// openState opens the database of keys and jobs: in the source, if that is a database where the role may write, else in
+// dir. It retries while the database is unavailable. If keys were created in dir because no server was writable, it
+// keeps using them (stateMark).
 func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, error) {
 	if !source.IsDatabase(src) {
 		return openStateIn(ctx, dir)
@@ -111,8 +111,8 @@ func (s *service) openState(ctx context.Context, src, dir string) (*state.DB, er
 	return st, nil
 }
 
-// awaitState opens the keys in a database, and tries again while that may help: not for long where no keys are needed
-// for, or where none can be kept.
+// awaitState opens the state in a database and retries while it is unavailable: up to openWait if keys are not required
+// (open), and up to primaryWait if no server is writable.
 func (s *service) awaitState(ctx context.Context, src string, open bool) (*state.DB, error) {
 	begun := time.Now()
 	st, err := postgis.OpenState(ctx, src)
@@ -131,7 +131,7 @@ func (s *service) awaitState(ctx context.Context, src string, open bool) (*state
 	return st, err
 }
 
-// activeKeys counts the keys in a data directory that are valid.
+// activeKeys returns the number of valid keys in a data directory.
 func activeKeys(ctx context.Context, dir string) (n int, err error) {
 	if _, err := os.Stat(filepath.Join(dir, stateFile)); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -150,13 +150,13 @@ func activeKeys(ctx context.Context, dir string) (n int, err error) {
 	return n, err
 }
 
-// keyFlags are the flags of the commands for keys.
+// keyFlags are the flags that all commands for keys have.
 type keyFlags struct {
 	dataFlags
 	Source string `placeholder:"URL" help:"PostGIS database, postgres://..., that holds the keys. Default: the setting source if it is one, else the data directory."`
 }
 
-// openState opens the keys that the flags or the configuration name, as serve does.
+// openState opens the state that the flags or the configuration select, as serve would.
 func (f keyFlags) openState(ctx context.Context, p *process) (*state.DB, error) {
 	cfg, dir, err := f.prepare(p, "")
 	if err != nil {
@@ -204,7 +204,7 @@ func migrateDatabase(ctx context.Context, src string) error {
 	return nil
 }
 
-// printAdvice describes what a database lacks besides its tables, and returns how much of it is wrong;
+// printAdvice prints problems of a database beyond missing tables, and returns how many of them are faults. It returns
 // 0 for other sources.
 func printAdvice(ctx context.Context, w io.Writer, src string) (wrong int, err error) {
 	if !source.IsDatabase(src) {

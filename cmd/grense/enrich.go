@@ -86,7 +86,7 @@ func (c *enrichCmd) Run(ctx context.Context, p *process) error {
 	return err
 }
 
-// enrich writes the table; its first byte that is no blank reports whether it is JSON lines.
+// enrich writes the table with divisions. The first byte that is not white space decides between CSV and JSON lines.
 func (c *enrichCmd) enrich(w io.Writer, r io.Reader, find enrich.Finder, read func(bytes int)) (enrich.Report, error) {
 	head := make([]byte, 512)
 	n, err := io.ReadAtLeast(r, head, 1)
@@ -103,7 +103,7 @@ func (c *enrichCmd) enrich(w io.Writer, r io.Reader, find enrich.Finder, read fu
 	return t.Report, err
 }
 
-// finder opens the divisions.
+// finder opens the source of the divisions. The caller must call the returned function to close it.
 func (c *enrichCmd) finder(ctx context.Context, p *process, points crs.ID) (enrich.Finder, func(), error) {
 	cfg, dir, err := c.prepare(p, c.With)
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *enrichCmd) finder(ctx context.Context, p *process, points crs.ID) (enri
 	return find, done, nil
 }
 
-// enrichSummary describes what became of the rows.
+// enrichSummary returns a sentence about how many rows got a division.
 func enrichSummary(r enrich.Report) string {
 	s := fmt.Sprintf("%s: %d with a division", count(r.Rows, "row"), r.Matched)
 	if r.Unmatched > 0 {

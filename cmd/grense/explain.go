@@ -11,10 +11,10 @@ import (
 	"grense/internal/store"
 )
 
-// explained is the query of `check --explain`: a filter in CQL2, as text or as JSON; "" selects all.
+// explained is the query of `check --explain`: a CQL2 filter as text or JSON; "" selects all features.
 type explained struct{ collection, filter string }
 
-// print runs the query as the items page does, ten features and their number, and prints the plan.
+// print runs the query as the items page does, with 10 features and the number of matches, and prints the plan.
 func (e explained) print(ctx context.Context, w io.Writer, st store.Store) error {
 	if e.collection == "" {
 		return errors.New("--explain needs --collection with the id of a collection; they are listed above")

@@ -16,18 +16,18 @@ import (
 	"grense/internal/store/postgis"
 )
 
-// firstKeyName is the name of the key that serve makes when there is none.
+// firstKeyName is the name of the key that serve creates if there are none.
 const firstKeyName = "first key, made by serve"
 
-// firstKeyFile is the file in the data directory that holds the first key until it was used, where no terminal shows
-// it.
+// firstKeyFile is the file in the data directory that contains the first key until its first use. It is written if
+// standard output is not a terminal.
 const firstKeyFile = "first-key"
 
-// keysNeeded is announced where keys exist.
+// keysNeeded is printed at startup if keys exist.
 const keysNeeded = "Data need an API key: grense key create --name NAME\n"
 
-// firstKey makes a key when there is none and data need one. It returns the text that is announced, which holds the
-// key only on a terminal.
+// firstKey creates a key if there are none and data need one. It returns the text to print at startup, which contains
+// the key only if a terminal shows it.
 func (s *service) firstKey(ctx context.Context, terminal bool) (string, error) {
 	if s.cfg.Auth != "required" {
 		return "Data are open: no API key is needed.\n", nil
@@ -47,7 +47,7 @@ func (s *service) firstKey(ctx context.Context, terminal bool) (string, error) {
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("cannot create the first key: %w", err)
-	case !made || s.cfg.FirstKeyFile != "": // another process on the same folder made one, or the operator has it
+	case !made || s.cfg.FirstKeyFile != "": // another process created one, or the operator knows the key
 		return keysNeeded, nil
 	}
 	url := s.cfg.BaseURL + "/collections"
@@ -77,7 +77,7 @@ func (s *service) firstKey(ctx context.Context, terminal bool) (string, error) {
 	), nil
 }
 
-// chooseFirstKey returns the key of the configured file, or a new one.
+// chooseFirstKey returns the key in the configured file, or a new one.
 func (s *service) chooseFirstKey() (string, error) {
 	if s.cfg.FirstKeyFile == "" {
 		return apikey.Generate(), nil
@@ -93,8 +93,8 @@ func (s *service) chooseFirstKey() (string, error) {
 	return key, nil
 }
 
-// storeFirstKey stores a key when there is none. Unless it is known elsewhere, it is on disk before it is valid, so
-// that it is never lost.
+// storeFirstKey stores a key if there are none. Unless the key is known elsewhere, it first writes the key to disk, so
+// that it cannot be lost.
 func (s *service) storeFirstKey(ctx context.Context, key string, known bool) (made bool, err error) {
 	rec, err := apikey.Record(key, firstKeyName, time.Time{}, time.Now())
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *service) storeFirstKey(ctx context.Context, key string, known bool) (ma
 		if err != nil {
 			return false, err
 		}
-		defer os.Remove(name) // fails where it was renamed
+		defer os.Remove(name) // fails after the rename
 		if made, err = s.putFirstKey(ctx, rec); made {
 			err = errors.Join(err, os.Rename(name, filepath.Join(s.dir, firstKeyFile)))
 		}
@@ -114,7 +114,8 @@ func (s *service) storeFirstKey(ctx context.Context, key string, known bool) (ma
 	return s.putFirstKey(ctx, rec)
 }
 
-// writeKey writes a key into a new file in the data directory that only its owner can read, and returns its name.
+// writeKey writes a key into a new file in the data directory that only its owner can read, and returns the file's
+// name.
 func (s *service) writeKey(key string) (name string, err error) {
 	file, err := os.CreateTemp(s.dir, firstKeyFile+"-*")
 	if err != nil {
@@ -127,7 +128,7 @@ func (s *service) writeKey(key string) (name string, err error) {
 	return file.Name(), nil
 }
 
-// putFirstKey stores a key when there is none. While the database takes no changes it tries again.
+// putFirstKey stores a key if there are none. It retries while no server of the database is writable.
 func (s *service) putFirstKey(ctx context.Context, rec state.Key) (made bool, err error) {
 	for {
 		made, err = s.state.PutFirstKey(ctx, rec)
@@ -153,8 +154,8 @@ func (s *service) putFirstKey(ctx context.Context, rec state.Key) (made bool, er
 	return made, err
 }
 
-// forgetFirstKey removes the file of the first key once that was used; a file of a key that does not exist any more
-// at once.
+// forgetFirstKey removes the file of the first key after the first use of the key, or at once if the key no longer
+// exists.
 func (s *service) forgetFirstKey() {
 	path := filepath.Join(s.dir, firstKeyFile)
 	b, err := os.ReadFile(path)
@@ -164,7 +165,7 @@ func (s *service) forgetFirstKey() {
 		}
 		return
 	}
-	id, _ := apikey.Parse(strings.TrimSpace(string(b))) // what is no key has no id, and is removed
+	id, _ := apikey.Parse(strings.TrimSpace(string(b))) // an invalid key has the id "", so the file is removed
 	s.keys.OnFirstUse(id, func() {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			s.log.Warn("the file of the first key cannot be removed; remove it", "file", path, "err", err)

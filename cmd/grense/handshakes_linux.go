@@ -9,13 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handshakeTime is how long the last packet of a handshake may take that began before refuseHandshakes.
+// handshakeTime is how long refuseHandshakes waits for TCP handshakes that have already begun.
 const handshakeTime = 300 * time.Millisecond
 
-// refuseHandshakes lets the kernel drop the first packets (SYN) of new connections to l, and waits until those that
-// clients have already opened are accepted: the kernel resets what is not when l is closed. A client whose packet was
-// dropped tries again after a second. It waits until ctx ends at most, and not at all if the system has no such
-// filter.
+// refuseHandshakes makes the kernel drop the first packets (SYN) of new connections to l, and waits until all
+// established connections have been accepted. Otherwise closing l would reset them. Clients whose SYN was dropped retry
+// after a second. It returns when ctx ends, and at once if the system has no such filter.
 func refuseHandshakes(ctx context.Context, l net.Listener) {
 	c, ok := l.(syscall.Conn)
 	if !ok {
@@ -49,11 +48,11 @@ func refuseHandshakes(ctx context.Context, l net.Listener) {
 	})
 }
 
-// withoutSYN drops TCP segments (RFC 9293, 3.1) that have SYN and not ACK.
+// withoutSYN is a socket filter that drops TCP segments with SYN and without ACK (RFC 9293, 3.1).
 var withoutSYN = [...]unix.SockFilter{
-	{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: 13}, // the flags
+	{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: 13}, // load the flags
 	{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0x12},
 	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: 0x02},
 	{Code: unix.BPF_RET | unix.BPF_K},
-	{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18}, // longer than any segment
+	{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18}, // accept: keep all bytes
 }

@@ -7,6 +7,5 @@ import (
 	"net"
 )
 
-// refuseHandshakes does nothing: connections that the kernel has opened and Grense has not accepted are reset when
-// the listener is closed.
+// refuseHandshakes does nothing. Closing the listener resets connections that were established but not yet accepted.
 func refuseHandshakes(context.Context, net.Listener) {}

@@ -90,11 +90,11 @@ func (c *harmoniseCmd) Run(ctx context.Context, p *process) error {
 	return c.harmonise(ctx, p, x, interruptible(ctx, in))
 }
 
-// harmonise writes the answer to a table that is open.
+// harmonise reads an open table and writes the result.
 func (c *harmoniseCmd) harmonise(ctx context.Context, p *process, x *history.Series, in io.Reader) error {
 	what := c.table()
 	table := bufio.NewReader(in)
-	head, _ := table.Peek(64) // the next read returns the error
+	head, _ := table.Peek(64) // the next read returns the same error
 	cols := history.SeriesColumns{
 		Code:  c.Code,
 		Date:  c.Date,

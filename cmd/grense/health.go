@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// healthTimeout bounds one health check.
+// healthTimeout is the time limit of a health check.
 const healthTimeout = 5 * time.Second
 
 type healthCmd struct {
@@ -39,7 +39,7 @@ func (c *healthCmd) Run(ctx context.Context, p *process) error {
 			return err
 		}
 		base = "http://" + localAddr(cfg.Addr)
-		if cfg.TLS.Enabled() { // the certificate is for the public name
+		if cfg.TLS.Enabled() { // the certificate has the public name, not localhost
 			base = "https://" + localAddr(cfg.Addr)
 			client.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 		}
@@ -68,7 +68,8 @@ func (c *healthCmd) Run(ctx context.Context, p *process) error {
 	return err
 }
 
-// localAddr returns the address at which this machine reaches a listener of addr, which may name no host or all.
+// localAddr returns the address for connecting to a listener on addr from this machine. The host of addr may be empty
+// or a wildcard.
 func localAddr(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -52,7 +52,7 @@ Examples:
   grense import points.csv --into postgres://writer@db.example.org/maps --collection points --crs EPSG:25833`
 }
 
-// shownFaults is how many faults of one kind are shown; the report has all.
+// shownFaults is the number of faults of one kind that are printed; the report has all.
 const shownFaults = 10
 
 func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
@@ -89,7 +89,7 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	start := time.Now()
 	plan, err := in.run(ctx, func() { bar.end("making indexes") })
 	if plan != nil {
-		tellFaults(p.Stderr, &plan.Report, c.Report)
+		printFaults(p.Stderr, &plan.Report, c.Report)
 	}
 	if err != nil {
 		err = notImported(ctx, err, "")
@@ -111,7 +111,8 @@ func (c *importCmd) Run(ctx context.Context, p *process) (err error) {
 	return err
 }
 
-// notImported is the error of an import that failed; hint is what may help. An interruption has no other reason.
+// notImported returns the error of a failed import; hint is appended. If ctx has ended, it only reports the
+// interruption.
 func notImported(ctx context.Context, err error, hint string) error {
 	if ctx.Err() != nil {
 		return errors.New("nothing was imported: interrupted")
@@ -122,7 +123,7 @@ func notImported(ctx context.Context, err error, hint string) error {
 	return fmt.Errorf("nothing was imported: %s%s", input.Reason(err), hint)
 }
 
-// parseCRS reads --crs; "" is none.
+// parseCRS parses --crs; 0 for "".
 func parseCRS(s string) (crs.ID, error) {
 	if s == "" {
 		return 0, nil
@@ -163,13 +164,13 @@ func countFaults(r ingest.Report) string {
 	return s
 }
 
-// km2 is an area in square kilometres with nine digits.
+// km2 converts square metres to a text in square kilometres with nine significant digits.
 func km2(m2 float64) string {
 	return strconv.FormatFloat(m2/1e6, 'f', max(0, 8-int(math.Floor(math.Log10(m2/1e6)))), 64)
 }
 
-// tellFaults shows the first faults of each action, refusals last. Turned rings are only counted.
-func tellFaults(w io.Writer, r *ingest.Report, file string) {
+// printFaults prints the first faults of each kind, refusals last. Of reversed rings it only prints the number.
+func printFaults(w io.Writer, r *ingest.Report, file string) {
 	shown, left := map[input.Action]int{}, r.Refused+r.Repaired+r.Dropped+r.Kept+r.Warnings
 	show := func(refused bool) {
 		for _, f := range r.Faults {
@@ -192,15 +193,15 @@ func tellFaults(w io.Writer, r *ingest.Report, file string) {
 	}
 }
 
-// reportFile writes faults as lines of JSON, refusals first. Without a file it does nothing.
+// reportFile writes faults as JSON lines, refusals first. Without a file it discards them.
 type reportFile struct {
-	f, others *os.File // others holds the faults that are no refusals, until close
+	f, others *os.File // others is a temporary file for faults that are not refusals; close appends it
 	w, wait   *bufio.Writer
 	refused   bool
 	err       error
 }
 
-// newReport creates a report. It is none of the files that the import reads or writes.
+// newReport creates a report. It refuses to overwrite one of the files in others.
 func newReport(name string, others ...string) (*reportFile, error) {
 	if name == "" {
 		return &reportFile{}, nil
@@ -237,7 +238,7 @@ func (r *reportFile) add(f ingest.Fault) {
 	r.err = enc.Encode(f)
 }
 
-// refuse adds the reason of an import that failed, unless a refusal says it already.
+// refuse adds the error of a failed import, unless the report already has a refusal.
 func (r *reportFile) refuse(file string, err error) {
 	if !r.refused {
 		r.add(ingest.Fault{File: source.Shown(file), Action: input.Refused, Reason: err.Error()})
@@ -261,18 +262,18 @@ func (r *reportFile) close() error {
 	return nil
 }
 
-// importing is one collection on its way into a GeoPackage or a database.
+// importing imports one collection into a GeoPackage or a database.
 type importing struct {
-	files   []string // or addresses of databases
+	files   []string // paths of files or addresses of databases
 	into    string
-	layer   string // "": the only one
+	layer   string // "": the file has only one
 	options input.Options
 	target  ingest.Target
 	watch   ingest.Watch
 }
 
-// run surveys the files, writes them, and calls writing before the indexes are made. The plan is nil when no file
-// could be opened.
+// run surveys the files, writes the collection, and calls indexing before it builds indexes. The plan is nil if a file
+// could not be opened.
 func (in *importing) run(ctx context.Context, indexing func()) (*ingest.Plan, error) {
 	temp, done, err := tempfile.Folder("grense-import-")
 	if err != nil {
@@ -316,7 +317,7 @@ func (in *importing) run(ctx context.Context, indexing func()) (*ingest.Plan, er
 	return plan, nil
 }
 
-// open opens a file or a database.
+// open opens a file or a database as a source of layers. The caller must call the returned function to close it.
 func (in *importing) open(ctx context.Context, name string) (*ingest.Source, func() error, error) {
 	if source.IsDatabase(name) {
 		if in.options.CRS != 0 {
@@ -344,7 +345,7 @@ func (in *importing) explain(err error) error {
 	return err
 }
 
-// chooseLayer finds the layer of that name, else the only one.
+// chooseLayer returns the layer with a name, or the only layer if name is "".
 func chooseLayer(src *ingest.Source, name string) (*ingest.Layer, error) {
 	var names []string
 	for _, l := range src.Layers {

@@ -82,7 +82,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, p *process) error {
 	return p.printKey(key, rec, c.JSON)
 }
 
-// printKey prints a new key, which nobody can print again.
+// printKey prints a new key. It is not stored and cannot be shown again.
 func (p *process) printKey(key string, rec state.Key, asJSON bool) error {
 	if asJSON {
 		o := keyObjectOf(rec)
@@ -94,17 +94,17 @@ func (p *process) printKey(key string, rec state.Key, asJSON bool) error {
 	return err
 }
 
-// keyObject is a key in JSON.
+// keyObject is the JSON form of a key.
 type keyObject struct {
-	Key      string     `json:"key,omitempty"` // of create and rotate
+	Key      string     `json:"key,omitempty"` // only for create and rotate
 	ID       string     `json:"id"`
 	Name     string     `json:"name"`
-	Status   string     `json:"status,omitempty"` // not of export
+	Status   string     `json:"status,omitempty"` // not for export
 	Created  time.Time  `json:"created"`
-	LastUsed *time.Time `json:"last_used,omitempty"` // a day
+	LastUsed *time.Time `json:"last_used,omitempty"` // start of a day
 	Expires  *time.Time `json:"expires,omitempty"`
 	Revoked  *time.Time `json:"revoked,omitempty"`
-	Hash     string     `json:"sha256,omitempty"` // hexadecimal, of export
+	Hash     string     `json:"sha256,omitempty"` // hexadecimal; only for export
 }
 
 func keyObjectOf(k state.Key) keyObject {
@@ -119,7 +119,7 @@ func keyObjectOf(k state.Key) keyObject {
 	return o
 }
 
-// record returns what is stored of an exported key.
+// record converts an exported key to a stored one.
 func (o keyObject) record() (k state.Key, err error) {
 	hash, err := hex.DecodeString(o.Hash)
 	if err != nil || len(hash) != len(k.Hash) || len(o.ID) != 8 || o.Name == "" || o.Created.IsZero() {
@@ -194,7 +194,7 @@ func (c *keyRotateCmd) Run(ctx context.Context, p *process) error {
 	return p.printKey(key, rec, c.JSON)
 }
 
-// overlapEnd returns when an overlap of days, 14d, ends.
+// overlapEnd returns the end of an overlap such as 14d that begins now.
 func overlapEnd(days string, now time.Time) (time.Time, error) {
 	if days == "0d" {
 		return now, nil
@@ -206,7 +206,7 @@ func overlapEnd(days string, now time.Time) (time.Time, error) {
 	return until, nil
 }
 
-// keys reads all keys.
+// keys returns all keys.
 func (f keyFlags) keys(ctx context.Context, p *process) ([]state.Key, error) {
 	st, err := f.openState(ctx, p)
 	if err != nil {
@@ -254,7 +254,7 @@ Examples:
   grense key import --source postgres://grense@db.example.org/divisions < keys.json`
 }
 
-// maxKeysFile bounds what import reads, in bytes.
+// maxKeysFile is the largest input of key import, in bytes.
 const maxKeysFile = 64 << 20
 
 func (c *keyImportCmd) Run(ctx context.Context, p *process) error {
@@ -336,7 +336,7 @@ func (c *keyListCmd) Run(ctx context.Context, p *process) error {
 	return t.Flush()
 }
 
-// day prints the UTC day of t; a hyphen for the zero time.
+// day returns the date of t in UTC, or a hyphen for the zero time.
 func day(t time.Time) string {
 	if t.IsZero() {
 		return "-"

@@ -133,10 +133,10 @@ func (c *lineageImportCmd) Run(ctx context.Context, p *process) error {
 	return nil
 }
 
-// mostWarnings bounds the warnings of a kind.
+// mostWarnings is the largest number of warnings of one kind.
 const mostWarnings = 20
 
-// warnAssumed lists codes of which a table does not say whether they were in use before.
+// warnAssumed prints the codes that absorbed others and of which the table does not show whether they existed before.
 func warnAssumed(w io.Writer, all []string) {
 	if len(all) == 0 {
 		return
@@ -155,7 +155,7 @@ func warnAssumed(w io.Writer, all []string) {
 	)
 }
 
-// warnUnsure lists the splits that may undo a merger without a word on what came back to what.
+// warnUnsure prints splits that may undo a merger but do not say which part returned to which code.
 func warnUnsure(w io.Writer, s *history.Scheme) {
 	all := s.Unsure()
 	for i, v := range all {
@@ -175,7 +175,7 @@ func warnUnsure(w io.Writer, s *history.Scheme) {
 	}
 }
 
-// read makes rows of what is imported.
+// read returns the rows to import.
 func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 	if len(c.Files) == 1 && c.Files[0] == "norway" {
 		if c.Scheme+c.Codes+c.At+c.Since+c.Parent != "" || c.Only != nil || c.With != nil {
@@ -222,16 +222,16 @@ func (c *lineageImportCmd) read() ([]*history.Rows, error) {
 	return []*history.Rows{r}, err
 }
 
-// fileShift is where the number of the file stands in the line of a change.
+// fileShift is the number of bits below the file index in the line number of a change.
 const fileShift = 32
 
-// readOptions returns the options for the kinds of --with.
+// readOptions converts the values of --with.
 func readOptions(with []string) history.ReadOptions {
 	return history.ReadOptions{Areas: slices.Contains(with, "areas"), Lakes: slices.Contains(with, "lakes")}
 }
 
-// readRegisters reads tables of changes as one, with the codes that begin with one of some prefixes, if there are any.
-// Each line has the number of its file above fileShift.
+// readRegisters reads tables of changes and joins them. If prefixes are given, it keeps codes that begin with one of
+// them. Line numbers contain the file index, shifted by fileShift.
 func readRegisters(names, prefixes []string, o history.ReadOptions) (*history.Register, error) {
 	all := &history.Register{}
 	for i, name := range names {
@@ -252,7 +252,7 @@ func readRegisters(names, prefixes []string, o history.ReadOptions) (*history.Re
 	return all, nil
 }
 
-// readRegister reads one table of changes; of a workbook, the first sheet that is one.
+// readRegister reads one table of changes. In a workbook it uses the first sheet that is such a table.
 func readRegister(name string, o history.ReadOptions) (one *history.Register, err error) {
 	if !strings.EqualFold(filepath.Ext(name), ".xlsx") {
 		err = withFile(name, func(r io.Reader) error {
@@ -274,7 +274,7 @@ func readRegister(name string, o history.ReadOptions) (one *history.Register, er
 	return nil, fmt.Errorf("no sheet is a table of changes: %w", err)
 }
 
-// readList reads the codes in use on a day.
+// readList reads the list of the codes in use on a day.
 func readList(name, day string, form history.Form) (list *history.List, err error) {
 	at, err := history.ParseDate(day)
 	if err != nil {
@@ -290,7 +290,7 @@ func readList(name, day string, form history.Form) (list *history.List, err erro
 	return list, nil
 }
 
-// withFile calls fn with the content of a file, unpacked where its name ends in .gz.
+// withFile calls fn with the content of a file. It unpacks names that end in .gz.
 func withFile(name string, fn func(io.Reader) error) error {
 	f, err := openText(name)
 	if err != nil {
@@ -300,7 +300,7 @@ func withFile(name string, fn func(io.Reader) error) error {
 	return fn(f)
 }
 
-// openText opens a file, unpacked where its name ends in .gz.
+// openText opens a file. It unpacks names that end in .gz.
 func openText(name string) (io.ReadCloser, error) {
 	f, err := os.Open(name)
 	if err != nil || !strings.HasSuffix(strings.ToLower(name), ".gz") {
@@ -317,7 +317,7 @@ func openText(name string) (io.ReadCloser, error) {
 	}{z, f}, nil
 }
 
-// existing reads the history that the target holds; none when it holds none, or is not there yet.
+// existing returns the history in the target; nil if there is none or the target does not exist yet.
 func (c *lineageImportCmd) existing(ctx context.Context, rows []*history.Rows) ([]*history.Rows, error) {
 	if _, err := os.Stat(c.Into); !source.IsDatabase(c.Into) && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -335,7 +335,7 @@ func (c *lineageImportCmd) existing(ctx context.Context, rows []*history.Rows) (
 	return kept, nil
 }
 
-// lineageIn reads the history that a GeoPackage or a database holds; none when it holds none.
+// lineageIn returns the history in a GeoPackage or a database; nil if there is none.
 func lineageIn(ctx context.Context, name string) (rows []*history.Rows, err error) {
 	var st store.Store
 	if source.IsDatabase(name) {
@@ -360,20 +360,20 @@ func lineageIn(ctx context.Context, name string) (rows []*history.Rows, err erro
 	return rows, nil
 }
 
-// explain names the file of each line that does not fit.
+// explain replaces the line numbers in an error by the file and the line in it.
 func (c *lineageImportCmd) explain(err error) error {
 	faults, ok := errors.AsType[history.Faults](err)
 	if !ok || len(c.Files) < 2 {
 		return err
 	}
-	told := make(history.Faults, len(faults))
+	named := make(history.Faults, len(faults))
 	for i, f := range faults {
-		told[i] = f
+		named[i] = f
 		if k := f.Line >> fileShift; f.Line > 0 && k < len(c.Files) {
-			told[i] = history.Fault{
+			named[i] = history.Fault{
 				Reason: fmt.Sprintf("%s, line %d: %s", filepath.Base(c.Files[k]), f.Line&(1<<fileShift-1), f.Reason),
 			}
 		}
 	}
-	return told
+	return named
 }

@@ -85,7 +85,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// checked is what is checked.
+// checked is the input of a check: changes, and the code lists before and after them.
 type checked struct {
 	changes     []history.ChangeRow
 	first, last *history.List
@@ -117,7 +117,7 @@ func (c *lineageCheckCmd) read(ctx context.Context) (r checked, err error) {
 
 func isGeoPackage(name string) bool { return strings.EqualFold(filepath.Ext(name), ".gpkg") }
 
-// imported reads a scheme of an imported history, or of the one that is built in.
+// imported reads one scheme of an imported history or of the built-in one.
 func (c *lineageCheckCmd) imported(ctx context.Context, name string) (r checked, err error) {
 	if c.Only != nil {
 		return r, errors.New("--only is for tables of changes; choose a scheme with --scheme")
@@ -151,7 +151,7 @@ func (c *lineageCheckCmd) imported(ctx context.Context, name string) (r checked,
 	return r, fmt.Errorf("--scheme %s: there is no such scheme; there are %s", c.Scheme, strings.Join(known, ", "))
 }
 
-// write writes differences as CSV.
+// write writes the differences as CSV.
 func (c *lineageCheckCmd) write(w io.Writer, found []history.Difference, lists []*history.List) error {
 	out := csv.NewWriter(w)
 	out.Write([]string{"direction", "date", "file", "line", "code", "difference"})

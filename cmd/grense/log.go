@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// gathered writes lines some at a time: what came within gatherTime, or gatherBytes of it. It is safe for concurrent
-// use.
+// gathered buffers lines of a log and writes them together after gatherTime, or when it has gatherBytes. It is safe for
+// concurrent use.
 type gathered struct {
 	w io.Writer
 
 	mu   sync.Mutex
 	buf  []byte
-	soon bool // a timer will flush
+	soon bool // a timer is set to flush
 }
 
 const (
@@ -23,7 +23,7 @@ const (
 	gatherBytes = 64 << 10
 )
 
-// Write takes lines; it fails as writing the lines before did.
+// Write buffers p. It returns the error of writing the buffer, if it writes.
 func (g *gathered) Write(p []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -38,12 +38,12 @@ func (g *gathered) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what has gathered.
+// Flush writes the buffered lines.
 func (g *gathered) Flush() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.soon = false
-	g.flush() //nolint:errcheck // nobody can be notified
+	g.flush() //nolint:errcheck // nobody to notify
 }
 
 func (g *gathered) flush() error {
@@ -55,19 +55,19 @@ func (g *gathered) flush() error {
 	return err
 }
 
-// repeatWindow is for how long warnings and errors of one text are counted instead of written, after the first.
+// repeatWindow is the time during which repeated warnings and errors are counted instead of written.
 const repeatWindow = 10 * time.Second
 
-// maxRepeats is how many different texts are counted at once; others are written.
+// maxRepeats is the largest number of different messages that are counted at a time; further ones are written.
 const maxRepeats = 1000
 
-// counting writes the first of equal warnings and errors, and how many more there were when the window has passed: a
-// fault that every request runs into must not fill the disk. What is below a warning is written as it comes.
+// counting is a slog.Handler that writes the first of several equal warnings or errors and, after repeatWindow, the
+// number of repetitions. Otherwise a fault in every request could fill the disk. It writes other records at once.
 type counting struct {
 	slog.Handler
 	seen *repeats
-	out  *gathered // nil: what the handler writes goes out by itself
-	with string    // attributes and groups of the logger, in a text
+	out  *gathered // flushed after warnings and errors; nil: the handler does not buffer
+	with string    // attributes and groups of the logger, as text
 }
 
 type repeats struct {
@@ -75,19 +75,19 @@ type repeats struct {
 	n  map[string]int
 }
 
-// newCounting counts for a handler that writes to out, which warnings and errors go through at once.
+// newCounting wraps h, which writes to out.
 func newCounting(h slog.Handler, out *gathered) slog.Handler {
 	return counting{Handler: h, seen: &repeats{n: map[string]int{}}, out: out}
 }
 
-// flush lets out go what was written.
+// flush flushes out.
 func (c counting) flush() {
 	if c.out != nil {
 		c.out.Flush()
 	}
 }
 
-// Handle writes a record, or counts it.
+// Handle writes a record, or counts it if it repeats an earlier one.
 func (c counting) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level < slog.LevelWarn {
 		return c.Handler.Handle(ctx, r)
@@ -95,7 +95,7 @@ func (c counting) Handle(ctx context.Context, r slog.Record) error {
 	key := c.with + r.Level.String() + r.Message
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == "err" || a.Key == "error" || a.Key == "panic" || a.Key == "category" {
-			// others differ for each request
+			// the values of other attributes differ for each request
 			key += "\x00" + a.Value.String()
 		}
 		return true
@@ -116,7 +116,7 @@ func (c counting) Handle(ctx context.Context, r slog.Record) error {
 	return c.Handler.Handle(ctx, r)
 }
 
-// repeat writes how often a record came again.
+// repeat writes how many times a record was repeated.
 func (c counting) repeat(key string, r slog.Record) {
 	c.seen.mu.Lock()
 	n := c.seen.n[key]
@@ -131,12 +131,12 @@ func (c counting) repeat(key string, r slog.Record) {
 			}
 			return true
 		})
-		c.Handler.Handle(context.Background(), again) //nolint:errcheck // nobody can be notified
+		c.Handler.Handle(context.Background(), again) //nolint:errcheck // nobody to notify
 		c.flush()
 	}
 }
 
-// WithAttrs and WithGroup keep the counts.
+// WithAttrs and WithGroup return handlers that share the counts.
 func (c counting) WithAttrs(attrs []slog.Attr) slog.Handler {
 	with := c.with
 	for _, a := range attrs {

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// lostPoll is the pause between two looks at the data directory.
+// lostPoll is the interval at which the data directory is checked.
 const lostPoll = 2 * time.Second
 
-// watchDir logs, once, that the data directory was deleted or replaced. It waits for that until ctx ends.
+// watchDir waits until the data directory is deleted or replaced and logs that once. It returns when ctx ends.
 func (s *service) watchDir(ctx context.Context) {
 	held, err := s.owner.Stat()
 	if err != nil {
@@ -39,12 +39,12 @@ func (s *service) watchDir(ctx context.Context) {
 	}
 }
 
-// lostBy is an error if a server of this machine uses a data directory that was deleted: it would not see what is
-// written into a new one of that name. Only Linux reports it, and only for processes that the caller may inspect.
+// lostBy returns an error if a server on this machine still uses a deleted data directory with the path dir: it would
+// not see new files at that path. Works only on Linux, for processes that the caller may inspect.
 func lostBy(dir string) error {
 	parent, err := filepath.EvalSymlinks(filepath.Dir(dir))
 	if err != nil {
-		return nil // then it never was there, or its parent was deleted, too
+		return nil // the directory never existed, or its parent was deleted, too
 	}
 	deleted := filepath.Join(parent, filepath.Base(dir), ownerFile) + " (deleted)"
 	files, _ := filepath.Glob("/proc/[0-9]*/fd/*")

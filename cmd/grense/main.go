@@ -1,6 +1,6 @@
 // Command grense serves administrative divisions and place names as an OGC API and as a SOAP service.
 //
-// Each command is a file of its own: a struct with its flags, a Run method and a field in cli.
+// Each command has a file: a struct with its flags, a Run method, and a field in cli.
 package main
 
 import (
@@ -23,7 +23,7 @@ func main() {
 	os.Exit(run(ctx, p))
 }
 
-// die ends the program by a signal, as if nobody heeded it.
+// die ends the program by a signal, as if the signal had not been caught.
 func die(by os.Signal) {
 	signal.Reset(os.Interrupt, syscall.SIGTERM)
 	if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(by) == nil {

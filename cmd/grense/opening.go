@@ -12,10 +12,10 @@ import (
 	"grense/internal/server"
 )
 
-// front answers from the first moment on: while data are opened that the process lives and why it is not ready, then
-// with the service.
+// front handles requests from the start. Until the data are opened, only /healthz succeeds, and other responses contain
+// the reason why the service is not ready; then the service handles all requests.
 type front struct {
-	service atomic.Pointer[http.Handler] // nil: not yet
+	service atomic.Pointer[http.Handler] // nil: not ready
 	reason  atomic.Pointer[string]
 }
 
@@ -27,10 +27,10 @@ func newFront() *front {
 
 func (f *front) because(reason string) { f.reason.Store(&reason) }
 
-// open hands all further requests to h.
+// open passes all further requests to h.
 func (f *front) open(h http.Handler) { f.service.Store(&h) }
 
-// openingRetry is the Retry-After while data are opened, in seconds.
+// openingRetry is the Retry-After header, in seconds, until the data are opened.
 const openingRetry = "5"
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +47,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/healthz":
 		h.Set("Content-Type", "text/plain; charset=utf-8")
-		w.Write([]byte("ok\n")) // a client that is gone is seen by the server
+		w.Write([]byte("ok\n")) // the server notices if the client has gone
 		return
 	case "/readyz":
 		h.Set("Content-Type", "text/plain; charset=utf-8")
@@ -66,19 +66,22 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Detail: detail, Code: "ServiceUnavailable", Description: detail})
 }
 
-// telling is a logger's handler that also gives the front the reason why it is not ready: the last message, without
-// what it is about.
-type telling struct {
+// reasonHandler is a slog.Handler that also passes the last message to front, as the reason why it is not ready.
+type reasonHandler struct {
 	slog.Handler
 	f *front
 }
 
-func (t telling) Handle(ctx context.Context, r slog.Record) error {
+func (t reasonHandler) Handle(ctx context.Context, r slog.Record) error {
 	if t.f.service.Load() == nil && r.Level >= slog.LevelInfo {
 		t.f.because(strings.TrimSpace(r.Message))
 	}
 	return t.Handler.Handle(ctx, r)
 }
 
-func (t telling) WithAttrs(a []slog.Attr) slog.Handler { return telling{t.Handler.WithAttrs(a), t.f} }
-func (t telling) WithGroup(name string) slog.Handler   { return telling{t.Handler.WithGroup(name), t.f} }
+func (t reasonHandler) WithAttrs(a []slog.Attr) slog.Handler {
+	return reasonHandler{t.Handler.WithAttrs(a), t.f}
+}
+func (t reasonHandler) WithGroup(name string) slog.Handler {
+	return reasonHandler{t.Handler.WithGroup(name), t.f}
+}

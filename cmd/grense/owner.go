@@ -11,15 +11,14 @@ import (
 	"grense/internal/source"
 )
 
-// ownerFile is the file in the data directory that names the source whose servers use it.
+// ownerFile is the file in the data directory that contains the name of the source whose servers use the directory.
 const ownerFile = "source"
 
-// errShared reports that other processes hold the lock that was requested alone.
+// errShared reports that an exclusive lock is not possible, since other processes have a shared one.
 var errShared = errors.New("the lock is held by others")
 
-// own takes a data directory for the servers of one source, until the file is closed. It holds keys, jobs and the log
-// of changes: a server of another source would take those jobs, and would record that all collections are gone.
-// Processes of one source share it.
+// own locks the data directory for servers of one source until the file is closed. A server of another source would
+// take over the jobs in it, and would record that all collections were removed. Processes of one source share the lock.
 func own(dir, src string) (_ *os.File, err error) {
 	name, err := ownerName(src)
 	if err != nil {
@@ -53,7 +52,7 @@ func own(dir, src string) (_ *os.File, err error) {
 			return nil, err
 		case owner == name:
 			return f, nil
-		case owner != "": // between two locks another process can have come in
+		case owner != "": // another process can take the lock between the two calls
 			return nil, fmt.Errorf(
 				"the data directory %s is in use by a server of %s; name another one with --data-dir, "+
 					"or stop that server",
@@ -64,7 +63,7 @@ func own(dir, src string) (_ *os.File, err error) {
 	}
 }
 
-// ownerName is the line by which a source is known: an absolute path, or the address of a database without its
+// ownerName returns the line that identifies a source: an absolute path, or the address of a database without its
 // password.
 func ownerName(src string) (string, error) {
 	switch {

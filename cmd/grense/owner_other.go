@@ -4,7 +4,7 @@ package main
 
 import "os"
 
-// Other systems have no such locks, and nobody is refused there.
+// These systems have no such locks, so no server is refused.
 
 func lockAlone(*os.File) error { return nil }
 

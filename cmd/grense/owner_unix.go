@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// lockAlone locks a file for this process alone, or returns errShared.
+// lockAlone takes an exclusive lock on a file, or returns errShared.
 func lockAlone(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -17,5 +17,5 @@ func lockAlone(f *os.File) error {
 	return err
 }
 
-// lockShared waits for a lock that other processes may hold, too, in place of the one for this process alone.
+// lockShared replaces an exclusive lock by a shared one, and waits for it if necessary.
 func lockShared(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_SH) }

@@ -83,7 +83,7 @@ func (c *registerGenerateCmd) Run(ctx context.Context, p *process) error {
 	return err
 }
 
-// free returns why the target cannot be written; nil when it can.
+// free returns an error if the target exists and may not be replaced, or cannot be written.
 func (c *registerGenerateCmd) free(ctx context.Context) error {
 	if source.IsDatabase(c.Out) {
 		if has, err := hasRegister(ctx, c.Out); err != nil || c.Force || !has {
@@ -103,7 +103,7 @@ func (c *registerGenerateCmd) free(ctx context.Context) error {
 	return nil
 }
 
-// hasRegister looks whether a database holds a register, without keeping its readers waiting as a writer would.
+// hasRegister reports whether a database holds a register. It only reads, so that it does not block other readers.
 func hasRegister(ctx context.Context, url string) (bool, error) {
 	st, err := postgis.Open(ctx, url, postgis.Options{AllowEmpty: true})
 	if err != nil {
@@ -114,7 +114,7 @@ func hasRegister(ctx context.Context, url string) (bool, error) {
 	return ok, nil
 }
 
-// A meter shows on a terminal how far work is, twice a second; to a file it writes nothing.
+// A meter shows progress twice a second if w is a terminal.
 type meter struct {
 	w     io.Writer
 	noun  string
@@ -132,7 +132,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// show prints the steps done of all, with rate and time left; total is 0 where it is not known.
+// show prints done of total steps, the rate and the time left; total is 0 if unknown.
 func (m *meter) show(done, total int) {
 	if !m.on || time.Since(m.last) < time.Second/2 || done == 0 {
 		return
@@ -148,7 +148,7 @@ func (m *meter) show(done, total int) {
 		left.Round(time.Second))
 }
 
-// end clears the line and says what comes next.
+// end clears the line and prints the next step.
 func (m *meter) end(next string) {
 	if m.on {
 		fmt.Fprintf(m.w, "\r\033[K%s\n", next)

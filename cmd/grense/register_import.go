@@ -45,7 +45,7 @@ Examples:
   grense register import stedsnavn.csv --into register.gpkg --crs EPSG:25833 --replace --report faults.jsonl`
 }
 
-// shownCodes is how many unknown codes are shown; the report has all.
+// shownCodes is the number of unknown codes that are printed; the report has all.
 const shownCodes = 10
 
 func (c *registerImportCmd) Run(ctx context.Context, p *process) (err error) {
@@ -66,7 +66,7 @@ func (c *registerImportCmd) Run(ctx context.Context, p *process) (err error) {
 	for _, code := range im.Codes {
 		report.add(code.First)
 	}
-	tellImport(p.Stderr, im, c.Report)
+	printImport(p.Stderr, im, c.Report)
 	if err != nil {
 		hint := ""
 		if im.Refused > 0 && im.Places > 0 && errors.Is(err, input.ErrRefused) && !c.SkipRefused {
@@ -95,7 +95,7 @@ func (c *registerImportCmd) Run(ctx context.Context, p *process) (err error) {
 	return err
 }
 
-// run reads the files and writes the target. The report is nil when nothing was read.
+// run reads the files and writes the target. The report is nil if nothing was read.
 func (c *registerImportCmd) run(ctx context.Context, p *process, o official.Options) (*official.Report, error) {
 	early, err := c.begin(ctx)
 	if early != nil {
@@ -142,8 +142,8 @@ func (c *registerImportCmd) run(ctx context.Context, p *process, o official.Opti
 	return &im.Report, nil
 }
 
-// begin looks whether the target takes a register, before the files are read. Of a GeoPackage that exists it returns
-// the writer.
+// begin checks that the target can take a register before the files are read. For an existing GeoPackage it returns the
+// writer.
 func (c *registerImportCmd) begin(ctx context.Context) (store.Writer, error) {
 	if source.IsDatabase(c.Into) {
 		if c.Replace {
@@ -170,8 +170,8 @@ func (c *registerImportCmd) begin(ctx context.Context) (store.Writer, error) {
 	return w, nil
 }
 
-// create begins a target that begin did not. A new GeoPackage is dated by its contents, so that the same files give
-// the same bytes.
+// create creates a target for which begin returned no writer. A new GeoPackage gets the date of its content, so that
+// equal files give equal bytes.
 func (c *registerImportCmd) create(ctx context.Context, dated time.Time) (store.Writer, error) {
 	if source.IsDatabase(c.Into) {
 		return postgis.Create(ctx, c.Into)
@@ -187,8 +187,8 @@ func (c *registerImportCmd) explain(err error) error {
 	return fmt.Errorf("cannot write %s: %w", source.Shown(c.Into), err)
 }
 
-// tellImport shows what was wrong, in groups, and the codes that no list has; refusals come last.
-func tellImport(w io.Writer, r *official.Report, file string) {
+// printImport prints the faults in groups, then the codes that are in no list, then the refusals.
+func printImport(w io.Writer, r *official.Report, file string) {
 	more := false
 	show := func(refused bool) {
 		for _, g := range r.Groups {
@@ -233,7 +233,7 @@ func tellImport(w io.Writer, r *official.Report, file string) {
 	}
 }
 
-// placeOf returns where a fault is: file, line, id.
+// placeOf returns the place of a fault: file, line, id.
 func placeOf(f ingest.Fault) string {
 	s := f.File
 	if f.Line > 0 {

@@ -18,39 +18,39 @@ import (
 	"grense/internal/store"
 )
 
-// process is what the program gets from the operating system.
+// process holds what the operating system gives the program.
 type process struct {
-	Args           []string // without the name of the program
-	Environ        []string // as os.Environ gives it
+	Args           []string // without the program name
+	Environ        []string // as os.Environ returns it
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	Terminal       bool             // Stdout is one: a person reads it, and no file keeps it
+	Terminal       bool             // Stdout is a terminal, which a person reads
 	Reload         <-chan os.Signal // a value makes serve reload its data; may be nil
 
-	last atomic.Pointer[func()] // what heed does last; nil: nothing
+	last atomic.Pointer[func()] // called before the second signal ends the program; nil: nothing
 }
 
-// lastWait is how long a program that is to end at once takes at most to write its last messages.
+// lastWait bounds the time for writing the last messages after a second signal.
 const lastWait = time.Second
 
-// heed ends the work in order at the first signal. It returns the second, at which the program is to end at once,
-// when the last messages are written, or after lastWait.
+// heed calls end at the first signal, to stop in an orderly way. It returns the second signal, which ends the program,
+// after the last messages were written or lastWait has passed.
 func (p *process) heed(signals <-chan os.Signal, end func()) os.Signal {
 	<-signals
 	end()
 	again := <-signals
 	if last := p.last.Load(); last != nil {
-		told := make(chan struct{})
-		go func() { (*last)(); close(told) }()
+		written := make(chan struct{})
+		go func() { (*last)(); close(written) }()
 		select {
-		case <-told:
+		case <-written:
 		case <-time.After(lastWait):
 		}
 	}
 	return again
 }
 
-// cli is the command line. The order is that of the help.
+// cli is the command line. The help lists the commands in the order of the fields.
 type cli struct {
 	Serve      serveCmd      `cmd:"" help:"Serve files, or the built-in demo, over HTTP."`
 	Import     importCmd     `cmd:"" help:"Import files into a collection of a GeoPackage or a PostGIS database."`
@@ -80,21 +80,21 @@ Examples:
   grense serve                    the built-in demo on http://localhost:8080
   grense check kommuner.gpkg      ids, counts and faults, before you publish`
 
-// Exit statuses: what failed, and what was used wrongly.
+// Exit statuses: for a command that failed, and for a wrong command line.
 const (
 	exitFailed = 1
 	exitUsage  = 2
 )
 
-// run is main without the globals. It returns the exit status, and returns when ctx ends.
+// run is main without global variables. It returns the exit status.
 func run(ctx context.Context, p *process) int {
 	helped := false
 	parser, err := kong.New(&cli{}, kong.Name("grense"), kong.Description(about), kong.Writers(p.Stdout, p.Stderr),
-		// kong calls it after --help only; Parse then goes on, and its error does not count
+		// kong calls this after --help; Parse then continues, and its error is ignored
 		kong.Exit(func(int) { helped = true }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}), kong.Help(printHelp))
 	if err != nil {
-		panic("grense: the command line is declared wrongly: " + err.Error()) // a mistake in our own code
+		panic("grense: the command line is declared wrongly: " + err.Error()) // a programming error
 	}
 	args := p.Args
 	if len(args) == 0 {
@@ -117,7 +117,7 @@ func run(ctx context.Context, p *process) int {
 	return 0
 }
 
-// printHelp prints the help of a command with its examples last, where a person looks first.
+// printHelp prints the help of a command with its examples at the end.
 func printHelp(o kong.HelpOptions, ctx *kong.Context) error {
 	text := &ctx.Model.Help
 	if selected := ctx.Selected(); selected != nil {
@@ -132,7 +132,7 @@ func printHelp(o kong.HelpOptions, ctx *kong.Context) error {
 	return err
 }
 
-// complain prints an error for a person; what looks like a key is hidden.
+// complain prints an error. It masks anything that looks like a key.
 func (p *process) complain(err error) {
 	text := diskFull(err)
 	if faults, ok := errors.AsType[config.Faults](err); ok {
@@ -142,8 +142,7 @@ func (p *process) complain(err error) {
 	fmt.Fprintln(p.Stderr, "grense:", apikey.Redact(text))
 }
 
-// diskFull returns the text of an error; if the disk is full, it says what was in progress and the cure, and not how
-// that came about.
+// diskFull returns the text of an error. If the disk is full, the text names the operation and the cure, not the cause.
 func diskFull(err error) string {
 	text := err.Error()
 	if errors.Is(err, store.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
@@ -154,7 +153,7 @@ func diskFull(err error) string {
 	return text
 }
 
-// count is a number with its noun.
+// count returns a number with its noun in singular or plural.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -82,7 +82,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	}
 	s, err := occupy(ctx, cfg, log, socket)
 	if ctx.Err() != nil {
-		return nil // a signal ends a start as it ends the service
+		return nil // interrupted while starting: not an error
 	}
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	defer s.close()
 	api, failed := s.answer()
 	defer api.Close()
-	last := func() { // each answer that was sent has its line
+	last := func() { // so that every response that was sent is logged
 		api.Close()
 		time.Sleep(gatherTime)
 		lines.Flush()
@@ -104,7 +104,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	go s.watchDir(ctx)
-	s.front.open(s.server.Handler()) // clients that read the announcement get answers
+	s.front.open(s.server.Handler()) // before the announcement, so that its readers can connect
 	if err := s.announce(p, keys); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	return s.serve(ctx, p, api, failed)
 }
 
-// prepare opens the data and makes the first key where one is needed, and returns what is announced of the keys.
+// prepare opens the data and creates the first key if one is needed. It returns the text about keys to print.
 func (s *service) prepare(ctx context.Context, terminal bool) (keys string, err error) {
 	if err := s.assemble(ctx, s.cfg.Source, s.cfg.Tiles); err != nil {
 		return "", err
@@ -121,12 +121,12 @@ func (s *service) prepare(ctx context.Context, terminal bool) (keys string, err 
 	return s.firstKey(ctx, terminal)
 }
 
-// service is the assembled program: what listens, what answers, what is stored.
+// service holds the parts of the running program.
 type service struct {
 	cfg     config.Config
 	log     *slog.Logger
-	dir     string   // the data directory
-	owner   *os.File // holds the lock of dir; see own
+	dir     string   // data directory
+	owner   *os.File // has the lock of dir; see own
 	store   store.Store
 	state   *state.DB
 	shared  bool // state is in the database that is served
@@ -137,20 +137,20 @@ type service struct {
 	archive *tile.Archive // nil: none
 	cert    *certificate  // nil: plain HTTP
 	api     net.Listener
-	limited *limitedListener // over api
+	limited *limitedListener // wraps api
 	metrics net.Listener     // nil: none
 	front   *front
 
-	assembled chan struct{} // closed when all parts are there
+	assembled chan struct{} // closed when all parts are created
 
-	stopKeys func() // ends the checker and waits for it
+	stopKeys func() // stops the checker and waits for it
 }
 
-// occupy takes the listeners, so that a port in use is reported before data are read. With socket, the API is served on
-// that.
+// occupy opens the listeners before data are read, so that a port in use is reported at once. If socket is not nil, the
+// API uses it.
 func occupy(ctx context.Context, cfg config.Config, log *slog.Logger, socket net.Listener) (_ *service, err error) {
 	s := &service{codes: &apikey.Codes{}, front: newFront(), assembled: make(chan struct{})}
-	s.log = slog.New(telling{log.Handler(), s.front})
+	s.log = slog.New(reasonHandler{log.Handler(), s.front})
 	defer func() {
 		if err != nil {
 			s.close()
@@ -173,7 +173,7 @@ func occupy(ctx context.Context, cfg config.Config, log *slog.Logger, socket net
 	return s, nil
 }
 
-// assemble builds all parts that answer for the source.
+// assemble creates all parts of the service.
 func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	dir, err := makeDataDir(s.cfg)
 	if err != nil {
@@ -247,10 +247,10 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	if err != nil {
 		return err
 	}
-	kctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // keys are checked until the last answer is out
+	kctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // keys are checked until the last response is sent
 	var done sync.WaitGroup
 	done.Go(func() { s.keys.Run(kctx) })
-	work, stop := context.WithCancel(ctx) // jobs go back as soon as the server is to end
+	work, stop := context.WithCancel(ctx) // jobs are released as soon as the server stops
 	done.Go(func() { s.server.RunJobs(work) })
 	done.Go(func() { s.server.RunChanges(work) })
 	done.Go(func() { s.server.RunFragments(work) })
@@ -259,7 +259,7 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	return nil
 }
 
-// surveyed serves what the store has learnt of a large file after it began to serve it.
+// surveyed reloads the source after the store has read all of a large file, whose extents were estimates until then.
 func (s *service) surveyed(ctx context.Context) {
 	select {
 	case <-s.assembled:
@@ -274,7 +274,7 @@ func (s *service) surveyed(ctx context.Context) {
 	s.tiles.Prepare(s.store)
 }
 
-// jobs returns where jobs are kept; nil, with a warning, if none can be kept.
+// jobs returns the storage of jobs; nil, with a warning, if there is none.
 func (s *service) jobs(ctx context.Context) state.Jobs {
 	if err := s.state.PrepareJobs(ctx); err != nil {
 		s.log.Warn("processes do not run as jobs, since none can be kept", "err", err)
@@ -283,8 +283,8 @@ func (s *service) jobs(ctx context.Context) state.Jobs {
 	return s.state
 }
 
-// cursorKey returns the key of cursors that all processes of the source share: the secret of the state. Where a
-// database cannot hold it, the key follows from the password of its address. Nil, with a line in the log: there is
+// cursorKey returns the key that signs cursors, which all processes of the source share. It is the secret in the state
+// or, if the database cannot store one, derived from the password in its address. nil, with a warning, if there is
 // none.
 func (s *service) cursorKey(ctx context.Context, src string) []byte {
 	if !s.shared && source.IsDatabase(src) {
@@ -310,9 +310,9 @@ func (s *service) cursorKey(ctx context.Context, src string) []byte {
 	return key
 }
 
-// changes returns where changes of the data are kept; nil, with a warning, if they cannot be kept.
+// changes returns the storage of the log of changes; nil, with a warning, if there is none.
 func (s *service) changes(ctx context.Context, src string) *state.DB {
-	if source.IsDatabase(src) && !s.shared { // numbers have to be the same for all who serve the database
+	if source.IsDatabase(src) && !s.shared { // all servers of the database must have the same change numbers
 		return nil
 	}
 	if err := s.state.PrepareChanges(ctx); err != nil {
@@ -322,14 +322,14 @@ func (s *service) changes(ctx context.Context, src string) *state.DB {
 	return s.state
 }
 
-// close releases everything, in the order of use.
+// close closes all parts in the order of their use.
 func (s *service) close() {
 	if s.stopKeys != nil {
 		s.stopKeys()
 	}
 	for _, l := range []net.Listener{s.api, s.metrics} {
 		if l != nil {
-			l.Close() // closed by its server already, but for a failed start
+			l.Close() // a server has closed it already, unless the start failed
 		}
 	}
 	if s.server != nil {
@@ -356,14 +356,14 @@ func (s *service) close() {
 		}
 	}
 	if s.owner != nil {
-		s.owner.Close() // gives the lock back
+		s.owner.Close() // releases the lock
 	}
 }
 
-// listen opens addr, or says what to do about it. flag is the one that names addr.
+// listen opens addr. Its errors say what to change; flag is the name of the flag for addr.
 func listen(ctx context.Context, addr, flag string) (net.Listener, error) {
 	var how net.ListenConfig
-	how.SetMultipathTCP(false) // whose sockets take no filter; see refuseHandshakes
+	how.SetMultipathTCP(false) // sockets of MPTCP ignore filters; see refuseHandshakes
 	l, err := how.Listen(ctx, "tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -376,14 +376,14 @@ func listen(ctx context.Context, addr, flag string) (net.Listener, error) {
 		return nil, fmt.Errorf("no permission to listen on %s; choose a port above 1023 with %s", addr, flag)
 	case err != nil:
 		if op, ok := errors.AsType[*net.OpError](err); ok {
-			err = op.Err // without the address a second time
+			err = op.Err // does not repeat the address
 		}
 		return nil, fmt.Errorf("cannot listen on %s: %w; choose an address of this machine with %s", addr, err, flag)
 	}
 	return l, nil
 }
 
-// answer begins to serve; failed receives the error of a listener.
+// answer starts to serve the API; failed receives errors of the listener.
 func (s *service) answer() (api *http.Server, failed chan error) {
 	api, failed = s.httpServer(s.front), make(chan error, 2)
 	s.limited = limitConnections(s.api, s.cfg)
@@ -399,7 +399,7 @@ func (s *service) answer() (api *http.Server, failed chan error) {
 	return api, failed
 }
 
-// serve answers for the data until ctx ends, then drains.
+// serve serves until ctx ends, then drains.
 func (s *service) serve(ctx context.Context, p *process, api *http.Server, failed chan error) error {
 	if s.metrics != nil {
 		metrics := s.httpServer(s.server.MetricsHandler())
@@ -424,8 +424,7 @@ func (s *service) serve(ctx context.Context, p *process, api *http.Server, faile
 	}
 }
 
-// httpServer returns a server with the configured bounds. The deadline for writing moves with each write and is the
-// handler's.
+// httpServer returns a server with the configured limits. Handlers set the write deadline before each write.
 func (s *service) httpServer(h http.Handler) *http.Server {
 	l := s.cfg.Limits
 	return &http.Server{
@@ -437,19 +436,19 @@ func (s *service) httpServer(h http.Handler) *http.Server {
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		ConnContext:       connected,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100},
-	} // what RFC 9113, 6.5.2, recommends at least
+	} // HTTP2: the least value that RFC 9113, 6.5.2, recommends
 }
 
-// sendBuffer bounds what the kernel keeps of an answer, in bytes. With a large buffer the writer is woken only after
-// long, and a reader that is slow but steady would be taken for one that stands still.
+// sendBuffer is the size of the kernel's send buffer in bytes. A large buffer would delay wake-ups of the writer so
+// long that a slow but steady reader would look like one that has stopped.
 const sendBuffer = 128 << 10
 
-// connected sets the send buffer of a new connection, and lets answers gather in it.
+// connected sets the send buffer of a new connection, and puts its Gatherer into the context.
 func connected(ctx context.Context, conn net.Conn) context.Context {
 	if g, ok := conn.(server.Gatherer); ok {
 		ctx = server.WithGatherer(ctx, g)
 	}
-	for { // TLS, and the limit of connections
+	for { // unwrap TLS and limitedConn
 		c, ok := conn.(interface{ NetConn() net.Conn })
 		if !ok {
 			break
@@ -457,15 +456,15 @@ func connected(ctx context.Context, conn net.Conn) context.Context {
 		conn = c.NetConn()
 	}
 	if c, ok := conn.(*net.TCPConn); ok {
-		c.SetWriteBuffer(sendBuffer) // a system that refuses keeps its own size
+		c.SetWriteBuffer(sendBuffer) // on error the system keeps its own size
 	}
 	return ctx
 }
 
-// reload opens data, certificate and keys again. What fails stays as it was.
+// reload loads data, certificate and keys again. If one fails, its old value stays in use.
 func (s *service) reload(ctx context.Context) {
 	err := s.server.Reload(ctx)
-	if ctx.Err() != nil { // the server ends
+	if ctx.Err() != nil { // the server is stopping
 		return
 	}
 	if err != nil {
@@ -483,8 +482,8 @@ func (s *service) reload(ctx context.Context) {
 	}
 }
 
-// drain fails readiness, waits for balancers to see it, answers every connection that clients have opened, stops
-// accepting, and lets the answers in progress finish.
+// drain reports that the service is not ready and waits for load balancers to notice. It then accepts the connections
+// that clients have opened, stops accepting more, and waits for the responses in progress.
 func (s *service) drain(ctx context.Context, api *http.Server) {
 	s.server.SetReady(false)
 	s.log.Info("draining; a second signal stops at once", "wait", s.cfg.Limits.DrainWait, "timeout",
@@ -493,7 +492,7 @@ func (s *service) drain(ctx context.Context, api *http.Server) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.DrainTimeout)
 	defer cancel()
 	refuseHandshakes(ctx, s.api)
-	s.limited.awaitAnswers(ctx) // Shutdown drops requests that are read after it began
+	s.limited.awaitAnswers(ctx) // Shutdown would drop requests that arrive later
 	if err := api.Shutdown(ctx); err != nil {
 		s.log.Warn("answers were cut off", "err", err)
 		api.Close()

@@ -13,19 +13,19 @@ import (
 	"grense/internal/source"
 )
 
-// dataFlags are the flags of every command that reads the configuration. A flag that is not given is nil.
+// dataFlags are the flags of all commands that read the configuration. They are nil if not given.
 type dataFlags struct {
 	Config  string  `placeholder:"FILE" help:"Configuration file, YAML. Environment: GRENSE_CONFIG."`
 	DataDir *string `placeholder:"DIR" help:"Folder for keys and side files, the only one that is written to. Defaults to $$XDG_DATA_HOME/grense, else ~/.local/share/grense."`
 }
 
-// load reads the configuration; served is the source that the command line names, if any. Further flags are given by
-// the path of their setting, nil for those that are not set.
+// load reads the configuration. served is the source on the command line, "" if none. further contains other flags by
+// setting; nil values are ignored.
 func (f dataFlags) load(p *process, served string, further map[string]*string) (config.Config, error) {
 	return config.Load(f.sources(p, served, further))
 }
 
-// sources returns the parts of the configuration, as load reads them.
+// sources returns the sources of the configuration for load.
 func (f dataFlags) sources(p *process, served string, further map[string]*string) config.Sources {
 	flags := map[string]string{}
 	for path, v := range further {
@@ -42,17 +42,17 @@ func (f dataFlags) sources(p *process, served string, further map[string]*string
 	return config.Sources{File: f.Config, Environ: p.Environ, Flags: flags, IsDatabase: source.IsDatabase}
 }
 
-// prepare reads the configuration for what is served, and makes the data directory.
+// prepare reads the configuration and creates the data directory.
 func (f dataFlags) prepare(p *process, served string) (cfg config.Config, dir string, err error) {
 	if cfg, err = f.load(p, served, nil); err != nil {
 		return cfg, "", err
 	}
-	cfg.Limits = cfg.Limits.WithMemory() // as a server has it, whose copies and indexes are found then
+	cfg.Limits = cfg.Limits.WithMemory() // the same limits as serve, so that its copies and indexes are found
 	dir, err = makeDataDir(cfg)
 	return cfg, dir, err
 }
 
-// makeDataDir makes the data directory, for its owner only, and returns its absolute path.
+// makeDataDir creates the data directory, accessible only to its owner, and returns its absolute path.
 func makeDataDir(cfg config.Config) (string, error) {
 	dir, err := filepath.Abs(cfg.DataDir)
 	if err == nil {
@@ -64,7 +64,7 @@ func makeDataDir(cfg config.Config) (string, error) {
 	return dir, keepPrivate(dir)
 }
 
-// ours are the names of the files and folders that we make in the data directory, as patterns.
+// ours are patterns for the names of files and directories that Grense creates in the data directory.
 var ours = []string{
 	stateFile + "*",
 	firstKeyFile,
@@ -77,8 +77,8 @@ var ours = []string{
 	"imports/*",
 }
 
-// keepPrivate takes the data directory, and what we made there, from everybody but the owner: keys and keyed data lie
-// in it, and others may have made the folder. A folder that is not ours alone, such as /tmp, is left as it is.
+// keepPrivate removes the rights of other users from the data directory and from our files in it: they contain keys and
+// protected data, and the directory may have existed before. It does not change a shared directory such as /tmp.
 func keepPrivate(dir string) error {
 	const othersMay = 0o077
 	tighten := func(path string) error {
@@ -103,7 +103,7 @@ func keepPrivate(dir string) error {
 		return err
 	}
 	for _, pattern := range ours {
-		// the patterns are sound
+		// errors are impossible: all patterns are valid
 		names, _ := filepath.Glob(filepath.Join(source.EscapeGlob(dir), filepath.FromSlash(pattern)))
 		for _, name := range names {
 			if err := tighten(name); err != nil {
@@ -114,17 +114,17 @@ func keepPrivate(dir string) error {
 	return nil
 }
 
-// stateFile holds the keys, in the data directory.
+// stateFile is the SQLite file in the data directory with keys, jobs and changes.
 const stateFile = "state.db"
 
-// stateMark is there where the keys of a database are in stateFile, because no server took changes when they were
-// opened.
+// stateMark is a file that exists if stateFile has the keys of a database, because no server was writable when they
+// were created.
 const stateMark = stateFile + ".instead"
 
-// logger writes to standard error, line by line.
+// logger returns a logger that writes to standard error without buffering.
 func (p *process) logger(cfg config.Config) *slog.Logger { return loggerTo(p.Stderr, nil, cfg) }
 
-// loggerTo writes to w, in the form that is configured. With out, w is out.
+// loggerTo returns a logger that writes to w in the configured format. If w buffers, out is w, else nil.
 func loggerTo(w io.Writer, out *gathered, cfg config.Config) *slog.Logger {
 	var h slog.Handler = slog.NewTextHandler(w, nil)
 	if cfg.LogFormat == "json" {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// getenv returns a variable of the environment that the program was started with.
+// getenv returns an environment variable of the process.
 func (p *process) getenv(name string) string {
 	for _, kv := range p.Environ {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -22,22 +22,22 @@ func (p *process) getenv(name string) string {
 	return ""
 }
 
-// notify sends states to the service manager, as sd_notify(3) does. It does nothing without a service manager.
+// notify sends states to the service manager (sd_notify(3)). Without a service manager it does nothing.
 func (p *process) notify(states ...string) {
 	path := p.getenv("NOTIFY_SOCKET")
 	if path == "" {
 		return
 	}
-	// net reads @ as the abstract namespace
+	// package net treats a leading @ as the abstract namespace
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
 		return
 	}
 	defer conn.Close()
-	conn.Write([]byte(strings.Join(states, "\n"))) // a manager that does not read ends the service by its own time-out
+	conn.Write([]byte(strings.Join(states, "\n"))) // ignored: the service manager will notice by its own timeout
 }
 
-// keepAlive returns the service manager that h answers, twice in each period of its watchdog, until ctx ends.
+// keepAlive notifies the service manager's watchdog twice in each of its periods while h is healthy, until ctx ends.
 func (p *process) keepAlive(ctx context.Context, h http.Handler) {
 	usec, err := strconv.ParseInt(p.getenv("WATCHDOG_USEC"), 10, 64)
 	if pid := p.getenv("WATCHDOG_PID"); err != nil || usec <= 0 || pid != "" && pid != strconv.Itoa(os.Getpid()) {
@@ -57,7 +57,7 @@ func (p *process) keepAlive(ctx context.Context, h http.Handler) {
 	}
 }
 
-// healthy reports whether h answers that the process lives.
+// healthy reports whether /healthz of h succeeds.
 func healthy(ctx context.Context, h http.Handler) bool {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/healthz", nil)
 	w := &statusWriter{header: http.Header{}, status: http.StatusOK}
@@ -67,7 +67,7 @@ func healthy(ctx context.Context, h http.Handler) bool {
 	return err == nil && w.status == http.StatusOK
 }
 
-// statusWriter keeps the status of an answer and drops the rest.
+// statusWriter is a ResponseWriter that keeps only the status.
 type statusWriter struct {
 	header http.Header
 	status int
@@ -77,10 +77,10 @@ func (w *statusWriter) Header() http.Header         { return w.header }
 func (w *statusWriter) Write(b []byte) (int, error) { return len(b), nil }
 func (w *statusWriter) WriteHeader(status int)      { w.status = status }
 
-// firstInherited is the number of the first socket that a service manager hands over, as sd_listen_fds(3) defines it.
+// firstInherited is the file descriptor of the first socket from a service manager (sd_listen_fds(3)).
 const firstInherited = 3
 
-// inherited returns the socket that the service manager listens on for this process; nil: there is none.
+// inherited returns the socket that the service manager has opened for this process; nil if there is none.
 func (p *process) inherited() (net.Listener, error) {
 	if p.getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return nil, nil
@@ -89,7 +89,7 @@ func (p *process) inherited() (net.Listener, error) {
 		return nil, fmt.Errorf("the service manager hands over %s sockets; give the socket unit one ListenStream", n)
 	}
 	f := os.NewFile(firstInherited, "socket of the service manager")
-	defer f.Close() // FileListener has its own copy
+	defer f.Close() // FileListener duplicates it
 	l, err := net.FileListener(f)
 	if _, tcp := l.(*net.TCPListener); err == nil && !tcp {
 		l.Close()

@@ -79,7 +79,7 @@ func (c *tilesExportCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	// Levels stay as they are while they are exported, also of a database that others write into.
+	// An export uses one version of the levels, even if other programs write to the database.
 	maker := tile.NewMaker(
 		tile.Options{Dir: filepath.Join(dir, "tiles"), Bytes: exportBytes, Check: 1000 * time.Hour, Log: log},
 	)
@@ -96,7 +96,7 @@ func (c *tilesExportCmd) Run(ctx context.Context, p *process) error {
 			Last:        c.MaxZoom,
 			Name:        cfg.Service.Title.In("nb"),
 			Attribution: attribution(cfg.Service.Licence),
-			Report:      newTeller(p),
+			Report:      exportProgress(p),
 		},
 	)
 	if err != nil {
@@ -118,10 +118,10 @@ func (c *tilesExportCmd) Run(ctx context.Context, p *process) error {
 	return err
 }
 
-// exportBytes bounds the levels that an export holds in memory.
+// exportBytes is the size of the cache of levels in an export.
 const exportBytes = 256 << 20
 
-// check describes what is wrong with the flags.
+// check returns an error if flags are wrong.
 func (c *tilesExportCmd) check() error {
 	const deepest = 14
 	switch {
@@ -142,7 +142,7 @@ func (c *tilesExportCmd) check() error {
 	return nil
 }
 
-// chosen are the collections to export.
+// chosen returns the ids of the collections to export.
 func (c *tilesExportCmd) chosen(cat *store.Catalog) ([]string, error) {
 	var all []string
 	set, _ := tile.Find("WebMercatorQuad")
@@ -169,7 +169,7 @@ func (c *tilesExportCmd) chosen(cat *store.Catalog) ([]string, error) {
 	return c.Collections, nil
 }
 
-// moment is that of which features with versions are, in a time zone.
+// moment returns the time at which exported versions must be valid, from --datetime or the clock, in a time zone.
 func (c *tilesExportCmd) moment(zone string, cat *store.Catalog, names []string) (time.Time, error) {
 	in, err := time.LoadLocation(zone) // "": UTC
 	if err != nil || c.Datetime == "" {
@@ -190,7 +190,7 @@ func (c *tilesExportCmd) moment(zone string, cat *store.Catalog, names []string)
 	return at, nil
 }
 
-// explained adds the cure.
+// explained adds the cure to an error.
 func (c *tilesExportCmd) explained(err error) error {
 	switch {
 	case errors.Is(err, archive.ErrBusy):
@@ -205,7 +205,7 @@ func (c *tilesExportCmd) explained(err error) error {
 	return fmt.Errorf("cannot write the tiles: %w", err)
 }
 
-// attribution is the licence as map libraries show it.
+// attribution returns the licence as HTML for map libraries.
 func attribution(l config.Licence) string {
 	if l.URL == "" || l.Name == "" {
 		return html.EscapeString(l.Name)
@@ -213,8 +213,8 @@ func attribution(l config.Licence) string {
 	return `<a href="` + html.EscapeString(l.URL) + `">` + html.EscapeString(l.Name) + "</a>"
 }
 
-// newTeller prints the progress of an export on a terminal.
-func newTeller(p *process) func(collection string, done, total int) {
+// exportProgress returns a function that prints the progress of an export on a terminal.
+func exportProgress(p *process) func(collection string, done, total int) {
 	bar, of := newMeter(p.Stderr, ""), "?"
 	return func(collection string, done, total int) {
 		if collection != of {
@@ -232,7 +232,7 @@ func newTeller(p *process) func(collection string, done, total int) {
 	}
 }
 
-// openTiles opens the archive that serve was given, and holds it against the data.
+// openTiles opens the archive of --tiles and checks that it fits the data; nil if path is "".
 func openTiles(path string, cat *store.Catalog) (*tile.Archive, error) {
 	if path == "" {
 		return nil, nil

@@ -8,13 +8,13 @@ import (
 	"grense/internal/config"
 )
 
-// certificate is a certificate that can be reloaded while it is in use.
+// certificate is a TLS certificate that can be reloaded while in use.
 type certificate struct {
 	files   config.TLS
 	current atomic.Pointer[tls.Certificate]
 }
 
-// loadCertificate reads the configured certificate; nil without error when there is none.
+// loadCertificate loads the configured certificate; nil if none is configured.
 func loadCertificate(files config.TLS) (*certificate, error) {
 	if !files.Enabled() {
 		return nil, nil
@@ -33,7 +33,7 @@ func (c *certificate) reload() error {
 	return nil
 }
 
-// config returns what a listener needs to use the certificate, always the newest.
+// config returns a TLS configuration that always uses the latest certificate.
 func (c *certificate) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,

@@ -15,7 +15,7 @@ import (
 	"grense/internal/source"
 )
 
-// tableFlags say which table is read and where it goes.
+// tableFlags are the flags for the table to read and the file to write.
 type tableFlags struct {
 	File  string `arg:"" optional:"" help:"CSV with a header, also as .gz. Default, and -: standard input."`
 	Out   string `placeholder:"FILE" help:"File to write. It appears when it is complete. Defaults to standard output."`
@@ -80,7 +80,7 @@ func (c *translateCmd) Run(ctx context.Context, p *process) error {
 	return err
 }
 
-// translator checks what was requested, and reads the history.
+// translator checks the flags and loads the history.
 func (c *translateCmd) translator(ctx context.Context) (*history.Translator, error) {
 	from, err := history.ParseDate(c.From)
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *translateCmd) translator(ctx context.Context) (*history.Translator, err
 	return s.NewTranslator(from, to, history.Choice(c.OnAmbiguous)), nil
 }
 
-// schemeOf is a scheme of an imported history, or of the one that is built in where source is "".
+// schemeOf returns a scheme of the history in source, or of the built-in history if source is "".
 func schemeOf(ctx context.Context, source, id string) (*history.Scheme, error) {
 	h, err := history.Norway()
 	if source != "" {
@@ -120,7 +120,7 @@ func schemeOf(ctx context.Context, source, id string) (*history.Scheme, error) {
 	return s, nil
 }
 
-// importedHistory is what a source holds of divisions through time.
+// importedHistory loads the history in a source.
 func importedHistory(ctx context.Context, name string) (*history.History, error) {
 	rows, err := lineageIn(ctx, name)
 	if err == nil && len(rows) == 0 {
@@ -132,7 +132,7 @@ func importedHistory(ctx context.Context, name string) (*history.History, error)
 	return history.New(rows...)
 }
 
-// open is the table; size is its bytes, 0 where that is not known before.
+// open opens the table; size is its length in bytes, 0 if unknown.
 func (c tableFlags) open(p *process) (in io.ReadCloser, size int64, err error) {
 	if c.File == "" || c.File == "-" {
 		return io.NopCloser(p.Stdin), 0, nil
@@ -148,7 +148,7 @@ func (c tableFlags) open(p *process) (in io.ReadCloser, size int64, err error) {
 	return in, size, nil
 }
 
-// free reports what is wrong with --out before anything is done.
+// free returns an error if the file of --out exists and may not be replaced.
 func (c tableFlags) free() error {
 	if _, err := os.Stat(c.Out); c.Out != "" && err == nil && !c.Force {
 		return fmt.Errorf("%s exists; choose another file, or replace it with --force", c.Out)
@@ -156,7 +156,7 @@ func (c tableFlags) free() error {
 	return nil
 }
 
-// table is what the table is called in messages.
+// table returns the name of the table for messages.
 func (c tableFlags) table() string {
 	if c.File == "" || c.File == "-" {
 		return "standard input"
@@ -164,7 +164,7 @@ func (c tableFlags) table() string {
 	return c.File
 }
 
-// writeTo calls write with standard output, or with a file beside --out, which takes its place when all went well.
+// writeTo calls write with standard output, or with a temporary file that replaces the file of --out after success.
 func (c tableFlags) writeTo(stdout io.Writer, write func(io.Writer) error) error {
 	if c.Out == "" {
 		return write(stdout)
@@ -189,7 +189,7 @@ func (c tableFlags) writeTo(stdout io.Writer, write func(io.Writer) error) error
 	return err
 }
 
-// explained is an error of a table for people.
+// explained returns an error with the place in the table and the cure.
 func (c *translateCmd) explained(ctx context.Context, t *translating, err error) error {
 	what := c.table()
 	switch {
@@ -202,23 +202,23 @@ func (c *translateCmd) explained(ctx context.Context, t *translating, err error)
 	return fmt.Errorf("cannot translate %s: %w", what, err)
 }
 
-// interruptible is a reader that fails when ctx ends, also while it waits for a person or a pipe.
+// interruptible returns a reader of in that fails when ctx ends, even while in blocks.
 func interruptible(ctx context.Context, in io.Reader) io.Reader {
 	r, w := io.Pipe()
 	go func() {
 		_, err := io.Copy(w, in)
-		w.CloseWithError(err) // nil is the end of the table
+		w.CloseWithError(err) // nil becomes io.EOF
 	}()
 	context.AfterFunc(ctx, func() { w.CloseWithError(ctx.Err()) })
 	return r
 }
 
-// translating is one table on its way.
+// translating is a translation of one table in progress.
 type translating struct {
 	enrich.Translation
 	from, to string
 	table    *enrich.Table
-	meter    *meter // nil: nothing is shown
+	meter    *meter // nil: no progress is shown
 }
 
 func (t *translating) run(w io.Writer, r io.Reader, size int64) error {
@@ -232,7 +232,7 @@ func (t *translating) run(w io.Writer, r io.Reader, size int64) error {
 	return nil
 }
 
-// summary describes what became of the rows.
+// summary returns a sentence about how many rows were translated.
 func (t *translating) summary(faults string) string {
 	r := t.table.Report
 	s := fmt.Sprintf("%s: %d translated", count(r.Rows, "row"), r.Matched)

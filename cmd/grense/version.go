@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// linked is the version that the linker sets (-ldflags "-X main.linked=v1.2.3"); empty otherwise.
+// linked is the version that the linker sets (-ldflags "-X main.linked=v1.2.3"); "" otherwise.
 var linked string
 
 type versionCmd struct{}
@@ -25,7 +25,7 @@ func (versionCmd) Run(p *process) error {
 	return err
 }
 
-// programVersion is the version set by the linker, else what the build recorded: the module's version, or the commit.
+// programVersion returns the version set by the linker, else the module version or the commit that the build recorded.
 func programVersion() string {
 	if linked != "" {
 		return linked
