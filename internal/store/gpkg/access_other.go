@@ -2,5 +2,5 @@
 
 package gpkg
 
-// writable reports whether this process may make files in a folder; true when that cannot be asked.
+// writable reports whether this process may create files in a directory. On this system it always returns true.
 func writable(string) bool { return true }

@@ -4,7 +4,7 @@ package gpkg
 
 import "syscall"
 
-// writable reports whether this process may make files in a folder.
+// writable reports whether this process may create files in a directory.
 func writable(dir string) bool {
 	const wOK = 2
 	return syscall.Access(dir, wOK) == nil

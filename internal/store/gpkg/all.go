@@ -12,14 +12,14 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// isAllOrNothing reports whether all matches are wanted or none, of a layer whose indexes are known.
-func (qu *question) isAllOrNothing() bool {
+// isAllOrNothing reports whether the query is an AllQuery for a layer whose indexes are known.
+func (qu *query) isAllOrNothing() bool {
 	return qu.all != nil && qu.q.Limit > 0 && qu.q.AsOf.IsZero() && qu.l.source.Leads != nil
 }
 
-// allOrNothing reads no more matches than are wanted and some, by the access path that reads the least,
-// and puts them in order afterwards. It reports false when SQL cannot say the filter.
-func (qu *question) allOrNothing(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+// allOrNothing reads matches by the access path with the fewest rows, up to one more than the limit, and sorts them
+// afterwards. It returns false if SQL cannot express the filter.
+func (qu *query) allOrNothing(ctx context.Context, c *conn, p *store.Page) (bool, error) {
 	sql, args, err := qu.allStatement(c)
 	if err != nil || sql == "" {
 		return false, err
@@ -39,11 +39,11 @@ func (qu *question) allOrNothing(ctx context.Context, c *conn, p *store.Page) (b
 	return true, ctx.Err()
 }
 
-// allValues fills the page of the rows that read gives until its function returns errEnough, unless more match than are
-// wanted.
-func (qu *question) allValues(read func(func(row) error) error, p *store.Page) error {
+// allValues fills the page with the distinct rows of read, or sets more if they exceed the limit. read stops when its
+// function returns errEnough.
+func (qu *query) allValues(read func(func(row) error) error, p *store.Page) error {
 	last := len(qu.keys) - 1
-	var values []any // of all rows, one after the other; the id is the last of each
+	var values []any // of all rows, concatenated; the last value of each row is its id
 	n := len(qu.keys)
 	var came idSet
 	err := read(func(r row) error {
@@ -73,7 +73,7 @@ func (qu *question) allValues(read func(func(row) error) error, p *store.Page) e
 	return nil
 }
 
-// enough is an error but for errEnough.
+// enough replaces errEnough by nil.
 func enough(err error) error {
 	if err == errEnough {
 		return nil
@@ -81,11 +81,11 @@ func enough(err error) error {
 	return err
 }
 
-// numbered is a row that is ordered by one number, and its id.
+// numbered is a row with an integer id and an integer sort key.
 type numbered struct{ key, id int64 }
 
-// counts reports whether the order is that of numbered.
-func (qu *question) counts() bool {
+// counts reports whether the query sorts by a single integer, so that rows are numbered.
+func (qu *query) counts() bool {
 	q := &qu.q
 	if qu.l.text || len(q.SortBy) != 1 || q.SortBy[0].Desc {
 		return false
@@ -101,8 +101,8 @@ func compareNumbered(a, b numbered) int {
 	return cmp.Compare(a.id, b.id)
 }
 
-// allNumbers is allValues for an order that is that of numbered. It allocates nothing for a row.
-func (qu *question) allNumbers(read func(func(numbered) error) error, p *store.Page) error {
+// allNumbers is allValues for rows that are numbered. It does not allocate for each row.
+func (qu *query) allNumbers(read func(func(numbered) error) error, p *store.Page) error {
 	g := gathered{most: qu.q.Limit, full: qu.q.Limit + 1}
 	err := read(func(x numbered) error {
 		if !g.add(x) {
@@ -122,15 +122,15 @@ func (qu *question) allNumbers(read func(func(numbered) error) error, p *store.P
 	return nil
 }
 
-// gathered are rows that come in any order, and perhaps more than once.
+// gathered collects rows that come in any order, possibly repeatedly.
 type gathered struct {
 	rows []numbered
-	most int // that are wanted
-	full int // so many are put in order before more come
+	most int // largest number of distinct rows
+	full int // number of rows at which duplicates are removed
 	more bool
 }
 
-// add adds a row; false when there are more than are wanted.
+// add adds a row. It returns false if there are more than most distinct rows.
 func (g *gathered) add(x numbered) bool {
 	if len(g.rows) == g.full && !g.room() {
 		return false
@@ -145,7 +145,7 @@ func (g *gathered) room() bool {
 	return !g.more
 }
 
-// unique puts the rows in order, each once.
+// unique sorts the rows and removes duplicates.
 func (g *gathered) unique() {
 	if len(g.rows) > 1 {
 		slices.SortFunc(g.rows, compareNumbered)
@@ -155,9 +155,9 @@ func (g *gathered) unique() {
 }
 
 // numberedPage fills the page with rows.
-func (qu *question) numberedPage(rows []numbered, p *store.Page) {
+func (qu *query) numberedPage(rows []numbered, p *store.Page) {
 	p.Rows = make([]store.Row, len(rows))
-	var text strings.Builder // of all ids
+	var text strings.Builder // all ids, concatenated
 	text.Grow(8 * len(rows))
 	var id [20]byte
 	for i, x := range rows {
@@ -172,13 +172,13 @@ func (qu *question) numberedPage(rows []numbered, p *store.Page) {
 	}
 }
 
-// idSet is a set of ids as the database gives them, numbers or texts.
+// idSet is a set of ids as stored: integers or texts.
 type idSet struct {
 	numbers map[int64]struct{}
 	texts   map[string]struct{}
 }
 
-// add adds the id in column i; false when it is there already.
+// add adds the id in column i. It returns false if the set has it already.
 func (s *idSet) add(l *layer, r row, i int) (added bool) {
 	if l.text {
 		if s.texts == nil {
@@ -196,9 +196,9 @@ func (s *idSet) add(l *layer, r row, i int) (added bool) {
 	return len(s.numbers) > n
 }
 
-// allStatement selects the sort keys and the id of all matches, in any order and perhaps more than once;
-// "" when SQL cannot say the filter.
-func (qu *question) allStatement(c *conn) (sql string, args []any, err error) {
+// allStatement returns a statement that selects the sort keys and the ids of all matches, in any order and possibly
+// repeatedly; "" if SQL cannot express the filter.
+func (qu *query) allStatement(c *conn) (sql string, args []any, err error) {
 	q := &qu.q
 	paths := sqlq.AccessPaths(qu.l.source, alias, q.Filter)
 	if paths == nil {
@@ -224,8 +224,8 @@ func (qu *question) allStatement(c *conn) (sql string, args []any, err error) {
 	return sql, args, nil
 }
 
-// idsBy selects the ids of the rows of an access path.
-func (qu *question) idsBy(d sqlq.AccessPath) (sql string, args []any) {
+// idsBy returns a statement that selects the ids of the rows of an access path.
+func (qu *query) idsBy(d sqlq.AccessPath) (sql string, args []any) {
 	b := sqlq.New(sqlq.Steady{}).Text("SELECT ")
 	if d.All && d.Key != "" && quote(d.Key) == qu.l.key {
 		b.Text(d.Owner).Add(d.Probe)
@@ -235,7 +235,8 @@ func (qu *question) idsBy(d sqlq.AccessPath) (sql string, args []any) {
 	return b.SQL()
 }
 
-// cheapest returns the access path that reads the fewest rows. It counts in each until one ends.
+// cheapest returns the access path with the fewest rows. It counts the rows of each path up to a limit, and raises the
+// limit until a path has fewer.
 func cheapest(c *conn, paths []sqlq.AccessPath) (sqlq.AccessPath, error) {
 	if len(paths) == 1 || paths[0].Few {
 		return paths[0], nil
@@ -253,12 +254,12 @@ func cheapest(c *conn, paths []sqlq.AccessPath) (sqlq.AccessPath, error) {
 	return paths[0], nil
 }
 
-// compareKeys orders rows as ORDER BY does, by keys as the driver gives them.
+// compareKeys compares the sort keys of two rows in the order of ORDER BY.
 func compareKeys(keys []sqlq.Key, a, b []any) int {
 	for i, k := range keys {
 		n := 0
 		switch {
-		case a[i] == nil || b[i] == nil: // null is last in both directions
+		case a[i] == nil || b[i] == nil: // null comes last in both directions
 			n = cmp.Compare(boolInt(a[i] == nil), boolInt(b[i] == nil))
 			if n != 0 {
 				return n
@@ -284,14 +285,14 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// compareValues compares two values of one column: numbers, or texts by code point.
+// compareValues compares two values of a column: numbers, or texts by code point.
 func compareValues(a, b any) int {
 	c, _ := cql2.CompareValues(a, b)
 	return c
 }
 
-// idOf prints an id as idText does.
-func (qu *question) idOf(v any) string {
+// idOf returns an id as text.
+func (qu *query) idOf(v any) string {
 	if n, ok := v.(int64); ok {
 		return strconv.FormatInt(n, 10)
 	}

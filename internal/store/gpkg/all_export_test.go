@@ -18,7 +18,7 @@ func (s *Store) AllOrNothingPlan(q store.Query) (plan []string, err error) {
 		return nil, err
 	}
 	defer r.release()
-	qu, err := newQuestion(r, q)
+	qu, err := newQuery(r, q)
 	if err != nil {
 		return nil, err
 	}

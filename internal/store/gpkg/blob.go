@@ -11,18 +11,18 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// blobState says what a GeoPackage geometry is good for.
+// blobState is the result of reading a GeoPackage geometry.
 type blobState uint8
 
 const (
 	blobFine   blobState = iota
-	blobEmpty            // null, or a geometry without a position
-	blobBroken           // no GeoPackage geometry, or one of a type that is not served
+	blobEmpty            // null, or a geometry without positions
+	blobBroken           // not a GeoPackage geometry, or of a type that is not supported
 )
 
-// readBlob returns the WKB inside a GeoPackage geometry (OGC 12-128r18, 2.1.3) after checking all of it.
-// It shares memory with b unless lines replace arcs, or MultiPolygons replace faces.
-// Only blobFine has WKB and the results of the check.
+// readBlob returns the WKB in a GeoPackage geometry (OGC 12-128r18, 2.1.3) after checking all of it. The result shares
+// memory with b, unless circular arcs were replaced by lines, or surfaces by MultiPolygons. WKB and Info are set only
+// for blobFine.
 func readBlob(b []byte) ([]byte, wkb.Info, blobState) {
 	if len(b) == 0 {
 		return nil, wkb.Info{}, blobEmpty
@@ -31,7 +31,7 @@ func readBlob(b []byte) ([]byte, wkb.Info, blobState) {
 		return nil, wkb.Info{}, blobBroken
 	}
 	flags := b[3]
-	if flags&0x20 != 0 { // an extended type, of a vendor
+	if flags&0x20 != 0 { // extended type of a vendor
 		return nil, wkb.Info{}, blobBroken
 	}
 	head, ok := headerSize(flags)
@@ -54,8 +54,8 @@ func readBlob(b []byte) ([]byte, wkb.Info, blobState) {
 	return geometry, in, blobFine
 }
 
-// chord is how far lines may lie from arcs, by the reference system of a GeoPackage geometry;
-// where that is not known, by its first position.
+// chord returns the largest distance between circular arcs and the lines that replace them, in units of the reference
+// system of a GeoPackage geometry. If the system is unknown, the first position decides whether units are degrees.
 func chord(b, geometry []byte) float64 {
 	order := binary.ByteOrder(binary.BigEndian)
 	if b[3]&1 == 1 {
@@ -74,7 +74,7 @@ func chord(b, geometry []byte) float64 {
 	return wkb.ChordMetres
 }
 
-// wkbOf is readBlob of a geometry that is known to be fine.
+// wkbOf is readBlob for a geometry that has been checked before.
 func wkbOf(b []byte) []byte {
 	if len(b) < 8 {
 		return nil
@@ -84,14 +84,14 @@ func wkbOf(b []byte) []byte {
 		return nil
 	}
 	r := wkb.NewReader(b[head:])
-	if k, err := r.Header(); err != nil || !k.Simple() || k == wkb.Collection { // which may hold arcs
+	if k, err := r.Header(); err != nil || !k.Simple() || k == wkb.Collection { // may contain circular arcs
 		geometry, _, _ := readBlob(b)
 		return geometry
 	}
 	return b[head:]
 }
 
-// headerSize returns the length of a header from its flags; false when the envelope is of no known kind.
+// headerSize returns the length of a header from its flags; false if the envelope has an unknown type.
 func headerSize(flags byte) (int, bool) {
 	sizes := [...]int{0, 32, 48, 48, 64}
 	kind := int(flags >> 1 & 7)
@@ -101,8 +101,8 @@ func headerSize(flags byte) (int, bool) {
 	return 8 + sizes[kind], true
 }
 
-// appendBlob appends a GeoPackage geometry in little endian with an envelope of x and y; b is the bound of geometry,
-// empty when it has no position.
+// appendBlob appends a GeoPackage geometry in little-endian order with an x-y envelope. b is the bound of geometry;
+// empty means that it has no positions.
 func appendBlob(dst []byte, srs int32, geometry []byte, b orb.Bound, empty bool) []byte {
 	flags := byte(0x01 | 1<<1)
 	if empty {

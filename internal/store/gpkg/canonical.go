@@ -9,7 +9,7 @@ import (
 	"grense/internal/cql2"
 )
 
-// canonical returns a text that two expressions share only when they are the same question.
+// canonical returns a text that identifies an expression: equal texts mean equal expressions.
 func canonical(e cql2.Expr) string {
 	var b strings.Builder
 	writeCanonical(&b, reflect.ValueOf(e))
@@ -43,7 +43,7 @@ func writeCanonical(b *strings.Builder, v reflect.Value) {
 		fmt.Fprintf(b, "%s{", v.Type().Name())
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() && f.Name != "Pos" && f.Name != "Quoted" {
-				// of a property in its text
+				// a property stands for its name
 				writeCanonical(b, v.Field(i))
 				b.WriteByte(',')
 			}

@@ -10,7 +10,7 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// geopackageTables make an empty GeoPackage (OGC 12-128r18, annex C).
+// geopackageTables creates an empty GeoPackage (OGC 12-128r18, annex C).
 var geopackageTables = []string{
 	"PRAGMA application_id=1196444487", // "GPKG"
 	"PRAGMA user_version=10300",
@@ -63,13 +63,13 @@ var geopackageTables = []string{
 )`,
 	`INSERT INTO gpkg_extensions VALUES ('` + definitionTable + `', NULL, '` + definitionTable +
 		`', 'metadata of collections in JSON', 'read-write')`,
-	// GDAL lists every table that is in no other way accounted for, unless this extension of its own is there.
+	// Without this extension, GDAL lists all tables that it finds in no other catalog table.
 	`INSERT INTO gpkg_extensions VALUES (NULL, NULL, 'gdal_aspatial', 'http://gdal.org/geopackage_aspatial.html', ` +
 		`'read-write')`,
 	`CREATE TABLE gpkg_ogr_contents (table_name TEXT NOT NULL PRIMARY KEY, feature_count INTEGER DEFAULT NULL)`,
 }
 
-// columnType is the declared type of a column.
+// columnType returns the declared type of a column.
 func columnType(t cql2.Type) string {
 	switch t {
 	case cql2.TypeInteger:
@@ -97,7 +97,8 @@ func geometryTypeName(geoJSON string) string {
 	return "GEOMETRY"
 }
 
-// createCollection makes the table of a collection, with an integer primary key as the standard demands (2.1.6).
+// createCollection returns the statement for the table of a collection. It has an integer primary key, as required (OGC
+// 12-128r18, 2.1.6).
 func createCollection(c *store.Collection) string {
 	l := sqlq.Columns{Dialect: sqlq.SQLite{}, Type: columnType, Folds: true}
 	if c.Key.Type == cql2.TypeInteger {
@@ -120,7 +121,8 @@ func createCollection(c *store.Collection) string {
 	return "CREATE TABLE " + quote(c.Table) + " (" + l.String() + ")"
 }
 
-// createRelation makes the table of a relation. The owner column has no type, since the key it refers to may be of any.
+// createRelation returns the statement for the table of a relation. The owner column has no declared type, since the
+// key that it refers to may have any.
 func createRelation(r store.Relation) string {
 	l := sqlq.Columns{Dialect: sqlq.SQLite{}, Type: columnType, Folds: true}
 	l.Add(r.Owner, "")

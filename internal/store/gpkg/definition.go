@@ -14,10 +14,10 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// definitionTable keeps what a GeoPackage has no place for: our metadata of a collection.
+// definitionTable is the table for metadata of collections that GeoPackage has no place for.
 const definitionTable = "grense_collection"
 
-// definition is a collection as JSON, without what is derived from the data.
+// definition is a collection as JSON, without what can be derived from the data.
 type definition struct {
 	ID            string               `json:"id"`
 	Table         string               `json:"table"`
@@ -44,7 +44,7 @@ type keyDefinition struct {
 	Property string `json:"property,omitempty"`
 }
 
-// versionsDefinition names properties.
+// versionsDefinition contains names of properties.
 type versionsDefinition struct {
 	ID        string `json:"id"`
 	Start     string `json:"start"`
@@ -99,7 +99,7 @@ func typeNamed(name string) (cql2.Type, bool) {
 	return 0, false
 }
 
-// define returns the definition of a collection.
+// define converts a collection to its definition.
 func define(x *store.Collection) *definition {
 	c := x.Folded()
 	d := &definition{
@@ -145,13 +145,13 @@ func (p propertyDefinition) property() (store.Property, bool) {
 	}, ok
 }
 
-// foldedOtherwise is store.FoldedOtherwise.
+// foldedOtherwise is store.FoldedOtherwise for definitions.
 func foldedOtherwise(ps []propertyDefinition, rs []relationDefinition) bool {
 	return slices.ContainsFunc(ps, func(p propertyDefinition) bool { return p.Search.Old() }) ||
 		slices.ContainsFunc(rs, func(r relationDefinition) bool { return foldedOtherwise(r.Columns, r.Relations) })
 }
 
-// readDefinitions returns our definitions by table name in lower case; none when the file is not ours.
+// readDefinitions returns the definitions by table name in lower case; none if Grense did not write the file.
 func readDefinitions(c *conn) (map[string]*definition, error) {
 	t, err := readTable(c, definitionTable)
 	if err != nil || t == nil {
@@ -171,14 +171,14 @@ func readDefinitions(c *conn) (map[string]*definition, error) {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// isJSON reports whether a column holds JSON text; a nil definition knows of none.
+// isJSON reports whether a column contains JSON. d may be nil.
 func (d *definition) isJSON(column string) bool {
 	return d != nil && slices.ContainsFunc(d.Properties, func(p propertyDefinition) bool {
 		return strings.EqualFold(p.Column, column) && p.Type == typeNames[cql2.TypeJSON]
 	})
 }
 
-// describe copies what the definition says of the whole collection.
+// describe copies the properties of the whole collection to c.
 func (d *definition) describe(c *store.Collection) {
 	c.ID, c.Title, c.Description, c.Keywords, c.Links, c.Public = d.ID, d.Title, d.Description, d.Keywords,
 		d.Links, d.Public
@@ -186,8 +186,8 @@ func (d *definition) describe(c *store.Collection) {
 	c.Instant, c.IntervalStart, c.IntervalEnd = d.Instant, d.IntervalStart, d.IntervalEnd
 }
 
-// addProperties makes the properties that the definition lists. One whose column is gone or holds other values than it
-// says, because another program wrote to the file, is left out or widened, with a warning.
+// addProperties creates the properties in the definition. If another program has removed a column or stored other
+// types, the property is left out or gets a wider type, with a warning.
 func (d *definition) addProperties(l *layer, dr *draft) {
 	l.Key.Property = d.Key.Property
 	for _, x := range d.Properties {
@@ -201,7 +201,7 @@ func (d *definition) addProperties(l *layer, dr *draft) {
 			continue
 		}
 		cs := dr.survey.Columns[col.name]
-		if cs == nil { // the row id
+		if cs == nil { // the row id is not surveyed
 			cs = &columnSurvey{}
 		}
 		if cs.Blob > 0 || !cs.fits(p.Type) {
@@ -219,7 +219,7 @@ func (d *definition) addProperties(l *layer, dr *draft) {
 	}
 }
 
-// addRelations makes the relations of the definition.
+// addRelations creates the relations in the definition.
 func (d *draft) addRelations(c *conn, l *layer) (err error) {
 	if d.own == nil {
 		return nil
@@ -250,7 +250,7 @@ func (d *draft) relations(c *conn, defs []relationDefinition,
 		if s.Key == "" {
 			s.Key = key
 		}
-		if _, ok := t.column(x.Order); ok && d.isReady() { // else another program may have changed the rows
+		if _, ok := t.column(x.Order); ok && d.isReady() { // otherwise another program may have changed the rows
 			s.Order = x.Order
 		}
 		if s.Indexed, err = indexedColumns(c, t.name); err != nil {
@@ -265,7 +265,7 @@ func (d *draft) relations(c *conn, defs []relationDefinition,
 			}
 			f := &sqlq.Field{Column: col.name, Type: p.Type, Nulls: true}
 			if p.Type == cql2.TypeDate && !strings.EqualFold(col.declared, columnType(p.Type)) {
-				f.Normal = sqlq.NormalDate // else our writer stored it, in the normal form
+				f.Normal = sqlq.NormalDate // our Writer stores dates in the normal form
 			}
 			f.Search = sqlq.SearchColumns{Exact: p.Search.Exact, Norm: p.Search.Norm, Rev: p.Search.Rev,
 				Gram: p.Search.Gram, Texts: p.Search.Texts}
@@ -281,20 +281,20 @@ func (d *draft) relations(c *conn, defs []relationDefinition,
 	return list, byName, nil
 }
 
-// indexedColumns returns the columns that an index of all rows begins with, those that SQLite makes for
-// a constraint among them.
+// indexedColumns returns the first columns of all indexes of a table over all rows, including those that SQLite creates
+// for constraints.
 func indexedColumns(c *conn, table string) (map[string]bool, error) {
 	m := map[string]bool{}
 	err := c.query(`SELECT (SELECT name FROM pragma_index_info(i.name, 'main') WHERE seqno = 0) FROM `+
 		`pragma_index_list(?1, 'main') AS i WHERE NOT i.partial`,
 		[]any{table}, func(r row) error {
-			m[r.Text(0)] = true // of an expression "", which no column is called
+			m[r.Text(0)] = true // "" for an expression, which matches no column
 			return nil
 		})
 	return m, err
 }
 
-// leads returns the indexes of a whole table by the column that they begin with, the first of each.
+// leads returns for each first column the first index of a table that covers all rows.
 func leads(c *conn, table string) (map[string]string, error) {
 	m := map[string]string{}
 	s, err := c.schema()
@@ -305,7 +305,7 @@ func leads(c *conn, table string) (map[string]string, error) {
 	if len(names) == 0 {
 		return m, nil
 	}
-	first := map[string]string{} // columns, by index
+	first := map[string]string{} // first column by index
 	err = c.query(`SELECT i.name, (SELECT name FROM pragma_index_info(i.name) WHERE seqno = 0) FROM `+
 		`pragma_index_list(?) AS i WHERE NOT i.partial`,
 		[]any{table}, func(r row) error {

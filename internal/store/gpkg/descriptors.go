@@ -7,23 +7,23 @@ import (
 	"sync"
 )
 
-// descriptors are the files of others that this process has open beside SQLite. They are of the process,
-// since that is whose locks a file has: closing any descriptor of a file drops all of them (POSIX.1-2017, close),
-// also those by which SQLite keeps other programs from writing into what it reads.
+// descriptors are the files that this process has open beside the connections of SQLite. They are global, since locks
+// belong to the process: closing any descriptor of a file drops all locks of the process on it (POSIX.1-2017, close),
+// including those of SQLite.
 var descriptors struct {
 	mu    sync.Mutex
 	files []*descriptor
 }
 
-// descriptor is a file that is open; every user must close it, after the connections to the file that it knows of.
-// All users of a file share it.
+// descriptor is an open file, shared by all users of that file. Every user must close it, after closing its connections
+// to the file.
 type descriptor struct {
 	*os.File
 	users int
-	more  []*os.File // the same file, opened while its name changed
+	more  []*os.File // the same file, opened again while its name changed
 }
 
-// describe opens a file for reading. One that is open already is not opened again, whatever its name.
+// describe opens a file for reading. If the same file is open already, under any name, it returns that descriptor.
 func describe(path string) (*descriptor, error) {
 	descriptors.mu.Lock()
 	defer descriptors.mu.Unlock()
@@ -52,7 +52,7 @@ func describe(path string) (*descriptor, error) {
 	return d, nil
 }
 
-// sameFile returns the descriptor of a file; nil when it is not open.
+// sameFile returns the open descriptor of a file; nil if there is none.
 func sameFile(info os.FileInfo) *descriptor {
 	for _, d := range descriptors.files {
 		if have, err := d.Stat(); err == nil && os.SameFile(have, info) {
@@ -62,7 +62,7 @@ func sameFile(info os.FileInfo) *descriptor {
 	return nil
 }
 
-// close closes the file when nobody else has it open.
+// close closes the file when its last user has closed it.
 func (d *descriptor) close() error {
 	descriptors.mu.Lock()
 	defer descriptors.mu.Unlock()

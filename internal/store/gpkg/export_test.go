@@ -26,7 +26,7 @@ func (s *Store) Plan(q store.Query) (page, count []string, err error) {
 		return nil, nil, err
 	}
 	defer r.release()
-	qu, err := newQuestion(r, q)
+	qu, err := newQuery(r, q)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,9 +52,9 @@ func (s *Store) Plan(q store.Query) (page, count []string, err error) {
 	return page, count, err
 }
 
-// Ways returns the names of the ways of answering, in order.
+// Ways returns the names of the strategies, in order.
 func Ways() (names []string) {
-	for _, w := range ways {
+	for _, w := range strategies {
 		names = append(names, w.name)
 	}
 	return names

@@ -14,45 +14,44 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// A batch ends when it holds this much: bytes of geometry, features, or values.
+// Limits of a batch: bytes of geometries, features, and values.
 const (
 	batchBytes    = 1 << 20
 	batchFeatures = 1000
 	batchValues   = 1 << 14
 )
 
-// batch is what one use of a connection reads. Its memory is used again.
+// batch holds what is read in one use of a connection. Its memory is reused.
 type batch struct {
 	wkb    []byte
-	ends   []int    // of each feature in wkb
-	values []any    // of all features, one after the other
-	ids    []string // of features whose rows are versions
+	ends   []int    // end of each geometry in wkb
+	values []any    // values of all features, concatenated
+	ids    []string // feature ids, if rows are versions
 	blob   []byte
-	texts  []knownText // knownTexts of each column
+	texts  []knownText // knownTexts entries for each column
 	text   [knownBytes + 1]byte
 	utf16  bool       // texts are stored as UTF-16
-	order  []recordAt // of what is read from records
+	order  []recordAt // requested rows in the order of records
 }
 
-// knownTexts is how many texts of a column are known at a time (a power of two), and knownBytes
-// how long they are at most.
+// knownTexts is the number of recent texts that a batch caches for each column (a power of two). knownBytes is the
+// largest length of such a text.
 const (
 	knownTexts = 256
 	knownBytes = 64
-	// knownColumns is of how many columns texts are known: the first ones.
+	// knownColumns is the number of columns with cached texts: the first ones.
 	knownColumns = 64
 )
 
-// knownText is a text that was read before, as a value too: columns of few different values then cost no
-// memory for each feature.
+// knownText is a recent text of a column, also as a value. Repeated texts then need no memory for each feature.
 type knownText struct {
 	text  string
 	json  bool
 	value any
 }
 
-// known returns the text of a column as a value of type t: text, date or JSON. It reads it from SQLite once,
-// which is most of the cost of short texts.
+// known returns a text, date or JSON column as a value of type t. It reads the column from SQLite only once, since that
+// is most of the cost of short texts.
 func (b *batch) known(r row, column int, t cql2.Type) any {
 	n := 0
 	if !b.utf16 {
@@ -64,7 +63,7 @@ func (b *batch) known(r row, column int, t cql2.Type) any {
 	return b.remembered(b.text[:n], column, t == cql2.TypeJSON)
 }
 
-// remembered is a text of a column as a value: the one that was made before, where that is short and was not long ago.
+// remembered converts a text of a column to a value. It returns the cached value of an equal recent text.
 func (b *batch) remembered(text []byte, column int, json bool) any {
 	n := len(text)
 	if n > knownBytes || column >= knownColumns {
@@ -95,7 +94,7 @@ func valueOf(s string, json bool) any {
 	return s
 }
 
-// moment is the text of a column as timestamp returns it.
+// moment returns a timestamp column in the form of timestamp.
 func (b *batch) moment(r row, column int) any {
 	if !b.utf16 {
 		if s := plainStamp(b.text[:r.Start(column, b.text[:])]); s != "" {
@@ -107,7 +106,7 @@ func (b *batch) moment(r row, column int) any {
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
-// Fetch calls fn for each row in the order asked.
+// Fetch calls fn for each row in the order of rows.
 func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
 	fn func(*store.Feature) error) error {
 	r, err := s.acquire()
@@ -143,8 +142,8 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 			if err := fn(&feature); err != nil {
 				return err
 			}
-			if i%rowsATurn == rowsATurn-1 {
-				f.turn = makeWay(f.turn)
+			if i%rowsPerSlice == rowsPerSlice-1 {
+				f.turn = yieldAfter(f.turn)
 			}
 		}
 		switch {
@@ -165,12 +164,12 @@ type rowsReader struct {
 	r       *revision
 	f       *fetcher
 	b       *batch
-	records *records // nil: they are not
-	asked   []int    // of their properties
+	records *records // nil: not loaded
+	asked   []int    // indexes of the requested properties in records
 }
 
-// read reads the first n of rows in the revision rev. missing reports that the next one does not exist,
-// or not in that revision.
+// read reads the first n of rows in the revision rev. missing means that the next row does not exist, or not in that
+// revision.
 func (x *rowsReader) read(ctx context.Context, rows []store.Row) (rev uint64, n int, missing bool, err error) {
 	if x.records != nil {
 		if n, missing, ok, err := x.packed(ctx, rows); ok || err != nil {
@@ -200,7 +199,7 @@ func (b *batch) giveBack() {
 	}
 }
 
-// feature returns the i-th feature of a batch, with n values.
+// feature returns the geometry and the n values of the i-th feature of a batch.
 func (b *batch) feature(i, n int) (store.Geometry, []any) {
 	start := 0
 	if i > 0 {
@@ -213,16 +212,16 @@ func (b *batch) feature(i, n int) (store.Geometry, []any) {
 	return g, b.values[i*n : (i+1)*n : (i+1)*n]
 }
 
-// fetcher reads features of one layer.
+// fetcher reads features of a layer.
 type fetcher struct {
 	l        *layer
 	fields   []*sqlq.Field
-	geometry bool          // in the column behind the fields
-	sql      string        // "" until statements
-	numbered string        // begins statements that give the id behind the rest; "" where ids are texts
-	run      string        // of features whose ids are numbers from one to another; "" where ids are texts
-	version  []*sqlq.Field // of versions: behind the others those that make the id of the feature, or of the version
-	turn     time.Time     // as makeWay has it
+	geometry bool          // read the geometry, in the column after the fields
+	sql      string        // set by statements
+	numbered string        // beginning of statements that also select the id, as the last column; "" if ids are texts
+	run      string        // selects features in a range of ids; "" if ids are texts
+	version  []*sqlq.Field // of versions: the properties in the id of the feature or the version, in the last columns
+	turn     time.Time     // start of the time slice; see yieldAfter
 }
 
 func newFetcher(l *layer, want store.Want) (*fetcher, error) {
@@ -253,9 +252,8 @@ func (f *fetcher) batchRows() int {
 	return max(1, min(batchFeatures, batchValues/max(1, len(f.fields))))
 }
 
-// statements writes the statements, once. The last column comes first, so that SQLite parses the
-// header of a record to its end.
-// It reads a header that does not fit into the page of the row again for each column beyond those that it has parsed.
+// statements builds the SQL statements once. They select the last column first: SQLite then parses the header of a
+// record to its end at once. Otherwise, for a header longer than a page, it would parse it again for each column.
 func (f *fetcher) statements() {
 	if f.sql != "" {
 		return
@@ -280,11 +278,11 @@ func (f *fetcher) statements() {
 	}
 }
 
-// shortRun is how many features are found one by one as fast as in a row.
+// shortRun is the number of consecutive ids below which separate queries are as fast as a range query.
 const shortRun = 8
 
-// readRun reads the first of rows into b, as far as their ids follow each other and they are there in the revision rev;
-// 0 where those are few.
+// readRun reads the first rows into b with one query, as long as their ids are consecutive and exist in the revision
+// rev. It returns 0 if fewer than shortRun ids are consecutive.
 func (f *fetcher) readRun(c *conn, b *batch, rev uint64, rows []store.Row) (n int, err error) {
 	if f.run == "" {
 		return 0, nil
@@ -319,7 +317,7 @@ func (f *fetcher) readRun(c *conn, b *batch, rev uint64, rows []store.Row) (n in
 	return n, err
 }
 
-// read fills b with the first n of rows, which are in the revision rev. missing reports that the next one does not
+// read fills b with the first n of rows, which exist in the revision rev. missing means that the next row does not
 // exist, or not in that revision.
 func (f *fetcher) read(c *conn, b *batch, rev uint64, rows []store.Row) (n int, missing bool, err error) {
 	b.reset()
@@ -347,14 +345,14 @@ func (f *fetcher) read(c *conn, b *batch, rev uint64, rows []store.Row) (n int, 
 		if n++; n == f.batchRows() || len(b.wkb) >= batchBytes {
 			break
 		}
-		if n%rowsATurn == 0 {
-			f.turn = makeWay(f.turn)
+		if n%rowsPerSlice == 0 {
+			f.turn = yieldAfter(f.turn)
 		}
 	}
 	return n, false, nil
 }
 
-// value is that of a column, whose type is t.
+// value returns a column as a value of type t.
 func (b *batch) value(r row, column int, t cql2.Type) any {
 	switch t {
 	case cql2.TypeText, cql2.TypeDate, cql2.TypeJSON, cql2.TypeTimestamp:
@@ -378,7 +376,7 @@ func (b *batch) value(r row, column int, t cql2.Type) any {
 	return v
 }
 
-// integerNumber serves an integer among numbers: as a double where that prints so, else as its digits.
+// integerNumber returns an integer in a column of numbers: as a float64 if that prints the same, else as its digits.
 func integerNumber(n int64) any {
 	digits := strconv.FormatInt(n, 10)
 	if f := float64(n); strconv.FormatFloat(f, 'f', -1, 64) == digits {

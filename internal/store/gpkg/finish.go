@@ -12,7 +12,7 @@ import (
 	"grense/internal/tempfile"
 )
 
-// finish makes what follows from the rows of a collection: indexes, extent, count, full-text tables.
+// finish builds what is derived from the rows of a collection: indexes, extent, count, and full-text tables.
 func (w *Writer) finish(t *target) error {
 	c := t.c
 	if c.Geometry != nil {
@@ -43,7 +43,7 @@ func (w *Writer) finish(t *target) error {
 	return w.countFeatures(t)
 }
 
-// schemaTables make the tables of the extension Schema (OGC 12-128r18, F.9).
+// schemaTables creates the tables of the extension Schema (OGC 12-128r18, F.9).
 var schemaTables = []string{
 	`CREATE TABLE IF NOT EXISTS gpkg_data_columns (
   table_name TEXT NOT NULL,
@@ -72,8 +72,8 @@ var schemaTables = []string{
 		AND NOT EXISTS (SELECT 1 FROM gpkg_extensions WHERE extension_name = 'gpkg_schema' AND table_name = name)`,
 }
 
-// markJSON says of columns of JSON that they are, where GDAL and QGIS look for it.
-// Tables that are no layer for others are left out.
+// markJSON declares JSON columns in the way that GDAL and QGIS understand. It skips tables that other programs do not
+// see as layers.
 func (w *Writer) markJSON(c *store.Collection) error {
 	isJSON := func(p store.Property) bool { return p.Type == cql2.TypeJSON }
 	if !c.Public || !slices.ContainsFunc(c.Properties, isJSON) {
@@ -94,7 +94,7 @@ func (w *Writer) markJSON(c *store.Collection) error {
 	return nil
 }
 
-// versionIndex makes the index that finds the versions of a feature, and those of a day in the order of their features.
+// versionIndex creates the index for versions by feature, and for the versions of a day in the order of features.
 func (w *Writer) versionIndex(c *store.Collection) error {
 	var columns []string
 	for _, n := range [...]string{c.Versions.ID, c.Versions.Start, c.Versions.End} {
@@ -105,7 +105,7 @@ func (w *Writer) versionIndex(c *store.Collection) error {
 		" (" + strings.Join(columns, ", ") + ")")
 }
 
-// buildIndex fills the R-tree (OGC 12-128r18, F.3) and the extent of the contents.
+// buildIndex fills the R-tree (OGC 12-128r18, F.3) and stores the extent.
 func (w *Writer) buildIndex(t *target) error {
 	name, col := t.c.Table, t.c.Geometry.Column
 	tree := "rtree_" + name + "_" + col
@@ -152,8 +152,8 @@ func (w *Writer) buildIndex(t *target) error {
 		col)
 }
 
-// indexTriggers keep the R-tree in step when other programs write;
-// they call functions that every GeoPackage writer has.
+// indexTriggers returns triggers that update the R-tree when other programs write. They use functions that every
+// GeoPackage writer must provide.
 func indexTriggers(table, column, id string) []string {
 	tree := "rtree_" + table + "_" + column
 	named := func(suffix string) string { return quote(tree + suffix) }
@@ -185,7 +185,7 @@ func indexTriggers(table, column, id string) []string {
 	return templates
 }
 
-// countFeatures records the count where GDAL looks for it, with the triggers that GDAL makes.
+// countFeatures stores the number of features in the table that GDAL uses, and creates GDAL's triggers for it.
 func (w *Writer) countFeatures(t *target) error {
 	name := t.c.Table
 	listed, err := w.c.one("SELECT count(*) FROM gpkg_contents WHERE table_name = ?", name)
@@ -196,7 +196,7 @@ func (w *Writer) countFeatures(t *target) error {
 	if err != nil || have == nil {
 		return err
 	}
-	text := "'" + strings.ReplaceAll(name, "'", "''") + "'" // a table name of the schema; triggers take no arguments
+	text := "'" + strings.ReplaceAll(name, "'", "''") + "'" // a table name; triggers have no parameters
 	for _, sql := range [...]string{
 		"INSERT OR REPLACE INTO gpkg_ogr_contents SELECT " + text + ", count(*) FROM " + quote(name),
 		"CREATE TRIGGER " + quote("trigger_insert_feature_count_"+name) + " AFTER INSERT ON " + quote(name) +
@@ -213,7 +213,7 @@ func (w *Writer) countFeatures(t *target) error {
 	return nil
 }
 
-// dropDerived removes what finish made, so that rows can be written again.
+// dropDerived removes what finish has built, before rows are written again.
 func (w *Writer) dropDerived(table string) error {
 	var drop []string
 	err := w.c.query(
@@ -244,7 +244,7 @@ func (w *Writer) dropDerived(table string) error {
 
 func (t *target) isMade(table string) bool { return slices.Contains(t.made, table) }
 
-// searchIndexes makes indexes on search columns of tables that are not of a migration, and fills full-text tables.
+// searchIndexes creates indexes on the search columns of tables outside the migrations, and fills full-text tables.
 func (w *Writer) searchIndexes(t *target, table string, ps []store.Property) error {
 	for _, p := range ps {
 		if t.isMade(table) {
@@ -268,9 +268,9 @@ func (w *Writer) searchIndexes(t *target, table string, ps []store.Property) err
 	return nil
 }
 
-// gram fills a full-text table of trigrams, and makes it where it is missing.
+// gram fills a full-text table of trigrams. It creates the table if necessary.
 func (w *Writer) gram(table string, s store.Search) error {
-	if w.filled[s.Gram] { // several relations lead to one table
+	if w.filled[s.Gram] { // several relations may share a table
 		return nil
 	}
 	w.filled[s.Gram] = true
@@ -310,7 +310,7 @@ func (w *Writer) gram(table string, s store.Search) error {
 	})
 }
 
-// makeTexts makes a table of texts where it is missing.
+// makeTexts creates a table of distinct texts if necessary.
 func (w *Writer) makeTexts(s store.Search) error {
 	have, err := readTable(w.c, s.Texts)
 	if err != nil || have != nil {

@@ -11,7 +11,7 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// registerFunctions offers what sqlq.SQLite calls. Each maps one value to text or null.
+// registerFunctions registers the SQL functions that sqlq.SQLite uses. Each maps a value to a text or null.
 func registerFunctions(cn *conn) error {
 	c := cn.c
 	text := func(f func(string) (string, bool)) func(sqlite.Context, []sqlite.Value) (sqlite.Value, error) {
@@ -67,7 +67,7 @@ func registerFunctions(cn *conn) error {
 	return nil
 }
 
-// validText replaces what is not UTF-8.
+// validText replaces invalid UTF-8.
 func validText(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -75,7 +75,7 @@ func validText(s string) string {
 	return strings.ToValidUTF8(s, string(utf8.RuneError))
 }
 
-// normalDate returns a day as "2006-01-02"; false when s is none.
+// normalDate returns a date as "2006-01-02"; false if s is not a date.
 func normalDate(s string) (string, bool) {
 	t, ok := parseMoment(s)
 	if !ok {
@@ -84,7 +84,8 @@ func normalDate(s string) (string, bool) {
 	return t.Format("2006-01-02"), true
 }
 
-// normalTime returns a moment as sqlq.StampLayout, UTC when it has no zone; false when s is none.
+// normalTime returns a timestamp in the form of sqlq.StampLayout; false if s is not a timestamp. Without a zone it is
+// UTC.
 func normalTime(s string) (string, bool) {
 	t, ok := parseMoment(s)
 	if !ok {
@@ -97,9 +98,8 @@ func normalTime(s string) (string, bool) {
 	return t.Format(sqlq.StampLayout), true
 }
 
-// rank returns a function of terms, with commas between, and texts: cql2.RankWords of the best text,
-// and one more when none matches.
-// It keeps the terms of the last call.
+// rank returns an SQL function of search terms, separated by commas, and texts. It returns cql2.RankWords of the best
+// text, one more if none matches. It caches the terms of the last call.
 func rank(words func(string) string) func(sqlite.Context, []sqlite.Value) (sqlite.Value, error) {
 	var last string
 	var terms []string
@@ -120,8 +120,8 @@ func rank(words func(string) string) func(sqlite.Context, []sqlite.Value) (sqlit
 	}
 }
 
-// likes are the patterns that statements have bound recently. In SQL a pattern is its number,
-// so that a call costs no text.
+// likes holds patterns that statements have bound recently. In SQL a pattern is represented by its number, so that a
+// call need not pass the text.
 type likes struct {
 	n     int64
 	calls uint
@@ -129,7 +129,7 @@ type likes struct {
 	tests [maxLikes]func(string) bool
 }
 
-// maxLikes is more than the patterns of one statement.
+// maxLikes is more than the number of patterns in any statement.
 const maxLikes = 1024
 
 // add returns the number of a pattern.
@@ -139,10 +139,11 @@ func (l *likes) add(p sqlq.Folded) int64 {
 	return l.n
 }
 
-// call is the function of a text and the number of a pattern: whether the text, folded, is like the pattern.
+// call is the SQL function of a text and the number of a pattern. It reports whether the folded text matches the
+// pattern.
 func (l *likes) call(_ sqlite.Context, args []sqlite.Value) (sqlite.Value, error) {
-	if l.calls++; l.calls%(8*rowsATurn) == 0 { // of a scan, most of whose rows no statement gives
-		l.turn = makeWay(l.turn)
+	if l.calls++; l.calls%(8*rowsPerSlice) == 0 { // in a scan that returns few rows, nothing else yields
+		l.turn = yieldAfter(l.turn)
 	}
 	if t := args[0].Type(); t == sqlite.TypeNull || t == sqlite.TypeBlob {
 		return sqlite.Value{}, nil

@@ -1,15 +1,13 @@
 // Package gpkg serves a GeoPackage file (OGC 12-128r18) through SQLite, and writes one.
 //
-// Any GeoPackage is served as it is: its feature and attribute tables and views become collections.
-// The file is opened read-only and nothing is written beside it; what is expensive to learn (envelopes where there is
-// no R-tree, extents, the types that values really have, the words of texts) is kept in a side file in the data folder,
-// which belongs to one state of the file and can be deleted at any time. So can the index file (index.go).
-// A register that our Writer made has all of this in itself, and no side file as long as no
-// other program has changed it.
+// Any GeoPackage is served as it is: its feature and attribute tables and views become collections. The file is opened
+// read-only, and nothing is written next to it. Expensive results (envelopes if there is no R-tree, extents, types of
+// values, the words of texts) are stored in a side file in the data directory. A side file belongs to one version of
+// the file and can be deleted at any time, and so can an index file (index.go). A register that our Writer wrote
+// contains all of this and needs no side file, unless another program has changed it.
 //
-// A file that is changed in place while it is served is read as it is now, but counts, extents, revisions and side
-// indexes stay those of the last Reload. Curves and other types that GeoJSON lacks are served as features
-// without geometry, with a note.
+// A file that is changed in place while it is served is read as it is now. Counts, extents, revisions and side indexes
+// remain those of the last Reload. Geometry types that GeoJSON lacks are served as null geometries, with a note.
 package gpkg
 
 import (
@@ -30,79 +28,77 @@ import (
 	"grense/internal/store"
 )
 
-// Options says how a file is opened. DataDir is needed; the rest may be zero.
+// Options configure how a file is opened. DataDir is required; the rest may be zero.
 type Options struct {
-	DataDir  string                    // folder for side files; made where missing
-	Settings map[string]store.Settings // by layer name, or by the collection id that the name gives
+	DataDir  string                    // directory for side files; created if missing
+	Settings map[string]store.Settings // by layer name, or by the collection id derived from it
 	Logger   *slog.Logger              // nil: none
-	// reports rows of a layer, or layers if layer is empty; nil: no reports
+	// called with progress: rows of a layer, or layers if layer is ""; may be nil
 	Progress func(layer string, done, total int)
-	Caches   *cache.Group // takes the caches of the store; nil: none
-	// Unchanging promises that no program writes into the file; whoever changes it replaces it.
-	// The file is then read without locks, and refused if there is a -wal or -journal next to it.
-	// If a program writes into it after all, responses may be wrong until the next Reload, and the log says so.
+	Caches   *cache.Group // group that counts the caches of the store; nil: none
+	// Unchanging promises that no program writes to the file; to change the data, the file is replaced. The file is
+	// then read without locks. It is refused if there is a -wal or -journal file next to it. If a program writes to it
+	// nevertheless, responses may be wrong until the next Reload, and the log says so.
 	Unchanging bool
-	// Surveyed is called once after Open, when all rows of layers have been read that Open served by a sample of
-	// their rows; it should call Reload. Nil: Open reads all rows of every layer that it does not know yet.
+	// Surveyed is called once after Open, when the rows of all layers have been read of which Open has read only a
+	// sample. It should call Reload. nil: Open reads all rows of every layer that it does not know yet.
 	Surveyed func(context.Context)
-	// SampleFrom is how many rows a layer has at least that Open samples. Defaults to 100,000.
+	// SampleFrom is the number of rows from which Open reads only a sample of a layer. Defaults to 100,000.
 	SampleFrom int
-	// MaxConns is the number of connections to the file, one for each concurrent question; one more is kept for Ready.
-	// Defaults to four times the processors, at least 6.
+	// MaxConns is the number of connections to the file, one for each concurrent query. Ready has one more of its own.
+	// Defaults to four times the number of processors, at least 6.
 	MaxConns int
-	// ViewTimeout is how long a view may take to be read through at the first opening;
-	// one that takes longer is refused, and the other layers are served. Defaults to 30 s.
+	// ViewTimeout is the time limit for reading a view when the file is first opened. A slower view is refused, and the
+	// other layers are served. Defaults to 30 s.
 	ViewTimeout time.Duration
-	// ViewRow is the most bytes of a value, or of a row, that a view may read or compute; one with more is refused,
-	// and the other layers are served.
-	// Defaults to 128 MiB, which is the most of a table, too.
+	// ViewRow is the largest size, in bytes, of a value or row that a view may compute. A view that exceeds it is
+	// refused, and the other layers are served. Defaults to 128 MiB, which is also the limit of tables.
 	ViewRow int
-	// PageCache is how many bytes of pages all connections keep together. Defaults to 16 MiB for each,
-	// which a national register needs.
+	// PageCache is the size of the SQLite page caches of all connections together, in bytes. Defaults to 16 MiB for
+	// each connection, which a national register needs.
 	PageCache int64
-	// bytes that tables in memory for the parameter q and for parts of texts may take, together; negative: none.
-	// Defaults to 96 MiB, which a million names need.
+	// TypeAhead bounds the text indexes in memory, for the parameter q and for parts of texts, in bytes; negative:
+	// none. Defaults to 96 MiB, enough for a million names.
 	TypeAhead int
-	// Columns is how many bytes ids, envelopes and records of large layers may take in memory; negative: none.
+	// Columns bounds the memory for ids, envelopes and packed records of large layers, in bytes; negative: none.
 	// Defaults to TypeAhead.
 	Columns int
-	// Index is how many bytes the file of column indexes in DataDir may take; negative: there is none.
-	// Defaults to 1 GiB.
+	// Index bounds the file of column indexes in DataDir, in bytes; negative: no such file. Defaults to 1 GiB.
 	Index int64
-	// AllowEmpty opens a file of which no layer can be served. Else that is an error, at Open and at Reload.
+	// AllowEmpty lets Open and Reload succeed if no layer can be served.
 	AllowEmpty bool
-	// Uncut opens layers that cross the antimeridian and would be refused, for an import that cuts them:
-	// their boxes and extents are wrong.
+	// Uncut opens layers that would be refused because they cross the antimeridian, for an import that cuts them. Their
+	// boxes and extents are wrong.
 	Uncut bool
 }
 
-// Store answers from one GeoPackage file.
+// Store serves one GeoPackage file.
 type Store struct {
 	path    string
 	options Options
 	current atomic.Pointer[revision]
 	reload  sync.Mutex
-	open    sync.WaitGroup // revisions that are not closed
+	open    sync.WaitGroup // revisions that are not closed yet
 	closed  atomic.Bool
 	shapes  *shapeCache
 	counts  *countCache
 	tables  *tableCache
 	columns *tableCache
 
-	limits  limits        // usualLimits
-	settled time.Duration // settledAfter
+	limits  limits        // defaults to usualLimits
+	settled time.Duration // defaults to settledAfter
 
-	stop context.CancelFunc // of what looks after the promise, and of surveyAll
+	stop context.CancelFunc // of watch and surveyAll
 	work sync.WaitGroup     // surveyAll
 
 	sampling bool          // Open reads samples of large layers
-	survey   *store.Survey // of what is read in the background; nil: nothing is
+	survey   *store.Survey // progress of reading in the background; nil: none
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens a GeoPackage. What is wrong with single layers stands in the catalog's notes;
-// an error means that nothing can be served, and says why.
+// Open opens a GeoPackage. Problems of single layers are notes in the catalog; an error means that nothing can be
+// served.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.DataDir == "" {
 		return nil, errors.New("gpkg: no data folder for side files")
@@ -146,7 +142,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	s.logNotes(nil, r.catalog)
 	s.install(r)
 	s.sampling, s.survey = false, r.catalog.Survey
-	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // lives until Close
+	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // ends with Close
 	if s.stop = stop; o.Unchanging {
 		go s.watch(background)
 	}
@@ -170,7 +166,7 @@ func (s *Store) install(r *revision) {
 		s.open.Done()
 	}
 	if old := s.current.Swap(r); old != nil {
-		s.shapes.Clear() // they are of layers that are going
+		s.shapes.Clear() // they belong to layers of an old revision
 		s.tables.Clear()
 		s.columns.Clear()
 		old.release()
@@ -191,13 +187,13 @@ func (s *Store) Reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.current.Load().promise.broken() // logs it, unless that is done
+	s.current.Load().promise.broken() // only for its log message
 	s.logNotes(s.current.Load().catalog.Notes, r.catalog)
 	s.install(r)
 	return nil
 }
 
-// logNotes logs the notes of a catalog that are not known.
+// logNotes logs the notes of a catalog that are not in known.
 func (s *Store) logNotes(known []store.Note, cat *store.Catalog) {
 	for _, n := range cat.Notes {
 		if slices.Contains(known, n) {
@@ -211,14 +207,14 @@ func (s *Store) logNotes(known []store.Note, cat *store.Catalog) {
 	}
 }
 
-// Room leaves half of the connections to what is cheap.
+// Room reserves half of the connections for cheap queries.
 func (s *Store) Room() [len(store.Costs)]int {
 	n := s.options.MaxConns
 	dear := max(1, n/8)
 	return [...]int{store.CostPage: 32, store.CostIndexed: max(1, n/2), store.CostScan: dear, store.CostGeometry: dear}
 }
 
-// Ready reads one page of the file, through a connection that questions never have.
+// Ready reads one page of the file on a connection that queries do not use.
 func (s *Store) Ready(ctx context.Context) error {
 	r, err := s.acquire()
 	if err != nil {
@@ -231,7 +227,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	}))
 }
 
-// Close waits for queries in flight.
+// Close waits for queries in flight and closes the file.
 func (s *Store) Close() error {
 	s.stop()
 	s.work.Wait()
@@ -245,7 +241,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// acquire takes the current revision; the caller must release it.
+// acquire returns the current revision. The caller must release it.
 func (s *Store) acquire() (*revision, error) {
 	for {
 		r := s.current.Load()
@@ -255,11 +251,11 @@ func (s *Store) acquire() (*revision, error) {
 		if s.closed.Load() {
 			return nil, fmt.Errorf("gpkg: the store is closed: %w", store.ErrUnavailable)
 		}
-		runtime.Gosched() // it was swapped between the two lines
+		runtime.Gosched() // replaced between Load and take
 	}
 }
 
-// settingsKey names the settings on which surveys depend.
+// settingsKey returns a text of those settings that affect surveys.
 func settingsKey(m map[string]store.Settings) string {
 	keys := map[string][10]string{}
 	for name, s := range m {
@@ -267,6 +263,6 @@ func settingsKey(m map[string]store.Settings) string {
 			strings.Join(s.HiddenColumns, "\x00"), s.ValidFrom, s.ValidTo, strconv.FormatBool(s.Inclusive),
 			s.GeometryColumn, strconv.Itoa(s.StorageCRS)}
 	}
-	b, _ := json.Marshal(keys) // text and maps of text always have JSON
+	b, _ := json.Marshal(keys) // never fails for these types
 	return string(b)
 }

@@ -9,20 +9,20 @@ import (
 	"grense/internal/store"
 )
 
-// isByIDs reports whether a question is for all rows in the order by id.
-func (qu *question) isByIDs() bool {
+// isByIDs reports whether a query selects all rows in the order by id.
+func (qu *query) isByIDs() bool {
 	q := &qu.q
 	return q.Filter == nil && qu.all == nil && len(qu.keys) == 1 && q.AsOf.IsZero() &&
 		q.Limit > 0 &&
 		!qu.l.view && qu.l.Count >= qu.rev.memory.limits.from && qu.rev.memory.columns.Limit() > 0
 }
 
-// markEvery is how many rows lie between two marks of a layer.
+// markEvery is the number of rows between two marks. Marks are ids of a layer at regular intervals, for large offsets.
 const markEvery = 1024
 
-// mark returns the id of a row that is fewer than markEvery rows before one that a statement skips to,
-// and how many rows are skipped from there; false if no mark helps.
-func (qu *question) mark(back bool, skip int) (id int64, rest int, ok bool) {
+// mark returns the id of the last mark at or before the row that a statement skips to, and how many rows to skip after
+// it; false if no mark helps.
+func (qu *query) mark(back bool, skip int) (id int64, rest int, ok bool) {
 	if skip < markEvery || back || qu.place != nil || qu.sorted != "" || qu.now != qu.rev.rev || !qu.isByIDs() {
 		return 0, 0, false
 	}
@@ -33,16 +33,16 @@ func (qu *question) mark(back bool, skip int) (id int64, rest int, ok bool) {
 	return qu.l.marks[at], skip % markEvery, true
 }
 
-// idsCost is that of a page whose first row is found at once.
-func (qu *question) idsCost() store.Cost {
+// idsCost is CostPage if a mark or the ids in memory give the first row at once.
+func (qu *query) idsCost() store.Cost {
 	if qu.q.Offset/markEvery < len(qu.l.marks) || qu.l.Count <= mostIDs && qu.rev.hasIDs(qu.l) {
 		return store.CostPage
 	}
 	return qu.l.plainCost(qu.q)
 }
 
-// byIDs takes the page from the ids of all rows.
-func (qu *question) byIDs(_ context.Context, c *conn, p *store.Page) (bool, error) {
+// byIDs fills the page from the ids in memory.
+func (qu *query) byIDs(_ context.Context, c *conn, p *store.Page) (bool, error) {
 	ids := qu.rev.ids(qu.l)
 	if ids == nil {
 		return false, nil
@@ -55,7 +55,7 @@ func (qu *question) byIDs(_ context.Context, c *conn, p *store.Page) (bool, erro
 }
 
 // pageOf fills the page from the ids of all rows.
-func (qu *question) pageOf(ids *rowIDs, p *store.Page) {
+func (qu *query) pageOf(ids *rowIDs, p *store.Page) {
 	from, to, n := 0, 0, ids.len()
 	skip, back := max(qu.q.Offset, 0), qu.place != nil && qu.place.Back
 	if qu.place != nil {
@@ -89,17 +89,17 @@ func (qu *question) pageOf(ids *rowIDs, p *store.Page) {
 	}
 }
 
-// rowIDs is the ids of all rows of a layer, ascending. Where a row is among them is its place. It is immutable.
+// rowIDs are the ids of all rows of a layer, ascending. The index of an id is called its place. It is immutable.
 type rowIDs struct {
-	first   int64 // with run, and without numbers: each number is one more than that before
-	run     int   // how many these are
+	first   int64 // first of consecutive ids
+	run     int   // number of consecutive ids, instead of numbers
 	numbers []int64
-	texts   []string // where ids are texts
+	texts   []string // if ids are texts
 }
 
 func (x *rowIDs) len() int { return x.run + len(x.numbers) + len(x.texts) }
 
-// number returns the id at a place, where ids are numbers.
+// number returns the id at a place, if ids are numbers.
 func (x *rowIDs) number(place int64) int64 {
 	if x.run > 0 {
 		return x.first + place
@@ -122,7 +122,7 @@ func (x *rowIDs) text(place uint32) string {
 	return strconv.FormatInt(x.number(int64(place)), 10)
 }
 
-// place returns where an id of the layer's type is, or would be.
+// place returns the place of an id, or where it would be inserted.
 func (x *rowIDs) place(id any) (int, bool) {
 	if s, ok := id.(string); ok {
 		return slices.BinarySearch(x.texts, s)
@@ -139,7 +139,7 @@ func (x *rowIDs) place(id any) (int, bool) {
 	return int(n - x.first), true
 }
 
-// add takes the id of the next row; an error where ids are no texts or numbers in order, each once.
+// add appends the id of the next row. It fails if the ids are not ascending texts or integers.
 func (x *rowIDs) add(r row, text bool) error {
 	if r.Null(0) {
 		return errNoRoom
@@ -175,11 +175,11 @@ func (x *rowIDs) add(r row, text bool) error {
 
 func idsName(l *layer) string { return l.ID + "\x00ids" }
 
-// mostIDs is of how many features at most the ids are read for their order alone.
+// mostIDs is the number of features up to which ids are loaded only for paging.
 const mostIDs = 100_000
 
-// ids returns the ids of a layer in order, or nil if they are not loaded.
-// Then they are loaded in the background if that is worthwhile.
+// ids returns the ids of a layer in order; nil if they are not loaded. If that is worthwhile, it then starts loading
+// them.
 func (r *revision) ids(l *layer) *rowIDs {
 	if l.view || l.parts != nil || l.Count > mostIDs {
 		return nil
@@ -187,13 +187,13 @@ func (r *revision) ids(l *layer) *rowIDs {
 	return tableOf[*rowIDs](r, r.memory.columns, idsName(l), func() error { return r.makeIDs(l) })
 }
 
-// hasIDs reports whether the ids of a layer are in memory.
+// hasIDs reports whether the ids of a layer are loaded.
 func (r *revision) hasIDs(l *layer) bool {
 	_, ok := r.memory.columns.Get(tableKey{r.rev, idsName(l)})
 	return ok
 }
 
-// makeIDs reads the ids of a layer, and keeps them; an error where they cannot be kept.
+// makeIDs reads the ids of a layer and caches them. It fails if they do not fit.
 func (r *revision) makeIDs(l *layer) error {
 	ids := &rowIDs{}
 	err := r.use(context.Background(), func(c *conn) error {

@@ -19,27 +19,27 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// An index file holds values of columns in order: a side file with a table (v, id) for each column that filters or
-// sorts need and no index of the source serves. Tables are built in the background. A file belongs to one state of the
-// source and is never changed after it was written: a file with more tables replaces it. It can be deleted at any time.
+// An index file contains column indexes: a table (v, id) in the order of values for each column that filters or sorts
+// need and no index of the source serves. Tables are built in the background. A file belongs to one version of the
+// source and is never modified: a file with more tables replaces it. It can be deleted at any time.
 
-// indexVersion is increased when the meaning of index files changes; older ones are rebuilt.
+// indexVersion must be increased if the meaning of index files changes; older files are then rebuilt.
 const indexVersion = "1"
 
-// Values that stand for null. Each comes after all others in the order of its table.
+// Values that represent null in a table. They come after all others in its order.
 const (
-	nullLast      = "x''"    // a blob comes after texts and numbers
-	nullLastFalls = "-9e999" // in falling order; no column of numbers holds it
+	nullLast      = "x''"    // a blob is greater than texts and numbers
+	nullLastFalls = "-9e999" // minus infinity, for descending order; numbers are never infinite
 )
 
-// indexFile is a file whose tables are named by what they hold. It is immutable.
+// indexFile is an index file. The name of a table describes its content. It is immutable.
 type indexFile struct {
 	path   string
-	number int // of those of one state of the source
+	number int // increases with each file for a version of the source
 	tables map[string]int
 }
 
-// table returns the table of a name, with its schema; "" if there is none. A nil file has none.
+// table returns the table with a name, qualified by the schema; "" if there is none. f may be nil.
 func (f *indexFile) table(name string) string {
 	if f == nil || f.tables[name] == 0 {
 		return ""
@@ -49,7 +49,7 @@ func (f *indexFile) table(name string) string {
 
 func indexTable(n int) string { return "i" + strconv.Itoa(n) }
 
-// readIndex returns an error if a file cannot be used.
+// readIndex opens and verifies an index file.
 func readIndex(path string, number int) (*indexFile, error) {
 	c, err := openConn(path, immutable)
 	if err != nil {
@@ -63,35 +63,35 @@ func readIndex(path string, number int) (*indexFile, error) {
 	return f, errors.Join(err, c.close())
 }
 
-// indexes builds the index files of a state of the source.
+// indexes manages the index files for a version of the source.
 type indexes struct {
 	dir, prefix, stem string
-	limit             int64 // bytes of a file; 0 or less: none is built
+	limit             int64 // largest size of a file in bytes; 0 or less: none is built
 	file              atomic.Pointer[indexFile]
 
 	mu       sync.Mutex
 	wanted   map[string]indexed
-	never    map[string]bool // what does not fit, or cannot be built
-	building chan struct{}   // closed when nothing is wanted any more; nil: nothing is built
+	never    map[string]bool // tables that do not fit or cannot be built
+	building chan struct{}   // closed when no more tables are wanted; nil: nothing is being built
 }
 
-// indexed is what a table of an index holds.
+// indexed describes a table in an index file.
 type indexed struct {
 	l *layer
 	operand
-	falls bool // the table is in falling order, for sorting
-	grams bool // the table finds parts of texts
+	falls bool // descending order, for sorting
+	grams bool // full-text table with trigrams
 }
 
 func (x indexed) name() string {
 	return fmt.Sprintf("%s\x00%s\x00%s\x00%v\x00%v", x.l.ID, x.field.Column, x.folds, x.falls, x.grams)
 }
 
-// newIndexes opens the file of a state of the source whose catalog has a version, and removes those of other states.
+// newIndexes opens the latest index file for a version of the source, and removes the files for other versions.
 func newIndexes(dir string, src source, version string, limit int64) *indexes {
 	x := &indexes{dir: dir, limit: limit}
 	x.prefix, x.stem = src.sideName("index" + indexVersion + version)
-	paths, _ := filepath.Glob(filepath.Join(dir, x.stem+"-*.index")) // in order; the stem has no wildcards
+	paths, _ := filepath.Glob(filepath.Join(dir, x.stem+"-*.index")) // sorted; stem has no wildcards
 	keep := x.stem
 	if n := len(paths); n > 0 {
 		keep = strings.TrimSuffix(filepath.Base(paths[n-1]), ".index")
@@ -103,11 +103,11 @@ func newIndexes(dir string, src source, version string, limit int64) *indexes {
 		}
 	}
 	removeOthers(dir, x.prefix, keep, ".index")
-	removeOthers(dir, x.prefix, "\x00", ".spellings") // all, which older programs wrote
+	removeOthers(dir, x.prefix, "\x00", ".spellings") // files that older programs wrote
 	return x
 }
 
-// attach lets a connection that nobody uses read the present file. A file that is gone is forgotten.
+// attach attaches the current index file to an idle connection. If the file has disappeared, it is no longer used.
 func (x *indexes) attach(c *conn) error {
 	f := x.file.Load()
 	if c.index == f {
@@ -130,8 +130,8 @@ func (x *indexes) attach(c *conn) error {
 	return nil
 }
 
-// want has a table built in the background, for which r is kept open. The channel is closed when no table is being
-// built; nil if none is.
+// want requests that a table is built in the background. It keeps r open until then. The returned channel is closed
+// when nothing is being built any more; it is nil if nothing is.
 func (x *indexes) want(r *revision, t indexed) <-chan struct{} {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -155,7 +155,8 @@ func (x *indexes) want(r *revision, t indexed) <-chan struct{} {
 	return x.building
 }
 
-// next returns the tables that are wanted and not built; nil if there are none, and then want starts over.
+// next returns the tables that are requested and not built yet. If there are none, it returns nil, and the next want
+// starts again.
 func (x *indexes) next() map[string]indexed {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -174,20 +175,20 @@ func (x *indexes) next() map[string]indexed {
 	return work
 }
 
-// build writes a file with more tables, and puts it in the place of the present one.
+// build writes a file with additional tables, and replaces the current file.
 func (x *indexes) build(r *revision, work map[string]indexed) {
 	old, number := x.file.Load(), 1
 	if old != nil {
 		number = old.number + 1
 	}
-	// At random, so that no other process gives the name to a file of other tables.
+	// The random part keeps other processes from giving the same name to a file with other tables.
 	stem := fmt.Sprintf("%s-%06d-%016x", x.stem, number, rand.Uint64())
 	path := filepath.Join(x.dir, stem+".index")
 	never := map[string]bool{}
 	err := atomically(path, func(tmp string) error {
 		if old != nil {
 			if err := copyIndex(tmp, old.path); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return err // of one that is gone nothing is copied
+				return err // a deleted file is not copied
 			}
 		}
 		for name, t := range work {
@@ -210,7 +211,7 @@ func (x *indexes) build(r *revision, work map[string]indexed) {
 	defer x.mu.Unlock()
 	maps.Copy(x.never, never)
 	if err != nil {
-		for name := range work { // until the next reload, unless the source was away
+		for name := range work { // until the next reload, unless the source was unavailable
 			x.never[name] = !errors.Is(err, store.ErrUnavailable)
 		}
 		return
@@ -233,7 +234,7 @@ func copyIndex(dst, src string) error {
 	return errors.Join(err, out.Close())
 }
 
-// add adds a table to a file; errNoRoom if it does not fit, or the values cannot be indexed.
+// add adds a table to a file. It returns errNoRoom if the table does not fit or its values cannot be indexed.
 func (x *indexes) add(r *revision, path, name string, t indexed) error {
 	w, err := openConn(path, readWrite)
 	if err != nil {
@@ -259,7 +260,7 @@ func (x *indexes) add(r *revision, path, name string, t indexed) error {
 	return errors.Join(err, w.close())
 }
 
-// fill writes a table from the rows that c reads.
+// fill writes a table with the rows that c reads.
 func (x *indexes) fill(r *revision, c, w *conn, name string, t indexed) error {
 	if err := w.exec("INSERT INTO tables (name) VALUES (?)", name); err != nil {
 		return err
@@ -282,7 +283,7 @@ func (x *indexes) fill(r *revision, c, w *conn, name string, t indexed) error {
 		v := row.Any(0)
 		text, ok := v.(string)
 		if ok && (t.grams || t.folds != "") && (!utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0) {
-			return errNoRoom // SQLite reads such texts otherwise than functions in Go
+			return errNoRoom // SQLite and our functions read such texts differently
 		}
 		return w.exec(insert, v, row.Int(1))
 	})
@@ -292,7 +293,7 @@ func (x *indexes) fill(r *revision, c, w *conn, name string, t indexed) error {
 	return err
 }
 
-// statements returns those that create a table, that insert a value with its id, and that select both from the source.
+// statements returns statements that create a table, insert a value with its id, and read both from the source.
 func (t indexed) statements(table string) (create, insert, query string) {
 	direction, null := "", nullLast
 	if t.falls {
@@ -314,7 +315,7 @@ func (t indexed) statements(table string) (create, insert, query string) {
 		"SELECT coalesce(" + value + ", " + null + ")" + from + " ORDER BY 1" + direction + ", 2"
 }
 
-// fits returns errNoRoom if a file is larger than is allowed, or nobody wants it any more.
+// fits returns errNoRoom if the file exceeds the limit, or no query wants it any more.
 func (x *indexes) fits(r *revision, w *conn) error {
 	pages, err := w.one("PRAGMA page_count")
 	size, err2 := w.one("PRAGMA page_size")

@@ -13,21 +13,21 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// probe selects ids of rows in an index file.
+// probe is a subquery of the index file that selects row ids.
 type probe struct {
-	ids   []sqlq.Fragment // each selects some of them
-	count int             // how many they select at most; beyond indexSearch.most they are not counted
-	exact bool            // all these rows match; else all that match are among them
+	ids   []sqlq.Fragment // subqueries; their union is meant
+	count int             // upper bound of the number of ids; counted only up to indexSearch.most
+	exact bool            // all ids match; otherwise they only include all matches
 }
 
-// indexSearch finds probes for the parts of a filter. Tables that are missing are built in the background.
+// indexSearch finds probes for the parts of a filter. It requests missing tables.
 type indexSearch struct {
-	qu   *question
+	qu   *query
 	c    *conn
-	most int // how many rows a probe may select to be of use
+	most int // number of ids up to which a probe is useful
 }
 
-// find returns the probe for a filter that selects the fewest rows; false if there is none.
+// find returns the probe for a filter with the fewest ids; false if there is none.
 func (x *indexSearch) find(e cql2.Expr) (best probe, ok bool, err error) {
 	switch e := e.(type) {
 	case cql2.And:
@@ -56,10 +56,10 @@ func (x *indexSearch) find(e cql2.Expr) (best probe, ok bool, err error) {
 	return x.leaf(e)
 }
 
-// maxParts is how many parts of an OR are looked up one by one.
+// maxParts is the largest number of parts of an OR that are looked up separately.
 const maxParts = 64
 
-// leaf returns the probe for one predicate.
+// leaf returns the probe for a single predicate.
 func (x *indexSearch) leaf(e cql2.Expr) (p probe, ok bool, err error) {
 	l := x.qu.l
 	t, is := l.indexedBy(e)
@@ -88,10 +88,10 @@ func (x *indexSearch) leaf(e cql2.Expr) (p probe, ok bool, err error) {
 	return p, err == nil, err
 }
 
-// operand is a column as it is compared: folded, or not.
+// operand is a column, possibly folded, in a comparison.
 type operand struct {
 	field *sqlq.Field
-	folds string // names of functions, the innermost first, each with a space behind
+	folds string // names of functions, the innermost first, each followed by a space
 }
 
 func (l *layer) operandOf(e cql2.Expr) (o operand, ok bool) {
@@ -112,10 +112,10 @@ func (l *layer) operandOf(e cql2.Expr) (o operand, ok bool) {
 	return o, false
 }
 
-// compares reports whether e is a literal that compares with the values.
+// compares reports whether e is a literal that can be compared with the stored values.
 func (o operand) compares(e cql2.Expr) bool {
 	moment := func(t time.Time) bool {
-		year := t.UTC().Year() // others do not sort as texts
+		year := t.UTC().Year() // other years do not sort as texts
 		return year >= 0 && year <= 9999 && (o.field.Type == cql2.TypeDate || o.field.Type == cql2.TypeTimestamp)
 	}
 	switch x := e.(type) {
@@ -132,7 +132,7 @@ func (o operand) compares(e cql2.Expr) bool {
 	return isText && o.field.Type == cql2.TypeText
 }
 
-// indexTable returns a table that c can read; "" if there is none yet, and then it is built in the background.
+// indexTable returns a table that c can read. If it does not exist yet, it returns "" and requests it.
 func (r *revision) indexTable(c *conn, t indexed) string {
 	table := c.index.table(t.name())
 	if table == "" {
@@ -143,8 +143,8 @@ func (r *revision) indexTable(c *conn, t indexed) string {
 	return table
 }
 
-// indexedBy returns what a table has to hold that serves a predicate; false if none does, or an index of the source
-// does.
+// indexedBy returns a description of the table that can serve a predicate; false if there cannot be one, or if an index
+// of the source serves it.
 func (l *layer) indexedBy(e cql2.Expr) (t indexed, ok bool) {
 	t.l = l
 	switch e := e.(type) {
@@ -179,8 +179,8 @@ func likePattern(e cql2.Like) (sqlq.Pattern, bool) {
 	return sqlq.SplitPattern(text)
 }
 
-// where returns the condition for rows x of a table that a predicate of indexedBy selects, and the column of their ids;
-// false if SQL cannot say it.
+// where returns the condition for rows x of a table that match a predicate, and the column with the row ids; false if
+// SQL cannot express it.
 func (t indexed) where(table string, e cql2.Expr) (where sqlq.Fragment, id string, ok bool) {
 	if t.grams {
 		p, _ := likePattern(e.(cql2.Like))
@@ -190,11 +190,11 @@ func (t indexed) where(table string, e cql2.Expr) (where sqlq.Fragment, id strin
 	column := *t.field
 	column.Column, column.Normal, column.Collated = "v", "", false
 	if column.Type == cql2.TypeTimestamp && column.Layout == "" {
-		column.Layout = sqlq.StampLayout // the normal form is in the table
+		column.Layout = sqlq.StampLayout // the table has the normal form
 	}
 	v := cql2.Prop{Name: "v", Type: column.Type}
 	is := func(e cql2.Expr) bool { _, ok := t.l.operandOf(e); return ok }
-	notNull := "+x.v < " + nullLast // SQLite takes no bound of a search from it
+	notNull := "+x.v < " + nullLast // the plus sign keeps SQLite from using this as a search bound
 	switch x := e.(type) {
 	case cql2.Compare:
 		up := x.Op == cql2.Gt || x.Op == cql2.Ge
@@ -204,7 +204,7 @@ func (t indexed) where(table string, e cql2.Expr) (where sqlq.Fragment, id strin
 			up = x.Op == cql2.Lt || x.Op == cql2.Le
 			x.R = v
 		}
-		if up { // the only bound above
+		if up { // the only upper bound
 			notNull = "x.v < " + nullLast
 		}
 		e = x
@@ -222,24 +222,24 @@ func (t indexed) where(table string, e cql2.Expr) (where sqlq.Fragment, id strin
 	return sqlq.Cat(sqlq.Ident(notNull+" AND ("), f.Where, sqlq.Ident(")")), "x.id", f.Residue == nil
 }
 
-// plainCost is the cost of a query to the source alone.
+// plainCost returns the cost of a query without an index file.
 func (l *layer) plainCost(q store.Query) store.Cost {
 	return sqlq.Cost(sqlq.SQLite{}, l.source, l.Key.Column, q)
 }
 
-// isByIndex reports whether tables of the index file may serve a part of the filter.
-func (qu *question) isByIndex() bool {
+// isByIndex reports whether the index file may serve a part of the filter.
+func (qu *query) isByIndex() bool {
 	q := &qu.q
 	return qu.isIndexed() && q.Filter != nil && qu.l.mayFind(q.Filter)
 }
 
-// isIndexed reports whether the index file may hold columns of the layer.
-func (qu *question) isIndexed() bool {
+// isIndexed reports whether the index file may have columns of the layer.
+func (qu *query) isIndexed() bool {
 	return qu.q.Rank == nil && qu.all == nil && qu.l.Count >= qu.rev.memory.limits.from &&
 		!qu.l.view && qu.l.rowid != "" && qu.rev.indexes.limit > 0 && qu.rev.catalog.Survey == nil
 }
 
-// mayFind reports whether indexSearch.find would find a probe if all tables were there.
+// mayFind reports whether indexSearch.find would find a probe if all tables existed.
 func (l *layer) mayFind(e cql2.Expr) bool {
 	switch e := e.(type) {
 	case cql2.And:
@@ -253,18 +253,18 @@ func (l *layer) mayFind(e cql2.Expr) bool {
 	return ok
 }
 
-// most returns how many rows a probe may select to be of use: where more match, those in the order by id are found
-// sooner by reading along the ids.
-func (qu *question) most() int {
+// most returns the number of ids up to which a probe is useful. If more rows match, a scan in the order of ids finds
+// enough of them sooner.
+func (qu *query) most() int {
 	if wide := qu.rev.memory.limits.wide; !qu.l.keyed || len(qu.keys) > 1 {
 		return wide
 	}
 	return max(qu.rev.memory.limits.wide, qu.l.Count/8)
 }
 
-// byIndex lets a statement look among the rows that the index file selects; false if it selects too many, or somebody
-// has changed the source.
-func (qu *question) byIndex(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+// byIndex runs a statement on the rows that the index file selects. It returns false if these are too many, or if the
+// source has changed.
+func (qu *query) byIndex(ctx context.Context, c *conn, p *store.Page) (bool, error) {
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
 	}
@@ -309,15 +309,15 @@ func (qu *question) byIndex(ctx context.Context, c *conn, p *store.Page) (bool, 
 }
 
 const (
-	// fewMatches is how many matches of a filter are counted beside a page that can do without a count.
+	// fewMatches is the number of matches up to which they are counted although the page can do without.
 	fewMatches = 1 << 14
-	// nearRows is how many rows are read along the ids sooner than many matches are sorted.
+	// nearRows is the number of rows up to which a scan in the order of ids is faster than sorting many matches.
 	nearRows = 1 << 16
 )
 
-// near reports whether so many of the rows that a probe selects lie close behind the start of the page,
-// in the order by id, that reading along the ids finds them soon.
-func (qu *question) near(c *conn, p probe) (bool, error) {
+// near reports whether enough ids of a probe lie within nearRows after the start of the page, so that a scan in the
+// order of ids is faster.
+func (qu *query) near(c *conn, p probe) (bool, error) {
 	if !p.exact || !qu.l.keyed || len(qu.keys) > 1 || len(qu.l.marks) == 0 || qu.place != nil && qu.place.Back {
 		return false, nil
 	}
@@ -341,8 +341,8 @@ func (qu *question) near(c *conn, p probe) (bool, error) {
 	return ids[n]-start <= nearRows, nil
 }
 
-// indexCost is that of an index once the tables are there that a filter needs.
-func (qu *question) indexCost() store.Cost {
+// indexCost is the cost of a query if the index file has the tables that it needs.
+func (qu *query) indexCost() store.Cost {
 	cost := qu.l.plainCost(qu.q)
 	if cost == store.CostScan && qu.hasIndex(qu.q.Filter) {
 		return store.CostIndexed
@@ -350,8 +350,8 @@ func (qu *question) indexCost() store.Cost {
 	return cost
 }
 
-// hasIndex reports whether tables select few rows for a filter, as far as is known.
-func (qu *question) hasIndex(e cql2.Expr) bool {
+// hasIndex reports whether the index file has tables that, as far as known, select few rows for a filter.
+func (qu *query) hasIndex(e cql2.Expr) bool {
 	switch e := e.(type) {
 	case cql2.And:
 		return slices.ContainsFunc(e, qu.hasIndex)
@@ -368,13 +368,13 @@ func (qu *question) hasIndex(e cql2.Expr) bool {
 	return !known || n <= most || !several && len(qu.keys) == 1
 }
 
-// partKey is that of how many rows a part of a filter selects, counted up to most.
-func partKey(qu *question, e cql2.Expr, most int) countKey {
+// partKey returns the key of the cached number of rows that a part of a filter selects, counted up to most.
+func partKey(qu *query, e cql2.Expr, most int) countKey {
 	return countKey{qu.rev.rev, qu.l.ID, "at most\x00" + canonical(e), int64(most)}
 }
 
-// orderOf returns the table with the order of the query; ok is false if there is none.
-func (qu *question) orderOf() (t indexed, ok bool) {
+// orderOf returns the table for the order of the query; ok is false if there cannot be one.
+func (qu *query) orderOf() (t indexed, ok bool) {
 	by := qu.q.SortBy
 	if len(by) != 1 || by[0].Norwegian {
 		return t, false
@@ -383,8 +383,8 @@ func (qu *question) orderOf() (t indexed, ok bool) {
 	return t, t.field.IsColumn()
 }
 
-// isByOrder reports whether a table of the index file may give all rows in the order asked for.
-func (qu *question) isByOrder() bool {
+// isByOrder reports whether a table of the index file may give all rows in the requested order.
+func (qu *query) isByOrder() bool {
 	q := &qu.q
 	if !qu.isIndexed() || q.Filter != nil || !q.AsOf.IsZero() || q.Limit <= 0 {
 		return false
@@ -393,7 +393,7 @@ func (qu *question) isByOrder() bool {
 	return ok && qu.l.plainCost(store.Query{SortBy: q.SortBy}) == store.CostScan
 }
 
-func (qu *question) orderCost() store.Cost {
+func (qu *query) orderCost() store.Cost {
 	cost := qu.l.plainCost(qu.q)
 	if t, _ := qu.orderOf(); qu.q.Offset == 0 && qu.rev.indexes.file.Load().table(t.name()) != "" {
 		return store.CostIndexed
@@ -401,8 +401,9 @@ func (qu *question) orderCost() store.Cost {
 	return cost
 }
 
-// byOrder reads along a table of the index file; false if there is none yet, or somebody has changed the source.
-func (qu *question) byOrder(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+// byOrder reads rows in the order of a table in the index file. It returns false if there is none yet, or if the source
+// has changed.
+func (qu *query) byOrder(ctx context.Context, c *conn, p *store.Page) (bool, error) {
 	t, _ := qu.orderOf()
 	table := qu.rev.indexTable(c, t)
 	if table == "" {
@@ -421,8 +422,8 @@ func (qu *question) byOrder(ctx context.Context, c *conn, p *store.Page) (bool, 
 	return by.bySQL(ctx, c, p)
 }
 
-// placeValues returns the values of keys at the place, with that which stands for null in the table of the order.
-func (qu *question) placeValues() []any {
+// placeValues returns the values of the keys at the cursor, with null in the form of the index table.
+func (qu *query) placeValues() []any {
 	if qu.sorted == "" || qu.values[0] != nil {
 		return qu.values
 	}
@@ -433,8 +434,8 @@ func (qu *question) placeValues() []any {
 	return append([]any{null}, qu.values[1:]...)
 }
 
-// key returns a value of the order as the source has it.
-func (qu *question) key(v any) any {
+// key converts a value of an index table back to the value in the source.
+func (qu *query) key(v any) any {
 	if qu.sorted == "" {
 		return v
 	}

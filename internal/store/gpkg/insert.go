@@ -11,13 +11,13 @@ import (
 	"grense/internal/store"
 )
 
-// inserter appends rows to one table.
+// inserter appends rows to a table.
 type inserter struct {
 	w      *Writer
-	ctx    context.Context // of Insert
+	ctx    context.Context // from Insert
 	table  string
 	sql    string
-	types  []cql2.Type // declared, of the columns
+	types  []cql2.Type // declared types of the columns
 	srs    int64
 	values []any
 	blob   []byte
@@ -48,7 +48,7 @@ func (in *inserter) insert(values ...any) error {
 	return nil
 }
 
-// stored returns the form in which a value is kept in a column of a declared type.
+// stored converts a value to the form in which a column of a declared type stores it.
 func (in *inserter) stored(v any, t cql2.Type) (any, error) {
 	switch v := v.(type) {
 	case nil, int64, bool, []byte:
@@ -86,8 +86,8 @@ func storedText(s string, t cql2.Type) (any, error) {
 	return s, nil
 }
 
-// storedTime writes a day, or a moment with milliseconds (OGC 12-128r18, table 1), and with more digits
-// only when it needs them.
+// storedTime formats a date, or a timestamp with milliseconds (OGC 12-128r18, table 1). It writes more digits only if
+// needed.
 func storedTime(t time.Time, as cql2.Type) string {
 	if as == cql2.TypeDate {
 		return t.Format(time.DateOnly)
@@ -99,7 +99,7 @@ func storedTime(t time.Time, as cql2.Type) string {
 	return t.Format("2006-01-02T15:04:05.000Z")
 }
 
-// geometry makes a GeoPackage geometry; its memory is used again for the next one.
+// geometry returns a GeoPackage geometry in memory that the next call reuses.
 func (in *inserter) geometry(g store.Geometry) (any, error) {
 	if g.IsNull() {
 		return nil, nil

@@ -9,13 +9,13 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// keyPart is one of several columns of a feature id.
+// keyPart is one of several columns that form the feature id.
 type keyPart struct {
 	Column  string
-	Integer bool // all values are whole numbers; else texts
+	Integer bool // all values are integers; otherwise texts
 }
 
-// expr is the part as it is read, compared and ordered.
+// expr returns the expression by which the part is read, compared and sorted.
 func (p keyPart) expr(alias string) string {
 	if p.Integer {
 		return alias + "." + quote(p.Column)
@@ -23,7 +23,7 @@ func (p keyPart) expr(alias string) string {
 	return alias + "." + quote(p.Column) + " COLLATE BINARY"
 }
 
-// partNames names the columns of a key for people.
+// partNames returns the columns of a key for messages.
 func partNames(parts []keyPart) string {
 	names := make([]string, len(parts))
 	for i, p := range parts {
@@ -32,7 +32,7 @@ func partNames(parts []keyPart) string {
 	return strings.Join(names, ", ")
 }
 
-// printedExpr returns the feature id of several parts in SQL, as store.JoinID prints it.
+// printedExpr returns an SQL expression for the feature id of several parts, in the form of store.JoinID.
 func printedExpr(parts []keyPart, alias string) string {
 	list := make([]string, len(parts))
 	for i, p := range parts {
@@ -43,7 +43,7 @@ func printedExpr(parts []keyPart, alias string) string {
 	return "(" + strings.Join(list, " || ';' || ") + ") COLLATE BINARY"
 }
 
-// integers reports which parts of the feature id are whole numbers.
+// integers reports which parts of the feature id are integers.
 func (l *layer) integers() []bool {
 	list := make([]bool, len(l.parts))
 	for i, p := range l.parts {
@@ -64,7 +64,7 @@ func (l *layer) idKeys(alias string) []sqlq.Key {
 	return keys
 }
 
-// idValues returns the values of idKeys for a feature id; false if no feature can have it.
+// idValues returns the values of idKeys for a feature id; false if no feature can have the id.
 func (l *layer) idValues(id string) ([]any, bool) {
 	if l.parts == nil {
 		v, ok := l.id(id)
@@ -73,7 +73,7 @@ func (l *layer) idValues(id string) ([]any, bool) {
 	return store.SplitID(id, l.integers())
 }
 
-// addID adds the feature id to what filters may name, where no property repeats it.
+// addID makes the feature id available in filters if no property repeats it.
 func (l *layer) addID() {
 	if !l.DeriveID() {
 		return
@@ -88,7 +88,7 @@ func (l *layer) addID() {
 	l.source.Fields[store.IDName] = f
 }
 
-// addMembers adds values inside JSON properties to what filters may name.
+// addMembers makes members of JSON properties available in filters.
 func (l *layer) addMembers(columns map[string]*columnSurvey) {
 	for i, p := range l.Properties {
 		if cs := columns[p.Column]; cs != nil {
@@ -99,13 +99,13 @@ func (l *layer) addMembers(columns map[string]*columnSurvey) {
 	}
 }
 
-// orderBy returns the keys that put rows in the order of a property.
+// orderBy returns the sort keys for a property.
 func (l *layer) orderBy(k store.Sort) ([]sqlq.Key, error) {
 	f := l.source.Fields[k.Property]
 	if f == nil || f.Type == cql2.TypeJSON || f.Path != nil {
 		return nil, fmt.Errorf("gpkg: collection %q cannot be sorted by %q", l.ID, k.Property)
 	}
-	if f.ID != nil { // in the order by id
+	if f.ID != nil { // the order by id
 		keys := l.idKeys(alias)
 		for i := range keys {
 			keys[i].Desc = k.Desc
@@ -119,7 +119,7 @@ func (l *layer) orderBy(k store.Sort) ([]sqlq.Key, error) {
 	return []sqlq.Key{{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls}}, nil
 }
 
-// isID returns the condition that a row has the id whose idValues are the arguments; an index over the key serves it.
+// isID returns the condition that a row has an id; its parameters are idValues. An index on the key serves it.
 func (l *layer) isID(alias string) string {
 	var b strings.Builder
 	for i, k := range l.idKeys(alias) {

@@ -11,26 +11,26 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// layer is a collection with what SQL needs of it. It is immutable.
+// layer is a collection with what SQL statements need. It is immutable.
 type layer struct {
 	*store.Collection
 	source  *sqlq.Source
-	key     string        // column of the feature id, quoted; "" if it has parts
-	parts   []keyPart     // columns of a feature id of several
-	text    bool          // the feature id is text, as that of several parts always is
-	fields  []*sqlq.Field // of Collection.Properties
-	bytes   int64         // of all geometries
-	visible []int         // of Collection.Properties: those that are not hidden
-	boxes   string        // R-tree whose entries are the rows with a geometry, as in source; "": there is none
+	key     string        // quoted column with the feature id; "" if it has parts
+	parts   []keyPart     // columns of a feature id with several parts
+	text    bool          // the feature id is text; always so with parts
+	fields  []*sqlq.Field // in the order of Collection.Properties
+	bytes   int64         // total size of the geometries
+	visible []int         // indexes in Collection.Properties of those that are not hidden
+	boxes   string        // R-tree with an entry for each row with a geometry, as in source; "": none
 	shapes  *shapeCache
-	view    bool    // it is a view, which may give other rows each time
-	outside bool    // some coordinates are not in Collection.Extent
-	rowid   string  // column that identifies rows in SQLite, quoted; "" if there is none
-	keyed   bool    // the feature id is the number by which the R-tree refers to a row
-	marks   []int64 // survey.Marks, where these are feature ids; nil: they are not known
+	view    bool    // a view, whose rows may depend on other tables
+	outside bool    // some coordinates lie outside of Collection.Extent
+	rowid   string  // quoted column that identifies rows in SQLite; "" if there is none
+	keyed   bool    // the feature id is the row id in the R-tree
+	marks   []int64 // survey.Marks, if they are feature ids; nil: unknown
 }
 
-// idExpr returns the feature id in SQL, of several parts as it is printed.
+// idExpr returns an SQL expression for the feature id. Several parts are joined.
 func (l *layer) idExpr(alias string) string {
 	switch {
 	case l.parts != nil:
@@ -41,7 +41,7 @@ func (l *layer) idExpr(alias string) string {
 	return alias + "." + l.key
 }
 
-// id returns the value of idExpr for a feature id; false when no feature can have it.
+// id returns the value of idExpr for a feature id; false if no feature can have the id.
 func (l *layer) id(id string) (any, bool) {
 	if l.parts != nil {
 		_, ok := store.SplitID(id, l.integers())
@@ -54,7 +54,7 @@ func (l *layer) id(id string) (any, bool) {
 	return n, ok
 }
 
-// open turns a draft with its survey into a layer; nil when it is refused.
+// open converts a surveyed draft to a layer; nil if the layer is refused.
 func (d *draft) open(c *conn) (*layer, error) {
 	sv := d.survey
 	d.versions = sv.Versions
@@ -170,7 +170,7 @@ func (d *draft) setGeometry(l *layer) {
 	}
 }
 
-// addProperties makes a property of each column that is not the row id or the geometry.
+// addProperties creates a property for each column except the row id and the geometry.
 func (d *draft) addProperties(l *layer) {
 	taken := map[string]bool{}
 	if l.Geometry != nil {
@@ -207,8 +207,7 @@ func (d *draft) addProperties(l *layer) {
 	}
 }
 
-// setCollation notes that columns may have been declared with a collation;
-// their tables and views can be anywhere in the schema.
+// setCollation records whether columns may have a declared collation.
 func (l *layer) setCollation(c *conn) error {
 	s, err := c.schema()
 	if err != nil {
@@ -229,7 +228,7 @@ func (l *layer) add(p store.Property, f *sqlq.Field) {
 	l.source.Fields[p.Name] = f
 }
 
-// typeOf returns the type that all values of a column have; false when it is left out.
+// typeOf returns the type that fits all values of a column; false if the column is not served.
 func (d *draft) typeOf(col tableColumn, cs *columnSurvey) (cql2.Type, bool) {
 	t, ok, declared := d.settle(col, cs)
 	switch {
@@ -242,7 +241,7 @@ func (d *draft) typeOf(col tableColumn, cs *columnSurvey) (cql2.Type, bool) {
 	return t, ok
 }
 
-// declaredType returns the type that gpkg_data_columns or the declaration of a column says; false if they say nothing.
+// declaredType returns the type by gpkg_data_columns or the declaration of a column; false if neither gives one.
 func (d *draft) declaredType(col tableColumn) (cql2.Type, bool) {
 	if d.markedJSON(col.name) != "" {
 		return cql2.TypeJSON, true
@@ -250,7 +249,7 @@ func (d *draft) declaredType(col tableColumn) (cql2.Type, bool) {
 	return declaredType(col.declared)
 }
 
-// markedJSON returns "JSON" if gpkg_data_columns says so of a column; else "".
+// markedJSON returns "JSON" if gpkg_data_columns declares a column as JSON, else "".
 func (d *draft) markedJSON(column string) string {
 	if d.texts[strings.ToLower(column)].json {
 		return "JSON"
@@ -263,7 +262,8 @@ func knownType(declared string) bool {
 	return known
 }
 
-// settle returns the type of a column: the declared one where all values are of it. It reports false for binary values.
+// settle returns the type of a column: the declared one if all values fit it, else a wider one. ok is false for binary
+// values.
 func (d *draft) settle(col tableColumn, cs *columnSurvey) (t cql2.Type, ok, asDeclared bool) {
 	declared, known := d.declaredType(col)
 	if cs.Blob > 0 || strings.Contains(strings.ToUpper(col.declared), "BLOB") {
@@ -281,8 +281,7 @@ func (d *draft) settle(col tableColumn, cs *columnSurvey) (t cql2.Type, ok, asDe
 	return cs.found(), true, false
 }
 
-// roleType returns the type of a text column in the role of a time: a day or a moment where all values are such,
-// else text.
+// roleType returns the type of a text column in the role of a time: date or timestamp if all values fit, else text.
 func (cs *columnSurvey) roleType() cql2.Type {
 	switch {
 	case cs.NotMoment:
@@ -293,7 +292,7 @@ func (cs *columnSurvey) roleType() cql2.Type {
 	return cql2.TypeDate
 }
 
-// found returns the narrowest of integer, number and text that holds all values.
+// found returns the narrowest of integer, number and text that fits all values.
 func (cs *columnSurvey) found() cql2.Type {
 	switch {
 	case cs.Text > 0 || cs.NotFinite || cs.Int+cs.Float == 0:
@@ -304,7 +303,7 @@ func (cs *columnSurvey) found() cql2.Type {
 	return cql2.TypeInteger
 }
 
-// fits reports whether all values are of type t.
+// fits reports whether all values have type t.
 func (cs *columnSurvey) fits(t cql2.Type) bool {
 	switch t {
 	case cql2.TypeBool:
@@ -321,13 +320,13 @@ func (cs *columnSurvey) fits(t cql2.Type) bool {
 	return true
 }
 
-// notNull reports whether a column is declared to be without null: as NOT NULL, or as a part of the primary key,
-// which SQLite does not enforce.
+// notNull reports whether a column is declared NOT NULL. For columns of the primary key it also checks the values,
+// since SQLite does not enforce that.
 func (cs *columnSurvey) notNull(col tableColumn) bool {
 	return col.notNull || col.key > 0 && cs.Null == 0
 }
 
-// newField says how a column is read.
+// newField describes to sqlq how a column is read.
 func newField(col tableColumn, cs *columnSurvey, t cql2.Type) *sqlq.Field {
 	f := &sqlq.Field{Column: col.name, Type: t, Nulls: cs.Null > 0}
 	switch t {
@@ -348,7 +347,7 @@ func newField(col tableColumn, cs *columnSurvey, t cql2.Type) *sqlq.Field {
 	return f
 }
 
-// roleColumns returns the columns with the moment or the interval of a feature; "" for none.
+// roleColumns returns the columns with the instant or the interval of a feature; "" for none.
 func (d *draft) roleColumns() (instant, start, end string) {
 	if v := d.versions; v != nil {
 		return "", v.Start, v.End
@@ -372,14 +371,14 @@ func (d *draft) isRole(column string) bool {
 		strings.EqualFold(column, c))
 }
 
-// timesConfigured reports whether the settings name the columns with the time of a feature.
+// timesConfigured reports whether the configuration names the columns with the time of a feature.
 func (d *draft) timesConfigured() bool {
 	s := d.settings
 	return s.Instant != "" || s.IntervalStart != "" || s.IntervalEnd != ""
 }
 
-// setRoles says what the time of a feature is: by the settings, else by a definition of ours,
-// else by the names of columns.
+// setRoles sets the properties with the time of a feature: by the configuration, else by our definition, else by usual
+// names of columns.
 func (d *draft) setRoles(l *layer) {
 	d.setVersions(l)
 	configured := d.own != nil && (l.Instant != "" || l.IntervalStart != "") && !l.HasUsualInterval()
@@ -409,7 +408,7 @@ func (d *draft) setRoles(l *layer) {
 	}
 }
 
-// role returns the property of a column that is a day or a moment; "" with a warning when it is none.
+// role returns the property of a column if it is a date or timestamp. Otherwise it warns and returns "".
 func (d *draft) role(l *layer, column string) string {
 	if column == "" {
 		return ""
@@ -428,7 +427,7 @@ func (d *draft) role(l *layer, column string) string {
 	return ""
 }
 
-// extreme returns the first or last moment of a property, and whether it has nulls.
+// extreme returns the first or last moment of a property, and whether the property has nulls.
 func (d *draft) extreme(l *layer, property string, last bool) (*time.Time, bool) {
 	p, ok := l.Find(property)
 	if !ok {
@@ -447,7 +446,7 @@ func (d *draft) extreme(l *layer, property string, last bool) (*time.Time, bool)
 	return &cs.Min, cs.Null > 0
 }
 
-// place settles the reference system of a draft; false when it is refused.
+// place determines the reference system of a draft; false if the layer is refused.
 func (d *draft) place() bool {
 	if d.geometry == "" {
 		return true
@@ -471,7 +470,7 @@ func (d *draft) place() bool {
 	}
 	d.crs = id
 	if d.own != nil && d.own.Geometry != nil && crs.Same(d.own.Geometry.CRS, id) {
-		d.crs = d.own.Geometry.CRS // CRS84 and 4326 are one in a GeoPackage
+		d.crs = d.own.Geometry.CRS // a GeoPackage does not distinguish CRS84 from 4326
 	}
 	if note != "" {
 		d.warn("%s", note)

@@ -8,14 +8,14 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// Life finds the versions of a feature and its neighbours in one statement.
+// Life reads the versions of a feature and its neighbours with one statement.
 func (s *Store) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error) {
 	r, err := s.acquire()
 	if err != nil {
 		return nil, err
 	}
 	defer r.release()
-	qu, err := newQuestion(r, store.Query{Collection: q.Collection})
+	qu, err := newQuery(r, store.Query{Collection: q.Collection})
 	if err != nil {
 		return nil, err
 	}
@@ -44,9 +44,9 @@ func (s *Store) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error
 	return life, err
 }
 
-// lifeStatement selects the rows of a feature with their starts and ends, and the features before and after it, of
-// those that are valid at the moment.
-func (qu *question) lifeStatement(q store.LifeQuery, is cql2.Compare) (string, []any) {
+// lifeStatement returns a statement for the rows of a feature with their starts and ends, and for the features before
+// and after it among those that are valid at q.At.
+func (qu *query) lifeStatement(q store.LifeQuery, is cql2.Compare) (string, []any) {
 	d, source, v, at := sqlq.SQLite{}, qu.l.source, qu.l.Versions, qu.l.Moment(q.At)
 	id, start, end := source.Fields[v.ID], source.Fields[v.Start], source.Fields[v.End]
 	b := sqlq.New(d).Text("SELECT ", selectExpr(alias, start), ", ", selectExpr(alias, end))
@@ -68,8 +68,8 @@ func (qu *question) lifeStatement(q store.LifeQuery, is cql2.Compare) (string, [
 	return b.Text(" LIMIT ").Arg(int64(q.Limit)).SQL()
 }
 
-// addVersion reads a row of lifeStatement.
-func (qu *question) addVersion(life *store.Life, r row, rev uint64) {
+// addVersion adds a row of lifeStatement to life.
+func (qu *query) addVersion(life *store.Life, r row, rev uint64) {
 	source, v := qu.l.source, qu.l.Versions
 	text := func(i int, property string) any { return readValue(r, i, source.Fields[property].Type) }
 	x := store.FeatureVersion{Row: store.Row{ID: qu.idText(r, 4), Rev: rev}}

@@ -8,37 +8,37 @@ import (
 	"grense/internal/store"
 )
 
-// limits say when indexes and tables are built and used.
+// limits control when indexes and tables in memory are built and used. Tests change them.
 type limits struct {
-	from    int  // how many features a collection has at least; a statement is fast enough for fewer
-	wide    int  // how many rows are sorted at most, in collections of less than eight times as many; see question.most
-	records int  // how many features a layer of a register has at least to have its records packed
-	wait    bool // for tests: a query waits until the indexes and tables that it needs are built
+	from    int  // least number of features of a collection; for fewer, SQL is fast enough
+	wide    int  // number of rows up to which matches are sorted; see query.most
+	records int  // least number of features of a register's layer whose records are packed
+	wait    bool // for tests: queries wait until the tables that they need are built
 }
 
 var usualLimits = limits{from: 100, wide: 4096, records: typeAheadFrom}
 
-// tableCache holds tables of all revisions, by what they hold.
+// tableCache caches tables of all revisions.
 type tableCache = cache.Cache[tableKey, any]
 
-// tableKey names a table of a revision.
+// tableKey identifies a table of a revision by its name.
 type tableKey struct {
 	rev  uint64
 	name string
 }
 
-// memory builds the tables in memory of a revision, one at a time: each takes a connection, and may need all the room
-// that is left.
+// memory builds the in-memory tables of a revision, one at a time: each build occupies a connection and may use all
+// memory that is left.
 type memory struct {
-	typeAhead *tableCache // *aheadTable and *spellings; none makes room for another
+	typeAhead *tableCache // *aheadTable and *spellings; they do not evict each other
 	columns   *tableCache // *placeTable and *records
 	limits    limits
 
 	mu       sync.Mutex
 	building bool
-	asked    map[string]int            // by the name of a table, how many queries missed it
-	never    map[string]bool           // what does not fit, or cannot be built
-	wanted   map[string]*recordsWanted // of layers whose records are not there
+	asked    map[string]int            // by table name: number of queries that missed it
+	never    map[string]bool           // by table name: does not fit, or cannot be built
+	wanted   map[string]*recordsWanted // by layer name: requests for missing records
 }
 
 func newMemory(s *Store) *memory {
@@ -46,15 +46,15 @@ func newMemory(s *Store) *memory {
 		asked: map[string]int{}, never: map[string]bool{}, wanted: map[string]*recordsWanted{}}
 }
 
-// errNoRoom reports that a table does not fit, or is no longer wanted.
+// errNoRoom reports that a table does not fit, or that the revision is no longer in use.
 var errNoRoom = errors.New("gpkg: no room")
 
-// askAgain, a power of two, is how many queries miss an evicted table before it is built again. The number doubles each
-// time, so that tables that do not fit together do not evict each other for ever.
+// askAgain is the number of misses after which an evicted table is built again, a power of two. The number doubles each
+// time, so that tables that do not fit together do not evict each other all the time.
 const askAgain = 16
 
-// tableOf returns a table; the zero T where there is none yet, and then it is built in the background and put into the
-// cache by work.
+// tableOf returns a table, or the zero T if it does not exist. In that case it starts to build it with work, which puts
+// it into the cache.
 func tableOf[T any](r *revision, in *tableCache, name string, work func() error) (t T) {
 	key := tableKey{r.rev, name}
 	if v, ok := in.Get(key); ok {
@@ -69,13 +69,13 @@ func tableOf[T any](r *revision, in *tableCache, name string, work func() error)
 	return t
 }
 
-// build runs work in the background, unless another table is being built, or this one cannot be; the channel is closed
-// when it has ended, and nil if it does not begin.
+// build runs work in the background, unless a table is being built or this one cannot be built. The returned channel is
+// closed when work has ended; nil if it was not started.
 func (r *revision) build(in *tableCache, name string, work func() error) <-chan struct{} {
 	m := r.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.never[name] || m.building || in.Limit() == 0 || r.catalog.Survey != nil { // built once more soon
+	if m.never[name] || m.building || in.Limit() == 0 || r.catalog.Survey != nil { // the survey will replace it
 		return nil
 	}
 	m.asked[name]++
@@ -92,7 +92,7 @@ func (r *revision) build(in *tableCache, name string, work func() error) <-chan 
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.building = false
-		if away := errors.Is(err, store.ErrUnavailable); away { // for now: the next query tries again
+		if away := errors.Is(err, store.ErrUnavailable); away { // temporary: the next query tries again
 			delete(m.asked, name)
 		} else {
 			m.never[name] = err != nil
@@ -101,13 +101,13 @@ func (r *revision) build(in *tableCache, name string, work func() error) <-chan 
 	return built
 }
 
-// put holds a table; errNoRoom where it does not fit, or nobody wants the revision any more.
+// put caches a table. It returns errNoRoom if the table does not fit, or if the revision is no longer in use.
 func (r *revision) put(in *tableCache, name string, t any, size int) error {
 	hold := in.Put
 	if in == r.memory.typeAhead {
 		hold = in.Offer
 	}
-	if r.refs.Load() <= 1 || !hold(tableKey{r.rev, name}, t, int64(size)) { // our own use is one
+	if r.refs.Load() <= 1 || !hold(tableKey{r.rev, name}, t, int64(size)) { // 1 is the reference of build
 		return errNoRoom
 	}
 	return nil

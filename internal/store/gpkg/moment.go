@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// momentLayouts are the forms in which days and moments are found in GeoPackages. OGC 12-128r18, table 1,
-// has the first and the fifth; the others are written by programs.
+// momentLayouts are the forms in which GeoPackages contain dates and timestamps. OGC 12-128r18, table 1, defines the
+// first and the fifth; other programs write the rest.
 var momentLayouts = [...]string{
 	"2006-01-02T15:04:05.999999999Z07:00",
 	"2006-01-02T15:04:05.999999999",
@@ -21,7 +21,7 @@ var momentLayouts = [...]string{
 	"2006/01/02 15:04:05.999999999",
 }
 
-// parseMoment reads a day or a moment, in UTC when it has no zone. Programs write zones as +01, +0100 or +01:00.
+// parseMoment parses a date or timestamp; without a zone it is UTC. Zones may be +01, +0100 or +01:00.
 func parseMoment(s string) (time.Time, bool) {
 	s = strings.TrimSpace(s)
 	if len(s) < len("2006-01-02") || len(s) > 40 {
@@ -42,10 +42,11 @@ func parseMoment(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Stored forms of timestamps that sort as the moments do when a whole column has one of them.
+// stampLayouts are stored forms of timestamps that sort as texts in the order of time, if a column uses only one of
+// them.
 var stampLayouts = [...]string{"2006-01-02T15:04:05Z", "2006-01-02T15:04:05.000Z", "2006-01-02T15:04:05"}
 
-// stampLayout returns the one of stampLayouts in which s, which is the moment t, is written; "" when none.
+// stampLayout returns the one of stampLayouts in which s is written, the text of t; "" if it is none of them.
 func stampLayout(s string, t time.Time) string {
 	for _, l := range stampLayouts {
 		if len(l) == len(s) && t.Format(l) == s {
@@ -55,9 +56,8 @@ func stampLayout(s string, t time.Time) string {
 	return ""
 }
 
-// plainMoment reads a day, or a moment in UTC in one of the first two stampLayouts, as our writer stores them;
-// false for anything else.
-// BenchmarkMoment holds it against parseMoment.
+// plainMoment parses a date, or a timestamp in one of the first two stampLayouts, as our Writer stores them; ok is
+// false for anything else. It is a fast path for parseMoment (BenchmarkMoment).
 func plainMoment(b []byte) (t time.Time, layout string, ok bool) {
 	if len(b) < len(time.DateOnly) || b[4] != '-' || b[7] != '-' {
 		return t, "", false
@@ -89,8 +89,8 @@ func plainMoment(b []byte) (t time.Time, layout string, ok bool) {
 	return t, layout, t.Day() == day
 }
 
-// plainStamp is what timestamp makes of a moment that plainMoment reads with a layout, in the memory of b until it is a
-// string; "" for anything else.
+// plainStamp returns the result of timestamp for a text that plainMoment can parse, else "". The result shares the
+// memory of b.
 func plainStamp(b []byte) string {
 	_, layout, ok := plainMoment(b)
 	if !ok || layout == "" {
@@ -102,7 +102,7 @@ func plainStamp(b []byte) string {
 	return string(b)
 }
 
-// digits returns the number that b is; -1 when it is none.
+// digits returns the decimal number in b; -1 if b is not one.
 func digits(b []byte) (n int) {
 	for _, c := range b {
 		if c < '0' || c > '9' {

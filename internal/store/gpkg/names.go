@@ -28,8 +28,8 @@ func affinityOf(declared string) affinity {
 	return affinityNumber
 }
 
-// declaredType returns the type of a declared column type (OGC 12-128r18, table 1, and what other programs write);
-// false when the declaration says nothing, so that the values decide.
+// declaredType converts a declared column type (OGC 12-128r18, table 1, and what other programs write). It returns
+// false if the declaration does not determine a type; then the values do.
 func declaredType(declared string) (cql2.Type, bool) {
 	d := strings.ToUpper(strings.TrimSpace(declared))
 	if i := strings.IndexByte(d, '('); i >= 0 {

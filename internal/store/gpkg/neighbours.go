@@ -8,14 +8,14 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// Neighbours finds a feature and the ids beside it in memory, or in one statement.
+// Neighbours finds a feature and the ids before and after it, in memory or with one statement.
 func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store.Row, prev, next string, err error) {
 	r, err := s.acquire()
 	if err != nil {
 		return at, "", "", err
 	}
 	defer r.release()
-	qu, err := newQuestion(r, store.Query{Collection: collection})
+	qu, err := newQuery(r, store.Query{Collection: collection})
 	if err != nil {
 		return at, "", "", err
 	}
@@ -55,8 +55,8 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 	return at, prev, next, err
 }
 
-// besideInMemory is Neighbours from the ids in memory, where the file is known to be as it was when they were read;
-// false where they are not there. They are read in the background when they are first wanted.
+// besideInMemory is Neighbours with the ids in memory. It returns false if the ids are not loaded, which it then
+// starts, or if the file may have changed.
 func (r *revision) besideInMemory(l *layer, id string) (at store.Row, prev, next string, ok bool) {
 	key, ok := l.id(id)
 	if rev, known := r.stamped(); !ok || !known || rev != r.rev {
@@ -79,8 +79,8 @@ func (r *revision) besideInMemory(l *layer, id string) (at store.Row, prev, next
 	return store.Row{ID: id, Rev: r.rev}, prev, next, true
 }
 
-// beside selects an id and those before and after it, null where there is none.
-func (qu *question) beside(key []any) (string, []any) {
+// beside returns a statement for an id and those before and after it; null if there is none.
+func (qu *query) beside(key []any) (string, []any) {
 	from := " FROM " + qu.table + " AS " + alias + " WHERE "
 	id := sqlq.Ident(qu.l.idExpr(alias))
 	b := sqlq.New(sqlq.SQLite{}).Text("SELECT (SELECT ").Add(id).Text(from)

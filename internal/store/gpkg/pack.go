@@ -13,13 +13,13 @@ import (
 	"grense/internal/tempfile"
 )
 
-// packCell is an entry of a node of an R-tree that is written: a row or a node with its envelope.
+// packCell is an entry in a node of an R-tree to be written: a row or a child node with its envelope.
 type packCell struct {
 	id                     int64
 	minX, maxX, minY, maxY float32
 }
 
-// newPackCell rounds outward, as SQLite does.
+// newPackCell rounds the envelope outward to float32, as SQLite does.
 func newPackCell(id int64, b orb.Bound) packCell {
 	down := func(v float64) float32 {
 		f := float32(v)
@@ -33,22 +33,22 @@ func newPackCell(id int64, b orb.Bound) packCell {
 }
 
 const (
-	packHead = 4  // bytes before the cells of a node: depth of the tree (root only), number of cells
-	packSize = 24 // bytes of a cell in two dimensions
-	packRoot = 1  // number of the root
+	packHead = 4  // size of the header of a node: depth of the tree (only in the root) and number of cells
+	packSize = 24 // size of a cell in two dimensions
+	packRoot = 1  // number of the root node
 )
 
-// packMost is how many cells are sorted in memory.
+// packMost is the number of cells that are sorted in memory; more are sorted on disk.
 const packMost = 1 << 18
 
-// byColumn orders cells from west to east.
+// byColumn compares cells from west to east.
 func byColumn(a, b packCell) int {
 	return cmp.Or(cmp.Compare(a.minX+a.maxX, b.minX+b.maxX), cmp.Compare(a.id, b.id))
 }
 
-// packTree writes cells into the empty R-tree of that name, as the three tables that hold it (sqlite.org/rtree.html,
-// section 6): tiles of neighbours, every node full, none ever split. Only one strip of the lowest level is in memory,
-// and the levels above.
+// packTree writes cells into an empty R-tree by filling its three tables directly (sqlite.org/rtree.html, section 6).
+// Neighbouring cells share nodes, and all nodes are full. In memory are only one strip of the lowest level and the
+// levels above.
 func (w *Writer) packTree(name string, cells *tempfile.Sorter[packCell]) error {
 	size, err := w.c.one("SELECT length(data) FROM "+quote(name+"_node")+" WHERE nodeno = ?", int64(packRoot))
 	if err != nil {
@@ -95,18 +95,18 @@ func (w *Writer) packTree(name string, cells *tempfile.Sorter[packCell]) error {
 	return owners.Sorted(func(o [2]int64) error { return w.c.exec(insert, o[0], o[1]) })
 }
 
-// packer writes nodes.
+// packer writes nodes of an R-tree.
 type packer struct {
 	w                        *Writer
-	node                     []byte                // of one node, used again
-	owns                     func(row, node int64) // called with the node that a row is in; nil: cells are nodes
-	fanout                   int                   // cells that a node holds
+	node                     []byte                // buffer for a node
+	owns                     func(row, node int64) // called with the node of each row; nil: cells are nodes
+	fanout                   int                   // cells in a node
 	last                     int64                 // number of the last node
 	insertNode, insertParent string
 }
 
-// level puts n cells, which come from west to east, into nodes: strips, each cut from south to north.
-// It returns the cells of the next level.
+// level packs n cells, sorted from west to east, into nodes: it cuts them into strips, and each strip from south to
+// north. It returns the cells of the next level.
 func (f *packer) level(n int, each func(func(packCell) error) error) (up []packCell, err error) {
 	nodes := (n + f.fanout - 1) / f.fanout
 	strip := make([]packCell, 0, f.fanout*int(math.Ceil(math.Sqrt(float64(nodes)))))
@@ -145,7 +145,7 @@ func (f *packer) level(n int, each func(func(packCell) error) error) (up []packC
 	return up, err
 }
 
-// write writes a node; its cells are rows on the lowest level, else nodes.
+// write writes a node; on the lowest level its cells are rows, else nodes.
 func (f *packer) write(number int64, depth int, cells []packCell, lowest bool) error {
 	b := binary.BigEndian.AppendUint16(f.node[:0], uint16(depth))
 	b = binary.BigEndian.AppendUint16(b, uint16(len(cells)))
@@ -170,7 +170,7 @@ func (x packCell) bound() orb.Bound {
 	return orb.Bound{Min: orb.Point{float64(x.minX), float64(x.minY)}, Max: orb.Point{float64(x.maxX), float64(x.maxY)}}
 }
 
-// errTree reports an R-tree that cannot be read.
+// errTree reports a damaged R-tree.
 var errTree = errors.New("gpkg: the R-tree is damaged")
 
 // walkTree calls fn with the rows of an R-tree of the source, node by node.

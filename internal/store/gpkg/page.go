@@ -15,36 +15,36 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// alias is the name of the collection's table in statements.
+// alias is the alias of the collection's table in statements.
 const alias = "t"
 
-// question is a Query prepared against a layer.
-type question struct {
+// query is a store.Query prepared for a layer.
+type query struct {
 	rev      *revision
 	now      uint64 // revision of the rows that are read
 	l        *layer
-	q        store.Query // Filter without boxes that hold all
-	table    string      // where the rows are read from
+	q        store.Query // Filter without boxes that contain the whole layer
+	table    string      // table to read from
 	filter   sqlq.Filter
-	matcher  *cql2.Matcher // of the residue; made when it is needed
-	keys     []sqlq.Key    // of the order, the id last
+	matcher  *cql2.Matcher // for the residue of the filter; created when needed
+	keys     []sqlq.Key    // sort keys, the id last
 	order    string        // store.Query.OrderName
 	place    *store.Place
-	values   []any    // of keys at place
-	after    any      // where not nil, only rows with a greater id are counted
-	countKey countKey // in revision.counts; zero: not made yet
-	total    *int     // where there is a residue, the count is made while the page is read; nil: it is not
+	values   []any    // values of keys at place
+	after    any      // if not nil, only rows with a greater id are counted
+	countKey countKey // in revision.counts; zero: not set yet
+	total    *int     // if there is a residue: count while reading the page; nil: do not
 	hints    *hints
-	ahead    *aheadAnswer    // where not nil, rows come from the table of type-ahead
-	among    []sqlq.Fragment // where not nil, each selects some of the row ids among which all matches are
-	exactly  bool            // with among: these are all matches
-	cheap    bool            // the count is left out where it costs much
-	sorted   string          // condition on rows of table if that is one of the index file, in order; else ""
+	ahead    *aheadAnswer    // if not nil, rows come from the type-ahead table
+	among    []sqlq.Fragment // if not nil, subqueries of row ids that include all matches
+	exactly  bool            // with among: all these rows match
+	cheap    bool            // do not count if that is expensive
+	sorted   string          // if table is one of the index file in the requested order: condition on its rows; else ""
 
-	reach  orb.Bound // with isByPlaces, what the envelope of every match touches
-	passed []string  // ways that take the question and could not answer it
+	reach  orb.Bound // with isByPlaces: the envelope of every match touches it
+	passed []string  // strategies that apply but were not available
 
-	all   *store.AllQuery // nil: a page is wanted
+	all   *store.AllQuery // nil: a page is requested
 	more  bool            // with all: more than Limit match
 	texts []string        // with all.Texts; nil: the page has the rows
 }
@@ -74,14 +74,14 @@ func (s *Store) All(ctx context.Context, q store.AllQuery) (*store.All, error) {
 	return store.AllOf(ctx, s, q, p)
 }
 
-// ask answers a question, which all makes one for all matches.
-func (s *Store) ask(ctx context.Context, q store.Query, all *store.AllQuery) (*question, *store.Page, error) {
+// ask runs a query; all is nil, or makes it an AllQuery.
+func (s *Store) ask(ctx context.Context, q store.Query, all *store.AllQuery) (*query, *store.Page, error) {
 	r, err := s.acquire()
 	if err != nil {
 		return nil, nil, err
 	}
 	defer r.release()
-	qu, err := newQuestion(r, q)
+	qu, err := newQuery(r, q)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,7 +98,7 @@ func (s *Store) ask(ctx context.Context, q store.Query, all *store.AllQuery) (*q
 }
 
 // bySQL runs a statement for the page, and one for the count unless the page implies it.
-func (qu *question) bySQL(ctx context.Context, c *conn, p *store.Page) (done bool, err error) {
+func (qu *query) bySQL(ctx context.Context, c *conn, p *store.Page) (done bool, err error) {
 	q := qu.q
 	qu.compile()
 	if qu.sorted == "" {
@@ -125,9 +125,8 @@ func (qu *question) bySQL(ctx context.Context, c *conn, p *store.Page) (done boo
 	return err == nil, err
 }
 
-// withoutConstants drops boxes that hold the whole extent of the layer, which every feature matches, those without
-// geometry as well (OGC 17-069r4, 7.15.3), and comparisons of literals that are true.
-// It returns nil if nothing is left.
+// withoutConstants drops boxes that contain the whole extent of the layer, and comparisons of literals that are true.
+// Such boxes also match features without geometry (OGC 17-069r4, 7.15.3). It returns nil if nothing is left.
 func (l *layer) withoutConstants(e cql2.Expr) cql2.Expr {
 	switch e := e.(type) {
 	case cql2.BBox:
@@ -164,13 +163,13 @@ func isLiteral(e cql2.Expr) bool {
 	return false
 }
 
-func (qu *question) compile() {
+func (qu *query) compile() {
 	source := qu.l.source
 	if qu.sorted != "" {
 		qu.filter = sqlq.Filter{Where: sqlq.Ident(qu.sorted)}
 		return
 	}
-	if qu.among != nil && source.Geometry != nil { // so few rows are tested one by one sooner than the R-tree is asked
+	if qu.among != nil && source.Geometry != nil { // testing these few rows is faster than the R-tree
 		few, place := *source, *source.Geometry
 		place.Index = ""
 		few.Geometry, source = &place, &few
@@ -192,8 +191,8 @@ func (qu *question) compile() {
 	}
 }
 
-// newQuestion prepares a question; the filter is not in SQL yet.
-func newQuestion(r *revision, q store.Query) (*question, error) {
+// newQuery prepares a query. It does not translate the filter to SQL yet.
+func newQuery(r *revision, q store.Query) (*query, error) {
 	l, err := r.layer(q.Collection)
 	if err != nil {
 		return nil, err
@@ -203,7 +202,7 @@ func newQuestion(r *revision, q store.Query) (*question, error) {
 	if q.Count == store.CountCheap {
 		q.Count = store.CountExact
 	}
-	qu := &question{rev: r, l: l, q: q, order: q.OrderName(), cheap: cheap}
+	qu := &query{rev: r, l: l, q: q, order: q.OrderName(), cheap: cheap}
 	if q.Rank != nil {
 		rank, ok := sqlq.SQLite{}.Rank(alias, l.source, *q.Rank)
 		if !ok {
@@ -235,8 +234,8 @@ func sortExpr(f *sqlq.Field) string {
 	return e
 }
 
-// start takes the place of a cursor.
-func (qu *question) start() error {
+// start sets the position of the cursor.
+func (qu *query) start() error {
 	p, err := qu.q.Place()
 	if err != nil {
 		return err
@@ -249,14 +248,14 @@ func (qu *question) start() error {
 	return nil
 }
 
-// found is one row of a page.
+// found is a row of a page.
 type found struct {
 	id   string
 	keys []any
 }
 
 // fill reads the rows of the page and one more, which shows whether there is another page.
-func (qu *question) fill(ctx context.Context, c *conn, q store.Query, p *store.Page) error {
+func (qu *query) fill(ctx context.Context, c *conn, q store.Query, p *store.Page) error {
 	back := qu.place != nil && qu.place.Back
 	limit, skip := q.Limit, max(q.Offset, 0)
 	rows, skipped, err := qu.read(ctx, c, back, min(limit, math.MaxInt32)+1, skip)
@@ -281,7 +280,7 @@ func (qu *question) fill(ctx context.Context, c *conn, q store.Query, p *store.P
 	if back {
 		before, after = more, skipped
 	}
-	if qu.place != nil { // is there anything on the side that we came from?
+	if qu.place != nil { // is there a row on the side that the client came from?
 		exists, err := qu.exists(ctx, c, !back, rows)
 		if err != nil {
 			return err
@@ -301,12 +300,12 @@ func (qu *question) fill(ctx context.Context, c *conn, q store.Query, p *store.P
 	return nil
 }
 
-func (qu *question) cursor(x found, back bool) store.Cursor {
+func (qu *query) cursor(x found, back bool) store.Cursor {
 	return store.NewCursor(store.Place{Back: back, Order: qu.order, Keys: x.keys, ID: x.id})
 }
 
-// exists reports whether a match lies before (back) the first or after the last row.
-func (qu *question) exists(ctx context.Context, c *conn, back bool, rows []found) (bool, error) {
+// exists reports whether there is a match before the first row (back) or after the last one.
+func (qu *query) exists(ctx context.Context, c *conn, back bool, rows []found) (bool, error) {
 	edge := rows[len(rows)-1]
 	if back {
 		edge = rows[0]
@@ -318,9 +317,9 @@ func (qu *question) exists(ctx context.Context, c *conn, back bool, rows []found
 	return len(next) > 0, err
 }
 
-// read returns at most limit matches in the order, from the place on, without the first skip of them.
-// skipped reports whether any were skipped.
-func (qu *question) read(ctx context.Context, c *conn, back bool, limit,
+// read returns up to limit matches in order, from the cursor on, without the first skip of them. skipped reports
+// whether it skipped any.
+func (qu *query) read(ctx context.Context, c *conn, back bool, limit,
 	skip int) (rows []found, skipped bool, err error) {
 	if qu.ahead != nil {
 		var values []any
@@ -364,8 +363,8 @@ func (qu *question) read(ctx context.Context, c *conn, back bool, limit,
 
 var errEnough = fmt.Errorf("gpkg: enough rows")
 
-// statement selects the sort keys, the id, and where there is a residue what is needed for it.
-func (qu *question) statement(back bool, limit, skip int) (string, []any) {
+// statement selects the sort keys, the id and, if there is a residue, what its test needs.
+func (qu *query) statement(back bool, limit, skip int) (string, []any) {
 	b := sqlq.New(sqlq.SQLite{}).Text("SELECT ")
 	for i, k := range qu.keys {
 		if i > 0 {
@@ -387,13 +386,13 @@ func (qu *question) statement(back bool, limit, skip int) (string, []any) {
 	}
 	b.Text(" ORDER BY ").Add(sqlq.Order(qu.keys, back))
 	if qu.filter.Residue == nil {
-		// +0: here SQLite plans again for each value of a bare parameter.
+		// +0: SQLite would prepare the statement again for each value of a bare parameter.
 		b.Text(" LIMIT ").Arg(int64(limit)).Text("+0 OFFSET ").Arg(int64(skip)).Text("+0")
 	}
 	return b.SQL()
 }
 
-func (qu *question) residueColumns(b *sqlq.Builder) {
+func (qu *query) residueColumns(b *sqlq.Builder) {
 	if qu.filter.Residue != nil {
 		row := "NULL"
 		if qu.l.boxes != "" {
@@ -404,7 +403,7 @@ func (qu *question) residueColumns(b *sqlq.Builder) {
 }
 
 // holds reports whether a candidate matches; its id, sureness and row id are in columns n, n+1 and n+2.
-func (qu *question) holds(ctx context.Context, c *conn, r row, n int) (bool, error) {
+func (qu *query) holds(ctx context.Context, c *conn, r row, n int) (bool, error) {
 	if r.Bool(n + 1) {
 		return true, nil
 	}
@@ -421,7 +420,7 @@ func (qu *question) holds(ctx context.Context, c *conn, r row, n int) (bool, err
 	return t == cql2.True, err
 }
 
-func (qu *question) idText(r row, i int) string {
+func (qu *query) idText(r row, i int) string {
 	if qu.l.text {
 		return r.Text(i)
 	}
@@ -429,7 +428,7 @@ func (qu *question) idText(r row, i int) string {
 }
 
 // printedID returns the feature id whose parts begin in column i.
-func (qu *question) printedID(r row, i int) string {
+func (qu *query) printedID(r row, i int) string {
 	if qu.l.parts == nil {
 		return qu.idText(r, i)
 	}
@@ -442,28 +441,28 @@ func (qu *question) printedID(r row, i int) string {
 	return store.JoinID(parts)
 }
 
-// parseID reads a feature id that is a number, as it is printed.
+// parseID parses a numeric feature id in its canonical form.
 func parseID(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && strconv.FormatInt(n, 10) == s
 }
 
-// countKey names the count of a filter in a revision.
+// countKey identifies the cached count of a filter in a revision.
 type countKey struct {
 	rev          uint64
-	layer, where string // where: canonical
+	layer, where string // where: result of canonical
 	asOf         int64
 }
 
-// countCache holds numbers of matches. countBytes is how much of them: about a thousand long filters,
-// or ten thousand short ones.
+// countCache caches numbers of matches. countBytes is its size: enough for about a thousand long filters or ten
+// thousand short ones.
 type countCache = cache.Cache[countKey, int]
 
 const countBytes = 4 << 20
 
-// counted returns the number of matches where it is known; else -1, or expensive.
-func (qu *question) counted() int {
-	if qu.now != qu.rev.rev { // known is what the file held when it was opened
+// counted returns the cached number of matches; -1 if unknown, or expensive.
+func (qu *query) counted() int {
+	if qu.now != qu.rev.rev { // the cache is for the file as it was opened
 		return -1
 	}
 	if qu.q.Filter == nil && qu.q.AsOf.IsZero() {
@@ -478,21 +477,21 @@ func (qu *question) counted() int {
 	return -1
 }
 
-// countable reports whether the matches are not counted yet, and counting may be worth it.
-func (qu *question) countable() bool {
+// countable reports whether the matches have not been counted and counting may be worthwhile.
+func (qu *query) countable() bool {
 	n := qu.counted()
 	return n < 0 && !(n == expensive && qu.cheap)
 }
 
-// cacheCount puts a count into the cache.
-func (qu *question) cacheCount(n int) {
+// cacheCount caches the number of matches.
+func (qu *query) cacheCount(n int) {
 	if size := len(qu.countKey.where); size > 0 && size < 4<<10 && qu.now == qu.rev.rev {
 		qu.rev.counts.Put(qu.countKey, n, int64(size))
 	}
 }
 
-// count returns the number of matches. p is the page that was read.
-func (qu *question) count(ctx context.Context, c *conn, q store.Query, p *store.Page) (int, error) {
+// count returns the number of matches; p is the page that was read.
+func (qu *query) count(ctx context.Context, c *conn, q store.Query, p *store.Page) (int, error) {
 	if !qu.countable() {
 		return max(qu.counted(), -1), nil
 	}
@@ -510,11 +509,12 @@ func (qu *question) count(ctx context.Context, c *conn, q store.Query, p *store.
 	return before + n, nil
 }
 
-// expensive is cached in place of a count that takes longer than store.CountBudget.
+// expensive is cached instead of a count that takes longer than store.CountBudget.
 const expensive = -2
 
-// counting returns a count; -1, and notes it, if a page can do without and counting takes long.
-func (qu *question) counting(ctx context.Context, c *conn, count func() (int, error)) (int, error) {
+// counting returns the result of count. If the page can do without and counting takes too long, it returns -1 and
+// caches expensive.
+func (qu *query) counting(ctx context.Context, c *conn, count func() (int, error)) (int, error) {
 	if !qu.cheap {
 		return count()
 	}
@@ -534,13 +534,13 @@ func (qu *question) counting(ctx context.Context, c *conn, count func() (int, er
 	return n, err
 }
 
-// calls reports whether the filter costs so much for each row that those of the page shall not be tested twice.
-func (qu *question) calls() bool {
+// calls reports whether the filter is so expensive that the rows of the page should not be tested twice.
+func (qu *query) calls() bool {
 	sql, _ := sqlq.New(sqlq.SQLite{}).Add(qu.filter.Where).SQL()
 	return strings.Contains(sql, "grense_")
 }
 
-func (qu *question) countStatement() (string, []any) {
+func (qu *query) countStatement() (string, []any) {
 	b := sqlq.New(sqlq.SQLite{}).Text("SELECT ")
 	if qu.filter.Residue == nil {
 		b.Text("count(*)")
@@ -549,14 +549,14 @@ func (qu *question) countStatement() (string, []any) {
 		qu.residueColumns(b)
 	}
 	b.Text(" FROM ", qu.table, " AS ", alias, " WHERE ")
-	if qu.after != nil { // with a plus, so that it does not choose the index
+	if qu.after != nil { // the plus sign keeps SQLite from using the index
 		b.Text("+", qu.l.idExpr(alias), " > ").Arg(qu.after).Text(" AND ")
 	}
 	b.Text("(").Add(qu.filter.Where).Text(")")
 	return b.SQL()
 }
 
-func (qu *question) countRows(ctx context.Context, c *conn) (int, error) {
+func (qu *query) countRows(ctx context.Context, c *conn) (int, error) {
 	sql, args := qu.countStatement()
 	n := 0
 	err := c.query(sql, args, func(r row) error {

@@ -16,17 +16,17 @@ import (
 	"grense/internal/store"
 )
 
-// maxCandidates is how many rows of the R-tree are held at once; a question with more goes another way.
+// maxCandidates is the largest number of rows that are held at a time; for more, another strategy is used.
 const maxCandidates = 1 << 20
 
-// candidates are the rows that may match a question, in the order by id.
-// Only geometries that their envelopes do not decide are read.
+// candidates are the rows that may match a query, in the order by id. A geometry is read only if the envelope of its
+// row does not decide.
 type candidates struct {
 	l       *layer
 	matcher *cql2.Matcher
 	rec     placeRecord
 	places  *placeTable
-	rows    []entry // by place; Null is not tested yet
+	rows    []entry // by place; t is Null before the geometry is tested
 	tested  int
 	turn    time.Time
 }
@@ -37,7 +37,7 @@ func (s *candidates) takesMissing() (bool, error) {
 	return t == cql2.True, err
 }
 
-// isSpatial reports whether a filter asks for nothing but the place of features.
+// isSpatial reports whether a filter depends on the geometry alone.
 func (l *layer) isSpatial(e cql2.Expr) bool {
 	is := func(e cql2.Expr) bool { return l.isSpatial(e) }
 	switch e := e.(type) {
@@ -63,26 +63,26 @@ func (l *layer) isPlace(e cql2.Expr) bool {
 	return ok
 }
 
-// matches reports whether the i-th row matches, and stores that in the row.
+// matches reports whether the i-th row matches. It stores the result in the row.
 func (s *candidates) matches(ctx context.Context, i int) (bool, error) {
 	return s.holds(ctx, &s.rows[i])
 }
 
-// holds reports whether a row matches, and notes it in the row.
+// holds reports whether a row matches. It stores the result in the row.
 func (s *candidates) holds(ctx context.Context, x *entry) (bool, error) {
 	if x.t == cql2.Null {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		if s.tested++; s.tested%rowsATurn == 0 {
-			s.turn = makeWay(s.turn)
+		if s.tested++; s.tested%rowsPerSlice == 0 {
+			s.turn = yieldAfter(s.turn)
 		}
 		s.rec.id, s.rec.read = s.places.rowid(x.id), false
 		t, err := s.matcher.Eval(&s.rec)
 		if err != nil {
 			return false, err
 		}
-		if x.t = t; t == cql2.Null { // it has no answer, which is none to a question
+		if x.t = t; t == cql2.Null { // null, as in a filter, is not a match
 			x.t = cql2.False
 		}
 	}
@@ -90,7 +90,7 @@ func (s *candidates) holds(ctx context.Context, x *entry) (bool, error) {
 }
 
 // page fills a page and its count.
-func (s *candidates) page(ctx context.Context, qu *question, p *store.Page) error {
+func (s *candidates) page(ctx context.Context, qu *query, p *store.Page) error {
 	q := qu.q
 	if q.Count == store.CountExact {
 		n := 0
@@ -124,11 +124,11 @@ func (s *candidates) page(ctx context.Context, qu *question, p *store.Page) erro
 	return s.fill(ctx, qu, cursor{at, step}, p)
 }
 
-// cursor is a row of candidates, and the direction of reading: 1 or -1.
+// cursor is the index of a candidate, and the direction of reading: 1 or -1.
 type cursor struct{ at, step int }
 
 // fill reads the page from a row on.
-func (s *candidates) fill(ctx context.Context, qu *question, from cursor, p *store.Page) error {
+func (s *candidates) fill(ctx context.Context, qu *query, from cursor, p *store.Page) error {
 	q, start, step := qu.q, from.at, from.step
 	at, skip, more := start, max(q.Offset, 0), false
 	for ; at >= 0 && at < len(s.rows); at += step {
@@ -153,7 +153,7 @@ func (s *candidates) fill(ctx context.Context, qu *question, from cursor, p *sto
 	}
 	before := q.Offset > 0
 	for i := start - step; !before && i >= 0 && i < len(s.rows); i -= step {
-		// is there anything on the side that we came from?
+		// Is there a match on the side that the client came from?
 		var err error
 		if before, err = s.matches(ctx, i); err != nil {
 			return err
@@ -172,21 +172,20 @@ func (s *candidates) fill(ctx context.Context, qu *question, from cursor, p *sto
 	return nil
 }
 
-// shape is a geometry of a row, made ready.
+// shape is the geometry of a row, prepared for comparisons.
 type shape struct {
-	wkb   []byte // nil: none
+	wkb   []byte // nil: no geometry
 	edges *relate.Edges
 }
 
-// shapeKey names a row of a layer, which is that of one revision.
+// shapeKey identifies a row of a layer; layers differ between revisions.
 type shapeKey struct {
 	l  *layer
 	id int64 // row id
 }
 
-// shapeCache holds geometries of rows that envelopes did not decide, immutable, by row id;
-// they are those of the file as long as nobody has changed it. shapeBytes is how much of them, those of 35,357
-// communes, and shapeMost how large one may be.
+// shapeCache caches geometries of rows whose envelopes do not decide, by row id. They are valid while the file is
+// unchanged. shapeBytes is its size, enough for 35,357 communes; larger geometries than shapeMost are not cached.
 type shapeCache = cache.Cache[shapeKey, *shape]
 
 const (
@@ -194,25 +193,25 @@ const (
 	shapeMost  = 256 << 10
 )
 
-// placeRecord is a row with its geometry alone, of a layer whose geometries have been read once.
+// placeRecord is a cql2.Record that has only a geometry.
 type placeRecord struct {
-	ctx  context.Context // of the question
+	ctx  context.Context // of the query
 	c    *conn
 	l    *layer
 	sql  string
 	id   int64
 	read bool
-	at   shape // wkb may be in c.blob
+	at   shape // wkb may point into c.blob
 }
 
 func newPlaceRecord(ctx context.Context, c *conn, l *layer) placeRecord {
 	return placeRecord{ctx: ctx, c: c, l: l}
 }
 
-// Context is that of the question.
+// Context returns the context of the query.
 func (r *placeRecord) Context() context.Context { return r.ctx }
 
-// Geometry returns the stored geometry; it is valid until the next call for another row.
+// Geometry returns the stored geometry. It is valid until the next call for another row.
 func (r *placeRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
 	g := r.l.source.Geometry
 	if r.read {
@@ -243,7 +242,7 @@ func (r *placeRecord) Geometry(string) (wkb []byte, in crs.ID, err error) {
 	return r.at.wkb, g.CRS, err
 }
 
-// keepShape makes a copy of the geometry of a row ready, and keeps it; nil where it is too large for that.
+// keepShape prepares and caches a copy of the geometry of a row; nil if it is too large.
 func (l *layer) keepShape(id int64, wkb []byte) *shape {
 	if len(wkb) > shapeMost {
 		return nil
@@ -254,13 +253,13 @@ func (l *layer) keepShape(id int64, wkb []byte) *shape {
 	return x
 }
 
-// size is how many bytes it takes.
+// size returns the memory of x in bytes.
 func (x *shape) size() int64 { return int64(unsafe.Sizeof(*x)) + int64(cap(x.wkb)+x.edges.Bytes()) }
 
-// Edges is the geometry made ready.
+// Edges returns the prepared geometry.
 func (r *placeRecord) Edges() *relate.Edges { return r.at.edges }
 
-// Pad is that of the layer.
+// Pad returns the pad of the layer.
 func (r *placeRecord) Pad() float64 { return r.l.source.Geometry.Pad }
 
 func (r *placeRecord) Value(name string) (any, error) {
@@ -271,16 +270,16 @@ func (r *placeRecord) Rows(relation string) ([]cql2.Record, error) {
 	return nil, fmt.Errorf("gpkg: %q of a row that has a place only", relation)
 }
 
-// hints hold what envelopes in memory decide about rows of a statement.
+// hints provide what envelopes in memory decide about the rows of a statement.
 type hints struct {
 	rev    *revision
 	l      *layer
-	bounds *cql2.Bounds // nil: nothing
+	bounds *cql2.Bounds // nil: no hints
 	asked  int
-	sure   map[int64]cql2.Truth // of rows with an envelope that may match
+	sure   map[int64]cql2.Truth // rows that may match, by row id
 }
 
-// hintsFrom is after how many rows the envelopes are searched.
+// hintsFrom is the number of rows after which envelopes are searched.
 const hintsFrom = 16
 
 func newHints(rev *revision, l *layer, residue cql2.Expr) *hints {
@@ -291,7 +290,7 @@ func newHints(rev *revision, l *layer, residue cql2.Expr) *hints {
 	return h
 }
 
-// of returns what is known of the row whose row id is in column i; Null: nothing.
+// of returns the hint for the row whose row id is in column i; Null: unknown.
 func (h *hints) of(c *conn, r row, i int) (cql2.Truth, error) {
 	if h.bounds == nil {
 		return cql2.Null, nil

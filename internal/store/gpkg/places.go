@@ -13,29 +13,29 @@ import (
 	"grense/internal/store"
 )
 
-// placeTable is the envelopes of the rows of a layer in a packed tree, and the ids of all rows in order.
-// Where a row is among these is its place. It is immutable.
+// placeTable contains the envelopes of all rows of a layer in a packed R-tree, and the ids of all rows in order. The
+// index of an id is the place of its row. It is immutable.
 type placeTable struct {
 	ids    *rowIDs
-	rowids []int64      // by place; nil: the ids are they
-	none   []uint32     // places of the rows without geometry, where those may match; ascending
-	boxes  [][4]float32 // of rows, then around fan of these, and so on: west, south, east, north
-	spans  [][2]uint32  // the least and the greatest place within each box around others
-	places []uint32     // of the first boxes
-	tiers  []int        // where each of them begins in boxes; and the end
-	slack  float64      // how far within each side of its box a row has a vertex; infinite: it is not known
+	rowids []int64      // by place; nil: equal to ids
+	none   []uint32     // places of rows without geometry, if those may match; ascending
+	boxes  [][4]float32 // west, south, east, north: of rows, then each around placeFan of these, and so on
+	spans  [][2]uint32  // the least and the greatest place in each box of the upper tiers
+	places []uint32     // of the boxes of rows
+	tiers  []int        // first box of each tier, and the number of boxes
+	slack  float64      // each side of a row's box has a vertex within this distance; +Inf: unknown
 }
 
-// mostPlaces is of how many features at most the envelopes are in memory; of more, the R-tree serves.
+// mostPlaces is the number of features up to which envelopes are held in memory; for more, the R-tree is used.
 const mostPlaces = 4_000_000
 
-// entry is a row, with the value of a predicate as far as its envelope decides it.
+// entry is a row with the value of the filter as far as its envelope decides it.
 type entry struct {
-	id int64 // its place
+	id int64 // place
 	t  cql2.Truth
 }
 
-// placeFan is how many boxes a box lies around.
+// placeFan is the number of boxes within a box of the next tier.
 const placeFan = 16
 
 func (t *placeTable) size() int {
@@ -49,8 +49,8 @@ func (t *placeTable) rowid(place int64) int64 {
 	return t.rowids[place]
 }
 
-// find returns the rows for whose envelope test is not False, by their places, in no order;
-// false when there are more than most of them. It is False for all that do not touch reach.
+// find returns the rows whose envelopes may match test, in any order; false if they are more than most. All matches
+// touch reach.
 func (t *placeTable) find(reach orb.Bound, most int, test *cql2.Bounds) ([]entry, bool) {
 	top := len(t.tiers) - 2
 	w := placeSearch{placeTable: t, test: test, reach: reach, most: most}
@@ -65,11 +65,11 @@ type placeSearch struct {
 	most  int
 	rows  []entry
 
-	counts bool // rows that are sure to match are counted and not listed
+	counts bool // count the rows that are sure to match instead of listing them
 	sure   int
 }
 
-// look returns what is known of the rows in a box of a tier, where known is known of all in its tier.
+// look returns what is known about the rows in a box; known is what is known about its whole tier.
 func (w *placeSearch) look(tier, i int, known cql2.Truth) cql2.Truth {
 	if known != cql2.Null {
 		return known
@@ -87,7 +87,7 @@ func (w *placeSearch) look(tier, i int, known cql2.Truth) cql2.Truth {
 		Max: orb.Point{float64(b[2]), float64(b[3])}}, slack)
 }
 
-// boxes goes through some of a tier. known is what is known of all of them.
+// boxes searches boxes of a tier; known is what is known about all of them.
 func (w *placeSearch) boxes(tier, from, to int, known cql2.Truth) bool {
 	for i := from; i < to; i++ {
 		t := w.look(tier, i, known)
@@ -113,7 +113,7 @@ func (w *placeSearch) boxes(tier, from, to int, known cql2.Truth) bool {
 	return true
 }
 
-// leaves returns how many rows lie within a box of a tier.
+// leaves returns the number of rows in a box of a tier.
 func (t *placeTable) leaves(tier, i int) int {
 	size := 1
 	for range tier {
@@ -123,7 +123,7 @@ func (t *placeTable) leaves(tier, i int) int {
 	return min(first+size, len(t.places)) - first
 }
 
-// span returns the least and the greatest place within a box of a tier.
+// span returns the least and the greatest place in a box of a tier.
 func (t *placeTable) span(tier, i int) (low, high int64) {
 	if tier == 0 {
 		return int64(t.places[i]), int64(t.places[i])
@@ -132,8 +132,7 @@ func (t *placeTable) span(tier, i int) (low, high int64) {
 	return int64(s[0]), int64(s[1])
 }
 
-// pack sorts boxes, and lays boxes around those that are beside each other: strips from west to east,
-// each cut from south to north.
+// pack sorts the boxes of rows and builds the tiers above: strips from west to east, each cut from south to north.
 func (t *placeTable) pack(leaves []placeLeaf) {
 	sortBy := func(s []placeLeaf, side int) {
 		slices.SortFunc(s, func(a, b placeLeaf) int {
@@ -180,14 +179,13 @@ type placeLeaf struct {
 
 func placesName(l *layer) string { return l.ID + "\x00\x00places" }
 
-// places returns the envelopes and ids of a layer, or nil if they are not loaded.
-// Then they are loaded in the background if that is worthwhile.
+// places returns the envelopes and ids of a layer; nil if they are not loaded. If that is worthwhile, it then starts
+// loading them.
 func (r *revision) places(l *layer) *placeTable {
 	return tableOf[*placeTable](r, r.memory.columns, placesName(l), func() error { return r.makePlaces(l) })
 }
 
-// makePlaces reads the envelopes and ids of a layer, and keeps them, then its geometries;
-// an error where they cannot be kept.
+// makePlaces reads the envelopes and ids of a layer and caches them, then its geometries. It fails if they do not fit.
 func (r *revision) makePlaces(l *layer) error {
 	t := &placeTable{ids: &rowIDs{}, slack: math.Inf(1)}
 	err := r.use(context.Background(), func(c *conn) error {
@@ -236,14 +234,14 @@ func (r *revision) makePlaces(l *layer) error {
 	return err
 }
 
-// rowBound is what lies around the geometry of a row.
+// rowBound is the bound of a row's geometry in float64.
 type rowBound struct {
 	id int64
 	orb.Bound
 }
 
-// tightened is the table with boxes of the rows that are no larger than rounding makes them; nil where bounds,
-// by row id, do not have all of them.
+// tightened returns a copy of the table whose boxes are not larger than rounding makes them; nil if bounds, by row id,
+// are incomplete.
 func (t *placeTable) tightened(bounds []rowBound) *placeTable {
 	if len(bounds) == 0 {
 		return nil
@@ -262,14 +260,14 @@ func (t *placeTable) tightened(bounds []rowBound) *placeTable {
 		slack = max(slack, own.Min[0]-float64(x.minX), own.Min[1]-float64(x.minY), float64(x.maxX)-own.Max[0],
 			float64(x.maxY)-own.Max[1])
 	}
-	// since differences are rounded
+	// factor for the rounding of differences
 	tight := &placeTable{ids: t.ids, rowids: t.rowids, none: t.none, slack: slack * 1.0001}
 	tight.pack(leaves)
 	return tight
 }
 
-// makeShapes makes the geometries of a layer ready before a question needs them, as long as none has to make room for
-// them, and returns what lies around them. Envelopes decide for points.
+// makeShapes prepares and caches the geometries of a layer in advance, as long as none must be evicted for them, and
+// returns their bounds. Points need none, since their envelopes decide.
 func (r *revision) makeShapes(l *layer) (bounds []rowBound, err error) {
 	x := r.shapes.Stats()
 	if l.Geometry.Type == "Point" || l.bytes > x.Limit-x.Bytes {
@@ -283,15 +281,15 @@ func (r *revision) makeShapes(l *layer) (bounds []rowBound, err error) {
 	return bounds, err
 }
 
-// shapeRest is what of the room for geometries is left to others, one of so many parts;
-// shapeHead is about how many bytes one takes beside its own.
+// shapeRest: one part in this many of the cache is left for other layers. shapeHead is the overhead of a geometry in
+// bytes.
 const (
 	shapeRest = 16
 	shapeHead = 256
 )
 
-// readShapes prepares some geometries, those of the rows after last, and appends to bounds.
-// more reports that others follow. It uses a connection for a few milliseconds.
+// readShapes prepares geometries of rows after last and appends their bounds. more means that others follow. It
+// occupies a connection only for a few milliseconds.
 func (r *revision) readShapes(l *layer, last int64, bounds *[]rowBound) (_ int64, more bool, err error) {
 	g := l.source.Geometry
 	number, size := alias+"."+g.RowID, 0
@@ -322,8 +320,7 @@ func (r *revision) readShapes(l *layer, last int64, bounds *[]rowBound) (_ int64
 	return last, more, err
 }
 
-// readIDs reads the ids and the numbers by which the R-tree refers to rows, and returns what finds
-// the place of such a number.
+// readIDs reads the ids of all rows. at returns the place of a row id in the R-tree.
 func (t *placeTable) readIDs(c *conn, l *layer) (at func(int64) (uint32, bool), err error) {
 	id, number := l.idExpr(alias), alias+"."+l.source.Geometry.RowID
 	table := l.source.Table
@@ -348,9 +345,9 @@ func (t *placeTable) readIDs(c *conn, l *layer) (at func(int64) (uint32, bool), 
 	}, err
 }
 
-// isByPlaces reports whether a question is about places alone, in the order by id, of a layer whose
-// envelopes may be in memory.
-func (qu *question) isByPlaces() bool {
+// isByPlaces reports whether a query depends on geometries alone, in the order by id, for a layer whose envelopes may
+// be in memory.
+func (qu *query) isByPlaces() bool {
 	l := qu.l
 	if l.boxes == "" || l.view || l.Count > mostPlaces || len(qu.keys) > 1 || qu.all != nil ||
 		qu.rev.memory.columns.Limit() == 0 || !l.isSpatial(qu.q.Filter) {
@@ -361,7 +358,7 @@ func (qu *question) isByPlaces() bool {
 	return ok
 }
 
-// reachOf is a bound around bounds, each of which is widened by a pad that may not be known.
+// reachOf returns a box around bounds, each extended by a pad, which may be infinite.
 func reachOf(bounds []orb.Bound, pad float64) orb.Bound {
 	if len(bounds) == 0 || math.IsInf(pad, 0) || math.IsNaN(pad) {
 		return orb.Bound{Min: orb.Point{math.Inf(-1), math.Inf(-1)}, Max: orb.Point{math.Inf(1), math.Inf(1)}}
@@ -373,9 +370,9 @@ func reachOf(bounds []orb.Bound, pad float64) orb.Bound {
 	return all.Pad(pad)
 }
 
-// byPlaces answers from the envelopes in memory. It returns false if the file was changed, or if envelopes
-// decide nothing of the filter.
-func (qu *question) byPlaces(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+// byPlaces answers the query with the envelopes in memory. It returns false if the file has changed, or if envelopes
+// decide nothing.
+func (qu *query) byPlaces(ctx context.Context, c *conn, p *store.Page) (bool, error) {
 	t := qu.rev.places(qu.l)
 	if t == nil {
 		return false, nil
@@ -396,9 +393,9 @@ func (qu *question) byPlaces(ctx context.Context, c *conn, p *store.Page) (bool,
 	return err == nil, err
 }
 
-// placed returns the rows that may match a query about places, without a record to test them by.
-// It returns nil if envelopes decide nothing of the filter, or leave more than most rows.
-func (qu *question) placed(t *placeTable, most int) (*candidates, error) {
+// placed returns the rows that may match a spatial query, without a record to test them. It returns nil if envelopes
+// decide nothing, or leave more than most rows.
+func (qu *query) placed(t *placeTable, most int) (*candidates, error) {
 	g := qu.l.source.Geometry
 	b := cql2.NewBounds(qu.q.Filter, g.Name, g.CRS, g.Pad)
 	if b == nil {

@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// fewPlaces is how many rows are taken one after the other, at most; of more, all are found and sorted.
+	// fewPlaces is the number of rows up to which they are taken one by one; more are collected and sorted.
 	fewPlaces = 4096
-	// mostTested is how many geometries are read at most for a count that a page can do without.
+	// mostTested is the largest number of geometries that are read for a count that the page can do without.
 	mostTested = 400
 )
 
-// firstPlaces gives the rows that may match in the order by id, or against it, and looks only at boxes that may hold
-// the next one.
+// firstPlaces returns the rows that may match in ascending or descending order of ids. It visits only boxes that may
+// contain the next row.
 type firstPlaces struct {
 	*placeTable
 	test  *cql2.Bounds
 	reach orb.Bound
-	from  int64 // the first place; of those before it none comes
+	from  int64 // first place to return
 	back  bool
-	none  []uint32 // rows without geometry that match and are still to come, in the direction
+	none  []uint32 // remaining rows without geometry, if these match, in the direction
 	nodes []placeNode
 }
 
-// placeNode is a box of a tier, or a row where the tier is -1.
+// placeNode is an entry of the heap: a box of a tier, a row (tier -1), or a row without geometry (tier -2).
 type placeNode struct {
-	next int64 // the first place within, in the direction
+	next int64 // first place in it, in the direction
 	tier int
 	at   int
 	t    cql2.Truth
@@ -53,7 +53,7 @@ func (f *firstPlaces) Pop() any {
 	return last
 }
 
-// begin takes the top of the tree. matchesNone says that rows without geometry match.
+// begin adds the top tier to the heap. matchesNone means that rows without geometry match.
 func (f *firstPlaces) begin(matchesNone bool) {
 	if matchesNone {
 		at, on := slices.BinarySearch(f.placeTable.none, uint32(max(f.from, 0)))
@@ -78,7 +78,7 @@ func (f *firstPlaces) nextNone() {
 	}
 }
 
-// open takes boxes of a tier, of which known is known.
+// open adds boxes of a tier to the heap; known is what is known about all of them.
 func (f *firstPlaces) open(tier, from, to int, known cql2.Truth) {
 	w := placeSearch{placeTable: f.placeTable, test: f.test, reach: f.reach}
 	for i := from; i < to; i++ {
@@ -129,8 +129,8 @@ func (s *candidates) nextMatch(ctx context.Context, f *firstPlaces) (int64, bool
 	}
 }
 
-// byFirst fills a page of few rows, with a count where that costs little.
-func (qu *question) byFirst(ctx context.Context, c *conn, t *placeTable, p *store.Page) (bool, error) {
+// byFirst fills a page with few rows, and counts the matches if that is cheap.
+func (qu *query) byFirst(ctx context.Context, c *conn, t *placeTable, p *store.Page) (bool, error) {
 	g, q := qu.l.source.Geometry, &qu.q
 	test := cql2.NewBounds(q.Filter, g.Name, g.CRS, g.Pad)
 	if test == nil {
@@ -209,8 +209,8 @@ func (qu *question) byFirst(ctx context.Context, c *conn, t *placeTable, p *stor
 	return err == nil, err
 }
 
-// cheapCount counts the matches if few geometries have to be read for that; else it is -1.
-func (s *candidates) cheapCount(ctx context.Context, qu *question, test *cql2.Bounds, none bool) (int, error) {
+// cheapCount returns the number of matches if few geometries must be read for that, else -1.
+func (s *candidates) cheapCount(ctx context.Context, qu *query, test *cql2.Bounds, none bool) (int, error) {
 	if n := qu.counted(); n >= 0 {
 		return n, nil
 	}

@@ -9,69 +9,67 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// way is one way of answering a question.
-type way struct {
-	name string // in store.Plan
-	does string // what the way does, for people
-	// takes decides whether the strategy applies, from the query and the layer alone.
-	takes func(*question) bool
-	// cost returns the class of a question that the way takes; nil: that of sqlq.Cost.
-	cost func(*question) store.Cost
-	// answer fills the page. It reports false, and has changed nothing, where what the way needs is not there:
-	// a table in memory that is not made yet, a file that nobody has changed, a condition that SQL can say.
-	// The next way is tried then.
-	answer func(*question, context.Context, *conn, *store.Page) (bool, error)
+// strategy is one way to answer a query.
+type strategy struct {
+	name string // store.Plan.Way
+	does string // store.Plan.Does
+	// takes reports whether the strategy applies, from the query and the layer alone.
+	takes func(*query) bool
+	// cost returns the class of a query that the strategy answers; nil: that of sqlq.Cost.
+	cost func(*query) store.Cost
+	// answer fills the page. It returns false, and changes nothing, if the strategy is not available: a table in memory
+	// is not built yet, the file has changed, or SQL cannot express a condition. Then the next strategy is tried.
+	answer func(*query, context.Context, *conn, *store.Page) (bool, error)
 }
 
-// ways are the ways of answering, in order: the first that takes a question and can answer it does.
-// The last takes each.
-var ways = [...]way{
+// strategies are tried in order; the first that applies and is available answers. The last one always is.
+var strategies = [...]strategy{
 	{
 		name: "spellings", does: "looks for patterns through the distinct folded texts of a property, in memory, " +
 			"and tests the rows with them by what else is asked",
-		takes: (*question).isSpelled, answer: (*question).bySpellings,
+		takes: (*query).isSpelled, answer: (*query).bySpellings,
 	},
 	{
 		name: "all or nothing", does: "reads all matches by the index that gives the fewest rows, no more than are " +
 			"wanted, and sorts them in memory",
-		takes: (*question).isAllOrNothing, answer: (*question).allOrNothing,
+		takes: (*query).isAllOrNothing, answer: (*query).allOrNothing,
 	},
 	{
 		name: "type-ahead", does: "reads along the table of all beginnings of words, in memory",
-		takes: func(qu *question) bool {
+		takes: func(qu *query) bool {
 			return qu.q.AsOf.IsZero() && qu.isTypeAhead()
-		}, cost: func(*question) store.Cost { return store.CostIndexed }, answer: (*question).typeAhead,
+		}, cost: func(*query) store.Cost { return store.CostIndexed }, answer: (*query).typeAhead,
 	},
 	{
 		name: "places", does: "walks envelopes in memory, and tests the geometries that envelopes do not decide",
-		takes: func(qu *question) bool { return qu.q.AsOf.IsZero() && qu.isByPlaces() }, answer: (*question).byPlaces,
+		takes: func(qu *query) bool { return qu.q.AsOf.IsZero() && qu.isByPlaces() }, answer: (*query).byPlaces,
 	},
 	{
 		name:  "column index",
 		does:  "finds rows by the values of properties in the index file, and lets SQLite look among them",
-		takes: (*question).isByIndex, cost: (*question).indexCost, answer: (*question).byIndex,
+		takes: (*query).isByIndex, cost: (*query).indexCost, answer: (*query).byIndex,
 	},
 	{
 		name: "column order", does: "reads along the values of a property in the index file",
-		takes: (*question).isByOrder, cost: (*question).orderCost, answer: (*question).byOrder,
+		takes: (*query).isByOrder, cost: (*query).orderCost, answer: (*query).byOrder,
 	},
 	{
 		name: "ids", does: "takes a page from the ids of all rows, in memory",
-		takes: (*question).isByIDs, cost: (*question).idsCost, answer: (*question).byIDs,
+		takes: (*query).isByIDs, cost: (*query).idsCost, answer: (*query).byIDs,
 	},
 	{
 		name: "SQL", does: "lets SQLite choose, and tests in Go what SQL cannot say",
-		takes: func(*question) bool { return true }, answer: (*question).bySQL,
+		takes: func(*query) bool { return true }, answer: (*query).bySQL,
 	},
 }
 
-// answer fills the page by the first way that can.
-func (qu *question) answer(ctx context.Context, c *conn, p *store.Page) (w *way, err error) {
+// answer fills the page by the first strategy that is available.
+func (qu *query) answer(ctx context.Context, c *conn, p *store.Page) (w *strategy, err error) {
 	if qu.now, err = qu.rev.revOf(ctx, c); err != nil {
 		return nil, err
 	}
-	for i := range ways {
-		if w = &ways[i]; !w.takes(qu) {
+	for i := range strategies {
+		if w = &strategies[i]; !w.takes(qu) {
 			continue
 		}
 		if done, err := w.answer(qu, ctx, c, p); done || err != nil {
@@ -79,36 +77,36 @@ func (qu *question) answer(ctx context.Context, c *conn, p *store.Page) (w *way,
 		}
 		qu.passed = append(qu.passed, w.name)
 	}
-	panic("gpkg: no way answers a question") // the last takes and answers each
+	panic("gpkg: no strategy answers a query") // the last strategy is always available
 }
 
-// Cost returns the class of a question.
+// Cost returns the class of a query.
 func (s *Store) Cost(q store.Query) store.Cost {
 	if q.Filter == nil && q.Rank == nil && len(q.SortBy) == 0 && q.Offset == 0 && q.AsOf.IsZero() {
-		return store.CostPage // each item asks this twice, for its neighbours
+		return store.CostPage // for neighbours; each item page runs two such queries
 	}
 	r, err := s.acquire()
 	if err != nil {
 		return store.CostPage
 	}
 	defer r.release()
-	qu, err := newQuestion(r, q)
+	qu, err := newQuery(r, q)
 	if err != nil {
 		return store.CostPage // Page refuses it
 	}
 	return qu.cost()
 }
 
-func (qu *question) cost() store.Cost {
-	for i := range ways {
-		if w := &ways[i]; w.takes(qu) && w.cost != nil {
+func (qu *query) cost() store.Cost {
+	for i := range strategies {
+		if w := &strategies[i]; w.takes(qu) && w.cost != nil {
 			return w.cost(qu)
 		}
 	}
 	return sqlq.Cost(sqlq.SQLite{}, qu.l.source, qu.l.Key.Column, qu.q)
 }
 
-// Explain runs a query and describes how.
+// Explain runs a query and returns its plan.
 func (s *Store) Explain(ctx context.Context, q store.Query) (*store.Plan, error) {
 	q, err := q.Reached(ctx, s)
 	if err != nil {
@@ -117,14 +115,14 @@ func (s *Store) Explain(ctx context.Context, q store.Query) (*store.Plan, error)
 	return s.explain(ctx, q, nil)
 }
 
-// explain is Explain of a question, which all makes one for all matches.
+// explain is Explain; all is nil, or makes the query an AllQuery.
 func (s *Store) explain(ctx context.Context, q store.Query, all *store.AllQuery) (*store.Plan, error) {
 	r, err := s.acquire()
 	if err != nil {
 		return nil, err
 	}
 	defer r.release()
-	qu, err := newQuestion(r, q)
+	qu, err := newQuery(r, q)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +158,7 @@ type traced struct {
 	args []any
 }
 
-// explain returns what SQLite says of statements.
+// explain returns SQLite's query plans of statements.
 func (c *conn) explain(list []traced) (steps []string, err error) {
 	for _, t := range list {
 		err = c.query("EXPLAIN QUERY PLAN "+t.sql, t.args, func(r row) error {
@@ -176,7 +174,7 @@ func (c *conn) explain(list []traced) (steps []string, err error) {
 	return steps, nil
 }
 
-// only returns the one predicate that a filter is; e where it is several.
+// only returns the single predicate of a filter; e itself if it has several.
 func only(e cql2.Expr) cql2.Expr {
 	if and, ok := e.(cql2.And); ok && len(and) == 1 {
 		return and[0]

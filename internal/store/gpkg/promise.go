@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// promise is that nobody writes into a file while it is served.
+// promise checks Options.Unchanging: nobody writes to the file while it is served.
 type promise struct {
 	path string
-	file os.FileInfo // when it was opened
+	file os.FileInfo // when the file was opened
 	log  *slog.Logger
 	told atomic.Bool
 }
 
-// broken reports whether the file was written into since it was opened, by its size and its modification time.
-// It logs that the first time. Another file in its place breaks nothing.
+// broken reports whether the size or the modification time of the file have changed since it was opened. It logs that
+// once. Replacing the file by another one is allowed.
 func (p *promise) broken() bool {
 	if p == nil {
 		return false
@@ -36,10 +36,10 @@ func (p *promise) broken() bool {
 	return true
 }
 
-// watchEvery is the pause between two looks at a file that nobody should write into.
+// watchEvery is the interval of checks by watch.
 const watchEvery = 10 * time.Second
 
-// watch looks after the promise of the current revision until ctx ends.
+// watch checks the promise of the current revision regularly until ctx ends.
 func (s *Store) watch(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -53,8 +53,7 @@ func (s *Store) watch(ctx context.Context) {
 	}
 }
 
-// complete refuses a file that is not read without another one beside it: somebody writes into it,
-// or ended before all was in it.
+// complete returns an error if there is a journal next to the file: a program is writing to it, or has crashed.
 func (s source) complete() error {
 	for _, suffix := range [...]string{"-wal", "-journal"} {
 		beside, err := os.Stat(s.path + suffix)

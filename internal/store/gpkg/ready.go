@@ -12,23 +12,22 @@ import (
 	"grense/internal/store"
 )
 
-// A register is large, and what a side file would hold of it is in the file itself, under names that begin with
-// readyPrefix: the surveys and the tables that belong to them. So it is served at once, and needs no side file.
-// It holds as long as nobody writes to the file, by the change counter of SQLite; a file that another program has
-// changed is read as any other.
+// A register contains what a side file would: the surveys and their tables, under names that begin with readyPrefix. So
+// it is served at once and needs no side file. The tables are valid as long as the change counter of SQLite shows that
+// nobody has written to the file since; otherwise the file is surveyed like any other.
 
 const (
-	inSide      = "side." // before the names of tables in a side file
+	inSide      = "side." // schema of the tables in a side file
 	readyPrefix = "grense_side_"
 )
 
-// learn makes these tables, and removes those of a former state. It reports false, and makes none,
-// when every collection is public: such files are smaller, and others look into them.
+// learn creates these tables and removes old ones. It returns false, and creates none, if all collections are public:
+// such files are smaller, and people open them in other programs.
 func (w *Writer) learn(ctx context.Context) (bool, error) {
 	var old []string
 	err := w.c.query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ? ORDER BY sql LIKE 'CREATE "+
 		"VIRTUAL%' DESC", []any{readyPrefix + "*"}, func(r row) error {
-		old = append(old, "DROP TABLE IF EXISTS "+quote(r.Text(0))) // a virtual table takes others with it
+		old = append(old, "DROP TABLE IF EXISTS "+quote(r.Text(0))) // dropping a virtual table drops others
 		return nil
 	})
 	if err == nil {
@@ -62,11 +61,11 @@ func (w *Writer) learn(ctx context.Context) (bool, error) {
 	return true, w.c.exec("INSERT INTO "+readyPrefix+"state VALUES (?, 0, 0)", int64(sideVersion))
 }
 
-// sealCounter begins the change counter of a sealed file. Copies that SQLite makes (VACUUM INTO, .backup) count from
-// one again, and editing them does not come so far.
+// sealCounter is the change counter of a sealed file. It is so large that neither copies made by SQLite (VACUUM INTO,
+// .backup), which count from one, nor later edits reach it.
 const sealCounter = 1 << 30
 
-// sealReady records the version of the file after this change. Without a reliable version the file is simply not ready.
+// sealReady records the version of the file after this change. If it fails, the file will be surveyed.
 func sealReady(path string) error {
 	src, err := inspect(path)
 	if err != nil {
@@ -88,8 +87,8 @@ func sealReady(path string) error {
 	return errors.Join(err, c.close())
 }
 
-// writeCounter sets the change counter in the header of a file that nobody has open (SQLite file
-// format, 1.3.6 and 1.3.14).
+// writeCounter sets the change counter in the header of a file that nobody has open (SQLite file format, 1.3.6 and
+// 1.3.14).
 func writeCounter(path string, counter uint32) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -103,7 +102,7 @@ func writeCounter(path string, counter uint32) error {
 	return errors.Join(err, f.Close())
 }
 
-// ready gives each draft its survey from the file itself; false when the file has none that hold.
+// ready sets the surveys of drafts from the file itself; false if the file has no valid ones.
 func (s *Store) ready(src source, c *conn, drafts []*draft) (bool, error) {
 	if !plainSettings(s.options.Settings) {
 		return false, nil
@@ -126,8 +125,7 @@ func (s *Store) ready(src source, c *conn, drafts []*draft) (bool, error) {
 	return true, nil
 }
 
-// sealed returns the version of what is ready in a file that nobody has changed since it was sealed;
-// 0 for any other file.
+// sealed returns the version of the tables in a sealed file that nobody has changed since; 0 for any other file.
 func sealed(c *conn, src source) (version int64, err error) {
 	t, err := readTable(c, readyPrefix+"state")
 	if err != nil || t == nil || src.wal {
@@ -142,10 +140,10 @@ func sealed(c *conn, src source) (version int64, err error) {
 	return version, err
 }
 
-// isReady reports whether what the file says of the draft holds.
+// isReady reports whether the survey of the draft comes from the file itself.
 func (d *draft) isReady() bool { return d.at != inSide }
 
-// plainSettings reports whether surveys are the same as without settings.
+// plainSettings reports whether settings do not affect surveys.
 func plainSettings(m map[string]store.Settings) bool {
 	for _, x := range m {
 		if strings.Join([]string{x.Instant, x.IntervalStart, x.IntervalEnd, x.ValidFrom, x.GeometryColumn}, "") != "" ||

@@ -12,18 +12,18 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// record is a row for cql2.Eval. It reads values on demand, on the connection of the query.
+// record is a cql2.Record. It reads values on demand, on the connection of the query.
 type record struct {
-	ctx    context.Context // of the question
+	ctx    context.Context // of the query
 	c      *conn
 	source *sqlq.Source
-	where  string         // condition on the row
-	id     []any          // its arguments
-	values map[string]any // read already; of a row of a relation, all
-	keys   map[string]any // of a row of a relation: what its own relations refer to
+	where  string         // condition that selects the row
+	id     []any          // parameters of where
+	values map[string]any // values read so far; all values for a row of a relation
+	keys   map[string]any // for a row of a relation: values that its own relations refer to
 }
 
-// newRecord is the row whose idExpr is id.
+// newRecord returns the row whose idExpr equals id.
 func newRecord(ctx context.Context, c *conn, l *layer, id any) *record {
 	values := []any{id}
 	if text, ok := id.(string); ok && l.parts != nil {
@@ -32,7 +32,7 @@ func newRecord(ctx context.Context, c *conn, l *layer, id any) *record {
 	return &record{ctx: ctx, c: c, source: l.source, where: l.isID(alias), id: values, values: map[string]any{}}
 }
 
-// Context is that of the question.
+// Context returns the context of the query.
 func (r *record) Context() context.Context { return r.ctx }
 
 // Value returns a property in its served form.
@@ -60,7 +60,7 @@ func (r *record) column(expr string, fn func(row)) error {
 	})
 }
 
-// Geometry returns the stored geometry; nil when there is none that can be read.
+// Geometry returns the stored geometry; nil if there is none or it is invalid.
 func (r *record) Geometry(name string) (wkb []byte, in crs.ID, err error) {
 	g := r.source.Geometry
 	if g == nil || g.Name != name {
@@ -78,7 +78,7 @@ func (r *record) Geometry(name string) (wkb []byte, in crs.ID, err error) {
 	return wkb, g.CRS, err
 }
 
-// Pad is that of the layer.
+// Pad returns the pad of the layer.
 func (r *record) Pad() float64 {
 	if g := r.source.Geometry; g != nil {
 		return g.Pad
@@ -86,7 +86,7 @@ func (r *record) Pad() float64 {
 	return math.Inf(1)
 }
 
-// Rows returns the rows of a relation, whole.
+// Rows returns all rows of a relation that belong to the record.
 func (r *record) Rows(relation string) ([]cql2.Record, error) {
 	rel := r.source.Relations[relation]
 	if rel == nil {
@@ -124,7 +124,7 @@ func (r *record) Rows(relation string) ([]cql2.Record, error) {
 	return rows, err
 }
 
-// relationKeys lists the columns of a relation to which its own relations refer.
+// relationKeys returns the columns of a relation that its own relations refer to.
 func relationKeys(r *sqlq.Relation) []string {
 	set := map[string]bool{}
 	for _, sub := range r.Relations {
@@ -133,7 +133,7 @@ func relationKeys(r *sqlq.Relation) []string {
 	return sortedKeys(set)
 }
 
-// selectExpr returns the expression that readValue reads: timestamps as they are stored, others in their normal form.
+// selectExpr returns the expression for readValue: timestamps as stored, other values in their normal form.
 func selectExpr(alias string, f *sqlq.Field) string {
 	if f.Type == cql2.TypeTimestamp {
 		return alias + "." + quote(f.Column)
@@ -141,8 +141,7 @@ func selectExpr(alias string, f *sqlq.Field) string {
 	return sqlq.Column(sqlq.SQLite{}, alias, f)
 }
 
-// readField is readValue of a field, or of what lies inside its JSON. Integers among numbers are int64, since SQLite
-// computes with them as such.
+// readField returns a field, or a member of its JSON. Integers in a column of numbers are int64, as in SQL.
 func readField(r row, i int, f *sqlq.Field) any {
 	switch {
 	case f.Path == nil && f.Type == cql2.TypeNumber && r.Kind(i) == kindInt:
@@ -155,8 +154,8 @@ func readField(r row, i int, f *sqlq.Field) any {
 	return cql2.Member(r.Text(i), f.Path, f.Type)
 }
 
-// readValue returns nil, string, int64, float64 or bool. A value that is not of the type is nil. An integer beyond 2^53
-// among numbers is int64.
+// readValue returns a column as nil, string, int64, float64 or bool; nil for a value that does not fit the type. In a
+// column of numbers, integers beyond 2^53 are int64.
 func readValue(r row, i int, t cql2.Type) any {
 	k := r.Kind(i)
 	if k == kindNull || k == kindBlob {
@@ -184,7 +183,7 @@ func readValue(r row, i int, t cql2.Type) any {
 	return r.Text(i)
 }
 
-// timestamp returns a stored moment as RFC 3339 in UTC; nil when it is none.
+// timestamp returns a stored timestamp in RFC 3339, UTC; nil if it is invalid.
 func timestamp(s string) any {
 	t, ok := parseMoment(s)
 	if !ok {
@@ -193,5 +192,5 @@ func timestamp(s string) any {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// exactInteger is beyond what doubles hold exactly.
+// exactInteger is the least integer that float64 may not represent exactly.
 const exactInteger = 1 << 53

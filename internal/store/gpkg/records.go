@@ -13,66 +13,66 @@ import (
 	"grense/internal/store"
 )
 
-// Hits of a register lie anywhere in its file, and SQLite reads a page of it for each. So the properties of all rows of
-// a layer are packed into a file of their own in the data folder, in the order of the ids, which is a fortieth of the
-// pages: thousands of rows are read from it in the time of hundreds. It is made in the background once enough rows were
-// read (records_make.go), belongs to one state of the source, is never changed after it was made, and can be deleted at
-// any time.
+// The rows that a search of a register finds lie anywhere in its file, and SQLite reads a page for each. Therefore the
+// properties of all rows of a layer are packed into a record file in the data directory, ordered by id, with about one
+// fortieth of the pages. Reading thousands of rows then takes the time of hundreds. The file is built in the background
+// after enough rows have been read (records_make.go). It belongs to one version of the source, is never modified, and
+// can be deleted at any time.
 
-// Sizes of a file of records.
+// Sizes in a record file.
 const (
-	recordsABlock = 16        // rows that are found and read together
-	recordsRead   = 64 << 10  // bytes that are read at once at most, of blocks beside each other
-	recordsApart  = 3         // blocks between those that are read at once, at most
-	recordsFrom   = 500       // rows of a layer that are read from the source before its records are made
-	recordValues  = 1 << 10   // different values of a property that have a number, the first that come
-	recordText    = 256       // bytes of a text that has a number, at most
-	recordsFooter = 8 + 8 + 4 // bytes: what it is, where the tail begins, its sum
+	recordsABlock = 16        // rows in a block
+	recordsRead   = 64 << 10  // largest number of bytes of adjacent blocks in one read
+	recordsApart  = 3         // largest gap, in blocks, that is read along
+	recordsFrom   = 500       // rows read from the source before the records are built
+	recordValues  = 1 << 10   // largest number of distinct values of a property that get a number
+	recordText    = 256       // largest length of a text that gets a number
+	recordsFooter = 8 + 8 + 4 // version, offset of the tail, and checksum
 )
 
-// Codes of values. Higher ones are numbers of values.
+// Codes of values. Greater codes are numbers of distinct values.
 const (
 	codeNull   = iota
-	codeText   // its length and itself follow
-	codeJSON   // the same
-	codeInt    // it follows, signed
-	codeFloat  // its bits follow
-	codeRepeat // the text before it in the row, as text
+	codeText   // followed by length and text
+	codeJSON   // followed by length and JSON
+	codeInt    // followed by a signed integer
+	codeFloat  // followed by the bits
+	codeRepeat // repeats the previous text of the row
 	codeFalse
 	codeTrue
-	codeMoment // a text: seconds since 1970 follow, of a moment in UTC
-	codeUUID   // a text: 16 bytes follow
+	codeMoment // timestamp text in UTC; followed by seconds since 1970
+	codeUUID   // UUID text; followed by 16 bytes
 	codeFirst
 )
 
-// records is a file of the properties of a layer that is open. It is immutable.
+// records is an open record file of a layer. It is immutable.
 type records struct {
-	name   string // in the cache
+	name   string // table name in the cache
 	file   *os.File
-	values [][]any // by property, those that have a number
-	first  []int64 // ids that blocks begin with, ascending
-	starts []int64 // of blocks in the file, and where the last one ends
-	bytes  int     // that it takes in memory
+	values [][]any // distinct values with a number, by property
+	first  []int64 // first id of each block
+	starts []int64 // offset of each block, and the end of the last one
+	bytes  int     // memory used
 }
 
 var recordSums = crc32.MakeTable(crc32.Castagnoli)
 
-// recordSum returns the sum of a block that begins with an id. A block that was moved has another one.
+// recordSum returns the checksum of a block. It includes the first id, so that a misplaced block is detected.
 func recordSum(first int64, block []byte) uint32 {
 	return crc32.Update(uint32(first)^uint32(first>>32), recordSums, block)
 }
 
 func (t *records) size() int { return t.bytes }
 
-// recordAt is an id and its position in the request.
+// recordAt is a requested id and its index in the request.
 type recordAt struct {
 	id    int64
 	at    int
-	block int // that it is in, if it is there; -1: none
+	block int // block that would contain it; -1: none
 }
 
-// read fills b with the values of the first n of rows, of the properties with the numbers asked.
-// missing reports that the next row does not exist, or not in the revision rev. ok is false if the file cannot be read.
+// read fills b with the values of the first n of rows, for the properties in asked. missing means that the next row
+// does not exist, or not in the revision rev. ok is false if the file cannot be read.
 func (t *records) read(b *batch, asked []int, rev uint64, rows []store.Row) (n int, missing, ok bool) {
 	b.reset()
 	rows = rows[:min(len(rows), batchFeatures)]
@@ -104,8 +104,8 @@ func (t *records) read(b *batch, asked []int, rev uint64, rows []store.Row) (n i
 	return len(rows), missing, true
 }
 
-// fill stores the values of b.order at their positions in the request.
-// least is the position of the first missing row, or n.
+// fill reads the values of b.order and stores them at their positions in the request. least is the position of the
+// first missing row, or n.
 func (t *records) fill(b *batch, asked []int, n int) (least int, ok bool) {
 	r := recordReader{t: t, b: b, to: make([]int, len(t.values))}
 	for i := range r.to {
@@ -124,7 +124,7 @@ func (t *records) fill(b *batch, asked []int, n int) (least int, ok bool) {
 			i++
 			continue
 		}
-		to, end := from+1, i+1 // blocks and the rows of each
+		to, end := from+1, i+1 // range of blocks, and of requested rows in them
 		for ; end < len(b.order); end++ {
 			k := b.order[end].block
 			if k > to+recordsApart || k >= to && t.starts[k+1]-t.starts[from] > recordsRead {
@@ -151,8 +151,8 @@ func (t *records) find(order []recordAt) {
 	}
 }
 
-// block is the last one that begins with an id or before it, which is not before from; -1 where there is none. It takes
-// the less time the nearer it is.
+// block returns the last block, from on, whose first id is at most id; -1 if there is none. It is faster the nearer the
+// block is.
 func (t *records) block(id int64, from int) int {
 	step := 1
 	for from+step < len(t.first) && t.first[from+step] <= id {
@@ -168,24 +168,24 @@ func (t *records) data(b *batch, start, end int64) ([]byte, bool) {
 		b.blob = make([]byte, max(int(end-start), 4<<10))
 	}
 	data := b.blob[:end-start]
-	_, err := t.file.ReadAt(data, start) // io.EOF too: what was read before is in data
+	_, err := t.file.ReadAt(data, start) // at io.EOF the data are complete
 	return data, err == nil
 }
 
-// recordReader reads rows of a file.
+// recordReader decodes rows.
 type recordReader struct {
 	t      *records
 	b      *batch
-	to     []int // by property, where its value goes in a row; -1: nowhere
-	last   int   // of the requested properties
-	width  int   // of a row
-	wanted bool  // there are some
+	to     []int // by property: position of its value in a row; -1: not requested
+	last   int   // last requested property
+	width  int   // values in a row
+	wanted bool  // some property is requested
 
-	entries [recordsABlock]recordEntry // of a block
+	entries [recordsABlock]recordEntry // of the current block
 }
 
-// blocks reads a range of blocks, and in them the requested rows, in order.
-// gone is the smallest position of a row that does not exist.
+// blocks reads a range of blocks and decodes the requested rows in them. gone is the smallest position of a row that
+// does not exist.
 func (r *recordReader) blocks(from, to int, asked []recordAt) (gone int, ok bool) {
 	t := r.t
 	start := t.starts[from]
@@ -211,7 +211,7 @@ func (r *recordReader) blocks(from, to int, asked []recordAt) (gone int, ok bool
 	return gone, true
 }
 
-// rows reads the requested rows of a block, in order.
+// rows decodes the requested rows of a block. gone is as in blocks.
 func (r *recordReader) rows(id int64, block []byte, asked []recordAt) (gone int, ok bool) {
 	gone = math.MaxInt
 	n, ok := r.head(id, block)
@@ -219,7 +219,7 @@ func (r *recordReader) rows(id int64, block []byte, asked []recordAt) (gone int,
 		return 0, false
 	}
 	for _, x := range r.entries[:n] {
-		at := -1 // where the row of this id went, which may be asked for twice
+		at := -1 // position of this id's row, which may be requested twice
 		for ; len(asked) > 0 && asked[0].id <= x.id; asked = asked[1:] {
 			to := asked[0].at
 			switch {
@@ -240,14 +240,14 @@ func (r *recordReader) rows(id int64, block []byte, asked []recordAt) (gone int,
 	return gone, true
 }
 
-// recordEntry is a row of a block, and where it is.
+// recordEntry is a row of a block, and its position.
 type recordEntry struct {
 	id         int64
 	start, end int
 }
 
-// head reads the head of a block whose first row has an id: the sum of all that follows it, the number of rows, and for
-// each the distance of its id to the one before and its length.
+// head decodes the header of a block whose first row has the id first: the checksum of the rest, the number of rows,
+// and for each row the difference to the previous id and its length.
 func (r *recordReader) head(first int64, block []byte) (n int, ok bool) {
 	if len(block) < 5 || block[4] == 0 || block[4] > recordsABlock ||
 		recordSum(first, block[4:]) != binary.LittleEndian.Uint32(block) {
@@ -272,7 +272,7 @@ func (r *recordReader) head(first int64, block []byte) (n int, ok bool) {
 	return n, at+end == len(block)
 }
 
-// row reads the values of a row.
+// row decodes the values of a row.
 func (r *recordReader) row(data []byte, values []any) bool {
 	c := recordCursor{data: data}
 	for p := 0; p <= r.last; p++ {
@@ -288,8 +288,8 @@ func (r *recordReader) row(data []byte, values []any) bool {
 	return true
 }
 
-// packed reads the first n of rows from records, if nobody has written into the source; it reports false where they are
-// to be read from there.
+// packed reads the first n of rows from the record file. ok is false if the source may have changed; then rows must be
+// read from the source.
 func (x *rowsReader) packed(ctx context.Context, rows []store.Row) (n int, missing, ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, false, false, err
@@ -309,7 +309,7 @@ func (x *rowsReader) packed(ctx context.Context, rows []store.Row) (n int, missi
 	return n, missing, ok, nil
 }
 
-// dropRecords drops records that can no longer be read, and prevents rebuilding them while the source is unchanged.
+// dropRecords drops unreadable records, and prevents that they are built again while the source is unchanged.
 func (r *revision) dropRecords(t *records) {
 	r.memory.mu.Lock()
 	r.memory.never[t.name] = true

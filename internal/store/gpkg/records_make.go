@@ -17,34 +17,34 @@ import (
 	"grense/internal/store"
 )
 
-// recordsVersion is increased when the meaning of record files changes; older ones are rebuilt.
+// recordsVersion must change if the meaning of record files changes; older files are then rebuilt.
 const recordsVersion = "records4"
 
 const recordsMagic = "grense/2"
 
-// recordsHome is where the files of records of a state of the source lie.
+// recordsHome is the directory and the name prefix of record files for a version of the source.
 type recordsHome struct{ dir, stem string }
 
-// newRecordsHome is that of a source, whose catalog has a version; files of its former states are removed.
+// newRecordsHome returns the home for a source and the version of its catalog. It removes files for other versions.
 func newRecordsHome(dir string, src source, version string) recordsHome {
 	prefix, stem := src.sideName(recordsVersion + version)
 	removeOthers(dir, prefix, stem, ".records")
 	return recordsHome{dir, stem}
 }
 
-// path names the file of a layer.
+// path returns the path of the file for a layer.
 func (h recordsHome) path(layer string) string {
 	return filepath.Join(h.dir, h.stem+"-"+layer+".records")
 }
 
-// recordsWanted counts the requests for a layer without records.
+// recordsWanted counts requested rows of a layer without records.
 type recordsWanted struct {
 	rows   int
-	looked bool // for a file that is there already
+	looked bool // an existing file was looked for
 }
 
-// recordsOf returns the records of a layer, with the numbers of the properties that a fetcher wants.
-// It returns nil if they lack a property or are not loaded; they are loaded, or built once enough rows were wanted.
+// recordsOf returns the records of a layer, and the indexes of the fetcher's properties in them. It returns nil if they
+// lack a property or are not loaded. It then loads them, or builds them after enough rows were requested.
 func (r *revision) recordsOf(f *fetcher, rows int) (*records, []int) {
 	l := f.l
 	if f.geometry || f.version != nil || l.text || l.view || l.source.Leads == nil ||
@@ -67,7 +67,7 @@ func (r *revision) recordsOf(f *fetcher, rows int) (*records, []int) {
 	return nil, nil
 }
 
-// recordsWork is how the records come to hand; nil: not yet.
+// recordsWork returns a function that loads or builds the records; nil if it is too early.
 func (r *revision) recordsWork(l *layer, name string, rows int) func() error {
 	m := r.memory
 	m.mu.Lock()
@@ -88,14 +88,14 @@ func (r *revision) recordsWork(l *layer, name string, rows int) func() error {
 	return nil
 }
 
-// putRecords opens the records of a layer, which are made where they are not there; an error where they cannot be had.
+// putRecords opens the records of a layer and caches them. With write it builds a missing file.
 func (r *revision) putRecords(l *layer, name string, write bool) error {
 	path := r.records.path(l.ID)
 	t, err := openRecords(path, l)
 	if errors.Is(err, fs.ErrNotExist) && !write {
 		r.memory.mu.Lock()
 		defer r.memory.mu.Unlock()
-		delete(r.memory.asked, name) // they may be wanted soon
+		delete(r.memory.asked, name) // they may be requested again soon
 		return nil
 	}
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *revision) putRecords(l *layer, name string, write bool) error {
 	return nil
 }
 
-// openRecords opens a file of the records of a layer; an error where it is not there, or not sound.
+// openRecords opens a record file of a layer. It fails if the file is missing or damaged.
 func openRecords(path string, l *layer) (t *records, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -147,7 +147,7 @@ func openRecords(path string, l *layer) (t *records, err error) {
 	return t, nil
 }
 
-// readTail reads what is known of the blocks.
+// readTail decodes the tail of the file, which describes the blocks.
 func (t *records) readTail(tail []byte, l *layer) bool {
 	next := func() (n int64) {
 		n, size := binary.Varint(tail)
@@ -186,12 +186,12 @@ func (t *records) readTail(tail []byte, l *layer) bool {
 	return len(tail) == 0 && n > 0
 }
 
-// recordsChunk is how many rows are read in one transaction, so that who wants to write into the file need not wait for
-// long.
+// recordsChunk is the number of rows that are read in one transaction, so that programs that write to the file need not
+// wait long.
 const recordsChunk = 4096
 
-// writeRecords writes the records of a layer into a file; an error where they cannot be had: the source was changed, or
-// they take more than half of it.
+// writeRecords writes the record file of a layer. It fails if the source has changed, or if the file would be larger
+// than half of it.
 func (r *revision) writeRecords(l *layer, path string) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -237,21 +237,21 @@ func (r *revision) writeRecords(l *layer, path string) (err error) {
 	return w.finish()
 }
 
-// recordsWriter writes a file of records.
+// recordsWriter writes a record file.
 type recordsWriter struct {
 	w      *bufio.Writer
-	most   int64 // bytes
+	most   int64 // largest size of the file in bytes
 	done   int64
 	rows   int
-	known  []map[any]uint64 // of each property, the numbers of values
+	known  []map[any]uint64 // by property: numbers of distinct values
 	values [][]any
 	first  []int64
 	sizes  []int64
 	last   int64
-	head   []byte // of the block, without its sum and the number of rows
-	block  []byte // its rows
+	head   []byte // header of the block, without checksum and number of rows
+	block  []byte // rows of the block
 	row    []byte
-	in     int // rows in block
+	in     int // number of rows in block
 }
 
 func newRecordsWriter(w *bufio.Writer, properties int, most int64) *recordsWriter {
@@ -262,7 +262,7 @@ func newRecordsWriter(w *bufio.Writer, properties int, most int64) *recordsWrite
 	return x
 }
 
-// add takes the next row; an error where the file grows too large.
+// add adds the next row. It fails if the file becomes too large.
 func (w *recordsWriter) add(id int64, values []any) error {
 	delta := uint64(0)
 	if w.in == 0 {
@@ -298,9 +298,9 @@ func (w *recordsWriter) add(id int64, values []any) error {
 	return nil
 }
 
-// number is that of a value, which gets one while there are few.
+// number returns the number of a value. A new value gets one while there are few.
 func (w *recordsWriter) number(p int, v any) (uint64, bool) {
-	if _, isFloat := v.(float64); isFloat || v == nil { // of two that are equal one may be -0
+	if _, isFloat := v.(float64); isFloat || v == nil { // 0 and -0 are equal but distinct
 		return 0, false
 	}
 	if s, isText := textOfValue(v); isText && len(s) > recordText {
@@ -316,7 +316,7 @@ func (w *recordsWriter) number(p int, v any) (uint64, bool) {
 	return n, ok
 }
 
-// flush writes the block.
+// flush writes the current block.
 func (w *recordsWriter) flush() error {
 	if w.in == 0 {
 		return nil
@@ -333,7 +333,7 @@ func (w *recordsWriter) flush() error {
 	return err
 }
 
-// finish writes the last block, and the tail.
+// finish writes the last block and the tail.
 func (w *recordsWriter) finish() error {
 	if err := w.flush(); err != nil {
 		return err
@@ -362,7 +362,7 @@ func (w *recordsWriter) finish() error {
 	return w.w.Flush()
 }
 
-// textOfValue is the text of a value that is one, or JSON.
+// textOfValue returns a text or JSON value as a string.
 func textOfValue(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:

@@ -11,14 +11,14 @@ import (
 	"grense/internal/store"
 )
 
-// recordCursor reads values one after the other.
+// recordCursor decodes values in sequence.
 type recordCursor struct {
 	data []byte
-	text []byte // that came last
+	text []byte // last decoded text
 }
 
-// next reads a value of the property p, of whose values some are known by number; one that is not wanted is passed
-// over. It reports false where there is none.
+// next decodes a value of the property p. known are the property's values by number. If wanted is false, it skips the
+// value. ok is false if the data are damaged.
 func (c *recordCursor) next(b *batch, p int, known []any, wanted bool) (v any, ok bool) {
 	code, n := binary.Uvarint(c.data)
 	if n <= 0 {
@@ -79,7 +79,7 @@ func (c *recordCursor) next(b *batch, p int, known []any, wanted bool) (v any, o
 	return v, true
 }
 
-// appendPlain appends a value without a number. inText reports that it is stored as codeText or codeJSON.
+// appendPlain encodes a value without a number. inText reports whether it used codeText or codeJSON.
 func appendPlain(dst []byte, v any) (_ []byte, inText bool) {
 	var room [knownBytes]byte
 	switch v := v.(type) {
@@ -114,7 +114,7 @@ const (
 	uuidLength   = 36
 )
 
-// parseStamp reads what appendMoment writes.
+// parseStamp parses what appendMoment writes.
 func parseStamp(s string) (time.Time, error) {
 	if len(s) != len(momentLayout) || s[len(s)-1] != 'Z' {
 		return time.Time{}, strconv.ErrSyntax

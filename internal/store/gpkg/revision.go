@@ -21,29 +21,29 @@ import (
 	"grense/internal/store"
 )
 
-// revision is one state of the file, opened. Apart from the counts it caches, it is immutable.
+// revision is an opened version of the file. It is immutable, except for the counts that it caches.
 type revision struct {
 	catalog *store.Catalog
 	layers  map[string]*layer // by collection id
 	served  map[string]string // ids of public collections, by the ids that the source gives them
-	rev     uint64            // of every feature, as long as nobody changes the file; see revOf
+	rev     uint64            // revision of every feature while the file is unchanged; see revOf
 	pool    *pool
-	signs   *pool        // of one connection, for Ready and revBeside
-	signed  uint64       // random: the kind of numbers that the connection of signs gives
-	refs    atomic.Int64 // users, and one for being current
-	drained func()       // called once, when the last user has gone
+	signs   *pool        // one connection, for Ready and revBeside
+	signed  uint64       // random; distinguishes the version numbers of this connection in signs
+	refs    atomic.Int64 // number of users, plus one while the revision is current
+	drained func()       // called once, after the last user has released it
 
-	source  source    // as it was found
-	path    string    // of the file that is read
-	still   bool      // nobody writes into it
-	opened  fileStamp // of the file when it was opened; the zero value where stamps are not to be trusted
+	source  source    // when it was opened
+	path    string    // of the file that is read: the source or a copy
+	still   bool      // nobody writes to the file
+	opened  fileStamp // stamp of the file when it was opened; zero if stamps cannot be trusted
 	known   atomic.Pointer[fileVersion]
 	foreign foreignWrites
 
-	promise *promise // nil: none
+	promise *promise // nil: Unchanging is not set
 
-	counts *countCache // of the store
-	shapes *shapeCache // of the store
+	counts *countCache // shared by all revisions of the store
+	shapes *shapeCache // shared by all revisions of the store
 
 	memory  *memory
 	records recordsHome
@@ -68,7 +68,7 @@ func (r *revision) release() {
 	}
 }
 
-// use runs fn with a connection; within Hold with the one that is held.
+// use runs fn with a connection of the pool or, within Hold, with the held one.
 func (r *revision) use(ctx context.Context, fn func(*conn) error) error {
 	if x, ok := ctx.Value(heldKey{}).(*held); ok && x.r == r {
 		return r.explain(x.use(ctx, fn))
@@ -90,10 +90,9 @@ func (r *revision) explain(err error) error {
 	return err
 }
 
-// revOf returns the revision of the features that a transaction on c reads; the transaction must not have read anything
-// yet. A file that was changed in place since it was opened has another revision for each version.
-// It returns store.ErrChanged if the revision is not the one in the context, or if commits to a file in WAL mode follow
-// each other too fast to distinguish.
+// revOf returns the revision of the features that a transaction on c reads. The transaction must not have read anything
+// yet. After the file was changed in place, each version has another revision. It returns store.ErrChanged if the
+// revision differs from the one in the context, or if commits in WAL mode are too frequent to distinguish versions.
 func (r *revision) revOf(ctx context.Context, c *conn) (uint64, error) {
 	rev, err := r.revNow(ctx, c)
 	if err == nil {
@@ -102,7 +101,7 @@ func (r *revision) revOf(ctx context.Context, c *conn) (uint64, error) {
 	return rev, err
 }
 
-// revNow is revOf, whatever the context has to meet.
+// revNow is revOf without comparing with the context.
 func (r *revision) revNow(ctx context.Context, c *conn) (uint64, error) {
 	if c.pinned != nil {
 		return *c.pinned, nil
@@ -122,7 +121,7 @@ func (r *revision) revNow(ctx context.Context, c *conn) (uint64, error) {
 	return r.revNamed(uint64(foreign), uint64(n)), err
 }
 
-// revNamed is the revision of a state with a number among those of a kind.
+// revNamed derives a revision from a version number; kind distinguishes independent sequences of numbers.
 func (r *revision) revNamed(kind, n uint64) uint64 {
 	var b [24]byte
 	for i, x := range [...]uint64{r.rev, kind, n} {
@@ -133,15 +132,14 @@ func (r *revision) revNamed(kind, n uint64) uint64 {
 }
 
 const (
-	// how often a transaction is restarted until nobody commits at that moment, at 50 µs each
+	// number of times that a transaction is restarted until no commit interferes, at 50 µs each
 	besideTries  = 200
-	signPatience = 5 * time.Second // as long as SQLite waits for a lock, whatever else the question waited for
+	signPatience = 5 * time.Second // as long as SQLite waits for a lock, whatever the query has waited for before
 )
 
-// revBeside is revOf in WAL mode, where commits leave the change counter of the file unchanged.
-// Only a connection can notice a new version, by a number of its own. So one connection numbers the versions for all:
-// it reads its number before and after a transaction on c begins. If the numbers are equal,
-// nobody committed in between.
+// revBeside is revOf in WAL mode, where commits do not change the counter in the header. SQLite only gives each
+// connection a number of its own that changes with commits. So one connection provides the numbers for all: its number
+// is read before and after a transaction on c begins. If both are equal, nobody has committed in between.
 func (r *revision) revBeside(ctx context.Context, c *conn) (uint64, error) {
 	w, err := r.signs.get(store.WithPatience(ctx, signPatience))
 	if err != nil {
@@ -156,7 +154,7 @@ func (r *revision) revBeside(ctx context.Context, c *conn) (uint64, error) {
 		if err != nil {
 			return 0, err
 		}
-		n, wal, err := c.header() // the first that is read
+		n, wal, err := c.header() // the first read of the transaction
 		if err != nil || !wal {
 			return r.revNamed(0, uint64(n)), err
 		}
@@ -171,11 +169,11 @@ func (r *revision) revBeside(ctx context.Context, c *conn) (uint64, error) {
 	return 0, fmt.Errorf("gpkg: others commit all the time: %w", store.ErrChanged)
 }
 
-// loads is how often a file is opened again because another one took its name during loading.
+// loads is the number of attempts to open a file that is being replaced.
 const loads = 5
 
-// load opens the file that has the name now. If the file is replaced during loading, load opens the new one.
-// Under constant replacement the result may be a file that was replaced before load returns, but never a mix of two.
+// load opens the file at the path of the store. If the file is replaced during loading, it opens the new one. If the
+// file is replaced all the time, the result may be an old file, but never a mix of two.
 func (s *Store) load(ctx context.Context) (r *revision, err error) {
 	for n := 1; ; n++ {
 		r, err = s.loadOnce(ctx)
@@ -190,11 +188,11 @@ func (s *Store) load(ctx context.Context) (r *revision, err error) {
 	}
 }
 
-// errReplaced reports that another file took the name of the source while connections to it were opened.
+// errReplaced reports that the source was replaced while connections to it were opened.
 var errReplaced = errors.New(
 	"gpkg: the file was replaced again and again while it was opened; it is opened at the next reload")
 
-// loadOnce opens the file that has the name now, or returns errReplaced.
+// loadOnce opens the file at the path of the store. It returns errReplaced if the file is replaced.
 func (s *Store) loadOnce(ctx context.Context) (r *revision, err error) {
 	src, err := inspect(s.path)
 	if err != nil {
@@ -206,7 +204,7 @@ func (s *Store) loadOnce(ctx context.Context) (r *revision, err error) {
 		}
 	}()
 	if !s.options.Unchanging && src.recent() {
-		time.Sleep(timeStep) // later writes have another time
+		time.Sleep(timeStep) // later writes then have another modification time
 		if src, err = src.read(); err != nil {
 			return nil, err
 		}
@@ -229,18 +227,18 @@ func (s *Store) loadOnce(ctx context.Context) (r *revision, err error) {
 	return r, nil
 }
 
-// openedFile has all connections to one file. Nothing else is opened by name later, so that all are to the same file.
+// openedFile has all connections to a file. They are opened together, so that all are to the same file.
 type openedFile struct {
 	path   string
 	mode   mode
 	stamp  fileStamp
-	survey *conn // of the pool, reads the layers in
+	survey *conn // connection of the pool that surveys the layers
 	pool   *pool
 	signs  *pool
 }
 
-// openFile opens all connections to the file of src, or to the copy of it that path names.
-// It returns errReplaced where the name has gone to another file, since some of them may be to that one.
+// openFile opens all connections to the file of src, or to a copy of it at path. It returns errReplaced if the source
+// was replaced during that, since some connections may be to the new file.
 func (s *Store) openFile(src source, path string, m mode) (_ *openedFile, err error) {
 	f := &openedFile{path: path, mode: m}
 	f.stamp, _ = stampOf(path)
@@ -268,7 +266,7 @@ func (s *Store) openFile(src source, path string, m mode) (_ *openedFile, err er
 	return f, nil
 }
 
-// lastChange is the latest date in the contents (OGC 12-128r18, table 4), else the given one.
+// lastChange returns the latest last_change in gpkg_contents (OGC 12-128r18, table 4), or otherwise.
 func lastChange(c *conn, otherwise time.Time) time.Time {
 	latest := otherwise
 	err := c.query("SELECT max(last_change) FROM gpkg_contents", nil, func(r row) error {
@@ -355,7 +353,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 	}
 	if !src.asItWas() {
 		r.still = false
-		r.pool.distrust() // somebody wrote while it was opened
+		r.pool.distrust() // the file was written to while it was opened
 	}
 	r.signed, r.records = rand.Uint64()|1, newRecordsHome(s.options.DataDir, src, r.catalog.Version)
 	r.memory = newMemory(s)
@@ -369,21 +367,21 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 	return r, nil
 }
 
-// manyTables is the number of tables from which connections read the schema when they are first used.
-// SQLite needs 0.3 ms and 30 KB for a table with the index and the triggers that GDAL creates.
-// If the side file is deleted before that, these connections fail until the next reload.
+// manyTables is the number of tables from which connections read the schema on first use instead of at once. SQLite
+// needs 0.3 ms and 30 KB for a table with the index and triggers of GDAL. If the side file is deleted before the first
+// use, the connection fails until the next reload.
 const manyTables = 2500
 
-// noLayer is why a file without refused layers serves nothing.
+// noLayer is the reason why a file serves nothing although no layer was refused.
 const noLayer = "gpkg_contents lists no table of features or attributes, or the configuration hides all; " +
 	"add a layer, or set allow_empty"
 
-// close closes a revision that nobody uses.
+// close closes a revision without users.
 func (r *revision) close() error {
 	return errors.Join(r.pool.close(), r.signs.close(), r.source.close())
 }
 
-// reader opens a connection of a pool to a file whose texts have an encoding.
+// reader opens a connection for the pool; encoding is the text encoding of the file.
 func (s *Store) reader(path string, m mode, encoding string) (*conn, error) {
 	c, err := openAnother(path, m, encoding)
 	if err != nil {
@@ -393,7 +391,7 @@ func (s *Store) reader(path string, m mode, encoding string) (*conn, error) {
 	return c, nil
 }
 
-// limitPages bounds the pages that a connection keeps.
+// limitPages limits the page cache of a connection.
 func (s *Store) limitPages(c *conn) error {
 	kib := pageCache
 	if n := s.options.PageCache; n > 0 {
@@ -402,10 +400,10 @@ func (s *Store) limitPages(c *conn) error {
 	return c.exec("PRAGMA cache_size=-" + kib)
 }
 
-// unserved are layers that no draft is made of.
+// unserved are layers without drafts.
 type unserved struct{ hidden, bookkeeping []string }
 
-// drafts lists the layers, refused ones among them.
+// drafts returns a draft for each layer, including refused ones.
 func (s *Store) drafts(c *conn) (served []*draft, not unserved, err error) {
 	list, err := readContents(c)
 	if err != nil {
@@ -422,7 +420,7 @@ func (s *Store) drafts(c *conn) (served []*draft, not unserved, err error) {
 		delete(own, strings.ToLower(x.table))
 		drafts = append(drafts, d)
 	}
-	for _, name := range sortedKeys(own) { // tables that are no layer for others
+	for _, name := range sortedKeys(own) { // our tables that are not layers for other programs
 		def := own[name]
 		drafts = append(drafts, &draft{contents: contents{table: def.Table, kind: "attributes"}, at: inSide,
 			settings: s.settingsOf(def.Table), own: def})
@@ -453,7 +451,7 @@ func (s *Store) drafts(c *conn) (served []*draft, not unserved, err error) {
 	return served, not, nil
 }
 
-// settingsOf returns the settings of a layer, by its name or else by the id that the name gives.
+// settingsOf returns the settings of a layer, by its name or by the collection id derived from it.
 func (s *Store) settingsOf(layer string) store.Settings {
 	if x, ok := s.options.Settings[layer]; ok {
 		return x
@@ -461,22 +459,22 @@ func (s *Store) settingsOf(layer string) store.Settings {
 	return s.options.Settings[store.CollectionID(layer)]
 }
 
-// configures reports whether there are settings of a layer.
+// configures reports whether there are settings for a layer.
 func (s *Store) configures(layer string) bool {
 	_, byName := s.options.Settings[layer]
 	_, byID := s.options.Settings[store.CollectionID(layer)]
 	return byName || byID
 }
 
-// check refuses what is no table of features or attributes. texts are those of readColumnTexts, or textsErr says
-// why they cannot be read.
+// check refuses a draft that is not a table of features or attributes. texts is the result of readColumnTexts, textsErr
+// its error.
 func (d *draft) check(c *conn, texts map[string]map[string]columnText, textsErr error) (err error) {
 	if d.own != nil && foldedOtherwise(d.own.Properties, d.own.Relations) {
 		d.refuse(store.OldFold)
 		return nil
 	}
 	switch d.kind {
-	case "features", "attributes", "aspatial": // the last is of GDAL before GeoPackage 1.2
+	case "features", "attributes", "aspatial": // aspatial: GDAL before GeoPackage 1.2
 	case "tiles", "2d-gridded-coverage", "vector-tiles":
 		d.refuse("the data type %q is not served, only features and attributes", d.kind)
 		return nil
@@ -514,8 +512,7 @@ func (d *draft) check(c *conn, texts map[string]map[string]columnText, textsErr 
 	return nil
 }
 
-// chooseGeometry takes the geometry column that the settings name, else the first in the table, and leaves the others
-// out. Hidden ones are not among them.
+// chooseGeometry selects the configured geometry column, else the first in the table. It ignores hidden ones.
 func (d *draft) chooseGeometry(columns []geometryColumn) {
 	wanted := d.settings.GeometryColumn
 	if d.own != nil && d.own.Geometry != nil && len(columns) > 0 {
@@ -549,7 +546,7 @@ func (d *draft) chooseGeometry(columns []geometryColumn) {
 	}
 }
 
-// side finds or makes the side file and gives each draft its survey. A file that is ready needs none: nil.
+// side opens or creates the side file and sets the surveys of drafts. It returns nil if the file itself has them.
 func (s *Store) side(ctx context.Context, src source, c *conn, drafts []*draft) (*sideFile, error) {
 	if ready, err := s.ready(src, c, drafts); ready || err != nil {
 		return nil, err
@@ -586,7 +583,7 @@ func (s *Store) side(ctx context.Context, src source, c *conn, drafts []*draft) 
 	return f, nil
 }
 
-// sideOf returns the side file at a path if it has all layers; else nil.
+// sideOf returns the side file at path if it has surveys of all layers, else nil.
 func sideOf(path string, drafts []*draft) *sideFile {
 	f := readSide(path)
 	for _, d := range drafts {
@@ -597,7 +594,7 @@ func sideOf(path string, drafts []*draft) *sideFile {
 	return f
 }
 
-// isSampled reports whether most rows of some layer have not been read.
+// isSampled reports whether the survey of some layer is based on a sample.
 func (f *sideFile) isSampled() bool {
 	for _, sv := range f.surveys {
 		if sv.Sampled {
@@ -607,7 +604,7 @@ func (f *sideFile) isSampled() bool {
 	return false
 }
 
-// isSampled reports whether most rows have not been read.
+// isSampled reports whether the survey is based on a sample.
 func (d *draft) isSampled() bool { return d.survey != nil && d.survey.Sampled }
 
 func (s *Store) makeSide(ctx context.Context, path string, c *conn, drafts []*draft) error {
@@ -638,7 +635,7 @@ func (s *Store) makeSide(ctx context.Context, path string, c *conn, drafts []*dr
 	return w.finish()
 }
 
-// progress reports the progress of reading, to Options.Progress and store.Survey.
+// progress reports progress to Options.Progress and store.Survey.
 func (s *Store) progress(layer string, done, total int) {
 	if s.survey != nil {
 		s.survey.Note(layer == "", done, total)
@@ -648,8 +645,8 @@ func (s *Store) progress(layer string, done, total int) {
 	}
 }
 
-// examine surveys a layer. What is wrong with the layer alone stands in its survey, so that the others are served;
-// it is an error when the file cannot be read, or the side file not be written.
+// examine surveys a layer. Faults of the layer are part of the survey, so that other layers are served. It returns an
+// error if the file cannot be read or the side file cannot be written.
 func (s *Store) examine(ctx context.Context, c *conn, w *sideWriter, d *draft) (*survey, error) {
 	bounded, cancel := ctx, context.CancelFunc(func() {})
 	if d.table.view {
@@ -678,7 +675,7 @@ func (s *Store) examine(ctx context.Context, c *conn, w *sideWriter, d *draft) (
 	return nil, err
 }
 
-// publish makes the catalog of the drafts.
+// publish creates the catalog from the drafts.
 func (r *revision) publish(c *conn, drafts []*draft) error {
 	for _, d := range drafts {
 		if !d.refused() {
@@ -696,8 +693,8 @@ func (r *revision) publish(c *conn, drafts []*draft) error {
 	return nil
 }
 
-// resolveReferences gives references the ids under which collections are served, and drops those to
-// collections that are not.
+// resolveReferences sets the collection ids in references between collections, and removes references to collections
+// that are not served.
 func (r *revision) resolveReferences() {
 	for _, c := range r.catalog.Collections {
 		for i := range c.Properties {
@@ -726,7 +723,7 @@ func (r *revision) add(d *draft, l *layer) {
 	r.catalog.Collections = append(r.catalog.Collections, l.Collection)
 }
 
-// schemaText returns the statements that made the schema.
+// schemaText returns the SQL of the schema.
 func schemaText(c *conn) (string, error) {
 	var b strings.Builder
 	err := c.query("SELECT coalesce(sql, name) FROM main.sqlite_schema ORDER BY rowid", nil, func(r row) error {

@@ -13,19 +13,19 @@ import (
 	"grense/internal/store"
 )
 
-// A first start does not wait until all rows of a large layer have been read. Its sampled survey holds the declared
-// types, which some rows have to confirm, and the count, extent and rows without geometry from the R-tree. What a
-// sample cannot show is set so that answers are right, if slower. The whole survey follows in the background, and then
-// Options.Surveyed.
+// The first start of a server does not wait until all rows of large layers have been read. Their survey is based on a
+// sample: it has the declared types, if the sample fits them, and the count, the extent and the rows without geometry
+// from the R-tree. What a sample cannot show is set so that responses are correct, if slower. The full survey follows
+// in the background, and then Options.Surveyed is called.
 
 const (
 	// sampledFrom is the default of Options.SampleFrom.
 	sampledFrom = 100_000
-	// samples is from how many places in the table rows are read, and sampleRows how many from each.
+	// samples is the number of places in a table that are sampled, sampleRows the number of rows at each.
 	samples, sampleRows = 16, 1024
 )
 
-// sample returns the sampled survey of a layer; nil if it has to be read whole before it is served.
+// sample returns a survey based on a sample; nil if the layer must be read as a whole.
 func (d *draft) sample(c *conn, side *sideWriter, from int) (*survey, error) {
 	if d.table.view || d.table.rowid == "" || d.uncut || slices.ContainsFunc(d.table.columns, d.isUnsure) {
 		return nil, nil
@@ -54,14 +54,14 @@ func (d *draft) sample(c *conn, side *sideWriter, from int) (*survey, error) {
 	return d.sampleTree(c, sv, side)
 }
 
-// isUnsure reports whether some rows show too little of a column: JSON, whose members are listed, and text in the role
-// of a time.
+// isUnsure reports whether a sample is not enough for a column: JSON, whose members are listed, and text in the role of
+// a time.
 func (d *draft) isUnsure(col tableColumn) bool {
 	t, known := d.declaredType(col)
 	return t == cql2.TypeJSON || d.own.isJSON(col.name) || d.isRole(col.name) && known && t == cql2.TypeText
 }
 
-// sampleRows reads rows from places all over the table.
+// sampleRows reads rows at regular intervals of the table.
 func (d *draft) sampleRows(c *conn, sv *survey, side *sideWriter) error {
 	rd, err := d.reader(c, sv, side)
 	if err != nil {
@@ -89,8 +89,7 @@ func (d *draft) sampleRows(c *conn, sv *survey, side *sideWriter) error {
 	return err
 }
 
-// declaredHold reports whether columns have the types that are declared, as far as the sample shows, and sets what it
-// cannot show.
+// declaredHold reports whether the sample fits the declared types. It sets what the sample cannot show.
 func (d *draft) declaredHold(sv *survey) bool {
 	for _, col := range d.table.columns {
 		cs := sv.Columns[col.name]
@@ -114,7 +113,7 @@ func (d *draft) declaredHold(sv *survey) bool {
 	return true
 }
 
-// sampleTree completes a survey by the R-tree of the source; nil if that does not agree with the rows.
+// sampleTree completes a survey from the R-tree of the source; nil if the R-tree does not agree with the rows.
 func (d *draft) sampleTree(c *conn, sv *survey, side *sideWriter) (*survey, error) {
 	var ids []int64
 	all := orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
@@ -140,7 +139,7 @@ func (d *draft) sampleTree(c *conn, sv *survey, side *sideWriter) (*survey, erro
 	if err != nil {
 		return nil, err
 	}
-	sv.Bytes = size // at most
+	sv.Bytes = size // upper bound
 	index, err := side.index(c, d)
 	if err != nil {
 		return nil, err
@@ -157,7 +156,8 @@ func (d *draft) sampleTree(c *conn, sv *survey, side *sideWriter) (*survey, erro
 	return sv, nil
 }
 
-// findMissing notes the rows that the R-tree does not have, by its ids; false if one of them has a geometry.
+// findMissing records the rows that the R-tree lacks; ids are those in the R-tree. whole is false if one of them has a
+// geometry.
 func (d *draft) findMissing(c *conn, index *sideIndex, ids []int64) (whole bool, err error) {
 	slices.Sort(ids)
 	var missing []int64
@@ -194,10 +194,9 @@ func (d *draft) findMissing(c *conn, index *sideIndex, ids []int64) (whole bool,
 	return whole, err
 }
 
-// widest returns a box of longitudes and latitudes around a box in id; nil if it may reach across the antimeridian, or
-// out of the system.
+// widest returns a box in degrees around a box in id; nil if it may cross the antimeridian or leave the area of id.
 func widest(b orb.Bound, degree crs.Func, id crs.ID) *orb.Bound {
-	const steps, margin = 64, 1.0 / 64 // the ends lie on the edges; between two steps they may lie beyond
+	const steps, margin = 64, 1.0 / 64 // extremes may lie between two steps along an edge
 	if id.Geographic() {
 		if b.Min[0] < -180 || b.Max[0] > 180 || b.Min[1] < -90 || b.Max[1] > 90 || b.Max[0]-b.Min[0] > 180 {
 			return nil
@@ -223,7 +222,7 @@ func widest(b orb.Bound, degree crs.Func, id crs.ID) *orb.Bound {
 	return &all
 }
 
-// surveyAll makes the whole side file of a source that is served by samples, and calls Options.Surveyed.
+// surveyAll creates the full side file after a start with samples, and calls Options.Surveyed.
 func (s *Store) surveyAll(ctx context.Context) error {
 	src, err := inspect(s.path)
 	if err != nil {

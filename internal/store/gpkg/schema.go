@@ -2,19 +2,19 @@ package gpkg
 
 import "strings"
 
-// schemaList is the schema of the main database, read once: to look for a name in sqlite_schema is a scan.
+// schemaList is the schema of the main database, read once, since every lookup in sqlite_schema is a scan.
 type schemaList struct {
 	version int64
-	tables  map[string]string // their SQL, by lowered name
-	// that were created by statements, by the lowered name of their table; the last one first
+	tables  map[string]string // SQL by table name in lower case
+	// indexes created by statements, by table name in lower case; the last one first
 	indexes  map[string][]string
-	collated bool              // a statement names a collation
-	views    map[string]string // their names, by lowered name
-	// names of tables with row ids, which are neither virtual nor parts of virtual ones, by lowered name
+	collated bool              // some statement has a COLLATE
+	views    map[string]string // names by name in lower case
+	// ordinary tables with row ids (not virtual, nor part of a virtual one): names by name in lower case
 	plain map[string]string
 }
 
-// schema returns the schema as the transaction sees it.
+// schema returns the schema in the current transaction.
 func (c *conn) schema() (*schemaList, error) {
 	version, err := c.one("PRAGMA main.schema_version")
 	if err != nil || c.known != nil && c.known.version == version {
@@ -55,8 +55,8 @@ func (c *conn) schema() (*schemaList, error) {
 	return s, nil
 }
 
-// find returns the name of a table or view in the schema, and whether it is a view.
-// sure is false for a table that SQLite has to describe.
+// find returns the name of a table or view, and whether it is a view. sure is false if SQLite must decide about a
+// table.
 func (s *schemaList) find(name string) (found string, view, sure bool) {
 	name = lowered(name)
 	if found := s.views[name]; found != "" {
@@ -69,7 +69,7 @@ func (s *schemaList) find(name string) (found string, view, sure bool) {
 	return "", false, !ok
 }
 
-// lowered is lower() of SQLite, which knows A to Z only.
+// lowered is lower() of SQLite, which only converts A to Z.
 func lowered(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

@@ -15,18 +15,18 @@ import (
 	"grense/internal/tempfile"
 )
 
-// sideVersion is increased when the meaning of side files changes; older ones are rebuilt.
+// sideVersion must be increased if the meaning of side files changes; older files are then rebuilt.
 const sideVersion = 5
 
-// A side file holds what is expensive to learn of a source: a survey of each layer, an R-tree where the source has
-// none, the rows without geometry, and an index of the words of texts. It belongs to one state of the source,
-// is never changed after it was made, and can be deleted at any time.
+// A side file contains expensive results about a source: a survey of each layer, an R-tree if the source has none, the
+// rows without geometry, and an index of the words of texts. It belongs to one version of the source, is never
+// modified, and can be deleted at any time.
 type sideFile struct {
 	path    string
 	surveys map[string]*survey // by table
 }
 
-// readSide returns nil when there is no side file that can be used.
+// readSide opens a side file; nil if there is no usable one.
 func readSide(path string) *sideFile {
 	if _, err := os.Stat(path); err != nil {
 		return nil
@@ -46,23 +46,23 @@ func readSide(path string) *sideFile {
 	return f
 }
 
-// sidePath returns the file for a source and the settings on which surveys depend, and the prefix of
-// files of its former states.
+// sidePath returns the path of the side file for a source, with extra for settings that affect surveys, and the common
+// prefix of files for its other versions.
 func sidePath(dir string, s source, extra string) (path, prefix, stem string) {
 	prefix, stem = s.sideName("side" + strconv.Itoa(sideVersion) + extra)
 	return filepath.Join(dir, stem+".side"), prefix, stem
 }
 
-// sideWriter fills a new side file.
+// sideWriter writes a new side file, or the equivalent tables in a register.
 type sideWriter struct {
 	c       *conn
-	dir     string // where there is room to sort; "": that of the system
-	at      string // how a reader names what begins the names of tables: the schema, and in a file of ours a prefix
-	prefix  string // of the names of tables
+	dir     string // directory for sorting; "": the system's
+	at      string // qualifier of the table names for readers: the schema, or a prefix within a register
+	prefix  string // prefix of table names
 	surveys map[string]*survey
 }
 
-// newSideWriter begins the side file of a source whose texts have an encoding, which SQLite wants to be that of both.
+// newSideWriter creates a side file. SQLite requires that it has the text encoding of the source.
 func newSideWriter(path, encoding string) (*sideWriter, error) {
 	c, err := openConn(path, readWrite)
 	if err != nil {
@@ -94,21 +94,21 @@ func (w *sideWriter) finish() error {
 	return errors.Join(w.c.exec("COMMIT"), w.c.close())
 }
 
-// sideIndex takes the envelopes of one layer. A nil index takes nothing.
+// sideIndex collects the envelopes of a layer. A nil sideIndex does nothing.
 type sideIndex struct {
 	w      *sideWriter
-	name   string                     // of the R-tree that is to be used, quoted, with schema
-	insert string                     // "" when the source has an R-tree already
-	miss   string                     // table of rows without geometry, which the first of them makes
-	missed bool                       // it is made
-	trust  bool                       // our Writer made the source's R-tree; only its size is verified
+	name   string                     // R-tree to use, quoted and qualified
+	insert string                     // "" if the source has an R-tree
+	miss   string                     // table of rows without geometry, created for the first one
+	missed bool                       // miss was created
+	trust  bool                       // our Writer wrote the source's R-tree; only its size is verified
 	c      *conn                      // to the source
-	cells  *tempfile.Sorter[packCell] // of the source's R-tree, by row id; nil: it is not verified
-	next   func() (packCell, bool)    // the rest of them
+	cells  *tempfile.Sorter[packCell] // entries of the source's R-tree, by row id; nil: not verified
+	next   func() (packCell, bool)    // remaining entries
 	close  func()
 }
 
-// index prepares an R-tree of a layer, unless the source's own is complete.
+// index prepares an R-tree for a layer, or verifies that of the source.
 func (w *sideWriter) index(c *conn, d *draft) (*sideIndex, error) {
 	n := strconv.Itoa(d.n)
 	x := &sideIndex{w: w, miss: w.prefix + "nogeom_" + n, close: func() {}}
@@ -135,7 +135,7 @@ func (w *sideWriter) index(c *conn, d *draft) (*sideIndex, error) {
 // errIndex reports that the R-tree of the source does not cover a geometry.
 var errIndex = errors.New("gpkg: the R-tree is not complete")
 
-// sourceIndex returns the R-tree of the source (OGC 12-128r18, F.3); "" when there is none.
+// sourceIndex returns the R-tree of the source (OGC 12-128r18, F.3); "" if there is none.
 func sourceIndex(c *conn, d *draft) (string, error) {
 	if d.table.rowid == "" || d.ownIndex {
 		return "", nil
@@ -147,10 +147,10 @@ func sourceIndex(c *conn, d *draft) (string, error) {
 	return "main." + quote(t.name), nil
 }
 
-// treeName is that of the R-tree of the source.
+// treeName returns the name of the R-tree in the source.
 func (d *draft) treeName() string { return "rtree_" + d.table.name + "_" + d.geometry }
 
-// verify has add verify that the source's R-tree has the rows, which come in the order of their ids.
+// verify makes add compare rows, which come in the order of their ids, with the source's R-tree.
 func (x *sideIndex) verify(dir, tree string) error {
 	if x == nil || x.trust || x.insert != "" {
 		return nil
@@ -162,7 +162,7 @@ func (x *sideIndex) verify(dir, tree string) error {
 	}
 	stop := func() {}
 	x.next, stop = iter.Pull(func(yield func(packCell) bool) {
-		x.cells.Sorted(func(c packCell) error { // an error leaves entries out, which complete finds
+		x.cells.Sorted(func(c packCell) error { // on error entries are missing, which complete detects
 			if !yield(c) {
 				return errEnough
 			}
@@ -173,7 +173,7 @@ func (x *sideIndex) verify(dir, tree string) error {
 	return err
 }
 
-// add notes the envelope of a row, or verifies that the source's R-tree has it.
+// add records the envelope of a row, or verifies that the source's R-tree has it.
 func (x *sideIndex) add(id int64, b orb.Bound) error {
 	if x == nil {
 		return nil
@@ -191,8 +191,7 @@ func (x *sideIndex) add(id int64, b orb.Bound) error {
 	return nil
 }
 
-// complete verifies that the source's R-tree has as many entries as there are geometries,
-// and so none of rows that are gone.
+// complete verifies that the source's R-tree has exactly want entries, so that none belongs to a deleted row.
 func (x *sideIndex) complete(want int) error {
 	if x.insert != "" {
 		return nil
@@ -223,8 +222,7 @@ func (x *sideIndex) missing(id int64) error {
 	return x.w.c.exec("INSERT INTO "+x.miss+" VALUES (?)", id)
 }
 
-// attach makes a side file readable from a connection as schema side, without locks, since nobody writes to it.
-// A nil file is none.
+// attach attaches the side file to a connection as schema side, without locks, since nobody writes to it. f may be nil.
 func (f *sideFile) attach(c *conn) error {
 	if f == nil {
 		return nil
@@ -235,14 +233,14 @@ func (f *sideFile) attach(c *conn) error {
 	return nil
 }
 
-// noGeom returns the table of rows without geometry; there is none where every row has one.
+// noGeom returns the table of rows without geometry. It does not exist if every row has one.
 func (d *draft) noGeom() string { return d.at + "nogeom_" + strconv.Itoa(d.n) }
 
 func surveyTable(prefix string) string {
 	return "CREATE TABLE " + prefix + "survey (layer TEXT PRIMARY KEY, body TEXT NOT NULL)"
 }
 
-// readSurveys returns the surveys of a table by layer, except for those that must be repeated.
+// readSurveys returns surveys by layer, except those that must be repeated.
 func readSurveys(c *conn, table string) (map[string]*survey, error) {
 	m := map[string]*survey{}
 	err := c.query("SELECT layer, body FROM "+table, nil, func(r row) error {

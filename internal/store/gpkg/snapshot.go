@@ -9,31 +9,31 @@ import (
 	"grense/internal/store"
 )
 
-// snapshot is a store that stays at one revision and one version of its file.
+// snapshot is a view of one version of the file.
 type snapshot struct {
 	pinned  Store
 	r       *revision
 	release sync.Once
-	met     uint64 // the revision of the features that all questions have to meet
+	met     uint64 // revision that all queries must see
 }
 
-// metKey is the key of snapshot.met among the values of a context.
+// metKey is the context key of snapshot.met.
 type metKey struct{}
 
-// meet is store.ErrChanged where a question meets another state than it has to.
+// meet returns store.ErrChanged if rev is not the revision that the context requires.
 func meet(ctx context.Context, rev uint64) error {
 	if met, ok := ctx.Value(metKey{}).(*uint64); ok && *met != rev {
-		return fmt.Errorf("gpkg: rows were changed between two questions: %w", store.ErrChanged)
+		return fmt.Errorf("gpkg: rows were changed between two queries: %w", store.ErrChanged)
 	}
 	return nil
 }
 
-// meeting is a context for questions that have to meet the version of the snapshot.
+// meeting returns a context that requires the revision of the snapshot.
 func (x *snapshot) meeting(ctx context.Context) context.Context {
 	return context.WithValue(ctx, metKey{}, &x.met)
 }
 
-// Snapshot holds the current revision, which costs an open file and its caches until it is closed.
+// Snapshot keeps the current revision open until it is closed: an open file and its caches.
 func (s *Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	r, err := s.acquire()
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	return x, nil
 }
 
-// pin makes the store of a snapshot.
+// pin sets up the store of a snapshot.
 func (s *Store) pin(x *snapshot) {
 	x.pinned.path, x.pinned.options, x.pinned.settled = s.path, s.options, s.settled
 	x.pinned.current.Store(x.r)
@@ -56,7 +56,7 @@ func (s *Store) pin(x *snapshot) {
 
 func (x *snapshot) Catalog() *store.Catalog { return x.r.catalog }
 
-// Version is that of the file when the snapshot began.
+// Version returns the version of the file when the snapshot was opened.
 func (x *snapshot) Version(context.Context, ...string) (store.Version, error) {
 	return x.r.version(x.met), nil
 }
@@ -77,18 +77,18 @@ func (x *snapshot) Close() error {
 	return nil
 }
 
-// held is a connection with a transaction for reading, whose questions are those of a context that has it
-// as its value of heldKey.
+// held is a connection with a read transaction. Queries whose context has it as heldKey use it.
 type held struct {
 	snapshot
 	c    *conn
-	lost bool // its transaction
+	lost bool // the transaction has failed
 	done bool
 }
 
 type heldKey struct{}
 
-// Hold takes a connection and begins a transaction. While it lasts nobody can commit to a file that is not in WAL mode.
+// Hold occupies a connection and begins a transaction. Unless the file is in WAL mode, nobody can commit until it is
+// closed.
 func (s *Store) Hold(ctx context.Context) (store.Snapshot, error) {
 	r, err := s.acquire()
 	if err != nil {
@@ -146,7 +146,7 @@ func (x *held) Fetch(ctx context.Context, collection string, rows []store.Row, w
 
 func (x *held) Holds() bool { return true }
 
-// Close ends the transaction and gives the connection back.
+// Close ends the transaction and returns the connection to the pool.
 func (x *held) Close() error {
 	if x.done {
 		return nil

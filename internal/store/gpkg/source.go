@@ -18,24 +18,24 @@ import (
 	"grense/internal/tempfile"
 )
 
-// source is a GeoPackage file as it was found.
+// source describes a GeoPackage file at one time.
 type source struct {
 	path    string      // absolute
-	name    string      // for messages: as the operator gave it
+	name    string      // as the operator wrote it, for messages
 	file    *descriptor // open until close
 	info    os.FileInfo // of the file
 	size    int64
 	mtime   time.Time
-	counter uint32 // changes of the file (SQLite file format, 1.3.6)
-	version string // bytes 24 to 39, which SQLite compares
+	counter uint32 // file change counter (SQLite file format, 1.3.6)
+	version string // bytes 24 to 39 of the header, which SQLite compares to detect changes
 	pages   int64
 	wal     bool  // journal mode WAL
-	walSize int64 // of changes not yet in the file
+	walSize int64 // size of the -wal file
 	walTime time.Time
 }
 
-// inspect reads what can be known without SQLite, and refuses what is no whole SQLite file.
-// Without an error the caller must close the source, after the connections to its file.
+// inspect reads the header without SQLite, and refuses incomplete files. Without an error the caller must close the
+// source, after closing connections to the file.
 func inspect(path string) (source, error) {
 	s := source{name: path}
 	var err error
@@ -54,11 +54,11 @@ func inspect(path string) (source, error) {
 func (s source) close() error { return s.file.close() }
 
 const (
-	looks    = 3                     // at a file that seems to be cut off, which it is while somebody makes it longer
-	timeStep = 50 * time.Millisecond // longer than the steps of the times that file systems give
+	looks    = 3                     // attempts at a truncated file, which may still be growing
+	timeStep = 50 * time.Millisecond // longer than the resolution of file times
 )
 
-// read is look, but distinguishes a file that is still being written from a truncated one.
+// read is look with several attempts, to distinguish a file that is still being written from a truncated one.
 func (s source) read() (now source, err error) {
 	for i := range looks {
 		if i > 0 {
@@ -69,14 +69,14 @@ func (s source) read() (now source, err error) {
 			return now, err
 		}
 		if j, err := os.Stat(s.path + "-journal"); err == nil && j.Size() > 0 {
-			return now, nil // SQLite knows
+			return now, nil // SQLite decides
 		}
 		err = fmt.Errorf("gpkg: %s is truncated: %d of %d bytes; copy it again", s.name, now.size, whole)
 	}
 	return now, err
 }
 
-// look reads the header of the file and its metadata in the file system, and its size according to the header.
+// look reads the header and the file's metadata. whole is the size of the file according to its header.
 func (s source) look() (now source, whole int64, err error) {
 	path := s.name
 	info, err := s.file.Stat()
@@ -111,29 +111,29 @@ func (s source) look() (now source, whole int64, err error) {
 	return s, whole, nil
 }
 
-// recent reports whether another write may have given the file the same time.
+// recent reports whether a later write could have the same modification time.
 func (s source) recent() bool { return time.Since(s.mtime).Abs() < timeStep }
 
-// state names the content of the file: it changes when the file does.
+// state returns a text that changes whenever the file changes.
 func (s source) state() string {
 	return hash(s.path, strconv.FormatInt(s.size, 10), strconv.FormatInt(s.mtime.UnixNano(), 10),
 		strconv.Itoa(int(s.counter)),
 		strconv.FormatInt(s.walSize, 10), strconv.FormatInt(s.walTime.UnixNano(), 10))
 }
 
-// asItWas reports whether nobody has written into the file since it was found.
+// asItWas reports whether nobody has written to the file since s was read.
 func (s source) asItWas() bool {
 	now, err := s.read()
 	return err == nil && now.state() == s.state()
 }
 
-// named reports whether the file still has its name, so that what is opened by that name is this file.
+// named reports whether the file is still at its path, so that opening the path opens this file.
 func (s source) named() bool {
 	now, err := os.Stat(s.path)
 	return err == nil && os.SameFile(now, s.info)
 }
 
-// hash returns 16 hexadecimal digits for a list of texts.
+// hash returns 16 hexadecimal digits of a hash of texts.
 func hash(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -142,17 +142,17 @@ func hash(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// sideName returns the beginning of the names of all our files about this source,
-// and the whole stem for its present state.
+// sideName returns the common prefix of the names of all our files for this source, and the stem for its current
+// version.
 func (s source) sideName(extra string) (prefix, stem string) {
 	base := strings.TrimSuffix(filepath.Base(s.path), filepath.Ext(s.path))
 	prefix = store.CollectionID(base) + "-" + hash(s.path) + "-"
 	return prefix, prefix + hash(s.state(), extra)
 }
 
-// readable returns the file that is to be opened, and how. A file in WAL mode cannot be read without SQLite writing
-// beside it: it is copied into dir, or where its folder cannot be written, so that nobody changes it,
-// opened as immutable. So are copies, which are ours, and files of which unchanging says that nobody writes into them.
+// readable returns the path of the file to open, and the mode. Reading a file in WAL mode requires writing next to it.
+// Therefore such a file is copied into dir or, if its directory is not writable, opened as immutable. Copies, and files
+// declared unchanging, are opened as immutable, too.
 func (s source) readable(dir string, unchanging bool) (path string, m mode, err error) {
 	if unchanging {
 		return s.path, immutable, s.complete()
@@ -179,15 +179,15 @@ func (s source) readable(dir string, unchanging bool) (path string, m mode, err 
 	return path, immutable, nil
 }
 
-// copyBeside copies a file in WAL mode, as it is at one moment, into an empty file. SQLite would create side files,
-// so it is only used if others write at the same time.
+// copyBeside copies a file in WAL mode into an empty file, consistently. It uses SQLite, which creates files next to
+// the source, only if others are writing.
 func (s source) copyBeside(dst string) error {
 	for range looks {
 		if s.walSize > 0 {
 			break
 		}
 		if time.Since(s.mtime) < settledAfter {
-			time.Sleep(timeStep) // what is written after that has another time
+			time.Sleep(timeStep) // later writes then have another modification time
 		}
 		if err := copyFile(dst, s); err != nil {
 			return err
@@ -204,8 +204,8 @@ func (s source) copyBeside(dst string) error {
 	return vacuumInto(dst, s.path)
 }
 
-// copyFile copies an SQLite file without pending changes, with the journal mode set to the one
-// that needs no other file.
+// copyFile copies an SQLite file without pending changes. The copy has a rollback journal instead of WAL, so that
+// reading needs no other file.
 func copyFile(dst string, src source) error {
 	out, err := os.OpenFile(dst, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -213,7 +213,7 @@ func copyFile(dst string, src source) error {
 	}
 	_, err = io.Copy(out, io.NewSectionReader(src.file, 0, math.MaxInt64))
 	if err == nil {
-		_, err = out.WriteAt([]byte{1, 1}, 18) // file format versions 1: rollback journal
+		_, err = out.WriteAt([]byte{1, 1}, 18) // file format versions: 1 is a rollback journal
 	}
 	return errors.Join(err, out.Close())
 }
@@ -228,8 +228,8 @@ func vacuumInto(dst, src string) error {
 	return errors.Join(err, c.close())
 }
 
-// atomically makes a file under a temporary name in the same folder and moves it into place when make succeeds.
-// The file and its name are on disk when it returns.
+// atomically calls write with a temporary path in the same directory, and renames the file to path after success. File
+// and name are on disk when it returns.
 func atomically(path string, write func(tmp string) error) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -246,8 +246,8 @@ func atomically(path string, write func(tmp string) error) error {
 	return publish(tmp, path)
 }
 
-// temporary makes an empty file beside path that only its owner can read, as SQLite would not, and returns its name.
-// Call done when nobody writes it any more.
+// temporary creates an empty file next to path that only its owner can read, and returns its path. Call done when
+// nobody writes to it any more.
 func temporary(path string) (tmp string, done func(), err error) {
 	tmp, done, err = tempfile.Begin(filepath.Dir(path), "."+filepath.Base(path)+".")
 	if err != nil {
@@ -264,12 +264,12 @@ func temporary(path string) (tmp string, done func(), err error) {
 	return tmp, done, nil
 }
 
-// removeAbandoned removes temporary files beside path that a crash left behind.
+// removeAbandoned removes temporary files next to path that a crash has left.
 func removeAbandoned(path string) {
 	tempfile.Sweep(filepath.Dir(path), "."+filepath.Base(path)+".", "")
 }
 
-// publish moves a finished file into place, so that after a crash there is either the old file or the new one, whole.
+// publish renames a finished file. After a crash either the old or the new file is there, complete.
 func publish(tmp, path string) error {
 	if err := syncFile(tmp); err != nil {
 		return errors.Join(err, removeDatabase(tmp))
@@ -288,7 +288,7 @@ func syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// removeDatabase removes a file and what SQLite may have left beside it.
+// removeDatabase removes an SQLite file and its journals.
 func removeDatabase(path string) error {
 	var errs []error
 	for _, suffix := range [...]string{"", "-journal", "-wal", "-shm"} {
@@ -299,11 +299,11 @@ func removeDatabase(path string) error {
 	return errors.Join(errs...)
 }
 
-// removeOthers removes our files about former states of a source: those of its prefix that do not begin with the stem,
-// and what a crash left of any. One that cannot be removed is left; it does no harm.
+// removeOthers removes our files with a prefix whose names do not begin with stem, and temporary files after a crash.
+// It ignores errors, since leftover files do no harm.
 func removeOthers(dir, prefix, stem, ext string) {
 	tempfile.Sweep(dir, "."+prefix, ext+".")
-	entries, _ := os.ReadDir(dir) // of one that cannot be read nothing can be removed
+	entries, _ := os.ReadDir(dir) // an unreadable directory is skipped
 	for _, e := range entries {
 		if n := e.Name(); strings.HasPrefix(n, prefix) && strings.HasSuffix(n, ext) && !strings.HasPrefix(n, stem) {
 			os.Remove(filepath.Join(dir, n))
@@ -311,7 +311,7 @@ func removeOthers(dir, prefix, stem, ext string) {
 	}
 }
 
-// explain turns an error of SQLite at opening into one that says the cure.
+// explain adds the cure to an error of SQLite while opening.
 func (s source) explain(err error) error {
 	switch troubleOf(err) {
 	case damaged:

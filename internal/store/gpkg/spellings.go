@@ -15,24 +15,24 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// spellings is the distinct folded texts of a property, in order, and the rows that have them:
-// those of a relation by what they belong to, or those of the layer itself. Patterns that no ordered index serves are
-// looked for among the texts, which are far fewer than the rows. A table is made when it is first asked for,
-// in the background, where it fits Options.TypeAhead with the others; until then SQLite answers. It is immutable.
+// spellings is an index in memory for patterns that no ordered index serves. It contains the distinct folded texts of a
+// property, sorted, and the rows with each text: rows of the layer, or of a relation by their owner's id. The texts are
+// far fewer than the rows, so that searching them is fast. It is built in the background on first use if it fits into
+// Options.TypeAhead; until then SQLite answers. It is immutable.
 type spellings struct {
-	text  string    // the texts, one after the other
-	ends  []uint32  // of each text in text
-	from  []uint32  // of each text its first row, and how many rows there are
+	text  string    // all texts, concatenated
+	ends  []uint32  // end of each text in text
+	from  []uint32  // first row of each text, and the number of rows
 	rows  []spelled // by text
-	first []uint64  // of each row a bit: it is the first of its text
-	nth   []uint32  // of each word of first how many texts begin before it
-	byID  []uint32  // rows by id, then by text
-	base  int64     // the least id
-	high  []uint32  // of each row, higher bits of the id beyond the least; nil: none has any
-	grams *grams    // of the texts
+	first []uint64  // bit set of the first row of each text
+	nth   []uint32  // by word of first: number of texts that begin before it
+	byID  []uint32  // indexes of rows, by id, then by text
+	base  int64     // smallest id
+	high  []uint32  // upper bits of id-base of each row; nil: all 0
+	grams *grams    // trigrams of the texts
 }
 
-// spelled is a row: what its id has beyond the least, the lower 32 bits, and its place in the order.
+// spelled is a row: the lower 32 bits of id-base, and its position in the order.
 type spelled struct {
 	id    uint32
 	order int32
@@ -46,7 +46,7 @@ func (t *spellings) size() int {
 	return n
 }
 
-// id is what a row belongs to.
+// id returns the id of a row.
 func (t *spellings) id(row uint32) int64 {
 	id := uint64(t.rows[row].id)
 	if t.high != nil {
@@ -55,12 +55,12 @@ func (t *spellings) id(row uint32) int64 {
 	return t.base + int64(id)
 }
 
-// textOf is the text of a row.
+// textOf returns the number of a row's text.
 func (t *spellings) textOf(row uint32) int {
 	return int(t.nth[row>>6]) + bits.OnesCount64(t.first[row>>6]&(2<<(row&63)-1)) - 1
 }
 
-// countTexts makes what textOf needs.
+// countTexts builds the bit set for textOf.
 func (t *spellings) countTexts() {
 	t.first, t.nth = make([]uint64, len(t.rows)/64+1), make([]uint32, len(t.rows)/64+1)
 	for _, row := range t.from[:len(t.ends)] {
@@ -81,7 +81,7 @@ func (t *spellings) at(i int) string {
 	return t.text[start:t.ends[i]]
 }
 
-// copied returns texts, which may be kept.
+// copied returns copies of texts.
 func (t *spellings) copied(list []uint32) []string {
 	size := 0
 	for _, i := range list {
@@ -99,20 +99,20 @@ func (t *spellings) copied(list []uint32) []string {
 	return texts
 }
 
-// textSet is a set of texts, by number.
+// textSet is a bit set of text numbers.
 type textSet []uint64
 
 func (s textSet) add(i int)      { s[i>>6] |= 1 << (i & 63) }
 func (s textSet) has(i int) bool { return s[i>>6]>>(i&63)&1 != 0 }
 
-// find returns the texts for which a condition holds that isSpelled takes.
+// find returns the texts that match a condition, for which isSpelled is true.
 func (t *spellings) find(e cql2.Expr) textSet {
 	s := make(textSet, len(t.ends)/64+1)
 	t.add(s, e)
 	return s
 }
 
-// add adds to a set the texts for which a condition holds.
+// add adds the texts that match a condition to a set.
 func (t *spellings) add(s textSet, e cql2.Expr) {
 	switch e := e.(type) {
 	case cql2.And:
@@ -142,7 +142,7 @@ func (t *spellings) add(s textSet, e cql2.Expr) {
 	}
 }
 
-// each calls fn with the texts for which a condition holds that isSpelled takes, each once, until it returns false.
+// each calls fn with each text that matches a condition, once, until fn returns false.
 func (t *spellings) each(e cql2.Expr, fn func(i int) bool) {
 	switch e := only(e).(type) {
 	case cql2.Like:
@@ -155,14 +155,14 @@ func (t *spellings) each(e cql2.Expr, fn func(i int) bool) {
 	for j, left := range t.find(e) {
 		for ; left != 0; left &= left - 1 {
 			if i := j<<6 + bits.TrailingZeros64(left); i >= len(t.ends) || !fn(i) {
-				// a set that was turned has more than there are
+				// a complement may have bits beyond the last text
 				return
 			}
 		}
 	}
 }
 
-// some is each, of a condition that holds where one of some holds: what comes after the last call is not looked for.
+// some is each for an OR. It stops searching as soon as fn returns false.
 func (t *spellings) some(e cql2.Or, fn func(i int) bool) {
 	seen, more := make(textSet, len(t.ends)/64+1), true
 	for _, x := range e {
@@ -179,7 +179,7 @@ func (t *spellings) some(e cql2.Or, fn func(i int) bool) {
 	}
 }
 
-// eachRow calls fn with the rows that have a text for which a condition holds, until it returns false.
+// eachRow calls fn with each row whose text matches a condition, until fn returns false.
 func (t *spellings) eachRow(e cql2.Expr, fn func(row uint32) bool) {
 	t.each(e, func(i int) bool {
 		for row := t.from[i]; row < t.from[i+1]; row++ {
@@ -194,7 +194,7 @@ func (t *spellings) eachRow(e cql2.Expr, fn func(row uint32) bool) {
 // spelledPattern is a pattern of LIKE.
 type spelledPattern struct {
 	sqlq.Pattern
-	part  bool // it asks for a part, anywhere
+	part  bool // the pattern matches a part anywhere in the text
 	match func(text string) bool
 }
 
@@ -209,8 +209,8 @@ func newSpelledPattern(e cql2.Like) (p spelledPattern) {
 	return p
 }
 
-// test returns whether a condition that isSpelled takes holds for a text, by number:
-// for few texts it takes less time than find.
+// test returns a function that reports whether a text, by number, matches a condition. For few texts it is faster than
+// find.
 func (t *spellings) test(e cql2.Expr) func(i int) bool {
 	tests := func(list []cql2.Expr) (out []func(int) bool) {
 		for _, x := range list {
@@ -235,7 +235,7 @@ func (t *spellings) test(e cql2.Expr) func(i int) bool {
 	return func(int) bool { return false }
 }
 
-// like calls fn with the texts that are like a pattern, each once, until it returns false.
+// like calls fn with each text that matches a pattern, once, until fn returns false.
 func (t *spellings) like(e cql2.Like, fn func(i int) bool) {
 	p := newSpelledPattern(e)
 	if p.Prefix == "" {
@@ -250,7 +250,7 @@ func (t *spellings) like(e cql2.Like, fn func(i int) bool) {
 	}
 	from, to := t.beginning(p.Prefix)
 	for i := from; i < to; i++ {
-		if i&(1<<14-1) == 0 { // half a millisecond
+		if i&(1<<14-1) == 0 { // about every half millisecond
 			runtime.Gosched()
 		}
 		if p.match(t.at(i)) && !fn(i) {
@@ -259,11 +259,11 @@ func (t *spellings) like(e cql2.Like, fn func(i int) bool) {
 	}
 }
 
-// of returns the rows of ids, which are in order.
+// of returns the rows with some ids, which must be sorted.
 func (t *spellings) of(ids []int64) (rows []uint32) {
 	at := 0
 	for i, id := range ids {
-		if i&(1<<10-1) == 0 { // half a millisecond at most
+		if i&(1<<10-1) == 0 { // at most every half millisecond
 			runtime.Gosched()
 		}
 		step := 1
@@ -280,7 +280,7 @@ func (t *spellings) of(ids []int64) (rows []uint32) {
 	return rows
 }
 
-// beginning is the texts that begin with a text.
+// beginning returns the range of texts with a prefix.
 func (t *spellings) beginning(prefix string) (from, to int) {
 	n := len(t.ends)
 	if prefix == "" {
@@ -290,12 +290,12 @@ func (t *spellings) beginning(prefix string) (from, to int) {
 	return from, from + sort.Search(n-from, func(i int) bool { return !strings.HasPrefix(t.at(from+i), prefix) })
 }
 
-// among gives those of rows whose text is wanted.
+// among yields those of rows whose text is wanted.
 func (t *spellings) among(rows []uint32, wanted func(text int) bool) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		last, holds := -1, false
 		for at, row := range rows {
-			if at&(1<<13-1) == 0 { // half a millisecond at most
+			if at&(1<<13-1) == 0 { // at most every half millisecond
 				runtime.Gosched()
 			}
 			if i := t.textOf(row); i != last {
@@ -308,7 +308,7 @@ func (t *spellings) among(rows []uint32, wanted func(text int) bool) iter.Seq[ui
 	}
 }
 
-// makeSpellings reads the texts of rows in order.
+// makeSpellings builds the index from the texts in order.
 func (r *revision) makeSpellings(part spelledPart) error {
 	room := int(r.memory.typeAhead.Room())
 	t := &spellings{}
@@ -338,7 +338,7 @@ func (r *revision) makeSpellings(part spelledPart) error {
 		err = c.query(sql, nil, func(row row) error {
 			if n++; n&4095 == 0 && (r.refs.Load() <= 1 || t.size()+m.texts.Cap()+8*len(t.rows) > room ||
 				m.texts.Len() > 1<<31) {
-				// byID, and the room to sort it in
+				// byID, and memory to sort it
 				return errNoRoom
 			}
 			return m.add(row)
@@ -349,7 +349,7 @@ func (r *revision) makeSpellings(part spelledPart) error {
 	if err != nil {
 		return err
 	}
-	// without the room that they grew into
+	// without spare capacity
 	t.ends, t.from = slices.Clone(t.ends), append(slices.Clone(t.from), uint32(len(t.rows)))
 	t.countTexts()
 	t.sort()
@@ -359,10 +359,10 @@ func (r *revision) makeSpellings(part spelledPart) error {
 	return r.put(r.memory.typeAhead, part.name(), t, t.size())
 }
 
-// spellingsMaker adds rows to a table, by text.
+// spellingsMaker adds rows to the index, ordered by text.
 type spellingsMaker struct {
 	t          *spellings
-	most       int64 // the greatest id
+	most       int64 // greatest id
 	texts      strings.Builder
 	text, last []byte
 }
@@ -391,7 +391,7 @@ func (m *spellingsMaker) add(row row) error {
 	return nil
 }
 
-// sort makes byID.
+// sort builds byID.
 func (t *spellings) sort() {
 	t.byID = make([]uint32, len(t.rows))
 	for i := range t.byID {

@@ -13,25 +13,25 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// spelledPart is the part of a filter that spellings answer, and what they are of.
+// spelledPart is the part of a filter that a spellings index answers, and the table that it is for.
 type spelledPart struct {
 	x      cql2.Expr // isSpelled
-	others cql2.And  // the rest of the filter
+	others cql2.And  // rest of the filter
 	table  string    // quoted
-	norm   string    // columns, not quoted: the folded text, the id, the order ("": none)
+	norm   string    // unquoted columns: the folded text, the id, the order ("": none)
 	id     string
 	order  string
-	shared bool // id is not that of the layer, but what the rest of the filter, a relation, belongs to
+	shared bool // id is not the layer's, but that of what the rest of the filter (a relation) belongs to
 }
 
-// name names the table.
+// name returns the name of the index.
 func (part *spelledPart) name() string {
 	return strings.Join([]string{part.table, part.norm, part.id, part.order}, "\x00")
 }
 
-// spelledPart returns the part of the filter that spellings answer; false where an ordered index serves it as well, or
-// there is none.
-func (qu *question) spelledPart() (part spelledPart, ok bool) {
+// spelledPart returns the part of the filter that spellings answer; false if there is none or an ordered index serves
+// it.
+func (qu *query) spelledPart() (part spelledPart, ok bool) {
 	if qu.l.text || qu.all.Texts == "" && !qu.counts() {
 		return part, false
 	}
@@ -70,9 +70,9 @@ func (qu *question) spelledPart() (part spelledPart, ok bool) {
 	return part, false
 }
 
-// shareTexts lets texts be looked for in the table that serves a relation of another layer to this one,
-// by what the spellings belong to, where the rest of the filter is a relation of that, too, or nothing.
-func (qu *question) shareTexts(part *spelledPart) {
+// shareTexts makes part use the index that already serves a relation of another layer to this one, if the rest of the
+// filter is a relation of the same owner, or empty.
+func (qu *query) shareTexts(part *spelledPart) {
 	key := ""
 	if len(part.others) == 1 {
 		if rel, ok := part.others[0].(cql2.Related); ok && qu.l.source.Relations[rel.Relation] != nil {
@@ -97,7 +97,7 @@ func unquoted(name string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(name, `"`), `"`), `""`, `"`)
 }
 
-// spelledField returns the property whose folded text alone a condition asks for, by patterns; nil for others.
+// spelledField returns the property if a condition only tests its folded text by patterns; else nil.
 func spelledField(src *sqlq.Source, e cql2.Expr) *sqlq.Field {
 	switch e := e.(type) {
 	case cql2.And:
@@ -132,8 +132,8 @@ func spelledIn(src *sqlq.Source, list []cql2.Expr) (f *sqlq.Field) {
 	return f
 }
 
-// led reports whether an ordered index serves a condition: a pattern that all matches have begins with a text,
-// or ends with one where there is an index of the texts from behind.
+// led reports whether an ordered index serves a condition: a pattern has a prefix, or has a suffix and there is an
+// index of reversed texts.
 func led(f *sqlq.Field, e cql2.Expr) bool {
 	switch e := e.(type) {
 	case cql2.And:
@@ -148,8 +148,8 @@ func led(f *sqlq.Field, e cql2.Expr) bool {
 	return false
 }
 
-// isSpelled reports whether spellings may answer.
-func (qu *question) isSpelled() bool {
+// isSpelled reports whether the strategy may apply.
+func (qu *query) isSpelled() bool {
 	if !qu.isAllOrNothing() {
 		return false
 	}
@@ -157,9 +157,9 @@ func (qu *question) isSpelled() bool {
 	return ok
 }
 
-// bySpellings answers from the texts in memory; false where there is no table of them, or the rest of the
+// bySpellings answers the query from texts in memory. It returns false if the index is not built, or if the rest of the
 // filter leaves fewer rows.
-func (qu *question) bySpellings(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+func (qu *query) bySpellings(ctx context.Context, c *conn, p *store.Page) (bool, error) {
 	part, _ := qu.spelledPart()
 	t := qu.rev.spellings(qu.l, part)
 	if t == nil {
@@ -171,8 +171,8 @@ func (qu *question) bySpellings(ctx context.Context, c *conn, p *store.Page) (bo
 	return qu.spelledPage(ctx, c, t, p)
 }
 
-// spelledPage is bySpellings by a table.
-func (qu *question) spelledPage(ctx context.Context, c *conn, t *spellings, p *store.Page) (bool, error) {
+// spelledPage is bySpellings with an index.
+func (qu *query) spelledPage(ctx context.Context, c *conn, t *spellings, p *store.Page) (bool, error) {
 	part, _ := qu.spelledPart()
 	rows, ok, err := qu.spelledRows(c, t, part)
 	if err != nil || !ok {
@@ -193,18 +193,16 @@ func (qu *question) spelledPage(ctx context.Context, c *conn, t *spellings, p *s
 	return true, cmp.Or(err, ctx.Err())
 }
 
-// spelledFew is the part of all rows up to which those that the rest of a filter leaves are read before the
-// texts are looked at.
+// spelledFew: if the rest of a filter leaves fewer rows than one in this many, they are read before the texts.
 const spelledFew = 32
 
-// spelledRows returns the rows that a part asks for; false where the texts leave fewer rows
-// than the rest of the filter.
-func (qu *question) spelledRows(c *conn, t *spellings, part spelledPart) (rows iter.Seq[uint32], ok bool, err error) {
+// spelledRows returns the rows that match a part; false if the rest of the filter leaves fewer rows than the texts do.
+func (qu *query) spelledRows(c *conn, t *spellings, part spelledPart) (rows iter.Seq[uint32], ok bool, err error) {
 	if len(part.others) == 0 {
 		return func(yield func(uint32) bool) { t.eachRow(part.x, yield) }, true, nil
 	}
 	paths := sqlq.AccessPaths(qu.l.source, alias, part.others)
-	if len(paths) == 0 || paths[0].Probe.IsEmpty() { // no index serves it
+	if len(paths) == 0 || paths[0].Probe.IsEmpty() { // no index serves the rest
 		return nil, false, nil
 	}
 	d, err := cheapest(c, paths)
@@ -223,8 +221,8 @@ func (qu *question) spelledRows(c *conn, t *spellings, part spelledPart) (rows i
 	return qu.spelledAmongMany(c, t, part, d)
 }
 
-// spelledAmongMany is spelledRows where the rest of the filter, by an access path, leaves many.
-func (qu *question) spelledAmongMany(c *conn, t *spellings, part spelledPart,
+// spelledAmongMany is spelledRows if the rest of the filter leaves many rows by an access path.
+func (qu *query) spelledAmongMany(c *conn, t *spellings, part spelledPart,
 	d sqlq.AccessPath) (rows iter.Seq[uint32], ok bool, err error) {
 	found, n := t.find(part.x), int64(0)
 	t.eachRow(part.x, func(uint32) bool { n++; return true })
@@ -243,9 +241,8 @@ func (qu *question) spelledAmongMany(c *conn, t *spellings, part spelledPart,
 	return t.among(t.of(ids), found.has), true, nil
 }
 
-// spelledIDs returns the distinct ids that an access path returns for a part, in order.
-// more reports that there are more than most.
-func (qu *question) spelledIDs(c *conn, d sqlq.AccessPath, part spelledPart,
+// spelledIDs returns the sorted, distinct ids of an access path for a part. more means that there are more than most.
+func (qu *query) spelledIDs(c *conn, d sqlq.AccessPath, part spelledPart,
 	most int) (ids []int64, more bool, err error) {
 	sql, args := "", []any(nil)
 	if !part.shared {
@@ -257,7 +254,7 @@ func (qu *question) spelledIDs(c *conn, d sqlq.AccessPath, part spelledPart,
 		if more = len(ids) > most; more {
 			return errEnough
 		}
-		if r.Kind(0) == kindInt { // no row has another
+		if r.Kind(0) == kindInt { // no row has another type
 			ids = append(ids, r.Int(0))
 		}
 		return nil
@@ -266,8 +263,8 @@ func (qu *question) spelledIDs(c *conn, d sqlq.AccessPath, part spelledPart,
 	return slices.Compact(ids), more, err
 }
 
-// spelledTexts takes the texts of rows.
-func (qu *question) spelledTexts(t *spellings, part spelledPart, rows iter.Seq[uint32]) {
+// spelledTexts sets the texts of rows as the result.
+func (qu *query) spelledTexts(t *spellings, part spelledPart, rows iter.Seq[uint32]) {
 	n, texts := 0, []uint32(nil)
 	if len(part.others) == 0 {
 		t.each(part.x, func(i int) bool {
@@ -291,7 +288,7 @@ func (qu *question) spelledTexts(t *spellings, part spelledPart, rows iter.Seq[u
 	}
 }
 
-// spellings returns the table for a part of a filter; nil where there is none yet, and then it is begun.
+// spellings returns the index for a part of a filter. If it is not built, it returns nil and starts building it.
 func (r *revision) spellings(l *layer, part spelledPart) *spellings {
 	if l.Count < typeAheadFrom {
 		return nil

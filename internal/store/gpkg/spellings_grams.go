@@ -7,25 +7,25 @@ import (
 	"slices"
 )
 
-// grams are the texts of a table by the three bytes that follow each other in them, so that few of all texts are looked
-// at for a pattern. The end of a text is as a byte of its own.
+// grams is a trigram index of texts: sequences of three bytes, each with the texts that contain it. The end of a text
+// counts as a byte of its own.
 type grams struct {
-	codes [256]uint8 // of bytes; the rarest share one
-	grams []uint32   // that some text has, ascending
-	start []uint32   // of the texts of each in texts, and where the last ones end
-	texts []byte     // numbers of texts, ascending, each as what it has beyond the one before: binary.Uvarint
+	codes [256]uint8 // code of each byte; the rarest bytes share one
+	grams []uint32   // existing trigrams, ascending
+	start []uint32   // offset of each trigram's list in texts, and the end
+	texts []byte     // lists of ascending text numbers, as differences: binary.Uvarint
 }
 
 const (
 	gramBits = 6
-	codeEnd  = 0 // of what follows the last byte of a text
+	codeEnd  = 0 // code of the end of a text
 	codeRare = 1<<gramBits - 1
 	allGrams = 1 << (3 * gramBits)
 )
 
 func (g *grams) size() int { return len(g.codes) + 4*(cap(g.grams)+cap(g.start)) + cap(g.texts) }
 
-// makeGrams makes the grams of texts that stand one after the other; nil when they take more than room.
+// makeGrams builds the index of concatenated texts; nil if it needs more than room bytes.
 func makeGrams(text string, ends []uint32, room int) *grams {
 	g := &grams{}
 	g.code(text)
@@ -62,7 +62,7 @@ func makeGrams(text string, ends []uint32, room int) *grams {
 	return g
 }
 
-// code gives each byte of texts a code.
+// code assigns a code to each byte of the texts.
 func (g *grams) code(text string) {
 	var counts [256]int
 	for i := range len(text) {
@@ -78,11 +78,11 @@ func (g *grams) code(text string) {
 	}
 }
 
-// each calls fn with the grams of each text and its number, from 1.
+// each calls fn with the trigrams of each text and its number plus 1.
 func (g *grams) each(text string, ends []uint32, fn func(gram, at uint32)) {
 	start := uint32(0)
 	for i, end := range ends {
-		if i&(1<<13-1) == 0 { // half a millisecond
+		if i&(1<<13-1) == 0 { // about every half millisecond
 			runtime.Gosched()
 		}
 		gram := uint32(0)
@@ -99,7 +99,7 @@ func (g *grams) each(text string, ends []uint32, fn func(gram, at uint32)) {
 	}
 }
 
-// of is the gram of three bytes; b[2] may be missing at the end of a text.
+// of returns the trigram of three bytes; at the end of a text there may be two.
 func (g *grams) of(b string) uint32 {
 	gram := uint32(g.codes[b[0]])<<(2*gramBits) | uint32(g.codes[b[1]])<<gramBits
 	if len(b) > 2 {
@@ -108,7 +108,7 @@ func (g *grams) of(b string) uint32 {
 	return gram
 }
 
-// exact reports whether no byte of a text shares its code.
+// exact reports whether no byte of s shares its code with another byte.
 func (g *grams) exact(s string) bool {
 	for i := range len(s) {
 		if g.codes[s[i]] == codeRare {
@@ -118,14 +118,14 @@ func (g *grams) exact(s string) bool {
 	return true
 }
 
-// gramList is the texts of a gram, which are read one after the other.
+// gramList iterates over the texts of a trigram.
 type gramList struct {
-	texts []byte // as in grams
-	at    int    // of what is still to be read
-	text  int    // the last that was read; -1: none
+	texts []byte // grams.texts
+	at    int    // remaining range
+	text  int    // last text; -1: none
 }
 
-// lists are the texts of the grams from one to another, without that.
+// lists returns the lists of the trigrams from from to before to.
 func (g *grams) lists(from, to uint32) (lists []gramList) {
 	at, _ := slices.BinarySearch(g.grams, from)
 	for ; at < len(g.grams) && g.grams[at] < to; at++ {
@@ -134,7 +134,7 @@ func (g *grams) lists(from, to uint32) (lists []gramList) {
 	return lists
 }
 
-// next reads the next text; false where there is none.
+// next advances to the next text; false if there is none.
 func (l *gramList) next() bool {
 	for i, shift := l.at, 0; i < len(l.texts); i, shift = i+1, shift+7 {
 		b := l.texts[i]
@@ -147,21 +147,21 @@ func (l *gramList) next() bool {
 	return false
 }
 
-// gramPlan is how a pattern is looked for.
+// gramPlan describes how to search for a pattern.
 type gramPlan struct {
-	lists []gramList // every match is in all of them, or with any in one of them
+	lists []gramList // every match is in all of these lists or, with any, in one of them
 	any   bool
-	exact bool // they are matches, all of them
+	exact bool // the texts in the lists are exactly the matches
 }
 
-// plan returns how to search for a pattern; ok is false if it has no grams.
+// plan returns how to search for a pattern; ok is false if the pattern is too short for trigrams.
 func (g *grams) plan(p spelledPattern) (plan gramPlan, ok bool) {
 	all := func(gram uint32) {
 		ok = true
 		if lists := g.lists(gram, gram+1); len(lists) > 0 {
 			plan.lists = append(plan.lists, lists[0])
 		} else {
-			plan.lists = append(plan.lists, gramList{}) // no text has it
+			plan.lists = append(plan.lists, gramList{}) // no text contains it
 		}
 	}
 	for i, token := range p.Tokens {
@@ -174,7 +174,7 @@ func (g *grams) plan(p spelledPattern) (plan gramPlan, ok bool) {
 		}
 	}
 	plan.exact = p.part && len(p.Longest) <= 3 && g.exact(p.Longest)
-	if ok { // the two shortest
+	if ok { // use the two shortest
 		slices.SortFunc(plan.lists, func(a, b gramList) int { return len(a.texts) - len(b.texts) })
 		plan.lists = plan.lists[:min(len(plan.lists), 2)]
 	} else if len(p.Longest) == 2 {
@@ -185,12 +185,11 @@ func (g *grams) plan(p spelledPattern) (plan gramPlan, ok bool) {
 	return plan, ok
 }
 
-// each calls fn with the texts in the lists, until it returns false.
-// seen is empty, and used where there are any of them.
+// each calls fn with the texts in the lists until fn returns false. seen must be empty; it is used with any.
 func (p *gramPlan) each(seen textSet, fn func(text int) bool) {
 	n := 0
 	turn := func() {
-		if n++; n&(1<<16-1) == 0 { // half a millisecond
+		if n++; n&(1<<16-1) == 0 { // about every half millisecond
 			runtime.Gosched()
 		}
 	}

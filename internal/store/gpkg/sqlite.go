@@ -18,40 +18,39 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// This file is the only one that knows which SQLite library is underneath, with functions.go.
+// Only this file and functions.go depend on the SQLite library.
 
-// maxStatements is how many prepared statements a connection keeps.
+// maxStatements is the number of prepared statements that a connection caches.
 const maxStatements = 64
 
-// mode says how a database is opened.
+// mode is how a database is opened.
 type mode uint8
 
 const (
 	readOnly  mode = iota // mode=ro
 	immutable             // immutable=1: no locks, no -wal and -shm; nobody may write
-	readWrite             // made where missing
+	readWrite             // created if missing
 )
 
-// conn is one connection; it is for one goroutine at a time.
+// conn is a connection. Only one goroutine at a time may use it.
 type conn struct {
 	c        *sqlite.Conn
 	stmts    map[string]*statement
 	clock    int64
 	still    bool              // the main database is opened as immutable
-	encoding string            // of the texts in the main database, as SQLite names it
-	state    int64             // of the main database when it was opened; see unchanged
-	foreign  int               // how many foreign writes its pages are of; see foreignWrites
-	pinned   *uint64           // the revision of the transaction that is held; nil: none is
-	halt     chan struct{}     // closed to break off what c does; nil: not made yet
+	encoding string            // text encoding of the main database, as SQLite names it
+	state    int64             // data_version when it was opened; see unchanged
+	foreign  int               // foreignWrites.writes when its pages were last discarded
+	pinned   *uint64           // revision of the held transaction; nil: none
+	halt     chan struct{}     // closed to interrupt c; nil: not created yet
 	known    *schemaList       // see schema; nil: not read
-	first    func(*conn) error // makes c ready for its first use, which reads the schema; nil: it is
-	// what readTable looks names up in while all layers are read, since SQLite goes through all tables for each; nil:
-	// SQLite is asked
+	first    func(*conn) error // prepares c on first use, which reads the schema; nil: done
+	// used by readTable while all layers are read, since SQLite scans all tables for each; nil: ask SQLite
 	survey *schemaList
 	index  *indexFile // attached as schema idx; nil: none
 	likes  likes
-	blob   []byte                       // of a geometry, the same
-	trace  func(sql string, args []any) // called for each statement of query; nil: no calls
+	blob   []byte                       // buffer for a geometry
+	trace  func(sql string, args []any) // called for each statement; may be nil
 }
 
 type statement struct {
@@ -60,16 +59,16 @@ type statement struct {
 	busy bool
 }
 
-// fileURI returns the name of a database file for SQLite, with parameters.
+// fileURI returns the URI of a database file for SQLite.
 func fileURI(path, params string) string {
 	u := url.URL{Path: filepath.ToSlash(path)}
 	return "file:" + u.EscapedPath() + "?" + params
 }
 
-// maxValue is the most bytes of a text, a blob or a row, which bounds what a view may compute.
+// maxValue is the largest size of a text, blob or row in bytes, which limits what a view can compute.
 const maxValue = 128 << 20
 
-// openConn opens a database. What it reads first is the schema.
+// openConn opens a database. Its first read is the schema.
 func openConn(path string, m mode) (*conn, error) {
 	c, err := openAnother(path, m, "")
 	if err != nil {
@@ -87,12 +86,12 @@ func openConn(path string, m mode) (*conn, error) {
 	return c, nil
 }
 
-// pageCache bounds the pages that a connection keeps, in KiB:
-// the 2 MB of SQLite hold too little of a national register.
+// pageCache is the size of a connection's page cache in KiB. SQLite's default of 2 MB is too small for a national
+// register.
 const pageCache = "16384"
 
-// openAnother opens a database whose texts are known to have an encoding. The schema is read when the connection is
-// first asked for something, which for thousands of tables takes a second and tens of megabytes.
+// openAnother opens a database with a known text encoding. It reads the schema only on first use, since that takes a
+// second and tens of megabytes for thousands of tables.
 func openAnother(path string, m mode, encoding string) (*conn, error) {
 	flags, params := sqlite.OpenReadOnly, "mode=ro"
 	switch m {
@@ -123,12 +122,12 @@ func openAnother(path string, m mode, encoding string) (*conn, error) {
 
 func (c *conn) close() error {
 	for _, s := range c.stmts {
-		s.Finalize() // its error repeats that of the last step
+		s.Finalize() // repeats the error of the last step
 	}
 	return c.c.Close()
 }
 
-// prepare returns a statement that release gives back.
+// prepare returns a cached or new statement. The caller must call release.
 func (c *conn) prepare(sql string) (*statement, error) {
 	if s := c.stmts[sql]; s != nil && !s.busy {
 		c.clock++
@@ -152,7 +151,7 @@ func (c *conn) prepare(sql string) (*statement, error) {
 	return s, nil
 }
 
-// evict drops the statement that was not used for longest when there are too many.
+// evict finalizes the least recently used statement if there are too many.
 func (c *conn) evict() {
 	if len(c.stmts) < maxStatements {
 		return
@@ -164,14 +163,14 @@ func (c *conn) evict() {
 		}
 	}
 	if oldest != "" {
-		c.stmts[oldest].Finalize() // its error repeats that of the last step
+		c.stmts[oldest].Finalize() // repeats the error of the last step
 		delete(c.stmts, oldest)
 	}
 }
 
 func (c *conn) release(sql string, s *statement) {
 	if c.stmts[sql] == s {
-		s.Reset() // its error repeats that of the last step
+		s.Reset() // repeats the error of the last step
 		s.ClearBindings()
 		s.busy = false
 		return
@@ -179,17 +178,17 @@ func (c *conn) release(sql string, s *statement) {
 	s.Finalize()
 }
 
-// rowsATurn is after how many rows a statement looks whether its turn of aTurn is over.
-// Making way wakes another processor, which costs as much as ten rows.
+// rowsPerSlice is the number of rows after which a statement checks whether its timeSlice is over. Yielding wakes
+// another processor, which costs as much as ten rows.
 const (
-	rowsATurn = 32
-	aTurn     = time.Millisecond
+	rowsPerSlice = 32
+	timeSlice    = time.Millisecond
 )
 
-// query runs one statement and calls fn for each row. An error of fn comes back as it is.
+// query runs a statement and calls fn for each row. It returns an error of fn unchanged.
 //
-// Rows by the thousand make way for other goroutines: the scheduler alone lets each run for 10 ms, and ten of them
-// would keep a request of a feature waiting for 100 ms whenever it has to wait for anything.
+// It yields to other goroutines between rows. The scheduler alone lets each goroutine run for 10 ms: with ten of them,
+// a small request would wait for 100 ms whenever it blocks.
 func (c *conn) query(sql string, args []any, fn func(row) error) error {
 	if c.trace != nil {
 		c.trace(sql, args)
@@ -209,8 +208,8 @@ func (c *conn) query(sql string, args []any, fn func(row) error) error {
 	}
 	var turn time.Time
 	for n := 1; ; n++ {
-		if n%rowsATurn == 0 {
-			turn = makeWay(turn)
+		if n%rowsPerSlice == 0 {
+			turn = yieldAfter(turn)
 		}
 		more, err := s.Step()
 		if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultFull {
@@ -231,14 +230,14 @@ func (c *conn) query(sql string, args []any, fn func(row) error) error {
 	}
 }
 
-// makeWay lets other goroutines run when a turn that began at a time is over, and returns when the present one began;
-// the zero time begins one.
-func makeWay(turn time.Time) time.Time {
+// yieldAfter lets other goroutines run if the time slice that began at turn is over. It returns the start of the
+// current slice; the zero time starts one.
+func yieldAfter(turn time.Time) time.Time {
 	now := time.Now()
 	switch {
 	case turn.IsZero():
 		return now
-	case now.Sub(turn) < aTurn:
+	case now.Sub(turn) < timeSlice:
 		return turn
 	}
 	runtime.Gosched()
@@ -247,13 +246,13 @@ func makeWay(turn time.Time) time.Time {
 
 func (c *conn) exec(sql string, args ...any) error { return c.query(sql, args, nil) }
 
-// one returns the first column of the first row as a number; 0 when there is none.
+// one returns the first column of the first row as an integer; 0 if there is no row.
 func (c *conn) one(sql string, args ...any) (n int64, err error) {
 	err = c.query(sql, args, func(r row) error { n = r.Int(0); return nil })
 	return n, err
 }
 
-// script runs statements one after the other.
+// script runs several statements.
 func (c *conn) script(sql string) error {
 	for strings.TrimSpace(sql) != "" {
 		s, tail, err := c.c.PrepareTransient(sql)
@@ -271,7 +270,7 @@ func (c *conn) script(sql string) error {
 	return nil
 }
 
-// transaction runs fn between BEGIN IMMEDIATE and COMMIT, or ROLLBACK when it fails.
+// transaction runs fn between BEGIN IMMEDIATE and COMMIT, or ROLLBACK if fn fails.
 func (c *conn) transaction(fn func() error) error {
 	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -281,16 +280,16 @@ func (c *conn) transaction(fn func() error) error {
 		err = c.exec("COMMIT")
 	}
 	if err != nil {
-		c.c.SetInterrupt(nil) // else nothing would be rolled back
+		c.c.SetInterrupt(nil) // otherwise the rollback would be interrupted
 		return errors.Join(err, c.exec("ROLLBACK"))
 	}
 	return nil
 }
 
-// utf8Texts is the encoding that files have, but for a few (GeoPackage 1.3.1, table 1, takes UTF-16 too).
+// utf8Texts is the usual text encoding (GeoPackage 1.3.1, table 1, also allows UTF-16).
 const utf8Texts = "UTF-8"
 
-// dataVersion asks for a number that changes when another connection changes the file.
+// dataVersion returns a number that changes when another connection changes the file.
 const dataVersion = "PRAGMA main.data_version"
 
 // unchanged reports whether nobody has changed the main database since c was opened.
@@ -302,8 +301,8 @@ func (c *conn) unchanged() (bool, error) {
 	return v == c.state, err
 }
 
-// header reads, of page 1 of the main database, the file change counter (SQLite file format, 1.3.7), which no commit
-// leaves as it was but those in WAL mode, and whether it is in that mode or on its way there (1.3.3).
+// header reads page 1 of the main database: the file change counter (SQLite file format, 1.3.7), which every commit
+// changes except in WAL mode, and whether the file is in WAL mode or about to enter it (1.3.3).
 func (c *conn) header() (counter uint32, wal bool, err error) {
 	err = c.query("SELECT substr(data, 19, 10) FROM sqlite_dbpage('main') WHERE pgno = 1", nil, func(r row) error {
 		b := r.Bytes(0, nil)
@@ -315,7 +314,7 @@ func (c *conn) header() (counter uint32, wal bool, err error) {
 	return counter, wal, err
 }
 
-// renew ends the transaction of a snapshot and begins another one, of what the file holds now.
+// renew ends the read transaction and begins a new one, of the current content.
 func (c *conn) renew() error {
 	if err := c.exec("COMMIT"); err != nil {
 		return err
@@ -323,16 +322,16 @@ func (c *conn) renew() error {
 	return c.exec("BEGIN")
 }
 
-// discard ends the transaction of a snapshot and begins another one, which reads pages and schema again.
+// discard does the same, and also discards cached pages and the schema.
 func (c *conn) discard() error {
 	c.state, c.known = -1, nil
 	return c.script("COMMIT; PRAGMA shrink_memory; PRAGMA writable_schema=RESET; BEGIN")
 }
 
-// interrupt lets the end of ctx cancel the work of c, until the next call.
+// interrupt makes the end of ctx cancel the work of c, until the next call.
 func (c *conn) interrupt(ctx context.Context) { c.c.SetInterrupt(ctx.Done()) }
 
-// watch is interrupt until stop is called, without the goroutine that interrupt starts.
+// watch is interrupt until stop is called. Unlike interrupt, it starts no goroutine.
 func (c *conn) watch(ctx context.Context) (stop func()) {
 	if c.halt == nil {
 		c.halt = make(chan struct{})
@@ -349,8 +348,8 @@ func (c *conn) watch(ctx context.Context) (stop func()) {
 	}
 }
 
-// snapshot runs fn in a transaction for reading, which is locked once and not for each statement.
-// The state of the file is one throughout. A file that nobody changes needs none.
+// snapshot runs fn in a read transaction: the content does not change, and the file is locked once instead of for each
+// statement. An immutable file needs no transaction.
 func (c *conn) snapshot(ctx context.Context, fn func(*conn) error) (err error) {
 	stop := c.watch(ctx)
 	defer func() {
@@ -395,7 +394,7 @@ func bind(s *sqlite.Stmt, i int, a any) error {
 	return nil
 }
 
-// row is the current row of a query; valid until the function it was given to returns.
+// row is the current row of a query. It is valid until the function that received it returns.
 type row struct{ s *sqlite.Stmt }
 
 func (r row) Int(i int) int64     { return r.s.ColumnInt64(i) }
@@ -404,7 +403,7 @@ func (r row) Text(i int) string   { return r.s.ColumnText(i) }
 func (r row) Null(i int) bool     { return r.s.ColumnType(i) == sqlite.TypeNull }
 func (r row) Bool(i int) bool     { return r.s.ColumnInt64(i) != 0 }
 
-// Bytes appends a blob or text to dst[:0], so that a buffer can be used again.
+// Bytes appends a blob or text to dst[:0], to reuse its memory.
 func (r row) Bytes(i int, dst []byte) []byte {
 	n := r.s.ColumnLen(i)
 	if cap(dst) < n {
@@ -415,7 +414,7 @@ func (r row) Bytes(i int, dst []byte) []byte {
 	return dst
 }
 
-// Start copies the first bytes of a text or blob into dst and returns how many; a text must be stored as UTF-8.
+// Start copies the first bytes of a text or blob into dst and returns their number. Texts must be stored as UTF-8.
 func (r row) Start(i int, dst []byte) int { return r.s.ColumnBytes(i, dst) }
 
 // kind is the storage class of a value.
@@ -458,15 +457,15 @@ func (r row) Any(i int) any {
 	return nil
 }
 
-// trouble is what an error of SQLite means to us.
+// trouble classifies errors of SQLite.
 type trouble uint8
 
 const (
 	other       trouble = iota
-	damaged             // not a database, or not a whole one
-	locked              // somebody else writes
-	unreachable         // it cannot be opened or read
-	// a journal lies beside it that is not its own, but of the file that has its name now; or its writer died
+	damaged             // not a database, or a truncated one
+	locked              // another program is writing
+	unreachable         // cannot be opened or read
+	// the journal next to the file belongs to another file that was renamed to its path, or its writer has crashed
 	replaced
 )
 
@@ -478,20 +477,20 @@ func troubleOf(err error) trouble {
 		return locked
 	case sqlite.ResultCantOpen, sqlite.ResultIOErr:
 		return unreachable
-	case sqlite.ResultReadOnly: // readers write nothing, but they would undo what a journal says
+	case sqlite.ResultReadOnly: // reading would roll back a journal, which needs write access
 		return replaced
 	}
 	return other
 }
 
-// boundValues makes SQLite refuse values and rows of more bytes.
+// boundValues makes SQLite refuse larger values and rows.
 func (c *conn) boundValues(most int) { c.c.Limit(sqlite.LimitLength, int32(most)) }
 
-// tooBig reports whether an error is such a refusal.
+// tooBig reports whether SQLite has refused a value or row because of its size.
 func tooBig(err error) bool { return sqlite.ErrCode(err).ToPrimary() == sqlite.ResultTooBig }
 
-// faulty reports whether an error comes from what a statement asks for, such as a view of functions or tables that are
-// not there, and so is no fault of the file as a whole.
+// faulty reports whether an error is caused by a statement, such as a view of missing tables or functions, and not by
+// the file as a whole.
 func faulty(err error) bool {
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultError, sqlite.ResultTooBig, sqlite.ResultNoMem, sqlite.ResultMismatch, sqlite.ResultRange,
@@ -501,7 +500,7 @@ func faulty(err error) bool {
 	return false
 }
 
-// cures of what SQLite says of a view or table that it cannot read.
+// cures maps errors of SQLite about an unreadable view or table to cures.
 var cures = [...]struct{ part, cure string }{
 	{"no such function", "only the functions of SQLite itself are available, not those of SpatiaLite and the like; " +
 		"store the rows of the view as a table"},
@@ -515,7 +514,7 @@ var cures = [...]struct{ part, cure string }{
 	{"", "mend it, or leave it out: set hidden of the collection in the configuration"},
 }
 
-// unreadable returns for the operator why a layer cannot be read, and the cure.
+// unreadable returns why a layer cannot be read, with the cure.
 func unreadable(err error) string {
 	text := err.Error()
 	for _, x := range cures {
@@ -526,18 +525,18 @@ func unreadable(err error) string {
 	return text
 }
 
-// pool holds connections to one revision of a file.
+// pool is a pool of connections to a revision of a file.
 type pool struct {
-	turns chan struct{} // one for each that nobody uses
+	turns chan struct{} // one token for each idle connection
 	all   []*conn
-	ready func(*conn) error // is called with each connection that get returns; nil: nothing is
+	ready func(*conn) error // called with each connection before get returns it; may be nil
 
 	mu   sync.Mutex
-	idle []*conn // a stack: the last used connection has warm pages
+	idle []*conn // a stack: the last used connection has a warm page cache
 }
 
-// newPool opens all connections at once, so that files that are removed or replaced later do not matter.
-// The caller verifies that the name still belongs to the same file.
+// newPool opens all connections at once, so that files may be removed or replaced later. The caller must verify that
+// the path still belongs to the same file.
 func newPool(size int, open func() (*conn, error)) (*pool, error) {
 	p := &pool{turns: make(chan struct{}, size+1)}
 	for range size {
@@ -550,13 +549,13 @@ func newPool(size int, open func() (*conn, error)) (*pool, error) {
 	return p, nil
 }
 
-// add adds a connection, which is used before the others: one beyond the size of the pool.
+// add adds a connection beyond the size of the pool. It will be used first.
 func (p *pool) add(c *conn) {
 	p.all = append(p.all, c)
 	p.put(c)
 }
 
-// attach makes a side file readable from all connections, which nobody uses yet, once they are prepared.
+// attach attaches a side file to all connections, which must be idle, when they are first used.
 func (p *pool) attach(f *sideFile) {
 	for _, c := range p.all {
 		if first := c.first; f != nil {
@@ -565,7 +564,7 @@ func (p *pool) attach(f *sideFile) {
 	}
 }
 
-// prepare prepares all connections, which nobody uses yet, so that nothing depends on files that are removed later.
+// prepare prepares all connections, which must be idle, so that files may be removed later.
 func (p *pool) prepare() error {
 	for _, c := range p.all {
 		if err := c.prepareFirst(); err != nil {
@@ -575,7 +574,7 @@ func (p *pool) prepare() error {
 	return nil
 }
 
-// prepareFirst prepares a connection that has not been used.
+// prepareFirst prepares a connection before its first use.
 func (c *conn) prepareFirst() error {
 	if c.first == nil {
 		return nil
@@ -587,14 +586,14 @@ func (c *conn) prepareFirst() error {
 	return nil
 }
 
-// distrust makes connections that nobody uses yet take the file for changed.
+// distrust makes all connections, which must be idle, treat the file as changed.
 func (p *pool) distrust() {
 	for _, c := range p.all {
 		c.still, c.state = false, -1
 	}
 }
 
-// get takes a connection. The caller must put it back.
+// get returns an idle connection. The caller must put it back.
 func (p *pool) get(ctx context.Context) (*conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -618,7 +617,7 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// turn waits until a connection is free.
+// turn waits until a connection is idle.
 func (p *pool) turn(ctx context.Context) error {
 	select {
 	case <-p.turns:
@@ -648,7 +647,7 @@ func (p *pool) put(c *conn) {
 	p.turns <- struct{}{}
 }
 
-// use runs fn with a connection that shows one state of the file; an interruption by ctx comes back as ctx's error.
+// use runs fn with a connection in a read transaction. If ctx ends, it returns the error of ctx.
 func (p *pool) use(ctx context.Context, fn func(*conn) error) error {
 	c, err := p.get(ctx)
 	if err != nil {
@@ -664,12 +663,12 @@ func (p *pool) use(ctx context.Context, fn func(*conn) error) error {
 	return nil
 }
 
-// interrupted reports whether an error is that a statement was broken off.
+// interrupted reports whether a statement was interrupted.
 func interrupted(err error) bool {
 	return sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt
 }
 
-// close closes all connections; nobody may use one. A nil pool has none.
+// close closes all connections, which must be idle. p may be nil.
 func (p *pool) close() error {
 	if p == nil {
 		return nil

@@ -16,8 +16,8 @@ type srs struct {
 	definition   string // well-known text
 }
 
-// served returns the system as which coordinates in s are served, with a warning where that is not quite so;
-// false with the reason when they are not.
+// served returns the CRS for coordinates in s, with a note if it is not quite the same. ok is false if there is none;
+// then note is the reason.
 func (s srs) served() (id crs.ID, note string, ok bool) {
 	switch {
 	case s.id == 0:
@@ -37,7 +37,7 @@ func (s srs) served() (id crs.ID, note string, ok bool) {
 		return id, "", true
 	}
 	if s.definition != "" && s.definition != "undefined" {
-		// as GDAL writes what it finds no code for (organization NONE)
+		// GDAL writes organization NONE if it finds no code
 		found, note, why := crs.FromText(s.definition)
 		if why == "" {
 			return found, note, true

@@ -2,7 +2,7 @@ package gpkg
 
 import "syscall"
 
-// stampOf returns the stamp of a file; false when there is none.
+// stampOf returns the stamp of a file; false if there is none.
 func stampOf(path string) (fileStamp, bool) {
 	var st syscall.Stat_t
 	if err := syscall.Stat(path, &st); err != nil {
@@ -11,7 +11,7 @@ func stampOf(path string) (fileStamp, bool) {
 	return fileStamp{device: uint64(st.Dev), inode: st.Ino, size: st.Size, changed: st.Ctim.Nano()}, true
 }
 
-// local reports whether a file is on a file system of this machine, where stamps are never those of a while ago.
+// local reports whether a file is on a local file system, whose metadata are never out of date.
 func local(path string) bool {
 	var fs syscall.Statfs_t
 	if syscall.Statfs(path, &fs) != nil {

@@ -2,7 +2,7 @@
 
 package gpkg
 
-// stampOf returns nothing where no time is known that only the kernel sets.
+// stampOf returns false: this system has no file time that programs cannot set.
 func stampOf(string) (fileStamp, bool) { return fileStamp{}, false }
 
 func local(string) bool { return false }

@@ -19,32 +19,32 @@ import (
 	"grense/internal/store"
 )
 
-// survey is the result of one reading of a whole layer. It is stored in the side file.
+// survey is the result of reading a whole layer. It is stored in the side file.
 type survey struct {
-	Fault      string // why the layer cannot be read; the rest is empty then
+	Fault      string // why the layer cannot be read; the other fields are then empty
 	Count      int
-	Key        string // column of the feature id; "" for the row id, and if there are Parts
+	Key        string // column with the feature id; "" for the row id, or with Parts
 	KeyInteger bool
-	Parts      []keyPart // columns of a feature id of several
+	Parts      []keyPart // columns of a feature id with several parts
 	KeyFault   string    // why no column can be the id
-	KeyDoubt   string    // why the better column is not
+	KeyDoubt   string    // why a better column is not the id
 	store.Spread
-	Missing     int    // features without a geometry that can be read
-	Broken      int    // of these, features with bytes that are no geometry
-	FirstBroken string // id
+	Missing     int    // number of features without a valid geometry
+	Broken      int    // number of these whose bytes are not a geometry
+	FirstBroken string // id of the first one
 	Z           bool
 	Columns     map[string]*columnSurvey
-	Index       string         // R-tree, quoted, with schema; "" when there is none
-	Bytes       int64          // of all geometries
+	Index       string         // R-tree, quoted and qualified; "" if there is none
+	Bytes       int64          // total size of the geometries
 	Versions    *versionSurvey // nil: rows are features
-	Words       []string       // columns in the index of words, in its order; nil: there is none
-	Edges       bool           // Spread reports edges across the antimeridian, in degrees too
-	Marks       []int64        // every markEvery-th row id, where there are more than mostIDs, in order
-	Sampled     bool           // most rows have not been read; see draft.sample
+	Words       []string       // columns in the index of words, in its order; nil: no index
+	Edges       bool           // Spread includes edges across the antimeridian, also in degrees
+	Marks       []int64        // every markEvery-th row id in order, if there are more than mostIDs rows
+	Sampled     bool           // based on a sample; see draft.sample
 }
 
-// stale reports whether an older program made the survey and may have missed edges that cross the antimeridian, which
-// only wide layers have, or what JSON objects hold.
+// stale reports whether an older program made the survey and may have missed edges across the antimeridian, which only
+// wide layers have, or the members of JSON objects.
 func (sv *survey) stale() bool {
 	for _, cs := range sv.Columns {
 		if cs.NotArray && !cs.NotJSON && !cs.Sampled {
@@ -54,41 +54,40 @@ func (sv *survey) stale() bool {
 	return !sv.Edges && (sv.Outside || sv.Bound != nil && sv.Bound.Max[0]-sv.Bound.Min[0] > 180)
 }
 
-// columnSurvey describes the values of a column. For a column that was not read,
-// it holds at most the presence of nulls.
+// columnSurvey describes the values of a column. For a column that was not read it has at most whether there are nulls.
 type columnSurvey struct {
 	Null, Int, Float, Text, Blob int
 	NotBool, NotFinite, NotUTF8  bool
-	// of texts: no day or moment; a time of day; another form than 2006-01-02; Layout is set
+	// of texts: some value is not a date or timestamp, is a timestamp, or is not of the form 2006-01-02; Layout is set
 	NotMoment, Clock, NotDay, Set bool
-	NotArray, NotJSON             bool           // of texts that are to be JSON
-	Members                       []store.Member // of texts that are to be JSON
-	Sampled                       bool           // Members is known
-	// JSON type of all elements of the arrays; "any" when they differ, "" when there are none
+	NotArray, NotJSON             bool           // of texts declared as JSON
+	Members                       []store.Member // of texts declared as JSON
+	Sampled                       bool           // Members is set
+	// JSON type of the elements of all arrays; "any" if they differ, "" if there are none
 	Items    string
 	Layout   string    // the one of stampLayouts that all texts have
-	Min, Max time.Time // of moments, UTC; meaningful when Set
+	Min, Max time.Time // of dates and timestamps, UTC; valid if Set
 
 	members store.Members
 }
 
-// draft is a layer that is being read in.
+// draft is a layer while it is being opened.
 type draft struct {
 	contents
-	n        int    // position, names the tables of the side file
-	at       string // what is before these names: see sideWriter
+	n        int    // position of the layer, used in names of tables in the side file
+	at       string // qualifier of these tables: see sideWriter.at
 	table    *table
 	crs      crs.ID
 	settings store.Settings
-	texts    map[string]columnText // what gpkg_data_columns says, by column in lower case
-	own      *definition           // when the file is ours
+	texts    map[string]columnText // from gpkg_data_columns, by column in lower case
+	own      *definition           // our definition, if Grense wrote the file
 	notes    []store.Note
 	survey   *survey
-	ownIndex bool // the source's R-tree is not to be used
+	ownIndex bool // do not use the source's R-tree
 
 	uncut bool // Options.Uncut
 
-	versions *versionSurvey // that of survey, which is not there yet while rows are read
+	versions *versionSurvey // survey.Versions, before the survey is complete
 }
 
 func (d *draft) refuse(format string, a ...any) {
@@ -105,7 +104,7 @@ func (d *draft) warn(format string, a ...any) {
 	d.notes = append(d.notes, store.Note{Layer: d.contents.table, Reason: fmt.Sprintf(format, a...)})
 }
 
-// misset is warn for a setting of the configuration that fits nothing.
+// misset adds a warning about a setting that does not fit the source.
 func (d *draft) misset(format string, a ...any) {
 	d.notes = append(d.notes, store.Note{Layer: d.contents.table, Setting: true, Reason: fmt.Sprintf(format, a...)})
 }
@@ -119,7 +118,7 @@ func (d *draft) refused() bool {
 	return false
 }
 
-// chooseKey finds the column of the feature id: unique, without null, of whole numbers or of text throughout.
+// chooseKey selects the column with the feature id: unique, not null, and all values integers or all texts.
 func (d *draft) chooseKey(c *conn, sv *survey) error {
 	var err error
 	if sv.Versions, sv.KeyFault, err = d.findVersions(c); err != nil || sv.KeyFault != "" {
@@ -128,7 +127,7 @@ func (d *draft) chooseKey(c *conn, sv *survey) error {
 	d.versions = sv.Versions
 	configured := d.settings.IDColumns
 	if d.versions != nil {
-		configured = nil // rows have their own
+		configured = nil // versions have ids of their own
 	}
 	if len(configured) == 0 && d.own != nil {
 		configured = []string{d.own.Key.Column}
@@ -137,7 +136,7 @@ func (d *draft) chooseKey(c *conn, sv *survey) error {
 	if err != nil {
 		return err
 	}
-	if d.versions != nil && d.table.rowid != "" { // versions are found by their row ids
+	if d.versions != nil && d.table.rowid != "" { // versions are identified by row ids
 		keys = slices.DeleteFunc(keys, func(k []string) bool { return len(k) > 1 })
 	}
 	sv.KeyFault = reason
@@ -159,7 +158,7 @@ func (d *draft) chooseKey(c *conn, sv *survey) error {
 	return nil
 }
 
-// setKey notes the columns of the feature id, and which of them hold whole numbers.
+// setKey records the columns of the feature id, and which of them are integers.
 func (sv *survey) setKey(columns []string, integers []bool) {
 	if sv.KeyFault = ""; len(columns) == 1 {
 		sv.Key, sv.KeyInteger = columns[0], integers[0]
@@ -174,12 +173,12 @@ func (sv *survey) setKey(columns []string, integers []bool) {
 	}
 }
 
-// checkKey reports which columns of a key hold whole numbers, and why they cannot be the feature id; "" if they can.
+// checkKey reports which columns of a key are integers, and why they cannot form the feature id; "" if they can.
 func (d *draft) checkKey(c *conn, key []string) (integers []bool, fault string, err error) {
 	integers = make([]bool, len(key))
 	if len(key) == 1 {
 		if col, ok := d.table.column(key[0]); !ok || d.table.isRowid(col) {
-			return []bool{true}, "", nil // the row id itself
+			return []bool{true}, "", nil // the row id
 		}
 	}
 	for i, name := range key {
@@ -201,7 +200,7 @@ func (d *draft) checkKey(c *conn, key []string) (integers []bool, fault string, 
 	return integers, fault, err
 }
 
-// checkColumn reports whether a column of a key holds whole numbers, and why it can be no part of a feature id.
+// checkColumn reports whether a column of a key is an integer, and why it cannot be part of a feature id.
 func (d *draft) checkColumn(c *conn, name string, part bool) (integer bool, fault string, err error) {
 	q := quote(name)
 	filled := " AND " + q + " <> ''"
@@ -222,7 +221,7 @@ func (d *draft) checkColumn(c *conn, name string, part bool) (integer bool, faul
 	return rows == ints && rows > 0, fault, err
 }
 
-// columnNames names columns in a message.
+// columnNames lists columns in a message.
 func columnNames(names []string) string {
 	if len(names) == 1 {
 		return fmt.Sprintf("column %q", names[0])
@@ -230,8 +229,8 @@ func columnNames(names []string) string {
 	return fmt.Sprintf("columns %q together", strings.Join(names, ", "))
 }
 
-// examine reads the whole layer. The envelopes of all features go to the side file unless the
-// source's own R-tree has them.
+// examine reads the whole layer. It writes the envelopes of all features to the side file, unless the source has a
+// valid R-tree.
 func (d *draft) examine(ctx context.Context, c *conn, side *sideWriter,
 	progress func(layer string, done, total int)) (*survey, error) {
 	sv, err := d.read(ctx, c, side, progress)
@@ -293,7 +292,7 @@ func (d *draft) read(ctx context.Context, c *conn, side *sideWriter,
 	return sv, nil
 }
 
-// form is what the texts of a column may be.
+// form describes what the texts of a column may be.
 type form uint8
 
 const (
@@ -302,15 +301,15 @@ const (
 	jsonText
 )
 
-// surveyor reads the rows of one layer.
+// surveyor reads the rows of a layer.
 type surveyor struct {
 	d      *draft
 	sv     *survey
-	sql    string // without an order
+	sql    string // without ORDER BY
 	order  string
 	cols   []*columnSurvey // of the columns that are read
 	byName map[string]*columnSurvey
-	forms  []form // of cols
+	forms  []form // by column in cols
 	index  *sideIndex
 	degree crs.Func
 	buf    []byte
@@ -351,7 +350,7 @@ func (d *draft) reader(c *conn, sv *survey, side *sideWriter) (*surveyor, error)
 			f = jsonText
 		}
 		if d.own != nil && f == plainText {
-			// our Writer stored what the definition says; reading it all would take long
+			// our Writer has checked the types; reading all values would take long
 			if !col.notNull {
 				cs.Null = 1
 			}
@@ -368,7 +367,7 @@ func (d *draft) reader(c *conn, sv *survey, side *sideWriter) (*surveyor, error)
 	return s, nil
 }
 
-// rowid returns the expression of the number by which an index refers to a row; "" when there is none.
+// rowid returns an expression for the row id that an R-tree refers to; "" if there is none.
 func (d *draft) rowid(sv *survey) string {
 	switch {
 	case d.table.rowid != "":
@@ -450,7 +449,7 @@ func (s *surveyor) value(r row, i int, cs *columnSurvey, f form) {
 	}
 }
 
-// array notes the types of the elements of a JSON array.
+// array records the types of the elements of a JSON array.
 func (cs *columnSurvey) array(text []byte) {
 	cs.NotJSON = cs.NotJSON || !json.Valid(text)
 	cs.members.Add(text)
@@ -495,7 +494,7 @@ func (cs *columnSurvey) moment(b []byte) {
 	}
 }
 
-// pad is store.EdgePad. Points have no edges, but the two directions of a transformation agree to some digits only.
+// pad is store.EdgePad. Points have no edges, but transforming there and back agrees only to some digits.
 func (sv *survey) pad(id crs.ID) float64 {
 	if sv.LongestEdge == 0 {
 		return 1e-6

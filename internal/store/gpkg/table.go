@@ -10,23 +10,23 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// table is a table or view as SQLite describes it.
+// table is a table or view as described by SQLite.
 type table struct {
-	name    string // as in the database's own schema
+	name    string // as in the schema of the database
 	view    bool
-	rowid   string // a name of the row id that no column has; "" for views and tables without one
+	rowid   string // name of the row id that no column hides; "" for views and WITHOUT ROWID tables
 	columns []tableColumn
-	// numbered says that a column is another name of the row id, which is stable then.
+	// numbered means that a column is an alias of the row id, which is then stable.
 	numbered bool
 }
 
 type tableColumn struct {
 	name, declared string
-	key            int  // position in the primary key, from 1; 0 when not in it
-	notNull        bool // declared so
+	key            int  // position in the primary key, from 1; 0 if not part of it
+	notNull        bool // declared NOT NULL
 }
 
-// readTable returns nil when there is no such table.
+// readTable returns nil if there is no such table.
 func readTable(c *conn, name string) (*table, error) {
 	t := &table{}
 	withRowid, sure := false, false
@@ -68,7 +68,7 @@ func readTable(c *conn, name string) (*table, error) {
 	return t, nil
 }
 
-// column finds a column; SQLite's names are case-insensitive.
+// column finds a column; names are case-insensitive.
 func (t *table) column(name string) (tableColumn, bool) {
 	i := slices.IndexFunc(t.columns, func(c tableColumn) bool { return strings.EqualFold(c.name, name) })
 	if i < 0 {
@@ -89,7 +89,7 @@ func (t *table) primaryKey() []tableColumn {
 	return key
 }
 
-// isRowid reports whether a column is another name of the row id.
+// isRowid reports whether a column is an alias of the row id.
 func (t *table) isRowid(c tableColumn) bool {
 	return t.rowid != "" && c.key == 1 && strings.EqualFold(c.declared, "INTEGER") && len(t.primaryKey()) == 1
 }
@@ -98,17 +98,16 @@ func (t *table) quoted() string { return "main." + quote(t.name) }
 
 func quote(name string) string { return sqlq.SQLite{}.Quote(name) }
 
-// usualIDs are columns of views that may be the feature id, best first.
+// usualIDs are names of columns in views that may be the feature id, in order of preference.
 var usualIDs = [...]string{"fid", "ogc_fid", "objectid", "id"}
 
-// surveyRules names what surveys of this program know that those of older ones do not;
-// side files of other rules are not used.
+// surveyRules identifies what surveys contain. Side files with other rules are not used.
 const surveyRules = "unique keys, JSON, few rows, marks"
 
-// rowNumber as a key stands for the row id.
+// rowNumber in a key represents the row id.
 const rowNumber = ""
 
-// keys returns the columns that may be the feature id, best first. reason is why there are none.
+// keys returns columns that may form the feature id, in order of preference. If there are none, reason says why.
 func (t *table) keys(c *conn, configured []string) (keys [][]string, reason string, err error) {
 	if len(configured) > 0 {
 		var names []string
@@ -162,7 +161,7 @@ func (t *table) uniqueKeys(c *conn) (keys [][]string, err error) {
 		var key []string
 		fits := true
 		err := c.query("SELECT name FROM pragma_index_info(?, 'main') ORDER BY seqno", []any{name}, func(r row) error {
-			col, ok := t.column(r.Text(0)) // of an expression the name is null
+			col, ok := t.column(r.Text(0)) // null for an expression
 			fits = fits && ok && !r.Null(0) && col.notNull
 			key = append(key, col.name)
 			return nil
@@ -177,28 +176,28 @@ func (t *table) uniqueKeys(c *conn) (keys [][]string, err error) {
 	return keys, err
 }
 
-// contents is a row of gpkg_contents with what other tables say of it.
+// contents is a row of gpkg_contents, with data from other tables.
 type contents struct {
 	table, kind, title, description string
-	geometryColumn                  // the one that is served; the zero value if there is none
+	geometryColumn                  // the served one; zero if there is none
 	geometries                      []geometryColumn
 	changed                         time.Time // zero: unknown
 }
 
 // geometryColumn is a row of gpkg_geometry_columns.
 type geometryColumn struct {
-	geometry     string // column
+	geometry     string // name of the column
 	geometryType string
 	z            bool
 	srs          srs
 }
 
-// readContents lists the layers in a stable order.
+// readContents returns the layers in a stable order.
 func readContents(c *conn) ([]contents, error) {
 	var list []contents
 	err := c.query(`SELECT table_name, data_type, identifier, description, last_change FROM gpkg_contents `+
 		`ORDER BY rowid`, nil, func(r row) error {
-		changed, _ := time.Parse(time.RFC3339, r.Text(4)) // other programs write what they like
+		changed, _ := time.Parse(time.RFC3339, r.Text(4)) // other programs may write anything
 		list = append(list, contents{table: r.Text(0), kind: r.Text(1), title: r.Text(2), description: r.Text(3),
 			changed: changed})
 		return nil
@@ -209,7 +208,7 @@ func readContents(c *conn) ([]contents, error) {
 	if t, err := readTable(c, "gpkg_geometry_columns"); err != nil || t == nil {
 		return list, err
 	}
-	geometries := map[string][]geometryColumn{} // by the lowered name of their table
+	geometries := map[string][]geometryColumn{} // by table name in lower case
 	err = c.query(
 		`SELECT g.column_name, g.geometry_type_name, g.z, g.srs_id, s.srs_name, s.organization, s.organization_coordsys_id, s.definition, g.table_name
 		FROM gpkg_geometry_columns g LEFT JOIN gpkg_spatial_ref_sys s ON s.srs_id = g.srs_id`, nil, func(r row) error {
@@ -224,7 +223,7 @@ func readContents(c *conn) ([]contents, error) {
 	return list, err
 }
 
-// geometryTypes are the GeoJSON names of GeoPackage geometry types (OGC 12-128r18, annex G).
+// geometryTypes maps GeoPackage geometry types to GeoJSON types (OGC 12-128r18, annex G).
 var geometryTypes = map[string]string{
 	"POINT": "Point", "LINESTRING": "LineString", "POLYGON": "Polygon", "MULTIPOINT": "MultiPoint",
 	"MULTILINESTRING": "MultiLineString",
@@ -232,18 +231,17 @@ var geometryTypes = map[string]string{
 	"GEOMCOLLECTION": "GeometryCollection",
 }
 
-// columnText is what gpkg_data_columns says of a column.
+// columnText is a row of gpkg_data_columns.
 type columnText struct {
 	title, description string
-	json               bool // its media type is that of JSON
+	json               bool // the media type is application/json
 	enum               []string
 }
 
 // jsonType is the media type of JSON in gpkg_data_columns.
 const jsonType = "application/json"
 
-// readColumnTexts reads the extension Schema (OGC 12-128r18, F.9) where it is used: by lowered name of the table,
-// then of the column in lower case.
+// readColumnTexts reads gpkg_data_columns (OGC 12-128r18, F.9), if present: by table, then by column, in lower case.
 func readColumnTexts(c *conn) (map[string]map[string]columnText, error) {
 	if t, err := readTable(c, "gpkg_data_columns"); err != nil || t == nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"grense/internal/store"
 )
 
-// Tables reads the rows of a file that a Writer made as they are stored, also where its collections are refused.
-// It is not safe for concurrent use.
+// Tables reads the rows of a file that a Writer wrote, in stored form, even if its collections are refused. It is not
+// safe for concurrent use.
 type Tables struct {
 	c    *conn
 	defs map[string]*definition
@@ -40,7 +40,7 @@ func OpenTables(path string) (*Tables, error) {
 // Close closes the file.
 func (t *Tables) Close() error { return t.c.close() }
 
-// Description returns that of the collection of a table, and whether there is such a collection.
+// Description returns the description of a table's collection; false if there is no such collection.
 func (t *Tables) Description(table string) (store.Text, bool) {
 	d, ok := t.defs[strings.ToLower(table)]
 	if !ok {
@@ -49,7 +49,7 @@ func (t *Tables) Description(table string) (store.Text, bool) {
 	return d.Description, true
 }
 
-// OldFold reports whether the columns for searching of some collection were filled by older rules of folding.
+// OldFold reports whether search columns of some collection were filled by older folding rules.
 func (t *Tables) OldFold() bool {
 	for _, d := range t.defs {
 		if foldedOtherwise(d.Properties, d.Relations) {
@@ -59,8 +59,8 @@ func (t *Tables) OldFold() bool {
 	return false
 }
 
-// Each calls fn with each row of a table, in the order of row ids. Values are nil, int64, float64,
-// string or store.Geometry, valid until fn returns; of columns that the table lacks they are nil.
+// Each calls fn with each row of a table, in the order of row ids. Values are nil, int64, float64, string or
+// store.Geometry, and valid until fn returns. For columns that the table lacks they are nil.
 func (t *Tables) Each(ctx context.Context, table string, columns []string, fn func(values []any) error) error {
 	tab, err := readTable(t.c, table)
 	if err != nil || tab == nil {

@@ -14,17 +14,17 @@ import (
 	"grense/internal/store"
 )
 
-// Type-ahead asks for the best few of very many: the names that begin with one letter.
-// The index of words has to rank them all, which takes long for a letter; a table in memory of all beginnings of words
-// ranks them by reading along, and gives the same answers (BenchmarkTypeAhead has both).
+// Type-ahead asks for the few best of very many rows, such as all names that begin with a letter. The index of words
+// must rank all of them, which is slow. A table in memory with the beginnings of all words yields rows by rank as it is
+// read, with the same results (see BenchmarkTypeAhead).
 //
-// A table is made of the side file's texts when the parameter q was first asked of a collection, in the background;
-// until then, and where it does not fit Options.TypeAhead, the index answers.
+// The table is built in the background from the side file's texts after the first use of the parameter q in a
+// collection. Until then, and if the table does not fit into Options.TypeAhead, the index answers.
 
-// typeAheadFrom is how many features a collection has at least to have a table; the index is fast enough for fewer.
+// typeAheadFrom is the least number of features for which a table is built; the index is fast enough for fewer.
 const typeAheadFrom = 2_000
 
-// ahead returns the table of a layer; nil where there is none yet, and then it is begun.
+// ahead returns the table of a layer. If it is not built, it returns nil and starts building it.
 func (r *revision) ahead(l *layer) *aheadTable {
 	if l.source.Words == nil || !l.keyed || l.Count < typeAheadFrom {
 		return nil
@@ -32,11 +32,11 @@ func (r *revision) ahead(l *layer) *aheadTable {
 	return tableOf[*aheadTable](r, r.memory.typeAhead, l.ID, func() error { return r.makeAhead(l) })
 }
 
-// makeAhead reads the texts of a layer.
+// makeAhead builds the table of a layer.
 func (r *revision) makeAhead(l *layer) error {
 	room := int(r.memory.typeAhead.Room())
 	w := l.source.Words
-	wanted := func() bool { return r.refs.Load() > 1 } // our own use is one
+	wanted := func() bool { return r.refs.Load() > 1 } // 1 is the reference of build
 	t := &aheadTable{}
 	sql := "SELECT id"
 	for i := range w.Props {
@@ -72,25 +72,25 @@ func (r *revision) makeAhead(l *layer) error {
 	return r.put(r.memory.typeAhead, l.ID, t, t.size())
 }
 
-// aheadTable is all beginnings of words of the texts of a collection, in order. It is immutable once it is sorted.
+// aheadTable contains the beginnings of all words in the texts of a collection, sorted. It is immutable after sort.
 type aheadTable struct {
-	text    []byte      // the texts as cql2.Words gives them, each with a zero byte after it
-	words   []aheadWord // by what follows in text up to the zero byte
-	ids     []int64     // row -> id, ascending
+	text    []byte      // texts as cql2.Words returns them, each followed by a zero byte
+	words   []aheadWord // sorted by the text from at to the next zero byte
+	ids     []int64     // ids by row, ascending
 	answers sync.Pool   // of *aheadAnswer
 }
 
-// aheadWord is where a word begins.
+// aheadWord is the position of a word.
 type aheadWord struct {
 	at  uint32 // in text
-	row uint32 // in ids, and firstWord
+	row uint32 // index in ids, and the bit firstWord
 }
 
 const firstWord = 1 << 31 // the word is the first of its text
 
 func (t *aheadTable) size() int { return cap(t.text) + 8*cap(t.words) + 8*cap(t.ids) }
 
-// add takes a text of a row; rows come by id.
+// add adds a text of a row. Rows must be added in the order of their ids.
 func (t *aheadTable) add(id int64, text string) {
 	if text == "" {
 		return
@@ -111,13 +111,13 @@ func (t *aheadTable) add(id int64, text string) {
 	t.text = append(append(t.text, text...), 0)
 }
 
-// tail is the text from a place on.
+// tail returns the text from at to the next zero byte.
 func (t *aheadTable) tail(at uint32) []byte {
 	b := t.text[at:]
 	return b[:bytes.IndexByte(b, 0)]
 }
 
-// sort puts the words in order, letter by letter so that it can end early: false when it is no longer wanted.
+// sort sorts the words, letter by letter. It returns false as soon as wanted does.
 func (t *aheadTable) sort(wanted func() bool) bool {
 	t.text, t.words, t.ids = slices.Clip(t.text), slices.Clip(t.words), slices.Clip(t.ids)
 	var from [257]int
@@ -145,7 +145,7 @@ func (t *aheadTable) sort(wanted func() bool) bool {
 	return true
 }
 
-// find ranks the rows that match one of the terms. The answer goes back by t.answers.Put.
+// find ranks the rows that match one of the terms. The caller must return the answer by t.answers.Put.
 func (t *aheadTable) find(terms []string) *aheadAnswer {
 	a := t.answers.Get().(*aheadAnswer)
 	for i := range a.rows {
@@ -186,7 +186,7 @@ func (t *aheadTable) find(terms []string) *aheadAnswer {
 	return a
 }
 
-// startsTerm reports whether the words of the term start the first words of a text that ends with a zero byte.
+// startsTerm reports whether the first words of a text begin with the words of a term. The text ends with a zero byte.
 func startsTerm(text []byte, term string) bool {
 	for {
 		word, rest, more := strings.Cut(term, " ")
@@ -204,18 +204,18 @@ func startsTerm(text []byte, term string) bool {
 	}
 }
 
-// aheadAnswer is the rows that match, by their rank.
+// aheadAnswer contains the matching rows by rank.
 type aheadAnswer struct {
 	table *aheadTable
-	rows  [cql2.RankWord + 1][]uint64 // bit sets
+	rows  [cql2.RankWord + 1][]uint64 // bit sets by rank
 	count int
 }
 
-// read gives at most limit rows in the order of rank and id, from a place on, without the first skip of them;
-// see question.read.
+// read returns up to limit rows in the order of rank and id, from the cursor values on, without the first skip of them;
+// see query.read.
 func (a *aheadAnswer) read(values []any, back bool, limit, skip int) (rows []found) {
 	ids := a.table.ids
-	rank, row := 0, 0 // the first that may be given
+	rank, row := 0, 0 // first candidate
 	if back {
 		rank, row = len(a.rows)-1, len(ids)-1
 	}
@@ -232,13 +232,13 @@ func (a *aheadAnswer) read(values []any, back bool, limit, skip int) (rows []fou
 	for ; rank >= 0 && rank < len(a.rows); rank, row = rank+step(back), edge(back, len(ids)) {
 		set := a.rows[rank]
 		for row >= 0 && row < len(ids) {
-			var left uint64 // of this word of the set, what is not passed
+			var left uint64 // remaining bits of this word of the set
 			if back {
 				left = set[row/64] << (63 - row%64)
 			} else {
 				left = set[row/64] >> (row % 64)
 			}
-			if n := bits.OnesCount64(left); n <= skip { // nothing of it is given
+			if n := bits.OnesCount64(left); n <= skip { // skip the whole word
 				skip -= n
 				row = nextWord(row, back)
 				continue
@@ -267,7 +267,7 @@ func step(back bool) int {
 	return 1
 }
 
-// edge is the first row in a direction, of n.
+// edge returns the first of n rows in a direction.
 func edge(back bool, n int) int {
 	if back {
 		return n - 1
@@ -275,7 +275,7 @@ func edge(back bool, n int) int {
 	return 0
 }
 
-// nextWord is the first row of the next word of a set.
+// nextWord returns the first row in the next word of a set.
 func nextWord(row int, back bool) int {
 	if back {
 		return row&^63 - 1
@@ -283,8 +283,8 @@ func nextWord(row int, back bool) int {
 	return row&^63 + 64
 }
 
-// isTypeAhead reports whether a question is a search alone, ranked, of the texts that the index of words holds.
-func (qu *question) isTypeAhead() bool {
+// isTypeAhead reports whether a query is only a ranked search of the texts in the index of words.
+func (qu *query) isTypeAhead() bool {
 	q := &qu.q
 	s, ok := only(q.Filter).(cql2.Search)
 	w := qu.l.source.Words
@@ -293,7 +293,7 @@ func (qu *question) isTypeAhead() bool {
 		w == nil || !slices.Equal(s.Props, w.Props) {
 		return false
 	}
-	if qu.place != nil { // a cursor may say what it likes
+	if qu.place != nil { // cursors may be forged
 		rank, is := qu.values[0].(int64)
 		_, number := qu.values[1].(int64)
 		return is && number && rank >= cql2.RankWhole && rank <= cql2.RankWord
@@ -301,13 +301,13 @@ func (qu *question) isTypeAhead() bool {
 	return true
 }
 
-// typeAhead answers from the table in memory; false where there is no such table.
-func (qu *question) typeAhead(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+// typeAhead answers the query from the table in memory; false if there is no table.
+func (qu *query) typeAhead(ctx context.Context, c *conn, p *store.Page) (bool, error) {
 	t := qu.rev.ahead(qu.l)
 	if t == nil {
 		return false, nil
 	}
-	if same, err := c.unchanged(); err != nil || !same { // a row may be gone
+	if same, err := c.unchanged(); err != nil || !same { // rows may have been deleted
 		return false, err
 	}
 	qu.ahead = t.find(only(qu.q.Filter).(cql2.Search).Terms)

@@ -11,27 +11,28 @@ import (
 	"grense/internal/store"
 )
 
-// fileVersion pairs the revision of the features of a file with the file's stamp.
+// fileVersion pairs the revision of the features with the stamp of the file when it was read.
 type fileVersion struct {
 	stamp fileStamp
 	rev   uint64
 }
 
-// fileStamp is the metadata of a file that any write changes: the kernel sets changed, which no program can reset.
+// fileStamp is metadata of a file that every write changes. The kernel sets changed (ctime), and programs cannot reset
+// it.
 type fileStamp struct {
 	device, inode uint64
 	size          int64
 	changed       int64 // nanoseconds since 1970
 }
 
-// same reports whether two stamps are of one file.
+// same reports whether two stamps are of the same file.
 func (f fileStamp) same(g fileStamp) bool { return f.device == g.device && f.inode == g.inode }
 
-// settledAfter is how long a file must have been left alone before its stamp is trusted: longer than the steps of the
-// times of any file system.
+// settledAfter is how long ago a file must have been written before its stamp is trusted. It is longer than the
+// resolution of the times of any file system.
 const settledAfter = 3 * time.Second
 
-// Version returns the version of the file, in a microsecond if its stamp shows it.
+// Version returns the version of the file, within a microsecond if the stamp shows it.
 func (s *Store) Version(ctx context.Context, _ ...string) (store.Version, error) {
 	r, err := s.acquire()
 	if err != nil {
@@ -45,7 +46,7 @@ func (s *Store) Version(ctx context.Context, _ ...string) (store.Version, error)
 	return r.version(rev), nil
 }
 
-// version is the version of the catalog, unless somebody has written into the file since it was opened.
+// version returns the version of the catalog, or another one if somebody has written to the file since it was opened.
 func (r *revision) version(rev uint64) store.Version {
 	if rev == r.rev {
 		return store.Version(r.catalog.Version)
@@ -53,7 +54,7 @@ func (r *revision) version(rev uint64) store.Version {
 	return store.Version(r.catalog.Version + "/" + strconv.FormatUint(rev, 36))
 }
 
-// present is the revision of the features that the file has now.
+// present returns the revision of the features that the file has now.
 func (r *revision) present(ctx context.Context, settled time.Duration) (rev uint64, err error) {
 	if rev, ok := r.stamped(); ok {
 		return rev, nil
@@ -68,9 +69,9 @@ func (r *revision) present(ctx context.Context, settled time.Duration) (rev uint
 	return rev, err
 }
 
-// stamped returns the revision of the features if the stamp of the file shows it. A program that commits to a file
-// that is not in WAL mode writes its change counter into it before that (SQLite file format, 1.3.7): a file with the
-// stamp that it had before it was last read, and that was not new then, has the same content.
+// stamped returns the revision of the features if the stamp of the file shows it. Before a program commits to a file
+// that is not in WAL mode, it writes the change counter into the file (SQLite file format, 1.3.7). So a file with the
+// same stamp as when it was last read, and which was not new then, has the same content.
 func (r *revision) stamped() (uint64, bool) {
 	if r.still {
 		return r.rev, true
@@ -90,7 +91,7 @@ type lookAt struct {
 	trusted bool
 }
 
-// look is to be called before a transaction begins. A file that was changed less than settled ago is not trusted.
+// look must be called before a transaction begins. It does not trust a file that was changed less than settled ago.
 func (r *revision) look(settled time.Duration) lookAt {
 	if r.still {
 		return lookAt{r: r}
@@ -99,7 +100,7 @@ func (r *revision) look(settled time.Duration) lookAt {
 	return lookAt{r, stamp, ok && stamp.same(r.opened) && time.Since(time.Unix(0, stamp.changed)) > settled}
 }
 
-// see notes that the transaction of c reads the revision rev, which its stamp shows from now on.
+// see records that the transaction of c reads the revision rev, so that the stamp identifies it.
 func (n lookAt) see(c *conn, rev uint64) error {
 	now := fileVersion{n.stamp, rev}
 	if k := n.r.known.Load(); !n.trusted || c.pinned != nil || k != nil && *k == now {
@@ -112,19 +113,18 @@ func (n lookAt) see(c *conn, rev uint64) error {
 	return err
 }
 
-// foreignWrites notices writes into a file that SQLite does not notice, as when a program copies another file over it.
-// SQLite discards cached pages if bytes 24 to 39 of the header change (SQLite file format, 1.3.7), which each of its
-// commits does and a copy may not do.
+// foreignWrites detects writes that SQLite does not, such as copying another file over this one. SQLite discards its
+// cached pages only if bytes 24 to 39 of the header change (SQLite file format, 1.3.7), which a copy may leave equal.
 type foreignWrites struct {
 	mu      sync.Mutex
-	seen    source // as it was last looked at
-	writes  int    // how many times connections have to discard their pages
-	last    int64  // the modification time of the last such write; 0: there was none
-	settled bool   // the file was left alone for a step of its times since then
+	seen    source // at the last check
+	writes  int    // number of foreign writes: connections must discard their pages once for each
+	last    int64  // modification time of the last foreign write; 0: none
+	settled bool   // nobody has written within the resolution of file times since
 }
 
-// refresh lets a connection with a transaction that holds its lock discard its pages after a foreign write. It returns
-// the time of the last one, which is 0 if there was none, and store.ErrChanged if that may not be over.
+// refresh discards the pages of a connection, whose transaction has a lock, after a foreign write. It returns the time
+// of the last foreign write, 0 if there was none, and store.ErrChanged if the write may not be complete.
 func (w *foreignWrites) refresh(c *conn) (last int64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,7 +149,7 @@ func (w *foreignWrites) refresh(c *conn) (last int64, err error) {
 	return w.last, nil
 }
 
-// look reads the header of a file that was written into.
+// look reads the header after the file was written to.
 func (w *foreignWrites) look(info os.FileInfo) error {
 	now, _, err := w.seen.look()
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 type versionSurvey struct {
 	ID, Start, End string // columns
 	Inclusive      bool
-	Overlap        bool   // some versions of a feature overlap, or share a moment
-	Example        string // the feature of those
-	Found          bool   // by the names of columns and ids that repeat: no setting says so
+	Overlap        bool   // some versions of a feature overlap
+	Example        string // id of a feature with such versions
+	Found          bool   // found by the names of columns and repeated ids, not configured
 }
 
-// findVersions finds the columns of versions: those of our definition, those in the settings, or, if the configured id
-// repeats, those with the usual names. fault is why they cannot be versions although the settings say so.
+// findVersions finds the columns of versions: those in our definition, those in the configuration or, if ids repeat,
+// those with usual names. If configured columns cannot be used, fault says why.
 func (d *draft) findVersions(c *conn) (v *versionSurvey, fault string, err error) {
 	v = &versionSurvey{ID: d.settings.SingleID(), Inclusive: d.settings.Inclusive}
 	own := d.own != nil && d.own.Versions != nil
@@ -56,7 +56,7 @@ func (d *draft) findVersions(c *conn) (v *versionSurvey, fault string, err error
 	return v, fault, err
 }
 
-// column returns the column of a property; "" when there is none.
+// column returns the column of a property; "" if there is none.
 func (d *definition) column(property string) string {
 	for _, p := range d.Properties {
 		if p.Name == property {
@@ -66,15 +66,15 @@ func (d *definition) column(property string) string {
 	return ""
 }
 
-// read looks through all versions: whether ids repeat, whether versions of a feature overlap,
-// and why they are no versions.
+// read reads all versions. It reports whether ids repeat, sets Overlap, and returns why the columns cannot describe
+// versions, or "".
 func (v *versionSurvey) read(c *conn, table string) (repeat bool, fault string, err error) {
 	type span struct {
-		start, end time.Time // end: zero when open
+		start, end time.Time // end is zero if open
 	}
 	var spans []span
 	var last string
-	ends := func() { // of a feature
+	ends := func() { // end of a feature's versions
 		slices.SortFunc(spans, func(a, b span) int { return a.start.Compare(b.start) })
 		for i := 1; i < len(spans); i++ {
 			before, next := spans[i-1], spans[i].start
@@ -118,7 +118,7 @@ func (v *versionSurvey) read(c *conn, table string) (repeat bool, fault string, 
 	return repeat, fault, err
 }
 
-// setVersions makes the layer one of versions where its survey says so.
+// setVersions makes the rows of the layer versions if its survey says so.
 func (d *draft) setVersions(l *layer) {
 	v := d.versions
 	if v == nil {

@@ -12,8 +12,8 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// wordColumns lists the columns that the parameter q searches (store.Collection.SearchNames), as far as a survey shows.
-// The index serves only if it has exactly these.
+// wordColumns returns the columns that the parameter q searches (store.Collection.SearchNames), by the survey. The
+// index of words is used only if it has exactly these.
 func (d *draft) wordColumns(sv *survey) []string {
 	if d.own != nil {
 		return d.own.wordColumns()
@@ -51,7 +51,7 @@ func (d *definition) wordColumns() []string {
 	return all
 }
 
-// indexWords makes the tables text_N, with the words of the texts, and words_N, which is the index over it.
+// indexWords creates the tables text_N, with the words of the texts, and words_N, a full-text index of it.
 func (d *draft) indexWords(ctx context.Context, c *conn, side *sideWriter, sv *survey) error {
 	cols, id, n := d.wordColumns(sv), d.rowid(sv), strconv.Itoa(d.n)
 	text, words := side.prefix+"text_"+n, side.prefix+"words_"+n
@@ -94,11 +94,11 @@ func (d *draft) indexWords(ctx context.Context, c *conn, side *sideWriter, sv *s
 		side.c.exec("INSERT INTO "+words+"("+words+") VALUES ('rebuild')"))
 }
 
-// fewRows are so few that they are read as soon as an index of words would be, which takes seven tables.
-// Files of thousands of small layers would take seconds to open.
+// fewRows is the number of rows up to which a scan is as fast as an index of words, which needs seven tables. Otherwise
+// opening files with thousands of small layers would take seconds.
 const fewRows = 500
 
-// setWords lets the compiler use the index of words when it is over what q searches.
+// setWords lets the compiler use the index of words if it covers what q searches.
 func (d *draft) setWords(l *layer) {
 	names := l.SearchNames()
 	cols := make([]string, len(names))

@@ -16,45 +16,45 @@ import (
 	"grense/internal/store"
 )
 
-// Writer fills a GeoPackage. It works on a temporary file beside the target, which Commit moves into place,
-// so that after a crash the target is as it was. Two writers of one target do not see each other; the last Commit wins.
+// Writer writes a GeoPackage. It works on a temporary file next to the target, which Commit renames, so that a crash
+// leaves the target unchanged. Two writers of a target do not see each other; the last Commit wins.
 type Writer struct {
 	c       *conn
-	path    string // target
+	path    string // of the target
 	tmp     string
-	release func() // of the name of tmp
+	release func() // releases the name tmp
 	targets []*target
 	srs     map[string]int64 // srs_id of geometry columns, by table in lower case
 	list    []migrate.Migration
 	filled  map[string]bool // full-text tables that are up to date
-	indexes []string        // of tables that are filled; made again when all rows are there
-	dated   time.Time       // last_change of what is written; zero: now
-	// tables are those of what is defined, also where one has the name of a table of the migrations
+	indexes []string        // dropped indexes, created again after all rows are inserted
+	dated   time.Time       // last_change of the contents; zero: now
+	// create tables as defined, even if a migration has a table of the same name
 	bare bool
 	done bool
 }
 
-// target is a collection that is written.
+// target is a collection that is being written.
 type target struct {
 	c     *store.Collection
-	made  []string // tables that Define made, and not a migration
+	made  []string // tables that Define created, not a migration
 	rowid string   // column with the row id
 }
 
-// Create begins to write the GeoPackage at path. If one exists, the new one starts as its copy, so that collections
-// that are not defined again stay. The caller must call Close.
+// Create returns a writer for the GeoPackage at path. If the file exists, collections that are not defined again are
+// kept. The caller must call Close.
 func Create(ctx context.Context, path string) (store.Writer, error) {
 	return create(ctx, &Writer{path: path})
 }
 
-// CreateDated begins to write a new GeoPackage at path, in place of one that exists, and dates its contents:
-// the same rows give the same bytes. The caller must call Close.
+// CreateDated returns a writer for a new GeoPackage that replaces an existing one. Its contents get the date at, so
+// that equal rows give equal bytes. The caller must call Close.
 func CreateDated(ctx context.Context, path string, at time.Time) (store.Writer, error) {
 	return create(ctx, &Writer{path: path, dated: at})
 }
 
-// CreateBare is CreateDated for files of others: a table that is named like one of a register has no
-// more than what is defined.
+// CreateBare is CreateDated for files for other programs: a table named like one of a register has only what is
+// defined.
 func CreateBare(ctx context.Context, path string, at time.Time) (store.Writer, error) {
 	return create(ctx, &Writer{path: path, dated: at, bare: true})
 }
@@ -85,7 +85,7 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	unsealed := false // what relations promise need not hold any more
+	unsealed := false // the order of relations may no longer hold
 	if exists {
 		if unsealed, err = wasChanged(w.tmp); err != nil {
 			return err
@@ -94,7 +94,7 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if w.c, err = openConn(w.tmp, readWrite); err != nil {
 		return err
 	}
-	const pages = "cache_size=-24576" // KiB; of each sorter, too
+	const pages = "cache_size=-24576" // KiB, also for each sorter
 	for _, p := range [...]string{"journal_mode=MEMORY", "synchronous=OFF", "locking_mode=EXCLUSIVE", pages,
 		"foreign_keys=OFF"} {
 		if err := w.c.exec("PRAGMA " + p); err != nil {
@@ -115,8 +115,8 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// Tables of later migrations are made, or changed, when they are first asked for: other files stay free of them,
-	// and a register stays as it was written, since a migration may empty what is made of its rows.
+	// Tables of later migrations are created or changed on first use. Other files then do not contain them, and a
+	// register is not changed by a migration that may empty derived tables.
 	have := min(max(1, len(applied)), len(w.list))
 	if _, err := migrate.Up(ctx, w, w.list[:have]); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	return w.c.exec("BEGIN")
 }
 
-// wasChanged reports whether a file is not as it was sealed, or never was sealed.
+// wasChanged reports whether a file was changed since it was sealed, or was never sealed.
 func wasChanged(path string) (bool, error) {
 	src, err := inspect(path)
 	if err != nil {
@@ -147,7 +147,7 @@ func wasChanged(path string) (bool, error) {
 	return version == 0, errors.Join(err, c.close())
 }
 
-// forgetOrders takes Order from all relations, since another program may have written rows that do not keep to it.
+// forgetOrders removes Order from all relations, since rows written by another program may not have that order.
 func (w *Writer) forgetOrders() error {
 	defs, err := readDefinitions(w.c)
 	if err != nil {
@@ -178,7 +178,7 @@ func forgetOrder(rs []relationDefinition) (had bool) {
 	return had
 }
 
-// copyTarget starts with a copy of the target as it is.
+// copyTarget starts with a copy of the target.
 func (w *Writer) copyTarget() error {
 	src, err := inspect(w.path)
 	if err != nil {
@@ -188,7 +188,7 @@ func (w *Writer) copyTarget() error {
 	if src.wal {
 		return src.copyBeside(w.tmp)
 	}
-	c, err := openConn(src.path, readOnly) // its lock keeps others from writing during the copy
+	c, err := openConn(src.path, readOnly) // its lock prevents writes during the copy
 	if err != nil {
 		return src.explain(err)
 	}
@@ -234,7 +234,7 @@ func (w *Writer) Apply(_ context.Context, m migrate.Migration) error {
 	})
 }
 
-// migrated makes the tables of all migrations when one of them makes the table, and reports whether that is so.
+// migrated reports whether a migration creates the table. If so, it runs all migrations.
 func (w *Writer) migrated(ctx context.Context, name string) (bool, error) {
 	ours := slices.ContainsFunc(w.list, func(m migrate.Migration) bool {
 		return strings.Contains(strings.ToLower(m.SQL), "create table "+strings.ToLower(name)+" (")
@@ -249,7 +249,7 @@ func (w *Writer) migrated(ctx context.Context, name string) (bool, error) {
 	return true, errors.Join(err, w.c.exec("BEGIN"))
 }
 
-// Define makes the tables of a collection and records its metadata.
+// Define creates the tables of a collection and records its metadata.
 func (w *Writer) Define(ctx context.Context, c *store.Collection, replace bool) error {
 	if c.ID == "" || c.Table == "" || c.Key.Column == "" {
 		return fmt.Errorf("gpkg: collection %q: id, table and key column are needed", c.ID)
@@ -303,7 +303,7 @@ func (w *Writer) define(ctx context.Context, t *target, replace bool) error {
 		c.Table, string(body))
 }
 
-// forget removes what was recorded of a collection and of its table; makeTable empties the tables.
+// forget removes the metadata of a collection and its table. makeTable then empties the tables.
 func (w *Writer) forget(c *store.Collection) error {
 	var tables []string
 	err := w.c.query("SELECT table_name FROM "+definitionTable+" WHERE id = ? OR lower(table_name) = lower(?)",
@@ -327,7 +327,7 @@ func (w *Writer) forget(c *store.Collection) error {
 				return err
 			}
 		}
-		if !strings.EqualFold(t, c.Table) { // the collection had another table
+		if !strings.EqualFold(t, c.Table) { // the collection had another table before
 			if err := w.empty(t); err != nil {
 				return err
 			}
@@ -336,7 +336,7 @@ func (w *Writer) forget(c *store.Collection) error {
 	return nil
 }
 
-// makeTable makes sure that an empty table is there: of a migration, else a new one.
+// makeTable provides an empty table: one of a migration, else a new one.
 func (w *Writer) makeTable(ctx context.Context, t *target, name string, create func() string) error {
 	ours, err := w.migrated(ctx, name)
 	if err != nil {
@@ -349,7 +349,7 @@ func (w *Writer) makeTable(ctx context.Context, t *target, name string, create f
 	return w.c.exec(create())
 }
 
-// empty removes the rows of a table of a migration, and any other table altogether.
+// empty deletes the rows of a migration's table, and drops any other table.
 func (w *Writer) empty(name string) error {
 	t, err := readTable(w.c, name)
 	if err != nil || t == nil {
@@ -378,7 +378,7 @@ func (w *Writer) makeRelations(ctx context.Context, t *target, rs []store.Relati
 	return nil
 }
 
-// register enters a table in the tables of the standard.
+// register adds a table to the tables of the standard.
 func (w *Writer) register(t *target) error {
 	c := t.c
 	tab, err := readTable(w.c, c.Table)
@@ -404,7 +404,7 @@ func (w *Writer) register(t *target) error {
 		srs = id
 		w.srs[strings.ToLower(c.Table)] = id
 	} else if !c.Public {
-		return nil // a table of ours that is nothing for other programs
+		return nil // a table that other programs should not see
 	}
 	err = w.c.exec(
 		"INSERT INTO gpkg_contents (table_name, data_type, identifier, description, srs_id) VALUES (?, ?, ?, ?, ?)",
@@ -415,18 +415,18 @@ func (w *Writer) register(t *target) error {
 	g := c.Geometry
 	z := int64(0)
 	if g.HasZ {
-		z = 2 // some geometries may be without
+		z = 2 // 2: Z values are optional
 	}
 	return w.c.exec("INSERT INTO gpkg_geometry_columns (table_name, column_name, geometry_type_name, srs_id, z, "+
 		"m) VALUES (?, ?, ?, ?, ?, 0)",
 		c.Table, g.Column, geometryTypeName(g.Type), srs, z)
 }
 
-// reference returns the srs_id of a reference system, entered where it is missing.
+// reference returns the srs_id of a reference system. It adds the system if necessary.
 func (w *Writer) reference(id crs.ID) (int64, error) {
 	code := int64(id)
 	if id == crs.CRS84 {
-		code = int64(crs.WGS84) // longitude is first in every GeoPackage (OGC 12-128r18, 1.1.2.1.1)
+		code = int64(crs.WGS84) // longitude comes first in every GeoPackage (OGC 12-128r18, 1.1.2.1.1)
 	}
 	n, err := w.c.one("SELECT count(*) FROM gpkg_spatial_ref_sys WHERE srs_id = ?", code)
 	if err != nil || n > 0 {
@@ -442,8 +442,8 @@ func (w *Writer) reference(id crs.ID) (int64, error) {
 		VALUES (?, ?, ?, ?, ?)`, id.Name(), code, organization, code, id.Text())
 }
 
-// Insert returns a function that appends rows to a table. Indexes of an empty table are set aside until Commit,
-// which finds rows that a unique index forbids.
+// Insert returns a function that appends rows to a table. Indexes of an empty table are created by Commit, which then
+// detects violations of unique indexes.
 func (w *Writer) Insert(ctx context.Context, name string, columns []string) (func(values ...any) error, error) {
 	t, err := readTable(w.c, name)
 	if err != nil {
@@ -479,8 +479,8 @@ func (w *Writer) Insert(ctx context.Context, name string, columns []string) (fun
 	return in.insert, nil
 }
 
-// dropIndexes sets the indexes of an empty table aside: one that is made of all rows at once is sorted,
-// which takes a fraction of the time and of the room.
+// dropIndexes drops the indexes of an empty table until Commit: building an index over all rows sorts them, which takes
+// a fraction of the time and space.
 func (w *Writer) dropIndexes(table string) error {
 	rows, err := w.c.one("SELECT EXISTS (SELECT 1 FROM " + quote(table) + ")")
 	if err != nil || rows != 0 {
@@ -513,7 +513,7 @@ func (w *Writer) Close() error {
 	return errors.Join(err, removeDatabase(w.tmp))
 }
 
-// Commit makes what follows from the data, verifies the file and moves it into place.
+// Commit builds what is derived from the data, verifies the file and renames it to its path.
 func (w *Writer) Commit(ctx context.Context) error {
 	if w.done {
 		return errors.New("gpkg: the writer is closed")
@@ -552,7 +552,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 	return nil
 }
 
-// fileMode is that of the old file; a new one can be read by whoever can read its folder.
+// fileMode returns the mode of the old file. A new file is readable for those who can read its directory.
 func (w *Writer) fileMode() os.FileMode {
 	if info, err := os.Stat(w.path); err == nil {
 		return info.Mode().Perm()
@@ -563,7 +563,7 @@ func (w *Writer) fileMode() os.FileMode {
 	return 0o600
 }
 
-// settle ends the transaction, gathers statistics for the query planner and checks the file.
+// settle ends the transaction, collects statistics for the query planner and checks the file.
 func (w *Writer) settle() error {
 	if err := w.runAll([]string{"PRAGMA analysis_limit=1000", "ANALYZE", "COMMIT"}); err != nil {
 		return err

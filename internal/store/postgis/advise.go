@@ -17,14 +17,14 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// How many rows a table has at least that indexes are advised for, and how long its values are counted.
+// manyRows is the least number of rows of a table for advice about indexes. mostForCount is the time limit for counting
+// unservable values.
 const (
 	manyRows     = 10_000
 	mostForCount = time.Minute
 )
 
-// columnsServed reports on tables that are read in whole: which values are served as null, and which indexes are
-// missing. Tables that cannot be read are reported elsewhere.
+// columnsServed reports, for readable tables, which values are served as null and which indexes are missing.
 func (i *inspector) columnsServed(ctx context.Context, pool *pgxpool.Pool) error {
 	var tables []*table
 	rows := map[uint32]int64{}
@@ -55,7 +55,7 @@ func (i *inspector) columnsServed(ctx context.Context, pool *pgxpool.Pool) error
 	return ctx.Err()
 }
 
-// beyondOf is the condition for values of a column that are given as null; "" where there are none.
+// beyondOf returns a condition for the values of a column that are served as null; "" if there are none.
 func beyondOf(c column) (condition, what string) {
 	x := quote(c.name)
 	switch c.base {
@@ -70,7 +70,7 @@ func beyondOf(c column) (condition, what string) {
 	return "", ""
 }
 
-// beyond counts the values of a table that cannot be given.
+// beyond reports how many values of a table are served as null.
 func (i *inspector) beyond(ctx context.Context, pool *pgxpool.Pool, t *table) {
 	var columns []column
 	var counts []string
@@ -104,15 +104,15 @@ func (i *inspector) beyond(ctx context.Context, pool *pgxpool.Pool, t *table) {
 	}
 }
 
-// columnUse is a use of a column that an index may serve.
+// columnUse is a use of a column that an index may serve, such as a comparison.
 type columnUse struct {
-	name  string // in advice
+	name  string // for the advice
 	e     cql2.Expr
-	order bool // by the column, in place of e
+	order bool // ORDER BY the column, instead of e
 }
 
-// uses lists those that an index over a column, as cure makes it, serves; of texts first those that any ordered index
-// does.
+// uses returns the uses of a column that the index of cure serves. For texts, those that any ordered index serves come
+// first.
 func (c column) uses(t cql2.Type) []columnUse {
 	x := cql2.Prop{Name: c.name, Type: t}
 	var low, high cql2.Expr
@@ -145,10 +145,10 @@ func (c column) uses(t cql2.Type) []columnUse {
 	return list
 }
 
-// someUUID is a text that every type takes.
+// someUUID is a literal that is valid for every type of text.
 const someUUID = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
 
-// cure is the definition of an index that serves all uses of a column.
+// cure returns the definition of an index that serves all uses of a column.
 func (c column) cure(t cql2.Type) string {
 	name := quote(c.name)
 	switch {
@@ -160,8 +160,7 @@ func (c column) cure(t cql2.Type) string {
 	return "((" + name + `::text) COLLATE "C")`
 }
 
-// indexes reports which uses of the columns of a table of n rows an index serves, and which index would serve those
-// that none does.
+// indexes reports which uses of the columns of a table with n rows no index serves, and which index would.
 func (i *inspector) indexes(ctx context.Context, pool *pgxpool.Pool, t *table, n int64) error {
 	name := t.quoted()
 	var bare, cures, parts, folded []string
@@ -171,7 +170,7 @@ func (i *inspector) indexes(ctx context.Context, pool *pgxpool.Pool, t *table, n
 		if !ok || uses == nil {
 			continue
 		}
-		by, without := map[string][]string{}, []string(nil) // uses by the index that serves them, and the others
+		by, without := map[string][]string{}, []string(nil) // uses by the index that serves them, and uses without one
 		for _, u := range uses {
 			index, err := t.serves(ctx, pool, c, typ, u)
 			if err != nil {
@@ -241,8 +240,8 @@ func (i *inspector) indexes(ctx context.Context, pool *pgxpool.Pool, t *table, n
 	return nil
 }
 
-// serves returns the index by which the server would answer a use of a column, even where reading the table costs
-// less; "" if there is none.
+// serves returns the index that the server would use for a column, even if reading the table is cheaper; "" if there is
+// none.
 func (t *table) serves(ctx context.Context, pool *pgxpool.Pool, c column, typ cql2.Type, u columnUse) (index string,
 	err error) {
 	f := &sqlq.Field{Column: c.name, Type: typ, Normal: normal(c, typ), Nulls: !c.notNull, Stored: stored(c, typ),
@@ -283,11 +282,11 @@ func (t *table) serves(ctx context.Context, pool *pgxpool.Pool, c column, typ cq
 	return index, nil
 }
 
-// onlyIndexes keeps the server from reading whole tables and sorting, where another way is; its argument says whether
-// for the transaction only.
+// onlyIndexes makes the planner avoid sequential scans and sorts if it can. The argument is true for the transaction
+// only.
 const onlyIndexes = "SELECT set_config('enable_seqscan', 'off', %[1]t), set_config('enable_sort', 'off', %[1]t)"
 
-// planNode is what EXPLAIN reports of a step.
+// planNode is a step in the output of EXPLAIN.
 type planNode struct {
 	Type      string     `json:"Node Type"`
 	Index     string     `json:"Index Name"`
@@ -295,7 +294,7 @@ type planNode struct {
 	Plans     []planNode `json:"Plans"`
 }
 
-// index returns the index that the step and those below use, for an order or for a condition; whole says that they
+// index returns the index that the step and those below it use, for an order or for a condition. whole means that they
 // read or sort a whole table.
 func (n *planNode) index(order bool) (name string, whole bool) {
 	switch {

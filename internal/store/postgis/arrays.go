@@ -12,14 +12,14 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// mostForItems is how many rows are read for the items of a column that a changed definition brings.
+// mostForItems is the largest number of rows that are read to find the items of a new column.
 const mostForItems = 100_000
 
-// setItems finds the JSON properties of a layer that hold only arrays, and the type of their elements
-// (store.Property.Items). It takes the result of an earlier reading from known, by itemsName, and records results in
-// found. With bounded, a column with more than mostForItems rows stays undecided.
+// setItems finds the JSON properties of a layer that contain only arrays, and the type of their elements
+// (store.Property.Items). Results of an earlier reading are in known, by itemsName; new results are added to found.
+// With bounded, columns with more than mostForItems rows remain undecided.
 func (d *draft) setItems(ctx context.Context, c *pgxpool.Conn, l *layer, found map[string]string) error {
-	l.Properties = append([]store.Property(nil), l.Properties...) // those of a definition are shared
+	l.Properties = append([]store.Property(nil), l.Properties...) // the definition shares its slice
 	for i, p := range l.Properties {
 		if p.Type != cql2.TypeJSON {
 			continue
@@ -40,8 +40,7 @@ func (d *draft) setItems(ctx context.Context, c *pgxpool.Conn, l *layer, found m
 	return nil
 }
 
-// itemsName returns a name of a column that is valid as long as only single rows of its table change;
-// "" if that is unknown.
+// itemsName returns a key for the content of a column that changes when the whole table is rewritten; "" if unknown.
 func (d *draft) itemsName(column string) string {
 	col, ok := d.table.column(column)
 	if d.table.file == 0 || !ok {
@@ -50,8 +49,8 @@ func (d *draft) itemsName(column string) string {
 	return fmt.Sprintf("%d %d %d %q %q", d.table.oid, d.table.file, d.written.UnixMicro(), column, col.typ)
 }
 
-// itemsOf returns the JSON type of the elements of the arrays in a column; "string" when there are none,
-// "" when a value is no array.
+// itemsOf returns the JSON type of the elements of all arrays in a column; "string" if there are no elements, and "" if
+// a value is not an array.
 func itemsOf(ctx context.Context, c *pgxpool.Conn, s *sqlq.Source, f *sqlq.Field, bounded bool) (string, error) {
 	items, arrays := "", true
 	from := s.Table + " AS " + alias
@@ -77,10 +76,10 @@ func itemsOf(ctx context.Context, c *pgxpool.Conn, s *sqlq.Source, f *sqlq.Field
 	return items, nil
 }
 
-// rowsForMembers is how many rows are looked at for what JSON objects hold.
+// rowsForMembers is the number of rows that are sampled for members of JSON objects.
 const rowsForMembers = 10 * store.SampledValues
 
-// membersOf returns what the objects of each property hold, from a sample; nil for properties that are no JSON.
+// membersOf returns the members of the objects in each property, from a sample; nil for properties that are not JSON.
 func membersOf(ctx context.Context, c *pgxpool.Conn, l *layer) ([][]store.Member, error) {
 	found := make([][]store.Member, len(l.Properties))
 	for i, p := range l.Properties {
@@ -102,7 +101,7 @@ func membersOf(ctx context.Context, c *pgxpool.Conn, l *layer) ([][]store.Member
 	return found, nil
 }
 
-// addMembers adds values inside JSON properties to what filters may name.
+// addMembers makes members of JSON properties available in filters.
 func (l *layer) addMembers(members [][]store.Member) {
 	for i := range min(len(members), len(l.Properties)) {
 		for _, m := range l.DeriveMembers(l.Properties[i].Name, members[i]) {

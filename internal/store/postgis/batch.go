@@ -16,18 +16,18 @@ func one(ctx context.Context, c *pgxpool.Conn, st statement, fn func(pgx.Rows) e
 	return each(ctx, c, st.sql, fn, bind(st.args)...)
 }
 
-// expecting is a statement with what its columns have to be.
+// expecting is a statement with the expected types of its columns.
 type expecting struct {
 	statement
 	expects []expect
-	once    bool // one plan suits all arguments
+	once    bool // plan once for all arguments
 }
 
-// one is the function of that name for statements about the table of a layer.
-// It reports an unexpected result as changed before fn sees it.
+// one runs a statement about the table of a layer and calls fn for each row. If the columns have other types than
+// expected, it returns an error before it calls fn.
 //
-// A prepared statement that a connection has cached names the table for which it was prepared, also after that table
-// was replaced by one with the same columns. Then one deallocates the statements and repeats the query.
+// Prepared statements refer to the table for which they were prepared, even if another table with the same name and
+// columns has replaced it. If that may be the reason, one deallocates the statements and repeats the query.
 func (l *layer) one(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(pgx.Rows) error) error {
 	err := l.asked(ctx, c, st, fn)
 	if !errors.Is(err, errStatement) {
@@ -42,7 +42,7 @@ func (l *layer) one(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(
 	return l.asked(ctx, c, st, fn)
 }
 
-// errStatement is a changed definition by the description of a statement, before a row was read.
+// errStatement reports that the description of a statement, before any row, does not have the expected types.
 var errStatement = errors.New("postgis: a statement is of another definition")
 
 func (l *layer) asked(ctx context.Context, c *pgxpool.Conn, st expecting, fn func(pgx.Rows) error) error {
@@ -64,7 +64,7 @@ func (l *layer) asked(ctx context.Context, c *pgxpool.Conn, st expecting, fn fun
 	return rows.Err()
 }
 
-func (qu *question) one(ctx context.Context, c *pgxpool.Conn, st statement, fn func(pgx.Rows) error) error {
+func (qu *pageQuery) one(ctx context.Context, c *pgxpool.Conn, st statement, fn func(pgx.Rows) error) error {
 	expects := make([]expect, 0, len(qu.keys)+1)
 	for _, k := range qu.keys {
 		expects = append(expects, k.expect())
@@ -74,14 +74,14 @@ func (qu *question) one(ctx context.Context, c *pgxpool.Conn, st statement, fn f
 	return qu.l.one(ctx, c, expecting{st, expects, once}, fn)
 }
 
-// timeLimit is the name of what is known of a connection: the limit for statements that its session has,
-// in seconds; 0 for the server's own.
+// timeLimit is the key in the connection's custom data for the statement_timeout of its session, in seconds; 0: the
+// server's default.
 const timeLimit = "grense.statement_timeout"
 
-// bound sees to it that the session's limit for statements is not below the time that ctx leaves,
-// and at most about twice as long.
+// bound sets the session's statement_timeout to the time that ctx leaves, unless it is between once and twice that
+// already.
 func bound(ctx context.Context, c *pgxpool.Conn) error {
-	if inTransactions(c) { // which has its own
+	if inTransactions(c) { // transactions set their own
 		return nil
 	}
 	need := secondsLeft(ctx)
@@ -102,7 +102,7 @@ func bound(ctx context.Context, c *pgxpool.Conn) error {
 	return nil
 }
 
-// secondsLeft is the limit for statements that the deadline of ctx makes; 0 when there is none.
+// secondsLeft returns a statement_timeout, in seconds, just after the deadline of ctx; 0 if there is none.
 func secondsLeft(ctx context.Context) int {
 	at, ok := ctx.Deadline()
 	if !ok {

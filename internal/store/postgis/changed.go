@@ -15,7 +15,7 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// errChanged reports a table that is not as it was when its definition was read.
+// errChanged reports that a table has changed since its definition was read.
 var errChanged = errors.New("postgis: the definition is another now")
 
 func (l *layer) changed(what string) error {
@@ -23,7 +23,7 @@ func (l *layer) changed(what string) error {
 		store.ErrUnavailable, errChanged))
 }
 
-// expect says what a column of an answer has to be.
+// expect describes a column of a result.
 type expect struct {
 	types []uint32 // nil: any
 }
@@ -46,7 +46,7 @@ func expectType(t cql2.Type) expect {
 	return expect{types: []uint32{pgtype.TextOID}}
 }
 
-// expect is what the expression of a key gives.
+// expect returns what the expression of a key returns.
 func (k key) expect() expect {
 	if k.numeric {
 		return expectType(cql2.TypeText)
@@ -54,7 +54,7 @@ func (k key) expect() expect {
 	return expectType(k.typ)
 }
 
-// expectValue is what valueExpr gives.
+// expectValue returns what valueExpr returns.
 func expectValue(f *sqlq.Field) expect {
 	if f.Normal == sqlq.PostgresNumeric {
 		return expect{types: []uint32{pgtype.TextOID}}
@@ -69,7 +69,7 @@ func (l *layer) expectState() expect {
 	return expectType(cql2.TypeInteger)
 }
 
-// idExpects is what idText and state give.
+// idExpects returns what idText and state return.
 func (l *layer) idExpects() []expect {
 	id := expectType(cql2.TypeText)
 	if !l.text {
@@ -78,7 +78,7 @@ func (l *layer) idExpects() []expect {
 	return []expect{id, l.expectState()}
 }
 
-// check compares the columns of an answer, as far as something is expected of them.
+// check compares the columns of a result with those that are expected, as far as given.
 func (l *layer) check(fields []pgconn.FieldDescription, expects []expect) error {
 	for i, e := range expects[:min(len(expects), len(fields))] {
 		if e.types != nil && !slices.Contains(e.types, fields[i].DataTypeOID) {
@@ -88,9 +88,9 @@ func (l *layer) check(fields []pgconn.FieldDescription, expects []expect) error 
 	return nil
 }
 
-// placeExpr returns the current value of layer.stored as an expression; null if the column no longer exists.
-// In a column of any system, the first geometry decides the system: the operator of boxes compares numbers,
-// whatever their system. A view may take long to return a row, so only a result without rows uses it.
+// placeExpr returns an expression for the current value of layer.stored; null if the column no longer exists. If the
+// column may have any reference system, the first geometry decides, since the operator of boxes ignores systems. A view
+// may take long to return a row, so that this is only done for a result without rows (noRows).
 func (l *layer) placeExpr(noRows bool) string {
 	system := "0"
 	if l.anySystem && (noRows || l.table.kind != 'v') {
@@ -103,10 +103,10 @@ func (l *layer) placeExpr(noRows bool) string {
 		system, l.table.oid, escapeQuotes(l.Geometry.Column))
 }
 
-// elsewhere is what layer.wkb gives instead of a geometry that is in another reference system than the layer.
+// elsewhere is the result of layer.wkb for a geometry in another reference system than that of the layer.
 const elsewhere = `\x00`
 
-// inSystem is an error when a geometry is not in the reference system of the layer. Null is.
+// inSystem returns an error if a geometry has another reference system than the layer. It accepts null.
 func (l *layer) inSystem(wkb []byte) error {
 	if len(wkb) == 1 {
 		return l.changed("a geometry is in another reference system")
@@ -114,8 +114,8 @@ func (l *layer) inSystem(wkb []byte) error {
 	return nil
 }
 
-// ask is retry for a query about a layer. If the result shows that the table has changed,
-// the definitions are read again.
+// ask is retry for a query about a layer. If the result shows that the table has changed, it makes the poller read the
+// definitions again.
 func (s *Store) ask(ctx context.Context, l *layer, fn func(*pgxpool.Conn) error) error {
 	err := s.retry(context.WithValue(ctx, lazily{}, true), fn)
 	if err == nil {
@@ -133,8 +133,8 @@ func (s *Store) ask(ctx context.Context, l *layer, fn func(*pgxpool.Conn) error)
 	return err
 }
 
-// fails reports an error of the server that comes from what a view computes or a foreign server says (PostgreSQL,
-// appendix A), not from how it was asked.
+// fails reports whether an error code (PostgreSQL, appendix A) means that computing a view, or a foreign server, has
+// failed, rather than our statement.
 func fails(code string) bool {
 	switch code[:2] {
 	case "21", "22", "2F", "38", "39", "HV", "P0", "XX":

@@ -9,8 +9,8 @@ import (
 	"grense/internal/store"
 )
 
-// collectionID is the id that the name of a table gives: with its schema unless that is public, so that a table of one
-// schema never takes the place of a table of another.
+// collectionID returns the default collection id of a table. It includes the schema unless that is public, so that
+// tables of different schemas do not collide.
 func collectionID(t *table) string {
 	if t.schema == "public" {
 		return store.CollectionID(t.name)
@@ -18,10 +18,9 @@ func collectionID(t *table) string {
 	return store.CollectionID(t.schema + "_" + t.name)
 }
 
-// assignIDs gives each table its collection id. Where several want one, it goes to the one that the settings say it of,
-// then to the table of public that is called exactly so, then to a collection of ours, then to the oldest.
-// The others have the schema before theirs where that is ours, else a sum of their name behind it.
-// Refused tables keep theirs, too.
+// assignIDs gives each table, also refused ones, its collection id. If several want the same, it goes to the table with
+// a setting for it, else to the table in public with exactly that name, else to a collection of ours, else to the
+// oldest. The others get a prefix with the schema if it is ours, else a suffix with a hash of their name.
 func assignIDs(drafts []*draft) map[*draft]string {
 	rank := func(d *draft) int {
 		switch {

@@ -13,20 +13,20 @@ import (
 	"grense/internal/store"
 )
 
-// A portion of rows goes to the server when it holds this many, or about this many bytes.
+// Rows are sent in portions of this many rows, or about this many bytes.
 const (
 	copyRows  = 5000
 	copyBytes = 4 << 20
 )
 
-// copier collects rows of one table for COPY.
+// copier collects rows of a table for COPY.
 type copier struct {
 	w       *Writer
-	ctx     context.Context // of Insert
-	table   string          // as the caller names it
-	stored  string          // as it is called until Commit
+	ctx     context.Context // from Insert
+	table   string          // name for the caller
+	stored  string          // name until Commit
 	columns []string
-	types   []string // names of the types of columns
+	types   []string // type names of the columns
 	srid    uint32
 	rows    [][]any
 	bytes   int
@@ -105,7 +105,7 @@ func (c *copier) insert(values ...any) error {
 	return nil
 }
 
-// flush sends the rows.
+// flush sends the collected rows.
 func (c *copier) flush(ctx context.Context) error {
 	if len(c.rows) == 0 {
 		return nil
@@ -128,7 +128,7 @@ func (w *Writer) flushAll(ctx context.Context) error {
 	return nil
 }
 
-// value returns the form in which pgx sends a value to a column of a type.
+// value converts v to the type that pgx expects for a column type.
 func (c *copier) value(v any, typ string) (any, error) {
 	c.bytes += 16
 	switch v := v.(type) {
@@ -172,7 +172,7 @@ func (c *copier) value(v any, typ string) (any, error) {
 	return nil, fmt.Errorf("%T cannot be stored", v)
 }
 
-// storedTime gives a day its midnight in UTC, in which pgx reads it.
+// storedTime converts a date to midnight UTC, as pgx expects.
 func storedTime(t time.Time, typ string) any {
 	if typ == "date" {
 		return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
@@ -196,7 +196,7 @@ func storedText(s, typ string) (any, error) {
 	return nil, fmt.Errorf("%q is not a day or a moment", s)
 }
 
-// geometry adds the reference system to well-known binary, as PostGIS extends it.
+// geometry returns extended well-known binary with the SRID.
 func (c *copier) geometry(g store.Geometry) (any, error) {
 	if g.IsNull() {
 		return nil, nil

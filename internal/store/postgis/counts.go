@@ -10,15 +10,15 @@ import (
 	"grense/internal/cql2"
 )
 
-// caches are those of a store, for all its revisions.
+// caches are shared by all revisions of a store.
 type caches struct {
 	slow      *cache.Cache[countKey, slowCount]
 	totals    *cache.Cache[countKey, total]
 	revisions atomic.Uint64
 }
 
-// countBytes is for counts that took long: about a thousand long filters, or ten thousand short ones.
-// totalBytes is for thousands of tables.
+// countBytes is the size of the cache for slow counts: about a thousand long filters, or ten thousand short ones.
+// totalBytes is enough for thousands of tables.
 const (
 	countBytes = 4 << 20
 	totalBytes = 1 << 20
@@ -31,38 +31,37 @@ func newCaches(g *cache.Group) *caches {
 	}
 }
 
-// countKey names a count of a revision by its statement, or the total of a collection by the collection's id.
+// countKey identifies a count of a revision by its statement, or the total of a collection by its id.
 type countKey struct {
 	revision uint64
 	name     string
 }
 
-// counts are the counts of one revision: those that took long, for twenty times as long as they took, and the totals of
-// tables, for as long as the database is in the state in which they were counted.
+// counts are the cached counts of a revision. A slow count is valid for twenty times as long as it took; the total of a
+// table as long as the state of the database is the same.
 type counts struct {
 	*caches
 	revision uint64
-	any      atomic.Bool // a count was slow
+	any      atomic.Bool // there is a slow count
 }
 
-// counts begins those of a new revision.
+// counts returns the counts of a new revision.
 func (c *caches) counts() *counts { return &counts{caches: c, revision: c.revisions.Add(1)} }
 
-// slowCount is a count that took long, alone or together with its page: once until is past, it is asked alone,
-// to see how long it takes.
+// slowCount is a count that was slow. After until, it is counted in a statement of its own, to measure the time again.
 type slowCount struct {
 	n     int
 	until time.Time
 }
 
 const (
-	slowFrom  = 50 * time.Millisecond // a faster one is not cached: rows are live
-	countFor  = 20                    // times as long as it took
+	slowFrom  = 50 * time.Millisecond // faster counts are not cached, since rows are live
+	countFor  = 20                    // factor: valid for this many times the duration
 	countMost = 30 * time.Second
 	maxName   = 4 << 10
 )
 
-// name is the statement with its values, and what is tested outside of it.
+// name returns the key of a count: the statement with its arguments, and the residue.
 func (c *counting) name() string {
 	var b strings.Builder
 	if c.qu.filter.Residue != nil {
@@ -71,16 +70,16 @@ func (c *counting) name() string {
 	st := c.statement()
 	b.WriteString(st.sql)
 	for _, a := range st.args {
-		fmt.Fprintf(&b, "\x00%v", a) // the statement states its type
+		fmt.Fprintf(&b, "\x00%v", a) // the statement contains the type
 	}
 	return b.String()
 }
 
 func (c *counts) key(x *counting) countKey { return countKey{c.revision, x.name()} }
 
-// get returns a count that is known, and else whether it shall be asked apart from its page.
+// get returns a cached count. If there is none, apart means that it should be counted in a statement of its own.
 func (c *counts) get(x *counting) (n int, known, apart bool) {
-	if !c.any.Load() { // so that nobody makes a name in vain
+	if !c.any.Load() { // avoids computing the key
 		return -1, false, false
 	}
 	k, slow := c.slow.Get(c.key(x))
@@ -90,15 +89,14 @@ func (c *counts) get(x *counting) (n int, known, apart bool) {
 	return -1, false, slow
 }
 
-// together notes how long a count took together with its page.
+// together records how long a page with its count took.
 func (c *counts) together(x *counting, took time.Duration) {
 	if took >= slowFrom {
 		c.put(x, slowCount{})
 	}
 }
 
-// alone notes a count, and how long it took by itself; one that did not take long is asked
-// together with its page again.
+// alone records a count and how long it took in a statement of its own. A fast one will again be counted with its page.
 func (c *counts) alone(x *counting, n int, took time.Duration) {
 	if took >= slowFrom {
 		c.put(x, slowCount{n, time.Now().Add(min(countFor*took, countMost))})
@@ -114,12 +112,12 @@ func (c *counts) put(x *counting, n slowCount) {
 	}
 }
 
-// total returns how many rows the table of a layer had when they were last counted; nobody's state when they were not.
+// total returns the last count of a table's rows. If there is none, its state matches no real one.
 func (c *counts) total(l *layer) total {
 	if t, ok := c.totals.Get(countKey{c.revision, l.ID}); ok {
 		return t
 	}
-	return total{state: "none"} // which no state is called
+	return total{state: "none"} // never a real state
 }
 
 func (c *counts) putTotal(l *layer, t total) {

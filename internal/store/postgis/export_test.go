@@ -43,7 +43,7 @@ func (s *Store) Plan(ctx context.Context, q store.Query, all bool) (plan string,
 
 // Ways are the names of the ways of answering, in their order.
 func Ways() (names []string) {
-	for _, w := range ways {
+	for _, w := range strategies {
 		names = append(names, w.name)
 	}
 	return names

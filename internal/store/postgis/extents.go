@@ -14,22 +14,21 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Surveys of tables are stored in a file (Options.Dir), so that a start need not read large tables.
-// They may be older than the last changes: once the store is open, all tables are read again in the background,
-// and the catalog is swapped.
+// Surveys of tables are stored in a file (Options.Dir), so that large tables need not be read at startup. They may be
+// out of date: once the store is open, all tables are read again in the background, and the catalog is replaced.
 
-// extentsVersion changes when what is kept means something else.
+// extentsVersion must change if the meaning of the file changes.
 const extentsVersion = 3
 
 // extents is the content of the file.
 type extents struct {
 	Version  int
-	Database string // system and database, as the server names them
+	Database string // identifier of the server's data and the database
 	Surveys  map[string]*survey
 	Items    map[string]string
 }
 
-// database returns a name of the database that distinguishes it from another one at the same address.
+// database returns an identifier of the database, which differs for another database at the same address.
 func database(ctx context.Context, c *pgxpool.Conn) (string, error) {
 	var oid uint32
 	if err := c.QueryRow(ctx, "SELECT oid FROM pg_database WHERE datname = current_database()").Scan(&oid); err != nil {
@@ -44,12 +43,12 @@ func database(ctx context.Context, c *pgxpool.Conn) (string, error) {
 	return fmt.Sprint(system, " ", oid), err
 }
 
-// extentsName names a draft in the file: the table, its definition and settings, and the file of its rows.
+// extentsName returns the key of a draft in the file: the table, its definition and settings, and its relfilenode.
 func (d *draft) extentsName() string {
 	return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, d.table.file, d.definition())))
 }
 
-// extentsPath is the file; "" where nothing is kept.
+// extentsPath returns the path of the file; "" if nothing is stored.
 func (s *Store) extentsPath() string {
 	if s.options.Dir == "" {
 		return ""
@@ -59,7 +58,7 @@ func (s *Store) extentsPath() string {
 	return filepath.Join(s.options.Dir, "extents", fmt.Sprintf("%x.json", sum[:8]))
 }
 
-// stored is what the file holds of this database, as a revision that was measured; nil when it holds nothing.
+// stored loads the file as a revision with its surveys; nil if there is none for this database.
 func (s *Store) stored(ctx context.Context) *revision {
 	path := s.extentsPath()
 	if path == "" {
@@ -87,7 +86,7 @@ func (s *Store) stored(ctx context.Context) *revision {
 	return &revision{stored: true, measured: e.Surveys, items: e.Items}
 }
 
-// keep writes what a revision has measured. That it cannot be written costs the next start only.
+// keep stores the surveys of a revision. On failure only the next start is slower.
 func (s *Store) keep(ctx context.Context, r *revision) {
 	path := s.extentsPath()
 	if path == "" {
@@ -128,7 +127,7 @@ func replaceFile(path string, content any) error {
 	return err
 }
 
-// verify reads all tables again after a start from what was kept, until that has come through or ctx ends.
+// verify reads all tables again after a start from stored surveys, and retries until it succeeds or ctx ends.
 func (s *Store) verify(ctx context.Context) {
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
 		err := s.readAgain(ctx)
@@ -145,7 +144,7 @@ func (s *Store) verify(ctx context.Context) {
 	}
 }
 
-// readAgain is Reload that lets changed definitions in while it reads.
+// readAgain is Reload, but does not block reloads after changed definitions while it reads.
 func (s *Store) readAgain(ctx context.Context) error {
 	start := time.Now()
 	r, err := s.load(ctx, nil)

@@ -14,15 +14,15 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// How many features are read at once: at first, at most, and half as many when they held more than
-// so many bytes of geometry.
+// Number of features read at a time: at first and at most. It is halved after a portion with more than so many bytes of
+// geometry.
 const (
 	firstPortion = 100
 	mostPortion  = 1000
 	portionBytes = 2 << 20
 )
 
-// Fetch calls fn for each row in the order asked.
+// Fetch calls fn for each row in the order of rows.
 func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
 	fn func(*store.Feature) error) error {
 	if err := s.enter(); err != nil {
@@ -70,20 +70,20 @@ func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, 
 	return ctx.Err()
 }
 
-// fetcher reads features of one layer.
+// fetcher reads features of a layer.
 type fetcher struct {
 	l        *layer
 	types    []cql2.Type
 	fields   []*sqlq.Field
 	expects  []expect
 	geometry bool
-	columns  string // of features, each after a comma
+	columns  string // selected columns, each after a comma
 	sql      string
-	features []store.Feature // of the last portion, by the place of their id there; without an ID where there is none
-	same     []int           // for each id of the portion, the place at which it stands first
-	bytes    int             // of its geometries
-	version  []*sqlq.Field   // of versions: behind the others those that make the id of the feature, or of the version
-	last     []any           // of each property, the text that was read last: many rows repeat it
+	features []store.Feature // of the last portion, in the order of its ids; ID is "" if the feature does not exist
+	same     []int           // for each id of the portion, the position of its first occurrence
+	bytes    int             // size of the geometries in the portion
+	version  []*sqlq.Field   // of versions: the properties in the id of the feature or the version, in the last columns
+	last     []any           // last text of each property, to reuse repeated texts
 }
 
 func newFetcher(l *layer, want store.Want) (*fetcher, error) {
@@ -126,14 +126,14 @@ func newFetcher(l *layer, want store.Want) (*fetcher, error) {
 	return f, nil
 }
 
-// statement selects the ids of the lists $1 ..., revisions and columns.
+// statement returns the statement that selects ids, revisions and columns for the lists of ids $1, $2 ...
 func (f *fetcher) statement() string {
 	l := f.l
 	return "SELECT " + l.idText(alias) + ", " + l.stateExpr + f.columns + " FROM " + l.source.Table + " AS " + alias +
 		" WHERE " + l.oneOf()
 }
 
-// read fills features with those of rows that exist.
+// read fills features with the existing ones of rows.
 func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, rows []store.Row) error {
 	f.features, f.same, f.bytes = make([]store.Feature, len(rows)), make([]int, len(rows)), 0
 	expects := append(f.l.idExpects(), f.expects...)
@@ -183,7 +183,7 @@ func (f *fetcher) read(ctx context.Context, c *pgxpool.Conn, rows []store.Row) e
 	})
 }
 
-// fill reads a row, of the n-th feature.
+// fill sets the n-th feature from a row.
 func (f *fetcher) fill(n int, id string, raw [][]byte) error {
 	x := &f.features[n]
 	if x.ID != "" {
@@ -197,7 +197,7 @@ func (f *fetcher) fill(n int, id string, raw [][]byte) error {
 	return f.members(x, raw[2:])
 }
 
-// members reads the columns of a feature.
+// members sets geometry and values of a feature from the columns.
 func (f *fetcher) members(x *store.Feature, raw [][]byte) error {
 	if f.geometry {
 		if err := f.l.inSystem(raw[0]); err != nil {
@@ -219,7 +219,7 @@ func (f *fetcher) members(x *store.Feature, raw [][]byte) error {
 	return nil
 }
 
-// versionID is the id of the feature of a version, or its own, from the values of f.version.
+// versionID returns the id of the feature of a version, or of the version itself, from the values of f.version.
 func (f *fetcher) versionID(raw [][]byte) string {
 	var values [2]any
 	for i, x := range f.version {
@@ -257,8 +257,8 @@ func (f *fetcher) value(i int, raw []byte, t cql2.Type) any {
 	return v
 }
 
-// served returns what is served for a geometry as it is stored, with lines for its arcs;
-// nil where that has no position. It may share memory with b.
+// served returns a stored geometry as it is served, with lines instead of circular arcs; nil if it has no positions. It
+// may share memory with b.
 func (l *layer) served(b []byte) []byte {
 	b, in, err := wkb.Lines(b, store.Chord(l.Geometry.CRS))
 	if err != nil || in.Positions == 0 {

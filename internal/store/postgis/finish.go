@@ -15,7 +15,7 @@ import (
 	"grense/internal/store"
 )
 
-// finish sends the last rows, makes what follows from them, and renames the tables.
+// finish sends the last rows, builds indexes and statistics, and renames the tables.
 func (w *Writer) finish(ctx context.Context) error {
 	if err := w.flushAll(ctx); err != nil {
 		return err
@@ -52,14 +52,14 @@ func (w *Writer) finish(ctx context.Context) error {
 	return w.exchange(ctx, indexes)
 }
 
-// index is one that a staged table has under another name.
+// index is an index of a staged table.
 type index struct {
 	staged, name           string
 	unique                 bool
-	constraint, definition string // of a constraint; and what CREATE INDEX says after the table
+	constraint, definition string // constraint type, or ""; and the part of CREATE INDEX after the table
 }
 
-// statement makes the index on a table.
+// statement returns the statement that creates the index on a table.
 func (x index) statement(table string) string {
 	switch {
 	case x.constraint != "":
@@ -70,7 +70,7 @@ func (x index) statement(table string) string {
 	return "CREATE INDEX " + quote(x.staged) + " ON " + table + x.definition
 }
 
-// indexesOf lists the indexes of a table, the primary key first.
+// indexesOf returns the indexes of a table, the primary key first.
 func (w *Writer) indexesOf(ctx context.Context, table string) (list []index, err error) {
 	rows, err := w.tx.Query(ctx,
 		`SELECT c.relname::text, i.indisunique, coalesce(pg_get_constraintdef(k.oid), ''), substring(pg_get_indexdef(c.oid) FROM ' USING .*')
@@ -88,8 +88,8 @@ func (w *Writer) indexesOf(ctx context.Context, table string) (list []index, err
 	return list, err
 }
 
-// copyIndexes gives a staged table the indexes of the table that it replaces, after its rows,
-// so that each is made in one go.
+// copyIndexes creates the indexes of the replaced table on the staged one. It runs after all rows are inserted, which
+// is faster.
 func (w *Writer) copyIndexes(ctx context.Context, name string) ([]index, error) {
 	list, err := w.indexesOf(ctx, name)
 	if err != nil {
@@ -104,8 +104,8 @@ func (w *Writer) copyIndexes(ctx context.Context, name string) ([]index, error) 
 	return list, nil
 }
 
-// keepIndexes names the indexes of a staged table that no migration makes after the table whose place it takes,
-// and gives it those besides that the user has made there; an index over a column that is gone goes with it.
+// keepIndexes names the indexes of a staged table without migration after the table that it replaces, and adds the
+// indexes that users have created there. It omits indexes on columns that no longer exist.
 func (w *Writer) keepIndexes(ctx context.Context, name string) ([]index, error) {
 	staging := w.staged[name]
 	list, err := w.indexesOf(ctx, staging)
@@ -139,7 +139,7 @@ func (w *Writer) keepIndexes(ctx context.Context, name string) ([]index, error) 
 			return nil, err
 		}
 		_, err = part.Exec(ctx, x.statement("grense."+quote(staging)))
-		if pe, ok := errors.AsType[*pgconn.PgError](err); ok && pe.Code == "42703" { // no such column
+		if pe, ok := errors.AsType[*pgconn.PgError](err); ok && pe.Code == "42703" { // undefined_column
 			if err := part.Rollback(ctx); err != nil {
 				return nil, err
 			}
@@ -156,7 +156,7 @@ func (w *Writer) keepIndexes(ctx context.Context, name string) ([]index, error) 
 	return list, nil
 }
 
-// freeName returns a name for an index of a table that no relation will have when the table is in its place.
+// freeName returns an unused name for an index of a table.
 func (w *Writer) freeName(ctx context.Context, table, rest string) (string, error) {
 	var failed error
 	name := store.Unique(strings.ToValidUTF8(table[:min(len(table), max(63-len(rest)-4, 0))], "")+rest,
@@ -174,8 +174,7 @@ func (w *Writer) freeName(ctx context.Context, table, rest string) (string, erro
 	return name, failed
 }
 
-// exchange puts the new tables in the place of the old ones.
-// From here on readers of these wait until the transaction ends.
+// exchange replaces the old tables by the new ones. From here on readers wait until the transaction ends.
 func (w *Writer) exchange(ctx context.Context, indexes []index) error {
 	names := slices.Sorted(maps.Keys(w.staged))
 	var dropped []string
@@ -210,7 +209,7 @@ func (w *Writer) exchange(ctx context.Context, indexes []index) error {
 	return nil
 }
 
-// renameConstraints names the constraints of a table after it that are named after the staged one.
+// renameConstraints renames constraints that are named after the staged table.
 func (w *Writer) renameConstraints(ctx context.Context, name string) error {
 	table, staging := "grense."+quote(name), w.staged[name]
 	rows, err := w.tx.Query(ctx, "SELECT conname::text FROM pg_constraint WHERE conrelid = $1::text::regclass AND "+
@@ -233,13 +232,13 @@ func (w *Writer) renameConstraints(ctx context.Context, name string) error {
 	return nil
 }
 
-// How long an import waits for the tables' readers, at first and at most, before it lets others pass and tries again.
+// How long an import waits for a lock, at first and at most, before it lets readers pass and tries again.
 const firstLockWait, lastLockWait = 300 * time.Millisecond, 15 * time.Second
 
-// lock locks the existing tables against readers, all or none at a time: a reader of several may wait for one while it
-// holds another. The server would resolve that after a second, perhaps by aborting the import.
-// lock waits longer each time, since slow readers may never leave a gap.
-// A reader that the server aborts gets an error to retry.
+// lock locks the existing tables exclusively, all at once or none: a reader of several tables may hold one and wait for
+// another. The server would resolve such a deadlock after a second, perhaps by aborting the import. Each attempt waits
+// longer, since slow readers may never leave a gap. A reader that the server aborts gets an error that suggests a
+// retry.
 func (w *Writer) lock(ctx context.Context, names []string) error {
 	var list []string
 	for _, name := range names {
@@ -270,7 +269,7 @@ func (w *Writer) lock(ctx context.Context, names []string) error {
 			return part.Commit(ctx)
 		}
 		if pe, ok := errors.AsType[*pgconn.PgError](err); !ok || pe.Code != "55P03" && pe.Code != "40P01" {
-			// timeout, deadlock
+			// lock_timeout or deadlock
 			return err
 		}
 		if err := part.Rollback(ctx); err != nil {
@@ -279,8 +278,8 @@ func (w *Writer) lock(ctx context.Context, names []string) error {
 	}
 }
 
-// vacuum notes which pages of the new tables hold rows that all see, without which an index alone answers no question.
-// The server does it by itself sooner or later, so that an error is none of the import.
+// vacuum sets the visibility map of the new tables, without which index-only scans are not possible. Errors are
+// ignored, since autovacuum does the same later.
 func (w *Writer) vacuum(ctx context.Context) {
 	for _, name := range slices.Concat(slices.Sorted(maps.Keys(w.staged)), slices.Sorted(maps.Keys(w.emptied))) {
 		if _, err := w.conn.Exec(ctx, "VACUUM grense."+quote(name)); err != nil {
@@ -289,7 +288,7 @@ func (w *Writer) vacuum(ctx context.Context) {
 	}
 }
 
-// index makes the indexes of tables that are not of a migration.
+// index creates the indexes of tables without migration.
 func (w *Writer) index(ctx context.Context, c *store.Collection) error {
 	if g := c.Geometry; g != nil {
 		if err := w.createIndex(ctx, c.Table, "USING gist ("+quote(g.Column)+")"); err != nil {
@@ -345,7 +344,7 @@ func (w *Writer) searchIndexes(ctx context.Context, table string, ps []store.Pro
 	return nil
 }
 
-// createIndex makes an index on a table that this Writer made; those of migrations have theirs.
+// createIndex creates an index on a table of this Writer; tables of migrations have theirs already.
 func (w *Writer) createIndex(ctx context.Context, table, on string) error {
 	staging := w.staged[table]
 	if staging == "" || w.ours[table] {
@@ -355,7 +354,7 @@ func (w *Writer) createIndex(ctx context.Context, table, on string) error {
 	return err
 }
 
-// verify counts the rows.
+// verify compares the numbers of rows.
 func (w *Writer) verify(ctx context.Context) error {
 	want := map[string]int{}
 	for _, c := range w.copies {
@@ -373,7 +372,8 @@ func (w *Writer) verify(ctx context.Context) error {
 	return nil
 }
 
-// rename puts a new table in the place of the old one, with its rights and, where the role may give it away, its owner.
+// rename replaces an old table by the new one. The new one gets its privileges and, if the role may change that, its
+// owner.
 func (w *Writer) rename(ctx context.Context, name string) error {
 	rows, err := w.tx.Query(ctx,
 		`SELECT a.privilege_type, CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
@@ -384,7 +384,7 @@ func (w *Writer) rename(ctx context.Context, name string) error {
 	}
 	table := "grense." + quote(name)
 	var grants []string
-	var right, to, option, owner string // owner is "" when it is the role
+	var right, to, option, owner string // owner is "" for the role itself
 	_, err = pgx.ForEachRow(rows, []any{&right, &to, &option, &owner}, func() error {
 		grants = append(grants, "GRANT "+right+" ON "+table+" TO "+to+option)
 		return nil

@@ -12,13 +12,13 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// keyPart is a column of a feature id.
+// keyPart is a column of the feature id.
 type keyPart struct {
-	name    string // of the column
-	column  string // the same, quoted
-	base    string // name of its type, without schema
+	name    string // name of the column
+	column  string // quoted name
+	base    string // name of the type without schema
 	integer bool
-	field   *sqlq.Field // of its text
+	field   *sqlq.Field // for its value as text
 }
 
 func keyParts(t *table, names []string) []keyPart {
@@ -31,7 +31,7 @@ func keyParts(t *table, names []string) []keyPart {
 	return out
 }
 
-// expr is the part in the order by id.
+// expr returns the expression for sorting by the part.
 func (p keyPart) expr(alias string) string {
 	x := alias + "." + p.column
 	if p.integer {
@@ -44,7 +44,7 @@ func (p keyPart) expr(alias string) string {
 	return "(" + x + `::text COLLATE "C")`
 }
 
-// sel is the part as it is read. It fails for a column that was whole numbers and is none any more.
+// sel returns the expression for reading the part. It fails at the server if an integer column has become another type.
 func (p keyPart) sel(alias string) string {
 	if p.integer {
 		return "(" + alias + "." + p.column + " + 0::bigint)"
@@ -52,7 +52,7 @@ func (p keyPart) sel(alias string) string {
 	return alias + "." + p.column + "::text"
 }
 
-// key is the part as a key of the order by id.
+// key returns the part as a sort key.
 func (p keyPart) key(alias string) key {
 	k := key{Key: sqlq.Key{Expr: sqlq.Ident(p.expr(alias))}, sel: p.sel(alias), typ: cql2.TypeText,
 		uuid: p.field.Stored == sqlq.StoredUUID}
@@ -62,9 +62,9 @@ func (p keyPart) key(alias string) key {
 	return k
 }
 
-// printed is the feature id of the values of its parts, each int64 or string. Of one part it is the text or number;
-// the empty text, which no address can hold, is ~, and a text that begins with ~ has one more.
-// store.JoinID prints several.
+// printed returns the feature id for the values of its parts, each int64 or string. A single part is its text or
+// number. Since no URL can contain an empty id, "" becomes ~, and a text that begins with ~ gets another ~. Several
+// parts are joined by store.JoinID.
 func printed(parts []any) string {
 	if len(parts) == 1 {
 		switch x := parts[0].(type) {
@@ -85,7 +85,7 @@ func printedText(s string) string {
 	return s
 }
 
-// id returns the values of the parts of a feature id; false when no feature can have it.
+// id returns the values of the parts of a feature id; false if no feature can have the id.
 func (l *layer) id(id string) ([]any, bool) {
 	if !l.text {
 		n, ok := parseInteger(id)
@@ -114,13 +114,13 @@ func (l *layer) id(id string) ([]any, bool) {
 	return out, ok
 }
 
-// takes reports whether a part that is no number may be this text.
+// takes reports whether the part, which is not an integer, can have a value.
 func (p keyPart) takes(s string) bool {
 	return storable(s) && (p.field.Stored != sqlq.StoredUUID || sqlq.IsUUID(s))
 }
 
-// list is the type of the list that values of the part are looked for in, and the column as it is compared with them:
-// such that an index over the column serves.
+// list returns the type of the array in which values of the part are looked up, and the expression that is compared
+// with it. An index on the column serves the comparison.
 func (p keyPart) list(alias string) (column, typ string) {
 	column = alias + "." + p.column
 	switch p.base {
@@ -137,7 +137,7 @@ func (p keyPart) list(alias string) (column, typ string) {
 	return column + "::text", "text[]"
 }
 
-// equals returns the condition that the part has a value, which an index over the column serves.
+// equals returns the condition that the part has a value. An index on the column serves it.
 func (p keyPart) equals(alias string, value any) sqlq.Fragment {
 	exact := sqlq.SQL(p.expr(alias)+" = ?", value)
 	if p.integer {
@@ -153,7 +153,7 @@ func (p keyPart) equals(alias string, value any) sqlq.Fragment {
 	return sqlq.Cat(served, sqlq.Ident(" AND "), exact)
 }
 
-// addID adds the feature id to what filters may name, where no property repeats it.
+// addID makes the feature id available in filters if no property repeats it.
 func (l *layer) addID() {
 	if !l.DeriveID() {
 		return
@@ -178,7 +178,7 @@ func (l *layer) isID(alias, id string) (sqlq.Fragment, bool) {
 	return sqlq.Cat(sqlq.Ident("("), sqlq.Join(" AND ", parts...), sqlq.Ident(")")), true
 }
 
-// printedExpr is the feature id in SQL, as it is printed.
+// printedExpr returns an SQL expression for the feature id as text.
 func (l *layer) printedExpr(alias string) string {
 	x := l.idText(alias)
 	if len(l.parts) == 1 {
@@ -187,7 +187,7 @@ func (l *layer) printedExpr(alias string) string {
 	return "((" + x + `) COLLATE "C")`
 }
 
-// oneOf is the condition that the id is one of those whose parts are in the lists $1, $2 ...
+// oneOf returns the condition that the id is in the arrays of parts $1, $2 ...
 func (l *layer) oneOf() string {
 	if len(l.parts) == 1 {
 		column, typ := l.parts[0].list(alias)
@@ -203,7 +203,7 @@ func (l *layer) oneOf() string {
 		strings.Join(lists, ", ") + ") AS k(" + strings.Join(names, ", ") + "))"
 }
 
-// lists are the arguments for oneOf.
+// lists returns the arguments of oneOf.
 func (l *layer) lists(ids [][]any) []any {
 	out := make([]any, len(l.parts))
 	for i, p := range l.parts {
@@ -224,7 +224,7 @@ func (l *layer) lists(ids [][]any) []any {
 	return out
 }
 
-// idText is the feature id in SQL: the value of an id of one part, else as it is printed.
+// idText returns an SQL expression for the feature id: the value of a single part, else the text.
 func (l *layer) idText(alias string) string {
 	if len(l.parts) == 1 {
 		return l.parts[0].sel(alias)
@@ -240,7 +240,7 @@ func (l *layer) idText(alias string) string {
 	return "(" + strings.Join(list, " || ';' || ") + ")"
 }
 
-// printed is the feature id that a column of idText holds; "" for null.
+// printed converts a column of idText to the feature id; "" for null.
 func (l *layer) printed(raw []byte) string {
 	switch {
 	case raw == nil:
@@ -253,10 +253,10 @@ func (l *layer) printed(raw []byte) string {
 	return string(raw)
 }
 
-// stateOf returns an expression for the revision of a row: the transaction that wrote it, or the content of the row if
-// the database does not provide that. The former is null if the table no longer has the columns of the layer.
+// stateOf returns an SQL expression for the revision of a row: the transaction that wrote it (xmin) or, if that is not
+// available, a hash of its content. With xmin it is null if the table no longer has the columns of the layer.
 func (l *layer) stateOf(alias string) string {
-	if l.xmin && l.table.schema == ownSchema { // a Writer exchanges these tables whole
+	if l.xmin && l.table.schema == ownSchema { // a Writer replaces such tables as a whole
 		return alias + ".xmin"
 	}
 	if l.xmin {
@@ -276,8 +276,8 @@ func (l *layer) stateOf(alias string) string {
 	return "hashtextextended(ROW(" + strings.Join(list, ", ") + ")::text, 0)"
 }
 
-// revision returns the number of a row's version from stateOf, of the definitions and of the run of the server,
-// because another run may reuse transaction numbers. It is never 0.
+// revision combines the result of stateOf with the version of the definitions and the run of the server, since another
+// run may reuse transaction numbers. It is never 0.
 func (l *layer) revision(raw []byte) (uint64, error) {
 	if raw == nil {
 		return 0, l.changed("its columns are others")

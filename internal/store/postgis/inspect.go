@@ -14,12 +14,11 @@ import (
 
 // Advice is something that a database or the role lacks, with the cure.
 type Advice struct {
-	Wrong bool // else data are served as they should be, and only something more would be possible
+	Wrong bool // a fault; otherwise only an improvement
 	Text  string
 }
 
-// Inspect returns what is missing of Grense's own tables in the database at url, and which rights the role lacks.
-// It changes nothing.
+// Inspect returns what Grense's own tables and the rights of the role lack in the database at url. It changes nothing.
 func Inspect(ctx context.Context, url string) (list []Advice, err error) {
 	pool, err := newPool(ctx, url, toAsk)
 	if err != nil {
@@ -37,8 +36,8 @@ func Inspect(ctx context.Context, url string) (list []Advice, err error) {
 	return i.list, explain(ctx, pool.Config().ConnConfig, err)
 }
 
-// Migrate applies the migrations that the schema grense lacks, and makes it where it is missing.
-// Tables that no data need are not made.
+// Migrate applies missing migrations to the schema grense, and creates the schema if necessary. It does not create
+// tables that are not needed yet.
 func Migrate(ctx context.Context, url string) error {
 	w, err := Create(ctx, url)
 	if err != nil {
@@ -96,8 +95,7 @@ func (i *inspector) inspect(ctx context.Context) error {
 	return i.tables(ctx)
 }
 
-// migrations compares what was applied with what this program knows. Those after the first belong to the
-// register and come with it.
+// migrations compares the applied migrations with those of this program. Those after the first belong to the register.
 func (i *inspector) migrations(ctx context.Context) error {
 	known, err := migrate.PostGIS()
 	if err != nil {
@@ -143,7 +141,7 @@ func (i *inspector) migrations(ctx context.Context) error {
 	return nil
 }
 
-// rights reports what the role may not do with Grense's own tables.
+// rights reports missing rights of the role on Grense's own tables.
 func (i *inspector) rights(ctx context.Context) error {
 	for _, x := range []struct{ table, rights, lost string }{
 		{"collection", "SELECT", "what was imported is not served"},
@@ -163,7 +161,7 @@ func (i *inspector) rights(ctx context.Context) error {
 	return nil
 }
 
-// tables reports tables with a geometry that the role may not read, and large ones without an index.
+// tables reports tables with geometries that the role may not read, and large ones without a spatial index.
 func (i *inspector) tables(ctx context.Context) error {
 	const list = ` FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 		JOIN pg_type y ON y.oid = a.atttypid AND y.typname IN ('geometry', 'geography')

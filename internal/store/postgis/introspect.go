@@ -15,51 +15,50 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// ownSchema holds the tables that we make.
+// ownSchema is the schema with the tables that Grense creates.
 const ownSchema = "grense"
 
-// table is a table or view as the system catalogs describe it.
+// table is a table or view as described by the system catalogs.
 type table struct {
-	oid, file    uint32 // file changes when all rows are rewritten; 0: none
+	oid, file    uint32 // file: relfilenode, which changes when all rows are rewritten; 0: none
 	schema, name string
 	kind         byte // relkind: r, p, v, m, f
 	comment      string
 	columns      []column
-	// columns that an index of all rows begins with: ordered, or of envelopes where the column is a geometry
+	// first columns of indexes over all rows: B-trees or, for geometries, spatial indexes
 	indexed []string
-	ordered map[string]bool // of those, the ones whose index has the order of the column itself
-	whole   bool            // the role may read every column, and so the system columns
-	// columns that identify rows by the structure: of unique indexes, those of one column and the
-	// primary key first
+	ordered map[string]bool // those of indexed whose index has the order of the column itself
+	whole   bool            // the role may read all columns, and so system columns
+	// columns that identify rows, from unique indexes; those of a single column and the primary key first
 	keys       [][]string
-	nullable   bool   // columns of keys may hold null, as those of materialised views
-	columnsSum string // of columnsSumSQL when the columns were read
+	nullable   bool   // columns of keys may be null, as in materialised views
+	columnsSum string // result of columnsSumSQL when the columns were read
 }
 
 // column is a column of a table.
 type column struct {
-	name, typ, base string // typ: as printed; base: name of the type without its schema, of a domain that of its base
+	name, typ, base string // typ: as printed; base: type name without schema, for a domain that of its base type
 	category        string // typcategory of base
-	declared        string // base as a statement names it
+	declared        string // base for use in statements
 	number          int16
 	notNull         bool
 	collation       byte         // one of the collation constants; 0: none
-	indexes         sqlq.Indexes // besides one in the order of the column itself
+	indexes         sqlq.Indexes // indexes in other orders than that of the column
 	comment         string
-	geometryType    string // of geometry and geography: as declared
+	geometryType    string // declared type of a geometry or geography
 	srid, dims      int
-	stored          string // of geometry and geography: the type and its modifier, which holds the reference system
+	stored          string // of a geometry or geography: type and modifier, which contains the SRID
 }
 
-// What is known of the collation of a column.
+// What is known about the collation of a column.
 const (
-	collationCodePoint = 'c' // the server knows that it compares by code point
-	collationUTF8      = 'u' // C.UTF-8 of the C library, which does, too
-	collationEqual     = 'd' // deterministic: only the same texts are equal
+	collationCodePoint = 'c' // by code point, and the server knows it
+	collationUTF8      = 'u' // C.UTF-8 of the C library: by code point, but the server does not know it
+	collationEqual     = 'd' // deterministic: only identical texts are equal
 	collationRoughly   = 'n' // nondeterministic
 )
 
-// layer names a table for people: with its schema unless that is public.
+// layer returns the name of a table for people: with its schema unless that is public.
 func (t *table) layer() string {
 	if t.schema == "public" || t.schema == ownSchema {
 		return t.name
@@ -79,8 +78,8 @@ func (t *table) column(name string) (column, bool) {
 	return t.columns[i], true
 }
 
-// tablesSQL lists what the role may read, in part at least: no system tables, no partitions,
-// nothing that belongs to an extension.
+// tablesSQL selects the tables that the role may read at least in part, without system tables, partitions and tables of
+// extensions.
 const tablesSQL = `SELECT c.oid, n.nspname::text, c.relname::text, c.relkind::text, coalesce(obj_description(c.oid, 'pg_class'), ''),
   has_table_privilege(c.oid, 'SELECT'), c.relispopulated
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -88,7 +87,7 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND n.nspn
   AND has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT')
   AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`
 
-// columnsSQL lists the columns of these tables that the role may read.
+// columnsSQL selects the readable columns of these tables.
 const columnsSQL = `WITH t(oid, schema, name, kind, comment, whole, populated) AS (` + tablesSQL + `)
 SELECT t.oid, a.attname::text, format_type(a.atttypid, a.atttypmod), b.typname::text, b.typcategory::text, format_type(b.oid, NULL), a.attnum, a.attnotnull,
   CASE WHEN co.oid IS NULL THEN '' WHEN NOT co.collisdeterministic THEN 'n' WHEN co.provider = 'b' OR co.provider = 'c' AND co.locale IN ('C', 'POSIX') THEN 'c'
@@ -105,9 +104,9 @@ FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.atti
     FROM pg_collation c CROSS JOIN pg_database d WHERE d.datname = current_database()) co ON co.oid = a.attcollation
 ORDER BY t.oid, a.attnum`
 
-// uniqueSQL lists the keys of tables: the columns of unique indexes over all rows of a table, without null,
-// by their numbers. The columns of materialised views are never declared to be without null.
-// An index of a table that others inherit from says nothing of their rows.
+// uniqueSQL selects keys of tables: the column numbers of unique indexes over all rows, without nullable columns.
+// Columns of materialised views are never declared NOT NULL. Tables with children are excluded, since an index does not
+// cover the children's rows.
 const uniqueSQL = `SELECT i.indrelid, array_agg(a.attnum ORDER BY k.ord)::int2[] FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
   JOIN pg_namespace n ON n.oid = c.relnamespace CROSS JOIN unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, ord)
   LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum AND a.attnum > 0
@@ -117,16 +116,16 @@ WHERE i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AN
 GROUP BY i.indrelid, i.indexrelid, i.indnkeyatts, i.indisprimary HAVING bool_and(a.attnotnull OR c.relkind = 'm') IS TRUE
 ORDER BY i.indrelid, i.indnkeyatts > 1, NOT i.indisprimary, i.indexrelid`
 
-// viewsSQL gives the queries of views that have one row for one row of what they select from, which PostgreSQL says
-// by taking changes of them.
+// viewsSQL selects the rules of simple views, which have a row for each row of their table. PostgreSQL treats those
+// views as updatable.
 const viewsSQL = `SELECT c.oid, r.ev_action::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   JOIN pg_rewrite r ON r.ev_class = c.oid AND r.ev_type = '1'
 WHERE c.relkind = 'v' AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema' AND pg_relation_is_updatable(c.oid, FALSE) & 28 = 28
   AND NOT EXISTS (SELECT FROM pg_rewrite o WHERE o.ev_class = c.oid AND o.ev_type <> '1')
   AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`
 
-// indexedSQL lists the columns that an index of all rows begins with, and whether it is for patterns, has the order
-// of the column, or that of the collation "C" instead.
+// indexedSQL selects the first columns of indexes over all rows, and whether an index is for patterns, has the order of
+// the column, or the order of the collation "C".
 const indexedSQL = `WITH t(oid, schema, name, kind, comment, whole, populated) AS (` + tablesSQL + `)
 SELECT DISTINCT t.oid, a.attname::text, NOT o.opcdefault AND o.opcname LIKE '%pattern_ops', i.indcollation[0] = a.attcollation, coalesce(co.collname = 'C', FALSE)
 FROM t JOIN pg_index i ON i.indrelid = t.oid AND i.indisvalid AND i.indpred IS NULL
@@ -135,7 +134,7 @@ FROM t JOIN pg_index i ON i.indrelid = t.oid AND i.indisvalid AND i.indpred IS N
   LEFT JOIN pg_collation co ON co.oid = i.indcollation[0]
 WHERE CASE WHEN y.typname IN ('geometry', 'geography') THEN m.amname IN ('gist', 'spgist', 'brin') ELSE m.amname = 'btree' END`
 
-// fingerprintSQL names the definitions: it changes when one of them does.
+// fingerprintSQL returns a hash that changes with the definition of any table.
 const fingerprintSQL = `WITH t(oid, schema, name, kind, comment, whole, populated) AS (` + tablesSQL + `)
 SELECT md5(string_agg(x, '|' ORDER BY x)) FROM (
   SELECT concat_ws('/', t.oid, t.schema, t.name, t.kind, t.comment, t.whole, t.populated) AS x FROM t
@@ -148,7 +147,7 @@ SELECT md5(string_agg(x, '|' ORDER BY x)) FROM (
   UNION ALL SELECT concat_ws('/', 'e', e.enumtypid, e.enumlabel, e.enumsortorder) FROM pg_enum e
 ) all_of_it`
 
-// fingerprint names the definitions of the database, ours among them.
+// fingerprint returns a hash of all definitions, including those of our collections.
 func fingerprint(ctx context.Context, c *pgxpool.Conn) (string, error) {
 	var found *string
 	if err := c.QueryRow(ctx, fingerprintSQL).Scan(&found); err != nil {
@@ -180,7 +179,7 @@ func hasOwn(ctx context.Context, c *pgxpool.Conn) (there bool, err error) {
 	return there, err
 }
 
-// requirePostGIS says what is missing where there is no PostGIS that we can call.
+// requirePostGIS returns an error with the cure if PostGIS is missing or not accessible.
 func requirePostGIS(ctx context.Context, c *pgxpool.Conn) error {
 	var schema *string
 	err := c.QueryRow(ctx, "SELECT (SELECT n.nspname::text FROM pg_extension e JOIN pg_namespace n ON n.oid = "+
@@ -198,7 +197,7 @@ func requirePostGIS(ctx context.Context, c *pgxpool.Conn) error {
 	return nil
 }
 
-// readTables lists the tables in a stable order: those of the schema public first.
+// readTables returns the tables in a stable order, those of the schema public first.
 func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 	var list []*table
 	byOID := map[uint32]*table{}
@@ -265,11 +264,11 @@ func readTables(ctx context.Context, c *pgxpool.Conn) ([]*table, error) {
 	return list, readKeys(ctx, c, list)
 }
 
-// columnsSum is a hash of the numbers and names of columns of pg_attribute.
+// columnsSum is an SQL expression for a hash of column numbers and names in pg_attribute.
 const columnsSum = "sum((attnum + 7) * hashtext(attname::text)::bigint)"
 
-// columnsSumSQL selects columnsSum of the table that has the name now, up to the last column that was read:
-// columns may be added. It is null if that is another table.
+// columnsSumSQL returns an expression for columnsSum of the table that has the name now, up to the last column that was
+// read, since columns may be added. It is null if that is another table.
 func (t *table) columnsSumSQL() string {
 	return fmt.Sprintf("SELECT %s FROM pg_attribute WHERE attrelid = %d AND attnum BETWEEN 1 AND %d AND "+
 		"to_regclass('%s') = %[2]d::oid",
@@ -303,7 +302,7 @@ func readColumnsSums(ctx context.Context, c *pgxpool.Conn, list []*table, byOID 
 		}, oids, last)
 }
 
-// addIndex notes a row of indexedSQL.
+// addIndex adds a row of indexedSQL.
 func (t *table) addIndex(name string, pattern, own, code bool) {
 	if !slices.Contains(t.indexed, name) {
 		t.indexed = append(t.indexed, name)
@@ -323,7 +322,7 @@ func (t *table) addIndex(name string, pattern, own, code bool) {
 	}
 }
 
-// each calls fn for each row of an answer.
+// each calls fn for each row of a result.
 func each(ctx context.Context, c *pgxpool.Conn, sql string, fn func(pgx.Rows) error, args ...any) error {
 	if err := settle(ctx, c); err != nil {
 		return err
@@ -341,13 +340,13 @@ func each(ctx context.Context, c *pgxpool.Conn, sql string, fn func(pgx.Rows) er
 	return rows.Err()
 }
 
-// definition is a collection of ours, and when it was written.
+// definition is one of our collections, and the time when it was written.
 type definition struct {
 	*store.Collection
 	modified time.Time
 }
 
-// definitions returns our collections by the name of their table.
+// definitions returns our collections by table name.
 func definitions(ctx context.Context, c *pgxpool.Conn) (map[string]definition, error) {
 	defs := map[string]definition{}
 	there, err := hasOwn(ctx, c)

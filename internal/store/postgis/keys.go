@@ -45,17 +45,17 @@ func readKeys(ctx context.Context, c *pgxpool.Conn, list []*table) error {
 	return nil
 }
 
-// mostViews is how many views may lie between a view and the table that it shows.
+// mostViews is the largest number of views between a view and its table.
 const mostViews = 100
 
-// keysOf returns the keys of a table, or of a view that shows the rows of one, by the numbers of its columns.
+// keysOf returns the keys of a table, or of a view that shows the rows of one, as column numbers.
 func keysOf(oid uint32, tables map[uint32][][]int16, views map[uint32][]origin, depth int) [][]int16 {
 	from, ok := views[oid]
 	if !ok || depth > mostViews {
 		return tables[oid]
 	}
 	base := uint32(0)
-	at := map[int16]int16{} // column of the view, by that of its base
+	at := map[int16]int16{} // column of the view by column of its base
 	for i, o := range from {
 		if o.table == 0 {
 			continue
@@ -77,7 +77,7 @@ func keysOf(oid uint32, tables map[uint32][][]int16, views map[uint32][]origin, 
 	return keys
 }
 
-// names returns the columns with those numbers; false when the role may not read one of them.
+// names returns the columns with some numbers; false if the role may not read one of them.
 func (t *table) names(numbers []int16) ([]string, bool) {
 	var out []string
 	for _, n := range numbers {
@@ -90,17 +90,17 @@ func (t *table) names(numbers []int16) ([]string, bool) {
 	return out, true
 }
 
-// origin is the column that a column of a view shows; zero where it shows none.
+// origin is the column that a column of a view shows; zero if it shows none.
 type origin struct {
 	table  uint32
 	column int16
 }
 
-// origins reads where the columns of a query come from, in the form in which PostgreSQL keeps rules
-// (pg_rewrite.ev_action); nil when it does not look as expected.
+// origins parses the internal form of a view's query (pg_rewrite.ev_action) to find where its columns come from. It
+// returns nil if the text has an unexpected form.
 func origins(query string) []origin {
 	var out []origin
-	var entry []byte // the text of a node of the list of results, without the nodes in it
+	var entry []byte // text of a TARGETENTRY node, without nested nodes
 	depth := 0
 	for i := 0; i < len(query); i++ {
 		b := query[i]
@@ -127,7 +127,7 @@ func origins(query string) []origin {
 	return out
 }
 
-// readOrigin reads a TARGETENTRY; false when the text is none, or one that is no column of the view.
+// readOrigin parses a TARGETENTRY; false if the text is not one, or not a column of the view.
 func readOrigin(text string) (o origin, ok bool) {
 	if !strings.HasPrefix(text, "TARGETENTRY ") || strings.Contains(text, ":resjunk true") {
 		return o, false
@@ -135,7 +135,7 @@ func readOrigin(text string) (o origin, ok bool) {
 	number := func(name string) uint64 {
 		_, rest, _ := strings.Cut(text, ":"+name+" ")
 		n, _, _ := strings.Cut(rest, " ")
-		v, _ := strconv.ParseUint(n, 10, 32) // what is none is of no column
+		v, _ := strconv.ParseUint(n, 10, 32) // 0 on error, which is no column
 		return v
 	}
 	return origin{uint32(number("resorigtbl")), int16(number("resorigcol"))}, true

@@ -19,50 +19,50 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// layer is a collection with what SQL needs of it. It is immutable but for its caches.
+// layer is a collection with what SQL statements need. It is immutable, except for its caches.
 type layer struct {
 	*store.Collection
 	source    *sqlq.Source
 	table     *table
-	parts     []keyPart  // what the feature id is made of
-	text      bool       // the feature id is text, as that of several parts always is
+	parts     []keyPart  // columns of the feature id
+	text      bool       // the feature id is text; always so with several parts
 	sure      bool       // an index guarantees that ids are unique
-	srid      int        // of every geometry
+	srid      int        // of all geometries
 	stored    string     // column.stored of the geometry
-	anySystem bool       // the column of the geometry takes any reference system
-	stateExpr string     // expression for the revision of a row called alias
-	xmin      bool       // which is the system column
-	rev       uint64     // of the definition
-	run       *serverRun // is in the revisions of rows; nil: none is
+	anySystem bool       // the geometry column may have any reference system
+	stateExpr string     // stateOf(alias)
+	xmin      bool       // stateExpr is the system column xmin
+	rev       uint64     // version of the definition
+	run       *serverRun // part of row revisions; nil: not used
 	fields    []*sqlq.Field
-	visible   []int               // of Collection.Properties: those that are not hidden
-	unique    map[string]bool     // properties whose values differ from row to row, and are never null
-	byID      []key               // of the order by id
-	idOrder   []sqlq.Key          // of byID
+	visible   []int               // indexes in Collection.Properties of those that are not hidden
+	unique    map[string]bool     // properties that are unique and never null
+	byID      []key               // sort keys of the order by id
+	idOrder   []sqlq.Key          // the same for sqlq
 	beside    string              // besideStatement
 	plain     bool                // a table or a materialised view
-	beyond    sync.Map            // names of properties with a value that cannot be served and was reported
-	warn      func(column string) // nil: no reports
+	beyond    sync.Map            // properties with an unservable value that has been reported
+	warn      func(column string) // called by reportBeyond; may be nil
 }
 
-// draft is a table that is being read in.
+// draft is a table while it is being opened.
 type draft struct {
 	table    *table
 	settings store.Settings
-	own      *store.Collection // when the table is ours
+	own      *store.Collection // our definition, if the table is ours
 	written  time.Time         // when own was written
 	geometry column            // zero: none
 	srid     int
 	crs      crs.ID
-	shift    bool // the database transforms the geometries from srid to crs
-	curable  bool // rows are wrong; if it is refused, it is tried again
-	assigned bool // geometries have no reference system: settings.StorageCRS says which it is
+	shift    bool // the database transforms geometries from srid to crs
+	curable  bool // refused because of its rows; opening is tried again later
+	assigned bool // geometries have no SRID; settings.StorageCRS gives it
 	notes    []store.Note
-	items    map[string]string // results of an earlier reading of columns, by itemsName
-	bounded  bool              // there was an earlier reading
-	measured *survey           // result of an earlier reading of the same geometries; nil: none
-	stored   bool              // measured is of an earlier run: all of it is taken, and the table is read again later
-	progress func(rows int)    // called from time to time
+	items    map[string]string // earlier results of setItems, by itemsName
+	bounded  bool              // columns were read before, so new ones are bounded
+	measured *survey           // earlier survey of the same geometries; nil: none
+	stored   bool              // measured comes from the file; the table will be read again later
+	progress func(rows int)    // called regularly while reading
 	versions *versionColumns   // nil: rows are features
 	uncut    bool              // Options.Uncut
 }
@@ -77,7 +77,7 @@ func (d *draft) refuse(format string, a ...any) {
 		Reason: fmt.Sprintf(format, a...)})
 }
 
-// refuseRows is refuse for what is wrong with rows: the table is tried again, and served once they are right.
+// refuseRows is refuse because of rows: opening is tried again, and succeeds once the rows are correct.
 func (d *draft) refuseRows(format string, a ...any) {
 	d.curable = true
 	d.refuse(format, a...)
@@ -87,7 +87,7 @@ func (d *draft) warn(format string, a ...any) {
 	d.notes = append(d.notes, store.Note{Layer: d.table.layer(), Reason: fmt.Sprintf(format, a...)})
 }
 
-// misset is warn for a setting of the configuration that fits nothing.
+// misset adds a warning about a setting that does not fit the source.
 func (d *draft) misset(format string, a ...any) {
 	d.notes = append(d.notes, store.Note{Layer: d.table.layer(), Setting: true, Reason: fmt.Sprintf(format, a...)})
 }
@@ -96,8 +96,7 @@ func (d *draft) refused() bool {
 	return slices.ContainsFunc(d.notes, func(n store.Note) bool { return n.Refused })
 }
 
-// findGeometry chooses the geometry column: the one that the settings name, else the first that is not hidden.
-// There may be none.
+// findGeometry selects the geometry column: the configured one, else the first that is not hidden. There may be none.
 func (d *draft) findGeometry() {
 	wanted := d.settings.GeometryColumn
 	if d.own != nil && d.own.Geometry != nil {
@@ -127,7 +126,7 @@ func (d *draft) findGeometry() {
 
 func (c column) isGeometry() bool { return c.base == "geometry" || c.base == "geography" }
 
-// place settles the reference system.
+// place determines the reference system.
 func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 	if d.srid = d.geometry.srid; d.srid == 0 && d.geometry.base == "geometry" {
 		srids, err := d.foundSRIDs(ctx, c)
@@ -170,12 +169,12 @@ func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 	if authority == "EPSG" || code == 900913 {
 		id, note, wrong = crs.FromEPSG(code)
 	}
-	if wrong != "" && text != "" { // by its parameters
+	if wrong != "" && text != "" { // identified by its parameters
 		id, note, wrong = crs.FromText(text)
 	}
 	switch {
 	case d.own != nil && d.own.Geometry != nil && crs.Same(d.own.Geometry.CRS, crs.ID(code)):
-		d.crs = d.own.Geometry.CRS // CRS84 and 4326 have one SRID
+		d.crs = d.own.Geometry.CRS // both have SRID 4326
 	case wrong == "":
 		if d.crs = id; note != "" {
 			d.warn("%s", note)
@@ -195,7 +194,7 @@ func (d *draft) place(ctx context.Context, c *pgxpool.Conn) error {
 	return nil
 }
 
-// shifted says that the database transforms the geometries, which are in a system of EPSG on a datum of its own.
+// shifted makes the database transform the geometries, since their EPSG system uses another datum than ours.
 func (d *draft) shifted(code int) {
 	before, after := d.transform()
 	expr := before + quote(d.geometry.name) + after
@@ -204,8 +203,8 @@ func (d *draft) shifted(code int) {
 		code, d.crs, d.table.quoted(), expr)
 }
 
-// transform is sqlq.Geometry.Before and After. Arcs become lines in metres first,
-// since an arc is none in another system.
+// transform returns sqlq.Geometry.Before and After. They replace circular arcs by lines first, in metres, since an arc
+// is not an arc in another system.
 func (d *draft) transform() (before, after string) {
 	switch {
 	case d.assigned:
@@ -221,8 +220,8 @@ func (d *draft) transform() (before, after string) {
 	return before + "ST_CurveToLine(", fmt.Sprintf(", %v, 1, 1)", wkb.ChordMetres) + after
 }
 
-// keyColumns returns the columns of the feature id, whether an index guarantees that they are unique,
-// and the reason if there are none.
+// keyColumns returns the columns of the feature id and whether an index guarantees that they are unique. If there are
+// none, reason says why.
 func (d *draft) keyColumns() (names []string, sure bool, reason string) {
 	if v := d.versions; v != nil && v.keyed && d.own == nil {
 		return []string{v.id, v.start}, true, ""
@@ -346,7 +345,7 @@ func (d *draft) setGeometry(l *layer, sv *survey) {
 		HasBroken: sv.Broken > 0, Geography: d.geometry.base == "geography", Before: before, After: after}
 }
 
-// wkb returns the expression of the geometry of rows called alias, as it is stored, or elsewhere.
+// wkb returns an expression for the stored geometry of rows called alias, or elsewhere.
 func (l *layer) wkb(alias string) string {
 	x := alias + "." + quote(l.Geometry.Column)
 	if l.source.Geometry.Geography {
@@ -357,7 +356,7 @@ func (l *layer) wkb(alias string) string {
 	return fmt.Sprintf("CASE WHEN %s <> %d THEN '%s'::bytea ELSE ST_AsBinary(%s) END", system, l.srid, elsewhere, x)
 }
 
-// addProperties makes a property of each column that is not the geometry.
+// addProperties creates a property for each column except the geometry.
 func (d *draft) addProperties(l *layer) {
 	taken := map[string]bool{}
 	ranges := ""
@@ -399,8 +398,8 @@ func (d *draft) addProperties(l *layer) {
 	}
 }
 
-// addRange adds properties for a column of ranges: the first and the last day or moment, and a hidden one
-// that marks empty ranges.
+// addRange creates properties for a range column: the first and the last day or moment, and a hidden one that is true
+// for an empty range.
 func (d *draft) addRange(l *layer, col column, taken map[string]bool) {
 	for _, p := range col.rangeParts() {
 		p.Name = store.Unique(p.Name, func(s string) bool {
@@ -412,13 +411,13 @@ func (d *draft) addRange(l *layer, col column, taken map[string]bool) {
 	}
 }
 
-// rangePart is a property that is made of a column of ranges.
+// rangePart is a property derived from a range column.
 type rangePart struct {
 	store.Property
 	normal string // sqlq.Field.Normal
 }
 
-// rangeParts are the first, the last and the hidden property of a column of ranges.
+// rangeParts returns the properties derived from a range column: first, last, and is-empty.
 func (c column) rangeParts() []rangePart {
 	t, first, last := cql2.TypeTimestamp, sqlq.PostgresFirstMoment, sqlq.PostgresLastMoment
 	if c.base == "daterange" {
@@ -432,20 +431,20 @@ func (c column) rangeParts() []rangePart {
 	}
 }
 
-// isRange reports whether a column holds ranges of days or moments.
+// isRange reports whether a column has ranges of dates or timestamps.
 func (c column) isRange() bool {
 	return c.base == "daterange" || c.base == "tstzrange" || c.base == "tsrange"
 }
 
-// leftOut reports whether a column is no property: it is hidden by the settings, or it is the running number that
-// programs put before the rows of a file, which is the feature id and means nothing else.
+// leftOut reports whether a column does not become a property: it is hidden, or it is a serial number that an import
+// tool added, which is the feature id and has no other meaning.
 func (d *draft) leftOut(col column, l *layer) bool {
 	running := col.name == "fid" || col.name == "ogc_fid"
 	return slices.Contains(d.settings.HiddenColumns, col.name) || running && len(l.parts) == 1 && l.parts[0].integer &&
 		col.name == l.parts[0].name
 }
 
-// declared names the type of a column for selectExpr, where that needs it.
+// declared returns the name of a column's type if selectExpr needs it.
 func declared(col column, t cql2.Type) string {
 	switch {
 	case t == cql2.TypeText && col.base != "text" && col.base != "varchar", t == cql2.TypeJSON && col.category != "A":
@@ -454,10 +453,10 @@ func declared(col column, t cql2.Type) string {
 	return ""
 }
 
-// addOwn makes the properties and relations of a definition of ours, whose tables hold what it says.
+// addOwn creates the properties and relations of a definition of ours.
 func (d *draft) addOwn(l *layer) {
 	l.Properties = slices.DeleteFunc(slices.Clone(l.Properties), func(p store.Property) bool {
-		// those of a definition are shared
+		// the definition shares its slice
 		return slices.Contains(d.settings.HiddenColumns, p.Column)
 	})
 	l.source.Fields, l.fields = ownFields(l.Properties, d.table)
@@ -483,7 +482,7 @@ func ownFields(ps []store.Property, t *table) (map[string]*sqlq.Field, []*sqlq.F
 	return byName, list
 }
 
-// relations describes the relations of a definition of ours to the compiler; defaultKey is the column that "" means.
+// relations describes the relations of a definition of ours to the compiler; a Key of "" means defaultKey.
 func relations(list []store.Relation, defaultKey string, tables map[string]*table) (map[string]*sqlq.Relation, error) {
 	byName := map[string]*sqlq.Relation{}
 	for _, x := range list {
@@ -516,7 +515,7 @@ func (l *layer) add(p store.Property, f *sqlq.Field) {
 
 func isInteger(base string) bool { return base == "int2" || base == "int4" || base == "int8" }
 
-// typeOf returns the type as which a column is served; false when it is left out.
+// typeOf returns the type of a column as served; false if the column is not served.
 func typeOf(c column) (cql2.Type, bool) {
 	switch c.base {
 	case "int2", "int4", "int8":
@@ -540,7 +539,7 @@ func typeOf(c column) (cql2.Type, bool) {
 	return cql2.TypeText, true
 }
 
-// normal returns the conversion that comparisons of a foreign column need.
+// normal returns the conversion (sqlq.Field.Normal) that comparing a column needs.
 func normal(c column, t cql2.Type) string {
 	switch t {
 	case cql2.TypeText:
@@ -570,13 +569,13 @@ func normal(c column, t cql2.Type) string {
 	return ""
 }
 
-// isByCodePoint reports whether the texts of a column compare by code point.
+// isByCodePoint reports whether texts of a column compare by code point.
 func (c column) isByCodePoint() bool {
 	return (c.base == "text" || c.base == "varchar") && (c.collation == collationCodePoint ||
 		c.collation == collationUTF8)
 }
 
-// stored reports how the texts of a column compare as they are stored.
+// stored returns how texts of a column compare in the database.
 func stored(c column, t cql2.Type) sqlq.Stored {
 	switch {
 	case t != cql2.TypeText:
@@ -596,7 +595,7 @@ func stored(c column, t cql2.Type) sqlq.Stored {
 	return sqlq.StoredOther
 }
 
-// arrayColumn as Field.Normal says that the column is an array; JSON is not compared in SQL.
+// arrayColumn as Field.Normal marks a column of arrays, which is served as JSON and not compared in SQL.
 const arrayColumn = "array"
 
 func (d *draft) roleColumns() (instant, start, end string) {
@@ -610,14 +609,14 @@ func (d *draft) roleColumns() (instant, start, end string) {
 	return "", start, end
 }
 
-// timesConfigured reports whether the settings name the columns with the time of a feature.
+// timesConfigured reports whether the configuration names the columns with the time of a feature.
 func (d *draft) timesConfigured() bool {
 	s := d.settings
 	return s.Instant != "" || s.IntervalStart != "" || s.IntervalEnd != ""
 }
 
-// setRoles says what the time of a feature is: by the settings, else by a definition of ours, else by the names of
-// columns. It returns columns that were named and hold no days or moments.
+// setRoles sets the properties with the time of a feature: by the configuration, else by our definition, else by usual
+// names of columns. It returns configured columns that are not dates or timestamps.
 func (d *draft) setRoles(c *store.Collection) (missing []string) {
 	role := func(name string) string {
 		for _, p := range c.Properties {
@@ -632,7 +631,7 @@ func (d *draft) setRoles(c *store.Collection) (missing []string) {
 	}
 	if v := d.versions; v != nil {
 		if c.SetVersions(v.id, v.start, v.end, v.inclusive) == "" {
-			c.Versions.Overlap = true // rows are live
+			c.Versions.Overlap = true // new rows may overlap
 		}
 		return nil
 	}
@@ -650,8 +649,8 @@ func (d *draft) setRoles(c *store.Collection) (missing []string) {
 	return missing
 }
 
-// rangeColumn returns the column of ranges that is the time of a feature: the one that the roles name, else the first;
-// "" for none.
+// rangeColumn returns the range column with the time of a feature: the configured one, else the first; "" if there is
+// none.
 func (d *draft) rangeColumn(start, end string) string {
 	for _, c := range d.table.columns {
 		named := c.name == start && (end == "" || end == start)
@@ -662,7 +661,7 @@ func (d *draft) rangeColumn(start, end string) string {
 	return ""
 }
 
-// setRange makes a column of ranges the time of a feature.
+// setRange makes a range column the time of a feature.
 func setRange(c *store.Collection, column string) {
 	c.Instant, c.IntervalStart, c.IntervalEnd, c.Times = "", "", "", nil
 	for _, p := range c.Properties {
@@ -678,9 +677,9 @@ func setRange(c *store.Collection, column string) {
 	}
 }
 
-// reportBeyond reports once that a column has a value that cannot be served.
+// reportBeyond reports, once for each column, that a value cannot be served.
 func (l *layer) reportBeyond(column string) {
-	if _, told := l.beyond.LoadOrStore(column, true); !told && l.warn != nil {
+	if _, reported := l.beyond.LoadOrStore(column, true); !reported && l.warn != nil {
 		l.warn(column)
 	}
 }
@@ -692,7 +691,7 @@ func textOf(s string) store.Text {
 	return store.Text{"": s}
 }
 
-// pad is store.EdgePad. Rows are live: edges to come may be longer, so that it is of 1 km at least.
+// pad is store.EdgePad, but at least 1 km, since rows are live and later edges may be longer.
 func (sv *survey) pad(id crs.ID) float64 {
 	least := 1000.0
 	if id.Geographic() {

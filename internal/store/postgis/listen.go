@@ -9,15 +9,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 )
 
-// channel is where a Writer announces its commits.
+// channel is the notification channel on which Writers announce commits.
 const channel = "grense_catalog"
 
-// listenAgain is the pause after a connection for listening was refused or lost.
+// listenAgain is the pause after a failed or lost connection.
 const listenAgain = 30 * time.Second
 
-// listen wakes the poller when a Writer has committed, until ctx ends. It needs a connection of its own.
-// Replicas refuse to listen, and poolers may swallow notifications.
-// Then the poll every few seconds suffices, so nothing is logged.
+// listen wakes the poller when a Writer has committed, until ctx ends. It uses its own connection. Replicas refuse
+// LISTEN, and poolers may lose notifications. Polling every few seconds is enough then, so that nothing is logged.
 func (s *Store) listen(ctx context.Context, wake chan<- struct{}) {
 	for {
 		s.hear(ctx, wake)
@@ -31,11 +30,11 @@ func (s *Store) listen(ctx context.Context, wake chan<- struct{}) {
 	}
 }
 
-// hear listens for as long as the connection holds.
+// hear listens until the connection breaks or ctx ends.
 func (s *Store) hear(ctx context.Context, wake chan<- struct{}) {
 	cfg := s.pool.Config().ConnConfig
 	cfg.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
-		// there is no statement to cancel, so Close need not wait for the server
+		// there is no statement to cancel, so Close does not wait for the server
 		return &pgconn.DeadlineContextWatcherHandler{Conn: c.Conn()}
 	}
 	c, err := pgx.ConnectConfig(ctx, cfg)
@@ -43,7 +42,7 @@ func (s *Store) hear(ctx context.Context, wake chan<- struct{}) {
 		return
 	}
 	defer func() {
-		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second) // against a server that is silent
+		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second) // if the server hangs
 		defer cancel()
 		c.Close(short)
 	}()
@@ -56,7 +55,7 @@ func (s *Store) hear(ctx context.Context, wake chan<- struct{}) {
 		}
 		select {
 		case wake <- struct{}{}:
-		default: // it is awake
+		default: // already woken
 		}
 	}
 }

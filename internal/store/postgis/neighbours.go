@@ -12,7 +12,7 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// Neighbours finds a feature and the ids beside it in one statement.
+// Neighbours finds a feature and the ids before and after it with one statement.
 func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store.Row, prev, next string, err error) {
 	if err := s.enter(); err != nil {
 		return at, "", "", err
@@ -32,7 +32,7 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 		return l.one(ctx, c, expecting{statement{l.beside, l.lists([][]any{key})}, l.idExpects(), len(l.parts) == 1},
 			func(r pgx.Rows) error {
 				raw := r.RawValues()
-				if l.printed(raw[0]) != id { // a type that compares as equal what it does not print the same
+				if l.printed(raw[0]) != id { // equal for the type, but not the same text
 					return nil
 				}
 				if at.ID != "" {
@@ -53,7 +53,8 @@ func (s *Store) Neighbours(ctx context.Context, collection, id string) (at store
 	return at, prev, next, err
 }
 
-// besideStatement selects the row whose id is in the lists $1 ..., its revision, and the ids before and after it.
+// besideStatement returns a statement for the row whose id is in the arrays $1 ..., its revision, and the ids before
+// and after it.
 func (l *layer) besideStatement() string {
 	b := sqlq.New(sqlq.PostgreSQL{}).Text("SELECT ", l.idText(alias), ", ", l.stateExpr)
 	for _, x := range [...][2]string{{" < ", " DESC"}, {" > ", ""}} {

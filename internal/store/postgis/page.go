@@ -16,35 +16,35 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// alias is the name of the collection's table in statements.
+// alias is the alias of the collection's table in statements.
 const alias = "t"
 
-// key is one key of an order, and how its values are read.
+// key is a sort key, with how its values are read.
 type key struct {
 	sqlq.Key
-	sel string // expression that decode reads
+	sel string // expression for decode
 	typ cql2.Type
-	// norwegian makes the value cql2.NorwegianKey of what is read, by which the database cannot order.
+	// norwegian means that the value is cql2.NorwegianKey of the column, by which the database cannot sort.
 	norwegian bool
-	numeric   bool // values are decimal numbers of any length
+	numeric   bool // decimal numbers of any length
 	uuid      bool // arguments are sqlq.UUID
 }
 
-// question is a Query prepared against a layer.
-type question struct {
+// pageQuery is a store.Query prepared for a layer.
+type pageQuery struct {
 	l      *layer
 	q      store.Query
 	filter sqlq.Filter
-	keys   []key       // of the order, without rank; the id last
-	order  []sqlq.Key  // of keys, up to the first that is unique
-	valued *valued     // nil: no index has that order
+	keys   []key       // sort keys without rank, the id last
+	order  []sqlq.Key  // of keys, up to the first unique one
+	valued *valued     // nil: no index has the order
 	rows   *candidates // what is read of each row
-	where  bool        // the filter asks where features are
-	cheap  bool        // the count is left out where it costs much
+	where  bool        // the filter uses geometries
+	cheap  bool        // do not count if that is expensive
 	place  *store.Place
-	all    bool    // all matches are wanted, or none
-	values []any   // arguments of the keys at place
-	seen   total   // how many rows the table had when they were last counted
+	all    bool    // an AllQuery
+	values []any   // arguments for the keys at place
+	seen   total   // last count of the table's rows
 	counts *counts // of the revision
 }
 
@@ -67,7 +67,7 @@ func (s *Store) All(ctx context.Context, q store.AllQuery) (*store.All, error) {
 	return store.AllOf(ctx, s, q, p)
 }
 
-// page answers a question for a page, or for all matches.
+// page runs a query for a page or, with all, for an AllQuery.
 func (s *Store) page(ctx context.Context, q store.Query, all bool) (*store.Page, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -87,8 +87,8 @@ func (s *Store) page(ctx context.Context, q store.Query, all bool) (*store.Page,
 	return p, err
 }
 
-// twice reports whether two rows of a page have the same id, of which there can be none where an index holds it.
-func (qu *question) twice(rows []found) bool {
+// twice reports whether two rows of a page have the same id, which is impossible if an index guarantees uniqueness.
+func (qu *pageQuery) twice(rows []found) bool {
 	if len(qu.q.SortBy) == 0 && qu.q.Rank == nil {
 		for i := 1; i < len(rows); i++ {
 			if rows[i].ID == rows[i-1].ID {
@@ -110,9 +110,9 @@ func (qu *question) twice(rows []found) bool {
 	return false
 }
 
-func newQuestion(l *layer, q store.Query) (*question, error) {
+func newQuestion(l *layer, q store.Query) (*pageQuery, error) {
 	q.AsOf = l.Moment(q.AsOf)
-	qu := &question{l: l, q: q, keys: l.byID, order: l.idOrder, cheap: q.Count == store.CountCheap && q.Limit > 0 &&
+	qu := &pageQuery{l: l, q: q, keys: l.byID, order: l.idOrder, cheap: q.Count == store.CountCheap && q.Limit > 0 &&
 		l.Count > store.CheapRows}
 	if q.Count == store.CountCheap {
 		qu.q.Count = store.CountExact
@@ -143,7 +143,7 @@ func newQuestion(l *layer, q store.Query) (*question, error) {
 	return qu, err
 }
 
-// asksWhere reports whether an expression looks at geometries.
+// asksWhere reports whether an expression uses geometries.
 func asksWhere(e cql2.Expr) (yes bool) {
 	if e == nil {
 		return false
@@ -158,19 +158,19 @@ func asksWhere(e cql2.Expr) (yes bool) {
 	return yes
 }
 
-// all is the condition of a question without a filter.
+// all is the compiled filter of a query without filter.
 var all = sqlq.Compile(sqlq.PostgreSQL{}, &sqlq.Source{}, alias, nil)
 
-// sort sets the keys of an order that is not by id alone.
-func (qu *question) sort() error {
-	l, ordering := qu.l, 0 // keys up to the first that is unique
+// sort sets the sort keys if the order is not by id alone.
+func (qu *pageQuery) sort() error {
+	l, ordering := qu.l, 0 // ordering: number of keys up to the first unique one
 	qu.keys, qu.order = nil, nil
 	for _, k := range qu.q.SortBy {
 		f := l.source.Fields[k.Property]
 		if f == nil || f.Type == cql2.TypeJSON || f.Path != nil {
 			return fmt.Errorf("postgis: collection %q cannot be sorted by %q", l.ID, k.Property)
 		}
-		if f.ID != nil { // in the order by id
+		if f.ID != nil { // the order by id
 			for _, part := range l.byID {
 				part.Desc = k.Desc
 				qu.keys = append(qu.keys, part)
@@ -184,7 +184,7 @@ func (qu *question) sort() error {
 		qu.keys = append(qu.keys, key{sqlq.Key{Expr: sqlq.Ident(expr), Desc: k.Desc, Nulls: f.Nulls},
 			selectExpr(alias, f), f.Type,
 			k.Norwegian && f.Type == cql2.TypeText, f.Normal == sqlq.PostgresNumeric, f.Stored == sqlq.StoredUUID})
-		if ordering == 0 && l.unique[k.Property] { // no two rows have the same: what follows would only cost a sort
+		if ordering == 0 && l.unique[k.Property] { // unique: further keys would only cost a sort
 			ordering = len(qu.keys)
 		}
 	}
@@ -198,16 +198,16 @@ func (qu *question) sort() error {
 	return nil
 }
 
-// valued is the order of the rows that have a value of the first key, by its column as it is stored: that of an
-// index. These rows come first in either direction, so that a full page of them is the page of all rows.
+// valued selects the rows in which the first sort key is not null, in the order of an index on its column. They come
+// first in both directions, so that a full page of them is the page of all rows.
 type valued struct {
 	order []sqlq.Key
-	only  sqlq.Fragment // selects them
+	only  sqlq.Fragment // condition that the key is not null
 }
 
-// setValued sets valued. A page that begins among the rows without a value has none, nor has one that may not be
-// full: it would be asked for twice.
-func (qu *question) setValued() {
+// setValued sets valued. It does not if the page starts at rows with null, or if it may not be full, since a second
+// query would follow.
+func (qu *pageQuery) setValued() {
 	few := store.CheapRows
 	if qu.q.Filter == nil && qu.q.AsOf.IsZero() {
 		few = qu.q.Limit
@@ -229,7 +229,7 @@ func (qu *question) setValued() {
 	qu.valued = &valued{append([]sqlq.Key{first}, qu.order[1:]...), only}
 }
 
-// orderExpr is the expression by which an index over a column has the order of its values, where all rows have one.
+// orderExpr returns the expression of an index on a column that sorts its values, none of which is null.
 func orderExpr(column string, f *sqlq.Field) string {
 	if f.Type == cql2.TypeText && f.Stored != sqlq.StoredUUID {
 		return sqlq.PostgreSQL{}.Normal(column, f)
@@ -237,10 +237,10 @@ func orderExpr(column string, f *sqlq.Field) string {
 	return column
 }
 
-// maxArguments is how many arguments a statement has at most; the protocol counts them in 16 bits.
+// maxArguments is the largest number of arguments in a statement; the protocol counts them with 16 bits.
 const maxArguments = 60_000
 
-// compile compiles a filter. One whose values the database does not take is evaluated here.
+// compile compiles a filter. If the database does not accept its values, the filter becomes a residue.
 func compile(l *layer, e cql2.Expr) sqlq.Filter {
 	f := sqlq.Compile(sqlq.PostgreSQL{}, l.source, alias, e)
 	refused := func(a any) bool { s, ok := a.(string); return ok && !storable(s) }
@@ -252,8 +252,8 @@ func compile(l *layer, e cql2.Expr) sqlq.Filter {
 	return f
 }
 
-// start takes the place of a cursor.
-func (qu *question) start() error {
+// start sets the position of the cursor.
+func (qu *pageQuery) start() error {
 	p, err := qu.q.Place()
 	if err != nil {
 		return err
@@ -276,26 +276,26 @@ func (qu *question) start() error {
 		qu.values = append(qu.values, a)
 	}
 	for i, v := range id {
-		a, _ := qu.l.byID[i].argument(v) // of the type, since the layer takes the id
+		a, _ := qu.l.byID[i].argument(v) // cannot fail, since the layer accepts the id
 		qu.values = append(qu.values, a)
 	}
 	qu.place = &p
 	return nil
 }
 
-// found is one row of a page.
+// found is a row of a page.
 type found struct {
 	store.Row
-	keys []any // decoded, with the id
+	keys []any // decoded, including the id
 	rank int
 }
 
-// back reports whether the page is read towards the first feature.
-func (qu *question) back() bool { return qu.place != nil && qu.place.Back }
+// back reports whether the page is read backwards.
+func (qu *pageQuery) back() bool { return qu.place != nil && qu.place.Back }
 
-// exact answers a question that SQL says exactly, in one statement: the count, and whether there is something on the
-// other side of the place, are columns of its rows. Where the count may take long, it is a statement of its own.
-func (qu *question) exact(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
+// exact answers a query that SQL expresses exactly, with one statement. The count, and whether there is a row on the
+// other side of the cursor, are columns of its rows. A slow count is a statement of its own.
+func (qu *pageQuery) exact(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
 	n := &wantedCount{known: -1}
 	if qu.q.Count == store.CountExact {
 		n.open = &counting{qu: qu}
@@ -319,15 +319,15 @@ func (qu *question) exact(ctx context.Context, c *pgxpool.Conn, p *store.Page) e
 	return nil
 }
 
-// wantedCount is the number of all matches on its way.
+// wantedCount is the number of all matches, while it is being determined.
 type wantedCount struct {
-	open  *counting // nil: not wanted, or known
-	known int       // below 0: not known
-	apart bool      // to be asked apart from the page
+	open  *counting // nil: not requested, or known
+	known int       // negative: unknown
+	apart bool      // count in a statement of its own
 }
 
-// exactPage fills the page, and counts with it where the count is open and not apart.
-func (qu *question) exactPage(ctx context.Context, c *pgxpool.Conn, n *wantedCount, p *store.Page) error {
+// exactPage fills the page, and counts in the same statement if the count is open and not apart.
+func (qu *pageQuery) exactPage(ctx context.Context, c *pgxpool.Conn, n *wantedCount, p *store.Page) error {
 	qu.seen = qu.counts.total(qu.l)
 	rows := exactRows{qu: qu, x: extras{exists: qu.place != nil, count: n.open != nil && !n.apart,
 		state: n.open != nil && qu.states()}}
@@ -335,7 +335,7 @@ func (qu *question) exactPage(ctx context.Context, c *pgxpool.Conn, n *wantedCou
 	if err := qu.one(ctx, c, qu.statement(part, rows.x), rows.add); err != nil {
 		return err
 	}
-	if part.valued && !part.back && len(rows.found) <= qu.q.Limit { // those without a value follow
+	if part.valued && !part.back && len(rows.found) <= qu.q.Limit { // rows with null follow
 		part.valued, rows = false, exactRows{qu: qu, x: rows.x}
 		if err := qu.one(ctx, c, qu.statement(part, rows.x), rows.add); err != nil {
 			return err
@@ -360,13 +360,13 @@ func (qu *question) exactPage(ctx context.Context, c *pgxpool.Conn, n *wantedCou
 	return nil
 }
 
-// exactRows reads the rows of a page; what is the same in all of them is read in the first.
+// exactRows collects the rows of a page. Columns that are equal in all rows are read from the first.
 type exactRows struct {
-	qu      *question
+	qu      *pageQuery
 	x       extras
 	found   []found
-	keys    []any // of rows to come
-	exists  bool  // a match on the other side of the place
+	keys    []any // backing array for keys of further rows
+	exists  bool  // there is a match on the other side of the cursor
 	matched int
 	state   string
 }
@@ -398,10 +398,10 @@ func (e *exactRows) add(r pgx.Rows) error {
 	return err
 }
 
-// countApart counts by a statement of its own, within the budget of counts that may be left out.
-func (qu *question) countApart(ctx context.Context, c *pgxpool.Conn, n *wantedCount) error {
+// countApart counts in a statement of its own, within store.CountBudget if the count may be omitted.
+func (qu *pageQuery) countApart(ctx context.Context, c *pgxpool.Conn, n *wantedCount) error {
 	start, state := time.Now(), ""
-	dear, err := qu.budgeted(ctx, c, n.open, func(short context.Context) error {
+	overBudget, err := qu.budgeted(ctx, c, n.open, func(short context.Context) error {
 		return one(short, c, n.open.statement(), func(r pgx.Rows) error {
 			raw := r.RawValues()
 			n.known = int(binary.BigEndian.Uint64(raw[0]))
@@ -412,7 +412,7 @@ func (qu *question) countApart(ctx context.Context, c *pgxpool.Conn, n *wantedCo
 		})
 	})
 	switch {
-	case dear:
+	case overBudget:
 		n.known = -1
 	case err == nil:
 		qu.counts.alone(n.open, n.known, time.Since(start))
@@ -421,13 +421,13 @@ func (qu *question) countApart(ctx context.Context, c *pgxpool.Conn, n *wantedCo
 	return err
 }
 
-// isAllOrNothing reports whether all matches are wanted or none, so that the server need not put them in order:
-// it may stop when there are too many, whichever it has found.
-func (qu *question) isAllOrNothing() bool {
+// isAllOrNothing reports whether the query is an AllQuery that the server need not sort: it may stop at the first row
+// too many.
+func (qu *pageQuery) isAllOrNothing() bool {
 	return qu.all && qu.q.Limit > 0 && qu.filter.Residue == nil
 }
 
-func (qu *question) allOrNothing(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
+func (qu *pageQuery) allOrNothing(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
 	var rows []found
 	err := qu.one(ctx, c, qu.allStatement(), func(r pgx.Rows) error {
 		f, err := qu.found(r)
@@ -447,9 +447,9 @@ func (qu *question) allOrNothing(ctx context.Context, c *pgxpool.Conn, p *store.
 	return nil
 }
 
-// fill builds the page from the rows; one row more than the limit means that there are more.
-// exists reports rows before the place.
-func (qu *question) fill(p *store.Page, rows []found, exists bool) {
+// fill builds the page from rows, of which one more than the limit means that there are more. exists reports rows
+// before the cursor.
+func (qu *pageQuery) fill(p *store.Page, rows []found, exists bool) {
 	back, limit := qu.back(), qu.q.Limit
 	more := len(rows) > limit
 	rows = rows[:min(len(rows), limit)]
@@ -475,14 +475,14 @@ func (qu *question) fill(p *store.Page, rows []found, exists bool) {
 	}
 }
 
-// matched sets the count; a page that is both the first and the last implies it.
-func (qu *question) matched(p *store.Page, counted int) {
+// matched sets the count. A page that is both the first and the last implies it.
+func (qu *pageQuery) matched(p *store.Page, counted int) {
 	switch {
 	case qu.q.Count != store.CountExact:
 	case qu.complete(p):
 		p.Matched = max(qu.q.Offset, 0) + len(p.Rows)
 	case counted < 0:
-	default: // rows are live, so that there may be more than when they were counted
+	default: // rows are live: there may be more than were counted
 		p.Matched = counted
 		if n := len(p.Rows); n > 0 {
 			p.Matched = max(counted, max(qu.q.Offset, 0)+n)
@@ -490,13 +490,13 @@ func (qu *question) matched(p *store.Page, counted int) {
 	}
 }
 
-// complete reports whether the page is the first and the last, but for what an offset skips.
-func (qu *question) complete(p *store.Page) bool {
+// complete reports whether the page is both the first and the last, except for rows skipped by an offset.
+func (qu *pageQuery) complete(p *store.Page) bool {
 	return qu.q.Cursor == "" && p.Next == "" && len(p.Rows) > 0
 }
 
-func (qu *question) cursor(x found, back bool) store.Cursor {
-	var keys []any // nil where there are none, as in every store
+func (qu *pageQuery) cursor(x found, back bool) store.Cursor {
+	var keys []any // nil if there are none, as in the other store
 	if qu.q.Rank != nil {
 		keys = append(keys, int64(x.rank))
 	}
@@ -506,25 +506,25 @@ func (qu *question) cursor(x found, back bool) store.Cursor {
 	return store.NewCursor(store.Place{Back: back, Order: qu.q.OrderName(), Keys: keys, ID: x.ID})
 }
 
-// extras are columns that have the same value in all rows.
+// extras are additional columns with the same value in all rows.
 type extras struct {
-	exists    bool // whether there is a match on the other side of the place, or at it
-	count     bool // of all matches; null where the state is that of question.seen
-	state     bool // of the database
-	unordered bool // rows come in any order, and the limit is how many are read
+	exists    bool // whether there is a match at the cursor or on its other side
+	count     bool // number of all matches; null if the state is pageQuery.seen.state
+	state     bool // state of the database
+	unordered bool // rows may come in any order; limit bounds their number
 }
 
-// stretch is a part of the rows in the order: at most limit of them, of all when limit is 0, after those keys
-// (arguments; nil: from the beginning), without the first skip of them.
+// stretch is a range of rows in the order: up to limit rows (0: all) after the keys in after (nil: from the beginning),
+// without the first skip.
 type stretch struct {
 	after       []any
-	back        bool // towards the first feature
+	back        bool // in reverse order
 	limit, skip int
-	valued      bool // of question.valued
+	valued      bool // use pageQuery.valued
 }
 
-// pageAndOne is the page and one row more.
-func (qu *question) pageAndOne() stretch {
+// pageAndOne returns the range of the page and one more row.
+func (qu *pageQuery) pageAndOne() stretch {
 	return stretch{qu.values, qu.back(), min(max(qu.q.Limit, 0), math.MaxInt32) + 1, max(qu.q.Offset, 0),
 		qu.valued != nil}
 }
@@ -535,8 +535,8 @@ type statement struct {
 	args []any
 }
 
-// statement selects the keys of the order, the revision, what candidates needs, and extras.
-func (qu *question) statement(s stretch, x extras) statement {
+// statement selects the sort keys, the revision, the columns of candidates, and extras.
+func (qu *pageQuery) statement(s stretch, x extras) statement {
 	back, values, limit, skip := s.back, s.after, s.limit, s.skip
 	rows := valued{order: qu.order}
 	if s.valued {
@@ -549,7 +549,7 @@ func (qu *question) statement(s stretch, x extras) statement {
 	qu.rows.columns(b, qu.filter)
 	if x.exists {
 		b.Text(", EXISTS (")
-		if back { // there are those without a value
+		if back { // include rows with null
 			qu.otherSide(b, valued{order: qu.order}, back)
 		} else {
 			qu.otherSide(b, rows, back)
@@ -583,23 +583,23 @@ func (qu *question) statement(s stretch, x extras) statement {
 	return statement{sql, args}
 }
 
-// where adds the condition to those of a statement.
+// where adds the condition to a statement.
 func (v valued) where(b *sqlq.Builder) {
 	if !v.only.IsEmpty() {
 		b.Text(" AND ").Add(v.only)
 	}
 }
 
-func (qu *question) from(b *sqlq.Builder) {
+func (qu *pageQuery) from(b *sqlq.Builder) {
 	b.Text(" FROM ", qu.l.source.Table, " AS ", alias, " WHERE (").Add(qu.filter.Where).Text(")")
 }
 
-// otherSide selects the matches at the place or on the side from which the page leads away.
-func (qu *question) otherSide(b *sqlq.Builder, rows valued, back bool) {
+// otherSide adds a subquery for matches at the cursor or on its other side.
+func (qu *pageQuery) otherSide(b *sqlq.Builder, rows valued, back bool) {
 	b.Text("SELECT 1")
 	qu.from(b)
 	rows.where(b)
-	// those of the id identify the row, or the last alone if it is unique and ends the order
+	// only the keys of the id must be equal or, if the order ends with a unique key, that one
 	same := len(rows.order) - len(qu.l.parts)
 	if len(rows.order) < len(qu.keys) {
 		same = len(rows.order) - 1
@@ -614,9 +614,9 @@ func (qu *question) otherSide(b *sqlq.Builder, rows valued, back bool) {
 	b.Text("))")
 }
 
-// counting is the count of all matches of a question; its statement is made when it is first needed.
+// counting is the count of all matches of a query. Its statement is built on first use.
 type counting struct {
-	qu   *question
+	qu   *pageQuery
 	sql  string
 	args []any
 }
@@ -633,13 +633,13 @@ func (c *counting) statement() statement {
 	return statement{c.sql, c.args}
 }
 
-// found reads a row of statement.
-func (qu *question) found(r pgx.Rows) (found, error) {
+// found reads a row of a statement.
+func (qu *pageQuery) found(r pgx.Rows) (found, error) {
 	return qu.decoded(r, make([]any, len(qu.keys)))
 }
 
-// decoded is found with a place for the keys; nil when there is none.
-func (qu *question) decoded(r pgx.Rows, keys []any) (found, error) {
+// decoded is found with a slice for the keys. If keys is nil, they are not read.
+func (qu *pageQuery) decoded(r pgx.Rows, keys []any) (found, error) {
 	if len(keys) == 0 {
 		keys = make([]any, len(qu.keys))
 	}
@@ -663,8 +663,8 @@ func (qu *question) decoded(r pgx.Rows, keys []any) (found, error) {
 	return x, qu.inPlace(raw)
 }
 
-// stillPlaced is inPlace for an answer without rows.
-func (qu *question) stillPlaced(ctx context.Context, c *pgxpool.Conn) error {
+// stillPlaced is inPlace for a result without rows.
+func (qu *pageQuery) stillPlaced(ctx context.Context, c *pgxpool.Conn) error {
 	if !qu.where {
 		return nil
 	}
@@ -681,10 +681,10 @@ func (qu *question) stillPlaced(ctx context.Context, c *pgxpool.Conn) error {
 	return nil
 }
 
-// budgeted runs a count that is left out where it costs much, and reports whether it was.
-// A transaction around it goes on after one that was broken off.
-func (qu *question) budgeted(ctx context.Context, c *pgxpool.Conn, x *counting,
-	count func(context.Context) error) (dear bool, err error) {
+// budgeted runs a count that is cancelled if it is expensive, and reports whether it was. A surrounding transaction
+// continues after the cancellation.
+func (qu *pageQuery) budgeted(ctx context.Context, c *pgxpool.Conn, x *counting,
+	count func(context.Context) error) (overBudget bool, err error) {
 	if !qu.cheap {
 		return false, count(ctx)
 	}
@@ -700,7 +700,7 @@ func (qu *question) budgeted(ctx context.Context, c *pgxpool.Conn, x *counting,
 	short, done := context.WithTimeout(ctx, store.CountBudget)
 	defer done()
 	err = count(short)
-	if !qu.isDear(ctx, short, x, err) {
+	if !qu.isOverBudget(ctx, short, x, err) {
 		return false, err
 	}
 	if inside {
@@ -710,8 +710,8 @@ func (qu *question) budgeted(ctx context.Context, c *pgxpool.Conn, x *counting,
 	return true, nil
 }
 
-// isDear reports whether a count has ended for its budget, and notes that.
-func (qu *question) isDear(ctx, short context.Context, x *counting, err error) bool {
+// isOverBudget reports whether a count was cancelled because of its budget, and records that.
+func (qu *pageQuery) isOverBudget(ctx, short context.Context, x *counting, err error) bool {
 	if err == nil || short.Err() == nil || ctx.Err() != nil {
 		return false
 	}
@@ -719,8 +719,8 @@ func (qu *question) isDear(ctx, short context.Context, x *counting, err error) b
 	return true
 }
 
-// inPlace reports an error when the geometries are in another reference system than the question supposes.
-func (qu *question) inPlace(raw [][]byte) error {
+// inPlace returns an error if the geometries have another reference system than the query assumes.
+func (qu *pageQuery) inPlace(raw [][]byte) error {
 	if !qu.where {
 		return nil
 	}
@@ -731,10 +731,10 @@ func (qu *question) inPlace(raw [][]byte) error {
 }
 
 // arguments returns the arguments for the keys of a row.
-func (qu *question) arguments(x found) []any {
+func (qu *pageQuery) arguments(x found) []any {
 	values := make([]any, len(x.keys))
 	for i, v := range x.keys {
-		values[i], _ = qu.keys[i].argument(v) // read from the database, so of the type
+		values[i], _ = qu.keys[i].argument(v) // cannot fail for values from the database
 	}
 	return values
 }

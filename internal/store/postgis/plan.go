@@ -11,60 +11,60 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// way is one way of answering a question.
-type way struct {
-	name   string // in store.Plan
-	does   string // what the way does, for people
-	takes  func(*question) bool
-	answer func(*question, context.Context, *pgxpool.Conn, *store.Page) error // fills the page
-	// statement is the one that the way asks first, to be explained.
-	statement func(*question) statement
+// strategy is one way to answer a query.
+type strategy struct {
+	name   string // store.Plan.Way
+	does   string // store.Plan.Does
+	takes  func(*pageQuery) bool
+	answer func(*pageQuery, context.Context, *pgxpool.Conn, *store.Page) error // fills the page
+	// statement returns the first statement of the strategy, for EXPLAIN.
+	statement func(*pageQuery) statement
 }
 
-// ways are the ways of answering, in order: the first that takes a question answers it. The last takes each.
-var ways = [...]way{
+// strategies are tried in order; the first that applies answers. The last one always applies.
+var strategies = [...]strategy{
 	{
 		name:  "all or nothing",
 		does:  "reads all matches in any order, no more than are wanted, and sorts them in memory",
-		takes: (*question).isAllOrNothing, answer: (*question).allOrNothing, statement: (*question).allStatement,
+		takes: (*pageQuery).isAllOrNothing, answer: (*pageQuery).allOrNothing, statement: (*pageQuery).allStatement,
 	},
 	{
 		name:  "sorted here",
 		does:  "reads all matches and sorts them in memory, since the database does not know the order",
-		takes: (*question).isSortedHere, answer: (*question).sorted, statement: (*question).candidateStatement,
+		takes: (*pageQuery).isSortedHere, answer: (*pageQuery).sorted, statement: (*pageQuery).candidateStatement,
 	},
 	{
 		name: "SQL and recheck", does: "reads the rows that SQL leaves, and tests in Go what SQL cannot say",
-		takes: func(qu *question) bool {
+		takes: func(qu *pageQuery) bool {
 			return qu.filter.Residue != nil
-		}, answer: (*question).recheck, statement: (*question).candidateStatement,
+		}, answer: (*pageQuery).recheck, statement: (*pageQuery).candidateStatement,
 	},
 	{
 		name: "SQL", does: "lets PostgreSQL answer in one statement",
-		takes: func(*question) bool { return true }, answer: (*question).exact, statement: (*question).pageStatement,
+		takes: func(*pageQuery) bool { return true }, answer: (*pageQuery).exact, statement: (*pageQuery).pageStatement,
 	},
 }
 
-// way returns the way that answers the question.
-func (qu *question) way() *way {
-	for i := range ways {
-		if ways[i].takes(qu) {
-			return &ways[i]
+// strategy returns the strategy that answers the query.
+func (qu *pageQuery) strategy() *strategy {
+	for i := range strategies {
+		if strategies[i].takes(qu) {
+			return &strategies[i]
 		}
 	}
-	panic("postgis: no way answers a question") // the last takes each
+	panic("postgis: no strategy answers a query") // the last strategy always applies
 }
 
-// answer fills a page by the first way that takes the question.
-func (s *Store) answer(ctx context.Context, r *revision, qu *question) (p *store.Page, w *way, err error) {
-	w = qu.way()
+// answer fills a page by the first strategy that applies.
+func (s *Store) answer(ctx context.Context, r *revision, qu *pageQuery) (p *store.Page, w *strategy, err error) {
+	w = qu.strategy()
 	qu.counts = r.counts
 	err = s.ask(ctx, qu.l, func(c *pgxpool.Conn) error {
 		p = &store.Page{Matched: -1, Version: r.catalog.Version}
 		if err := w.answer(qu, ctx, c, p); err != nil || len(p.Rows) > 0 {
 			return err
 		}
-		return qu.stillPlaced(ctx, c) // no row has shown it
+		return qu.stillPlaced(ctx, c) // without rows, nothing else has checked that
 	})
 	if err != nil {
 		return nil, w, err
@@ -72,20 +72,21 @@ func (s *Store) answer(ctx context.Context, r *revision, qu *question) (p *store
 	return p, w, nil
 }
 
-// allStatement, candidateStatement and pageStatement are the statements of the ways, without columns for counts.
-func (qu *question) allStatement() statement {
+// allStatement, candidateStatement and pageStatement return the statements of the strategies, without columns for
+// counts.
+func (qu *pageQuery) allStatement() statement {
 	return qu.statement(stretch{limit: min(qu.q.Limit, math.MaxInt32) + 1}, extras{unordered: true})
 }
 
-func (qu *question) candidateStatement() statement {
+func (qu *pageQuery) candidateStatement() statement {
 	return qu.statement(stretch{after: qu.values, back: qu.back()}, extras{})
 }
 
-func (qu *question) pageStatement() statement {
+func (qu *pageQuery) pageStatement() statement {
 	return qu.statement(qu.pageAndOne(), extras{})
 }
 
-// Cost returns the class of a question.
+// Cost returns the class of a query.
 func (s *Store) Cost(q store.Query) store.Cost {
 	l := s.current.Load().layers[q.Collection]
 	if l == nil {
@@ -94,7 +95,7 @@ func (s *Store) Cost(q store.Query) store.Cost {
 	return sqlq.Cost(sqlq.PostgreSQL{}, l.source, l.Key.Column, q)
 }
 
-// Explain runs a query and describes how.
+// Explain runs a query and returns its plan.
 func (s *Store) Explain(ctx context.Context, q store.Query) (*store.Plan, error) {
 	q, err := q.Reached(ctx, s)
 	if err != nil {
@@ -103,7 +104,7 @@ func (s *Store) Explain(ctx context.Context, q store.Query) (*store.Plan, error)
 	return s.explain(ctx, q, false)
 }
 
-// explain is Explain of a question for a page, or for all matches.
+// explain is Explain; with all, the query is an AllQuery.
 func (s *Store) explain(ctx context.Context, q store.Query, all bool) (*store.Plan, error) {
 	page, err := s.page(ctx, q, all)
 	if err != nil {
@@ -122,7 +123,7 @@ func (s *Store) explain(ctx context.Context, q store.Query, all bool) (*store.Pl
 		return nil, err
 	}
 	qu.all = all
-	w := qu.way()
+	w := qu.strategy()
 	plan := &store.Plan{Cost: s.Cost(q), Way: w.name, Does: w.does, Rows: len(page.Rows), Matched: page.Matched}
 	st := w.statement(qu)
 	err = s.retry(ctx, func(c *pgxpool.Conn) error {

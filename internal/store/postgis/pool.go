@@ -19,19 +19,18 @@ import (
 	"grense/internal/store"
 )
 
-// purpose is what connections are for. It matters where the address names several servers, of which one takes
-// changes and the others follow.
+// purpose is what a pool's connections are for. It matters if the address names a primary server and replicas.
 type purpose uint8
 
 const (
-	toAsk   purpose = iota // read only, on the servers that the address prefers
-	toRead                 // on any server
-	toWrite                // on the one that takes changes
-	toProve                // that the server answers: one connection, as toAsk
-	toKeep                 // keys, on the server that takes changes
+	toAsk   purpose = iota // read-only queries, on the servers that the address prefers
+	toRead                 // reading, on any server
+	toWrite                // writing, on the primary
+	toProve                // for Ready: a single connection like toAsk
+	toKeep                 // keys and jobs, on the primary
 )
 
-// newPool makes a pool that connects when it is first used.
+// newPool returns a pool that connects on first use.
 func newPool(ctx context.Context, url string, p purpose) (*pgxpool.Pool, error) {
 	cfg, _, err := poolConfig(url, p)
 	if err != nil {
@@ -40,7 +39,7 @@ func newPool(ctx context.Context, url string, p purpose) (*pgxpool.Pool, error) 
 	return connect(ctx, url, cfg)
 }
 
-// connect makes the pool of a configuration.
+// connect creates a pool with a configuration.
 func connect(ctx context.Context, url string, cfg *pgxpool.Config) (*pgxpool.Pool, error) {
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
@@ -49,7 +48,7 @@ func connect(ctx context.Context, url string, cfg *pgxpool.Config) (*pgxpool.Poo
 	return pool, nil
 }
 
-// poolConfig is the configuration of a pool, and whether another connection listens beside one that is toAsk.
+// poolConfig returns the configuration of a pool, and whether a further connection can listen for notifications.
 func poolConfig(url string, p purpose) (cfg *pgxpool.Config, listens bool, err error) {
 	cfg, err = pgxpool.ParseConfig(url)
 	if err != nil {
@@ -57,7 +56,7 @@ func poolConfig(url string, p purpose) (cfg *pgxpool.Config, listens bool, err e
 			fmt.Errorf("postgis: the address of the database cannot be read; "+
 				"write postgres://user@host:5432/database: %s", scrub(url, err.Error()))
 	}
-	listens = cfg.ConnConfig.RuntimeParams[poolMode] != poolTransaction // which gives no session to listen in
+	listens = cfg.ConnConfig.RuntimeParams[poolMode] != poolTransaction // without a session, LISTEN does not work
 	configure(cfg.ConnConfig, p)
 	if err := setPooling(cfg, p); err != nil {
 		return nil, false, err
@@ -67,7 +66,7 @@ func poolConfig(url string, p purpose) (cfg *pgxpool.Config, listens bool, err e
 	case p == toProve:
 		cfg.MinConns, cfg.MinIdleConns, cfg.MaxConns = 0, 0, 1
 	case p != toAsk:
-		// soon with the first server again that is there
+		// short-lived, to use the preferred server again soon
 		cfg.MinConns, cfg.MinIdleConns, cfg.MaxConns, cfg.MaxConnLifetime = 0, 0, 4, time.Minute
 		if whole && p != toWrite {
 			cfg.MaxConns = 1
@@ -82,44 +81,43 @@ func poolConfig(url string, p purpose) (cfg *pgxpool.Config, listens bool, err e
 	default:
 		cfg.MaxConns = max(cfg.MaxConns, 16)
 	}
-	cfg.PingTimeout = time.Second // of a connection that was idle; one that is silent gives way to a new one
+	cfg.PingTimeout = time.Second // check of an idle connection; without a response it is replaced
 	return cfg, listens, nil
 }
 
-// othersWithin is how many of the connections that a process may have are not for questions: of the sign of life, and
-// of keys.
+// othersWithin returns how many of the process's connections are not for queries: for Ready, and for keys.
 func othersWithin(cfg *pgxpool.Config) int32 {
 	if isSeveral(cfg.ConnConfig) {
-		return 3 // keys are read from one server, and written to another
+		return 3 // keys are read on one server and written on another
 	}
 	return 2
 }
 
-// leastToListen is how many connections there have to be for questions before one listens.
+// leastToListen is the least number of connections for queries so that another one may listen.
 const leastToListen = 2
 
-// waitForLock is how long a query waits for a table that another session has locked.
+// waitForLock is the lock_timeout of queries.
 const waitForLock = 3 * time.Second
 
-// connectTimeout bounds one attempt to connect where the address does not.
+// connectTimeout limits an attempt to connect if the address sets no limit.
 const connectTimeout = 3 * time.Second
 
 func configure(c *pgx.ConnConfig, use purpose) {
 	p := c.RuntimeParams
 	p["timezone"], p["datestyle"], p["client_encoding"] = "UTC", "ISO", "UTF8"
-	p["jit"] = "off"                                 // takes longer than most questions
-	p["plan_cache_mode"] = "force_custom_plan"       // boxes and limits differ too much for one plan
-	p["extra_float_digits"] = "1"                    // shortest text that gives the number back
-	p["standard_conforming_strings"] = "on"          // identifiers and constants are written so
+	p["jit"] = "off"                                 // compiling takes longer than most queries
+	p["plan_cache_mode"] = "force_custom_plan"       // boxes and limits differ too much for a single plan
+	p["extra_float_digits"] = "1"                    // shortest text that represents the number exactly
+	p["standard_conforming_strings"] = "on"          // our quoting relies on it
 	p["client_min_messages"] = "warning"             //
-	p["search_path"] = "public, postgis, extensions" // where PostGIS is found; tables are named with their schema
-	if use == toAsk && p["lock_timeout"] == "" {     // a table that another program has locked is reported as such
+	p["search_path"] = "public, postgis, extensions" // where PostGIS may be; tables are always qualified
+	if use == toAsk && p["lock_timeout"] == "" {     // a locked table is reported as such
 		p["lock_timeout"] = strconv.FormatInt(waitForLock.Milliseconds(), 10)
 	}
 	for name, value := range map[string]string{
-		// of memory and flash; with the default, that of disks, indexes are left unused
+		// for memory and flash; with the default for disks, indexes are not used
 		"random_page_cost": "1.1",
-		// questions come beside each other; helpers cost more than most of them
+		// queries run concurrently, and starting workers takes longer than most of them
 		"max_parallel_workers_per_gather": "0",
 	} {
 		if p[name] == "" {
@@ -137,28 +135,28 @@ func configure(c *pgx.ConnConfig, use purpose) {
 	case toWrite, toKeep:
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 		if !isSeveral(c) {
-			c.ValidateConnect = nil // there is no choice, and the server says best what is wrong
+			c.ValidateConnect = nil // there is no choice, and the server's own error is the best
 		}
 	}
 	if c.ConnectTimeout == 0 || c.ConnectTimeout > time.Minute {
 		c.ConnectTimeout = connectTimeout
 	}
-	// A question whose client is gone is cancelled at the server, and the connection is kept where the
-	// server confirms that soon.
+	// If the client of a query is gone, the query is cancelled at the server. The connection is reused if the server
+	// confirms that soon.
 	c.BuildContextWatcherHandler = func(pc *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: pc, DeadlineDelay: time.Second}
 	}
 }
 
-// isSeveral reports whether an address names several servers. One that is tried with TLS and then without it,
-// as it is by default, is one.
+// isSeveral reports whether an address names several servers. Trying one server with and without TLS, as by default,
+// does not count.
 func isSeveral(c *pgx.ConnConfig) bool {
 	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool {
 		return f.Host != c.Host || f.Port != c.Port
 	})
 }
 
-// target names a database without the password.
+// target returns the database's address without the password.
 func target(c *pgx.ConnConfig) string {
 	s := "postgres://" + c.User + "@" + net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))
 	for _, f := range c.Fallbacks {
@@ -171,7 +169,7 @@ func target(c *pgx.ConnConfig) string {
 
 var passwords = regexp.MustCompile(`://[^/?#]*?:([^/?#]*)@|(?i:password)\s*=\s*('(?:[^'\\]|\\.)*'|[^\s&]+)`)
 
-// scrub removes the address and the passwords in it from a text.
+// scrub removes the address and its passwords from a text.
 func scrub(url, text string) string {
 	hidden := Redact(url)
 	text = strings.ReplaceAll(text, url, hidden)
@@ -185,7 +183,7 @@ func scrub(url, text string) string {
 	return text
 }
 
-// Redact returns an address of a database with xxxxx for each password.
+// Redact returns a database address with passwords replaced by xxxxx.
 func Redact(url string) string {
 	for _, m := range passwords.FindAllStringSubmatchIndex(url, -1) {
 		for i := 2; i < len(m); i += 2 {
@@ -197,9 +195,10 @@ func Redact(url string) string {
 	return url
 }
 
-// retry runs fn with a connection. If the connection turns out to be broken, as all are after a restart of the server,
-// fn runs once more with a new one; so fn must start over. The server stops by itself soon after the deadline of ctx,
-// even if a cancellation does not reach it. Errors of the server and the network become those of package store.
+// retry runs fn with a connection. If the connection was broken, as all are after a restart of the server, fn runs once
+// more with a new one, so it must start from the beginning. The server stops by itself soon after the deadline of ctx,
+// even if a cancellation does not reach it. Errors of the server and the network are converted to those of package
+// store.
 func (s *Store) retry(ctx context.Context, fn func(*pgxpool.Conn) error) error {
 	if s.pinned != nil {
 		return explain(ctx, s.pool.Config().ConnConfig, bounded(ctx, fn)(s.pinned))
@@ -207,7 +206,7 @@ func (s *Store) retry(ctx context.Context, fn func(*pgxpool.Conn) error) error {
 	return retryIn(ctx, s.pool, fn)
 }
 
-// bounded sets the server's time limit before fn.
+// bounded wraps fn to set the server's time limit first.
 func bounded(ctx context.Context, fn func(*pgxpool.Conn) error) func(*pgxpool.Conn) error {
 	return func(c *pgxpool.Conn) error {
 		if err := bound(ctx, c); err != nil {
@@ -232,10 +231,10 @@ func retryIn(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Conn) err
 	return explain(ctx, pool.Config().ConnConfig, err)
 }
 
-// errBroken marks an error after which the connection was closed.
+// errBroken reports that the connection was closed because of an error.
 var errBroken = errors.New("postgis: the connection broke")
 
-// errNoConnection marks an error of a connection that did not come about.
+// errNoConnection reports that a connection could not be established.
 var errNoConnection = errors.New("no connection")
 
 func use(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Conn) error) error {
@@ -255,17 +254,17 @@ func use(ctx context.Context, pool *pgxpool.Pool, fn func(*pgxpool.Conn) error) 
 	return err
 }
 
-// How long a question waits for a connection at a server that has none left, and between two looks.
+// How long a query waits if the server has no connections left, and how often it tries.
 const (
 	mostForFull  = 10 * time.Second
 	leastForFull = 10 * time.Millisecond
 	pauseForFull = 200 * time.Millisecond
 )
 
-// atOnce in a context says that nobody waits for a connection at a server that has none left.
+// atOnce is a context key: do not wait if the server has no connections left.
 type atOnce struct{}
 
-// acquire takes a connection. It queues where the server has none left for us.
+// acquire returns a connection. If the server has none left, it waits and tries again.
 func acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
 	end := time.Now().Add(mostForFull)
 	for pause := leastForFull; ; pause = min(2*pause, pauseForFull) {
@@ -280,7 +279,7 @@ func acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
 		select {
 		case <-ctx.Done():
 			t.Stop()
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) { // it never began
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) { // the query has not begun
 				return nil, fmt.Errorf("postgis: %w", store.ErrBusy)
 			}
 			return nil, err
@@ -289,8 +288,8 @@ func acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
 	}
 }
 
-// acquireNow takes a connection. It waits for as long as store.WithPatience says where all are in use;
-// a server that is slow to connect is not busy.
+// acquireNow returns a connection of the pool. If all are in use, it waits as long as store.WithPatience allows. Time
+// spent on connecting does not count as busy.
 func acquireNow(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
 	until, bounded := store.Patience(ctx)
 	if !bounded {
@@ -308,16 +307,16 @@ func acquireNow(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) 
 	return c, err
 }
 
-// again reports whether a question that failed may succeed at once when it is asked again: its connection broke,
-// or the definition of a table has changed since the statement was prepared.
+// again reports whether a failed query may succeed at once if repeated: its connection broke, or a table's definition
+// has changed since the statement was prepared.
 func again(err error) bool {
 	pe, ok := errors.AsType[*pgconn.PgError](err)
 	return errors.Is(err, errBroken) || ok && pe.Code == "0A000" && strings.Contains(pe.Message, "cached plan")
 }
 
-// explain gives errors of the server and of the network their meaning. What is not of the caller's making is
-// store.ErrUnavailable: so is a server that is silent until the deadline, unlike one that works until then and
-// confirms that it has stopped.
+// explain converts errors of the server and the network. Errors not caused by the caller become store.ErrUnavailable.
+// That includes a server that does not respond by the deadline, but not one that works until then and confirms the
+// cancellation.
 func explain(ctx context.Context, c *pgx.ConnConfig, err error) error {
 	if err == nil {
 		return nil
@@ -339,11 +338,11 @@ func explain(ctx context.Context, c *pgx.ConnConfig, err error) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("postgis: %s: %w: %w", target(c), store.ErrUnavailable, err)
-	case pe.Code == "57014": // statement_timeout
+	case pe.Code == "57014": // query_canceled: statement_timeout
 		return fmt.Errorf("postgis: %w: %w", context.DeadlineExceeded, err)
 	case pe.Code == "53100":
 		return fmt.Errorf("postgis: %s: %w: %w: %w", target(c), store.ErrUnavailable, store.ErrFull, err)
-	case pe.Code == "55P03": // lock_timeout
+	case pe.Code == "55P03": // lock_not_available: lock_timeout
 		return fmt.Errorf("postgis: %w: %w: %w", store.ErrUnavailable, store.ErrLocked, err)
 	case unavailable(pe.Code):
 		return fmt.Errorf("postgis: %s: %w: %w", target(c), store.ErrUnavailable, err)
@@ -351,9 +350,9 @@ func explain(ctx context.Context, c *pgx.ConnConfig, err error) error {
 	return fmt.Errorf("postgis: %w", err)
 }
 
-// unavailable reports whether an error of the server (PostgreSQL, appendix A) is temporary:
-// of connections and authorization, a missing database, resources, the operator, the system, conflicts with recovery;
-// and of tables and columns that were dropped or revoked, which the catalog will notice in a moment.
+// unavailable reports whether an error code (PostgreSQL, appendix A) is temporary: connection, authorization, missing
+// database, resources, operator intervention, system errors, and conflicts with recovery; also dropped or revoked
+// tables and columns, which the catalog will notice soon.
 func unavailable(code string) bool {
 	switch code {
 	case "42P01", "42703", "42501", "42704", "42804", "42846", "42809", "42P21", "42P22", "0A000", "3D000", "3F000",
@@ -367,13 +366,12 @@ func unavailable(code string) bool {
 	return false
 }
 
-// ErrRefused reports a server that does not let the user in, or does not have the database:
-// it answers, so that waiting does not help.
+// ErrRefused reports that the server rejects the user or does not have the database. Waiting does not help.
 var ErrRefused = errors.New("postgis: the server refuses the connection")
 
-// refused gives an error ErrRefused and the cure, instead of store.ErrUnavailable, where the server does not let the
-// user in (class 28 of PostgreSQL, appendix A) or has no such database (3D000). It is for start-up:
-// what has answered before may do so again.
+// refused returns ErrRefused with the cure instead of store.ErrUnavailable if the server rejects the user (class 28 of
+// PostgreSQL, appendix A) or has no such database (3D000). It is for startup only: a server that has worked before may
+// do so again.
 func refused(c *pgx.ConnConfig, err error) error {
 	pe, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
@@ -392,7 +390,7 @@ func refused(c *pgx.ConnConfig, err error) error {
 		target(c), ErrRefused, pe.Message, pe.Code)
 }
 
-// ownError carries an error of ours, or of a caller's function, through retry.
+// ownError carries an error of our own, or of a caller's function, unchanged through retry.
 type ownError struct{ err error }
 
 func (e *ownError) Error() string { return e.err.Error() }

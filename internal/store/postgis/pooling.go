@@ -14,41 +14,40 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// poolMode is the parameter of the address that declares a pooler, such as PgBouncer, in front of the server,
-// with PgBouncer's name and values. A pooler refuses the settings of a connection at startup, and passes server
-// sessions from client to client.
+// poolMode is the URL parameter that declares a pooler such as PgBouncer in front of the server, with PgBouncer's name
+// and values. A pooler does not accept settings at connection startup, and shares server sessions between clients.
 const poolMode = "pool_mode"
 
 const (
-	// a session of the server is ours while we are connected: settings are made after connecting
+	// the client has a server session as long as it is connected: settings are made after connecting
 	poolSession = "session"
-	// it is ours for one transaction: settings are made in each, and statements are not prepared by name
+	// the client has a server session for one transaction: settings are made in each, and statements have no names
 	poolTransaction = "transaction"
 )
 
-// atOnceSet begins pooling.set.
+// atOnceSet is the beginning of pooling.set.
 const atOnceSet = "SELECT set_config('transaction_read_only', 'on', TRUE), set_config('statement_timeout', " +
 	"coalesce($1, current_setting('statement_timeout')), TRUE), "
 
-// tracked are the settings that PgBouncer knows and keeps apart for each client.
+// tracked are the settings that PgBouncer tracks for each client.
 var tracked = []string{"timezone", "datestyle", "client_encoding", "standard_conforming_strings", "application_name"}
 
-// pooling is what is known of a connection through a pooler.
+// pooling is the state of a connection through a pooler.
 type pooling struct {
 	begin string // begins a transaction with our settings
-	set   string // makes them for what is sent together; its argument is the limit for statements
-	// pending begins the transaction that has not begun, since a statement that knows its columns needs none; "":
-	// it has begun, or none is to.
+	set   string // applies our settings to a batch; its argument is the statement_timeout
+	// pending begins a transaction that was deferred, since a statement with known columns does not need one; "" if it
+	// has begun or none is to begin.
 	pending string
-	limit   *string         // the limit for statements, in milliseconds; nil: the server's own
+	limit   *string         // statement_timeout in milliseconds; nil: the server's default
 	known   map[string]bool // statements whose columns the connection knows
 }
 
-// mostKnown is below what pgx keeps.
+// mostKnown is less than pgx's cache of statement descriptions.
 const mostKnown = 256
 
-// lazily in a context says that a transaction begins only where a statement needs it:
-// who runs statements in it uses query or settle.
+// lazily is a context key: begin a transaction only if a statement needs it. Code that runs statements must then use
+// query or settle.
 type lazily struct{}
 
 func poolingOf(c *pgxpool.Conn) *pooling {
@@ -56,7 +55,7 @@ func poolingOf(c *pgxpool.Conn) *pooling {
 	return p
 }
 
-// settle begins a transaction that is pending.
+// settle begins a pending transaction.
 func settle(ctx context.Context, c *pgxpool.Conn) error {
 	p := poolingOf(c)
 	if p == nil || p.pending == "" {
@@ -68,14 +67,13 @@ func settle(ctx context.Context, c *pgxpool.Conn) error {
 	return err
 }
 
-// query is Query of c. Where a transaction is pending, our settings go with a statement whose columns are known,
-// in one round trip; the server takes what is sent together for a transaction of its own.
-// The caller calls end when it has read the rows.
+// query runs c.Query. If a transaction is pending and the columns of the statement are known, it sends our settings and
+// the statement as one batch, which the server runs as a transaction. The caller must call end after reading the rows.
 func query(ctx context.Context, c *pgxpool.Conn, sql string, args []any) (rows pgx.Rows, end func(), err error) {
 	return queryPlanned(ctx, c, sql, args, false)
 }
 
-// queryPlanned is query. With once, a session of ours plans the statement once for all arguments.
+// queryPlanned is query. With once, and in our own session, the server plans the statement once for all arguments.
 func queryPlanned(ctx context.Context, c *pgxpool.Conn, sql string, args []any, once bool) (
 	rows pgx.Rows, end func(), err error) {
 	p := poolingOf(c)
@@ -106,10 +104,10 @@ func queryPlanned(ctx context.Context, c *pgxpool.Conn, sql string, args []any, 
 	return rows, func() { rows.Close(); results.Close() }, nil
 }
 
-// planOnce is the name of a fact about a connection: whether its session plans statements once for all arguments.
+// planOnce is the key in the connection's custom data for whether its session plans statements once.
 const planOnce = "grense.plan_once"
 
-// queryInMode is Query of c in a session of ours. It sets the mode of planning in the same round trip.
+// queryInMode runs c.Query in our own session. It sets the planning mode in the same round trip.
 func queryInMode(ctx context.Context, c *pgxpool.Conn, sql string, args []any, once bool) (
 	rows pgx.Rows, end func(), err error) {
 	data := c.Conn().PgConn().CustomData()
@@ -136,7 +134,7 @@ func queryInMode(ctx context.Context, c *pgxpool.Conn, sql string, args []any, o
 	data[planOnce] = once
 	return rows, func() {
 		rows.Close()
-		if results.Close() != nil || rows.Err() != nil { // the server has undone the setting
+		if results.Close() != nil || rows.Err() != nil { // the server has rolled back the setting
 			data[planOnce] = !once
 		}
 	}, nil
@@ -149,10 +147,10 @@ func (p *pooling) learn(sql string) {
 	p.known[sql] = true
 }
 
-// poolingName is the name of pooling in the data of a connection.
+// poolingName is the key of pooling in the connection's custom data.
 const poolingName = "grense.pooling"
 
-// setPooling adapts a configuration to the pooler that its address declares.
+// setPooling adapts a configuration to a pooler declared in the address.
 func setPooling(cfg *pgxpool.Config, p purpose) error {
 	params := cfg.ConnConfig.RuntimeParams
 	mode := params[poolMode]
@@ -188,7 +186,7 @@ func setPooling(cfg *pgxpool.Config, p purpose) error {
 		}
 		return nil
 	}
-	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe // by the statement without a name, in one go
+	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe // the unnamed statement, in one round trip
 	if p == toAsk || p == toProve {
 		cfg.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
 			c.PgConn().CustomData()[poolingName] = &pooling{begin: "BEGIN READ ONLY; " + set,
@@ -199,15 +197,15 @@ func setPooling(cfg *pgxpool.Config, p purpose) error {
 	return nil
 }
 
-// arrived refuses a connection to a server that our settings have not come to: a pooler has swallowed them.
-// One that is to ask learns the run of the server.
+// arrived refuses connections on which our settings did not take effect, since an undeclared pooler dropped them. For
+// queries, it also reads the run of the server.
 func arrived(p purpose) func(context.Context, *pgx.Conn) error {
 	if p != toAsk && p != toProve {
 		return nil
 	}
 	return func(ctx context.Context, c *pgx.Conn) error {
 		var version int
-		fmt.Sscanf(c.PgConn().ParameterStatus("server_version"), "%d", &version) // 0 if the server says something else
+		fmt.Sscanf(c.PgConn().ParameterStatus("server_version"), "%d", &version) // 0 if it has another form
 		if version >= 14 && c.PgConn().ParameterStatus("default_transaction_read_only") != "on" {
 			return own(fmt.Errorf("%w: %s", ErrPooler, poolerCure))
 		}
@@ -229,8 +227,7 @@ var ErrPooler = errors.New("postgis: there is a pooler between")
 const poolerCure = "it does not pass settings on when a connection is made; add pool_mode=session or " +
 	"pool_mode=transaction to the address, as the pooler has it"
 
-// transacted runs fn in a transaction where the connection goes through a pooler that gives a
-// session for that long only.
+// transacted runs fn in a transaction if a pooler gives the client a session only for a transaction.
 func transacted(ctx context.Context, c *pgxpool.Conn, fn func(*pgxpool.Conn) error) error {
 	p := poolingOf(c)
 	if p == nil {
@@ -270,8 +267,8 @@ func inTransactions(c *pgxpool.Conn) bool {
 	return ok
 }
 
-// isFull reports a server, or a role, that has no connection left for now (PostgreSQL, appendix A, 53300),
-// or a pooler that says so.
+// isFull reports whether the server, the role or a pooler has no connections left for now (PostgreSQL, appendix A,
+// 53300).
 func isFull(err error) bool {
 	pe, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (pe.Code == "53300" || strings.Contains(pe.Message, "no more connections allowed"))

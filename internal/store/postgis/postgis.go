@@ -1,17 +1,17 @@
 // Package postgis serves the tables of a PostGIS database through pgx, and writes into one.
 //
-// Any schema is served as it is: tables, views and materialised views with a geometry column become collections;
-// a read-only role is enough. Rows are live: the next response has what another session commits.
-// Every few seconds the definitions of tables are compared, and the catalog is swapped if they have changed.
+// Any schema is served as it is: tables, views and materialised views with a geometry column become collections. A
+// read-only role is enough. Rows are live: a response contains what other sessions have committed before. Every few
+// seconds the definitions of tables are compared; if they have changed, the catalog is replaced.
 //
-// Counts, extents and the longest edge in the catalog are those of the last Reload, or of the time when all rows of a
-// table were last rewritten. Matches of a query are counted each time, but an expensive count is cached for a while,
-// and the total of a table until a transaction ends in the server. Queries in another reference system take an edge
-// that is far longer than all others, or the first empty geometry of a table, into account only after the next Reload.
+// Counts, extents and the longest edge in the catalog are those of the last Reload, or of the time when a table was
+// last rewritten. Matches of a query are counted each time; but an expensive count is cached for a while, and the total
+// of a table until a transaction ends in the server. Queries in another reference system notice an edge much longer
+// than all others, or the first empty geometry of a table, only after the next Reload.
 //
-// Word search (cql2.Search) and patterns use folded columns if Grense created the table, with indexes of trigrams if
-// the extension pg_trgm is installed. Otherwise rows that pass the other conditions are read and tested here.
-// Sorting by rank or in Norwegian order reads all matches here.
+// Word search (cql2.Search) and patterns use folded columns in tables that Grense created, with trigram indexes if the
+// extension pg_trgm is installed. Otherwise rows that pass the other conditions are read and tested in this package.
+// Sorting by rank or in Norwegian order also reads all matches.
 package postgis
 
 import (
@@ -29,60 +29,59 @@ import (
 	"grense/internal/store"
 )
 
-// Options says how a database is opened. The zero value is usable.
+// Options configure how a database is opened. The zero value is usable.
 type Options struct {
-	Settings map[string]store.Settings // by schema.table, table, or the collection id that the table's name gives
+	Settings map[string]store.Settings // by schema.table, table, or the collection id derived from the table
 	Logger   *slog.Logger              // nil: none
-	// Wait makes Open try again, with growing pauses, for as long as its context lasts when the
-	// database cannot be reached.
+	// Wait makes Open retry, with growing pauses, until its context ends if the database is unavailable.
 	Wait bool
-	Poll time.Duration // between looks at the definitions. Defaults to 3 seconds.
-	// AllowEmpty opens a database in which no table can be served. Else that is an error.
+	Poll time.Duration // interval of checks for changed definitions. Defaults to 3 seconds.
+	// AllowEmpty lets Open succeed if no table can be served.
 	AllowEmpty bool
-	Caches     *cache.Group // takes the caches of the store; nil: none
-	// Dir takes a file with what was read of the tables, from which the next Open begins;
-	// it reads them again in the background. "": none.
+	Caches     *cache.Group // group that counts the caches of the store; nil: none
+	// Dir is the directory for a file with surveys of tables. The next Open starts with them and reads the tables again
+	// in the background. "": none.
 	Dir string
-	// Uncut opens tables that cross the antimeridian and would be refused, for an import that cuts them:
-	// their boxes and extents are wrong.
+	// Uncut opens tables that would be refused because they cross the antimeridian, for an import that cuts them. Their
+	// boxes and extents are wrong.
 	Uncut bool
 }
 
-// Store answers from one database.
+// Store serves one database.
 type Store struct {
 	pool    *pgxpool.Pool
-	signs   *pgxpool.Pool // of one connection, for Ready
+	signs   *pgxpool.Pool // one connection, for Ready
 	options Options
 	caches  *caches
 	current atomic.Pointer[revision]
 	reload  sync.Mutex
-	away    atomic.Bool // the database could not be reached at the last look
+	away    atomic.Bool // the database was unavailable at the last check
 	wake    chan struct{}
-	doubted atomic.Bool // a result showed that a table has changed
+	doubted atomic.Bool // a result has shown that a table changed
 
-	healNext  time.Time // the poller's: when tables that could not be read are tried again
+	healNext  time.Time // used by the poller: next attempt at unreadable tables
 	healPause time.Duration
-	looked    time.Time // the poller's: when a doubt last made it look
-	told      string    // the fingerprint that the poller reported last
+	looked    time.Time // used by the poller: last check because of a doubt
+	reported  string    // used by the poller: last reported fingerprint
 
 	versions atomic.Pointer[versionQueries]
-	run      *serverRun // of the pool; nil: of a snapshot
+	run      *serverRun // of the pool; nil in a snapshot
 
-	pinned *pgxpool.Conn // of a snapshot: answers every question, in its transaction; else nil
+	pinned *pgxpool.Conn // in a snapshot, its connection for all queries; else nil
 
 	mu     sync.Mutex
-	users  int  // queries in flight, and one for being open
-	closed bool // no further questions
+	users  int  // number of queries in flight, plus one until Close
+	closed bool // no further queries
 	idle   chan struct{}
 
-	stop    context.CancelFunc // of the poller
+	stop    context.CancelFunc // stops the poller
 	stopped chan struct{}
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open connects to the database that url names, in any form that libpq takes. What is wrong with single tables stands
-// in the catalog's notes; an error means that nothing can be served, and says why, without the password.
+// Open connects to the database at url, in any form that libpq accepts. Problems of single tables are notes in the
+// catalog. An error, which never contains the password, means that nothing can be served.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -117,7 +116,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	}
 	s.current.Store(r)
 	s.logChanges(nil, r)
-	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // lives until Close
+	background, stop := context.WithCancel(context.WithoutCancel(ctx)) // ends with Close
 	s.stop = stop
 	if !r.stored {
 		s.keep(ctx, r)
@@ -126,7 +125,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// first loads the catalog, again and again where Options.Wait says so.
+// first loads the catalog, and retries if Options.Wait is set.
 func (s *Store) first(ctx context.Context) (*revision, error) {
 	for pause := 250 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		r, err := s.load(ctx, s.stored(ctx))
@@ -149,10 +148,10 @@ func (s *Store) first(ctx context.Context) (*revision, error) {
 	}
 }
 
-// looks says what the poller does besides.
+// looks selects further tasks of the poller.
 type looks struct{ verify, listen bool }
 
-// poll checks for changed definitions, every few seconds and when a Writer announces a commit, until ctx ends.
+// poll checks for changed definitions every few seconds, and when a Writer announces a commit, until ctx ends.
 func (s *Store) poll(ctx context.Context, also looks) {
 	defer close(s.stopped)
 	var beside sync.WaitGroup
@@ -183,7 +182,7 @@ func (s *Store) poll(ctx context.Context, also looks) {
 	}
 }
 
-// look reloads when a definition has changed.
+// look reloads if a definition has changed.
 func (s *Store) look(ctx context.Context) error {
 	short, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -197,10 +196,10 @@ func (s *Store) look(ctx context.Context) error {
 	}
 	switch now := s.current.Load(); {
 	case found != now.fingerprint:
-		if found != s.told {
+		if found != s.reported {
 			s.options.Logger.Info("definitions in the database have changed")
 		}
-		s.told = found
+		s.reported = found
 		s.healPause = 0
 	case s.doubted.Load() && time.Since(s.looked) >= s.options.Poll:
 		s.looked = time.Now()
@@ -208,21 +207,21 @@ func (s *Store) look(ctx context.Context) error {
 		return nil
 	}
 	s.doubted.Store(false)
-	long, cancel := context.WithTimeout(ctx, 5*time.Minute) // against a server that falls silent
+	long, cancel := context.WithTimeout(ctx, 5*time.Minute) // in case the server does not respond
 	defer cancel()
 	return s.swap(long, s.current.Load())
 }
 
-// doubt makes the poller look soon.
+// doubt makes the poller check definitions soon.
 func (s *Store) doubt() {
 	s.doubted.Store(true)
 	select {
 	case s.wake <- struct{}{}:
-	default: // it is awake
+	default: // already woken
 	}
 }
 
-// some is the error of a database that has nothing to serve, unless the options allow that.
+// some returns an error if nothing can be served, unless Options.AllowEmpty is set.
 func (s *Store) some(r *revision) error {
 	if len(r.layers) > 0 || s.options.AllowEmpty {
 		return nil
@@ -247,7 +246,7 @@ func (s *Store) Reload(ctx context.Context) error {
 	return err
 }
 
-// swap loads a revision that uses what the one before has measured; nil: nothing.
+// swap loads a revision that reuses the surveys of before, and makes it current. before may be nil.
 func (s *Store) swap(ctx context.Context, before *revision) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -269,7 +268,7 @@ func (s *Store) exchange(r *revision) error {
 	return s.become(r)
 }
 
-// become is exchange while reloads wait.
+// become is exchange for callers that hold the lock of Reload.
 func (s *Store) become(r *revision) error {
 	now := s.current.Load()
 	if err := s.some(r); err != nil && len(now.layers) > 0 {
@@ -280,14 +279,14 @@ func (s *Store) become(r *revision) error {
 	return nil
 }
 
-// Room leaves a quarter of the connections to what is cheap, whatever is asked.
+// Room reserves a quarter of the connections for cheap queries.
 func (s *Store) Room() [len(store.Costs)]int {
 	n := int(s.pool.Config().MaxConns)
 	part := max(1, n/4)
 	return [...]int{store.CostPage: n, store.CostIndexed: part, store.CostScan: part, store.CostGeometry: part}
 }
 
-// Ready asks the database for a sign of life, over a connection that questions never have.
+// Ready runs a trivial statement on a connection that queries do not use.
 func (s *Store) Ready(ctx context.Context) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -299,13 +298,13 @@ func (s *Store) Ready(ctx context.Context) error {
 	}
 	err := retryIn(context.WithValue(ctx, atOnce{}, true), s.signs, sign)
 	if err != nil && isFull(err) && s.pool.Stat().TotalConns() > 0 {
-		// the role has no further connection: questions share those that there are
+		// the role has no further connection: share those of queries
 		err = retryIn(ctx, s.pool, sign)
 	}
 	return err
 }
 
-// Close waits for queries in flight.
+// Close waits for queries in flight and closes all connections.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	first := !s.closed
@@ -324,7 +323,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enter begins a question, which ends with leave.
+// enter registers a query in flight. leave ends it.
 func (s *Store) enter() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,11 +14,11 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// recheck answers a question of which SQL gives more rows than match: each is tested here.
-func (qu *question) recheck(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
+// recheck answers a query for which SQL returns more rows than match: it tests each row.
+func (qu *pageQuery) recheck(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
 	m := cql2.NewMatcher(qu.filter.Residue)
 	skip, wanted := max(qu.q.Offset, 0), qu.q.Count == store.CountExact
-	if qu.q.Limit > 0 && qu.place == nil && wanted && !qu.cheap { // one reading gives the rows and the count
+	if qu.q.Limit > 0 && qu.place == nil && wanted && !qu.cheap { // read once for both the rows and the count
 		var rows []found
 		n := 0
 		err := qu.scan(ctx, c, stretch{}, func(r pgx.Rows) error {
@@ -52,13 +52,13 @@ func (qu *question) recheck(ctx context.Context, c *pgxpool.Conn, p *store.Page)
 		qu.matched(p, -1)
 		return nil
 	}
-	n, dear := 0, &counting{qu: qu}
+	n, x := 0, &counting{qu: qu}
 	if qu.cheap {
-		if _, known, _ := qu.counts.get(dear); known {
-			return nil // it has ended for its budget, a while ago
+		if _, known, _ := qu.counts.get(x); known {
+			return nil // the count was recently over budget
 		}
 	}
-	isDear, err := qu.budgeted(ctx, c, dear, func(short context.Context) error {
+	over, err := qu.budgeted(ctx, c, x, func(short context.Context) error {
 		return qu.scan(short, c, stretch{}, func(r pgx.Rows) error {
 			ok, err := qu.holds(short, m, r)
 			if ok {
@@ -67,15 +67,15 @@ func (qu *question) recheck(ctx context.Context, c *pgxpool.Conn, p *store.Page)
 			return err
 		})
 	})
-	if isDear {
+	if over {
 		n = -1
 	}
 	qu.matched(p, n)
 	return err
 }
 
-// recheckPage reads a page in portions, so that few candidates are read in vain.
-func (qu *question) recheckPage(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, p *store.Page) error {
+// recheckPage reads a page in portions, to read few candidates too many.
+func (qu *pageQuery) recheckPage(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, p *store.Page) error {
 	rows, err := qu.take(ctx, c, m, qu.pageAndOne())
 	if err != nil || len(rows) == 0 {
 		qu.fill(p, rows, false)
@@ -94,8 +94,8 @@ func (qu *question) recheckPage(ctx context.Context, c *pgxpool.Conn, m *cql2.Ma
 	return nil
 }
 
-// take returns the matches of a stretch.
-func (qu *question) take(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, s stretch) ([]found, error) {
+// take returns the matches in a range of rows.
+func (qu *pageQuery) take(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, s stretch) ([]found, error) {
 	var rows []found
 	limit, skip := s.limit, s.skip
 	for portion := (stretch{after: s.after, back: s.back, limit: min(2*limit, 1000) + 50}); ; portion.limit *= 4 {
@@ -127,13 +127,13 @@ func (qu *question) take(ctx context.Context, c *pgxpool.Conn, m *cql2.Matcher, 
 	}
 }
 
-// scan reads the candidates of a stretch.
-func (qu *question) scan(ctx context.Context, c *pgxpool.Conn, s stretch, fn func(pgx.Rows) error) error {
+// scan reads the candidates in a range of rows.
+func (qu *pageQuery) scan(ctx context.Context, c *pgxpool.Conn, s stretch, fn func(pgx.Rows) error) error {
 	return qu.one(ctx, c, qu.statement(s, extras{}), fn)
 }
 
 // holds reports whether a candidate matches.
-func (qu *question) holds(ctx context.Context, m *cql2.Matcher, r pgx.Rows) (bool, error) {
+func (qu *pageQuery) holds(ctx context.Context, m *cql2.Matcher, r pgx.Rows) (bool, error) {
 	x := qu.rows.record(ctx, r.RawValues()[len(qu.keys):])
 	if x.sure {
 		return true, nil
@@ -142,14 +142,13 @@ func (qu *question) holds(ctx context.Context, m *cql2.Matcher, r pgx.Rows) (boo
 	return t == cql2.True, own(err)
 }
 
-// isSortedHere reports whether the order is one that the database does not know.
-func (qu *question) isSortedHere() bool {
+// isSortedHere reports whether the database does not support the order.
+func (qu *pageQuery) isSortedHere() bool {
 	return qu.q.Rank != nil || slices.ContainsFunc(qu.keys, func(k key) bool { return k.norwegian })
 }
 
-// sorted answers a question in the order of how well features match, or of the Norwegian alphabet:
-// all matches are read, and ordered here.
-func (qu *question) sorted(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
+// sorted answers a query in the order of rank or of the Norwegian alphabet: it reads all matches and sorts them.
+func (qu *pageQuery) sorted(ctx context.Context, c *pgxpool.Conn, p *store.Page) error {
 	var m *cql2.Matcher
 	if qu.filter.Residue != nil {
 		m = cql2.NewMatcher(qu.filter.Residue)
@@ -189,8 +188,8 @@ func (qu *question) sorted(ctx context.Context, c *pgxpool.Conn, p *store.Page) 
 	return nil
 }
 
-// rank stores how well a row matches, if the query sorts by rank.
-func (qu *question) rank(x *found, r pgx.Rows) error {
+// rank stores the rank of a row if the query sorts by rank.
+func (qu *pageQuery) rank(x *found, r pgx.Rows) error {
 	if qu.q.Rank == nil {
 		return nil
 	}
@@ -201,9 +200,9 @@ func (qu *question) rank(x *found, r pgx.Rows) error {
 	return own(err)
 }
 
-// part returns the rows after the place in reading direction, one more than the limit if there are more.
-// exists reports rows on the other side.
-func (qu *question) part(rows []found) (part []found, exists bool, err error) {
+// part returns the rows after the cursor in reading direction, one more than the limit if there are more. exists
+// reports rows on the other side.
+func (qu *pageQuery) part(rows []found) (part []found, exists bool, err error) {
 	start := 0
 	if qu.place != nil {
 		at, ok := qu.placed()
@@ -229,8 +228,8 @@ func (qu *question) part(rows []found) (part []found, exists bool, err error) {
 	return rows[start:min(start+qu.q.Limit+1, len(rows))], exists, nil
 }
 
-// placed returns the place as a row.
-func (qu *question) placed() (x found, ok bool) {
+// placed returns the cursor as a row.
+func (qu *pageQuery) placed() (x found, ok bool) {
 	keys := qu.place.Keys
 	if qu.q.Rank != nil {
 		rank, ok := keys[0].(int64)
@@ -254,8 +253,8 @@ func (qu *question) placed() (x found, ok bool) {
 	return x, true
 }
 
-// compare compares two rows in the order by rank and keys.
-func (qu *question) compare(a, b found) int {
+// compare compares two rows by rank and sort keys.
+func (qu *pageQuery) compare(a, b found) int {
 	if a.rank != b.rank {
 		return a.rank - b.rank
 	}
@@ -264,7 +263,7 @@ func (qu *question) compare(a, b found) int {
 		if x == nil || y == nil {
 			switch {
 			case y != nil:
-				return 1 // null is last
+				return 1 // null comes last
 			case x != nil:
 				return -1
 			}
@@ -281,7 +280,7 @@ func (qu *question) compare(a, b found) int {
 	return 0
 }
 
-// compareKeys compares two values of a key of one type, as key.decode gives them.
+// compareKeys compares two values of a key, as returned by key.decode.
 func compareKeys(x, y any) int {
 	switch x := x.(type) {
 	case int64:

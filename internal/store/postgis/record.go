@@ -14,14 +14,14 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// candidates says what is read of each row besides the keys of the order: the revision, and for a residue or a rank
-// whether the row is sure, and the properties, the geometry and the rows of relations that are looked at.
+// candidates describes what is read of each row besides the sort keys: the revision and, for a residue or a rank,
+// whether the row certainly matches, and the properties, geometry and relations that are tested.
 type candidates struct {
 	l         *layer
-	tested    bool // the columns of sureness and values are there
-	where     bool // after the revision comes what type the geometry column has
+	tested    bool // columns for sureness and values are present
+	where     bool // the revision is followed by a column with layer.placeExpr
 	names     []string
-	index     map[string]int // of names
+	index     map[string]int // position in names
 	geometry  bool
 	relations []string
 }
@@ -47,7 +47,7 @@ func newCandidates(l *layer, f sqlq.Filter, rank *cql2.Search) (*candidates, err
 	return c, nil
 }
 
-// use notes what a node looks at, and reports whether the nodes below look at the same row.
+// use records what a node needs, and reports whether nodes below refer to the same row.
 func (c *candidates) use(e cql2.Expr) bool {
 	var names []string
 	switch e := e.(type) {
@@ -107,8 +107,8 @@ func (c *candidates) columns(b *sqlq.Builder, f sqlq.Filter) {
 	}
 }
 
-// aggregate returns an expression for the rows of a relation as a JSON array of arrays:
-// its columns by name, then its own relations.
+// aggregate returns an expression for the rows of a relation as a JSON array of arrays: the columns by name, then its
+// own relations.
 func aggregate(r *sqlq.Relation, owner string, depth int) string {
 	a := fmt.Sprintf("a%d", depth)
 	var cols []string
@@ -123,15 +123,15 @@ func aggregate(r *sqlq.Relation, owner string, depth int) string {
 		" = " + owner + "." + quote(r.Key) + ")"
 }
 
-// record is a candidate as cql2.Eval sees it.
+// record is a candidate as a cql2.Record.
 type record struct {
-	ctx  context.Context // of the question
+	ctx  context.Context // of the query
 	c    *candidates
 	sure bool
-	raw  [][]byte // of names, the geometry and relations
+	raw  [][]byte // columns: names, geometry and relations
 }
 
-// record reads the columns of a row from the revision on. It is valid until the next row is read.
+// record returns the record in the columns of a row from the revision on. It is valid until the next row is read.
 func (c *candidates) record(ctx context.Context, raw [][]byte) *record {
 	if c.where {
 		raw = raw[1:]
@@ -139,7 +139,7 @@ func (c *candidates) record(ctx context.Context, raw [][]byte) *record {
 	return &record{ctx: ctx, c: c, sure: raw[1][0] != 0, raw: raw[2:]}
 }
 
-// Context is that of the question.
+// Context returns the context of the query.
 func (r *record) Context() context.Context { return r.ctx }
 
 // Value returns a property in its served form.
@@ -151,7 +151,7 @@ func (r *record) Value(name string) (any, error) {
 	return decodeCompared(r.raw[i], r.c.l.source.Fields[name]), nil
 }
 
-// Geometry returns the stored geometry; nil when there is none.
+// Geometry returns the stored geometry; nil if there is none.
 func (r *record) Geometry(name string) ([]byte, crs.ID, error) {
 	g := r.c.l.Geometry
 	if g == nil || g.Name != name || !r.c.geometry {

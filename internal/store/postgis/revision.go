@@ -19,25 +19,24 @@ import (
 	"grense/internal/store"
 )
 
-// revision is one state of the definitions. It is immutable.
+// revision is a version of the definitions, with surveys of the tables. It is immutable.
 type revision struct {
 	catalog     *store.Catalog
 	layers      map[string]*layer // by collection id
-	fingerprint string            // of the definitions
+	fingerprint string            // hash of the definitions
 
-	stored   bool                // it has taken from the file of an earlier run, or without a catalog is that file
+	stored   bool                // surveys come from the file of an earlier run
 	surveys  map[string]*survey  // by draft.extentsName
-	measured map[string]*survey  // by draft.geometries; stored: by draft.extentsName
-	items    map[string]string   // of columns, by draft.itemsName
+	measured map[string]*survey  // by draft.geometries; if stored, by draft.extentsName
+	items    map[string]string   // results of setItems, by draft.itemsName
 	read     map[string]examined // by draft.definition
-	ailing   []*draft            // tables that could not be read; they are tried again
-	curable  []*draft            // tables that were refused for their rows; they are tried again
-	tables   map[string]string   // by collection id
+	ailing   []*draft            // unreadable tables, to be tried again
+	curable  []*draft            // tables refused because of their rows, to be tried again
+	tables   map[string]string   // table by collection id
 	counts   *counts
 }
 
-// load reads definitions and surveys the tables. Geometries that the revision before has measured are not read again;
-// it may be nil.
+// load reads definitions and surveys the tables. It reuses surveys of geometries in before, which may be nil.
 func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	var in *definitionsRead
 	err := s.retry(ctx, func(c *pgxpool.Conn) (err error) {
@@ -88,7 +87,7 @@ func (s *Store) load(ctx context.Context, before *revision) (*revision, error) {
 	return r, nil
 }
 
-// survey reads the tables into r, and returns a hash of what it found.
+// survey surveys the tables for r, and returns a hash of the results.
 func (s *Store) survey(ctx context.Context, r *revision, in *definitionsRead, before *revision) (hash.Hash, error) {
 	var drafts []*draft
 	for _, t := range in.tables {
@@ -128,10 +127,10 @@ func (s *Store) survey(ctx context.Context, r *revision, in *definitionsRead, be
 	return version, nil
 }
 
-// resolveReferences gives references the ids under which collections are served, and drops those to
-// collections that are not.
+// resolveReferences sets the collection ids in references between collections, and removes references to collections
+// that are not served.
 func (r *revision) resolveReferences(own map[string]definition) {
-	served := map[string]string{} // ids of public collections, by the ids that their definitions give them
+	served := map[string]string{} // id of public collections by the id in their definition
 	for _, def := range own {
 		for _, c := range r.catalog.Collections {
 			if c.Public && c.Table == def.Table && r.tables[c.ID] == ownSchema+"."+def.Table {
@@ -148,19 +147,19 @@ func (r *revision) resolveReferences(own map[string]definition) {
 	}
 }
 
-// definitionsRead is what the system catalogs and our own tables say.
+// definitionsRead is the content of the system catalogs and our own tables.
 type definitionsRead struct {
 	fingerprint string
 	tables      []*table
-	ours        map[string]*table     // in the schema grense, by name
+	ours        map[string]*table     // tables in the schema grense, by name
 	own         map[string]definition // by table
 }
 
-// mostReadings is how often definitions that change during reading are read again.
+// mostReadings is the largest number of attempts to read definitions while they change.
 const mostReadings = 5
 
-// settledDefinitions reads definitions that nobody has changed during reading: each statement sees another version of
-// the system catalogs, and a table that is replaced in between would be missing.
+// settledDefinitions reads definitions that did not change during reading. Each statement sees another version of the
+// system catalogs, so that a table replaced in between would be missing.
 func settledDefinitions(ctx context.Context, c *pgxpool.Conn) (*definitionsRead, error) {
 	for n := 1; ; n++ {
 		in, err := readDefinitions(ctx, c)
@@ -180,7 +179,7 @@ func readDefinitions(ctx context.Context, c *pgxpool.Conn) (*definitionsRead, er
 	}
 	in := &definitionsRead{ours: map[string]*table{}}
 	var err error
-	if in.fingerprint, err = fingerprint(ctx, c); err != nil { // first: the next poll notices later changes
+	if in.fingerprint, err = fingerprint(ctx, c); err != nil { // first, so that the next poll notices later changes
 		return nil, err
 	}
 	if in.tables, err = readTables(ctx, c); err != nil {
@@ -195,24 +194,23 @@ func readDefinitions(ctx context.Context, c *pgxpool.Conn) (*definitionsRead, er
 	return in, err
 }
 
-// examined is a draft that was read in; without a layer it is refused.
+// examined is the result of opening a draft; without a layer it is refused.
 type examined struct {
 	l     *layer
 	sv    *survey
-	items map[string]string // of columns, by draft.itemsName
+	items map[string]string // by draft.itemsName
 
-	srid            int // of draft
+	srid            int // draft.srid
 	system          crs.ID
 	shift, assigned bool
 	unread          error // why the table cannot be read now; nil: it was read
 }
 
-// readers is how many tables are read at once.
+// readers is the number of tables that are read concurrently.
 const readers = 4
 
-// examine reads the tables of drafts, several at once. It reports tables that cannot be read;
-// an error means that there is no database. With hurry, tables that do not belong to this
-// database alone have little time.
+// examine opens drafts, several concurrently. Unreadable tables are part of the result; an error means that the
+// database is unavailable. With hurry, views and foreign tables get little time.
 func (s *Store) examine(ctx context.Context, drafts []*draft, before *revision, hurry bool) ([]examined, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -263,7 +261,7 @@ func (s *Store) examine(ctx context.Context, drafts []*draft, before *revision, 
 	return found, nil
 }
 
-// progress returns a function that logs every few seconds how far the reading of a table is.
+// progress returns a function that regularly logs how many rows of a table have been read.
 func (s *Store) progress(t *table) func(int) {
 	last := time.Now()
 	return func(rows int) {
@@ -274,8 +272,8 @@ func (s *Store) progress(t *table) func(int) {
 	}
 }
 
-// geometries returns a name of the geometries of a table that is valid as long as only single rows change;
-// "" if that is unknown. A Writer may refill a table of Grense without a new file.
+// geometries returns a key for the geometries of a table that changes when the table is rewritten; "" if unknown. For
+// our tables it includes the time of writing, since a Writer may refill a table without rewriting it.
 func (d *draft) geometries() string {
 	if d.table.file == 0 || d.geometry.name == "" {
 		return ""
@@ -283,7 +281,7 @@ func (d *draft) geometries() string {
 	return fmt.Sprint(d.table.oid, d.table.file, d.geometry, d.written)
 }
 
-// read surveys a draft.
+// read opens and surveys a draft.
 func (d *draft) read(ctx context.Context, c *pgxpool.Conn) (x examined, err error) {
 	if d.own != nil && store.FoldedOtherwise(d.own.Properties, d.own.Relations) {
 		d.refuse(store.OldFold)
@@ -315,7 +313,7 @@ func (d *draft) read(ctx context.Context, c *pgxpool.Conn) (x examined, err erro
 	return examined{l: l, sv: sv, items: items, srid: d.srid, system: d.crs, shift: d.shift, assigned: d.assigned}, nil
 }
 
-// settingsName returns the name under which the settings name a table; false when they do not.
+// settingsName returns the key of a table in Options.Settings; false if there are no settings for it.
 func (s *Store) settingsName(t *table) (string, bool) {
 	for _, name := range [...]string{t.schema + "." + t.name, t.name, collectionID(t), store.CollectionID(t.name)} {
 		if _, ok := s.options.Settings[name]; ok {
@@ -330,14 +328,14 @@ func (s *Store) settingsOf(t *table) store.Settings {
 	return s.options.Settings[name]
 }
 
-// isBookkeeping reports whether a table is left out since a program keeps it for itself.
+// isBookkeeping reports whether a table is not served because it belongs to a program such as QGIS.
 func (s *Store) isBookkeeping(t *table) bool {
 	_, named := s.settingsName(t)
 	return !named && t.schema != ownSchema && store.IsBookkeeping(t.schema, t.name) &&
 		!slices.ContainsFunc(t.columns, column.isGeometry)
 }
 
-// draft returns a table that may be served; nil when it is not.
+// draft returns a draft for a table; nil if the table is not to be served.
 func (s *Store) draft(t *table, defs map[string]definition) *draft {
 	d := &draft{table: t, uncut: s.options.Uncut}
 	d.settings = s.settingsOf(t)
@@ -354,7 +352,7 @@ func (s *Store) draft(t *table, defs map[string]definition) *draft {
 	return d
 }
 
-// add enters a draft that was read, and returns its survey; nil when it is refused.
+// add adds an opened draft to the revision and returns its survey; nil if it is refused.
 func (r *revision) add(d *draft, x examined, in *definitionsRead, id string) *survey {
 	defer func() { r.catalog.Notes = append(r.catalog.Notes, d.notes...) }()
 	if x.l == nil {
@@ -377,7 +375,7 @@ func (r *revision) add(d *draft, x examined, in *definitionsRead, id string) *su
 	}
 	r.surveys[d.extentsName()] = x.sv
 	maps.Copy(r.items, x.items)
-	x.l = nil // the next revision builds it again
+	x.l = nil // the next revision opens it again
 	r.read[d.definition()] = x
 	return x.sv
 }

@@ -12,16 +12,16 @@ import (
 	"grense/internal/store"
 )
 
-// snapshot is a store that asks everything in one transaction, on one connection.
+// snapshot is a view of the database in one transaction on one connection.
 type snapshot struct {
 	of     *Store
 	pinned *Store
-	whole  map[string]bool // collections whose tables are held, as they were when the transaction began
+	whole  map[string]bool // collections whose tables are verified to be as when the transaction began
 	failed bool
 	closed bool
 }
 
-// Snapshot begins a transaction that sees one state of the database, and holds a connection until it is closed.
+// Snapshot begins a repeatable-read transaction. It occupies a connection until it is closed.
 func (s *Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
 	x.pinned.current.Store(r)
 	_, err = c.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", pgx.QueryExecModeSimpleProtocol)
 	if err == nil {
-		_, err = c.Exec(ctx, "SELECT 1", pgx.QueryExecModeSimpleProtocol) // with which the state is taken
+		_, err = c.Exec(ctx, "SELECT 1", pgx.QueryExecModeSimpleProtocol) // the first statement takes the snapshot
 	}
 	if err != nil {
 		discard(c)
@@ -60,9 +60,9 @@ func (s *Store) snapshot(ctx context.Context) (*snapshot, error) {
 	return x, nil
 }
 
-// discard closes a connection whose transaction is in doubt.
+// discard closes a connection whose transaction may have failed.
 func discard(c *pgxpool.Conn) {
-	ctx, end := context.WithTimeout(context.Background(), time.Second) // also when the request has ended
+	ctx, end := context.WithTimeout(context.Background(), time.Second) // even if the request has ended
 	defer end()
 	c.Conn().Close(ctx)
 	c.Release()
@@ -82,22 +82,22 @@ func (x *snapshot) Page(ctx context.Context, q store.Query) (*store.Page, error)
 	return p, nil
 }
 
-// changedSQL asks whether a table has another file than the transaction sees in the catalog:
-// it was emptied by TRUNCATE, or rewritten, before this transaction had its lock, and looks empty to it (PostgreSQL,
-// 13.6, Caveats). So does one that got policies, which hide rows from then on.
+// changedSQL returns whether a table was emptied by TRUNCATE or rewritten before this transaction locked it: its file
+// differs from the one in the catalog snapshot, and it looks empty (PostgreSQL, 13.6, Caveats). It also returns true if
+// row security was enabled, which hides rows at once.
 const changedSQL = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't'
 	AND n.nspname NOT LIKE 'pg\_%' AND n.nspname <> 'information_schema' AND c.relfilenode <> 0 AND c.relfilenode IS DISTINCT FROM pg_relation_filenode(c.oid))
 	OR EXISTS (SELECT FROM pg_class WHERE oid = $1::oid AND NOT relrowsecurity AND row_security_active(oid)) OR ` +
 	renamedSQL
 
-// renamedSQL asks whether a column of a table has another name now than the transaction sees:
-// statements find columns by their present names.
+// renamedSQL returns whether a column of a table now has another name than in the snapshot, since statements use the
+// current names.
 const renamedSQL = `EXISTS (SELECT FROM pg_attribute a CROSS JOIN quote_ident(a.attname) AS q
 	CROSS JOIN pg_identify_object('pg_class'::regclass, a.attrelid, a.attnum) AS i
 	WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped AND right(i.identity, length(q) + 1) IS DISTINCT FROM '.' || q)`
 
-// hold ensures that a collection, when first used, is read as it was when the transaction began.
-// The query has locked its tables, so that none can be emptied from now on.
+// hold verifies on first use that a collection is read as it was when the transaction began. The query before has
+// locked its tables, so that they cannot be emptied any more.
 func (x *snapshot) hold(ctx context.Context, collection string) error {
 	if x.whole[collection] {
 		return nil
@@ -136,7 +136,7 @@ func (x *snapshot) Fetch(ctx context.Context, collection string, rows []store.Ro
 	return err
 }
 
-// Version asks within the transaction.
+// Version returns the version of collections within the transaction.
 func (x *snapshot) Version(ctx context.Context, collections ...string) (store.Version, error) {
 	return x.pinned.Version(ctx, collections...)
 }
@@ -150,7 +150,7 @@ func (x *snapshot) Close() error {
 	x.closed = true
 	defer x.of.leave()
 	c := x.pinned.pinned
-	ctx, end := context.WithTimeout(context.Background(), time.Second) // also when the request has ended
+	ctx, end := context.WithTimeout(context.Background(), time.Second) // even if the request has ended
 	defer end()
 	if !x.failed && !c.Conn().IsClosed() {
 		if _, err := c.Exec(ctx, "COMMIT", pgx.QueryExecModeSimpleProtocol); err == nil {

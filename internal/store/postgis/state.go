@@ -17,21 +17,20 @@ import (
 	"grense/internal/store"
 )
 
-// ErrReadOnly reports a role that may not keep keys in the database.
+// ErrReadOnly reports that the role may not store keys in the database.
 var ErrReadOnly = errors.New("postgis: the role may not write keys into the schema grense")
 
-// ErrNoPrimary reports that keys cannot be kept in the database now: their table is not there, the role may make it,
-// and no server of the address takes changes. It is store.ErrUnavailable as well where one that does not answer may.
+// ErrNoPrimary reports that keys cannot be stored now: the table of keys does not exist, the role may create it, but no
+// server of the address is writable. It is also store.ErrUnavailable if a server does not respond.
 var ErrNoPrimary = errors.New("postgis: no server of the address takes changes, and the table of keys is not there")
 
-// stateDriver keeps a state.DB in the schema grense, for all processes that use the database. If the address names
-// several servers, keys are read from any of them. Everything else is read from and written to the one that takes
-// changes.
+// stateDriver is the driver of a state.DB in the schema grense, for all processes that use the database. If the address
+// names several servers, keys are read from any of them; everything else uses the primary.
 type stateDriver struct{ reads, writes *pgxpool.Pool }
 
-// OpenState opens the keys, jobs and changes in the database that url names, and creates the table of keys if the role
-// may. ErrReadOnly if it may not write, ErrNoPrimary if it may and no server takes changes, store.ErrUnavailable if the
-// database cannot be reached, ErrRefused if it does not let the user in.
+// OpenState opens the keys, jobs and changes in the database at url, and creates the table of keys if the role may. It
+// returns ErrReadOnly if the role may not write, ErrNoPrimary if it may but no server is writable, store.ErrUnavailable
+// if the database cannot be reached, and ErrRefused if it rejects the user.
 func OpenState(ctx context.Context, url string) (*state.DB, error) {
 	s := &stateDriver{}
 	var err error
@@ -61,8 +60,7 @@ func OpenState(ctx context.Context, url string) (*state.DB, error) {
 	return state.New(s), nil
 }
 
-// prepare creates the table of keys on the primary server. If none can be reached, a replica shows
-// whether the role may do so.
+// prepare creates the table of keys on the primary. If that cannot be reached, a replica shows whether the role may.
 func (s *stateDriver) prepare(ctx context.Context) error {
 	err := s.do(ctx, s.writes, stateTime, prepareState)
 	if s.writes == s.reads || !errors.Is(err, store.ErrUnavailable) || isFull(err) {
@@ -81,7 +79,7 @@ func (s *stateDriver) prepare(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", ErrNoPrimary, err)
 }
 
-// stateThere reports whether the table of keys exists; ErrReadOnly when it does and the role may not write it.
+// stateThere reports whether the table of keys exists. It returns ErrReadOnly if the role may not write it.
 func stateThere(ctx context.Context, c *pgxpool.Conn) (bool, error) {
 	var may bool
 	err := c.QueryRow(ctx,
@@ -96,8 +94,7 @@ func stateThere(ctx context.Context, c *pgxpool.Conn) (bool, error) {
 	return true, err
 }
 
-// mayPrepare reports whether the role may make the table of keys, and whether the server follows another, so that it
-// takes no changes.
+// mayPrepare reports whether the role may create the table of keys, and whether the server is a replica.
 func mayPrepare(ctx context.Context, c *pgxpool.Conn) (may, follows bool, err error) {
 	err = c.QueryRow(ctx,
 		`SELECT CASE WHEN n.oid IS NULL THEN has_database_privilege(current_database(), 'CREATE') ELSE has_schema_privilege(n.oid, 'CREATE') END,
@@ -105,7 +102,7 @@ func mayPrepare(ctx context.Context, c *pgxpool.Conn) (may, follows bool, err er
 	return may, follows, err
 }
 
-// prepareState makes the table of keys.
+// prepareState creates the table of keys.
 func prepareState(ctx context.Context, c *pgxpool.Conn) error {
 	if there, err := stateThere(ctx, c); err != nil || there {
 		return err
@@ -127,7 +124,7 @@ func prepareState(ctx context.Context, c *pgxpool.Conn) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback(context.WithoutCancel(ctx)) // nothing to do after Commit
+	defer tx.Rollback(context.WithoutCancel(ctx)) // no effect after Commit
 	if _, err := prepare(ctx, tx, list); err != nil {
 		if pe, ok := errors.AsType[*pgconn.PgError](err); ok && (pe.Code == "42501" || pe.Code == "25006") {
 			return own(ErrReadOnly)
@@ -137,13 +134,13 @@ func prepareState(ctx context.Context, c *pgxpool.Conn) error {
 	return tx.Commit(ctx)
 }
 
-// How long a transaction may take, also of a caller who would wait for ever.
+// Time limits of a transaction, in addition to the caller's.
 const (
 	stateTime = 5 * time.Second
 	longTime  = 5 * time.Minute
 )
 
-// Do runs fn in a transaction, and again if the connection broke, or its server takes no changes any more.
+// Do runs fn in a transaction, and once more if the connection broke or the server is no longer writable.
 func (s *stateDriver) Do(ctx context.Context, p state.Purpose, fn func(state.Tx) error) error {
 	limit := stateTime
 	if p == state.Long {
@@ -172,13 +169,13 @@ func (s *stateDriver) do(ctx context.Context, pool *pgxpool.Pool, limit time.Dur
 	err := use(ctx, pool, fn)
 	pe, ok := errors.AsType[*pgconn.PgError](err)
 	if (errors.Is(err, errBroken) || ok && pe.Code == "25006") && ctx.Err() == nil {
-		pool.Reset() // the server is gone, or takes no changes any more
+		pool.Reset() // the server has gone or become read-only
 		err = use(ctx, pool, fn)
 	}
 	return explain(ctx, pool.Config().ConnConfig, err)
 }
 
-// stateTx is a state.Tx; err is the first error that was not fn's.
+// stateTx is a state.Tx. err is the first error that fn has not returned itself.
 type stateTx struct {
 	ctx context.Context
 	tx  pgx.Tx
@@ -208,7 +205,7 @@ func (x *stateTx) Exec(sql string, args ...any) (int64, error) {
 }
 
 func (x *stateTx) Batch(sql string, n int, args func(i int) []any) error {
-	const most = 1000 // at once
+	const most = 1000 // rows in a statement
 	for from := 0; from < n; from += most {
 		b := &pgx.Batch{}
 		for i := from; i < min(from+most, n); i++ {
@@ -243,7 +240,7 @@ func (x *stateTx) Has(table, privilege string) (has bool, err error) {
 	return has, x.note(x.tx.QueryRow(x.ctx, sql, args...).Scan(&has))
 }
 
-// Lock keeps other writers out of a table, or out of the schema.
+// Lock blocks other writers of a table, or of the schema if the table does not exist.
 func (x *stateTx) Lock(table string) error {
 	sql := "LOCK TABLE " + table + " IN SHARE ROW EXCLUSIVE MODE"
 	if table == "" {
@@ -253,7 +250,7 @@ func (x *stateTx) Lock(table string) error {
 	return err
 }
 
-// Close waits for what is in flight.
+// Close waits for transactions in flight and closes all connections.
 func (s *stateDriver) Close() error {
 	s.reads.Close()
 	if s.writes != s.reads {
@@ -262,8 +259,8 @@ func (s *stateDriver) Close() error {
 	return nil
 }
 
-// PasswordKey returns 32 bytes that follow from the user, database and password of an address, and are the same for all
-// processes that connect with them; nil if there is no password.
+// PasswordKey derives 32 bytes from the user, database and password of an address; nil if there is no password. The
+// result is the same for all processes that connect in the same way.
 func PasswordKey(url string) []byte {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil || cfg.Password == "" {

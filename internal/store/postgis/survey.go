@@ -15,25 +15,25 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// survey is the result of one reading of a whole table.
+// survey is the result of reading a whole table.
 type survey struct {
 	Count int
 	Key   []string // columns of the feature id
-	Sure  bool     // an index guarantees uniqueness
+	Sure  bool     // an index guarantees that they are unique
 	store.Spread
-	Empty       int    // geometries without any position
-	Broken      int    // values that are no geometry, by package wkb
-	FirstBroken string // id
+	Empty       int    // geometries without positions
+	Broken      int    // invalid geometries (package wkb)
+	FirstBroken string // id of the first one
 	Z           bool
 	Temporal    [2]*time.Time
-	Items       []string // of the properties
+	Items       []string // Property.Items of each property
 	Members     [][]store.Member
 	SRID        int // of the geometries
 }
 
-// foundSRIDs lists up to two of the reference systems that geometries are in.
+// foundSRIDs returns up to two SRIDs that occur in geometries.
 func (d *draft) foundSRIDs(ctx context.Context, c *pgxpool.Conn) (list []int, err error) {
-	if d.own != nil && d.own.Geometry != nil { // a constraint holds it
+	if d.own != nil && d.own.Geometry != nil { // a constraint guarantees it
 		return []int{int(srid(d.own.Geometry.CRS))}, nil
 	}
 	if d.stored && d.measured != nil && d.measured.SRID != 0 {
@@ -51,7 +51,7 @@ func (d *draft) foundSRIDs(ctx context.Context, c *pgxpool.Conn) (list []int, er
 	return list, err
 }
 
-// examine reads the whole table; false when it is refused.
+// examine reads the whole table; false if it is refused.
 func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, error) {
 	sv := &survey{}
 	if ok, err := d.chooseKey(ctx, c, sv); err != nil || !ok {
@@ -100,12 +100,12 @@ func (d *draft) examine(ctx context.Context, c *pgxpool.Conn) (*survey, bool, er
 	return sv, !d.refused(), nil
 }
 
-// placing says how the geometries are meant.
+// placing returns how to interpret the geometries.
 func (d *draft) placing() store.Placing {
 	return store.Placing{CRS: d.crs, Geodesic: d.geometry.base == "geography", Ours: d.own != nil, Uncut: d.uncut}
 }
 
-// measure reads all geometries, as an expression gives them.
+// measure reads all geometries through an expression.
 func (d *draft) measure(ctx context.Context, c *pgxpool.Conn, sv *survey, expr string, degree crs.Func) error {
 	var id []string
 	for _, n := range sv.Key {
@@ -140,7 +140,7 @@ func (sv *survey) add(geometry []byte, system crs.ID, id string, degree crs.Func
 	sv.Add(geometry, system, degree)
 }
 
-// chooseKey settles the columns of the feature id. What no index promises is counted.
+// chooseKey selects the columns of the feature id. If no index guarantees that they are unique, it counts.
 func (d *draft) chooseKey(ctx context.Context, c *pgxpool.Conn, sv *survey) (bool, error) {
 	v, fault, err := d.findVersions(ctx, c)
 	if err != nil {
@@ -184,7 +184,7 @@ func (d *draft) chooseKey(ctx context.Context, c *pgxpool.Conn, sv *survey) (boo
 	return true, nil
 }
 
-// moments finds the first and the last moment of the rows.
+// moments finds the first and the last moment of all rows.
 func (d *draft) moments(ctx context.Context, c *pgxpool.Conn, sv *survey) error {
 	columns, begin, end := d.momentColumns()
 	if len(columns) == 0 {
@@ -221,8 +221,8 @@ func (d *draft) moments(ctx context.Context, c *pgxpool.Conn, sv *survey) error 
 	return err
 }
 
-// momentColumns returns the expressions whose days and moments are the time of features, and those whose null is an
-// open begin or end; "" for none.
+// momentColumns returns the expressions with the time of features, and those whose null means an open begin or end; ""
+// if there are none.
 func (d *draft) momentColumns() (columns []string, begin, end string) {
 	var c store.Collection
 	if d.own != nil {
@@ -255,8 +255,7 @@ func (d *draft) momentColumns() (columns []string, begin, end string) {
 	return columns, "", end
 }
 
-// rangeEnds is momentColumns of a column of ranges. Rows without a range, and those whose range is empty,
-// have no ends that could be open.
+// rangeEnds is momentColumns for a range column. A null or empty range is not open.
 func (d *draft) rangeEnds(c *store.Collection) (columns []string, begin, end string) {
 	p, _ := c.Find(c.Timeless)
 	col, _ := d.table.column(p.Column)

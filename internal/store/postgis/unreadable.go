@@ -13,11 +13,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// A table that cannot be read costs itself only: it is refused, or stays as it was where it was read before,
-// and is tried again until it heals.
+// An unreadable table does not affect others. It is refused or, if it was read before, stays in the catalog, and is
+// tried again until it can be read.
 
-// How long the reading of one table may take: of views and foreign tables, which may never end,
-// and of those in a hurry.
+// Time limits for reading a table: for views and foreign tables, which may never end, and for tables in a hurry.
 const (
 	mostForView  = 10 * time.Minute
 	mostInHurry  = 2 * time.Minute
@@ -38,7 +37,7 @@ func (d *draft) mostTime(hurry bool) time.Duration {
 	return mostForView
 }
 
-// inTransaction is read with an end to waiting for a table that another session has locked.
+// inTransaction is read with a lock_timeout.
 func (d *draft) inTransaction(ctx context.Context, c *pgxpool.Conn) (x examined, err error) {
 	if !inTransactions(c) {
 		tx, err := c.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly})
@@ -54,13 +53,13 @@ func (d *draft) inTransaction(ctx context.Context, c *pgxpool.Conn) (x examined,
 	return d.read(ctx, c)
 }
 
-// isToBlame reports whether an error comes from the table, not from the connection or from us.
+// isToBlame reports whether an error is caused by the table, not by the connection or by us.
 func (d *draft) isToBlame(err error) bool {
 	_, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && !errors.Is(err, errBroken) && !errors.Is(err, errNoConnection)
 }
 
-// excuse says why a table cannot be read now, with the cure.
+// excuse returns why a table cannot be read now, with the cure.
 func (d *draft) excuse(err error) string {
 	pe, ok := errors.AsType[*pgconn.PgError](err)
 	name := d.table.quoted()
@@ -81,15 +80,15 @@ func (d *draft) excuse(err error) string {
 	return "to read it fails (" + pe.Message + "); it is served when that is mended"
 }
 
-// definition names what is known of a table beside its rows.
+// definition returns a key for everything about a table except its rows.
 func (d *draft) definition() string {
 	t := *d.table
 	t.file = 0
-	settings, _ := json.Marshal(d.settings) // texts, numbers and maps of text always have JSON
+	settings, _ := json.Marshal(d.settings) // never fails for these types
 	return fmt.Sprintf("%+v %s %v", t, settings, d.written)
 }
 
-// known returns what was read of a table of the same definition.
+// known returns the earlier result for a table with the same definition.
 func (s *Store) known(d *draft) (examined, bool) {
 	r := s.current.Load()
 	if r == nil {
@@ -99,7 +98,7 @@ func (s *Store) known(d *draft) (examined, bool) {
 	return x, ok
 }
 
-// again is the table as it was read before, while it cannot be read.
+// again returns an earlier result for a table that cannot be read now.
 func (d *draft) again(x examined, unread error) examined {
 	d.srid, d.crs, d.shift, d.assigned = x.srid, x.system, x.shift, x.assigned
 	x.l = d.open(x.sv)
@@ -111,8 +110,8 @@ func (d *draft) again(x examined, unread error) examined {
 	return x
 }
 
-// heals tries the tables that could not be read or were refused for their rows, and reports whether one
-// of them can be served now.
+// heals tries tables that were unreadable or refused because of their rows, and reports whether one of them can be
+// served now.
 func (s *Store) heals(ctx context.Context, r *revision) bool {
 	if len(r.ailing)+len(r.curable) == 0 || time.Now().Before(s.healNext) {
 		return false
@@ -137,8 +136,7 @@ func (s *Store) heals(ctx context.Context, r *revision) bool {
 	return false
 }
 
-// logChanges logs what is new in a revision: what is refused or served with a warning, and collections that are gone or
-// belong to another table.
+// logChanges logs new notes of a revision, and collections that are gone or belong to another table.
 func (s *Store) logChanges(before, r *revision) {
 	var known map[[2]string]bool
 	if before != nil {

@@ -14,7 +14,7 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// selectExpr returns the expression that decode reads: of one type of the server for each type of ours.
+// selectExpr returns the expression for decode. It has one PostgreSQL type for each of our types.
 func selectExpr(alias string, f *sqlq.Field) string {
 	if f.ID != nil {
 		return f.ID.Text(alias)
@@ -46,7 +46,7 @@ func selectExpr(alias string, f *sqlq.Field) string {
 	return sqlq.Column(sqlq.PostgreSQL{}, alias, f)
 }
 
-// orNull is the column, in a form that the server refuses when the column is of another type than it was.
+// orNull returns the column in a form that the server refuses if the type of the column has changed.
 func orNull(x string, f *sqlq.Field) string {
 	if f.Declared == "" {
 		return x
@@ -54,8 +54,7 @@ func orNull(x string, f *sqlq.Field) string {
 	return "coalesce(" + x + ", NULL::" + f.Declared + ")"
 }
 
-// valueExpr returns the expression that decodeValue reads: where the values that are compared are not those
-// that are served, the latter.
+// valueExpr returns the expression for decodeValue: the served value, if that differs from the compared one.
 func valueExpr(alias string, f *sqlq.Field) string {
 	x := alias + "." + quote(f.Column)
 	switch {
@@ -73,14 +72,14 @@ func valueExpr(alias string, f *sqlq.Field) string {
 	return selectExpr(alias, f)
 }
 
-// The first and the last day, and the microseconds, that have a date of four figures (RFC 3339), counted from epoch.
+// First and last day, and microseconds, with a year of four digits (RFC 3339), counted from epoch.
 const (
 	firstDay, lastDay     = -730119, 2921939
 	firstMicro, lastMicro = firstDay * 86400e6, (lastDay+1)*86400e6 - 1
 )
 
-// decodeValue reads what valueExpr gives, which is not null; false when it is none that can be served:
-// a number that is none or infinite, a moment that is infinite or whose year is not one of 1 to 9999.
+// decodeValue decodes a column of valueExpr that is not null; false for values that cannot be served: NaN, infinity,
+// and times outside the years 1 to 9999.
 func decodeValue(raw []byte, f *sqlq.Field) (any, bool) {
 	switch f.Type {
 	case cql2.TypeNumber:
@@ -104,7 +103,7 @@ func decodeValue(raw []byte, f *sqlq.Field) (any, bool) {
 	return decode(raw, f.Type), true
 }
 
-// decimal is a number as PostgreSQL prints it: a float64 where that is the same number, else its digits.
+// decimal parses a number printed by PostgreSQL: as a float64 if that is exact, else as its digits.
 func decimal(s string) (any, bool) {
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -122,10 +121,10 @@ func decimal(s string) (any, bool) {
 	return store.JSON(s), true
 }
 
-// epoch is the first moment of PostgreSQL's own dates and timestamps in binary form.
+// epoch is the origin of dates and timestamps in PostgreSQL's binary format.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// decodeCompared reads what selectExpr gives.
+// decodeCompared decodes a column of selectExpr.
 func decodeCompared(raw []byte, f *sqlq.Field) any {
 	switch {
 	case raw != nil && f.Path != nil:
@@ -136,8 +135,8 @@ func decodeCompared(raw []byte, f *sqlq.Field) any {
 	return decode(raw, f.Type)
 }
 
-// decode reads a value in binary form: nil, string, int64, float64 or bool. Days come as 2006-01-02,
-// moments as RFC 3339 in UTC.
+// decode decodes a value in binary format: nil, string, int64, float64 or bool. Dates become 2006-01-02, timestamps RFC
+// 3339 in UTC.
 func decode(raw []byte, t cql2.Type) any {
 	if raw == nil {
 		return nil
@@ -162,10 +161,10 @@ func moment(raw []byte) time.Time {
 	return time.Unix(epoch.Unix()+micros/1e6, micros%1e6*1e3).UTC()
 }
 
-// keyLayout is the form of moments in cursors; it sorts as the moments do.
+// keyLayout is the layout of timestamps in sort keys. It sorts chronologically.
 const keyLayout = "2006-01-02T15:04:05.000000Z"
 
-// decode reads the value of a key: as decode does, but moments have keyLayout, and numeric is cql2.Decimal.
+// decode decodes a sort key: like decode, but timestamps have keyLayout, and numeric values are cql2.Decimal.
 func (k key) decode(raw []byte) any {
 	switch {
 	case raw == nil:
@@ -178,14 +177,13 @@ func (k key) decode(raw []byte) any {
 	return decode(raw, k.typ)
 }
 
-// The form of moments of whole milliseconds in cursors, which is that of files, and the ending
-// that keyLayout has for them.
+// Layout of whole milliseconds in cursors, as in files, and the corresponding ending of keyLayout.
 const (
 	fileLayout = "2006-01-02T15:04:05.000Z"
 	wholeMilli = "000Z"
 )
 
-// fileKey is a key, as key.decode gives it, in the form of cursors.
+// fileKey converts a result of key.decode to the form in cursors.
 func fileKey(v any, t cql2.Type) any {
 	if s, ok := v.(string); ok && t == cql2.TypeTimestamp && len(s) == len(keyLayout) &&
 		strings.HasSuffix(s, wholeMilli) {
@@ -194,7 +192,7 @@ func fileKey(v any, t cql2.Type) any {
 	return v
 }
 
-// ownKey is a key of a cursor in the form of key.decode, but for decimal numbers, which are texts.
+// ownKey converts a key in a cursor to the form of key.decode, except that decimals remain strings.
 func ownKey(v any, t cql2.Type) any {
 	if s, ok := v.(string); ok && t == cql2.TypeTimestamp && len(s) == len(fileLayout) {
 		return s[:len(s)-1] + wholeMilli
@@ -202,7 +200,7 @@ func ownKey(v any, t cql2.Type) any {
 	return v
 }
 
-// argument turns the value of a key, read or in a cursor, into an argument; false when it is none of the type.
+// argument converts the value of a key, decoded or from a cursor, to an argument; false if it does not have the type.
 func (k key) argument(v any) (any, bool) {
 	switch text, _ := v.(string); {
 	case k.numeric:
@@ -213,7 +211,7 @@ func (k key) argument(v any) (any, bool) {
 	return keyArgument(v, k.typ)
 }
 
-// numericArgument is key.argument of decimal numbers.
+// numericArgument is key.argument for decimals.
 func numericArgument(v any) (any, bool) {
 	switch x := v.(type) {
 	case nil, cql2.Decimal:
@@ -224,7 +222,7 @@ func numericArgument(v any) (any, bool) {
 	return nil, false
 }
 
-// digits is a decimal number as PostgreSQL prints it.
+// digits matches a decimal number as PostgreSQL prints it.
 var digits = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
 
 func keyArgument(v any, t cql2.Type) (any, bool) {
@@ -258,7 +256,7 @@ func keyArgument(v any, t cql2.Type) (any, bool) {
 	return nil, false
 }
 
-// bind gives arguments the types that pgx sends.
+// bind converts arguments to types that pgx sends.
 func bind(args []any) []any {
 	for i, a := range args {
 		switch a := a.(type) {
@@ -275,10 +273,10 @@ func bind(args []any) []any {
 	return args
 }
 
-// storable reports whether the database takes a text: UTF-8 without the character 0.
+// storable reports whether PostgreSQL accepts a text: valid UTF-8 without zero bytes.
 func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// parseInteger reads a feature id that is a number, as it is printed.
+// parseInteger parses a numeric feature id in its canonical form.
 func parseInteger(s string) (any, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && strconv.FormatInt(n, 10) == s

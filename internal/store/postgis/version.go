@@ -13,23 +13,23 @@ import (
 	"grense/internal/store"
 )
 
-// versionQuery is the statement that names the version of some collections of a revision.
+// versionQuery is the statement for the version of some collections in a revision.
 type versionQuery struct {
 	collections []string
 	layer       *layer // one of them
 	sql         string // "": their version is unknown
 }
 
-// versionQueries are the statements for the collections that a revision was last asked for. They are immutable.
+// versionQueries caches the versionQuery of recent sets of collections. It is immutable.
 type versionQueries struct {
 	of   *revision
 	list []*versionQuery
 }
 
-// mostVersionQueries bounds them.
+// mostVersionQueries is the largest number of cached statements.
 const mostVersionQueries = 16
 
-// versionQuery returns the statement for collections, of all without any. Nearly all callers name all collections, or
+// versionQuery returns the statement for collections; without arguments, for all. Nearly all callers request all or
 // one.
 func (s *Store) versionQuery(r *revision, collections []string) (*versionQuery, error) {
 	known := s.versions.Load()
@@ -63,7 +63,7 @@ func (s *Store) versionQuery(r *revision, collections []string) (*versionQuery, 
 	return q, nil
 }
 
-// Version returns the version of tables or materialised views in one round trip; that of views is unknown.
+// Version returns the version of tables or materialised views, in one round trip; that of views is unknown.
 func (s *Store) Version(ctx context.Context, collections ...string) (store.Version, error) {
 	if err := s.enter(); err != nil {
 		return "", err
@@ -92,10 +92,10 @@ func (s *Store) Version(ctx context.Context, collections ...string) (store.Versi
 	return store.Version(r.catalog.Version + " " + state), nil
 }
 
-// serverRun names the run of the one server of an address, as layer.revision has it: taken from the last connection.
+// serverRun identifies the run of the server, for layer.revision. It is set by the latest connection.
 type serverRun struct{ atomic.Uint64 }
 
-// watch takes the run from each new connection of a pool.
+// watch sets the run from each new connection of a pool.
 func (s *serverRun) watch(cfg *pgxpool.Config) {
 	after := cfg.AfterConnect
 	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {

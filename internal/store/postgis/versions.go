@@ -14,15 +14,15 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// versionColumns are the columns by which rows are versions of features.
+// versionColumns are the columns that make rows versions of features.
 type versionColumns struct {
 	id, start, end string
 	inclusive      bool
-	keyed          bool // a unique index over id and start identifies rows; otherwise a key of the table does
+	keyed          bool // a unique index on id and start identifies rows; otherwise another key does
 }
 
-// findVersions finds the columns of versions: those of our definition, those in the settings, or, if the configured id
-// repeats, those with the usual names. fault is why they cannot be versions although the settings say so.
+// findVersions finds the columns of versions: those in our definition, those in the configuration or, if ids repeat,
+// those with usual names. If configured columns cannot be used, fault says why.
 func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionColumns, fault string, err error) {
 	s := &d.settings
 	if d.own != nil && d.own.Versions != nil && s.ValidFrom == "" {
@@ -79,7 +79,7 @@ func (d *draft) findVersions(ctx context.Context, c *pgxpool.Conn) (v *versionCo
 	return v, "", nil
 }
 
-// versionFault returns why rows cannot be versions by these columns; "" if they can.
+// versionFault returns why these columns cannot describe versions; "" if they can.
 func (d *draft) versionFault(v *versionColumns) string {
 	var c store.Collection
 	for _, col := range d.table.columns {
@@ -111,7 +111,7 @@ func (d *draft) versionFault(v *versionColumns) string {
 		v.id, v.start, cure)
 }
 
-// readVersions returns which rows are not versions, if no index guarantees that all are; "" if all are.
+// readVersions returns which rows are not valid versions, unless an index guarantees it; "" if all are.
 func (d *draft) readVersions(ctx context.Context, c *pgxpool.Conn, v *versionColumns) (fault string, err error) {
 	id, start, from := quote(v.id), quote(v.start), d.table.quoted()
 	noID, noStart, twice := false, "", []string{"", ""}
@@ -134,7 +134,7 @@ func (d *draft) readVersions(ctx context.Context, c *pgxpool.Conn, v *versionCol
 	return fault, err
 }
 
-// Life finds the versions of a feature and what is beside it in one statement.
+// Life reads the versions of a feature and its neighbours with one statement.
 func (s *Store) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -163,8 +163,8 @@ func (s *Store) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error
 	return life, nil
 }
 
-// lifeStatement selects the rows of a feature with their ids, revisions, starts and ends, the features before and after
-// it, of those that are valid at the moment.
+// lifeStatement returns a statement for the rows of a feature, with ids, revisions, starts and ends, and for the
+// features before and after it among those that are valid at q.At.
 func (l *layer) lifeStatement(q store.LifeQuery, is cql2.Compare) (st expecting) {
 	d, v, at := sqlq.PostgreSQL{}, l.Versions, l.Moment(q.At)
 	id, start, end := l.source.Fields[v.ID], l.source.Fields[v.Start], l.source.Fields[v.End]
@@ -191,7 +191,7 @@ func (l *layer) lifeStatement(q store.LifeQuery, is cql2.Compare) (st expecting)
 	return st
 }
 
-// addVersion reads a row of lifeStatement.
+// addVersion adds a row of lifeStatement to life.
 func (l *layer) addVersion(life *store.Life, raw [][]byte) error {
 	v := l.Versions
 	text := func(i int, property string) any {

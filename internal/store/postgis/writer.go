@@ -19,28 +19,28 @@ import (
 	"grense/internal/store/sqlq"
 )
 
-// Writer fills the schema grense. It works in one transaction on tables of other names, which Commit gives theirs:
-// readers wait for nothing and see all or nothing. Writers of one database wait for each other.
+// Writer writes the schema grense. It works in one transaction on staged tables, which Commit renames: readers do not
+// wait, and see all changes or none. Writers of a database wait for each other.
 type Writer struct {
 	pool    *pgxpool.Pool
 	conn    *pgxpool.Conn
 	tx      pgx.Tx
 	list    []migrate.Migration
 	targets []*store.Collection
-	staged  map[string]string  // table under another name until Commit
-	ours    map[string]bool    // those of staged that a migration makes, whose indexes it names
-	emptied map[string]bool    // tables that objects of the user depend on, which are refilled in place
+	staged  map[string]string  // name of the staged table until Commit
+	ours    map[string]bool    // staged tables of a migration, which names their indexes
+	emptied map[string]bool    // tables that users' objects depend on, refilled in place
 	copies  map[string]*copier // by table and columns
-	drop    []string           // tables that a collection had before
-	named   map[string]bool    // names that indexes get
-	made    int                // tables of other names so far
+	drop    []string           // old tables of collections
+	named   map[string]bool    // new names of indexes
+	made    int                // number of staged tables so far
 	done    bool
 }
 
 var _ store.Writer = (*Writer)(nil)
 
-// Create begins to write into the database that url names. Where the schema grense is missing it is made,
-// which needs the right to create schemas. The caller must call Close.
+// Create returns a Writer for the database at url. It creates the schema grense if necessary, for which the role needs
+// the right to create schemas. The caller must call Close.
 func Create(ctx context.Context, url string) (store.Writer, error) {
 	pool, err := newPool(ctx, url, toWrite)
 	if err != nil {
@@ -77,14 +77,14 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 		if err != nil || !changed {
 			return err
 		}
-		if err := w.tx.Commit(ctx); err != nil { // readers of the tables do not wait until all rows are there
+		if err := w.tx.Commit(ctx); err != nil { // so that readers do not wait until all rows are written
 			return err
 		}
 	}
 }
 
-// prepare makes the schema with its first tables where they are missing, and keeps other writers out until the
-// transaction ends. Changed says that tables were changed that may hold rows.
+// prepare creates the schema with its first tables if necessary, and blocks other writers until the transaction ends.
+// changed means that it has changed tables that may contain rows.
 func prepare(ctx context.Context, tx pgx.Tx, list []migrate.Migration) (changed bool, err error) {
 	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext('grense'))"); err != nil {
 		return false, err
@@ -108,7 +108,7 @@ func prepare(ctx context.Context, tx pgx.Tx, list []migrate.Migration) (changed 
 		return false, err
 	}
 	if len(applied) < 2 {
-		list = list[:1] // tables of later migrations are made when they are first asked for
+		list = list[:1] // tables of later migrations are created on first use
 	}
 	n, err := migrate.Up(ctx, db, list)
 	return n > 0 && len(applied) > 0, err
@@ -137,7 +137,7 @@ func (m migrations) Apply(ctx context.Context, x migrate.Migration) error {
 	return err
 }
 
-// migrated reports whether a migration makes the table. Then there is an empty one to fill.
+// migrated reports whether a migration creates the table. If so, it provides an empty one.
 func (w *Writer) migrated(ctx context.Context, name string) (bool, error) {
 	ours := slices.ContainsFunc(w.list, func(m migrate.Migration) bool {
 		return strings.Contains(m.SQL, "CREATE TABLE "+name+" (")
@@ -159,8 +159,8 @@ func (w *Writer) migrated(ctx context.Context, name string) (bool, error) {
 	return true, w.stage(ctx, name, "LIKE grense."+quote(name)+" INCLUDING ALL EXCLUDING INDEXES")
 }
 
-// needed reports whether a table is: by a view, a function or a foreign key of the user's, or for a trigger,
-// a policy or a publication that another table would not have.
+// needed reports whether a table must not be replaced: a view, function or foreign key of a user depends on it, or it
+// has a trigger, policy or publication.
 func (w *Writer) needed(ctx context.Context, name string) (needed bool, err error) {
 	err = w.tx.QueryRow(ctx,
 		`SELECT EXISTS (SELECT 1 FROM pg_depend WHERE refclassid = 'pg_class'::regclass AND refobjid = $1::text::regclass AND deptype = 'n'
@@ -179,7 +179,7 @@ func (w *Writer) empty(ctx context.Context, name string) error {
 	return err
 }
 
-// Define makes the tables of a collection and records its metadata.
+// Define creates the tables of a collection and records its metadata.
 func (w *Writer) Define(ctx context.Context, c *store.Collection, replace bool) error {
 	if c.ID == "" || c.Table == "" || c.Key.Column == "" {
 		return fmt.Errorf("postgis: collection %q: id, table and key column are needed", c.ID)
@@ -242,7 +242,7 @@ func defined(c *store.Collection) *store.Collection {
 	return &d
 }
 
-// makeTable makes sure that an empty table is there: of a migration, else a new one.
+// makeTable provides an empty table: one of a migration, else a new one.
 func (w *Writer) makeTable(ctx context.Context, name string, columns func() string) error {
 	if slices.Contains([]string{"migration", "collection", "api_key", "job", "job_piece"}, name) {
 		return own(fmt.Errorf("the schema grense has a table %q of its own; choose another name", name))
@@ -262,8 +262,8 @@ func (w *Writer) makeTable(ctx context.Context, name string, columns func() stri
 	return w.keepTied(ctx, name)
 }
 
-// keepTied sees to what the user has tied to the table that a staged one is to replace: the table is filled as it is
-// where it has the same columns, and else the import is refused.
+// keepTied handles objects of users that depend on a replaced table. If the columns are the same, the table is refilled
+// in place; otherwise the import is refused.
 func (w *Writer) keepTied(ctx context.Context, name string) error {
 	var there bool
 	if err := w.tx.QueryRow(ctx, "SELECT to_regclass($1::text) IS NOT NULL", "grense."+quote(name)).
@@ -294,7 +294,7 @@ func (w *Writer) keepTied(ctx context.Context, name string) error {
 	return w.empty(ctx, name)
 }
 
-// stage makes the table that takes the place of the one called name.
+// stage creates the table that will replace the one called name.
 func (w *Writer) stage(ctx context.Context, name, columns string) error {
 	w.made++
 	staging := fmt.Sprintf("staging_%d_%d", w.conn.Conn().PgConn().PID(), w.made)
@@ -315,7 +315,7 @@ func (w *Writer) makeRelations(ctx context.Context, c *store.Collection, rs []st
 	return nil
 }
 
-// columnType is the declared type of a column. Texts compare by code point.
+// columnType returns the declared type of a column. Texts use the collation "C".
 func columnType(t cql2.Type) string {
 	switch t {
 	case cql2.TypeInteger:
@@ -347,8 +347,8 @@ func columnsOf(c *store.Collection) string {
 	return l.String()
 }
 
-// columnsOfRelation returns the columns of a relation of c, or of another relation when c is nil.
-// The owner column has the type of the key that it refers to.
+// columnsOfRelation returns the columns of a relation of c, or of another relation if c is nil. The owner column has
+// the type of the key that it refers to.
 func columnsOfRelation(c *store.Collection, r store.Relation) string {
 	typ := cql2.TypeInteger
 	if c != nil && (r.Key == "" || r.Key == c.Key.Column) {
@@ -369,7 +369,7 @@ func columnsOfRelation(c *store.Collection, r store.Relation) string {
 	return l.String()
 }
 
-// srid returns the SRID of a reference system; longitude is first in every PostGIS geometry.
+// srid returns the SRID of a reference system. In PostGIS longitude always comes first.
 func srid(id crs.ID) uint32 {
 	if id == crs.CRS84 {
 		return uint32(crs.WGS84)
@@ -377,7 +377,7 @@ func srid(id crs.ID) uint32 {
 	return uint32(id)
 }
 
-// Commit makes indexes and statistics, verifies, and gives the new tables their names.
+// Commit builds indexes and statistics, verifies the rows, and renames the new tables.
 func (w *Writer) Commit(ctx context.Context) error {
 	if w.done {
 		return errors.New("postgis: the writer is closed")
@@ -402,7 +402,7 @@ func (w *Writer) Close() error {
 	}
 	w.done = true
 	if w.tx != nil {
-		// nothing to do after Commit; a broken connection is rolled back by the server
+		// no effect after Commit; the server rolls back a broken connection
 		w.tx.Rollback(context.Background())
 	}
 	if w.conn != nil {

@@ -15,8 +15,8 @@ type AccessPath struct {
 	Few   bool     // an equality that few rows have, so a probe is not worthwhile
 
 	All bool // all rows of Probe match
-	// column of the source that the rows of Probe refer to if they belong to a relation;
-	// "" if they are rows of the source
+	// Steady is the SQLite dialect with arguments that the planner cannot see, so that it plans a statement only once.
+	// Use it for an AccessPath, whose plan does not depend on values.
 	Key   string
 	Owner string // expression over a row of Probe for the value of Key
 	Order string // the same for a value of Relation.Order; "" if there is none

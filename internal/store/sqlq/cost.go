@@ -95,8 +95,8 @@ func (c *coster) indexed(name string) bool {
 	return c.d.Normal("", f) == "" || f.Type == cql2.TypeTimestamp && f.Layout != "" || f.Indexes&IndexCodePoint != 0
 }
 
-// ranged reports whether an index serves a comparison of a property with a literal that is said of its stored column;
-// a moment bounds days, too.
+// ranged reports whether an index serves a comparison of a property with a literal in terms of the stored column. A
+// timestamp is also a bound for dates.
 func (c *coster) ranged(x cql2.Expr, op string, literal cql2.Expr) bool {
 	p, isProp := x.(cql2.Prop)
 	if !isProp || !isLiteral(literal) {

@@ -6,12 +6,12 @@ import (
 	"grense/internal/cql2"
 )
 
-// mostSources bounds the texts in which a folded literal may be written in a column, which grow by powers of two with
-// the letters s and k.
+// mostSources is the largest number of stored texts that fold to a literal. It doubles with each letter s or k, whose
+// folded forms include non-ASCII letters.
 const mostSources = 64
 
-// lowered returns the property that casei is applied to with its ASCII letters in lower case; false for other
-// operands, and where the database folds texts itself.
+// lowered returns the argument of casei with ASCII letters in lower case; false if it is not a property, or if the
+// database folds texts itself.
 func (c *compiler) lowered(e cql2.Expr) (Fragment, bool) {
 	f, isFunc := e.(cql2.Func)
 	if !isFunc || f.Name != "casei" || len(f.Args) != 1 {
@@ -29,8 +29,8 @@ func (c *compiler) lowered(e cql2.Expr) (Fragment, bool) {
 	return lower, ok
 }
 
-// oneOfFolded compiles "CASEI(property) IN (list)" for a database that folds ASCII only, by all texts that fold to
-// those of the list.
+// oneOfFolded compiles "CASEI(property) IN (list)" for a database that can only fold ASCII. It lists all texts that
+// fold to a text in the list.
 func (c *compiler) oneOfFolded(e cql2.Expr, list []cql2.Expr) (Fragment, bool) {
 	lower, ok := c.lowered(e)
 	if !ok {
@@ -52,14 +52,14 @@ func (c *compiler) oneOfFolded(e cql2.Expr, list []cql2.Expr) (Fragment, bool) {
 	}
 	switch {
 	case len(args) == 0:
-		return Join(" <> ", lower, lower), true // false, and null where there is no text
+		return Join(" <> ", lower, lower), true // false, or null if the text is null
 	case len(args) == 1:
 		return compared(lower.sql, "=", "?", args), true
 	}
 	return compared(lower.sql, "IN", "?", args), true
 }
 
-// compareFolded compiles "CASEI(property) = 'a'" and its opposite by oneOfFolded.
+// compareFolded compiles "CASEI(property) = 'a'" and its negation with oneOfFolded.
 func (c *compiler) compareFolded(op cql2.CompareOp, l, r cql2.Expr) (Fragment, bool) {
 	if isLiteral(l) {
 		l, r = r, l
@@ -74,7 +74,7 @@ func (c *compiler) compareFolded(op cql2.CompareOp, l, r cql2.Expr) (Fragment, b
 	return f, ok
 }
 
-// beginsFolded bounds "CASEI(property) LIKE pattern" from above, by the beginnings of the texts that match.
+// beginsFolded returns an upper bound for "CASEI(property) LIKE pattern": the possible beginnings of matching texts.
 func (c *compiler) beginsFolded(e cql2.Expr) (Fragment, bool) {
 	l, isLike := e.(cql2.Like)
 	if !isLike {
@@ -102,5 +102,5 @@ func (c *compiler) beginsFolded(e cql2.Expr) (Fragment, bool) {
 	return c.join(fs, false), true
 }
 
-// escaped returns a text as a pattern of LIKE that only the text matches.
+// escaped returns a LIKE pattern that matches only s.
 func escaped(s string) string { return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s) }

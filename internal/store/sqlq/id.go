@@ -26,8 +26,8 @@ func (c *compiler) compareID(op cql2.CompareOp, l, r cql2.Expr) (Fragment, bool)
 	return f, ok
 }
 
-// oneOfIDs compiles "id IN (list)" by the columns of the id; ok is false if e is no such id or the list
-// has anything but literals.
+// oneOfIDs compiles "id IN (list)" by the columns of the id; ok is false if e is not such an id, or the list contains
+// anything but literals.
 func (c *compiler) oneOfIDs(e cql2.Expr, list []cql2.Expr) (Fragment, bool) {
 	id := idOf(c.src, e)
 	if id == nil {

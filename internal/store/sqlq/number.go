@@ -83,8 +83,8 @@ func integerTest(op cql2.CompareOp, n int64) numberTest {
 	return numberTest{op: op, arg: value{SQL("?", n), cql2.TypeInteger, Whole}}
 }
 
-// besides compares with a number that no value equals, by its nearest neighbour, which is the argument of test.
-// The number is above the neighbour for a side of 1, and below for -1.
+// besides compares with a number that no value can equal, through its nearest possible neighbour, which is the argument
+// of test. The number is above the neighbour if side is 1, and below if it is -1.
 func besides(op cql2.CompareOp, side int, test numberTest) numberTest {
 	switch {
 	case op == cql2.Eq || op == cql2.Ne:

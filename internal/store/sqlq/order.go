@@ -24,7 +24,7 @@ func Order(keys []Key, back bool) Fragment {
 	return Join(", ", list...)
 }
 
-// Ordered is Order in PostgreSQL's syntax: NULLS LAST as a keyword, so that an index over the key serves it.
+// Ordered is Order for PostgreSQL: with NULLS LAST, so that an index on the key serves it.
 func Ordered(keys []Key, back bool) Fragment {
 	var list []Fragment
 	for _, k := range keys {

@@ -18,12 +18,12 @@ import (
 // Normal forms of a field (Field.Normal) in the PostgreSQL dialect. Columns of tables that Grense created need none.
 const (
 	PostgresCollate = "collate" // text of another collation than "C"
-	PostgresText    = "text"    // a type that is compared by its text
+	PostgresText    = "text"    // another type that is compared as text
 	PostgresNumber  = "number"  // a double that may be NaN or infinite
 	PostgresNumeric = "numeric" // a decimal number that may be NaN, infinite, or too large for a double
-	PostgresSingle  = "single"  // a number of 32 bits, which counts as the decimal number that it prints as
+	PostgresSingle  = "single"  // a float of 32 bits, compared as the decimal number that it prints as
 	PostgresDay     = "day"     // a date that may be infinite or outside the years 1 to 9999
-	PostgresStamp   = "stamp"   // a timestamp of that kind, with a zone or in UTC
+	PostgresStamp   = "stamp"   // a timestamp, with a zone or in UTC, that may be infinite or outside these years
 
 	// Parts of a range: its first and its last day or moment, null if unbounded, and whether it is empty.
 	// Moments are a microsecond apart.
@@ -34,26 +34,25 @@ const (
 	PostgresEmpty       = "empty"
 )
 
-// PostgreSQL is the dialect of a PostGIS database. The session's time zone has to be UTC and its encoding UTF8. A
-// role that only reads cannot make functions, so texts are folded only where they are ASCII and not in a search
-// column, and the rest is left to cql2.Eval. Texts compare in the collation of their column where that is by code
-// point, else by COLLATE "C"; see Stored for what an index serves. Arithmetic fails when it overflows, and an index
-// of trigrams serves LIKE itself; with a range beside the pattern, of which the server makes one, it would take the
-// rows for far fewer. Arguments are Date and Moment, too.
+// PostgreSQL is the dialect of a PostGIS database. The session must use the time zone UTC and the encoding UTF8. Since
+// a read-only role cannot create functions, only ASCII texts and search columns are folded; cql2.Eval does the rest.
+// Texts compare in the collation of their column if that is by code point, else with COLLATE "C"; Stored tells what an
+// index serves. Arithmetic fails on overflow. LIKE has no additional range, since the planner would then underestimate
+// the rows, and a trigram index serves LIKE itself. Arguments may also be Date and Moment.
 type PostgreSQL struct{}
 
 var _ Dialect = PostgreSQL{}
 
-// Date is a date as an argument, in PostgreSQL's own form.
+// Date is a date argument, in PostgreSQL's format.
 type Date string
 
-// Moment is a timestamp as an argument, in PostgreSQL's own form.
+// Moment is a timestamp argument, in PostgreSQL's format.
 type Moment string
 
 func (PostgreSQL) Quote(ident string) string { return `"` + strings.ReplaceAll(ident, `"`, `""`) + `"` }
 
-// Placeholder states the type, so that the server does not guess one from the rest of the expression. A text is
-// compared in the collation of the column, since only then can an index over the column be used.
+// Placeholder includes the type, so that the server does not infer one from the expression. A text is compared in the
+// collation of the column, since an index on the column serves no other.
 func (PostgreSQL) Placeholder(n int, v any) string {
 	p := "$" + strconv.Itoa(n)
 	switch v.(type) {
@@ -104,7 +103,7 @@ func (PostgreSQL) Normal(column string, f *Field) string {
 		return "CASE WHEN " + column + " " + postgresDays + " THEN " + column + " END"
 	case PostgresStamp:
 		return "CASE WHEN " + column + " " + postgresStamps + " THEN " + column + "::timestamptz END"
-	case PostgresFirstDay: // its bounds are [ and )
+	case PostgresFirstDay: // ranges of dates are canonical: [ and )
 		return "CASE WHEN lower(" + column + ") " + postgresDays + " THEN lower(" + column + ") END"
 	case PostgresLastDay:
 		return "CASE WHEN upper(" + column + ") BETWEEN '0001-01-02' AND '10000-01-01' THEN upper(" +
@@ -123,8 +122,8 @@ func (PostgreSQL) Normal(column string, f *Field) string {
 	return column
 }
 
-// Present selects the rows that have a value, by their column as it is stored, in whose order the values are; false
-// where they are in another order, and where no row is without a value.
+// Present selects the rows with a value by their stored column, whose order is that of the values. It returns false if
+// it is not, or if every row has a value.
 func (PostgreSQL) Present(column string, f *Field) (Fragment, bool) {
 	switch f.Normal {
 	case PostgresNumber, PostgresNumeric:
@@ -139,7 +138,7 @@ func (PostgreSQL) Present(column string, f *Field) (Fragment, bool) {
 	return Fragment{}, false
 }
 
-// PostgresMost is the greatest number that is served.
+// PostgresMost is the greatest number that can be served.
 const PostgresMost = "1.7976931348623157e308"
 
 func (PostgreSQL) Numbers(f *Field) NumberKind {
@@ -149,18 +148,19 @@ func (PostgreSQL) Numbers(f *Field) NumberKind {
 	return Double
 }
 
-// The ranges of dates and timestamps that are served.
+// Ranges of dates and timestamps that can be served.
 const (
 	postgresDays   = "BETWEEN '0001-01-01' AND '9999-12-31'"
 	postgresStamps = "BETWEEN '0001-01-01' AND '9999-12-31 23:59:59.999999'"
 )
 
-// ByCodePoint gives a text the collation in which it compares by code point.
+// ByCodePoint adds a collation that compares by code point.
 func (PostgreSQL) ByCodePoint(x Fragment) Fragment {
 	return Fragment{"(" + x.sql + ` COLLATE "C")`, x.args}
 }
 
-// Range compares numbers of 32 bits with the neighbours of the argument, since they are the numbers that they print as.
+// Range compares 32-bit floats with the neighbours of the argument, since they count as the decimals that they print
+// as.
 func (d PostgreSQL) Range(column string, f *Field, op string, args ...any) (served Fragment, exact, ok bool) {
 	equality := op == "=" || op == "IN"
 	switch f.Normal {
@@ -186,7 +186,7 @@ func (d PostgreSQL) Range(column string, f *Field, op string, args ...any) (serv
 	return served, false, false
 }
 
-// isBeyond reports whether a column can hold an argument that no value is served as.
+// isBeyond reports whether an argument may equal stored values that are served as null.
 func isBeyond(arg any) bool {
 	switch v := arg.(type) {
 	case Date:
@@ -198,7 +198,7 @@ func isBeyond(arg any) bool {
 	return false
 }
 
-// compared compares a column with arguments in one form each: with all of them for IN, else with one.
+// compared compares a column with arguments, each converted by form: all of them for IN, else the first.
 func compared(column, op, form string, args []any) Fragment {
 	if op == "IN" {
 		forms := strings.Repeat(", "+form, len(args))
@@ -313,7 +313,7 @@ func up(v float64) float64 {
 	return float64(f)
 }
 
-// far is larger than every coordinate of a reference system that is served, and within single precision.
+// far is greater than any coordinate of a supported reference system, but fits into single precision.
 const far = 1e30
 
 func envelope(x0, y0, x1, y1 float64) (Fragment, bool) {

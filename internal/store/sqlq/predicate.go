@@ -81,7 +81,8 @@ func (c *compiler) inexact(e cql2.Expr, want, upper bool) Fragment {
 	return c.constant(upper)
 }
 
-// plainly bounds a comparison of folded texts: exactly for ASCII texts, and undecided for others.
+// plainly returns bounds of a comparison of folded texts. They are exact for ASCII texts, and decide nothing about
+// others.
 func (c *compiler) plainly(e cql2.Expr, want, upper bool) (Fragment, bool) {
 	sub := *c
 	sub.ascii = new([]Fragment)
@@ -285,8 +286,8 @@ func isPredicate(e cql2.Expr) bool {
 	return false
 }
 
-// interval is the parameter datetime: features without a moment match (OGC 17-069r4, 7.15.4);
-// a null start or end is open.
+// interval compiles the parameter datetime. Features without a time match (OGC 17-069r4, 7.15.4); a null start or end
+// is open.
 func (c *compiler) interval(e cql2.Interval) (Fragment, bool) {
 	for _, n := range e.Props() {
 		if c.src.Fields[n] == nil {
@@ -353,7 +354,8 @@ func (c *compiler) moment(f *Field, t time.Time) (v [2]Fragment, ok bool) {
 	return v, false
 }
 
-// box bounds a BBox, which is never null: with upper by envelopes that touch, else by envelopes that lie inside.
+// box returns a bound of a BBox, which is never null: an upper one by envelopes that touch it, a lower one by envelopes
+// inside it.
 func (c *compiler) box(e cql2.BBox, upper bool) (Fragment, bool) {
 	g := c.src.Geometry
 	if g == nil || g.Name != e.Prop {
@@ -384,8 +386,8 @@ func (c *compiler) boxes(e cql2.BBox, g *Geometry) ([]orb.Bound, bool) {
 	return boxes, !math.IsInf(g.Pad, 0)
 }
 
-// spatial bounds a spatial predicate of the geometry and a literal from above. It is computed in the storage CRS,
-// to which the vertices of the literal are transformed.
+// spatial returns an upper bound of a spatial predicate of the geometry and a literal, in the storage CRS. The vertices
+// of the literal are transformed.
 func (c *compiler) spatial(e cql2.Spatial) (Fragment, bool) {
 	g := c.src.Geometry
 	if g == nil {

@@ -6,7 +6,7 @@ import (
 	"grense/internal/cql2"
 )
 
-// bounding is a comparison of a property with operands: several for "IN".
+// bounding is a comparison of a property with literals: several for IN.
 type bounding struct {
 	op   string
 	es   []cql2.Expr
@@ -17,8 +17,8 @@ func bound1(op string, e cql2.Expr, arg value) bounding {
 	return bounding{op, []cql2.Expr{e}, []value{arg}}
 }
 
-// within says an exact condition on a property so that an index on its column serves it, if the exact one hides the
-// column. The result may be false where the exact one is null. So the condition stays where the two must differ.
+// within adds to an exact condition one on the stored column, for an index, if the exact one hides the column. The
+// result may be false where the exact one is null; if that matters, it returns the exact condition unchanged.
 func (c *compiler) within(exact Fragment, property cql2.Expr, bounds ...bounding) Fragment {
 	p, isProp := property.(cql2.Prop)
 	if !isProp || c.neg || c.three || c.src.Fields[p.Name] == nil || !c.src.Fields[p.Name].IsColumn() {
@@ -44,7 +44,7 @@ func (c *compiler) within(exact Fragment, property cql2.Expr, bounds ...bounding
 	return Join(" AND ", append(fs, paren(exact))...)
 }
 
-// arguments returns those of literals; false if an operand is none.
+// arguments returns the values of the literals; false if an operand is not a literal.
 func (b bounding) arguments() (args []any, ok bool) {
 	for i, e := range b.es {
 		if !isLiteral(e) || len(b.args[i].args) != 1 {
@@ -55,8 +55,8 @@ func (b bounding) arguments() (args []any, ok bool) {
 	return args, true
 }
 
-// during is an interval of one property, as ranges of its column; false where the normal form of the column is no
-// obstacle, or there are more.
+// during compiles an interval of one property as ranges of its column; false if the normal form does not hide the
+// column, or if there are several properties.
 func (c *compiler) during(e cql2.Interval) (Fragment, bool) {
 	if e.Start != e.End || len(e.Also) > 0 {
 		return Fragment{}, false

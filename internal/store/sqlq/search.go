@@ -28,7 +28,7 @@ func (d SQLite) Search(alias string, src *Source, s cql2.Search) (Fragment, bool
 	return Cat(Ident(alias+"."+w.RowID+" IN ("), match, Ident(")")), true
 }
 
-// limitRank turns a rank into a condition.
+// limitRank is the condition on a rank that a row matches.
 var limitRank = Ident(" <= " + strconv.Itoa(cql2.RankWord))
 
 // Rank looks up the words of a row.
@@ -60,7 +60,7 @@ func rankOfWords(w *Words, s cql2.Search) Fragment {
 	return Cat(SQL("grense_rank_words(?", strings.Join(s.Terms, ",")), Ident(", "+strings.Join(w.columns(), ", ")+")"))
 }
 
-// rankOfSingle ranks terms of one word each without a call.
+// rankOfSingle returns the rank of single-word terms without calling a function.
 func rankOfSingle(w *Words, s cql2.Search) Fragment {
 	var whole, start []Fragment
 	for _, t := range s.Terms {
@@ -86,8 +86,8 @@ func single(terms []string) bool {
 	return !slices.ContainsFunc(terms, func(t string) bool { return strings.Contains(t, " ") })
 }
 
-// matchWords returns a query for FTS5: some term, with all its words, each as a prefix.
-// Words hold only letters and digits.
+// matchWords returns an FTS5 query: one of the terms, with each of its words as a prefix. Words contain only letters
+// and digits.
 func matchWords(terms []string) string {
 	or := make([]string, len(terms))
 	for i, t := range terms {

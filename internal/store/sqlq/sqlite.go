@@ -106,15 +106,15 @@ func (SQLite) Like(x Fragment, pattern string) (Fragment, bool) {
 	return Cat(x, SQL(" GLOB ?", b.String())), b.Len() <= maxGlob
 }
 
-// Begins adds the range, which SQLite cannot derive from an argument.
+// Begins adds a range to the pattern, which SQLite cannot derive from an argument.
 func (SQLite) Begins(x Fragment, prefix string, whole Fragment) Fragment {
 	return Join(" AND ", prefixed(x, prefix), paren(whole))
 }
 
-// Folded is an argument: the pattern of a LIKE on a folded text.
+// Folded is an argument: a LIKE pattern for a text that is folded by the function Fold.
 type Folded struct{ Fold, Pattern string }
 
-// LikeFolded folds and compares in one call, without a text in between.
+// LikeFolded folds and compares in one function call, without an intermediate text.
 func (SQLite) LikeFolded(fold string, x Fragment, pattern string) (Fragment, bool) {
 	return Cat(Ident("grense_like("), x, SQL(", ?)", Folded{fold, pattern})), true
 }
@@ -189,7 +189,7 @@ func (d SQLite) Texts(alias string, s SearchColumns, pattern, literal string) (F
 		Ident(")")), true
 }
 
-// Trigrams returns the query of an FTS5 table with that tokenizer for all trigrams of a text; "" if it has none.
+// Trigrams returns an FTS5 query for all trigrams of a text; "" if the text is too short.
 func Trigrams(text string) string {
 	if strings.ContainsRune(text, 0) {
 		return ""
@@ -205,8 +205,7 @@ func Trigrams(text string) string {
 	return strings.Join(terms, " AND ")
 }
 
-// What SQLite needs no other form for: its functions fold all texts and find words exactly, and its normal forms are
-// columns that indexes hold.
+// Not needed in SQLite: its functions fold all texts and find words exactly, and indexes contain the normal forms.
 func (SQLite) FoldASCII(Fragment) (ascii, lower Fragment, ok bool) { return ascii, lower, false }
 func (SQLite) Range(string, *Field, string, ...any) (f Fragment, exact, ok bool) {
 	return f, false, false

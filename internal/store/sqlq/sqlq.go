@@ -1,11 +1,11 @@
-// Package sqlq compiles CQL2 to SQL. It is the only place that writes a condition.
+// Package sqlq compiles CQ356 to SQL conditions. No other package writes conditions.
 //
-// A filter that SQL cannot express exactly is split. Where holds for every match and perhaps for more.
-// Sure holds only for matches. Residue is what cql2.Eval must evaluate for a row that matches Where but not Sure.
-// Both follow the polarity of the tree: under NOT, upper bounds become lower bounds. Three-valued logic is preserved.
+// A filter that SQL cannot express exactly is split. Where holds for every match and perhaps for more. Sure holds only
+// for matches. Residue is what cql2.Eval must evaluate for a row that matches Where but not Sure. Under NOT, upper
+// bounds become lower bounds and vice versa. Three-valued logic is preserved.
 //
-// SQL text never contains a value: identifiers come from a Source, which the store builds from its schema,
-// and everything else is an argument. Equal queries give equal text.
+// SQL text never contains a value: identifiers come from a Source, which the store builds from its schema, and
+// everything else is an argument. Equal queries give equal text.
 package sqlq
 
 import (
@@ -58,13 +58,15 @@ type Dialect interface {
 	// Begins adds the range of an ordered index to whole, if the database cannot derive it.
 	// whole is the result of Like for x and a pattern that begins with prefix.
 	Begins(x Fragment, prefix string, whole Fragment) Fragment
-	// Range compares the column as it is stored, where the normal form hides it from its index, with an argument, for
-	// "IN" with several; "LIKE" takes a pattern. It holds wherever the normal form does, and unless exact perhaps for
-	// more, and may be false where that is null. It is not ok if no index would serve it.
+	// Range compares the stored column, for an index, if the normal form hides the column: with an argument, with
+	// several for "IN", with a pattern for "LIKE". The result holds whenever the comparison of the normal form does;
+	// unless exact is true, it may hold for more rows, and may be false where that is null. ok is false if no index
+	// would serve it.
 	Range(column string, f *Field, op string, args ...any) (served Fragment, exact, ok bool)
-	// ByCodePoint gives a text the collation in which it compares by code point, whatever its column has.
+	// ByCodePoint adds a collation that compares by code point, whatever collation the column has.
 	ByCodePoint(x Fragment) Fragment
-	// Absent holds where the normal form of a day or a moment is null, and is never null itself; false as with Range.
+	// Absent tests whether the normal form of a date or timestamp is null, without being null itself. It returns false
+	// as Range does.
 	Absent(column string, f *Field) (Fragment, bool)
 
 	// Search selects rows of alias that match s, and is never null.
@@ -104,9 +106,9 @@ type Field struct {
 	Search   SearchColumns
 	Stored   Stored   // how PostgreSQL compares the texts of the column as they are stored
 	Indexes  Indexes  // of a column of texts in PostgreSQL
-	Declared string   // what the source calls the type of the column, for adapters that need it
-	ID       *ID      // the field is a feature id that is not the value of one column; nil else
-	Path     []string // the field is a value inside the JSON of the column, which only cql2.Member reads; nil else
+	Declared string   // type of the column in the source, if the store needs it
+	ID       *ID      // set if the field is a feature id of several columns
+	Path     []string // path of a value inside a JSON column; cql2.Member reads it
 }
 
 // ID is a feature id as text, built from columns without null.
@@ -116,7 +118,7 @@ type ID struct {
 	// Is returns the condition that a row of alias has an id; an index over the columns serves it.
 	// ok is false if no row can have the id.
 	Is      func(alias, id string) (Fragment, bool)
-	Indexed bool // such an index is there
+	Indexed bool // such an index exists
 }
 
 // IsColumn reports whether the values of the field are those of its column.
@@ -143,14 +145,14 @@ type Geometry struct {
 	HasNull bool // some rows have no geometry
 	Indexed bool // an index over envelopes exists
 
-	// Of SQLite, where envelopes and rows without geometry have tables of their own.
-	Index  string // the table of envelopes, with its schema; "" when there is none
-	NoGeom string // the table of rows without geometry, with its schema; "" when it is not kept
-	RowID  string // not quoted column that both refer to
+	// SQLite only: tables for envelopes and for rows without geometry.
+	Index  string // table of envelopes with its schema; "" if there is none
+	NoGeom string // table of rows without geometry with its schema; "" if there is none
+	RowID  string // unquoted column of the source that both tables refer to
 
-	// Of PostgreSQL.
-	HasEmpty  bool // there may be geometries without any position, which count as none
-	HasBroken bool // there may be values that are no geometry (package wkb), which count as none
+	// PostgreSQL only.
+	HasEmpty  bool // there may be geometries without positions, which count as null
+	HasBroken bool // there may be invalid geometries (package wkb), which count as null
 	Geography bool // the column is of type geography
 	// Before and After wrap the column to transform the geometry to CRS if the column has another system; else "".
 	Before, After string
@@ -169,7 +171,7 @@ type Relation struct {
 	Source
 	Owner string // column of the relation, not quoted
 	Key   string // column of the source that Owner refers to, not quoted
-	// store.Relation.Order if it certainly holds; a column of the relation and a property of the source
+	// store.Relation.Order if it certainly holds: both a column of the relation and a property of the source
 	Order string
 }
 

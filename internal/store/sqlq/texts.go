@@ -6,34 +6,33 @@ import (
 	"strings"
 )
 
-// Stored says how PostgreSQL compares the texts of a column as they are stored, which an index over the column
-// follows.
+// Stored is how PostgreSQL compares the stored texts of a column. An index on the column has the same order.
 type Stored uint8
 
 const (
-	StoredOther     Stored = iota // in another way than their texts
+	StoredOther     Stored = iota // in none of these ways
 	StoredCodePoint               // by code point
-	// by code point, but the server does not know that, so that it makes no range of a pattern
+	// by code point, but the server does not know that and derives no range from a pattern
 	StoredUTF8
-	StoredEqual   // only the same texts are equal
-	StoredRoughly // the same texts are equal, and others: of nondeterministic collations, and citext
-	StoredPadded  // as StoredEqual, without blanks at the end, which no text has
+	StoredEqual   // only identical texts are equal
+	StoredRoughly // not only identical texts are equal: nondeterministic collations and citext
+	StoredPadded  // as StoredEqual, but without trailing blanks (character)
 	StoredUUID    // uuid
 	StoredEnum    // an enumeration
 )
 
-// Indexes are those of all rows that begin with a column of texts, besides one in the order of the column itself.
+// Indexes is a set of indexes over all rows that begin with a text column, in other orders than that of the column.
 type Indexes uint8
 
 const (
-	IndexCodePoint Indexes = 1 << iota // by code point, which is not the order of the column
-	IndexPattern                       // of the operator class for patterns
+	IndexCodePoint Indexes = 1 << iota // COLLATE "C"
+	IndexPattern                       // text_pattern_ops
 )
 
-// UUID is an argument of that type, in the form in which PostgreSQL prints it.
+// UUID is an argument of type uuid, in PostgreSQL's format.
 type UUID string
 
-// rangeOfText is Range of a column whose normal form is text.
+// rangeOfText is Range for a column that is compared as text.
 func (d PostgreSQL) rangeOfText(column string, f *Field, op string, args []any) (served Fragment, exact, ok bool) {
 	texts := make([]string, len(args))
 	for i, a := range args {
@@ -82,10 +81,10 @@ func (d PostgreSQL) rangeOfText(column string, f *Field, op string, args []any) 
 	return served, false, false
 }
 
-// canonical is the form in which PostgreSQL prints a uuid. Its order by code point is that of the type.
+// canonical matches a UUID as PostgreSQL prints it. Such texts sort like the type.
 var canonical = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// IsUUID reports whether a text is a uuid as PostgreSQL prints it.
+// IsUUID reports whether a text is a UUID in the form in which PostgreSQL prints it.
 func IsUUID(s string) bool { return canonical.MatchString(s) }
 
 func rangeOfUUID(column, op string, texts []string) (served Fragment, exact, ok bool) {
@@ -123,7 +122,7 @@ const (
 	lastUUID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 )
 
-// literal returns the text of a pattern without wildcards; false for others.
+// literal returns the text of a pattern without wildcards; false if it has wildcards.
 func (p Pattern) literal() (string, bool) {
 	if len(p.Tokens) == 0 {
 		return "", true

@@ -48,7 +48,7 @@ func (c *compiler) values(es ...cql2.Expr) ([]value, bool) {
 	return vs, true
 }
 
-// collate makes texts of several columns comparable, whose collations may differ, and literals among themselves.
+// collate makes texts compare by code point, unless exactly one operand is a column, whose collation then decides.
 func (c *compiler) collate(es []cql2.Expr, vs []value) {
 	columns := 0
 	for _, e := range es {

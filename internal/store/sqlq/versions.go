@@ -6,8 +6,8 @@ import (
 	"grense/internal/store"
 )
 
-// AsOf restricts the filter to versions that are valid at a moment, which SQL expresses exactly.
-// Of versions that overlap it selects the one that begins last, by their index.
+// AsOf restricts the filter to versions that are valid at a moment; SQL expresses that exactly. Of overlapping versions
+// of a feature it selects the one that begins last, for which an index on id and start is needed.
 func (f Filter) AsOf(d Dialect, s *Source, alias string, at time.Time) Filter {
 	v := s.Versions
 	c := &compiler{d: d, src: s, alias: alias, depth: new(int)}
@@ -35,7 +35,7 @@ func (c *compiler) valid(v *store.Versions, at time.Time) Fragment {
 	begun, ok := c.moment(c.src.Fields[v.Start], at)
 	ended, same := c.moment(c.src.Fields[v.End], at)
 	if !ok || !same {
-		return c.constant(false) // no version begins after the years that a column can hold
+		return c.constant(false) // no column can contain later years
 	}
 	op := " > "
 	if v.Inclusive {

@@ -9,7 +9,7 @@ import (
 	"grense/internal/store"
 )
 
-// exerciseAllOrNothing asks random questions that want all matches or none.
+// exerciseAllOrNothing runs random AllQueries.
 func exerciseAllOrNothing(t *testing.T, s store.Store, d *dataset) {
 	orders := append(slices.Clone(sorts), []store.Sort{{Property: "skjult"}}, []store.Sort{{Property: "antall"}})
 	for i, set := range d.sets {
@@ -48,7 +48,7 @@ func exerciseAllOrNothing(t *testing.T, s store.Store, d *dataset) {
 	}
 }
 
-// exerciseTexts asks for the folded texts of matches.
+// exerciseTexts requests the folded texts of matches.
 func exerciseTexts(t *testing.T, s store.Store, d *dataset) {
 	for i, set := range d.sets {
 		c := find(t, s, set.c.ID)

@@ -60,7 +60,7 @@ func Crossings() []Crossing {
 			orb.Point{9, 82}, orb.Point{9, 74})), ""},
 		{"wedge", crs.LAEANorthPole, area(shownIn(crs.LAEANorthPole, orb.Point{-40, 70}, orb.Point{40, 70},
 			orb.Point{40, 90}, orb.Point{-40, 70})), ""},
-		// the long way
+		// the long way around the globe
 		{"europe", crs.LAEAEurope, orb.LineString(shownIn(crs.LAEAEurope, orb.Point{-100, 0}, orb.Point{100, 0})), ""},
 	}
 }
@@ -104,8 +104,8 @@ func ExerciseAntimeridian(t *testing.T, open Opener) {
 	}
 }
 
-// WideEdges returns geometries in degrees from other programs, by name. Refused is part of the reason why plain
-// geometries with such edges are refused; Geodesic is that of geographies.
+// WideEdges returns geometries in degrees, as other programs write them, by name. Refused is part of the reason for
+// refusing a geometry with such edges, Geodesic of that for a geography.
 func WideEdges() []WideEdge {
 	const across, either = "half around the world; grense import cuts", "as wide as it says"
 	return []WideEdge{

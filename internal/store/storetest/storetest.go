@@ -1,7 +1,7 @@
-// Package storetest is the contract of store.Store as a suite: every store passes Exercise.
+// Package storetest tests the contract of store.Store: every store must pass Exercise.
 //
-// The data is generated here, written with the store's own Writer, and held as plain Go values.
-// Results of a store are compared with cql2.Eval over those values, never with another store.
+// The data are generated here, written with the store's own Writer, and held as plain Go values. Results of a store are
+// compared with cql2.Eval over those values, never with another store.
 package storetest
 
 import (

@@ -111,7 +111,8 @@ func (s *versioned) valid(v *version, t time.Time) bool {
 	return !t.Before(v.start) && (v.end.IsZero() || t.Before(v.end) || s.inclusive && t.Equal(v.end))
 }
 
-// asOf returns the rows that the standard requires at t: of each feature the valid one that begins last.
+// asOf returns the rows that must be selected at t: the valid version of each feature or, of several, the one that
+// begins last.
 func (s *versioned) asOf(t time.Time) (out []*version) {
 	for _, v := range s.rows {
 		if !s.valid(v, t) {
