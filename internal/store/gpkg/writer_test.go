@@ -213,7 +213,7 @@ func TestWrittenFileIsAGeoPackage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for query, want := range map[string]string{
+	for question, want := range map[string]string{
 		"PRAGMA application_id":                         "1196444487",
 		"PRAGMA journal_mode":                           "delete",
 		"PRAGMA integrity_check":                        "ok",
@@ -229,7 +229,7 @@ func TestWrittenFileIsAGeoPackage(t *testing.T) {
 		"SELECT count(*) FROM sqlite_schema WHERE name = 'sted'": "0",
 	} {
 		got := ""
-		err := sqlitex.ExecuteTransient(db, query, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+		err := sqlitex.ExecuteTransient(db, question, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
 			got = s.ColumnText(0)
 			return nil
 		}})

@@ -36,7 +36,7 @@ const (
 
 // PostgreSQL is the dialect of a PostGIS database. The session must use the time zone UTC and the encoding UTF8. Since
 // a read-only role cannot create functions, only ASCII texts and search columns are folded; cql2.Eval does the rest.
-// Texts compare in the collation of their column if that is by code point, else with COLLATE "C"; Stored tells what an
+// Texts compare in the collation of their column if that is by code point, else with COLLATE "C"; Stored shows what an
 // index serves. Arithmetic fails on overflow. LIKE has no additional range, since the planner would then underestimate
 // the rows, and a trigram index serves LIKE itself. Arguments may also be Date and Moment.
 type PostgreSQL struct{}
