@@ -1,6 +1,5 @@
-// Package migrations holds the SQL that makes and changes our own tables, for each dialect: NNNN_name.sql,
-// applied once, in the order of the numbers. Both dialects have the same numbers.
-// A file that was released is never changed.
+// Package migrations contains the SQL that creates and changes our own tables, for each dialect: files NNNN_name.sql,
+// applied once in the order of their numbers. Both dialects have the same numbers. A released file must not be changed.
 package migrations
 
 import (
@@ -20,7 +19,7 @@ func PostGIS() fs.FS { return folder("postgis") }
 func folder(name string) fs.FS {
 	sub, err := fs.Sub(files, name)
 	if err != nil {
-		panic(err) // the folder is embedded
+		panic(err) // cannot fail, since the directory is embedded
 	}
 	return sub
 }

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// licences are the addresses of licences of open data, without scheme and www, and their identifiers in the SPDX
-// License List.
+// licences are the URLs of open-data licences, without scheme and www, and their identifiers in the SPDX License List.
 var licences = []struct{ address, id string }{
 	{"creativecommons.org/licenses/by/4.0", "CC-BY-4.0"}, {"creativecommons.org/licenses/by/3.0", "CC-BY-3.0"},
 	{"creativecommons.org/licenses/by-sa/4.0", "CC-BY-SA-4.0"},
@@ -28,10 +27,10 @@ var licences = []struct{ address, id string }{
 	{"nationalarchives.gov.uk/doc/open-government-licence/version/3", "OGL-UK-3.0"},
 }
 
-// spacedLicence is the identifier of a licence, written with blanks.
+// spacedLicence matches the identifier of a licence written with spaces.
 var spacedLicence = regexp.MustCompile(`(?i)^(?:CC[ -]?0|CC[ -]BY(?:[ -](?:SA|NC|ND|NC-SA|NC-ND))?|NLOD)[ -]\d\.\d$`)
 
-// spdx is the name of a licence: its SPDX identifier where it has one, which programs know; else as it is configured.
+// spdx returns the SPDX identifier of a licence if it is known, else its configured name.
 func spdx(l Licence) string {
 	address := strings.ToLower(l.URL)
 	for _, start := range [...]string{"https://", "http://", "www."} {

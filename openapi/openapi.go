@@ -1,5 +1,5 @@
-// Package openapi builds the definition of the API, an OpenAPI 3.0 document, from what the server says of its routes
-// and from the fragments embedded here. The document is self-contained: no reference leads out of it.
+// Package openapi builds the API definition, an OpenAPI 3.0 document, from a description of the server's routes and
+// from the fragments embedded here. The document is self-contained: it has no external references.
 package openapi
 
 import (
@@ -17,16 +17,16 @@ import (
 //go:embed components.json
 var components []byte
 
-// Input is what the definition needs of one running service at one mount.
+// Input describes a running service at one mount point.
 type Input struct {
-	BaseURL     string // absolute, without a slash at its end; the one server of the document
+	BaseURL     string // absolute, without a final slash; the only server in the document
 	Title       string
 	Description string
 	Version     string // of the program
 	Contact     Contact
 	Licence     Licence
 	Terms       string // URL, or ""
-	Keyed       bool   // data need a key
+	Keyed       bool   // data require a key
 	Tags        []Tag
 	Operations  []Operation
 	Collections []Collection
@@ -35,36 +35,36 @@ type Input struct {
 // Tag is a group of operations.
 type Tag struct{ Name, Description string }
 
-// Contact is whom to ask; empty parts are left out.
+// Contact is the contact of the service; empty fields are omitted.
 type Contact struct{ Name, URL, Email string }
 
-// Licence is the licence of the data; left out without a name.
+// Licence is the licence of the data; omitted if Name is empty.
 type Licence struct{ Name, URL string }
 
-// Operation is one method of one path.
+// Operation is a method of a path.
 type Operation struct {
 	Method      string // post, delete; "" is get
-	Body        string // name of the schema of the body, in JSON; "" for none
+	Body        string // name of the schema of a JSON body; "" for none
 	Path        string // below the base URL, with variables in braces
 	ID          string // unique
-	Kind        string // the same of every collection; not in the document
+	Kind        string // the same for all collections; not in the document
 	Of          string // title of the collection; "" for none; not in the document
 	Tag         string
 	Summary     string
 	Description string
-	Keyed       bool // needs a key, where data do
+	Keyed       bool // requires a key if data do
 	Parameters  []Parameter
-	Answers     []Answer // representations of the answer 200
-	Empty       bool     // there may be nothing to give: 204
-	Lookup      bool     // the path names something that may not exist: 404
-	Resumes     bool     // answers parts by the header Range, of a state that may be gone: 206, 410, 412 and 416
-	// POST does the same, with a filter in CQL2 JSON as its body instead of the parameters filter and filter-lang
+	Answers     []Answer // representations of the response 200
+	Empty       bool     // may respond 204
+	Lookup      bool     // responds 404 if the path names something that does not exist
+	Resumes     bool     // supports the header Range for a version that may no longer exist: 206, 410, 412 and 416
+	// there is also a POST with a CQL2 JSON filter as body instead of the parameters filter and filter-lang
 	Asks bool
 }
 
-// Parameter is a parameter of an operation. Those with the same Shared name stand once, among the components.
+// Parameter is a parameter of an operation. Parameters with the same Shared name are one component.
 type Parameter struct {
-	Shared      string // name among the components; "" when it belongs to one operation
+	Shared      string // name of the component; "" if it belongs to one operation
 	Name        string
 	In          string // "query" or "path"
 	Description string
@@ -72,20 +72,20 @@ type Parameter struct {
 	Explode     bool // each member is a parameter of its own
 }
 
-// Answer is one representation: its media type and the name of its schema among the components; "" for any text.
+// Answer is a representation: its media type, and the name of its schema component; "" for any text.
 type Answer struct {
 	Media, Schema string
-	Binary        bool // bytes; without a schema
+	Binary        bool // binary, without a schema
 }
 
-// Collection describes the features of one collection; its schemas are named feature_ID and features_ID.
+// Collection describes the features of one collection. Its schemas are named feature_ID and features_ID.
 type Collection struct {
 	ID       string
-	Geometry bool // features have one, or null
+	Geometry bool // features have a geometry or null
 	Schema   ogcapi.Schema
 }
 
-// SchemaOf names the schema of a page of features of a collection, or of one feature.
+// SchemaOf returns the name of the schema of a page of features or, with one, of a feature.
 func SchemaOf(collection string, one bool) string {
 	if one {
 		return "feature_" + collection
@@ -93,12 +93,12 @@ func SchemaOf(collection string, one bool) string {
 	return "features_" + collection
 }
 
-// FileOf names the schema of a file with the features of a collection.
+// FileOf returns the name of the schema of a file with all features of a collection.
 func FileOf(collection string) string { return "file_" + collection }
 
 type m = map[string]any
 
-// Build returns the document as JSON. An error means that the fragments are broken, or that two operations have one id.
+// Build returns the document as JSON. It fails if a fragment is broken, or if two operations have the same id.
 func Build(in Input) ([]byte, error) {
 	var comp m
 	if err := json.Unmarshal(components, &comp); err != nil {
@@ -162,7 +162,7 @@ func Build(in Input) ([]byte, error) {
 	)
 }
 
-// filled drops members that are "".
+// filled removes members that are "".
 func filled(x m) m {
 	maps.DeleteFunc(x, func(_ string, v any) bool { return v == "" })
 	return x
@@ -247,7 +247,7 @@ func operation(op Operation, keyed bool, params m) (m, error) {
 	return get, nil
 }
 
-// post describes the POST that does what the GET does, with a filter as its body.
+// post returns the description of a POST that does what a GET does, with the filter as its body.
 func post(op Operation, get m) m {
 	p, responses := maps.Clone(get), maps.Clone(get["responses"].(m))
 	var list []any
@@ -271,12 +271,12 @@ func post(op Operation, get m) m {
 	return p
 }
 
-// changing makes of the description of a GET that of another method, with a body where there is one.
+// changing converts the description of a GET to that of another method, with a body if it has one.
 func changing(op Operation, get m) m {
 	responses := get["responses"].(m)
 	delete(responses, "304")
 	delete(responses["200"].(m)["headers"].(m), "ETag")
-	if op.Method == "post" && op.Body == "" { // a stream in, and one of the same type out; or a form in
+	if op.Method == "post" && op.Body == "" { // a stream in and one of the same type out, or a form
 		content := m{}
 		for _, a := range op.Answers {
 			content[a.Media] = m{"schema": m{"type": "string"}}
@@ -301,8 +301,8 @@ func changing(op Operation, get m) m {
 	return get
 }
 
-// formSchema describes the form for a file: parameters may be fields, the file is the last one. They are described in
-// words, since generators of Java clients import a class for the fields of one of several bodies, and make none.
+// formSchema describes the form for a file: parameters may be fields, and the file is the last one. The description is
+// prose, since generators of Java clients fail for the fields of one of several bodies.
 func formSchema(op Operation) m {
 	var names []string
 	for _, p := range op.Parameters {
@@ -324,15 +324,15 @@ func hasPathParam(op Operation) bool {
 	return false
 }
 
-// featureSchema describes a feature of a collection in GeoJSON (RFC 7946, 3.2). Every property stands in every feature.
+// featureSchema describes a feature of a collection in GeoJSON (RFC 7946, 3.2). Every feature has all properties.
 func featureSchema(c Collection) m {
 	props, required := m{}, []any{}
 	for _, p := range c.Schema.Properties {
-		if p.Type == nil { // the geometry stands beside the properties
+		if p.Type == nil { // the geometry is not among the properties
 			continue
 		}
 		s := filled(m{"type": p.Type.First(), "format": p.Format, "title": p.Title, "description": p.Description})
-		s["nullable"] = true // which says something beside a type only
+		s["nullable"] = true // has a meaning only together with a type
 		if p.Type.First() == "array" {
 			s["items"] = m{}
 		}
@@ -357,7 +357,7 @@ func featureSchema(c Collection) m {
 	if c.Geometry {
 		geometry = ref("schemas", "geometry")
 	} else {
-		// an enum of null alone is no code in Java
+		// code generators for Java do not support an enum with only null
 		geometry = m{"nullable": true, "type": "object", "maxProperties": 0, "description": "Always null."}
 	}
 	return m{"type": "object", "required": []any{"type", "id", "geometry", "properties"}, "properties": m{
@@ -371,7 +371,7 @@ func featureSchema(c Collection) m {
 		}, "prev": m{"type": "string"}, "next": m{"type": "string"}}}
 }
 
-// fileSchema is that of a file with all features, which knows no counts and links.
+// fileSchema describes a file with all features, which has neither counts nor links.
 func fileSchema(c Collection) m {
 	return m{"type": "object", "required": []any{"type", "features"}, "properties": m{
 		"type":     m{"type": "string", "enum": []any{"FeatureCollection"}},

@@ -7,8 +7,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Load reads a document and validates it as OpenAPI 3.0, examples and defaults included. References out of it are
-// refused.
+// Load parses a document and validates it as OpenAPI 3.0, including examples and defaults. It refuses external
+// references.
 func Load(ctx context.Context, doc []byte) (*openapi3.T, error) {
 	l := openapi3.NewLoader()
 	l.IsExternalRefsAllowed = false

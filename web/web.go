@@ -1,8 +1,8 @@
-// Package web holds what people see: the templates of the pages, the style sheet and the icon, and the texts in
-// Bokmål, Nynorsk and English, all embedded. It uses the standard library only and imports nothing of ours.
+// Package web contains the user interface: page templates, style sheet, icon, and texts in Bokmål, Nynorsk and English,
+// all embedded. It imports only the standard library.
 //
-// The templates assume the view of package server as dot; the pages they make load nothing from elsewhere and hold no
-// inline style or script, so that a strict Content-Security-Policy (CSP Level 3) can be sent with them.
+// The dot of the templates is the view of package server. Pages load nothing from other sites and contain no inline
+// style or script, so that a strict Content-Security-Policy (CSP Level 3) can be sent with them.
 package web
 
 import (
@@ -17,8 +17,8 @@ import (
 	"sync"
 )
 
-// Templates holds templates/*.html. Each page is a template of its own name; "head" and "foot" are the layout around
-// it.
+// Templates contains templates/*.html. Each page is a template with the name of the file; "head" and "foot" are the
+// layout around it.
 //
 //go:embed templates/*.html
 var Templates embed.FS
@@ -29,21 +29,21 @@ var static embed.FS
 //go:embed messages/*.json
 var messages embed.FS
 
-// Languages are the codes of the catalogues, the one that every text exists in first.
+// Languages returns the languages of the catalogues. Every text exists in the first one.
 func Languages() []string { return []string{"nb", "nn", "en"} }
 
-// File is a static file. Data belongs to the package and is not changed.
+// File is a static file. Data must not be changed.
 type File struct {
-	Name  string // with the hash of the content, "site.3f2a1c9b.css"
+	Name  string // with a hash of the content: "site.3f2a1c9b.css"
 	Media string // value of Content-Type
 	Data  []byte
 }
 
-// files are the static files in the order of their plain names, with the hashed name of each plain one.
+// files returns the static files by plain name, and the hashed name for each plain one.
 var files = sync.OnceValues(func() ([]File, map[string]string) {
 	entries, err := static.ReadDir("static")
 	if err != nil {
-		panic("web: " + err.Error()) // the folder is embedded
+		panic("web: " + err.Error()) // cannot fail, since the directory is embedded
 	}
 	var all []File
 	hashed := map[string]string{}
@@ -60,16 +60,15 @@ var files = sync.OnceValues(func() ([]File, map[string]string) {
 	return all, hashed
 })
 
-// What packed takes away. In style sheets space means something between words only; in scripts, whose only text of
-// several lines is a style sheet, it means nothing where a line begins, and what begins with two slashes is a
-// comment.
+// What packed removes. In style sheets spaces matter only between words. Our scripts have only one text of several
+// lines, a style sheet, so that leading spaces do not matter and a line that begins with two slashes is a comment.
 var (
 	styleComments = regexp.MustCompile(`(?s)/\*.*?\*/`)
 	styleSpace    = regexp.MustCompile(`\s*([{};,>])\s*|(:)\s+|\s+`)
 	scriptMargins = regexp.MustCompile(`(?m)^[ \t]*(//.*)?\n?`)
 )
 
-// packed is a style sheet or a script without comments and needless space; other files stay as they are.
+// packed returns a style sheet or script without comments and unnecessary spaces; other files unchanged.
 func packed(ext string, data []byte) []byte {
 	switch ext {
 	case ".css":
@@ -93,22 +92,22 @@ var mediaTypes = map[string]string{
 	".png": "image/png",
 }
 
-// HashedName puts the first 8 digits of the SHA-256 of data before the extension of name: the name under which a file
-// may be cached for ever.
+// HashedName inserts the first 8 digits of the SHA-256 of data before the extension of name. A file with this name may
+// be cached forever.
 func HashedName(name string, data []byte) string {
 	sum := sha256.Sum256(data)
 	ext := path.Ext(name)
 	return strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:4]) + ext
 }
 
-// Files returns all static files. The slice belongs to the package.
+// Files returns all static files. The caller must not change the slice.
 func Files() []File {
 	all, _ := files()
 	return all
 }
 
-// Hashed gives the name under which a file is served, for links that may be cached for ever: "site.css" ->
-// "site.3f2a1c9b.css". A name that no file has comes back as it is.
+// Hashed returns the name under which a file is served, for links that may be cached forever: "site.3f2a1c9b.css" for
+// "site.css". It returns an unknown name unchanged.
 func Hashed(name string) string {
 	_, hashed := files()
 	if h, ok := hashed[name]; ok {
@@ -117,7 +116,7 @@ func Hashed(name string) string {
 	return name
 }
 
-// Static finds a file by its plain or its hashed name. Browsers ask for favicon.ico unbidden and get the icon.
+// Static returns a file by its plain or hashed name. favicon.ico, which browsers request by themselves, is the icon.
 func Static(name string) (File, bool) {
 	if name == "favicon.ico" {
 		name = "favicon.svg"
@@ -131,13 +130,13 @@ func Static(name string) (File, bool) {
 	return File{}, false
 }
 
-// catalogues are the texts by language and name.
+// catalogues returns the texts by language and name.
 var catalogues = sync.OnceValue(func() map[string]map[string]string {
 	all := map[string]map[string]string{}
 	for _, lang := range Languages() {
 		data, err := messages.ReadFile("messages/" + lang + ".json")
 		if err != nil {
-			panic("web: " + err.Error()) // the file is embedded
+			panic("web: " + err.Error()) // cannot fail, since the file is embedded
 		}
 		texts := map[string]string{}
 		if err := json.Unmarshal(data, &texts); err != nil {
@@ -148,9 +147,8 @@ var catalogues = sync.OnceValue(func() map[string]map[string]string {
 	return all
 })
 
-// Text gives a text of the catalogues: in the requested language, else in Bokmål,
-// else in English, else the name itself.
-// A text may hold verbs of package fmt; each use passes the same arguments in every language.
+// Text returns a text in a language, else in Bokmål, else in English, else its name. A text may contain verbs of
+// package fmt, with the same arguments in every language.
 func Text(lang, name string) string {
 	all := catalogues()
 	for _, l := range [...]string{lang, "nb", "en"} {

@@ -1,9 +1,8 @@
-// Package archive keeps tiles in one file: PMTiles, version 3, and MBTiles 1.3. It knows addresses and bytes, and
-// nothing of what is in a tile.
+// Package archive stores tiles in one file: PMTiles, version 3, or MBTiles 1.3. It does not interpret the tiles.
 //
-// Tiles are those of WebMercatorQuad, gzipped vector tiles, with rows counted from the top. Those that are equal are
-// kept once. A file is made beside its place, as FILE.part, can be gone on with after any end of the program, and is
-// put into its place when it is whole.
+// Tiles are gzipped vector tiles of WebMercatorQuad, with rows counted from the top. Equal tiles are stored once. A
+// file is written as FILE.part in the same directory and renamed when it is complete. After an interruption, writing
+// can continue.
 package archive
 
 import (
@@ -15,29 +14,28 @@ import (
 	"strings"
 )
 
-// MaxZoom is the last level that a file has: so are the numbers of tiles below 2^63 (PMTiles 3, 4.1).
+// MaxZoom is the greatest level of a file: tile ids of greater levels would exceed 2^63 (PMTiles 3, 4.1).
 const MaxZoom = 31
 
-// ErrFormat reports a file that is no archive of vector tiles that this package reads, or is damaged.
+// ErrFormat reports a file that is damaged, or not an archive of vector tiles that this package can read.
 var ErrFormat = errors.New("archive: not a PMTiles 3 or MBTiles file of gzipped vector tiles")
 
-// Metadata is what a file says about its tiles. Coordinates are degrees, longitude before latitude.
+// Metadata describes the tiles in a file. Coordinates are degrees, longitude before latitude.
 type Metadata struct {
 	Name, Attribution string
-	First, Last       int        // levels
+	First, Last       int        // range of levels
 	Bounds            [4]float64 // west, south, east, north
-	// Layers is a JSON object with the member vector_layers (MBTiles 1.3, Vector tileset
-	// metadata) and any of one's own.
+	// Layers is a JSON object with the member vector_layers (MBTiles 1.3, Vector tileset metadata). It may have others.
 	Layers []byte
 }
 
-// center is where a map may begin: longitude, latitude, level.
+// center returns a suggested start for a map: longitude, latitude and level.
 func (m *Metadata) center() (lon, lat float64, z int) {
 	return (m.Bounds[0] + m.Bounds[2]) / 2, (m.Bounds[1] + m.Bounds[3]) / 2, m.First
 }
 
-// ID is the number of a tile: by level, and along a Hilbert curve on each (PMTiles 3, 4.1). The numbers of the four
-// tiles within one follow each other.
+// ID returns the tile id of PMTiles: by level, then along a Hilbert curve (PMTiles 3, 4.1). The four tiles within a
+// tile have consecutive ids.
 func ID(z, row, col int) uint64 {
 	id := (uint64(1)<<(2*z) - 1) / 3
 	x, y := uint64(col), uint64(row)
@@ -64,12 +62,12 @@ func ID(z, row, col int) uint64 {
 type Reader struct {
 	Metadata
 	tiles interface {
-		tile(z, row, col int) ([]byte, error) // nil: none
+		tile(z, row, col int) ([]byte, error) // nil if there is no tile
 		io.Closer
 	}
 }
 
-// Open opens a file, whose format its first bytes show.
+// Open opens a file. Its first bytes determine the format.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -93,7 +91,7 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// Tile returns a tile, gzipped; nil when the file has none there.
+// Tile returns a gzipped tile; nil if the file does not contain it.
 func (r *Reader) Tile(z, row, col int) ([]byte, error) {
 	if z < r.First || z > r.Last || z > MaxZoom || row < 0 || col < 0 || row >= 1<<z || col >= 1<<z {
 		return nil, nil
@@ -101,10 +99,10 @@ func (r *Reader) Tile(z, row, col int) ([]byte, error) {
 	return r.tiles.tile(z, row, col)
 }
 
-// Close closes the file. No Tile may be in progress.
+// Close closes the file. Tile must not be running.
 func (r *Reader) Close() error { return r.tiles.Close() }
 
-// IsPath reports whether a name says which kind of file it is.
+// IsPath reports whether the extension of a name is one of the formats.
 func IsPath(path string) bool {
 	return ending(path) == endPM || ending(path) == endMB
 }

@@ -20,7 +20,7 @@ type mbFile struct {
 	c  *sqlite.Conn
 }
 
-// database opens an SQLite file; one that is only read must not change while it is open.
+// database opens an SQLite file. Without write it is opened as immutable and must not change.
 func database(path string, write bool) (*sqlite.Conn, error) {
 	u := url.URL{Path: filepath.ToSlash(path)}
 	flags, params := sqlite.OpenReadOnly, "?mode=ro&immutable=1"
@@ -31,7 +31,7 @@ func database(path string, write bool) (*sqlite.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}
-	c.SetBusyTimeout(time.Second) // without one it waits for ever
+	c.SetBusyTimeout(time.Second) // otherwise it waits forever
 	return c, nil
 }
 

@@ -15,24 +15,24 @@ import (
 	"grense/internal/cache"
 )
 
-// Sizes and values of PMTiles 3, 3 and 4.
+// Sizes and values from PMTiles 3, clauses 3 and 4.
 const (
 	pmMagic   = "PMTiles\x03"
 	pmHeader  = 127
-	pmRootEnd = 16384 // of the root directory
+	pmRootEnd = 16384 // end of the root directory
 	pmGzip    = 2
 	pmVector  = 1
 )
 
-// entry is a run of equal tiles (PMTiles 3, 4.2); one of no tiles is a leaf directory.
+// entry is a run of equal tiles (PMTiles 3, 4.2) or, with a run length of 0, a leaf directory.
 type entry struct {
 	id     uint64
 	run    uint32
-	offset uint64 // in the section of tiles, or of leaf directories
+	offset uint64 // in the section of tiles or of leaf directories
 	length uint32
 }
 
-// directory writes entries, gzipped.
+// directory encodes and gzips entries.
 func directory(list []entry) []byte {
 	b := binary.AppendUvarint(nil, uint64(len(list)))
 	last := uint64(0)
@@ -56,10 +56,10 @@ func directory(list []entry) []byte {
 	return pack(b)
 }
 
-// mostEntries bounds a directory that is read; ours have some thousands.
+// mostEntries is the largest number of entries that is accepted in a directory; ours have some thousands.
 const mostEntries = 1 << 22
 
-// readDirectory reads what directory wrote.
+// readDirectory decodes what directory has encoded.
 func readDirectory(packed []byte) ([]entry, error) {
 	b, err := unpack(packed, mostEntries*8)
 	if err != nil {
@@ -111,7 +111,7 @@ func readDirectory(packed []byte) ([]entry, error) {
 	return list, nil
 }
 
-// directories divides entries into a root that has room before pmRootEnd, and leaves where that is needed.
+// directories encodes entries as a root that ends before pmRootEnd and, if necessary, leaves.
 func directories(list []entry) (root, leaves []byte) {
 	if root = directory(list); len(root) <= pmRootEnd-pmHeader {
 		return root, nil
@@ -130,14 +130,14 @@ func directories(list []entry) (root, leaves []byte) {
 	}
 }
 
-// pmTiles are the tiles of a file.
+// pmTiles describes the tiles of a file.
 type pmTiles struct {
-	list                []entry // in order
-	addressed, contents int     // how many there are, and different ones
-	size                uint64  // of all together
+	list                []entry // in the order of ids
+	addressed, contents int     // number of addressed tiles, and of distinct contents
+	size                uint64  // total size of the distinct tiles
 }
 
-// write writes all but the tiles themselves.
+// write writes everything except the tiles themselves.
 func (s *pmTiles) write(w io.Writer, m *Metadata) error {
 	text, err := m.document()
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *pmTiles) write(w io.Writer, m *Metadata) error {
 	return nil
 }
 
-// document is the metadata as JSON (PMTiles 3, 5).
+// document returns the metadata as JSON (PMTiles 3, 5).
 func (m *Metadata) document() ([]byte, error) {
 	doc := map[string]json.RawMessage{}
 	if err := json.Unmarshal(m.Layers, &doc); err != nil {
@@ -180,7 +180,7 @@ func (m *Metadata) document() ([]byte, error) {
 	for k, v := range map[string]string{"name": m.Name, "attribution": m.Attribution, "type": "overlay",
 		"version": "1"} {
 		if v != "" {
-			doc[k], _ = json.Marshal(v) // texts have no error
+			doc[k], _ = json.Marshal(v) // never fails for strings
 		}
 	}
 	return json.Marshal(doc)
@@ -191,12 +191,12 @@ type pmFile struct {
 	f      *os.File
 	size   uint64
 	root   []entry
-	leaf   uint64 // offsets of sections
+	leaf   uint64 // offsets of the sections
 	data   uint64
 	leaves *cache.Cache[uint64, []entry] // by offset
 }
 
-// leafBytes is how much of leaf directories is kept.
+// leafBytes is the size of the cache of leaf directories.
 const leafBytes = 4 << 20
 
 func openPM(f *os.File, m *Metadata) (_ *pmFile, err error) {
@@ -255,7 +255,7 @@ func (p *pmFile) bytes(at, n uint64) ([]byte, error) {
 
 func (p *pmFile) tile(z, row, col int) ([]byte, error) {
 	id, list := ID(z, row, col), p.root
-	for range 4 { // as many levels of directories as there may be (PMTiles 3, 4)
+	for range 4 { // the largest depth of directories (PMTiles 3, 4)
 		i, ok := slices.BinarySearchFunc(list, id, func(e entry, id uint64) int {
 			switch {
 			case e.id < id:
@@ -286,7 +286,7 @@ func (p *pmFile) tile(z, row, col int) ([]byte, error) {
 	return nil, ErrFormat
 }
 
-// directory reads a leaf.
+// directory reads a leaf directory.
 func (p *pmFile) directory(e entry) ([]entry, error) {
 	if list, ok := p.leaves.Get(e.offset); ok {
 		return list, nil
@@ -306,14 +306,14 @@ func (p *pmFile) Close() error { return p.f.Close() }
 
 func pack(b []byte) []byte {
 	var out bytes.Buffer
-	// there is such a level, and a bytes.Buffer does not fail
+	// the level is valid, and a bytes.Buffer does not fail
 	w, _ := gzip.NewWriterLevel(&out, gzip.DefaultCompression)
 	w.Write(b)
 	w.Close()
 	return out.Bytes()
 }
 
-// unpack refuses what is longer than most bytes.
+// unpack decompresses b. It refuses results of more than most bytes.
 func unpack(b []byte, most int64) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {

@@ -14,29 +14,29 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// ErrBusy reports that another program makes the same file.
+// ErrBusy reports that another program is writing the same file.
 var ErrBusy = errors.New("archive: another program is making this file")
 
-// ErrPart reports that what lies beside the file is not a file that was begun here.
+// ErrPart reports that FILE.part is not an unfinished file of this package.
 var ErrPart = errors.New("archive: not a file that was begun")
 
-// Writer makes a file. What it has so far is an MBTiles file beside it, in one transaction after another. It is for
-// one goroutine.
+// Writer writes a file. Until it is finished, the tiles are in an MBTiles database next to it (FILE.part), written in
+// several transactions. It is for one goroutine.
 type Writer struct {
 	path string
 	c    *sqlite.Conn
 	next uint64
-	open bool // a transaction
+	open bool // in a transaction
 }
 
-// partID is the application id of a file that is being made; mbID is that of MBTiles.
+// partID is the application_id of an unfinished file, mbID that of MBTiles.
 const (
 	partID = 0x67725061
 	mbID   = 0x4d504258
 )
 
-// Begin begins a file of the kind that the ending of its name says (IsPath), or goes on with one that was begun for
-// the same state: what is exported, of which data.
+// Begin begins a file in the format of its extension (IsPath), or continues an unfinished one with the same state.
+// state identifies what is exported from which data.
 func Begin(path, state string) (*Writer, error) {
 	w := &Writer{path: path}
 	c, err := database(w.part(), true)
@@ -80,7 +80,7 @@ func (w *Writer) begin(state string) error {
 		return err
 	}
 	switch {
-	case id == mbID: // the program ended when it was whole, and not yet in its place
+	case id == mbID: // finished, but the program ended before the rename
 		if err := sqlitex.ExecuteScript(w.c,
 			"DROP VIEW IF EXISTS tiles; DROP TABLE IF EXISTS map; DROP TABLE IF EXISTS images; "+
 				"DROP TABLE IF EXISTS metadata;", nil); err != nil {
@@ -130,10 +130,10 @@ func (w *Writer) number(sql string, args ...any) (n int64, err error) {
 	return n, nil
 }
 
-// Next is the first ID that is still to come: tiles of smaller ones are in the file, as far as there are any.
+// Next returns the first ID that is missing; tiles with smaller ids have been written.
 func (w *Writer) Next() uint64 { return w.next }
 
-// Put adds a tile, gzipped. Tiles come in the order of their ID.
+// Put adds a gzipped tile. Tiles must come in the order of their ID.
 func (w *Writer) Put(z, row, col int, data []byte) error {
 	if !w.open {
 		if err := w.exec("BEGIN IMMEDIATE"); err != nil {
@@ -150,7 +150,7 @@ func (w *Writer) Put(z, row, col int, data []byte) error {
 	return w.exec("INSERT INTO map VALUES (?, ?, ?, ?)", z, col, 1<<z-1-row, key)
 }
 
-// Save keeps what has come: what follows begins at next.
+// Save commits the tiles so far. After an interruption, writing continues at next.
 func (w *Writer) Save(next uint64) error {
 	if err := w.exec("UPDATE part SET next=?", int64(next)); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (w *Writer) Save(next uint64) error {
 	return w.exec("COMMIT")
 }
 
-// Counts returns how many tiles there are, and how many different ones.
+// Counts returns the numbers of tiles and of distinct tiles.
 func (w *Writer) Counts() (tiles, different int, err error) {
 	a, err := w.number("SELECT count(*) FROM map")
 	if err != nil {
@@ -173,7 +173,7 @@ func (w *Writer) Counts() (tiles, different int, err error) {
 	return int(a), int(b), err
 }
 
-// Finish puts the whole file into its place, over one that is there.
+// Finish completes the file and renames it to its path, replacing an existing file.
 func (w *Writer) Finish(m Metadata) error {
 	if err := w.Save(w.next); err != nil {
 		return err
@@ -226,7 +226,7 @@ func (w *Writer) finishMB(m *Metadata) error {
 	return place(w.part(), w.path)
 }
 
-// entries lists the runs of tiles, with the places of tiles that lie one after another as they came.
+// entries returns the runs of tiles. The offsets follow the order in which distinct tiles were added.
 func (w *Writer) entries() (s pmTiles, err error) {
 	var offsets []uint64
 	var lengths []uint32
@@ -292,7 +292,7 @@ func (w *Writer) finishPM(m *Metadata) error {
 	return errors.Join(err, os.Remove(w.part()))
 }
 
-// images writes the tiles in the order of their numbers.
+// images writes the distinct tiles in the order of their numbers.
 func (w *Writer) images(out io.Writer) error {
 	var buf []byte
 	return sqlitex.Execute(
@@ -310,7 +310,7 @@ func (w *Writer) images(out io.Writer) error {
 	)
 }
 
-// place moves a whole file to where it belongs, after its bytes are on the disk.
+// place renames a complete file after syncing it to disk.
 func place(from, to string) error {
 	f, err := os.OpenFile(from, os.O_RDWR, 0)
 	if err == nil {
@@ -320,13 +320,13 @@ func place(from, to string) error {
 		return fmt.Errorf("archive: %w", err)
 	}
 	if dir, err := os.Open(filepath.Dir(to)); err == nil {
-		_ = dir.Sync() // not every system can
+		_ = dir.Sync() // not supported by every system
 		dir.Close()
 	}
 	return nil
 }
 
-// Close leaves a file that is not finished to the next Begin.
+// Close closes the database. An unfinished file remains for the next Begin.
 func (w *Writer) Close() error {
 	if w.c == nil {
 		return nil

@@ -1,9 +1,9 @@
-// Package cache is the cache of the service: generic, bounded in bytes, counted, safe for concurrent use. Nothing else
-// holds values only because they may be asked for again.
+// Package cache is the cache of the service: generic, bounded in bytes, with counters, and safe for concurrent use. All
+// cached values in the program use it.
 //
-// It evicts by SIEVE (Zhang et al., NSDI 2024): what was found since the hand last passed stays, the oldest of the rest
-// goes. So values that are read once do not displace those that are read often. A Group adds caches up for metrics, and
-// gives them their parts of one budget.
+// It evicts by SIEVE (Zhang et al., NSDI 2024): the oldest entry that was not used since the hand last passed. So
+// values that are read only once do not displace those that are read often. A Group adds up the counters of caches for
+// metrics, and divides a budget among them.
 package cache
 
 import (
@@ -13,23 +13,23 @@ import (
 	"sync/atomic"
 )
 
-// Options says how a Cache is made.
+// Options configure a Cache.
 type Options struct {
-	Name  string // in metrics; caches of one name are added up
-	Bytes int64  // most that it holds, with what holding costs; 0 or less: it holds nothing
-	// Shards is in how many parts with a lock each it is divided; no value may take more than one part. Defaults to 1;
-	// 16 suit a cache that each request writes into.
+	Name  string // in metrics, where caches with the same name are added up
+	Bytes int64  // largest size, including overhead; 0 or less: the cache holds nothing
+	// Shards is the number of parts with a lock of their own. No value may be larger than a shard. Defaults to 1; 16
+	// suit a cache to which every request writes.
 	Shards int
-	Group  *Group // nil: none
-	Fixed  bool   // Bytes are beside the budget of the group, which neither counts nor lowers them
+	Group  *Group // may be nil
+	Fixed  bool   // Bytes are not part of the group's budget, and are not reduced by it
 }
 
-// Cache holds values by key, in at most as many bytes as its limit. Make it by New; nil is a cache that holds nothing.
+// Cache holds values by key, up to a number of bytes. Use New to create one; nil is a cache that holds nothing.
 type Cache[K comparable, V any] struct {
 	name     string
 	asked    int64 // Options.Bytes
 	fixed    bool
-	overhead int64 // bytes of an entry besides the size given to Put
+	overhead int64 // bytes of an entry in addition to the size given to Put
 	seed     maphash.Seed
 	shards   []shard[K, V]
 	limit    atomic.Int64 // of all shards
@@ -38,12 +38,12 @@ type Cache[K comparable, V any] struct {
 	hits, misses atomic.Uint64
 }
 
-// shard is a part of a cache with a lock of its own.
+// shard is a part of a cache with its own lock.
 type shard[K comparable, V any] struct {
 	mu    sync.Mutex
 	by    map[K]*entry[K, V]
 	ring  entry[K, V]  // sentinel: next is the newest entry, prev the oldest
-	hand  *entry[K, V] // where the search for what to evict goes on, towards newer entries; never nil
+	hand  *entry[K, V] // where the next search for an entry to evict begins, towards newer entries; never nil
 	bytes int64
 	limit int64
 
@@ -63,7 +63,7 @@ func New[K comparable, V any](o Options) *Cache[K, V] {
 	c := &Cache[K, V]{name: o.Name, asked: max(o.Bytes, 0), fixed: o.Fixed, seed: maphash.MakeSeed(),
 		shards: make([]shard[K, V], max(o.Shards, 1))}
 	inMap := reflect.TypeFor[K]().Size() + reflect.TypeFor[*V]().Size()
-	c.overhead = int64(reflect.TypeFor[entry[K, V]]().Size() + 2*inMap) // a map is half full
+	c.overhead = int64(reflect.TypeFor[entry[K, V]]().Size() + 2*inMap) // a map is about half full
 	for i := range c.shards {
 		c.shards[i].clear()
 	}
@@ -72,7 +72,7 @@ func New[K comparable, V any](o Options) *Cache[K, V] {
 	return c
 }
 
-// shard returns the part of a key, locked.
+// shard returns the shard for a key, locked.
 func (c *Cache[K, V]) shard(k K) *shard[K, V] {
 	s := &c.shards[0]
 	if n := uint64(len(c.shards)); n > 1 {
@@ -82,14 +82,15 @@ func (c *Cache[K, V]) shard(k K) *shard[K, V] {
 	return s
 }
 
-// Get returns the value of a key; false when it is not held. The caller must not change what it points to.
+// Get returns the value of a key; false if it is not cached. The caller must not change what it points to.
 func (c *Cache[K, V]) Get(k K) (v V, ok bool) {
 	v, ok = c.Peek(k)
 	c.Count(ok)
 	return v, ok
 }
 
-// Peek is Get of a value that may turn out to be of no use, and is not counted; the caller calls Count once it knows.
+// Peek is Get without counting a hit or miss. Callers that cannot know yet whether the value is useful call Count
+// later.
 func (c *Cache[K, V]) Peek(k K) (v V, ok bool) {
 	if c == nil {
 		return v, false
@@ -104,7 +105,7 @@ func (c *Cache[K, V]) Peek(k K) (v V, ok bool) {
 	return e.value, true
 }
 
-// Count counts a value as found or not found, which Peek did not.
+// Count counts a hit or a miss after Peek.
 func (c *Cache[K, V]) Count(found bool) {
 	switch {
 	case c == nil:
@@ -115,9 +116,8 @@ func (c *Cache[K, V]) Count(found bool) {
 	}
 }
 
-// Put holds a value, in place of one of the same key; size is the bytes that key and value take outside of themselves:
-// texts, slices, what pointers lead to. It reports false, and holds nothing for the key, when that is more than a shard
-// may hold.
+// Put caches a value, and replaces one with the same key. size is the memory that key and value refer to, such as
+// strings and slices, in bytes. It returns false, and removes the key, if the value is larger than a shard.
 func (c *Cache[K, V]) Put(k K, v V, size int64) bool {
 	if c == nil {
 		return false
@@ -136,8 +136,8 @@ func (c *Cache[K, V]) Put(k K, v V, size int64) bool {
 	return true
 }
 
-// Offer holds a value, of a size as Put takes it, where there is none of its key and no other has to make room for it;
-// it reports whether it does.
+// Offer caches a value only if the key is not cached yet and nothing must be evicted for it. It reports whether it did.
+// size is as in Put.
 func (c *Cache[K, V]) Offer(k K, v V, size int64) bool {
 	if c == nil {
 		return false
@@ -165,9 +165,9 @@ func (s *shard[K, V]) clear() {
 	s.ring.prev, s.ring.next, s.hand, s.bytes = &s.ring, &s.ring, &s.ring, 0
 }
 
-// Grow adds n bytes to the size of a value for which same holds, evicting others. It reports false, and changes
-// nothing, when the value would be larger than a shard may be; true as well when the cache does not hold it any more,
-// so that its size is nobody's concern.
+// Grow adds n bytes to the size of a value for which same is true, and evicts others if necessary. It returns false,
+// and changes nothing, if the value would be larger than a shard. It also returns true if the value is not cached any
+// more.
 func (c *Cache[K, V]) Grow(k K, n int64, same func(V) bool) bool {
 	if c == nil {
 		return true
@@ -187,7 +187,7 @@ func (c *Cache[K, V]) Grow(k K, n int64, same func(V) bool) bool {
 	return true
 }
 
-// Delete drops the value of a key.
+// Delete removes a key.
 func (c *Cache[K, V]) Delete(k K) {
 	if c == nil {
 		return
@@ -199,7 +199,7 @@ func (c *Cache[K, V]) Delete(k K) {
 	}
 }
 
-// Clear drops all values, which is no eviction.
+// Clear removes all values without counting evictions.
 func (c *Cache[K, V]) Clear() {
 	if c == nil {
 		return
@@ -212,7 +212,7 @@ func (c *Cache[K, V]) Clear() {
 	}
 }
 
-// SetLimit sets the most bytes that the cache holds, and evicts what is beyond.
+// SetLimit sets the limit in bytes, and evicts what exceeds it.
 func (c *Cache[K, V]) SetLimit(bytes int64) {
 	if c == nil {
 		return
@@ -227,7 +227,7 @@ func (c *Cache[K, V]) SetLimit(bytes int64) {
 	}
 }
 
-// Limit is the most bytes that the cache holds.
+// Limit returns the limit in bytes.
 func (c *Cache[K, V]) Limit() int64 {
 	if c == nil {
 		return 0
@@ -235,7 +235,7 @@ func (c *Cache[K, V]) Limit() int64 {
 	return c.limit.Load()
 }
 
-// room evicts until no more than limit bytes are held; keep stays.
+// room evicts entries other than keep until the size is at most limit.
 func (s *shard[K, V]) room(limit int64, keep *entry[K, V]) {
 	for s.bytes > limit {
 		if s.hand == &s.ring {
@@ -264,7 +264,7 @@ func (s *shard[K, V]) remove(e *entry[K, V]) {
 	s.bytes -= e.size
 }
 
-// Stats describes what the cache holds, and what it did since it was made.
+// Stats returns what the cache holds, and its counters since New.
 func (c *Cache[K, V]) Stats() Stats {
 	if c == nil {
 		return Stats{}
@@ -280,8 +280,8 @@ func (c *Cache[K, V]) Stats() Stats {
 	return x
 }
 
-// Make is called where a value begins to be made that no request waits for; ended is called once, when it is held or
-// will not be.
+// Make records that a value is being built in the background. The caller must call ended once when the value is cached
+// or has failed.
 func (c *Cache[K, V]) Make() (ended func()) {
 	if c == nil {
 		return func() {}
@@ -290,8 +290,7 @@ func (c *Cache[K, V]) Make() (ended func()) {
 	return func() { c.making.Add(-1) }
 }
 
-// Room is how many bytes of one more value fit without evicting another; below 0 when none does. With several shards it
-// is that of all.
+// Room returns how many bytes of another value fit without eviction; negative if none do. It is the sum of all shards.
 func (c *Cache[K, V]) Room() int64 {
 	x := c.Stats()
 	return x.Limit - x.Bytes - c.overhead

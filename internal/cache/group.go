@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// Stats are the counters of a cache since it was made, and what it holds now.
+// Stats are the counters of a cache, and what it holds now.
 type Stats struct {
 	Name                    string
 	Hits, Misses, Evictions uint64
-	Bytes, Limit            int64 // held, with what holding costs; and allowed
+	Bytes, Limit            int64 // size including overhead, and its limit
 	Entries                 int64
-	Making                  int64 // values that are made in the background now
+	Making                  int64 // values being built in the background
 }
 
-// Group is the caches of a process. Its zero value is empty and has no budget; nil takes no caches.
-// It is safe for concurrent use.
+// Group is a set of caches in a process. The zero value is an empty group without a budget; nil accepts no caches. It
+// is safe for concurrent use.
 type Group struct {
 	mu      sync.Mutex
 	members []member
@@ -31,7 +31,7 @@ type member interface {
 	wanted() (bytes int64, fixed bool) // as in Options
 }
 
-// add takes a cache into the group for good.
+// add adds a cache to the group permanently.
 func (g *Group) add(m member) {
 	if g == nil {
 		return
@@ -42,8 +42,8 @@ func (g *Group) add(m member) {
 	g.share()
 }
 
-// SetBudget bounds what all caches of the group hold together, those to come as well: where they were made for more,
-// each gets less in proportion. 0 or less: each holds what it was made for.
+// SetBudget limits the total size of all caches of the group, including later ones. If their Options ask for more, each
+// gets proportionally less. 0 or less: no budget.
 func (g *Group) SetBudget(bytes int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,7 +69,7 @@ func (g *Group) share() {
 	}
 }
 
-// Stats returns what the caches hold and did, by name; those of one name are added up.
+// Stats returns the statistics of all caches by name. Caches with the same name are added up.
 func (g *Group) Stats() []Stats {
 	if g == nil {
 		return nil

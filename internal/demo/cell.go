@@ -1,14 +1,14 @@
 package demo
 
-// Cell is the area of a municipality in integers: centimetres of EPSG:25833, x before y. It is nearly convex: more
-// than a third of its bounds belongs to it, so points drawn from the bounds soon hit it. It is immutable.
+// Cell is the area of a municipality in integers: centimetres in EPSG:25833, x before y. It is nearly convex and covers
+// more than a third of its bounds, so that random points in the bounds soon hit it. It is immutable.
 type Cell struct {
 	MinX, MinY, MaxX, MaxY int64 // bounds, centimetres
 
 	ring []vertex // centimetres, counter-clockwise, open
 }
 
-// place is where a point lies as to a ring.
+// place is the position of a point relative to a ring.
 type place uint8
 
 const (
@@ -17,7 +17,7 @@ const (
 	inside
 )
 
-// newCell makes a cell of a ring in metres.
+// newCell returns a cell for a ring in metres.
 func newCell(ring []vertex) Cell {
 	c := Cell{MinX: 100 * ring[0].x, MinY: 100 * ring[0].y, MaxX: 100 * ring[0].x, MaxY: 100 * ring[0].y}
 	for _, v := range ring {

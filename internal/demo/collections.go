@@ -6,14 +6,13 @@ import (
 	"grense/internal/store"
 )
 
-// Ids of the collections, which are the names of their tables too.
+// Ids of the collections, and names of their tables.
 const (
 	FylkerID   = "fylker"
 	KommunerID = "kommuner"
 )
 
-// Collections describes the demo; a new one at each call, so the caller may change it. Count and Extent are left to
-// the store.
+// Collections returns new descriptions of the demo's collections, without Count and Extent.
 func Collections() []*store.Collection {
 	return []*store.Collection{
 		{

@@ -1,19 +1,18 @@
-// Package demo holds the dataset that Grense serves when it is given none: the 15 counties and 357 municipalities of
-// Norway in force since 1 January 2024, with their real numbers and areas, official names, and schematic borders of
-// our own making.
+// Package demo contains the dataset that Grense serves without a source: the 15 counties and 357 municipalities of
+// Norway in force since 1 January 2024, with their real numbers, areas and official names, and with schematic borders.
 //
-// The borders follow from three facts of each municipality: a point inside it, its area and its county. It has its
-// part of the power diagram (Laguerre diagram) of the points, weighted by area, as far as that lies within a coarse
-// outline of the country; where the outline misses its point, an island as well. A county is the union of its
-// municipalities. Weights are lowered where a part would not hold its point. So the picture looks like Norway,
-// neighbours share their borders vertex by vertex, nothing overlaps, and no border in it is the true one.
+// The borders are computed from three facts about each municipality: a point inside it, its area and its county. A
+// municipality is its cell in the power diagram (Laguerre diagram) of the points, weighted by area, clipped to a coarse
+// outline of the country. If the outline does not contain its point, it also gets an island. A county is the union of
+// its municipalities. Weights are lowered where a cell would not contain its point. So the map resembles Norway,
+// neighbours share their borders vertex by vertex, nothing overlaps, and no border in it is the real one.
 //
-// The register's generator puts places into cells: the same parts, but cut by discs of 1.6 times the radius that has
-// the area, with vertices within 100 m made one. A place may so lie off the outline.
+// The generator of the register puts places into similar cells. They are not clipped to the outline, but to discs with
+// 1.6 times the radius of the municipality's area, and vertices within 100 m are merged. So a place may lie off the
+// outline.
 //
-// Coordinates are whole metres of EPSG:25833, x (east) before y (north). All of Norway is drawn in this one zone. The
-// result is the same on every machine: what is rounded differently by different processors is rounded to whole metres
-// before it decides anything.
+// Coordinates are whole metres of EPSG:25833, x (east) before y (north), for all of Norway. The result is the same on
+// every machine: values that processors round differently are rounded to whole metres before they are used.
 package demo
 
 import (
@@ -25,18 +24,18 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// Version names the content of the demo. It changes whenever a feature or the description of a collection does, so
-// that a copy of the demo that bears another version is rebuilt.
+// Version identifies the content of the demo. It must change with any feature or description, so that copies of another
+// version are rebuilt.
 const Version = "1c2e00347734"
 
-// The licence of the demo.
+// Licence of the demo, and its time zone.
 const (
 	TimeZone    = "Europe/Oslo" // of days in requests
 	LicenceName = "CC BY 4.0"
 	LicenceURL  = "https://creativecommons.org/licenses/by/4.0/"
 )
 
-// Set is one division of the country. It is immutable and safe for concurrent use; nobody changes what it points to.
+// Set is a division of the country. It is immutable and safe for concurrent use.
 type Set struct {
 	Fylker   []Fylke   // by Nr
 	Kommuner []Kommune // by Nr
@@ -45,15 +44,15 @@ type Set struct {
 // Fylke is a county.
 type Fylke struct {
 	Nr       string           // two digits
-	Navn     string           // official names, those of several languages joined by " - "
-	AreaKm2  int              // sum of the areas of its municipalities
+	Navn     string           // official names; several languages are joined by " - "
+	AreaKm2  int              // sum of its municipalities
 	Geometry orb.MultiPolygon // EPSG:25833, whole metres; exteriors counter-clockwise, holes clockwise, rings closed
 }
 
 // Kommune is a municipality.
 type Kommune struct {
 	Nr       string           // four digits, the first two of them FylkeNr
-	Navn     string           // official names, those of several languages joined by " - "
+	Navn     string           // official names; several languages are joined by " - "
 	FylkeNr  string           // Nr of its county
 	AreaKm2  int              // real area within the coastline, square kilometres; not the area of Geometry
 	Point    orb.Point        // a point inside it, EPSG:25833, whole metres
@@ -62,11 +61,11 @@ type Kommune struct {
 	cell Cell
 }
 
-// Cell returns the area that places are put into.
+// Cell returns the area for generated places.
 func (k *Kommune) Cell() Cell { return k.cell }
 
-// Facts returns the divisions with their numbers, names and real areas, without points and geometries, which take a
-// hundred times as long. The caller keeps the Set.
+// Facts returns numbers, names and real areas, without points and geometries, which is a hundred times faster than
+// Divisions. The caller owns the Set.
 func Facts() (*Set, error) {
 	fylker, kommuner, err := readFacts()
 	if err != nil {
@@ -84,7 +83,7 @@ func Facts() (*Set, error) {
 	return set, nil
 }
 
-// Divisions draws the divisions; some tens of milliseconds. The caller keeps the Set.
+// Divisions computes all divisions within some tens of milliseconds. The caller owns the Set.
 func Divisions() (*Set, error) {
 	fylker, kommuner, err := readFacts()
 	if err != nil {
@@ -133,7 +132,7 @@ func Divisions() (*Set, error) {
 	return set, nil
 }
 
-// project brings the points of the facts to EPSG:25833, metres.
+// project transforms the points of the facts to EPSG:25833, metres.
 func project(kommuner []kommuneFact) ([]orb.Point, error) {
 	toUTM, err := crs.Between(crs.CRS84, crs.UTM33)
 	if err != nil {
@@ -146,7 +145,7 @@ func project(kommuner []kommuneFact) ([]orb.Point, error) {
 	return points, nil
 }
 
-// placeSites rounds the points to whole metres, which hides the last bits that processors do not agree on.
+// placeSites rounds the points to whole metres, since processors may differ in the last bits.
 func placeSites(kommuner []kommuneFact, points []orb.Point) []site {
 	sites := make([]site, len(kommuner))
 	for i, p := range points {

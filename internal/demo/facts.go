@@ -46,7 +46,7 @@ func readFacts() ([]fylkeFact, []kommuneFact, error) {
 	return fylker, kommuner, err
 }
 
-// eachRecord calls fn for each record after the heading; every record has that many fields.
+// eachRecord calls fn for each record after the header. Every record must have the given number of fields.
 func eachRecord(name string, fields int, fn func([]string) error) error {
 	file, err := facts.Open(name)
 	if err != nil {

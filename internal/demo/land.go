@@ -12,17 +12,17 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// A shore is a coarse outline of the country: rings that neither cross nor hold each other, counter-clockwise. Sides
-// of a ring are numbered from shoreSide downwards, through all rings.
+// A shore is a coarse outline of the country: counter-clockwise rings that neither cross nor contain each other. Sides
+// of all rings are numbered from shoreSide downwards.
 type shore struct {
 	rings [][]corner
 	edges []edge
 }
 
-// shoreSide is the first side of the shore; it stands where a cell has discSide.
+// shoreSide is the number of the first side of the shore. It is used like discSide.
 const shoreSide = discSide
 
-// readShore brings the outline of the facts to EPSG:25833, whole metres.
+// readShore transforms the outline of the facts to EPSG:25833, whole metres.
 func readShore() (*shore, error) {
 	toUTM, err := crs.Between(crs.CRS84, crs.UTM33)
 	if err != nil {
@@ -55,7 +55,7 @@ func readShore() (*shore, error) {
 	return s, err
 }
 
-// Shore are the closed rings of the coarse outline of the country, in EPSG:25833, whole metres.
+// Shore returns the coarse outline of the country as closed rings in EPSG:25833, whole metres.
 func Shore() ([]orb.Ring, error) {
 	s, err := readShore()
 	if err != nil {
@@ -84,8 +84,8 @@ func (s *shore) add(ring []vertex) {
 	s.rings = append(s.rings, corners)
 }
 
-// land is what lies within the shore and nearest to site i in the power diagram, as rings without holes. Corners are
-// computed as those of cells are: from what meets there, so that neighbours have the same bits.
+// land returns the cell of site i in the power diagram, clipped to the shore, as rings without holes. Corners are
+// computed from the lines that meet there, as in cell, so that neighbours get identical values.
 func (s *shore) land(sites []site, i int) [][]corner {
 	others := make([]int, 0, len(sites))
 	for j := range sites {
@@ -103,7 +103,7 @@ func (s *shore) land(sites []site, i int) [][]corner {
 				return radicalCentre(sites, i, j, side)
 			}
 			e := s.edges[shoreSide-side]
-			if i < j { // in whichever order
+			if i < j { // the same for either order
 				return line.crossing(e.from, e.to)
 			}
 			return newBisector(sites[j], sites[i]).crossing(e.from, e.to)
@@ -117,11 +117,11 @@ func (s *shore) land(sites []site, i int) [][]corner {
 	return rings
 }
 
-// part is what of a ring lies left of the line, in as many rings as it falls into. The new sides get the number side;
-// meet gives the place where the line crosses a side.
+// part returns the part of a ring left of the line, which may be several rings. New sides get the number side; meet
+// returns the point where the line crosses a side.
 func (b bisector) part(ring []corner, side int, meet func(side int) (x, y float64)) [][]corner {
 	inside := make([]bool, len(ring))
-	first := -1 // corner inside, after one outside
+	first := -1 // first corner inside after one outside
 	for k, c := range ring {
 		inside[k] = b.left(c.x, c.y) >= 0
 	}
@@ -136,7 +136,7 @@ func (b bisector) part(ring []corner, side int, meet func(side int) (x, y float6
 		}
 		return nil
 	}
-	var runs [][]corner // from where the ring comes in to where it goes out
+	var runs [][]corner // from entering to leaving the left side
 	for n := range ring {
 		k := (first + n) % len(ring)
 		before := (k + len(ring) - 1) % len(ring)
@@ -157,7 +157,7 @@ func (b bisector) part(ring []corner, side int, meet func(side int) (x, y float6
 	return b.join(runs)
 }
 
-// join makes rings of the runs of a ring left of the line: along the line each goes on where the next one begins.
+// join connects the runs of a ring left of the line to rings: along the line, each run continues with the next one.
 func (b bisector) join(runs [][]corner) [][]corner {
 	along := func(c corner) float64 {
 		return float64((c.x-float64(b.origin.x))*b.dy) - float64((c.y-float64(b.origin.y))*b.dx)
@@ -173,7 +173,7 @@ func (b bisector) join(runs [][]corner) [][]corner {
 	}
 	slices.SortStableFunc(ends, func(p, q end) int { return cmp.Compare(p.at, q.at) })
 	next := make([]int, len(runs))
-	for k := 0; k < len(ends); k += 2 { // between two ends lies the inside of the ring
+	for k := 0; k < len(ends); k += 2 { // pairs of ends enclose the inside of the ring
 		p, q := ends[k], ends[k+1]
 		if p.start {
 			p, q = q, p
@@ -195,8 +195,8 @@ func (b bisector) join(runs [][]corner) [][]corner {
 	return out
 }
 
-// landRings draws what is shown of all municipalities: open rings of whole metres, counter-clockwise. Neighbours have
-// the same vertices. A municipality whose point lies off the shore has a disc about it as an island of its own.
+// landRings returns the areas of all municipalities: open rings of whole metres, counter-clockwise. Neighbours have the
+// same vertices. A municipality whose point lies off the shore gets a disc around the point as an island.
 func landRings(sites []site, s *shore) [][][]vertex {
 	out := make([][][]vertex, len(sites))
 	for i, at := range sites {
@@ -218,7 +218,7 @@ func landRings(sites []site, s *shore) [][][]vertex {
 	return out
 }
 
-// island is a disc about the point of a site that has its area, or less where the shore is near.
+// island returns a disc around the point of a site with the site's area, or smaller if the shore is near.
 func (s site) island(coast *shore) []vertex {
 	radius := float64(s.reach) / reachRadii
 	for _, e := range coast.edges {
@@ -228,14 +228,14 @@ func (s site) island(coast *shore) []vertex {
 	return s.disc()
 }
 
-// distance is how far a point lies from an edge, metres.
+// distance returns the distance of a point from an edge in metres.
 func (e edge) distance(p vertex) float64 {
 	d, q := e.to.sub(e.from), p.sub(e.from)
 	t := min(max(float64(d.dot(q))/float64(d.dot(d)), 0), 1)
 	return math.Hypot(float64(q.x)-float64(t*float64(d.x)), float64(q.y)-float64(t*float64(d.y)))
 }
 
-// open is a ring without a last vertex that is the first again.
+// open returns a ring without a repeated last vertex.
 func open(ring []vertex) []vertex {
 	if n := len(ring); n > 1 && ring[0] == ring[n-1] {
 		return ring[:n-1]

@@ -15,20 +15,20 @@ func (a vertex) cross(b vertex) int64     { return a.x*b.y - a.y*b.x }
 func (a vertex) compare(b vertex) int     { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.y, b.y)) }
 func orient(a, b, c vertex) (twice int64) { return b.sub(a).cross(c.sub(a)) } // > 0: c lies left of a-b
 
-// site is a point of the power diagram. The power of a place q is |q - at|² - weight; each place belongs to the site
-// of least power.
+// site is a point of the power diagram. The power of a site for a position q is |q - at|² - weight. Each position
+// belongs to the site with the least power.
 type site struct {
 	at     vertex
 	weight int64 // square metres
-	reach  int64 // radius of the disc that cuts the cell, metres
-	room   int64 // distance that the site wants to every side of its cell, metres
+	reach  int64 // radius of the disc that clips the cell, metres
+	room   int64 // least distance to every side of its cell, metres
 }
 
-// Lengths of a site, in radii of the disc that has its area.
+// Lengths as multiples of the radius of a disc with the site's area.
 const (
-	// leaves room for cells to differ from discs, and makes a coast of arcs where there is no neighbour
+	// larger than 1, so that cells need not be discs; where there is no neighbour, the coast consists of arcs
 	reachRadii = 1.6
-	roomRadii  = 0.35 // lowers the weights of about one site in fifteen
+	roomRadii  = 0.35 // lowers the weights of about 7 % of the sites
 )
 
 func newSite(at vertex, km2 int) site {
@@ -42,12 +42,12 @@ func newSite(at vertex, km2 int) site {
 	}
 }
 
-// settleWeights lowers weights until each cell holds its point. A heavy neighbour so near that its side of the power
-// diagram comes closer to the point than room, or beyond it, is made lighter.
+// settleWeights lowers weights until each cell contains its point. If the side towards a heavy neighbour is closer to
+// the point than room, or beyond it, the neighbour gets lighter.
 //
 // The side between i and j lies (d² + w_i - w_j) / 2d from point i, so point i requires w_j <= w_i + d² - 2d·room_i.
-// With room_i <= d/2 these bounds are a shortest-path problem with lengths that are not negative: there is one
-// greatest solution, whatever the order of the steps.
+// With room_i <= d/2 these bounds are a shortest-path problem with non-negative lengths: it has a unique greatest
+// solution, whatever the order of the steps.
 func settleWeights(sites []site) {
 	for changed := true; changed; {
 		changed = false
@@ -69,8 +69,8 @@ func settleWeights(sites []site) {
 	}
 }
 
-// circle holds a quarter of the directions of a polygon of 48 corners: cosines of multiples of 7.5 degrees, in
-// millionths.
+// circle contains a quarter of the directions of a regular polygon with 48 corners: cosines of multiples of 7.5
+// degrees, in millionths.
 var circle = [...]int64{
 	1000000,
 	991445,
@@ -89,7 +89,7 @@ var circle = [...]int64{
 
 const corners = 4 * (len(circle) - 1)
 
-// disc returns the polygon that stands for the disc of a site, counter-clockwise from the east.
+// disc returns the polygon for the disc of a site, counter-clockwise from the east.
 func (s site) disc() []vertex {
 	ring := make([]vertex, corners)
 	for k := range ring {
@@ -112,13 +112,14 @@ type corner struct {
 	side int     // of the side that begins here: index of the neighbour, or discSide minus the index of the disc's side
 }
 
-// discSide is the first side of the disc; the others are the numbers below.
+// discSide is the number of the disc's first side; its other sides have the numbers below.
 const discSide = -1
 
-// cell cuts the disc of site i by the power diagram. The corners go counter-clockwise; none when nothing is left.
+// cell clips the disc of site i to its cell in the power diagram. The corners are counter-clockwise; nil if nothing is
+// left.
 //
-// A corner is computed from the sites whose lines meet there, in the order of their numbers, never from other
-// corners: so two cells that share it have the same bits. Conversions to float64 keep a processor from fusing
+// A corner is computed from the sites whose lines meet there, in the order of their numbers, never from other corners.
+// So two cells that share a corner get identical values. Conversions to float64 keep a processor from fusing
 // multiplication and addition.
 func cell(sites []site, i int) []corner {
 	s := sites[i]
@@ -148,8 +149,8 @@ func cell(sites []site, i int) []corner {
 	return ring
 }
 
-// cut keeps the part of a convex ring where left is not negative. The new side gets the number side; meet gives the
-// place where it crosses a side.
+// cut returns the part of a convex ring where left is not negative. The new side gets the number side; meet returns the
+// point where it crosses a side.
 func cut(ring []corner, left func(corner) float64, side int, meet func(side int) (x, y float64)) []corner {
 	var kept []corner
 	for k, a := range ring {
@@ -182,7 +183,7 @@ func newBisector(s, other site) bisector {
 	return bisector{s.at, float64(d.x), float64(d.y), float64(d.dot(d) + s.weight - other.weight)}
 }
 
-// left is how much more the power of the other site is at x, y: positive on the site's side.
+// left returns by how much the power of the other site exceeds that of this one at x, y: positive on this site's side.
 func (b bisector) left(x, y float64) float64 {
 	qx, qy := x-float64(b.origin.x), y-float64(b.origin.y)
 	return b.level - 2*(float64(qx*b.dx)+float64(qy*b.dy))
@@ -195,7 +196,7 @@ func (b bisector) crossing(from, to vertex) (x, y float64) {
 	return fx + float64(t*(tx-fx)), fy + float64(t*(ty-fy))
 }
 
-// radicalCentre is the place of equal power of three sites, in any order.
+// radicalCentre returns the point of equal power of three sites, in any order.
 func radicalCentre(sites []site, i, j, k int) (x, y float64) {
 	n := []int{i, j, k}
 	slices.Sort(n)

@@ -9,8 +9,8 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// cellRings draws all cells: open rings of whole metres, counter-clockwise. Where two cells meet, both have the same
-// vertices, also those that are a corner of one of them only.
+// cellRings returns all cells: open rings of whole metres, counter-clockwise. Along a common border two cells have the
+// same vertices, including those that are a corner of only one of them.
 func cellRings(sites []site) [][]vertex {
 	cells := make([][]corner, len(sites))
 	for i := range sites {
@@ -30,16 +30,15 @@ func cellRings(sites []site) [][]vertex {
 	return rings
 }
 
-// grain is the least distance between two vertices, metres. It is less than a side of the smallest disc.
+// grain is the least distance between two vertices in metres. It is less than a side of the smallest disc.
 const grain = 100
 
-// merge makes one vertex of vertices that are nearer to each other than grain, the same in all rings, so that no cell
-// has a sliver of an edge and hardly any gap between cells is one.
+// merge merges vertices that are closer than grain, in the same way in all rings, to avoid slivers and narrow gaps.
 func merge(rings [][]vertex) {
 	all := slices.Concat(rings...)
 	slices.SortFunc(all, vertex.compare)
 	kept := map[vertex]vertex{}
-	var recent []vertex // kept vertices that are less than grain to the west
+	var recent []vertex // kept vertices up to grain to the west
 	for _, v := range slices.Compact(all) {
 		recent = slices.DeleteFunc(recent, func(k vertex) bool { return v.x-k.x >= grain })
 		near := slices.IndexFunc(recent, func(k vertex) bool { d := v.sub(k); return d.dot(d) < grain*grain })
@@ -63,7 +62,7 @@ func merge(rings [][]vertex) {
 
 func (c corner) rounded() vertex { return vertex{int64(math.Round(c.x)), int64(math.Round(c.y))} }
 
-// sideOf returns the two corners of a cell's side towards the neighbour; none when they do not meet.
+// sideOf returns the two corners of a cell's side towards a neighbour; nil if they do not touch.
 func sideOf(ring []corner, neighbour int) []corner {
 	k := slices.IndexFunc(ring, func(c corner) bool { return c.side == neighbour })
 	if k < 0 {
@@ -72,8 +71,7 @@ func sideOf(ring []corner, neighbour int) []corner {
 	return []corner{ring[k], ring[(k+1)%len(ring)]}
 }
 
-// between returns those of the corners of the neighbour's side that lie inside the side a-b, rounded, in the order
-// from a to b.
+// between returns the rounded corners of the neighbour's side that lie within the side a-b, in the order from a to b.
 func between(a, b corner, corners []corner) []vertex {
 	dx, dy := b.x-a.x, b.y-a.y
 	along := func(c corner) float64 { return float64((c.x-a.x)*dx) + float64((c.y-a.y)*dy) }
@@ -87,14 +85,14 @@ func between(a, b corner, corners []corner) []vertex {
 	return inside
 }
 
-// errNoDivision reports areas that overlap or go clockwise.
+// errNoDivision reports rings that overlap or run clockwise.
 var errNoDivision = errors.New("rings are not a division of an area")
 
-// edge is a piece of a border; what it bounds lies to its left.
+// edge is a piece of a border; its area lies to the left.
 type edge struct{ from, to vertex }
 
-// union joins areas that do not overlap and share their borders vertex by vertex: edges that two of them have in
-// opposite directions vanish, the others are chained to rings.
+// union joins areas that do not overlap and share their borders vertex by vertex. Edges that occur in both directions
+// vanish; the others are chained to rings.
 func union(rings [][]vertex) (orb.MultiPolygon, error) {
 	edges := map[edge]bool{}
 	for _, ring := range rings {
@@ -117,8 +115,8 @@ func union(rings [][]vertex) (orb.MultiPolygon, error) {
 	return polygons(chained)
 }
 
-// chain makes rings of edges. No ring passes a vertex twice; a ring starts at its least vertex, and the rings are
-// ordered by it.
+// chain connects edges to rings. No ring passes a vertex twice. A ring starts at its least vertex, by which the rings
+// are ordered.
 func chain(edges map[edge]bool) ([][]vertex, error) {
 	out := map[vertex][]vertex{}
 	var starts []edge
@@ -135,7 +133,7 @@ func chain(edges map[edge]bool) ([][]vertex, error) {
 		path := []vertex{e.from}
 		for at := e; ; {
 			out[at.from] = slices.DeleteFunc(out[at.from], func(v vertex) bool { return v == at.to })
-			if k := slices.Index(path, at.to); k >= 0 { // a ring is closed; what led to it goes on
+			if k := slices.Index(path, at.to); k >= 0 { // a ring is closed; the path before it continues
 				rings = append(rings, slices.Clone(path[k:]))
 				path = path[:k]
 				if k == 0 {
@@ -157,8 +155,8 @@ func chain(edges map[edge]bool) ([][]vertex, error) {
 	return rings, nil
 }
 
-// turn chooses where to go on at a vertex where several rings touch: the sharpest turn to the left, which keeps to
-// the same area.
+// turn chooses the next edge at a vertex where several rings touch: the sharpest left turn, which follows the same
+// area.
 func turn(in edge, choices []vertex) (vertex, bool) {
 	if len(choices) == 0 {
 		return vertex{}, false
@@ -175,7 +173,7 @@ func turn(in edge, choices []vertex) (vertex, bool) {
 
 // clockwiseFirst reports whether a ray that turns clockwise from the direction from meets a before b.
 func clockwiseFirst(from, a, b vertex) bool {
-	half := func(d vertex) int { // 0: less than half a turn clockwise of from, 1: more
+	half := func(d vertex) int { // 0: less than 180° clockwise of from, 1: more
 		if from.cross(d) < 0 || from.cross(d) == 0 && from.dot(d) < 0 {
 			return 0
 		}
@@ -187,7 +185,7 @@ func clockwiseFirst(from, a, b vertex) bool {
 	return a.cross(b) < 0
 }
 
-// rotate makes the least vertex the first.
+// rotate rotates a ring so that it begins with its least vertex.
 func rotate(ring []vertex) {
 	first := 0
 	for k, v := range ring {
@@ -198,7 +196,7 @@ func rotate(ring []vertex) {
 	copy(ring, slices.Concat(ring[first:], ring[:first]))
 }
 
-// polygons gives each hole to the smallest exterior about it.
+// polygons assigns each hole to the smallest exterior ring around it.
 func polygons(rings [][]vertex) (orb.MultiPolygon, error) {
 	var shells, holes [][]vertex
 	for _, ring := range rings {
@@ -227,13 +225,13 @@ func polygons(rings [][]vertex) (orb.MultiPolygon, error) {
 	return mp, nil
 }
 
-// surrounds reports whether a hole lies in a shell that it touches at single vertices at most.
+// surrounds reports whether a hole lies within a shell, which it may touch only at single vertices.
 func surrounds(shell, hole []vertex) bool {
 	c := newCell(shell)
 	return slices.ContainsFunc(hole, func(v vertex) bool { return c.Contains(100*v.x, 100*v.y) })
 }
 
-// twiceArea is positive when the ring goes counter-clockwise; square metres.
+// twiceArea returns twice the area in square metres; positive if the ring is counter-clockwise.
 func twiceArea(ring []vertex) int64 {
 	var sum int64
 	for k := 1; k+1 < len(ring); k++ {

@@ -10,8 +10,7 @@ import (
 	"grense/internal/store"
 )
 
-// Write defines both collections, in place of any that are there, and fills them in the order of their numbers.
-// Commit is left to the caller.
+// Write defines both collections, replacing existing ones, and inserts their rows by number. It does not call Commit.
 func Write(ctx context.Context, w store.Writer) error {
 	set, err := Divisions()
 	if err != nil {
@@ -20,7 +19,7 @@ func Write(ctx context.Context, w store.Writer) error {
 	return set.Write(ctx, w)
 }
 
-// Write is like the function Write, of divisions that have been drawn.
+// Write is the function Write for divisions that are computed already.
 func (set *Set) Write(ctx context.Context, w store.Writer) error {
 	for _, c := range Collections() {
 		if err := w.Define(ctx, c, true); err != nil {
@@ -48,7 +47,7 @@ type table struct {
 	columns []string
 }
 
-// fill inserts n rows; row gives the values of one, and its geometry.
+// fill inserts n rows; row returns the values and the geometry of a row.
 func (t table) fill(ctx context.Context, w store.Writer, n int, row func(i int) ([]any, orb.MultiPolygon)) error {
 	insert, err := w.Insert(ctx, t.name, t.columns)
 	if err != nil {

@@ -14,31 +14,31 @@ import (
 	"github.com/paulmach/orb/simplify"
 )
 
-// crowd is how many features a map may have before names wider than their features are left out, but for those of the
+// crowd is the number of features above which a map shows labels that are wider than their features only for the
 // largest ones.
 const (
 	crowd    = 20
-	overMost = 30 // names that are wider than their features, in a crowd
-	over     = 17 // places of around
+	overMost = 30 // largest number of such labels on a crowded map
+	over     = 17 // number of positions in around that lie over the feature
 
-	leastLeader = 4.0 // pixels: a shorter line to a name is a dot beside it
+	leastLeader = 4.0 // shortest leader line in pixels; below that the label stands next to the feature
 )
 
-// label is the name of a feature, in pixels.
+// label is the name of a feature. Lengths are in pixels.
 type label struct {
 	text   string
 	at     orb.Point
 	ring   orb.Ring // the largest part of an area
 	room   float64  // width of the feature
 	tall   float64  // height of the feature
-	area   float64  // of its largest part
+	area   float64  // area of its largest part
 	beside bool
-	near   bool // of a feature in the surroundings
-	first  bool // see Mark
+	near   bool // the feature is in the surroundings
+	first  bool // Mark.First
 }
 
-// labelsOf returns the names of the features of a map, after those that come first those of large ones, and of its
-// surroundings, where they are requested.
+// labelsOf returns the labels of a map: first those with First, then those of large features, then, if requested, those
+// of the surroundings.
 func (d *drawing) labelsOf(p *Picture) (all []*label) {
 	for _, m := range p.Marks {
 		if m.Near && !p.Around || m.Title == "" || m.Empty() {
@@ -50,7 +50,7 @@ func (d *drawing) labelsOf(p *Picture) (all []*label) {
 				continue
 			}
 			px := d.points(moved(m.rings[i], d.shift))
-			if m.Near { // of what is seen of it
+			if m.Near { // the visible part of it
 				if px = cutting.Ring(d.frame(), px); len(px) < 4 {
 					continue
 				}
@@ -82,10 +82,10 @@ func (d *drawing) labelsOf(p *Picture) (all []*label) {
 	return all
 }
 
-// labels writes the names of features, size units high, where they cover neither each other nor leave the picture:
-// those that come first, then those of large features. In a crowd names that are wider than their features keep away
-// from others; elsewhere one that has no room beside its feature stands apart, with a line to it, and one that finds
-// no place at all comes before some others.
+// labels draws labels of the height size without overlaps and within the picture: those with First come first, then
+// those of large features. On a crowded map, labels wider than their features keep a distance from others. Otherwise a
+// label without room at its feature stands apart with a leader line. If a label finds no place, it is tried before
+// others.
 func (d *drawing) labels(p *Picture, size float64, class string) {
 	if d.names == nil {
 		d.names = d.labelsOf(p)
@@ -115,8 +115,7 @@ func (d *drawing) labels(p *Picture, size float64, class string) {
 	d.b = append(append(d.b[:from], best...), "</g>"...)
 }
 
-// place writes names in their order, as labels says, and returns those of features, not of surroundings, that find no
-// place.
+// place draws labels in their order and returns those of features, not of surroundings, that find no place.
 func (d *drawing) place(names []*label, size float64) (missed []*label) {
 	q, wides := &placer{drawing: d, size: size, few: len(names) <= crowd}, 0
 	for _, one := range names {
@@ -156,7 +155,7 @@ func (d *drawing) place(names []*label, size float64) (missed []*label) {
 	return missed
 }
 
-// name writes a name around a position on its line.
+// name draws a label centred at a position on its baseline.
 func (d *drawing) name(l *label, at orb.Point) {
 	if d.b = append(d.b, "<text"...); l.near {
 		d.b = append(d.b, ` class="quiet"`...)
@@ -168,17 +167,17 @@ func (d *drawing) name(l *label, at orb.Point) {
 	d.b = append(append(append(d.b, `">`...), template.HTMLEscapeString(l.text)...), "</text>"...)
 }
 
-// placer finds room for names, by their middles.
+// placer finds free positions for labels. A position is the centre of a label.
 type placer struct {
 	*drawing
 	size  float64
-	few   bool // then a name may stand beside its feature
+	few   bool // the map is not crowded: a label may stand next to its feature
 	taken []orb.Bound
-	lines [][2]orb.Point // to names
-	along []orb.Bound    // room of the lines
+	lines [][2]orb.Point // leader lines
+	along []orb.Bound    // boxes along the leader lines
 }
 
-// landOf are the parts of areas that names would cover, in pixels and coarse.
+// landOf returns the visible parts of areas, simplified, in pixels.
 func (d *drawing) landOf(p *Picture) (out []orb.Ring) {
 	dp := simplify.DouglasPeucker(3)
 	for _, m := range p.Marks {
@@ -198,13 +197,13 @@ func (q *placer) box(at orb.Point, w float64) orb.Bound {
 	}
 }
 
-// free reports whether a name of width w fits, so far apart from others.
+// free reports whether a label of width w fits at a position, with a distance from other labels.
 func (q *placer) free(at orb.Point, w, apart float64) bool {
 	b, foot := q.box(at, w), float64(q.height)
-	if b.Min[0] < mapMargin+scaleMost+4*q.size { // where the bar of the scale is
+	if b.Min[0] < mapMargin+scaleMost+4*q.size { // the scale bar
 		foot -= 24 + q.size
 	}
-	corner := 95.0 // where the buttons are
+	corner := 95.0 // the buttons
 	if q.size == narrowSize {
 		corner = 128
 	}
@@ -214,7 +213,7 @@ func (q *placer) free(at orb.Point, w, apart float64) bool {
 	return b.Min[0] >= 0 && b.Min[1] >= 0 && b.Max[0] <= float64(q.width) && b.Max[1] <= foot && !q.meets(b.Pad(apart))
 }
 
-// lead keeps the room of a line to a name.
+// lead reserves the room of a leader line.
 func (q *placer) lead(a, b orb.Point) {
 	const pieces = 12
 	q.lines = append(q.lines, [2]orb.Point{a, b})
@@ -224,18 +223,18 @@ func (q *placer) lead(a, b orb.Point) {
 	}
 }
 
-// nearest is the position in a box that is nearest to another.
+// nearest returns the position in a box that is nearest to another position.
 func nearest(b orb.Bound, to orb.Point) orb.Point {
 	return orb.Point{min(max(to[0], b.Min[0]), b.Max[0]), min(max(to[1], b.Min[1]), b.Max[1])}
 }
 
-// between is the position i of n on the way from a to b.
+// between returns position i of n on the line from a to b.
 func between(a, b orb.Point, i, n int) orb.Point {
 	t := float64(i) / float64(n)
 	return orb.Point{a[0] + t*(b[0]-a[0]), a[1] + t*(b[1]-a[1])}
 }
 
-// meets reports whether a box touches a name, or a line to one.
+// meets reports whether a box touches a label or a leader line.
 func (q *placer) meets(b orb.Bound) bool { return touches(q.taken, b) || touches(q.along, b) }
 
 func touches(taken []orb.Bound, b orb.Bound) bool {
@@ -248,7 +247,7 @@ func touches(taken []orb.Bound, b orb.Bound) bool {
 	return false
 }
 
-// near is a place over the feature, or a little aside, higher or lower.
+// near returns a position over the feature or close to its centre.
 func (q *placer) near(l *label, w, apart float64) (at orb.Point, free bool) {
 	at = l.at
 	if l.beside {
@@ -256,7 +255,7 @@ func (q *placer) near(l *label, w, apart float64) (at orb.Point, free bool) {
 			at[0] = l.at[0] - 12 - w/2
 		}
 	}
-	if q.few && l.ring != nil && !l.near && l.room < q.size && l.tall < q.size { // it would be covered
+	if q.few && l.ring != nil && !l.near && l.room < q.size && l.tall < q.size { // the label would cover the feature
 		for _, side := range []float64{1, -1} {
 			if by := (orb.Point{at[0] + side*(l.room/2+q.size/2+w/2), at[1]}); q.free(by, w, apart) &&
 				!q.overLand(by, w) {
@@ -270,7 +269,7 @@ func (q *placer) near(l *label, w, apart float64) (at orb.Point, free bool) {
 	return q.aside(l, w, apart, around[:over])
 }
 
-// aside is one of some places around the middle of the feature.
+// aside returns the first free one of some positions around the centre of the feature.
 func (q *placer) aside(l *label, w, apart float64, places []orb.Point) (at orb.Point, free bool) {
 	for _, step := range places {
 		if high := math.Abs(step[1]) * q.size; high < l.tall/3 || q.few && high < l.tall/2+1.3*q.size {
@@ -283,14 +282,14 @@ func (q *placer) aside(l *label, w, apart float64, places []orb.Point) (at orb.P
 	return at, false
 }
 
-// within moves a place sideways until the name is in the picture.
+// within moves a position sideways until the label is within the picture.
 func (q *placer) within(at orb.Point, w float64) orb.Point {
 	edge := w/2 + q.size/4
 	return orb.Point{min(max(at[0], edge), float64(q.width)-edge), at[1]}
 }
 
-// apart is a place for a name that cannot lie over its feature: over no area, else beside the feature, else over
-// others. The line to it begins where no name covers the feature.
+// apart returns a position for a label that does not fit over its feature: over no area, else next to the feature, else
+// over other areas. The leader line begins where no label covers the feature.
 func (q *placer) apart(l *label, w float64) (at orb.Point, free bool) {
 	covered := func(b orb.Bound) bool { return b.Contains(l.at) }
 	if slices.ContainsFunc(q.taken, covered) {
@@ -304,7 +303,7 @@ func (q *placer) apart(l *label, w float64) (at orb.Point, free bool) {
 	return at, free
 }
 
-// away is a place farther off, over no area where outside, to which no line would cross another name, or a line to one.
+// away returns a position farther away, with outside over no area, whose leader line crosses no label or leader line.
 func (q *placer) away(l *label, w float64, outside bool) (orb.Point, bool) {
 	for far := 2.0; far < 14; far++ {
 		for turn := range 24 {
@@ -319,7 +318,7 @@ func (q *placer) away(l *label, w float64, outside bool) (orb.Point, bool) {
 	return orb.Point{}, false
 }
 
-// crosses reports whether a line goes over another line to a name.
+// crosses reports whether a line crosses a leader line.
 func (q *placer) crosses(a, b orb.Point) bool {
 	side := func(p, q, r orb.Point) bool { return (q[0]-p[0])*(r[1]-p[1]) > (q[1]-p[1])*(r[0]-p[0]) }
 	return slices.ContainsFunc(q.lines, func(l [2]orb.Point) bool {
@@ -327,7 +326,7 @@ func (q *placer) crosses(a, b orb.Point) bool {
 	})
 }
 
-// covers reports whether a line goes over a name.
+// covers reports whether a line crosses a label.
 func (q *placer) covers(a, b orb.Point) bool {
 	const steps = 40
 	for i := range steps {
@@ -338,7 +337,7 @@ func (q *placer) covers(a, b orb.Point) bool {
 	return false
 }
 
-// overLand reports whether a name would lie over an area of the map.
+// overLand reports whether a label would lie over an area of the map.
 func (q *placer) overLand(at orb.Point, w float64) bool {
 	b := q.box(at, w)
 	for _, p := range []orb.Point{b.Min, {at[0], b.Min[1]}, {b.Max[0], b.Min[1]}, {b.Min[0], at[1]}, at,
@@ -350,13 +349,13 @@ func (q *placer) overLand(at orb.Point, w float64) bool {
 	return false
 }
 
-// around are the places of a name besides the middle of its feature: aside in parts of the wider of the two, down in
-// heights of the name. Those before over lie over the feature.
+// around are positions of a label relative to the centre of its feature: sideways in widths of the feature or the
+// label, down in heights of the label. The first over positions lie over the feature.
 var around = []orb.Point{{0, 0}, {0, -.6}, {0, .6}, {-.2, 0}, {.2, 0}, {0, -1.2}, {0, 1.2}, {-.2, -.6}, {.2, -.6},
 	{-.2, .6}, {.2, .6}, {-.4, 0}, {.4, 0}, {-.4, -.6}, {.4, -.6}, {-.4, .6}, {.4, .6},
 	{-.7, 0}, {.7, 0}, {-.5, -.3}, {-.5, .3}, {-.5, -.9}, {-.5, .9}, {-.7, .6}, {.7, .6}, {-.7, -.6}, {.7, -.6}}
 
-// shortName is the first of the names that a title joins, cut to what fits on a map.
+// shortName returns the first of the names in a title, cut to a length that fits on a map.
 func shortName(s string) string {
 	for _, sep := range []string{" - ", " – "} {
 		s, _, _ = strings.Cut(s, sep)
@@ -367,12 +366,12 @@ func shortName(s string) string {
 	return s
 }
 
-// Inside returns a position in a polygon, where it is wide.
+// Inside returns a position in a polygon where it is wide.
 func Inside(p orb.Polygon) orb.Point { return inside(p[0], nil, p[1:]...) }
 
-// inside is a position in a ring, and in none of its holes, with room to both sides, in none of some boxes if there is
-// such a one: the middle of the longest piece of a few level lines that lies in the ring, or where that is in a box,
-// a place nearer to an end of a piece.
+// inside returns a position in a ring, outside of its holes, with room on both sides: the middle of the longest piece
+// of some horizontal lines within the ring. If possible it is in none of the taken boxes; then it may be nearer to an
+// end of a piece.
 func inside(r orb.Ring, taken []orb.Bound, holes ...orb.Ring) orb.Point {
 	b := r.Bound()
 	at, most := b.Center(), -1.0

@@ -1,9 +1,8 @@
-// Package draw makes pictures of features: maps as SVG, without script or style, and a picture as PNG of the area
-// that a service covers.
+// Package draw draws features: maps as SVG, without script or style, and a PNG preview of the area of a service.
 //
-// It uses no store and no HTTP. Positions come as outlines in the plane of the map, x (east) before y (north):
-// metres of a projection, or degrees. Positions that are no numbers are left out, never drawn as zero. Maps stay
-// within a budget of bytes by drawing coarser.
+// It depends on neither store nor HTTP. Positions are given as outlines in the plane of the map, x (east) before y
+// (north): metres of a projection, or degrees. NaN and infinite positions are omitted. A map is simplified until it
+// fits into a number of bytes.
 package draw
 
 import (
@@ -14,32 +13,31 @@ import (
 	"github.com/paulmach/orb/simplify"
 )
 
-// Outline is what maps keep of a feature: its lines in the plane of the map, simplified far below a pixel of any map
-// that shows it whole. It is not changed once it is drawn.
+// Outline is a feature's geometry for maps: its lines in the plane of the map, simplified far below a pixel of any map
+// that shows all of it. It must not be changed after drawing.
 type Outline struct {
-	ID    string // of the feature
+	ID    string // feature id
 	Title string
-	Lang  string // of the title, a BCP 47 tag; "" when the data do not say
+	Lang  string // language of the title, a BCP 47 tag; "" if unknown
 
-	rings  []orb.Ring // of all its areas, outer and inner ones; filled by the even-odd rule
+	rings  []orb.Ring // outer and inner rings of all areas; filled by the even-odd rule
 	lines  []orb.LineString
 	points []orb.Point
 	bound  orb.Bound
-	boxes  []orb.Bound // of rings
-	top    int         // index of the ring with the largest box; -1 when there is none
-	// neighbours have the same positions along their borders: whatever is left out is left out of both
+	boxes  []orb.Bound // of each ring
+	top    int         // ring with the largest box; -1: none
+	// neighbours have equal positions along their borders, so both must be simplified in the same way
 	shared bool
 }
 
-// NewShared takes areas in the plane, which are simplified for the map together with their neighbours; nil is an
-// outline without any.
+// NewShared returns an outline of areas that share borders with neighbours. nil gives an empty outline.
 func NewShared(title, lang string, g orb.MultiPolygon) *Outline {
 	o := &Outline{Title: title, Lang: lang, bound: emptyBound, shared: true}
 	o.add(g, func(x, y float64) (float64, float64) { return x, y })
 	return o.measured()
 }
 
-// measured is the outline, whose rings stay as they are, with what each map needs of them.
+// measured sets the derived fields of an outline; it does not change the rings.
 func (o *Outline) measured() *Outline {
 	o.boxes, o.top = make([]orb.Bound, len(o.rings)), -1
 	most := -1.0
@@ -54,15 +52,15 @@ func (o *Outline) measured() *Outline {
 
 func boxArea(b orb.Bound) float64 { return (b.Max[0] - b.Min[0]) * (b.Max[1] - b.Min[1]) }
 
-// fineness is how many times finer than the size of its largest part the outline of a feature is.
+// fineness is the ratio of the size of a feature's largest part to the tolerance of its outline.
 const fineness = 1500
 
-// NewOutline takes the outline of a geometry, which may be nil; project takes positions to the plane. Positions that
-// are no numbers afterwards are left out.
+// NewOutline returns the outline of a geometry, which may be nil. project transforms positions to the plane. It omits
+// positions that are then NaN or infinite.
 func NewOutline(title string, g orb.Geometry, project func(x, y float64) (float64, float64)) *Outline {
 	o := &Outline{Title: title, bound: emptyBound}
 	o.add(g, project)
-	size := 0.0 // of a part, since the box of parts on both sides of the antimeridian spans the world
+	size := 0.0 // of a single part, since the box of parts on both sides of the antimeridian spans the world
 	for _, r := range o.rings {
 		size = max(size, extentOfPart(r.Bound()))
 	}
@@ -92,13 +90,13 @@ func extentOfPart(b orb.Bound) float64 { return max(b.Max[0]-b.Min[0], b.Max[1]-
 
 var emptyBound = orb.Bound{Min: orb.Point{math.Inf(1), math.Inf(1)}, Max: orb.Point{math.Inf(-1), math.Inf(-1)}}
 
-// Empty reports whether the outline has no position.
+// Empty reports whether the outline has no positions.
 func (o *Outline) Empty() bool { return o.bound.Min[0] > o.bound.Max[0] }
 
-// HasArea reports whether the outline has rings, besides lines and points.
+// HasArea reports whether the outline has rings.
 func (o *Outline) HasArea() bool { return len(o.rings) > 0 }
 
-// Size is about how much memory the outline takes, in bytes.
+// Size returns roughly how many bytes the outline needs.
 func (o *Outline) Size() int {
 	n := 200 + len(o.Title) + 16*len(o.points)
 	for _, r := range o.rings {
@@ -153,12 +151,11 @@ func (o *Outline) add(g orb.Geometry, project func(x, y float64) (float64, float
 	}
 }
 
-// Union is what areas with shared borders cover together, without the borders between them; nil where one has borders
-// of its own.
+// Union returns the union of areas with shared borders; nil if the borders of one are not shared.
 func Union(all []*Outline) *Outline {
 	type edge [2]orb.Point
 	var order []edge
-	odd := map[edge]bool{} // those on an odd number of rings part what is covered from what is not
+	odd := map[edge]bool{} // edges on an odd number of rings are part of the union's border
 	for _, o := range all {
 		if o == nil || !o.shared {
 			return nil
@@ -188,7 +185,7 @@ func Union(all []*Outline) *Outline {
 	for _, e := range order {
 		for start := e[0]; len(ends[start]) > 0; {
 			r := orb.Ring{start}
-			// each position has an even number of ends, so that the way leads back
+			// every position has an even number of edges, so the walk returns to its start
 			for at := start; len(r) == 1 || at != start; r = append(r, at) {
 				next := ends[at][0]
 				ends[at] = ends[at][1:]

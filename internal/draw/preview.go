@@ -15,7 +15,7 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// Size of the picture that social networks show beside a link, in pixels.
+// Size in pixels of the picture that social networks show for a link.
 const (
 	previewWidth, previewHeight = 1200, 630
 	previewMargin               = 36
@@ -28,8 +28,8 @@ var (
 	previewAccent = color.RGBA{0x0f, 0x5f, 0x59, 0xff}
 )
 
-// PreviewPNG paints the preview of a link: an extent in CRS84 over a grid of degrees, with the marks,
-// whose coordinates are of the plane; without any the extent itself. Without an extent it is an empty ground.
+// PreviewPNG returns a picture of an extent in CRS84 with a grid of degrees and marks, whose coordinates are in the
+// plane. Without marks it shows the extent, without an extent an empty background.
 func PreviewPNG(extent *orb.Bound, plane crs.ID, marks []Mark) ([]byte, error) {
 	p := newPreview()
 	if extent != nil {
@@ -45,15 +45,15 @@ func PreviewPNG(extent *orb.Bound, plane crs.ID, marks []Mark) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// PreviewUnit is about how wide a pixel of that picture of an area is, in units of the plane.
+// PreviewUnit returns the approximate width of a pixel of that picture, in units of the plane.
 func PreviewUnit(area orb.Bound, degrees bool) float64 {
 	return unitIn(area, degrees, previewWidth-2*previewMargin, previewHeight-2*previewMargin-12)
 }
 
-// preview is a picture being painted.
+// preview is a picture in progress.
 type preview struct {
 	img   *image.RGBA
-	cover []float32 // of a row: how much of each pixel a shape covers
+	cover []float32 // coverage of each pixel in a row by a shape, 0 to 1
 }
 
 func newPreview() *preview {
@@ -63,8 +63,7 @@ func newPreview() *preview {
 	return p
 }
 
-// area paints an extent in CRS84 with a grid of degrees around it, and the marks, whose coordinates are of the plane;
-// without any the extent itself.
+// area paints an extent in CRS84 with a grid of degrees, and the marks in the plane; without marks, the extent itself.
 func (p *preview) area(extent orb.Bound, plane crs.ID, marks []Mark) error {
 	project, err := crs.Between(crs.CRS84, plane)
 	if err != nil {
@@ -119,7 +118,7 @@ func (p *preview) area(extent orb.Bound, plane crs.ID, marks []Mark) error {
 	return nil
 }
 
-// straight is a line that is straight in degrees, in the plane.
+// straight returns a line in the plane that is straight in degrees.
 func straight(project crs.Func, from, to orb.Point) (out orb.Ring) {
 	const n = 60
 	for i := range n + 1 {
@@ -132,7 +131,7 @@ func straight(project crs.Func, from, to orb.Point) (out orb.Ring) {
 	return out
 }
 
-// degrees paints a grid around an extent in CRS84; line gives one of its lines in pixels.
+// degrees paints a grid of degrees around an extent in CRS84. line returns one of its lines in pixels.
 func (p *preview) degrees(extent orb.Bound, line func(from, to orb.Point) orb.Ring) {
 	a, b := extent.Min, extent.Max
 	step := 1.0
@@ -151,7 +150,7 @@ func (p *preview) degrees(extent orb.Bound, line func(from, to orb.Point) orb.Ri
 	}
 }
 
-// stroke paints a line, width pixels wide.
+// stroke paints a line of a width in pixels.
 func (p *preview) stroke(ps orb.Ring, width float64, col color.RGBA) {
 	for i := 1; i < len(ps); i++ {
 		a, b := ps[i-1], ps[i]
@@ -169,8 +168,8 @@ func (p *preview) stroke(ps orb.Ring, width float64, col color.RGBA) {
 	}
 }
 
-// fill paints what lies in rings, by the even-odd rule, in pixels from the upper left corner. A pixel on the edge is
-// blended: its rows are cut into four, along each the cover is exact.
+// fill fills rings by the even-odd rule, in pixels from the upper left corner. It antialiases with four scan lines for
+// each row of pixels and exact coverage along each.
 func (p *preview) fill(rings []orb.Ring, col color.RGBA) {
 	const parts = 4
 	low, high := math.Inf(1), math.Inf(-1)

@@ -15,13 +15,13 @@ import (
 // Mark is a feature on a map.
 type Mark struct {
 	*Outline
-	Foreign string // BCP 47 tag of the title's language where it is not the page's; "" otherwise
-	Href    string // "" for no link
-	Near    bool   // surroundings: grey, without label
-	First   bool   // its name is written before those of larger features
+	Foreign string // language of the title if it is not the page's, a BCP 47 tag; else ""
+	Href    string // "": no link
+	Near    bool   // in the surroundings: grey, without label
+	First   bool   // its label has priority over those of larger features
 }
 
-// Bound is the box around marks, in the plane of their outlines; without any it is empty: Min lies above Max.
+// Bound returns the box around marks, in the plane of their outlines; without marks it is empty (Min above Max).
 func Bound(marks []Mark) orb.Bound {
 	b := emptyBound
 	for _, m := range marks {
@@ -30,44 +30,43 @@ func Bound(marks []Mark) orb.Bound {
 	return b
 }
 
-// Picture is a map before it is drawn. Coordinates are degrees (longitude, latitude) or metres of a projection (east,
-// north).
+// Picture describes a map. Coordinates are degrees (longitude, latitude) or metres of a projection (east, north).
 type Picture struct {
 	Degrees bool
-	Text    string // the text equivalent
-	Lang    string // code of the page's language: nb, nn or en
+	Text    string // alternative text
+	Lang    string // language of the page: nb, nn or en
 	Marks   []Mark
-	Box     *orb.Bound // an extent to draw; nil: none
-	Tiles   []Tile     // a grid over the features
-	Around  bool       // the surroundings are named, too
+	Box     *orb.Bound // extent to draw; nil: none
+	Tiles   []Tile     // grid over the features
+	Around  bool       // also label the surroundings
 	Labels  bool
 
-	DegreeGrid bool // lines of whole degrees, named at the edge, around the box; of maps in degrees
-	Lookup     bool // the same links stand beside the map: they are no stops of the keyboard
-	Bare       bool // where land ends is not known: the ground is not that of the sea
+	DegreeGrid bool // draw labelled lines of whole degrees around Box, for maps in degrees
+	Lookup     bool // the page has the same links next to the map, so they are not tab stops
+	Bare       bool // the background is not sea, since the coast is unknown
 }
 
-// Tile is a tile with what is written into it.
+// Tile is a tile with its label.
 type Tile struct {
 	Bound orb.Bound
 	Name  string
 }
 
-// Budget is how many bytes the SVG of a map has, at most.
+// Budget is the largest size of a map's SVG in bytes.
 const Budget = 58 << 10
 
 const (
-	mapWidth   = 960 // of the widest map, in units of its picture
+	mapWidth   = 960 // width of the widest map, in units of the picture
 	mapHeight  = 1100
 	mapMargin  = 14
-	labelSize  = 30  // height of a label, in units
-	narrowSize = 36  // the same on narrow screens, which show other labels
-	labelMost  = 60  // labels, at most
-	scaleMost  = 260 // length of the bar of the scale, at most
+	labelSize  = 30  // height of a label in units
+	narrowSize = 36  // the same on narrow screens, which have labels of their own
+	labelMost  = 60  // largest number of labels
+	scaleMost  = 260 // largest length of the scale bar
 )
 
-// SVG draws the map in at most Budget bytes; "" when there is nothing to show. It needs no script and no style:
-// classes are those of the style sheet.
+// SVG returns the map in at most Budget bytes; "" if there is nothing to show. It contains neither script nor style;
+// its classes are those of the style sheet.
 func (p *Picture) SVG() template.HTML {
 	d, ok := p.plan()
 	if !ok {
@@ -77,28 +76,28 @@ func (p *Picture) SVG() template.HTML {
 		if d.draw(p, tol); len(d.b) <= Budget {
 			return template.HTML(d.b)
 		}
-		if tol > 3 && d.links { // too many features to name
+		if tol > 3 && d.links { // too many features for labels
 			d.links, tol = false, 1/1.5
 		}
 	}
 	return ""
 }
 
-// drawing is the way from the plane to the picture, and the bytes.
+// drawing is a map in progress: the transformation from the plane to the picture, and the bytes.
 type drawing struct {
 	view          orb.Bound
-	kx, ky        float64 // units of the picture for one of the plane
+	kx, ky        float64 // units of the picture for each unit of the plane
 	width, height int
-	shift         float64 // parts west of it are shown 360 degrees further east; NaN: none are
+	shift         float64 // parts west of it are shown 360° further east; NaN: none
 	links         bool
-	stop          bool // a link that is a stop of the keyboard is written
+	stop          bool // a link that is a tab stop has been written
 	b             []byte
-	px            orb.Ring // what areas are drawn with
-	names         []*label // in their order, once they were requested
+	px            orb.Ring // buffer for rings in pixels
+	names         []*label // set by the first use
 	land          []orb.Ring
 }
 
-// plan fits the map around what it shows: the features, or without any the box.
+// plan fits the map to the features or, without features, to the box.
 func (p *Picture) plan() (*drawing, bool) {
 	d := &drawing{view: emptyBound, shift: math.NaN()}
 	if p.Degrees {
@@ -123,7 +122,7 @@ func (p *Picture) plan() (*drawing, bool) {
 	size := max(d.view.Max[0]-d.view.Min[0], d.view.Max[1]-d.view.Min[1])
 	grow := size * .02
 	if slices.ContainsFunc(p.Marks, func(m Mark) bool { return m.Near }) {
-		grow *= 5 // room for the surroundings
+		grow *= 5 // includes some surroundings
 	}
 	if p.any(false, func(m Mark) bool { return len(m.points) > 0 }) {
 		grow = max(grow, size*.18) // so that no point lies under the buttons in the corner
@@ -132,11 +131,11 @@ func (p *Picture) plan() (*drawing, bool) {
 		grow = max(grow*12, least)
 	}
 	switch {
-	// a place
+	// a map of a single place
 	case p.Box == nil && size < least && !p.any(false, func(m Mark) bool { return len(m.rings)+len(m.lines) > 0 }):
 		grow = max(grow, (least-size)/2)
 		if p.any(true, func(m Mark) bool { return len(m.rings) > 0 }) {
-			grow *= 8 // of the areas around it something shall be seen
+			grow *= 8 // so that parts of the areas around it are visible
 		}
 	case size < least*1e-5:
 		grow = least / 2
@@ -153,12 +152,12 @@ func (p *Picture) plan() (*drawing, bool) {
 	return d, true
 }
 
-// any reports whether f holds for one of the features, or of their surroundings.
+// any reports whether f is true for a feature or, with near, for one of the surroundings.
 func (p *Picture) any(near bool, f func(Mark) bool) bool {
 	return slices.ContainsFunc(p.Marks, func(m Mark) bool { return m.Near == near && f(m) })
 }
 
-// extend widens the view by an outline.
+// extend extends the bounds of the view by an outline.
 func (p *Picture) extend(d *drawing, o *Outline) {
 	if math.IsNaN(d.shift) {
 		d.view = d.view.Union(o.bound)
@@ -175,8 +174,8 @@ func (p *Picture) extend(d *drawing, o *Outline) {
 	}
 }
 
-// cut finds where a map that crosses the antimeridian starts: the end of the widest range of longitudes that nothing
-// lies in. NaN when the usual start is as good: the features shall fit into half of the width then.
+// cut returns the longitude where a map that crosses the antimeridian begins: the end of the widest empty range of
+// longitudes. It returns NaN if the features would not fit into half of the width then.
 func (p *Picture) cut() float64 {
 	type span struct{ from, to float64 }
 	var spans []span
@@ -220,7 +219,7 @@ func (p *Picture) cut() float64 {
 	return start
 }
 
-// moved shifts a part that lies west of where the map starts by a turn; NaN shifts nothing.
+// moved shifts a part that lies west of start by 360°; NaN shifts nothing.
 func moved(r orb.Ring, start float64) orb.Ring {
 	for _, p := range r {
 		if !(p[0] < start) {
@@ -234,7 +233,7 @@ func moved(r orb.Ring, start float64) orb.Ring {
 	return out
 }
 
-// movedBox is the box of what was moved.
+// movedBox is moved for a box.
 func movedBox(b orb.Bound, start float64) orb.Bound {
 	if b.Min[0] < start {
 		b.Min[0], b.Max[0] = b.Min[0]+360, b.Max[0]+360
@@ -242,19 +241,19 @@ func movedBox(b orb.Bound, start float64) orb.Bound {
 	return b
 }
 
-// boxed is the box, in the picture, of a ring with a box.
+// boxed transforms a box to the picture.
 func (d *drawing) boxed(b orb.Bound) orb.Bound {
 	b = movedBox(b, d.shift)
 	a, c := d.xy(orb.Point{b.Min[0], b.Max[1]}), d.xy(orb.Point{b.Max[0], b.Min[1]})
 	return orb.Bound{Min: a, Max: c}
 }
 
-// xy takes a position to the picture.
+// xy transforms a position to the picture.
 func (d *drawing) xy(p orb.Point) orb.Point {
 	return orb.Point{mapMargin + (p[0]-d.view.Min[0])*d.kx, mapMargin + (d.view.Max[1]-p[1])*d.ky}
 }
 
-// draw writes the picture; what is smaller than tol units is left out.
+// draw draws the picture, without details smaller than tol units.
 func (d *drawing) draw(p *Picture, tol float64) {
 	linked := d.links
 	d.stop = false
@@ -308,13 +307,13 @@ func (d *drawing) draw(p *Picture, tol float64) {
 	d.b = append(d.b, "</svg>"...)
 }
 
-// grid draws tiles, each with its name in the middle.
+// grid draws tiles with their labels.
 func (d *drawing) grid(tiles []Tile) {
 	for _, t := range tiles {
 		a, c := d.xy(orb.Point{t.Bound.Min[0], t.Bound.Max[1]}), d.xy(orb.Point{t.Bound.Max[0], t.Bound.Min[1]})
 		d.b = append(d.b, `<path class="tile" d="`...)
 		d.path(orb.Ring{a, {c[0], a[1]}, c, {a[0], c[1]}, a}, true)
-		// of what is seen of it
+		// the centre of the visible part
 		x, y := (max(a[0], 0)+min(c[0], float64(d.width)))/2, (max(a[1], 0)+min(c[1], float64(d.height)))/2
 		d.b = append(d.b, `"/>`...)
 		if min(c[0], float64(d.width))-max(a[0], 0) < 3*labelSize ||
@@ -329,7 +328,7 @@ func (d *drawing) grid(tiles []Tile) {
 	}
 }
 
-// degrees draws meridians and parallels of round degrees, each with its name at the lower or left edge.
+// degrees draws meridians and parallels of round degrees, with labels at the lower and left edges.
 func (d *drawing) degrees(lang string) {
 	east, west, north, south := "Ø", "V", "N", "S"
 	switch lang {
@@ -370,14 +369,14 @@ func (d *drawing) degrees(lang string) {
 	}
 	for y := math.Ceil(max(d.view.Min[1], -90)/step) * step; y <= min(d.view.Max[1], 90); y += step {
 		at := d.xy(orb.Point{0, y})[1]
-		if at > h-2*labelSize { // where the meridians have theirs
+		if at > h-2*labelSize { // the labels of the meridians are there
 			continue
 		}
 		line(orb.Point{0, at}, orb.Point{w, at}, name(y, north, south), 6, at-6)
 	}
 }
 
-// decimal writes a number below a thousand with the decimal mark of the language.
+// decimal formats a number below 1000 with the decimal separator of the language.
 func decimal(v float64, lang string) string {
 	s := strconv.FormatFloat(v, 'f', -1, 64)
 	if lang == "en" {
@@ -386,7 +385,7 @@ func decimal(v float64, lang string) string {
 	return strings.Replace(s, ".", ",", 1)
 }
 
-// feature writes one feature, with a link where it has one.
+// feature draws a feature, within a link if it has one.
 func (d *drawing) feature(m *Mark, tol float64, p *Picture) {
 	if m.Empty() {
 		return
@@ -395,7 +394,7 @@ func (d *drawing) feature(m *Mark, tol float64, p *Picture) {
 	linked := d.links && m.Href != ""
 	if linked {
 		d.b = append(append(d.b, `<a href="`...), template.HTMLEscapeString(m.Href)...)
-		if p.Lookup || d.stop { // a map is one stop of the keyboard
+		if p.Lookup || d.stop { // a map is a single tab stop
 			d.b = append(d.b, `" tabindex="-1`...)
 		}
 		d.stop = true
@@ -414,7 +413,7 @@ func (d *drawing) feature(m *Mark, tol float64, p *Picture) {
 	}
 }
 
-// frame is the picture with a little around it, to which surroundings are cut.
+// frame returns the picture with a margin, to which surroundings are clipped.
 func (d *drawing) frame() orb.Bound {
 	return orb.Bound{Min: orb.Point{-9, -9}, Max: orb.Point{float64(d.width + 9), float64(d.height + 9)}}
 }
@@ -458,10 +457,10 @@ func (d *drawing) areas(m *Mark, tol float64) bool {
 	return d.closePath(start, begin)
 }
 
-// coarse moves positions to a grid as wide as tol, in whole units: those of both sides of a border to the same places.
+// coarse snaps positions to a grid of width tol in whole units, equally on both sides of a border.
 func coarse(ps orb.Ring, tol float64) {
 	step := math.Floor(tol)
-	if step == 1 { // as path does
+	if step == 1 { // path rounds the same way
 		return
 	}
 	for i, p := range ps {
@@ -469,12 +468,12 @@ func coarse(ps orb.Ring, tol float64) {
 	}
 }
 
-// Unit is about how wide a unit of the picture of an area is, in units of the plane.
+// Unit returns the approximate width of a unit of the picture of an area, in units of the plane.
 func Unit(area orb.Bound, degrees bool) float64 {
 	return unitIn(area, degrees, mapWidth-2*mapMargin, mapHeight-2*mapMargin)
 }
 
-// unitIn is the same for a picture of a width and a height.
+// unitIn is Unit for a picture of a given size.
 func unitIn(area orb.Bound, degrees bool, width, height float64) float64 {
 	w, h := area.Max[0]-area.Min[0], area.Max[1]-area.Min[1]
 	if degrees {
@@ -522,7 +521,7 @@ func (d *drawing) dots(m *Mark, tol float64) bool {
 	return d.closePath(start, begin)
 }
 
-// closePath ends a path that began at begin; a path without content goes, from start on.
+// closePath ends a path whose data began at begin. It removes an empty path from start on and returns false.
 func (d *drawing) closePath(start, begin int) bool {
 	if len(d.b) == begin {
 		d.b = d.b[:start]
@@ -532,7 +531,7 @@ func (d *drawing) closePath(start, begin int) bool {
 	return true
 }
 
-// points takes positions to the picture; the caller owns the result.
+// points transforms positions to the picture. The caller owns the result.
 func (d *drawing) points(ps orb.Ring) orb.Ring {
 	return d.appendPoints(make(orb.Ring, 0, len(ps)), ps)
 }
@@ -550,7 +549,8 @@ func (d *drawing) dot(p orb.Point) {
 	d.b = append(d.b, "h0"...)
 }
 
-// path writes a line, or a ring, in whole units: the first position, then steps. False when nothing is left of it.
+// path writes a line or ring in whole units: the first position, then relative steps. It returns false if nothing is
+// left.
 func (d *drawing) path(ps orb.Ring, closed bool) bool {
 	start, n := len(d.b), 0
 	var x, y int
@@ -596,10 +596,10 @@ func (d *drawing) pair(x, y int) {
 
 func (d *drawing) int(n int) { d.b = strconv.AppendInt(d.b, int64(n), 10) }
 
-// metresPerDegree along a meridian, about.
+// metresPerDegree is the approximate length of a degree along a meridian.
 const metresPerDegree = 111320
 
-// scale writes a bar of a round length; none where the scale varies much over the map.
+// scale draws a scale bar of a round length, unless the scale varies much over the map.
 func (d *drawing) scale(degrees bool) {
 	unit := 1 / d.kx // metres
 	if degrees {

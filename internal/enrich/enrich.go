@@ -1,10 +1,9 @@
-// Package enrich adds columns to tables of points or codes, row by row, as they come: what stands in a row goes out
-// as it came in, in the order in which it came, with the divisions of its point or code behind it. It holds one piece
-// of the table at a time.
+// Package enrich adds columns to tables of points or codes: the divisions of the point or code of each row. Rows are
+// unchanged otherwise and keep their order. The table is processed as a stream.
 //
-// Tables are CSV (RFC 4180, with a header) or a JSON object a line. Of CSV the delimiter (comma, semicolon, tab,
-// bar), a byte order mark, decimal commas and texts in Windows-1252 are detected in the text itself; what goes out is
-// UTF-8. A row that cannot be read keeps its place and says why in the last column.
+// Tables are CSV (RFC 4180, with a header) or JSON Lines. In CSV the delimiter (comma, semicolon, tab, bar), a byte
+// order mark, decimal commas and Windows-1252 are detected; output is UTF-8. A row that cannot be read is kept, with
+// the reason in the last column.
 package enrich
 
 import (
@@ -23,48 +22,48 @@ import (
 	"grense/internal/problem"
 )
 
-// MaxRow bounds the bytes of one row.
+// MaxRow is the largest size of a row in bytes.
 const MaxRow = 1 << 20
 
-// ErrorColumn is the last of the columns that are added, where nothing else is requested.
+// ErrorColumn is the default name of the last added column.
 const ErrorColumn = "enrich_error"
 
-// A Finder returns what is added to a row: a value for each of Columns, "" for none, appended to dst. It is called for
-// one row after the other.
+// A Finder returns the values that are added to a row, one for each of Columns ("" for none), appended to dst. It is
+// called for one row after the other.
 type Finder interface {
 	Columns() []string
-	// At is called with a position, x before y, in the coordinate system of the table. A fault is about the row, in
-	// words for people.
+	// At is called with a position, x before y, in the coordinate system of the table. fault is a message about the
+	// row.
 	At(dst []string, x, y float64) (values []string, fault string, err error)
-	// Code is called with a code. Restored reports that it had lost zeros at its beginning, and matches one division
-	// with them. A *Fault is about the row.
+	// Code is called with a code. restored means that the code had lost leading zeros and matches one division with
+	// them. An error of type *Fault concerns only the row.
 	Code(dst []string, code string) (values []string, restored bool, err error)
 }
 
-// Options say where points or codes stand. Names that are empty are looked for: lon and lat, or such names as many
-// tables have; without them code and the like.
+// Options name the columns with points or codes. If empty, usual names are looked up: lon and lat or similar, else code
+// and the like.
 type Options struct {
 	X, Y, Code string
-	Error      string // the last of the columns that are added; "": ErrorColumn
+	Error      string // name of the last added column; "": ErrorColumn
 }
 
-// Report counts rows.
+// Report counts rows by result.
 type Report struct {
 	Rows          int `json:"rows"`
 	Matched       int `json:"matched"`
-	Unmatched     int `json:"unmatched"`     // points that nothing covers, codes that nothing has
-	Errors        int `json:"errors"`        // rows that could not be read
-	RestoredCodes int `json:"restoredCodes"` // codes that matched with the zeros that they had lost
+	Unmatched     int `json:"unmatched"`     // points outside of all divisions, unknown codes
+	Errors        int `json:"errors"`        // unreadable rows
+	RestoredCodes int `json:"restoredCodes"` // codes that matched after leading zeros were restored
 }
 
-// Fault is what is wrong with a table as a whole, or, from a Finder, with a row, in words for people.
+// Fault is a message about a whole table or, from a Finder, about a row.
 type Fault struct{ Said problem.Saying }
 
 func (f *Fault) Error() string { return f.Said.String() }
 
 func fault(format string, a ...any) error { return &Fault{problem.Sayf(format, a...)} }
 
-// names of columns with coordinates and codes, in lower case, best first.
+// usual names of columns with coordinates and codes, in lower case, in order of preference
 var (
 	pairNames = [][2]string{
 		{"lon", "lat"},
@@ -81,11 +80,11 @@ var (
 		"region", "id"}
 )
 
-// Table enriches one table. Make it by NewCSV or NewLines. It is not safe for concurrent use.
+// Table enriches one table. Use NewCSV or NewLines. It is not safe for concurrent use.
 type Table struct {
 	Report Report
-	// Around, where it is not nil, is called by Run with the work on each piece, which it does; between these Run
-	// reads and writes. Its error ends Run.
+	// Around, if not nil, is called by Run with the work on each piece of the table, which it must call. Run reads and
+	// writes only between these calls. An error of Around ends Run.
 	Around func(work func() error) error
 
 	find    Finder
@@ -93,18 +92,18 @@ type Table struct {
 	lines   bool
 	begun   bool
 	sep     byte
-	fields  int // of the header
-	x, y    int // columns; -1: by code
+	fields  int // number of columns in the header
+	x, y    int // columns; -1: use the code
 	code    int
 	cells   [][]byte
-	open    bool // the last of them lacks its second quotation mark
+	open    bool // the last column lacks its closing quotation mark
 	values  []string
-	seen    int                    // how much of the row that is not whole was read, in lines
-	q       quotes                 // where that ended
-	visit   func(row []byte) error // instead of all else; nil: rows are enriched
+	seen    int                    // lines of the incomplete row that were scanned already
+	q       quotes                 // state of scanning after these
+	visit   func(row []byte) error // if not nil, called for each row instead of enriching it
 }
 
-// NewCSV returns a Table of CSV.
+// NewCSV returns a Table for CSV.
 func NewCSV(find Finder, o Options) *Table {
 	if o.Error == "" {
 		o.Error = ErrorColumn
@@ -112,21 +111,21 @@ func NewCSV(find Finder, o Options) *Table {
 	return &Table{find: find, options: o}
 }
 
-// NewLines returns a Table of JSON objects, one a line.
+// NewLines returns a Table for JSON Lines.
 func NewLines(find Finder, o Options) *Table {
 	t := NewCSV(find, o)
 	t.lines = true
 	return t
 }
 
-// IsLines reports whether a table that begins with head is JSON objects, one a line.
+// IsLines reports whether a table that begins with head is JSON Lines.
 func IsLines(head []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \t\r\n"), []byte("{"))
 }
 
-// Append enriches the whole rows at the beginning of in, and appends them to dst; rest is what is left of in, the
-// beginning of a row. With last, in ends the table. A Fault says that the table cannot be read on; other errors are
-// those of the Finder.
+// Append enriches the complete rows at the beginning of in and appends them to dst; rest is the remaining input, which
+// begins with an incomplete row. last means that in ends the table. A Fault means that reading cannot continue; other
+// errors are those of the Finder.
 func (t *Table) Append(dst, in []byte, last bool) (out, rest []byte, err error) {
 	if !t.begun && len(in) < 3 && !last {
 		return dst, in, nil
@@ -157,11 +156,11 @@ func (t *Table) Append(dst, in []byte, last bool) (out, rest []byte, err error) 
 	return dst, in, nil
 }
 
-// leastRead is for how many bytes a read of Run has room at least.
+// leastRead is the least free space, in bytes, for a read of Run.
 const leastRead = 16 << 10
 
-// Run enriches all that r gives and writes it to w, a piece at a time; read, where it is not nil, gets how many
-// bytes have come so far. Errors are those of Append, of r and of w.
+// Run enriches all of r and writes it to w, piece by piece. read, if not nil, is called with the number of bytes read
+// so far. It returns errors of Append, r and w.
 func (t *Table) Run(w io.Writer, r io.Reader, read func(bytes int)) error {
 	in, out, done := make([]byte, 0, 64<<10), make([]byte, 0, 64<<10), 0
 	around := t.Around
@@ -194,10 +193,10 @@ func (t *Table) Run(w io.Writer, r io.Reader, read func(bytes int)) error {
 	return nil
 }
 
-// row finds the end of the first row: its length without and with the end of line; -1 when it is not whole. What it
-// has seen of that it does not read again.
+// row returns the length of the first row without and with its line end; -1 if it is incomplete. It does not scan the
+// same bytes twice.
 func (t *Table) row(in []byte, last bool) (n, size int) {
-	if !t.begun { // the whole header shows the separator
+	if !t.begun { // the delimiter is found in the complete header
 		t.seen, t.q = 0, begins
 	}
 	for {
@@ -222,7 +221,7 @@ func (t *Table) row(in []byte, last bool) (n, size int) {
 	}
 }
 
-// parts is what parts the cells of a row.
+// parts returns the delimiter of a row's cells.
 func (t *Table) parts(row []byte) byte {
 	if t.begun {
 		return t.sep
@@ -230,24 +229,25 @@ func (t *Table) parts(row []byte) byte {
 	return separator(row)
 }
 
-// quotes is where in a cell one is. A mark counts only where a cell begins, but for blanks: 3" is a text.
+// quotes is a state of scanning quotation marks. A mark counts only at the beginning of a cell, possibly after blanks:
+// 3" is plain text.
 type quotes uint8
 
 const (
-	begins quotes = iota // of a cell, or nothing but blanks so far
-	plain                // in a cell without marks, or behind them
+	begins quotes = iota // at the beginning of a cell, possibly after blanks
+	plain                // in a cell without marks, or after the closing mark
 	within
-	closed // behind a mark in a cell within marks, which may be the first of two
+	closed // after a mark in a quoted cell, which may be the first of two
 )
 
-// over goes on over some bytes.
+// over advances over some bytes.
 func (q *quotes) over(b []byte, sep byte) {
 	for _, c := range b {
 		q.take(c, sep)
 	}
 }
 
-// take goes on over one byte. It reports whether the cell ends before it.
+// take advances over a byte. It reports whether the cell ends before it.
 func (q *quotes) take(c, sep byte) bool {
 	switch {
 	case *q == within:
@@ -290,7 +290,7 @@ func (t *Table) one(dst, row []byte) ([]byte, error) {
 	return t.record(dst, row)
 }
 
-// header reads the names of the columns and finds those that matter.
+// header reads the column names and finds the columns with points or codes.
 func (t *Table) header(dst, row []byte) ([]byte, error) {
 	if bytes.IndexByte(row, '\r') >= 0 && bytes.IndexByte(row, '"') < 0 {
 		return dst, fault("the lines of the table end with carriage returns alone; save it with line feeds")
@@ -318,7 +318,7 @@ func (t *Table) header(dst, row []byte) ([]byte, error) {
 
 func (t *Table) choose(names []string) error {
 	find := func(name string) int {
-		if name == "" { // a column may have no name: it is none of these
+		if name == "" { // a column without a name is none of these
 			return -1
 		}
 		if i := slices.Index(names, name); i >= 0 {
@@ -360,7 +360,7 @@ func clipped(names []string) string {
 	return s
 }
 
-// split divides a row into cells, with the quotation marks that they have.
+// split splits a row into cells, including their quotation marks.
 func (t *Table) split(row []byte) [][]byte {
 	t.cells, t.open = t.cells[:0], false
 	if bytes.IndexByte(row, '"') < 0 {
@@ -383,7 +383,7 @@ func (t *Table) split(row []byte) [][]byte {
 	return append(t.cells, row[start:])
 }
 
-// text is what a cell says.
+// text returns the content of a cell.
 func (t *Table) text(c []byte) string {
 	if len(c) >= 2 && c[0] == '"' && c[len(c)-1] == '"' {
 		return strings.ReplaceAll(string(c[1:len(c)-1]), `""`, `"`)
@@ -427,7 +427,7 @@ func (t *Table) record(dst, row []byte) ([]byte, error) {
 	return append(t.cell(append(dst, t.sep), wrong), '\n'), nil
 }
 
-// look finds the values for a row, unless something is wrong with it already, and counts it.
+// look finds the values for a row and counts the result. wrong is a fault that was found before.
 func (t *Table) look(wrong string, cell func(column int) []byte) (values []string, fault string, err error) {
 	t.Report.Rows++
 	restored := false
@@ -469,7 +469,7 @@ func (t *Table) look(wrong string, cell func(column int) []byte) (values []strin
 	return values, wrong, err
 }
 
-// number reads a coordinate, with a point or a comma for the decimals.
+// number parses a coordinate with a decimal point or comma.
 func number(c []byte) (float64, string) {
 	if len(c) >= 2 && c[0] == '"' && c[len(c)-1] == '"' {
 		c = bytes.TrimSpace(c[1 : len(c)-1])
@@ -489,7 +489,7 @@ func number(c []byte) (float64, string) {
 	return v, ""
 }
 
-// object enriches an object of JSON.
+// object enriches a JSON object.
 func (t *Table) object(dst, row []byte) ([]byte, error) {
 	row = bytes.TrimSpace(row)
 	var members map[string]json.RawMessage
@@ -543,9 +543,9 @@ func (t *Table) object(dst, row []byte) ([]byte, error) {
 	return append(appendMember(dst, t.options.Error, wrong), '}', '\n'), nil
 }
 
-// appendMember appends a member whose value is a text, or null for none.
+// appendMember appends a member with a string value; null for "".
 func appendMember(dst []byte, name, value string) []byte {
-	k, _ := json.Marshal(name) // texts do not fail
+	k, _ := json.Marshal(name) // never fails for strings
 	v := []byte("null")
 	if value != "" {
 		v, _ = json.Marshal(value)

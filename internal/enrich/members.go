@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// RepeatedMember returns the JSON pointer (RFC 6901) of the first member of an object in a JSON text that has the
-// name of a member before it. It reads the text up to its first syntax error.
+// RepeatedMember returns the JSON pointer (RFC 6901) of the first member in a JSON text whose name occurred before in
+// the same object. It reads the text up to its first syntax error.
 func RepeatedMember(text []byte) (pointer string, found bool) {
 	type level struct {
 		object bool
 		names  map[string]bool
-		name   string // of the member that is read
-		n      int    // of the element that is read
-		value  bool   // the next token is a value, in an object
+		name   string // of the current member
+		n      int    // index of the current element
+		value  bool   // in an object, the next token is a value
 	}
 	var at []level
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -37,7 +37,7 @@ func RepeatedMember(text []byte) (pointer string, found bool) {
 			case x.value:
 				x.value = false
 			default:
-				name := token.(string) // the decoder returns nothing else here
+				name := token.(string) // names are always strings
 				twice := x.names[name]
 				x.names[name], x.name, x.value = true, name, true
 				if twice {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Rows reads a CSV table, in the dialects that Table knows, and calls fn for each row but empty ones. Names and cells
-// are texts, as many of one as of the other, and are the caller's to keep. decimals is what numbers have before their
-// fractions: a comma where semicolons or tabs part cells, else a point. A Fault says that the table cannot be read.
+// Rows reads a CSV table in any dialect that Table accepts, and calls fn for each row that is not empty. It passes as
+// many cells as names; fn may keep both. decimals is the decimal separator: a comma if the delimiter is a semicolon or
+// tab, else a point. A Fault means that the table cannot be read.
 func Rows(r io.Reader, fn func(names, cells []string, decimals byte) error) error {
 	t := NewCSV(nil, Options{})
 	var names []string
@@ -38,7 +38,7 @@ func Rows(r io.Reader, fn func(names, cells []string, decimals byte) error) erro
 	return t.Run(io.Discard, r, nil)
 }
 
-// CodeColumn is the place of the column of codes among names: the one that is wanted, else such as code, kode or
+// CodeColumn returns the index of the code column: the one named want, else one with a usual name such as code, kode or
 // kommunenummer.
 func CodeColumn(names []string, want string) (int, error) {
 	for _, name := range append([]string{want}, codeNames...) {
@@ -57,7 +57,7 @@ func CodeColumn(names []string, want string) (int, error) {
 	return -1, fault("no column with codes was found; name it: the table has %s", clipped(names))
 }
 
-// texts are what the cells of a row say, without blanks around them.
+// texts returns the contents of a row's cells, trimmed.
 func (t *Table) texts(row []byte) (out []string) {
 	for _, c := range t.split(row) {
 		out = append(out, strings.TrimSpace(t.text(c)))
@@ -65,7 +65,7 @@ func (t *Table) texts(row []byte) (out []string) {
 	return out
 }
 
-// separator is what parts the cells of a header.
+// separator returns the delimiter of a header.
 func separator(row []byte) byte {
 	sep := byte(',')
 	for _, c := range []byte(";\t|") {

@@ -7,25 +7,25 @@ import (
 	"grense/internal/problem"
 )
 
-// Translation is a Finder that adds the code of another day and its name. It is for one goroutine.
+// Translation is a Finder that adds the code and the name on another day. It is for one goroutine.
 type Translation struct {
 	Codes *history.Translator
-	Added [2]string // the columns
+	Added [2]string // names of the columns
 
-	Ambiguous int    // rows whose code is several on the other day
-	Asked     string // the code that history.ErrAmbiguous is about
-	Several   string // what that is, with blanks between
+	Ambiguous int    // rows with a code that corresponds to several codes
+	Asked     string // for history.ErrAmbiguous: the code
+	Several   string // for history.ErrAmbiguous: its successors, separated by blanks
 }
 
-// Columns are the code of the other day and its name.
+// Columns returns the columns for the other day's code and name.
 func (t *Translation) Columns() []string { return t.Added[:] }
 
-// At refuses points: only codes are translated.
+// At returns a fault: only codes can be translated.
 func (t *Translation) At(dst []string, _, _ float64) ([]string, string, error) {
 	return dst, "there is no code", nil
 }
 
-// Code translates a code. An error that is no *Fault is history.ErrAmbiguous.
+// Code translates a code. An error other than *Fault is history.ErrAmbiguous.
 func (t *Translation) Code(dst []string, code string) ([]string, bool, error) {
 	r, err := t.Codes.Translate(code)
 	if errors.Is(err, history.ErrAmbiguous) {

@@ -11,13 +11,13 @@ import (
 type Kind uint8
 
 const (
-	KindMembers    Kind = iota // the members of a GeoJSON Feature, as AppendMembers writes them
-	KindJSONLD                 // a whole document
-	KindJSONFG                 // members as JSONFG.AppendMembers writes them
-	KindJSONFGPlus             // the same, with geometries in CRS84
+	KindMembers    Kind = iota // GeoJSON members, as written by AppendMembers
+	KindJSONLD                 // a whole JSON-LD document
+	KindJSONFG                 // members written by JSONFG.AppendMembers
+	KindJSONFGPlus             // the same, also with geometries in CRS84
 )
 
-// Key names a fragment: an encoded feature. The same key means the same bytes.
+// Key identifies a fragment (an encoded feature). Equal keys mean equal bytes.
 type Key struct {
 	Collection string
 	ID         string
@@ -27,8 +27,8 @@ type Key struct {
 	Kind       Kind
 }
 
-// Stats counts what a Cache did since it was made, Deflated the forms that Deflate made; Bytes and Fragments are what
-// it holds now.
+// Stats are the counters of a Cache; Deflated counts fragments compressed by Deflate. Bytes and Fragments are the
+// current content.
 type Stats struct {
 	Hits, Misses, Evictions uint64
 	Deflated                uint64
@@ -36,54 +36,52 @@ type Stats struct {
 	Fragments               int64
 }
 
-// Cache holds fragments, up to a number of bytes. It is safe for concurrent use. Fragments are immutable and stay
-// valid after they were evicted.
+// Cache caches fragments, up to a number of bytes. It is safe for concurrent use. Fragments are immutable and remain
+// valid after eviction.
 type Cache struct {
 	fragments *cache.Cache[Key, *Fragment]
 	deflated  atomic.Uint64
 }
 
-// shards is in how many parts the cache is divided; pages put many fragments at once.
+// shards is the number of parts of the cache, since pages put many fragments at a time.
 const shards = 16
 
-// NewCache returns a cache of at most limit bytes, with what holding them costs; one of 0 or less holds nothing. A
-// fragment of more than a sixteenth of it is not held. The cache joins g, which may be nil, under the name
-// "fragments".
+// NewCache returns a cache of at most limit bytes, including overhead; with 0 or less it holds nothing. A fragment
+// larger than a sixteenth of the limit is not cached. The cache joins the group g, which may be nil, as "fragments".
 func NewCache(limit int64, g *cache.Group) *Cache {
 	return &Cache{
 		fragments: cache.New[Key, *Fragment](cache.Options{Name: "fragments", Bytes: limit, Shards: shards, Group: g}),
 	}
 }
 
-// Get returns a fragment; false when it is not held.
+// Get returns a fragment; false if it is not cached.
 func (c *Cache) Get(k Key) (*Fragment, bool) { return c.fragments.Get(k) }
 
-// Put holds an encoded feature, in place of one of the same key, and returns the fragment. The fragment owns json
-// from now on.
+// Put caches an encoded feature, replacing one with the same key, and returns the fragment. The fragment owns json.
 func (c *Cache) Put(k Key, json []byte) *Fragment {
 	f := &Fragment{JSON: json, key: k}
 	c.fragments.Put(k, f, int64(len(json)+len(k.ID)+fragmentSize))
 	return f
 }
 
-// Offer holds an encoded feature where there is none of its key and no other has to make room for it.
+// Offer caches an encoded feature only if its key is not cached yet and nothing must be evicted for it.
 func (c *Cache) Offer(k Key, json []byte) {
 	c.fragments.Offer(k, &Fragment{JSON: json, key: k}, int64(len(json)+len(k.ID)+fragmentSize))
 }
 
-// Room is how many bytes of fragments fit without evicting others.
+// Room returns how many bytes of fragments fit without eviction.
 func (c *Cache) Room() int64 { return c.fragments.Room() }
 
-// Make is called where fragments begin to be made that no request waits for; ended is called once, when they are.
+// Make records that fragments are being built in the background. The caller must call ended once when that is done.
 func (c *Cache) Make() (ended func()) { return c.fragments.Make() }
 
-// fragmentSize is about how many bytes a Fragment takes without its text.
+// fragmentSize is the approximate size of a Fragment without its text, in bytes.
 const fragmentSize = 128
 
-// Deflate gives fragments of a page that Get returned, nil where it returned none, their deflated forms when they are
-// large enough on average; where there is one, or another call is making it, nothing is done. Of a very large page it
-// does a part. Only what is found again is worth that: it costs three to four times what compressing the text into
-// one answer does, so that it has paid at the fifth use, and an answer that is requested once pays nothing.
+// Deflate compresses fragments of a page that Get returned (nil where it returned none), if they are large enough on
+// average. It skips fragments that are compressed already, or being compressed by another call, and of a very large
+// page it does only a part. Only repeated fragments are worth it: it costs three to four times as much as compressing
+// the text for one response, so that it pays from the fifth use on.
 func (c *Cache) Deflate(page []*Fragment) {
 	n, size := 0, 0
 	for _, f := range page {

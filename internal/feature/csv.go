@@ -11,34 +11,34 @@ import (
 	"grense/internal/store"
 )
 
-// CSV writes features of one collection as comma-separated values (RFC 4180): UTF-8 without byte order mark, lines
-// end in CRLF, a header line first. The columns are id, the properties, and lon and lat in degrees where some feature
-// may be a point; those of other geometries are empty. Null is an empty field. Values are left as they are, also
-// those that a spreadsheet may take for formulas. Make one with NewCSV; it is safe for concurrent use.
+// CSV writes features of one collection as comma-separated values (RFC 4180): UTF-8 without byte order mark, CRLF line
+// ends, and a header. The columns are id, the properties, and lon and lat in degrees if features may be points; other
+// geometries leave them empty. Null is an empty field. Values are unchanged, even if a spreadsheet takes them for
+// formulas. Use NewCSV; it is safe for concurrent use.
 //
-// In the dialect of spreadsheets a byte order mark comes first, fields end with semicolons, numbers have a decimal
-// comma, and a text that a spreadsheet would take for a formula begins with an apostrophe.
+// The dialect for spreadsheets has a byte order mark, semicolons and decimal commas. A text that looks like a formula
+// gets a leading apostrophe.
 type CSV struct {
 	coll   *store.Collection
 	header []byte
-	skip   int // index of the property "id", which the first column says already; -1: none
+	skip   int // index of the property "id", which repeats the first column; -1: none
 	values int
 	points bool
 	geom   Geometry
 	want   store.Want
 	excel  bool
-	end    byte // between fields
+	end    byte // delimiter
 }
 
-// CSVOptions says how CSV is written. The zero value writes all properties that are not hidden, as RFC 4180 says.
+// CSVOptions configure CSV. The zero value writes all properties that are not hidden, according to RFC 4180.
 type CSVOptions struct {
 	Properties   []string // as in Options
-	SkipGeometry bool     // points have no lon and lat
+	SkipGeometry bool     // omit lon and lat
 	Precision    *int     // as in Options
-	Excel        bool     // the dialect of spreadsheets
+	Excel        bool     // the dialect for spreadsheets
 }
 
-// NewCSV returns an encoder.
+// NewCSV returns an encoder for the features of a collection.
 func NewCSV(c *store.Collection, o CSVOptions) (*CSV, error) {
 	names, err := propertyNames(c, o.Properties)
 	if err != nil {
@@ -83,13 +83,13 @@ func NewCSV(c *store.Collection, o CSVOptions) (*CSV, error) {
 	return e, nil
 }
 
-// Want is what features must be fetched with.
+// Want returns how features must be fetched.
 func (e *CSV) Want() store.Want { return e.want }
 
 // AppendHeader writes the header line.
 func (e *CSV) AppendHeader(dst []byte) []byte { return append(dst, e.header...) }
 
-// Append writes the line of a feature.
+// Append writes the record of a feature.
 func (e *CSV) Append(dst []byte, f *store.Feature) ([]byte, error) {
 	start := len(dst)
 	fail := func(err error) ([]byte, error) {
@@ -113,7 +113,7 @@ func (e *CSV) Append(dst []byte, f *store.Feature) ([]byte, error) {
 		case int64:
 			dst = strconv.AppendInt(dst, v, 10)
 		case float64:
-			if v-v == 0 { // a number
+			if v-v == 0 { // neither NaN nor infinite
 				dst = e.comma(appendFloat(dst, v), len(dst))
 			}
 		case bool:
@@ -134,7 +134,7 @@ func (e *CSV) Append(dst []byte, f *store.Feature) ([]byte, error) {
 	return append(dst, "\r\n"...), nil
 }
 
-// comma gives the number that begins at an offset the decimal separator of the dialect.
+// comma replaces the decimal point of the number at an offset by the separator of the dialect.
 func (e *CSV) comma(dst []byte, at int) []byte {
 	if e.excel {
 		if i := bytes.IndexByte(dst[at:], '.'); i >= 0 {
@@ -144,16 +144,16 @@ func (e *CSV) comma(dst []byte, at int) []byte {
 	return dst
 }
 
-// What a byte of a text means for its field; other bytes stand for themselves.
+// Bytes of a text with a special meaning in a field.
 const (
-	csvEnds  uint8 = 1 << iota // it would end the field or the line
-	csvSemi                    // the same where the dialect separates by semicolons
-	csvQuote                   // it is written twice
+	csvEnds  uint8 = 1 << iota // would end the field or the line
+	csvSemi                    // would end the field in the dialect with semicolons
+	csvQuote                   // must be doubled
 )
 
 var csvBytes = [256]uint8{',': csvEnds, '\r': csvEnds, '\n': csvEnds, ';': csvSemi, '"': csvEnds | csvQuote}
 
-// appendField writes a text, in quotes where it needs them. Bytes that are no UTF-8 become U+FFFD.
+// appendField writes a text, quoted if necessary. Invalid UTF-8 becomes U+FFFD.
 func (e *CSV) appendField(dst []byte, s string) []byte {
 	var marks uint8
 	for i := range len(s) {

@@ -12,45 +12,47 @@ import (
 )
 
 const (
-	// leastDeflated is the mean length in bytes of a page's fragments from which each is compressed by itself, once,
-	// and copied into every answer. What is lost against one run over the whole answer is what features have in common:
-	// 14 % more bytes at a mean of 1.4 KB, none from 2.5 KB on.
+	// leastDeflated is the mean length in bytes of a page's fragments from which each is compressed on its own, once,
+	// and copied into every response. Compared with compressing a whole response, similarities between features are
+	// lost: 14 % more bytes at a mean of 1.4 KB, none from 2.5 KB on.
 	leastDeflated = 1 << 10
 
-	// fragmentLevel compresses fragments, once: twice the time of level 6 for 2 to 3 % fewer bytes (BenchmarkLevels).
+	// fragmentLevel is the compression level of fragments: twice the time of level 6 for 2 to 3 % fewer bytes
+	// (BenchmarkLevels).
 	fragmentLevel = 7
 
-	// mostAtOnce is the length in bytes of the fragments that one answer compresses at most, about 100 ms of work;
-	// later answers do the rest.
+	// mostAtOnce is the largest length in bytes of fragments that are compressed for one response, about 100 ms of
+	// work. Later responses compress the rest.
 	mostAtOnce = 4 << 20
 
-	// runLevel compresses what stands between fragments, and pages of small ones, for each answer.
+	// runLevel is the compression level of text between fragments, and of pages with small ones, for each response.
 	runLevel = flate.BestSpeed
 
-	// mostStored is the length in bytes up to which a run is stored: the comma between two fragments, the head of an
-	// answer.
+	// mostStored is the length in bytes up to which text is stored without compression, such as a comma between
+	// fragments.
 	mostStored = 64
 )
 
-// A Fragment is an encoded feature with, when it was found again on a page of large ones, its compressed form. It is
+// A Fragment is an encoded feature and, if it was used again on a page of large ones, its compressed form. It is
 // immutable for callers and safe for concurrent use.
 type Fragment struct {
-	JSON []byte // the encoded feature; nobody changes it
+	JSON []byte // the encoded feature; must not be changed
 
 	deflated atomic.Pointer[deflated]
-	claimed  atomic.Bool // somebody makes the compressed form, or made it
+	claimed  atomic.Bool // some goroutine builds or has built the compressed form
 
-	key Key // in a Cache
+	key Key // if it is in a Cache
 }
 
-// Deflated reports whether the fragment has a compressed form, which a Member takes without compressing again.
+// Deflated reports whether the fragment has a compressed form, which a Member can copy.
 func (f *Fragment) Deflated() bool { return f.deflated.Load() != nil }
 
-// deflated is a text as blocks (RFC 1951) that refer to nothing before them, end on a byte boundary, and are not final.
+// deflated is a text as deflate blocks (RFC 1951) that do not refer to earlier data, end on a byte boundary, and are
+// not final.
 type deflated struct {
 	blocks []byte
-	crc    uint32 // of the text
-	shift  uint32 // moves the CRC of what stands before over the text
+	crc    uint32 // CRC-32 of the text
+	shift  uint32 // factor for appending the text to a CRC-32; see crcShift
 	size   uint32 // length of the text modulo 2^32
 }
 
@@ -67,16 +69,16 @@ func newDeflated(text []byte) *deflated {
 	return z
 }
 
-// A Member writes one gzip member (RFC 1952) from plain text and from fragments, of which those with a compressed
-// form are copied. Readers exist that stop after the first member, so that members are never written one after the
-// other. The zero value begins a member. It appends to buffers of the caller, which may be sent and emptied between
-// the calls; it is not safe for concurrent use. A copy goes on from where the member was copied.
+// A Member writes one gzip member (RFC 1952) from plain text and fragments. It copies the compressed form of a
+// fragment. It writes a single member, since some readers stop after the first one. The zero value begins a member. It
+// appends to buffers of the caller, which may be sent and emptied between calls. It is not safe for concurrent use. A
+// copy of a Member continues from the same point.
 type Member struct {
 	begun     bool
 	crc, size uint32
 }
 
-// AppendText writes plain text, compressed by itself: callers gather text before they write it.
+// AppendText writes plain text as a compressed block of its own. Callers should collect text first.
 func (m *Member) AppendText(dst, text []byte) []byte {
 	dst = m.begin(dst)
 	if len(text) == 0 {
@@ -105,7 +107,8 @@ func (m *Member) AppendFragment(dst []byte, f *Fragment) []byte {
 	return append(dst, z.blocks...)
 }
 
-// AppendEnd ends the member: an empty final block, CRC-32 and length (RFC 1952, 2.3.1). The next call begins another.
+// AppendEnd ends the member with an empty final block, CRC-32 and length (RFC 1952, 2.3.1). The next call begins a new
+// one.
 func (m *Member) AppendEnd(dst []byte) []byte {
 	dst = append(m.begin(dst), 3, 0)
 	dst = binary.LittleEndian.AppendUint32(dst, m.crc)
@@ -138,7 +141,7 @@ var (
 
 func newDeflater(level int) *deflater {
 	d := &deflater{}
-	d.w, _ = flate.NewWriter(d, level) // fails for levels that are not there
+	d.w, _ = flate.NewWriter(d, level) // fails only for invalid levels
 	return d
 }
 
@@ -147,16 +150,16 @@ func (d *deflater) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// aTurn is after how many bytes of text, a millisecond or less, deflating makes way for other goroutines: the
-// scheduler alone lets each run for 10 ms.
+// aTurn is the number of bytes after which compression yields to other goroutines, within a millisecond. The scheduler
+// alone lets each goroutine run for 10 ms.
 const aTurn = 64 << 10
 
-// run appends text as blocks that refer to nothing before them and end on a byte boundary.
+// run appends text as blocks that do not refer to earlier data and end on a byte boundary.
 func (d *deflater) run(dst, text []byte) []byte {
 	d.out = dst
 	d.w.Reset(d)
 	for ; len(text) > aTurn; text = text[aTurn:] {
-		d.w.Write(text[:aTurn]) // Write does not fail
+		d.w.Write(text[:aTurn]) // never fails
 		runtime.Gosched()
 	}
 	d.w.Write(text)
@@ -165,7 +168,7 @@ func (d *deflater) run(dst, text []byte) []byte {
 	return dst
 }
 
-// crcPoly is the polynomial of CRC-32 with its bits reversed: the highest bit is x^0 (RFC 1952, 8).
+// crcPoly is the polynomial of CRC-32, bit-reversed: the highest bit is x^0 (RFC 1952, 8).
 const crcPoly = crc32.IEEE
 
 // crcMul multiplies modulo the polynomial.

@@ -1,9 +1,9 @@
-// Package feature writes features: GeoJSON (RFC 7946), JSON-LD, CSV (RFC 4180) and well-known text.
+// Package feature encodes features as GeoJSON (RFC 7946), JSON-FG, JSON-LD, CSV (RFC 4180) and well-known text.
 //
-// Encoders append to a buffer of the caller, straight from the stored bytes and from the schema, without maps,
-// reflection or allocation. Numbers are fixed point: 7 decimals for degrees, 2 for metres and heights unless Options
-// say otherwise, no exponent, no trailing zeros. An encoder is made once for a collection and its options; it is
-// immutable and safe for concurrent use. After an error the buffer is as it was.
+// Encoders append to a buffer of the caller, directly from the stored bytes, without maps, reflection or allocation.
+// Coordinates have fixed decimals: by default 7 for degrees and 2 for metres and heights, without exponents or trailing
+// zeros. An encoder is created for a collection and its options; it is immutable and safe for concurrent use. After an
+// error the buffer is unchanged.
 //
 // A geometry that crosses the antimeridian is not cut.
 package feature
@@ -16,13 +16,13 @@ import (
 	"grense/internal/store"
 )
 
-// Options says how features are written.
+// Options configure an Encoder.
 type Options struct {
 	CRS          crs.ID   // of coordinates in GeoJSON; the zero ID is CRS84
-	Properties   []string // names, in this order; nil: all that are not hidden, in schema order (store.Want)
-	SkipGeometry bool     // geometry is null in GeoJSON
-	Precision    *int     // decimals of x and y, 0 to MaxPrecision; nil: those of the CRS
-	Vocabulary   string   // address that makes a property name an identifier in JSON-LD; "": schema.org's
+	Properties   []string // names in the order of output; nil: all that are not hidden, in schema order (store.Want)
+	SkipGeometry bool     // write null as geometry
+	Precision    *int     // decimals of x and y, 0 to MaxPrecision; nil: by the CRS
+	Vocabulary   string   // URL prefix that makes a property name an identifier in JSON-LD; "": schema.org
 }
 
 // Encoder writes features of one collection. Features must have been fetched with Want.
@@ -30,17 +30,17 @@ type Encoder struct {
 	coll  *store.Collection
 	want  store.Want
 	props []property
-	geom  Geometry // as requested
+	geom  Geometry // in the requested CRS
 	ld    linked
 }
 
-// property is a member of "properties".
+// property is a member of the object "properties".
 type property struct {
 	name string
-	key  []byte // the name as JSON, with a colon
+	key  []byte // name as JSON, followed by a colon
 }
 
-// NewEncoder returns an encoder. A property that the collection has not, or a CRS that is not served, is an error.
+// NewEncoder returns an encoder. It fails for an unknown property and for a CRS that is not supported.
 func NewEncoder(c *store.Collection, o Options) (*Encoder, error) {
 	e := &Encoder{coll: c, want: store.Want{Properties: o.Properties, NoGeometry: o.SkipGeometry || c.Geometry == nil}}
 	names, err := propertyNames(c, o.Properties)
@@ -66,7 +66,7 @@ func NewEncoder(c *store.Collection, o Options) (*Encoder, error) {
 	return e, err
 }
 
-// propertyNames returns the requested names, or all that are not hidden.
+// propertyNames returns the requested names; for nil, all that are not hidden.
 func propertyNames(c *store.Collection, asked []string) ([]string, error) {
 	if asked == nil {
 		names := make([]string, 0, len(c.Properties))
@@ -85,7 +85,7 @@ func propertyNames(c *store.Collection, asked []string) ([]string, error) {
 	return asked, nil
 }
 
-// Want is what features must be fetched with.
+// Want returns how features must be fetched.
 func (e *Encoder) Want() store.Want { return e.want }
 
 // AppendGeoJSON writes a GeoJSON Feature (RFC 7946, 3.2) with the members of AppendMembers.
@@ -98,9 +98,9 @@ func (e *Encoder) AppendGeoJSON(dst []byte, f *store.Feature) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// AppendMembers writes the members type, properties, id and geometry, in this order, without braces, so that the
-// caller may add others after a comma. Every property is there, null where the feature has no value; so is a geometry
-// that has no place in the requested CRS.
+// AppendMembers writes the members type, properties, id and geometry, in this order, without braces, so that the caller
+// may add others after a comma. Every property is present, null if it has no value. The geometry is null if it cannot
+// be transformed to the requested CRS.
 func (e *Encoder) AppendMembers(dst []byte, f *store.Feature) ([]byte, error) {
 	start := len(dst)
 	dst, err := e.AppendProperties(append(dst, `"type":"Feature",`...), f)
@@ -139,12 +139,12 @@ func (e *Encoder) AppendProperties(dst []byte, f *store.Feature) ([]byte, error)
 	return appendString(dst, f.Public()), nil
 }
 
-// wrap names the feature that err is about.
+// wrap adds the feature id to an error.
 func (e *Encoder) wrap(f *store.Feature, err error) error {
 	return fmt.Errorf("feature: %s %q: %w", e.coll.ID, f.Public(), err)
 }
 
-// checkValues guards against features that were fetched with other wishes.
+// checkValues returns an error if a feature was fetched with another Want.
 func checkValues(f *store.Feature, want int) error {
 	if len(f.Values) != want {
 		return fmt.Errorf("%d values for %d properties", len(f.Values), want)

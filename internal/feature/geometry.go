@@ -10,19 +10,19 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Geometry writes stored geometries in another CRS: straight from well-known binary, without decoding and without
-// allocation. It is immutable and safe for concurrent use. The zero Geometry is not usable; NewGeometry makes one.
+// Geometry writes stored geometries in another CRS, directly from well-known binary, without allocation. It is
+// immutable and safe for concurrent use. Use NewGeometry.
 type Geometry struct {
-	transform crs.Func // nil: coordinates as stored
+	transform crs.Func // nil: no transformation
 	decimals  int
-	swap      bool // the authority puts north first
-	orient    bool // rings follow RFC 7946, 3.1.6
+	swap      bool // the authority has north before east
+	orient    bool // orient rings as in RFC 7946, 3.1.6
 }
 
 // heightDecimals is the number of decimals of third ordinates, in metres.
 const heightDecimals = 2
 
-// NewGeometry returns a writer of geometries stored in from as coordinates of to.
+// NewGeometry returns a writer of geometries stored in the CRS from, in the CRS to.
 func NewGeometry(from, to crs.ID) (Geometry, error) {
 	g := Geometry{decimals: to.Decimals(), swap: to.NorthFirst(), orient: to == crs.CRS84}
 	f, err := crs.Between(from, to)
@@ -35,34 +35,34 @@ func NewGeometry(from, to crs.ID) (Geometry, error) {
 	return g, nil
 }
 
-// XFirst returns the writer with x before y, whatever the authority of the CRS says.
+// XFirst returns a writer with x before y, whatever the axis order of the CRS.
 func (g Geometry) XFirst() Geometry {
 	g.swap = false
 	return g
 }
 
-// setPrecision sets the number of decimals of x and y; nil leaves that of the CRS.
+// setPrecision sets the number of decimals of x and y; nil: by the CRS.
 func (g *Geometry) setPrecision(decimals *int) {
 	if decimals != nil {
 		g.decimals = *decimals
 	}
 }
 
-// AppendGeoJSON writes a GeoJSON geometry (RFC 7946, 3.1): axes in the order of the CRS's authority, Z kept where it
-// is a number, M dropped, empty parts left out; null when nothing is left. What is no geometry (package wkb), or has
-// a position without a place in the CRS of g, is an error, and features have null instead. In CRS84 exterior rings
-// run counter-clockwise and holes clockwise.
+// AppendGeoJSON writes a GeoJSON geometry (RFC 7946, 3.1) in the axis order of the CRS's authority. It keeps finite Z
+// values, drops M and empty parts, and writes null if nothing is left. In CRS84 exterior rings are counter-clockwise
+// and holes clockwise. It fails for an invalid geometry (package wkb), and if a position cannot be transformed; callers
+// then write null.
 func (g *Geometry) AppendGeoJSON(dst, geometry []byte) ([]byte, error) {
 	return g.append(dst, geometry, writer{quote: `"`, open: '[', close: ']', swap: g.swap, orient: g.orient})
 }
 
-// appendQuoted is AppendGeoJSON for the inside of a JSON string.
+// appendQuoted is AppendGeoJSON within a JSON string.
 func (g *Geometry) appendQuoted(dst, geometry []byte) ([]byte, error) {
 	return g.append(dst, geometry, writer{quote: `\"`, open: '[', close: ']', swap: g.swap, orient: g.orient})
 }
 
-// AppendWKT writes well-known text (OGC 06-103r4, 7) in two dimensions, always x before y, rings as they are stored;
-// "POINT EMPTY" and the like when nothing is left.
+// AppendWKT writes well-known text (OGC 06-103r4, 7) in two dimensions, x before y, with rings as stored; "POINT EMPTY"
+// and the like if nothing is left.
 func (g *Geometry) AppendWKT(dst, geometry []byte) ([]byte, error) {
 	return g.append(dst, geometry, writer{wkt: true, open: '(', close: ')'})
 }
@@ -95,8 +95,8 @@ var wktNames = [...]string{
 	"GEOMETRYCOLLECTION",
 }
 
-// writer is one pass over one geometry. Its methods append a part and report whether the part holds any position;
-// when it does not, what was appended is garbage for the caller to cut off.
+// writer writes one geometry. Its methods append a part and report whether the part has a position; if not, the caller
+// must cut off what was appended.
 type writer struct {
 	r            wkb.Reader
 	g            *Geometry
@@ -114,7 +114,7 @@ func (w *writer) geometry(dst []byte) ([]byte, bool, error) {
 	return w.named(dst, kind, 0)
 }
 
-// named writes a geometry with the name of its type, after its header.
+// named writes the type name of a geometry and the geometry, whose header has been read.
 func (w *writer) named(dst []byte, kind wkb.Kind, depth int) ([]byte, bool, error) {
 	if w.wkt && kind.Simple() {
 		return w.body(append(dst, wktNames[kind]...), kind, depth)
@@ -132,7 +132,7 @@ func (w *writer) named(dst []byte, kind wkb.Kind, depth int) ([]byte, bool, erro
 	return append(dst, '}'), some, err
 }
 
-// body writes what comes after the name of the type.
+// body writes a geometry without its type name.
 func (w *writer) body(dst []byte, kind wkb.Kind, depth int) ([]byte, bool, error) {
 	switch kind {
 	case wkb.Point:
@@ -210,7 +210,7 @@ func (w *writer) polygon(dst []byte) ([]byte, bool, error) {
 	return append(dst, w.close), some, nil
 }
 
-// line writes a list of positions; with orient set it is a ring, which runs counter-clockwise, as a hole clockwise.
+// line writes a list of positions. With orient it is a ring: counter-clockwise or, for a hole, clockwise.
 func (w *writer) line(dst []byte, orient, hole bool) ([]byte, bool, error) {
 	p, err := w.r.Line()
 	n := p.Len()
@@ -219,7 +219,7 @@ func (w *writer) line(dst []byte, orient, hole bool) ([]byte, bool, error) {
 	}
 	at, step := 0, 1
 	if orient {
-		// Transforms keep the sense of rotation, so that stored coordinates show it.
+		// The area of the stored coordinates shows the orientation, since transformations keep it.
 		if a := p.Area(); a < 0 && !hole || a > 0 && hole {
 			at, step = n-1, -1
 		}
@@ -263,8 +263,7 @@ func (w *writer) position(dst []byte, run *wkb.Run, i int) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
-// location returns where a point is, x before y; false for what is no point, an empty one, or one without a place in
-// the CRS of g.
+// location returns the position of a point, x before y; false if it is not a point, is empty, or cannot be transformed.
 func (g *Geometry) location(geometry []byte) (orb.Point, bool) {
 	r := wkb.NewReader(geometry)
 	if kind, err := r.Header(); err != nil || kind != wkb.Point {

@@ -17,20 +17,20 @@ var JSONFGClasses = []string{
 	"http://www.opengis.net/spec/json-fg-1/1.0/conf/profiles",
 }
 
-// JSONFG writes features as JSON-FG (OGC 21-045r1): GeoJSON with time, place and a feature type. In CRS84 the
-// geometry is that of GeoJSON, and place is null. In another system place has the geometry in that system, axes in
-// the order of its authority, and geometry is null, or in the profile jsonfg-plus the same in CRS84. It is immutable
-// and safe for concurrent use.
+// JSONFG writes features as JSON-FG (OGC 21-045r1): GeoJSON with time, place and feature type. In CRS84 the geometry is
+// as in GeoJSON, and place is null. In another CRS place is the geometry in that CRS, in the axis order of its
+// authority; geometry is then null or, in the profile jsonfg-plus, in CRS84. It is immutable and safe for concurrent
+// use.
 type JSONFG struct {
-	enc   *Encoder // writes the members of GeoJSON
+	enc   *Encoder // for the GeoJSON members
 	place *Geometry
 	want  store.Want
-	props int    // how many of the fetched values are properties; those of time may follow
-	time  [3]int // indexes of the values of the moment, the start and the end; -1: there is none
+	props int    // number of fetched values that are properties; values for time may follow
+	time  [3]int // indexes of the values of the instant, the start and the end; -1: none
 	date  [3]bool
 }
 
-// NewJSONFG returns an encoder; plus says that features have geometry beside place.
+// NewJSONFG returns an encoder. plus selects the profile jsonfg-plus.
 func NewJSONFG(c *store.Collection, o Options, plus bool) (*JSONFG, error) {
 	if o.CRS == 0 {
 		o.CRS = crs.CRS84
@@ -45,7 +45,7 @@ func NewJSONFG(c *store.Collection, o Options, plus bool) (*JSONFG, error) {
 		}
 		g.setPrecision(o.Precision)
 		j.place = &g
-		inner.Precision = nil // of the requested CRS
+		inner.Precision = nil // applies to the requested CRS only
 		inner.SkipGeometry = !plus
 	}
 	var err error
@@ -74,7 +74,7 @@ func NewJSONFG(c *store.Collection, o Options, plus bool) (*JSONFG, error) {
 	return j, nil
 }
 
-// Want is what features must be fetched with.
+// Want returns how features must be fetched.
 func (j *JSONFG) Want() store.Want { return j.want }
 
 // AppendMembers writes the members of a feature, without braces, so that the caller may add others after a comma.
@@ -110,7 +110,7 @@ func (j *JSONFG) AppendFeature(dst []byte, f *store.Feature) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// appendTime writes when a feature is (OGC 21-045r1, 7.3): a date, a timestamp in UTC, an interval with ".." for an
+// appendTime writes the time of a feature (OGC 21-045r1, 7.3): a date, a timestamp in UTC, an interval with ".." for an
 // open end, or null.
 func (j *JSONFG) appendTime(dst []byte, f *store.Feature) []byte {
 	if text, date := j.moment(f, 0); text != "" {
@@ -136,7 +136,7 @@ func orOpen(s string) string {
 	return s
 }
 
-// moment returns the text of a date or instant; "" where the feature has none. Instants end in Z.
+// moment returns a date or timestamp; "" if the feature has none. Timestamps end in Z.
 func (j *JSONFG) moment(f *store.Feature, i int) (text string, date bool) {
 	if j.time[i] < 0 {
 		return "", false
@@ -152,8 +152,8 @@ func (j *JSONFG) moment(f *store.Feature, i int) (text string, date bool) {
 	return t.Format(time.RFC3339Nano), false
 }
 
-// AppendRoot writes the members that a document has besides its features or those of its one feature: what it
-// conforms to, the type of the features and their schema, and the reference system of place; without braces.
+// AppendRoot writes the members of a document besides its features: conformance classes, feature type, schema, and the
+// reference system of place; without braces.
 func (j *JSONFG) AppendRoot(dst []byte, schema string, id crs.ID) []byte {
 	dst = append(dst, `"conformsTo":["`...)
 	dst = append(append(dst, strings.Join(JSONFGClasses, `","`)...), `"],"featureType":`...)
@@ -167,7 +167,7 @@ func (j *JSONFG) AppendRoot(dst []byte, schema string, id crs.ID) []byte {
 	return dst
 }
 
-// Moment reads the text of a date or of an instant, as a store gives it; an instant without a zone is in UTC.
+// Moment parses a date or timestamp from a store; without a zone it is UTC.
 func Moment(s string) (t time.Time, ok bool) {
 	if len(s) == len(time.DateOnly) {
 		t, err := time.Parse(time.DateOnly, s)

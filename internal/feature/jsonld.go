@@ -8,23 +8,23 @@ import (
 	"grense/internal/store"
 )
 
-// linked is what JSON-LD needs beyond GeoJSON. Features are written as schema.org places and GeoSPARQL features:
+// linked holds what JSON-LD needs in addition to GeoJSON. Features are schema.org places and GeoSPARQL features:
 //
-//	{"@context":…, "@type":["Place","gsp:Feature"], "@id":address, "identifier":id, "name":…, PROPERTY:…,
-//	 "geo":{"@type":"GeoCoordinates","latitude":…,"longitude":…},
-//	 "gsp:hasGeometry":{"@type":"gsp:Geometry","gsp:asWKT":…,"gsp:asGeoJSON":…}}
+// {"@context":…, "@type":["Place","gsp:Feature"], "@id":address, "identifier":id, "name":…, PROPERTY:…,
 //
-// geo is there for points only. Properties without a value are left out, since JSON-LD drops null.
+//	"geo":{"@type":"GeoCoordinates","latitude":…,"longitude":…},
+//	"gsp:hasGeometry":{"@type":"gsp:Geometry","gsp:asWKT":…,"gsp:asGeoJSON":…}}
+//
+// Only points have geo. Properties without a value are omitted, since JSON-LD drops null.
 type linked struct {
-	geom    Geometry // CRS84, whatever CRS is requested: GeoSPARQL's literals have it as their default
-	context []byte   // member @context of an item
-	title   int      // index of the property that names a feature; -1: none
-	keys    [][]byte // by property; nil: said by another member
+	geom    Geometry // always CRS84, the default of GeoSPARQL literals
+	context []byte   // @context of an item
+	title   int      // index of the title property; -1: none
+	keys    [][]byte // by property; nil: another member has the value
 }
 
-// taken are the terms that documents in JSON-LD use themselves, in items and in the lists around them: a property of
-// the same name would hide a member, or give it another meaning, since the terms of a context count for all nodes
-// below it.
+// taken are the terms that our JSON-LD documents use in items and lists. A property with such a name would hide a
+// member or change its meaning, since the terms of a context apply to all nodes below it.
 var taken = map[string]bool{
 	// members
 	"name": true, "identifier": true, "geo": true, "latitude": true, "longitude": true, "numberOfItems": true,
@@ -33,14 +33,14 @@ var taken = map[string]bool{
 	"gsp": true,
 }
 
-// unfit reports whether a property's name cannot be its term: one is not empty, and looks neither like a keyword nor
-// like an IRI, which must not be given another meaning (JSON-LD 1.1 API, 4.2.2, steps 2, 5 and 14).
+// unfit reports whether the name of a property cannot be its term. A term must not be empty, and must not look like a
+// keyword or an IRI (JSON-LD 1.1 API, 4.2.2, steps 2, 5 and 14).
 func unfit(name string) bool {
 	return name == "" || name[0] == '@' || strings.ContainsAny(name, ":/") || taken[name]
 }
 
-// madeTerms are the terms of the properties whose names are unfit, by name: ":" and "/" become "_", and "_" is added
-// until nothing else is called so. They are the same whichever properties are requested; nil when there are none.
+// madeTerms returns terms for the properties whose names are unfit: ":" and "/" become "_", and "_" is appended until
+// the term is unique. They do not depend on the requested properties. nil if all names fit.
 func madeTerms(c *store.Collection) map[string]string {
 	var made map[string]string
 	var used map[string]bool
@@ -69,8 +69,8 @@ const (
 	geoSPARQL = "http://www.opengis.net/ont/geosparql#"
 )
 
-// Context is the @context of every document in JSON-LD: schema.org as vocabulary and GeoSPARQL as gsp. The caller
-// owns it.
+// Context returns the @context of JSON-LD documents: the vocabulary schema.org, and GeoSPARQL as gsp. The caller owns
+// it.
 func Context() map[string]string {
 	return map[string]string{"@vocab": schemaOrg, "gsp": geoSPARQL}
 }
@@ -107,7 +107,7 @@ func newLinked(e *Encoder, vocabulary string) (linked, error) {
 	return l, err
 }
 
-// AppendJSONLD writes a feature as a JSON-LD document; its address becomes its @id.
+// AppendJSONLD writes a feature as a JSON-LD document; address becomes its @id.
 func (e *Encoder) AppendJSONLD(dst []byte, f *store.Feature, address string) ([]byte, error) {
 	start := len(dst)
 	out, err := e.appendNode(append(e.AppendJSONLDContext(append(dst, '{')), ','), f, address)
@@ -117,10 +117,11 @@ func (e *Encoder) AppendJSONLD(dst []byte, f *store.Feature, address string) ([]
 	return out, nil
 }
 
-// AppendJSONLDContext writes the member @context that nodes of features need.
+// AppendJSONLDContext writes the @context for nodes of features.
 func (e *Encoder) AppendJSONLDContext(dst []byte) []byte { return append(dst, e.ld.context...) }
 
-// AppendJSONLDNode writes a feature whole, as a member of a list in a document with the context of AppendJSONLDContext.
+// AppendJSONLDNode writes a complete feature as an element of a list in a document with the context of
+// AppendJSONLDContext.
 func (e *Encoder) AppendJSONLDNode(dst []byte, f *store.Feature, address string) ([]byte, error) {
 	start := len(dst)
 	out, err := e.appendNode(append(dst, '{'), f, address)
@@ -130,7 +131,7 @@ func (e *Encoder) AppendJSONLDNode(dst []byte, f *store.Feature, address string)
 	return out, nil
 }
 
-// appendNode writes the members of a node but the context, and its end.
+// appendNode writes the members of a node except the context, and its end.
 func (e *Encoder) appendNode(dst []byte, f *store.Feature, address string) ([]byte, error) {
 	start := len(dst)
 	if err := checkValues(f, len(e.props)); err != nil {
@@ -147,7 +148,7 @@ func (e *Encoder) appendNode(dst []byte, f *store.Feature, address string) ([]by
 		}
 		dst = append(append(dst, ','), key...)
 		v, isJSON := f.Values[i].(store.JSON)
-		if isJSON { // else its members would be read as nodes
+		if isJSON { // otherwise its members would be nodes
 			dst = append(append(append(dst, `{"@type":"@json","@value":`...), v...), '}')
 		} else if dst, err = appendValue(dst, f.Values[i]); err != nil {
 			return dst[:start], e.wrap(f, err)
@@ -159,7 +160,7 @@ func (e *Encoder) appendNode(dst []byte, f *store.Feature, address string) ([]by
 	return append(dst, '}'), nil
 }
 
-// appendGeometry writes the member gsp:hasGeometry; nothing where the geometry has no place.
+// appendGeometry writes the member gsp:hasGeometry; nothing if the geometry cannot be transformed to CRS84.
 func (l *linked) appendGeometry(dst, geometry []byte) []byte {
 	start := len(dst)
 	dst, err := l.geom.AppendWKT(
@@ -176,8 +177,8 @@ func (l *linked) appendGeometry(dst, geometry []byte) []byte {
 	return append(dst, `"}}`...)
 }
 
-// AppendJSONLDItem writes a feature as a member of a list in a document with Context: its address, id and name, for a
-// point also where it is.
+// AppendJSONLDItem writes a short form of a feature as an element of a list in a document with Context: address, id and
+// name, and the location of a point.
 func (e *Encoder) AppendJSONLDItem(dst []byte, f *store.Feature, address string) ([]byte, error) {
 	start := len(dst)
 	if err := checkValues(f, len(e.props)); err != nil {

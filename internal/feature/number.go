@@ -11,10 +11,10 @@ var powers = [...]float64{1, 10, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
 // MaxPrecision is the largest number of decimals of coordinates.
 const MaxPrecision = 15
 
-// maxDecimals is the largest number of decimals that appendFixed computes with integers.
+// maxDecimals is the largest number of decimals that appendFixed computes in integers.
 const maxDecimals = 7
 
-// appendFixed writes v with at most d decimals, rounded half away from zero: no exponent, no trailing zeros, no "-0".
+// appendFixed writes v with at most d decimals, rounded half away from zero, without exponent, trailing zeros or "-0".
 // The caller has checked wkb.Valid(v) and 0 <= d <= MaxPrecision.
 func appendFixed(dst []byte, v float64, d int) []byte {
 	if d > maxDecimals {
@@ -32,7 +32,7 @@ func appendFixed(dst []byte, v float64, d int) []byte {
 		n = -n
 	}
 	var whole, frac uint64
-	switch d { // by a constant, so that nothing is divided
+	switch d { // constant divisors avoid divisions
 	case 7:
 		whole, frac = uint64(n)/1e7, uint64(n)%1e7
 	case 2:
@@ -58,7 +58,7 @@ func appendFixed(dst []byte, v float64, d int) []byte {
 	return append(dst, digits[:d]...)
 }
 
-// appendDecimals is appendFixed for more than maxDecimals. It writes no more digits than v needs to read back.
+// appendDecimals is appendFixed for more than maxDecimals. It writes no more digits than are needed to read v back.
 func appendDecimals(dst []byte, v float64, d int) []byte {
 	start := len(dst)
 	dst = strconv.AppendFloat(dst, v, 'f', -1, 64)
@@ -73,8 +73,8 @@ func appendDecimals(dst []byte, v float64, d int) []byte {
 	return dst
 }
 
-// appendFloat writes the shortest number that reads back as v, in the form of encoding/json. JSON has no NaN and no
-// infinity: they are null.
+// appendFloat writes the shortest number that reads back as v, in the form of encoding/json; null for NaN and
+// infinities.
 func appendFloat(dst []byte, v float64) []byte {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return append(dst, "null"...)
@@ -84,7 +84,7 @@ func appendFloat(dst []byte, v float64) []byte {
 		return strconv.AppendFloat(dst, v, 'f', -1, 64)
 	}
 	dst = strconv.AppendFloat(dst, v, 'e', -1, 64)
-	if n := len(dst); dst[n-4] == 'e' && dst[n-3] == '-' && dst[n-2] == '0' { // e-09 is e-9 in JavaScript
+	if n := len(dst); dst[n-4] == 'e' && dst[n-3] == '-' && dst[n-2] == '0' { // e-9 instead of e-09
 		dst[n-2] = dst[n-1]
 		dst = dst[:n-1]
 	}

@@ -4,7 +4,7 @@ import "unicode/utf8"
 
 const hexDigits = "0123456789abcdef"
 
-// appendString writes s as a JSON string (RFC 8259, 7). Bytes that are no UTF-8 become U+FFFD.
+// appendString writes s as a JSON string (RFC 8259, 7). Invalid UTF-8 becomes U+FFFD.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	dst = appendEscaped(dst, s)

@@ -1,14 +1,14 @@
-// Package feed finds what has changed in the data and keeps it in a log, so that a copy need not be fetched again.
+// Package feed finds changes of the data and records them in a log, so that clients can update a copy without fetching
+// it again.
 //
-// The data are compared as a whole with what was recorded of them last: a Recorder reads each public collection from
-// one snapshot, makes a digest of the public properties and the geometry of each feature, or of each version of one by
-// its store.VersionID, and adds what differs to the log. It asks for nothing while the data are in the same state.
-// What is between two looks leaves no trace: a feature that was changed twice is recorded once, and a change that
-// was taken back not at all.
+// A Recorder reads each public collection from one snapshot and hashes the public properties and the geometry of each
+// feature, or version of a feature (store.VersionID). It compares the hashes with the recorded ones and adds the
+// differences to the log. It reads nothing while the data have the same version. Changes between two comparisons are
+// not distinguished: a feature that was changed twice is recorded once, and a change that was undone is not recorded.
 //
-// A look takes about 100 bytes of memory for each feature of the largest collection, a few microseconds of CPU for each
-// kilobyte that is read, and one connection to the store. It rests half of its time, so that requests are answered
-// beside it. Collections above a bound are left out, unless they are requested.
+// A comparison needs about 100 bytes of memory for each feature of the largest collection, some microseconds of CPU for
+// each kilobyte of data, and one connection to the store. The Recorder pauses half of the time, to leave room for
+// requests. Collections with more features than a limit are excluded unless configured.
 package feed
 
 import (
@@ -31,22 +31,22 @@ import (
 	"grense/internal/store"
 )
 
-// Options are what a Recorder works with.
+// Options configure a Recorder.
 type Options struct {
-	Store store.Store          // whose catalog says what is public, and, where it can, the state of the data
-	From  store.Store          // what is read
+	Store store.Store          // its catalog shows what is public and, if possible, the version of the data
+	From  store.Store          // rows are read from it
 	Kept  *state.DB            // prepared
 	Log   *slog.Logger         // nil: none
-	Most  int                  // features of a collection that is recorded without being asked for
+	Most  int                  // largest number of features of a collection that is recorded without configuration
 	Now   func() time.Time     // nil: time.Now
-	Whole func(id string) bool // whether a collection that is new is one entry; else each feature is. nil: always
+	Whole func(id string) bool // whether a new collection is a single entry, not one for each feature; nil: always
 }
 
-// Recorder compares the data with what was recorded. Make one with New. It is safe for concurrent use.
+// Recorder compares the data with what is recorded. Use New. It is safe for concurrent use.
 type Recorder struct {
 	Options
 	mu   sync.Mutex
-	seen map[string]string // states of collections in which they were recorded
+	seen map[string]string // by collection: version that is recorded
 	woke chan struct{}
 }
 
@@ -61,13 +61,13 @@ func New(o Options) *Recorder {
 	return &Recorder{Options: o, seen: map[string]string{}, woke: make(chan struct{}, 1)}
 }
 
-// How often Run looks, and how many times as long as a look took it rests after one that read data.
+// Interval of comparisons by Run, and the pause after one that read data, as a multiple of its duration.
 const (
 	pause = 5 * time.Second
 	rests = 20
 )
 
-// Run looks at the data until ctx ends.
+// Run compares the data regularly until ctx ends.
 func (r *Recorder) Run(ctx context.Context) {
 	failed := ""
 	for {
@@ -95,7 +95,7 @@ func (r *Recorder) Run(ctx context.Context) {
 	}
 }
 
-// Wake lets Run look soon, since the data were opened again.
+// Wake makes Run compare soon, after a reload of the data.
 func (r *Recorder) Wake() {
 	select {
 	case r.woke <- struct{}{}:
@@ -111,8 +111,8 @@ func (o *Options) Records(c *store.Collection) bool {
 	return c.Public && c.Count <= o.Most
 }
 
-// Look records what has changed since the last look, of this or another process, and reports whether data were read for
-// that. An error is the first one; other collections are recorded all the same.
+// Look records all changes since the last comparison, by this or another process. read reports whether it read rows. It
+// returns the first error, but continues with other collections.
 func (r *Recorder) Look(ctx context.Context) (read bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +121,7 @@ func (r *Recorder) Look(ctx context.Context) (read bool, err error) {
 		return false, err
 	}
 	cat := r.Store.Catalog()
-	if cat.Survey != nil { // types may turn out to be others
+	if cat.Survey != nil { // types may change after the survey
 		return false, nil
 	}
 	for _, c := range cat.Collections {
@@ -140,7 +140,7 @@ func (r *Recorder) Look(ctx context.Context) (read bool, err error) {
 		}
 	}
 	for id, was := range tracked {
-		if _, refused := cat.Refusal(id); refused { // the data are there, and may be served again
+		if _, refused := cat.Refusal(id); refused { // the collection still exists and may be served again
 			continue
 		}
 		e := r.Kept.Record(ctx, state.Recording{Collection: id, Was: was, At: r.Now().UTC(), Afresh: true,
@@ -153,17 +153,17 @@ func (r *Recorder) Look(ctx context.Context) (read bool, err error) {
 	return read, err
 }
 
-// state names the state of a collection: to this process, and to all that use the data, where it has such a name.
-// "" for what is unknown.
+// state returns the version of a collection: own for this process and, if available, lasting for all processes that use
+// the data. "" means unknown.
 func (r *Recorder) state(ctx context.Context, cat *store.Catalog, id string) (own, lasting string, err error) {
 	v, err := r.From.Version(ctx, id)
-	if own = string(v); cat.Live { // any transaction makes another one
+	if own = string(v); cat.Live { // changes with any transaction
 		return own, "", err
 	}
 	return own, own, err
 }
 
-// collection records one collection, and reports whether it was read.
+// collection records the changes of one collection, and reports whether it read rows.
 func (r *Recorder) collection(ctx context.Context, cat *store.Catalog, c *store.Collection,
 	was state.Tracked) (read bool, err error) {
 	own, lasting, err := r.state(ctx, cat, c.ID)
@@ -199,10 +199,10 @@ func (r *Recorder) collection(ctx context.Context, cat *store.Catalog, c *store.
 	return true, nil
 }
 
-// digestForm is part of the schema of what is recorded, so that another way to make digests is no change of features.
+// digestForm is part of Tracked.Schema: if digests are computed differently, collections are loaded again.
 const digestForm = "1"
 
-// schemaOf names the public properties of a collection, with what else all digests depend on.
+// schemaOf returns a hash of the public properties and of everything else that all digests depend on.
 func schemaOf(c *store.Collection) string {
 	h := sha256.New()
 	fmt.Fprintln(h, digestForm)
@@ -220,19 +220,19 @@ func schemaOf(c *store.Collection) string {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8])
 }
 
-// look is one comparison of a collection.
+// look is a comparison of one collection.
 type look struct {
 	r    *Recorder
 	c    *store.Collection
 	rec  state.Recording
-	old  map[string][16]byte // what was recorded and was not met yet
+	old  map[string][16]byte // recorded digests of features that have not been read yet
 	sum  hash.Hash
 	buf  []byte
-	last *state.Digest // the feature that was read last; several rows of one id are one
+	last *state.Digest // of the last feature; several rows may have the same id
 	n    int64
 }
 
-// batch is how many features are read at once.
+// batch is the number of features that are read at a time.
 const batch = 500
 
 func (x *look) read(ctx context.Context) error {
@@ -294,7 +294,7 @@ func (x *look) rows(ctx context.Context, snap store.Snapshot) error {
 			return nil
 		}
 		q.Cursor = page.Next
-		select { // requests come first
+		select { // gives way to requests
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(time.Since(start)):
@@ -302,7 +302,7 @@ func (x *look) rows(ctx context.Context, snap store.Snapshot) error {
 	}
 }
 
-// titleBytes is how much is kept of a title.
+// titleBytes is the largest length of a recorded title.
 const titleBytes = 200
 
 func (x *look) feature(f *store.Feature, title string) error {
@@ -325,7 +325,7 @@ func (x *look) feature(f *store.Feature, title string) error {
 	return nil
 }
 
-// settle compares the feature that was read last with what was recorded of it.
+// settle compares the last feature with the recorded one.
 func (x *look) settle() {
 	d := x.last
 	if d == nil {
@@ -346,7 +346,7 @@ func (x *look) settle() {
 	x.rec.Changes = append(x.rec.Changes, state.Change{Op: op, ID: d.ID, Title: d.Title})
 }
 
-// digest is that of all that is public of a row.
+// digest returns a hash of everything public in a row.
 func (x *look) digest(f *store.Feature) (d [16]byte, err error) {
 	b := x.buf[:0]
 	for _, v := range f.Values {

@@ -6,18 +6,18 @@ import (
 	"grense/api/placename"
 )
 
-// WS-Addressing 1.0 - Core and SOAP Binding, as far as a service needs it that answers on the same connection only.
+// WS-Addressing 1.0, Core and SOAP Binding: the part for a service that replies only on the same connection.
 const (
 	wsaNS        = "http://www.w3.org/2005/08/addressing"
 	wsaAnonymous = wsaNS + "/anonymous"
 )
 
-// addressing is what the answer must contain for a caller who demanded WS-Addressing.
+// addressing is what the response needs for a client that demands WS-Addressing.
 type addressing struct {
-	messageID string // of the request; "" when it has none
+	messageID string // of the request; "" if it has none
 }
 
-// understands reports whether the service can do what a header block demands, and notes what the answer must hold.
+// understands reports whether the service supports what a header block demands, and records what the response needs.
 func (e *envelope) understands(x *placename.Element) bool {
 	if x.Space != wsaNS {
 		return false
@@ -26,7 +26,7 @@ func (e *envelope) understands(x *placename.Element) bool {
 	case "To", "Action", "MessageID", "RelatesTo", "From":
 	case "ReplyTo", "FaultTo":
 		if addressOf(x) != wsaAnonymous {
-			return false // answers go nowhere else
+			return false // replies to other addresses are not supported
 		}
 	default:
 		return false
@@ -52,7 +52,7 @@ func addressOf(x *placename.Element) string {
 	return ""
 }
 
-// append appends the header blocks of an answer. A nil addressing has none.
+// append appends the header blocks of a response; none if a is nil.
 func (a *addressing) append(b []byte, action string) []byte {
 	if a == nil {
 		return b

@@ -54,7 +54,7 @@ var charsetNames = map[string]string{
 	"cp1252":     "windows-1252",
 }
 
-// charsetOf returns the name in charsets of a charset, which may stand in quotation marks of either kind.
+// charsetOf returns the name in charsets for a charset, which may be in single or double quotation marks.
 func charsetOf(written string) string {
 	name := strings.ToLower(strings.Trim(written, " \t\"'"))
 	if known, ok := charsetNames[name]; ok {
@@ -70,7 +70,7 @@ type mediaType struct {
 	related *related
 }
 
-// versionOf returns the SOAP version for the fault about a request that cannot be read.
+// versionOf returns the SOAP version of a fault about an unreadable request.
 func versionOf(r *http.Request) version {
 	if t, _, err := mime.ParseMediaType(quotedAction(r.Header.Get("Content-Type"))); err == nil &&
 		t == "application/soap+xml" {
@@ -113,7 +113,7 @@ func readMediaType(r *http.Request) (mediaType, *failure) {
 	return m, nil
 }
 
-// readBody reads the body as UTF-8. It refuses a body whose Content-Length exceeds the limit before it reads a byte.
+// readBody reads the body as UTF-8. If Content-Length exceeds the limit, it fails without reading.
 func (s *Service) readBody(w http.ResponseWriter, r *http.Request, m mediaType) ([]byte, *failure) {
 	if r.ContentLength > s.config.Limits.Body {
 		return nil, s.tooLarge(w)
@@ -135,16 +135,15 @@ func (s *Service) readBody(w http.ResponseWriter, r *http.Request, m mediaType) 
 }
 
 func (s *Service) tooLarge(w http.ResponseWriter) *failure {
-	w.Header().Set("Connection", "close") // the rest of the body is not read
+	w.Header().Set("Connection", "close") // the rest of the body remains unread
 	f := limit(textBody, s.config.Limits.Body)
 	f.status = http.StatusRequestEntityTooLarge
 	f.detail = true
 	return f
 }
 
-// toUTF8 converts b. A byte order mark wins over the header, the header over the XML declaration (RFC 7303, 3);
-// without any it is UTF-8. A declaration of an encoding that is not in charsets is refused even where it does not
-// count.
+// toUTF8 converts b to UTF-8. A byte order mark overrides the header, and the header overrides the XML declaration (RFC
+// 7303, 3); the default is UTF-8. An unsupported encoding in the declaration is refused even if it is overridden.
 func toUTF8(b []byte, charset string) ([]byte, *failure) {
 	var order binary.ByteOrder
 	if rest, ok := bytes.CutPrefix(b, []byte("\xEF\xBB\xBF")); ok {
@@ -180,7 +179,7 @@ func toUTF8(b []byte, charset string) ([]byte, *failure) {
 	return b, nil
 }
 
-// byteOrder returns the byte order that the mark of a UTF-16 text states, or nil without a mark.
+// byteOrder returns the byte order by the byte order mark of a UTF-16 text; nil if there is none.
 func byteOrder(b []byte) binary.ByteOrder {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xFF\xFE")):
@@ -191,7 +190,7 @@ func byteOrder(b []byte) binary.ByteOrder {
 	return nil
 }
 
-// fromUTF16 converts b, without its mark, to UTF-8, which is at most half as long again. It returns false if b is not
+// fromUTF16 converts b, without its mark, to UTF-8, which may be half as long again. It returns false if b is not valid
 // UTF-16.
 func fromUTF16(b []byte, order binary.ByteOrder) ([]byte, bool) {
 	out := make([]byte, 0, len(b))
@@ -211,8 +210,7 @@ func fromUTF16(b []byte, order binary.ByteOrder) ([]byte, bool) {
 	return out, len(b) == 0
 }
 
-// declared returns the encoding that the XML declaration names, in lower case; "utf-8" when it names none, "" when it
-// cannot be read.
+// declared returns the encoding in the XML declaration in lower case; "utf-8" if there is none, "" if it is unreadable.
 func declared(b []byte) string {
 	rest, ok := bytes.CutPrefix(b, []byte("<?xml"))
 	if !ok {
@@ -220,7 +218,7 @@ func declared(b []byte) string {
 	}
 	head, _, ok := bytes.Cut(rest, []byte("?>"))
 	if !ok || len(head) > 200 {
-		return "utf-8" // no declaration; the parser says so
+		return "utf-8" // the parser reports a missing declaration
 	}
 	_, after, ok := bytes.Cut(head, []byte("encoding"))
 	if !ok {

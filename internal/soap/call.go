@@ -14,14 +14,13 @@ import (
 	"grense/api/placename"
 )
 
-// buffered is the size, in bytes, up to which an answer is built in memory before its first byte is sent.
+// buffered is the size in bytes up to which a response is built in memory before it is sent.
 const buffered = 8 << 20
 
-// maxPooled is the size, in bytes, above which a buffer is not used for another answer: that of the room which hits
-// makes, and of what it is rounded up to.
+// maxPooled is the largest size in bytes of a buffer that is reused. It allows for the growth of slices.
 const maxPooled = buffered + buffered/2
 
-// Call answers a posted envelope. A failure before the first byte is a fault; after it the connection is aborted.
+// Call handles a posted envelope. A failure before the first byte becomes a fault; after it the connection is aborted.
 func (s *Service) Call(w http.ResponseWriter, r *http.Request) {
 	m, f := readMediaType(r)
 	if f != nil {
@@ -45,21 +44,21 @@ func (s *Service) Call(w http.ResponseWriter, r *http.Request) {
 	s.logCall(r, request)
 	var err error
 	made := func() error { return s.answer(w, r, e, request) }
-	if s.config.Keep == nil || e.relates != nil { // such an answer names the message
+	if s.config.Keep == nil || e.relates != nil { // with WS-Addressing the response contains the message ID
 		err = made()
 	} else {
 		w.Header().Set("Content-Type", contentTypeOf(e.version))
 		err = s.config.Keep(w, r, x.question, made)
 	}
 	if err != nil && errors.Is(r.Context().Err(), context.Canceled) {
-		panic(http.ErrAbortHandler) // the client left
+		panic(http.ErrAbortHandler) // the client has gone
 	}
 	if err != nil {
 		s.fail(w, r, e, failureOf(err))
 	}
 }
 
-// answer searches and writes the hits.
+// answer runs the search and writes the hits.
 func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, request placename.Request) (err error) {
 	for range tries {
 		var found placename.Answer
@@ -73,11 +72,11 @@ func (s *Service) answer(w http.ResponseWriter, r *http.Request, e *envelope, re
 	return err
 }
 
-// tries is how often an answer is begun when the data change while it is read.
+// tries is the number of attempts if the data change while they are read.
 const tries = 5
 
-// reply is an answer on its way. Up to buffered it is sent at once; more goes out in parts, and a failure between two
-// of them aborts.
+// reply is a response in progress. Up to buffered bytes it is sent at once; a larger one is sent in parts, and a
+// failure between two parts aborts it.
 type reply struct {
 	s         *Service
 	w         http.ResponseWriter
@@ -86,11 +85,11 @@ type reply struct {
 	operation string
 
 	b    []byte // not sent yet
-	held int    // bytes that Config.Hold knows of
-	sent bool   // a part of it
+	held int    // bytes reported to Config.Hold
+	sent bool   // a part has been sent
 }
 
-// start appends what stands before the hits, end what stands behind them.
+// start appends what precedes the hits, end what follows them.
 func (p *reply) start(b []byte) []byte {
 	base, _ := p.envelope.child.Base(p.s.bases)
 	b = append(b, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<S:Envelope xmlns:S="`...)
@@ -105,21 +104,21 @@ func (p *reply) end(b []byte) []byte {
 	return append(placename.AppendResponseEnd(b, p.operation), "</S:Body></S:Envelope>\n"...)
 }
 
-// write writes the hits. A failure before the first byte is returned.
+// write writes the hits. It returns failures before the first byte.
 func (p *reply) write(a placename.Answer) error {
-	first, err := p.next(a) // which may wait for its turn; no buffer waits with it
+	first, err := p.next(a) // may wait in the queue, so no buffer is allocated yet
 	if err != nil {
 		return err
 	}
 	buffer := p.s.buffers.Get().(*[]byte)
 	p.b = (*buffer)[:0]
-	if most, _ := p.hold(0); most < buffered && cap(p.b) > 4*most { // memory is short
+	if most, _ := p.hold(0); most < buffered && cap(p.b) > 4*most { // memory is scarce
 		p.s.buffers.Put(buffer)
 		buffer = new([]byte)
 		p.b = nil
 	}
 	defer func() {
-		p.hold(0) //nolint:errcheck // nothing is requested
+		p.hold(0) //nolint:errcheck // a request for 0 bytes does not fail
 		if cap(p.b) <= maxPooled {
 			*buffer = p.b
 			p.s.buffers.Put(buffer)
@@ -145,7 +144,7 @@ func (p *reply) write(a placename.Answer) error {
 	return nil
 }
 
-// next gives the next batch of hits; nil when there are no more.
+// next returns the next batch of hits; nil at the end.
 func (p *reply) next(a placename.Answer) (placename.Hits, error) {
 	if a.Next == nil {
 		return nil, nil
@@ -153,7 +152,7 @@ func (p *reply) next(a placename.Answer) (placename.Hits, error) {
 	return a.Next(p.r.Context())
 }
 
-// hits writes the hits alone, of which the first batch is read already.
+// hits writes all hits; the first batch has been read.
 func (p *reply) hits(a placename.Answer, hits placename.Hits) error {
 	for given := 0; hits != nil; {
 		start, n := len(p.b), hits.Len()
@@ -165,7 +164,7 @@ func (p *reply) hits(a placename.Answer, hits placename.Hits) error {
 		if given += n; len(p.b) > most {
 			p.send()
 		} else if left := a.Count - given; left > 0 && n > 0 && most == buffered {
-			// room for the rest at once, if it is like these
+			// space for the rest, if it is like the first batch
 			p.b = slices.Grow(p.b, min(left*(len(p.b)-start)/n*9/8, buffered+buffered/4-len(p.b)))
 		}
 		if hits, err = p.next(a); err != nil && p.sent {
@@ -177,7 +176,7 @@ func (p *reply) hits(a placename.Answer, hits placename.Hits) error {
 	return nil
 }
 
-// hold requests n bytes in place of those that are held, and returns how many may be.
+// hold reserves n bytes instead of those reserved so far, and returns how many are allowed.
 func (p *reply) hold(n int) (int, error) {
 	if p.s.config.Hold == nil {
 		return buffered, nil
@@ -195,7 +194,7 @@ func (p *reply) send() {
 	p.b = p.b[:0]
 }
 
-// abort ends the connection, since a part of the answer is sent; that is logged unless the client left.
+// abort closes the connection, since a part of the response has been sent. It logs that unless the client has gone.
 func (p *reply) abort(err error) {
 	if p.r.Context().Err() == nil {
 		p.s.config.Logger.LogAttrs(p.r.Context(), slog.LevelError, "soap answer aborted",
@@ -205,7 +204,7 @@ func (p *reply) abort(err error) {
 	panic(http.ErrAbortHandler)
 }
 
-// logCall logs the caller as it names itself, which is not to be trusted.
+// logCall logs the caller's name in the request, which is not authenticated.
 func (s *Service) logCall(r *http.Request, request placename.Request) {
 	c := request.Context()
 	s.config.Logger.LogAttrs(r.Context(), slog.LevelInfo, "soap call",
@@ -215,7 +214,7 @@ func (s *Service) logCall(r *http.Request, request placename.Request) {
 		slog.String("system", safe(c.SystemVersion, 200)))
 }
 
-// logFault logs a refusal with its cause; those that are ours as errors.
+// logFault logs a refusal with its cause, at level error if the server is to blame.
 func (s *Service) logFault(r *http.Request, f *failure, id string, status int, operation string) {
 	level := slog.LevelInfo
 	switch {
@@ -238,7 +237,7 @@ func (s *Service) logFault(r *http.Request, f *failure, id string, status int, o
 	s.config.Logger.LogAttrs(r.Context(), level, "soap fault", attrs...)
 }
 
-// safe shortens text of others to n characters for the log and makes its control and format characters visible.
+// safe prepares foreign text for the log: at most n characters, with control and format characters escaped.
 func safe(s string, n int) string {
 	var b strings.Builder
 	for i, c := range []rune(s) {

@@ -9,7 +9,7 @@ import (
 // Namespaces of envelopes, by version.
 var envelopeNS = [...]string{soap11: placename.Envelope11, soap12: placename.Envelope12}
 
-// Roles that this service acts in, besides none being named: SOAP 1.1, 4.2.2; SOAP 1.2 Part 1, 2.2.
+// Roles in which this service acts, besides that of an absent role: SOAP 1.1, 4.2.2; SOAP 1.2 Part 1, 2.2.
 var ourRoles = map[string]bool{
 	"": true,
 	"http://schemas.xmlsoap.org/soap/actor/next":                    true,
@@ -17,23 +17,23 @@ var ourRoles = map[string]bool{
 	"http://www.w3.org/2003/05/soap-envelope/role/ultimateReceiver": true,
 }
 
-// envelope is a message as far as it is read.
+// envelope is a message, as far as it has been read.
 type envelope struct {
 	version version
-	lang    placename.Lang // of a fault about a message that was not read
+	lang    placename.Lang // of a fault about an unread message
 	headers []header
-	child   *placename.Element // the one child of the body
-	part    part               // of the envelope that was entered last
-	relates *addressing        // set when the caller wants WS-Addressing to be understood
+	child   *placename.Element // the only child of the body
+	part    part               // part of the envelope that was entered last
+	relates *addressing        // set if the client demands WS-Addressing
 }
 
-// header is a block of the header.
+// header is a header block.
 type header struct {
 	element *placename.Element
-	must    bool // mustUnderstand, and meant for us
+	must    bool // mustUnderstand, and addressed to us
 }
 
-// part is where in the envelope the parser is.
+// part is the position of the parser in the envelope.
 type part uint8
 
 const (
@@ -42,7 +42,7 @@ const (
 	partBody
 )
 
-// enter checks an element at the depth given against the rules of the envelope. Depth 1 is the root.
+// enter checks an element at a depth against the rules of envelopes. The root has depth 1.
 func (e *envelope) enter(x *placename.Element, attrs []xml.Attr, depth int) *failure {
 	ns := envelopeNS[e.version]
 	switch depth {
@@ -79,7 +79,7 @@ func (e *envelope) enter(x *placename.Element, attrs []xml.Attr, depth int) *fai
 	return nil
 }
 
-// finish checks what is known only at the end: the header's demands and that there is a body.
+// finish checks what is known only at the end: that mandatory header blocks are understood, and that there is a body.
 func (e *envelope) finish() *failure {
 	var not []xml.Name
 	for _, h := range e.headers {

@@ -15,18 +15,18 @@ import (
 	"grense/internal/problem"
 )
 
-// failure is why a call is refused, before it is written in a version of SOAP and a language.
+// failure is the reason for refusing a call, independent of SOAP version and language.
 type failure struct {
 	code     code
 	category placename.Category
-	detail   bool // ServiceException stands in the fault
-	status   int  // HTTP; 0: what the version says for the code
+	detail   bool // the fault contains a ServiceException
+	status   int  // HTTP status; 0: by the SOAP version and the code
 	text     func(placename.Lang) string
-	header   func(b []byte) []byte // blocks for the fault's header; nil: none
+	header   func(b []byte) []byte // appends header blocks of the fault; nil: none
 	cause    error                 // for the log
 }
 
-// code is a fault code; both versions have the same five but for two names and one kind that we never send.
+// code is a fault code. The versions have the same five codes, with two different names, and one that we never send.
 type code uint8
 
 const (
@@ -43,23 +43,23 @@ var codeNames = [...][2]string{
 	codeUnderstand: {"MustUnderstand", "MustUnderstand"},
 }
 
-// because adds the cause, for the log.
+// because sets the cause, for the log.
 func (f *failure) because(err error) *failure {
 	f.cause = err
 	return f
 }
 
-// bare is a message that cannot be read. The parser adds the detail when the body's child was reached.
+// bare returns the failure for an unreadable message. The parser adds the detail if it has reached the body's child.
 func bare(t text) *failure {
 	return &failure{category: placename.Validation, text: t.in}
 }
 
-// transport is a request that HTTP refuses.
+// transport returns the failure for a request that is refused by HTTP status.
 func transport(status int, t text) *failure {
 	return &failure{category: placename.Validation, text: t.in, status: status}
 }
 
-// limit is a message over a limit n.
+// limit returns the failure for a message that exceeds a limit of n.
 func limit(t text, n int64) *failure {
 	return &failure{
 		category: placename.LimitExceeded,
@@ -67,7 +67,7 @@ func limit(t text, n int64) *failure {
 	}
 }
 
-// versionMismatch returns the envelopes that are read: SOAP 1.2 Part 1, 5.4.7 and appendix A.
+// versionMismatch returns the failure that lists the supported envelopes: SOAP 1.2 Part 1, 5.4.7 and appendix A.
 func versionMismatch() *failure {
 	f := bare(textVersion)
 	f.code = codeVersion
@@ -81,8 +81,8 @@ func versionMismatch() *failure {
 	return f
 }
 
-// mustUnderstand names the blocks that are not understood: SOAP 1.2 Part 1, 5.4.8. SOAP 1.1 has no place for them but
-// the text. Of many blocks it names the first ten.
+// mustUnderstand returns the failure that names header blocks that are not understood (SOAP 1.2 Part 1, 5.4.8), at most
+// ten. SOAP 1.1 has no place for them except the text.
 func mustUnderstand(names []xml.Name) *failure {
 	names = names[:min(len(names), 10)]
 	f := &failure{code: codeUnderstand, category: placename.Validation}
@@ -109,7 +109,7 @@ func mustUnderstand(names []xml.Name) *failure {
 	return f
 }
 
-// failureOf classifies an error of a search.
+// failureOf converts an error of a search.
 func failureOf(err error) *failure {
 	if refusal := (*placename.Refusal)(nil); errors.As(err, &refusal) {
 		f := &failure{category: placename.Validation, detail: true, text: refusal.Text, cause: err}
@@ -124,8 +124,8 @@ func failureOf(err error) *failure {
 	return failureOfProblem(problem.Of(err))
 }
 
-// failureOfProblem classifies a problem. Its detail and faults are in English: callers of other languages get
-// them only where they say what is wrong with the request.
+// failureOfProblem converts a problem. Its detail and faults are in English: clients with other languages get them only
+// if they explain what is wrong with the request.
 func failureOfProblem(e *problem.Error) *failure {
 	f := &failure{detail: true, cause: e}
 	var t text
@@ -162,7 +162,7 @@ func failureOfProblem(e *problem.Error) *failure {
 	return f
 }
 
-// clientText returns what a problem says to the client.
+// clientText returns the message of a problem for the client.
 func clientText(e *problem.Error) string {
 	parts := []string{}
 	if e.Detail != "" {
@@ -174,7 +174,7 @@ func clientText(e *problem.Error) string {
 	return strings.Join(parts, " ")
 }
 
-// transportStatus is the HTTP status of problems that the server finds before the message is read.
+// transportStatus is the HTTP status of problems that are found before the message is read.
 var transportStatus = map[problem.Kind]int{
 	problem.NotFound:     http.StatusNotFound,
 	problem.Method:       http.StatusMethodNotAllowed,
@@ -189,10 +189,10 @@ var transportStatus = map[problem.Kind]int{
 	problem.Range:        http.StatusRequestedRangeNotSatisfiable,
 }
 
-// WriteFault writes what the server found before the message was read, as a fault: a missing key (401; the caller
-// sets WWW-Authenticate), overload (503) or a rate (429; the caller sets Retry-After, else it is one second), a
-// method (405; the caller sets Allow). The version is that of the request's Content-Type. The language is that of the
-// context's locale, which is read for a missing key only, else of Accept-Language.
+// WriteFault writes a problem that was found before the message was read as a fault: a missing key (401; the caller
+// sets WWW-Authenticate), overload (503), a rate limit (429; the caller sets Retry-After, else it is one second), or a
+// method (405; the caller sets Allow). The SOAP version is that of the request's Content-Type. The language is that of
+// Accept-Language; for a missing key, that of the locale in the message.
 func (s *Service) WriteFault(w http.ResponseWriter, r *http.Request, e *problem.Error) {
 	f := failureOfProblem(e)
 	f.status = transportStatus[e.Kind]
@@ -205,21 +205,21 @@ func (s *Service) WriteFault(w http.ResponseWriter, r *http.Request, e *problem.
 	s.fail(w, r, &envelope{version: versionOf(r), lang: lang}, f)
 }
 
-// peekBytes is how much of a message is read for its locale alone.
+// peekBytes is how much of a message is read only for its locale.
 const peekBytes = 16 << 10
 
 var localeElement = regexp.MustCompile(`<(?:[\w.-]+:)?locale(?:\s[^<>]*)?>\s*([A-Za-z_-]{2,16})\s*</`)
 
-// peekLocale returns the locale in the beginning of a message that is refused unread; "" when there is none.
+// peekLocale returns the locale in the beginning of a message that is otherwise not read; "" if there is none.
 func peekLocale(r *http.Request) string {
-	b, _ := io.ReadAll(io.LimitReader(r.Body, peekBytes)) // what came will do
+	b, _ := io.ReadAll(io.LimitReader(r.Body, peekBytes)) // on error, use what was read
 	if m := localeElement.FindSubmatch(b); m != nil {
 		return string(m[1])
 	}
 	return ""
 }
 
-// acceptedLang returns the first language of Accept-Language of faults; Bokmaal when there is none.
+// acceptedLang returns the first language in Accept-Language that faults have; Bokmål by default.
 func acceptedLang(r *http.Request) placename.Lang {
 	for tag := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
 		tag, _, _ = strings.Cut(strings.TrimSpace(tag), ";")
@@ -242,7 +242,7 @@ func (f *failure) statusOf(v version) int {
 	return http.StatusInternalServerError
 }
 
-// fail writes f as the answer to a message as far as it was read.
+// fail writes f as the response to a message, as far as that was read.
 func (s *Service) fail(w http.ResponseWriter, r *http.Request, e *envelope, f *failure) {
 	base, lang, id := s.config.NamespaceBase, e.lang, s.config.RequestID(r)
 	if e.child != nil {
@@ -252,7 +252,7 @@ func (s *Service) fail(w http.ResponseWriter, r *http.Request, e *envelope, f *f
 		}
 	}
 	status := f.statusOf(e.version)
-	if s.config.FaultsBySOAP && f.detail { // what has no detail is no fault of a message: a method, a media type
+	if s.config.FaultsBySOAP && f.detail { // a method or a media type has no detail and is not a fault of a message
 		plain := *f
 		plain.status = 0
 		status = plain.statusOf(e.version)
@@ -278,10 +278,10 @@ func (s *Service) fail(w http.ResponseWriter, r *http.Request, e *envelope, f *f
 	w.Header().Set("Content-Type", contentTypeOf(e.version))
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(status)
-	w.Write(b) //nolint:errcheck // nothing can be sent to a client that left
+	w.Write(b) //nolint:errcheck // nothing can be sent if the client has gone
 }
 
-// faultContext is how a fault is written.
+// faultContext is the context in which a fault is written.
 type faultContext struct {
 	base string
 	lang placename.Lang

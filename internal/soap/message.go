@@ -5,12 +5,12 @@ import "grense/api/placename"
 // message is a parsed message.
 type message struct {
 	envelope  *envelope
-	operation string // of the contract; "" for none
+	operation string // of the contract; "" if unknown
 	request   placename.Request
-	question  []byte // canonical form of the request, without the caller and the notation; key of the response cache
+	question  []byte // canonical form of the request without caller and notation; key of the response cache
 }
 
-// message parses a message. After a failure it returns what was read.
+// message parses a message. On failure it returns what was read.
 func (s *Service) message(body []byte, v version) (m message, f *failure) {
 	if m.envelope, f = parse(body, v, s.config.Limits); f != nil {
 		return m, f

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// related holds the parameters of a multipart message: RFC 2387, and SOAP Message Transmission Optimization
-// Mechanism, 3.
+// related holds the parameters of a multipart message: RFC 2387, and SOAP Message Transmission Optimization Mechanism,
+// 3.
 type related struct {
 	boundary string
 	root     string // Content-ID of the part with the envelope; "": the first
@@ -33,8 +33,8 @@ func readRelated(params map[string]string) (*related, version, *failure) {
 	return &related{params["boundary"], params["start"]}, v, nil
 }
 
-// envelope returns the part with the envelope and the character encoding that it states. Other parts are not read,
-// and the decoder refuses an envelope that refers to one.
+// envelope returns the part with the envelope, and its charset. Other parts are ignored; the decoder refuses envelopes
+// that refer to them.
 func (m *related) envelope(body []byte) (b []byte, charset string, f *failure) {
 	parts := multipart.NewReader(bytes.NewReader(body), m.boundary)
 	for {

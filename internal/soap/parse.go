@@ -18,14 +18,13 @@ const (
 
 // node is an open element.
 type node struct {
-	raw     xml.Name // prefix and local name, which the end tag must repeat
+	raw     xml.Name // prefix and local name, as the end tag must repeat them
 	element *placename.Element
 	text    []byte
-	marks   int // length of scope.order before its declarations
+	marks   int // length of scope.order before the element's declarations
 }
 
-// parser reads one document into a message. It holds the tree of the envelope only as far as the envelope's rules
-// need it.
+// parser reads one document into a message. It keeps only the part of the tree that the rules of envelopes need.
 type parser struct {
 	limits Limits
 	raw    []byte
@@ -33,18 +32,18 @@ type parser struct {
 	scope  scope
 	stack  []node
 	nodes  int
-	rooted bool // the root was seen
+	rooted bool // the root element was read
 	env    envelope
 }
 
-// parse reads a message. The envelope holds what was reached even when there is a failure.
+// parse reads a message. On failure, the envelope contains what was read.
 func parse(b []byte, v version, limits Limits) (*envelope, *failure) {
 	p := &parser{limits: limits, raw: b, xml: xml.NewDecoder(bytes.NewReader(b)), env: envelope{version: v}}
-	// b is UTF-8 whatever it declares
+	// b has been converted to UTF-8, whatever it declares
 	p.xml.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
 	p.scope.uris = map[string][]string{}
 	if f := p.run(); f != nil {
-		// SOAP 1.1, 4.4: no detail for what is wrong with the header
+		// SOAP 1.1, 4.4: no detail for faults about the header
 		f.detail = p.env.child != nil && f.code != codeUnderstand
 		return &p.env, f
 	}
@@ -100,8 +99,8 @@ func (p *parser) run() *failure {
 	return p.env.finish()
 }
 
-// surrogate reports whether a tag or text, as written, refers to half of a surrogate pair, which is no character (XML
-// 1.0, 2.2 and 4.1). encoding/xml makes U+FFFD of it.
+// surrogate reports whether raw text contains a reference to half of a surrogate pair, which is not a character (XML
+// 1.0, 2.2 and 4.1). encoding/xml would replace it by U+FFFD.
 func surrogate(raw []byte) bool {
 	if bytes.HasPrefix(raw, []byte("<![CDATA[")) {
 		return false
@@ -123,7 +122,7 @@ func surrogate(raw []byte) bool {
 	}
 }
 
-// count counts one node.
+// count counts a node towards the limit.
 func (p *parser) count() *failure {
 	if p.nodes++; p.nodes > p.limits.Nodes {
 		return limit(textNodes, int64(p.limits.Nodes))
@@ -172,7 +171,7 @@ func (p *parser) attributes(attrs []xml.Attr) ([]xml.Attr, *failure) {
 			return nil, bare(textNamespace)
 		}
 	}
-	for i := range attrs { // names as written must differ, and so must those resolved (Namespaces in XML, 6.3)
+	for i := range attrs { // neither raw nor resolved names may repeat (Namespaces in XML, 6.3)
 		space, ok := p.scope.resolve(attrs[i].Name, false)
 		if !ok {
 			return nil, bare(textPrefix)
@@ -217,7 +216,7 @@ func (p *parser) end(t xml.EndElement) *failure {
 }
 
 func (p *parser) chars(t xml.CharData) *failure {
-	if len(p.stack) <= 2 { // outside the root, in the envelope, in its header or body
+	if len(p.stack) <= 2 { // outside the root, or directly in the envelope, header or body
 		if strings.Trim(string(t), " \t\r\n") != "" {
 			return bare(textStray)
 		}
@@ -231,13 +230,13 @@ func (p *parser) chars(t xml.CharData) *failure {
 	return nil
 }
 
-// isTrue reports whether an attribute is there and says true.
+// isTrue reports whether a boolean attribute is present and true.
 func isTrue(attrs []xml.Attr, space, local string) bool {
 	v := strings.Trim(value(attrs, space, local), " \t\r\n")
 	return v == "true" || v == "1"
 }
 
-// value returns the value of an attribute; "" when it is absent.
+// value returns the value of an attribute; "" if it is absent.
 func value(attrs []xml.Attr, space, local string) string {
 	for _, a := range attrs {
 		if a.Name.Space == space && a.Name.Local == local {
@@ -247,14 +246,13 @@ func value(attrs []xml.Attr, space, local string) string {
 	return ""
 }
 
-// scope holds the namespaces declared at one place of the document. Looking up and leaving take no longer the more
-// there are.
+// scope holds the namespaces in effect. The time for a lookup does not depend on their number.
 type scope struct {
-	uris  map[string][]string // of each prefix, innermost last
-	order []string            // prefixes in the order of their declaration
+	uris  map[string][]string // by prefix, the innermost last
+	order []string            // prefixes in the order of declaration
 }
 
-// declare binds prefix until leave; false when Namespaces in XML 1.0 forbids it (clauses 3 and 5).
+// declare binds prefix until leave; false if Namespaces in XML 1.0 forbids it (clauses 3 and 5).
 func (s *scope) declare(prefix, uri string) bool {
 	switch {
 	case prefix == "xmlns",
@@ -277,7 +275,7 @@ func (s *scope) leave(n int) {
 	s.order = s.order[:n]
 }
 
-// resolve returns the namespace of a name as written; false when its prefix is not bound or the name is none.
+// resolve returns the namespace of a raw name; false if its prefix is not bound, or it is not a name.
 func (s *scope) resolve(name xml.Name, element bool) (string, bool) {
 	if strings.Contains(name.Local, ":") {
 		return "", false

@@ -1,9 +1,9 @@
 // Package soap serves the place-name searches by SOAP 1.1 (W3C Note of 8 May 2000) and SOAP 1.2 (second edition),
 // document/literal wrapped, over HTTP: envelopes, dispatch, faults, and the WSDL with its schemas.
 //
-// It knows no keys and runs no search: the server wraps it, a placename.Searcher answers. Refused are document types,
-// processing instructions, unbound prefixes, duplicate attributes, encodings other than those of the table in
-// body.go, and references to attachments. SOAPAction is not read; the operation is the name of the body's child.
+// It neither checks keys nor runs searches: the server wraps it, and a placename.Searcher answers. It refuses document
+// types, processing instructions, unbound prefixes, duplicate attributes, encodings that are not listed in body.go, and
+// references to attachments. It ignores SOAPAction; the operation is the name of the body's child.
 package soap
 
 import (
@@ -21,51 +21,51 @@ import (
 	"grense/internal/problem"
 )
 
-// Endpoint is the last segment of the path that requests are posted to.
+// Endpoint is the last path segment of the URL that requests are posted to.
 const Endpoint = "SoekServiceWS"
 
-// Config is what a Service is made of.
+// Config configures a Service.
 type Config struct {
-	// Searcher answers the searches. Required.
+	// Searcher runs the searches. Required.
 	Searcher placename.Searcher
 	// Address returns the absolute URL of the endpoint, for the WSDL. It must not be built from the request's Host.
 	// Required.
 	Address func(*http.Request) string
-	// NamespaceBase is the base of the namespaces of the WSDL. Defaults to placename.DefaultBase. Requests may use
-	// either; answers use that of the request.
+	// NamespaceBase is the base of the namespaces in the WSDL. Defaults to placename.DefaultBase. Requests may use
+	// either one; responses use that of the request.
 	NamespaceBase string
-	// RequestID returns the id that faults and the log contain. Nil: faults contain none.
+	// RequestID returns the id for faults and the log. nil: no ids.
 	RequestID func(*http.Request) string
 	Limits    Limits
-	// Unknown says whether elements that the contract does not have are refused, the default.
+	// Unknown selects whether unknown elements are refused, which is the default.
 	Unknown placename.Unknown
-	// NilTypes says how decisions that nobody made are written.
+	// NilTypes selects how absent decisions are written.
 	NilTypes placename.NilTypes
-	// FaultsBySOAP reports faults by the statuses of SOAP alone; else a missing key is 401, a body that is too large
-	// 413, and so on.
+	// FaultsBySOAP gives faults the HTTP status that SOAP prescribes. Otherwise a missing key is 401, a body that is
+	// too large 413, and so on.
 	FaultsBySOAP bool
-	// CRS is the name of the system of geometries, for the descriptions. Defaults to EPSG:4258.
+	// CRS is the name of the reference system of geometries for the descriptions. Defaults to EPSG:4258.
 	CRS string
-	// Hold gets by how many bytes what an answer holds has changed, and returns how many may gather before they
-	// are sent; an error refuses an answer of which nothing was sent. Nil: all of it up to 8 MB.
+	// Hold is called with the change of a response's size in memory and the new size, and returns how many bytes may be
+	// collected before they are sent. An error refuses a response of which nothing was sent. nil: up to 8 MB.
 	Hold func(change, held int) (most int, err error)
-	// Called gets the operation of a call once it is known. May be nil.
+	// Called is called with the operation of a call once it is known. May be nil.
 	Called func(r *http.Request, operation string)
-	// Failed gets what a fault says, in each language, and why; the cause may be nil. May be nil.
+	// Failed is called with the text of a fault by language, and its cause, which may be nil. May be nil.
 	Failed func(r *http.Request, text func(placename.Lang) string, cause error)
-	// Keep answers a search by made, or as the same search was answered before. The search is all that an answer
-	// depends on besides the data. Nil: by made.
+	// Keep responds to a search with made, or with the cached response to an equal search. question contains everything
+	// that a response depends on besides the data. nil: made is always called.
 	Keep func(w http.ResponseWriter, r *http.Request, question []byte, made func() error) error
-	// Whole sends an answer that is whole, whose Content-Type is set. Nil: it is written with its length.
+	// Whole sends a complete response, whose Content-Type is set. nil: it is written with its Content-Length.
 	Whole func(w http.ResponseWriter, r *http.Request, answer []byte) error
-	// Logger gets the causes of internal faults and a line for each call. Defaults to slog.Default().
+	// Logger logs causes of internal faults, and a line for each call. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 
-// Limits bound a request. A zero field has its default.
+// Limits are limits of a request. Zero fields have defaults.
 type Limits struct {
 	Body       int64 // bytes; defaults to 1 MiB
-	Depth      int   // elements inside each other; defaults to 32
+	Depth      int   // nested elements; defaults to 32
 	Nodes      int   // elements and comments; defaults to 20,000
 	Attributes int   // of one element, namespace declarations included; defaults to 64
 	Text       int   // bytes of the text of one element or attribute; defaults to 64 KiB
@@ -89,12 +89,12 @@ func (l Limits) withDefaults() Limits {
 // Service is the SOAP service. It is safe for concurrent use.
 type Service struct {
 	config  Config
-	bases   []string          // that requests may use
+	bases   []string          // namespace bases that requests may use
 	files   map[string][]byte // schema files by name
 	buffers sync.Pool         // of *[]byte
 }
 
-// New makes a Service. It panics when Searcher or Address is missing.
+// New returns a Service. It panics if Searcher or Address is missing.
 func New(c Config) *Service {
 	if c.Searcher == nil || c.Address == nil {
 		panic("soap.New: Searcher and Address are required")
@@ -121,11 +121,11 @@ func New(c Config) *Service {
 	return s
 }
 
-// Files returns the names of the schema files that Describe serves beside Endpoint.
+// Files returns the names of the schema files that Describe serves next to Endpoint.
 func (s *Service) Files() []string { return placename.TheContract().Files() }
 
-// ServeHTTP serves all paths of the service by their last segment: Describe for GET and HEAD, Call for POST, Allowed
-// for OPTIONS. Errors are faults.
+// ServeHTTP handles all paths of the service by their last segment: Describe for GET and HEAD, Call for POST, Allowed
+// for OPTIONS. Errors become faults.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost && lastSegment(r) == Endpoint {
 		s.Call(w, r)
@@ -141,7 +141,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Describe answers GET and HEAD with what Document returns, or returns its error.
+// Describe responds to GET and HEAD with the result of Document, or returns its error.
 func (s *Service) Describe(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.Document(w.Header(), r)
 	if err != nil {
@@ -153,10 +153,10 @@ func (s *Service) Describe(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Document returns what GET and HEAD ask for: Endpoint?wsdl, Endpoint?wsdl=1.2 (with a port for SOAP 1.2), either as
-// singleWsdl (with the schemas inside) or a schema file. It sets the Content-Type in h. Other methods, and the
-// endpoint without wsdl, give an error of kind Method with Allow set in h, unknown files one of kind NotFound. The
-// bytes must not be changed.
+// Document returns the response to GET and HEAD: Endpoint?wsdl, Endpoint?wsdl=1.2 (with a port for SOAP 1.2), either as
+// singleWsdl (including the schemas), or a schema file. It sets Content-Type in h. For other methods, and for the
+// endpoint without wsdl, it returns an error of kind Method and sets Allow in h; for unknown files one of kind
+// NotFound. The bytes must not be changed.
 func (s *Service) Document(h http.Header, r *http.Request) ([]byte, error) {
 	read := r.Method == http.MethodGet || r.Method == http.MethodHead
 	name := lastSegment(r)
@@ -191,7 +191,7 @@ func (s *Service) Document(h http.Header, r *http.Request) ([]byte, error) {
 	return b, nil
 }
 
-// Allowed returns the methods of the resource of r, as the header Allow names them; "" when there is nothing there.
+// Allowed returns the value of the header Allow for the resource of r; "" if the resource does not exist.
 func (s *Service) Allowed(r *http.Request) string {
 	name := lastSegment(r)
 	_, _, wsdl := wsdlVersion(r.URL)
@@ -207,7 +207,7 @@ func (s *Service) Allowed(r *http.Request) string {
 	return ""
 }
 
-// wsdlVersion returns the value of the parameter wsdl or singleWsdl, whose names may be written in any case.
+// wsdlVersion returns the value of the parameter wsdl or singleWsdl, ignoring the case of its name.
 func wsdlVersion(u *url.URL) (version string, single, asked bool) {
 	for name, values := range u.Query() {
 		switch {
@@ -220,8 +220,8 @@ func wsdlVersion(u *url.URL) (version string, single, asked bool) {
 	return version, false, asked
 }
 
-// schemaFile returns the file that the parameter xsd names, as other servers have it: by its name, or 1 for that of
-// the service.
+// schemaFile returns the file for the parameter xsd, which is its name or, as in other servers, 1 for the service's
+// schema.
 func schemaFile(u *url.URL) (file string, asked bool) {
 	for name, values := range u.Query() {
 		if strings.EqualFold(name, "xsd") {
@@ -234,7 +234,7 @@ func schemaFile(u *url.URL) (file string, asked bool) {
 	return "", false
 }
 
-// serviceSchema is the file of the schema that declares the messages.
+// serviceSchema is the schema file that declares the messages.
 const serviceSchema = "SoekServiceWS_schema1.xsd"
 
 func lastSegment(r *http.Request) string {

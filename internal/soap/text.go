@@ -2,7 +2,7 @@ package soap
 
 import "grense/api/placename"
 
-// text is a message to the caller, by placename.Lang.
+// text is a message for the client, by placename.Lang.
 type text [3]string
 
 func (t text) in(l placename.Lang) string { return t[l] }

@@ -14,7 +14,7 @@ func IsDatabase(source string) bool {
 	return strings.HasPrefix(source, "postgres://") || strings.HasPrefix(source, "postgresql://")
 }
 
-// Shown is a source without a password.
+// Shown returns a source without passwords.
 func Shown(source string) string {
 	if IsDatabase(source) {
 		return postgis.Redact(source)
@@ -22,11 +22,11 @@ func Shown(source string) string {
 	return source
 }
 
-// openDatabase opens a PostGIS database; with wait it tries again until the database can be reached.
+// openDatabase opens a PostGIS database. With Options.Wait it retries until the database can be reached.
 func openDatabase(ctx context.Context, source string, o Options) (store.Store, error) {
 	options := postgis.Options{Settings: Settings(o.Config), Logger: o.Logger, Wait: o.Wait,
 		AllowEmpty: o.Config.AllowEmpty, Caches: o.Caches}
-	if o.Wait { // who does not wait wants to know how things are now
+	if o.Wait { // a command reports the current state instead
 		options.Dir = o.DataDir
 	}
 	st, err := postgis.Open(ctx, source, options)

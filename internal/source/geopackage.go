@@ -10,8 +10,8 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// GeoPackages returns a function that opens a GeoPackage as serve does, with what is to be cut at the antimeridian.
-// dir takes the side files.
+// GeoPackages returns a function that opens a GeoPackage as serve does, but accepts geometries to be cut at the
+// antimeridian. dir is the directory for side files.
 func GeoPackages(dir string) func(context.Context, string) (store.Store, error) {
 	return func(ctx context.Context, path string) (store.Store, error) {
 		return gpkg.Open(ctx, path, gpkg.Options{DataDir: dir, Logger: slog.New(slog.DiscardHandler), Uncut: true,
@@ -19,8 +19,8 @@ func GeoPackages(dir string) func(context.Context, string) (store.Store, error) 
 	}
 }
 
-// FreeTable returns name, or layer_ and name where a table of that name has a meaning of its own:
-// to SQLite, to the GeoPackage standard, or to the register of place names.
+// FreeTable returns name, or layer_name if a table called name has a special meaning in SQLite, in the GeoPackage
+// standard or in the register of place names.
 func FreeTable(name string) (string, error) {
 	low := strings.ToLower(name)
 	for _, prefix := range [...]string{"sqlite_", "gpkg_", "rtree_", "grense_"} {

@@ -24,37 +24,37 @@ import (
 	"grense/internal/tempfile"
 )
 
-// shownWarnings is how many warnings of one layer are logged.
+// shownWarnings is the number of warnings about a layer that are logged.
 const shownWarnings = 10
 
 // copyVersion is part of the key of a copy, so that copies of older programs are rebuilt.
 const copyVersion = "4"
 
-// importedCopy is the GeoPackage in the data directory that holds what was imported from a file or a folder.
+// importedCopy is a GeoPackage in the data directory, imported from a file or a directory.
 type importedCopy struct {
-	source   string // as given
+	source   string // as configured
 	version  string // of the program
 	path     string
-	settings map[string]store.Settings // by name of the layer or collection id
+	settings map[string]store.Settings // by layer name or collection id
 	log      *slog.Logger
 }
 
-// copyState is kept beside the copy.
+// copyState is stored next to the copy.
 type copyState struct {
-	Key   string       // of the files that it was made from
-	Notes []store.Note // layers that were refused
+	Key   string       // of the imported files; see files
+	Notes []store.Note // about refused layers
 }
 
-// isImported reports whether a source is not served as it is: a folder, or a file of another format than GeoPackage.
+// isImported reports whether a source is imported into a copy: a directory, or a file that is not a GeoPackage.
 func isImported(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && (st.IsDir() || ingest.IsData(path) && !strings.EqualFold(filepath.Ext(path), ".gpkg"))
 }
 
-// imports is the folder of imported copies, in the data directory.
+// imports is the directory of copies in the data directory.
 const imports = "imports"
 
-// newImportedCopy names the copy of a source in the data directory.
+// newImportedCopy returns the copy of a source. It does not build it.
 func newImportedCopy(source string, o Options, settings map[string]store.Settings) (*importedCopy, error) {
 	abs, err := filepath.Abs(source)
 	if err != nil {
@@ -69,8 +69,7 @@ func newImportedCopy(source string, o Options, settings map[string]store.Setting
 		log: o.Logger}, nil
 }
 
-// files lists the files of the source that are read, and a key that changes when one of them does,
-// or what is configured for the import.
+// files returns the files of the source, and a key that changes with any of them and with the settings of the import.
 func (c *importedCopy) files() (list []string, key string, err error) {
 	list = []string{c.source}
 	if st, err := os.Stat(c.source); err != nil {
@@ -90,7 +89,7 @@ func (c *importedCopy) files() (list []string, key string, err error) {
 		}
 	}
 	for _, f := range list {
-		// all parts of a Shapefile
+		// all files of a Shapefile
 		parts, err := filepath.Glob(EscapeGlob(strings.TrimSuffix(f, filepath.Ext(f))) + ".*")
 		if err != nil {
 			return nil, "", err
@@ -104,12 +103,12 @@ func (c *importedCopy) files() (list []string, key string, err error) {
 	return list, fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
-// EscapeGlob makes a pattern that matches a name only.
+// EscapeGlob returns a pattern that matches only s.
 func EscapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
-// dataFiles lists the files of a folder that can be imported, in order of their names.
+// dataFiles returns the importable files in a directory, sorted by name.
 func dataFiles(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -130,7 +129,7 @@ func dataFiles(dir string) ([]string, error) {
 	return list, nil
 }
 
-// refresh rebuilds the copy if the files are not those that it was made from, and returns its state.
+// refresh rebuilds the copy if the files have changed, and returns its state.
 func (c *importedCopy) refresh(ctx context.Context) (*copyState, error) {
 	files, key, err := c.files()
 	if err != nil {
@@ -156,7 +155,7 @@ func (c *importedCopy) refresh(ctx context.Context) (*copyState, error) {
 	if err == nil {
 		err = os.Rename(fresh, c.path)
 	}
-	if err == nil { // after a crash before this the copy is made once more
+	if err == nil { // after a crash before this point, the copy is rebuilt
 		err = os.WriteFile(c.statePath(), b, 0o600)
 	}
 	if err != nil {
@@ -167,7 +166,7 @@ func (c *importedCopy) refresh(ctx context.Context) (*copyState, error) {
 
 func (c *importedCopy) statePath() string { return strings.TrimSuffix(c.path, ".gpkg") + ".json" }
 
-// state reads what is known of the copy; an error when there is none.
+// state reads the state of the copy. It fails if there is none.
 func (c *importedCopy) state() (*copyState, error) {
 	if _, err := os.Stat(c.path); err != nil {
 		return nil, err
@@ -180,7 +179,7 @@ func (c *importedCopy) state() (*copyState, error) {
 	return st, json.Unmarshal(b, st)
 }
 
-// build imports every layer of the files into a new GeoPackage.
+// build imports all layers of the files into a new GeoPackage.
 func (c *importedCopy) build(ctx context.Context, files []string, path string) (*copyState, error) {
 	temp, done, err := tempfile.Folder("grense-import-")
 	if err != nil {
@@ -208,18 +207,18 @@ func (c *importedCopy) build(ctx context.Context, files []string, path string) (
 	return &copyState{Notes: b.notes}, nil
 }
 
-// copyBuild is a copy that is being made.
+// copyBuild is a copy in progress.
 type copyBuild struct {
 	*importedCopy
 	w       store.Writer
-	taken   map[string]bool // collection ids
-	tables  map[string]bool // in lower case
+	taken   map[string]bool // used collection ids
+	tables  map[string]bool // used names, in lower case
 	notes   []store.Note
 	first   string // reason of the first refusal
 	options input.Options
 }
 
-// file imports the layers of one file. What the content causes is noted, and the other files go on.
+// file imports the layers of one file. Faults of the content become notes, so that other files are imported.
 func (b *copyBuild) file(ctx context.Context, path string) error {
 	src, err := ingest.Open(ctx, path, b.options)
 	if err != nil {
@@ -285,17 +284,17 @@ func (b *copyBuild) layer(ctx context.Context, l *ingest.Layer) error {
 	return nil
 }
 
-// importedStore serves a copy. Reload looks at the files again.
+// importedStore serves a copy. Reload imports changed files.
 type importedStore struct {
 	store.Store
 	copy *importedCopy
 
 	mu       sync.Mutex
 	notes    []store.Note
-	of, with *store.Catalog // the last catalog of Store, and the same with notes
+	of, with *store.Catalog // last catalog of Store, and the same with notes
 }
 
-// Catalog returns the catalog of the copy with notes on the layers that were refused.
+// Catalog returns the catalog of the copy, with notes about refused layers.
 func (s *importedStore) Catalog() *store.Catalog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -319,7 +318,7 @@ func (s *importedStore) Reload(ctx context.Context) error {
 	return s.Store.Reload(ctx)
 }
 
-// openImported serves a folder, or a file of another format than GeoPackage, from a copy in the data directory.
+// openImported serves a directory, or a file that is not a GeoPackage, from a copy in the data directory.
 func openImported(ctx context.Context, source string, so Options, o gpkg.Options) (store.Store, error) {
 	c, err := newImportedCopy(source, so, o.Settings)
 	if err != nil {
@@ -332,7 +331,7 @@ func openImported(ctx context.Context, source string, so Options, o gpkg.Options
 	for _, n := range st.Notes {
 		so.Logger.Warn("a layer is not served", "layer", n.Layer, "reason", n.Reason)
 	}
-	o.Unchanging = true // a fresh copy is put in its place
+	o.Unchanging = true // copies are replaced, never modified
 	inner, err := gpkg.Open(ctx, c.path, o)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the imported copy: %w", err),

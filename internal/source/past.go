@@ -14,21 +14,21 @@ import (
 	"grense/internal/store/gpkg"
 )
 
-// pastDate is when the history that is built in was last changed.
+// pastDate is the date of the last change in the built-in history.
 var pastDate = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// withPast is a store whose catalog has the history that is built in besides, unless the data bring one.
-// Its rows are in a file of their own in the data directory, which is never changed.
+// withPast is a store with the collections of the built-in history in addition, unless the data have a history. The
+// rows of the history are in a file of their own in the data directory, which never changes.
 type withPast struct {
-	store.Store // the data
+	store.Store // of the data
 	past        *gpkg.Store
 	version     string // of the history
 
 	mu       sync.Mutex
-	of, with *store.Catalog // the last catalog of the data, and the same with the history
+	of, with *store.Catalog // last catalog of the data, and the same with the history
 }
 
-// addPast puts the history that is built in beside the data of st, which is closed with the result, and on an error.
+// addPast adds the built-in history to st. Closing the result closes st, and so does an error.
 func addPast(ctx context.Context, st store.Store, o Options) (store.Store, error) {
 	p, err := openPast(ctx, st, o)
 	if err != nil {
@@ -70,7 +70,7 @@ func writePast(ctx context.Context, path string) error {
 	return w.Commit(ctx)
 }
 
-// Catalog is that of the data with the collections of the history. Its version is of both.
+// Catalog returns the catalog of the data with the collections of the history. Its version covers both.
 func (s *withPast) Catalog() *store.Catalog { return s.merged(s.Store.Catalog()) }
 
 func (s *withPast) merged(c *store.Catalog) *store.Catalog {
@@ -90,7 +90,7 @@ func (s *withPast) merged(c *store.Catalog) *store.Catalog {
 	return s.with
 }
 
-// brings reports whether data have a history of their own, or a part of one.
+// brings reports whether the data have a history, or a part of one.
 func brings(c *store.Catalog) bool {
 	return slices.ContainsFunc(history.Collections(), func(h *store.Collection) bool {
 		_, ok := c.Collection(h.ID)
@@ -98,13 +98,13 @@ func brings(c *store.Catalog) bool {
 	})
 }
 
-// named is the name of a state of the data with the history.
+// named combines a version of the data with that of the history.
 func (s *withPast) named(version string) string {
 	sum := sha256.Sum256([]byte(version + " " + s.version))
 	return fmt.Sprintf("%x", sum[:8])
 }
 
-// inPast reports whether a collection of a catalog of the data, or of none of them, is in the history.
+// inPast reports whether a collection belongs to the history; c is the catalog of the data.
 func (s *withPast) inPast(c *store.Catalog, collection string) bool {
 	if _, ok := c.Collection(collection); ok || brings(c) {
 		return false
@@ -113,7 +113,7 @@ func (s *withPast) inPast(c *store.Catalog, collection string) bool {
 	return ok
 }
 
-// part is the store that has a collection now.
+// part returns the store that has a collection.
 func (s *withPast) part(collection string) store.Store {
 	if s.inPast(s.Store.Catalog(), collection) {
 		return s.past
@@ -131,7 +131,7 @@ func (s *withPast) Page(ctx context.Context, q store.Query) (*store.Page, error)
 	return p, nil
 }
 
-// versionOf is the version of the catalog of which a page of a part is.
+// versionOf returns the version of the merged catalog for a page of a part.
 func (s *withPast) versionOf(part store.Store, p *store.Page) string {
 	if now := s.Store.Catalog(); part == s.past || now.Version == p.Version {
 		return s.merged(now).Version
@@ -152,12 +152,12 @@ func (s *withPast) Explain(ctx context.Context, q store.Query) (*store.Plan, err
 
 func (s *withPast) Close() error { return errors.Join(s.Store.Close(), s.past.Close()) }
 
-// Snapshot is one of the data, with the history.
+// Snapshot returns a snapshot of the data with the history.
 func (s *withPast) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	return s.pinned(s.Store.Snapshot(ctx))
 }
 
-// Hold is Snapshot of data that nobody else can change.
+// Hold returns a snapshot that writers cannot end. The history never changes.
 func (s *withPast) Hold(ctx context.Context) (store.Snapshot, error) {
 	return s.pinned(s.Store.Hold(ctx))
 }
@@ -169,12 +169,12 @@ func (s *withPast) pinned(of store.Snapshot, err error) (store.Snapshot, error) 
 	return &snapshotWithPast{of, s}, nil
 }
 
-// Version is that of the data and of the history.
+// Version returns the version of the data and the history.
 func (s *withPast) Version(ctx context.Context, collections ...string) (store.Version, error) {
 	return s.versionIn(ctx, s.Store, collections)
 }
 
-// versionIn is the version of collections, of which those that are in the history never change.
+// versionIn returns the version of collections. Those of the history never change.
 func (s *withPast) versionIn(ctx context.Context, of store.Reader, collections []string) (store.Version, error) {
 	rest := make([]string, 0, len(collections))
 	for _, id := range collections {
@@ -226,18 +226,18 @@ func (x *snapshotWithPast) Fetch(ctx context.Context, collection string, rows []
 	return x.s.past.Fetch(ctx, collection, rows, want, fn)
 }
 
-// All is that of the part that has the collection.
+// All runs the query on the store that has the collection.
 func (s *withPast) All(ctx context.Context, q store.AllQuery) (*store.All, error) {
 	return s.part(q.Collection).All(ctx, q)
 }
 
-// Neighbours is that of the part that has the collection.
+// Neighbours runs the query on the store that has the collection.
 func (s *withPast) Neighbours(ctx context.Context, collection,
 	id string) (row store.Row, prev, next string, err error) {
 	return s.part(collection).Neighbours(ctx, collection, id)
 }
 
-// Life is that of the part that has the collection.
+// Life runs the query on the store that has the collection.
 func (s *withPast) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error) {
 	return s.part(q.Collection).Life(ctx, q)
 }

@@ -7,7 +7,7 @@ import (
 	"grense/internal/store"
 )
 
-// Settings is the configuration of the collections in the store's words.
+// Settings converts the configuration of collections to settings of a store.
 func Settings(cfg config.Config) map[string]store.Settings {
 	m := make(map[string]store.Settings, len(cfg.Collections))
 	for name, c := range cfg.Collections {
@@ -35,8 +35,7 @@ func Settings(cfg config.Config) map[string]store.Settings {
 	return m
 }
 
-// Unmatched names what is configured for collections that the catalog does not have;
-// hidden ones are not expected there.
+// Unmatched returns the names of configured collections that the catalog does not have, without hidden ones.
 func Unmatched(cfg config.Config, cat *store.Catalog) []string {
 	known := map[string]bool{}
 	for _, c := range cat.Collections {
@@ -50,7 +49,7 @@ func Unmatched(cfg config.Config, cat *store.Catalog) []string {
 	}
 	var out []string
 	for name, c := range cfg.Collections {
-		if !known[name] && !known[c.ID] { // a renamed one is found by its new id
+		if !known[name] && !known[c.ID] { // a renamed collection has its new id
 			out = append(out, name)
 		}
 	}

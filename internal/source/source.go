@@ -1,9 +1,9 @@
-// Package source opens what a server or an import is given: a GeoPackage, a folder or a file of another format,
-// the address of a PostGIS database, or nothing, which is the demo.
-// With the program it is the only place that names the stores.
+// Package source opens the source of a server or an import: a GeoPackage, a directory or a file of another format, the
+// address of a PostGIS database, or nothing, which is the demo. Besides the main program, only this package refers to
+// specific stores.
 //
-// Nothing is written beside a source. Copies of other formats, the demo and side files are in the data directory,
-// are rebuilt when the source or the program changes, and can be deleted at any time.
+// Nothing is written next to a source. The data directory contains copies of other formats, the demo and side files.
+// They are rebuilt if the source or the program changes, and can be deleted at any time.
 package source
 
 import (
@@ -28,23 +28,23 @@ import (
 	"grense/internal/tempfile"
 )
 
-// Options say how a source is opened.
+// Options configure how a source is opened.
 type Options struct {
-	DataDir string        // takes copies and side files
-	Config  config.Config // its collections, and limits of what is computed from the source
+	DataDir string        // directory for copies and side files
+	Config  config.Config // for its collections and its limits of computations
 	Logger  *slog.Logger
-	Version string       // of the program: copies of other versions are rebuilt
-	Wait    bool         // a database may be away for now
-	Caches  *cache.Group // takes the caches of the store; nil: none
-	// Surveyed is called when a GeoPackage that was served after a look at some of its rows has been read whole.
-	// It reloads. Nil: a file is read whole before it is served.
+	Version string       // of the program; copies of other versions are rebuilt
+	Wait    bool         // retry while a database is unavailable
+	Caches  *cache.Group // group that counts the caches of the store; nil: none
+	// Surveyed is called after a GeoPackage that was first opened with samples has been read completely. It should
+	// reload. nil: a file is read completely before it is served.
 	Surveyed func(context.Context)
 }
 
-// Open opens what is to be served: the GeoPackage at path, a copy of the other files at path, the database whose
-// address path is, or the demo when path is empty. The configured history is put beside data that bring none.
+// Open opens the source to serve: a GeoPackage, a copy of other files, a database or, with an empty path, the demo. It
+// adds the configured history if the data have none.
 func Open(ctx context.Context, path string, o Options) (store.Store, error) {
-	for _, dir := range [...]string{o.DataDir, filepath.Join(o.DataDir, imports)} { // where everything is ours
+	for _, dir := range [...]string{o.DataDir, filepath.Join(o.DataDir, imports)} { // only our files
 		tempfile.Sweep(dir, "", "")
 	}
 	open := openFile
@@ -77,7 +77,7 @@ func openFile(ctx context.Context, path string, o Options) (store.Store, error) 
 		options.TypeAhead = min(options.TypeAhead, m)
 	}
 	if options.TypeAhead == 0 {
-		options.TypeAhead = -1 // none
+		options.TypeAhead = -1 // negative: no text indexes
 	}
 	if isImported(path) {
 		return openImported(ctx, path, o, options)
@@ -89,8 +89,8 @@ func openFile(ctx context.Context, path string, o Options) (store.Store, error) 
 	return st, nil
 }
 
-// viewRow is the most that a row of a view may have, in bytes: each connection may hold some copies of one at once.
-// A power of two, since what was found of the views is kept for as long as it stays the same.
+// viewRow returns the largest size of a row of a view in bytes: each connection may hold several copies of one. It is a
+// power of two, so that small changes of memory do not invalidate surveys of views.
 func viewRow(memory config.Size) int {
 	n := 8 << 20
 	for n < 128<<20 && config.Size(n) < memory/128 {
@@ -99,7 +99,7 @@ func viewRow(memory config.Size) int {
 	return n
 }
 
-// progress prints every few seconds how far the work on a large source is.
+// progress returns a function that regularly logs the progress of reading a large source.
 func progress(log *slog.Logger) func(layer string, done, total int) {
 	var mu sync.Mutex
 	last := time.Now()
@@ -118,7 +118,7 @@ func progress(log *slog.Logger) func(layer string, done, total int) {
 	}
 }
 
-// readable says in plain words why a file cannot be read; nil when it can.
+// readable returns why a file cannot be read, with the cure; nil if it can.
 func readable(path string) error {
 	f, err := os.Open(path)
 	switch {
@@ -132,13 +132,13 @@ func readable(path string) error {
 	return f.Close()
 }
 
-// The demo's register of place names.
+// Parameters of the demo's register of place names.
 const (
 	demoPlaces = 3000
 	demoSeed   = 20260101
 )
 
-// Demo returns the path of the demo's GeoPackage in dir, and makes it when this version of the demo is not there yet.
+// Demo returns the path of the demo's GeoPackage in dir. It creates the file if this version does not exist.
 func Demo(ctx context.Context, dir string) (string, error) {
 	times, err := history.NorwayVersion()
 	if err != nil {
@@ -151,20 +151,20 @@ func Demo(ctx context.Context, dir string) (string, error) {
 	return path, nil
 }
 
-// builtIn is data that the program makes itself.
+// builtIn is a dataset that the program generates.
 type builtIn struct {
-	kind, version string // of its file name
+	kind, version string // parts of the file name
 	write         func(ctx context.Context, path string) error
 }
 
-// path returns that of the data as a GeoPackage in dir, which is made when this version of it is not there yet.
-// Those of other versions are removed.
+// path returns the path of the dataset as a GeoPackage in dir. It creates the file if this version does not exist, and
+// removes other versions.
 func (b builtIn) path(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, b.kind+b.version+".gpkg")
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	// Several processes may begin at once: each makes a file of its own, and the first to be ready gives it the name.
+	// Several processes may start at once: each creates a file of its own, and the first one to finish renames it.
 	made, done, err := tempfile.Begin(dir, "."+b.kind)
 	if err != nil {
 		return "", err
@@ -207,11 +207,11 @@ func writeDemo(ctx context.Context, path string) error {
 	return w.Commit(ctx)
 }
 
-// removeOthers removes what is built in of other versions, with what was computed from it.
-// What cannot be removed is only disk space.
+// removeOthers removes files of other versions with their side files. Errors are ignored: leftovers only use disk
+// space.
 func removeOthers(dir, kind, current string) {
 	stem := strings.TrimSuffix(current, ".gpkg")
-	old, _ := filepath.Glob(filepath.Join(EscapeGlob(dir), kind+"*")) // the pattern is sound
+	old, _ := filepath.Glob(filepath.Join(EscapeGlob(dir), kind+"*")) // the pattern is valid
 	for _, f := range old {
 		if !strings.HasPrefix(f, stem) {
 			os.Remove(f)

@@ -13,22 +13,22 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Builder gathers the areas of a layer. Make it by NewBuilder. It is not safe for concurrent use.
+// Builder collects the areas of a layer. Use NewBuilder. It is not safe for concurrent use.
 type Builder struct {
 	x       Index
 	limit   int64
 	feature int32
-	ring    []uint32 // first vertices of the edges of the current part
+	ring    []uint32 // first vertex of each edge of the current part
 }
 
-// NewBuilder returns a Builder of an index of at most so many bytes, of a layer that back brings to CRS84. What it
-// needs beside the index while it builds is a fraction of that.
+// NewBuilder returns a Builder for an index of at most limit bytes. back transforms coordinates of the layer to CRS84.
+// Building needs a fraction of limit in addition.
 func NewBuilder(limit int64, back crs.Func) *Builder {
 	return &Builder{x: Index{bound: wkb.EmptyBound(), back: back}, limit: limit}
 }
 
-// Add adds the next area: its geometry in WKB, whole and valid as stores hand it out. One without positions, or nil,
-// holds nothing. ErrTooLarge and ErrNoArea end the making.
+// Add adds the next area as valid WKB from a store. nil, or a geometry without positions, contains nothing. Building
+// must stop at the errors ErrTooLarge and ErrNoArea.
 func (b *Builder) Add(geometry []byte) error {
 	defer func() { b.feature++ }()
 	if len(geometry) == 0 {
@@ -74,7 +74,7 @@ func (b *Builder) addRing(r *wkb.Run) error {
 	if b.x.vertices[first] != b.x.vertices[last] {
 		return ErrNoArea
 	}
-	if n == 1 { // a ring of one position touches that
+	if n == 1 { // a ring of one position consists of that point
 		b.x.vertices = append(b.x.vertices, b.x.vertices[first])
 		last++
 	}
@@ -87,10 +87,10 @@ func (b *Builder) addRing(r *wkb.Run) error {
 	return nil
 }
 
-// manyTimes is in how many columns an edge lies at most, on average.
+// manyTimes bounds the average number of columns that an edge lies in.
 const manyTimes = 4
 
-// endPart puts the edges of a polygon into columns.
+// endPart sorts the edges of a polygon into columns.
 func (b *Builder) endPart() error {
 	v := b.x.vertices
 	p := part{bound: wkb.EmptyBound(), feature: b.feature, start: uint32(len(b.x.starts))}
@@ -141,7 +141,7 @@ func (b *Builder) endPart() error {
 	return nil
 }
 
-// span are the first and the last column of an edge.
+// span returns the first and the last column of an edge.
 func (p *part) span(a, b orb.Point) (lo, hi int) {
 	return p.column(min(a[0], b[0])), p.column(max(a[0], b[0]))
 }
@@ -152,7 +152,7 @@ const (
 	mostCells    = 1 << 22
 )
 
-// Index lays the grid and returns the index; the Builder is used up.
+// Index builds the grid and returns the index. The Builder must not be used afterwards.
 func (b *Builder) Index(ctx context.Context) (*Index, error) {
 	x := &b.x
 	if len(x.parts) == 0 {
@@ -190,23 +190,23 @@ func (b *Builder) Index(ctx context.Context) (*Index, error) {
 	return x, nil
 }
 
-// grid fills the cells. Until it is finished a cell is the number of a node, whose list is that of its parent and an
-// entry more; 0 is the empty list.
+// grid fills the cells. Until finish, a cell contains the number of a node; the list of a node is the list of its
+// parent and one more entry. Node 0 is the empty list.
 type grid struct {
 	x          *Index
 	nodes      []node
 	at         map[node]uint32
 	limit      int64
-	wide, high float64 // of a cell
+	wide, high float64 // size of a cell
 	spans      []span
 }
 
 type node struct{ parent, entry uint32 }
 
-// span are cells of a row that edges touch, and may be some more.
+// span is a range of cells in a row that edges touch; it may include a few others.
 type span struct{ row, from, to int32 }
 
-// add puts a part into the cells that it touches.
+// add adds a part to the cells that it touches.
 func (g *grid) add(i int) error {
 	x, p := g.x, &g.x.parts[i]
 	g.spans = g.spans[:0]
@@ -226,7 +226,7 @@ func (g *grid) add(i int) error {
 		if k == len(g.spans) || g.spans[k].row != s.row {
 			continue
 		}
-		// No edge touches the cells up to the next span: the part holds all of them, or nothing.
+		// No edge touches the cells up to the next span, so that the part contains all of them or none.
 		gap := span{s.row, s.to + 1, g.spans[k].from - 1}
 		middle := orb.Point{x.bound.Min[0] + (float64(gap.from)+0.5)*g.wide,
 			x.bound.Min[1] + (float64(gap.row)+0.5)*g.high}
@@ -240,13 +240,13 @@ func (g *grid) add(i int) error {
 	return nil
 }
 
-// edge adds the cells of an edge, column by column, and those that it comes so near to that rounding may put it there.
+// edge adds the cells of an edge, column by column. It includes cells that the edge may touch because of rounding.
 func (g *grid) edge(a, b orb.Point) {
 	if a[0] > b[0] {
 		a, b = b, a
 	}
 	x := g.x
-	const part, digits = 1e-6, 1e-14 // of a cell, and of the numbers
+	const part, digits = 1e-6, 1e-14 // tolerance as part of a cell, and relative to the coordinates
 	size := math.Abs(a[0]) + math.Abs(b[0]) + math.Abs(a[1]) + math.Abs(b[1]) + math.Abs(x.bound.Min[0]) +
 		math.Abs(x.bound.Min[1])
 	nearX, nearY := g.wide*part+size*digits, g.high*part+size*digits
@@ -268,7 +268,7 @@ func (g *grid) edge(a, b orb.Point) {
 	}
 }
 
-// put adds an entry to the lists of cells.
+// put adds an entry to the lists of a span of cells.
 func (g *grid) put(s span, entry uint32) {
 	cells := g.x.cells[int(s.row)*g.x.columns:]
 	var last, made uint32
@@ -282,8 +282,8 @@ func (g *grid) put(s span, entry uint32) {
 	}
 }
 
-// child is the node of a list with one entry more. An area that a list is certain of gets no other entry, and one
-// that it becomes certain of loses those that it has.
+// child returns the node of a list with one more entry. If an area certainly covers a cell, its list has no other
+// entries of that area.
 func (g *grid) child(parent, entry uint32) uint32 {
 	f := g.featureOf(entry)
 	if e := g.nodes[parent].entry; parent != 0 && g.featureOf(e) == f {
@@ -313,10 +313,10 @@ func (g *grid) featureOf(entry uint32) int32 {
 	return g.x.parts[entry].feature
 }
 
-// finish writes the lists of the nodes that cells have.
+// finish writes the lists of the nodes that are in use.
 func (g *grid) finish() {
 	x := g.x
-	x.lists = append(x.lists, 0) // so that no list is at 0
+	x.lists = append(x.lists, 0) // so that no list has the index 0
 	lists := make([]uint32, len(g.nodes))
 	for i, n := range x.cells {
 		if n == 0 {

@@ -1,14 +1,14 @@
-// Package locate answers in memory which areas of a layer hold a position: exactly those that S_INTERSECTS finds,
-// borders and vertices included.
+// Package locate finds in memory which areas of a layer contain a position: exactly those that S_INTERSECTS finds,
+// including borders and vertices.
 //
-// A grid lies over the layer. A cell that no border touches knows its areas; of any other a cell knows which polygons
-// to ask, and a polygon finds the few edges above and below a position in columns of equal width. A position lies in
-// a polygon by the rule of even and odd over all its rings, and in an area when it lies in one of its polygons or on
-// an edge; signs of turns are exact. Coordinates are x before y, in the units of the layer, in which edges are
-// straight. It takes polygons with closed rings alone: a layer with anything else is the store's to answer for.
+// A grid covers the layer. A cell that no border touches lists the areas that cover it. Any other cell also lists
+// polygons to test; a polygon finds the edges above and below a position in columns of equal width. A position is in a
+// polygon by the even-odd rule over all its rings, and in an area if it is in one of its polygons or on an edge;
+// orientation tests are exact. Coordinates are x before y in the units of the layer, in which edges are straight. Only
+// polygons with closed rings are supported; for other layers ask the store.
 //
-// Outside of all it finds the nearest area: balls on the sphere hold runs of edges, and balls these, so that few
-// edges are measured.
+// For a position outside of all areas it finds the nearest one with a hierarchy of balls on the sphere around short
+// runs of edges, so that few edges are measured.
 package locate
 
 import (
@@ -23,9 +23,9 @@ import (
 )
 
 var (
-	// ErrTooLarge reports that an index would take more bytes than it may.
+	// ErrTooLarge reports that an index would exceed its limit.
 	ErrTooLarge = errors.New("locate: the layer is too large")
-	// ErrNoArea reports a geometry with points, lines or open rings.
+	// ErrNoArea reports a geometry that is not a polygon, or has an open ring.
 	ErrNoArea = errors.New("locate: not polygons alone")
 )
 
@@ -34,34 +34,34 @@ type Index struct {
 	bound    orb.Bound
 	columns  int
 	rows     int
-	sx, sy   float64  // cells in a unit
-	cells    []uint32 // by row, from the south; 0: nothing is there
-	lists    []uint32 // of cells that more than one certain area concerns: a number of entries, then these
+	sx, sy   float64  // cells for each unit of length
+	cells    []uint32 // by row, from the south; 0: no area
+	lists    []uint32 // for cells with more than one certain area: number of entries, then the entries
 	parts    []part
-	vertices []orb.Point // of all rings, one after the other
-	degrees  []orb.Point // the same in CRS84; nil: they are
-	starts   []uint32    // of the columns of all parts in edges
-	edges    []uint32    // first vertices; the next vertex is the other end
-	runs     []run       // near ones beside each other
-	balls    [][]ball    // around the runs, and in each further tier around fan of the tier before
-	back     crs.Func    // from the system of the layer to CRS84
+	vertices []orb.Point // of all rings, concatenated
+	degrees  []orb.Point // the vertices in CRS84; nil: the layer is in CRS84
+	starts   []uint32    // start of each column of all parts in edges
+	edges    []uint32    // first vertex of each edge; the next vertex is its end
+	runs     []run       // neighbouring runs are adjacent
+	balls    [][]ball    // tier 0: around runs; each further tier: around fan balls of the one before
+	back     crs.Func    // transforms coordinates of the layer to CRS84
 }
 
 // part is a polygon.
 type part struct {
 	bound   orb.Bound
-	scale   float64 // columns in a unit
-	last    float64 // number of the last column
-	start   uint32  // of its columns in Index.starts
+	scale   float64 // columns for each unit of length
+	last    float64 // index of the last column
+	start   uint32  // first column in Index.starts
 	feature int32
 }
 
-// A cell is 0, certain with the number of the one area that covers it, or the place of its list. An entry of a list
-// is certain with the number of an area, or the number of a part to ask; those of an area follow each other.
+// A cell is 0, or certain plus the number of the only area, which covers it, or the index of its list. An entry of a
+// list is certain plus the number of an area, or the number of a part to test. Parts of an area are adjacent.
 const certain = 1 << 31
 
-// Append appends the numbers of the areas that hold a position to dst, in ascending order. Areas are numbered as they
-// were added, from 0. A position that is not finite lies nowhere.
+// Append appends the numbers of the areas that contain a position, ascending. Areas are numbered in the order of Add,
+// from 0. No area contains NaN or infinite positions.
 func (x *Index) Append(dst []int32, px, py float64) []int32 {
 	b := &x.bound
 	if !(px >= b.Min[0] && px <= b.Max[0] && py >= b.Min[1] && py <= b.Max[1]) {
@@ -90,13 +90,13 @@ func (x *Index) Append(dst []int32, px, py float64) []int32 {
 	return dst
 }
 
-// cellOf is the number of the cell, or column, of a distance from the first. It rounds the same way for edges and for
-// positions, and never descends as the distance grows.
+// cellOf returns the number of the cell or column at a distance from the first. It rounds edges and positions alike,
+// and is monotonic.
 func cellOf(distance, scale float64, n int) int {
 	return min(max(int(distance*scale), 0), n-1)
 }
 
-// holds reports whether a position lies in a polygon or on its border.
+// holds reports whether a position is in a polygon or on its border.
 func (x *Index) holds(p *part, at orb.Point) bool {
 	if at[0] < p.bound.Min[0] || at[0] > p.bound.Max[0] || at[1] < p.bound.Min[1] || at[1] > p.bound.Max[1] {
 		return false
@@ -109,7 +109,7 @@ func (x *Index) holds(p *part, at orb.Point) bool {
 			a, b = b, a
 		}
 		if at[0] < a[0] || at[0] > b[0] || at[1] < a[1] && at[1] < b[1] {
-			continue // neither on the edge nor above it
+			continue // the edge does not lie above the position
 		}
 		crossing := a[0] < at[0] != (b[0] < at[0])
 		if at[1] > a[1] && at[1] > b[1] {
@@ -117,7 +117,7 @@ func (x *Index) holds(p *part, at orb.Point) bool {
 			continue
 		}
 		side := wkb.Turn(a, b, at)
-		if side == 0 { // on the line, and within the bound of the edge
+		if side == 0 { // on the edge
 			return true
 		}
 		inside = inside != (crossing && side > 0)
@@ -125,14 +125,14 @@ func (x *Index) holds(p *part, at orb.Point) bool {
 	return inside
 }
 
-// column is the number of the column of an x.
+// column returns the column of an x coordinate.
 func (p *part) column(x float64) int {
 	return int(min(max((x-p.bound.Min[0])*p.scale, 0), p.last))
 }
 
-// Bytes is what the index takes.
+// Bytes returns the size of the index.
 func (x *Index) Bytes() int64 {
-	// Tiers beyond the first have 1/(fan-1) of its balls, or a few more.
+	// tiers above the first have 1/(fan-1) of its balls, or a few more
 	return int64(len(x.cells)+len(x.lists)+len(x.starts)+len(x.edges))*4 +
 		int64(len(x.vertices)+len(x.degrees))*vertexBytes + int64(len(x.parts))*partBytes +
 		int64(len(x.runs))*(runBytes+ballBytes*fan/(fan-1))
@@ -143,7 +143,7 @@ const (
 	partBytes   = int64(unsafe.Sizeof(part{}))
 )
 
-// finite is a number to scale by: what is infinite or no number becomes 0, which puts all into the first cell.
+// finite returns scale; 0 if it is NaN or infinite, which puts everything into the first cell.
 func finite(scale float64) float64 {
 	if math.IsNaN(scale) || math.IsInf(scale, 0) {
 		return 0

@@ -13,39 +13,40 @@ import (
 	"grense/internal/geo/crs"
 )
 
-// A run is some edges of a ring that follow each other.
+// A run is a sequence of consecutive edges of a ring.
 type run struct {
-	first, edges uint32 // first vertex, and how many edges begin from there on
+	first, edges uint32 // first vertex, and number of edges
 	feature      int32
 }
 
-// A ball holds positions on a sphere of radius 1 around the origin, and whatever lies on the edges between them.
+// A ball is a ball in space that contains positions on the unit sphere and the edges between them.
 type ball struct {
 	at     [3]float32
 	radius float32
 }
 
 const (
-	runLength = 4 // edges of a run, at most
-	fan       = 8 // balls of one of the tier above
-	// mostRuns bounds how much is measured for one position: some 10 ms.
+	runLength = 4 // largest number of edges in a run
+	fan       = 8 // number of balls in a ball of the next tier
+	// mostRuns is the largest number of runs that are measured for a position, some 10 ms.
 	mostRuns = 1 << 15
-	// slack is for what package crs takes as straight, and for rounding, on a sphere of radius 1: two metres.
+	// slack is a tolerance on the unit sphere for rounding and for edges that package crs treats as straight: two
+	// metres.
 	slack = 3e-7
-	// oblate is by how much the order of distances on the sphere may differ from that on the ellipsoid.
+	// oblate is the largest ratio by which distances on the sphere and on the ellipsoid may be ordered differently.
 	oblate = crs.MostRadius / crs.LeastRadius
 )
 
-// Near is an area and its distance.
+// Near is an area with its distance.
 type Near struct {
 	Area int32
-	// along the ellipsoid, from a position outside of the area to its border; as store.Geometry.Distance has it
+	// distance along the ellipsoid from a position outside of the area to its border, as in store.Geometry.Distance
 	Metres float64
 }
 
-// AppendNear appends the area that is nearest to a position in CRS84 to dst, with others that are hardly farther, in
-// the order in which they were added; nothing where no area has a position, and nothing or some where all are farther
-// than so many metres. It is false, and dst is of no use, where more would have to be measured than it bounds.
+// AppendNear appends the area nearest to a position in CRS84, and others that are hardly farther, in the order of Add.
+// Areas farther than within metres may be missing. It returns false, and an unusable dst, if it would have to measure
+// more than mostRuns.
 func (x *Index) AppendNear(dst []Near, at orb.Point, within float64) ([]Near, bool) {
 	if len(x.runs) == 0 {
 		return dst, true
@@ -76,25 +77,25 @@ func (x *Index) AppendNear(dst []Near, at orb.Point, within float64) ([]Near, bo
 	return dst, true
 }
 
-// nearSearch goes from the nearest balls to others, while they may hold something as near as what was found.
+// nearSearch visits the nearest balls first, as long as they may contain something as near as the best so far.
 type nearSearch struct {
 	x     *Index
 	near  crs.Nearest
 	from  [3]float64
-	least float64 // distance found or wanted at most, on a sphere of radius 1
-	reach float64 // along the chord: what is farther is not looked at
+	least float64 // best distance, initially the limit, on the unit sphere
+	reach float64 // as a chord: balls farther away are skipped
 	found []reached
-	runs  int // measured
+	runs  int // number of measured runs
 }
 
-// reached is what was found of an area.
+// reached is the best result for an area.
 type reached struct {
 	feature int32
 	least   float64
 	best    orb.Point
 }
 
-// visit looks at balls of a tier, the nearest first.
+// visit visits balls of a tier, the nearest first.
 func (s *nearSearch) visit(tier, from, to int) {
 	type child struct {
 		least float64
@@ -128,7 +129,7 @@ func (s *nearSearch) measure(r run) {
 	s.runs++
 	i := slices.IndexFunc(s.found, func(f reached) bool { return f.feature == r.feature })
 	n := &s.near
-	n.Least = s.least*oblate + slack // of an area that is farther nothing is wanted
+	n.Least = s.least*oblate + slack // areas farther away are not needed
 	if i >= 0 {
 		n.Least = s.found[i].least
 	}
@@ -152,7 +153,7 @@ func (s *nearSearch) measure(r run) {
 	}
 }
 
-// come notes that nothing is wanted of what is farther than so much on a sphere of radius 1.
+// come sets the best distance and derives reach.
 func (s *nearSearch) come(least float64) {
 	s.least = least
 	s.reach = 2 * math.Sin(min(least*oblate+slack, math.Pi)/2)
@@ -165,7 +166,7 @@ func (s *nearSearch) vertex(i uint32) crs.Vertex {
 	return s.near.Known(s.x.vertices[i], s.x.degrees[i])
 }
 
-// least is the least length of a chord to the ball; no number for one that holds what is nowhere.
+// least returns the least length of a chord from a position to the ball; NaN if the ball contains NaN.
 func (b *ball) least(from [3]float64) float64 {
 	x, y, z := float64(b.at[0])-from[0], float64(b.at[1])-from[1], float64(b.at[2])-from[2]
 	return math.Sqrt(x*x+y*y+z*z) - float64(b.radius)
@@ -177,7 +178,7 @@ func onSphere(p orb.Point) [3]float64 {
 	return [3]float64{cosX * cosY, sinX * cosY, sinY}
 }
 
-// tiers puts runs near each other beside each other and balls around them, tier by tier.
+// tiers sorts runs so that neighbours are adjacent, and builds the tiers of balls.
 func (x *Index) tiers(ctx context.Context) error {
 	x.degrees = x.inDegrees()
 	width, height := x.bound.Max[0]-x.bound.Min[0], x.bound.Max[1]-x.bound.Min[1]
@@ -213,7 +214,7 @@ func (x *Index) tiers(ctx context.Context) error {
 	return nil
 }
 
-// inDegrees are the vertices in CRS84; nil for a layer that is.
+// inDegrees returns the vertices in CRS84; nil if the layer is in CRS84.
 func (x *Index) inDegrees() []orb.Point {
 	same := true
 	out := make([]orb.Point, len(x.vertices))
@@ -227,7 +228,7 @@ func (x *Index) inDegrees() []orb.Point {
 	return out
 }
 
-// corner is a position of the layer, on the sphere, with its longitude and the tangent of its latitude.
+// corner is a position of the layer on the unit sphere, with its longitude and the tangent of its latitude.
 type corner struct {
 	stored orb.Point
 	at     [3]float64
@@ -240,22 +241,22 @@ func (x *Index) corner(p orb.Point) corner {
 	return corner{p, onSphere(orb.Point{lon, lat}), lon, math.Abs(math.Tan(lat * math.Pi / 180))}
 }
 
-// positions appends those of a run on the sphere, with some of its long edges, and returns how far from these the edges
-// may lead.
+// positions appends the positions of a run on the sphere, with additional ones on long edges, and returns how far the
+// edges may lie from these.
 func (x *Index) positions(dst [][3]float64, r run) (out [][3]float64, pad float64) {
 	const long = 1e-2
 	var edge func(a, b corner, depth int)
 	edge = func(a, b corner, depth int) {
 		length := apart(a.at, b.at)
-		if (length > long || math.Abs(b.lon-a.lon) > 180) && depth > 0 { // ends of what goes around the world are near
+		if (length > long || math.Abs(b.lon-a.lon) > 180) && depth > 0 { // ends may be close around the world
 			middle := x.corner(orb.Point{(a.stored[0] + b.stored[0]) / 2, (a.stored[1] + b.stored[1]) / 2})
 			edge(a, middle, depth-1)
 			edge(middle, b, depth-1)
 			return
 		}
 		dst = append(dst, b.at)
-		// Straight lines in degrees bend most along parallels, by the tangent of the latitude; those of projections
-		// less. None is longer than half a circle.
+		// Lines that are straight in degrees bend most along parallels, by the tangent of the latitude; those in
+		// projections bend less. None is longer than half a circle.
 		pad = max(pad, min(length/2, length*length*(1+max(a.slope, b.slope))/4))
 	}
 	last := x.corner(x.vertices[r.first])
@@ -272,7 +273,7 @@ func apart(a, b [3]float64) float64 {
 	return math.Sqrt((a[0]-b[0])*(a[0]-b[0]) + (a[1]-b[1])*(a[1]-b[1]) + (a[2]-b[2])*(a[2]-b[2]))
 }
 
-// around is a ball around positions, and pad more.
+// around returns a ball around positions, enlarged by pad.
 func around(points [][3]float64, pad float64) (b ball) {
 	low, high := points[0], points[0]
 	for _, p := range points {
@@ -289,7 +290,7 @@ func around(points [][3]float64, pad float64) (b ball) {
 	return b
 }
 
-// aroundAll is a ball around balls.
+// aroundAll returns a ball around balls.
 func aroundAll(balls []ball) (b ball) {
 	low, high := [3]float64{4, 4, 4}, [3]float64{-4, -4, -4}
 	for _, c := range balls {
@@ -306,7 +307,7 @@ func aroundAll(balls []ball) (b ball) {
 	return b
 }
 
-// center sets the middle of a box as that of the ball, and returns it as it is kept.
+// center sets the centre of a ball to that of a box, and returns it in stored precision.
 func (b *ball) center(low, high [3]float64) [3]float64 {
 	for i := range low {
 		b.at[i] = float32((low[i] + high[i]) / 2)
