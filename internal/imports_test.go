@@ -23,6 +23,8 @@ var may = map[string]string{
 	"internal/geo/wkb":      "",
 	"internal/cache":        "",
 	"internal/archive":      "internal/cache",
+	"internal/style":        "",
+	"internal/glyph":        "",
 	"internal/geo/coverage": "internal/geo/crs internal/geo/wkb",
 	"internal/geo/locate":   "internal/geo/coverage internal/geo/crs internal/geo/wkb",
 	"internal/enrich":       "internal/history",
