@@ -42,10 +42,9 @@ func (s *Surface) Routes(k *server.Kit) []server.Route {
 	return []server.Route{
 		{Path: "/collections/{collectionId}/items/{featureId}/lineage", Op: "getLineage", After: "getVersions",
 			Tag: "History", Summary: "Lineage of a feature",
-			Description: "What a division was made of and what became of it, event by event: renamings, " +
-				"renumberings, " +
-				"mergers, splits. Of a code that was given up as well. With until also what it is, or was, on that " +
-				"day. Shares are told where they are known, and never guessed.",
+			Description: "The predecessors and successors of a division, event by event: new names, new numbers, " +
+				"mergers and splits. Retired codes have a lineage, too. With until, the response also has the codes " +
+				"of the division on that day. Shares are given only if they are known.",
 			Data: true, Lineage: true, Params: []*server.Param{paramDirection, paramUntil, paramAt},
 			New: newHistoryParams, Formats: pages, Schema: server.SchemaNamed("lineage"), Stream: s.stream(s.lineage)},
 		{Path: "/codes", Op: "getCodeSchemes", After: "search", Tag: "History", Summary: "Schemes of codes",
@@ -59,24 +58,23 @@ func (s *Surface) Routes(k *server.Kit) []server.Route {
 			Formats: tables, Schema: server.SchemaNamed("codesOfScheme"), Get: s.get(s.codesOf)},
 		{Path: "/codes/{schemeId}/{code}", Op: "getCode", After: "getCodes", Tag: "History",
 			Summary: "What a code stands for, or stood for",
-			Description: "The divisions that a code stood for, each with its time, its parent and what it became; " +
-				"with datetime the one of that day. Codes are used again, so that there may be several.",
+			Description: "The divisions that a code has stood for, each with its period, its parent and its " +
+				"successors; with datetime, the one of that day. There may be several, since codes are reused.",
 			Lineage: true, Params: []*server.Param{paramAt}, New: newHistoryParams, Formats: pages,
 			Schema: server.SchemaNamed("codeHistory"), Get: s.get(s.code)},
 		{Path: "/changes", Op: "getChanges", After: "getCode", Tag: "History",
 			Summary: "What has changed in the data",
-			Description: "The log of changes, onwards from a number: numbers have no gaps, and nothing in the log is " +
-				"ever another. add, update and remove are of one feature, which is read at href; load says that a " +
-				"collection is new or has another schema, and is to be taken whole; drop, that it is gone or no " +
-				"longer " +
-				"recorded. A copy that does this, and goes on with after= the last number, ends equal to the data. " +
-				"What lies between two looks at the data is one change.",
+			Description: "The log of changes after a number. Numbers have no gaps, and entries never change. add, " +
+				"update and remove concern one feature, which href returns; load says that a collection is new or " +
+				"has a new schema: fetch all of it. drop says that it is gone or no longer recorded. A copy that " +
+				"applies the changes in this order, and continues with after= the last number, equals the data. " +
+				"Several changes of a feature between two checks of the data are one entry.",
 			Data: true, Feed: true, Params: []*server.Param{paramAfter, paramChangesLimit}, New: newChangesParams,
 			Formats: feeds, Schema: server.SchemaNamed("changes"), Stream: s.stream(s.changes)},
 		{Path: "/changes/latest", Op: "getLatestChanges", After: "getChanges", Tag: "History",
 			Summary: "The latest changes of the data",
-			Description: "The last changes, the last first, and the number of the last one: where a copy that is " +
-				"taken now goes on.",
+			Description: "The last changes, the last one first, and the number of the last one, from which a copy " +
+				"that is made now continues.",
 			Data: true, Feed: true, Params: []*server.Param{paramLatestLimit}, New: newLatestParams, Formats: feeds,
 			Schema: server.SchemaNamed("changes"), Stream: s.stream(s.latestChanges)},
 	}

@@ -36,20 +36,18 @@ func Routes(k *server.Kit) []server.Route {
 	s := &surface{Kit: k, divided: newDivisionCache(k.Caches)}
 	return []server.Route{
 		{Path: "/lookup", Op: "lookup", After: "getTileMatrixSet", Tag: "Data", Summary: "The divisions at a point",
-			Description: "Codes, names and properties of every division that covers a point or has it on its border, " +
-				"the largest kind first, in one answer. Outside of all: an empty answer with the nearest division " +
-				"and its " +
-				"distance.",
+			Description: "Codes, names and properties of every division that covers a point or has it on its " +
+				"border, the largest kind first, in one response. If there are none, the response has the nearest " +
+				"division and its distance.",
 			Data: true,
 			Params: []*server.Param{paramLon, paramLat, paramLookupCRS, paramLookupCollections, paramLookupTime,
 				server.ParamProfile},
 			New: newLookupParams, Formats: []server.Format{server.AsGeoJSON, server.AsHTML},
 			Schema: server.SchemaNamed("lookup"), Stream: s.stream(s.lookup), Kept: true, Form: s.form(s.lookupForm)},
 		{Path: "/search", Op: "search", After: "lookup", Tag: "Data", Summary: "Search in all collections",
-			Description: "The best hits of each collection, divisions first, with what kind they are and where they " +
-				"lie. A word of type (kommune, fylke, county and the like) chooses the collection, one of the " +
-				"types of " +
-				"places (by, farm) those of that type. The page of a position leads to /lookup.",
+			Description: "The best hits of each collection, divisions first, with their type and location. A word " +
+				"for a kind of division (kommune, fylke, county and the like) selects the collection, a word for a " +
+				"type of place (by, farm) the places of that type. The page of a position redirects to /lookup.",
 			Data: true, Params: []*server.Param{paramSearch}, New: newSearchParams,
 			Formats: []server.Format{server.AsJSON, server.AsHTML}, Schema: server.SchemaNamed("search"),
 			Stream: s.stream(s.search), Form: s.form(s.searchForm)},

@@ -50,25 +50,22 @@ func (s *Surface) Routes(k *server.Kit) []server.Route {
 	}
 	s.routes = []server.Route{
 		{Path: "/enrich", Op: "enrich", After: "getLatestChanges", Tag: "Data", Summary: "Add divisions to a table",
-			Description: "Takes a table of points or codes, CSV with a header or a JSON object a line, and answers " +
-				"with " +
-				"the same rows in the same order, as they come in, with the id and title of the division of each " +
-				"collection behind them (of several at a point the first by id), and why in enrich_error where a row " +
-				"could not be read. The trailer Enrich-Report counts rows as JSON, codes that matched with zeros " +
-				"that they " +
-				"had lost among them.",
+			Description: "Reads a table of points or codes, as CSV with a header or with one JSON object per line, " +
+				"and returns the same rows in the same order as they arrive. Each row gets the id and title of the " +
+				"division of each collection; if several divisions cover a point, it gets the first by id. " +
+				"enrich_error says why a row could not be read. The trailer Enrich-Report counts rows as JSON, and " +
+				"codes that matched without their leading zeros.",
 			Data: true,
 			Params: []*server.Param{paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime,
 				paramEnrichCollections},
 			New: newEnrichParams, Formats: []server.Format{server.AsCSV, server.AsLines}, NoAccept: true,
 			Form: s.form(s.tableForm), Post: s.stream(s.enrich)},
 		{Path: "/harmonise", Op: "harmonise", After: "enrich", Tag: "History", Summary: "Harmonise a series",
-			Description: "Takes a table of codes, days and values, CSV with a header or a JSON object a line, to the " +
-				"divisions of one day: code, name, date, value, mark (exact, estimated or missing) and why. " +
-				"Nothing is " +
-				"guessed. The answer begins when the table has ended. The trailer Harmonise-Report counts rows and " +
-				"cells " +
-				"as JSON, with the totals and the first rows that were skipped.",
+			Description: "Converts a table of codes, days and values, as CSV with a header or with one JSON object " +
+				"per line, to the divisions of one day: code, name, date, value, mark (exact, estimated or missing) " +
+				"and the reason. It does not guess values. The response begins after the table has ended. The " +
+				"trailer Harmonise-Report counts rows and cells as JSON, with the totals and the first rows that " +
+				"were skipped.",
 			Data: true, Lineage: true, New: newHarmoniseParams,
 			Formats: []server.Format{server.AsCSV, server.AsLines}, NoAccept: true,
 			Form: s.form(s.tableForm), Post: s.stream(s.harmonise),
@@ -93,9 +90,8 @@ func (s *Surface) Routes(k *server.Kit) []server.Route {
 			Data:        true, Formats: []server.Format{server.AsJSON}, Schema: server.SchemaNamed("results"),
 			NoAccept: true, Body: "execution", Post: s.stream(s.execute), Form: s.form(s.processForm)},
 		{Path: "/jobs", Op: "getJobs", After: "execute", Tag: "Processes", Summary: "Your jobs",
-			Description: "The jobs that were made with the same key, the newest first; where no key is asked for, " +
-				"all " +
-				"(OGC 18-062r2, 11).",
+			Description: "The jobs that were created with the same key, the newest first; all jobs if the service " +
+				"needs no key (OGC 18-062r2, 11).",
 			Data: true,
 			Params: []*server.Param{paramJobLimit, paramJobOffset, paramJobType, paramJobProcess, paramJobStatus,
 				paramJobTime, paramJobShortest, paramJobLongest},
@@ -103,21 +99,20 @@ func (s *Surface) Routes(k *server.Kit) []server.Route {
 			Schema: server.SchemaNamed("jobList"), Stream: s.stream(s.jobList),
 			Classes: []string{processes1 + "job-list"}},
 		{Path: "/jobs/{jobId}", Op: "getStatus", After: "getJobs", Tag: "Processes", Summary: "One job",
-			Description: "How far a job is. DELETE ends it, or removes it when it has finished (OGC 18-062r2, 7.12 " +
-				"and " +
-				"12).",
+			Description: "The state and progress of a job. DELETE cancels it, or deletes it if it has finished (OGC " +
+				"18-062r2, 7.12 and 12).",
 			Data: true, Formats: []server.Format{server.AsJSON, server.AsHTML},
 			Schema: server.SchemaNamed("statusInfo"), Stream: s.stream(s.job), Post: s.stream(s.jobForm),
 			Delete: s.stream(s.dismiss), Classes: s.dismissClasses()},
 		{Path: "/jobs/{jobId}/results", Op: "getResult", After: "getStatus", Tag: "Processes",
 			Summary: "The outputs of a job",
-			Description: "The outputs of a job in the form that its execution asked for; of a job that failed its " +
-				"failure (OGC 18-062r2, 7.13).",
+			Description: "The outputs of a job in the form that its execution requested; the problem of a job that " +
+				"failed (OGC 18-062r2, 7.13).",
 			Data: true, Formats: []server.Format{server.AsJSON}, NoAccept: true,
 			Schema: server.SchemaNamed("results"), Stream: s.stream(s.results)},
 		{Path: "/jobs/{jobId}/results/{outputId}", Op: "getOutput", After: "getResult", Tag: "Processes",
 			Summary:     "One output of a job",
-			Description: "One output of a job as it is; it can be asked for in parts by the header Range.",
+			Description: "One output of a job. The header Range requests parts of it.",
 			Data:        true, Formats: []server.Format{server.AsJSON}, NoAccept: true,
 			Schema: server.SchemaNamed("results"), Stream: s.stream(s.output)},
 	}
