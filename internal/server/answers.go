@@ -336,3 +336,14 @@ func (c *Call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 func appendStamp(dst []byte, t time.Time) []byte {
 	return append(t.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000000Z"), `"}`...)
 }
+
+// filesListed changes whenever files of a collection, or of any for "", come or go whose length downloadLinks may tell.
+func (s *Kit) filesListed(collection string) uint64 { return s.downloads.changes.count(collection) }
+
+// filesTold is filesListed for what the answer to a call may tell: pages do, of their collection.
+func (c *Call) filesTold() uint64 {
+	if c.Format.F != AsHTML.F || c.Collection == nil {
+		return 0
+	}
+	return c.s.filesListed(c.Collection.ID)
+}

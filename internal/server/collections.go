@@ -2,7 +2,6 @@ package server
 
 import (
 	"html/template"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +21,7 @@ func (s *Kit) collections(c *Call) (*Answer, error) {
 	found := slices.DeleteFunc(c.PublicCollections(), func(coll *store.Collection) bool { return !p.wants(coll) })
 	links := append(c.SelfLinks("/collections"), c.ListPages("/collections", p.offset, p.limit, len(found))...)
 	shown := found[min(p.offset, len(found)):min(p.offset+p.limit, len(found))]
-	doc := ogcapi.Collections{Collections: c.CollectionDocs(shown), Links: links, NumberMatched: len(found), NumberReturned: len(shown)}
+	doc := ogcapi.Collections{Collections: c.collectionDocs(shown), Links: links, NumberMatched: len(found), NumberReturned: len(shown)}
 	ld := func() any {
 		m := c.CatalogLD(nil)
 		var sets []any
@@ -52,19 +51,6 @@ type collectionsView struct {
 	Query      string // that they were searched for; "" for none
 	Searched   bool   // the page has a form to search them
 	Prev, Next string // addresses of the pages beside this one; "" for none
-}
-
-// PagesBeside returns the addresses of the links prev and next; "" where there is none.
-func PagesBeside(links []ogcapi.Link) (prev, next string) {
-	for _, l := range links {
-		switch l.Rel {
-		case "prev":
-			prev = l.Href
-		case "next":
-			next = l.Href
-		}
-	}
-	return prev, next
 }
 
 // wants reports whether a collection is sought. One without an extent in space or time matches every bbox or datetime, as a feature
@@ -159,8 +145,8 @@ func (v collectionView) CRSName(uri string) string {
 	return ""
 }
 
-// CollectionDocs describes collections in their order; never nil.
-func (c *Call) CollectionDocs(list []*store.Collection) []ogcapi.Collection {
+// collectionDocs describes collections in their order; never nil.
+func (c *Call) collectionDocs(list []*store.Collection) []ogcapi.Collection {
 	out := make([]ogcapi.Collection, len(list))
 	for i, coll := range list {
 		out[i] = c.collectionDoc(coll)
@@ -168,16 +154,10 @@ func (c *Call) CollectionDocs(list []*store.Collection) []ogcapi.Collection {
 	return out
 }
 
-// PublicCollections returns the public collections in catalog order.
-func (c *Call) PublicCollections() []*store.Collection {
-	return slices.DeleteFunc(slices.Clone(c.Catalog.Collections), func(coll *store.Collection) bool { return !coll.Public })
-}
-
 // collectionDoc is the same in the list and at its own address, whatever representation was asked for: links self and alternate
 // name the document itself.
 func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	root, here := c.Base(), c.Base()+"/collections/"+coll.ID
-	title := c.TitleOf(coll)
 	var links []ogcapi.Link
 	add := func(rel, media, href, title string) {
 		l := ogcapi.Link{Rel: rel, Type: media, Title: title, Href: href}
@@ -215,8 +195,8 @@ func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	if l := c.s.Config.Service.Licence; l.URL != "" {
 		add("license", "text/html", l.URL, l.Name)
 	}
-	doc := ogcapi.Collection{ID: coll.ID, Links: links, Title: title, Description: coll.Description.In(c.Lang), Keywords: coll.Keywords,
-		Extent: extentOf(coll), ItemType: "feature", ItemCount: coll.Count, CRS: crsURIs(coll)}
+	doc := c.Summary(coll)
+	doc.Links, doc.Keywords, doc.ItemType, doc.CRS = links, coll.Keywords, "feature", crsURIs(coll)
 	if doc.Keywords == nil {
 		doc.Keywords = []string{}
 	}
@@ -230,75 +210,6 @@ func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 		doc.StorageCRS = coll.Geometry.CRS.URI()
 	}
 	return doc
-}
-
-func (c *Call) TitleOf(coll *store.Collection) string {
-	if t := coll.Title.In(c.Lang); t != "" {
-		return t
-	}
-	return coll.ID
-}
-
-// pad widens an extent, in degrees: clients send boxes rounded, and all features shall stay inside.
-const pad = 1e-6
-
-func extentOf(coll *store.Collection) *ogcapi.Extent {
-	var e ogcapi.Extent
-	if b := coll.Extent; b != nil {
-		e.Spatial = &ogcapi.SpatialExtent{CRS: crs.CRS84.URI(), BBox: [][4]float64{{
-			Down(b.Min[0], -180), Down(b.Min[1], -90), -Down(-b.Max[0], -180), -Down(-b.Max[1], -90)}}}
-	}
-	if _, ok := coll.During(); ok {
-		e.Temporal = &ogcapi.TemporalExtent{TRS: "http://www.opengis.net/def/uom/ISO-8601/0/Gregorian",
-			Interval: [][2]*string{{moment(coll.Temporal[0]), moment(coll.Temporal[1])}}}
-	}
-	if e.Spatial == nil && e.Temporal == nil {
-		return nil
-	}
-	return &e
-}
-
-// Down rounds towards minus infinity to six decimals below v - pad, not below low.
-func Down(v, low float64) float64 { return max(math.Floor((v-pad)*1e6)/1e6, low) }
-
-func moment(t *time.Time) *string {
-	if t == nil {
-		return nil
-	}
-	s := t.UTC().Format(time.RFC3339)
-	return &s
-}
-
-// offeredCRS lists the CRSs that a collection can be asked for: CRS84 first, then those in which all of its features have sound
-// coordinates, and the one they are stored in (OGC 18-058r1, 6.2.2).
-func offeredCRS(coll *store.Collection) []crs.ID {
-	if coll.Geometry == nil {
-		return []crs.ID{crs.CRS84}
-	}
-	var out []crs.ID
-	for _, id := range crs.Served() {
-		if id == coll.Geometry.CRS || coll.Extent == nil || covers(id, *coll.Extent) {
-			out = append(out, id)
-		}
-	}
-	if id := coll.Geometry.CRS; !slices.Contains(out, id) && !id.Own() { // one without a URI cannot be asked for
-		out = append(out, coll.Geometry.CRS)
-	}
-	return out
-}
-
-func crsURIs(coll *store.Collection) []string {
-	var out []string
-	for _, id := range offeredCRS(coll) {
-		out = append(out, id.URI())
-	}
-	return out
-}
-
-// covers reports whether a projection is sound over an area in CRS84.
-func covers(id crs.ID, b orb.Bound) bool {
-	a := id.Area()
-	return a.Contains(b.Min) && a.Contains(b.Max)
 }
 
 // datasetLD is a collection as a schema.org Dataset, with one DataDownload a link to a file of all its features.

@@ -11,16 +11,6 @@ import (
 // Where rows change at any moment a large page is read from one state of the data, so that it may begin before it is made: nothing that is written meanwhile breaks it off. That takes a
 // connection until its features are read, so only a few pages at a time are; the others are made whole, as small ones are.
 
-// moves reports whether rows may change while the answer is made: in a database, and in a file that somebody has
-// written into since it was opened.
-func (c *Call) moves() bool {
-	if c.Catalog.Live {
-		return true
-	}
-	v, err := c.s.Store.Version(c.Request.Context())
-	return err != nil || string(v) != c.Catalog.Version
-}
-
 // mayBeginEarly reports whether the answer is of a kind that begins with its first features, and does not wait for its reader with them.
 func (c *Call) mayBeginEarly() bool {
 	file := c.pageFormat()
@@ -63,4 +53,18 @@ func (c *Call) fetchHeld(ctx context.Context, rows []store.Row, want store.Want,
 	}
 	c.letGo()
 	return c.s.Store.Fetch(ctx, c.Collection.ID, rows[n:], want, fn)
+}
+
+// fetch reads features of the call's collection, with the geometries that it asks for.
+func (c *Call) fetch(ctx context.Context, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	if IsVersioned(c.Collection) {
+		want.VersionIDs = c.output().versionIDs
+	}
+	if c.simple != nil && !want.NoGeometry {
+		fn = c.simple.each(fn)
+	}
+	if c.early != nil {
+		return c.fetchHeld(ctx, rows, want, fn)
+	}
+	return c.s.Store.Fetch(ctx, c.Collection.ID, rows, want, fn)
 }

@@ -237,6 +237,3 @@ func (p public) Property(name string) (cql2.Type, bool) {
 	}
 	return p.Collection.Property(name)
 }
-
-// sortables describes what features can be sorted by (OGC API – Features Part 8, draft; OGC 23-058r2).
-func (s *Kit) sortables(c *Call) (*Answer, error) { return c.schemaAnswer("sortables") }

@@ -147,3 +147,30 @@ func (c *Call) DefinedForgiving(p *store.Property) (out []openapi.Parameter) {
 	}
 	return out
 }
+
+// endingText is what the input of a parameter is called beside its property; "" for nothing.
+func (c *Call) endingText(ending string) string {
+	switch ending {
+	case endingFrom:
+		return c.Text("items.from")
+	case endingTo:
+		return c.Text("items.to")
+	}
+	return ""
+}
+
+func (c *Call) columnOf(p *store.Property) column {
+	t := p.Title.In(c.Lang)
+	if t == "" {
+		t = p.Name
+	}
+	return column{Name: p.Name, Title: t, Unit: p.Unit, Number: numeric(p)}
+}
+
+// column is a property in a table.
+type column struct {
+	Name, Title, Unit string
+	Number            bool   // the values are numbers
+	Sort              string // address of the page in this order; "" when it has none
+	Sorted            string // ascending or descending, when the page is in this order
+}

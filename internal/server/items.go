@@ -119,23 +119,6 @@ var (
 	inCRS84  = "<" + crs84URI + ">"
 )
 
-// DataHeaders are those of every answer with data.
-func (c *Call) DataHeaders(w http.ResponseWriter) {
-	c.s.TellRates(w, c.Owner())
-	h := w.Header()
-	if c.s.Config.Auth == "open" {
-		openData.set(h)
-		return
-	}
-	keyedData.set(h)
-}
-
-// openData and keyedData are the fields of answers with data, where these need no key and where they do.
-var (
-	openData  = fields{{"Vary", []string{varyOpen}}, {"Cache-Control", []string{"no-cache"}}}
-	keyedData = fields{{"Vary", []string{VaryKeyed}}, {"Cache-Control", []string{"private, no-cache"}}}
-)
-
 // pageTag is the weak validator of a page: it changes with the features, their order, the count and the request.
 func (c *Call) pageTag(p *store.Page) string {
 	b := TakeBuffer()
@@ -273,7 +256,6 @@ func (c *Call) parts() uint64 {
 
 // Batch is how many features are read from the store at once, firstBatch of a large answer at first, so that it begins soon, and pieceBytes after how many bytes of them it is enough.
 const (
-	Batch      = 200
 	firstBatch = 50
 	pieceBytes = 1 << 20
 )
@@ -518,11 +500,6 @@ func (c *Call) linkedOnPage(f *store.Feature) (doc []byte, err error) {
 		}
 	}
 	return doc, nil
-}
-
-// itemAddress is the address of a feature of the collection, which is its id in linked data.
-func (c *Call) itemAddress(id string) string {
-	return c.Base() + "/collections/" + c.Collection.ID + "/items/" + PathEscape(id)
 }
 
 // pageReading says what features are fetched with when one question shall serve a whole page: its texts, its map and its linked data.

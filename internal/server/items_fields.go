@@ -2,13 +2,11 @@ package server
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -177,17 +175,6 @@ func (v *itemsView) keep(name, value string) {
 	}
 }
 
-// endingText is what the input of a parameter is called beside its property; "" for nothing.
-func (c *Call) endingText(ending string) string {
-	switch ending {
-	case endingFrom:
-		return c.Text("items.from")
-	case endingTo:
-		return c.Text("items.to")
-	}
-	return ""
-}
-
 // chip is a condition that was asked, and the page without it.
 type chip struct{ Title, Value, Href string }
 
@@ -233,9 +220,6 @@ func (c *Call) chipText(p *store.Property, asked string) string {
 	return asked
 }
 
-// optionsMost is how many values the form offers for choice, at most.
-const optionsMost = 500
-
 // options are the values that a property may have, with asked as the one selected: those that the source declares, the codes of its
 // list, or the features that it refers to. nil when any value may be, or there are too many.
 func (c *Call) options(p *store.Property, asked string) (out page.Choices, err error) {
@@ -272,73 +256,6 @@ func (c *Call) options(p *store.Property, asked string) (out page.Choices, err e
 		out = append(out, page.Choice{Value: asked, Title: asked, Selected: true})
 	}
 	return out, nil
-}
-
-// optionsFresh is how long the features that a form offers are cached. Rows of a database may change within it: then the form offers those that were.
-const optionsFresh = time.Minute
-
-// choiceSize is what a choice takes besides its texts, in bytes.
-const choiceSize = 64
-
-// optionsKey names the features of a collection of a catalog that forms offer.
-type optionsKey struct{ version, collection, lang string }
-
-type offeredList struct {
-	made    time.Time
-	state   store.Version // of the data, where the answer that it was made for is kept; else ""
-	choices page.Choices  // immutable
-}
-
-// optionsFrom are the features of a small collection, by id. The caller owns them.
-func (c *Call) optionsFrom(coll *store.Collection) (page.Choices, error) {
-	key := optionsKey{c.Catalog.Version, coll.ID, c.Lang}
-	if l, ok := c.s.offered.Get(key); ok && l.choices != nil && time.Since(l.made) < optionsFresh && c.fits(l) {
-		return slices.Clone(l.choices), nil
-	}
-	out, err := c.readOptions(coll)
-	if err != nil {
-		return nil, err
-	}
-	size := len(key.version) + len(key.collection)
-	for _, x := range out {
-		size += choiceSize + len(x.Value) + len(x.Title)
-	}
-	c.s.offered.Put(key, offeredList{time.Now(), c.keptState(), out}, int64(size))
-	return slices.Clone(out), nil
-}
-
-// keptState is the state of the data that an answer that is to be kept is made of; "" for any other.
-func (c *Call) keptState() store.Version {
-	if c.keep == nil {
-		return ""
-	}
-	return c.keep.state
-}
-
-// fits reports whether a list may stand in the answer: in one that is to be kept only a list of the same state of the data.
-func (c *Call) fits(l offeredList) bool { return c.keep == nil || l.state == c.keep.state }
-
-// readOptions asks the store for the features of a small collection.
-func (c *Call) readOptions(coll *store.Collection) (out page.Choices, err error) {
-	var pg *store.Page
-	err = c.Ask(func(ctx context.Context) (err error) {
-		pg, err = c.s.Store.Page(ctx, c.Current(coll, store.Query{Limit: optionsMost, Count: store.CountNone}))
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	ids, err := c.publicIDs(coll, pg.Rows)
-	if err != nil {
-		return nil, err
-	}
-	titles, err := c.titles(coll, ids)
-	for _, id := range ids {
-		s := page.Value{Text: id}.Named(titles[id], "")
-		s.Number = s.Number && coll.Key.Type == cql2.TypeText
-		out = append(out, page.Choice{Value: id, Title: s.Label(), Lang: s.Lang})
-	}
-	return out, err
 }
 
 // sortChoices are the orders that the form offers: the usual one, each property in both directions, and the one that was asked when

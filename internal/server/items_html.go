@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/paulmach/orb"
 
 	"grense/internal/cql2"
-	"grense/internal/problem"
 	"grense/internal/server/limit"
 	"grense/internal/server/page"
 	"grense/internal/store"
@@ -51,14 +49,6 @@ type itemsView struct {
 	BoxValue, TimeValue, FilterValue, SearchValue, LimitValue string // of the parameters bbox, datetime, filter, q and limit, as asked
 	Example, Fallback                                         string // a filter that finds something of what is shown, and one that finds something elsewhere
 	page.Faulty
-}
-
-// column is a property in a table.
-type column struct {
-	Name, Title, Unit string
-	Number            bool   // the values are numbers
-	Sort              string // address of the page in this order; "" when it has none
-	Sorted            string // ascending or descending, when the page is in this order
 }
 
 // itemRow is a feature in a table.
@@ -465,14 +455,6 @@ func (c *Call) itemHref(id string) string {
 	return c.HtmlHref("/collections/" + c.Collection.ID + "/items/" + PathEscape(id) + c.datedQuery())
 }
 
-func (c *Call) columnOf(p *store.Property) column {
-	t := p.Title.In(c.Lang)
-	if t == "" {
-		t = p.Name
-	}
-	return column{Name: p.Name, Title: t, Unit: p.Unit, Number: numeric(p)}
-}
-
 // sortable is a column of a table that can be sorted by it: once up, then down.
 func (c *Call) sortable(p *store.Property) column {
 	col := c.columnOf(p)
@@ -490,17 +472,6 @@ func (c *Call) sortable(p *store.Property) column {
 	return col
 }
 
-// Cell writes a value for a table.
-func Cell(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case float64:
-		return page.Number(v)
-	}
-	return fmt.Sprint(v)
-}
-
 func inputType(p *store.Property) string {
 	switch t, format := JsonType(p.Type); {
 	case format == "date":
@@ -511,17 +482,4 @@ func inputType(p *store.Property) string {
 		return "number"
 	}
 	return "text"
-}
-
-func notFoundFeature(c *Call, id string) error {
-	return problem.NotFoundf("%s has no feature %q; %s/collections/%s/items lists all", c.Collection.ID, Clip(id), c.Base(), c.Collection.ID)
-}
-
-// PathEscape writes an id as one segment of a path.
-func PathEscape(id string) string {
-	switch id {
-	case ".", "..": // segments that URLs are resolved by (RFC 3986, 5.2.4)
-		return strings.Repeat("%2E", len(id))
-	}
-	return url.PathEscape(id)
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -276,4 +277,13 @@ func LinkTemplates(links []ogcapi.Link) string {
 		b = append(b, strconv.Quote(linkSafe.Replace(l.Href))+`; rel="`+linkSafe.Replace(l.Rel)+`"; type="`+linkSafe.Replace(l.Type)+`"`...)
 	}
 	return string(b)
+}
+
+// PathEscape writes an id as one segment of a path.
+func PathEscape(id string) string {
+	switch id {
+	case ".", "..": // segments that URLs are resolved by (RFC 3986, 5.2.4)
+		return strings.Repeat("%2E", len(id))
+	}
+	return url.PathEscape(id)
 }

@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 
 	"grense/internal/cql2"
@@ -336,3 +338,32 @@ func (c *Call) periodText(s string) string {
 	to, _ = c.dateText(to)
 	return strings.TrimSpace(strings.TrimSuffix(from, "..") + " – " + strings.TrimSuffix(to, ".."))
 }
+
+// size writes a number of bytes for people, in decimal units.
+func (c *Call) Size(n int64) string {
+	v, unit := float64(n), "B"
+	for _, u := range [...]string{"kB", "MB", "GB"} {
+		if v < 1000 {
+			break
+		}
+		v, unit = v/1000, u
+	}
+	digits := 0
+	if v < 10 && unit != "B" {
+		digits = 1
+	}
+	return page.InDigits(strconv.FormatFloat(v, 'f', digits, 64), c.Lang) + "\u00a0" + unit
+}
+
+// Cell writes a value for a table.
+func Cell(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case float64:
+		return page.Number(v)
+	}
+	return fmt.Sprint(v)
+}
+
+const Batch = 200

@@ -129,7 +129,7 @@ func (c *Call) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 	}
 	c.tellProblem(&v, e)
 	if p.Status == http.StatusUnauthorized && c.Collection != nil {
-		doc := c.collectionDoc(c.Collection)
+		doc := c.Summary(c.Collection)
 		schema := SchemaDoc(c, "schema")
 		v.Collection, v.Schema = &doc, &schema
 		v.Next = c.Root + c.Mount + strings.TrimPrefix(c.s.routePath(c.Request.URL), c.Mount)

@@ -261,3 +261,13 @@ func (c *Call) send(w http.ResponseWriter, body []byte, coding string) error {
 	_, err := w.Write(body)
 	return err
 }
+
+// moves reports whether rows may change while the answer is made: in a database, and in a file that somebody has
+// written into since it was opened.
+func (c *Call) moves() bool {
+	if c.Catalog.Live {
+		return true
+	}
+	v, err := c.s.Store.Version(c.Request.Context())
+	return err != nil || string(v) != c.Catalog.Version
+}

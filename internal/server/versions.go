@@ -19,74 +19,6 @@ import (
 // Versions of features follow the draft Versioned Features of OGC API Features (opengeospatial/ogcapi-features, proposals/versioned-features.md), which rests on
 // Memento (RFC 7089, pattern 1.2) and RFC 5829. The parameter datetime selects versions and nothing else negotiates them.
 
-// profiles of answers with several versions of a feature; the first is that of intervals where none is asked for, since clients take ids for unique.
-const (
-	profileUnique   = "versions-as-features-unique-ids"
-	profileVersions = "versions-as-features"
-)
-
-var versionProfiles = []string{profileUnique, profileVersions}
-
-// IsVersioned reports whether features of a collection have versions.
-func IsVersioned(coll *store.Collection) bool { return coll != nil && coll.Versions != nil }
-
-// hasTimes reports whether a feature of a collection may be asked for at a moment: it has versions, or its id may be a
-// code of a history.
-func hasTimes(coll *store.Collection) bool {
-	if coll == nil {
-		return false
-	}
-	_, usual := usualSchemes[coll.ID]
-	return IsVersioned(coll) || coll.Codes != "" || usual
-}
-
-// IsPlain is the opposite of isVersioned.
-func IsPlain(coll *store.Collection) bool { return !IsVersioned(coll) }
-
-// now is the moment of the request, to the second, in the time zone of the service.
-func (c *Call) now() time.Time {
-	if c.Began.IsZero() {
-		c.Began = time.Now().Truncate(time.Second).In(c.Zone())
-	}
-	return c.Began
-}
-
-// Current is the question for features of a collection as they are now.
-func (c *Call) Current(coll *store.Collection, q store.Query) store.Query {
-	q.Collection = coll.ID
-	if IsVersioned(coll) {
-		q.AsOf = c.now()
-	}
-	return q
-}
-
-// EveryVersion asks the items of a collection for all versions of its features: an interval touches those without a start as well.
-const EveryVersion = "?datetime=0001-01-01/.."
-
-// selectVersions makes the parameter datetime the selector of versions: without it those of now, with a moment or the beginning of a day those of then.
-// With an interval all that touch it are features of their own; false then, and for collections without versions, where datetime is a condition.
-func (c *Call) selectVersions(p *itemsParams) (selected bool) {
-	if IsPlain(c.Collection) {
-		return false
-	}
-	switch {
-	case !p.hasTime:
-		p.Query.AsOf = c.now()
-	case p.interval:
-		p.versionIDs = p.versions != profileVersions
-		p.told = profileVersions
-		if p.versionIDs {
-			p.told = profileUnique
-		}
-		return false
-	default:
-		p.Query.AsOf = store.Asked(p.from.In(c.Zone()))
-		c.Began = p.Query.AsOf // what a page tells besides is of then, too
-	}
-	p.versionIDs, p.told = p.versions == profileUnique, p.versions
-	return true
-}
-
 // datedQuery asks another feature for its version of the moment that this request names; "" where it names none.
 func (c *Call) datedQuery() string {
 	v := First(c.Values["datetime"])
@@ -95,30 +27,6 @@ func (c *Call) datedQuery() string {
 		return ""
 	}
 	return "?datetime=" + QueryEscape(v)
-}
-
-// rowsOf are the rows of features by their ids, of versions those of the moment.
-func (c *Call) rowsOf(ctx context.Context, coll *store.Collection, ids []string) ([]store.Row, error) {
-	return coll.RowsOf(ctx, c.s.Store, ids, c.now())
-}
-
-// publicIDs are the ids of features by their rows.
-func (c *Call) publicIDs(coll *store.Collection, rows []store.Row) ([]string, error) {
-	ids := make([]string, 0, len(rows))
-	if IsPlain(coll) {
-		for _, r := range rows {
-			ids = append(ids, r.ID)
-		}
-		return ids, nil
-	}
-	err := c.Ask(func(ctx context.Context) error {
-		ids = ids[:0]
-		return c.s.Store.Fetch(ctx, coll.ID, rows, store.Want{Properties: []string{}, NoGeometry: true}, func(f *store.Feature) error {
-			ids = append(ids, f.Public())
-			return nil
-		})
-	})
-	return ids, err
 }
 
 // version is one version of a feature.

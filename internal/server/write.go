@@ -407,3 +407,20 @@ func (d *doc) size() int64 {
 	}
 	return int64(n)
 }
+
+// DataHeaders are those of every answer with data.
+func (c *Call) DataHeaders(w http.ResponseWriter) {
+	c.s.TellRates(w, c.Owner())
+	h := w.Header()
+	if c.s.Config.Auth == "open" {
+		openData.set(h)
+		return
+	}
+	keyedData.set(h)
+}
+
+// openData and keyedData are the fields of answers with data, where these need no key and where they do.
+var (
+	openData  = fields{{"Vary", []string{varyOpen}}, {"Cache-Control", []string{"no-cache"}}}
+	keyedData = fields{{"Vary", []string{VaryKeyed}}, {"Cache-Control", []string{"private, no-cache"}}}
+)

@@ -99,20 +99,6 @@ func (c *Call) written() *store.Collection {
 	return c.Collection
 }
 
-// fetch reads features of the call's collection, with the geometries that it asks for.
-func (c *Call) fetch(ctx context.Context, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
-	if IsVersioned(c.Collection) {
-		want.VersionIDs = c.output().versionIDs
-	}
-	if c.simple != nil && !want.NoGeometry {
-		fn = c.simple.each(fn)
-	}
-	if c.early != nil {
-		return c.fetchHeld(ctx, rows, want, fn)
-	}
-	return c.s.Store.Fetch(ctx, c.Collection.ID, rows, want, fn)
-}
-
 // each calls fn with features that have the simplified geometries.
 func (s *simplified) each(fn func(*store.Feature) error) func(*store.Feature) error {
 	return func(f *store.Feature) error {

@@ -70,7 +70,7 @@ func (s *surface) landing(c *call) (*server.Answer, error) {
 			Href: svc.Terms, Hreflang: server.Hreflang})
 	}
 	doc := ogcapi.Landing{Links: links, Title: title, Description: description}
-	view := landingView{Landing: doc, Collections: c.CollectionDocs(c.PublicCollections()), Publisher: publisher(svc),
+	view := landingView{Landing: doc, Collections: c.summaries(), Publisher: publisher(svc),
 		Keyed: s.Config.Auth != "open", Divisions: len(c.Divisions()) > 0, Changes: s.Changes != nil}
 	a := &server.Answer{JSON: doc, LD: func() any { return c.CatalogLD(links) }, Links: links}
 	if whole := c.wholeMap(); whole != nil {
@@ -80,6 +80,15 @@ func (s *surface) landing(c *call) (*server.Answer, error) {
 	a.Page = &page.Page{Name: "landing", Title: title, Description: description, Data: view, Script: view.Map != "" ||
 		view.Searches != nil}
 	return a, nil
+}
+
+// summaries describes the public collections.
+func (c *call) summaries() []ogcapi.Collection {
+	var out []ogcapi.Collection
+	for _, coll := range c.PublicCollections() {
+		out = append(out, c.Summary(coll))
+	}
+	return out
 }
 
 // wholeMap returns the collection that the landing page draws: the country, or the first that is small enough to draw

@@ -1,0 +1,107 @@
+package server
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/api/ogcapi"
+	"grense/internal/geo/crs"
+	"grense/internal/store"
+)
+
+// PagesBeside returns the addresses of the links prev and next; "" where there is none.
+func PagesBeside(links []ogcapi.Link) (prev, next string) {
+	for _, l := range links {
+		switch l.Rel {
+		case "prev":
+			prev = l.Href
+		case "next":
+			next = l.Href
+		}
+	}
+	return prev, next
+}
+
+// PublicCollections returns the public collections in catalog order.
+func (c *Call) PublicCollections() []*store.Collection {
+	return slices.DeleteFunc(slices.Clone(c.Catalog.Collections), func(coll *store.Collection) bool { return !coll.Public })
+}
+
+// Summary describes a collection without its links.
+func (c *Call) Summary(coll *store.Collection) ogcapi.Collection {
+	return ogcapi.Collection{ID: coll.ID, Title: c.TitleOf(coll), Description: coll.Description.In(c.Lang),
+		Extent: extentOf(coll), ItemCount: coll.Count}
+}
+
+// TitleOf is the title of a collection in the language of the call; its id where it has none.
+func (c *Call) TitleOf(coll *store.Collection) string {
+	if t := coll.Title.In(c.Lang); t != "" {
+		return t
+	}
+	return coll.ID
+}
+
+// pad widens an extent, in degrees: clients send boxes rounded, and all features shall stay inside.
+const pad = 1e-6
+
+func extentOf(coll *store.Collection) *ogcapi.Extent {
+	var e ogcapi.Extent
+	if b := coll.Extent; b != nil {
+		e.Spatial = &ogcapi.SpatialExtent{CRS: crs.CRS84.URI(), BBox: [][4]float64{{
+			Down(b.Min[0], -180), Down(b.Min[1], -90), -Down(-b.Max[0], -180), -Down(-b.Max[1], -90)}}}
+	}
+	if _, ok := coll.During(); ok {
+		e.Temporal = &ogcapi.TemporalExtent{TRS: "http://www.opengis.net/def/uom/ISO-8601/0/Gregorian",
+			Interval: [][2]*string{{moment(coll.Temporal[0]), moment(coll.Temporal[1])}}}
+	}
+	if e.Spatial == nil && e.Temporal == nil {
+		return nil
+	}
+	return &e
+}
+
+func moment(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	s := t.UTC().Format(time.RFC3339)
+	return &s
+}
+
+// offeredCRS lists the CRSs that a collection can be asked for: CRS84 first, then those in which all of its features have sound
+// coordinates, and the one they are stored in (OGC 18-058r1, 6.2.2).
+func offeredCRS(coll *store.Collection) []crs.ID {
+	if coll.Geometry == nil {
+		return []crs.ID{crs.CRS84}
+	}
+	var out []crs.ID
+	for _, id := range crs.Served() {
+		if id == coll.Geometry.CRS || coll.Extent == nil || covers(id, *coll.Extent) {
+			out = append(out, id)
+		}
+	}
+	if id := coll.Geometry.CRS; !slices.Contains(out, id) && !id.Own() { // one without a URI cannot be asked for
+		out = append(out, coll.Geometry.CRS)
+	}
+	return out
+}
+
+func crsURIs(coll *store.Collection) []string {
+	var out []string
+	for _, id := range offeredCRS(coll) {
+		out = append(out, id.URI())
+	}
+	return out
+}
+
+// covers reports whether a projection is sound over an area in CRS84.
+func covers(id crs.ID, b orb.Bound) bool {
+	a := id.Area()
+	return a.Contains(b.Min) && a.Contains(b.Max)
+}
+
+// Down rounds towards minus infinity to six decimals below v - pad, not below low.
+func Down(v, low float64) float64 { return max(math.Floor((v-pad)*1e6)/1e6, low) }

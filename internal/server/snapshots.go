@@ -1,0 +1,76 @@
+package server
+
+import (
+	"context"
+	"sync"
+
+	"grense/internal/server/limit"
+	"grense/internal/store"
+)
+
+// snapshot holds the present state of the data. Those that keep a connection are few at a time.
+func (c *Call) snapshot() (store.Snapshot, error) {
+	snap, err := c.s.SnapshotFor(c.Request.Context(), c.Owner(), false)
+	if err == nil && snap.Catalog().Version != c.Catalog.Version {
+		snap.Close()
+		err = errReopened()
+	}
+	return snap, err
+}
+
+// SnapshotFor holds the present state of the data for questions in the turns of an owner. With begun they are part of work that is not refused.
+func (s *Kit) SnapshotFor(ctx context.Context, owner string, begun bool) (store.Snapshot, error) {
+	leave, err := s.downloads.enter(ctx, s.Config.Limits.Queue)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := s.fair.Store.Snapshot(ctx)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	if !snap.Holds() { // it takes nothing from others
+		leave()
+		leave = func() {}
+	}
+	return &fairSnapshot{Snapshot: snap, s: s, ctx: ctx, owner: owner, begun: begun, leave: sync.OnceFunc(leave)}, nil
+}
+
+// fairSnapshot is a snapshot whose questions wait for their turns. Each has the time of a request, since a download is as many of them.
+type fairSnapshot struct {
+	store.Snapshot
+	s     *Kit
+	ctx   context.Context // of whom it is made for
+	owner string
+	begun bool
+	leave func()
+}
+
+func (s *fairSnapshot) turn(cost store.Cost, fn func(context.Context) error) error {
+	ticket := s.s.Turns.NewTicket(s.owner, s.begun)
+	s.begun = true
+	return s.s.Turns.Run(ticket.With(s.ctx), cost, fn)
+}
+
+func (s *fairSnapshot) Page(_ context.Context, q store.Query) (p *store.Page, err error) {
+	cost := s.s.Store.Cost(q)
+	err = s.turn(cost, func(ctx context.Context) error {
+		s.s.Turns.Charge(ctx, cost)
+		p, err = s.Snapshot.Page(ctx, q)
+		return err
+	})
+	return p, err
+}
+
+func (s *fairSnapshot) Fetch(_ context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+	return s.turn(limit.CostOfFetch(rows), func(ctx context.Context) error {
+		count, done := s.s.Turns.Counted(ctx, fn)
+		defer done()
+		return s.Snapshot.Fetch(ctx, collection, rows, want, count)
+	})
+}
+
+func (s *fairSnapshot) Close() error {
+	defer s.leave()
+	return s.Snapshot.Close()
+}
