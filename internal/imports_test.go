@@ -84,6 +84,7 @@ var may = map[string]string{
 	"internal/register":     "internal/store internal/cql2 internal/geo/crs internal/geo/wkb internal/demo",
 	"internal/apikey":       "internal/state",
 	"internal/migrate":      "migrations",
+	"internal/server/files": "internal/config internal/store",
 	"internal/server/limit": "internal/config internal/store",
 	"internal/server/page":  "internal/config internal/geo/crs web",
 	"internal/server/compat": "internal/server internal/server/page api/placename internal/cache internal/cql2 " +
@@ -98,7 +99,7 @@ var may = map[string]string{
 		"internal/feature internal/geo/crs internal/geo/locate internal/store",
 	"internal/server/placenames": "internal/server internal/server/page api/ogcapi api/placename internal/cql2 " +
 		"internal/geo/crs internal/placename internal/soap internal/store",
-	"internal/server/processes": "internal/server internal/server/limit internal/server/page api/ogcapi " +
+	"internal/server/processes": "internal/server internal/server/files internal/server/limit internal/server/page api/ogcapi " +
 		"internal/cql2 internal/enrich internal/format internal/geo/crs internal/history internal/process " +
 		"internal/state internal/store",
 	"internal/server/tiles": "internal/server internal/server/limit internal/server/page api/ogcapi internal/cache " +
@@ -107,7 +108,7 @@ var may = map[string]string{
 		"internal/server/docs internal/server/lineage internal/server/lookup internal/server/placenames " +
 		"internal/server/processes " +
 		"internal/server/tiles",
-	"internal/server": "internal/state internal/server/page internal/server/limit internal/cache api/ogcapi web " +
+	"internal/server": "internal/state internal/server/files internal/server/page internal/server/limit internal/cache api/ogcapi web " +
 		"openapi migrations internal/config internal/geo/crs internal/cql2 internal/store internal/feature " +
 		"internal/draw internal/tile " +
 		"internal/history internal/format internal/format/gml internal/format/output " +

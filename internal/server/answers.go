@@ -338,7 +338,7 @@ func appendStamp(dst []byte, t time.Time) []byte {
 }
 
 // filesListed changes whenever files of a collection, or of any for "", come or go whose length downloadLinks may tell.
-func (s *Kit) filesListed(collection string) uint64 { return s.downloads.changes.count(collection) }
+func (s *Kit) filesListed(collection string) uint64 { return s.downloads.Changes.Count(collection) }
 
 // filesTold is filesListed for what the answer to a call may tell: pages do, of their collection.
 func (c *Call) filesTold() uint64 {

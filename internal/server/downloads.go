@@ -20,6 +20,7 @@ import (
 	"grense/internal/format/output"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
+	"grense/internal/server/files"
 	"grense/internal/server/limit"
 	"grense/internal/server/page"
 	"grense/internal/store"
@@ -166,17 +167,17 @@ func (c *Call) makeFile(out io.Writer, f *format.Format, snap store.Snapshot) er
 		return err
 	}
 	defer t.Leave(limit.CostFileMaking, k)
-	return c.produce(out, f, snap, c.s.downloads.temp())
+	return c.produce(out, f, snap, c.s.downloads.Temp())
 }
 
 // deliver writes the file to the client. Where the disk of the cached files is full, that of the system's temporary files is used.
 func (c *Call) deliver(w http.ResponseWriter, f *format.Format, snap store.Snapshot) error {
 	out := &begun{ResponseWriter: w}
-	err := c.stream(out, f, snap, c.s.downloads.temp())
-	if NoRoom(err) && !out.yes {
+	err := c.stream(out, f, snap, c.s.downloads.Temp())
+	if files.NoRoom(err) && !out.yes {
 		err = c.stream(out, f, snap, "")
 	}
-	if NoRoom(err) && !out.yes {
+	if files.NoRoom(err) && !out.yes {
 		return problem.New(problem.Unavailable, err, "There is no room for the file now. Try again later, select less, or take a format that needs none, as f=geojsonseq or f=csv.")
 	}
 	return err
@@ -278,7 +279,7 @@ func (s *Kit) wholeDownload(c *Call, w http.ResponseWriter, f *format.Format) er
 		asked = now
 	}
 	name := downloadName(c.Collection.ID, asked, f)
-	file, err := s.downloads.open(name)
+	file, err := s.downloads.Open(name)
 	part := c.Request.Header.Get("Range") != ""
 	resumed := err == nil && part
 	if perr := c.Pay(resumed); perr != nil {
@@ -291,10 +292,10 @@ func (s *Kit) wholeDownload(c *Call, w http.ResponseWriter, f *format.Format) er
 	case err == nil:
 	case asked != now:
 		return c.fileGone(f)
-	case c.Request.Method == http.MethodHead && !s.downloads.keeps():
+	case c.Request.Method == http.MethodHead && !s.downloads.Keeps():
 		return c.head(w, f)
-	case c.file().revision == "" && f.Streams && !part && c.Request.Method != http.MethodHead && !snap.Holds() && s.downloads.alone(name): // who come while it streams share a file
-		defer s.downloads.streamed(name)
+	case c.file().revision == "" && f.Streams && !part && c.Request.Method != http.MethodHead && !snap.Holds() && s.downloads.Alone(name): // who come while it streams share a file
+		defer s.downloads.Streamed(name)
 		if err := c.largeFile(); err != nil {
 			return err
 		}
@@ -304,7 +305,7 @@ func (s *Kit) wholeDownload(c *Call, w http.ResponseWriter, f *format.Format) er
 		if file, sent, err = c.makeWhole(w, f, snap, state); sent {
 			return err
 		}
-		if NoRoom(err) { // the cached copy is lost, the answer is not
+		if files.NoRoom(err) { // the cached copy is lost, the answer is not
 			if err := c.largeFile(); err != nil {
 				return err
 			}
@@ -378,7 +379,7 @@ func (c *Call) downloadLinks(coll *store.Collection) []ogcapi.Link {
 		f := format.Find(r.F)
 		l := ogcapi.Link{Rel: "enclosure", Type: r.Media, Title: "All features as " + f.Title, Href: c.Base() + "/collections/" + coll.ID + "/download?f=" + f.Name}
 		if revision != "" {
-			l.Length = c.s.downloads.length(downloadName(coll.ID, revision, f))
+			l.Length = c.s.downloads.Length(downloadName(coll.ID, revision, f))
 		}
 		if lasts || l.Length > 0 {
 			l.Href += "&revision=" + revision
@@ -392,7 +393,7 @@ func (c *Call) downloadLinks(coll *store.Collection) []ogcapi.Link {
 // asked for it, it is "" where no file of the collection is kept; then, where it does not answer at once, and of a file that somebody has written into, links lead to the present state, whatever it is.
 func (c *Call) fileState(coll *store.Collection) (revision string, lasts bool) {
 	lasts = !c.Catalog.Live
-	if !lasts && !c.s.downloads.has(coll.ID) {
+	if !lasts && !c.s.downloads.Has(coll.ID) {
 		return "", false
 	}
 	key := coll.ID

@@ -1,98 +1,35 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"strconv"
-	"sync"
 
 	"grense/internal/format"
+	"grense/internal/server/files"
 	"grense/internal/store"
 )
 
 // followFrom is how much of a file is written before it is sent while it grows, in bytes. A shorter one is sent whole, with its length.
 const followFrom = 64 << 10
 
-// diskWriter writes a file that may be read while it grows, and notes that it was the disk that failed. It is written by one goroutine.
-type diskWriter struct {
-	f   *os.File
-	err error // of the disk
-
-	mu    sync.Mutex
-	size  int64
-	ended bool
-	wrong error         // that it ended with
-	more  chan struct{} // closed when there is more, or the end; nil while nobody waits
-}
-
-func (d *diskWriter) Write(b []byte) (int, error) {
-	n, err := d.f.Write(b)
-	if err != nil {
-		d.err = err
-	}
-	d.tell(func() { d.size += int64(n) })
-	return n, err
-}
-
-// end says that nothing more is written: all of the file is, or err is why not. A second call changes nothing.
-func (d *diskWriter) end(err error) {
-	d.tell(func() {
-		if !d.ended {
-			d.ended, d.wrong = true, err
-		}
-	})
-}
-
-func (d *diskWriter) tell(change func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	change()
-	if d.more != nil {
-		close(d.more)
-		d.more = nil
-	}
-}
-
-// await waits until at least n bytes are written, or no more are.
-func (d *diskWriter) await(ctx context.Context, n int64) (size int64, ended bool, err error) {
-	for {
-		d.mu.Lock()
-		size, ended, err = d.size, d.ended, d.wrong
-		if ended || size >= n {
-			d.mu.Unlock()
-			return size, ended, err
-		}
-		if d.more == nil {
-			d.more = make(chan struct{})
-		}
-		more := d.more
-		d.mu.Unlock()
-		select {
-		case <-more:
-		case <-ctx.Done():
-			return size, false, ctx.Err()
-		}
-	}
-}
-
 // following is an answer that is sent while its file grows, by a goroutine of its own, so that what is made waits for no reader.
 type following struct {
-	d     *diskWriter
+	d     *files.Writer
 	began bool // the answer has begun
 	err   error
 	done  chan struct{} // closed when the goroutine has ended, before which nobody else writes the answer or reads began and err
 }
 
 // follow sends the file to the client once followFrom of it is written; begin sets the header before. It returns nil where the file cannot be followed. The caller must call join.
-func (c *Call) follow(w http.ResponseWriter, d *diskWriter, begin func()) *following {
+func (c *Call) follow(w http.ResponseWriter, d *files.Writer, begin func()) *following {
 	if c.Response == nil || c.Request.Method == http.MethodHead {
 		return nil
 	}
-	file, err := os.Open(d.f.Name())
+	file, err := os.Open(d.File.Name())
 	if err != nil {
 		return nil
 	}
@@ -100,7 +37,7 @@ func (c *Call) follow(w http.ResponseWriter, d *diskWriter, begin func()) *follo
 	go func() {
 		defer close(x.done)
 		defer file.Close()
-		size, ended, err := d.await(ctx, followFrom)
+		size, ended, err := d.Await(ctx, followFrom)
 		if ended || err != nil {
 			return
 		}
@@ -117,7 +54,7 @@ func (c *Call) follow(w http.ResponseWriter, d *diskWriter, begin func()) *follo
 			if ended {
 				return
 			}
-			size, ended, x.err = d.await(ctx, at+1)
+			size, ended, x.err = d.Await(ctx, at+1)
 		}
 	}()
 	return x
@@ -137,12 +74,12 @@ func (c *Call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Sna
 	revision := c.revisionOf(state)
 	var sending *following
 	defer func() { sending.join() }()
-	file, err = c.load(f, snap, state, func(out *diskWriter) {
+	file, err = c.load(f, snap, state, func(out *files.Writer) {
 		if f.Streams && c.file().revision == "" && c.Request.Header.Get("Range") == "" && !c.hasFile(revision, f) {
 			sending = c.follow(w, out, func() { c.fileFields(w.Header(), revision, f) })
 		}
 	})
-	if !NoRoom(err) { // else it is asked again
+	if !files.NoRoom(err) { // else it is asked again
 		snap.Close()
 	}
 	began, failed := sending.join()
@@ -156,8 +93,8 @@ func (c *Call) makeWhole(w http.ResponseWriter, f *format.Format, snap store.Sna
 }
 
 // load opens the file of a whole collection in the state that a snapshot has; where it is not kept it is made, after begun was called.
-func (c *Call) load(f *format.Format, snap store.Snapshot, state store.Version, begun func(*diskWriter)) (*os.File, error) {
-	return c.s.downloads.load(c.Request.Context(), downloadName(c.Collection.ID, c.revisionOf(state), f), func(out *diskWriter) error {
+func (c *Call) load(f *format.Format, snap store.Snapshot, state store.Version, begun func(*files.Writer)) (*os.File, error) {
+	return c.s.downloads.Load(c.Request.Context(), downloadName(c.Collection.ID, c.revisionOf(state), f), func(out *files.Writer) error {
 		begun(out)
 		return c.makeFile(out, f, snap)
 	})
@@ -167,21 +104,21 @@ func (c *Call) load(f *format.Format, snap store.Snapshot, state store.Version, 
 func (c *Call) streamFile(w http.ResponseWriter, f *format.Format, snap store.Snapshot, temp string) error {
 	tmp, err := os.CreateTemp(temp, "file-*")
 	if err != nil {
-		return fmt.Errorf("%w: %w", errNoRoom, err)
+		return fmt.Errorf("%w: %w", files.ErrNoRoom, err)
 	}
 	defer os.Remove(tmp.Name())
 	defer tmp.Close()
-	d, leave := &diskWriter{f: tmp}, c.Response.takePlace()
+	d, leave := &files.Writer{File: tmp}, c.Response.takePlace()
 	defer leave()
 	var sending *following
 	if f.Streams {
 		sending = c.follow(w, d, func() {})
 	}
 	defer sending.join()
-	defer d.end(errors.New("server: the file was given up"))
+	defer d.End(errors.New("server: the file was given up"))
 	err = c.produce(d, f, snap, temp)
-	d.end(err)
-	if !NoRoom(err) { // else it is asked again
+	d.End(err)
+	if !files.NoRoom(err) { // else it is asked again
 		snap.Close()
 	}
 	leave()
@@ -194,7 +131,7 @@ func (c *Call) streamFile(w http.ResponseWriter, f *format.Format, snap store.Sn
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Length", strconv.FormatInt(d.size, 10))
+	w.Header().Set("Content-Length", strconv.FormatInt(d.Size, 10))
 	c.Response.fromDisk()
 	_, err = io.Copy(w, tmp)
 	return err

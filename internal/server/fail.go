@@ -13,6 +13,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/server/files"
 	"grense/internal/server/limit"
 	"grense/internal/server/page"
 	"grense/internal/store"
@@ -139,7 +140,7 @@ func (c *Call) ProblemOf(e *problem.Error) ogcapi.Problem {
 // Fail writes an error as a problem document or, for people, as a page (RFC 9457; OGC 17-069r4, 7.5.1). Nothing was written before.
 func (c *Call) Fail(w http.ResponseWriter, err error) {
 	e := Classify(err)
-	if e.Kind == problem.Internal || DiskFull(err) {
+	if e.Kind == problem.Internal || files.DiskFull(err) {
 		c.s.Log.ErrorContext(c.Request.Context(), "request failed", "request", c.ID, "path", Redacted(c.Request.URL.Path), "err", Redacted(e.Error()))
 	}
 	p := c.ProblemOf(e)

@@ -8,6 +8,7 @@ import (
 	"grense/internal/format"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
+	"grense/internal/server/files"
 	"grense/internal/server/limit"
 	"grense/internal/store"
 )
@@ -63,11 +64,11 @@ func (c *Call) TellLosses(h http.Header, f *format.Format) {
 // itemsFile writes the features of a page as a file of their own. What comes before and behind is in the header Link.
 func (c *Call) itemsFile(w http.ResponseWriter, p *store.Page, f *format.Format) error {
 	out := &begun{ResponseWriter: w}
-	err := c.writeItemsFile(out, p, f, c.s.downloads.temp())
-	if NoRoom(err) && !out.yes {
+	err := c.writeItemsFile(out, p, f, c.s.downloads.Temp())
+	if files.NoRoom(err) && !out.yes {
 		err = c.writeItemsFile(out, p, f, "")
 	}
-	if NoRoom(err) && !out.yes {
+	if files.NoRoom(err) && !out.yes {
 		return problem.New(problem.Unavailable, err, "There is no room for the file now. Try again later, ask for fewer features, or take a format that needs none, as f=json or f=csv.")
 	}
 	return err

@@ -29,6 +29,7 @@ import (
 	"grense/internal/feature"
 	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/server/files"
 	"grense/internal/server/limit"
 	"grense/internal/server/page"
 	"grense/internal/state"
@@ -103,7 +104,7 @@ type Kit struct {
 	wanted    *fragmentsWanted
 	outlines  *outlineCache
 	scales    atomic.Pointer[mapScales]
-	downloads *fileCache
+	downloads *files.Cache
 	Tiles     *tile.Maker
 	answers   *answers // nil: none are kept
 	points    *pointIndexes
@@ -171,7 +172,7 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	if o.Config.DataDir != "" {
 		dir = filepath.Join(o.Config.DataDir, "downloads")
 	}
-	s.downloads = newFileCache(dir, o.Config.Limits)
+	s.downloads = files.New(dir, o.Config.Limits)
 	s.Tiles, s.answers = o.Tiles, newAnswers(int64(o.Config.Limits.Answers), s.Caches)
 	if s.Tiles == nil {
 		s.Tiles = tile.NewMaker(tile.Options{Log: o.Logger})
@@ -253,7 +254,7 @@ func (s *Kit) Close() {
 }
 
 // TempDir is the folder for temporary files; "": that of the system.
-func (s *Kit) TempDir() string { return s.downloads.temp() }
+func (s *Kit) TempDir() string { return s.downloads.Temp() }
 
 // SetReady says what /readyz shall answer: false while the server drains.
 func (s *Kit) SetReady(ready bool) { s.ready.Store(ready) }

@@ -20,7 +20,7 @@ func (c *Call) snapshot() (store.Snapshot, error) {
 
 // SnapshotFor holds the present state of the data for questions in the turns of an owner. With begun they are part of work that is not refused.
 func (s *Kit) SnapshotFor(ctx context.Context, owner string, begun bool) (store.Snapshot, error) {
-	leave, err := s.downloads.enter(ctx, s.Config.Limits.Queue)
+	leave, err := s.downloads.Enter(ctx, s.Config.Limits.Queue)
 	if err != nil {
 		return nil, err
 	}

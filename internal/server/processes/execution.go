@@ -16,6 +16,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/process"
 	"grense/internal/server"
+	"grense/internal/server/files"
 	"grense/internal/server/limit"
 	"grense/internal/store"
 )
@@ -321,7 +322,7 @@ func (t *tempShelf) put(r result, write func(io.Writer) error) (result, error) {
 
 // diskFullError converts an error of a full disk for the client. It returns other errors unchanged.
 func diskFullError(err error) error {
-	if !server.NoRoom(err) {
+	if !files.NoRoom(err) {
 		return err
 	}
 	return problem.New(problem.Unavailable, err, "There is no room for this now. Try again later, or ask for less.")

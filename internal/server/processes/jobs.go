@@ -23,6 +23,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/process"
 	"grense/internal/server"
+	"grense/internal/server/files"
 	"grense/internal/server/page"
 	"grense/internal/state"
 	"grense/internal/store"
@@ -286,7 +287,7 @@ func (s *Surface) work(ctx context.Context, j state.Job) {
 // fail sets the state of a job to failed.
 func (s *Surface) fail(ctx context.Context, j *state.Job, err error) {
 	e := server.Classify(err)
-	if e.Kind == problem.Internal || server.DiskFull(err) {
+	if e.Kind == problem.Internal || files.DiskFull(err) {
 		s.Log.ErrorContext(ctx, "job failed", "job", j.ID, "err", server.Redacted(err.Error()))
 	}
 	p := s.NewCall().ProblemOf(e)

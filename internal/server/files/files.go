@@ -1,4 +1,6 @@
-package server
+// Package files caches the files of whole collections on disk, a file for each state of the data, and writes files that
+// are read while they grow. It knows no routes and no formats.
+package files
 
 import (
 	"cmp"
@@ -19,9 +21,10 @@ import (
 	"grense/internal/store"
 )
 
-// fileCache are the files of whole collections, made once for each state of the data. Together they have at most so many bytes; those that
-// were longest not used go first. A file that is being sent stays readable when its name is gone.
-type fileCache struct {
+// fileCache are the files of whole collections, made once for each state of the data. Together they have at most so
+// many bytes; those that were longest not used go first. A file that is being sent stays readable when its name is
+// gone.
+type Cache struct {
 	dir  string // "": nothing is cached
 	none bool   // no file is kept; dir is for what is under way alone
 	most int64
@@ -32,18 +35,19 @@ type fileCache struct {
 	making map[string]chan struct{}
 	stream map[string]bool // files that are written to a client while they are read
 
-	changes fileChanges
+	Changes fileChanges
 }
 
-// fileChanges counts how often files of collections came or went. Its zero value is ready; it is safe for concurrent use.
+// fileChanges counts how often files of collections came or went. Its zero value is ready; it is safe for concurrent
+// use.
 type fileChanges struct {
 	mu  sync.RWMutex
 	of  map[string]uint64 // by collection
 	all uint64
 }
 
-// count is how often files of a collection came or went, or those of all for "".
-func (x *fileChanges) count(collection string) uint64 {
+// Count is how often files of a collection came or went, or those of all for "".
+func (x *fileChanges) Count(collection string) uint64 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if collection == "" {
@@ -64,29 +68,31 @@ func (x *fileChanges) add(name string) {
 	x.all++
 }
 
-// errNoRoom reports that a file could not be cached.
-var errNoRoom = errors.New("server: no room for a cached file")
+// ErrNoRoom reports that a file could not be cached.
+var ErrNoRoom = errors.New("files: no room for a cached file")
 
 // underWay is the folder, in that of the cached files, for what is not done yet.
 const underWay = ".partial"
 
 // newFileCache caches files in a folder, and removes what an earlier process left half done.
-func newFileCache(dir string, l config.Limits) *fileCache {
-	k := &fileCache{dir: dir, none: l.Answers == 0, most: int64(l.Downloads), slots: make(chan struct{}, 2), making: map[string]chan struct{}{}, stream: map[string]bool{}}
+func New(dir string, l config.Limits) *Cache {
+	k := &Cache{dir: dir, none: l.Answers == 0, most: int64(l.Downloads), slots: make(chan struct{}, 2),
+		making: map[string]chan struct{}{}, stream: map[string]bool{}}
 	if dir == "" {
 		return k
 	}
 	left, _ := os.ReadDir(filepath.Join(dir, underWay)) // none where there is no such folder
 	for _, e := range left {
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > time.Hour { // another process may be at work
+		// another process may be at work
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > time.Hour {
 			os.RemoveAll(filepath.Join(dir, underWay, e.Name()))
 		}
 	}
 	return k
 }
 
-// enter waits for a slot; who gets one calls what is returned.
-func (k *fileCache) enter(ctx context.Context, wait time.Duration) (leave func(), err error) {
+// Enter waits for a slot; who gets one calls what is returned.
+func (k *Cache) Enter(ctx context.Context, wait time.Duration) (leave func(), err error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -95,12 +101,13 @@ func (k *fileCache) enter(ctx context.Context, wait time.Duration) (leave func()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-timer.C:
-		return nil, problem.New(problem.Busy, nil, "Other downloads are being made. Try again after the seconds in Retry-After.")
+		return nil, problem.New(problem.Busy, nil,
+			"Other downloads are being made. Try again after the seconds in Retry-After.")
 	}
 }
 
-// temp is the folder for temporary files; "" is that of the system.
-func (k *fileCache) temp() string {
+// Temp is the folder for temporary files; "" is that of the system.
+func (k *Cache) Temp() string {
 	dir := filepath.Join(k.dir, underWay)
 	if k.dir == "" || os.MkdirAll(dir, 0o700) != nil {
 		return ""
@@ -109,19 +116,20 @@ func (k *fileCache) temp() string {
 }
 
 // DiskFull reports whether a disk is full, rather than what one may have of it.
-func DiskFull(err error) bool { return NoRoom(err) && !errors.Is(err, errNoRoom) }
+func DiskFull(err error) bool { return NoRoom(err) && !errors.Is(err, ErrNoRoom) }
 
 // NoRoom reports whether an error tells that a disk, or what one may have of it, is full.
 func NoRoom(err error) bool {
-	return errors.Is(err, errNoRoom) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) || errors.Is(err, store.ErrFull)
+	return errors.Is(err, ErrNoRoom) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		errors.Is(err, syscall.EFBIG) || errors.Is(err, store.ErrFull)
 }
 
-// keeps reports whether files are kept at all.
-func (k *fileCache) keeps() bool { return k.dir != "" && !k.none }
+// Keeps reports whether files are kept at all.
+func (k *Cache) Keeps() bool { return k.dir != "" && !k.none }
 
-// open opens a cached file; fs.ErrNotExist when there is none.
-func (k *fileCache) open(name string) (*os.File, error) {
-	if !k.keeps() {
+// Open opens a cached file; fs.ErrNotExist when there is none.
+func (k *Cache) Open(name string) (*os.File, error) {
+	if !k.Keeps() {
 		return nil, os.ErrNotExist
 	}
 	path := filepath.Join(k.dir, name)
@@ -133,9 +141,9 @@ func (k *fileCache) open(name string) (*os.File, error) {
 	return f, err
 }
 
-// length returns the size of a cached file; 0 when there is none.
-func (k *fileCache) length(name string) int64 {
-	if !k.keeps() {
+// Length returns the size of a cached file; 0 when there is none.
+func (k *Cache) Length(name string) int64 {
+	if !k.Keeps() {
 		return 0
 	}
 	info, err := os.Stat(filepath.Join(k.dir, name))
@@ -145,22 +153,23 @@ func (k *fileCache) length(name string) int64 {
 	return info.Size()
 }
 
-// has reports whether some file of a collection is cached.
-func (k *fileCache) has(collection string) bool {
-	if !k.keeps() {
+// Has reports whether some file of a collection is cached.
+func (k *Cache) Has(collection string) bool {
+	if !k.Keeps() {
 		return false
 	}
 	entries, _ := os.ReadDir(k.dir) // one that cannot be read has none
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), collection+".") })
 }
 
-// load returns the file of that name, which write fills when nobody else does so already. errNoRoom says that it cannot be cached.
-func (k *fileCache) load(ctx context.Context, name string, write func(*diskWriter) error) (*os.File, error) {
-	if !k.keeps() {
-		return nil, errNoRoom
+// Load returns the file of that name, which write fills when nobody else does so already. errNoRoom says that it
+// cannot be cached.
+func (k *Cache) Load(ctx context.Context, name string, write func(*Writer) error) (*os.File, error) {
+	if !k.Keeps() {
+		return nil, ErrNoRoom
 	}
 	for {
-		if f, err := k.open(name); err == nil {
+		if f, err := k.Open(name); err == nil {
 			return f, nil
 		}
 		k.mu.Lock()
@@ -184,14 +193,14 @@ func (k *fileCache) load(ctx context.Context, name string, write func(*diskWrite
 		delete(k.making, name)
 		k.mu.Unlock()
 	}()
-	if f, err := k.open(name); err == nil { // it came between the two looks
+	if f, err := k.Open(name); err == nil { // it came between the two looks
 		return f, nil
 	}
 	return k.fill(name, write)
 }
 
-// alone reports whether nobody streams the file of that name; who is told so calls streamed when it has done that.
-func (k *fileCache) alone(name string) bool {
+// Alone reports whether nobody streams the file of that name; who is told so calls streamed when it has done that.
+func (k *Cache) Alone(name string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.stream[name] {
@@ -201,22 +210,22 @@ func (k *fileCache) alone(name string) bool {
 	return true
 }
 
-func (k *fileCache) streamed(name string) {
+func (k *Cache) Streamed(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.stream, name)
 }
 
 // fill writes a file and gives it its name.
-func (k *fileCache) fill(name string, write func(*diskWriter) error) (*os.File, error) {
-	tmp, err := os.CreateTemp(k.temp(), "file-*")
+func (k *Cache) fill(name string, write func(*Writer) error) (*os.File, error) {
+	tmp, err := os.CreateTemp(k.Temp(), "file-*")
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoRoom, err)
+		return nil, fmt.Errorf("%w: %w", ErrNoRoom, err)
 	}
-	disk := &diskWriter{f: tmp}
-	defer func() { disk.end(errors.New("server: the file was given up")) }() // where write has panicked
+	disk := &Writer{File: tmp}
+	defer func() { disk.End(errors.New("files: the file was given up")) }() // where write has panicked
 	err = write(disk)
-	disk.end(err)
+	disk.End(err)
 	if err == nil {
 		err = os.Rename(tmp.Name(), filepath.Join(k.dir, name))
 		disk.err = err
@@ -225,11 +234,11 @@ func (k *fileCache) fill(name string, write func(*diskWriter) error) (*os.File, 
 		tmp.Close()
 		os.Remove(tmp.Name())
 		if disk.err != nil {
-			return nil, fmt.Errorf("%w: %w", errNoRoom, disk.err)
+			return nil, fmt.Errorf("%w: %w", ErrNoRoom, disk.err)
 		}
 		return nil, err
 	}
-	k.changes.add(name)
+	k.Changes.add(name)
 	if _, err := tmp.Seek(0, io.SeekStart); err != nil {
 		tmp.Close()
 		return nil, err
@@ -239,7 +248,7 @@ func (k *fileCache) fill(name string, write func(*diskWriter) error) (*os.File, 
 }
 
 // trim removes files beyond the bound, but for the one that was just made.
-func (k *fileCache) trim(made string) {
+func (k *Cache) trim(made string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	entries, err := os.ReadDir(k.dir)
@@ -258,14 +267,17 @@ func (k *fileCache) trim(made string) {
 			files = append(files, info)
 		}
 	}
-	slices.SortFunc(files, func(a, b os.FileInfo) int { return cmp.Compare(a.ModTime().UnixNano(), b.ModTime().UnixNano()) })
+	slices.SortFunc(files, func(a, b os.FileInfo) int {
+		return cmp.Compare(a.ModTime().UnixNano(),
+			b.ModTime().UnixNano())
+	})
 	for _, f := range files {
 		if sum <= k.most {
 			return
 		}
 		if os.Remove(filepath.Join(k.dir, f.Name())) == nil {
 			sum -= f.Size()
-			k.changes.add(f.Name())
+			k.Changes.add(f.Name())
 		}
 	}
 }
