@@ -79,40 +79,40 @@ var may = map[string]string{
 	"internal/feed":    "internal/state internal/store",
 	"internal/placename": "internal/cache internal/store internal/cql2 internal/geo/crs internal/feature " +
 		"api/placename",
-	"internal/soap":         "internal/cache internal/placename api/placename",
-	"internal/demo":         "internal/store internal/cql2 internal/geo/crs internal/geo/wkb",
-	"internal/register":     "internal/store internal/cql2 internal/geo/crs internal/geo/wkb internal/demo",
-	"internal/apikey":       "internal/state",
-	"internal/migrate":      "migrations",
-	"internal/server/files": "internal/config internal/store",
-	"internal/server/limit": "internal/config internal/store",
-	"internal/server/page":  "internal/config internal/geo/crs web",
+	"internal/soap":     "internal/cache internal/placename api/placename",
+	"internal/demo":     "internal/store internal/cql2 internal/geo/crs internal/geo/wkb",
+	"internal/register": "internal/store internal/cql2 internal/geo/crs internal/geo/wkb internal/demo",
+	"internal/apikey":   "internal/state",
+	"internal/migrate":  "migrations",
+	"internal/server": "internal/server/files internal/server/limit internal/server/page api/ogcapi internal/apikey " +
+		"internal/cache internal/config internal/cql2 internal/draw internal/feature internal/format " +
+		"internal/geo/crs internal/geo/locate internal/history internal/state internal/store internal/tile openapi " +
+		"web",
 	"internal/server/compat": "internal/server internal/server/page api/placename internal/cache internal/cql2 " +
 		"internal/draw internal/feature internal/geo/crs internal/geo/wkb internal/history internal/placename " +
 		"internal/register internal/store",
 	"internal/server/docs": "internal/server internal/server/page api/ogcapi internal/cache internal/config " +
 		"internal/cql2 internal/draw internal/geo/crs internal/store openapi",
-	"internal/server/lineage": "internal/server internal/server/page api/ogcapi internal/cql2 " +
-		"internal/feed internal/history internal/state internal/store",
+	"internal/server/features": "internal/server internal/server/files internal/server/limit internal/server/page " +
+		"api/ogcapi internal/cql2 internal/feature internal/format internal/format/gml internal/format/output " +
+		"internal/geo/crs internal/history internal/store openapi",
+	"internal/server/files": "internal/config internal/store",
+	"internal/server/limit": "internal/config internal/store",
+	"internal/server/lineage": "internal/server internal/server/page api/ogcapi internal/cql2 internal/feed " +
+		"internal/history internal/state internal/store",
 	"internal/server/lookup": "internal/server internal/server/page api/ogcapi internal/cache internal/cql2 " +
-		"internal/draw " +
-		"internal/feature internal/geo/crs internal/geo/locate internal/store",
+		"internal/draw internal/feature internal/geo/crs internal/geo/locate internal/store",
+	"internal/server/page": "internal/config internal/geo/crs web",
 	"internal/server/placenames": "internal/server internal/server/page api/ogcapi api/placename internal/cql2 " +
 		"internal/geo/crs internal/placename internal/soap internal/store",
-	"internal/server/processes": "internal/server internal/server/files internal/server/limit internal/server/page api/ogcapi " +
-		"internal/cql2 internal/enrich internal/format internal/geo/crs internal/history internal/process " +
-		"internal/state internal/store",
+	"internal/server/processes": "internal/server internal/server/files internal/server/limit internal/server/page " +
+		"api/ogcapi internal/cql2 internal/enrich internal/format internal/geo/crs internal/history " +
+		"internal/process internal/state internal/store",
+	"internal/server/surface": "internal/server internal/server/compat internal/server/docs " +
+		"internal/server/features internal/server/lineage internal/server/lookup internal/server/placenames " +
+		"internal/server/processes internal/server/tiles internal/enrich internal/geo/crs",
 	"internal/server/tiles": "internal/server internal/server/limit internal/server/page api/ogcapi internal/cache " +
 		"internal/cql2 internal/geo/crs internal/store internal/tile openapi",
-	"internal/server/surface": "internal/enrich internal/geo/crs internal/server internal/server/compat " +
-		"internal/server/docs internal/server/lineage internal/server/lookup internal/server/placenames " +
-		"internal/server/processes " +
-		"internal/server/tiles",
-	"internal/server": "internal/state internal/server/files internal/server/page internal/server/limit internal/cache api/ogcapi web " +
-		"openapi migrations internal/config internal/geo/crs internal/cql2 internal/store internal/feature " +
-		"internal/draw internal/tile " +
-		"internal/history internal/format internal/format/gml internal/format/output " +
-		"internal/geo/locate internal/apikey",
 	"cmd/grense": "*",
 
 	"internal/format/formattest": "",

@@ -90,7 +90,7 @@ func (s *Kit) stream(c *Call, w http.ResponseWriter) error {
 	if s.answers == nil || !c.Route.Kept || c.Request.Method == http.MethodPost || c.Response == nil {
 		return c.Route.Stream(c, w)
 	}
-	k := answerKey{root: c.Root, mount: c.Mount, path: c.Request.URL.EscapedPath(), query: c.Canonical(), media: c.Format.Media, lang: c.Lang, gzip: acceptsGzip(c.Request), files: c.filesTold()}
+	k := answerKey{root: c.Root, mount: c.Mount, path: c.Request.URL.EscapedPath(), query: c.Canonical(), media: c.Format.Media, lang: c.Lang, gzip: AcceptsGzip(c.Request), files: c.filesTold()}
 	return c.keptOr(w, k, func() error { return c.Route.Stream(c, w) })
 }
 
@@ -133,7 +133,7 @@ func (c *Call) Searched(path, body, media string, made func() error) error {
 	if c.s.answers == nil {
 		return made()
 	}
-	k := answerKey{root: c.Root, mount: c.Mount, path: path, query: body, media: media, gzip: acceptsGzip(c.Request)}
+	k := answerKey{root: c.Root, mount: c.Mount, path: path, query: body, media: media, gzip: AcceptsGzip(c.Request)}
 	return c.Anew(func() error { return c.keptOr(c.Response, k, made) })
 }
 
@@ -229,7 +229,7 @@ func (c *Call) lasts(h http.Header) bool {
 
 // sharable reports whether the answer is as good for another who asks the same now.
 func (c *Call) sharable(h http.Header) bool {
-	return c.simple == nil && h["Set-Cookie"] == nil && c.daily()
+	return c.Simple == nil && h["Set-Cookie"] == nil && c.daily()
 }
 
 // daily reports whether what is valid changes between days only.
@@ -300,10 +300,10 @@ func (c *Call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	h := w.Header()
 	a.header.set(h)
 	c.s.TellRates(w, c.Owner())
-	if err := c.ifMatch(a.etag); err != nil {
+	if err := c.IfMatch(a.etag); err != nil {
 		return err
 	}
-	if a.etag != "" && matches(c.Request.Header["If-None-Match"], a.etag) {
+	if a.etag != "" && Matches(c.Request.Header["If-None-Match"], a.etag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -311,7 +311,7 @@ func (c *Call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	end := room[:0]
 	if a.stamped {
 		var text [64]byte
-		if end = appendStamp(text[:0], time.Now()); a.coding != "" {
+		if end = AppendStamp(text[:0], time.Now()); a.coding != "" {
 			gz := a.gz
 			end = gz.AppendEnd(gz.AppendText(room[:0], end))
 		}
@@ -333,12 +333,12 @@ func (c *Call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 }
 
 // appendStamp writes the time of an answer and the end of the document.
-func appendStamp(dst []byte, t time.Time) []byte {
+func AppendStamp(dst []byte, t time.Time) []byte {
 	return append(t.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000000Z"), `"}`...)
 }
 
 // filesListed changes whenever files of a collection, or of any for "", come or go whose length downloadLinks may tell.
-func (s *Kit) filesListed(collection string) uint64 { return s.downloads.Changes.Count(collection) }
+func (s *Kit) filesListed(collection string) uint64 { return s.Files.Changes.Count(collection) }
 
 // filesTold is filesListed for what the answer to a call may tell: pages do, of their collection.
 func (c *Call) filesTold() uint64 {

@@ -48,11 +48,11 @@ type Call struct {
 
 	// params is what the query parameters say: the struct of the route's Params, as its New made it; nil when it has none.
 	Params    any
-	files     keptState      // that links to files were made of
-	simple    *simplified    // nil: geometries as they are stored
+	Files     keptState      // that links to files were made of
+	Simple    *simplified    // nil: geometries as they are stored
 	Roughly   bool           // a map was drawn without shared borders, which are being made
-	retries   int            // how often the answer was begun anew, since the data changed
-	early     store.Snapshot // the state that a large page is read from, which begins early; nil: none is held
+	Retries   int            // how often the answer was begun anew, since the data changed
+	Early     store.Snapshot // the state that a large page is read from, which begins early; nil: none is held
 	continues bool           // the request follows a page, by its cursor
 	forgives  bool           // some query parameter has the name of a property with an ending
 
@@ -66,9 +66,9 @@ type Call struct {
 
 // keptState are the names of states that links to files were made of, by collection; of a file "" has that of all. A name is "" where the store did not tell.
 type keptState struct {
-	asked   bool // a database was, since files of it may be kept
-	unknown bool // it did not tell
-	names   map[string]string
+	Asked   bool // a database was, since files of it may be kept
+	Unknown bool // it did not tell
+	Names   map[string]string
 }
 
 type callKey struct{}
@@ -102,7 +102,7 @@ func (c *Call) Writer() http.ResponseWriter {
 }
 
 // Begun reports whether the first byte of the answer is out.
-func (c *Call) Begun() bool { return c.Response != nil && c.Response.status != 0 }
+func (c *Call) Begun() bool { return c.Response != nil && c.Response.Status != 0 }
 
 // Base is the absolute URL of the mount, without a slash at its end.
 func (c *Call) Base() string { return c.Root + c.Mount }
@@ -166,7 +166,7 @@ func (c *Call) Resolve() error {
 // Ask runs questions to the store: each waits for its turn, and their time is bounded. Nothing may be written to the client inside, since a
 // slow reader must not hold a turn. An answer of another version of the catalog than the call's is store.ErrChanged, so that all that a call hears is of one state.
 func (c *Call) Ask(fn func(context.Context) error) error {
-	c.Response.resting() // the question has a turn of its own
+	c.Response.Resting() // the question has a turn of its own
 	if c.Format.F == AsHTML.F && c.state == "" && !c.Catalog.Live {
 		var err error
 		if c.state, err = c.s.Store.Version(c.Asking(c.Request.Context())); err != nil {
@@ -188,7 +188,7 @@ func errReopened() error {
 func (c *Call) Anew(fn func() error) error {
 	for n := 1; ; n++ {
 		err := fn()
-		if !errors.Is(err, store.ErrChanged) || n == tries || c.Response != nil && c.Response.status != 0 {
+		if !errors.Is(err, store.ErrChanged) || n == tries || c.Response != nil && c.Response.Status != 0 {
 			return err
 		}
 		c.Catalog, c.state, c.keep = c.s.Store.Catalog(), "", nil
@@ -212,7 +212,7 @@ func (c *Call) Still() error {
 func (c *Call) Asking(ctx context.Context) context.Context {
 	if c.Right == nil {
 		c.Right = c.Ticket(c.continues) // a page that follows another is part of a download
-		if p, ok := c.Params.(selectsFeatures); ok && p.selection().hits {
+		if p, ok := c.Params.(selectsFeatures); ok && p.selection().Hits {
 			c.Right.Work.Store(int64(max(c.s.Config.Limits.Query, c.s.Config.Limits.Count)))
 		}
 	}

@@ -73,7 +73,7 @@ func moment(t *time.Time) *string {
 
 // offeredCRS lists the CRSs that a collection can be asked for: CRS84 first, then those in which all of its features have sound
 // coordinates, and the one they are stored in (OGC 18-058r1, 6.2.2).
-func offeredCRS(coll *store.Collection) []crs.ID {
+func OfferedCRS(coll *store.Collection) []crs.ID {
 	if coll.Geometry == nil {
 		return []crs.ID{crs.CRS84}
 	}
@@ -89,9 +89,9 @@ func offeredCRS(coll *store.Collection) []crs.ID {
 	return out
 }
 
-func crsURIs(coll *store.Collection) []string {
+func CrsURIs(coll *store.Collection) []string {
 	var out []string
-	for _, id := range offeredCRS(coll) {
+	for _, id := range OfferedCRS(coll) {
 		out = append(out, id.URI())
 	}
 	return out

@@ -48,7 +48,7 @@ func (c *Call) sign(cur store.Cursor) string {
 }
 
 // signCursors returns a page whose cursors are signed, as clients see them.
-func (c *Call) signCursors(p *store.Page) *store.Page {
+func (c *Call) SignCursors(p *store.Page) *store.Page {
 	if p.Next == "" && p.Prev == "" {
 		return p
 	}

@@ -63,10 +63,10 @@ var TypeWords = map[string]string{
 func (c *Call) NearName(asked string, of []*store.Collection) (string, error) {
 	var names []string
 	for _, coll := range of {
-		if coll.Geometry == nil || Dimensions[coll.Geometry.Type] != 2 || coll.Count > optionsMost {
+		if coll.Geometry == nil || Dimensions[coll.Geometry.Type] != 2 || coll.Count > OptionsMost {
 			continue
 		}
-		offered, err := c.optionsFrom(coll)
+		offered, err := c.OptionsFrom(coll)
 		if err != nil {
 			return "", err
 		}

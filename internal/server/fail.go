@@ -164,11 +164,11 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 	case problem.Unavailable, problem.Timeout, problem.Busy, problem.TooMany:
 		h.Set("Retry-After", RetryOf(err))
 	}
-	gone, isRetired := errors.AsType[*retired](err)
+	gone, isRetired := errors.AsType[*Retired](err)
 	if isRetired {
-		h.Set("Link", LinkHeader(gone.links))
-		p.Type = gone.more.Type
-		gone.more.Problem = p
+		h.Set("Link", LinkHeader(gone.Links))
+		p.Type = gone.More.Type
+		gone.More.Problem = p
 	}
 	if asPage {
 		if l, ok := languageOf(askedLanguage(c.Request.URL)); ok && c.Values == nil { // the query was not read yet, of which links take the language
@@ -179,10 +179,10 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 			pg = c.problemPage(e, p)
 		}
 		if isRetired {
-			pg.Data.(*problemView).Current = c.RefCrumbs(gone.more.Current)
-			if gone.name != "" {
-				day, _ := c.dateText(gone.more.Date)
-				pg.Data.(*problemView).Gone = c.Text("retired.gone", gone.name, day, c.KindText(history.Kind(gone.more.Type)))
+			pg.Data.(*problemView).Current = c.RefCrumbs(gone.More.Current)
+			if gone.Name != "" {
+				day, _ := c.DateText(gone.More.Date)
+				pg.Data.(*problemView).Gone = c.Text("retired.gone", gone.Name, day, c.KindText(history.Kind(gone.More.Type)))
 			}
 			path := strings.TrimPrefix(c.s.routePath(c.Request.URL), c.Mount)
 			if c.Collection != nil && !strings.HasSuffix(path, "/lineage") {
@@ -201,7 +201,7 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 	h.Set("Content-Type", "application/problem+json")
 	var doc any = p
 	if isRetired {
-		doc = gone.more
+		doc = gone.More
 	}
 	plain, _ := Marshal(doc) // strings and numbers only
 	c.WriteBody(w, p.Status, &Body{Plain: plain})

@@ -12,8 +12,8 @@ import (
 )
 
 // finishQuery makes the question to the store of all parameters that were read.
-func (c *Call) finishQuery(p *itemsParams) error {
-	if p.norwegian {
+func (c *Call) finishQuery(p *ItemsParams) error {
+	if p.Norwegian {
 		p.Query.SortBy = slices.Clone(p.Query.SortBy) // it may be the catalog's
 		for i := range p.Query.SortBy {
 			p.Query.SortBy[i].Norwegian = true
@@ -23,10 +23,10 @@ func (c *Call) finishQuery(p *itemsParams) error {
 }
 
 // buildFilter turns bbox, datetime, name=value, q and filter into one expression over the collection; all must hold.
-func (c *Call) buildFilter(asked *itemsParams) error {
+func (c *Call) buildFilter(asked *ItemsParams) error {
 	and, faults := c.plainFilters(asked)
-	if asked.terms != nil {
-		s := cql2.Search{Props: c.Collection.SearchNames(), Terms: asked.terms}
+	if asked.Terms != nil {
+		s := cql2.Search{Props: c.Collection.SearchNames(), Terms: asked.Terms}
 		and = append(and, s)
 		if _, sorted := c.Values["sortby"]; !sorted {
 			asked.Query.Rank, asked.Query.SortBy = &s, nil
@@ -68,9 +68,9 @@ func (c *Call) buildFilter(asked *itemsParams) error {
 }
 
 // plainFilters are bbox, datetime and name=value, with what is wrong with them.
-func (c *Call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.Fault) {
-	if asked.hasBBox {
-		b, err := cql2.ParseBBox(asked.bbox, asked.bboxCRS)
+func (c *Call) plainFilters(asked *ItemsParams) (and cql2.And, faults []problem.Fault) {
+	if asked.HasBBox {
+		b, err := cql2.ParseBBox(asked.Bbox, asked.BboxCRS)
 		if err != nil {
 			faults = append(faults, problem.Of(err).Faults...)
 		} else if g := c.Collection.Geometry; g != nil {
@@ -97,7 +97,7 @@ func (c *Call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 		if !c.forgives || c.Field(p.Name) == nil {
 			continue
 		}
-		for _, ending := range endings(p) {
+		for _, ending := range Endings(p) {
 			if v, ok := c.Values[p.Name+ending]; ok && c.Field(p.Name+ending) == nil {
 				add(forgivingFilter(p, ending, v[0], c.Zone()))
 			}
@@ -109,20 +109,20 @@ func (c *Call) plainFilters(asked *itemsParams) (and cql2.And, faults []problem.
 // equals builds the filter of a parameter of a property. Of events, kind=split finds those that are a split among
 // other things.
 func (c *Call) equals(p *store.Property, v string) (cql2.Expr, error) {
-	e, err := equals(p, v, c.Zone())
+	e, err := Equals(p, v, c.Zone())
 	if err != nil || c.Collection.ID != history.EventsID || p.Name != "kind" {
 		return e, err
 	}
 	for i := range c.Collection.Properties {
 		if q := &c.Collection.Properties[i]; q.Name == "kinds" && Elements(q) {
-			return equals(q, v, c.Zone())
+			return Equals(q, v, c.Zone())
 		}
 	}
 	return e, nil
 }
 
 // equals builds property = value from the text of a query parameter (OGC 17-069r4, 7.15.5).
-func equals(p *store.Property, v string, zone *time.Location) (cql2.Expr, error) {
+func Equals(p *store.Property, v string, zone *time.Location) (cql2.Expr, error) {
 	prop := cql2.Prop{Name: p.Name}
 	if p.Type == cql2.TypeText && len(p.Enum) > 0 && !slices.Contains(p.Enum, v) { // the parameter's schema has them (OGC 17-069r4, 7.8)
 		return nil, problem.Invalidf(p.Name, v, "use one of %s", strings.Join(p.Enum, ", "))
@@ -188,7 +188,7 @@ func element(p *store.Property, v string) (cql2.Expr, error) {
 }
 
 // parseFilter reads filter, after all other parameters, since its meaning depends on filter-lang and filter-crs.
-func (c *Call) parseFilter(p *itemsParams) (cql2.Expr, error) {
+func (c *Call) parseFilter(p *ItemsParams) (cql2.Expr, error) {
 	as := cql2.Reading{CRS: p.filterCRS, Zone: c.Zone()}
 	var e cql2.Expr
 	var err error

@@ -21,7 +21,7 @@ const (
 )
 
 // endings are those of the parameters of a property, besides the one with its name.
-func endings(p *store.Property) []string {
+func Endings(p *store.Property) []string {
 	switch p.Type {
 	case cql2.TypeText:
 		if len(p.Enum) == 0 {
@@ -39,21 +39,21 @@ func (c *Call) forgiving(name string) (p *store.Property, ending string) {
 	if i < 0 || c.Field(name) != nil {
 		return nil, ""
 	}
-	if p = c.Field(name[:i]); p == nil || Elements(p) || !slices.Contains(endings(p), name[i:]) {
+	if p = c.Field(name[:i]); p == nil || Elements(p) || !slices.Contains(Endings(p), name[i:]) {
 		return nil, ""
 	}
 	return p, name[i:]
 }
 
 // asksOf are the query parameters of a property that have a value, the exact one first.
-func (c *Call) asksOf(p *store.Property) (names []string) {
+func (c *Call) AsksOf(p *store.Property) (names []string) {
 	if First(c.Values[p.Name]) != "" {
 		names = append(names, p.Name)
 	}
 	if !c.forgives {
 		return names
 	}
-	for _, ending := range endings(p) {
+	for _, ending := range Endings(p) {
 		if name := p.Name + ending; First(c.Values[name]) != "" && c.Field(name) == nil {
 			names = append(names, name)
 		}
@@ -107,7 +107,7 @@ var groupedNumber = regexp.MustCompile(`^\s*[-\x{2212}]?[1-9]\d{0,2}(,\d{3})+(\.
 
 // ungrouped is the address of a page in English with its numbers as programs write them, so that its links say the same in every language; false where none was typed
 // with a comma between thousands.
-func (c *Call) ungrouped() (href string, ok bool) {
+func (c *Call) Ungrouped() (href string, ok bool) {
 	if c.Lang != "en" {
 		return "", false
 	}
@@ -127,7 +127,7 @@ func (c *Call) DefinedForgiving(p *store.Property) (out []openapi.Parameter) {
 		return nil
 	}
 	t, format := JsonType(p.Type)
-	for _, ending := range endings(p) {
+	for _, ending := range Endings(p) {
 		if c.Field(p.Name+ending) != nil {
 			continue
 		}
@@ -149,7 +149,7 @@ func (c *Call) DefinedForgiving(p *store.Property) (out []openapi.Parameter) {
 }
 
 // endingText is what the input of a parameter is called beside its property; "" for nothing.
-func (c *Call) endingText(ending string) string {
+func (c *Call) EndingText(ending string) string {
 	switch ending {
 	case endingFrom:
 		return c.Text("items.from")
@@ -159,16 +159,16 @@ func (c *Call) endingText(ending string) string {
 	return ""
 }
 
-func (c *Call) columnOf(p *store.Property) column {
+func (c *Call) ColumnOf(p *store.Property) Column {
 	t := p.Title.In(c.Lang)
 	if t == "" {
 		t = p.Name
 	}
-	return column{Name: p.Name, Title: t, Unit: p.Unit, Number: numeric(p)}
+	return Column{Name: p.Name, Title: t, Unit: p.Unit, Number: Numeric(p)}
 }
 
 // column is a property in a table.
-type column struct {
+type Column struct {
 	Name, Title, Unit string
 	Number            bool   // the values are numbers
 	Sort              string // address of the page in this order; "" when it has none

@@ -110,10 +110,10 @@ func (c *Call) fieldOf(x *page.FieldFault) bool {
 	if p == nil {
 		return false
 	}
-	if exact := endings(p); ending == "" && len(exact) > 0 && !Elements(p) && p.Ref == "" && p.CodeList == "" {
+	if exact := Endings(p); ending == "" && len(exact) > 0 && !Elements(p) && p.Ref == "" && p.CodeList == "" {
 		ending = exact[0] // the input that shows it
 	}
-	x.Target, x.Title = "q-"+p.Name+ending, strings.TrimSuffix(c.columnOf(p).Title+" "+c.endingText(ending), " ")
+	x.Target, x.Title = "q-"+p.Name+ending, strings.TrimSuffix(c.ColumnOf(p).Title+" "+c.EndingText(ending), " ")
 	text := map[cql2.Type]string{cql2.TypeText: "words", cql2.TypeInteger: "number", cql2.TypeNumber: "number", cql2.TypeBool: "choice", cql2.TypeDate: "day", cql2.TypeTimestamp: "day"}[p.Type]
 	if text == "" {
 		return false

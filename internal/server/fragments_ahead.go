@@ -21,7 +21,7 @@ const (
 
 // fragmentsWanted tells what is worth being encoded before somebody asks for it. It is safe for concurrent use.
 type fragmentsWanted struct {
-	next chan wantedFragments // of room for one
+	next chan WantedFragments // of room for one
 
 	mu      sync.Mutex
 	version string              // of the catalog that missed is of
@@ -29,37 +29,37 @@ type fragmentsWanted struct {
 }
 
 // wantedFragments are all features of a collection, encoded.
-type wantedFragments struct {
-	cat  *store.Catalog
-	coll *store.Collection
-	key  feature.Key // what they have in common
+type WantedFragments struct {
+	Catalog    *store.Catalog
+	Collection *store.Collection
+	Key        feature.Key // what they have in common
 }
 
 func newFragmentsWanted() *fragmentsWanted {
-	return &fragmentsWanted{next: make(chan wantedFragments, 1), missed: map[feature.Key]int{}}
+	return &fragmentsWanted{next: make(chan WantedFragments, 1), missed: map[feature.Key]int{}}
 }
 
 // add notes that n features were not there.
-func (x *fragmentsWanted) add(w wantedFragments, n int) {
-	if w.key.Kind != feature.KindMembers || w.key.Properties != 0 || !IsPlain(w.coll) || w.coll.Count > encodeMost {
+func (x *fragmentsWanted) Add(w WantedFragments, n int) {
+	if w.Key.Kind != feature.KindMembers || w.Key.Properties != 0 || !IsPlain(w.Collection) || w.Collection.Count > encodeMost {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.version != w.cat.Version {
-		x.version = w.cat.Version
+	if x.version != w.Catalog.Version {
+		x.version = w.Catalog.Version
 		clear(x.missed)
 	}
-	now := x.missed[w.key]
+	now := x.missed[w.Key]
 	if now < 0 {
 		return
 	}
-	if x.missed[w.key] = now + n; now+n < encodeFrom {
+	if x.missed[w.Key] = now + n; now+n < encodeFrom {
 		return
 	}
 	select {
 	case x.next <- w:
-		x.missed[w.key] = -1
+		x.missed[w.Key] = -1
 	default: // others are being made
 	}
 }
@@ -72,7 +72,7 @@ func (s *Kit) RunFragments(ctx context.Context) {
 	}
 	for {
 		select {
-		case w := <-s.wanted.next:
+		case w := <-s.Wanted.next:
 			s.fragmentsAhead(ctx, w)
 		case <-ctx.Done():
 			return
@@ -81,30 +81,30 @@ func (s *Kit) RunFragments(ctx context.Context) {
 }
 
 // fragmentsAhead encodes all features of a collection that fit together into what is free, until the catalog is another.
-func (s *Kit) fragmentsAhead(ctx context.Context, w wantedFragments) {
-	defer s.fragments.Make()()
+func (s *Kit) fragmentsAhead(ctx context.Context, w WantedFragments) {
+	defer s.Fragments.Make()()
 	defer func() {
 		if p := recover(); p != nil { // no request is there to fail
-			s.Log.ErrorContext(ctx, "panic", "collection", w.coll.ID, "panic", p, "stack", string(debug.Stack()))
+			s.Log.ErrorContext(ctx, "panic", "collection", w.Collection.ID, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	enc, err := feature.NewEncoder(w.coll, feature.Options{CRS: w.key.CRS})
+	enc, err := feature.NewEncoder(w.Collection, feature.Options{CRS: w.Key.CRS})
 	if err != nil {
 		return // who asks is told
 	}
-	q := store.Query{Collection: w.coll.ID, Limit: encodeBatch, Count: store.CountNone}
+	q := store.Query{Collection: w.Collection.ID, Limit: encodeBatch, Count: store.CountNone}
 	for first := true; first || q.Cursor != ""; first = false {
 		for s.Turns.Queued() {
 			if !pauses(ctx, encodeBusy) {
 				return
 			}
 		}
-		if s.Store.Catalog().Version != w.cat.Version {
+		if s.Store.Catalog().Version != w.Catalog.Version {
 			return
 		}
-		start, room := time.Now(), s.fragments.Room()
+		start, room := time.Now(), s.Fragments.Room()
 		next, n, err := s.encodeAhead(ctx, w, enc, q)
-		if err != nil || n > room || first && 2*n/encodeBatch*int64(w.coll.Count) > room { // twice: with their compressed forms
+		if err != nil || n > room || first && 2*n/encodeBatch*int64(w.Collection.Count) > room { // twice: with their compressed forms
 			return
 		}
 		q.Cursor = next
@@ -115,20 +115,20 @@ func (s *Kit) fragmentsAhead(ctx context.Context, w wantedFragments) {
 }
 
 // encodeAhead encodes a page of features, which have n bytes.
-func (s *Kit) encodeAhead(ctx context.Context, w wantedFragments, enc *feature.Encoder, q store.Query) (next store.Cursor, n int64, err error) {
+func (s *Kit) encodeAhead(ctx context.Context, w WantedFragments, enc *feature.Encoder, q store.Query) (next store.Cursor, n int64, err error) {
 	ctx = s.Turns.NewTicket("", true).With(ctx)
 	p, err := s.Store.Page(ctx, q)
 	if err != nil {
 		return "", 0, err
 	}
-	key, buf := w.key, []byte(nil)
-	err = s.Store.Fetch(ctx, w.coll.ID, p.Rows, enc.Want(), func(f *store.Feature) (err error) {
+	key, buf := w.Key, []byte(nil)
+	err = s.Store.Fetch(ctx, w.Collection.ID, p.Rows, enc.Want(), func(f *store.Feature) (err error) {
 		if buf, err = enc.AppendMembers(buf[:0], f); err != nil {
 			return err
 		}
 		key.ID, key.Rev = f.ID, f.Rev
 		n += int64(len(buf))
-		s.fragments.Offer(key, append(make([]byte, 0, len(buf)), buf...))
+		s.Fragments.Offer(key, append(make([]byte, 0, len(buf)), buf...))
 		return nil
 	})
 	return p.Next, n, err

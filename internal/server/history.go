@@ -77,11 +77,11 @@ func schemeID(coll *store.Collection) string {
 }
 
 // hasHistory reports whether anything is known of divisions through time.
-func (c *Call) hasHistory() bool { return history.Has(c.Catalog) || c.s.past != nil }
+func (c *Call) HasHistory() bool { return history.Has(c.Catalog) || c.s.past != nil }
 
 // tellsTime reports whether the ids of a collection may be codes of a history.
 func (c *Call) tellsTime(coll *store.Collection) bool {
-	return c.hasHistory() && (coll.Codes != "" || usualSchemes[coll.ID] != "")
+	return c.HasHistory() && (coll.Codes != "" || usualSchemes[coll.ID] != "")
 }
 
 // Scheme is that of the codes that the ids of the collection are; nil when they are none.
@@ -154,12 +154,12 @@ func (c *Call) NotInUse(s *history.Scheme, code string, at history.Date) error {
 	if ended == nil {
 		return gone
 	}
-	e, err := c.retired(s, ended)
+	e, err := c.Retired(s, ended)
 	if err != nil {
 		return err
 	}
-	e.told = problem.New(problem.Gone, nil, "%s %s was not in use on %s, but %s; %s", s.ID, code, at,
-		history.Spans(all), e.became)
+	e.Told = problem.New(problem.Gone, nil, "%s %s was not in use on %s, but %s; %s", s.ID, code, at,
+		history.Spans(all), e.Became)
 	return e
 }
 
@@ -246,19 +246,19 @@ func (c *Call) DataAnswer(w http.ResponseWriter, a *Answer) error {
 }
 
 // retired is the error of a code that has been given up: 410 with what it became.
-type retired struct {
-	told  error // a problem.Error
-	more  retiredDoc
-	links []ogcapi.Link
+type Retired struct {
+	Told  error // a problem.Error
+	More  RetiredDoc
+	Links []ogcapi.Link
 
-	name, became string // for people: what it was, and what it is today
+	Name, Became string // for people: what it was, and what it is today
 }
 
-func (e *retired) Error() string { return e.told.Error() }
-func (e *retired) Unwrap() error { return e.told }
+func (e *Retired) Error() string { return e.Told.Error() }
+func (e *Retired) Unwrap() error { return e.Told }
 
 // retiredDoc is the problem document of a code that has been given up. Its type is split, merge, renumber or end.
-type retiredDoc struct {
+type RetiredDoc struct {
 	ogcapi.Problem
 	Date       string    `json:"date"`
 	Successors []CodeRef `json:"successors"` // what it became then
@@ -266,7 +266,7 @@ type retiredDoc struct {
 }
 
 // missing is the error of a feature that is not there: 410 with its successors for a code that was retired, else 404.
-func (c *Call) missing(id string) error {
+func (c *Call) Missing(id string) error {
 	plain := notFoundFeature(c, id)
 	s, err := c.Scheme()
 	if err != nil {
@@ -289,24 +289,24 @@ func (c *Call) missing(id string) error {
 	if v == nil {
 		return plain
 	}
-	e, err := c.retired(s, v)
+	e, err := c.Retired(s, v)
 	if err != nil {
 		return err
 	}
-	e.links = append(e.links, ogcapi.Link{
-		Rel: "version-history", Type: AsJSON.Media, Title: "What became of it", Href: c.itemAddress(id) + "/lineage",
+	e.Links = append(e.Links, ogcapi.Link{
+		Rel: "version-history", Type: AsJSON.Media, Title: "What became of it", Href: c.ItemAddress(id) + "/lineage",
 	})
 	return e
 }
 
 // retired tells what became of a version that has ended.
-func (c *Call) retired(s *history.Scheme, v *history.Version) (*retired, error) {
+func (c *Call) Retired(s *history.Scheme, v *history.Version) (*Retired, error) {
 	today, id := c.Today(), v.Code
-	e := &retired{more: retiredDoc{Date: v.To.String(), Successors: []CodeRef{}, Current: []CodeRef{}}}
-	e.more.Type = string(s.Fate(v))
+	e := &Retired{More: RetiredDoc{Date: v.To.String(), Successors: []CodeRef{}, Current: []CodeRef{}}}
+	e.More.Type = string(s.Fate(v))
 	for _, x := range s.Out(v) {
 		if x.To != nil {
-			e.more.Successors = append(e.more.Successors, c.CodeRef(s, x.To, x))
+			e.More.Successors = append(e.More.Successors, c.CodeRef(s, x.To, x))
 		}
 	}
 	now, err := s.Translate(id, v.SomeDay(), today)
@@ -316,17 +316,17 @@ func (c *Call) retired(s *history.Scheme, v *history.Version) (*retired, error) 
 	var names []string
 	for _, x := range now {
 		r := CodeRef{Code: x.Code, Name: x.Name, Href: c.VersionHref(s.ID, x)}
-		e.more.Current = append(e.more.Current, r)
+		e.More.Current = append(e.More.Current, r)
 		names = append(names, r.Code+" "+r.Name)
-		e.links = append(e.links, ogcapi.Link{Rel: "successor-version", Type: AsGeoJSON.Media, Title: r.Code + " " +
+		e.Links = append(e.Links, ogcapi.Link{Rel: "successor-version", Type: AsGeoJSON.Media, Title: r.Code + " " +
 			r.Name, Href: r.Href})
 	}
 	told := "nothing follows it"
 	if names != nil {
 		told = "today it is " + strings.Join(names, ", ")
 	}
-	e.name, e.became = strings.TrimSpace(id+" "+v.Name), told
-	e.told = problem.New(problem.Gone, nil, "%s was given up on %s; %s", e.name, v.To, told)
+	e.Name, e.Became = strings.TrimSpace(id+" "+v.Name), told
+	e.Told = problem.New(problem.Gone, nil, "%s was given up on %s; %s", e.Name, v.To, told)
 	return e, nil
 }
 

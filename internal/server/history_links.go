@@ -10,7 +10,7 @@ import (
 
 // CodesLike are the codes that a search asks for, of all schemes.
 func (c *Call) CodesLike(asked string) ([]CodeRef, error) {
-	if asked == "" || len(asked) > 20 || strings.ContainsAny(asked, " /") || !c.hasHistory() {
+	if asked == "" || len(asked) > 20 || strings.ContainsAny(asked, " /") || !c.HasHistory() {
 		return nil, nil
 	}
 	h, err := c.History()
@@ -42,7 +42,7 @@ func (c *Call) CodeHref(scheme, code string) string {
 
 // versionsElsewhere is the address of the versions of features that have none themselves, but whose ids are codes of a
 // history; "" where the request names no time, or where there is no such history. Code is that of one feature, or "".
-func (c *Call) versionsElsewhere(code string) string {
+func (c *Call) VersionsElsewhere(code string) string {
 	at := First(c.Values["datetime"])
 	if at == "" || c.Collection == nil || IsVersioned(c.Collection) || !c.tellsTime(c.Collection) {
 		return ""
@@ -62,8 +62,8 @@ func (c *Call) versionsElsewhere(code string) string {
 }
 
 // versionsLink is the link to versionsElsewhere; none where there are none.
-func (c *Call) versionsLink(code string) []ogcapi.Link {
-	href := c.versionsElsewhere(code)
+func (c *Call) VersionsLink(code string) []ogcapi.Link {
+	href := c.VersionsElsewhere(code)
 	if href == "" {
 		return nil
 	}

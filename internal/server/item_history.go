@@ -11,7 +11,7 @@ import (
 )
 
 // eventChange is a change of an event on a page.
-type eventChange struct {
+type EventChange struct {
 	Before, After []page.Crumb
 	Part          bool
 	MadeOf        string
@@ -20,7 +20,7 @@ type eventChange struct {
 }
 
 // eventChanges are the changes of an event, for its page; nil for other features.
-func (c *Call) eventChanges(id string) (out []eventChange, err error) {
+func (c *Call) EventChanges(id string) (out []EventChange, err error) {
 	if c.Collection.ID != history.EventsID {
 		return nil, nil
 	}
@@ -41,7 +41,7 @@ func (c *Call) eventChanges(id string) (out []eventChange, err error) {
 			continue
 		}
 		for _, x := range e.Edges {
-			out = append(out, eventChange{link(x.From), link(x.To), x.Part,
+			out = append(out, EventChange{link(x.From), link(x.To), x.Part,
 				strings.Join(history.ChangeOf(x).MadeOf, ", "), x.People.String(), x.Area.String()})
 		}
 	}
@@ -49,7 +49,7 @@ func (c *Call) eventChanges(id string) (out []eventChange, err error) {
 }
 
 // itemHistory is what the page of a feature tells of its past: the last events, the last first.
-type itemHistory struct {
+type ItemHistory struct {
 	Since  string // the day from which it is what it is
 	Events []historyEvent
 	More   int    // earlier events
@@ -66,7 +66,7 @@ type historyEvent struct {
 const historyMost = 8
 
 // itemHistory tells how a feature came to be; nil when nothing is known.
-func (c *Call) itemHistory(id string) (*itemHistory, error) {
+func (c *Call) ItemHistory(id string) (*ItemHistory, error) {
 	s, err := c.Scheme()
 	if err != nil || s == nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (c *Call) itemHistory(id string) (*itemHistory, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &itemHistory{Since: v.From.String(),
+	h := &ItemHistory{Since: v.From.String(),
 		All: c.HtmlHref("/collections/" + c.Collection.ID + "/items/" + PathEscape(id) + "/lineage")}
 	_, collected := c.Catalog.Collection(history.EventsID)
 	edges := s.Lineage(v, at, Beginning)

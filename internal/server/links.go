@@ -22,14 +22,14 @@ var FormTitles = map[string]string{"json": "This document as JSON", "jsonld": "T
 // SelfLinks are the links self and alternate of a document: the representation that was asked for is self, the others alternate;
 // without f, the first is self. Every parameter of the request is kept. There is room for some others behind them.
 func (c *Call) SelfLinks(path string) []ogcapi.Link {
-	return c.appendSelfLinks(make([]ogcapi.Link, 0, len(c.Route.Formats)+moreLinks), path, c.Others())
+	return c.AppendSelfLinks(make([]ogcapi.Link, 0, len(c.Route.Formats)+MoreLinks), path, c.Others())
 }
 
 // moreLinks is for how many links there is room beside those of selfLinks: those of a page or a feature, and of its profiles.
-const moreLinks = 7
+const MoreLinks = 7
 
 // appendSelfLinks appends selfLinks, where rest are the others.
-func (c *Call) appendSelfLinks(links []ogcapi.Link, path, rest string) []ogcapi.Link {
+func (c *Call) AppendSelfLinks(links []ogcapi.Link, path, rest string) []ogcapi.Link {
 	reps := c.Route.Formats
 	self := reps[0].F
 	if c.asked {
@@ -88,7 +88,7 @@ func (c *Call) ListPages(path string, offset, limit, n int) (links []ogcapi.Link
 			q += "&offset=" + strconv.Itoa(offset)
 		}
 		links = append(links, ogcapi.Link{Rel: rel, Type: c.Format.Media, Title: map[string]string{"prev": "Previous page", "next": "Next page"}[rel],
-			Href: c.Base() + path + q + c.replayed("f", "limit", "offset")})
+			Href: c.Base() + path + q + c.Replayed("f", "limit", "offset")})
 	}
 	if offset > 0 {
 		page("prev", max(0, min(offset, n)-limit))
@@ -105,13 +105,13 @@ func (c *Call) with(path, f string) string {
 }
 
 // Others are the parameters of this request but f, each after an ampersand.
-func (c *Call) Others() string { return c.replayed("f") }
+func (c *Call) Others() string { return c.Replayed("f") }
 
 // replayed are the parameters of replay, each after an ampersand.
-func (c *Call) replayed(without ...string) string {
+func (c *Call) Replayed(without ...string) string {
 	var b strings.Builder
 	b.Grow(len(c.Request.URL.RawQuery) + 16)
-	c.eachReplayed(func(name, value string) {
+	c.EachReplayed(func(name, value string) {
 		b.WriteByte('&')
 		b.WriteString(QueryEscape(name))
 		b.WriteByte('=')
@@ -123,12 +123,12 @@ func (c *Call) replayed(without ...string) string {
 // Replay gives the parameters of the request as they came, decoded and written again, in the order of the table, without those
 // that are left out. Commas and other characters that are safe in a query stay readable.
 func (c *Call) Replay(without ...string) (out []string) {
-	c.eachReplayed(func(name, value string) { out = append(out, QueryEscape(name)+"="+QueryEscape(value)) }, without...)
+	c.EachReplayed(func(name, value string) { out = append(out, QueryEscape(name)+"="+QueryEscape(value)) }, without...)
 	return out
 }
 
 // eachReplayed gives the parameters of replay, decoded.
-func (c *Call) eachReplayed(each func(name, value string), without ...string) {
+func (c *Call) EachReplayed(each func(name, value string), without ...string) {
 	left := len(c.Values) // names that are not looked at yet
 	add := func(name string) {
 		values, ok := c.Values[name]
@@ -155,7 +155,7 @@ func (c *Call) eachReplayed(each func(name, value string), without ...string) {
 			if !c.forgives || c.Field(p.Name) == nil {
 				continue
 			}
-			for _, name := range c.asksOf(p) {
+			for _, name := range c.AsksOf(p) {
 				if name != p.Name {
 					add(name)
 				}
@@ -206,16 +206,16 @@ func AppendLinks(b []byte, links []ogcapi.Link) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendText(append(b, `{"rel":`...), l.Rel)
+		b = AppendText(append(b, `{"rel":`...), l.Rel)
 		if l.Type != "" {
-			b = appendText(append(b, `,"type":`...), l.Type)
+			b = AppendText(append(b, `,"type":`...), l.Type)
 		}
 		if l.Title != "" {
-			b = appendText(append(b, `,"title":`...), l.Title)
+			b = AppendText(append(b, `,"title":`...), l.Title)
 		}
-		b = appendText(append(b, `,"href":`...), l.Href)
+		b = AppendText(append(b, `,"href":`...), l.Href)
 		if l.Hreflang != "" {
-			b = appendText(append(b, `,"hreflang":`...), l.Hreflang)
+			b = AppendText(append(b, `,"hreflang":`...), l.Hreflang)
 		}
 		if l.Length != 0 {
 			b = strconv.AppendInt(append(b, `,"length":`...), l.Length, 10)
@@ -229,7 +229,7 @@ func AppendLinks(b []byte, links []ogcapi.Link) []byte {
 }
 
 // appendText appends a text as Marshal writes it.
-func appendText(b []byte, s string) []byte {
+func AppendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		if !bareInText[s[i]] {
 			return appendUnusual(b, s)

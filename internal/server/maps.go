@@ -150,15 +150,15 @@ func (c *Call) outlinesBy(o *Outliner, rows []store.Row) ([]*draw.Outline, error
 	var missing []store.Row
 	place := map[string]int{}
 	for i, r := range rows {
-		if out[i] = o.cached(r); out[i] == nil {
+		if out[i] = o.Cached(r); out[i] == nil {
 			missing, place[r.ID] = append(missing, r), i
 		}
 	}
 	for len(missing) > 0 {
 		n := min(len(missing), Batch)
 		err := c.Ask(func(ctx context.Context) error {
-			return c.s.Store.Fetch(ctx, o.Key.collection, missing[:n], store.Want{Properties: o.properties, NoGeometry: o.shared != nil}, func(x *store.Feature) (err error) {
-				out[place[x.ID]], err = o.outline(x, x.Values)
+			return c.s.Store.Fetch(ctx, o.Key.collection, missing[:n], store.Want{Properties: o.Properties, NoGeometry: o.Shared != nil}, func(x *store.Feature) (err error) {
+				out[place[x.ID]], err = o.Outline(x, x.Values)
 				return err
 			})
 		})
@@ -179,7 +179,7 @@ var errHeavy = errors.New("server: the geometries are too large for a map")
 // lightOutlines is outlinesBy for features that may be left out: nil from the one on with which their geometries are too large; whole is false then. A page does
 // not wait for large neighbours.
 func (c *Call) lightOutlines(o *Outliner, rows []store.Row) (out []*draw.Outline, whole bool, err error) {
-	if o.shared != nil {
+	if o.Shared != nil {
 		out, err = c.outlinesBy(o, rows)
 		return out, true, err
 	}
@@ -190,17 +190,17 @@ func (c *Call) lightOutlines(o *Outliner, rows []store.Row) (out []*draw.Outline
 		var missing []store.Row
 		var place []int
 		for ; i < len(rows) && len(missing) < atOnce; i++ {
-			if out[i] = o.cached(rows[i]); out[i] == nil {
+			if out[i] = o.Cached(rows[i]); out[i] == nil {
 				missing, place = append(missing, rows[i]), append(place, i)
 			}
 		}
 		k := 0
 		err := c.Ask(func(ctx context.Context) error {
-			return c.s.Store.Fetch(ctx, o.Key.collection, missing, store.Want{Properties: o.properties}, func(x *store.Feature) (err error) {
+			return c.s.Store.Fetch(ctx, o.Key.collection, missing, store.Want{Properties: o.Properties}, func(x *store.Feature) (err error) {
 				if read += len(x.Geometry.WKB); read > lightBytes {
 					return errHeavy
 				}
-				out[place[k]], err = o.outline(x, x.Values)
+				out[place[k]], err = o.Outline(x, x.Values)
 				k++
 				return err
 			})
@@ -219,13 +219,13 @@ func (c *Call) lightOutlines(o *Outliner, rows []store.Row) (out []*draw.Outline
 // Refine changes outlines of features of a collection for another scale, where they have shared borders.
 func (c *Call) Refine(coll *store.Collection, at MapScale, rows []store.Row, outs []*draw.Outline) error {
 	o, err := c.Outliner(coll, at)
-	if err != nil || o.shared == nil {
+	if err != nil || o.Shared == nil {
 		return err
 	}
 	for i, r := range rows {
-		fine := o.cached(r)
+		fine := o.Cached(r)
 		if fine == nil {
-			g, err := o.shared.Area(r.ID)
+			g, err := o.Shared.Area(r.ID)
 			if err != nil {
 				return err
 			}
@@ -243,8 +243,8 @@ type Outliner struct {
 	server     *Kit
 	Key        outlineKey // but for the feature
 	project    func(x, y float64) (float64, float64)
-	properties []string       // of the title and of its language, as far as there are; never nil
-	shared     *tile.Outlines // nil: each feature has an outline of its own
+	Properties []string       // of the title and of its language, as far as there are; never nil
+	Shared     *tile.Outlines // nil: each feature has an outline of its own
 }
 
 func (c *Call) Outliner(coll *store.Collection, at MapScale) (*Outliner, error) {
@@ -252,26 +252,26 @@ func (c *Call) Outliner(coll *store.Collection, at MapScale) (*Outliner, error) 
 	if err != nil {
 		return nil, err
 	}
-	o := &Outliner{server: c.s, Key: outlineKey{collection: coll.ID, Plane: at.Plane.String()}, project: f, properties: []string{}}
+	o := &Outliner{server: c.s, Key: outlineKey{collection: coll.ID, Plane: at.Plane.String()}, project: f, Properties: []string{}}
 	shared, pending, err := c.shared(coll, at)
 	if err != nil {
 		return nil, err
 	}
-	o.shared, c.Roughly = shared, c.Roughly || pending
-	if o.shared != nil {
-		o.Key.Plane += " " + o.shared.Rev()
+	o.Shared, c.Roughly = shared, c.Roughly || pending
+	if o.Shared != nil {
+		o.Key.Plane += " " + o.Shared.Rev()
 	}
 	if p, ok := coll.Find(coll.TitleProperty); ok && !p.Hidden {
-		o.properties = []string{p.Name}
+		o.Properties = []string{p.Name}
 		if l := LanguageProperty(coll); l != nil {
-			o.properties = append(o.properties, l.Name)
+			o.Properties = append(o.Properties, l.Name)
 		}
 	}
 	return o, nil
 }
 
 // cached is the outline of a row; nil when it must be made.
-func (o *Outliner) cached(r store.Row) *draw.Outline {
+func (o *Outliner) Cached(r store.Row) *draw.Outline {
 	out, _ := o.server.outlines.Get(o.keyOf(r))
 	return out
 }
@@ -283,7 +283,7 @@ func (o *Outliner) keyOf(r store.Row) outlineKey {
 }
 
 // outline makes and caches the outline of a feature, whose values of the properties are given.
-func (o *Outliner) outline(x *store.Feature, values []any) (*draw.Outline, error) {
+func (o *Outliner) Outline(x *store.Feature, values []any) (*draw.Outline, error) {
 	title := x.ID
 	if len(values) > 0 && values[0] != nil {
 		title = Cell(values[0])
@@ -293,8 +293,8 @@ func (o *Outliner) outline(x *store.Feature, values []any) (*draw.Outline, error
 		lang = LanguageCode(Cell(values[1]))
 	}
 	var out *draw.Outline
-	if o.shared != nil {
-		g, err := o.shared.Area(x.ID)
+	if o.Shared != nil {
+		g, err := o.Shared.Area(x.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -330,7 +330,7 @@ func (c *Call) Marks(coll *store.Collection, outs []*draw.Outline, near bool) []
 }
 
 // itemsMap draws the features of a page; "" without an outliner.
-func (c *Call) itemsMap(o *Outliner, rows []store.Row) (template.HTML, error) {
+func (c *Call) ItemsMap(o *Outliner, rows []store.Row) (template.HTML, error) {
 	if o == nil {
 		return "", nil
 	}
@@ -368,7 +368,7 @@ func (c *Call) itemsMap(o *Outliner, rows []store.Row) (template.HTML, error) {
 }
 
 // itemMap draws a feature and, in grey, what of its collection lies around it.
-func (c *Call) itemMap(o *Outliner, row store.Row, b orb.Bound, title string) (template.HTML, error) {
+func (c *Call) ItemMap(o *Outliner, row store.Row, b orb.Bound, title string) (template.HTML, error) {
 	plane := MapCRS(c.Collection)
 	area, err := crs.EnvelopeOf(b, c.Collection.Geometry.CRS, plane)
 	if err != nil {
@@ -518,7 +518,7 @@ func (c *Call) Country() *store.Collection {
 }
 
 // mayDraw reports whether a page about data may show features: none where they need a key and the visitor has none.
-func (c *Call) mayDraw() bool { return c.s.Config.Auth == "open" || c.holds }
+func (c *Call) MayDraw() bool { return c.s.Config.Auth == "open" || c.holds }
 
 // Overview draws all features of a collection, or where it is large its extent over the country. For visitors who lack a key it draws none of them:
 // on the page of the collection its extent over a grid of degrees, elsewhere nothing. A store that does not answer costs the page its map only: then fleeting is set, and the page
@@ -527,7 +527,7 @@ func (c *Call) Overview(coll *store.Collection, text string) (svg template.HTML,
 	if c.Format.F != "html" || coll == nil || coll.Geometry == nil || coll.Extent == nil {
 		return "", false
 	}
-	if !c.mayDraw() {
+	if !c.MayDraw() {
 		if coll != c.Collection {
 			return "", false
 		}
@@ -578,7 +578,7 @@ func (c *Call) SetMap(set *tile.Set) (svg template.HTML, fleeting bool) {
 		return "", false
 	}
 	var marks []draw.Mark
-	if c.mayDraw() {
+	if c.MayDraw() {
 		if marks, err = c.allMarks(coll, c.ScaleOfAll(coll, set.CRS)); err != nil {
 			c.s.Log.WarnContext(c.Request.Context(), "map left out", "request", c.ID, "collection", coll.ID, "err", Redacted(err.Error()))
 			return "", true

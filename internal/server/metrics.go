@@ -54,7 +54,7 @@ func newMetrics(s *Kit) *metrics {
 			return 0
 		}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "grense_fragments_deflated_total", Help: "Encoded features that were deflated."},
-			func() float64 { return float64(s.fragments.Stats().Deflated) }),
+			func() float64 { return float64(s.Fragments.Stats().Deflated) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "grense_source_read_ratio",
 			Help: "Part of the source that the first start has read, in the background; 1 when all is read."},
 			func() float64 { return s.Store.Catalog().Survey.Done() }),

@@ -140,7 +140,7 @@ func (s *Kit) pass(w http.ResponseWriter, r *http.Request) *passage {
 	c.Root, c.Address = s.address(r)
 	c.Response, c.Request = &p.response, r.WithContext(p)
 	readRange(c.Request.Header)
-	p.response = response{ResponseWriter: w, plain: r.TLS == nil, deadline: s.Config.Limits.WriteTimeout, slowest: int64(s.Config.Limits.Slowest), makers: s.makers}
+	p.response = response{ResponseWriter: w, plain: r.TLS == nil, deadline: s.Config.Limits.WriteTimeout, slowest: int64(s.Config.Limits.Slowest), makers: s.Makers}
 	if r.TLS == nil && r.ProtoMajor == 1 { // of HTTP/2 other answers may be under way
 		p.response.gather = GathererOf(r.Context())
 	}
@@ -182,7 +182,7 @@ func (s *Kit) chain(router *router) http.Handler {
 			}
 			if p != nil && p != http.ErrAbortHandler {
 				s.Log.ErrorContext(way, "panic", "request", c.ID, "path", Redacted(r.URL.Path), "panic", p, "stack", string(debug.Stack()))
-				if rw.status == 0 {
+				if rw.Status == 0 {
 					c.Fail(rw, problem.New(problem.Internal, nil, ""))
 					p = nil
 				} else {
@@ -224,11 +224,11 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 	if c.Operation != "" {
 		name += "." + c.Operation
 	}
-	s.metrics.observe(name, rw.status, rw.bytes, took)
+	s.metrics.observe(name, rw.Status, rw.bytes, took)
 	if r.Context().Err() != nil {
 		c.brokenOff()
 	}
-	if (r.URL.Path == "/healthz" || r.URL.Path == "/readyz") && rw.status == http.StatusOK {
+	if (r.URL.Path == "/healthz" || r.URL.Path == "/readyz") && rw.Status == http.StatusOK {
 		return
 	}
 	query := Redacted(Clip(r.URL.RawQuery))
@@ -241,7 +241,7 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 	}
 	line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // nobody looks for the place in the code, which costs a look at the stack
 	line.AddAttrs(slog.String("request", c.ID), slog.String("method", Clip(r.Method)), slog.String("path", Redacted(Clip(r.URL.Path))), slog.String("query", query),
-		slog.Int("status", rw.status), slog.Int64("bytes", rw.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("key", c.KeyID), slog.String("client", c.Address), slog.String("agent", Redacted(Clip(r.UserAgent()))))
+		slog.Int("status", rw.Status), slog.Int64("bytes", rw.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("key", c.KeyID), slog.String("client", c.Address), slog.String("agent", Redacted(Clip(r.UserAgent()))))
 	if c.Operation != "" {
 		line.AddAttrs(slog.String("operation", c.Operation))
 	}
@@ -397,7 +397,7 @@ func lastElement(values []string) string {
 // download goes on.
 type response struct {
 	http.ResponseWriter
-	status   int
+	Status   int
 	bytes    int64
 	gather   Gatherer      // what whole answers go through; nil: they are written as they come
 	plain    bool          // the connection has no TLS
@@ -437,8 +437,8 @@ func SetHeader(w http.ResponseWriter, name, value string) {
 }
 
 func (w *response) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
+	if w.Status == 0 {
+		w.Status = status
 		if w.lead != nil { // what follows takes as long as its reader does
 			w.lead.end(nil, false)
 			w.lead = nil
@@ -454,7 +454,7 @@ func (w *response) WriteHeader(status int) {
 const chunk = 64 << 10
 
 func (w *response) Write(b []byte) (n int, err error) {
-	if w.status == 0 {
+	if w.Status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
 	for len(b) > 0 {
@@ -545,7 +545,7 @@ func (w *response) send(b []byte) (n int, err error) {
 
 // timed calls send within the time that size bytes have, and counts what it sent.
 func (w *response) timed(size int64, send func() (int64, error)) (int64, error) {
-	w.resting() // nobody waits for a reader
+	w.Resting() // nobody waits for a reader
 	start := time.Now()
 	http.NewResponseController(w.ResponseWriter).SetWriteDeadline(start.Add(w.allowed(size))) // not every ResponseWriter has deadlines
 	n, err := send()
@@ -569,7 +569,7 @@ func (w *response) ReadFrom(src io.Reader) (n int64, err error) {
 	if _, isFile := file.(syscall.Conn); !ok || !isFile || !w.plain || w.spool != nil || !w.spooled {
 		return io.Copy(struct{ io.Writer }{w}, src)
 	}
-	if w.status == 0 {
+	if w.Status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
 	for left > 0 {

@@ -23,10 +23,10 @@ func (c *Call) Show(p *store.Property, v any) page.Value {
 		}
 	}
 	switch {
-	case numeric(p) && (p.Unit != "" || strings.Contains(text, ".")): // else it may be a year or an id, which people write without groups
+	case Numeric(p) && (p.Unit != "" || strings.Contains(text, ".")): // else it may be a year or an id, which people write without groups
 		text = page.InDigits(text, c.Lang)
 	case (p.Type == cql2.TypeTimestamp || p.Type == cql2.TypeDate) && text != "":
-		if day, ok := c.dateText(text); ok {
+		if day, ok := c.DateText(text); ok {
 			return page.Value{Text: day, Time: text}
 		}
 	}
@@ -47,7 +47,7 @@ func (c *Call) Show(p *store.Property, v any) page.Value {
 }
 
 // numeric reports whether the values of a property are numbers, which a table writes to the right.
-func numeric(p *store.Property) bool {
+func Numeric(p *store.Property) bool {
 	return (p.Type == cql2.TypeInteger || p.Type == cql2.TypeNumber) && p.Ref == "" && p.CodeList == ""
 }
 
@@ -147,7 +147,7 @@ func (c *Call) NameAll(coll *store.Collection, props []*store.Property, rows [][
 				return err
 			}
 		}
-		if tellsKind(coll, p) {
+		if TellsKind(coll, p) {
 			for s := range values(rows, j) {
 				if s.Text != "" {
 					*s = s.Named(page.Value{Text: c.KindText(history.Kind(s.Text))}, "")
@@ -159,7 +159,7 @@ func (c *Call) NameAll(coll *store.Collection, props []*store.Property, rows [][
 }
 
 // tellsKind reports whether a property says what happened to divisions, for which there are words.
-func tellsKind(coll *store.Collection, p *store.Property) bool {
+func TellsKind(coll *store.Collection, p *store.Property) bool {
 	return coll.ID == history.EventsID && p.Name == "kind"
 }
 
@@ -208,7 +208,7 @@ func (c *Call) nameReferences(other *store.Collection, columns []int, rows [][]p
 			}
 		}
 	}
-	titles, err := c.titles(other, ids)
+	titles, err := c.Titles(other, ids)
 	if err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func (c *Call) InLanguage(t store.Text) page.Value {
 }
 
 // titles are the titles of features by id. Ids that name none are left out; without a property for titles they are the ids.
-func (c *Call) titles(coll *store.Collection, ids []string) (map[string]page.Value, error) {
+func (c *Call) Titles(coll *store.Collection, ids []string) (map[string]page.Value, error) {
 	out := map[string]page.Value{}
 	if len(ids) == 0 {
 		return out, nil
@@ -293,18 +293,18 @@ type listKey struct{ version, list string }
 const nameSize = 400
 
 // nameList are the codes of a list in their order, with their names. It is immutable.
-type nameList struct {
+type NameList struct {
 	Codes []string
 	Of    map[string]store.Text
 }
 
 // CodeNames gives the names of the codes of one of our lists; an empty list where there is none.
-func (c *Call) CodeNames(list string) (*nameList, error) {
+func (c *Call) CodeNames(list string) (*NameList, error) {
 	key := listKey{c.Catalog.Version, list}
 	if l, ok := c.s.codeNames.Get(key); ok {
 		return l, nil
 	}
-	l := &nameList{Of: map[string]store.Text{}}
+	l := &NameList{Of: map[string]store.Text{}}
 	if _, ok := c.Catalog.Collection(CodeCollection); !ok {
 		return l, nil
 	}
@@ -326,16 +326,16 @@ func (c *Call) CodeNames(list string) (*nameList, error) {
 }
 
 // dateText writes a day or a moment for people in the language of the page.
-func (c *Call) dateText(s string) (string, bool) { return page.DateText(s, c.Lang, c.Zone()) }
+func (c *Call) DateText(s string) (string, bool) { return page.DateText(s, c.Lang, c.Zone()) }
 
 // periodText writes a day, a moment or an interval of them, as datetime takes them, for people; an open end is left out.
-func (c *Call) periodText(s string) string {
+func (c *Call) PeriodText(s string) string {
 	from, to, isInterval := strings.Cut(s, "/")
-	from, _ = c.dateText(from)
+	from, _ = c.DateText(from)
 	if !isInterval {
 		return from
 	}
-	to, _ = c.dateText(to)
+	to, _ = c.DateText(to)
 	return strings.TrimSpace(strings.TrimSuffix(from, "..") + " – " + strings.TrimSuffix(to, ".."))
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // optionsMost is how many values the form offers for choice, at most.
-const optionsMost = 500
+const OptionsMost = 500
 
 // optionsKey names the features of a collection of a catalog that forms offer.
 type optionsKey struct{ version, collection, lang string }
@@ -23,7 +23,7 @@ type offeredList struct {
 }
 
 // optionsFrom are the features of a small collection, by id. The caller owns them.
-func (c *Call) optionsFrom(coll *store.Collection) (page.Choices, error) {
+func (c *Call) OptionsFrom(coll *store.Collection) (page.Choices, error) {
 	key := optionsKey{c.Catalog.Version, coll.ID, c.Lang}
 	if l, ok := c.s.offered.Get(key); ok && l.choices != nil && time.Since(l.made) < optionsFresh && c.fits(l) {
 		return slices.Clone(l.choices), nil
@@ -61,7 +61,7 @@ func (c *Call) fits(l offeredList) bool { return c.keep == nil || l.state == c.k
 func (c *Call) readOptions(coll *store.Collection) (out page.Choices, err error) {
 	var pg *store.Page
 	err = c.Ask(func(ctx context.Context) (err error) {
-		pg, err = c.s.Store.Page(ctx, c.Current(coll, store.Query{Limit: optionsMost, Count: store.CountNone}))
+		pg, err = c.s.Store.Page(ctx, c.Current(coll, store.Query{Limit: OptionsMost, Count: store.CountNone}))
 		return err
 	})
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *Call) readOptions(coll *store.Collection) (out page.Choices, err error)
 	if err != nil {
 		return nil, err
 	}
-	titles, err := c.titles(coll, ids)
+	titles, err := c.Titles(coll, ids)
 	for _, id := range ids {
 		s := page.Value{Text: id}.Named(titles[id], "")
 		s.Number = s.Number && coll.Key.Type == cql2.TypeText
@@ -97,4 +97,15 @@ func (c *Call) publicIDs(coll *store.Collection, rows []store.Row) ([]string, er
 		})
 	})
 	return ids, err
+}
+
+// OneOf is what one feature of a collection is called; the title of the collection where no catalogue knows it.
+func (c *Call) OneOf(coll *store.Collection) string {
+	switch coll.ID {
+	case "fylker":
+		return c.Text("one.fylker")
+	case "kommuner":
+		return c.Text("one.kommuner")
+	}
+	return c.TitleOf(coll)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // copies are the address of data of the page without its language, and how to fetch it.
-func (c *Call) copies(path string) []page.Copied {
+func (c *Call) Copies(path string) []page.Copied {
 	address := c.Base() + path
 	key := ""
 	if c.s.Config.Auth != "open" {

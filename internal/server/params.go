@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"grense/internal/cql2"
-	"grense/internal/feature"
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/store"
@@ -51,104 +50,68 @@ type Layered interface {
 }
 
 // outputParams say how features are written. They are part of the structs of several routes.
-type outputParams struct {
-	crs          crs.ID
-	crsURI       string   // as Content-Crs shall say it
+type OutputParams struct {
+	Crs          crs.ID
+	CrsURI       string   // as Content-Crs shall say it
 	Properties   []string // nil: all
-	skipGeometry bool
-	profile      string   // of GeoJSON; "": rfc7946
-	dialect      string   // of CSV; "": rfc4180
-	precision    *int     // decimals of coordinates in GeoJSON and CSV; nil: those of the CRS
-	zoom         *float64 // nil: geometries are not simplified
+	SkipGeometry bool
+	Profile      string   // of GeoJSON; "": rfc7946
+	Dialect      string   // of CSV; "": rfc4180
+	Precision    *int     // decimals of coordinates in GeoJSON and CSV; nil: those of the CRS
+	Zoom         *float64 // nil: geometries are not simplified
 	versions     string   // profile of several versions of a feature; "": none asked for
-	versionIDs   bool     // features are versions, with ids of their own
+	VersionIDs   bool     // features are versions, with ids of their own
 	told         string   // the profile of versions that the answer has; "": it has no versions
 }
 
 // output lets a parameter find these in the struct of a route.
-func (p *outputParams) output() *outputParams { return p }
+func (p *OutputParams) Output() *OutputParams { return p }
 
-func (p *outputParams) ToldProfile() *string { return &p.profile }
+func (p *OutputParams) ToldProfile() *string { return &p.Profile }
 
 // profiled is the struct of a route that answers in GeoJSON of a profile.
-type profiled interface{ ToldProfile() *string }
+type Profiled interface{ ToldProfile() *string }
 
 // writesFeatures is the struct of a route that has outputParams.
-type writesFeatures interface{ output() *outputParams }
+type WritesFeatures interface{ Output() *OutputParams }
 
-func newOutputParams() outputParams { return outputParams{crs: crs.CRS84, crsURI: crs.CRS84.URI()} }
+func NewOutputParams() OutputParams { return OutputParams{Crs: crs.CRS84, CrsURI: crs.CRS84.URI()} }
 
 // itemsParams are those of the features of a collection.
-type itemsParams struct {
-	outputParams
+type ItemsParams struct {
+	OutputParams
 	Query      store.Query
-	bbox       string
-	hasBBox    bool
-	bboxCRS    crs.ID
+	Bbox       string
+	HasBBox    bool
+	BboxCRS    crs.ID
 	from, to   *time.Time
 	hasTime    bool
 	interval   bool     // datetime is an interval, not a moment or a day
-	terms      []string // of q; nil: none
+	Terms      []string // of q; nil: none
 	filter     string
 	hasFilter  bool
 	filterJSON bool
 	filterCRS  crs.ID // zero: CRS84
-	norwegian  bool   // texts are sorted by the Norwegian alphabet
-	hits       bool   // only the count is wanted
+	Norwegian  bool   // texts are sorted by the Norwegian alphabet
+	Hits       bool   // only the count is wanted
 }
 
 // selection lets a parameter find these in the struct of another route.
-func (p *itemsParams) selection() *itemsParams { return p }
+func (p *ItemsParams) selection() *ItemsParams { return p }
 
 // selectsFeatures is the struct of a route that has itemsParams.
-type selectsFeatures interface{ selection() *itemsParams }
-
-// downloadParams are those of a file with features.
-type downloadParams struct {
-	itemsParams
-	revision string // "": the present one
-}
-
-func newDownloadParams(c *Call) any {
-	return &downloadParams{itemsParams: *NewItemsParams(c).(*itemsParams)}
-}
-
-// file are the parameters of a call of the route of downloads.
-func (c *Call) file() *downloadParams { return c.Params.(*downloadParams) }
+type selectsFeatures interface{ selection() *ItemsParams }
 
 func NewItemsParams(c *Call) any {
-	return &itemsParams{outputParams: newOutputParams(), bboxCRS: crs.CRS84,
-		Query: store.Query{Collection: c.Collection.ID, Limit: c.pageDefault(), SortBy: c.Collection.DefaultSort}}
+	return &ItemsParams{OutputParams: NewOutputParams(), BboxCRS: crs.CRS84,
+		Query: store.Query{Collection: c.Collection.ID, Limit: c.PageDefault(), SortBy: c.Collection.DefaultSort}}
 }
 
 // Items are the parameters of a call of a route that selects features.
-func (c *Call) Items() *itemsParams { return c.Params.(selectsFeatures).selection() }
+func (c *Call) Items() *ItemsParams { return c.Params.(selectsFeatures).selection() }
 
 // output are the parameters of a call of a route that writes features.
-func (c *Call) output() *outputParams { return c.Params.(writesFeatures).output() }
-
-// itemParams are those of one feature.
-type itemParams struct {
-	outputParams
-	at *time.Time // nil: now
-}
-
-func newItemParams(*Call) any { return &itemParams{outputParams: newOutputParams()} }
-
-// collectionsParams are those of the list of collections.
-type collectionsParams struct {
-	limit, offset int
-	query         string   // as it came; "" for none
-	terms         []string // of query; nil: none
-	bbox          *cql2.BBox
-	from, to      *time.Time
-	hasTime       bool
-}
-
-// collectionsDefault is how many collections a page lists without limit. Most clients read the first page only.
-const collectionsDefault = 1000
-
-func newCollectionsParams(*Call) any { return &collectionsParams{limit: collectionsDefault} }
+func (c *Call) Output() *OutputParams { return c.Params.(WritesFeatures).Output() }
 
 // keyParams are those of the form for the key.
 type keyParams struct{ code, next string } // "": none
@@ -161,7 +124,7 @@ var filterLangs = []string{"cql2-text", "cql2-json", "cql-text"}
 // profiles are those of GeoJSON (OGC 21-045r1, 14); the first goes without saying.
 var profiles = []string{"rfc7946", "jsonfg", "jsonfg-plus"}
 
-// Truth reads the value of a parameter that is true or false.
+// truth reads the value of a parameter that is true or false.
 func Truth(name, value string) (bool, error) {
 	if value != "true" && value != "false" {
 		return false, problem.Invalidf(name, value, "use true or false")
@@ -170,7 +133,7 @@ func Truth(name, value string) (bool, error) {
 }
 
 // pageMax is the largest page of features of the collection.
-func (c *Call) pageMax() int {
+func (c *Call) PageMax() int {
 	if c.Collection != nil && c.Collection.PageMax > 0 {
 		return c.Collection.PageMax
 	}
@@ -178,12 +141,12 @@ func (c *Call) pageMax() int {
 }
 
 // pageDefault is how many features of the collection a page has without limit.
-func (c *Call) pageDefault() int {
+func (c *Call) PageDefault() int {
 	n := c.s.Config.Limits.PageDefault
 	if c.Collection != nil && c.Collection.PageDefault > 0 {
 		n = c.Collection.PageDefault
 	}
-	return min(n, c.pageMax())
+	return min(n, c.PageMax())
 }
 
 // MaxLimit and DefaultLimit bound the lists of processes and jobs. A page of features has limits.page_max and limits.page_default
@@ -198,113 +161,24 @@ var (
 
 	ParamLang = &Param{Name: "lang", Description: "Language of texts: nb, nn or en; goes before Accept-Language, anything else gives nb", Schema: SchemaString}
 
-	paramLimit = &Param{Name: "limit", Define: defineLimit, Description: "Features in one page, at most. A larger number is read as the maximum; pages in HTML show 250 at most",
-		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": DefaultLimit},
-		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
-			p.Query.Limit, err = Positive("limit", v[0], 1)
-			p.Query.Limit = min(p.Query.Limit, c.pageMax())
-			return err
-		})}
-
-	paramOffset = &Param{Name: "offset", Description: "Features to skip. To walk through all, follow the links next instead",
-		Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		Parse: Into(func(_ *Call, p *itemsParams, v []string) (err error) {
-			p.Query.Offset, err = Positive("offset", v[0], 0)
-			return err
-		})}
-
-	paramCursor = &Param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no meaning of its own", Schema: SchemaFilled,
-		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
+	ParamCursor = &Param{Name: "cursor", Description: "Place to go on from, as links next and prev give it; has no meaning of its own", Schema: SchemaFilled,
+		Parse: Into(func(c *Call, p *ItemsParams, v []string) (err error) {
 			p.Query.Cursor, err = c.verifyCursor(v[0])
 			c.continues = err == nil
 			return err
 		})}
 
-	paramBBox = &Param{Name: "bbox", Description: "Only features that touch this box: west, south, east, north (with heights: six numbers), in the axis order of bbox-crs. West greater than east crosses the antimeridian. Features without geometry are always in",
-		Schema: map[string]any{"type": "array", "minItems": 4, "maxItems": 6, "items": map[string]any{"type": "number"}},
-		Parse:  Into(func(_ *Call, p *itemsParams, v []string) error { p.bbox, p.hasBBox = v[0], true; return nil })}
-
-	paramBBoxCRS = &Param{Name: "bbox-crs", Own: true, Define: defineCRS, Description: "CRS of bbox: one of the collection's crs; default CRS84", Schema: SchemaURI,
-		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
-			p.bboxCRS, _, err = c.parseCRS("bbox-crs", v[0])
-			return err
-		})}
-
-	paramCRS = &Param{Name: "crs", Own: true, Define: defineCRS, Description: "CRS of the coordinates in the answer: one of the collection's crs; default CRS84", Schema: SchemaURI,
-		Parse: Into(func(c *Call, to writesFeatures, v []string) (err error) {
-			p := to.output()
-			p.crs, p.crsURI, err = c.parseCRS("crs", v[0])
-			return err
-		})}
-
 	ParamDatetime = &Param{Name: "datetime", Define: defineDatetime, Description: "Only features whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Features without time are always in. Where no property has the role of the time, all days and moments of a feature count",
-		Schema: SchemaFilled, Parse: Into(func(c *Call, p *itemsParams, v []string) error { return p.parseDatetime("datetime", v[0], c.Zone()) })}
-
-	paramVersion = &Param{Name: "datetime", Define: defineVersion, Description: "A moment, or a day: the version of the feature that was valid then. Without it, the one of now", Schema: SchemaFilled, Only: hasTimes,
-		Parse: Into(func(c *Call, p *itemParams, v []string) (err error) {
-			if IsPlain(c.Collection) && !c.hasHistory() {
-				return problem.Invalidf("datetime", v[0], "features of %s have no versions; leave datetime out", c.Collection.ID)
-			}
-			p.at, err = c.parseMoment(v[0])
-			return err
-		})}
+		Schema: SchemaFilled, Parse: Into(func(c *Call, p *ItemsParams, v []string) error { return p.parseDatetime("datetime", v[0], c.Zone()) })}
 
 	ParamDatetimeAlias = &Param{Name: "datetime_", Untold: true, Description: "The same as datetime, for clients that cannot write that name",
-		Schema: SchemaFilled, Parse: Into(func(c *Call, p *itemsParams, v []string) error { return p.parseDatetime("datetime_", v[0], c.Zone()) })}
-
-	paramSortBy = &Param{Name: "sortby", Own: true, Define: defineSortBy, Description: "Order: properties, separated by commas, each with + (ascending) or - (descending) before it. Features without a value come last",
-		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}}, Repeat: true,
-		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
-			p.Query.SortBy, err = c.parseSortBy(v)
-			return err
-		})}
-
-	paramCollectionsLimit = &Param{Name: "limit", Own: true, Description: "Collections in one page, at most. A larger number is read as the maximum",
-		Schema: map[string]any{"type": "integer", "minimum": 1, "maximum": MaxLimit, "default": collectionsDefault},
-		Parse: Into(func(_ *Call, p *collectionsParams, v []string) (err error) {
-			p.limit, err = Positive("limit", v[0], 1)
-			p.limit = min(p.limit, MaxLimit)
-			return err
-		})}
-	paramCollectionsOffset = &Param{Name: "offset", Own: true, Description: "Collections to skip", Schema: map[string]any{"type": "integer", "minimum": 0, "default": 0},
-		Parse: Into(func(_ *Call, p *collectionsParams, v []string) (err error) {
-			p.offset, err = Positive("offset", v[0], 0)
-			return err
-		})}
-	paramCollectionsQ = &Param{Name: "q", Own: true, Description: "Only collections with these words in id, title, description or keywords: the beginning of a word is enough, a comma separates alternatives",
-		Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200},
-		Parse: Into(func(_ *Call, p *collectionsParams, v []string) (err error) {
-			p.query = v[0]
-			p.terms, err = cql2.ParseSearch(v[0])
-			return err
-		})}
-	paramCollectionsBBox = &Param{Name: "bbox", Own: true, Description: "Only collections whose extent touches this box in CRS84: west, south, east, north (with heights: six numbers). Collections without an extent are always in",
-		Schema: map[string]any{"type": "array", "minItems": 4, "maxItems": 6, "items": map[string]any{"type": "number"}},
-		Parse: Into(func(_ *Call, p *collectionsParams, v []string) error {
-			b, err := cql2.ParseBBox(v[0], crs.CRS84)
-			p.bbox = &b
-			return err
-		})}
-	paramCollectionsTime = &Param{Name: "datetime", Own: true, Description: "Only collections whose time touches this moment or interval: RFC 3339, a/b, ../b, a/... Collections without time are always in", Schema: SchemaFilled,
-		Parse: Into(func(c *Call, p *collectionsParams, v []string) (err error) {
-			p.from, p.to, err = cql2.ParseInterval(v[0], c.Zone())
-			p.hasTime = true
-			return err
-		})}
+		Schema: SchemaFilled, Parse: Into(func(c *Call, p *ItemsParams, v []string) error { return p.parseDatetime("datetime_", v[0], c.Zone()) })}
 
 	ParamFilter = &Param{Name: "filter", Description: "Only features for which this CQL2 expression is true", Schema: SchemaFilled,
-		Parse: Into(func(_ *Call, p *itemsParams, v []string) error { p.filter, p.hasFilter = v[0], true; return nil })}
-
-	paramQ = &Param{Name: "q", Description: "Only features with these words in a text: the beginning of a word is enough; case, accents and letters such as ø and o count as equal. " +
-		"Words separated by blanks stand in that order, a comma separates alternatives. Without sortby the best matches come first",
-		Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": 200},
-		Parse: Into(func(_ *Call, p *itemsParams, v []string) (err error) {
-			p.terms, err = cql2.ParseSearch(v[0])
-			return err
-		})}
+		Parse: Into(func(_ *Call, p *ItemsParams, v []string) error { p.filter, p.hasFilter = v[0], true; return nil })}
 
 	ParamFilterLang = &Param{Name: "filter-lang", Description: "Encoding of filter", Schema: map[string]any{"type": "string", "enum": filterLangs, "default": filterLangs[0]},
-		Parse: Into(func(_ *Call, p *itemsParams, v []string) error {
+		Parse: Into(func(_ *Call, p *ItemsParams, v []string) error {
 			for _, l := range filterLangs {
 				if v[0] == l {
 					p.filterJSON = l == "cql2-json"
@@ -314,93 +188,25 @@ var (
 			return problem.Invalidf("filter-lang", v[0], "use one of %s", strings.Join(filterLangs, ", "))
 		})}
 
-	ParamFilterCRS = &Param{Name: "filter-crs", Own: true, Define: defineCRS, Description: "CRS of the geometries in filter: one of the collection's crs; default CRS84", Schema: SchemaURI,
-		Parse: Into(func(c *Call, p *itemsParams, v []string) (err error) {
-			p.filterCRS, _, err = c.parseCRS("filter-crs", v[0])
+	ParamFilterCRS = &Param{Name: "filter-crs", Own: true, Define: DefineCRS, Description: "CRS of the geometries in filter: one of the collection's crs; default CRS84", Schema: SchemaURI,
+		Parse: Into(func(c *Call, p *ItemsParams, v []string) (err error) {
+			p.filterCRS, _, err = c.ParseCRS("filter-crs", v[0])
 			return err
 		})}
 
 	ParamProperties = &Param{Name: "properties", Own: true, Define: defineProperties, Description: "Properties to return, separated by commas; id and links always stay, the geometry only when it is named",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "minLength": 1}},
-		Parse:  Into(func(c *Call, to writesFeatures, v []string) error { return c.parseProperties(to.output(), v[0]) })}
-
-	paramSkipGeometry = &Param{Name: "skipGeometry", Description: "Leave the geometry out", Schema: map[string]any{"type": "boolean", "default": false},
-		Parse: Into(func(_ *Call, to writesFeatures, v []string) (err error) {
-			to.output().skipGeometry, err = Truth("skipGeometry", v[0])
-			return err
-		})}
-
-	paramZoomLevel = &Param{Name: "zoom-level", Description: "Zoom level of the map that shall show the geometries, in WebMercatorQuad with tiles of 256 pixels: they are simplified for it, and neighbours keep the borders that they share. " +
-		"What is too small for it keeps a finer outline; points stay as they are. The first request for a collection and CRS may answer 503 with Retry-After",
-		Schema: map[string]any{"type": "number", "minimum": 0},
-		Parse: Into(func(_ *Call, to writesFeatures, v []string) (err error) {
-			to.output().zoom, err = parseZoom(v[0])
-			return err
-		})}
-
-	paramCollation = &Param{Name: "collation", Description: "Order of texts in sortby: codepoint, or nb for the Norwegian alphabet with æ, ø, å after z",
-		Schema: map[string]any{"type": "string", "enum": []string{"codepoint", "nb"}, "default": "codepoint"},
-		Parse: Into(func(_ *Call, p *itemsParams, v []string) error {
-			switch v[0] {
-			case "nb":
-				p.norwegian = true
-			case "codepoint":
-			default:
-				return problem.Invalidf("collation", v[0], "use codepoint or nb")
-			}
-			return nil
-		})}
-
-	paramResultType = &Param{Name: "resulttype", Description: "hits counts the features and returns none; a number that a page leaves out is counted here", Schema: map[string]any{"type": "string", "enum": []string{"results", "hits"}, "default": "results"},
-		Parse: Into(func(_ *Call, p *itemsParams, v []string) error {
-			switch v[0] {
-			case "hits":
-				p.hits = true
-			case "results":
-			default:
-				return problem.Invalidf("resulttype", v[0], "use results or hits")
-			}
-			return nil
-		})}
-
-	paramRevision = &Param{Name: "revision", Description: "State of the data that the file is of, as Content-Location and links of the collection name it. Such a file can be resumed; one of a state that is gone answers 410",
-		Schema: map[string]any{"type": "string", "pattern": "^[0-9a-f]+$"},
-		Parse: Into(func(_ *Call, p *downloadParams, v []string) error {
-			if p.revision = v[0]; v[0] == "" || strings.Trim(v[0], "0123456789abcdef") != "" {
-				return problem.Invalidf("revision", v[0], "take it from a link of the collection, or leave it out")
-			}
-			return nil
-		})}
-
-	paramDialect = &Param{Name: "dialect", Description: "Of CSV: excel writes what spreadsheets open by themselves: a byte order mark, semicolons, decimal commas, no text that is taken for a formula",
-		Schema: map[string]any{"type": "string", "enum": []string{"rfc4180", "excel"}, "default": "rfc4180"},
-		Parse: Into(func(_ *Call, to writesFeatures, v []string) error {
-			if to.output().dialect = v[0]; v[0] != "rfc4180" && v[0] != "excel" {
-				return problem.Invalidf("dialect", v[0], "use rfc4180 or excel")
-			}
-			return nil
-		})}
-
-	paramPrecision = &Param{Name: "precision", Description: "Decimals of coordinates in GeoJSON and CSV, at most: without it 7 of degrees and 2 of metres. Heights have 2",
-		Schema: map[string]any{"type": "integer", "minimum": 0, "maximum": feature.MaxPrecision},
-		Parse: Into(func(_ *Call, to writesFeatures, v []string) error {
-			n, err := Positive("precision", v[0], 0)
-			if err == nil && n > feature.MaxPrecision {
-				err = problem.Invalidf("precision", v[0], "use a number from 0 to %d", feature.MaxPrecision)
-			}
-			to.output().precision = &n
-			return err
-		})}
+		Parse:  Into(func(c *Call, to WritesFeatures, v []string) error { return c.parseProperties(to.Output(), v[0]) })}
 
 	ParamProfile = &Param{Name: "profile", Define: defineProfile, Description: "Of GeoJSON: rfc7946, the default, or JSON-FG: jsonfg, or jsonfg-plus with the geometry in CRS84 beside the place in another CRS. Of several the first is written. Other representations have none, and tell so in the header Format-Losses",
 		Schema: map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": profiles}},
-		Parse: Into(func(c *Call, to profiled, v []string) error {
+		Parse: Into(func(c *Call, to Profiled, v []string) error {
 			told := false
 			for name := range strings.SplitSeq(v[0], ",") {
 				name = profileName(name)
-				if out, ok := to.(writesFeatures); ok && IsVersioned(c.Collection) && slices.Contains(versionProfiles, name) {
-					if out.output().versions == "" {
-						out.output().versions = name
+				if out, ok := to.(WritesFeatures); ok && IsVersioned(c.Collection) && slices.Contains(versionProfiles, name) {
+					if out.Output().versions == "" {
+						out.Output().versions = name
 					}
 					continue
 				}
@@ -425,11 +231,6 @@ var (
 	SchemaURI    = map[string]any{"type": "string", "format": "uri"}
 )
 
-func defineVersion(c *Call, d *openapi.Parameter) {
-	d.Shared = "version"
-	d.Description += ". Days, and times without a zone, are those of " + c.Zone().String()
-}
-
 func defineProfile(c *Call, d *openapi.Parameter) {
 	if IsVersioned(c.Collection) {
 		d.Shared = "profile-versions"
@@ -449,17 +250,10 @@ func defineDatetime(c *Call, d *openapi.Parameter) {
 	d.Description += ". Days, and times without a zone, are those of " + c.Zone().String()
 }
 
-func defineLimit(c *Call, d *openapi.Parameter) {
-	d.Schema = map[string]any{"type": "integer", "minimum": 1, "maximum": c.pageMax(), "default": c.pageDefault()}
-	if c.Collection != nil && c.Collection.PageDefault+c.Collection.PageMax > 0 {
-		d.Shared = ""
-	}
-}
-
-func defineCRS(c *Call, d *openapi.Parameter) {
+func DefineCRS(c *Call, d *openapi.Parameter) {
 	if c.Collection != nil && c.Collection != AnyCollection {
 		// Without a format: generators make types of it that have no constants.
-		d.Schema = map[string]any{"type": "string", "enum": crsURIs(c.Collection)}
+		d.Schema = map[string]any{"type": "string", "enum": CrsURIs(c.Collection)}
 	}
 }
 
@@ -473,21 +267,15 @@ func defineProperties(c *Call, d *openapi.Parameter) {
 	}
 }
 
-func defineSortBy(c *Call, d *openapi.Parameter) {
-	if c.Collection != AnyCollection {
-		d.Description += ". Properties: " + strings.Join(sortableNames(c.Collection), ", ")
-	}
-}
-
 // reserved are the names that a property cannot have as a query parameter; such a property is no query parameter.
-var reserved = map[string]bool{"f": true, "lang": true, "limit": true, "offset": true, "cursor": true, "bbox": true, "bbox-crs": true, "crs": true,
+var Reserved = map[string]bool{"f": true, "lang": true, "limit": true, "offset": true, "cursor": true, "bbox": true, "bbox-crs": true, "crs": true,
 	"datetime": true, "datetime_": true, "sortby": true, "collation": true, "properties": true, "skipGeometry": true, "resulttype": true, "q": true, "filter": true, "filter-lang": true,
 	"filter-crs": true, "profile": true, "dialect": true, "revision": true, "zoom-level": true}
 
 // maxInt bounds limit and offset as they are read; larger numbers mean the same as this one.
 const maxInt = 1 << 40
 
-// Positive reads a whole number of at least low.
+// positive reads a whole number of at least low.
 func Positive(name, v string, low int) (int, error) {
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil && n > 0 && len(v) < 1000 && !strings.ContainsAny(v, "+-_") {
@@ -628,7 +416,7 @@ func (c *Call) ParameterNames(rt *Route) problem.Saying {
 // Field returns the property that a query parameter of that name filters by; nil when there is none.
 func (c *Call) Field(name string) *store.Property {
 	p, ok := c.Collection.Queryable(name)
-	if !ok || p.Hidden || reserved[name] || !Simple(p.Type) && !Elements(p) {
+	if !ok || p.Hidden || Reserved[name] || !Simple(p.Type) && !Elements(p) {
 		return nil
 	}
 	return p
@@ -643,20 +431,20 @@ func Elements(p *store.Property) bool {
 func Simple(t cql2.Type) bool { return t != cql2.TypeGeometry && t != cql2.TypeJSON }
 
 // parseCRS reads a CRS that the collection offers (OGC 18-058r1, 6.2, 6.3). uri is what Content-Crs shall say.
-func (c *Call) parseCRS(name, v string) (id crs.ID, uri string, err error) {
+func (c *Call) ParseCRS(name, v string) (id crs.ID, uri string, err error) {
 	id, ok := crs.Parse(v)
 	if ok {
-		for _, x := range offeredCRS(c.Collection) {
+		for _, x := range OfferedCRS(c.Collection) {
 			if x == id {
 				return id, id.URI(), nil
 			}
 		}
 	}
-	uris := crsURIs(c.Collection)
+	uris := CrsURIs(c.Collection)
 	return crs.CRS84, "", problem.Invalidf(name, v, "use one of the collection's crs: %s", strings.Join(uris, ", "))
 }
 
-func (p *itemsParams) parseDatetime(name, v string, zone *time.Location) error {
+func (p *ItemsParams) parseDatetime(name, v string, zone *time.Location) error {
 	from, to, err := cql2.ParseInterval(v, zone)
 	if err != nil {
 		e := problem.Of(err)
@@ -673,7 +461,7 @@ func (p *itemsParams) parseDatetime(name, v string, zone *time.Location) error {
 }
 
 // parseMoment reads a moment, or a day, of which it is the beginning.
-func (c *Call) parseMoment(v string) (*time.Time, error) {
+func (c *Call) ParseMoment(v string) (*time.Time, error) {
 	at, ok := cql2.ParseInstant(v, c.Zone())
 	if !ok {
 		return nil, problem.Invalidf("datetime", v, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z; %s/versions lists those of a feature", strings.TrimSuffix(c.Request.URL.Path, "/"))
@@ -683,7 +471,7 @@ func (c *Call) parseMoment(v string) (*time.Time, error) {
 
 // parseSortBy reads sortby. An unencoded + arrives as a space. In a repeated parameter, a bare asc or desc sets the direction of
 // the key before it, unless a property has that name.
-func (c *Call) parseSortBy(values []string) (keys []store.Sort, err error) {
+func (c *Call) ParseSortBy(values []string) (keys []store.Sort, err error) {
 	seen := map[string]bool{}
 	for i, v := range values {
 		if i > 0 && len(keys) > 0 && (v == "asc" || v == "desc") {
@@ -702,7 +490,7 @@ func (c *Call) parseSortBy(values []string) (keys []store.Sort, err error) {
 			}
 			p, ok := c.Collection.Queryable(key.Property)
 			if !ok || !sortable(p) {
-				return nil, problem.Invalidf("sortby", v, "sort by one of %s", strings.Join(sortableNames(c.Collection), ", "))
+				return nil, problem.Invalidf("sortby", v, "sort by one of %s", strings.Join(SortableNames(c.Collection), ", "))
 			}
 			if seen[key.Property] {
 				return nil, problem.Invalidf("sortby", v, "name each property once; %s stands twice", key.Property)
@@ -717,7 +505,7 @@ func (c *Call) parseSortBy(values []string) (keys []store.Sort, err error) {
 	return keys, nil
 }
 
-func sortableNames(coll *store.Collection) []string {
+func SortableNames(coll *store.Collection) []string {
 	var names []string
 	for p := range coll.Queryables() {
 		if sortable(p) {
@@ -731,8 +519,8 @@ func sortableNames(coll *store.Collection) []string {
 func sortable(p *store.Property) bool { return !p.Hidden && Simple(p.Type) && p.Path == nil }
 
 // parseProperties reads the list of properties to return (OGC API – Features Part 6, draft).
-func (c *Call) parseProperties(p *outputParams, v string) error {
-	p.Properties, p.skipGeometry = []string{}, true
+func (c *Call) parseProperties(p *OutputParams, v string) error {
+	p.Properties, p.SkipGeometry = []string{}, true
 	seen := map[string]bool{}
 	for name := range strings.SplitSeq(v, ",") {
 		if seen[name] {
@@ -740,7 +528,7 @@ func (c *Call) parseProperties(p *outputParams, v string) error {
 		}
 		seen[name] = true
 		if g := c.Collection.Geometry; g != nil && c.Collection.Canonical(name) == g.Name {
-			p.skipGeometry = false
+			p.SkipGeometry = false
 			continue
 		}
 		if x, ok := c.Collection.Find(name); !ok || x.Hidden {

@@ -25,14 +25,14 @@ const LargeAnswer = 500
 func (c *Call) Large() error { return c.makeLarge(limit.CostDirect, limit.CostMaking) }
 
 // largeFile is large for a file that is made for one reader.
-func (c *Call) largeFile() error { return c.makeLarge(limit.CostFileDirect, limit.CostFileMaking) }
+func (c *Call) LargeFile() error { return c.makeLarge(limit.CostFileDirect, limit.CostFileMaking) }
 
 func (c *Call) makeLarge(direct, making store.Cost) error {
-	m, w := c.s.makers, c.Response
-	if w == nil || w.leave != nil || w.status != 0 {
+	m, w := c.s.Makers, c.Response
+	if w == nil || w.leave != nil || w.Status != 0 {
 		return nil
 	}
-	k := c.largeTicket()
+	k := c.LargeTicket()
 	if !c.continues {
 		if err := m.Turns.Admit(k.Owner, k.Caller); err != nil {
 			return err
@@ -51,7 +51,7 @@ func (c *Call) makeLarge(direct, making store.Cost) error {
 
 // release gives the places of an answer back.
 func (w *response) release() {
-	w.resting()
+	w.Resting()
 	if w.leave != nil {
 		w.leave()
 		w.leave = nil
@@ -60,7 +60,7 @@ func (w *response) release() {
 
 // takePlace leaves the place of a large answer to the caller, who gives it back by what is returned, once or more
 // often.
-func (w *response) takePlace() (leave func()) {
+func (w *response) TakePlace() (leave func()) {
 	if w == nil || w.leave == nil {
 		return func() {}
 	}
@@ -81,7 +81,7 @@ func (w *response) keep(b []byte) int {
 
 // fromDisk says that what follows comes from a file, so that nothing of it needs to be kept in another one, and no
 // place.
-func (w *response) fromDisk() {
+func (w *response) FromDisk() {
 	if w == nil || w.spool != nil && w.spool.Size > 0 {
 		return
 	}
@@ -91,7 +91,7 @@ func (w *response) fromDisk() {
 
 // push sends on what the connection gathers, so that the beginning of a long answer does not wait for more of it. It
 // does nothing where the answer goes by way of a file.
-func (w *response) push() error {
+func (w *response) Push() error {
 	if w == nil || w.spool != nil {
 		return nil
 	}
@@ -129,10 +129,10 @@ func (w *response) drain() error {
 
 // writing takes a place to write many features, until the answer goes out or the store is asked again. Of a request
 // that is broken off meanwhile nothing is written.
-func (c *Call) writing() error {
+func (c *Call) Writing() error {
 	w := c.Response
 	// who holds a connection must not wait for those who wait for one
-	if w == nil || w.rest != nil || w.status != 0 || c.early != nil {
+	if w == nil || w.rest != nil || w.Status != 0 || c.Early != nil {
 		return nil
 	}
 	if err := c.Request.Context().Err(); err != nil {
@@ -147,7 +147,7 @@ func (c *Call) writing() error {
 }
 
 // resting gives the place of writing back.
-func (w *response) resting() {
+func (w *response) Resting() {
 	if w != nil && w.rest != nil {
 		w.rest()
 		w.rest = nil
@@ -186,6 +186,6 @@ func (c *Call) Pay(begun bool) error {
 }
 
 // largeTicket returns a ticket of the call for a place of a large answer.
-func (c *Call) largeTicket() *limit.Ticket {
-	return c.s.makers.Ticket(c.Owner(), c.caller(), c.continues)
+func (c *Call) LargeTicket() *limit.Ticket {
+	return c.s.Makers.Ticket(c.Owner(), c.caller(), c.continues)
 }

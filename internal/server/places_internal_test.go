@@ -46,21 +46,21 @@ func TestManyFeaturesAreWrittenInTurns(t *testing.T) {
 		var own []*Call
 		for range runtime.GOMAXPROCS(0) {
 			own = append(own, writer(t.Context(), x, "greedy"))
-			if err := own[len(own)-1].writing(); err != nil {
+			if err := own[len(own)-1].Writing(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := own[0].writing(); err != nil {
+		if err := own[0].Writing(); err != nil {
 			t.Errorf("a place that is held is asked for again: %v", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var left, next error
 		done := make(chan struct{})
-		go func() { left = writer(ctx, x, "greedy").writing() }()
+		go func() { left = writer(ctx, x, "greedy").Writing() }()
 		synctest.Wait()
-		go func() { next = writer(t.Context(), x, "greedy").writing(); close(done) }()
+		go func() { next = writer(t.Context(), x, "greedy").Writing(); close(done) }()
 		synctest.Wait()
-		if err := writer(t.Context(), x, "modest").writing(); err != nil {
+		if err := writer(t.Context(), x, "modest").Writing(); err != nil {
 			t.Errorf("another owner: %v", err)
 		}
 		cancel() // the client breaks its request off
@@ -74,11 +74,11 @@ func TestManyFeaturesAreWrittenInTurns(t *testing.T) {
 		if !isClosed(done) || next != nil {
 			t.Errorf("nobody got the place of an answer that goes out: %v", next)
 		}
-		if err := writer(ctx, x, "third").writing(); !errors.Is(err, context.Canceled) {
+		if err := writer(ctx, x, "third").Writing(); !errors.Is(err, context.Canceled) {
 			t.Errorf("a request that was broken off before: %v", err)
 		}
 		start := time.Now()
-		if err := writer(t.Context(), x, "greedy").writing(); problem.Of(err).Kind != problem.Busy ||
+		if err := writer(t.Context(), x, "greedy").Writing(); problem.Of(err).Kind != problem.Busy ||
 			time.Since(start) != 2*time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}

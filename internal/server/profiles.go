@@ -23,8 +23,8 @@ func profileName(id string) string {
 }
 
 // profileLinks tell the profile of an answer in GeoJSON. Other representations have none.
-func (c *Call) profileLinks() []ogcapi.Link {
-	p, ok := c.Params.(profiled)
+func (c *Call) ProfileLinks() []ogcapi.Link {
+	p, ok := c.Params.(Profiled)
 	if c.Format.F != AsGeoJSON.F || !ok {
 		return nil
 	}
@@ -33,8 +33,8 @@ func (c *Call) profileLinks() []ogcapi.Link {
 		name = profiles[0]
 	}
 	links := []ogcapi.Link{{Rel: "profile", Type: "text/html", Title: "Profile of this document", Href: profileBase + name}}
-	if out, ok := c.Params.(writesFeatures); ok && out.output().told != "" {
-		links = append(links, ogcapi.Link{Rel: "profile", Type: "text/html", Title: "How versions are features", Href: profileBase + out.output().told})
+	if out, ok := c.Params.(WritesFeatures); ok && out.Output().told != "" {
+		links = append(links, ogcapi.Link{Rel: "profile", Type: "text/html", Title: "How versions are features", Href: profileBase + out.Output().told})
 	}
 	return links
 }
@@ -45,6 +45,14 @@ func (c *Call) profileNames() []string {
 		return append(slices.Clip(profiles), versionProfiles...)
 	}
 	return profiles
+}
+
+// links that a document in GeoJSON repeats: those of its header, with its profile where one was asked for.
+func (c *Call) WithProfile(links []ogcapi.Link) []ogcapi.Link {
+	if len(c.Values["profile"]) == 0 {
+		return links
+	}
+	return append(links, c.ProfileLinks()...)
 }
 
 // MembersEncoder writes the members of features as GeoJSON.

@@ -2,12 +2,10 @@ package server
 
 import (
 	"net/http"
-	"strings"
 
 	"grense/api/ogcapi"
 	"grense/internal/server/page"
 	"grense/internal/store"
-	"grense/openapi"
 )
 
 // A Route is one resource of the service. This table drives everything that the surface promises: the router, the check for
@@ -58,39 +56,6 @@ type schemaOf func(coll *store.Collection) string
 // schema is the schema of that name, of every collection.
 func SchemaNamed(name string) schemaOf { return func(*store.Collection) string { return name } }
 
-func featuresSchema(coll *store.Collection) string { return openapi.SchemaOf(coll.ID, false) }
-
-func fileSchema(coll *store.Collection) string { return openapi.FileOf(coll.ID) }
-
-func featureSchema(coll *store.Collection) string { return openapi.SchemaOf(coll.ID, true) }
-
-// Addresses of conformance classes (OGC 19-072, OGC 17-069r4, OGC 18-058r1, OGC 19-079r2, OGC 23-058r2, OGC 17-083r4, OGC 20-057, OGC 18-062r2, OGC 21-045r1).
-const (
-	common2   = "http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/"
-	common2s  = "https://www.opengis.net/spec/ogcapi-common-2/1.0/conf/"
-	features1 = "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/"
-	features2 = "http://www.opengis.net/spec/ogcapi-features-2/1.0/conf/"
-	features3 = "http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/"
-	common3   = "http://www.opengis.net/spec/ogcapi-common-3/1.0/conf/"
-	features5 = "http://www.opengis.net/spec/ogcapi-features-5/1.0/conf/" // where older clients look for the classes of Common 3
-	jsonFG    = "http://www.opengis.net/spec/json-fg-1/1.0/conf/"
-	features6 = "http://www.opengis.net/spec/ogcapi-features-6/0.0/conf/" // draft: no stable address yet
-	features7 = "http://www.opengis.net/spec/ogcapi-features-7/0.0/conf/" // draft: no stable address yet
-	features8 = "http://www.opengis.net/spec/ogcapi-features-8/0.0/conf/" // draft: no stable address yet
-	features9 = "http://www.opengis.net/spec/ogcapi-features-9/0.0/conf/" // draft: no stable address yet
-	cql2Base  = "http://www.opengis.net/spec/cql2/1.0/conf/"
-)
-
-// cql2Classes are the classes of OGC 21-065r2 that filters have.
-func cql2Classes() []string {
-	var out []string
-	for c := range strings.FieldsSeq("basic-cql2 cql2-text cql2-json advanced-comparison-operators case-insensitive-comparison accent-insensitive-comparison basic-spatial-functions " +
-		"basic-spatial-functions-plus spatial-functions temporal-functions property-property functions arithmetic array-functions") {
-		out = append(out, cql2Base+c)
-	}
-	return out
-}
-
 // always is a handler that is the same at each mount.
 func always(h http.HandlerFunc) func(*Route, string) http.Handler {
 	return func(*Route, string) http.Handler { return h }
@@ -100,47 +65,6 @@ func always(h http.HandlerFunc) func(*Route, string) http.Handler {
 // Besides there are only /metrics, on a listener of its own (metrics.go), and what answers until the data are open (cmd/grense/opening.go).
 func (s *Kit) table() []*Route {
 	return []*Route{
-		{Path: "/collections", Op: "getCollections", Tag: "Collections", Summary: "All collections",
-			Description: "The collections with their extents, coordinate systems and links, those that are sought page by page.",
-			Params:      []*Param{paramCollectionsLimit, paramCollectionsOffset, paramCollectionsQ, paramCollectionsBBox, paramCollectionsTime}, New: newCollectionsParams,
-			Formats: []Format{AsJSON, AsJSONLD, AsHTML}, Schema: SchemaNamed("collections"), Get: s.collections,
-			Classes: []string{common2 + "collections", common2s + "collections", common2 + "json", common2s + "json", common2 + "html", common2s + "html"}},
-		{Path: "/collections/{collectionId}", Op: "getCollection", Tag: "Collections", Summary: "One collection",
-			Description: "Extent, coordinate systems, number of features and links of a collection.",
-			Formats:     []Format{AsJSON, AsJSONLD, AsHTML}, Schema: SchemaNamed("collection"), Get: s.collection, Draws: true},
-		{Path: "/collections/{collectionId}/schema", Op: "getSchema", Tag: "Collections", Summary: "Schema of the features",
-			Description: "The properties of the features as JSON Schema, with their roles and formats (OGC 23-058r2).",
-			Formats:     []Format{asSchema, AsHTML, asXSD}, Schema: SchemaNamed("jsonSchema"), Get: s.schema,
-			Classes: []string{common3 + "schemas", common3 + "returnables-and-receivables", common3 + "advanced-property-roles", common3 + "references", features5 + "schemas"}},
-		{Path: "/collections/{collectionId}/queryables", Op: "getQueryables", Tag: "Collections", Summary: "Properties to filter by",
-			Description: "The properties that can be used in filters and as query parameters, as JSON Schema (OGC 19-079r2).",
-			Formats:     []Format{asSchema, AsHTML}, Schema: SchemaNamed("jsonSchema"), Get: s.queryables,
-			Classes: []string{features3 + "queryables", features3 + "queryables-query-parameters", common3 + "queryables"}},
-		{Path: "/collections/{collectionId}/items", Op: "getFeatures", Tag: "Data", Summary: "Features",
-			Description: "A page of features that match all conditions asked for, with the number of all matches and links to the pages beside it.",
-			Data:        true, Fields: true,
-			Params: []*Param{paramLimit, paramOffset, paramCursor, paramBBox, paramBBoxCRS, paramCRS, ParamDatetime, ParamDatetimeAlias, paramQ, ParamFilter, ParamFilterLang, ParamFilterCRS,
-				paramSortBy, paramCollation, ParamProperties, paramSkipGeometry, paramZoomLevel, paramResultType, ParamProfile, paramDialect, paramPrecision}, New: NewItemsParams,
-			Formats: s.itemsReps(), Schema: featuresSchema, Stream: s.items, Asks: true, Kept: true, Form: s.itemsForm,
-			Classes: append(cql2Classes(), features1+"geojson", features2+"crs", features3+"filter", features3+"features-filter",
-				features6+"properties", features6+"properties-features", features7+"zoom-level", features7+"zoom-level-features", features8+"sorting", features8+"features-sorting",
-				features9+"text-search", features9+"features-text-search", jsonFG+"core", jsonFG+"types-schemas", jsonFG+"profiles", jsonFG+"api", common3+"profile-parameter")},
-		{Path: "/collections/{collectionId}/download", Op: "getDownload", Tag: "Data", Summary: "All features as a file",
-			Description: "All features that match all conditions asked for, as one file. Where the answer names a state of the data in Content-Location, the file can be resumed under that address.",
-			Data:        true, Fields: true,
-			Params: []*Param{paramBBox, paramBBoxCRS, paramCRS, ParamDatetime, ParamDatetimeAlias, paramQ, ParamFilter, ParamFilterLang, ParamFilterCRS,
-				paramSortBy, paramCollation, ParamProperties, paramSkipGeometry, paramZoomLevel, ParamProfile, paramDialect, paramPrecision, paramRevision}, New: newDownloadParams,
-			Formats: s.downloadReps(), Schema: fileSchema, Stream: s.download},
-		{Path: "/collections/{collectionId}/items/{featureId}", Op: "getFeature", Tag: "Data", Summary: "One feature",
-			Description: "One feature by its id.",
-			Data:        true,
-			Params:      []*Param{paramCRS, ParamProperties, paramSkipGeometry, paramZoomLevel, ParamProfile, paramPrecision, paramVersion}, New: newItemParams, Formats: []Format{AsGeoJSON, asGeoJSONLD, AsHTML}, Schema: featureSchema, Stream: s.item, Kept: true},
-		{Path: "/collections/{collectionId}/items/{featureId}/versions", Op: "getVersions", Tag: "Data", Summary: "All versions of a feature",
-			Description: "The time map of a feature (RFC 7089): a link to each of its versions, with the moment from which it is valid.",
-			Data:        true, Versions: true, Formats: []Format{AsJSON, AsHTML, asLinkFormat}, Schema: SchemaNamed("timeMap"), Stream: s.versions, Kept: true},
-		{Path: "/collections/{collectionId}/sortables", Op: "getSortables", Tag: "Collections", Summary: "Properties to sort by",
-			Description: "The properties that sortby takes, as JSON Schema.",
-			Formats:     []Format{asSchema, AsHTML}, Schema: SchemaNamed("jsonSchema"), Get: s.sortables, Classes: []string{common3 + "sortables", features8 + "sortables"}},
 		{Path: "/key", Op: "getKeyForm", Summary: "Form for the API key", Params: []*Param{paramCode, paramNextPage}, New: newKeyParams, Formats: []Format{AsHTML, AsJSON}, Hidden: true,
 			Stream: s.keyForm, Post: s.keyPost},
 
@@ -156,23 +80,23 @@ var (
 	AsJSONLD     = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
 	AsHTML       = Format{F: "html", Media: "text/html", Charset: true}
 	AsGeoJSON    = Format{F: "json", Media: "application/geo+json", Also: []string{"application/json", "application/vnd.geo+json"}, Alias: "geojson"}
-	asGeoJSONLD  = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
+	AsGeoJSONLD  = Format{F: "jsonld", Media: "application/ld+json", Schema: "linkedData"}
 	AsCSV        = Format{F: "csv", Media: "text/csv", Charset: true}
 	AsLines      = Format{F: "ndjson", Media: "application/x-ndjson"}
 	AsPNG        = Format{F: "png", Media: "image/png"}
-	asSchema     = Format{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
+	AsSchema     = Format{F: "json", Media: "application/schema+json", Also: []string{"application/json"}}
 	AsMVT        = Format{F: "mvt", Media: "application/vnd.mapbox-vector-tile", Also: []string{"application/x-protobuf", "application/vnd.mapbox-vector-tile+protobuf"}, Alias: "pbf", Binary: true}
-	asLinkFormat = Format{F: "linkformat", Media: "application/link-format"}
+	AsLinkFormat = Format{F: "linkformat", Media: "application/link-format"}
 	AsTileJSON   = Format{F: "tilejson", Media: "application/vnd.mapbox.tile+json", Schema: "tileJSON"}
 	AsStyle      = Format{F: "json", Media: "application/vnd.mapbox.style+json", Also: []string{"application/json"}, Alias: "mapbox"}
-	asXSD        = Format{F: "xsd", Media: "application/xml", Also: []string{"text/xml"}} // of the features as GML
+	AsXSD        = Format{F: "xsd", Media: "application/xml", Also: []string{"text/xml"}} // of the features as GML
 	AsOpenAPI    = Format{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0", Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
 	AsYAML       = Format{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0", Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}
 )
 
 // Offers reports whether there are data that a route is for.
 func (c *Call) Offers(rt *Route) bool {
-	return (!rt.Register || c.HasRegister()) && (!rt.Lineage || c.hasHistory()) && (!rt.Feed || c.s.Changes != nil)
+	return (!rt.Register || c.HasRegister()) && (!rt.Lineage || c.HasHistory()) && (!rt.Feed || c.s.Changes != nil)
 }
 
 // OffersOf reports whether a route below a collection is for that one.

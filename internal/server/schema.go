@@ -10,7 +10,7 @@ import (
 )
 
 // schemaView is what the pages of schema, queryables and sortables show.
-type schemaView struct {
+type SchemaView struct {
 	ogcapi.Schema
 	Kind string
 }
@@ -22,7 +22,7 @@ func SchemaDoc(c *Call, kind string) ogcapi.Schema {
 	doc := ogcapi.Schema{Schema: ogcapi.SchemaDialect, ID: c.Base() + "/collections/" + coll.ID + "/" + kind, Type: "object", Title: c.TitleOf(coll),
 		Description: coll.Description.In(c.Lang), Properties: ogcapi.SchemaProperties{}}
 	if g := coll.Geometry; g != nil && kind != "sortables" {
-		p := ogcapi.SchemaProperty{Name: g.Name, Title: c.Text("geometry"), Format: geometryFormat(g.Type), Role: "primary-geometry"}
+		p := ogcapi.SchemaProperty{Name: g.Name, Title: c.Text("geometry"), Format: GeometryFormat(g.Type), Role: "primary-geometry"}
 		doc.Properties = append(doc.Properties, p)
 	}
 	for i := range coll.Properties {
@@ -30,14 +30,14 @@ func SchemaDoc(c *Call, kind string) ogcapi.Schema {
 		if p.Hidden || kind == "queryables" && c.Field(p.Name) == nil && p.Items == "" || kind == "sortables" && !Simple(p.Type) {
 			continue
 		}
-		doc.Properties = append(doc.Properties, c.schemaProperty(p, kind))
+		doc.Properties = append(doc.Properties, c.SchemaProperty(p, kind))
 	}
 	return doc
 }
 
 // derivedID describes the feature id. As the member id of a feature it is a text (OGC 23-058r2, 10); filters and
 // orders compare whole numbers as such.
-func (c *Call) derivedID(p *store.Property, kind string) ogcapi.SchemaProperty {
+func (c *Call) DerivedID(p *store.Property, kind string) ogcapi.SchemaProperty {
 	out := ogcapi.SchemaProperty{Name: p.Name, Title: p.Name, Type: ogcapi.Types{"string"}, Role: "id"}
 	if kind != "schema" {
 		typ, _ := JsonType(p.Type)
@@ -47,7 +47,7 @@ func (c *Call) derivedID(p *store.Property, kind string) ogcapi.SchemaProperty {
 }
 
 // schemaProperty describes a property; in a schema of kind "schema" so that every value of every feature is valid, null where one may be null.
-func (c *Call) schemaProperty(p *store.Property, kind string) ogcapi.SchemaProperty {
+func (c *Call) SchemaProperty(p *store.Property, kind string) ogcapi.SchemaProperty {
 	title := p.Title.In(c.Lang)
 	if title == "" {
 		title = p.Name
@@ -141,7 +141,7 @@ func JsonType(t cql2.Type) (typ, format string) {
 var geometryFormats = map[string]string{"Point": "geometry-point", "MultiPoint": "geometry-multipoint", "LineString": "geometry-linestring", "MultiLineString": "geometry-multilinestring",
 	"Polygon": "geometry-polygon", "MultiPolygon": "geometry-multipolygon", "GeometryCollection": "geometry-geometrycollection"}
 
-func geometryFormat(name string) string {
+func GeometryFormat(name string) string {
 	if f, ok := geometryFormats[name]; ok {
 		return f
 	}

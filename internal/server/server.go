@@ -1,4 +1,5 @@
-// Package server is the HTTP face of Grense: routes, middleware, negotiation, and one file of handlers for each standard.
+// Package server is the HTTP face of Grense: what all surfaces share, from routes and middleware to maps. A surface is a
+// package below it and returns its routes.
 //
 // It starts nothing by itself and listens nowhere: New returns a handler. Every request runs through one chain: address and
 // mount, collection, key, parameters, representation, handler. Handlers return errors; one place writes them. After the first
@@ -79,7 +80,7 @@ type Kit struct {
 	Jobs    state.Jobs  // nil: none are stored
 	Changes *state.DB   // nil: none are recorded
 	Direct  store.Store // without turns, for work in the background
-	fair    limit.Store // of which store is made
+	Fair    limit.Store // of which store is made
 
 	cursorKey []byte
 
@@ -100,11 +101,11 @@ type Kit struct {
 	shore     *draw.Outline // lies under data without areas; nil for none
 	shoreFile string        // address of its rings below the root
 	Caches    *cache.Group
-	fragments *feature.Cache
-	wanted    *fragmentsWanted
+	Fragments *feature.Cache
+	Wanted    *fragmentsWanted
 	outlines  *outlineCache
 	scales    atomic.Pointer[mapScales]
-	downloads *files.Cache
+	Files     *files.Cache
 	Tiles     *tile.Maker
 	answers   *answers // nil: none are kept
 	points    *pointIndexes
@@ -113,12 +114,12 @@ type Kit struct {
 	past          *history.History // where the data bring none; nil: none
 	NewGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 
-	codeNames *cache.Cache[listKey, *nameList]
+	codeNames *cache.Cache[listKey, *NameList]
 	offered   *cache.Cache[optionsKey, offeredList]
 	metrics   *metrics
 	Turns     *limit.Turns
 	Flight    limit.Memory
-	makers    *limit.Makers  // of large answers
+	Makers    *limit.Makers  // of large answers
 	wrongKeys *limit.Buckets // of addresses
 
 	onReload  []func()
@@ -150,10 +151,10 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	o.Config.Limits = o.Config.Limits.WithMemory()
 	s := &Kit{cursorKey: o.CursorKey, Config: o.Config, Store: o.Store, Direct: o.Store, keys: o.Keys, oneTime: o.Codes, Log: o.Logger, Version: o.Version,
 		Root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
-		Caches: o.Caches, fragments: feature.NewCache(fragmentBytes, o.Caches), wanted: newFragmentsWanted(),
+		Caches: o.Caches, Fragments: feature.NewCache(fragmentBytes, o.Caches), Wanted: newFragmentsWanted(),
 		docs: cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: KeptOf(o.Config.Limits, docBytes), Group: o.Caches}), endless: documentsAsked{seed: maphash.MakeSeed()},
 		outlines: newOutlineCache(o.Caches), points: newPointIndexes(o.Store, o.Logger, o.Caches), times: newTimes(),
-		codeNames: cache.New[listKey, *nameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),
+		codeNames: cache.New[listKey, *NameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),
 		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
 		wrongKeys: limit.NewBuckets(limit.WrongKeysRate, limit.WrongKeysAtOnce), Turns: limit.NewTurns(o.Config.Limits, o.Store.Room())}
 	if err := s.setZone(); err != nil {
@@ -162,22 +163,22 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	parts := limit.SharesOf(int64(s.Config.Limits.Memory))
 	s.Caches.SetBudget(parts.Caches)
 	s.Flight.Most = parts.Answers
-	s.fair = limit.NewStore(o.Store, s.Turns)
-	s.Store = s.fair
+	s.Fair = limit.NewStore(o.Store, s.Turns)
+	s.Store = s.Fair
 	if o.Config.SOAP.Collections == "public" {
-		s.Store = &withRecords{Store: s.fair}
+		s.Store = &withRecords{Store: s.Fair}
 	}
 	s.past, s.NewGeoPackage = o.Past, o.NewGeoPackage
 	dir := ""
 	if o.Config.DataDir != "" {
 		dir = filepath.Join(o.Config.DataDir, "downloads")
 	}
-	s.downloads = files.New(dir, o.Config.Limits)
+	s.Files = files.New(dir, o.Config.Limits)
 	s.Tiles, s.answers = o.Tiles, newAnswers(int64(o.Config.Limits.Answers), s.Caches)
 	if s.Tiles == nil {
 		s.Tiles = tile.NewMaker(tile.Options{Log: o.Logger})
 	}
-	s.makers = limit.NewMakers(limit.SpoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), s.Turns)
+	s.Makers = limit.NewMakers(limit.SpoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), s.Turns)
 	s.setPages(o.Shore)
 	s.Jobs, s.Changes = o.Jobs, o.Changes
 	s.metrics = newMetrics(s)
@@ -254,7 +255,7 @@ func (s *Kit) Close() {
 }
 
 // TempDir is the folder for temporary files; "": that of the system.
-func (s *Kit) TempDir() string { return s.downloads.Temp() }
+func (s *Kit) TempDir() string { return s.Files.Temp() }
 
 // SetReady says what /readyz shall answer: false while the server drains.
 func (s *Kit) SetReady(ready bool) { s.ready.Store(ready) }
@@ -405,13 +406,13 @@ func (s *Kit) get(c *Call, w http.ResponseWriter) error {
 	asked := *c
 	for n := 1; ; n++ {
 		err := s.getOnce(c, w)
-		if rw, ok := w.(*response); !errors.Is(err, store.ErrChanged) || n == tries || ok && rw.status != 0 {
+		if rw, ok := w.(*response); !errors.Is(err, store.ErrChanged) || n == tries || ok && rw.Status != 0 {
 			return err
 		}
 		keyID, right, paid, held, body := c.KeyID, c.Right, c.paid, c.held, c.body
 		*c = asked
 		c.KeyID, c.Right, c.paid, c.held, c.body, c.Catalog = keyID, right, paid, held, body, s.Store.Catalog()
-		c.retries = n
+		c.Retries = n
 	}
 }
 
@@ -429,7 +430,7 @@ func (s *Kit) getOnce(c *Call, w http.ResponseWriter) error {
 // left, nothing is written, and the failure that this caused is none to report.
 func (s *Kit) End(c *Call, w http.ResponseWriter, err error) {
 	rw, ok := w.(*response)
-	if begun := ok && rw.status != 0; begun || c.Request.Context().Err() != nil {
+	if begun := ok && rw.Status != 0; begun || c.Request.Context().Err() != nil {
 		if begun && !rw.gone && c.Request.Context().Err() == nil {
 			s.Log.ErrorContext(c.Request.Context(), "answer broken off", "request", c.ID, "path", Redacted(c.Request.URL.Path), "err", Redacted(err.Error()))
 		}

@@ -15,11 +15,11 @@ import (
 // A sink takes an answer piece by piece. Up to the configured size it stays in memory and goes out whole, with its length; from
 // there on it is streamed, in small pieces. One of many features begins as soon as the first of them tell that it will be long (spillAt). Callers append to buf, or add
 // fragments, and call spill between pieces, and finish at the end. A compressed answer is one gzip member, whole or streamed.
-type sink struct {
-	c      *Call
-	w      http.ResponseWriter // nil: buf is part of another answer, and nothing is sent
-	buf    []byte              // plain, not sent
-	gzip   bool                // the client takes it
+type Sink struct {
+	Call   *Call
+	Writer http.ResponseWriter // nil: buf is part of another answer, and nothing is sent
+	Buf    []byte              // plain, not sent
+	Gzip   bool                // the client takes it
 	member feature.Member
 	packed []byte // compressed, not sent; stands before buf
 	plain  int    // length in bytes of what packed holds
@@ -34,18 +34,18 @@ var bufPool = sync.Pool{New: func() any { b := make([]byte, 0, 64<<10); return &
 // pooled is the capacity of the largest buffer that is kept, in bytes.
 const pooled = 8 << 20
 
-func newSink(c *Call, w http.ResponseWriter) *sink {
-	s := &sink{c: c, w: w, buf: c.buffer(), gzip: acceptsGzip(c.Request)}
-	if s.gzip {
+func NewSink(c *Call, w http.ResponseWriter) *Sink {
+	s := &Sink{Call: c, Writer: w, Buf: c.buffer(), Gzip: AcceptsGzip(c.Request)}
+	if s.Gzip {
 		s.packed = c.buffer()
 	}
 	return s
 }
 
 // add appends the JSON of a fragment; where it has a form that is ready and the client takes it, without compressing again.
-func (s *sink) add(f *feature.Fragment) {
-	if !s.gzip || !f.Deflated() {
-		s.buf = append(s.buf, f.JSON...)
+func (s *Sink) Add(f *feature.Fragment) {
+	if !s.Gzip || !f.Deflated() {
+		s.Buf = append(s.Buf, f.JSON...)
 		return
 	}
 	s.pack()
@@ -54,27 +54,27 @@ func (s *sink) add(f *feature.Fragment) {
 }
 
 // pack compresses what is plain.
-func (s *sink) pack() {
-	s.packed = s.member.AppendText(s.packed, s.buf)
-	s.plain += len(s.buf)
-	s.buf = s.buf[:0]
+func (s *Sink) pack() {
+	s.packed = s.member.AppendText(s.packed, s.Buf)
+	s.plain += len(s.Buf)
+	s.Buf = s.Buf[:0]
 }
 
 // spill writes what has gathered when it is more than may stay in memory.
-func (s *sink) spill() error { return s.spillOf(0, 0) }
+func (s *Sink) Spill() error { return s.spillOf(0, 0) }
 
 // spillOf is spill of an answer that is done of all features; of one that may be too long to be kept all is 0.
-func (s *sink) spillOf(done, all int) error {
-	if s.w == nil {
-		return s.c.Request.Context().Err()
+func (s *Sink) spillOf(done, all int) error {
+	if s.Writer == nil {
+		return s.Call.Request.Context().Err()
 	}
 	s.account()
-	n, most := len(s.buf)+s.plain, int(s.c.s.Config.Limits.Buffer)
+	n, most := len(s.Buf)+s.plain, int(s.Call.s.Config.Limits.Buffer)
 	if s.open { // in bytes as they go out
-		n, most = len(s.buf)+len(s.packed), min(most, streamPiece)
+		n, most = len(s.Buf)+len(s.packed), min(most, streamPiece)
 	}
-	if n < s.c.s.Flight.Piece(most) {
-		return s.c.Request.Context().Err()
+	if n < s.Call.s.Flight.Piece(most) {
+		return s.Call.Request.Context().Err()
 	}
 	return s.send(done, all)
 }
@@ -90,9 +90,9 @@ const (
 
 // spillAt is spill when done of all features are written. Many that will be longer together than a part of the configured size, as the first of them tell,
 // go out from then on: else their reader waits for bytes that are long made. Where rows change at any moment only what is read from one state of them does: else the answer would often be broken off.
-func (s *sink) spillAt(done, all int) error {
-	if n := len(s.buf) + s.plain; s.w != nil && !s.open && all >= LargeAnswer && n >= earlyPiece &&
-		n*all/done > int(s.c.s.Config.Limits.Buffer)/earlyPart && (s.c.early != nil || !s.c.moves()) {
+func (s *Sink) SpillAt(done, all int) error {
+	if n := len(s.Buf) + s.plain; s.Writer != nil && !s.open && all >= LargeAnswer && n >= earlyPiece &&
+		n*all/done > int(s.Call.s.Config.Limits.Buffer)/earlyPart && (s.Call.Early != nil || !s.Call.Moves()) {
 		s.account()
 		return s.send(done, all)
 	}
@@ -100,113 +100,113 @@ func (s *sink) spillAt(done, all int) error {
 }
 
 // send writes what has gathered, and begins the answer with it, which is done of all features; of an answer that may be too long to be kept all is 0.
-func (s *sink) send(done, all int) error {
+func (s *Sink) send(done, all int) error {
 	begins := !s.open
 	if begins {
-		if err := s.c.s.Flight.Admit(len(s.buf) + len(s.packed)); err != nil {
+		if err := s.Call.s.Flight.Admit(len(s.Buf) + len(s.packed)); err != nil {
 			return err
 		}
 		s.open = true
-		if s.gzip {
-			s.w.Header().Set("Content-Encoding", "gzip")
+		if s.Gzip {
+			s.Writer.Header().Set("Content-Encoding", "gzip")
 		}
-		s.w.WriteHeader(http.StatusOK)
-		if s.gzip {
+		s.Writer.WriteHeader(http.StatusOK)
+		if s.Gzip {
 			s.pack()
 		}
-		if n := len(s.sending()) * all / max(done, 1); s.c.keep != nil && n > 0 && n <= s.c.s.answers.most {
+		if n := len(s.sending()) * all / max(done, 1); s.Call.keep != nil && n > 0 && n <= s.Call.s.answers.most {
 			s.copies, s.copied = true, make([]byte, 0, n+n/8)
 		}
 	}
-	if s.gzip {
+	if s.Gzip {
 		s.pack()
 	}
 	if err := s.flush(); err != nil || !begins {
 		return err
 	}
-	return s.c.Response.push()
+	return s.Call.Response.Push()
 }
 
 // sending is what goes out next.
-func (s *sink) sending() []byte {
-	if s.gzip {
+func (s *Sink) sending() []byte {
+	if s.Gzip {
 		return s.packed
 	}
-	return s.buf
+	return s.Buf
 }
 
 // account tells flight what the answer holds.
-func (s *sink) account() {
-	n := cap(s.buf) + cap(s.packed) + cap(s.copied)
-	s.c.Hold(n - s.held)
+func (s *Sink) account() {
+	n := cap(s.Buf) + cap(s.packed) + cap(s.copied)
+	s.Call.Hold(n - s.held)
 	s.held = n
 }
 
-func (s *sink) flush() error {
+func (s *Sink) flush() error {
 	b := s.sending()
 	if s.copies {
-		if s.copies = len(s.copied)+len(b) <= s.c.s.answers.most; s.copies {
+		if s.copies = len(s.copied)+len(b) <= s.Call.s.answers.most; s.copies {
 			s.copied = append(s.copied, b...)
 		} else {
 			s.copied = nil
 		}
 	}
-	_, err := s.w.Write(b)
-	s.buf, s.packed, s.plain = s.buf[:0], s.packed[:0], 0
+	_, err := s.Writer.Write(b)
+	s.Buf, s.packed, s.plain = s.Buf[:0], s.packed[:0], 0
 	return err
 }
 
 // ends is called where all is written but the time of the answer and what follows it (appendStamp), which a kept answer has anew each time.
-func (s *sink) ends() {
-	if s.w == nil || s.open && !s.copies {
+func (s *Sink) Ends() {
+	if s.Writer == nil || s.open && !s.copies {
 		return
 	}
-	k := s.c.wanted()
-	if k == nil || !s.open && len(s.buf)+s.plain > s.c.s.answers.most {
+	k := s.Call.wanted()
+	if k == nil || !s.open && len(s.Buf)+s.plain > s.Call.s.answers.most {
 		return
 	}
-	s.c.keep = k
-	if s.gzip && (s.open || s.plain > 0 || len(s.buf) >= worthwhile) { // as in finish: what is packed stays so
+	s.Call.keep = k
+	if s.Gzip && (s.open || s.plain > 0 || len(s.Buf) >= worthwhile) { // as in finish: what is packed stays so
 		s.pack()
 		k.gz = s.member
 	} else {
-		s.gzip = false
+		s.Gzip = false
 	}
 	k.body = slices.Concat(s.copied, s.sending())
 	k.stamped = true
 }
 
 // finish writes the rest. The sink is not used afterwards.
-func (s *sink) finish() error {
+func (s *Sink) Finish() error {
 	defer s.release()
-	if !s.open && s.plain == 0 && len(s.buf) < worthwhile {
-		s.gzip = false
+	if !s.open && s.plain == 0 && len(s.Buf) < worthwhile {
+		s.Gzip = false
 	}
-	if s.gzip {
+	if s.Gzip {
 		s.pack()
 		s.packed = s.member.AppendEnd(s.packed)
 	}
-	if s.w != nil {
+	if s.Writer != nil {
 		s.account()
 	}
 	switch {
 	case s.open:
 		err := s.flush()
 		if err == nil && s.copies {
-			s.c.keepAnswer(s.w.Header(), s.copied, s.w.Header().Get("Content-Encoding"))
+			s.Call.keepAnswer(s.Writer.Header(), s.copied, s.Writer.Header().Get("Content-Encoding"))
 		}
 		return err
-	case s.gzip:
-		return s.c.send(s.w, s.packed, "gzip")
+	case s.Gzip:
+		return s.Call.send(s.Writer, s.packed, "gzip")
 	}
-	return s.c.send(s.w, s.buf, "")
+	return s.Call.send(s.Writer, s.Buf, "")
 }
 
-func (s *sink) release() {
-	GiveBuffer(s.buf)
+func (s *Sink) release() {
+	GiveBuffer(s.Buf)
 	GiveBuffer(s.packed)
-	s.buf, s.packed, s.copied = nil, nil, nil
-	s.c.Hold(-s.held)
+	s.Buf, s.packed, s.copied = nil, nil, nil
+	s.Call.Hold(-s.held)
 	s.held = 0
 }
 
@@ -230,7 +230,7 @@ func GiveBuffer(b []byte) {
 
 // WriteOnce writes a whole answer that is not cached, compressed when the client takes it and it is long enough.
 func (c *Call) WriteOnce(w http.ResponseWriter, plain []byte) error {
-	if len(plain) < worthwhile || !acceptsGzip(c.Request) {
+	if len(plain) < worthwhile || !AcceptsGzip(c.Request) {
 		return c.send(w, plain, "")
 	}
 	out := Compress(TakeBuffer(), plain, gzip.BestSpeed)
@@ -242,7 +242,7 @@ func (c *Call) WriteOnce(w http.ResponseWriter, plain []byte) error {
 func (c *Call) send(w http.ResponseWriter, body []byte, coding string) error {
 	h := w.Header()
 	if h["Etag"] == nil {
-		if err := c.ifMatch(""); err != nil {
+		if err := c.IfMatch(""); err != nil {
 			return err
 		}
 	}
@@ -264,7 +264,7 @@ func (c *Call) send(w http.ResponseWriter, body []byte, coding string) error {
 
 // moves reports whether rows may change while the answer is made: in a database, and in a file that somebody has
 // written into since it was opened.
-func (c *Call) moves() bool {
+func (c *Call) Moves() bool {
 	if c.Catalog.Live {
 		return true
 	}

@@ -80,7 +80,7 @@ func TestReadersSlowerThanTheSlowestAreEnded(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &reader{speed: c.speed}
 				w := &response{ResponseWriter: r, plain: true, deadline: 30 * time.Second, slowest: c.slowest}
-				w.fromDisk()
+				w.FromDisk()
 				start := time.Now()
 				n, err := send(w)
 				if c.ended != errors.Is(err, os.ErrDeadlineExceeded) || !c.ended && n != size || w.gone != c.ended || w.bytes != n || (r.files > 0) != (way == "of a file") {

@@ -9,7 +9,7 @@ import (
 )
 
 // snapshot holds the present state of the data. Those that keep a connection are few at a time.
-func (c *Call) snapshot() (store.Snapshot, error) {
+func (c *Call) Snapshot() (store.Snapshot, error) {
 	snap, err := c.s.SnapshotFor(c.Request.Context(), c.Owner(), false)
 	if err == nil && snap.Catalog().Version != c.Catalog.Version {
 		snap.Close()
@@ -20,11 +20,11 @@ func (c *Call) snapshot() (store.Snapshot, error) {
 
 // SnapshotFor holds the present state of the data for questions in the turns of an owner. With begun they are part of work that is not refused.
 func (s *Kit) SnapshotFor(ctx context.Context, owner string, begun bool) (store.Snapshot, error) {
-	leave, err := s.downloads.Enter(ctx, s.Config.Limits.Queue)
+	leave, err := s.Files.Enter(ctx, s.Config.Limits.Queue)
 	if err != nil {
 		return nil, err
 	}
-	snap, err := s.fair.Store.Snapshot(ctx)
+	snap, err := s.Fair.Store.Snapshot(ctx)
 	if err != nil {
 		leave()
 		return nil, err

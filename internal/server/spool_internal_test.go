@@ -18,7 +18,7 @@ import (
 func slowCall(t *testing.T, m *limit.Makers) (*Call, *httptest.ResponseRecorder) {
 	t.Helper()
 	rec := httptest.NewRecorder()
-	c := &Call{s: &Kit{makers: m, Turns: m.Turns}, KeyID: "a", Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}
+	c := &Call{s: &Kit{Makers: m, Turns: m.Turns}, KeyID: "a", Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)}
 	c.Response = &response{ResponseWriter: rec, deadline: time.Minute, makers: m, blocked: 2 * limit.TooSlow}
 	return c, rec
 }
@@ -71,7 +71,7 @@ func TestAnswersOfSlowReadersWaitOnDisk(t *testing.T) {
 
 // TestLargeAnswersAreMadeAFewAtATime: the first few go to their readers, the others to files, and one owner does not have all places.
 func TestLargeAnswersAreMadeAFewAtATime(t *testing.T) {
-	for name, take := range map[string]func(*Call) error{"pages": (*Call).Large, "files": (*Call).largeFile} {
+	for name, take := range map[string]func(*Call) error{"pages": (*Call).Large, "files": (*Call).LargeFile} {
 		t.Run(name, func(t *testing.T) {
 			m := limit.NewMakers(t.TempDir(), 1<<20, someTurns())
 			m.Wait = 0

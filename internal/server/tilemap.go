@@ -43,7 +43,7 @@ func (c *Call) TileMap(set *tile.Set, colls ...*store.Collection) *page.TileMap 
 				l.Lang = p.Name
 			}
 		}
-		if c.mayDraw() && set.CRS == crs.UTM33 && Dimensions[coll.Geometry.Type] == 2 { // who lacks a key gets no tiles to name
+		if c.MayDraw() && set.CRS == crs.UTM33 && Dimensions[coll.Geometry.Type] == 2 { // who lacks a key gets no tiles to name
 			l.First = norwegianTowns
 		}
 		layers[coll.ID] = l
@@ -90,7 +90,7 @@ func cornersText(b orb.Bound) (s string) {
 }
 
 // mapGrid is the set that maps of a collection are in: that of the base maps of Norway where it lies there; nil when there is none.
-func mapGrid(coll *store.Collection) *tile.Set {
+func MapGrid(coll *store.Collection) *tile.Set {
 	ids := []string{WebMercator, "WorldCRS84Quad"}
 	if MapCRS(coll) == crs.UTM33 {
 		ids = []string{"utm33n"}
@@ -112,8 +112,8 @@ const nearest = 4000
 const nearestPlace = 60000
 
 // itemTiles is the map of a feature, whose box is in the CRS that it is stored in; nil where there is none.
-func (c *Call) itemTiles(id string, box orb.Bound) *page.TileMap {
-	set := mapGrid(c.Collection)
+func (c *Call) ItemTiles(id string, box orb.Bound) *page.TileMap {
+	set := MapGrid(c.Collection)
 	if set == nil {
 		return nil
 	}

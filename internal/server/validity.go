@@ -15,7 +15,7 @@ func IsVersioned(coll *store.Collection) bool { return coll != nil && coll.Versi
 
 // hasTimes reports whether a feature of a collection may be asked for at a moment: it has versions, or its id may be a
 // code of a history.
-func hasTimes(coll *store.Collection) bool {
+func HasTimes(coll *store.Collection) bool {
 	if coll == nil {
 		return false
 	}
@@ -30,7 +30,7 @@ func IsPlain(coll *store.Collection) bool { return !IsVersioned(coll) }
 func (c *Call) Current(coll *store.Collection, q store.Query) store.Query {
 	q.Collection = coll.ID
 	if IsVersioned(coll) {
-		q.AsOf = c.now()
+		q.AsOf = c.Now()
 	}
 	return q
 }
@@ -40,17 +40,17 @@ const EveryVersion = "?datetime=0001-01-01/.."
 
 // selectVersions makes the parameter datetime the selector of versions: without it those of now, with a moment or the beginning of a day those of then.
 // With an interval all that touch it are features of their own; false then, and for collections without versions, where datetime is a condition.
-func (c *Call) selectVersions(p *itemsParams) (selected bool) {
+func (c *Call) selectVersions(p *ItemsParams) (selected bool) {
 	if IsPlain(c.Collection) {
 		return false
 	}
 	switch {
 	case !p.hasTime:
-		p.Query.AsOf = c.now()
+		p.Query.AsOf = c.Now()
 	case p.interval:
-		p.versionIDs = p.versions != profileVersions
+		p.VersionIDs = p.versions != profileVersions
 		p.told = profileVersions
-		if p.versionIDs {
+		if p.VersionIDs {
 			p.told = profileUnique
 		}
 		return false
@@ -58,17 +58,17 @@ func (c *Call) selectVersions(p *itemsParams) (selected bool) {
 		p.Query.AsOf = store.Asked(p.from.In(c.Zone()))
 		c.Began = p.Query.AsOf // what a page tells besides is of then, too
 	}
-	p.versionIDs, p.told = p.versions == profileUnique, p.versions
+	p.VersionIDs, p.told = p.versions == profileUnique, p.versions
 	return true
 }
 
 // rowsOf are the rows of features by their ids, of versions those of the moment.
 func (c *Call) rowsOf(ctx context.Context, coll *store.Collection, ids []string) ([]store.Row, error) {
-	return coll.RowsOf(ctx, c.s.Store, ids, c.now())
+	return coll.RowsOf(ctx, c.s.Store, ids, c.Now())
 }
 
 // itemAddress is the address of a feature of the collection, which is its id in linked data.
-func (c *Call) itemAddress(id string) string {
+func (c *Call) ItemAddress(id string) string {
 	return c.Base() + "/collections/" + c.Collection.ID + "/items/" + PathEscape(id)
 }
 
@@ -83,7 +83,7 @@ const (
 )
 
 // now is the moment of the request, to the second, in the time zone of the service.
-func (c *Call) now() time.Time {
+func (c *Call) Now() time.Time {
 	if c.Began.IsZero() {
 		c.Began = time.Now().Truncate(time.Second).In(c.Zone())
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
@@ -90,7 +91,7 @@ func Compress(dst, src []byte, level int) []byte {
 }
 
 // acceptsGzip reports whether the client takes gzip (RFC 9110, 12.5.3).
-func acceptsGzip(r *http.Request) bool {
+func AcceptsGzip(r *http.Request) bool {
 	star := false
 	for _, v := range r.Header["Accept-Encoding"] {
 		for e := range strings.SplitSeq(v, ",") {
@@ -112,7 +113,7 @@ func acceptsGzip(r *http.Request) bool {
 func (c *Call) WriteBody(w http.ResponseWriter, status int, b *Body) {
 	h := w.Header()
 	plain, etag := b.Plain, `"`+b.Etag+`"`
-	if b.Gz != nil && acceptsGzip(c.Request) {
+	if b.Gz != nil && AcceptsGzip(c.Request) {
 		plain, etag = b.Gz, `"`+b.Etag+`-gzip"`
 		h["Content-Encoding"] = gzipped
 	}
@@ -121,14 +122,14 @@ func (c *Call) WriteBody(w http.ResponseWriter, status int, b *Body) {
 		if b.Etag == "" {
 			etag = ""
 		}
-		if err := c.ifMatch(etag); err != nil {
+		if err := c.IfMatch(etag); err != nil {
 			c.Fail(w, err)
 			return
 		}
 	}
 	if status == http.StatusOK && b.Etag != "" {
 		h["Etag"] = values[0:1:1]
-		if matches(c.Request.Header["If-None-Match"], etag) {
+		if Matches(c.Request.Header["If-None-Match"], etag) {
 			h.Del("Content-Encoding")
 			h.Del("Content-Type")
 			w.WriteHeader(http.StatusNotModified)
@@ -152,7 +153,7 @@ var gzipped = []string{"gzip"}
 
 // ifMatch returns an error of kind Precondition if the request has If-Match and it names another version than etag, compared strongly:
 // a weak validator matches nothing (RFC 9110, 13.1.1). "" is a representation without a validator. Only GET and HEAD are conditional.
-func (c *Call) ifMatch(etag string) error {
+func (c *Call) IfMatch(etag string) error {
 	values, asked := c.Request.Header["If-Match"]
 	if !asked || c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
 		return nil
@@ -168,7 +169,7 @@ func (c *Call) ifMatch(etag string) error {
 }
 
 // matches reports whether If-None-Match names the validator, compared weakly (RFC 9110, 13.1.2).
-func matches(values []string, etag string) bool {
+func Matches(values []string, etag string) bool {
 	etag = strings.TrimPrefix(etag, "W/")
 	for _, v := range values {
 		for e := range strings.SplitSeq(v, ",") {
@@ -278,7 +279,7 @@ func (c *Call) Canonical() string {
 	if c.encoded == "" {
 		values, f := c.Values, c.Values["f"]
 		first := c.Format.F == c.Route.Formats[0].F
-		if len(f) == 1 && (first || f[0] != c.Format.F) && !slices.Contains(c.Route.Params, paramCursor) {
+		if len(f) == 1 && (first || f[0] != c.Format.F) && !slices.Contains(c.Route.Params, ParamCursor) {
 			if values = maps.Clone(values); first {
 				delete(values, "f")
 			} else {
@@ -424,3 +425,46 @@ var (
 	openData  = fields{{"Vary", []string{varyOpen}}, {"Cache-Control", []string{"no-cache"}}}
 	keyedData = fields{{"Vary", []string{VaryKeyed}}, {"Cache-Control", []string{"private, no-cache"}}}
 )
+
+// Unchanged sets the weak validator of an answer and evaluates the conditions of the request (RFC 9110, 13.2.2). It answers 304 and
+// reports true if the client has the version already; the error is that of ifMatch.
+func (c *Call) Unchanged(w http.ResponseWriter, tag string) (same bool, err error) {
+	etag := `W/"` + tag + `"`
+	SetHeader(w, "Etag", etag)
+	if c.Request.Method == http.MethodPost { // 304 is for GET and HEAD (RFC 9110, 13.1.2)
+		return false, nil
+	}
+	if err := c.IfMatch(etag); err != nil {
+		return false, err
+	}
+	if same = Matches(c.Request.Header["If-None-Match"], etag); same {
+		w.WriteHeader(http.StatusNotModified)
+	}
+	return same, nil
+}
+
+// DataFields are the header fields of answers with features: dataHeaders, what they are written in, and their links.
+func (c *Call) DataFields(w http.ResponseWriter, links []ogcapi.Link) {
+	SetHeader(w, "Content-Type", c.Format.ContentType())
+	SetHeader(w, "Content-Language", page.LanguageTag(c.Lang))
+	c.DataHeaders(w)
+	SetHeader(w, "Link", LinkHeader(append(links, c.ProfileLinks()...)))
+}
+
+// TellLosses tells what the answer does not give: what its format cannot hold, and a profile that was asked for and is
+// none of it, which is no error (OGC 23-058r2, 13, profile-negotiation).
+func (c *Call) TellLosses(h http.Header, losses ...string) {
+	if p, ok := c.Params.(Profiled); ok && c.Format.F != AsGeoJSON.F && *p.ToldProfile() != "" {
+		losses = append(losses, "the profile "+*p.ToldProfile()+", which f=json has")
+	}
+	if len(losses) > 0 {
+		h.Set("Format-Losses", strings.Join(losses, "; "))
+	}
+}
+
+// Digest is a validator of what a buffer holds, which is given back.
+func Digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	GiveBuffer(b)
+	return hex.EncodeToString(sum[:12])
+}

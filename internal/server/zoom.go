@@ -22,7 +22,7 @@ type simplified struct {
 const mercatorCell = 156543.033928041
 
 // parseZoom reads zoom-level (OGC 24-020, draft, /req/zoom-level/parameter).
-func parseZoom(v string) (*float64, error) {
+func ParseZoom(v string) (*float64, error) {
 	z, err := strconv.ParseFloat(v, 64)
 	if err != nil || !(z >= 0) || math.IsInf(z, 0) || strings.ContainsAny(v, "xXpP_+") {
 		return nil, problem.Invalidf("zoom-level", v, "use a number from 0, such as 7 or 7.5: that of the map in WebMercatorQuad with tiles of 256 pixels")
@@ -62,24 +62,24 @@ func cellAt(coll *store.Collection, id crs.ID, zoom float64) float64 {
 const metresPerDegree = 111319.49
 
 // simplify finds the geometries that the request asks for: those of the features where no zoom-level is asked for, or its answer has none.
-func (c *Call) simplify() error {
-	p := c.output()
-	if p.zoom == nil || c.Collection.Geometry == nil || p.skipGeometry || c.Format.F == "html" || c.Format.F == "csv" {
+func (c *Call) Simplify() error {
+	p := c.Output()
+	if p.Zoom == nil || c.Collection.Geometry == nil || p.SkipGeometry || c.Format.F == "html" || c.Format.F == "csv" {
 		return nil
 	}
-	set := ladder(c.Collection, p.crs)
+	set := ladder(c.Collection, p.Crs)
 	if set == nil {
 		var uris []string
-		for _, id := range offeredCRS(c.Collection) {
+		for _, id := range OfferedCRS(c.Collection) {
 			if ladder(c.Collection, id) != nil {
 				uris = append(uris, id.URI())
 			}
 		}
-		return problem.Invalidf("zoom-level", First(c.Values["zoom-level"]), "there are no simplified geometries in %s; ask with crs=%s, or leave zoom-level out", p.crsURI, strings.Join(uris, " or "))
+		return problem.Invalidf("zoom-level", First(c.Values["zoom-level"]), "there are no simplified geometries in %s; ask with crs=%s, or leave zoom-level out", p.CrsURI, strings.Join(uris, " or "))
 	}
 	var o *tile.Outlines
 	err := c.Ask(func(ctx context.Context) (err error) {
-		o, err = c.s.Tiles.Outlines(ctx, c.s.Store, tile.Scale{Set: set, Collection: c.Collection.ID, Cell: cellAt(c.Collection, set.CRS, *p.zoom)})
+		o, err = c.s.Tiles.Outlines(ctx, c.s.Store, tile.Scale{Set: set, Collection: c.Collection.ID, Cell: cellAt(c.Collection, set.CRS, *p.Zoom)})
 		return err
 	})
 	if err != nil || o == nil {
@@ -87,20 +87,20 @@ func (c *Call) simplify() error {
 	}
 	coll, g := *c.Collection, *c.Collection.Geometry
 	g.CRS, coll.Geometry = set.CRS, &g
-	c.simple = &simplified{o, &coll}
+	c.Simple = &simplified{o, &coll}
 	return nil
 }
 
 // written is the call's collection as its features are written: with the CRS that their geometries come in.
-func (c *Call) written() *store.Collection {
-	if c.simple != nil {
-		return c.simple.coll
+func (c *Call) Written() *store.Collection {
+	if c.Simple != nil {
+		return c.Simple.coll
 	}
 	return c.Collection
 }
 
 // each calls fn with features that have the simplified geometries.
-func (s *simplified) each(fn func(*store.Feature) error) func(*store.Feature) error {
+func (s *simplified) Each(fn func(*store.Feature) error) func(*store.Feature) error {
 	return func(f *store.Feature) error {
 		if f.Geometry.IsNull() {
 			return fn(f)
@@ -115,14 +115,14 @@ func (s *simplified) each(fn func(*store.Feature) error) func(*store.Feature) er
 }
 
 // simpleSnapshot is a snapshot with simplified geometries.
-type simpleSnapshot struct {
+type SimpleSnapshot struct {
 	store.Snapshot
-	simple *simplified
+	Simple *simplified
 }
 
-func (s simpleSnapshot) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
+func (s SimpleSnapshot) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want, fn func(*store.Feature) error) error {
 	if !want.NoGeometry {
-		fn = s.simple.each(fn)
+		fn = s.Simple.Each(fn)
 	}
 	return s.Snapshot.Fetch(ctx, collection, rows, want, fn)
 }

@@ -21,32 +21,31 @@ import (
 	"grense/internal/store"
 )
 
-// fileCache are the files of whole collections, made once for each state of the data. Together they have at most so
-// many bytes; those that were longest not used go first. A file that is being sent stays readable when its name is
-// gone.
+// Cache holds the files of whole collections on disk, one for each data version. Together they have at most so many
+// bytes; the least recently used go first. A file that is being sent stays readable after it was removed.
 type Cache struct {
-	dir  string // "": nothing is cached
-	none bool   // no file is kept; dir is for what is under way alone
+	dir  string // "" if nothing is cached
+	none bool   // no file is cached; dir holds only files that are being written
 	most int64
 
-	slots chan struct{} // of snapshots that keep a connection
+	slots chan struct{} // for snapshots that hold a connection
 
 	mu     sync.Mutex
 	making map[string]chan struct{}
-	stream map[string]bool // files that are written to a client while they are read
+	stream map[string]bool // names of files that are streamed to a client while they are read
 
 	Changes fileChanges
 }
 
-// fileChanges counts how often files of collections came or went. Its zero value is ready; it is safe for concurrent
-// use.
+// fileChanges counts how often files of a collection were added or removed. Its zero value is ready; it is safe for
+// concurrent use.
 type fileChanges struct {
 	mu  sync.RWMutex
 	of  map[string]uint64 // by collection
 	all uint64
 }
 
-// Count is how often files of a collection came or went, or those of all for "".
+// Count returns how often files of a collection were added or removed, or those of all for "".
 func (x *fileChanges) Count(collection string) uint64 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -56,7 +55,7 @@ func (x *fileChanges) Count(collection string) uint64 {
 	return x.of[collection]
 }
 
-// add counts a file by its name.
+// add counts a change of a file, by its name.
 func (x *fileChanges) add(name string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -71,19 +70,19 @@ func (x *fileChanges) add(name string) {
 // ErrNoRoom reports that a file could not be cached.
 var ErrNoRoom = errors.New("files: no room for a cached file")
 
-// underWay is the folder, in that of the cached files, for what is not done yet.
+// underWay is the folder, below that of the cached files, for files that are being written.
 const underWay = ".partial"
 
-// newFileCache caches files in a folder, and removes what an earlier process left half done.
+// New returns a cache in a folder, and removes unfinished files of an earlier process.
 func New(dir string, l config.Limits) *Cache {
 	k := &Cache{dir: dir, none: l.Answers == 0, most: int64(l.Downloads), slots: make(chan struct{}, 2),
 		making: map[string]chan struct{}{}, stream: map[string]bool{}}
 	if dir == "" {
 		return k
 	}
-	left, _ := os.ReadDir(filepath.Join(dir, underWay)) // none where there is no such folder
+	left, _ := os.ReadDir(filepath.Join(dir, underWay)) // empty if there is no such folder
 	for _, e := range left {
-		// another process may be at work
+		// another process may be writing it
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > time.Hour {
 			os.RemoveAll(filepath.Join(dir, underWay, e.Name()))
 		}
@@ -91,7 +90,7 @@ func New(dir string, l config.Limits) *Cache {
 	return k
 }
 
-// Enter waits for a slot; who gets one calls what is returned.
+// Enter waits for a slot; the caller must call the returned function to release it.
 func (k *Cache) Enter(ctx context.Context, wait time.Duration) (leave func(), err error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -106,7 +105,7 @@ func (k *Cache) Enter(ctx context.Context, wait time.Duration) (leave func(), er
 	}
 }
 
-// Temp is the folder for temporary files; "" is that of the system.
+// Temp returns the folder for temporary files; "" is that of the system.
 func (k *Cache) Temp() string {
 	dir := filepath.Join(k.dir, underWay)
 	if k.dir == "" || os.MkdirAll(dir, 0o700) != nil {
@@ -115,19 +114,19 @@ func (k *Cache) Temp() string {
 	return dir
 }
 
-// DiskFull reports whether a disk is full, rather than what one may have of it.
+// DiskFull reports whether the disk is full, as opposed to a quota.
 func DiskFull(err error) bool { return NoRoom(err) && !errors.Is(err, ErrNoRoom) }
 
-// NoRoom reports whether an error tells that a disk, or what one may have of it, is full.
+// NoRoom reports whether an error means that a disk, or the quota on it, is full.
 func NoRoom(err error) bool {
 	return errors.Is(err, ErrNoRoom) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
 		errors.Is(err, syscall.EFBIG) || errors.Is(err, store.ErrFull)
 }
 
-// Keeps reports whether files are kept at all.
+// Keeps reports whether files are cached at all.
 func (k *Cache) Keeps() bool { return k.dir != "" && !k.none }
 
-// Open opens a cached file; fs.ErrNotExist when there is none.
+// Open opens a cached file; the error is fs.ErrNotExist if there is none.
 func (k *Cache) Open(name string) (*os.File, error) {
 	if !k.Keeps() {
 		return nil, os.ErrNotExist
@@ -136,12 +135,12 @@ func (k *Cache) Open(name string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err == nil {
 		now := time.Now()
-		os.Chtimes(path, now, now) // what is used stays; where that fails it goes earlier
+		os.Chtimes(path, now, now) // marks the file as used; if that fails, it is only removed earlier
 	}
 	return f, err
 }
 
-// Length returns the size of a cached file; 0 when there is none.
+// Length returns the size of a cached file in bytes; 0 if there is none.
 func (k *Cache) Length(name string) int64 {
 	if !k.Keeps() {
 		return 0
@@ -153,17 +152,17 @@ func (k *Cache) Length(name string) int64 {
 	return info.Size()
 }
 
-// Has reports whether some file of a collection is cached.
+// Has reports whether a file of the collection is cached.
 func (k *Cache) Has(collection string) bool {
 	if !k.Keeps() {
 		return false
 	}
-	entries, _ := os.ReadDir(k.dir) // one that cannot be read has none
+	entries, _ := os.ReadDir(k.dir) // an unreadable folder has none
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), collection+".") })
 }
 
-// Load returns the file of that name, which write fills when nobody else does so already. errNoRoom says that it
-// cannot be cached.
+// Load returns the file of that name, and calls write to create it unless another caller does so already. ErrNoRoom
+// means that the file cannot be cached.
 func (k *Cache) Load(ctx context.Context, name string, write func(*Writer) error) (*os.File, error) {
 	if !k.Keeps() {
 		return nil, ErrNoRoom
@@ -193,13 +192,14 @@ func (k *Cache) Load(ctx context.Context, name string, write func(*Writer) error
 		delete(k.making, name)
 		k.mu.Unlock()
 	}()
-	if f, err := k.Open(name); err == nil { // it came between the two looks
+	if f, err := k.Open(name); err == nil { // another caller created it between the two checks
 		return f, nil
 	}
 	return k.fill(name, write)
 }
 
-// Alone reports whether nobody streams the file of that name; who is told so calls streamed when it has done that.
+// Alone reports whether nobody streams the file of that name. If so, the caller must call Streamed after its own
+// stream.
 func (k *Cache) Alone(name string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -216,14 +216,14 @@ func (k *Cache) Streamed(name string) {
 	delete(k.stream, name)
 }
 
-// fill writes a file and gives it its name.
+// fill writes a file and then gives it its name.
 func (k *Cache) fill(name string, write func(*Writer) error) (*os.File, error) {
 	tmp, err := os.CreateTemp(k.Temp(), "file-*")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoRoom, err)
 	}
 	disk := &Writer{File: tmp}
-	defer func() { disk.End(errors.New("files: the file was given up")) }() // where write has panicked
+	defer func() { disk.End(errors.New("files: the file was given up")) }() // if write has panicked
 	err = write(disk)
 	disk.End(err)
 	if err == nil {
@@ -247,7 +247,7 @@ func (k *Cache) fill(name string, write func(*Writer) error) (*os.File, error) {
 	return tmp, nil
 }
 
-// trim removes files beyond the bound, but for the one that was just made.
+// trim removes the least recently used files beyond the limit, except for the one that was just created.
 func (k *Cache) trim(made string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// diskWriter writes a file that may be read while it grows, and notes that it was the disk that failed. It is written
-// by one goroutine.
+// Writer writes a file that can be read while it grows, and records whether the disk failed. One goroutine writes it.
 type Writer struct {
 	File *os.File
 	err  error // of the disk
@@ -15,8 +14,8 @@ type Writer struct {
 	mu    sync.Mutex
 	Size  int64
 	ended bool
-	wrong error         // that it ended with
-	more  chan struct{} // closed when there is more, or the end; nil while nobody waits
+	wrong error         // error of End
+	more  chan struct{} // closed on each write and at the end; nil if nobody waits
 }
 
 func (d *Writer) Write(b []byte) (int, error) {
@@ -28,7 +27,7 @@ func (d *Writer) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// End says that nothing more is written: all of the file is, or err is why not. A second call changes nothing.
+// End marks the file as complete, or with err as failed. A second call has no effect.
 func (d *Writer) End(err error) {
 	d.tell(func() {
 		if !d.ended {
@@ -47,7 +46,7 @@ func (d *Writer) tell(change func()) {
 	}
 }
 
-// Await waits until at least n bytes are written, or no more are.
+// Await waits until at least n bytes are written, or the file has ended.
 func (d *Writer) Await(ctx context.Context, n int64) (size int64, ended bool, err error) {
 	for {
 		d.mu.Lock()

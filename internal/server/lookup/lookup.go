@@ -309,7 +309,7 @@ func (c *call) nameDivision(d *division, values []any) {
 
 func (c *call) lookupHeaders(w http.ResponseWriter, links []ogcapi.Link) {
 	c.DataFields(w, links)
-	c.TellLosses(w.Header(), nil)
+	c.TellLosses(w.Header())
 }
 
 // lookupTag returns the entity tag of the response.

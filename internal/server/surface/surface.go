@@ -9,6 +9,7 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/compat"
 	"grense/internal/server/docs"
+	"grense/internal/server/features"
 	"grense/internal/server/lineage"
 	"grense/internal/server/lookup"
 	"grense/internal/server/placenames"
@@ -26,8 +27,8 @@ type Server struct {
 // New returns a server that is ready to answer. It panics if a required option is missing.
 func New(o server.Options) (*Server, error) {
 	s := &Server{}
-	kit, err := server.New(o, compat.Routes, docs.Routes, lookup.Routes, s.lineage.Routes, placenames.Routes,
-		s.Processes.Routes, tiles.Routes)
+	kit, err := server.New(o, compat.Routes, docs.Routes, features.Routes, lookup.Routes, s.lineage.Routes,
+		placenames.Routes, s.Processes.Routes, tiles.Routes)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package server
+package features
 
 import (
 	"cmp"
@@ -12,40 +12,44 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/history"
+	"grense/internal/server"
 	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
-// filterField is what the form that filters has for a property.
+// filterField is a property in the filter form.
 type filterField struct {
 	Name, Title, Type string
-	Unit              string       // of the values; "" when they have none
-	Value             string       // that was asked for exactly
-	Options           page.Choices // the values there are; nil when any may be
+	Unit              string       // of the values; "" for none
+	Value             string       // the exact value of the request
+	Options           page.Choices // all values; nil if any value is possible
 	Inputs            []fieldInput
 }
 
 // fieldInput is an input of the form: the only one of a property, or one of its two bounds.
 type fieldInput struct {
-	Name, Label, Type, Mode, Value string // Label is "" where that of the property will do
+	Name, Label, Type, Mode, Value string // Label is "" if that of the property is enough
 	Fault                          *page.FieldFault
 }
 
-// hiddenValue is a parameter that the form sends on without showing it.
+// hiddenValue is a parameter that the form sends without showing it.
 type hiddenValue struct{ Name, Value string }
 
-// shownParams are the parameters of items that the form shows, or that start anew when it is sent.
-var shownParams = []string{"limit", "offset", "cursor", "bbox", "datetime", "datetime_", "q", "filter", "sortby", "resulttype"}
+// shownParams are the parameters that the form shows, or that it resets when it is sent.
+var shownParams = []string{"limit", "offset", "cursor", "bbox", "datetime", "datetime_", "q", "filter", "sortby",
+	"resulttype"}
 
-// fillForm sets what the form over the features shows: the fields with what was asked, and what is sent on unseen.
-func (c *Call) fillForm(v *itemsView) error {
+// fillForm fills the form of the page: the fields with the values of the request, and the hidden values.
+func (c *call) fillForm(v *itemsView) error {
 	v.Action = "/collections/" + c.Collection.ID + "/items"
-	v.BoxValue, v.TimeValue, v.FilterValue, v.SearchValue = First(c.Values["bbox"]), First(c.Values["datetime"]), First(c.Values["filter"]), First(c.Values["q"])
-	v.LimitValue = cmp.Or(First(c.Values["limit"]), strconv.Itoa(v.Limit))
+	v.BoxValue, v.TimeValue, v.FilterValue, v.SearchValue = server.First(c.Values["bbox"]),
+		server.First(c.Values["datetime"]), server.First(c.Values["filter"]), server.First(c.Values["q"])
+	v.LimitValue = cmp.Or(server.First(c.Values["limit"]), strconv.Itoa(v.Limit))
 	for p := range c.Collection.Queryables() {
 		_, shown := c.Collection.Find(p.Name)
-		if c.Field(p.Name) != nil && (shown && len(v.Filters) < mostColumns || len(c.asksOf(p)) > 0) {
-			f := filterField{Name: p.Name, Title: c.columnOf(p).Title, Type: inputType(p), Value: First(c.Values[p.Name]), Unit: p.Unit}
+		if c.Field(p.Name) != nil && (shown && len(v.Filters) < mostColumns || len(c.AsksOf(p)) > 0) {
+			f := filterField{Name: p.Name, Title: c.ColumnOf(p).Title, Type: inputType(p),
+				Value: server.First(c.Values[p.Name]), Unit: p.Unit}
 			var err error
 			if f.Options, err = c.options(p, f.Value); err != nil {
 				return err
@@ -76,21 +80,21 @@ func (c *Call) fillForm(v *itemsView) error {
 	return nil
 }
 
-// soughtWords says what words asked for features, beginning with a blank; "" for none.
-func (c *Call) soughtWords() string {
-	if words := First(c.Values["q"]); words != "" {
+// soughtWords describes the searched words, beginning with a space; "" for none.
+func (c *call) soughtWords() string {
+	if words := server.First(c.Values["q"]); words != "" {
 		return " " + c.Text("items.for", words)
 	}
 	if title, _ := c.Collection.Find(c.Collection.TitleProperty); title != nil {
-		if names := c.asksOf(title); len(names) > 0 {
-			return " " + c.Text("items.for", First(c.Values[names[0]]))
+		if names := c.AsksOf(title); len(names) > 0 {
+			return " " + c.Text("items.for", server.First(c.Values[names[0]]))
 		}
 	}
 	return ""
 }
 
-// found says how many features there are, of what.
-func (c *Call) found(matched int, chosen bool) string {
+// found describes how many features there are, of which collection.
+func (c *call) found(matched int, chosen bool) string {
 	n := page.InDigits(strconv.Itoa(matched), c.Lang)
 	switch {
 	case !chosen && matched == 1:
@@ -103,7 +107,7 @@ func (c *Call) found(matched int, chosen bool) string {
 	return c.Text("items.hits", n) + c.soughtWords()
 }
 
-// example is a filter that a feature fulfils, by a number it has, else by the beginning of a text; "" for none.
+// example returns a filter that matches a feature, by one of its numbers, or by the beginning of a text; "" for none.
 func example(props []*store.Property, at []int, values []any) (text string) {
 	for i, p := range props {
 		if p == nil || at[i] < 0 || p.Ref != "" || p.CodeList != "" {
@@ -130,7 +134,7 @@ func example(props []*store.Property, at []int, values []any) (text string) {
 
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// filterName is the name of a property as it stands in a filter.
+// filterName returns the name of a property as a filter spells it.
 func filterName(s string) string {
 	if plainName.MatchString(s) {
 		return s
@@ -138,28 +142,30 @@ func filterName(s string) string {
 	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
 }
 
-// addInputs gives a field its inputs, unless it is a choice: bounds of numbers, days and moments, words of a text. What was asked for exactly stands in
-// them, too; then what is sent asks for that and what is like it.
-func (v *itemsView) addInputs(c *Call, p *store.Property, f *filterField) {
+// addInputs gives a field its inputs, unless it is a choice: bounds for numbers, days and times, words for texts. An
+// exact value of the request is shown in them as well; the form then sends a condition that includes that value.
+func (v *itemsView) addInputs(c *call, p *store.Property, f *filterField) {
 	if f.Options != nil || f.Type == "boolean" {
 		return
 	}
-	names := endings(p)
-	if Elements(p) || names == nil || slices.ContainsFunc(names, func(e string) bool { return c.Field(p.Name+e) != nil }) {
+	names := server.Endings(p)
+	if server.Elements(p) || names == nil ||
+		slices.ContainsFunc(names, func(e string) bool { return c.Field(p.Name+e) != nil }) {
 		names = []string{""}
 	}
 	for _, ending := range names {
-		in := fieldInput{Name: p.Name + ending, Label: c.endingText(ending), Type: f.Type, Value: First(c.Values[p.Name+ending])}
+		in := fieldInput{Name: p.Name + ending, Label: c.EndingText(ending), Type: f.Type,
+			Value: server.First(c.Values[p.Name+ending])}
 		if in.Value == "" {
 			in.Value = f.Value
-		} else if ending != "" && f.Value != "" { // both
+		} else if ending != "" && f.Value != "" { // the request has both
 			v.keep(p.Name, f.Value)
 		}
 		if in.Fault = v.Fault(in.Name); in.Fault == nil && in.Value == f.Value {
 			in.Fault = v.Fault(p.Name)
 		}
 		switch {
-		case in.Type == "number": // which browsers empty of what they do not know
+		case in.Type == "number": // browsers clear numbers that they cannot parse
 			in.Type, in.Mode = "text", "decimal"
 		case in.Type == "date" && in.Value != "" && !page.IsDay(in.Value):
 			in.Type = "text"
@@ -168,18 +174,18 @@ func (v *itemsView) addInputs(c *Call, p *store.Property, f *filterField) {
 	}
 }
 
-// keep makes the form send a parameter on unseen, once.
+// keep adds a hidden value to the form, once.
 func (v *itemsView) keep(name, value string) {
 	if x := (hiddenValue{name, value}); !slices.Contains(v.Hidden, x) {
 		v.Hidden = append(v.Hidden, x)
 	}
 }
 
-// chip is a condition that was asked, and the page without it.
+// chip is a condition of the request, with the address of the page without it.
 type chip struct{ Title, Value, Href string }
 
-// chips are the conditions of a page of features.
-func (c *Call) chips(v *itemsView) (out []chip) {
+// chips returns the conditions of a page of features.
+func (c *call) chips(v *itemsView) (out []chip) {
 	add := func(name, title, value string) {
 		if value == "" {
 			return
@@ -191,9 +197,10 @@ func (c *Call) chips(v *itemsView) (out []chip) {
 	for _, f := range v.Filters {
 		value := f.Value
 		p, _ := c.Collection.Queryable(f.Name)
-		for _, name := range c.asksOf(p) {
+		for _, name := range c.AsksOf(p) {
 			if ending := name[len(p.Name):]; ending != "" {
-				add(name, strings.TrimSuffix(f.Title+" "+c.endingText(ending), " "), c.chipText(p, First(c.Values[name])))
+				add(name, strings.TrimSuffix(f.Title+" "+c.EndingText(ending), " "),
+					c.chipText(p, server.First(c.Values[name])))
 			}
 		}
 		for _, o := range f.Options {
@@ -207,25 +214,26 @@ func (c *Call) chips(v *itemsView) (out []chip) {
 		add(f.Name, f.Title, value)
 	}
 	add("bbox", c.Text("items.bbox"), v.BoxValue)
-	add("datetime", c.Text("items.datetime"), c.periodText(v.TimeValue))
+	add("datetime", c.Text("items.datetime"), c.PeriodText(v.TimeValue))
 	add("filter", c.Text("items.expression"), v.FilterValue)
 	return out
 }
 
-// chipText writes what was asked of a property for people.
-func (c *Call) chipText(p *store.Property, asked string) string {
+// chipText describes a condition on a property for readers.
+func (c *call) chipText(p *store.Property, asked string) string {
 	if p.Type == cql2.TypeDate || p.Type == cql2.TypeTimestamp {
-		asked, _ = c.dateText(asked)
+		asked, _ = c.DateText(asked)
 	}
 	return asked
 }
 
-// options are the values that a property may have, with asked as the one selected: those that the source declares, the codes of its
-// list, or the features that it refers to. nil when any value may be, or there are too many.
-func (c *Call) options(p *store.Property, asked string) (out page.Choices, err error) {
+// options returns the possible values of a property, with the requested one selected: the values that the source
+// declares, the codes of its list, or the features that it refers to. It returns nil if any value is possible, or if
+// there are too many.
+func (c *call) options(p *store.Property, asked string) (out page.Choices, err error) {
 	for _, x := range p.Enum {
 		title := x
-		if tellsKind(c.Collection, p) {
+		if server.TellsKind(c.Collection, p) {
 			title = c.KindText(history.Kind(x))
 		}
 		out = append(out, page.Choice{Value: x, Title: title})
@@ -234,11 +242,11 @@ func (c *Call) options(p *store.Property, asked string) (out page.Choices, err e
 	other, ok := c.Catalog.Collection(p.Ref)
 	switch {
 	case out != nil:
-	case ok && other.Public && other.Count <= optionsMost:
-		out, err = c.optionsFrom(other)
+	case ok && other.Public && other.Count <= server.OptionsMost:
+		out, err = c.OptionsFrom(other)
 	case ours:
-		var names *nameList
-		if names, err = c.CodeNames(list); err != nil || len(names.Codes) > optionsMost {
+		var names *server.NameList
+		if names, err = c.CodeNames(list); err != nil || len(names.Codes) > server.OptionsMost {
 			return nil, err
 		}
 		for _, code := range names.Codes {
@@ -258,19 +266,20 @@ func (c *Call) options(p *store.Property, asked string) (out page.Choices, err e
 	return out, nil
 }
 
-// sortChoices are the orders that the form offers: the usual one, each property in both directions, and the one that was asked when
-// it is none of these.
-func (c *Call) sortChoices() page.Choices {
-	asked := First(c.Values["sortby"])
+// sortChoices returns the orders that the form offers: the default, each property in both directions, and the order
+// of the request if it is another one.
+func (c *call) sortChoices() page.Choices {
+	asked := server.First(c.Values["sortby"])
 	out := page.Choices{{Title: c.Text("items.sort-usual"), Selected: asked == ""}}
-	names := sortableNames(c.Collection)
+	names := server.SortableNames(c.Collection)
 	for _, name := range names[:min(len(names), mostColumns)] {
 		p, shown := c.Collection.Find(name)
 		if !shown {
 			continue
 		}
-		title := c.columnOf(p).Title
-		out = append(out, page.Choice{Value: name, Title: c.Text("items.sort-up", title), Selected: asked == name || asked == "+"+name || asked == " "+name},
+		title := c.ColumnOf(p).Title
+		out = append(out, page.Choice{Value: name, Title: c.Text("items.sort-up", title), Selected: asked == name ||
+			asked == "+"+name || asked == " "+name},
 			page.Choice{Value: "-" + name, Title: c.Text("items.sort-down", title), Selected: asked == "-"+name})
 	}
 	if !slices.ContainsFunc(out, func(x page.Choice) bool { return x.Selected }) {

@@ -1,4 +1,4 @@
-package server
+package features
 
 import (
 	"html/template"
@@ -11,23 +11,26 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
+	"grense/internal/server"
 	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
-// collections lists the public collections (OGC 17-069r4, 7.13), a page of those that are sought (OGC API - Common Part 2, draft).
-func (s *Kit) collections(c *Call) (*Answer, error) {
+// collections writes the list of public collections (OGC 17-069r4, 7.13), filtered and paged (OGC API - Common Part
+// 2, draft).
+func (s *surface) collections(c *call) (*server.Answer, error) {
 	p := c.Params.(*collectionsParams)
 	found := slices.DeleteFunc(c.PublicCollections(), func(coll *store.Collection) bool { return !p.wants(coll) })
 	links := append(c.SelfLinks("/collections"), c.ListPages("/collections", p.offset, p.limit, len(found))...)
 	shown := found[min(p.offset, len(found)):min(p.offset+p.limit, len(found))]
-	doc := ogcapi.Collections{Collections: c.collectionDocs(shown), Links: links, NumberMatched: len(found), NumberReturned: len(shown)}
+	doc := ogcapi.Collections{Collections: c.collectionDocs(shown), Links: links, NumberMatched: len(found),
+		NumberReturned: len(shown)}
 	ld := func() any {
 		m := c.CatalogLD(nil)
 		var sets []any
 		for i := range doc.Collections {
 			set := datasetLD(&doc.Collections[i])
-			if c.Format.F == AsHTML.F { // the page of each has the rest
+			if c.Format.F == server.AsHTML.F { // the page of each collection has the rest
 				set = named(set, "description")
 			}
 			sets = append(sets, set)
@@ -35,33 +38,39 @@ func (s *Kit) collections(c *Call) (*Answer, error) {
 		m["dataset"] = sets
 		return m
 	}
-	view := collectionsView{Collections: doc.Collections, Query: p.query, Searched: len(found) > searchedFrom || c.Values.Has("q")}
-	view.Prev, view.Next = PagesBeside(links)
-	return &Answer{JSON: doc, LD: ld, Links: links, Fleeting: c.files.asked, Endless: len(c.Request.URL.RawQuery) > 0,
-		Page: &page.Page{Name: "collections", Title: c.Text("collections.title"), Data: view}}, nil
+	view := collectionsView{Collections: doc.Collections, Query: p.query, Searched: len(found) > searchedFrom ||
+		c.Values.Has("q")}
+	view.Prev, view.Next = server.PagesBeside(links)
+	return &server.Answer{JSON: doc, LD: ld, Links: links, Fleeting: c.Files.Asked,
+		Endless: len(c.Request.URL.RawQuery) > 0,
+		Page:    &page.Page{Name: "collections", Title: c.Text("collections.title"), Data: view}}, nil
 }
 
-// searchedFrom is the number of collections above which their page has a form to search them.
+// searchedFrom is the number of collections above which their page has a search form.
 const searchedFrom = 20
 
-// collectionsView is what the page of all collections shows.
+// collectionsView is the view model of the page of all collections.
 type collectionsView struct {
 	Collections []ogcapi.Collection
 
-	Query      string // that they were searched for; "" for none
+	Query      string // the search words; "" for none
 	Searched   bool   // the page has a form to search them
-	Prev, Next string // addresses of the pages beside this one; "" for none
+	Prev, Next string // addresses of the previous and the next page; "" for none
 }
 
-// wants reports whether a collection is sought. One without an extent in space or time matches every bbox or datetime, as a feature
-// without geometry or time does.
+// wants reports whether a collection matches the parameters. A collection without an extent in space or time matches
+// every bbox or datetime, as a feature without geometry or time does.
 func (p *collectionsParams) wants(coll *store.Collection) bool {
 	if p.terms != nil {
 		texts := append([]string{coll.ID}, coll.Keywords...)
 		for _, l := range page.Languages {
 			texts = append(texts, coll.Title.In(l.Code), coll.Description.In(l.Code))
 		}
-		if !slices.ContainsFunc(texts, func(t string) bool { _, hit := cql2.RankWords(cql2.Words(t), p.terms); return hit }) {
+		if !slices.ContainsFunc(texts, func(t string) bool {
+			_,
+				hit := cql2.RankWords(cql2.Words(t), p.terms)
+			return hit
+		}) {
 			return false
 		}
 	}
@@ -77,7 +86,8 @@ func (p *collectionsParams) wants(coll *store.Collection) bool {
 	return true
 }
 
-// meets reports whether a box in degrees touches an extent. A west greater than the east crosses the antimeridian.
+// meets reports whether a box in degrees touches an extent. If west is greater than east, the box crosses the
+// antimeridian.
 func meets(box, extent orb.Bound) bool {
 	if box.Min[0] <= box.Max[0] {
 		return box.Intersects(extent)
@@ -87,57 +97,59 @@ func meets(box, extent orb.Bound) bool {
 	return east.Intersects(extent) || west.Intersects(extent)
 }
 
-// collection describes one collection (OGC 17-069r4, 7.14).
-func (s *Kit) collection(c *Call) (*Answer, error) {
+// collection writes the description of one collection (OGC 17-069r4, 7.14).
+func (s *surface) collection(c *call) (*server.Answer, error) {
 	doc := c.collectionDoc(c.Collection)
 	ld := func() any {
 		m := datasetLD(&doc)
 		m["@context"] = "https://schema.org/docs/jsonldcontext.jsonld"
 		m["includedInDataCatalog"] = c.CatalogLD(nil)
-		if c.Format.F == AsHTML.F {
+		if c.Format.F == server.AsHTML.F {
 			m["includedInDataCatalog"] = named(c.CatalogLD(nil))
 		}
 		return m
 	}
-	view := collectionView{Collection: doc, Schema: SchemaDoc(c, "schema"), Keyed: s.Config.Auth != "open", Tiled: TileSets(c.Collection) != nil,
+	view := collectionView{Collection: doc, Schema: server.SchemaDoc(c.Call, "schema"),
+		Keyed: s.Config.Auth != "open", Tiled: server.TileSets(c.Collection) != nil,
 		Timed: c.Collection.IntervalStart != "" || c.Collection.Versions != nil}
 	if at := c.Collection.Modified; !at.IsZero() {
 		view.Updated = at.UTC().Format(time.RFC3339)
 	}
-	a := &Answer{JSON: doc, LD: ld, Links: doc.Links, Fleeting: c.files.asked}
-	if c.Format.F != AsHTML.F {
+	a := &server.Answer{JSON: doc, LD: ld, Links: doc.Links, Fleeting: c.Files.Asked}
+	if c.Format.F != server.AsHTML.F {
 		return a, nil
 	}
 	view.Files = c.pageDownloads(nil, c.Collection.Count)
 	fleeting := false
 	view.Map, fleeting = c.Overview(c.Collection, c.Text("map.collection", doc.Title))
 	a.Fleeting = a.Fleeting || fleeting
-	a.Page = &page.Page{Name: "collection", Title: doc.Title, Description: doc.Description, Crumbs: c.Crumbs("collections"), Data: view, Script: view.Map != ""}
-	if set := mapGrid(c.Collection); set != nil && view.Map != "" {
+	a.Page = &page.Page{Name: "collection", Title: doc.Title, Description: doc.Description,
+		Crumbs: c.Crumbs("collections"), Data: view, Script: view.Map != ""}
+	if set := server.MapGrid(c.Collection); set != nil && view.Map != "" {
 		a.Page.Tiles = c.TileMap(set, c.Collection)
 	}
 	switch {
-	case !c.mayDraw():
+	case !c.MayDraw():
 		a.Page.Caption = c.Text("map.caption-extent")
-	case c.Collection.Count > CountryMost:
+	case c.Collection.Count > server.CountryMost:
 		a.Page.Caption = c.Text("map.caption-box")
 	}
 	return a, nil
 }
 
-// collectionView is what the page of a collection shows.
+// collectionView is the view model of the page of a collection.
 type collectionView struct {
 	ogcapi.Collection
 	Schema  ogcapi.Schema
 	Keyed   bool
 	Files   []page.DownloadLink
-	Map     template.HTML // its features, or where they are
-	Tiled   bool          // there are tiles of it
-	Updated string        // when its features were written last, by RFC 3339; "" where nobody knows
-	Timed   bool          // a day picks what held then
+	Map     template.HTML // a map of its features, or of their extent
+	Tiled   bool          // the collection has tiles
+	Updated string        // when its features were last written, by RFC 3339; "" if unknown
+	Timed   bool          // features have times or versions, so that a day selects some
 }
 
-// CRSName is the name of a coordinate system that the collection is offered in; "" for any other.
+// CRSName returns the name of a coordinate system of the collection; "" for any other.
 func (v collectionView) CRSName(uri string) string {
 	if id, ok := crs.Parse(uri); ok {
 		return id.Name()
@@ -145,8 +157,8 @@ func (v collectionView) CRSName(uri string) string {
 	return ""
 }
 
-// collectionDocs describes collections in their order; never nil.
-func (c *Call) collectionDocs(list []*store.Collection) []ogcapi.Collection {
+// collectionDocs returns the descriptions of collections in their order; never nil.
+func (c *call) collectionDocs(list []*store.Collection) []ogcapi.Collection {
 	out := make([]ogcapi.Collection, len(list))
 	for i, coll := range list {
 		out[i] = c.collectionDoc(coll)
@@ -154,15 +166,15 @@ func (c *Call) collectionDocs(list []*store.Collection) []ogcapi.Collection {
 	return out
 }
 
-// collectionDoc is the same in the list and at its own address, whatever representation was asked for: links self and alternate
-// name the document itself.
-func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
+// collectionDoc returns the description of a collection. It is the same in the list and at its own address, in every
+// representation: its links self and alternate point to the description itself.
+func (c *call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	root, here := c.Base(), c.Base()+"/collections/"+coll.ID
 	var links []ogcapi.Link
 	add := func(rel, media, href, title string) {
 		l := ogcapi.Link{Rel: rel, Type: media, Title: title, Href: href}
 		if media == "text/html" {
-			l.Hreflang = Hreflang
+			l.Hreflang = server.Hreflang
 		}
 		links = append(links, l)
 	}
@@ -171,24 +183,26 @@ func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	}
 	add("root", "application/json", root+"?f=json", "The landing page of this server as JSON")
 	add("root", "text/html", root+"?f=html", "The landing page of this server as HTML")
-	add("self", "application/json", here+"?f=json", FormTitles["json"])
-	add("alternate", "application/ld+json", here+"?f=jsonld", FormTitles["jsonld"])
-	add("alternate", "text/html", here+"?f=html", FormTitles["html"])
-	add(ogcapi.RelSchema, asSchema.Media, here+"/schema?f=json", "Schema of collection in JSON")
+	add("self", "application/json", here+"?f=json", server.FormTitles["json"])
+	add("alternate", "application/ld+json", here+"?f=jsonld", server.FormTitles["jsonld"])
+	add("alternate", "text/html", here+"?f=html", server.FormTitles["html"])
+	add(ogcapi.RelSchema, server.AsSchema.Media, here+"/schema?f=json", "Schema of collection in JSON")
 	add(ogcapi.RelSchema, "text/html", here+"/schema?f=html", "Schema of collection in HTML")
-	add(ogcapi.RelQueryables, asSchema.Media, here+"/queryables?f=json", "Queryables for this collection as JSON")
+	add(ogcapi.RelQueryables, server.AsSchema.Media, here+"/queryables?f=json",
+		"Queryables for this collection as JSON")
 	add(ogcapi.RelQueryables, "text/html", here+"/queryables?f=html", "Queryables for this collection as HTML")
-	add("items", AsGeoJSON.Media, here+"/items", "Items as GeoJSON, page by page")
+	add("items", server.AsGeoJSON.Media, here+"/items", "Items as GeoJSON, page by page")
 	add("items", "application/ld+json", here+"/items?f=jsonld", "Items as RDF (GeoJSON-LD), page by page")
 	add("items", "text/html", here+"/items?f=html", "Items as HTML, page by page")
-	add("items", AsCSV.Media, here+"/items?f=csv", "Items as CSV, page by page")
-	add(ogcapi.RelSortables, asSchema.Media, here+"/sortables?f=json", "Sortables for this collection as JSON")
+	add("items", server.AsCSV.Media, here+"/items?f=csv", "Items as CSV, page by page")
+	add(ogcapi.RelSortables, server.AsSchema.Media, here+"/sortables?f=json", "Sortables for this collection as JSON")
 	add(ogcapi.RelSortables, "text/html", here+"/sortables?f=html", "Sortables for this collection as HTML")
-	if TileSets(coll) != nil {
-		add(ogcapi.RelTilesetsVector, AsJSON.Media, here+"/tiles?f=json", "Vector tiles of this collection")
-		add(ogcapi.RelTilesetsVector, AsHTML.Media, here+"/tiles?f=html", "Vector tiles of this collection as HTML")
-		if slices.Contains(offeredCRS(coll), crs.WebMercator) {
-			add("stylesheet", AsStyle.Media, here+"/style?f=json", "Style of a map of this collection")
+	if server.TileSets(coll) != nil {
+		add(ogcapi.RelTilesetsVector, server.AsJSON.Media, here+"/tiles?f=json", "Vector tiles of this collection")
+		add(ogcapi.RelTilesetsVector, server.AsHTML.Media, here+"/tiles?f=html",
+			"Vector tiles of this collection as HTML")
+		if slices.Contains(server.OfferedCRS(coll), crs.WebMercator) {
+			add("stylesheet", server.AsStyle.Media, here+"/style?f=json", "Style of a map of this collection")
 		}
 	}
 	links = append(links, c.downloadLinks(coll)...)
@@ -196,11 +210,11 @@ func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 		add("license", "text/html", l.URL, l.Name)
 	}
 	doc := c.Summary(coll)
-	doc.Links, doc.Keywords, doc.ItemType, doc.CRS = links, coll.Keywords, "feature", crsURIs(coll)
+	doc.Links, doc.Keywords, doc.ItemType, doc.CRS = links, coll.Keywords, "feature", server.CrsURIs(coll)
 	if doc.Keywords == nil {
 		doc.Keywords = []string{}
 	}
-	if IsVersioned(coll) {
+	if server.IsVersioned(coll) {
 		doc.Versioning = &ogcapi.Versioning{TimeAxis: "validity-time"}
 		if coll.Versions.TransactionTime() {
 			doc.Versioning.TimeAxis = "transaction-time"
@@ -212,7 +226,7 @@ func (c *Call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 	return doc
 }
 
-// datasetLD is a collection as a schema.org Dataset, with one DataDownload a link to a file of all its features.
+// datasetLD returns a collection as a schema.org Dataset, with one DataDownload for each file of all features.
 func datasetLD(d *ogcapi.Collection) map[string]any {
 	id := ""
 	var downloads []any
@@ -221,8 +235,11 @@ func datasetLD(d *ogcapi.Collection) map[string]any {
 		case "self":
 			id, _, _ = strings.Cut(l.Href, "?")
 		case "enclosure":
-			lasting, _, _ := strings.Cut(l.Href, "&revision=") // that of a revision is gone with it
-			downloads = append(downloads, map[string]any{"@type": "DataDownload", "contentUrl": lasting, "encodingFormat": l.Type, "name": l.Title})
+			// An address with a revision is valid only for that data version.
+			lasting, _, _ := strings.Cut(l.Href, "&revision=")
+			downloads = append(downloads,
+				map[string]any{"@type": "DataDownload", "contentUrl": lasting, "encodingFormat": l.Type,
+					"name": l.Title})
 		}
 	}
 	m := map[string]any{"@type": "Dataset", "@id": id, "url": id, "name": d.Title, "distribution": downloads}
@@ -239,7 +256,8 @@ func datasetLD(d *ogcapi.Collection) map[string]any {
 	}
 	if d.Extent != nil && d.Extent.Spatial != nil {
 		b := d.Extent.Spatial.BBox[0]
-		m["spatialCoverage"] = map[string]any{"@type": "Place", "geo": map[string]any{"@type": "GeoShape", "box": boxText(b)}}
+		m["spatialCoverage"] = map[string]any{"@type": "Place",
+			"geo": map[string]any{"@type": "GeoShape", "box": boxText(b)}}
 	}
 	if d.Extent != nil && d.Extent.Temporal != nil {
 		iv := d.Extent.Temporal.Interval[0]
@@ -248,7 +266,7 @@ func datasetLD(d *ogcapi.Collection) map[string]any {
 	return m
 }
 
-// named is what tells a thing of linked data from others, and some members more.
+// named holds the identifying members of an object of linked data, and a few more.
 func named(m map[string]any, more ...string) map[string]any {
 	out := map[string]any{}
 	for _, name := range append(more, "@type", "@id", "url", "name") {
@@ -259,7 +277,7 @@ func named(m map[string]any, more ...string) map[string]any {
 	return out
 }
 
-// boxText writes a box as schema.org wants it: latitude before longitude, south-west before north-east.
+// boxText formats a box for schema.org: latitude before longitude, south-west before north-east.
 func boxText(b [4]float64) string {
 	return page.Number(b[1]) + "," + page.Number(b[0]) + " " + page.Number(b[3]) + "," + page.Number(b[2])
 }

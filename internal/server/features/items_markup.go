@@ -1,4 +1,4 @@
-package server
+package features
 
 import (
 	"html/template"
@@ -6,7 +6,7 @@ import (
 	"grense/internal/server/page"
 )
 
-// Heads are the heads of the columns.
+// Heads returns the headers of the columns.
 func (v *itemsView) Heads() template.HTML {
 	var m page.Markup
 	for _, c := range v.Columns {
@@ -31,7 +31,7 @@ func (v *itemsView) Heads() template.HTML {
 	return template.HTML(m)
 }
 
-// HTML is the inputs of the field, with their labels and what is wrong with them.
+// HTML returns the inputs of the field, with their labels and errors.
 func (f filterField) HTML() template.HTML {
 	var m page.Markup
 	many := len(f.Inputs) == 2
@@ -48,7 +48,8 @@ func (f filterField) HTML() template.HTML {
 			m.Text(f.Title)
 			m.Unit(f.Unit)
 		}
-		m.Add("</label>\n<input id=\"q-", page.AsMarkup(in.Name), `" name="`, page.AsMarkup(in.Name), `" type="`, in.Type, `"`)
+		m.Add("</label>\n<input id=\"q-", page.AsMarkup(in.Name), `" name="`, page.AsMarkup(in.Name), `" type="`,
+			in.Type, `"`)
 		m.Attribute("inputmode", in.Mode)
 		m.Add(` value="`, page.AsMarkup(in.Value), `"`)
 		m.Invalid(in.Fault)

@@ -1,16 +1,17 @@
-package server
+package features
 
 import (
 	"net/http"
 	"slices"
 	"strings"
 
+	"grense/internal/server"
 	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
 // itemPage writes a feature as a page.
-func (c *Call) itemPage(w http.ResponseWriter, at neighbours) error {
+func (c *call) itemPage(w http.ResponseWriter, at neighbours) error {
 	v, linked, err := c.readItem(at)
 	if err != nil {
 		return err
@@ -18,8 +19,8 @@ func (c *Call) itemPage(w http.ResponseWriter, at neighbours) error {
 	return c.writePage(w, c.itemDoc(v, linked, at.id))
 }
 
-// readItem finds what the page of a feature shows. The feature is fetched once for all of it.
-func (c *Call) readItem(at neighbours) (v *itemView, linked []byte, err error) {
+// readItem reads what the page of a feature shows, in one query.
+func (c *call) readItem(at neighbours) (v *itemView, linked []byte, err error) {
 	read, err := c.reading(nil)
 	if err != nil {
 		return nil, nil, err
@@ -40,40 +41,41 @@ func (c *Call) readItem(at neighbours) (v *itemView, linked []byte, err error) {
 		return nil, nil, err
 	}
 	v.Prev.ID, v.Next.ID = at.prev, at.next
-	if IsVersioned(c.Collection) {
+	if server.IsVersioned(c.Collection) {
 		v.Versions = c.AsPage(c.timeMapHref(at.of))
 	}
 	if err := c.nameItem(v); err != nil {
 		return nil, nil, err
 	}
-	if v.History, err = c.itemHistory(at.row.ID); err != nil {
+	if v.History, err = c.ItemHistory(at.row.ID); err != nil {
 		return nil, nil, err
 	}
-	if v.Changes, err = c.eventChanges(at.row.ID); err != nil {
+	if v.Changes, err = c.EventChanges(at.row.ID); err != nil {
 		return nil, nil, err
 	}
-	if v.Changes != nil { // which say the same
+	if v.Changes != nil { // the changes contain the same facts
 		v.Properties = slices.DeleteFunc(v.Properties, func(p propertyView) bool {
 			return p.Name == "changes" || p.Name == "codes_before" || p.Name == "codes_after"
 		})
 	}
 	if v.box != nil && read.outlines != nil {
-		v.Map, err = c.itemMap(read.outlines, at.row, *v.box, v.Title)
+		v.Map, err = c.ItemMap(read.outlines, at.row, *v.box, v.Title)
 	}
 	return v, linked, err
 }
 
-// itemDoc is the page of a feature, whose id on the map of tiles is drawn.
-func (c *Call) itemDoc(v *itemView, linked []byte, drawn string) *page.Page {
-	path := "/collections/" + c.Collection.ID + "/items/" + PathEscape(v.ID)
-	if href := c.versionsElsewhere(v.ID); href != "" {
+// itemDoc returns the page of a feature; mapID is its id on the map of tiles.
+func (c *call) itemDoc(v *itemView, linked []byte, drawn string) *page.Page {
+	path := "/collections/" + c.Collection.ID + "/items/" + server.PathEscape(v.ID)
+	if href := c.VersionsElsewhere(v.ID); href != "" {
 		v.Elsewhere = c.AsPage(href)
 	}
 	query := strings.Join(append([]string{"f=json"}, c.Replay("f", "lang")...), "&")
-	pg := &page.Page{Name: "item", Title: v.Title, Crumbs: c.Crumbs("items"), LD: page.InScript(linked), Data: v, TitleLang: v.TitleLang,
-		Script: true, Copies: append(c.copies(path+"?"+query), page.Copied{Title: c.Text("items.id"), Text: v.ID})}
+	pg := &page.Page{Name: "item", Title: v.Title, Crumbs: c.Crumbs("items"), LD: page.InScript(linked), Data: v,
+		TitleLang: v.TitleLang,
+		Script:    true, Copies: append(c.Copies(path+"?"+query), page.Copied{Title: c.Text("items.id"), Text: v.ID})}
 	if v.Map != "" {
-		if m := c.itemTiles(drawn, *v.box); m != nil {
+		if m := c.ItemTiles(drawn, *v.box); m != nil {
 			pg.Tiles = m
 		}
 	}

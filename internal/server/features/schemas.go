@@ -1,0 +1,43 @@
+package features
+
+import (
+	"grense/api/ogcapi"
+	"grense/internal/format/gml"
+	"grense/internal/format/output"
+	"grense/internal/server"
+	"grense/internal/server/page"
+)
+
+// sortables describes the properties that features can be sorted by (OGC API – Features Part 8, draft; OGC 23-058r2).
+func (s *surface) sortables(c *call) (*server.Answer, error) { return c.schemaAnswer("sortables") }
+
+// schema describes the properties of the features of a collection (OGC 23-058r2).
+func (s *surface) schema(c *call) (*server.Answer, error) { return c.schemaAnswer("schema") }
+
+// queryables describes the properties that features can be filtered by (OGC 19-079r2, 6.2).
+func (s *surface) queryables(c *call) (*server.Answer, error) { return c.schemaAnswer("queryables") }
+
+func (c *call) schemaAnswer(kind string) (*server.Answer, error) {
+	doc := server.SchemaDoc(c.Call, kind)
+	var derived ogcapi.SchemaProperties
+	for i := range c.Collection.Derived {
+		if p := &c.Collection.Derived[i]; p.Path == nil {
+			derived = append(derived, c.DerivedID(p, kind))
+		} else if kind == "queryables" {
+			doc.Properties = append(doc.Properties, c.SchemaProperty(p, kind))
+		}
+	}
+	doc.Properties = append(derived, doc.Properties...)
+	if c.Format.F == server.AsXSD.F {
+		text, err := gml.Schema(output.Options{Collection: c.Collection, Address: c.Base() + "/collections/" +
+			c.Collection.ID})
+		if err != nil {
+			return nil, err
+		}
+		return &server.Answer{Raw: map[string][]byte{server.AsXSD.F: text},
+			Links: c.SelfLinks("/collections/" + c.Collection.ID + "/" + kind)}, nil
+	}
+	return &server.Answer{JSON: doc, Links: c.SelfLinks("/collections/" + c.Collection.ID + "/" + kind),
+		Page: &page.Page{Name: "schema", Title: c.Text(kind + ".title"), Crumbs: c.Crumbs("collection"),
+			Data: server.SchemaView{Schema: doc, Kind: kind}}}, nil
+}
