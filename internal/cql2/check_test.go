@@ -109,6 +109,8 @@ func TestCheckRefusesWhatTheSchemaDoesNotKnow(t *testing.T) {
 		"S_INTERSECTS(geometry,MULTIPOINT(7.02 49.92, 90 180))": {"coordinate 90 180"},
 		"S_INTERSECTS(geometry,BBOX(-190,0,0,1))":               {"coordinate -190 0"},
 		"S_INTERSECTS(geometry,LINESTRING(0 0, 1e300 0))":       {"outside"},
+		"S_INTERSECTS(geometry,BBOX(1700,-17,-170,1))":          {"coordinate 1700 -17 is outside OGC:CRS84"},
+		"S_INTERSECTS(geometry,BBOX(170,-17,-1700,1))":          {"outside OGC:CRS84"},
 	} {
 		e, err := cql2.ParseText(text)
 		if err != nil {

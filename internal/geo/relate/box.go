@@ -295,8 +295,13 @@ func BoxGeometry(b orb.Bound) orb.Geometry {
 		if h[0].Min[0] < 180 && h[1].Max[0] > -180 && b.Min[1] < b.Max[1] {
 			return orb.MultiPolygon{h[0].ToPolygon(), h[1].ToPolygon()}
 		}
-		return orb.Collection{BoxGeometry(h[0]), BoxGeometry(h[1])}
+		return orb.Collection{boxPart(h[0]), boxPart(h[1])}
 	}
+	return boxPart(b)
+}
+
+// boxPart is BoxGeometry of a box that does not cross the antimeridian.
+func boxPart(b orb.Bound) orb.Geometry {
 	switch {
 	case b.Min == b.Max:
 		return b.Min
