@@ -20,9 +20,10 @@ var pastDate = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 // withPast is a store with the collections of the built-in history in addition, unless the data have a history. The
 // rows of the history are in a file of their own in the data directory, which never changes.
 type withPast struct {
-	store.Store // of the data
-	past        *gpkg.Store
-	version     string // of the history
+	readerWithPast
+	data    store.Store
+	past    *gpkg.Store
+	version string // of the history
 
 	mu       sync.Mutex
 	of, with *store.Catalog // last catalog of the data, and the same with the history
@@ -51,7 +52,9 @@ func openPast(ctx context.Context, st store.Store, o Options) (*withPast, error)
 	if err != nil {
 		return nil, err
 	}
-	return &withPast{Store: st, past: past, version: version}, nil
+	s := &withPast{data: st, past: past, version: version}
+	s.readerWithPast = readerWithPast{st, s}
+	return s, nil
 }
 
 func writePast(ctx context.Context, path string) error {
@@ -69,9 +72,6 @@ func writePast(ctx context.Context, path string) error {
 	}
 	return w.Commit(ctx)
 }
-
-// Catalog returns the catalog of the data with the collections of the history. Its version covers both.
-func (s *withPast) Catalog() *store.Catalog { return s.merged(s.Store.Catalog()) }
 
 func (s *withPast) merged(c *store.Catalog) *store.Catalog {
 	s.mu.Lock()
@@ -115,115 +115,16 @@ func (s *withPast) inPast(c *store.Catalog, collection string) bool {
 
 // part returns the store that has a collection.
 func (s *withPast) part(collection string) store.Store {
-	if s.inPast(s.Store.Catalog(), collection) {
+	if s.inPast(s.data.Catalog(), collection) {
 		return s.past
 	}
-	return s.Store
-}
-
-func (s *withPast) Page(ctx context.Context, q store.Query) (*store.Page, error) {
-	part := s.part(q.Collection)
-	p, err := part.Page(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	p.Version = s.versionOf(part, p)
-	return p, nil
-}
-
-// versionOf returns the version of the merged catalog for a page of a part.
-func (s *withPast) versionOf(part store.Store, p *store.Page) string {
-	if now := s.Store.Catalog(); part == s.past || now.Version == p.Version {
-		return s.merged(now).Version
-	}
-	return s.named(p.Version)
-}
-
-func (s *withPast) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
-	fn func(*store.Feature) error) error {
-	return s.part(collection).Fetch(ctx, collection, rows, want, fn)
+	return s.data
 }
 
 func (s *withPast) Cost(q store.Query) store.Cost { return s.part(q.Collection).Cost(q) }
 
 func (s *withPast) Explain(ctx context.Context, q store.Query) (*store.Plan, error) {
 	return s.part(q.Collection).Explain(ctx, q)
-}
-
-func (s *withPast) Close() error { return errors.Join(s.Store.Close(), s.past.Close()) }
-
-// Snapshot returns a snapshot of the data with the history.
-func (s *withPast) Snapshot(ctx context.Context) (store.Snapshot, error) {
-	return s.pinned(s.Store.Snapshot(ctx))
-}
-
-// Hold returns a snapshot that writers cannot end. The history never changes.
-func (s *withPast) Hold(ctx context.Context) (store.Snapshot, error) {
-	return s.pinned(s.Store.Hold(ctx))
-}
-
-func (s *withPast) pinned(of store.Snapshot, err error) (store.Snapshot, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &snapshotWithPast{of, s}, nil
-}
-
-// Version returns the version of the data and the history.
-func (s *withPast) Version(ctx context.Context, collections ...string) (store.Version, error) {
-	return s.versionIn(ctx, s.Store, collections)
-}
-
-// versionIn returns the version of collections. Those of the history never change.
-func (s *withPast) versionIn(ctx context.Context, of store.Reader, collections []string) (store.Version, error) {
-	rest := make([]string, 0, len(collections))
-	for _, id := range collections {
-		if s.part(id) != s.past {
-			rest = append(rest, id)
-		}
-	}
-	if len(rest) == 0 && len(collections) > 0 {
-		return store.Version(s.named("")), nil
-	}
-	v, err := of.Version(ctx, rest...)
-	if v == "" {
-		return "", err
-	}
-	return store.Version(s.named(string(v))), err
-}
-
-type snapshotWithPast struct {
-	store.Snapshot
-	s *withPast
-}
-
-func (x *snapshotWithPast) Catalog() *store.Catalog { return x.s.merged(x.Snapshot.Catalog()) }
-
-func (x *snapshotWithPast) Version(ctx context.Context, collections ...string) (store.Version, error) {
-	return x.s.versionIn(ctx, x.Snapshot, collections)
-}
-
-func (x *snapshotWithPast) Page(ctx context.Context, q store.Query) (*store.Page, error) {
-	if !x.s.inPast(x.Snapshot.Catalog(), q.Collection) {
-		p, err := x.Snapshot.Page(ctx, q)
-		if err == nil {
-			p.Version = x.s.named(p.Version)
-		}
-		return p, err
-	}
-	p, err := x.s.past.Page(ctx, q)
-	if err == nil {
-		p.Version = x.Catalog().Version
-	}
-	return p, err
-}
-
-func (x *snapshotWithPast) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
-	fn func(*store.Feature) error) error {
-	if !x.s.inPast(x.Snapshot.Catalog(), collection) {
-		return x.Snapshot.Fetch(ctx, collection, rows, want, fn)
-	}
-	return x.s.past.Fetch(ctx, collection, rows, want, fn)
 }
 
 // All runs the query on the store that has the collection.
@@ -240,4 +141,88 @@ func (s *withPast) Neighbours(ctx context.Context, collection,
 // Life runs the query on the store that has the collection.
 func (s *withPast) Life(ctx context.Context, q store.LifeQuery) (*store.Life, error) {
 	return s.part(q.Collection).Life(ctx, q)
+}
+
+func (s *withPast) Room() [len(store.Costs)]int { return s.data.Room() }
+
+func (s *withPast) Reload(ctx context.Context) error { return s.data.Reload(ctx) }
+
+func (s *withPast) Ready(ctx context.Context) error { return s.data.Ready(ctx) }
+
+func (s *withPast) Close() error { return errors.Join(s.data.Close(), s.past.Close()) }
+
+// Snapshot returns a snapshot of the data with the history.
+func (s *withPast) Snapshot(ctx context.Context) (store.Snapshot, error) {
+	return s.pinned(s.data.Snapshot(ctx))
+}
+
+// Hold returns a snapshot that writers cannot end. The history never changes.
+func (s *withPast) Hold(ctx context.Context) (store.Snapshot, error) {
+	return s.pinned(s.data.Hold(ctx))
+}
+
+func (s *withPast) pinned(of store.Snapshot, err error) (store.Snapshot, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &snapshotWithPast{readerWithPast{of, s}, of}, nil
+}
+
+type snapshotWithPast struct {
+	readerWithPast
+	of store.Snapshot
+}
+
+func (x *snapshotWithPast) Holds() bool { return x.of.Holds() }
+
+func (x *snapshotWithPast) Close() error { return x.of.Close() }
+
+// readerWithPast reads data, or a snapshot of them, with the history.
+type readerWithPast struct {
+	of store.Reader
+	s  *withPast
+}
+
+// Catalog returns the catalog of the data with the collections of the history. Its version covers both.
+func (r readerWithPast) Catalog() *store.Catalog { return r.s.merged(r.of.Catalog()) }
+
+// Version returns the version of the data and the history, whose collections never change.
+func (r readerWithPast) Version(ctx context.Context, collections ...string) (store.Version, error) {
+	rest := make([]string, 0, len(collections))
+	for _, id := range collections {
+		if !r.s.inPast(r.of.Catalog(), id) {
+			rest = append(rest, id)
+		}
+	}
+	if len(rest) == 0 && len(collections) > 0 {
+		return store.Version(r.s.named("")), nil
+	}
+	v, err := r.of.Version(ctx, rest...)
+	if v == "" {
+		return "", err
+	}
+	return store.Version(r.s.named(string(v))), err
+}
+
+func (r readerWithPast) Page(ctx context.Context, q store.Query) (*store.Page, error) {
+	if !r.s.inPast(r.of.Catalog(), q.Collection) {
+		p, err := r.of.Page(ctx, q)
+		if err == nil {
+			p.Version = r.s.named(p.Version)
+		}
+		return p, err
+	}
+	p, err := r.s.past.Page(ctx, q)
+	if err == nil {
+		p.Version = r.Catalog().Version
+	}
+	return p, err
+}
+
+func (r readerWithPast) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
+	fn func(*store.Feature) error) error {
+	if !r.s.inPast(r.of.Catalog(), collection) {
+		return r.of.Fetch(ctx, collection, rows, want, fn)
+	}
+	return r.s.past.Fetch(ctx, collection, rows, want, fn)
 }
