@@ -109,6 +109,7 @@ var batches = sync.Pool{New: func() any { return new(batch) }}
 // Fetch calls fn for each row in the order of rows.
 func (s *Store) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
 	fn func(*store.Feature) error) error {
+	ctx = s.queries(ctx)
 	r, err := s.acquire()
 	if err != nil {
 		return err

@@ -91,6 +91,8 @@ type Store struct {
 	stop context.CancelFunc // of watch and surveyAll
 	work sync.WaitGroup     // surveyAll
 
+	within func(context.Context) context.Context // the context of queries to a snapshot; nil: the caller's
+
 	sampling bool          // Open reads samples of large layers
 	survey   *store.Survey // progress of reading in the background; nil: none
 }
@@ -253,6 +255,14 @@ func (s *Store) acquire() (*revision, error) {
 		}
 		runtime.Gosched() // replaced between Load and take
 	}
+}
+
+// queries returns the context of queries.
+func (s *Store) queries(ctx context.Context) context.Context {
+	if s.within == nil {
+		return ctx
+	}
+	return s.within(ctx)
 }
 
 // settingsKey returns a text of those settings that affect surveys.

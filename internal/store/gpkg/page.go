@@ -88,6 +88,7 @@ func (s *Store) ask(ctx context.Context, q store.Query, all *store.AllQuery) (*q
 	qu.all = all
 	p := &store.Page{Matched: -1, Version: r.catalog.Version}
 	look := r.look(s.settled)
+	ctx = s.queries(ctx)
 	err = r.use(ctx, func(c *conn) error {
 		if _, err := qu.answer(ctx, c, p); err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 
 // snapshot is a view of one version of the file.
 type snapshot struct {
-	pinned  Store
+	Store
 	r       *revision
 	release sync.Once
 	met     uint64 // revision that all queries must see
@@ -28,11 +28,6 @@ func meet(ctx context.Context, rev uint64) error {
 	return nil
 }
 
-// meeting returns a context that requires the revision of the snapshot.
-func (x *snapshot) meeting(ctx context.Context) context.Context {
-	return context.WithValue(ctx, metKey{}, &x.met)
-}
-
 // Snapshot keeps the current revision open until it is closed: an open file and its caches.
 func (s *Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	r, err := s.acquire()
@@ -40,7 +35,7 @@ func (s *Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
 		return nil, err
 	}
 	x := &snapshot{r: r}
-	s.pin(x)
+	s.pin(x, metKey{}, &x.met)
 	if x.met, err = r.present(ctx, s.settled); err != nil {
 		x.Close()
 		return nil, err
@@ -48,26 +43,16 @@ func (s *Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	return x, nil
 }
 
-// pin sets up the store of a snapshot.
-func (s *Store) pin(x *snapshot) {
-	x.pinned.path, x.pinned.options, x.pinned.settled = s.path, s.options, s.settled
-	x.pinned.current.Store(x.r)
+// pin makes x a store of its revision, whose queries have a value in their contexts.
+func (s *Store) pin(x *snapshot, key, value any) {
+	x.path, x.options, x.settled = s.path, s.options, s.settled
+	x.current.Store(x.r)
+	x.within = func(ctx context.Context) context.Context { return context.WithValue(ctx, key, value) }
 }
-
-func (x *snapshot) Catalog() *store.Catalog { return x.r.catalog }
 
 // Version returns the version of the file when the snapshot was opened.
 func (x *snapshot) Version(context.Context, ...string) (store.Version, error) {
 	return x.r.version(x.met), nil
-}
-
-func (x *snapshot) Page(ctx context.Context, q store.Query) (*store.Page, error) {
-	return x.pinned.Page(x.meeting(ctx), q)
-}
-
-func (x *snapshot) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
-	fn func(*store.Feature) error) error {
-	return x.pinned.Fetch(x.meeting(ctx), collection, rows, want, fn)
 }
 
 func (x *snapshot) Holds() bool { return false }
@@ -95,7 +80,7 @@ func (s *Store) Hold(ctx context.Context) (store.Snapshot, error) {
 		return nil, err
 	}
 	x := &held{snapshot: snapshot{r: r}}
-	s.pin(&x.snapshot)
+	s.pin(&x.snapshot, heldKey{}, x)
 	if x.c, err = r.pool.get(ctx); err != nil {
 		r.release()
 		return nil, r.explain(err)
@@ -133,15 +118,6 @@ func (x *held) use(ctx context.Context, fn func(*conn) error) error {
 		return ctx.Err()
 	}
 	return err
-}
-
-func (x *held) Page(ctx context.Context, q store.Query) (*store.Page, error) {
-	return x.pinned.Page(context.WithValue(ctx, heldKey{}, x), q)
-}
-
-func (x *held) Fetch(ctx context.Context, collection string, rows []store.Row, want store.Want,
-	fn func(*store.Feature) error) error {
-	return x.pinned.Fetch(context.WithValue(ctx, heldKey{}, x), collection, rows, want, fn)
 }
 
 func (x *held) Holds() bool { return true }
