@@ -77,7 +77,10 @@ func storedText(s string, t cql2.Type) (any, error) {
 		return nil, fmt.Errorf("the text %q is not UTF-8", s)
 	}
 	if t == cql2.TypeDate || t == cql2.TypeTimestamp {
-		m, ok := parseMoment(s)
+		m, _, ok := plainMoment([]byte(s))
+		if !ok {
+			m, ok = parseMoment(s)
+		}
 		if !ok {
 			return nil, fmt.Errorf("%q is not a day or a moment", s)
 		}
