@@ -124,3 +124,10 @@ func (s *Store) Beside(collection, id string) (at store.Row, prev, next string, 
 	}
 	return r.besideInMemory(l, id)
 }
+
+// Large has all layers taken for large ones, until the next reload.
+func (s *Store) Large() {
+	for _, l := range s.current.Load().layers {
+		l.large = true
+	}
+}

@@ -155,6 +155,13 @@ func (x *indexes) want(r *revision, t indexed) <-chan struct{} {
 	return x.building
 }
 
+// isComing reports whether a table is being built, or will be.
+func (x *indexes) isComing(t indexed) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.building != nil && !x.never[t.name()] && x.file.Load().table(t.name()) == ""
+}
+
 // next returns the tables that are requested and not built yet. If there are none, it returns nil, and the next want
 // starts again.
 func (x *indexes) next() map[string]indexed {

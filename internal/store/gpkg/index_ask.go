@@ -2,13 +2,16 @@ package gpkg
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"grense/internal/cql2"
+	"grense/internal/problem"
 	"grense/internal/store"
 	"grense/internal/store/sqlq"
 )
@@ -76,6 +79,10 @@ func (x *indexSearch) leaf(e cql2.Expr) (p probe, ok bool, err error) {
 	}
 	from := sqlq.Cat(sqlq.Ident(" FROM "+table+" AS x WHERE "), where)
 	p.ids, p.exact = []sqlq.Fragment{sqlq.Cat(sqlq.Ident("SELECT "+id), from)}, !t.grams
+	if isShortLike(e) {
+		err := x.scan(&p)
+		return p, err == nil, err
+	}
 	key := partKey(x.qu, e, x.most)
 	if p.count, ok = x.qu.rev.counts.Get(key); ok {
 		return p, true, nil
@@ -86,6 +93,23 @@ func (x *indexSearch) leaf(e cql2.Expr) (p probe, ok bool, err error) {
 	p.count = int(n)
 	x.qu.rev.counts.Put(key, p.count, int64(len(key.where)))
 	return p, err == nil, err
+}
+
+// scan counts what a probe selects that tests all values, and has it select the ids that it has found.
+func (x *indexSearch) scan(p *probe) error {
+	sql, args := sqlq.New(sqlq.SQLite{}).Add(p.ids[0]).Text(" LIMIT ").Arg(int64(x.most + 1)).SQL()
+	list := []byte{'['}
+	err := x.c.query(sql, args, func(r row) error {
+		if p.count++; p.count > 1 {
+			list = append(list, ',')
+		}
+		list = strconv.AppendInt(list, r.Int(0), 10)
+		return nil
+	})
+	if p.count <= x.most {
+		p.ids[0] = sqlq.SQL("SELECT value AS id FROM json_each(?)", string(append(list, ']')))
+	}
+	return err
 }
 
 // operand is a column, possibly folded, in a comparison.
@@ -164,11 +188,23 @@ func (l *layer) indexedBy(e cql2.Expr) (t indexed, ok bool) {
 	case cql2.Like:
 		if t.operand, ok = l.operandOf(e.X); ok {
 			p, whole := likePattern(e)
-			t.grams = p.Prefix == ""
-			ok = whole && t.field.Type == cql2.TypeText && (!t.grams || utf8.RuneCountInString(p.Longest) >= 3)
+			t.grams = p.Prefix == "" && !isShort(p)
+			ok = whole && t.field.Type == cql2.TypeText && (p.Prefix != "" || t.grams || l.large)
 		}
 	}
 	return t, ok && t.field.IsColumn() && l.plainCost(store.Query{Filter: e}) == store.CostScan
+}
+
+// isShort reports whether an index of texts does not serve a pattern, so that all values have to be tested.
+func isShort(p sqlq.Pattern) bool { return p.Prefix == "" && utf8.RuneCountInString(p.Longest) < 3 }
+
+func isShortLike(e cql2.Expr) bool {
+	like, ok := e.(cql2.Like)
+	if !ok {
+		return false
+	}
+	p, _ := likePattern(like)
+	return isShort(p)
 }
 
 func likePattern(e cql2.Like) (sqlq.Pattern, bool) {
@@ -276,13 +312,23 @@ func (qu *query) byIndex(ctx context.Context, c *conn, p *store.Page) (bool, err
 	if err != nil || !ok {
 		return false, err
 	}
-	if found.count > x.most && qu.cheap {
-		if found.exact && qu.q.AsOf.IsZero() && qu.countable() {
-			qu.cacheCount(expensive)
-		}
-		if near, err := qu.near(c, found); near || err != nil {
+	many := found.count > x.most
+	near := found.count
+	if many {
+		near = nearRows
+	}
+	if n := qu.pageEnd(found.count); n < near/2 &&
+		qu.l.plainCost(store.Query{Filter: qu.q.Filter}) == store.CostScan {
+		w := *qu
+		w.near = min(nearTimes*n, near)
+		if qu.filled, err = w.walk(ctx, c, p); err != nil {
 			return false, err
 		}
+	}
+	if many && qu.cheap && (found.exact || qu.filled) && qu.q.AsOf.IsZero() && qu.countable() {
+		qu.cacheCount(expensive)
+	}
+	if many && qu.cheap && !qu.filled {
 		if x.most = qu.most(); x.most > fewMatches {
 			if found, _, err = x.find(qu.q.Filter); err != nil {
 				return false, err
@@ -311,34 +357,59 @@ func (qu *query) byIndex(ctx context.Context, c *conn, p *store.Page) (bool, err
 const (
 	// fewMatches is the number of matches up to which they are counted although the page can do without.
 	fewMatches = 1 << 14
-	// nearRows is the number of rows up to which a scan in the order of ids is faster than sorting many matches.
-	nearRows = 1 << 16
+	// nearRows is how many rows are read at most in the order by id before matches of the index are sorted, and
+	// nearTimes how many times as many as a page would take if the matches were spread evenly.
+	nearRows  = 1 << 16
+	nearTimes = 16
 )
 
-// near reports whether enough ids of a probe lie within nearRows after the start of the page, so that a scan in the
-// order of ids is faster.
-func (qu *query) near(c *conn, p probe) (bool, error) {
-	if !p.exact || !qu.l.keyed || len(qu.keys) > 1 || len(qu.l.marks) == 0 || qu.place != nil && qu.place.Back {
+// pageEnd returns how many rows a page takes in the order by id if at least count of all match, spread evenly;
+// math.MaxInt32 if it is not in that order.
+func (qu *query) pageEnd(count int) int {
+	if qu.q.Limit <= 0 || !qu.l.keyed || len(qu.keys) > 1 {
+		return math.MaxInt32
+	}
+	n := float64(max(qu.q.Offset, 0)) + float64(qu.q.Limit) + 1
+	return int(min(n*float64(qu.l.Count)/float64(max(count, 1)), math.MaxInt32))
+}
+
+// walk fills the page by testing rows in the order by id, about near of them, or those that are among few;
+// false if the page does not end there.
+func (qu *query) walk(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+	qu.table = qu.l.source.Table
+	qu.compile()
+	err := qu.fill(ctx, c, qu.q, p)
+	if err == errFar || err == nil && qu.near == 0 && p.Next == "" {
+		*p = store.Page{Matched: p.Matched, Version: p.Version}
 		return false, nil
 	}
-	start := qu.l.marks[0] - 1
+	return err == nil, err
+}
+
+// errFar reports that a page does not end within the rows that are to be read.
+var errFar = errors.New("gpkg: the page ends further on")
+
+// bound returns the id of a row about near rows from the place on, in the direction; nil if all others are nearer.
+func (qu *query) bound(c *conn, back bool) (id any, err error) {
+	l := qu.l
+	var at int64
 	if qu.place != nil {
-		start, _ = qu.values[0].(int64)
+		at, _ = qu.values[0].(int64)
+	} else {
+		at, err = c.one("SELECT min(" + l.idExpr(alias) + ") FROM " + l.source.Table + " AS " + alias)
 	}
-	sql, args := sqlq.New(sqlq.SQLite{}).Add(p.ids[0]).Text(" LIMIT ").Arg(int64(fewMatches)).SQL()
-	var ids []int64
-	err := c.query(sql, args, func(r row) error {
-		if id := r.Int(0); id > start {
-			ids = append(ids, id)
-		}
-		return nil
-	})
-	n := max(qu.q.Offset, 0) + qu.q.Limit
-	if err != nil || len(ids) <= n {
-		return false, err
+	step := qu.near
+	if back {
+		step = -step
 	}
-	slices.Sort(ids)
-	return ids[n]-start <= nearRows, nil
+	if end := at + int64(step); len(l.marks) == 0 && (end < at) == back {
+		return end, err
+	}
+	i, _ := slices.BinarySearch(l.marks, at)
+	if i += step / markEvery; i < 0 || i >= len(l.marks) {
+		return nil, err
+	}
+	return l.marks[i], err
 }
 
 // indexCost is the cost of a query if the index file has the tables that it needs.
@@ -359,7 +430,7 @@ func (qu *query) hasIndex(e cql2.Expr) bool {
 		return len(e) > 0 && !slices.ContainsFunc(e, func(e cql2.Expr) bool { return !qu.hasIndex(e) })
 	}
 	t, ok := qu.l.indexedBy(e)
-	if !ok || qu.rev.indexes.file.Load().table(t.name()) == "" {
+	if !ok || isShortLike(e) || qu.rev.indexes.file.Load().table(t.name()) == "" {
 		return false
 	}
 	most := qu.most()
@@ -401,16 +472,20 @@ func (qu *query) orderCost() store.Cost {
 	return cost
 }
 
-// byOrder reads rows in the order of a table in the index file. It returns false if there is none yet, or if the source
-// has changed.
+// byOrder reads rows in the order of a table in the index file. It returns false if there is none, or if the source has
+// changed. While the table of a large collection is being built, it refuses the query.
 func (qu *query) byOrder(ctx context.Context, c *conn, p *store.Page) (bool, error) {
-	t, _ := qu.orderOf()
-	table := qu.rev.indexTable(c, t)
-	if table == "" {
-		return false, nil
-	}
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
+	}
+	t, _ := qu.orderOf()
+	table := qu.rev.indexTable(c, t)
+	if table == "" && qu.l.large && qu.rev.indexes.isComing(t) {
+		return false, problem.New(problem.Busy, nil, "The collection %s is being sorted by %s for the first time. "+
+			"Try again after the seconds in Retry-After, or leave out sortby.", qu.l.ID, qu.q.SortBy[0].Property)
+	}
+	if table == "" {
+		return false, nil
 	}
 	by := *qu
 	by.sorted, by.table = "1", table

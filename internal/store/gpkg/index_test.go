@@ -1,6 +1,7 @@
 package gpkg_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"grense/internal/cql2"
+	"grense/internal/problem"
 	"grense/internal/store"
 	"grense/internal/store/gpkg"
 )
@@ -117,6 +119,7 @@ func TestColumnIndexesAnswerAsSQLite(t *testing.T) {
 		path := mixedFile(t, key, 300)
 		sql, columns := openStore(t, path, gpkg.Options{Columns: -1, Index: -1}), openStore(t, path, gpkg.Options{})
 		columns.ColumnsAtOnce(few)
+		columns.Large()
 		c, ok := sql.Catalog().Collection("x")
 		if !ok {
 			t.Fatalf("%s: %v", key, sql.Catalog().Notes)
@@ -215,6 +218,62 @@ func TestColumnIndexesAreBuiltBesideTheQueries(t *testing.T) {
 		if plan, err = small.Explain(t.Context(), q); err != nil || plan.Way != "SQL" || plan.Rows == 0 ||
 			small.Indexed() != 0 {
 			t.Errorf("without room: %+v (%v), %d tables", plan, err, small.Indexed())
+		}
+	}
+}
+
+// A first order of a large layer is refused until its table is built, and one without room is read.
+func TestFirstOrderOfALargeLayerIsRefused(t *testing.T) {
+	t.Parallel()
+	path := mixedFile(t, "fid INTEGER PRIMARY KEY", 300)
+	q := store.Query{Collection: "x", Limit: 5, SortBy: []store.Sort{{Property: "tall"}}}
+	s := openStore(t, path, gpkg.Options{})
+	s.Large()
+	var p *problem.Error
+	if _, err := s.Page(t.Context(), q); !errors.As(err, &p) || p.Kind != problem.Busy ||
+		!strings.Contains(err.Error(), "sorted by tall") {
+		t.Errorf("the first time: %v", err)
+	}
+	for end := time.Now().Add(time.Minute); s.Indexed() < 1; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("no table was built")
+		}
+	}
+	if plan, err := s.Explain(t.Context(), q); err != nil || plan.Way != "column order" || plan.Rows != 5 {
+		t.Errorf("again: %+v (%v)", plan, err)
+	}
+	small := openStore(t, path, gpkg.Options{Index: -1})
+	small.Large()
+	if plan, err := small.Explain(t.Context(), q); err != nil || plan.Way != "SQL" || plan.Rows != 5 {
+		t.Errorf("without an index file: %+v (%v)", plan, err)
+	}
+}
+
+// Short parts of texts in a large layer are looked for in the index file.
+func TestShortPartsOfTextsAreLookedForInTheIndexFile(t *testing.T) {
+	t.Parallel()
+	path := mixedFile(t, "fid INTEGER PRIMARY KEY", 300)
+	s, plain := openStore(t, path, gpkg.Options{}), openStore(t, path, gpkg.Options{Index: -1})
+	s.ColumnsAtOnce(false)
+	s.Large()
+	for _, text := range []string{"navn LIKE '%sl%'", "navn LIKE '%zq%'", "navn LIKE '%s'",
+		"CASEI(navn) LIKE CASEI('%L%')"} {
+		e, err := cql2.ParseText(text)
+		if err == nil {
+			e, err = cql2.Check(e, s.Catalog().Collections[0])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := store.Query{Collection: "x", Limit: 400, Filter: e}
+		page(t, s, q) // has the table built
+		if plan, err := s.Explain(t.Context(), q); err != nil || plan.Way != "column index" ||
+			plan.Cost != store.CostScan {
+			t.Errorf("%s: %+v (%v)", text, plan, err)
+		}
+		if got, want := page(t, s, q), page(t, plain, q); !slices.Equal(idsOf(got), idsOf(want)) ||
+			got.Matched != want.Matched {
+			t.Errorf("%s: %v of %d, want %v of %d", text, idsOf(got), got.Matched, idsOf(want), want.Matched)
 		}
 	}
 }

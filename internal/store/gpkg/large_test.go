@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/paulmach/orb"
@@ -58,6 +59,26 @@ func TestPagesOfALargeLayer(t *testing.T) {
 	}
 	s.ColumnsAtOnce(false)
 	box := p.Box()
+	without := openStore(t, path, gpkg.Options{Columns: 1}) // no room for the envelopes
+	for side := range 4 {
+		third := orb.Bound{Min: orb.Point{box[0], box[1]}, Max: orb.Point{box[2], box[3]}}
+		third.Min[side%2] += (box[2+side%2] - box[side%2]) / 3 * float64(side/2*2)
+		third.Max[side%2] -= (box[2+side%2] - box[side%2]) / 3 * float64((3-side)/2*2)
+		q := store.Query{Collection: "teig", Limit: 10, Offset: 7 * side, Count: store.CountCheap,
+			Filter: cql2.BBox{Prop: "geometry", CRS: crs.UTM33, Box: third}}
+		if plan, err := without.Explain(t.Context(), q); err != nil || plan.Way != "places" || plan.Rows != 10 {
+			t.Errorf("a third of all, side %d: %+v (%v)", side, plan, err)
+		}
+		for range 3 {
+			got, want := page(t, without, q), page(t, s, q)
+			if got.Matched = want.Matched; len(got.Rows) != 10 || !reflect.DeepEqual(got, want) {
+				t.Fatalf("a third of all, side %d:\n got %+v\nwant %+v", side, got, want)
+			}
+			if q.Cursor, q.Offset = got.Next, 0; q.Cursor == "" {
+				q.Cursor = got.Prev
+			}
+		}
+	}
 	uncounted := 0
 	for i := range 40 {
 		var b orb.Bound
@@ -91,6 +112,59 @@ func TestPagesOfALargeLayer(t *testing.T) {
 	}
 	if t.Logf("%d pages are without a count", uncounted); uncounted == 160 { // how many depends on the machine
 		t.Error("no page has a count")
+	}
+}
+
+// Pages of many matches in the order by id test rows in that order, unless the matches are far away.
+func TestPagesOfManyMatches(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "teig.gpkg")
+	create(t, path, func(w store.Writer) { storetest.Parcels{N: 10_000}.Fill(t, w) })
+	indexed, plain := openStore(t, path, gpkg.Options{}), openStore(t, path, gpkg.Options{Columns: -1, Index: -1})
+	indexed.ColumnsAtOnce(false)
+	c := plain.Catalog().Collections[0]
+	for _, tt := range []struct {
+		filter string
+		sets   bool // matches are put into a set
+	}{
+		{"dato < DATE('1970-01-01')", false},
+		{"dato < DATE('1950-01-05')", true},
+		{"nummer > 7000", true},
+		{"nummer < 3000", false},
+		{"dato < DATE('1970-01-01') AND nummer > 7000", true},
+		{"dato < DATE('1970-01-01') AND art = 'skog'", false},
+	} {
+		e, err := cql2.ParseText(tt.filter)
+		if err == nil {
+			e, err = cql2.Check(e, c)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := store.Query{Collection: "teig", Filter: e, Limit: 10, Count: store.CountNone}
+		page(t, indexed, q) // has the tables built
+		plan, err := indexed.Explain(t.Context(), q)
+		if err != nil || plan.Way != "column index" ||
+			strings.Contains(strings.Join(plan.Steps, "\n"), "LIST SUBQUERY") != tt.sets {
+			t.Errorf("%s: %+v (%v), want matches in a set: %v", tt.filter, plan, err, tt.sets)
+		}
+		for _, limit := range []int{1, 10, 700} {
+			q.Limit, q.Cursor, q.Count = limit, "", store.CountExact
+			for at, back := 0, false; at < 12; at++ {
+				got, want := page(t, indexed, q), page(t, plain, q)
+				if !reflect.DeepEqual(got, want) {
+					t.Fatalf("%s, page %d of %d:\n got %+v\nwant %+v", tt.filter, at, limit, got, want)
+				}
+				if back = back || at > 5 || got.Next == ""; back {
+					q.Cursor = got.Prev
+				} else {
+					q.Cursor = got.Next
+				}
+				if q.Cursor == "" {
+					break
+				}
+			}
+		}
 	}
 }
 

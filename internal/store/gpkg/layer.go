@@ -27,8 +27,13 @@ type layer struct {
 	outside bool    // some coordinates lie outside of Collection.Extent
 	rowid   string  // quoted column that identifies rows in SQLite; "" if there is none
 	keyed   bool    // the feature id is the row id in the R-tree
+	large   bool    // it has largeFrom features or more
 	marks   []int64 // survey.Marks, if they are feature ids; nil: unknown
 }
+
+// largeFrom is how many features a layer has at least whose rows are not all read for a request: short parts of texts
+// are looked for in the index file, and a first order waits for it.
+const largeFrom = 1_000_000
 
 // idExpr returns an SQL expression for the feature id. Several parts are joined.
 func (l *layer) idExpr(alias string) string {
@@ -98,6 +103,7 @@ func (d *draft) open(c *conn) (*layer, error) {
 	}
 	d.setGeometry(l)
 	l.outside, l.view, l.bytes = sv.Outside, d.table.view, sv.Bytes
+	l.large = sv.Count >= largeFrom
 	if !sv.Outside {
 		l.boxes = sv.Index
 	}

@@ -39,6 +39,9 @@ type query struct {
 	among    []sqlq.Fragment // if not nil, subqueries of row ids that include all matches
 	exactly  bool            // with among: all these rows match
 	cheap    bool            // do not count if that is expensive
+	near     int             // if not 0, reading ends after about so many rows, with errFar
+	until    any             // with near: id of the last row that is read; nil: there are not so many
+	filled   bool            // the page has its rows already
 	sorted   string          // if table is one of the index file in the requested order: condition on its rows; else ""
 
 	reach  orb.Bound // with isByPlaces: the envelope of every match touches it
@@ -105,10 +108,12 @@ func (qu *query) bySQL(ctx context.Context, c *conn, p *store.Page) (done bool, 
 	if qu.sorted == "" {
 		qu.table = qu.l.source.Table
 	}
-	if q.Count == store.CountExact && q.Cursor == "" && qu.filter.Residue != nil && qu.counted() < 0 && !qu.cheap {
+	reads := q.Limit > 0 && !qu.filled
+	if reads && q.Count == store.CountExact && q.Cursor == "" && qu.filter.Residue != nil && qu.counted() < 0 &&
+		!qu.cheap {
 		qu.total = new(int)
 	}
-	if q.Limit > 0 {
+	if reads {
 		if err = qu.fill(ctx, c, q, p); err != nil {
 			return false, err
 		}
@@ -117,7 +122,7 @@ func (qu *query) bySQL(ctx context.Context, c *conn, p *store.Page) (done bool, 
 	case q.Count != store.CountExact:
 	case q.Cursor == "" && p.Next == "" && len(p.Rows) > 0: // the last page implies the count
 		p.Matched = max(q.Offset, 0) + len(p.Rows)
-	case qu.total != nil && q.Limit > 0:
+	case qu.total != nil:
 		p.Matched = *qu.total
 		qu.cacheCount(p.Matched)
 	default:
@@ -170,7 +175,7 @@ func (qu *query) compile() {
 		qu.filter = sqlq.Filter{Where: sqlq.Ident(qu.sorted)}
 		return
 	}
-	if qu.among != nil && source.Geometry != nil { // testing these few rows is faster than the R-tree
+	if (qu.among != nil || qu.near > 0) && source.Geometry != nil { // testing these few rows is faster than the R-tree
 		few, place := *source, *source.Geometry
 		place.Index = ""
 		few.Geometry, source = &place, &few
@@ -330,6 +335,11 @@ func (qu *query) read(ctx context.Context, c *conn, back bool, limit,
 		rows = qu.ahead.read(values, back, limit, skip)
 		return rows, skip > 0 && len(rows) > 0, nil
 	}
+	if qu.near > 0 {
+		if qu.until, err = qu.bound(c, back); err != nil {
+			return nil, false, err
+		}
+	}
 	sql, args := qu.statement(back, limit, skip)
 	n := len(qu.keys)
 	seen := 0
@@ -356,6 +366,9 @@ func (qu *query) read(ctx context.Context, c *conn, back bool, limit,
 	if err == errEnough {
 		err = nil
 	}
+	if qu.until != nil && err == nil && len(rows) < limit {
+		err = errFar
+	}
 	if qu.total != nil {
 		*qu.total = seen
 	}
@@ -377,7 +390,7 @@ func (qu *query) statement(back bool, limit, skip int) (string, []any) {
 		}
 	}
 	qu.residueColumns(b)
-	b.Text(" FROM ", qu.table, " AS ", alias, " WHERE (").Add(qu.filter.Where).Text(")")
+	b.Text(" FROM ", qu.table, " AS ", alias, " WHERE (").Add(qu.wanted(back, limit+skip)).Text(")")
 	if id, rest, ok := qu.mark(back, skip); ok {
 		b.Text(" AND ", qu.l.idExpr(alias), " >= ").Arg(id)
 		skip = rest
@@ -385,12 +398,38 @@ func (qu *query) statement(back bool, limit, skip int) (string, []any) {
 	if qu.place != nil {
 		b.Text(" AND (").Add(sqlq.After(sqlq.SQLite{}, qu.keys, qu.placeValues(), back)).Text(")")
 	}
+	if qu.until != nil {
+		than := " <= "
+		if back {
+			than = " >= "
+		}
+		b.Text(" AND ", qu.l.idExpr(alias), than).Arg(qu.until)
+	}
 	b.Text(" ORDER BY ").Add(sqlq.Order(qu.keys, back))
 	if qu.filter.Residue == nil {
 		// +0: SQLite would prepare the statement again for each value of a bare parameter.
 		b.Text(" LIMIT ").Arg(int64(limit)).Text("+0 OFFSET ").Arg(int64(skip)).Text("+0")
 	}
 	return b.SQL()
+}
+
+// wanted is the condition on the rows of a page that ends with the n-th match: where the index file knows all matches,
+// it selects the first ones only.
+func (qu *query) wanted(back bool, n int) sqlq.Fragment {
+	if !qu.exactly || len(qu.among) > 1 || len(qu.keys) > 1 || !qu.l.keyed || !qu.q.AsOf.IsZero() {
+		return qu.filter.Where
+	}
+	from, order := "", " ORDER BY 1"
+	var args []any
+	if qu.place != nil {
+		from = " WHERE x.id > ?"
+		args = append(args, qu.values[0])
+	}
+	if back {
+		from, order = strings.Replace(from, ">", "<", 1), order+" DESC"
+	}
+	return sqlq.Cat(sqlq.Ident(alias+"."+qu.l.rowid+" IN (SELECT x.id FROM ("), qu.among[0],
+		sqlq.SQL(") AS x"+from+order+" LIMIT ?+0)", append(args, int64(n))...))
 }
 
 func (qu *query) residueColumns(b *sqlq.Builder) {

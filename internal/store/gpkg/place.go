@@ -2,7 +2,6 @@ package gpkg
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,20 +12,14 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/geo/relate"
-	"grense/internal/store"
 )
 
-// maxCandidates is the largest number of rows that are held at a time; for more, another strategy is used.
-const maxCandidates = 1 << 20
-
-// candidates are the rows that may match a query, in the order by id. A geometry is read only if the envelope of its
-// row does not decide.
+// candidates tests rows that may match a query. Only geometries that their envelopes do not decide are read.
 type candidates struct {
 	l       *layer
 	matcher *cql2.Matcher
 	rec     placeRecord
 	places  *placeTable
-	rows    []entry // by place; t is Null before the geometry is tested
 	tested  int
 	turn    time.Time
 }
@@ -63,113 +56,20 @@ func (l *layer) isPlace(e cql2.Expr) bool {
 	return ok
 }
 
-// matches reports whether the i-th row matches. It stores the result in the row.
-func (s *candidates) matches(ctx context.Context, i int) (bool, error) {
-	return s.holds(ctx, &s.rows[i])
-}
-
-// holds reports whether a row matches. It stores the result in the row.
-func (s *candidates) holds(ctx context.Context, x *entry) (bool, error) {
-	if x.t == cql2.Null {
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		if s.tested++; s.tested%rowsPerSlice == 0 {
-			s.turn = yieldAfter(s.turn)
-		}
-		s.rec.id, s.rec.read = s.places.rowid(x.id), false
-		t, err := s.matcher.Eval(&s.rec)
-		if err != nil {
-			return false, err
-		}
-		if x.t = t; t == cql2.Null { // null, as in a filter, is not a match
-			x.t = cql2.False
-		}
+// holds reports whether a row matches.
+func (s *candidates) holds(ctx context.Context, x entry) (bool, error) {
+	if x.t != cql2.Null {
+		return x.t == cql2.True, nil
 	}
-	return x.t == cql2.True, nil
-}
-
-// page fills a page and its count.
-func (s *candidates) page(ctx context.Context, qu *query, p *store.Page) error {
-	q := qu.q
-	if q.Count == store.CountExact {
-		n := 0
-		for i := range s.rows {
-			ok, err := s.matches(ctx, i)
-			if err != nil {
-				return err
-			}
-			if ok {
-				s.rows[n] = s.rows[i]
-				n++
-			}
-		}
-		s.rows, p.Matched = s.rows[:n], n
+	if err := ctx.Err(); err != nil {
+		return false, err
 	}
-	if q.Limit <= 0 {
-		return nil
+	if s.tested++; s.tested%rowsPerSlice == 0 {
+		s.turn = yieldAfter(s.turn)
 	}
-	at, step := 0, 1
-	if qu.place != nil {
-		place, is := s.places.ids.place(qu.values[len(qu.values)-1])
-		var on bool
-		if at, on = slices.BinarySearchFunc(s.rows, int64(place), func(x entry, n int64) int {
-			return cmp.Compare(x.id, n)
-		}); qu.place.Back {
-			at, step = at-1, -1
-		} else if on && is {
-			at++
-		}
-	}
-	return s.fill(ctx, qu, cursor{at, step}, p)
-}
-
-// cursor is the index of a candidate, and the direction of reading: 1 or -1.
-type cursor struct{ at, step int }
-
-// fill reads the page from a row on.
-func (s *candidates) fill(ctx context.Context, qu *query, from cursor, p *store.Page) error {
-	q, start, step := qu.q, from.at, from.step
-	at, skip, more := start, max(q.Offset, 0), false
-	for ; at >= 0 && at < len(s.rows); at += step {
-		ok, err := s.matches(ctx, at)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			continue
-		}
-		if skip > 0 {
-			skip--
-			continue
-		}
-		if more = len(p.Rows) == q.Limit; more {
-			break
-		}
-		p.Rows = append(p.Rows, store.Row{ID: s.places.ids.text(uint32(s.rows[at].id)), Rev: qu.now})
-	}
-	if len(p.Rows) == 0 {
-		return nil
-	}
-	before := q.Offset > 0
-	for i := start - step; !before && i >= 0 && i < len(s.rows); i -= step {
-		// Is there a match on the side that the client came from?
-		var err error
-		if before, err = s.matches(ctx, i); err != nil {
-			return err
-		}
-	}
-	if step < 0 {
-		slices.Reverse(p.Rows)
-		before, more = more, before
-	}
-	if more {
-		p.Next = qu.cursor(found{id: p.Rows[len(p.Rows)-1].ID}, false)
-	}
-	if before {
-		p.Prev = qu.cursor(found{id: p.Rows[0].ID}, true)
-	}
-	return nil
+	s.rec.id, s.rec.read = s.places.rowid(x.id), false
+	t, err := s.matcher.Eval(&s.rec)
+	return t == cql2.True, err
 }
 
 // shape is the geometry of a row, prepared for comparisons.
@@ -279,6 +179,9 @@ type hints struct {
 	sure   map[int64]cql2.Truth // rows that may match, by row id
 }
 
+// maxHints is how many rows may have an envelope that may match; of more nothing is known.
+const maxHints = 1 << 20
+
 // hintsFrom is the number of rows after which envelopes are searched.
 const hintsFrom = 16
 
@@ -318,7 +221,7 @@ func (h *hints) read(c *conn) (bool, error) {
 	if t == nil {
 		return false, nil
 	}
-	rows, ok := t.find(reachOf(nil, 0), maxCandidates, h.bounds)
+	rows, ok := t.find(reachOf(nil, 0), maxHints, h.bounds)
 	h.sure = make(map[int64]cql2.Truth, len(rows))
 	for _, x := range rows {
 		h.sure[t.rowid(x.id)] = x.t

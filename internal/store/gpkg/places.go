@@ -11,6 +11,7 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/store"
+	"grense/internal/store/sqlq"
 )
 
 // placeTable contains the envelopes of all rows of a layer in a packed R-tree, and the ids of all rows in order. The
@@ -374,47 +375,45 @@ func reachOf(bounds []orb.Bound, pad float64) orb.Bound {
 // decide nothing.
 func (qu *query) byPlaces(ctx context.Context, c *conn, p *store.Page) (bool, error) {
 	t := qu.rev.places(qu.l)
-	if t == nil {
+	if t == nil && !qu.cheap && qu.q.Count != store.CountNone {
 		return false, nil
 	}
 	if same, err := c.unchanged(); err != nil || !same {
 		return false, err
 	}
-	n := max(qu.q.Offset, 0) + qu.q.Limit
-	if qu.q.Limit > 0 && n <= fewPlaces && (qu.cheap || qu.q.Count == store.CountNone) {
-		return qu.byFirst(ctx, c, t, p)
+	if t == nil {
+		return qu.byBoxes(ctx, c, p)
 	}
-	s, err := qu.placed(t, maxCandidates)
-	if s == nil || err != nil {
-		return false, err
-	}
-	s.rec = newPlaceRecord(ctx, c, qu.l)
-	err = s.page(ctx, qu, p)
-	return err == nil, err
+	return qu.byFirst(ctx, c, t, p)
 }
 
-// placed returns the rows that may match a spatial query, without a record to test them. It returns nil if envelopes
-// decide nothing, or leave more than most rows.
-func (qu *query) placed(t *placeTable, most int) (*candidates, error) {
-	g := qu.l.source.Geometry
-	b := cql2.NewBounds(qu.q.Filter, g.Name, g.CRS, g.Pad)
-	if b == nil {
-		return nil, nil
+// byBoxes fills a page in the order by id where the file's own spatial index finds many matches: it reads rows in that
+// order, and for a first page that is far away the first ones of the index. It serves until envelopes are in memory.
+func (qu *query) byBoxes(ctx context.Context, c *conn, p *store.Page) (bool, error) {
+	n := max(qu.q.Offset, 0) + qu.q.Limit
+	if !qu.l.keyed || qu.q.Limit <= 0 || n > fewPlaces || math.IsInf(qu.reach.Min[0], 0) {
+		return false, nil
 	}
-	rows, ok := t.find(qu.reach, most, b)
-	if !ok {
-		return nil, nil
+	r := qu.reach
+	found := sqlq.SQL("SELECT id FROM "+qu.l.boxes+" WHERE maxx >= ? AND minx <= ? AND maxy >= ? AND miny <= ?",
+		r.Min[0], r.Max[0], r.Min[1], r.Max[1])
+	sql, args := sqlq.New(sqlq.SQLite{}).Text("SELECT count(*) FROM (").Add(found).Text(" LIMIT ").
+		Arg(int64(fewMatches + 1)).Text(")").SQL()
+	count, err := c.one(sql, args...)
+	if err != nil || count <= fewMatches {
+		return false, err
 	}
-	s := &candidates{l: qu.l, matcher: cql2.NewMatcher(qu.q.Filter), rows: rows, places: t}
-	if len(t.none) > 0 {
-		if match, err := s.takesMissing(); err != nil {
-			return nil, err
-		} else if match {
-			for _, place := range t.none {
-				s.rows = append(s.rows, entry{int64(place), cql2.True})
-			}
-		}
+	if qu.countable() {
+		qu.cacheCount(expensive)
 	}
-	slices.SortFunc(s.rows, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
-	return s, nil
+	near := *qu
+	near.near = fewMatches
+	done, err := near.walk(ctx, c, p)
+	if done || err != nil || qu.place != nil || qu.l.source.Geometry.HasNull {
+		return done, err
+	}
+	first := *qu
+	first.among = []sqlq.Fragment{sqlq.Cat(sqlq.Ident("SELECT id FROM ("), found,
+		sqlq.SQL(" ORDER BY id LIMIT ?)", int64(4*n+fewPlaces/16)))}
+	return first.walk(ctx, c, p)
 }

@@ -3,6 +3,7 @@ package gpkg
 import (
 	"container/heap"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/paulmach/orb"
@@ -12,7 +13,7 @@ import (
 )
 
 const (
-	// fewPlaces is the number of rows up to which they are taken one by one; more are collected and sorted.
+	// fewPlaces is how far behind the first row a page may end that byBoxes reads.
 	fewPlaces = 4096
 	// mostTested is the largest number of geometries that are read for a count that the page can do without.
 	mostTested = 400
@@ -123,13 +124,13 @@ func (s *candidates) nextMatch(ctx context.Context, f *firstPlaces) (int64, bool
 		if !ok {
 			return 0, false, nil
 		}
-		if is, err := s.holds(ctx, &x); is || err != nil {
+		if is, err := s.holds(ctx, x); is || err != nil {
 			return x.id, is, err
 		}
 	}
 }
 
-// byFirst fills a page with few rows, and counts the matches if that is cheap.
+// byFirst fills a page from the envelopes; false if they decide nothing of the filter.
 func (qu *query) byFirst(ctx context.Context, c *conn, t *placeTable, p *store.Page) (bool, error) {
 	g, q := qu.l.source.Geometry, &qu.q
 	test := cql2.NewBounds(q.Filter, g.Name, g.CRS, g.Pad)
@@ -160,8 +161,7 @@ func (qu *query) byFirst(ctx context.Context, c *conn, t *placeTable, p *store.P
 		return f
 	}
 	skip, more := max(q.Offset, 0), false
-	f := walk(start, back)
-	for {
+	for f := walk(start, back); q.Limit > 0; {
 		place, ok, err := s.nextMatch(ctx, f)
 		if err != nil {
 			return false, err
@@ -204,18 +204,25 @@ func (qu *query) byFirst(ctx context.Context, c *conn, t *placeTable, p *store.P
 	if q.Count != store.CountExact {
 		return true, nil
 	}
+	if q.Limit > 0 && qu.place == nil && !more { // the last page implies the count
+		p.Matched = max(q.Offset, 0) - skip + len(p.Rows)
+		return true, nil
+	}
 	var err error
-	p.Matched, err = s.cheapCount(ctx, qu, test, none)
+	p.Matched, err = s.count(ctx, qu, test, none)
 	return err == nil, err
 }
 
-// cheapCount returns the number of matches if few geometries must be read for that, else -1.
-func (s *candidates) cheapCount(ctx context.Context, qu *query, test *cql2.Bounds, none bool) (int, error) {
+// count counts the matches; -1 if a page can do without and more than a few geometries have to be read for that.
+func (s *candidates) count(ctx context.Context, qu *query, test *cql2.Bounds, none bool) (int, error) {
 	if n := qu.counted(); n >= 0 {
 		return n, nil
 	}
-	t := s.places
-	w := placeSearch{placeTable: t, test: test, reach: qu.reach, most: mostTested, counts: true}
+	t, most := s.places, math.MaxInt
+	if qu.cheap {
+		most = mostTested
+	}
+	w := placeSearch{placeTable: t, test: test, reach: qu.reach, most: most, counts: true}
 	if top := len(t.tiers) - 2; top >= 0 && !w.boxes(top, t.tiers[top], t.tiers[top+1], cql2.Null) {
 		return -1, nil
 	}
@@ -224,7 +231,7 @@ func (s *candidates) cheapCount(ctx context.Context, qu *query, test *cql2.Bound
 		n += len(t.none)
 	}
 	for i := range w.rows {
-		ok, err := s.holds(ctx, &w.rows[i])
+		ok, err := s.holds(ctx, w.rows[i])
 		if err != nil {
 			return 0, err
 		}

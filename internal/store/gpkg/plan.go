@@ -41,12 +41,14 @@ var strategies = [...]strategy{
 		}, cost: func(*query) store.Cost { return store.CostIndexed }, answer: (*query).typeAhead,
 	},
 	{
-		name: "places", does: "walks envelopes in memory, and tests the geometries that envelopes do not decide",
+		name: "places", does: "walks envelopes in memory, or until they are loaded the rows of a large box, and " +
+			"tests the geometries that envelopes do not decide",
 		takes: func(qu *query) bool { return qu.q.AsOf.IsZero() && qu.isByPlaces() }, answer: (*query).byPlaces,
 	},
 	{
-		name:  "column index",
-		does:  "finds rows by the values of properties in the index file, and lets SQLite look among them",
+		name: "column index",
+		does: "finds rows by the values of properties in the index file, and lets SQLite look among them, or along " +
+			"the ids where many match",
 		takes: (*query).isByIndex, cost: (*query).indexCost, answer: (*query).byIndex,
 	},
 	{

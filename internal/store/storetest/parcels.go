@@ -20,11 +20,16 @@ import (
 // The same numbers give the same parcels.
 type Parcels struct{ N int }
 
-// ScaledParcels returns 300,000 and 3 million parcels, or skips the test unless GRENSE_BENCH_SCALE=1.
+// ScaledParcels returns 300,000 and 3 million parcels if GRENSE_BENCH_SCALE is 1, as many as it says if it is more,
+// or skips the test.
 func ScaledParcels(t testing.TB) []Parcels {
 	t.Helper()
-	if os.Getenv("GRENSE_BENCH_SCALE") != "1" {
-		t.Skip("long: GRENSE_BENCH_SCALE=1 runs it")
+	n, _ := strconv.Atoi(os.Getenv("GRENSE_BENCH_SCALE"))
+	if n < 1 {
+		t.Skip("long: GRENSE_BENCH_SCALE=1 runs it, and GRENSE_BENCH_SCALE=300000 for so many features")
+	}
+	if n > 1 {
+		return []Parcels{{n}}
 	}
 	return []Parcels{{300_000}, {3_000_000}}
 }
