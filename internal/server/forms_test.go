@@ -240,7 +240,7 @@ func TestPagesOfErrorsAreInTheLanguageOfThePage(t *testing.T) {
 	rude := serve(t, "", func(c *config.Config) { c.Limits.Rate = 1 })
 	for range 200 {
 		if r := rude.get("/collections/kommuner/items?f=html&lang=nn&limit=1"); r.StatusCode == 429 {
-			if !strings.Contains(string(r.Body), "Du har spurt om meir enn tenesta svarar den einskilde") {
+			if !strings.Contains(string(r.Body), "Du har bede om meir enn tenesta tillèt") {
 				t.Errorf("too many requests are told so: %s", r.Body)
 			}
 			return
