@@ -72,7 +72,7 @@ var may = map[string]string{
 	"internal/ingest": "internal/cql2 internal/format internal/format/geopackage internal/format/input " +
 		"internal/geo/crs internal/geo/wkb internal/store internal/tempfile",
 	"internal/tile": "internal/geo/coverage internal/archive internal/cache internal/store " +
-		"internal/cql2 internal/geo/crs internal/geo/wkb api/ogcapi",
+		"internal/style internal/cql2 internal/geo/crs internal/geo/wkb api/ogcapi",
 	"internal/process": "internal/enrich internal/history internal/store internal/cql2 internal/geo/crs " +
 		"internal/format internal/format/geopackage internal/format/output internal/geo/wkb api/ogcapi",
 	"internal/history": "internal/store internal/cql2",
@@ -86,8 +86,8 @@ var may = map[string]string{
 	"internal/migrate":  "migrations",
 	"internal/server": "internal/server/files internal/server/limit internal/server/page api/ogcapi internal/apikey " +
 		"internal/cache internal/config internal/cql2 internal/draw internal/feature internal/format " +
-		"internal/geo/crs internal/geo/locate internal/history internal/state internal/store internal/tile openapi " +
-		"web",
+		"internal/geo/crs internal/geo/locate internal/history internal/state internal/store internal/style " +
+		"internal/tile openapi web",
 	"internal/server/compat": "internal/server internal/server/page api/placename internal/cache internal/cql2 " +
 		"internal/draw internal/feature internal/geo/crs internal/geo/wkb internal/history internal/placename " +
 		"internal/register internal/store",
@@ -112,7 +112,7 @@ var may = map[string]string{
 		"internal/server/features internal/server/lineage internal/server/lookup internal/server/placenames " +
 		"internal/server/processes internal/server/tiles internal/enrich internal/geo/crs",
 	"internal/server/tiles": "internal/server internal/server/limit internal/server/page api/ogcapi internal/cache " +
-		"internal/cql2 internal/geo/crs internal/store internal/tile openapi",
+		"internal/glyph internal/cql2 internal/geo/crs internal/store internal/style internal/tile openapi",
 	"cmd/grense": "*",
 
 	"internal/format/formattest": "",

@@ -114,8 +114,7 @@ type Service struct {
 	// IANA time zone of days in the parameter datetime, and of timestamps without a zone. Defaults to Europe/Oslo for
 	// the demo and for registers, else to UTC.
 	TimeZone string `yaml:"time_zone"`
-	// Address of the fonts of map styles, with {fontstack} and {range}. Defaults to none: map libraries use the fonts
-	// of the user's machine.
+	// Address of the fonts of map styles, with {fontstack} and {range}. Defaults to the Go fonts that Grense serves.
 	Glyphs string `yaml:"glyphs_url"`
 }
 

@@ -84,7 +84,7 @@ func TestTilesHaveTheLayerIDsAndPropertiesOfTheirCollection(t *testing.T) {
 		for _, mount := range []string{"", "/v1"} {
 			r := a.get(mount+"/collections/kommuner/tiles/"+tile, "Accept-Encoding", "identity").wants(200)
 			layers := mvtLayers(t, r.Body)
-			if r.Header.Get("Content-Type") != mvtMedia || len(layers) != 1 || layers[0].name != "kommuner" || layers[0].features == 0 || !slices.Contains(layers[0].keys, "id") || !slices.Contains(layers[0].keys, "navn") {
+			if r.Header.Get("Content-Type") != mvtMedia || len(layers) != 2 || layers[0].name != "kommuner" || layers[1].name != "kommuner_label" || layers[0].features == 0 || !slices.Contains(layers[0].keys, "id") || !slices.Contains(layers[0].keys, "navn") {
 				t.Errorf("%s: %s, %+v", tile, r.Header.Get("Content-Type"), layers)
 			}
 		}
@@ -224,9 +224,15 @@ func TestTilesNeedAKeyAndWhatDescribesThemDoesNot(t *testing.T) {
 func TestCollectionsChooseTheLayersOfTilesInTheirOrder(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
-	names := func(path string) (names []string) {
-		for _, l := range mvtLayers(t, a.get(path).wants(200).plain()) {
-			names = append(names, l.name)
+	names := func(path string) (names []string) { // each is followed by that of its labels
+		all := mvtLayers(t, a.get(path).wants(200).plain())
+		for i, l := range all {
+			switch {
+			case !strings.HasSuffix(l.name, "_label"):
+				names = append(names, l.name)
+			case i == 0 || all[i-1].name+"_label" != l.name:
+				t.Errorf("%s: %s follows no areas", path, l.name)
+			}
 		}
 		return names
 	}
@@ -242,7 +248,7 @@ func TestCollectionsChooseTheLayersOfTilesInTheirOrder(t *testing.T) {
 			Links  []link
 		}
 		decode(t, a.get("/tiles/WebMercatorQuad"+q).wants(200).Body, &doc)
-		if len(doc.Layers) != len(want) || doc.Layers[0].ID != want[0] {
+		if len(doc.Layers) != 2*len(want) || doc.Layers[0].ID != want[0] {
 			t.Errorf("%s: metadata has layers %v", choice, doc.Layers)
 		}
 		item, _ := find(doc.Links, "item", "")
@@ -250,10 +256,10 @@ func TestCollectionsChooseTheLayersOfTilesInTheirOrder(t *testing.T) {
 			t.Errorf("%s: tiles by the template have layers %q", choice, got)
 		}
 		tj := a.get("/tiles/WebMercatorQuad" + q + "&f=tilejson").wants(200).json()
-		if n := len(tj["vector_layers"].([]any)); n != len(want) || !strings.Contains(tj["tiles"].([]any)[0].(string), "collections=") {
+		if n := len(tj["vector_layers"].([]any)); n != 2*len(want) || !strings.Contains(tj["tiles"].([]any)[0].(string), "collections=") {
 			t.Errorf("%s: TileJSON %v", choice, tj)
 		}
-		if n := len(a.get("/style" + q).wants(200).json()["sources"].(map[string]any)["grense"].(map[string]any)["promoteId"].(map[string]any)); n != len(want) {
+		if n := len(a.get("/style" + q).wants(200).json()["sources"].(map[string]any)["grense"].(map[string]any)["promoteId"].(map[string]any)); n != 2*len(want) {
 			t.Errorf("%s: the style has %d layers", choice, n)
 		}
 	}
@@ -329,8 +335,39 @@ func TestTileJSONAndStyleAreWhatMapLibrariesRead(t *testing.T) {
 		}
 	}
 	b := serve(t, "", nil)
-	if strings.Contains(string(b.get("/style").wants(200).Body), "glyphs") {
-		t.Error("the style names fonts that are not configured")
+	for _, mount := range []string{"", "/v1"} {
+		if glyphs := b.get(mount + "/style").wants(200).json()["glyphs"]; glyphs != b.URL+mount+"/fonts/{fontstack}/{range}.pbf" {
+			t.Errorf("%s: the style has the fonts %v", mount, glyphs)
+		}
+	}
+	light := string(b.get("/style").wants(200).Body)
+	for _, theme := range []string{"light", "dark", "print"} {
+		if r := b.get("/style?theme=" + theme).wants(200); (string(r.Body) == light) != (theme == "light") {
+			t.Errorf("theme %s is that of another", theme)
+		}
+	}
+	if r := b.get("/collections/kommuner/style?theme=blue").wants(400); !strings.Contains(string(r.Body), "light, dark, print") {
+		t.Errorf("%s", r.Body)
+	}
+}
+
+func TestFontsAreServedWithoutAKey(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for _, stack := range []string{"Go%20Regular", "Go%20Bold", "Open%20Sans%20Semibold,Arial%20Unicode%20MS%20Bold"} {
+		for _, mount := range []string{"", "/v1"} {
+			r := a.get(mount + "/fonts/" + stack + "/0-255.pbf").wants(200)
+			if r.Header.Get("Content-Type") != "application/x-protobuf" || len(r.plain()) < 20_000 ||
+				!strings.Contains(r.Header.Get("Cache-Control"), "max-age") {
+				t.Errorf("%s: %v, %d bytes", stack, r.Header, len(r.Body))
+			}
+		}
+	}
+	a.get("/fonts/Go%20Regular/65280-65535.pbf").wants(200)
+	for _, bad := range []string{"0-256", "1-256", "65536-65791", "-256--1", "0", "x-255"} {
+		if r := a.get("/fonts/Go%20Regular/" + bad + ".pbf").wants(404); !strings.Contains(string(r.Body), "256-511") {
+			t.Errorf("%s: %s", bad, r.Body)
+		}
 	}
 }
 

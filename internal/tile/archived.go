@@ -25,7 +25,7 @@ import (
 const archivedSet = "WebMercatorQuad"
 
 // archivedVersion is the version of the part of document that is our own.
-const archivedVersion = 1
+const archivedVersion = 2
 
 // document is the JSON metadata of an archive: the standard list of vector layers, and our own part.
 type document struct {
@@ -48,7 +48,8 @@ type VectorLayer struct {
 // archivedLayer is our own metadata about a layer of an archive.
 type archivedLayer struct {
 	ID         string     `json:"id"`
-	First      int        `json:"first"` // levels with features, even if the archive lacks them
+	Labels     string     `json:"labels,omitempty"` // name of the layer with its labels; "": none
+	First      int        `json:"first"`            // levels with features, even if the archive lacks them
 	Last       int        `json:"last"`
 	Bound      *orb.Bound `json:"bound"` // in metres; nil: no features
 	Features   int        `json:"features"`
@@ -130,8 +131,9 @@ func (a *Archive) holds(set *Set, z int) bool {
 	return set.ID == archivedSet && z >= a.r.First && z <= a.r.Last
 }
 
-// layer returns one layer of a tile, encoded as by Layer.Append; nil if it is empty. It reads at most most bytes.
-func (a *Archive) layer(t Tile, id string, most int64) ([]byte, error) {
+// layer returns one layer of a tile with that of its labels, encoded as by Layer.Append; nil if they are empty. It
+// reads at most most bytes.
+func (a *Archive) layer(t Tile, of *archivedLayer, most int64) (layers []byte, err error) {
 	packed, err := a.r.Tile(t.Z, t.Row, t.Col)
 	if packed == nil || err != nil {
 		return nil, err
@@ -155,11 +157,11 @@ func (a *Archive) layer(t Tile, id string, most int64) ([]byte, error) {
 		}
 		message := b[1+k : 1+k+int(n)]
 		b = b[1+k+int(n):]
-		if name, ok := layerName(message); ok && name == id {
-			return slices.Clip(whole[:1+k+int(n)]), nil
+		if name, ok := layerName(message); ok && (name == of.ID || name == of.Labels) {
+			layers = append(layers, whole[:1+k+int(n)]...)
 		}
 	}
-	return nil, nil
+	return layers, nil
 }
 
 // layerName returns the name in an encoded layer; ok is false if Layer.Append did not encode it.

@@ -35,7 +35,9 @@ type maker struct {
 	build   *coverage.Builder
 	lines   *coverage.Lines
 	points  points
-	divided bool // most areas share borders with other areas
+	poles   *poles  // nil: no labels
+	colors  []uint8 // of areas; nil: none yet
+	divided bool    // most areas share borders with other areas
 	first   int
 
 	from, to   int // range of its features in build
@@ -48,6 +50,8 @@ const (
 	secRecords = "records"
 	secOffsets = "offsets"
 	secPoints  = "points"
+	secLabels  = "labels"
+	secColors  = "colors"
 
 	coarsePrefix = "coarse " // prefix of sections with coarse levels, used while the other levels are built
 )
@@ -143,7 +147,10 @@ func (m *maker) prepare() {
 	}
 	m.options.Memory, m.options.Skip = m.memory, m.set.finest()-m.set.first
 	m.lines = coverage.NewLines(m.grid)
-	m.points = points{c: m.c, first: m.set.first, last: m.set.finest(), thin: m.set.thin()}
+	m.points = points{c: m.c, first: m.set.first, last: m.set.finest(), thin: m.set.thin(), bits: cellBits}
+	if !m.whole {
+		m.poles = m.newPoles()
+	}
 	m.first = m.set.finest() + 1
 }
 
@@ -154,6 +161,9 @@ func (m *maker) finish(ctx context.Context) error {
 		m.points.mix(m.divided)
 		m.first = m.set.first
 		err = m.out.put(secPoints, m.points.thinned())
+	}
+	if err == nil && m.poles != nil {
+		err = m.putLabels("", m.poles, m.colors)
 	}
 	m.out.sum.First = min(m.first, m.out.sum.Last)
 	return err
@@ -346,6 +356,12 @@ func (m *maker) level(i int, l *coverage.Level, first bool) (more bool, err erro
 	if z < m.firstLevel && !first {
 		return false, nil
 	}
+	if m.poles != nil {
+		if first {
+			m.colors = l.Colors()
+		}
+		m.poles.add(l, uint(i), z <= m.firstLevel)
+	}
 	b, err := l.AppendBinary(nil)
 	if err != nil {
 		return false, err
@@ -357,14 +373,18 @@ func (m *maker) level(i int, l *coverage.Level, first bool) (more bool, err erro
 
 // coarseLevels writes the coarse levels of areas; build starts with the finest of them.
 func coarseLevels(ctx context.Context, makers []*maker, build *coverage.Builder) error {
-	for _, m := range makers {
+	labels := make([]*poles, len(makers))
+	for i, m := range makers {
 		m.out.rough.Live, m.out.rough.First = build.Skipped(), -1
+		labels[i] = m.newPoles()
 	}
 	return build.Each(ctx, func(i int, l *coverage.Level) (more bool, err error) {
-		for _, m := range makers {
+		for n, m := range makers {
 			z, l := m.set.finest()-i, m.of(l, len(makers))
+			var colors []uint8
 			if m.out.rough.First < 0 {
 				m.out.rough.First = min(m.firstArea(l, z), z)
+				colors = l.Colors()
 			}
 			if z < m.out.rough.First {
 				continue
@@ -372,6 +392,13 @@ func coarseLevels(ctx context.Context, makers []*maker, build *coverage.Builder)
 			b, err := l.AppendBinary(nil)
 			if err == nil {
 				err = m.out.put(coarsePrefix+secArea(z), b)
+			}
+			labels[n].add(l, uint(i), z == m.out.rough.First)
+			if err == nil && colors != nil {
+				err = m.putLabels(coarsePrefix, &poles{}, colors)
+			}
+			if err == nil && z == m.out.rough.First {
+				err = m.putLabels(coarsePrefix, labels[n], nil)
 			}
 			if err != nil {
 				return false, err
@@ -422,7 +449,11 @@ func (m *maker) alone(ctx context.Context) error {
 	}
 	first := m.firstArea(&all[0], last)
 	m.first = min(m.first, first)
+	m.colors = all[0].Colors()
 	for i := range last - first + 1 {
+		if m.poles != nil {
+			m.poles.add(&all[i], uint(live+i), i == last-first)
+		}
 		b, err := all[i].AppendBinary(nil)
 		if err == nil {
 			err = m.out.put(secArea(last-i), b)

@@ -108,7 +108,7 @@ func decoded(t testing.TB, m *tile.Maker, st store.Store, a tile.Ask) *mvt.Layer
 	if made.Empty {
 		return nil
 	}
-	layers, err := mvt.Unmarshal(made.Data)
+	layers, err := unlabelled(made.Data)
 	if err != nil || len(layers) != 1 {
 		t.Fatal(a.Tile, err)
 	}

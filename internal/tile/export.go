@@ -143,6 +143,10 @@ func (x *exporter) prepare(ctx context.Context) error {
 		v := VectorLayerOf(c, cmp.Or(c.Title.In("nb"), c.ID))
 		v.MinZoom, v.MaxZoom = min(max(l.First, x.First), x.Last), x.Last
 		x.doc.Vector = append(x.doc.Vector, v)
+		if n, ok := LabelLayerOf(x.cat, c, v.Description); ok {
+			n.MinZoom, n.MaxZoom = v.MinZoom, v.MaxZoom
+			x.doc.Vector = append(x.doc.Vector, n)
+		}
 	}
 	return nil
 }
@@ -171,6 +175,7 @@ func (x *exporter) describe(ctx context.Context, c *store.Collection, l *levels)
 	}
 	return archivedLayer{
 		ID:         c.ID,
+		Labels:     LabelLayer(x.cat, c),
 		First:      s.First,
 		Last:       s.Last,
 		Bound:      s.Bound,

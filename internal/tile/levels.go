@@ -265,8 +265,11 @@ type drawing struct {
 	exact   bool // see layered
 	q       Query
 	layer   *Layer
+	names   *Layer // of labels; nil: none
 	made    *Made
 	records *records
+	colors  []byte // of areas; nil: none
+	tags    []Tag
 	chosen  map[int32]bool // features that the filter selects; nil: all
 	others  []store.Row    // selected rows of another revision than in the levels
 	move    crs.Func
@@ -277,21 +280,11 @@ type drawing struct {
 
 // draw adds all features in the tile to the layer.
 func (d *drawing) draw(ctx context.Context, in store.Reader) (err error) {
-	sum := &d.l.side.sum
-	if d.tile.Z > sum.Last {
+	if d.tile.Z > d.l.side.sum.Last {
 		return nil
 	}
-	d.low, d.high = box(corner(d.tile))
-	if d.records, err = d.l.records(d.q.Properties); err != nil {
+	if err := d.begin(ctx, in); err != nil {
 		return err
-	}
-	if d.shown, err = d.l.points(); err != nil {
-		return err
-	}
-	if d.q.chooses() || d.exact {
-		if err := d.choose(ctx, in); err != nil {
-			return err
-		}
 	}
 	if err := d.areas(ctx); err != nil {
 		return err
@@ -299,11 +292,33 @@ func (d *drawing) draw(ctx context.Context, in store.Reader) (err error) {
 	if err := d.lines(ctx); err != nil {
 		return err
 	}
-	if err := d.points(ctx); err != nil || len(d.others) == 0 {
+	if err := d.points(ctx); err != nil {
 		return err
 	}
-	s := slow{m: d.m, st: in, set: d.set, tile: d.tile, c: d.c, move: d.move, layer: d.layer, made: d.made}
+	if err := d.labels(ctx); err != nil || len(d.others) == 0 {
+		return err
+	}
+	s := slow{m: d.m, st: in, set: d.set, tile: d.tile, c: d.c, move: d.move, layer: d.layer, names: d.names,
+		made: d.made}
 	return s.some(ctx, d.q, d.others)
+}
+
+// begin loads what draw needs, and selects features by the filter.
+func (d *drawing) begin(ctx context.Context, in store.Reader) (err error) {
+	d.low, d.high = box(corner(d.tile))
+	if d.records, err = d.l.records(d.q.Properties); err != nil {
+		return err
+	}
+	if d.shown, err = d.l.points(); err != nil {
+		return err
+	}
+	if err := d.readColors(); err != nil {
+		return err
+	}
+	if d.q.chooses() || d.exact {
+		return d.choose(ctx, in)
+	}
+	return nil
 }
 
 // mostChosen is the largest number of features that a filter may select in one tile.
@@ -376,7 +391,7 @@ func (d *drawing) areas(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := d.layer.Polygons(&clip, level, int(f), corner(d.tile), id, tags); err != nil {
+		if _, err := d.layer.Polygons(&clip, level, int(f), corner(d.tile), id, d.colored(f, tags)); err != nil {
 			return err
 		}
 		if err := d.m.bound(d.layer); err != nil {

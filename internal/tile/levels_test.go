@@ -169,7 +169,7 @@ func TestLevelsFollowTheData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, err := mvt.Unmarshal(made.Data); err != nil || len(l[0].Features) != 3 {
+	if l, err := unlabelled(made.Data); err != nil || len(l[0].Features) != 3 {
 		t.Errorf("%v, %v", l, err)
 	}
 	ready(t, m, st, "utm33n", "areas")
@@ -763,7 +763,7 @@ func TestLinesAreThinnedAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, err := mvt.Unmarshal(made.Data); err != nil || len(l) != 1 || len(l[0].Features) != 1 {
+	if l, err := unlabelled(made.Data); err != nil || len(l) != 1 || len(l[0].Features) != 1 {
 		t.Errorf("%v, %v", l, err)
 	}
 }
@@ -844,7 +844,7 @@ func TestTilesOfRowsThatChangeAreOfOneState(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", filter, err)
 				}
-				layers, err := mvt.Unmarshal(made.Data)
+				layers, err := unlabelled(made.Data)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -900,7 +900,7 @@ func TestRowsOfADatabaseAreSeen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if layers, err := mvt.Unmarshal(made.Data); err == nil && len(layers) == 1 {
+			if layers, err := unlabelled(made.Data); err == nil && len(layers) == 1 {
 				for _, f := range layers[0].Features {
 					list = append(list, fmt.Sprint(f.Properties["navn"]))
 				}

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/paulmach/orb/encoding/mvt"
-
 	"grense/internal/cql2"
 	"grense/internal/demo"
 	"grense/internal/store"
@@ -67,7 +65,7 @@ func TestTileOfTheDemo(t *testing.T) {
 		if err != nil {
 			t.Fatal(c.set, err)
 		}
-		layers, err := mvt.Unmarshal(made.Data)
+		layers, err := unlabelled(made.Data)
 		if err != nil || len(layers) != 2 || layers[0].Name != "fylker" || len(layers[0].Features) != 15 ||
 			len(layers[1].Features) < c.n*7/10 {
 			t.Fatalf("%s: %v, %d layers", c.set, err, len(layers))
@@ -132,7 +130,7 @@ func TestFilterChoosesFeaturesOfATile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	layers, err := mvt.Unmarshal(made.Data)
+	layers, err := unlabelled(made.Data)
 	if err != nil || len(layers) != 1 || len(layers[0].Features) != 1 ||
 		layers[0].Features[0].Properties["id"] != "0301" {
 		t.Errorf("%v, %v", layers, err)

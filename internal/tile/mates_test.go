@@ -80,7 +80,7 @@ func TestBordersOfLayersCoincideAtEveryZoom(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					layers, err := mvt.Unmarshal(made.Data)
+					layers, err := unlabelled(made.Data)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -153,7 +153,7 @@ func TestCoarseLevelsComeFirst(t *testing.T) {
 			if err != nil || made.Empty || made.Keep {
 				t.Fatalf("%v: %+v, %v", at.Tile, made, err)
 			}
-			layers, err := mvt.Unmarshal(made.Data)
+			layers, err := unlabelled(made.Data)
 			if err != nil || len(layers) != 1 || len(layers[0].Features) < 3 ||
 				layers[0].Features[0].Properties["id"] == nil {
 				t.Errorf("%v: %v, %v", at.Tile, layers, err)
@@ -179,7 +179,7 @@ func tileNames(t *testing.T, m *tile.Maker, st store.Store, collection, filter s
 	if err != nil {
 		t.Fatal(err)
 	}
-	layers, err := mvt.Unmarshal(made.Data)
+	layers, err := unlabelled(made.Data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/paulmach/orb"
-	"github.com/paulmach/orb/encoding/mvt"
 
 	"grense/internal/geo/crs"
 	"grense/internal/geo/wkb"
@@ -34,7 +33,7 @@ func idsIn(t *testing.T, m *tile.Maker, st store.Store, at tile.Tile) (ids []str
 	if !made.Keep || made.Rev != m.Rev(st, set, "kommuner") {
 		t.Errorf("%v: the tile is not kept, or for another state: %q", at, made.Rev)
 	}
-	layers, err := mvt.Unmarshal(made.Data)
+	layers, err := unlabelled(made.Data)
 	if err != nil {
 		t.Fatal(err)
 	}

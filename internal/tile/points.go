@@ -19,6 +19,7 @@ type points struct {
 	c           *store.Collection
 	first, last int
 	thin        int    // last level with thinning
+	bits        uint   // width of a cell of thinning in bits of the grid of a level
 	by          string // property with the importance; "": none
 	least       bool   // the smallest value is the most important, not the largest
 	at          []place
@@ -168,7 +169,7 @@ func (p *points) thinned() []byte {
 		left[i] = int32(i)
 	}
 	for z := p.thin; z >= p.first; z-- {
-		shift := 2 * (p.last - z + cellBits)
+		shift := 2 * (uint(p.last-z) + p.bits)
 		best := left[:0]
 		for i, n := range left {
 			cell := coverage.Morton(p.at[n].at) >> shift
@@ -214,6 +215,7 @@ type shownPoint struct {
 	at      coverage.Point
 	feature int32 // feature number; ^n: the point stands for the outline of feature n
 	order   uint32
+	class   int32 // level from which on it is shown
 }
 
 // readPoints decodes the section of points of a layer; features is the number of its features.
@@ -232,10 +234,13 @@ func readPoints(b []byte, first, last, features int) (*shown, error) {
 	s.points = make([]shownPoint, s.starts[n])
 	for i := range s.points {
 		v := func(k int) uint32 { return binary.LittleEndian.Uint32(b[16*i+4*k:]) }
-		s.points[i] = shownPoint{coverage.Point{X: int32(v(0)), Y: int32(v(1))}, int32(v(2)), v(3)}
+		s.points[i] = shownPoint{at: coverage.Point{X: int32(v(0)), Y: int32(v(1))}, feature: int32(v(2)), order: v(3)}
 	}
 	for class := range n {
-		for _, p := range s.points[s.starts[class]:s.starts[class+1]] {
+		list := s.points[s.starts[class]:s.starts[class+1]]
+		for i := range list {
+			p := &list[i]
+			p.class = int32(first + class)
 			if p.feature >= 0 {
 				continue
 			}

@@ -19,7 +19,7 @@ import (
 )
 
 // sideMagic begins and ends a side file. Increase its number if the meaning of the content changes.
-const sideMagic = "grense levels 5\n"
+const sideMagic = "grense levels 6\n"
 
 // errSide reports a side file that is damaged or of another version. It will be rebuilt.
 var errSide = errors.New("tile: not a side file of this version")

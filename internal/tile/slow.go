@@ -31,6 +31,7 @@ type slow struct {
 	c     *store.Collection
 	move  crs.Func
 	layer *Layer
+	names *Layer // of labels; nil: none
 	made  *Made
 	never bool // levels will not be built
 }
@@ -192,7 +193,7 @@ func (s *slow) draw(ctx context.Context, list []record) error {
 			return err
 		}
 	}
-	return nil
+	return s.slowLabels(levels[0], list)
 }
 
 // apart builds one level without shared borders: it simplifies each feature independently.

@@ -262,6 +262,9 @@ func (m *Maker) drawAll(ctx context.Context, from source, a Ask, list []layered)
 				layer: NewLayer(x.c.ID),
 				made:  made,
 			}
+			if name := LabelLayer(from.st.Catalog(), x.c); name != "" {
+				d.names = NewLayer(name)
+			}
 			var err error
 			if hint, err = m.layer(ctx, from, d, x); err != nil {
 				return nil, err
@@ -287,7 +290,7 @@ const enlarged = 2
 func (m *Maker) layer(ctx context.Context, from source, d drawing, x layered) (hint string, err error) {
 	if x.archived != nil {
 		a := m.o.Archive
-		b, err := a.layer(d.tile, d.c.ID, 4*m.o.Largest)
+		b, err := a.layer(d.tile, x.archived, 4*m.o.Largest)
 		if err != nil {
 			return "", errors.Join(errArchive, err)
 		}
@@ -304,7 +307,15 @@ func (m *Maker) layer(ctx context.Context, from source, d drawing, x layered) (h
 		d.made.read = true
 		s := slow{m: m, st: from.in, set: d.set, tile: d.tile, c: d.c, move: x.move, layer: d.layer, made: d.made,
 			never: d.l != nil && !d.l.rough || m.tooLarge(d.c.ID, d.set)}
-		err = s.features(ctx, d.q)
+		labelled := d.names != nil && d.l != nil && !d.l.rough // levels have labels also where they have no areas
+		if !labelled {
+			s.names = d.names
+		}
+		if err = s.features(ctx, d.q); err == nil && labelled {
+			if err = d.begin(ctx, from.in); err == nil {
+				err = d.labels(ctx)
+			}
+		}
 		if d.l != nil && d.l.rough && errors.Is(err, ErrPreparing) {
 			_, err = d.drawn(ctx, from.in)
 		}
@@ -322,5 +333,8 @@ func (m *Maker) layer(ctx context.Context, from source, d drawing, x layered) (h
 		d.made.Keep = false
 	}
 	d.made.Data = d.layer.Append(d.made.Data)
+	if d.names != nil {
+		d.made.Data = d.names.Append(d.made.Data)
+	}
 	return hint, nil
 }

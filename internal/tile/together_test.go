@@ -12,7 +12,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb"
-	"github.com/paulmach/orb/encoding/mvt"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
@@ -185,7 +184,7 @@ func numbersIn(t *testing.T, m *tile.Maker, st store.Store, a tile.Ask) (list []
 	if err != nil {
 		t.Fatal(err)
 	}
-	layers, err := mvt.Unmarshal(made.Data)
+	layers, err := unlabelled(made.Data)
 	if err != nil || len(layers) != 2 || len(layers[0].Features) != 10 || len(layers[1].Features) != 10 {
 		t.Fatalf("%d layers, %v", len(layers), err)
 	}

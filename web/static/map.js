@@ -245,7 +245,7 @@ export default async function start(figure) {
         if (r.status === 204 && r.headers.get("OATiles-hint") !== "empty") await retell();
         return tiles.set(k, null);
       }
-      tiles.set(k, { layers: prepare(decode(new Uint8Array(await r.arrayBuffer())), names), used: performance.now() });
+      tiles.set(k, { layers: prepare(decode(new Uint8Array(await r.arrayBuffer())).filter((l) => names[l.name]), names), used: performance.now() });
       failed.delete(k);
     }).catch((e) => {
       const n = failed.get(k) ?? 0; // in vain: the next time later, so that a page that is left open asks for little

@@ -1,9 +1,12 @@
 package tiles
 
 import (
+	"slices"
 	"strings"
 
+	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/style"
 	"grense/openapi"
 )
 
@@ -25,3 +28,13 @@ func defineCollections(c *server.Call, d *openapi.Parameter) {
 	}
 	d.Description += ": " + strings.Join(ids, ", ")
 }
+
+var paramTheme = &server.Param{Name: "theme", Shared: "style-theme",
+	Description: "Colours of the style: light, dark, or print, which is black on white. Defaults to light",
+	Schema:      map[string]any{"type": "string", "enum": style.Themes, "default": style.Light},
+	Parse: server.Into(func(_ *server.Call, p *tileParams, v []string) error {
+		if p.theme = style.Theme(v[0]); !slices.Contains(style.Themes, p.theme) {
+			return problem.Invalidf("theme", v[0], "use one of light, dark, print")
+		}
+		return nil
+	})}

@@ -20,6 +20,7 @@ type surface struct {
 	*server.Kit
 	tiles     *tileCache
 	templates *cache.Cache[templatesKey, string]
+	glyphs    *cache.Cache[glyphKey, *server.Body]
 }
 
 // call is a request to a route of the surface.
@@ -39,7 +40,7 @@ func (s *surface) stream(h func(*call, http.ResponseWriter) error) func(*server.
 // Routes returns the routes of tiles and tile matrix sets.
 func Routes(k *server.Kit) []server.Route {
 	s := &surface{Kit: k, tiles: newTileCache(k.Caches, server.KeptOf(k.Config.Limits, tileBytes)),
-		templates: newTemplates(k.Caches)}
+		templates: newTemplates(k.Caches), glyphs: newGlyphs(k.Caches)}
 	return []server.Route{
 		{Path: "/collections/{collectionId}/tiles", Op: "collection.vector.getTileSetsList", After: "getSortables",
 			Tag: "Tiles", Summary: "Tilesets of a collection",
@@ -70,6 +71,7 @@ func Routes(k *server.Kit) []server.Route {
 			Summary: "Style of a collection",
 			Description: "How the collection may look in a map library: a style of MapLibre (Mapbox style " +
 				"specification, version 8) over the tiles in WebMercatorQuad.",
+			Params:  []*server.Param{paramTheme},
 			Formats: []server.Format{server.AsStyle}, Schema: server.SchemaNamed("mapStyle"), New: newStyleParams,
 			Get: s.get(s.style), Drawn: true},
 		{Path: "/tiles", Op: "dataset.vector.getTileSetsList", After: "getStyle", Tag: "Tiles",
@@ -97,8 +99,12 @@ func Routes(k *server.Kit) []server.Route {
 			Summary: "Style of all data",
 			Description: "How the data may look in a map library: a style of MapLibre (Mapbox style specification, " +
 				"version 8) over the tiles in WebMercatorQuad.",
-			Params: []*server.Param{paramCollections}, New: newStyleParams,
+			Params: []*server.Param{paramCollections, paramTheme}, New: newStyleParams,
 			Formats: []server.Format{server.AsStyle}, Schema: server.SchemaNamed("mapStyle"), Get: s.get(s.style)},
+		{Path: fontsPath, Op: "getGlyphs", After: "getDatasetStyle", Tag: "Tiles", Summary: "Letters for map libraries",
+			Description: "256 letters of a font as signed distance fields, as the styles name them: glyphs of the " +
+				"MapLibre style specification. Go Regular, Go Bold and Go Italic stand in for other fonts.",
+			Formats: []server.Format{asGlyphs}, Stream: s.stream(s.letters)},
 		{Path: "/TileMatrixSets", Alias: "/tileMatrixSets", Op: "getTileMatrixSetsList", After: "getFunctions",
 			Tag: "Tiling schemes", Summary: "All tile matrix sets",
 			Description: "The tile matrix sets that the service knows.",

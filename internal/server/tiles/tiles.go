@@ -17,6 +17,7 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/page"
 	"grense/internal/store"
+	"grense/internal/style"
 	"grense/internal/tile"
 )
 
@@ -26,6 +27,7 @@ type tileParams struct {
 	// calls for the features of each layer's collection, in the order of layers
 	layers []*server.Call
 	chosen bool // the parameter collections is given
+	theme  style.Theme
 }
 
 func newTileParams(c *server.Call) any {
@@ -34,7 +36,7 @@ func newTileParams(c *server.Call) any {
 
 // newTileParamsOf returns the defaults for tiles in a set. set is nil if the path has none, or an unknown one.
 func newTileParamsOf(c *server.Call, set *tile.Set) *tileParams {
-	p := &tileParams{set: set}
+	p := &tileParams{set: set, theme: style.Themes[0]}
 	colls := []*store.Collection{c.Collection}
 	if c.Collection == nil {
 		colls = c.Tiled(p.set)
@@ -346,6 +348,9 @@ func (s *surface) tileset(c *call) (*server.Answer, error) {
 	doc := c.tilesetDoc(set, x)
 	a.JSON, a.Links = doc, doc.Links
 	v := tilesetView{TileSet: doc}
+	for i, at := range p.layers {
+		v.Collections = append(v.Collections, tileLayer(at, x.layers[i]))
+	}
 	if r, ok := find(doc.Links, "item"); ok {
 		v.Template = r.Href
 	}
@@ -365,8 +370,9 @@ func (s *surface) tileset(c *call) (*server.Answer, error) {
 // tilesetView is the data of the page.
 type tilesetView struct {
 	ogcapi.TileSet
-	Template string        // address of tiles
-	Map      template.HTML // the tiles over the country; "" if it lies outside the grid
+	Collections []ogcapi.TileLayer // the layers without labels
+	Template    string             // address of tiles
+	Map         template.HTML      // the tiles over the country; "" if it lies outside the grid
 }
 
 // find returns the first link with a relation.
@@ -400,6 +406,9 @@ func (c *call) tilesetDoc(set *tile.Set, x tileExtent) ogcapi.TileSet {
 	doc.BoundingBox = degreeBox(server.ExtentOfAll(p.collections()))
 	for i, at := range p.layers {
 		doc.Layers = append(doc.Layers, tileLayer(at, x.layers[i]))
+		if labels, ok := labelLayer(at, x.layers[i]); ok {
+			doc.Layers = append(doc.Layers, labels)
+		}
 	}
 	return doc
 }
@@ -440,6 +449,25 @@ func tileLayer(c *server.Call, r tile.Range) ogcapi.TileLayer {
 	}
 	l.PropertiesSchema.Properties[tile.IDKey] = ogcapi.LayerProperty{Type: "string", Title: "id"}
 	return l
+}
+
+// labelLayer describes the layer of labels of the call's collection; ok is false if there is none.
+func labelLayer(c *server.Call, r tile.Range) (l ogcapi.TileLayer, ok bool) {
+	points := 0
+	l = ogcapi.TileLayer{ID: tile.LabelLayer(c.Catalog, c.Collection), Title: c.TitleOf(c.Collection) + ": labels",
+		Description: "One point for each area, where a map writes its name.", DataType: "vector",
+		GeometryDimension: &points, MinTileMatrix: strconv.Itoa(r.First), MaxTileMatrix: strconv.Itoa(r.Last),
+		BoundingBox: degreeBox(c.Collection.Extent),
+		PropertiesSchema: ogcapi.LayerSchema{Type: "object", Properties: map[string]ogcapi.LayerProperty{
+			tile.IDKey:       {Type: "string", Title: "id"},
+			style.LabelName:  {Type: "string", Description: "Name of the feature"},
+			style.LabelLines: {Type: "string", Description: "Names in several languages, a line each"},
+			style.LabelRank:  {Type: "integer", Description: "The smallest is the most important"},
+			style.LabelZoom:  {Type: "integer", Description: "Level from which on the label is there"},
+		}},
+		Links: []ogcapi.Link{{Rel: "collection", Type: server.AsJSON.Media, Title: c.TitleOf(c.Collection),
+			Href: c.Base() + "/collections/" + c.Collection.ID + "?f=json"}}}
+	return l, l.ID != ""
 }
 
 // allTileSets returns the ids of all tile matrix sets for the API definition.
