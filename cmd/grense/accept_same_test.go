@@ -100,8 +100,11 @@ func (x *crawl) add(path string) {
 
 // crawlOwn is what differs between any two programs or processes: their versions, cursors, versions of data, times, ids
 // of requests, and lengths of files, which are known once they are built.
-var crawlOwn = regexp.MustCompile(`v\d+\.\d+\.\d+-[-0-9a-f]+|\bdevel\b|cursor=[^&"'<> ]*|revision=[0-9a-f]+|"timeStamp":"[^"]*"|urn:uuid:[0-9a-f-]+|` +
-	`"length":\d+,?|[0-9a-f]{16,}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.0-9]*Z?|[0-9,.]+ [kKM]i?B`)
+var crawlOwn = regexp.MustCompile(
+	`v\d+\.\d+\.\d+-[-0-9a-f]+|\bdevel\b|cursor=[^&"'<> ]*|revision=[0-9a-f]+|"timeStamp":"[^"]*"|` +
+		`urn:uuid:[0-9a-f-]+|` +
+		`"length":\d+,?|[0-9a-f]{16,}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.0-9]*Z?|[0-9,.]+ [kKM]i?B`,
+)
 
 // crawlHeaders are not compared.
 var crawlHeaders = []string{"Date", "Etag", "X-Request-Id", "Content-Length", "Last-Modified", "Ratelimit",
