@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Rows are the versions and edges of one scheme as they were read.
+// Rows are the versions and edges of one scheme, as read from a table or a store and before New has checked them.
 type Rows struct {
 	Scheme   string
 	Versions []VersionRow
 	Edges    []EdgeRow
-	Numbers  map[string]int64 // Event.Seq by id, of those that have one; may be nil
-	Assumed  []string         // codes and days: took up others, and count as if they had been in use before
+	Numbers  map[string]int64 // values of Event.Seq by event id, for the events that have one; may be nil
+	Assumed  []string         // "code on date" of each code that took up others and is assumed to have been in use before
 }
 
-// VersionRow is a version in a table. Line is where it stands there, counted from 1.
+// VersionRow is one row of a table of versions. Line is its line number in the table, counted from 1.
 type VersionRow struct {
 	Line                             int
 	Code, Name, ParentScheme, Parent string
@@ -24,28 +24,28 @@ type VersionRow struct {
 	Recorded                         string
 }
 
-// EdgeRow is an edge in a table. It leads from the version of the code From that ends on Date to the one of the code
-// To that begins then; a transfer leads between versions that hold before and after it. Of are codes that were merged
-// into From earlier and that To is made of.
+// EdgeRow is one row of a table of edges. The edge leads from the version of code From that ends on Date to the version
+// of code To that begins on Date. A transfer instead leads between two versions that are valid both before and after
+// Date. Of holds the codes that were merged into From earlier and whose territory now becomes To.
 type EdgeRow struct {
 	Line             int
 	Date             Date
 	From, To         string
 	Of               []string
-	Loose            bool // of Of, codes that From is not known to be made of are passed over
+	Loose            bool // codes in Of that were never part of From are ignored; otherwise they are faults
 	Transfer         bool
 	People, Area     Count
 	Units            int64
 	Source, Recorded string
 }
 
-// Fault is what does not fit in a table.
+// Fault is one error in the rows of a table.
 type Fault struct {
-	Line   int // counted from 1; 0 when it is of no one line
+	Line   int // line number, counted from 1; 0 if the fault concerns no single line
 	Reason string
 }
 
-// Faults is an error of all that does not fit.
+// Faults is an error that lists all faults found in the rows.
 type Faults []Fault
 
 func (f Faults) Error() string {
@@ -71,14 +71,14 @@ func (f *Faults) add(line int, format string, args ...any) {
 	*f = append(*f, Fault{line, fmt.Sprintf(format, args...)})
 }
 
-// New builds a history of the rows of one or more schemes and checks that they fit together. An error is Faults with
-// all that does not:
-//   - a version begins before it ends, and no two of a code hold on the same day;
-//   - an edge leads from a version that ends on its day to one that begins on it; a transfer links two that are valid
-//     around its day;
-//   - every version that ends is left by an edge, and every one that begins after the scheme does is reached by one;
-//   - of the edges that leave a version, either all or none say how many people went, and so for the area;
-//   - what an edge is said to be made of was merged into its version before.
+// New builds a history from the rows of one or more schemes and checks them. If a check fails, the error is a Faults
+// that lists every failure. The checks are:
+// //   - a version begins before it ends, and two versions of one code never overlap;
+// //   - an edge leads from a version that ends on the day of the edge to one that begins on it; a transfer links two
+// //     versions that are valid around its day;
+// //   - an edge leaves every version that ends, and an edge reaches every version that begins after the scheme does;
+// //   - of the edges that leave a version, either all or none have a number of people; the same holds for the area;
+// //   - the codes in Of were merged into the version that the edge leaves.
 func New(rows ...*Rows) (*History, error) {
 	h := &History{}
 	var faults Faults
@@ -120,7 +120,7 @@ func New(rows ...*Rows) (*History, error) {
 type builder struct {
 	s      *Scheme
 	faults Faults
-	lines  []int // of versions
+	lines  []int // line number of each version
 
 	numbers map[string]int64
 }
@@ -160,7 +160,7 @@ func (b *builder) versions(rows []VersionRow) {
 	}
 }
 
-// find returns the version of a code for which ok holds; -1 when there is none.
+// find returns the number of the first version of a code for which ok returns true, or -1 if there is none.
 func (b *builder) find(code string, ok func(*Version) bool) int32 {
 	r := b.s.byCode[code]
 	for i := r[0]; i < r[1]; i++ {
@@ -213,7 +213,7 @@ func (b *builder) edges(rows []EdgeRow) {
 	}
 }
 
-// connect hangs an edge on its ends.
+// connect adds edge i to the lists of edges of the two versions that it links.
 func (b *builder) connect(i int32, transfer bool) {
 	e := &b.s.Edges[i]
 	if e.From != nil && transfer {
@@ -228,10 +228,11 @@ func (b *builder) connect(i int32, transfer bool) {
 	}
 }
 
-// mostNumber bounds people and area, beyond the square metres of the earth, so that their sums fit.
+// mostNumber is the largest number of people or square metres accepted. It is more than the area of the earth, and
+// small enough that sums do not overflow.
 const mostNumber = 1_000_000_000_000_000
 
-// check holds what concerns several rows.
+// check runs the checks that concern more than one row.
 func (b *builder) check(r *Rows) {
 	s := b.s
 	for i := range s.Versions {
@@ -281,8 +282,7 @@ func (b *builder) check(r *Rows) {
 	}
 }
 
-// undone finds what each edge is made of, and with it the versions that paths over the other edges of its version do
-// not pass.
+// undone sets Edge.Of of every edge, and the versions that a path over an edge may not have passed (Edge.forbid).
 func (b *builder) undone(rows []EdgeRow) {
 	s := b.s
 	of := make([][]int32, len(rows))
@@ -299,8 +299,8 @@ func (b *builder) undone(rows []EdgeRow) {
 	}
 }
 
-// partsOf finds the versions that the edges that end a version are made of: of each code the latest one before it that
-// does not hold a part of another edge.
+// partsOf resolves the codes in EdgeRow.Of of the edges in out, which leave one version, to versions, and stores them
+// in of. It chooses the latest earlier version of each code into which no part of another edge has been merged.
 func (b *builder) partsOf(out []int32, rows []EdgeRow, of [][]int32) {
 	if !slices.ContainsFunc(out, func(n int32) bool { return len(rows[n].Of) > 0 }) {
 		return
@@ -343,7 +343,7 @@ func (b *builder) partsOf(out []int32, rows []EdgeRow, of [][]int32) {
 	}
 }
 
-// holdsPart reports whether a part of another edge than n went into version v before.
+// holdsPart reports whether a version that another edge than n is made of was merged into version v, directly or not.
 func (s *Scheme) holdsPart(v, n int32, out []int32, of [][]int32) bool {
 	before := s.ancestors(v)
 	return slices.ContainsFunc(out, func(other int32) bool {
@@ -351,8 +351,8 @@ func (s *Scheme) holdsPart(v, n int32, out []int32, of [][]int32) bool {
 	})
 }
 
-// divide forbids, on each of the edges that end a version, the versions that its other edges are made of. An edge
-// without a list beside others that have one carries the rest: whatever else was merged into the version since.
+// divide forbids each of the edges in out, which leave one version, to paths that passed a version that another of the
+// edges is made of. If some of the edges have no list Of, they carry what else was merged into the version.
 func (s *Scheme) divide(out []int32, of [][]int32) {
 	var listed []int32
 	for _, n := range out {
@@ -384,7 +384,7 @@ func (s *Scheme) divide(out []int32, of [][]int32) {
 	}
 }
 
-// onOneWay reports whether a version became one of others, or one of them it.
+// onOneWay reports whether version v is an ancestor or a descendant of one of others.
 func (s *Scheme) onOneWay(v int32, others []int32) bool {
 	before := s.ancestors(v)
 	return slices.ContainsFunc(others, func(k int32) bool {
@@ -392,8 +392,8 @@ func (s *Scheme) onOneWay(v int32, others []int32) bool {
 	})
 }
 
-// joined lists the versions that were merged into v, or into what became v, together with parts or what they became;
-// parts are earlier versions of v. The list is without parts.
+// joined returns the versions, other than parts, that were merged with parts or with their successors on the way to
+// version v. All of parts are ancestors of v.
 func (s *Scheme) joined(v int32, parts []int32) (out []int32) {
 	before := append(s.ancestors(v), v)
 	after := map[int32]bool{}
@@ -424,7 +424,7 @@ func (s *Scheme) joined(v int32, parts []int32) (out []int32) {
 	return out
 }
 
-// unsure marks the edges of splits that may undo a merger where no edge says what it is made of.
+// unsure sets Edge.unsure on the edges of each split that may undo a merger and where no edge has a list Of.
 func (b *builder) unsure() {
 	s := b.s
 	for i := range s.Versions {
@@ -444,7 +444,7 @@ func (b *builder) unsure() {
 	}
 }
 
-// ancestors lists the versions from which edges lead to a version, at any distance.
+// ancestors returns all versions from which a path of edges leads to version v.
 func (s *Scheme) ancestors(v int32) (out []int32) {
 	todo := []int32{v}
 	seen := map[int32]bool{}
@@ -460,7 +460,8 @@ func (s *Scheme) ancestors(v int32) (out []int32) {
 	return out
 }
 
-// events makes events of edges of one day that share a version, and of the transfers between two versions.
+// events groups edges into events: edges of one day that share a version are one event, and so are the transfers of one
+// day between two versions.
 func (b *builder) events(rows []EdgeRow) {
 	s := b.s
 	group := newGroups(len(s.Edges))
@@ -471,7 +472,7 @@ func (b *builder) events(rows []EdgeRow) {
 			}
 		}
 	}
-	between := map[[3]int32]int32{} // transfers by day and both ends
+	between := map[[3]int32]int32{} // number of an edge, by day and the two versions, of transfers
 	for i := range s.Edges {
 		e := &s.Edges[i]
 		if !e.transfer {
@@ -531,8 +532,8 @@ func (b *builder) events(rows []EdgeRow) {
 	}
 }
 
-// stays returns the edge by which a version that ends or begins on a day goes on unchanged; -1 if there is none. Such
-// an edge says how many people, or how much area, a transfer left.
+// stays returns the number of the edge over which version v, which begins or ends on day d, continues unchanged; -1 if
+// there is none. Such an edge holds how many people, or how much area, remained when a transfer left the division.
 func (s *Scheme) stays(v int32, d Date) int32 {
 	x := &s.Versions[v]
 	edges := x.in
@@ -545,14 +546,14 @@ func (s *Scheme) stays(v int32, d Date) int32 {
 	return -1
 }
 
-// unchanged reports whether the edge is the only one of both its ends, and they differ in their days only.
+// unchanged reports whether the edge links one version to one version that differs from it only in its days.
 func (e *Edge) unchanged() bool {
 	a, b := e.From, e.To
 	return a != nil && b != nil && a.Code == b.Code && a.Name == b.Name && a.Parent == b.Parent && len(a.out) == 1 &&
 		len(b.in) == 1
 }
 
-// firstCode is the least code before the event, else after it.
+// firstCode returns the lowest code before the event, or "new-" and the lowest code after it if there is none before.
 func (e *Event) firstCode() string {
 	if b := e.Before(); len(b) > 0 {
 		return b[0].Code
@@ -560,7 +561,7 @@ func (e *Event) firstCode() string {
 	return "new-" + e.After()[0].Code
 }
 
-// kindOf returns the kind of an event by what is before and after it.
+// kindOf returns the kind of an event, judged by the versions before and after it.
 func kindOf(e *Event, transfer bool) Kind {
 	before, after := e.Before(), e.After()
 	stay := 0
@@ -592,8 +593,8 @@ func kindOf(e *Event, transfer bool) Kind {
 	return Merge
 }
 
-// EdgeKinds lists the kinds of an event and of each of its edges, in the order of Kinds: a split within a larger
-// reform is there, too.
+// EdgeKinds returns the kinds of the event and of each of its edges, in the order of Kinds. If a reform includes a
+// split, for example, Split is among them.
 func (e *Event) EdgeKinds() []Kind {
 	before, after := map[string]bool{}, map[string]bool{}
 	for _, x := range e.Edges {
@@ -646,7 +647,8 @@ func (e *Event) EdgeKinds() []Kind {
 	return kinds
 }
 
-// entities names what versions are versions of: one goes on where nothing else takes part, and where its code stays.
+// entities sets Version.Entity. Two versions that an edge links have the same entity if they have the same code, or if
+// no other version takes part in the change.
 func (b *builder) entities() {
 	s := b.s
 	group := newGroups(len(s.Versions))
@@ -672,7 +674,7 @@ func (b *builder) entities() {
 	}
 }
 
-// groups are disjoint sets of numbers.
+// groups is a union-find structure: element i holds the parent of i.
 type groups []int32
 
 func newGroups(n int) groups {

@@ -7,19 +7,19 @@ import (
 	"slices"
 )
 
-// Difference is what lists of codes and changes do not agree on.
+// Difference is one contradiction between a table of changes and a list of codes.
 type Difference struct {
-	Back bool // found by undoing the changes from the last one, else by making them from the first one
-	Date Date // of the change or the list
-	Line int  // of the change or in the list; 0: none
-	List bool // Line is in the list of Date
+	Back bool // found while undoing the changes from the last to the first, not while applying them
+	Date Date // date of the change or of the list
+	Line int  // line number of the change, or in the list; 0 if there is none
+	List bool // Line is a line of the list of Date
 	Code string
 	Text string
 }
 
-// Check replays changes forwards and then backwards against lists of codes, and returns what differs. Each direction
-// knows of a code what it has met: a change, or a list. first and last are the codes before and after all changes, nil
-// if they are not known.
+// Check applies changes in order, then undoes them in reverse order, and compares the codes in use with lists each
+// time. It returns the differences. first and last are the codes in use before and after all changes; nil if they are
+// not known. Without them, a code is compared only once a change or a list has named it.
 func Check(changes []ChangeRow, first, last *List, lists ...*List) []Difference {
 	p := &replay{rows: &Rows{}}
 	changes = slices.Clone(changes)
@@ -58,8 +58,8 @@ func Check(changes []ChangeRow, first, last *List, lists ...*List) []Difference 
 	return out
 }
 
-// goneAfter reports whether a code is not in use after a day, by the next list or change that says so. lists and later
-// days are sorted by date.
+// goneAfter reports whether, according to the next list or change that mentions it, a code is not in use after a day.
+// later and lists are sorted by date.
 func goneAfter(code string, day Date, later [][]ChangeRow, lists []*List) bool {
 	var next *List
 	if i := slices.IndexFunc(lists, func(l *List) bool { return l.At >= day }); i >= 0 {
@@ -81,20 +81,20 @@ func goneAfter(code string, day Date, later [][]ChangeRow, lists []*List) bool {
 	return next != nil && !slices.ContainsFunc(next.Codes, func(l Listed) bool { return l.Code == code })
 }
 
-// check is a replay in one direction.
+// check holds the state of Check in one direction.
 type check struct {
 	back  bool
-	whole bool // all codes were listed: those that are not known are not in use
+	whole bool // a complete list was read, so codes that are not in use are not in use for certain
 	use   map[string]usage
 	found []Difference
 }
 
-// usage is what is known of a code at a point of a replay.
+// usage holds whether a code is in use at some point of a replay, and why.
 type usage struct {
 	in   bool
 	name string
-	why  string // what says so
-	list bool   // a list that was met says so
+	why  string // the change or list that shows it, for the message
+	list bool   // a list shows it
 }
 
 func (c *check) run(days [][]ChangeRow, lists []*List) {
@@ -127,7 +127,7 @@ func (c *check) differ(d Date, line int, list bool, code, format string, args ..
 	c.found = append(c.found, Difference{c.back, d, line, list, code, fmt.Sprintf(format, args...)})
 }
 
-// is returns what is known of a code; false if nothing is.
+// is returns what is known about a code; false if nothing is known.
 func (c *check) is(code string) (usage, bool) {
 	u, ok := c.use[code]
 	if !ok && c.whole {
@@ -139,16 +139,16 @@ func (c *check) is(code string) (usage, bool) {
 	return u, ok || c.whole
 }
 
-// side is what a change says of a code on one side of it, in the direction of the replay.
+// side is one side of a change: From or To, depending on the direction of the replay.
 type side struct {
 	row  *ChangeRow
 	name string
 }
 
-// day makes the changes of a day, or undoes them.
+// day applies the changes of a day, or undoes them if c.back is set.
 func (c *check) day(day []ChangeRow) {
 	ends, begins := map[string]side{}, map[string]side{}
-	own := map[string]bool{} // codes with a line of their own, with which they go on
+	own := map[string]bool{} // codes with a line that has the code on both sides
 	set := func(m map[string]side, code, name string, r *ChangeRow) {
 		if old, twice := m[code]; code != "" && (!twice || old.name == "") {
 			m[code] = side{r, name}
@@ -176,7 +176,7 @@ func (c *check) day(day []ChangeRow) {
 		again, stays := begins[code]
 		u, ok := c.is(code)
 		switch {
-		case stays && !own[code] && !u.in: // it may begin and end on one day
+		case stays && !own[code] && !u.in: // a code may begin and end on one day
 			delete(begins, code)
 			continue
 		case ok && !u.in:
@@ -212,7 +212,8 @@ func (c *check) day(day []ChangeRow) {
 	maps.Copy(c.use, fresh)
 }
 
-// list compares the codes in use with a list. What changes say of a code stands; else the list is believed.
+// list compares the codes in use with a list. A change takes precedence over the list; otherwise the list replaces what
+// was known.
 func (c *check) list(l *List) {
 	listed := map[string]bool{}
 	next := map[string]usage{}
@@ -246,7 +247,8 @@ func (c *check) list(l *List) {
 	c.whole = true
 }
 
-// Replayable returns what a scheme says as changes, and the codes before the first and after the last of them.
+// Replayable converts a scheme to a table of changes, and to the codes in use before the first and after the last
+// change.
 func (r *Rows) Replayable() (changes []ChangeRow, first, last *List) {
 	type end struct {
 		code string

@@ -13,21 +13,21 @@ import (
 	"grense/internal/store"
 )
 
-// Ids of the collections that hold a history. Events and versions are public.
+// IDs of the collections that hold a history. Only the collections of events and of versions are public.
 const (
 	EventsID   = "divisions_events"
 	VersionsID = "divisions_versions"
 	edgesID    = "divisions_changes"
 )
 
-// openStart is the first day of a version without a known start, as the collection of versions has it: each version
-// needs a day of its own.
+// openStart is the first day stored for a version whose first day is not known, because the column must have a value.
 const openStart = "0001-01-01"
 
-// layout is part of NorwayVersion, so that copies of older layouts are rebuilt.
+// layout is the version of the layout of the collections. NorwayVersion contains it, so that a store with an older
+// layout is rebuilt.
 const layout = "3"
 
-// NorwayVersion names what Norway holds; another content or layout has another one.
+// NorwayVersion returns a text that changes whenever the contents of Norway or the layout of the collections changes.
 func NorwayVersion() (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, layout)
@@ -45,7 +45,7 @@ func NorwayVersion() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:6]), nil
 }
 
-// property is a column with its titles in Bokmål, Nynorsk and English.
+// property returns a property whose titles are given in Bokmål, Nynorsk and English.
 func property(t cql2.Type, name string, titles ...string) store.Property {
 	p := store.Property{Name: name, Column: name, Type: t}
 	if titles != nil {
@@ -54,7 +54,7 @@ func property(t cql2.Type, name string, titles ...string) store.Property {
 	return p
 }
 
-// plain are properties without titles, of collections that are not public.
+// plain returns properties without titles, for collections that are not public.
 func plain(t cql2.Type, names ...string) (out []store.Property) {
 	for _, n := range names {
 		out = append(out, property(t, n))
@@ -62,7 +62,7 @@ func plain(t cql2.Type, names ...string) (out []store.Property) {
 	return out
 }
 
-// Collections describes what holds a history; a new one at each call.
+// Collections returns descriptions of the collections that hold a history. The caller owns them.
 func Collections() []*store.Collection {
 	kinds := make([]string, len(Kinds))
 	for i, k := range Kinds {
@@ -119,7 +119,8 @@ func Collections() []*store.Collection {
 	}
 }
 
-// versionsCollection are divisions as they were, without borders: rows with one entity are versions of it.
+// versionsCollection describes the collection of versions of divisions. They have no geometry. Rows with the same
+// entity are versions of one division.
 func versionsCollection() *store.Collection {
 	return &store.Collection{
 		ID: VersionsID, Table: "lineage_version", Public: true,
@@ -162,7 +163,7 @@ func versionsCollection() *store.Collection {
 	}
 }
 
-// Change is one edge in the property changes of an event.
+// Change is the JSON form of one edge in the property "changes" of an event.
 type Change struct {
 	From     string   `json:"from,omitempty"`
 	FromName string   `json:"fromName,omitempty"`
@@ -175,7 +176,7 @@ type Change struct {
 	Units    int64    `json:"units,omitempty"`
 }
 
-// ChangeOf describes an edge.
+// ChangeOf converts an edge to a Change.
 func ChangeOf(e *Edge) Change {
 	c := Change{Part: e.Part, People: e.People, Area: e.Area, Units: e.Units}
 	if e.From != nil {
@@ -190,7 +191,7 @@ func ChangeOf(e *Edge) Change {
 	return c
 }
 
-// Title says in codes and names what happened: "1504 Ålesund, 1534 Haram → 1507 Ålesund".
+// Title returns the codes and names before and after the event, for example "1504 Ålesund, 1534 Haram → 1507 Ålesund".
 func (e *Event) Title() string {
 	side := func(vs []*Version) string {
 		const most = 6
@@ -210,8 +211,8 @@ func (e *Event) Title() string {
 	return side(e.Before()) + " → " + side(e.After())
 }
 
-// Write defines the collections of a history, in place of one that is there, and fills them. Commit is left to the
-// caller.
+// Write defines the collections of a history, replacing those that exist, and writes their features. The caller
+// commits.
 func Write(ctx context.Context, w store.Writer, h *History) error {
 	for _, c := range Collections() {
 		if err := w.Define(ctx, c, true); err != nil {
@@ -311,7 +312,7 @@ func writeEdges(ctx context.Context, w store.Writer, h *History) error {
 	return nil
 }
 
-// joined lists codes with blanks between them.
+// joined returns the codes of versions, separated by spaces.
 func joined(vs []*Version) string {
 	out := make([]string, len(vs))
 	for i, v := range vs {
@@ -327,7 +328,7 @@ func orNil(s string) any {
 	return s
 }
 
-// Has reports whether a catalog holds a history.
+// Has reports whether a catalog has the collections of a history.
 func Has(cat *store.Catalog) bool {
 	for _, id := range [...]string{EventsID, VersionsID, edgesID} {
 		if _, ok := cat.Collection(id); !ok {
@@ -337,7 +338,7 @@ func Has(cat *store.Catalog) bool {
 	return true
 }
 
-// Load reads the history that a store holds; nil when it holds none.
+// Load reads the history from a store. It returns nil if the store has none.
 func Load(ctx context.Context, st store.Store) (*History, error) {
 	rows, err := LoadRows(ctx, st)
 	if err != nil || rows == nil {
@@ -346,7 +347,7 @@ func Load(ctx context.Context, st store.Store) (*History, error) {
 	return New(rows...)
 }
 
-// LoadRows reads what the history that a store holds is built of, a scheme each; nil when it holds none.
+// LoadRows reads the rows of each scheme from a store. It returns nil if the store has no history.
 func LoadRows(ctx context.Context, st store.Store) ([]*Rows, error) {
 	if !Has(st.Catalog()) {
 		return nil, nil
@@ -433,17 +434,17 @@ func LoadRows(ctx context.Context, st store.Store) ([]*Rows, error) {
 	return schemes, err
 }
 
-// text is a value that is a text; "" for any other.
+// text returns v if it is a string, otherwise "".
 func text(v any) string { s, _ := v.(string); return s }
 
-// reading is one reading of a store.
+// reading holds one snapshot of a store from which a history is read.
 type reading struct {
 	ctx context.Context
 	st  store.Store
 }
 
-// each calls fn with the values of each feature of a collection, in the order by id. A property "id" that the
-// collection lacks is the feature id.
+// each calls fn with the property values of each feature of a collection, in the order of ids. If properties contains
+// "id" and the collection has no such property, the value is the feature id.
 func (r reading) each(id string, properties []string, fn func(values []any)) error {
 	ctx, st := r.ctx, r.st
 	want := store.Want{Properties: properties, NoGeometry: true}

@@ -10,16 +10,17 @@ import (
 	"grense/internal/problem"
 )
 
-// decimal is a number as it is written: n / 10^scale. The zero value is 0. It is not changed by what is done with it.
+// decimal is an exact decimal number, n / 10^scale. It keeps the number of decimals with which it was written. The zero
+// value is 0. Operations return new values and never change their operands.
 type decimal struct {
 	n     big.Int
 	scale int
 }
 
-// maxDigits bounds the length of a number.
+// maxDigits is the largest number of digits accepted.
 const maxDigits = 60
 
-// parseDecimal reads digits with an optional sign and point.
+// parseDecimal parses digits with an optional sign and decimal point.
 func parseDecimal(s string) (d decimal, err error) {
 	digits, ok := strings.CutPrefix(s, "-")
 	whole, part, point := strings.Cut(digits, ".")
@@ -27,7 +28,7 @@ func parseDecimal(s string) (d decimal, err error) {
 		return d, problem.Sayf("%q is no number; write digits, with a point before decimals", s)
 	}
 	if n, err := strconv.ParseInt(whole+part, 10, 64); err == nil {
-		d.n.SetInt64(n) // which takes less memory
+		d.n.SetInt64(n) // takes less memory than parsing with SetString
 	} else {
 		d.n.SetString(whole+part, 10)
 	}
@@ -40,7 +41,7 @@ func parseDecimal(s string) (d decimal, err error) {
 
 func pow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
-// at is the number with more digits behind the point.
+// at returns n scaled to the given number of decimals, which is at least d.scale.
 func (d decimal) at(scale int) *big.Int { return new(big.Int).Mul(&d.n, pow10(scale-d.scale)) }
 
 func (d decimal) add(e decimal) (sum decimal) {
@@ -73,7 +74,7 @@ func (d decimal) String() string {
 	return s
 }
 
-// rounded is a ratio with so many digits, halves away from 0.
+// rounded converts a ratio to the given number of decimals. Halves are rounded away from 0.
 func rounded(r *big.Rat, scale int) (d decimal) {
 	d.scale = scale
 	num := new(big.Int).Mul(r.Num(), pow10(scale))
@@ -88,8 +89,8 @@ func rounded(r *big.Rat, scale int) (d decimal) {
 	return d
 }
 
-// parted shares a number by weights that sum to 1, in its own digits: what rounding leaves goes to those with the
-// largest remainder, of equal ones to the first, so that the parts sum to the number.
+// parted divides a number by weights that sum to 1, keeping its number of decimals. The remainder left by rounding goes
+// to the parts with the largest remainders, and among equal ones to the first, so that the parts sum to the number.
 func parted(v decimal, to []int32, weights []*big.Rat) map[int32]decimal {
 	type part struct {
 		i         int

@@ -1,17 +1,19 @@
-// Package history knows divisions through time: which codes were valid when and what they were called, which events
-// ended them, and what became of them. It translates codes from one day to another.
+// Package history models administrative divisions through time: which codes were valid when, their names, the events
+// that ended them, and their successors. It translates codes from one day to another.
 //
-// A scheme is a set of codes, such as those of municipalities. A version is a division in a time in which its code,
-// name and parent stay; it holds from its first day to the day before its end (half-open). An entity is what lives on
-// through renamings, renumberings, and mergers after which its code stays. An event happens at the beginning of a day
-// and leads by edges from versions to versions. Shares are known or unknown, never guessed.
+// A scheme is a set of codes, such as those of municipalities. A version is a division during a period in which its
+// code, name and parent do not change; it is valid from its first day to the day before its end. An entity is a
+// division across renamings, renumberings, and mergers in which it keeps its code. An event happens at the beginning of
+// a day. Its edges lead from the versions before it to the versions after it. Shares are known or unknown, never
+// guessed.
 //
-// Where a merger is undone, the parts are those that were merged: an edge may say which earlier versions it carries
-// (Of), and whoever came through another of them does not take it. Schemes of larger divisions are translated through
-// the smaller ones that name them as parent, since a county that was undone was not always what it had been.
+// If a merger is undone, the merged parts become separate again: an edge may name the earlier versions that it carries
+// (Edge.Of), and a path that came through another of those versions does not follow that edge. Codes of larger
+// divisions, such as counties, are translated through the smaller ones that name them as parent, because a county that
+// is re-established need not have its earlier borders.
 //
-// Days are those of the calendar of the country; a History has no notion of hours or zones. Everything here is
-// immutable and safe for concurrent use.
+// Days are calendar days of the country; there are no hours or time zones. A History is immutable and safe for
+// concurrent use.
 package history
 
 import (
@@ -26,10 +28,11 @@ import (
 	"grense/internal/problem"
 )
 
-// Date is a day as the number yyyymmdd; 0 is none: before all time as a beginning, open as an end.
+// Date is a day as the number yyyymmdd. 0 is no day: as a beginning it means unbounded past, as an end it means still
+// valid.
 type Date int32
 
-// ParseDate reads a day as ISO 8601 writes it: 2020-01-01.
+// ParseDate parses a day in ISO 8601 form, for example 2020-01-01.
 func ParseDate(s string) (Date, error) {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil || t.Year() < 1 {
@@ -38,10 +41,10 @@ func ParseDate(s string) (Date, error) {
 	return DateOf(t), nil
 }
 
-// DateOf returns the day of a moment, in the zone of the moment.
+// DateOf returns the day of t in the time zone of t.
 func DateOf(t time.Time) Date { return Date(t.Year()*10000 + int(t.Month())*100 + t.Day()) }
 
-// String writes the day by ISO 8601; "" for none.
+// String returns the day in ISO 8601 form; "" for 0.
 func (d Date) String() string {
 	if d == 0 {
 		return ""
@@ -49,50 +52,51 @@ func (d Date) String() string {
 	return fmt.Sprintf("%04d-%02d-%02d", d/10000, d/100%100, d%100)
 }
 
-// Time returns the beginning of the day in a zone.
+// Time returns the beginning of the day in a time zone.
 func (d Date) Time(zone *time.Location) time.Time {
 	return time.Date(int(d/10000), time.Month(d/100%100), int(d%100), 0, 0, 0, 0, zone)
 }
 
-// Kind is what an event is.
+// Kind is the kind of an event.
 type Kind string
 
-// The kinds of events.
+// Kinds of events.
 const (
-	Rename   Kind = "rename"   // the name changes, the code stays
-	Renumber Kind = "renumber" // the code changes, the name may as well
+	Rename   Kind = "rename"   // the name changes, the code does not
+	Renumber Kind = "renumber" // the code changes; the name may change too
 	Reparent Kind = "reparent" // only the parent changes
-	Merge    Kind = "merge"    // several become fewer, under a new code
-	Absorb   Kind = "absorb"   // several become fewer, and one of them keeps its code
-	Split    Kind = "split"    // one becomes several
-	Transfer Kind = "transfer" // area moves between divisions that stay
-	Create   Kind = "create"   // something begins that comes from none
-	End      Kind = "end"      // something ends that nothing follows
+	Merge    Kind = "merge"    // several divisions become fewer, with a new code
+	Absorb   Kind = "absorb"   // several divisions become fewer, and one of them keeps its code
+	Split    Kind = "split"    // one division becomes several
+	Transfer Kind = "transfer" // area moves between divisions that continue to exist
+	Create   Kind = "create"   // a division begins without a predecessor
+	End      Kind = "end"      // a division ends without a successor
 )
 
-// Kinds are all kinds of events.
+// Kinds lists all kinds of events.
 var Kinds = []Kind{Rename, Renumber, Reparent, Merge, Absorb, Split, Transfer, Create, End}
 
-// Version is a division in the time in which its code, name and parent stay. From is 0 if its first day is not known:
-// it holds on every day before To. To is the first day on which it does not hold any more, 0 while it does.
+// Version is a division during a period in which its code, name and parent do not change. From is 0 if its first day is
+// not known; the version is then valid on every day before To. To is the first day on which it is no longer valid, and
+// 0 if it still is.
 type Version struct {
 	Scheme, Code, Name   string
-	ParentScheme, Parent string // scheme and code of what it belongs to; "" when that is not known
+	ParentScheme, Parent string // scheme and code of the parent; "" if not known
 	From, To             Date
-	Entity               string // what it is a version of
-	Recorded             string // when it became known, RFC 3339; "" when that is not known
+	Entity               string // id shared by all versions of the division
+	Recorded             string // when the version became known, RFC 3339; "" if that is not known
 
-	// Numbers of edges of the scheme, by the other end.
+	// Indexes into Scheme.Edges: the edges that leave the version and those that reach it.
 	out, in []int32
-	moves   []int32 // transfers, which begin and end no version
-	tagged  bool    // some edge forbids paths through it
+	moves   []int32 // transfers, which neither begin nor end a version
+	tagged  bool    // some edge has the version in forbid
 }
 
 // Holds reports whether the version is valid on a day.
 func (v *Version) Holds(d Date) bool { return v.From <= d && (v.To == 0 || d < v.To) }
 
-// SomeDay returns a day on which the version holds: its first one, or the last one if the first is not known; 0 if it
-// always held.
+// SomeDay returns a day on which the version is valid: its first day, or its last one if the first is not known; 0 if
+// neither is known.
 func (v *Version) SomeDay() Date {
 	if v.From == 0 && v.To != 0 {
 		return before(v.To)
@@ -100,16 +104,16 @@ func (v *Version) SomeDay() Date {
 	return v.From
 }
 
-// Count is a number of people or square metres. Its zero value is not known, which differs from a known 0.
+// Count is a number of people or square metres. The zero value means not known, which is different from a known 0.
 type Count struct {
 	N     int64
 	Known bool
 }
 
-// CountOf returns a number that is known.
+// CountOf returns a Count with the known value n.
 func CountOf(n int64) Count { return Count{n, true} }
 
-// String returns the number in decimal; "" if it is not known.
+// String returns the number in decimal form; "" if it is not known.
 func (c Count) String() string {
 	if !c.Known {
 		return ""
@@ -117,7 +121,7 @@ func (c Count) String() string {
 	return strconv.FormatInt(c.N, 10)
 }
 
-// MarshalJSON returns the number; null if it is not known.
+// MarshalJSON returns the number, or null if it is not known.
 func (c Count) MarshalJSON() ([]byte, error) {
 	if !c.Known {
 		return []byte("null"), nil
@@ -125,39 +129,39 @@ func (c Count) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, c.N, 10), nil
 }
 
-// Edge leads from what was before an event to what is after it. From is nil for what comes from none, To for what
-// nothing follows.
+// Edge links a version before an event to a version after it. From is nil if the version after it has no predecessor;
+// To is nil if the version before it has no successor.
 type Edge struct {
 	From, To *Version
 	Event    *Event
-	Part     bool  // only a part of From goes to To
-	People   Count // how many came along
-	Area     Count // square metres that came along
-	Units    int64 // how many divisions of the smaller scheme came along; 0 when that is not known
+	Part     bool  // only a part of From becomes To
+	People   Count // number of people in that part
+	Area     Count // area of that part in square metres
+	Units    int64 // number of divisions of the smaller scheme in that part; 0 if not known
 	Of       []*Version
 
 	date     Date
-	from, to int32   // numbers of versions; -1 for none
-	transfer bool    // begins and ends no version
-	unsure   bool    // of a split that may undo a merger, without a word on what came back to what
-	forbid   []int32 // versions that paths over this edge do not pass
+	from, to int32   // indexes into Scheme.Versions; -1 for none
+	transfer bool    // neither begins nor ends a version
+	unsure   bool    // belongs to a split that may undo a merger, and the source does not say which part went where
+	forbid   []int32 // a path that passed one of these versions must not follow the edge
 }
 
-// Event is what happened to some divisions at the beginning of a day.
+// Event is a change of one or more divisions at the beginning of a day.
 type Event struct {
-	ID       string // of the scheme, the day and the first code
+	ID       string // scheme, day and first code
 	Scheme   string
 	Date     Date
 	Kind     Kind
-	Source   string // who says so
-	Recorded string // when it became known, RFC 3339; "" when that is not known
+	Source   string // source of the information
+	Recorded string // when the event became known, RFC 3339; "" if that is not known
 	Edges    []*Edge
-	// Seq numbers the events of a history in the order in which they were recorded. It stays for as long as the event
-	// does, and a corrected event has one behind all others.
+	// Seq is the sequence number of the event, in the order in which events of the history were recorded. It does not
+	// change as long as the event does not; a corrected event gets a new number after all others.
 	Seq int64
 }
 
-// same reports whether an event says the same as an earlier one.
+// same reports whether two events have the same contents.
 func (e *Event) same(old *Event) bool {
 	if e.Kind != old.Kind || e.Date != old.Date || e.Source != old.Source || len(e.Edges) != len(old.Edges) {
 		return false
@@ -173,8 +177,8 @@ func (e *Event) same(old *Event) bool {
 	return slices.Equal(said(e), said(old))
 }
 
-// number numbers the events that have no number, after last and all numbers in use, in the order in which they were
-// recorded, then by day.
+// number assigns sequence numbers, greater than last and all numbers in use, to the events without one, in the order in
+// which they were recorded and then by day.
 func (h *History) number(last int64) {
 	var none []*Event
 	for _, s := range h.schemes {
@@ -194,8 +198,8 @@ func (h *History) number(last int64) {
 	}
 }
 
-// Follow numbers the events of a history that was just built as one that takes the place of old: those that say the
-// same keep their numbers, the others come behind all that old had.
+// Follow sets the sequence numbers of a newly built history that replaces old: unchanged events keep their numbers, the
+// others get numbers after the last one of old.
 func (h *History) Follow(old *History) {
 	last := int64(0)
 	known := map[string]*Event{}
@@ -217,12 +221,12 @@ func (h *History) Follow(old *History) {
 	h.number(last)
 }
 
-// Before lists the versions that the event ends or takes from, by code.
+// Before returns the versions that the event ends or takes territory from, ordered by code.
 func (e *Event) Before() []*Version {
 	return e.ends(func(x *Edge) *Version { return x.From })
 }
 
-// After lists the versions that the event begins or adds to, by code.
+// After returns the versions that the event begins or adds territory to, ordered by code.
 func (e *Event) After() []*Version {
 	return e.ends(func(x *Edge) *Version { return x.To })
 }
@@ -237,31 +241,31 @@ func (e *Event) ends(of func(*Edge) *Version) (out []*Version) {
 	return out
 }
 
-// Scheme is a set of codes through time.
+// Scheme is a set of codes, for example of municipalities, with all their versions and events.
 type Scheme struct {
 	ID       string
-	Versions []Version // by code, then by time
+	Versions []Version // ordered by code, then by time
 	Edges    []Edge
-	Events   []Event // by day, then by id
+	Events   []Event // ordered by day, then by id
 
-	byCode  map[string][2]int32 // first and behind the last of Versions
+	byCode  map[string][2]int32 // half-open range of indexes into Versions
 	byID    map[string]*Event
-	moved   bool    // there are transfers
-	unsure  bool    // some split may undo a merger, without a word on what came back to what
-	width   int     // length of all codes; -1: they differ
-	begin   Date    // the first day of which anything is known; 0: not bounded
-	smaller *Scheme // whose versions name those of this one as parents; nil when there is none
+	moved   bool    // the scheme has transfers
+	unsure  bool    // some split may undo a merger, and the source does not say which part went where
+	width   int     // length of every code; -1 if lengths differ
+	begin   Date    // first day about which anything is known; 0 if unbounded
+	smaller *Scheme // the scheme whose versions have versions of this one as parents; nil if there is none
 }
 
-// History is several schemes.
+// History holds one or more schemes.
 type History struct {
 	schemes []*Scheme
 }
 
-// Schemes lists all, in the order of their ids.
+// Schemes returns all schemes in the order of their ids.
 func (h *History) Schemes() []*Scheme { return h.schemes }
 
-// Scheme returns the scheme with that id; nil when there is none.
+// Scheme returns the scheme with an id; nil if there is none.
 func (h *History) Scheme(id string) *Scheme {
 	for _, s := range h.schemes {
 		if s.ID == id {
@@ -271,7 +275,7 @@ func (h *History) Scheme(id string) *Scheme {
 	return nil
 }
 
-// Entity returns the last version of an entity, and its scheme; nil if there is none.
+// Entity returns the last version of an entity and its scheme; nil if there is none.
 func (h *History) Entity(id string) (last *Scheme, v *Version) {
 	for _, s := range h.schemes {
 		for i := range s.Versions {
@@ -284,16 +288,16 @@ func (h *History) Entity(id string) (last *Scheme, v *Version) {
 }
 
 var (
-	// ErrUnknown reports a code that its scheme never had.
+	// ErrUnknown is the error for a code that was never in use in the scheme.
 	ErrUnknown = errors.New("history: the code was never in use")
-	// ErrNotThen reports a code that was not in use on the requested day, but on others.
+	// ErrNotThen is the error for a code that was in use, but not on the requested day.
 	ErrNotThen = errors.New("history: the code was not in use on that day")
-	// ErrNotKnown reports a day before the first one that a scheme knows.
+	// ErrNotKnown is the error for a day before Scheme.Begin.
 	ErrNotKnown = errors.New("history: nothing is known of that day")
 )
 
-// Whole returns a code as the scheme writes it: with zeros before it if all codes have one length and the code has
-// lost them. A code that the scheme knows, and one that it does not know with zeros either, stays as it is.
+// Whole restores leading zeros: if all codes of the scheme have one length and code is shorter, it returns code with
+// leading zeros, provided that the scheme has that code. Otherwise it returns code unchanged.
 func (s *Scheme) Whole(code string) string {
 	if _, ok := s.byCode[code]; ok || code == "" || len(code) >= s.width || strings.Trim(code, "0123456789") != "" {
 		return code
@@ -304,8 +308,8 @@ func (s *Scheme) Whole(code string) string {
 	return code
 }
 
-// Related reports whether the meanings of a code continue each other: each of them goes on, at least in part, in the
-// next one.
+// Related reports whether each version of a code became, at least in part, the next version of the same code. It is
+// false if the code was reused for an unrelated division. Versions of one entity are always related.
 func (s *Scheme) Related(code string) bool {
 	r := s.byCode[code]
 	for i := r[0]; i+1 < r[1]; i++ {
@@ -320,7 +324,7 @@ func (s *Scheme) Related(code string) bool {
 	return true
 }
 
-// Meanings lists all versions that a code stood for, by time; none when the code was never in use.
+// Meanings returns all versions of a code in the order of time; none if the code was never in use.
 func (s *Scheme) Meanings(code string) []*Version {
 	r := s.byCode[code]
 	out := make([]*Version, 0, r[1]-r[0])
@@ -330,10 +334,11 @@ func (s *Scheme) Meanings(code string) []*Version {
 	return out
 }
 
-// Begin returns the first day that the scheme knows; 0 if it is open to the past.
+// Begin returns the first day about which the scheme knows anything; 0 if its past is unbounded.
 func (s *Scheme) Begin() Date { return s.begin }
 
-// Unsure lists the versions whose split may undo a merger where the source does not say what came back to what, by day.
+// Unsure returns the versions that were split where the split may undo a merger and the source does not say which part
+// went where. They are ordered by day.
 func (s *Scheme) Unsure() (out []*Version) {
 	for i := range s.Versions {
 		if v := &s.Versions[i]; len(v.out) > 0 && s.Edges[v.out[0]].unsure && s.smaller == nil {
@@ -344,13 +349,12 @@ func (s *Scheme) Unsure() (out []*Version) {
 	return out
 }
 
-// NotUsed reports whether an error is ErrUnknown, ErrNotThen or ErrNotKnown: there is no division with the code on the
-// day.
+// NotUsed reports whether err is ErrUnknown, ErrNotThen or ErrNotKnown.
 func NotUsed(err error) bool {
 	return errors.Is(err, ErrUnknown) || errors.Is(err, ErrNotThen) || errors.Is(err, ErrNotKnown)
 }
 
-// At returns what a code stands for on a day. The error is ErrUnknown, ErrNotThen or ErrNotKnown.
+// At returns the version of a code that is valid on a day. The error is ErrUnknown, ErrNotThen or ErrNotKnown.
 func (s *Scheme) At(code string, d Date) (*Version, error) {
 	i, err := s.at(code, d)
 	if err != nil {
@@ -375,7 +379,7 @@ func (s *Scheme) at(code string, d Date) (int32, error) {
 	return -1, ErrNotThen
 }
 
-// On lists the versions that hold on a day, by code.
+// On returns the versions that are valid on a day, ordered by code.
 func (s *Scheme) On(d Date) (out []*Version) {
 	for i := range s.Versions {
 		if s.Versions[i].Holds(d) {
@@ -385,11 +389,11 @@ func (s *Scheme) On(d Date) (out []*Version) {
 	return out
 }
 
-// Event returns the event with that id; nil when there is none.
+// Event returns the event with an id; nil if there is none.
 func (s *Scheme) Event(id string) *Event { return s.byID[id] }
 
-// Out lists the edges that lead on from a version of this scheme, In those that led to it, Moves the transfers from
-// it and to it while it holds.
+// Out returns the edges that leave a version of this scheme, In those that reach it, and Moves the transfers from and
+// to it while it is valid.
 func (s *Scheme) Out(v *Version) []*Edge   { return s.edges(v.out) }
 func (s *Scheme) In(v *Version) []*Edge    { return s.edges(v.in) }
 func (s *Scheme) Moves(v *Version) []*Edge { return s.edges(v.moves) }
@@ -402,8 +406,8 @@ func (s *Scheme) edges(numbers []int32) []*Edge {
 	return out
 }
 
-// Fate says what became of a version that has ended: Split when parts of it went to several, Merge when it went into
-// one with others, else Renumber or Rename; End when nothing follows. "" for one that still holds.
+// Fate returns what ended a version: Split if it was divided among several, Merge if it became one with others,
+// otherwise Renumber or Rename, and End if it has no successor. It returns "" if the version is still valid.
 func (s *Scheme) Fate(v *Version) Kind {
 	switch {
 	case v.To == 0:

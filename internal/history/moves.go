@@ -6,17 +6,19 @@ import (
 	"slices"
 )
 
-// Transfers move territory between divisions that live on. Codes are translated without them: a division stays itself
-// when a part of it moves. Values follow them: what was counted in one division before is in two afterwards.
+// Transfers move territory between divisions that continue to exist. The translation of codes ignores them, because a
+// division remains the same when it loses a part. The conversion of values (Series) follows them, because a value of
+// one division then belongs to two.
 
-// lead is where the territory of a version of one day is on another day.
+// lead holds the divisions of one day that cover the territory of a version of another day.
 type lead struct {
-	to    []int32 // versions, sorted
-	moves []int32 // transfers on the way
-	lost  bool    // something of it is nowhere: it ended without a successor, or began without a predecessor
+	to    []int32 // indexes of versions, sorted
+	moves []int32 // indexes of the transfers on the way
+	lost  bool    // a part has no counterpart: it ended without a successor, or began without a predecessor
 }
 
-// lead returns where the territory of version v of day from is on day to. Transfers count.
+// lead returns the versions valid on day to that have territory of version v, which is valid on day from. It follows
+// transfers.
 func (s *Scheme) lead(v int32, from, to Date) lead {
 	if s.smaller != nil {
 		l := lead{to: s.reach(v, from, to, nil)}
@@ -41,7 +43,7 @@ func (s *Scheme) lead(v int32, from, to Date) lead {
 	return l
 }
 
-// loses reports whether something of a version has no successor, or, back in time, no predecessor.
+// loses reports whether a part of a version has no successor; if back is set, no predecessor.
 func (s *Scheme) loses(v *Version, back bool) bool {
 	if back {
 		return len(v.in) == 0 || slices.ContainsFunc(v.in, func(n int32) bool { return s.Edges[n].from < 0 })
@@ -49,7 +51,8 @@ func (s *Scheme) loses(v *Version, back bool) bool {
 	return len(v.out) == 0 || slices.ContainsFunc(v.out, func(n int32) bool { return s.Edges[n].to < 0 })
 }
 
-// leadSmaller adds the larger divisions that smaller ones of v gave territory to.
+// leadSmaller adds to l.to the larger divisions that, on day to, contain territory that the smaller divisions of v lost
+// by transfers.
 func (s *Scheme) leadSmaller(l *lead, v int32, from, to Date) {
 	if !s.smaller.moved {
 		return
@@ -71,15 +74,15 @@ func (s *Scheme) leadSmaller(l *lead, v int32, from, to Date) {
 	}
 }
 
-// flow is a walker that follows transfers, too. Make it with both days.
+// flow is a walker that also follows transfers. Set from and to before use.
 type flow struct {
 	walker
 	from, to Date
-	entered  []entry // of each step
+	entered  []entry // the entry of each step
 }
 
-// entry is how a path came to a step: the last day on it and the transfer over which it came, or -1. In a walk back in
-// time the day is the last one, else the first.
+// entry holds the day on which a path reached a step, and the transfer over which it did; -1 if over none. When the
+// walk goes back in time, the day is the last one that the path spends at the step; otherwise the first.
 type entry struct {
 	day  Date
 	move int32
@@ -87,7 +90,8 @@ type entry struct {
 
 func (f *flow) back() bool { return f.to < f.from }
 
-// add returns the step with these properties, which it adds if there is none. known reports whether there was one.
+// add returns the index of the step with these properties, and adds the step if there is none. known reports whether it
+// existed.
 func (f *flow) add(x step, e entry) (i int32, known bool) {
 	for i := range f.steps {
 		if f.steps[i].v == x.v && f.steps[i].sign == x.sign && f.entered[i].day == e.day {
@@ -98,7 +102,7 @@ func (f *flow) add(x step, e entry) (i int32, known bool) {
 	return int32(len(f.steps) - 1), false
 }
 
-// walk finds all steps from version v.
+// walk adds all steps that can be reached from version v.
 func (f *flow) walk(v int32) {
 	f.add(step{v, -1, -1, f.mark(0, v)}, entry{f.from, -1})
 	for i := int32(0); int(i) < len(f.steps); i++ {
@@ -111,7 +115,8 @@ func (f *flow) walk(v int32) {
 	}
 }
 
-// movesFrom lists the transfers that take territory out of the version of step i, in the order of the walk.
+// movesFrom returns the transfers by which the version of step i loses territory during the walk, in the order of the
+// walk.
 func (f *flow) movesFrom(i int32) (out []int32) {
 	at, day := f.steps[i].v, f.entered[i].day
 	for _, n := range f.s.Versions[at].moves {
@@ -133,8 +138,8 @@ func (f *flow) movesFrom(i int32) (out []int32) {
 	return out
 }
 
-// over is the step over a transfer. Territory that moves is a part of the other division from then on, whatever it was
-// before.
+// over returns the step over transfer m. It starts with no past, because territory that moved belongs to the other
+// division from then on, whatever it belonged to before.
 func (f *flow) over(m int32) (step, entry) {
 	e := &f.s.Edges[m]
 	if f.back() {
@@ -143,8 +148,8 @@ func (f *flow) over(m int32) (step, entry) {
 	return step{e.to, -1, -1, f.mark(0, e.to)}, entry{e.date, m}
 }
 
-// next lists the steps by which the rest of step i goes on; none where it holds at the end of the walk, or where
-// nothing follows.
+// next returns the steps that follow step i over edges that are not transfers; none if its version is valid at the end
+// of the walk, or has no successor.
 func (f *flow) next(i int32) (out []step) {
 	at := f.steps[i]
 	x := &f.s.Versions[at.v]
@@ -166,7 +171,7 @@ func (f *flow) next(i int32) (out []step) {
 	return out
 }
 
-// entry is the entry of a step over an edge that is no transfer.
+// entry returns the entry of a step over an edge that is not a transfer.
 func (f *flow) entry(x step) entry {
 	if d := f.s.Edges[x.edge].date; f.back() {
 		return entry{before(d), -1}
@@ -175,13 +180,13 @@ func (f *flow) entry(x step) entry {
 	}
 }
 
-// movedShares returns how much of the value of version p is where on a day; versions whose share is not known are left
-// out. Of a division that a transfer left, the people who moved are taken from its value on the day, which therefore
-// has to be a number of people; with numbers of those who stayed, from these.
+// movedShares returns which share of the value of version p belongs to each version of day to. Versions whose share is
+// not known are missing. If transfers left the division, the people who moved are divided by the number of people who
+// stayed and moved if that is known; otherwise by the value itself, which then must be a number of people.
 func (b *seriesBlock) movedShares(p int32, to Date) map[int32]*big.Rat {
 	f := flow{walker: walker{s: b.x.s}, from: b.date, to: to}
 	f.add(step{p, -1, -1, f.mark(0, p)}, entry{b.date, -1})
-	shares := []*big.Rat{big.NewRat(1, 1)} // that came to each step; nil: not known
+	shares := []*big.Rat{big.NewRat(1, 1)} // the share that reached each step; nil if not known
 	give := func(x step, e entry, share *big.Rat) (fresh int32) {
 		i, known := f.add(x, e)
 		switch {
@@ -210,7 +215,7 @@ func (b *seriesBlock) movedShares(p int32, to Date) map[int32]*big.Rat {
 			gone := b.gone(&f, m)
 			var part *big.Rat
 			switch {
-			case isZero(rest): // nothing moves, however large the part is
+			case isZero(rest): // nothing is left to move, however large the part
 				part = rest
 			case rest != nil && gone != nil:
 				part = new(big.Rat).Mul(rest, gone)
@@ -247,7 +252,8 @@ func (b *seriesBlock) movedShares(p int32, to Date) map[int32]*big.Rat {
 	return sum
 }
 
-// first is the place among todo of the step that comes first in the walk: all that comes to it has come.
+// first returns the index in todo of the step that the walk reaches first, so that all shares that lead to it have been
+// added.
 func (f *flow) first(todo []int32) (k int) {
 	for n, i := range todo {
 		a, b := f.entered[i].day, f.entered[todo[k]].day
@@ -258,8 +264,8 @@ func (f *flow) first(todo []int32) (k int) {
 	return k
 }
 
-// gone is how much of a division a transfer took along, of what was in it on that day; nil if that is not known. A
-// transfer of 0 takes nothing of any total.
+// gone returns the share of a division that transfer m removed from it; nil if not known. A transfer of 0 people or
+// square metres removes 0 even if the total is not known.
 func (b *seriesBlock) gone(f *flow, m int32) *big.Rat {
 	e := &b.x.s.Edges[m]
 	of := b.x.weightOf()
@@ -285,8 +291,8 @@ func (b *seriesBlock) gone(f *flow, m int32) *big.Rat {
 	return share.Quo(share, total)
 }
 
-// stayed is how much was in a version that ends on a day, by the numbers of all edges that leave it; nil if they are
-// not known.
+// stayed returns the people or the area of version at, which ends on day d, as the sum over all edges that leave it;
+// nil if one of these numbers is not known.
 func (b *seriesBlock) stayed(at int32, d Date, of func(*Edge) Count) *big.Rat {
 	v, sum := &b.x.s.Versions[at], int64(0)
 	if v.To != d {
@@ -308,7 +314,7 @@ func (b *seriesBlock) stayed(at int32, d Date, of func(*Edge) Count) *big.Rat {
 	return big.NewRat(sum, 1)
 }
 
-// within is the sum of the values that are in a version on a day; nil if one of them is not known.
+// within returns the sum of the values in version at on a day; nil if one of them is not known.
 func (b *seriesBlock) within(at int32, day Date) *big.Rat {
 	k := placeOn{at, day}
 	if got, ok := b.sums[k]; ok {
@@ -343,13 +349,13 @@ func (b *seriesBlock) within(at int32, day Date) *big.Rat {
 
 func (b *seriesBlock) back(day Date) bool { return day < b.date }
 
-// placeOn is a version on a day.
+// placeOn is a version and a day.
 type placeOn struct {
 	v   int32
 	day Date
 }
 
-// weightOf returns what is known of an edge by the weights that were chosen.
+// weightOf returns the function that reads the people or the area of an edge, depending on SeriesOptions.Weights.
 func (x *Series) weightOf() func(*Edge) Count {
 	if x.o.Weights == AreaWeights {
 		return func(e *Edge) Count { return e.Area }

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// The schemes of Norway, and who says so.
+// IDs of the Norwegian schemes, and the sources of their data.
 const (
 	Kommune = "kommune" // municipalities since 1838
 	Fylke   = "fylke"   // counties since 1972
@@ -15,14 +15,14 @@ const (
 	norwaySource = "Statistics Norway, Klass 131"
 )
 
-// Versions and changes of municipalities, and versions of counties. The details are a table of changes like any that
-// is imported.
+// norway holds the versions and changes of municipalities and the versions of counties. The file of details is a table
+// of changes in the format Plain.
 //
 //go:embed norway/*.csv
 var norway embed.FS
 
-// Norway returns the history of the municipalities since 1838 and the counties since 1972. It is read once; some tens
-// of milliseconds.
+// Norway returns the history of the municipalities since 1838 and the counties since 1972. The first call takes some
+// tens of milliseconds; the result is kept.
 var Norway = sync.OnceValues(func() (*History, error) {
 	rows, err := NorwayRows()
 	if err != nil {
@@ -31,7 +31,7 @@ var Norway = sync.OnceValues(func() (*History, error) {
 	return New(rows...)
 })
 
-// NorwayRows returns what Norway is built of.
+// NorwayRows returns the rows from which Norway is built.
 func NorwayRows() ([]*Rows, error) {
 	k := &Rows{Scheme: Kommune}
 	err := eachFact("kommune-versions.csv", func(line int, f []string) (err error) {
@@ -86,9 +86,9 @@ func NorwayRows() ([]*Rows, error) {
 	return []*Rows{k, fy}, nil
 }
 
-// norwayDetails reads what the table of changes does not say: what came back to what where a merger was undone, and
-// the transfers between municipalities that lived on. Of three transfers the source does not state the direction; they
-// are there in both.
+// norwayDetails reads what the table of changes lacks: the parts of mergers that were undone, and the transfers between
+// municipalities that continued to exist. For three transfers the source does not state the direction; these are listed
+// in both directions.
 func norwayDetails() ([]ChangeRow, error) {
 	f, err := norway.Open("norway/kommune-details.csv")
 	if err != nil {
@@ -102,10 +102,10 @@ func norwayDetails() ([]ChangeRow, error) {
 	return r.Changes, nil
 }
 
-// LargerEdges derives the edges of larger divisions from those of the smaller ones: where a smaller one goes from one
-// larger division to another.
+// LargerEdges derives the edges of larger divisions, such as counties, from those of the smaller ones: there is an edge
+// from A to B on each day on which a smaller division of A became one of B.
 func LargerEdges(smaller, larger *Rows) (out []EdgeRow) {
-	parent := map[string]map[Date]string{} // by code and first day; and by the last, as a key of its own
+	parent := map[string]map[Date]string{} // by code and first day; the last day has an entry too
 	ends := map[string]map[Date]string{}
 	put := func(m map[string]map[Date]string, v VersionRow, d Date) {
 		if m[v.Code] == nil {
@@ -146,7 +146,7 @@ func LargerEdges(smaller, larger *Rows) (out []EdgeRow) {
 	return out
 }
 
-// span reads the first day and the end of a version.
+// span parses the first day and the end of a version.
 func span(from, to string) (f, t Date, err error) {
 	if f, err = ParseDate(from); err != nil || to == "" {
 		return f, 0, err
@@ -155,7 +155,7 @@ func span(from, to string) (f, t Date, err error) {
 	return f, t, err
 }
 
-// eachFact calls fn for each record of an embedded table after its heading, with its line.
+// eachFact calls fn with each record of an embedded table, without the header line, and with its line number.
 func eachFact(name string, fn func(line int, fields []string) error) error {
 	file, err := norway.Open("norway/" + name)
 	if err != nil {

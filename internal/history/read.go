@@ -16,31 +16,32 @@ import (
 	"grense/internal/cql2"
 )
 
-// Form is the form of a table of changes.
+// Form is the format of a table of changes.
 type Form string
 
-// Forms of tables.
+// Formats of tables of changes.
 const (
-	KlassJSON Form = "klass-json" // what /changes.json of KLASS answers; lines are its entries, counted from 1
-	KlassCSV  Form = "klass-csv"  // what /changes.csv of KLASS answers
-	Insee     Form = "insee"      // v_mvt_commune of INSEE
-	BFS       Form = "bfs"        // historicised municipalities of BFS, or the mutations of its service
-	ONS       Form = "ons"        // Changes.csv or ChangeHistory.csv of the Code History Database of ONS
-	Destatis  Form = "destatis"   // territorial changes of Destatis
-	CBS       Form = "cbs"        // changes of municipalities of the Netherlands
-	// our own: date, from, to, from_name, to_name, made_of, transfer, people, area, source, recorded
+	KlassJSON Form = "klass-json" // /changes.json of KLASS (Statistics Norway); a line is an entry, counted from 1
+	KlassCSV  Form = "klass-csv"  // /changes.csv of KLASS
+	Insee     Form = "insee"      // v_mvt_commune of INSEE (France)
+	BFS       Form = "bfs"        // historicised register of municipalities of BFS (Switzerland), or the mutations of its API
+	ONS       Form = "ons"        // Changes.csv or ChangeHistory.csv of the Code History Database of ONS (United Kingdom)
+	Destatis  Form = "destatis"   // territorial changes of Destatis (Germany)
+	CBS       Form = "cbs"        // changes of municipalities published by CBS (Netherlands)
+	// Grense's own format, with the columns date, from, to, from_name, to_name, made_of, transfer, people, area, source
+	// and recorded.
 	Plain Form = "plain"
 )
 
-// Register is what a table of changes says.
+// Register is the contents of a table of changes.
 type Register struct {
 	Form    Form
 	Changes []ChangeRow
-	List    *List // the codes in use after all changes, of a table that lists them; else nil
+	List    *List // the codes in use after all changes, if the table lists them; otherwise nil
 }
 
-// Add appends what another table says; line is added to its line numbers. The lists of several are one, of the latest
-// day.
+// Add appends the changes of another table. line is added to its line numbers. If both have a list, the lists are
+// combined, with the date of the later one.
 func (r *Register) Add(more *Register, line int) {
 	if r.Form == "" || more.Form == KlassJSON || more.Form == KlassCSV {
 		r.Form = more.Form
@@ -62,7 +63,7 @@ func (r *Register) Add(more *Register, line int) {
 	}
 }
 
-// Only leaves out the changes with a code that begins with none of some prefixes, and such codes of the list.
+// Only removes the changes without a code that begins with one of the prefixes, and such codes from the list.
 func (r *Register) Only(prefixes []string) {
 	other := func(code string) bool {
 		return code != "" && !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(code, p) })
@@ -73,14 +74,14 @@ func (r *Register) Only(prefixes []string) {
 	}
 }
 
-// form is a form of tables with a heading, which holds its columns.
+// form describes a format by the columns that its header line must have.
 type form struct {
-	name    string // for people
+	name    string // shown in messages
 	columns []string
 	read    func(*table) (*Register, error)
 }
 
-// forms are tried in turn.
+// forms lists the formats in the order in which they are tried.
 var forms = []form{
 	{"KLASS", []string{"oldCode", "newCode", "changeOccurred"}, (*table).klass},
 	{"INSEE", []string{"MOD", "DATE_EFF", "TYPECOM_AV", "COM_AV", "TYPECOM_AP", "COM_AP"}, (*table).insee},
@@ -92,13 +93,13 @@ var forms = []form{
 	{"a CSV of your own", []string{"date", "from", "to"}, (*table).plain},
 }
 
-// ReadOptions say how tables of changes are read.
+// ReadOptions are options for reading a table of changes.
 type ReadOptions struct {
-	Areas, Lakes bool // of BFS, areas of no municipality and cantonal parts of lakes, too
+	Areas, Lakes bool // for BFS: include areas outside municipalities, and cantonal parts of lakes
 }
 
-// ReadRegister reads a table of changes and finds its form by its content. CSV has commas, semicolons or tabs, and is
-// UTF-8 or else Latin-1. An error is Faults if it is of lines.
+// ReadRegister reads a table of changes and detects its format from the contents. CSV may be separated by commas,
+// semicolons or tabs; text that is not valid UTF-8 is read as Latin-1. If lines are invalid, the error is a Faults.
 func ReadRegister(r io.Reader, o ReadOptions) (*Register, error) {
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -117,7 +118,7 @@ func ReadRegister(r io.Reader, o ReadOptions) (*Register, error) {
 	return t.register()
 }
 
-// ReadRows reads a table of changes of the rows of a sheet, and their lines.
+// ReadRows reads a table of changes from the rows of a spreadsheet. lines holds the line number of each row.
 func ReadRows(rows [][]string, lines []int, o ReadOptions) (*Register, error) {
 	if len(rows) == 0 {
 		return nil, errors.New("the table is empty")
@@ -150,7 +151,7 @@ func (t *table) register() (*Register, error) {
 	)
 }
 
-// oneOf adds a fault unless a value is among those that a column can have, separated by blanks.
+// oneOf returns the value of a column. It adds a fault unless the value is in known, which is separated by spaces.
 func (t *table) oneOf(f *Faults, i int, column, known string) string {
 	v := t.value(i, column)
 	if all := strings.Fields(known); v != "" && !slices.Contains(all, v) {
@@ -160,8 +161,8 @@ func (t *table) oneOf(f *Faults, i int, column, known string) string {
 	return v
 }
 
-// date reads the day in a column: 2020-01-31, 31.01.2020, or as other layouts write it; also with a time of day. It
-// adds a fault if there is none.
+// date parses the day in a column: 2020-01-31, 31.01.2020, or in one of the layouts others (see time.Parse); a time of
+// day may follow. It adds a fault and returns 0 if the value is not a day.
 func (t *table) date(f *Faults, i int, column string, others ...string) Date {
 	v := t.value(i, column)
 	day, _, _ := strings.Cut(strings.ReplaceAll(v, "T", " "), " ")
@@ -193,7 +194,7 @@ func readKlassJSON(b []byte) ([]ChangeRow, error) {
 	return out, faults.orNil()
 }
 
-// orNil is the faults as an error; nil when there are none.
+// orNil returns f as an error; nil if there are no faults.
 func (f Faults) orNil() error {
 	if f == nil {
 		return nil
@@ -201,7 +202,7 @@ func (f Faults) orNil() error {
 	return f
 }
 
-// klass appends a change of KLASS: old code and name, new code and name, day.
+// klass appends a change of KLASS. v holds old code and name, new code and name, and the day.
 func (f *Faults) klass(out []ChangeRow, line int, v [5]string) []ChangeRow {
 	for i := range v {
 		v[i] = strings.TrimSpace(v[i])
@@ -220,7 +221,7 @@ func (f *Faults) klass(out []ChangeRow, line int, v [5]string) []ChangeRow {
 	)
 }
 
-// withoutLabel takes off what KLASS puts behind a name to distinguish it from the same name elsewhere: Våler (Østfold).
+// withoutLabel removes the suffix with which KLASS distinguishes equal names: "Våler (Østfold)" becomes "Våler".
 func withoutLabel(name string) string {
 	if i := strings.LastIndex(name, " ("); i > 0 && strings.HasSuffix(name, ")") {
 		return name[:i]
@@ -228,16 +229,16 @@ func withoutLabel(name string) string {
 	return name
 }
 
-// table is a CSV file with a heading.
+// table is a table with a header line.
 type table struct {
-	columns []string // in lower case
-	first   []string // the columns as they stand
+	columns []string // column names in lower case
+	first   []string // column names as written
 	rows    [][]string
 	lines   []int
 	options ReadOptions
 }
 
-// tableOf reads a table from r, without a byte order mark.
+// tableOf reads a table from r, skipping a byte order mark.
 func tableOf(r io.Reader) (*table, error) {
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -253,7 +254,7 @@ func readTable(b []byte) (*table, error) {
 	if bytes.IndexByte(b, '\n') < 0 {
 		b = bytes.ReplaceAll(b, []byte("\r"), []byte("\n"))
 	}
-	if !utf8.Valid(b) { // Latin-1
+	if !utf8.Valid(b) { // then it is Latin-1
 		runes := make([]rune, len(b))
 		for i, x := range b {
 			runes[i] = rune(x)
@@ -304,7 +305,7 @@ func (t *table) has(columns ...string) bool {
 	return true
 }
 
-// value is that of the first of some columns that there is; "" when there is none.
+// value returns the value of the first of columns that exists; "" if none does.
 func (t *table) value(i int, columns ...string) string {
 	for _, c := range columns {
 		if k := slices.Index(t.columns, strings.ToLower(c)); k >= 0 && k < len(t.rows[i]) {
@@ -333,12 +334,12 @@ func (t *table) klass() (*Register, error) {
 	return &Register{Form: KlassCSV, Changes: out}, faults.orNil()
 }
 
-// plainColumns are the columns of our own table of changes.
+// plainColumns are the columns of the format Plain.
 var plainColumns = []string{
 	"date", "from", "to", "from_name", "to_name", "made_of", "transfer", "people", "area", "source", "recorded",
 }
 
-// only reports the columns that are not among those that are known, and those that stand twice.
+// only returns faults for columns that are not in known and for columns that occur twice.
 func (t *table) only(known []string) (faults Faults) {
 	for i, c := range t.columns {
 		near := cql2.Nearest(c, known)
@@ -401,9 +402,9 @@ func (t *table) plain() (*Register, error) {
 	return &Register{Form: Plain, Changes: out}, faults.orNil()
 }
 
-// ReadList reads the codes that are in use on a day: CSV with the columns code and name, also as INSEE (COM and
-// LIBELLE) and KLASS have them. Where the changes are of KLASS, 9999, for what is not stated, is left out, and so is
-// what stands behind names to distinguish them.
+// ReadList reads the codes in use on a day from CSV with the columns code and name; it also accepts the columns of
+// INSEE (COM and LIBELLE) and KLASS. If form is a format of KLASS, the code 9999 (not stated) is left out, and suffixes
+// that distinguish equal names are removed.
 func ReadList(r io.Reader, at Date, form Form) (*List, error) {
 	t, err := tableOf(r)
 	if err != nil {

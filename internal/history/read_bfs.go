@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// bfsColumns are those of the register of municipalities of BFS that decide what happened, by the names that
-// the R package munch gives them: each line is a state of a municipality, which a mutation begins and another one ends.
+// bfsColumns are the columns of the register of municipalities of BFS that describe changes, with the names that the R
+// package munch gives them. Each line is a state of a municipality, which one mutation begins and another ends.
 var bfsColumns = []string{
 	"mId", "mLongName", "mEntryMode", "mAdmissionNumber", "mAdmissionMode", "mAdmissionDate",
 	"mAbolitionNumber", "mAbolitionMode", "mAbolitionDate",
 }
 
-// bfsHeading are the columns of the register as BFS publishes it, without a heading.
+// bfsHeading lists the columns of the register in the order in which BFS publishes it, without a header line.
 var bfsHeading = []string{
 	"mHistId", "dHistId", "cAbbreviation", "mId", "mLongName", "mShortName", "mEntryMode", "mStatus",
 	"mAdmissionNumber",
 	"mAdmissionMode", "mAdmissionDate", "mAbolitionNumber", "mAbolitionMode", "mAbolitionDate", "mDateOfChange",
 }
 
-// bfsMutations are columns of what the service of BFS answers to /communes/mutations.
+// bfsMutations are columns of the answer of the BFS API at /communes/mutations.
 var bfsMutations = []string{
 	"MutationNumber", "MutationDate", "InitialCode", "InitialName", "InitialStep", "TerminalCode", "TerminalName",
 	"TerminalStep",
 }
 
-// bfsModes are the modes of entries, admissions and abolitions, as numbers and as words.
+// bfsModes maps the numbers of the modes of entry, admission and abolition to their names.
 var bfsModes = map[string]string{
 	"11": "municipality", "12": "area not allocated to mun.", "13": "cantonal part of lake",
 	"20": "first-time registration", "21": "creation", "22": "change of name (d)", "23": "change of name (m)",
@@ -33,7 +33,7 @@ var bfsModes = map[string]string{
 	"30": "mutation canceled",
 }
 
-// Modes that decide who takes part in a change of territory.
+// Modes that decide which municipalities take part in a change of territory.
 const (
 	bfsFirst    = "first-time registration"
 	bfsCreated  = "creation"
@@ -42,14 +42,14 @@ const (
 	bfsCanceled = "mutation canceled"
 )
 
-// bfsState is one side of a mutation: a municipality as it is before or after it.
+// bfsState is a municipality on one side of a mutation.
 type bfsState struct {
 	line             int
 	date             Date // its last day before the mutation, or its first day after it
 	code, name, mode string
 }
 
-// bfsMode reads a mode, as a number or in words.
+// bfsMode parses a mode, written as a number or in words.
 func (t *table) bfsMode(f *Faults, i int, column string) string {
 	v := strings.ToLower(t.value(i, column))
 	if words, ok := bfsModes[v]; ok {
@@ -65,7 +65,7 @@ func (t *table) bfsMode(f *Faults, i int, column string) string {
 	return ""
 }
 
-// withHeading gives the register of BFS its heading, without which it is published.
+// withHeading adds the header line that the register of BFS lacks.
 func (t *table) withHeading() {
 	if len(t.columns) != len(bfsHeading) || strings.Trim(t.columns[0]+t.columns[8], "0123456789") != "" {
 		return
@@ -77,16 +77,16 @@ func (t *table) withHeading() {
 	}
 }
 
-// isBlank reports whether a cell is empty, also as R writes it.
+// isBlank reports whether a cell is empty or holds NA, as R writes missing values.
 func isBlank(v string) bool { return v == "" || v == "NA" }
 
-// bfs reads the register of municipalities. Areas of no municipality and lakes are left out unless the options want
-// them, and so is what a mutation that was cancelled did. States that no mutation ends are the list of the register.
+// bfs reads the register of municipalities. Areas outside municipalities and lakes are left out unless the options
+// include them; mutations that were cancelled are left out. States that no mutation ends form the list of the register.
 func (t *table) bfs() (*Register, error) {
 	var faults Faults
 	r := &Register{Form: BFS, List: &List{}}
 	before, after := map[string][]bfsState{}, map[string][]bfsState{}
-	areas := map[string]bool{} // mutations in which an area that is left out ends
+	areas := map[string]bool{} // mutations that end an area that is left out
 	var numbers []string
 	for i := range t.rows {
 		line := t.lines[i]
@@ -126,8 +126,9 @@ func (t *table) bfs() (*Register, error) {
 	return r, faults.orNil()
 }
 
-// bfsMutation returns the changes of one mutation. Its day is the first one of what is after it, or else the one after
-// the last of what was before it; the register counts both. Where an area of no municipality ends, others take it up.
+// bfsMutation returns the changes of one mutation. Its day is the first day of the states after it, or if there are
+// none, the day after the last day of the states before it. If area is set, the mutation ends an area outside
+// municipalities, which the others take up.
 func bfsMutation(f *Faults, number string, before, after []bfsState, area bool) (out []ChangeRow) {
 	var date Date
 	for _, s := range after {
@@ -190,7 +191,7 @@ func bfsMutation(f *Faults, number string, before, after []bfsState, area bool) 
 	if !alone || area {
 		return out
 	}
-	for i, a := range stay { // each gave territory to each, as far as the register says
+	for i, a := range stay { // each gave territory to each; the register does not say more
 		for j, b := range stay {
 			if i != j && a[0].mode == bfsChanged && b[0].mode == bfsChanged {
 				change(a[0], b[1], true)
@@ -200,8 +201,8 @@ func bfsMutation(f *Faults, number string, before, after []bfsState, area bool) 
 	return out
 }
 
-// bfsPairs joins each state that goes on with what it is afterwards: by code, or else by name, or the two that are
-// left.
+// bfsPairs pairs each state before a mutation that continues with its state afterwards: those with the same code,
+// otherwise those with the same name, otherwise the only two that are left.
 func bfsPairs(f *Faults, number string, before, after []bfsState) (out [][2]bfsState) {
 	pair := func(same func(a, b bfsState) bool) {
 		before = rest(before, func(a bfsState) bool {
@@ -233,7 +234,7 @@ func bfsPairs(f *Faults, number string, before, after []bfsState) (out [][2]bfsS
 	return out
 }
 
-// keep returns the states for which ok holds, rest the others.
+// keep returns the states for which ok returns true; rest returns the others.
 func keep(all []bfsState, ok func(bfsState) bool) (out []bfsState) {
 	return rest(all, func(s bfsState) bool { return !ok(s) })
 }
@@ -247,8 +248,8 @@ func rest(all []bfsState, ok func(bfsState) bool) (out []bfsState) {
 	return out
 }
 
-// bfsMutations reads the mutations that the service of BFS answers: pairs of what was before and is after a mutation.
-// Pairs of different municipalities that both go on exchange territory.
+// bfsMutations reads the answer of the BFS API: pairs of a state before and a state after a mutation. A pair of two
+// different municipalities that both continue to exist is a transfer.
 func (t *table) bfsMutations() (*Register, error) {
 	var faults Faults
 	r := &Register{Form: BFS}

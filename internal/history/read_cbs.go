@@ -6,18 +6,19 @@ import (
 	"strings"
 )
 
-// cbsColumns are the columns of a table of changes of municipalities of the Netherlands. CBS says in text what changed;
-// the table holds it by line, with the land and the people that CBS publishes beside it.
+// cbsColumns are the required columns of a table of changes of Dutch municipalities. CBS publishes changes as prose;
+// the table has one line per change, with the area and the people that CBS states.
 var cbsColumns = []string{"ingangsdatum", "soort", "oude_gemeentecode", "nieuwe_gemeentecode"}
 
-// cbsKnown are all its columns.
+// cbsKnown are all columns that the table may have.
 var cbsKnown = append(slices.Clone(cbsColumns), "oude_gemeentenaam", "nieuwe_gemeentenaam", "inwoners",
 	"oppervlakte_land_ha", "bron")
 
-// cbsKinds are kinds of changes: a name and with it a code, mergers, parts, beginnings and ends, and border moves.
+// cbsKinds are the kinds of changes: change of name or code, mergers, partial additions, splits, beginnings, ends, and
+// border changes.
 const cbsKinds = "naamswijziging codewijziging samenvoeging toevoeging splitsing instelling opheffing grenscorrectie"
 
-// cbs reads changes of municipalities of the Netherlands. Codes have four digits, also as GM0014 or 14. Land is in
+// cbs reads changes of Dutch municipalities. Codes have four digits; GM0014 and 14 are accepted for 0014. Areas are in
 // hectares.
 func (t *table) cbs() (*Register, error) {
 	faults := t.only(cbsKnown)

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// destatis are the columns of the table of territorial changes of Destatis, which has a heading of several lines.
+// destatis holds the column numbers of a table of territorial changes of Destatis, whose header has several lines.
 type destatis struct {
 	unit, from, fromName, kind, area, people, to, toName, date int
 }
 
-// destatisHeading finds the columns of a table of territorial changes, and the number of lines of its heading.
+// destatisHeading finds the columns of a table of territorial changes. lines is the number of lines of its header.
 func destatisHeading(rows [][]string) (d destatis, lines int) {
-	const most = 10 // lines of a heading
+	const most = 10 // largest number of lines of the header
 	for h := range min(len(rows), most) {
 		find := func(what string, n int) int {
 			for _, row := range rows[:h+1] {
@@ -48,7 +48,7 @@ func destatisHeading(rows [][]string) (d destatis, lines int) {
 	return d, 0
 }
 
-// Kinds of changes of Destatis.
+// Kinds of changes in tables of Destatis.
 const (
 	destatisEnds  = "1"
 	destatisParts = "2"
@@ -56,8 +56,8 @@ const (
 	destatisName  = "4"
 )
 
-// read reads the changes of municipalities; lines of associations and districts are left out. The table does not say
-// whether who takes up others was there before.
+// read reads the changes of municipalities; lines about associations and districts are skipped. The table does not
+// state whether a municipality that takes up others existed before, so its changes have ChangeRow.Joins set.
 func (d destatis) read(t *table) (*Register, error) {
 	var faults Faults
 	r := &Register{Form: Destatis}
@@ -74,7 +74,7 @@ func (d destatis) read(t *table) (*Register, error) {
 		}
 		code := func(column string, k int) string {
 			v := cell(k)
-			if len(v) == 7 { // a number that lost its zero
+			if len(v) == 7 { // lost its leading zero
 				v = "0" + v
 			}
 			if len(v) != 8 || strings.Trim(v, "0123456789") != "" {
@@ -131,8 +131,8 @@ func (d destatis) read(t *table) (*Register, error) {
 
 var thousands = regexp.MustCompile(`^\d{1,3}(\.\d{3})+$`)
 
-// forgetParts clears the numbers of what leaves a code on a day if one of them is not known: without it the others give
-// no shares.
+// forgetParts clears all numbers of the changes of one code on one day if one of the numbers is not known, because
+// shares need all of them.
 func (r *Register) forgetParts() {
 	type end struct {
 		date Date

@@ -1,13 +1,13 @@
 package history
 
-// inseeKinds are the kinds of movements (MOD) and of communes (TYPECOM) that INSEE knows.
+// inseeKinds are the kinds of changes (MOD) and of communes (TYPECOM) of INSEE.
 const (
 	inseeKinds = "10 20 21 30 31 32 33 34 35 41 50 70 71 72"
 	inseeTypes = "COM COMA COMD ARM"
 )
 
-// insee reads movements of communes. Movements of delegated and associated communes create no commune. MOD 21
-// re-establishes the commune COM_AP: what comes back is the territory of its code.
+// insee reads the changes of communes. Changes of delegated and associated communes are skipped. MOD 21 re-establishes
+// the commune COM_AP: the edges to it carry the territory of its own code (EdgeRow.Of).
 func (t *table) insee() (*Register, error) {
 	var faults Faults
 	type restored struct {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// onsChanges are columns of Changes.csv of the Code History Database of ONS, onsHistory those of its ChangeHistory.csv.
+// onsChanges are columns of Changes.csv of the Code History Database of ONS; onsHistory are those of ChangeHistory.csv.
 var (
 	onsChanges = []string{"GEOGCD", "GEOGNM", "GEOGCD_P", "GEOGNM_P", "OPER_DATE"}
 	onsHistory = []string{"GEOGCD", "GEOGNM", "OPER_DATE", "TERM_DATE", "STATUS"}
@@ -17,7 +17,7 @@ const (
 	onsDate   = "2/1/2006"
 )
 
-// onsChanges reads which code came of which.
+// onsChanges reads the predecessors of codes.
 func (t *table) onsChanges() (*Register, error) {
 	var faults Faults
 	r := &Register{Form: ONS}
@@ -38,7 +38,8 @@ func (t *table) onsChanges() (*Register, error) {
 	return r, faults.orNil()
 }
 
-// onsHistory reads when codes were in use, and under which names. Codes of the recoding of 2009 have no known start.
+// onsHistory reads the periods in which codes were in use, and their names. Codes introduced by the recoding of 2009
+// have no known start.
 func (t *table) onsHistory() (*Register, error) {
 	var faults Faults
 	var all []state
@@ -63,16 +64,16 @@ func (t *table) onsHistory() (*Register, error) {
 	return r, faults.orNil()
 }
 
-// state is a code with a name in a time, of a table that does not say what comes of it.
+// state is a code with a name during a period, from a table that does not state its successors.
 type state struct {
 	line       int
 	code, name string
-	from, to   Date // to: the first day after it; 0 while it is in use
-	old        bool // its start is not known
+	from, to   Date // to is the first day after the period; 0 while the code is in use
+	old        bool // the start is not known
 }
 
-// statesRegister makes a register of states. What the table does not say is left to others: its changes are weak.
-// States of the first day of the table have no known start.
+// statesRegister converts states to changes. They are weak (ChangeRow.Weak), because another table may state what
+// became of a code. States that begin on the first day of the table have no known start.
 func statesRegister(f *Faults, form Form, source string, all []state) *Register {
 	r := &Register{Form: form, List: &List{}}
 	slices.SortStableFunc(all,

@@ -9,18 +9,18 @@ import (
 	"unicode"
 )
 
-// ChangeRow is one line of a table of changes: what of From went to To at the beginning of a day. A code that stays
-// while others join it, or leave it, has a line of its own with the same code on both sides. Without From it begins,
-// without To it ends.
+// ChangeRow is one line of a table of changes: From became To, wholly or in part, at the beginning of a day. A code
+// that continues while others join or leave it has a line of its own with the code on both sides. If From is empty, To
+// begins without a predecessor; if To is empty, From ends without a successor.
 type ChangeRow struct {
 	EdgeRow
 	FromName, ToName string
-	Joins            bool // of a table that does not say whether To was in use before
-	Part             bool // with Joins: From goes on; if To does, too, it is a transfer
-	Weak             bool // of a table that does not say what comes of what: left out where another row does
+	Joins            bool // the table does not state whether To was in use before
+	Part             bool // with Joins: From continues to exist; if To does too, the change is a transfer
+	Weak             bool // from a table without successors: ignored if another row describes the same change
 }
 
-// Listed is a code of a list, with its name.
+// Listed is a code in a list, with its name and parent.
 type Listed struct {
 	Line         int
 	Code, Name   string
@@ -28,15 +28,15 @@ type Listed struct {
 	Parent       string
 }
 
-// List is the codes that are in use on a day, that day's changes made.
+// List holds the codes in use on a day, after the changes of that day.
 type List struct {
 	At    Date
 	Codes []Listed
 }
 
-// Replay makes versions and edges of a table of changes, by replaying it. A list, where there is one, gives the codes
-// that no change names; it is replayed backwards first. Versions that no change begins have no known start. Lines
-// that change neither code nor name are passed over. An error is Faults.
+// Replay derives versions and edges from a table of changes. If there is a list, the changes are first undone from it,
+// which yields the codes that no change mentions. A version that no change begins has no known start. Lines that change
+// neither code nor name are ignored. The error is a Faults.
 func Replay(scheme string, changes []ChangeRow, list *List) (*Rows, error) {
 	p := &replay{rows: &Rows{Scheme: scheme}, live: map[string]VersionRow{}}
 	if len(changes) == 0 && list == nil {
@@ -73,14 +73,15 @@ func Replay(scheme string, changes []ChangeRow, list *List) (*Rows, error) {
 	return p.rows, nil
 }
 
-// replay is a table of changes that is being replayed.
+// replay holds the state of Replay.
 type replay struct {
 	rows   *Rows
-	live   map[string]VersionRow // by code
+	live   map[string]VersionRow // codes in use at this point of the replay
 	faults Faults
 }
 
-// complete adds what another row of the same change knows. It returns what both rows know differently, "" for nothing.
+// complete adds to r the values that r lacks and more, another row of the same change, has. It returns a description of
+// the values that contradict each other; "" if none do.
 func (r *EdgeRow) complete(more EdgeRow) string {
 	join := func(a *Count, b Count) bool {
 		if !a.Known {
@@ -100,8 +101,8 @@ func (r *EdgeRow) complete(more EdgeRow) string {
 	return ""
 }
 
-// once joins the rows of one change into one, which knows what each of them does. Rows that contradict each other are
-// faults, and so are codes and names with control characters.
+// once combines all rows of one change into one. Rows that contradict each other are faults, and so are control
+// characters in codes and names.
 func (p *replay) once(changes []ChangeRow) (out []ChangeRow) {
 	type key struct {
 		date     Date
@@ -149,8 +150,8 @@ func (p *replay) once(changes []ChangeRow) (out []ChangeRow) {
 	return out
 }
 
-// settle says of the changes of a table that does not say it whether what takes up others was in use before: by a list
-// of an earlier day, or by earlier changes. If neither knows, it was, and the rows say so.
+// settle decides, for changes with ChangeRow.Joins, whether To was in use before: by an earlier list, otherwise by
+// earlier changes. If neither shows it, To is taken to have been in use, and Rows.Assumed records that.
 func (p *replay) settle(changes []ChangeRow, list *List) (out []ChangeRow) {
 	if !slices.ContainsFunc(changes, func(c ChangeRow) bool { return c.Joins }) {
 		return changes
@@ -168,7 +169,7 @@ func (p *replay) settle(changes []ChangeRow, list *List) (out []ChangeRow) {
 		}
 		day := changes[:n]
 		changes = changes[n:]
-		before, own := map[string]bool{}, map[string]bool{} // were in use; have a line of their own, or a new code
+		before, own := map[string]bool{}, map[string]bool{} // in use before; with a line of their own, or a new code
 		joins, leaves := map[string]int{}, map[string]int{}
 		for _, c := range day {
 			before[c.From] = true
@@ -184,7 +185,7 @@ func (p *replay) settle(changes []ChangeRow, list *List) (out []ChangeRow) {
 				continue
 			}
 			was, known := use[c.To]
-			// one whole code alone would be a new number
+			// // a single whole code would be a renumbering
 			if !known && !whole && !before[c.To] && !own[c.To] && (joins[c.To] > 1 || leaves[c.From] > 1) {
 				p.rows.Assumed = append(p.rows.Assumed, fmt.Sprintf("%s on %s", c.To, c.Date))
 			}
@@ -216,8 +217,8 @@ func (p *replay) settle(changes []ChangeRow, list *List) (out []ChangeRow) {
 	return out
 }
 
-// joinInto appends a change to those of a day. Where it is there already both are one, with the numbers of both,
-// where both are known.
+// joinInto appends a change to those of a day. If there is one with the same From and To, the two are combined and
+// their numbers added; a number is unknown if either is.
 func joinInto(day []ChangeRow, c ChangeRow) []ChangeRow {
 	i := slices.IndexFunc(day, func(x ChangeRow) bool { return !x.Transfer && x.From == c.From && x.To == c.To })
 	if i < 0 {
@@ -233,8 +234,8 @@ func joinInto(day []ChangeRow, c ChangeRow) []ChangeRow {
 	return day
 }
 
-// through is change a to a code and change b on from it as one. Of several that come to the code and go on from it
-// nobody knows how many of which went where.
+// through combines change a, which leads to a code, and change b, which leads on from it. one is set if a is the only
+// change that leads to the code, other if b is the only one that leads on. If neither is, the numbers are unknown.
 func through(a, b ChangeRow, one, other bool) ChangeRow {
 	a.To, a.ToName, a.Line = b.To, b.ToName, b.Line
 	if len(b.Of) > 0 {
@@ -249,7 +250,7 @@ func through(a, b ChangeRow, one, other bool) ChangeRow {
 	return a
 }
 
-// groupByDay parts changes that are sorted by their days.
+// groupByDay divides changes, which are sorted by day, into one list per day.
 func groupByDay(changes []ChangeRow) (days [][]ChangeRow) {
 	for len(changes) > 0 {
 		n := 1
@@ -264,8 +265,8 @@ func groupByDay(changes []ChangeRow) (days [][]ChangeRow) {
 	return days
 }
 
-// renamed joins what the rows of a day say in steps of a code that gets a new name: others join it under the old one,
-// and it goes on in another code under the new one.
+// renamed handles a code that is renamed on a day on which others join it under the old name, or on which it becomes
+// another code under the new name: it combines these rows into changes from the old to the new names.
 func renamed(day []ChangeRow) []ChangeRow {
 	names, passed := map[string][2]string{}, map[string]bool{}
 	for _, c := range day {
@@ -288,8 +289,9 @@ func renamed(day []ChangeRow) []ChangeRow {
 	return throughDay(day, func(c ChangeRow) (string, bool) { return c.From, passed[c.From] })
 }
 
-// material leaves out the lines of a day that change neither code nor name, of codes that no other line begins or ends.
-// With numbers they stay beside a transfer: they say how many people, or how much area, did not move.
+// material removes the lines of a day that change neither code nor name if no other line of the day begins or ends the
+// code. Lines with numbers are kept if there is a transfer, because they state how many people or how much area
+// remained.
 func material(day []ChangeRow) (out []ChangeRow) {
 	from, to, moved := map[string]int{}, map[string]int{}, map[string]bool{}
 	for _, c := range day {
@@ -346,8 +348,9 @@ func (p *replay) back(days [][]ChangeRow, list *List) {
 	}
 }
 
-// throughDay joins changes over a code that is not in use after a day, or not before it, which is determines for a
-// change: A to B and B to C is A to C. The line of B itself counts if there are others or if it has a new name.
+// throughDay combines A to B and B to C into A to C if code B exists only within the day. is returns the code to test
+// and whether it exists only within the day. A line from B to B counts only if there are others, or if it changes the
+// name.
 func throughDay(day []ChangeRow, is func(ChangeRow) (code string, passes bool)) []ChangeRow {
 	for i := 0; i < len(day); i++ {
 		code, passes := is(day[i])
@@ -380,7 +383,7 @@ func throughDay(day []ChangeRow, is func(ChangeRow) (code string, passes bool)) 
 	return day
 }
 
-// first takes for there from the beginning what is changed before it begins.
+// first adds to the codes in use at the beginning those that are changed before a change begins them.
 func (p *replay) first(days [][]ChangeRow) {
 	seen := map[string]bool{"": true}
 	for _, day := range days {
@@ -401,7 +404,7 @@ func (p *replay) first(days [][]ChangeRow) {
 	}
 }
 
-// forward makes the changes of one day.
+// forward applies the changes of one day.
 func (p *replay) forward(day []ChangeRow) {
 	ended := map[string]VersionRow{}
 	for _, c := range day {
@@ -447,8 +450,8 @@ func (p *replay) forward(day []ChangeRow) {
 	}
 }
 
-// Since forgets what was before a day: versions that hold on it begin then, and the scheme knows nothing of the days
-// before. What comes back later may be made of codes that are forgotten.
+// Since removes everything before a day: versions valid on it then begin on that day, and nothing is known about
+// earlier days. Codes in EdgeRow.Of that are no longer known are ignored.
 func (r *Rows) Since(d Date) {
 	forgotten := map[string]bool{}
 	r.Versions = slices.DeleteFunc(r.Versions, func(v VersionRow) bool {
@@ -468,8 +471,8 @@ func (r *Rows) Since(d Date) {
 	}
 }
 
-// SetParents names the parents of versions that have none by the first characters of their codes; rule is a scheme
-// and how many: fylke:2.
+// SetParents sets the parents of versions that have none to the first characters of their codes. rule is a scheme and a
+// number of characters, for example fylke:2.
 func (r *Rows) SetParents(rule string) error {
 	scheme, digits, _ := strings.Cut(rule, ":")
 	n, err := strconv.Atoi(digits)
@@ -484,8 +487,8 @@ func (r *Rows) SetParents(rule string) error {
 	return nil
 }
 
-// Record sets when changes became known: as earlier rows of the scheme have it, where they have the same change, else
-// to now.
+// Record sets the time at which each change became known: the time in the earlier rows if they have the same change,
+// otherwise now.
 func (r *Rows) Record(earlier []*Rows, now string) {
 	type key struct {
 		date     Date

@@ -12,120 +12,121 @@ import (
 	"grense/internal/problem"
 )
 
-// Weights say by what a value is shared among several divisions, and by what ratios are averaged.
+// Weights are the weights by which a value is divided among several divisions, and by which ratios are averaged.
 type Weights string
 
-// The weights.
+// Kinds of weights.
 const (
-	RefuseWeights     Weights = "refuse"     // by nothing: what would need it is missing
-	PopulationWeights Weights = "population" // people who went along, where the history knows that of all parts
-	AreaWeights       Weights = "area"       // square metres that went along, where the history knows that of all parts
-	SuppliedWeights   Weights = "supplied"   // the caller's own
+	RefuseWeights     Weights = "refuse"     // none: a cell that would need weights is Missing
+	PopulationWeights Weights = "population" // number of people in each part; needs the numbers of all parts
+	AreaWeights       Weights = "area"       // area of each part; needs the areas of all parts
+	SuppliedWeights   Weights = "supplied"   // weights that the caller supplies
 )
 
-// Mark says what is known of a cell.
+// Mark states how a cell was obtained.
 type Mark string
 
-// The marks.
+// Values of Mark.
 const (
-	Exact     Mark = "exact"     // the value is made of whole divisions
-	Estimated Mark = "estimated" // some part of it comes by weights
-	Missing   Mark = "missing"   // it cannot be known from what there is
+	Exact     Mark = "exact"     // the sum of values of whole divisions
+	Estimated Mark = "estimated" // a part of the value was calculated with weights
+	Missing   Mark = "missing"   // cannot be calculated
 )
 
-// SeriesOptions say how a series is harmonised.
+// SeriesOptions are the options for converting a series to the divisions of one day.
 type SeriesOptions struct {
-	To       Date    // whose divisions are wanted
-	Ratio    bool    // values are shares, means or rates, which are averaged; else they are added
-	Weights  Weights // "": RefuseWeights
+	To       Date    // the day whose divisions the cells are for
+	Ratio    bool    // values are shares, means or rates, which are averaged; otherwise they are added
+	Weights  Weights // "" means RefuseWeights
 	Supplied []SuppliedWeight
-	MaxCells int // of the answer, or with Spill of one day; 0: a million
-	MaxKeys  int // days, and what else values are of, of which each has 100 bytes on average; 0: a million
-	// Spill is a folder for a file of values that do not fit into memory; "": none, and all of the series has at most
-	// MaxCells.
+	MaxCells int // largest number of cells in the result, with Spill of one day; 0 means a million
+	MaxKeys  int // largest number of days times values of other columns (100 bytes each on average); 0 means a million
+	// Spill is a directory for a temporary file of values. If set, only the values of one day have to fit in memory; if
+	// "", the whole series may have at most MaxCells values.
 	Spill    string
-	Interval bool // cells have the least and the largest value that they may have
-	// Pause is called between pieces of work while the answer is computed, and ends it by its error; nil: nothing is.
+	Interval bool // calculate Cell.Low and Cell.High
+	// Pause is called regularly during the calculation. If it returns an error, the calculation ends with that error.
+	// nil means that there is no such function.
 	Pause func() error
 }
 
-// SuppliedWeight is a weight of the caller. With To, it is how much of Code goes there, compared with the other
-// weights of Code; without, how much Code counts in a mean. Of one without a Date, Date is 0; it holds on every day
-// for which there is none with that day.
+// SuppliedWeight is a weight supplied by the caller. If To is set, it is the weight of the part of Code that goes to
+// To, relative to the other weights of Code; otherwise it is the weight of Code in a mean. If Date is 0, it applies to
+// every day for which there is no weight with that date.
 type SuppliedWeight struct {
 	Code   string
 	Date   Date
 	To     string
-	Weight string // a number that is not negative
+	Weight string // a decimal number of at least 0
 }
 
-// Cell is a value of a division on the requested day.
+// Cell is the value of one division of the requested day.
 type Cell struct {
 	Code, Name string
-	Date       Date // of the series
+	Date       Date // day of the values from which it is calculated
 	By         string
-	Value      string // "" when it is missing; decimal, never with an exponent
-	Low, High  string // between which the value is, with SeriesOptions.Interval; "" where nothing is known
+	Value      string // decimal without exponent; "" if missing
+	Low, High  string // bounds of the value if SeriesOptions.Interval is set; "" if not known
 	Mark       Mark
-	Why        string // why it is missing or estimated
+	Why        string // reason if it is missing or estimated
 }
 
-// SeriesReport counts what became of a series.
+// SeriesReport holds counts of the rows and cells of a series.
 type SeriesReport struct {
 	Rows      int    `json:"rows"`
-	Empty     int    `json:"empty"`             // without a value
-	Skipped   int    `json:"skipped,omitempty"` // that could not be read
-	Unknown   int    `json:"unknown"`           // whose code was not in use on their day
-	Restored  int    `json:"restoredCodes"`     // matched with the zeros that they had lost
+	Empty     int    `json:"empty"`             // rows without a value
+	Skipped   int    `json:"skipped,omitempty"` // rows that could not be read
+	Unknown   int    `json:"unknown"`           // rows whose code was not in use on their day
+	Restored  int    `json:"restoredCodes"`     // codes that matched after their leading zeros were restored
 	Exact     int    `json:"exact"`
 	Estimated int    `json:"estimated"`
 	Missing   int    `json:"missing"`
-	Total     string `json:"total,omitempty"`  // of all values; not of ratios
-	Placed    string `json:"placed,omitempty"` // of those in cells
-	// of those that no cell has: Total is Placed and LeftOut, to the last digit
+	Total     string `json:"total,omitempty"`  // sum of all values; not for ratios
+	Placed    string `json:"placed,omitempty"` // sum of the values in cells
+	// sum of the values in no cell; Total is exactly Placed plus LeftOut
 	LeftOut string `json:"leftOut,omitempty"`
 	// Faults are the first of the rows that could not be read.
 	Faults []SkippedRow `json:"faults,omitempty"`
 }
 
-// SkippedRow is a row that SeriesColumns.Skip passed over, and why.
+// SkippedRow is a row that was skipped because of SeriesColumns.Skip, and the reason.
 type SkippedRow struct {
 	Row    int    `json:"row"`
 	Reason string `json:"reason"`
 }
 
-// ErrTooMany reports a series with more cells than are kept.
+// ErrTooMany is the error for a series with more cells than allowed.
 var ErrTooMany = errors.New("history: the series has too many cells")
 
-// Series takes the values of divisions of many days to the divisions of one. Undone mergers are followed as Translate
-// does. Numbers are decimal and exact: what is shared by weights is rounded to the digits of the value so that the
-// parts sum to it. It holds the values, not the rows, in memory, with SeriesOptions.Spill those of one day. It is for
-// one goroutine. Close it.
+// Series converts values of divisions of many days to the divisions of one day. It follows mergers that were undone as
+// Scheme.Translate does. Numbers are decimal and exact: a value divided by weights is rounded to its own number of
+// decimals, such that the parts sum to it. Series keeps the values of all days in memory; if SeriesOptions.Spill is
+// set, those of one day. It is not safe for concurrent use. Close it after use.
 type Series struct {
 	s      *Scheme
 	o      SeriesOptions
 	days   map[Date]*seriesDay
-	values map[seriesKey]decimal // in memory
+	values map[seriesKey]decimal // values in memory
 	blocks []blockKey
-	number map[blockKey]int32 // of blocks
-	texts  int                // bytes of what else values are of
-	file   *spill             // nil: all values are in memory
-	commas bool               // a number has a decimal comma
+	number map[blockKey]int32 // index into blocks
+	texts  int                // total length of blockKey.by in bytes
+	file   *spill             // nil if all values are in memory
+	commas bool               // some number has a decimal comma
 	report SeriesReport
 	total  decimal
-	comma  rune // between the values of the table that was read; 0: none was
+	comma  rune // separator of the CSV table that was read; 0 if none was
 	codes  map[Date]*Translator
 	split  map[weightKey]*big.Rat
 	mean   map[weightKey]*big.Rat
 }
 
-// blockKey is a day, and what else values of it are of.
+// blockKey identifies the values of one day that have the same values in the columns SeriesColumns.By.
 type blockKey struct {
 	date Date
 	by   string
 }
 
-// seriesKey is the place of a value: its block, and the version on the day.
+// seriesKey identifies a value: by the index of its block and the version valid on that day.
 type seriesKey struct{ block, version int32 }
 
 type weightKey struct {
@@ -134,16 +135,16 @@ type weightKey struct {
 	to   string
 }
 
-// seriesDay is how the divisions of a day lead to those wanted.
+// seriesDay holds how the divisions of one day correspond to those of the requested day.
 type seriesDay struct {
-	leads map[int32][]int32 // from version to versions
-	parts map[int32][]int32 // the other way
-	moved map[int32][]int32 // transfers that a version loses territory by on the way
-	lost  map[int32]bool    // of which something is nowhere
-	back  map[int32]bool    // the same of versions wanted, back to the day; filled on demand
+	leads map[int32][]int32 // versions of the requested day that each version became
+	parts map[int32][]int32 // the reverse of leads
+	moved map[int32][]int32 // transfers by which a version lost territory on the way
+	lost  map[int32]bool    // versions of which a part has no counterpart
+	back  map[int32]bool    // the same for versions of the requested day, looking back; filled when needed
 }
 
-// NewSeries returns an empty Series. An error names a weight that is none.
+// NewSeries returns an empty Series. It fails if a supplied weight is not a number of at least 0.
 func (s *Scheme) NewSeries(o SeriesOptions) (*Series, error) {
 	if o.Weights == "" {
 		o.Weights = RefuseWeights
@@ -175,10 +176,10 @@ func (s *Scheme) NewSeries(o SeriesOptions) (*Series, error) {
 	return x, nil
 }
 
-// Add takes one value: of a code of a day, and of what else it is of. An empty value, NA, ".", "..", ":" and "-" are
-// none. A code may have a prefix or a name with it, as K-0301 and "0301 Oslo". A code that was not in use is counted,
-// and reported by an error of which NotUsed holds, which is no reason to end; any other is, and leaves the series as
-// it was.
+// Add adds one value. by holds the values of the columns By in one text. Empty values, NA, ".", "..", ":" and "-" count
+// as no value. The code may have a prefix, as in K-0301, or a name, as in "0301 Oslo". If the code was not in use, the
+// row is counted and the error satisfies NotUsed; the caller may continue. After any other error the series is
+// unchanged.
 func (x *Series) Add(code string, date Date, by, value string) error {
 	if isNone(value) {
 		x.report.Rows++
@@ -223,14 +224,14 @@ func (x *Series) Add(code string, date Date, by, value string) error {
 	return nil
 }
 
-// count adds a value to the total.
+// count adds a value to the total, except for ratios.
 func (x *Series) count(v decimal) {
 	if !x.o.Ratio {
 		x.total = x.total.add(v)
 	}
 }
 
-// block is the number of the values of a day and of what else they are of. Both are held in memory.
+// block returns the index of the block with key k, and adds it if needed. The error is ErrTooMany.
 func (x *Series) block(k blockKey) (int32, error) {
 	if n, ok := x.number[k]; ok {
 		return n, nil
@@ -245,14 +246,14 @@ func (x *Series) block(k blockKey) (int32, error) {
 		return 0, fmt.Errorf("%w: %w", ErrTooMany,
 			problem.Sayf("the texts of columns have more than %d bytes; harmonise it in parts", textPerKey*most))
 	}
-	k.by = strings.Clone(k.by) // of a whole row
+	k.by = strings.Clone(k.by) // otherwise it would keep the whole row in memory
 	n := int32(len(x.blocks))
 	x.number[k] = n
 	x.blocks = append(x.blocks, k)
 	return n, nil
 }
 
-// sorted is the places of the values in memory, by day.
+// sorted returns the keys of the values in memory, ordered by day.
 func (x *Series) sorted() []seriesKey {
 	return slices.SortedFunc(maps.Keys(x.values), func(a, b seriesKey) int {
 		return cmp.Or(int(x.blocks[a.block].date)-int(x.blocks[b.block].date), int(a.block-b.block),
@@ -260,7 +261,8 @@ func (x *Series) sorted() []seriesKey {
 	})
 }
 
-// version finds the version of a code of a day, as tables write codes. restored says that the code had lost zeros.
+// version finds the version of a code on a day. The code may be written with a prefix, with a name or without its
+// leading zeros; restored is set in the last case.
 func (x *Series) version(code string, date Date) (n int32, restored bool, err error) {
 	n, err = x.s.at(code, date)
 	if !errors.Is(err, ErrUnknown) {
@@ -276,7 +278,7 @@ func (x *Series) version(code string, date Date) (n int32, restored bool, err er
 	return -1, false, err
 }
 
-// codesOf returns the translator of the codes of a day; some are kept.
+// codesOf returns the Translator from day d to the requested day. It caches a number of them.
 func (x *Series) codesOf(d Date) *Translator {
 	if t := x.codes[d]; t != nil {
 		return t
@@ -313,7 +315,7 @@ func (x *Series) day(d Date) *seriesDay {
 			day.parts[n] = append(day.parts[n], int32(i))
 		}
 	}
-	const most = 50 // of which each knows where all divisions went
+	const most = 50 // each holds the destinations of all divisions
 	if len(x.days) == most {
 		clear(x.days)
 	}
@@ -321,10 +323,10 @@ func (x *Series) day(d Date) *seriesDay {
 	return day
 }
 
-// Cells calls fn for each division that the values lead to, on each day, in the order of days, then of what else the
-// values are of, then of codes. A division that has a cell on one day has one on each.
+// Cells calls fn with each cell, ordered by day, then by the columns By, then by code. A division with a cell on one
+// day has a cell on every day.
 func (x *Series) Cells(fn func(Cell) error) (SeriesReport, error) {
-	order := make([]int32, len(x.blocks)) // of blocks, by day and by what else they are of
+	order := make([]int32, len(x.blocks)) // indexes of blocks, ordered by day and by the columns By
 	for i := range order {
 		order[i] = int32(i)
 	}
@@ -394,10 +396,10 @@ func (x *Series) Cells(fn func(Cell) error) (SeriesReport, error) {
 	return r, nil
 }
 
-// whole reports whether all of a version is in one division.
+// whole reports whether a version lies entirely within one division of the requested day.
 func (d *seriesDay) whole(p int32) bool { return len(d.leads[p]) == 1 && !d.lost[p] }
 
-// lacks reports whether something of a version of the day wanted has no counterpart on the day of the values.
+// lacks reports whether a part of version n of the requested day has no counterpart on day date.
 func (d *seriesDay) lacks(x *Series, n int32, date Date) bool {
 	lost, known := d.back[n]
 	if !known {
@@ -407,7 +409,7 @@ func (d *seriesDay) lacks(x *Series, n int32, date Date) bool {
 	return lost
 }
 
-// targets are the versions that some value leads to, in order.
+// targets returns, in ascending order, the versions of the requested day that receive a value.
 func (x *Series) targets() ([]int32, error) {
 	wanted := map[int32]bool{}
 	lead := func(d Date, version int32) {
@@ -435,8 +437,8 @@ func (x *Series) targets() ([]int32, error) {
 	return slices.Sorted(maps.Keys(wanted)), err
 }
 
-// interval is the least and the largest value that a cell may have; "" where a part of it has no value. Of a division
-// that became several, between nothing and all may be in each.
+// interval returns the lowest and highest possible value of a cell; "" if a part of it has no value. Of a division that
+// was divided, any part of the value from nothing to all may belong to the cell.
 func (b *seriesBlock) interval(n int32, c Cell) (low, high string) {
 	if c.Mark == Exact {
 		return c.Value, c.Value
@@ -451,7 +453,7 @@ func (b *seriesBlock) interval(n int32, c Cell) (low, high string) {
 		switch {
 		case !ok, b.x.o.Ratio && !b.day.whole(p):
 			return "", ""
-		case b.x.o.Ratio: // a mean is between its parts
+		case b.x.o.Ratio: // a mean lies between the values of its parts
 			if i == 0 || v.rat().Cmp(least.rat()) < 0 {
 				least = v
 			}
@@ -469,27 +471,27 @@ func (b *seriesBlock) interval(n int32, c Cell) (low, high string) {
 	return least.String(), most.String()
 }
 
-// seriesBlock is the values of one day.
+// seriesBlock holds the values of one block while its cells are calculated.
 type seriesBlock struct {
 	x      *Series
 	day    *seriesDay
 	date   Date
-	number int32                       // of the block
-	values map[seriesKey]decimal       // of the day, or of more
-	shared map[int32]map[int32]decimal // what of a value goes where; nil for what cannot be shared
+	number int32                       // index of the block
+	values map[seriesKey]decimal       // values of the day; may hold those of other days
+	shared map[int32]map[int32]decimal // cached results of share
 	sums   map[placeOn]*big.Rat
 }
 
-// value is that of a version; false when there is none.
+// value returns the value of a version; false if it has none.
 func (b *seriesBlock) value(version int32) (decimal, bool) {
 	v, ok := b.values[seriesKey{b.number, version}]
 	return v, ok
 }
 
-// at is the value of a version that has one.
+// at returns the value of a version that has one.
 func (b *seriesBlock) at(version int32) decimal { return b.values[seriesKey{b.number, version}] }
 
-// cell is the value of one division wanted.
+// cell calculates the cell of version n of the requested day.
 func (b *seriesBlock) cell(n int32) (Cell, decimal) {
 	v := &b.x.s.Versions[n]
 	c := Cell{Code: v.Code, Name: v.Name, Mark: Exact}
@@ -531,7 +533,7 @@ func (b *seriesBlock) cell(n int32) (Cell, decimal) {
 	return c, sum
 }
 
-// turned says what happened to a version that leads to several.
+// turned describes, for a message, why version p corresponds to several divisions.
 func (b *seriesBlock) turned(p int32) string {
 	code := b.x.s.Versions[p].Code
 	moves := b.day.moved[p]
@@ -552,7 +554,8 @@ func (b *seriesBlock) refusal(p int32) string {
 	return b.turned(p) + ", and by " + string(b.x.o.Weights) + " it is not known how much is where"
 }
 
-// share parts a value among the divisions that it goes to, so that the parts sum to it; nil when it is not known how.
+// share divides the value of version p among the divisions that it became. The parts sum to the value. It returns nil
+// if the shares are not known.
 func (b *seriesBlock) share(p int32) map[int32]decimal {
 	if got, ok := b.shared[p]; ok {
 		return got
@@ -565,7 +568,8 @@ func (b *seriesBlock) share(p int32) map[int32]decimal {
 	return out
 }
 
-// weights are how much of a division goes where, in all 1; nil when that is not known.
+// weights returns the shares of version p for the divisions in day.leads[p]. They sum to 1. It returns nil if they are
+// not known.
 func (b *seriesBlock) weights(p int32) []*big.Rat {
 	v, to := &b.x.s.Versions[p], b.day.leads[p]
 	if b.day.lost[p] {
@@ -577,7 +581,7 @@ func (b *seriesBlock) weights(p int32) []*big.Rat {
 		became := b.x.s.reach(p, b.date, b.x.o.To, nil)
 		for i, n := range to {
 			out[i] = find(b.x.split, weightKey{v.Code, b.date, b.x.s.Versions[n].Code})
-			if out[i] == nil && !slices.Contains(became, n) { // territory that moved, of which the caller says nothing
+			if out[i] == nil && !slices.Contains(became, n) { // it received territory only, and has no weight
 				out[i] = new(big.Rat)
 			}
 		}
@@ -615,7 +619,7 @@ func (b *seriesBlock) weights(p int32) []*big.Rat {
 	return out
 }
 
-// find is a weight of a day, else the one of no day; nil when there is none.
+// find returns the weight for the day in k, otherwise the one without a day; nil if there is none.
 func find(m map[weightKey]*big.Rat, k weightKey) *big.Rat {
 	if w := m[k]; w != nil {
 		return w
@@ -624,11 +628,11 @@ func find(m map[weightKey]*big.Rat, k weightKey) *big.Rat {
 	return m[k]
 }
 
-// ratioDigits is how many digits a mean has more than the value with most.
+// ratioDigits is how many more decimals a mean has than the most precise of its values.
 const ratioDigits = 2
 
-// ratio is the mean of what a division is made of. Parts that all have the same value need no weights; of a division
-// that became several each part has its value, as an estimate.
+// ratio calculates the mean for a division. If all parts have the same value, no weights are needed. Each part of a
+// division that was divided is assumed to have the value of the whole, and the cell is then marked Estimated.
 func (b *seriesBlock) ratio(c Cell, n int32, parts []int32) (Cell, decimal) {
 	same := true
 	scale := 0

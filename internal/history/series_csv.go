@@ -16,15 +16,15 @@ import (
 	"grense/internal/problem"
 )
 
-// SeriesColumns name the columns of a table of values.
+// SeriesColumns are the column names of a table of values.
 type SeriesColumns struct {
-	Code, Date, Value string   // defaults: code, date, value
-	By                []string // other columns that distinguish values; they are in the answer
-	Skip              bool     // rows that cannot be read are passed over and reported
-	Lines             bool     // the table is a JSON object a line, and so is the answer; else CSV with a heading
+	Code, Date, Value string   // "" means code, date, value
+	By                []string // other columns that distinguish rows; they are copied to the result
+	Skip              bool     // skip and report rows that cannot be read
+	Lines             bool     // table and result are one JSON object per line; otherwise CSV with a header line
 }
 
-// SeriesFault is what is wrong with a row of a table. The heading is row 0.
+// SeriesFault is an error in a row of a table. The header line is row 0.
 type SeriesFault struct {
 	Row    int
 	Reason problem.Saying
@@ -32,7 +32,7 @@ type SeriesFault struct {
 
 func (f *SeriesFault) Error() string { return f.Said().String() }
 
-// Said is the fault for people, with its row.
+// Said returns the message for users, with the number of the row.
 func (f *SeriesFault) Said() problem.Saying {
 	if f.Row == 0 {
 		return problem.Sayf("heading: %s", f.Reason)
@@ -40,8 +40,8 @@ func (f *SeriesFault) Said() problem.Saying {
 	return problem.Sayf("row %d: %s", f.Row, f.Reason)
 }
 
-// SayingOf is what an error says of a table, for people; where pages have it in no other language, it is a saying
-// without a translation.
+// SayingOf returns the translatable message of an error about a table. If there is none, it wraps the error text, which
+// then has no translation.
 func SayingOf(err error) problem.Saying {
 	fault, ofRow := errors.AsType[*SeriesFault](err)
 	switch s, said := errors.AsType[problem.Saying](err); {
@@ -57,11 +57,11 @@ func SayingOf(err error) problem.Saying {
 	return problem.Sayf("%s", err.Error())
 }
 
-// mostFaults is how many codes that were not in use are listed one by one.
+// mostFaults is the largest number of codes not in use that are listed.
 const mostFaults = 20
 
-// Write writes all cells: code, name, date, the columns of By, value, with SeriesOptions.Interval low and high, mark
-// and why. Numbers of CSV have a decimal comma if those of the table that was read have one.
+// Write writes all cells with the columns code, name, date, those of By, value, low and high (if SeriesOptions.Interval
+// is set), mark and why. Numbers in CSV have a decimal comma if numbers in the table that was read have one.
 func (x *Series) Write(w io.Writer, cols SeriesColumns) (SeriesReport, error) {
 	if cols.Lines {
 		return x.writeLines(w, cols)
@@ -100,13 +100,13 @@ func (x *Series) Write(w io.Writer, cols SeriesColumns) (SeriesReport, error) {
 	return report, errors.Join(err, out.Error())
 }
 
-// seriesNames are the columns of an answer besides those of By.
+// seriesNames are the columns of a result other than those of By.
 var seriesNames = []string{"code", "name", "date", "value", "low", "high", "mark", "why"}
 
-// Read adds all rows of a table. Days are as 2020-01-01, or the first day of a year, a month, a quarter or a half-
-// year: 2020, 2020-02, 2020M02, 2020K1, 2020Q1, 2020H1. report, unless it is nil, gets the first rows whose code was
-// not in use on their day, and those that SeriesColumns.Skip passes over. An error is a *SeriesFault where it is of
-// the table, else one of r.
+// Read adds all rows of a table. A date is a day (2020-01-01), or a year, month, quarter or half-year, which stands for
+// its first day: 2020, 2020-02, 2020M02, 2020K1, 2020Q1, 2020H1. report, which may be nil, is called with the first
+// rows whose code was not in use on their day, and with those skipped because of SeriesColumns.Skip. The error is a
+// *SeriesFault if the table is invalid; otherwise it is an error of r.
 func (x *Series) Read(r io.Reader, cols SeriesColumns, report func(SeriesFault)) error {
 	for _, name := range cols.By {
 		if slices.Contains(seriesNames, name) {
@@ -122,7 +122,7 @@ func (x *Series) Read(r io.Reader, cols SeriesColumns, report func(SeriesFault))
 	}
 	unknown := 0
 	for n := 1; ; n++ {
-		row, err := next() // code, day, value, and what else distinguishes values
+		row, err := next() // code, date, value, then the columns By
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -169,14 +169,14 @@ func (x *Series) Read(r io.Reader, cols SeriesColumns, report func(SeriesFault))
 	}
 }
 
-// isOfTable reports whether an error is about the table; others are of its reader, or of a file of values.
+// isOfTable reports whether an error is about the contents of the table, not about reading it or about the spill file.
 func isOfTable(err error) bool {
 	_, said := errors.AsType[problem.Saying](err)
 	_, parsed := errors.AsType[*csv.ParseError](err)
 	return said || parsed
 }
 
-// isOfRow reports whether an error is about one row, so that the next one may be read.
+// isOfRow reports whether an error concerns only one row, so that reading can continue with the next.
 func isOfRow(err error) bool {
 	return isOfTable(err) && !errors.Is(err, ErrTooMany) && !errors.Is(err, errLongRow)
 }
@@ -188,7 +188,7 @@ func orElse(s, usual string) string {
 	return s
 }
 
-// seriesDate reads a day, or the first day of a year, month, quarter or half-year.
+// seriesDate parses a day, or a year, month, quarter or half-year, for which it returns the first day.
 func seriesDate(s string) (Date, error) {
 	year, rest := s, ""
 	if len(s) > 4 {
@@ -210,7 +210,7 @@ func seriesDate(s string) (Date, error) {
 	return ParseDate(fmt.Sprintf("%s-%02d-01", year, (n-1)*length+1))
 }
 
-// isNone reports whether a cell says that there is no value.
+// isNone reports whether a cell stands for a missing value.
 func isNone(s string) bool {
 	switch s {
 	case "", ".", "..", "...", "…", ":", "-", "–":
@@ -219,9 +219,9 @@ func isNone(s string) bool {
 	return strings.EqualFold(s, "NA") || strings.EqualFold(s, "N/A") || strings.EqualFold(s, "NaN")
 }
 
-// parseValue reads a number as tables write it: with a point or a comma before decimals, with blanks between
-// thousands, and with a hyphen or the sign of Norwegian spreadsheets for minus. Where commas part cells, a comma
-// before three digits could part thousands and is refused.
+// parseValue parses a number with a decimal point or comma, spaces as thousands separators, and a hyphen or U+2212 as
+// minus sign. If the CSV separator is a comma, a comma before exactly three digits is an error, because it could
+// separate thousands. comma reports whether the number has a decimal comma.
 func parseValue(s string, separator rune) (d decimal, comma bool, err error) {
 	plain := s
 	if rest, minus := strings.CutPrefix(s, "\u2212"); minus {
@@ -251,7 +251,7 @@ func parseValue(s string, separator rune) (d decimal, comma bool, err error) {
 	return d, comma, nil
 }
 
-// bareCode is a code without what tables write with it: a prefix of letters, as K-0301, and a name, as 0301 Oslo.
+// bareCode removes a prefix of letters (K-0301) and a name (0301 Oslo) from a code.
 func bareCode(s string) string {
 	s, _, _ = strings.Cut(s, " ")
 	if prefix, rest, ok := strings.Cut(s, "-"); ok && prefix != "" &&
@@ -261,11 +261,11 @@ func bareCode(s string) string {
 	return s
 }
 
-// openCSV returns the separator by the heading, and passes over a byte order mark.
+// openCSV returns a CSV reader that skips a byte order mark, and the separator, detected from the header line.
 func openCSV(r io.Reader) (*csv.Reader, rune) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	skipMark(b)
-	head, _ := b.Peek(4096) // fewer are all there are
+	head, _ := b.Peek(4096) // less if the table is shorter
 	head, _, _ = bytes.Cut(head, []byte("\n"))
 	comma := ','
 	for _, sep := range []rune{';', '\t', '|'} {
@@ -278,7 +278,7 @@ func openCSV(r io.Reader) (*csv.Reader, rune) {
 	return in, comma
 }
 
-// wrongCSV is the error of a parser that gave a reason.
+// wrongCSV returns the error for CSV that the parser rejected for the given reason.
 func wrongCSV(reason string) error {
 	for _, err := range []error{csv.ErrFieldCount, csv.ErrQuote, csv.ErrBareQuote} {
 		if err.Error() == reason {
@@ -288,8 +288,8 @@ func wrongCSV(reason string) error {
 	return errors.New(reason)
 }
 
-// ReadWeights reads a table of weights with the columns code and weight, and perhaps date and to. What is wrong with
-// a row is a *SeriesFault.
+// ReadWeights reads a table of weights with the columns code and weight, and optionally date and to. The error is a
+// *SeriesFault if a row is invalid.
 func ReadWeights(r io.Reader) (out []SuppliedWeight, err error) {
 	t, err := tableOf(r)
 	if f, ok := errors.AsType[Faults](err); ok && len(f) == 1 && f[0].Line > 0 {

@@ -13,7 +13,7 @@ import (
 	"grense/internal/problem"
 )
 
-// maxRow bounds a row of a table, in bytes.
+// maxRow is the largest length of a row in bytes.
 const maxRow = 1 << 20
 
 var errLongRow = errors.New("history: a row is too long")
@@ -23,15 +23,15 @@ func longRow() error {
 		problem.Sayf("it is longer than %d bytes; is a quotation mark never closed?", maxRow))
 }
 
-// skipMark passes over a byte order mark.
+// skipMark skips a byte order mark.
 func skipMark(b *bufio.Reader) {
 	if mark, _ := b.Peek(3); string(mark) == "\ufeff" {
-		b.Discard(3) // they are there
+		b.Discard(3) // cannot fail after Peek
 	}
 }
 
-// rows reads what the table says of its columns. next returns the cells of a row that are requested: code, day and
-// value, then those of By. They are valid until the next call.
+// rows reads the table. next returns the requested cells of the next row: code, date and value, then those of By. They
+// are valid until the next call.
 func (x *Series) rows(r io.Reader, cols SeriesColumns) (next func() ([]string, error), err error) {
 	names := append(
 		[]string{orElse(cols.Code, "code"), orElse(cols.Date, "date"), orElse(cols.Value, "value")},
@@ -74,7 +74,8 @@ func (x *Series) rows(r io.Reader, cols SeriesColumns) (next func() ([]string, e
 	}, nil
 }
 
-// findColumns finds the columns with those names in a heading, or else with names that differ in case alone.
+// findColumns returns the indexes of the columns with the given names in a header line. If no name is equal, one that
+// differs only in case is accepted.
 func findColumns(head, names []string) ([]int, error) {
 	for i := range head {
 		head[i] = strings.TrimSpace(head[i])
@@ -103,8 +104,8 @@ func findColumns(head, names []string) ([]int, error) {
 	return at, nil
 }
 
-// rowBound fails when more than a row was read since read was set to 0, so that a quotation mark that is never closed
-// does not fill the memory.
+// rowBound is a reader that fails when more than maxRow bytes are read for one row, so that an unclosed quotation mark
+// cannot fill the memory. Set read to 0 before each row.
 type rowBound struct {
 	r    io.Reader
 	read int
@@ -119,7 +120,7 @@ func (b *rowBound) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lineRows reads JSON objects, one a line; empty lines are passed over.
+// lineRows returns a function that reads one JSON object per line and skips empty lines.
 func lineRows(r io.Reader, names []string) func() ([]string, error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	skipMark(b)
@@ -128,7 +129,7 @@ func lineRows(r io.Reader, names []string) func() ([]string, error) {
 	row := make([]string, len(names))
 	return func() ([]string, error) {
 		for in.Scan() {
-			if err := in.Err(); err != nil { // the line breaks off
+			if err := in.Err(); err != nil { // reading failed in the middle of the line
 				return row, err
 			}
 			if line := bytes.TrimSpace(in.Bytes()); len(line) > 0 {
@@ -145,7 +146,7 @@ func lineRows(r io.Reader, names []string) func() ([]string, error) {
 	}
 }
 
-// readObject sets row to the members of a JSON object with those names. null is an empty cell.
+// readObject sets row to the members of a JSON object with the given names. null becomes an empty cell.
 func readObject(line []byte, names, row []string) error {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.UseNumber()
@@ -195,7 +196,7 @@ func readObject(line []byte, names, row []string) error {
 	return nil
 }
 
-// writeLines is Write of JSON objects, one a line. A value that is missing is null.
+// writeLines writes the cells as one JSON object per line. A missing value is null.
 func (x *Series) writeLines(w io.Writer, cols SeriesColumns) (SeriesReport, error) {
 	out := bufio.NewWriter(w)
 	var row []byte

@@ -13,16 +13,16 @@ import (
 	"grense/internal/problem"
 )
 
-// spill keeps values of a series in a file, so that as many are in memory as a day has. The file has no name while it
-// is used, so that nothing is left behind by a process that is killed; where the system does not allow that, Close
-// removes it.
+// spill holds values of a series in a temporary file, so that only those of one day are in memory. The file is unlinked
+// right after it is created, so that nothing remains if the process is killed. Where the operating system does not
+// allow that, Close removes it.
 type spill struct {
 	file  *os.File
 	end   int64
 	parts map[Date][]piece
 }
 
-// piece is a piece of a file.
+// piece is a byte range of the file.
 type piece struct{ at, length int64 }
 
 func newSpill(dir string) (*spill, error) {
@@ -30,7 +30,7 @@ func newSpill(dir string) (*spill, error) {
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
-	_ = os.Remove(f.Name()) // Close does it elsewhere
+	_ = os.Remove(f.Name()) // where this fails, Close removes the file
 	return &spill{file: f, parts: map[Date][]piece{}}, nil
 }
 
@@ -45,7 +45,7 @@ func (s *spill) close() error {
 	return err
 }
 
-// put writes values of a day, at places in order.
+// put writes values of one day. places holds their keys in order.
 func (s *spill) put(d Date, places []seriesKey, values map[seriesKey]decimal) error {
 	w := bufio.NewWriterSize(io.NewOffsetWriter(s.file, s.end), 1<<16)
 	n := int64(0)
@@ -53,7 +53,7 @@ func (s *spill) put(d Date, places []seriesKey, values map[seriesKey]decimal) er
 	number := func(v uint64) {
 		b := binary.AppendUvarint(room[:0], v)
 		n += int64(len(b))
-		w.Write(b) // its error is that of Flush
+		w.Write(b) // Flush returns its error
 	}
 	for _, at := range places {
 		number(uint64(at.block))
@@ -72,7 +72,7 @@ func (s *spill) put(d Date, places []seriesKey, values map[seriesKey]decimal) er
 	return nil
 }
 
-// days calls fn with each day that has values, in order.
+// days calls fn with each day that has values, in ascending order.
 func (s *spill) days(fn func(Date) error) error {
 	if s == nil {
 		return nil
@@ -113,7 +113,7 @@ func (s *spill) each(d Date, fn func(at seriesKey, v decimal) error) error {
 	return nil
 }
 
-// flush writes the values in memory to the file.
+// flush writes the values in memory to the file and removes them from memory.
 func (x *Series) flush() error {
 	if x.file == nil {
 		f, err := newSpill(x.o.Spill)
@@ -137,7 +137,7 @@ func (x *Series) flush() error {
 	return nil
 }
 
-// load returns the values of a day, with others where no file was needed.
+// load returns the values of a day. If there is no file, the map holds the values of all days.
 func (x *Series) load(d Date) (map[seriesKey]decimal, error) {
 	if x.file == nil {
 		return x.values, nil
@@ -158,7 +158,7 @@ func (x *Series) load(d Date) (map[seriesKey]decimal, error) {
 	return all, x.file.each(d, add)
 }
 
-// Close frees the file of values that did not fit into memory.
+// Close removes the temporary file.
 func (x *Series) Close() error {
 	err := x.file.close()
 	x.file = nil

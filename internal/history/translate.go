@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// step is a place on a path: a version, the edge that led there, and the step before.
+// step is a place on a path: a version, the edge that led to it, and the index of the previous step.
 type step struct {
 	v, edge, prev int32
-	sign          uint64 // of what on the path decides where it may go on
+	sign          uint64 // hash of the versions and edges on the path that restrict where it may lead
 }
 
-// walker follows edges; its zero value with a scheme is ready. It is for one goroutine.
+// walker finds paths through the edges of s. It is not safe for concurrent use.
 type walker struct {
 	s     *Scheme
 	steps []step
 }
 
-// walk appends to dst each version at which a path from v arrives on day d, once.
+// walk appends to dst, without duplicates, each version valid on day d that a path from v reaches.
 func (w *walker) walk(v int32, d Date, dst []int32) []int32 {
 	s := w.s
 	w.steps = append(w.steps[:0], step{v, -1, -1, w.mark(0, v)})
@@ -48,7 +48,7 @@ func (w *walker) walk(v int32, d Date, dst []int32) []int32 {
 	return dst
 }
 
-// push adds a step unless it is there with the same past.
+// push adds a step unless there is one with the same version and sign.
 func (w *walker) push(x step) {
 	for i := range w.steps {
 		if w.steps[i].v == x.v && w.steps[i].sign == x.sign {
@@ -60,7 +60,7 @@ func (w *walker) push(x step) {
 
 const mixer = 0x9E3779B97F4A7C15
 
-// mark adds a version to what decides, if it does.
+// mark returns sign with version v included, if some edge forbids paths that passed v.
 func (w *walker) mark(sign uint64, v int32) uint64 {
 	if !w.s.Versions[v].tagged {
 		return sign
@@ -68,7 +68,7 @@ func (w *walker) mark(sign uint64, v int32) uint64 {
 	return sign ^ uint64(v+1)*mixer
 }
 
-// markEdge adds an edge on the way back to what decides, if it does.
+// markEdge returns sign with edge n included, if it forbids any version. It is for walks back in time.
 func (w *walker) markEdge(sign uint64, n int32) uint64 {
 	if w.s.Edges[n].forbid == nil {
 		return sign
@@ -76,7 +76,7 @@ func (w *walker) markEdge(sign uint64, n int32) uint64 {
 	return sign ^ ^uint64(n)*mixer
 }
 
-// mayOn reports whether the path to step i may go on over edge n.
+// mayOn reports whether the path to step i may follow edge n, which forbids paths that passed certain versions.
 func (w *walker) mayOn(i, n int32) bool {
 	forbid := w.s.Edges[n].forbid
 	if forbid == nil {
@@ -90,7 +90,8 @@ func (w *walker) mayOn(i, n int32) bool {
 	return true
 }
 
-// mayBack reports whether the path back to step i may go on to version u.
+// mayBack reports whether the path to step i, which goes back in time, may continue to version u. It may not if an edge
+// on it forbids u.
 func (w *walker) mayBack(i, u int32) bool {
 	if !w.s.Versions[u].tagged {
 		return true
@@ -103,15 +104,16 @@ func (w *walker) mayBack(i, u int32) bool {
 	return true
 }
 
-// Match is what a code became, or was, on another day.
+// Match is one division that a code corresponds to on another day.
 type Match struct {
 	*Version
-	Share  *big.Rat // how much of the division lies in it, by people; nil if that is not known
-	Unsure bool     // a merger was undone on the way, and the source does not say which part came back to this one
+	Share  *big.Rat // share of the people of the original division that it has; nil if not known
+	Unsure bool     // a merger was undone in between, and the source does not say which part went to this division
 }
 
-// Translate describes what a code of day from stands for on day to, which may be before it, by code. Nothing is left of
-// what ended and was before what began. The error is that of At on day from.
+// Translate returns the versions on day to that correspond to a code on day from, ordered by code. to may be before
+// from. Divisions that ended without a successor, or began without a predecessor, contribute none. The error is that of
+// At for day from.
 func (s *Scheme) Translate(code string, from, to Date) ([]*Version, error) {
 	v, err := s.at(code, from)
 	if err != nil {
@@ -126,9 +128,10 @@ func (s *Scheme) Translate(code string, from, to Date) ([]*Version, error) {
 	return out, nil
 }
 
-// reach appends the numbers of the versions that v of day from is on day to, in order.
+// reach appends to dst the indexes of the versions of day to that version v of day from became or was, in ascending
+// order.
 func (s *Scheme) reach(v int32, from, to Date, dst []int32) []int32 {
-	if s.smaller != nil { // also where the code stays, since area may have moved
+	if s.smaller != nil { // even if the code is unchanged, because area may have moved
 
 		if parts, ok := s.throughSmaller(v, from, to); ok {
 			for _, n := range parts {
@@ -140,18 +143,18 @@ func (s *Scheme) reach(v int32, from, to Date, dst []int32) []int32 {
 	if s.Versions[v].Holds(to) {
 		return append(dst, v)
 	}
-	var room [40]step // enough for most, so that nothing is allocated
+	var room [40]step // enough for most walks, so that nothing is allocated
 	w := walker{s: s, steps: room[:]}
 	dst = w.walk(v, to, dst)
 	slices.Sort(dst)
 	return dst
 }
 
-// part is a version and how many divisions of the smaller scheme lead to it.
+// part is a version, and the number of divisions of the smaller scheme that lead to it.
 type part struct{ v, units int32 }
 
-// throughSmaller translates a larger division by the smaller ones that belong to it; false when they name none on
-// either day.
+// throughSmaller translates a larger division by translating the smaller ones that belong to it. ok is false if no
+// smaller division leads to a larger one on day to.
 func (s *Scheme) throughSmaller(v int32, from, to Date) (out []part, ok bool) {
 	code := s.Versions[v].Code
 	for i := range s.smaller.Versions {
@@ -175,7 +178,7 @@ func (s *Scheme) throughSmaller(v int32, from, to Date) (out []part, ok bool) {
 	return out, len(out) > 0
 }
 
-// Matches is Translate with shares.
+// Matches is like Translate but also returns shares.
 func (s *Scheme) Matches(code string, from, to Date) ([]Match, error) {
 	v, err := s.at(code, from)
 	if err != nil {
@@ -202,8 +205,8 @@ func (s *Scheme) Matches(code string, from, to Date) ([]Match, error) {
 	return out, nil
 }
 
-// unsureAt lists the versions at which a path from v arrives on a day over an undone merger whose parts the source
-// does not distinguish: v, or the version at the end, was only one of those merged.
+// unsureAt returns the versions of day d that a path from v reaches over an undone merger whose parts the source does
+// not distinguish, where v, or the version reached, was only one of several that were merged.
 func (s *Scheme) unsureAt(v int32, d Date) (out []int32) {
 	if !s.unsure || s.smaller != nil {
 		return nil
@@ -220,12 +223,12 @@ func (s *Scheme) unsureAt(v int32, d Date) (out []int32) {
 	return out
 }
 
-// isUnsure reports whether the path to step i leads, in time, through a merger and then over a split that the source
-// leaves open. A merger or split all of whose parts the walk has met is none: what was together at its start is
-// together again.
+// isUnsure reports whether the path to step i leads, in the order of time, through a merger and then over a split that
+// may undo it. A merger or split does not count if the walk has visited all of its parts, because then all that was
+// together at the start is together again.
 func (w *walker) isUnsure(i int32) bool {
 	back := w.s.Versions[w.steps[0].v].From > w.s.Versions[w.steps[i].v].From
-	var edges []int32 // the last in time first
+	var edges []int32 // the latest first
 	for ; w.steps[i].prev >= 0; i = w.steps[i].prev {
 		edges = append(edges, w.steps[i].edge)
 	}
@@ -243,7 +246,7 @@ func (w *walker) isUnsure(i int32) bool {
 	return false
 }
 
-// hasMet reports whether the walk has met both ends of all these edges.
+// hasMet reports whether the walk has visited both versions of every edge in edges.
 func (w *walker) hasMet(edges []int32) bool {
 	met := func(v int32) bool {
 		return v < 0 || slices.ContainsFunc(w.steps, func(x step) bool { return x.v == v })
@@ -256,12 +259,13 @@ func (w *walker) hasMet(edges []int32) bool {
 	return true
 }
 
-// sharesBy follows the people, or the area, of a version forward to a day; of returns them of an edge. Versions whose
-// share is not known are left out. Paths that meet go on together, so that the work grows with the versions.
+// sharesBy returns which share of the people, or of the area, of version v belongs to each version of the later day to.
+// of returns the number of people, or the area, of an edge. Versions whose share is not known are missing. Paths that
+// meet are combined, so that the time is proportional to the number of versions.
 func (s *Scheme) sharesBy(v int32, to Date, of func(*Edge) Count) map[int32]*big.Rat {
 	w := &walker{s: s, steps: []step{{v, -1, -1, 0}}}
 	w.steps[0].sign = w.mark(0, v)
-	shares := []*big.Rat{big.NewRat(1, 1)} // that came to each step; nil: not known
+	shares := []*big.Rat{big.NewRat(1, 1)} // the share that reached each step; nil if not known
 	sum, unknown := map[int32]*big.Rat{}, map[int32]bool{}
 	for todo := []int32{0}; len(todo) > 0; {
 		k := w.earliest(todo)
@@ -294,7 +298,8 @@ func (s *Scheme) sharesBy(v int32, to Date, of func(*Edge) Count) map[int32]*big
 	return sum
 }
 
-// earliest is the place among todo of the step whose version begins first: all that comes to it has come.
+// earliest returns the index in todo of the step whose version begins first, so that all shares that lead to it have
+// been added.
 func (w *walker) earliest(todo []int32) (k int) {
 	for n, i := range todo {
 		if w.s.Versions[w.steps[i].v].From < w.s.Versions[w.steps[todo[k]].v].From {
@@ -304,13 +309,13 @@ func (w *walker) earliest(todo []int32) (k int) {
 	return k
 }
 
-// sharedStep is a step with the share that it takes along; nil when that is not known.
+// sharedStep is a step and the share that it receives; nil if that is not known.
 type sharedStep struct {
 	step
 	share *big.Rat
 }
 
-// parted are the steps by which step i goes on, with their parts of its share.
+// parted returns the steps that follow step i, with the share of each.
 func (w *walker) parted(i int32, share *big.Rat, of func(*Edge) Count) (out []sharedStep) {
 	x := &w.s.Versions[w.steps[i].v]
 	var ways []int32
@@ -325,7 +330,7 @@ func (w *walker) parted(i int32, share *big.Rat, of func(*Edge) Count) (out []sh
 	for _, n := range ways {
 		e := &w.s.Edges[n]
 		if e.to < 0 {
-			continue // what ends goes nowhere
+			continue // no successor
 		}
 		next := share
 		switch {
@@ -340,10 +345,10 @@ func (w *walker) parted(i int32, share *big.Rat, of func(*Edge) Count) (out []sh
 	return out
 }
 
-// isZero reports whether a share is known to be 0.
+// isZero reports whether a share is known and 0.
 func isZero(share *big.Rat) bool { return share != nil && share.Sign() == 0 }
 
-// plus is a sum that is new; nil is 0.
+// plus returns a new number, a + b; nil counts as 0.
 func plus(a, b *big.Rat) *big.Rat {
 	if a == nil {
 		a = new(big.Rat)
@@ -358,7 +363,7 @@ type Table struct {
 	from   Date
 }
 
-// Table returns the translation of all codes of a day; some milliseconds, after which a code takes a look into a map.
+// Table builds the Table from day from to day to. That takes some milliseconds; each translation is then a map look-up.
 func (s *Scheme) Table(from, to Date) *Table {
 	t := &Table{scheme: s, codes: map[string][]string{}, from: from}
 	for i := range s.Versions {
@@ -375,8 +380,8 @@ func (s *Scheme) Table(from, to Date) *Table {
 	return t
 }
 
-// Translate returns the codes that a code is on the other day, in order. Do not change the slice. Errors are those of
-// Scheme.Translate.
+// Translate returns the codes on the other day that correspond to a code, in ascending order. The caller must not
+// modify the slice. Errors are those of Scheme.Translate.
 func (t *Table) Translate(code string) ([]string, error) {
 	if codes, ok := t.codes[code]; ok {
 		return codes, nil
@@ -385,9 +390,9 @@ func (t *Table) Translate(code string) ([]string, error) {
 	return nil, err
 }
 
-// Lineage lists the edges by which a version that holds on day from goes on to day until, or goes back to it, with
-// the transfers that touched what it was on the way, by day. Of divisions that are translated through smaller ones it
-// leaves out what they have no part in.
+// Lineage returns, ordered by day, the edges on the paths from version v, which is valid on day from, to day until,
+// which may be earlier. It includes transfers that changed the territory on the way. For divisions that are translated
+// through smaller ones, it leaves out edges in which these take no part.
 func (s *Scheme) Lineage(v *Version, from, until Date) (out []*Edge) {
 	i, back := s.number(v), until < from
 	take := func(n int32) {
@@ -422,13 +427,13 @@ func (s *Scheme) Lineage(v *Version, from, until Date) (out []*Edge) {
 	return out
 }
 
-// before is the day before another.
+// before returns the previous day.
 func before(d Date) Date { return DateOf(d.Time(time.UTC).AddDate(0, 0, -1)) }
 
-// following is the day after another.
+// following returns the next day.
 func following(d Date) Date { return DateOf(d.Time(time.UTC).AddDate(0, 0, 1)) }
 
-// number is the place of a version of the scheme in Versions.
+// number returns the index of a version in s.Versions.
 func (s *Scheme) number(v *Version) int32 {
 	r := s.byCode[v.Code]
 	for i := r[0]; i < r[1]; i++ {

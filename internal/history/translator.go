@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// Choice says what a Translator gives where a code stands for several.
+// Choice selects what a Translator returns if a code corresponds to several.
 type Choice string
 
-// The choices.
+// Values of Choice.
 const (
-	ChooseList Choice = "list" // all of them, with blanks between
-	ChooseNull Choice = "null" // nothing
-	// the one with most people of what was requested, where all shares are known and one is the largest
+	ChooseList Choice = "list" // all of them, separated by spaces
+	ChooseNull Choice = "null" // none
+	// the one that has most of the people, if all shares are known and one is largest
 	ChooseLargest Choice = "largest"
-	ChooseError   Choice = "error" // ErrAmbiguous
+	ChooseError   Choice = "error" // the error ErrAmbiguous
 )
 
-// ErrAmbiguous reports a code that stands for several where ChooseError was made.
+// ErrAmbiguous is returned, if the Choice is ChooseError, for a code that corresponds to several divisions.
 var ErrAmbiguous = errors.New("history: the code stands for several divisions")
 
-// Translated is a code on another day.
+// Translated is the result of translating one code.
 type Translated struct {
-	Code, Name string // of several by ChooseList with blanks between codes and semicolons between names; "" for none
-	Fault      string // why there is none, in words for people; ambiguous ones that ChooseNull leaves out have no fault
-	Ambiguous  bool   // it stands for several
-	Restored   bool   // it was matched with the zeros at its beginning that it had lost
+	Code, Name string // "" for none; if ChooseList finds several, codes are separated by spaces, names by semicolons
+	Fault      string // reason why there is no code, for the user; "" if ChooseNull left out an ambiguous one
+	Ambiguous  bool   // the code corresponds to several
+	Restored   bool   // the code matched after its leading zeros were restored
 }
 
-// Translator translates codes of one day to another as tables have them. Codes that it has met take a look into a
-// map; it keeps those of the scheme alone, so that its memory is bounded. It is for one goroutine.
+// Translator translates codes as tables contain them. It caches the results of codes of the scheme only, so that its
+// memory is bounded. It is not safe for concurrent use.
 type Translator struct {
 	scheme   *Scheme
 	from, to Date
@@ -39,7 +39,7 @@ type Translator struct {
 	met      map[string]Translated
 }
 
-// NewTranslator returns a Translator of codes of day from to day to, which may be before it.
+// NewTranslator returns a Translator of codes from day from to day to, which may be earlier.
 func (s *Scheme) NewTranslator(from, to Date, choice Choice) *Translator {
 	t := &Translator{scheme: s, from: from, to: to, choice: choice, met: map[string]Translated{}}
 	for _, v := range s.On(from) {
@@ -48,8 +48,8 @@ func (s *Scheme) NewTranslator(from, to Date, choice Choice) *Translator {
 	return t
 }
 
-// Translate describes what a code is on the other day. A code of digits that the scheme never had is matched with zeros
-// before it, when one code alone is in use then. The error is ErrAmbiguous, beside all codes, or none.
+// Translate translates a code. A number that the scheme never had as a code is matched with leading zeros if exactly
+// one code in use on that day fits. The error is ErrAmbiguous, returned together with all codes, or nil.
 func (t *Translator) Translate(code string) (Translated, error) {
 	if r, ok := t.met[code]; ok {
 		return r, nil
@@ -86,8 +86,7 @@ func (t *Translator) Translate(code string) (Translated, error) {
 	return r, nil
 }
 
-// restore finds the one version in use that a code is but for zeros at its beginning; nil when there is none, or
-// several.
+// restore returns the version in use whose code equals code with leading zeros; nil if there is none, or several.
 func (t *Translator) restore(code string) (only *Version) {
 	if code == "" || len(code) >= t.widest || strings.Trim(code, "0123456789") != "" {
 		return nil
@@ -103,11 +102,11 @@ func (t *Translator) restore(code string) (only *Version) {
 	return only
 }
 
-// when says when a code was in use.
+// when returns the end of a message that states when a code was in use.
 func (t *Translator) when(code string) string { return ", but " + Spans(t.scheme.Meanings(code)) }
 
-// Spans says when versions of one code held: times without a gap, each with its last name. A time without a known
-// start has none.
+// Spans returns, as text, the periods in which versions of one code were valid, each with its last name. Periods
+// without a gap are joined. A period whose start is not known has no start.
 func Spans(all []*Version) string {
 	var out []string
 	for i := 0; i < len(all); i++ {
@@ -164,7 +163,7 @@ func (t *Translator) choose(found []Match) (Translated, error) {
 	panic("history: no choice " + string(t.choice))
 }
 
-// largest is the match with the largest share; nil, and why, when shares are unknown.
+// largest returns the match with the largest share. If shares are unknown or equal, it returns nil and the reason.
 func largest(found []Match) (best *Match, fault string) {
 	var most *big.Rat
 	for i := range found {

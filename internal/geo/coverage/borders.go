@@ -5,20 +5,19 @@ import (
 	"slices"
 )
 
-// Border is what two features of a level have in common: the arcs that have one on the one side and the other on the
-// other.
+// Border lists the arcs that two features of a level share, each feature on one side.
 type Border struct {
-	Feature int     // the other one
-	Arcs    []int32 // in rising order
+	Feature int     // the other feature
+	Arcs    []int32 // ascending
 }
 
-// Arc appends the points of an arc, from 0 to Arcs; those of one that is closed end with the first one.
+// Arc appends the points of an arc, numbered from 0 to Arcs-1. A closed arc ends with its first point.
 func (l *Level) Arc(dst []Point, arc int) []Point {
 	return append(dst, l.points[l.arcs[arc]:l.arcs[arc+1]]...)
 }
 
-// RingArcs returns the arcs of a ring of a polygon of a feature in the order in which it runs through them, which is
-// that of AppendRing; ^n is arc n backwards. Nobody may change them. It returns false when there is no such ring.
+// RingArcs returns the arcs of a ring in the order of AppendRing; ^n is arc n in reverse. The caller must not change
+// them. It returns false if there is no such ring.
 func (l *Level) RingArcs(feature, i, ring int) ([]int32, bool) {
 	p := &l.polygons[int(l.first[feature])+i]
 	if ring < 0 || ring >= len(p.rings)-1 {
@@ -27,14 +26,14 @@ func (l *Level) RingArcs(feature, i, ring int) ([]int32, bool) {
 	return l.refs[p.rings[ring]:p.rings[ring+1]], true
 }
 
-// sides are the features beside arcs.
+// sides lists the features on both sides of each arc.
 type sides struct {
-	first []int32 // of each arc in of, and the end
-	of    []int32 // the feature on the left of the arc, ^f for one on its right
+	first []int32 // start of each arc in of, and the end
+	of    []int32 // feature on the left of the arc, or ^f for one on its right
 }
 
-// Borders returns what a feature has in common with others, in the order of their numbers. Features that lie on the
-// same side of an arc overlap, as versions of one do, and have no border there.
+// Borders returns the borders of a feature with others, by their numbers. Features on the same side of an arc overlap,
+// like versions of one feature, and share no border there.
 func (l *Level) Borders(feature int) []Border {
 	l.sidesOnce.Do(l.findSides)
 	type common struct{ feature, arc int32 }
@@ -60,7 +59,7 @@ func (l *Level) Borders(feature int) []Border {
 	return borders
 }
 
-// refsOf is the arcs of all rings of a feature.
+// refsOf returns the arcs of all rings of a feature.
 func (l *Level) refsOf(feature int) []int32 {
 	list := l.polygons[l.first[feature]:l.first[feature+1]]
 	if len(list) == 0 {

@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// Clipper cuts the polygons of levels at boxes. It is for one goroutine; the zero Clipper is ready.
+// Clipper clips the polygons of levels to boxes. It is for one goroutine. The zero value is ready to use.
 type Clipper struct {
 	in, out []Point
 	rings   [][]Point
 	points  []Point
 }
 
-// Feature calls fn with each polygon of a feature that lies in a box, whose sides count as inside: rings as of
-// AppendRing, the outer one first, valid until fn returns. What is cut has the sides of the box as edges; where an
-// edge is cut, it ends on the grid, which moves it by less than a unit. Polygons that are not cut are as they are.
+// Feature calls fn with each polygon of a feature within a box, including its sides: rings as in AppendRing, the outer
+// one first, valid until fn returns. Clipped polygons have edges along the sides of the box. A clipped edge ends on the
+// grid, which moves it by less than a unit. Other polygons are unchanged.
 func (c *Clipper) Feature(l *Level, feature int, low, high Point, fn func(rings [][]Point)) {
 	for i := range l.Polygons(feature) {
 		a, b := l.Box(feature, i)
@@ -32,7 +32,7 @@ func (c *Clipper) Feature(l *Level, feature int, low, high Point, fn func(rings 
 	}
 }
 
-// read fills rings.
+// read reads the rings of a polygon.
 func (c *Clipper) read(l *Level, feature, i int) {
 	c.points, c.rings = c.points[:0], c.rings[:0]
 	var ends [16]int
@@ -51,9 +51,8 @@ func (c *Clipper) read(l *Level, feature, i int) {
 	}
 }
 
-// cut cuts rings at each side of the box in turn (Sutherland and Hodgman 1974), which leaves edges on its sides that
-// run forth and back where there were several parts. As edges that lie on each other are summed up, these fall away,
-// and faces make rings of the rest.
+// cut clips rings at each side of the box in turn (Sutherland and Hodgman 1974). If several parts remain, that leaves
+// edges forth and back along the sides. Edges that lie on each other are summed up and vanish, and faces become rings.
 func (c *Clipper) cut(low, high Point, fn func(rings [][]Point)) {
 	var left [][]Point
 	for _, r := range c.rings {
@@ -82,7 +81,7 @@ func (c *Clipper) cut(low, high Point, fn func(rings [][]Point)) {
 	}
 	segs, err := b.planar(context.Background(), b.segs, false)
 	if err != nil {
-		return // a polygon less, rather than one that crosses itself; none is known
+		return // omits the polygon rather than returning one that crosses itself; no case is known
 	}
 	part := newGraph(segs, b.labels).level(1)
 	for i := range part.Polygons(0) {
@@ -98,13 +97,13 @@ func (c *Clipper) cut(low, high Point, fn func(rings [][]Point)) {
 	}
 }
 
-// half cuts in at one side of the box: left, right, bottom, top.
+// half clips in at one side of the box: left, right, bottom, top.
 func (c *Clipper) half(side int, low, high Point) {
 	limit, sign := [...]int32{low.X, high.X, low.Y, high.Y}[side], int64(1)
 	if side%2 == 1 {
 		sign = -1
 	}
-	// depth is how far within a position lies.
+	// depth is how far p lies inside of the side.
 	depth := func(p Point) int64 {
 		if side < 2 {
 			return sign * int64(p.X-limit)
@@ -126,7 +125,7 @@ func (c *Clipper) half(side int, low, high Point) {
 		d := depth(p)
 		if d < 0 && dLast > 0 || d > 0 && dLast < 0 {
 			a, b, da, db := last, p, dLast, d
-			if b.less(a) { // the same place from either end, whichever feature the edge is of
+			if b.less(a) { // the same point for either direction of the edge
 				a, b, da, db = b, a, db, da
 			}
 			f := float64(da) / float64(da-db)
@@ -149,17 +148,17 @@ func (c *Clipper) half(side int, low, high Point) {
 	c.in, c.out = c.out, c.in
 }
 
-// frame is a box with what is needed to go along its sides.
+// frame is a box with functions for walking along its sides.
 type frame struct{ low, high Point }
 
 func (f frame) on(p Point) bool {
 	return p.X == f.low.X || p.X == f.high.X || p.Y == f.low.Y || p.Y == f.high.Y
 }
 
-// round is the length of all sides.
+// round returns the total length of the sides.
 func (f frame) round() int64 { return 2 * (int64(f.high.X-f.low.X) + int64(f.high.Y-f.low.Y)) }
 
-// place is where on the sides a position lies, counter-clockwise from the lower left corner.
+// place returns the position of p along the sides, counter-clockwise from the lower left corner.
 func (f frame) place(p Point) int64 {
 	w, h := int64(f.high.X-f.low.X), int64(f.high.Y-f.low.Y)
 	switch {
@@ -173,8 +172,8 @@ func (f frame) place(p Point) int64 {
 	return 2*w + h + int64(f.high.Y-p.Y)
 }
 
-// plain reports whether a ring that was cut is surely valid as it is: each time that it runs along the sides it does
-// so counter-clockwise, nowhere twice, and the edges that were cut meet no other.
+// plain reports whether a clipped ring is certainly valid as it is: it runs along the sides only counter-clockwise,
+// nowhere twice, and its clipped edges touch no others.
 func plain(r []Point, f frame) bool {
 	n := len(r)
 	start := slices.IndexFunc(r, func(p Point) bool { return !f.on(p) })
@@ -182,7 +181,7 @@ func plain(r []Point, f frame) bool {
 		return false
 	}
 	at := func(i int) Point { return r[(start+i)%n] }
-	var runs [][2]int64 // place, length
+	var runs [][2]int64 // place and length
 	for i := 1; i < n; i++ {
 		if !f.on(at(i)) {
 			continue
@@ -216,7 +215,7 @@ func plain(r []Point, f frame) bool {
 	return true
 }
 
-// apart reports whether the i-th edge of a ring touches none but those beside it.
+// apart reports whether the i-th edge of a ring touches only the adjacent edges.
 func apart(r []Point, i int) bool {
 	n := len(r)
 	a, b := r[i%n], r[(i+1)%n]
@@ -228,7 +227,7 @@ func apart(r []Point, i int) bool {
 	return true
 }
 
-// touch reports whether two edges have a position in common.
+// touch reports whether two edges have a point in common.
 func touch(a, b, c, d Point) bool {
 	if max(a.X, b.X) < min(c.X, d.X) || max(c.X, d.X) < min(a.X, b.X) || max(a.Y, b.Y) < min(c.Y, d.Y) ||
 		max(c.Y, d.Y) < min(a.Y, b.Y) {

@@ -6,10 +6,10 @@ import (
 	"math"
 )
 
-// ErrDamaged reports bytes that hold no level or lines.
+// ErrDamaged reports bytes that are not an encoded level or encoded lines.
 var ErrDamaged = errors.New("arc: damaged")
 
-// AppendBinary appends the level as bytes, of one to three for a coordinate. It never fails.
+// AppendBinary appends the encoded level, with one to three bytes for a coordinate. It never fails.
 func (l *Level) AppendBinary(dst []byte) ([]byte, error) {
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(l.Unit))
 	dst = appendCount(dst, l.LeftOut, len(l.arcs)-1, len(l.points), len(l.first)-1, len(l.polygons), len(l.refs))
@@ -30,7 +30,7 @@ func (l *Level) AppendBinary(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// UnmarshalBinary reads what AppendBinary wrote; ErrDamaged for anything else, as far as that would do harm.
+// UnmarshalBinary decodes the result of AppendBinary. It returns ErrDamaged for other bytes if they could do harm.
 func (l *Level) UnmarshalBinary(b []byte) error {
 	r := reader{b: b}
 	l.Unit, l.LeftOut = r.float(), r.int()
@@ -68,7 +68,7 @@ func (l *Level) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// measure fills the boxes of polygons.
+// measure computes the boxes of polygons.
 func (l *Level) measure() {
 	low, high := make([]Point, l.Arcs()), make([]Point, l.Arcs())
 	for i := range low {
@@ -94,7 +94,7 @@ func appendCount(dst []byte, counts ...int) []byte {
 	return dst
 }
 
-// appendRuns appends runs of points, each of at least two.
+// appendRuns encodes runs of points, each of at least two.
 func appendRuns(dst []byte, starts []int32, points []Point) []byte {
 	var last Point
 	for i := 1; i < len(starts); i++ {
@@ -107,7 +107,7 @@ func appendRuns(dst []byte, starts []int32, points []Point) []byte {
 	return dst
 }
 
-// reader reads numbers; bad when there are none, or too many are promised.
+// reader decodes numbers. It sets bad if the bytes end early or announce too many elements.
 type reader struct {
 	b   []byte
 	bad bool
@@ -123,7 +123,7 @@ func (r *reader) int() int {
 	return int(v)
 }
 
-// count reads how many follow, each of a byte or more.
+// count decodes the number of the following elements, each of at least a byte.
 func (r *reader) count() int {
 	n := r.int()
 	if n < 0 || n > len(r.b) {

@@ -1,20 +1,20 @@
-// Package coverage keeps shared borders shared. The polygons of a layer are cut on an integer grid into arcs that
-// neighbours have in common; arcs are simplified, once for each level, and rings are made of them. On every level,
-// therefore, neighbours have the same vertices along their border, nothing gaps, overlaps or crosses, and rings are
+// Package coverage simplifies polygons that share borders. It cuts the polygons of a layer on an integer grid into arcs
+// that neighbours share, simplifies the arcs once for each level, and builds rings from them. So on every level
+// neighbours have the same vertices along their border, there are no new gaps, overlaps or crossings, and rings are
 // valid.
 //
-// A Builder takes several layers (NextLayer). Borders that coincide in the source then coincide on every level. What
-// is decided by neighbours, as the owner of a small face, is decided within each layer, the one with the fewest
-// features first; the others follow its borders.
+// A Builder accepts several layers (NextLayer). Borders that coincide in the source coincide on every level. Decisions
+// by neighbours, such as who gets a small face, are made within each layer, the one with the fewest features first;
+// other layers follow its borders.
 //
-// The grid of a level is twice as coarse as that of the one before; a level is made from the finer one. Moving
-// vertices to a grid may make edges touch and cross: they are cut there until no two have more than an end in common
-// (planar). What lies on both sides of edges that come to lie on each other is summed up, so that a face that has
-// become a line is gone and what was on its sides are neighbours.
+// The grid of a level is twice as coarse as that of the level before, from which it is built. Moving vertices to a grid
+// may make edges touch and cross: they are split until no two have more than an end in common (planar). The features on
+// both sides of edges that now lie on each other are summed up. So a face that has become a line vanishes, and the
+// features on its sides become neighbours.
 //
-// Borders that do not match are arcs of their own: what gaps or overlaps before does so after. Rings that cross
-// themselves become valid ones, which may lack a part of them; an import mends such rings (package ingest). Features
-// are known by their number, in the order of Add. A Builder is for one goroutine; levels are immutable.
+// Borders that do not match have arcs of their own: gaps and overlaps remain. Rings that cross themselves become valid
+// rings, which may lack a part of the area; package ingest mends such rings on import. Features are numbered in the
+// order of Add. A Builder is for one goroutine; levels are immutable.
 package coverage
 
 import (
@@ -29,34 +29,33 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Grid says where the positions of the finest level lie: x = Origin[0] + X·Unit, y = Origin[1] + Y·Unit.
+// Grid defines the positions of the finest level: x = Origin[0] + X·Unit, y = Origin[1] + Y·Unit.
 type Grid struct {
 	Origin orb.Point
 	Unit   float64
 }
 
-// Point is a position on a grid, X to the right and Y up.
+// Point is a position on a grid, with X to the right and Y up.
 type Point struct{ X, Y int32 }
 
 // MaxPosition bounds the positions of the finest level, so that products of differences fit into 64 bits.
 const MaxPosition = 1<<28 - 1
 
-// Options say how levels are made. Areas and lengths are in units of the grid of the level.
+// Options control the simplification. Areas and lengths are in units of the level's grid.
 type Options struct {
-	// area of the triangles by which vertices are removed; weighted: sharp bends go first, and so do those that give
-	// areas their size back. Defaults to 16
+	// area of triangles up to which vertices are removed; weighted, so that sharp bends, and vertices whose removal
+	// restores the area of a feature, go first. Defaults to 16
 	Tolerance float64
-	// area below which a ring without junctions is left out, but for the largest of its feature. Defaults to 16
+	// area below which a ring without junctions is omitted, unless it is the largest of its feature. Defaults to 16
 	Island float64
-	Span   int32 // features less wide and high are left out. Defaults to 4
-	// Memory is how many bytes edges and what is on their sides may take while levels are made, about; 0: no bound.
-	// Where they take more, the finest levels are left out, at most Skip of them, and with more than that Add and
-	// Each end with ErrTooLarge.
+	Span   int32 // features narrower and lower than this are omitted. Defaults to 4
+	// Memory is about how many bytes edges and labels may use while levels are built; 0: no limit. If they need more,
+	// up to Skip of the finest levels are omitted. If that is not enough, Add and Each return ErrTooLarge.
 	Memory int64
 	Skip   int
 }
 
-// Whole leaves out nothing that the grid can show.
+// Whole omits nothing that the grid can represent.
 var Whole = Options{Tolerance: -1, Island: -1, Span: 1}
 
 // Builder collects the polygons of a layer.
@@ -65,12 +64,12 @@ type Builder struct {
 	o      Options
 	labels *labels
 	segs   []seg
-	skip   int // finest levels that are left out
-	// twice the area of each feature before anything is simplified, in cells of the finest level, with what it is
-	// heir of (drop)
+	skip   int // number of omitted finest levels
+	// twice the area of each feature before simplification, including features that it has absorbed (drop), in cells of
+	// the finest level
 	whole  []int64
 	n      int32
-	ringed int // features with edges
+	ringed int // number of features with edges
 }
 
 // NewBuilder returns a Builder.
@@ -91,12 +90,12 @@ func (o Options) orDefault() Options {
 	return o
 }
 
-// ErrOutside reports a position that has no place on the grid.
+// ErrOutside reports a position outside of the grid.
 var ErrOutside = errors.New("arc: a position outside of the grid")
 
-// Add adds a feature: the polygons of a geometry, its rings oriented in any way, in a coordinate system that move
-// brings to that of the grid; nil leaves it. A geometry without polygons, nil too, is a feature without rings. After
-// an error the Builder is as it was, but for ErrTooLarge, which ends it.
+// Add adds a feature: the polygons of a geometry with rings in any orientation. move transforms coordinates to those of
+// the grid; nil: no transformation. A geometry without polygons, or nil, is a feature without rings. After an error the
+// Builder is unchanged, except for ErrTooLarge, after which it must not be used.
 func (b *Builder) Add(geometry []byte, move crs.Func) error {
 	start := len(b.segs)
 	outside := false
@@ -126,16 +125,16 @@ func (b *Builder) Add(geometry []byte, move crs.Func) error {
 	return nil
 }
 
-// NextLayer begins another layer, of at most mostLayers: features that are added from now on belong to it.
+// NextLayer begins another layer, of at most mostLayers, for the features added from now on.
 func (b *Builder) NextLayer() { b.labels.layers = append(b.labels.layers, b.n) }
 
 // Features returns the number of features that were added, of all layers.
 func (b *Builder) Features() int { return int(b.n) }
 
-// Edges returns the number of edges that were added and not yet joined.
+// Edges returns the number of edges so far, before equal ones are joined.
 func (b *Builder) Edges() int { return len(b.segs) }
 
-// Length returns the length of all edges in cells, each as the larger of its width and height.
+// Length returns the total length of all edges in cells, where each counts as the larger of its width and height.
 func (b *Builder) Length() (sum int64) {
 	for i := range b.segs {
 		s := &b.segs[i]
@@ -144,9 +143,8 @@ func (b *Builder) Length() (sum int64) {
 	return sum
 }
 
-// Coarse returns a Builder of the same features without so many of the finest levels, beside those that b leaves out;
-// as many as Options.Skip allows. It shares memory with b: it is to be used before b is used again, and not
-// afterwards.
+// Coarse returns a Builder of the same features without skip more of the finest levels, as far as Options.Skip allows.
+// It shares memory with b: finish using it before using b again.
 func (b *Builder) Coarse(skip int) *Builder {
 	const chunk = 1 << 20
 	c := &Builder{grid: b.grid, o: b.o, labels: b.labels, skip: min(b.skip+skip, b.o.Skip), n: b.n, ringed: b.ringed}
@@ -162,18 +160,17 @@ func (b *Builder) Coarse(skip int) *Builder {
 	return c
 }
 
-// ErrTooLarge reports polygons that take more than Options.Memory on the coarsest level that there is to be.
+// ErrTooLarge reports polygons that need more than Options.Memory even on the coarsest level.
 var ErrTooLarge = errors.New("arc: the polygons take more memory than they may")
 
-// edgeBytes is what an edge takes while a level is made, beside others and in a graph.
+// edgeBytes is the memory for an edge while a level is built.
 const edgeBytes = 72
 
-// bytes is what making a level of the edges takes, about.
+// bytes returns the approximate memory for building a level.
 func (b *Builder) bytes() int64 { return int64(len(b.segs))*edgeBytes + b.labels.bytes() }
 
-// shrink joins edges that lie on each other, and takes all to coarser grids until a quarter of the memory is free.
-// Levels of edges that are taken there as they are differ little from those of simplified ones: what was removed from
-// these is less than a few cells.
+// shrink joins edges that lie on each other, and moves all edges to coarser grids until a quarter of the memory is
+// free. The resulting levels differ little from those built from finer levels, by less than a few cells.
 func (b *Builder) shrink() error {
 	for {
 		b.segs = b.join(b.segs)
@@ -189,7 +186,7 @@ func (b *Builder) shrink() error {
 	}
 }
 
-// relabel forgets labels that no edge has.
+// relabel removes unused labels.
 func (b *Builder) relabel() {
 	l, to := newLabels(), make([]int32, len(b.labels.reverse))
 	l.layers, l.features = b.labels.layers, b.labels.features
@@ -203,10 +200,10 @@ func (b *Builder) relabel() {
 	b.labels = l
 }
 
-// Skipped returns how many of the finest levels are left out for lack of memory.
+// Skipped returns the number of finest levels that are omitted for lack of memory.
 func (b *Builder) Skipped() int { return b.skip }
 
-// ring adds the edges of a ring; false when it leaves the grid.
+// ring adds the edges of a ring; false if it leaves the grid.
 func (b *Builder) ring(r *wkb.Run, move crs.Func) bool {
 	label := b.labels.side(b.n, (r.Area() > 0) == (r.Ring == 0))
 	var last Point
@@ -215,7 +212,7 @@ func (b *Builder) ring(r *wkb.Run, move crs.Func) bool {
 		if !ok {
 			return false
 		}
-		for range b.skip { // as those before have been
+		for range b.skip { // as for the edges before
 			p = p.half()
 		}
 		if i > 0 && p != last {
@@ -226,19 +223,19 @@ func (b *Builder) ring(r *wkb.Run, move crs.Func) bool {
 	return true
 }
 
-// ErrApart reports polygons whose edges cross so often that they are no coverage: they are to be simplified each alone.
+// ErrApart reports polygons whose edges cross too often for a coverage. Simplify each feature on its own instead.
 var ErrApart = errors.New("arc: the edges of the polygons cross too often for a coverage")
 
-// Crossings between edges that a coverage may have on its finest level: so many, and one in so many edges.
+// Number of crossings that a coverage may have on its finest level: a fixed number, and one for this many edges.
 const (
 	mostCrossings = 500
 	oftenCrossing = 20
-	// Where the finest levels are left out, edges cross because they have been moved by half a cell.
+	// more are allowed if finest levels are omitted, since edges then cross because they were moved by half a cell
 	oftenMoved = 4
 )
 
-// Each makes levels, the finest first, and drops what was added. It calls fn with each and its number, which begins
-// with Skipped, until fn returns false; levels are fn's to keep. ErrApart comes before the first one.
+// Each builds levels, the finest first, and then removes what was added. It calls fn with each level and its number,
+// which begins with Skipped, until fn returns false. fn may keep the levels. ErrApart comes before the first call.
 func (b *Builder) Each(ctx context.Context, fn func(i int, l *Level) (more bool, err error)) error {
 	segs := b.segs
 	b.segs = nil
@@ -257,7 +254,7 @@ func (b *Builder) Each(ctx context.Context, fn func(i int, l *Level) (more bool,
 	}
 }
 
-// next makes a level of the edges of the finer one, and returns its own.
+// next builds a level from the edges of the finer one. It also returns the edges of the new level.
 func (b *Builder) next(ctx context.Context, segs []seg, i int) (*Level, []seg, error) {
 	segs, err := b.planar(ctx, segs, i == 0)
 	if err != nil {
@@ -284,10 +281,10 @@ func (b *Builder) next(ctx context.Context, segs []seg, i int) (*Level, []seg, e
 	return l, segs, nil
 }
 
-// settlings bounds how often small faces are settled: what is changed may make another one.
+// settlings is the number of rounds for settling small faces, since a change may create another one.
 const settlings = 4
 
-// settled settles small faces, and rebuilds the graph where that changes it. Segs is memory for edges.
+// settled settles small faces, and rebuilds the graph after changes. It may reuse the memory of segs.
 func (b *Builder) settled(g *graph, segs []seg) (*graph, []seg) {
 	passes := 0
 	for passes < settlings {
@@ -307,10 +304,10 @@ func (b *Builder) settled(g *graph, segs []seg) (*graph, []seg) {
 	return g, segs
 }
 
-// Empty reports whether no feature that was added has edges.
+// Empty reports whether no feature has edges.
 func (b *Builder) Empty() bool { return len(b.segs) == 0 }
 
-// Levels makes n levels, the finest first; see Each.
+// Levels builds n levels, the finest first; see Each.
 func (b *Builder) Levels(ctx context.Context, n int) ([]*Level, error) {
 	out := make([]*Level, 0, n)
 	err := b.Each(ctx, func(_ int, l *Level) (bool, error) {
@@ -331,15 +328,15 @@ func (b *Builder) halve(segs []seg) {
 	}
 }
 
-// half is the position on a grid that is half as fine; of two that are as near the even one, so that nothing drifts
-// to one side from level to level.
+// half returns the nearest position on a grid that is half as fine; of two equally near ones, the even one, so that
+// positions do not drift to one side from level to level.
 func (p Point) half() Point { return Point{(p.X + p.X>>1&1) >> 1, (p.Y + p.Y>>1&1) >> 1} }
 
-// seg is an edge from a to b, which is greater by less. The label says what is on its sides, as seen from a to b.
+// seg is an edge from a to b, where a.less(b). The label represents the features on its sides, seen from a to b.
 type seg struct {
 	a, b  Point
 	label int32
-	fresh bool // not known to be apart from the others
+	fresh bool // may touch other edges
 }
 
 func (p Point) less(q Point) bool { return p.X < q.X || p.X == q.X && p.Y < q.Y }
@@ -352,25 +349,24 @@ func (l *labels) segment(a, b Point, label int32) seg {
 	return seg{a, b, label, true}
 }
 
-// labels numbers what can be on the sides of edges: features on the left as their number plus 1, those on the right
-// negative; as many times as they are there. Label 0 is nothing.
+// labels numbers the sets of features on the sides of edges: features on the left as number+1, those on the right
+// negated, as often as they occur. Label 0 is the empty set.
 type labels struct {
-	all     []int32 // of each label, sorted by feature, one behind the other
-	starts  []int32 // of each label in all, and the end
+	all     []int32 // of each label, sorted by feature, concatenated
+	starts  []int32 // start of each label in all, and the end
 	reverse []int32
-	few     map[[2]int32]int32 // labels of two at most, 0 in the place of none
+	few     map[[2]int32]int32 // labels of up to two entries; a missing one is 0
 	many    map[string]int32
 	sums    map[[2]int32]int32
 	key     []byte
 	list    []int32
 
-	layers   []int32  // the first feature of each layer but the first
-	features int32    // of all layers
-	masks    []uint64 // of each label, the layers that it has features of
+	layers   []int32  // first feature of each layer except the first
+	features int32    // in all layers
+	masks    []uint64 // bit set of each label: layers of its features
 }
 
-// layer returns the number of the layer that a feature belongs to, which is given as its number plus 1, negative or
-// not.
+// layer returns the layer of a feature, given as number+1 or its negation.
 func (l *labels) layer(f int32) int {
 	n := 0
 	for n < len(l.layers) && abs(f) > l.layers[n] {
@@ -379,7 +375,7 @@ func (l *labels) layer(f int32) int {
 	return n
 }
 
-// order lists the layers, those with the fewest features first.
+// order returns the layers, those with the fewest features first.
 func (l *labels) order() []int {
 	list, size := make([]int, len(l.layers)+1), make([]int32, len(l.layers)+1)
 	bounds := append(append([]int32{0}, l.layers...), l.features)
@@ -390,16 +386,16 @@ func (l *labels) order() []int {
 	return list
 }
 
-// on reports whether an edge with a label is on a border of a layer. Where there is one layer all edges are.
+// on reports whether an edge with a label is part of a border of a layer. With a single layer every edge is.
 func (l *labels) on(label int32, layer int) bool {
 	return len(l.layers) == 0 || l.masks[label]>>layer&1 != 0
 }
 
-// elsewhere is by how much an edge counts less for a layer if it is on a border of another one too: borders go where
-// others are.
+// elsewhere is the factor for the length of an edge that is also on a border of another layer, so that borders prefer
+// to follow existing ones.
 const elsewhere = 1e-6
 
-// weight is by how much the length of an edge with a label counts for a layer.
+// weight returns the factor for the length of an edge with a label, in decisions of a layer.
 func (l *labels) weight(label int32, layer int) float64 {
 	if l.masks[label]&^(1<<layer) != 0 {
 		return elsewhere
@@ -413,13 +409,13 @@ func newLabels() *labels {
 	return l
 }
 
-// set returns what is on the sides of an edge with a label. It is not to be changed.
+// set returns the features on the sides of an edge with a label. The caller must not change it.
 func (l *labels) set(label int32) []int32 {
 	from, to := l.starts[label], l.starts[label+1]
 	return l.all[from:to:to]
 }
 
-// bytes is the memory of all, about: entries of maps take twice what is in them.
+// bytes returns the approximate memory; entries of maps need twice their content.
 func (l *labels) bytes() int64 {
 	return int64(4*(len(l.all)+len(l.starts)+len(l.reverse)) + 24*(len(l.few)+len(l.sums)) + 100*len(l.many))
 }
@@ -432,7 +428,7 @@ func (l *labels) side(feature int32, left bool) int32 {
 	return l.intern([]int32{f})
 }
 
-// intern numbers a list, which it copies, and its reverse.
+// intern returns the label of a list, which it copies, and creates the label of the opposite direction, too.
 func (l *labels) intern(list []int32) int32 {
 	if n, ok := l.find(list); ok {
 		return n
@@ -450,7 +446,7 @@ func (l *labels) intern(list []int32) int32 {
 	return n
 }
 
-// put numbers a list that has no number.
+// put creates a label for a list.
 func (l *labels) put(list []int32) int32 {
 	n := int32(len(l.starts) - 1)
 	if len(list) <= 2 {
@@ -490,11 +486,10 @@ func (l *labels) keyOf(list []int32) []byte {
 	return l.key
 }
 
-// sum returns the label of two edges that lie on each other, and on which no third one lies. A feature on both sides
-// is on none.
+// sum returns the label of two edges that lie on each other, if there is no third. A feature on both sides vanishes.
 func (l *labels) sum(a, b int32) int32 { return l.once(l.add(a, b)) }
 
-// once returns the label with each feature one time.
+// once returns the label in which each feature occurs at most once.
 func (l *labels) once(label int32) int32 {
 	set := l.set(label)
 	for i := 1; i < len(set); i++ {
@@ -505,8 +500,8 @@ func (l *labels) once(label int32) int32 {
 	return label
 }
 
-// add returns the label of two edges that lie on each other, where more may: what is on one side twice and on the
-// other once is on the first.
+// add returns the label of two edges that lie on each other, if there may be more. A feature that is twice on one side
+// and once on the other remains once on the first.
 func (l *labels) add(a, b int32) int32 {
 	if a == 0 || b == 0 {
 		return a + b
@@ -523,7 +518,7 @@ func (l *labels) add(a, b int32) int32 {
 	return n
 }
 
-// merge numbers a list in any order, in which features may occur more than once. The list is changed.
+// merge returns the label of an unsorted list with repeated features. It changes the list.
 func (l *labels) merge(list []int32) int32 {
 	slices.SortFunc(list, func(f, g int32) int { return int(abs(f) - abs(g)) })
 	out := l.list[:0]

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// drop leaves out features that have become too small: what they covered goes to the neighbour with the longest
-// common border, to nothing only where there is no neighbour.
+// drop omits features that have become too small. Their area goes to the neighbour with the longest common border; it
+// becomes empty only if there is no neighbour.
 func (b *Builder) drop(segs []seg) []seg {
-	box := make([][2]Point, b.n) // lower and upper corner
+	box := make([][2]Point, b.n) // lower left and upper right corner
 	seen := make([]bool, b.n)
 	for i := range segs {
 		s := &segs[i]
@@ -23,7 +23,7 @@ func (b *Builder) drop(segs []seg) []seg {
 			hi.X, hi.Y = max(hi.X, s.b.X), max(hi.Y, s.a.Y, s.b.Y)
 		}
 	}
-	// by layer, of each, the length along each neighbour
+	// by layer and small feature: length of the border with each neighbour
 	small := make([]map[int32]map[int32]float64, len(b.labels.layers)+1)
 	for f := range b.n {
 		if seen[f] && max(box[f][1].X-box[f][0].X, box[f][1].Y-box[f][0].Y) < b.o.Span {
@@ -42,8 +42,8 @@ func (b *Builder) drop(segs []seg) []seg {
 	return segs
 }
 
-// dropOf leaves out small features of a layer. None goes to a neighbour beyond a border of another layer: where all
-// are small on this side of it, the largest stays.
+// dropOf omits small features of a layer. Their area goes to no neighbour beyond a border of another layer: if all
+// features on this side are small, the largest remains.
 func (b *Builder) dropOf(segs []seg, layer int, small map[int32]map[int32]float64) []seg {
 	bordered := map[int32]bool{}
 	for i := range segs {
@@ -71,7 +71,7 @@ func (b *Builder) dropOf(segs []seg, layer int, small map[int32]map[int32]float6
 		b.whole[g] += b.whole[f]
 		b.whole[f] = 0
 	}
-	changed := make([]int32, len(b.labels.reverse)) // label to label; -1: not known
+	changed := make([]int32, len(b.labels.reverse)) // new label by label; -1: not computed
 	for i := range changed {
 		changed[i] = -1
 	}
@@ -88,8 +88,8 @@ func (b *Builder) dropOf(segs []seg, layer int, small map[int32]map[int32]float6
 	return slices.DeleteFunc(segs, func(s seg) bool { return s.label == 0 })
 }
 
-// largest has small features without an heir, of which some lie at a border of another layer, go to the largest of
-// them, which is small no more.
+// largest handles small features without an heir of which some lie at a border of another layer: they go to the largest
+// of them, which is then not omitted.
 func (b *Builder) largest(small map[int32]map[int32]float64, into map[int32]int32, bordered map[int32]bool) {
 	done := map[int32]bool{}
 	for _, start := range slices.Sorted(maps.Keys(bordered)) {
@@ -103,7 +103,7 @@ func (b *Builder) largest(small map[int32]map[int32]float64, into map[int32]int3
 			if b.whole[f] > b.whole[best] || b.whole[f] == b.whole[best] && f < best {
 				best = f
 			}
-			for g := range small[f] { // small as well, or f had an heir
+			for g := range small[f] { // they are small, too, otherwise f would have an heir
 				if !done[g] {
 					done[g] = true
 					part = append(part, g)
@@ -123,7 +123,7 @@ func length(s *seg) float64 {
 	return math.Hypot(float64(s.b.X-s.a.X), float64(s.b.Y-s.a.Y))
 }
 
-// heirs finds for each small feature the one that it goes to; none where no other can be reached.
+// heirs returns for each small feature the feature that gets its area; none if no larger one can be reached.
 func heirs(small map[int32]map[int32]float64) map[int32]int32 {
 	into := map[int32]int32{}
 	left := make([]int32, 0, len(small))
@@ -157,7 +157,7 @@ func heirs(small map[int32]map[int32]float64) map[int32]int32 {
 	return into
 }
 
-// replace returns a label with the heirs of small features in their place.
+// replace returns a label in which small features are replaced by their heirs.
 func (b *Builder) replace(label int32, small map[int32]map[int32]float64, into map[int32]int32) int32 {
 	list := slices.Clone(b.labels.set(label))
 	changed := false
@@ -178,23 +178,23 @@ func (b *Builder) replace(label int32, small map[int32]map[int32]float64, into m
 	return b.labels.once(b.labels.merge(out))
 }
 
-// ringOf is a loop without junctions.
+// ringOf is a ring without junctions.
 type ringOf struct {
 	at    int32 // a vertex
-	twice int64 // signed area, along the walk
-	label int32 // along the walk
+	twice int64 // twice the signed area, in the direction of the walk
+	label int32 // in the direction of the walk
 }
 
-// within lists the features, as their number plus 1, that a loop is an outer ring of.
+// within calls fn with the features, as number+1, that have the ring as an outer ring.
 func (g *graph) within(l ringOf, fn func(feature int32) bool) bool {
 	return slices.ContainsFunc(g.labels.set(l.label), func(f int32) bool {
 		return (f > 0) == (l.twice > 0) && fn(abs(f))
 	})
 }
 
-// islands removes loops without junctions whose area is below a limit, unless a feature has no larger ring.
+// islands removes rings without junctions whose area is below a limit, unless a feature has no larger ring.
 func (g *graph) islands(limit float64) {
-	largest := map[int32]int64{} // by feature; one with a junction has other rings
+	largest := map[int32]int64{} // by feature; features with a junction have other rings
 	for v := range int32(len(g.keys)) {
 		for k := g.start[v]; k < g.start[v+1] && !g.isPlain(v); k++ {
 			for _, f := range g.labels.set(g.along[k]) {
@@ -223,7 +223,7 @@ func (g *graph) islands(limit float64) {
 	}
 }
 
-// loops walks around all loops without junctions.
+// loops returns all rings without junctions.
 func (g *graph) loops() (list []ringOf) {
 	done := make([]bool, len(g.keys))
 	for v := range int32(len(g.keys)) {

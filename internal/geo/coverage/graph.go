@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// graph is planar edges by their ends. A vertex is known by the place of its key in keys, which are sorted by strips
-// of equal width and from bottom to top in each.
+// graph contains planar edges by their ends. A vertex is numbered by the index of its key in keys, which are sorted by
+// vertical strips of equal width, and from bottom to top in each.
 type graph struct {
 	labels *labels
 	keys   []uint64
 	min    Point
-	shift  uint    // a strip is 1<<shift wide
-	strips []int32 // start of each in keys, and the end
-	start  []int32 // of each vertex in to and along, and the end
-	to     []int32 // the vertex at the other end
-	along  []int32 // label of the edge on the way there
+	shift  uint    // the width of a strip is 1<<shift
+	strips []int32 // start of each strip in keys, and the end
+	start  []int32 // start of each vertex in to and along, and the end
+	to     []int32 // vertex at the other end
+	along  []int32 // label of the edge in that direction
 	gone   []bool
 }
 
-// positions lie within 29 bits, a strip and a place in it together, and so do heights.
+// positionBits is the number of bits for the strip and the x within it together, and for y.
 const positionBits = 29
 
 func newGraph(segs []seg, l *labels) *graph {
@@ -84,7 +84,7 @@ func (g *graph) key(p Point) uint64 {
 	return x>>g.shift<<(positionBits+g.shift) | y<<g.shift | x&(1<<g.shift-1)
 }
 
-// vertex returns the number of a vertex that is there.
+// vertex returns the number of an existing vertex.
 func (g *graph) vertex(p Point) int32 {
 	k := g.key(p)
 	strip := k >> (positionBits + g.shift)
@@ -99,13 +99,14 @@ func (g *graph) point(v int32) Point {
 	return Point{g.min.X + int32(x), g.min.Y + int32(k>>g.shift&(1<<positionBits-1))}
 }
 
-// isPlain reports whether a vertex is no junction: two edges with the same on their sides meet there.
+// isPlain reports whether a vertex is not a junction: exactly two edges with the same features on their sides meet
+// there.
 func (g *graph) isPlain(v int32) bool {
 	k := g.start[v]
 	return g.start[v+1]-k == 2 && g.labels.reverse[g.along[k]] == g.along[k+1]
 }
 
-// step goes on from a plain vertex to the neighbour that is not prev, to the first one when prev is negative.
+// step goes from a plain vertex to the neighbour other than prev; to the first one if prev is negative.
 func (g *graph) step(v, prev int32) (next, label int32) {
 	k := g.start[v]
 	if g.to[k] == prev {
@@ -114,7 +115,7 @@ func (g *graph) step(v, prev int32) (next, label int32) {
 	return g.to[k], g.along[k]
 }
 
-// segments appends the edges that are left.
+// segments appends the remaining edges.
 func (g *graph) segments(dst []seg) []seg {
 	for v := range int32(len(g.keys)) {
 		if g.gone[v] {
@@ -130,8 +131,7 @@ func (g *graph) segments(dst []seg) []seg {
 	return dst
 }
 
-// holdsOther reports whether a triangle holds a vertex besides its own, within or on its border. One without area is
-// the line of its corners.
+// holdsOther reports whether another vertex lies in a triangle or on its border. A triangle without area is a line.
 func (g *graph) holdsOther(a, v, b int32) bool {
 	p, q, r := g.point(a), g.point(v), g.point(b)
 	turn := cross(p, q, r)
@@ -159,7 +159,7 @@ func (g *graph) holdsOther(a, v, b int32) bool {
 	return false
 }
 
-// joined reports whether there is an edge between two vertices.
+// joined reports whether two vertices have a common edge.
 func (g *graph) joined(v, w int32) bool {
 	if g.start[w+1]-g.start[w] < g.start[v+1]-g.start[v] {
 		v, w = w, v
@@ -167,7 +167,7 @@ func (g *graph) joined(v, w int32) bool {
 	return slices.Contains(g.to[g.start[v]:g.start[v+1]], w)
 }
 
-// relink puts an edge from v to w in the place of the one to old.
+// relink replaces the edge from v to old by one from v to w.
 func (g *graph) relink(v, old, w int32) {
 	for k := g.start[v]; k < g.start[v+1]; k++ {
 		if g.to[k] == old {

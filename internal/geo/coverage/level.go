@@ -7,15 +7,15 @@ import (
 	"sync"
 )
 
-// Level is the polygons of a layer on one grid. It is immutable.
+// Level contains the polygons of a layer on one grid. It is immutable.
 type Level struct {
-	Unit     float64 // side of a cell, in units of the coordinate system of the Grid
+	Unit     float64 // width of a cell, in units of the Grid's coordinate system
 	arcs     []int32 // start of each arc in points, and the end
-	points   []Point // arcs share no points but their ends
-	first    []int32 // of each feature in polygons, and the end
+	points   []Point // arcs have only their ends in common
+	first    []int32 // start of each feature in polygons, and the end
 	polygons []polygon
-	refs     []int32 // of rings: numbers of arcs, ^n when they run backwards
-	LeftOut  int     // features that were added with rings and have none
+	refs     []int32 // arcs of rings; ^n is arc n in reverse
+	LeftOut  int     // number of features that had rings before
 	once     sync.Once
 	index    *Index
 
@@ -23,35 +23,35 @@ type Level struct {
 	sides     sides
 }
 
-// polygon is the rings of one polygon in refs, the outer one first.
+// polygon lists the rings of a polygon in refs, the outer one first.
 type polygon struct {
-	rings    []int32 // start of each in refs, and the end
+	rings    []int32 // start of each ring in refs, and the end
 	min, max Point
 }
 
 // Features returns the number of features.
 func (l *Level) Features() int { return len(l.first) - 1 }
 
-// Vertices returns the number of vertices of all arcs, ends counted with each.
+// Vertices returns the number of vertices of all arcs. Ends are counted once for each arc.
 func (l *Level) Vertices() int { return len(l.points) }
 
 // Arcs returns the number of arcs.
 func (l *Level) Arcs() int { return len(l.arcs) - 1 }
 
-// Polygons returns how many polygons a feature has.
+// Polygons returns the number of polygons of a feature.
 func (l *Level) Polygons(feature int) int { return int(l.first[feature+1] - l.first[feature]) }
 
-// Rings returns how many rings a polygon of a feature has.
+// Rings returns the number of rings of a polygon.
 func (l *Level) Rings(feature, i int) int { return len(l.polygons[int(l.first[feature])+i].rings) - 1 }
 
-// Box returns the corners of a polygon of a feature.
+// Box returns the lower left and the upper right corner of a polygon.
 func (l *Level) Box(feature, i int) (low, high Point) {
 	p := &l.polygons[int(l.first[feature])+i]
 	return p.min, p.max
 }
 
-// AppendRing appends a ring of a polygon of a feature, without the first position again at the end; ring 0 is the
-// outer one, counter-clockwise with Y up, holes run clockwise. It returns false when there is no such ring.
+// AppendRing appends a ring of a polygon without repeating the first position. Ring 0 is the outer one,
+// counter-clockwise with Y pointing up; holes are clockwise. It returns false if there is no such ring.
 func (l *Level) AppendRing(dst []Point, feature, i, ring int) ([]Point, bool) {
 	p := &l.polygons[int(l.first[feature])+i]
 	if ring >= len(p.rings)-1 {
@@ -75,7 +75,7 @@ func (l *Level) appendArc(dst []Point, ref int32) []Point {
 	return dst
 }
 
-// ends returns the first and the last point of an arc, and those beside them.
+// ends returns the first two and the last two points of an arc.
 func (l *Level) ends(ref int32) (first, second, beforeLast, last Point) {
 	n := ref
 	if n < 0 {
@@ -89,7 +89,7 @@ func (l *Level) ends(ref int32) (first, second, beforeLast, last Point) {
 	return first, second, beforeLast, last
 }
 
-// level makes arcs and rings of a graph.
+// level builds the arcs and rings of a graph.
 func (g *graph) level(features int32) *Level {
 	l := &Level{}
 	on := g.cutArcs(l)
@@ -113,7 +113,7 @@ func (g *graph) level(features int32) *Level {
 	return l
 }
 
-// cutArcs fills arcs and points, and returns the label of each arc.
+// cutArcs sets arcs and points, and returns the label of each arc.
 func (g *graph) cutArcs(l *Level) (on []int32) {
 	done := make([]bool, len(g.keys))
 	walk := func(v, next, label int32) {
@@ -129,7 +129,7 @@ func (g *graph) cutArcs(l *Level) (on []int32) {
 		}
 		l.points = append(l.points, g.point(at))
 		done[at] = done[at] || at == v
-		if !g.isPlain(at) { // both ends begin it: it is kept once
+		if !g.isPlain(at) { // reached from both ends; added once
 			g.drop(at, prev)
 		}
 	}
@@ -155,7 +155,7 @@ func (g *graph) cutArcs(l *Level) (on []int32) {
 	return on
 }
 
-// drop marks the edge from a junction as walked.
+// drop marks an edge at a junction as used.
 func (g *graph) drop(v, to int32) {
 	for k := g.start[v]; k < g.start[v+1]; k++ {
 		if g.to[k] == to {
@@ -165,18 +165,18 @@ func (g *graph) drop(v, to int32) {
 	}
 }
 
-// loop is a simple ring while it is sorted into polygons.
+// loop is a simple ring that is not yet part of a polygon.
 type loop struct {
 	refs      []int32
-	twice     int64 // signed area, as it was walked
+	twice     int64 // twice the signed area in the original direction
 	ring      []Point
 	low, high Point
 	hole      bool
 	holes     []int
 }
 
-// addFeature makes polygons of arcs that have the feature on their left. Where a ring crosses itself some have it on
-// their right, and are turned.
+// addFeature builds polygons of arcs that have the feature on their left. If a ring crosses itself, some arcs have it
+// on their right and are reversed.
 func (l *Level) addFeature(refs []int32) {
 	loops, whole := l.loops(refs)
 	if l.sortLoops(loops) || !whole {
@@ -186,10 +186,10 @@ func (l *Level) addFeature(refs []int32) {
 	l.addPolygons(loops)
 }
 
-// loops cuts arcs into simple rings; whole says that each has one that follows it.
+// loops connects arcs to simple rings; whole is false if some arc has no successor.
 func (l *Level) loops(refs []int32) (loops []loop, whole bool) {
 	whole = true
-	from := map[Point][]int32{} // arcs that begin there
+	from := map[Point][]int32{} // arcs by first point
 	for _, r := range refs {
 		first, _, _, _ := l.ends(r)
 		from[first] = append(from[first], r)
@@ -210,7 +210,7 @@ func (l *Level) loops(refs []int32) (loops []loop, whole bool) {
 	return loops, whole
 }
 
-// face walks around a face, which is on the left, from an arc on; nil when the walk does not come back to it.
+// face walks around the face on the left, beginning with an arc; nil if the walk does not return to it.
 func (l *Level) face(r int32, from map[Point][]int32, used map[int32]bool) (walk []int32) {
 	start := r
 	for !used[r] {
@@ -227,7 +227,7 @@ func (l *Level) face(r int32, from map[Point][]int32, used map[int32]bool) (walk
 	return walk
 }
 
-// noArc is the number of no arc.
+// noArc is a number that no arc has.
 const noArc = math.MaxInt32
 
 // sharpest returns the arc of a list, all beginning at a junction, that comes first clockwise from the direction of p.
@@ -243,8 +243,8 @@ func (l *Level) sharpest(list []int32, at, p Point) int32 {
 	return best
 }
 
-// clockwise reports whether, turning clockwise about c from the direction of p, that of a comes before that of b. The
-// direction of p itself comes last.
+// clockwise reports whether, turning clockwise around c from the direction of p, a comes before b. The direction of p
+// itself comes last.
 func clockwise(c, p, a, b Point) bool {
 	half := func(q Point) int {
 		switch t := cross(c, p, q); {
@@ -264,7 +264,7 @@ func clockwise(c, p, a, b Point) bool {
 	return cross(c, a, b) < 0
 }
 
-// simple cuts a walk where it comes to a junction again.
+// simple splits a walk wherever it returns to a junction.
 func (l *Level) simple(walk []int32) (parts [][]int32) {
 	at := map[Point]int{}
 	var stack []int32
@@ -305,8 +305,9 @@ func (l *Level) area(refs []int32) (twice int64) {
 	return twice
 }
 
-// sortLoops finds which loops are holes, and of which. They do not cross: what lies in an even number of others is an
-// outer ring, else a hole of the smallest of them. Reports whether one ran the other way; it is turned.
+// sortLoops finds out which loops are holes, and of which loop. Loops do not cross: one within an even number of others
+// is an outer ring, else a hole of the smallest of them. turned reports that a loop had the wrong direction and was
+// reversed.
 func (l *Level) sortLoops(loops []loop) (turned bool) {
 	slices.SortStableFunc(loops, func(a, b loop) int { return cmp.Compare(abs64(b.twice), abs64(a.twice)) })
 	for i := range loops {
@@ -326,7 +327,7 @@ func (l *Level) sortLoops(loops []loop) (turned bool) {
 			}
 			break
 		}
-		if (x.twice > 0) == x.hole { // of a ring that crosses itself
+		if (x.twice > 0) == x.hole { // part of a ring that crosses itself
 			slices.Reverse(x.refs)
 			for k, r := range x.refs {
 				x.refs[k] = ^r
@@ -337,7 +338,7 @@ func (l *Level) sortLoops(loops []loop) (turned bool) {
 	return turned
 }
 
-// addPolygons adds sorted loops.
+// addPolygons adds the polygons of sorted loops.
 func (l *Level) addPolygons(loops []loop) {
 	for i := range loops {
 		if loops[i].hole {
@@ -362,7 +363,7 @@ func corners(ring []Point) (low, high Point) {
 	return low, high
 }
 
-// encloses reports whether a ring lies within another, which it does not cross. It may touch it.
+// encloses reports whether a ring lies within another one. They must not cross, but may touch.
 func encloses(outer, inner []Point) bool {
 	for _, p := range inner {
 		if in, on := holds(outer, p, 1); !on {
@@ -370,7 +371,7 @@ func encloses(outer, inner []Point) bool {
 		}
 	}
 	last := inner[len(inner)-1]
-	for _, p := range inner { // all corners are on it: then the middle of some edge is not
+	for _, p := range inner { // if all corners are on it, the middle of some edge is not
 		if in, on := holds(outer, Point{last.X + p.X, last.Y + p.Y}, 2); !on {
 			return in
 		}
@@ -379,7 +380,7 @@ func encloses(outer, inner []Point) bool {
 	return false
 }
 
-// holds reports whether a ring, times scale, holds a position, or has it on its border.
+// holds reports whether a position is inside a ring, scaled by scale, and whether it is on its border.
 func holds(ring []Point, p Point, scale int32) (in, on bool) {
 	times := func(q Point) Point { return Point{scale * q.X, scale * q.Y} }
 	a := times(ring[len(ring)-1])
@@ -401,8 +402,7 @@ func holds(ring []Point, p Point, scale int32) (in, on bool) {
 	return in, false
 }
 
-// Layer returns a level of the features from one number to before another, which are numbered from 0 then. It does
-// not count LeftOut.
+// Layer returns a level of the features from from to before to, renumbered from 0. Its LeftOut is 0.
 func (l *Level) Layer(from, to int) *Level {
 	out := &Level{Unit: l.Unit, arcs: []int32{0}, first: make([]int32, 1, to-from+1)}
 	number := make(map[int32]int32)
@@ -433,7 +433,7 @@ func (l *Level) Layer(from, to int) *Level {
 	return out
 }
 
-// Finer returns the level on a grid that is so many times half as wide; nothing else changes.
+// Finer returns the same polygons on a grid that is 2^times as fine.
 func (l *Level) Finer(times uint) *Level {
 	out := &Level{Unit: l.Unit / float64(int64(1)<<times), arcs: l.arcs, first: l.first, refs: l.refs,
 		LeftOut: l.LeftOut,
@@ -448,7 +448,7 @@ func (l *Level) Finer(times uint) *Level {
 	return out
 }
 
-// Nothing is a level of features that have no polygons.
+// Nothing returns a level of features without polygons.
 func Nothing(features int, unit float64) *Level {
 	return &Level{Unit: unit, arcs: []int32{0}, first: make([]int32, features+1)}
 }

@@ -2,8 +2,8 @@ package coverage
 
 import "math"
 
-// ClipLine appends the parts of a line that lie in a box, whose sides count as inside. Where an edge is cut, it ends
-// on the grid. A line of one position has no parts.
+// ClipLine appends the parts of a line within a box, including its sides. A clipped edge ends on the grid. A line of
+// one position has no parts.
 func ClipLine(dst [][]Point, line []Point, low, high Point) [][]Point {
 	var part []Point
 	end := func() {
@@ -33,7 +33,7 @@ func ClipLine(dst [][]Point, line []Point, low, high Point) [][]Point {
 	return dst
 }
 
-// clipEdge cuts an edge at a box (Liang and Barsky 1984); false when it lies outside.
+// clipEdge clips an edge to a box (Liang and Barsky 1984); ok is false if it lies outside.
 func clipEdge(a, b, low, high Point) (from, to Point, ok bool) {
 	t0, t1 := 0.0, 1.0
 	dx, dy := float64(b.X)-float64(a.X), float64(b.Y)-float64(a.Y)

@@ -9,21 +9,22 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Lines is the lines of a layer on one grid, each simplified alone. It is immutable but for Add and Coarser.
+// Lines contains the lines of a layer on one grid, each simplified independently. It is immutable except for Add and
+// Coarser.
 type Lines struct {
 	Unit   float64
 	starts []int32 // start of each line in points, and the end
 	points []Point
-	first  []int32 // of each feature in starts, and the end
+	first  []int32 // start of each feature in starts, and the end
 	once   sync.Once
 	index  *Index
 }
 
-// NewLines returns no lines on a grid.
+// NewLines returns an empty Lines on a grid.
 func NewLines(g Grid) *Lines { return &Lines{Unit: g.Unit, starts: []int32{0}, first: []int32{0}} }
 
-// Add adds a feature: the lines of a geometry, in a coordinate system that move brings to that of the grid g, as it
-// is given to NewLines. A geometry without lines, nil too, is a feature without any. After an error l is as it was.
+// Add adds a feature: the lines of a geometry. move transforms coordinates to those of the grid g, which must be that
+// of NewLines. A geometry without lines, or nil, is a feature without lines. After an error l is unchanged.
 func (l *Lines) Add(g Grid, geometry []byte, move crs.Func) error {
 	starts, points := len(l.starts), len(l.points)
 	outside := false
@@ -62,7 +63,7 @@ func (l *Lines) add(g Grid, r *wkb.Run, move crs.Func) bool {
 	return true
 }
 
-// Snap returns the i-th position of a run on the grid; false when it has no place there. Move may be nil.
+// Snap returns the i-th position of a run on the grid; false if it lies outside. move may be nil.
 func (g Grid) Snap(r *wkb.Run, i int, move crs.Func) (Point, bool) {
 	x, y := r.XY(i)
 	if move != nil {
@@ -75,16 +76,16 @@ func (g Grid) Snap(r *wkb.Run, i int, move crs.Func) (Point, bool) {
 	return Point{int32(x), int32(y)}, true
 }
 
-// Parts returns how many lines a feature has.
+// Parts returns the number of lines of a feature.
 func (l *Lines) Parts(feature int) int { return int(l.first[feature+1] - l.first[feature]) }
 
-// Part returns a line of a feature, which the caller must not change.
+// Part returns a line of a feature. The caller must not change it.
 func (l *Lines) Part(feature, i int) []Point {
 	k := l.first[feature] + int32(i)
 	return l.points[l.starts[k]:l.starts[k+1]]
 }
 
-// end ends a line that began at a position; one that is a position is none.
+// end ends a line that began at an index of points. It removes a line of a single position.
 func (l *Lines) end(from int) {
 	if len(l.points)-from < 2 {
 		l.points = l.points[:from]
@@ -93,8 +94,8 @@ func (l *Lines) end(from int) {
 	l.starts = append(l.starts, int32(len(l.points)))
 }
 
-// Coarser returns the lines on a grid that is shift times half as fine, simplified. Lines that are less wide and high
-// than the span are left out.
+// Coarser returns the lines on a grid that is 2^shift as coarse, simplified. It omits lines narrower and lower than the
+// span.
 func (l *Lines) Coarser(shift uint, o Options) *Lines {
 	o = o.orDefault()
 	out := &Lines{Unit: l.Unit * float64(int64(1)<<shift), starts: []int32{0}, first: []int32{0}}
@@ -121,7 +122,7 @@ func (l *Lines) Coarser(shift uint, o Options) *Lines {
 	return out
 }
 
-// thin removes positions of a line, but its ends, by the area of their triangles (see simplify).
+// thin removes positions of a line, except its ends, by the area of their triangles (see simplify).
 func thin(line []Point, limit float64) []Point {
 	n := int32(len(line))
 	prev, next, now := make([]int32, n), make([]int32, n), make([]float32, n)
@@ -166,7 +167,7 @@ func (l *Lines) Features() int { return len(l.first) - 1 }
 // Count returns the number of lines.
 func (l *Lines) Count() int { return len(l.starts) - 1 }
 
-// Clip appends the parts of the lines of a feature that lie in a box.
+// Clip appends the parts of the lines of a feature within a box.
 func (l *Lines) Clip(dst [][]Point, feature int, low, high Point) [][]Point {
 	for k := l.first[feature]; k < l.first[feature+1]; k++ {
 		dst = ClipLine(dst, l.points[l.starts[k]:l.starts[k+1]], low, high)
@@ -174,7 +175,7 @@ func (l *Lines) Clip(dst [][]Point, feature int, low, high Point) [][]Point {
 	return dst
 }
 
-// Around returns the corners of a feature; false when it has no lines.
+// Around returns the lower left and the upper right corner of a feature; ok is false if it has no lines.
 func (l *Lines) Around(feature int) (low, high Point, ok bool) {
 	a, b := l.starts[l.first[feature]], l.starts[l.first[feature+1]]
 	if a == b {
@@ -184,12 +185,12 @@ func (l *Lines) Around(feature int) (low, high Point, ok bool) {
 	return low, high, true
 }
 
-// Search appends the numbers of the features whose boxes touch a box, in order.
+// Search appends the numbers of the features whose boxes touch a box, ascending.
 func (l *Lines) Search(dst []int32, low, high Point) []int32 {
 	return l.indexed().Search(dst, low, high)
 }
 
-// Any reports whether there are such features.
+// Any reports whether the box of some feature touches a box.
 func (l *Lines) Any(low, high Point) bool { return l.indexed().Any(low, high) }
 
 func (l *Lines) indexed() *Index {
@@ -197,12 +198,12 @@ func (l *Lines) indexed() *Index {
 	return l.index
 }
 
-// Bytes is about how much memory the lines take, with their index.
+// Bytes returns the approximate memory of the lines with their index.
 func (l *Lines) Bytes() int64 {
 	return int64(128 + 4*len(l.starts) + 8*len(l.points) + 26*len(l.first))
 }
 
-// AppendBinary appends the lines as bytes. It never fails.
+// AppendBinary appends the encoded lines. It never fails.
 func (l *Lines) AppendBinary(dst []byte) ([]byte, error) {
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(l.Unit))
 	dst = appendCount(dst, len(l.starts)-1, len(l.points), len(l.first)-1)
@@ -213,7 +214,7 @@ func (l *Lines) AppendBinary(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// UnmarshalBinary reads what AppendBinary wrote; ErrDamaged for anything else, as far as that would do harm.
+// UnmarshalBinary decodes the result of AppendBinary. It returns ErrDamaged for other bytes if they could do harm.
 func (l *Lines) UnmarshalBinary(b []byte) error {
 	r := reader{b: b}
 	l.Unit = r.float()
@@ -221,7 +222,7 @@ func (l *Lines) UnmarshalBinary(b []byte) error {
 	l.starts, l.points = r.runs(lines, points)
 	l.first = append(make([]int32, 0, features+1), 0)
 	for range features {
-		n := r.int() // lines may be more than the bytes that follow
+		n := r.int() // not bounded by the remaining bytes, since features may have no lines
 		r.bad = r.bad || n < 0 || n > lines-int(l.first[len(l.first)-1])
 		l.first = append(l.first, l.first[len(l.first)-1]+int32(n))
 	}

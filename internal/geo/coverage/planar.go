@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// maxPasses bounds the passes of planar; a few are enough for what is known.
+// maxPasses is the largest number of passes of planar; a few are enough for all known data.
 const maxPasses = 200
 
-// ErrPlanar reports edges that do not come apart on a grid. None are known.
+// ErrPlanar reports edges that still cross after maxPasses. No such data are known.
 var ErrPlanar = errors.New("edges do not come apart")
 
-// planar cuts edges where they meet, until no two have more than an end in common, and joins those that lie on each
-// other. The result is sorted. A place where edges cross is moved to the grid, which moves the parts by less than a
-// unit and may make them meet others. Where the edges are those of the source, they may be ErrApart.
+// planar splits edges where they meet, until no two have more than an end in common, and joins edges that lie on each
+// other. The result is sorted. A crossing is moved to the grid, which moves the edges by less than a unit and may make
+// them meet others. For edges of the source it may return ErrApart.
 func (b *Builder) planar(ctx context.Context, segs []seg, source bool) ([]seg, error) {
 	segs = b.join(segs)
 	for i := range maxPasses {
@@ -41,7 +41,7 @@ func (b *Builder) planar(ctx context.Context, segs []seg, source bool) ([]seg, e
 	return nil, ErrPlanar
 }
 
-// mostCrossings is how many crossings so many edges of a coverage may have on its finest level.
+// mostCrossings returns how many crossings a coverage with a number of edges may have on its finest level.
 func (b *Builder) mostCrossings(edges int) int {
 	often := oftenCrossing
 	if b.skip > 0 {
@@ -62,8 +62,8 @@ func (s *seg) compare(t *seg) int {
 	return cmp.Compare(s.b.Y, t.b.Y)
 }
 
-// join sorts edges and leaves one of those that lie on each other, and none without length or with nothing on its
-// sides.
+// join sorts edges and joins those that lie on each other. It removes edges without length, or without features on
+// their sides.
 func (b *Builder) join(segs []seg) []seg {
 	slices.SortFunc(segs, func(s, t seg) int { return s.compare(&t) })
 	out := segs[:0]
@@ -80,13 +80,13 @@ func (b *Builder) join(segs []seg) []seg {
 	return out
 }
 
-// cutAt is a place at which an edge is to be cut.
+// cutAt is a point at which an edge must be split.
 type cutAt struct {
 	seg int32
 	at  Point
 }
 
-// cut cuts edges at places, and joins all.
+// cut splits edges and joins the result.
 func (b *Builder) cut(segs []seg, cuts []cutAt) []seg {
 	slices.SortFunc(cuts, func(x, y cutAt) int {
 		if x.seg != y.seg {
@@ -120,8 +120,8 @@ func (b *Builder) cut(segs []seg, cuts []cutAt) []seg {
 	return b.join(out)
 }
 
-// meetings sweeps over sorted edges from left to right and returns where those that are fresh meet others, but for
-// common ends. It counts the places where edges cross.
+// meetings sweeps over sorted edges from left to right. It returns where fresh edges meet others, except at common
+// ends, and counts the crossings.
 func meetings(segs []seg) (cuts []cutAt, crossings int) {
 	if len(segs) == 0 {
 		return nil, 0
@@ -162,17 +162,17 @@ func meetings(segs []seg) (cuts []cutAt, crossings int) {
 	return cuts, crossings
 }
 
-// cross returns twice the signed area of a triangle, positive when it runs counter-clockwise.
+// cross returns twice the signed area of a triangle, positive if it is counter-clockwise.
 func cross(a, b, c Point) int64 {
 	return int64(b.X-a.X)*int64(c.Y-a.Y) - int64(b.Y-a.Y)*int64(c.X-a.X)
 }
 
-// inside reports whether p, which is on the line of s, lies between its ends.
+// inside reports whether p, which lies on the line through s, lies between its ends.
 func (s *seg) inside(p Point) bool {
 	return s.a.less(p) && p.less(s.b)
 }
 
-// meet appends where two edges are to be cut, and reports whether they cross.
+// meet appends where two edges must be split, and reports whether they cross.
 func meet(cuts []cutAt, segs []seg, i, j int32) ([]cutAt, bool) {
 	s, t := &segs[i], &segs[j]
 	ta, tb := cross(s.a, s.b, t.a), cross(s.a, s.b, t.b)

@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// Index finds boxes. It is immutable.
+// Index finds boxes by an R-tree. It is immutable.
 type Index struct {
-	order []int32  // numbers of boxes, near ones beside each other
-	tiers [][]span // boxes of sixteen of the tier before each; the first those of order
+	order []int32  // numbers of the boxes, neighbours are adjacent
+	tiers [][]span // bounds of 16 entries of the tier before; the first tier bounds boxes in order
 }
 
 type span struct{ low, high Point }
 
 const fan = 16
 
-// newIndex indexes n boxes; those for which box returns false are not found.
+// newIndex indexes n boxes, except those for which box returns false.
 func newIndex(n int, box func(i int) (low, high Point, ok bool)) *Index {
 	type entry struct {
 		span
@@ -52,7 +52,7 @@ func newIndex(n int, box func(i int) (low, high Point, ok bool)) *Index {
 	return x
 }
 
-// Search appends the numbers of the boxes that touch a box, in order.
+// Search appends the numbers of the boxes that touch a box, ascending.
 func (x *Index) Search(dst []int32, low, high Point) []int32 {
 	start := len(dst)
 	var walk func(tier, from, to int)
@@ -73,7 +73,7 @@ func (x *Index) Search(dst []int32, low, high Point) []int32 {
 	return dst
 }
 
-// Any reports whether a box touches a box.
+// Any reports whether an indexed box touches a box.
 func (x *Index) Any(low, high Point) bool {
 	var walk func(tier, from, to int) bool
 	walk = func(tier, from, to int) bool {
@@ -89,8 +89,7 @@ func (x *Index) Any(low, high Point) bool {
 	return walk(len(x.tiers)-1, 0, math.MaxInt)
 }
 
-// Morton is the place of a position in an order in which the tiles of a quad tree are runs: the bits of x and y in
-// turn.
+// Morton interleaves the bits of x and y. In this order the positions in a tile of a quad tree are consecutive.
 func Morton(p Point) uint64 {
 	return spread(uint32(p.X)^1<<31) | spread(uint32(p.Y)^1<<31)<<1
 }
@@ -104,12 +103,12 @@ func spread(v uint32) uint64 {
 	return (x | x<<1) & 0x5555555555555555
 }
 
-// Search appends the numbers of the features with polygons whose boxes, as a whole, touch a box, in order.
+// Search appends the numbers of the features with polygons whose boxes touch a box, ascending.
 func (l *Level) Search(dst []int32, low, high Point) []int32 {
 	return l.indexed().Search(dst, low, high)
 }
 
-// Any reports whether there are such features.
+// Any reports whether the box of some feature touches a box.
 func (l *Level) Any(low, high Point) bool { return l.indexed().Any(low, high) }
 
 func (l *Level) indexed() *Index {
@@ -117,7 +116,7 @@ func (l *Level) indexed() *Index {
 	return l.index
 }
 
-// Around returns the corners of a feature; false when it has no polygons.
+// Around returns the lower left and the upper right corner of a feature; ok is false if it has no polygons.
 func (l *Level) Around(feature int) (low, high Point, ok bool) {
 	for i := range l.Polygons(feature) {
 		a, b := l.Box(feature, i)
@@ -141,9 +140,9 @@ func (l *Level) Area(feature int) float64 {
 	return float64(twice) / 2
 }
 
-// Shared returns how many features share an arc with another.
+// Shared returns the number of features that share an arc with another one.
 func (l *Level) Shared() (n int) {
-	of := make([]int32, l.Arcs()) // the first feature on each arc, from 1
+	of := make([]int32, l.Arcs()) // number+1 of the first feature on each arc
 	shares := make([]bool, l.Features())
 	for f := range int32(l.Features()) {
 		for _, p := range l.polygons[l.first[f]:l.first[f+1]] {
@@ -166,13 +165,13 @@ func (l *Level) Shared() (n int) {
 	return n
 }
 
-// Bytes is about how much memory the level takes, with its index and the features beside arcs.
+// Bytes returns the approximate memory of the level, including its index and sides.
 func (l *Level) Bytes() int64 {
 	return int64(bits.UintSize/8*16 + 4*len(l.arcs) + 8*len(l.points) + 4*len(l.first) + 64*len(l.polygons) +
 		8*len(l.refs) + 4*len(l.arcs) + 22*len(l.first))
 }
 
-// Join appends the features of another level of the same grid, that share no arcs with those of l.
+// Join appends the features of another level on the same grid, which share no arcs with those of l.
 func (l *Level) Join(o *Level) {
 	if len(l.arcs) == 0 {
 		l.Unit, l.arcs, l.first = o.Unit, []int32{0}, []int32{0}

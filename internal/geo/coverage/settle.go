@@ -5,17 +5,16 @@ import (
 	"slices"
 )
 
-// longestSliver bounds the edges of a face that settle looks at. No longer ones of real divisions need it: more edges
-// give the same levels, in three times the time; eight give others.
+// longestSliver is the largest number of edges of a face that settle considers. More edges do not change the levels of
+// real divisions, but take three times as long; with eight they differ.
 const longestSliver = 32
 
-// smallFace is the area in cells up to which a face may come from moving vertices, whatever its width.
+// smallFace is the area in cells up to which a face may be caused by moving vertices, whatever its width.
 const smallFace = 16
 
-// settle gives small faces between features one owner each. Where vertices move to a grid a face may turn inside out:
-// then two features lie on it, or none. It goes to the one with the longest border there. This is of one layer, for
-// which the edges of others are not there. Reports whether labels have changed; an edge may then have nothing on its
-// sides.
+// settle gives small faces one owner each. When vertices move to a grid, a face may turn inside out: then two features
+// cover it, or none. It goes to the feature with the longest border there. settle considers only the borders of one
+// layer. It reports whether labels have changed; edges may then have no features on their sides.
 func (g *graph) settle(layer int) (changed bool) {
 	var walk []int32
 	for v := range int32(len(g.keys)) {
@@ -35,8 +34,8 @@ func (g *graph) settle(layer int) (changed bool) {
 	return changed
 }
 
-// sliver walks around the face on the left of the k-th edge, which begins at v, and returns the numbers of the edges,
-// each followed by that of its reverse. False when the face is not small.
+// sliver walks around the face on the left of edge k, which begins at v, and returns the numbers of its edges, each
+// followed by that of its reverse. ok is false if the face is not small.
 func (g *graph) sliver(walk []int32, v, k int32, layer int) ([]int32, bool) {
 	from, first := v, k
 	origin := g.point(v)
@@ -62,7 +61,7 @@ func (g *graph) reverseOf(v, w int32) int32 {
 	return g.start[w] + int32(slices.Index(g.to[g.start[w]:g.start[w+1]], v))
 }
 
-// turn returns the number of the edge from v that comes first after that to a neighbour, clockwise.
+// turn returns the number of the edge from v that comes first after back, clockwise.
 func (g *graph) turn(v, back int32, layer int) int32 {
 	from, to := g.start[v], g.start[v+1]
 	if other := from + to - 1 - back; to-from == 2 && g.labels.on(g.along[other], layer) {
@@ -79,11 +78,11 @@ func (g *graph) turn(v, back int32, layer int) int32 {
 	return best
 }
 
-// settleFace settles a face with edges as of sliver; false when there was nothing to do.
+// settleFace settles a face with the edges of sliver; false if nothing had to change.
 func (g *graph) settleFace(walk []int32, layer int) bool {
-	// features on the face where an edge says so, and on the other side; with lengths
+	// length of the border by feature: on the face, and beyond it
 	on, beside := map[int32]float64{}, map[int32]float64{}
-	open := false // there is nothing on the other side of some edge
+	open := false // some edge has no feature on the other side
 	all := 0.0
 	for i := 0; i < len(walk); i += 2 {
 		a, b := g.point(g.to[walk[i+1]]), g.point(g.to[walk[i]])
@@ -116,8 +115,8 @@ func (g *graph) settleFace(walk []int32, layer int) bool {
 	return false
 }
 
-// settleInverted mends a face with an owner where a feature lies beyond every edge, beyond some together with the
-// owner: so it says of one that lies on the face less than not at all, since it has turned inside out there.
+// settleInverted mends a face with an owner if a feature lies beyond every edge, beyond some of them together with the
+// owner: the feature covers the face a negative number of times, since it has turned inside out.
 func (g *graph) settleInverted(walk []int32, beside map[int32]float64, layer int) bool {
 	for f := range beside {
 		everywhere, alone := true, false
@@ -136,8 +135,8 @@ func (g *graph) settleInverted(walk []int32, beside map[int32]float64, layer int
 	return false
 }
 
-// settleOverlap leaves one of the features on a face, the one that goes on beyond most of the border, and those that
-// have the same border there, as versions of a feature have.
+// settleOverlap leaves one of the features on a face, the one with the longest border beyond it, and those with the
+// same border there, such as versions of the same feature.
 func (g *graph) settleOverlap(walk []int32, on map[int32]float64, all float64) bool {
 	beyond := make(map[int32]float64, len(on))
 	for f, long := range on {
@@ -154,7 +153,7 @@ func (g *graph) settleOverlap(walk []int32, on map[int32]float64, all float64) b
 	return changed
 }
 
-// apartOn reports whether some edge has f on the face only, and not g.
+// apartOn reports whether some edge has f on the side of the face only, but not other.
 func (g *graph) apartOn(walk []int32, f, other int32) bool {
 	for i := 0; i < len(walk); i += 2 {
 		if set := g.labels.set(g.along[walk[i]]); slices.Contains(set, f) && !slices.Contains(set, other) {
@@ -164,7 +163,7 @@ func (g *graph) apartOn(walk []int32, f, other int32) bool {
 	return false
 }
 
-// relabel puts a feature onto the face, or takes it away when it is negative.
+// relabel adds a feature to the face, or removes it if it is negative.
 func (g *graph) relabel(walk []int32, f int32) {
 	change := g.labels.side(abs(f)-1, f > 0)
 	for i := 0; i < len(walk); i += 2 {

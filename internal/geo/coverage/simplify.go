@@ -2,24 +2,24 @@ package coverage
 
 import "math"
 
-// sharp is how much less sharp bends weigh, and flat ones more.
+// sharp is how much the weight of a vertex depends on the sharpness of its bend.
 const sharp = 0.7
 
-// weight returns the area of the triangle of a vertex and its neighbours, less for a sharp bend and more for a flat
-// one.
+// weight returns the area of the triangle of a vertex and its neighbours, reduced for a sharp bend and increased for a
+// flat one.
 func weight(a, v, b Point) float64 {
 	area := float64(abs64(cross(a, v, b))) / 2
 	ax, ay, bx, by := float64(a.X-v.X), float64(a.Y-v.Y), float64(b.X-v.X), float64(b.Y-v.Y)
 	return area * (1 - sharp*(ax*bx+ay*by)/math.Sqrt((ax*ax+ay*ay)*(bx*bx+by*by)))
 }
 
-// candidate is a plain vertex with the weight that it had when it was queued.
+// candidate is a plain vertex with its weight when it was queued.
 type candidate struct {
 	weight float32
 	v      int32
 }
 
-// less orders candidates; of equal ones the order is that of the vertices, so that results are always the same.
+// less orders candidates by weight, then by vertex, so that results are reproducible.
 func (c candidate) less(d candidate) bool {
 	return c.weight < d.weight || c.weight == d.weight && c.v < d.v
 }
@@ -65,10 +65,10 @@ func (q *queue) pop() candidate {
 	return top
 }
 
-// simplify removes plain vertices by the area of their triangles, the smallest first (Visvalingam and Whyatt 1993,
-// weighted), up to a limit, which is higher where features come nearer to their size (allowed); drift is by how much
-// they are off, and is kept up. A vertex stays while its triangle holds another one or its neighbours are joined
-// already: so edges never cross or fall together.
+// simplify removes plain vertices by the weighted area of their triangles, the smallest first (Visvalingam and Whyatt
+// 1993), up to a limit, which is higher if the removal brings features nearer to their original area (allowed). drift
+// is the current deviation of the areas, which simplify updates. A vertex remains if its triangle contains another
+// vertex, or if its neighbours have a common edge: so edges neither cross nor coincide.
 func (g *graph) simplify(limit float64, drift []int64) {
 	var q queue
 	now := make([]float32, len(g.keys))

@@ -1,14 +1,13 @@
 package coverage
 
-// A vertex may go up to these multiples of the limit: the first where both neighbours come nearer to the size that
-// they had before anything was simplified, the second where both get further away from it, between them where one
-// gains what the other loses.
+// Factors of the limit for the removal of a vertex: if both features come nearer to the area that they had before
+// simplification, if both get further away from it, and in between if one gains what the other loses.
 const (
 	healing = 2.1
 	harming = 0.7
 )
 
-// sizes returns twice the area of each feature, in cells.
+// sizes returns twice the area of each feature in cells.
 func (b *Builder) sizes(segs []seg) []int64 {
 	out := make([]int64, b.n)
 	for i := range segs {
@@ -25,7 +24,7 @@ func (b *Builder) sizes(segs []seg) []int64 {
 	return out
 }
 
-// drift returns by how much each feature is too large on level i, twice, in cells.
+// drift returns twice the excess area of each feature on level i, in cells.
 func (b *Builder) drift(segs []seg, i int) []int64 {
 	out := b.sizes(segs)
 	for f := range out {
@@ -34,8 +33,8 @@ func (b *Builder) drift(segs []seg, i int) []int64 {
 	return out
 }
 
-// allowed is the limit for the removal of a plain vertex, whose triangle has an area, twice, that is positive on its
-// right.
+// allowed returns the limit for the removal of a plain vertex. twice is twice the area of its triangle, positive if the
+// triangle lies to the right.
 func (g *graph) allowed(limit float64, v int32, twice int64, drift []int64) float64 {
 	set := g.labels.set(g.along[g.start[v]+1])
 	if twice == 0 || len(set) == 0 {
@@ -50,7 +49,7 @@ func (g *graph) allowed(limit float64, v int32, twice int64, drift []int64) floa
 	return limit * (healing + harming - part*(healing-harming)) / 2
 }
 
-// grown is what a feature on a side wins by the removal of a vertex, see allowed.
+// grown returns by how much a feature on a side grows when the vertex is removed; see allowed.
 func grown(f int32, twice int64) int64 {
 	if f > 0 {
 		return -twice

@@ -1,16 +1,16 @@
 package coverage
 
-// faces are the faces between the arcs of a feature, while rings that cross themselves are read even-odd. Each arc
-// counts both ways.
+// faces are the faces between the arcs of a feature, for reading rings that cross themselves by the even-odd rule. Each
+// arc occurs in both directions.
 type faces struct {
 	l    *Level
-	refs []int32         // both ways
-	next map[int32]int32 // the arc that follows, with the same face on the left
-	// whether the face on the left of an arc lies within an odd number of them; of those that were reached
+	refs []int32         // both directions of each arc
+	next map[int32]int32 // next arc around the face on the left
+	// whether the face on the left of an arc is inside by the even-odd rule; only for visited arcs
 	odd map[int32]bool
 }
 
-// turned returns arcs with what lies within an odd number of them on their left.
+// turned returns the arcs directed so that the inside, by the even-odd rule, is on their left.
 func (l *Level) turned(refs []int32) []int32 {
 	f := faces{l: l, next: map[int32]int32{}, odd: map[int32]bool{}}
 	from := map[Point][]int32{}
@@ -38,7 +38,7 @@ func (l *Level) turned(refs []int32) []int32 {
 	return out
 }
 
-// spread settles all faces that hang together with an arc.
+// spread visits all faces that are connected with an arc.
 func (f *faces) spread(start int32) {
 	var part []int32
 	list := []int32{start}
@@ -65,8 +65,8 @@ func (f *faces) spread(start int32) {
 	}
 }
 
-// inverted reports whether what was taken for even is odd: what lies around the part is on the left of a walk that
-// runs clockwise.
+// inverted reports whether a connected part was visited with the wrong parity: the face around it, which is on the left
+// of a clockwise walk, must be outside.
 func (f *faces) inverted(part []int32) bool {
 	in, done := map[int32]bool{}, map[int32]bool{}
 	for _, r := range part {
@@ -96,7 +96,7 @@ func (f *faces) inverted(part []int32) bool {
 	return false
 }
 
-// leftOf reports whether an odd number of the edges of an arc pass a position on its left.
+// leftOf reports whether an odd number of the arc's edges pass a position on its left.
 func (l *Level) leftOf(r int32, p Point) (odd bool) {
 	list := l.points[l.arcs[r]:l.arcs[r+1]]
 	for i := 1; i < len(list); i++ {

@@ -2,9 +2,9 @@ package crs
 
 import "github.com/paulmach/orb"
 
-// Area returns the part of the world, in CRS84 degrees, over which coordinates of id are sound: transforms there and
-// back agree, and neighbours stay neighbours. It is wider than the authority's area of use. Empty for an ID that is
-// not known.
+// Area returns the part of the world, in CRS84 degrees, in which coordinates of id are reliable: transforming there and
+// back agrees, and neighbours remain neighbours. It is larger than the authority's area of use. It is empty for an
+// unknown ID.
 func (id ID) Area() orb.Bound {
 	if s := id.find(); s != nil {
 		return s.area

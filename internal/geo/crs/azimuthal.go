@@ -10,8 +10,8 @@ type azimuthal struct {
 	lat0         float64    // degrees
 	radius       float64    // of the authalic sphere, metres
 	sin1, cos1   float64    // of the authalic latitude of the origin
-	d            float64    // makes the scale true at the origin
-	to, from     [6]float64 // authalic minus geodetic latitude, and geodetic minus authalic
+	d            float64    // makes the scale 1 at the origin
+	to, from     [6]float64 // series: authalic minus geodetic latitude, and vice versa
 }
 
 func newAzimuthal(el ellipsoid, lon0, lat0, fe, fn float64) *azimuthal {
@@ -55,7 +55,7 @@ func (p *azimuthal) forward(lon, lat float64) (x, y float64) {
 	return p.fe + b*p.d*cos*sinLon, p.fn + b/p.d*(p.cos1*sin-p.sin1*cos*cosLon)
 }
 
-// inverse gives NaN outside the disc that is the image of the earth.
+// inverse returns NaN outside the disc that is the image of the earth.
 func (p *azimuthal) inverse(x, y float64) (lon, lat float64) {
 	x, y = (x-p.fe)/p.d, (y-p.fn)*p.d
 	rho := math.Hypot(x, y)
@@ -64,7 +64,7 @@ func (p *azimuthal) inverse(x, y float64) (lon, lat float64) {
 	}
 	sinC, cosC := math.Sincos(2 * math.Asin(rho/(2*p.radius)))
 	x, y = x/rho*sinC, y/rho*sinC
-	// A point of the sphere: east, towards the origin's meridian, north.
+	// a point on the sphere: east, towards the origin's meridian, north
 	east, front, north := x, p.cos1*cosC-p.sin1*y, p.sin1*cosC+p.cos1*y
 	lat = shift(&p.from, math.Atan2(north, math.Hypot(east, front)))
 	return wrap((p.lon0 + math.Atan2(east, front)) * degree), lat * degree

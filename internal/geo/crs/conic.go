@@ -5,17 +5,17 @@ import "math"
 // conic is the Lambert conformal conic projection of the ellipsoid (EPSG methods 9801 and 9802).
 type conic struct {
 	lon0, fe, fn float64 // radians, metres, metres
-	n            float64 // of the cone: longitudes shrink by it; negative where its apex is the south pole
+	n            float64 // cone constant: factor of longitudes; negative if the apex is the south pole
 	scale        float64 // metres; the radius of the equator, with the sign of n
-	apex         float64 // northing of the apex less fn, metres
+	apex         float64 // northing of the apex minus fn, metres
 	e            float64 // first eccentricity
 }
 
-// newConic takes degrees and metres: the longitude and latitude of the origin, the two standard parallels, which may
-// be one, the scale there, and easting and northing at the origin.
+// newConic returns a projection with parameters in degrees and metres: origin, two standard parallels (which may be
+// equal) and the scale there, and easting and northing of the origin.
 func newConic(el ellipsoid, lon0, lat0, lat1, lat2, scale, fe, fn float64) *conic {
 	c := &conic{lon0: lon0 * radian, fe: fe, fn: fn, e: math.Sqrt(el.eccentricity2())}
-	m := func(lat float64) float64 { // radius of the parallel, in semi-major axes
+	m := func(lat float64) float64 { // radius of the parallel in semi-major axes
 		sin, cos := math.Sincos(lat * radian)
 		return cos / math.Sqrt(1-c.e*c.e*sin*sin)
 	}
@@ -32,7 +32,7 @@ func (c *conic) isometric(lat float64) float64 {
 	return math.Asinh(conformal(c.e, math.Tan(lat*radian)))
 }
 
-// radius is the distance of a parallel from the apex, in metres on the map, with the sign of n.
+// radius returns the distance of a parallel from the apex on the map, in metres, with the sign of n.
 func (c *conic) radius(lat float64) float64 {
 	if lat == math.Copysign(90, c.n) {
 		return 0
@@ -40,8 +40,8 @@ func (c *conic) radius(lat float64) float64 {
 	return c.scale * math.Exp(-c.n*c.isometric(lat))
 }
 
-// forward gives numbers for every longitude; they are cut opposite the central meridian. The other pole is at about
-// 1e20 m.
+// forward returns finite numbers for every longitude; the cut is opposite the central meridian. The other pole is
+// mapped to about 1e20 m.
 func (c *conic) forward(lon, lat float64) (x, y float64) {
 	sin, cos := math.Sincos(c.n * math.Remainder(lon*radian-c.lon0, 2*math.Pi))
 	r := c.radius(lat)

@@ -16,15 +16,15 @@ const (
 	methodLAEA     method = "laea"   // Lambert Azimuthal Equal Area (EPSG 9820)
 	methodPolar    method = "polar"  // Polar Stereographic, variants A and B (EPSG 9810, 9829)
 	methodOblique  method = "sterea" // Oblique Stereographic by the conformal sphere of Gauss (EPSG 9809)
-	methodStereo   method = "stere"  // Stereographic of Snyder, by the conformal latitude alone
+	methodStereo   method = "stere"  // Stereographic as in Snyder, by the conformal latitude alone
 	methodMercator method = "mercator"
 )
 
-// conversion is a map projection with its parameters, in degrees and metres. It is comparable.
+// conversion is a map projection with its parameters, in degrees and metres. Values are comparable.
 type conversion struct {
 	method     method
-	lat0, lon0 float64    // of the natural or the false origin; of Polar Stereographic lat0 is a pole
-	scale      float64    // at the origin; 0: it follows from the parallels, or the method has none
+	lat0, lon0 float64    // natural or false origin; for Polar Stereographic lat0 is a pole
+	scale      float64    // at the origin; 0: determined by the parallels, or the method has none
 	parallels  [2]float64 // standard parallels; 0: none
 	fe, fn     float64    // easting and northing of the origin
 }
@@ -48,7 +48,7 @@ func (c conversion) projection(el ellipsoid) projection {
 	panic("crs: no projection of method " + string(c.method))
 }
 
-// legal reports whether the parameters are those of a projection.
+// legal reports whether the parameters define a projection.
 func (c conversion) legal() bool {
 	for _, v := range [...]float64{c.lat0, c.lon0, c.scale, c.parallels[0], c.parallels[1], c.fe, c.fn} {
 		if !(math.Abs(v) < 1e9) {
@@ -77,8 +77,8 @@ func (c conversion) legal() bool {
 	return false
 }
 
-// extents returns Domain and Area. The domain of transverse Mercator is that of the registered tile matrix sets of
-// UTM; that of the azimuthal systems is the square that fits into the disc of the whole earth.
+// extents returns Domain and Area. The domain of transverse Mercator is that of the registered UTM tile matrix sets;
+// that of azimuthal systems is the square inscribed in the disc of the whole earth.
 func (c conversion) extents(p projection) (domain, area orb.Bound) {
 	around := func(lon, south, north float64) orb.Bound {
 		return orb.Bound{Min: orb.Point{math.Max(c.lon0-lon, -180), south},
@@ -97,7 +97,7 @@ func (c conversion) extents(p projection) (domain, area orb.Bound) {
 	}
 	half := 9e6
 	switch {
-	case c.method == methodLAEA && c.lat0 == 52: // of Europe
+	case c.method == methodLAEA && c.lat0 == 52: // Europe
 		return square(c.fe, c.fn, half), orb.Bound{Min: orb.Point{-80, 0}, Max: orb.Point{100, 90}}
 	case c.lat0 == 90:
 		return square(c.fe, c.fn, half), orb.Bound{Min: orb.Point{-180, 0}, Max: orb.Point{180, 90}}
@@ -107,7 +107,7 @@ func (c conversion) extents(p projection) (domain, area orb.Bound) {
 	return square(c.fe, c.fn, half), around(60, math.Max(c.lat0-50, -89), math.Min(c.lat0+50, 89))
 }
 
-// param is a parameter of a projection by its name in OGC 01-009, in degrees or metres.
+// param is a parameter of a projection, with its name in OGC 01-009, in degrees or metres.
 type param struct {
 	name  string
 	value float64
@@ -130,7 +130,7 @@ func (c conversion) text() (name string, params []param) {
 		return "Lambert_Azimuthal_Equal_Area", append(
 			[]param{{"latitude_of_center", c.lat0}, {"longitude_of_center", c.lon0}},
 			offset...)
-	case methodPolar: // the latitude of origin is the one of true scale
+	case methodPolar: // the latitude of origin is that of true scale
 		if c.scale == 0 {
 			origin[0].value, scale.value = c.parallels[0], 1
 		}

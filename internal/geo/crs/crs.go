@@ -1,11 +1,11 @@
-// Package crs names the coordinate reference systems that Grense serves, knows their axis order and transforms among
-// them.
+// Package crs defines the coordinate reference systems that Grense supports, with their axis order, and transforms
+// between them.
 //
 // Inside this program coordinates are always x, y: east or longitude first, in the unit of the CRS (degrees or metres).
-// Only the edge (parsers and encoders) swaps axes, for a CRS whose authority says so.
+// Only parsers and encoders swap axes, for a CRS whose authority requires it.
 //
-// ETRS89 and WGS 84 are taken as equal (null transformation, as PROJ does): datum shifts by grid and time-dependent
-// transformations are refused, not guessed. Transforms agree with PROJ within 1e-6 m over the area of use of every CRS.
+// ETRS89 and WGS 84 are treated as equal (null transformation, as in PROJ). Grid-based and time-dependent datum shifts
+// are refused. Transformations agree with PROJ within 1e-6 m over the area of use of every CRS.
 package crs
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// ID is an EPSG code, or CRS84, the one system of another authority, or the ID of a system without a code (see Own),
-// which FromText gives. The zero ID means "none".
+// ID is an EPSG code, or CRS84, the only system of another authority, or the ID that FromText returns for a system
+// without a code (see Own). The zero ID means "none".
 type ID int
 
 const (
@@ -33,7 +33,7 @@ const (
 	LAEANorthPole ID = 3575  // metres
 )
 
-// Valid reports whether the system of id is known.
+// Valid reports whether id is known.
 func (id ID) Valid() bool { return id.find() != nil }
 
 // Geographic reports whether coordinates are degrees.
@@ -48,7 +48,7 @@ func (id ID) NorthFirst() bool {
 	return s != nil && s.northFirst
 }
 
-// Decimals is the number of decimals with which coordinates are written: 7 for degrees, 2 for metres.
+// Decimals returns the usual number of decimals of coordinates: 7 for degrees, 2 for metres.
 func (id ID) Decimals() int {
 	if id.Geographic() {
 		return 7
@@ -56,8 +56,8 @@ func (id ID) Decimals() int {
 	return 2
 }
 
-// Name is the authority's name for people, or that in the text of a system without a code; that of an ID that is not
-// served is its String.
+// Name returns the authority's name, or the name in the definition of a system without a code; String for an unknown
+// ID.
 func (id ID) Name() string {
 	if s := id.find(); s != nil {
 		return s.name
@@ -65,8 +65,8 @@ func (id ID) Name() string {
 	return id.String()
 }
 
-// Domain returns the coordinates that are legal, x before y: for every point inside, transforms give numbers. It is
-// far wider than the area of use. The domain of an ID that is not served is empty.
+// Domain returns the valid coordinates, x before y: inside it transformations return finite numbers. It is far larger
+// than the area of use. It is empty for an unknown ID.
 func (id ID) Domain() orb.Bound {
 	if s := id.find(); s != nil {
 		return s.domain
@@ -88,7 +88,7 @@ func (id ID) String() string {
 	return "EPSG:" + strconv.Itoa(int(id))
 }
 
-// URI returns the identifier of OGC 18-058r1, 6.2.1; "" for the zero ID and for a system without a code.
+// URI returns the identifier by OGC 18-058r1, 6.2.1; "" for the zero ID and for a system without a code.
 func (id ID) URI() string {
 	switch id {
 	case 0:

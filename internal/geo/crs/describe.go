@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// esriNames are names in ESRI's text that are not made of the datum and the name of the system.
+// esriNames are names of systems in ESRI's WKT that do not follow from the names of datum and system.
 var esriNames = map[ID]string{
 	WebMercator: "WGS_1984_Web_Mercator_Auxiliary_Sphere", LAEAEurope: "ETRS_1989_LAEA", 3067: "EUREF_FIN_TM35FIN",
 	2180: "ETRS_1989_Poland_CS92", 3034: "ETRS_1989_LCC",
 	3812: "Belge_Lambert_2008",
 }
 
-// esri is the name of a projected system in ESRI's text: words begin with a capital.
+// esri returns the name of a projected system in ESRI's WKT, where words begin with a capital.
 func (s *system) esri() string {
 	if name := esriNames[s.id]; name != "" {
 		return name
@@ -35,7 +35,7 @@ func (s *system) esri() string {
 	return strings.Join(words, "_")
 }
 
-// esriName is the name of the datum in ESRI's text, without D_.
+// esriName returns the name of the datum in ESRI's WKT, without D_.
 func (d *datum) esriName() string {
 	if d.esri != "" {
 		return d.esri
@@ -43,7 +43,7 @@ func (d *datum) esriName() string {
 	return underscored(d.long)
 }
 
-// ESRI returns the system as the .prj of a shapefile says it: WKT 1 in ESRI's dialect, x before y.
+// ESRI returns the system in the form of a Shapefile's .prj: WKT 1 in ESRI's dialect, x before y.
 func (id ID) ESRI() (string, error) {
 	id = horizontal(id)
 	s := id.find()
@@ -78,7 +78,7 @@ func (id ID) ESRI() (string, error) {
 	return fmt.Sprintf(`PROJCS["%s",%s,PROJECTION["%s"]%s,UNIT["Meter",1.0]]`, s.esri(), geo, name, b.String()), nil
 }
 
-// horizontal is the part of a compound system that is horizontal; id itself for others.
+// horizontal returns the horizontal part of a compound system; id itself for others.
 func horizontal(id ID) ID {
 	if base := compound[int(id)]; base != 0 {
 		return base
@@ -86,7 +86,7 @@ func horizontal(id ID) ID {
 	return id
 }
 
-// esri returns the name of the method in ESRI's text, and the parameters besides those that all methods have.
+// esri returns the name of the method in ESRI's WKT, and the parameters that not all methods have.
 func (c conversion) esri() (name string, params []param) {
 	origin, scale := param{"Latitude_Of_Origin", c.lat0}, param{"Scale_Factor", c.scale}
 	switch c.method {
@@ -118,8 +118,8 @@ func (c conversion) esri() (name string, params []param) {
 	return "Mercator_Auxiliary_Sphere", []param{{"Standard_Parallel_1", 0}, {"Auxiliary_Sphere_Type", 0}}
 }
 
-// PROJJSON returns the system as PROJ's JSON (schema 0.7), with the axes in the order of the authority: readers that
-// put x first do so whatever it says (GeoParquet 1.1.0, Coordinate axis order).
+// PROJJSON returns the system as PROJJSON (schema 0.7), with axes in the order of the authority. Readers of GeoParquet
+// put x first regardless (GeoParquet 1.1.0, Coordinate axis order).
 func (id ID) PROJJSON() ([]byte, error) {
 	id = horizontal(id)
 	s := id.find()
@@ -161,7 +161,7 @@ func (id ID) PROJJSON() ([]byte, error) {
 	east, north := axis("Easting", "E", "east", "metre"), axis("Northing", "N", "north", "metre")
 	axes := []object{east, north}
 	switch {
-	case s.lat0 == 90: // at the pole every direction is south, or north
+	case s.lat0 == 90: // at a pole every direction is south, or north
 		east["direction"], north["direction"] = "south", "south"
 		east["meridian"], north["meridian"] = object{"longitude": wrap(s.lon0 + 90)},
 			object{"longitude": wrap(s.lon0 + 180)}
@@ -193,15 +193,15 @@ func (id ID) PROJJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// epsgParam is a parameter by its name, unit and code in the EPSG dataset.
+// epsgParam is a parameter with its name, unit and code in the EPSG dataset.
 type epsgParam struct {
 	name, unit string
 	code       int
 	value      float64
 }
 
-// epsg returns the name, the code and the parameters of the method in the EPSG dataset; the code is 0 where that has
-// no such method.
+// epsg returns the name, the code and the parameters of the method in the EPSG dataset; the code is 0 if it has no such
+// method.
 func (c conversion) epsg() (name string, code int, params []epsgParam) {
 	natural := []epsgParam{
 		{"Latitude of natural origin", "degree", 8801, c.lat0},

@@ -6,9 +6,9 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// Distance is the length of the shortest line on GRS 80 between two positions in CRS84 degrees, in metres: by
-// Vincenty's inverse formula, within a millimetre. Positions almost opposite each other, for which it does not
-// converge, are measured on a sphere, within 0.6 %. NaN for what is no position.
+// Distance returns the length in metres of the shortest line on GRS 80 between two positions in CRS84 degrees, within a
+// millimetre (Vincenty's inverse formula). For nearly antipodal positions, where that does not converge, it measures on
+// a sphere, within 0.6 %. It returns NaN for invalid positions.
 func Distance(from, to orb.Point) float64 {
 	const rad = math.Pi / 180
 	a, f := grs80.a, 1/grs80.invf
@@ -27,7 +27,7 @@ func Distance(from, to orb.Point) float64 {
 		sigma := math.Atan2(sinS, cosS)
 		sinA := cos1 * cos2 * sinL / sinS
 		cos2A := 1 - sinA*sinA
-		cosM := 0.0 // along the equator
+		cosM := 0.0 // the line runs along the equator
 		if cos2A > 0 {
 			cosM = cosS - 2*sin1*sin2/cos2A
 		}

@@ -8,19 +8,19 @@ import (
 
 const (
 	edgePoints = 64 // points on each edge of a box
-	// of one of smallEdge degrees at most, which bends so little that the margin stays some tens of metres
+	// for a box of at most smallEdge degrees, which bends so little that the margin is only tens of metres
 	fewPoints   = 8
 	smallEdge   = 2
-	meridianGap = 80 // degrees from the central meridian up to which transverse Mercator is taken as regular
+	meridianGap = 80 // degrees from the central meridian up to which transverse Mercator is regular
 )
 
-// everywhere is larger than the image of the earth in any projection, in metres.
+// everywhere contains the image of the earth in any projection, in metres.
 var everywhere = orb.Bound{Min: orb.Point{-1e9, -1e9}, Max: orb.Point{1e9, 1e9}}
 
-// EnvelopeOf returns a box in the CRS to that covers every point of b, a box in the CRS from: its densified edges
-// with a margin for what lies between their points, and a pole or the antimeridian inside. It may be larger than
-// needed, up to everything, and is never smaller. Both are x before y; an empty b stays empty. In degrees the answer
-// is within [-180, 180] and [-90, 90], and a box across the antimeridian gives all longitudes.
+// EnvelopeOf returns a box in the CRS to that contains every point of b, a box in the CRS from, both x before y. It
+// follows the edges of b with a margin for what lies between the points, and includes a pole or the antimeridian. It
+// may be larger than necessary, even everywhere, but never smaller. An empty b stays empty. In degrees the result is
+// within [-180, 180] and [-90, 90]; a box across the antimeridian has all longitudes.
 func EnvelopeOf(b orb.Bound, from, to ID) (orb.Bound, error) {
 	f, err := Between(from, to)
 	if err != nil {
@@ -37,14 +37,14 @@ func EnvelopeOf(b orb.Bound, from, to ID) (orb.Bound, error) {
 	if to.Geographic() {
 		return deg, nil
 	}
-	if to == WebMercator { // cut at the antimeridian, so that edges alone do not suffice; its axes follow those of deg
+	if to == WebMercator { // cut at the antimeridian: edges are not enough; axes are parallel to those of deg
 		return projected(deg, deg, forward(to.find().proj), to), nil
 	}
 	return projected(b, deg, f, to), nil
 }
 
-// projected returns the envelope of f over b, where f ends in the projected CRS to and deg covers b in degrees. A
-// projection maps inner points to inner points except at its singular points; where one may be near, the answer is
+// projected returns the envelope of f over b. f ends in the projected CRS to, and deg contains b in degrees. Except at
+// singular points, projections map inner points to inner points. If a singular point may be near, the result is
 // everywhere.
 func projected(b, deg orb.Bound, f Func, to ID) orb.Bound {
 	switch p := to.find().proj.(type) {
@@ -97,7 +97,7 @@ func geographic(b orb.Bound, p projection) orb.Bound {
 		}
 	}
 	if _, flat := p.(sphericalMercator); !flat && (e.jump > 90 || d.Min[0] < -180 || d.Max[0] > 180) {
-		d.Min[0], d.Max[0] = -180, 180 // across the antimeridian, or so near that the margin is
+		d.Min[0], d.Max[0] = -180, 180 // crosses the antimeridian, or the margin does
 	}
 	for k := range d.Min {
 		d.Min[k], d.Max[k] = math.Max(d.Min[k], degrees.Min[k]), math.Min(d.Max[k], degrees.Max[k])
@@ -105,15 +105,15 @@ func geographic(b orb.Bound, p projection) orb.Bound {
 	return d
 }
 
-// outline is what is known of the image of a box's edges.
+// outline describes the image of a box's edges.
 type outline struct {
 	min, max orb.Point
-	bend     orb.Point // largest second difference of neighbours, by axis
-	jump     float64   // largest step of x between neighbours
-	broken   bool      // some point has no image
+	bend     orb.Point // largest second difference of consecutive points, by axis
+	jump     float64   // largest step of x between consecutive points
+	broken   bool      // some point cannot be transformed
 }
 
-// trace follows the edges of b through f, by so many points on each.
+// trace transforms the edges of b by f, with a number of points on each.
 func trace(b orb.Bound, f Func, points int) outline {
 	e := outline{min: orb.Point{math.Inf(1), math.Inf(1)}, max: orb.Point{math.Inf(-1), math.Inf(-1)}}
 	ring := [...]orb.Point{b.Min, {b.Max[0], b.Min[1]}, b.Max, {b.Min[0], b.Max[1]}, b.Min}
@@ -146,8 +146,8 @@ func (e *outline) edge(from, to orb.Point, f Func, points int) {
 	}
 }
 
-// bound returns the envelope with a margin: a smooth curve leaves the box of its points by at most an eighth of the
-// second difference; a whole one is taken, and what rounding may cost.
+// bound returns the envelope with a margin. A smooth curve leaves the box of its points by at most an eighth of the
+// second difference; the margin is a whole one, plus rounding.
 func (e *outline) bound() orb.Bound {
 	var b orb.Bound
 	for k := range b.Min {

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// nearWGS84 are geographic systems besides those of datums.txt whose coordinates differ from WGS 84 by less than the
-// two metres or so that most data of theirs are good for, by EPSG code.
+// nearWGS84 lists geographic systems, by EPSG code, that are not in datums.txt but differ from WGS 84 by less than
+// about two metres, which is the accuracy of most of their data.
 var nearWGS84 = map[int]string{4019: "GRS 1980", 4937: "ETRS89 (3D)", 9000: "ITRF2014", 9067: "ETRF2000"}
 
-// nearName is the name of a geographic system that is taken as CRS84; "" when it is none.
+// nearName returns the name of a geographic system that is treated as CRS84; "" for others.
 func nearName(epsg int) string {
 	if d := registered().datums[epsg]; d != nil && !ID(epsg).Valid() {
 		return d.name
@@ -17,10 +17,10 @@ func nearName(epsg int) string {
 	return nearWGS84[epsg]
 }
 
-// googleCodes are codes of other authorities, or of former days, for EPSG:3857.
+// googleCodes are codes of other authorities, or obsolete ones, for EPSG:3857.
 var googleCodes = []int{900913, 3785, 102100, 102113}
 
-// Compound systems of a horizontal one that is known and a height, by EPSG code.
+// compound maps compound systems to their horizontal part, by EPSG code.
 var compound = map[int]ID{
 	5554: 25831, 5555: UTM32, 5556: UTM33, 5698: 2154, 5699: 2154, 5845: 3006, 5942: ETRS89, 5971: 25831, 5972: UTM32,
 	5973: UTM33, 5974: 25834,
@@ -29,7 +29,7 @@ var compound = map[int]ID{
 	7417: UTM33, 7423: ETRS89, 8370: 3812, 9422: ETRS89, 9518: WGS84, 9705: WGS84, 9707: WGS84,
 }
 
-// shifted are systems of Europe on a datum of their own, from which a shift leads to ETRS89, by EPSG code.
+// shifted are European systems on datums that need a shift to ETRS89, by EPSG code.
 var shifted = map[int]string{
 	2056: "CH1903+ / LV95", 4150: "CH1903+", 4149: "CH1903", 4277: "OSGB36", 4289: "Amersfoort", 4313: "BD72",
 	7405: "OSGB36 / British National Grid with heights",
@@ -37,8 +37,8 @@ var shifted = map[int]string{
 	28992: "Amersfoort / RD New", 31370: "BD72 / Belgian Lambert 72",
 }
 
-// Near returns the served system as which coordinates in a system of EPSG that is not served itself can be taken, and
-// a note that says what that means; false when there is none.
+// Near returns a supported system as which coordinates in an unsupported EPSG system can be treated, with a note about
+// the consequences; ok is false if there is none.
 func Near(epsg int) (id ID, note string, ok bool) {
 	if epsg == 4979 {
 		return CRS84, "EPSG:4979 (WGS 84 with heights) is taken as CRS84; heights are passed on as they are", true
@@ -56,10 +56,10 @@ func Near(epsg int) (id ID, note string, ok bool) {
 	return 0, "", false
 }
 
-// NorthFirst reports whether EPSG puts latitude or northing before longitude or easting in a system of its own; known
-// is false for one that is neither served nor taken as one that is (see Near).
+// NorthFirst reports whether EPSG defines latitude or northing as the first axis of a system; known is false if the
+// system is neither supported nor treated as a supported one (see Near).
 func NorthFirst(epsg int) (north, known bool) {
-	if epsg == 4979 || nearName(epsg) != "" { // all of degrees have latitude first
+	if epsg == 4979 || nearName(epsg) != "" { // all geographic systems have latitude first
 		return true, true
 	}
 	id := ID(epsg)
@@ -71,7 +71,8 @@ func NorthFirst(epsg int) (north, known bool) {
 	return id.NorthFirst(), id != CRS84 && !id.Own() && id.Valid()
 }
 
-// nearNote describes a system on a datum that is WGS 84 or ETRS89 only within some metres; "" for others.
+// nearNote returns a note about a system whose datum agrees with WGS 84 or ETRS89 only within some metres; "" for
+// others.
 func (id ID) nearNote() string {
 	if s := id.find(); s != nil && s.datum.off > 0.5 {
 		return fmt.Sprintf("%v is on %s, which is taken as WGS 84; positions may be off by up to two metres", id,
@@ -80,8 +81,8 @@ func (id ID) nearNote() string {
 	return ""
 }
 
-// FromEPSG returns the system as which coordinates in a system of EPSG are served. note says what is not exact;
-// wrong, why they are not served, with the cure for a file.
+// FromEPSG returns the system as which coordinates in an EPSG system are served. note describes what is inexact. If
+// they cannot be served, wrong is the reason, with the cure for a file.
 func FromEPSG(code int) (id ID, note, wrong string) {
 	if id := ID(code); id != CRS84 && !id.Own() && id.Valid() {
 		return id, id.nearNote(), ""
@@ -97,8 +98,8 @@ func FromEPSG(code int) (id ID, note, wrong string) {
 	return 0, "", fmt.Sprintf("%s; transform the data, for example with %s -t_srs %v", why, how, to)
 }
 
-// Unserved returns why coordinates in a system of EPSG are not served, and the geographic system to which they are best
-// transformed.
+// Unserved returns why coordinates in an EPSG system cannot be served, and the geographic system into which to
+// transform them.
 func Unserved(code int) (why string, to ID) {
 	if name := shifted[code]; name != "" {
 		return fmt.Sprintf(

@@ -8,10 +8,9 @@ import (
 
 const uriPrefix = "http://www.opengis.net/def/crs/"
 
-// Parse reads the name of a CRS that is served: its URI with http or https
-// (http://www.opengis.net/def/crs/EPSG/0/25833), a safe CURIE ([EPSG:25833], also without brackets) or a URN
-// (urn:ogc:def:crs:EPSG::25833). EPSG:900913, EPSG:3785, ESRI:102100 and ESRI:102113 are EPSG:3857. False for
-// everything else.
+// Parse parses the name of a supported CRS: its URI with http or https (http://www.opengis.net/def/crs/EPSG/0/25833), a
+// safe CURIE ([EPSG:25833], also without brackets) or a URN (urn:ogc:def:crs:EPSG::25833). EPSG:900913, EPSG:3785,
+// ESRI:102100 and ESRI:102113 are EPSG:3857. ok is false for any other text.
 func Parse(s string) (ID, bool) {
 	authority, version, code, ok := split(s)
 	if !ok || !isVersion(version) {
@@ -37,7 +36,7 @@ func Parse(s string) (ID, bool) {
 	return 0, false
 }
 
-// split takes a name apart; the version of a CURIE is "".
+// split splits a name into its parts; version is "" for a CURIE.
 func split(s string) (authority, version, code string, ok bool) {
 	sep := ":"
 	switch {
@@ -61,7 +60,7 @@ func split(s string) (authority, version, code string, ok bool) {
 	return part[0], part[1], part[2], true
 }
 
-// isVersion accepts what authorities write for versions of their registers: "", "0", "1.3", "9.8.12".
+// isVersion accepts version numbers of the authorities' registers: "", "0", "1.3", "9.8.12".
 func isVersion(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c != '.' && (c < '0' || c > '9') {

@@ -2,8 +2,8 @@ package crs
 
 import "github.com/paulmach/orb"
 
-// Regular returns the part of the earth, in degrees, in which the projection of a system is one to one and without
-// singular points; all of it for a geographic system. What lies elsewhere is far from any data in the system.
+// Regular returns the part of the earth, in degrees, in which a system's projection is one-to-one and has no singular
+// points; for a geographic system, all of the earth. Positions elsewhere are far from any data in the system.
 func (id ID) Regular() orb.Bound {
 	s, b := id.find(), degrees
 	if s == nil {

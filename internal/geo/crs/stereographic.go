@@ -27,7 +27,7 @@ func newPolar(el ellipsoid, c conversion) *polarStereographic {
 	return p
 }
 
-// forward sends the other pole to about 1e23 m.
+// forward maps the other pole to about 1e23 m.
 func (p *polarStereographic) forward(lon, lat float64) (x, y float64) {
 	rho := 0.0
 	if lat *= p.north; lat < 90 {
@@ -48,12 +48,12 @@ func (p *polarStereographic) inverse(x, y float64) (lon, lat float64) {
 }
 
 // stereographic is the oblique or equatorial stereographic projection of the ellipsoid by way of a sphere: the
-// conformal one of Gauss (EPSG method 9809), or that of the conformal latitude (Snyder 1987, Map Projections: A
+// conformal sphere of Gauss (EPSG method 9809), or that of the conformal latitude (Snyder 1987, Map Projections: A
 // Working Manual, 21-24 to 21-40).
 type stereographic struct {
 	lon0, lat0, fe, fn float64 // degrees, degrees, metres, metres
 	diameter           float64 // of the sphere times the scale, metres
-	// isometric latitudes and longitudes of the sphere: n times those of the ellipsoid, and k
+	// isometric latitude on the sphere is n times that on the ellipsoid plus k; longitudes are multiplied by n
 	n, k       float64
 	sin1, cos1 float64 // of the origin's latitude on the sphere
 	e          float64 // first eccentricity
@@ -82,7 +82,7 @@ func (s *stereographic) isometric(lat float64) float64 {
 	return math.Asinh(conformal(s.e, math.Tan(lat*radian)))
 }
 
-// forward is not finite at the antipode of the origin.
+// forward returns infinite values at the antipode of the origin.
 func (s *stereographic) forward(lon, lat float64) (x, y float64) {
 	psi := s.n*s.isometric(lat) + s.k
 	sin, cos := math.Tanh(psi), 1/math.Cosh(psi)
@@ -99,7 +99,7 @@ func (s *stereographic) inverse(x, y float64) (lon, lat float64) {
 	}
 	sinC, cosC := math.Sincos(2 * math.Atan2(rho, s.diameter))
 	x, y = x/rho*sinC, y/rho*sinC
-	// A point of the sphere: east, towards the origin's meridian, north.
+	// a point on the sphere: east, towards the origin's meridian, north
 	east, front, north := x, s.cos1*cosC-s.sin1*y, s.sin1*cosC+s.cos1*y
 	psi := math.Asinh(north / math.Hypot(east, front))
 	lat = math.Atan(geodetic(s.e, math.Sinh((psi-s.k)/s.n))) * degree

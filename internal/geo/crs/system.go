@@ -13,7 +13,7 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// system is what is known of one CRS. It is immutable.
+// system describes a CRS. It is immutable.
 type system struct {
 	id         ID
 	name       string
@@ -25,21 +25,21 @@ type system struct {
 	proj projection // nil: the system is geographic
 }
 
-// datum is a geodetic datum with its geographic system of two dimensions. Its coordinates are taken as those of WGS 84.
+// datum is a geodetic datum with its two-dimensional geographic system, whose coordinates are treated as WGS 84.
 type datum struct {
 	code      int    // of the geographic system, EPSG
 	name      string // of the geographic system
 	authority int    // code of the datum, EPSG
 	long      string // name of the datum
-	esri      string // name of the datum in the texts of ESRI, without D_
+	esri      string // name of the datum in ESRI's WKT, without D_
 	ellipsoid string // name of the ellipsoid
 	shape     int    // code of the ellipsoid, EPSG
 	el        ellipsoid
 	off       float64 // accuracy of the transformation to WGS 84 or ETRS89, in metres
 }
 
-// The systems of the EPSG dataset that conversion can express, on datums without a shift to WGS 84 or ETRS89, and
-// those datums.
+// The systems of the EPSG dataset that conversion can express, and their datums, which need no shift to WGS 84 or
+// ETRS89.
 var (
 	//go:embed systems.txt
 	systemLines string
@@ -47,7 +47,7 @@ var (
 	datumLines string
 )
 
-// register holds the systems by their codes. Lines of systems are read when they are requested.
+// register holds the systems by code. Lines of systems are parsed on first use.
 type register struct {
 	datums map[int]*datum
 	lines  map[ID][]string // code, e or n for the first axis, code of the datum, method, parameters, name
@@ -76,7 +76,7 @@ var registered = sync.OnceValue(func() *register {
 	return r
 })
 
-// number reads a number of the embedded files.
+// number parses a number in the embedded files.
 func number(s string) float64 {
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil {
@@ -85,7 +85,7 @@ func number(s string) float64 {
 	return v
 }
 
-// conversionOf reads the parameters of a line.
+// conversionOf parses the parameters of a line.
 func conversionOf(line []string) conversion {
 	v := func(i int) float64 { return number(line[4+i]) }
 	return conversion{
@@ -99,8 +99,7 @@ func conversionOf(line []string) conversion {
 	}
 }
 
-// built caches systems by ID, and the IDs of systems without a code by their datum and conversion. Entries never
-// change.
+// built caches systems by ID, and IDs of systems without a code by datum and conversion. Entries never change.
 type built struct {
 	byID sync.Map // ID to *system
 	mu   sync.Mutex
@@ -109,7 +108,7 @@ type built struct {
 
 var cached = &built{keys: map[string]ID{}}
 
-// find returns the system of id; nil when it is not known.
+// find returns the system of id; nil if it is unknown.
 func (id ID) find() *system {
 	if s, ok := cached.byID.Load(id); ok {
 		return s.(*system)
@@ -122,7 +121,7 @@ func (id ID) find() *system {
 	return found.(*system)
 }
 
-// build returns a system that has a code; nil when it is not known.
+// build returns a system with a code; nil if it is unknown.
 func (r *register) build(id ID) *system {
 	geographic := func(name string, northFirst bool, d int) *system {
 		return &system{id: id, name: name, northFirst: northFirst, datum: r.datums[d], domain: degrees, area: degrees}
@@ -158,14 +157,14 @@ func newSystem(id ID, name string, d *datum, c conversion) *system {
 	return s
 }
 
-// firstOwn is where the IDs of systems without a code begin. GeoPackages have them as srs_id, which has 32 bits.
+// firstOwn is the first ID of systems without a code. GeoPackages use them as srs_id, which has 32 bits.
 const firstOwn ID = 1 << 30
 
-// Own reports whether id is of a system without a code. It has no URI: coordinates are stored in it, but nobody can
-// ask for them.
+// Own reports whether id is a system without a code. Coordinates may be stored in it, but clients cannot request it,
+// since it has no URI.
 func (id ID) Own() bool { return id >= firstOwn }
 
-// own returns the ID of a system by its parameters: the same ones always give the same ID.
+// own returns the ID of a system by its parameters. Equal parameters always give the same ID.
 func own(name string, d *datum, c conversion) ID {
 	key := fmt.Sprint(d.code, c)
 	cached.mu.Lock()
@@ -184,7 +183,7 @@ func own(name string, d *datum, c conversion) ID {
 	return id
 }
 
-// withConversion lists the systems with a code that have a datum and a conversion, in the order of their codes.
+// withConversion returns the systems with a code that have a datum and a conversion, by code.
 func (r *register) withConversion(d *datum, c conversion) (ids []ID) {
 	code := strconv.Itoa(d.code)
 	for id, line := range r.lines {
@@ -196,18 +195,18 @@ func (r *register) withConversion(d *datum, c conversion) (ids []ID) {
 	return ids
 }
 
-// degrees and mercator are limits of what transforms read, x before y.
+// degrees and mercator are the valid input coordinates of transformations, x before y.
 var (
 	degrees  = orb.Bound{Min: orb.Point{-180, -90}, Max: orb.Point{180, 90}}
 	mercator = orb.Bound{Min: orb.Point{-20037508.343, -242528681}, Max: orb.Point{20037508.343, 242528681}}
 )
 
-// square is a box around a point, in metres.
+// square returns a box around a point, in metres.
 func square(x, y, half float64) orb.Bound {
 	return orb.Bound{Min: orb.Point{x - half, y - half}, Max: orb.Point{x + half, y + half}}
 }
 
-// Served lists the systems that any collection is offered in where its features lie in their Area, CRS84 first. The
+// Served returns the systems that are offered for any collection whose features lie in their Area, CRS84 first. The
 // caller owns the slice.
 func Served() []ID {
 	return []ID{
@@ -226,8 +225,7 @@ func Served() []ID {
 	}
 }
 
-// Text returns the definition as well-known text (OGC 01-009), as a GeoPackage has it; "undefined" for an ID that is
-// not known.
+// Text returns the definition as well-known text (OGC 01-009), as in a GeoPackage; "undefined" for an unknown ID.
 func (id ID) Text() string {
 	s := id.find()
 	if s == nil {
@@ -245,7 +243,7 @@ func (id ID) Text() string {
 	}
 	b.WriteString(`,UNIT["metre",1,AUTHORITY["EPSG","9001"]]`)
 	switch {
-	case id == WebMercator: // the sphere, which this form cannot say
+	case id == WebMercator: // this form cannot express its sphere
 		b.WriteString(
 			`,EXTENSION["PROJ4","+proj=merc +a=6378137 +b=6378137 +lat_ts=0 +lon_0=0 +x_0=0 +y_0=0 +k=1 +units=m ` +
 				`+nadgrids=@null +wktext +no_defs"]`,
@@ -257,7 +255,7 @@ func (id ID) Text() string {
 	return b.String()
 }
 
-// wkt is the name of the datum in well-known text.
+// wkt returns the name of the datum in well-known text.
 func (d *datum) wkt() string {
 	if d.code == int(WGS84) {
 		return "WGS_1984"
@@ -265,7 +263,7 @@ func (d *datum) wkt() string {
 	return underscored(d.long)
 }
 
-// underscored is a name with one underscore for each run of other characters than letters and digits.
+// underscored returns a name in which each run of characters other than letters and digits is one underscore.
 func underscored(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' && r < 0x80
@@ -289,8 +287,7 @@ func (d *datum) text() string {
 	)
 }
 
-// near reports whether two conversions are the same but for rounding in texts, whichever standard parallel stands
-// first.
+// near reports whether two conversions are equal up to rounding in texts and the order of the standard parallels.
 func (c conversion) near(o conversion) bool {
 	same := func(a, b, slack float64) bool { return math.Abs(a-b) <= slack }
 	const angle, length = 1e-9, 1e-6 // degrees, metres

@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Func transforms one point, x before y. For input that no point of the earth has it returns NaN or Inf. It is pure,
+// Func transforms one point, x before y. For input that is not on the earth it returns NaN or Inf. It is pure,
 // allocates nothing and is safe for concurrent use.
 type Func func(x, y float64) (float64, float64)
 
-// Same reports whether coordinates of the two systems are equal, but for their axis order at the edge.
+// Same reports whether coordinates in the two systems are equal, except for the axis order outside of this program.
 func Same(a, b ID) bool { return a == b || a.Geographic() && b.Geographic() }
 
-// Between returns the transformation of coordinates; the identity when Same(from, to).
+// Between returns the transformation of coordinates; the identity if Same(from, to).
 func Between(from, to ID) (Func, error) {
 	f, t := from.find(), to.find()
 	if f == nil || t == nil {
@@ -30,16 +30,16 @@ func Between(from, to ID) (Func, error) {
 	return func(x, y float64) (float64, float64) { return fwd(inv(x, y)) }, nil
 }
 
-// projection is a map projection of the ellipsoid: degrees (lon, lat) to metres (x, y) and back.
+// projection is a map projection of the ellipsoid: from degrees (lon, lat) to metres (x, y) and back.
 type projection interface {
 	forward(lon, lat float64) (x, y float64)
 	inverse(x, y float64) (lon, lat float64)
 }
 
-// latitudeSlack is how far beyond a pole a latitude may be by rounding, in degrees.
+// latitudeSlack is how far rounding may move a latitude beyond a pole, in degrees.
 const latitudeSlack = 1e-7
 
-// forward guards a projection against latitudes that do not exist.
+// forward wraps a projection to return NaN for latitudes that do not exist.
 func forward(p projection) Func {
 	return func(lon, lat float64) (float64, float64) {
 		switch {
@@ -54,11 +54,11 @@ func forward(p projection) Func {
 }
 
 const (
-	radian = math.Pi / 180 // radians in a degree
-	degree = 180 / math.Pi // degrees in a radian
+	radian = math.Pi / 180 // degrees to radians
+	degree = 180 / math.Pi // radians to degrees
 )
 
-// wrap brings a longitude into [-180, 180] degrees.
+// wrap moves a longitude into [-180, 180] degrees.
 func wrap(lon float64) float64 {
 	if math.Abs(lon) <= 180 {
 		return lon
@@ -69,7 +69,7 @@ func wrap(lon float64) float64 {
 // ellipsoid is given by its semi-major axis in metres and its inverse flattening.
 type ellipsoid struct{ a, invf float64 }
 
-// The ellipsoids of distances and of Web Mercator.
+// The ellipsoids for distances and for Web Mercator.
 var (
 	grs80 = ellipsoid{6378137, 298.257222101}
 	wgs84 = ellipsoid{6378137, 298.257223563}
@@ -91,8 +91,8 @@ func (e ellipsoid) eccentricity2() float64 {
 	return f * (2 - f)
 }
 
-// sphericalMercator is the projection of EPSG method 1024 (Popular Visualisation Pseudo-Mercator). The poles, which
-// it sends to infinity, come out at about 2.4e8 m, as in PROJ.
+// sphericalMercator is EPSG method 1024 (Popular Visualisation Pseudo-Mercator). It maps the poles to about 2.4e8 m
+// instead of infinity, as PROJ does.
 type sphericalMercator struct{}
 
 func (sphericalMercator) forward(lon, lat float64) (x, y float64) {

@@ -2,9 +2,8 @@ package crs
 
 import "math"
 
-// transverseMercator is the Krüger series in the third flattening to order 6 (Karney 2011, Transverse Mercator with
-// an accuracy of a few nanometers, equations 35 and 36), which stays exact tens of degrees away from the central
-// meridian.
+// transverseMercator is the Krüger series in the third flattening to order 6 (Karney 2011, Transverse Mercator with an
+// accuracy of a few nanometers, equations 35 and 36). It is exact up to tens of degrees from the central meridian.
 type transverseMercator struct {
 	lon0        float64 // central meridian, radians
 	fe, fn      float64 // easting and northing where the central meridian meets the equator, metres
@@ -13,8 +12,8 @@ type transverseMercator struct {
 	alpha, beta [6]float64
 }
 
-// newTransverseMercator takes degrees and metres: the central meridian, the latitude of origin, the scale on the
-// meridian, and easting and northing at the origin.
+// newTransverseMercator returns a projection with parameters in degrees and metres: central meridian, latitude of
+// origin, scale on the meridian, and easting and northing of the origin.
 func newTransverseMercator(el ellipsoid, lon0, lat0, scale, fe, fn float64) *transverseMercator {
 	n := el.third()
 	t := &transverseMercator{
@@ -63,9 +62,8 @@ func (t *transverseMercator) inverse(x, y float64) (lon, lat float64) {
 	return lon, math.Atan(geodetic(t.e, sinXi/math.Sqrt(sinhEta*sinhEta+cosXi*cosXi))) * degree
 }
 
-// conformal returns the tangent of the conformal latitude for that of the geodetic latitude, on an ellipsoid of first
-// eccentricity e, which for those of the earth is below 0.083: so series of a few terms are exact to the last bit of
-// the inverse hyperbolic tangent and of the hyperbolic sine of its e-th part.
+// conformal returns the tangent of the conformal latitude for that of the geodetic latitude. e is the first
+// eccentricity of the ellipsoid, below 0.083 for those of the earth, so that short series are exact to the last bit.
 func conformal(e, tau float64) float64 {
 	sec := math.Sqrt(1 + tau*tau)
 	z := e * tau / sec
@@ -76,8 +74,7 @@ func conformal(e, tau float64) float64 {
 	return tau*math.Sqrt(1+sigma*sigma) - sigma*sec
 }
 
-// geodetic is the inverse of conformal, by Newton's method, of which each step squares the error: two are enough but
-// next to the poles.
+// geodetic is the inverse of conformal, by Newton's method. Two steps are enough except near the poles.
 func geodetic(e, want float64) float64 {
 	f := 1 - e*e
 	tau := want / f

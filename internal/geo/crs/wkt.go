@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// FromText identifies a system by its well-known text, as a .prj or a GeoPackage has it: by its code, or where it
-// states none by its datum, method and parameters. Axes are taken as x before y. note says what is not exact;
-// wrong, why it is not served, with the cure.
+// FromText identifies a system by its well-known text, from a .prj or a GeoPackage: by its code, else by datum, method
+// and parameters. It assumes x before y. note describes what is inexact. If the system cannot be served, wrong is the
+// reason, with the cure.
 func FromText(text string) (id ID, note, wrong string) {
 	w, ok := parseWKT(text)
 	if !ok {
@@ -24,7 +24,7 @@ func (w wkt) identify() (id ID, note, wrong string) {
 			if id, note, wrong = FromEPSG(n); wrong == "" {
 				return id, note, ""
 			}
-			if own, near := w.projected(); own != 0 { // a code of another day than the dataset here
+			if own, near := w.projected(); own != 0 { // the code is not in our version of the dataset
 				return own, near, ""
 			}
 			return 0, "", wrong
@@ -54,7 +54,7 @@ func (w wkt) identify() (id ID, note, wrong string) {
 	case "GEOGCS", "GEOGCRS":
 		if d := w.datum(); d != nil && w.unit(radian) {
 			if d.code == int(WGS84) {
-				return CRS84, "", "" // that longitude stands first is what no code says
+				return CRS84, "", "" // no code states that longitude comes first
 			}
 			return FromEPSG(d.code)
 		}
@@ -79,20 +79,18 @@ func shorten(s string) string {
 	return s
 }
 
-// datumNames are names of datums in well-known text besides those in datums.txt, by the code of the
-// geographic system.
+// datumNames are names of datums in well-known text that are not in datums.txt, by the code of the geographic system.
 var datumNames = map[string]int{
 	"WGS84": 4326, "WORLD_GEODETIC_SYSTEM_1984": 4326, "RESEAU_GEODESIQUE_FRANCAIS_1993": 4171, "ETRF2000_PL": 9702,
 }
 
-// base is the geographic system of a projected one.
+// base returns the geographic system of a projected one.
 func (w wkt) base() wkt {
 	base, _ := w.find("GEOGCS", "BASEGEOGCRS", "BASEGEODCRS")
 	return base
 }
 
-// datum finds the datum of a geographic system by its name; nil when it is none of those without a shift to WGS 84 or
-// ETRS89.
+// datum returns the datum of a geographic system by name; nil if it is unknown or needs a shift to WGS 84 or ETRS89.
 func (w wkt) datum() *datum {
 	d, _ := w.find("DATUM", "ENSEMBLE")
 	if pm, ok := w.find("PRIMEM"); ok && len(pm.texts) == 2 {
@@ -117,7 +115,7 @@ func (w wkt) datum() *datum {
 	return found
 }
 
-// unit reports whether the unit is so many radians, or metres, or is not stated.
+// unit reports whether the unit is a number of radians or metres, or is not stated.
 func (w wkt) unit(perUnit float64) bool {
 	u, ok := w.find("UNIT", "ANGLEUNIT", "LENGTHUNIT")
 	if !ok {
@@ -130,8 +128,8 @@ func (w wkt) unit(perUnit float64) bool {
 	return err == nil && math.Abs(f-perUnit) < 1e-9*perUnit
 }
 
-// projected identifies a projected system by its datum, method and parameters, as one with a code where there is one;
-// 0 when it cannot be transformed.
+// projected identifies a projected system by datum, method and parameters, if possible as one with a code. id is 0 if
+// it cannot be transformed.
 func (w wkt) projected() (id ID, note string) {
 	d := w.base().datum()
 	c, ok := w.conversion()
@@ -151,7 +149,7 @@ func (w wkt) projected() (id ID, note string) {
 	return id, id.nearNote()
 }
 
-// best chooses among systems that differ in their names or axes only: by the name, then those of Served, then x
+// best chooses between systems that differ only in name or axes: by name, then those of Served, then those with x
 // before y.
 func (w wkt) best(ids []ID) (best ID) {
 	rank := func(id ID) int {
@@ -175,7 +173,7 @@ func (w wkt) best(ids []ID) (best ID) {
 	return best
 }
 
-// methods are the names of methods in the dialects of well-known text, without case and punctuation.
+// methods maps names of methods in the dialects of well-known text, in lower case without punctuation.
 var methods = map[string]method{
 	"transverse_mercator": methodTM, "gauss_kruger": methodTM,
 	"lambert_conformal_conic_1sp": methodLCC1, "lambert_conic_conformal_1sp": methodLCC1,
@@ -190,7 +188,7 @@ var methods = map[string]method{
 	"popular_visualisation_pseudo_mercator": methodMercator,
 }
 
-// conversion reads the projection of a projected system; false when it is none that can be computed, or not in
+// conversion returns the projection of a projected system; ok is false if it is not supported, or its units are not
 // degrees and metres.
 func (w wkt) conversion() (c conversion, ok bool) {
 	from, how := w, "PROJECTION"
@@ -224,7 +222,7 @@ func (w wkt) conversion() (c conversion, ok bool) {
 	case methodMercator:
 		return c, w.spherical(name) && c.lon0 == 0 && c.fe == 0 && c.fn == 0 && !(parallel != 0 && parallel == parallel)
 	case methodLCC:
-		if second != second { // of ESRI, with one parallel
+		if second != second { // NaN: ESRI's form with one parallel
 			c.method = methodLCC1
 			return c, parallel == c.lat0 && c.legal()
 		}
@@ -282,7 +280,7 @@ func (w wkt) degreesAndMetres() bool {
 	return true
 }
 
-// deep reports whether an object of the text, at any depth outside the ellipsoid, has a keyword.
+// deep reports whether an object with a keyword occurs at any depth outside the ellipsoid.
 func (w wkt) deep(word string) bool {
 	for _, x := range w.inner {
 		if x.word == word || x.word != "ELLIPSOID" && x.deep(word) {
@@ -299,7 +297,7 @@ type wkt struct {
 	inner []wkt
 }
 
-// parseWKT reads well-known text (OGC 01-009 and 18-010r11, and what ESRI writes); false when it is none.
+// parseWKT parses well-known text (OGC 01-009 and 18-010r11, and ESRI's dialect); ok is false if it is invalid.
 func parseWKT(s string) (wkt, bool) {
 	p := wktParser{s: s}
 	w, ok := p.object(0)
@@ -334,7 +332,7 @@ func (p *wktParser) object(depth int) (w wkt, ok bool) {
 				return w, false
 			}
 			w.inner = append(w.inner, x)
-		default: // a number or a keyword before a comma or the end
+		default: // a number, or a keyword without brackets
 			if word := strings.TrimSpace(p.s[:i]); word != "" {
 				w.texts = append(w.texts, word)
 			}
@@ -364,7 +362,7 @@ func (w wkt) name() string {
 	return w.texts[0]
 }
 
-// second is the second text; "" when there is none.
+// second returns the second text; "" if there is none.
 func (w wkt) second() string {
 	if len(w.texts) < 2 {
 		return ""
@@ -372,7 +370,7 @@ func (w wkt) second() string {
 	return w.texts[1]
 }
 
-// first returns the first parameter of a projection that is there, of several names; missing when there is none.
+// first returns the first existing parameter of a projection with one of several names, else missing.
 func (w wkt) first(missing float64, names ...string) float64 {
 	for _, name := range names {
 		for _, x := range w.inner {
