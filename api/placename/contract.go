@@ -1,10 +1,10 @@
-// Package placename holds the messages of the place-name search service, a SOAP service described by WSDL 1.1
-// (document/literal wrapped): search objects, hits, requests, faults as Go types, and their XML.
+// Package placename defines the messages of the place-name search service, a SOAP service described with WSDL 1.1
+// (document/literal wrapped): search objects, hits, requests and faults as Go types, and their XML.
 //
-// One table (table.go) states the contract: schemas, types, fields, operations. The XSDs, the WSDL, the decoder, the
-// encoder of requests and the tests are made from it; the Go structs are bound to it by name when the program starts.
-// Hits are written by a function for each type (hit_append.go). Names in Go are the contract's with an upper-case
-// first letter. Ids and codes, which the contract wraps in objects with a value, are strings in Go.
+// The contract (schemas, types, fields, operations) is defined by one table, in table.go. The XSDs, the WSDL, the
+// decoder, the encoder of requests and the tests are derived from it; the Go structs are bound to it by name when the
+// program starts. Hits are written by one function per type (hit_append.go). Names in Go are those of the contract with
+// an upper-case first letter. Ids and codes, which the contract wraps in objects with a value, are strings in Go.
 package placename
 
 import (
@@ -13,21 +13,21 @@ import (
 	"strings"
 )
 
-// DefaultBase is the namespace base that the sibling services of the same interface use.
+// DefaultBase is the namespace base of other services with the same interface.
 const DefaultBase = "http://stedsnavn.statkart.no/ssr/wsapi/v1"
 
-// Paths of the namespaces that the protocol names itself, below the base.
+// Paths below the base of the namespaces that are used by the protocol code.
 const (
 	servicePath   = "/service/soek"
 	exceptionPath = "/exception"
 	domainPath    = "/domain"
 )
 
-// Schema is one namespace of the contract, in a file of its own.
+// Schema is one namespace of the contract. It is written to a file of its own.
 type Schema struct {
-	Path   string // of the namespace, below the base: "/domain/sted"
-	File   string // "sted.xsd"
-	Prefix string // that our documents use
+	Path   string // of the namespace, below the base, for example "/domain/sted"
+	File   string // for example "sted.xsd"
+	Prefix string // namespace prefix in generated documents
 	Types  []*Type
 }
 
@@ -36,28 +36,29 @@ type Type struct {
 	Name     string
 	Schema   *Schema
 	Abstract bool
-	Base     *Type   // the type extended; nil when none
-	Fields   []Field // own ones, in the order of the sequence
+	Base     *Type   // the type that it extends; nil if none
+	Fields   []Field // without inherited ones, in the order of the xs:sequence
 }
 
-// Field is one element of a type's sequence.
+// Field is one element of the xs:sequence of a type.
 type Field struct {
 	Name string
-	// built in (string, int, long, boolean, dateTime, date) or the name of a Type; names are unique in the contract
+	// a built-in type (string, int, long, boolean, dateTime, date) or the name of a Type; type names are unique in the
+	// contract
 	Type     string
-	Optional bool // minOccurs 0
+	Optional bool // minOccurs="0"
 	Nillable bool
-	List     bool // 0 to unbounded
+	List     bool // minOccurs="0" maxOccurs="unbounded"
 }
 
-// Operation is one search.
+// Operation is one search operation.
 type Operation struct {
 	Name   string
-	Params []Field // after the context
+	Params []Field // parameters after the context
 	Result *Type   // a list type
 }
 
-// Contract is the whole interface. It does not change.
+// Contract is the whole interface. It is immutable.
 type Contract struct {
 	Schemas    []*Schema
 	Operations []Operation
@@ -65,11 +66,11 @@ type Contract struct {
 	files      map[string]*Schema
 }
 
-// Type returns the type with that name; nil when it is built in or unknown. The wrappers of an operation are types
+// Type returns the type with a name; nil if it is built in or unknown. The wrapper elements of an operation have types
 // too: "findSteder", "findStederResponse".
 func (c *Contract) Type(name string) *Type { return c.types[name] }
 
-// Operation returns the operation with that name.
+// Operation returns the operation with a name; false if there is none.
 func (c *Contract) Operation(name string) (Operation, bool) {
 	i := slices.IndexFunc(c.Operations, func(o Operation) bool { return o.Name == name })
 	if i < 0 {
@@ -78,7 +79,7 @@ func (c *Contract) Operation(name string) (Operation, bool) {
 	return c.Operations[i], true
 }
 
-// all returns own and inherited fields with the types that declare them, in the order in which they are written.
+// all returns own and inherited fields in the order in which they are written, with the schemas that declare them.
 func (t *Type) all() []declared {
 	var out []declared
 	if t.Base != nil {
@@ -96,7 +97,7 @@ type declared struct {
 	schema *Schema
 }
 
-// subtypes returns the concrete types that extend t, in the table's order.
+// subtypes returns the concrete types that extend t, in the order of the table.
 func (c *Contract) subtypes(t *Type) []*Type {
 	var out []*Type
 	for _, s := range c.Schemas {
@@ -109,8 +110,8 @@ func (c *Contract) subtypes(t *Type) []*Type {
 	return out
 }
 
-// link gives every type its schema and base, and adds the wrappers of the operations to the service's schema. It
-// panics when the table contradicts itself.
+// link sets the schema and base of every type, and adds the wrapper types of the operations to the schema of the
+// service. It panics if the table is inconsistent.
 func link(schemas []*Schema, operations []operation) *Contract {
 	c := &Contract{Schemas: schemas, types: map[string]*Type{}, files: map[string]*Schema{}}
 	bases := map[*Type]string{}
@@ -148,8 +149,8 @@ func link(schemas []*Schema, operations []operation) *Contract {
 	return c
 }
 
-// fields reads the notation of the table: "name:Type" separated by white space; after the name "?" is optional, "*"
-// is a list, after these "!" is nillable.
+// fields parses the notation of the table: "name:Type" separated by white space. After the name, "?" means optional and
+// "*" a list; a "!" after these means nillable.
 func fields(notation string) []Field {
 	var out []Field
 	for _, word := range strings.Fields(notation) {
@@ -166,22 +167,22 @@ func fields(notation string) []Field {
 	return out
 }
 
-// schema joins groups of types into a Schema.
+// schema returns a Schema with groups of types.
 func schema(path, file, prefix string, groups ...[]*Type) *Schema {
 	return &Schema{Path: path, File: file, Prefix: prefix, Types: slices.Concat(groups...)}
 }
 
-// object is a type of its own.
+// object returns a type that extends no other.
 func object(name, notation string) []*Type {
 	return []*Type{{Name: name, Fields: fields(notation)}}
 }
 
-// extends is a type that adds fields to another.
+// extends returns a type that adds fields to another type.
 func extends(base, name, notation string) []*Type {
 	return []*Type{{Name: name, Base: &Type{Name: base}, Fields: fields(notation)}}
 }
 
-// abstract makes types abstract.
+// abstract makes types abstract and returns them.
 func abstract(types []*Type) []*Type {
 	for _, t := range types {
 		t.Abstract = true
@@ -189,7 +190,7 @@ func abstract(types []*Type) []*Type {
 	return types
 }
 
-// empty is a row of types that add nothing to base.
+// empty returns types that extend base without adding fields. names are separated by spaces.
 func empty(base, names string) []*Type {
 	var out []*Type
 	for name := range strings.FieldsSeq(names) {
@@ -198,7 +199,8 @@ func empty(base, names string) []*Type {
 	return out
 }
 
-// lists is a row of list types: "KommuneIdList" holds items of type KommuneId, "StringList" of the built-in string.
+// lists returns list types, whose names are separated by spaces: "KommuneIdList" holds items of type KommuneId,
+// "StringList" items of the built-in type string.
 func lists(names string) []*Type {
 	var out []*Type
 	for name := range strings.FieldsSeq(names) {

@@ -10,19 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// Element is an element of a request, its names resolved.
+// Element is an element of a request. Its prefix is resolved to a namespace.
 type Element struct {
 	Space, Name string      // namespace and local name
-	Attributes  []Attribute // without declarations of namespaces
-	Text        string      // character data directly inside, without comments
+	Attributes  []Attribute // without namespace declarations
+	Text        string      // character data directly inside the element, without comments
 	Children    []*Element
 }
 
-// Attribute is an attribute of an Element, its name resolved.
+// Attribute is an attribute of an Element. Its prefix is resolved to a namespace.
 type Attribute struct{ Space, Name, Value string }
 
-// Base returns the namespace base that e is in, one of bases; false when it is in none of the service's own namespace
-// under any base.
+// Base returns the one of bases under which the namespace of e is the namespace of the service; false if there is none.
 func (e *Element) Base(bases []string) (string, bool) {
 	for _, base := range bases {
 		if e.Space == base+servicePath {
@@ -32,7 +31,7 @@ func (e *Element) Base(bases []string) (string, bool) {
 	return "", false
 }
 
-// Locale returns the locale of the context in e, whatever else is wrong with the request; "" when there is none.
+// Locale returns the locale of the context in e, even if the rest of the request is invalid; "" if there is none.
 func (e *Element) Locale() string {
 	for _, name := range []string{"stedsnavnContext", "locale"} {
 		var next *Element
@@ -50,7 +49,7 @@ func (e *Element) Locale() string {
 	return e.Text
 }
 
-// Unknown says what becomes of an element that the contract does not have and that resembles none of its own.
+// Unknown selects what happens to an element that is not in the contract and resembles none that is.
 type Unknown uint8
 
 const (
@@ -58,10 +57,10 @@ const (
 	IgnoreUnknown
 )
 
-// Decode reads e, the child of a message's body. Each element's namespace may be under any of bases. Children are
-// read by name, in any order. Decode refuses an element that differs from one of the contract by case, namespace or a
-// letter, and names the right one. It refuses other unknown elements unless unknown is IgnoreUnknown. It returns all
-// faults of the caller in one *Refusal; an unknown operation alone.
+// Decode decodes e, the child of a message's body. The namespace of each element may be under any of bases. Children
+// may be in any order. Decode refuses an element whose name differs from one in the contract only by case, namespace or
+// one letter, and suggests the right name. It refuses other unknown elements unless unknown is IgnoreUnknown. The error
+// is a *Refusal with all faults; for an unknown operation, with that fault only.
 func Decode(e *Element, bases []string, unknown Unknown) (Request, error) {
 	r, ok := bound().requests[e.Name]
 	base, ours := e.Base(bases)
@@ -79,18 +78,18 @@ func Decode(e *Element, bases []string, unknown Unknown) (Request, error) {
 	return v.Interface().(Request), nil
 }
 
-// maxFaults bounds the faults of one refusal; a request may hold thousands of bad items.
+// maxFaults is the largest number of faults in a refusal. A request may have thousands of invalid items.
 const maxFaults = 20
 
 type decoder struct {
 	bases   []string
-	base    string // of the operation's element
+	base    string // the base of the operation's element
 	unknown Unknown
 	path    []segment
 	faults  []Fault
 }
 
-// segment is one part of a path. index counts from 1; 0 means none.
+// segment is one part of the path of a fault. index is counted from 1; 0 means none.
 type segment struct {
 	name  string
 	index int
@@ -99,7 +98,7 @@ type segment struct {
 func (d *decoder) push(name string, index int) { d.path = append(d.path, segment{name, index}) }
 func (d *decoder) pop()                        { d.path = d.path[:len(d.path)-1] }
 
-// fault records a fault of the element at the path, or of its child.
+// fault records a fault of the element at the current path, or of its child of that name.
 func (d *decoder) fault(child, value string, reason Reason) {
 	if len(d.faults) == maxFaults {
 		return
@@ -124,7 +123,7 @@ func (d *decoder) fault(child, value string, reason Reason) {
 	d.faults = append(d.faults, Fault{Path: b.String(), Value: value, Reason: reason, N: n})
 }
 
-// is reports whether e has that name in the namespace of s, under any base.
+// is reports whether e has a name in the namespace of s, under any base.
 func (d *decoder) is(e *Element, name string, s *Schema) bool {
 	if e.Name != name {
 		return false
@@ -141,7 +140,7 @@ func (d *decoder) is(e *Element, name string, s *Schema) bool {
 	return false
 }
 
-// object reads the children of e into the struct v.
+// object decodes the children of e to the fields of the struct v.
 func (d *decoder) object(p *plan, e *Element, v reflect.Value) {
 	d.text(e, p.known)
 	count, nils := make([]int, len(p.steps)), make([]int, len(p.steps))
@@ -168,7 +167,7 @@ next:
 	}
 }
 
-// child reads the nth element c of step s into the struct v. It reports whether c is nil.
+// child decodes c, the nth element for step s, to a field of the struct v. It reports whether c is nil.
 func (d *decoder) child(s *step, c *Element, v reflect.Value, n int) (absent bool) {
 	repeats := s.many && s.item == nil
 	if repeats {
@@ -195,7 +194,7 @@ func (d *decoder) child(s *step, c *Element, v reflect.Value, n int) (absent boo
 	return absent
 }
 
-// set reads element c into field f.
+// set decodes element c to field f.
 func (d *decoder) set(s *step, c *Element, f reflect.Value) {
 	switch {
 	case s.many && s.item == nil:
@@ -212,8 +211,8 @@ func (d *decoder) set(s *step, c *Element, f reflect.Value) {
 	}
 }
 
-// list reads the items of element c into the slice f and ignores nil items. It refuses a list of nil items or of
-// unknown elements alone, which would pass for an empty list, and an empty list does not restrict.
+// list decodes the items of element c to the slice f, ignoring nil items. It refuses a list with only nil items or only
+// unknown elements: it would be taken for an empty list, and an empty list does not restrict the search.
 func (d *decoder) list(s *step, c *Element, f reflect.Value) {
 	known := []element{*s.item}
 	d.text(c, known)
@@ -240,7 +239,7 @@ func (d *decoder) list(s *step, c *Element, f reflect.Value) {
 	}
 }
 
-// add reads element c as one more value of the slice f.
+// add decodes element c and appends the value to the slice f.
 func (d *decoder) add(s *step, c *Element, f reflect.Value) {
 	x := reflect.New(f.Type().Elem()).Elem()
 	if d.value(s, c, x) {
@@ -248,8 +247,8 @@ func (d *decoder) add(s *step, c *Element, f reflect.Value) {
 	}
 }
 
-// absent reports whether element c is nil. It refuses attributes that the contract does not have, and a nil element
-// that is not empty (XML Schema Part 1, cvc-elt 3.1 and 3.2.1, cvc-complex-type 3).
+// absent reports whether element c is nil (xsi:nil). It refuses attributes that are not in the contract, and a nil
+// element that is not empty (XML Schema Part 1, cvc-elt 3.1 and 3.2.1, cvc-complex-type 3).
 func (d *decoder) absent(c *Element) (absent bool) {
 	for _, a := range c.Attributes {
 		switch {
@@ -272,8 +271,8 @@ func (d *decoder) absent(c *Element) (absent bool) {
 	return absent
 }
 
-// foreignAttributes are those that any element may have and that hold no value, by namespace: XML Schema Part 1, 2.6
-// (besides nil), XML 1.0, 2.10 and 2.12, SOAP 1.1, 4.1.1, SOAP 1.2 Part 2, 5.1.1.
+// foreignAttributes lists, by namespace, the attributes that any element may have and that do not change its meaning:
+// XML Schema Part 1, 2.6 (except nil), XML 1.0, 2.10 and 2.12, SOAP 1.1, 4.1.1, SOAP 1.2 Part 2, 5.1.1.
 var foreignAttributes = map[string][]string{
 	xsiNS:                                  {"type", "schemaLocation", "noNamespaceSchemaLocation"},
 	"http://www.w3.org/XML/1998/namespace": {"lang", "space", "base", "id"},
@@ -281,7 +280,7 @@ var foreignAttributes = map[string][]string{
 	Envelope12:                             {"encodingStyle"},
 }
 
-// value reads element c into x. It returns false if there is no value: after a fault, or for a blank optional text.
+// value decodes element c to x. It returns false if there is no value: after a fault, or for a blank optional text.
 func (d *decoder) value(s *step, c *Element, x reflect.Value) bool {
 	if s.kind == kindObject {
 		d.object(s.sub, c, x)
@@ -310,7 +309,8 @@ func (d *decoder) value(s *step, c *Element, x reflect.Value) bool {
 	return d.trimmed(s, strings.Trim(c.Text, space), x)
 }
 
-// unbox returns the one child of c that s.box names, or nil after a fault.
+// unbox returns the child of c with the name s.box. It returns nil, and records a fault unless s is lenient, if there
+// is no such child or it is nil. More than one such child, and any other child, are faults.
 func (d *decoder) unbox(s *step, c *Element) *Element {
 	var found *Element
 	for _, child := range c.Children {
@@ -338,10 +338,10 @@ func (d *decoder) unbox(s *step, c *Element) *Element {
 	return nil
 }
 
-// maxID is the longest id or code, in characters.
+// maxID is the largest length of an id or code in characters.
 const maxID = 64
 
-// trimmed reads text, which has no white space around it, into x.
+// trimmed decodes text, from which white space was trimmed, to x. It returns false after a fault.
 func (d *decoder) trimmed(s *step, text string, x reflect.Value) bool {
 	reason, ok := BadValue, true
 	switch s.kind {

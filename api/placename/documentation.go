@@ -5,8 +5,7 @@ import (
 	"unicode"
 )
 
-// doc documents a part of the contract, in Bokmål and in English. "{crs}" stands for the reference system of
-// geometries.
+// doc is documentation of a part of the contract in Bokmål and English. "{crs}" stands for the CRS of geometries.
 type doc [2]string
 
 func (d doc) in(x Description) doc {
@@ -20,7 +19,8 @@ func (d doc) in(x Description) doc {
 	return d
 }
 
-// docOfType documents a type; wrappers of operations by their operation, others by name or by what they extend.
+// docOfType returns the documentation of a type: an entry for its name (for wrappers, of their operation), or a text
+// derived from the ending of its name.
 func (c *Contract) docOfType(t *Type, x Description) doc {
 	if d, ok := typeDocs[t.Name]; ok {
 		return d.in(x)
@@ -59,7 +59,7 @@ func (c *Contract) docOfType(t *Type, x Description) doc {
 	return doc{}
 }
 
-// docOfField documents a field of a type: by the name of both, else by its own.
+// docOfField returns the documentation of a field: the entry for the type and field name, otherwise for the field name.
 func (c *Contract) docOfField(t *Type, f Field, x Description) doc {
 	if d, ok := fieldDocs[t.Name+"."+f.Name]; ok {
 		return d.in(x)
@@ -78,8 +78,8 @@ func (c *Contract) docOfField(t *Type, f Field, x Description) doc {
 	return hitDocs[f.Name].in(x)
 }
 
-// docWithFields documents a type and its own fields: many generators keep the documentation of types and drop that of
-// elements.
+// docWithFields returns the documentation of a type and its own fields. Many code generators keep the documentation of
+// types and omit that of elements.
 func (c *Contract) docWithFields(t *Type, x Description) doc {
 	d := c.docOfType(t, x)
 	if len(t.Fields) == 0 || t.Fields[0].List && t.Fields[0].Name == "item" {
@@ -94,7 +94,8 @@ func (c *Contract) docWithFields(t *Type, x Description) doc {
 	return d
 }
 
-// lettersEN returns where the codes of a list stand with all their letters, which some tools leave out of comments.
+// lettersEN returns a sentence that states where the codes of a list are documented with all their letters, because
+// some tools remove letters such as æ from comments.
 func lettersEN(list string) string {
 	if strings.ContainsFunc(list, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return " Some tools leave letters beyond a to z out of comments: /codelists has the codes whole."
@@ -137,7 +138,7 @@ const (
 	matrikkEN = " One hit for each cadastral unit. Places that have only a road reference are not found."
 )
 
-// serviceDoc documents the service.
+// serviceDoc is the documentation of the service.
 var serviceDoc = doc{
 	"Søk i stedsnavn: steder, navn, skrivemåter, navnesaker, vedtak, samlevedtak, bøker og kartprodukter. " +
 		"Alle operasjoner bare leser. Felt som mangler, begrenser ikke; ulike felt gjelder samtidig; " +
@@ -384,7 +385,7 @@ var unitSearchDoc = doc{
 	"Cadastral units and other criteria. kommunenummer and gaardsnummer are required.",
 }
 
-// fieldDocs documents fields by name, or by type and name.
+// fieldDocs documents fields, by field name or by type and field name.
 var fieldDocs = map[string]doc{
 	"return":           {"Treffene.", "The hits."},
 	"stedsnavnContext": {"Hvem som spør. Påkrevd.", "Who asks. Required."},
@@ -699,7 +700,7 @@ const (
 		"nes -sand, vik|sund, \"nord fron\", =Os*, ~Kristiansand. One and the same spelling must fulfil it all."
 )
 
-// hitDocs documents fields of hits that no search has, or has with another meaning.
+// hitDocs documents the fields of hits that search objects do not have, or that have another meaning there.
 var hitDocs = map[string]doc{
 	"stedId":        {"Identifikator for stedet.", "Identifier of the place."},
 	"stedsnavnId":   {"Identifikator for navnet.", "Identifier of the name."},

@@ -1,7 +1,7 @@
 package placename
 
-// codeLists has the values of the code lists, by the type of the code, as the documentation lists them. The register
-// holds the lists; a test there compares.
+// codeLists holds the values of the code lists for the documentation, by type of code. The register has the lists
+// themselves; a test of internal/register compares them.
 var codeLists = map[string]string{
 	"NavneobjekttypeKodeId": "landskapsområde, fjellområde, vidde, skogområde, fjell, berg, høyde, " +
 		"ås, rygg, haug, hei, topp, fjellkant, egg, hammar, dalføre, dal, botn, skar, juv, søkk, senkning, krater, " +
@@ -101,6 +101,6 @@ var codeLists = map[string]string{
 	"Sortering2KodeId": "viktighet01, viktighet02 ... viktighet99",
 }
 
-// CodeValues returns the values of a code list as the documentation of a type of codes lists them; "" where it does
-// not.
+// CodeValues returns the values of a code list as listed in the documentation of the type of its codes; "" if they are
+// not listed.
 func CodeValues(typeName string) string { return codeLists[typeName] }

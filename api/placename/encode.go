@@ -9,8 +9,8 @@ import (
 
 const xsiNS = "http://www.w3.org/2001/XMLSchema-instance"
 
-// AppendResponseStart appends the start tags of an operation's response, up to the hits. It declares all prefixes
-// that hits use, with namespaces under base. An unknown operation panics.
+// AppendResponseStart appends the start tags of a response to an operation, up to the hits. It declares all prefixes
+// that hits use, for namespaces under base. It panics if the operation is unknown.
 func AppendResponseStart(b []byte, operation, base string) []byte {
 	r := bound().mustRequest(operation)
 	b = append(b, "<q:"...)
@@ -20,24 +20,24 @@ func AppendResponseStart(b []byte, operation, base string) []byte {
 	return append(b, "><q:return>"...)
 }
 
-// AppendResponseEnd appends the end tags that belong to AppendResponseStart.
+// AppendResponseEnd appends the end tags for AppendResponseStart.
 func AppendResponseEnd(b []byte, operation string) []byte {
 	b = append(b, "</q:return></q:"...)
 	b = append(b, operation...)
 	return append(b, "Response>"...)
 }
 
-// NilTypes selects how an element of an abstract type is written if it has no value.
+// NilTypes selects how an element of an abstract type without a value is written.
 type NilTypes uint8
 
 const (
-	PlainNil NilTypes = iota // xsi:nil alone, as the contract has it
-	// with the xsi:type of a concrete type, without which it is not valid (XML Schema Part 1, cvc-type 2)
+	PlainNil NilTypes = iota // with xsi:nil only, as in the contract
+	// with the xsi:type of a concrete type, as required for validity (XML Schema Part 1, cvc-type 2)
 	TypedNil
 )
 
-// AppendHits appends hits as the items of the response of operation. It allocates nothing but the growth of b.
-// Hits of another operation panic.
+// AppendHits appends hits as the items of the response to operation. It allocates only to grow b. It panics if the hits
+// are of another operation.
 func (n NilTypes) AppendHits(b []byte, operation string, hits Hits) []byte {
 	if bound().mustRequest(operation).hits != reflect.TypeOf(hits) {
 		panic(fmt.Sprintf("placename: %T is no answer to %s", hits, operation))
@@ -50,7 +50,7 @@ func (n NilTypes) AppendHits(b []byte, operation string, hits Hits) []byte {
 	return b
 }
 
-// AppendRequest appends r as the element of its operation, with namespaces under base.
+// AppendRequest appends r as the wrapper element of its operation, with namespaces under base.
 func AppendRequest(b []byte, r Request, base string) []byte {
 	p := bound().mustRequest(r.Operation()).plan
 	b = append(b, "<q:"...)
@@ -81,7 +81,7 @@ func (b *bindings) mustRequest(operation string) request {
 	return r
 }
 
-// append declares each prefix.
+// append appends the declaration of each prefix.
 func (n namespaces) append(b []byte, base string) []byte {
 	for _, s := range n.schemas {
 		b = append(b, " xmlns:"...)
@@ -96,7 +96,8 @@ func (n namespaces) append(b []byte, base string) []byte {
 	return b
 }
 
-// append appends the elements of the struct v, which p is bound to. Hits are written without it (hit_append.go).
+// append appends the elements for the fields of the struct v, to whose type p is bound. Hits do not use it; see
+// hit_append.go.
 func (p *plan) append(b []byte, v reflect.Value) []byte {
 	for i := range p.steps {
 		s := &p.steps[i]
@@ -105,7 +106,7 @@ func (p *plan) append(b []byte, v reflect.Value) []byte {
 	return b
 }
 
-// append appends the element or elements of the field f.
+// append appends the element or elements for the field f.
 func (s *step) append(b []byte, f reflect.Value) []byte {
 	switch {
 	case s.many:
@@ -123,7 +124,7 @@ func (s *step) append(b []byte, f reflect.Value) []byte {
 	return append(b, s.close...)
 }
 
-// appendMany appends a list. An optional one is left out when it is nil.
+// appendMany appends a list. If the list is optional and nil, it appends nothing.
 func (s *step) appendMany(b []byte, f reflect.Value) []byte {
 	if s.optional && f.IsNil() {
 		return b
@@ -137,7 +138,7 @@ func (s *step) appendMany(b []byte, f reflect.Value) []byte {
 	return append(b, s.close...)
 }
 
-// appendNil appends nothing, or an element that is nil where the element is required.
+// appendNil appends a nil element if the element is required; otherwise nothing.
 func (s *step) appendNil(b []byte) []byte {
 	if s.optional {
 		return b

@@ -2,14 +2,14 @@ package placename
 
 import "time"
 
-// Namespaces of envelopes.
+// Namespaces of SOAP envelopes.
 const (
 	Envelope11 = "http://schemas.xmlsoap.org/soap/envelope/"
 	Envelope12 = "http://www.w3.org/2003/05/soap-envelope"
 )
 
-// ExampleRequest returns a whole request of an operation, with namespaces under base: a SOAP 1.1 envelope, or one of
-// 1.2. Nil when there is no such operation.
+// ExampleRequest returns a complete example request of an operation, a SOAP 1.2 envelope if soap12 is set, otherwise
+// SOAP 1.1, with namespaces under base. It returns nil if there is no such operation.
 func ExampleRequest(operation string, soap12 bool, base string) []byte {
 	envelope := Envelope11
 	if soap12 {
@@ -23,7 +23,7 @@ func ExampleRequest(operation string, soap12 bool, base string) []byte {
 	return nil
 }
 
-// Message returns the SOAP 1.1 envelope of an example.
+// Message returns the example as a SOAP 1.1 envelope.
 func (e Example) Message(base string) []byte { return enveloped(e.Request, Envelope11, base) }
 
 func enveloped(r Request, envelope, base string) []byte {
@@ -34,13 +34,13 @@ func enveloped(r Request, envelope, base string) []byte {
 	return append(b, "</S:Body></S:Envelope>\n"...)
 }
 
-// Example is a task of a user, with the request that solves it.
+// Example is a user's task and the request that solves it.
 type Example struct {
-	Name    string // "bridges"; pages and tests identify it by this
+	Name    string // identifies the example on pages and in tests: "bridges"
 	Request Request
 }
 
-// Examples returns the examples of the documentation, those of the texts of the schemas among them.
+// Examples returns the examples of the documentation, including those in the documentation of the schemas.
 func Examples() []Example {
 	may := time.Date(2024, 5, 1, 0, 0, 0, 0, oslo())
 	year := time.Date(2010, 1, 1, 0, 0, 0, 0, oslo())
@@ -92,13 +92,13 @@ func Examples() []Example {
 	}
 }
 
-// exampleContext names the caller in an example.
+// exampleContext returns the context that identifies the client in an example.
 func exampleContext() StedsnavnContext {
 	return StedsnavnContext{SystemVersion: "1", ClientIdentification: "example", Locale: "nb_NO",
 		SnapshotVersion: time.Date(9999, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))}
 }
 
-// examples returns a request of each operation.
+// examples returns one request per operation.
 func examples() []Request {
 	text := func(s string) *string { return &s }
 	number := func(n int32) *int32 { return &n }

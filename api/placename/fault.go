@@ -1,17 +1,17 @@
 package placename
 
-// ServiceFaultInfo is the detail of a fault: element ServiceException.
+// ServiceFaultInfo is the detail of a SOAP fault, the element ServiceException.
 type ServiceFaultInfo struct {
 	Category        string
 	StackTraceText  string
 	ExceptionDetail ExceptionDetail
 }
 
-// ExceptionDetail describes what went wrong.
+// ExceptionDetail describes an error.
 type ExceptionDetail struct {
 	ClassName          string
 	Message            string
-	Cause              *ExceptionDetail // nil is written as nil
+	Cause              *ExceptionDetail // nil is written as xsi:nil
 	StackTraceElements []StackTraceElement
 }
 
@@ -19,11 +19,11 @@ type ExceptionDetail struct {
 type StackTraceElement struct {
 	DeclaringClass string
 	MethodName     string
-	FileName       *string // nil is written as nil
+	FileName       *string // nil is written as xsi:nil
 	LineNumber     int32
 }
 
-// Category is the class of a fault, as the contract's field category holds it.
+// Category is the class of a fault, the value of the field category.
 type Category string
 
 const (
@@ -35,10 +35,10 @@ const (
 	Internal       Category = "INTERNAL"
 )
 
-// Categories holds every Category, for tests that must not forget one.
+// Categories lists every Category, for tests that must cover them all.
 var Categories = []Category{Validation, Authentication, LimitExceeded, Timeout, Unavailable, Internal}
 
-// ClassName returns the className that belongs to the category.
+// ClassName returns the value of className for a category.
 func (c Category) ClassName() string {
 	switch c {
 	case Validation:

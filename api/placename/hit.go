@@ -2,36 +2,36 @@ package placename
 
 import "time"
 
-// The hits. A field has the contract's name with an upper-case first letter. Required fields are written always, a
-// required list also when it is empty. Optional fields are left out when they are the empty string, a nil slice or a
-// nil pointer. Dates (LocalDate) are written as the day of the time in its own location, timestamps with the zone of
-// the time. No field may hold a year outside 1 to 9999.
+// Hits. A field has the name in the contract with an upper-case first letter. Required fields are always written, a
+// required list also if it is empty. Optional fields are omitted if they are "", a nil slice or a nil pointer. Dates
+// (LocalDate) are written as the day in the location of the time, timestamps with the offset of that location. Years
+// must be 1 to 9999.
 
-// StedIdent names a place.
+// StedIdent identifies a place.
 type StedIdent struct {
 	Stedsnummer int64
 }
 
-// StedsnavnIdent names a name of a place.
+// StedsnavnIdent identifies a name of a place.
 type StedsnavnIdent struct {
 	Stedsnummer     int64
 	Stedsnavnnummer int32
 }
 
-// SkrivemaateIdent names a spelling of a name.
+// SkrivemaateIdent identifies a spelling of a name.
 type SkrivemaateIdent struct {
 	Stedsnummer       int64
 	Stedsnavnnummer   int32
 	Skrivemaatenummer int32
 }
 
-// Sortering is the importance of a place, in two codes.
+// Sortering is the importance of a place, as two codes.
 type Sortering struct {
 	Sortering1KodeId string
 	Sortering2KodeId string
 }
 
-// Matrikkelnummer names a cadastral unit. A part that the unit does not have is 0.
+// Matrikkelnummer identifies a cadastral unit. Numbers that the unit does not have are 0.
 type Matrikkelnummer struct {
 	Kommunenummer  string
 	Gaardsnummer   int32
@@ -40,9 +40,9 @@ type Matrikkelnummer struct {
 	Seksjonsnummer int32
 }
 
-// UtoevendeMyndighet is who made a decision: a municipality or a county by its number, at most one of the two. The
-// zero value is nobody and is written as nil: without xsi:type, which strict validators ask for where the type is
-// abstract, but which makes clients see an authority.
+// UtoevendeMyndighet is the authority that made a decision: the number of a municipality or of a county, at most one of
+// them. The zero value means no authority. It is written as nil without xsi:type: strict validators require the
+// xsi:type of an abstract type, but with it clients would see an authority.
 type UtoevendeMyndighet struct {
 	KommuneId string
 	FylkeId   string
@@ -52,7 +52,7 @@ type UtoevendeMyndighet struct {
 type StedTreff struct {
 	StedId                     string
 	Ident                      StedIdent
-	Stedsnavn                  string // optional; the display name when requested
+	Stedsnavn                  string // optional; the display name if requested
 	NavneobjekttypeId          string
 	StedstatusId               string
 	KommunerIds                []string
@@ -79,7 +79,7 @@ type StedsnavnTreff struct {
 	NavneobjekttypeId             string
 	NavnesakstatusId              string
 	SkrivemaatestatusId           string
-	Skrivemaatestatusdato         time.Time // day
+	Skrivemaatestatusdato         time.Time // date
 	KommunerIds                   []string
 	AntallTilleggsopplysninger    int32
 	AntallInterneMerknader        int32
@@ -95,7 +95,7 @@ type SkrivemaateTreff struct {
 	Ident                  SkrivemaateIdent
 	Skrivemaate            string
 	SkrivemaatestatusId    string
-	Skrivemaatestatusdato  time.Time // day
+	Skrivemaatestatusdato  time.Time // date
 	Prioritert             bool
 	SpraakId               string
 	KasustypeId            string
@@ -113,7 +113,7 @@ type SkrivemaateTreff struct {
 type StedMatrikkelenhetreferanseTreff struct {
 	StedId             string
 	Ident              StedIdent
-	Stedsnavn          string // optional; the display name when requested
+	Stedsnavn          string // optional; the display name if requested
 	NavneobjekttypeId  string
 	KommuneId          string
 	Tilleggsopplysning string           // optional
@@ -130,7 +130,7 @@ type StedsnavnMatrikkelenhetreferanseTreff struct {
 	Ident                 StedsnavnIdent
 	Stedsnavn             string
 	SkrivemaatestatusId   string
-	Skrivemaatestatusdato time.Time // day
+	Skrivemaatestatusdato time.Time // date
 	NavnesakstatusId      string
 	NavnestatusId         string
 	SpraakId              string
@@ -151,7 +151,7 @@ type SkrivemaateMatrikkelenhetreferanseTreff struct {
 	Ident                 SkrivemaateIdent
 	Skrivemaate           string
 	SkrivemaatestatusId   string
-	Skrivemaatestatusdato time.Time // day
+	Skrivemaatestatusdato time.Time // date
 	NavnesakstatusId      string
 	NavnestatusId         string
 	NavneobjekttypeId     string
@@ -184,7 +184,7 @@ type VedtakTreff struct {
 	Aar                int32
 	Saksnummer         int32
 	Arkivloepenummer   int32
-	Vedtaksdato        time.Time // day
+	Vedtaksdato        time.Time // date
 	Skrivemaater       string
 	VedtaksmyndighetId string
 	OmraadeId          string
@@ -203,7 +203,7 @@ type SamlevedtakTreff struct {
 	Stedsnavn         []string
 	Registreringsdato time.Time
 	Oppdateringsdato  time.Time
-	Vedtaksdato       *time.Time // day; optional
+	Vedtaksdato       *time.Time // date; optional
 }
 
 // BokTreff is a hit of findBoeker.

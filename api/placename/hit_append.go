@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// One function for each type of hit, in the order and with the prefixes of the contract's table. AppendResponseStart
-// declares the prefixes.
+// There is one function per type of hit. It writes the elements in the order, and with the prefixes, of the table in
+// table.go. AppendResponseStart declares the prefixes.
 
 func (l NavnesakTreffList) appendItem(b []byte, i int, _ NilTypes) []byte {
 	h := &l[i]
@@ -214,7 +214,7 @@ func (x SkrivemaateIdent) append(b []byte) []byte {
 	return append(b, "</t:ident>"...)
 }
 
-// append appends nothing for nil.
+// append appends the elements of m; nothing if m is nil.
 func (m *Matrikkelnummer) append(b []byte) []byte {
 	if m == nil {
 		return b
@@ -228,7 +228,7 @@ func (m *Matrikkelnummer) append(b []byte) []byte {
 	return append(b, "</t:matrikkelnummer>"...)
 }
 
-// append appends the element of the concrete type that has a value, or a nil element.
+// append appends an element of the concrete type for the number that is set, or a nil element if none is.
 func (u *UtoevendeMyndighet) append(b []byte, n NilTypes) []byte {
 	switch {
 	case u.KommuneId != "":
@@ -263,7 +263,7 @@ func appendElement(b []byte, name, text string) []byte {
 	return appendClose(b, name)
 }
 
-// appendOptional appends nothing for the empty text.
+// appendOptional appends an element with text; nothing if text is "".
 func appendOptional(b []byte, name, text string) []byte {
 	if text == "" {
 		return b
@@ -271,7 +271,7 @@ func appendOptional(b []byte, name, text string) []byte {
 	return appendElement(b, name, text)
 }
 
-// appendID appends an id or a code.
+// appendID appends an element with an id or a code.
 func appendID(b []byte, name, id string) []byte {
 	b = append(b, '<')
 	b = append(b, name...)
@@ -312,7 +312,7 @@ func appendBool(b []byte, name string, v bool) []byte {
 	return appendClose(b, name)
 }
 
-// appendOptionalBool appends nothing for nil.
+// appendOptionalBool appends an element with *v; nothing if v is nil.
 func appendOptionalBool(b []byte, name string, v *bool) []byte {
 	if v == nil {
 		return b
@@ -320,7 +320,7 @@ func appendOptionalBool(b []byte, name string, v *bool) []byte {
 	return appendBool(b, name, *v)
 }
 
-// appendTime appends a timestamp with the zone of the time.
+// appendTime appends an element with a timestamp and its offset from UTC.
 func appendTime(b []byte, name string, t *time.Time) []byte {
 	b = appendOpen(b, name)
 	b = append(b, "<d:timestamp>"...)
@@ -329,7 +329,7 @@ func appendTime(b []byte, name string, t *time.Time) []byte {
 	return appendClose(b, name)
 }
 
-// appendDate appends the day of the time in its own location.
+// appendDate appends an element with the day of the time in its location.
 func appendDate(b []byte, name string, t *time.Time) []byte {
 	b = appendOpen(b, name)
 	b = append(b, "<d:date>"...)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// plan binds a type of the contract to a Go struct. Requests and faults are read and written by plans, which do not
-// change once built.
+// plan binds a type of the contract to a Go struct. Requests and faults are decoded and encoded with plans. A plan is
+// immutable once it is built.
 type plan struct {
 	typ   *Type
 	steps []step // in the order in which elements are written
@@ -20,30 +20,30 @@ type plan struct {
 // step binds one element to one field.
 type step struct {
 	name     string
-	schema   *Schema // whose namespace the element has
-	index    []int   // of the Go field
+	schema   *Schema // the element has the namespace of this schema
+	index    []int   // index of the Go field, as in reflect.Value.FieldByIndex
 	pointer  bool    // the Go field is a pointer
 	kind     kind
 	optional bool
 	nillable bool
-	lenient  bool     // required, but its absence is accepted: children of the context
+	lenient  bool     // required, but may be missing: children of the context
 	many     bool     // the Go field is a slice
-	item     *element // of a list type; nil when the element itself repeats, or there is no list
-	box      *element // the one child of an id, timestamp or date; nil when the text stands in the element itself
-	sub      *plan    // of kindObject
-	subs     []*plan  // of kindAbstract: the concrete types
+	item     *element // item of a list type; nil if the element itself is repeated, or is single
+	box      *element // the one child of an id, timestamp or date; nil if the text is directly in the element
+	sub      *plan    // for kindObject
+	subs     []*plan  // for kindAbstract: plans of the concrete types
 
-	open, close         string // tags around the value; with item, around the items
-	itemOpen, itemClose string // tags around one value of many
+	open, close         string // tags around the value or, if item is set, around the items
+	itemOpen, itemClose string // tags around each value of a list
 }
 
-// element names an element inside a step.
+// element is the name of an element within a step.
 type element struct {
 	name   string
 	schema *Schema
 }
 
-// kind says how a value is coded.
+// kind is the way in which a value is encoded.
 type kind uint8
 
 const (
@@ -57,7 +57,7 @@ const (
 	kindAbstract
 )
 
-// builtIns lists the simple types with their kinds and Go types.
+// builtIns maps the simple types to their kinds and Go types.
 var builtIns = map[string]struct {
 	kind kind
 	typ  reflect.Type
@@ -70,22 +70,22 @@ var builtIns = map[string]struct {
 	"date":     {kindDate, reflect.TypeFor[time.Time]()},
 }
 
-// bindings is all plans that a protocol needs.
+// bindings holds all plans that a protocol needs.
 type bindings struct {
 	requests map[string]request // by operation
 	faults   *plan
 }
 
-// request binds an operation.
+// request holds the plans of an operation.
 type request struct {
 	op         Operation
-	in         reflect.Type // struct of the request
+	in         reflect.Type // type of the request struct
 	plan       *plan        // of in
-	hits       reflect.Type // list type
-	namespaces namespaces   // of the response
+	hits       reflect.Type // type of the list of hits
+	namespaces namespaces   // namespaces to declare in the response
 }
 
-// bound returns the plans of the contract. The first call builds them; it panics if the Go structs differ from the
+// bound returns the plans of the contract. The first call builds them. It panics if the Go structs do not match the
 // table.
 var bound = sync.OnceValue(func() *bindings {
 	c := contract()
@@ -123,7 +123,7 @@ var bound = sync.OnceValue(func() *bindings {
 	return b
 })
 
-// binder builds plans. memo holds every plan from the moment it is begun, since a type may contain itself.
+// binder builds plans. memo holds every plan, including unfinished ones, because a type may contain itself.
 type binder struct {
 	c    *Contract
 	memo map[key]*plan
@@ -173,7 +173,7 @@ func (m *binder) step(t *Type, d declared, in reflect.Type) step {
 	return s
 }
 
-// value binds a value of the contract's type typ to a Go value of type in.
+// value binds a value of type typ of the contract to a Go value of type in.
 func (m *binder) value(s *step, typ string, in reflect.Type) {
 	x := m.c.Type(typ)
 	if x != nil && (in.Kind() != reflect.Struct || in == builtIns["date"].typ) {
@@ -200,7 +200,7 @@ func (m *binder) value(s *step, typ string, in reflect.Type) {
 	}
 }
 
-// tags builds the tags that stand around values.
+// tags sets the tags that are written around values.
 func (s *step) tags() {
 	wrap := func(e *element, opening, closing *string) {
 		if e != nil {
@@ -223,10 +223,10 @@ func (s *step) tags() {
 	}
 }
 
-// namespaces is what a document must declare.
+// namespaces is the set of namespaces that a document must declare.
 type namespaces struct {
 	schemas  []*Schema
-	instance bool // attributes of XML Schema instances
+	instance bool // the namespace of xsi:nil and xsi:type
 }
 
 func (n *namespaces) add(s *Schema) {
@@ -235,7 +235,7 @@ func (n *namespaces) add(s *Schema) {
 	}
 }
 
-// namespaces returns those given and those that elements of p are in.
+// namespaces returns the given namespaces and those of all elements of p.
 func (p *plan) namespaces(given ...*Schema) namespaces {
 	n := namespaces{}
 	for _, s := range given {

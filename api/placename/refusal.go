@@ -6,27 +6,28 @@ import (
 	"unicode"
 )
 
-// Refusal is what the caller did wrong, all of it, free of any language: the protocol writes it in the caller's.
+// Refusal is the error for an invalid request. It holds all faults, independent of language; the protocol code writes
+// them in the language of the client.
 type Refusal struct {
 	Faults []Fault // at least one
 }
 
-// Fault is one thing wrong with a request.
+// Fault is one error in a request.
 type Fault struct {
-	Path   string // of the field, from the wrapper: "findSteder/stedSoek/kommunerIds/item[2]"
-	Value  string // as sent; may be empty
+	Path   string // path of the field, starting with the wrapper: "findSteder/stedSoek/kommunerIds/item[2]"
+	Value  string // as sent; may be ""
 	Reason Reason
-	N      int64  // the number that Reason's text holds: a limit, or a position counted from 1
-	Right  string // the name or namespace that Reason's text holds
+	N      int64  // the number in the text of Reason: a limit, or a position counted from 1
+	Right  string // the name or namespace in the text of Reason
 }
 
-// Error gives the text for a log, in English.
+// Error returns the text for a log, in English.
 func (e *Refusal) Error() string { return "placename: " + e.Text(English) }
 
-// Limit reports whether a limit of the service was met, and not a rule broken.
+// Limit reports whether a search has too many hits, in which case the request itself is valid.
 func (e *Refusal) Limit() bool { return e.Faults[0].Reason == TooManyHits }
 
-// Text returns all faults in language l, one sentence for each.
+// Text returns all faults in language l, one sentence per fault.
 func (e *Refusal) Text(l Lang) string {
 	var b strings.Builder
 	for i, f := range e.Faults {
@@ -38,7 +39,7 @@ func (e *Refusal) Text(l Lang) string {
 	return b.String()
 }
 
-// Cure describes what would be right in language l, without a full stop.
+// Cure returns, in language l and without a full stop, what the client should send instead.
 func (f Fault) Cure(l Lang) string {
 	cure := reasons[f.Reason][l]
 	if strings.Contains(cure, "%d") {
@@ -49,7 +50,7 @@ func (f Fault) Cure(l Lang) string {
 	return cure
 }
 
-// Text returns the fault in language l: path, value shortened to 64 characters, cure.
+// Text returns the fault in language l: path, value shortened to 64 characters, and cure.
 func (f Fault) Text(l Lang) string {
 	cure := f.Cure(l)
 	if f.Value == "" {
@@ -58,7 +59,7 @@ func (f Fault) Text(l Lang) string {
 	return f.Path + " = " + quote(f.Value) + ": " + cure + "."
 }
 
-// quote shortens a value of the caller's and makes its control characters visible.
+// quote shortens a value sent by the client and makes control characters visible.
 func quote(s string) string {
 	if r := []rune(s); len(r) > 64 {
 		s = string(r[:64]) + "…"
@@ -75,7 +76,7 @@ func quote(s string) string {
 	return b.String() + `"`
 }
 
-// Lang is a language of faults.
+// Lang is the language of fault texts.
 type Lang uint8
 
 const (
@@ -84,7 +85,8 @@ const (
 	English
 )
 
-// LangOf reads a context's locale: "nn_NO", "en-GB", "no". Unknown ones give Bokmaal.
+// LangOf returns the language for a locale of the context, such as "nn_NO", "en-GB" or "no". Unknown locales give
+// Bokmål.
 func LangOf(locale string) Lang {
 	l, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(locale)), "_")
 	l, _, _ = strings.Cut(l, "-")
@@ -97,47 +99,47 @@ func LangOf(locale string) Lang {
 	return Bokmaal
 }
 
-// Tag returns the language tag, BCP 47.
+// Tag returns the language tag (BCP 47).
 func (l Lang) Tag() string { return [...]string{"nb", "nn", "en"}[l] }
 
-// Reason says why a value is refused. The list is closed; every one has a text in every language.
+// Reason is the reason for a fault. Every Reason has a text in every language.
 type Reason uint8
 
 const (
 	Missing          Reason = iota // a required element is absent or nil
-	Repeated                       // a single-valued element stands twice
+	Repeated                       // an element that may occur once occurs twice
 	NotBoolean                     //
 	NotInt                         // not an xs:int
 	NotLong                        // not an xs:long
 	NotTimestamp                   // not an xs:dateTime of the years 1 to 9999
 	NotDate                        // not an xs:date of the years 1 to 9999
-	EmptyValue                     // an id or code without value
-	LongID                         // an id or code of more than 64 characters
+	EmptyValue                     // an id or code is empty
+	LongID                         // an id or code has more than 64 characters
 	UnknownOp                      // no such operation
-	HasChildren                    // elements stand where text belongs
-	Blank                          // a required text without content
-	LongText                       // more than N characters
-	LongList                       // more than N items
-	FewLiterals                    // a pattern with fewer than N literal characters
-	BadExpression                  // the expression breaks its syntax at position N
-	BadKommune                     // a municipality number is not 4 digits
-	BadNumberList                  // not digits, comma lists and ranges
-	NotNumber                      // an id that must be a number is none
-	OldSnapshot                    // snapshotVersion before the data's time
-	TooManyHits                    // more than N hits
-	Misspelt                       // no such element, but one that is nearly called so: Right
-	WrongNamespace                 // an element of another namespace than Right
-	UnknownElement                 // no such element; Right names those that there are
-	HasText                        // text stands where elements belong: Right
+	HasChildren                    // an element that must contain text contains elements
+	Blank                          // a required text is blank
+	LongText                       // a text has more than N characters
+	LongList                       // a list has more than N items
+	FewLiterals                    // a pattern has fewer than N characters other than wildcards and spaces
+	BadExpression                  // an expression has a syntax error at position N
+	BadKommune                     // a municipality number does not have 4 digits
+	BadNumberList                  // not a list of numbers and ranges separated by commas
+	NotNumber                      // an id that must be a number is not one
+	OldSnapshot                    // snapshotVersion is earlier than the data
+	TooManyHits                    // the search has more than N hits
+	Misspelt                       // no such element; Right has nearly the same name
+	WrongNamespace                 // an element in another namespace than Right
+	UnknownElement                 // no such element; Right lists those that are allowed
+	HasText                        // an element that may only contain elements, listed in Right, contains text
 	UnknownAttribute               // an attribute that no element of the contract has
-	NilContent                     // xsi:nil is true, and the element has content
-	UnknownCode                    // a code that its list does not have; Right names the nearest ones
-	// a code that its list does not have, and that resembles none; Right is where the list is
+	NilContent                     // an element with xsi:nil="true" is not empty
+	UnknownCode                    // a code that is not in its list; Right lists similar codes
+	// a code that is not in its list and similar to none; Right is the path of the list
 	UnknownCodeOf
 	ShortWords // no word of the text has N letters or digits
-	AllNil     // a list whose items, called Right, are all nil
-	Attachment // a reference to a part of a multipart message
-	BadValue   // any other
+	AllNil     // all items of a list are nil; Right is their name
+	Attachment // refers to a part of a multipart message
+	BadValue   // any other invalid value
 	reasonCount
 )
 

@@ -6,35 +6,35 @@ import (
 	"time"
 )
 
-// Request is one of the eleven requests. The list is closed: *FindNavnesaker, *FindSteder,
-// *FindStederForMatrikkelenhetreferanse, *FindStedsnavn, *FindStedsnavnForMatrikkelenhetreferanse, *FindSkrivemaater,
+// Request is one of the eleven types of requests: *FindNavnesaker, *FindSteder, *FindStederForMatrikkelenhetreferanse,
+// *FindStedsnavn, *FindStedsnavnForMatrikkelenhetreferanse, *FindSkrivemaater,
 // *FindSkrivemaaterForMatrikkelenhetreferanse, *FindVedtak, *FindSamlevedtak, *FindBoeker, *FindKartprodukter. Fields
-// have the contract's names with an upper-case first letter.
+// have the names in the contract with an upper-case first letter.
 type Request interface {
-	// Operation returns the name in the contract: "findSteder".
+	// Operation returns the name of the operation, for example "findSteder".
 	Operation() string
-	// Context returns the context object; never nil.
+	// Context returns the context of the request. It is never nil.
 	Context() *StedsnavnContext
 	request()
 }
 
-// StedsnavnContext names the caller. Children that the request lacks are empty.
+// StedsnavnContext describes the client. Elements that the request lacks have zero values.
 type StedsnavnContext struct {
 	SystemVersion        string
 	ClientIdentification string
-	Locale               string    // LangOf reads it
-	SnapshotVersion      time.Time // zero when absent
+	Locale               string    // see LangOf
+	SnapshotVersion      time.Time // zero if absent
 }
 
-// Context returns c itself, so that every request that embeds it has the method.
+// Context returns c, so that every request that embeds it has the method.
 func (c *StedsnavnContext) Context() *StedsnavnContext { return c }
 
 func (*StedsnavnContext) request() {}
 
-// Flags are the two parameters that six operations require.
+// Flags are two parameters that six operations require.
 type Flags struct {
-	BeregnVisningsnavn bool // compute the display name
-	InkluderGeometri   bool // give the geometry as WKT
+	BeregnVisningsnavn bool // hits have the display name
+	InkluderGeometri   bool // hits have the geometry as WKT
 }
 
 type (
@@ -82,7 +82,7 @@ type (
 	}
 	FindBoeker struct {
 		StedsnavnContext
-		Soeketekst string // may be blank; the search refuses that
+		Soeketekst string // may be blank, which the search refuses
 	}
 	FindKartprodukter struct {
 		StedsnavnContext
@@ -110,32 +110,33 @@ func (*FindSamlevedtak) Operation() string   { return "findSamlevedtak" }
 func (*FindBoeker) Operation() string        { return "findBoeker" }
 func (*FindKartprodukter) Operation() string { return "findKartprodukter" }
 
-// Searcher answers requests. It is safe for concurrent use.
+// Searcher executes searches. It is safe for concurrent use.
 type Searcher interface {
-	// Search runs the search of r. The answer's hits are of the list type that belongs to r's operation.
-	// What the caller did wrong comes back as *Refusal, which the protocol writes in the caller's language; other
-	// errors may have a class of their own. All that can be refused is refused here, so that Next fails for internal
-	// reasons only.
+	// Search executes r. The hits have the list type of r's operation. If the request is invalid, the error is a
+	// *Refusal, which the protocol code writes in the language of the client. Search reports everything that makes a
+	// request invalid; Next fails for internal reasons only.
 	Search(ctx context.Context, r Request) (Answer, error)
 }
 
-// ErrChanged reports that the data changed while the hits of an answer were read. Searching again helps.
+// ErrChanged is the error for data that changed while the hits of an answer were read. The client can repeat the
+// search.
 var ErrChanged = errors.New("placename: the data have changed meanwhile")
 
-// Answer is what a search found. It holds no connection and needs no closing.
+// Answer is the result of a search. It holds no connection and need not be closed.
 type Answer struct {
 	// Count is the number of all hits.
 	Count int
-	// Next returns the next batch of hits, in the order of the answer; nil when there are no more. Batches hold 1 to
-	// some thousand hits; the batch and all it points to are valid until the next call of Next. Not safe for
-	// concurrent use. All batches are of one state of the data; where that is gone, Next and Search give an error
-	// that is ErrChanged. Nil when Count is 0.
+	// Next returns the next batch of hits, in the order of the answer; nil after the last. A batch has one to some
+	// thousands of hits and is valid, with everything that it points to, until the next call of Next. All batches are
+	// of one version of the data; if that is no longer available, Next and Search return ErrChanged. Next is not safe
+	// for concurrent use. It is nil if Count is 0.
 	Next func(ctx context.Context) (Hits, error)
-	// Only leaves of the hits to come those after the first from, at most n. Nil when Count is 0.
+	// Only drops the first from hits that have not been read, and keeps at most n of the others. It is nil if Count is
+	// 0.
 	Only func(from, n int)
 }
 
-// Hits is a batch of hits. The list is closed: the eleven list types of the contract.
+// Hits is a batch of hits. It has one of the eleven list types of the contract.
 type Hits interface {
 	Len() int
 	appendItem(b []byte, i int, n NilTypes) []byte // appends the elements of hit i

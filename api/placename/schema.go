@@ -2,7 +2,7 @@ package placename
 
 import "slices"
 
-// Files returns the names of the schema files, in the contract's order.
+// Files returns the names of the schema files, in the order of the contract.
 func (c *Contract) Files() []string {
 	var names []string
 	for _, s := range c.Schemas {
@@ -11,17 +11,17 @@ func (c *Contract) Files() []string {
 	return names
 }
 
-// Description says how the contract is written down.
+// Description holds options for writing the XSDs and the WSDL.
 type Description struct {
-	Base    string // of the namespaces
-	Address string // absolute URL of the service; of a WSDL only
-	SOAP12  bool   // a WSDL with a second port, for SOAP 1.2
-	Single  bool   // a WSDL with the schemas inside
-	CRS     string // name of the reference system of geometries; defaults to EPSG:4258
+	Base    string // base of the namespaces
+	Address string // absolute URL of the service; used in the WSDL only
+	SOAP12  bool   // the WSDL has a second port for SOAP 1.2
+	Single  bool   // the WSDL contains the schemas instead of importing them
+	CRS     string // name of the CRS of geometries; "" means EPSG:4258
 }
 
-// XSD returns the schema file with that name; false when there is none. Others are imported by their bare file names.
-// The same arguments give the same bytes.
+// XSD returns a schema file; false if there is none with that name. It imports other schemas by file name without a
+// directory. The output depends only on the arguments.
 func (c *Contract) XSD(file string, d Description) ([]byte, bool) {
 	s, ok := c.files[file]
 	if !ok {
@@ -33,7 +33,7 @@ func (c *Contract) XSD(file string, d Description) ([]byte, bool) {
 	return w.b, true
 }
 
-// schema writes a schema. Inside a WSDL others are imported without a location.
+// schema writes a schema. In a WSDL that contains the schemas, imports have no location.
 func (c *Contract) schema(w *xmlWriter, s *Schema, d Description) {
 	base, used := d.Base, c.uses(s)
 	w.open("xs:schema", "xmlns:xs", "http://www.w3.org/2001/XMLSchema")
@@ -72,7 +72,7 @@ type global struct {
 	nillable     bool
 }
 
-// globals returns the global elements: the wrappers of the service and the detail of faults, nothing else.
+// globals returns the global elements of a schema: the wrappers in that of the service, and the fault detail.
 func (c *Contract) globals(s *Schema) []global {
 	var out []global
 	switch s.Path {
@@ -86,7 +86,7 @@ func (c *Contract) globals(s *Schema) []global {
 	return out
 }
 
-// uses returns the schemas whose types s names, s included, in the contract's order.
+// uses returns the schemas of the types that s uses, s included, in the order of the contract.
 func (c *Contract) uses(s *Schema) []*Schema {
 	used := map[*Schema]bool{s: true}
 	for _, t := range s.Types {
@@ -139,16 +139,16 @@ func (c *Contract) complexType(w *xmlWriter, t *Type, d Description) {
 	w.close()
 }
 
-// xmlWriter writes indented documents, in which an element holds elements or text.
+// xmlWriter writes indented XML in which an element contains either elements or text.
 type xmlWriter struct {
 	b      []byte
 	stack  []string
-	inTag  bool // the last start tag may get attributes
-	inLine bool // the element opened last holds text
+	inTag  bool // attributes may still be added to the last start tag
+	inLine bool // the element opened last contains text
 }
 
-// annotation documents the element opened last, in Norwegian and in English. Both stand in one documentation, since
-// generators for Java take one of several only.
+// annotation adds documentation to the element opened last. Norwegian and English are in one xs:documentation, because
+// generators for Java use only one of several.
 func (w *xmlWriter) annotation(d doc) {
 	w.open("xs:annotation")
 	w.open("xs:documentation")
@@ -157,7 +157,7 @@ func (w *xmlWriter) annotation(d doc) {
 	w.close()
 }
 
-// text is the content of the element opened last.
+// text writes the text of the element opened last.
 func (w *xmlWriter) text(s string) {
 	w.b = append(w.b, '>')
 	w.b = AppendText(w.b, s)
@@ -168,7 +168,7 @@ func (w *xmlWriter) head() {
 	w.b = append(w.b, `<?xml version="1.0" encoding="UTF-8"?>`...)
 }
 
-// open starts an element with attributes given as names and values in turn.
+// open writes a start tag. attrs are alternating names and values of attributes.
 func (w *xmlWriter) open(name string, attrs ...string) {
 	if w.inTag {
 		w.b = append(w.b, '>')
@@ -183,7 +183,7 @@ func (w *xmlWriter) open(name string, attrs ...string) {
 	}
 }
 
-// attr adds an attribute to the element just opened.
+// attr adds an attribute to the element opened last.
 func (w *xmlWriter) attr(name, value string) {
 	w.b = append(w.b, ' ')
 	w.b = append(w.b, name...)
@@ -192,7 +192,7 @@ func (w *xmlWriter) attr(name, value string) {
 	w.b = append(w.b, '"')
 }
 
-// close ends the element opened last; after the root it ends the document.
+// close writes the end tag of the element opened last. After the root element it ends the document.
 func (w *xmlWriter) close() {
 	name := w.stack[len(w.stack)-1]
 	w.stack = w.stack[:len(w.stack)-1]
@@ -212,7 +212,7 @@ func (w *xmlWriter) close() {
 	}
 }
 
-// leaf writes an element without content.
+// leaf writes an empty element.
 func (w *xmlWriter) leaf(name string, attrs ...string) {
 	w.open(name, attrs...)
 	w.close()

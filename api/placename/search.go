@@ -2,10 +2,11 @@ package placename
 
 import "time"
 
-// The search objects. A field has the contract's name with an upper-case first letter. Nil means no restriction; a
-// list restricts to the union of its values, different fields all restrict. Lists are never empty and never hold nil
-// items: an empty list of a request is nil here. A blank optional string is nil, others are as sent, not trimmed. Ids
-// and codes are trimmed, 1 to 64 characters. Dates (LocalDate) are midnight UTC of the day, timestamps are instants.
+// Search objects. A field has the name in the contract with an upper-case first letter. Nil means no restriction. A hit
+// must match all fields that are set, and one of the values of each list. Lists are never empty and have no nil items:
+// an empty list in a request becomes nil. A blank optional string becomes nil; other strings are as sent, not trimmed.
+// Ids and codes are trimmed and have 1 to 64 characters. Dates (LocalDate) are midnight UTC of the day; timestamps are
+// instants.
 
 // StedSoek is the search object of findSteder.
 type StedSoek struct {
@@ -15,7 +16,7 @@ type StedSoek struct {
 	OppdatertFoer               *time.Time
 	Stedsnummer                 *int64
 	Stedsnavn                   *string
-	AvansertSoek                *bool // nil is false
+	AvansertSoek                *bool // nil means false
 	NavneobjekttyperIds         []string
 	StedstatuserIds             []string
 	LandId                      *string
@@ -38,7 +39,7 @@ type StedsnavnSoek struct {
 	Stedsnummer                 *int64
 	Stedsnavnnummer             *int32
 	Stedsnavn                   *string
-	AvansertSoek                *bool // nil is false
+	AvansertSoek                *bool // nil means false
 	NavneobjekttyperIds         []string
 	VedtaksmyndigheterIds       []string
 	LandId                      *string
@@ -54,30 +55,30 @@ type StedsnavnSoek struct {
 	AvAllmennInteresse          *bool
 }
 
-// BokSoek selects documentation in a book.
+// BokSoek selects spellings documented by a book.
 type BokSoek struct {
 	Tittel  *string
 	Utgave  *string
 	Utgiver *string
 }
 
-// KartforekomstSoek selects documentation on a map.
+// KartforekomstSoek selects spellings documented by a map.
 type KartforekomstSoek struct {
 	ProduktId *string
 	Kartblad  *string
 }
 
-// OpplysningSoek selects documentation by an informant.
+// OpplysningSoek selects spellings documented by an informant.
 type OpplysningSoek struct {
 	Informant *string
 }
 
-// LokaleInnsamlingerSoek selects documentation by a local collection.
+// LokaleInnsamlingerSoek selects spellings documented by a local collection of names.
 type LokaleInnsamlingerSoek struct {
 	Innsamler *string
 }
 
-// DokumentertVedtakSoek selects documentation by a decision.
+// DokumentertVedtakSoek selects spellings documented by a decision.
 type DokumentertVedtakSoek struct {
 	Aar              *int32
 	Saksnummer       *int32
@@ -86,7 +87,7 @@ type DokumentertVedtakSoek struct {
 	Beskrivelse      *string
 }
 
-// DokumentertSamlevedtakSoek selects documentation by a combined decision.
+// DokumentertSamlevedtakSoek selects spellings documented by a combined decision.
 type DokumentertSamlevedtakSoek struct {
 	Aar              *int32
 	Saksnummer       *int32
@@ -95,7 +96,7 @@ type DokumentertSamlevedtakSoek struct {
 	Beskrivelse      *string
 }
 
-// DokumentertKlageSoek selects documentation by a complaint.
+// DokumentertKlageSoek selects spellings documented by a complaint.
 type DokumentertKlageSoek struct {
 	Aar            *int32
 	Saksnummer     *int32
@@ -103,18 +104,18 @@ type DokumentertKlageSoek struct {
 	Beskrivelse    *string
 }
 
-// DokumentSoekEntry selects a document of type Key whose description matches Value.
+// DokumentSoekEntry selects spellings with a document of type Key whose description matches Value.
 type DokumentSoekEntry struct {
 	Key   string
 	Value string
 }
 
-// DokumentSoek selects documents; all entries must hold.
+// DokumentSoek selects spellings for which all entries match.
 type DokumentSoek struct {
 	Entry []DokumentSoekEntry
 }
 
-// SkrivemaateSoek is the search object of findSkrivemaater. A nested search that is present but empty is nil here.
+// SkrivemaateSoek is the search object of findSkrivemaater. A nested search object without fields is nil.
 type SkrivemaateSoek struct {
 	RegistrertEtter            *time.Time
 	RegistrertFoer             *time.Time
@@ -124,19 +125,19 @@ type SkrivemaateSoek struct {
 	Stedsnavnnummer            *int32
 	Skrivemaatenummer          *int32
 	Stedsnavn                  *string
-	AvansertSoek               *bool // nil is false
+	AvansertSoek               *bool // nil means false
 	SkrivemaatestatuserIds     []string
 	Prioritert                 *bool
-	SkrivemaatestatusdatoEtter *time.Time // day
-	SkrivemaatestatusdatoFoer  *time.Time // day
+	SkrivemaatestatusdatoEtter *time.Time // date
+	SkrivemaatestatusdatoFoer  *time.Time // date
 	NavneobjekttyperIds        []string
 	VedtaksmyndigheterIds      []string
 	LandId                     *string
 	KommunerIds                []string
 	SpraakIds                  []string
 	NavnesakstatuserIds        []string
-	DokumentasjonsdatoEtter    *time.Time // day
-	DokumentasjonsdatoFoer     *time.Time // day
+	DokumentasjonsdatoEtter    *time.Time // date
+	DokumentasjonsdatoFoer     *time.Time // date
 	BokSoek                    *BokSoek
 	OffentligKartforekomstSoek *KartforekomstSoek
 	OpplysningSoek             *OpplysningSoek
@@ -174,8 +175,8 @@ type VedtakSoek struct {
 	Aar                *int32
 	Saksnummer         *int32
 	Arkivloepenummer   *int32
-	VedtattEtter       *time.Time // day
-	VedtattFoer        *time.Time // day
+	VedtattEtter       *time.Time // date
+	VedtattFoer        *time.Time // date
 	Skrivemaate        *string
 	VedtaksmyndighetId *string
 	OmraadeId          *string
@@ -199,7 +200,7 @@ type SamlevedtakSoek struct {
 
 // StedMatrikkelenhetreferanseSoek is the search object of findStederForMatrikkelenhetreferanse.
 type StedMatrikkelenhetreferanseSoek struct {
-	Kommunenummer           string // as sent; the search checks it
+	Kommunenummer           string // as sent; the search validates it
 	Gaardsnummer            string // as sent
 	Bruksnummer             *string
 	Festenummer             *int32

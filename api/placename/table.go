@@ -5,7 +5,7 @@ import "sync"
 // contract returns the contract. The first call builds it.
 var contract = sync.OnceValue(func() *Contract { return link(schemas(), operations()) })
 
-// TheContract returns the one contract of this service. The caller must not change it.
+// TheContract returns the contract of this service. The caller must not modify it.
 func TheContract() *Contract { return contract() }
 
 // operation is a row of the table of operations.
@@ -47,7 +47,7 @@ const (
 	historyID = "StedsnavnBubbleObjectWithHistoryId"
 )
 
-// schemas states all types but the wrappers of the operations.
+// schemas returns all schemas with their types, except the wrapper types of operations.
 func schemas() []*Schema {
 	return []*Schema{
 		schema(

@@ -1,6 +1,6 @@
 package placename
 
-// searchAndHitTypes states the types of the search objects, of the hits and of their lists.
+// searchAndHitTypes returns the types of the search objects, of the hits and of their lists.
 func searchAndHitTypes() [][]*Type {
 	return [][]*Type{
 		object("Matrikkelnummer",

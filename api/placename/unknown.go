@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// stray records the fault of element c, which is none of known, the elements that may stand in its place.
+// stray records the fault for element c, which is not one of known, the elements allowed in its place.
 func (d *decoder) stray(c *Element, known []element) {
 	if len(d.faults) == maxFaults || d.attachment(c) {
 		return
 	}
-	right, twin := element{}, element{} // of a name that is nearly the same; of the same name
+	right, twin := element{}, element{} // one with nearly the same name; one with the same name
 	for _, k := range known {
 		switch {
 		case k.name == c.Name:
@@ -34,8 +34,8 @@ func (d *decoder) stray(c *Element, known []element) {
 	}
 }
 
-// attachment refuses element c if it stands for a part of a multipart message (XML-binary Optimized Packaging, 2.1),
-// and reports whether it does.
+// attachment refuses element c if it refers to a part of a multipart message (XML-binary Optimized Packaging, 2.1), and
+// reports whether it does.
 func (d *decoder) attachment(c *Element) bool {
 	if c.Space != "http://www.w3.org/2004/08/xop/include" {
 		return false
@@ -44,7 +44,7 @@ func (d *decoder) attachment(c *Element) bool {
 	return true
 }
 
-// text refuses character data beside the elements that may stand in c.
+// text refuses character data in c, which may contain only the elements known. It returns false if there is any.
 func (d *decoder) text(c *Element, known []element) bool {
 	text := strings.Trim(c.Text, space)
 	if text == "" {
@@ -54,7 +54,7 @@ func (d *decoder) text(c *Element, known []element) bool {
 	return false
 }
 
-// faultRight records a fault with its correction, unless the same fault is recorded already.
+// faultRight records a fault with a correction, unless the same fault has been recorded.
 func (d *decoder) faultRight(child, value string, reason Reason, right string) {
 	if len(d.faults) == maxFaults {
 		return
@@ -67,7 +67,7 @@ func (d *decoder) faultRight(child, value string, reason Reason, right string) {
 	}
 }
 
-// names lists names, the first forty.
+// names returns the first forty names of known.
 func names(known []element) string {
 	list := make([]string, 0, len(known))
 	for _, k := range known[:min(len(known), 40)] {
@@ -76,7 +76,7 @@ func names(known []element) string {
 	return strings.Join(list, ", ")
 }
 
-// shortened returns the first 64 characters of a name that a caller sent.
+// shortened returns the first 64 characters of a name sent by the client.
 func shortened(name string) string {
 	if utf8.RuneCountInString(name) > 64 {
 		return string([]rune(name)[:64]) + "…"
@@ -84,8 +84,8 @@ func shortened(name string) string {
 	return name
 }
 
-// nearly reports whether two names, case aside, differ by one letter: changed, left out, added, or two neighbours
-// swapped.
+// nearly reports whether two names, ignoring case, differ by one letter: replaced, missing, added, or swapped with its
+// neighbour.
 func nearly(sent, name string) bool {
 	a, b := []rune(sent), []rune(name)
 	if len(a) > len(b) {

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"sync"
 	"time"
-	_ "time/tzdata" // Europe/Oslo must be known on every machine
+	_ "time/tzdata" // for Europe/Oslo on systems without a time zone database
 	"unicode/utf8"
 )
 
-// oslo is the zone of times that name none.
+// oslo is the time zone of timestamps without an offset.
 var oslo = sync.OnceValue(func() *time.Location {
 	l, err := time.LoadLocation("Europe/Oslo")
 	if err != nil {
@@ -17,10 +17,10 @@ var oslo = sync.OnceValue(func() *time.Location {
 	return l
 })
 
-const space = " \t\r\n" // white space of XML
+const space = " \t\r\n" // white space in XML
 
-// ParseTimestamp reads an xs:dateTime of the years 1 to 9999, white space around it allowed. Without a zone it is a
-// time of Europe/Oslo.
+// ParseTimestamp parses an xs:dateTime with a year from 1 to 9999, ignoring surrounding white space. Without an offset,
+// it is a time in Europe/Oslo.
 func ParseTimestamp(s string) (time.Time, bool) {
 	s = strings.Trim(s, space)
 	day, rest, ok := cutDay(s)
@@ -61,8 +61,8 @@ func ParseTimestamp(s string) (time.Time, bool) {
 	return time.Date(day.Year(), day.Month(), day.Day(), h, m, sec, nanos, zone), true
 }
 
-// ParseDate reads an xs:date of the years 1 to 9999 as midnight UTC of the day, white space around it allowed. Its
-// zone is ignored.
+// ParseDate parses an xs:date with a year from 1 to 9999, ignoring surrounding white space and the offset. It returns
+// midnight UTC of the day.
 func ParseDate(s string) (time.Time, bool) {
 	day, rest, ok := cutDay(strings.Trim(s, space))
 	if !ok {
@@ -72,7 +72,7 @@ func ParseDate(s string) (time.Time, bool) {
 	return day, ok
 }
 
-// cutDay reads YYYY-MM-DD at the start of s.
+// cutDay parses YYYY-MM-DD at the beginning of s.
 func cutDay(s string) (day time.Time, rest string, ok bool) {
 	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
 		return day, s, false
@@ -87,7 +87,7 @@ func cutDay(s string) (day time.Time, rest string, ok bool) {
 	return day, s[10:], day.Day() == d
 }
 
-// parseZone reads Z, +hh:mm or -hh:mm up to 14:00; nil for the empty string.
+// parseZone parses Z, or an offset +hh:mm or -hh:mm of at most 14:00; nil for "".
 func parseZone(s string) (*time.Location, bool) {
 	switch {
 	case s == "":
@@ -109,7 +109,7 @@ func parseZone(s string) (*time.Location, bool) {
 	return time.FixedZone("", seconds), true
 }
 
-// digits reads a string of digits.
+// digits parses a string of digits.
 func digits(s string) (int, bool) {
 	n := 0
 	for i := range len(s) {
@@ -121,8 +121,8 @@ func digits(s string) (int, bool) {
 	return n, true
 }
 
-// AppendText appends s as character data that may stand in element content or in a quoted attribute. What XML 1.0
-// does not allow (clause 2.2), and what is not UTF-8, becomes U+FFFD.
+// AppendText appends s escaped for XML, for element content or a quoted attribute value. Characters that XML 1.0 does
+// not allow (2.2), and bytes that are not UTF-8, become U+FFFD.
 func AppendText(b []byte, s string) []byte {
 	n := 0
 	for n < len(s) && classes[s[n]] == plain {
@@ -134,7 +134,7 @@ func AppendText(b []byte, s string) []byte {
 	return appendEscaped(b, s, n)
 }
 
-// appendEscaped appends s, whose first n bytes stand for themselves.
+// appendEscaped appends s. The first n bytes need no escaping.
 func appendEscaped(b []byte, s string, n int) []byte {
 	last := 0
 	for i := n; i < len(s); {
@@ -162,8 +162,7 @@ func appendEscaped(b []byte, s string, n int) []byte {
 	return append(b, s[last:]...)
 }
 
-// Classes of bytes: what stands for itself, what starts a character of several bytes, and what is written in another
-// way.
+// Classes of bytes: those copied unchanged, those that start a multi-byte character, and those that must be escaped.
 const (
 	plain = iota
 	wide
@@ -189,7 +188,7 @@ var escapes = [...]string{
 	carriage:  "&#13;",
 }
 
-// classes has the class of each byte.
+// classes holds the class of each byte.
 var classes = func() (c [256]uint8) {
 	for i := range c {
 		switch {

@@ -1,6 +1,6 @@
 package placename
 
-// Namespaces of WSDL 1.1 and its bindings, and of WS-Addressing metadata.
+// Namespaces of WSDL 1.1, of its bindings, and of WS-Addressing metadata.
 const (
 	wsdlNS   = "http://schemas.xmlsoap.org/wsdl/"
 	soap11NS = "http://schemas.xmlsoap.org/wsdl/soap/"
@@ -9,8 +9,8 @@ const (
 	httpBind = "http://schemas.xmlsoap.org/soap/http"
 )
 
-// WSDL returns the description of the service. Schemas are imported by their bare file names, unless they are inside.
-// The same arguments give the same bytes.
+// WSDL returns the WSDL of the service. It imports the schemas by file name without a directory, or contains them if
+// d.Single is set. The output depends only on the arguments.
 func (c *Contract) WSDL(d Description) []byte {
 	w, base, address, both := &xmlWriter{}, d.Base, d.Address, d.SOAP12
 	ns := base + servicePath
@@ -53,7 +53,7 @@ func (c *Contract) WSDL(d Description) []byte {
 	return w.b
 }
 
-// documentation documents the element opened last; WSDL 1.1 has one for all languages.
+// documentation adds documentation to the element opened last. WSDL 1.1 has one for all languages.
 func (w *xmlWriter) documentation(d doc) {
 	w.open("wsdl:documentation")
 	w.text(d[0] + "\n\n" + d[1])
@@ -73,7 +73,7 @@ func (c *Contract) messages(w *xmlWriter) {
 	w.close()
 }
 
-// portType writes the abstract operations. Actions follow WS-Addressing 1.0 Metadata, 4.4.4.
+// portType writes the portType. The actions follow WS-Addressing 1.0 Metadata, 4.4.4.
 func (c *Contract) portType(w *xmlWriter, base string) {
 	w.open("wsdl:portType", "name", "SoekService")
 	for _, o := range c.Operations {
@@ -114,6 +114,6 @@ func port(w *xmlWriter, name, binding, prefix, address string) {
 	w.close()
 }
 
-// ActionPath returns what follows the base in the WS-Addressing actions of an operation: with "Request", "Response" or
-// "/Fault/ServiceException" after it, it is the action that the WSDL states.
+// ActionPath returns the part after the base of the WS-Addressing actions of an operation. The action in the WSDL has
+// "Request", "Response" or "/Fault/ServiceException" appended to it.
 func ActionPath(operation string) string { return servicePath + "/SoekService/" + operation }

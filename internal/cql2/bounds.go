@@ -114,7 +114,7 @@ func boundsOfBox(e BBox, in crs.ID, pad float64) envelopeTest {
 	}
 }
 
-// coversSide reports whether a box covers a whole side of b, to a depth of slack.
+// coversSide reports whether box covers one side of b over its whole length, and at least slack into b.
 func coversSide(box, b orb.Bound, slack float64) bool {
 	for i := range 2 {
 		across := 1 - i

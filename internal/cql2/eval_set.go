@@ -117,7 +117,7 @@ func allen(op TemporalOp, a, b period) bool {
 	panic(fmt.Sprintf("cql2: temporal predicate %q", op))
 }
 
-// infinite returns sign for an open end, else 0.
+// infinite returns sign if the end of an interval is open, otherwise 0.
 func infinite(open bool, sign int) int {
 	if open {
 		return sign

@@ -13,7 +13,7 @@ type Rows struct {
 	Versions []VersionRow
 	Edges    []EdgeRow
 	Numbers  map[string]int64 // values of Event.Seq by event id, for the events that have one; may be nil
-	Assumed  []string         // "code on date" of each code that took up others and is assumed to have been in use before
+	Assumed  []string         // "code on date" of each code that took up others and was assumed to be in use before
 }
 
 // VersionRow is one row of a table of versions. Line is its line number in the table, counted from 1.

@@ -24,8 +24,8 @@ const (
 	KlassJSON Form = "klass-json" // /changes.json of KLASS (Statistics Norway); a line is an entry, counted from 1
 	KlassCSV  Form = "klass-csv"  // /changes.csv of KLASS
 	Insee     Form = "insee"      // v_mvt_commune of INSEE (France)
-	BFS       Form = "bfs"        // historicised register of municipalities of BFS (Switzerland), or the mutations of its API
-	ONS       Form = "ons"        // Changes.csv or ChangeHistory.csv of the Code History Database of ONS (United Kingdom)
+	BFS       Form = "bfs"        // register of municipalities of BFS (Switzerland), or the mutations of its API
+	ONS       Form = "ons"        // Changes.csv or ChangeHistory.csv of ONS (United Kingdom)
 	Destatis  Form = "destatis"   // territorial changes of Destatis (Germany)
 	CBS       Form = "cbs"        // changes of municipalities published by CBS (Netherlands)
 	// Grense's own format, with the columns date, from, to, from_name, to_name, made_of, transfer, people, area, source

@@ -18,14 +18,14 @@ type idSource struct {
 	seed    maphash.Seed
 	ids     *tempfile.Sorter[idEntry]
 	taken   []uint64       // bits of whole numbers below mostTaken that are ids
-	largest int            // such id
-	again   map[uint64]int // the first features with hashes of ids that others have too, of some
-	texts   bool           // some id is no integer, or not the plain form of one
+	largest int            // the largest such id
+	again   map[uint64]int // hashes of ids that several features have, and the first such feature; may be incomplete
+	texts   bool           // some id is not an integer, or not in its plain form
 	stated  int
-	repeats int   // how many features have the id of another; known after settle
+	repeats int   // number of features with the id of another; set by settle
 	missing int   // features without an id
 	first   Fault // the first of them
-	gone    bool  // it cannot be the source, so it is no longer looked at
+	gone    bool  // it cannot be the source, so values are no longer recorded
 }
 
 // idEntry is the hash of an id, and the number of its feature, counted over all files.
@@ -35,11 +35,11 @@ type idEntry struct {
 }
 
 const (
-	// maxIDFaults bounds the features with the id of another that are listed.
+	// maxIDFaults is the largest number of features with a repeated id that are listed.
 	maxIDFaults = 200
-	// idsHeld is how many ids are sorted in memory.
+	// idsHeld is the number of ids that are sorted in memory.
 	idsHeld = 1 << 18
-	// mostTaken bounds the bits of idSource.taken.
+	// mostTaken is the largest number of bits in idSource.taken.
 	mostTaken = 1 << 26
 )
 
@@ -49,8 +49,8 @@ func newIDSource(what string) *idSource {
 	})}
 }
 
-// see takes the id of feature number n of all. Two ids are taken for one when their hashes of 64 bits are equal, which
-// for a million features happens once in 37 million imports.
+// see records the id of feature n, counted over all files. Ids count as equal if their 64-bit hashes are; for a million
+// different ids, two hashes are equal once in 37 million imports.
 func (s *idSource) see(v input.Value, n int, f Fault) {
 	if s.gone {
 		return
@@ -80,7 +80,7 @@ func (s *idSource) see(v input.Value, n int, f Fault) {
 	s.ids.Add(idEntry{maphash.String(s.seed, id), int64(n)})
 }
 
-// settle finds the ids that repeat, after all have been seen.
+// settle finds the repeated ids, after all features have been seen.
 func (s *idSource) settle() error {
 	if s.gone {
 		return nil
@@ -108,7 +108,7 @@ func (s *idSource) number(n, total int) string {
 	return strconv.Itoa(n)
 }
 
-// drop gives the source up.
+// drop stops recording ids, because the source cannot be used.
 func (s *idSource) drop() {
 	s.ids.Close()
 	s.gone, s.taken, s.again = true, nil, nil
@@ -127,34 +127,34 @@ func idText(v input.Value) (string, bool) {
 	return "", false
 }
 
-// repeated reads the layers once more for the features that have the id of another, and reports some.
+// repeated reads the layers once more to find the features with the id of another, and reports the first ones.
 func (p *Plan) repeated(ctx context.Context, s *idSource) error {
-	told := 0
+	listed := 0
 	for _, l := range p.layers {
-		if told == maxIDFaults || s.repeats == 0 {
+		if listed == maxIDFaults || s.repeats == 0 {
 			break
 		}
-		x := &idReader{p: p, s: s, l: l, told: &told}
-		if err := l.Reader.Read(ctx, x); err != nil && err != errTold {
+		x := &idReader{p: p, s: s, l: l, listed: &listed}
+		if err := l.Reader.Read(ctx, x); err != nil && err != errEnough {
 			return fmt.Errorf("%s: %w", l.File, err)
 		}
 	}
-	if more := s.repeats - told; more > 0 {
+	if more := s.repeats - listed; more > 0 {
 		p.refuse("%d more features have the id of another", more)
 	}
 	return nil
 }
 
-// errTold ends a reading.
-var errTold = fmt.Errorf("ingest: enough faults")
+// errEnough ends a reading when enough faults are listed.
+var errEnough = fmt.Errorf("ingest: enough faults")
 
 // idReader is the sink of repeated.
 type idReader struct {
-	p    *Plan
-	s    *idSource
-	l    *layerSurvey
-	n    int
-	told *int
+	p      *Plan
+	s      *idSource
+	l      *layerSurvey
+	n      int
+	listed *int
 }
 
 func (r *idReader) Fault(input.Place, bool, input.Action, string) {}
@@ -176,8 +176,8 @@ func (r *idReader) Record(x *input.Record) error {
 	f.Reason = fmt.Sprintf("the %s %q is that of %s too; name another property with --id-field", r.s.what,
 		id, r.p.label(first))
 	r.p.fault(f)
-	if *r.told++; *r.told == maxIDFaults {
-		return errTold
+	if *r.listed++; *r.listed == maxIDFaults {
+		return errEnough
 	}
 	return nil
 }

@@ -9,22 +9,22 @@ import (
 	"grense/internal/store"
 )
 
-// codeCollection holds the codes of all lists of a register.
+// codeCollection is the collection with the codes of all lists of a register.
 const codeCollection = "kode"
 
-// codeLists are the code lists of a register by name. A register that lacks a list takes any code of it.
+// codeLists holds the code lists of a register by name. If a register lacks a list, any code is accepted.
 type codeLists struct {
 	catalog *store.Catalog
 	lists   map[string]*codeList
 }
 
-// codeList is one list. Records hold the short form of a code where it has one; searches may have either.
+// codeList is one code list. Records hold the short form of a code if it has one; searches may use either form.
 type codeList struct {
-	codes  []string          // as they are published, in their order
-	stored map[string]string // by either form, and by either in lower case where one code has it; "" where several have
+	codes  []string          // in the published form and order
+	stored map[string]string // stored form, by either form, and in lower case if unambiguous; "" if ambiguous
 }
 
-// add adds a code whose records hold stored.
+// add adds a code; stored is its form in records.
 func (l *codeList) add(code, stored string) {
 	l.codes = append(l.codes, code)
 	for _, form := range []string{code, stored} {
@@ -39,7 +39,7 @@ func (l *codeList) add(code, stored string) {
 	}
 }
 
-// find returns what records hold for a code, which is compared without case where no two codes differ by case only.
+// find returns the stored form of a code. Case is ignored unless two codes differ only by case.
 func (l *codeList) find(code string) (stored string, ok bool) {
 	if stored, ok = l.stored[code]; !ok || stored == "" {
 		stored = l.stored[cql2.CaseI(code)]
@@ -47,7 +47,7 @@ func (l *codeList) find(code string) (stored string, ok bool) {
 	return stored, stored != ""
 }
 
-// nearest returns up to three codes that are most like code, separated by commas; "" when none is near.
+// nearest returns up to three codes that are similar to code, separated by commas; "" if none is.
 func (l *codeList) nearest(code string) string {
 	var near []string
 	left := l.codes
@@ -68,7 +68,7 @@ func (l *codeList) nearest(code string) string {
 	return strings.Join(near, ", ")
 }
 
-// readCodeLists reads the lists of the register and caches them until the data are opened again.
+// readCodeLists reads the code lists of the register. It caches them until the data are opened again.
 func (s *Service) readCodeLists(ctx context.Context) (*codeLists, error) {
 	lists := &codeLists{s.store.Catalog(), map[string]*codeList{}}
 	if _, ok := lists.catalog.Collection(codeCollection); !ok {
@@ -109,8 +109,8 @@ func (s *Service) readCodeLists(ctx context.Context) (*codeLists, error) {
 	return lists, nil
 }
 
-// stored returns what records hold for a code of a list, or records a fault. Where unknown codes match nothing, such
-// a code comes back as it is.
+// stored returns the stored form of a code of a list. If the list does not have the code, it records a fault; if
+// Options say that unknown codes match nothing, it returns the code unchanged instead.
 func (c *criteria) stored(field, list, code string) string {
 	if c.lists == nil {
 		c.unknown = true
@@ -127,7 +127,7 @@ func (c *criteria) stored(field, list, code string) string {
 	case c.s.options.UnknownCodes == NoMatch:
 		return code
 	}
-	if c.unknown = true; len(c.faults) >= maxFaults { // before looking for what is near, which takes long
+	if c.unknown = true; len(c.faults) >= maxFaults { // before nearest, which is slow
 		return code
 	}
 	if near := l.nearest(code); near != "" {
@@ -138,14 +138,14 @@ func (c *criteria) stored(field, list, code string) string {
 	return code
 }
 
-// faultRight is fault with what is right instead; there must be room for it.
+// faultRight records a fault with suggestions in right. There must be room for another fault.
 func (c *criteria) faultRight(field, value string, reason api.Reason, right string) {
 	c.fault(field, value, reason, 0)
 	c.faults[len(c.faults)-1].Right = right
 }
 
-// criteriaOf makes the criteria of a request by build, with cached lists. If these lack a code, they are read
-// again: the register may have got it.
+// criteriaOf calls build with the cached code lists. If they lack a code of the request, it reads the lists again and
+// calls build once more, because the code may have been added to the register.
 func (s *Service) criteriaOf(ctx context.Context, build func(*codeLists) *criteria) (*criteria, error) {
 	lists := s.codes.Load()
 	if lists != nil && lists.catalog != s.store.Catalog() {

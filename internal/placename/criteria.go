@@ -10,33 +10,32 @@ import (
 	"grense/internal/cql2"
 )
 
-// maxFaults bounds the faults of one refusal; a request may hold thousands of bad values.
+// maxFaults is the largest number of faults in a refusal. A request may have thousands of invalid values.
 const maxFaults = 20
 
-// criteria collects what a request selects and what is wrong with it. A field that is bad gives a fault and no
-// condition.
+// criteria collects the conditions of a request, and the faults in it. An invalid field adds a fault and no condition.
 type criteria struct {
 	s     *Service
 	lists *codeLists
-	path  string // of the search object, from the wrapper; the wrapper itself where there is none
+	path  string // of the search object, starting with the wrapper element; that element if there is none
 	op    string
 	where cql2.And
-	exact cql2.Expr // holds for hits that come first; nil: none do
-	// the part of where that holds on skrivemaate just as well; it bounds the look-up of similar names
+	exact cql2.Expr // selects the hits that come first; nil if none do
+	// conditions of where that also hold for skrivemaate; they limit the look-up of similar names
 	scope   cql2.And
-	alike   int // similar names looked up so far
+	alike   int // number of similar names looked up so far
 	later   []func(context.Context) (cql2.Expr, error)
-	few     []api.Fault // patterns with few literals, which are refused where nothing narrows the search
-	wide    int         // number of such patterns, those of one field counted each
-	narrow  bool        // what is found later narrows it
+	few     []api.Fault // patterns with too few literals, which are refused unless something narrows the search
+	wide    int         // number of such patterns; patterns of one field are counted separately
+	narrow  bool        // what later adds narrows the search
 	faults  []api.Fault
-	unknown bool // a code is not in the lists, or the register has no lists
+	unknown bool // a code is missing from the lists, or the register has no lists
 }
 
-// conditions all hold; none when there are none.
+// conditions are joined by AND. An empty list restricts nothing.
 type conditions = []cql2.Expr
 
-// criteria starts the criteria of a request whose search object is the parameter object, "" for none.
+// criteria starts the criteria of a request. object is the name of its search object; "" if it has none.
 func (s *Service) criteria(l *codeLists, r api.Request, object string) *criteria {
 	c := &criteria{s: s, lists: l, op: r.Operation(), path: r.Operation()}
 	at, extract := r.Context().SnapshotVersion, s.store.Catalog().Modified
@@ -49,21 +48,21 @@ func (s *Service) criteria(l *codeLists, r api.Request, object string) *criteria
 	return c
 }
 
-// fault records what is wrong with a field of the search object.
+// fault records a fault in a field of the search object.
 func (c *criteria) fault(field, value string, reason api.Reason, n int64) {
 	if len(c.faults) < maxFaults {
 		c.faults = append(c.faults, api.Fault{Path: c.path + "/" + field, Value: value, Reason: reason, N: n})
 	}
 }
 
-// add restricts the search.
+// add adds conditions to the search.
 func (c *criteria) add(lists ...conditions) {
 	for _, l := range lists {
 		c.where = append(c.where, l...)
 	}
 }
 
-// some restricts to what has a row in the relation for which all conditions hold; nothing when there are none.
+// some returns the condition that a single related row fulfils all conditions; none if there are no conditions.
 func some(relation string, lists ...conditions) conditions {
 	var all cql2.And
 	for _, l := range lists {
@@ -92,7 +91,7 @@ func equal(property string, v cql2.Expr) conditions {
 	return conditions{compare(cql2.Eq, property, v)}
 }
 
-// number is equality with a number.
+// number returns the condition that a property equals *n; none if n is nil.
 func number[N int32 | int64](property string, n *N) conditions {
 	if n == nil {
 		return nil
@@ -107,13 +106,13 @@ func boolean(property string, b *bool) conditions {
 	return equal(property, cql2.Bool(*b))
 }
 
-// The moments between which a store can compare; a time with a zone may lie outside by hours.
+// Earliest and latest time that stores can compare. Converting a time to UTC may move it beyond them.
 var (
 	firstMoment = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
 	lastMoment  = time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
 )
 
-// moments is a timestamp strictly between two moments.
+// moments returns the conditions that a timestamp is later than after and earlier than before. Either may be nil.
 func moments(property string, after, before *time.Time) (out conditions) {
 	clamp := func(t time.Time) cql2.Expr {
 		if t = t.UTC(); t.After(lastMoment) {
@@ -132,7 +131,7 @@ func moments(property string, after, before *time.Time) (out conditions) {
 	return out
 }
 
-// days is a day strictly between two days.
+// days returns the conditions that a date is later than after and earlier than before. Either may be nil.
 func days(property string, after, before *time.Time) (out conditions) {
 	if after != nil {
 		out = append(out, compare(cql2.Gt, property, cql2.Date{T: *after}))
@@ -143,7 +142,7 @@ func days(property string, after, before *time.Time) (out conditions) {
 	return out
 }
 
-// code is equality with a code of the list that is called like the property.
+// code returns the condition that a property equals a code of the list with the same name as the property.
 func (c *criteria) code(field, property string, v *string) conditions {
 	if v == nil {
 		return nil
@@ -151,17 +150,17 @@ func (c *criteria) code(field, property string, v *string) conditions {
 	return equal(property, cql2.Text(c.stored(field, property, *v)))
 }
 
-// codes is equality with one of several codes of the list that is called like the property.
+// codes returns the condition that a property equals one of several codes of the list with the same name.
 func (c *criteria) codes(field, property string, codes []string) conditions {
 	return c.codesOf(property, field, property, codes)
 }
 
-// codesOf is equality with one of several codes of a list.
+// codesOf returns the condition that a property equals one of several codes of a list.
 func (c *criteria) codesOf(list, field, property string, codes []string) conditions {
 	return c.oneOf(field, property, codes, func(code string) string { return c.stored(field, list, code) })
 }
 
-// oneOf is equality with one of several values, each passed through as.
+// oneOf returns the condition that a property equals one of several values, each converted by as.
 func (c *criteria) oneOf(field, property string, list []string, as func(string) string) conditions {
 	if len(list) == 0 || !c.short(field, len(list)) {
 		return nil
@@ -173,7 +172,7 @@ func (c *criteria) oneOf(field, property string, list []string, as func(string) 
 	return conditions{cql2.In{X: prop(property), List: values}}
 }
 
-// short checks the number of values in a list.
+// short reports whether a list may have n values, and records a fault if not.
 func (c *criteria) short(field string, n int) bool {
 	if n <= c.s.options.MaxItems {
 		return true
@@ -182,7 +181,7 @@ func (c *criteria) short(field string, n int) bool {
 	return false
 }
 
-// kommuner is a municipality in a list of numbers, with what else its rows repeat.
+// kommuner returns the condition that a related row of kommuner has one of the numbers in list and fulfils also.
 func (c *criteria) kommuner(list []string, also conditions) conditions {
 	const field = "kommunerIds"
 	if len(list) > c.s.options.MaxItems {
@@ -207,8 +206,8 @@ func (c *criteria) kommuner(list []string, also conditions) conditions {
 	return some("kommuner", c.oneOf(field, "kommunenummer", list, func(number string) string { return number }), also)
 }
 
-// typesIn is a type of named feature in a list, and a municipality in a list. Municipalities repeat the type of their
-// places, so that one index serves both.
+// typesIn returns the conditions for the types of named features and the municipalities. The rows of kommuner repeat
+// the type of their place, so that one index serves both.
 func (c *criteria) typesIn(types, kommuner []string) conditions {
 	list := c.codes("navneobjekttyperIds", "navneobjekttype", types)
 	if len(kommuner) > 0 {
@@ -218,13 +217,13 @@ func (c *criteria) typesIn(types, kommuner []string) conditions {
 	return list
 }
 
-// given reports whether there is a text that is not blank and fits. Blanks other than those of XML are a text, which
-// is nothing when folded.
+// given reports whether a text is present, is not XML whitespace only, and has at most most characters. Other
+// whitespace counts as text, although folding removes it.
 func (c *criteria) given(field string, v *string, most int) bool {
 	return v != nil && strings.Trim(*v, " \t\r\n") != "" && c.fits(field, *v, most)
 }
 
-// fits checks the length of a text.
+// fits reports whether a text has at most most characters, and records a fault if not.
 func (c *criteria) fits(field, v string, most int) bool {
 	if utf8.RuneCountInString(v) <= most {
 		return true

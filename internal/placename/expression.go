@@ -7,17 +7,17 @@ import (
 	"grense/internal/cql2"
 )
 
-// expression is what avansertSoek turns a name into: alternatives of terms that all hold.
+// expression is a parsed expression of avansertSoek: a list of alternatives, each a list of terms that must all match.
 //
-//	expression = all *( "|" all )
-//	all        = 1*( [ "-" ] term )            ; blanks between terms
-//	term       = [ "=" / "~" ] ( word / DQUOTE words DQUOTE )
+// //	expression = all *( "|" all )
+// //	all        = 1*( [ "-" ] term )            ; spaces between terms
+// //	term       = [ "=" / "~" ] ( word / DQUOTE words DQUOTE )
 //
-// A word runs to the next blank, bar or quotation mark. Signs have a meaning at the beginning of a term only:
-// Nord-Fron is a word.
+// A word ends at the next space, bar or quotation mark. The signs -, = and ~ are special only at the beginning of a
+// term, so Nord-Fron is one word.
 type expression [][]*term
 
-// term is one test of a text.
+// term is one condition on the text of a spelling.
 type term struct {
 	op   op
 	not  bool
@@ -25,17 +25,17 @@ type term struct {
 	test textTest
 }
 
-// op says how the text of a term is compared.
+// op is the kind of comparison of a term.
 type op uint8
 
 const (
-	opWord    op = iota // contained, or with a wildcard equal as a whole
-	opPhrase            // words beside each other
-	opSame              // the whole text, case and diacritics minded
-	opSimilar           // trigrams
+	opWord    op = iota // contained in the text; with a wildcard, a pattern of the whole text
+	opPhrase            // consecutive words
+	opSame              // equals the whole text, case-sensitive and accent-sensitive
+	opSimilar           // trigram similarity
 )
 
-// compile makes the condition on the property langnavn; test gives the test of a term without its NOT.
+// compile returns the condition on the property langnavn. test returns the condition of a term, ignoring its "-".
 func (e expression) compile(test func(*term) (textTest, error)) (cql2.Expr, error) {
 	var either cql2.Or
 	for _, list := range e {
@@ -56,8 +56,8 @@ func (e expression) compile(test func(*term) (textTest, error)) (cql2.Expr, erro
 	return either, nil
 }
 
-// parseExpression reads an expression. When it breaks the syntax, pos is the character at which it does, counted from
-// 1; else 0.
+// parseExpression parses an expression. On a syntax error, pos is the position of the character that is wrong, counted
+// from 1; otherwise 0.
 func parseExpression(s string) (e expression, pos int) {
 	p := parser{text: []rune(s)}
 	for {
@@ -93,7 +93,7 @@ func (p *parser) skip() {
 	}
 }
 
-// take steps over the sign r.
+// take skips the character r. It returns false if the next character is another.
 func (p *parser) take(r rune) bool {
 	if p.end() || p.text[p.at] != r {
 		return false
@@ -102,7 +102,7 @@ func (p *parser) take(r rune) bool {
 	return true
 }
 
-// term reads a term; false leaves the parser where the syntax is broken.
+// term parses a term. It returns false on a syntax error and leaves the parser there.
 func (p *parser) term() (*term, bool) {
 	t := &term{not: p.take('-')}
 	switch {
@@ -121,7 +121,7 @@ func (p *parser) term() (*term, bool) {
 		p.at++
 	}
 	t.text = strings.TrimSpace(string(p.text[begin:p.at]))
-	sign := t.op == opWord && strings.HasPrefix(t.text, "-") // one too many
+	sign := t.op == opWord && strings.HasPrefix(t.text, "-") // a second sign
 	wild := t.op == opSimilar && strings.ContainsAny(t.text, wildcards)
 	if t.text == "" || sign || wild || quoted && !p.take('"') {
 		p.at = start

@@ -13,21 +13,21 @@ import (
 	"grense/internal/store"
 )
 
-// field binds a property to a part of a hit: *string, *int64, *int32, *bool, *time.Time, **time.Time, *[]string or
-// func(int64).
+// field assigns a property to a field of a hit. The target is a *string, *int64, *int32, *bool, *time.Time,
+// **time.Time, *[]string or func(int64).
 type field struct {
 	property string
 	to       any
 }
 
-// filler makes hits of records, one after the other, in one place, whose fields are bound once.
+// filler converts records to hits. It reuses one hit, to whose fields the properties are bound once.
 type filler[H any] struct {
 	hit    H
-	empty  H // as it is before it is filled
+	empty  H // the hit before it is filled
 	fields []field
 }
 
-// properties lists what a hit is filled from.
+// properties returns the names of the properties that a hit needs.
 func (f *filler[H]) properties() []string {
 	names := make([]string, len(f.fields))
 	for i, x := range f.fields {
@@ -36,7 +36,7 @@ func (f *filler[H]) properties() []string {
 	return names
 }
 
-// bind binds the fields to a hit that is empty.
+// bind binds the properties to the fields of an empty hit.
 func (f *filler[H]) bind(k *kind[H], flags api.Flags) {
 	var none H
 	f.hit = none
@@ -44,7 +44,7 @@ func (f *filler[H]) bind(k *kind[H], flags api.Flags) {
 	f.empty = f.hit
 }
 
-// fill makes the hit of the values of the properties; with an error it returns the property whose value it is.
+// fill fills the hit from the values of its properties. On an error it returns the name of the property.
 func (f *filler[H]) fill(values []any) (property string, err error) {
 	f.hit = f.empty
 	for i, x := range f.fields {
@@ -55,7 +55,7 @@ func (f *filler[H]) fill(values []any) (property string, err error) {
 	return "", nil
 }
 
-// assign puts a value of a store where it belongs. Null leaves what is there; a number may become text.
+// assign stores a value of a property in the field to. NULL leaves the field unchanged; a number may be stored as text.
 func assign(to, v any) error {
 	if v == nil {
 		return nil
@@ -92,7 +92,7 @@ func assign(to, v any) error {
 	return nil
 }
 
-// plainTexts reads a JSON array of texts without escapes, as most are; false for any other form, which may be sound
+// plainTexts parses a JSON array of strings without escapes, the usual case. It returns false for anything else, valid
 // or not.
 func plainTexts(s string) (list []string, ok bool) {
 	rest, ok := strings.CutPrefix(s, `["`)
@@ -145,7 +145,7 @@ func assignNumber(to, v any) error {
 	return nil
 }
 
-// assignTime reads a day or a moment.
+// assignTime parses a date or a timestamp.
 func assignTime(to *time.Time, v any) (err error) {
 	s, ok := v.(string)
 	if !ok {

@@ -13,26 +13,26 @@ import (
 	"grense/internal/store"
 )
 
-// kind is a kind of hit: where its records are, in which order they come, and how a record becomes a hit.
+// kind describes a kind of hit: the collection of its records, their order, and how a record is converted to a hit.
 type kind[H any] struct {
 	collection string
 	order      []store.Sort
-	// id returns where the id of the record goes; nil: it is not part of the hit.
+	// id returns the field for the id of the record. It is nil if hits have none.
 	id func(*H) *string
-	// fields binds properties to the parts of a hit that is empty as yet. It gives the same properties in the same
-	// order for every hit.
+	// fields assigns properties to the fields of an empty hit. It returns the same properties in the same order for
+	// every hit.
 	fields func(*H, api.Flags) []field
-	apart  bool // fields makes parts that stand apart from the hit, for each of its own
-	// place returns the id of the place, once the fields are filled, and where its geometry goes; nil: hits have no
-	// geometry.
+	apart  bool // fields allocates memory for each hit, so it is called for every hit
+	// place returns the id of the place, after the fields have been filled, and the field for its geometry. It is nil
+	// if hits have no geometry.
 	place func(*H) (id string, wkt *string)
 	list  func([]H) api.Hits
 }
 
-// batch is the number of hits that one call of Next gives.
+// batch is the number of hits that one call of Next returns.
 const batch = 1000
 
-// find runs a search whose criteria build makes.
+// find executes a search. build returns its criteria.
 func find[H any](
 	ctx context.Context,
 	s *Service,
@@ -51,7 +51,7 @@ func find[H any](
 		return api.Answer{}, &api.Refusal{Faults: c.faults}
 	}
 	state := s.store.Catalog()
-	var version store.Version // of a file, whose geometries may be of other records than the hits
+	var version store.Version // data version of a file; geometries must be read from the same version as the hits
 	if f.InkluderGeometri && !state.Live {
 		var err error
 		if version, err = s.store.Version(ctx); err != nil {
@@ -81,7 +81,8 @@ func find[H any](
 	return api.Answer{Count: len(rows), Next: r.next, Only: r.only}, nil
 }
 
-// still reports whether the data are those of a catalog; else what was read may be of two states.
+// still returns an error of store.ErrChanged if the data have been opened again since state was read, so that results
+// may be of two versions of the data.
 func (s *Service) still(state *store.Catalog) error {
 	if s.store.Catalog() != state {
 		return classify(fmt.Errorf("placename: the data were opened again: %w", store.ErrChanged))
@@ -89,7 +90,7 @@ func (s *Service) still(state *store.Catalog) error {
 	return nil
 }
 
-// rows returns the records of all hits in their order; a refusal when there are too many.
+// rows returns the rows of all hits in order. It returns an *api.Refusal if there are more than Options.MaxHits.
 func (s *Service) rows(ctx context.Context, collection string, order []store.Sort, c *criteria) ([]store.Row, error) {
 	all := func(where cql2.Expr) ([]store.Row, error) {
 		filter, err := s.check(collection, where)
@@ -130,7 +131,7 @@ func (s *Service) rows(ctx context.Context, collection string, order []store.Sor
 	return sorted, nil
 }
 
-// collection returns a record kind.
+// collection returns the collection of a kind of record.
 func (s *Service) collection(id string) (*store.Collection, error) {
 	c, ok := s.store.Catalog().Collection(id)
 	if !ok {
@@ -140,37 +141,37 @@ func (s *Service) collection(id string) (*store.Collection, error) {
 	return c, nil
 }
 
-// check prepares a filter for a collection.
+// check validates a filter against a collection.
 func (s *Service) check(collection string, filter cql2.Expr) (cql2.Expr, error) {
 	c, err := s.collection(collection)
 	if err != nil {
 		return nil, err
 	}
 	x, err := cql2.Check(filter, c)
-	if err != nil { // the register lacks something; the caller did nothing wrong
+	if err != nil { // the register lacks a property; the request is valid
 		return nil, problem.New(problem.Internal, fmt.Errorf("placename: collection %q: %w", collection, err), "")
 	}
 	return x, nil
 }
 
-// reader reads the hits of one answer, batch by batch.
+// reader reads the hits of one answer in batches.
 type reader[H any] struct {
 	s       *Service
-	state   *store.Catalog // that rows were read from
-	version store.Version  // of the data then; "": not known
+	state   *store.Catalog // the catalog at the time when rows were read
+	version store.Version  // the data version at that time; "" if not known
 	kind    *kind[H]
 	op      string
 	flags   api.Flags
-	rows    []store.Row // of the hits to come
-	hits    []H         // the batch; reused for the next one
+	rows    []store.Row // rows of the hits that have not been read yet
+	hits    []H         // the current batch; its memory is reused
 	filler  filler[H]
 
-	wkt    *feature.Geometry // nil: no geometry is requested
-	own    bool              // the records have the geometry themselves; else the place has
+	wkt    *feature.Geometry // writes geometries; nil if they are not requested
+	own    bool              // the records have geometries; otherwise their places do
 	buffer []byte
 }
 
-// geometries prepares the writing of geometries.
+// geometries prepares the reader for writing geometries.
 func (r *reader[H]) geometries() error {
 	c, err := r.s.collection(r.kind.collection)
 	if err != nil {
@@ -189,13 +190,13 @@ func (r *reader[H]) geometries() error {
 	return nil
 }
 
-// only leaves the rows after the first from, at most n.
+// only drops the first from rows, and keeps at most n of the others.
 func (r *reader[H]) only(from, n int) {
 	r.rows = r.rows[min(from, len(r.rows)):]
 	r.rows = r.rows[:min(n, len(r.rows))]
 }
 
-// next gives the next batch; nil when there are no more.
+// next returns the next batch; nil after the last.
 func (r *reader[H]) next(ctx context.Context) (api.Hits, error) {
 	if len(r.rows) == 0 {
 		return nil, nil
@@ -222,7 +223,7 @@ func (r *reader[H]) next(ctx context.Context) (api.Hits, error) {
 	return r.kind.list(r.hits), nil
 }
 
-// read fills the batch with the hits of rows.
+// read fills the batch from rows.
 func (r *reader[H]) read(ctx context.Context, rows []store.Row) error {
 	if r.filler.fields == nil {
 		r.filler.bind(r.kind, r.flags)
@@ -241,7 +242,7 @@ func (r *reader[H]) read(ctx context.Context, rows []store.Row) error {
 	})
 }
 
-// fill makes the hit of a record.
+// fill converts a record to a hit.
 func (r *reader[H]) fill(h *H, f *store.Feature) error {
 	if property, err := r.filler.fill(f.Values); err != nil {
 		return fmt.Errorf("placename: property %s of record %s in %s: %w", property, f.ID, r.kind.collection, err)
@@ -255,7 +256,7 @@ func (r *reader[H]) fill(h *H, f *store.Feature) error {
 	return nil
 }
 
-// places reads the geometries of the places that the batch belongs to, each once.
+// places reads the geometries of the places of the batch. It reads each place once.
 func (r *reader[H]) places(ctx context.Context) error {
 	texts := map[string]string{}
 	var ids []string
@@ -288,7 +289,7 @@ func (r *reader[H]) places(ctx context.Context) error {
 	return nil
 }
 
-// write writes a geometry as well-known text; nothing where there is none that has a place.
+// write writes a geometry as well-known text (WKT); "" if the geometry is null or empty.
 func (r *reader[H]) write(to *string, g store.Geometry) {
 	if g.IsNull() {
 		return

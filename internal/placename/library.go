@@ -9,8 +9,8 @@ import (
 	"grense/internal/store"
 )
 
-// boeker selects books in which every word occurs; punctuation is no part of a word. A word may be a single letter
-// beside a longer one; an ISBN may have hyphens.
+// boeker returns the criteria for books: every word of a text must occur. Punctuation is not part of a word. A word may
+// be a single letter if another is longer. ISBNs may contain hyphens.
 func (s *Service) boeker(l *codeLists, r *api.FindBoeker) *criteria {
 	const field = "soeketekst"
 	c := s.criteria(l, r, "")
@@ -37,15 +37,16 @@ func (s *Service) boeker(l *codeLists, r *api.FindBoeker) *criteria {
 	return c
 }
 
-// separates reports whether a character of a text separates words: what is neither letter, digit, mark nor wildcard.
-// Hyphens do not, since names and ISBNs have them, and apostrophes are no part of the folded text.
+// separates reports whether a character separates words: it is neither a letter, digit, mark, wildcard nor hyphen.
+// Hyphens occur in names and ISBNs; folding removes apostrophes.
 func separates(r rune) bool {
 	return unicode.IsSpace(r) ||
 		!unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Pd) && !strings.ContainsRune(wildcards, r) &&
 			cql2.Norm(string(r)) != ""
 }
 
-// isISBN reports whether s may be an ISBN or the beginning of one, without hyphens: digits, the last of ten may be X.
+// isISBN reports whether s, without hyphens, may be an ISBN or the beginning of one: digits, and X as the tenth
+// character.
 func isISBN(s string) bool {
 	return isDigits(s) || len(s) == 10 && isDigits(s[:9]) && (s[9] == 'X' || s[9] == 'x')
 }

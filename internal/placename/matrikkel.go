@@ -9,7 +9,7 @@ import (
 	"grense/internal/store"
 )
 
-// byEnhet orders what is referred to cadastral units: as byRang, then by unit.
+// byEnhet is the order of references to cadastral units: as byRang, then by unit.
 var byEnhet = []store.Sort{
 	{Property: "rang"},
 	{Property: "gaardsnummer"},
@@ -18,7 +18,7 @@ var byEnhet = []store.Sort{
 	{Property: "seksjonsnummer"},
 }
 
-// matrikkel is the search object of all three cadastral searches.
+// matrikkel returns the criteria that the three cadastral searches have in common.
 func (s *Service) matrikkel(l *codeLists, r api.Request, q api.StedMatrikkelenhetreferanseSoek) *criteria {
 	c := s.criteria(l, r, "soek")
 	kommune := strings.TrimSpace(q.Kommunenummer)
@@ -37,7 +37,7 @@ func (s *Service) matrikkel(l *codeLists, r api.Request, q api.StedMatrikkelenhe
 	return c
 }
 
-// numbers is equality with one of the numbers that a text lists: "1-5,7".
+// numbers returns the condition that a property equals one of the numbers in a text such as "1-5,7".
 func (c *criteria) numbers(name string, v *string) conditions {
 	if v == nil || !c.fits(name, *v, c.s.options.MaxText) {
 		return nil
@@ -70,7 +70,7 @@ func (c *criteria) numbers(name string, v *string) conditions {
 	return conditions{either}
 }
 
-// readRange reads "7" or "1-5", blanks allowed; leading zeros do not count.
+// readRange parses "7" or "1-5". Spaces and leading zeros are allowed.
 func readRange(s string) (from, to int64, ok bool) {
 	low, high, isRange := strings.Cut(s, "-")
 	if from, ok = readNumber(low); !ok || !isRange {
@@ -88,7 +88,7 @@ func readNumber(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// enhet binds the cadastral unit, which it adds to a hit, and what else the three kinds have in common.
+// enhet binds the cadastral unit, and the other fields that the three kinds of references have in common.
 func enhet(m *api.Matrikkelnummer, kommune, tillegg, types *string, general *bool) []field {
 	return []field{
 		{"kommunenummer", &m.Kommunenummer},

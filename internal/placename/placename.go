@@ -1,23 +1,22 @@
-// Package placename answers the eleven place-name searches: it turns a search object into one store.Query over the
-// record kind that is searched, and the records into hits. It knows neither XML nor SQL.
+// Package placename implements the eleven place-name searches. It converts a search object to a store.Query, and the
+// records found to hits. XML and SQL are handled elsewhere.
 //
-// The rules of matching. Different fields all restrict, the values of one list are alternatives, absent fields do not
-// restrict. Texts are compared folded (cql2.Norm): a name is equal as a whole, with * for any run and ? for one
-// character of the folded text. Full stops at its end do not count; a slash, or a dash between blanks, separates
-// several names, of which one must match. A free text (description, remark, title ...) is contained, or with a
-// wildcard equal as a whole; one of a single character is equal. A pattern needs two characters other than wildcards
-// and blanks, unless another criterion than a flag narrows the search. Fields that describe one related record, such
-// as type and text of a remark, hold for the same record. Etter is strictly later, Foer strictly earlier; both hold
-// for the same moment.
+// Matching. A hit must match every field that is present; it matches a list if it matches one of its values. Texts are
+// compared after folding (cql2.Norm). A name must equal the whole text; * stands for any characters and ? for one, of
+// the folded text. Full stops at the end of a name are ignored. A slash, or a dash between spaces, separates
+// alternative names. Free text (description, remark, title ...) must occur in the property, or with a wildcard match
+// all of it; a single character must equal all of it. A pattern needs two characters other than wildcards and spaces,
+// unless another criterion, other than a flag, narrows the search. Fields about one related record, such as type and
+// text of a remark, must match the same record. Etter means strictly later and Foer strictly earlier.
 //
-// Hits come by importance of the place (the register's rang), then by number; cases and decisions latest first; books
-// and map products by title, sheet and year. For a name without wildcard those that are equal but for case come
-// before those that are equal only when folded: Bø before Bo.
+// Order. Hits are ordered by the importance of the place (rang in the register), then by number; cases and decisions by
+// time, latest first; books and map products by title, sheet and year. For a name without wildcards, hits that are
+// equal except for case come before those that are equal only after folding: for "bø", Bø before Bo.
 //
-// A search with more hits than Options.MaxHits is refused, never cut. All hits are reached by slices: by
-// municipality, and by windows of oppdatertEtter and oppdatertFoer that meet between two whole seconds (Etter
-// 11:59:59.5, Foer 12:00:59.5, and so on), since register times are whole seconds and a moment on an edge belongs to
-// neither window.
+// A search with more hits than Options.MaxHits is refused; the result is never truncated. A client can read all hits in
+// parts: by municipality, or by consecutive periods of oppdatertEtter and oppdatertFoer. Times in the register are
+// whole seconds and both bounds are exclusive, so a period should begin and end between two whole seconds: Etter
+// 11:59:59.5 and Foer 12:00:59.5, for example.
 package placename
 
 import (
@@ -32,23 +31,23 @@ import (
 	"grense/internal/store"
 )
 
-// Options bound the searches. A zero field has its default.
+// Options are limits and settings of a Service. A zero field has its default.
 type Options struct {
-	MaxHits      int // of one search; defaults to 5000
-	MaxName      int // characters of a place name or expression; defaults to 200
-	MaxText      int // characters of any other text; defaults to 1000
-	MaxItems     int // values of one list; defaults to 1000
+	MaxHits      int // largest number of hits of a search; default 5000
+	MaxName      int // largest length of a place name or expression in characters; default 200
+	MaxText      int // largest length of any other text in characters; default 1000
+	MaxItems     int // largest number of values in a list; default 1000
 	UnknownCodes UnknownCodes
-	// of geometries, which are written x before y whatever the authority says; defaults to crs.ETRS89
+	// CRS of geometries, which are written x before y regardless of the axis order of the CRS; default crs.ETRS89
 	CRS crs.ID
 }
 
-// UnknownCodes says what becomes of a code that its list does not have.
+// UnknownCodes selects what happens to a code that is not in its list.
 type UnknownCodes uint8
 
 const (
-	RefuseCodes UnknownCodes = iota // it is refused, and the nearest codes named
-	NoMatch                         // it matches nothing
+	RefuseCodes UnknownCodes = iota // the request is refused, and similar codes are suggested
+	NoMatch                         // the code matches nothing
 )
 
 func (o Options) withDefaults() Options {
@@ -66,18 +65,18 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Service answers searches from a store that holds a register of place names. It is safe for concurrent use.
+// Service executes searches in a store that holds a register of place names. It is safe for concurrent use.
 type Service struct {
 	store      store.Store
 	options    Options
-	codes      atomic.Pointer[codeLists] // of the catalog that is served
-	candidates int                       // maxCandidates
-	similar    int                       // maxSimilar
+	codes      atomic.Pointer[codeLists] // for the current catalog
+	candidates int                       // maxCandidates, or less in tests
+	similar    int                       // maxSimilar, or less in tests
 }
 
 var _ api.Searcher = (*Service)(nil)
 
-// New makes a Service. The store stays the caller's.
+// New returns a Service. The caller closes the store.
 func New(st store.Store, o Options) *Service {
 	if st == nil {
 		panic("placename.New: a store is required")
@@ -85,8 +84,8 @@ func New(st store.Store, o Options) *Service {
 	return &Service{store: st, options: o.withDefaults(), candidates: maxCandidates, similar: maxSimilar}
 }
 
-// Search runs the search of r. What the caller did wrong comes back as *api.Refusal, all of it; other
-// errors are *problem.Error or the context's. The ids of the hits are known when Search returns; Next reads the hits.
+// Search executes the search r. If the request is invalid, the error is an *api.Refusal with all faults; other errors
+// are *problem.Error or errors of the context. Search determines the ids of all hits; Next reads the hits.
 func (s *Service) Search(ctx context.Context, r api.Request) (api.Answer, error) {
 	switch r := r.(type) {
 	case *api.FindSteder:
@@ -123,16 +122,16 @@ func (s *Service) Search(ctx context.Context, r api.Request) (api.Answer, error)
 	panic(fmt.Sprintf("placename: no search for %T", r))
 }
 
-// classify gives an error of the store a class. Errors of the context stay as they are.
+// classify converts an error of the store to a *problem.Error. It returns errors of the context unchanged.
 func classify(err error) error {
-	// of a store that is shared with others, such as that it is busy
+	// // from a store shared with other requests, for example because it is busy
 	if _, known := errors.AsType[*problem.Error](err); known {
 		return err
 	}
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	// the data were swapped between two queries
+	// // the data were replaced between two queries
 	case errors.Is(err, store.ErrChanged), errors.Is(err, store.ErrNotFound):
 		return problem.New(problem.Unavailable, fmt.Errorf("%w: %w", api.ErrChanged, err),
 			"the data have just changed; try again")

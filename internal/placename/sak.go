@@ -11,7 +11,8 @@ var (
 	byVedtak = append(bySak[:len(bySak):len(bySak)], store.Sort{Property: "arkivloepenummer"})
 )
 
-// spellingOf puts a condition on some spelling of the names or spellings that the relation lists.
+// spellingOf returns a function that converts a condition on a spelling to one on the names or spellings in the
+// relation list.
 func spellingOf(list, spelling string) func(cql2.Expr) cql2.Expr {
 	return func(x cql2.Expr) cql2.Expr { return related(list, related(spelling, x)) }
 }

@@ -13,13 +13,13 @@ import (
 
 const (
 	minSimilarity = 0.4
-	maxCandidates = 50_000 // spellings that are looked at for one term
-	maxSimilar    = 5_000  // folded texts that are similar to the terms of one search; each is an argument of the query
+	maxCandidates = 50_000 // largest number of spellings compared for one term
+	maxSimilar    = 5_000  // largest number of similar texts for all terms of a search; each is a query parameter
 )
 
-// similar resolves a term of similarity: it looks up the spellings that share trigrams with v, in the municipalities
-// and of the types that are requested, and is equality with one of the folded texts that are similar enough. Too many
-// of either are refused as too many hits.
+// similar compiles a term of similarity. It looks up the spellings in the requested municipalities and types that share
+// trigrams with v, and returns the condition that the text equals one of the folded texts that are similar enough. If
+// there are too many of either, the search is refused with TooManyHits.
 func (c *criteria) similar(ctx context.Context, field, whole, v string) (textTest, error) {
 	v = cql2.Norm(v)
 	texts, err := c.s.vocabulary(ctx, v, c.scope, c.s.similar-c.alike)
@@ -42,8 +42,8 @@ func (c *criteria) similar(ctx context.Context, field, whole, v string) (textTes
 	}, nil
 }
 
-// vocabulary returns the folded texts of spellings in scope that are similar to v, which is folded; nil when there
-// are more than most or too many to look at.
+// vocabulary returns the folded texts of the spellings in scope that are similar to v, which is folded. It returns nil
+// if there are more than most, or too many to compare.
 func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And, most int) ([]cql2.Expr, error) {
 	own := trigrams(v)
 	filter, err := s.check("skrivemaate", append(scope[:len(scope):len(scope)], candidates(own)))
@@ -63,7 +63,7 @@ func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And, most
 	texts := []cql2.Expr{}
 	var room []trigram
 	for i, text := range all.Texts {
-		if i%1024 == 0 && ctx.Err() != nil { // this takes longer than the reading
+		if i%1024 == 0 && ctx.Err() != nil { // comparing takes longer than reading
 			return nil, classify(ctx.Err())
 		}
 		if room = appendTrigrams(room[:0], text); similarity(own, room) >= minSimilarity {
@@ -76,17 +76,16 @@ func (s *Service) vocabulary(ctx context.Context, v string, scope cql2.And, most
 	return texts, nil
 }
 
-// trigram is three characters, of 21 bits each.
+// trigram is three characters with 21 bits each.
 type trigram uint64
 
-// String returns the characters.
+// String returns the three characters.
 func (g trigram) String() string {
 	const mask = 1<<21 - 1
 	return string([]rune{rune(g >> 42), rune(g >> 21 & mask), rune(g & mask)})
 }
 
-// appendTrigrams appends the runs of three characters of each word, with two blanks before and one after the word,
-// each once.
+// appendTrigrams appends the distinct trigrams of the words of s. Two spaces are added before each word and one after.
 func appendTrigrams(list []trigram, s string) []trigram {
 	const blanks, mask = ' '<<21 | ' ', 1<<42 - 1
 	last, inside := trigram(blanks), false
@@ -113,7 +112,7 @@ func appendTrigrams(list []trigram, s string) []trigram {
 
 func trigrams(s string) []trigram { return appendTrigrams(nil, s) }
 
-// similarity is the number of common trigrams by the number of all.
+// similarity returns the number of trigrams in both lists divided by the number in either list: 0 to 1.
 func similarity(a, b []trigram) float64 {
 	common := 0
 	for _, g := range a {
@@ -124,9 +123,9 @@ func similarity(a, b []trigram) float64 {
 	return float64(common) / float64(max(len(a)+len(b)-common, 1))
 }
 
-// candidates holds for every text that is similar enough to one with these trigrams. Such a text has at least the
-// share minSimilarity of them, so that of any n-k+1 of them it has one; those inside a word are taken first, because
-// an index serves them.
+// candidates returns a condition that every text similar enough to one with the trigrams own fulfils. Of n trigrams, a
+// similar text has at least k, the share minSimilarity, so it has at least one of any n-k+1 of them. Trigrams inside a
+// word are chosen first, because an index serves them.
 func candidates(own []trigram) cql2.Expr {
 	needed := 1
 	for float64(needed) < minSimilarity*float64(len(own)) {
@@ -149,8 +148,8 @@ func candidates(own []trigram) cql2.Expr {
 	return either
 }
 
-// trigramPatterns returns the patterns of texts with a trigram: one inside a word may stand anywhere, one with blanks
-// at an edge of the text or beside a blank.
+// trigramPatterns returns the LIKE patterns of texts with a trigram. A trigram inside a word may be anywhere; one with
+// spaces must be at an edge of the text or next to a space.
 func trigramPatterns(g string) []string {
 	word := escape(strings.TrimSpace(g))
 	starts, ends := strings.HasPrefix(g, " "), strings.HasSuffix(g, " ")

@@ -7,8 +7,8 @@ import (
 	"grense/internal/cql2"
 )
 
-// maxDocuments is the number of entries of a search for documents; each is a condition of its own. No real list is as
-// long.
+// maxDocuments is the largest number of entries in a search for documents. Each adds a condition; real requests have
+// fewer.
 const maxDocuments = 100
 
 func (s *Service) skrivemaater(l *codeLists, r *api.FindSkrivemaater) *criteria {
@@ -40,7 +40,7 @@ func (s *Service) skrivemaater(l *codeLists, r *api.FindSkrivemaater) *criteria 
 	return c
 }
 
-// documentation adds the nested searches. Each selects one row of documentation for which all its fields hold.
+// documentation adds the conditions of the nested search objects. Each must match a single row of documentation.
 func (c *criteria) documentation(q *api.SkrivemaateSoek) {
 	if b := q.BokSoek; b != nil {
 		c.add(some("dokumentasjon", some(
@@ -77,7 +77,8 @@ func (c *criteria) documentation(q *api.SkrivemaateSoek) {
 	}
 }
 
-// kartforekomst selects a map in public use, or as a source.
+// kartforekomst adds the condition for the occurrence of a name on a map in public use (if public is set) or on a map
+// used as a source.
 func (c *criteria) kartforekomst(object string, k *api.KartforekomstSoek, public bool) {
 	if k == nil {
 		return
@@ -89,14 +90,14 @@ func (c *criteria) kartforekomst(object string, k *api.KartforekomstSoek, public
 	}
 }
 
-// person selects documentation of a kind by a person.
+// person adds the condition that a person gave documentation of the kind art.
 func (c *criteria) person(art string, name conditions) {
 	if name != nil {
 		c.add(some("dokumentasjon", equal("art", cql2.Text(art)), name))
 	}
 }
 
-// sak is what cases, decisions and complaints have in common.
+// sak returns the conditions that searches for cases, decisions and complaints have in common.
 func (c *criteria) sak(object string, aar, saksnummer *int32, arkivreferanse, beskrivelse *string) (all conditions) {
 	all = append(all, number("aar", aar)...)
 	all = append(all, number("saksnummer", saksnummer)...)
@@ -104,7 +105,7 @@ func (c *criteria) sak(object string, aar, saksnummer *int32, arkivreferanse, be
 	return append(all, c.contains(object+"beskrivelse", "beskrivelse", beskrivelse)...)
 }
 
-// documents selects a document for each entry. An entry without a description selects by the type only.
+// documents adds a condition for each entry. An entry without a description selects by type only.
 func (c *criteria) documents(list []api.DokumentSoekEntry) {
 	if most := min(c.s.options.MaxItems, maxDocuments); len(list) > most {
 		c.fault("dokumentSoek", "", api.LongList, int64(most))

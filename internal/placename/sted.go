@@ -8,13 +8,14 @@ import (
 	"grense/internal/store"
 )
 
-// byRang is the order of places, names and spellings: importance, display name, numbers. The register holds it.
+// byRang is the order of places, names and spellings: importance, display name, numbers. The register has it as one
+// number.
 var byRang = []store.Sort{{Property: "rang"}}
 
-// skrivemaater puts a condition on some spelling of what is searched.
+// skrivemaater converts a condition on a spelling to the condition that some spelling of the record fulfils it.
 func skrivemaater(x cql2.Expr) cql2.Expr { return related("skrivemaater", x) }
 
-// own puts a condition on what is searched.
+// own returns a condition unchanged, for records that are spellings themselves.
 func own(x cql2.Expr) cql2.Expr { return x }
 
 func (s *Service) steder(l *codeLists, r *api.FindSteder) *criteria {
@@ -70,14 +71,15 @@ func (c *criteria) tilleggsopplysninger(types []string, text *string) conditions
 	)
 }
 
-// merknader selects by a remark whose type is of a list.
+// merknader returns the condition that the record has a remark with one of the types, which are codes of list, and the
+// text.
 func (c *criteria) merknader(list string, types []string, text *string) conditions {
 	return some("merknader", c.codesOf(list, "merknadstyperIds", "merknadstype", types),
 		c.contains("merknadstekst", "tekst", text))
 }
 
-// shown returns the property of the name by which a place is shown: its display name when that is requested, else its
-// best spelling.
+// shown returns the property with the name of a place that hits show: its display name if that is requested, otherwise
+// its best spelling.
 func shown(f api.Flags) string {
 	if f.BeregnVisningsnavn {
 		return "visningsnavn"
@@ -85,7 +87,7 @@ func shown(f api.Flags) string {
 	return "stedsnavn"
 }
 
-// withDisplay adds the display name of the place when it is requested.
+// withDisplay adds the display name of the place to the fields if it is requested.
 func withDisplay(fields []field, f api.Flags, to *string) []field {
 	if f.BeregnVisningsnavn {
 		fields = append(fields, field{"visningsnavn", to})
@@ -134,7 +136,7 @@ var stedsnavnTreff = kind[api.StedsnavnTreff]{
 			{"navnesakstatus", &h.NavnesakstatusId},
 			{"skrivemaatestatus", &h.SkrivemaatestatusId},
 			{"antall_beste_skrivemaater", func(n int64) {
-				// one status for each spelling in Stedsnavn; they are the same
+				// one status per spelling in Stedsnavn; all have the same status
 				h.StedsnavnSkrivemaatestatusIds = slices.Repeat([]string{h.SkrivemaatestatusId}, int(n))
 			}},
 			{"skrivemaatestatusdato", &h.Skrivemaatestatusdato},

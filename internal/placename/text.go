@@ -13,23 +13,23 @@ import (
 	"grense/internal/cql2"
 )
 
-// minLiterals is the number of characters other than wildcards and blanks that a pattern needs where nothing else
-// narrows the search; fewer would read most of the register.
+// minLiterals is the number of characters other than wildcards and spaces that a pattern needs if nothing else narrows
+// the search. With fewer, a search would read most of the register.
 const minLiterals = 2
 
 const wildcards = "*?"
 
-// folded is a text property folded by a function of cql2: "norm" or "exact".
+// folded returns a text property folded by the cql2 function "norm" or "exact".
 func folded(function, property string) cql2.Expr {
 	return cql2.Func{Name: function, Args: []cql2.Expr{prop(property)}}
 }
 
-// textTest makes the condition on one text property.
+// textTest returns the condition on a text property.
 type textTest func(property string) cql2.Expr
 
-// name is a place name: plain, or an expression when advanced is true. through puts the condition on a spelling,
-// whose text is langnavn, where it belongs among the relations of what is searched. For a text without wildcard it
-// also says what comes first.
+// name adds the condition on a place name. The name is an expression if advanced is true; otherwise plain. through
+// converts a condition on a spelling to one on the records that are searched. For a plain name without wildcards it
+// also sets c.exact.
 func (c *criteria) name(field string, v *string, advanced *bool, through func(cql2.Expr) cql2.Expr) {
 	if !c.given(field, v, c.s.options.MaxName) {
 		return
@@ -48,7 +48,7 @@ func (c *criteria) name(field string, v *string, advanced *bool, through func(cq
 	}
 }
 
-// names is name without the expressions and without saying what comes first.
+// names is like name, but the name is always plain and c.exact is not set.
 func (c *criteria) names(field string, v *string, through func(cql2.Expr) cql2.Expr) {
 	if !c.given(field, v, c.s.options.MaxName) {
 		return
@@ -58,7 +58,7 @@ func (c *criteria) names(field string, v *string, through func(cql2.Expr) cql2.E
 	}
 }
 
-// plain is equality of the whole text, or a pattern of it, with one of the alternatives of a name.
+// plain returns the test that a text equals one of the alternatives of a name, or matches it if it has wildcards.
 func (c *criteria) plain(field, v string) (textTest, bool) {
 	names := alternatives(v)
 	if !strings.ContainsAny(v, wildcards) {
@@ -72,8 +72,8 @@ func (c *criteria) plain(field, v string) (textTest, bool) {
 	})
 }
 
-// alternatives returns the names that a name is compared with: itself, without the full stops at its end; and where
-// it holds several names, which a slash or a dash between blanks separates, each of them.
+// alternatives returns the names to compare with: v and v without full stops at its end. If v holds several names,
+// separated by a slash or by a dash between spaces, it also returns each of them.
 func alternatives(v string) []string {
 	v = strings.TrimSpace(v)
 	names := []string{v}
@@ -86,10 +86,10 @@ func alternatives(v string) []string {
 	return names
 }
 
-// separators stand between the names of a place in several languages: Guovdageaidnu/Kautokeino, Porsanger – Porsáŋgu.
+// separators separate the names of a place in several languages: Guovdageaidnu/Kautokeino, Porsanger – Porsáŋgu.
 var separators = regexp.MustCompile(`\s*/\s*|\s+\p{Pd}\s+`)
 
-// eachOf holds where the test of one of the names does.
+// eachOf returns a test that holds if the test of at least one of the names does.
 func eachOf(names []string, test func(name string) (textTest, bool)) (textTest, bool) {
 	var tests []textTest
 	for _, name := range names {
@@ -111,7 +111,8 @@ func eachOf(names []string, test func(name string) (textTest, bool)) (textTest, 
 	}, true
 }
 
-// contains is a free text: contained in the property, or with a wildcard a pattern of the whole.
+// contains returns the condition that a property contains a free text. With a wildcard, the text is a pattern of the
+// whole property.
 func (c *criteria) contains(field, property string, v *string) conditions {
 	if !c.given(field, v, c.s.options.MaxText) {
 		return nil
@@ -119,11 +120,11 @@ func (c *criteria) contains(field, property string, v *string) conditions {
 	var test textTest
 	ok := true
 	switch wild := strings.ContainsAny(*v, wildcards); {
-	case !wild && cql2.Norm(*v) == "": // hard blanks or apostrophes alone
+	case !wild && cql2.Norm(*v) == "": // only hard spaces or apostrophes
 		c.fault(field, *v, api.FewLiterals, minLiterals)
 		return nil
 	case !wild && literals(escape(*v)) < minLiterals:
-		test = exactly("norm", cql2.Norm(*v)) // a single character is a value: sheet 1, edition 3
+		test = exactly("norm", cql2.Norm(*v)) // one character is a value: sheet 1, edition 3
 	case !wild:
 		test, ok = c.pattern(field, *v, around(*v), "norm")
 	default:
@@ -135,11 +136,12 @@ func (c *criteria) contains(field, property string, v *string) conditions {
 	return conditions{test(property)}
 }
 
-// around is a pattern of texts that contain v, which has no wildcards.
+// around returns the pattern of texts that contain v, which has no wildcards.
 func around(v string) string { return "*" + strings.TrimSpace(v) + "*" }
 
-// pattern is a pattern of the whole property, folded by a function of cql2; "" for none. One with few literals is
-// refused later unless something else narrows the search, one that folding leaves nothing of at once.
+// pattern returns the test for a pattern of the whole property, folded by the given cql2 function ("" for none). A
+// pattern with too few literal characters is refused later, unless something else narrows the search. One of which
+// folding leaves nothing is refused at once.
 func (c *criteria) pattern(field, whole, v, function string) (textTest, bool) {
 	p, n := foldPattern(function, likePattern(v))
 	switch few := (api.Fault{Path: c.path + "/" + field, Value: whole, Reason: api.FewLiterals, N: minLiterals}); {
@@ -154,8 +156,8 @@ func (c *criteria) pattern(field, whole, v, function string) (textTest, bool) {
 	return like(function, p), true
 }
 
-// foldPattern folds a pattern of LIKE; function "" leaves it as it is. n is the number of its characters other than
-// wildcards and blanks, before folding; foldedAway when there were some and folding leaves none.
+// foldPattern folds a LIKE pattern; with function "" it returns it unchanged. n is the number of characters other than
+// wildcards and spaces before folding, or foldedAway if there were some and folding removed all.
 func foldPattern(function, p string) (folded string, n int) {
 	n = literals(p)
 	if function == "" {
@@ -169,8 +171,8 @@ func foldPattern(function, p string) (folded string, n int) {
 
 const foldedAway = -1
 
-// narrows reports whether a condition leaves so little of a register that a pattern with few literals may be compared
-// with the rest.
+// narrows reports whether a condition selects so few records that a pattern with few literal characters can be compared
+// with all of them.
 func narrows(x cql2.Expr) bool {
 	switch x := x.(type) {
 	case cql2.And:
@@ -184,14 +186,14 @@ func narrows(x cql2.Expr) bool {
 		return literals(string(p)) >= minLiterals
 	case cql2.Compare:
 		_, flag := x.R.(cql2.Bool)
-		return !flag && x.L != prop("art") // which every search for a kind of documentation says by itself
+		return !flag && x.L != prop("art") // every search for a kind of documentation has a condition on art
 	case cql2.In:
 		return true
 	}
 	return false
 }
 
-// equalTo compares the property, folded by a function, with several texts, which fold folds.
+// equalTo returns a test that the property, folded by the cql2 function, equals one of the texts after fold.
 func equalTo(function string, texts []string, fold func(string) string) textTest {
 	var list []cql2.Expr
 	for _, text := range texts {
@@ -205,14 +207,15 @@ func equalTo(function string, texts []string, fold func(string) string) textTest
 	return func(property string) cql2.Expr { return cql2.In{X: folded(function, property), List: list} }
 }
 
-// exactly compares the property, folded by a function, with a text that is folded already.
+// exactly returns a test that the property, folded by the cql2 function, equals text, which is folded already.
 func exactly(function, text string) textTest {
 	return func(property string) cql2.Expr {
 		return cql2.Compare{Op: cql2.Eq, L: folded(function, property), R: cql2.Text(text)}
 	}
 }
 
-// like compares the property with a pattern that is folded already; function "" compares the text as it is.
+// like returns a test that the property, folded by the cql2 function, matches a pattern that is folded already. With
+// function "" the property is not folded.
 func like(function, pattern string) textTest {
 	return func(property string) cql2.Expr {
 		x := prop(property)
@@ -223,8 +226,8 @@ func like(function, pattern string) textTest {
 	}
 }
 
-// likePattern turns a text with * and ? into a pattern of LIKE. Runs of wildcards become the shortest run that means
-// the same.
+// likePattern converts a text with * and ? to a LIKE pattern. It shortens runs of wildcards without changing their
+// meaning.
 func likePattern(v string) string {
 	var b strings.Builder
 	single, run := 0, false
@@ -251,12 +254,12 @@ func likePattern(v string) string {
 	return b.String()
 }
 
-// escape makes a text that a pattern of LIKE takes literally.
+// escape returns a text as a LIKE pattern that matches it literally.
 func escape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s)
 }
 
-// literals counts the characters of a pattern of LIKE other than wildcards and blanks.
+// literals returns the number of characters of a LIKE pattern other than wildcards and spaces.
 func literals(pattern string) int {
 	n, escaped := 0, false
 	for _, r := range pattern {
@@ -273,7 +276,7 @@ func literals(pattern string) int {
 	return n
 }
 
-// expression is an expression over the text of a spelling; one spelling must fulfil it all.
+// expression adds the condition for an expression; a single spelling must fulfil all of it.
 func (c *criteria) expression(field, v string, through func(cql2.Expr) cql2.Expr) {
 	e, pos := parseExpression(v)
 	if pos > 0 {
@@ -288,7 +291,7 @@ func (c *criteria) expression(field, v string, through func(cql2.Expr) cql2.Expr
 			t.test = c.term(field, v, t)
 			narrow = narrow || !t.not && c.wide == n
 		}
-		if narrow { // by another term that the same spelling fulfils
+		if narrow { // another term for the same spelling narrows the search
 			c.few = before
 		}
 		all = all && narrow
@@ -308,7 +311,7 @@ func (c *criteria) expression(field, v string, through func(cql2.Expr) cql2.Expr
 	})
 }
 
-// term checks a term; nil when it is bad, or similar to a text that must be looked up.
+// term returns the test of a term; nil if the term is invalid, or if similar texts must be looked up first.
 func (c *criteria) term(field, whole string, t *term) (test textTest) {
 	switch t.op {
 	case opWord:
@@ -326,7 +329,7 @@ func (c *criteria) term(field, whole string, t *term) (test textTest) {
 			return test
 		}
 		text := norm.NFC.String(t.text)
-		return func(property string) cql2.Expr { // the first part follows from the second, and has an index
+		return func(property string) cql2.Expr { // the first part follows from the second, but can use an index
 			return cql2.And{exactly("norm", cql2.Norm(text))(property), compare(cql2.Eq, property, cql2.Text(text))}
 		}
 	case opSimilar:
@@ -337,8 +340,8 @@ func (c *criteria) term(field, whole string, t *term) (test textTest) {
 	return test
 }
 
-// wordAlternatives returns the alternatives of a word of an expression; only the word where one of them is too short
-// to be looked for inside a name.
+// wordAlternatives returns the alternatives of a word of an expression. If one of them is too short to search for
+// inside names, it returns only the word.
 func wordAlternatives(word string) []string {
 	words := alternatives(word)
 	if slices.ContainsFunc(words[1:],
@@ -348,8 +351,8 @@ func wordAlternatives(word string) []string {
 	return words
 }
 
-// phrase is words beside each other: the folded text is the phrase, or begins or ends with it, or has it inside,
-// between blanks.
+// phrase returns the test that a text contains the words of v consecutively: the folded text equals v, begins or ends
+// with it, or contains it between spaces.
 func (c *criteria) phrase(field, whole, v string) textTest {
 	if _, ok := c.pattern(field, whole, v, "norm"); !ok {
 		return nil

@@ -15,7 +15,8 @@ import (
 	"grense/internal/problem"
 )
 
-// Fault is an error about an input of an execution. at are the name of the input and what leads into it.
+// Fault returns an error of kind problem.Invalid about an input of an execution. at is the path to the faulty value:
+// the name of the input, then member names and indexes. cure states what to send instead.
 func Fault(value any, cure problem.Saying, at ...string) error {
 	return &problem.Error{
 		Kind:   problem.Invalid,
@@ -23,28 +24,29 @@ func Fault(value any, cure problem.Saying, at ...string) error {
 	}
 }
 
-// missing is the value of an input that was not sent.
+// missing stands for the value of an input that was not sent.
 type missing struct{}
 
 func faultAt(at string, value any, cure problem.Saying) problem.Fault {
 	text, ok := value.(string)
 	if _, none := value.(missing); !ok && !none {
-		b, _ := json.Marshal(value) // decoded from JSON before
+		b, _ := json.Marshal(value) // cannot fail: the value was decoded from JSON
 		text = string(b)
 	}
 	return problem.Fault{In: "body", Param: at, Value: text, Cure: cure.String(), Said: cure}
 }
 
-// checker checks values against the part of JSON Schema that descriptions use: type, enum, const, bounds of numbers,
-// texts, lists and members, format, items, properties, required, additionalProperties false, oneOf, anyOf, allOf.
-// Schemas and values are as JSON decodes to, with json.Number.
+// checker validates values against the keywords of JSON Schema that process descriptions use: type, enum, const, the
+// minimum and maximum of numbers and of lengths, format, items, properties, required, additionalProperties: false,
+// oneOf, anyOf and allOf. Schemas and values have the types that encoding/json decodes to, with json.Number for
+// numbers.
 type checker struct{ faults []problem.Fault }
 
 func (c *checker) fail(at string, v any, cure string, a ...any) {
 	c.faults = append(c.faults, faultAt(at, v, problem.Sayf(cure, a...)))
 }
 
-// normal gives a schema the types of decoded JSON.
+// normal converts a schema to the types that encoding/json decodes to.
 func normal(schema any) map[string]any {
 	b, err := json.Marshal(schema)
 	if err != nil {
@@ -80,7 +82,7 @@ func (c *checker) check(s map[string]any, v any, at string) {
 	c.checkChoices(s, v, at)
 }
 
-// names lists the values of an enum, the first of many.
+// names returns the values of an enum as text for a message. If there are many, it returns the first ones.
 func names(list []any) string {
 	const most = 30
 	var out []string
@@ -108,7 +110,7 @@ func same(a, b any) bool {
 	return string(p) == string(q)
 }
 
-// typeOf is the JSON type of a decoded value; a number without a fraction is an integer.
+// typeOf returns the JSON Schema type of a decoded value. A number without fraction is "integer".
 func typeOf(v any) string {
 	switch x := v.(type) {
 	case nil:
@@ -130,7 +132,7 @@ func typeOf(v any) string {
 	return ""
 }
 
-// checkType reports whether the rest can be checked.
+// checkType checks the keyword type. It returns false if the other keywords cannot be checked.
 func (c *checker) checkType(s map[string]any, v any, at string) bool {
 	if n, ok := v.(json.Number); ok {
 		if _, err := n.Float64(); err != nil {
@@ -164,7 +166,7 @@ func article(noun string) string {
 	return "a"
 }
 
-// bound is a number of a schema.
+// bound returns a number in a schema; false if it is absent.
 func bound(s map[string]any, name string) (float64, bool) {
 	n, ok := s[name].(json.Number)
 	if !ok {
@@ -231,7 +233,7 @@ func (c *checker) checkList(s map[string]any, v []any, at string) {
 	}
 }
 
-// maxFaults bounds the faults that are reported for one request.
+// maxFaults is the largest number of faults reported for one request.
 const maxFaults = 20
 
 func (c *checker) checkObject(s, v map[string]any, at string) {
@@ -262,8 +264,8 @@ func (c *checker) checkObject(s, v map[string]any, at string) {
 	}
 }
 
-// checkChoices checks oneOf, anyOf and allOf. A value that fits none is described by what is wrong with the
-// choice that comes nearest.
+// checkChoices checks oneOf, anyOf and allOf. If a value matches none of the choices, the faults for the choice with
+// the closest match are reported.
 func (c *checker) checkChoices(s map[string]any, v any, at string) {
 	for _, name := range [...]string{"oneOf", "anyOf", "allOf"} {
 		list, ok := s[name].([]any)

@@ -8,7 +8,7 @@ import (
 	"grense/internal/store"
 )
 
-// echo returns its inputs, so that a client can try every kind of input.
+// echo is the process that returns its inputs, with which clients can test every kind of input.
 type echo struct{}
 
 func (echo) ID() string { return "echo" }
@@ -64,7 +64,7 @@ func (echo) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 	return d
 }
 
-// Execute returns the inputs, after the pause.
+// Execute returns the inputs after the requested pause.
 func (echo) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error) {
 	if seconds, _ := in.Number("pause"); seconds > 0 {
 		whole := time.Duration(seconds * float64(time.Second))

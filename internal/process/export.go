@@ -19,14 +19,14 @@ import (
 	"grense/internal/store"
 )
 
-// export gives collections as a file: the processes that other servers of administrative divisions have, with their
-// ids, inputs and outputs.
+// export is a process that writes collections to a file. There are several such processes, with the ids, inputs and
+// outputs that other servers of administrative divisions use.
 type export struct {
 	id         string
-	all        bool   // several collections, a layer for each
-	area       bool   // of an area; needed says that there must be one
+	all        bool   // exports several collections, as one layer each
+	area       bool   // has inputs that select an area; needed is set if they are required
 	needed     bool   //
-	file       string // name of the format
+	file       string // name of the format, see format.Find
 	nb, nn, en [2]string
 }
 
@@ -159,7 +159,7 @@ func (x export) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	return d
 }
 
-// orNone keeps a list from being null in JSON.
+// orNone returns list, or an empty list instead of nil, so that JSON has [] instead of null.
 func orNone(list []string) []string {
 	if list == nil {
 		return []string{}
@@ -167,7 +167,7 @@ func orNone(list []string) []string {
 	return list
 }
 
-// publicIDs lists the public collections; drawn those with geometries.
+// publicIDs returns the ids of the public collections; if drawn is set, only of those with geometries.
 func publicIDs(cat *store.Catalog, drawn bool) (ids []string) {
 	for _, c := range cat.Collections {
 		if c.Public && (!drawn || c.Geometry != nil) {
@@ -180,7 +180,8 @@ func publicIDs(cat *store.Catalog, drawn bool) (ids []string) {
 // areas are the collections that have a name of their own as a kind of area.
 var areas = []struct{ kind, collection string }{{"fylke", "fylker"}, {"kommune", "kommuner"}}
 
-// areaTypes are the kinds of areas that there are: the usual ones, and every collection with geometries.
+// areaTypes returns the kinds of areas: those in areas whose collection is public, and every public collection with
+// geometries.
 func areaTypes(cat *store.Catalog) (kinds []string) {
 	for _, a := range areas {
 		if c, ok := cat.Collection(a.collection); ok && c.Public {
@@ -190,7 +191,7 @@ func areaTypes(cat *store.Catalog) (kinds []string) {
 	return append(kinds, publicIDs(cat, true)...)
 }
 
-// Execute checks what the description cannot say, and gives a file that is written afterwards.
+// Execute checks the inputs further than the schemas do. The file is written after it has returned.
 func (x export) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error) {
 	f := format.Find(x.file)
 	if f.NeedsWriter && env.GeoPackage == nil {
@@ -219,7 +220,7 @@ func (x export) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, erro
 	}, nil
 }
 
-// layers are what is exported, and the name of the file without its ending.
+// layers returns the tables to export, and the file name without extension.
 func (x export) layers(
 	ctx context.Context,
 	env *Env,
@@ -292,7 +293,7 @@ func (x export) layers(
 	return layers, name, nil
 }
 
-// fileName keeps of a name what every system of files takes.
+// fileName removes from a name the characters that some file systems do not allow.
 func fileName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
@@ -302,7 +303,7 @@ func fileName(name string) string {
 	}, name)
 }
 
-// options reads crs and properties.
+// options reads the inputs crs and properties.
 func options(o *output.Options, in Inputs) error {
 	if text := in.Text("crs"); text != "" {
 		id, ok := crs.Parse(text)
@@ -336,7 +337,7 @@ func options(o *output.Options, in Inputs) error {
 	return nil
 }
 
-// foundArea is one feature of a collection of areas.
+// foundArea is the feature that the inputs select as the area.
 type foundArea struct {
 	kind, label string
 	coll        *store.Collection
@@ -344,7 +345,7 @@ type foundArea struct {
 	geometry    cql2.Expr
 }
 
-// choose finds the collection of areas.
+// choose finds the collection of the area.
 func (a *foundArea) choose(cat *store.Catalog, in Inputs) error {
 	a.kind = in.Text("area_type")
 	id := a.kind
@@ -361,7 +362,8 @@ func (a *foundArea) choose(cat *store.Catalog, in Inputs) error {
 	return nil
 }
 
-// find looks the area up by its id or its name, of those with versions the one that was valid at a moment.
+// find looks up the area by its id or its name. If its collection has versions, it takes the version valid at the given
+// time.
 func (a *foundArea) find(ctx context.Context, snap store.Snapshot, in Inputs, at time.Time) error {
 	a.id, a.label = in.Text("area_id"), in.Text("area_id")
 	if a.id == "" {
@@ -395,7 +397,7 @@ func (a *foundArea) find(ctx context.Context, snap store.Snapshot, in Inputs, at
 	return err
 }
 
-// byName finds the one area of a name.
+// byName finds the area with a name. It fails if there are none or several.
 func (a *foundArea) byName(ctx context.Context, snap store.Snapshot, in Inputs, at time.Time) error {
 	name, field := in.Text("area_name"), in.Text("area_name_field")
 	if name == "" {
@@ -444,7 +446,8 @@ func visible(c *store.Collection, name string) bool {
 	return ok && !p.Hidden
 }
 
-// filter is which features of a collection are in the area.
+// filter returns the condition that selects the features of a collection in the area. predicate is within, intersects
+// or code.
 func (a *foundArea) filter(coll *store.Collection, predicate string) (cql2.Expr, error) {
 	var e cql2.Expr
 	switch predicate {
@@ -463,11 +466,13 @@ func (a *foundArea) filter(coll *store.Collection, predicate string) (cql2.Expr,
 	return cql2.Check(e, coll)
 }
 
-// codeNames are what properties are called that hold the code of an area, less its kind.
+// codeNames are the endings of property names that, after the kind of area, name a property with the code of an area:
+// "kommunenummer", for example.
 var codeNames = []string{"nummer", "snummer", "_nr", "nr", "_id", "_kode", "kode", "_code", "code"}
 
-// byCode compares codes: the property of a collection that holds that of the area, else the beginning of its own ids
-// where they are texts, as a municipality's number begins with that of its county. Nil: there are neither.
+// byCode returns a condition that compares codes. It compares the property of coll that holds the code of the area. If
+// there is none and coll holds the municipalities of a county, it compares the beginning of their numbers. It returns
+// nil if neither is possible.
 func (a *foundArea) byCode(coll *store.Collection) cql2.Expr {
 	if coll.ID == a.coll.ID {
 		return a.begins(coll)
@@ -487,7 +492,7 @@ func (a *foundArea) byCode(coll *store.Collection) cql2.Expr {
 	return nil
 }
 
-// begins selects ids that begin with that of the area.
+// begins returns the condition that a feature id begins with the id of the area; nil if the ids are not text.
 func (a *foundArea) begins(coll *store.Collection) cql2.Expr {
 	if coll.Key.Type != cql2.TypeText || coll.Key.Property == "" {
 		return nil
@@ -496,7 +501,7 @@ func (a *foundArea) begins(coll *store.Collection) cql2.Expr {
 	return cql2.Like{X: cql2.Prop{Name: coll.Key.Property}, Pattern: cql2.Text(pattern)}
 }
 
-// distinct lists the values of a property.
+// distinct is the process that returns the distinct values of a property.
 type distinct struct{}
 
 func (distinct) ID() string { return "get-distinct-values" }
@@ -544,13 +549,13 @@ func (distinct) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	}
 }
 
-// maxDistinct bounds the values of one answer.
+// maxDistinct is the largest number of values in one result.
 const maxDistinct = 100_000
 
-// errMany ends a search for values that are too many.
+// errMany ends the reading when there are more than maxDistinct values.
 var errMany = fmt.Errorf("process: there are more than %d values", maxDistinct)
 
-// hasDistinct reports whether the values of a property can be distinguished: it is no list and no geometry.
+// hasDistinct reports whether the process accepts a property: any except lists and geometries.
 func hasDistinct(p store.Property) bool {
 	return !p.Hidden && p.Type != cql2.TypeJSON && p.Type != cql2.TypeGeometry
 }
@@ -626,7 +631,7 @@ func (distinct) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, erro
 	}
 }
 
-// valuesOf is the output of get-distinct-values.
+// valuesOf is the JSON output of get-distinct-values.
 type valuesOf struct {
 	ID    string `json:"id"`
 	Value []any  `json:"value"`

@@ -13,12 +13,13 @@ import (
 	"grense/internal/store"
 )
 
-// harmoniseSeries takes values of divisions of many days to the divisions of one.
+// harmoniseSeries is the process that converts values of divisions of many days to the divisions of one day, see
+// history.Series.
 type harmoniseSeries struct{}
 
 func (harmoniseSeries) ID() string { return "harmonise-series" }
 
-// Refers reports that a table is read as it comes.
+// Refers implements Referrer: the input table is read as a stream.
 func (harmoniseSeries) Refers(input string) bool { return input == "table" }
 
 func (harmoniseSeries) Describe(_ *store.Catalog, lang string) ogcapi.Process {
@@ -107,7 +108,8 @@ func (harmoniseSeries) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 	}
 }
 
-// Execute reads the table, so that what is wrong with it is reported before the first byte.
+// Execute reads the whole table and calculates all cells before it returns, so that every error is reported before the
+// response begins.
 func (harmoniseSeries) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error) {
 	x, err := newSeries(ctx, env, in)
 	if err != nil {
@@ -160,7 +162,7 @@ func (harmoniseSeries) Execute(ctx context.Context, env *Env, in Inputs) (Output
 	}}}, nil
 }
 
-// attentive is a reader that fails when ctx has ended.
+// attentive is a reader that fails once ctx is cancelled.
 type attentive struct {
 	ctx context.Context
 	io.Reader
@@ -173,7 +175,7 @@ func (a *attentive) Read(b []byte) (int, error) {
 	return a.Reader.Read(b)
 }
 
-// newSeries checks what was requested besides the table.
+// newSeries checks the other inputs and returns an empty series.
 func newSeries(ctx context.Context, env *Env, in Inputs) (*history.Series, error) {
 	s, err := schemeOf(ctx, env, in)
 	if err != nil {
@@ -201,7 +203,7 @@ func newSeries(ctx context.Context, env *Env, in Inputs) (*history.Series, error
 	return s.NewSeries(o)
 }
 
-// schemeOf is the scheme that an execution names.
+// schemeOf returns the scheme that the input scheme names.
 func schemeOf(ctx context.Context, env *Env, in Inputs) (*history.Scheme, error) {
 	h, err := env.History(ctx)
 	if err != nil {

@@ -20,17 +20,16 @@ import (
 	"grense/internal/store"
 )
 
-// joinTable joins the columns of a table to the features of a collection by code. Its report has the members of the
-// draft of OGC API Joins.
+// joinTable is the process that joins the columns of a table to the features of a collection by code. Its report has
+// the members of the draft of OGC API - Joins.
 type joinTable struct{}
 
 func (joinTable) ID() string { return "join-table" }
 
-// Refers reports that a table is read as it comes.
+// Refers implements Referrer: the input table is read as a stream.
 func (joinTable) Refers(input string) bool { return input == "table" }
 
-// How much is joined: features of the collection and rows of the table, which are held in memory, and codes that the
-// report lists.
+// Limits: features of the collection and rows of the table, which are kept in memory; and codes listed in the report.
 const (
 	maxJoined = 200_000
 	maxTold   = 1000
@@ -159,7 +158,7 @@ func (joinTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	}
 }
 
-// Execute reads the table and the codes of the features; the file is written afterwards.
+// Execute reads the table and the codes of the features. The file is written after it has returned.
 func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error) {
 	f := format.Find(in.Text("format"))
 	snap, err := env.Snapshot(ctx)
@@ -181,7 +180,7 @@ func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, err
 	}
 	o.Collection = coll
 	if coll.Geometry != nil && !f.Lon {
-		o.CRS = crs.CRS84 // as GeoJSON has it, unless another is requested
+		o.CRS = crs.CRS84 // the default of GeoJSON
 	}
 	if err := options(&o, Inputs{"crs": in["crs"]}); err != nil {
 		return nil, err
@@ -216,31 +215,31 @@ func (joinTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, err
 	return out, nil
 }
 
-// joined is a snapshot whose features have the columns of a table behind their properties.
+// joined is a snapshot in which the features of one collection have the columns of a table as further properties.
 type joined struct {
 	store.Snapshot
 	coll *store.Collection
-	key  string // property with the codes; "": the id
-	drop bool   // features without a row are left out
+	key  string // property with the codes; "" for the feature id
+	drop bool   // leave out features without a row
 	at   time.Time
 
 	columns  []joinedColumn
-	rows     map[string][]any // by code: a value for each column
-	rowOf    map[string]int   // rows of the table, by code, for the report
-	matched  map[string]bool  // codes of the table that features have
-	features map[string]bool  // rows of the collection that one of the table has
-	missing  []string         // keys of features without one
-	absent   int              // how many these are
+	rows     map[string][]any // the values of each code, one per column
+	rowOf    map[string]int   // row number of each code, for the report
+	matched  map[string]bool  // codes of the table that a feature has
+	features map[string]bool  // row ids of features that a row of the table matches
+	missing  []string         // codes of the first features without a row
+	absent   int              // number of features without a row
 	restored int
 }
 
-// joinedColumn is a column of the table.
+// joinedColumn is a column of the table that is joined; property is its name in the result.
 type joinedColumn struct {
 	name, property string
 	kind           cql2.Type
 }
 
-// readTable reads the table whole; what numbers are is derived from all values of a column.
+// readTable reads the whole table. The type of a column depends on all of its values.
 func (j *joined) readTable(ctx context.Context, env *Env, in Inputs) error {
 	t, err := openTable(ctx, env, in)
 	if err != nil {
@@ -289,7 +288,7 @@ func (j *joined) readTable(ctx context.Context, env *Env, in Inputs) error {
 	return err
 }
 
-// choose finds the column of codes and those that are joined.
+// choose returns the index of the column of codes and those of the columns to join.
 func (j *joined) choose(names []string, in Inputs) (code int, chosen []int, err error) {
 	if code, err = enrich.CodeColumn(names, in.Text("code")); err != nil {
 		return code, nil, err
@@ -316,8 +315,8 @@ func (j *joined) choose(names []string, in Inputs) (code int, chosen []int, err 
 	return code, chosen, nil
 }
 
-// settle makes numbers of columns that hold nothing else. Digits behind a zero are a code, as are more than a double
-// holds.
+// settle sets the type of each column: integer or number if all values are, otherwise text. Values with leading zeros,
+// and integers too large for a double, are codes and make the column text. decimals is the decimal separator.
 func (j *joined) settle(decimals byte) {
 	number := func(s string) string {
 		if decimals == ',' && !strings.Contains(s, ".") {
@@ -357,7 +356,7 @@ func (j *joined) settle(decimals byte) {
 			switch {
 			case !ok:
 			case kind == cql2.TypeInteger:
-				values[i], _ = strconv.ParseInt(s, 10, 64) // seen before
+				values[i], _ = strconv.ParseInt(s, 10, 64) // was parsed above
 			case kind == cql2.TypeNumber:
 				values[i], _ = strconv.ParseFloat(number(s), 64)
 			}
@@ -365,7 +364,8 @@ func (j *joined) settle(decimals byte) {
 	}
 }
 
-// match reads the codes of all features.
+// match reads the codes of all features and finds the row of each. A code that lost its leading zeros in the table
+// matches if it can be restored in one way only.
 func (j *joined) match(ctx context.Context) error {
 	j.matched, j.features = map[string]bool{}, map[string]bool{}
 	keys, ids := []string{}, []string{}
@@ -378,7 +378,7 @@ func (j *joined) match(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	known, shorts := map[string]bool{}, map[string]string{} // codes without zeros; "" for several
+	known, shorts := map[string]bool{}, map[string]string{} // by code without zeros; "" if several share it
 	for _, key := range keys {
 		if known[key] {
 			continue
@@ -414,7 +414,7 @@ func (j *joined) match(ctx context.Context) error {
 	return nil
 }
 
-// eachKey calls fn for all features in order.
+// eachKey calls fn with the row id and the code of each feature.
 func (j *joined) eachKey(ctx context.Context, fn func(id, key string) error) error {
 	want := store.Want{Properties: []string{}, NoGeometry: true}
 	if j.key != "" {
@@ -444,7 +444,7 @@ func (j *joined) eachKey(ctx context.Context, fn func(id, key string) error) err
 	}
 }
 
-// keyOf is the code of a feature of which the key alone is known.
+// keyOf returns the code of a feature that was fetched with no property but the key.
 func (j *joined) keyOf(f *store.Feature) string {
 	if j.key == "" {
 		return strings.Clone(f.Public())
@@ -452,18 +452,19 @@ func (j *joined) keyOf(f *store.Feature) string {
 	return keyText(f.Values[0])
 }
 
-// keyText is a value as a code of a table.
+// keyText returns a value as the text that a table would have.
 func keyText(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
-	case float64: // no exponent: codes are digits
+	case float64: // without exponent, because codes consist of digits
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return strings.Clone(fmt.Sprint(v))
 }
 
-// widened is the collection with the columns as properties. Names that it has already get a number behind them.
+// widened returns the collection with the joined columns as further properties. A column whose name is taken gets a
+// number appended to its name.
 func (j *joined) widened() *store.Collection {
 	c := *j.coll
 	c.Properties = slices.Clone(c.Properties)
@@ -484,7 +485,7 @@ func (j *joined) widened() *store.Collection {
 	return &c
 }
 
-// report describes what has a match, in the words of the draft of OGC API Joins; lists are of the first of many.
+// report returns the report, with the members of the draft of OGC API - Joins. Its lists are cut to maxTold codes.
 func (j *joined) report() map[string]any {
 	additional := []string{}
 	for code := range j.rowOf {
@@ -508,7 +509,7 @@ func (j *joined) report() map[string]any {
 	}
 }
 
-// Page leaves out features without a row, where these are dropped.
+// Page implements store.Snapshot. It leaves out features without a row if j.drop is set.
 func (j *joined) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	p, err := j.Snapshot.Page(ctx, q)
 	if err != nil || !j.drop {
@@ -524,7 +525,7 @@ func (j *joined) Page(ctx context.Context, q store.Query) (*store.Page, error) {
 	return &out, nil
 }
 
-// Fetch gives features with their columns.
+// Fetch implements store.Snapshot. It adds the values of the joined columns to the features.
 func (j *joined) Fetch(
 	ctx context.Context,
 	collection string,
@@ -544,7 +545,7 @@ func (j *joined) Fetch(
 			want.Properties = append(want.Properties, c.property)
 		}
 	}
-	at := make([]int, len(want.Properties)) // columns; those of the collection from the end: -1, -2
+	at := make([]int, len(want.Properties)) // index of a column of the table, or -1-i for property i of the collection
 	for i, name := range want.Properties {
 		if at[i] = slices.IndexFunc(j.columns, func(c joinedColumn) bool { return c.property == name }); at[i] < 0 {
 			inner.Properties = append(inner.Properties, name)

@@ -9,7 +9,7 @@ import (
 	"grense/internal/store"
 )
 
-// locatePoint returns which divisions are at a point, as /lookup does.
+// locatePoint is the process that returns the divisions at a point, as GET /lookup does.
 type locatePoint struct{}
 
 func (locatePoint) ID() string { return "locate-point" }

@@ -10,7 +10,7 @@ import (
 	"grense/internal/store"
 )
 
-// datetimeInput describes the input datetime; none where no collection has versions.
+// datetimeInput describes the input datetime. It returns nothing if no public collection has versions.
 func datetimeInput(cat *store.Catalog, lang string) ogcapi.ProcessInputs {
 	if !slices.ContainsFunc(cat.Collections, func(c *store.Collection) bool { return c.Public && c.Versions != nil }) {
 		return nil
@@ -21,8 +21,8 @@ func datetimeInput(cat *store.Catalog, lang string) ogcapi.ProcessInputs {
 			"Day or moment at which versions were valid; now without")}}
 }
 
-// moment selects versions: what datetime names, of a day its beginning, else now. One of the
-// collections has versions.
+// moment returns the time for which versions are selected: that of the input datetime (of a day, its beginning),
+// otherwise the current time. It fails if datetime is given and none of the collections has versions.
 func (env *Env) moment(in Inputs, of ...*store.Collection) (time.Time, error) {
 	text := in.Text("datetime")
 	if text == "" {

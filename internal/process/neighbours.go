@@ -16,18 +16,18 @@ import (
 	"grense/internal/store"
 )
 
-// neighbours lists the divisions beside one.
+// neighbours is the process that returns the divisions that share a border with a division.
 type neighbours struct{}
 
 // Neighbour is a feature that shares a border with another one.
 type Neighbour struct {
-	ID     string  // of its row
-	Length float64 // of that border, in metres on the ellipsoid
+	ID     string  // row id of the feature
+	Length float64 // length of the shared border in metres on the ellipsoid
 }
 
 func (neighbours) ID() string { return "neighbours" }
 
-// drawnAreas lists the public collections of areas.
+// drawnAreas returns the ids of the public collections of areas.
 func drawnAreas(cat *store.Catalog) (ids []string) {
 	for _, c := range cat.Collections {
 		if c.Public && c.Geometry != nil && strings.HasSuffix(c.Geometry.Type, "Polygon") {
@@ -103,7 +103,7 @@ func (neighbours) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	}
 }
 
-// How neighbours were found.
+// Methods by which neighbours were found.
 const (
 	methodBorders = "shared-borders"
 	methodTouches = "S_TOUCHES"
@@ -119,13 +119,14 @@ type neighboursDoc struct {
 type neighbourDoc struct {
 	ID     string   `json:"id"`
 	Title  string   `json:"title"`
-	Length *float64 `json:"length,omitempty"` // metres; nil: only that it touches is known
+	Length *float64 `json:"length,omitempty"` // in metres; nil if the method is touches
 	Href   string   `json:"href"`
 
-	row string // of the store
+	row string // row id in the store
 }
 
-// Execute finds them by shared borders, else by S_TOUCHES.
+// Execute finds the neighbours by the shared borders of a coverage. If the collection is not a coverage, it uses
+// S_TOUCHES.
 func (neighbours) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error) {
 	coll, ok := env.Store.Catalog().Collection(in.Text("collection_id"))
 	if !ok || !coll.Public || coll.Geometry == nil {
@@ -184,14 +185,14 @@ func (neighbours) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, er
 	return Outputs{"neighbours": {Value: doc}}, nil
 }
 
-// beside is a search for neighbours in a collection, of features with versions as they were at a moment.
+// beside is a search for neighbours among the features of a collection that are valid at a given time.
 type beside struct {
 	env  *Env
 	coll *store.Collection
 	at   time.Time
 }
 
-// valid keeps the versions of the moment.
+// valid removes the neighbours that are not valid at x.at.
 func (x *beside) valid(ctx context.Context, list []Neighbour) ([]Neighbour, error) {
 	all, ids := make([]string, len(list)), make([]string, 0, len(list))
 	for i, n := range list {
@@ -217,7 +218,7 @@ func (x *beside) valid(ctx context.Context, list []Neighbour) ([]Neighbour, erro
 	}), err
 }
 
-// name adds ids and titles.
+// name sets the ids and titles of neighbours.
 func (x *beside) name(ctx context.Context, list []neighbourDoc) error {
 	rows, at := make([]string, len(list)), map[string]int{}
 	for i, n := range list {
@@ -245,7 +246,7 @@ func (x *beside) name(ctx context.Context, list []neighbourDoc) error {
 	})
 }
 
-// touching queries the store.
+// touching returns the features that touch the feature of a row, by a query of the store.
 func (x *beside) touching(ctx context.Context, row store.Row) ([]Neighbour, error) {
 	coll := x.coll
 	var where cql2.Expr

@@ -18,20 +18,20 @@ import (
 	"grense/internal/problem"
 )
 
-// Request is an execution that was requested (OGC 18-062r2, 7.11), read and checked but for what stands elsewhere:
-// inputs by reference.
+// Request is a parsed and validated execute request (OGC 18-062r2, 7.11). Inputs passed by reference have not been read
+// yet, see Resolve.
 type Request struct {
 	Inputs     Inputs
-	Outputs    []string           // wanted, sorted
-	Reference  map[string]bool    // outputs that are wanted by reference
-	Subscriber *ogcapi.Subscriber // who wants to be notified, not checked; nil: nobody
-	Document   bool               // the results as one document; else raw
+	Outputs    []string           // requested outputs, sorted
+	Reference  map[string]bool    // outputs requested by reference
+	Subscriber *ogcapi.Subscriber // URLs to notify, not validated; nil if there are none
+	Document   bool               // the response is one document with all results; otherwise raw
 
-	refs map[string]int // how many references stand in an input
+	refs map[string]int // number of references in each input
 }
 
-// Read reads the body of an execution and checks it against the description d. All faults are reported at once, by
-// JSON pointers.
+// Read parses the body of an execute request and validates it against the description d. The error lists all faults,
+// with their JSON pointers.
 func Read(body []byte, p Process, d ogcapi.Process) (*Request, error) {
 	var x ogcapi.Execute
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -72,8 +72,8 @@ func Read(body []byte, p Process, d ogcapi.Process) (*Request, error) {
 	return r, nil
 }
 
-// members checks that the body is an object whose members are those of an execution. Those that drafts of the
-// standard had are passed over.
+// members checks that the body is an object with the members of an execute request. It ignores members that drafts of
+// the standard had.
 func (c *checker) members(body []byte) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil || members == nil {
@@ -137,7 +137,7 @@ func (r *Request) readInputs(c *checker, in map[string]any, p Process, d ogcapi.
 	}
 }
 
-// readMany reads an input that may occur several times: a list of values, or one alone (OGC 18-062r2, 7.11.2.5).
+// readMany reads an input that may occur several times: a list of values, or a single value (OGC 18-062r2, 7.11.2.5).
 func (r *Request) readMany(c *checker, name string, spec ogcapi.ProcessInput, v any) {
 	at, schema := pointer("inputs", name), normal(spec.Schema)
 	list, ok := v.([]any)
@@ -165,8 +165,8 @@ func typeIsRef(v any) bool {
 	return ok
 }
 
-// unwrap takes a qualified value apart (OGC 18-062r2, 7.11.2.3), and makes a Ref of a link. An object of another form
-// is the value itself.
+// unwrap returns the value of a qualified value (OGC 18-062r2, 7.11.2.3), or a Ref for a link. It returns any other
+// value unchanged.
 func (c *checker) unwrap(schema map[string]any, v any, at string) any {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -188,7 +188,7 @@ func (c *checker) unwrap(schema map[string]any, v any, at string) any {
 	if !ok || !only("value", "mediaType", "encoding", "schema") {
 		return v
 	}
-	// an object with a member of that name
+	// // the input itself is an object with a member "value"
 	if _, object := value.(map[string]any); !object && len(m) == 1 && schema["type"] == "object" {
 		return v
 	}
@@ -200,7 +200,7 @@ func (c *checker) unwrap(schema map[string]any, v any, at string) any {
 }
 
 func (r *Request) readOutputs(c *checker, out map[string]ogcapi.ExecuteOutput, d ogcapi.Process) {
-	if out == nil { // all (OGC 18-062r2, 7.11.2.6)
+	if out == nil { // all outputs (OGC 18-062r2, 7.11.2.6)
 		for _, x := range d.Outputs {
 			r.Outputs = append(r.Outputs, x.ID)
 		}
@@ -265,10 +265,10 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// maxReferred bounds an input by reference that becomes a value, in bytes.
+// maxReferred is the largest size in bytes of an input passed by reference to a process that is not a Referrer.
 const maxReferred = 16 << 20
 
-// Resolve reads the inputs that came by reference and checks them.
+// Resolve reads the inputs passed by reference and validates them.
 func (r *Request) Resolve(ctx context.Context, env *Env, d ogcapi.Process) error {
 	var c checker
 	for _, name := range sortedKeys(r.refs) {
@@ -316,7 +316,7 @@ func (r *Request) Resolve(ctx context.Context, env *Env, d ogcapi.Process) error
 	return nil
 }
 
-// atHref describes what is wrong with a reference by the JSON pointer of it; at is that of the input.
+// atHref adds the JSON pointer of the reference to an error of kind problem.Invalid. at is the pointer of the input.
 func atHref(err error, ref Ref, at string) error {
 	if e := problem.Of(err); e.Kind == problem.Invalid && len(e.Faults) == 0 {
 		return &problem.Error{
@@ -328,7 +328,7 @@ func atHref(err error, ref Ref, at string) error {
 	return err
 }
 
-// referred is what a reference leads to.
+// referred returns the contents of a reference.
 func referred(ctx context.Context, env *Env, ref Ref, at string) ([]byte, error) {
 	in, _, err := env.Open(ctx, ref.Href)
 	if err != nil {

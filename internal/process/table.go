@@ -17,12 +17,12 @@ import (
 	"grense/internal/store"
 )
 
-// tableSchema is that of an input or output that is a table.
+// tableSchema is the schema of an input or output that is a table.
 var tableSchema = map[string]any{"anyOf": []any{
 	map[string]any{"type": "string", "minLength": 1, "contentMediaType": mediaCSV},
 	map[string]any{"type": "string", "minLength": 1, "contentMediaType": mediaLines}}}
 
-// tableOutput is the schema of a table that comes as it was sent.
+// tableOutput is the schema of an output table in the format of the input table.
 var tableOutput = map[string]any{"oneOf": []any{
 	map[string]any{"type": "string", "contentMediaType": mediaCSV},
 	map[string]any{"type": "string", "contentMediaType": mediaLines}}}
@@ -32,17 +32,17 @@ const (
 	mediaLines = "application/x-ndjson"
 )
 
-// maxWaiting bounds a table by reference whose answer a client waits for, in bytes.
+// maxWaiting is the largest size in bytes of a table passed by reference if the client waits for the response.
 const maxWaiting = 32 << 20
 
-// tableIn is the input table of an execution.
+// tableIn is the input table of an execution, open for reading.
 type tableIn struct {
 	*bufio.Reader
 	close func() error
-	lines bool // JSON objects, one a line
+	lines bool // one JSON object per line; otherwise CSV
 }
 
-// openTable begins to read the input table, a value or what a reference leads to. Its first byte shows the format.
+// openTable opens the input table, which is a value or a reference. Its first byte shows whether it is CSV or JSON.
 func openTable(ctx context.Context, env *Env, in Inputs) (*tableIn, error) {
 	t := &tableIn{close: func() error { return nil }}
 	if ref, ok := in["table"].(Ref); ok {
@@ -77,7 +77,7 @@ func openTable(ctx context.Context, env *Env, in Inputs) (*tableIn, error) {
 	return t, nil
 }
 
-// shortReader fails behind so many bytes, and says how to have more.
+// shortReader fails after left bytes, with a message that suggests an asynchronous job.
 type shortReader struct {
 	io.Reader
 	left int
@@ -94,21 +94,21 @@ func (s *shortReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// divided are the outputs table and report of a table that columns are added to.
+// divided holds the outputs table and report of a process that adds columns to a table.
 type divided struct {
 	env   *Env
 	in    Inputs
 	find  enrich.Finder
 	o     enrich.Options
 	media string
-	name  string                   // of the file
-	fails func(error) error        // describes an error of the Finder; nil: as it is
-	done  *enrich.Report           // once the table was written
-	first *tableIn                 // open already
-	table func() (*tableIn, error) //
+	name  string                   // name of the output file
+	fails func(error) error        // converts an error of find; nil to return it unchanged
+	done  *enrich.Report           // set after the table was written
+	first *tableIn                 // the table as opened by newDivided; nil once it is used
+	table func() (*tableIn, error) // opens the table again
 }
 
-// newDivided opens the table, so that what cannot be read is reported before the first byte.
+// newDivided opens the table, so that a table that cannot be read is reported before the response begins.
 func newDivided(ctx context.Context, env *Env, in Inputs) (*divided, error) {
 	d := &divided{env: env, in: in, media: mediaCSV, name: "table.csv"}
 	d.table = func() (*tableIn, error) { return openTable(ctx, env, in) }
@@ -122,7 +122,7 @@ func newDivided(ctx context.Context, env *Env, in Inputs) (*divided, error) {
 	return d, nil
 }
 
-// outputs are the table, and the counts of its rows.
+// outputs returns the outputs table and report.
 func (d *divided) outputs() Outputs {
 	return Outputs{
 		"table":  {Media: d.media, Name: d.name, Write: d.write},
@@ -143,7 +143,7 @@ func (d *divided) write(ctx context.Context, w io.Writer) error {
 	if in.lines {
 		table = enrich.NewLines(d.find, d.o)
 	}
-	size := len(d.in.Text("table")) // 0 of a reference
+	size := len(d.in.Text("table")) // 0 for a reference
 	err := table.Run(w, in, func(bytes int) {
 		if size > 0 {
 			d.env.Progress(min(99, int(100*int64(bytes)/int64(size))), "")
@@ -161,7 +161,7 @@ func (d *divided) write(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// clipped is the beginning of a long value, for a message.
+// clipped returns the beginning of a long value, for a message.
 func clipped(s string) string {
 	const most = 60
 	if len(s) <= most {
@@ -170,7 +170,7 @@ func clipped(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// report writes the counts, behind the table; where that is not wanted it is read for them.
+// report writes the counts of the rows. If the output table was not written before, it processes the table for them.
 func (d *divided) report(ctx context.Context, w io.Writer) error {
 	if d.done == nil {
 		if err := d.write(ctx, io.Discard); err != nil {
@@ -184,12 +184,12 @@ func (d *divided) report(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// enrichTable adds divisions to a table.
+// enrichTable is the process that adds divisions to the rows of a table.
 type enrichTable struct{}
 
 func (enrichTable) ID() string { return "enrich-table" }
 
-// Refers reports that a table is read as it comes.
+// Refers implements Referrer: the input table is read as a stream.
 func (enrichTable) Refers(input string) bool { return input == "table" }
 
 func (enrichTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
@@ -264,7 +264,7 @@ func (enrichTable) Describe(cat *store.Catalog, lang string) ogcapi.Process {
 	}
 }
 
-// tableOutputs describes the outputs of divided.
+// tableOutputs describes the outputs table and report of divided.
 func tableOutputs(in func(nb, nn, en string) string) ogcapi.ProcessOutputs {
 	type m = map[string]any
 	return ogcapi.ProcessOutputs{
@@ -286,7 +286,7 @@ func tableOutputs(in func(nb, nn, en string) string) ogcapi.ProcessOutputs {
 		}}
 }
 
-// Execute finds the columns; rows are read while they are written.
+// Execute finds the columns. The rows are read while the output is written.
 func (enrichTable) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error) {
 	points := crs.CRS84
 	if text := in.Text("crs"); text != "" {

@@ -13,15 +13,15 @@ import (
 	"grense/internal/store"
 )
 
-// translateCodes describes what codes of one day are on another.
+// translateCodes is the process that translates codes of one day to another day.
 type translateCodes struct{}
 
 func (translateCodes) ID() string { return "translate-codes" }
 
-// Refers reports that a table is read as it comes.
+// Refers implements Referrer: the input table is read as a stream.
 func (translateCodes) Refers(input string) bool { return input == "table" }
 
-// maxCodes bounds the codes of one list. A table may have any number.
+// maxCodes is the largest number of codes in a list. A table may have any number.
 const maxCodes = 100_000
 
 func (translateCodes) Describe(_ *store.Catalog, lang string) ogcapi.Process {
@@ -127,13 +127,13 @@ func (translateCodes) Describe(_ *store.Catalog, lang string) ogcapi.Process {
 	}
 }
 
-// translation is what one code is on the other day.
+// translation is the JSON form of one translated code.
 type translation struct {
 	Code      string           `json:"code"`
 	Became    []translatedCode `json:"became"`
-	Ambiguous bool             `json:"ambiguous,omitempty"` // it stands for several
-	Restored  bool             `json:"restored,omitempty"`  // with the zeros at its beginning that it had lost
-	Fault     string           `json:"fault,omitempty"`     // why there is none
+	Ambiguous bool             `json:"ambiguous,omitempty"` // the code corresponds to several
+	Restored  bool             `json:"restored,omitempty"`  // the code matched after its leading zeros were restored
+	Fault     string           `json:"fault,omitempty"`     // reason why there is no code
 }
 
 type translatedCode struct {
@@ -141,7 +141,7 @@ type translatedCode struct {
 	Name string `json:"name"`
 }
 
-// Execute translates a list at once, and a table while it is written.
+// Execute translates a list at once, and a table while the output is written.
 func (translateCodes) Execute(ctx context.Context, env *Env, in Inputs) (Outputs, error) {
 	t, err := newTranslator(ctx, env, in)
 	if err != nil {
@@ -173,7 +173,7 @@ func (translateCodes) Execute(ctx context.Context, env *Env, in Inputs) (Outputs
 	return d.outputs(), nil
 }
 
-// translating translates the codes of one execution.
+// translating holds the translation of one execution.
 type translating struct{ enrich.Translation }
 
 func newTranslator(ctx context.Context, env *Env, in Inputs) (*translating, error) {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// mix is the step of splitmix64.
+// mix is the mixing function of splitmix64, a pseudo-random number generator.
 func mix(x uint64) uint64 {
 	x += 0x9E3779B97F4A7C15
 	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
@@ -15,11 +15,12 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// draws is the number of values that a record draws from its own chain. The first six make its name; each of the
-// others starts a chain for one part of the record, so that a part that draws more does not move the next one.
+// draws is the number of values in the chain of a record. The first six determine its name. Each of the others is the
+// seed of a separate chain for one part of the record, so that a part that draws more values does not change the parts
+// after it.
 const draws = 18
 
-// The parts of a record, by the place of their value in the chain.
+// Parts of a record; each constant is the index of the part's value in the chain.
 const (
 	drawKommune = 6 + iota
 	drawPosition
@@ -48,11 +49,11 @@ func newChain(seed, i uint64) (c chain) {
 	return c
 }
 
-// part returns the source of one part of the record. It starts from the complement of the part's value: from the
-// value itself it would give the values of the parts that follow.
+// part returns the source of random numbers for one part of the record. It is seeded with the complement of the value;
+// the value itself would produce the values of the parts that follow.
 func (c *chain) part(k int) source { return source{^c[k]} }
 
-// source is a chain of pseudo-random numbers.
+// source is a sequence of pseudo-random numbers.
 type source struct{ x uint64 }
 
 // next returns the next number.
@@ -61,26 +62,26 @@ func (s *source) next() uint64 {
 	return s.x
 }
 
-// under returns a number from 0 to n-1; n is at least 1. The bias is that of a remainder, below 2^-40 for all n used
-// here.
+// under returns a random number from 0 to n-1; n is at least 1. The bias of the remainder is below 2^-40 for every n
+// used here.
 func (s *source) under(n int) int { return int(s.next() % uint64(n)) }
 
-// between returns a number from lo to hi, both possible.
+// between returns a random number from lo to hi, inclusive.
 func (s *source) between(lo, hi int) int { return lo + s.under(hi-lo+1) }
 
-// chance is true in permille of 1000 cases.
+// chance returns true with a probability of permille/1000.
 func (s *source) chance(permille int) bool { return s.under(1000) < permille }
 
-// pick returns one of the list, all equally likely.
+// pick returns a random element of list, all with the same probability.
 func pick[T any](s *source, list []T) T { return list[s.under(len(list))] }
 
-// weighted is a value with its share.
+// weighted is a value and its weight.
 type weighted struct {
 	value  string
 	weight int
 }
 
-// choose returns one of the list by weight.
+// choose returns a random value of list, with probabilities proportional to the weights.
 func choose(s *source, list []weighted) string {
 	total := 0
 	for _, w := range list {
@@ -96,15 +97,15 @@ func choose(s *source, list []weighted) string {
 	panic("register: weights do not add up")
 }
 
-// numberBits is the width of a stedsnummer; both halves of the permutation have half as many bits, rounded up, and
-// values outside are permuted again until they fall inside.
+// numberBits is the number of bits of a stedsnummer. The permutation works on two halves of this width divided by two,
+// rounded up; results that are too large are permuted again.
 const numberBits = 21
 
-// MaxPlaces is the largest register that can be generated: there is one stedsnummer for each number of 21 bits.
+// MaxPlaces is the largest number of places that can be generated: one for each stedsnummer.
 const MaxPlaces = 1 << numberBits
 
-// permute maps 0 to MaxPlaces-1 onto itself: four rounds of a Feistel network on 22 bits, walked until the value is
-// in range.
+// permute returns number i of a permutation of 0 to MaxPlaces-1 that depends on seed: four rounds of a Feistel network
+// on 22 bits, repeated until the value is in range.
 func permute(seed, i uint64) uint64 {
 	const half, mask = (numberBits + 1) / 2, 1<<((numberBits+1)/2) - 1
 	for {
@@ -119,10 +120,10 @@ func permute(seed, i uint64) uint64 {
 	}
 }
 
-// namespace is the name space of the local ids of generated places (RFC 9562, 5.5); made once, at random.
+// namespace is the UUID namespace of the local ids of generated places (RFC 9562, 5.5). It is a random constant.
 var namespace = [16]byte{0x7b, 0x0e, 0x4c, 0x52, 0x93, 0x1d, 0x4f, 0x6a, 0x8e, 0x27, 0x5a, 0xc1, 0x90, 0xd3, 0x66, 0x1f}
 
-// localID returns the version 5 UUID of a stedsnummer in its decimal form (RFC 9562, 5.5).
+// localID returns the version 5 UUID (RFC 9562, 5.5) for the decimal form of a stedsnummer.
 func localID(stedsnummer int64) string {
 	sum := sha1.Sum(strconv.AppendInt(namespace[:len(namespace):len(namespace)], stedsnummer, 10))
 	u := sum[:16]

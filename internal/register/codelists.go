@@ -11,34 +11,34 @@ import (
 	"grense/internal/store"
 )
 
-// The values of the public lists are facts of the SSR 5.0 product specification (Kartverket). The lists omraade,
-// stedMerknadstype, stedsnavnMerknadstype, skrivemaateMerknadstype and forvaltningsomraade are not published; their
-// values are a default set of ours.
+// codeListText holds the code lists. The values of the public lists come from the SSR 5.0 product specification
+// (Kartverket). The lists omraade, stedMerknadstype, stedsnavnMerknadstype, skrivemaateMerknadstype and
+// forvaltningsomraade are not published; they have default values chosen for this program.
 //
 //go:embed codelists.csv
 var codeListText string
 
 // CodeList is a list of the values that a coded property may have.
 type CodeList struct {
-	ID    string // the list's name: "navneobjekttype"
+	ID    string // name of the list, for example "navneobjekttype"
 	Title store.Text
-	Codes []Code // in the order of publication
+	Codes []Code // in published order
 }
 
 // Code is one value of a list.
 type Code struct {
-	Value  string     // as published: "fjell"
-	Short  string     // a shorter form, or "": ISO 639-3 of a language, country code, letters or four digits
-	Parent string     // value of the list above, or "": the group of a name type, the county of a municipality
-	Order  int        // in the published list
-	Name   store.Text // nb always; nn and en where they differ or are known, se for Northern Sami
-	ID     string     // what records hold and protocols send: Short in the lists spraak and land, else Value
+	Value  string     // as published, for example "fjell"
+	Short  string     // short form: ISO 639-3 of a language, country code, letters or four digits; "" if there is none
+	Parent string     // value in the parent list (group of a name type, county of a municipality); "" if none
+	Order  int        // position in the published list
+	Name   store.Text // nb always; nn and en if they differ or are known; se for Northern Sami
+	ID     string     // form used in records and protocols: Short in the lists spraak and land, otherwise Value
 }
 
-// listTitles names the lists, in the order of CodeLists.
+// listTitles holds the titles of the lists, in the order of CodeLists.
 var listTitles = []struct {
 	id     string
-	nb, nn string // nn "": as nb
+	nb, nn string // an empty nn is the same as nb
 	en     string
 }{
 	{"navneobjekthovedgruppe", "Navneobjekthovedgruppe", "Namneobjekthovudgruppe", "Main group of named features"},

@@ -9,11 +9,11 @@ import (
 	"grense/internal/store"
 )
 
-// StorageCRS is the system of the stored positions; they are whole centimetres.
+// StorageCRS is the CRS of the stored positions, which are rounded to whole centimetres.
 const StorageCRS = crs.UTM33
 
-// Collections returns the record kinds of the register and the codes. sted and stedsnavn are public, the others are
-// for the searches; a service may show those with a title as well. Each call returns new ones; the caller owns them.
+// Collections returns the collections of the register, including the codes. sted and stedsnavn are public. The others
+// serve the searches; a service may also publish those with a title. The caller owns the result.
 func Collections() []*store.Collection {
 	return []*store.Collection{
 		sted(), stedsnavn(),
@@ -62,7 +62,7 @@ func Collections() []*store.Collection {
 	}
 }
 
-// field is a property under construction.
+// field is a property while it is being described.
 type field store.Property
 
 func prop(t cql2.Type, name string) field { return field{Name: name, Column: name, Type: t} }
@@ -73,25 +73,25 @@ func date(name string) field              { return prop(cql2.TypeDate, name) }
 func timestamp(name string) field         { return prop(cql2.TypeTimestamp, name) }
 func jsonText(name string) field          { return prop(cql2.TypeJSON, name) }
 
-// titled names the property in three languages.
+// titled sets the titles of the property in three languages.
 func (f field) titled(nb, nn, en string) field {
 	f.Title = store.Text{"nb": nb, "nn": nn, "en": en}
 	return f
 }
 
-// code says that the values are codes of a list.
+// code declares that the values are codes of a list.
 func (f field) code(list string) field {
 	f.CodeList = "/codelists/" + list
 	return f
 }
 
-// folded says which search columns there are: all of exact, norm, rev and gram that are not "".
+// folded declares which search columns the property has: those of exact, norm, rev and gram that are not "".
 func (f field) folded(s store.Search) field {
 	f.Search = s
 	return f
 }
 
-// norm says that the column NAME_norm holds the folded text.
+// norm declares that the column NAME_norm holds the folded text.
 func (f field) norm() field {
 	f.Search.Norm = f.Column + "_norm"
 	return f
@@ -105,7 +105,7 @@ func properties(fs ...field) []store.Property {
 	return out
 }
 
-// hidden returns properties for our own searches.
+// hidden returns properties that are not published.
 func hidden(fs ...field) []store.Property {
 	out := properties(fs...)
 	for i := range out {
@@ -114,7 +114,7 @@ func hidden(fs ...field) []store.Property {
 	return out
 }
 
-// internal makes a collection for the searches only.
+// internal returns a collection that serves searches only.
 func internal(table string, fs ...field) *store.Collection {
 	return &store.Collection{
 		ID:         table,
@@ -124,7 +124,7 @@ func internal(table string, fs ...field) *store.Collection {
 	}
 }
 
-// langnavn is the text of a spelling with its search columns.
+// langnavn returns the text of a spelling with its search columns.
 func langnavn() field {
 	return text(
 		"langnavn",
@@ -132,13 +132,14 @@ func langnavn() field {
 		Texts: "skrivemaate_tekst"})
 }
 
-// relation makes a relation to rows of table whose column owner refers to the column key of the owner's table; key ""
-// is its id.
+// relation returns a relation to the rows of table whose column owner equals the column key of the owning table. If key
+// is "", it is the id of the owning row.
 func relation(name, table, owner, key string, fs []store.Property, nested ...store.Relation) store.Relation {
 	return store.Relation{Name: name, Table: table, Owner: owner, Key: key, Columns: fs, Relations: nested}
 }
 
-// kommuner relates places, by their rang, or what has the id of its place in key, to their municipalities.
+// kommuner returns the relation from places, or from rows with the id of their place in column key, to their
+// municipalities.
 func kommuner(key string) store.Relation {
 	owner := "sted_id"
 	if key == "rang" {
@@ -148,7 +149,7 @@ func kommuner(key string) store.Relation {
 		properties(text("kommunenummer"), text("navneobjekttype"), integer("rang")))
 }
 
-// skrivemaater relates to spellings. Those of a place or a name stand in its order.
+// skrivemaater returns a relation to spellings. Those of a place or a name are in its order.
 func skrivemaater(name, owner, key string) store.Relation {
 	r := relation(name, "skrivemaate", owner, key, properties(
 		langnavn(),
@@ -171,7 +172,7 @@ func tilleggsopplysninger(table, owner string) store.Relation {
 		properties(text("tilleggsopplysningstype"), text("tekst").norm()))
 }
 
-// historikk relates to the values that were in force before.
+// historikk returns a relation to the former values of a property.
 func historikk(of string) store.Relation {
 	return relation("historikk", of+"_historikk", of+"_id", "", properties(text("art"), date("fra_dato"), text("kode")))
 }
@@ -181,12 +182,12 @@ func merknader(table, owner string) store.Relation {
 		properties(text("merknadstype"), text("tekst").norm(), boolean("fellesarkiv")))
 }
 
-// matrikkelreferanser relates places to the cadastral units that they are referred to.
+// matrikkelreferanser returns the relation from places to their cadastral units.
 func matrikkelreferanser(key string) store.Relation {
 	return relation("matrikkelreferanser", "matrikkel_sted", "sted_id", key, properties(enhet()...))
 }
 
-// enhet are the columns of a cadastral unit; 0 where the unit has no such number.
+// enhet returns the columns of a cadastral unit. A number that the unit does not have is 0.
 func enhet() []field {
 	return []field{
 		text(
@@ -198,7 +199,7 @@ func enhet() []field {
 
 func geometry() *store.Geom { return &store.Geom{Name: "geometry", Column: "geom", CRS: StorageCRS} }
 
-// Define makes the collections of a register in w, in place of those that there are when replace is set.
+// Define creates the collections of a register in w. If replace is set, existing ones are replaced.
 func Define(ctx context.Context, w store.Writer, replace bool) error {
 	for _, c := range Collections() {
 		if err := w.Define(ctx, c, replace); err != nil {

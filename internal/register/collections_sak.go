@@ -2,8 +2,7 @@ package register
 
 import "grense/internal/store"
 
-// The three cadastral collections have one row for each place, name or spelling and each unit that its place is
-// referred to.
+// The three cadastral collections have one row per pair of a place, name or spelling and a cadastral unit of its place.
 
 func matrikkelSted() *store.Collection {
 	c := internal("matrikkel_sted", append(enhet(),
@@ -58,7 +57,8 @@ func matrikkelSkrivemaate() *store.Collection {
 	return c
 }
 
-// navnesakKommuner relates a case, or what has its id in key, to the municipalities of its places.
+// navnesakKommuner returns the relation from cases, or from rows with the id of a case in column key, to the
+// municipalities of the places of the case.
 func navnesakKommuner(key string) store.Relation {
 	return relation("kommuner", "navnesak_kommune", "navnesak_id", key, properties(text("kommunenummer")))
 }
@@ -160,7 +160,7 @@ func kartprodukt() *store.Collection {
 		text("karttype"), text("kartblad").norm(), integer("utgivelsesaar"), text("utgiver"), text("skann"))
 }
 
-// kode holds the codes of all lists.
+// kode returns the collection with the codes of all lists.
 func kode() *store.Collection {
 	return internal("kode",
 		text("liste"), text("verdi"), text("kort"), text("forelder"), integer("rekkefoelge"),

@@ -204,7 +204,8 @@ func skrivemaate() *store.Collection {
 	return c
 }
 
-// dokumentasjon relates spellings to what documents them; the relations in it have at most one row each.
+// dokumentasjon returns the relation from spellings to their documentation. The relations within it have at most one
+// row each.
 func dokumentasjon() store.Relation {
 	sak := []store.Property{store.Property(integer("aar")), store.Property(integer("saksnummer")),
 		store.Property(text("arkivreferanse").norm()), store.Property(text("beskrivelse").norm())}

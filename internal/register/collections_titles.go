@@ -6,8 +6,8 @@ import (
 	"grense/internal/store"
 )
 
-// named describes a collection that is for the searches, so that it can be served as well: titles, code lists and
-// references of its properties by their names, and what is of no use to others hidden.
+// named adds to a collection for searches what is needed to publish it: a title, code lists and references of its
+// properties, recognised by their names. It hides the properties in forSearches.
 func named(c *store.Collection, title, description [3]string, titleProperty string) *store.Collection {
 	c.Title, c.Description, c.TitleProperty = threefold(title), threefold(description), titleProperty
 	c.Keywords = []string{"stedsnavn", "place names", "SSR"}
@@ -30,7 +30,7 @@ func named(c *store.Collection, title, description [3]string, titleProperty stri
 
 func threefold(t [3]string) store.Text { return store.Text{"nb": t[0], "nn": t[1], "en": t[2]} }
 
-// forSearches are properties of no use to others: ranks, counts, folded texts.
+// forSearches are properties used by searches only: ranks, counts and folded texts.
 var forSearches = []string{"rang", "antall_merknader", "soeketekst", "klage_id", "vedtaksomraade_id"}
 
 var propertyLists = map[string]string{

@@ -9,22 +9,22 @@ import (
 // kommune is a municipality as the generator needs it.
 type kommune struct {
 	*demo.Kommune
-	fylke     int            // index of its county
+	fylke     int            // index in country.fylker
 	names     []officialName // in the order of the official name
-	sami      string         // Sami language of second names; "" where there are none
-	kven      bool           // whether Kven names occur
+	sami      string         // Sami language of second names; "" if there are none
+	kven      bool           // some places have Kven names
 	priority  string         // code of språkprioritering
-	omraade   string         // code of the area of its cases
-	neighbour int            // index of the municipality whose point is nearest
+	omraade   string         // code of omraade for its name cases
+	neighbour int            // index of the municipality with the nearest representative point
 }
 
-// officialName is one of the names that make up an official name.
+// officialName is one part of an official name in several languages.
 type officialName struct {
 	text   string
 	spraak string // ISO 639-3
 }
 
-// country is the division that places are put into.
+// country holds the counties and municipalities in which places are generated.
 type country struct {
 	kommuner []kommune
 	fylker   []fylke
@@ -39,7 +39,7 @@ type fylke struct {
 	seat     int // index of the largest municipality
 }
 
-// Order of languages by the language that comes first in the official name, and in Norwegian areas by region.
+// Codes of språkprioritering, by the first language of the official name; in Norwegian areas by region.
 const (
 	firstNorthern   = "nordsamisk-lulesamisk-sørsamisk-norsk-kvensk"
 	firstLule       = "lulesamisk-nordsamisk-sørsamisk-norsk-kvensk"
@@ -53,7 +53,7 @@ const (
 	countyTrondelag = "50"
 )
 
-// nameLanguages has the languages of the official names that are not Norwegian alone, in their order.
+// nameLanguages holds the languages of the parts of the official names that are not only Norwegian, in their order.
 var nameLanguages = map[string][]string{
 	"Aarborte - Hattfjelldal":            {"sma", "nor"},
 	"Fauske - Fuossko":                   {"nor", "smj"},
@@ -83,14 +83,14 @@ var nameLanguages = map[string][]string{
 	"Finnmark - Finnmárku - Finmarkku":   {"nor", "sme", "fkv"},
 }
 
-// OfficialName is one of the names that an official name joins.
+// OfficialName is one part of an official name in several languages.
 type OfficialName struct {
 	Text     string
 	Language string // ISO 639-3
 }
 
-// OfficialNames splits the official name of a county or municipality: "Unjárga - Nesseby". A part whose language is
-// not known counts as Norwegian.
+// OfficialNames splits the official name of a county or municipality, for example "Unjárga - Nesseby". A part whose
+// language is not known is taken to be Norwegian.
 func OfficialNames(name string) (out []OfficialName) {
 	for _, n := range splitOfficial(name) {
 		out = append(out, OfficialName{n.text, n.spraak})
@@ -98,7 +98,7 @@ func OfficialNames(name string) (out []OfficialName) {
 	return out
 }
 
-// splitOfficial splits an official name into its names. A part whose language is not known counts as Norwegian.
+// splitOfficial splits an official name. A part whose language is not known is taken to be Norwegian.
 func splitOfficial(navn string) []officialName {
 	languages := nameLanguages[navn]
 	var out []officialName
@@ -112,7 +112,7 @@ func splitOfficial(navn string) []officialName {
 	return out
 }
 
-// priorityOf returns the order of languages in a county or municipality, and its area of name cases.
+// priorityOf returns the codes of språkprioritering and omraade of a county or municipality.
 func priorityOf(names []officialName, fylkeNr string) (priority, omraade string) {
 	switch names[0].spraak {
 	case "sme":
@@ -179,7 +179,8 @@ func newCountry(set *demo.Set) *country {
 	return c
 }
 
-// nearest returns the municipality whose point is nearest to that of the i-th; distances are exact in whole metres.
+// nearest returns the index of the municipality whose representative point is nearest to that of number i. It
+// calculates in whole metres, without rounding.
 func (c *country) nearest(i int) int {
 	best, least := i, int64(-1)
 	for j := range c.kommuner {
@@ -195,8 +196,8 @@ func (c *country) nearest(i int) int {
 	return best
 }
 
-// areaWeight returns ten times area^0.6, rounded down, in integers only: the largest w with w^5 <= 10^5 area^3. area
-// is below 30,000 km².
+// areaWeight returns 10·area^0.6, rounded down, using integers only: the largest w with w^5 <= 10^5 area^3. area is in
+// km² and below 30,000.
 func areaWeight(area uint64) uint64 {
 	target := 100_000 * area * area * area
 	w := uint64(1)

@@ -17,35 +17,35 @@ import (
 	"grense/internal/store"
 )
 
-// Version names what Generate makes: it changes whenever one row of a register of 3,000 places does, the fold of its
-// texts, or the description of its collections.
+// Version identifies the output of Generate. It changes whenever a row of a register of 3,000 places, the folding of
+// texts, or the description of the collections changes.
 const Version = rowsVersion + "-" + cql2.NormVersion + "-" + described
 
-// described changes with the description of the collections.
+// described is a number that must be increased when the description of the collections changes.
 const described = "2"
 
-// rowsVersion is the checksum of the rows.
+// rowsVersion is a checksum of the rows.
 const rowsVersion = "3c56740a"
 
-// Options says what register to generate.
+// Options are the options of Generate.
 type Options struct {
-	// places in all, from 1 to MaxPlaces; the first 729 are counties, municipalities and towns
+	// number of places, from 1 to MaxPlaces; the first 729 are counties, municipalities and towns
 	Places int
-	// the same seed gives the same register; a smaller register is the beginning of a larger one
+	// the same seed gives the same register; except for rang, a smaller register is the beginning of a larger one
 	Seed     uint64
-	Set      *demo.Set             // the divisions; nil: they are drawn
-	Progress func(done, total int) // called now and then with steps done and steps in all; nil: not called
+	Set      *demo.Set             // the divisions; nil to generate them
+	Progress func(done, total int) // called from time to time with steps done and in all; may be nil
 }
 
-// progressStep is the number of steps between calls of Progress and looks at the context.
+// progressStep is the number of steps between calls of Progress and checks of the context.
 const progressStep = 5_000
 
-// Date is what a generated register says of its age: the first day of the division that it holds.
+// Date returns the date that a generated register states for its data: the first day on which its divisions were in
+// force.
 func Date() time.Time { return time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// Generate defines the collections of the register in w, with replacement, and fills all its tables. The rows depend
-// on o.Places and o.Seed only, and come in a fixed order. It needs about 150 bytes of memory for each place. Commit
-// is the caller's.
+// Generate defines the collections of the register in w, replacing existing ones, and writes all their rows. The rows
+// and their order depend only on o.Places and o.Seed. It needs about 150 bytes of memory per place. The caller commits.
 func Generate(ctx context.Context, w store.Writer, o Options) error {
 	if o.Places < 1 || o.Places > MaxPlaces {
 		return fmt.Errorf("register: %d places: must be from 1 to %d", o.Places, MaxPlaces)
@@ -89,7 +89,7 @@ func Generate(ctx context.Context, w store.Writer, o Options) error {
 	return out.Err
 }
 
-// step reports progress and looks whether to go on.
+// step reports progress, and returns an error if the context has ended.
 func step(ctx context.Context, o Options, done int) error {
 	if done%progressStep != 0 {
 		return nil
@@ -131,20 +131,20 @@ func (g *generator) list(id string) []Code {
 	return g.lists[i].Codes
 }
 
-// rank holds the place of a record among all, and of its first name and spelling; from 1.
+// rank holds the position, from 1, of a place among all places, of its first name and of its first spelling.
 type rank struct{ sted, stedsnavn, skrivemaate uint32 }
 
-// rank makes all records once and puts them in order: by importance, most important first, display name by Norwegian
-// rules, number.
+// rank generates all records once and sorts them: by importance, most important first; then by display name in
+// Norwegian alphabetical order; then by number.
 func (g *generator) rank(ctx context.Context, o Options) ([]rank, error) {
 	type key struct {
 		importance       uint16
 		names, spellings uint8
 		number           uint32
-		end              uint32 // of its collation key in keys
+		end              uint32 // end of its collation key in keys
 	}
 	var (
-		keys  []byte // one after another: a key each would cost more
+		keys  []byte // all keys in one slice, which needs less memory than a slice per key
 		sort  = make([]key, o.Places)
 		buf   collate.Buffer
 		order = NorwegianOrder()
@@ -189,8 +189,8 @@ func (g *generator) rank(ctx context.Context, o Options) ([]rank, error) {
 	return ranks, nil
 }
 
-// NorwegianOrder is the order æ, ø, å after z, with aa as å. The tables of package collate have it for Nynorsk; for
-// Bokmål they fall back to the order without a language.
+// NorwegianOrder returns a collator that sorts æ, ø and å after z, and aa as å. Package collate has such tables only
+// for Nynorsk; for Bokmål it would use the default order.
 func NorwegianOrder() *collate.Collator { return collate.New(language.MustParse("nn")) }
 
 // codes writes the code lists and their titles.
@@ -218,5 +218,5 @@ func (r *recorder) library() {
 	}
 }
 
-// yearDay is 1 January of a year.
+// yearDay returns 1 January of a year, "2006-01-02".
 func yearDay(year int) string { return strconv.Itoa(year) + "-01-01" }

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// givenPlace is a place that the documented examples of searches find, in a register of any seed.
+// givenPlace is a place for which documented examples search. A register has it whatever the seed.
 type givenPlace struct {
 	name, types, kommune string
 	state                string    // navnesakstatus of its name
-	updated              time.Time // zero: any time
-	book                 bool      // the local history of its municipality documents the name
+	updated              time.Time // zero for a random time
+	book                 bool      // the book about the local history of its municipality documents the name
 }
 
-// givenPlaces come before the drawn places.
+// givenPlaces have lower numbers than the generated places.
 var givenPlaces = []givenPlace{
 	{
 		name:    "Stadbrua",
@@ -27,7 +27,7 @@ var givenPlaces = []givenPlace{
 	{name: "Bru", types: "gard", kommune: "0301", state: "navnesakReist", book: true},
 }
 
-// given makes a given place of one that has a number and its sources. Its name is Norwegian and has one spelling.
+// given completes p, which has a number and sources, to the given place x. Its name is Norwegian and has one spelling.
 func (g *generator) given(p *place, x *givenPlace, src source) *place {
 	p.types, p.book = x.types, x.book
 	g.locate(p, slices.IndexFunc(g.country.kommuner, func(k kommune) bool { return k.Nr == x.kommune }))

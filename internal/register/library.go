@@ -19,7 +19,7 @@ type book struct {
 	rang         int64
 }
 
-// national are the titles that concern the whole country.
+// national holds the titles of books about the whole country.
 var national = []string{
 	"Norske gardsnavn i ny ordning", "Norske elvenavn og deres opphav", "Norske innsjønavn", "Norske øynavn",
 	"Norske fjellnavn fra sør til nord",
@@ -44,10 +44,10 @@ var (
 		"Norske kart og bøker", "Ubmi"}
 )
 
-// person draws a name.
+// person returns a random name of a person.
 func (s *source) person() string { return pick(s, givenNames) + " " + pick(s, familyNames) }
 
-// books returns all books: the national ones, and for each municipality a local history and a collection of its names.
+// books returns all books: the national ones, and for each municipality one about its history and one about its names.
 func (g *generator) books() []book {
 	var out []book
 	add := func(title string) {
@@ -89,7 +89,7 @@ func (g *generator) books() []book {
 	return out
 }
 
-// bookOf draws a book for a place: one of its municipality or a national one.
+// bookOf returns the id of a random book for a place: one about its municipality or a national one.
 func (g *generator) bookOf(s *source, p *place) int64 {
 	if s.chance(500) {
 		return int64(1 + s.under(len(national)))
@@ -97,10 +97,11 @@ func (g *generator) bookOf(s *source, p *place) int64 {
 	return localHistory(p) + int64(s.under(2))
 }
 
-// localHistory returns the id of the book about the municipality of a place; the next one is about its names.
+// localHistory returns the id of the book about the history of a place's municipality. The next id is the book about
+// its names.
 func localHistory(p *place) int64 { return int64(1 + len(national) + 2*p.kommuner[0]) }
 
-// isbn returns an ISBN with a right check digit (ISO 2108, annex C) in a range of ours.
+// isbn returns an ISBN with a valid check digit (ISO 2108, Annex C), in a range chosen for this generator.
 func isbn(n int) string {
 	digits := fmt.Sprintf("978829999%03d", n%1000)
 	sum := 0
@@ -120,13 +121,13 @@ type chart struct {
 	blad     string
 	aar      int
 	utgiver  string
-	skann    string // "" when there is none
+	skann    string // "" if it was not scanned
 }
 
 // sheetsPerType is the number of map products of each type.
 const sheetsPerType = 60
 
-// years of publication by the beginning of a map type; others from 1960 to 2020.
+// chartYears holds the years of publication, by the beginning of the map type; other types are from 1960 to 2020.
 var chartYears = []struct {
 	prefix string
 	lo, hi int
@@ -165,7 +166,7 @@ func (g *generator) charts() []chart {
 	return out
 }
 
-// sheet names a map sheet in the manner of its series.
+// sheet returns the name of a map sheet in the style of its series.
 func sheet(s *source, types string, n int, g *generator) string {
 	roman := [...]string{"I", "II", "III", "IV"}
 	switch {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// frontPlace is a place of an official name; they stand before the drawn ones.
+// frontPlace is a place with an official name. These places come before the generated ones.
 type frontPlace struct {
 	types   string
-	kommune int // index; for a county that of its largest municipality
+	kommune int // index; for a county, that of its largest municipality
 	fylke   int // index; -1 unless the place is a county
 }
 
-// frontPlaces returns the counties, the municipalities, and a town or village of the name of each municipality.
+// frontPlaces returns the counties, the municipalities, and for each municipality a town or village with its name.
 func frontPlaces(c *country) []frontPlace {
 	var out []frontPlace
 	for i := range c.fylker {
@@ -31,7 +31,7 @@ func frontPlaces(c *country) []frontPlace {
 	return out
 }
 
-// norwegian returns the Norwegian one of official names, else the first.
+// norwegian returns the Norwegian part of an official name, or the first part if there is none.
 func norwegian(names []officialName) string {
 	for _, n := range names {
 		if n.spraak == "nor" {
@@ -41,7 +41,7 @@ func norwegian(names []officialName) string {
 	return names[0].text
 }
 
-// towns are the municipalities whose name is that of a town.
+// towns are the municipalities that have the name of a town.
 var towns = strings.Split(
 	"Oslo,Bergen,Trondheim,Stavanger,Drammen,Fredrikstad,Kristiansand,Sandnes,Tromsø,Sarpsborg,Skien,Ålesund,"+
 		"Sandefjord,"+
@@ -53,7 +53,7 @@ var towns = strings.Split(
 	",",
 )
 
-// formerName is a name that a town had before, or has in another language, with other spellings of it.
+// formerName is a former name of a town, or its name in another language, with other spellings.
 type formerName struct {
 	text, spraak, status string
 	other                []string
@@ -67,10 +67,10 @@ var formerNames = map[string][]formerName{
 	"Hammerfest": {{"Hammerfesti", "fin", "undernavn", nil}},
 }
 
-// frontChain is where the chains of official places start: beyond all drawn ones.
+// frontChain is the first chain number of official places. It is larger than those of all generated places.
 const frontChain = 1 << 40
 
-// official makes the k-th official place. Its spellings are the official names themselves.
+// official returns official place k. Its spellings are the official names.
 func (g *generator) official(k int) *place {
 	f := g.front[k]
 	p := &place{
@@ -114,7 +114,7 @@ func (g *generator) official(k int) *place {
 	return p
 }
 
-// fixed is the spelling of an official name.
+// fixed returns the spelling of an official name.
 func fixed(text, spraak string) Spelling {
 	s := Spelling{Core: text, kasus: "nevneform", Preferred: true}
 	if spraak != "nor" {

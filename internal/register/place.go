@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// place is one record: a place with its names and spellings, as far as they do not need other records' order.
+// place is a place with its names and spellings. It has everything that does not depend on the order of the records.
 type place struct {
-	id          int64 // 1 is the first
-	block       int   // of blockSize places
+	id          int64 // the first is 1
+	block       int   // number of its block of blockSize places
 	chain       chain
 	stedsnummer int64
 	types       string // navneobjekttype
-	kommuner    []int  // indexes of municipalities, the one of the position first
+	kommuner    []int  // indexes of municipalities; the first is the one in which it lies
 	fylkesnr    string
 	land        string
 	status      string
-	sluttdato   string // "" while the place is there
+	sluttdato   string // "" if the place still exists
 	authority   string
 	letter      byte // sortering1, 'A' to 'N'
 	number      int  // sortering2, 1 to 99
@@ -31,17 +31,17 @@ type place struct {
 
 	state     string // navnesakstatus of its names
 	raised    time.Time
-	decided   time.Time // zero: not decided
-	complaint time.Time // zero: none
-	appealed  time.Time // zero: not decided by the board of appeal
-	samling   samling   // the combined decision that it is part of
-	book      bool      // the local history of its municipality documents its name
+	decided   time.Time // zero if there is no decision
+	complaint time.Time // zero if there is none
+	appealed  time.Time // zero if the board of appeal has not decided
+	samling   samling   // the combined decision of which it is part
+	book      bool      // the book about the local history of its municipality documents its name
 	names     []Name
 	display   string // visningsnavn
 	spellings int
 }
 
-// shape is what the position of a place looks like.
+// shape is the kind of geometry of a place.
 type shape uint8
 
 const (
@@ -51,36 +51,36 @@ const (
 	shapeArea
 )
 
-// Name is one name of a place. Its number is its place in the list, from 1. The exported fields are what the display
-// name is made of.
+// Name is one name of a place. Its number is its position in the list, from 1. The display name depends on the exported
+// fields only.
 type Name struct {
 	Language   string // spraak, ISO 639-3
 	Status     string // navnestatus
 	state      string // navnesakstatus
-	origin     string // opphavsspråk, ""
+	origin     string // opphavsspråk; "" if there is none
 	exonym     bool
-	primary    int64 // id of the name that this one was made from; 0 when there is none
+	primary    int64 // id of the name from which this one is derived; 0 if there is none
 	registered time.Time
 	updated    time.Time
 	Spellings  []Spelling
 }
 
-// Spelling is one way to write a name. Its number is its place in the list, from 1.
+// Spelling is one way to write a name. Its number is its position in the list, from 1.
 type Spelling struct {
-	modifier   string // variasjonstillegg, ""
-	Core       string // kjernenavn, which is the whole text where there is no modifier
-	stem       string // of a Sami name with known inflections, the part before the ending; ""
+	modifier   string // variasjonstillegg; "" if there is none
+	Core       string // kjernenavn; the whole text if there is no modifier
+	stem       string // the part before the ending, of a Sami name whose inflection is known; otherwise ""
 	ending     string
 	kasus      string
 	Status     string // skrivemaatestatus
 	date       string // of the status, "2006-01-02"
-	earlier    string // status before, from firstDay on; ""
+	earlier    string // former status, in force from firstDay; "" if there is none
 	Preferred  bool   // prioritert
 	registered time.Time
 	updated    time.Time
 }
 
-// langnavn is the whole text: variasjonstillegg and kjernenavn in the order of rekkefølge.
+// langnavn returns the whole text: variasjonstillegg and kjernenavn in the order given by rekkefølge.
 func (s *Spelling) langnavn() string {
 	if s.modifier == "" {
 		return s.Core
@@ -88,7 +88,7 @@ func (s *Spelling) langnavn() string {
 	return s.modifier + " " + s.Core
 }
 
-// kortnavn is the name without variasjonstillegg; nil where that is the whole.
+// kortnavn returns the name without variasjonstillegg; nil if it has none.
 func (s *Spelling) kortnavn() any {
 	if s.modifier == "" {
 		return nil
@@ -103,8 +103,8 @@ func (s *Spelling) rekkefoelge() string {
 	return "variasjon-Kjerne"
 }
 
-// Ids are made from the place's, so that any record knows those of the others: a place has at most nine names, a name
-// at most nine spellings, a case at most nine decisions.
+// Ids are derived from the id of the place, so that a record can refer to another that is not generated yet. A place
+// has at most nine names, a name at most nine spellings, and a case at most nine decisions.
 
 func nameID(place int64, n int) int64        { return place*10 + int64(n) }
 func spellingID(name int64, n int) int64     { return name*10 + int64(n) }
@@ -112,7 +112,7 @@ func caseID(place int64) int64               { return place * 2 }
 func complaintCaseID(place int64) int64      { return place*2 + 1 }
 func decisionID(navnesak int64, n int) int64 { return navnesak*10 + int64(n) }
 
-// firstDay is the day on which the act on place names came into force; half of all statuses date from it.
+// firstDay is the day on which the Norwegian Place Names Act came into force. Half of all statuses have this date.
 const firstDay = "1991-07-01"
 
 const dayLayout = "2006-01-02"
@@ -122,12 +122,13 @@ var (
 	lastMoment  = time.Date(2025, 12, 31, 0, 0, 0, 0, time.UTC)
 )
 
-// moment draws a second from lo to hi.
+// moment returns a random time, in whole seconds, from lo to hi.
 func (s *source) moment(lo, hi time.Time) time.Time {
 	return lo.Add(time.Duration(s.next()%uint64(hi.Sub(lo)/time.Second+1)) * time.Second)
 }
 
-// times draws when something was registered and last changed, not before lo; the same moment in three of ten.
+// times returns when something was registered and last changed, both at or after lo. In three of ten cases they are
+// equal.
 func (s *source) times(lo time.Time) (registered, updated time.Time) {
 	registered = s.moment(lo, lastMoment)
 	if s.chance(300) {
@@ -136,7 +137,7 @@ func (s *source) times(lo time.Time) (registered, updated time.Time) {
 	return registered, s.moment(registered, lastMoment)
 }
 
-// generator makes records. It is not safe for concurrent use.
+// generator generates records. It is not safe for concurrent use.
 type generator struct {
 	seed    uint64
 	words   *words
@@ -148,7 +149,7 @@ type generator struct {
 	typeGroups  map[string][2]string // name type -> group, main group
 }
 
-// place makes the k-th record, from 0.
+// place returns record k, counted from 0.
 func (g *generator) place(k int) *place {
 	var p *place
 	if k < len(g.front) {
@@ -164,7 +165,7 @@ func (g *generator) place(k int) *place {
 	return p
 }
 
-// drawn makes the i-th generated record.
+// drawn returns generated record i.
 func (g *generator) drawn(i uint64) *place {
 	p := &place{chain: newChain(g.seed, i), stedsnummer: int64(permute(g.seed, i)), block: int(i / blockSize)}
 	b := g.words.name(&p.chain)
@@ -195,7 +196,7 @@ func (g *generator) drawn(i uint64) *place {
 	return p
 }
 
-// locate puts a place into a municipality, and one in thirty into its neighbour too.
+// locate sets the municipality of a place; one place in thirty also gets the neighbouring municipality.
 func (g *generator) locate(p *place, kommune int) {
 	k := &g.country.kommuner[kommune]
 	p.kommuner = []int{kommune}
@@ -205,10 +206,10 @@ func (g *generator) locate(p *place, kommune int) {
 	}
 }
 
-// statuses of a place, in permille.
+// stedstatuser are the statuses of places, in permille.
 var stedstatuser = []weighted{{"aktiv", 950}, {"relikt", 30}, {"planlagt", 10}, {"feilført", 10}}
 
-// abroad has the country behind the border of some counties.
+// abroad holds the neighbouring countries of some counties.
 var abroad = map[string][]string{
 	"31": {
 		"SE",
@@ -216,7 +217,7 @@ var abroad = map[string][]string{
 	countyFinnmark: {"FI", "RU"},
 }
 
-// describe draws what a place is.
+// describe sets what kind of place p is, and its other properties, at random.
 func (g *generator) describe(p *place, src *source) {
 	p.status = choose(src, stedstatuser)
 	p.land = "NO"
@@ -231,7 +232,7 @@ func (g *generator) describe(p *place, src *source) {
 	p.number = src.between(1, 99)
 	p.general = src.chance(120)
 	shapes := p.chain.part(drawShape)
-	shapes.next() // the neighbour: see locate
+	shapes.next() // used by locate
 	switch r := shapes.under(100); {
 	case r < 85:
 		p.shape = shapePoint
@@ -249,7 +250,7 @@ func (g *generator) describe(p *place, src *source) {
 	}
 }
 
-// authority draws who decides on a name: by kind, one in twenty any of the list.
+// authority returns the authority that decides on a name: the usual one for the kind, or in one case of twenty any.
 func (g *generator) authority(src *source, k kind) string {
 	if src.chance(50) {
 		return pick(src, g.authorities)
@@ -263,8 +264,8 @@ func (g *generator) authority(src *source, k kind) string {
 	return "Statens_kartverk"
 }
 
-// primary returns the id of the first name of the nearest record before i, at most 400 back, that has the same stem;
-// 0 when there is none.
+// primary returns the id of the first name of the nearest of the 400 records before i with the same stem; 0 if there is
+// none.
 func (g *generator) primary(i uint64, stem int) int64 {
 	for j := i; j > uint64(len(givenPlaces)) && i-j < 400; {
 		j--
@@ -275,7 +276,7 @@ func (g *generator) primary(i uint64, stem int) int64 {
 	return 0
 }
 
-// extraStatus are the statuses of a second Norwegian name, in permille of such names.
+// extraStatus are the statuses of second Norwegian names, in permille.
 var extraStatus = []weighted{
 	{"sidenavn", 400},
 	{"undernavn", 250},
@@ -284,7 +285,7 @@ var extraStatus = []weighted{
 	{"feilført", 60},
 }
 
-// moreNames adds Sami and Kven names where they occur, and to one place in twenty a second Norwegian name.
+// moreNames adds Sami and Kven names where such languages are used, and a second Norwegian name to one place in twenty.
 func (g *generator) moreNames(p *place, b built) {
 	src := p.chain.part(drawNames)
 	k := &g.country.kommuner[p.kommuner[0]]
@@ -311,7 +312,7 @@ func (g *generator) moreNames(p *place, b built) {
 	p.names = append(p.names, extra)
 }
 
-// minority makes a name in a Sami language or Kven.
+// minority returns a name in a Sami language or Kven.
 func (g *generator) minority(src *source, language string, k kind, state string) Name {
 	stem, end := g.words.samiName(src, language, k)
 	n := Name{Language: language, Status: "hovednavn", state: state}
@@ -319,7 +320,7 @@ func (g *generator) minority(src *source, language string, k kind, state string)
 	return n
 }
 
-// respellings gives eight names in a hundred one or two other spellings.
+// respellings adds one or two other spellings to eight names in a hundred.
 func (g *generator) respellings(p *place) {
 	src := p.chain.part(drawSpellings)
 	for i := range p.names {
@@ -335,7 +336,7 @@ func (g *generator) respellings(p *place) {
 	}
 }
 
-// SpellingOrder ranks the statuses of spellings, best first.
+// SpellingOrder lists the statuses of spellings, best first.
 var SpellingOrder = []string{
 	"vedtatt",
 	"vedtattNavneledd",
@@ -350,19 +351,20 @@ var SpellingOrder = []string{
 	"feilført",
 }
 
-// NameOrder ranks the statuses of names, best first; those after historisk are never displayed.
+// NameOrder lists the statuses of names, best first. Names with a status after historisk are displayed only if there is
+// no other name.
 var NameOrder = []string{"hovednavn", "sidenavn", "undernavn", "historisk", "avslåttNavnevalg", "feilført"}
 
-// languageCodes has the ISO 639-3 code of each language in an order of languages.
+// languageCodes maps the parts of a code of språkprioritering, such as norsk-nordsamisk, to ISO 639-3 codes.
 var languageCodes = map[string]string{
 	"norsk": "nor", "nordsamisk": "sme", "lulesamisk": "smj", "sørsamisk": "sma", "skoltesamisk": "sms",
 	"kvensk": "fkv",
 }
 
-// DisplayName is the name by which a place is shown: in the order of languages given, the best name of each language
-// in its prioritised spelling, joined by an en dash; names of equal status in one language are joined by a slash.
-// Historical names stand only where there is no other in any language, rejected and mistaken ones only where there is
-// nothing else.
+// DisplayName returns the name with which a place is shown. For each language, in the given order, it takes the names
+// with the best status in their best spelling. Names of one language are joined by a slash, languages by an en dash.
+// Historical names are used only if no language has a better one; rejected and erroneous names only if there is nothing
+// else.
 func DisplayName(names []Name, priority string) string {
 	var parts []string
 	eachShown(names, priority, func(list []*Name) {
@@ -385,8 +387,8 @@ func FirstName(names []Name, priority string) (first *Name) {
 	return first
 }
 
-// eachShown calls fn with the names to show in each language, in the order of languages; at least once when there is
-// a name. Languages that are not in the order come last, and only where there is no other.
+// eachShown calls fn with the names to show in each language, in the order of languages. Languages that are not in the
+// order come last, and only if there are no other names. If there is a name, fn is called at least once.
 func eachShown(names []Name, priority string, fn func([]*Name)) {
 	for _, worst := range [...]int{2, 3, len(NameOrder) - 1} {
 		found := false
@@ -408,8 +410,8 @@ func eachShown(names []Name, priority string, fn func([]*Name)) {
 	}
 }
 
-// shown returns the names of one language with the best status of all in it; nil when all are worse than worst in
-// NameOrder.
+// shown returns the names of one language that have the best status among them; nil if that status comes after index
+// worst of NameOrder.
 func shown(names []Name, language string, worst int) []*Name {
 	var list []*Name
 	for i := range names {
@@ -426,7 +428,7 @@ func shown(names []Name, language string, worst int) []*Name {
 	return list
 }
 
-// Best returns the spelling by which a name is shown: the prioritised one, else the first of the best status.
+// Best returns the spelling with which a name is shown: the preferred one, otherwise the first with the best status.
 func (n *Name) Best() *Spelling {
 	best := &n.Spellings[0]
 	for i := range n.Spellings {
@@ -441,7 +443,7 @@ func (n *Name) Best() *Spelling {
 	return best
 }
 
-// Leading returns the spellings of the best status that the name has, the best one first; never empty.
+// Leading returns the spellings that have the best status of the name, with Best first. It is never empty.
 func (n *Name) Leading() []*Spelling {
 	rank := len(SpellingOrder)
 	for i := range n.Spellings {

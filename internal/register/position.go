@@ -9,11 +9,11 @@ import (
 // point is a position in centimetres of StorageCRS, x before y.
 type point struct{ x, y int64 }
 
-// tries bounds the draws of a position; cells fill at least half of their bounds, so that the municipality's own
-// point is never needed in practice.
+// tries is the largest number of attempts to find a position in a cell. Cells fill at least half of their bounding
+// boxes, so that all attempts never fail in practice; then the representative point of the municipality is used.
 const tries = 200
 
-// inside draws a position inside the cell of a municipality.
+// inside returns a random position inside the cell of a municipality.
 func (s *source) inside(k *demo.Kommune) point {
 	c := k.Cell()
 	for range tries {
@@ -25,7 +25,7 @@ func (s *source) inside(k *demo.Kommune) point {
 	return point{int64(k.Point[0]) * 100, int64(k.Point[1]) * 100}
 }
 
-// compass are eight directions counter-clockwise from east, of length 1000.
+// compass holds eight directions, counter-clockwise from east, as vectors of length 1000.
 var compass = [8]point{{1000, 0}, {707, 707}, {0, 1000}, {-707, 707}, {-1000, 0}, {-707, -707}, {0, -1000}, {707, -707}}
 
 // step returns p moved by r centimetres in one of the eight directions.
@@ -34,9 +34,9 @@ func (p point) step(direction int, r int64) point {
 	return point{p.x + d.x*r/1000, p.y + d.y*r/1000}
 }
 
-// geometry draws the position of a place: a point in its municipality, two to six points up to 500 m from it, a line
-// of two to eight points, or an area about it of 50 to 400 m. Official places lie at the municipality's own point,
-// towns near it.
+// geometry returns the geometry of a place: a point in its municipality, two to six points within 500 m, a line of two
+// to eight points, or an area with a radius of 50 to 400 m. Official places are at the representative point of their
+// municipality, towns near it.
 func (g *generator) geometry(p *place) store.Geometry {
 	src := p.chain.part(drawPosition)
 	k := g.country.kommuner[p.kommuner[0]].Kommune
@@ -68,7 +68,7 @@ func (g *generator) geometry(p *place) store.Geometry {
 	return store.Geometry{WKB: appendPoint(header(wkb.Point), at)}
 }
 
-// header starts a geometry.
+// header returns the beginning of a WKB geometry.
 func header(kind wkb.Kind) []byte { return wkb.AppendHeader(make([]byte, 0, 160), kind, false) }
 
 func appendPoint(dst []byte, p point) []byte {

@@ -9,31 +9,31 @@ import (
 	"grense/internal/store"
 )
 
-// recorder writes records to all tables.
+// recorder writes the rows of all tables.
 type recorder struct {
 	*generator
 	*Output
 	ranks  []rank
-	groups map[samling]*samlegruppe // combined decisions not yet written
-	block  int                      // of the last place
+	groups map[samling]*samlegruppe // combined decisions that have not been written yet
+	block  int                      // block of the last place
 
-	bookYears, chartYears []int // by id, from 1
+	bookYears, chartYears []int // index 0 is for id 1
 	bookPublic            []bool
 }
 
-// entry is a place that is being written, with what several of its rows hold.
+// entry is the place that is being written, with values that several of its rows share.
 type entry struct {
 	*place
 	rank     rank
-	src      source // for what belongs to the place only
+	src      source // for random values of the place row only
 	geometry store.Geometry
-	numbers  string // of its municipalities, as a JSON array
+	numbers  string // numbers of its municipalities, as a JSON array
 	kommune  *kommune
 	units    []unit
-	written  int // spellings so far
+	written  int // number of spellings written so far
 }
 
-// unit is a cadastral unit with the remark of the reference.
+// unit is a cadastral unit with the remark of the reference to it.
 type unit struct {
 	kommune            string
 	gnr, bnr, fnr, snr int64
@@ -41,7 +41,7 @@ type unit struct {
 	norm               any
 }
 
-// record writes the k-th place with all that belongs to it.
+// record writes place k and all rows that belong to it.
 func (r *recorder) record(k int) {
 	p := r.place(k)
 	if p.block != r.block {
@@ -93,7 +93,7 @@ func (r *recorder) putMerknader(table string, owner int64, list []remark) {
 	}
 }
 
-// units draws the cadastral units of a place and writes them, or for a road its reference.
+// units writes the cadastral units of a place, chosen at random; for a road, the road reference instead.
 func (r *recorder) units(e *entry) {
 	if e.types == "adressenavn" {
 		r.Put("vegreferanse", r.Next("vegreferanse"), e.id, e.kommune.Nr, int64(e.src.between(1000, 9999)))
@@ -108,8 +108,8 @@ func (r *recorder) units(e *entry) {
 	}
 }
 
-// drawUnits draws the cadastral units of a place: farms and cabins often have some, other places seldom, counties and
-// municipalities none. A town has the first unit of its municipality.
+// drawUnits chooses the cadastral units of a place at random: farms and cabins often have some, other places seldom,
+// counties and municipalities never. A town has the first unit of its municipality.
 func (e *entry) drawUnits() {
 	permille := 40
 	switch e.types {
@@ -135,7 +135,7 @@ func (e *entry) drawUnits() {
 	}
 }
 
-// addUnit adds a unit that the place does not have yet, one in seven with a remark.
+// addUnit adds a unit unless the place has it already. One unit in seven gets a remark.
 func (e *entry) addUnit(u unit) {
 	if slices.ContainsFunc(e.units,
 		func(o unit) bool { return o.gnr == u.gnr && o.bnr == u.bnr && o.fnr == u.fnr && o.snr == u.snr }) {
@@ -149,12 +149,12 @@ func (e *entry) addUnit(u unit) {
 	e.units = append(e.units, u)
 }
 
-// unit returns the values of a row of one of the cadastral tables.
+// unit returns the values of a row of a cadastral table.
 func (r *recorder) unit(table string, u unit, rest ...any) []any {
 	return append([]any{r.Next(table), u.kommune, u.gnr, u.bnr, u.fnr, u.snr, u.tillegg, u.norm}, rest...)
 }
 
-// stedsnavn writes the i-th name, from 0, with its spellings.
+// stedsnavn writes name i, counted from 0, with its spellings.
 func (r *recorder) stedsnavn(e *entry, i int) {
 	n := &e.names[i]
 	id := nameID(e.id, i+1)
@@ -223,7 +223,7 @@ func (r *recorder) stedsnavn(e *entry, i int) {
 	}
 }
 
-// skrivemaate writes one spelling; numbers are from 1.
+// skrivemaate writes one spelling. Numbers are counted from 1.
 func (r *recorder) skrivemaate(e *entry, n *Name, stedsnavn int64, nameNumber, number int) {
 	s := &n.Spellings[number-1]
 	id := spellingID(stedsnavn, number)
@@ -252,8 +252,8 @@ func (r *recorder) skrivemaate(e *entry, n *Name, stedsnavn int64, nameNumber, n
 	r.document(e, n, s, stedsnavn, id)
 }
 
-// kasus writes the parts of a spelling that has several, and the forms of Northern Sami names whose inflection is
-// known.
+// kasus writes the parts of a spelling that consists of several, and the inflected forms of Northern Sami names if they
+// are known.
 func (r *recorder) kasus(id int64, s *Spelling) {
 	forms, inflected := inflections[s.ending]
 	if s.modifier != "" || inflected {
@@ -267,7 +267,7 @@ func (r *recorder) kasus(id int64, s *Spelling) {
 	}
 }
 
-// earlier writes the statuses that were in force before.
+// earlier writes the former statuses.
 func (r *recorder) earlier(e *entry) {
 	if e.status == "relikt" {
 		r.Put("sted_historikk", e.id, "stedstatus", firstDay, "aktiv")

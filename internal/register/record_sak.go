@@ -17,15 +17,15 @@ const appeals = "Klagenemnda_for_stedsnavnsaker"
 type sak struct {
 	id        int64
 	raised    time.Time
-	decided   time.Time // zero: not decided
-	closed    time.Time // zero: open
-	klage     any       // id of the complaint from which it was raised, or nil
+	decided   time.Time // zero if there is no decision
+	closed    time.Time // zero if the case is open
+	klage     any       // id of the complaint that led to the case, or nil
 	authority string
 	text      string
-	valid     bool // of its decisions
+	valid     bool // whether its decisions are in force
 }
 
-// cases writes the case of a place with its decisions, the complaint and the case raised from it.
+// cases writes the case of a place with its decisions, the complaint, and the case that the complaint led to.
 func (r *recorder) cases(e *entry) {
 	if !hasCase(e.state) {
 		return
@@ -53,10 +53,10 @@ func (r *recorder) cases(e *entry) {
 	}
 }
 
-// archiveNumber is the reference of a case in an archive.
+// archiveNumber returns the archive reference of a case.
 func archiveNumber(t time.Time, id int64) string { return fmt.Sprintf("%d/%06d", t.Year(), id) }
 
-// sak writes a case with its names, its municipalities and one decision for each name.
+// sak writes a case with its names, its municipalities, and one decision per name.
 func (r *recorder) sak(e *entry, s sak) {
 	var texts []string
 	var numbers []int
@@ -92,15 +92,15 @@ func (r *recorder) sak(e *entry, s sak) {
 	}
 }
 
-// vedtak writes the n-th decision of a case, on the name of that number.
+// vedtak writes decision n of a case; number is the number of the name that it is about.
 func (r *recorder) vedtak(e *entry, s sak, n, number int) {
 	id := decisionID(s.id, n)
 	var utoeverKommune, utoeverFylke any
 	switch s.authority {
 	case "fylkeskommune":
 		utoeverFylke = e.fylkesnr
-	case "Statens_kartverk", "departement", appeals: // nobody that a message can name
-	default: // the decisions of other offices are put down to the municipality of the place
+	case "Statens_kartverk", "departement", appeals: // a hit can only name a municipality or a county
+	default: // decisions of other authorities are attributed to the municipality of the place
 		utoeverKommune = e.kommune.Nr
 	}
 	var texts []string
@@ -120,12 +120,12 @@ func (r *recorder) vedtak(e *entry, s sak, n, number int) {
 	}
 }
 
-// samlegruppe is a combined decision under construction.
+// samlegruppe is a combined decision that is being collected.
 type samlegruppe struct {
 	fylke int
 	kind  kind
 	names []string
-	basis any // id of the decision that it rests on, or nil
+	basis any // id of the decision on which it is based, or nil
 }
 
 // part adds a name to its combined decision.
@@ -145,7 +145,7 @@ func (r *recorder) part(e *entry, n *Name, stedsnavn int64, number int) {
 	}
 }
 
-// flush writes the combined decisions of the block that ended.
+// flush writes the combined decisions of the block that has ended.
 func (r *recorder) flush() {
 	for _, id := range slices.Sorted(maps.Keys(r.groups)) {
 		g := r.groups[id]
@@ -164,8 +164,8 @@ func (r *recorder) flush() {
 	clear(r.groups)
 }
 
-// document writes what documents a spelling: the decisions on it, and for one in three a book, map, document or
-// informant.
+// document writes the documentation of a spelling: the decisions on it, and for one spelling in three a book, map,
+// document or informant.
 func (r *recorder) document(e *entry, n *Name, s *Spelling, stedsnavn, id int64) {
 	d := document{skrivemaate: id, offentlig: true}
 	number := int(stedsnavn - e.id*10)
@@ -218,7 +218,7 @@ func (r *recorder) decisionNumber(e *entry, number int) int {
 	return n
 }
 
-// document is a row of documentation; nil where it has no such part.
+// document is a row of documentation. Columns that do not apply are nil.
 type document struct {
 	skrivemaate                   int64
 	art                           string
@@ -258,7 +258,7 @@ func (d *document) values(r *recorder) []any {
 	}
 }
 
-// arts are the kinds of documentation that are not decisions, in permille.
+// arts are the kinds of documentation other than decisions, in permille.
 var arts = []weighted{
 	{"bok", 280},
 	{"kartforekomst", 380},
@@ -267,7 +267,7 @@ var arts = []weighted{
 	{"dokument", 120},
 }
 
-// other draws a document that is no decision.
+// other returns random documentation other than a decision.
 func (r *recorder) other(e *entry, id int64) document {
 	src := &e.src
 	d := document{

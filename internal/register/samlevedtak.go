@@ -4,14 +4,14 @@ import (
 	"time"
 )
 
-// samling is the id of a combined decision; 0 for none. The first ones are those on the names of towns, one in each
-// county. Each of the others takes the names of one kind and one county from blockSize places that follow each other,
-// so that one block at a time is held.
+// samling is the id of a combined decision; 0 for none. The first ones are about the names of towns, one per county.
+// Each of the others is about names of one kind and one county in a block of blockSize consecutive places, so that only
+// one block has to be kept in memory.
 type samling int64
 
 const blockSize = 20_000
 
-// fylkeCount bounds the counties in ids of combined decisions.
+// fylkeCount is the number of counties for which ids of combined decisions have room.
 const fylkeCount = 20
 
 // townDecision returns the combined decision on the names of towns in a county.

@@ -4,7 +4,8 @@ import (
 	"time"
 )
 
-// states are the shares of navnesakstatus, in permille of places. They are a guess: the true shares are not published.
+// states are the values of navnesakstatus, in permille of places. The shares are a guess, because the real ones are not
+// published.
 var states = []weighted{
 	{
 		"ubehandlet",
@@ -17,7 +18,7 @@ var states = []weighted{
 	}, {"samlevedtakTrukketTilbake", 7}, {"navnBestemtAvNavnemyndighet", 20}, {"skalIkkeBehandlesEtterLoven", 38},
 }
 
-// hasCase returns the states that come from a name case; the last three of them from a complaint too.
+// hasCase reports whether a place in that state has a name case. The last three such states also have a complaint.
 func hasCase(state string) bool {
 	switch state {
 	case "navnesakReist", "vedtakIverksettingUtsatt", "iverksattVedtak":
@@ -38,7 +39,7 @@ func inCombined(state string) bool {
 	return state == "samlevedtak" || state == "samlevedtakTrukketTilbake"
 }
 
-// treat draws how far the names of a place have come under the act on place names.
+// treat sets the navnesakstatus of a place at random, the times of its case, and its combined decision if it has one.
 func (g *generator) treat(p *place) {
 	src := p.chain.part(drawCase)
 	p.state = choose(&src, states)
@@ -48,12 +49,12 @@ func (g *generator) treat(p *place) {
 	}
 }
 
-// samling returns the combined decision on places like p.
+// samling returns the combined decision for places of the block, county and kind of p.
 func (g *generator) samling(p *place) samling {
 	return samlingOf(p.block, g.country.kommuner[p.kommuner[0]].fylke, p.kind)
 }
 
-// schedule draws when the case was raised and decided.
+// schedule sets, at random, when the case was opened and decided.
 func (p *place) schedule(src *source) {
 	if !hasCase(p.state) {
 		return
@@ -72,7 +73,8 @@ func (p *place) schedule(src *source) {
 
 func day(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 
-// The statuses of a prioritised spelling by state, in permille; states that are not named have one of the first.
+// firstStatus holds the statuses of a preferred spelling by navnesakstatus, in permille. For any other navnesakstatus,
+// the spelling gets one of those of the first.
 var firstStatus = map[string][]weighted{
 	"":                                       {{"godkjent", 800}, {"uvurdert", 180}, {"historisk", 20}},
 	"navnesakReist":                          {{"godkjent", 700}, {"uvurdert", 200}, {"foreslått", 100}},
@@ -88,7 +90,7 @@ var firstStatus = map[string][]weighted{
 	"klageIverksattVedtakIkkeTrukketTilbake": {{"vedtatt", 1000}},
 }
 
-// laterStatus are the statuses of other spellings, in permille.
+// laterStatus are the statuses of the other spellings, in permille.
 var laterStatus = []weighted{
 	{"historisk", 330},
 	{"avslått", 230},
@@ -98,7 +100,7 @@ var laterStatus = []weighted{
 	{"godkjent", 150},
 }
 
-// drawStatuses draws the statuses of spellings and all times below the place.
+// drawStatuses sets the statuses of spellings, and all times of names and spellings, at random.
 func (g *generator) drawStatuses(p *place) {
 	times, statuses := p.chain.part(drawNameTimes), p.chain.part(drawStatus)
 	for i := range p.names {

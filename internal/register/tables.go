@@ -10,7 +10,7 @@ import (
 	"grense/internal/store"
 )
 
-// tables are the tables of the register and the columns that are written, in this order.
+// tables lists the tables of the register, and the columns in the order in which rows are written.
 var tables = []struct{ name, columns string }{
 	{"kode", "id liste verdi kort forelder rekkefoelge navn_nb navn_nn navn_en navn_se"},
 	{
@@ -108,15 +108,15 @@ var tables = []struct{ name, columns string }{
 const unitColumns = "id kommunenummer gaardsnummer bruksnummer festenummer seksjonsnummer tilleggsopplysning " +
 	"tilleggsopplysning_norm "
 
-// Output writes the rows of a register, table by table. The first error is kept in Err, and nothing is written after
-// it. Make one with NewOutput.
+// Output writes the rows of a register. After an error, which Err holds, it writes nothing more. Create it with
+// NewOutput.
 type Output struct {
 	Err    error
 	tables map[string]func(...any) error
-	count  map[string]int64 // rows written
+	count  map[string]int64 // number of rows written
 }
 
-// NewOutput opens every table of the register in w, which must have its collections: see Define.
+// NewOutput opens every table of the register in w for writing. The collections must exist, see Define.
 func NewOutput(ctx context.Context, w store.Writer) (*Output, error) {
 	o := &Output{tables: map[string]func(...any) error{}, count: map[string]int64{}}
 	for _, t := range tables {
@@ -129,7 +129,7 @@ func NewOutput(ctx context.Context, w store.Writer) (*Output, error) {
 	return o, nil
 }
 
-// Put appends a row, its values in the order of the table's columns.
+// Put appends a row. The values are in the order of the table's columns.
 func (o *Output) Put(table string, values ...any) {
 	if o.Err != nil {
 		return
@@ -140,13 +140,13 @@ func (o *Output) Put(table string, values ...any) {
 	}
 }
 
-// Next returns the id of the next row of a table whose ids are counted.
+// Next returns the id of the next row of a table whose ids are consecutive numbers.
 func (o *Output) Next(table string) int64 { return o.count[table] + 1 }
 
-// listOfLists is the list in table kode whose codes are the lists.
+// listOfLists is the list in collection kode that has the names of the lists as codes.
 const listOfLists = "kodeliste"
 
-// PutList writes a code list with its codes; at is its place among the lists, from 0.
+// PutList writes a code list with its codes. at is the position of the list, from 0.
 func (o *Output) PutList(at int, l *CodeList) {
 	o.Put("kode", o.Next("kode"), listOfLists, l.ID, nil, nil, int64(at+1), l.Title["nb"], l.Title["nn"], l.Title["en"],
 		nil)
@@ -156,7 +156,7 @@ func (o *Output) PutList(at int, l *CodeList) {
 	}
 }
 
-// OrNull is a text as a column value: nil for "".
+// OrNull returns s, or nil (NULL) if it is "".
 func OrNull(s string) any {
 	if s == "" {
 		return nil
@@ -164,16 +164,16 @@ func OrNull(s string) any {
 	return s
 }
 
-// JSONList is a list of texts as a column value: a JSON array.
+// JSONList returns a list of texts as a JSON array.
 func JSONList(list []string) string {
 	b, err := json.Marshal(list)
 	if err != nil {
-		panic("register: " + err.Error()) // strings only
+		panic("register: " + err.Error()) // cannot happen with strings
 	}
 	return string(b)
 }
 
-// Reverse returns s by character from the end.
+// Reverse returns the characters of s in reverse order.
 func Reverse(s string) string {
 	rs := []rune(s)
 	slices.Reverse(rs)

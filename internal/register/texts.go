@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Texts of additional information and remarks. NAVN stands for a name of the place, KOMMUNE for its municipality,
-// PERSON for someone.
+// texts of additional information and remarks. NAVN stands for a name of the place, KOMMUNE for its municipality, and
+// PERSON for a person.
 var (
 	stedTillegg = map[string][]string{
 		"historisk": {"Omtalt i skjøte fra 1789 som NAVN.", "Stedet ble ryddet på 1600-tallet.",
@@ -57,7 +57,7 @@ var (
 	karttypePages = []string{"nordre blad", "søndre blad", "hele bladet"}
 )
 
-// fill puts the name and municipality of a place into a text.
+// fill replaces NAVN, KOMMUNE and PERSON in a text.
 func (g *generator) fill(src *source, p *place, s string) string {
 	if !strings.ContainsAny(s, "NKP") {
 		return s
@@ -68,7 +68,7 @@ func (g *generator) fill(src *source, p *place, s string) string {
 		Replace(s)
 }
 
-// remark is a text of a type, additional information or an internal remark.
+// remark is an additional information or an internal remark: a type and a text.
 type remark struct {
 	types, text         string
 	lenke               any // nil or a link
@@ -76,8 +76,8 @@ type remark struct {
 	registered, updated time.Time
 }
 
-// remarks draws none with most records, else one or two; permille is the chance of one. types are the types in the
-// order of their list.
+// remarks returns no remarks for most records, otherwise one or two. permille is the probability of the first. types
+// are in the order of the code list.
 func (g *generator) remarks(src *source, p *place, permille int, types []string, texts map[string][]string) []remark {
 	var out []remark
 	for range 2 {
@@ -96,7 +96,7 @@ func (g *generator) remarks(src *source, p *place, permille int, types []string,
 	return out
 }
 
-// Types in drawing order: a map has none.
+// Types in a fixed order, because the order of a map is random.
 var (
 	stedTilleggTypes = []string{"historisk", "lokalitet", "matrikkelnummerFraSSR", "adresseinformasjonFraSSR",
 		"merknadFraSSR", "adressekode"}

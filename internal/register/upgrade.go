@@ -11,19 +11,20 @@ import (
 	"grense/internal/store"
 )
 
-// Stored are the tables of a register as they are stored, whatever program wrote them.
+// Stored reads the tables of an existing register.
 type Stored interface {
-	// Description returns that of the collection of a table, and whether there is such a collection.
+	// Description returns the description of the collection of a table; false if there is no such collection.
 	Description(table string) (store.Text, bool)
-	// Each calls fn with each row; of columns that the table lacks values are nil. Values are valid until fn returns.
+	// Each calls fn with each row. Columns that the table does not have are nil. values is valid until fn returns.
 	Each(ctx context.Context, table string, columns []string, fn func(values []any) error) error
 }
 
-// ErrNoRegister reports data without a register.
+// ErrNoRegister is the error for data without a register of place names.
 var ErrNoRegister = errors.New("register: the data hold no register of place names")
 
-// Upgrade writes a register of an older program into w, in place of the one that w may hold. Columns for searching
-// are derived again; all other values stay. progress is called now and then with the number of rows; nil: never.
+// Upgrade writes a register that an older version of the program wrote to w, replacing a register in w. It calculates
+// the columns for searching again and copies all others. progress, which may be nil, is called from time to time with
+// the number of rows.
 func Upgrade(ctx context.Context, from Stored, w store.Writer, progress func(rows int)) error {
 	if _, ok := from.Description("sted"); !ok {
 		return ErrNoRegister
@@ -64,13 +65,13 @@ func Upgrade(ctx context.Context, from Stored, w store.Writer, progress func(row
 	return out.Err
 }
 
-// derivedColumn is a column for searching that is computed of another one.
+// derivedColumn is a column for searching that is calculated from another column.
 type derivedColumn struct {
-	from, to int // positions
+	from, to int // indexes of the columns
 	derive   func(string) string
 }
 
-// derivedColumns finds the columns for searching among those of a table: NAME_norm is the folded text of NAME.
+// derivedColumns returns the columns for searching among the columns of a table: NAME_norm is calculated from NAME.
 func derivedColumns(table string, columns []string) []derivedColumn {
 	var list []derivedColumn
 	for to, name := range columns {

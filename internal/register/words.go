@@ -14,7 +14,7 @@ var stemText string
 //go:embed stems_sami.txt
 var samiText string
 
-// kind is one of the types of the recipe: what a generated place is, and how its name ends.
+// kind is a kind of generated place. It determines the endings of the names.
 type kind uint8
 
 const (
@@ -31,8 +31,8 @@ const (
 	kinds
 )
 
-// kindTable has the share of each kind in percent and its endings, in the order in which they are drawn. types are
-// the name types that an ending stands for; a "gard" may be any of several.
+// kindTable holds, for each kind, its share in percent and its endings, in the order in which they are chosen. types
+// are the name types that fit an ending; a "gard" may be one of several.
 var kindTable = [kinds]struct {
 	percent int
 	endings []ending
@@ -90,10 +90,10 @@ var garder = []string{"gard", "bruk", "bruk", "navnegard", "grend"}
 // ending is the last part of a name.
 type ending struct {
 	text  string
-	types []string // name types, one of which a place of this name has
+	types []string // name types; a place with this ending has one of them
 }
 
-// modifiers stand before one name in nine, as a word of their own.
+// modifiers are separate words that precede one name in nine.
 var modifiers = [12]string{
 	"Store",
 	"Litle",
@@ -109,10 +109,10 @@ var modifiers = [12]string{
 	"Vestre",
 }
 
-// words holds the first parts of names.
+// words holds the stems of names.
 type words struct {
 	stems  []string
-	length []int    // of each stem, in characters
+	length []int    // length of each stem in characters
 	lower  []string // each stem in lower case
 	upto   []uint64 // cumulative weights
 	sami   map[string][]string
@@ -134,22 +134,22 @@ func newWords() *words {
 	return w
 }
 
-// stem returns the rank of the stem that a chooses, common ones often.
+// stem returns the index of the stem that the random number a selects; common stems are more probable.
 func (w *words) stem(a uint64) int {
 	a %= w.upto[len(w.upto)-1]
 	return sort.Search(len(w.upto), func(r int) bool { return w.upto[r] > a })
 }
 
-// built is a name and what it was made of.
+// built is a generated name and its parts.
 type built struct {
 	kind     kind
 	ending   ending
 	stem     int
-	modifier string // "" in most
+	modifier string // "" for most names
 	core     string // the name without the modifier
 }
 
-// name makes the name of a record from the first six values of its chain.
+// name returns the name of a record, determined by the first six values of its chain.
 func (w *words) name(c *chain) built {
 	var b built
 	r := int(c[0] % 100)
@@ -172,7 +172,7 @@ func (w *words) name(c *chain) built {
 	return b
 }
 
-// samiEndings are the last parts of Sami and Kven names by language, with the kind of place that they suit.
+// samiEndings holds the endings of Sami and Kven names by language, with the kinds of places that they fit.
 var samiEndings = map[string][]struct {
 	text string
 	kind kind
@@ -183,8 +183,8 @@ var samiEndings = map[string][]struct {
 	"fkv": {{"järvi", kindVann}, {"vaara", kindFjell}, {"joki", kindElv}},
 }
 
-// samiName makes a name in one of the languages of samiEndings, for a place of that kind where the language has an
-// ending for it.
+// samiName returns a name in one of the languages of samiEndings. Its ending fits kind k if the language has such an
+// ending.
 func (w *words) samiName(s *source, language string, k kind) (stem, end string) {
 	all := samiEndings[language]
 	var fit []string
@@ -200,7 +200,7 @@ func (w *words) samiName(s *source, language string, k kind) (stem, end string) 
 	return stem, pick(s, fit)
 }
 
-// inflections are the other forms of the endings of Northern Sami names: genitive-accusative, illative and locative.
+// inflections holds other forms of the endings of Northern Sami names: genitive-accusative, illative and locative.
 var inflections = map[string][3]string{
 	"jávri":  {"jávrri", "jávrái", "jávrris"},
 	"várri":  {"vári", "várrái", "váris"},
@@ -209,7 +209,7 @@ var inflections = map[string][3]string{
 	"oaivi":  {"oaivvi", "oaivái", "oaivvis"},
 }
 
-// respellings are the rules by which other spellings arise: what stands last in a name is replaced.
+// respellings are rules for other spellings: the first text, at the end of a name, is replaced by the second.
 var respellings = [...][2]string{
 	{
 		"vatnet",
@@ -239,7 +239,7 @@ var respellings = [...][2]string{
 	{"s", "ss"}, {"m", "mm"}, {"l", "ll"},
 }
 
-// respell returns at most want other spellings of a name by rule, none twice and none equal to the name.
+// respell returns at most want different spellings of a name according to the rules, none equal to the name.
 func respell(name string, want int) []string {
 	var out []string
 	for _, r := range respellings {

@@ -93,8 +93,8 @@ type Job struct {
 
 // Call is a pending call to the subscriber of a finished job.
 type Call struct {
-	// After is the earliest time of the call, in nanoseconds since 1970. Whoever swaps a call moves After forward and
-	// may be calling until then.
+	// After is the earliest time of the next attempt, in nanoseconds since 1970. A process claims the call by moving
+	// After forward with a compare-and-swap; it may be sending the call until the new time.
 	After int64 `json:"after"`
 	Tries int   `json:"tries"` // number of attempts so far
 }

@@ -431,8 +431,8 @@ func (d *drawing) lines(ctx context.Context) error {
 	return nil
 }
 
-// unlined removes the points that stand for outlines which the level has. Outlines too small for the level are drawn as
-// their point.
+// unlined removes the points of features whose outline the level contains. Features too small for an outline at this
+// level keep their point.
 func (d *drawing) unlined(list []shownPoint) ([]shownPoint, error) {
 	if d.shown.outlines == nil {
 		return list, nil

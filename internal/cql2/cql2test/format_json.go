@@ -1,4 +1,4 @@
-// Package cql2test prints expressions as CQL2 JSON, for tests of what reads it.
+// Package cql2test formats expressions as CQL2 JSON, for tests of parsers and evaluators.
 package cql2test
 
 import (
@@ -47,7 +47,7 @@ func appendQuoted(b []byte, s string) []byte {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 }
 
-// appendMember appends an object of one string.
+// appendMember appends an object with one member, a string.
 func appendMember(b []byte, key, value string) []byte {
 	b = append(appendQuoted(append(b, '{'), key), ':')
 	return append(appendQuoted(b, value), '}')
@@ -120,7 +120,7 @@ func appendJSON(b []byte, e cql2.Expr) []byte {
 	panic(fmt.Sprintf("cql2: JSON of %T", e))
 }
 
-// appendJunction appends AND or OR. One without two members has no form of its own.
+// appendJunction appends AND or OR. A list with fewer than two members is written as its only member, or as empty.
 func appendJunction(b []byte, op string, list []cql2.Expr, empty bool) []byte {
 	switch len(list) {
 	case 0:
@@ -138,7 +138,7 @@ func timeOrOpen(t *time.Time) cql2.Expr {
 	return cql2.Timestamp{T: *t}
 }
 
-// appendEnd appends an end of an interval.
+// appendEnd appends the start or the end of an interval.
 func appendEnd(b []byte, e cql2.Expr) []byte {
 	switch e := e.(type) {
 	case nil:
@@ -219,7 +219,7 @@ func appendItems[T any](b []byte, list []T, item func([]byte, T) []byte) []byte 
 	return append(b, ']')
 }
 
-// box is the geometry that a box stands for; one that crosses the antimeridian is of two parts.
+// box returns the geometry of a box. If the box crosses the antimeridian, the geometry has two parts.
 func box(b orb.Bound) orb.Geometry {
 	switch {
 	case b.Min[0] > b.Max[0]:

@@ -87,7 +87,7 @@ func (b *Builder) addRing(r *wkb.Run) error {
 	return nil
 }
 
-// manyTimes bounds the average number of columns that an edge lies in.
+// manyTimes is the largest average number of columns per edge.
 const manyTimes = 4
 
 // endPart sorts the edges of a polygon into columns.

@@ -255,8 +255,9 @@ func (x *Index) positions(dst [][3]float64, r run) (out [][3]float64, pad float6
 			return
 		}
 		dst = append(dst, b.at)
-		// Lines that are straight in degrees bend most along parallels, by the tangent of the latitude; those in
-		// projections bend less. None is longer than half a circle.
+		// // An edge that is straight in degrees deviates most from a great circle along a parallel, in proportion to
+		// the // tangent of the latitude; edges straight in a projection deviate less. No edge is longer than half a
+		// circle.
 		pad = max(pad, min(length/2, length*length*(1+max(a.slope, b.slope))/4))
 	}
 	last := x.corner(x.vertices[r.first])

@@ -13,27 +13,27 @@ import (
 	"slices"
 )
 
-// Limits of an externalSort: bytes in memory, and files that are merged at once.
+// Limits of an externalSort: bytes in memory, and number of files merged at the same time.
 const (
 	sortMemory = 48 << 20
 	mergedRuns = 64
 )
 
-// externalSort puts any number of records in the order of their keys, with a bounded amount of memory: what does not
-// fit goes to files in dir, sorted, and is merged. Records of equal keys come in any order. It is not safe for
+// externalSort sorts any number of records by key in bounded memory. Records that do not fit are sorted in parts, which
+// are written to files in dir and merged. The order of records with equal keys is undefined. It is not safe for
 // concurrent use.
 type externalSort struct {
 	dir    string
-	memory int // bytes; defaults to sortMemory
+	memory int // in bytes; 0 means sortMemory
 	data   []byte
 	items  []sortRecord
 	runs   []*os.File
 }
 
-// sortRecord is a record in data.
+// sortRecord is the position of a record in data.
 type sortRecord struct{ from, key, to int }
 
-// add takes a copy of a record.
+// add adds a copy of a record.
 func (s *externalSort) add(key, value []byte) error {
 	limit := s.memory
 	if limit == 0 {
@@ -55,7 +55,7 @@ func (s *externalSort) sort() {
 		func(a, b sortRecord) int { return bytes.Compare(s.data[a.from:a.key], s.data[b.from:b.key]) })
 }
 
-// spill moves what is in memory to a file.
+// spill writes the records in memory to a file.
 func (s *externalSort) spill() error {
 	s.sort()
 	err := s.run(func(put func(key, value []byte) error) error {
@@ -76,7 +76,7 @@ func (s *externalSort) spill() error {
 	return err
 }
 
-// run writes a file of records that fill gives in order.
+// run writes a file. fill calls put with its records in order.
 func (s *externalSort) run(fill func(put func(key, value []byte) error) error) error {
 	f, err := os.CreateTemp(s.dir, "run-*")
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *externalSort) run(fill func(put func(key, value []byte) error) error) e
 		head = binary.AppendUvarint(binary.AppendUvarint(head[:0], uint64(len(key))), uint64(len(value)))
 		w.Write(head)
 		w.Write(key)
-		_, err := w.Write(value) // the first error stays
+		_, err := w.Write(value) // a bufio.Writer returns the first error again
 		return err
 	})
 	if err := errors.Join(err, w.Flush()); err != nil {
@@ -98,7 +98,7 @@ func (s *externalSort) run(fill func(put func(key, value []byte) error) error) e
 	return nil
 }
 
-// each calls fn with the records in order, and forgets them. Key and value are valid until fn returns.
+// each calls fn with the records in order and removes them. key and value are valid until fn returns.
 func (s *externalSort) each(ctx context.Context, fn func(key, value []byte) error) error {
 	if len(s.runs) == 0 {
 		s.sort()
@@ -135,14 +135,14 @@ func remove(files []*os.File) (err error) {
 	return err
 }
 
-// sortedRun is a sorted file that is read.
+// sortedRun is a sorted file that is being read.
 type sortedRun struct {
 	r          *bufio.Reader
 	record     []byte
 	key, value []byte
 }
 
-// next reads a record; io.EOF after the last.
+// next reads the next record; io.EOF after the last.
 func (r *sortedRun) next() error {
 	k, err := binary.ReadUvarint(r.r)
 	if err != nil {
@@ -160,7 +160,7 @@ func (r *sortedRun) next() error {
 	return nil
 }
 
-// runHeap has the run with the least key first.
+// runHeap is a heap with the run with the lowest key first.
 type runHeap []*sortedRun
 
 func (h runHeap) Len() int           { return len(h) }
@@ -173,7 +173,7 @@ func (h *runHeap) Pop() any {
 	return last
 }
 
-// merge calls fn with the records of sorted files in order.
+// merge calls fn with the records of sorted files in the order of their keys.
 func merge(ctx context.Context, files []*os.File, fn func(key, value []byte) error) error {
 	var h runHeap
 	for _, f := range files {

@@ -15,47 +15,46 @@ import (
 	"grense/internal/geo/wkb"
 )
 
-// Limits of the reader. Real places have some hundred elements at a depth of ten.
+// Limits of the reader. Real places have some hundred elements, nested ten deep.
 const (
 	maxXMLDepth      = 64
-	maxXMLAttributes = 64 // of one element
+	maxXMLAttributes = 64 // per element
 	maxPlaceNodes    = 200_000
 	maxPlaceBytes    = 32 << 20
 )
 
-// gmlNode is an element of a place. Nodes are kept in one slice that is used again; links are indexes, 0 for none.
+// gmlNode is an element of a place. All nodes are in one slice, which is reused; links are indexes, and 0 means none.
 type gmlNode struct {
-	name           string // folded: see foldName
-	text           string // without children's
+	name           string // as folded by foldName
+	text           string // without the text of children
 	line           int
-	geometry       gml.Geometry // of the first elements of positions
-	wrong          string       // why the geometry is refused
+	geometry       gml.Geometry // of elements with geometry
+	wrong          string       // reason why the geometry is refused
 	child, sibling int
-	last           int // child
+	last           int // last child
 }
 
-// gmlReader reads places from the GML of the product StedsnavnForVanligBruk, or of the complete register: every
-// element Sted of such a namespace, however it is packed.
+// gmlReader reads places from GML of the product StedsnavnForVanligBruk, or of the complete register: every element
+// Sted in one of their namespaces, wherever it occurs.
 type gmlReader struct {
 	xml   *gml.Decoder
-	names map[string]string // folded names of elements
-	id    string            // gml:id of the place
+	names map[string]string // cache of folded element names
+	id    string            // gml:id of the current place
 	nodes []gmlNode
-	// reference is the system that the collection states for all that is in it (OGC 07-036,
-	// 9.10); "" where it does not.
+	// reference is the CRS that the collection declares for all of its members (OGC 07-036, 9.10); "" if it does not.
 	reference string
-	other     int // members of other kinds
+	other     int // members that are not places
 	found     func(line int, p *place) error
 	refused   func(line int, id string, r *refusal) error
 }
 
-// isPlaceSpace returns the namespaces of the products.
+// isPlaceSpace reports whether uri is a namespace of the products.
 func isPlaceSpace(uri string) bool {
 	return strings.Contains(uri, "/StedsnavnForVanligBruk/") ||
 		strings.Contains(uri, "/produktspesifikasjon/Stedsnavn/")
 }
 
-// read reads to the end. Faults of single places go to refused, those of the XML come back.
+// read reads the whole file. Faults of single places go to refused; invalid XML is returned as an error.
 func (g *gmlReader) read(ctx context.Context, in io.Reader) error {
 	g.xml, g.names = gml.NewDecoder(in, maxPlaceBytes), map[string]string{}
 	some := false
@@ -103,7 +102,7 @@ func (g *gmlReader) declaration() error {
 	)
 }
 
-// check refuses an element that no place has; depth is how many are open around it.
+// check refuses an element that no place has. depth is the number of open elements around it.
 func (g *gmlReader) check(e xml.StartElement, depth int) error {
 	switch {
 	case depth >= maxXMLDepth:
@@ -111,13 +110,13 @@ func (g *gmlReader) check(e xml.StartElement, depth int) error {
 	case len(e.Attr) > maxXMLAttributes:
 		return input.Refuse("line %d: more than %d attributes", g.xml.Line(), maxXMLAttributes)
 	case e.Name.Space != "" && !strings.ContainsAny(e.Name.Space, ":/"):
-		// package xml leaves a prefix that is not bound
+		// // package xml leaves an unbound prefix unresolved
 		return input.Refuse("line %d: the prefix %q is not bound to a namespace", g.xml.Line(), short(e.Name.Space))
 	}
 	return nil
 }
 
-// member looks at an element in a member of the collection that is no place.
+// member handles an element in a member of the collection that is not a place.
 func (g *gmlReader) member(e xml.StartElement) {
 	switch {
 	case e.Name.Local == "Envelope":
@@ -136,7 +135,7 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// place reads one place, whose start tag was read.
+// place reads one place after its start tag.
 func (g *gmlReader) place(e xml.StartElement) error {
 	line := g.xml.Line()
 	g.id = short(attribute(e, "id"))
@@ -150,7 +149,7 @@ func (g *gmlReader) place(e xml.StartElement) error {
 	return g.found(line, p)
 }
 
-// label names the place in a message.
+// label returns a description of the current place for a message.
 func (g *gmlReader) label() string {
 	for _, n := range [...]int{g.find(1, "stedsnummer"), g.find(1, "identifikasjon", "identifikasjon", "lokalid")} {
 		if n != 0 && len(g.nodes[n].text) > 0 {
@@ -160,7 +159,7 @@ func (g *gmlReader) label() string {
 	return g.id
 }
 
-// tree reads the element that was begun into nodes; the element itself is node 1.
+// tree reads the element with the start tag e into nodes, as node 1.
 func (g *gmlReader) tree(e xml.StartElement) error {
 	g.nodes = append(g.nodes[:0], gmlNode{})
 	open := []int{g.begin(0, e)}
@@ -199,7 +198,7 @@ func (g *gmlReader) tree(e xml.StartElement) error {
 	return nil
 }
 
-// begin adds an element to a node, 0 for none.
+// begin adds an element as a child of a node; 0 for none.
 func (g *gmlReader) begin(parent int, e xml.StartElement) int {
 	at := len(g.nodes)
 	g.nodes = append(g.nodes, gmlNode{name: g.folded(e.Name.Local), line: g.xml.Line()})
@@ -214,10 +213,10 @@ func (g *gmlReader) begin(parent int, e xml.StartElement) int {
 	return at
 }
 
-// xmlSpace is the white space of XML.
+// xmlSpace is the white space in XML.
 const xmlSpace = " \t\r\n"
 
-// folded returns the folded form of an element's name.
+// folded returns the folded name of an element.
 func (g *gmlReader) folded(local string) string {
 	f, ok := g.names[local]
 	if !ok {
@@ -227,8 +226,8 @@ func (g *gmlReader) folded(local string) string {
 	return f
 }
 
-// foldName brings names of elements, columns and properties to one form: lower case, æ ø å as ae oe aa, letters and
-// digits only.
+// foldName normalises the names of elements, columns and properties: lower case, æ ø å as ae oe aa, and only letters
+// and digits.
 func foldName(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(s) {
@@ -246,7 +245,7 @@ func foldName(s string) string {
 	return b.String()
 }
 
-// find follows names from a node; 0 where there is no such element.
+// find follows a path of element names from a node; 0 if there is no such element.
 func (g *gmlReader) find(at int, path ...string) int {
 	for _, name := range path {
 		at = g.first(at, name)
@@ -266,7 +265,7 @@ func (g *gmlReader) first(at int, names ...string) int {
 	return 0
 }
 
-// value is the text of the first child of one of the names; "" where there is none.
+// value returns the text of the first child with one of the names; "" if there is none.
 func (g *gmlReader) value(at int, names ...string) string {
 	if c := g.first(at, names...); c != 0 {
 		return strings.Trim(g.nodes[c].text, xmlSpace)
@@ -274,8 +273,8 @@ func (g *gmlReader) value(at int, names ...string) string {
 	return ""
 }
 
-// inside returns the elements of a type within the properties of a node of that name: of <skrivemåte><Skrivemåte>,
-// the inner ones.
+// inside returns the objects within the properties of a node with the given name: for <skrivemåte><Skrivemåte>, the
+// inner elements.
 func (g *gmlReader) inside(at int, property string) (list []int) {
 	for c := g.nodes[at].child; c != 0; c = g.nodes[c].sibling {
 		if g.nodes[c].name != property {
@@ -288,7 +287,7 @@ func (g *gmlReader) inside(at int, property string) (list []int) {
 	return list
 }
 
-// convert makes a place of the nodes.
+// convert converts the nodes to a place.
 func (g *gmlReader) convert() (*place, *refusal) {
 	b := &builder{place: &place{}}
 	p := b.place
@@ -347,7 +346,7 @@ func (g *gmlReader) name(b *builder, at int) {
 	b.add(n)
 }
 
-// unit reads a cadastral reference. Versions of the product put the number into an element of its own or not.
+// unit reads a cadastral reference. In some versions of the product, the numbers are in an element of their own.
 func (g *gmlReader) unit(b *builder, at int) {
 	inner := at
 	if n := g.first(at, "matrikkelnummer"); n != 0 {
@@ -366,7 +365,7 @@ func (g *gmlReader) unit(b *builder, at int) {
 	)
 }
 
-// positions are the properties that hold geometry, the one that says most first. A place has one of them.
+// positions are the properties with geometry, the most detailed first. A place has one of them.
 var positions = [...]string{
 	"omraade",
 	"multiomraade",
@@ -379,7 +378,7 @@ var positions = [...]string{
 	"representasjonspunkt",
 }
 
-// position takes the first geometry of those that there are.
+// position reads the first of the geometries.
 func (g *gmlReader) position(b *builder) {
 	for _, name := range positions {
 		at := g.find(1, name)
@@ -397,8 +396,8 @@ func (g *gmlReader) position(b *builder) {
 	}
 }
 
-// plane returns the reference system of a geometry, and its well-known binary without heights; nil where it is empty.
-// wrong says why it is refused.
+// plane returns the CRS of a geometry and its WKB without heights; nil if it is empty. wrong is the reason if the
+// geometry is refused.
 func plane(g gml.Geometry, wrong string) (crs.ID, []byte, string) {
 	switch {
 	case wrong != "":

@@ -1,19 +1,17 @@
 // Package official imports the official products of place names (SSR, "Stedsnavn for vanlig bruk") into the register:
-// GML as it is published, and rows of CSV, GeoJSON or a GeoPackage. Faults belong to single places and are reported,
-// never passed over in silence.
+// GML as published, or rows of CSV, GeoJSON or a GeoPackage. It reports every fault in a place.
 //
-// Read reads the product StedsnavnForVanligBruk as GML, or rows with one spelling each. The files are read once;
-// places go through sorters that keep a bounded part in memory (by number, to take each place once; by importance and
-// name, to rank it; by number again, to write it), so that memory does not grow with the files and their order makes
-// no difference. A place has its stedsnummer as its id, a name that and three digits of its number, a spelling three
-// more.
+// Rows have one spelling each. The files are read once. Places pass through external sorts: by number, to remove
+// duplicates; by importance and name, to rank them; and by number again, to write them. So memory does not grow with
+// the files, and the order of the files does not matter. The id of a place is its stedsnummer; the id of a name adds
+// three digits with its number, that of a spelling another three.
 //
-// The product has no cases, decisions, documents, remarks or additional information, no history but the dates of
-// statuses, and no deciding authority (vedtaksmyndighet is ""), second sorting (viktighet01, the lowest) or time of
-// registration (that of the update). It says of a name whether it is in public use (offentligBruk), which is not
-// whether a place is of general interest, and is not kept; nor is the date of navnesakstatus, which the model lacks.
-// Places at sea may have no municipality (kommunenummer is ""). Codes that no list has are kept and added to their
-// list.
+// The product has no cases, decisions, documents, remarks or additional information, and no history except the dates of
+// statuses. It lacks the deciding authority (vedtaksmyndighet becomes ""), the second sorting (viktighet01, the
+// lowest), and the time of registration (that of the last update is used). It states whether a name is in public use
+// (offentligBruk); this is not whether the place is of general interest, so it is not imported. Nor is the date of
+// navnesakstatus, for which the model has no property. Places at sea may have no municipality (kommunenummer is "").
+// Codes that are not in their list are kept and added to it.
 package official
 
 import (
@@ -40,72 +38,72 @@ import (
 	"grense/internal/store"
 )
 
-// Options says how official products are read. The zero value is right for the products as they are published.
+// Options are options for reading official products. The zero value is right for the products as published.
 type Options struct {
-	CRS    crs.ID // of CSV and of other rows that do not state theirs; GML always does
+	CRS    crs.ID // CRS of CSV and of other rows without one; GML always declares it
 	Limits input.Limits
-	// for what does not fit in memory, some 2 KB a place; "": the system's
+	// directory for temporary files, about 2 KB per place; "" for that of the system
 	TempDir string
-	// take what can be taken; else one refusal refuses all
+	// import the valid places if some are refused; otherwise one refusal refuses the import
 	SkipRefused bool
-	Open        func(ctx context.Context, path string) (store.Store, error) // opens a GeoPackage; nil: none is read
-	// each fault, as it is found; nil: not called
+	Open        func(ctx context.Context, path string) (store.Store, error) // opens a GeoPackage; nil if not supported
+	// called for each fault when it is found; may be nil
 	Fault    func(ingest.Fault)
-	Progress func(done, total int64) // bytes read; nil: not called
-	Written  func(done, total int)   // places written; nil: not called
+	Progress func(done, total int64) // called with bytes read; may be nil
+	Written  func(done, total int)   // called with places written; may be nil
 }
 
-// Report counts what became of the places of an import.
+// Report counts the places of an import by result.
 type Report struct {
-	Read    int // places found, or rows where the form has one a spelling
-	Refused int // of them, and faults that are in none
-	// places that occurred again, in the same or in another file, and were taken once
+	Read    int // places, or rows if the format has one per spelling
+	Refused int // refused places, and faults outside places
+	// places that occurred more than once, in one or several files, and were imported once
 	Twice                    int
 	NoPlace                  int           // places without a position
 	Places, Names, Spellings int           // imported
-	Extracted                time.Time     // when the newest place was taken from the register; zero: not stated
-	Groups                   []FaultGroup  // in the order of their first fault
-	Codes                    []UnknownCode // by list and value
+	Extracted                time.Time     // latest time of extraction from the register; zero if not stated
+	Groups                   []FaultGroup  // in the order of their first faults
+	Codes                    []UnknownCode // ordered by list and value
 }
 
-// FaultGroup is what is wrong with several places.
+// FaultGroup is a fault that several places have.
 type FaultGroup struct {
 	Action input.Action
 	What   string
 	Count  int
-	First  []ingest.Fault // at most shownInGroup
+	First  []ingest.Fault // the first shownInGroup at most
 }
 
 const shownInGroup = 3
 
-// UnknownCode is a code that no list has. It is kept, and added to its list.
+// UnknownCode is a code that is not in its list. It is kept and added to the list.
 type UnknownCode struct {
 	List, Value string
-	Count       int          // places that have it
-	Near        string       // a code of the list that differs in case only; "": none
-	First       ingest.Fault // where it stands first; its reason says so in words
+	Count       int          // number of places with the code
+	Near        string       // code of the list that differs only by case; "" if there is none
+	First       ingest.Fault // first occurrence; its reason is a message for the user
 }
 
-// Import is a register that was read from official products and waits to be written.
+// Import is a register that has been read from official products and can be written.
 type Import struct {
 	Report        Report
 	options       Options
 	dir           string
 	files         []string
 	seq           uint64
-	parts         *externalSort // places and rows as read: key stedsnummer, file, number
-	places        *os.File      // after Read, one after the other in the order of stedsnummer
-	ranks         *externalSort // key stedsnummer, value ranks
+	parts         *externalSort // places and rows as read; key: stedsnummer, file, number
+	places        *os.File      // written by Read, in the order of stedsnummer
+	ranks         *externalSort // key: stedsnummer; value: ranks
 	codes         *codeBook
 	groups        map[string]int
-	before, total int64     // bytes of files
-	updated       time.Time // of the newest place
+	before, total int64     // bytes of the previous files, and of all
+	updated       time.Time // latest update of a place
 }
 
-// Read reads files of the official products: GML, and rows in CSV, GeoJSON or a GeoPackage; each also packed with
-// gzip or in a zip archive. What is wrong with single places is reported, not returned; where it refuses all, the
-// error is input.ErrRefused and the report says why. Memory does not grow with the files but for different unknown
-// codes. The order of the files makes no difference to what is written. The import is never nil, and must be closed.
+// Read reads files of the official products: GML, and rows in CSV, GeoJSON or a GeoPackage, each also packed with gzip
+// or in a zip archive. Faults in places are reported, not returned. If they refuse the import, the error is
+// input.ErrRefused and Report gives the reasons. Memory does not grow with the files, except for different unknown
+// codes, and the order of the files does not matter. The Import is never nil and must be closed.
 func Read(ctx context.Context, files []string, o Options) (*Import, error) {
 	im := &Import{options: o, files: files, groups: map[string]int{}}
 	err := im.read(ctx)
@@ -156,8 +154,8 @@ func (im *Import) read(ctx context.Context) (err error) {
 	return im.order(ctx)
 }
 
-// Dated is how old the contents are: when the newest place was taken from the register, or else when it was updated
-// last.
+// Dated returns the date of the contents: the latest time at which a place was extracted from the register, otherwise
+// the latest update.
 func (im *Import) Dated() time.Time {
 	if !im.Report.Extracted.IsZero() {
 		return im.Report.Extracted
@@ -165,7 +163,7 @@ func (im *Import) Dated() time.Time {
 	return im.updated
 }
 
-// Close removes what was kept between reading and writing.
+// Close removes the temporary files.
 func (im *Import) Close() error {
 	var err error
 	if im.parts != nil {
@@ -184,7 +182,7 @@ func (im *Import) Close() error {
 	return err
 }
 
-// gmlSuffixes are endings of files that are read as GML.
+// gmlSuffixes are the extensions of files read as GML.
 var gmlSuffixes = []string{".gml", ".xml"}
 
 // file reads one file.
@@ -216,7 +214,7 @@ func (im *Import) file(ctx context.Context, at int, name string) (err error) {
 	return nil
 }
 
-// progress returns how far a file is, done of size bytes of it.
+// progress reports the progress: done of size bytes of file at have been read.
 func (im *Import) progress(at int, done, size int64) {
 	if im.options.Progress == nil || size == 0 {
 		return
@@ -341,7 +339,7 @@ func (im *Import) rows(ctx context.Context, at int, l *ingest.Layer) error {
 	return nil
 }
 
-// part is a place or a row on its way to the externalSort, with the place where it stands.
+// part is a place or a row in the external sort, with its position in the input.
 type part struct {
 	file, line int
 	json       []byte
@@ -359,14 +357,14 @@ func appendPart(dst []byte, p part) []byte {
 	return append(binary.AppendUvarint(binary.AppendUvarint(dst, uint64(p.file)), uint64(p.line)), p.json...)
 }
 
-// readPart reads what appendPart wrote; its bytes are those of b.
+// readPart decodes what appendPart wrote. The result refers to the bytes of b.
 func readPart(b []byte) part {
 	file, n := binary.Uvarint(b)
 	line, m := binary.Uvarint(b[n:])
 	return part{int(file), int(line), b[n+m:]}
 }
 
-// addPart gives a place or a row to the externalSort.
+// addPart adds a place or a row to the external sort.
 func (im *Import) addPart(p *place, file, line int) error {
 	if p.Extracted.After(im.Report.Extracted) {
 		im.Report.Extracted = p.Extracted
@@ -385,14 +383,14 @@ func (im *Import) addPart(p *place, file, line int) error {
 	return im.parts.add(key, appendPart(nil, part{file, line, text}))
 }
 
-// maxRows and maxRowBytes bound the rows of one place, and how often it occurs: they are in memory together.
+// Limits for the rows of one place and its duplicates, which are in memory together.
 const (
 	maxRows     = 100_000
 	maxRowBytes = 256 << 20
 )
 
-// order takes each place once and ranks them: by importance, most important first, display name by Norwegian rules,
-// number.
+// order removes duplicates and ranks the places: by importance, most important first; then by display name in Norwegian
+// alphabetical order; then by number.
 func (im *Import) order(ctx context.Context) error {
 	f, err := os.CreateTemp(im.dir, "places-*")
 	if err != nil {
@@ -404,7 +402,7 @@ func (im *Import) order(ctx context.Context) error {
 	defer func() { _ = o.sorted.close() }()
 	var group []part
 	var number uint64
-	size := 0 // of group, in bytes
+	size := 0 // size of group in bytes
 	flush := func() error {
 		if len(group) == 0 {
 			return nil
@@ -441,24 +439,24 @@ func (im *Import) order(ctx context.Context) error {
 	return o.rank(ctx)
 }
 
-// rank is the number of the first row of a place in each of three tables.
+// rank holds the number of the first row of a place in each of three tables.
 type rank struct{ sted, stedsnavn, skrivemaate uint32 }
 
-// ordering is the pass between reading and writing.
+// ordering holds the state of the pass between reading and writing.
 type ordering struct {
 	*Import
 	out    *bufio.Writer
-	sorted *externalSort // key of the order, value stedsnummer and numbers of names and spellings
+	sorted *externalSort // key: the order; value: stedsnummer, and the numbers of names and spellings
 	order  *collate.Collator
 	buf    collate.Buffer
 }
 
-// take chooses among what there is of one place.
+// take chooses one of the duplicates of a place.
 func (o *ordering) take(parts []part) error {
 	type candidate struct {
 		*place
 		at   part
-		json []byte // without what two extracts may differ in
+		json []byte // without values that may differ between two extracts
 	}
 	var list []candidate
 	for len(parts) > 0 {
@@ -512,8 +510,8 @@ func (o *ordering) take(parts []part) error {
 	return o.keepPlace(best.place, best.at)
 }
 
-// merged makes a place of the rows that parts begins with, all those of one file; n is how many they are. Rows that
-// make none are refused.
+// merged merges the rows at the beginning of parts that come from one file into a place. n is their number. If they are
+// not a valid place, it refuses them and returns nil.
 func (o *ordering) merged(parts []part) (p *place, n int, err error) {
 	at := parts[0]
 	var rows []*place
@@ -549,7 +547,7 @@ func (o *ordering) refuse(at part, number int64, bad *refusal) {
 	)
 }
 
-// keepPlace writes a place that is taken to the file of places, and enters it in the order.
+// keepPlace writes a place to the temporary file and adds it to the order.
 func (o *ordering) keepPlace(p *place, at part) error {
 	o.codes.complete(p, ingest.Fault{File: o.files[at.file], Line: at.line, ID: strconv.FormatInt(p.Number, 10)})
 	text, err := json.Marshal(p)
@@ -574,7 +572,7 @@ func (o *ordering) keepPlace(p *place, at part) error {
 	key := binary.BigEndian.AppendUint32(nil, ^uint32(o.codes.importance(p)))
 	for _, c := range o.order.KeyFromString(&o.buf, register.DisplayName(p.shown(), p.Priority)) {
 		if key = append(key, c); c == 0 {
-			key = append(key, 0xFF) // so that a key that begins another one comes first
+			key = append(key, 0xFF) // so that a key that is a prefix of another comes first
 		}
 	}
 	o.buf.Reset()
@@ -602,7 +600,8 @@ func (o *ordering) rank(ctx context.Context) error {
 	return err
 }
 
-// shown is what the display name is made of. A status that is not known counts as the lowest that is displayed.
+// shown returns the names from which the display name is made. A name with an unknown status gets the lowest status
+// that is displayed.
 func (p *place) shown() []register.Name {
 	list := make([]register.Name, len(p.Names))
 	for i := range p.Names {
@@ -623,8 +622,8 @@ func (p *place) shown() []register.Name {
 	return list
 }
 
-// Write fills the tables of w, which Define made, with the places in the order of their numbers. It may be called
-// once. Commit is the caller's.
+// Write writes the places to the tables of w, which register.Define created, in the order of their numbers. It may be
+// called once. The caller commits.
 func (im *Import) Write(ctx context.Context, w store.Writer) error {
 	out, err := register.NewOutput(ctx, w)
 	if err != nil {

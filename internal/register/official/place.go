@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
-	_ "time/tzdata" // Europe/Oslo must be known on every machine
+	_ "time/tzdata" // for Europe/Oslo on systems without a time zone database
 	"unicode"
 	"unicode/utf8"
 
@@ -19,13 +19,13 @@ import (
 	"grense/internal/register"
 )
 
-// place is a place as the official products have it. It is kept as JSON between the passes of an import.
+// place is a place as in the official products. It is stored as JSON between the passes of an import.
 type place struct {
 	Number     int64  // stedsnummer
 	LocalID    string `json:",omitempty"`
 	Registered time.Time
 	Updated    time.Time
-	Extracted  time.Time // when the file was taken from the register; zero: not stated
+	Extracted  time.Time // when it was extracted from the register; zero if not stated
 	Type       string
 	Group      string         `json:",omitempty"`
 	MainGroup  string         `json:",omitempty"`
@@ -37,11 +37,11 @@ type place struct {
 	Sort2      string         `json:",omitempty"`
 	General    bool           `json:",omitempty"`
 	Kommuner   []placeKommune `json:",omitempty"`
-	Names      []placeName    // by number
+	Names      []placeName    // ordered by number
 	Units      []placeUnit    `json:",omitempty"`
 	Roads      []placeRoad    `json:",omitempty"`
-	Position   []byte         `json:",omitempty"` // WKB in StorageCRS; nil: none
-	Row        bool           `json:",omitempty"` // one row of several: see merge
+	Position   []byte         `json:",omitempty"` // WKB in StorageCRS; nil if there is none
+	Row        bool           `json:",omitempty"` // one of several rows, see mergeRows
 }
 
 type placeKommune struct{ Nr, Navn, FylkeNr, FylkeNavn string }
@@ -53,14 +53,14 @@ type placeName struct {
 	Language  string
 	Origin    string          `json:",omitempty"`
 	Exonym    bool            `json:",omitempty"`
-	Spellings []placeSpelling // by number
+	Spellings []placeSpelling // ordered by number
 }
 
 type placeSpelling struct {
 	Number    int
 	Text      string
 	Status    string
-	Date      string `json:",omitempty"` // "2006-01-02"; "": as the place was updated
+	Date      string `json:",omitempty"` // "2006-01-02"; "" means the day of the place's update
 	Preferred bool   `json:",omitempty"`
 }
 
@@ -75,22 +75,23 @@ type placeRoad struct {
 	Code    int64
 }
 
-// Numbers of names and spellings are parts of their ids, which are exact in a JSON number (RFC 8259, 6) for every
-// legal stedsnummer.
+// Limits of the numbers of names and spellings. They are parts of ids, which must be exact as JSON numbers (RFC 8259,
+// 6) for every valid stedsnummer.
 const (
 	maxPart   = 999
 	maxNumber = 9_007_199_253
 )
 
-// Ids of an imported register: a place has its stedsnummer, whatever else is imported with it.
+// Ids of an imported register. The id of a place is its stedsnummer, regardless of what else is imported.
 
 func nameID(stedsnummer int64, number int) int64   { return stedsnummer*1000 + int64(number) }
 func spellingID(stedsnavn int64, number int) int64 { return stedsnavn*1000 + int64(number) }
 
-// refusal says why a place is not taken: what, which groups them, and the detail.
+// refusal is the reason why a place is refused. what is the same for all places with that kind of fault; detail is
+// about this place.
 type refusal struct{ what, detail string }
 
-// What is wrong with a place.
+// Kinds of faults, for refusal.what.
 const (
 	refusedNumber   = "a number is missing or is none"
 	refusedMissing  = "something required is missing"
@@ -105,7 +106,7 @@ const (
 
 func (r *refusal) String() string { return r.what + ": " + r.detail }
 
-// builder makes a place, and keeps the first thing that is wrong with it.
+// builder builds a place and keeps the first fault.
 type builder struct {
 	place   *place
 	refusal *refusal
@@ -117,7 +118,7 @@ func (b *builder) refuse(what, format string, a ...any) {
 	}
 }
 
-// done returns the place, in its normal form.
+// done returns the place in normal form, or the fault.
 func (b *builder) done() (*place, *refusal) {
 	p := b.place
 	if b.refusal == nil && p.Updated.IsZero() {
@@ -132,7 +133,7 @@ func (b *builder) done() (*place, *refusal) {
 	return p, nil
 }
 
-// settle puts names and spellings in order, and takes once what is stated twice in the same words.
+// settle sorts names and spellings, and removes those that are identical.
 func (b *builder) settle() {
 	p := b.place
 	if len(p.Names) == 0 {
@@ -180,7 +181,7 @@ func (b *builder) integer(what, s string, lo, hi int64) int64 {
 	return n
 }
 
-// code checks a code; the lists are looked at later.
+// code checks the syntax of a code. Whether the list has it is checked later.
 func (b *builder) code(list, s string, required bool) string {
 	s = strings.TrimSpace(s)
 	switch {
@@ -192,7 +193,7 @@ func (b *builder) code(list, s string, required bool) string {
 	return s
 }
 
-// wellFormed reports whether a text can be a code.
+// wellFormed reports whether a text has the syntax of a code.
 func wellFormed(s string) bool {
 	for _, r := range s {
 		if r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
@@ -202,10 +203,10 @@ func wellFormed(s string) bool {
 	return s != "" && utf8.RuneCountInString(s) <= 64
 }
 
-// maxText bounds a text of a place, in characters.
+// maxText is the largest length of a text of a place in characters.
 const maxText = 1000
 
-// text checks a text.
+// text checks a text and returns it trimmed.
 func (b *builder) text(what, s string, required bool) string {
 	s = strings.TrimSpace(s)
 	switch {
@@ -219,7 +220,7 @@ func (b *builder) text(what, s string, required bool) string {
 	return s
 }
 
-// name checks the text of a spelling, which must be found again by a search.
+// name checks the text of a spelling. Searches must be able to find it.
 func (b *builder) name(what, s string) string {
 	s = b.text(what, strings.Join(strings.Fields(s), " "), true)
 	if utf8.RuneCountInString(s) > maxName {
@@ -228,7 +229,7 @@ func (b *builder) name(what, s string) string {
 	return s
 }
 
-// maxName bounds a spelling, in characters: a search takes no longer ones.
+// maxName is the largest length of a spelling in characters, the same as in searches.
 const maxName = 200
 
 func (b *builder) boolean(what, s string) bool {
@@ -242,7 +243,7 @@ func (b *builder) boolean(what, s string) bool {
 	return false
 }
 
-// layouts of moments and days.
+// layouts are the accepted layouts of times and dates.
 var layouts = [...]string{
 	time.RFC3339Nano,
 	"2006-01-02T15:04:05.999999999",
@@ -258,8 +259,8 @@ var layouts = [...]string{
 	"20060102",
 }
 
-// parseTime reads a moment or a day of the years 1 to 9999, which JSON can keep; without a zone it is one of
-// Europe/Oslo.
+// parseTime parses a time or a date with a year from 1 to 9999, the range that JSON can store. Without an offset it is
+// a time in Europe/Oslo.
 func parseTime(s string) (time.Time, bool) {
 	for _, l := range layouts {
 		if t, err := time.ParseInLocation(l, s, oslo()); err == nil && t.Year() > 0 && t.UTC().Year() > 0 &&
@@ -270,7 +271,7 @@ func parseTime(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// moment reads a moment in whole seconds, as the register has them; the zero time for "".
+// moment parses a time and rounds it to whole seconds, as the register has them; zero for "".
 func (b *builder) moment(what, s string) time.Time {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -292,7 +293,7 @@ func (b *builder) times(updated, extracted, registered string) {
 	}
 }
 
-// day reads a day as it stands, whatever its zone.
+// day parses a date and ignores its offset.
 func (b *builder) day(what, s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -305,7 +306,7 @@ func (b *builder) day(what, s string) string {
 	return t.Format(time.DateOnly)
 }
 
-// oslo is the zone of the product where a time names none. The zone table is part of the program.
+// oslo is the time zone of times without an offset. The time zone database is part of the program.
 var oslo = sync.OnceValue(func() *time.Location {
 	l, err := time.LoadLocation("Europe/Oslo")
 	if err != nil {
@@ -318,10 +319,10 @@ func isNumber(s string, digits int) bool {
 	return len(s) == digits && strings.Trim(s, "0123456789") == ""
 }
 
-// kommune adds a municipality, once.
+// kommune adds a municipality unless the place has it already.
 func (b *builder) kommune(nr, navn, fylkeNr, fylkeNavn string) {
 	nr, fylkeNr = strings.TrimSpace(nr), strings.TrimSpace(fylkeNr)
-	if len(nr) == 3 { // a spreadsheet took the zero
+	if len(nr) == 3 { // a spreadsheet removed the leading zero
 		nr = "0" + nr
 	}
 	if !isNumber(nr, 4) {
@@ -346,7 +347,7 @@ func (b *builder) kommune(nr, navn, fylkeNr, fylkeNavn string) {
 
 func (b *builder) add(n placeName) { b.place.Names = append(b.place.Names, n) }
 
-// unit adds a cadastral unit, once.
+// unit adds a cadastral unit unless the place has it already.
 func (b *builder) unit(kommune, gnr, bnr, fnr, snr, remark string) {
 	optional := func(what, s string) int64 {
 		if s == "" {
@@ -374,7 +375,7 @@ func (b *builder) unit(kommune, gnr, bnr, fnr, snr, remark string) {
 	}
 }
 
-// road adds the reference of a road, once.
+// road adds a road reference unless the place has it already.
 func (b *builder) road(kommune, code string) {
 	if !isNumber(kommune, 4) {
 		b.refuse(refusedCode, "kommunenummer %q of a road: four digits", short(kommune))
@@ -385,7 +386,7 @@ func (b *builder) road(kommune, code string) {
 	}
 }
 
-// position takes a geometry in a system that is served, and transforms it.
+// position sets the position: it transforms a geometry from a supported CRS.
 func (b *builder) position(id crs.ID, geometry []byte, err error) {
 	if err == nil && geometry != nil {
 		geometry, err = transformed(geometry, id)
@@ -397,7 +398,7 @@ func (b *builder) position(id crs.ID, geometry []byte, err error) {
 	b.place.Position = geometry
 }
 
-// transformed brings a geometry to register.StorageCRS, without heights.
+// transformed transforms a geometry to register.StorageCRS and removes heights.
 func transformed(geometry []byte, from crs.ID) ([]byte, error) {
 	fn, err := crs.Between(from, register.StorageCRS)
 	if err != nil {
@@ -420,7 +421,7 @@ func transformed(geometry []byte, from crs.ID) ([]byte, error) {
 	return moved, errors.Join(bad, err)
 }
 
-// short is text for a message, on one line of a terminal.
+// short returns a text, shortened and on one line, for a message.
 func short(s string) string {
 	valid := strings.ToValidUTF8(s, "?")
 	if len(s) > 60 {

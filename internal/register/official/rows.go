@@ -11,12 +11,12 @@ import (
 	"grense/internal/ingest"
 )
 
-// A row is a feature that has one spelling of one name of a place, with the properties of the product by their names,
-// as CSV, GeoJSON and GeoPackages made of the GML have them. Names are folded (foldName); of a name with dots or bars
-// the last part counts.
+// A row is a feature with one spelling of one name of a place. It maps the names of the product's properties to values,
+// as in CSV, GeoJSON and GeoPackages converted from the GML. Names are folded (foldName); of a name with dots or bars,
+// the last part is used.
 type row map[string]string
 
-// rowNames are names by which a property is found, best first; the key is the one of the product.
+// rowNames lists names for each property of the product, best first.
 var rowNames = map[string][]string{
 	"stedsnummer":            {"stedsnummer"},
 	"stedsnavnnummer":        {"stedsnavnnummer"},
@@ -55,17 +55,18 @@ var rowNames = map[string][]string{
 	"adressekode":            {"adressekode"},
 }
 
-// rowDefaults are the values of codes that a form of the product leaves out; a report says where they were used.
+// rowDefaults are default values of codes that some formats of the product leave out. A report states where they were
+// used.
 var rowDefaults = map[string]string{"navnestatus": "hovednavn", "skrivemaatestatus": "uvurdert", "spraak": "norsk"}
 
-// rowReader makes places of the rows of one layer.
+// rowReader converts the rows of a layer to places.
 type rowReader struct {
-	columns map[string]string // name in the file -> the product's; "": none of it
-	taken   map[string]bool   // products' names that the file has
-	missing []string          // properties that the file lacks and that have a default
+	columns map[string]string // name in the file to name in the product; "" if unknown
+	taken   map[string]bool   // properties of the product that the file has
+	missing []string          // missing properties that have a default value
 }
 
-// seen describes what the file has; properties may differ from feature to feature.
+// seen returns the product's name of a property in the file. Properties may differ between features.
 func (r *rowReader) seen(name string) string {
 	key, ok := r.columns[name]
 	if ok {
@@ -90,7 +91,7 @@ func (r *rowReader) seen(name string) string {
 	return key
 }
 
-// read makes places of a feature: one for each of its rows.
+// read calls fn with a place for each row of a feature.
 func (r *rowReader) read(f *ingest.Feature, fn func(*place, *refusal, string) error) error {
 	rows, bad := r.rows(f)
 	if bad != nil {
@@ -105,7 +106,7 @@ func (r *rowReader) read(f *ingest.Feature, fn func(*place, *refusal, string) er
 	return nil
 }
 
-// rows gives the rows of a feature. A feature whose properties are arrays has as many as these are long.
+// rows returns the rows of a feature. If its properties are arrays, there is one row per element.
 func (r *rowReader) rows(f *ingest.Feature) ([]row, *refusal) {
 	rank := map[string]int{}
 	one, lists, n := row{}, map[string][]string{}, 1
@@ -169,7 +170,7 @@ func (r *rowReader) rows(f *ingest.Feature) ([]row, *refusal) {
 	return out, nil
 }
 
-// texts reads a JSON array of values.
+// texts parses a JSON array of values.
 func texts(s string) ([]string, error) {
 	d := json.NewDecoder(strings.NewReader(s))
 	d.UseNumber()
@@ -194,7 +195,7 @@ func texts(s string) ([]string, error) {
 	return out, nil
 }
 
-// code takes a code, or the default where the form has none.
+// code returns a code, or the default value if the format leaves it out.
 func (r *rowReader) code(b *builder, x row, key string) string {
 	if x[key] == "" {
 		if d := rowDefaults[key]; d != "" {
@@ -253,8 +254,8 @@ func (r *rowReader) place(x row, f *ingest.Feature) (*place, *refusal) {
 	return b.done()
 }
 
-// mergeRows makes one place of the rows of a file: names and spellings are put together, of all else the first row
-// counts that has it, and of the times the last.
+// mergeRows merges the rows of a place from one file. It collects names and spellings; other values come from the first
+// row that has them, and times from the latest.
 func mergeRows(rows []*place) (*place, *refusal) {
 	b := &builder{place: rows[0]}
 	p := b.place
@@ -303,7 +304,7 @@ func mergeRows(rows []*place) (*place, *refusal) {
 	if bad != nil {
 		return nil, bad
 	}
-	for i := range p.Names { // the form may not say which spelling is preferred
+	for i := range p.Names { // some formats do not state which spelling is preferred
 		list := p.Names[i].Spellings
 		if !slices.ContainsFunc(list, func(s placeSpelling) bool { return s.Preferred }) {
 			list[0].Preferred = true

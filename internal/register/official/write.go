@@ -14,22 +14,22 @@ import (
 	"grense/internal/store"
 )
 
-// What the products leave out, and the tables demand. A place of the product is in use. Its deciding authority and
-// its second sorting are not published: no authority, and the lowest sorting.
+// Values that the tables require and the products lack. Places of the product exist. The deciding authority and the
+// second sorting are not published; they become no authority and the lowest sorting.
 const (
 	defaultStatus   = "aktiv"
 	defaultSort1    = "viktighetA"
 	defaultSort2    = "viktighet01"
 	defaultPriority = "norsk-nordsamisk-lulesamisk-sørsamisk-kvensk"
 	defaultState    = "ubehandlet"
-	defaultCountry  = "ZZ" // not specified
+	defaultCountry  = "ZZ" // code for "not specified"
 )
 
-// codeBook knows the code lists, and counts what they lack.
+// codeBook holds the code lists, and counts codes that they lack.
 type codeBook struct {
 	lists  []register.CodeList
-	byList map[string]map[string]*register.Code // by what records hold
-	byName map[string]map[string]string         // of languages and countries: published value -> what records hold
+	byList map[string]map[string]*register.Code // by the form in records
+	byName map[string]map[string]string         // for languages and countries: form in records, by published value
 	extra  map[string]map[string]*extraCode
 }
 
@@ -57,11 +57,11 @@ func newCodeBook(lists []register.CodeList) *codeBook {
 	return b
 }
 
-// maxExtraCodes bounds what is kept of codes that no list has.
+// maxExtraCodes is the largest number of unknown codes that are kept.
 const maxExtraCodes = 10_000
 
-// code returns what records hold for a code, and notes one that the list lacks. name and parent are of a new code; ""
-// where not known.
+// code returns the form of a code in records, and records it if the list lacks it. name and parent describe a new code;
+// "" if not known.
 func (b *codeBook) code(list, value, name, parent string, at ingest.Fault) string {
 	if value == "" {
 		return ""
@@ -89,7 +89,7 @@ func (b *codeBook) code(list, value, name, parent string, at ingest.Fault) strin
 		b.extra[list][value] = x
 	}
 	x.Count++
-	// Of several names for one code the least is kept, whatever the order of the files.
+	// // If a code has several names, the smallest is kept, so that the order of the files does not matter.
 	if name != "" && (x.name == "" || name < x.name) {
 		x.name = name
 	}
@@ -99,7 +99,7 @@ func (b *codeBook) code(list, value, name, parent string, at ingest.Fault) strin
 	return value
 }
 
-// unknown lists the codes that no list has.
+// unknown returns the codes that are in no list.
 func (b *codeBook) unknown() (out []UnknownCode) {
 	for _, codes := range b.extra {
 		for _, x := range codes {
@@ -116,7 +116,7 @@ func (b *codeBook) unknown() (out []UnknownCode) {
 	return out
 }
 
-// complete puts what records hold in place of published values, and fills what the product leaves out.
+// complete replaces published codes by their form in records, and adds what the product lacks.
 func (b *codeBook) complete(p *place, at ingest.Fault) {
 	if t := b.byList["navneobjekttype"][p.Type]; t != nil {
 		p.Group = cmp.Or(p.Group, t.Parent)
@@ -151,7 +151,7 @@ func (b *codeBook) complete(p *place, at ingest.Fault) {
 	}
 }
 
-// importance is what places are ranked by first; a code that is not known counts nothing.
+// importance returns the importance by which places are ranked first. It is 0 for an unknown code.
 func (b *codeBook) importance(p *place) int {
 	n := 0
 	if c := b.byList["sortering1"][p.Sort1]; c != nil {
@@ -163,7 +163,7 @@ func (b *codeBook) importance(p *place) int {
 	return n
 }
 
-// write writes the code lists, the codes that were added last.
+// write writes the code lists, with added codes last.
 func (b *codeBook) write(out *register.Output) {
 	for i := range b.lists {
 		l := &b.lists[i]
@@ -264,7 +264,7 @@ func (p *place) write(out *register.Output, at rank) {
 	}
 }
 
-// cores are the texts of spellings, one after the other.
+// cores returns the texts of spellings, one after another.
 func cores(list []*register.Spelling) string {
 	texts := make([]string, len(list))
 	for i, s := range list {
@@ -273,7 +273,7 @@ func cores(list []*register.Spelling) string {
 	return strings.Join(texts, ", ")
 }
 
-// values are those of a row of one of the cadastral tables.
+// values returns a row of a cadastral table.
 func (u placeUnit) values(out *register.Output, table string, rest ...any) []any {
 	var remark, norm any
 	if u.Remark != "" {

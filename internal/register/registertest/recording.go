@@ -1,5 +1,5 @@
-// Package registertest has what the tests of the register and of its imports share: a store.Writer that keeps what is
-// written.
+// Package registertest contains what tests of the register and of its imports share: a store.Writer that keeps the rows
+// written to it.
 package registertest
 
 import (
@@ -19,18 +19,18 @@ import (
 // Recording is a store.Writer that keeps all rows.
 type Recording struct {
 	Collections []*store.Collection
-	Columns     map[string][]string // by table, as Insert was given them
+	Columns     map[string][]string // by table, as passed to Insert
 	Rows        map[string][][]any  // by table
-	Sums        map[string]uint32   // by table: a checksum of its rows in order
-	keep        bool                // false: checksums only
+	Sums        map[string]uint32   // checksum of the rows of a table in order
+	keep        bool                // keep the rows; otherwise only checksums
 }
 
-// New returns an empty recording; without keep it has checksums only.
+// New returns an empty Recording. If keep is not set, it keeps checksums only.
 func New(keep bool) *Recording {
 	return &Recording{Columns: map[string][]string{}, Rows: map[string][][]any{}, keep: keep, Sums: map[string]uint32{}}
 }
 
-// Define keeps the collection, which must be one in place of another.
+// Define records the collection. It fails unless replace is set.
 func (r *Recording) Define(_ context.Context, c *store.Collection, replace bool) error {
 	if !replace {
 		return fmt.Errorf("fake: %s without replacement", c.ID)
@@ -39,7 +39,7 @@ func (r *Recording) Define(_ context.Context, c *store.Collection, replace bool)
 	return nil
 }
 
-// Insert keeps the columns of a table, which must be new, and returns what keeps its rows.
+// Insert records the columns of a table, which must be new, and returns a function that records a row.
 func (r *Recording) Insert(_ context.Context, table string, columns []string) (func(...any) error, error) {
 	if _, ok := r.Columns[table]; ok {
 		return nil, fmt.Errorf("fake: %s opened twice", table)
@@ -64,7 +64,7 @@ func (r *Recording) Insert(_ context.Context, table string, columns []string) (f
 	}, nil
 }
 
-// encode writes a value of the kinds that a Writer takes, others are an error.
+// encode encodes a value; it fails for a type that a Writer does not accept.
 func encode(b *bytes.Buffer, v any) error {
 	switch v := v.(type) {
 	case nil:
@@ -98,7 +98,7 @@ func (r *Recording) Commit(context.Context) error { return nil }
 // Close does nothing.
 func (r *Recording) Close() error { return nil }
 
-// Each calls fn with a getter of the columns for each row.
+// Each calls fn for each row of a table; get returns the value of a column.
 func (r *Recording) Each(t testing.TB, table string, fn func(get func(column string) any)) {
 	t.Helper()
 	if len(r.Rows[table]) == 0 {
@@ -119,8 +119,8 @@ func (r *Recording) Each(t testing.TB, table string, fn func(get func(column str
 	}
 }
 
-// Large returns the path of a large register, the file that GRENSE_ACCEPT_REGISTER names, and a folder beside it for
-// its side files, so that the next run has them. Where none is named it skips.
+// Large returns the path of the large register named by GRENSE_ACCEPT_REGISTER, and a directory for its side files,
+// which the next run reuses. If the variable is not set, it skips the test.
 func Large(tb testing.TB) (path, dir string) {
 	tb.Helper()
 	path = os.Getenv("GRENSE_ACCEPT_REGISTER")
