@@ -130,7 +130,7 @@ func directories(list []entry) (root, leaves []byte) {
 	}
 }
 
-// pmTiles describes the tiles of a file.
+// pmTiles holds the directory of a file, and the counts for its header.
 type pmTiles struct {
 	list                []entry // in the order of ids
 	addressed, contents int     // number of addressed tiles, and of distinct contents

@@ -124,7 +124,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// Fold applies the folding function name of a tree: casei, accenti, norm or exact.
+// Fold applies a folding function to s. name is casei, accenti, norm or exact.
 // ok is false if there is no such function.
 func Fold(name, s string) (string, bool) {
 	switch name {

@@ -325,7 +325,7 @@ func (x *look) feature(f *store.Feature, title string) error {
 	return nil
 }
 
-// settle compares the last feature with the recorded one.
+// settle compares the digest of the last feature with the recorded one, and records a change if they differ.
 func (x *look) settle() {
 	d := x.last
 	if d == nil {

@@ -40,7 +40,7 @@ type SeriesOptions struct {
 	Weights  Weights // "" means RefuseWeights
 	Supplied []SuppliedWeight
 	MaxCells int // largest number of cells in the result, with Spill of one day; 0 means a million
-	MaxKeys  int // largest number of days times values of other columns (100 bytes each on average); 0 means a million
+	MaxKeys  int // largest number of combinations of day and other columns, of 100 bytes on average; 0 means a million
 	// Spill is a directory for a temporary file of values. If set, only the values of one day have to fit in memory; if
 	// "", the whole series may have at most MaxCells values.
 	Spill    string

@@ -173,7 +173,7 @@ func (translateCodes) Execute(ctx context.Context, env *Env, in Inputs) (Outputs
 	return d.outputs(), nil
 }
 
-// translating holds the translation of one execution.
+// translating is the enrich.Translation of one execution, from the inputs scheme, from, to and onAmbiguous.
 type translating struct{ enrich.Translation }
 
 func newTranslator(ctx context.Context, env *Env, in Inputs) (*translating, error) {

@@ -138,8 +138,8 @@ func relation(name, table, owner, key string, fs []store.Property, nested ...sto
 	return store.Relation{Name: name, Table: table, Owner: owner, Key: key, Columns: fs, Relations: nested}
 }
 
-// kommuner returns the relation from places, or from rows with the id of their place in column key, to their
-// municipalities.
+// kommuner returns the relation from places to their municipalities. key is "rang", or the column that holds the id of
+// the place.
 func kommuner(key string) store.Relation {
 	owner := "sted_id"
 	if key == "rang" {

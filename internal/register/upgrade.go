@@ -22,9 +22,9 @@ type Stored interface {
 // ErrNoRegister is the error for data without a register of place names.
 var ErrNoRegister = errors.New("register: the data hold no register of place names")
 
-// Upgrade writes a register that an older version of the program wrote to w, replacing a register in w. It calculates
-// the columns for searching again and copies all others. progress, which may be nil, is called from time to time with
-// the number of rows.
+// Upgrade copies a register, written by an older version of the program, to w. A register in w is replaced. The columns
+// for searching are calculated again; all others are copied. progress, which may be nil, is called from time to time
+// with the number of rows.
 func Upgrade(ctx context.Context, from Stored, w store.Writer, progress func(rows int)) error {
 	if _, ok := from.Description("sted"); !ok {
 		return ErrNoRegister

@@ -205,7 +205,7 @@ func (s *Service) WriteFault(w http.ResponseWriter, r *http.Request, e *problem.
 	s.fail(w, r, &envelope{version: versionOf(r), lang: lang}, f)
 }
 
-// peekBytes is how much of a message is read only for its locale.
+// peekBytes is the largest number of bytes of a message that are read only to find its locale.
 const peekBytes = 16 << 10
 
 var localeElement = regexp.MustCompile(`<(?:[\w.-]+:)?locale(?:\s[^<>]*)?>\s*([A-Za-z_-]{2,16})\s*</`)

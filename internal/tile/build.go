@@ -126,8 +126,8 @@ func makeLevels(ctx context.Context, makers []*maker, coarse int, publish func()
 // would have too many edges.
 const coarseWidth = 16
 
-// coarseSkip returns how many of the finest levels are left out of the coarse ones, so that about most edges remain. It
-// assumes one edge for two cells of border, counted on both sides.
+// coarseSkip returns how many of the finest levels the coarse ones leave out, such that about as many edges remain
+// as the parameter most states. It assumes one edge per two cells of border, counted on both sides.
 func coarseSkip(makers []*maker, build *coverage.Builder, most int) int {
 	skip := math.Log2(float64(build.Length()) / 2 / float64(most))
 	for _, m := range makers {

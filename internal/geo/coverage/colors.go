@@ -8,12 +8,12 @@ import (
 // NoColor is the colour of a feature without polygons.
 const NoColor = math.MaxUint8
 
-// colorCount is how many colours suffice for a map whose areas have one part each (Appel and Haken 1976).
+// colorCount is the number of colours that suffice for any map whose areas each have one part (Appel and Haken 1976).
 const colorCount = 4
 
-// Colors returns a number from 0 to 3 for each feature, NoColor for those without polygons. Features with a common
-// border have different ones. Where features overlap, or have parts in several places, that may be impossible: then
-// those with the shortest common border are alike. The same level has the same colours.
+// Colors returns a number from 0 to 3 for each feature, or NoColor for features without polygons. Features with a
+// common border have different numbers. Where features overlap or have several parts, that may be impossible; then the
+// pair with the shortest common border has the same number. The same level always gives the same result.
 func (l *Level) Colors() []uint8 {
 	c := &coloring{near: l.neighbours(), of: make([]uint8, l.Features())}
 	for f := range c.of {
@@ -28,16 +28,17 @@ func (l *Level) Colors() []uint8 {
 	return c.of
 }
 
-// beside is a feature beside another one.
+// beside is a feature that shares a border with another one.
 type beside struct {
 	feature int32
-	length  float64 // of the common border, in cells
+	length  float64 // length of the common border, in cells
 }
 
-// crowded is how many features an arc may have on its sides to count: of versions of one feature there may be many.
+// crowded is the largest number of features at the sides of an arc that counts as a border. Versions of a feature may
+// be many.
 const crowded = 64
 
-// neighbours returns the features beside each.
+// neighbours returns the features that share a border with each feature.
 func (l *Level) neighbours() [][]beside {
 	l.sidesOnce.Do(l.findSides)
 	near := make([][]beside, l.Features())
@@ -79,15 +80,15 @@ func (l *Level) length(arc int) (sum float64) {
 	return sum
 }
 
-// coloring colours features one after the other.
+// coloring holds the colours of the features that have been coloured so far.
 type coloring struct {
 	near [][]beside
 	of   []uint8
-	used [colorCount]int // features of each colour
+	used [colorCount]int // number of features of each colour
 }
 
-// order is that in which each feature has few neighbours before it: the reverse of taking away the one with the fewest
-// that are left (Matula and Beck 1983).
+// order returns an order in which each feature has few neighbours before it: the reverse of the order in which the
+// feature with the fewest remaining neighbours is removed repeatedly (Matula and Beck 1983).
 func (c *coloring) order() []int32 {
 	n := len(c.near)
 	degree, gone := make([]int32, n), make([]bool, n)
@@ -112,7 +113,7 @@ func (c *coloring) order() []int32 {
 		}
 		f := buckets[d][k]
 		buckets[d] = buckets[d][:k]
-		if gone[f] || int(degree[f]) != d { // it stands in another bucket
+		if gone[f] || int(degree[f]) != d { // outdated entry of a bucket
 			continue
 		}
 		gone[f] = true
@@ -129,8 +130,8 @@ func (c *coloring) order() []int32 {
 	return out
 }
 
-// free returns a colour that no neighbour of a feature has, the rarest, after changing those of others if that is
-// needed; else that of its neighbours with the shortest border.
+// free returns a colour that no neighbour of feature f has, the rarest one. If there is none, it tries to change the
+// colours of neighbours; if that fails too, it returns the colour of the neighbours with the shortest border.
 func (c *coloring) free(f int32) uint8 {
 	var border [colorCount]float64
 	var has [colorCount]bool
@@ -163,8 +164,8 @@ func (c *coloring) free(f int32) uint8 {
 	return uint8(best)
 }
 
-// swap frees colour a for a feature: its neighbours of that colour, and all that hang together with them in the colours
-// a and b, change these (Kempe 1879). It reports whether none of its neighbours would have become a.
+// swap tries to free colour a for feature f: it exchanges colours a and b in the connected features of these colours
+// that contain its neighbours of colour a (Kempe 1879). It returns false if a neighbour of f would get colour a.
 func (c *coloring) swap(f int32, a, b uint8) bool {
 	seen := map[int32]bool{}
 	var queue []int32

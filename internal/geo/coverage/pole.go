@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Pole returns the position within the largest polygon of a feature that is furthest from its rings, the pole of
-// inaccessibility, as near as the grid and a hundredth of the polygon's width allow. room is its distance to the rings
-// and area that of the polygon, both in cells; ok is false for a feature without polygons.
+// Pole returns the position in the largest polygon of a feature that is furthest from its rings (the pole of
+// inaccessibility), within the precision of the grid and a hundredth of the polygon's width. room is its distance to
+// the rings, in cells, and area the polygon's area, in square cells. ok is false for a feature without polygons.
 func (l *Level) Pole(feature int) (at Point, room, area float64, ok bool) {
 	best := -1
 	for i := range l.Polygons(feature) {
@@ -36,11 +36,11 @@ func (l *Level) Pole(feature int) (at Point, room, area float64, ok bool) {
 	return Point{int32(math.Round(x)), int32(math.Round(y))}, room, area, true
 }
 
-// square is a square of half the width half around a position, with the distance of that to the rings, negative
-// outside, and the largest that a position of the square may have.
+// square is a square around x, y with sides of twice half. distance is the distance from x, y to the rings, negative
+// outside the polygon; most is the largest distance that a position in the square can have.
 type square struct{ x, y, half, distance, most float64 }
 
-// squares is a heap, the one with the largest most first.
+// squares is a heap with the square with the largest most first.
 type squares []square
 
 func (s squares) Len() int           { return len(s) }
@@ -53,7 +53,8 @@ func (s *squares) Pop() any {
 	return last
 }
 
-// pole divides squares that may hold a better position than the best one (Mapbox, polylabel).
+// pole searches by dividing squares that may contain a better position than the best so far (the algorithm of Mapbox
+// polylabel).
 func pole(rings [][]Point, low, high Point) (x, y, room float64) {
 	w, h := float64(high.X-low.X), float64(high.Y-low.Y)
 	size := min(w, h)
@@ -69,7 +70,7 @@ func pole(rings [][]Point, low, high Point) (x, y, room float64) {
 	if size == 0 {
 		return best.x, best.y, best.distance
 	}
-	const most = 64 // squares along a polygon
+	const most = 64 // largest number of squares along a side of the polygon
 	half := max(size, max(w, h)/most) / 2
 	var queue squares
 	for x := float64(low.X); x < float64(high.X); x += 2 * half {
@@ -112,7 +113,7 @@ func centroid(ring []Point, origin Point) (c [2]float64) {
 	return [2]float64{float64(origin.X) + c[0]/sum, float64(origin.Y) + c[1]/sum}
 }
 
-// toRings is the distance of a position to the nearest edge, negative outside of the polygon.
+// toRings returns the distance from a position to the nearest edge, negative outside the polygon.
 func toRings(rings [][]Point, x, y float64) float64 {
 	inside, least := false, math.Inf(1)
 	for _, r := range rings {

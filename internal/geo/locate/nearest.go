@@ -88,7 +88,7 @@ type nearSearch struct {
 	runs  int // number of measured runs
 }
 
-// reached is the best result for an area.
+// reached is an area in a search, with the least distance to it so far and the position at that distance.
 type reached struct {
 	feature int32
 	least   float64

@@ -196,7 +196,7 @@ func (a *region) box(b orb.Bound) (all, none bool) {
 }
 
 // touches reports whether a geometry touches the area. It stops at the first vertex that does.
-// ErrPlace reports a vertex before that which is not finite.
+// The error is ErrPlace if an earlier vertex is not finite.
 func (a *region) touches(geometry []byte) (bool, error) {
 	for _, edges := range [...]bool{false, true} { // most have a vertex in it, which is a cheap test
 		w := regionTest{region: a, edges: edges}

@@ -271,7 +271,7 @@ func parseTime(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// moment parses a time and rounds it to whole seconds, as the register has them; zero for "".
+// moment parses a time and truncates it to whole seconds, as the register has them, in UTC; zero for "".
 func (b *builder) moment(what, s string) time.Time {
 	s = strings.TrimSpace(s)
 	if s == "" {

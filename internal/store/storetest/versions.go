@@ -252,7 +252,7 @@ func (s *versioned) answers(t *testing.T, st store.Store, q store.Query, want []
 	}
 }
 
-// counts requests a page that does not reveal the count by itself.
+// counts requests a page from which the number of matches cannot be inferred, and checks the count that is returned.
 func (s *versioned) counts(t *testing.T, st store.Store, q store.Query) {
 	t.Helper()
 	q.Limit = 1
