@@ -25,6 +25,7 @@ var may = map[string]string{
 	"internal/archive":      "internal/cache",
 	"internal/style":        "",
 	"internal/glyph":        "",
+	"internal/render":       "internal/draw internal/style",
 	"internal/geo/coverage": "internal/geo/crs internal/geo/wkb",
 	"internal/geo/locate":   "internal/geo/coverage internal/geo/crs internal/geo/wkb",
 	"internal/enrich":       "internal/history",
@@ -102,6 +103,8 @@ var may = map[string]string{
 		"internal/history internal/state internal/store",
 	"internal/server/lookup": "internal/server internal/server/page api/ogcapi internal/cache internal/cql2 " +
 		"internal/draw internal/feature internal/geo/crs internal/geo/locate internal/store",
+	"internal/server/maps": "internal/server internal/server/limit internal/server/page internal/server/tiles " +
+		"internal/cql2 internal/geo/crs internal/render internal/store internal/style internal/tile openapi",
 	"internal/server/page": "internal/config internal/geo/crs web",
 	"internal/server/placenames": "internal/server internal/server/page api/ogcapi api/placename internal/cql2 " +
 		"internal/geo/crs internal/placename internal/soap internal/store",
@@ -109,8 +112,8 @@ var may = map[string]string{
 		"api/ogcapi internal/cql2 internal/enrich internal/format internal/geo/crs internal/history " +
 		"internal/process internal/state internal/store",
 	"internal/server/surface": "internal/server internal/server/compat internal/server/docs " +
-		"internal/server/features internal/server/lineage internal/server/lookup internal/server/placenames " +
-		"internal/server/processes internal/server/tiles internal/enrich internal/geo/crs",
+		"internal/server/features internal/server/lineage internal/server/lookup internal/server/maps " +
+		"internal/server/placenames internal/server/processes internal/server/tiles internal/enrich internal/geo/crs",
 	"internal/server/tiles": "internal/server internal/server/limit internal/server/page api/ogcapi internal/cache " +
 		"internal/glyph internal/cql2 internal/geo/crs internal/store internal/style internal/tile openapi",
 	"cmd/grense": "*",

@@ -2,6 +2,8 @@ package ogcapi
 
 // Relation types of tiles (OGC 20-057, 8 to 10; OGC 20-009 for stylesheet, which is registered).
 const (
+	RelMap            = "http://www.opengis.net/def/rel/ogc/1.0/map"
+	RelTilesetsMap    = "http://www.opengis.net/def/rel/ogc/1.0/tilesets-map"
 	RelTilesetsVector = "http://www.opengis.net/def/rel/ogc/1.0/tilesets-vector"
 	RelTilingScheme   = "http://www.opengis.net/def/rel/ogc/1.0/tiling-scheme"
 )

@@ -313,13 +313,17 @@ type Limits struct {
 	DrainTimeout time.Duration `yaml:"drain_timeout"`
 }
 
-// Compat serves the addresses of two public REST services of Kartverket, so that their clients only need another host.
+// Compat serves what older clients know: the addresses of two public REST services of Kartverket, so that their clients
+// only need another host, and the Web Map Service.
 type Compat struct {
 	// Whether /kommuneinfo/v1 is served. Defaults to false.
 	Kommuneinfo bool `yaml:"kommuneinfo"`
 	// Whether /stedsnavn/v1 is served; the data need a register of place names. Defaults to false.
 	Stedsnavn bool `yaml:"stedsnavn"`
-	// Whether both answer without a key, under the limits of addresses. Defaults to false.
+	// Whether the Web Map Service 1.3.0 is served at /wms, for clients that do not know OGC API Maps. Defaults to
+	// false.
+	WMS bool `yaml:"wms"`
+	// Whether kommuneinfo and stedsnavn answer without a key, under the limits of addresses. Defaults to false.
 	Open     bool           `yaml:"open"`
 	Kommuner Municipalities `yaml:"kommuner"`
 	Fylker   Counties       `yaml:"fylker"`

@@ -28,7 +28,7 @@ var registerDecoders = sync.OnceFunc(func() {
 		b, err := io.ReadAll(body)
 		return string(b), err
 	}
-	for _, m := range []string{"text/html", "text/csv", "application/vnd.oai.openapi", "application/xml", "application/atom+xml", "application/vnd.mapbox-vector-tile"} {
+	for _, m := range []string{"text/html", "text/csv", "application/vnd.oai.openapi", "application/xml", "application/atom+xml", "application/vnd.mapbox-vector-tile", "image/png", "image/jpeg", "image/svg+xml"} {
 		openapi3filter.RegisterBodyDecoder(m, text)
 	}
 	for _, f := range format.All() { // files are read back elsewhere
@@ -166,7 +166,7 @@ func TestDefinitionSuitsGeneratorsOfClients(t *testing.T) {
 				if props, _ := schemas[strings.ToLower(op.OperationID)]["properties"].(map[string]any); props["response"] != nil {
 					t.Errorf("%s %s: the answer of %s and the member response of a schema are one type in a Go client", method, path, op.OperationID)
 				}
-				if keyed := (strings.Contains(path, "/items") || strings.HasSuffix(path, "/download") || strings.HasSuffix(path, "{tileCol}") || path == "/lookup" || path == "/search" || path == "/enrich" || path == "/harmonise" || strings.HasPrefix(path, "/changes") || strings.HasSuffix(path, "/execution") || strings.HasPrefix(path, "/jobs")) && auth == "required"; op.Description == "" || op.Security == nil || keyed != (len(*op.Security) > 0) {
+				if keyed := (strings.Contains(path, "/items") || strings.HasSuffix(path, "/download") || strings.HasSuffix(path, "{tileCol}") || strings.HasSuffix(path, "/map") || path == "/lookup" || path == "/search" || path == "/enrich" || path == "/harmonise" || strings.HasPrefix(path, "/changes") || strings.HasSuffix(path, "/execution") || strings.HasPrefix(path, "/jobs")) && auth == "required"; op.Description == "" || op.Security == nil || keyed != (len(*op.Security) > 0) {
 					t.Errorf("%s %s: description %q, security %v", method, path, op.Description, op.Security)
 				}
 				seen := map[string]string{}

@@ -238,6 +238,9 @@ func (c *Call) WriteOnce(w http.ResponseWriter, plain []byte) error {
 	return c.send(w, out, "gzip")
 }
 
+// WritePlain writes a whole answer that compressing would not make smaller, as a picture.
+func (c *Call) WritePlain(w http.ResponseWriter, plain []byte) error { return c.send(w, plain, "") }
+
 // send writes a whole answer with its length.
 func (c *Call) send(w http.ResponseWriter, body []byte, coding string) error {
 	h := w.Header()

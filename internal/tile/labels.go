@@ -142,9 +142,9 @@ func (d *drawing) labels(ctx context.Context) error {
 	if p == nil || err != nil {
 		return err
 	}
-	shift, at, z := uint(p.last-d.tile.Z), corner(d.tile), d.tile.Z
-	low := coverage.Point{X: at.X << shift, Y: (at.Y-Extent)<<shift + 1}
-	high := coverage.Point{X: (at.X+Extent)<<shift - 1, Y: at.Y << shift}
+	shift, at, z := uint(p.last-d.tile.Z), d.frame.corner, d.tile.Z
+	low := coverage.Point{X: at.X << shift, Y: (at.Y-d.frame.height)<<shift + 1}
+	high := coverage.Point{X: (at.X+d.frame.width)<<shift - 1, Y: at.Y << shift}
 	if d.chosen != nil {
 		z = p.last
 	}
@@ -242,7 +242,7 @@ func (s *slow) slowLabels(level *coverage.Level, list []record) error {
 	var all []label
 	for i := range list {
 		at, _, area, ok := level.Pole(i)
-		if ok && at.X >= 0 && at.X < Extent && at.Y <= 0 && at.Y > -Extent {
+		if ok && at.X >= 0 && at.X < s.frame.width && at.Y <= 0 && at.Y > -s.frame.height {
 			all = append(all, label{at, i, area})
 		}
 	}
@@ -251,7 +251,7 @@ func (s *slow) slowLabels(level *coverage.Level, list []record) error {
 	for _, x := range all {
 		cell := coverage.Point{X: x.at.X >> labelBits, Y: x.at.Y >> labelBits}
 		named := labelTags(s.c, list[x.n].tags)
-		if named == nil || taken[cell] && s.tile.Z <= s.set.thin() {
+		if named == nil || taken[cell] && s.frame.z <= s.set.thin() {
 			continue
 		}
 		taken[cell] = true

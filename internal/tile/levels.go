@@ -261,7 +261,9 @@ type drawing struct {
 	c       *store.Collection
 	set     *Set
 	l       *levels
-	tile    Tile
+	tile    Tile    // of a window only its level
+	window  *Window // drawn in place of the tile; nil: none
+	frame   frame
 	exact   bool // see layered
 	q       Query
 	layer   *Layer
@@ -298,14 +300,14 @@ func (d *drawing) draw(ctx context.Context, in store.Reader) (err error) {
 	if err := d.labels(ctx); err != nil || len(d.others) == 0 {
 		return err
 	}
-	s := slow{m: d.m, st: in, set: d.set, tile: d.tile, c: d.c, move: d.move, layer: d.layer, names: d.names,
+	s := slow{m: d.m, st: in, set: d.set, frame: d.frame, c: d.c, move: d.move, layer: d.layer, names: d.names,
 		made: d.made}
 	return s.some(ctx, d.q, d.others)
 }
 
 // begin loads what draw needs, and selects features by the filter.
 func (d *drawing) begin(ctx context.Context, in store.Reader) (err error) {
-	d.low, d.high = box(corner(d.tile))
+	d.low, d.high = d.frame.box()
 	if d.records, err = d.l.records(d.q.Properties); err != nil {
 		return err
 	}
@@ -345,7 +347,7 @@ func (l *levels) same(r *records, row store.Row) (int, error) {
 // choose runs the filter and splits the rows in the tile into chosen, which the levels have in their revision, and
 // others.
 func (d *drawing) choose(ctx context.Context, in store.Reader) error {
-	s := slow{m: d.m, st: in, set: d.set, tile: d.tile, c: d.c}
+	s := slow{m: d.m, st: in, set: d.set, frame: d.frame, c: d.c}
 	rows, err := s.rows(ctx, d.q, mostChosen)
 	if err != nil {
 		return err
@@ -374,13 +376,30 @@ func (d *drawing) hidden(f int32) bool {
 	return d.shown.hides(f, d.tile.Z)
 }
 
+// through calls fn with the level of the tile; for a window also with finer ones, until fn reports that there is one.
+func (d *drawing) through(fn func(z int) (found bool, err error)) (at frame, err error) {
+	for by := 0; ; by++ {
+		found, err := fn(d.frame.z + by)
+		if found || err != nil || d.window == nil || d.frame.z+by >= d.l.side.sum.drawn() {
+			d.layer.shift = uint(by)
+			return d.frame.finer(by), err
+		}
+	}
+}
+
 func (d *drawing) areas(ctx context.Context) error {
-	level, err := d.l.area(d.tile.Z)
+	var level *coverage.Level
+	at, err := d.through(func(z int) (_ bool, err error) {
+		level, err = d.l.area(z)
+		return level != nil, err
+	})
+	defer func() { d.layer.shift = 0 }()
 	if level == nil || err != nil {
 		return err
 	}
 	var clip coverage.Clipper
-	for i, f := range level.Search(nil, d.low, d.high) {
+	low, high := at.box()
+	for i, f := range level.Search(nil, low, high) {
 		if i%256 == 255 && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -391,7 +410,7 @@ func (d *drawing) areas(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := d.layer.Polygons(&clip, level, int(f), corner(d.tile), id, d.colored(f, tags)); err != nil {
+		if _, err := d.layer.Polygons(&clip, level, int(f), at.corner, id, d.colored(f, tags)); err != nil {
 			return err
 		}
 		if err := d.m.bound(d.layer); err != nil {
@@ -402,24 +421,30 @@ func (d *drawing) areas(ctx context.Context) error {
 }
 
 func (d *drawing) lines(ctx context.Context) error {
-	lines, err := d.l.line(d.tile.Z)
+	var lines *coverage.Lines
+	at, err := d.through(func(z int) (_ bool, err error) {
+		lines, err = d.l.line(z)
+		return lines != nil, err
+	})
+	defer func() { d.layer.shift = 0 }()
 	if lines == nil || err != nil {
 		return err
 	}
+	low, high := at.box()
 	var parts [][]coverage.Point
-	for i, f := range lines.Search(nil, d.low, d.high) {
+	for i, f := range lines.Search(nil, low, high) {
 		if i%256 == 255 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if d.hidden(f) {
 			continue
 		}
-		if parts = lines.Clip(parts[:0], int(f), d.low, d.high); len(parts) == 0 {
+		if parts = lines.Clip(parts[:0], int(f), low, high); len(parts) == 0 {
 			continue
 		}
 		id, tags, err := d.records.of(int(f))
 		if err == nil {
-			err = d.layer.Lines(parts, corner(d.tile), id, tags)
+			err = d.layer.Lines(parts, at.corner, id, tags)
 		}
 		if err == nil {
 			err = d.m.bound(d.layer)
@@ -520,7 +545,7 @@ func (d *drawing) put(ctx context.Context, list []shownPoint, shift uint) error 
 		delete(of, s.feature)
 		id, tags, err := d.records.of(int(s.feature))
 		if err == nil {
-			err = d.layer.Points(at, corner(d.tile), id, tags)
+			err = d.layer.Points(at, d.frame.corner, id, tags)
 		}
 		if err == nil {
 			err = d.m.bound(d.layer)
@@ -553,7 +578,7 @@ func (l *levels) within(t Tile) (string, error) {
 	if l.side.sum.Live > 0 { // finer tiles may contain features that are too small for these levels
 		return "", nil
 	}
-	low, high := box(corner(t))
+	low, high := t.frame().box()
 	shift := uint(last - t.Z)
 	low, high = coverage.Point{
 		X: low.X << shift,

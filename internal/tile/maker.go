@@ -103,10 +103,19 @@ func NewMaker(o Options) *Maker {
 // Ask is a request for a tile.
 type Ask struct {
 	Set    *Set
-	Tile   Tile // address in Set
+	Tile   Tile    // address in Set
+	Window *Window // of Set, drawn in place of Tile; nil: none
 	Layers []Query
 
 	frozen bool // use the levels as they are, even if rows have changed since
+}
+
+// frame is what is drawn.
+func (a *Ask) frame() frame {
+	if a.Window != nil {
+		return a.Window.frame
+	}
+	return a.Tile.frame()
 }
 
 // Query selects the features of a layer. The layer has the name of the collection.
@@ -334,7 +343,7 @@ func (m *Maker) Tile(ctx context.Context, st store.Store, a Ask) (*Made, error) 
 	cat := st.Catalog()
 	a.Layers = slices.DeleteFunc(slices.Clone(a.Layers), func(l Query) bool {
 		c, ok := cat.Collection(l.Collection)
-		return ok && !c.ShownAt(a.Tile.Z)
+		return ok && !c.ShownAt(a.frame().z)
 	})
 	if len(a.Layers) == 0 {
 		return &Made{Empty: true}, nil

@@ -33,11 +33,14 @@ type Layer struct {
 	message  []byte
 	value    []byte
 	x, y     int32 // position of the cursor
+
+	width, height int32 // in cells
+	shift         uint  // by how many levels the level that is drawn is finer
 }
 
 // NewLayer returns a layer without features.
 func NewLayer(name string) *Layer {
-	return &Layer{name: name, keys: map[string]uint32{}, values: map[string]uint32{}}
+	return &Layer{name: name, keys: map[string]uint32{}, values: map[string]uint32{}, width: Extent, height: Extent}
 }
 
 // Features returns the number of features.
@@ -73,7 +76,7 @@ func (l *Layer) Polygons(
 	tags []Tag,
 ) (bool, error) {
 	l.geometry, l.x, l.y = l.geometry[:0], 0, 0
-	low, high := box(origin)
+	low, high := frame{corner: origin, width: l.width << l.shift, height: l.height << l.shift}.box()
 	c.Feature(level, feature, low, high, func(rings [][]coverage.Point) {
 		for _, r := range rings {
 			l.ring(r, origin)
@@ -125,6 +128,7 @@ func (l *Layer) command(id, count int) {
 }
 
 func (l *Layer) to(x, y int32) {
+	x, y = x>>l.shift, y>>l.shift
 	l.geometry = binary.AppendVarint(l.geometry, int64(x-l.x)) // zigzag encoding
 	l.geometry = binary.AppendVarint(l.geometry, int64(y-l.y))
 	l.x, l.y = x, y

@@ -27,7 +27,7 @@ type slow struct {
 	m     *Maker
 	st    store.Reader
 	set   *Set
-	tile  Tile
+	frame frame
 	c     *store.Collection
 	move  crs.Func
 	layer *Layer
@@ -79,13 +79,13 @@ func (m *Maker) Holds(ctx context.Context, st store.Store, a Ask) (bool, error) 
 	cat := st.Catalog()
 	for _, q := range a.Layers {
 		c, move, err := layerOf(cat, a.Set, q.Collection)
-		if err != nil || move == nil || !c.ShownAt(a.Tile.Z) {
+		if err != nil || move == nil || !c.ShownAt(a.frame().z) {
 			if err != nil {
 				return false, err
 			}
 			continue
 		}
-		s := slow{m: m, st: st, set: a.Set, tile: a.Tile, c: c}
+		s := slow{m: m, st: st, set: a.Set, frame: a.frame(), c: c}
 		if rows, err := s.find(ctx, q, 1); err != nil || len(rows) > 0 {
 			return err == nil, err
 		}
@@ -105,7 +105,7 @@ func (s *slow) rows(ctx context.Context, q Query, most int) ([]store.Row, error)
 // find returns up to limit features that touch the tile with its buffer.
 func (s *slow) find(ctx context.Context, q Query, limit int) ([]store.Row, error) {
 	filter := q.Filter
-	b := s.set.Bound(s.tile).Pad(Buffer * s.set.unit(s.tile.Z))
+	b := s.frame.bound(s.set).Pad(Buffer * s.set.unit(s.frame.z))
 	d := s.set.CRS.Domain()
 	b = orb.Bound{
 		Min: orb.Point{max(b.Min[0], d.Min[0]), max(b.Min[1], d.Min[1])},
@@ -162,7 +162,7 @@ func (s *slow) refused(q Query, much string) error {
 
 // draw adds features to the layer. Positions are relative to the upper left corner of the tile.
 func (s *slow) draw(ctx context.Context, list []record) error {
-	b, unit := s.set.Bound(s.tile), s.set.unit(s.tile.Z)
+	b, unit := s.frame.bound(s.set), s.set.unit(s.frame.z)
 	grid := coverage.Grid{Origin: orb.Point{b.Min[0], b.Max[1]}, Unit: unit}
 	build := coverage.NewBuilder(grid, coverage.Options{})
 	for _, r := range list {
@@ -230,7 +230,7 @@ func (s *slow) apart(ctx context.Context, grid coverage.Grid, list []record) ([]
 func (s *slow) other(r record, id uint64, grid coverage.Grid) error {
 	var points []coverage.Point
 	var lines [][]coverage.Point
-	low, high := box(coverage.Point{})
+	low, high := frame{width: s.frame.width, height: s.frame.height}.box()
 	err := wkb.Walk(r.geom, func(run wkb.Run) bool {
 		if run.Kind == wkb.Polygon || run.Len() == 0 {
 			return true
@@ -266,17 +266,6 @@ func (s *slow) other(r record, id uint64, grid coverage.Grid) error {
 		return s.layer.Points(points, coverage.Point{}, id, r.tags)
 	}
 	return nil
-}
-
-// box returns the lower left and the upper right corner of a tile with its buffer; origin is its upper left corner.
-func box(origin coverage.Point) (low, high coverage.Point) {
-	return coverage.Point{
-			X: origin.X - Buffer,
-			Y: origin.Y - Extent - Buffer,
-		}, coverage.Point{
-			X: origin.X + Extent + Buffer,
-			Y: origin.Y + Buffer,
-		}
 }
 
 // tagger converts the values of features to tags.

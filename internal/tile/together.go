@@ -49,7 +49,7 @@ var (
 // nil move. Either all layers use the archive or none, since all must be of one version of the data.
 func (m *Maker) layers(ctx context.Context, st store.Store, a Ask, from *Archive) ([]layered, error) {
 	cat, list := st.Catalog(), make([]layered, len(a.Layers))
-	archived := from != nil && from.holds(a.Set, a.Tile.Z)
+	archived := from != nil && a.Window == nil && from.holds(a.Set, a.Tile.Z)
 	for i, q := range a.Layers {
 		x := &list[i]
 		x.q = q
@@ -259,8 +259,13 @@ func (m *Maker) drawAll(ctx context.Context, from source, a Ask, list []layered)
 				move:  x.move,
 				q:     x.q,
 				tile:  a.Tile,
+				frame: a.frame(),
 				layer: NewLayer(x.c.ID),
 				made:  made,
+			}
+			if d.window = a.Window; d.window != nil {
+				d.tile = Tile{Z: d.frame.z}
+				d.layer.width, d.layer.height = d.frame.width, d.frame.height
 			}
 			if name := LabelLayer(from.st.Catalog(), x.c); name != "" {
 				d.names = NewLayer(name)
@@ -305,7 +310,7 @@ func (m *Maker) layer(ctx context.Context, from source, d drawing, x layered) (h
 		}
 	} else if d.tile.Z <= d.set.finest() {
 		d.made.read = true
-		s := slow{m: m, st: from.in, set: d.set, tile: d.tile, c: d.c, move: x.move, layer: d.layer, made: d.made,
+		s := slow{m: m, st: from.in, set: d.set, frame: d.frame, c: d.c, move: x.move, layer: d.layer, made: d.made,
 			never: d.l != nil && !d.l.rough || m.tooLarge(d.c.ID, d.set)}
 		labelled := d.names != nil && d.l != nil && !d.l.rough // levels have labels also where they have no areas
 		if !labelled {

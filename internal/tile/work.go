@@ -156,7 +156,7 @@ func (d *drawing) drawn(ctx context.Context, in store.Reader) (string, error) {
 		return "", err
 	case (d.q.chooses() || d.exact) && len(d.chosen)+len(d.others) == 0:
 		return "empty", nil
-	case !d.q.chooses() && !d.exact && d.layer.Features() <= 1:
+	case d.window == nil && !d.q.chooses() && !d.exact && d.layer.Features() <= 1:
 		return d.l.within(d.tile)
 	}
 	return "", nil

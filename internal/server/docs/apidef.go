@@ -162,6 +162,7 @@ var tagDescriptions = map[string]string{
 	"Capabilities":   "What the service is and can do",
 	"Collections":    "What data there are, and what is known of each",
 	"Data":           "The features themselves",
+	"Maps":           "Maps as pictures",
 	"Tiles":          "Vector tiles, for maps",
 	"Tiling schemes": "Tile matrix sets that tiles are cut by",
 	"Processes":      "What the service can compute",
@@ -204,7 +205,7 @@ func (c *call) operation(rt *server.Route, coll *store.Collection) openapi.Opera
 	for _, r := range rt.Formats {
 		op.Answers = append(op.Answers, openapi.Answer{Media: r.Media, Schema: answerSchema(rt, r, coll),
 			Binary: r.Binary})
-		op.Empty = op.Empty || r.Binary
+		op.Empty = op.Empty || r.F == server.AsMVT.F
 	}
 	return op
 }

@@ -53,7 +53,13 @@ func (s *surface) landing(c *call) (*server.Answer, error) {
 			ogcapi.Link{Rel: ogcapi.RelTilesetsVector, Type: server.AsHTML.Media,
 				Title: "Vector tiles of all collections as HTML", Href: b + "/tiles?f=html", Hreflang: server.Hreflang},
 			ogcapi.Link{Rel: "stylesheet", Type: server.AsStyle.Media, Title: "Style of a map of all collections",
-				Href: b + "/style?f=json"})
+				Href: b + "/style?f=json"},
+			ogcapi.Link{Rel: ogcapi.RelTilesetsMap, Type: server.AsJSON.Media, Title: "Map tiles of all collections",
+				Href: b + "/map/tiles?f=json"},
+			ogcapi.Link{Rel: ogcapi.RelMap, Type: server.AsPNG.Media, Title: "Map of all collections", Href: b +
+				"/map?f=png"},
+			ogcapi.Link{Rel: ogcapi.RelMap, Type: server.AsHTML.Media, Title: "Map of all collections as HTML",
+				Href: b + "/map?f=html", Hreflang: server.Hreflang})
 	}
 	if s.Changes != nil {
 		links = append(links, ogcapi.Link{Rel: "current", Type: server.AsAtom.Media,

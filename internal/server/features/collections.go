@@ -204,6 +204,9 @@ func (c *call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 		if slices.Contains(server.OfferedCRS(coll), crs.WebMercator) {
 			add("stylesheet", server.AsStyle.Media, here+"/style?f=json", "Style of a map of this collection")
 		}
+		add(ogcapi.RelTilesetsMap, server.AsJSON.Media, here+"/map/tiles?f=json", "Map tiles of this collection")
+		add(ogcapi.RelMap, server.AsPNG.Media, here+"/map?f=png", "Map of this collection")
+		add(ogcapi.RelMap, server.AsHTML.Media, here+"/map?f=html", "Map of this collection as HTML")
 	}
 	links = append(links, c.downloadLinks(coll)...)
 	if l := c.s.Config.Service.Licence; l.URL != "" {

@@ -12,6 +12,7 @@ import (
 	"grense/internal/server/features"
 	"grense/internal/server/lineage"
 	"grense/internal/server/lookup"
+	"grense/internal/server/maps"
 	"grense/internal/server/placenames"
 	"grense/internal/server/processes"
 	"grense/internal/server/tiles"
@@ -28,7 +29,7 @@ type Server struct {
 func New(o server.Options) (*Server, error) {
 	s := &Server{}
 	kit, err := server.New(o, compat.Routes, docs.Routes, features.Routes, lookup.Routes, s.lineage.Routes,
-		placenames.Routes, s.Processes.Routes, tiles.Routes)
+		maps.Routes, placenames.Routes, s.Processes.Routes, tiles.Routes)
 	if err != nil {
 		return nil, err
 	}

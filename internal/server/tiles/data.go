@@ -252,10 +252,7 @@ func (c *call) buildTile(set *tile.Set, at tile.Tile) (*encodedTile, error) {
 		c.s.Turns.Charge(c.Asking(c.Request.Context()), store.CostPage)
 		return &encodedTile{hint: "empty"}, nil
 	}
-	made, err := c.drawTile(ask)
-	if errors.Is(err, tile.ErrPreparing) && c.awaitLevels(set) {
-		made, err = c.drawTile(ask)
-	}
+	made, err := Draw(c.Call, c.s.Kit, ask)
 	if err != nil {
 		return nil, err
 	}
@@ -266,15 +263,23 @@ func (c *call) buildTile(set *tile.Set, at tile.Tile) (*encodedTile, error) {
 	return t, nil
 }
 
-// drawTile builds a tile in a slot of CostTile.
-func (c *call) drawTile(ask tile.Ask) (made *tile.Made, err error) {
+// Draw builds a tile or a window in a slot of CostTile. It waits for levels that are being built.
+func Draw(c *server.Call, k *server.Kit, ask tile.Ask) (*tile.Made, error) {
+	made, err := drawTile(c, k, ask)
+	if errors.Is(err, tile.ErrPreparing) && awaitLevels(c, k, ask) {
+		made, err = drawTile(c, k, ask)
+	}
+	return made, err
+}
+
+func drawTile(c *server.Call, k *server.Kit, ask tile.Ask) (made *tile.Made, err error) {
 	turn := c.Ticket(false)
-	if err := c.s.Turns.Enter(c.Request.Context(), limit.CostTile, turn); err != nil {
+	if err := k.Turns.Enter(c.Request.Context(), limit.CostTile, turn); err != nil {
 		return nil, err
 	}
-	defer c.s.Turns.Leave(limit.CostTile, turn)
+	defer k.Turns.Leave(limit.CostTile, turn)
 	err = c.Ask(func(ctx context.Context) (err error) {
-		made, err = c.s.Tiles.Tile(ctx, c.s.Store, ask)
+		made, err = k.Tiles.Tile(ctx, k.Store, ask)
 		return err
 	})
 	return made, err
@@ -286,10 +291,14 @@ const levelsWait = 20 * time.Second
 
 // awaitLevels waits without a slot until the layers have levels, if only coarse ones. It returns false after
 // levelsWait.
-func (c *call) awaitLevels(set *tile.Set) bool {
+func awaitLevels(c *server.Call, k *server.Kit, ask tile.Ask) bool {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), levelsWait)
 	defer cancel()
-	return c.s.Tiles.Await(ctx, c.s.Store, set, c.layerIDs()...)
+	ids := make([]string, len(ask.Layers))
+	for i, l := range ask.Layers {
+		ids[i] = l.Collection
+	}
+	return k.Tiles.Await(ctx, k.Store, ask.Set, ids...)
 }
 
 // tileBody compresses a tile. Speed matters, since the client is waiting; the slower level is for tiles that the fast

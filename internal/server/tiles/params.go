@@ -19,7 +19,7 @@ var paramCollections = &server.Param{Name: "collections", Shared: "tile-collecti
 		"them. Without it all are in",
 	Schema: map[string]any{"type": "array", "minItems": 1,
 		"items": map[string]any{"type": "string", "minLength": 1}},
-	Parse: server.Into(func(c *server.Call, p *tileParams, v []string) error { return p.choose(c, v[0]) })}
+	Parse: server.Into(func(c *server.Call, p layered, v []string) error { return p.layersOf().choose(c, v[0]) })}
 
 func defineCollections(c *server.Call, d *openapi.Parameter) {
 	ids := []string{}

@@ -12,6 +12,7 @@ import (
 // Conformance classes of OGC 20-057 and OGC 17-083r4.
 const (
 	tiles1 = "http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/"
+	maps1  = "http://www.opengis.net/spec/ogcapi-maps-1/1.0/conf/"
 	tms2   = "http://www.opengis.net/spec/tms/2.0/conf/"
 )
 
@@ -26,15 +27,21 @@ type surface struct {
 // call is a request to a route of the surface.
 type call struct {
 	*server.Call
-	s *surface
+	s        *surface
+	pictures bool // the tiles are those of maps
 }
 
 func (s *surface) get(h func(*call) (*server.Answer, error)) func(*server.Call) (*server.Answer, error) {
-	return func(c *server.Call) (*server.Answer, error) { return h(&call{c, s}) }
+	return func(c *server.Call) (*server.Answer, error) { return h(&call{Call: c, s: s}) }
+}
+
+// ofMaps is get for a route of map tiles.
+func (s *surface) ofMaps(h func(*call) (*server.Answer, error)) func(*server.Call) (*server.Answer, error) {
+	return func(c *server.Call) (*server.Answer, error) { return h(&call{c, s, true}) }
 }
 
 func (s *surface) stream(h func(*call, http.ResponseWriter) error) func(*server.Call, http.ResponseWriter) error {
-	return func(c *server.Call, w http.ResponseWriter) error { return h(&call{c, s}, w) }
+	return func(c *server.Call, w http.ResponseWriter) error { return h(&call{Call: c, s: s}, w) }
 }
 
 // Routes returns the routes of tiles and tile matrix sets.
@@ -105,6 +112,28 @@ func Routes(k *server.Kit) []server.Route {
 			Description: "256 letters of a font as signed distance fields, as the styles name them: glyphs of the " +
 				"MapLibre style specification. Go Regular, Go Bold and Go Italic stand in for other fonts.",
 			Formats: []server.Format{asGlyphs}, Stream: s.stream(s.letters)},
+		{Path: "/collections/{collectionId}/map/tiles", Op: "collection.map.getTileSetsList", After: "dataset.getMap",
+			Tag: "Maps", Summary: "Tilesets of the map of a collection",
+			Description: "The tile matrix sets in which there are tiles of the map of the collection (OGC 20-058).",
+			Formats:     []server.Format{server.AsJSON, server.AsHTML}, Schema: server.SchemaNamed("tileSets"),
+			Get: s.ofMaps(s.tilesets), Drawn: true, Classes: []string{maps1 + "tilesets"}},
+		{Path: "/collections/{collectionId}/map/tiles/{tileMatrixSetId}", Op: "collection.map.getTileSet",
+			After: "collection.map.getTileSetsList", Values: tilesHere, Tag: "Maps",
+			Summary:     "One tileset of the map of a collection",
+			Description: "The limits and the address of tiles of the map of a collection in a tile matrix set.",
+			Formats:     []server.Format{server.AsJSON, server.AsHTML}, Schema: server.SchemaNamed("tileSet"),
+			New: newTileParams, Get: s.ofMaps(s.tileset), Drawn: true},
+		{Path: "/map/tiles", Op: "dataset.map.getTileSetsList", After: "collection.map.getTileSet", Tag: "Maps",
+			Summary:     "Tilesets of the map of all data",
+			Description: "The tile matrix sets in which there are tiles of the map of all data (OGC 20-058).",
+			Formats:     []server.Format{server.AsJSON, server.AsHTML}, Schema: server.SchemaNamed("tileSets"),
+			Get: s.ofMaps(s.tilesets)},
+		{Path: "/map/tiles/{tileMatrixSetId}", Op: "dataset.map.getTileSet", After: "dataset.map.getTileSetsList",
+			Values: tilesHere, Tag: "Maps", Summary: "One tileset of the map of all data",
+			Description: "The limits and the address of tiles of the map in a tile matrix set.",
+			Params:      []*server.Param{paramCollections}, New: newTileParams,
+			Formats: []server.Format{server.AsJSON, server.AsHTML}, Schema: server.SchemaNamed("tileSet"),
+			Get: s.ofMaps(s.tileset)},
 		{Path: "/TileMatrixSets", Alias: "/tileMatrixSets", Op: "getTileMatrixSetsList", After: "getFunctions",
 			Tag: "Tiling schemes", Summary: "All tile matrix sets",
 			Description: "The tile matrix sets that the service knows.",

@@ -30,9 +30,7 @@ type tileParams struct {
 	theme  style.Theme
 }
 
-func newTileParams(c *server.Call) any {
-	return newTileParamsOf(c, tileSet(c.PathParam("tileMatrixSetId")))
-}
+func newTileParams(c *server.Call) any { return NewTileLayers(c) }
 
 // newTileParamsOf returns the defaults for tiles in a set. set is nil if the path has none, or an unknown one.
 func newTileParamsOf(c *server.Call, set *tile.Set) *tileParams {
@@ -166,13 +164,16 @@ func (c *call) tilesTitle() string {
 }
 
 // grid returns the tile matrix set of the path. It fails if the route has no tiles in it.
-func (c *call) grid() (*tile.Set, error) {
-	set := c.tiles().set
+func (c *call) grid() (*tile.Set, error) { return Grid(c.Call, c.tiles()) }
+
+// Grid returns the tile matrix set that the path names; an error if it has no tiles of the layers.
+func Grid(c *server.Call, p *Layers) (*tile.Set, error) {
+	set := p.set
 	if set != nil && (c.Collection != nil && set.Takes(c.Collection) || c.Collection == nil && c.Tiled(set) != nil) {
 		return set, nil
 	}
 	ids := make([]string, 0, 10)
-	for _, s := range setsHere(c.Call) {
+	for _, s := range setsHere(c) {
 		ids = append(ids, s.ID)
 	}
 	return nil, problem.NotFoundf("there are no tiles here in a set %q; there are in %s",
@@ -246,8 +247,8 @@ func (s *surface) tilesets(c *call) (*server.Answer, error) {
 		Links: append(c.SelfLinks(c.TilesPath()),
 			ogcapi.Link{Rel: "self", Type: server.AsJSON.Media, Title: "Tileset in a tile matrix set", Href: here +
 				"/{tileMatrixSetId}?f=json", Templated: true},
-			ogcapi.Link{Rel: "item", Type: server.AsMVT.Media, Title: "Tiles", Href: here +
-				"/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}?f=mvt", Templated: true},
+			ogcapi.Link{Rel: "item", Type: c.form().Media, Title: "Tiles", Href: here +
+				"/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}?f=" + c.form().F, Templated: true},
 			ogcapi.Link{Rel: "describedby", Type: server.AsJSON.Media, Title: "Tileset in a tile matrix set",
 				Href: here +
 					"/{tileMatrixSetId}/metadata?f=json", Templated: true})}
@@ -263,21 +264,22 @@ func (s *surface) tilesets(c *call) (*server.Answer, error) {
 		}
 		a.Fleeting = a.Fleeting || !x.settled
 		doc.Tilesets = append(doc.Tilesets,
-			ogcapi.TileSetItem{Title: doc.Title, DataType: "vector", CRS: set.CRS.URI(),
+			ogcapi.TileSetItem{Title: doc.Title, DataType: c.dataType(), CRS: set.CRS.URI(),
 				TileMatrixSetURI: set.URI(c.Root), TileMatrixSetID: set.ID,
 				TileMatrixSetLimits: x.limits, Links: c.tilesetLinks(set, "")})
 	}
 	a.JSON, a.Links = doc, doc.Links
-	a.Page = &page.Page{Name: "tilesets", Title: c.Text("tilesets.title"), Crumbs: c.tileCrumbs(),
-		Data: tilesetsView{TileSets: doc, Path: c.TilesPath(), Style: c.styleAddress()}}
+	a.Page = &page.Page{Name: "tilesets", Title: c.listTitle(), Crumbs: c.tileCrumbs(),
+		Data: tilesetsView{TileSets: doc, Path: c.TilesPath(), Style: c.styleAddress(), Pictures: c.pictures}}
 	return a, nil
 }
 
 // tilesetsView is the data of the page.
 type tilesetsView struct {
 	ogcapi.TileSets
-	Path  string // of the list, below the mount
-	Style string // address; "" if there is none
+	Path     string // of the list, below the mount
+	Style    string // address; "" if there is none
+	Pictures bool   // the tiles are pictures
 }
 
 // Levels returns the first and last level of a tileset, such as 0–14.
@@ -291,7 +293,7 @@ func (v tilesetsView) Levels(t ogcapi.TileSetItem) string {
 // styleAddress returns the address of the style of the route's collection or of the dataset; "" if it has no tiles in
 // Web Mercator.
 func (c *call) styleAddress() string {
-	if set, _ := tile.Find(server.WebMercator); !slices.Contains(setsHere(c.Call), set) {
+	if set, _ := tile.Find(server.WebMercator); c.pictures || !slices.Contains(setsHere(c.Call), set) {
 		return ""
 	}
 	return c.Base() + strings.TrimSuffix(c.TilesPath(), "/tiles") + "/style"
@@ -312,13 +314,13 @@ func (c *call) tilesetLinks(set *tile.Set, rest string) []ogcapi.Link {
 		{Rel: "alternate", Type: server.AsHTML.Media, Title: server.FormTitles["html"], Href: here + "?f=html" + rest,
 			Hreflang: server.Hreflang},
 	}
-	if set.ID == server.WebMercator {
+	if set.ID == server.WebMercator && !c.pictures {
 		links = append(links, ogcapi.Link{Rel: "alternate", Type: server.AsTileJSON.Media,
 			Title: "This tileset as TileJSON", Href: here + "?f=tilejson" + rest})
 	}
 	return append(links,
-		ogcapi.Link{Rel: "item", Type: server.AsMVT.Media, Title: "Tiles", Href: here +
-			"/{tileMatrix}/{tileRow}/{tileCol}?f=mvt" + rest, Templated: true},
+		ogcapi.Link{Rel: "item", Type: c.form().Media, Title: "Tiles", Href: here +
+			"/{tileMatrix}/{tileRow}/{tileCol}?f=" + c.form().F + rest, Templated: true},
 		ogcapi.Link{Rel: ogcapi.RelTilingScheme, Type: server.AsJSON.Media, Title: "Tile matrix set " + set.ID,
 			Href: c.Base() + "/TileMatrixSets/" + set.ID + "?f=json"})
 }
@@ -359,7 +361,7 @@ func (s *surface) tileset(c *call) (*server.Answer, error) {
 	tiles := c.TileMap(set, p.collections()...)
 	tiles.Path += c.collectionsRest()
 	a.Page = &page.Page{Name: "tileset", Title: c.gridName(set.ID), Script: true, Tiles: tiles,
-		Crumbs: append(c.tileCrumbs(), page.Crumb{Title: c.Text("tilesets.title"), Href: c.HtmlHref(c.TilesPath())}),
+		Crumbs: append(c.tileCrumbs(), page.Crumb{Title: c.listTitle(), Href: c.HtmlHref(c.TilesPath())}),
 		Data:   v}
 	if set.ID != server.WebMercator {
 		a.Page.Without = server.AsTileJSON.F
@@ -386,9 +388,9 @@ func find(links []ogcapi.Link, rel string) (ogcapi.Link, bool) {
 
 func (c *call) tilesetDoc(set *tile.Set, x tileExtent) ogcapi.TileSet {
 	p := c.tiles()
-	doc := ogcapi.TileSet{Title: c.tilesTitle(), AccessConstraints: "unclassified", DataType: "vector",
+	doc := ogcapi.TileSet{Title: c.tilesTitle(), AccessConstraints: "unclassified", DataType: c.dataType(),
 		CRS: set.CRS.URI(), TileMatrixSetURI: set.URI(c.Root), TileMatrixSetID: set.ID,
-		TileMatrixSetLimits: x.limits, MediaTypes: []string{server.AsMVT.Media}, Layers: []ogcapi.TileLayer{},
+		TileMatrixSetLimits: x.limits, MediaTypes: []string{c.form().Media}, Layers: []ogcapi.TileLayer{},
 		Links: c.tilesetLinks(set, c.collectionsRest())}
 	if c.Collection != nil {
 		doc.Description, doc.Keywords = c.Collection.Description.In(c.Lang), c.Collection.Keywords

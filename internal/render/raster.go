@@ -1,0 +1,352 @@
+package render
+
+import (
+	"context"
+	"image"
+	"image/color"
+	"math"
+
+	"golang.org/x/image/vector"
+)
+
+// bandPixels is how many pixels are painted at a time, which bounds the memory besides the picture.
+const bandPixels = 1 << 21
+
+// Image paints a drawing. It ends early, with the context's error, where ctx ends.
+func (d *Drawing) Image(ctx context.Context) (*image.RGBA, error) {
+	img := image.NewRGBA(image.Rect(0, 0, d.Width, d.Height))
+	if d.ground != nil {
+		paint(img.Pix, *d.ground)
+	}
+	rows := min(max(bandPixels/max(d.Width, 1), 64), d.Height)
+	b := &band{width: d.Width}
+	for top := 0; top < d.Height; top += rows {
+		b.top, b.height = top, min(rows, d.Height-top)
+		b.img = &image.RGBA{Pix: img.Pix[top*img.Stride : (top+b.height)*img.Stride], Stride: img.Stride,
+			Rect: image.Rect(0, 0, d.Width, b.height)}
+		for i, o := range d.ops {
+			if i%64 == 0 && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			switch o := o.(type) {
+			case *fills:
+				b.fills(o)
+			case *strokes:
+				b.strokes(o)
+			case *text:
+				b.text(o)
+			}
+		}
+	}
+	return img, nil
+}
+
+// paint sets all pixels to a colour.
+func paint(pix []byte, c color.NRGBA) {
+	r, g, b, a := c.RGBA()
+	one := [4]byte{byte(r >> 8), byte(g >> 8), byte(b >> 8), byte(a >> 8)}
+	n := copy(pix, one[:])
+	for n < len(pix) {
+		n += copy(pix[n:], pix[:n])
+	}
+}
+
+// band is some rows of a picture while they are painted. Positions of shapes are those of the picture.
+type band struct {
+	img                *image.RGBA
+	top, width, height int
+	raster             vector.Rasterizer
+	mask               *image.Alpha
+	layer              []byte // colours of a layer of areas, premultiplied
+
+	low, high int // rows of what was added since begin
+
+	letters, halo *image.Alpha
+	small         vector.Rasterizer
+}
+
+func (b *band) begin() {
+	b.raster.Reset(b.width, b.height)
+	b.low, b.high = b.height, 0
+}
+
+// add adds a ring to the current shape.
+func (b *band) add(ring []Point) {
+	if len(ring) < 3 {
+		return
+	}
+	top := float32(b.top)
+	low, high := ring[0].Y, ring[0].Y
+	for _, p := range ring[1:] {
+		low, high = min(low, p.Y), max(high, p.Y)
+	}
+	if low -= top; low >= float32(b.height) {
+		return
+	}
+	if high -= top; high <= 0 {
+		return
+	}
+	b.low, b.high = min(b.low, max(int(low), 0)), max(b.high, min(int(high)+1, b.height))
+	b.raster.MoveTo(ring[0].X, ring[0].Y-top)
+	for _, p := range ring[1:] {
+		b.raster.LineTo(p.X, p.Y-top)
+	}
+	b.raster.ClosePath()
+}
+
+// over paints the current shape over what is there.
+func (b *band) over(c color.NRGBA) {
+	if b.high > b.low {
+		b.raster.Draw(b.img, b.img.Bounds(), image.NewUniform(c), image.Point{})
+	}
+}
+
+// fills paints the areas of a layer. Areas of several colours are gathered first: pixels that neighbours divide are
+// covered by both together, so that no ground shines through between them.
+func (b *band) fills(f *fills) {
+	if len(f.groups) == 1 {
+		b.begin()
+		for _, p := range f.groups[0].parts {
+			b.add(p)
+		}
+		b.over(f.groups[0].color)
+		return
+	}
+	if n := 4 * b.width * b.height; cap(b.layer) < n {
+		b.layer = make([]byte, n)
+	} else {
+		b.layer = b.layer[:n]
+		clear(b.layer)
+	}
+	if b.mask == nil || b.mask.Rect.Dy() < b.height {
+		b.mask = image.NewAlpha(image.Rect(0, 0, b.width, b.height))
+	}
+	covered := make([]byte, b.width*b.height)
+	low, high := b.height, 0
+	for i := len(f.groups) - 1; i >= 0; i-- { // the last one is on top
+		g := &f.groups[i]
+		b.begin()
+		for _, p := range g.parts {
+			b.add(p)
+		}
+		if b.high <= b.low {
+			continue
+		}
+		b.raster.DrawOp = opSrc
+		b.raster.Draw(b.mask, image.Rect(0, 0, b.width, b.height), image.Opaque, image.Point{})
+		b.raster.DrawOp = opOver
+		low, high = min(low, b.low), max(high, b.high)
+		b.gather(g.color, covered)
+	}
+	b.compose(low, high)
+}
+
+// gather adds the mask to the layer, where it is not covered yet.
+func (b *band) gather(c color.NRGBA, covered []byte) {
+	a := uint32(c.A)
+	red, green, blue := uint32(c.R)*a/255, uint32(c.G)*a/255, uint32(c.B)*a/255
+	for y := b.low; y < b.high; y++ {
+		mask := b.mask.Pix[y*b.mask.Stride:][:b.width]
+		done := covered[y*b.width:][:b.width]
+		layer := b.layer[4*y*b.width:][:4*b.width]
+		for x, m := range mask {
+			if m == 0 || done[x] == 255 {
+				continue
+			}
+			m = min(m, 255-done[x])
+			done[x] += m
+			k := uint32(m)
+			px := layer[4*x : 4*x+4 : 4*x+4]
+			px[0] += byte((red*k + 127) / 255)
+			px[1] += byte((green*k + 127) / 255)
+			px[2] += byte((blue*k + 127) / 255)
+			px[3] += byte((a*k + 127) / 255)
+		}
+	}
+}
+
+// compose lays rows of the layer over the picture.
+func (b *band) compose(low, high int) {
+	for y := low; y < high; y++ {
+		from := b.layer[4*y*b.width:][:4*b.width]
+		to := b.img.Pix[y*b.img.Stride:][:4*b.width]
+		for x := 0; x < len(from); x += 4 {
+			switch a := uint32(from[x+3]); a {
+			case 0:
+			case 255:
+				copy(to[x:x+4], from[x:x+4])
+			default:
+				for k := range 4 {
+					to[x+k] = byte(min(uint32(from[x+k])+(uint32(to[x+k])*(255-a)+127)/255, 255))
+				}
+			}
+		}
+	}
+}
+
+func (b *band) strokes(s *strokes) {
+	b.begin()
+	width := s.width
+	c := s.color
+	if width < 1 { // as faint as it is thin
+		c.A = uint8(math.Round(float64(c.A) * width))
+		width = 1
+	}
+	pad := float32(width)
+	top, bottom := float32(b.top)-pad, float32(b.top+b.height)+pad
+	for i, line := range s.lines {
+		low, high := line[0].Y, line[0].Y
+		for _, p := range line {
+			low, high = min(low, p.Y), max(high, p.Y)
+		}
+		if high < top || low > bottom {
+			continue
+		}
+		if s.dash != nil {
+			dashed(line, s.dash, func(piece []Point) { b.outline(piece, width/2, false) })
+			continue
+		}
+		b.outline(line, width/2, s.closed[i])
+	}
+	b.over(c)
+}
+
+// outline adds a line of half a width to each side.
+func (b *band) outline(line []Point, half float64, closed bool) {
+	line = thinned(line, closed)
+	left, right := sides(line, half, closed)
+	if closed {
+		b.add(left)
+		reverse(right)
+		b.add(right)
+		return
+	}
+	reverse(right)
+	b.add(append(left, right...))
+}
+
+func reverse(ps []Point) {
+	for i, j := 0, len(ps)-1; i < j; i, j = i+1, j-1 {
+		ps[i], ps[j] = ps[j], ps[i]
+	}
+}
+
+// leastStep is how far apart positions of a line are drawn at least, in pixels.
+const leastStep = .35
+
+// thinned leaves out positions that are very near to the one before; the ends stay. The last position of a closed
+// line, which is the first again, is left out.
+func thinned(line []Point, closed bool) []Point {
+	out := make([]Point, 0, len(line))
+	for i, p := range line {
+		if i > 0 && i < len(line)-1 {
+			q := out[len(out)-1]
+			if dx, dy := p.X-q.X, p.Y-q.Y; dx*dx+dy*dy < leastStep*leastStep {
+				continue
+			}
+		}
+		out = append(out, p)
+	}
+	if closed && len(out) > 1 {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+// mostMitre is how many halves of the width a corner may reach out.
+const mostMitre = 2
+
+// sides returns the lines at both sides of a line; at sharp corners they are cut off.
+func sides(line []Point, half float64, closed bool) (left, right []Point) {
+	n := len(line)
+	if n < 2 {
+		return nil, nil
+	}
+	left, right = make([]Point, 0, n+8), make([]Point, 0, n+8)
+	h := float32(half)
+	normal := func(a, b Point) (x, y float32, ok bool) {
+		dx, dy := float64(b.X-a.X), float64(b.Y-a.Y)
+		l := math.Sqrt(dx*dx + dy*dy)
+		if l == 0 {
+			return 0, 0, false
+		}
+		return float32(-dy / l), float32(dx / l), true
+	}
+	put := func(p Point, x, y float32) {
+		left = append(left, Point{p.X + x*h, p.Y + y*h})
+		right = append(right, Point{p.X - x*h, p.Y - y*h})
+	}
+	var px, py float32 // of the edge before
+	before := false
+	if closed {
+		px, py, before = normal(line[n-1], line[0])
+	}
+	for i, p := range line {
+		next := i + 1
+		if next == n {
+			if !closed {
+				put(p, px, py)
+				break
+			}
+			next = 0
+		}
+		x, y, ok := normal(p, line[next])
+		if !ok {
+			continue
+		}
+		switch {
+		case !before:
+			put(p, x, y)
+		default:
+			mx, my := px+x, py+y
+			if l := mx*mx + my*my; l > 4/float32(mostMitre*mostMitre) { // the mitre is 2/l of this
+				put(p, mx*2/l, my*2/l)
+			} else {
+				put(p, px, py)
+				put(p, x, y)
+			}
+		}
+		px, py, before = x, y, true
+	}
+	return left, right
+}
+
+// mostDashes bounds the pieces of a line.
+const mostDashes = 100_000
+
+// dashed calls fn with the pieces of a line that are drawn.
+func dashed(line []Point, dash []float64, fn func(piece []Point)) {
+	sum := 0.0
+	for _, v := range dash {
+		sum += v
+	}
+	if !(sum > .5) || lengthOf(line)/sum > mostDashes {
+		fn(line)
+		return
+	}
+	i, left, on := 0, dash[0], true
+	piece := []Point{line[0]}
+	for k := 1; k < len(line); k++ {
+		a, b := line[k-1], line[k]
+		l := math.Hypot(float64(b.X-a.X), float64(b.Y-a.Y))
+		at := 0.0
+		for l-at > left {
+			at += left
+			t := float32(at / l)
+			p := Point{a.X + t*(b.X-a.X), a.Y + t*(b.Y-a.Y)}
+			if on && len(piece) > 0 {
+				fn(append(piece, p))
+			}
+			on, piece = !on, []Point{p}
+			i++
+			left = max(dash[i%len(dash)], 1e-3)
+		}
+		left -= l - at
+		if on {
+			piece = append(piece, b)
+		}
+	}
+	if on && len(piece) > 1 {
+		fn(piece)
+	}
+}

@@ -1,0 +1,61 @@
+package maps
+
+import (
+	"net/http"
+	"slices"
+
+	"grense/internal/problem"
+	"grense/internal/server"
+	"grense/internal/server/page"
+	"grense/internal/store"
+	"grense/internal/tile"
+)
+
+// mapView is what the page of a map shows.
+type mapView struct {
+	Title   string
+	Picture string // address as PNG
+}
+
+// page shows the map of the site in place of the picture.
+func (c *call) page(w http.ResponseWriter) error {
+	colls := make([]*store.Collection, 0, len(c.p.Calls()))
+	for _, at := range c.p.Calls() {
+		colls = append(colls, at.Collection)
+	}
+	set := gridOf(colls)
+	if set == nil {
+		return problem.NotFoundf("there is no grid in which these data have a map; choose some with collections=")
+	}
+	colls = slices.DeleteFunc(colls, func(x *store.Collection) bool { return !set.Takes(x) })
+	v := mapView{Title: c.title(), Picture: c.Base() + c.path() + "?f=png" + c.Others()}
+	tiles := c.TileMap(set, colls...)
+	if chosen := server.First(c.Values["collections"]); chosen != "" {
+		tiles.Path += "&collections=" + server.QueryEscape(chosen)
+	}
+	pg := &page.Page{Name: "map", Title: c.Text("picture.title"), Crumbs: c.Crumbs(""), Data: v, Script: true,
+		Tiles: tiles}
+	if c.Collection != nil {
+		pg.Crumbs = c.Crumbs("collection")
+	}
+	doc, err := c.RenderPage(pg)
+	if err != nil {
+		return err
+	}
+	if err := c.Still(); err != nil {
+		return err
+	}
+	c.DataFields(w, c.SelfLinks(c.path()))
+	return c.WriteOnce(w, doc)
+}
+
+// gridOf is the set that the map of collections on a page is in: that of the first one that has such a map; nil where
+// none has.
+func gridOf(colls []*store.Collection) *tile.Set {
+	for _, coll := range colls {
+		if set := server.MapGrid(coll); set != nil {
+			return set
+		}
+	}
+	return nil
+}

@@ -1,0 +1,326 @@
+package maps
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/geo/crs"
+	"grense/internal/problem"
+	"grense/internal/server"
+	"grense/internal/tile"
+)
+
+// view is what a picture shows.
+type view struct {
+	crs           crs.ID
+	box           orb.Bound // x before y; across the antimeridian it reaches beyond 180 degrees
+	width, height int
+	reach         int       // pixels around it, in which names are placed too
+	set           *tile.Set // whose levels it is drawn from; nil: the one that suits each collection
+}
+
+// cell is how wide and how high a pixel is, in units of the CRS.
+func (v *view) cell() (x, y float64) {
+	return (v.box.Max[0] - v.box.Min[0]) / float64(v.width), (v.box.Max[1] - v.box.Min[1]) / float64(v.height)
+}
+
+// wide is how many pixels the longer side of a map has where nobody says.
+const wide = 1024
+
+// margin is how much wider than its data a map of all of them is.
+const margin = 1.02
+
+// view finds what the map shows and how large it is (OGC 20-058, 8 to 10).
+func (c *call) view() (*view, error) {
+	p := c.p
+	v := &view{crs: p.crs}
+	if v.crs == 0 {
+		v.crs = c.stored()
+	}
+	if err := c.checkView(); err != nil {
+		return nil, err
+	}
+	box, boxed, err := c.box(v.crs)
+	if err != nil {
+		return nil, err
+	}
+	at := box.Center()
+	if p.center != "" {
+		if at, err = c.middle(v.crs); err != nil {
+			return nil, err
+		}
+	}
+	v.box = box
+	w, h := box.Max[0]-box.Min[0], box.Max[1]-box.Min[1]
+	if !boxed && p.center == "" {
+		w, h = w*margin, h*margin
+		v.box = around(at, w, h)
+	}
+	switch {
+	case p.scale > 0 || p.center != "":
+		cell := max(w, h) / wide
+		if p.scale > 0 {
+			cell = p.mm / 1000 * p.scale / metres(v.crs, at)
+		}
+		v.width, v.height = p.width, p.height
+		if boxed {
+			v.width, v.height = pixels(w/cell), pixels(h/cell)
+		} else {
+			if v.width == 0 {
+				v.width = cmpOr(p.height, pixels(w/cell), p.center != "")
+			}
+			if v.height == 0 {
+				v.height = cmpOr(p.width, pixels(h/cell), p.center != "")
+			}
+			v.box = around(at, cell*float64(v.width), cell*float64(v.height))
+		}
+	case p.width > 0 && p.height > 0:
+		v.width, v.height = p.width, p.height
+		if !boxed { // all data, in the middle
+			cell := max(w/float64(v.width), h/float64(v.height))
+			v.box = around(at, cell*float64(v.width), cell*float64(v.height))
+		}
+	case p.width > 0:
+		v.width, v.height = p.width, pixels(float64(p.width)*h/w)
+	case p.height > 0:
+		v.width, v.height = pixels(float64(p.height)*w/h), p.height
+	default:
+		cell := max(w, h) / wide
+		v.width, v.height = pixels(w/cell), pixels(h/cell)
+	}
+	return v, c.checkPixels(v)
+}
+
+// checkPixels refuses a map of too many pixels, and one that has no area.
+func (c *call) checkPixels(v *view) error {
+	p := c.p
+	if v.width > mostPixels || v.height > mostPixels {
+		name, value := "scale-denominator", strconv.FormatFloat(p.scale, 'f', -1, 64)
+		switch {
+		case p.width > 0:
+			name, value = "width", strconv.Itoa(p.width)
+		case p.height > 0:
+			name, value = "height", strconv.Itoa(p.height)
+		}
+		return problem.Invalidf(name, value, "the map would have %d by %d pixels, and may have %d by %d; ask for "+
+			"a smaller box, or a smaller scale", v.width, v.height, mostPixels, mostPixels)
+	}
+	if x, y := v.cell(); !finite(x, y, v.box.Min[0], v.box.Min[1]) || !(x > 0) || !(y > 0) {
+		return problem.Invalidf("bbox", server.Clip(p.bbox), "the map has no area there; ask for a larger box")
+	}
+	return nil
+}
+
+// cmpOr is the other side of a map around a center, where one side is given; else what all data have.
+func cmpOr(other, all int, centred bool) int {
+	if centred && other > 0 {
+		return other
+	}
+	return min(max(all, 1), wide)
+}
+
+// pixels is a side in whole pixels, one at least; far too many stay too many.
+func pixels(v float64) int { return int(min(max(math.Round(v), 1), 1e9)) }
+
+func around(at orb.Point, w, h float64) orb.Bound {
+	return orb.Bound{Min: orb.Point{at[0] - w/2, at[1] - h/2}, Max: orb.Point{at[0] + w/2, at[1] + h/2}}
+}
+
+// checkView refuses parameters that contradict each other.
+func (c *call) checkView() error {
+	p := c.p
+	area := ""
+	for _, x := range []struct {
+		name  string
+		given bool
+	}{{"bbox", p.bbox != ""}, {"center", p.center != ""}, {"subset", p.subset != nil}} {
+		if !x.given {
+			continue
+		}
+		if area != "" {
+			return problem.Invalidf(x.name, server.First(c.Values[x.name]), "give one of bbox, center and subset")
+		}
+		area = x.name
+	}
+	if p.scale > 0 && (area == "bbox" || area == "subset") && (p.width > 0 || p.height > 0) {
+		return c.checkScale(area)
+	}
+	return nil
+}
+
+// checkScale refuses a scale beside a size.
+func (c *call) checkScale(area string) error {
+	return problem.Invalidf("scale-denominator", server.First(c.Values["scale-denominator"]),
+		"leave it out, or width and height: with %s one of them says the other", area)
+}
+
+// stored is the CRS that the data of the map are stored in; CRS84 where they differ, or where it has no name.
+func (c *call) stored() crs.ID {
+	var id crs.ID
+	for _, at := range c.p.Calls() {
+		of := at.Collection.Geometry.CRS
+		if id != 0 && id != of || of.Own() {
+			return crs.CRS84
+		}
+		id = of
+	}
+	if id == 0 {
+		return crs.CRS84
+	}
+	return id
+}
+
+// box is the box that the map shows; boxed is false where it is that of all data.
+func (c *call) box(in crs.ID) (b orb.Bound, boxed bool, err error) {
+	p := c.p
+	switch {
+	case p.bbox != "":
+		of := or84(p.bboxCRS)
+		box, err := cql2.ParseBBox(p.bbox, of)
+		if err == nil {
+			err = c.checkArea("bbox", box.Box)
+		}
+		if err != nil {
+			return b, true, err
+		}
+		b, err = moved(box.Box, of, in)
+		return b, true, err
+	case p.subset != nil:
+		of := or84(p.subsetCRS)
+		sides, err := subsetBox(p.subset, of)
+		if err != nil {
+			return b, true, err
+		}
+		box := orb.Bound{Min: orb.Point{sides[0][0], sides[1][0]}, Max: orb.Point{sides[0][1], sides[1][1]}}
+		if err := c.checkArea("subset", box); err != nil {
+			return b, true, err
+		}
+		b, err = moved(box, of, in)
+		return b, true, err
+	}
+	var colls []orb.Bound
+	for _, at := range p.Calls() {
+		if e := at.Collection.Extent; e != nil {
+			colls = append(colls, *e)
+		}
+	}
+	if colls == nil {
+		return around(orb.Point{}, 1, 1), false, nil
+	}
+	all := colls[0]
+	for _, e := range colls[1:] {
+		all = all.Union(e)
+	}
+	if in == crs.WebMercator {
+		area := in.Area()
+		all.Min[1], all.Max[1] = max(all.Min[1], area.Min[1]), min(all.Max[1], area.Max[1])
+	}
+	b, err = crs.EnvelopeOf(all, crs.CRS84, in)
+	least := 1e-3
+	if !in.Geographic() {
+		least = 100
+	}
+	if w, h := b.Max[0]-b.Min[0], b.Max[1]-b.Min[1]; w < least || h < least {
+		b = around(b.Center(), max(w, least), max(h, least))
+	}
+	return b, false, err
+}
+
+// checkArea refuses a box without area. One whose west is east of its east crosses the antimeridian.
+func (c *call) checkArea(name string, b orb.Bound) error {
+	if b.Min[0] == b.Max[0] || !(b.Min[1] < b.Max[1]) {
+		return problem.Invalidf(name, server.Clip(server.First(c.Values[name])),
+			"the box has no area; ask for a larger one")
+	}
+	return nil
+}
+
+func or84(id crs.ID) crs.ID {
+	if id == 0 {
+		return crs.CRS84
+	}
+	return id
+}
+
+// moved is a box in another CRS. One whose west is east of its east crosses the antimeridian.
+func moved(b orb.Bound, from, to crs.ID) (orb.Bound, error) {
+	if from.Geographic() && b.Min[0] > b.Max[0] {
+		b.Max[0] += 360
+		if to.Geographic() {
+			return b, nil
+		}
+		west, err := crs.EnvelopeOf(orb.Bound{Min: b.Min, Max: orb.Point{180, b.Max[1]}}, from, to)
+		if err != nil || to != crs.WebMercator {
+			return west, err
+		}
+		east, err := crs.EnvelopeOf(orb.Bound{Min: orb.Point{-180, b.Min[1]}, Max: orb.Point{b.Max[0] - 360, b.Max[1]}},
+			from, to)
+		west.Max[0] = east.Max[0] + world(to)
+		return west, err
+	}
+	if crs.Same(from, to) {
+		return b, nil
+	}
+	return crs.EnvelopeOf(b, from, to)
+}
+
+// world is how far around the earth reaches in a CRS whose x does; 0 for others.
+func world(id crs.ID) float64 {
+	switch {
+	case id.Geographic():
+		return 360
+	case id == crs.WebMercator:
+		return 2 * 20037508.3427892
+	}
+	return 0
+}
+
+// middle reads center.
+func (c *call) middle(in crs.ID) (orb.Point, error) {
+	of := or84(c.p.centerCRS)
+	parts := strings.Split(c.p.center, ",")
+	var v [2]float64
+	ok := len(parts) == 2
+	for i := 0; ok && i < 2; i++ {
+		v[i], ok = server.PlainNumber(strings.TrimSpace(parts[i]))
+	}
+	if of.NorthFirst() {
+		v[0], v[1] = v[1], v[0]
+	}
+	if d := of.Domain(); !ok || !d.Contains(orb.Point(v)) {
+		return orb.Point{}, problem.Invalidf("center", server.Clip(c.p.center),
+			"give two coordinates of %s with a comma between them, such as 10.75,59.91 in CRS84", of)
+	}
+	move, err := crs.Between(of, in)
+	if err != nil {
+		return orb.Point{}, err
+	}
+	x, y := move(v[0], v[1])
+	return orb.Point{x, y}, nil
+}
+
+// metres is how long a unit of a CRS is at a position, in metres on the ground, to the north.
+func metres(id crs.ID, at orb.Point) float64 {
+	step := 100.0
+	if id.Geographic() {
+		step = 1e-3
+	}
+	back, err := crs.Between(id, crs.CRS84)
+	if err != nil {
+		return 1
+	}
+	x, y := back(at[0], at[1]-step/2)
+	u, w := back(at[0], at[1]+step/2)
+	d := crs.Distance(orb.Point{x, y}, orb.Point{u, w}) / step
+	if !finite(d) || !(d > 0) {
+		if id.Geographic() {
+			return 111319.49
+		}
+		return 1
+	}
+	return d
+}

@@ -1,0 +1,418 @@
+package maps
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"html"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/geo/crs"
+	"grense/internal/problem"
+	"grense/internal/server"
+	"grense/internal/store"
+	"grense/internal/style"
+)
+
+// wmsRoute is that of the Web Map Service (OGC 06-042), where the configuration has it.
+func (s *surface) wmsRoute() []server.Route {
+	if !s.Config.Compat.WMS {
+		return nil
+	}
+	return []server.Route{{Path: "/wms", Op: "wms", Root: true, Hidden: true, Lenient: true, NoAccept: true, Data: true,
+		Summary: "Web Map Service 1.3.0", New: newMapParams, Formats: []server.Format{asPNG},
+		Stream: s.stream(s.wms)}}
+}
+
+// wmsCall is a request to the Web Map Service.
+type wmsCall struct {
+	*call
+	asked map[string]string // parameters, by their names in upper case
+}
+
+// An exception of a service (OGC 06-042, E.1).
+type exception struct {
+	code string
+	err  error
+}
+
+func (e *exception) Error() string { return e.err.Error() }
+
+func (e *exception) Unwrap() error { return e.err }
+
+// wms answers a request to the Web Map Service. It reports faults as the standard has them.
+func (s *surface) wms(c *call, w http.ResponseWriter) error {
+	x := &wmsCall{c, map[string]string{}}
+	for name, v := range c.Values {
+		x.asked[strings.ToUpper(name)] = server.First(v)
+	}
+	var err error
+	switch strings.ToLower(x.asked["REQUEST"]) {
+	case "getcapabilities", "capabilities", "":
+		err = x.capabilities(w)
+	case "getmap":
+		err = x.getMap(w)
+	case "getfeatureinfo":
+		err = x.featureInfo(w)
+	case "getlegendgraphic":
+		err = x.legendGraphic(w)
+	default:
+		err = &exception{"OperationNotSupported", problem.Invalidf("request", server.Clip(x.asked["REQUEST"]),
+			"use GetCapabilities, GetMap, GetFeatureInfo or GetLegendGraphic")}
+	}
+	if err == nil || c.Begun() || errors.Is(err, store.ErrChanged) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if k := problem.Of(err).Kind; k != problem.Invalid && k != problem.NotFound {
+		return err
+	}
+	return x.refuse(w, err)
+}
+
+// refuse writes an exception.
+func (x *wmsCall) refuse(w http.ResponseWriter, err error) error {
+	code := ""
+	var e *exception
+	if errors.As(err, &e) {
+		code = ` code="` + e.code + `"`
+	}
+	text := err.Error()
+	if p := problem.Of(err); len(p.Faults) > 0 {
+		text = p.Faults[0].Param + ": " + p.Faults[0].Cure
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Type", "text/xml; charset=utf-8")
+	w.WriteHeader(http.StatusBadRequest)
+	_, err = w.Write([]byte(xml.Header + `<ServiceExceptionReport version="1.3.0" xmlns="http://www.opengis.net/ogc">` +
+		"<ServiceException" + code + ">" + inXML(text) + "</ServiceException></ServiceExceptionReport>\n"))
+	return err
+}
+
+// inXML is a text as it stands in XML.
+func inXML(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(s)) // a Builder takes all
+	return b.String()
+}
+
+// pictureForms are the formats of maps by their names.
+var pictureForms = map[string]server.Format{"image/png": asPNG, "image/jpeg": asJPEG, "image/svg+xml": asSVG,
+	"image/png; mode=8bit": asPNG, "image/png8": asPNG}
+
+// look reads layers, styles, format and ground.
+func (x *wmsCall) look(layers, styles string) error {
+	if layers == "" {
+		return &exception{"LayerNotDefined", problem.Invalidf("layers", "", "name one or more of %s",
+			strings.Join(x.names(), ", "))}
+	}
+	if err := x.p.Choose(x.Call, layers); err != nil {
+		return &exception{"LayerNotDefined", err}
+	}
+	x.p.theme = style.Light
+	for name := range strings.SplitSeq(styles, ",") {
+		switch name {
+		case "", "default":
+		case string(style.Light), string(style.Dark), string(style.Print):
+			x.p.theme = style.Theme(name)
+		default:
+			return &exception{"StyleNotDefined", problem.Invalidf("styles", server.Clip(name),
+				"use default, light, dark or print")}
+		}
+	}
+	form, ok := pictureForms[strings.ToLower(x.asked["FORMAT"])]
+	if !ok && x.asked["FORMAT"] != "" {
+		return &exception{"InvalidFormat", problem.Invalidf("format", server.Clip(x.asked["FORMAT"]),
+			"use image/png, image/jpeg or image/svg+xml")}
+	}
+	if !ok {
+		form = asPNG
+	}
+	x.Format = form
+	through := strings.EqualFold(x.asked["TRANSPARENT"], "true")
+	x.p.transparent = &through
+	if x.p.ground = x.asked["BGCOLOR"]; x.p.ground != "" {
+		if _, err := colorOf("bgcolor", x.p.ground); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// names are the layers that there are.
+func (x *wmsCall) names() (out []string) {
+	for _, coll := range x.Tiled(nil) {
+		out = append(out, coll.ID)
+	}
+	return out
+}
+
+// view reads CRS, box and size.
+func (x *wmsCall) view() (*view, error) {
+	name := x.asked["CRS"]
+	if name == "" {
+		name = x.asked["SRS"] // of version 1.1.1
+	}
+	id, ok := crs.Parse(name)
+	if name == "CRS:84" {
+		id, ok = crs.CRS84, true
+	}
+	if !ok {
+		return nil, &exception{"InvalidCRS", problem.Invalidf("crs", server.Clip(name),
+			"use one of those in GetCapabilities, such as EPSG:25833")}
+	}
+	order := id
+	if strings.HasPrefix(x.asked["VERSION"], "1.1") && id.NorthFirst() && id.Geographic() { // which has x first
+		order = crs.CRS84
+	}
+	b, err := cql2.ParseBBox(x.asked["BBOX"], order)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{crs: id, box: b.Box}
+	if v.width, err = side("width", x.asked["WIDTH"]); err != nil {
+		return nil, err
+	}
+	if v.height, err = side("height", x.asked["HEIGHT"]); err != nil {
+		return nil, err
+	}
+	return v, x.checkPixels(v)
+}
+
+func (x *wmsCall) getMap(w http.ResponseWriter) error {
+	if err := x.look(x.asked["LAYERS"], x.asked["STYLES"]); err != nil {
+		return err
+	}
+	v, err := x.view()
+	if err != nil {
+		return err
+	}
+	return x.answer(w, v)
+}
+
+func (x *wmsCall) legendGraphic(w http.ResponseWriter) error {
+	if err := x.look(x.asked["LAYER"], x.asked["STYLE"]); err != nil {
+		return err
+	}
+	return x.s.legend(x.call, w)
+}
+
+// mostInfo bounds the features of one layer in the answer to GetFeatureInfo.
+const mostInfo = 50
+
+// infoFeature is a feature in the answer to GetFeatureInfo.
+type infoFeature struct {
+	Type       string         `json:"type"`
+	ID         string         `json:"id"`
+	Collection string         `json:"collection"`
+	Geometry   any            `json:"geometry"`
+	Properties map[string]any `json:"properties"`
+	names      []string
+}
+
+func (x *wmsCall) featureInfo(w http.ResponseWriter) error {
+	layers := x.asked["QUERY_LAYERS"]
+	if layers == "" {
+		layers = x.asked["LAYERS"]
+	}
+	if err := x.look(layers, ""); err != nil {
+		return err
+	}
+	v, err := x.view()
+	if err != nil {
+		return err
+	}
+	i, errI := strconv.Atoi(x.asked["I"] + x.asked["X"])
+	j, errJ := strconv.Atoi(x.asked["J"] + x.asked["Y"])
+	if errI != nil || errJ != nil || i < 0 || j < 0 || i >= v.width || j >= v.height {
+		return &exception{"InvalidPoint", problem.Invalidf("i", server.Clip(x.asked["I"]),
+			"use whole numbers for I and J, below width and height")}
+	}
+	cellX, cellY := v.cell()
+	at := orb.Point{v.box.Min[0] + (float64(i)+.5)*cellX, v.box.Max[1] - (float64(j)+.5)*cellY}
+	var found []*infoFeature
+	for _, l := range x.p.Calls() {
+		more, err := x.infoOf(l.Collection, v, at)
+		if err != nil {
+			return err
+		}
+		found = append(found, more...)
+	}
+	return x.writeInfo(w, found)
+}
+
+// infoOf reads the features of a collection at a position: areas that hold it, and what lies some pixels around it.
+func (x *wmsCall) infoOf(coll *store.Collection, v *view, at orb.Point) (out []*infoFeature, err error) {
+	var rows []store.Row
+	if server.Dimensions[coll.Geometry.Type] == 2 {
+		rows, err = x.At(coll, v.crs, at[0], at[1], time.Time{})
+	} else {
+		const reach = 4 // pixels
+		cellX, cellY := v.cell()
+		b := orb.Bound{Min: orb.Point{at[0] - reach*cellX, at[1] - reach*cellY},
+			Max: orb.Point{at[0] + reach*cellX, at[1] + reach*cellY}}
+		var e cql2.Expr
+		if e, err = cql2.Check(cql2.BBox{Prop: coll.Geometry.Name, CRS: v.crs, Box: b}, coll); err == nil {
+			rows, err = x.AllOf(x.Current(coll, store.Query{Collection: coll.ID, Filter: e}))
+		}
+	}
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	names := slices.DeleteFunc(coll.Shown(), func(name string) bool { return name == coll.Geometry.Name })
+	err = x.Ask(func(ctx context.Context) error {
+		out = nil
+		return x.s.Store.Fetch(ctx, coll.ID, rows[:min(len(rows), mostInfo)],
+			store.Want{Properties: names, NoGeometry: true}, func(f *store.Feature) error {
+				one := &infoFeature{Type: "Feature", ID: f.Public(), Collection: coll.ID, names: names,
+					Properties: map[string]any{}}
+				for i, name := range names {
+					one.Properties[name] = plainValue(f.Values[i])
+				}
+				out = append(out, one)
+				return nil
+			})
+	})
+	return out, err
+}
+
+// plainValue is a value that lasts longer than its feature, as JSON has it.
+func plainValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return strings.Clone(v)
+	case store.JSON:
+		return json.RawMessage(strings.Clone(string(v)))
+	}
+	return v
+}
+
+// writeInfo writes features as text, as a table in HTML, or as GeoJSON without geometries.
+func (x *wmsCall) writeInfo(w http.ResponseWriter, found []*infoFeature) error {
+	var b []byte
+	media := strings.ToLower(x.asked["INFO_FORMAT"])
+	switch media {
+	case "application/json", "application/geo+json":
+		if found == nil {
+			found = []*infoFeature{}
+		}
+		var err error
+		if b, err = server.Marshal(map[string]any{"type": "FeatureCollection", "features": found}); err != nil {
+			return err
+		}
+	case "text/html":
+		b = append(b, "<!DOCTYPE html><title>GetFeatureInfo</title>"...)
+		for _, f := range found {
+			b = append(b, "<table><caption>"+html.EscapeString(f.Collection+" "+f.ID)+"</caption>"...)
+			for _, name := range f.names {
+				b = append(b, "<tr><th>"+html.EscapeString(name)+"<td>"+
+					html.EscapeString(server.Cell(f.Properties[name]))...)
+			}
+			b = append(b, "</table>"...)
+		}
+		media += "; charset=utf-8"
+	case "", "text/plain", "text/xml":
+		for _, f := range found {
+			b = append(b, f.Collection+" "+f.ID+"\n"...)
+			for _, name := range f.names {
+				b = append(b, "  "+name+" = "+server.Cell(f.Properties[name])+"\n"...)
+			}
+		}
+		media = "text/plain; charset=utf-8"
+	default:
+		return &exception{"InvalidFormat", problem.Invalidf("info_format", server.Clip(media),
+			"use text/plain, text/html or application/json")}
+	}
+	x.DataHeaders(w)
+	w.Header().Set("Content-Type", media)
+	return x.WriteOnce(w, b)
+}
+
+// capabilities describes the service (OGC 06-042, 7.2).
+func (x *wmsCall) capabilities(w http.ResponseWriter) error {
+	svc := &x.s.Config.Service
+	href := inXML(x.Root + "/wms?")
+	online := `<OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="` + href +
+		`"/>`
+	operation := func(name string, formats ...string) string {
+		s := "<" + name + ">"
+		for _, f := range formats {
+			s += "<Format>" + f + "</Format>"
+		}
+		return s + "<DCPType><HTTP><Get>" + online + "</Get></HTTP></DCPType></" + name + ">"
+	}
+	var b strings.Builder
+	b.WriteString(xml.Header + `<WMS_Capabilities version="1.3.0" xmlns="http://www.opengis.net/wms"><Service>` +
+		"<Name>WMS</Name><Title>" + inXML(svc.Title.In(x.Lang)) + "</Title><Abstract>" + inXML(x.Described()) +
+		"</Abstract>" + online + "<Fees>none</Fees><AccessConstraints>none</AccessConstraints><MaxWidth>" +
+		strconv.Itoa(mostPixels) + "</MaxWidth><MaxHeight>" + strconv.Itoa(mostPixels) +
+		"</MaxHeight></Service><Capability><Request>")
+	b.WriteString(operation("GetCapabilities", "text/xml"))
+	b.WriteString(operation("GetMap", "image/png", "image/jpeg", "image/svg+xml"))
+	b.WriteString(operation("GetFeatureInfo", "text/plain", "text/html", "application/json"))
+	b.WriteString("</Request><Exception><Format>XML</Format></Exception><Layer><Title>" + inXML(svc.Title.In(x.Lang)) +
+		"</Title>")
+	for _, coll := range x.Tiled(nil) {
+		x.layer(&b, coll, href)
+	}
+	b.WriteString("</Layer></Capability></WMS_Capabilities>\n")
+	x.DataHeaders(w)
+	w.Header().Set("Content-Type", "text/xml; charset=utf-8")
+	return x.WriteOnce(w, []byte(b.String()))
+}
+
+// layer describes a collection.
+func (x *wmsCall) layer(b *strings.Builder, coll *store.Collection, href string) {
+	b.WriteString(`<Layer queryable="1"><Name>` + inXML(coll.ID) + "</Name><Title>" + inXML(x.TitleOf(coll)) +
+		"</Title>")
+	if text := coll.Description.In(x.Lang); text != "" {
+		b.WriteString("<Abstract>" + inXML(text) + "</Abstract>")
+	}
+	ids := server.OfferedCRS(coll)
+	for _, id := range ids {
+		b.WriteString("<CRS>" + wmsName(id) + "</CRS>")
+	}
+	if e := coll.Extent; e != nil {
+		number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+		b.WriteString("<EX_GeographicBoundingBox><westBoundLongitude>" + number(e.Min[0]) + "</westBoundLongitude>" +
+			"<eastBoundLongitude>" + number(e.Max[0]) + "</eastBoundLongitude><southBoundLatitude>" + number(e.Min[1]) +
+			"</southBoundLatitude><northBoundLatitude>" + number(e.Max[1]) + "</northBoundLatitude>" +
+			"</EX_GeographicBoundingBox>")
+		for _, id := range ids {
+			box, err := crs.EnvelopeOf(*e, crs.CRS84, id)
+			if err != nil {
+				continue
+			}
+			lo, hi := box.Min, box.Max
+			if id.NorthFirst() {
+				lo, hi = orb.Point{lo[1], lo[0]}, orb.Point{hi[1], hi[0]}
+			}
+			b.WriteString(`<BoundingBox CRS="` + wmsName(id) + `" minx="` + number(lo[0]) + `" miny="` + number(lo[1]) +
+				`" maxx="` + number(hi[0]) + `" maxy="` + number(hi[1]) + `"/>`)
+		}
+	}
+	for _, name := range append([]style.Theme{"default"}, style.Themes...) {
+		legend := "service=WMS&version=1.3.0&request=GetLegendGraphic&format=image/png&layer=" + coll.ID + "&style=" +
+			string(name)
+		b.WriteString("<Style><Name>" + string(name) + "</Name><Title>" + string(name) + "</Title>" +
+			`<LegendURL width="300" height="60"><Format>image/png</Format><OnlineResource ` +
+			`xmlns:xlink="http://www.w3.org/1999/xlink" xlink:type="simple" xlink:href="` + href + inXML(legend) +
+			`"/></LegendURL></Style>`)
+	}
+	b.WriteString("</Layer>")
+}
+
+func wmsName(id crs.ID) string {
+	if id == crs.CRS84 {
+		return "CRS:84"
+	}
+	return id.String()
+}

@@ -1,0 +1,345 @@
+package server_test
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"math"
+	"strings"
+	"testing"
+
+	"grense/internal/config"
+)
+
+// picture decodes an answer that is a PNG.
+func (r answer) picture() image.Image {
+	r.t.Helper()
+	r.wants(200)
+	if media := r.Header.Get("Content-Type"); media != "image/png" {
+		r.t.Fatalf("%s: %.200s", media, r.Body)
+	}
+	img, err := png.Decode(bytes.NewReader(r.Body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return img
+}
+
+// opaque counts the pixels of a picture that are not transparent.
+func opaque(img image.Image) (n int) {
+	b := img.Bounds()
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			if _, _, _, a := img.At(x, y).RGBA(); a > 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// apart is by how much two pictures of one size differ: the mean of the differences of all channels.
+func apart(a, b image.Image) float64 {
+	if a.Bounds() != b.Bounds() {
+		return math.Inf(1)
+	}
+	sum, n := 0.0, 0
+	for y := range a.Bounds().Dy() {
+		for x := range a.Bounds().Dx() {
+			p, q := color.RGBAModel.Convert(a.At(x, y)).(color.RGBA), color.RGBAModel.Convert(b.At(x, y)).(color.RGBA)
+			for i, v := range [4][2]uint8{{p.R, q.R}, {p.G, q.G}, {p.B, q.B}, {p.A, q.A}} {
+				_ = i
+				sum += math.Abs(float64(v[0]) - float64(v[1]))
+				n++
+			}
+		}
+	}
+	return sum / float64(n)
+}
+
+func TestMapsOfACollectionAndOfAllData(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for _, path := range []string{"/map", "/collections/kommuner/map", "/collections/fylker/map"} {
+		for _, mount := range []string{"", "/v1"} {
+			r := a.get(mount + path + "?f=png&width=300&height=200")
+			img := r.picture()
+			if img.Bounds() != image.Rect(0, 0, 300, 200) {
+				t.Errorf("%s: %v", path, img.Bounds())
+			}
+			if n := opaque(img); n < 2000 || n > 55_000 {
+				t.Errorf("%s: %d of 60000 pixels are not transparent", path, n)
+			}
+			if r.Header.Get("Content-Crs") != "http://www.opengis.net/def/crs/EPSG/0/25833" ||
+				len(strings.Split(r.Header.Get("Content-Bbox"), ",")) != 4 {
+				t.Errorf("%s: %v", path, r.Header)
+			}
+		}
+	}
+	for query, size := range map[string]image.Point{"": {}, "?width=100": {X: 100}, "?height=64": {Y: 64},
+		"?width=1&height=1": {1, 1}, "?f=image/png&width=33&height=2": {33, 2},
+		"?scale-denominator=20000000": {}, "?center=10,60&width=50&height=40&scale-denominator=1000000": {50, 40},
+		"?bbox=10,59,11,60&width=64": {X: 64}, "?center=10.7,59.9&width=20": {X: 20},
+		"?subset=Lat(59:60),Lon(10:11)&width=40&height=40":                                             {40, 40},
+		"?subset=Lat(59:60)&subset=Lon(10:11)&height=40":                                               {Y: 40},
+		"?subset=E(250000:260000),N(6640000:6650000)&subset-crs=[EPSG:25833]&scale-denominator=500000": {},
+		"?bbox=179,59,-179,60&width=64":                                                                {X: 64}} {
+		img := a.get("/collections/kommuner/map" + query).picture()
+		if s := img.Bounds().Size(); size.X > 0 && s.X != size.X || size.Y > 0 && s.Y != size.Y || max(s.X, s.Y) > 4096 {
+			t.Errorf("%s: %v", query, s)
+		}
+	}
+}
+
+func TestMapsInAllForms(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	r := a.get("/collections/fylker/map?f=jpeg&width=200").wants(200)
+	if img, err := jpeg.Decode(bytes.NewReader(r.Body)); err != nil || img.Bounds().Dx() != 200 ||
+		r.Header.Get("Content-Type") != "image/jpeg" {
+		t.Errorf("%v, %v", err, r.Header)
+	}
+	r = a.get("/collections/fylker/map?f=svg&width=200&height=100", "Accept-Encoding", "identity").wants(200)
+	if s := string(r.Body); !strings.HasPrefix(s, "<svg ") || !strings.Contains(s, `viewBox="0 0 200 100"`) ||
+		r.Header.Get("Content-Type") != "image/svg+xml" {
+		t.Errorf("%.300s", s)
+	}
+	for _, path := range []string{"/map", "/collections/fylker/map"} {
+		if r = a.get(path + "?f=html"); !strings.Contains(string(r.wants(200).Body), "data-tiles") {
+			t.Errorf("%s: no map on the page", path)
+		}
+		if r := a.get(path, "Accept", "text/html"); !strings.HasPrefix(r.wants(200).Header.Get("Content-Type"), "text/html") {
+			t.Errorf("%v", r.Header)
+		}
+		tag := a.get(path + "?width=50").wants(200).Header.Get("Etag")
+		a.get(path+"?width=50", "If-None-Match", tag).wants(304)
+	}
+	a.get("/map?f=tiff").wants(400)
+}
+
+// TestMapsAreTheSameInBothAxisOrders: a box in EPSG:4258, latitude first, is the same map as that in CRS84.
+func TestMapsAreTheSameInBothAxisOrders(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	const path = "/collections/kommuner/map?width=200&height=200"
+	for _, crs := range []string{"EPSG:25833", "EPSG:4258", "OGC:CRS84", "EPSG:3857", "EPSG:3035"} {
+		one := a.get(path + "&crs=" + crs + "&bbox=9,59,11,60")
+		two := a.get(path + "&crs=" + crs + "&bbox=59,9,60,11&bbox-crs=http://www.opengis.net/def/crs/EPSG/0/4258")
+		if d := apart(one.picture(), two.picture()); d > 0.01 {
+			t.Errorf("%s: the maps differ by %.2f", crs, d)
+		}
+	}
+	r := a.get(path + "&crs=EPSG:4258&bbox=9,59,11,60").wants(200)
+	if got := r.Header.Get("Content-Bbox"); got != "59,9,60,11" {
+		t.Errorf("Content-Bbox is %s", got)
+	}
+	r = a.get(path + "&crs=OGC:CRS84&bbox=9,59,11,60").wants(200)
+	if got := r.Header.Get("Content-Bbox"); got != "9,59,11,60" || r.Header.Get("Content-Crs") != "" {
+		t.Errorf("Content-Bbox is %s, Content-Crs %s", got, r.Header.Get("Content-Crs"))
+	}
+}
+
+// TestMapsHaveNoGapsBetweenNeighbours: in the middle of the country no pixel shows the ground.
+func TestMapsHaveNoGapsBetweenNeighbours(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	img := a.get("/collections/kommuner/map?crs=EPSG:25833&bbox=230000,6750000,290000,6810000&bbox-crs=EPSG:25833" +
+		"&width=300&height=300").picture()
+	gaps := 0
+	for y := range 300 {
+		for x := range 300 {
+			if _, _, _, alpha := img.At(x, y).RGBA(); alpha < 0xfd00 {
+				gaps++
+			}
+		}
+	}
+	if gaps > 0 {
+		t.Errorf("%d pixels show the ground", gaps)
+	}
+}
+
+func TestGroundOfMaps(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	const far = "/collections/kommuner/map?bbox=-30,40,-29,41&width=16&height=16"
+	for query, want := range map[string]color.NRGBA{"": {}, "&bgcolor=CC00CC": {0xcc, 0, 0xcc, 255},
+		"&bgcolor=0xCC00CC": {0xcc, 0, 0xcc, 255}, "&bgcolor=NaVy": {0, 0, 0x80, 255},
+		"&bgcolor=red&transparent=true": {}, "&bgcolor=red&transparent=false": {255, 0, 0, 255},
+		"&transparent=true": {}, "&void-color=ReD&void-transparent=false": {}} {
+		c := color.NRGBAModel.Convert(a.get(far+query).picture().At(8, 8)).(color.NRGBA)
+		if want.A == 0 && c.A != 0 || want.A > 0 && c != want {
+			t.Errorf("%s: %v, not %v", query, c, want)
+		}
+	}
+	if c := color.NRGBAModel.Convert(a.get(far+"&transparent=false").picture().At(8, 8)).(color.NRGBA); c.A != 255 {
+		t.Errorf("the ground of the style is %v", c)
+	}
+	light, dark := a.get("/map?width=64&transparent=false").picture(), a.get("/map?width=64&theme=dark&transparent=false").picture()
+	if apart(light, dark) < 50 {
+		t.Error("the dark map is light")
+	}
+}
+
+func TestNonsenseOfMapsIsRefused(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for _, query := range []string{"width=0", "width=-1", "width=4097", "height=1e3", "width=1.5", "width=x",
+		"width=99999999999999999999", "bbox=1,2,3", "bbox=a,b,c,d", "bbox=1,1,1,1", "bbox=9,59,11,60&center=10,60",
+		"center=1", "center=NaN,1", "center=10,60&center-crs=EPSG:9999", "crs=EPSG:2154", "crs=", "bbox-crs=x",
+		"scale-denominator=0", "scale-denominator=-5", "scale-denominator=Inf", "scale-denominator=5&bbox=9,59,11,60",
+		"bbox=9,59,11,60&width=10&scale-denominator=5000", "mm-per-pixel=0", "bgcolor=nocolour", "bgcolor=12",
+		"bgcolor=url(x)", "void-color=1", "transparent=yes", "void-transparent=1", "subset=Lat(59:60)", "subset=Foo(1:2)",
+		"subset=Lat(59:60),Lat(59:60)", "subset=Lon(10),Lat(59:60)", "subset=(", "subset=Lat(59:60),Lon(10:11)&bbox=1,2,3,4",
+		"subset=E(1:2),N(1:2)", "theme=pink", "collections=nothing", "nothing=1", "filter=(", "datetime=soon", "f=gif"} {
+		r := a.get("/map?" + query)
+		if r.StatusCode != 400 {
+			t.Errorf("%s: %d %.200s", query, r.StatusCode, r.Body)
+			continue
+		}
+		if r.json()["faults"] == nil {
+			t.Errorf("%s: %s", query, r.Body)
+		}
+	}
+}
+
+func TestMapTilesAreThoseOfTheirGrid(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	for _, tile := range populated {
+		img := a.get("/collections/kommuner/map/tiles/" + tile + "?f=png").picture()
+		if img.Bounds() != image.Rect(0, 0, 256, 256) || opaque(img) == 0 {
+			t.Errorf("%s: %v, %d pixels", tile, img.Bounds(), opaque(img))
+		}
+	}
+	const tile = "/map/tiles/WebMercatorQuad/5/8/16"
+	if img := a.get(tile + "?width=512&bgcolor=white").picture(); img.Bounds().Dx() != 512 || img.Bounds().Dy() != 512 {
+		t.Errorf("%v", img.Bounds())
+	}
+	a.get("/v1" + tile + "?f=jpeg&theme=dark").wants(200)
+	a.get("/map/tiles/WebMercatorQuad/3/0/0").wants(200)
+	a.get("/map/tiles/WebMercatorQuad/3/0/x").wants(400)
+	a.get("/map/tiles/WebMercatorQuad/3/99/0").wants(404)
+	a.get("/map/tiles/nothing/3/0/0").wants(404)
+	// a tile is the same as the map of its box
+	box := "-20037508.3427892,10018754.1713946,-10018754.1713946,20037508.3427892"
+	one, two := a.get("/map/tiles/WebMercatorQuad/2/0/0?bgcolor=white").picture(), a.get("/map?crs=EPSG:3857&bbox-crs=EPSG:3857&bbox="+
+		box+"&width=256&height=256&bgcolor=white").picture()
+	if d := apart(one, two); d > 1 {
+		t.Errorf("the tile differs from the map by %.2f", d)
+	}
+}
+
+func TestMapsNeedAKeyAndLegendsDoNot(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.Auth = "required" })
+	for _, of := range []string{"", "/collections/kommuner"} {
+		for _, path := range []string{"/map", "/map?width=nothing", "/map?f=html", "/map/tiles/WebMercatorQuad/3/2/4"} {
+			a.get(of + path).wants(401)
+		}
+		r := a.get(of+"/map?width=64", "X-API-Key", a.key).wants(200)
+		if r.Header.Get("Cache-Control") != "private, no-cache" || !strings.Contains(r.Header.Get("Vary"), "X-API-Key") {
+			t.Errorf("headers %v", r.Header)
+		}
+		if n := opaque(a.get(of + "/legend").picture()); n < 500 {
+			t.Errorf("the legend has %d pixels", n)
+		}
+		if s := string(a.get(of+"/legend?f=svg", "Accept-Encoding", "identity").wants(200).Body); !strings.Contains(s, "ommuner") {
+			t.Errorf("%.300s", s)
+		}
+	}
+}
+
+// TestMapsAreLinked: descriptions lead to the maps (OGC 20-058, /req/collection-map/desc-links, /req/dataset-map/landingpage).
+func TestMapsAreLinked(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	const rel = "http://www.opengis.net/def/rel/ogc/1.0/map"
+	for _, path := range []string{"/", "/collections/kommuner"} {
+		l, ok := find(a.get(path+"?f=json").wants(200).links(), rel, "image/png")
+		if !ok {
+			t.Fatalf("%s has no link to its map", path)
+		}
+		a.get(strings.TrimPrefix(l.Href, a.URL) + "&width=32").picture()
+	}
+}
+
+func TestRepeatedMapsAreCached(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil).settled("/map?width=64")
+	var first []byte
+	for i := range 4 {
+		r := a.get("/map?width=65").wants(200)
+		if i == 0 {
+			first = r.Body
+		} else if !bytes.Equal(first, r.Body) {
+			t.Errorf("answer %d differs", i)
+		}
+	}
+}
+
+func TestFiltersChooseWhatIsOnMaps(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", nil)
+	all := opaque(a.get("/collections/kommuner/map?width=300").picture())
+	one := opaque(a.get("/collections/kommuner/map?width=300&filter=nr='0301'").picture())
+	none := opaque(a.get("/collections/kommuner/map?width=300&filter=nr='none'").picture())
+	if none != 0 || one == 0 || one > all/10 {
+		t.Errorf("pixels: %s", fmt.Sprint(all, one, none))
+	}
+}
+
+func TestWMSAnswersOldClients(t *testing.T) {
+	t.Parallel()
+	a := serve(t, "", func(c *config.Config) { c.Compat.WMS = true })
+	doc := string(a.get("/wms?SERVICE=WMS&REQUEST=GetCapabilities", "Accept-Encoding", "identity").wants(200).Body)
+	for _, part := range []string{`<WMS_Capabilities version="1.3.0"`, "<Name>kommuner</Name>", "<CRS>EPSG:25833</CRS>",
+		"<CRS>CRS:84</CRS>", "/wms?", "image/png"} {
+		if !strings.Contains(doc, part) {
+			t.Errorf("the capabilities lack %s", part)
+		}
+	}
+	const get = "/wms?service=WMS&version=1.3.0&request=GetMap&layers=fylker,kommuner&styles=,&width=200&height=200&format=image/png"
+	north := a.get(get + "&crs=EPSG:4258&bbox=59,9,60,11").picture()
+	east := a.get(get + "&crs=CRS:84&bbox=9,59,11,60").picture()
+	if d := apart(north, east); d > 0.01 || opaque(north) != 200*200 {
+		t.Errorf("the maps of both axis orders differ by %.2f", d)
+	}
+	if img := a.get(get + "&crs=CRS:84&bbox=-30,40,-29,41&TRANSPARENT=TRUE").picture(); opaque(img) != 0 {
+		t.Error("the map is not transparent")
+	}
+	a.get("/wms?request=GetLegendGraphic&layer=kommuner&format=image/png").picture()
+	const info = "/wms?request=GetFeatureInfo&layers=kommuner&query_layers=kommuner&crs=CRS:84&bbox=9,59,11,60&width=200&height=200&i=100&j=50"
+	var found struct {
+		Features []struct {
+			ID         string
+			Properties map[string]any
+		}
+	}
+	decode(t, a.get(info+"&info_format=application/json").wants(200).plain(), &found)
+	if len(found.Features) != 1 || found.Features[0].Properties["navn"] == nil {
+		t.Errorf("%+v", found)
+	}
+	for _, media := range []string{"text/plain", "text/html"} {
+		if s := string(a.get(info + "&info_format=" + media).wants(200).plain()); !strings.Contains(s, "navn") {
+			t.Errorf("%s: %s", media, s)
+		}
+	}
+	for query, code := range map[string]string{"request=Nothing": "OperationNotSupported",
+		"request=GetMap&layers=nothing&crs=CRS:84&bbox=1,1,2,2&width=9&height=9":                              "LayerNotDefined",
+		"request=GetMap&layers=fylker&styles=pink&crs=CRS:84&bbox=1,1,2,2&width=9&height=9":                   "StyleNotDefined",
+		"request=GetMap&layers=fylker&crs=EPSG:1&bbox=1,1,2,2&width=9&height=9":                               "InvalidCRS",
+		"request=GetMap&layers=fylker&crs=CRS:84&bbox=1,1,2,2&width=9&height=9&format=image/tiff":             "InvalidFormat",
+		"request=GetMap&layers=fylker&crs=CRS:84&bbox=1,1,2,2&width=99999&height=9":                           "",
+		"request=GetMap&layers=fylker&crs=CRS:84&bbox=1,1,1,1&width=9&height=9":                               "",
+		"request=GetFeatureInfo&layers=fylker&crs=CRS:84&bbox=1,1,2,2&width=9&height=9&i=9&j=0":               "InvalidPoint",
+		"request=GetFeatureInfo&layers=fylker&crs=CRS:84&bbox=1,1,2,2&width=9&height=9&i=0&j=0&info_format=x": "InvalidFormat"} {
+		r := a.get("/wms?" + query).wants(400)
+		if s := string(r.Body); !strings.Contains(s, "<ServiceExceptionReport") || !strings.Contains(s, code) {
+			t.Errorf("%s: %s", query, s)
+		}
+	}
+	serve(t, "", nil).get("/wms?request=GetCapabilities").wants(404)
+}

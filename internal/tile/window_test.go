@@ -1,0 +1,89 @@
+package tile_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/encoding/mvt"
+	"github.com/paulmach/orb/planar"
+
+	"grense/internal/tile"
+)
+
+// drawnIn are the features of a collection of the demo in a window, in the CRS of the set.
+func drawnIn(t *testing.T, set *tile.Set, b orb.Bound, cell float64, from, to int) (list []orb.Geometry, level int) {
+	t.Helper()
+	st := demoStore(t)
+	m := tile.NewMaker(tile.Options{})
+	defer m.Close()
+	ready(t, m, st, set.ID, "fylker")
+	w, ok := set.Window(b, cell)
+	if !ok {
+		return nil, -1
+	}
+	made, err := m.Tile(t.Context(), st, tile.Ask{Set: set, Window: w, Layers: []tile.Query{{Collection: "fylker"}}})
+	if err != nil || !made.Keep || made.Rev == "" {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	layers, err := mvt.Unmarshal(made.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range layers {
+		if l.Name != "fylker" {
+			continue
+		}
+		for _, f := range l.Features {
+			list = append(list, f.Geometry)
+		}
+	}
+	if n := len(list); n < from || n > to {
+		t.Fatalf("%d features, not %d to %d", n, from, to)
+	}
+	return list, w.Level()
+}
+
+// TestWindowsHoldWhatLiesInThem draws the whole of the demo, and a far smaller scale than that of the first level.
+func TestWindowsHoldWhatLiesInThem(t *testing.T) {
+	t.Parallel()
+	set := find(t, "utm33n")
+	for _, c := range []struct {
+		name     string
+		box      orb.Bound
+		cell     float64
+		from, to int
+	}{
+		{"all", orb.Bound{Min: orb.Point{-100_000, 6_400_000}, Max: orb.Point{1_200_000, 8_000_000}}, 1600, 15, 15},
+		{"a part", orb.Bound{Min: orb.Point{200_000, 6_600_000}, Max: orb.Point{300_000, 6_700_000}}, 100, 1, 14},
+		{"far off", orb.Bound{Min: orb.Point{-9e6, 0}, Max: orb.Point{9e6, 15e6}}, 50_000, 15, 15},
+		{"beside", orb.Bound{Min: orb.Point{-2_400_000, 5_000_000}, Max: orb.Point{-2_300_000, 5_100_000}}, 100, 0, 0},
+		{"beyond the grid", orb.Bound{Min: orb.Point{9e7, 9e7}, Max: orb.Point{9.1e7, 9.1e7}}, 100, 0, 0},
+		{"a needle", orb.Bound{Min: orb.Point{-9e6, 7_000_000}, Max: orb.Point{9e6, 7_000_001}}, 1e-3, 1, 15},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			list, _ := drawnIn(t, set, c.box, c.cell, c.from, c.to)
+			for _, g := range list {
+				if math.Abs(planar.Area(g)) == 0 && c.name != "far off" && c.name != "a needle" {
+					t.Errorf("a feature without area: %v", g)
+				}
+			}
+		})
+	}
+}
+
+// TestPlaceOfAWindowIsThatOfItsBox: the upper left corner of a window is that of the box, to a cell.
+func TestPlaceOfAWindowIsThatOfItsBox(t *testing.T) {
+	t.Parallel()
+	set := find(t, "utm33n")
+	b := orb.Bound{Min: orb.Point{200_000, 6_600_000}, Max: orb.Point{300_000, 6_700_000}}
+	w, ok := set.Window(b, 100)
+	if !ok {
+		t.Fatal("no window")
+	}
+	at := w.Place(0, 0)
+	if math.Abs(at[0]-b.Min[0]) > 100 || math.Abs(at[1]-b.Max[1]) > 100 {
+		t.Errorf("%v is not the upper left corner of %v", at, b)
+	}
+}
