@@ -94,6 +94,7 @@ type Problem struct {
 	Status      int     `json:"status"`
 	Detail      string  `json:"detail,omitempty"`
 	Instance    string  `json:"instance,omitempty"` // urn of the request, as in the log
+	TraceID     string  `json:"traceId,omitempty"`  // of the header traceparent
 	Faults      []Fault `json:"faults,omitempty"`
 	Code        string  `json:"code"`
 	Description string  `json:"description"`

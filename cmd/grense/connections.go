@@ -26,6 +26,7 @@ type limitedListener struct {
 	trusted []netip.Prefix
 	plain   bool
 	fresh   atomic.Int64 // connections whose first response is not complete
+	refused atomic.Uint64
 
 	mu   sync.Mutex
 	open int
@@ -59,12 +60,20 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			l.fresh.Add(1)
 			return &limitedConn{Conn: c, fresh: true, leave: sync.OnceFunc(func() { l.leave(peer) })}, nil
 		}
+		l.refused.Add(1)
 		if l.plain {
 			// the response fits into the send buffer of the kernel, so this never blocks
 			c.Write([]byte(tooManyConnections))
 		}
 		c.Close()
 	}
+}
+
+// count returns how many connections are open, and how many were closed at once.
+func (l *limitedListener) count() (open int, refused uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open, l.refused.Load()
 }
 
 // follow is a http.Server.ConnState that counts connections whose first response is not complete.

@@ -23,6 +23,7 @@ type keyCmd struct {
 	List     keyListCmd     `cmd:"" help:"List the keys by their ids."`
 	Rotate   keyRotateCmd   `cmd:"" help:"Create a key in place of another one, which stays valid for a while."`
 	Revoke   keyRevokeCmd   `cmd:"" help:"Revoke a key for good."`
+	Usage    keyUsageCmd    `cmd:"" help:"Print the use of keys by day."`
 	Generate keyGenerateCmd `cmd:"" help:"Print a new key without storing it."`
 	Export   keyExportCmd   `cmd:"" help:"Print all keys as JSON, by their hashes, for import elsewhere."`
 	Import   keyImportCmd   `cmd:"" help:"Add the keys that export printed."`
@@ -50,15 +51,37 @@ type keyCreateCmd struct {
 	Name    string `required:"" placeholder:"NAME" help:"Who or what will use the key."`
 	Expires string `placeholder:"WHEN" help:"A day, 2027-01-01 (UTC), or a number of days, 90d. Default: never."`
 	JSON    bool   `name:"json" help:"Print an object with key, id, name and times instead of the key alone."`
+	termsFlags
 	keyFlags
 }
 
+// termsFlags are what a new key may be used for.
+type termsFlags struct {
+	Scope  []string `placeholder:"SCOPE" help:"What the key may read: collections, collections/ID, tiles, tiles/ID, processes, soap; several by commas. Default: everything."`
+	Origin []string `placeholder:"URL" help:"Web pages that may use the key, by scheme and host, https://example.org; several by commas. Default: all, and other programs."`
+	Rate   int      `placeholder:"N" help:"Units that the key may use in a second, instead of limits.rate."`
+	Quota  int64    `placeholder:"N" help:"Units that the key may use in a day (UTC). Default: no quota."`
+	Note   string   `placeholder:"TEXT" help:"A note for operators, such as whom to ask."`
+}
+
+// terms returns what the flags say.
+func (f termsFlags) terms() (t state.Terms, err error) {
+	t = state.Terms{Note: strings.TrimSpace(f.Note), Rate: f.Rate, Quota: f.Quota}
+	if t.Scopes, err = apikey.ParseScopes(f.Scope); err != nil {
+		return t, err
+	}
+	if t.Origins, err = apikey.ParseOrigins(f.Origin); err != nil {
+		return t, err
+	}
+	return t, apikey.CheckTerms(t)
+}
+
 func (keyCreateCmd) Help() string {
-	return `Standard output gets the key and nothing else. Only its hash is stored.
+	return `Standard output gets the key and nothing else. Only its hash is stored. Browsers state the origin of a page; other programs may state any.
 
 Examples:
-  grense key create --name "Map on the front page"
-  grense key create --name "Summer project" --expires 90d > key.txt`
+  grense key create --name "Summer project" --expires 90d --quota 100000 > key.txt
+  grense key create --name "Map on the front page" --scope tiles,collections/kommuner --origin https://example.org`
 }
 
 func (c *keyCreateCmd) Run(ctx context.Context, p *process) error {
@@ -69,6 +92,9 @@ func (c *keyCreateCmd) Run(ctx context.Context, p *process) error {
 	}
 	key, rec, err := apikey.New(c.Name, expires, now)
 	if err != nil {
+		return err
+	}
+	if rec.Terms, err = c.terms(); err != nil {
 		return err
 	}
 	st, err := c.openState(ctx, p)
@@ -105,10 +131,17 @@ type keyObject struct {
 	Expires  *time.Time `json:"expires,omitempty"`
 	Revoked  *time.Time `json:"revoked,omitempty"`
 	Hash     string     `json:"sha256,omitempty"` // hexadecimal; only for export
+	Note     string     `json:"note,omitempty"`
+	Scopes   []string   `json:"scopes,omitempty"`
+	Origins  []string   `json:"origins,omitempty"`
+	Rate     int        `json:"rate,omitempty"`  // units a second
+	Quota    int64      `json:"quota,omitempty"` // units a day
 }
 
 func keyObjectOf(k state.Key) keyObject {
-	o := keyObject{ID: k.ID, Name: k.Name, Status: apikey.Status(k, time.Now()), Created: k.Created.UTC()}
+	o := keyObject{ID: k.ID, Name: k.Name, Status: apikey.Status(k, time.Now()), Created: k.Created.UTC(),
+		Note: k.Note, Scopes: strings.Fields(k.Scopes), Origins: strings.Fields(k.Origins), Rate: k.Rate,
+		Quota: k.Quota}
 	for to, t := range map[**time.Time]time.Time{&o.LastUsed: k.LastUsed, &o.Expires: k.Expires,
 		&o.Revoked: k.Revoked} {
 		if !t.IsZero() {
@@ -126,7 +159,11 @@ func (o keyObject) record() (k state.Key, err error) {
 		return k,
 			fmt.Errorf("the key %q lacks a member or its sha256 is wrong; import what grense key export printed", o.ID)
 	}
-	k = state.Key{ID: o.ID, Name: o.Name, Created: o.Created}
+	terms, err := termsFlags{o.Scopes, o.Origins, o.Rate, o.Quota, o.Note}.terms()
+	if err != nil {
+		return k, fmt.Errorf("the key %q cannot be imported: %w", o.ID, err)
+	}
+	k = state.Key{ID: o.ID, Name: o.Name, Created: o.Created, Terms: terms}
 	copy(k.Hash[:], hash)
 	for from, to := range map[*time.Time]*time.Time{o.LastUsed: &k.LastUsed, o.Expires: &k.Expires,
 		o.Revoked: &k.Revoked} {
@@ -153,7 +190,7 @@ type keyRotateCmd struct {
 }
 
 func (keyRotateCmd) Help() string {
-	return `The new key has the name of the old one. Both are valid until the overlap ends, so that clients can be moved one by one.
+	return `The new key has the name, scopes, limits and note of the old one. Both are valid until the overlap ends, so that clients can be moved one by one.
 
 Examples:
   grense key rotate 4fZk01Qd
@@ -187,6 +224,7 @@ func (c *keyRotateCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
+	rec.Terms = keys[at].Terms
 	if err := st.RotateKey(ctx, c.ID, until, rec); err != nil {
 		return fmt.Errorf("cannot store the key: %w", err)
 	}
@@ -220,7 +258,10 @@ func (f keyFlags) keys(ctx context.Context, p *process) ([]state.Key, error) {
 	return keys, nil
 }
 
-type keyExportCmd struct{ keyFlags }
+type keyExportCmd struct {
+	JSON bool `name:"json" help:"For scripts: the output is JSON in any case."`
+	keyFlags
+}
 
 func (keyExportCmd) Help() string {
 	return `Prints the records of all keys. They hold hashes and no keys, so that clients go on with the keys that they have.
@@ -244,7 +285,10 @@ func (c *keyExportCmd) Run(ctx context.Context, p *process) error {
 	return p.printJSON(list)
 }
 
-type keyImportCmd struct{ keyFlags }
+type keyImportCmd struct {
+	JSON bool `name:"json" help:"Print an object."`
+	keyFlags
+}
 
 func (keyImportCmd) Help() string {
 	return `Reads from standard input. Keys whose ids exist stay as they are. All are added, or none.
@@ -278,6 +322,9 @@ func (c *keyImportCmd) Run(ctx context.Context, p *process) error {
 	added, err := st.ImportKeys(ctx, keys)
 	if err != nil {
 		return fmt.Errorf("cannot store the keys: %w", err)
+	}
+	if c.JSON {
+		return p.printJSON(map[string]int{"added": added, "existed": len(keys) - added})
 	}
 	_, err = fmt.Fprintf(p.Stdout, "%s added, %d existed\n", count(added, "key"), len(keys)-added)
 	return err
@@ -328,12 +375,27 @@ func (c *keyListCmd) Run(ctx context.Context, p *process) error {
 		return nil
 	}
 	t := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ID\tNAME\tSTATUS\tCREATED\tLAST USED\tEXPIRES")
+	fmt.Fprintln(t, "ID\tNAME\tSTATUS\tCREATED\tLAST USED\tEXPIRES\tTERMS")
 	for _, k := range keys {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, apikey.Status(k, time.Now()), day(k.Created),
-			day(k.LastUsed), day(k.Expires))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Name, apikey.Status(k, time.Now()), day(k.Created),
+			day(k.LastUsed), day(k.Expires), termsText(k.Terms))
 	}
 	return t.Flush()
+}
+
+// termsText prints what a key may be used for in one line; a hyphen for everything.
+func termsText(t state.Terms) string {
+	parts := append(strings.Fields(t.Scopes), strings.Fields(t.Origins)...)
+	if t.Rate > 0 {
+		parts = append(parts, fmt.Sprintf("%d/s", t.Rate))
+	}
+	if t.Quota > 0 {
+		parts = append(parts, fmt.Sprintf("%d/day", t.Quota))
+	}
+	if len(parts) == 0 {
+		return "-"
+	}
+	return strings.Join(parts, " ")
 }
 
 // day returns the date of t in UTC, or a hyphen for the zero time.

@@ -2,12 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"grense/internal/state"
 )
 
 func createKey(t *testing.T, dir string, args ...string) (key, id string) {
@@ -46,8 +49,8 @@ func TestKeyLifeCycle(t *testing.T) {
 	today := time.Now().UTC().Format(time.DateOnly)
 	forever, a := createKey(t, dir, "--name", "kart")
 	until, b := createKey(t, dir, "--expires", "2999-01-01", "--name", "etat")
-	for id, want := range map[string]string{a: a + " kart active " + today + " - -",
-		b: b + " etat active " + today + " - 2999-01-01"} {
+	for id, want := range map[string]string{a: a + " kart active " + today + " - - -",
+		b: b + " etat active " + today + " - 2999-01-01 -"} {
 		if got := line(t, dir, id); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -119,7 +122,7 @@ func TestARotatedKeyStaysValidForTheOverlap(t *testing.T) {
 		t.Fatalf("status %d, %v: %s%s", code, err, stdout, stderr)
 	}
 	today, end := time.Now().UTC().Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, 14).Format(time.DateOnly)
-	if got, want := line(t, dir, old), old+" kart active "+today+" - "+end; got != want {
+	if got, want := line(t, dir, old), old+" kart active "+today+" - "+end+" -"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if code, _, stderr := command(t, dir, "key", "rotate", old, "--overlap", "0d"); code != 0 ||
@@ -162,6 +165,83 @@ func TestKeysMoveByExportAndImport(t *testing.T) {
 		if code, _, stderr := piped(t, to, strings.NewReader(bad), "key", "import"); code != exitFailed ||
 			!strings.Contains(stderr, "key export") {
 			t.Errorf("%q: status %d: %s", bad, code, stderr)
+		}
+	}
+}
+
+// TestTermsOfAKeyAreListedAndMove with it.
+func TestTermsOfAKeyAreListedAndMove(t *testing.T) {
+	t.Parallel()
+	from, to := t.TempDir(), t.TempDir()
+	_, id := createKey(t, from, "--name", "kart", "--scope", "tiles,collections/kommuner", "--origin",
+		"https://example.org", "--rate", "5", "--quota", "1000", "--note", "ring Kari")
+	const terms = " collections/kommuner tiles https://example.org 5/s 1000/day"
+	if got := line(t, from, id); !strings.HasSuffix(got, " - -"+terms) {
+		t.Errorf("%q", got)
+	}
+	_, exported, _ := command(t, from, "key", "export", "--json")
+	if code, stdout, stderr := piped(t, to, strings.NewReader(exported), "key", "import", "--json"); code != 0 ||
+		!strings.Contains(stdout, `"added": 1`) {
+		t.Errorf("status %d: %s%s", code, stdout, stderr)
+	}
+	if got, want := line(t, to, id), line(t, from, id); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if _, listed, _ := command(t, to, "key", "list", "--json"); !strings.Contains(listed, `"note": "ring Kari"`) {
+		t.Errorf("%s", listed)
+	}
+	code, stdout, stderr := command(t, to, "key", "rotate", id, "--json")
+	var made struct{ ID string }
+	if err := json.Unmarshal([]byte(stdout), &made); code != 0 || err != nil ||
+		!strings.HasSuffix(line(t, to, made.ID), terms) {
+		t.Errorf("status %d, %v: %s%s", code, err, stdout, stderr)
+	}
+	for want, args := range map[string][]string{
+		"is not a scope": {"--scope", "admin"}, "is not an origin": {"--origin", "example.org"},
+		"a quota": {"--quota", "-1"}, "must not hold a key": {"--note", "grense_AbCdEf01_" + strings.Repeat("x", 38)},
+	} {
+		code, _, stderr := command(t, from, append([]string{"key", "create", "--name", "x"}, args...)...)
+		if code == 0 || !strings.Contains(stderr, want) {
+			t.Errorf("%v: status %d: %s", args, code, stderr)
+		}
+	}
+}
+
+// TestUsageIsPrintedByDay in three forms.
+func TestUsageIsPrintedByDay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if code, stdout, stderr := command(t, dir, "key", "usage"); code != 0 || stdout != "" ||
+		!strings.Contains(stderr, "No key was used") {
+		t.Errorf("status %d: %s%s", code, stdout, stderr)
+	}
+	_, id := createKey(t, dir, "--name", "kart")
+	db, err := state.Open(t.Context(), filepath.Join(dir, ".local/share/grense", stateFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	today := time.Now().UTC()
+	if err := errors.Join(db.AddUses(t.Context(), []state.Use{{Key: id, Day: today, Requests: 3, Units: 5, Bytes: 700,
+		Refused: 1}, {Key: id, Day: today.AddDate(0, 0, -40), Requests: 1}}), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	row := today.Format(time.DateOnly) + "," + id + ",kart,3,5,700,1\n"
+	if _, stdout, _ := command(t, dir, "key", "usage", "--csv"); stdout !=
+		"day,id,name,requests,units,bytes,refused\n"+row {
+		t.Errorf("%s", stdout)
+	}
+	if _, stdout, _ := command(t, dir, "key", "usage", id, "--days", "400", "--csv"); strings.Count(stdout, "\n") != 3 {
+		t.Errorf("%s", stdout)
+	}
+	if _, stdout, _ := command(t, dir, "key", "usage", "--json"); !strings.Contains(stdout, `"requests": 3`) {
+		t.Errorf("%s", stdout)
+	}
+	if _, stdout, _ := command(t, dir, "key", "usage"); !strings.Contains(stdout, id+"  kart") {
+		t.Errorf("%s", stdout)
+	}
+	for _, args := range [][]string{{"--days", "401"}, {"unknown1"}, {"--csv", "--json"}} {
+		if code, _, stderr := command(t, dir, append([]string{"key", "usage"}, args...)...); code == 0 || stderr == "" {
+			t.Errorf("%v: status %d, %s", args, code, stderr)
 		}
 	}
 }

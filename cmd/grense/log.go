@@ -124,7 +124,7 @@ func (c counting) repeat(key string, r slog.Record) {
 	c.seen.mu.Unlock()
 	if n > 0 {
 		again := slog.NewRecord(time.Now(), r.Level, r.Message, r.PC)
-		again.AddAttrs(slog.Int("repeated", n), slog.Duration("within", repeatWindow))
+		again.AddAttrs(slog.Int("repeated", n), slog.Float64("within_seconds", repeatWindow.Seconds()))
 		r.Attrs(func(a slog.Attr) bool {
 			if a.Key == "err" || a.Key == "error" {
 				again.AddAttrs(a)

@@ -54,7 +54,7 @@ func (p *process) heed(signals <-chan os.Signal, end func()) os.Signal {
 type cli struct {
 	Serve      serveCmd      `cmd:"" help:"Serve files, or the built-in demo, over HTTP."`
 	Import     importCmd     `cmd:"" help:"Import files into a collection of a GeoPackage or a PostGIS database."`
-	Key        keyCmd        `cmd:"" help:"Create, list, rotate and revoke API keys."`
+	Key        keyCmd        `cmd:"" help:"Create, list, rotate and revoke API keys, and print their use."`
 	Check      checkCmd      `cmd:"" help:"Validate a source, and print what would be served."`
 	Tiles      tilesCmd      `cmd:"" help:"Write vector tiles into a file."`
 	Register   registerCmd   `cmd:"" help:"Create a register of place names."`

@@ -104,6 +104,9 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	go s.watchDir(ctx)
+	if s.cert != nil {
+		go s.cert.watch(ctx, s.log)
+	}
 	s.front.open(s.server.Handler()) // before the announcement, so that its readers can connect
 	if err := s.announce(p, keys); err != nil {
 		return err
@@ -242,6 +245,7 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 			Jobs:          s.jobs(ctx),
 			Changes:       s.changes(ctx, src),
 			CursorKey:     s.cursorKey(ctx, src),
+			Operator:      s.operator(),
 		},
 	)
 	if err != nil {
@@ -257,6 +261,15 @@ func (s *service) assemble(ctx context.Context, src, tiles string) error {
 	s.stopKeys = func() { stop(); cancel(); done.Wait() }
 	close(s.assembled)
 	return nil
+}
+
+// operator returns what the metrics report about certificate and connections.
+func (s *service) operator() server.Operator {
+	o := server.Operator{Connections: s.limited.count}
+	if s.cert != nil {
+		o.CertificateEnd = s.cert.end
+	}
+	return o
 }
 
 // surveyed reloads the source after the store has read all of a large file, whose extents were estimates until then.
@@ -486,8 +499,8 @@ func (s *service) reload(ctx context.Context) {
 // that clients have opened, stops accepting more, and waits for the responses in progress.
 func (s *service) drain(ctx context.Context, api *http.Server) {
 	s.server.SetReady(false)
-	s.log.Info("draining; a second signal stops at once", "wait", s.cfg.Limits.DrainWait, "timeout",
-		s.cfg.Limits.DrainTimeout)
+	s.log.Info("draining; a second signal stops at once", "wait_seconds", s.cfg.Limits.DrainWait.Seconds(),
+		"timeout_seconds", s.cfg.Limits.DrainTimeout.Seconds())
 	time.Sleep(s.cfg.Limits.DrainWait)
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.DrainTimeout)
 	defer cancel()

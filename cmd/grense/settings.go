@@ -126,9 +126,10 @@ func (p *process) logger(cfg config.Config) *slog.Logger { return loggerTo(p.Std
 
 // loggerTo returns a logger that writes to w in the configured format. If w buffers, out is w, else nil.
 func loggerTo(w io.Writer, out *gathered, cfg config.Config) *slog.Logger {
-	var h slog.Handler = slog.NewTextHandler(w, nil)
+	o := &slog.HandlerOptions{Level: cfg.Level()}
+	var h slog.Handler = slog.NewTextHandler(w, o)
 	if cfg.LogFormat == "json" {
-		h = slog.NewJSONHandler(w, nil)
+		h = slog.NewJSONHandler(w, o)
 	}
 	return slog.New(newCounting(h, out))
 }

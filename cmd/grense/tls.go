@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
+	"time"
 
+	"grense/internal/apikey"
 	"grense/internal/config"
 )
 
@@ -31,6 +35,26 @@ func (c *certificate) reload() error {
 	}
 	c.current.Store(&pair)
 	return nil
+}
+
+// end returns when the certificate ends.
+func (c *certificate) end() time.Time { return c.current.Load().Leaf.NotAfter }
+
+// watch warns once a day of a certificate that ends soon, until ctx ends.
+func (c *certificate) watch(ctx context.Context, log *slog.Logger) {
+	tick := time.NewTicker(24 * time.Hour)
+	defer tick.Stop()
+	for {
+		if end := c.end(); time.Until(end) < apikey.EndsSoon {
+			log.Warn("the TLS certificate ends soon, or has ended; replace the files and send SIGHUP",
+				"file", c.files.Cert, "end", end.UTC().Format(time.RFC3339))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // config returns a TLS configuration that always uses the latest certificate.

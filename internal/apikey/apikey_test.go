@@ -217,6 +217,7 @@ type memory struct {
 	touched map[string]time.Time
 	touches int
 	fail    error
+	uses    []state.Use
 }
 
 func (m *memory) Keys(context.Context) ([]state.Key, error) {
@@ -255,6 +256,23 @@ func (m *memory) TouchKeys(_ context.Context, day time.Time, ids []string) error
 	}
 	return nil
 }
+
+func (m *memory) AddUses(_ context.Context, list []state.Use) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail == nil {
+		m.uses = append(m.uses, list...)
+	}
+	return m.fail
+}
+
+func (m *memory) Uses(context.Context, time.Time, string) ([]state.Use, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.uses), m.fail
+}
+
+func (m *memory) DropUses(context.Context, time.Time) error { return nil }
 
 func (m *memory) setFail(err error) {
 	m.mu.Lock()
@@ -459,4 +477,107 @@ func BenchmarkCheck(b *testing.B) {
 			b.Fatal("refused")
 		}
 	}
+}
+
+func TestTermsAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, list := range [][]string{{"all"}, {"soap/x"}, {"collections/"}, {"collections/A b"}, {"tiles/a/b"}, {""}} {
+		if s, err := apikey.ParseScopes(list); err == nil {
+			t.Errorf("%q gives %q", list, s)
+		}
+	}
+	s, err := apikey.ParseScopes([]string{"tiles/a-b", "soap", "collections", "soap"})
+	if err != nil || s != "collections soap tiles/a-b" {
+		t.Errorf("%q, %v", s, err)
+	}
+	for _, list := range [][]string{{"example.org"}, {"https://example.org/"}, {"ftp://a"}, {"https://u@a"}, {"null"}} {
+		if s, err := apikey.ParseOrigins(list); err == nil {
+			t.Errorf("%q gives %q", list, s)
+		}
+	}
+	if s, err := apikey.ParseOrigins([]string{"http://B.example:8080", "https://a.example"}); err != nil ||
+		s != "http://b.example:8080 https://a.example" {
+		t.Errorf("%q, %v", s, err)
+	}
+	for _, terms := range []state.Terms{{Rate: -1}, {Quota: -1}, {Rate: 1 << 30}, {Note: "a\nb"},
+		{Note: apikey.Generate()}} {
+		if apikey.CheckTerms(terms) == nil {
+			t.Errorf("%+v is accepted", terms)
+		}
+	}
+}
+
+// TestUseIsStoredAndCountsAgainstTheQuota with the use that other processes have stored.
+func TestUseIsStoredAndCountsAgainstTheQuota(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, rec := newKey(t, time.Time{})
+		rec.Quota = 10
+		c, m, log := setup(t, rec)
+		stop := running(t, c)
+		left := func(want int64) {
+			t.Helper()
+			if all, n := c.Quota(rec.ID, time.Now()); all != 10 || n != want {
+				t.Errorf("%d of %d, want %d of 10", n, all, want)
+			}
+		}
+		c.Spend(rec.ID, 1.5, time.Now())
+		c.Spend(rec.ID, 1.75, time.Now())
+		c.Spend("192.0.2.1", 100, time.Now())
+		c.Used(rec.ID, 100, true, time.Now())
+		left(7)
+		m.setFail(errors.New("disk"))
+		time.Sleep(11 * time.Second)
+		synctest.Wait()
+		left(7)
+		m.setFail(nil)
+		m.AddUses(t.Context(), []state.Use{{Key: rec.ID, Day: time.Now().UTC().Truncate(24 * time.Hour), Units: 4}})
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		left(3)
+		if n := len(m.uses); n != 2 || m.uses[1].Requests != 1 || m.uses[1].Units != 3 || m.uses[1].Bytes != 100 ||
+			m.uses[1].Refused != 1 {
+			t.Errorf("%+v", m.uses)
+		}
+		c.Spend(rec.ID, 0.75, time.Now())
+		left(2) // with the quarter that was not stored
+		stop()
+		if u := m.uses[len(m.uses)-1]; u.Units != 1 {
+			t.Errorf("%+v is stored at the end", u)
+		}
+		if strings.Count(log.String(), "use of keys cannot be stored") != 1 {
+			t.Errorf("%s", log)
+		}
+		if _, n := c.Quota(rec.ID, time.Now().Add(24*time.Hour)); n != 10 {
+			t.Errorf("%d are left of the next day", n)
+		}
+	})
+}
+
+// TestKeysThatEndSoonAreWarnedOf once a day.
+func TestKeysThatEndSoonAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		_, soon, err := apikey.New("soon", begin.AddDate(0, 0, 15), begin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, never := newKey(t, time.Time{})
+		c, _, log := setup(t, soon, never)
+		stop := running(t, c)
+		synctest.Wait()
+		if len(c.Expiring(begin)) != 0 || log.Len() != 0 {
+			t.Errorf("at once: %s", log)
+		}
+		time.Sleep(50 * time.Hour)
+		synctest.Wait()
+		stop()
+		if n := strings.Count(log.String(), "grense key rotate "+soon.ID); n != 2 {
+			t.Errorf("%d warnings:\n%s", n, log)
+		}
+		if list := c.Expiring(time.Now()); len(list) != 1 || list[0] != soon {
+			t.Errorf("%+v", list)
+		}
+	})
 }

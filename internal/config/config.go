@@ -40,6 +40,11 @@ type Config struct {
 	MetricsAddr string `yaml:"metrics_addr"`
 	// Format of the log: text or json. Defaults to text.
 	LogFormat string `yaml:"log_format"`
+	// Least level that is logged: debug, info, warn or error. Requests are logged at info. Defaults to info.
+	LogLevel string `yaml:"log_level"`
+	// Requests that are logged: all; errors, with status 400 and above; slow>1s, which took longer, or have status 500
+	// and above; or none. Health checks that succeed are not logged. Defaults to all.
+	AccessLog string `yaml:"access_log"`
 	// Starts even if nothing in the source can be served. Otherwise that is an error, and a reload keeps the old data.
 	// Defaults to false.
 	AllowEmpty bool `yaml:"allow_empty"`
@@ -55,6 +60,7 @@ type Config struct {
 	TLS         TLS                   `yaml:"tls"`
 	Service     Service               `yaml:"service"`
 	Collections map[string]Collection `yaml:"collections"` // by name of the layer in the source, or by collection id
+	Cache       Cache                 `yaml:"cache"`
 	Limits      Limits                `yaml:"limits"`
 	SOAP        SOAP                  `yaml:"soap"`
 	Compat      Compat                `yaml:"compat"`
@@ -188,6 +194,8 @@ type Collection struct {
 	PageDefault int `yaml:"page_default"`
 	// Largest page; a larger limit is clamped to it. Defaults to limits.page_max.
 	PageMax int `yaml:"page_max"`
+	// Time that responses with features may be used again, as in cache. Defaults to cache.max_age.
+	MaxAge time.Duration `yaml:"max_age"`
 	// Coordinate system of geometries that state none (SRID 0), as EPSG:25833. Defaults to none:
 	// such a layer is refused.
 	StorageCRS string `yaml:"storage_crs"`
@@ -230,6 +238,17 @@ type Roles struct {
 	ValidFrom string `yaml:"valid_from"`
 	// Column with the end of a version; null leaves it open. Defaults to none.
 	ValidTo string `yaml:"valid_to"`
+}
+
+// Cache lets browsers and shared caches, such as a CDN, use responses again without asking. It counts only with auth:
+// open; responses that need a key are never shared. Changes of the data are seen that much later.
+type Cache struct {
+	// Time that responses with data may be used again. Defaults to 0s: a cache asks each time, which costs 304.
+	MaxAge time.Duration `yaml:"max_age"`
+	// The same for tiles. Defaults to 0s.
+	TilesMaxAge time.Duration `yaml:"tiles_max_age"`
+	// Time after max_age in which a cache may answer with the old response while it asks for a new one. Defaults to 0s.
+	StaleWhileRevalidate time.Duration `yaml:"stale_while_revalidate"`
 }
 
 // Link is an additional link of a collection.
@@ -386,6 +405,8 @@ func Default() Config {
 		Addr:      "127.0.0.1:8080",
 		Auth:      "required",
 		LogFormat: "text",
+		LogLevel:  "info",
+		AccessLog: "all",
 		Service:   Service{},
 		Limits: Limits{
 			ReadHeaderTimeout: 5 * time.Second,

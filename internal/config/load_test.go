@@ -105,7 +105,9 @@ func TestEverySettingIsRead(t *testing.T) {
 	want := config.Config{
 		Source: "/srv/kart.gpkg", Tiles: "/srv/kart.pmtiles",
 		Addr: "0.0.0.0:80", BaseURL: "https://example.org/geo", DataDir: "/srv/grense", Auth: "open",
-		MetricsAddr: "127.0.0.1:9090", LogFormat: "json", History: "norway", Unchanging: true,
+		MetricsAddr: "127.0.0.1:9090", LogFormat: "json", LogLevel: "warn", AccessLog: "slow>2s",
+		History: "norway", Unchanging: true,
+		Cache: config.Cache{MaxAge: time.Second, TilesMaxAge: 2 * time.Second, StaleWhileRevalidate: 3 * time.Second},
 		TrustedProxies: []netip.Prefix{
 			netip.MustParsePrefix("10.0.0.0/8"),
 			netip.MustParsePrefix("192.0.2.7/32"),

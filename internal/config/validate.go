@@ -78,6 +78,13 @@ func (k *checker) listening(c Config) {
 		"%q is no history that is built in; write norway, or leave it out", c.History)
 	k.check(c.LogFormat == "text" || c.LogFormat == "json", "log_format", "%q is not a format; write text or json",
 		c.LogFormat)
+	k.check(slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel), "log_level",
+		"%q is not a level; write debug, info, warn or error", c.LogLevel)
+	_, err = parseAccessLog(c.AccessLog)
+	k.check(err == nil, "access_log", "%v", err)
+	k.check(c.Cache.MaxAge >= 0, "cache.max_age", "must not be negative")
+	k.check(c.Cache.TilesMaxAge >= 0, "cache.tiles_max_age", "must not be negative")
+	k.check(c.Cache.StaleWhileRevalidate >= 0, "cache.stale_while_revalidate", "must not be negative")
 	k.check(c.TLS.Key != "" || c.TLS.Cert == "", "tls.cert", "needs tls.key (--tls-key) too")
 	k.check(c.TLS.Cert != "" || c.TLS.Key == "", "tls.key", "needs tls.cert (--tls-cert) too")
 }
@@ -191,6 +198,7 @@ func (k *checker) collections(m map[string]Collection) {
 		k.check(low <= high, join(path, "min_zoom"), "%d is above max_zoom, %d", low, high)
 		k.check(c.PageDefault >= 0, join(path, "page_default"), "must be above 0")
 		k.check(c.PageMax >= 0, join(path, "page_max"), "must be above 0")
+		k.check(c.MaxAge >= 0, join(path, "max_age"), "must not be negative")
 		k.check(c.PageMax == 0 || c.PageDefault <= c.PageMax, join(path, "page_default"),
 			"must not be above page_max, %d", c.PageMax)
 		_, coded := c.StorageCode()

@@ -15,6 +15,7 @@ const (
 	Internal      Kind = iota // a fault of ours; logged, never sent
 	Invalid                   // the request breaks the API definition
 	Unauthorized              // no key, or none that is valid
+	Forbidden                 // the key is valid, and not for this
 	NotFound                  // no such resource
 	Method                    // the resource has other methods
 	NotAcceptable             // no representation fits f or Accept
@@ -30,12 +31,11 @@ const (
 )
 
 // Kinds holds every Kind, for tests that must not forget one.
-var Kinds = []Kind{Internal, Invalid, Unauthorized, NotFound, Method, NotAcceptable, TooLarge, MediaType, Timeout,
-	Unavailable, Busy, TooMany, Gone, Precondition, Range}
+var Kinds = []Kind{Internal, Invalid, Unauthorized, Forbidden, NotFound, Method, NotAcceptable, TooLarge, MediaType,
+	Timeout, Unavailable, Busy, TooMany, Gone, Precondition, Range}
 
-var kindNames = [...]string{"internal", "invalid", "unauthorized", "not-found", "method", "not-acceptable", "too-large",
-	"media-type", "timeout", "unavailable",
-	"busy", "too-many", "gone", "precondition", "range"}
+var kindNames = [...]string{"internal", "invalid", "unauthorized", "forbidden", "not-found", "method", "not-acceptable",
+	"too-large", "media-type", "timeout", "unavailable", "busy", "too-many", "gone", "precondition", "range"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {

@@ -27,6 +27,8 @@ type Call struct {
 	Response   *response // what the handler writes to, below what compresses
 	Route      *Route
 	ID         string // of the request, as in the log and in problem documents
+	Trace      string // header traceparent of the request; "" for none
+	traceID    string // the trace in it
 	Mount      string // "" or "/v1"
 	Root       string // absolute URL that links start with, without mount and without a slash at its end
 	Catalog    *store.Catalog
@@ -58,6 +60,9 @@ type Call struct {
 
 	keep   *keeping // nil: the answer is not kept
 	cached bool     // the answer was kept before
+
+	op      string // name of the route, for the log and the metrics
+	refused string // why the request was refused; "": it was not, or a protocol with errors of its own refused it
 
 	Operation string // operation of the protocol that the route speaks, once it is known: for the log and the metrics
 

@@ -7,7 +7,6 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"maps"
-	"time"
 
 	"grense/internal/problem"
 	"grense/internal/server/limit"
@@ -69,9 +68,9 @@ func (c *Call) verifyCursor(text string) (store.Cursor, error) {
 			return cur, nil
 		}
 	}
-	if rates := c.s.Turns.Rates; rates != nil && !c.paid {
+	if !c.paid {
 		c.paid = true
-		rates.Charge(c.Owner(), limit.Units[store.CostPage], time.Now())
+		c.s.Turns.ChargeOwner(c.Owner(), limit.Units[store.CostPage])
 	}
 	return "", problem.InvalidSaid("cursor", text, foreignCursor)
 }

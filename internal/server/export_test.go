@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"grense/internal/server/limit"
 )
 
@@ -132,4 +134,22 @@ func (s *Kit) ReadParameters(value string) (faults []string, n int) {
 		}
 	}
 	return faults, n
+}
+
+// MetricDescriptions are all metrics, as package prometheus describes them.
+func (s *Kit) MetricDescriptions() (list []string) {
+	ch := make(chan *prometheus.Desc)
+	go func() { s.metrics.registry.Describe(ch); close(ch) }()
+	for d := range ch {
+		list = append(list, d.String())
+	}
+	return list
+}
+
+// Paths are those of all routes.
+func (s *Kit) Paths() (list []string) {
+	for _, rt := range s.routes {
+		list = append(list, orRoot(rt.Path))
+	}
+	return list
 }

@@ -24,6 +24,7 @@ var status = map[problem.Kind]int{
 	problem.Internal:      http.StatusInternalServerError,
 	problem.Invalid:       http.StatusBadRequest,
 	problem.Unauthorized:  http.StatusUnauthorized,
+	problem.Forbidden:     http.StatusForbidden,
 	problem.NotFound:      http.StatusNotFound,
 	problem.Method:        http.StatusMethodNotAllowed,
 	problem.NotAcceptable: http.StatusNotAcceptable,
@@ -40,7 +41,7 @@ var status = map[problem.Kind]int{
 
 // codes are the error codes of the servers that clients were written for.
 var codes = map[problem.Kind]string{
-	problem.Internal: "NoApplicableCode", problem.Invalid: "InvalidParameterValue", problem.Unauthorized: "Unauthorized", problem.NotFound: "NotFound",
+	problem.Internal: "NoApplicableCode", problem.Invalid: "InvalidParameterValue", problem.Unauthorized: "Unauthorized", problem.Forbidden: "Forbidden", problem.NotFound: "NotFound",
 	problem.Method: "MethodNotAllowed", problem.NotAcceptable: "NotAcceptable", problem.TooLarge: "RequestEntityTooLarge", problem.MediaType: "UnsupportedMediaType",
 	problem.Timeout: "Timeout", problem.Unavailable: "ServiceUnavailable", problem.Busy: "ServiceBusy",
 	problem.TooMany: "TooManyRequests", problem.Gone: "Gone", problem.Precondition: "PreconditionFailed", problem.Range: "RangeNotSatisfiable",
@@ -99,7 +100,7 @@ const mostFaults = 50
 // ProblemOf turns an error into the document that the client gets. Keys are blotted out of what the client sent.
 func (c *Call) ProblemOf(e *problem.Error) ogcapi.Problem {
 	st := status[e.Kind]
-	p := ogcapi.Problem{Type: "about:blank", Title: http.StatusText(st), Status: st, Code: codes[e.Kind], Instance: "urn:grense:request:" + c.ID}
+	p := ogcapi.Problem{Type: "about:blank", Title: http.StatusText(st), Status: st, Code: codes[e.Kind], Instance: "urn:grense:request:" + c.ID, TraceID: c.traceID}
 	if e.Type != "" {
 		p.Type = e.Type
 	}
@@ -140,6 +141,10 @@ func (c *Call) ProblemOf(e *problem.Error) ogcapi.Problem {
 // Fail writes an error as a problem document or, for people, as a page (RFC 9457; OGC 17-069r4, 7.5.1). Nothing was written before.
 func (c *Call) Fail(w http.ResponseWriter, err error) {
 	e := Classify(err)
+	c.refused = refusals[e.Kind]
+	if r, ok := errors.AsType[*limit.RetryIn](err); ok {
+		c.refused = r.Reason
+	}
 	if e.Kind == problem.Internal || files.DiskFull(err) {
 		c.s.Log.ErrorContext(c.Request.Context(), "request failed", "request", c.ID, "path", Redacted(c.Request.URL.Path), "err", Redacted(e.Error()))
 	}

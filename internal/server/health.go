@@ -24,14 +24,12 @@ func (s *Kit) readyz(w http.ResponseWriter, r *http.Request) {
 	s.state(w, r, status, text)
 }
 
-// answersRequests reports whether requests for data will be answered, and what is to be said of it. It waits for the store at most readyTimeout.
+// answersRequests reports whether requests for data will be answered, and what is to be said of it.
 func (s *Kit) answersRequests(ctx context.Context) (ok bool, text string) {
 	if !s.ready.Load() {
 		return false, "draining"
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	if err := s.Store.Ready(ctx); err != nil {
+	if err := s.storeAnswers(ctx); err != nil {
 		s.Log.WarnContext(ctx, "not ready", "err", err)
 		return false, "the store does not answer"
 	}
@@ -39,6 +37,13 @@ func (s *Kit) answersRequests(ctx context.Context) (ok bool, text string) {
 		return true, "ok, with the data from before the last reload, which failed; see the log"
 	}
 	return true, "ok"
+}
+
+// storeAnswers returns why the store does not answer; nil if it does. It waits for at most readyTimeout.
+func (s *Kit) storeAnswers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	return s.Store.Ready(ctx)
 }
 
 func (s *Kit) state(w http.ResponseWriter, r *http.Request, status int, text string) {

@@ -14,12 +14,42 @@ import (
 	"grense/internal/server/page"
 )
 
-// Authorize checks the key of a request for data. Missing, unknown, revoked, expired, or two that disagree: the same answer.
+// Authorize checks the key of a request for data, and what the key is for.
 func (s *Kit) Authorize(c *Call) error {
 	if x, ok := c.Request.Context().Value(insideKey{}).(Inside); ok {
 		c.KeyID, c.Address = x.KeyID, x.Owner
+		return c.checkScope()
+	}
+	if err := s.identify(c); err != nil || c.KeyID == "" || s.Config.Auth == "open" {
+		return err
+	}
+	h := c.Request.Header
+	if !apikey.AllowsOrigin(s.keys.Terms(c.KeyID).Origins, h.Get("Origin"), h.Get("Referer")) {
+		return problem.New(problem.Forbidden, nil, "This API key is for web pages of other origins only. Use another key.")
+	}
+	return c.checkScope()
+}
+
+// checkScope refuses a request that the scopes of its key do not allow.
+func (c *Call) checkScope() error {
+	if c.KeyID == "" || c.s.keys == nil {
 		return nil
 	}
+	scopes, what, id := c.s.keys.Terms(c.KeyID).Scopes, apikey.ScopeCollections, ""
+	if c.Route != nil && c.Route.Scope != "" {
+		what = c.Route.Scope
+	}
+	if c.Collection != nil {
+		id = c.Collection.ID
+	}
+	if apikey.Allows(scopes, what, id) {
+		return nil
+	}
+	return problem.New(problem.Forbidden, nil, "This API key is for %s only. Use another key.", strings.ReplaceAll(scopes, " ", ", "))
+}
+
+// identify sets the key of a request. Missing, unknown, revoked, expired, or two that disagree: the same answer.
+func (s *Kit) identify(c *Call) error {
 	key, found, conflict := apikey.FromRequest(c.Request.Header, CookieKey(c.Request))
 	if s.Config.Auth == "open" && s.keys == nil {
 		return nil
@@ -41,6 +71,13 @@ func (s *Kit) Authorize(c *Call) error {
 	return problem.New(problem.Unauthorized, nil, "Send a valid API key in the header X-API-Key (or as Authorization: Bearer, or as the password of Basic); see %s/openapi", c.Base())
 }
 
+// Scopes that a key may be limited to, for Route.Scope.
+const (
+	ScopeTiles     = apikey.ScopeTiles
+	ScopeProcesses = apikey.ScopeProcesses
+	ScopeSOAP      = apikey.ScopeSOAP
+)
+
 // Inside is whom the server asks something of itself for: somebody whose key was checked.
 type Inside struct {
 	KeyID string // "" for none
@@ -57,7 +94,7 @@ func (x Inside) With(ctx context.Context) context.Context {
 // countWrongKey counts a wrong key of an address, and refuses the request if there were too many. Valid keys are never counted.
 func (s *Kit) countWrongKey(c *Call) error {
 	if n, wait := s.wrongKeys.Left(shareOf(c.Address), time.Now()); n < 1 {
-		return limit.TooMany(wait, "Too many wrong API keys came from your address. Wait for the seconds in Retry-After, and send a valid key in the header X-API-Key; see %s/openapi", c.Base())
+		return limit.TooMany("wrong_keys", wait, "Too many wrong API keys came from your address. Wait for the seconds in Retry-After, and send a valid key in the header X-API-Key; see %s/openapi", c.Base())
 	}
 	s.wrongKeys.Charge(shareOf(c.Address), 1, time.Now())
 	return nil
@@ -112,7 +149,7 @@ const MaxForm = 4 << 10
 func (s *Kit) keyForm(c *Call, w http.ResponseWriter) error {
 	if c.Format.F == "json" {
 		return c.WriteDoc(w, keyDoc{Title: c.Text("key.title"), Description: "Send the key in the header X-API-Key, as Authorization: Bearer, or as the password of Basic. " +
-			"The form of the page keeps it in a cookie.", KeyAccepted: s.Authorize(c) == nil, Links: c.SelfLinks("/key")})
+			"The form of the page keeps it in a cookie.", KeyAccepted: s.identify(c) == nil, Links: c.SelfLinks("/key")})
 	}
 	code := c.Params.(*keyParams).code
 	if code == "" {

@@ -45,7 +45,7 @@ const TransportSecurity = "max-age=31536000"
 
 // TellRates sets the header fields that tell an owner its rate limit.
 func (s *Kit) TellRates(w http.ResponseWriter, owner string) {
-	if policy, left := s.Turns.Rates.Headers(owner); policy != "" {
+	if policy, left := s.Turns.RateHeaders(owner); policy != "" {
 		SetHeader(w, "Ratelimit-Policy", policy)
 		SetHeader(w, "Ratelimit", left)
 	}
@@ -147,6 +147,7 @@ func (s *Kit) pass(w http.ResponseWriter, r *http.Request) *passage {
 	x := &p.route
 	x.RoutePath = s.routePath(r.URL)
 	x.URLParams.Keys, x.URLParams.Values, x.RoutePatterns = p.room[0][:0], p.room[1][:0], p.room[2][:0]
+	c.readIDs()
 	p.id[0] = c.ID
 	return p
 }
@@ -155,6 +156,7 @@ func (s *Kit) pass(w http.ResponseWriter, r *http.Request) *passage {
 func (s *Kit) chain(router *router) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
+		s.metrics.inFlight.Inc()
 		way := s.pass(w, r)
 		c, rw := &way.call, &way.response
 		r = c.Request
@@ -217,18 +219,22 @@ func askedLanguage(u *url.URL) string {
 func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 	now := time.Now()
 	took := now.Sub(start)
-	name := "none"
-	if c.Route != nil {
-		name = c.Route.Op
-	}
+	name := c.op
 	if c.Operation != "" {
 		name += "." + c.Operation
 	}
-	s.metrics.observe(name, rw.Status, rw.bytes, took)
+	s.metrics.inFlight.Dec()
+	s.metrics.record(c, name, rw, took)
 	if r.Context().Err() != nil {
 		c.brokenOff()
 	}
+	if _, inside := r.Context().Value(insideKey{}).(Inside); c.KeyID != "" && !inside {
+		s.keys.Used(c.KeyID, rw.bytes, rw.Status == http.StatusForbidden || rw.Status == http.StatusTooManyRequests, now)
+	}
 	if (r.URL.Path == "/healthz" || r.URL.Path == "/readyz") && rw.Status == http.StatusOK {
+		return
+	}
+	if !s.access.Logs(cmp.Or(rw.Status, statusLeft), took) {
 		return
 	}
 	query := Redacted(Clip(r.URL.RawQuery))
@@ -241,9 +247,12 @@ func (s *Kit) record(c *Call, rw *response, r *http.Request, start time.Time) {
 	}
 	line := slog.NewRecord(now, slog.LevelInfo, "request", 0) // nobody looks for the place in the code, which costs a look at the stack
 	line.AddAttrs(slog.String("request", c.ID), slog.String("method", Clip(r.Method)), slog.String("path", Redacted(Clip(r.URL.Path))), slog.String("query", query),
-		slog.Int("status", rw.Status), slog.Int64("bytes", rw.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("key", c.KeyID), slog.String("client", c.Address), slog.String("agent", Redacted(Clip(r.UserAgent()))))
+		slog.Int("status", rw.Status), slog.Int64("bytes", rw.bytes), slog.Float64("took_ms", float64(took.Microseconds())/1000), slog.String("key", c.KeyID), slog.String("client", c.Address), slog.String("agent", Redacted(Clip(r.UserAgent()))))
 	if c.Operation != "" {
 		line.AddAttrs(slog.String("operation", c.Operation))
+	}
+	if c.traceID != "" {
+		line.AddAttrs(slog.String("trace", c.traceID))
 	}
 	if c.cached {
 		line.AddAttrs(slog.Bool("cached", true))
@@ -402,6 +411,7 @@ type response struct {
 	gather   Gatherer      // what whole answers go through; nil: they are written as they come
 	plain    bool          // the connection has no TLS
 	gone     bool          // the client takes no more
+	slow     bool          // because it read too slowly
 	deadline time.Duration // for one write
 	slowest  int64         // bytes in a second that the reader must take on average, after patience
 	blocked  time.Duration // in writes
@@ -552,6 +562,7 @@ func (w *response) timed(size int64, send func() (int64, error)) (int64, error) 
 	w.blocked += time.Since(start)
 	w.bytes += n
 	w.gone = w.gone || err != nil
+	w.slow = errors.Is(err, os.ErrDeadlineExceeded)
 	return n, err
 }
 
@@ -577,7 +588,7 @@ func (w *response) ReadFrom(src io.Reader) (n int64, err error) {
 		m, err := w.timed(min(size, chunk), func() (int64, error) { return to.ReadFrom(&io.LimitedReader{R: file, N: size}) })
 		n, left = n+m, left-m
 		if m >= chunk && errors.Is(err, os.ErrDeadlineExceeded) { // slow, but it takes as much as one write has
-			w.gone = false
+			w.gone, w.slow = false, false
 			continue
 		}
 		if err != nil || m < size { // the end of the file

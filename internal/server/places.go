@@ -163,10 +163,10 @@ func (c *Call) Ticket(begun bool) *limit.Ticket {
 
 // brokenOff counts a request whose client did not wait for its answer, and as a page what it would have asked.
 func (c *Call) brokenOff() {
-	t, now := c.s.Turns, time.Now()
-	t.Resets.Charge(c.caller(), 1, now)
-	if c.Right == nil && !c.paid && t.Rates != nil {
-		t.Rates.Charge(c.Owner(), limit.Units[store.CostPage], now)
+	t := c.s.Turns
+	t.Resets.Charge(c.caller(), 1, time.Now())
+	if c.Right == nil && !c.paid {
+		t.ChargeOwner(c.Owner(), limit.Units[store.CostPage])
 	}
 }
 
@@ -179,9 +179,8 @@ func (c *Call) Pay(begun bool) error {
 			return err
 		}
 	}
-	if c.paid = true; t.Rates != nil {
-		t.Rates.Charge(c.Owner(), limit.Units[store.CostPage], time.Now())
-	}
+	c.paid = true
+	t.ChargeOwner(c.Owner(), limit.Units[store.CostPage])
 	return nil
 }
 

@@ -128,7 +128,7 @@ func (x *pointIndexes) work(collection string, w *pointWork) {
 	case err != nil:
 		x.log.Info("points are looked up in the store", "collection", collection, "why", err)
 	default:
-		x.log.Info("points are looked up in memory", "collection", collection, "features", len(i.Rows), "bytes", i.size, "took", took.Round(time.Millisecond))
+		x.log.Info("points are looked up in memory", "collection", collection, "features", len(i.Rows), "bytes", i.size, "took_ms", took.Milliseconds())
 	}
 }
 

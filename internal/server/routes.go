@@ -25,6 +25,7 @@ type Route struct {
 	Formats     []Format        // representations; the first answers */*
 	Schema      schemaOf        // of the answer in JSON; every route of the API definition that has such an answer has one
 	Data        bool            // needs a key
+	Scope       string          // that a key must have, as ScopeTiles; "": apikey.ScopeCollections
 	Fields      bool            // queryables of the collection are query parameters too
 	Classes     []string        // conformance classes whose tests are green
 	Get         func(*Call) (*Answer, error)
@@ -69,7 +70,7 @@ func (s *Kit) table() []*Route {
 			Stream: s.keyForm, Post: s.keyPost},
 
 		{Path: "/healthz", Op: "health", Root: true, Hidden: true, Serve: always(s.healthz)},
-		{Path: "/readyz", Op: "ready", Root: true, Hidden: true, Serve: always(s.readyz)},
+		{Path: "/readyz", Op: opReady, Root: true, Hidden: true, Serve: always(s.readyz)},
 		{Path: "/static/*", Alias: "/favicon.ico", Op: "static", Root: true, Hidden: true, Serve: always(s.static)},
 	}
 }

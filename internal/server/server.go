@@ -68,6 +68,8 @@ type Options struct {
 	Version string
 	// Caches is what the caches of the process belong to, those of the store among them. Nil: the Server makes a group of its own.
 	Caches *cache.Group
+	// Operator tells the metrics about the program around the Server.
+	Operator Operator
 }
 
 // Kit is what the surfaces share, and the handler of all their routes. Make one with New. It is safe for concurrent use.
@@ -81,6 +83,7 @@ type Kit struct {
 	Changes *state.DB   // nil: none are recorded
 	Direct  store.Store // without turns, for work in the background
 	Fair    limit.Store // of which store is made
+	access  config.AccessLog
 
 	cursorKey []byte
 
@@ -125,6 +128,7 @@ type Kit struct {
 	onReload  []func()
 	ready     atomic.Bool
 	reloadErr atomic.Pointer[error] // of the last reload; nil when it went well
+	opened    atomic.Int64          // when the data were opened, in seconds since 1970
 }
 
 // A Surface returns the routes of a standard or a protocol, in the order of the API definition.
@@ -157,6 +161,10 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 		codeNames: cache.New[listKey, *NameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),
 		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
 		wrongKeys: limit.NewBuckets(limit.WrongKeysRate, limit.WrongKeysAtOnce), Turns: limit.NewTurns(o.Config.Limits, o.Store.Room())}
+	if o.Keys != nil {
+		s.Turns.SetAccounts(o.Keys)
+	}
+	s.access = o.Config.Access()
 	if err := s.setZone(); err != nil {
 		return nil, err
 	}
@@ -181,7 +189,8 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	s.Makers = limit.NewMakers(limit.SpoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), s.Turns)
 	s.setPages(o.Shore)
 	s.Jobs, s.Changes = o.Jobs, o.Changes
-	s.metrics = newMetrics(s)
+	s.metrics = newMetrics(s, o)
+	s.opened.Store(time.Now().Unix())
 	s.surfaces = surfaces
 	s.routes = s.join()
 	s.handler = s.chain(s.router())
@@ -273,6 +282,7 @@ func (s *Kit) Reload(ctx context.Context) error {
 		return err
 	}
 	s.reloadErr.Store(nil)
+	s.opened.Store(time.Now().Unix())
 	s.warnOfLost(before, s.Store.Catalog())
 	for _, fn := range s.onReload {
 		fn()
@@ -342,10 +352,14 @@ func orRoot(path string) string {
 }
 
 func (s *Kit) handlerOf(mount string, rt *Route) http.Handler {
+	h := s.serve(mount, rt)
 	if rt.Serve != nil {
-		return rt.Serve(rt, mount)
+		h = rt.Serve(rt, mount)
 	}
-	return s.serve(mount, rt)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		CallOf(r).op = rt.Op
+		h.ServeHTTP(w, r)
+	})
 }
 
 // serve runs one route.
@@ -439,9 +453,16 @@ func (s *Kit) End(c *Call, w http.ResponseWriter, err error) {
 	c.Fail(w, err)
 }
 
+// Names of operations in the log and the metrics.
+const (
+	opReady    = "ready"
+	opNotFound = "notFound"
+)
+
 // notFound answers paths that no route has.
 func (s *Kit) notFound(w http.ResponseWriter, r *http.Request) {
 	c := CallOf(r)
+	c.op = opNotFound
 	c.Request, c.Catalog = r, s.Store.Catalog()
 	if strings.HasPrefix(s.routePath(r.URL)+"/", "/v1/") {
 		c.Mount = "/v1"

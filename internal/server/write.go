@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -415,9 +416,32 @@ func (c *Call) DataHeaders(w http.ResponseWriter) {
 	h := w.Header()
 	if c.s.Config.Auth == "open" {
 		openData.set(h)
+		if shared := c.sharedFor(); shared != "" {
+			SetHeader(w, "Cache-Control", shared)
+		}
 		return
 	}
 	keyedData.set(h)
+}
+
+// sharedFor returns the Cache-Control of open data that caches may use again without asking; "" where they may not.
+func (c *Call) sharedFor() string {
+	cfg := &c.s.Config.Cache
+	age := cfg.MaxAge
+	switch {
+	case c.Route != nil && c.Route.Scope == ScopeTiles:
+		age = cfg.TilesMaxAge
+	case c.Collection != nil && c.Collection.MaxAge > 0:
+		age = c.Collection.MaxAge
+	}
+	if age < time.Second {
+		return ""
+	}
+	s := "public, max-age=" + strconv.Itoa(int(age.Seconds()))
+	if stale := cfg.StaleWhileRevalidate; stale >= time.Second {
+		s += ", stale-while-revalidate=" + strconv.Itoa(int(stale.Seconds()))
+	}
+	return s
 }
 
 // openData and keyedData are the fields of answers with data, where these need no key and where they do.

@@ -366,6 +366,7 @@ func TestServerWritesFaultsBeforeTheMessageIsRead(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[problem.Kind]string{
 		problem.Unauthorized: "401 Client AUTHENTICATION",
+		problem.Forbidden:    "403 Client AUTHENTICATION",
 		problem.Unavailable:  "503 Server UNAVAILABLE",
 		problem.Busy:         "503 Server UNAVAILABLE",
 		problem.TooMany:      "429 Client LIMIT_EXCEEDED",

@@ -134,6 +134,8 @@ func failureOfProblem(e *problem.Error) *failure {
 		f.category, t = placename.Validation, textInvalid
 	case problem.Method, problem.MediaType, problem.Precondition, problem.Range:
 		f.category, f.detail, t = placename.Validation, false, textInvalid
+	case problem.Forbidden:
+		f.category, t = placename.Authentication, textForbidden
 	case problem.Unauthorized:
 		f.category, t = placename.Authentication, textUnauthorized
 	case problem.TooLarge:
@@ -181,6 +183,7 @@ var transportStatus = map[problem.Kind]int{
 	problem.MediaType:    http.StatusUnsupportedMediaType,
 	problem.TooLarge:     http.StatusRequestEntityTooLarge,
 	problem.Unauthorized: http.StatusUnauthorized,
+	problem.Forbidden:    http.StatusForbidden,
 	problem.Unavailable:  http.StatusServiceUnavailable,
 	problem.Busy:         http.StatusServiceUnavailable,
 	problem.TooMany:      http.StatusTooManyRequests,

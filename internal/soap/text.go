@@ -149,6 +149,9 @@ var (
 		"Tenesta krev ein gyldig nøkkel: X-API-Key, Authorization: Bearer, eller Basic med nøkkelen som passord.",
 		"The service requires a valid key: X-API-Key, Authorization: Bearer, or Basic with the key as password.",
 	}
+	textForbidden = text{"Nøkkelen er gyldig, men ikke for SOAP-tjenesten. Bruk en annen nøkkel.",
+		"Nøkkelen er gyldig, men ikkje for SOAP-tenesta. Bruk ein annan nøkkel.",
+		"The key is valid, but not for the SOAP service. Use another key."}
 	textTooLarge = text{"En grense er overskredet.", "Ei grense er overskriden.", "A limit is exceeded."}
 	textTimeout  = text{
 		"Søket tok for lang tid; avgrens det.",

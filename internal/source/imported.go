@@ -280,7 +280,7 @@ func (b *copyBuild) layer(ctx context.Context, l *ingest.Layer) error {
 		}
 	}
 	b.log.Info("imported", "file", l.File, "collection", id, "features", r.Written, "repaired", r.Repaired, "invalid",
-		r.Kept, "took", time.Since(start).Round(time.Millisecond))
+		r.Kept, "took_ms", time.Since(start).Milliseconds())
 	return nil
 }
 

@@ -145,6 +145,8 @@ func (s *withPast) Life(ctx context.Context, q store.LifeQuery) (*store.Life, er
 
 func (s *withPast) Room() [len(store.Costs)]int { return s.data.Room() }
 
+func (s *withPast) Connections() store.Connections { return s.data.Connections() }
+
 func (s *withPast) Reload(ctx context.Context) error { return s.data.Reload(ctx) }
 
 func (s *withPast) Ready(ctx context.Context) error { return s.data.Ready(ctx) }

@@ -22,7 +22,7 @@ func Settings(cfg config.Config) map[string]store.Settings {
 			first, last := c.Zooms()
 			s.Zooms = &store.Zooms{Min: first, Max: last}
 		}
-		s.PageDefault, s.PageMax = c.PageDefault, c.PageMax
+		s.PageDefault, s.PageMax, s.MaxAge = c.PageDefault, c.PageMax, c.MaxAge
 		s.StorageCRS, _ = c.StorageCode()
 		if c.Changes != "" {
 			s.Changes = new(c.Changes == "true")

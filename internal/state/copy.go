@@ -12,11 +12,11 @@ type Copied struct {
 	Changes int `json:"changes"`
 }
 
-// Copy copies the keys, the secret, the finished jobs and the log of changes into an empty DB. Other processes may
-// write to db during the copy. Each part is consistent, but the parts may be of different times.
+// Copy copies the keys, their use, the secret, the finished jobs and the log of changes into an empty DB. Other
+// processes may write to db during the copy. Each part is consistent, but the parts may be of different times.
 func (db *DB) Copy(ctx context.Context, to *DB) (n Copied, err error) {
-	for _, step := range []func(context.Context, *DB, *Copied) error{db.copyKeys, db.copySecret, db.copyChanges,
-		db.copyJobs} {
+	for _, step := range []func(context.Context, *DB, *Copied) error{db.copyKeys, db.copyUse, db.copySecret,
+		db.copyChanges, db.copyJobs} {
 		if err := step(ctx, to, &n); err != nil {
 			return n, err
 		}
@@ -30,6 +30,14 @@ func (db *DB) copyKeys(ctx context.Context, to *DB, n *Copied) error {
 		n.Keys, err = to.ImportKeys(ctx, keys)
 	}
 	return err
+}
+
+func (db *DB) copyUse(ctx context.Context, to *DB, _ *Copied) error {
+	list, err := db.Uses(ctx, time.Time{}, "")
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return to.AddUses(ctx, list)
 }
 
 // has reports whether a table exists.

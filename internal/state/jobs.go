@@ -19,6 +19,8 @@ type Jobs interface {
 	PutJob(ctx context.Context, j Job) error
 	// Job returns a job without its request, or ErrNotFound.
 	Job(ctx context.Context, id string) (Job, error)
+	// JobCounts returns how many jobs there are of each status.
+	JobCounts(ctx context.Context) (map[string]int, error)
 	// JobList returns all jobs without their requests, the newest first.
 	JobList(ctx context.Context) ([]Job, error)
 	// ClaimJob assigns the oldest waiting job to a worker. Running jobs whose worker has not reported since stale count
@@ -184,6 +186,20 @@ func (db *DB) Job(ctx context.Context, id string) (Job, error) {
 		return Job{}, fmt.Errorf("state: job: %w", store.ErrNotFound)
 	}
 	return list[0], nil
+}
+
+func (db *DB) JobCounts(ctx context.Context) (counts map[string]int, err error) {
+	err = db.d.Do(ctx, Read, func(tx Tx) error {
+		counts = map[string]int{JobAccepted: 0, JobRunning: 0, JobSuccessful: 0, JobFailed: 0, JobDismissed: 0}
+		return tx.Query("SELECT status, count(*) FROM grense.job GROUP BY status", nil, func(scan Scan) error {
+			var status string
+			var n int
+			err := scan(&status, &n)
+			counts[status] = n
+			return err
+		})
+	})
+	return counts, err
 }
 
 func (db *DB) JobList(ctx context.Context) ([]Job, error) {

@@ -17,19 +17,70 @@ type Key struct {
 	Expires  time.Time // zero: never
 	Revoked  time.Time // zero: not revoked
 	LastUsed time.Time // day of the last use; zero: never
+	Terms
+}
+
+// Terms are what a key may be used for. The zero value allows everything that the configuration allows.
+type Terms struct {
+	Note    string // for operators
+	Scopes  string // separated by spaces, as package apikey reads them; "": all
+	Origins string // of the web pages that may use the key, separated by spaces; "": all, and other programs
+	Rate    int    // units a second; 0: limits.rate
+	Quota   int64  // units a day (UTC); 0: no quota
 }
 
 const keyColumns = "id, name, hash, created, expires, revoked, last_used"
 
+// keyTable is there in every state; see file.migrate and postgis.OpenState.
+var keyTable = table{"grense.api_key", `id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, hash BYTEA NOT NULL,
+	created TEXT NOT NULL, expires TEXT, revoked TEXT, last_used TEXT`}
+
+// termsTable has a row for each key whose terms are not zero.
+var termsTable = table{"grense.key_terms", `id TEXT PRIMARY KEY NOT NULL, note TEXT NOT NULL, scopes TEXT NOT NULL,
+	origins TEXT NOT NULL, rate BIGINT NOT NULL, quota BIGINT NOT NULL`}
+
 func (k *Key) values() []any {
 	return []any{k.ID, k.Name, k.Hash[:], k.Created, k.Expires, k.Revoked, k.LastUsed}
+}
+
+// putTerms stores the terms of a key that was added in the same transaction.
+func putTerms(tx Tx, k Key) error {
+	t := k.Terms
+	if t == (Terms{}) {
+		return nil
+	}
+	if err := create(tx, termsTable); err != nil {
+		return err
+	}
+	_, err := tx.Exec("INSERT INTO grense.key_terms (id, note, scopes, origins, rate, quota) VALUES ($1, $2, $3, $4, "+
+		"$5, $6)", k.ID, t.Note, t.Scopes, t.Origins, int64(t.Rate), t.Quota)
+	return err
+}
+
+// putKey adds a key, and reports whether its id was new.
+func putKey(tx Tx, k Key) (added bool, err error) {
+	n, err := tx.Exec("INSERT INTO grense.api_key ("+keyColumns+
+		") VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING", k.values()...)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, putTerms(tx, k)
+}
+
+// putNewKey is putKey of a key whose id must be new.
+func putNewKey(tx Tx, k Key) error {
+	added, err := putKey(tx, k)
+	if err == nil && !added {
+		err = fmt.Errorf("state: key %s exists already", k.ID)
+	}
+	return err
 }
 
 // Keys lists all keys, the oldest first.
 func (db *DB) Keys(ctx context.Context) (keys []Key, err error) {
 	err = db.d.Do(ctx, Read, func(tx Tx) error {
 		keys = nil
-		return tx.Query("SELECT "+keyColumns+" FROM grense.api_key ORDER BY created, id", nil, func(scan Scan) error {
+		err := tx.Query("SELECT "+keyColumns+" FROM grense.api_key ORDER BY created, id", nil, func(scan Scan) error {
 			k := Key{}
 			var hash []byte
 			err := scan(&k.ID, &k.Name, &hash, moment{&k.Created}, moment{&k.Expires},
@@ -41,17 +92,40 @@ func (db *DB) Keys(ctx context.Context) (keys []Key, err error) {
 			keys = append(keys, k)
 			return nil
 		})
+		if err != nil {
+			return err
+		}
+		return readTerms(tx, keys) // after the keys, so that no key is read without terms that were stored with it
 	})
 	return keys, err
 }
 
+// readTerms sets the terms of keys.
+func readTerms(tx Tx, keys []Key) error {
+	if has, err := tx.Has(termsTable.name, ""); err != nil || !has {
+		return err
+	}
+	at := make(map[string]*Key, len(keys))
+	for i := range keys {
+		at[keys[i].ID] = &keys[i]
+	}
+	const sql = "SELECT id, note, scopes, origins, rate, quota FROM grense.key_terms"
+	return tx.Query(sql, nil, func(scan Scan) error {
+		var id string
+		var t Terms
+		if err := scan(&id, &t.Note, &t.Scopes, &t.Origins, &t.Rate, &t.Quota); err != nil {
+			return fmt.Errorf("state: terms of key %s: %w", id, err)
+		}
+		if k := at[id]; k != nil {
+			k.Terms = t
+		}
+		return nil
+	})
+}
+
 // PutKey adds a key. It fails if the ID exists.
 func (db *DB) PutKey(ctx context.Context, k Key) error {
-	return db.d.Do(ctx, Write, func(tx Tx) error {
-		return must(tx, fmt.Errorf("state: key %s exists already", k.ID),
-			"INSERT INTO grense.api_key ("+keyColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
-			k.values()...)
-	})
+	return db.d.Do(ctx, Write, func(tx Tx) error { return putNewKey(tx, k) })
 }
 
 // PutFirstKey adds a key if there are none, and reports whether it did. If several processes call it at once, only one
@@ -63,7 +137,9 @@ func (db *DB) PutFirstKey(ctx context.Context, k Key) (added bool, err error) {
 		}
 		n, err := tx.Exec("INSERT INTO grense.api_key ("+keyColumns+`) SELECT $1, $2, $3, $4, $5, $6, $7
 			WHERE NOT EXISTS (SELECT 1 FROM grense.api_key)`, k.values()...)
-		added = n > 0
+		if added = n > 0; added && err == nil {
+			err = putTerms(tx, k)
+		}
 		return err
 	})
 	return added && err == nil, err
@@ -88,9 +164,7 @@ func (db *DB) RotateKey(ctx context.Context, old string, until time.Time, k Key)
 		if err != nil {
 			return err
 		}
-		return must(tx, fmt.Errorf("state: key %s exists already", k.ID),
-			"INSERT INTO grense.api_key ("+keyColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
-			k.values()...)
+		return putNewKey(tx, k)
 	})
 }
 
@@ -99,12 +173,13 @@ func (db *DB) ImportKeys(ctx context.Context, keys []Key) (added int, err error)
 	err = db.d.Do(ctx, Write, func(tx Tx) error {
 		added = 0
 		for _, k := range keys {
-			n, err := tx.Exec("INSERT INTO grense.api_key ("+keyColumns+
-				") VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING", k.values()...)
+			ok, err := putKey(tx, k)
 			if err != nil {
 				return err
 			}
-			added += int(n)
+			if ok {
+				added++
+			}
 		}
 		return nil
 	})

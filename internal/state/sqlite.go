@@ -56,9 +56,10 @@ func Open(ctx context.Context, path string) (*DB, error) {
 
 // fileVersion is the user_version of a file. Raise it with each change of the tables, and add a step to migrate. Old
 // programs wrote files of version 0, whose tables are those of version 1.
-const fileVersion = 1
+// Version 2 added the terms of keys, which older programs ignore.
+const fileVersion = 2
 
-// migrate refuses a file of a newer program, upgrades an older one and creates the table of keys.
+// migrate refuses a file of a newer program, upgrades an older one and creates the tables of keys.
 func (f *file) migrate(tx Tx) error {
 	var v int
 	if err := tx.Query("PRAGMA user_version", nil, func(scan Scan) error { return scan(&v) }); err != nil {
@@ -73,8 +74,7 @@ func (f *file) migrate(tx Tx) error {
 			return err
 		}
 	}
-	return create(tx, table{"grense.api_key", `id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, hash BYTEA NOT NULL,
-		created TEXT NOT NULL, expires TEXT, revoked TEXT, last_used TEXT`})
+	return create(tx, keyTable, termsTable, useTable)
 }
 
 // Do runs fn between BEGIN IMMEDIATE and COMMIT. It waits for transactions of other processes.

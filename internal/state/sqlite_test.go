@@ -52,7 +52,7 @@ const older = `CREATE TABLE grense_key (id TEXT PRIMARY KEY NOT NULL, name TEXT 
 
 func TestOlderFilesAreReadAndWritten(t *testing.T) {
 	t.Parallel()
-	for _, version := range []string{"", "; PRAGMA user_version=1"} {
+	for _, version := range []string{"", "; PRAGMA user_version=1", "; PRAGMA user_version=2"} {
 		path, ctx := filepath.Join(t.TempDir(), "state.db"), t.Context()
 		script(t, path, older+version)
 		db, err := state.Open(ctx, path)
@@ -94,8 +94,8 @@ func TestOlderFilesAreReadAndWritten(t *testing.T) {
 func TestAFileOfANewerProgramIsRefused(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
-	script(t, path, "PRAGMA user_version=2")
-	if _, err := state.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "state version 2") {
+	script(t, path, "PRAGMA user_version=3")
+	if _, err := state.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "state version 3") {
 		t.Errorf("error %v", err)
 	}
 }

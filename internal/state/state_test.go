@@ -180,3 +180,87 @@ func TestASecretIsTheSameForAllProcesses(t *testing.T) {
 		}
 	})
 }
+
+// TestTermsOfKeysAreStoredWithThem however a key is added.
+func TestTermsOfKeysAreStoredWithThem(t *testing.T) {
+	onBoth(t, func(t *testing.T, open func() *state.DB) {
+		ctx, a, b := t.Context(), open(), open()
+		at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		key := func(id string, rate int) state.Key {
+			return state.Key{ID: id, Name: "x", Created: at, Terms: state.Terms{Note: "æ", Scopes: "soap tiles",
+				Origins: "https://example.org", Rate: rate, Quota: 1 << 40}}
+		}
+		plain := state.Key{ID: "plain", Name: "x", Created: at}
+		if ok, err := a.PutFirstKey(ctx, key("first", 1)); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		if err := b.PutKey(ctx, key("other", 2)); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.PutKey(ctx, plain); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := b.ImportKeys(ctx, []state.Key{key("other", 9), key("moved", 3)}); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		if err := b.RotateKey(ctx, "plain", at, key("rotated", 4)); err != nil {
+			t.Fatal(err)
+		}
+		plain.Expires = at
+		want := []state.Key{key("first", 1), key("moved", 3), key("other", 2), plain, key("rotated", 4)}
+		if keys, err := a.Keys(ctx); err != nil || !slices.Equal(keys, want) {
+			t.Errorf("%+v, %v", keys, err)
+		}
+	})
+}
+
+// TestUsesAddUp of several processes, by key and day, until they are dropped.
+func TestUsesAddUp(t *testing.T) {
+	onBoth(t, func(t *testing.T, open func() *state.DB) {
+		ctx, a, b := t.Context(), open(), open()
+		if list, err := a.Uses(ctx, time.Time{}, ""); len(list) != 0 || err != nil {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		if err := a.DropUses(ctx, time.Now()); err != nil {
+			t.Error(err)
+		}
+		one := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		two := one.AddDate(0, 0, 1)
+		var all sync.WaitGroup
+		for _, db := range []*state.DB{a, b} {
+			all.Go(func() {
+				for range 5 {
+					err := db.AddUses(ctx, []state.Use{{"k", one.Add(time.Hour), 1, 2, 3, 4},
+						{"k", two, 1, 1 << 33, 1, 1}})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if err := a.AddUses(ctx, []state.Use{{"a", two, 1, 1, 1, 0}}); err != nil {
+			t.Error(err)
+		}
+		first, other, second := state.Use{"k", one, 10, 20, 30, 40}, state.Use{"a", two, 1, 1, 1, 0},
+			state.Use{"k", two, 10, 10 << 33, 10, 10}
+		for _, x := range []struct {
+			since time.Time
+			key   string
+			want  []state.Use
+		}{
+			{time.Time{}, "", []state.Use{first, other, second}},
+			{two, "k", []state.Use{second}},
+		} {
+			if list, err := b.Uses(ctx, x.since, x.key); err != nil || !slices.Equal(list, x.want) {
+				t.Errorf("%+v, %v", list, err)
+			}
+		}
+		if err := a.DropUses(ctx, two); err != nil {
+			t.Error(err)
+		}
+		if list, err := b.Uses(ctx, time.Time{}, "k"); err != nil || !slices.Equal(list, []state.Use{second}) {
+			t.Errorf("%+v, %v", list, err)
+		}
+	})
+}

@@ -180,6 +180,7 @@ type Collection struct {
 	Zooms       *Zooms        `json:",omitempty"` // levels of tiles that show the collection; nil: all
 	PageDefault int           `json:",omitempty"` // default page size; 0: that of the service
 	PageMax     int           `json:",omitempty"` // largest page; 0: that of the service
+	MaxAge      time.Duration `json:"-"`          // for which responses may be used again; 0: that of the service
 	Count       int           // features in all
 	Extent      *orb.Bound    // CRS84, degrees, lon before lat, tight; nil if no feature has a geometry
 	Temporal    [2]*time.Time // first and last moment; nil: open or unknown
@@ -537,9 +538,10 @@ type Settings struct {
 	Changes                                            *bool
 	TitleProperty, Instant, IntervalStart, IntervalEnd string
 
-	Zooms                *Zooms `json:",omitempty"` // Collection.Zooms
-	PageDefault, PageMax int    // of Collection
-	StorageCRS           int    // EPSG code of geometries without a stated system; 0: they are refused
+	Zooms                *Zooms        `json:",omitempty"` // Collection.Zooms
+	PageDefault, PageMax int           // of Collection
+	MaxAge               time.Duration // of Collection
+	StorageCRS           int           // EPSG code of geometries without a stated system; 0: they are refused
 
 	ValidFrom, ValidTo string // columns with the validity of versions; the one IDColumns joins them to features
 	Inclusive          bool   // ValidTo is the last day or moment of validity
@@ -570,6 +572,7 @@ func (c *Collection) Apply(s *Settings, warn func(format string, args ...any)) {
 		c.Links = s.Links
 	}
 	c.Settled, c.Zooms, c.PageDefault, c.PageMax = s.Settled, s.Zooms, s.PageDefault, s.PageMax
+	c.MaxAge = s.MaxAge
 	if s.Codes != "" {
 		c.Codes = s.Codes
 	}

@@ -89,6 +89,9 @@ type Store interface {
 	// cheap queries always find a processor and a connection.
 	Room() [len(Costs)]int
 
+	// Connections returns how many connections serve queries.
+	Connections() Connections
+
 	// Cost estimates the class of q before it runs, within microseconds and without reading data. If in doubt, it
 	// returns the more expensive class. For a collection that is not in the catalog it returns CostPage, since Page
 	// refuses it.
@@ -107,6 +110,9 @@ type Store interface {
 	// Close waits for queries in flight, then closes files and connections.
 	Close() error
 }
+
+// Connections are those of a Store for queries.
+type Connections struct{ InUse, Idle, Limit int }
 
 // Snapshot is a Reader of one version of the data. Its queries return ErrChanged once that version no longer exists.
 // They must not use CountExact. It is not safe for concurrent use.

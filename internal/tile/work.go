@@ -356,7 +356,7 @@ func (m *Maker) settle(j *job, p *part) {
 		sum := &p.l.side.sum
 		m.o.Log.Info("the levels for tiles are ready", "collection", p.k.collection, "set", p.k.set, "features",
 			sum.Features, "first", sum.First, "last", sum.Last, "made_when_asked", sum.Live, "coverage", sum.Coverage,
-			"left_out", sum.Unplaced, "took", p.took.Round(time.Millisecond))
+			"left_out", sum.Unplaced, "took_ms", p.took.Milliseconds())
 	}
 }
 

@@ -26,13 +26,18 @@ type Turns struct {
 	Work    time.Duration // that all queries of one request may take
 	mu      sync.Mutex
 	classes [costs]turnClass
-	Rates   *Buckets // of owners; nil: no limit
+	Rates   *Buckets // of owners
 	Resets  *Buckets // of callers who cancel requests
+
+	accounts Accounts          // nil: none
+	failed   map[string]uint64 // errors of the store by class; guarded by mu
 }
 
 // turnClass holds the slots and the queue of a class.
 type turnClass struct {
+	places  int
 	free    int
+	waits   Waits
 	part    int            // slots that one owner may hold
 	held    map[string]int // slots by owner
 	ring    *list.List     // of *turnOwner with waiting queries; the first is served next
@@ -86,7 +91,7 @@ func heldClass(indexed int) turnClass {
 }
 
 func newTurnClass(places, part int) turnClass {
-	return turnClass{free: places, part: part, held: map[string]int{}, ring: list.New(),
+	return turnClass{places: places, free: places, part: part, held: map[string]int{}, ring: list.New(),
 		owners: map[string]*list.Element{}}
 }
 
@@ -176,6 +181,7 @@ func (t *Turns) Enter(ctx context.Context, c store.Cost, k *Ticket) error {
 	x := &t.classes[c]
 	t.mu.Lock()
 	if x.try(k.Owner) {
+		x.waits.add(0)
 		t.mu.Unlock()
 		return nil
 	}
@@ -189,14 +195,17 @@ func (t *Turns) Enter(ctx context.Context, c store.Cost, k *Ticket) error {
 	t.mu.Unlock()
 	start := time.Now()
 	err := await(ctx, w.ready, left, begun)
-	k.left.Add(-int64(time.Since(start)))
-	if err == nil {
-		return nil
-	}
+	waited := time.Since(start)
+	k.left.Add(-int64(waited))
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err == nil {
+		x.waits.add(waited)
+		return nil
+	}
 	if w.at == nil { // it got a slot after await returned
 		if ctx.Err() == nil {
+			x.waits.add(waited)
 			return nil
 		}
 		x.release(k.Owner)
@@ -338,6 +347,7 @@ func (t *Turns) runIn(ctx context.Context, c store.Cost, k *Ticket, fn func(cont
 	start := time.Now()
 	err := fn(ctx)
 	k.Work.Add(-int64(time.Since(start)))
+	t.fail(err)
 	if errors.Is(err, store.ErrBusy) {
 		k.Begun.Store(begun)
 		return errBusy(c)
@@ -348,23 +358,23 @@ func (t *Turns) runIn(ctx context.Context, c store.Cost, k *Ticket, fn func(cont
 // Admit returns an error of kind problem.TooMany if the caller cancels too many requests or the owner is over the rate.
 func (t *Turns) Admit(owner, caller string) error {
 	if n, wait := t.Resets.Left(caller, time.Now()); n < 1 {
-		return TooMany(wait, "You have broken off more requests than the server begins for one caller. Wait for "+
-			"the seconds in Retry-After, and let answers come to their end.")
+		return TooMany("resets", wait, "You have broken off more requests than the server begins for one caller. Wait "+
+			"for the seconds in Retry-After, and let answers come to their end.")
 	}
-	return t.Rates.Admit(owner)
+	return t.AdmitOwner(owner)
 }
 
 // Charge charges the owner of ctx for a query of class c.
 func (t *Turns) Charge(ctx context.Context, c store.Cost) {
-	if k, ok := ticketOf(ctx); ok && t.Rates != nil {
-		t.Rates.Charge(k.Owner, Units[c], time.Now())
+	if k, ok := ticketOf(ctx); ok {
+		t.ChargeOwner(k.Owner, Units[c])
 	}
 }
 
 // chargeRead charges the owner of ctx for n features. The first one is part of the charge for its query.
 func (t *Turns) chargeRead(ctx context.Context, n int) {
-	if k, ok := ticketOf(ctx); ok && t.Rates != nil && n > 1 {
-		t.Rates.Charge(k.Owner, float64(n-1)*unitsRead, time.Now())
+	if k, ok := ticketOf(ctx); ok && n > 1 {
+		t.ChargeOwner(k.Owner, float64(n-1)*unitsRead)
 	}
 }
 

@@ -45,9 +45,9 @@ func Routes(k *server.Kit) []server.Route {
 			Schema:      server.SchemaNamed("codeList"), Get: s.get(s.codeList), Register: true},
 		{Path: server.SoapPath, Op: "getSoapPage", Summary: "Page of the place-name service",
 			Params: []*server.Param{paramOperation, paramPart}, New: newSOAPParams,
-			Formats: []server.Format{server.AsHTML, server.AsJSON}, Hidden: true,
+			Formats: []server.Format{server.AsHTML, server.AsJSON}, Hidden: true, Scope: server.ScopeSOAP,
 			Stream: s.stream(s.soapPage), Post: s.stream(s.soapTry)},
-		{Path: server.SoapPath + "/{file}", Op: "soap", Data: true, Formats: []server.Format{server.AsJSON},
-			Hidden: true, Serve: s.soapFile},
+		{Path: server.SoapPath + "/{file}", Op: "soap", Data: true, Scope: server.ScopeSOAP,
+			Formats: []server.Format{server.AsJSON}, Hidden: true, Serve: s.soapFile},
 	}
 }

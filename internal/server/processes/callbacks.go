@@ -100,7 +100,7 @@ func (s *Surface) postBegin(ctx context.Context, j state.Job) {
 	s.jobs.callbacks.Go(func() {
 		for tries := 1; ; tries++ {
 			b, _ := server.Marshal(x.call(ctx).statusOf(&j)) // strings and numbers cannot fail
-			err := s.outgoing.post(ctx, address, io.NopCloser(bytes.NewReader(b)))
+			err := s.outgoing.post(ctx, &j, address, io.NopCloser(bytes.NewReader(b)))
 			wait, more := callWait(tries)
 			if err == nil || ctx.Err() != nil {
 				return
@@ -200,7 +200,7 @@ func (s *Surface) postEnd(ctx context.Context, address string, j *state.Job) err
 		}
 		body = x.resultsOf(ctx, j)
 	}
-	return s.outgoing.post(ctx, address, body)
+	return s.outgoing.post(ctx, j, address, body)
 }
 
 // resultsOf returns the results of a job as a JSON document.

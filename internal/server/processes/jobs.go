@@ -59,6 +59,7 @@ type jobRequest struct {
 	Body                     json.RawMessage
 	Root, Mount, Lang, Share string
 	KeyID                    string
+	RequestID, Trace         string // of the request that made the job; for its callbacks
 }
 
 // submit stores an execution as a job and writes its state (OGC 18-062r2, 7.11.3).
@@ -108,7 +109,7 @@ func (s *Surface) makeJob(c *call, x *execution, body []byte) (j state.Job, err 
 		}
 	}
 	request, err := json.Marshal(jobRequest{Body: body, Root: x.root, Mount: x.mount, Lang: x.lang, Share: x.owner,
-		KeyID: x.keyID})
+		KeyID: x.keyID, RequestID: c.ID, Trace: c.Trace})
 	if err != nil {
 		return j, err
 	}
@@ -276,6 +277,9 @@ func (s *Surface) work(ctx context.Context, j state.Job) {
 		j.Call = s.callOf(&j)
 	}
 	err = s.jobs.store.KeepJob(keep, j)
+	if err == nil && j.Done() {
+		s.JobEnded(j.Status, j.Finished.Sub(j.Started))
+	}
 	if err == nil && j.Call != nil {
 		awaken(s.jobs.ended)
 	}

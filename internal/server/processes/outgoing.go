@@ -2,6 +2,7 @@ package processes
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"grense/internal/problem"
+	"grense/internal/state"
 )
 
 // outgoing sends requests to other servers. It requests only addresses that the operator allows. It connects to a name
@@ -165,9 +167,9 @@ func (b boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// post sends JSON to an allowed address once. It fails unless the status is 2xx. The error does not contain the
-// address, which may hold a secret.
-func (o *outgoing) post(ctx context.Context, address string, body io.ReadCloser) error {
+// post sends JSON about a job to an allowed address once, with the id and the trace of the request that created the
+// job. It fails unless the status is 2xx. The error does not contain the address, which may hold a secret.
+func (o *outgoing) post(ctx context.Context, j *state.Job, address string, body io.ReadCloser) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, body)
@@ -176,6 +178,13 @@ func (o *outgoing) post(ctx context.Context, address string, body io.ReadCloser)
 		return errors.New("server: the address cannot be read")
 	}
 	req.Header.Set("Content-Type", "application/json")
+	var made jobRequest
+	if json.Unmarshal(j.Request, &made) == nil && made.RequestID != "" {
+		req.Header.Set("X-Request-Id", made.RequestID)
+		if made.Trace != "" {
+			req.Header.Set("Traceparent", made.Trace)
+		}
+	}
 	res, err := o.client.Do(req)
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err

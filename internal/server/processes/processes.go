@@ -55,7 +55,7 @@ func (s *Surface) Routes(k *server.Kit) []server.Route {
 				"division of each collection; if several divisions cover a point, it gets the first by id. " +
 				"enrich_error says why a row could not be read. The trailer Enrich-Report counts rows as JSON, and " +
 				"codes that matched without their leading zeros.",
-			Data: true,
+			Data: true, Scope: server.ScopeProcesses,
 			Params: []*server.Param{paramEnrichX, paramEnrichY, paramEnrichCode, paramEnrichCRS, paramEnrichTime,
 				paramEnrichCollections},
 			New: newEnrichParams, Formats: []server.Format{server.AsCSV, server.AsLines}, NoAccept: true,
@@ -66,7 +66,7 @@ func (s *Surface) Routes(k *server.Kit) []server.Route {
 				"and the reason. It does not guess values. The response begins after the table has ended. The " +
 				"trailer Harmonise-Report counts rows and cells as JSON, with the totals and the first rows that " +
 				"were skipped.",
-			Data: true, Lineage: true, New: newHarmoniseParams,
+			Data: true, Scope: server.ScopeProcesses, Lineage: true, New: newHarmoniseParams,
 			Formats: []server.Format{server.AsCSV, server.AsLines}, NoAccept: true,
 			Form: s.form(s.tableForm), Post: s.stream(s.harmonise),
 			Params: []*server.Param{paramHarmoniseTo, paramHarmoniseScheme, paramHarmoniseCode, paramHarmoniseDate,
@@ -87,12 +87,13 @@ func (s *Surface) Routes(k *server.Kit) []server.Route {
 		{Path: "/processes/{processId}/execution", Op: "execute", After: "getProcessDescription",
 			Values: s.processValues(), Tag: "Processes", Summary: "Execute a process",
 			Description: "Runs a process on the inputs in the body and answers with its outputs (OGC 18-062r2, 7.11).",
-			Data:        true, Formats: []server.Format{server.AsJSON}, Schema: server.SchemaNamed("results"),
-			NoAccept: true, Body: "execution", Post: s.stream(s.execute), Form: s.form(s.processForm)},
+			Data:        true, Scope: server.ScopeProcesses, Formats: []server.Format{server.AsJSON},
+			Schema: server.SchemaNamed("results"), NoAccept: true, Body: "execution", Post: s.stream(s.execute),
+			Form: s.form(s.processForm)},
 		{Path: "/jobs", Op: "getJobs", After: "execute", Tag: "Processes", Summary: "Your jobs",
 			Description: "The jobs that were created with the same key, the newest first; all jobs if the service " +
 				"needs no key (OGC 18-062r2, 11).",
-			Data: true,
+			Data: true, Scope: server.ScopeProcesses,
 			Params: []*server.Param{paramJobLimit, paramJobOffset, paramJobType, paramJobProcess, paramJobStatus,
 				paramJobTime, paramJobShortest, paramJobLongest},
 			New: s.newJobsParams, Formats: []server.Format{server.AsJSON, server.AsHTML},
@@ -101,19 +102,19 @@ func (s *Surface) Routes(k *server.Kit) []server.Route {
 		{Path: "/jobs/{jobId}", Op: "getStatus", After: "getJobs", Tag: "Processes", Summary: "One job",
 			Description: "The state and progress of a job. DELETE cancels it, or deletes it if it has finished (OGC " +
 				"18-062r2, 7.12 and 12).",
-			Data: true, Formats: []server.Format{server.AsJSON, server.AsHTML},
+			Data: true, Scope: server.ScopeProcesses, Formats: []server.Format{server.AsJSON, server.AsHTML},
 			Schema: server.SchemaNamed("statusInfo"), Stream: s.stream(s.job), Post: s.stream(s.jobForm),
 			Delete: s.stream(s.dismiss), Classes: s.dismissClasses()},
 		{Path: "/jobs/{jobId}/results", Op: "getResult", After: "getStatus", Tag: "Processes",
 			Summary: "The outputs of a job",
 			Description: "The outputs of a job in the form that its execution requested; the problem of a job that " +
 				"failed (OGC 18-062r2, 7.13).",
-			Data: true, Formats: []server.Format{server.AsJSON}, NoAccept: true,
+			Data: true, Scope: server.ScopeProcesses, Formats: []server.Format{server.AsJSON}, NoAccept: true,
 			Schema: server.SchemaNamed("results"), Stream: s.stream(s.results)},
 		{Path: "/jobs/{jobId}/results/{outputId}", Op: "getOutput", After: "getResult", Tag: "Processes",
 			Summary:     "One output of a job",
 			Description: "One output of a job. The header Range requests parts of it.",
-			Data:        true, Formats: []server.Format{server.AsJSON}, NoAccept: true,
+			Data:        true, Scope: server.ScopeProcesses, Formats: []server.Format{server.AsJSON}, NoAccept: true,
 			Schema: server.SchemaNamed("results"), Stream: s.stream(s.output)},
 	}
 	return s.routes

@@ -147,7 +147,7 @@ func (s *surface) tile(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Turns.Rates.Admit(c.Owner()); err != nil { // cached tiles need no slot, where the rate is checked
+	if err := s.Turns.AdmitOwner(c.Owner()); err != nil { // cached tiles need no slot, where the rate is checked
 		return err
 	}
 	key := tileKey{set: set, at: at, content: c.contentKey(), rev: s.Tiles.Rev(s.Store, set, c.layerIDs()...)}

@@ -72,7 +72,7 @@ func Routes(k *server.Kit) []server.Route {
 			Summary: "One tile of a collection",
 			Description: "The features in a tile as Mapbox Vector Tile. The layer has the id of the collection; " +
 				"204 says that there is nothing in the tile.",
-			Data: true, Drawn: true, Params: tileFilters, New: newTileParams,
+			Data: true, Scope: server.ScopeTiles, Drawn: true, Params: tileFilters, New: newTileParams,
 			Formats: []server.Format{server.AsMVT}, Stream: s.stream(s.tile), Classes: []string{tiles1 + "mvt"}},
 		{Path: "/collections/{collectionId}/style", Op: "getStyle", After: "collection.vector.getTile", Tag: "Tiles",
 			Summary: "Style of a collection",
@@ -100,7 +100,8 @@ func Routes(k *server.Kit) []server.Route {
 			After: "dataset.vector.getTileSet", Values: tilesHere, Tag: "Tiles", Summary: "One tile of all data",
 			Description: "The features of several collections in a tile as Mapbox Vector Tile, a layer for each; " +
 				"204 says that there is nothing in the tile. Filters hold for each layer.",
-			Data: true, Params: append([]*server.Param{paramCollections}, tileFilters...), New: newTileParams,
+			Data: true, Scope: server.ScopeTiles, Params: append([]*server.Param{paramCollections}, tileFilters...),
+			New:     newTileParams,
 			Formats: []server.Format{server.AsMVT}, Stream: s.stream(s.tile)},
 		{Path: "/style", Op: "getDatasetStyle", After: "dataset.vector.getTile", Tag: "Tiles",
 			Summary: "Style of all data",

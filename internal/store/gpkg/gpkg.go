@@ -216,6 +216,17 @@ func (s *Store) Room() [len(store.Costs)]int {
 	return [...]int{store.CostPage: 32, store.CostIndexed: max(1, n/2), store.CostScan: dear, store.CostGeometry: dear}
 }
 
+// Connections returns those of the current file.
+func (s *Store) Connections() store.Connections {
+	c := store.Connections{Limit: s.options.MaxConns}
+	if r, err := s.acquire(); err == nil {
+		defer r.release()
+		c.Idle = len(r.pool.turns)
+		c.InUse = max(0, len(r.pool.all)-c.Idle)
+	}
+	return c
+}
+
 // Ready reads one page of the file on a connection that queries do not use.
 func (s *Store) Ready(ctx context.Context) error {
 	r, err := s.acquire()

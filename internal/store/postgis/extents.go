@@ -134,8 +134,8 @@ func (s *Store) verify(ctx context.Context) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		s.options.Logger.Warn("the tables cannot be read again after the start; trying again", "pause",
-			pause, "err", err)
+		s.options.Logger.Warn("the tables cannot be read again after the start; trying again", "pause_seconds",
+			pause.Seconds(), "err", err)
 		select {
 		case <-ctx.Done():
 			return
@@ -157,8 +157,8 @@ func (s *Store) readAgain(ctx context.Context) error {
 		err = s.exchange(r)
 	}
 	if err == nil {
-		s.options.Logger.Info("the tables were read again after the start", "took",
-			time.Since(start).Round(time.Millisecond))
+		s.options.Logger.Info("the tables were read again after the start", "took_ms",
+			time.Since(start).Milliseconds())
 		s.keep(ctx, s.current.Load())
 	}
 	return err

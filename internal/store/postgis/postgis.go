@@ -137,7 +137,7 @@ func (s *Store) first(ctx context.Context) (*revision, error) {
 			return r, err
 		}
 		s.options.Logger.Warn("the database cannot be reached; trying again", "database",
-			target(s.pool.Config().ConnConfig), "pause", pause, "err", err)
+			target(s.pool.Config().ConnConfig), "pause_seconds", pause.Seconds(), "err", err)
 		t := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
@@ -284,6 +284,12 @@ func (s *Store) Room() [len(store.Costs)]int {
 	n := int(s.pool.Config().MaxConns)
 	part := max(1, n/4)
 	return [...]int{store.CostPage: n, store.CostIndexed: part, store.CostScan: part, store.CostGeometry: part}
+}
+
+// Connections returns those of the pool for queries.
+func (s *Store) Connections() store.Connections {
+	st := s.pool.Stat()
+	return store.Connections{InUse: int(st.AcquiredConns()), Idle: int(st.IdleConns()), Limit: int(st.MaxConns())}
 }
 
 // Ready runs a trivial statement on a connection that queries do not use.

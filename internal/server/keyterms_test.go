@@ -1,0 +1,113 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"grense/internal/apikey"
+	"grense/internal/state"
+)
+
+// keyWith stores another key of a server, with terms, and returns it.
+func (a *api) keyWith(terms state.Terms) string {
+	a.t.Helper()
+	key, rec, err := apikey.New("other", time.Time{}, time.Now())
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	rec.Terms = terms
+	if err := a.state.PutKey(a.t.Context(), rec); err != nil {
+		a.t.Fatal(err)
+	}
+	if err := a.keys.Refresh(a.t.Context()); err != nil {
+		a.t.Fatal(err)
+	}
+	return key
+}
+
+// TestAKeyServesItsScopesAndOriginsOnly: everything else is 403, with the cure.
+func TestAKeyServesItsScopesAndOriginsOnly(t *testing.T) {
+	t.Parallel()
+	a := keyed(t)
+	one := a.keyWith(state.Terms{Scopes: "collections/kommuner processes"})
+	tiles := a.keyWith(state.Terms{Scopes: "tiles"})
+	bound := a.keyWith(state.Terms{Origins: "https://a.example https://b.example:8443"})
+	const items, tile = "/collections/kommuner/items?limit=1", "/tiles/WebMercatorQuad/0/0/0"
+	for _, x := range []struct {
+		what, key, path string
+		status          int
+		header          []string
+	}{
+		{"its collection", one, items, 200, nil},
+		{"at the other mount", one, "/v1" + items, 200, nil},
+		{"another collection", one, "/collections/fylker/items", 403, nil},
+		{"all collections", one, "/lookup?lon=10&lat=60", 403, nil},
+		{"tiles of its collection", one, "/collections/kommuner/tiles/WebMercatorQuad/0/0/0", 403, nil},
+		{"processes", one, "/jobs", 200, nil},
+		{"metadata", one, "/collections/fylker", 200, nil},
+		{"a wrong parameter of another collection", one, "/collections/fylker/items?limit=x", 403, nil},
+		{"tiles", tiles, tile, 200, nil},
+		{"jobs", tiles, "/jobs", 403, nil},
+		{"features", tiles, items, 403, nil},
+		{"an origin of the key", bound, items, 200, []string{"Origin", "https://a.example"}},
+		{"its page", bound, items, 200, []string{"Referer", "https://b.example:8443/map?x=1"}},
+		{"another origin", bound, items, 403, []string{"Origin", "https://a.example.org"}},
+		{"another port", bound, items, 403, []string{"Origin", "https://b.example"}},
+		{"no origin", bound, items, 403, nil},
+	} {
+		r := a.get(x.path, append([]string{"X-API-Key", x.key}, x.header...)...)
+		if r.StatusCode != x.status {
+			t.Errorf("%s: %d, want %d: %s", x.what, r.StatusCode, x.status, r.Body)
+		}
+		if r.StatusCode == 403 {
+			if p := r.json(); p["code"] != "Forbidden" || !strings.Contains(p["detail"].(string), "another key") {
+				t.Errorf("%s: %v", x.what, p)
+			}
+		}
+	}
+	if r := a.get("/collections/fylker/items", "X-API-Key", one); !strings.Contains(string(r.Body), "collections/kommuner, processes") {
+		t.Errorf("the scopes are not told: %s", r.Body)
+	}
+	if page := a.get("/collections/fylker/items?f=html&lang=en", "X-API-Key", one).wants(403); !strings.Contains(string(page.Body), "No access with this key") {
+		t.Errorf("%s", page.Body)
+	}
+	a.get("/collections/fylker/items", "X-API-Key", a.key).wants(200)
+}
+
+// TestAKeyHasItsOwnRateAndQuota, whatever the others have.
+func TestAKeyHasItsOwnRateAndQuota(t *testing.T) {
+	t.Parallel()
+	a := keyed(t)
+	slow, few := a.keyWith(state.Terms{Rate: 1}), a.keyWith(state.Terms{Quota: 5, Rate: 1000})
+	const items = "/collections/kommuner/items?limit=1"
+	get := func(key string) answer { return a.get(items, "X-API-Key", key) }
+	if got := get(slow).wants(200).Header.Get("RateLimit-Policy"); got != `"default";q=10;w=10` {
+		t.Errorf("RateLimit-Policy %q", got)
+	}
+	if got := get(a.key).wants(200).Header.Get("RateLimit-Policy"); got != "" {
+		t.Errorf("RateLimit-Policy %q", got)
+	}
+	r := get(few).wants(200)
+	if got := r.Header.Get("RateLimit-Policy"); got != `"default";q=10000;w=10, "day";q=5;w=86400` {
+		t.Errorf("RateLimit-Policy %q", got)
+	}
+	if got := r.Header.Get("RateLimit"); !strings.Contains(got, `"day";r=`) {
+		t.Errorf("RateLimit %q", got)
+	}
+	for range 5 {
+		r = get(few)
+	}
+	if p := r.wants(http.StatusTooManyRequests).json(); !strings.Contains(p["detail"].(string), "5 units of today") {
+		t.Errorf("%v", p)
+	}
+	get(a.key).wants(200)
+	other := a.keyWith(state.Terms{}) // reads the keys again
+	get(other).wants(200)
+	get(few).wants(http.StatusTooManyRequests)
+	for range 20 {
+		r = get(slow)
+	}
+	r.wants(http.StatusTooManyRequests)
+}
