@@ -198,7 +198,7 @@ func TestTermsOfAKeyAreListedAndMove(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"is not a scope": {"--scope", "admin"}, "is not an origin": {"--origin", "example.org"},
-		"a quota": {"--quota", "-1"}, "must not hold a key": {"--note", "grense_AbCdEf01_" + strings.Repeat("x", 38)},
+		"a quota": {"--quota=-1"}, "must not hold a key": {"--note", "grense_AbCdEf01_" + strings.Repeat("x", 38)},
 	} {
 		code, _, stderr := command(t, from, append([]string{"key", "create", "--name", "x"}, args...)...)
 		if code == 0 || !strings.Contains(stderr, want) {

@@ -152,7 +152,7 @@ func TestKeysOfTheCommandLineCountInARunningServer(t *testing.T) {
 			}
 		}
 	}
-	if got := line(t, dir, id); strings.HasSuffix(got, " - -") {
+	if got := line(t, dir, id); strings.HasSuffix(got, " - - -") {
 		t.Errorf("no day of last use: %q", got)
 	}
 }
