@@ -6,26 +6,26 @@ import (
 	"grense/internal/store"
 )
 
-// making is an answer under way, for those who ask the same meanwhile. What may change is guarded by the mutex of answers.
+// making is a response in flight, for which identical requests wait. The mutex of answers guards it.
 type making struct {
 	all   *answers
 	hash  uint64
 	key   answerKey
-	state store.Version // of all data, when it was begun or before: what it is made of is no older
-	began time.Time     // in the zone of the data
+	state store.Version // version of all data at or before the start: the response is not older
+	began time.Time     // in the time zone of the data
 
-	done   chan struct{} // closed at the end; nil: nobody waits
-	answer *keptAnswer   // nil: there is none for others
-	left   bool          // the client broke it off, so that another has to make it
+	done   chan struct{} // closed at the end; nil if nobody waits
+	answer *keptAnswer   // nil if the response cannot be shared
+	left   bool          // the client disconnected: another request has to build it
 }
 
-// stateSeen is the state of all data of a catalog at some time.
+// stateSeen is the latest known version of all data of a catalog.
 type stateSeen struct {
 	cat   *store.Catalog
 	state store.Version
 }
 
-// saw notes a state of all data.
+// saw records a version of all data.
 func (a *answers) saw(cat *store.Catalog, state store.Version) {
 	if a == nil {
 		return
@@ -68,7 +68,8 @@ func (a *answers) first(c *Call, k answerKey, hash uint64) (m *making, busy bool
 	return m, false
 }
 
-// begin begins an answer, unless the same of the same state and day is under way, which it returns then.
+// begin registers a response in flight. If an identical one of the same data version and day exists, it returns that
+// one.
 func (a *answers) begin(m *making) (other *making) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,7 +84,7 @@ func (a *answers) begin(m *making) (other *making) {
 	return other
 }
 
-// waited reports whether others wait for the answer. From then on nobody joins them.
+// waited reports whether requests wait for the response. Afterwards no request joins it.
 func (m *making) waited() bool {
 	m.all.mu.Lock()
 	defer m.all.mu.Unlock()
@@ -91,14 +92,15 @@ func (m *making) waited() bool {
 	return m.done != nil
 }
 
-// leave makes room for another of the same key. The mutex is held.
+// leave removes m from the responses in flight. The caller holds the mutex.
 func (m *making) leave() {
 	if m.all.making[m.hash] == m {
 		delete(m.all.making, m.hash)
 	}
 }
 
-// end gives those who wait an answer; nil: there is none for them, since its client left or for another reason. It is called once.
+// end wakes the waiting requests. answer is nil if it cannot be shared; left means that the client disconnected. It is
+// called once.
 func (m *making) end(answer *keptAnswer, left bool) {
 	m.all.mu.Lock()
 	defer m.all.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"grense/internal/store"
 )
 
-// PagesBeside returns the addresses of the links prev and next; "" where there is none.
+// PagesBeside returns the addresses of the links prev and next; "" if there is none.
 func PagesBeside(links []ogcapi.Link) (prev, next string) {
 	for _, l := range links {
 		switch l.Rel {
@@ -36,7 +36,7 @@ func (c *Call) Summary(coll *store.Collection) ogcapi.Collection {
 		Extent: extentOf(coll), ItemCount: coll.Count}
 }
 
-// TitleOf is the title of a collection in the language of the call; its id where it has none.
+// TitleOf returns the title of a collection in the language of the call, or its id if it has none.
 func (c *Call) TitleOf(coll *store.Collection) string {
 	if t := coll.Title.In(c.Lang); t != "" {
 		return t
@@ -44,7 +44,7 @@ func (c *Call) TitleOf(coll *store.Collection) string {
 	return coll.ID
 }
 
-// pad widens an extent, in degrees: clients send boxes rounded, and all features shall stay inside.
+// pad widens an extent, in degrees, since clients round boxes and should still get all features.
 const pad = 1e-6
 
 func extentOf(coll *store.Collection) *ogcapi.Extent {
@@ -71,8 +71,8 @@ func moment(t *time.Time) *string {
 	return &s
 }
 
-// offeredCRS lists the CRSs that a collection can be asked for: CRS84 first, then those in which all of its features have sound
-// coordinates, and the one they are stored in (OGC 18-058r1, 6.2.2).
+// OfferedCRS returns the reference systems of a collection: CRS84, then those that are valid for all its features, and
+// the storage CRS (OGC 18-058r1, 6.2.2).
 func OfferedCRS(coll *store.Collection) []crs.ID {
 	if coll.Geometry == nil {
 		return []crs.ID{crs.CRS84}
@@ -83,7 +83,7 @@ func OfferedCRS(coll *store.Collection) []crs.ID {
 			out = append(out, id)
 		}
 	}
-	if id := coll.Geometry.CRS; !slices.Contains(out, id) && !id.Own() { // one without a URI cannot be asked for
+	if id := coll.Geometry.CRS; !slices.Contains(out, id) && !id.Own() { // a system without a URI cannot be requested
 		out = append(out, coll.Geometry.CRS)
 	}
 	return out
@@ -103,5 +103,5 @@ func covers(id crs.ID, b orb.Bound) bool {
 	return a.Contains(b.Min) && a.Contains(b.Max)
 }
 
-// Down rounds towards minus infinity to six decimals below v - pad, not below low.
+// Down rounds v - pad down to six decimals, but not below low.
 func Down(v, low float64) float64 { return max(math.Floor((v-pad)*1e6)/1e6, low) }

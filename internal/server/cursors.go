@@ -13,16 +13,17 @@ import (
 	"grense/internal/store"
 )
 
-// Cursors that clients see begin with a signature: a MAC over the place and over what selects and orders the features. Only pages that
-// were sent hold a valid one, and only for their own query. It depends on neither key nor time, so that cached pages may hold it.
+// Cursors that clients see begin with a signature: a MAC over the position and over what selects and orders the
+// features. So only cursors of pages that were sent are valid, and only for the same query. The signature depends on
+// neither key nor time, since cached pages contain it.
 
-// signatureBytes is the length of a signature; signatureLength is that of its text.
+// signatureBytes is the length of a signature; signatureLength is that of its base64 text.
 const (
 	signatureBytes  = 12
 	signatureLength = signatureBytes / 3 * 4
 )
 
-// unsigned are the parameters that neither select nor order features, and may change from page to page.
+// unsigned are the parameters that may change from page to page: they neither select nor order features.
 var unsigned = [...]string{"f", "lang", "cursor", "limit", "offset", "crs", "properties", "skipGeometry", "zoom-level", "precision", "resulttype", "profile", "dialect"}
 
 // newCursorKey returns a key that is valid for this process only.
@@ -32,7 +33,7 @@ func newCursorKey() []byte {
 	return key
 }
 
-// sign returns the signature of a cursor of the query of the call.
+// sign returns the signature of a cursor for the query of the call.
 func (c *Call) sign(cur store.Cursor) string {
 	values := maps.Clone(c.Values)
 	for _, name := range unsigned {
@@ -46,7 +47,7 @@ func (c *Call) sign(cur store.Cursor) string {
 	return base64.RawURLEncoding.EncodeToString(m.Sum(nil)[:signatureBytes])
 }
 
-// signCursors returns a page whose cursors are signed, as clients see them.
+// SignCursors returns a page with signed cursors.
 func (c *Call) SignCursors(p *store.Page) *store.Page {
 	if p.Next == "" && p.Prev == "" {
 		return p
@@ -60,7 +61,8 @@ func (c *Call) SignCursors(p *store.Page) *store.Page {
 	return &q
 }
 
-// verifyCursor returns the cursor of the store in one of a client. A forged one is an error of kind Invalid, and is charged as a page.
+// verifyCursor returns the cursor in a client's text. A forged cursor is an error of kind Invalid and is charged as a
+// page.
 func (c *Call) verifyCursor(text string) (store.Cursor, error) {
 	if len(text) > signatureLength {
 		cur := store.Cursor(text[signatureLength:])

@@ -39,7 +39,7 @@ var status = map[problem.Kind]int{
 	problem.Range:         http.StatusRequestedRangeNotSatisfiable,
 }
 
-// codes are the error codes of the servers that clients were written for.
+// codes are error codes by kind, which existing clients know from other servers.
 var codes = map[problem.Kind]string{
 	problem.Internal: "NoApplicableCode", problem.Invalid: "InvalidParameterValue", problem.Unauthorized: "Unauthorized", problem.Forbidden: "Forbidden", problem.NotFound: "NotFound",
 	problem.Method: "MethodNotAllowed", problem.NotAcceptable: "NotAcceptable", problem.TooLarge: "RequestEntityTooLarge", problem.MediaType: "UnsupportedMediaType",
@@ -47,7 +47,7 @@ var codes = map[problem.Kind]string{
 	problem.TooMany: "TooManyRequests", problem.Gone: "Gone", problem.Precondition: "PreconditionFailed", problem.Range: "RangeNotSatisfiable",
 }
 
-// details says what to do when the error itself does not.
+// details are texts for errors without one.
 var details = map[problem.Kind]string{
 	problem.Internal:    "The server failed. The fault is logged under the instance of this document; tell the operator that number.",
 	problem.Timeout:     "The question took too long. Ask for a smaller bbox, a smaller limit or a simpler filter.",
@@ -58,10 +58,10 @@ var details = map[problem.Kind]string{
 
 var foreignCursor = problem.Sayf("take the cursor from a link next or prev, together with all other parameters of that link")
 
-// retryAfter is the value of Retry-After, in seconds.
+// retryAfter is the default of Retry-After, in seconds.
 const retryAfter = 5
 
-// RetryOf is the value of Retry-After for an error.
+// RetryOf returns the value of Retry-After for an error.
 func RetryOf(err error) string {
 	if r, ok := errors.AsType[*limit.RetryIn](err); ok {
 		return r.Seconds()
@@ -69,7 +69,7 @@ func RetryOf(err error) string {
 	return strconv.Itoa(retryAfter)
 }
 
-// Classify gives errors of the store and of the context their kind.
+// Classify returns err as a problem.Error. Errors of the store and of contexts get their kind.
 func Classify(err error) *problem.Error {
 	var p *problem.Error
 	switch {
@@ -94,10 +94,10 @@ func Classify(err error) *problem.Error {
 	return problem.Of(err)
 }
 
-// mostFaults is how many faults a problem tells at most, so that a request of faults alone is not answered with many times its bytes.
+// mostFaults bounds the faults in a problem, so that the response is not much longer than the request.
 const mostFaults = 50
 
-// ProblemOf turns an error into the document that the client gets. Keys are blotted out of what the client sent.
+// ProblemOf returns the problem document of an error. It removes API keys from texts of the client.
 func (c *Call) ProblemOf(e *problem.Error) ogcapi.Problem {
 	st := status[e.Kind]
 	p := ogcapi.Problem{Type: "about:blank", Title: http.StatusText(st), Status: st, Code: codes[e.Kind], Instance: "urn:grense:request:" + c.ID, TraceID: c.traceID}
@@ -119,8 +119,8 @@ func (c *Call) ProblemOf(e *problem.Error) ogcapi.Problem {
 			if i > 0 {
 				b.WriteString("; ")
 			}
-			b.WriteString(cmp.Or(f.Name, f.In))  // the JSON pointer of all of a body is empty
-			if f.In != "body" || f.Value != "" { // else it is missing
+			b.WriteString(cmp.Or(f.Name, f.In))  // the JSON pointer of a whole body is empty
+			if f.In != "body" || f.Value != "" { // an empty value in a body means that it is missing
 				b.WriteString("=" + strconv.Quote(f.Value))
 			}
 			b.WriteString(": " + f.Cure)
@@ -138,7 +138,8 @@ func (c *Call) ProblemOf(e *problem.Error) ogcapi.Problem {
 	return p
 }
 
-// Fail writes an error as a problem document or, for people, as a page (RFC 9457; OGC 17-069r4, 7.5.1). Nothing was written before.
+// Fail writes an error as a problem document or as a page (RFC 9457; OGC 17-069r4, 7.5.1). It must be called before the
+// response has begun.
 func (c *Call) Fail(w http.ResponseWriter, err error) {
 	e := Classify(err)
 	c.refused = refusals[e.Kind]
@@ -176,7 +177,7 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 		gone.More.Problem = p
 	}
 	if asPage {
-		if l, ok := languageOf(askedLanguage(c.Request.URL)); ok && c.Values == nil { // the query was not read yet, of which links take the language
+		if l, ok := languageOf(askedLanguage(c.Request.URL)); ok && c.Values == nil { // the query was not parsed, but links repeat the language
 			c.Values = url.Values{"lang": {l}}
 		}
 		pg := c.formPage(e, p)
@@ -212,7 +213,7 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 	c.WriteBody(w, p.Status, &Body{Plain: plain})
 }
 
-// ReadProblem returns the problem that an answer of this server tells, as an error of its kind.
+// ReadProblem parses a problem document of this server as an error of its kind.
 func ReadProblem(status int, text []byte) error {
 	var p ogcapi.Problem
 	if json.Unmarshal(text, &p) != nil {

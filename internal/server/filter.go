@@ -57,7 +57,7 @@ func (c *Call) buildFilter(asked *ItemsParams) error {
 	}
 	var all cql2.Expr = and
 	if len(and) == 1 {
-		if all = and[0]; asked.hasFilter { // which is checked
+		if all = and[0]; asked.hasFilter { // it has been checked
 			asked.Query.Filter = all
 			return nil
 		}
@@ -121,10 +121,10 @@ func (c *Call) equals(p *store.Property, v string) (cql2.Expr, error) {
 	return e, nil
 }
 
-// equals builds property = value from the text of a query parameter (OGC 17-069r4, 7.15.5).
+// Equals returns the condition property = value for a query parameter (OGC 17-069r4, 7.15.5).
 func Equals(p *store.Property, v string, zone *time.Location) (cql2.Expr, error) {
 	prop := cql2.Prop{Name: p.Name}
-	if p.Type == cql2.TypeText && len(p.Enum) > 0 && !slices.Contains(p.Enum, v) { // the parameter's schema has them (OGC 17-069r4, 7.8)
+	if p.Type == cql2.TypeText && len(p.Enum) > 0 && !slices.Contains(p.Enum, v) { // the schema of the parameter lists them (OGC 17-069r4, 7.8)
 		return nil, problem.Invalidf(p.Name, v, "use one of %s", strings.Join(p.Enum, ", "))
 	}
 	if Elements(p) {
@@ -169,7 +169,7 @@ func Equals(p *store.Property, v string, zone *time.Location) (cql2.Expr, error)
 	return cmp(cql2.Text(v))
 }
 
-// element reads the text of a query parameter as an element of an array, which the array has to contain.
+// element parses a query parameter as an element that an array must contain.
 func element(p *store.Property, v string) (cql2.Expr, error) {
 	switch p.Items {
 	case "number", "integer":
@@ -206,19 +206,20 @@ func (c *Call) parseFilter(p *ItemsParams) (cql2.Expr, error) {
 	return e, nil
 }
 
-// public is the schema that a client's filter may name: without the properties that are ours.
+// public is the schema for filters of clients: it lacks hidden properties.
 type public struct {
 	*store.Collection
 	zone *time.Location
 }
 
-// SchemaOf is what a client's filter may name of a collection.
+// SchemaOf returns the schema of a collection for filters of clients.
 func (c *Call) SchemaOf(coll *store.Collection) cql2.Schema { return public{coll, c.Zone()} }
 
-// Zone is the time zone of the service.
+// Zone returns the time zone of the service.
 func (p public) Zone() *time.Location { return p.zone }
 
-// Zone is the time zone of the service: the one that is set, else that of the registers of Norway where there is one, else UTC.
+// Zone returns the time zone of the service: the configured one, Europe/Oslo for data with a place-name register, or
+// UTC.
 func (c *Call) Zone() *time.Location { return c.s.ZoneOf(c.Catalog) }
 
 func (s *Kit) ZoneOf(cat *store.Catalog) *time.Location {

@@ -20,7 +20,7 @@ const (
 	endingTo   = ".to"   // not after
 )
 
-// endings are those of the parameters of a property, besides the one with its name.
+// Endings returns the endings that parameters of a property may have.
 func Endings(p *store.Property) []string {
 	switch p.Type {
 	case cql2.TypeText:
@@ -45,7 +45,7 @@ func (c *Call) forgiving(name string) (p *store.Property, ending string) {
 	return p, name[i:]
 }
 
-// asksOf are the query parameters of a property that have a value, the exact one first.
+// AsksOf returns the parameters of a property that have a value, the one without an ending first.
 func (c *Call) AsksOf(p *store.Property) (names []string) {
 	if First(c.Values[p.Name]) != "" {
 		names = append(names, p.Name)
@@ -61,7 +61,7 @@ func (c *Call) AsksOf(p *store.Property) (names []string) {
 	return names
 }
 
-// forgivingFilter builds what one of these parameters asks.
+// forgivingFilter returns the condition of a parameter with an ending.
 func forgivingFilter(p *store.Property, ending, v string, zone *time.Location) (cql2.Expr, error) {
 	prop, name := cql2.Prop{Name: p.Name}, p.Name+ending
 	op := cql2.Ge
@@ -99,7 +99,7 @@ func forgivingFilter(p *store.Property, ending, v string, zone *time.Location) (
 	return cql2.Compare{Op: op, L: prop, R: cql2.Timestamp{T: at.UTC()}}, nil
 }
 
-// TypedNumber takes a number as people write it to one as programs do: blanks between the digits, a comma before the decimals.
+// TypedNumber converts a number that a person typed: it removes spaces and replaces the decimal comma.
 var TypedNumber = strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "\u2009", "", ",", ".", "\u2212", "-")
 
 // groupedNumber is a number with commas between thousands, as English writes it; elsewhere a comma is one before decimals.
@@ -167,10 +167,10 @@ func (c *Call) ColumnOf(p *store.Property) Column {
 	return Column{Name: p.Name, Title: t, Unit: p.Unit, Number: Numeric(p)}
 }
 
-// column is a property in a table.
+// Column is a column of a table.
 type Column struct {
 	Name, Title, Unit string
 	Number            bool   // the values are numbers
-	Sort              string // address of the page in this order; "" when it has none
-	Sorted            string // ascending or descending, when the page is in this order
+	Sort              string // address of the page in this order; "" if it cannot be sorted
+	Sorted            string // ascending or descending if the page has this order
 }

@@ -87,7 +87,7 @@ func (c *Call) told(s problem.Saying, english string) page.Value {
 	return page.Value{Text: english, Lang: "en"}
 }
 
-// formFields are the parameters that forms have fields for, with the id of the field, the message that names it and the one that tells what would be right.
+// formFields maps parameters to the id of their field, the message key of its title, and that of the expected value.
 var formFields = map[string][3]string{
 	"q": {"p-search", "items.search", "words"}, "bbox": {"p-bbox", "items.bbox", "box"}, "datetime": {"p-datetime", "items.datetime", "time"},
 	"sortby": {"p-sortby", "items.sort", "choice"}, "limit": {"p-limit", "items.limit", "limit"}, "filter": {"p-filter", "items.expression", "expression"},
@@ -111,7 +111,7 @@ func (c *Call) fieldOf(x *page.FieldFault) bool {
 		return false
 	}
 	if exact := Endings(p); ending == "" && len(exact) > 0 && !Elements(p) && p.Ref == "" && p.CodeList == "" {
-		ending = exact[0] // the input that shows it
+		ending = exact[0] // the input that the form shows
 	}
 	x.Target, x.Title = "q-"+p.Name+ending, strings.TrimSuffix(c.ColumnOf(p).Title+" "+c.EndingText(ending), " ")
 	text := map[cql2.Type]string{cql2.TypeText: "words", cql2.TypeInteger: "number", cql2.TypeNumber: "number", cql2.TypeBool: "choice", cql2.TypeDate: "day", cql2.TypeTimestamp: "day"}[p.Type]

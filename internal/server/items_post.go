@@ -12,11 +12,11 @@ import (
 	"grense/internal/problem"
 )
 
-// filterMedia are the media types of a filter in the body: CQL2 JSON (OGC 21-065r2, 8), by the name of its own and by that which clients use.
+// filterMedia are the media types of a filter in the body: CQL2 JSON (OGC 21-065r2, 8).
 var filterMedia = []string{"application/json", "application/cql2+json"}
 
-// bringsFilter reports whether the request asks with a filter in its body. It asks what GET with the parameter filter asks: the answer, its links, its
-// limits and its key are the same. A body has no upper bound in proxies that is as low as that of an address.
+// bringsFilter reports whether the request has a filter in its body. It means the same as GET with the parameter
+// filter, but proxies allow bodies to be longer than addresses.
 func (c *Call) bringsFilter() bool { return c.Request.Method == http.MethodPost && c.Route.Asks }
 
 // readFilter reads the filter in the body, once.
@@ -45,7 +45,7 @@ func (c *Call) readFilter() error {
 	return nil
 }
 
-// takeFilter puts the filter of the body among the parameters of the address, so that links that are made of these ask the same by GET.
+// takeFilter adds the filter of the body to the query parameters, so that links repeat it.
 func (c *Call) takeFilter(values url.Values) (faults []problem.Fault) {
 	for _, name := range [...]string{ParamFilter.Name, ParamFilterLang.Name} {
 		if v, ok := values[name]; ok && (name == ParamFilter.Name || len(v) != 1 || v[0] != "cql2-json") {

@@ -12,23 +12,23 @@ import (
 	"grense/internal/format"
 )
 
-// Hreflang of every link to a page.
+// Hreflang is the attribute hreflang of links to pages.
 const Hreflang = "nb-NO"
 
-// titles of links to the same document in another representation.
+// FormTitles are titles of links to other representations, by the value of f.
 var FormTitles = map[string]string{"json": "This document as JSON", "jsonld": "This document as RDF (JSON-LD)", "html": "This document as HTML", "csv": "This document as CSV", "yaml": "This document as YAML",
 	"atom": "This document as Atom", "jsonfeed": "This document as JSON Feed"}
 
-// SelfLinks are the links self and alternate of a document: the representation that was asked for is self, the others alternate;
-// without f, the first is self. Every parameter of the request is kept. There is room for some others behind them.
+// SelfLinks returns the links self and alternate of a document. Without f, the first representation is self. The links
+// repeat all other parameters. The slice has capacity for MoreLinks.
 func (c *Call) SelfLinks(path string) []ogcapi.Link {
 	return c.AppendSelfLinks(make([]ogcapi.Link, 0, len(c.Route.Formats)+MoreLinks), path, c.Others())
 }
 
-// moreLinks is for how many links there is room beside those of selfLinks: those of a page or a feature, and of its profiles.
+// MoreLinks is the spare capacity of SelfLinks: the further links of a page or a feature, and of its profiles.
 const MoreLinks = 7
 
-// appendSelfLinks appends selfLinks, where rest are the others.
+// AppendSelfLinks appends the links of SelfLinks. rest is the result of Others.
 func (c *Call) AppendSelfLinks(links []ogcapi.Link, path, rest string) []ogcapi.Link {
 	reps := c.Route.Formats
 	self := reps[0].F
@@ -36,7 +36,7 @@ func (c *Call) AppendSelfLinks(links []ogcapi.Link, path, rest string) []ogcapi.
 		self = c.Format.F
 	}
 	base := c.Base()
-	var all strings.Builder // the addresses, one behind the other
+	var all strings.Builder // all addresses, in one allocation
 	all.Grow(len(reps) * (len(base) + len(path) + len("?f=flatgeobuf") + len(rest)))
 	for i := range reps {
 		r := &reps[i]
@@ -58,7 +58,7 @@ func (c *Call) AppendSelfLinks(links []ogcapi.Link, path, rest string) []ogcapi.
 	return links
 }
 
-// titleOfForm is the title of a link to a document in that representation.
+// titleOfForm returns the title of a link to a document in a representation.
 func titleOfForm(r *Format) string {
 	if r.F == "json" && r.Media == AsGeoJSON.Media {
 		return "This document as GeoJSON"
@@ -66,7 +66,7 @@ func titleOfForm(r *Format) string {
 	return allTitles[r.F]
 }
 
-// allTitles are formTitles and the titles of formats, all of which every page names.
+// allTitles are FormTitles and the titles of file formats, by the value of f.
 var allTitles = func() map[string]string {
 	all := map[string]string{}
 	for _, f := range format.All() {
@@ -76,7 +76,7 @@ var allTitles = func() map[string]string {
 	return all
 }()
 
-// ListPages returns the links prev and next of a page of a list that is paged by offset and limit; n is the length of the whole list.
+// ListPages returns the links prev and next of a list that is paged by offset and limit. n is the length of the list.
 func (c *Call) ListPages(path string, offset, limit, n int) (links []ogcapi.Link) {
 	page := func(rel string, offset int) {
 		q := "?"
@@ -99,15 +99,15 @@ func (c *Call) ListPages(path string, offset, limit, n int) (links []ogcapi.Link
 	return links
 }
 
-// with is the absolute address of a path of this mount in representation f, with the parameters of this request.
+// with returns the absolute address of a path below the mount in representation f, with the parameters of this request.
 func (c *Call) with(path, f string) string {
 	return c.Base() + path + "?f=" + f + c.Others()
 }
 
-// Others are the parameters of this request but f, each after an ampersand.
+// Others returns all parameters of the request except f, each after an ampersand.
 func (c *Call) Others() string { return c.Replayed("f") }
 
-// replayed are the parameters of replay, each after an ampersand.
+// Replayed returns the parameters of the request except some, each after an ampersand.
 func (c *Call) Replayed(without ...string) string {
 	var b strings.Builder
 	b.Grow(len(c.Request.URL.RawQuery) + 16)
@@ -127,9 +127,9 @@ func (c *Call) Replay(without ...string) (out []string) {
 	return out
 }
 
-// eachReplayed gives the parameters of replay, decoded.
+// EachReplayed calls each with the parameters of Replay, decoded.
 func (c *Call) EachReplayed(each func(name, value string), without ...string) {
-	left := len(c.Values) // names that are not looked at yet
+	left := len(c.Values) // names not yet seen
 	add := func(name string) {
 		values, ok := c.Values[name]
 		if !ok {
@@ -149,7 +149,7 @@ func (c *Call) EachReplayed(each func(name, value string), without ...string) {
 	}
 	if c.Route.Fields && c.Collection != nil && left > 0 {
 		for p := range c.Collection.Queryables() {
-			if len(c.Values[p.Name]) > 0 && c.Field(p.Name) != nil { // in this order, since there may be thousands of properties
+			if len(c.Values[p.Name]) > 0 && c.Field(p.Name) != nil { // the cheap check first: there may be thousands of properties
 				add(p.Name)
 			}
 			if !c.forgives || c.Field(p.Name) == nil {

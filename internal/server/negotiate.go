@@ -8,18 +8,18 @@ import (
 	"grense/internal/problem"
 )
 
-// A Format is one representation of a resource.
+// Format is a representation of a resource.
 type Format struct {
 	F       string   // value of the parameter f
 	Alias   string   // another value of f
-	Media   string   // media type that is written
+	Media   string   // media type of responses
 	Also    []string // further media types that Accept may name
 	Charset bool     // written with charset=utf-8
-	Schema  string   // of its answers, for the API definition; "": that of the route where F is json, else none
-	Binary  bool     // its answers are no text
+	Schema  string   // schema in the API definition; "": that of the route if F is json, else none
+	Binary  bool     // the content is not text
 }
 
-// ContentType is the value of the header Content-Type.
+// ContentType returns the value of the header Content-Type.
 func (r Format) ContentType() string {
 	if r.Charset {
 		return r.Media + "; charset=utf-8"
@@ -27,8 +27,9 @@ func (r Format) ContentType() string {
 	return r.Media
 }
 
-// negotiate chooses a representation: f beats Accept; no Accept, or */*, gives the first (OGC 19-072, 7.6; RFC 9110, 12.5.1).
-// hasF says that f was given. Nothing acceptable is an error of kind NotAcceptable, an unknown f of kind Invalid.
+// negotiate chooses a representation: f overrides Accept; without Accept, or with */*, it is the first (OGC 19-072,
+// 7.6; RFC 9110, 12.5.1). It returns an error of kind NotAcceptable if none is acceptable, and Invalid for an unknown
+// f.
 func negotiate(f string, hasF bool, accept []string, reps []Format) (r Format, err error) {
 	if hasF {
 		for _, r := range reps {
@@ -55,16 +56,16 @@ func negotiate(f string, hasF bool, accept []string, reps []Format) (r Format, e
 	return reps[best], nil
 }
 
-// mediaRange is one element of Accept. q counts in thousandths.
+// mediaRange is an element of Accept. q is in thousandths.
 type mediaRange struct {
-	media string // "type/subtype", "type/*" or "*/*", lower case
+	media string // "type/subtype", "type/*" or "*/*", in lower case
 	q     int
 }
 
-// maxAccept bounds the elements of Accept that are looked at.
+// maxAccept bounds the elements of Accept that are parsed.
 const maxAccept = 64
 
-// parseAccept reads Accept; elements that are no media range are left out (RFC 9110, 12.5.1).
+// parseAccept parses Accept. It ignores elements that are not media ranges (RFC 9110, 12.5.1).
 func parseAccept(values []string) []mediaRange {
 	var out []mediaRange
 	for _, v := range values {
@@ -93,7 +94,7 @@ func parseAccept(values []string) []mediaRange {
 	return out
 }
 
-// quality returns the weight of r in thousandths, by the most specific range that fits, and the position of that range.
+// quality returns the weight of r in thousandths, by the most specific matching range, and the position of that range.
 func quality(r Format, ranges []mediaRange) (q, rank int) {
 	specific := -1
 	for i, m := range ranges {
@@ -145,8 +146,8 @@ func mediaNames(reps []Format) string {
 	return strings.Join(names, ", ")
 }
 
-// wantsPage reports whether an error shall be shown as a page: f=html, or, without a representation that f names, an Accept that
-// weighs text/html higher than JSON.
+// wantsPage reports whether an error is shown as a page: with f=html, or if f names no representation and Accept
+// prefers text/html to JSON.
 func wantsPage(f string, accept []string) bool {
 	switch strings.ToLower(f) {
 	case AsHTML.F:
@@ -158,7 +159,7 @@ func wantsPage(f string, accept []string) bool {
 	return err == nil && r.F == "html"
 }
 
-// language chooses nb, nn or en: lang beats Accept-Language, anything else gives nb (RFC 4647, 3.4).
+// language returns nb, nn or en: lang overrides Accept-Language, and the default is nb (RFC 4647, 3.4).
 func language(lang string, accept []string) string {
 	if l, ok := languageOf(lang); ok {
 		return l

@@ -28,14 +28,14 @@ func (c *Call) Copies(path string) []page.Copied {
 // Text is a text of the catalogue in the language of the call.
 func (c *Call) Text(name string, args ...any) string { return page.Text(c.Lang, name, args...) }
 
-// HtmlHref is the address of a page below the mount.
+// HtmlHref returns the address of a page below the mount.
 func (c *Call) HtmlHref(path string) string {
 	return page.LinkTo(c.Base(), path, First(c.Values["lang"]))
 }
 
-// RenderPage writes a page with its layout.
+// RenderPage renders a page in the layout.
 func (c *Call) RenderPage(p *page.Page) ([]byte, error) {
-	if c.Catalog == nil { // the request failed before its route was found
+	if c.Catalog == nil { // the request failed before routing
 		c.Catalog = c.s.Store.Catalog()
 	}
 	p.Lang, p.Service, p.Root, p.Base, p.Version = c.Lang, c.s.Config.Service.Title.In(c.Lang), c.Root, c.Base(),
@@ -71,7 +71,7 @@ func (c *Call) RenderPage(p *page.Page) ([]byte, error) {
 	return c.s.pages.Render(p)
 }
 
-// mapCaption is what the usual map shows, by the kind of its geometries.
+// mapCaption returns the caption of maps of the collection, by its kind of geometry.
 func (c *Call) mapCaption() string {
 	if c.Collection == nil || c.Collection.Geometry == nil {
 		return c.Text("map.caption")
@@ -87,7 +87,7 @@ func (c *Call) mapCaption() string {
 	return c.Text("map.caption")
 }
 
-// Crumbs is the path to a page whose parent is the named page.
+// Crumbs returns the breadcrumb trail of a page below the named page.
 func (c *Call) Crumbs(parent string) []page.Crumb {
 	home := page.Crumb{Title: c.Text("home"), Href: c.HtmlHref("")}
 	switch parent {
@@ -168,36 +168,36 @@ func (c *Call) waysOn() []page.Crumb {
 	return c.Crumbs(list)
 }
 
-// toldFault is what is wrong with a parameter.
+// toldFault is an error in a parameter.
 type toldFault struct {
 	Name, Value string
 	Cure        page.Value
 }
 
-// problemView is what an error page shows.
+// problemView is the data of an error page.
 type problemView struct {
 	ogcapi.Problem
 	Heading    string
 	Lead       string
 	Told       []toldFault
-	Detail     page.Value         // what Lead does not say, in English; without a text for nothing
-	Ways       []page.Crumb       // to go on
-	Next       string             // where the key form leads back to
-	Back       *page.Crumb        // the collection that was asked; nil for none
-	Current    []page.Crumb       // what a code that was given up is now
-	Gone       string             // code, name, date and reason of what ended; "" for nothing
-	History    string             // page of what became of it; "" for none
-	Collection *ogcapi.Collection // of a data page without a key
+	Detail     page.Value         // further details in English; an empty text if there are none
+	Ways       []page.Crumb       // links to go on
+	Next       string             // address for the key form to return to
+	Back       *page.Crumb        // the requested collection; nil if there is none
+	Current    []page.Crumb       // current codes of a retired division
+	Gone       string             // code, name, date and reason of a retirement; "" if there is none
+	History    string             // page of its history; "" if there is none
+	Collection *ogcapi.Collection // of a request for data without a key
 	Schema     *ogcapi.Schema
 }
 
-// forever is the Cache-Control of files whose name holds their hash.
+// forever is the Cache-Control of files with a hash in their name.
 const forever = "public, max-age=31536000, immutable"
 
-// Briefly is the Cache-Control of files that were asked by their plain name, as browsers ask favicon.ico.
+// Briefly is the Cache-Control of files requested by a plain name, as browsers request favicon.ico.
 const Briefly = "public, max-age=3600"
 
-// static serves the embedded files by their hashed names.
+// static serves the embedded files.
 func (s *Kit) static(w http.ResponseWriter, r *http.Request) {
 	c := CallOf(r)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -206,7 +206,7 @@ func (s *Kit) static(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := path.Base(r.URL.Path)
-	if f, ok := web.Static(name); ok { // a plain name is understood as well
+	if f, ok := web.Static(name); ok { // a plain name works, too
 		name = f.Name
 	}
 	f, ok := s.assets.file(name)

@@ -14,70 +14,72 @@ import (
 	"grense/openapi"
 )
 
-// A Param is a query parameter, declared once for the check of requests and for the API definition.
+// Param is a query parameter. Both the check of requests and the API definition use it.
 type Param struct {
 	Name        string
 	Description string
 	Schema      map[string]any               // OpenAPI 3.0 schema
-	Shared      string                       // its name among the parameters that operations of the API definition share; "": Name
-	Own         bool                         // each operation of the API definition describes it by itself
-	Repeat      bool                         // may stand more than once
-	Only        func(*store.Collection) bool // which collections it is for; nil: all
-	Untold      bool                         // accepted, but nowhere told: the same as another under a second name
-	// Define changes the description of the parameter in the API definition to what holds for the collection of the call; nil: nothing.
+	Shared      string                       // name under which operations of the API definition share it; "": Name
+	Own         bool                         // each operation of the API definition describes it in full
+	Repeat      bool                         // may occur more than once
+	Only        func(*store.Collection) bool // the collections that have it; nil: all
+	Untold      bool                         // accepted but not documented: a second name of another parameter
+	// Define adapts the description in the API definition to the collection of the call; nil: no change.
 	Define func(c *Call, d *openapi.Parameter)
-	// Parse reads the values into the struct of the route's parameters; what it returns is an error of kind Invalid. It runs for every
-	// parameter of the route that the request names, in the order of the table. Made by Into; nil: the values are read elsewhere.
+	// Parse parses the values into the struct of the route's parameters. It returns an error of kind Invalid. It runs
+	// for each parameter in the request, in the order of the route. Into makes it; nil: the values are parsed
+	// elsewhere.
 	Parse func(c *Call, params any, values []string) error
 }
 
-// Into makes a parse of a function that fills T: a pointer to the struct of a route's parameters, or an interface of several such.
+// Into returns a Parse function. T is a pointer to the struct of a route's parameters, or an interface of several
+// structs.
 func Into[T any](parse func(c *Call, to T, values []string) error) func(*Call, any, []string) error {
 	return func(c *Call, params any, values []string) error {
 		if to, ok := params.(T); ok {
 			return parse(c, to, values)
 		}
-		if p, ok := params.(Layered); ok { // what chooses features does so in each layer
+		if p, ok := params.(Layered); ok { // parameters that select features apply to each layer
 			return p.Each(func(at *Call) error { return parse(at, any(at.Params).(T), values) })
 		}
 		return parse(c, any(params.(selectsFeatures).selection()).(T), values)
 	}
 }
 
-// Layered are parameters that choose features of several collections.
+// Layered is implemented by parameters that select features of several collections.
 type Layered interface {
-	Each(fn func(*Call) error) error // calls fn with the call as if it asked for the features of one collection
+	Each(fn func(*Call) error) error // calls fn for each collection, with a call for its features
 }
 
-// outputParams say how features are written. They are part of the structs of several routes.
+// OutputParams say how features are written. Structs of several routes embed them.
 type OutputParams struct {
 	Crs          crs.ID
-	CrsURI       string   // as Content-Crs shall say it
+	CrsURI       string   // value of Content-Crs
 	Properties   []string // nil: all
 	SkipGeometry bool
 	Profile      string   // of GeoJSON; "": rfc7946
 	Dialect      string   // of CSV; "": rfc4180
 	Precision    *int     // decimals of coordinates in GeoJSON and CSV; nil: those of the CRS
 	Zoom         *float64 // nil: geometries are not simplified
-	versions     string   // profile of several versions of a feature; "": none asked for
-	VersionIDs   bool     // features are versions, with ids of their own
-	told         string   // the profile of versions that the answer has; "": it has no versions
+	versions     string   // requested profile of versions; "": none
+	VersionIDs   bool     // features are versions with ids of their own
+	told         string   // profile of versions that the response has; "": it has no versions
 }
 
-// output lets a parameter find these in the struct of a route.
+// Output returns p, by which parameters find it in the struct of a route.
 func (p *OutputParams) Output() *OutputParams { return p }
 
 func (p *OutputParams) ToldProfile() *string { return &p.Profile }
 
-// profiled is the struct of a route that answers in GeoJSON of a profile.
+// Profiled is implemented by parameters of routes that write GeoJSON in a profile.
 type Profiled interface{ ToldProfile() *string }
 
-// writesFeatures is the struct of a route that has outputParams.
+// WritesFeatures is implemented by structs that embed OutputParams.
 type WritesFeatures interface{ Output() *OutputParams }
 
 func NewOutputParams() OutputParams { return OutputParams{Crs: crs.CRS84, CrsURI: crs.CRS84.URI()} }
 
-// itemsParams are those of the features of a collection.
+// ItemsParams are the parameters of the features of a collection.
 type ItemsParams struct {
 	OutputParams
 	Query      store.Query
@@ -86,20 +88,20 @@ type ItemsParams struct {
 	BboxCRS    crs.ID
 	from, to   *time.Time
 	hasTime    bool
-	interval   bool     // datetime is an interval, not a moment or a day
+	interval   bool     // datetime is an interval, not a date or time
 	Terms      []string // of q; nil: none
 	filter     string
 	hasFilter  bool
 	filterJSON bool
 	filterCRS  crs.ID // zero: CRS84
 	Norwegian  bool   // texts are sorted by the Norwegian alphabet
-	Hits       bool   // only the count is wanted
+	Hits       bool   // only the count is requested
 }
 
-// selection lets a parameter find these in the struct of another route.
+// selection returns p, by which parameters find it in the struct of another route.
 func (p *ItemsParams) selection() *ItemsParams { return p }
 
-// selectsFeatures is the struct of a route that has itemsParams.
+// selectsFeatures is implemented by structs that embed ItemsParams.
 type selectsFeatures interface{ selection() *ItemsParams }
 
 func NewItemsParams(c *Call) any {
@@ -107,10 +109,10 @@ func NewItemsParams(c *Call) any {
 		Query: store.Query{Collection: c.Collection.ID, Limit: c.PageDefault(), SortBy: c.Collection.DefaultSort}}
 }
 
-// Items are the parameters of a call of a route that selects features.
+// Items returns the parameters of a call to a route that selects features.
 func (c *Call) Items() *ItemsParams { return c.Params.(selectsFeatures).selection() }
 
-// output are the parameters of a call of a route that writes features.
+// Output returns the parameters of a call to a route that writes features.
 func (c *Call) Output() *OutputParams { return c.Params.(WritesFeatures).Output() }
 
 // keyParams are those of the form for the key.
@@ -121,10 +123,10 @@ func newKeyParams(*Call) any { return &keyParams{} }
 // Encodings of a filter (OGC 19-079r2, 7.3). cql-text is the name that older clients know.
 var filterLangs = []string{"cql2-text", "cql2-json", "cql-text"}
 
-// profiles are those of GeoJSON (OGC 21-045r1, 14); the first goes without saying.
+// profiles are the profiles of GeoJSON (OGC 21-045r1, 14). The first is the default.
 var profiles = []string{"rfc7946", "jsonfg", "jsonfg-plus"}
 
-// truth reads the value of a parameter that is true or false.
+// Truth parses true or false.
 func Truth(name, value string) (bool, error) {
 	if value != "true" && value != "false" {
 		return false, problem.Invalidf(name, value, "use true or false")
@@ -132,7 +134,7 @@ func Truth(name, value string) (bool, error) {
 	return value == "true", nil
 }
 
-// pageMax is the largest page of features of the collection.
+// PageMax returns the largest number of features on a page of the collection.
 func (c *Call) PageMax() int {
 	if c.Collection != nil && c.Collection.PageMax > 0 {
 		return c.Collection.PageMax
@@ -140,7 +142,7 @@ func (c *Call) PageMax() int {
 	return c.s.Config.Limits.PageMax
 }
 
-// pageDefault is how many features of the collection a page has without limit.
+// PageDefault returns the number of features on a page of the collection without limit.
 func (c *Call) PageDefault() int {
 	n := c.s.Config.Limits.PageDefault
 	if c.Collection != nil && c.Collection.PageDefault > 0 {
@@ -149,8 +151,8 @@ func (c *Call) PageDefault() int {
 	return min(n, c.PageMax())
 }
 
-// MaxLimit and DefaultLimit bound the lists of processes and jobs. A page of features has limits.page_max and limits.page_default
-// (config.Limits.PageMax, PageDefault) instead, with the same defaults. A larger limit is clamped, not refused (OGC 17-069r4, 7.15.2).
+// MaxLimit and DefaultLimit apply to lists of processes and jobs. Pages of features have limits.page_max and
+// limits.page_default, with the same defaults. A larger limit is reduced, not refused (OGC 17-069r4, 7.15.2).
 const (
 	MaxLimit     = 10000
 	DefaultLimit = 100
@@ -252,7 +254,7 @@ func defineDatetime(c *Call, d *openapi.Parameter) {
 
 func DefineCRS(c *Call, d *openapi.Parameter) {
 	if c.Collection != nil && c.Collection != AnyCollection {
-		// Without a format: generators make types of it that have no constants.
+		// without a format, since generated clients have no constants for enums with one
 		d.Schema = map[string]any{"type": "string", "enum": CrsURIs(c.Collection)}
 	}
 }
@@ -267,19 +269,19 @@ func defineProperties(c *Call, d *openapi.Parameter) {
 	}
 }
 
-// reserved are the names that a property cannot have as a query parameter; such a property is no query parameter.
+// Reserved are names of parameters. A property with such a name is not a query parameter.
 var Reserved = map[string]bool{"f": true, "lang": true, "limit": true, "offset": true, "cursor": true, "bbox": true, "bbox-crs": true, "crs": true,
 	"datetime": true, "datetime_": true, "sortby": true, "collation": true, "properties": true, "skipGeometry": true, "resulttype": true, "q": true, "filter": true, "filter-lang": true,
 	"filter-crs": true, "profile": true, "dialect": true, "revision": true, "zoom-level": true}
 
-// maxInt bounds limit and offset as they are read; larger numbers mean the same as this one.
+// maxInt bounds limit and offset when they are parsed.
 const maxInt = 1 << 40
 
-// positive reads a whole number of at least low.
+// Positive parses an integer of at least low.
 func Positive(name, v string, low int) (int, error) {
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil && n > 0 && len(v) < 1000 && !strings.ContainsAny(v, "+-_") {
-		n, err = maxInt, nil // out of range, but a whole number
+		n, err = maxInt, nil // out of range, but an integer
 	}
 	if err != nil || n < int64(low) || strings.HasPrefix(v, "+") {
 		return low, problem.Invalidf(name, v, "use a whole number from %d", low)
@@ -287,12 +289,12 @@ func Positive(name, v string, low int) (int, error) {
 	return int(min(n, maxInt)), nil
 }
 
-// parseQuery reads the query of the request by the table: unknown parameters, repeated ones and bad values are all reported at
-// once (OGC 17-069r4, 7.8 and 7.9).
+// parseQuery parses the query by the parameters of the route. Its error reports all unknown, repeated and invalid
+// parameters at once (OGC 17-069r4, 7.8 and 7.9).
 func (c *Call) parseQuery(rt *Route) error {
 	values, err := url.ParseQuery(c.Request.URL.RawQuery)
 	var faults []problem.Fault
-	var whole error // one without single faults
+	var whole error // an error without faults
 	add := func(err error) {
 		if err == nil {
 			return
@@ -310,8 +312,8 @@ func (c *Call) parseQuery(rt *Route) error {
 	if c.bringsFilter() {
 		faults = append(faults, c.takeFilter(values)...)
 	}
-	switch l, ok := languageOf(values.Get("lang")); { // what means the same shall not make other documents
-	case !ok: // any other text means the same as none
+	switch l, ok := languageOf(values.Get("lang")); { // equal requests must have equal cache keys
+	case !ok: // other texts mean the default
 		delete(values, "lang")
 	case len(values["lang"]) == 1: // nb-NO, NB and nb-x are nb
 		values.Set("lang", l)
@@ -340,7 +342,7 @@ func (c *Call) parseQuery(rt *Route) error {
 	return whole
 }
 
-// checkName tells what is wrong with a parameter of the query besides its value. Fields that a form sends empty are taken out.
+// checkName returns the faults of a parameter other than a wrong value. It deletes empty fields of forms.
 func (c *Call) checkName(rt *Route, name string, v []string) error {
 	p := c.ParamNamed(rt, name)
 	form := rt.Fields && strings.EqualFold(c.Values.Get("f"), AsHTML.F)
@@ -368,7 +370,7 @@ func (c *Call) checkName(rt *Route, name string, v []string) error {
 	return nil
 }
 
-// ParamsOf are the parameters of a route, at the collection of the call.
+// ParamsOf returns the parameters of a route for the collection of the call.
 func (c *Call) ParamsOf(rt *Route) []*Param {
 	if !slices.ContainsFunc(rt.Params, func(p *Param) bool { return p.Only != nil }) {
 		return rt.Params
@@ -376,7 +378,7 @@ func (c *Call) ParamsOf(rt *Route) []*Param {
 	return slices.DeleteFunc(slices.Clone(rt.Params), func(p *Param) bool { return p.Only != nil && !p.Only(c.Collection) })
 }
 
-// ParamNamed is the parameter of a route with that name; nil when there is none.
+// ParamNamed returns the parameter of a route with a name; nil if there is none.
 func (c *Call) ParamNamed(rt *Route, name string) *Param {
 	for _, p := range [...]*Param{ParamF, ParamLang} {
 		if p.Name == name {
@@ -391,10 +393,10 @@ func (c *Call) ParamNamed(rt *Route, name string) *Param {
 	return nil
 }
 
-// holdsKey reports whether a text looks like an API key.
+// holdsKey reports whether a text contains an API key.
 func holdsKey(s string) bool { return Redacted(s) != s }
 
-// ParameterNames lists what a route takes, for the cure of an unknown parameter.
+// ParameterNames returns the cure for an unknown parameter: the parameters of the route.
 func (c *Call) ParameterNames(rt *Route) problem.Saying {
 	names := []string{"f", "lang"}
 	for _, p := range c.ParamsOf(rt) {
@@ -413,7 +415,7 @@ func (c *Call) ParameterNames(rt *Route) problem.Saying {
 	return problem.Sayf("use %s", strings.Join(names, ", "))
 }
 
-// Field returns the property that a query parameter of that name filters by; nil when there is none.
+// Field returns the property that a query parameter filters by; nil if there is none.
 func (c *Call) Field(name string) *store.Property {
 	p, ok := c.Collection.Queryable(name)
 	if !ok || p.Hidden || Reserved[name] || !Simple(p.Type) && !Elements(p) {
@@ -422,15 +424,16 @@ func (c *Call) Field(name string) *store.Property {
 	return p
 }
 
-// Elements reports whether a property is an array whose elements a query parameter can name.
+// Elements reports whether a property is an array with elements that a query parameter can name.
 func Elements(p *store.Property) bool {
 	return p.Items != "" && p.Items != "object" && p.Items != "array"
 }
 
-// Simple reports whether values of the type can be written as a query parameter.
+// Simple reports whether values of a type can be written as a query parameter.
 func Simple(t cql2.Type) bool { return t != cql2.TypeGeometry && t != cql2.TypeJSON }
 
-// parseCRS reads a CRS that the collection offers (OGC 18-058r1, 6.2, 6.3). uri is what Content-Crs shall say.
+// ParseCRS parses a reference system that the collection offers (OGC 18-058r1, 6.2, 6.3). uri is the value of
+// Content-Crs.
 func (c *Call) ParseCRS(name, v string) (id crs.ID, uri string, err error) {
 	id, ok := crs.Parse(v)
 	if ok {
@@ -539,7 +542,7 @@ func (c *Call) parseProperties(p *OutputParams, v string) error {
 	return nil
 }
 
-// PickDivisions leaves of collections those that a list names, in its order.
+// PickDivisions reduces collections to those in a comma-separated list, in its order.
 func PickDivisions(collections *[]*store.Collection, list string) error {
 	all, ids := *collections, []string{}
 	for _, coll := range all {
@@ -556,7 +559,7 @@ func PickDivisions(collections *[]*store.Collection, list string) error {
 	return nil
 }
 
-// CrsOfPoints reads the CRS of positions that are asked about.
+// CrsOfPoints parses the reference system of positions in a request.
 func CrsOfPoints(v string) (crs.ID, error) {
 	id, ok := crs.Parse(v)
 	if !ok {

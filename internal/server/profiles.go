@@ -8,10 +8,10 @@ import (
 	"grense/internal/store"
 )
 
-// profileBase begins the identifiers of profiles (OGC 23-058r2, 13; OGC 21-045r1, 14).
+// profileBase is the start of the identifiers of profiles (OGC 23-058r2, 13; OGC 21-045r1, 14).
 const profileBase = "http://www.opengis.net/def/profile/OGC/0/"
 
-// profileName is what a profile is called: its identifier may come as an address, or as a safe CURIE of the register of profiles (OGC 23-058r2, 13, profile-param).
+// profileName returns the name of a profile in a URI or a safe CURIE (OGC 23-058r2, 13, profile-param).
 func profileName(id string) string {
 	if name, ok := strings.CutPrefix(id, "[ogc-profile:"); ok && strings.HasSuffix(name, "]") {
 		return strings.TrimSuffix(name, "]")
@@ -22,7 +22,7 @@ func profileName(id string) string {
 	return strings.TrimPrefix(id, profileBase)
 }
 
-// profileLinks tell the profile of an answer in GeoJSON. Other representations have none.
+// ProfileLinks returns links to the profiles of a GeoJSON response. Other representations have none.
 func (c *Call) ProfileLinks() []ogcapi.Link {
 	p, ok := c.Params.(Profiled)
 	if c.Format.F != AsGeoJSON.F || !ok {
@@ -39,7 +39,7 @@ func (c *Call) ProfileLinks() []ogcapi.Link {
 	return links
 }
 
-// profileNames are the profiles that the call's collection has.
+// profileNames returns the profiles for the collection of the call.
 func (c *Call) profileNames() []string {
 	if IsVersioned(c.Collection) {
 		return append(slices.Clip(profiles), versionProfiles...)
@@ -47,7 +47,7 @@ func (c *Call) profileNames() []string {
 	return profiles
 }
 
-// links that a document in GeoJSON repeats: those of its header, with its profile where one was asked for.
+// WithProfile returns the links in the body of a GeoJSON document, which include its profile if one was requested.
 func (c *Call) WithProfile(links []ogcapi.Link) []ogcapi.Link {
 	if len(c.Values["profile"]) == 0 {
 		return links
@@ -55,7 +55,7 @@ func (c *Call) WithProfile(links []ogcapi.Link) []ogcapi.Link {
 	return append(links, c.ProfileLinks()...)
 }
 
-// MembersEncoder writes the members of features as GeoJSON.
+// MembersEncoder encodes the members of GeoJSON features.
 type MembersEncoder interface {
 	Want() store.Want
 	AppendMembers(dst []byte, f *store.Feature) ([]byte, error)

@@ -10,7 +10,8 @@ import (
 	"grense/internal/problem"
 )
 
-// ServeParts sends content, or the parts of it that the header Range names. What http.ServeContent refuses is a problem document.
+// ServeParts sends content, or the parts in the header Range. If http.ServeContent refuses the range, ServeParts
+// returns an error of kind Range.
 func (c *Call) ServeParts(w http.ResponseWriter, content io.ReadSeeker) error {
 	parts := &partsWriter{ResponseWriter: w}
 	http.ServeContent(parts, c.Request, "", time.Time{}, content)
@@ -27,7 +28,7 @@ func (c *Call) ServeParts(w http.ResponseWriter, content io.ReadSeeker) error {
 	return problem.New(problem.Range, nil, "The header Range names nothing of the %s bytes. Name bytes that are there, or leave it out.", size)
 }
 
-// partsWriter holds back the text of a refusal (416).
+// partsWriter discards the text of a 416 response.
 type partsWriter struct {
 	http.ResponseWriter
 	refused bool
@@ -46,7 +47,7 @@ func (w *partsWriter) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// ReadFrom lets a file go to the client without a copy.
+// ReadFrom allows files to be sent without a copy.
 func (w *partsWriter) ReadFrom(r io.Reader) (int64, error) {
 	if w.refused {
 		return io.Copy(io.Discard, r)
@@ -54,12 +55,11 @@ func (w *partsWriter) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(w.ResponseWriter, r)
 }
 
-// beyond is a position in bytes that no representation has.
+// beyond is a byte position that no representation has.
 const beyond = "9223372036854775807"
 
-// readRange rewrites the header Range so that http.ServeContent reads it as RFC 9110, 14.1 and 14.2 say: an unknown unit is ignored,
-// units compare without case, a position of any length is clipped to the representation, and a suffix of length 0 is not satisfiable.
-// A range with any other mistake stays as it is and is answered with 416.
+// readRange rewrites the header Range so that http.ServeContent follows RFC 9110, 14.1 and 14.2. It removes unknown
+// units, ignores case, clips positions, and makes a suffix of length 0 unsatisfiable. Other malformed ranges get 416.
 func readRange(h http.Header) {
 	value := h.Get("Range")
 	if value == "" {
@@ -83,7 +83,7 @@ func readRange(h http.Header) {
 	h.Set("Range", "bytes="+strings.Join(specs, ","))
 }
 
-// clipped returns a position without leading zeros, at most beyond. A text that is no position comes back as it is.
+// clipped returns a position without leading zeros, at most beyond. It returns other texts unchanged.
 func clipped(position string) string {
 	position = strings.TrimSpace(position)
 	if position == "" || strings.Trim(position, "0123456789") != "" {

@@ -8,16 +8,16 @@ import (
 	"grense/internal/store"
 )
 
-// records are the kinds of records behind the place-name searches that soap.collections makes public.
+// records are the collections behind the place-name searches that soap.collections can publish.
 var records = []string{"navnesak", "vedtak", "samlevedtak", "skrivemaate", "bok", "kartprodukt"}
 
-// withRecords is a store whose catalog has the kinds of records as public collections.
+// withRecords is a store whose catalog publishes records.
 type withRecords struct {
 	limit.Store
 	last atomic.Pointer[shownCatalog]
 }
 
-// shownCatalog is a catalog of the store and what is shown of it.
+// shownCatalog is a catalog of the store and its version with records.
 type shownCatalog struct{ of, shown *store.Catalog }
 
 // Catalog returns the same catalog as long as the store does.

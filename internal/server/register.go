@@ -62,7 +62,7 @@ func (d CodeDoc) NameIn(lang string) string { return store.Text(d.Name).In(lang)
 // SoapPath is where the place-name service lies below a mount.
 const SoapPath = "/soap/stedsnavn/v1"
 
-// HasRegister reports whether the catalog holds the record kinds of a place-name register.
+// HasRegister reports whether the data have a place-name register.
 func (c *Call) HasRegister() bool { return holdsRegister(c.Catalog) }
 
 func holdsRegister(cat *store.Catalog) bool {

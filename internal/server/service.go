@@ -9,7 +9,7 @@ import (
 	"grense/internal/store"
 )
 
-// CatalogLD is the service as a schema.org DataCatalog. Members that are not configured are left out.
+// CatalogLD returns the service as a schema.org DataCatalog. It leaves out members that are not configured.
 func (c *Call) CatalogLD(links []ogcapi.Link) map[string]any {
 	svc := &c.s.Config.Service
 	ld := map[string]any{
@@ -55,7 +55,7 @@ func (c *Call) CatalogLD(links []ogcapi.Link) map[string]any {
 	return ld
 }
 
-// Described is what the service says of itself, and of the demo that it shows.
+// Described returns the description of the service, with a note if the data are a demo.
 func (c *Call) Described() string {
 	d := c.s.Config.Service.Description.In(c.Lang)
 	if c.invented() {
@@ -64,7 +64,7 @@ func (c *Call) Described() string {
 	return d
 }
 
-// invented reports whether the collection of the call, or without one some public collection, is made up.
+// invented reports whether the collection of the call, or without one any public collection, has invented data.
 func (c *Call) invented() bool {
 	if c.Collection != nil {
 		return c.Collection.Invented
@@ -80,5 +80,5 @@ func (s *Kit) feedback() page.Address {
 	return page.Address{Email: to}
 }
 
-// Routes returns all routes, in the order of the API definition. They are known once New has returned.
+// Routes returns all routes in the order of the API definition. It is valid after New has returned.
 func (s *Kit) Routes() []*Route { return s.routes }

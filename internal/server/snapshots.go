@@ -8,7 +8,7 @@ import (
 	"grense/internal/store"
 )
 
-// snapshot holds the present state of the data. Those that keep a connection are few at a time.
+// Snapshot returns a snapshot of the current data. Snapshots that hold a connection need a slot.
 func (c *Call) Snapshot() (store.Snapshot, error) {
 	snap, err := c.s.SnapshotFor(c.Request.Context(), c.Owner(), false)
 	if err == nil && snap.Catalog().Version != c.Catalog.Version {
@@ -18,7 +18,8 @@ func (c *Call) Snapshot() (store.Snapshot, error) {
 	return snap, err
 }
 
-// SnapshotFor holds the present state of the data for questions in the turns of an owner. With begun they are part of work that is not refused.
+// SnapshotFor returns a snapshot of the current data whose queries use slots of an owner. With begun they are not
+// refused.
 func (s *Kit) SnapshotFor(ctx context.Context, owner string, begun bool) (store.Snapshot, error) {
 	leave, err := s.Files.Enter(ctx, s.Config.Limits.Queue)
 	if err != nil {
@@ -29,18 +30,19 @@ func (s *Kit) SnapshotFor(ctx context.Context, owner string, begun bool) (store.
 		leave()
 		return nil, err
 	}
-	if !snap.Holds() { // it takes nothing from others
+	if !snap.Holds() { // it blocks nobody
 		leave()
 		leave = func() {}
 	}
 	return &fairSnapshot{Snapshot: snap, s: s, ctx: ctx, owner: owner, begun: begun, leave: sync.OnceFunc(leave)}, nil
 }
 
-// fairSnapshot is a snapshot whose questions wait for their turns. Each has the time of a request, since a download is as many of them.
+// fairSnapshot is a snapshot whose queries wait for slots. Each query has the time of a request, since a download makes
+// many.
 type fairSnapshot struct {
 	store.Snapshot
 	s     *Kit
-	ctx   context.Context // of whom it is made for
+	ctx   context.Context // of its request or job
 	owner string
 	begun bool
 	leave func()
