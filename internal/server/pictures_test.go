@@ -96,7 +96,7 @@ func TestMapsOfACollectionAndOfAllData(t *testing.T) {
 
 func TestMapsInAllForms(t *testing.T) {
 	t.Parallel()
-	a := serve(t, "", nil)
+	a := serve(t, "", nil).settled("/map?width=10") // maps change once there are levels
 	r := a.get("/collections/fylker/map?f=jpeg&width=200").wants(200)
 	if img, err := jpeg.Decode(bytes.NewReader(r.Body)); err != nil || img.Bounds().Dx() != 200 ||
 		r.Header.Get("Content-Type") != "image/jpeg" {
@@ -125,6 +125,7 @@ func TestMapsAreTheSameInBothAxisOrders(t *testing.T) {
 	t.Parallel()
 	a := serve(t, "", nil)
 	const path = "/collections/kommuner/map?width=200&height=200"
+	a.settled(path+"&crs=EPSG:25833", path+"&crs=OGC:CRS84", path+"&crs=EPSG:3857", path+"&crs=EPSG:3035")
 	for _, crs := range []string{"EPSG:25833", "EPSG:4258", "OGC:CRS84", "EPSG:3857", "EPSG:3035"} {
 		one := a.get(path + "&crs=" + crs + "&bbox=9,59,11,60")
 		two := a.get(path + "&crs=" + crs + "&bbox=59,9,60,11&bbox-crs=http://www.opengis.net/def/crs/EPSG/0/4258")
@@ -223,7 +224,7 @@ func TestMapTilesAreThoseOfTheirGrid(t *testing.T) {
 	a.get("/map/tiles/WebMercatorQuad/3/0/x").wants(400)
 	a.get("/map/tiles/WebMercatorQuad/3/99/0").wants(404)
 	a.get("/map/tiles/nothing/3/0/0").wants(404)
-	// a tile is the same as the map of its box
+	a.settled("/map/tiles/WebMercatorQuad/2/0/0") // a tile is the same as the map of its box
 	box := "-20037508.3427892,10018754.1713946,-10018754.1713946,20037508.3427892"
 	one, two := a.get("/map/tiles/WebMercatorQuad/2/0/0?bgcolor=white").picture(), a.get("/map?crs=EPSG:3857&bbox-crs=EPSG:3857&bbox="+
 		box+"&width=256&height=256&bgcolor=white").picture()
@@ -301,6 +302,7 @@ func TestWMSAnswersOldClients(t *testing.T) {
 			t.Errorf("the capabilities lack %s", part)
 		}
 	}
+	a.settled("/map?width=10", "/map?width=10&crs=OGC:CRS84")
 	const get = "/wms?service=WMS&version=1.3.0&request=GetMap&layers=fylker,kommuner&styles=,&width=200&height=200&format=image/png"
 	north := a.get(get + "&crs=EPSG:4258&bbox=59,9,60,11").picture()
 	east := a.get(get + "&crs=CRS:84&bbox=9,59,11,60").picture()
