@@ -48,9 +48,7 @@ func TestAcceptMetricsInPrometheus(t *testing.T) {
 	if len(exprs) < 20 {
 		t.Errorf("%d expressions in the dashboard", len(exprs))
 	}
-	for _, name := range alertMetrics(t) {
-		exprs = append(exprs, name)
-	}
+	exprs = append(exprs, alertMetrics(t)...)
 	for end := time.Now().Add(patience); ; {
 		w.do(t)
 		exprs = slices.DeleteFunc(exprs, func(e string) bool { return p.hasValues(t, e) })
