@@ -86,13 +86,25 @@ var mapParameters = append([]*server.Param{
 	{Name: "center", Description: "Middle of the map: two coordinates in the axis order of center-crs",
 		Schema: map[string]any{"type": "array", "minItems": 2, "maxItems": 2,
 			"items": map[string]any{"type": "number"}},
-		Parse: server.Into(func(_ *server.Call, p *mapParams, v []string) error { p.center = v[0]; return nil })},
+		Parse: server.Into(func(_ *server.Call, p *mapParams, v []string) error {
+			if p.center = v[0]; len(p.centerNumbers()) != 2 {
+				return p.badCenter()
+			}
+			return nil
+		})},
 	crsParam("center-crs", "map-center-crs", "CRS of center; default CRS84",
 		func(p *mapParams) *crs.ID { return &p.centerCRS }),
 	{Name: "subset", Repeat: true, Description: "Box that the map shows, by its axes: Lat and Lon, or E and N, such " +
 		"as Lat(59:60),Lon(10:11)", Schema: map[string]any{"type": "array", "minItems": 1,
 		"items": map[string]any{"type": "string", "minLength": 1}},
-		Parse: server.Into(func(_ *server.Call, p *mapParams, v []string) error { p.subset = v; return nil })},
+		Parse: server.Into(func(_ *server.Call, p *mapParams, v []string) error {
+			p.subset = v
+			_, err := subsetBox(v, crs.CRS84)
+			if _, inMetres := subsetBox(v, crs.UTM33); inMetres == nil {
+				return nil // subset-crs decides later
+			}
+			return err
+		})},
 	crsParam("subset-crs", "map-subset-crs", "CRS of subset; default CRS84",
 		func(p *mapParams) *crs.ID { return &p.subsetCRS }),
 }, sizeParameters...)
@@ -155,6 +167,18 @@ var lookParameters = []*server.Param{
 	paramTheme,
 }
 
+// paramTheme chooses the colours of the style.
+var paramTheme = &server.Param{Name: "theme", Shared: "map-theme",
+	Description: "Colours of the map: light, dark, or print, which is black on white. Defaults to light",
+	Schema:      map[string]any{"type": "string", "enum": style.Themes, "default": style.Light},
+	Parse: server.Into(func(_ *server.Call, p lookOf, v []string) error {
+		l := p.lookOf()
+		if l.theme = style.Theme(v[0]); !slices.Contains(style.Themes, l.theme) {
+			return problem.Invalidf("theme", v[0], "use one of light, dark, print")
+		}
+		return nil
+	})}
+
 // crsParam is a parameter that names a CRS which the collections of the call are offered in.
 func crsParam(name, shared, description string, field func(*mapParams) *crs.ID) *server.Param {
 	return &server.Param{Name: name, Shared: shared, Description: description, Schema: server.SchemaURI,
@@ -196,6 +220,23 @@ func (p *mapParams) offered() (ids []crs.ID) {
 		ids = []crs.ID{crs.CRS84}
 	}
 	return ids
+}
+
+// centerNumbers returns the numbers of center, in the axis order of center-crs; nil if one is no number.
+func (p *mapParams) centerNumbers() (v []float64) {
+	for part := range strings.SplitSeq(p.center, ",") {
+		x, ok := server.PlainNumber(strings.TrimSpace(part))
+		if !ok {
+			return nil
+		}
+		v = append(v, x)
+	}
+	return v
+}
+
+func (p *mapParams) badCenter() error {
+	return problem.Invalidf("center", server.Clip(p.center),
+		"give two coordinates of %s with a comma between them, such as 10.75,59.91 in CRS84", or84(p.centerCRS))
 }
 
 // subsetBox reads subset: the sides of a box by its axes, x before y. Axes are Lat and Lon in degrees, E and N in

@@ -3,7 +3,6 @@ package maps
 import (
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/paulmach/orb"
 
@@ -279,21 +278,14 @@ func world(id crs.ID) float64 {
 	return 0
 }
 
-// middle reads center.
+// middle returns center in a CRS.
 func (c *call) middle(in crs.ID) (orb.Point, error) {
-	of := or84(c.p.centerCRS)
-	parts := strings.Split(c.p.center, ",")
-	var v [2]float64
-	ok := len(parts) == 2
-	for i := 0; ok && i < 2; i++ {
-		v[i], ok = server.PlainNumber(strings.TrimSpace(parts[i]))
-	}
+	of, v := or84(c.p.centerCRS), c.p.centerNumbers()
 	if of.NorthFirst() {
 		v[0], v[1] = v[1], v[0]
 	}
-	if d := of.Domain(); !ok || !d.Contains(orb.Point(v)) {
-		return orb.Point{}, problem.Invalidf("center", server.Clip(c.p.center),
-			"give two coordinates of %s with a comma between them, such as 10.75,59.91 in CRS84", of)
+	if !of.Domain().Contains(orb.Point{v[0], v[1]}) {
+		return orb.Point{}, c.p.badCenter()
 	}
 	move, err := crs.Between(of, in)
 	if err != nil {
