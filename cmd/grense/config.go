@@ -6,6 +6,7 @@ import (
 
 	"grense/internal/config"
 	"grense/internal/cql2"
+	"grense/internal/server"
 )
 
 type configCmd struct {
@@ -24,7 +25,7 @@ type configCheckCmd struct {
 }
 
 func (configCheckCmd) Help() string {
-	return `Prints all faults with their lines and exits with 1 if there is one.
+	return `Prints all faults with their lines, reads the files of styles, and exits with 1 if there is one.
 
 Examples:
   grense config check grense.yaml
@@ -34,6 +35,9 @@ Examples:
 func (c *configCheckCmd) Run(p *process) error {
 	cfg, err := (dataFlags{Config: c.File}).load(p, "", nil)
 	if err != nil {
+		return err
+	}
+	if _, err := server.ReadStyles(cfg.Styles); err != nil {
 		return err
 	}
 	for _, w := range append(cfg.Warnings(), p.unknownVariables()...) {

@@ -96,6 +96,28 @@ func TestConfigShowAndCheck(t *testing.T) {
 	}
 }
 
+func TestConfigCheckReadsTheFilesOfStyles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, x := range []struct {
+		style string
+		code  int
+		says  string
+	}{
+		{`{"version":8,"sources":{},"layers":[{"id":"sea","type":"background"}]}`, 0, "no faults"},
+		{`{"version":7,"sources":{},"layers":[{"id":"sea","type":"background"}]}`, exitFailed, "its version is 7"},
+		{``, exitFailed, "it is not a style"},
+	} {
+		file := writeFile(t, filepath.Join(dir, "roads.json"), x.style)
+		conf := writeFile(t, filepath.Join(dir, "grense.yaml"), "styles: {roads: {file: "+file+"}}\n")
+		code, stdout, stderr := command(t, dir, "config", "check", conf)
+		if code != x.code || !strings.Contains(stdout+stderr, x.says) ||
+			code != 0 && !strings.Contains(stderr, "styles.roads: "+file) {
+			t.Errorf("%s: status %d\n%s%s", x.style, code, stdout, stderr)
+		}
+	}
+}
+
 func TestAVariableThatNothingReadsIsNamedWithTheNearestOne(t *testing.T) {
 	t.Parallel()
 	p := &process{Environ: []string{"GRENSE_LIMITS_MEMROY=1GiB", "GRENSE_SERVICE_HOST=10.0.0.1"}}

@@ -60,6 +60,7 @@ type Config struct {
 	TLS         TLS                   `yaml:"tls"`
 	Service     Service               `yaml:"service"`
 	Collections map[string]Collection `yaml:"collections"` // by name of the layer in the source, or by collection id
+	Styles      map[string]MapStyle   `yaml:"styles"`      // by id: a-z, 0-9, _ and -
 	Cache       Cache                 `yaml:"cache"`
 	Limits      Limits                `yaml:"limits"`
 	SOAP        SOAP                  `yaml:"soap"`
@@ -238,6 +239,17 @@ type Roles struct {
 	ValidFrom string `yaml:"valid_from"`
 	// Column with the end of a version; null leaves it open. Defaults to none.
 	ValidTo string `yaml:"valid_to"`
+}
+
+// MapStyle is a style for maps, besides those of Grense. NAME is its id.
+type MapStyle struct {
+	// File with the style: JSON of the MapLibre style specification. A vector source without an address gets the tiles
+	// of this service, and a style without glyphs its fonts. A broken style is refused at the start. Required.
+	File string `yaml:"file"`
+	// Title of the style. Defaults to the name in the file.
+	Title Text `yaml:"title"`
+	// Description of the style. Defaults to none.
+	Description Text `yaml:"description"`
 }
 
 // Cache lets browsers and shared caches, such as a CDN, use responses again without asking. It counts only with auth:

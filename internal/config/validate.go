@@ -39,6 +39,7 @@ func (c Config) validate() Faults {
 	k.listening(c)
 	k.service(c.Service)
 	k.collections(c.Collections)
+	k.styles(c.Styles)
 	k.limits(c.Limits)
 	k.processes(c.Processes)
 	k.url("soap.namespace_base", c.SOAP.NamespaceBase)
@@ -164,6 +165,17 @@ func isURL(s string) bool {
 func isEmail(s string) bool {
 	a, err := mail.ParseAddress(s)
 	return err == nil && a.Address == s
+}
+
+func (k *checker) styles(m map[string]MapStyle) {
+	for id := range sorted(m) {
+		x, path := m[id], join("styles", id)
+		k.check(collectionID.MatchString(id), path, "%q is not an id; use a-z, 0-9, _ and - only", id)
+		k.check(!strings.HasPrefix(id, "divisions"), path, "%q is reserved; choose an id that begins otherwise", id)
+		k.check(x.File != "", join(path, "file"), "must name a file with a style")
+		k.text(join(path, "title"), x.Title)
+		k.text(join(path, "description"), x.Description)
+	}
 }
 
 func (k *checker) collections(m map[string]Collection) {

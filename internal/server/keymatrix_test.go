@@ -112,7 +112,7 @@ func pathsOf(t *testing.T, rt server.KeyedRoute) (out []string) {
 	t.Helper()
 	values := map[string][]string{
 		"collectionId": {"kommuner", "fylker"}, "featureId": {"0301"}, "tileMatrixSetId": {"WebMercatorQuad"}, "tileMatrix": {"3"}, "tileRow": {"2"}, "tileCol": {"4"}, "processId": {"lookup", "echo"}, "jobId": {"0123456789abcdef"}, "outputId": {"result"},
-		"codeListId": {"kommune"}, "fontstack": {"Go%20Regular"}, "range": {"0-255"}, "schemeId": {"kommune"}, "code": {"0712"}, "file": {"SoekServiceWS", "sted.xsd"}, "*": {"grense.css"},
+		"codeListId": {"kommune"}, "fontstack": {"Go%20Regular"}, "range": {"0-255"}, "styleId": {"divisions-dark"}, "schemeId": {"kommune"}, "code": {"0712"}, "file": {"SoekServiceWS", "sted.xsd"}, "*": {"grense.css"},
 	}
 	paths := []string{rt.Path}
 	for _, m := range pathVariable.FindAllStringSubmatch(rt.Path, -1) {

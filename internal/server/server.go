@@ -92,6 +92,7 @@ type Kit struct {
 	Log     *slog.Logger
 	Version string
 
+	styles    []*MapStyle
 	Root      string // configured base URL
 	prefix    string // its path, "" or "/geo"
 	surfaces  []Surface
@@ -166,6 +167,9 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	}
 	s.access = o.Config.Access()
 	if err := s.setZone(); err != nil {
+		return nil, err
+	}
+	if s.styles, err = ReadStyles(o.Config.Styles); err != nil {
 		return nil, err
 	}
 	parts := limit.SharesOf(int64(s.Config.Limits.Memory))

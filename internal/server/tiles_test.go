@@ -8,6 +8,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -539,4 +541,66 @@ func TestCollectionsWithoutGeometryHaveNoTiles(t *testing.T) {
 		t.Error("the definition has tiles of it")
 	}
 	a.get("/collections/sted/tiles/WebMercatorQuad/4/4/8").wants(200)
+}
+
+func TestStylesOfTheConfigurationAreListedAndFilled(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "roads.json")
+	const text = `{"version":8,"name":"Roads","sources":{"own":{"type":"vector"},"other":{"type":"vector","url":"https://example.org"}},"layers":[
+		{"id":"water","type":"background"},{"id":"a","type":"fill","source":"own","source-layer":"kommuner"},{"id":"b","type":"symbol","source":"own","source-layer":"fylker_label"}]}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := serve(t, "", func(c *config.Config) {
+		c.Styles = map[string]config.MapStyle{"roads": {File: path, Title: config.Text{"en": "Road map"}}}
+	})
+	for of, want := range map[string][]string{"": {"divisions", "divisions-dark", "divisions-print", "roads"}, "/collections/kommuner": {"divisions", "divisions-dark", "divisions-print", "roads"}} {
+		for _, mount := range []string{"", "/v1"} {
+			var list struct {
+				Default string
+				Styles  []struct {
+					ID, Title string
+					Links     []link
+				}
+			}
+			decode(t, a.get(mount+of+"/styles?lang=en").wants(200).Body, &list)
+			var ids []string
+			for _, x := range list.Styles {
+				ids = append(ids, x.ID)
+				sheet, ok := find(x.Links, "stylesheet", "application/vnd.mapbox.style+json")
+				about, also := find(x.Links, "describedby", "")
+				if !ok || !also {
+					t.Fatalf("%s: links %v", x.ID, x.Links)
+				}
+				doc := a.get(strings.TrimPrefix(sheet.Href, a.URL)).wants(200).json()
+				if doc["version"] != 8.0 || doc["glyphs"] != a.URL+mount+"/fonts/{fontstack}/{range}.pbf" {
+					t.Errorf("%s: %v", sheet.Href, doc["glyphs"])
+				}
+				if m := a.get(strings.TrimPrefix(about.Href, a.URL)).wants(200).json(); m["id"] != x.ID || m["scope"] != "style" || len(m["layers"].([]any)) == 0 {
+					t.Errorf("%s: %v", about.Href, m)
+				}
+			}
+			if !slices.Equal(ids, want) || list.Default != "divisions" || list.Styles[3].Title != "Road map" {
+				t.Errorf("%s%s: styles %+v", mount, of, list)
+			}
+			roads := a.get(mount + of + "/styles/roads").wants(200).json()
+			sources := roads["sources"].(map[string]any)
+			if sources["own"].(map[string]any)["url"] != a.URL+mount+of+"/tiles/WebMercatorQuad?f=tilejson" || sources["other"].(map[string]any)["url"] != "https://example.org" {
+				t.Errorf("sources %v", sources)
+			}
+			if n := len(roads["layers"].([]any)); n != map[string]int{"": 3, "/collections/kommuner": 2}[of] {
+				t.Errorf("%s: %d layers", of, n)
+			}
+			page := string(a.get(mount + of + "/styles?f=html&lang=en").wants(200).Body)
+			if !strings.Contains(page, "Road map") || !strings.Contains(page, "/styles/roads?f=json") {
+				t.Errorf("%s: the page does not list the styles", of)
+			}
+			a.get(mount + of + "/styles/none").wants(404)
+		}
+	}
+	for _, from := range []string{"", "/collections/fylker"} {
+		if body := string(a.get(from + "?f=json").wants(200).Body); !strings.Contains(body, "http://www.opengis.net/def/rel/ogc/1.0/styles") {
+			t.Errorf("%s has no link to styles", from)
+		}
+	}
 }

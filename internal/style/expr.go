@@ -254,8 +254,9 @@ func parseMatch(args []any) (Expr, error) {
 	if err != nil {
 		return e, err
 	}
-	input, otherwise := e, constant(nil)
-	if otherwise, err = Parse(args[len(args)-1]); err != nil {
+	input := e
+	otherwise, err := Parse(args[len(args)-1])
+	if err != nil {
 		return e, err
 	}
 	e.join(otherwise)

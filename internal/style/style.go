@@ -75,10 +75,3 @@ func Read(text []byte) (*Style, error) {
 	}
 	return s, s.Check()
 }
-
-// With returns a copy of the style with other sources and glyphs.
-func (s *Style) With(sources map[string]Source, glyphs string) *Style {
-	c := *s
-	c.Sources, c.Glyphs = sources, glyphs
-	return &c
-}

@@ -131,6 +131,7 @@ var pathVariables = []pathVariable{
 		Schema: map[string]any{"type": "integer", "minimum": 0}},
 	{Name: "tileCol", Description: "Column of the tile, counted from the left",
 		Schema: map[string]any{"type": "integer", "minimum": 0}},
+	{Name: "styleId", Description: "Id of the style"},
 	{Name: "fontstack", Description: "Names of fonts, with commas between them, as Go Regular"},
 	{Name: "range", Description: "First and last code point of 256, as 0-255"},
 	{Name: "codeListId", Description: "Id of the code list"},

@@ -59,7 +59,11 @@ func (s *surface) landing(c *call) (*server.Answer, error) {
 			ogcapi.Link{Rel: ogcapi.RelMap, Type: server.AsPNG.Media, Title: "Map of all collections", Href: b +
 				"/map?f=png"},
 			ogcapi.Link{Rel: ogcapi.RelMap, Type: server.AsHTML.Media, Title: "Map of all collections as HTML",
-				Href: b + "/map?f=html", Hreflang: server.Hreflang})
+				Href: b + "/map?f=html", Hreflang: server.Hreflang},
+			ogcapi.Link{Rel: ogcapi.RelStyles, Type: server.AsJSON.Media, Title: "Styles of maps",
+				Href: b + "/styles?f=json"},
+			ogcapi.Link{Rel: ogcapi.RelStyles, Type: server.AsHTML.Media, Title: "Styles of maps as HTML",
+				Href: b + "/styles?f=html", Hreflang: server.Hreflang})
 	}
 	if s.Changes != nil {
 		links = append(links, ogcapi.Link{Rel: "current", Type: server.AsAtom.Media,

@@ -203,6 +203,9 @@ func (c *call) collectionDoc(coll *store.Collection) ogcapi.Collection {
 			"Vector tiles of this collection as HTML")
 		if slices.Contains(server.OfferedCRS(coll), crs.WebMercator) {
 			add("stylesheet", server.AsStyle.Media, here+"/style?f=json", "Style of a map of this collection")
+			add(ogcapi.RelStyles, server.AsJSON.Media, here+"/styles?f=json", "Styles of maps of this collection")
+			add(ogcapi.RelStyles, server.AsHTML.Media, here+"/styles?f=html",
+				"Styles of maps of this collection as HTML")
 		}
 		add(ogcapi.RelTilesetsMap, server.AsJSON.Media, here+"/map/tiles?f=json", "Map tiles of this collection")
 		add(ogcapi.RelMap, server.AsPNG.Media, here+"/map?f=png", "Map of this collection")

@@ -48,7 +48,7 @@ func (s *surface) stream(h func(*call, http.ResponseWriter) error) func(*server.
 func Routes(k *server.Kit) []server.Route {
 	s := &surface{Kit: k, tiles: newTileCache(k.Caches, server.KeptOf(k.Config.Limits, tileBytes)),
 		templates: newTemplates(k.Caches), glyphs: newGlyphs(k.Caches)}
-	return []server.Route{
+	return append(s.styleRoutes(), []server.Route{
 		{Path: "/collections/{collectionId}/tiles", Op: "collection.vector.getTileSetsList", After: "getSortables",
 			Tag: "Tiles", Summary: "Tilesets of a collection",
 			Description: "The tile matrix sets in which there are vector tiles of the collection, with the limits " +
@@ -147,5 +147,5 @@ func Routes(k *server.Kit) []server.Route {
 			Description: "Coordinate system, origin and levels of a tile matrix set (OGC 17-083r4).",
 			Formats:     []server.Format{server.AsJSON, server.AsHTML}, Schema: server.SchemaNamed("tileMatrixSet"),
 			Get: s.get(s.tileMatrixSet)},
-	}
+	}...)
 }
