@@ -198,7 +198,7 @@ func TestNamesThatAreBuiltAtRunTimeExist(t *testing.T) {
 		want = append(want, "type.geometry-"+g)
 	}
 	want = append(want, "status.401") // whose page says problem.key
-	for _, status := range []int{400, 404, 405, 406, 410, 412, 413, 415, 416, 429, 500, 503} {
+	for _, status := range []int{400, 403, 404, 405, 406, 410, 412, 413, 415, 416, 429, 500, 503} {
 		want = append(want, "status."+strconv.Itoa(status), "status."+strconv.Itoa(status)+"-text")
 	}
 	for _, m := range regexp.MustCompile(`Tag: "([^"]+)"`).

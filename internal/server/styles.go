@@ -51,7 +51,7 @@ func ReadStyles(set map[string]config.MapStyle) ([]*MapStyle, error) {
 // StyleTitle returns the title of a style.
 func (c *Call) StyleTitle(m *MapStyle) string {
 	if m.File == nil {
-		return c.Text("styles." + string(m.Theme))
+		return c.Text(fmt.Sprintf("styles.%s", m.Theme))
 	}
 	return cmp.Or(m.set.Title.In(c.Lang), m.File.Name, m.ID)
 }

@@ -592,7 +592,7 @@ func TestStylesOfTheConfigurationAreListedAndFilled(t *testing.T) {
 				t.Errorf("%s: %d layers", of, n)
 			}
 			page := string(a.get(mount + of + "/styles?f=html&lang=en").wants(200).Body)
-			if !strings.Contains(page, "Road map") || !strings.Contains(page, "/styles/roads?f=json") {
+			if !strings.Contains(page, "Road map") || !strings.Contains(page, "<wbr>roads?f=json") {
 				t.Errorf("%s: the page does not list the styles", of)
 			}
 			a.get(mount + of + "/styles/none").wants(404)
