@@ -25,6 +25,8 @@ var standards = []struct{ id, title string }{
 	{"cql2", "Common Query Language (CQL2)"},
 	{"json-fg-1", "Features and Geometries JSON (JSON-FG)"},
 	{"ogcapi-tiles-1", "OGC API - Tiles - Part 1: Core"},
+	{"ogcapi-maps-1", "OGC API - Maps - Part 1: Core"},
+	{"ogcapi-styles-1", "OGC API - Styles - Part 1: Core (draft)"},
 	{"tms", "Two Dimensional Tile Matrix Set and Tile Set Metadata"},
 	{"ogcapi-processes-1", "OGC API - Processes - Part 1: Core"},
 }
