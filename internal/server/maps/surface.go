@@ -49,9 +49,8 @@ func Routes(k *server.Kit) []server.Route {
 				"a part of it, in any size up to 4096 by 4096 pixels (OGC 20-058).",
 			Data: true, Drawn: true, Draws: true, Params: params, New: newMapParams, Formats: forms,
 			Stream: s.stream(s.picture), Kept: true,
-			Classes: []string{maps1 + "core", maps1 + "collection-map", maps1 + "scaling", maps1 + "display-resolution",
-				maps1 + "spatial-subsetting", maps1 + "crs", maps1 + "background", maps1 + "png", maps1 + "jpeg",
-				maps1 + "svg", maps1 + "html", maps1 + "api-operations", maps1 + "cors"}},
+			Classes: []string{maps1 + "core", maps1 + "collection-map", maps1 + "display-resolution", maps1 + "crs",
+				maps1 + "background", maps1 + "png", maps1 + "jpeg", maps1 + "svg", maps1 + "html", maps1 + "cors"}},
 		{Path: "/map", Op: "dataset.getMap", After: "collection.getMap", Tag: "Maps", Summary: "A map of all data",
 			Description: "The features of several collections as one picture, the first below the others (OGC " +
 				"20-058).",
