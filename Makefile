@@ -5,6 +5,8 @@ export CGO_ENABLED := 0
 # As the program is built, so are its tests: what both are made of is compiled once.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT := $(shell git log -1 --format='%H' 2>/dev/null)
+DATE := $(shell git log -1 --format='%cI' 2>/dev/null)
 # The race detector needs a C compiler; the product does not.
 CC_FOUND := $(shell command -v $${CC:-cc} 2>/dev/null)
 # SQLite, which is C made into Go, is not watched by it: that takes seven times as long, and its own locks are mutexes that the detector sees.
@@ -24,7 +26,7 @@ run: build ## build and serve the demo on http://localhost:8080
 	bin/grense serve --data-dir .grense
 
 build: ## build bin/grense, one static binary
-	go build -trimpath -ldflags "-s -w -X main.linked=$(VERSION)" -o bin/grense ./cmd/grense
+	go build -trimpath -ldflags "-s -w -X main.linked=$(VERSION) -X main.linkedCommit=$(COMMIT) -X main.linkedDate=$(DATE)" -o bin/grense ./cmd/grense
 
 lint: ## vet, staticcheck, deadcode, formatting, go.mod
 	@test -z "$$(gofmt -l THIRD_PARTY api cmd internal migrations openapi ops web)" || { echo "not formatted:"; gofmt -l THIRD_PARTY api cmd internal migrations openapi ops web; exit 1; }

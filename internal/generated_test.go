@@ -53,9 +53,18 @@ bin/grense config check grense.yaml
 bin/grense config show --config grense.yaml --changed
 ` + "```" + `
 
-SIGHUP opens data, certificate and keys again. Other settings need a restart.
+SIGHUP reloads the file, and opens data, certificate and keys again. The column Reload shows which settings it takes over;
+the log names changed ones that need a restart. With an invalid file, settings and data stay as they are, the log has each
+fault with its line, and ` + "`grense_reloads_total{outcome=\"failed\"}`" + ` counts it. Jobs in progress begin again, and caches
+are empty, after settings have changed.
 
-[example.yaml](example.yaml) has every setting once.
+[example.yaml](example.yaml) has every setting once, with its meaning. Editors check and complete settings with the JSON
+Schema:
+
+` + "```sh" + `
+bin/grense config schema > grense.schema.json
+echo '# yaml-language-server: $schema=grense.schema.json' >> grense.yaml
+` + "```" + `
 `
 
 // TestGeneratedConfigurationPageIsCurrent builds docs/run/configuration.md from the type Config and its comments.
@@ -97,7 +106,7 @@ func (g *configurationPage) group(path string, v reflect.Value) {
 	if path != "" {
 		fmt.Fprintf(g, "\n## %s\n\n%s\n", path, g.docs[v.Type().Name()])
 	}
-	g.WriteString("\n| Setting | Type | Default | Example | Meaning |\n|---|---|---|---|---|\n")
+	g.WriteString("\n| Setting | Type | Default | Example | Reload | Meaning |\n|---|---|---|---|---|---|\n")
 	type inner struct {
 		path string
 		v    reflect.Value
@@ -119,24 +128,34 @@ func (g *configurationPage) group(path string, v reflect.Value) {
 			groups = append(groups, inner{at, value})
 			continue
 		}
-		meaning, def, ok := strings.Cut(g.docs[v.Type().Name()+"."+field.Name], " Defaults to ")
-		if !ok && !strings.HasSuffix(meaning, "Required.") {
+		meaning, def, ok := meaningOf(g.docs, v.Type(), field)
+		if !ok {
 			g.t.Errorf("the comment of %s.%s does not say what it defaults to", v.Type().Name(), field.Name)
 		}
-		def = strings.TrimSuffix(def, ".")
 		if want := shown(value); want != "" && def != want && !strings.HasPrefix(def, want+",") {
 			g.t.Errorf("the comment of %s.%s says %q, the default is %s", v.Type().Name(), field.Name, def, want)
 		}
-		fmt.Fprintf(g, "| `%s` | %s | %s | `%s` | %s |\n", field.Tag.Get("yaml"), typeName(field.Type), def,
-			g.example(at), meaning)
+		reload := "yes"
+		if field.Tag.Get("restart") != "" {
+			reload = "restart"
+		}
+		fmt.Fprintf(g, "| `%s` | %s | %s | `%s` | %s | %s |\n", field.Tag.Get("yaml"), typeName(field.Type), def,
+			flow(g.example(at)), reload, meaning)
 	}
 	for _, in := range groups {
 		g.group(in.path, in.v)
 	}
 }
 
+// meaningOf returns what the comment of a field says: its meaning, and its default unless it is required. ok is false
+// if the comment says neither.
+func meaningOf(docs map[string]string, of reflect.Type, field reflect.StructField) (meaning, def string, ok bool) {
+	meaning, def, ok = strings.Cut(docs[of.Name()+"."+field.Name], " Defaults to ")
+	return meaning, strings.TrimSuffix(def, "."), ok || strings.HasSuffix(meaning, "Required.")
+}
+
 // example returns the value of a setting in example.yaml.
-func (g *configurationPage) example(path string) string {
+func (g *configurationPage) example(path string) any {
 	values := []any{g.examples}
 	for part := range strings.SplitSeq(path, ".") {
 		part, list := strings.CutSuffix(part, "[]")
@@ -161,7 +180,7 @@ func (g *configurationPage) example(path string) string {
 		g.t.Errorf("docs/run/example.yaml does not set %s", path)
 		return ""
 	}
-	return flow(values[0])
+	return values[0]
 }
 
 // flow returns a value in the flow style of YAML.

@@ -16,9 +16,10 @@ func (s *service) announce(p *process, keys string) error {
 	if src == "" {
 		src = "the demo"
 	}
-	public := publicCollections(s.store.Catalog())
+	cat := s.now.Load().store.Catalog()
+	public := publicCollections(cat)
 	fmt.Fprintf(&b, "Grense serves %s of %s\n", count(len(public), "collection"), source.Shown(src))
-	refused := slices.DeleteFunc(slices.Clone(s.store.Catalog().Notes), func(n store.Note) bool { return !n.Refused })
+	refused := slices.DeleteFunc(slices.Clone(cat.Notes), func(n store.Note) bool { return !n.Refused })
 	for _, line := range notesByReason(refused) {
 		fmt.Fprintf(&b, "  not served      %s\n", line)
 	}

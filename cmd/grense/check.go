@@ -26,7 +26,7 @@ import (
 )
 
 type checkCmd struct {
-	Source     string  `arg:"" help:"Source as for serve: a file, a folder of files, or a database."`
+	Source     string  `arg:"" optional:"" help:"Source as for serve: a file, a folder of files, or a database. Without it, the data directory is checked."`
 	Migrate    bool    `help:"First apply the migrations that the schema grense of a database lacks. The role must own it."`
 	Collection string  `placeholder:"ID" help:"Collection of --explain."`
 	Explain    *string `placeholder:"FILTER" help:"Print the query plan of a filter in CQL2, its cost and its indexes. An empty filter selects all features."`
@@ -41,12 +41,18 @@ refused, a setting fits nothing, or the database lacks something. Notes do not c
 With --explain, it runs a query as an items page does and prints the plan: an index, a table in memory or a scan of all rows; and
 the class of cost: page, indexed, scan or geometry.
 
+Without a source, it prints what this version will do with the data directory, and changes nothing there. The exit status is 1 if
+this version refuses it.
+
 Examples:
   grense check kommuner.gpkg --collection kommuner --explain "navn LIKE 'Os%'"
   grense check postgres://reader@db.example.org/divisions --config grense.yaml`
 }
 
 func (c *checkCmd) Run(ctx context.Context, p *process) error {
+	if c.Source == "" {
+		return c.checkDataDir(p)
+	}
 	cfg, dir, err := c.prepare(p, c.Source)
 	if err != nil {
 		return err

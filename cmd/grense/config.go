@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"text/tabwriter"
 
 	"grense/internal/config"
@@ -10,8 +11,9 @@ import (
 )
 
 type configCmd struct {
-	Check configCheckCmd `cmd:"" help:"Check a configuration file and print its faults."`
-	Show  configShowCmd  `cmd:"" help:"Print each setting, its value and where the value comes from."`
+	Check  configCheckCmd  `cmd:"" help:"Check a configuration file and print its faults."`
+	Show   configShowCmd   `cmd:"" help:"Print each setting, its value and where the value comes from."`
+	Schema configSchemaCmd `cmd:"" help:"Print the JSON Schema of configuration files."`
 }
 
 func (configCmd) Help() string {
@@ -77,6 +79,21 @@ func (c *configShowCmd) Run(p *process) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Path, value, s.From)
 	}
 	return w.Flush()
+}
+
+type configSchemaCmd struct{}
+
+func (configSchemaCmd) Help() string {
+	return `For editors, which then check and complete settings. Each setting is described, with its default and an example.
+
+Examples:
+  grense config schema > grense.schema.json
+  grense config schema | jq .properties.limits.properties.memory`
+}
+
+func (configSchemaCmd) Run(p *process) error {
+	_, err := io.WriteString(p.Stdout, config.Schema)
+	return err
 }
 
 // unknownVariables returns a warning for each GRENSE_ environment variable that is not a setting.

@@ -22,15 +22,15 @@ import (
 // TLS, tooManyConnections is sent first.
 type limitedListener struct {
 	net.Listener
-	most    int
-	trusted []netip.Prefix
 	plain   bool
 	fresh   atomic.Int64 // connections whose first response is not complete
 	refused atomic.Uint64
 
-	mu   sync.Mutex
-	open int
-	by   map[netip.Addr]int
+	mu      sync.Mutex
+	most    int
+	trusted []netip.Prefix
+	open    int
+	by      map[netip.Addr]int
 }
 
 // tooManyConnections is the response on a connection beyond the limit.
@@ -39,13 +39,16 @@ const tooManyConnections = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r
 	"The server is busy: it has too many connections. Try again after some seconds.\n"
 
 func limitConnections(l net.Listener, cfg config.Config) *limitedListener {
-	return &limitedListener{
-		Listener: l,
-		most:     cfg.Limits.Connections,
-		trusted:  cfg.TrustedProxies,
-		plain:    !cfg.TLS.Enabled(),
-		by:       map[netip.Addr]int{},
-	}
+	x := &limitedListener{Listener: l, plain: !cfg.TLS.Enabled(), by: map[netip.Addr]int{}}
+	x.bound(cfg)
+	return x
+}
+
+// bound sets the limits for connections to come.
+func (l *limitedListener) bound(cfg config.Config) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.most, l.trusted = cfg.Limits.Connections, cfg.TrustedProxies
 }
 
 // Accept waits for a connection that is within the limits.

@@ -51,7 +51,7 @@ func (s *service) firstKey(ctx context.Context, terminal bool) (string, error) {
 		return keysNeeded, nil
 	}
 	url := s.cfg.BaseURL + "/collections"
-	if public := publicCollections(s.store.Catalog()); len(public) > 0 {
+	if public := publicCollections(s.now.Load().store.Catalog()); len(public) > 0 {
 		url += "/" + public[0].ID + "/items?limit=1"
 	}
 	if !terminal {

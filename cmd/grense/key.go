@@ -42,7 +42,7 @@ Examples:
 func openStateIn(ctx context.Context, dir string) (*state.DB, error) {
 	st, err := state.Open(ctx, filepath.Join(dir, stateFile))
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the keys in %s: %w", dir, err)
+		return nil, denied(fmt.Errorf("cannot open the keys in %s: %w", dir, err), filepath.Join(dir, stateFile))
 	}
 	return st, nil
 }

@@ -15,7 +15,7 @@ import (
 // front handles requests from the start. Until the data are opened, only /healthz succeeds, and other responses contain
 // the reason why the service is not ready; then the service handles all requests.
 type front struct {
-	service atomic.Pointer[http.Handler] // nil: not ready
+	service atomic.Pointer[assembly] // nil: not ready
 	reason  atomic.Pointer[string]
 }
 
@@ -27,16 +27,19 @@ func newFront() *front {
 
 func (f *front) because(reason string) { f.reason.Store(&reason) }
 
-// open passes all further requests to h.
-func (f *front) open(h http.Handler) { f.service.Store(&h) }
+// open passes all further requests to a.
+func (f *front) open(a *assembly) { f.service.Store(a) }
 
 // openingRetry is the Retry-After header, in seconds, until the data are opened.
 const openingRetry = "5"
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if h := f.service.Load(); h != nil {
-		(*h).ServeHTTP(w, r)
-		return
+	for a := f.service.Load(); a != nil; a = f.service.Load() {
+		if a.enter() { // else it was replaced just now
+			defer a.leave()
+			a.handler.ServeHTTP(w, r)
+			return
+		}
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")

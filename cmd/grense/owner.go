@@ -26,7 +26,7 @@ func own(dir, src string) (_ *os.File, err error) {
 	}
 	f, err := os.OpenFile(filepath.Join(dir, ownerFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("cannot use the data directory: %w; name another one with --data-dir", err)
+		return nil, denied(fmt.Errorf("cannot use the data directory: %w; name another one with --data-dir", err), dir)
 	}
 	defer func() {
 		if err != nil {

@@ -4,8 +4,10 @@ package main_test
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -264,6 +266,23 @@ func (s *serving) getJSON(t testing.TB, path string, v any) {
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// TestAMissingTemporaryDirectoryIsNamedWithTheCure.
+func TestAMissingTemporaryDirectoryIsNamedWithTheCure(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write([]byte(`{"type":"FeatureCollection","features":[]}`))
+	if err := errors.Join(z.Close(), os.WriteFile(dir+"/x.gpkg.gz", packed.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := program(t, t.Context(), dir, "import", dir+"/x.gpkg.gz", "--into", dir+"/y.gpkg", "--collection", "y")
+	cmd.Env = append(cmd.Env, "TMPDIR="+dir+"/missing")
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "set TMPDIR") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

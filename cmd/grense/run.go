@@ -70,6 +70,8 @@ type cli struct {
 	Man        manCmd        `cmd:"" hidden:"" help:"Print the manual page."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Licences   licencesCmd   `cmd:"" help:"Print the licences of the libraries in the program."`
+
+	ShowVersion kong.VersionFlag `name:"version" hidden:"" help:"Print the version."`
 }
 
 const about = `Serve administrative divisions as an OGC API, and place names as a SOAP service.
@@ -92,7 +94,8 @@ func run(ctx context.Context, p *process) int {
 	parser, err := kong.New(&cli{}, kong.Name("grense"), kong.Description(about), kong.Writers(p.Stdout, p.Stderr),
 		// kong calls this after --help; Parse then continues, and its error is ignored
 		kong.Exit(func(int) { helped = true }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}), kong.Help(printHelp))
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}), kong.Help(printHelp),
+		kong.Vars{"version": strings.TrimSuffix(versionText(), "\n")})
 	if err != nil {
 		panic("grense: the command line is declared wrongly: " + err.Error()) // a programming error
 	}

@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -17,7 +18,6 @@ func TestUsageFaults(t *testing.T) {
 		"unknown command":  {[]string{"server"}, "server"},
 		"unknown flag":     {[]string{"serve", "--adr", "x"}, `did you mean "--addr"`},
 		"two sources":      {[]string{"serve", "a", "b"}, "unexpected argument b"},
-		"check nothing":    {[]string{"check"}, "<source>"},
 		"key without name": {[]string{"key", "create"}, "--name"},
 		"key alone":        {[]string{"key"}, "create"},
 		"flag of another":  {[]string{"check", "x", "--addr", "y"}, "--addr"},
@@ -82,10 +82,17 @@ func TestFailuresTellTheCure(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	code, stdout, _ := command(t, t.TempDir(), "version")
-	if code != 0 || !strings.HasPrefix(stdout, "grense ") || !strings.Contains(stdout, "go1.") ||
-		strings.Count(stdout, "\n") != 1 {
-		t.Errorf("status %d: %q", code, stdout)
+	for _, arg := range []string{"version", "--version"} {
+		code, stdout, stderr := command(t, t.TempDir(), arg)
+		first, rest, _ := strings.Cut(stdout, "\n")
+		if code != 0 || stderr != "" || !strings.HasPrefix(first, "grense ") || !strings.Contains(first, "go1.") {
+			t.Errorf("%s: status %d: %q %q", arg, code, stdout, stderr)
+		}
+		for _, name := range []string{"commit", "date", "state", "backup", "side files", "indexes", "tiles", "copies"} {
+			if !regexp.MustCompile(`(?m)^` + name + ` +\S+$`).MatchString(rest) {
+				t.Errorf("%s does not print %s:\n%s", arg, name, stdout)
+			}
+		}
 	}
 }
 

@@ -8,24 +8,17 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"grense/internal/apikey"
-	"grense/internal/cache"
 	"grense/internal/config"
-	"grense/internal/demo"
-	"grense/internal/history"
 	"grense/internal/server"
-	"grense/internal/server/surface"
 	"grense/internal/source"
 	"grense/internal/state"
-	"grense/internal/store"
-	"grense/internal/store/gpkg"
 	"grense/internal/store/postgis"
-	"grense/internal/tile"
 )
 
 type serveCmd struct {
@@ -50,7 +43,8 @@ Settings come from the configuration file, over it the environment, over it the 
   limits: {query_timeout: 20s}
 is GRENSE_LIMITS_QUERY_TIMEOUT in the environment.
 
-SIGHUP opens data, certificate and keys again. SIGTERM and SIGINT finish the requests in flight, then exit.
+SIGHUP reloads the configuration, and opens data, certificate and keys again. An invalid configuration changes nothing.
+SIGTERM and SIGINT finish the requests in flight, then exit.
 
 Examples:
   grense serve kommuner.gpkg --base-url https://example.org/divisions
@@ -58,21 +52,20 @@ Examples:
 }
 
 func (c *serveCmd) Run(ctx context.Context, p *process) error {
-	cfg, err := c.load(
+	sources := c.sources(
 		p,
 		c.Source,
 		map[string]*string{"addr": c.Addr, "base_url": c.BaseURL, "auth": c.Auth, "metrics_addr": c.MetricsAddr,
 			"tls.cert": c.TLSCert, "tls.key": c.TLSKey, "log_format": c.LogFormat, "history": c.History,
 			"tiles": c.Tiles},
 	)
+	cfg, err := config.Load(sources)
 	if err != nil {
 		return err
 	}
 	lines := &gathered{w: p.Stderr}
 	defer lines.Flush()
 	log := loggerTo(lines, lines, cfg)
-	cfg.Limits = cfg.Limits.WithMemory()
-	boundHeap(int64(cfg.Limits.Memory))
 	for _, w := range append(cfg.Warnings(), p.unknownVariables()...) {
 		log.Warn(w)
 	}
@@ -80,7 +73,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	s, err := occupy(ctx, cfg, log, socket)
+	s, err := occupy(ctx, cfg, sources, log, socket)
 	if ctx.Err() != nil {
 		return nil // interrupted while starting: not an error
 	}
@@ -107,7 +100,7 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 	if s.cert != nil {
 		go s.cert.watch(ctx, s.log)
 	}
-	s.front.open(s.server.Handler()) // before the announcement, so that its readers can connect
+	s.front.open(s.now.Load()) // before the announcement, so that its readers can connect
 	if err := s.announce(p, keys); err != nil {
 		return err
 	}
@@ -118,41 +111,52 @@ func (c *serveCmd) Run(ctx context.Context, p *process) error {
 
 // prepare opens the data and creates the first key if one is needed. It returns the text about keys to print.
 func (s *service) prepare(ctx context.Context, terminal bool) (keys string, err error) {
-	if err := s.assemble(ctx, s.cfg.Source, s.cfg.Tiles); err != nil {
+	dir, err := makeDataDir(s.cfg)
+	if err != nil {
 		return "", err
 	}
+	s.dir = dir
+	if s.owner, err = own(dir, s.cfg.Source); err != nil {
+		return "", err
+	}
+	a, err := s.assemble(ctx, s.cfg)
+	if err != nil {
+		return "", err
+	}
+	s.begin(ctx, a)
 	return s.firstKey(ctx, terminal)
 }
 
 // service holds the parts of the running program.
 type service struct {
-	cfg     config.Config
+	sources config.Sources
+	loaded  config.Config // from sources
+	cfg     config.Config // loaded, with the values that follow from listener and machine
 	log     *slog.Logger
 	dir     string   // data directory
 	owner   *os.File // has the lock of dir; see own
-	store   store.Store
 	state   *state.DB
-	shared  bool // state is in the database that is served
+	shared  bool   // state is in the database that is served
+	cursors []byte // the key of cursors; nil: none is stored
 	keys    *apikey.Checker
 	codes   *apikey.Codes
-	server  *surface.Server
-	tiles   *tile.Maker
-	archive *tile.Archive // nil: none
-	cert    *certificate  // nil: plain HTTP
+	now     atomic.Pointer[assembly]
+	retired sync.WaitGroup // assemblies that still answer requests
+	cert    *certificate   // nil: plain HTTP
 	api     net.Listener
 	limited *limitedListener // wraps api
 	metrics net.Listener     // nil: none
 	front   *front
 
-	assembled chan struct{} // closed when all parts are created
-
 	stopKeys func() // stops the checker and waits for it
 }
 
 // occupy opens the listeners before data are read, so that a port in use is reported at once. If socket is not nil, the
-// API uses it.
-func occupy(ctx context.Context, cfg config.Config, log *slog.Logger, socket net.Listener) (_ *service, err error) {
-	s := &service{codes: &apikey.Codes{}, front: newFront(), assembled: make(chan struct{})}
+// API uses it. cfg was loaded from sources.
+func occupy(ctx context.Context, cfg config.Config, sources config.Sources, log *slog.Logger, socket net.Listener) (
+	_ *service, err error,
+) {
+	s := &service{sources: sources, codes: &apikey.Codes{}, front: newFront()}
 	s.log = slog.New(reasonHandler{log.Handler(), s.front})
 	defer func() {
 		if err != nil {
@@ -172,95 +176,9 @@ func occupy(ctx context.Context, cfg config.Config, log *slog.Logger, socket net
 			return nil, err
 		}
 	}
-	s.cfg = cfg.Listening(s.api.Addr())
+	s.configure(cfg)
+	boundHeap(int64(s.cfg.Limits.Memory))
 	return s, nil
-}
-
-// assemble creates all parts of the service.
-func (s *service) assemble(ctx context.Context, src, tiles string) error {
-	dir, err := makeDataDir(s.cfg)
-	if err != nil {
-		return err
-	}
-	s.dir = dir
-	if s.owner, err = own(dir, src); err != nil {
-		return err
-	}
-	caches := &cache.Group{}
-	if s.store, err = source.Open(ctx, src, source.Options{DataDir: dir, Config: s.cfg, Logger: s.log,
-		Version: programVersion(), Wait: true, Caches: caches, Surveyed: s.surveyed}); err != nil {
-		return err
-	}
-	if src == "" && s.cfg.Service.Licence == (config.Licence{}) {
-		s.cfg.Service.Licence = config.Licence{Name: demo.LicenceName, URL: demo.LicenceURL}
-	}
-	if src == "" && s.cfg.Service.TimeZone == "" {
-		s.cfg.Service.TimeZone = demo.TimeZone
-	}
-	if s.state, err = s.openState(ctx, src, dir); err != nil {
-		return err
-	}
-	if s.keys, err = apikey.NewChecker(ctx, s.state, s.log); err != nil {
-		return fmt.Errorf("cannot read the keys in %s: %w", dir, err)
-	}
-	for _, name := range source.Unmatched(s.cfg, s.store.Catalog()) {
-		s.log.Warn("configured for a collection that the source does not have", "collection", name)
-	}
-	if s.archive, err = openTiles(tiles, s.store.Catalog()); err != nil {
-		return err
-	}
-	s.tiles = tile.NewMaker(
-		tile.Options{
-			Dir:     filepath.Join(dir, "tiles"),
-			Cache:   caches,
-			Memory:  s.cfg.Limits.ForLevels(),
-			Log:     s.log,
-			Archive: s.archive,
-		},
-	)
-	var past *history.History
-	if s.cfg.History != "" {
-		if past, err = history.Norway(); err != nil {
-			return err
-		}
-	}
-	shore, err := demo.Shore()
-	if err != nil {
-		return err
-	}
-	s.tiles.Prepare(s.store)
-	s.server, err = surface.New(
-		server.Options{
-			Shore:         shore,
-			Config:        s.cfg,
-			Past:          past,
-			NewGeoPackage: gpkg.CreateBare,
-			Store:         s.store,
-			Keys:          s.keys,
-			Codes:         s.codes,
-			Logger:        s.log,
-			Version:       programVersion(),
-			Caches:        caches,
-			Tiles:         s.tiles,
-			Jobs:          s.jobs(ctx),
-			Changes:       s.changes(ctx, src),
-			CursorKey:     s.cursorKey(ctx, src),
-			Operator:      s.operator(),
-		},
-	)
-	if err != nil {
-		return err
-	}
-	kctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // keys are checked until the last response is sent
-	var done sync.WaitGroup
-	done.Go(func() { s.keys.Run(kctx) })
-	work, stop := context.WithCancel(ctx) // jobs are released as soon as the server stops
-	done.Go(func() { s.server.RunJobs(work) })
-	done.Go(func() { s.server.RunChanges(work) })
-	done.Go(func() { s.server.RunFragments(work) })
-	s.stopKeys = func() { stop(); cancel(); done.Wait() }
-	close(s.assembled)
-	return nil
 }
 
 // operator returns what the metrics report about certificate and connections.
@@ -272,19 +190,11 @@ func (s *service) operator() server.Operator {
 	return o
 }
 
-// surveyed reloads the source after the store has read all of a large file, whose extents were estimates until then.
-func (s *service) surveyed(ctx context.Context) {
-	select {
-	case <-s.assembled:
-	case <-ctx.Done():
-		return
-	}
-	if err := s.server.Reload(ctx); err != nil {
-		s.log.Error("the source has been read, but cannot be opened again; reload to try again", "err", err)
-		return
-	}
-	s.log.Info("the source has been read; its data are served", "version", s.store.Catalog().Version)
-	s.tiles.Prepare(s.store)
+// configure sets the configuration that was loaded.
+func (s *service) configure(loaded config.Config) {
+	s.loaded, s.cfg = loaded, loaded
+	s.cfg.Limits = loaded.Limits.WithMemory()
+	s.cfg = s.cfg.Listening(s.api.Addr())
 }
 
 // jobs returns the storage of jobs; nil, with a warning, if there is none.
@@ -300,6 +210,13 @@ func (s *service) jobs(ctx context.Context) state.Jobs {
 // or, if the database cannot store one, derived from the password in its address. nil, with a warning, if there is
 // none.
 func (s *service) cursorKey(ctx context.Context, src string) []byte {
+	if s.cursors == nil {
+		s.cursors = s.findCursorKey(ctx, src)
+	}
+	return s.cursors
+}
+
+func (s *service) findCursorKey(ctx context.Context, src string) []byte {
 	if !s.shared && source.IsDatabase(src) {
 		if key := postgis.PasswordKey(src); key != nil {
 			return key
@@ -337,6 +254,10 @@ func (s *service) changes(ctx context.Context, src string) *state.DB {
 
 // close closes all parts in the order of their use.
 func (s *service) close() {
+	a := s.now.Load()
+	if a != nil {
+		a.stop()
+	}
 	if s.stopKeys != nil {
 		s.stopKeys()
 	}
@@ -345,24 +266,10 @@ func (s *service) close() {
 			l.Close() // a server has closed it already, unless the start failed
 		}
 	}
-	if s.server != nil {
-		s.server.Close()
+	if a != nil {
+		a.close()
 	}
-	if s.tiles != nil {
-		if err := s.tiles.Close(); err != nil {
-			s.log.Warn("tiles are not closed", "err", err)
-		}
-	}
-	if s.archive != nil {
-		if err := s.archive.Close(); err != nil {
-			s.log.Warn("the archive of tiles is not closed", "err", err)
-		}
-	}
-	if s.store != nil {
-		if err := s.store.Close(); err != nil {
-			s.log.Warn("the source was not closed cleanly", "err", err)
-		}
-	}
+	s.retired.Wait()
 	if s.state != nil {
 		if err := s.state.Close(); err != nil {
 			s.log.Warn("the state database was not closed cleanly", "err", err)
@@ -415,7 +322,9 @@ func (s *service) answer() (api *http.Server, failed chan error) {
 // serve serves until ctx ends, then drains.
 func (s *service) serve(ctx context.Context, p *process, api *http.Server, failed chan error) error {
 	if s.metrics != nil {
-		metrics := s.httpServer(s.server.MetricsHandler())
+		metrics := s.httpServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s.now.Load().server.MetricsHandler().ServeHTTP(w, r)
+		}))
 		metrics.WriteTimeout = s.cfg.Limits.WriteTimeout
 		go func() { failed <- metrics.Serve(s.metrics) }()
 		defer metrics.Close()
@@ -474,31 +383,10 @@ func connected(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// reload loads data, certificate and keys again. If one fails, its old value stays in use.
-func (s *service) reload(ctx context.Context) {
-	err := s.server.Reload(ctx)
-	if ctx.Err() != nil { // the server is stopping
-		return
-	}
-	if err != nil {
-		s.log.Error("reload failed; the data from before are still served", "err", diskFull(err))
-	} else {
-		s.log.Info("reloaded", "version", s.store.Catalog().Version)
-	}
-	if s.cert != nil {
-		if err := s.cert.reload(); err != nil {
-			s.log.Error("reload failed; the certificate from before is still used", "err", err)
-		}
-	}
-	if err := s.keys.Refresh(ctx); err != nil && ctx.Err() == nil {
-		s.log.Error("reload failed; the keys from before are still valid", "err", err)
-	}
-}
-
 // drain reports that the service is not ready and waits for load balancers to notice. It then accepts the connections
 // that clients have opened, stops accepting more, and waits for the responses in progress.
 func (s *service) drain(ctx context.Context, api *http.Server) {
-	s.server.SetReady(false)
+	s.now.Load().server.SetReady(false)
 	s.log.Info("draining; a second signal stops at once", "wait_seconds", s.cfg.Limits.DrainWait.Seconds(),
 		"timeout_seconds", s.cfg.Limits.DrainTimeout.Seconds())
 	time.Sleep(s.cfg.Limits.DrainWait)

@@ -59,9 +59,10 @@ func makeDataDir(cfg config.Config) (string, error) {
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot create the data directory: %w; name another one with --data-dir", err)
+		return "",
+			denied(fmt.Errorf("cannot create the data directory: %w; name another one with --data-dir", err), dir)
 	}
-	return dir, keepPrivate(dir)
+	return dir, denied(keepPrivate(dir), dir)
 }
 
 // ours are patterns for the names of files and directories that Grense creates in the data directory.

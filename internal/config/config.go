@@ -16,32 +16,33 @@ import (
 )
 
 // Config is the whole configuration. Load and Default return one; it is not changed afterwards.
-// docs/run/configuration.md is generated from the comments of its fields.
+// The comments of its fields are the text of docs/run/configuration.md, and of the JSON Schema. Fields with the tag
+// restart are read when the server starts; a reload takes the others over. The tag oneof lists the values of a field.
 type Config struct {
 	// What is served: a file, a folder of files, or the address of a PostGIS database.
 	// The argument of grense serve wins.
 	// GRENSE_SOURCE_FILE names a file that holds it, for addresses with a password. Defaults to the built-in demo.
-	Source string `yaml:"source"`
+	Source string `yaml:"source" restart:"yes"`
 	// File of grense tiles export to read tiles from. Defaults to none: tiles are built from the data.
 	Tiles string `yaml:"tiles"`
 	// Address to listen on, host:port. Port 0 takes a free one. Defaults to 127.0.0.1:8080.
-	Addr string `yaml:"addr"`
+	Addr string `yaml:"addr" restart:"yes"`
 	// Address that clients use: absolute, http or https, optionally with a path, without a slash at the end. Every link
 	// begins with it. Defaults to http://localhost:PORT, or https with TLS.
 	BaseURL string `yaml:"base_url"`
 	// The only folder that is written to. Defaults to $XDG_DATA_HOME/grense, else ~/.local/share/grense.
-	DataDir string `yaml:"data_dir"`
+	DataDir string `yaml:"data_dir" restart:"yes"`
 	// Whether data need an API key: required or open. Defaults to required.
-	Auth string `yaml:"auth"`
+	Auth string `yaml:"auth" restart:"yes" oneof:"required|open"`
 	// File with the key that is stored if there is none yet; `grense key generate` prints one. Defaults to none: serve
 	// creates the first key.
-	FirstKeyFile string `yaml:"first_key_file"`
+	FirstKeyFile string `yaml:"first_key_file" restart:"yes"`
 	// Address of the listener with the Prometheus metrics. Defaults to none.
-	MetricsAddr string `yaml:"metrics_addr"`
+	MetricsAddr string `yaml:"metrics_addr" restart:"yes"`
 	// Format of the log: text or json. Defaults to text.
-	LogFormat string `yaml:"log_format"`
+	LogFormat string `yaml:"log_format" restart:"yes" oneof:"text|json"`
 	// Least level that is logged: debug, info, warn or error. Requests are logged at info. Defaults to info.
-	LogLevel string `yaml:"log_level"`
+	LogLevel string `yaml:"log_level" restart:"yes" oneof:"debug|info|warn|error"`
 	// Requests that are logged: all; errors, with status 400 and above; slow>1s, which took longer, or have status 500
 	// and above; or none. Health checks that succeed are not logged. Defaults to all.
 	AccessLog string `yaml:"access_log"`
@@ -55,7 +56,7 @@ type Config struct {
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies"`
 
 	// Built-in history for data that bring none: norway, its municipalities and counties. Defaults to none.
-	History string `yaml:"history"`
+	History string `yaml:"history" oneof:"|norway"`
 
 	TLS         TLS                   `yaml:"tls"`
 	Service     Service               `yaml:"service"`
@@ -94,9 +95,9 @@ type Processes struct {
 // TLS names the files of a certificate. Set both, or none to serve plain HTTP.
 type TLS struct {
 	// File with the certificate chain, PEM. Defaults to none.
-	Cert string `yaml:"cert"`
+	Cert string `yaml:"cert" restart:"yes"`
 	// File with the private key of the certificate, PEM. Defaults to none.
-	Key string `yaml:"key"`
+	Key string `yaml:"key" restart:"yes"`
 }
 
 // Enabled reports whether the server speaks TLS itself.
@@ -177,7 +178,7 @@ type Collection struct {
 	Roles         Roles    `yaml:"roles"`
 	// Meaning of roles.valid_to: inclusive, the last day of validity, or exclusive, the first day after it. Defaults to
 	// exclusive.
-	ValidTo string `yaml:"valid_to"`
+	ValidTo string `yaml:"valid_to" oneof:"|inclusive|exclusive"`
 	// Day, as in 2024-01-31: versions that ended by then are never corrected, so that open data may be cached for good.
 	// Defaults to none.
 	Settled string `yaml:"settled"`
@@ -186,7 +187,7 @@ type Collection struct {
 	Codes string `yaml:"codes"`
 	// Whether changes of features are recorded for /changes: true or false. Defaults to true up to limits.changes
 	// features.
-	Changes string `yaml:"changes"`
+	Changes string `yaml:"changes" oneof:"|true|false"`
 	// First level of tiles that shows the collection. Defaults to all.
 	MinZoom *int `yaml:"min_zoom"`
 	// Last level of tiles that shows the collection. Defaults to all.
@@ -281,15 +282,15 @@ type Link struct {
 // 1MiB.
 type Limits struct {
 	// Time for reading the headers of a request. Defaults to 5s.
-	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout"`
+	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout" restart:"yes"`
 	// Time for reading a whole request. Defaults to 30s.
-	ReadTimeout time.Duration `yaml:"read_timeout"`
+	ReadTimeout time.Duration `yaml:"read_timeout" restart:"yes"`
 	// Time between requests on a connection. Defaults to 2m.
-	IdleTimeout time.Duration `yaml:"idle_timeout"`
+	IdleTimeout time.Duration `yaml:"idle_timeout" restart:"yes"`
 	// Time for one write of at most 64 KiB, not for the response. Defaults to 14s.
 	WriteTimeout time.Duration `yaml:"write_timeout"`
 	// Size of the request line and headers. A filter of 64 KB fits, escaped. Defaults to 256KiB.
-	MaxHeader Size `yaml:"max_header"`
+	MaxHeader Size `yaml:"max_header" restart:"yes"`
 
 	// Features in a page without the parameter limit. Defaults to 100.
 	PageDefault int `yaml:"page_default"`
@@ -396,19 +397,19 @@ type SOAP struct {
 	// Hits of one search. Defaults to 5000.
 	MaxHits int `yaml:"max_hits"`
 	// Treatment of elements that the contract lacks: refuse, or ignore for old clients. Defaults to refuse.
-	UnknownElements string `yaml:"unknown_elements"`
+	UnknownElements string `yaml:"unknown_elements" oneof:"refuse|ignore"`
 	// Treatment of codes that their list lacks: refuse, or no_match for old clients. Defaults to refuse.
-	UnknownCodes string `yaml:"unknown_codes"`
+	UnknownCodes string `yaml:"unknown_codes" oneof:"refuse|no_match"`
 	// Form of nil elements of an abstract type: plain, or typed for clients that validate. Defaults to plain.
-	NilTypes string `yaml:"nil_types"`
+	NilTypes string `yaml:"nil_types" oneof:"plain|typed"`
 	// 500 sends every fault with status 500 (WS-I Basic Profile 1.1, R1126), for clients that hide the detail of faults
 	// with 401, 413, 429 or 503. Defaults to 0: faults have the status of HTTP.
-	HTTPStatus int `yaml:"http_status"`
+	HTTPStatus int `yaml:"http_status" oneof:"0|500"`
 	// EPSG code of geometries: 4258, 25832, 25833 or 25835. Coordinates are x before y. Defaults to 4258.
-	CRS int `yaml:"crs"`
+	CRS int `yaml:"crs" oneof:"4258|25832|25833|25835"`
 	// Whether cases, decisions, spellings, books and map products are collections of the API too: public or hidden.
 	// Defaults to hidden.
-	Collections string `yaml:"collections"`
+	Collections string `yaml:"collections" oneof:"public|hidden"`
 }
 
 // Default returns the configuration of an empty file, empty environment and no flags. Its DataDir is empty.

@@ -23,6 +23,7 @@ func Effective(src Sources) ([]Setting, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.fillTexts()
 	var list []Setting
 	values("", reflect.ValueOf(&c).Elem(), func(path, value string) {
 		from := "default"

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -55,6 +56,11 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// Schema is the JSON Schema of a configuration file.
+//
+//go:embed schema.json
+var Schema string
+
 // maxFile is the largest size of the file, in bytes.
 const maxFile = 256 << 10
 
@@ -62,10 +68,13 @@ const maxFile = 256 << 10
 // both. Errors about the content are of type Faults; those about the file come first, by line.
 func Load(src Sources) (Config, error) {
 	c, _, err := load(src)
+	if err == nil {
+		c.fillTexts()
+	}
 	return c, err
 }
 
-// load is Load. It also returns where each setting was set.
+// load is Load without the texts that fillTexts adds. It also returns where each setting was set.
 func load(src Sources) (Config, map[string]place, error) {
 	env := environ(src.Environ)
 	c := Default()
@@ -116,7 +125,6 @@ func load(src Sources) (Config, map[string]place, error) {
 		})
 		return Config{}, nil, d.faults
 	}
-	c.fillTexts()
 	return c, d.where, nil
 }
 

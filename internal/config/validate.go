@@ -36,6 +36,7 @@ func (k *checker) check(ok bool, setting, cure string, a ...any) {
 
 func (c Config) validate() Faults {
 	k := &checker{}
+	k.oneOf("", reflect.ValueOf(c))
 	k.listening(c)
 	k.service(c.Service)
 	k.collections(c.Collections)
@@ -46,19 +47,35 @@ func (c Config) validate() Faults {
 	k.check(!strings.HasSuffix(c.SOAP.NamespaceBase, "/"), "soap.namespace_base", "must not end with a slash")
 	k.check(c.SOAP.NamespaceBase != "", "soap.namespace_base", "must not be empty")
 	k.check(c.SOAP.MaxHits > 0, "soap.max_hits", "must be at least 1")
-	k.check(c.SOAP.UnknownElements == "refuse" || c.SOAP.UnknownElements == "ignore", "soap.unknown_elements",
-		"%q is not a way; write refuse or ignore", c.SOAP.UnknownElements)
-	k.check(c.SOAP.UnknownCodes == "refuse" || c.SOAP.UnknownCodes == "no_match", "soap.unknown_codes",
-		"%q is not offered; write refuse or no_match", c.SOAP.UnknownCodes)
-	k.check(c.SOAP.NilTypes == "plain" || c.SOAP.NilTypes == "typed", "soap.nil_types",
-		"%q is not offered; write plain or typed", c.SOAP.NilTypes)
-	k.check(c.SOAP.HTTPStatus == 0 || c.SOAP.HTTPStatus == 500, "soap.http_status",
-		"%d is not offered; write 500, or leave it out", c.SOAP.HTTPStatus)
-	k.check(slices.Contains([]int{4258, 25832, 25833, 25835}, c.SOAP.CRS), "soap.crs",
-		"%d is not offered; write 4258, 25832, 25833 or 25835", c.SOAP.CRS)
-	k.check(c.SOAP.Collections == "public" || c.SOAP.Collections == "hidden", "soap.collections",
-		"%q is not a way; write public or hidden", c.SOAP.Collections)
 	return k.faults
+}
+
+// oneOf checks the settings with the tag oneof in a struct.
+func (k *checker) oneOf(path string, v reflect.Value) {
+	for i := range v.NumField() {
+		field, value := v.Type().Field(i), v.Field(i)
+		at := join(path, field.Tag.Get("yaml"))
+		switch tag := field.Tag.Get("oneof"); {
+		case tag != "":
+			list, text := strings.Split(tag, "|"), valueText(value.Interface())
+			k.check(slices.Contains(list, text), at, "%q is not offered; write %s", text, alternatives(list))
+		case field.Type.Kind() == reflect.Struct:
+			k.oneOf(at, value)
+		case field.Type.Kind() == reflect.Map && field.Type.Elem().Kind() == reflect.Struct:
+			for _, name := range sortedKeys(value) {
+				k.oneOf(join(at, name), value.MapIndex(reflect.ValueOf(name)))
+			}
+		}
+	}
+}
+
+// alternatives names the values of a tag oneof; the first is empty if the setting may be left out.
+func alternatives(list []string) string {
+	if list[0] == "" {
+		return strings.Join(list[1:], " or ") + ", or leave it out"
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " or " + list[last]
 }
 
 func (k *checker) listening(c Config) {
@@ -74,13 +91,6 @@ func (k *checker) listening(c Config) {
 	}
 	k.check(c.DataDir != "", "data_dir",
 		"has no default here, because neither XDG_DATA_HOME nor HOME is set; name a folder with --data-dir")
-	k.check(c.Auth == "required" || c.Auth == "open", "auth", "%q is not a mode; write required or open", c.Auth)
-	k.check(c.History == "" || c.History == "norway", "history",
-		"%q is no history that is built in; write norway, or leave it out", c.History)
-	k.check(c.LogFormat == "text" || c.LogFormat == "json", "log_format", "%q is not a format; write text or json",
-		c.LogFormat)
-	k.check(slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel), "log_level",
-		"%q is not a level; write debug, info, warn or error", c.LogLevel)
 	_, err = parseAccessLog(c.AccessLog)
 	k.check(err == nil, "access_log", "%v", err)
 	k.check(c.Cache.MaxAge >= 0, "cache.max_age", "must not be negative")
@@ -193,8 +203,6 @@ func (k *checker) collections(m map[string]Collection) {
 		r := c.Roles
 		k.check(r.Instant == "" || r.IntervalStart == "" && r.IntervalEnd == "", join(path, "roles.instant"),
 			"excludes interval_start and interval_end")
-		k.check(c.Changes == "" || c.Changes == "true" || c.Changes == "false", join(path, "changes"),
-			"%q is neither true nor false", c.Changes)
 		k.check(r.IntervalEnd == "" || r.IntervalStart != "", join(path, "roles.interval_end"),
 			"needs interval_start too")
 		k.check((r.ValidFrom == "") == (r.ValidTo == ""), join(path, "roles.valid_from"),
@@ -203,8 +211,6 @@ func (k *checker) collections(m map[string]Collection) {
 			"excludes instant and interval_start")
 		k.check(r.ValidFrom == "" || len(c.IDColumns) == 1, join(path, "roles.valid_from"),
 			"needs id_column, the one column whose value the versions of a feature share")
-		k.check(c.ValidTo == "" || c.ValidTo == "inclusive" || c.ValidTo == "exclusive", join(path, "valid_to"),
-			"is inclusive or exclusive, not %q", c.ValidTo)
 		low, high := c.Zooms()
 		k.check(low >= 0 && high <= MaxZoom, join(path, "min_zoom"), "and max_zoom are levels from 0 to %d", MaxZoom)
 		k.check(low <= high, join(path, "min_zoom"), "%d is above max_zoom, %d", low, high)

@@ -34,7 +34,7 @@ func (s *Kit) answersRequests(ctx context.Context) (ok bool, text string) {
 		return false, "the store does not answer"
 	}
 	if s.reloadErr.Load() != nil {
-		return true, "ok, with the data from before the last reload, which failed; see the log"
+		return true, "ok, as before the last reload, which failed; see the log"
 	}
 	return true, "ok"
 }

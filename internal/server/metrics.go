@@ -106,8 +106,14 @@ func newCounters() *counters {
 	return m
 }
 
-func newMetrics(s *Kit, o Options) *metrics {
-	m := &metrics{counters: newCounters(), registry: prometheus.NewRegistry()}
+// newMetrics returns the metrics of s. The counters of the Kit before it, which may be nil, go on.
+func newMetrics(s, before *Kit, o Operator) *metrics {
+	m := &metrics{registry: prometheus.NewRegistry()}
+	if before != nil {
+		m.counters = before.metrics.counters
+	} else {
+		m.counters = newCounters()
+	}
 	m.registry.MustRegister(m.inFlight, m.requests, m.bytes, m.seconds, m.collections, m.refused, m.reloads, m.jobs,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "grense_fragments_deflated_total",
@@ -116,7 +122,7 @@ func newMetrics(s *Kit, o Options) *metrics {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "grense_source_read_ratio",
 			Help: "Part of the source that the first start has read, in the background; 1 when all is read."},
 			func() float64 { return s.Store.Catalog().Survey.Done() }),
-		cacheMetrics{s.Caches}, &stateMetrics{s: s, o: o.Operator},
+		cacheMetrics{s.Caches}, &stateMetrics{s: s, o: o},
 	)
 	return m
 }

@@ -70,6 +70,8 @@ type Options struct {
 	Caches *cache.Group
 	// Operator tells the metrics about the program around the Server.
 	Operator Operator
+	// Before is the Kit whose place this one takes; its counters go on. Nil: there was none.
+	Before *Kit
 }
 
 // Kit is what the surfaces share, and the handler of all their routes. Make one with New. It is safe for concurrent use.
@@ -193,7 +195,7 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	s.Makers = limit.NewMakers(limit.SpoolDir(o.Config.DataDir), int64(o.Config.Limits.Downloads), s.Turns)
 	s.setPages(o.Shore)
 	s.Jobs, s.Changes = o.Jobs, o.Changes
-	s.metrics = newMetrics(s, o)
+	s.metrics = newMetrics(s, o.Before, o.Operator)
 	s.opened.Store(time.Now().Unix())
 	s.surfaces = surfaces
 	s.routes = s.join()
@@ -281,18 +283,28 @@ func (s *Kit) Reload(ctx context.Context) error {
 	before := s.Store.Catalog()
 	err := s.Store.Reload(ctx)
 	if err != nil {
-		s.reloadErr.Store(&err)
-		s.metrics.reloads.WithLabelValues("failed").Inc()
+		s.ReloadFailed(err)
 		return err
 	}
-	s.reloadErr.Store(nil)
 	s.opened.Store(time.Now().Unix())
 	s.warnOfLost(before, s.Store.Catalog())
 	for _, fn := range s.onReload {
 		fn()
 	}
-	s.metrics.reloads.WithLabelValues("ok").Inc()
+	s.ReloadSucceeded()
 	return nil
+}
+
+// ReloadFailed counts a reload that failed; /readyz reports it.
+func (s *Kit) ReloadFailed(err error) {
+	s.reloadErr.Store(&err)
+	s.metrics.reloads.WithLabelValues("failed").Inc()
+}
+
+// ReloadSucceeded counts a reload that went well.
+func (s *Kit) ReloadSucceeded() {
+	s.reloadErr.Store(nil)
+	s.metrics.reloads.WithLabelValues("ok").Inc()
 }
 
 // warnOfLost logs each collection that a reload has lost, with the reason if its layer was refused.

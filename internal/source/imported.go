@@ -27,8 +27,8 @@ import (
 // shownWarnings is the number of warnings about a layer that are logged.
 const shownWarnings = 10
 
-// copyVersion is part of the key of a copy, so that copies of older programs are rebuilt.
-const copyVersion = "4"
+// CopyVersion is part of the key of a copy, so that copies of older programs are rebuilt.
+const CopyVersion = "4"
 
 // importedCopy is a GeoPackage in the data directory, imported from a file or a directory.
 type importedCopy struct {
@@ -80,7 +80,7 @@ func (c *importedCopy) files() (list []string, key string, err error) {
 		}
 	}
 	h := sha256.New()
-	fmt.Fprintln(h, copyVersion, c.version)
+	fmt.Fprintln(h, CopyVersion, c.version)
 	for _, name := range slices.Sorted(maps.Keys(c.settings)) {
 		s := c.settings[name]
 		fmt.Fprintf(h, "%q %q\n", name, s.IDColumns)

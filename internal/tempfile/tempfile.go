@@ -5,6 +5,7 @@
 package tempfile
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,7 +41,7 @@ func Folder(prefix string) (path string, done func(), err error) {
 	Sweep(os.TempDir(), prefix, "")
 	path, release, err := Begin(os.TempDir(), prefix)
 	if err != nil {
-		return "", nil, err
+		return "", nil, fmt.Errorf("%w; set TMPDIR to a folder that exists and can be written", err)
 	}
 	if err := os.Mkdir(path, 0o700); err != nil {
 		release()

@@ -18,8 +18,11 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// sideMagic begins and ends a side file. Increase its number if the meaning of the content changes.
-const sideMagic = "grense levels 6\n"
+// SideVersion must be increased if the meaning of the content changes; files of other versions are rebuilt.
+const SideVersion = "6"
+
+// sideMagic begins and ends a side file.
+const sideMagic = "grense levels " + SideVersion + "\n"
 
 // errSide reports a side file that is damaged or of another version. It will be rebuilt.
 var errSide = errors.New("tile: not a side file of this version")

@@ -24,7 +24,8 @@ type release struct {
 	out     string // folder of the files
 	work    string // folder of programs and of what is generated from them
 	version string // without the v: 0.3.0
-	time    time.Time
+	commit  string
+	time    time.Time // of the commit
 }
 
 // target is a system that programs are built for.
@@ -37,7 +38,11 @@ func main() {
 	log.SetFlags(0)
 	root, out := flag.String("root", ".", "folder of the repository"),
 		flag.String("out", "dist", "folder that is written, and emptied before")
+	only := flag.String("only", "", "the one system to build for, such as linux/amd64; all, if empty")
 	flag.Parse()
+	if *only != "" {
+		targets = slices.DeleteFunc(targets, func(t target) bool { return t.os+"/"+t.arch != *only })
+	}
 	if err := run(*root, *out); err != nil {
 		log.Fatal("release: ", err)
 	}
@@ -74,6 +79,9 @@ func newRelease(root, out string) (*release, error) {
 	}
 	if r.version = strings.TrimPrefix(described, "v"); !strings.Contains(r.version, ".") {
 		r.version = "0.0.0-" + r.version // no tag yet
+	}
+	if r.commit, err = r.git("rev-parse", "HEAD"); err != nil {
+		return nil, err
 	}
 	seconds, err := r.git("log", "-1", "--format=%ct")
 	if err != nil {
@@ -116,8 +124,9 @@ func (r *release) build(t target) error {
 		return nil
 	}
 	log.Printf("building for %s/%s", t.os, t.arch)
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.linked=v"+r.version, "-o", r.program(t),
-		"./cmd/grense")
+	linked := "-s -w -X main.linked=v" + r.version + " -X main.linkedCommit=" + r.commit + " -X main.linkedDate=" +
+		r.time.Format(time.RFC3339)
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", linked, "-o", r.program(t), "./cmd/grense")
 	cmd.Dir = r.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
 	cmd.Stderr = os.Stderr

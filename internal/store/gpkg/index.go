@@ -23,8 +23,8 @@ import (
 // need and no index of the source serves. Tables are built in the background. A file belongs to one version of the
 // source and is never modified: a file with more tables replaces it. It can be deleted at any time.
 
-// indexVersion must be increased if the meaning of index files changes; older files are then rebuilt.
-const indexVersion = "1"
+// IndexVersion must be increased if the meaning of index files changes; older files are then rebuilt.
+const IndexVersion = "1"
 
 // Values that represent null in a table. They come after all others in its order.
 const (
@@ -90,7 +90,7 @@ func (x indexed) name() string {
 // newIndexes opens the latest index file for a version of the source, and removes the files for other versions.
 func newIndexes(dir string, src source, version string, limit int64) *indexes {
 	x := &indexes{dir: dir, limit: limit}
-	x.prefix, x.stem = src.sideName("index" + indexVersion + version)
+	x.prefix, x.stem = src.sideName("index" + IndexVersion + version)
 	paths, _ := filepath.Glob(filepath.Join(dir, x.stem+"-*.index")) // sorted; stem has no wildcards
 	keep := x.stem
 	if n := len(paths); n > 0 {

@@ -58,7 +58,7 @@ func (w *Writer) learn(ctx context.Context) (bool, error) {
 			return false, fmt.Errorf("gpkg: layer %s: %w", d.contents.table, err)
 		}
 	}
-	return true, w.c.exec("INSERT INTO "+readyPrefix+"state VALUES (?, 0, 0)", int64(sideVersion))
+	return true, w.c.exec("INSERT INTO "+readyPrefix+"state VALUES (?, 0, 0)", int64(SideVersion))
 }
 
 // sealCounter is the change counter of a sealed file. It is so large that neither copies made by SQLite (VACUUM INTO,
@@ -107,7 +107,7 @@ func (s *Store) ready(src source, c *conn, drafts []*draft) (bool, error) {
 	if !plainSettings(s.options.Settings) {
 		return false, nil
 	}
-	if version, err := sealed(c, src); err != nil || version != sideVersion {
+	if version, err := sealed(c, src); err != nil || version != SideVersion {
 		return false, err
 	}
 	surveys, err := readSurveys(c, readyPrefix+"survey")

@@ -316,7 +316,7 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 	if err != nil {
 		return nil, err
 	}
-	version := []string{src.state(), schema, string(settings), strconv.Itoa(sideVersion)}
+	version := []string{src.state(), schema, string(settings), strconv.Itoa(SideVersion)}
 	var rest *store.Survey
 	if slices.ContainsFunc(drafts, (*draft).isSampled) {
 		version, rest = append(version, "sampled"), &store.Survey{}

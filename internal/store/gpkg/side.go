@@ -15,8 +15,8 @@ import (
 	"grense/internal/tempfile"
 )
 
-// sideVersion must be increased if the meaning of side files changes; older files are then rebuilt.
-const sideVersion = 5
+// SideVersion must be increased if the meaning of side files changes; older files are then rebuilt.
+const SideVersion = 5
 
 // A side file contains expensive results about a source: a survey of each layer, an R-tree if the source has none, the
 // rows without geometry, and an index of the words of texts. It belongs to one version of the source, is never
@@ -37,7 +37,7 @@ func readSide(path string) *sideFile {
 	}
 	defer c.close()
 	f := &sideFile{path: path}
-	if v, err := c.one("PRAGMA user_version"); err != nil || v != sideVersion {
+	if v, err := c.one("PRAGMA user_version"); err != nil || v != SideVersion {
 		return nil
 	}
 	if f.surveys, err = readSurveys(c, "survey"); err != nil {
@@ -49,7 +49,7 @@ func readSide(path string) *sideFile {
 // sidePath returns the path of the side file for a source, with extra for settings that affect surveys, and the common
 // prefix of files for its other versions.
 func sidePath(dir string, s source, extra string) (path, prefix, stem string) {
-	prefix, stem = s.sideName("side" + strconv.Itoa(sideVersion) + extra)
+	prefix, stem = s.sideName("side" + strconv.Itoa(SideVersion) + extra)
 	return filepath.Join(dir, stem+".side"), prefix, stem
 }
 
@@ -72,7 +72,7 @@ func newSideWriter(path, encoding string) (*sideWriter, error) {
 	for _, sql := range [...]string{
 		"PRAGMA encoding='" + encoding + "'", "PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF",
 		"PRAGMA locking_mode=EXCLUSIVE", "BEGIN",
-		"PRAGMA user_version=" + strconv.Itoa(sideVersion), surveyTable(""),
+		"PRAGMA user_version=" + strconv.Itoa(SideVersion), surveyTable(""),
 	} {
 		if err := c.exec(sql); err != nil {
 			return nil, errors.Join(err, c.close())
