@@ -10,15 +10,13 @@ import (
 
 // unreached are functions that no program of ours calls, by package or by function, with the reason why they stay.
 var unreached = map[string]string{
-	"internal/store/storetest":                     "for the tests of the stores",
-	"internal/register/registertest":               "for the tests of the register and its imports",
-	"internal/cql2/cql2test":                       "for the tests of what reads CQL2",
-	"internal/sharedtest":                          "for the tests that read the shared data",
-	"internal/demo Write":                          "tests of five packages fill a store with the demo",
-	"internal/server/lineage Surface.Record":       "tests record changes when they choose",
-	"internal/server/surface Server.RecordChanges": "tests record changes when they choose",
-	"api/placename CodeValues":                     "a test of the register holds the lists against it",
-	"api/placename StedsnavnContext.request":       "marks the types that are requests; nobody calls it",
+	"internal/store/storetest":               "for the tests of the stores",
+	"internal/register/registertest":         "for the tests of the register and its imports",
+	"internal/cql2/cql2test":                 "for the tests of what reads CQL2",
+	"internal/sharedtest":                    "for the tests that read the shared data",
+	"internal/demo Write":                    "tests of five packages fill a store with the demo",
+	"api/placename CodeValues":               "a test of the register holds the lists against it",
+	"api/placename StedsnavnContext.request": "marks the types that are requests; nobody calls it",
 }
 
 // TestEveryFunctionIsReached asks deadcode, which reads the whole program; make lint sets GRENSE_DEADCODE.

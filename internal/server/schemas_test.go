@@ -14,7 +14,7 @@ import (
 )
 
 // variables are values of the variables in paths, for a register made by Generate. A new variable needs one.
-var variables = map[string]string{"collectionId": "sted", "featureId": "2", "tileMatrixSetId": "WebMercatorQuad", "processId": "echo", "codeListId": "spraak",
+var variables = map[string]string{"styleId": "divisions", "collectionId": "sted", "featureId": "2", "tileMatrixSetId": "WebMercatorQuad", "processId": "echo", "codeListId": "spraak",
 	"outputId": "object"}
 
 var variable = regexp.MustCompile(`\{(\w+)\}`)
