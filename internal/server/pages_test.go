@@ -124,7 +124,7 @@ func TestPagesWithoutKeyAreValidAndHoldNoData(t *testing.T) {
 				t.Errorf("%s: %s", address, f)
 			}
 		}
-		if data := strings.Contains(address, "/items") || strings.Contains(address, "/download?") || strings.Contains(address, "/lookup?") || strings.Contains(address, "/jobs?") || strings.Contains(address, "/search?") || strings.Contains(address, "/changes"); data != (r.StatusCode == http.StatusUnauthorized) {
+		if data := strings.Contains(address, "/items") || strings.Contains(address, "/download?") || strings.Contains(address, "/lookup?") || strings.Contains(address, "/jobs?") || strings.Contains(address, "/search?") || strings.Contains(address, "/changes") || strings.Contains(address, "/map?"); data != (r.StatusCode == http.StatusUnauthorized) {
 			t.Errorf("%s: %d", address, r.StatusCode)
 		}
 		if r.StatusCode != http.StatusUnauthorized {
