@@ -14,7 +14,7 @@ type making struct {
 	state store.Version // version of all data at or before the start: the response is not older
 	began time.Time     // in the time zone of the data
 
-	done   chan struct{} // closed at the end; nil if nobody waits
+	done   chan struct{} // closed at the end; nil without waiting requests
 	answer *keptAnswer   // nil if the response cannot be shared
 	left   bool          // the client disconnected: another request has to build it
 }

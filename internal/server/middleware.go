@@ -555,7 +555,7 @@ func (w *response) send(b []byte) (n int, err error) {
 
 // timed calls send within the time that size bytes have, and counts what it sent.
 func (w *response) timed(size int64, send func() (int64, error)) (int64, error) {
-	w.Resting() // nobody waits for a reader
+	w.Resting() // a slow reader must not occupy a place that others queue for
 	start := time.Now()
 	http.NewResponseController(w.ResponseWriter).SetWriteDeadline(start.Add(w.allowed(size))) // not every ResponseWriter has deadlines
 	n, err := send()

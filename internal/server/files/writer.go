@@ -15,7 +15,7 @@ type Writer struct {
 	Size  int64
 	ended bool
 	wrong error         // error of End
-	more  chan struct{} // closed on each write and at the end; nil if nobody waits
+	more  chan struct{} // closed on each write and at the end; nil without waiting readers
 }
 
 func (d *Writer) Write(b []byte) (int, error) {

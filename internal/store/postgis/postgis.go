@@ -246,7 +246,7 @@ func (s *Store) Reload(ctx context.Context) error {
 	return err
 }
 
-// swap loads a revision that reuses the surveys of before, and makes it current. before may be nil.
+// swap loads a revision that reuses the surveys of the revision before, which may be nil, and makes it current.
 func (s *Store) swap(ctx context.Context, before *revision) error {
 	if err := s.enter(); err != nil {
 		return err
