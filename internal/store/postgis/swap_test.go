@@ -317,3 +317,36 @@ func TestASnapshotGivesNoFeatureUnderNamesOfLater(t *testing.T) {
 		t.Errorf("%v instead of %v", err, store.ErrChanged)
 	}
 }
+
+// TestASnapshotShowsNoRowsThatItsRowSecurityHides: row security or its policy changes after the transaction began and
+// before it has read. A change that is taken back is none.
+func TestASnapshotShowsNoRowsThatItsRowSecurityHides(t *testing.T) {
+	t.Parallel()
+	url := base(t, "CREATE TABLE ting (id INT PRIMARY KEY); INSERT INTO ting SELECT generate_series(1, 10)")
+	role, as := storetest.Role(t, url, "")
+	run(t, url, "GRANT SELECT ON ting TO "+role)
+	const enable = "ALTER TABLE ting ENABLE ROW LEVEL SECURITY; DROP POLICY IF EXISTS p ON ting; " +
+		"CREATE POLICY p ON ting FOR SELECT USING (id % 2 = 0)"
+	for name, c := range map[string]struct {
+		change string
+		want   error
+	}{
+		"disabled":       {"ALTER TABLE ting DISABLE ROW LEVEL SECURITY", store.ErrChanged},
+		"other policy":   {"DROP POLICY p ON ting; CREATE POLICY p ON ting USING (id % 3 = 0)", store.ErrChanged},
+		"altered policy": {"ALTER POLICY p ON ting USING (id % 3 = 0)", store.ErrChanged},
+		"taken back":     {"ALTER TABLE ting DISABLE ROW LEVEL SECURITY; ROLLBACK; BEGIN", nil},
+	} {
+		run(t, url, enable)
+		s := openStore(t, as+"&sslmode=disable", postgis.Options{Poll: time.Hour})
+		snap, err := s.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, url, "BEGIN; "+c.change+"; COMMIT")
+		p, err := snap.Page(t.Context(), store.Query{Collection: "ting", Limit: 100})
+		if !errors.Is(err, c.want) || err == nil && len(p.Rows) != 5 {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+		snap.Close()
+	}
+}
