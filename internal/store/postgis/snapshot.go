@@ -83,9 +83,9 @@ func (x *snapshot) Page(ctx context.Context, q store.Query) (*store.Page, error)
 }
 
 // changedSQL returns whether a table may not be read as it was when the transaction began, since some changes act at
-// once: TRUNCATE and what else gives a table a new file (PostgreSQL, 13.6, Caveats), new names of columns, row security
-// and its policies. The last three are seen by the rows of the catalog that this transaction sees and a later one, xmax,
-// has replaced. A policy that is created beside others is not seen.
+// once: TRUNCATE and what else gives a table a new file (PostgreSQL, 13.6, Caveats), new names of columns, row
+// security and its policies. The last three are seen by the rows of the catalog that this transaction sees and a later
+// one, xmax, has replaced. A policy that is created beside others is not seen.
 const changedSQL = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't' AND n.nspname NOT LIKE 'pg\_%'
 		AND n.nspname <> 'information_schema' AND c.relfilenode <> 0
