@@ -14,6 +14,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/feature"
 	"grense/internal/server/limit"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -90,12 +91,15 @@ func (s *Kit) stream(c *Call, w http.ResponseWriter) error {
 	if s.answers == nil || !c.Route.Kept || c.Request.Method == http.MethodPost || c.Response == nil {
 		return c.Route.Stream(c, w)
 	}
-	k := answerKey{root: c.Root, mount: c.Mount, path: c.Request.URL.EscapedPath(), query: c.Canonical(), media: c.Format.Media, lang: c.Lang, gzip: AcceptsGzip(c.Request), files: c.filesTold()}
-	return c.keptOr(w, k, func() error { return c.Route.Stream(c, w) })
+	k := answerKey{root: c.Root, mount: c.Mount, path: c.Request.URL.EscapedPath(), query: c.Canonical(), media: c.Format.Media, lang: c.Lang, gzip: wire.AcceptsGzip(c.Request), files: caching{c}.filesTold()}
+	return caching{c}.keptOr(w, k, func() error { return c.Route.Stream(c, w) })
 }
 
+// caching answers a call from the response cache, or caches its response.
+type caching struct{ *Call }
+
 // keptOr answers with what is kept for a key, with what another request makes that is under way, or by made, whose answer may be kept then.
-func (c *Call) keptOr(w http.ResponseWriter, k answerKey, made func() error) error {
+func (c caching) keptOr(w http.ResponseWriter, k answerKey, made func() error) error {
 	all := c.s.answers
 	hash := all.hash(k)
 	old, ok := all.Peek(k)
@@ -133,8 +137,8 @@ func (c *Call) Searched(path, body, media string, made func() error) error {
 	if c.s.answers == nil {
 		return made()
 	}
-	k := answerKey{root: c.Root, mount: c.Mount, path: path, query: body, media: media, gzip: AcceptsGzip(c.Request)}
-	return c.Anew(func() error { return c.keptOr(c.Response, k, made) })
+	k := answerKey{root: c.Root, mount: c.Mount, path: path, query: body, media: media, gzip: wire.AcceptsGzip(c.Request)}
+	return c.Anew(func() error { return caching{c}.keptOr(c.Response, k, made) })
 }
 
 // of reports whether the answer is that of a state of the data and of a day; a nil one is of none.
@@ -144,7 +148,7 @@ func (a *keptAnswer) of(state store.Version, day string) bool {
 
 // stateOfAll returns the version of all data that are served. Where one collection has none, as a view, it is the version of those that the
 // response depends on; "" if these have none.
-func (c *Call) stateOfAll() (state store.Version, err error) {
+func (c caching) stateOfAll() (state store.Version, err error) {
 	if state, err = c.dataVersion(); err != nil {
 		return "", err
 	}
@@ -163,7 +167,7 @@ type looksInto interface{ LooksInto() []*store.Collection }
 // dependencies returns the ids of the collections that a response depends on; nil if these are not known. A response
 // about c.Collection depends on it, on those that it refers to or that refer to it, and on a page on the one under the map; a
 // lookup, but for its page, on those that it looks into and those that they refer to.
-func (c *Call) dependencies() (ids []string) {
+func (c caching) dependencies() (ids []string) {
 	add := func(coll *store.Collection) {
 		if coll != nil && !slices.Contains(ids, coll.ID) {
 			ids = append(ids, coll.ID)
@@ -219,21 +223,33 @@ func (c *Call) DataVersion(collections ...string) (store.Version, error) {
 	return c.dataVersion(collections...)
 }
 
+// KeptVersion returns the data version of a response that may be cached; "" for any other.
+func (c *Call) KeptVersion() store.Version {
+	if c.keep == nil {
+		return ""
+	}
+	return c.keep.state
+}
+
+// MayUse reports whether something that was read in a data version may be part of the response. A response that may be
+// cached has one data version.
+func (c *Call) MayUse(state store.Version) bool { return c.keep == nil || state == c.keep.state }
+
 // day is today's date where the data are of.
-func (c *Call) day() string { return time.Now().In(c.Zone()).Format(time.DateOnly) }
+func (c caching) day() string { return time.Now().In(c.Zone()).Format(time.DateOnly) }
 
 // lasts reports whether the answer stays the same for as long as the data and the day do.
-func (c *Call) lasts(h http.Header) bool {
+func (c caching) lasts(h http.Header) bool {
 	return !c.Roughly && c.sharable(h)
 }
 
 // sharable reports whether the answer is as good for another who asks the same now.
-func (c *Call) sharable(h http.Header) bool {
-	return c.Simple == nil && h["Set-Cookie"] == nil && c.daily()
+func (c caching) sharable(h http.Header) bool {
+	return !c.Single && h["Set-Cookie"] == nil && c.daily()
 }
 
 // daily reports whether what is valid changes between days only.
-func (c *Call) daily() bool {
+func (c caching) daily() bool {
 	for _, coll := range c.Catalog.Collections {
 		if coll.Versions == nil {
 			continue
@@ -249,7 +265,7 @@ func (c *Call) daily() bool {
 var ownFields = [...]string{"X-Request-Id", "Connection", "Strict-Transport-Security", "Ratelimit", "Ratelimit-Policy", "Content-Length", "Content-Encoding", "Date"}
 
 // keepAnswer hands an answer that is about to be sent with status 200 to those who wait for it, and keeps it when it is to be kept and was made of one state of the data.
-func (c *Call) keepAnswer(h http.Header, body []byte, coding string) {
+func (c caching) keepAnswer(h http.Header, body []byte, coding string) {
 	k := c.wanted()
 	if k == nil {
 		return
@@ -268,7 +284,7 @@ func (c *Call) keepAnswer(h http.Header, body []byte, coding string) {
 }
 
 // stays reports whether the data, the day and the files are those that an answer was begun with.
-func (c *Call) stays(k *keeping) bool {
+func (c caching) stays(k *keeping) bool {
 	state, err := c.stateOfAll()
 	return err == nil && state == k.state && c.day() == k.day && c.filesTold() == k.key.files
 }
@@ -291,7 +307,7 @@ func (k *keeping) answer(h http.Header, body []byte, coding string) (*keptAnswer
 }
 
 // sendKept sends a kept answer as the one to this request.
-func (c *Call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
+func (c caching) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	if err := c.Pay(c.continues); err != nil {
 		return err
 	}
@@ -303,7 +319,7 @@ func (c *Call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	if err := c.IfMatch(a.etag); err != nil {
 		return err
 	}
-	if a.etag != "" && Matches(c.Request.Header["If-None-Match"], a.etag) {
+	if a.etag != "" && wire.Matches(c.Request.Header["If-None-Match"], a.etag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -311,7 +327,7 @@ func (c *Call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	end := room[:0]
 	if a.stamped {
 		var text [64]byte
-		if end = AppendStamp(text[:0], time.Now()); a.coding != "" {
+		if end = wire.AppendStamp(text[:0], time.Now()); a.coding != "" {
 			gz := a.gz
 			end = gz.AppendEnd(gz.AppendText(room[:0], end))
 		}
@@ -332,16 +348,11 @@ func (c *Call) sendKept(w http.ResponseWriter, a *keptAnswer) error {
 	return c.Response.whole(a.body, end)
 }
 
-// appendStamp writes the time of an answer and the end of the document.
-func AppendStamp(dst []byte, t time.Time) []byte {
-	return append(t.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000000Z"), `"}`...)
-}
-
 // filesListed changes whenever files of a collection, or of any for "", come or go whose length downloadLinks may tell.
 func (s *Kit) filesListed(collection string) uint64 { return s.Files.Changes.Count(collection) }
 
 // filesTold is filesListed for what the answer to a call may tell: pages do, of their collection.
-func (c *Call) filesTold() uint64 {
+func (c caching) filesTold() uint64 {
 	if c.Format.F != AsHTML.F || c.Collection == nil {
 		return 0
 	}

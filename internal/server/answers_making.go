@@ -36,7 +36,7 @@ func (a *answers) saw(cat *store.Catalog, state store.Version) {
 }
 
 // seen is the version of all data that was last seen, of a file the present one; "" where none was.
-func (c *Call) seen() store.Version {
+func (c caching) seen() store.Version {
 	a := c.s.answers
 	if l := a.last.Load(); l != nil && l.cat == c.Catalog {
 		return l.state
@@ -53,7 +53,7 @@ func (c *Call) seen() store.Version {
 }
 
 // first begins an answer that was not asked for of late; nil where no state of the data was seen, by which others could tell whether it is new enough. It is busy when the same is under way.
-func (a *answers) first(c *Call, k answerKey, hash uint64) (m *making, busy bool) {
+func (a *answers) first(c caching, k answerKey, hash uint64) (m *making, busy bool) {
 	state := c.seen()
 	if state == "" {
 		return nil, false
@@ -112,7 +112,7 @@ func (m *making) end(answer *keptAnswer, left bool) {
 }
 
 // join begins an answer, or waits for that of another request, for as long as questions of one may take: other is what that made, m what was begun. Neither: the call is to make its own, for itself.
-func (c *Call) join(n *making) (other *keptAnswer, m *making, err error) {
+func (c caching) join(n *making) (other *keptAnswer, m *making, err error) {
 	var late *time.Timer
 	for {
 		m := n.all.begin(n)
@@ -137,7 +137,7 @@ func (c *Call) join(n *making) (other *keptAnswer, m *making, err error) {
 }
 
 // make makes an answer, for those too who wait for m; nil: nobody can.
-func (c *Call) make(m *making, made func() error) error {
+func (c caching) make(m *making, made func() error) error {
 	c.s.answers.Count(false)
 	if m == nil {
 		return made()
@@ -153,7 +153,7 @@ func (c *Call) make(m *making, made func() error) error {
 }
 
 // leads is the answer that others may wait for; nil: there is none.
-func (c *Call) leads() *making {
+func (c caching) leads() *making {
 	if c.Response == nil {
 		return nil
 	}
@@ -161,7 +161,7 @@ func (c *Call) leads() *making {
 }
 
 // hand gives an answer to those who wait for it; nil: there is none for them.
-func (c *Call) hand(a *keptAnswer) {
+func (c caching) hand(a *keptAnswer) {
 	if m := c.leads(); m != nil {
 		c.Response.lead = nil
 		m.end(a, false)
@@ -169,7 +169,7 @@ func (c *Call) hand(a *keptAnswer) {
 }
 
 // wanted is what is known of an answer that is to be kept, or that others wait for; nil: it is neither. Nobody begins to wait for one that is not to be kept from then on.
-func (c *Call) wanted() *keeping {
+func (c caching) wanted() *keeping {
 	m := c.leads()
 	if c.keep != nil || m == nil {
 		return c.keep

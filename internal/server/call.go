@@ -51,7 +51,7 @@ type Call struct {
 	// params is what the query parameters say: the struct of the route's Params, as its New made it; nil when it has none.
 	Params    any
 	Files     keptState      // that links to files were made of
-	Simple    *simplified    // nil: geometries as they are stored
+	Single    bool           // the response is for this request alone
 	Roughly   bool           // a map was drawn without shared borders, which are being made
 	Retries   int            // how often the answer was begun anew, since the data changed
 	Early     store.Snapshot // the state that a large page is read from, which begins early; nil: none is held

@@ -79,7 +79,7 @@ func OfferedCRS(coll *store.Collection) []crs.ID {
 	}
 	var out []crs.ID
 	for _, id := range crs.Served() {
-		if id == coll.Geometry.CRS || coll.Extent == nil || covers(id, *coll.Extent) {
+		if id == coll.Geometry.CRS || coll.Extent == nil || Covers(id, *coll.Extent) {
 			out = append(out, id)
 		}
 	}
@@ -97,8 +97,8 @@ func CrsURIs(coll *store.Collection) []string {
 	return out
 }
 
-// covers reports whether a projection is sound over an area in CRS84.
-func covers(id crs.ID, b orb.Bound) bool {
+// Covers reports whether a projection is sound over an area in CRS84.
+func Covers(id crs.ID, b orb.Bound) bool {
 	a := id.Area()
 	return a.Contains(b.Min) && a.Contains(b.Max)
 }

@@ -16,6 +16,7 @@ import (
 	"grense/internal/server/files"
 	"grense/internal/server/limit"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -172,7 +173,7 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 	}
 	gone, isRetired := errors.AsType[*Retired](err)
 	if isRetired {
-		h.Set("Link", LinkHeader(gone.Links))
+		h.Set("Link", wire.LinkHeader(gone.Links))
 		p.Type = gone.More.Type
 		gone.More.Problem = p
 	}
@@ -180,9 +181,9 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 		if l, ok := languageOf(askedLanguage(c.Request.URL)); ok && c.Values == nil { // the query was not parsed, but links repeat the language
 			c.Values = url.Values{"lang": {l}}
 		}
-		pg := c.formPage(e, p)
+		pg := failed{c}.formPage(e, p)
 		if pg == nil {
-			pg = c.problemPage(e, p)
+			pg = failed{c}.problemPage(e, p)
 		}
 		if isRetired {
 			pg.Data.(*problemView).Current = c.RefCrumbs(gone.More.Current)
@@ -199,7 +200,7 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 		if plain, err := c.RenderPage(pg); err == nil {
 			h.Set("Content-Type", AsHTML.ContentType())
 			h.Set("Content-Language", page.LanguageTag(c.Lang))
-			c.WriteBody(w, p.Status, once([]byte(Redacted(string(plain)))))
+			c.WriteBody(w, p.Status, wire.Once([]byte(Redacted(string(plain)))))
 			return
 		}
 		c.s.Log.ErrorContext(c.Request.Context(), "error page failed", "request", c.ID, "err", err)
@@ -209,8 +210,8 @@ func (c *Call) Fail(w http.ResponseWriter, err error) {
 	if isRetired {
 		doc = gone.More
 	}
-	plain, _ := Marshal(doc) // strings and numbers only
-	c.WriteBody(w, p.Status, &Body{Plain: plain})
+	plain, _ := wire.Marshal(doc) // strings and numbers only
+	c.WriteBody(w, p.Status, &wire.Body{Plain: plain})
 }
 
 // ReadProblem parses a problem document of this server as an error of its kind.

@@ -11,8 +11,11 @@ import (
 	"grense/internal/store"
 )
 
+// filtering builds the filter of a call from its parameters.
+type filtering struct{ *Call }
+
 // finishQuery makes the question to the store of all parameters that were read.
-func (c *Call) finishQuery(p *ItemsParams) error {
+func (c filtering) finishQuery(p *ItemsParams) error {
 	if p.Norwegian {
 		p.Query.SortBy = slices.Clone(p.Query.SortBy) // it may be the catalog's
 		for i := range p.Query.SortBy {
@@ -23,7 +26,7 @@ func (c *Call) finishQuery(p *ItemsParams) error {
 }
 
 // buildFilter turns bbox, datetime, name=value, q and filter into one expression over the collection; all must hold.
-func (c *Call) buildFilter(asked *ItemsParams) error {
+func (c filtering) buildFilter(asked *ItemsParams) error {
 	and, faults := c.plainFilters(asked)
 	if asked.Terms != nil {
 		s := cql2.Search{Props: c.Collection.SearchNames(), Terms: asked.Terms}
@@ -68,7 +71,7 @@ func (c *Call) buildFilter(asked *ItemsParams) error {
 }
 
 // plainFilters are bbox, datetime and name=value, with what is wrong with them.
-func (c *Call) plainFilters(asked *ItemsParams) (and cql2.And, faults []problem.Fault) {
+func (c filtering) plainFilters(asked *ItemsParams) (and cql2.And, faults []problem.Fault) {
 	if asked.HasBBox {
 		b, err := cql2.ParseBBox(asked.Bbox, asked.BboxCRS)
 		if err != nil {
@@ -108,7 +111,7 @@ func (c *Call) plainFilters(asked *ItemsParams) (and cql2.And, faults []problem.
 
 // equals builds the filter of a parameter of a property. Of events, kind=split finds those that are a split among
 // other things.
-func (c *Call) equals(p *store.Property, v string) (cql2.Expr, error) {
+func (c filtering) equals(p *store.Property, v string) (cql2.Expr, error) {
 	e, err := Equals(p, v, c.Zone())
 	if err != nil || c.Collection.ID != history.EventsID || p.Name != "kind" {
 		return e, err
@@ -188,7 +191,7 @@ func element(p *store.Property, v string) (cql2.Expr, error) {
 }
 
 // parseFilter reads filter, after all other parameters, since its meaning depends on filter-lang and filter-crs.
-func (c *Call) parseFilter(p *ItemsParams) (cql2.Expr, error) {
+func (c filtering) parseFilter(p *ItemsParams) (cql2.Expr, error) {
 	as := cql2.Reading{CRS: p.filterCRS, Zone: c.Zone()}
 	var e cql2.Expr
 	var err error

@@ -10,8 +10,11 @@ import (
 	"grense/internal/server/page"
 )
 
+// failed describes the failure of a call to people.
+type failed struct{ *Call }
+
 // formPage is the form that a request was made by, with what was typed and what is wrong with it; nil where there is none or it cannot be made.
-func (c *Call) formPage(e *problem.Error, p ogcapi.Problem) *page.Page {
+func (c failed) formPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 	if c.Route == nil || c.Route.Form == nil || c.Params == nil && !c.Form {
 		return nil
 	}
@@ -27,7 +30,7 @@ func (c *Call) formPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 	default:
 		return nil
 	}
-	pg, err := c.Route.Form(c, v)
+	pg, err := c.Route.Form(c.Call, v)
 	if err != nil {
 		c.s.Log.ErrorContext(c.Request.Context(), "form cannot be shown again", "request", c.ID, "err", err)
 	}
@@ -39,7 +42,7 @@ func (c *Call) formPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 }
 
 // fieldFaults tells what is wrong in the language of the page: the faults of an error, as they are sent.
-func (c *Call) fieldFaults(e *problem.Error, faults []ogcapi.Fault) (out []page.FieldFault) {
+func (c failed) fieldFaults(e *problem.Error, faults []ogcapi.Fault) (out []page.FieldFault) {
 	for i, f := range faults {
 		x := page.FieldFault{Name: f.Name, Title: f.Name, Value: f.Value}
 		said := c.said(e.Faults[i].Said)
@@ -62,7 +65,7 @@ func (c *Call) fieldFaults(e *problem.Error, faults []ogcapi.Fault) (out []page.
 }
 
 // said is a sentence of the filter language, or of the server, in the language of the page; "" where it is there in English only.
-func (c *Call) said(s problem.Saying) string {
+func (c failed) said(s problem.Saying) string {
 	text, ok := s.In(func(form string) (string, bool) {
 		if text := c.Text(fmt.Sprintf("cql2.%s", form)); text != "cql2."+form {
 			return text, true
@@ -80,7 +83,7 @@ func (c *Call) said(s problem.Saying) string {
 }
 
 // told is what a saying says in the language of the page, else the English, marked as such.
-func (c *Call) told(s problem.Saying, english string) page.Value {
+func (c failed) told(s problem.Saying, english string) page.Value {
 	if said := c.said(s); said != "" {
 		return page.Value{Text: said}
 	}
@@ -95,7 +98,7 @@ var formFields = map[string][3]string{
 }
 
 // fieldOf completes a fault by the field that it is of; false where there is none.
-func (c *Call) fieldOf(x *page.FieldFault) bool {
+func (c failed) fieldOf(x *page.FieldFault) bool {
 	if m, ok := formFields[x.Name]; ok {
 		x.Target, x.Title, x.Text = m[0], c.Text(m[1]), c.Text(fmt.Sprintf("fault.%s", m[2]))
 		return true
@@ -105,7 +108,7 @@ func (c *Call) fieldOf(x *page.FieldFault) bool {
 	}
 	p, ending := c.Field(x.Name), ""
 	if p == nil {
-		p, ending = c.forgiving(x.Name)
+		p, ending = c.Forgiving(x.Name)
 	}
 	if p == nil {
 		return false

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"grense/api/ogcapi"
 	"grense/internal/apikey"
 	"grense/internal/problem"
 	"grense/internal/server/limit"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 )
 
 // Authorize checks the key of a request for data, and what the key is for.
@@ -20,11 +20,11 @@ func (s *Kit) Authorize(c *Call) error {
 		c.KeyID, c.Address = x.KeyID, x.Owner
 		return c.checkScope()
 	}
-	if err := s.identify(c); err != nil || c.KeyID == "" || s.Config.Auth == "open" {
+	if err := s.Identify(c); err != nil || c.KeyID == "" || s.Config.Auth == "open" {
 		return err
 	}
 	h := c.Request.Header
-	if !apikey.AllowsOrigin(s.keys.Terms(c.KeyID).Origins, h.Get("Origin"), h.Get("Referer")) {
+	if !apikey.AllowsOrigin(s.Keys.Terms(c.KeyID).Origins, h.Get("Origin"), h.Get("Referer")) {
 		return problem.New(problem.Forbidden, nil, "This API key is for web pages of other origins only. Use another key.")
 	}
 	return c.checkScope()
@@ -32,10 +32,10 @@ func (s *Kit) Authorize(c *Call) error {
 
 // checkScope refuses a request that the scopes of its key do not allow.
 func (c *Call) checkScope() error {
-	if c.KeyID == "" || c.s.keys == nil {
+	if c.KeyID == "" || c.s.Keys == nil {
 		return nil
 	}
-	scopes, what, id := c.s.keys.Terms(c.KeyID).Scopes, apikey.ScopeCollections, ""
+	scopes, what, id := c.s.Keys.Terms(c.KeyID).Scopes, apikey.ScopeCollections, ""
 	if c.Route != nil && c.Route.Scope != "" {
 		what = c.Route.Scope
 	}
@@ -48,14 +48,14 @@ func (c *Call) checkScope() error {
 	return problem.New(problem.Forbidden, nil, "This API key is for %s only. Use another key.", strings.ReplaceAll(scopes, " ", ", "))
 }
 
-// identify sets the key of a request. Missing, unknown, revoked, expired, or two that disagree: the same answer.
-func (s *Kit) identify(c *Call) error {
+// Identify sets the key of a request. Missing, unknown, revoked, expired, or two that disagree: the same answer.
+func (s *Kit) Identify(c *Call) error {
 	key, found, conflict := apikey.FromRequest(c.Request.Header, CookieKey(c.Request))
-	if s.Config.Auth == "open" && s.keys == nil {
+	if s.Config.Auth == "open" && s.Keys == nil {
 		return nil
 	}
 	if found && !conflict {
-		if id, ok := s.keys.Check(key, time.Now()); ok {
+		if id, ok := s.Keys.Check(key, time.Now()); ok {
 			c.KeyID = id
 			return nil
 		}
@@ -64,7 +64,7 @@ func (s *Kit) identify(c *Call) error {
 		return nil
 	}
 	if found {
-		if err := s.countWrongKey(c); err != nil {
+		if err := s.CountWrongKey(c); err != nil {
 			return err
 		}
 	}
@@ -91,8 +91,8 @@ func (x Inside) With(ctx context.Context) context.Context {
 	return context.WithValue(ctx, insideKey{}, x)
 }
 
-// countWrongKey counts a wrong key of an address, and refuses the request if there were too many. Valid keys are never counted.
-func (s *Kit) countWrongKey(c *Call) error {
+// CountWrongKey counts a wrong key of an address, and refuses the request if there were too many. Valid keys are never counted.
+func (s *Kit) CountWrongKey(c *Call) error {
 	if n, wait := s.wrongKeys.Left(shareOf(c.Address), time.Now()); n < 1 {
 		return limit.TooMany("wrong_keys", wait, "Too many wrong API keys came from your address. Wait for the seconds in Retry-After, and send a valid key in the header X-API-Key; see %s/openapi", c.Base())
 	}
@@ -115,17 +115,9 @@ func CookieKey(r *http.Request) string {
 	return ck.Value
 }
 
-// keyDoc tells programs that come to the key form what to do.
-type keyDoc struct {
-	Title       string        `json:"title"`
-	Description string        `json:"description"`
-	KeyAccepted bool          `json:"keyAccepted"` // the request came with a valid key, or needs none
-	Links       []ogcapi.Link `json:"links"`
-}
-
 // WriteDoc writes a JSON document that is not cached.
 func (c *Call) WriteDoc(w http.ResponseWriter, doc any) error {
-	b, err := Marshal(doc)
+	b, err := wire.Marshal(doc)
 	if err != nil {
 		return err
 	}
@@ -144,50 +136,6 @@ func (c *Call) WriteUncached(w http.ResponseWriter, b []byte) error {
 
 // MaxForm bounds the body of the key form, in bytes.
 const MaxForm = 4 << 10
-
-// keyForm shows the form for the key, or takes a one-time code and puts its key into the cookie.
-func (s *Kit) keyForm(c *Call, w http.ResponseWriter) error {
-	if c.Format.F == "json" {
-		return c.WriteDoc(w, keyDoc{Title: c.Text("key.title"), Description: "Send the key in the header X-API-Key, as Authorization: Bearer, or as the password of Basic. " +
-			"The form of the page keeps it in a cookie.", KeyAccepted: s.identify(c) == nil, Links: c.SelfLinks("/key")})
-	}
-	code := c.Params.(*keyParams).code
-	if code == "" {
-		return c.keyPage(w, http.StatusOK, "")
-	}
-	if c.Request.Method == http.MethodHead { // a preview must not use the code up
-		return c.keyPage(w, http.StatusOK, "")
-	}
-	if s.oneTime != nil {
-		if key, ok := s.oneTime.Redeem(code, time.Now()); ok {
-			return c.welcome(w, key)
-		}
-	}
-	return c.keyPage(w, http.StatusGone, "key.code-used")
-}
-
-// keyPost takes a key from the form. An empty key removes the cookie.
-func (s *Kit) keyPost(c *Call, w http.ResponseWriter) error {
-	if err := c.ReadForm(MaxForm); err != nil {
-		return err
-	}
-	c.Params = &keyParams{next: c.Request.PostForm.Get("next")}
-	key := strings.TrimSpace(c.Request.PostForm.Get("key"))
-	if key == "" {
-		c.setCookie(w, "", -1)
-		return c.redirect(w)
-	}
-	if s.keys == nil {
-		return c.redirect(w)
-	}
-	if _, ok := s.keys.Check(key, time.Now()); !ok {
-		if err := s.countWrongKey(c); err != nil {
-			return err
-		}
-		return c.keyPage(w, http.StatusUnauthorized, "key.wrong")
-	}
-	return c.welcome(w, key)
-}
 
 // ReadForm reads the body of a form of ours, of at most size bytes. Forms of other sites are refused.
 func (c *Call) ReadForm(size int64) error {
@@ -221,65 +169,4 @@ func (c *Call) ownOrigin(origin string) bool {
 	}
 	root, err := url.Parse(c.Root)
 	return err == nil && o.Scheme == root.Scheme && o.Host == root.Host || o.Host == c.Request.Host
-}
-
-// cookieAge is how long a browser keeps the key, in seconds: 180 days.
-const cookieAge = 180 * 24 * 3600
-
-func (c *Call) welcome(w http.ResponseWriter, key string) error {
-	c.setCookie(w, key, cookieAge)
-	return c.redirect(w)
-}
-
-func (c *Call) setCookie(w http.ResponseWriter, value string, age int) {
-	u, _ := url.Parse(c.Root)
-	http.SetCookie(w, &http.Cookie{Name: apikey.Cookie, Value: value, Path: u.EscapedPath() + "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: u.Scheme == "https"})
-}
-
-// redirect goes to the page that the form came from, if that is one of ours, else to the collections.
-func (c *Call) redirect(w http.ResponseWriter) error {
-	to := c.Base() + "/collections"
-	if c.Request.URL.Query().Has("lang") {
-		to += "?lang=" + c.Lang
-	}
-	if next := c.Params.(*keyParams).next; ours(next, c.Root) {
-		to = next
-	}
-	path, query, has := strings.Cut(to, "?")
-	path = "/" + strings.TrimLeft(page.LocalPath(path), "/") // two slashes would begin another host (RFC 3986, 4.2)
-	if has {
-		path += "?" + query
-	}
-	w.Header().Set("Location", path) // without the host, which may be another name of this server (CSP form-action)
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(http.StatusSeeOther)
-	return nil
-}
-
-// ours reports whether an address is below root, so that the form cannot send people elsewhere.
-func ours(address, root string) bool {
-	rest, ok := strings.CutPrefix(address, root)
-	return ok && (rest == "" || rest[0] == '/' || rest[0] == '?') && !strings.ContainsAny(address, "\\\r\n\t ")
-}
-
-// keyPage writes the page with the form. message is the name of a text that says what went wrong; "" for none.
-func (c *Call) keyPage(w http.ResponseWriter, status int, message string) error {
-	h := w.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("Vary", VaryKeyed)
-	h.Set("Content-Language", page.LanguageTag(c.Lang))
-	plain, err := c.RenderPage(&page.Page{Name: "key", Title: c.Text("key.title"), Data: keyView{Message: message, Next: c.Params.(*keyParams).next, HasKey: CookieKey(c.Request) != ""}})
-	if err != nil {
-		return err
-	}
-	h.Set("Content-Type", AsHTML.ContentType())
-	c.WriteBody(w, status, once(plain))
-	return nil
-}
-
-// keyView is what the page with the key form shows.
-type keyView struct {
-	Message string // name of a text; "" for none
-	Next    string // where to go afterwards
-	HasKey  bool   // the browser holds a key already
 }

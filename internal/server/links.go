@@ -2,14 +2,13 @@ package server
 
 import (
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"grense/api/ogcapi"
 	"grense/internal/format"
+	"grense/internal/server/wire"
 )
 
 // Hreflang is the attribute hreflang of links to pages.
@@ -81,7 +80,7 @@ func (c *Call) ListPages(path string, offset, limit, n int) (links []ogcapi.Link
 	page := func(rel string, offset int) {
 		q := "?"
 		if f := First(c.Values["f"]); f != "" {
-			q += "f=" + QueryEscape(f) + "&"
+			q += "f=" + wire.QueryEscape(f) + "&"
 		}
 		q += "limit=" + strconv.Itoa(limit)
 		if offset > 0 {
@@ -113,9 +112,9 @@ func (c *Call) Replayed(without ...string) string {
 	b.Grow(len(c.Request.URL.RawQuery) + 16)
 	c.EachReplayed(func(name, value string) {
 		b.WriteByte('&')
-		b.WriteString(QueryEscape(name))
+		b.WriteString(wire.QueryEscape(name))
 		b.WriteByte('=')
-		b.WriteString(QueryEscape(value))
+		b.WriteString(wire.QueryEscape(value))
 	}, without...)
 	return b.String()
 }
@@ -123,7 +122,7 @@ func (c *Call) Replayed(without ...string) string {
 // Replay gives the parameters of the request as they came, decoded and written again, in the order of the table, without those
 // that are left out. Commas and other characters that are safe in a query stay readable.
 func (c *Call) Replay(without ...string) (out []string) {
-	c.EachReplayed(func(name, value string) { out = append(out, QueryEscape(name)+"="+QueryEscape(value)) }, without...)
+	c.EachReplayed(func(name, value string) { out = append(out, wire.QueryEscape(name)+"="+wire.QueryEscape(value)) }, without...)
 	return out
 }
 
@@ -162,128 +161,4 @@ func (c *Call) EachReplayed(each func(name, value string), without ...string) {
 			}
 		}
 	}
-}
-
-// QueryEscape escapes a text for a query; commas, colons and slashes stay (RFC 3986, 3.4).
-func QueryEscape(s string) string {
-	n := 0
-	for i := range len(s) {
-		if !inQuery[s[i]] {
-			n++
-		}
-	}
-	if n == 0 {
-		return s
-	}
-	const digits = "0123456789ABCDEF"
-	b := make([]byte, 0, len(s)+2*n)
-	for i := range len(s) {
-		if x := s[i]; inQuery[x] {
-			b = append(b, x)
-		} else {
-			b = append(b, '%', digits[x>>4], digits[x&15])
-		}
-	}
-	return string(b)
-}
-
-// inQuery are the bytes that queryEscape leaves.
-var inQuery = func() (is [256]bool) {
-	for _, x := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~,:/") {
-		is[x] = true
-	}
-	return is
-}()
-
-// AppendLinks appends links as Marshal writes them.
-func AppendLinks(b []byte, links []ogcapi.Link) []byte {
-	if links == nil {
-		return append(b, "null"...)
-	}
-	b = append(b, '[')
-	for i := range links {
-		l := &links[i]
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = AppendText(append(b, `{"rel":`...), l.Rel)
-		if l.Type != "" {
-			b = AppendText(append(b, `,"type":`...), l.Type)
-		}
-		if l.Title != "" {
-			b = AppendText(append(b, `,"title":`...), l.Title)
-		}
-		b = AppendText(append(b, `,"href":`...), l.Href)
-		if l.Hreflang != "" {
-			b = AppendText(append(b, `,"hreflang":`...), l.Hreflang)
-		}
-		if l.Length != 0 {
-			b = strconv.AppendInt(append(b, `,"length":`...), l.Length, 10)
-		}
-		if l.Templated {
-			b = append(b, `,"templated":true`...)
-		}
-		b = append(b, '}')
-	}
-	return append(b, ']')
-}
-
-// appendText appends a text as Marshal writes it.
-func AppendText(b []byte, s string) []byte {
-	for i := range len(s) {
-		if !bareInText[s[i]] {
-			return appendUnusual(b, s)
-		}
-	}
-	return append(append(append(b, '"'), s...), '"')
-}
-
-// bareInText are the bytes of which a text is that Marshal writes as it is, one of ASCII.
-var bareInText = func() (is [256]bool) {
-	for x := byte(' '); x <= '~'; x++ {
-		is[x] = x != '"' && x != '\\'
-	}
-	return is
-}()
-
-// appendUnusual is appendText of any text.
-func appendUnusual(b []byte, s string) []byte {
-	for i := range len(s) {
-		if x := s[i]; x < ' ' || x == '"' || x == '\\' || x == 0xe2 { // U+2028 and U+2029, which marshal escapes, begin with that
-			return appendMarshalled(b, s)
-		}
-	}
-	if !utf8.ValidString(s) {
-		return appendMarshalled(b, s)
-	}
-	return append(append(append(b, '"'), s...), '"')
-}
-
-func appendMarshalled(b []byte, s string) []byte {
-	all, _ := Marshal(s) // texts do not fail
-	return append(b, all...)
-}
-
-// LinkTemplates writes templated links as the value of the header Link-Template (RFC 9652, 2).
-func LinkTemplates(links []ogcapi.Link) string {
-	var b []byte
-	for _, l := range links {
-		if !l.Templated {
-			continue
-		}
-		if b != nil {
-			b = append(b, ", "...)
-		}
-		b = append(b, strconv.Quote(linkSafe.Replace(l.Href))+`; rel="`+linkSafe.Replace(l.Rel)+`"; type="`+linkSafe.Replace(l.Type)+`"`...)
-	}
-	return string(b)
-}
-
-// PathEscape writes an id as one segment of a path.
-func PathEscape(id string) string {
-	switch id {
-	case ".", "..": // segments that URLs are resolved by (RFC 3986, 5.2.4)
-		return strings.Repeat("%2E", len(id))
-	}
-	return url.PathEscape(id)
 }

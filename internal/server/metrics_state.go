@@ -148,11 +148,11 @@ func (m *stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	if end := m.o.CertificateEnd; end != nil {
 		gauge(d.certificate, float64(end().Unix()))
 	}
-	if s.keys != nil {
-		all, active := s.keys.Count(time.Now())
+	if s.Keys != nil {
+		all, active := s.Keys.Count(time.Now())
 		gauge(d.keys, float64(active), "active")
 		gauge(d.keys, float64(all-active), "inactive")
-		gauge(d.keysExpiring, float64(len(s.keys.Expiring(time.Now()))))
+		gauge(d.keysExpiring, float64(len(s.Keys.Expiring(time.Now()))))
 	}
 	if connections := m.o.Connections; connections != nil {
 		open, refused := connections()

@@ -1,29 +1,23 @@
 package server
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/paulmach/orb"
+
 	"grense/api/ogcapi"
+	"grense/internal/draw"
 	"grense/internal/problem"
+	"grense/internal/server/assets"
 	"grense/internal/server/page"
+	"grense/internal/store"
 	"grense/web"
 )
-
-// copies are the address of data of the page without its language, and how to fetch it.
-func (c *Call) Copies(path string) []page.Copied {
-	address := c.Base() + path
-	key := ""
-	if c.s.Config.Auth != "open" {
-		key = `-H "X-API-Key: ` + c.Text("recipes.placeholder") + `" `
-	}
-	return []page.Copied{{Title: "GeoJSON", Text: address},
-		{Title: "curl", Text: "curl " + key + `"` +
-			strings.ReplaceAll(strings.ReplaceAll(address, "$", "%24"), "`", "%60") + `"`}}
-}
 
 // Text is a text of the catalogue in the language of the call.
 func (c *Call) Text(name string, args ...any) string { return page.Text(c.Lang, name, args...) }
@@ -115,7 +109,7 @@ func (c *Call) Crumbs(parent string) []page.Crumb {
 
 // problemPage shows a problem to people; with the key form when a key is what is missing, and what the collection is,
 // but no data.
-func (c *Call) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
+func (c failed) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 	v := problemView{Problem: p, Heading: c.Text(fmt.Sprintf("status.%d", p.Status))}
 	pg := &page.Page{Name: "problem", Title: v.Heading, Data: &v}
 	if c.Collection != nil {
@@ -130,7 +124,7 @@ func (c *Call) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 	c.tellProblem(&v, e)
 	if p.Status == http.StatusUnauthorized && c.Collection != nil {
 		doc := c.Summary(c.Collection)
-		schema := SchemaDoc(c, "schema")
+		schema := SchemaDoc(c.Call, "schema")
 		v.Collection, v.Schema = &doc, &schema
 		v.Next = c.Root + c.Mount + strings.TrimPrefix(c.s.routePath(c.Request.URL), c.Mount)
 		if c.Request.URL.RawQuery != "" {
@@ -141,7 +135,7 @@ func (c *Call) problemPage(e *problem.Error, p ogcapi.Problem) *page.Page {
 }
 
 // tellProblem puts what is wrong into the language of the page, as far as it is there.
-func (c *Call) tellProblem(v *problemView, e *problem.Error) {
+func (c failed) tellProblem(v *problemView, e *problem.Error) {
 	for i, f := range v.Faults {
 		v.Told = append(v.Told, toldFault{f.Name, f.Value, c.told(e.Faults[i].Said, f.Cure)})
 	}
@@ -157,7 +151,7 @@ func (c *Call) tellProblem(v *problemView, e *problem.Error) {
 }
 
 // waysOn are the pages to go on from where there is nothing: the home page, and the list that the address lies below.
-func (c *Call) waysOn() []page.Crumb {
+func (c failed) waysOn() []page.Crumb {
 	list := "collections"
 	if c.Route != nil {
 		if first, _, _ := strings.Cut(strings.TrimPrefix(c.Route.Path, "/"),
@@ -209,18 +203,55 @@ func (s *Kit) static(w http.ResponseWriter, r *http.Request) {
 	if f, ok := web.Static(name); ok { // a plain name works, too
 		name = f.Name
 	}
-	f, ok := s.assets.file(name)
+	f, ok := s.assets.File(name)
 	if !ok {
 		s.notFound(w, r)
 		return
 	}
 	h := w.Header()
-	h.Set("Content-Type", f.media)
+	h.Set("Content-Type", f.Media)
 	h.Set("Cache-Control", forever)
 	if name != path.Base(r.URL.Path) {
 		h.Set("Cache-Control", Briefly)
 	}
 	h.Set("Vary", "Accept-Encoding")
 	c.Request = r
-	c.WriteBody(w, http.StatusOK, f.body())
+	c.WriteBody(w, http.StatusOK, f.Body())
 }
+
+// setPages makes the pages, with an outline of the country for maps without areas: those drawn here, and those of tiles, which fetch it as a list of
+// rings of whole metres.
+func (s *Kit) setPages(rings []orb.Ring) {
+	s.pages, s.assets = page.NewRenderer(assets.HashedName), assets.New()
+	if rings == nil {
+		return
+	}
+	var land orb.MultiPolygon
+	numbers := make([][]int, len(rings))
+	for i, r := range rings {
+		land = append(land, orb.Polygon{r})
+		for _, at := range r {
+			numbers[i] = append(numbers[i], int(at[0]), int(at[1]))
+		}
+	}
+	s.Shore = draw.NewOutline("", land, func(x, y float64) (float64, float64) { return x, y })
+	text, _ := json.Marshal(numbers) // of whole numbers only
+	s.assets.Shore, s.assets.ShoreName = assets.NewFile(text, AsJSON.Media), web.HashedName("shore.json", text)
+	s.ShoreFile = "/static/" + s.assets.ShoreName
+}
+
+// CountryMost is the number of features of a collection up to which it is drawn whole.
+const CountryMost = 500
+
+// Country is the first public collection of areas that can be drawn whole; nil when there is none.
+func (c *Call) Country() *store.Collection {
+	for _, coll := range c.Catalog.Collections {
+		if coll.Public && coll.Geometry != nil && (coll.Geometry.Type == "Polygon" || coll.Geometry.Type == "MultiPolygon") && coll.Count > 0 && coll.Count <= CountryMost {
+			return coll
+		}
+	}
+	return nil
+}
+
+// mayDraw reports whether a page about data may show features: none where they need a key and the visitor has none.
+func (c *Call) MayDraw() bool { return c.s.Config.Auth == "open" || c.holds }

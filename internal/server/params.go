@@ -115,11 +115,6 @@ func (c *Call) Items() *ItemsParams { return c.Params.(selectsFeatures).selectio
 // Output returns the parameters of a call to a route that writes features.
 func (c *Call) Output() *OutputParams { return c.Params.(WritesFeatures).Output() }
 
-// keyParams are those of the form for the key.
-type keyParams struct{ code, next string } // "": none
-
-func newKeyParams(*Call) any { return &keyParams{} }
-
 // Encodings of a filter (OGC 19-079r2, 7.3). cql-text is the name that older clients know.
 var filterLangs = []string{"cql2-text", "cql2-json", "cql-text"}
 
@@ -221,9 +216,6 @@ var (
 			}
 			return nil
 		})}
-
-	paramCode     = &Param{Name: "code", Description: "One-time code", Schema: SchemaString, Parse: Into(func(_ *Call, p *keyParams, v []string) error { p.code = v[0]; return nil })}
-	paramNextPage = &Param{Name: "next", Description: "Page to open afterwards", Schema: SchemaString, Parse: Into(func(_ *Call, p *keyParams, v []string) error { p.next = v[0]; return nil })}
 )
 
 var (
@@ -331,9 +323,9 @@ func (c *Call) parseQuery(rt *Route) error {
 	}
 	switch p := c.Params.(type) {
 	case selectsFeatures:
-		add(c.finishQuery(p.selection()))
+		add(filtering{c}.finishQuery(p.selection()))
 	case Layered:
-		add(p.Each(func(at *Call) error { return at.finishQuery(at.Items()) }))
+		add(p.Each(func(at *Call) error { return filtering{at}.finishQuery(at.Items()) }))
 	}
 	if len(faults) > 0 {
 		SortFaults(faults)
@@ -348,7 +340,7 @@ func (c *Call) checkName(rt *Route, name string, v []string) error {
 	form := rt.Fields && strings.EqualFold(c.Values.Get("f"), AsHTML.F)
 	field := p == nil && rt.Fields && c.Field(name) != nil
 	if p == nil && rt.Fields && !field {
-		x, _ := c.forgiving(name)
+		x, _ := c.Forgiving(name)
 		field = x != nil
 		c.forgives = c.forgives || field
 	}
@@ -463,64 +455,6 @@ func (p *ItemsParams) parseDatetime(name, v string, zone *time.Location) error {
 	return nil
 }
 
-// parseMoment reads a moment, or a day, of which it is the beginning.
-func (c *Call) ParseMoment(v string) (*time.Time, error) {
-	at, ok := cql2.ParseInstant(v, c.Zone())
-	if !ok {
-		return nil, problem.Invalidf("datetime", v, "use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z; %s/versions lists those of a feature", strings.TrimSuffix(c.Request.URL.Path, "/"))
-	}
-	return &at, nil
-}
-
-// parseSortBy reads sortby. An unencoded + arrives as a space. In a repeated parameter, a bare asc or desc sets the direction of
-// the key before it, unless a property has that name.
-func (c *Call) ParseSortBy(values []string) (keys []store.Sort, err error) {
-	seen := map[string]bool{}
-	for i, v := range values {
-		if i > 0 && len(keys) > 0 && (v == "asc" || v == "desc") {
-			if _, ok := c.Collection.Find(v); !ok {
-				keys[len(keys)-1].Desc = v == "desc"
-				continue
-			}
-		}
-		for k := range strings.SplitSeq(v, ",") {
-			key := store.Sort{Property: k}
-			switch {
-			case strings.HasPrefix(k, "-"):
-				key = store.Sort{Property: k[1:], Desc: true}
-			case strings.HasPrefix(k, "+"), strings.HasPrefix(k, " "):
-				key.Property = k[1:]
-			}
-			p, ok := c.Collection.Queryable(key.Property)
-			if !ok || !sortable(p) {
-				return nil, problem.Invalidf("sortby", v, "sort by one of %s", strings.Join(SortableNames(c.Collection), ", "))
-			}
-			if seen[key.Property] {
-				return nil, problem.Invalidf("sortby", v, "name each property once; %s stands twice", key.Property)
-			}
-			if len(keys) == 8 {
-				return nil, problem.Invalidf("sortby", v, "use at most 8 properties")
-			}
-			seen[key.Property] = true
-			keys = append(keys, key)
-		}
-	}
-	return keys, nil
-}
-
-func SortableNames(coll *store.Collection) []string {
-	var names []string
-	for p := range coll.Queryables() {
-		if sortable(p) {
-			names = append(names, p.Name)
-		}
-	}
-	return names
-}
-
-// sortable reports whether features can be put in the order of a property.
-func sortable(p *store.Property) bool { return !p.Hidden && Simple(p.Type) && p.Path == nil }
-
 // parseProperties reads the list of properties to return (OGC API – Features Part 6, draft).
 func (c *Call) parseProperties(p *OutputParams, v string) error {
 	p.Properties, p.SkipGeometry = []string{}, true
@@ -568,19 +502,8 @@ func CrsOfPoints(v string) (crs.ID, error) {
 	return id, nil
 }
 
-// PlainNumber reads a number as people and JSON write it; what only programs do, such as 1_0 and 0x1p3, is none, nor are infinity and NaN.
+// PlainNumber parses a number as people and JSON write it, without 1_0, 0x1p3, infinity and NaN.
 func PlainNumber(v string) (float64, bool) {
 	x, err := strconv.ParseFloat(v, 64)
 	return x, err == nil && x-x == 0 && !strings.ContainsAny(v, "xX_")
-}
-
-// OneOf reads a list of values, each of which must be allowed.
-func OneOf(name, v string, allowed []string) ([]string, error) {
-	list := strings.Split(v, ",")
-	for _, x := range list {
-		if !slices.Contains(allowed, x) {
-			return nil, problem.Invalidf(name, v, "use one or more of %s", strings.Join(allowed, ", "))
-		}
-	}
-	return list, nil
 }

@@ -1,9 +1,6 @@
 package server
 
 import (
-	"errors"
-	"net/http"
-	"sync"
 	"time"
 
 	"grense/internal/server/limit"
@@ -49,84 +46,6 @@ func (c *Call) makeLarge(direct, making store.Cost) error {
 	return nil
 }
 
-// release gives the places of an answer back.
-func (w *response) release() {
-	w.Resting()
-	if w.leave != nil {
-		w.leave()
-		w.leave = nil
-	}
-}
-
-// takePlace leaves the place of a large answer to the caller, who gives it back by what is returned, once or more
-// often.
-func (w *response) TakePlace() (leave func()) {
-	if w == nil || w.leave == nil {
-		return func() {}
-	}
-	leave, w.leave = sync.OnceFunc(w.leave), nil
-	return leave
-}
-
-// keep puts b behind what waits for its reader, and returns how much of it there is room for. Where there is none,
-// the place of a large answer stays taken until the answer is out, so that memory has its bound.
-func (w *response) keep(b []byte) int {
-	n, err := w.spool.Write(b)
-	if n > 0 && w.direct {
-		w.release()
-	}
-	w.spooled = err != nil
-	return n
-}
-
-// fromDisk says that what follows comes from a file, so that nothing of it needs to be kept in another one, and no
-// place.
-func (w *response) FromDisk() {
-	if w == nil || w.spool != nil && w.spool.Size > 0 {
-		return
-	}
-	w.spool, w.spooled = nil, true
-	w.release()
-}
-
-// push sends on what the connection gathers, so that the beginning of a long answer does not wait for more of it. It
-// does nothing where the answer goes by way of a file.
-func (w *response) Push() error {
-	if w == nil || w.spool != nil {
-		return nil
-	}
-	_, err := w.timed(0, func() (int64, error) {
-		err := http.NewResponseController(w.ResponseWriter).Flush()
-		if errors.Is(err, http.ErrNotSupported) {
-			err = nil
-		}
-		return 0, err
-	})
-	return err
-}
-
-// drain sends what waits for its reader. Little of the answer is in memory then.
-func (w *response) drain() error {
-	s := w.spool
-	if s == nil {
-		return nil
-	}
-	w.spool, w.spooled = nil, true // from here on it is sent as it comes
-	defer s.Close()
-	plain := make([]byte, limit.SpoolBlock)
-	for at := int64(0); at < s.Size; {
-		b, next, err := s.Read(at, plain)
-		if err == nil {
-			_, err = w.send(b)
-		}
-		if err != nil {
-			return err
-		}
-		at = next
-	}
-	return nil
-}
-
 // writing takes a place to write many features, until the answer goes out or the store is asked again. Of a request
 // that is broken off meanwhile nothing is written.
 func (c *Call) Writing() error {
@@ -144,14 +63,6 @@ func (c *Call) Writing() error {
 	}
 	w.rest = func() { t.Leave(limit.CostWriting, k) }
 	return nil
-}
-
-// resting gives the place of writing back.
-func (w *response) Resting() {
-	if w != nil && w.rest != nil {
-		w.rest()
-		w.rest = nil
-	}
 }
 
 // Ticket returns one of the call. With begun, its work goes on with what was answered before.
@@ -183,6 +94,9 @@ func (c *Call) Pay(begun bool) error {
 	t.ChargeOwner(c.Owner(), limit.Units[store.CostPage])
 	return nil
 }
+
+// PayOnce is Pay for a call that may have asked the store before; then it goes on.
+func (c *Call) PayOnce() error { return c.Pay(c.Right != nil || c.paid) }
 
 // largeTicket returns a ticket of the call for a place of a large answer.
 func (c *Call) LargeTicket() *limit.Ticket {

@@ -66,9 +66,6 @@ func always(h http.HandlerFunc) func(*Route, string) http.Handler {
 // Besides there are only /metrics, on a listener of its own (metrics.go), and what answers until the data are open (cmd/grense/opening.go).
 func (s *Kit) table() []*Route {
 	return []*Route{
-		{Path: "/key", Op: "getKeyForm", Summary: "Form for the API key", Params: []*Param{paramCode, paramNextPage}, New: newKeyParams, Formats: []Format{AsHTML, AsJSON}, Hidden: true,
-			Stream: s.keyForm, Post: s.keyPost},
-
 		{Path: "/healthz", Op: "health", Root: true, Hidden: true, Serve: always(s.healthz)},
 		{Path: "/readyz", Op: opReady, Root: true, Hidden: true, Serve: always(s.readyz)},
 		{Path: "/static/*", Alias: "/favicon.ico", Op: "static", Root: true, Hidden: true, Serve: always(s.static)},
@@ -94,16 +91,6 @@ var (
 	AsOpenAPI    = Format{F: "json", Media: "application/vnd.oai.openapi+json;version=3.0", Also: []string{"application/vnd.oai.openapi+json", "application/openapi+json", "application/json"}}
 	AsYAML       = Format{F: "yaml", Media: "application/vnd.oai.openapi;version=3.0", Also: []string{"application/yaml", "application/x-yaml", "text/yaml"}, Alias: "yml"}
 )
-
-// Offers reports whether there are data that a route is for.
-func (c *Call) Offers(rt *Route) bool {
-	return (!rt.Register || c.HasRegister()) && (!rt.Lineage || c.HasHistory()) && (!rt.Feed || c.s.Changes != nil)
-}
-
-// OffersOf reports whether a route below a collection is for that one.
-func (c *Call) OffersOf(rt *Route, coll *store.Collection) bool {
-	return (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || c.tellsTime(coll)) && (!rt.Versions || IsVersioned(coll))
-}
 
 // AnyCollection stands for each collection where the API definition has templated paths.
 var AnyCollection = &store.Collection{ID: "collection", Title: store.Text{"": "any collection"}, Public: true,

@@ -9,12 +9,6 @@ import (
 	"grense/internal/store"
 )
 
-// schemaView is what the pages of schema, queryables and sortables show.
-type SchemaView struct {
-	ogcapi.Schema
-	Kind string
-}
-
 // SchemaDoc builds the schema of properties of kind "schema"; "queryables" leave out what cannot be filtered by,
 // "sortables" what has no order.
 func SchemaDoc(c *Call, kind string) ogcapi.Schema {
@@ -33,17 +27,6 @@ func SchemaDoc(c *Call, kind string) ogcapi.Schema {
 		doc.Properties = append(doc.Properties, c.SchemaProperty(p, kind))
 	}
 	return doc
-}
-
-// derivedID describes the feature id. As the member id of a feature it is a text (OGC 23-058r2, 10); filters and
-// orders compare whole numbers as such.
-func (c *Call) DerivedID(p *store.Property, kind string) ogcapi.SchemaProperty {
-	out := ogcapi.SchemaProperty{Name: p.Name, Title: p.Name, Type: ogcapi.Types{"string"}, Role: "id"}
-	if kind != "schema" {
-		typ, _ := JsonType(p.Type)
-		out.Type = ogcapi.Types{typ}
-	}
-	return out
 }
 
 // schemaProperty describes a property; in a schema of kind "schema" so that every value of every feature is valid, null where one may be null.

@@ -30,6 +30,7 @@ import (
 	"grense/internal/feature"
 	"grense/internal/history"
 	"grense/internal/problem"
+	"grense/internal/server/assets"
 	"grense/internal/server/files"
 	"grense/internal/server/limit"
 	"grense/internal/server/page"
@@ -89,8 +90,8 @@ type Kit struct {
 
 	cursorKey []byte
 
-	keys    *apikey.Checker
-	oneTime *apikey.Codes
+	Keys    *apikey.Checker
+	OneTime *apikey.Codes
 	Log     *slog.Logger
 	Version string
 
@@ -103,25 +104,18 @@ type Kit struct {
 	docs      *docCache
 	endless   documentsAsked
 	pages     *page.Renderer
-	assets    *assets
-	shore     *draw.Outline // lies under data without areas; nil for none
-	shoreFile string        // address of its rings below the root
+	assets    *assets.Assets
+	Shore     *draw.Outline // lies under data without areas; nil for none
+	ShoreFile string        // address of its rings below the root
 	Caches    *cache.Group
 	Fragments *feature.Cache
-	Wanted    *fragmentsWanted
-	outlines  *outlineCache
-	scales    atomic.Pointer[mapScales]
 	Files     *files.Cache
 	Tiles     *tile.Maker
 	answers   *answers // nil: none are kept
-	points    *pointIndexes
 
-	times         times
-	past          *history.History // where the data bring none; nil: none
+	Past          *history.History // where the data bring none; nil: none
 	NewGeoPackage func(ctx context.Context, path string, at time.Time) (store.Writer, error)
 
-	codeNames *cache.Cache[listKey, *NameList]
-	offered   *cache.Cache[optionsKey, offeredList]
 	metrics   *metrics
 	Turns     *limit.Turns
 	Flight    limit.Memory
@@ -156,13 +150,10 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 		o.CursorKey = newCursorKey()
 	}
 	o.Config.Limits = o.Config.Limits.WithMemory()
-	s := &Kit{cursorKey: o.CursorKey, Config: o.Config, Store: o.Store, Direct: o.Store, keys: o.Keys, oneTime: o.Codes, Log: o.Logger, Version: o.Version,
+	s := &Kit{cursorKey: o.CursorKey, Config: o.Config, Store: o.Store, Direct: o.Store, Keys: o.Keys, OneTime: o.Codes, Log: o.Logger, Version: o.Version,
 		Root: strings.TrimSuffix(o.Config.BaseURL, "/"), prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
-		Caches: o.Caches, Fragments: feature.NewCache(fragmentBytes, o.Caches), Wanted: newFragmentsWanted(),
+		Caches: o.Caches, Fragments: feature.NewCache(fragmentBytes, o.Caches),
 		docs: cache.New[docKey, *doc](cache.Options{Name: "documents", Bytes: KeptOf(o.Config.Limits, docBytes), Group: o.Caches}), endless: documentsAsked{seed: maphash.MakeSeed()},
-		outlines: newOutlineCache(o.Caches), points: newPointIndexes(o.Store, o.Logger, o.Caches), times: newTimes(),
-		codeNames: cache.New[listKey, *NameList](cache.Options{Name: "code_names", Bytes: 1 << 20, Group: o.Caches}),
-		offered:   cache.New[optionsKey, offeredList](cache.Options{Name: "form_options", Bytes: 1 << 20, Group: o.Caches}),
 		wrongKeys: limit.NewBuckets(limit.WrongKeysRate, limit.WrongKeysAtOnce), Turns: limit.NewTurns(o.Config.Limits, o.Store.Room())}
 	if o.Keys != nil {
 		s.Turns.SetAccounts(o.Keys)
@@ -182,7 +173,7 @@ func New(o Options, surfaces ...Surface) (*Kit, error) {
 	if o.Config.SOAP.Collections == "public" {
 		s.Store = &withRecords{Store: s.Fair}
 	}
-	s.past, s.NewGeoPackage = o.Past, o.NewGeoPackage
+	s.Past, s.NewGeoPackage = o.Past, o.NewGeoPackage
 	dir := ""
 	if o.Config.DataDir != "" {
 		dir = filepath.Join(o.Config.DataDir, "downloads")
@@ -263,11 +254,6 @@ func (s *Kit) Handler() http.Handler { return s.handler }
 
 // MetricsHandler returns the Prometheus metrics; it belongs on a listener of its own.
 func (s *Kit) MetricsHandler() http.Handler { return s.metrics.handler() }
-
-// Close ends what the Server does in the background, and waits for it. Requests under way are not its concern.
-func (s *Kit) Close() {
-	s.points.close()
-}
 
 // TempDir is the folder for temporary files; "": that of the system.
 func (s *Kit) TempDir() string { return s.Files.Temp() }

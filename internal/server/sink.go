@@ -4,12 +4,12 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/klauspost/compress/gzip"
 
 	"grense/internal/feature"
 	"grense/internal/server/limit"
+	"grense/internal/server/wire"
 )
 
 // A sink takes an answer piece by piece. Up to the configured size it stays in memory and goes out whole, with its length; from
@@ -29,13 +29,8 @@ type Sink struct {
 	held   int // bytes that flight knows of
 }
 
-var bufPool = sync.Pool{New: func() any { b := make([]byte, 0, 64<<10); return &b }}
-
-// pooled is the capacity of the largest buffer that is kept, in bytes.
-const pooled = 8 << 20
-
 func NewSink(c *Call, w http.ResponseWriter) *Sink {
-	s := &Sink{Call: c, Writer: w, Buf: c.buffer(), Gzip: AcceptsGzip(c.Request)}
+	s := &Sink{Call: c, Writer: w, Buf: c.buffer(), Gzip: wire.AcceptsGzip(c.Request)}
 	if s.Gzip {
 		s.packed = c.buffer()
 	}
@@ -161,12 +156,12 @@ func (s *Sink) Ends() {
 	if s.Writer == nil || s.open && !s.copies {
 		return
 	}
-	k := s.Call.wanted()
+	k := caching{s.Call}.wanted()
 	if k == nil || !s.open && len(s.Buf)+s.plain > s.Call.s.answers.most {
 		return
 	}
 	s.Call.keep = k
-	if s.Gzip && (s.open || s.plain > 0 || len(s.Buf) >= worthwhile) { // as in finish: what is packed stays so
+	if s.Gzip && (s.open || s.plain > 0 || len(s.Buf) >= wire.Worthwhile) { // as in finish: what is packed stays so
 		s.pack()
 		k.gz = s.member
 	} else {
@@ -179,7 +174,7 @@ func (s *Sink) Ends() {
 // finish writes the rest. The sink is not used afterwards.
 func (s *Sink) Finish() error {
 	defer s.release()
-	if !s.open && s.plain == 0 && len(s.Buf) < worthwhile {
+	if !s.open && s.plain == 0 && len(s.Buf) < wire.Worthwhile {
 		s.Gzip = false
 	}
 	if s.Gzip {
@@ -193,7 +188,7 @@ func (s *Sink) Finish() error {
 	case s.open:
 		err := s.flush()
 		if err == nil && s.copies {
-			s.Call.keepAnswer(s.Writer.Header(), s.copied, s.Writer.Header().Get("Content-Encoding"))
+			caching{s.Call}.keepAnswer(s.Writer.Header(), s.copied, s.Writer.Header().Get("Content-Encoding"))
 		}
 		return err
 	case s.Gzip:
@@ -203,8 +198,8 @@ func (s *Sink) Finish() error {
 }
 
 func (s *Sink) release() {
-	GiveBuffer(s.Buf)
-	GiveBuffer(s.packed)
+	wire.GiveBuffer(s.Buf)
+	wire.GiveBuffer(s.packed)
 	s.Buf, s.packed, s.copied = nil, nil, nil
 	s.Call.Hold(-s.held)
 	s.held = 0
@@ -212,29 +207,21 @@ func (s *Sink) release() {
 
 // buffer is takeBuffer, but for a large one where memory is short.
 func (c *Call) buffer() []byte {
-	b := TakeBuffer()
+	b := wire.TakeBuffer()
 	if cap(b) > 4*limit.SmallPiece && c.s.Flight.Short() {
-		GiveBuffer(b)
+		wire.GiveBuffer(b)
 		return make([]byte, 0, limit.SmallPiece)
 	}
 	return b
 }
 
-func TakeBuffer() []byte { return (*bufPool.Get().(*[]byte))[:0] }
-
-func GiveBuffer(b []byte) {
-	if b != nil && cap(b) <= pooled {
-		bufPool.Put(&b)
-	}
-}
-
 // WriteOnce writes a whole answer that is not cached, compressed when the client takes it and it is long enough.
 func (c *Call) WriteOnce(w http.ResponseWriter, plain []byte) error {
-	if len(plain) < worthwhile || !AcceptsGzip(c.Request) {
+	if len(plain) < wire.Worthwhile || !wire.AcceptsGzip(c.Request) {
 		return c.send(w, plain, "")
 	}
-	out := Compress(TakeBuffer(), plain, gzip.BestSpeed)
-	defer GiveBuffer(out)
+	out := wire.Compress(wire.TakeBuffer(), plain, gzip.BestSpeed)
+	defer wire.GiveBuffer(out)
 	return c.send(w, out, "gzip")
 }
 
@@ -249,7 +236,7 @@ func (c *Call) send(w http.ResponseWriter, body []byte, coding string) error {
 			return err
 		}
 	}
-	c.keepAnswer(h, body, coding)
+	caching{c}.keepAnswer(h, body, coding)
 	if coding != "" {
 		SetHeader(w, "Content-Encoding", coding)
 	}

@@ -1,11 +1,6 @@
 package server
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"hash/maphash"
 	"maps"
@@ -13,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +17,7 @@ import (
 	"grense/internal/cache"
 	"grense/internal/problem"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -32,89 +27,11 @@ const (
 	VaryKeyed = varyOpen + ", X-API-Key, Authorization, Cookie"
 )
 
-const (
-	// smallest is the length in bytes from which an answer that is kept is compressed.
-	smallest = 512
-	// worthwhile is that from which one that is made anew is: below, it is in one packet of Ethernet either way, and compressing a sixth of its cost.
-	worthwhile = 1400
-)
-
-// A Body is an answer that stands in memory, plain and, where that is shorter, compressed. It is immutable.
-type Body struct {
-	Plain, Gz []byte
-	Etag      string // strong, for the plain form; the compressed form adds -gzip
-}
-
-// PlainBody is the body of a small answer, which is not compressed.
-func PlainBody(b []byte) *Body { return &Body{Plain: b} }
-
-// NewBody makes a body, compressed as well as it can be.
-func NewBody(plain []byte) *Body { return newBodyAt(plain, gzip.BestCompression) }
-
-// newBodyAt is newBody with a level of compression.
-func newBodyAt(plain []byte, level int) *Body {
-	sum := sha256.Sum256(plain)
-	b := &Body{Plain: plain, Etag: base64.RawURLEncoding.EncodeToString(sum[:12])}
-	if len(plain) >= smallest {
-		if gz := Compress(nil, plain, level); len(gz) < len(plain) {
-			b.Gz = gz
-		}
-	}
-	return b
-}
-
-// once is a body that is not cached and has no ETag.
-func once(plain []byte) *Body {
-	b := &Body{Plain: plain}
-	if len(plain) >= worthwhile {
-		b.Gz = Compress(nil, plain, gzip.BestSpeed)
-	}
-	return b
-}
-
-var gzipPool = sync.Pool{New: func() any { w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return w }}
-
-// Compress appends src as one gzip member to dst.
-func Compress(dst, src []byte, level int) []byte {
-	buf := bytes.NewBuffer(dst)
-	if level == gzip.BestSpeed {
-		w := gzipPool.Get().(*gzip.Writer)
-		w.Reset(buf)
-		w.Write(src) // a bytes.Buffer does not fail
-		w.Close()
-		gzipPool.Put(w)
-		return buf.Bytes()
-	}
-	w, _ := gzip.NewWriterLevel(buf, level)
-	w.Write(src)
-	w.Close()
-	return buf.Bytes()
-}
-
-// acceptsGzip reports whether the client takes gzip (RFC 9110, 12.5.3).
-func AcceptsGzip(r *http.Request) bool {
-	star := false
-	for _, v := range r.Header["Accept-Encoding"] {
-		for e := range strings.SplitSeq(v, ",") {
-			name, rest, _ := strings.Cut(e, ";")
-			q, ok := strings.CutPrefix(strings.TrimSpace(rest), "q=")
-			refused := ok && strings.Trim(q, "0.") == ""
-			switch strings.ToLower(strings.TrimSpace(name)) {
-			case "gzip", "x-gzip":
-				return !refused
-			case "*":
-				star = !refused
-			}
-		}
-	}
-	return star
-}
-
 // WriteBody writes a complete answer with its validators (RFC 9110, 8.8.3, 13.1.2).
-func (c *Call) WriteBody(w http.ResponseWriter, status int, b *Body) {
+func (c *Call) WriteBody(w http.ResponseWriter, status int, b *wire.Body) {
 	h := w.Header()
 	plain, etag := b.Plain, `"`+b.Etag+`"`
-	if b.Gz != nil && AcceptsGzip(c.Request) {
+	if b.Gz != nil && wire.AcceptsGzip(c.Request) {
 		plain, etag = b.Gz, `"`+b.Etag+`-gzip"`
 		h["Content-Encoding"] = gzipped
 	}
@@ -130,7 +47,7 @@ func (c *Call) WriteBody(w http.ResponseWriter, status int, b *Body) {
 	}
 	if status == http.StatusOK && b.Etag != "" {
 		h["Etag"] = values[0:1:1]
-		if Matches(c.Request.Header["If-None-Match"], etag) {
+		if wire.Matches(c.Request.Header["If-None-Match"], etag) {
 			h.Del("Content-Encoding")
 			h.Del("Content-Type")
 			w.WriteHeader(http.StatusNotModified)
@@ -169,34 +86,6 @@ func (c *Call) IfMatch(etag string) error {
 	return problem.New(problem.Precondition, nil, "The resource is not in a version that If-Match names. Leave the header out to get the current version.")
 }
 
-// matches reports whether If-None-Match names the validator, compared weakly (RFC 9110, 13.1.2).
-func Matches(values []string, etag string) bool {
-	etag = strings.TrimPrefix(etag, "W/")
-	for _, v := range values {
-		for e := range strings.SplitSeq(v, ",") {
-			e = strings.TrimSpace(e)
-			if e == "*" || strings.TrimPrefix(e, "W/") == etag {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// Marshal writes a JSON document without escaping <, > and &, and without a line end.
-func Marshal(v any) ([]byte, error) {
-	if b, ok := v.([]byte); ok {
-		return b, nil
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
 // document answers a route whose answer depends on nothing but the catalog, the mount, the representation, the language, the
 // parameters and, for pages, whether the visitor has a valid key. The bytes are made once and cached.
 func (c *Call) document(w http.ResponseWriter) error {
@@ -227,7 +116,7 @@ func (c *Call) document(w http.ResponseWriter) error {
 		if a.Endless && c.Format.F != AsHTML.F {
 			level = gzip.BestSpeed
 		}
-		d = c.newDoc(newBodyAt(plain, level), a.Links, vary, cached)
+		d = c.newDoc(wire.NewBodyAt(plain, level), a.Links, vary, cached)
 		if !a.Fleeting && (!a.Endless || c.s.endless.again(key)) {
 			c.s.docs.Put(key, d, d.size())
 		}
@@ -237,16 +126,16 @@ func (c *Call) document(w http.ResponseWriter) error {
 	return nil
 }
 
-func (c *Call) newDoc(b *Body, links []ogcapi.Link, vary, cached string) *doc {
+func (c *Call) newDoc(b *wire.Body, links []ogcapi.Link, vary, cached string) *doc {
 	d := &doc{body: b}
 	d.header.add("Content-Type", c.Format.ContentType())
 	d.header.add("Content-Language", page.LanguageTag(c.Lang))
 	d.header.add("Vary", vary)
 	d.header.add("Cache-Control", cached)
-	if l := LinkHeader(ledBy(links)); l != "" {
+	if l := wire.LinkHeader(wire.LedBy(links)); l != "" {
 		d.header.add("Link", l)
 	}
-	if l := LinkTemplates(links); l != "" {
+	if l := wire.LinkTemplates(links); l != "" {
 		d.header.add("Link-Template", l)
 	}
 	return d
@@ -259,12 +148,12 @@ func (c *Call) Render(a *Answer) ([]byte, error) {
 	}
 	switch c.Format.F {
 	case "json":
-		return Marshal(a.JSON)
+		return wire.Marshal(a.JSON)
 	case "jsonld":
-		return Marshal(a.LD())
+		return wire.Marshal(a.LD())
 	default:
 		if a.LD != nil {
-			b, err := Marshal(a.LD())
+			b, err := wire.Marshal(a.LD())
 			if err != nil {
 				return nil, err
 			}
@@ -292,90 +181,6 @@ func (c *Call) Canonical() string {
 	return c.encoded
 }
 
-// linkSafe keeps the texts of links, which may come from the configuration, inside their marks.
-var linkSafe = strings.NewReplacer("<", "%3C", ">", "%3E", `"`, "%22", "\r", "", "\n", "")
-
-func safeInLink(s string) string {
-	for _, b := range [...]byte{'<', '>', '"', '\r', '\n'} { // each by the vectors of the processor
-		if strings.IndexByte(s, b) >= 0 {
-			return linkSafe.Replace(s)
-		}
-	}
-	return s
-}
-
-// manyLinks is how many links a document has at most that are all in its header too. With more the header has those of leading.
-const manyLinks = 10
-
-// leading are the relations by which programs find their way without a look into the document.
-var leading = [...]string{"self", "alternate", "service-desc", "service-doc", "conformance", "data", "items", "license"}
-
-// ledBy is what the header has of the links of a document, which repeats them unless they are many (OGC 17-069r4, /rec/core/link-header).
-func ledBy(links []ogcapi.Link) []ogcapi.Link {
-	if len(links) <= manyLinks {
-		return links
-	}
-	var few []ogcapi.Link
-	for _, l := range links {
-		if slices.Contains(leading[:], l.Rel) {
-			few = append(few, l)
-		}
-	}
-	return few
-}
-
-// maxLinks is how long the header Link gets at most, in bytes: many programs and proxies refuse answers whose headers have 8 KB together.
-const maxLinks = 4 << 10
-
-// LinkHeader writes links as the value of the header Link (RFC 8288, 3). Templated links are left out, and what a long filter makes
-// too long: first the links to the document itself, then the others. The document has them all, but for CSV, which then is paged by offset.
-func LinkHeader(links []ogcapi.Link) string {
-	itself := func(l *ogcapi.Link) bool { return l.Rel == "self" || l.Rel == "alternate" }
-	left, all := maxLinks, 0 // left for the links to the document itself
-	for i := range links {
-		l := &links[i]
-		all += sizeInHeader(l)
-		if !l.Templated && !itself(l) && sizeInHeader(l) <= left {
-			left -= sizeInHeader(l)
-		}
-	}
-	var b strings.Builder
-	b.Grow(min(all, maxLinks))
-	rest := maxLinks
-	for i := range links {
-		l := &links[i]
-		if n := sizeInHeader(l); l.Templated || n > rest || itself(l) && n > left {
-			continue
-		} else if rest -= n; itself(l) {
-			left -= n
-		}
-		writeLink(&b, l)
-	}
-	return b.String()
-}
-
-// sizeInHeader is how many bytes linkHeader counts for a link.
-func sizeInHeader(l *ogcapi.Link) int {
-	return len(l.Href) + len(l.Rel) + len(l.Type) + len(`<>; rel=""; type="", `)
-}
-
-// writeLink writes a link behind others.
-func writeLink(b *strings.Builder, l *ogcapi.Link) {
-	if b.Len() > 0 {
-		b.WriteString(", ")
-	}
-	b.WriteByte('<')
-	b.WriteString(safeInLink(l.Href))
-	b.WriteString(`>; rel="`)
-	b.WriteString(safeInLink(l.Rel))
-	b.WriteByte('"')
-	if l.Type != "" {
-		b.WriteString(`; type="`)
-		b.WriteString(safeInLink(l.Type))
-		b.WriteByte('"')
-	}
-}
-
 // docKey names a written document.
 type docKey struct {
 	root, path, query, f, lang, version string
@@ -384,7 +189,7 @@ type docKey struct {
 }
 
 type doc struct {
-	body   *Body
+	body   *wire.Body
 	header fields
 }
 
@@ -461,7 +266,7 @@ func (c *Call) Unchanged(w http.ResponseWriter, tag string) (same bool, err erro
 	if err := c.IfMatch(etag); err != nil {
 		return false, err
 	}
-	if same = Matches(c.Request.Header["If-None-Match"], etag); same {
+	if same = wire.Matches(c.Request.Header["If-None-Match"], etag); same {
 		w.WriteHeader(http.StatusNotModified)
 	}
 	return same, nil
@@ -472,7 +277,7 @@ func (c *Call) DataFields(w http.ResponseWriter, links []ogcapi.Link) {
 	SetHeader(w, "Content-Type", c.Format.ContentType())
 	SetHeader(w, "Content-Language", page.LanguageTag(c.Lang))
 	c.DataHeaders(w)
-	SetHeader(w, "Link", LinkHeader(append(links, c.ProfileLinks()...)))
+	SetHeader(w, "Link", wire.LinkHeader(append(links, c.ProfileLinks()...)))
 }
 
 // TellLosses tells what the answer does not give: what its format cannot hold, and a profile that was asked for and is
@@ -484,11 +289,4 @@ func (c *Call) TellLosses(h http.Header, losses ...string) {
 	if len(losses) > 0 {
 		h.Set("Format-Losses", strings.Join(losses, "; "))
 	}
-}
-
-// Digest is a validator of what a buffer holds, which is given back.
-func Digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	GiveBuffer(b)
-	return hex.EncodeToString(sum[:12])
 }

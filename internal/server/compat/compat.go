@@ -19,7 +19,10 @@ import (
 	"grense/internal/placename"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/codes"
+	"grense/internal/server/names"
 	"grense/internal/server/page"
+	"grense/internal/server/points"
 )
 
 // Paths of the services below the root.
@@ -31,15 +34,25 @@ const (
 // surface holds what the handlers of all routes share.
 type surface struct {
 	*server.Kit
+	codes  *codes.Codes
+	names  *names.Names
+	points *points.Indexes
 	roles  atomic.Pointer[catalogRoles] // of the latest catalog
 	tables *cache.Cache[tableKey, *table]
-	names  *placename.Service
+	places *placename.Service
 }
 
 // call is a request to a route of the surface.
 type call struct {
 	*server.Call
+	codes.Reader
+	names.Namer
+	points.Finder
 	s *surface
+}
+
+func (s *surface) call(c *server.Call) *call {
+	return &call{c, s.codes.Reader(c), s.names.Namer(c), s.points.Finder(c), s}
 }
 
 // endpoint is a resource of a service. Routes and API definition are derived from it.
@@ -54,15 +67,15 @@ type endpoint struct {
 }
 
 // Routes returns the routes of the services that the configuration enables.
-func Routes(k *server.Kit) []server.Route {
-	s := &surface{Kit: k}
+func Routes(k *server.Kit, h *codes.Codes, n *names.Names, p *points.Indexes) []server.Route {
+	s := &surface{Kit: k, codes: h, names: n, points: p}
 	var out []server.Route
 	if k.Config.Compat.Kommuneinfo {
 		s.tables = cache.New[tableKey, *table](cache.Options{Name: "kommuneinfo", Bytes: tableBytes, Group: k.Caches})
 		out = append(out, s.routes(kommuneinfo())...)
 	}
 	if k.Config.Compat.Stedsnavn {
-		s.names = placename.New(k.Store, placename.Options{MaxHits: maxHits})
+		s.places = placename.New(k.Store, placename.Options{MaxHits: maxHits})
 		out = append(out, s.routes(stedsnavn())...)
 	}
 	return out
@@ -73,11 +86,11 @@ func (s *surface) routes(v *service) []server.Route {
 	out := []server.Route{
 		{Path: v.path, Alias: v.path + "/index.html", Op: v.name, Root: true, Hidden: true, Lenient: true,
 			Summary: v.title, Formats: []server.Format{server.AsHTML, server.AsJSON},
-			Get: func(c *server.Call) (*server.Answer, error) { return v.page(&call{c, s}), nil }},
+			Get: func(c *server.Call) (*server.Answer, error) { return v.page(s.call(c)), nil }},
 		{Path: v.path + "/openapi.json", Alias: v.path + "//openapi.json", Op: v.name + ".openapi", Root: true,
 			Hidden: true, Lenient: true, NoAccept: true, Formats: []server.Format{server.AsJSON},
 			Get: func(c *server.Call) (*server.Answer, error) {
-				return &server.Answer{JSON: v.definition(&call{c, s})}, nil
+				return &server.Answer{JSON: v.definition(s.call(c))}, nil
 			}},
 	}
 	for _, e := range v.endpoints {
@@ -102,7 +115,7 @@ func opName(path string) string {
 // stream returns a handler that writes the response of an endpoint.
 func (s *surface) stream(e endpoint) func(*server.Call, http.ResponseWriter) error {
 	return func(sc *server.Call, w http.ResponseWriter) error {
-		c := &call{sc, s}
+		c := s.call(sc)
 		doc, err := e.get(c)
 		if err != nil {
 			return err

@@ -203,7 +203,7 @@ func (c *call) search(p hitPage, r contract.Request,
 	id func(contract.Hits) []string) (total int, ids []string, err error) {
 	err = c.Ask(func(ctx context.Context) error {
 		ids = nil
-		a, err := c.s.names.Search(ctx, r)
+		a, err := c.s.places.Search(ctx, r)
 		if err != nil {
 			return err
 		}

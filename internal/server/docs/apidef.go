@@ -98,7 +98,7 @@ func (c *call) definition() openapi.Input {
 		}
 	}
 	for _, rt := range c.s.Routes() {
-		if rt.Hidden || !c.Offers(rt) {
+		if rt.Hidden || !c.offers(rt) {
 			continue
 		}
 		if !slices.ContainsFunc(in.Tags, func(t openapi.Tag) bool { return t.Name == rt.Tag }) {
@@ -110,7 +110,7 @@ func (c *call) definition() openapi.Input {
 		}
 		var of []*store.Collection
 		for _, coll := range public {
-			if c.OffersOf(rt, coll) {
+			if c.offersOf(rt, coll) {
 				of = append(of, coll)
 			}
 		}
@@ -201,7 +201,7 @@ func (c *call) operation(rt *server.Route, coll *store.Collection) openapi.Opera
 	}
 	at := *c.Call
 	at.Collection, at.Route = coll, rt
-	op.Parameters = (&call{&at, c.s}).definedParams()
+	op.Parameters = c.s.call(&at).definedParams()
 	for _, r := range rt.Formats {
 		op.Answers = append(op.Answers, openapi.Answer{Media: r.Media, Schema: answerSchema(rt, r, coll),
 			Binary: r.Binary})
@@ -265,7 +265,7 @@ func (c *call) definedParams() []openapi.Parameter {
 		if c.Field(p.Name) == nil {
 			continue
 		}
-		for _, d := range append([]openapi.Parameter{definedField(p)}, c.DefinedForgiving(p)...) {
+		for _, d := range append([]openapi.Parameter{definedField(p)}, c.definedForgiving(p)...) {
 			if name := nameInCode(d.Name); !seen[name] { // the server accepts the others, too
 				seen[name] = true
 				out = append(out, d)
@@ -329,4 +329,15 @@ func definedField(p *store.Property) openapi.Parameter {
 		schema["enum"] = p.Enum
 	}
 	return openapi.Parameter{Name: p.Name, In: "query", Description: about, Schema: schema}
+}
+
+// offers reports whether there are data for a route.
+func (c *call) offers(rt *server.Route) bool {
+	return (!rt.Register || c.HasRegister()) && (!rt.Lineage || c.HasHistory()) && (!rt.Feed || c.s.Changes != nil)
+}
+
+// offersOf reports whether a route below a collection exists for that collection.
+func (c *call) offersOf(rt *server.Route, coll *store.Collection) bool {
+	return (!rt.Drawn || coll.Geometry != nil) && (!rt.Lineage || c.TellsTime(coll)) &&
+		(!rt.Versions || server.IsVersioned(coll))
 }

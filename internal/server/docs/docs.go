@@ -10,6 +10,8 @@ import (
 	"grense/internal/cache"
 	"grense/internal/cql2"
 	"grense/internal/server"
+	"grense/internal/server/drawing"
+	"grense/internal/server/names"
 	"grense/internal/server/page"
 )
 
@@ -22,17 +24,27 @@ const (
 // surface holds what the handlers of all routes share.
 type surface struct {
 	*server.Kit
+	maps     *drawing.Maps
+	names    *names.Names
 	previews *cache.Cache[string, []byte] // by catalog version
 }
 
 // call is a request to a route of the surface.
 type call struct {
 	*server.Call
+	drawing.Drawing
+	names.Namer
 	s *surface
 }
 
+func (s *surface) call(c *server.Call) *call { return &call{c, s.maps.Drawing(c), s.names.Namer(c), s} }
+
 func (s *surface) get(h func(*call) (*server.Answer, error)) func(*server.Call) (*server.Answer, error) {
-	return func(c *server.Call) (*server.Answer, error) { return h(&call{c, s}) }
+	return func(c *server.Call) (*server.Answer, error) { return h(s.call(c)) }
+}
+
+func (s *surface) stream(h func(*call, http.ResponseWriter) error) func(*server.Call, http.ResponseWriter) error {
+	return func(c *server.Call, w http.ResponseWriter) error { return h(s.call(c), w) }
 }
 
 // file returns a handler that does not depend on the mount.
@@ -41,8 +53,8 @@ func file(h http.HandlerFunc) func(*server.Route, string) http.Handler {
 }
 
 // Routes returns the routes that describe the service.
-func Routes(k *server.Kit) []server.Route {
-	s := &surface{Kit: k, previews: cache.New[string, []byte](cache.Options{Name: "previews",
+func Routes(k *server.Kit, n *names.Names, m *drawing.Maps) []server.Route {
+	s := &surface{Kit: k, names: n, maps: m, previews: cache.New[string, []byte](cache.Options{Name: "previews",
 		Bytes: server.KeptOf(k.Config.Limits, 512<<10), Group: k.Caches})}
 	return []server.Route{
 		{Path: "", Op: "getLandingPage", Tag: "Capabilities", Summary: "Landing page",
@@ -72,6 +84,10 @@ func Routes(k *server.Kit) []server.Route {
 			Formats: []server.Format{server.AsHTML, server.AsJSON}, Hidden: true, Get: s.get(s.about)},
 		{Path: "/accessibility", Op: "getAccessibility", After: "getAbout", Summary: "Accessibility statement",
 			Formats: []server.Format{server.AsHTML, server.AsJSON}, Hidden: true, Get: s.get(s.accessibility)},
+		{Path: "/key", Op: "getKeyForm", Summary: "Form for the API key",
+			Params: []*server.Param{paramCode, paramNextPage}, New: newKeyParams,
+			Formats: []server.Format{server.AsHTML, server.AsJSON}, Hidden: true, Stream: s.stream(s.keyForm),
+			Post: s.stream(s.keyPost)},
 		{Path: "/sitemap.xml", Op: "sitemap", Root: true, Hidden: true, Serve: file(s.siteMap)},
 		{Path: "/robots.txt", Op: "robots", Root: true, Hidden: true, Serve: file(s.robots)},
 	}

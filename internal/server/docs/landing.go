@@ -10,6 +10,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/config"
 	"grense/internal/server"
+	"grense/internal/server/names"
 	"grense/internal/server/page"
 	"grense/internal/store"
 )
@@ -142,7 +143,7 @@ type landingView struct {
 	ogcapi.Landing
 	Collections []ogcapi.Collection
 	Map         template.HTML // of the collection that wholeMap returns
-	Searches    []server.Searched
+	Searches    []names.Searched
 	Finds       string // see finds
 	Publisher   string // name or address of the publisher; "" if there is none
 	Keyed       bool   // data need a key

@@ -7,6 +7,7 @@ import (
 	"grense/internal/draw"
 	"grense/internal/geo/crs"
 	"grense/internal/server"
+	"grense/internal/server/drawing"
 	"grense/internal/store"
 )
 
@@ -42,7 +43,7 @@ func (c *call) previewPNG() (data []byte, fleeting bool, err error) {
 	o, err := c.previewOutliner(v)
 	key := c.Catalog.Version
 	if err == nil && o != nil {
-		key += " " + o.Key.Plane
+		key += " " + o.Plane()
 	}
 	if data, ok := c.s.previews.Get(key); ok && err == nil {
 		return data, c.Roughly, nil
@@ -80,17 +81,17 @@ func (c *call) previewView() (v previewView) {
 		}
 	}
 	if v.whole != nil && v.whole.Extent != nil {
-		v.extent, v.plane = v.whole.Extent, server.MapCRS(v.whole)
+		v.extent, v.plane = v.whole.Extent, drawing.CRS(v.whole)
 	}
 	return v
 }
 
 // previewOutliner returns the outliner of the image; nil if it shows an extent only.
-func (c *call) previewOutliner(v previewView) (*server.Outliner, error) {
+func (c *call) previewOutliner(v previewView) (*drawing.Outliner, error) {
 	if v.extent == nil || c.s.Config.Auth != "open" || v.whole != c.Country() {
 		return nil, nil
 	}
-	at := server.MapScale{Plane: v.plane}
+	at := drawing.Scale{Plane: v.plane}
 	if area, err := crs.EnvelopeOf(*v.extent, crs.CRS84, v.plane); err == nil {
 		at.Unit = draw.PreviewUnit(area, v.plane.Geographic())
 	}

@@ -10,6 +10,7 @@ import (
 	"grense/internal/config"
 	"grense/internal/server"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 )
 
 // robots writes robots.txt (RFC 9309): the paths that crawlers should not visit, and the site map. Crawlers request it
@@ -70,7 +71,7 @@ func (s *surface) siteMap(w http.ResponseWriter, r *http.Request) {
 	for _, rt := range s.Routes() {
 		if !strings.Contains(rt.Path, "{") && rt.Get != nil &&
 			slices.ContainsFunc(rt.Formats, func(r server.Format) bool { return r.F == server.AsHTML.F }) &&
-			c.Offers(rt) {
+			s.call(c).offers(rt) {
 			add(rt.Path)
 		}
 	}
@@ -111,7 +112,7 @@ func (s *surface) plain(w http.ResponseWriter, r *http.Request, media string, da
 	h.Set("Vary", "Accept-Encoding")
 	c := server.CallOf(r)
 	c.Request = r
-	c.WriteBody(w, http.StatusOK, server.NewBody(data))
+	c.WriteBody(w, http.StatusOK, wire.NewBody(data))
 }
 
 // about returns the page about the service, its publisher and its invented data.

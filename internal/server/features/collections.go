@@ -12,6 +12,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/geo/crs"
 	"grense/internal/server"
+	"grense/internal/server/drawing"
 	"grense/internal/server/page"
 	"grense/internal/store"
 )
@@ -125,7 +126,7 @@ func (s *surface) collection(c *call) (*server.Answer, error) {
 	a.Fleeting = a.Fleeting || fleeting
 	a.Page = &page.Page{Name: "collection", Title: doc.Title, Description: doc.Description,
 		Crumbs: c.Crumbs("collections"), Data: view, Script: view.Map != ""}
-	if set := server.MapGrid(c.Collection); set != nil && view.Map != "" {
+	if set := drawing.Grid(c.Collection); set != nil && view.Map != "" {
 		a.Page.Tiles = c.TileMap(set, c.Collection)
 	}
 	switch {

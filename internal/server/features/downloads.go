@@ -25,6 +25,7 @@ import (
 	"grense/internal/server/files"
 	"grense/internal/server/limit"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -63,7 +64,7 @@ func (s *surface) download(c *call, w http.ResponseWriter) error {
 		id = crs.CRS84
 	}
 	h.Set("Content-Crs", "<"+id.URI()+">")
-	h.Set("Link", server.LinkHeader(append(c.ProfileLinks(),
+	h.Set("Link", wire.LinkHeader(append(c.ProfileLinks(),
 		ogcapi.Link{Rel: "collection", Type: "application/json", Href: c.Base() + "/collections/" + c.Collection.ID})))
 	if err := c.checkMost(f); err != nil {
 		return err
@@ -74,7 +75,7 @@ func (s *surface) download(c *call, w http.ResponseWriter) error {
 	if c.Request.Method == http.MethodHead {
 		return c.head(w, f)
 	}
-	if err := c.Simplify(); err != nil {
+	if err := c.simplify(); err != nil {
 		return err
 	}
 	if err := c.LargeFile(); err != nil {
@@ -164,7 +165,7 @@ func (c *call) everything() bool {
 
 // fileOptions returns the options of the writer.
 func (c *call) fileOptions() output.Options {
-	return output.Options{Collection: c.Written(), CRS: c.Output().Crs, Properties: c.Output().Properties,
+	return output.Options{Collection: c.written(), CRS: c.Output().Crs, Properties: c.Output().Properties,
 		SkipGeometry: c.Output().SkipGeometry, Count: -1, Address: c.Base() + "/collections/" + c.Collection.ID,
 		Title: c.Collection.Title.In("nb"), Dated: c.Catalog.Modified, Excel: c.Output().Dialect == "excel",
 		Precision: c.Output().Precision, Profile: c.Output().Profile, GeoPackage: c.s.NewGeoPackage}
@@ -261,7 +262,7 @@ func (c *call) head(w http.ResponseWriter, f *format.Format) error {
 }
 
 // zips reports whether a streamed file is compressed.
-func (c *call) zips(f *format.Format) bool { return textual(f) && server.AcceptsGzip(c.Request) }
+func (c *call) zips(f *format.Format) bool { return textual(f) && wire.AcceptsGzip(c.Request) }
 
 // textual reports whether a format is worth compressing.
 func textual(f *format.Format) bool {
@@ -273,8 +274,8 @@ func textual(f *format.Format) bool {
 func (c *call) produce(out io.Writer, f *format.Format, snap store.Snapshot, temp string) error {
 	o := c.fileOptions()
 	o.Temp = temp
-	if c.Simple != nil {
-		snap = server.SimpleSnapshot{Snapshot: snap, Simple: c.Simple}
+	if c.simple != nil {
+		snap = simpleSnapshot{Snapshot: snap, simple: c.simple}
 	}
 	return f.Produce(c.Request.Context(), out, o,
 		output.Source{Snapshot: snap, Query: c.Items().Query, VersionIDs: c.Output().VersionIDs})
@@ -399,7 +400,7 @@ func fileTag(revision string, f *format.Format) string { return `"` + revision +
 
 // hasFile reports whether the client already has the file of that data version.
 func (c *call) hasFile(revision string, f *format.Format) bool {
-	return server.Matches(c.Request.Header.Values("If-None-Match"), fileTag(revision, f))
+	return wire.Matches(c.Request.Header.Values("If-None-Match"), fileTag(revision, f))
 }
 
 // downloadLinks returns links to the files of a collection (RFC 8288, rel enclosure), with their lengths if they are

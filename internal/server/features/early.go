@@ -66,8 +66,8 @@ func (c *call) fetch(ctx context.Context, rows []store.Row, want store.Want, fn 
 	if server.IsVersioned(c.Collection) {
 		want.VersionIDs = c.Output().VersionIDs
 	}
-	if c.Simple != nil && !want.NoGeometry {
-		fn = c.Simple.Each(fn)
+	if c.simple != nil && !want.NoGeometry {
+		fn = c.simple.each(fn)
 	}
 	if c.Early != nil {
 		return c.fetchHeld(ctx, rows, want, fn)

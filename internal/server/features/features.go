@@ -6,6 +6,9 @@ import (
 	"net/http"
 
 	"grense/internal/server"
+	"grense/internal/server/codes"
+	"grense/internal/server/drawing"
+	"grense/internal/server/names"
 	"grense/internal/server/page"
 )
 
@@ -30,30 +33,42 @@ const (
 // surface holds what the routes share.
 type surface struct {
 	*server.Kit
+	codes *codes.Codes
+	maps  *drawing.Maps
+	names *names.Names
+	ahead *Ahead
 }
 
 // call is a request to the surface.
 type call struct {
 	*server.Call
-	s *surface
+	codes.Reader
+	drawing.Drawing
+	names.Namer
+	s      *surface
+	simple *simplified // nil for geometries as they are stored
+}
+
+func (s *surface) call(c *server.Call) *call {
+	return &call{Call: c, Reader: s.codes.Reader(c), Drawing: s.maps.Drawing(c), Namer: s.names.Namer(c), s: s}
 }
 
 func (s *surface) get(h func(*call) (*server.Answer, error)) func(*server.Call) (*server.Answer, error) {
-	return func(c *server.Call) (*server.Answer, error) { return h(&call{c, s}) }
+	return func(c *server.Call) (*server.Answer, error) { return h(s.call(c)) }
 }
 
 func (s *surface) stream(h func(*call, http.ResponseWriter) error) func(*server.Call, http.ResponseWriter) error {
-	return func(c *server.Call, w http.ResponseWriter) error { return h(&call{c, s}, w) }
+	return func(c *server.Call, w http.ResponseWriter) error { return h(s.call(c), w) }
 }
 
 func (s *surface) form(h func(*call, page.Faulty) (*page.Page, error)) func(*server.Call, page.Faulty) (*page.Page,
 	error) {
-	return func(c *server.Call, f page.Faulty) (*page.Page, error) { return h(&call{c, s}, f) }
+	return func(c *server.Call, f page.Faulty) (*page.Page, error) { return h(s.call(c), f) }
 }
 
 // Routes returns the routes of collections and features.
-func Routes(k *server.Kit) []server.Route {
-	s := &surface{k}
+func Routes(k *server.Kit, h *codes.Codes, n *names.Names, m *drawing.Maps, a *Ahead) []server.Route {
+	s := &surface{Kit: k, codes: h, names: n, maps: m, ahead: a}
 	return []server.Route{
 		{Path: "/collections", Op: "getCollections", Tag: "Collections", Summary: "All collections",
 			Description: "The collections with their extents, coordinate systems and links, those that are sought " +

@@ -8,12 +8,13 @@ import (
 	"grense/internal/feature"
 	"grense/internal/server"
 	"grense/internal/server/limit"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
 // encoder returns an encoder with the options of the request.
 func (c *call) encoder(skipGeometry bool) (*feature.Encoder, error) {
-	return feature.NewEncoder(c.Written(),
+	return feature.NewEncoder(c.written(),
 		feature.Options{CRS: c.Output().Crs, Properties: c.Output().Properties, SkipGeometry: skipGeometry,
 			Precision:  c.Output().Precision,
 			Vocabulary: c.Base() + "/collections/" + c.Collection.ID + "/schema#"})
@@ -21,13 +22,13 @@ func (c *call) encoder(skipGeometry bool) (*feature.Encoder, error) {
 
 // parts returns a hash of the requested parts of a feature; 0 if the whole feature is requested.
 func (c *call) parts() uint64 {
-	if c.Output().Properties == nil && !c.Output().SkipGeometry && c.Simple == nil && !c.Output().VersionIDs &&
+	if c.Output().Properties == nil && !c.Output().SkipGeometry && c.simple == nil && !c.Output().VersionIDs &&
 		c.Output().Precision == nil {
 		return 0
 	}
 	h := fnv.New64a()
-	if c.Simple != nil {
-		h.Write([]byte(c.Simple.Rev()))
+	if c.simple != nil {
+		h.Write([]byte(c.simple.Rev()))
 	}
 	if c.Output().SkipGeometry {
 		h.Write([]byte{1})
@@ -101,7 +102,7 @@ func (c *call) findFragments(rows []store.Row, gz bool) ([]*feature.Fragment, er
 	if len(m.rows) == 0 {
 		return m.frags, nil
 	}
-	c.s.Wanted.Add(server.WantedFragments{Catalog: c.Catalog, Collection: c.Collection, Key: m.key}, len(m.rows))
+	c.s.ahead.add(fragmentsOf{catalog: c.Catalog, coll: c.Collection, key: m.key}, len(m.rows))
 	return m.read()
 }
 
@@ -128,8 +129,8 @@ func (m *missing) read() (frags []*feature.Fragment, err error) {
 	if m.enc, err = c.members(); err != nil {
 		return nil, err
 	}
-	buf := server.TakeBuffer()
-	defer func() { server.GiveBuffer(buf) }()
+	buf := wire.TakeBuffer()
+	defer func() { wire.GiveBuffer(buf) }()
 	err = c.Ask(func(ctx context.Context) error {
 		err := c.fetch(ctx, m.rows, m.enc.Want(), func(f *store.Feature) (err error) {
 			buf, err = m.put(f, buf[:0])

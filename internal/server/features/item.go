@@ -7,6 +7,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/server"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -20,14 +21,14 @@ func (s *surface) item(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Simplify(); err != nil {
+	if err := c.simplify(); err != nil {
 		return err
 	}
 	links := c.itemLinks(id, at.prev, at.next)
 	if v != nil {
 		links = append(links, c.versionLinks(v)...)
 	}
-	links = append(links, c.VersionsLink(id)...)
+	links = append(links, c.versionsLink(id)...)
 	c.DataFields(w, links)
 	told := 0
 	if v != nil {
@@ -103,9 +104,9 @@ func (c *call) itemJSON(w http.ResponseWriter, at neighbours, links []ogcapi.Lin
 		return err
 	}
 	out.Add(frags[0])
-	out.Buf = server.AppendText(append(out.Buf, `,"prev":`...), orSelf(at.prev, at.id))
-	out.Buf = server.AppendText(append(out.Buf, `,"next":`...), orSelf(at.next, at.id))
-	out.Buf = append(server.AppendLinks(append(out.Buf, `,"links":`...), c.WithProfile(links)), '}')
+	out.Buf = wire.AppendText(append(out.Buf, `,"prev":`...), orSelf(at.prev, at.id))
+	out.Buf = wire.AppendText(append(out.Buf, `,"next":`...), orSelf(at.next, at.id))
+	out.Buf = append(wire.AppendLinks(append(out.Buf, `,"links":`...), c.WithProfile(links)), '}')
 	return out.Finish()
 }
 
@@ -153,7 +154,7 @@ func (c *call) itemLinks(id, prev, next string) []ogcapi.Link {
 			Href: c.Base() + "?f=json"},
 		ogcapi.Link{Rel: "root", Type: "text/html", Title: "The landing page of this server as HTML", Href: c.Base() +
 			"?f=html", Hreflang: server.Hreflang})
-	links = c.AppendSelfLinks(links, items+server.PathEscape(id), c.Others())
+	links = c.AppendSelfLinks(links, items+wire.PathEscape(id), c.Others())
 	for i := range links {
 		if links[i].Type == server.AsGeoJSON.Media {
 			links[i].Title = server.FormTitles["json"]
@@ -163,11 +164,11 @@ func (c *call) itemLinks(id, prev, next string) []ogcapi.Link {
 		Href: c.Base() + "/collections/" + c.Collection.ID})
 	if prev != "" {
 		links = append(links, ogcapi.Link{Rel: "prev", Type: "application/json", Href: c.Base() + items +
-			server.PathEscape(prev) + c.datedQuery()})
+			wire.PathEscape(prev) + c.datedQuery()})
 	}
 	if next != "" {
 		links = append(links, ogcapi.Link{Rel: "next", Type: "application/json", Href: c.Base() + items +
-			server.PathEscape(next) + c.datedQuery()})
+			wire.PathEscape(next) + c.datedQuery()})
 	}
 	return links
 }

@@ -7,6 +7,7 @@ import (
 
 	"grense/internal/server"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -47,10 +48,10 @@ func (c *call) readItem(at neighbours) (v *itemView, linked []byte, err error) {
 	if err := c.nameItem(v); err != nil {
 		return nil, nil, err
 	}
-	if v.History, err = c.ItemHistory(at.row.ID); err != nil {
+	if v.History, err = c.itemHistory(at.row.ID); err != nil {
 		return nil, nil, err
 	}
-	if v.Changes, err = c.EventChanges(at.row.ID); err != nil {
+	if v.Changes, err = c.eventChanges(at.row.ID); err != nil {
 		return nil, nil, err
 	}
 	if v.Changes != nil { // the changes contain the same facts
@@ -66,18 +67,30 @@ func (c *call) readItem(at neighbours) (v *itemView, linked []byte, err error) {
 
 // itemDoc returns the page of a feature; mapID is its id on the map of tiles.
 func (c *call) itemDoc(v *itemView, linked []byte, drawn string) *page.Page {
-	path := "/collections/" + c.Collection.ID + "/items/" + server.PathEscape(v.ID)
-	if href := c.VersionsElsewhere(v.ID); href != "" {
+	path := "/collections/" + c.Collection.ID + "/items/" + wire.PathEscape(v.ID)
+	if href := c.versionsElsewhere(v.ID); href != "" {
 		v.Elsewhere = c.AsPage(href)
 	}
 	query := strings.Join(append([]string{"f=json"}, c.Replay("f", "lang")...), "&")
 	pg := &page.Page{Name: "item", Title: v.Title, Crumbs: c.Crumbs("items"), LD: page.InScript(linked), Data: v,
 		TitleLang: v.TitleLang,
-		Script:    true, Copies: append(c.Copies(path+"?"+query), page.Copied{Title: c.Text("items.id"), Text: v.ID})}
+		Script:    true, Copies: append(c.copies(path+"?"+query), page.Copied{Title: c.Text("items.id"), Text: v.ID})}
 	if v.Map != "" {
 		if m := c.ItemTiles(drawn, *v.box); m != nil {
 			pg.Tiles = m
 		}
 	}
 	return pg
+}
+
+// copies returns the address of the data of the page without its language, and a command that fetches it.
+func (c *call) copies(path string) []page.Copied {
+	address := c.Base() + path
+	key := ""
+	if c.s.Config.Auth != "open" {
+		key = `-H "X-API-Key: ` + c.Text("recipes.placeholder") + `" `
+	}
+	return []page.Copied{{Title: "GeoJSON", Text: address},
+		{Title: "curl", Text: "curl " + key + `"` +
+			strings.ReplaceAll(strings.ReplaceAll(address, "$", "%24"), "`", "%60") + `"`}}
 }

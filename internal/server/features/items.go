@@ -12,6 +12,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/server"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -31,7 +32,7 @@ func (s *surface) items(c *call, w http.ResponseWriter) error {
 	}
 	if c.Format.F == "html" {
 		q.Limit = min(q.Limit, mostOnPage)
-		for _, sought := range []func() (string, bool){c.soughtPoint, c.Ungrouped} {
+		for _, sought := range []func() (string, bool){c.soughtPoint, c.ungrouped} {
 			if to, ok := sought(); ok {
 				c.seeOther(w, to)
 				return nil
@@ -46,7 +47,7 @@ func (s *surface) items(c *call, w http.ResponseWriter) error {
 	defer c.letGo()
 	p, err := c.foundPage()
 	if err == nil {
-		err = c.Simplify()
+		err = c.simplify()
 	}
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ var (
 
 // pageTag returns the weak validator of a page: it changes with the features, their order, the count and the request.
 func (c *call) pageTag(p *store.Page) string {
-	b := server.TakeBuffer()
+	b := wire.TakeBuffer()
 	put := func(s string) { b = append(append(b, s...), 0) }
 	put(c.Base())
 	put(c.Request.URL.Path)
@@ -126,14 +127,14 @@ func (c *call) pageTag(p *store.Page) string {
 	put(string(p.Next))
 	put(string(p.Prev))
 	put(strconv.Itoa(p.Matched))
-	if c.Simple != nil {
-		put(c.Simple.Rev())
+	if c.simple != nil {
+		put(c.simple.Rev())
 	}
 	for _, r := range p.Rows {
 		put(r.ID)
 		b = binary.LittleEndian.AppendUint64(b, r.Rev)
 	}
-	return server.Digest(b)
+	return wire.Digest(b)
 }
 
 // itemsJSON writes GeoJSON (RFC 7946), with the members in the order type, features, counts, links, timeStamp.
@@ -175,9 +176,9 @@ func (c *call) itemsJSON(w http.ResponseWriter, p *store.Page, links []ogcapi.Li
 		out.Buf = strconv.AppendInt(out.Buf, int64(p.Matched), 10)
 	}
 	out.Buf = append(out.Buf, `,"links":`...)
-	out.Buf = append(server.AppendLinks(out.Buf, c.WithProfile(links)), `,"timeStamp":"`...)
+	out.Buf = append(wire.AppendLinks(out.Buf, c.WithProfile(links)), `,"timeStamp":"`...)
 	out.Ends()
-	out.Buf = server.AppendStamp(out.Buf, time.Now())
+	out.Buf = wire.AppendStamp(out.Buf, time.Now())
 	return out.Finish()
 }
 

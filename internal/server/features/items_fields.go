@@ -13,6 +13,7 @@ import (
 	"grense/internal/cql2"
 	"grense/internal/history"
 	"grense/internal/server"
+	"grense/internal/server/names"
 	"grense/internal/server/page"
 	"grense/internal/store"
 )
@@ -214,7 +215,7 @@ func (c *call) chips(v *itemsView) (out []chip) {
 		add(f.Name, f.Title, value)
 	}
 	add("bbox", c.Text("items.bbox"), v.BoxValue)
-	add("datetime", c.Text("items.datetime"), c.PeriodText(v.TimeValue))
+	add("datetime", c.Text("items.datetime"), c.periodText(v.TimeValue))
 	add("filter", c.Text("items.expression"), v.FilterValue)
 	return out
 }
@@ -233,7 +234,7 @@ func (c *call) chipText(p *store.Property, asked string) string {
 func (c *call) options(p *store.Property, asked string) (out page.Choices, err error) {
 	for _, x := range p.Enum {
 		title := x
-		if server.TellsKind(c.Collection, p) {
+		if names.TellsKind(c.Collection, p) {
 			title = c.KindText(history.Kind(x))
 		}
 		out = append(out, page.Choice{Value: x, Title: title})
@@ -242,15 +243,15 @@ func (c *call) options(p *store.Property, asked string) (out page.Choices, err e
 	other, ok := c.Catalog.Collection(p.Ref)
 	switch {
 	case out != nil:
-	case ok && other.Public && other.Count <= server.OptionsMost:
+	case ok && other.Public && other.Count <= names.OptionsMost:
 		out, err = c.OptionsFrom(other)
 	case ours:
-		var names *server.NameList
-		if names, err = c.CodeNames(list); err != nil || len(names.Codes) > server.OptionsMost {
+		var known *names.NameList
+		if known, err = c.CodeNames(list); err != nil || len(known.Codes) > names.OptionsMost {
 			return nil, err
 		}
-		for _, code := range names.Codes {
-			s := page.Value{Text: code}.Named(c.InLanguage(names.Of[code]), "")
+		for _, code := range known.Codes {
+			s := page.Value{Text: code}.Named(c.InLanguage(known.Of[code]), "")
 			out = append(out, page.Choice{Value: code, Title: s.Label(), Lang: s.Lang})
 		}
 	}
@@ -271,7 +272,7 @@ func (c *call) options(p *store.Property, asked string) (out page.Choices, err e
 func (c *call) sortChoices() page.Choices {
 	asked := server.First(c.Values["sortby"])
 	out := page.Choices{{Title: c.Text("items.sort-usual"), Selected: asked == ""}}
-	names := server.SortableNames(c.Collection)
+	names := sortableNames(c.Collection)
 	for _, name := range names[:min(len(names), mostColumns)] {
 		p, shown := c.Collection.Find(name)
 		if !shown {
@@ -286,4 +287,15 @@ func (c *call) sortChoices() page.Choices {
 		out = append(out, page.Choice{Value: asked, Title: asked, Selected: true})
 	}
 	return out
+}
+
+// periodText formats a day, a time or an interval for readers, without an open end.
+func (c *call) periodText(s string) string {
+	from, to, isInterval := strings.Cut(s, "/")
+	from, _ = c.DateText(from)
+	if !isInterval {
+		return from
+	}
+	to, _ = c.DateText(to)
+	return strings.TrimSpace(strings.TrimSuffix(from, "..") + " – " + strings.TrimSuffix(to, ".."))
 }

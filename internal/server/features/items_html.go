@@ -15,6 +15,7 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/limit"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -124,7 +125,7 @@ func (c *call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*pag
 		Near:     near, Schema: "/collections/" + c.Collection.ID + "/schema", Example: read.example,
 		Table: template.HTML(read.table), Map: drawn}
 	_, v.Datetime = c.Collection.During()
-	if href := c.VersionsElsewhere(""); href != "" {
+	if href := c.versionsElsewhere(""); href != "" {
 		v.Elsewhere = c.AsPage(href)
 	}
 	v.Files = c.pageDownloads(c.chosenBy(), p.Matched)
@@ -151,7 +152,7 @@ func (c *call) itemsDoc(p *store.Page, read rowsRead, drawn template.HTML) (*pag
 	pg := &page.Page{Name: "items", Title: c.TitleOf(c.Collection), Crumbs: c.Crumbs("collection"), Data: v,
 		Script: true, LD: template.JS(read.list)}
 	if pg.Empty = len(p.Rows) == 0; !pg.Empty {
-		pg.Copies = c.Copies(path + "?" + strings.Join(append([]string{"f=json"}, c.Replay("f", "lang")...), "&"))
+		pg.Copies = c.copies(path + "?" + strings.Join(append([]string{"f=json"}, c.Replay("f", "lang")...), "&"))
 	}
 	return pg, nil
 }
@@ -179,7 +180,7 @@ func (c *call) nearItems(p *store.Page) (*page.Crumb, error) {
 	}
 	query := append([]string{"f=html"}, c.Replay("f", name, "offset", "cursor")...)
 	return &page.Crumb{Title: near, Href: c.Base() + "/collections/" + c.Collection.ID + "/items?" +
-		strings.Join(append(query, server.QueryEscape(name)+"="+server.QueryEscape(near)), "&")}, nil
+		strings.Join(append(query, wire.QueryEscape(name)+"="+wire.QueryEscape(near)), "&")}, nil
 }
 
 // tellItems sets which features a page has, of how many, and the heading of the files with all of them. chosen
@@ -291,8 +292,8 @@ type itemView struct {
 	Prev, Next neighbour
 	Belongs    []belonging  // features that this one refers to
 	Parts      []page.Crumb // features of other collections that refer to this one
-	History    *server.ItemHistory
-	Changes    []server.EventChange // of an event
+	History    *itemHistory
+	Changes    []eventChange // of an event
 }
 
 // neighbour is the feature before or after another one; Href is "" for none.
@@ -427,7 +428,7 @@ func (c *call) partsOf(v *itemView) (out []page.Crumb, err error) {
 				text += " (" + by + ")"
 			}
 			out = append(out, page.Crumb{Title: text, Href: c.HtmlHref("/collections/"+coll.ID+"/items") + "&" +
-				server.QueryEscape(p.Name) + "=" + server.QueryEscape(v.ID)})
+				wire.QueryEscape(p.Name) + "=" + wire.QueryEscape(v.ID)})
 		}
 	}
 	return out, nil
@@ -458,7 +459,7 @@ func (c *call) itemHref(id string) string {
 	if id == "" {
 		return ""
 	}
-	return c.HtmlHref("/collections/" + c.Collection.ID + "/items/" + server.PathEscape(id) + c.datedQuery())
+	return c.HtmlHref("/collections/" + c.Collection.ID + "/items/" + wire.PathEscape(id) + c.datedQuery())
 }
 
 // sortable is a column header that sorts the table: first ascending, then descending.
@@ -476,7 +477,7 @@ func (c *call) sortable(p *store.Property) server.Column {
 		}
 	}
 	col.Sort = c.Base() + "/collections/" + c.Collection.ID + "/items?" +
-		strings.Join(append([]string{"f=html", "sortby=" + server.QueryEscape(by)},
+		strings.Join(append([]string{"f=html", "sortby=" + wire.QueryEscape(by)},
 			c.Replay("f", "sortby", "offset", "cursor")...), "&")
 	return col
 }

@@ -6,6 +6,7 @@ import (
 
 	"grense/internal/feature"
 	"grense/internal/server"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -48,7 +49,7 @@ func (c *call) itemList(p *store.Page, full bool) (*itemList, error) {
 	if !full {
 		doc["@context"] = feature.Context()
 	}
-	head, err := server.Marshal(doc)
+	head, err := wire.Marshal(doc)
 	if err != nil {
 		return nil, err
 	}

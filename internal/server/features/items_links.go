@@ -3,6 +3,7 @@ package features
 import (
 	"grense/api/ogcapi"
 	"grense/internal/server"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -18,7 +19,7 @@ func (c *call) itemsLinks(p *store.Page) []ogcapi.Link {
 	}
 	page("prev", "Items (prev)", p.Prev)
 	page("next", "Items (next)", p.Next)
-	links = append(links, c.VersionsLink("")...)
+	links = append(links, c.versionsLink("")...)
 	return append(links, ogcapi.Link{Rel: "collection", Type: "application/json", Title: c.TitleOf(c.Collection),
 		Href: c.Base() + "/collections/" + c.Collection.ID})
 }
@@ -27,7 +28,7 @@ func (c *call) itemsLinks(p *store.Page) []ogcapi.Link {
 func (c *call) pageHref(path string, cur store.Cursor) string {
 	query := "?"
 	if f := server.First(c.Values["f"]); f != "" {
-		query = "?f=" + server.QueryEscape(f) + "&"
+		query = "?f=" + wire.QueryEscape(f) + "&"
 	}
 	return c.Base() + path + query + "cursor=" + string(cur) + c.Replayed("f", "offset", "cursor")
 }

@@ -1,6 +1,7 @@
 package features
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -8,7 +9,9 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"grense/internal/cql2"
 	"grense/internal/server"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -44,5 +47,22 @@ func (c *call) soughtPoint() (href string, ok bool) {
 	if m[2]+m[4] == "" && !within(lon, lat) && within(lat, lon) {
 		lat, lon = lon, lat
 	}
-	return c.HtmlHref("/lookup") + "&lon=" + server.QueryEscape(lon) + "&lat=" + server.QueryEscape(lat), true
+	return c.HtmlHref("/lookup") + "&lon=" + wire.QueryEscape(lon) + "&lat=" + wire.QueryEscape(lat), true
+}
+
+// ungrouped returns the address of an English page with numbers as programs write them, so that its links work in
+// every language. It returns false if no number has a comma between thousands.
+func (c *call) ungrouped() (href string, ok bool) {
+	if c.Lang != "en" {
+		return "", false
+	}
+	values := maps.Clone(c.Values)
+	for name := range c.Values {
+		p, _ := c.Forgiving(name)
+		if v := server.First(c.Values[name]); p != nil && (p.Type == cql2.TypeInteger || p.Type == cql2.TypeNumber) &&
+			server.GroupedNumber.MatchString(v) {
+			values[name], ok = []string{strings.ReplaceAll(v, ",", "")}, true
+		}
+	}
+	return "/collections/" + c.Collection.ID + "/items?" + values.Encode(), ok
 }

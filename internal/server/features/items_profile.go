@@ -37,7 +37,7 @@ func (c *call) membersKind() feature.Kind {
 }
 
 func (c *call) jsonFGEncoder(plus bool) (*feature.JSONFG, error) {
-	return feature.NewJSONFG(c.Written(),
+	return feature.NewJSONFG(c.written(),
 		feature.Options{CRS: c.Output().Crs, Properties: c.Output().Properties, SkipGeometry: c.Output().SkipGeometry,
 			Precision: c.Output().Precision}, plus)
 }

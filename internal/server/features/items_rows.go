@@ -5,16 +5,17 @@ import (
 	"slices"
 
 	"grense/internal/server"
+	"grense/internal/server/drawing"
 	"grense/internal/server/page"
 	"grense/internal/store"
 )
 
 // rowsRead holds what the features of a page contribute to it. All of it is HTML, except for the example.
 type rowsRead struct {
-	table    []byte           // the rows
-	list     []byte           // linked data; nil if the page is too long or too wide for it
-	outlines *server.Outliner // of the map; nil for none
-	example  string           // of a filter; "" for none
+	table    []byte            // the rows
+	list     []byte            // linked data; nil if the page is too long or too wide for it
+	outlines *drawing.Outliner // of the map; nil for none
+	example  string            // of a filter; "" for none
 }
 
 // readRows fetches the rows of a page once: for the table, for the map (in outlines), and for linked data.

@@ -9,6 +9,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/store"
 	"grense/openapi"
 )
 
@@ -143,13 +144,13 @@ var paramCRS = &server.Param{Name: "crs", Own: true, Define: server.DefineCRS,
 
 var paramVersion = &server.Param{Name: "datetime", Define: defineVersion,
 	Description: "A moment, or a day: the version of the feature that was valid then. Without it, the one of now",
-	Schema:      server.SchemaFilled, Only: server.HasTimes,
+	Schema:      server.SchemaFilled, Only: hasTimes,
 	Parse: server.Into(func(c *server.Call, p *itemParams, v []string) (err error) {
 		if server.IsPlain(c.Collection) && !c.HasHistory() {
 			return problem.Invalidf("datetime", v[0], "features of %s have no versions; leave datetime out",
 				c.Collection.ID)
 		}
-		p.At, err = c.ParseMoment(v[0])
+		p.At, err = parseMoment(c, v[0])
 		return err
 	})}
 
@@ -160,7 +161,7 @@ var paramSortBy = &server.Param{Name: "sortby", Own: true, Define: defineSortBy,
 		"items": map[string]any{"type": "string", "minLength": 1}},
 	Repeat: true,
 	Parse: server.Into(func(c *server.Call, p *server.ItemsParams, v []string) (err error) {
-		p.Query.SortBy, err = c.ParseSortBy(v)
+		p.Query.SortBy, err = parseSortBy(c, v)
 		return err
 	})}
 
@@ -188,7 +189,7 @@ var paramZoomLevel = &server.Param{Name: "zoom-level",
 		"and CRS may answer 503 with Retry-After",
 	Schema: map[string]any{"type": "number", "minimum": 0},
 	Parse: server.Into(func(_ *server.Call, to server.WritesFeatures, v []string) (err error) {
-		to.Output().Zoom, err = server.ParseZoom(v[0])
+		to.Output().Zoom, err = parseZoom(v[0])
 		return err
 	})}
 
@@ -269,6 +270,77 @@ func defineLimit(c *server.Call, d *openapi.Parameter) {
 
 func defineSortBy(c *server.Call, d *openapi.Parameter) {
 	if c.Collection != server.AnyCollection {
-		d.Description += ". Properties: " + strings.Join(server.SortableNames(c.Collection), ", ")
+		d.Description += ". Properties: " + strings.Join(sortableNames(c.Collection), ", ")
 	}
+}
+
+// parseMoment parses a time, or a day, which begins at midnight.
+func parseMoment(c *server.Call, v string) (*time.Time, error) {
+	at, ok := cql2.ParseInstant(v, c.Zone())
+	if !ok {
+		return nil, problem.Invalidf("datetime", v,
+			"use a day as 2024-01-31 or a moment as 2024-01-31T12:00:00Z; %s/versions lists those of a feature",
+			strings.TrimSuffix(c.Request.URL.Path, "/"))
+	}
+	return &at, nil
+}
+
+// parseSortBy parses sortby. An unencoded + arrives as a space. In a repeated parameter, a bare asc or desc sets the
+// direction of the key before it, unless a property has that name.
+func parseSortBy(c *server.Call, values []string) (keys []store.Sort, err error) {
+	seen := map[string]bool{}
+	for i, v := range values {
+		if i > 0 && len(keys) > 0 && (v == "asc" || v == "desc") {
+			if _, ok := c.Collection.Find(v); !ok {
+				keys[len(keys)-1].Desc = v == "desc"
+				continue
+			}
+		}
+		for k := range strings.SplitSeq(v, ",") {
+			key := store.Sort{Property: k}
+			switch {
+			case strings.HasPrefix(k, "-"):
+				key = store.Sort{Property: k[1:], Desc: true}
+			case strings.HasPrefix(k, "+"), strings.HasPrefix(k, " "):
+				key.Property = k[1:]
+			}
+			p, ok := c.Collection.Queryable(key.Property)
+			if !ok || !sortable(p) {
+				return nil, problem.Invalidf("sortby", v, "sort by one of %s",
+					strings.Join(sortableNames(c.Collection), ", "))
+			}
+			if seen[key.Property] {
+				return nil, problem.Invalidf("sortby", v, "name each property once; %s stands twice", key.Property)
+			}
+			if len(keys) == 8 {
+				return nil, problem.Invalidf("sortby", v, "use at most 8 properties")
+			}
+			seen[key.Property] = true
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
+func sortableNames(coll *store.Collection) []string {
+	var names []string
+	for p := range coll.Queryables() {
+		if sortable(p) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// sortable reports whether features can be sorted by a property.
+func sortable(p *store.Property) bool { return !p.Hidden && server.Simple(p.Type) && p.Path == nil }
+
+// hasTimes reports whether a feature of a collection can be requested at a time: it has versions, or its id may be a
+// code of a history.
+func hasTimes(coll *store.Collection) bool {
+	if coll == nil {
+		return false
+	}
+	_, usual := server.UsualSchemes[coll.ID]
+	return server.IsVersioned(coll) || coll.Codes != "" || usual
 }

@@ -1,7 +1,7 @@
 package features
 
 import (
-	"grense/internal/server"
+	"grense/internal/server/drawing"
 	"grense/internal/store"
 )
 
@@ -25,9 +25,9 @@ func (c *call) linkedOnPage(f *store.Feature) (doc []byte, err error) {
 // pageReading describes one query that serves a whole page: its texts, its map and its linked data.
 type pageReading struct {
 	want     store.Want
-	asked    []int            // indexes in Feature.Values of the requested properties, in their order
-	outlines *server.Outliner // nil if the page has no map
-	titled   []int            // indexes of the properties that outlines need
+	asked    []int             // indexes in Feature.Values of the requested properties, in their order
+	outlines *drawing.Outliner // nil if the page has no map
+	titled   []int             // indexes of the properties that outlines need
 }
 
 // reading returns the query of a page: every property that is not hidden, in the order of the schema, and the
@@ -36,7 +36,7 @@ func (c *call) reading(shown []*store.Property) (r *pageReading, err error) {
 	r = &pageReading{want: store.Want{Properties: []string{}}}
 	if c.Collection.Geometry != nil && !c.Output().SkipGeometry {
 		if r.outlines, err = c.Outliner(c.Collection,
-			c.ScaleOfAll(c.Collection, server.MapCRS(c.Collection))); err != nil {
+			c.ScaleOfAll(c.Collection, drawing.CRS(c.Collection))); err != nil {
 			return nil, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"grense/internal/format/output"
 	"grense/internal/server"
 	"grense/internal/server/page"
+	"grense/internal/store"
 )
 
 // sortables describes the properties that features can be sorted by (OGC API – Features Part 8, draft; OGC 23-058r2).
@@ -22,7 +23,7 @@ func (c *call) schemaAnswer(kind string) (*server.Answer, error) {
 	var derived ogcapi.SchemaProperties
 	for i := range c.Collection.Derived {
 		if p := &c.Collection.Derived[i]; p.Path == nil {
-			derived = append(derived, c.DerivedID(p, kind))
+			derived = append(derived, c.derivedID(p, kind))
 		} else if kind == "queryables" {
 			doc.Properties = append(doc.Properties, c.SchemaProperty(p, kind))
 		}
@@ -39,5 +40,22 @@ func (c *call) schemaAnswer(kind string) (*server.Answer, error) {
 	}
 	return &server.Answer{JSON: doc, Links: c.SelfLinks("/collections/" + c.Collection.ID + "/" + kind),
 		Page: &page.Page{Name: "schema", Title: c.Text(kind + ".title"), Crumbs: c.Crumbs("collection"),
-			Data: server.SchemaView{Schema: doc, Kind: kind}}}, nil
+			Data: schemaView{Schema: doc, Kind: kind}}}, nil
+}
+
+// schemaView is what the pages of schema, queryables and sortables show.
+type schemaView struct {
+	ogcapi.Schema
+	Kind string
+}
+
+// derivedID describes the feature id. As the member id of a feature it is a text (OGC 23-058r2, 10), but filters and
+// orders compare whole numbers as such.
+func (c *call) derivedID(p *store.Property, kind string) ogcapi.SchemaProperty {
+	out := ogcapi.SchemaProperty{Name: p.Name, Title: p.Name, Type: ogcapi.Types{"string"}, Role: "id"}
+	if kind != "schema" {
+		typ, _ := server.JsonType(p.Type)
+		out.Type = ogcapi.Types{typ}
+	}
+	return out
 }

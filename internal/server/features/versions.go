@@ -14,6 +14,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/server"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -29,7 +30,7 @@ func (c *call) datedQuery() string {
 	if v == "" || server.IsPlain(c.Collection) || !ok || out.Output().VersionIDs || strings.Contains(v, "/") {
 		return ""
 	}
-	return "?datetime=" + server.QueryEscape(v)
+	return "?datetime=" + wire.QueryEscape(v)
 }
 
 // version is one version of a feature.
@@ -121,7 +122,7 @@ func (l *versionList) memento(n int) string {
 // mementoHref returns the permanent address of a version: the feature with the start as datetime. f is the
 // representation; "" for a negotiated one.
 func (c *call) mementoHref(l *versionList, n int, f string) string {
-	href := c.ItemAddress(l.id) + "?datetime=" + server.QueryEscape(l.all[n].start)
+	href := c.ItemAddress(l.id) + "?datetime=" + wire.QueryEscape(l.all[n].start)
 	if f != "" {
 		href += "&f=" + f
 	}
@@ -374,7 +375,7 @@ func (s *surface) versions(c *call, w http.ResponseWriter) error {
 func (c *call) timeMap(l *versionList) timeMapDoc {
 	var doc timeMapDoc
 	add := func(datetime string, x ogcapi.Link) { doc.Links = append(doc.Links, mementoLink{x, datetime}) }
-	for _, x := range c.SelfLinks("/collections/" + c.Collection.ID + "/items/" + server.PathEscape(l.id) +
+	for _, x := range c.SelfLinks("/collections/" + c.Collection.ID + "/items/" + wire.PathEscape(l.id) +
 		"/versions") {
 		add("", x)
 	}

@@ -15,6 +15,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/server"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 	"grense/internal/state"
 	"grense/internal/store"
 )
@@ -124,14 +125,14 @@ func (c *call) askChanges(fn func(context.Context, *state.DB) error) error {
 
 func (c *call) limitQuery() string {
 	if v := server.First(c.Values["limit"]); v != "" {
-		return "&limit=" + server.QueryEscape(v)
+		return "&limit=" + wire.QueryEscape(v)
 	}
 	return ""
 }
 
 func (c *call) addLink(doc *changesDoc, rel, title, path string) {
 	if l := server.First(c.Values["lang"]); l != "" {
-		path += "&lang=" + server.QueryEscape(l)
+		path += "&lang=" + wire.QueryEscape(l)
 	}
 	doc.Links = append(doc.Links, ogcapi.Link{Rel: rel, Type: c.Format.Media, Title: title, Href: c.Base() + path})
 }
@@ -146,10 +147,10 @@ func (c *call) changesDoc(path string, list []state.Change) changesDoc {
 		case state.ChangeLoad:
 			d.Count, d.Href = &x.Count, items
 			if coll, ok := c.Catalog.Collection(x.Collection); ok && !server.IsPlain(coll) {
-				d.Href += server.EveryVersion
+				d.Href += everyVersion
 			}
 		case state.ChangeAdd, state.ChangeUpdate:
-			d.Href = items + "/" + server.PathEscape(x.ID)
+			d.Href = items + "/" + wire.PathEscape(x.ID)
 		}
 		doc.Changes[i] = d
 	}
@@ -165,7 +166,7 @@ func (c *call) writeChanges(w http.ResponseWriter, doc *changesDoc) error {
 		a.Raw[server.AsAtom.F], err = c.atom(doc)
 	case server.AsJSONFeed.F:
 		a.Raw = map[string][]byte{}
-		a.Raw[server.AsJSONFeed.F], err = server.Marshal(c.jsonFeed(doc))
+		a.Raw[server.AsJSONFeed.F], err = wire.Marshal(c.jsonFeed(doc))
 	default:
 		a.Page = &page.Page{Name: "changes", Title: doc.title, Crumbs: c.Crumbs(""), Data: c.changesView(doc)}
 	}
@@ -345,3 +346,7 @@ func (c *call) changesView(doc *changesDoc) changesView {
 	}
 	return v
 }
+
+// everyVersion selects all versions of the features of a collection: an interval matches versions without a start as
+// well.
+const everyVersion = "?datetime=0001-01-01/.."

@@ -11,7 +11,9 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/codes"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 )
 
 // JSON documents of schemes, and of the codes of a scheme that are in use on a day.
@@ -62,13 +64,13 @@ func (s *Surface) schemes(c *call) (*server.Answer, error) {
 		return nil, err
 	}
 	if h == nil {
-		return nil, server.ErrNoHistory()
+		return nil, codes.ErrNoHistory()
 	}
 	doc := codeSchemesDoc{Schemes: []codeScheme{}, Links: c.SelfLinks("/codes")}
 	rows := [][]string{{"scheme", "codes", "known_from"}}
 	var links []page.Crumb
 	for _, x := range h.Schemes() {
-		path := "/codes/" + server.PathEscape(x.ID)
+		path := "/codes/" + wire.PathEscape(x.ID)
 		e := codeScheme{ID: x.ID, Codes: len(x.On(c.Today())), KnownFrom: x.Begin().String(), Links: []ogcapi.Link{
 			{Rel: "item", Type: server.AsJSON.Media, Title: x.ID, Href: c.Base() + path},
 			{Rel: "item", Type: server.AsCSV.Media, Title: x.ID, Href: c.Base() + path + "?f=csv"},
@@ -106,13 +108,13 @@ func (s *Surface) codesOf(c *call) (*server.Answer, error) {
 		return nil, err
 	}
 	if h == nil {
-		return nil, server.ErrNoHistory()
+		return nil, codes.ErrNoHistory()
 	}
 	id := c.PathParam("schemeId")
 	scheme := h.Scheme(id)
 	if scheme == nil {
 		return nil, problem.NotFoundf("there is no scheme %q; there are %s", server.Clip(id),
-			strings.Join(server.SchemeIDs(h), ", "))
+			strings.Join(codes.SchemeIDs(h), ", "))
 	}
 	at := p.at
 	if at == 0 {
@@ -124,7 +126,7 @@ func (s *Surface) codesOf(c *call) (*server.Answer, error) {
 	}
 	all := scheme.On(at)
 	from, to := min(p.offset, len(all)), min(p.offset+p.limit, len(all))
-	path := "/codes/" + server.PathEscape(scheme.ID)
+	path := "/codes/" + wire.PathEscape(scheme.ID)
 	doc := codesDoc{Scheme: scheme.ID, Datetime: at.String(), NumberMatched: len(all), NumberReturned: to - from,
 		Codes: []listedCode{}, Links: c.SelfLinks(path)}
 	v := codesView{Path: path}
@@ -145,7 +147,7 @@ func (s *Surface) codesOf(c *call) (*server.Answer, error) {
 	}
 	rows := [][]string{{"code", "name", "valid_from", "valid_to", "parent"}}
 	for _, x := range all[from:to] {
-		own := path + "/" + server.PathEscape(x.Code)
+		own := path + "/" + wire.PathEscape(x.Code)
 		e := listedCode{x.Code, x.Name, x.From.String(), x.To.String(), x.Parent, c.Base() + own}
 		doc.Codes = append(doc.Codes, e)
 		rows = append(rows, []string{e.Code, e.Name, e.ValidFrom, e.ValidTo, e.Parent})

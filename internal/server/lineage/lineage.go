@@ -9,7 +9,9 @@ import (
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/codes"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 )
 
 // divisionDoc is a version of a division. It is valid from ValidFrom until the day before ValidTo.
@@ -76,10 +78,10 @@ func (c *call) errNoScheme() error {
 		return err
 	}
 	if h == nil {
-		return server.ErrNoHistory()
+		return codes.ErrNoHistory()
 	}
 	return problem.NotFoundf("the ids of %s are no codes of a history; where they are, the operator names the "+
-		"scheme with codes: of the collection, one of %s", c.Collection.ID, strings.Join(server.SchemeIDs(h), ", "))
+		"scheme with codes: of the collection, one of %s", c.Collection.ID, strings.Join(codes.SchemeIDs(h), ", "))
 }
 
 // code returns the divisions that a code stands for, on a day or at any time.
@@ -90,20 +92,20 @@ func (s *Surface) code(c *call) (*server.Answer, error) {
 		return nil, err
 	}
 	if h == nil {
-		return nil, server.ErrNoHistory()
+		return nil, codes.ErrNoHistory()
 	}
 	name, code := c.PathParam("schemeId"), c.PathParam("code")
 	scheme := h.Scheme(name)
 	if scheme == nil {
 		return nil, problem.NotFoundf("there is no scheme %q; there are %s", server.Clip(name),
-			strings.Join(server.SchemeIDs(h), ", "))
+			strings.Join(codes.SchemeIDs(h), ", "))
 	}
 	code = scheme.Whole(code)
 	all := scheme.Meanings(code)
 	if len(all) == 0 {
 		return nil, problem.NotFoundf("%s has no code %q and never had", scheme.ID, server.Clip(code))
 	}
-	path := "/codes/" + server.PathEscape(scheme.ID) + "/" + server.PathEscape(code)
+	path := "/codes/" + wire.PathEscape(scheme.ID) + "/" + wire.PathEscape(code)
 	doc := codeHistoryDoc{Scheme: scheme.ID, Code: code, Datetime: p.at.String(), Links: c.SelfLinks(path)}
 	for _, v := range all {
 		if p.at != 0 && !v.Holds(p.at) {
@@ -118,7 +120,7 @@ func (s *Surface) code(c *call) (*server.Answer, error) {
 	last := all[len(all)-1]
 	if coll := c.CollectionOf(scheme.ID); coll != nil && last.To == 0 {
 		doc.Links = append(doc.Links, ogcapi.Link{Rel: "item", Type: server.AsGeoJSON.Media, Title: last.Name,
-			Href: c.Base() + "/collections/" + coll.ID + "/items/" + server.PathEscape(code)})
+			Href: c.Base() + "/collections/" + coll.ID + "/items/" + wire.PathEscape(code)})
 	}
 	title := page.Capital(c.Text("code.title", scheme.ID, code))
 	return &server.Answer{JSON: doc, Links: doc.Links, Endless: true,
@@ -175,9 +177,9 @@ func (s *Surface) lineage(c *call, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	path := "/collections/" + c.Collection.ID + "/items/" + server.PathEscape(id) + "/lineage"
+	path := "/collections/" + c.Collection.ID + "/items/" + wire.PathEscape(id) + "/lineage"
 	doc := lineageDoc{Division: c.divisionDoc(scheme, v), Datetime: at.String(), Links: c.SelfLinks(path)}
-	begin, end := server.Beginning, max(c.Today(), at)
+	begin, end := codes.Beginning, max(c.Today(), at)
 	for _, e := range scheme.Events { // events that are decided, but in the future
 		end = max(end, e.Date)
 	}
@@ -201,7 +203,7 @@ func (s *Surface) lineage(c *call, w http.ResponseWriter) error {
 		for _, m := range all {
 			doc.Until.Ambiguous = doc.Until.Ambiguous || m.Unsure
 			doc.Until.Codes = append(doc.Until.Codes,
-				server.CodeRef{Code: m.Code, Name: m.Name, Share: server.ShareOfWhole(m.Share),
+				server.CodeRef{Code: m.Code, Name: m.Name, Share: codes.ShareOfWhole(m.Share),
 					Href: c.VersionHref(scheme.ID, m.Version)})
 		}
 	}
@@ -229,7 +231,7 @@ func (c *call) eventDocs(edges []*history.Edge) []eventDoc {
 			d := eventDoc{ID: e.Event.ID, Date: e.Event.Date.String(), Kind: e.Event.Kind, Kinds: e.Event.EdgeKinds(),
 				Source: e.Event.Source}
 			if history.Has(c.Catalog) {
-				d.Href = c.Base() + "/collections/" + history.EventsID + "/items/" + server.PathEscape(e.Event.ID)
+				d.Href = c.Base() + "/collections/" + history.EventsID + "/items/" + wire.PathEscape(e.Event.ID)
 			}
 			out = append(out, d)
 		}

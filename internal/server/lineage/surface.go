@@ -8,31 +8,36 @@ import (
 	"grense/internal/feed"
 	"grense/internal/history"
 	"grense/internal/server"
+	"grense/internal/server/codes"
 )
 
 // Surface serves the routes and records changes. Pass its method Routes to server.New.
 type Surface struct {
 	*server.Kit
+	codes    *codes.Codes
 	recorder *feed.Recorder // nil: changes are not recorded
 }
 
 // call is a request to a route of the surface.
 type call struct {
 	*server.Call
+	codes.Reader
 	s *Surface
 }
 
+func (s *Surface) call(c *server.Call) *call { return &call{c, s.codes.Reader(c), s} }
+
 func (s *Surface) get(h func(*call) (*server.Answer, error)) func(*server.Call) (*server.Answer, error) {
-	return func(c *server.Call) (*server.Answer, error) { return h(&call{c, s}) }
+	return func(c *server.Call) (*server.Answer, error) { return h(s.call(c)) }
 }
 
 func (s *Surface) stream(h func(*call, http.ResponseWriter) error) func(*server.Call, http.ResponseWriter) error {
-	return func(c *server.Call, w http.ResponseWriter) error { return h(&call{c, s}, w) }
+	return func(c *server.Call, w http.ResponseWriter) error { return h(s.call(c), w) }
 }
 
 // Routes returns the routes of lineage, codes and changes.
-func (s *Surface) Routes(k *server.Kit) []server.Route {
-	s.Kit = k
+func (s *Surface) Routes(k *server.Kit, h *codes.Codes) []server.Route {
+	s.Kit, s.codes = k, h
 	if s.recorder = s.newRecorder(); s.recorder != nil {
 		k.OnReload(s.recorder.Wake)
 	}

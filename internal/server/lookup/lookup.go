@@ -19,6 +19,8 @@ import (
 	"grense/internal/problem"
 	"grense/internal/server"
 	"grense/internal/server/page"
+	"grense/internal/server/points"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -81,8 +83,8 @@ func (s *surface) lookup(c *call, w http.ResponseWriter) error {
 	if same, err := c.Unchanged(w, c.lookupTag(covering, near)); same || err != nil {
 		return err
 	}
-	doc := c.appendLookup(server.TakeBuffer(), covering, near, links)
-	defer server.GiveBuffer(doc)
+	doc := c.appendLookup(wire.TakeBuffer(), covering, near, links)
+	defer wire.GiveBuffer(doc)
 	return c.WriteOnce(w, doc)
 }
 
@@ -143,15 +145,15 @@ func (c *call) dated(coll *store.Collection, q store.Query) store.Query {
 
 // pointIndexes returns an index for each requested collection. It is nil if the index is not built yet, or the
 // collection has times and a time is requested, since indexes hold current features only.
-func (c *call) pointIndexes() ([]*server.PointIndex, error) {
+func (c *call) pointIndexes() ([]*points.Index, error) {
 	p := c.Params.(*lookupParams)
-	out := make([]*server.PointIndex, len(p.collections))
+	out := make([]*points.Index, len(p.collections))
 	for i, coll := range p.collections {
 		if _, timed := coll.During(); timed && p.hasTime {
 			continue
 		}
 		var err error
-		if out[i], err = c.PointIndex(coll); err != nil {
+		if out[i], err = c.Index(coll); err != nil {
 			return nil, err
 		}
 	}
@@ -160,7 +162,7 @@ func (c *call) pointIndexes() ([]*server.PointIndex, error) {
 
 // covering returns the divisions that contain the point or have it on their border, as S_INTERSECTS does. They are
 // ordered by collection and id.
-func (c *call) covering(indexes []*server.PointIndex) ([]*division, error) {
+func (c *call) covering(indexes []*points.Index) ([]*division, error) {
 	p := c.Params.(*lookupParams)
 	var out []*division
 	for n, coll := range p.collections {
@@ -178,12 +180,12 @@ func (c *call) covering(indexes []*server.PointIndex) ([]*division, error) {
 }
 
 // rowsAt returns the features of a collection that cover the point: by the index i, or by a query if i is nil.
-func (c *call) rowsAt(coll *store.Collection, i *server.PointIndex) (rows []store.Row, err error) {
+func (c *call) rowsAt(coll *store.Collection, i *points.Index) (rows []store.Row, err error) {
 	p := c.Params.(*lookupParams)
 	if i != nil {
 		return i.At(coll, p.crs, *p.lon, *p.lat)
 	}
-	e, err := c.dividing(coll, server.Holding(coll, p.crs, *p.lon, *p.lat))
+	e, err := c.dividing(coll, points.Holding(coll, p.crs, *p.lon, *p.lat))
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +252,7 @@ func (c *call) readDivisions(coll *store.Collection, rows []store.Row) ([]*divis
 		out = out[:0]
 		return c.s.Store.Fetch(ctx, coll.ID, rows, enc.Want(), func(f *store.Feature) error {
 			d := &division{coll: coll, row: rows[len(out)], id: f.Public(), title: page.Value{Text: f.Public()}}
-			d.path = "/collections/" + coll.ID + "/items/" + server.PathEscape(d.id) + startOf(coll, f.Values)
+			d.path = "/collections/" + coll.ID + "/items/" + wire.PathEscape(d.id) + startOf(coll, f.Values)
 			var err error
 			if d.members, err = enc.AppendMembers(nil, f); err != nil {
 				return err
@@ -272,7 +274,7 @@ func startOf(coll *store.Collection, values []any) string {
 	i := 0
 	for _, p := range coll.Properties {
 		if p.Name == coll.Versions.Start {
-			return "?datetime=" + server.QueryEscape(server.Cell(values[i]))
+			return "?datetime=" + wire.QueryEscape(server.Cell(values[i]))
 		}
 		if !p.Hidden {
 			i++
@@ -314,7 +316,7 @@ func (c *call) lookupHeaders(w http.ResponseWriter, links []ogcapi.Link) {
 
 // lookupTag returns the entity tag of the response.
 func (c *call) lookupTag(covering []*division, near *division) string {
-	b := server.TakeBuffer()
+	b := wire.TakeBuffer()
 	put := func(s string) { b = append(append(b, s...), 0) }
 	put(c.Base())
 	put(c.Canonical())
@@ -328,7 +330,7 @@ func (c *call) lookupTag(covering []*division, near *division) string {
 		b = binary.LittleEndian.AppendUint64(b, d.row.Rev)
 	}
 	put(strconv.FormatBool(near != nil))
-	return server.Digest(b)
+	return wire.Digest(b)
 }
 
 // appendLookup appends a FeatureCollection (RFC 7946) of the divisions without their geometries, and the point.
@@ -360,7 +362,7 @@ func (c *call) appendLookup(b []byte, covering []*division, near *division, link
 			b = append(b, near.encoded[near.split:]...)
 		}
 	}
-	b = server.AppendLinks(append(b, `,"links":`...), c.WithProfile(links))
+	b = wire.AppendLinks(append(b, `,"links":`...), c.WithProfile(links))
 	b = append(append(append(b, `,"point":{"lon":`...), page.Number(*p.lon)...), `,"lat":`...)
 	b = append(append(append(b, page.Number(*p.lat)...), `,"crs":"`...), p.crs.URI()...)
 	return append(b, `"}}`...)
@@ -383,11 +385,11 @@ func (c *call) encode(d *division) {
 	text(d.title.Text)
 	if len(d.parents) > 0 {
 		b = append(b, `,"parents":`...)
-		all, _ := server.Marshal(d.parents)
+		all, _ := wire.Marshal(d.parents)
 		b = append(b, all...)
 	}
 	d.split = len(b)
-	links, _ := server.Marshal([]ogcapi.Link{
+	links, _ := wire.Marshal([]ogcapi.Link{
 		{Rel: "canonical", Type: server.AsGeoJSON.Media, Title: d.title.Text, Href: c.Base() + d.path},
 		{Rel: "collection", Type: server.AsJSON.Media, Title: c.TitleOf(d.coll), Href: c.Base() + "/collections/" +
 			d.coll.ID}})

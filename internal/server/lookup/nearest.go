@@ -11,6 +11,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/geo/locate"
 	"grense/internal/server"
+	"grense/internal/server/points"
 	"grense/internal/store"
 )
 
@@ -41,7 +42,7 @@ func nearestOf(all []candidate) *candidate {
 
 // nearest returns the division nearest to a point that no division covers; nil if there are no divisions. It queries
 // the store for collections without an index, and if the index would have to measure too many features.
-func (c *call) nearest(at orb.Point, indexes []*server.PointIndex) (*division, error) {
+func (c *call) nearest(at orb.Point, indexes []*points.Index) (*division, error) {
 	p := c.Params.(*lookupParams)
 	var space [8]candidate
 	all := space[:0]
@@ -93,7 +94,7 @@ const alsoNearest = 1000.0
 
 // nearestOfEach returns near, the nearest division, and those of other collections that are at most alsoNearest farther
 // away, in the order of the collections.
-func (c *call) nearestOfEach(at orb.Point, indexes []*server.PointIndex, near *division) (out []*division, err error) {
+func (c *call) nearestOfEach(at orb.Point, indexes []*points.Index, near *division) (out []*division, err error) {
 	within := near.distance + alsoNearest
 	for n, coll := range c.Params.(*lookupParams).collections {
 		if coll == near.coll {

@@ -13,6 +13,7 @@ import (
 	"grense/internal/draw"
 	"grense/internal/geo/crs"
 	"grense/internal/server"
+	"grense/internal/server/drawing"
 	"grense/internal/server/page"
 	"grense/internal/store"
 )
@@ -102,7 +103,7 @@ func (c *call) lookupMap(found []*division) (template.HTML, error) {
 	if p.hasTime && !p.interval {
 		c.Began = store.Asked(p.from.In(c.Zone())) // the background is of that time, too
 	}
-	plane := server.MapCRS(d.coll)
+	plane := drawing.CRS(d.coll)
 	rows := []store.Row{d.row}
 	outs, err := c.OutlinesOf(d.coll, c.ScaleOfAll(d.coll, plane), rows)
 	if err != nil {
@@ -113,7 +114,7 @@ func (c *call) lookupMap(found []*division) (template.HTML, error) {
 		return "", err
 	}
 	here := draw.Mark{Outline: draw.NewOutline(c.Text("lookup.point"), orb.Point{*p.lon, *p.lat}, move)}
-	at := server.ScaleOf(plane, draw.Bound(append(c.Marks(d.coll, outs, false), here)))
+	at := drawing.ScaleOf(plane, draw.Bound(append(c.Marks(d.coll, outs, false), here)))
 	if err := c.Refine(d.coll, at, rows, outs); err != nil {
 		return "", err
 	}

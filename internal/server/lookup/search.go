@@ -14,7 +14,9 @@ import (
 
 	"grense/internal/cql2"
 	"grense/internal/server"
+	"grense/internal/server/names"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -35,7 +37,7 @@ func parseSearched(c *server.Call, p *searchParams, v []string) (err error) {
 	p.asked = v[0]
 	var words []string
 	for _, w := range strings.Fields(v[0]) {
-		if kind := server.TypeWords[strings.ToLower(strings.Trim(w, ",."))]; kind != "" {
+		if kind := names.TypeWords[strings.ToLower(strings.Trim(w, ",."))]; kind != "" {
 			if _, there := c.Catalog.Collection(kind); there {
 				p.kind = kind
 				continue
@@ -104,7 +106,7 @@ func (s *surface) search(c *call, w http.ResponseWriter) error {
 			if g, err = c.searchIn(x, rest, alike, of); err != nil {
 				return err
 			}
-			g.Href += "&filter=" + server.QueryEscape(cql2.FormatText(of))
+			g.Href += "&filter=" + wire.QueryEscape(cql2.FormatText(of))
 		}
 		if len(g.Hits) == 0 {
 			if g, err = c.searchIn(x, p.terms, alike, nil); err != nil {
@@ -158,7 +160,7 @@ type searchView struct {
 	searchDoc
 	page.Faulty
 	Ways     []page.Crumb // pages of the codes
-	Searches []server.Searched
+	Searches []names.Searched
 	Keyed    bool
 	Near     string // a similar name of a division, if nothing was found; "": none
 }
@@ -182,15 +184,15 @@ var settlements = []string{"by", "byen", "tettsted", "tettstad", "bygd", "town",
 // words. Both are nil if neither word names a type. If the data have no types, only codes is nil.
 func (c *call) placeTypes(asked string) (codes []cql2.Expr, rest []string, err error) {
 	words := strings.Fields(asked)
-	names, err := c.CodeNames("navneobjekttype")
+	known, err := c.CodeNames("navneobjekttype")
 	if err != nil || len(words) < 2 {
 		return nil, nil, err
 	}
 	last := len(words) - 1
 	for _, at := range []int{last, 0} {
 		word := strings.Trim(words[at], ",.")
-		for _, code := range names.Codes {
-			for _, name := range names.Of[code] {
+		for _, code := range known.Codes {
+			for _, name := range known.Of[code] {
 				if typeNamed(name, word) {
 					codes = append(codes, cql2.Text(code))
 					break
@@ -198,8 +200,8 @@ func (c *call) placeTypes(asked string) (codes []cql2.Expr, rest []string, err e
 			}
 		}
 		lower := strings.ToLower(word)
-		if codes != nil || len(names.Codes) == 0 &&
-			(slices.Contains(settlements, lower) || server.TypeWords[lower] != "") {
+		if codes != nil || len(known.Codes) == 0 &&
+			(slices.Contains(settlements, lower) || names.TypeWords[lower] != "") {
 			rest, err = cql2.ParseSearch(strings.Join(slices.Delete(slices.Clone(words), at, at+1), " "))
 			return codes, rest, err
 		}
@@ -243,7 +245,7 @@ func (c *call) searchIn(coll *store.Collection, terms []string, alike map[[2]str
 		Href: c.HtmlHref("/collections/" + coll.ID + "/items")}
 	q := store.Query{Limit: searchHits + 1, Count: store.CountNone}
 	if terms != nil {
-		g.Href += "&q=" + server.QueryEscape(strings.Join(terms, ","))
+		g.Href += "&q=" + wire.QueryEscape(strings.Join(terms, ","))
 		words := cql2.Search{Props: coll.SearchNames(), Terms: terms}
 		var asked cql2.Expr = words
 		if also != nil {
@@ -276,7 +278,7 @@ func (c *call) searchIn(coll *store.Collection, terms []string, alike map[[2]str
 				}
 				rows = append(rows, cells)
 				g.Hits = append(g.Hits, searchHit{ID: f.Public(),
-					Href: c.HtmlHref("/collections/" + coll.ID + "/items/" + server.PathEscape(f.Public()))})
+					Href: c.HtmlHref("/collections/" + coll.ID + "/items/" + wire.PathEscape(f.Public()))})
 				return nil
 			})
 	})
@@ -434,7 +436,7 @@ func position(s string, inside func(lat, lon float64) bool) string {
 			return ""
 		}
 		return "lon=" + page.Number(east) + "&lat=" + page.Number(north) + "&crs=" +
-			server.QueryEscape("http://www.opengis.net/def/crs/EPSG/0/258"+cmp.Or(m[1], "33"))
+			wire.QueryEscape("http://www.opengis.net/def/crs/EPSG/0/258"+cmp.Or(m[1], "33"))
 	}
 	return ""
 }

@@ -5,35 +5,53 @@ import (
 	"net/http"
 
 	"grense/internal/server"
+	"grense/internal/server/codes"
+	"grense/internal/server/drawing"
+	"grense/internal/server/names"
 	"grense/internal/server/page"
+	"grense/internal/server/points"
 )
 
 // surface holds what the handlers of all routes share.
 type surface struct {
 	*server.Kit
+	codes   *codes.Codes
+	maps    *drawing.Maps
+	names   *names.Names
+	points  *points.Indexes
 	divided *divisionCache
 }
 
 // call is a request to a route of the surface.
 type call struct {
 	*server.Call
+	codes.Reader
+	drawing.Drawing
+	names.Namer
+	points.Finder
 	s *surface
 }
 
+func (s *surface) call(c *server.Call) *call {
+
+	return &call{c, s.codes.Reader(c), s.maps.Drawing(c), s.names.Namer(c), s.points.Finder(c), s}
+
+}
+
 func (s *surface) stream(h func(*call, http.ResponseWriter) error) func(*server.Call, http.ResponseWriter) error {
-	return func(c *server.Call, w http.ResponseWriter) error { return h(&call{c, s}, w) }
+	return func(c *server.Call, w http.ResponseWriter) error { return h(s.call(c), w) }
 }
 
 // pageMaker returns the page of a form with errors.
 type pageMaker func(*server.Call, page.Faulty) (*page.Page, error)
 
 func (s *surface) form(h func(*call, page.Faulty) (*page.Page, error)) pageMaker {
-	return func(c *server.Call, f page.Faulty) (*page.Page, error) { return h(&call{c, s}, f) }
+	return func(c *server.Call, f page.Faulty) (*page.Page, error) { return h(s.call(c), f) }
 }
 
 // Routes returns the routes /lookup and /search.
-func Routes(k *server.Kit) []server.Route {
-	s := &surface{Kit: k, divided: newDivisionCache(k.Caches)}
+func Routes(k *server.Kit, h *codes.Codes, n *names.Names, m *drawing.Maps, p *points.Indexes) []server.Route {
+	s := &surface{Kit: k, codes: h, names: n, maps: m, points: p, divided: newDivisionCache(k.Caches)}
 	return []server.Route{
 		{Path: "/lookup", Op: "lookup", After: "getTileMatrixSet", Tag: "Data", Summary: "The divisions at a point",
 			Description: "Codes, names and properties of every division that covers a point or has it on its " +

@@ -16,9 +16,11 @@ import (
 	"grense/internal/problem"
 	"grense/internal/render"
 	"grense/internal/server"
+	"grense/internal/server/drawing"
 	"grense/internal/server/limit"
 	"grense/internal/server/page"
 	"grense/internal/server/tiles"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 	"grense/internal/style"
 	"grense/internal/tile"
@@ -53,7 +55,7 @@ func (c *call) answer(w http.ResponseWriter, v *view) error {
 	c.DataHeaders(w)
 	h.Set("Content-Type", c.Format.ContentType())
 	if v.set == nil {
-		h.Set("Link", server.LinkHeader(c.SelfLinks(c.path())))
+		h.Set("Link", wire.LinkHeader(c.SelfLinks(c.path())))
 	}
 	if v.crs != crs.CRS84 {
 		h.Set("Content-Crs", v.crs.URI())
@@ -276,7 +278,7 @@ func setOf(coll *store.Collection, id crs.ID) *tile.Set {
 		if crs.Same(set.CRS, id) {
 			return set
 		}
-		plane := server.MapCRS(coll)
+		plane := drawing.CRS(coll)
 		if best == nil || set.CRS == plane || set.ID == server.WebMercator && best.CRS != plane {
 			best = set
 		}

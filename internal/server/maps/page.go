@@ -6,7 +6,9 @@ import (
 
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/drawing"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 	"grense/internal/tile"
 )
@@ -31,7 +33,7 @@ func (c *call) page(w http.ResponseWriter) error {
 	v := mapView{Title: c.title(), Picture: c.Base() + c.path() + "?f=png" + c.Others()}
 	tiles := c.TileMap(set, colls...)
 	if chosen := server.First(c.Values["collections"]); chosen != "" {
-		tiles.Path += "&collections=" + server.QueryEscape(chosen)
+		tiles.Path += "&collections=" + wire.QueryEscape(chosen)
 	}
 	pg := &page.Page{Name: "map", Title: c.Text("picture.title"), Crumbs: c.Crumbs(""), Data: v, Script: true,
 		Tiles: tiles}
@@ -53,7 +55,7 @@ func (c *call) page(w http.ResponseWriter) error {
 // none has.
 func gridOf(colls []*store.Collection) *tile.Set {
 	for _, coll := range colls {
-		if set := server.MapGrid(coll); set != nil {
+		if set := drawing.Grid(coll); set != nil {
 			return set
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	"grense/internal/server"
+	"grense/internal/server/drawing"
+	"grense/internal/server/points"
 	"grense/internal/server/tiles"
 )
 
@@ -15,17 +17,23 @@ const maps1 = "http://www.opengis.net/spec/ogcapi-maps-1/1.0/conf/"
 // surface is what the routes share.
 type surface struct {
 	*server.Kit
+	drawing *drawing.Maps
+	points  *points.Indexes
 }
 
 // call is a request to the surface.
 type call struct {
 	*server.Call
+	drawing.Drawing
+	points.Finder
 	s *surface
 	p *mapParams
 }
 
 func (s *surface) stream(h func(*call, http.ResponseWriter) error) func(*server.Call, http.ResponseWriter) error {
-	return func(c *server.Call, w http.ResponseWriter) error { return h(&call{c, s, c.Params.(*mapParams)}, w) }
+	return func(c *server.Call, w http.ResponseWriter) error {
+		return h(&call{c, s.drawing.Drawing(c), s.points.Finder(c), s, c.Params.(*mapParams)}, w)
+	}
 }
 
 // Representations.
@@ -36,8 +44,8 @@ var (
 )
 
 // Routes returns the routes of maps.
-func Routes(k *server.Kit) []server.Route {
-	s := &surface{Kit: k}
+func Routes(k *server.Kit, m *drawing.Maps, p *points.Indexes) []server.Route {
+	s := &surface{Kit: k, drawing: m, points: p}
 	forms := []server.Format{asPNG, asJPEG, asSVG, server.AsHTML}
 	params := append(append([]*server.Param{}, mapParameters...), tiles.Filters...)
 	tileParams := append(append([]*server.Param{}, sizeParameters...), tiles.Filters...)

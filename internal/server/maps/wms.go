@@ -18,6 +18,7 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 	"grense/internal/style"
 )
@@ -305,7 +306,7 @@ func (x *wmsCall) writeInfo(w http.ResponseWriter, found []*infoFeature) error {
 			found = []*infoFeature{}
 		}
 		var err error
-		if b, err = server.Marshal(map[string]any{"type": "FeatureCollection", "features": found}); err != nil {
+		if b, err = wire.Marshal(map[string]any{"type": "FeatureCollection", "features": found}); err != nil {
 			return err
 		}
 	case "text/html":

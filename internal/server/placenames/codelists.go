@@ -9,7 +9,9 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/names"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -32,10 +34,10 @@ type codeListEntry struct {
 
 // codeListDoc is a code list with the names of its codes in all known languages.
 type codeListDoc struct {
-	ID    string           `json:"id"`
-	Title string           `json:"title"`
-	Codes []server.CodeDoc `json:"codes"`
-	Links []ogcapi.Link    `json:"links"`
+	ID    string          `json:"id"`
+	Title string          `json:"title"`
+	Codes []names.CodeDoc `json:"codes"`
+	Links []ogcapi.Link   `json:"links"`
 }
 
 // codeLists lists the code lists.
@@ -53,14 +55,14 @@ func (s *surface) codeLists(c *call) (*server.Answer, error) {
 	doc := codeListsDoc{CodeLists: []codeListEntry{}, Links: c.SelfLinks("/codelists")}
 	var v codeListsView
 	for _, l := range lists {
-		here := c.Base() + "/codelists/" + server.PathEscape(l.Code)
+		here := c.Base() + "/codelists/" + wire.PathEscape(l.Code)
 		doc.CodeLists = append(doc.CodeLists, codeListEntry{ID: l.Code, Title: l.NameIn(c.Lang), Links: []ogcapi.Link{
 			{Rel: "item", Type: "application/json", Href: here + "?f=json", Title: l.NameIn(c.Lang)},
 			{Rel: "item", Type: server.AsCSV.Media, Href: here + "?f=csv", Title: l.NameIn(c.Lang)},
 			{Rel: "item", Type: server.AsHTML.Media, Href: here + "?f=html", Title: l.NameIn(c.Lang),
 				Hreflang: server.Hreflang}}})
 		v.Lists = append(v.Lists, codeListRow{Title: l.NameIn(c.Lang), ID: l.Code, Count: sizes[l.Code],
-			Href: c.HtmlHref("/codelists/" + server.PathEscape(l.Code))})
+			Href: c.HtmlHref("/codelists/" + wire.PathEscape(l.Code))})
 	}
 	a := &server.Answer{JSON: doc, Links: doc.Links,
 		Page: &page.Page{Name: "codelists", Title: c.Text("codelists.title"), Data: v}}
@@ -70,7 +72,7 @@ func (s *surface) codeLists(c *call) (*server.Answer, error) {
 // codeListSizes returns the number of codes of each list.
 func (c *call) codeListSizes() (map[string]int, error) {
 	sizes := map[string]int{}
-	q := store.Query{Collection: server.CodeCollection, Limit: server.MaxLimit, Count: store.CountNone}
+	q := store.Query{Collection: names.CodeCollection, Limit: server.MaxLimit, Count: store.CountNone}
 	for {
 		err := c.Ask(func(ctx context.Context) error {
 			p, err := c.s.Store.Page(ctx, q)
@@ -78,7 +80,7 @@ func (c *call) codeListSizes() (map[string]int, error) {
 				return err
 			}
 			q.Cursor = p.Next
-			return c.s.Store.Fetch(ctx, server.CodeCollection, p.Rows, store.Want{Properties: []string{"liste"}},
+			return c.s.Store.Fetch(ctx, names.CodeCollection, p.Rows, store.Want{Properties: []string{"liste"}},
 				func(f *store.Feature) error {
 					list, _ := f.Values[0].(string)
 					sizes[list]++
@@ -92,7 +94,7 @@ func (c *call) codeListSizes() (map[string]int, error) {
 }
 
 // addCSV adds the CSV representation if the client requests it.
-func (c *call) addCSV(a *server.Answer, codes []server.CodeDoc) error {
+func (c *call) addCSV(a *server.Answer, codes []names.CodeDoc) error {
 	if c.Format.F != server.AsCSV.F {
 		return nil
 	}
@@ -129,7 +131,7 @@ func (s *surface) codeList(c *call) (*server.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := codeListDoc{ID: id, Title: title, Codes: codes, Links: c.SelfLinks("/codelists/" + server.PathEscape(id))}
+	doc := codeListDoc{ID: id, Title: title, Codes: codes, Links: c.SelfLinks("/codelists/" + wire.PathEscape(id))}
 	a := &server.Answer{JSON: doc, Links: doc.Links,
 		Page: &page.Page{Name: "codelist", Title: title, Crumbs: c.Crumbs("codelists"),
 			Data: c.codeListView(id, codes)}}
@@ -148,13 +150,13 @@ type codeRow struct{ Code, NB, NN, EN, SE, Parent, ParentHref string }
 var parentLists = map[string]string{"navneobjekttype": "navneobjektgruppe",
 	"navneobjektgruppe": "navneobjekthovedgruppe", "kommune": "fylke"}
 
-func (c *call) codeListView(id string, codes []server.CodeDoc) codeListView {
+func (c *call) codeListView(id string, codes []names.CodeDoc) codeListView {
 	v := codeListView{ID: id}
 	for _, d := range codes {
 		row := codeRow{Code: d.Code, NB: d.Name["nb"], NN: store.Text(d.Name).In("nn"), EN: d.Name["en"],
 			SE: d.Name["se"], Parent: d.Parent}
 		if list := parentLists[id]; list != "" && d.Parent != "" {
-			row.ParentHref = c.HtmlHref("/codelists/"+list) + "#code-" + server.PathEscape(d.Parent)
+			row.ParentHref = c.HtmlHref("/codelists/"+list) + "#code-" + wire.PathEscape(d.Parent)
 		}
 		v.Codes, v.Sami = append(v.Codes, row), v.Sami || row.SE != ""
 		v.Parents = v.Parents || d.Parent != ""
@@ -163,7 +165,7 @@ func (c *call) codeListView(id string, codes []server.CodeDoc) codeListView {
 }
 
 // codesCSV encodes codes as CSV (RFC 4180).
-func codesCSV(codes []server.CodeDoc) ([]byte, error) {
+func codesCSV(codes []names.CodeDoc) ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	w.UseCRLF = true

@@ -15,7 +15,7 @@ import (
 
 	contract "grense/api/placename"
 	"grense/internal/cql2"
-	"grense/internal/server"
+	"grense/internal/server/names"
 	"grense/internal/server/page"
 )
 
@@ -130,13 +130,13 @@ func (c *call) soapForm(operation string, typed url.Values) (fields []soapField,
 // The value of an option is its name if only one code has that name, which makes the page smaller. An unknown typed
 // value becomes an option too.
 func (c *call) listChoices(list, typed string) (out page.Choices, code string, err error) {
-	names, err := c.CodeNames(list)
-	if err != nil || len(names.Codes) == 0 {
+	known, err := c.CodeNames(list)
+	if err != nil || len(known.Codes) == 0 {
 		return nil, typed, err
 	}
 	bearers := map[string]int{}
-	for _, code := range names.Codes {
-		s := page.Value{Text: code}.Named(c.InLanguage(names.Of[code]), "")
+	for _, code := range known.Codes {
+		s := page.Value{Text: code}.Named(c.InLanguage(known.Of[code]), "")
 		out = append(out, page.Choice{Value: code, Title: s.Text, Lang: s.Lang})
 		if bearers[s.Text]++; s.Text != code {
 			bearers[code]++
@@ -163,14 +163,14 @@ func (c *call) listChoices(list, typed string) (out page.Choices, code string, e
 // codeOf returns the code that was typed, or the code with the typed name in any spelling. If there is none or there
 // are several, fault is a message for the user.
 func (c *call) codeOf(list, typed string) (code, fault string, err error) {
-	names, err := c.CodeNames(list)
-	if err != nil || len(names.Codes) == 0 || names.Of[typed] != nil {
+	known, err := c.CodeNames(list)
+	if err != nil || len(known.Codes) == 0 || known.Of[typed] != nil {
 		return typed, "", err
 	}
-	key := cql2.Norm(server.WithoutTypes(typed))
+	key := cql2.Norm(names.WithoutTypes(typed))
 	var called, all []string
-	for _, code := range names.Codes {
-		for _, name := range names.Of[code] {
+	for _, code := range known.Codes {
+		for _, name := range known.Of[code] {
 			all = append(all, name)
 			for _, part := range append(strings.Split(name, " - "), name) {
 				if cql2.Norm(part) == key && !slices.Contains(called, code) {
@@ -181,7 +181,7 @@ func (c *call) codeOf(list, typed string) (code, fault string, err error) {
 	}
 	switch len(called) {
 	case 0:
-		if near := cql2.Nearest(server.WithoutTypes(typed), all); near != "" {
+		if near := cql2.Nearest(names.WithoutTypes(typed), all); near != "" {
 			return "", c.Text("fault.name-near", near), nil
 		}
 		return "", c.Text("fault.name-none"), nil

@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"grense/internal/cql2"
-	"grense/internal/server"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -107,13 +107,13 @@ func (c *call) hitText(f *xmlNode, p *store.Property) string {
 	case list == "":
 		return text
 	}
-	names, err := c.CodeNames(list)
+	known, err := c.CodeNames(list)
 	if err != nil { // show the code instead
 		return text
 	}
 	parts := strings.Split(text, ", ")
 	for i, code := range parts {
-		if name, ok := names.Of[code]; ok {
+		if name, ok := known.Of[code]; ok {
 			parts[i] = c.InLanguage(name).Text
 		}
 	}
@@ -252,7 +252,7 @@ func (c *call) recordHref(operation, field, id string) string {
 	if coll, ok := c.Catalog.Collection(name); !ok || !coll.Public || id == "" {
 		return ""
 	}
-	return c.HtmlHref("/collections/" + name + "/items/" + server.PathEscape(id))
+	return c.HtmlHref("/collections/" + name + "/items/" + wire.PathEscape(id))
 }
 
 // leaves returns the texts of the innermost elements, joined by commas.

@@ -6,32 +6,37 @@ import (
 	"net/http"
 
 	"grense/internal/server"
+	"grense/internal/server/names"
 	"grense/internal/soap"
 )
 
 // surface holds what the handlers of all routes share.
 type surface struct {
 	*server.Kit
-	soap *soap.Service
+	names *names.Names
+	soap  *soap.Service
 }
 
 // call is a request to a route of the surface.
 type call struct {
 	*server.Call
+	names.Namer
 	s *surface
 }
 
+func (s *surface) call(c *server.Call) *call { return &call{c, s.names.Namer(c), s} }
+
 func (s *surface) get(h func(*call) (*server.Answer, error)) func(*server.Call) (*server.Answer, error) {
-	return func(c *server.Call) (*server.Answer, error) { return h(&call{c, s}) }
+	return func(c *server.Call) (*server.Answer, error) { return h(s.call(c)) }
 }
 
 func (s *surface) stream(h func(*call, http.ResponseWriter) error) func(*server.Call, http.ResponseWriter) error {
-	return func(c *server.Call, w http.ResponseWriter) error { return h(&call{c, s}, w) }
+	return func(c *server.Call, w http.ResponseWriter) error { return h(s.call(c), w) }
 }
 
 // Routes returns the routes of the place-name service and of the code lists.
-func Routes(k *server.Kit) []server.Route {
-	s := &surface{Kit: k}
+func Routes(k *server.Kit, n *names.Names) []server.Route {
+	s := &surface{Kit: k, names: n}
 	s.soap = s.newSOAP()
 	return []server.Route{
 		{Path: "/codelists", Op: "getCodeLists", After: "getOutput", Tag: "Code lists", Summary: "All code lists",

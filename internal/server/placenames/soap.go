@@ -20,6 +20,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/server"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 	"grense/internal/soap"
 )
 
@@ -157,7 +158,7 @@ func (s *surface) soapFile(rt *server.Route, mount string) http.Handler {
 			s.soap.Call(w, r)
 			return
 		}
-		if err := (&call{c, s}).soapDocument(w); err != nil {
+		if err := s.call(c).soapDocument(w); err != nil {
 			s.End(c, w, err)
 		}
 	})
@@ -192,7 +193,7 @@ func (c *call) soapDocument(w http.ResponseWriter) error {
 	}
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Vary", "Accept-Encoding")
-	c.WriteBody(w, http.StatusOK, server.NewBody(b))
+	c.WriteBody(w, http.StatusOK, wire.NewBody(b))
 	return nil
 }
 

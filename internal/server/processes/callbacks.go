@@ -12,6 +12,7 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/wire"
 	"grense/internal/state"
 	"grense/internal/store"
 )
@@ -99,7 +100,7 @@ func (s *Surface) postBegin(ctx context.Context, j state.Job) {
 	}
 	s.jobs.callbacks.Go(func() {
 		for tries := 1; ; tries++ {
-			b, _ := server.Marshal(x.call(ctx).statusOf(&j)) // strings and numbers cannot fail
+			b, _ := wire.Marshal(x.call(ctx).statusOf(&j)) // strings and numbers cannot fail
 			err := s.outgoing.post(ctx, &j, address, io.NopCloser(bytes.NewReader(b)))
 			wait, more := callWait(tries)
 			if err == nil || ctx.Err() != nil {

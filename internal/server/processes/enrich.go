@@ -19,6 +19,7 @@ import (
 	"grense/internal/problem"
 	"grense/internal/server"
 	"grense/internal/server/limit"
+	"grense/internal/server/points"
 	"grense/internal/store"
 )
 
@@ -127,8 +128,8 @@ type divider struct {
 // positions in ids.
 type dividedLayer struct {
 	coll   *store.Collection
-	index  *server.PointIndex // nil: query the store
-	move   crs.Func           // from the CRS of the points to that of the collection
+	index  *points.Index // nil: query the store
+	move   crs.Func      // from the CRS of the points to that of the collection
 	ids    []string
 	titles []string // nil: the collection has no titles
 	byID   map[string]int32

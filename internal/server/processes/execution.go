@@ -15,9 +15,9 @@ import (
 	"grense/api/ogcapi"
 	"grense/internal/problem"
 	"grense/internal/process"
-	"grense/internal/server"
 	"grense/internal/server/files"
 	"grense/internal/server/limit"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 )
 
@@ -223,7 +223,7 @@ func (x *execution) run(ctx context.Context, to shelf) ([]result, error) {
 		r.box = isBox(spec.Schema)
 		write := func(ctx context.Context, w io.Writer) error { return out.Write(ctx, w) }
 		if out.Write == nil {
-			b, err := server.Marshal(out.Value)
+			b, err := wire.Marshal(out.Value)
 			if err != nil {
 				return nil, err
 			}

@@ -29,7 +29,7 @@ func (x *execution) call(ctx context.Context) *call {
 func (s *Surface) newCall(root, mount, lang string) *call {
 	c := s.NewCall()
 	c.Root, c.Mount, c.Lang = root, mount, lang
-	return &call{c, s}
+	return s.call(c)
 }
 
 // ticket returns a ticket for the queries of the execution. Queries of a job may take processes.time.

@@ -11,6 +11,7 @@ import (
 	"grense/internal/process"
 	"grense/internal/server"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 )
 
 // processView is the data of the page of a process: its description and a form.
@@ -60,7 +61,7 @@ func (c *call) processPage(d ogcapi.Process) processView {
 	for _, o := range d.JobControlOptions {
 		v.Async = v.Async || o == process.Async
 	}
-	b, _ := server.Marshal(d.Example)
+	b, _ := wire.Marshal(d.Example)
 	var example struct{ Inputs map[string]any }
 	json.Unmarshal(b, &example) // the example is our own and valid
 	for _, in := range d.Inputs {
@@ -89,7 +90,7 @@ func (c *call) processPage(d ogcapi.Process) processView {
 		if s, text := value.(string); text {
 			f.fill(s)
 		} else if ok {
-			b, _ := server.Marshal(value)
+			b, _ := wire.Marshal(value)
 			f.fill(string(b))
 		}
 		if upload >= 0 {

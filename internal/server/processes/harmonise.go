@@ -13,6 +13,7 @@ import (
 	"grense/internal/history"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/codes"
 	"grense/internal/server/limit"
 	"grense/internal/store"
 )
@@ -91,14 +92,14 @@ func (c *call) newSeries(p *harmoniseParams) (*history.Series, error) {
 		return nil, err
 	}
 	if h == nil {
-		return nil, server.ErrNoHistory()
+		return nil, codes.ErrNoHistory()
 	}
 	if p.options.To == 0 {
 		return nil, problem.Invalidf("to", "", "send the day whose divisions are wanted, as 2024-01-31")
 	}
 	s := h.Scheme(p.scheme)
 	if s == nil {
-		return nil, problem.Invalidf("scheme", p.scheme, "use one of %s", strings.Join(server.SchemeIDs(h), ", "))
+		return nil, problem.Invalidf("scheme", p.scheme, "use one of %s", strings.Join(codes.SchemeIDs(h), ", "))
 	}
 	return s.NewSeries(p.options)
 }

@@ -25,6 +25,7 @@ import (
 	"grense/internal/server"
 	"grense/internal/server/files"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 	"grense/internal/state"
 	"grense/internal/store"
 )
@@ -296,7 +297,7 @@ func (s *Surface) fail(ctx context.Context, j *state.Job, err error) {
 	}
 	p := s.NewCall().ProblemOf(e)
 	p.Instance = "urn:grense:job:" + j.ID
-	b, _ := server.Marshal(p) // strings and numbers cannot fail
+	b, _ := wire.Marshal(p) // strings and numbers cannot fail
 	j.Status, j.Finished, j.Failure, j.Message = state.JobFailed, j.Updated, b, p.Detail
 }
 
@@ -582,7 +583,7 @@ func (c *call) statusOf(j *state.Job) ogcapi.StatusInfo {
 }
 
 func (c *call) writeStatus(w http.ResponseWriter, status int, j *state.Job) error {
-	b, err := server.Marshal(c.statusOf(j))
+	b, err := wire.Marshal(c.statusOf(j))
 	if err != nil {
 		return err
 	}
@@ -591,6 +592,6 @@ func (c *call) writeStatus(w http.ResponseWriter, status int, j *state.Job) erro
 	h.Set("Cache-Control", "private, no-store")
 	h.Set("Vary", server.VaryKeyed)
 	h.Set("Content-Language", page.LanguageTag(c.Lang))
-	c.WriteBody(w, status, server.PlainBody(b))
+	c.WriteBody(w, status, wire.PlainBody(b))
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"grense/internal/process"
 	"grense/internal/server"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 	"grense/internal/state"
 	"grense/internal/store"
 )
@@ -38,7 +39,7 @@ func (s *Surface) jobList(c *call, w http.ResponseWriter) error {
 	}
 	view.Jobs = doc.Jobs
 	view.Prev, view.Next = server.PagesBeside(doc.Links)
-	if l := server.LinkHeader(doc.Links); l != "" {
+	if l := wire.LinkHeader(doc.Links); l != "" {
 		w.Header().Set("Link", l)
 	}
 	return c.writeFresh(w, &server.Answer{JSON: doc, Links: doc.Links,
@@ -258,7 +259,7 @@ func (f *failedJob) Error() string { return f.p.Detail }
 
 // writeFailure writes the problem with which a job ended.
 func (c *call) writeFailure(w http.ResponseWriter, f *failedJob) error {
-	b, err := server.Marshal(f.p)
+	b, err := wire.Marshal(f.p)
 	if err != nil {
 		return err
 	}
@@ -266,7 +267,7 @@ func (c *call) writeFailure(w http.ResponseWriter, f *failedJob) error {
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", server.VaryKeyed)
-	c.WriteBody(w, f.p.Status, server.PlainBody(b))
+	c.WriteBody(w, f.p.Status, wire.PlainBody(b))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package processes
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -250,7 +251,7 @@ var paramJobType = &server.Param{Name: "type", Own: true,
 	Schema: map[string]any{"type": "array",
 		"items": map[string]any{"type": "string", "enum": []string{"process"}}},
 	Parse: server.Into(func(_ *server.Call, _ *jobsParams, v []string) error {
-		_, err := server.OneOf("type", v[0], []string{"process"})
+		_, err := oneOf("type", v[0], []string{"process"})
 		return err
 	})}
 
@@ -258,14 +259,14 @@ var paramJobProcess = &server.Param{Name: "processID", Own: true,
 	Description: "Ids of processes, with commas between them",
 	Schema:      map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
 	Parse: server.Into(func(_ *server.Call, p *jobsParams, v []string) (err error) {
-		p.process, err = server.OneOf("processID", v[0], p.processes)
+		p.process, err = oneOf("processID", v[0], p.processes)
 		return err
 	})}
 
 var paramJobStatus = &server.Param{Name: "status", Own: true, Description: "States of jobs, with commas between them",
 	Schema: map[string]any{"type": "array", "items": map[string]any{"type": "string", "enum": jobStates}},
 	Parse: server.Into(func(_ *server.Call, p *jobsParams, v []string) (err error) {
-		p.status, err = server.OneOf("status", v[0], jobStates)
+		p.status, err = oneOf("status", v[0], jobStates)
 		return err
 	})}
 
@@ -294,3 +295,14 @@ var paramJobLongest = &server.Param{Name: "maxDuration", Own: true,
 		p.longest, p.hasLongest = float64(n), true
 		return err
 	})}
+
+// oneOf parses a list of values, each of which must be allowed.
+func oneOf(name, v string, allowed []string) ([]string, error) {
+	list := strings.Split(v, ",")
+	for _, x := range list {
+		if !slices.Contains(allowed, x) {
+			return nil, problem.Invalidf(name, v, "use one or more of %s", strings.Join(allowed, ", "))
+		}
+	}
+	return list, nil
+}

@@ -7,7 +7,10 @@ import (
 
 	"grense/internal/process"
 	"grense/internal/server"
+	"grense/internal/server/codes"
+	"grense/internal/server/names"
 	"grense/internal/server/page"
+	"grense/internal/server/points"
 )
 
 // Surface serves the routes and runs jobs. Pass its method Routes to server.New.
@@ -16,6 +19,9 @@ type Surface struct {
 	Public func(netip.Addr) bool
 
 	*server.Kit
+	codes       *codes.Codes
+	names       *names.Names
+	points      *points.Indexes
 	processList *process.Registry
 	outgoing    *outgoing
 	jobs        *jobs
@@ -25,25 +31,33 @@ type Surface struct {
 // call is a request to a route of the surface.
 type call struct {
 	*server.Call
+	codes.Reader
+	names.Namer
+	points.Finder
 	s *Surface
 }
 
+func (s *Surface) call(c *server.Call) *call {
+	return &call{c, s.codes.Reader(c), s.names.Namer(c), s.points.Finder(c), s}
+}
+
 func (s *Surface) get(h func(*call) (*server.Answer, error)) func(*server.Call) (*server.Answer, error) {
-	return func(c *server.Call) (*server.Answer, error) { return h(&call{c, s}) }
+	return func(c *server.Call) (*server.Answer, error) { return h(s.call(c)) }
 }
 
 func (s *Surface) stream(h func(*call, http.ResponseWriter) error) func(*server.Call, http.ResponseWriter) error {
-	return func(c *server.Call, w http.ResponseWriter) error { return h(&call{c, s}, w) }
+	return func(c *server.Call, w http.ResponseWriter) error { return h(s.call(c), w) }
 }
 
 func (s *Surface) form(h func(*call, page.Faulty) (*page.Page, error)) func(*server.Call, page.Faulty) (*page.Page,
 	error) {
-	return func(c *server.Call, f page.Faulty) (*page.Page, error) { return h(&call{c, s}, f) }
+	return func(c *server.Call, f page.Faulty) (*page.Page, error) { return h(s.call(c), f) }
 }
 
 // Routes returns the routes of processes, jobs and tables.
-func (s *Surface) Routes(k *server.Kit) []server.Route {
-	s.Kit, s.processList, s.jobs = k, process.NewRegistry(process.Standard()...), newJobs(k.Jobs)
+func (s *Surface) Routes(k *server.Kit, h *codes.Codes, n *names.Names, p *points.Indexes) []server.Route {
+	s.Kit, s.codes, s.names, s.points = k, h, n, p
+	s.processList, s.jobs = process.NewRegistry(process.Standard()...), newJobs(k.Jobs)
 	s.outgoing = newOutgoing(k.Config.Processes.Allow, func(a netip.Addr) bool { return s.Public(a) })
 	if s.Public == nil {
 		s.Public = isPublic

@@ -15,6 +15,7 @@ import (
 	"grense/internal/process"
 	"grense/internal/server"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 )
 
 // sendResults writes the outputs of an execution (OGC 18-062r2, 7.11.4): as a document, or raw, where several outputs
@@ -37,7 +38,7 @@ func (c *call) sendResults(w http.ResponseWriter, results []result, req *process
 		values = append(values, r)
 	}
 	if links != nil {
-		h.Set("Link", server.LinkHeader(links))
+		h.Set("Link", wire.LinkHeader(links))
 	}
 	switch len(values) {
 	case 0:

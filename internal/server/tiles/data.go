@@ -16,6 +16,7 @@ import (
 	"grense/internal/cache"
 	"grense/internal/server"
 	"grense/internal/server/limit"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 	"grense/internal/tile"
 )
@@ -33,7 +34,7 @@ type tileKey struct {
 
 // encodedTile is a tile with its headers. It is immutable.
 type encodedTile struct {
-	body *server.Body // nil if the tile is empty
+	body *wire.Body // nil if the tile is empty
 	hint string
 	keep bool
 
@@ -192,13 +193,13 @@ func newTemplates(g *cache.Group) *cache.Cache[templatesKey, string] {
 func (c *call) tileTemplates(set *tile.Set) string {
 	rest := c.Others()
 	if rest != "" {
-		return server.LinkTemplates(c.tilesetLinks(set, rest))
+		return wire.LinkTemplates(c.tilesetLinks(set, rest))
 	}
 	key := templatesKey{c.Base(), c.TilesPath(), set.ID}
 	if v, ok := c.s.templates.Get(key); ok {
 		return v
 	}
-	v := server.LinkTemplates(c.tilesetLinks(set, ""))
+	v := wire.LinkTemplates(c.tilesetLinks(set, ""))
 	c.s.templates.Put(key, v, int64(len(v)+len(key.base)+len(key.path)+64))
 	return v
 }
@@ -303,12 +304,12 @@ func awaitLevels(c *server.Call, k *server.Kit, ask tile.Ask) bool {
 
 // tileBody compresses a tile. Speed matters, since the client is waiting; the slower level is for tiles that the fast
 // one hardly compresses.
-func tileBody(plain []byte) *server.Body {
+func tileBody(plain []byte) *wire.Body {
 	sum := sha256.Sum256(plain)
-	b := &server.Body{Plain: plain, Etag: base64.RawURLEncoding.EncodeToString(sum[:12])}
-	gz := server.Compress(nil, plain, gzip.BestSpeed)
+	b := &wire.Body{Plain: plain, Etag: base64.RawURLEncoding.EncodeToString(sum[:12])}
+	gz := wire.Compress(nil, plain, gzip.BestSpeed)
 	if len(gz) > len(plain)/8*7 {
-		gz = server.Compress(gz[:0], plain, gzip.DefaultCompression)
+		gz = wire.Compress(gz[:0], plain, gzip.DefaultCompression)
 	}
 	if len(gz) < len(plain) {
 		b.Gz = gz

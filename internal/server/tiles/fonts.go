@@ -9,6 +9,7 @@ import (
 	"grense/internal/glyph"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/wire"
 )
 
 // asGlyphs are letters for map libraries.
@@ -27,8 +28,8 @@ type glyphKey struct {
 // glyphBytes bounds the letters that are cached: the ranges of Latin names take 100 KB.
 const glyphBytes = 2 << 20
 
-func newGlyphs(g *cache.Group) *cache.Cache[glyphKey, *server.Body] {
-	return cache.New[glyphKey, *server.Body](cache.Options{Name: "glyphs", Bytes: glyphBytes, Group: g})
+func newGlyphs(g *cache.Group) *cache.Cache[glyphKey, *wire.Body] {
+	return cache.New[glyphKey, *wire.Body](cache.Options{Name: "glyphs", Bytes: glyphBytes, Group: g})
 }
 
 // longestStack is how long the name of a font stack may be.
@@ -53,7 +54,7 @@ func (s *surface) letters(c *call, w http.ResponseWriter) error {
 		if err != nil {
 			return err
 		}
-		body = server.NewBody(plain)
+		body = wire.NewBody(plain)
 		s.glyphs.Put(key, body, int64(len(body.Plain)+len(body.Gz)+len(stack)+128))
 	}
 	h := w.Header()

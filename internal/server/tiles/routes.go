@@ -7,6 +7,8 @@ import (
 
 	"grense/internal/cache"
 	"grense/internal/server"
+	"grense/internal/server/drawing"
+	"grense/internal/server/wire"
 )
 
 // Conformance classes of OGC 20-057 and OGC 17-083r4.
@@ -19,34 +21,38 @@ const (
 // surface holds what the handlers of all routes share.
 type surface struct {
 	*server.Kit
+	maps      *drawing.Maps
 	tiles     *tileCache
 	templates *cache.Cache[templatesKey, string]
-	glyphs    *cache.Cache[glyphKey, *server.Body]
+	glyphs    *cache.Cache[glyphKey, *wire.Body]
 }
 
 // call is a request to a route of the surface.
 type call struct {
 	*server.Call
+	drawing.Drawing
 	s        *surface
 	pictures bool // the tiles are those of maps
 }
 
+func (s *surface) call(c *server.Call) *call { return &call{Call: c, Drawing: s.maps.Drawing(c), s: s} }
+
 func (s *surface) get(h func(*call) (*server.Answer, error)) func(*server.Call) (*server.Answer, error) {
-	return func(c *server.Call) (*server.Answer, error) { return h(&call{Call: c, s: s}) }
+	return func(c *server.Call) (*server.Answer, error) { return h(s.call(c)) }
 }
 
 // ofMaps is get for a route of map tiles.
 func (s *surface) ofMaps(h func(*call) (*server.Answer, error)) func(*server.Call) (*server.Answer, error) {
-	return func(c *server.Call) (*server.Answer, error) { return h(&call{c, s, true}) }
+	return func(c *server.Call) (*server.Answer, error) { return h(&call{c, s.maps.Drawing(c), s, true}) }
 }
 
 func (s *surface) stream(h func(*call, http.ResponseWriter) error) func(*server.Call, http.ResponseWriter) error {
-	return func(c *server.Call, w http.ResponseWriter) error { return h(&call{Call: c, s: s}, w) }
+	return func(c *server.Call, w http.ResponseWriter) error { return h(s.call(c), w) }
 }
 
 // Routes returns the routes of tiles and tile matrix sets.
-func Routes(k *server.Kit) []server.Route {
-	s := &surface{Kit: k, tiles: newTileCache(k.Caches, server.KeptOf(k.Config.Limits, tileBytes)),
+func Routes(k *server.Kit, m *drawing.Maps) []server.Route {
+	s := &surface{Kit: k, maps: m, tiles: newTileCache(k.Caches, server.KeptOf(k.Config.Limits, tileBytes)),
 		templates: newTemplates(k.Caches), glyphs: newGlyphs(k.Caches)}
 	return append(s.styleRoutes(), []server.Route{
 		{Path: "/collections/{collectionId}/tiles", Op: "collection.vector.getTileSetsList", After: "getSortables",

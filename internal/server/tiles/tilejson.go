@@ -6,6 +6,7 @@ import (
 
 	"grense/api/ogcapi"
 	"grense/internal/server"
+	"grense/internal/server/wire"
 	"grense/internal/style"
 	"grense/internal/tile"
 )
@@ -120,5 +121,5 @@ func (c *call) collectionsRest() string {
 	if !c.tiles().chosen {
 		return ""
 	}
-	return "&collections=" + server.QueryEscape(server.First(c.Values["collections"]))
+	return "&collections=" + wire.QueryEscape(server.First(c.Values["collections"]))
 }

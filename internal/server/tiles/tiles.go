@@ -15,7 +15,9 @@ import (
 	"grense/internal/geo/crs"
 	"grense/internal/problem"
 	"grense/internal/server"
+	"grense/internal/server/drawing"
 	"grense/internal/server/page"
+	"grense/internal/server/wire"
 	"grense/internal/store"
 	"grense/internal/style"
 	"grense/internal/tile"
@@ -343,7 +345,7 @@ func (s *surface) tileset(c *call) (*server.Answer, error) {
 	}
 	a := &server.Answer{Fleeting: !x.settled}
 	if c.Format.F == server.AsTileJSON.F {
-		text, err := server.Marshal(c.tileJSON(x))
+		text, err := wire.Marshal(c.tileJSON(x))
 		a.Raw = map[string][]byte{server.AsTileJSON.F: text}
 		return a, err
 	}
@@ -405,7 +407,7 @@ func (c *call) tilesetDoc(set *tile.Set, x tileExtent) ogcapi.TileSet {
 	if low, high, ok := x.zooms(); ok {
 		doc.MinZoom, doc.MaxZoom = &low, &high
 	}
-	doc.BoundingBox = degreeBox(server.ExtentOfAll(p.collections()))
+	doc.BoundingBox = degreeBox(drawing.ExtentOfAll(p.collections()))
 	for i, at := range p.layers {
 		doc.Layers = append(doc.Layers, tileLayer(at, x.layers[i]))
 		if labels, ok := labelLayer(at, x.layers[i]); ok {
