@@ -218,6 +218,7 @@ func (s *Store) loadOnce(ctx context.Context) (r *revision, err error) {
 		return nil, src.explain(err)
 	}
 	r, err = s.loadFrom(ctx, src, f)
+	err = errors.Join(err, f.survey.close())
 	if err != nil {
 		if !src.named() {
 			err = fmt.Errorf("%w: %w", errReplaced, err) // SQLite may have met the journal of the other file
@@ -232,7 +233,7 @@ type openedFile struct {
 	path   string
 	mode   mode
 	stamp  fileStamp
-	survey *conn // connection of the pool that surveys the layers
+	survey *conn // surveys the layers, and is then closed
 	pool   *pool
 	signs  *pool
 }
@@ -242,21 +243,19 @@ type openedFile struct {
 func (s *Store) openFile(src source, path string, m mode) (_ *openedFile, err error) {
 	f := &openedFile{path: path, mode: m}
 	f.stamp, _ = stampOf(path)
-	if f.survey, err = openConn(path, m); err != nil {
+	if f.survey, err = openWithoutTrees(path, m); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, f.pool.close(), f.signs.close())
+			err = errors.Join(err, f.survey.close(), f.pool.close(), f.signs.close())
 		}
 	}()
-	f.survey.first = s.limitPages
-	if f.pool, err = newPool(s.options.MaxConns-1, func() (*conn, error) {
+	if f.pool, err = newPool(s.options.MaxConns, func() (*conn, error) {
 		return s.reader(path, m, f.survey.encoding)
 	}); err != nil {
-		return nil, errors.Join(err, f.survey.close())
+		return nil, err
 	}
-	f.pool.add(f.survey)
 	if f.signs, err = newPool(1, func() (*conn, error) { return openAnother(path, m, f.survey.encoding) }); err != nil {
 		return nil, err
 	}
@@ -285,7 +284,11 @@ func lastChange(c *conn, otherwise time.Time) time.Time {
 func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revision, error) {
 	c := f.survey
 	c.interrupt(ctx)
-	defer c.interrupt(context.Background())
+	schemaNow, err := c.schema()
+	if err != nil {
+		return nil, err
+	}
+	c.survey = schemaNow
 	if t, err := readTable(c, "gpkg_contents"); err != nil {
 		return nil, err
 	} else if t == nil {
@@ -294,12 +297,6 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 				"convert it, for example "+
 				"with ogr2ogr -f GPKG out.gpkg %s", s.path, filepath.Base(s.path))
 	}
-	schemaNow, err := c.schema()
-	if err != nil {
-		return nil, err
-	}
-	c.survey = schemaNow
-	defer func() { c.survey = nil; c.exec("PRAGMA shrink_memory") }()
 	drafts, unserved, err := s.drafts(c)
 	if err != nil {
 		return nil, err
@@ -338,6 +335,16 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 	if b, err := hex.DecodeString(r.catalog.Version); err == nil {
 		r.rev = binary.BigEndian.Uint64(b)
 	}
+	trees, forget := 0, true
+	for _, d := range drafts {
+		if d.survey != nil && d.survey.Index != "" {
+			trees++
+			forget = forget && d.survey.Count <= mostWithoutTree
+		}
+	}
+	if forget = forget && trees >= manyTrees; forget {
+		withoutTrees(drafts)
+	}
 	if err := r.publish(c, drafts); err != nil {
 		return nil, err
 	}
@@ -346,7 +353,13 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 			return nil, fmt.Errorf("gpkg: %w", err)
 		}
 	}
-	if f.pool.attach(side); len(schemaNow.tables) < manyTables {
+	if side != nil {
+		f.pool.atFirst(side.attach)
+	}
+	if forget {
+		f.pool.atFirst(forgetTrees)
+	}
+	if len(schemaNow.tables) < manyTables {
 		if err := f.pool.prepare(); err != nil {
 			return nil, err
 		}
@@ -371,6 +384,23 @@ func (s *Store) loadFrom(ctx context.Context, src source, f *openedFile) (*revis
 // needs 0.3 ms and 30 KB for a table with the index and triggers of GDAL. If the side file is deleted before the first
 // use, the connection fails until the next reload.
 const manyTables = 2500
+
+// manyTrees is the number of R-trees from which they are not used, unless a layer is too large: see forgetTrees.
+const manyTrees = 1000
+
+// mostWithoutTree is the largest number of features among which boxes may be searched row by row.
+const mostWithoutTree = 50_000
+
+// withoutTrees makes layers be served without their R-trees.
+func withoutTrees(drafts []*draft) {
+	for _, d := range drafts {
+		if d.survey != nil {
+			sv := *d.survey
+			sv.Index = ""
+			d.survey = &sv
+		}
+	}
+}
 
 // noLayer is the reason why a file serves nothing although no layer was refused.
 const noLayer = "gpkg_contents lists no table of features or attributes, or the configuration hides all; " +

@@ -233,13 +233,16 @@ func (s *Store) surveyAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := openConn(path, m)
+	c, err := openWithoutTrees(path, m)
 	if err != nil {
 		return src.explain(err)
 	}
 	defer c.close()
 	c.interrupt(ctx)
-	drafts, _, err := s.drafts(c)
+	var drafts []*draft
+	if c.survey, err = c.schema(); err == nil {
+		drafts, _, err = s.drafts(c)
+	}
 	if err == nil {
 		_, err = s.side(ctx, src, c, drafts)
 	}

@@ -99,6 +99,7 @@ type sideIndex struct {
 	w      *sideWriter
 	name   string                     // R-tree to use, quoted and qualified
 	insert string                     // "" if the source has an R-tree
+	rows   string                     // table of the source's R-tree with a row for each entry, quoted
 	miss   string                     // table of rows without geometry, created for the first one
 	missed bool                       // miss was created
 	trust  bool                       // our Writer wrote the source's R-tree; only its size is verified
@@ -121,6 +122,7 @@ func (w *sideWriter) index(c *conn, d *draft) (*sideIndex, error) {
 	}
 	if own != "" {
 		x.name, x.c, x.trust = own, c, d.own != nil
+		x.rows = "main." + quote(d.treeName()+"_rowid")
 		return x, nil
 	}
 	if err := w.c.exec("CREATE VIRTUAL TABLE " + w.prefix + "rtree_" + n +
@@ -140,11 +142,14 @@ func sourceIndex(c *conn, d *draft) (string, error) {
 	if d.table.rowid == "" || d.ownIndex {
 		return "", nil
 	}
-	t, err := readTable(c, d.treeName())
-	if err != nil || t == nil {
+	schema, err := c.schema()
+	if err != nil {
 		return "", err
 	}
-	return "main." + quote(t.name), nil
+	if _, ok := schema.tables[lowered(d.treeName())]; !ok {
+		return "", nil
+	}
+	return "main." + quote(d.treeName()), nil
 }
 
 // treeName returns the name of the R-tree in the source.
@@ -202,7 +207,7 @@ func (x *sideIndex) complete(want int) error {
 		}
 		return nil
 	}
-	n, err := x.c.one("SELECT count(*) FROM " + x.name)
+	n, err := x.c.one("SELECT count(*) FROM " + x.rows)
 	if err == nil && int(n) != want {
 		err = errIndex
 	}

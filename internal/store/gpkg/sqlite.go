@@ -74,16 +74,37 @@ func openConn(path string, m mode) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.exec("PRAGMA cache_size=-" + pageCache); err != nil {
-		return nil, errors.Join(err, c.close())
-	}
-	if err := c.query("PRAGMA main.encoding", nil, func(r row) error {
-		c.encoding = r.Text(0)
-		return nil
-	}); err != nil {
+	if err := c.prepareSchema(); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
+}
+
+// openWithoutTrees is openConn for a connection that cannot use R-trees.
+func openWithoutTrees(path string, m mode) (*conn, error) {
+	c, err := openAnother(path, m, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(forgetTrees(c), c.prepareSchema()); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+// forgetTrees makes SQLite unable to use R-trees on a connection, before it has read a schema. It then reads one of
+// thousands of tables fast: otherwise it compares the name of each R-tree with those of all tables.
+func forgetTrees(c *conn) error { return c.c.SetModule("rtree", nil) }
+
+// prepareSchema sets the size of the page cache and reads the schema with the text encoding.
+func (c *conn) prepareSchema() error {
+	if err := c.exec("PRAGMA cache_size=-" + pageCache); err != nil {
+		return err
+	}
+	return c.query("PRAGMA main.encoding", nil, func(r row) error {
+		c.encoding = r.Text(0)
+		return nil
+	})
 }
 
 // pageCache is the size of a connection's page cache in KiB. SQLite's default of 2 MB is too small for a national
@@ -555,12 +576,12 @@ func (p *pool) add(c *conn) {
 	p.put(c)
 }
 
-// attach attaches a side file to all connections, which must be idle, when they are first used.
-func (p *pool) attach(f *sideFile) {
+// atFirst makes all connections, which must be idle, call fn before they are first used, and before what they would
+// call now.
+func (p *pool) atFirst(fn func(*conn) error) {
 	for _, c := range p.all {
-		if first := c.first; f != nil {
-			c.first = func(c *conn) error { return errors.Join(first(c), f.attach(c)) }
-		}
+		first := c.first
+		c.first = func(c *conn) error { return errors.Join(fn(c), first(c)) }
 	}
 }
 

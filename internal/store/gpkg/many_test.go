@@ -1,0 +1,52 @@
+package gpkg_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/paulmach/orb"
+
+	"grense/internal/cql2"
+	"grense/internal/geo/crs"
+	"grense/internal/store"
+	"grense/internal/store/gpkg"
+)
+
+// TestBoxesOfAFileOfManyLayers: SQLite reads the schema of thousands of R-trees slowly, so that such a file is served
+// without, at the first start and at the next one.
+func TestBoxesOfAFileOfManyLayers(t *testing.T) {
+	t.Parallel()
+	const layers = 1000
+	var script strings.Builder
+	for i := range layers {
+		fmt.Fprintf(&script, `CREATE TABLE x%[1]d (id INTEGER PRIMARY KEY, geom BLOB);
+			INSERT INTO gpkg_contents (table_name, data_type, srs_id) VALUES ('x%[1]d', 'features', 4326);
+			INSERT INTO gpkg_geometry_columns VALUES ('x%[1]d', 'geom', 'POINT', 4326, 0, 0);`, i)
+	}
+	for _, i := range []int{0, 500, layers - 1} {
+		for id := range 3 {
+			fmt.Fprintf(&script, "INSERT INTO x%d VALUES (%d, x'47500001e6100000%x');", i, id+1,
+				point(float64(10+id), 60).WKB)
+		}
+	}
+	path, dir := build(t, script.String()), t.TempDir()
+	for _, start := range []string{"first", "second"} {
+		s := openStore(t, path, gpkg.Options{DataDir: dir})
+		if n := len(s.Catalog().Collections); n != layers {
+			t.Fatalf("%s start: %d collections", start, n)
+		}
+		for _, i := range []int{0, 500, layers - 1} {
+			box := cql2.BBox{Prop: "geometry", CRS: crs.CRS84,
+				Box: orb.Bound{Min: orb.Point{10.5, 59}, Max: orb.Point{13, 61}}}
+			rows := page(t, s, store.Query{Collection: fmt.Sprintf("x%d", i), Limit: 10, Filter: box}).Rows
+			if len(rows) != 2 || rows[0].ID != "2" || rows[1].ID != "3" {
+				t.Errorf("%s start: layer %d: %+v", start, i, rows)
+			}
+		}
+	}
+	if side, _ := filepath.Glob(filepath.Join(dir, "*.side")); len(side) != 1 {
+		t.Errorf("side files %v", side)
+	}
+}
